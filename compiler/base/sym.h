@@ -1,0 +1,159 @@
+// Symbolic dims: integer expressions over symbols in canonical form, hash-consed in a SymPool.
+//
+// A Dim is a value of 16 bytes: a constant, or a pointer to a node of a pool. Equal expressions of one pool are the
+// same pointer, so == is structural equality of canonical forms. Constants need no pool. Arithmetic is exact in int64;
+// an overflow of constants throws UserError ("dimension overflows 64 bits").
+//
+// Canonical form: a sum is a sorted list of (coefficient, monomial) and a constant; a monomial is a sorted product of
+// atoms with powers; atoms are symbols, floor divisions, mods, mins, maxes and opaque calls. // and % are Python's
+// (floor; the sign of the divisor); division by zero throws UserError.
+//
+// Facts (ranges, divisibility, equalities) live in a Facts value beside the pool: the pool's own simplification uses
+// only what holds for every integer value of every symbol.
+//
+// Thread-safety: a pool and its dims belong to one thread at a time.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lenz {
+
+class SymPool;
+struct SymNode;
+
+class Dim {
+ public:
+  constexpr Dim() = default;
+  constexpr Dim(int64_t value) : value_(value) {}  // NOLINT: a number is a dim
+  constexpr Dim(int value) : value_(value) {}      // NOLINT
+  explicit Dim(const SymNode* node) : node_(node) {}
+  bool is_constant() const { return node_ == nullptr; }
+  int64_t constant() const { return value_; }  // only if is_constant()
+  const SymNode* node() const { return node_; }
+  bool is(int64_t v) const { return node_ == nullptr && value_ == v; }
+  friend bool operator==(const Dim& a, const Dim& b) { return a.node_ == b.node_ && a.value_ == b.value_; }
+  size_t hash() const;
+
+ private:
+  int64_t value_ = 0;  // 0 when node_ is set
+  const SymNode* node_ = nullptr;
+};
+
+Dim operator+(Dim a, Dim b);
+Dim operator-(Dim a, Dim b);
+Dim operator-(Dim a);
+Dim operator*(Dim a, Dim b);
+inline Dim& operator+=(Dim& a, Dim b) { return a = a + b; }
+inline Dim& operator*=(Dim& a, Dim b) { return a = a * b; }
+Dim floor_div(Dim a, Dim b);
+Dim mod(Dim a, Dim b);
+Dim min(Dim a, Dim b);
+Dim max(Dim a, Dim b);
+inline Dim ceil_div(Dim a, Dim b) { return -floor_div(-a, b); }
+
+// Opaque functions that can be evaluated but not reasoned about, beyond their range.
+enum class SymFn : uint8_t {
+  floor_scale,  // floor(a * f), in double
+  ceil_scale,   // ceil(a * f)
+  round_scale,  // half-even round(a * f)
+};
+Dim call(SymFn fn, Dim a, double factor);
+
+// Text, as in a .lenz file: "s0*8 + 4", "(s0 + 1)//2", "min(s0, s1)", "floor(1.5*s0)". Deterministic.
+std::string to_string(Dim dim);
+
+enum class SymKind : uint8_t { symbol, sum, product, floor_div, mod, min, max, call };
+
+// Total order used for canonical form and printing: by structure and symbol name, never by address.
+int compare(Dim a, Dim b);
+
+// Visits the symbols of a dim, each once, in order of first appearance.
+void for_each_symbol(Dim dim, const std::function<void(const SymNode* symbol)>& visit);
+std::string_view symbol_name(const SymNode* symbol);
+uint32_t symbol_id(const SymNode* symbol);  // dense per pool, in order of creation
+
+// Evaluates with a value for each symbol; nullopt if a symbol has none, or on overflow or division by zero.
+using SymValues = std::function<std::optional<int64_t>(const SymNode* symbol)>;
+std::optional<int64_t> evaluate(Dim dim, const SymValues& values);
+
+// Replaces symbols by dims (nullopt: keeps the symbol); the result is canonical in `pool`.
+Dim substitute(Dim dim, SymPool& pool, const std::function<std::optional<Dim>(const SymNode* symbol)>& with);
+
+// Owns nodes. The only way to make a symbol.
+class SymPool {
+ public:
+  SymPool();
+  ~SymPool();
+  SymPool(const SymPool&) = delete;
+  SymPool& operator=(const SymPool&) = delete;
+
+  Dim symbol(std::string_view name);                            // the same name gives the same dim
+  std::optional<Dim> find_symbol(std::string_view name) const;  // without creating it
+  size_t node_count() const;
+
+  struct Impl;
+  Impl& impl() { return *impl_; }
+
+ private:
+  std::unique_ptr<Impl> impl_;
+};
+
+// A condition on dims: what facts, guards and questions are made of.
+enum class Rel : uint8_t { eq, ne, lt, le };
+struct Cond {
+  Rel rel;
+  Dim lhs, rhs;
+  friend bool operator==(const Cond&, const Cond&) = default;
+};
+inline Cond eq(Dim a, Dim b) { return {Rel::eq, a, b}; }
+inline Cond ne(Dim a, Dim b) { return {Rel::ne, a, b}; }
+inline Cond lt(Dim a, Dim b) { return {Rel::lt, a, b}; }
+inline Cond le(Dim a, Dim b) { return {Rel::le, a, b}; }
+inline Cond gt(Dim a, Dim b) { return {Rel::lt, b, a}; }
+inline Cond ge(Dim a, Dim b) { return {Rel::le, b, a}; }
+inline Cond divisible(Dim a, Dim by) { return {Rel::eq, mod(a, by), 0}; }
+Cond negate(const Cond& cond);
+std::string to_string(const Cond& cond);  // "s0 % 8 == 0"
+std::optional<bool> evaluate(const Cond& cond, const SymValues& values);
+
+enum class Truth : uint8_t { no, yes, unknown };
+
+struct Range {  // inclusive; a missing end is unbounded
+  std::optional<int64_t> low, high;
+  friend bool operator==(const Range&, const Range&) = default;
+};
+
+// What is known about the symbols of one graph. A symbol without a fact is any integer >= 0 (it is a size).
+class Facts {
+ public:
+  void set_range(const SymNode* symbol, Range range);  // intersects with what is known
+  // Adds a condition that holds. False if it contradicts what is known (the facts are then unchanged).
+  bool add(const Cond& cond);
+
+  Range range(Dim dim) const;           // sound: contains every value that the facts allow
+  int64_t divisor(Dim dim) const;       // the largest known constant that divides it (0 for the constant 0)
+  Truth prove(const Cond& cond) const;  // yes and no are proofs
+  bool proves(const Cond& cond) const { return prove(cond) == Truth::yes; }
+  Dim simplify(Dim dim) const;  // equal under the facts, never larger; idempotent
+
+  // A typical value of a symbol inside its facts: distinct for distinct symbols where the ranges allow, not 0 or 1.
+  // Type rules that must decide what facts leave open decide as these values say, and record the guard.
+  int64_t hint(const SymNode* symbol) const;
+  std::optional<int64_t> hint(Dim dim) const;
+
+  const std::vector<Cond>& conditions() const { return conditions_; }  // as added, ranges apart
+  const std::vector<std::pair<const SymNode*, Range>>& ranges() const { return ranges_; }
+
+ private:
+  std::vector<std::pair<const SymNode*, Range>> ranges_;  // in order of declaration
+  std::vector<Cond> conditions_;
+};
+
+}  // namespace lenz
