@@ -1,0 +1,85 @@
+# How a room becomes targets: lenz_NAME (its library), NAME_tests, its share of lenz_bench, and its place in `lenz` or
+# in the plugin.
+include(GoogleTest)
+enable_testing()
+
+set(lenz_core_rooms "")     # linked whole into the executable
+set(lenz_plugin_rooms "")   # linked whole into liblenz_torch.so
+set(lenz_bench_sources "")
+
+macro(lenz_room name folder)
+  cmake_parse_arguments(room "TORCH" "" "USES;TESTS_USE" ${ARGN})
+  file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
+  set(room_tests ${room_sources})
+  set(room_benches ${room_sources})
+  list(FILTER room_sources EXCLUDE REGEX "(_test|_bench)\\.cpp$")
+  list(FILTER room_tests INCLUDE REGEX "_test\\.cpp$")
+  list(FILTER room_benches INCLUDE REGEX "_bench\\.cpp$")
+  list(TRANSFORM room_USES PREPEND lenz_)
+  list(TRANSFORM room_TESTS_USE PREPEND lenz_)
+
+  if(room_TORCH AND NOT LENZ_TORCH)
+    # Built without libtorch: the room does not exist.
+  else()
+    if(room_sources)
+      add_library(lenz_${name} STATIC ${room_sources})
+      target_link_libraries(lenz_${name} PUBLIC lenz_flags ${room_USES})
+      add_dependencies(lenz_${name} lenz_build_id)
+      if(room_TORCH)
+        target_link_libraries(lenz_${name} PUBLIC lenz_libtorch)
+        list(APPEND lenz_plugin_rooms lenz_${name})
+      else()
+        list(APPEND lenz_core_rooms lenz_${name})
+      endif()
+    else()
+      add_library(lenz_${name} INTERFACE)
+      target_link_libraries(lenz_${name} INTERFACE lenz_flags ${room_USES})
+    endif()
+    if(room_tests)
+      lenz_tests(${name} "${room_tests}" lenz_${name} ${room_TESTS_USE})
+    endif()
+    if(NOT room_TORCH)
+      list(APPEND lenz_bench_sources ${room_benches})
+    endif()
+  endif()
+endmacro()
+
+function(lenz_tests name sources)
+  add_executable(${name}_tests ${sources})
+  set_target_properties(${name}_tests PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  target_compile_definitions(${name}_tests PRIVATE LENZ_SOURCE_DIR="${PROJECT_SOURCE_DIR}"
+    LENZ_COMMAND="${PROJECT_BINARY_DIR}/lenz")
+  target_link_libraries(${name}_tests PRIVATE ${ARGN} rapidcheck rapidcheck_gtest GTest::gmock GTest::gtest_main)
+  gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
+    WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT 300 LABELS ${name})
+endfunction()
+
+function(lenz_finish_rooms)
+  add_executable(lenz ci/lenz.cpp)
+  # Whole rooms with exported symbols: the plugin takes every type and function from the executable, so that exceptions
+  # and singletons exist once.
+  list(JOIN lenz_core_rooms "," core)
+  target_link_libraries(lenz PRIVATE ${lenz_core_rooms} lenz_flags ${CMAKE_DL_LIBS})
+  set_target_properties(lenz PROPERTIES ENABLE_EXPORTS ON LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${core}")
+
+  if(lenz_plugin_rooms)
+    file(WRITE ${PROJECT_BINARY_DIR}/generated/plugin.cpp "")
+    add_library(lenz_torch_plugin MODULE ${PROJECT_BINARY_DIR}/generated/plugin.cpp)
+    set_target_properties(lenz_torch_plugin PROPERTIES OUTPUT_NAME lenz_torch LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
+    # Only the archives themselves: the rooms they use stay undefined here and resolve to the executable's.
+    foreach(room IN LISTS lenz_plugin_rooms)
+      target_link_options(lenz_torch_plugin PRIVATE LINKER:--whole-archive $<TARGET_FILE:${room}> LINKER:--no-whole-archive)
+      add_dependencies(lenz_torch_plugin ${room})
+      set_property(TARGET lenz_torch_plugin APPEND PROPERTY LINK_DEPENDS $<TARGET_FILE:${room}>)
+    endforeach()
+    target_link_libraries(lenz_torch_plugin PRIVATE lenz_libtorch)
+  endif()
+
+  file(GLOB bench_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bench/*.cpp)
+  list(APPEND bench_sources ${lenz_bench_sources})
+  if(bench_sources)
+    add_executable(lenz_bench ${bench_sources})
+    target_compile_definitions(lenz_bench PRIVATE LENZ_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+    target_link_libraries(lenz_bench PRIVATE ${lenz_core_rooms} lenz_flags benchmark::benchmark_main)
+  endif()
+endfunction()

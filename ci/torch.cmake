@@ -1,0 +1,16 @@
+# libtorch from the Python environment: lenz_libtorch is the only target that carries its headers and libraries.
+file(GLOB torch_found ${PROJECT_SOURCE_DIR}/.venv/lib/python3*/site-packages/torch)
+set(LENZ_TORCH_DIR "${torch_found}" CACHE PATH "The torch package of a Python environment")
+if(NOT EXISTS "${LENZ_TORCH_DIR}/include/ATen/ATen.h")
+  message(FATAL_ERROR "no libtorch in '${LENZ_TORCH_DIR}': run ./ci/setup, or configure with -DLENZ_TORCH=OFF")
+endif()
+
+add_library(lenz_libtorch INTERFACE)
+target_include_directories(lenz_libtorch SYSTEM INTERFACE
+  ${LENZ_TORCH_DIR}/include ${LENZ_TORCH_DIR}/include/torch/csrc/api/include)
+target_compile_definitions(lenz_libtorch INTERFACE LENZ_TORCH=1)
+# The registrations inside torch_cpu are what we call, so it must be loaded even where no symbol of it is named.
+target_link_options(lenz_libtorch INTERFACE LINKER:-rpath,${LENZ_TORCH_DIR}/lib LINKER:--allow-shlib-undefined)
+target_link_libraries(lenz_libtorch INTERFACE
+  -Wl,--push-state,--no-as-needed ${LENZ_TORCH_DIR}/lib/libtorch_cpu.so ${LENZ_TORCH_DIR}/lib/libc10.so
+  -Wl,--pop-state)

@@ -1,0 +1,7 @@
+#include "compiler/driver/commands.h"
+
+namespace lenz {
+
+std::span<const Command> driver_commands() { return {}; }
+
+}  // namespace lenz
