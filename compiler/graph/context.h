@@ -1,0 +1,71 @@
+// What the graphs of one compilation share: symbols, interned types, names, and the memory of arguments.
+// Thread-safety: a Context and everything in it belong to one thread at a time.
+#pragma once
+
+#include <deque>
+#include <memory_resource>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "compiler/graph/arg.h"
+
+namespace lenz {
+
+class Context {
+ public:
+  Context();
+  ~Context();
+  Context(const Context&) = delete;
+  Context& operator=(const Context&) = delete;
+
+  SymPool syms;
+
+  // Interned types.
+  const Type* tensor(const TensorType& type);
+  const Type* list(std::span<const Type* const> elements);
+  const Type* sym_int(Dim value);
+  const Type* simple(TypeKind kind);  // sym_float, sym_bool, none, token
+
+  // Names.
+  NameId intern(std::string_view name);
+  std::string_view name(NameId id) const { return names_[id]; }
+
+  // Sets of names, interned: where a node came from. Sorted by name id. Set 0 is empty.
+  uint32_t origin(std::span<const NameId> names);
+  std::span<const NameId> origin_names(uint32_t origin) const { return origins_[origin]; }
+  uint32_t merge_origins(uint32_t a, uint32_t b);
+
+  // Memory for arguments; copied in.
+  Arg values(std::span<const ValueId> items);
+  Arg dims(std::span<const Dim> items);
+  Arg ints(std::span<const int64_t> items);
+  Arg reals(std::span<const double> items);
+  Arg bools(std::span<const bool> items);
+  Arg args(std::span<const Arg> items);
+  Arg string(std::string_view text);
+  Arg complex(std::complex<double> value);
+  Arg data(ConstantData data);
+  Arg* copy(std::span<const Arg> items);  // a node's arguments
+
+  size_t bytes_used() const { return bytes_used_; }
+
+ private:
+  void* allocate(size_t bytes, size_t align);
+  template <class T>
+  const T* copy_array(std::span<const T> items);
+  const Type* intern_type(const Type& probe);
+  void grow_types();
+
+  std::pmr::monotonic_buffer_resource arena_;
+  size_t bytes_used_ = 0;
+  std::vector<const Type*> type_slots_;
+  size_t type_count_ = 0;
+  std::unordered_map<std::string_view, NameId> name_ids_;
+  std::vector<std::string_view> names_;
+  std::vector<std::span<const NameId>> origins_;
+  std::unordered_multimap<uint64_t, uint32_t> origin_ids_;
+  std::deque<ConstantData> constants_;
+};
+
+}  // namespace lenz

@@ -1,0 +1,257 @@
+#include "compiler/graph/graph.h"
+
+#include <algorithm>
+
+namespace lenz {
+
+std::string_view name(Level level) {
+  constexpr std::string_view names[] = {"torch", "aten", "core"};
+  return names[static_cast<size_t>(level)];
+}
+
+Graph::Graph(std::shared_ptr<Context> context, const OpTable& ops, std::string graph_name)
+    : name(std::move(graph_name)), context_(std::move(context)), ops_(&ops) {}
+
+ValueId Graph::add_input(std::string_view input_name, const Type* type) {
+  auto id = static_cast<ValueId>(values_.size());
+  Value value;
+  value.index = static_cast<uint32_t>(inputs_.size());
+  value.name = input_name.empty() ? kNone : context_->intern(input_name);
+  value.storage = id;
+  values_.push_back(std::move(value));
+  types_.push_back(type);
+  Input input;
+  input.value = id;
+  inputs_.push_back(input);
+  return id;
+}
+
+void Graph::remove_input(size_t i) {
+  LENZ_CHECK(values_[inputs_[i].value].users.empty(), "removing an input that has users");
+  inputs_.erase(inputs_.begin() + static_cast<ptrdiff_t>(i));
+  for (size_t k = i; k < inputs_.size(); ++k) values_[inputs_[k].value].index = static_cast<uint32_t>(k);
+}
+
+void Graph::set_outputs(std::span<const Arg> outputs) {
+  std::vector<Arg> fresh(outputs.begin(), outputs.end());  // may be a view of our own
+  remove_users(kOutputs, outputs_);
+  outputs_ = std::move(fresh);
+  add_users(kOutputs, outputs_);
+}
+
+void Graph::add_users(NodeId user, std::span<const Arg> args) {
+  for (const Arg& a : args) for_each_value(a, [&](ValueId v) { values_[v].users.push_back(user); });
+}
+
+void Graph::remove_users(NodeId user, std::span<const Arg> args) {
+  for (const Arg& a : args)
+    for_each_value(a, [&](ValueId v) {
+      auto& users = values_[v].users;
+      for (size_t i = users.size(); i-- > 0;)  // the newest first: removal is mostly of what was just added
+        if (users[i] == user) {
+          users.erase(i);
+          break;
+        }
+    });
+}
+
+void Graph::link(NodeId id, NodeId before) {
+  Node& n = nodes_[id];
+  n.next = before;
+  n.prev = before == kNone ? last_ : nodes_[before].prev;
+  (n.prev == kNone ? first_ : nodes_[n.prev].next) = id;
+  (before == kNone ? last_ : nodes_[before].prev) = id;
+}
+
+void Graph::unlink(NodeId id) {
+  Node& n = nodes_[id];
+  (n.prev == kNone ? first_ : nodes_[n.prev].next) = n.next;
+  (n.next == kNone ? last_ : nodes_[n.next].prev) = n.prev;
+}
+
+NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin,
+                     std::span<const Type* const> annotated) {
+  SmallVec<Arg, 12> full(args);
+  LENZ_CHECK(args.size() <= op.schema.params.size(), "more arguments than " + op.full_name + " has parameters");
+  for (size_t i = args.size(); i < op.schema.params.size(); ++i)
+    full.push_back(default_arg(*context_, op.schema.params[i]));
+
+  SmallVec<InferredResult, 4> results;
+  if (op.infer) {
+    Infer infer(*context_, op, full, types_, assumptions);
+    infer.unbacked_prefix = "u" + std::to_string(values_.size()) + "_";
+    op.infer(infer);
+    results = SmallVec<InferredResult, 4>(infer.results());
+  } else {
+    if (annotated.size() != op.schema.returns.size())
+      throw UserError(op.full_name + " has no type rule: its results need type annotations", {},
+                      "write `%r: f32[2, 3] = " + op.full_name + "(...)`");
+    for (const Type* t : annotated) results.push_back({t, kNone});
+  }
+
+  auto id = static_cast<NodeId>(nodes_.size());
+  Node n;
+  n.op = &op;
+  n.args = context_->copy(full);
+  n.arg_count = static_cast<uint16_t>(full.size());
+  n.result_count = static_cast<uint16_t>(results.size());
+  n.first_result = static_cast<ValueId>(values_.size());
+  n.origin = origin;
+  nodes_.push_back(n);
+  for (uint32_t i = 0; i < results.size(); ++i) {
+    Value value;
+    value.producer = id;
+    value.index = i;
+    value.storage = results[i].alias_of == kNone ? n.first_result + i : values_[results[i].alias_of].storage;
+    values_.push_back(std::move(value));
+    types_.push_back(results[i].type);
+  }
+  link(id, before);
+  ++live_;
+  add_users(id, full);
+  return id;
+}
+
+void Graph::erase(NodeId id) {
+  Node& n = nodes_[id];
+  LENZ_CHECK(!n.erased, "erasing a node twice");
+  for (uint16_t i = 0; i < n.result_count; ++i)
+    LENZ_CHECK(values_[n.result(i)].users.empty(), "erasing a node whose results are used");
+  remove_users(id, n.arguments());
+  unlink(id);
+  n.erased = true;
+  --live_;
+}
+
+void Graph::move_before(NodeId id, NodeId before) {
+  if (id == before) return;
+  unlink(id);
+  link(id, before);
+}
+
+void Graph::set_args(NodeId id, std::span<const Arg> args) {
+  Node& n = nodes_[id];
+  LENZ_CHECK(args.size() == n.arg_count, "set_args changes the number of arguments");
+  const Arg* fresh = context_->copy(args);
+  remove_users(id, n.arguments());
+  n.args = fresh;
+  add_users(id, n.arguments());
+}
+
+std::string Graph::value_name(ValueId v) const {
+  const Value& value = values_[v];
+  return value.name == kNone ? "%#" + std::to_string(v) : "%" + std::string(context_->name(value.name));
+}
+
+namespace {
+// The same argument with one value for another; lists are copied only if they mention it.
+Arg replaced(Context& context, const Arg& arg, ValueId from, ValueId to) {
+  if (arg.kind == ArgKind::value) return arg.value() == from ? Arg::of_value(to) : arg;
+  if (arg.kind == ArgKind::value_list && std::ranges::find(arg.value_list(), from) != arg.value_list().end()) {
+    SmallVec<ValueId, 8> items(arg.value_list());
+    std::replace(items.begin(), items.end(), from, to);
+    return context.values(items);
+  }
+  if (arg.kind == ArgKind::arg_list) {
+    SmallVec<Arg, 8> items(arg.arg_list());
+    for (Arg& a : items) a = replaced(context, a, from, to);
+    return context.args(items);
+  }
+  return arg;
+}
+}  // namespace
+
+void Graph::replace_uses(ValueId from, ValueId to) {
+  if (from == to) return;
+  SmallVec<NodeId, 8> users(values_[from].users.span());
+  std::sort(users.begin(), users.end());
+  auto last = std::unique(users.begin(), users.end());
+  while (users.end() != last) users.pop_back();
+  for (NodeId user : users) {
+    SmallVec<Arg, 12> args(user == kOutputs ? std::span<const Arg>(outputs_) : nodes_[user].arguments());
+    for (Arg& a : args) a = replaced(*context_, a, from, to);
+    if (user == kOutputs) {
+      set_outputs(args);
+    } else {
+      set_args(user, args);
+    }
+  }
+  NodeId source = values_[from].producer, target = values_[to].producer;
+  if (source != kNone && target != kNone) {
+    uint32_t origin = context_->merge_origins(nodes_[target].origin, nodes_[source].origin);
+    if (values_[from].name != kNone) origin = context_->merge_origins(origin, context_->origin({&values_[from].name, 1}));
+    nodes_[target].origin = origin;
+  }
+}
+
+namespace {
+Arg renumbered(Context& context, const Arg& arg, std::span<const ValueId> ids) {
+  if (arg.kind == ArgKind::value) return Arg::of_value(ids[arg.value()]);
+  if (arg.kind == ArgKind::value_list) {
+    SmallVec<ValueId, 8> items(arg.value_list());
+    for (ValueId& v : items)
+      if (v != kNone) v = ids[v];
+    return context.values(items);
+  }
+  if (arg.kind == ArgKind::arg_list) {
+    SmallVec<Arg, 8> items(arg.arg_list());
+    for (Arg& a : items) a = renumbered(context, a, ids);
+    return context.args(items);
+  }
+  return arg;
+}
+}  // namespace
+
+std::unique_ptr<Graph> Graph::clone() const {
+  auto copy = std::make_unique<Graph>(context_, *ops_, name);
+  copy->level = level;
+  copy->assumptions = assumptions;
+  for (const auto& sub : subgraphs) copy->subgraphs.push_back(sub->clone());
+  std::vector<ValueId> ids(values_.size(), kNone);
+  auto copy_value = [&](ValueId v) {
+    ids[v] = static_cast<ValueId>(copy->values_.size());
+    Value value;
+    value.producer = values_[v].producer;
+    value.index = values_[v].index;
+    value.name = values_[v].name;
+    value.storage = values_[v].storage == v ? ids[v] : ids[values_[v].storage];
+    copy->values_.push_back(std::move(value));
+    copy->types_.push_back(types_[v]);
+  };
+  for (const Input& input : inputs_) {
+    copy_value(input.value);
+    copy->inputs_.push_back(input);
+    copy->inputs_.back().value = ids[input.value];
+  }
+  for_each_node([&](NodeId at) {
+    const Node& from = nodes_[at];
+    auto id = static_cast<NodeId>(copy->nodes_.size());
+    Node n = from;
+    n.first_result = static_cast<ValueId>(copy->values_.size());
+    SmallVec<Arg, 12> args(from.arguments());
+    for (Arg& a : args) a = renumbered(*context_, a, ids);
+    n.args = context_->copy(args);
+    copy->nodes_.push_back(n);
+    for (uint16_t i = 0; i < from.result_count; ++i) {
+      copy_value(from.result(i));
+      copy->values_.back().producer = id;
+    }
+    copy->link(id, kNone);
+    ++copy->live_;
+    copy->add_users(id, args);
+  });
+  std::vector<Arg> outputs;
+  for (const Arg& a : outputs_) outputs.push_back(renumbered(*context_, a, ids));
+  copy->set_outputs(outputs);
+  return copy;
+}
+
+size_t Graph::memory_bytes() const {
+  size_t heap = nodes_.capacity() * sizeof(Node) + values_.capacity() * sizeof(Value) +
+                types_.capacity() * sizeof(types_[0]) + context_->bytes_used();
+  for (const Value& v : values_)
+    if (v.users.size() > 2) heap += v.users.size() * sizeof(NodeId);
+  return heap;
+}
+
+}  // namespace lenz

@@ -1,0 +1,116 @@
+// What a row's type rule sees: the arguments' types, the graph's facts, and a place for the results.
+// A rule that must decide what the facts leave open decides as typical values of the symbols say, and the condition is
+// recorded: it becomes a guard of the graph.
+// Thread-safety: one Infer per call of a rule.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "compiler/graph/context.h"
+#include "compiler/graph/op_def.h"
+
+namespace lenz {
+
+// Facts of a graph and the conditions that type rules relied on beyond them.
+class Assumptions {
+ public:
+  Facts& facts() { return declared_; }          // as declared; call `restart` after changing them
+  const Facts& facts() const { return declared_; }
+  const Facts& known() const { return started_ ? known_ : declared_; }  // declared facts and guards
+  const std::vector<Cond>& guards() const { return guards_; }
+  Truth prove(const Cond& cond) const { return known().prove(cond); }
+  bool decide(const Cond& cond);                // proven, or as hints say (recorded)
+  bool assume(const Cond& cond);                // proven, or recorded as holding; false if refuted
+  void restart() { started_ = false; guards_.clear(); }
+
+ private:
+  void record(const Cond& cond);
+  Facts declared_, known_;
+  bool started_ = false;
+  std::vector<Cond> guards_;
+};
+
+struct InferredResult {
+  const Type* type = nullptr;
+  ValueId alias_of = kNone;  // shares the storage of this operand
+};
+
+class Infer {
+ public:
+  // `type_of` answers the type of a value; `assumptions` gathers guards.
+  Infer(Context& context, const OpDef& op, std::span<const Arg> args, std::span<const Type* const> value_types,
+        Assumptions& assumptions);
+
+  const OpDef& op() const { return op_; }
+  Context& context() { return context_; }
+  std::span<const Arg> args() const { return args_; }
+
+  // Arguments by parameter name; the name must be one of the schema's. `at` finds its position.
+  size_t at(std::string_view param) const;
+  bool has_param(std::string_view param) const { return op_.schema.find(param) >= 0; }
+  const Arg& arg(std::string_view param) const { return args_[at(param)]; }
+  const Arg& arg(size_t i) const { return args_[i]; }
+  bool given(std::string_view param) const { return !arg(param).is_none(); }
+
+  // The type of a tensor argument (an error of the user's if it is no tensor).
+  const Type& tensor(size_t i) const;
+  const Type& tensor(std::string_view param) const { return tensor(at(param)); }
+  const Type* tensor_or_null(std::string_view param) const;  // none, or absent from the schema: null
+  const Type& type_of(ValueId v) const { return *value_types_[v]; }
+  // A list of tensors: an argument list of values, or one value of list type. Absent elements are null.
+  std::vector<const Type*> tensors(std::string_view param) const;
+
+  Dim integer(std::string_view param) const;               // int or SymInt, also from a sym_int value
+  int64_t constant(std::string_view param) const;          // must be a constant: dims, flags
+  std::optional<Dim> maybe_integer(std::string_view param) const;
+  bool boolean(std::string_view param) const;
+  DimVec ints(std::string_view param) const;               // a list; one integer counts as a list of one
+  SmallVec<int64_t, 6> constants(std::string_view param) const;
+  std::optional<Dtype> dtype(std::string_view param) const;
+  double real(std::string_view param) const;               // int, real or bool, as a double
+  std::string_view string(std::string_view param) const;
+
+  // A dim in [-rank, rank), wrapped. Rank 0 counts as rank 1, as in eager.
+  int64_t wrap_dim(int64_t dim, size_t rank) const;
+
+  // Questions about sizes. `decide` answers always (recording a guard when nothing proves it); `require` raises with
+  // this message when the condition is refuted, and records it when it is open.
+  bool decide(const Cond& cond) { return assumptions_.decide(cond); }
+  void require(const Cond& cond, std::string_view message);
+  void require(bool condition, std::string_view message) const { if (!condition) raise(message); }
+  bool is_one(Dim d) { return d.is_constant() ? d.constant() == 1 : decide(eq(d, 1)); }
+  bool is_zero(Dim d) { return d.is_constant() ? d.constant() == 0 : decide(eq(d, 0)); }
+  bool same(Dim a, Dim b) { return a == b || (!(a.is_constant() && b.is_constant()) && decide(eq(a, b))); }
+
+  // Eager raises here. The text names the op.
+  [[noreturn]] void raise(std::string_view message) const;
+
+  // Results, in the schema's order.
+  void result(const TensorType& type) { add(context_.tensor(type), kNone); }
+  void result(const Type* type) { add(type, kNone); }
+  void alias(const TensorType& type, size_t arg) { add(context_.tensor(type), args_[arg].value()); }
+  void alias(const Type* type, ValueId of) { add(type, of); }
+  // A fresh unbacked symbol in [low, high]: a size that only the run knows. Deterministic in the node's results.
+  Dim unbacked(Dim low, std::optional<Dim> high);
+
+  std::span<const InferredResult> results() const { return results_; }
+
+  // The graph names unbacked symbols; it supplies the source of names before the rule runs. Verification supplies the
+  // symbols that the node's results already carry.
+  std::string unbacked_prefix;
+  uint32_t unbacked_count = 0;
+
+ private:
+  void add(const Type* type, ValueId alias) { results_.push_back({type, alias}); }
+
+  Context& context_;
+  const OpDef& op_;
+  std::span<const Arg> args_;
+  std::span<const Type* const> value_types_;
+  Assumptions& assumptions_;
+  SmallVec<InferredResult, 4> results_;
+};
+
+}  // namespace lenz

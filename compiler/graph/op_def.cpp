@@ -1,0 +1,100 @@
+#include "compiler/graph/op_def.h"
+
+namespace lenz {
+
+namespace {
+constexpr Trait kTraits[] = {
+    Trait::elementwise, Trait::reduction, Trait::view, Trait::maybe_view, Trait::random, Trait::commutative,
+    Trait::associative, Trait::idempotent, Trait::involution, Trait::monotone, Trait::creation, Trait::data_dependent,
+    Trait::effect, Trait::nondeterministic, Trait::composite, Trait::core, Trait::scan, Trait::movement,
+    Trait::contraction, Trait::indexing, Trait::structural, Trait::reads_metadata_only};
+constexpr std::string_view kTraitNames[] = {
+    "elementwise", "reduction", "view", "maybe_view", "random", "commutative", "associative", "idempotent",
+    "involution", "monotone", "creation", "data_dependent", "effect", "nondeterministic", "composite", "core", "scan",
+    "movement", "contraction", "indexing", "structural", "reads_metadata_only"};
+static_assert(std::size(kTraits) == std::size(kTraitNames));
+}  // namespace
+
+std::span<const Trait> all_traits() { return kTraits; }
+
+std::string_view name(Trait trait) {
+  for (size_t i = 0; i < std::size(kTraits); ++i)
+    if (kTraits[i] == trait) return kTraitNames[i];
+  return "?";
+}
+
+namespace {
+// relu(Tensor self) -> Tensor  =>  relu_(Tensor(a!) self) -> Tensor(a!)
+Schema in_place_schema(const Schema& from) {
+  Schema s = from;
+  s.packet += "_";
+  s.params[0].alias = 'a';
+  s.params[0].writes = true;
+  s.returns[0].alias = 'a';
+  s.returns[0].writes = true;
+  return s;
+}
+
+// add.Tensor(...) -> Tensor  =>  add.out(..., *, Tensor(a!) out) -> Tensor(a!)
+Schema out_schema(const Schema& from, const Variants& variants) {
+  Schema s = from;
+  s.overload = variants.out;
+  std::string_view names = variants.out_params;
+  for (size_t i = 0; i < s.returns.size(); ++i) {
+    Param p;
+    p.name = s.returns.size() == 1 ? "out" : s.returns[i].name.empty() ? "out" + std::to_string(i) : s.returns[i].name;
+    if (!names.empty()) {
+      size_t space = std::min(names.find(' '), names.size());
+      p.name = names.substr(0, space);
+      names.remove_prefix(std::min(space + 1, names.size()));
+    }
+    p.type = s.returns[i].type;
+    p.keyword_only = true;
+    p.is_out = true;
+    p.alias = static_cast<char>('a' + i);
+    p.writes = true;
+    s.returns[i].alias = p.alias;
+    s.returns[i].writes = true;
+    s.params.push_back(std::move(p));
+  }
+  return s;
+}
+}  // namespace
+
+void OpTable::add(OpDef def) {
+  def.full_name = def.schema.full_name();
+  auto keep = [&](OpDef row) {
+    rows_.push_back(std::make_unique<OpDef>(std::move(row)));
+    const OpDef* kept = rows_.back().get();
+    bool fresh = by_name_.emplace(kept->full_name, kept).second;
+    LENZ_CHECK(fresh, "two rows named " + kept->full_name);
+    by_packet_[kept->schema.space + "." + kept->schema.packet].push_back(kept);
+    return kept;
+  };
+  Variants variants = def.variants;
+  const OpDef* base = keep(std::move(def));
+  auto derive = [&](VariantKind kind, Schema schema) {
+    OpDef row = *base;
+    row.variant = kind;
+    row.base = base;
+    row.variants = {};
+    row.schema = std::move(schema);
+    row.full_name = row.schema.full_name();
+    keep(std::move(row));
+  };
+  if (variants.in_place) derive(VariantKind::in_place, in_place_schema(base->schema));
+  if (!variants.out.empty()) derive(VariantKind::out, out_schema(base->schema, variants));
+}
+
+const OpDef* OpTable::find(std::string_view full_name) const {
+  auto found = by_name_.find(full_name);
+  return found == by_name_.end() ? nullptr : found->second;
+}
+
+std::span<const OpDef* const> OpTable::packet(std::string_view name) const {
+  auto found = by_packet_.find(std::string(name));
+  if (found == by_packet_.end()) return {};
+  return found->second;
+}
+
+}  // namespace lenz
