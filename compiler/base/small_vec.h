@@ -93,7 +93,9 @@ class SmallVec {
   }
   operator std::span<const T>() const { return {data(), size_}; }  // NOLINT: a vector is a span
   std::span<const T> span() const { return {data(), size_}; }
-  friend bool operator==(const SmallVec& a, const SmallVec& b) { return std::equal(a.begin(), a.end(), b.begin(), b.end()); }
+  friend bool operator==(const SmallVec& a, const SmallVec& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end());
+  }
 
  private:
   bool on_heap() const { return capacity_ > N; }

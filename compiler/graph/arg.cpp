@@ -59,7 +59,8 @@ uint64_t hash_arg(const Arg& a) {
     case ArgKind::data: {
       for (Dim d : a.data->type.sizes) h = combine(h, d.hash());
       h = combine(h, static_cast<uint64_t>(a.data->type.dtype));
-      if (a.data->bytes) return hash_bytes({reinterpret_cast<const char*>(a.data->bytes->data()), a.data->bytes->size()}, h);
+      if (a.data->bytes)
+        return hash_bytes({reinterpret_cast<const char*>(a.data->bytes->data()), a.data->bytes->size()}, h);
       return hash_bytes(a.data->key, hash_bytes(a.data->file, h));
     }
     default: return combine(h, static_cast<uint64_t>(a.i));

@@ -23,31 +23,31 @@ class Graph;
 
 enum class ArgKind : uint8_t {
   none,
-  value,          // a graph value: tensor, tensor list, symbolic scalar, token
+  value,  // a graph value: tensor, tensor list, symbolic scalar, token
   boolean,
-  integer,        // a Dim: constant or symbolic (a SymInt argument)
-  real,           // incl. inf, nan, -0.0
+  integer,  // a Dim: constant or symbolic (a SymInt argument)
+  real,     // incl. inf, nan, -0.0
   complex,
   string,
   dtype,
   device,
   layout,
   memory_format,
-  seed,           // a generator, as an explicit seed
-  value_list,     // Tensor[] and Tensor?[]: kNone stands for an absent element
-  int_list,       // of Dim
+  seed,        // a generator, as an explicit seed
+  value_list,  // Tensor[] and Tensor?[]: kNone stands for an absent element
+  int_list,    // of Dim
   real_list,
   bool_list,
-  arg_list,       // Scalar[] and other lists of mixed literals
-  graph,          // a sub-graph, by index into Graph::subgraphs
-  data,           // the payload of a constant
+  arg_list,  // Scalar[] and other lists of mixed literals
+  graph,     // a sub-graph, by index into Graph::subgraphs
+  data,      // the payload of a constant
 };
 
 // Elements of a tensor constant: inline bytes, or an entry of an .npz beside the file.
 struct ConstantData {
-  TensorType type;                                   // contiguous
+  TensorType type;                                      // contiguous
   std::shared_ptr<const std::vector<std::byte>> bytes;  // little-endian elements; null if external
-  std::string file, key;                             // external: path as written, relative to the text's folder
+  std::string file, key;                                // external: path as written, relative to the text's folder
 };
 
 struct Arg {
@@ -70,9 +70,24 @@ struct Arg {
   };
 
   static Arg none() { return {}; }
-  static Arg of_value(ValueId v) { Arg a; a.kind = ArgKind::value; a.i = v; return a; }
-  static Arg of_bool(bool b) { Arg a; a.kind = ArgKind::boolean; a.i = b; return a; }
-  static Arg of_int(int64_t v) { Arg a; a.kind = ArgKind::integer; a.i = v; return a; }
+  static Arg of_value(ValueId v) {
+    Arg a;
+    a.kind = ArgKind::value;
+    a.i = v;
+    return a;
+  }
+  static Arg of_bool(bool b) {
+    Arg a;
+    a.kind = ArgKind::boolean;
+    a.i = b;
+    return a;
+  }
+  static Arg of_int(int64_t v) {
+    Arg a;
+    a.kind = ArgKind::integer;
+    a.i = v;
+    return a;
+  }
   static Arg of_dim(Dim d) {
     Arg a;
     a.kind = ArgKind::integer;
@@ -84,19 +99,50 @@ struct Arg {
     }
     return a;
   }
-  static Arg of_real(double v) { Arg a; a.kind = ArgKind::real; a.d = v; return a; }
-  static Arg of_dtype(Dtype v) { Arg a; a.kind = ArgKind::dtype; a.i = static_cast<int64_t>(v); return a; }
+  static Arg of_real(double v) {
+    Arg a;
+    a.kind = ArgKind::real;
+    a.d = v;
+    return a;
+  }
+  static Arg of_dtype(Dtype v) {
+    Arg a;
+    a.kind = ArgKind::dtype;
+    a.i = static_cast<int64_t>(v);
+    return a;
+  }
   static Arg of_device(Device v) {
     Arg a;
     a.kind = ArgKind::device;
     a.i = static_cast<int64_t>(v.kind) | (static_cast<int64_t>(static_cast<uint8_t>(v.index)) << 8);
     return a;
   }
-  static Arg of_layout(Layout v) { Arg a; a.kind = ArgKind::layout; a.i = static_cast<int64_t>(v); return a; }
-  static Arg of_memory_format(MemoryFormat v) { Arg a; a.kind = ArgKind::memory_format; a.i = static_cast<int64_t>(v); return a; }
-  static Arg of_seed(uint64_t v) { Arg a; a.kind = ArgKind::seed; a.seed = v; return a; }
-  static Arg of_graph(uint32_t index) { Arg a; a.kind = ArgKind::graph; a.i = index; return a; }
-  // Lists, strings, complex numbers and constants need memory: Context::list(...), string(...), complex(...), data(...).
+  static Arg of_layout(Layout v) {
+    Arg a;
+    a.kind = ArgKind::layout;
+    a.i = static_cast<int64_t>(v);
+    return a;
+  }
+  static Arg of_memory_format(MemoryFormat v) {
+    Arg a;
+    a.kind = ArgKind::memory_format;
+    a.i = static_cast<int64_t>(v);
+    return a;
+  }
+  static Arg of_seed(uint64_t v) {
+    Arg a;
+    a.kind = ArgKind::seed;
+    a.seed = v;
+    return a;
+  }
+  static Arg of_graph(uint32_t index) {
+    Arg a;
+    a.kind = ArgKind::graph;
+    a.i = index;
+    return a;
+  }
+  // Lists, strings, complex numbers and constants need memory: Context::list(...), string(...), complex(...),
+  // data(...).
 
   bool is_none() const { return kind == ArgKind::none; }
   bool is_value() const { return kind == ArgKind::value; }

@@ -39,8 +39,7 @@ bool same(const Type& a, const Type& b) {
   if (a.hash != b.hash || a.kind != b.kind || a.count != b.count || !(a.offset == b.offset)) return false;
   if (a.kind == TypeKind::list) return std::equal(a.element_data, a.element_data + a.count, b.element_data);
   if (a.kind != TypeKind::tensor) return true;
-  return a.dtype == b.dtype && a.device == b.device &&
-         std::equal(a.size_data, a.size_data + a.count, b.size_data) &&
+  return a.dtype == b.dtype && a.device == b.device && std::equal(a.size_data, a.size_data + a.count, b.size_data) &&
          std::equal(a.stride_data, a.stride_data + a.count, b.stride_data);
 }
 }  // namespace

@@ -80,7 +80,7 @@ NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, 
   if (op.infer) {
     Infer infer(*context_, op, full, types_, assumptions);
     infer.unbacked_prefix = "u" + std::to_string(values_.size()) + "_";
-    op.infer(infer);
+    infer.run();
     results = SmallVec<InferredResult, 4>(infer.results());
   } else {
     if (annotated.size() != op.schema.returns.size())
@@ -179,7 +179,8 @@ void Graph::replace_uses(ValueId from, ValueId to) {
   NodeId source = values_[from].producer, target = values_[to].producer;
   if (source != kNone && target != kNone) {
     uint32_t origin = context_->merge_origins(nodes_[target].origin, nodes_[source].origin);
-    if (values_[from].name != kNone) origin = context_->merge_origins(origin, context_->origin({&values_[from].name, 1}));
+    if (values_[from].name != kNone)
+      origin = context_->merge_origins(origin, context_->origin({&values_[from].name, 1}));
     nodes_[target].origin = origin;
   }
 }

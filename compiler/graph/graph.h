@@ -41,7 +41,7 @@ inline constexpr NodeId kOutputs = 0xFFFFFFFEu;
 
 struct Input {
   ValueId value = kNone;
-  bool mutated = false;         // the caller expects mutations to show
+  bool mutated = false;  // the caller expects mutations to show
   bool requires_grad = false;
   std::optional<NameId> alias;  // inputs with one alias class share storage
   Initialiser init;
@@ -49,10 +49,10 @@ struct Input {
 
 struct Node {
   const OpDef* op = nullptr;
-  const Arg* args = nullptr;     // one per parameter of the schema, defaults filled in
+  const Arg* args = nullptr;  // one per parameter of the schema, defaults filled in
   uint16_t arg_count = 0, result_count = 0;
   ValueId first_result = kNone;
-  uint32_t origin = 0;           // Context::origin: names of the nodes it came from
+  uint32_t origin = 0;  // Context::origin: names of the nodes it came from
   NodeId prev = kNone, next = kNone;
   bool erased = false;
 
@@ -66,8 +66,8 @@ class Graph {
 
   std::string name;
   Level level = Level::torch;
-  Assumptions assumptions;                         // facts of its symbols, and guards
-  std::vector<std::unique_ptr<Graph>> subgraphs;   // for control flow; in the same Context
+  Assumptions assumptions;                        // facts of its symbols, and guards
+  std::vector<std::unique_ptr<Graph>> subgraphs;  // for control flow; in the same Context
 
   Context& context() const { return *context_; }
   const std::shared_ptr<Context>& shared_context() const { return context_; }
@@ -86,7 +86,7 @@ class Graph {
   NodeId last() const { return last_; }
   const Node& node(NodeId id) const { return nodes_[id]; }
   size_t node_count() const { return live_; }
-  size_t node_capacity() const { return nodes_.size(); }   // ids are below this
+  size_t node_capacity() const { return nodes_.size(); }  // ids are below this
   template <class F>
   void for_each_node(F&& visit) const {  // visit(NodeId); it may erase the node it is given, or insert before it
     for (NodeId at = first_; at != kNone;) {
@@ -101,8 +101,8 @@ class Graph {
   NodeId insert(NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin = 0,
                 std::span<const Type* const> annotated = {});
   NodeId append(const OpDef& op, std::span<const Arg> args) { return insert(kNone, op, args); }
-  void erase(NodeId id);                       // its results must have no users
-  void move_before(NodeId id, NodeId before);  // kNone: to the end
+  void erase(NodeId id);                                // its results must have no users
+  void move_before(NodeId id, NodeId before);           // kNone: to the end
   void set_args(NodeId id, std::span<const Arg> args);  // same count; types must stay right (verified later)
   void set_origin(NodeId id, uint32_t origin) { nodes_[id].origin = origin; }
 
@@ -113,8 +113,8 @@ class Graph {
   std::span<const Type* const> types() const { return types_; }
   ValueId storage(ValueId v) const { return values_[v].storage; }
   void set_name(ValueId v, NameId name) { values_[v].name = name; }
-  std::string value_name(ValueId v) const;     // "%h", or "%#12" for an unnamed one: for messages, not for the text form
-  void replace_uses(ValueId from, ValueId to); // in nodes and outputs; provenance of from's node goes to to's node
+  std::string value_name(ValueId v) const;  // "%h", or "%#12" for an unnamed one: for messages, not for the text form
+  void replace_uses(ValueId from, ValueId to);  // in nodes and outputs; provenance of from's node goes to to's node
   void set_type(ValueId v, const Type* type) { types_[v] = type; }  // for passes that refine; verified later
 
   // A deep copy that shares the context. Ids are renumbered densely in order.
@@ -123,12 +123,10 @@ class Graph {
   size_t memory_bytes() const;  // of this graph, its share of the context included
 
  private:
-  friend class GraphAccess;
   void link(NodeId id, NodeId before);
   void unlink(NodeId id);
   void add_users(NodeId user, std::span<const Arg> args);
   void remove_users(NodeId user, std::span<const Arg> args);
-  std::vector<Arg> complete(const OpDef& op, std::span<const Arg> args);
 
   std::shared_ptr<Context> context_;
   const OpTable* ops_;
@@ -147,8 +145,8 @@ Arg default_arg(Context& context, const Param& param);
 // Whether an argument fits a parameter's type.
 bool fits(const Arg& arg, const ParamType& type, std::span<const Type* const> value_types);
 
-// The first overload of "aten.add" (or the one named in full) that takes these arguments: positional ones, then keywords.
-// Returns its full argument list. Throws UserError with the candidates when none fits.
+// The first overload of "aten.add" (or the one named in full) that takes these arguments: positional ones, then
+// keywords. Returns its full argument list. Throws UserError with the candidates when none fits.
 struct Keyword {
   std::string_view name;
   Arg arg;
@@ -157,6 +155,7 @@ struct Resolved {
   const OpDef* op;
   SmallVec<Arg, 8> args;
 };
-Resolved resolve(Graph& graph, std::string_view op_name, std::span<const Arg> positional, std::span<const Keyword> keywords);
+Resolved resolve(Graph& graph, std::string_view op_name, std::span<const Arg> positional,
+                 std::span<const Keyword> keywords);
 
 }  // namespace lenz

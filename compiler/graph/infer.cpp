@@ -103,7 +103,9 @@ int64_t Infer::constant(std::string_view param) const {
   return d.constant();
 }
 
-bool Infer::boolean(std::string_view param) const { return arg(param).kind == ArgKind::boolean && arg(param).boolean(); }
+bool Infer::boolean(std::string_view param) const {
+  return arg(param).kind == ArgKind::boolean && arg(param).boolean();
+}
 
 DimVec Infer::ints(std::string_view param) const {
   const Arg& a = arg(param);
@@ -145,6 +147,65 @@ int64_t Infer::wrap_dim(int64_t dim, size_t rank) const {
   if (dim < -n || dim >= n)
     raise("dim " + std::to_string(dim) + " is out of range for a tensor of rank " + std::to_string(rank));
   return dim < 0 ? dim + n : dim;
+}
+
+void Infer::run() {
+  op_.infer(*this);
+  if (op_.variant == VariantKind::in_place) finish_in_place();
+  if (op_.variant == VariantKind::out) finish_out();
+}
+
+namespace {
+// c10::canCast: a result may narrow within its category, and never lose complex, fraction or integer.
+bool can_cast(Dtype from, Dtype to) {
+  if (is_complex(from) && !is_complex(to)) return false;
+  if (is_floating(from) && is_integral(to, true)) return false;
+  return from == Dtype::b8 || to != Dtype::b8;
+}
+}  // namespace
+
+// Whether a write through `target` would hit one location twice: a dim with stride 0 and more than one element.
+void Infer::write_to(const Type& target, const Type& computed, std::string_view param) {
+  if (!can_cast(computed.dtype, target.dtype))
+    raise("result type " + std::string(name(computed.dtype)) + " can't be cast to the type of `" + std::string(param) +
+          "`, " + std::string(name(target.dtype)));
+  for (size_t i = 0; i < target.rank(); ++i)
+    if (target.strides()[i].is(0) && decide(gt(target.sizes()[i], 1)))
+      raise("`" + std::string(param) + "` is written to, but several of its elements share one memory location");
+}
+
+void Infer::finish_in_place() {
+  const Type& self = tensor(0);
+  const Type& computed = *results_[0].type;
+  bool same_shape = self.rank() == computed.rank();
+  for (size_t i = 0; same_shape && i < self.rank(); ++i) same_shape = same(self.sizes()[i], computed.sizes()[i]);
+  if (!same_shape)
+    raise("the result has shape " + to_string(computed) + ", which `" + op_.schema.params[0].name + "` (" +
+          to_string(self) + ") can't hold in place");
+  write_to(self, computed, op_.schema.params[0].name);
+  results_.clear();
+  add(&self, args_[0].value());
+}
+
+// An out= tensor of another shape is resized, as eager does (with a warning unless it is empty).
+void Infer::finish_out() {
+  size_t first = args_.size() - results_.size();
+  for (size_t k = 0; k < results_.size(); ++k) {
+    if (results_[k].type->kind != TypeKind::tensor) continue;
+    const Type& target = tensor(first + k);
+    const Type& computed = *results_[k].type;
+    write_to(target, computed, op_.schema.params[first + k].name);
+    bool same_shape = target.rank() == computed.rank();
+    for (size_t i = 0; same_shape && i < target.rank(); ++i) same_shape = same(target.sizes()[i], computed.sizes()[i]);
+    const Type* type = &target;
+    if (!same_shape) {
+      TensorType resized = computed.tensor();
+      resized.dtype = target.dtype;
+      resized.offset = target.offset;
+      type = context_.tensor(resized);
+    }
+    results_[k] = {type, args_[first + k].value()};
+  }
 }
 
 Dim Infer::unbacked(Dim low, std::optional<Dim> high) {

@@ -16,14 +16,17 @@ namespace lenz {
 // Facts of a graph and the conditions that type rules relied on beyond them.
 class Assumptions {
  public:
-  Facts& facts() { return declared_; }          // as declared; call `restart` after changing them
+  Facts& facts() { return declared_; }  // as declared; call `restart` after changing them
   const Facts& facts() const { return declared_; }
   const Facts& known() const { return started_ ? known_ : declared_; }  // declared facts and guards
   const std::vector<Cond>& guards() const { return guards_; }
   Truth prove(const Cond& cond) const { return known().prove(cond); }
-  bool decide(const Cond& cond);                // proven, or as hints say (recorded)
-  bool assume(const Cond& cond);                // proven, or recorded as holding; false if refuted
-  void restart() { started_ = false; guards_.clear(); }
+  bool decide(const Cond& cond);  // proven, or as hints say (recorded)
+  bool assume(const Cond& cond);  // proven, or recorded as holding; false if refuted
+  void restart() {
+    started_ = false;
+    guards_.clear();
+  }
 
  private:
   void record(const Cond& cond);
@@ -62,14 +65,14 @@ class Infer {
   // A list of tensors: an argument list of values, or one value of list type. Absent elements are null.
   std::vector<const Type*> tensors(std::string_view param) const;
 
-  Dim integer(std::string_view param) const;               // int or SymInt, also from a sym_int value
-  int64_t constant(std::string_view param) const;          // must be a constant: dims, flags
+  Dim integer(std::string_view param) const;       // int or SymInt, also from a sym_int value
+  int64_t constant(std::string_view param) const;  // must be a constant: dims, flags
   std::optional<Dim> maybe_integer(std::string_view param) const;
   bool boolean(std::string_view param) const;
-  DimVec ints(std::string_view param) const;               // a list; one integer counts as a list of one
+  DimVec ints(std::string_view param) const;  // a list; one integer counts as a list of one
   SmallVec<int64_t, 6> constants(std::string_view param) const;
   std::optional<Dtype> dtype(std::string_view param) const;
-  double real(std::string_view param) const;               // int, real or bool, as a double
+  double real(std::string_view param) const;  // int, real or bool, as a double
   std::string_view string(std::string_view param) const;
 
   // A dim in [-rank, rank), wrapped. Rank 0 counts as rank 1, as in eager.
@@ -79,7 +82,9 @@ class Infer {
   // this message when the condition is refuted, and records it when it is open.
   bool decide(const Cond& cond) { return assumptions_.decide(cond); }
   void require(const Cond& cond, std::string_view message);
-  void require(bool condition, std::string_view message) const { if (!condition) raise(message); }
+  void require(bool condition, std::string_view message) const {
+    if (!condition) raise(message);
+  }
   bool is_one(Dim d) { return d.is_constant() ? d.constant() == 1 : decide(eq(d, 1)); }
   bool is_zero(Dim d) { return d.is_constant() ? d.constant() == 0 : decide(eq(d, 0)); }
   bool same(Dim a, Dim b) { return a == b || (!(a.is_constant() && b.is_constant()) && decide(eq(a, b))); }
@@ -97,6 +102,9 @@ class Infer {
 
   std::span<const InferredResult> results() const { return results_; }
 
+  // Runs the row's rule, with what in-place and out= variants add to it. The op must have a rule.
+  void run();
+
   // The graph names unbacked symbols; it supplies the source of names before the rule runs. Verification supplies the
   // symbols that the node's results already carry.
   std::string unbacked_prefix;
@@ -104,6 +112,9 @@ class Infer {
 
  private:
   void add(const Type* type, ValueId alias) { results_.push_back({type, alias}); }
+  void finish_in_place();
+  void finish_out();
+  void write_to(const Type& target, const Type& computed, std::string_view param);
 
   Context& context_;
   const OpDef& op_;

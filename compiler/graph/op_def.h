@@ -1,6 +1,6 @@
 // OpDef: the row of an op. Everything anyone needs to know about it: data, and pointers to shared rules.
-// The table of all rows is compiler/ops; this header is only the type, so that the graph can hold rows without knowing them.
-// Thread-safety: constant once the table is built.
+// The table of all rows is compiler/ops; this header is only the type, so that the graph can hold rows without knowing
+// them. Thread-safety: constant once the table is built.
 #pragma once
 
 #include <memory>
@@ -20,27 +20,27 @@ class CallMaker;
 
 // What passes ask instead of names.
 enum class Trait : uint32_t {
-  elementwise = 1u << 0,      // one result element depends on one element of each (broadcast) operand
+  elementwise = 1u << 0,  // one result element depends on one element of each (broadcast) operand
   reduction = 1u << 1,
-  view = 1u << 2,             // the result always aliases its first tensor operand
-  maybe_view = 1u << 3,       // aliases or copies, depending on strides (reshape, contiguous, to)
+  view = 1u << 2,        // the result always aliases its first tensor operand
+  maybe_view = 1u << 3,  // aliases or copies, depending on strides (reshape, contiguous, to)
   random = 1u << 4,
-  commutative = 1u << 5,      // in its first two operands
-  associative = 1u << 6,      // mathematically; the dtype decides whether a pass may use it
-  idempotent = 1u << 7,       // f(f(x)) == f(x)
-  involution = 1u << 8,       // f(f(x)) == x, bitwise
-  monotone = 1u << 9,         // non-decreasing in its tensor operand
-  creation = 1u << 10,        // needs no tensor operand
-  data_dependent = 1u << 11,  // result shapes depend on values
-  effect = 1u << 12,          // does something besides its results and mutations: asserts, prints
-  nondeterministic = 1u << 13,// eager may give different bits from run to run (atomics on duplicates)
-  composite = 1u << 14,       // has a decomposition that defines it
-  core = 1u << 15,            // may stand in a graph of level core
-  scan = 1u << 16,            // cumulative along one dim
-  movement = 1u << 17,        // moves elements, computes nothing: bitwise exact
-  contraction = 1u << 18,     // matmul, convolution, attention
-  indexing = 1u << 19,        // reads or writes through an index tensor
-  structural = 1u << 20,      // Lenz's own plumbing: getitem, constants, control flow, tokens
+  commutative = 1u << 5,           // in its first two operands
+  associative = 1u << 6,           // mathematically; the dtype decides whether a pass may use it
+  idempotent = 1u << 7,            // f(f(x)) == f(x)
+  involution = 1u << 8,            // f(f(x)) == x, bitwise
+  monotone = 1u << 9,              // non-decreasing in its tensor operand
+  creation = 1u << 10,             // needs no tensor operand
+  data_dependent = 1u << 11,       // result shapes depend on values
+  effect = 1u << 12,               // does something besides its results and mutations: asserts, prints
+  nondeterministic = 1u << 13,     // eager may give different bits from run to run (atomics on duplicates)
+  composite = 1u << 14,            // has a decomposition that defines it
+  core = 1u << 15,                 // may stand in a graph of level core
+  scan = 1u << 16,                 // cumulative along one dim
+  movement = 1u << 17,             // moves elements, computes nothing: bitwise exact
+  contraction = 1u << 18,          // matmul, convolution, attention
+  indexing = 1u << 19,             // reads or writes through an index tensor
+  structural = 1u << 20,           // Lenz's own plumbing: getitem, constants, control flow, tokens
   reads_metadata_only = 1u << 21,  // *_like, new_*: an operand gives shape and dtype, not values
 };
 struct Traits {
@@ -57,11 +57,14 @@ std::span<const Trait> all_traits();
 
 // Where an op's floating results may lie, for the oracle: see compiler/ops/README.md.
 enum class Accuracy : uint8_t {
-  exact,       // bitwise: movement, comparisons, integers, min/max
-  rounded,     // one correctly rounded operation (add, mul, sqrt, fma)
-  ulp1, ulp2, ulp4, ulp16,  // a transcendental within this many ulps
-  accumulated, // a sum or product of n terms in any order
-  composed,    // as its decomposition says
+  exact,    // bitwise: movement, comparisons, integers, min/max
+  rounded,  // one correctly rounded operation (add, mul, sqrt, fma)
+  ulp1,
+  ulp2,
+  ulp4,
+  ulp16,        // a transcendental within this many ulps
+  accumulated,  // a sum or product of n terms in any order
+  composed,     // as its decomposition says
 };
 
 // Values for which an op is defined and smooth: what input generation draws from. Indices carry their bound elsewhere.
@@ -79,42 +82,42 @@ struct Lowering {
 
 // Which variants of one row exist in ATen; they are derived, never written.
 struct Variants {
-  bool in_place = false;         // add_
-  std::string_view out;          // the overload name of the out= variant ("out", "IntList_out"); empty: there is none
-  std::string_view out_params;   // its out= parameters where ATen names them otherwise ("max max_values")
+  bool in_place = false;        // add_
+  std::string_view out;         // the overload name of the out= variant ("out", "IntList_out"); empty: there is none
+  std::string_view out_params;  // its out= parameters where ATen names them otherwise ("max max_values")
 };
 enum class VariantKind : uint8_t { functional, in_place, out };
 
 struct OpDef {
   Schema schema;
-  std::string full_name;               // "aten.add.Tensor"
+  std::string full_name;  // "aten.add.Tensor"
   VariantKind variant = VariantKind::functional;
-  const OpDef* base = nullptr;         // the functional row it was derived from
-  Variants variants;                   // of a functional row
+  const OpDef* base = nullptr;  // the functional row it was derived from
+  Variants variants;            // of a functional row
   Traits traits;
   // Result types from argument types; throws UserError when eager raises. Null: results must be annotated (an extern).
   void (*infer)(Infer&) = nullptr;
   // Makes a legal call. Null: no generator (structural ops, externs).
   void (*generate)(CallMaker&) = nullptr;
-  DtypeSet dtypes = dtypes::all;       // of the leading tensor operand, on a CPU
+  DtypeSet dtypes = dtypes::all;  // of the leading tensor operand, on a CPU
   Domain domain;
   Accuracy accuracy = Accuracy::exact;
-  std::string_view scalar;             // elementwise: the primitive in the scalar table, if it is just that
-  std::string_view raises;             // when eager raises, in words
-  std::string_view decompose;          // text of its definition, see compiler/ops/decompose.h; empty: none
+  std::string_view scalar;     // elementwise: the primitive in the scalar table, if it is just that
+  std::string_view raises;     // when eager raises, in words
+  std::string_view decompose;  // text of its definition, see compiler/ops/decompose.h; empty: none
   Lowering lowering;
-  std::string_view gradient;           // a later stage's data
-  std::string_view exception;          // where eager itself is inconsistent, and why the row says what it says
+  std::string_view gradient;   // a later stage's data
+  std::string_view exception;  // where eager itself is inconsistent, and why the row says what it says
   bool has(Trait t) const { return traits.has(t); }
 };
 
 // The table: rows by name and by packet. Built once; lookups are const and thread-safe.
 class OpTable {
  public:
-  void add(OpDef def);        // a functional row and the variants that it declares
-  const OpDef* find(std::string_view full_name) const;                   // "aten.add.Tensor"
-  std::span<const OpDef* const> packet(std::string_view name) const;     // "aten.add": all overloads, in table order
-  std::span<const std::unique_ptr<OpDef>> rows() const { return rows_; } // all, derived ones after their base
+  void add(OpDef def);                                  // a functional row and the variants that it declares
+  const OpDef* find(std::string_view full_name) const;  // "aten.add.Tensor"
+  std::span<const OpDef* const> packet(std::string_view name) const;      // "aten.add": all overloads, in table order
+  std::span<const std::unique_ptr<OpDef>> rows() const { return rows_; }  // all, derived ones after their base
 
  private:
   std::vector<std::unique_ptr<OpDef>> rows_;

@@ -101,8 +101,7 @@ bool fits(const Arg& a, const ParamType& t, std::span<const Type* const> types) 
       if (a.kind == ArgKind::arg_list)
         return std::ranges::all_of(a.arg_list(), [&](const Arg& e) { return fits_one(e, ParamKind::sym_int, types); });
       return false;
-    case ParamKind::real:
-      return empty || a.kind == ArgKind::real_list || a.kind == ArgKind::int_list;
+    case ParamKind::real: return empty || a.kind == ArgKind::real_list || a.kind == ArgKind::int_list;
     case ParamKind::boolean: return empty || a.kind == ArgKind::bool_list;
     case ParamKind::scalar:
       return empty || a.kind == ArgKind::int_list || a.kind == ArgKind::real_list || a.kind == ArgKind::bool_list ||

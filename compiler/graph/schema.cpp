@@ -27,12 +27,22 @@ struct KindName {
   std::string_view text;
   ParamKind kind;
 };
-constexpr KindName kKinds[] = {
-    {"Tensor", ParamKind::tensor}, {"Scalar", ParamKind::scalar}, {"SymInt", ParamKind::sym_int},
-    {"int", ParamKind::integer}, {"float", ParamKind::real}, {"bool", ParamKind::boolean}, {"str", ParamKind::string},
-    {"ScalarType", ParamKind::dtype}, {"Device", ParamKind::device}, {"Layout", ParamKind::layout},
-    {"MemoryFormat", ParamKind::memory_format}, {"Generator", ParamKind::generator}, {"Token", ParamKind::token},
-    {"Graph", ParamKind::graph}, {"Data", ParamKind::data}, {"Any", ParamKind::any}};
+constexpr KindName kKinds[] = {{"Tensor", ParamKind::tensor},
+                               {"Scalar", ParamKind::scalar},
+                               {"SymInt", ParamKind::sym_int},
+                               {"int", ParamKind::integer},
+                               {"float", ParamKind::real},
+                               {"bool", ParamKind::boolean},
+                               {"str", ParamKind::string},
+                               {"ScalarType", ParamKind::dtype},
+                               {"Device", ParamKind::device},
+                               {"Layout", ParamKind::layout},
+                               {"MemoryFormat", ParamKind::memory_format},
+                               {"Generator", ParamKind::generator},
+                               {"Token", ParamKind::token},
+                               {"Graph", ParamKind::graph},
+                               {"Data", ParamKind::data},
+                               {"Any", ParamKind::any}};
 
 class SchemaParser {
  public:
@@ -152,7 +162,8 @@ class SchemaParser {
     Return r;
     r.type = type(r.alias, r.writes);
     spaces();
-    if (!rest_.empty() && (std::isalpha(static_cast<unsigned char>(rest_.front())) || rest_.front() == '_')) r.name = word();
+    if (!rest_.empty() && (std::isalpha(static_cast<unsigned char>(rest_.front())) || rest_.front() == '_'))
+      r.name = word();
     return r;
   }
 

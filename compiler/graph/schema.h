@@ -13,8 +13,22 @@
 namespace lenz {
 
 enum class ParamKind : uint8_t {
-  tensor, scalar, sym_int, integer, real, boolean, string, dtype, device, layout, memory_format, generator,
-  token, graph, data, any,
+  tensor,
+  scalar,
+  sym_int,
+  integer,
+  real,
+  boolean,
+  string,
+  dtype,
+  device,
+  layout,
+  memory_format,
+  generator,
+  token,
+  graph,
+  data,
+  any,
 };
 
 struct ParamType {
@@ -31,7 +45,7 @@ struct Default {
   enum Kind : uint8_t { none, boolean, integer, real, string, int_list, bool_list, symbol } kind = none;
   int64_t i = 0;
   double d = 0;
-  std::string text;             // string; or a name such as "Mean", "contiguous_format", "long"
+  std::string text;  // string; or a name such as "Mean", "contiguous_format", "long"
   std::vector<int64_t> list;
 };
 
@@ -39,9 +53,9 @@ struct Param {
   std::string name;
   ParamType type;
   bool keyword_only = false;
-  char alias = 0;      // 'a' in Tensor(a!); 0: none
-  bool writes = false; // the "!"
-  bool is_out = false; // an out= argument
+  char alias = 0;       // 'a' in Tensor(a!); 0: none
+  bool writes = false;  // the "!"
+  bool is_out = false;  // an out= argument
   std::optional<Default> fallback;
 };
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "compiler/base/dtype.h"
+#include "compiler/base/error.h"
 #include "compiler/base/small_vec.h"
 #include "compiler/base/sym.h"
 
@@ -43,10 +44,10 @@ struct Type {
   // kind tensor:
   Dtype dtype = Dtype::f32;
   Device device;
-  uint32_t count = 0;                      // rank of a tensor, length of a list
+  uint32_t count = 0;  // rank of a tensor, length of a list
   const Dim* size_data = nullptr;
   const Dim* stride_data = nullptr;
-  Dim offset = 0;                          // of a tensor; the value of a sym_int (see `has_value`)
+  Dim offset = 0;                             // of a tensor; the value of a sym_int (see `has_value`)
   const Type* const* element_data = nullptr;  // kind list
   uint64_t hash = 0;
 
@@ -62,6 +63,7 @@ DimVec contiguous_strides(std::span<const Dim> sizes);  // as eager computes the
 TensorType contiguous_tensor(Dtype dtype, std::span<const Dim> sizes, Device device = {});
 Dim numel(std::span<const Dim> sizes);
 
-std::string to_string(const Type& type);  // "f32[s0, 768]", "f32[4, 4] strides [1, 4] offset 2 on cuda:0", "int s0", "[f32[2], f32[3]]"
+std::string to_string(
+    const Type& type);  // "f32[s0, 768]", "f32[4, 4] strides [1, 4] offset 2 on cuda:0", "int s0", "[f32[2], f32[3]]"
 
 }  // namespace lenz
