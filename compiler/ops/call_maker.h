@@ -1,0 +1,100 @@
+// How a row makes legal calls: its generator draws every choice from a Chooser and asks a CallMaker for tensors.
+//
+// The maker decides where a tensor comes from: `FreshCalls` makes a new graph input for each; a graph generator may
+// instead hand out a value that the graph already has. Sizes are constants here; who wants symbols replaces them later.
+// Generators never reject: every sequence of choices gives a legal call.
+// Thread-safety: one maker per thread.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "compiler/base/chooser.h"
+#include "compiler/graph/graph.h"
+
+namespace lenz {
+
+using Sizes = SmallVec<int64_t, 6>;
+
+// What a generator asks of a tensor. Defaults: any rank 0-5, any of the row's dtypes, any layout, the row's domain.
+struct TensorWish {
+  std::optional<Dtype> dtype;            // exactly this one
+  DtypeSet dtypes;                       // else one of these; empty: the row's
+  std::optional<Sizes> sizes;            // exactly these
+  int min_rank = 0, max_rank = 5;        // else a rank in here
+  int64_t min_size = 0;                  // and sizes not below this
+  std::optional<Domain> domain;          // values; else the row's
+  std::optional<std::pair<int64_t, int64_t>> integers;  // integer values in [first, second]: indices, classes, counts
+  bool permutation = false;              // values are a permutation of 0..numel-1
+  bool sorted = false;                   // ascending along the last dim
+  bool plain = false;                    // contiguous, offset 0
+  bool written = false;                  // the op writes to it: no two elements share memory
+  std::optional<MemoryFormat> format;    // dense in this format
+};
+
+class CallMaker {
+ public:
+  CallMaker(Graph& graph, Chooser& chooser, const OpDef& op);
+  virtual ~CallMaker() = default;
+
+  const OpDef& op() const { return op_; }
+  Chooser& choose() { return chooser_; }
+  Graph& graph() { return graph_; }
+  Context& context() { return graph_.context(); }
+
+  // --- tensors
+  virtual ValueId tensor(const TensorWish& wish) = 0;
+  const Type& type(ValueId v) const { return graph_.type(v); }
+  Sizes sizes(ValueId v) const;                          // constants
+  size_t rank(ValueId v) const { return type(v).rank(); }
+  int64_t size(ValueId v, int64_t dim) const;            // negative dims count from the end
+
+  // --- choices of sizes
+  int64_t a_size(int64_t low = 0);                       // one size >= low: often small, sometimes 0 or 1
+  Sizes a_shape(int min_rank = 0, int max_rank = 5, int64_t min_size = 0);  // bounded number of elements
+  // Shapes that broadcast together; the first has the result's rank at least as often as not.
+  std::vector<Sizes> broadcast_shapes(size_t count, int max_rank = 5);
+  Sizes shape_like_with_ones(const Sizes& full);         // a shape that broadcasts to `full`
+  Dtype a_dtype(DtypeSet set);
+  int64_t a_dim(size_t rank);                            // in [-max(rank,1), max(rank,1))
+  SmallVec<int64_t, 6> some_dims(size_t rank, bool allow_empty);  // distinct dims, in any order, some negative
+  Arg a_number(Dtype like);                              // a Scalar that keeps a tensor of this dtype in its category
+  Arg any_number();                                      // bool, int, real (seldom complex)
+  double a_real(double low, double high);
+
+  // --- arguments
+  void set(std::string_view param, Arg arg);
+  void set(std::string_view param, ValueId v) { set(param, Arg::of_value(v)); }
+  void set_ints(std::string_view param, std::span<const int64_t> values) { set(param, context().ints(values)); }
+  void set_tensors(std::string_view param, std::span<const ValueId> values) { set(param, context().values(values)); }
+  bool has(std::string_view param) const { return op_.schema.find(param) >= 0; }
+  bool is_set(std::string_view param) const;
+  const Arg& get(std::string_view param) const;
+
+  // Every parameter that is not set: its default, or a choice by kind where any value is legal (bool flags, optional
+  // booleans), or none. Out= parameters get a tensor of the inferred type. Call once, last; then `args` is complete.
+  std::span<const Arg> finish();
+
+ protected:
+  Graph& graph_;
+  Chooser& chooser_;
+  const OpDef& op_;
+  std::vector<Arg> args_;
+  std::vector<bool> set_;
+};
+
+// Makes each tensor a new graph input, with all the layouts that eager may be handed: contiguous, permuted, sliced with
+// an offset, with gaps, stride 0, overlapping, channels-last.
+class FreshCalls final : public CallMaker {
+ public:
+  using CallMaker::CallMaker;
+  ValueId tensor(const TensorWish& wish) override;
+};
+
+// One generated call as a graph: inputs, one node, its results as outputs. Null if the row has no generator.
+// In-place and out= variants of a row are made by its generator too.
+std::unique_ptr<Graph> generate_call(const OpDef& op, const OpTable& table, Chooser& chooser);
+
+}  // namespace lenz

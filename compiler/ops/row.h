@@ -1,0 +1,42 @@
+// How rows are written. A family file in rows/ fills a table:
+//
+//   t.rows("{}(Tensor self) -> Tensor", "sin cos tan",
+//          {.variants = {true, "out"}, .traits = Trait::elementwise, .infer = rule::unary_float,
+//           .generate = make::unary, .dtypes = dtypes::usual, .accuracy = Accuracy::ulp2});
+//
+// `{}` stands for each name of the list; what differs by name (the scalar primitive) is derived from the name.
+// Thread-safety: used while the table is built, by one thread.
+#pragma once
+
+#include <string_view>
+
+#include "compiler/graph/op_def.h"
+
+namespace lenz {
+
+// The fields of a row that a family shares: OpDef without what is derived from the schema.
+struct Row {
+  Variants variants;
+  Traits traits;
+  void (*infer)(Infer&) = nullptr;
+  void (*generate)(CallMaker&) = nullptr;
+  DtypeSet dtypes = dtypes::usual;
+  Domain domain;
+  Accuracy accuracy = Accuracy::exact;
+  std::string_view scalar;      // "{}": the op's own name
+  std::string_view raises;
+  std::string_view decompose;
+  std::string_view exception;
+};
+
+class RowSink {
+ public:
+  explicit RowSink(OpTable& table) : table_(table) {}
+  void row(std::string_view schema, const Row& fields);                             // one row
+  void rows(std::string_view schema, std::string_view names, const Row& fields);    // one per name
+
+ private:
+  OpTable& table_;
+};
+
+}  // namespace lenz
