@@ -27,6 +27,7 @@ struct Initialiser {
   enum Kind : uint8_t { none, uniform, normal, integers, zeros, ones, permutation } kind = none;
   double low = 0, high = 1;  // uniform: [low, high); normal: mean and deviation; integers: [low, high]
   uint64_t seed = 0;
+  bool sorted = false;  // ascending along the last dim
   friend bool operator==(const Initialiser&, const Initialiser&) = default;
 };
 

@@ -3,17 +3,23 @@
 namespace lenz {
 
 namespace {
-constexpr Trait kTraits[] = {Trait::elementwise, Trait::reduction,          Trait::view,        Trait::maybe_view,
-                             Trait::random,      Trait::commutative,        Trait::associative, Trait::idempotent,
-                             Trait::involution,  Trait::monotone,           Trait::creation,    Trait::data_dependent,
-                             Trait::effect,      Trait::nondeterministic,   Trait::composite,   Trait::core,
-                             Trait::scan,        Trait::movement,           Trait::contraction, Trait::indexing,
-                             Trait::structural,  Trait::reads_metadata_only};
+constexpr Trait kTraits[] = {Trait::elementwise, Trait::reduction,
+                             Trait::view,        Trait::maybe_view,
+                             Trait::random,      Trait::commutative,
+                             Trait::associative, Trait::idempotent,
+                             Trait::involution,  Trait::monotone,
+                             Trait::creation,    Trait::data_dependent,
+                             Trait::effect,      Trait::nondeterministic,
+                             Trait::composite,   Trait::core,
+                             Trait::scan,        Trait::movement,
+                             Trait::contraction, Trait::indexing,
+                             Trait::structural,  Trait::reads_metadata_only,
+                             Trait::makes_float};
 constexpr std::string_view kTraitNames[] = {
-    "elementwise",        "reduction",  "view",     "maybe_view", "random",         "commutative", "associative",
-    "idempotent",         "involution", "monotone", "creation",   "data_dependent", "effect",      "nondeterministic",
-    "composite",          "core",       "scan",     "movement",   "contraction",    "indexing",    "structural",
-    "reads_metadata_only"};
+    "elementwise",         "reduction",  "view",     "maybe_view", "random",         "commutative", "associative",
+    "idempotent",          "involution", "monotone", "creation",   "data_dependent", "effect",      "nondeterministic",
+    "composite",           "core",       "scan",     "movement",   "contraction",    "indexing",    "structural",
+    "reads_metadata_only", "makes_float"};
 static_assert(std::size(kTraits) == std::size(kTraitNames));
 }  // namespace
 

@@ -42,6 +42,7 @@ enum class Trait : uint32_t {
   indexing = 1u << 19,             // reads or writes through an index tensor
   structural = 1u << 20,           // Lenz's own plumbing: getitem, constants, control flow, tokens
   reads_metadata_only = 1u << 21,  // *_like, new_*: an operand gives shape and dtype, not values
+  makes_float = 1u << 22,          // integer and bool operands give a float result
 };
 struct Traits {
   uint32_t bits = 0;

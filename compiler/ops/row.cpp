@@ -1,0 +1,37 @@
+#include "compiler/ops/row.h"
+
+namespace lenz {
+
+void RowSink::row(std::string_view schema, const Row& fields) {
+  OpDef def;
+  def.schema = parse_schema(schema);
+  def.variants = fields.variants;
+  def.traits = fields.traits;
+  if (!fields.decompose.empty()) def.traits = def.traits | Trait::composite;
+  def.infer = fields.infer;
+  def.generate = fields.generate;
+  def.dtypes = fields.dtypes;
+  def.domain = fields.domain;
+  def.accuracy = fields.accuracy;
+  def.raises = fields.raises;
+  def.decompose = fields.decompose;
+  def.exception = fields.exception;
+  def.scalar = fields.scalar == "{}" ? def.schema.packet : std::string(fields.scalar);
+  if (!def.decompose.empty()) def.lowering.kind = LoweringKind::decompose;
+  table_.add(std::move(def));
+}
+
+void RowSink::rows(std::string_view schema, std::string_view names, const Row& fields) {
+  size_t hole = schema.find("{}");
+  LENZ_CHECK(hole != std::string_view::npos, "a family's schema needs a {} for the name");
+  while (!names.empty()) {
+    size_t end = std::min(names.find(' '), names.size());
+    if (end)
+      row(std::string(schema.substr(0, hole)) + std::string(names.substr(0, end)) +
+              std::string(schema.substr(hole + 2)),
+          fields);
+    names.remove_prefix(std::min(end + 1, names.size()));
+  }
+}
+
+}  // namespace lenz

@@ -1,0 +1,23 @@
+// The families of rows, one file each. Adding a family is a file and a line here; adding an op is a row in its family.
+#pragma once
+
+#include <string_view>
+
+#include "compiler/ops/row.h"
+
+namespace lenz {
+
+void pointwise_unary_rows(RowSink& t);
+void pointwise_binary_rows(RowSink& t);
+
+struct Family {
+  std::string_view name;
+  void (*fill)(RowSink&);
+};
+
+inline constexpr Family kFamilies[] = {
+    {"pointwise_unary", pointwise_unary_rows},
+    {"pointwise_binary", pointwise_binary_rows},
+};
+
+}  // namespace lenz

@@ -1,0 +1,45 @@
+// Result types of elementwise ops, as eager's iterator computes them: promotion by categories (tensors with dims,
+// 0-dim tensors, Python numbers), broadcasting, and strides that keep the operands' order of dims.
+// Thread-safety: pure, given one Infer.
+#pragma once
+
+#include <initializer_list>
+#include <string_view>
+
+#include "compiler/graph/infer.h"
+
+namespace lenz::rule {
+
+// A tensor, or a Python number standing where a tensor could.
+struct Operand {
+  const Type* type = nullptr;  // null: a number
+  Dtype number = Dtype::b8;    // of a number: bool, i64, f64 or c128, by its literal
+};
+using Operands = SmallVec<Operand, 4>;
+
+// The named parameters that are given, in this order: tensors and Scalars.
+Operands operands(Infer& in, std::initializer_list<std::string_view> params);
+Operand number_operand(Infer& in, const Arg& arg);
+
+Dtype result_type(Infer& in, const Operands& operands);        // at::result_type
+Dtype float_result_type(Infer& in, const Operands& operands);  // integers and bools become f32
+DimVec broadcast(Infer& in, std::span<const Dim> a, std::span<const Dim> b);
+
+// What eager allocates for the result of an elementwise op over these operands. Numbers count as 0-dim tensors.
+TensorType elementwise_result(Infer& in, const Operands& operands, Dtype dtype);
+// empty_like with preserve_format: dense strides are kept, others give the order of dims.
+DimVec preserved_strides(Infer& in, const Type& like);
+bool is_contiguous(Infer& in, const Type& t);
+bool is_channels_last(Infer& in, const Type& t);           // rank 4, in that order, dense
+bool is_channels_last_3d(Infer& in, const Type& t);        // rank 5
+bool is_dense(Infer& in, const Type& t);                   // non-overlapping and dense
+DimVec channels_last_strides(std::span<const Dim> sizes);  // rank 4 or 5, channel second
+
+// Rules for rows. Tensor operands are all parameters of kind Tensor that are given, in order, and Scalars named in
+// `number_params` below: other, exponent, self.
+void same_dtype(Infer& in);   // promoted type of all operands
+void float_dtype(Infer& in);  // and integers become f32
+void bool_dtype(Infer& in);   // comparisons and tests
+void real_dtype(Infer& in);   // complex becomes its real part's type: abs
+
+}  // namespace lenz::rule
