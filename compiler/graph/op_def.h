@@ -83,9 +83,9 @@ struct Lowering {
 
 // Which variants of one row exist in ATen; they are derived, never written.
 struct Variants {
-  bool in_place = false;        // add_
-  std::string_view out;         // the overload name of the out= variant ("out", "IntList_out"); empty: there is none
-  std::string_view out_params;  // its out= parameters where ATen names them otherwise ("max max_values")
+  bool in_place = false;      // add_
+  std::string_view out = {};  // the overload name of the out= variant ("out", "IntList_out"); empty: there is none
+  std::string_view out_params = {};  // its out= parameters where ATen names them otherwise ("max max_values")
 };
 enum class VariantKind : uint8_t { functional, in_place, out };
 

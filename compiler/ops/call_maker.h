@@ -20,18 +20,19 @@ using Sizes = SmallVec<int64_t, 6>;
 
 // What a generator asks of a tensor. Defaults: any rank 0-5, any of the row's dtypes, any layout, the row's domain.
 struct TensorWish {
-  std::optional<Dtype> dtype;            // exactly this one
-  DtypeSet dtypes;                       // else one of these; empty: the row's
-  std::optional<Sizes> sizes;            // exactly these
-  int min_rank = 0, max_rank = 5;        // else a rank in here
-  int64_t min_size = 0;                  // and sizes not below this
-  std::optional<Domain> domain;          // values; else the row's
-  std::optional<std::pair<int64_t, int64_t>> integers;  // integer values in [first, second]: indices, classes, counts
-  bool permutation = false;              // values are a permutation of 0..numel-1
-  bool sorted = false;                   // ascending along the last dim
-  bool plain = false;                    // contiguous, offset 0
-  bool written = false;                  // the op writes to it: no two elements share memory
-  std::optional<MemoryFormat> format;    // dense in this format
+  std::optional<Dtype> dtype = {};    // exactly this one
+  DtypeSet dtypes = {};               // else one of these; empty: the row's
+  std::optional<Sizes> sizes = {};    // exactly these
+  int min_rank = 0, max_rank = 5;     // else a rank in here
+  int64_t min_size = 0;               // and sizes not below this
+  std::optional<Domain> domain = {};  // values; else the row's
+  std::optional<std::pair<int64_t, int64_t>> integers =
+      {};                                   // integer values in [first, second]: indices, classes, counts
+  bool permutation = false;                 // values are a permutation of 0..numel-1
+  bool sorted = false;                      // ascending along the last dim
+  bool plain = false;                       // contiguous, offset 0
+  bool written = false;                     // the op writes to it: no two elements share memory
+  std::optional<MemoryFormat> format = {};  // dense in this format
 };
 
 class CallMaker {
@@ -47,21 +48,21 @@ class CallMaker {
   // --- tensors
   virtual ValueId tensor(const TensorWish& wish) = 0;
   const Type& type(ValueId v) const { return graph_.type(v); }
-  Sizes sizes(ValueId v) const;                          // constants
+  Sizes sizes(ValueId v) const;  // constants
   size_t rank(ValueId v) const { return type(v).rank(); }
-  int64_t size(ValueId v, int64_t dim) const;            // negative dims count from the end
+  int64_t size(ValueId v, int64_t dim) const;  // negative dims count from the end
 
   // --- choices of sizes
-  int64_t a_size(int64_t low = 0);                       // one size >= low: often small, sometimes 0 or 1
+  int64_t a_size(int64_t low = 0);  // one size >= low: often small, sometimes 0 or 1
   Sizes a_shape(int min_rank = 0, int max_rank = 5, int64_t min_size = 0);  // bounded number of elements
   // Shapes that broadcast together; the first has the result's rank at least as often as not.
   std::vector<Sizes> broadcast_shapes(size_t count, int max_rank = 5);
-  Sizes shape_like_with_ones(const Sizes& full);         // a shape that broadcasts to `full`
+  Sizes shape_like_with_ones(const Sizes& full);  // a shape that broadcasts to `full`
   Dtype a_dtype(DtypeSet set);
-  int64_t a_dim(size_t rank);                            // in [-max(rank,1), max(rank,1))
+  int64_t a_dim(size_t rank);                                     // in [-max(rank,1), max(rank,1))
   SmallVec<int64_t, 6> some_dims(size_t rank, bool allow_empty);  // distinct dims, in any order, some negative
-  Arg a_number(Dtype like);                              // a Scalar that keeps a tensor of this dtype in its category
-  Arg any_number();                                      // bool, int, real (seldom complex)
+  Arg a_number(Dtype like);  // a Scalar that keeps a tensor of this dtype in its category
+  Arg any_number();          // bool, int, real (seldom complex)
   double a_real(double low, double high);
 
   // --- arguments

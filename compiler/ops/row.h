@@ -16,24 +16,24 @@ namespace lenz {
 
 // The fields of a row that a family shares: OpDef without what is derived from the schema.
 struct Row {
-  Variants variants;
-  Traits traits;
+  Variants variants = {};
+  Traits traits = {};
   void (*infer)(Infer&) = nullptr;
   void (*generate)(CallMaker&) = nullptr;
   DtypeSet dtypes = dtypes::usual;
-  Domain domain;
+  Domain domain = {};
   Accuracy accuracy = Accuracy::exact;
-  std::string_view scalar;      // "{}": the op's own name
-  std::string_view raises;
-  std::string_view decompose;
-  std::string_view exception;
+  std::string_view scalar = {};  // "{}": the op's own name
+  std::string_view raises = {};
+  std::string_view decompose = {};
+  std::string_view exception = {};
 };
 
 class RowSink {
  public:
   explicit RowSink(OpTable& table) : table_(table) {}
-  void row(std::string_view schema, const Row& fields);                             // one row
-  void rows(std::string_view schema, std::string_view names, const Row& fields);    // one per name
+  void row(std::string_view schema, const Row& fields);                           // one row
+  void rows(std::string_view schema, std::string_view names, const Row& fields);  // one per name
 
  private:
   OpTable& table_;
