@@ -79,6 +79,7 @@ NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, 
   SmallVec<InferredResult, 4> results;
   if (op.infer) {
     Infer infer(*context_, op, full, types_, assumptions);
+    infer.owner = this;
     infer.unbacked_prefix = "u" + std::to_string(values_.size()) + "_";
     infer.run();
     results = SmallVec<InferredResult, 4>(infer.results());
@@ -245,6 +246,13 @@ std::unique_ptr<Graph> Graph::clone() const {
   for (const Arg& a : outputs_) outputs.push_back(renumbered(*context_, a, ids));
   copy->set_outputs(outputs);
   return copy;
+}
+
+const Graph& Infer::subgraph(std::string_view param) const {
+  const Arg& a = arg(param);
+  if (a.kind != ArgKind::graph || !owner || a.graph() >= owner->subgraphs.size())
+    raise("`" + std::string(param) + "` must name a sub-graph");
+  return *owner->subgraphs[a.graph()];
 }
 
 size_t Graph::memory_bytes() const {

@@ -102,11 +102,15 @@ class Infer {
 
   std::span<const InferredResult> results() const { return results_; }
 
+  // The sub-graph that an argument names. Only inside a graph that has sub-graphs.
+  const Graph& subgraph(std::string_view param) const;
+
   // Runs the row's rule, with what in-place and out= variants add to it. The op must have a rule.
   void run();
 
   // The graph names unbacked symbols; it supplies the source of names before the rule runs. Verification supplies the
   // symbols that the node's results already carry.
+  const Graph* owner = nullptr;  // the graph the node belongs to: for its sub-graphs
   std::string unbacked_prefix;
   uint32_t unbacked_count = 0;
 

@@ -1,0 +1,176 @@
+#include "compiler/ops/rules/control_flow.h"
+
+#include <map>
+
+#include "compiler/graph/graph.h"
+
+namespace lenz::rule {
+
+namespace {
+using Types = SmallVec<const Type*, 8>;
+using Binding = std::map<const SymNode*, Dim>;
+
+Types operand_types(Infer& in, std::string_view param) {
+  Types types;
+  const Arg& a = in.arg(param);
+  if (a.kind == ArgKind::arg_list || a.kind == ArgKind::int_list) {
+    for (const Arg& e : a.kind == ArgKind::arg_list ? a.arg_list() : std::span<const Arg>()) {
+      if (e.kind == ArgKind::value) {
+        types.push_back(&in.type_of(e.value()));
+      } else if (e.kind == ArgKind::integer) {
+        types.push_back(in.context().sym_int(e.dim()));
+      } else {
+        in.raise("operands of control flow are values and integers");
+      }
+    }
+    for (Dim d : a.kind == ArgKind::int_list ? a.dim_list() : std::span<const Dim>())
+      types.push_back(in.context().sym_int(d));
+    return types;
+  }
+  for (ValueId v : a.value_list()) {
+    if (v == kNone) in.raise("an operand of control flow can't be none");
+    types.push_back(&in.type_of(v));
+  }
+  return types;
+}
+
+void bind_dim(Infer& in, Dim formal, Dim actual, Binding& binding, std::string_view where) {
+  if (!formal.is_constant()) {
+    bool is_symbol = false;
+    for_each_symbol(formal, [&](const SymNode* s) { is_symbol = is_symbol || Dim(s) == formal; });
+    if (is_symbol) {
+      auto [at, fresh] = binding.emplace(formal.node(), actual);
+      if (!fresh) in.require(eq(at->second, actual), std::string(where) + ": one symbol stands for two sizes");
+      return;
+    }
+  }
+  in.require(eq(formal, actual), std::string(where) + ": sizes differ");
+}
+
+// Binds the sub-graph's symbols by matching its inputs with what it is called with.
+Binding bind(Infer& in, const Graph& sub, std::span<const Type* const> actual) {
+  if (sub.inputs().size() != actual.size())
+    in.raise("@" + sub.name + " takes " + std::to_string(sub.inputs().size()) + " operands, not " +
+             std::to_string(actual.size()));
+  Binding binding;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    const Type& formal = sub.type(sub.inputs()[i].value);
+    const Type& given = *actual[i];
+    std::string where = "operand " + std::to_string(i) + " of @" + sub.name;
+    if (formal.kind != given.kind) in.raise(where + " is " + to_string(given) + ", not " + to_string(formal));
+    if (formal.kind == TypeKind::sym_int) bind_dim(in, formal.offset, given.offset, binding, where);
+    if (!formal.is_tensor()) continue;
+    if (formal.dtype != given.dtype || formal.rank() != given.rank())
+      in.raise(where + " is " + to_string(given) + ", not " + to_string(formal));
+    for (size_t d = 0; d < formal.rank(); ++d) bind_dim(in, formal.sizes()[d], given.sizes()[d], binding, where);
+  }
+  return binding;
+}
+
+const Type* bound(Infer& in, const Type& t, const Binding& binding) {
+  auto value = [&](Dim d) {
+    return substitute(d, in.context().syms, [&](const SymNode* s) -> std::optional<Dim> {
+      auto at = binding.find(s);
+      if (at == binding.end()) return std::nullopt;
+      return at->second;
+    });
+  };
+  if (t.kind == TypeKind::sym_int) return in.context().sym_int(value(t.offset));
+  if (!t.is_tensor()) return &t;
+  TensorType copy = t.tensor();
+  for (Dim& d : copy.sizes) d = value(d);
+  for (Dim& d : copy.strides) d = value(d);
+  copy.offset = 0;  // what a branch returns is a tensor of its own
+  return in.context().tensor(copy);
+}
+
+Types output_types(Infer& in, const Graph& sub, const Binding& binding) {
+  Types types;
+  for (const Arg& out : sub.outputs()) {
+    if (!out.is_value()) in.raise("@" + sub.name + " must return values");
+    types.push_back(bound(in, sub.type(out.value()), binding));
+  }
+  return types;
+}
+
+bool same_kind(Infer& in, const Type& a, const Type& b) {
+  if (a.kind != b.kind) return false;
+  if (!a.is_tensor()) return true;
+  if (a.dtype != b.dtype || a.rank() != b.rank()) return false;
+  for (size_t d = 0; d < a.rank(); ++d)
+    if (!in.same(a.sizes()[d], b.sizes()[d])) return false;
+  return true;
+}
+
+void require_predicate(Infer& in, const Type& t) {
+  bool scalar_tensor =
+      t.is_tensor() && t.dtype == Dtype::b8 && (t.rank() == 0 || (t.rank() == 1 && t.sizes()[0].is(1)));
+  if (t.kind != TypeKind::sym_bool && !scalar_tensor) in.raise("the condition must be one bool, not " + to_string(t));
+}
+}  // namespace
+
+void cond(Infer& in) {
+  require_predicate(in, in.type_of(in.arg("pred").value()));
+  Types operands = operand_types(in, "operands");
+  const Graph& yes = in.subgraph("true_graph");
+  const Graph& no = in.subgraph("false_graph");
+  Types a = output_types(in, yes, bind(in, yes, operands));
+  Types b = output_types(in, no, bind(in, no, operands));
+  bool agree = a.size() == b.size();
+  for (size_t i = 0; agree && i < a.size(); ++i) agree = same_kind(in, *a[i], *b[i]);
+  if (!agree) in.raise("@" + yes.name + " and @" + no.name + " return different types");
+  for (const Type* t : a) in.result(t);
+}
+
+void while_loop(Infer& in) {
+  Types operands = operand_types(in, "carried");
+  size_t carried = operands.size();
+  for (const Type* t : operand_types(in, "additional")) operands.push_back(t);
+  const Graph& test = in.subgraph("cond_graph");
+  const Graph& body = in.subgraph("body_graph");
+  Types verdict = output_types(in, test, bind(in, test, operands));
+  if (verdict.size() != 1) in.raise("@" + test.name + " must return one bool");
+  require_predicate(in, *verdict[0]);
+  Types next = output_types(in, body, bind(in, body, operands));
+  bool agree = next.size() == carried;
+  for (size_t i = 0; agree && i < carried; ++i) agree = same_kind(in, *next[i], *operands[i]);
+  if (!agree) in.raise("@" + body.name + " must return what it carries, with the same types");
+  for (const Type* t : next) in.result(t);
+}
+
+void scan(Infer& in) {
+  Types init = operand_types(in, "init");
+  Types xs = operand_types(in, "xs");
+  if (xs.empty()) in.raise("scan needs at least one tensor to walk over");
+  Types operands(init.span());
+  std::optional<Dim> steps;
+  for (const Type* x : xs) {
+    if (!x->is_tensor() || x->rank() == 0) in.raise("scan walks over dim 0 of tensors");
+    if (steps) in.require(eq(*steps, x->sizes()[0]), "scan walks over tensors of one length");
+    steps = x->sizes()[0];
+    TensorType slice = x->tensor();
+    slice.sizes.erase(0);
+    slice.strides.erase(0);
+    operands.push_back(in.context().tensor(slice));
+  }
+  for (const Type* t : operand_types(in, "additional")) operands.push_back(t);
+  const Graph& combine = in.subgraph("combine_graph");
+  Types out = output_types(in, combine, bind(in, combine, operands));
+  bool agree = out.size() >= init.size();
+  for (size_t i = 0; agree && i < init.size(); ++i) agree = same_kind(in, *out[i], *init[i]);
+  if (!agree) in.raise("@" + combine.name + " must return the carried values first, with the same types");
+  for (size_t i = 0; i < out.size(); ++i) {
+    if (i < init.size()) {
+      in.result(out[i]);
+      continue;
+    }
+    if (!out[i]->is_tensor()) in.raise("scan stacks tensors only");
+    DimVec sizes(out[i]->sizes());
+    sizes.insert(0, *steps);
+    in.result(contiguous_tensor(out[i]->dtype, sizes, out[i]->device));
+  }
+}
+
+void token(Infer& in) { in.result(in.context().simple(TypeKind::token)); }
+
+}  // namespace lenz::rule
