@@ -8,6 +8,7 @@
 namespace lenz {
 
 void control_flow_rows(RowSink& t);
+void reduction_rows(RowSink& t);
 void pointwise_unary_rows(RowSink& t);
 void pointwise_binary_rows(RowSink& t);
 
@@ -18,6 +19,7 @@ struct Family {
 
 inline constexpr Family kFamilies[] = {
     {"control_flow", control_flow_rows},
+    {"reduction", reduction_rows},
     {"pointwise_unary", pointwise_unary_rows},
     {"pointwise_binary", pointwise_binary_rows},
 };

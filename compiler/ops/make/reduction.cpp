@@ -1,0 +1,160 @@
+#include "compiler/ops/make/reduction.h"
+
+#include <limits>
+
+namespace lenz::make {
+
+void set_dims(CallMaker& m, ValueId self) {
+  int at = m.op().schema.find("dim");
+  if (at < 0) return;
+  const ParamType& type = m.op().schema.params[static_cast<size_t>(at)].type;
+  if (type.optional && m.choose().chance(1, 4)) {
+    m.set("dim", Arg::none());
+  } else if (!type.list) {
+    m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
+  } else {
+    auto dims = m.some_dims(m.rank(self), true);
+    if (m.rank(self) == 0 && m.choose().chance(1, 2)) dims.push_back(m.a_dim(0));
+    m.set_ints("dim", dims);
+  }
+}
+
+namespace {
+// A wider or equal dtype of the same kind or above: what `dtype=` may say without losing a part of the number.
+void maybe_dtype(CallMaker& m, Dtype self) {
+  if (!m.has("dtype")) return;
+  DtypeSet fit;
+  for (int i = 0; i < kDtypeCount; ++i) {
+    auto d = static_cast<Dtype>(i);
+    if (m.op().dtypes.has(d) && info(d).category >= info(self).category) fit = fit | DtypeSet::of(d);
+  }
+  if (fit.empty() || !m.choose().chance(1, 3)) return;
+  m.set("dtype", Arg::of_dtype(m.a_dtype(fit)));
+}
+
+ValueId reduced_tensor(CallMaker& m, int64_t min_size) {
+  TensorWish wish;
+  wish.min_size = min_size;
+  ValueId self = m.tensor(wish);
+  m.set(m.op().schema.params[0].name, self);
+  set_dims(m, self);
+  maybe_dtype(m, m.type(self).dtype);
+  return self;
+}
+}  // namespace
+
+void reduction(CallMaker& m) { reduced_tensor(m, 0); }
+void reduction_nonempty(CallMaker& m) { reduced_tensor(m, 1); }
+
+void variance(CallMaker& m) {
+  reduced_tensor(m, 0);
+  if (m.has("correction") && m.choose().flip())
+    m.set("correction", m.choose().flip() ? Arg::of_int(m.choose().between(0, 2)) : Arg::of_real(m.a_real(0, 2)));
+}
+
+namespace {
+Arg an_order(CallMaker& m, bool extremes) {
+  constexpr double kInfinity = std::numeric_limits<double>::infinity();
+  switch (m.choose().below(extremes ? 8 : 6)) {
+    case 0: return Arg::of_int(2);
+    case 1: return Arg::of_int(1);
+    case 2: return Arg::of_int(0);
+    case 3: return Arg::of_real(2.5);
+    case 4: return Arg::of_int(3);
+    case 5: return Arg::of_real(0.5);
+    case 6: return Arg::of_real(kInfinity);
+    default: return Arg::of_real(-kInfinity);
+  }
+}
+
+void set_norm_dtype(CallMaker& m, Dtype self) {
+  if (!m.has("dtype")) return;
+  const Param& p = m.op().schema.params[static_cast<size_t>(m.op().schema.find("dtype"))];
+  if (p.type.optional && m.choose().flip()) return;
+  DtypeSet fit;
+  for (int i = 0; i < kDtypeCount; ++i) {
+    auto d = static_cast<Dtype>(i);
+    if (dtypes::floats.has(d) != is_floating(self) || dtypes::complexes.has(d) != is_complex(self)) continue;
+    if (promote(self, d) == d) fit = fit | DtypeSet::of(d);
+  }
+  m.set("dtype", Arg::of_dtype(m.a_dtype(fit)));
+}
+}  // namespace
+
+void vector_norm(CallMaker& m) {
+  TensorWish wish;
+  bool extremes = m.choose().chance(1, 3);
+  wish.min_size = extremes ? 1 : 0;
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  m.set("ord", an_order(m, extremes));
+  set_dims(m, self);
+  set_norm_dtype(m, m.type(self).dtype);
+}
+
+void norm(CallMaker& m) {
+  TensorWish wish;
+  bool extremes = m.choose().chance(1, 3);
+  wish.min_size = extremes ? 1 : 0;
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  bool optional = m.op().schema.params[1].type.optional;
+  m.set("p", optional && m.choose().chance(1, 4) ? Arg::none() : an_order(m, extremes));
+  set_dims(m, self);
+  set_norm_dtype(m, m.type(self).dtype);
+}
+
+void kthvalue(CallMaker& m) {
+  TensorWish wish;
+  wish.min_size = 1;
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  int64_t dim = m.a_dim(m.rank(self));
+  m.set("dim", Arg::of_int(dim));
+  m.set("k", Arg::of_int(m.choose().between(1, m.size(self, dim))));
+}
+
+void matrix(CallMaker& m) {
+  TensorWish wish;
+  wish.min_rank = wish.max_rank = 2;
+  m.set("self", m.tensor(wish));
+}
+
+void distance(CallMaker& m) {
+  Sizes full = m.a_shape(0, 5, 1);
+  TensorWish wish;
+  wish.sizes = m.shape_like_with_ones(full);
+  ValueId self = m.tensor(wish);
+  wish.sizes = m.shape_like_with_ones(full);
+  wish.dtype = m.type(self).dtype;
+  m.set("self", self);
+  m.set("other", m.tensor(wish));
+  m.set("p", an_order(m, true));
+}
+
+void scan(CallMaker& m) {
+  bool in_place = m.op().variant == VariantKind::in_place;
+  TensorWish wish;
+  wish.written = in_place;
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
+  if (in_place && m.has("dtype")) {
+    m.set("dtype", Arg::of_dtype(m.type(self).dtype));
+  } else {
+    maybe_dtype(m, m.type(self).dtype);
+  }
+}
+
+void renorm(CallMaker& m) {
+  TensorWish wish;
+  wish.min_rank = 2;
+  wish.written = m.op().variant == VariantKind::in_place;
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  m.set("p", m.choose().flip() ? Arg::of_int(2) : Arg::of_real(1.5));
+  m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
+  m.set("maxnorm", m.choose().flip() ? Arg::of_int(1) : Arg::of_real(0.5));
+}
+
+}  // namespace lenz::make

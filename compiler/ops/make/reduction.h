@@ -1,0 +1,22 @@
+// Generators of calls of reductions and scans.
+#pragma once
+
+#include "compiler/ops/call_maker.h"
+
+namespace lenz::make {
+
+void reduction(CallMaker& m);           // `dim` in any of its forms, `keepdim`, `dtype`
+void reduction_nonempty(CallMaker& m);  // no empty dims: extrema have no identity
+void vector_norm(CallMaker& m);
+void norm(CallMaker& m);  // aten.norm: p first
+void variance(CallMaker& m);
+void kthvalue(CallMaker& m);
+void matrix(CallMaker& m);  // trace
+void distance(CallMaker& m);
+void scan(CallMaker& m);  // one dim, optional dtype
+void renorm(CallMaker& m);
+
+// `dim` of a reduction over `self`, in the form that the schema asks for.
+void set_dims(CallMaker& m, ValueId self);
+
+}  // namespace lenz::make
