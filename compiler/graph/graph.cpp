@@ -124,6 +124,33 @@ void Graph::erase(NodeId id) {
   --live_;
 }
 
+void Graph::erase_all(std::span<const NodeId> ids) {
+  for (NodeId id : ids) {
+    LENZ_CHECK(!nodes_[id].erased, "erasing a node twice");
+    nodes_[id].erased = true;
+  }
+  auto gone = [&](NodeId user) { return user != kOutputs && nodes_[user].erased; };
+  auto forget = [&](ValueId v) {  // drops every user that is gone; the second call for a value finds none
+    auto& users = values_[v].users;
+    auto kept = std::remove_if(users.begin(), users.end(), gone);
+    users.resize(static_cast<size_t>(kept - users.begin()));
+  };
+  std::vector<bool> done(values_.size());
+  auto forget_once = [&](ValueId v) {
+    if (!done[v]) forget(v);
+    done[v] = true;
+  };
+  for (NodeId id : ids) {
+    Node& n = nodes_[id];
+    for (const Arg& a : n.arguments()) for_each_value(a, forget_once);
+    unlink(id);
+    --live_;
+  }
+  for (NodeId id : ids)
+    for (uint16_t i = 0; i < nodes_[id].result_count; ++i)
+      LENZ_CHECK(values_[nodes_[id].result(i)].users.empty(), "erasing a node whose results are used");
+}
+
 void Graph::move_before(NodeId id, NodeId before) {
   if (id == before) return;
   unlink(id);
@@ -134,9 +161,12 @@ void Graph::set_args(NodeId id, std::span<const Arg> args) {
   Node& n = nodes_[id];
   LENZ_CHECK(args.size() == n.arg_count, "set_args changes the number of arguments");
   const Arg* fresh = context_->copy(args);
-  remove_users(id, n.arguments());
+  for (size_t i = 0; i < args.size(); ++i) {  // what stays is not touched: a value may have very many users
+    if (n.args[i] == fresh[i]) continue;
+    remove_users(id, {n.args + i, 1});
+    add_users(id, {fresh + i, 1});
+  }
   n.args = fresh;
-  add_users(id, n.arguments());
 }
 
 std::string Graph::value_name(ValueId v) const {
@@ -162,21 +192,19 @@ Arg replaced(Context& context, const Arg& arg, ValueId from, ValueId to) {
 }
 }  // namespace
 
+// Patches the users' arguments in place (a node's arguments are its own memory) and hands the list of users over, so
+// that a value with many users costs no more than their number.
 void Graph::replace_uses(ValueId from, ValueId to) {
   if (from == to) return;
-  SmallVec<NodeId, 8> users(values_[from].users.span());
-  std::sort(users.begin(), users.end());
-  auto last = std::unique(users.begin(), users.end());
-  while (users.end() != last) users.pop_back();
-  for (NodeId user : users) {
-    SmallVec<Arg, 12> args(user == kOutputs ? std::span<const Arg>(outputs_) : nodes_[user].arguments());
-    for (Arg& a : args) a = replaced(*context_, a, from, to);
-    if (user == kOutputs) {
-      set_outputs(args);
-    } else {
-      set_args(user, args);
-    }
+  for (NodeId user : values_[from].users) {
+    std::span<Arg> args = user == kOutputs
+                              ? std::span<Arg>(outputs_)
+                              : std::span<Arg>(const_cast<Arg*>(nodes_[user].args), nodes_[user].arg_count);
+    for (Arg& a : args) a = replaced(*context_, a, from, to);  // a second mention finds nothing left to do
   }
+  auto& moved = values_[from].users;
+  values_[to].users.append(moved.begin(), moved.end());
+  moved = {};
   NodeId source = values_[from].producer, target = values_[to].producer;
   if (source != kNone && target != kNone) {
     uint32_t origin = context_->merge_origins(nodes_[target].origin, nodes_[source].origin);

@@ -102,7 +102,9 @@ class Graph {
   NodeId insert(NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin = 0,
                 std::span<const Type* const> annotated = {});
   NodeId append(const OpDef& op, std::span<const Arg> args) { return insert(kNone, op, args); }
-  void erase(NodeId id);                                // its results must have no users
+  void erase(NodeId id);  // its results must have no users
+  // Erases many at once, in time linear in their operands' users: their results may be used only among themselves.
+  void erase_all(std::span<const NodeId> ids);
   void move_before(NodeId id, NodeId before);           // kNone: to the end
   void set_args(NodeId id, std::span<const Arg> args);  // same count; types must stay right (verified later)
   void set_origin(NodeId id, uint32_t origin) { nodes_[id].origin = origin; }

@@ -14,12 +14,19 @@ constexpr Trait kTraits[] = {Trait::elementwise, Trait::reduction,
                              Trait::scan,        Trait::movement,
                              Trait::contraction, Trait::indexing,
                              Trait::structural,  Trait::reads_metadata_only,
-                             Trait::makes_float};
-constexpr std::string_view kTraitNames[] = {
-    "elementwise",         "reduction",  "view",     "maybe_view", "random",         "commutative", "associative",
-    "idempotent",          "involution", "monotone", "creation",   "data_dependent", "effect",      "nondeterministic",
-    "composite",           "core",       "scan",     "movement",   "contraction",    "indexing",    "structural",
-    "reads_metadata_only", "makes_float"};
+                             Trait::makes_float, Trait::opaque_view};
+constexpr std::string_view kTraitNames[] = {"elementwise", "reduction",
+                                            "view",        "maybe_view",
+                                            "random",      "commutative",
+                                            "associative", "idempotent",
+                                            "involution",  "monotone",
+                                            "creation",    "data_dependent",
+                                            "effect",      "nondeterministic",
+                                            "composite",   "core",
+                                            "scan",        "movement",
+                                            "contraction", "indexing",
+                                            "structural",  "reads_metadata_only",
+                                            "makes_float", "opaque_view"};
 static_assert(std::size(kTraits) == std::size(kTraitNames));
 }  // namespace
 

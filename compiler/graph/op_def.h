@@ -43,6 +43,7 @@ enum class Trait : uint32_t {
   structural = 1u << 20,           // Lenz's own plumbing: getitem, constants, control flow, tokens
   reads_metadata_only = 1u << 21,  // *_like, new_*: an operand gives shape and dtype, not values
   makes_float = 1u << 22,          // integer and bool operands give a float result
+  opaque_view = 1u << 23,          // a view that is more than its type: lazily conjugated, cut off from autograd
 };
 struct Traits {
   uint32_t bits = 0;
@@ -72,6 +73,20 @@ enum class Accuracy : uint8_t {
 struct Domain {
   double low = -4.0, high = 4.0;
   bool exclude_zero = false;
+};
+
+// f(x, value) == x, bitwise, for operands of these dtypes: 0 of a sum, 1 of a product. Signed zeros count: x + 0.0
+// turns -0.0 into 0.0, so a float's sum has -0.0 here.
+struct Neutral {
+  enum Side : uint8_t { right, left, both };  // where the value stands
+  double value = 0;
+  Side side = right;
+  DtypeSet dtypes;
+};
+// f(x, value) == f(value, x) == result for every x of these dtypes: 0 of an integer product.
+struct Absorbing {
+  double value = 0, result = 0;
+  DtypeSet dtypes;
 };
 
 // How a row's op gets to loops. A later stage fills the data; `none` says honestly that nothing does it yet.
@@ -107,8 +122,14 @@ struct OpDef {
   std::string_view raises;     // when eager raises, in words
   std::string_view decompose;  // text of its definition, see compiler/ops/decompose.h; empty: none
   Lowering lowering;
-  std::string_view gradient;   // a later stage's data
-  std::string_view exception;  // where eager itself is inconsistent, and why the row says what it says
+  std::string_view gradient;  // a later stage's data
+  // Where the result's type (dtype, sizes, strides, offset, device) equals the first tensor operand's, and that is one
+  // of these dtypes, the result equals it bitwise: clone, to, repeat; rounding of integers.
+  DtypeSet copies;
+  SmallVec<Neutral, 2> neutral;
+  SmallVec<Absorbing, 1> absorbing;
+  bool dims_of_result = false;  // its dim parameters count the result's dims: unsqueeze, stack
+  std::string_view exception;   // where eager itself is inconsistent, and why the row says what it says
   bool has(Trait t) const { return traits.has(t); }
 };
 

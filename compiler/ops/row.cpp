@@ -16,6 +16,10 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.raises = fields.raises;
   def.decompose = fields.decompose;
   def.exception = fields.exception;
+  def.copies = fields.copies;
+  def.neutral = fields.neutral;
+  def.absorbing = fields.absorbing;
+  def.dims_of_result = fields.dims_of_result;
   def.scalar = fields.scalar == "{}" ? def.schema.packet : std::string(fields.scalar);
   if (!def.decompose.empty()) def.lowering.kind = LoweringKind::decompose;
   table_.add(std::move(def));

@@ -27,6 +27,10 @@ struct Row {
   std::string_view raises = {};
   std::string_view decompose = {};
   std::string_view exception = {};
+  DtypeSet copies = {};
+  SmallVec<Neutral, 2> neutral = {};
+  SmallVec<Absorbing, 1> absorbing = {};
+  bool dims_of_result = false;
 };
 
 class RowSink {

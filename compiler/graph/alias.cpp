@@ -1,0 +1,111 @@
+#include "compiler/graph/alias.h"
+
+#include <unordered_map>
+
+namespace lenz {
+
+namespace {
+// A random op with an explicit seed is a pure function of it.
+bool draws_from_ambient_generator(const Node& node) {
+  if (!node.op->has(Trait::random)) return false;
+  const auto& params = node.op->schema.params;
+  for (size_t i = 0; i < node.arg_count && i < params.size(); ++i)
+    if (params[i].type.kind == ParamKind::generator && node.args[i].kind == ArgKind::seed) return false;
+  return true;
+}
+
+// What a call of a whole sub-graph does, as its caller sees it.
+Effects effects_of_subgraph(const Graph& sub) {
+  Effects total;
+  sub.for_each_node([&](NodeId id) {
+    Effects one = effects(sub, sub.node(id));
+    total.visible |= one.visible;
+    total.advances_random |= one.advances_random;
+    total.writes |= one.writes;  // perhaps only to its own values: not worth a closer look
+  });
+  return total;
+}
+}  // namespace
+
+Effects effects(const Graph& graph, const Node& node) {
+  Effects e;
+  e.visible = node.op->has(Trait::effect);
+  e.advances_random = draws_from_ambient_generator(node);
+  e.writes = node.op->schema.mutates();
+  if (node.op->has(Trait::structural))
+    for (const Arg& a : node.arguments())
+      if (a.kind == ArgKind::graph && a.graph() < graph.subgraphs.size()) {
+        Effects inner = effects_of_subgraph(*graph.subgraphs[a.graph()]);
+        e.visible |= inner.visible;
+        e.advances_random |= inner.advances_random;
+        e.writes |= inner.writes;
+      }
+  return e;
+}
+
+bool is_geometry_view(const Graph& graph, const Node& node) {
+  const OpDef& op = *node.op;
+  if (!(op.has(Trait::view) || op.has(Trait::maybe_view)) || op.has(Trait::opaque_view) || op.schema.mutates() ||
+      node.arg_count == 0 || !node.args[0].is_value())
+    return false;
+  ValueId base = node.args[0].value();
+  for (uint16_t i = 0; i < node.result_count; ++i)  // a maybe_view that had to copy has storage of its own
+    if (graph.storage(node.result(i)) != graph.storage(base)) return false;
+  if (graph.type(base).is_tensor()) return true;
+  NodeId list = graph.value(base).producer;  // an element of a list of views; other lists mix several storages
+  return list != kNone && is_geometry_view(graph, graph.node(list));
+}
+
+ValueId geometry_base(const Graph& graph, ValueId v) {
+  for (;;) {
+    NodeId producer = graph.value(v).producer;
+    if (producer == kNone || !is_geometry_view(graph, graph.node(producer))) return v;
+    v = graph.node(producer).args[0].value();
+  }
+}
+
+AliasClasses::AliasClasses(const Graph& graph) : graph_(graph) {
+  std::unordered_map<NameId, ValueId> named;
+  for (const Input& input : graph.inputs()) {
+    info(input.value).external = true;
+    if (input.alias) {
+      auto [at, fresh] = named.emplace(*input.alias, input.value);
+      if (!fresh) merge(at->second, input.value);
+    }
+  }
+  for (const Arg& a : graph.outputs()) for_each_value(a, [&](ValueId v) { info(v).output = true; });
+  graph.for_each_node([&](NodeId id) {
+    for_each_written(graph, graph.node(id), [&](ValueId v) {
+      info(v).written = true;
+      any_writes_ = true;
+    });
+  });
+}
+
+ValueId AliasClasses::find(ValueId v) {
+  for (size_t k = parent_.size(); k <= v; ++k) {
+    parent_.push_back(static_cast<ValueId>(k));
+    info_.emplace_back();
+  }
+  while (parent_[v] != v) v = parent_[v] = parent_[parent_[v]];
+  return v;
+}
+
+ValueId AliasClasses::root(ValueId v) { return find(graph_.storage(v)); }
+
+bool AliasClasses::may_merge(ValueId a, ValueId b) {
+  if (shared(a, b)) return true;
+  return !is_written(a) && !is_written(b) && !(escapes(a) && escapes(b));
+}
+
+void AliasClasses::merge(ValueId a, ValueId b) {
+  ValueId from = root(b), to = root(a);
+  if (from == to) return;
+  if (to > from) std::swap(from, to);  // the earlier value stands for the class
+  parent_[from] = to;
+  info_[to].written |= info_[from].written;
+  info_[to].external |= info_[from].external;
+  info_[to].output |= info_[from].output;
+}
+
+}  // namespace lenz
