@@ -78,7 +78,7 @@ NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, 
 
   SmallVec<InferredResult, 4> results;
   if (op.infer) {
-    Infer infer(*context_, op, full, types_, assumptions);
+    Infer infer(context_, *ops_, op, full, types_, assumptions);
     infer.owner = this;
     infer.unbacked_prefix = "u" + std::to_string(values_.size()) + "_";
     infer.run();

@@ -34,9 +34,9 @@ bool Assumptions::assume(const Cond& cond) {
   return truth != Truth::no;
 }
 
-Infer::Infer(Context& context, const OpDef& op, std::span<const Arg> args, std::span<const Type* const> value_types,
-             Assumptions& assumptions)
-    : context_(context), op_(op), args_(args), value_types_(value_types), assumptions_(assumptions) {}
+Infer::Infer(const std::shared_ptr<Context>& context, const OpTable& table, const OpDef& op, std::span<const Arg> args,
+             std::span<const Type* const> value_types, Assumptions& assumptions)
+    : context_(context), table_(table), op_(op), args_(args), value_types_(value_types), assumptions_(assumptions) {}
 
 size_t Infer::at(std::string_view param) const {
   int i = op_.schema.find(param);
@@ -202,14 +202,14 @@ void Infer::finish_out() {
       TensorType resized = computed.tensor();
       resized.dtype = target.dtype;
       resized.offset = target.offset;
-      type = context_.tensor(resized);
+      type = context_->tensor(resized);
     }
     results_[k] = {type, args_[first + k].value()};
   }
 }
 
 Dim Infer::unbacked(Dim low, std::optional<Dim> high) {
-  Dim symbol = context_.syms.symbol(unbacked_prefix + std::to_string(unbacked_count++));
+  Dim symbol = context_->syms.symbol(unbacked_prefix + std::to_string(unbacked_count++));
   assumptions_.facts().add(ge(symbol, low));
   if (high) assumptions_.facts().add(le(symbol, *high));
   return symbol;

@@ -43,11 +43,14 @@ struct InferredResult {
 class Infer {
  public:
   // `type_of` answers the type of a value; `assumptions` gathers guards.
-  Infer(Context& context, const OpDef& op, std::span<const Arg> args, std::span<const Type* const> value_types,
-        Assumptions& assumptions);
+  Infer(const std::shared_ptr<Context>& context, const OpTable& table, const OpDef& op, std::span<const Arg> args,
+        std::span<const Type* const> value_types, Assumptions& assumptions);
 
   const OpDef& op() const { return op_; }
-  Context& context() { return context_; }
+  const OpTable& table() const { return table_; }
+  Context& context() { return *context_; }
+  const std::shared_ptr<Context>& shared_context() const { return context_; }
+  Assumptions& assumptions() { return assumptions_; }
   std::span<const Arg> args() const { return args_; }
 
   // Arguments by parameter name; the name must be one of the schema's. `at` finds its position.
@@ -93,9 +96,9 @@ class Infer {
   [[noreturn]] void raise(std::string_view message) const;
 
   // Results, in the schema's order.
-  void result(const TensorType& type) { add(context_.tensor(type), kNone); }
+  void result(const TensorType& type) { add(context_->tensor(type), kNone); }
   void result(const Type* type) { add(type, kNone); }
-  void alias(const TensorType& type, size_t arg) { add(context_.tensor(type), args_[arg].value()); }
+  void alias(const TensorType& type, size_t arg) { add(context_->tensor(type), args_[arg].value()); }
   void alias(const Type* type, ValueId of) { add(type, of); }
   // A fresh unbacked symbol in [low, high]: a size that only the run knows. Deterministic in the node's results.
   Dim unbacked(Dim low, std::optional<Dim> high);
@@ -120,7 +123,8 @@ class Infer {
   void finish_out();
   void write_to(const Type& target, const Type& computed, std::string_view param);
 
-  Context& context_;
+  const std::shared_ptr<Context>& context_;
+  const OpTable& table_;
   const OpDef& op_;
   std::span<const Arg> args_;
   std::span<const Type* const> value_types_;

@@ -147,7 +147,8 @@ std::span<const Arg> CallMaker::finish() {
   }
   if (outs < params.size()) {
     // The functional row's result types are those of its out= tensors.
-    Infer infer(context(), *op_.base, std::span<const Arg>(args_).first(outs), graph_.types(), graph_.assumptions);
+    Infer infer(graph_.shared_context(), graph_.ops(), *op_.base, std::span<const Arg>(args_).first(outs),
+                graph_.types(), graph_.assumptions);
     infer.run();
     for (size_t k = 0; k < infer.results().size(); ++k) {
       const Type& t = *infer.results()[k].type;

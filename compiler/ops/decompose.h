@@ -1,0 +1,29 @@
+// The definition of a composite op is text in its row; this expands it into nodes.
+//
+//   %d = aten.sub(%self, %target)
+//   %l = aten.abs(%d)
+//   if $reduction == 1 { return aten.mean(%l) } else { return %l }
+//
+// `%name` is a tensor parameter or an earlier result, `$name` any parameter's argument. Expressions: integers, reals,
+// strings, true, false, none, dtype names, lists [a, b], + - * // % and / on numbers, == != < <= > >=, and, or, not,
+// and the functions rank(t) size(t, dim) shape(t) numel(t) dtype(t) given(x) len(list) at(list, i) first(list, n)
+// last(list, n) drop(list, n) list(n, value) range(a, b) wrap(dim, rank) compute_dtype(d) real_dtype(d)
+// is_float(d) is_complex(d) is_integral(d) promote(d, e) list_of(x). A condition on symbolic sizes is decided as type
+// rules decide, and recorded as a guard. Grammar and functions: DECOMPOSITIONS.md.
+// Thread-safety: as the graph's.
+#pragma once
+
+#include "compiler/graph/graph.h"
+
+namespace lenz {
+
+// Inserts the definition of op(args) before `before` and returns its results, one per result of the op.
+// Throws UserError where the definition refuses its arguments as eager does.
+SmallVec<Arg, 4> expand(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin = 0);
+
+namespace rule {
+// The result types of a composite are those of its definition.
+void composite(Infer& in);
+}  // namespace rule
+
+}  // namespace lenz
