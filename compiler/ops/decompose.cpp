@@ -6,6 +6,8 @@
 #include <limits>
 #include <map>
 
+#include "compiler/ops/rules/elementwise.h"
+
 namespace lenz {
 
 namespace {
@@ -207,6 +209,7 @@ class Expander {
     if (word == "nan") return Arg::of_real(std::numeric_limits<double>::quiet_NaN());
     if (auto d = parse_dtype(word)) return Arg::of_dtype(*d);
     if (word == "contiguous_format") return Arg::of_memory_format(MemoryFormat::contiguous);
+    if (word == "preserve_format") return Arg::of_memory_format(MemoryFormat::preserve);
     return function(word, live);
   }
 
@@ -422,6 +425,7 @@ class Expander {
     if (f == "promote") return Arg::of_dtype(promoted(dtype_of(a[0]), dtype_of(a[1])));
     if (f == "wrap") return Arg::of_int(n(0) < 0 ? n(0) + std::max<int64_t>(n(1), 1) : n(0));
     if (f == "is_tensor") return Arg::of_bool(a[0].is_value() && graph_.type(a[0].value()).is_tensor());
+    if (f == "suggested_format") return Arg::of_memory_format(suggested_format(a[0]));
     if (f == "range") {
       DimVec dims;
       for (int64_t i = n(0); i < n(1); ++i) dims.push_back(Dim(i));
@@ -443,6 +447,11 @@ class Expander {
       return list_of(items.span().subspan(static_cast<size_t>(from), static_cast<size_t>(to - from)));
     };
     if (f == "len") return Arg::of_int(count);
+    if (f == "product") {
+      Dim product = 1;
+      for (const Arg& e : items) product *= dim_of(e);
+      return Arg::of_dim(product);
+    }
     if (f == "concat") {
       for (const Arg& e : items_of(a[1])) items.push_back(e);
       return list_of(items);
@@ -464,6 +473,13 @@ class Expander {
     if (dim < -rank || dim >= rank)
       throw UserError(op_.full_name + ": dim " + std::to_string(dim) + " is out of range");
     return t.sizes()[static_cast<size_t>(dim < 0 ? dim + rank : dim)];
+  }
+
+  MemoryFormat suggested_format(const Arg& a) {
+    const Type& t = tensor(a);
+    Infer in(graph_.shared_context(), graph_.ops(), op_, args_, graph_.types(), graph_.assumptions);
+    if (!rule::suggests_channels_last(in, t)) return MemoryFormat::contiguous;
+    return t.rank() == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d;
   }
 
   Dtype promoted(Dtype a, Dtype b) {

@@ -7,10 +7,9 @@
 // `%name` is a tensor parameter or an earlier result, `$name` any parameter's argument. Expressions: integers, reals,
 // strings, true, false, none, dtype names, lists [a, b], + - * // % and / on numbers, == != < <= > >=, and, or, not,
 // and the functions rank(t) size(t, dim) shape(t) numel(t) dtype(t) given(x) len(list) at(list, i) first(list, n)
-// last(list, n) drop(list, n) list(n, value) range(a, b) wrap(dim, rank) compute_dtype(d) real_dtype(d)
-// is_float(d) is_complex(d) is_integral(d) promote(d, e) list_of(x). A condition on symbolic sizes is decided as type
-// rules decide, and recorded as a guard. Grammar and functions: DECOMPOSITIONS.md.
-// Thread-safety: as the graph's.
+// last(list, n) drop(list, n) product(list) list(n, value) range(a, b) wrap(dim, rank) compute_dtype(d) real_dtype(d)
+// is_float(d) is_complex(d) is_integral(d) promote(d, e) suggested_format(t) concat(a, b). A condition on symbolic
+// sizes is decided as type rules decide, and recorded as a guard. Thread-safety: as the graph's.
 #pragma once
 
 #include "compiler/graph/graph.h"

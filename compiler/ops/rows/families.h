@@ -9,6 +9,8 @@ namespace lenz {
 
 void control_flow_rows(RowSink& t);
 void reduction_rows(RowSink& t);
+void normalisation_rows(RowSink& t);
+void loss_rows(RowSink& t);
 void pointwise_unary_rows(RowSink& t);
 void pointwise_binary_rows(RowSink& t);
 
@@ -18,10 +20,9 @@ struct Family {
 };
 
 inline constexpr Family kFamilies[] = {
-    {"control_flow", control_flow_rows},
-    {"reduction", reduction_rows},
-    {"pointwise_unary", pointwise_unary_rows},
-    {"pointwise_binary", pointwise_binary_rows},
+    {"control_flow", control_flow_rows},       {"reduction", reduction_rows},
+    {"normalisation", normalisation_rows},     {"loss", loss_rows},
+    {"pointwise_unary", pointwise_unary_rows}, {"pointwise_binary", pointwise_binary_rows},
 };
 
 }  // namespace lenz

@@ -170,6 +170,24 @@ bool is_dense(Infer& in, const Type& t) {
   return true;
 }
 
+// Eager's test (is_channels_last_strides): from innermost, strides ascend by at least the sizes; a tensor that could
+// be contiguous as well, by sizes of 1, is not channels-last.
+bool suggests_channels_last(Infer& in, const Type& t) {
+  constexpr int order2[] = {1, 3, 2, 0}, order3[] = {1, 4, 3, 2, 0};
+  if (t.rank() != 4 && t.rank() != 5) return false;
+  if (in.is_zero(t.strides()[1])) return false;
+  Dim least = 0;
+  std::span<const int> order = t.rank() == 4 ? std::span<const int>(order2) : std::span<const int>(order3);
+  for (int d : order) {
+    Dim size = t.sizes()[static_cast<size_t>(d)], stride = t.strides()[static_cast<size_t>(d)];
+    if (in.is_zero(size)) return false;
+    if (in.decide(lt(stride, least))) return false;
+    if (d == 0 && in.same(least, t.strides()[1])) return false;
+    least = in.decide(gt(size, 1)) ? stride * size : stride;
+  }
+  return true;
+}
+
 DimVec channels_last_strides(std::span<const Dim> sizes) {
   // From innermost: channels, then the spatial dims from the last, then the batch. Sizes below 1 count as 1.
   DimVec strides(sizes.size(), Dim(1));

@@ -30,9 +30,11 @@ TensorType elementwise_result(Infer& in, const Operands& operands, Dtype dtype);
 // empty_like with preserve_format: dense strides are kept, others give the order of dims.
 DimVec preserved_strides(Infer& in, const Type& like);
 bool is_contiguous(Infer& in, const Type& t);
-bool is_channels_last(Infer& in, const Type& t);           // rank 4, in that order, dense
-bool is_channels_last_3d(Infer& in, const Type& t);        // rank 5
-bool is_dense(Infer& in, const Type& t);                   // non-overlapping and dense
+bool is_channels_last(Infer& in, const Type& t);     // rank 4, in that order, dense
+bool is_channels_last_3d(Infer& in, const Type& t);  // rank 5
+bool is_dense(Infer& in, const Type& t);             // non-overlapping and dense
+// suggest_memory_format: whether the strides say channels-last (2-D for rank 4, 3-D for rank 5), dense or not.
+bool suggests_channels_last(Infer& in, const Type& t);
 DimVec channels_last_strides(std::span<const Dim> sizes);  // rank 4 or 5, channel second
 
 // Rules for rows. Tensor operands are all parameters of kind Tensor that are given, in order, and Scalars named in

@@ -1,0 +1,138 @@
+#include "compiler/ops/make/normalisation.h"
+
+namespace lenz::make {
+
+void softmax(CallMaker& m) {
+  ValueId self = m.tensor({});
+  m.set("self", self);
+  m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
+  if (m.has("half_to_float")) m.set("half_to_float", Arg::of_bool(false));
+}
+
+void softmax_dtype(CallMaker& m) {
+  bool convert = m.choose().chance(1, 3);
+  TensorWish wish;
+  if (convert) wish.dtypes = dtypes::real_and_bool;
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
+  if (convert) m.set("dtype", Arg::of_dtype(m.a_dtype(dtypes::floats)));
+}
+
+void softmax_backward(CallMaker& m) {
+  ValueId grad = m.tensor({});
+  TensorWish same;
+  same.dtype = m.type(grad).dtype;
+  same.sizes = m.sizes(grad);
+  m.set("grad_output", grad);
+  m.set("output", m.tensor(same));
+  m.set("dim", Arg::of_int(m.a_dim(m.rank(grad))));
+  m.set("input_dtype", Arg::of_dtype(*same.dtype));
+}
+
+namespace {
+// A parameter of this shape, or none; f32 may stand beside a half-precision input.
+void maybe_parameter(CallMaker& m, std::string_view name, const Sizes& sizes, Dtype dtype, bool positive = false) {
+  if (!m.has(name) || m.choose().chance(1, 3)) return;
+  TensorWish wish;
+  wish.dtype = dtype;
+  wish.sizes = sizes;
+  if (positive) wish.domain = Domain{0.25, 4};
+  m.set(name, m.tensor(wish));
+}
+
+Dtype parameter_dtype(CallMaker& m, Dtype input) {
+  return is_reduced_float(input) && m.choose().chance(1, 3) ? Dtype::f32 : input;
+}
+
+void set_eps(CallMaker& m) {
+  if (m.has("eps")) m.set("eps", Arg::of_real(m.choose().flip() ? 1e-5 : 0.125));
+}
+}  // namespace
+
+void layer_norm(CallMaker& m) {
+  TensorWish wish;
+  wish.min_rank = 1;
+  ValueId input = m.tensor(wish);
+  m.set("input", input);
+  Sizes sizes = m.sizes(input);
+  auto count = static_cast<size_t>(m.choose().between(1, static_cast<int64_t>(sizes.size())));
+  Sizes tail(sizes.span().last(count));
+  m.set_ints("normalized_shape", tail);
+  Dtype dtype = parameter_dtype(m, m.type(input).dtype);
+  maybe_parameter(m, "weight", tail, dtype);
+  maybe_parameter(m, "bias", tail, dtype);
+  set_eps(m);
+}
+
+namespace {
+Sizes grouped_shape(CallMaker& m, int64_t& groups, int min_rank) {
+  groups = m.choose().between(1, 3);
+  Sizes sizes = m.a_shape(min_rank, 5, 1);
+  sizes[1] = groups * m.choose().between(1, 3);
+  return sizes;
+}
+}  // namespace
+
+void group_norm(CallMaker& m) {
+  int64_t groups = 1;
+  TensorWish wish;
+  wish.sizes = grouped_shape(m, groups, 2);
+  ValueId input = m.tensor(wish);
+  m.set("input", input);
+  m.set("num_groups", Arg::of_int(groups));
+  Dtype dtype = parameter_dtype(m, m.type(input).dtype);
+  maybe_parameter(m, "weight", {m.size(input, 1)}, dtype);
+  maybe_parameter(m, "bias", {m.size(input, 1)}, dtype);
+  set_eps(m);
+}
+
+void native_group_norm(CallMaker& m) {
+  int64_t groups = 1;
+  TensorWish wish;
+  wish.sizes = grouped_shape(m, groups, 3);
+  wish.plain = true;
+  if (wish.sizes->size() == 4 && m.choose().chance(1, 3)) wish.format = MemoryFormat::channels_last;
+  ValueId input = m.tensor(wish);
+  m.set("input", input);
+  int64_t area = 1;
+  for (size_t i = 2; i < wish.sizes->size(); ++i) area *= (*wish.sizes)[i];
+  m.set("N", Arg::of_int(m.size(input, 0)));
+  m.set("C", Arg::of_int(m.size(input, 1)));
+  m.set("HxW", Arg::of_int(area));
+  m.set("group", Arg::of_int(groups));
+  Dtype dtype = parameter_dtype(m, m.type(input).dtype);
+  maybe_parameter(m, "weight", {m.size(input, 1)}, dtype);
+  maybe_parameter(m, "bias", {m.size(input, 1)}, dtype);
+  set_eps(m);
+}
+
+void batch_norm(CallMaker& m) {
+  TensorWish wish;
+  wish.min_rank = 2;
+  wish.min_size = 1;
+  ValueId input = m.tensor(wish);
+  m.set("input", input);
+  Sizes channels{m.size(input, 1)};
+  Dtype dtype = parameter_dtype(m, m.type(input).dtype);
+  maybe_parameter(m, "weight", channels, dtype);
+  maybe_parameter(m, "bias", channels, dtype);
+  bool statistics = m.has("running_mean");
+  bool required = statistics && m.op().schema.params[static_cast<size_t>(m.op().schema.find("running_mean"))].writes;
+  std::string_view flag = m.has("use_input_stats") ? "use_input_stats" : "training";
+  bool training = !statistics || m.choose().flip();
+  if (statistics && (required || !training || m.choose().flip())) {
+    TensorWish running;
+    running.dtype = dtype;
+    running.sizes = channels;
+    running.written = true;
+    m.set("running_mean", m.tensor(running));
+    running.domain = Domain{0.25, 4};
+    m.set("running_var", m.tensor(running));
+  }
+  m.set(flag, Arg::of_bool(training));
+  m.set("momentum", Arg::of_real(0.125));
+  set_eps(m);
+}
+
+}  // namespace lenz::make

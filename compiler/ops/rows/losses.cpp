@@ -1,0 +1,307 @@
+// Losses. What eager writes in terms of other ops is a definition here; one-kernel losses have rules of their own.
+#include "compiler/ops/decompose.h"
+#include "compiler/ops/make/loss.h"
+#include "compiler/ops/rows/families.h"
+#include "compiler/ops/rules/loss.h"
+
+// The end of a definition whose elementwise loss is %l: 0 keeps it, 1 takes its mean, 2 its sum.
+#define LENZ_REDUCED " if $reduction == 0 { return %l } if $reduction == 1 { return aten.mean(%l) } return aten.sum(%l)"
+
+namespace lenz {
+
+namespace {
+using enum Trait;
+
+void regression(RowSink& t) {
+  Row loss{.variants = {false, "out"},
+           .traits = reduction,
+           .infer = rule::pointwise_loss,
+           .generate = make::broadcast_loss,
+           .dtypes = dtypes::floats,
+           .accuracy = Accuracy::composed,
+           .raises = "integers"};
+  t.row("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", loss);
+  t.row("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", loss);
+  loss.infer = rule::huber_loss;
+  loss.exception = "the meta kernel promotes where eager writes into a tensor like `self`";
+  t.row("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", loss);
+
+  Row backward{.variants = {false, "grad_input", "grad_input"},
+               .traits = elementwise,
+               .infer = rule::pointwise_loss_backward,
+               .generate = make::loss_backward,
+               .dtypes = dtypes::floats,
+               .accuracy = Accuracy::composed,
+               .exception = "the meta kernel keeps dense strides; eager fills a contiguous tensor"};
+  t.row("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", backward);
+  t.row("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
+        backward);
+  backward.variants = {false, "out", "grad_input"};
+  t.row("huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
+        backward);
+
+  t.row("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+        {.infer = rule::composite,
+         .generate = make::broadcast_loss,
+         .dtypes = dtypes::floats | dtypes::complexes,
+         .accuracy = Accuracy::composed,
+         .decompose = "%l = aten.abs(aten.sub(%self, %target))" LENZ_REDUCED});
+}
+
+void probabilities(RowSink& t) {
+  Row bce{.variants = {false, "out"},
+          .traits = reduction,
+          .infer = rule::binary_cross_entropy,
+          .generate = make::cross_entropy,
+          .dtypes = dtypes::floats,
+          .domain = {0.0625, 0.9375},
+          .accuracy = Accuracy::composed,
+          .raises = "values outside [0, 1]; dtypes that differ"};
+  t.row("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", bce);
+  t.row(
+      "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
+      "reduction=1) -> Tensor",
+      {.variants = {false, "out"},
+       .infer = rule::composite,
+       .generate = make::logits,
+       .dtypes = dtypes::floats,
+       .accuracy = Accuracy::composed,
+       .decompose = R"(
+           %s = aten.log_sigmoid(%self)
+           if given($pos_weight) { %s = aten.mul(%s, aten.add(aten.mul(aten.sub(%pos_weight, 1), %target), 1)) }
+           %l = aten.sub(aten.mul(aten.rsub(%target, 1), %self), %s)
+           if given($weight) { %l = aten.mul(%l, %weight) })" LENZ_REDUCED});
+  t.row("kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
+        {.infer = rule::composite,
+         .generate = make::broadcast_loss,
+         .dtypes = dtypes::floats,
+         .domain = {0.0625, 4},
+         .accuracy = Accuracy::composed,
+         .raises = "integers and complex numbers",
+         .decompose = R"(
+           if not is_float(%self) or not is_float(%target) { raise "needs floating dtypes" }
+           if $log_target { %l = aten.mul(aten.exp(%target), aten.sub(%target, %self)) }
+           else { %l = aten.sub(aten.xlogy(%target, %target), aten.mul(%target, %self)) })" LENZ_REDUCED});
+  t.row("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
+        {.infer = rule::composite,
+         .generate = make::loss,
+         .dtypes = dtypes::numbers,
+         .domain = {0.0625, 4},
+         .accuracy = Accuracy::composed,
+         .decompose = R"(
+           if $log_input { %l = aten.sub(aten.exp(%input), aten.mul(%target, %input)) }
+           else { %l = aten.sub(%input, aten.mul(%target, aten.log(aten.add(%input, $eps)))) }
+           if $full {
+             %a = aten.sub(aten.mul(%target, aten.log(%target)), %target)
+             %b = aten.mul(aten.log(aten.mul(%target, 6.283185307179586)), 0.5)
+             %l = aten.add(%l, aten.masked_fill(aten.add(%a, %b), aten.le(%target, 1), 0))
+           })" LENZ_REDUCED});
+}
+
+void margins(RowSink& t) {
+  Row row{
+      .infer = rule::composite, .generate = make::ranking_loss, .dtypes = dtypes::real, .accuracy = Accuracy::composed};
+  row.decompose = R"(
+    %l = aten.clamp_min(aten.add(aten.mul(aten.neg(%target), aten.sub(%input1, %input2)), $margin), 0))" LENZ_REDUCED;
+  t.row("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
+        row);
+  row.dtypes = dtypes::numbers;
+  row.decompose = R"(
+    %p = aten.pairwise_distance(%anchor, %positive, $p, $eps)
+    %n = aten.pairwise_distance(%anchor, %negative, $p, $eps)
+    if $swap { %n = aten.minimum(%n, aten.pairwise_distance(%positive, %negative, $p, $eps)) }
+    %l = aten.clamp_min(aten.sub(aten.add(%p, $margin), %n), 0))" LENZ_REDUCED;
+  t.row(
+      "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float "
+      "eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
+      row);
+
+  row.generate = make::broadcast_loss;
+  row.dtypes = dtypes::floats;
+  row.decompose = R"(
+    %zeros = aten.zeros_like(%self)
+    %margin_part = aten.where(aten.ne(%target, 1), aten.clamp_min(aten.rsub(%self, $margin), 0), %zeros)
+    %self_part = aten.where(aten.ne(%target, -1), %self, %zeros)
+    %l = aten.add(%margin_part, %self_part))" LENZ_REDUCED;
+  t.row("hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", row);
+
+  row.generate = make::loss;
+  row.dtypes = dtypes::floats | dtypes::complexes;
+  row.variants = {false, "out"};
+  row.decompose = "%l = aten.log1p(aten.exp(aten.mul(aten.neg(%self), %target)))" LENZ_REDUCED;
+  t.row("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", row);
+
+  t.row(
+      "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
+      "reduction=1) -> Tensor",
+      {.variants = {false, "out"},
+       .traits = reduction,
+       .infer = rule::multi_margin_loss,
+       .generate = make::multi_margin,
+       .dtypes = dtypes::wide_floats,
+       .accuracy = Accuracy::composed,
+       .raises = "class numbers out of range"});
+}
+
+void classes(RowSink& t) {
+  Row nll{.variants = {false, "output", "output total_weight"},
+          .traits = reduction,
+          .infer = rule::nll_loss,
+          .generate = make::nll_loss,
+          .dtypes = dtypes::floats,
+          .accuracy = Accuracy::accumulated,
+          .raises = "class numbers out of range"};
+  t.row(
+      "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor "
+      "output, Tensor total_weight)",
+      nll);
+  nll.infer = rule::nll_loss2d;
+  nll.generate = make::nll_loss2d;
+  t.row(
+      "nll_loss2d_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor "
+      "output, Tensor total_weight)",
+      nll);
+  t.row(
+      "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
+      "ignore_index, Tensor total_weight) -> Tensor",
+      {.variants = {false, "grad_input", "grad_input"},
+       .traits = indexing,
+       .infer = rule::nll_loss_backward,
+       .generate = make::nll_loss_backward,
+       .dtypes = dtypes::floats,
+       .accuracy = Accuracy::rounded});
+
+  Row above{.infer = rule::composite,
+            .generate = make::nll_loss,
+            .dtypes = dtypes::floats,
+            .accuracy = Accuracy::accumulated};
+  above.variants = {false, "out"};
+  above.decompose = "%l, %w = aten.nll_loss_forward(%self, %target, $weight, $reduction, $ignore_index) return %l";
+  t.row(
+      "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
+      above);
+  above.generate = make::nll_loss2d;
+  above.decompose = "%l, %w = aten.nll_loss2d_forward(%self, %target, $weight, $reduction, $ignore_index) return %l";
+  t.row(
+      "nll_loss2d(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> "
+      "Tensor",
+      above);
+  above.variants = {};
+  above.generate = make::nll_loss_nd;
+  above.decompose = R"(
+    if rank(%self) <= 2 { return aten.nll_loss(%self, %target, $weight, $reduction, $ignore_index) }
+    if rank(%self) == 4 { return aten.nll_loss2d(%self, %target, $weight, $reduction, $ignore_index) }
+    $area = product(drop(shape(%self), 2))
+    %s = aten.reshape(aten.contiguous(%self), [size(%self, 0), size(%self, 1), 1, $area])
+    %t = aten.reshape(aten.contiguous(%target), [size(%self, 0), 1, $area])
+    %l = aten.nll_loss2d(%s, %t, $weight, $reduction, $ignore_index)
+    if $reduction == 0 { return aten.view(%l, shape(%target)) }
+    return %l)";
+  t.row(
+      "nll_loss_nd(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> "
+      "Tensor",
+      above);
+
+  t.row(
+      "cross_entropy_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100, "
+      "float label_smoothing=0.) -> Tensor",
+      {.infer = rule::composite,
+       .generate = make::classes_or_probabilities,
+       .dtypes = dtypes::floats,
+       .accuracy = Accuracy::composed,
+       .raises = "class numbers out of range",
+       .decompose = R"(
+           if rank(%self) == 1 { $dim = 0 } else { $dim = 1 }
+           $classes = size(%self, $dim)
+           %p = aten.log_softmax(%self, $dim)
+           if given($weight) { %w = aten.view(%weight, concat(concat(list($dim, 1), [$classes]), list(rank(%self) - $dim - 1, 1))) }
+           if is_float(%target) {
+             %t = %target
+             if $label_smoothing > 0 { %t = aten.add(aten.mul(%t, 1 - $label_smoothing), aten.div(aten.full([], $label_smoothing, dtype=dtype(%self)), $classes)) }
+             %m = aten.mul(%p, %t)
+             if given($weight) { %m = aten.mul(%m, %w) }
+             if $reduction == 0 { return aten.neg(aten.sum(%m, [$dim])) }
+             if $reduction == 2 { return aten.neg(aten.sum(%m)) }
+             return aten.div(aten.neg(aten.sum(%m)), numel(%p) // $classes)
+           }
+           %nll = aten.nll_loss_nd(%p, %target, $weight, $reduction, $ignore_index)
+           if $label_smoothing == 0 { return %nll }
+           %q = %p
+           if given($weight) { %q = aten.mul(%p, %w) }
+           %ignored = aten.eq(%target, $ignore_index)
+           %smooth = aten.masked_fill(aten.neg(aten.sum(%q, [$dim])), %ignored, 0)
+           if $reduction == 2 { %smooth = aten.sum(%smooth) }
+           if $reduction == 1 {
+             if given($weight) {
+               %class = aten.reshape(aten.masked_fill(%target, %ignored, 0), [numel(%target)])
+               %used = aten.masked_fill(aten.index_select(%weight, 0, %class), aten.reshape(%ignored, [numel(%target)]), 0)
+               %smooth = aten.div(aten.sum(%smooth), aten.sum(%used))
+             } else {
+               %smooth = aten.div(aten.sum(%smooth), aten.sum(aten.logical_not(%ignored)))
+             }
+           }
+           return aten.add(aten.mul(%nll, 1 - $label_smoothing), aten.mul(%smooth, aten.div(aten.full([], $label_smoothing, dtype=dtype(%self)), $classes))))"});
+}
+
+void distances(RowSink& t) {
+  Row row{
+      .infer = rule::composite, .generate = make::row_pairs, .dtypes = dtypes::numbers, .accuracy = Accuracy::composed};
+  row.decompose = R"(
+    %d = aten.add(aten.sub(%x1, %x2), $eps)
+    return aten.norm(%d, $p, [rank(%d) - 1], $keepdim))";
+  t.row(
+      "pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> "
+      "Tensor",
+      row);
+  row.dtypes = dtypes::floats;
+  row.decompose = R"(
+    %s = aten.sum(aten.mul(%x1, %x2), [$dim])
+    %a = aten.clamp_min(aten.linalg_vector_norm(aten.expand_as(%x1, aten.add(%x1, %x2)), 2, [$dim]), $eps)
+    %b = aten.clamp_min(aten.linalg_vector_norm(aten.expand_as(%x2, aten.add(%x1, %x2)), 2, [$dim]), $eps)
+    return aten.div(%s, aten.mul(%a, %b)))";
+  t.row("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", row);
+  row.generate = make::cosine_embedding;
+  row.dtypes = dtypes::real_and_bool;
+  row.decompose = R"(
+    $dim = rank(%target)
+    %dot = aten.sum(aten.mul(%input1, %input2), [$dim])
+    %a = aten.add(aten.sum(aten.mul(%input1, %input1), [$dim]), 9.999999960041972e-13)
+    %b = aten.add(aten.sum(aten.mul(%input2, %input2), [$dim]), 9.999999960041972e-13)
+    %cos = aten.div(%dot, aten.sqrt(aten.mul(%a, %b)))
+    %zeros = aten.zeros_like(%cos)
+    %positive = aten.where(aten.eq(%target, 1), aten.rsub(%cos, 1), %zeros)
+    %negative = aten.where(aten.eq(%target, -1), aten.clamp_min(aten.sub(%cos, $margin), 0), %zeros)
+    %l = aten.add(%positive, %negative))" LENZ_REDUCED;
+  t.row(
+      "cosine_embedding_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
+      row);
+}
+
+void counts(RowSink& t) {
+  t.row("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
+        {.variants = {false, "out"},
+         .traits = reduction,
+         .infer = rule::histc,
+         .generate = make::histogram,
+         .dtypes = dtypes::floats,
+         .raises = "integers; a range that is not finite"});
+  t.row("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
+        {.traits = reduction | data_dependent,
+         .infer = rule::bincount,
+         .generate = make::bincount,
+         .dtypes = dtypes::integers,
+         .accuracy = Accuracy::accumulated,
+         .raises = "negative values"});
+}
+}  // namespace
+
+void loss_rows(RowSink& t) {
+  regression(t);
+  probabilities(t);
+  margins(t);
+  classes(t);
+  distances(t);
+  counts(t);
+}
+
+}  // namespace lenz

@@ -1,0 +1,140 @@
+// Softmaxes and normalisations: the native ops with rules of their own, the ones above them by definition.
+#include "compiler/ops/make/normalisation.h"
+#include "compiler/ops/decompose.h"
+#include "compiler/ops/rows/families.h"
+#include "compiler/ops/rules/normalisation.h"
+
+namespace lenz {
+
+namespace {
+void softmaxes(RowSink& t) {
+  using enum Trait;
+  const Row native{.variants = {false, "out"},
+                   .traits = reduction,
+                   .infer = rule::softmax,
+                   .generate = make::softmax,
+                   .dtypes = dtypes::floats,
+                   .accuracy = Accuracy::composed,
+                   .raises = "integers; half_to_float on a CPU"};
+  t.row("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", native);
+  t.row("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", native);
+  Row backward{.variants = {false, "out", "grad_input"},
+               .traits = reduction,
+               .infer = rule::softmax_backward,
+               .generate = make::softmax_backward,
+               .dtypes = dtypes::floats,
+               .accuracy = Accuracy::composed};
+  t.row("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+        backward);
+  backward.variants.out_params = "out";
+  t.row("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
+        backward);
+
+  Row above{.variants = {false, "int_out"},
+            .infer = rule::composite,
+            .generate = make::softmax_dtype,
+            .dtypes = dtypes::floats,
+            .accuracy = Accuracy::composed};
+  constexpr std::string_view kSoftmax = R"(
+    if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }
+    return aten._softmax(%x, $dim, false))";
+  constexpr std::string_view kLogSoftmax = R"(
+    if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }
+    return aten._log_softmax(%x, $dim, false))";
+  above.decompose = kSoftmax;
+  t.row("softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", above);
+  above.decompose = kLogSoftmax;
+  t.row("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", above);
+  above.variants = {};
+  t.row("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", above);
+  above.decompose = kSoftmax;
+  t.row("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", above);
+}
+
+void norms(RowSink& t) {
+  using enum Trait;
+  t.row(
+      "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, "
+      "Tensor, Tensor)",
+      {.variants = {false, "out"},
+       .traits = reduction,
+       .infer = rule::native_layer_norm,
+       .generate = make::layer_norm,
+       .dtypes = dtypes::floats,
+       .accuracy = Accuracy::composed,
+       .raises = "shapes that don't end in normalized_shape"});
+  t.row(
+      "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float "
+      "eps) -> (Tensor, Tensor, Tensor)",
+      {.variants = {false, "out"},
+       .traits = reduction,
+       .infer = rule::native_group_norm,
+       .generate = make::native_group_norm,
+       .dtypes = dtypes::floats,
+       .accuracy = Accuracy::composed,
+       .raises = "channels that don't divide; an input that is not dense",
+       .exception = "the meta kernel gives statistics the input's dtype and accepts inputs that are not dense"});
+  Row batch{.variants = {false, "out", "out save_mean save_invstd"},
+            .traits = reduction,
+            .infer = rule::native_batch_norm,
+            .generate = make::batch_norm,
+            .dtypes = dtypes::floats,
+            .accuracy = Accuracy::composed,
+            .raises = "an empty input; no statistics in evaluation",
+            .exception = "the meta kernel keeps odd dense strides, and saves statistics in evaluation"};
+  t.row(
+      "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
+      "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+      batch);
+  batch.variants.out = "no_stats_out";
+  t.row(
+      "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
+      "float eps) -> (Tensor, Tensor, Tensor)",
+      batch);
+  batch.variants = {};
+  t.row(
+      "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
+      "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+      batch);
+
+  t.row(
+      "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
+      "eps=1.0000000000000001e-05, bool cudnn_enable=True) -> Tensor",
+      {.infer = rule::composite,
+       .generate = make::layer_norm,
+       .dtypes = dtypes::floats,
+       .accuracy = Accuracy::composed,
+       .decompose = "%y, %m, %r = aten.native_layer_norm(%input, $normalized_shape, $weight, $bias, $eps) return %y"});
+  t.row(
+      "group_norm(Tensor input, int num_groups, Tensor? weight=None, Tensor? bias=None, float "
+      "eps=1.0000000000000001e-05, bool cudnn_enabled=True) -> Tensor",
+      {.infer = rule::composite,
+       .generate = make::group_norm,
+       .dtypes = dtypes::floats,
+       .accuracy = Accuracy::composed,
+       .decompose = R"(
+           %x = aten.contiguous(%input, memory_format=suggested_format(%input))
+           $area = product(drop(shape(%x), 2))
+           %y, %m, %r = aten.native_group_norm(%x, $weight, $bias, size(%x, 0), size(%x, 1), $area, $num_groups, $eps)
+           return %y)",
+       .exception = "the meta kernel forgets channels-last"});
+  t.row(
+      "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
+      "training, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+      {.infer = rule::composite,
+       .generate = make::batch_norm,
+       .dtypes = dtypes::floats,
+       .accuracy = Accuracy::composed,
+       .decompose = R"(
+           %y, %m, %r = aten.native_batch_norm(%input, $weight, $bias, $running_mean, $running_var, $training, $momentum, $eps)
+           return %y)",
+       .exception = "the meta kernel keeps odd dense strides"});
+}
+}  // namespace
+
+void normalisation_rows(RowSink& t) {
+  softmaxes(t);
+  norms(t);
+}
+
+}  // namespace lenz

@@ -1,0 +1,130 @@
+#include "compiler/ops/rules/normalisation.h"
+
+#include "compiler/ops/rules/elementwise.h"
+
+namespace lenz::rule {
+
+namespace {
+void require_float(Infer& in, Dtype d) { in.require(is_floating(d) && !is_float8(d), "needs a floating dtype"); }
+
+// Statistics are kept in f32 where a half-precision input comes with f32 parameters.
+Dtype statistics_dtype(Infer& in, Dtype input, std::initializer_list<std::string_view> params) {
+  Dtype d = input;
+  std::optional<Dtype> common;
+  for (std::string_view p : params) {
+    const Type* t = in.tensor_or_null(p);
+    if (!t) continue;
+    in.require(t->dtype == input || (is_reduced_float(input) && t->dtype == Dtype::f32),
+               "`" + std::string(p) + "` must have the input's dtype, or f32 beside a half-precision input");
+    in.require(!common || *common == t->dtype, "the parameters must have one dtype");
+    common = t->dtype;
+    d = t->dtype;
+  }
+  return d;
+}
+
+void require_vector(Infer& in, std::string_view param, Dim size) {
+  const Type* t = in.tensor_or_null(param);
+  if (!t) return;
+  in.require(t->rank() == 1, "`" + std::string(param) + "` must be a vector");
+  in.require(eq(t->sizes()[0], size), "`" + std::string(param) + "` has the wrong length");
+}
+
+// The input's suggested memory format: channels-last if it is laid out so, else contiguous.
+TensorType suggested(Infer& in, const Type& input) {
+  TensorType t = contiguous_tensor(input.dtype, input.sizes(), input.device);
+  if (suggests_channels_last(in, input)) t.strides = channels_last_strides(input.sizes());
+  return t;
+}
+}  // namespace
+
+void softmax(Infer& in) {
+  const Type& self = in.tensor(0);
+  require_float(in, self.dtype);
+  in.wrap_dim(in.constant("dim"), self.rank());
+  in.require(!in.boolean("half_to_float"), "conversion from half to float happens on CUDA only");
+  in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
+}
+
+void softmax_backward(Infer& in) {
+  const Type& grad = in.tensor("grad_output");
+  const Type& output = in.tensor("output");
+  require_float(in, grad.dtype);
+  in.require(grad.rank() == output.rank(), "`grad_output` and `output` must have one shape");
+  for (size_t i = 0; i < grad.rank(); ++i)
+    in.require(eq(grad.sizes()[i], output.sizes()[i]), "`grad_output` and `output` must have one shape");
+  in.require(grad.dtype == output.dtype && in.dtype("input_dtype") == grad.dtype, "the dtypes must be the same");
+  in.wrap_dim(in.constant("dim"), grad.rank());
+  in.result(contiguous_tensor(grad.dtype, grad.sizes(), grad.device));
+}
+
+void native_layer_norm(Infer& in) {
+  const Type& input = in.tensor(0);
+  require_float(in, input.dtype);
+  DimVec normalized = in.ints("normalized_shape");
+  in.require(!normalized.empty(), "`normalized_shape` must name at least one dim");
+  in.require(normalized.size() <= input.rank(), "`normalized_shape` is longer than the input's shape");
+  size_t lead = input.rank() - normalized.size();
+  for (size_t i = 0; i < normalized.size(); ++i)
+    in.require(eq(input.sizes()[lead + i], normalized[i]), "the input's shape must end in `normalized_shape`");
+  for (std::string_view p : {"weight", "bias"}) {
+    const Type* t = in.tensor_or_null(p);
+    if (!t) continue;
+    in.require(t->rank() == normalized.size(), "`weight` and `bias` must have shape `normalized_shape`");
+    for (size_t i = 0; i < normalized.size(); ++i)
+      in.require(eq(t->sizes()[i], normalized[i]), "`weight` and `bias` must have shape `normalized_shape`");
+  }
+  Dtype statistics = statistics_dtype(in, input.dtype, {"weight", "bias"});
+  in.result(contiguous_tensor(input.dtype, input.sizes(), input.device));
+  DimVec sizes(input.sizes().first(lead));
+  for (size_t i = 0; i < normalized.size(); ++i) sizes.push_back(Dim(1));
+  TensorType t = contiguous_tensor(statistics, sizes, input.device);
+  in.result(t);
+  in.result(t);
+}
+
+void native_group_norm(Infer& in) {
+  const Type& input = in.tensor(0);
+  require_float(in, input.dtype);
+  Dim n = in.integer("N"), c = in.integer("C"), area = in.integer("HxW"), group = in.integer("group");
+  in.require(ge(group, 1), "`group` must be at least 1");
+  in.require(divisible(c, group), "the channels don't divide into the groups");
+  require_vector(in, "weight", c);
+  require_vector(in, "bias", c);
+  in.require(eq(numel(input.sizes()), n * c * area), "the input has not N*C*HxW elements");
+  bool last = suggests_channels_last(in, input);
+  in.require(last || is_contiguous(in, input), "the input must be dense in its memory format");
+  Dtype statistics = statistics_dtype(in, input.dtype, {"weight", "bias"});
+  in.result(suggested(in, input));
+  Dim stat[] = {n, group};
+  TensorType t = contiguous_tensor(statistics, stat, input.device);
+  in.result(t);
+  in.result(t);
+}
+
+void native_batch_norm(Infer& in) {
+  const Type& input = in.tensor(0);
+  require_float(in, input.dtype);
+  in.require(input.rank() >= 2, "needs an input of rank 2 or more");
+  Dim channels = input.sizes()[1];
+  bool statistics_given = in.has_param("running_mean");
+  for (std::string_view p : {"weight", "bias"}) require_vector(in, p, channels);
+  if (statistics_given)
+    for (std::string_view p : {"running_mean", "running_var"}) require_vector(in, p, channels);
+  bool training = in.boolean("training");
+  bool running = statistics_given && in.tensor_or_null("running_mean") && in.tensor_or_null("running_var");
+  in.require(training || running, "needs running statistics when not training");
+  Dim total = numel(input.sizes());
+  in.require(ne(total, 0), "the input must not be empty");
+  Dtype statistics = statistics_given
+                         ? statistics_dtype(in, input.dtype, {"weight", "bias", "running_mean", "running_var"})
+                         : statistics_dtype(in, input.dtype, {"weight", "bias"});
+  in.result(suggested(in, input));
+  // In evaluation nothing is saved: eager hands out two empty vectors.
+  Dim saved[] = {training ? channels : Dim(0)};
+  TensorType t = contiguous_tensor(statistics, saved, input.device);
+  in.result(t);
+  in.result(t);
+}
+
+}  // namespace lenz::rule

@@ -1,0 +1,15 @@
+// Result types of softmaxes and normalisations.
+// Thread-safety: pure, given one Infer.
+#pragma once
+
+#include "compiler/graph/infer.h"
+
+namespace lenz::rule {
+
+void softmax(Infer& in);  // _softmax, _log_softmax: floats, contiguous
+void softmax_backward(Infer& in);
+void native_layer_norm(Infer& in);
+void native_group_norm(Infer& in);
+void native_batch_norm(Infer& in);  // with and without running statistics
+
+}  // namespace lenz::rule
