@@ -46,16 +46,35 @@ class Dim {
   const SymNode* node_ = nullptr;
 };
 
-Dim operator+(Dim a, Dim b);
-Dim operator-(Dim a, Dim b);
-Dim operator-(Dim a);
-Dim operator*(Dim a, Dim b);
+namespace detail {  // the general cases; constants are handled in place, below
+Dim add(Dim a, Dim b);
+Dim subtract(Dim a, Dim b);
+Dim multiply(Dim a, Dim b);
+}  // namespace detail
+
+inline Dim operator+(Dim a, Dim b) {
+  int64_t r;
+  if (a.is_constant() && b.is_constant() && !__builtin_add_overflow(a.constant(), b.constant(), &r)) return r;
+  return detail::add(a, b);
+}
+inline Dim operator-(Dim a, Dim b) {
+  int64_t r;
+  if (a.is_constant() && b.is_constant() && !__builtin_sub_overflow(a.constant(), b.constant(), &r)) return r;
+  return detail::subtract(a, b);
+}
+inline Dim operator-(Dim a) { return Dim(0) - a; }
+inline Dim operator*(Dim a, Dim b) {
+  int64_t r;
+  if (a.is_constant() && b.is_constant() && !__builtin_mul_overflow(a.constant(), b.constant(), &r)) return r;
+  return detail::multiply(a, b);
+}
 inline Dim& operator+=(Dim& a, Dim b) { return a = a + b; }
 inline Dim& operator*=(Dim& a, Dim b) { return a = a * b; }
 Dim floor_div(Dim a, Dim b);
 Dim mod(Dim a, Dim b);
 Dim min(Dim a, Dim b);
 Dim max(Dim a, Dim b);
+Dim sum(std::span<const Dim> dims);  // as repeated +, without the nodes of the steps
 inline Dim ceil_div(Dim a, Dim b) { return -floor_div(-a, b); }
 
 // Opaque functions that can be evaluated but not reasoned about, beyond their range.
@@ -74,10 +93,24 @@ enum class SymKind : uint8_t { symbol, sum, product, floor_div, mod, min, max, c
 // Total order used for canonical form and printing: by structure and symbol name, never by address.
 int compare(Dim a, Dim b);
 
+SymKind kind_of(Dim dim);  // of a dim that is no constant
+size_t size_of(Dim dim);   // how many operands and operations it is written with, roughly: 1 for a constant or a symbol
+
+// Nesting beyond this is refused with a UserError, as are sums of more than a hundred terms and expressions of
+// thousands of operations: whatever the text, time and memory stay in proportion to it, and recursion is safe.
+inline constexpr int kMaxDimDepth = 128;
+
 // Visits the symbols of a dim, each once, in order of first appearance.
 void for_each_symbol(Dim dim, const std::function<void(const SymNode* symbol)>& visit);
 std::string_view symbol_name(const SymNode* symbol);
 uint32_t symbol_id(const SymNode* symbol);  // dense per pool, in order of creation
+
+// Reads what to_string prints; any symbol name makes a symbol. A UserError says what is wrong, and the column.
+//   condition  sum (== | != | < | <= | > | >=) sum
+//   sum        product ((+ | -) product)*
+//   product    unary ((* | // | %) unary)*
+//   unary      - unary | number | name | ( sum ) | (min | max)(sum, ...) | (floor | ceil | round)(factor*sum)
+Dim parse_dim(std::string_view text, SymPool& pool);
 
 // Evaluates with a value for each symbol; nullopt if a symbol has none, or on overflow or division by zero.
 using SymValues = std::function<std::optional<int64_t>(const SymNode* symbol)>;
@@ -121,6 +154,7 @@ inline Cond ge(Dim a, Dim b) { return {Rel::le, b, a}; }
 inline Cond divisible(Dim a, Dim by) { return {Rel::eq, mod(a, by), 0}; }
 Cond negate(const Cond& cond);
 std::string to_string(const Cond& cond);  // "s0 % 8 == 0"
+Cond parse_cond(std::string_view text, SymPool& pool);
 std::optional<bool> evaluate(const Cond& cond, const SymValues& values);
 
 enum class Truth : uint8_t { no, yes, unknown };
@@ -130,15 +164,26 @@ struct Range {  // inclusive; a missing end is unbounded
   friend bool operator==(const Range&, const Range&) = default;
 };
 
+// What is known of a value beyond its range: it is `residue` modulo `modulus` (modulus 0: it is `residue` exactly).
+struct Congruence {
+  int64_t modulus = 1, residue = 0;
+  friend bool operator==(const Congruence&, const Congruence&) = default;
+};
+
 // What is known about the symbols of one graph. A symbol without a fact is any integer >= 0 (it is a size).
+// Facts are about the symbols of one pool, which must outlive them. Queries may make nodes in it.
 class Facts {
  public:
-  void set_range(const SymNode* symbol, Range range);  // intersects with what is known
-  // Adds a condition that holds. False if it contradicts what is known (the facts are then unchanged).
+  // Intersects with what is known; the first range declared for a symbol replaces "any integer >= 0". A UserError if
+  // nothing is left (the facts are then unchanged).
+  void set_range(const SymNode* symbol, Range range);
+  // Adds a condition that holds. False if it contradicts what is known (the facts are then unchanged). A bound of one
+  // symbol by a constant becomes part of its range. UserError beyond kMaxConditions.
   bool add(const Cond& cond);
 
-  Range range(Dim dim) const;           // sound: contains every value that the facts allow
-  int64_t divisor(Dim dim) const;       // the largest known constant that divides it (0 for the constant 0)
+  Range range(Dim dim) const;      // sound: contains every value that the facts allow
+  int64_t divisor(Dim dim) const;  // the largest known constant that divides it (0 for the constant 0)
+  Congruence congruence(Dim dim) const;
   Truth prove(const Cond& cond) const;  // yes and no are proofs
   bool proves(const Cond& cond) const { return prove(cond) == Truth::yes; }
   Dim simplify(Dim dim) const;  // equal under the facts, never larger; idempotent
@@ -151,9 +196,32 @@ class Facts {
   const std::vector<Cond>& conditions() const { return conditions_; }  // as added, ranges apart
   const std::vector<std::pair<const SymNode*, Range>>& ranges() const { return ranges_; }
 
+  static constexpr size_t kMaxConditions = 4096;
+
  private:
+  friend class FactsReader;   // the queries' view of what follows
+  friend class FactsLearner;  // draws the consequences of a new fact
+  friend class HintSearch;
+
+  struct Known {  // of one symbol
+    const SymNode* symbol = nullptr;
+    Range range{0, std::nullopt};
+    Congruence congruence;
+    std::optional<Dim> solved;  // equals this, in which no solved symbol occurs
+    std::optional<int64_t> hint;
+    int32_t declared = -1;  // index into ranges_
+  };
+  struct Bound {  // dim >= 0
+    Dim dim;
+    uint64_t symbols;  // a bit for each symbol's id modulo 64
+  };
+
   std::vector<std::pair<const SymNode*, Range>> ranges_;  // in order of declaration
   std::vector<Cond> conditions_;
+  std::vector<Known> known_;                   // by symbol id
+  std::vector<Bound> bounds_;                  // conditions on several symbols
+  std::vector<Dim> nonzero_;                   // dims that are not 0
+  std::vector<std::pair<Dim, Dim>> rewrites_;  // an atom that equals a smaller dim
 };
 
 }  // namespace lenz
