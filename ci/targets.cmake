@@ -68,7 +68,7 @@ function(lenz_finish_rooms)
     set_target_properties(lenz_torch_plugin PROPERTIES OUTPUT_NAME lenz_torch LIBRARY_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR})
     # Only the archives themselves: the rooms they use stay undefined here and resolve to the executable's.
     foreach(room IN LISTS lenz_plugin_rooms)
-      target_link_options(lenz_torch_plugin PRIVATE LINKER:--whole-archive $<TARGET_FILE:${room}> LINKER:--no-whole-archive)
+      target_link_options(lenz_torch_plugin PRIVATE LINKER:--whole-archive,$<TARGET_FILE:${room}>,--no-whole-archive)
       add_dependencies(lenz_torch_plugin ${room})
       set_property(TARGET lenz_torch_plugin APPEND PROPERTY LINK_DEPENDS $<TARGET_FILE:${room}>)
     endforeach()

@@ -1,7 +1,15 @@
 #include "compiler/driver/commands.h"
 
+#include "compiler/driver/ops_command.h"
+
 namespace lenz {
 
-std::span<const Command> driver_commands() { return {}; }
+namespace {
+constexpr Command kCommands[] = {
+    {"ops", "list the ops and what their rows know; --check holds them against libtorch", ops_command},
+};
+}  // namespace
+
+std::span<const Command> driver_commands() { return kCommands; }
 
 }  // namespace lenz

@@ -164,24 +164,33 @@ std::span<const Arg> CallMaker::finish() {
   return args_;
 }
 
-std::unique_ptr<Graph> generate_call(const OpDef& op, const OpTable& table, Chooser& chooser) {
-  if (!op.generate) return nullptr;
-  auto graph = std::make_unique<Graph>(std::make_shared<Context>(), table, "call");
-  FreshCalls maker(*graph, chooser, op);
+DrawnCall draw_call(const OpDef& op, const OpTable& table, Chooser& chooser) {
+  DrawnCall call{&op, nullptr, {}};
+  if (!op.generate) return call;
+  call.graph = std::make_unique<Graph>(std::make_shared<Context>(), table, "call");
+  Graph& graph = *call.graph;
+  FreshCalls maker(graph, chooser, op);
   op.generate(maker);
   std::span<const Arg> args = maker.finish();
+  call.args.assign(args.begin(), args.end());
   for (size_t i = 0; i < args.size(); ++i) {
     if (!op.schema.params[i].writes) continue;
     for_each_value(args[i], [&](ValueId v) {
-      if (graph->value(v).producer == kNone) graph->input(graph->value(v).index).mutated = true;
+      if (graph.value(v).producer == kNone) graph.input(graph.value(v).index).mutated = true;
     });
   }
-  NodeId node = graph->append(op, args);
+  return call;
+}
+
+std::unique_ptr<Graph> generate_call(const OpDef& op, const OpTable& table, Chooser& chooser) {
+  DrawnCall call = draw_call(op, table, chooser);
+  if (!call.graph) return nullptr;
+  NodeId node = call.graph->append(op, call.args);
   SmallVec<Arg, 4> outputs;
-  for (uint16_t i = 0; i < graph->node(node).result_count; ++i)
-    outputs.push_back(Arg::of_value(graph->node(node).result(i)));
-  graph->set_outputs(outputs);
-  return graph;
+  for (uint16_t i = 0; i < call.graph->node(node).result_count; ++i)
+    outputs.push_back(Arg::of_value(call.graph->node(node).result(i)));
+  call.graph->set_outputs(outputs);
+  return std::move(call.graph);
 }
 
 }  // namespace lenz

@@ -94,6 +94,15 @@ class FreshCalls final : public CallMaker {
   ValueId tensor(const TensorWish& wish) override;
 };
 
+// A generated call before its row's rule has run: the inputs it made, and the arguments of the node to be.
+struct DrawnCall {
+  const OpDef* op = nullptr;
+  std::unique_ptr<Graph> graph;
+  std::vector<Arg> args;
+};
+// No graph if the row has no generator. Throws UserError only where out= tensors are asked of a rule that raises.
+DrawnCall draw_call(const OpDef& op, const OpTable& table, Chooser& chooser);
+
 // One generated call as a graph: inputs, one node, its results as outputs. Null if the row has no generator.
 // In-place and out= variants of a row are made by its generator too.
 std::unique_ptr<Graph> generate_call(const OpDef& op, const OpTable& table, Chooser& chooser);

@@ -1,0 +1,157 @@
+#include "compiler/driver/ops_command.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "compiler/driver/plugin.h"
+#include "compiler/ops/op_table.h"
+#include "compiler/ops/select.h"
+
+namespace lenz {
+
+namespace {
+std::string_view name(LoweringKind kind) {
+  constexpr std::string_view names[] = {"none", "loops", "decompose", "extern"};
+  return names[static_cast<size_t>(kind)];
+}
+std::string_view name(Accuracy accuracy) {
+  constexpr std::string_view names[] = {"exact", "rounded", "ulp1", "ulp2", "ulp4", "ulp16", "accumulated", "composed"};
+  return names[static_cast<size_t>(accuracy)];
+}
+std::string_view name(VariantKind kind) {
+  constexpr std::string_view names[] = {"functional", "in_place", "out"};
+  return names[static_cast<size_t>(kind)];
+}
+
+std::vector<std::string> trait_names(Traits traits) {
+  std::vector<std::string> list;
+  for (Trait t : all_traits())
+    if (traits.has(t)) list.emplace_back(lenz::name(t));
+  return list;
+}
+
+std::vector<std::string> dtype_names(DtypeSet set) {
+  std::vector<std::string> list;
+  for (int d = 0; d < kDtypeCount; ++d)
+    if (set.has(static_cast<Dtype>(d))) list.emplace_back(lenz::name(static_cast<Dtype>(d)));
+  return list;
+}
+
+nlohmann::json to_json(const OpDef& op) {
+  std::vector<std::string> variants;
+  if (op.variants.in_place) variants.emplace_back("in_place");
+  if (!op.variants.out.empty()) variants.emplace_back("out");
+  nlohmann::json row = {
+      {"name", op.full_name},
+      {"packet", packet_name(op)},
+      {"overload", op.schema.overload},
+      {"schema", to_string(op.schema)},
+      {"variant", std::string(name(op.variant))},
+      {"variants", variants},
+      {"traits", trait_names(op.traits)},
+      {"dtypes", dtype_names(op.dtypes)},
+      {"domain", {{"low", op.domain.low}, {"high", op.domain.high}, {"zero", !op.domain.exclude_zero}}},
+      {"accuracy", std::string(name(op.accuracy))},
+      {"scalar", op.scalar},
+      {"raises", op.raises},
+      {"exception", op.exception},
+      {"decompose", op.decompose},
+      {"lowering", std::string(name(op.lowering.kind))},
+      {"gradient", !op.gradient.empty()},
+      {"rule", op.infer != nullptr},
+      {"generator", op.generate != nullptr}};
+  return row;
+}
+
+std::string joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& s : items) text += (text.empty() ? "" : " ") + s;
+  return text.empty() ? "-" : text;
+}
+
+void print_one(const OpDef& op) {
+  auto line = [](const char* what, std::string_view text) {
+    if (!text.empty()) std::printf("  %-11s %.*s\n", what, static_cast<int>(text.size()), text.data());
+  };
+  std::printf("%s\n", op.full_name.c_str());
+  line("schema", to_string(op.schema));
+  if (op.base) line("derived", "from " + op.base->full_name + ", " + std::string(name(op.variant)));
+  line("traits", joined(trait_names(op.traits)));
+  line("dtypes", joined(dtype_names(op.dtypes)));
+  char domain[64];
+  std::snprintf(domain, sizeof domain, "[%g, %g]%s", op.domain.low, op.domain.high,
+                op.domain.exclude_zero ? " without 0" : "");
+  line("domain", domain);
+  line("accuracy", name(op.accuracy));
+  line("scalar", op.scalar);
+  line("raises", op.raises);
+  line("exception", op.exception);
+  line("lowering", name(op.lowering.kind));
+  line("gradient", op.gradient.empty() ? "no" : "yes");
+  line("calls", op.generate ? "generated" : "no generator");
+  line("decompose", op.decompose.empty() ? "no" : op.decompose);
+}
+
+void print_table(std::span<const OpDef* const> rows) {
+  size_t width = 4;
+  for (const OpDef* op : rows) width = std::max(width, op->full_name.size());
+  std::printf("%-*s  %-10s %-9s %-8s %-11s traits\n", static_cast<int>(width), "name", "variant", "lowering",
+              "gradient", "accuracy");
+  for (const OpDef* op : rows)
+    std::printf("%-*s  %-10s %-9s %-8s %-11s %s\n", static_cast<int>(width), op->full_name.c_str(),
+                std::string(name(op->variant)).c_str(), std::string(name(op->lowering.kind)).c_str(),
+                op->gradient.empty() ? "no" : "yes", std::string(name(op->accuracy)).c_str(),
+                joined(trait_names(op->traits)).c_str());
+}
+
+// In-place packets (add_) are variants of their row's packet, and none of their own.
+size_t distinct_packets(std::span<const OpDef* const> rows) {
+  std::set<std::string> packets;
+  for (const OpDef* op : rows) packets.insert(packet_name(op->base ? *op->base : *op));
+  return packets.size();
+}
+}  // namespace
+
+ExitCode ops_command(std::span<const std::string> args) {
+  if (std::ranges::find(args, "--check") != args.end()) {
+    std::vector<std::string> rest;
+    for (const std::string& a : args)
+      if (a != "--check") rest.push_back(a);
+    return run_plugin_command("ops-check", rest);
+  }
+  CLI::App app("Lists the rows of the op table and what each knows.", "lenz ops");
+  std::vector<std::string> names;
+  bool json = false;
+  app.add_option("NAME", names, "rows to show: a name, a packet, or a glob; none: all");
+  app.add_flag("--json", json, "an array of objects");
+  bool check = false;  // handled above; here for the help text
+  app.add_flag("--check", check, "hold the rows against libtorch (`lenz ops --check --help`)");
+  std::vector<std::string> reversed(args.rbegin(), args.rend());
+  try {
+    app.parse(reversed);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return ExitCode::fine;
+  } catch (const CLI::ParseError& error) {
+    throw UserError(error.what(), "lenz ops", "lenz ops --help lists the options");
+  }
+  std::vector<const OpDef*> rows = select_rows(op_table(), names);
+  if (json) {
+    auto all = nlohmann::json::array();
+    for (const OpDef* op : rows) all.push_back(to_json(*op));
+    std::printf("%s\n", all.dump(1).c_str());
+    return ExitCode::fine;
+  }
+  if (!names.empty() && rows.size() <= 12) {
+    for (const OpDef* op : rows) print_one(*op);
+  } else {
+    print_table(rows);
+  }
+  std::printf("%zu rows, %zu distinct packets\n", rows.size(), distinct_packets(rows));
+  return ExitCode::fine;
+}
+
+}  // namespace lenz

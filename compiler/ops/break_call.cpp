@@ -1,0 +1,128 @@
+#include "compiler/ops/break_call.h"
+
+namespace lenz {
+
+namespace {
+struct Breaker {
+  DrawnCall& call;
+  Chooser& choose;
+
+  Context& context() { return call.graph->context(); }
+
+  // A site is an input tensor or an argument; negative answers of `break_*` mean "not this one".
+  std::string break_input(size_t i) {
+    Input& input = call.graph->input(i);
+    TensorType t = call.graph->type(input.value).tensor();
+    std::string what = call.graph->value_name(input.value) + ": ";
+    switch (choose.below(5)) {
+      case 0: {
+        auto d = static_cast<Dtype>(choose.below(kDtypeCount));
+        what += "dtype " + std::string(name(t.dtype)) + " -> " + std::string(name(d));
+        t.dtype = d;
+        refill(input, d);
+        call.graph->set_type(input.value, context().tensor(t));
+        return what;
+      }
+      case 1:
+      case 2: {
+        if (t.sizes.empty()) return {};
+        size_t d = choose.below(t.sizes.size());
+        int64_t old = t.sizes[d].constant();
+        t.sizes[d] = choose.any_of<int64_t>({old + 1, 0, 1, old + 2});
+        what += "size of dim " + std::to_string(d) + " " + std::to_string(old) + " -> " + to_string(t.sizes[d]);
+        break;
+      }
+      case 3: {
+        if (t.sizes.empty()) return {};
+        size_t d = choose.below(t.sizes.size());
+        t.sizes.erase(d);
+        what += "without dim " + std::to_string(d);
+        break;
+      }
+      default: t.sizes.insert(0, Dim(choose.any_of<int64_t>({1, 2, 3}))); what += "one dim more";
+    }
+    t.strides = contiguous_strides(t.sizes);
+    t.offset = 0;
+    call.graph->set_type(input.value, context().tensor(t));
+    return what;
+  }
+
+  void refill(Input& input, Dtype dtype) {
+    if (input.init.kind != Initialiser::uniform || is_inexact(dtype)) return;
+    input.init.kind = Initialiser::integers;
+    input.init.low = 0;
+    input.init.high = 1;
+  }
+
+  int64_t odd_integer(int64_t old) { return choose.any_of<int64_t>({old + 1, old - 1, -1, 0, 5, 6, -6, 100, -100}); }
+
+  std::string break_arg(size_t i) {
+    Arg& a = call.args[i];
+    const Param& p = call.op->schema.params[i];
+    std::string what = p.name + ": ";
+    switch (a.kind) {
+      case ArgKind::integer: {
+        if (a.symbolic) return {};
+        int64_t fresh = odd_integer(a.i);
+        what += std::to_string(a.i) + " -> " + std::to_string(fresh);
+        a = Arg::of_int(fresh);
+        return what;
+      }
+      case ArgKind::int_list: {
+        DimVec list(a.dim_list());
+        size_t at = list.empty() ? 0 : choose.below(list.size());
+        switch (list.empty() ? 0 : choose.below(4)) {
+          case 0: list.insert(at, Dim(choose.any_of<int64_t>({1, 0, 2, -1}))); break;
+          case 1: list.erase(at); break;
+          case 2: list.push_back(list[at]); break;
+          default: list[at] = odd_integer(list[at].constant());
+        }
+        a = context().dims(list);
+        what += "another list, [";
+        for (size_t k = 0; k < list.size(); ++k) what += (k ? ", " : "") + to_string(list[k]);
+        return what + "]";
+      }
+      case ArgKind::dtype: {
+        auto d = static_cast<Dtype>(choose.below(kDtypeCount));
+        what += std::string(name(a.dtype())) + " -> " + std::string(name(d));
+        a = Arg::of_dtype(d);
+        return what;
+      }
+      case ArgKind::string: a = context().string("no such mode"); return what + "no such mode";
+      case ArgKind::value:
+        if (!p.type.optional) return {};
+        a = Arg::none();
+        return what + "none";
+      case ArgKind::value_list: {
+        if (a.count == 0) return {};
+        SmallVec<ValueId, 8> list(a.value_list());
+        if (choose.flip()) {
+          list.pop_back();
+        } else {
+          list.clear();
+        }
+        a = context().values(list);
+        return what + std::to_string(list.size()) + " tensors";
+      }
+      default: return {};
+    }
+  }
+};
+}  // namespace
+
+std::string break_call(DrawnCall& call, Chooser& chooser) {
+  Breaker breaker{call, chooser};
+  size_t inputs = call.graph->inputs().size(), sites = 2 * inputs + call.args.size();
+  std::string what;
+  for (int tries = 0; sites && what.empty() && tries < 20; ++tries) {
+    size_t site = chooser.below(sites);
+    what = site < 2 * inputs ? breaker.break_input(site / 2) : breaker.break_arg(site - 2 * inputs);
+  }
+  for (size_t i = 0; i < inputs; ++i) {
+    Initialiser& init = call.graph->input(i).init;
+    if (init.kind == Initialiser::integers || init.kind == Initialiser::permutation) init = {Initialiser::zeros};
+  }
+  return what;
+}
+
+}  // namespace lenz

@@ -1,0 +1,44 @@
+#include "compiler/ops/select.h"
+
+#include <fnmatch.h>
+
+#include "compiler/base/suggest.h"
+
+namespace lenz {
+
+namespace {
+bool names(const std::string& pattern, const OpDef& op) {
+  std::string packet = packet_name(op);
+  for (std::string_view name : {std::string_view(op.full_name), std::string_view(packet)}) {
+    std::string text(name);
+    if (fnmatch(pattern.c_str(), text.c_str(), 0) == 0) return true;
+    if (name.starts_with("aten.") && fnmatch(pattern.c_str(), text.c_str() + 5, 0) == 0) return true;
+  }
+  return op.base && names(pattern, *op.base);
+}
+}  // namespace
+
+std::string packet_name(const OpDef& op) { return op.schema.space + "." + op.schema.packet; }
+
+std::vector<const OpDef*> select_rows(const OpTable& table, std::span<const std::string> patterns) {
+  std::vector<const OpDef*> rows;
+  std::vector<bool> used(patterns.size());
+  for (const auto& op : table.rows()) {
+    bool selected = patterns.empty();
+    for (size_t i = 0; i < patterns.size(); ++i)
+      if (names(patterns[i], *op)) selected = used[i] = true;
+    if (selected) rows.push_back(op.get());
+  }
+  for (size_t i = 0; i < patterns.size(); ++i) {
+    if (used[i]) continue;
+    std::vector<std::string> packets;
+    for (const auto& op : table.rows()) packets.push_back(op->schema.packet);
+    std::vector<std::string_view> candidates(packets.begin(), packets.end());
+    std::string_view near = nearest_name(patterns[i], candidates);
+    throw UserError("no row of the op table is named `" + patterns[i] + "`", {},
+                    near.empty() ? "`lenz ops` lists them" : "did you mean `" + std::string(near) + "`?");
+  }
+  return rows;
+}
+
+}  // namespace lenz

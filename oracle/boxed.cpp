@@ -1,0 +1,277 @@
+#include "oracle/boxed.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Parallel.h>
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <ATen/core/grad_mode.h>
+#include <c10/core/CPUAllocator.h>
+#include <c10/util/Exception.h>
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "oracle/aten.h"
+#include "oracle/initialise.h"
+
+namespace lenz::oracle {
+
+namespace {
+// Resizing an out= tensor and the like warn; a warning is no result.
+class Silent final : public c10::WarningHandler {
+ public:
+  void process(const c10::Warning&) override {}
+};
+
+int64_t constant(Dim d, const SymValues& symbols) {
+  if (d.is_constant()) return d.constant();
+  auto value = symbols ? evaluate(d, symbols) : std::nullopt;
+  if (!value) throw UserError("the size " + lenz::to_string(d) + " has no value", {}, "bind its symbols");
+  return *value;
+}
+
+// Turns arguments into what the registered schema's types want to see on the dispatcher's stack.
+class Converter {
+ public:
+  Converter(std::span<const RunValue> values, const SymValues& symbols, bool to_meta, bool has_tensors)
+      : values_(values), symbols_(symbols), to_meta_(to_meta), has_tensors_(has_tensors) {}
+
+  c10::IValue operator()(const Arg& arg, const c10::Type& type, int list_size) const {
+    if (const auto* optional = type.castRaw<c10::OptionalType>()) {
+      const c10::Type& inner = *optional->getElementType();
+      if (!arg.is_none()) return (*this)(arg, inner, list_size);
+      // A factory without tensor operands says by its device where it runs.
+      if (inner.kind() == c10::TypeKind::DeviceObjType && to_meta_ && !has_tensors_) return c10::Device(c10::kMeta);
+      return {};
+    }
+    if (const auto* list = type.castRaw<c10::ListType>()) return to_list(arg, *list->getElementType(), list_size);
+    return single(arg, type);
+  }
+
+ private:
+  c10::IValue held(ValueId v) const {
+    LENZ_CHECK(v < values_.size(), "an argument names a value that was not computed");
+    return values_[v] ? values_[v]->value : c10::IValue();
+  }
+
+  c10::IValue single(const Arg& arg, const c10::Type& type) const {
+    bool real = type.kind() == c10::TypeKind::FloatType;
+    switch (arg.kind) {
+      case ArgKind::none: return {};
+      case ArgKind::value: {
+        c10::IValue v = held(arg.value());
+        return real && v.isInt() ? c10::IValue(static_cast<double>(v.toInt())) : v;
+      }
+      case ArgKind::boolean:
+        if (real) return static_cast<double>(arg.boolean());
+        if (type.kind() == c10::TypeKind::IntType || type.kind() == c10::TypeKind::SymIntType)
+          return static_cast<int64_t>(arg.boolean());
+        return arg.boolean();
+      case ArgKind::integer: {
+        int64_t i = constant(arg.dim(), symbols_);
+        return real ? c10::IValue(static_cast<double>(i)) : c10::IValue(i);
+      }
+      case ArgKind::real: return arg.real();
+      case ArgKind::complex: return c10::complex<double>(*arg.complex_value);
+      case ArgKind::string: return std::string(arg.string());
+      case ArgKind::dtype: return static_cast<int64_t>(to_aten(arg.dtype()));
+      case ArgKind::device: {
+        c10::Device device = to_aten(arg.device());
+        return to_meta_ && device.is_cpu() ? c10::Device(c10::kMeta) : device;
+      }
+      case ArgKind::layout: return static_cast<int64_t>(to_aten(arg.layout()));
+      case ArgKind::memory_format: return static_cast<int64_t>(to_aten(arg.memory_format()));
+      case ArgKind::seed: return at::detail::createCPUGenerator(arg.seed);
+      default: throw InternalError("an argument of " + type.str() + " can't be handed to libtorch");
+    }
+  }
+
+  c10::IValue to_list(const Arg& arg, const c10::Type& element, int list_size) const {
+    if (arg.is_value()) return held(arg.value());
+    std::vector<c10::IValue> items;
+    switch (arg.kind) {
+      case ArgKind::value_list:
+        for (ValueId v : arg.value_list()) items.push_back(v == kNone ? c10::IValue() : held(v));
+        break;
+      case ArgKind::int_list:
+        for (Dim d : arg.dim_list()) items.push_back(single(Arg::of_dim(d), element));
+        break;
+      case ArgKind::real_list:
+        for (double d : arg.real_list()) items.emplace_back(d);
+        break;
+      case ArgKind::bool_list:
+        for (bool b : arg.bool_list()) items.push_back(single(Arg::of_bool(b), element));
+        break;
+      case ArgKind::arg_list:
+        for (const Arg& a : arg.arg_list()) items.push_back(single(a, element));
+        break;
+      default:  // one number stands for all
+        items.assign(static_cast<size_t>(std::max(list_size, 1)), single(arg, element));
+    }
+    switch (element.kind()) {
+      case c10::TypeKind::TensorType: {
+        c10::List<at::Tensor> list;
+        for (c10::IValue& v : items) list.push_back(v.isNone() ? at::Tensor() : std::move(v).toTensor());
+        return list;
+      }
+      case c10::TypeKind::OptionalType: {
+        c10::List<std::optional<at::Tensor>> list;
+        for (c10::IValue& v : items)
+          list.push_back(v.isNone() ? std::nullopt : std::optional<at::Tensor>(std::move(v).toTensor()));
+        return list;
+      }
+      case c10::TypeKind::IntType:
+      case c10::TypeKind::SymIntType: {
+        c10::List<int64_t> list;
+        for (c10::IValue& v : items) list.push_back(v.toInt());
+        return list;
+      }
+      case c10::TypeKind::FloatType: {
+        c10::List<double> list;
+        for (c10::IValue& v : items) list.push_back(v.toDouble());
+        return list;
+      }
+      case c10::TypeKind::BoolType: {
+        c10::List<bool> list;
+        for (c10::IValue& v : items) list.push_back(v.toBool());
+        return list;
+      }
+      case c10::TypeKind::NumberType: {
+        c10::List<at::Scalar> list;
+        for (c10::IValue& v : items) list.push_back(v.toScalar());
+        return list;
+      }
+      default: throw InternalError("a list of " + element.str() + " can't be handed to libtorch");
+    }
+  }
+
+  std::span<const RunValue> values_;
+  const SymValues& symbols_;
+  bool to_meta_, has_tensors_;
+};
+
+std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
+}  // namespace
+
+struct Boxed::Impl {
+  Autograd autograd;
+  std::unordered_map<std::string, std::optional<c10::OperatorHandle>> handles;
+
+  const std::optional<c10::OperatorHandle>& handle(const OpDef& op) {
+    auto found = handles.find(op.full_name);
+    if (found == handles.end()) {
+      const Schema& s = op.schema;
+      found =
+          handles
+              .emplace(op.full_name, c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet, s.overload}))
+              .first;
+    }
+    return found->second;
+  }
+};
+
+Boxed::Boxed(DeviceKind device, Autograd autograd) : device_(device), impl_(std::make_unique<Impl>()) {
+  impl_->autograd = autograd;
+}
+Boxed::~Boxed() = default;
+
+RunValue Boxed::make(const Type& type, const Initialiser& init, const RunValue& shared) {
+  size_t bytes = storage_bytes(type);
+  bool meta = device_ == DeviceKind::meta;
+  c10::Storage storage;
+  if (shared) {
+    storage = shared->value.toTensor().storage();
+    if (storage.nbytes() < bytes)
+      throw UserError("an input does not fit into the storage of its alias class", {},
+                      "give the largest of the class first");
+  } else {
+    c10::Allocator* allocator = meta ? c10::GetAllocator(c10::DeviceType::Meta) : c10::GetCPUAllocator();
+    storage = c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes), allocator, true);
+    if (!meta && bytes) initialise({static_cast<std::byte*>(storage.mutable_data()), bytes}, type, init, true);
+  }
+  auto tensor = at::detail::make_tensor<c10::TensorImpl>(
+      std::move(storage), c10::DispatchKeySet(meta ? c10::DispatchKey::Meta : c10::DispatchKey::CPU),
+      c10::scalarTypeToTypeMeta(to_aten(type.dtype)));
+  SmallVec<int64_t, 6> sizes, strides;
+  for (Dim d : type.sizes()) sizes.push_back(d.constant());
+  for (Dim d : type.strides()) strides.push_back(d.constant());
+  tensor.unsafeGetTensorImpl()->set_sizes_and_strides({sizes.data(), sizes.size()}, {strides.data(), strides.size()},
+                                                      type.offset.constant());
+  return hold(std::move(tensor));
+}
+
+std::vector<RunValue> Boxed::inputs(const Graph& graph, const SymValues& symbols) {
+  std::vector<RunValue> values(graph.value_count());
+  std::unordered_map<NameId, RunValue> classes;
+  for (const Input& input : graph.inputs()) {
+    const Type& type = graph.type(input.value);
+    if (type.kind == TypeKind::sym_int) {
+      values[input.value] = hold(constant(type.offset, symbols));
+      continue;
+    }
+    if (!type.is_tensor()) throw Unsupported("an input of type " + lenz::to_string(type) + " has no initial value");
+    TensorType concrete = type.tensor();
+    for (Dim& d : concrete.sizes) d = constant(d, symbols);
+    for (Dim& d : concrete.strides) d = constant(d, symbols);
+    concrete.offset = constant(concrete.offset, symbols);
+    Type plain = type;
+    plain.size_data = concrete.sizes.data();
+    plain.stride_data = concrete.strides.data();
+    plain.offset = concrete.offset;
+    RunValue* shared = input.alias ? &classes[*input.alias] : nullptr;
+    values[input.value] = make(plain, input.init, shared ? *shared : nullptr);
+    if (shared && !*shared) *shared = values[input.value];
+  }
+  return values;
+}
+
+Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
+                   const SymValues& symbols) {
+  const auto& handle = impl_->handle(op);
+  if (!handle) throw Unsupported("libtorch has no op " + op.full_name);
+  const auto& params = handle->schema().arguments();
+  if (params.size() != args.size()) throw Unsupported(op.full_name + " has other parameters in libtorch");
+
+  Silent silent;
+  c10::WarningUtils::WarningHandlerGuard no_warnings(&silent);
+  std::optional<at::AutoDispatchBelowADInplaceOrView> below;
+  if (impl_->autograd == Autograd::below) below.emplace();
+  at::NoGradGuard no_grad;
+
+  Outcome outcome;
+  try {
+    bool has_tensors = false;
+    for (const Arg& a : args) for_each_value(a, [&](ValueId) { has_tensors = true; });
+    Converter convert(values, symbols, device_ == DeviceKind::meta, has_tensors);
+    std::vector<c10::IValue> stack;
+    stack.reserve(args.size());
+    for (size_t i = 0; i < args.size(); ++i)
+      stack.push_back(convert(args[i], *params[i].real_type(), op.schema.params[i].type.list_size));
+    handle->callBoxed(&stack);
+    for (c10::IValue& v : stack) outcome.results.push_back(v.isNone() ? nullptr : hold(std::move(v)));
+  } catch (const Error&) {
+    throw;
+  } catch (const c10::Error& error) {
+    outcome.raised = true;
+    outcome.text = first_line(error.what_without_backtrace());
+    outcome.no_kernel = dynamic_cast<const c10::NotImplementedError*>(&error) != nullptr &&
+                        outcome.text.find("Could not run") != std::string::npos;
+  } catch (const std::exception& error) {
+    outcome.raised = true;
+    outcome.text = first_line(error.what());
+  }
+  return outcome;
+}
+
+std::optional<std::string> registered_schema(const Schema& schema) {
+  auto handle = c10::Dispatcher::singleton().findSchema({schema.space + "::" + schema.packet, schema.overload});
+  if (!handle) return std::nullopt;
+  std::ostringstream text;
+  text << handle->schema();
+  return text.str();
+}
+
+void quieten_libtorch() { at::set_num_threads(1); }
+
+}  // namespace lenz::oracle

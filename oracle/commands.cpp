@@ -1,0 +1,12 @@
+#include "oracle/commands.h"
+
+namespace lenz::oracle {
+
+std::span<const Command> oracle_commands() {
+  static constexpr Command kCommands[] = {
+      {"ops-check", "hold rows of the op table against libtorch", ops_check_command},
+  };
+  return kCommands;
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,15 @@
+// The oracle's commands, which run inside the plugin.
+// Thread-safety: constant data.
+#pragma once
+
+#include <span>
+
+#include "compiler/base/command.h"
+
+namespace lenz::oracle {
+
+std::span<const Command> oracle_commands();
+
+ExitCode ops_check_command(std::span<const std::string> args);  // `lenz ops --check`
+
+}  // namespace lenz::oracle

@@ -1,0 +1,57 @@
+// A row of the op table against libtorch: many generated calls, its schema, what it says of dtypes, what it refuses.
+// Thread-safety: check_row may run in several threads at once; its report depends on row and options alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "oracle/type_check.h"
+
+namespace lenz::oracle {
+
+enum class Devices : uint8_t { both, meta, cpu };
+
+struct CheckOptions {
+  int calls = 200;
+  int illegal = 40;   // broken calls
+  int symbolic = 40;  // calls that are also inferred with symbols for sizes
+  uint64_t seed = 0;
+  Devices devices = Devices::both;
+  int cpu_every = 8;  // with both devices: every k-th call runs on the CPU too
+  bool shrink = true;
+};
+
+// A way in which a row differs from libtorch, with the smallest call found that shows it.
+struct Finding {
+  Difference difference;
+  std::string call;
+  bool on_broken_call = false;  // rule and eager disagree on whether a broken call is legal
+  int count = 0;
+};
+
+struct RowReport {
+  enum State : uint8_t { checked, structural, no_generator, no_rule } state = checked;
+  const OpDef* op = nullptr;
+  int calls = 0, on_meta = 0, on_cpu = 0;
+  int without_meta = 0;  // libtorch's meta device refused, the CPU decided
+  int meta_excused = 0;  // the meta device differs from the CPU, and the row's `exception` says so
+  int illegal = 0, refused = 0;
+  int symbolic = 0, guarded = 0;  // comparable; and those where a guard did not hold
+  DtypeSet reached, probed;       // dtypes of the leading tensor: of calls, and of probes beyond the row's
+  std::string meta_text;          // what the meta device said first
+  std::vector<Finding> findings;
+  int disagreements() const;  // on legal calls
+  int refusals() const;       // on broken ones
+};
+
+RowReport check_row(const OpDef& op, const OpTable& table, const CheckOptions& options);
+
+// All rows (or those given), on `jobs` threads. `progress` is called from this thread now and then.
+struct Progress {
+  size_t done = 0, total = 0;
+  int disagreements = 0;
+};
+std::vector<RowReport> check_rows(std::span<const OpDef* const> rows, const OpTable& table, const CheckOptions& options,
+                                  int jobs, const std::function<void(const Progress&)>& progress);
+
+}  // namespace lenz::oracle
