@@ -1,5 +1,7 @@
 #include "compiler/graph/infer.h"
 
+#include "compiler/graph/graph.h"
+
 namespace lenz {
 
 void Assumptions::record(const Cond& cond) {
@@ -43,6 +45,16 @@ size_t Infer::at(std::string_view param) const {
   LENZ_CHECK(i >= 0, op_.full_name + " has no parameter " + std::string(param));
   return static_cast<size_t>(i);
 }
+
+int64_t Infer::specialize(Dim d) {
+  if (d.is_constant()) return d.constant();
+  auto value = assumptions_.known().hint(d);
+  if (!value) raise("the number of results depends on " + to_string(d));
+  if (!decide(eq(d, *value))) throw InternalError(op_.full_name + ": a hint that its own facts refute");
+  return *value;
+}
+
+const Type* Infer::storage_owner(ValueId v) const { return owner ? &owner->type(owner->storage(v)) : nullptr; }
 
 void Infer::raise(std::string_view message) const { throw UserError(op_.full_name + ": " + std::string(message)); }
 

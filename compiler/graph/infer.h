@@ -92,6 +92,13 @@ class Infer {
   bool is_zero(Dim d) { return d.is_constant() ? d.constant() == 0 : decide(eq(d, 0)); }
   bool same(Dim a, Dim b) { return a == b || (!(a.is_constant() && b.is_constant()) && decide(eq(a, b))); }
 
+  // The one value that an open dim must have for the result's structure (how many tensors there are): its typical
+  // value, recorded as a guard.
+  int64_t specialize(Dim d);
+
+  // The type of the value that owns the storage of this one; null if nobody told.
+  const Type* storage_owner(ValueId v) const;
+
   // Eager raises here. The text names the op.
   [[noreturn]] void raise(std::string_view message) const;
 
@@ -113,7 +120,7 @@ class Infer {
 
   // The graph names unbacked symbols; it supplies the source of names before the rule runs. Verification supplies the
   // symbols that the node's results already carry.
-  const Graph* owner = nullptr;  // the graph the node belongs to: for its sub-graphs
+  const Graph* owner = nullptr;  // the graph the node belongs to: its sub-graphs, and who owns a storage
   std::string unbacked_prefix;
   uint32_t unbacked_count = 0;
 
