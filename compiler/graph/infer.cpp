@@ -206,6 +206,8 @@ void Infer::finish_out() {
     if (results_[k].type->kind != TypeKind::tensor) continue;
     const Type& target = tensor(first + k);
     const Type& computed = *results_[k].type;
+    bool copied = op_.base && op_.base->variants.copied_out;
+    if (copied) require(target.dtype == computed.dtype, "the out= tensor has another dtype than the result");
     write_to(target, computed, op_.schema.params[first + k].name);
     bool same_shape = target.rank() == computed.rank();
     for (size_t i = 0; same_shape && i < target.rank(); ++i) same_shape = same(target.sizes()[i], computed.sizes()[i]);
@@ -214,6 +216,7 @@ void Infer::finish_out() {
       TensorType resized = computed.tensor();
       resized.dtype = target.dtype;
       resized.offset = target.offset;
+      if (copied) resized.strides = contiguous_strides(resized.sizes);
       type = context_->tensor(resized);
     }
     results_[k] = {type, args_[first + k].value()};

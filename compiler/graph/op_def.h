@@ -101,6 +101,8 @@ struct Variants {
   bool in_place = false;      // add_
   std::string_view out = {};  // the overload name of the out= variant ("out", "IntList_out"); empty: there is none
   std::string_view out_params = {};  // its out= parameters where ATen names them otherwise ("max max_values")
+  // ATen makes the out= variant by copying the functional result: dtypes must agree, and resizing makes contiguous.
+  bool copied_out = false;
 };
 enum class VariantKind : uint8_t { functional, in_place, out };
 

@@ -21,6 +21,14 @@ Arg named_default(const Param& param, const std::string& text) {
   if (param.type.kind == ParamKind::layout) return Arg::of_layout(Layout::strided);
   LENZ_CHECK(false, "a default named " + text);
 }
+// The registry prints enumerators as numbers: ScalarType 4 is Long, MemoryFormat 0 is Contiguous.
+Arg numbered_default(const Param& param, int64_t number) {
+  if (param.type.kind == ParamKind::memory_format) return Arg::of_memory_format(static_cast<MemoryFormat>(number));
+  constexpr Dtype kScalarTypes[] = {Dtype::u8,  Dtype::i8,  Dtype::i16, Dtype::i32,
+                                    Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64};
+  LENZ_CHECK(number >= 0 && number < 8, "a default dtype of number " + std::to_string(number));
+  return Arg::of_dtype(kScalarTypes[number]);
+}
 }  // namespace
 
 Arg default_arg(Context& context, const Param& param) {
@@ -33,6 +41,8 @@ Arg default_arg(Context& context, const Param& param) {
     case Default::none: return Arg::none();
     case Default::boolean: return Arg::of_bool(d.i != 0);
     case Default::integer:
+      if (param.type.kind == ParamKind::dtype || param.type.kind == ParamKind::memory_format)
+        return numbered_default(param, d.i);
       if (!param.type.list) return Arg::of_int(d.i);
       return context.ints(std::vector<int64_t>(static_cast<size_t>(std::max(param.type.list_size, 1)), d.i));
     case Default::real: return Arg::of_real(d.d);

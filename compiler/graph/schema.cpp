@@ -113,7 +113,7 @@ class SchemaParser {
   }
 
   // "Tensor(a!)?[]": the alias set stands between the kind and its suffixes.
-  ParamType type(char& alias, bool& writes) {
+  ParamType type(char& alias, bool& writes, bool* widens = nullptr) {
     ParamType t;
     std::string kind = word();
     bool known = false;
@@ -127,7 +127,10 @@ class SchemaParser {
       std::string set = word();
       alias = set[0];
       writes = eat("!");
-      if (eat("->")) eat("*");
+      if (eat("->")) {
+        expect("*");
+        if (widens) *widens = true;
+      }
       expect(")");
     }
     bool optional = eat("?");
@@ -151,7 +154,7 @@ class SchemaParser {
   Param param(bool keyword_only) {
     Param p;
     p.keyword_only = keyword_only;
-    p.type = type(p.alias, p.writes);
+    p.type = type(p.alias, p.writes, &p.widens);
     p.name = word();
     p.is_out = keyword_only && p.writes;
     if (eat("=")) p.fallback = fallback(p.type);
@@ -227,11 +230,11 @@ class SchemaParser {
   std::string_view all_, rest_;
 };
 
-std::string text_of(const ParamType& t, char alias, bool writes) {
+std::string text_of(const ParamType& t, char alias, bool writes, bool widens = false) {
   std::string text;
   for (const KindName& k : kKinds)
     if (k.kind == t.kind) text = k.text;
-  if (alias) text += std::string("(") + alias + (writes ? "!)" : ")");
+  if (alias) text += std::string("(") + alias + (writes ? "!)" : widens ? " -> *)" : ")");
   if (t.list) {
     text += t.element_optional ? "?[" : "[";
     if (t.list_size >= 0) text += std::to_string(t.list_size);
@@ -279,7 +282,7 @@ std::string to_string(const Schema& s) {
     if (i) text += ", ";
     if (p.keyword_only && !keyword) text += "*, ";
     keyword |= p.keyword_only;
-    text += text_of(p.type, p.alias, p.writes) + " " + p.name;
+    text += text_of(p.type, p.alias, p.writes, p.widens) + " " + p.name;
     if (p.fallback) text += "=" + text_of(*p.fallback);
   }
   text += ") -> ";

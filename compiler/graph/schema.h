@@ -56,6 +56,7 @@ struct Param {
   char alias = 0;       // 'a' in Tensor(a!); 0: none
   bool writes = false;  // the "!"
   bool is_out = false;  // an out= argument
+  bool widens = false;  // Tensor(a -> *): the results may alias more
   std::optional<Default> fallback;
 };
 

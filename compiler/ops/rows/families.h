@@ -13,6 +13,7 @@ void normalisation_rows(RowSink& t);
 void loss_rows(RowSink& t);
 void pointwise_unary_rows(RowSink& t);
 void pointwise_binary_rows(RowSink& t);
+void view_rows(RowSink& t);
 
 struct Family {
   std::string_view name;
@@ -20,9 +21,13 @@ struct Family {
 };
 
 inline constexpr Family kFamilies[] = {
-    {"control_flow", control_flow_rows},       {"reduction", reduction_rows},
-    {"normalisation", normalisation_rows},     {"loss", loss_rows},
-    {"pointwise_unary", pointwise_unary_rows}, {"pointwise_binary", pointwise_binary_rows},
+    {"control_flow", control_flow_rows},
+    {"reduction", reduction_rows},
+    {"normalisation", normalisation_rows},
+    {"loss", loss_rows},
+    {"pointwise_unary", pointwise_unary_rows},
+    {"pointwise_binary", pointwise_binary_rows},
+    {"views", view_rows},
 };
 
 }  // namespace lenz

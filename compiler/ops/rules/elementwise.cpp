@@ -149,6 +149,7 @@ bool is_channels_last_3d(Infer& in, const Type& t) {
 }
 
 bool is_dense(Infer& in, const Type& t) {
+  if (is_contiguous(in, t)) return true;  // so is every empty tensor
   if (t.rank() == 1) return in.is_one(t.sizes()[0]) || in.is_zero(t.sizes()[0]) || in.same(t.strides()[0], 1);
   // Dims by ascending stride; sizes below 2 go last, in any order.
   SmallVec<size_t, 6> order;

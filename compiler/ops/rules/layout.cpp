@@ -72,15 +72,12 @@ DimVec like_strides(Infer& in, const Type& t, std::optional<MemoryFormat> format
   return format_strides(in, *format, t.sizes());
 }
 
-namespace {
-// at::has_internal_overlap answers yes: a dim of several elements at one place. Cleverer overlaps go unseen.
 bool overlaps_itself(Infer& in, const Type& t) {
   if (is_dense(in, t)) return false;
   for (size_t i = 0; i < t.rank(); ++i)
     if (t.strides()[i].is(0) && in.decide(gt(t.sizes()[i], 1))) return true;
   return false;
 }
-}  // namespace
 
 TensorType same_placement(Infer& in, const Type& t) {
   TensorType result = t.tensor();

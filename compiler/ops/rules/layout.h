@@ -23,6 +23,8 @@ std::optional<MemoryFormat> format_argument(const Infer& in, std::string_view pa
 
 // Strides of a new tensor like this one: empty_like, clone, to. No format means preserve.
 DimVec like_strides(Infer& in, const Type& t, std::optional<MemoryFormat> format);
+// What eager refuses to write to: a dim of several elements at one place. Cleverer overlaps go unseen.
+bool overlaps_itself(Infer& in, const Type& t);
 // What eager's clone_preserve_strides gives: the same strides and offset, but for tensors that overlap themselves.
 TensorType same_placement(Infer& in, const Type& t);
 
@@ -31,7 +33,7 @@ DimVec infer_size(Infer& in, std::span<const Dim> shape, Dim elements);
 // Strides under which the same memory has this shape; nothing if only a copy can have it.
 std::optional<DimVec> view_strides(Infer& in, const Type& t, std::span<const Dim> sizes);
 
-TensorType contiguous_like(const TensorType& t);  // the same dtype, device and sizes in fresh memory
+TensorType contiguous_like(const TensorType& t);            // the same dtype, device and sizes in fresh memory
 void require_sizes(Infer& in, std::span<const Dim> sizes);  // none is negative
 
 }  // namespace lenz::rule

@@ -79,10 +79,9 @@ TensorType slice_of(const TensorType& t, size_t dim, Dim start, Dim length, Dim 
 }
 }  // namespace
 
-TensorType whole(Infer& in) { return in.tensor(0).tensor(); }
+TensorType whole(Infer&, const Type& t) { return t.tensor(); }
 
-TensorType shaped(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType shaped(Infer& in, const Type& t) {
   TensorType v = t.tensor();
   v.sizes = infer_size(in, in.ints(param_name(in, 1)), numel(t.sizes()));
   auto strides = view_strides(in, t, v.sizes);
@@ -91,8 +90,7 @@ TensorType shaped(Infer& in) {
   return v;
 }
 
-TensorType like_other(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType like_other(Infer& in, const Type& t) {
   TensorType v = t.tensor();
   v.sizes = infer_size(in, in.tensor(1).sizes(), numel(t.sizes()));
   auto strides = view_strides(in, t, v.sizes);
@@ -101,17 +99,19 @@ TensorType like_other(Infer& in) {
   return v;
 }
 
-TensorType with_strides(Infer& in) {
-  TensorType v = in.tensor(0).tensor();
+TensorType with_strides(Infer& in, const Type& t) {
+  TensorType v = t.tensor();
   v.sizes = in.ints("size");
   v.strides = in.ints("stride");
   in.require(v.sizes.size() == v.strides.size(), "sizes and strides differ in number");
   require_sizes(in, v.sizes);
+  for (size_t i = v.rank(); i-- > 0;)  // a negative stride means dense over the dims to its right
+    if (in.decide(lt(v.strides[i], 0)))
+      v.strides[i] = i + 1 == v.rank() ? Dim(1) : v.strides[i + 1] * max(v.sizes[i + 1], Dim(1));
   return v;
 }
 
-TensorType as_dtype(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType as_dtype(Infer& in, const Type& t) {
   TensorType v = t.tensor();
   v.dtype = *in.dtype("dtype");
   int from = item_size(t.dtype), to = item_size(v.dtype);
@@ -138,19 +138,17 @@ TensorType as_dtype(Infer& in) {
   return v;
 }
 
-TensorType permuted(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType permuted(Infer& in, const Type& t) {
   auto dims = in.constants("dims");
   in.require(dims.size() == t.rank(), "the permutation must name every dim");
   return in_order(t, wrapped(in, dims, t.rank()));
 }
 
-TensorType swapped(Infer& in) {
-  return with_swapped(in, in.tensor(0), in.constant(param_name(in, 1)), in.constant(param_name(in, 2)));
+TensorType swapped(Infer& in, const Type& t) {
+  return with_swapped(in, t, in.constant(param_name(in, 1)), in.constant(param_name(in, 2)));
 }
 
-TensorType moved(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType moved(Infer& in, const Type& t) {
   auto source = wrapped(in, in.constants("source"), t.rank());
   auto destination = wrapped(in, in.constants("destination"), t.rank());
   in.require(source.size() == destination.size(), "source and destination differ in number");
@@ -171,37 +169,38 @@ TensorType moved(Infer& in) {
   return in_order(t, order);
 }
 
-TensorType reversed(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType reversed(Infer&, const Type& t) {
   SmallVec<size_t, 6> order;
   for (size_t i = t.rank(); i-- > 0;) order.push_back(i);
   return in_order(t, order);
 }
 
-TensorType flat_transposed(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType flat_transposed(Infer& in, const Type& t) {
   in.require(t.rank() <= 2, "needs a tensor of at most 2 dims");
   return with_swapped(in, t, 0, t.rank() < 2 ? 0 : 1);
 }
 
-TensorType matrix_transposed(Infer& in) {
-  const Type& t = in.tensor(0);
-  in.require(t.rank() >= 2, "needs a tensor of at least 2 dims");
-  return with_swapped(in, t, -2, -1);
+TensorType matrix_transposed(Infer& in, const Type& t) {
+  in.require(t.rank() != 1, "needs a tensor of at least 2 dims");
+  return t.rank() == 0 ? t.tensor() : with_swapped(in, t, -2, -1);
 }
 
-TensorType adjoint(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType adjoint(Infer& in, const Type& t) {
   if (is_complex(t.dtype)) throw Unsupported(in.op().full_name + " of a complex tensor: a lazily conjugated view");
-  in.require(t.rank() >= 2, "needs a tensor of at least 2 dims");
-  return with_swapped(in, t, -2, -1);
+  in.require(t.rank() != 1, "needs a tensor of at least 2 dims");
+  return t.rank() == 0 ? t.tensor() : with_swapped(in, t, -2, -1);
 }
 
-TensorType expanded(Infer& in) { return expanded_to(in, in.tensor(0), in.ints("size")); }
-TensorType expanded_as(Infer& in) { return expanded_to(in, in.tensor(0), in.tensor("other").sizes()); }
+TensorType matrix_adjoint(Infer& in, const Type& t) {
+  in.require(t.rank() <= 2, "needs one matrix");
+  return adjoint(in, t);
+}
 
-TensorType squeezed(Infer& in) {
-  TensorType v = in.tensor(0).tensor();
+TensorType expanded(Infer& in, const Type& t) { return expanded_to(in, t, in.ints("size")); }
+TensorType expanded_as(Infer& in, const Type& t) { return expanded_to(in, t, in.tensor("other").sizes()); }
+
+TensorType squeezed(Infer& in, const Type& t) {
+  TensorType v = t.tensor();
   for (size_t i = v.rank(); i-- > 0;)
     if (in.is_one(v.sizes[i])) {
       v.sizes.erase(i);
@@ -210,8 +209,7 @@ TensorType squeezed(Infer& in) {
   return v;
 }
 
-TensorType squeezed_dims(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType squeezed_dims(Infer& in, const Type& t) {
   auto dims = wrapped(in, in.constants("dim"), t.rank());
   std::sort(dims.begin(), dims.end());
   TensorType v = t.tensor();
@@ -223,8 +221,8 @@ TensorType squeezed_dims(Infer& in) {
   return v;
 }
 
-TensorType unsqueezed(Infer& in) {
-  TensorType v = in.tensor(0).tensor();
+TensorType unsqueezed(Infer& in, const Type& t) {
+  TensorType v = t.tensor();
   auto d = static_cast<size_t>(in.wrap_dim(in.constant("dim"), v.rank() + 1));
   Dim stride = d < v.rank() ? v.sizes[d] * v.strides[d] : Dim(1);
   v.sizes.insert(d, Dim(1));
@@ -232,8 +230,7 @@ TensorType unsqueezed(Infer& in) {
   return v;
 }
 
-TensorType sliced(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType sliced(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
   Dim size = t.sizes()[d], step = in.integer("step");
   in.require(gt(step, 0), "the step must be positive");
@@ -250,8 +247,7 @@ TensorType sliced(Infer& in) {
   return slice_of(t.tensor(), d, first, ceil_div(last - first, step), step);
 }
 
-TensorType selected(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType selected(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
   Dim index = in.integer("index"), size = t.sizes()[d];
   in.require(lt(index, size), "the index is out of range");
@@ -264,8 +260,7 @@ TensorType selected(Infer& in) {
   return v;
 }
 
-TensorType narrowed(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType narrowed(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
   Dim start = in.integer("start"), length = in.integer("length"), size = t.sizes()[d];
   in.require(ge(length, 0), "the length is negative");
@@ -276,9 +271,8 @@ TensorType narrowed(Infer& in) {
   return slice_of(t.tensor(), d, start, length);
 }
 
-TensorType unfolded(Infer& in) {
-  const Type& t = in.tensor(0);
-  auto d = static_cast<size_t>(in.wrap_dim(in.constant("dimension"), t.rank()));
+TensorType unfolded(Infer& in, const Type& t) {
+  auto d = static_cast<size_t>(in.wrap_dim(in.constant(in.has_param("dimension") ? "dimension" : "dim"), t.rank()));
   Dim size = in.integer("size"), step = in.integer("step");
   Dim extent = t.rank() ? t.sizes()[d] : Dim(1), stride = t.rank() ? t.strides()[d] : Dim(1);
   in.require(ge(size, 0), "the size is negative");
@@ -294,8 +288,7 @@ TensorType unfolded(Infer& in) {
   return v;
 }
 
-TensorType on_diagonal(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType on_diagonal(Infer& in, const Type& t) {
   size_t d1 = dim_of_ranked(in, "dim1", t), d2 = dim_of_ranked(in, "dim2", t);
   in.require(d1 != d2, "the two dims must differ");
   int64_t offset = in.constant("offset");
@@ -328,8 +321,7 @@ std::optional<Dim> bytes_needed(Dtype dtype, std::span<const Dim> sizes, std::sp
 }
 }  // namespace
 
-TensorType strided(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType strided(Infer& in, const Type& t) {
   TensorType v = t.tensor();
   v.sizes = in.ints("size");
   v.strides = in.ints("stride");
@@ -339,7 +331,8 @@ TensorType strided(Infer& in) {
   require_sizes(in, v.sizes);
   for (Dim s : v.strides) in.require(ge(s, 0), "a stride is negative");
   // The storage is at least what its owner covers; of an input, exactly that.
-  if (const Type* owner = in.storage_owner(in.arg(0).value()); owner && owner->is_tensor()) {
+  const Type* owner = &t == &in.tensor(0) ? in.storage_owner(in.arg(0).value()) : &t;
+  if (owner && owner->is_tensor()) {
     auto need = bytes_needed(v.dtype, v.sizes, v.strides, v.offset);
     auto have = bytes_needed(owner->dtype, owner->sizes(), owner->strides(), owner->offset);
     if (need && have) in.require(need->is(0) || need->constant() <= have->constant(), "out of the storage's bounds");
@@ -347,8 +340,7 @@ TensorType strided(Infer& in) {
   return v;
 }
 
-TensorType of_reals(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType of_reals(Infer& in, const Type& t) {
   in.require(is_complex(t.dtype), "needs a complex tensor");
   TensorType v = t.tensor();
   v.dtype = to_real(t.dtype);
@@ -359,8 +351,7 @@ TensorType of_reals(Infer& in) {
   return v;
 }
 
-TensorType of_complexes(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType of_complexes(Infer& in, const Type& t) {
   in.require(t.dtype == Dtype::f32 || t.dtype == Dtype::f64 || t.dtype == Dtype::f16, "needs floats, not bfloat16");
   if (t.dtype == Dtype::f16) throw Unsupported(in.op().full_name + ": the result would be complex32");
   in.require(t.rank() > 0, "needs at least one dim");
@@ -370,9 +361,9 @@ TensorType of_complexes(Infer& in) {
   v.dtype = to_complex(t.dtype);
   v.sizes.pop_back();
   v.strides.pop_back();
-  for (Dim& s : v.strides) {
-    in.require(divisible(s, 2), "every other stride must be even");
-    s = floor_div(s, 2);
+  for (size_t i = 0; i < v.rank(); ++i) {
+    if (!in.is_one(v.sizes[i])) in.require(divisible(v.strides[i], 2), "every other stride must be even");
+    v.strides[i] = floor_div(v.strides[i], 2);
   }
   in.require(divisible(v.offset, 2), "the offset must be even");
   v.offset = floor_div(v.offset, 2);
@@ -389,19 +380,14 @@ TensorType part_of_complex(const Type& t, int64_t part) {
 }
 }  // namespace
 
-TensorType real_part(Infer& in) {
-  const Type& t = in.tensor(0);
-  return is_complex(t.dtype) ? part_of_complex(t, 0) : t.tensor();
-}
+TensorType real_part(Infer&, const Type& t) { return is_complex(t.dtype) ? part_of_complex(t, 0) : t.tensor(); }
 
-TensorType imaginary_part(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType imaginary_part(Infer& in, const Type& t) {
   in.require(is_complex(t.dtype), "needs a complex tensor");
   return part_of_complex(t, 1);
 }
 
-TensorType unflattened(Infer& in) {
-  const Type& t = in.tensor(0);
+TensorType unflattened(Infer& in, const Type& t) {
   auto d = static_cast<size_t>(in.wrap_dim(in.constant("dim"), t.rank()));
   in.require(t.rank() > 0, "a 0-dim tensor has no dim to unflatten");
   DimVec sizes = in.ints("sizes");
@@ -468,8 +454,7 @@ std::vector<TensorType> parts_between(Infer& in, const Type& t, size_t d, std::s
 }
 }  // namespace
 
-std::vector<TensorType> split(Infer& in) {
-  const Type& t = in.tensor(0);
+std::vector<TensorType> split(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
   Dim length = in.integer("split_size");
   in.require(ge(length, 0), "the split size is negative");
@@ -477,8 +462,7 @@ std::vector<TensorType> split(Infer& in) {
   return equal_parts(in, t, d, length);
 }
 
-std::vector<TensorType> split_with_sizes(Infer& in) {
-  const Type& t = in.tensor(0);
+std::vector<TensorType> split_with_sizes(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
   DimVec lengths = in.ints(param_name(in, 1));
   Dim total = 0;
@@ -490,8 +474,7 @@ std::vector<TensorType> split_with_sizes(Infer& in) {
   return parts_of(t.tensor(), d, lengths);
 }
 
-std::vector<TensorType> chunked(Infer& in) {
-  const Type& t = in.tensor(0);
+std::vector<TensorType> chunked(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
   int64_t chunks = in.constant("chunks");
   in.require(chunks > 0, "needs at least one chunk");
@@ -499,21 +482,18 @@ std::vector<TensorType> chunked(Infer& in) {
   return equal_parts(in, t, d, ceil_div(t.sizes()[d], chunks));
 }
 
-std::vector<TensorType> split_in_sections(Infer& in) {
-  const Type& t = in.tensor(0);
+std::vector<TensorType> split_in_sections(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
   return near_equal_parts(in, t, d, in.constant("sections"));
 }
 
-std::vector<TensorType> split_at(Infer& in) {
-  const Type& t = in.tensor(0);
+std::vector<TensorType> split_at(Infer& in, const Type& t) {
   return parts_between(in, t, dim_of_ranked(in, "dim", t), in.ints("indices"));
 }
 
-std::vector<TensorType> split_along(Infer& in, size_t axis) {
-  const Type& t = in.tensor(0);
+std::vector<TensorType> split_along(Infer& in, const Type& t, size_t axis) {
+  in.require(t.rank() >= (axis == 0 ? 2 : axis == 1 ? 1 : 3), "needs a tensor of more dims");
   size_t d = axis == 1 && t.rank() == 1 ? 0 : axis;
-  in.require(t.rank() > d, "needs a tensor of more dims");
   if (in.has_param("indices")) return parts_between(in, t, d, in.ints("indices"));
   int64_t sections = in.constant("sections");
   in.require(sections != 0, "needs sections");
@@ -521,8 +501,7 @@ std::vector<TensorType> split_along(Infer& in, size_t axis) {
   return near_equal_parts(in, t, d, sections);
 }
 
-std::vector<TensorType> unbound(Infer& in) {
-  const Type& t = in.tensor(0);
+std::vector<TensorType> unbound(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
   TensorType element = t.tensor();
   element.sizes.erase(d);
@@ -558,9 +537,7 @@ void reshaped(Infer& in, const Type& t, std::span<const Dim> shape) {
 }
 }  // namespace
 
-void alias_list(Infer& in, const std::vector<TensorType>& views) {
-  in.alias(list_type(in, views), in.arg(0).value());
-}
+void alias_list(Infer& in, const std::vector<TensorType>& views) { in.alias(list_type(in, views), in.arg(0).value()); }
 
 void fresh_list(Infer& in, const std::vector<TensorType>& views) {
   std::vector<TensorType> fresh;
@@ -568,24 +545,60 @@ void fresh_list(Infer& in, const std::vector<TensorType>& views) {
   in.result(list_type(in, fresh));
 }
 
-void scattered(Infer& in, const TensorType& part) {
+void scattered(Infer& in, const TensorType& whole, const TensorType& part) {
+  in.require(!overlaps_itself(in, *in.context().tensor(part)), "the part's elements share memory locations");
   const Type& src = in.tensor("src");
   in.require(src.rank() == part.rank(), "src has another shape than the part that it replaces");
   for (size_t i = 0; i < part.rank(); ++i)
     in.require(eq(src.sizes()[i], part.sizes[i]), "src has another shape than the part that it replaces");
-  in.result(same_placement(in, in.tensor(0)));
+  in.result(whole);
 }
 
-void zeros_of_input_sizes(Infer& in) {
+TensorType zeros_of_input_sizes(Infer& in) {
   const Type& grad = in.tensor(0);
   DimVec sizes = in.ints("input_sizes");
   require_sizes(in, sizes);
-  in.result(contiguous_tensor(grad.dtype, sizes, grad.device));
+  return contiguous_tensor(grad.dtype, sizes, grad.device);
+}
+
+void require_expands(Infer& in, const Type& from, std::span<const Dim> to) {
+  in.require(from.rank() <= to.size(), "more dims than the place that it goes to");
+  for (size_t i = 0; i < from.rank(); ++i) {
+    Dim size = from.sizes()[i], target = to[to.size() - from.rank() + i];
+    if (size == target || in.is_one(size)) continue;
+    in.require(eq(size, target), "the sizes don't fit the place that they go to");
+  }
+}
+
+void unfold_backward(Infer& in) {
+  const Type& grad = in.tensor(0);
+  TensorType whole = zeros_of_input_sizes(in);
+  Dim size = in.integer("size"), step = in.integer("step");
+  in.require(gt(step, 0), "the step must be positive");
+  if (in.decide(ge(step, size))) {  // windows that don't overlap are written as a view
+    require_expands(in, grad, at::unfolded(in, *in.context().tensor(whole)).sizes);
+    return in.result(whole);
+  }
+  // Of others eager trusts the number and the size.
+  in.require(!is_float8(grad.dtype), "float8 is not supported");
+  auto d = static_cast<size_t>(in.wrap_dim(in.constant("dim"), whole.rank()));
+  in.require(grad.rank() == 0 || grad.rank() == whole.rank() + 1, "the gradient has another rank than the windows");
+  for (size_t i = 0; i + 1 < grad.rank(); ++i)
+    if (i != d && !in.is_one(grad.sizes()[i]))
+      in.require(eq(grad.sizes()[i], whole.sizes[i]), "the gradient has another shape than the windows");
+  in.result(whole);
 }
 
 void reshape(Infer& in) {
   const Type& t = in.tensor(0);
   reshaped(in, t, infer_size(in, in.ints(param_name(in, 1)), numel(t.sizes())));
+}
+
+void reshape_copy(Infer& in) {
+  const Type& t = in.tensor(0);
+  TensorType v = t.tensor();
+  v.sizes = infer_size(in, in.ints(param_name(in, 1)), numel(t.sizes()));
+  in.result(contiguous_like(v));
 }
 
 void reshape_as(Infer& in) {
@@ -627,8 +640,7 @@ void ravel(Infer& in) {
 void contiguous(Infer& in) {
   const Type& t = in.tensor(0);
   MemoryFormat format = format_argument(in, "memory_format").value_or(MemoryFormat::contiguous);
-  if (is_contiguous_in(in, t, format) && format != MemoryFormat::preserve) return in.alias(t.tensor(), 0);
-  in.require(format != MemoryFormat::preserve, "preserve_format is no order to be contiguous in");
+  if (is_contiguous_in(in, t, format)) return in.alias(t.tensor(), 0);
   TensorType copy = t.tensor();
   copy.strides = format_strides(in, format, t.sizes());
   copy.offset = 0;

@@ -10,50 +10,52 @@
 
 namespace lenz::rule {
 
-using View = TensorType (*)(Infer&);
-using ViewList = std::vector<TensorType> (*)(Infer&);
+using View = TensorType (*)(Infer&, const Type& of);
+using ViewList = std::vector<TensorType> (*)(Infer&, const Type& of);
 
-namespace at {  // places
-TensorType whole(Infer& in);    // alias, detach, lift_fresh
-TensorType shaped(Infer& in);   // view, by its shape
-TensorType as_dtype(Infer& in);
-TensorType like_other(Infer& in);
-TensorType with_strides(Infer& in);  // _reshape_alias
-TensorType permuted(Infer& in);
-TensorType swapped(Infer& in);   // transpose, swapaxes, swapdims
-TensorType moved(Infer& in);     // movedim, moveaxis
-TensorType reversed(Infer& in);  // numpy_T
-TensorType flat_transposed(Infer& in);    // t: rank 2 at most
-TensorType matrix_transposed(Infer& in);  // mT: rank 2 at least
-TensorType adjoint(Infer& in);            // of real tensors
-TensorType expanded(Infer& in);
-TensorType expanded_as(Infer& in);
-TensorType squeezed(Infer& in);
-TensorType squeezed_dims(Infer& in);  // .dim and .dims
-TensorType unsqueezed(Infer& in);
-TensorType sliced(Infer& in);
-TensorType selected(Infer& in);
-TensorType narrowed(Infer& in);
-TensorType unfolded(Infer& in);
-TensorType on_diagonal(Infer& in);
-TensorType strided(Infer& in);  // as_strided
-TensorType of_reals(Infer& in);      // view_as_real
-TensorType of_complexes(Infer& in);  // view_as_complex
-TensorType real_part(Infer& in);
-TensorType imaginary_part(Infer& in);
-TensorType unflattened(Infer& in);
+namespace at {                                // places
+TensorType whole(Infer& in, const Type& t);   // alias, detach, lift_fresh
+TensorType shaped(Infer& in, const Type& t);  // view, by its shape
+TensorType as_dtype(Infer& in, const Type& t);
+TensorType with_strides(Infer& in, const Type& t);  // _reshape_alias
+TensorType like_other(Infer& in, const Type& t);
+TensorType permuted(Infer& in, const Type& t);
+TensorType swapped(Infer& in, const Type& t);            // transpose, swapaxes, swapdims
+TensorType moved(Infer& in, const Type& t);              // movedim, moveaxis
+TensorType reversed(Infer& in, const Type& t);           // numpy_T
+TensorType flat_transposed(Infer& in, const Type& t);    // t: rank 2 at most
+TensorType matrix_transposed(Infer& in, const Type& t);  // mT: rank 2 at least
+TensorType adjoint(Infer& in, const Type& t);            // of real tensors
+TensorType matrix_adjoint(Infer& in, const Type& t);     // matrix_H: no batches
+TensorType expanded(Infer& in, const Type& t);
+TensorType expanded_as(Infer& in, const Type& t);
+TensorType squeezed(Infer& in, const Type& t);
+TensorType squeezed_dims(Infer& in, const Type& t);  // .dim and .dims
+TensorType unsqueezed(Infer& in, const Type& t);
+TensorType sliced(Infer& in, const Type& t);
+TensorType selected(Infer& in, const Type& t);
+TensorType narrowed(Infer& in, const Type& t);
+TensorType unfolded(Infer& in, const Type& t);
+TensorType on_diagonal(Infer& in, const Type& t);
+TensorType strided(Infer& in, const Type& t);       // as_strided
+TensorType of_reals(Infer& in, const Type& t);      // view_as_real
+TensorType of_complexes(Infer& in, const Type& t);  // view_as_complex
+TensorType real_part(Infer& in, const Type& t);
+TensorType imaginary_part(Infer& in, const Type& t);
+TensorType unflattened(Infer& in, const Type& t);
 
-std::vector<TensorType> split(Infer& in);
-std::vector<TensorType> split_with_sizes(Infer& in);
-std::vector<TensorType> chunked(Infer& in);
-std::vector<TensorType> split_in_sections(Infer& in);  // tensor_split
-std::vector<TensorType> split_at(Infer& in);           // tensor_split with indices
-std::vector<TensorType> split_along(Infer& in, size_t axis);
+std::vector<TensorType> split(Infer& in, const Type& t);
+std::vector<TensorType> split_with_sizes(Infer& in, const Type& t);
+std::vector<TensorType> chunked(Infer& in, const Type& t);
+std::vector<TensorType> split_in_sections(Infer& in, const Type& t);  // tensor_split
+std::vector<TensorType> split_at(Infer& in, const Type& t);           // tensor_split with indices
+std::vector<TensorType> split_along(Infer& in, const Type& t, size_t axis);
 template <size_t Axis>
-std::vector<TensorType> split_axis(Infer& in) {  // vsplit, hsplit, dsplit: axis 0, 1, 2; a vector's only one for 1
-  return split_along(in, Axis);
+std::vector<TensorType> split_axis(Infer& in,
+                                   const Type& t) {  // vsplit, hsplit, dsplit: axis 0, 1, 2; a vector's only one for 1
+  return split_along(in, t, Axis);
 }
-std::vector<TensorType> unbound(Infer& in);
+std::vector<TensorType> unbound(Infer& in, const Type& t);
 }  // namespace at
 
 // The whole of a list's types as results that alias operand 0.
@@ -62,31 +64,42 @@ void fresh_list(Infer& in, const std::vector<TensorType>& views);  // contiguous
 
 template <View V>
 void view(Infer& in) {
-  in.alias(V(in), 0);
+  in.alias(V(in, in.tensor(0)), 0);
 }
 template <View V>
 void view_copy(Infer& in) {
-  in.result(contiguous_like(V(in)));
+  in.result(contiguous_like(V(in, in.tensor(0))));
 }
 template <ViewList V>
 void views(Infer& in) {
-  alias_list(in, V(in));
+  alias_list(in, V(in, in.tensor(0)));
 }
 template <ViewList V>
 void views_copy(Infer& in) {
-  fresh_list(in, V(in));
+  fresh_list(in, V(in, in.tensor(0)));
 }
 // slice_scatter and its kin: a copy of self, of which that part is `src`.
-void scattered(Infer& in, const TensorType& part);
+void scattered(Infer& in, const TensorType& whole, const TensorType& part);
 template <View V>
 void scatter(Infer& in) {
-  scattered(in, V(in));
+  TensorType whole = same_placement(in, in.tensor(0));
+  scattered(in, whole, V(in, *in.context().tensor(whole)));
 }
 // slice_backward and its kin: zeros of `input_sizes`, of which that part is the gradient.
-void zeros_of_input_sizes(Infer& in);
+TensorType zeros_of_input_sizes(Infer& in);
+void require_expands(Infer& in, const Type& from, std::span<const Dim> to);
+template <View V>
+void view_backward(Infer& in) {
+  TensorType whole = zeros_of_input_sizes(in);
+  require_expands(in, in.tensor(0), V(in, *in.context().tensor(whole)).sizes);
+  in.result(whole);
+}
+
+void unfold_backward(Infer& in);
 
 // Views where strides allow, else copies.
 void reshape(Infer& in);
+void reshape_copy(Infer& in);  // always a copy: view_copy
 void reshape_as(Infer& in);
 void flatten(Infer& in);
 void ravel(Infer& in);

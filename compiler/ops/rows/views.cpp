@@ -1,0 +1,246 @@
+// Views: other ways to look at the same storage. One line gives a view and its `*_copy`.
+#include "compiler/ops/make/views.h"
+#include "compiler/ops/make/common.h"
+#include "compiler/ops/rows/families.h"
+#include "compiler/ops/rules/views.h"
+
+namespace lenz {
+
+namespace {
+using enum Trait;
+namespace at = rule::at;
+using Make = void (*)(CallMaker&);
+
+constexpr Traits kView = view | movement | core;
+constexpr Traits kComposite = view | movement;  // says nothing that others don't
+
+Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view raises = {}) {
+  return {.traits = traits, .infer = infer, .generate = generate, .dtypes = dtypes::all, .raises = raises};
+}
+
+// slice.Tensor and slice_copy.Tensor: `name` before the overload, `params` what follows self.
+void with_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view params, const Row& row,
+               void (*infer_copy)(Infer&), std::string_view out) {
+  bool list = out.empty();  // ATen's out= of a list of copies returns nothing: not derived
+  std::string base(name), rest = std::string(overload) + "(";
+  std::string tail = std::string(params) + (list ? ") -> Tensor[]" : ") -> Tensor");
+  t.row(base + rest + (list ? "Tensor(a -> *) self" : "Tensor(a) self") + std::string(params) +
+            (list ? ") -> Tensor(a)[]" : ") -> Tensor(a)"),
+        row);
+  Row copy = row;
+  copy.traits = movement;
+  copy.infer = infer_copy;
+  copy.variants = {.out = out, .copied_out = true};
+  t.row(base + "_copy" + rest + "Tensor self" + tail, copy);
+}
+
+template <rule::View V>
+void view_and_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view out,
+                   std::string_view params, Make generate, std::string_view raises = {}, DtypeSet dtypes = dtypes::all,
+                   bool dims_of_result = false) {
+  Row row = row_of(kView, rule::view<V>, generate, raises);
+  row.dtypes = dtypes;
+  row.dims_of_result = dims_of_result;
+  with_copy(t, name, overload, params, row, rule::view_copy<V>, out);
+}
+
+template <rule::ViewList V>
+void list_and_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view params, Make generate,
+                   std::string_view raises = {}) {
+  with_copy(t, name, overload, params, row_of(kView, rule::views<V>, generate, raises), rule::views_copy<V>, {});
+}
+
+void shapes(RowSink& t) {
+  constexpr std::string_view kNoView = "the strides allow no such view, or the number of elements differs";
+  view_and_copy<at::as_dtype>(t, "view", ".dtype", "dtype_out", ", ScalarType dtype", make::view_dtype,
+                              "element sizes that the strides, sizes or offset don't allow");
+  t.row("view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+        row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView));
+  t.row("_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
+        row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView));
+  t.row("view_copy(Tensor self, SymInt[] size) -> Tensor", {.variants = {.out = "out", .copied_out = true},
+                                                            .traits = movement,
+                                                            .infer = rule::reshape_copy,
+                                                            .generate = make::reshape_shape,
+                                                            .dtypes = dtypes::all,
+                                                            .raises = "the number of elements differs"});
+  t.row("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
+        row_of(kView, rule::view<at::with_strides>, make::reshape_alias, "strides in another number than sizes"));
+  t.row("view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView));
+
+  const Row reshape =
+      row_of(maybe_view | movement, rule::reshape, make::reshape_shape, "the number of elements differs");
+  auto reshaping = [&](void (*infer)(Infer&), Make generate) {
+    Row row = reshape;
+    row.infer = infer;
+    row.generate = generate;
+    return row;
+  };
+  t.row("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshape);
+  t.row("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshaping(rule::reshape_as, make::reshape_like));
+  t.row("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
+        reshaping(rule::flatten, make::flatten));
+  t.row("ravel(Tensor(a) self) -> Tensor(a)", reshaping(rule::ravel, make::unary));
+  t.row("contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
+        reshaping(rule::contiguous, make::contiguous));
+  t.row("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
+        row_of(kComposite, rule::view<at::unflattened>, make::unflatten, "the sizes don't multiply to the dim's"));
+
+  view_and_copy<at::expanded>(t, "expand", "", "out", ", SymInt[] size, *, bool implicit=False", make::expansion,
+                              "a size other than 1 would have to grow");
+  t.row(
+      "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+      row_of(kComposite, rule::view<at::expanded_as>, make::expansion_like, "a size other than 1 would have to grow"));
+  t.row("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
+        row_of(kComposite, rule::view<at::expanded>, make::expansion, "a size other than 1 would have to grow"));
+  view_and_copy<at::squeezed>(t, "squeeze", "", "out", "", make::unary);
+  view_and_copy<at::squeezed_dims>(t, "squeeze", ".dim", "dim_out", ", int dim", make::a_dim);
+  view_and_copy<at::squeezed_dims>(t, "squeeze", ".dims", "dims_out", ", int[] dim", make::list_of_dims,
+                                   "a dim is named twice");
+  view_and_copy<at::unsqueezed>(t, "unsqueeze", "", "out", ", int dim", make::a_new_dim, {}, dtypes::all, true);
+}
+
+void orders(RowSink& t) {
+  view_and_copy<at::permuted>(t, "permute", "", "out", ", int[] dims", make::permutation,
+                              "not a permutation of all dims");
+  view_and_copy<at::swapped>(t, "transpose", ".int", "int_out", ", int dim0, int dim1", make::two_dims);
+  view_and_copy<at::flat_transposed>(t, "t", "", "out", "", make::ranked<0, 2>, "more than 2 dims");
+  t.row("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
+        row_of(kComposite, rule::view<at::swapped>, make::two_dims));
+  t.row("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
+        row_of(kComposite, rule::view<at::swapped>, make::two_dims));
+  const Row moving = row_of(kComposite, rule::view<at::moved>, make::move_dims, "a dim is named twice");
+  t.rows("{}.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "movedim moveaxis", moving);
+  t.rows("{}.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "movedim moveaxis", moving);
+  t.row("numpy_T(Tensor(a) self) -> Tensor(a)", row_of(kComposite, rule::view<at::reversed>, make::unary));
+  t.row("mT(Tensor(a) self) -> Tensor(a)",
+        row_of(kComposite, rule::view<at::matrix_transposed>, make::ranked<2, 5>, "1 dim"));
+  // Of complex tensors these are lazily conjugated: no type says so yet, and the rule calls them unsupported.
+  Row adjoint = row_of(kComposite, rule::view<at::adjoint>, make::ranked<2, 5>, "1 dim");
+  adjoint.dtypes = dtypes::all - dtypes::complexes;
+  t.rows("{}(Tensor(a) self) -> Tensor(a)", "mH adjoint", adjoint);
+  adjoint.infer = rule::view<at::matrix_adjoint>;
+  adjoint.generate = make::ranked<2, 2>;
+  t.row("matrix_H(Tensor(a) self) -> Tensor(a)", adjoint);
+}
+
+void parts(RowSink& t) {
+  constexpr std::string_view kSlice = ", int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1";
+  view_and_copy<at::sliced>(t, "slice", ".Tensor", "Tensor_out", kSlice, make::slice, "0 dims, or a step below 1");
+  view_and_copy<at::selected>(t, "select", ".int", "int_out", ", int dim, SymInt index", make::select,
+                              "the index is out of range");
+  t.row("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
+        row_of(kComposite, rule::view<at::narrowed>, make::narrow, "the range leaves the dim"));
+  view_and_copy<at::unfolded>(t, "unfold", "", "out", ", int dimension, int size, int step", make::unfold,
+                              "a window larger than the dim, a step below 1");
+  view_and_copy<at::on_diagonal>(t, "diagonal", "", "out", ", int offset=0, int dim1=0, int dim2=1", make::diagonal,
+                                 "the two dims are one");
+  t.row("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
+        row_of(kComposite, rule::view<at::on_diagonal>, make::diagonal, "the two dims are one"));
+  view_and_copy<at::strided>(t, "as_strided", "", "out",
+                             ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", make::as_strided,
+                             "an element lies outside of the storage");
+
+  constexpr std::string_view kScatter = "src has another shape than the part, or the part is illegal";
+  auto scatter = [&](std::string_view schema, void (*infer)(Infer&), Make generate) {
+    t.row(schema, {.variants = {.out = "out", .copied_out = true},
+                   .traits = movement,
+                   .infer = infer,
+                   .generate = generate,
+                   .dtypes = dtypes::all,
+                   .raises = kScatter});
+  };
+  scatter(
+      "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
+      "Tensor",
+      rule::scatter<at::sliced>, make::scatter<make::slice, at::sliced>);
+  scatter("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", rule::scatter<at::selected>,
+          make::scatter<make::select, at::selected>);
+  scatter("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
+          rule::scatter<at::on_diagonal>, make::scatter<make::diagonal, at::on_diagonal>);
+  scatter(
+      "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
+      "Tensor",
+      rule::scatter<at::strided>, make::scatter<make::as_strided_writable, at::strided>);
+  scatter("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
+          rule::view_backward<at::selected>, make::select_backward);
+  scatter(
+      "slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> "
+      "Tensor",
+      rule::view_backward<at::sliced>, make::slice_backward);
+  scatter("diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
+          rule::view_backward<at::on_diagonal>, make::diagonal_backward);
+  t.row("unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
+        {.variants = {.out = "out", .copied_out = true},
+         .traits = movement,
+         .infer = rule::unfold_backward,
+         .generate = make::unfold_backward,
+         .raises = "windows that don't overlap, and a gradient of another shape; float8"});
+}
+
+void lists(RowSink& t) {
+  list_and_copy<at::split>(t, "split", ".Tensor", ", SymInt split_size, int dim=0", make::split,
+                           "a negative split size");
+  list_and_copy<at::split_with_sizes>(t, "split_with_sizes", "", ", SymInt[] split_sizes, int dim=0", make::split_sizes,
+                                      "sizes that don't add up to the dim's");
+  list_and_copy<at::unbound>(t, "unbind", ".int", ", int dim=0", make::unbind, "0 dims");
+  const Row split = row_of(kComposite, rule::views<at::split>, make::split, "a negative split size");
+  auto like_split = [&](void (*infer)(Infer&), Make generate, std::string_view raises) {
+    Row row = split;
+    row.infer = infer;
+    row.generate = generate;
+    row.raises = raises;
+    return row;
+  };
+  constexpr std::string_view kSum = "sizes that don't add up to the dim's";
+  t.row("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
+        like_split(rule::views<at::split_with_sizes>, make::split_sizes, kSum));
+  t.row("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
+        like_split(rule::views<at::chunked>, make::chunk, "chunks below 1"));
+  // These claim fresh results, and share the storage all the same.
+  t.row("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split);
+  t.row("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
+        like_split(rule::views<at::split_with_sizes>, make::split_sizes, kSum));
+  t.row("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
+        like_split(rule::views<at::chunked>, make::chunk, "chunks below 1"));
+  t.row("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
+        like_split(rule::views<at::split_in_sections>, make::tensor_split, "sections below 1"));
+  t.row("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
+        like_split(rule::views<at::split_at>, make::tensor_split, "0 dims"));
+  auto axis = [&](std::string_view name, void (*infer)(Infer&), Make generate) {
+    Row row = like_split(infer, generate, "too few dims, or a size that the sections don't divide");
+    t.rows("{}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", name, row);
+    t.rows("{}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", name, row);
+  };
+  axis("vsplit", rule::views<at::split_axis<0>>, make::axis_split<0>);
+  axis("hsplit", rule::views<at::split_axis<1>>, make::axis_split<1>);
+  axis("dsplit", rule::views<at::split_axis<2>>, make::axis_split<2>);
+}
+
+void wholes(RowSink& t) {
+  view_and_copy<at::whole>(t, "alias", "", "out", "", make::unary);
+  t.row("lift_fresh(Tensor(a) self) -> Tensor(a)", row_of(kView, rule::view<at::whole>, make::unary));
+  Row detach = row_of(kView | opaque_view, rule::view<at::whole>, make::unary);
+  with_copy(t, "detach", "", "", detach, rule::view_copy<at::whole>, "out");
+
+  const DtypeSet pairs = dtypes::wide_floats;
+  view_and_copy<at::of_reals>(t, "view_as_real", "", "out", "", make::of_reals, "no complex tensor", dtypes::complexes);
+  view_and_copy<at::of_complexes>(t, "view_as_complex", "", "out", "", make::of_complexes,
+                                  "the last dim is no dense pair, or an odd stride or offset", pairs);
+  t.row("real(Tensor(a) self) -> Tensor(a)", row_of(kComposite, rule::view<at::real_part>, make::unary));
+  Row imag = row_of(kComposite, rule::view<at::imaginary_part>, make::unary, "no complex tensor");
+  imag.dtypes = dtypes::complexes;
+  t.row("imag(Tensor(a) self) -> Tensor(a)", imag);
+}
+}  // namespace
+
+void view_rows(RowSink& t) {
+  shapes(t);
+  orders(t);
+  parts(t);
+  lists(t);
+  wholes(t);
+}
+
+}  // namespace lenz
