@@ -60,21 +60,16 @@ void maybe_hole(CallMaker& m, Sizes& shape) {
   shape[at] = -1;
 }
 
-// Runs of dims that a view may merge, as numbers of elements: the last of a run is dense in its base.
+// Numbers of elements of the runs of dims that a view may merge, outermost first.
 Sizes mergeable_runs(const Type& t) {
   Sizes runs;
-  for (size_t i = 0; i < t.rank(); ++i) {
-    int64_t size = t.sizes()[i].constant(), stride = t.strides()[i].constant();
-    bool merges = false;
-    if (i > 0) {
-      int64_t outer = t.sizes()[i - 1].constant();
-      merges = outer == 1 || t.strides()[i - 1].constant() == size * stride;
-    }
-    if (merges) {
-      runs.back() *= size;
-    } else {
-      runs.push_back(size);
-    }
+  int64_t base = t.rank() ? t.strides().back().constant() : 1, count = 1;
+  for (size_t d = t.rank(); d-- > 0;) {
+    count *= t.sizes()[d].constant();
+    if (d > 0 && (t.sizes()[d - 1].is(1) || t.strides()[d - 1].is(count * base))) continue;
+    runs.insert(0, count);
+    if (d > 0) base = t.strides()[d - 1].constant();
+    count = 1;
   }
   return runs;
 }
