@@ -32,7 +32,8 @@ bool parse(std::span<const std::string> args, Request& request) {
   app.add_option("--symbolic", request.options.symbolic, "calls that are also inferred with symbols for sizes")
       ->check(CLI::Range(0, 1000000));
   app.add_option("--seed", request.options.seed, "seed of all choices");
-  app.add_option("--jobs", request.jobs, "threads; the report does not depend on them")->check(CLI::Range(1, 1024));
+  app.add_option("--jobs", request.jobs, "worker processes; the report does not depend on them")
+      ->check(CLI::Range(1, 1024));
   app.add_option("--device", device, "what judges: both (the CPU on every 8th call and where meta differs), meta, cpu")
       ->check(CLI::IsMember({"both", "meta", "cpu"}));
   app.add_flag("--strict", request.strict, "disagreements on broken calls count too");
@@ -77,6 +78,7 @@ nlohmann::json to_json(const RowReport& r) {
                         {"exception", std::string(r.op->exception)},
                         {"illegal", r.illegal},
                         {"refused", r.refused},
+                        {"eager_crashes", r.eager_crashes},
                         {"symbolic", r.symbolic},
                         {"guarded", r.guarded},
                         {"dtypes", dtype_names(r.op->dtypes)},
@@ -156,7 +158,7 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
                 request.strict ? "" : " (only --strict counts these)");
     print_findings(reports, true);
   }
-  std::vector<std::string> without_meta, excused, uncovered, unreached;
+  std::vector<std::string> without_meta, excused, uncovered, unreached, crashes;
   for (const RowReport& r : reports) {
     if (r.without_meta) without_meta.push_back(r.op->full_name);
     if (r.meta_excused) excused.push_back(r.op->full_name);
@@ -167,6 +169,7 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
   }
   print_list("judged on the CPU, for libtorch's meta device refuses", without_meta);
   print_list("meta differs from eager, as the row's exception says", excused);
+  print_list("eager kills its process on broken calls or unsupported dtypes", crashes);
   print_list("dtypes of the row that its generator did not reach", unreached);
   print_list("not covered: no generator or no rule", uncovered);
   std::printf(
@@ -198,7 +201,7 @@ void print_json(const std::vector<RowReport>& reports, const Request& request) {
                           {"refusal_disagreements", t.refusals}}},
                         {"rows", nlohmann::json::array()}};
   for (const RowReport& r : reports) all["rows"].push_back(to_json(r));
-  std::printf("%s\n", all.dump(1).c_str());
+  std::printf("%s\n", all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
 }
 }  // namespace
 

@@ -1,11 +1,6 @@
 #include "oracle/row_check.h"
 
 #include <algorithm>
-#include <atomic>
-#include <chrono>
-#include <condition_variable>
-#include <mutex>
-#include <thread>
 
 #include "compiler/base/hash.h"
 #include "compiler/ops/break_call.h"
@@ -43,10 +38,23 @@ std::optional<Dtype> leading_dtype(const DrawnCall& call) {
   return found;
 }
 
+std::string text_of(const Death& death) {
+  constexpr std::string_view where[] = {"while the generator draws a call", "in the row's rule",
+                                        "in libtorch, on the meta device", "in libtorch, on the CPU"};
+  return death.text() + " " + std::string(where[std::min<uint32_t>(death.place.stage, 3)]);
+}
+
 class RowChecker {
  public:
-  RowChecker(const OpDef& op, const OpTable& table, const CheckOptions& options)
-      : op_(op), table_(table), options_(options), meta_(DeviceKind::meta), cpu_(DeviceKind::cpu) {
+  RowChecker(const OpDef& op, const OpTable& table, const CheckOptions& options, Place& place,
+             std::span<const Death> deaths)
+      : op_(op),
+        table_(table),
+        options_(options),
+        place_(place),
+        deaths_(deaths),
+        meta_(DeviceKind::meta),
+        cpu_(DeviceKind::cpu) {
     report_.op = &op;
   }
 
@@ -65,8 +73,11 @@ class RowChecker {
     }
     for (int i = 0; i < options_.calls; ++i) legal(i);
     for (int i = 0; i < options_.symbolic && i < options_.calls; ++i) symbolic(i);
-    for (int i = 0; i < options_.illegal; ++i) illegal(i);
-    probe_dtypes();
+    for (int i = 0; i < options_.illegal; ++i) broken(i);
+    if (options_.devices != Devices::meta && !report_.reached.empty()) {
+      for (int d = 0; d < kDtypeCount; ++d)
+        if (!op_.dtypes.has(static_cast<Dtype>(d))) probe(static_cast<Dtype>(d));
+    }
     return report_;
   }
 
@@ -75,6 +86,24 @@ class RowChecker {
     return combine(hash_bytes(what, hash_bytes(op_.full_name, options_.seed)), static_cast<uint64_t>(i));
   }
 
+  // --- where we are, and where a process died
+  void enter(Phase phase, int index) {
+    place_.phase = static_cast<uint32_t>(phase);
+    place_.index = static_cast<uint32_t>(index);
+    at(Stage::drawing);
+  }
+  void at(Stage stage) {
+    place_.stage = static_cast<uint32_t>(stage);
+    place_.steps += 1;
+  }
+  const Death* death(Phase phase, int index) const {
+    for (const Death& d : deaths_)
+      if (d.place.phase == static_cast<uint32_t>(phase) && d.place.index == static_cast<uint32_t>(index)) return &d;
+    return nullptr;
+  }
+  static bool in_libtorch(const Death& d) { return d.place.stage >= static_cast<uint32_t>(Stage::meta); }
+
+  // --- one call
   // Draws the call that a chooser gives. A generator or rule that fails on its own call is a finding.
   std::optional<Difference> draw(Chooser& chooser, DrawnCall& call, const OpDef& op) const {
     try {
@@ -87,15 +116,22 @@ class RowChecker {
     }
   }
 
-  std::optional<Difference> on(Boxed& device, DrawnCall& call, const Prediction& predicted, Outcome& outcome) const {
-    std::vector<RunValue> inputs = device.inputs(*call.graph);
-    outcome = device.run(*call.op, call.args, inputs);
+  Outcome run_on(Boxed& device, const DrawnCall& call, std::vector<RunValue>& inputs) {
+    at(device.device() == DeviceKind::meta ? Stage::meta : Stage::cpu);
+    inputs = device.inputs(*call.graph);
+    return device.run(op_, call.args, inputs);
+  }
+
+  std::optional<Difference> on(Boxed& device, DrawnCall& call, const Prediction& predicted, Outcome& outcome) {
+    std::vector<RunValue> inputs;
+    outcome = run_on(device, call, inputs);
     return compare(call, predicted, outcome, inputs);
   }
 
   // The CPU is what a row follows. The meta device may lack a kernel; where it differs otherwise the row must say why.
   Verdict judge(DrawnCall& call, bool want_cpu) {
     Verdict v;
+    at(Stage::rule);
     Prediction predicted = predict(call);
     v.refused = predicted.raised;
     if (predicted.broken) {
@@ -114,24 +150,23 @@ class RowChecker {
         return v;
       }
     }
-    if (!v.on_meta || by_meta || want_cpu) {
-      v.on_cpu = true;
-      v.difference = on(cpu_, call, predicted, outcome);
-      if (!v.difference && by_meta && !v.without_meta) {
-        v.excused = !op_.exception.empty();
-        if (!v.excused)
-          v.difference =
-              Difference{Aspect::meta, "libtorch's meta device: " + by_meta->text +
-                                           "\n  eager on the CPU agrees with the rule; the row's `exception` "
-                                           "must say so"};
-      }
+    if (v.on_meta && !by_meta && !want_cpu) return v;
+    v.on_cpu = true;
+    v.difference = on(cpu_, call, predicted, outcome);
+    if (!v.difference && by_meta && !v.without_meta) {
+      v.excused = !op_.exception.empty();
+      if (!v.excused)
+        v.difference = Difference{Aspect::meta, "libtorch's meta device: " + by_meta->text +
+                                                    "\neager on the CPU agrees with the rule; the row's `exception` "
+                                                    "must say so"};
     }
     return v;
   }
 
   // The row as a call judges it also refuses dtypes that it does not list.
-  Verdict judge_broken(DrawnCall& call) {
+  Verdict judge_broken(DrawnCall& call, const Death* died) {
     Verdict v;
+    at(Stage::rule);
     Prediction predicted = predict(call);
     if (predicted.broken) return v;  // out of what Lenz can say, and it says so
     auto dtype = leading_dtype(call);
@@ -140,100 +175,117 @@ class RowChecker {
       predicted.text = std::string(name(*dtype)) + " is not among the row's dtypes";
     }
     v.refused = predicted.raised;
+    if (died) {
+      report_.eager_crashes += 1;
+      if (!predicted.raised) v.difference = Difference{Aspect::eager_raises, "eager dies: " + text_of(*died)};
+      return v;
+    }
     Outcome outcome;
     if (options_.devices != Devices::cpu) {
       v.difference = on(meta_, call, predicted, outcome);
       if (!v.difference || options_.devices == Devices::meta) return v;
     }
     v.difference = on(cpu_, call, predicted, outcome);
+    // A limit of ours, not a refusal of eager's.
+    if (outcome.raised && outcome.text.find("can't allocate memory") != std::string::npos) v.difference.reset();
     return v;
   }
 
+  // --- legal calls
   void legal(int i) {
     RandomChooser random(seed_of("call", i));
     RecordingChooser recording(random);
+    if (const Death* died = death(Phase::legal, i)) {
+      DrawnCall call;
+      if (died->place.stage != static_cast<uint32_t>(Stage::drawing)) draw(recording, call, op_);
+      report_.calls += 1;
+      add({Aspect::crash, text_of(*died)}, call.graph ? describe(call) : "", false);
+      return;
+    }
+    enter(Phase::legal, i);
     bool want_cpu = options_.devices == Devices::cpu || i % options_.cpu_every == 0;
-    Verdict v = judge_drawn(recording, op_, want_cpu);
+    Verdict v = judge_drawn(recording, want_cpu);
     report_.calls += 1;
     report_.on_meta += v.on_meta;
     report_.on_cpu += v.on_cpu;
     report_.without_meta += v.without_meta && v.on_cpu;
     report_.meta_excused += v.excused;
     if ((v.without_meta || v.excused) && report_.meta_text.empty()) report_.meta_text = v.meta_text;
-    if (v.difference) found(*v.difference, recording.record(), want_cpu);
+    if (v.difference) found(*v.difference, recording.record(), i, want_cpu);
   }
 
-  Verdict judge_drawn(Chooser& chooser, const OpDef& op, bool want_cpu, std::string* text = nullptr) {
+  Verdict judge_drawn(Chooser& chooser, bool want_cpu, std::string* text = nullptr) {
     DrawnCall call;
     Verdict v;
-    v.difference = draw(chooser, call, op);
+    v.difference = draw(chooser, call, op_);
     if (!v.difference) {
-      if (auto d = leading_dtype(call)) report_.reached = report_.reached | DtypeSet::of(*d);
+      if (auto d = leading_dtype(call); d && !text) report_.reached = report_.reached | DtypeSet::of(*d);
       v = judge(call, want_cpu);
     }
     if (text && call.graph) *text = describe(call);
     return v;
   }
 
-  void found(const Difference& difference, const std::vector<uint64_t>& record, bool want_cpu) {
-    if (Finding* known = finding(difference.aspect, false)) {
-      known->count += 1;
-      return;
-    }
-    Finding f{difference, {}, false, 1};
-    DtypeSet reached = report_.reached;
-    shrink(record, difference.aspect, [&](const std::vector<uint64_t>& shorter) -> std::optional<Aspect> {
-      ReplayChooser replay(shorter);
-      std::string text;
-      Verdict v = judge_drawn(replay, op_, want_cpu, &text);
-      if (!v.difference || v.difference->aspect != difference.aspect) return std::nullopt;
-      f.difference = *v.difference;
-      f.call = text;
-      return v.difference->aspect;
-    });
-    report_.reached = reached;
-    report_.findings.push_back(std::move(f));
-  }
-
-  Finding* finding(Aspect aspect, bool on_broken_call) {
+  // Counts a difference that is known by its aspect; the first of each is kept whole.
+  Finding* add(Difference difference, std::string call, bool on_broken_call) {
     for (Finding& f : report_.findings)
-      if (f.difference.aspect == aspect && f.on_broken_call == on_broken_call) return &f;
-    return nullptr;
+      if (f.difference.aspect == difference.aspect && f.on_broken_call == on_broken_call) {
+        f.count += 1;
+        return nullptr;
+      }
+    report_.findings.push_back({std::move(difference), std::move(call), on_broken_call, 1});
+    return &report_.findings.back();
   }
 
-  // Makes choices smaller, one at a time, as long as the same aspect differs. Ends on the smallest that does.
-  template <class F>
-  void shrink(std::vector<uint64_t> record, Aspect aspect, F&& still) const {
-    int budget = options_.shrink ? 300 : 0;
-    auto accept = [&](std::vector<uint64_t> shorter) {
-      if (budget <= 0) return false;
-      --budget;
-      if (still(shorter) != aspect) return false;
-      record = std::move(shorter);
+  void found(const Difference& difference, const std::vector<uint64_t>& record, int index, bool want_cpu) {
+    Finding* f = add(difference, {}, false);
+    if (!f) return;
+    auto still = [&](const std::vector<uint64_t>& choices) {
+      ReplayChooser replay(choices);
+      std::string text;
+      Verdict v = judge_drawn(replay, want_cpu, &text);
+      if (!v.difference || v.difference->aspect != difference.aspect) return false;
+      f->difference = *v.difference;
+      f->call = text;
       return true;
     };
+    still(record);
+    if (!options_.shrink || death(Phase::shrink, index)) return;
+    enter(Phase::shrink, index);
+    shrink(record, still);
+  }
+
+  // Makes choices smaller, one at a time, as long as it shows the same. What `still` took last is the smallest.
+  template <class F>
+  static void shrink(std::vector<uint64_t> record, F&& still) {
+    int budget = 300;
     for (bool progress = true; progress && budget > 0;) {
       progress = false;
-      for (size_t i = 0; i < record.size(); ++i) {
-        if (record[i] == 0) continue;
+      for (size_t i = 0; i < record.size() && budget > 0; ++i)
         for (uint64_t smaller : {uint64_t{0}, record[i] / 2, record[i] - 1}) {
           if (smaller >= record[i]) continue;
           std::vector<uint64_t> shorter = record;
           shorter[i] = smaller;
-          if (accept(std::move(shorter))) {
-            progress = true;
-            break;
-          }
+          --budget;
+          if (!still(shorter)) continue;
+          record = std::move(shorter);
+          progress = true;
+          break;
         }
-      }
     }
-    still(record);  // leaves the text of the smallest behind
   }
 
+  // --- the same calls with symbols
   void symbolic(int i) {
+    if (const Death* died = death(Phase::symbolic, i)) {
+      add({Aspect::symbolic, text_of(*died)}, {}, false);
+      return;
+    }
+    enter(Phase::symbolic, i);
     RandomChooser random(seed_of("call", i));
     DrawnCall call;
     if (draw(random, call, op_)) return;  // found already
+    at(Stage::rule);
     Prediction predicted = predict(call);
     if (predicted.raised || predicted.broken) return;
     RandomChooser symbols(seed_of("symbols", i));
@@ -245,64 +297,64 @@ class RowChecker {
     }
     report_.symbolic += v.kind == SymbolicVerdict::same || v.kind == SymbolicVerdict::differs;
     report_.guarded += v.kind == SymbolicVerdict::guarded;
-    if (v.kind != SymbolicVerdict::differs) return;
-    if (Finding* known = finding(Aspect::symbolic, false)) {
-      known->count += 1;
-    } else {
-      report_.findings.push_back({{Aspect::symbolic, v.text}, describe(call), false, 1});
-    }
+    if (v.kind == SymbolicVerdict::differs) add({Aspect::symbolic, v.text}, describe(call), false);
   }
 
-  void illegal(int i) {
+  // --- broken calls
+  void broken(int i) {
+    const Death* died = death(Phase::broken, i);
+    if (died && !in_libtorch(*died)) {
+      report_.illegal += 1;
+      add({Aspect::crash, text_of(*died)}, {}, true);
+      return;
+    }
+    enter(Phase::broken, i);
     RandomChooser random(seed_of("broken", i));
     DrawnCall call;
     if (draw(random, call, op_)) return;
     std::string what = break_call(call, random);
     if (what.empty()) return;
-    Verdict v = judge_broken(call);
+    Verdict v = judge_broken(call, died);
     report_.illegal += 1;
     report_.refused += v.refused;
-    if (!v.difference) return;
-    if (Finding* known = finding(v.difference->aspect, true)) {
-      known->count += 1;
-    } else {
-      report_.findings.push_back({*v.difference, describe(call) + "\nafter the change: " + what, true, 1});
-    }
+    if (v.difference) add(*v.difference, describe(call) + "\nafter the change: " + what, true);
   }
 
-  // Dtypes that the row does not list must fail on the CPU. Where eager takes some calls and refuses others, the dtype
-  // is no more than half supported, and a row that leaves it out is right.
-  void probe_dtypes() {
-    if (options_.devices == Devices::meta || report_.reached.empty()) return;
-    for (int d = 0; d < kDtypeCount; ++d) {
-      auto dtype = static_cast<Dtype>(d);
-      if (op_.dtypes.has(dtype)) continue;
-      OpDef wider = op_;
-      wider.dtypes = DtypeSet::of(dtype);
-      int tried = 0, accepted = 0;
-      std::string example;
-      for (int i = 0; i < 40 && tried < 8; ++i) {
-        RandomChooser random(seed_of("dtype", 64 * d + i));
-        DrawnCall call;
-        if (draw(random, call, wider) || leading_dtype(call) != dtype || meets_no_kernel(call)) continue;
-        std::vector<RunValue> inputs = cpu_.inputs(*call.graph);
-        tried += 1;
-        if (cpu_.run(op_, call.args, inputs).raised) continue;
-        accepted += 1;
-        if (example.empty()) example = describe(call);
+  // --- dtypes that the row does not list must fail on the CPU. Where eager takes some calls and refuses others, the
+  // dtype is half supported at most, and a row that leaves it out is right.
+  void probe(Dtype dtype) {
+    OpDef wider = op_;
+    wider.dtypes = DtypeSet::of(dtype);
+    int tried = 0, accepted = 0;
+    std::string example;
+    for (int i = 0; i < 40 && tried < 8; ++i) {
+      int index = 64 * static_cast<int>(dtype) + i;
+      if (const Death* died = death(Phase::probe, index)) {
+        tried += in_libtorch(*died);
+        report_.eager_crashes += in_libtorch(*died);
+        continue;
       }
-      if (tried) report_.probed = report_.probed | wider.dtypes;
-      if (tried && accepted == tried)
-        report_.findings.push_back(
-            {{Aspect::dtypes, "eager takes " + std::string(name(dtype)) + ", which is not among the row's dtypes"},
-             example,
-             false,
-             1});
+      enter(Phase::probe, index);
+      RandomChooser random(seed_of("dtype", index));
+      DrawnCall call;
+      if (draw(random, call, wider) || leading_dtype(call) != dtype || meets_no_kernel(call)) continue;
+      std::vector<RunValue> inputs;
+      tried += 1;
+      if (run_on(cpu_, call, inputs).raised) continue;
+      accepted += 1;
+      if (example.empty()) example = describe(call);
     }
+    if (tried) report_.probed = report_.probed | wider.dtypes;
+    if (tried && accepted == tried)
+      report_.findings.push_back(
+          {{Aspect::dtypes, "eager takes " + std::string(name(dtype)) + ", which is not among the row's dtypes"},
+           example,
+           false,
+           1});
   }
 
   // Eager answers for empty tensors and for single elements without asking what the kernel supports.
-  bool meets_no_kernel(const DrawnCall& call) const {
+  static bool meets_no_kernel(const DrawnCall& call) {
     return std::ranges::any_of(call.graph->inputs(), [&](const Input& input) {
       Dim n = numel(call.graph->type(input.value).sizes());
       return n.is(0) || n.is(1);
@@ -312,43 +364,16 @@ class RowChecker {
   const OpDef& op_;
   const OpTable& table_;
   const CheckOptions& options_;
+  Place& place_;
+  std::span<const Death> deaths_;
   Boxed meta_, cpu_;
   RowReport report_;
 };
 }  // namespace
 
-RowReport check_row(const OpDef& op, const OpTable& table, const CheckOptions& options) {
-  return RowChecker(op, table, options).run();
-}
-
-std::vector<RowReport> check_rows(std::span<const OpDef* const> rows, const OpTable& table, const CheckOptions& options,
-                                  int jobs, const std::function<void(const Progress&)>& progress) {
-  quieten_libtorch();
-  std::vector<RowReport> reports(rows.size());
-  std::atomic<size_t> next = 0;
-  std::mutex lock;
-  std::condition_variable changed;
-  Progress state{0, rows.size(), 0};
-  std::vector<std::jthread> threads;
-  for (int t = 0; t < jobs; ++t)
-    threads.emplace_back([&] {
-      for (size_t i = next++; i < rows.size(); i = next++) {
-        reports[i] = check_row(*rows[i], table, options);
-        std::lock_guard hold(lock);
-        state.done += 1;
-        state.disagreements += reports[i].disagreements();
-        changed.notify_one();
-      }
-    });
-  std::unique_lock hold(lock);
-  while (state.done < rows.size()) {
-    changed.wait_for(hold, std::chrono::milliseconds(200));
-    Progress now = state;
-    hold.unlock();
-    if (progress) progress(now);
-    hold.lock();
-  }
-  return reports;
+RowReport check_row(const OpDef& op, const OpTable& table, const CheckOptions& options, Place& place,
+                    std::span<const Death> deaths) {
+  return RowChecker(op, table, options, place, deaths).run();
 }
 
 }  // namespace lenz::oracle

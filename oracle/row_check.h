@@ -1,11 +1,12 @@
 // A row of the op table against libtorch: many generated calls, its schema, what it says of dtypes, what it refuses.
-// Thread-safety: check_row may run in several threads at once; its report depends on row and options alone.
+// Thread-safety: check_row may run in several threads at once; its report depends on row, options and deaths alone.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "oracle/type_check.h"
+#include "oracle/workers.h"
 
 namespace lenz::oracle {
 
@@ -36,6 +37,7 @@ struct RowReport {
   int without_meta = 0;  // libtorch's meta device refused, the CPU decided
   int meta_excused = 0;  // the meta device differs from the CPU, and the row's `exception` says so
   int illegal = 0, refused = 0;
+  int eager_crashes = 0;          // of broken calls and probes, on which eager may die; they count as refused
   int symbolic = 0, guarded = 0;  // comparable; and those where a guard did not hold
   DtypeSet reached, probed;       // dtypes of the leading tensor: of calls, and of probes beyond the row's
   std::string meta_text;          // what the meta device said first
@@ -44,9 +46,16 @@ struct RowReport {
   int refusals() const;       // on broken ones
 };
 
-RowReport check_row(const OpDef& op, const OpTable& table, const CheckOptions& options);
+// Where a row's check is, for whoever must say where its process died.
+enum class Phase : uint32_t { legal, symbolic, broken, probe, shrink };
+enum class Stage : uint32_t { drawing, rule, meta, cpu };
 
-// All rows (or those given), on `jobs` threads. `progress` is called from this thread now and then.
+// `place` is kept up to date; calls at which a process died before are not run again, but reported.
+RowReport check_row(const OpDef& op, const OpTable& table, const CheckOptions& options, Place& place,
+                    std::span<const Death> deaths = {});
+
+// Each row in one of `jobs` worker processes; the reports do not depend on their number. `progress` is called from here
+// a few times a second.
 struct Progress {
   size_t done = 0, total = 0;
   int disagreements = 0;

@@ -6,9 +6,9 @@
 namespace lenz::oracle {
 
 std::string_view name(Aspect aspect) {
-  constexpr std::string_view names[kAspectCount] = {"schema", "broken",  "rule_raises", "eager_raises", "count",
-                                                    "dtype",  "sizes",   "strides",     "offset",       "device",
-                                                    "alias",  "operand", "meta",        "dtypes",       "symbolic"};
+  constexpr std::string_view names[kAspectCount] = {
+      "schema",  "broken", "crash",  "rule_raises", "eager_raises", "count", "dtype",  "sizes",
+      "strides", "offset", "device", "alias",       "operand",      "meta",  "dtypes", "symbolic"};
   return names[static_cast<size_t>(aspect)];
 }
 

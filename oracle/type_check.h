@@ -15,6 +15,7 @@ namespace lenz::oracle {
 enum class Aspect : uint8_t {
   schema,        // the row's text and libtorch's registry
   broken,        // the row's own code fails: an InternalError, or Unsupported
+  crash,         // the process dies or hangs
   rule_raises,   // the rule refuses what eager accepts
   eager_raises,  // the rule accepts what eager refuses
   count,         // number or kind of results
@@ -29,7 +30,7 @@ enum class Aspect : uint8_t {
   dtypes,    // what the row says that eager supports
   symbolic,  // the same call with symbols for sizes
 };
-inline constexpr size_t kAspectCount = 15;
+inline constexpr size_t kAspectCount = 16;
 std::string_view name(Aspect aspect);
 
 struct Difference {

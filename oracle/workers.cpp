@@ -1,0 +1,246 @@
+#include "oracle/workers.h"
+
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+#include <vector>
+
+#include "compiler/base/error.h"
+
+namespace lenz::oracle {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+
+bool write_all(int fd, const void* data, size_t bytes) {
+  const char* at = static_cast<const char*>(data);
+  while (bytes) {
+    ssize_t n = send(fd, at, bytes, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    bytes -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+bool read_all(int fd, void* data, size_t bytes) {
+  char* at = static_cast<char*>(data);
+  while (bytes) {
+    ssize_t n = read(fd, at, bytes);
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) return false;
+    at += n;
+    bytes -= static_cast<size_t>(n);
+  }
+  return true;
+}
+
+struct Header {
+  uint64_t bytes = 0;
+  uint64_t failed = 0;  // the task threw; the text follows
+};
+
+void limit_memory(uint64_t extra) {
+#if !defined(__SANITIZE_ADDRESS__)
+  std::FILE* file = extra ? std::fopen("/proc/self/statm", "r") : nullptr;
+  if (!file) return;
+  unsigned long long pages = 0;
+  if (std::fscanf(file, "%llu", &pages) == 1) {
+    rlim_t bytes = pages * static_cast<uint64_t>(sysconf(_SC_PAGESIZE)) + extra;
+    rlimit limit{bytes, bytes};
+    setrlimit(RLIMIT_AS, &limit);
+  }
+  std::fclose(file);
+#else
+  (void)extra;
+#endif
+}
+
+[[noreturn]] void serve(int fd, Place& place, const WorkerLimits& limits, const WorkerCalls& calls) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  rlimit no_core{0, 0};
+  setrlimit(RLIMIT_CORE, &no_core);
+  limit_memory(limits.extra_memory);
+  uint64_t task = 0;
+  while (read_all(fd, &task, sizeof task)) {
+    std::string result;
+    Header header;
+    try {
+      result = calls.work(task, place);
+    } catch (const std::exception& error) {
+      result = error.what();
+      header.failed = 1;
+    }
+    header.bytes = result.size();
+    if (!write_all(fd, &header, sizeof header) || !write_all(fd, result.data(), result.size())) break;
+  }
+  _exit(0);  // what the parent registered to run at exit is the parent's
+}
+
+struct Worker {
+  pid_t pid = 0;
+  int fd = -1;
+  Place* place = nullptr;
+  std::optional<size_t> task;
+  uint64_t steps = 0;
+  Clock::time_point moved;
+};
+
+class Pool {
+ public:
+  Pool(size_t count, int jobs, const WorkerLimits& limits, const WorkerCalls& calls)
+      : count_(count), limits_(limits), calls_(calls) {
+    workers_.resize(std::min<size_t>(static_cast<size_t>(jobs), count));
+    void* memory = mmap(nullptr, sizeof(Place) * std::max<size_t>(workers_.size(), 1), PROT_READ | PROT_WRITE,
+                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw Unsupported("no memory to share with worker processes");
+    places_ = static_cast<Place*>(memory);
+  }
+  Pool(const Pool&) = delete;
+  Pool& operator=(const Pool&) = delete;
+  ~Pool() {
+    for (Worker& w : workers_)
+      if (w.pid) {
+        close(w.fd);
+        kill(w.pid, SIGKILL);
+        waitpid(w.pid, nullptr, 0);
+      }
+    munmap(places_, sizeof(Place) * std::max<size_t>(workers_.size(), 1));
+  }
+
+  void run() {
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      start(workers_[i], places_ + i);
+      give(workers_[i], next_++);
+    }
+    while (finished_ < count_) {
+      std::vector<pollfd> fds;
+      for (Worker& w : workers_) fds.push_back({w.task ? w.fd : -1, POLLIN, 0});
+      poll(fds.data(), fds.size(), 200);
+      for (size_t i = 0; i < workers_.size(); ++i) {
+        Worker& w = workers_[i];
+        if (!w.task) continue;
+        if (fds[i].revents) {
+          answer(w);
+        } else {
+          watch(w);
+        }
+      }
+      if (calls_.tick) calls_.tick(finished_);
+    }
+  }
+
+ private:
+  void start(Worker& w, Place* place) {
+    int pair[2];
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) != 0)
+      throw Unsupported(std::string("can't talk to a worker process: ") + std::strerror(errno));
+    *place = {};
+    pid_t pid = fork();
+    if (pid < 0) throw Unsupported(std::string("can't start a worker process: ") + std::strerror(errno));
+    if (pid == 0) {
+      for (Worker& other : workers_)
+        if (other.fd >= 0) close(other.fd);
+      close(pair[0]);
+      serve(pair[1], *place, limits_, calls_);
+    }
+    close(pair[1]);
+    w = {pid, pair[0], place, std::nullopt, 0, Clock::now()};
+  }
+
+  void give(Worker& w, size_t task) {
+    w.task = task;
+    w.steps = w.place->steps;
+    w.moved = Clock::now();
+    uint64_t number = task;
+    write_all(w.fd, &number, sizeof number);  // a worker that is gone shows when its answer is read
+  }
+
+  void give_next(Worker& w) {
+    if (next_ < count_) {
+      give(w, next_++);
+    } else {
+      w.task.reset();
+    }
+  }
+
+  void answer(Worker& w) {
+    Header header;
+    std::string result;
+    bool whole = read_all(w.fd, &header, sizeof header);
+    if (whole) {
+      result.resize(header.bytes);
+      whole = read_all(w.fd, result.data(), result.size());
+    }
+    if (!whole) {
+      buried(w, false);
+      return;
+    }
+    if (header.failed) throw InternalError(result);
+    calls_.done(*w.task, result);
+    ++finished_;
+    give_next(w);
+  }
+
+  void watch(Worker& w) {
+    uint64_t steps = *const_cast<volatile uint64_t*>(&w.place->steps);
+    if (steps != w.steps) {
+      w.steps = steps;
+      w.moved = Clock::now();
+    } else if (Clock::now() - w.moved > std::chrono::seconds(limits_.hang_seconds)) {
+      kill(w.pid, SIGKILL);
+      buried(w, true);
+    }
+  }
+
+  void buried(Worker& w, bool hung) {
+    int status = 0;
+    waitpid(w.pid, &status, 0);
+    close(w.fd);
+    Death death{WIFSIGNALED(status) ? WTERMSIG(status) : 0, hung, *w.place};
+    size_t task = *w.task;
+    w.pid = 0;
+    w.fd = -1;
+    bool again = calls_.died(task, death);
+    start(w, w.place);
+    if (again) {
+      give(w, task);
+      return;
+    }
+    ++finished_;
+    give_next(w);
+  }
+
+  size_t count_, next_ = 0, finished_ = 0;
+  const WorkerLimits& limits_;
+  const WorkerCalls& calls_;
+  std::vector<Worker> workers_;
+  Place* places_ = nullptr;
+};
+}  // namespace
+
+std::string Death::text() const {
+  if (hung) return "no answer";
+  if (signal == 0) return "the process left";
+  const char* name = sigabbrev_np(signal);
+  return name ? std::string("SIG") + name : "signal " + std::to_string(signal);
+}
+
+void run_in_workers(size_t count, int jobs, const WorkerLimits& limits, const WorkerCalls& calls) {
+  if (count == 0) return;
+  Pool(count, jobs, limits, calls).run();
+}
+
+}  // namespace lenz::oracle

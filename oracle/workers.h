@@ -1,0 +1,40 @@
+// Numbered tasks in child processes: a task that kills its process, or hangs in it, is an answer like any other.
+// Thread-safety: call from one thread of a process that has run nothing of libtorch yet (a child of a process that has
+// used OpenMP hangs in its first parallel region).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+namespace lenz::oracle {
+
+// Where a task is, written by the task into memory that outlives its process. `steps` must grow while it is alive.
+struct Place {
+  uint64_t steps = 0;
+  uint32_t phase = 0, index = 0, stage = 0;
+};
+
+struct Death {
+  int signal = 0;     // 0: it left by itself
+  bool hung = false;  // nothing moved for the time limit; we killed it
+  Place place;
+  std::string text() const;  // "SIGSEGV", "no answer in 60 s"
+};
+
+struct WorkerLimits {
+  int hang_seconds = 60;
+  uint64_t extra_memory = uint64_t{2} << 30;  // address space beyond what the process has at its start; 0: no limit
+};
+
+struct WorkerCalls {
+  std::function<std::string(size_t task, Place& place)> work;        // in a child
+  std::function<void(size_t task, const std::string& result)> done;  // here
+  std::function<bool(size_t task, const Death& death)> died;         // here; true: try once more, in a new child
+  std::function<void(size_t finished)> tick;                         // here, a few times a second
+};
+
+// Runs tasks 0..count-1 in `jobs` children. Throws InternalError with the text of what `work` threw.
+void run_in_workers(size_t count, int jobs, const WorkerLimits& limits, const WorkerCalls& calls);
+
+}  // namespace lenz::oracle
