@@ -7,7 +7,7 @@
 # libtorch. A room whose folder does not exist yet is skipped. Keep one room per line: ci/layout reads this file too.
 lenz_room(base     compiler/base)
 lenz_room(scalar   compiler/scalar   USES base)
-lenz_room(graph    compiler/graph    USES scalar)
+lenz_room(graph    compiler/graph    USES scalar TESTS_USE ops)
 lenz_room(ops      compiler/ops      USES graph)
 lenz_room(passes   compiler/passes   USES ops)
 lenz_room(autodiff compiler/autodiff USES passes)

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/graph/arg.h"
+#include "compiler/graph/op_def.h"
 
 namespace lenz {
 
@@ -20,6 +21,8 @@ class Context {
   Context& operator=(const Context&) = delete;
 
   SymPool syms;
+  // Ops that the table has no row for, by the schema that a text or an importer declares: no type rule, no traits.
+  OpTable externs;
 
   // Interned types.
   const Type* tensor(const TensorType& type);
@@ -66,6 +69,8 @@ class Context {
   std::vector<std::span<const NameId>> origins_;
   std::unordered_multimap<uint64_t, uint32_t> origin_ids_;
   std::deque<ConstantData> constants_;
+  friend Arg default_arg(Context& context, const Param& param);
+  std::unordered_map<const Param*, Arg> defaults_;  // those that need memory
 };
 
 }  // namespace lenz

@@ -81,13 +81,18 @@ NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, 
     Infer infer(context_, *ops_, op, full, types_, assumptions);
     infer.owner = this;
     infer.unbacked_prefix = "u" + std::to_string(values_.size()) + "_";
-    infer.run();
+    infer.run_as(annotated);
     results = SmallVec<InferredResult, 4>(infer.results());
   } else {
     if (annotated.size() != op.schema.returns.size())
       throw UserError(op.full_name + " has no type rule: its results need type annotations", {},
                       "write `%r: f32[2, 3] = " + op.full_name + "(...)`");
-    for (const Type* t : annotated) results.push_back({t, kNone});
+    for (size_t i = 0; i < annotated.size(); ++i) {  // the schema says what shares memory with what
+      ValueId alias = kNone;
+      for (size_t k = 0; k < full.size() && op.schema.returns[i].alias; ++k)
+        if (op.schema.params[k].alias == op.schema.returns[i].alias && full[k].is_value()) alias = full[k].value();
+      results.push_back({annotated[i], alias});
+    }
   }
 
   auto id = static_cast<NodeId>(nodes_.size());

@@ -98,7 +98,8 @@ class Graph {
   }
 
   // Inserts before `before` (kNone: at the end). Results are inferred by the op's rule; `annotated` gives them instead
-  // where the rule is missing. Throws UserError when the rule refuses. `args` may leave out trailing defaults.
+  // where the rule is missing, and the unbacked symbols of a data-dependent result where it is not. Throws UserError
+  // when the rule refuses. `args` may leave out trailing defaults.
   NodeId insert(NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin = 0,
                 std::span<const Type* const> annotated = {});
   NodeId append(const OpDef& op, std::span<const Arg> args) { return insert(kNone, op, args); }
@@ -148,17 +149,33 @@ Arg default_arg(Context& context, const Param& param);
 // Whether an argument fits a parameter's type.
 bool fits(const Arg& arg, const ParamType& type, std::span<const Type* const> value_types);
 
-// The first overload of "aten.add" (or the one named in full) that takes these arguments: positional ones, then
-// keywords. Returns its full argument list. Throws UserError with the candidates when none fits.
+// A list as a text or a person writes it (an arg_list of literals and values, none for an absent tensor) as the list
+// kind that the parameter takes; any other argument as it is. An integer for a float becomes a real. Empty if it can't.
+std::optional<Arg> shaped_for(Context& context, const Arg& arg, const ParamType& type);
+
 struct Keyword {
   std::string_view name;
   Arg arg;
 };
+using CallArgs = SmallVec<Arg, 8>;
+
+// The full argument list of a call of `op` with these arguments: positional ones, then keywords, then defaults. False
+// if it does not take them; `why` (if not null) then says why not.
+bool match_call(const Graph& graph, const OpDef& op, std::span<const Arg> positional, std::span<const Keyword> keywords,
+                CallArgs& full, std::string* why = nullptr);
+
+// The ops that a call by this name may mean, in the order in which they are tried: "aten.add" all overloads,
+// "aten.add.Tensor" that one, "aten.max.default" the one whose overload has no name. Empty: there is no such op.
+std::vector<const OpDef*> candidates(const Context& context, const OpTable& ops, std::string_view name);
+
+// The first candidate that takes these arguments. Throws UserError with the candidates when none does.
 struct Resolved {
   const OpDef* op;
-  SmallVec<Arg, 8> args;
+  CallArgs args;
 };
 Resolved resolve(Graph& graph, std::string_view op_name, std::span<const Arg> positional,
                  std::span<const Keyword> keywords);
+Resolved resolve(Graph& graph, std::string_view op_name, std::span<const OpDef* const> candidates,
+                 std::span<const Arg> positional, std::span<const Keyword> keywords);
 
 }  // namespace lenz

@@ -36,6 +36,11 @@ bool Assumptions::assume(const Cond& cond) {
   return truth != Truth::no;
 }
 
+bool Assumptions::declare(const Cond& cond) {
+  if (declared_.proves(cond)) return true;
+  return declared_.add(cond) && (!started_ || known_.add(cond));
+}
+
 Infer::Infer(const std::shared_ptr<Context>& context, const OpTable& table, const OpDef& op, std::span<const Arg> args,
              std::span<const Type* const> value_types, Assumptions& assumptions)
     : context_(context), table_(table), op_(op), args_(args), value_types_(value_types), assumptions_(assumptions) {}
@@ -123,6 +128,15 @@ DimVec Infer::ints(std::string_view param) const {
   const Arg& a = arg(param);
   if (a.kind == ArgKind::int_list) return DimVec(a.dim_list());
   if (a.is_none()) return {};
+  if (a.kind == ArgKind::arg_list) {  // numbers among values that hold numbers
+    DimVec dims;
+    for (const Arg& e : a.arg_list()) {
+      bool is_int = e.is_value() && value_types_[e.value()]->kind == TypeKind::sym_int;
+      if (!is_int && e.kind != ArgKind::integer) raise("argument `" + std::string(param) + "` must hold integers");
+      dims.push_back(is_int ? value_types_[e.value()]->offset : e.dim());
+    }
+    return dims;
+  }
   return {integer(param)};
 }
 
@@ -224,10 +238,59 @@ void Infer::finish_out() {
 }
 
 Dim Infer::unbacked(Dim low, std::optional<Dim> high) {
-  Dim symbol = context_->syms.symbol(unbacked_prefix + std::to_string(unbacked_count++));
-  assumptions_.facts().add(ge(symbol, low));
-  if (high) assumptions_.facts().add(le(symbol, *high));
+  Dim symbol;
+  if (unbacked_count_ < unbacked_symbols.size()) {
+    symbol = unbacked_symbols[unbacked_count_];
+  } else {
+    std::string fresh;
+    uint32_t number = unbacked_count_;
+    do fresh = unbacked_prefix + std::to_string(number++);
+    while (context_->syms.find_symbol(fresh));
+    symbol = context_->syms.symbol(fresh);
+    unbacked_symbols.push_back(symbol);
+  }
+  ++unbacked_count_;
+  require(assumptions_.declare(ge(symbol, low)) && (!high || assumptions_.declare(le(symbol, *high))),
+          "the facts contradict what is known of " + to_string(symbol));
   return symbol;
+}
+
+namespace {
+bool is_symbol(Dim d) {
+  bool found = false;
+  for_each_symbol(d, [&](const SymNode* s) { found = found || Dim(s) == d; });
+  return found;
+}
+
+// Finds what stands in `actual` where `pattern` has just this symbol.
+std::optional<Dim> counterpart(const Type& pattern, const Type& actual, Dim symbol) {
+  if (pattern.kind != actual.kind || pattern.count != actual.count) return std::nullopt;
+  if (pattern.kind == TypeKind::sym_int && pattern.offset == symbol) return actual.offset;
+  if (pattern.kind == TypeKind::tensor)
+    for (size_t i = 0; i < pattern.count; ++i)
+      if (pattern.sizes()[i] == symbol) return actual.sizes()[i];
+  for (size_t i = 0; i < pattern.elements().size(); ++i)
+    if (auto found = counterpart(*pattern.elements()[i], *actual.elements()[i], symbol)) return found;
+  return std::nullopt;
+}
+
+}  // namespace
+
+void Infer::run_as(std::span<const Type* const> expected) {
+  if (!op_.has(Trait::data_dependent)) return run();
+  Assumptions scratch = assumptions_;
+  Infer trial(context_, table_, op_, args_, value_types_, scratch);
+  trial.owner = owner;
+  trial.unbacked_prefix = unbacked_prefix;
+  trial.run();
+  for (Dim symbol : trial.unbacked_symbols) {
+    Dim given = symbol;
+    for (size_t i = 0; i < std::min(expected.size(), trial.results_.size()); ++i)
+      if (auto found = counterpart(*trial.results_[i].type, *expected[i], symbol); found && is_symbol(*found))
+        given = *found;
+    unbacked_symbols.push_back(given);
+  }
+  run();
 }
 
 }  // namespace lenz

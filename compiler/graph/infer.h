@@ -21,8 +21,9 @@ class Assumptions {
   const Facts& known() const { return started_ ? known_ : declared_; }  // declared facts and guards
   const std::vector<Cond>& guards() const { return guards_; }
   Truth prove(const Cond& cond) const { return known().prove(cond); }
-  bool decide(const Cond& cond);  // proven, or as hints say (recorded)
-  bool assume(const Cond& cond);  // proven, or recorded as holding; false if refuted
+  bool decide(const Cond& cond);   // proven, or as hints say (recorded)
+  bool assume(const Cond& cond);   // proven, or recorded as holding; false if refuted
+  bool declare(const Cond& cond);  // a fact that needs no guard; false if refuted
   void restart() {
     started_ = false;
     guards_.clear();
@@ -107,7 +108,8 @@ class Infer {
   void result(const Type* type) { add(type, kNone); }
   void alias(const TensorType& type, size_t arg) { add(context_->tensor(type), args_[arg].value()); }
   void alias(const Type* type, ValueId of) { add(type, of); }
-  // A fresh unbacked symbol in [low, high]: a size that only the run knows. Deterministic in the node's results.
+  // A fresh unbacked symbol in [low, high]: a size that only the run knows. Takes the symbols of `unbacked_symbols`
+  // first; then makes new ones, named after the prefix.
   Dim unbacked(Dim low, std::optional<Dim> high);
 
   std::span<const InferredResult> results() const { return results_; }
@@ -117,12 +119,13 @@ class Infer {
 
   // Runs the row's rule, with what in-place and out= variants add to it. The op must have a rule.
   void run();
+  // The same for a node whose results are known to have these types: unbacked symbols are those that they carry, so
+  // that the results are equal if the rule agrees.
+  void run_as(std::span<const Type* const> expected);
 
-  // The graph names unbacked symbols; it supplies the source of names before the rule runs. Verification supplies the
-  // symbols that the node's results already carry.
   const Graph* owner = nullptr;  // the graph the node belongs to: its sub-graphs, and who owns a storage
   std::string unbacked_prefix;
-  uint32_t unbacked_count = 0;
+  SmallVec<Dim, 2> unbacked_symbols;
 
  private:
   void add(const Type* type, ValueId alias) { results_.push_back({type, alias}); }
@@ -137,6 +140,7 @@ class Infer {
   std::span<const Type* const> value_types_;
   Assumptions& assumptions_;
   SmallVec<InferredResult, 4> results_;
+  uint32_t unbacked_count_ = 0;
 };
 
 }  // namespace lenz

@@ -19,7 +19,7 @@ Arg named_default(const Param& param, const std::string& text) {
     if (text == "float") return Arg::of_dtype(Dtype::f32);
   }
   if (param.type.kind == ParamKind::layout) return Arg::of_layout(Layout::strided);
-  LENZ_CHECK(false, "a default named " + text);
+  throw UserError("the schema has a default named " + text + ", which stands for no argument");
 }
 // The registry prints enumerators as numbers: ScalarType 4 is Long, MemoryFormat 0 is Contiguous.
 Arg numbered_default(const Param& param, int64_t number) {
@@ -31,11 +31,8 @@ Arg numbered_default(const Param& param, int64_t number) {
 }
 }  // namespace
 
-Arg default_arg(Context& context, const Param& param) {
-  if (!param.fallback) {
-    if (param.type.optional) return Arg::none();
-    throw UserError("argument `" + param.name + "` is missing");
-  }
+namespace {
+Arg made_default(Context& context, const Param& param) {
   const Default& d = *param.fallback;
   switch (d.kind) {
     case Default::none: return Arg::none();
@@ -56,6 +53,19 @@ Arg default_arg(Context& context, const Param& param) {
     case Default::symbol: return named_default(param, d.text);
   }
   return Arg::none();
+}
+}  // namespace
+
+Arg default_arg(Context& context, const Param& param) {
+  if (!param.fallback) {
+    if (param.type.optional) return Arg::none();
+    throw UserError("argument `" + param.name + "` is missing");
+  }
+  bool needs_memory = param.type.list || param.fallback->kind == Default::string;
+  if (!needs_memory) return made_default(context, param);
+  auto [at, fresh] = context.defaults_.try_emplace(&param);
+  if (fresh) at->second = made_default(context, param);
+  return at->second;
 }
 
 namespace {
@@ -123,65 +133,157 @@ bool fits(const Arg& a, const ParamType& t, std::span<const Type* const> types) 
 }
 
 namespace {
-// The full argument list if this overload takes the arguments; nothing if not (and `why` says why).
-std::optional<SmallVec<Arg, 8>> match(Graph& graph, const OpDef& op, std::span<const Arg> positional,
-                                      std::span<const Keyword> keywords, std::string& why) {
-  const auto& params = op.schema.params;
-  SmallVec<Arg, 8> full;
-  size_t positions = 0;
-  while (positions < params.size() && !params[positions].keyword_only) ++positions;
-  if (positional.size() > positions) {
-    why = "takes at most " + std::to_string(positions) + " positional arguments";
-    return std::nullopt;
+bool all_of_kind(const Arg& list, ArgKind kind) {
+  return std::ranges::all_of(list.arg_list(), [&](const Arg& e) { return e.kind == kind; });
+}
+
+Arg as_values(Context& context, const Arg& list) {
+  SmallVec<ValueId, 8> items;
+  for (const Arg& e : list.arg_list()) items.push_back(e.is_none() ? kNone : e.value());
+  return context.values(items);
+}
+Arg as_dims(Context& context, const Arg& list) {
+  DimVec items;
+  for (const Arg& e : list.arg_list()) items.push_back(e.dim());
+  return context.dims(items);
+}
+Arg as_bools(Context& context, const Arg& list) {
+  SmallVec<bool, 8> items;
+  for (const Arg& e : list.arg_list()) items.push_back(e.boolean());
+  return context.bools(items);
+}
+std::optional<Arg> as_reals(Context& context, const Arg& list) {
+  SmallVec<double, 8> items;
+  for (const Arg& e : list.arg_list()) {
+    if (e.kind == ArgKind::real) {
+      items.push_back(e.real());
+    } else if (e.kind == ArgKind::integer && !e.symbolic) {
+      items.push_back(static_cast<double>(e.i));
+    } else {
+      return std::nullopt;
+    }
   }
-  uint64_t used = 0;
-  for (size_t i = 0; i < params.size(); ++i) {
-    Arg a;
-    bool given = i < positional.size();
-    if (given) a = positional[i];
-    for (size_t k = 0; k < keywords.size(); ++k)
-      if (keywords[k].name == params[i].name) {
-        if (given) {
-          why = "argument `" + params[i].name + "` is given twice";
-          return std::nullopt;
-        }
-        given = true;
-        a = keywords[k].arg;
-        used |= uint64_t{1} << (k & 63);
-      }
-    if (!given && !params[i].fallback && !params[i].type.optional) {
-      why = "argument `" + params[i].name + "` is missing";
-      return std::nullopt;
-    }
-    if (!given) a = default_arg(graph.context(), params[i]);
-    if (given && !fits(a, params[i].type, graph.types())) {
-      why = "argument `" + params[i].name + "` has the wrong kind";
-      return std::nullopt;
-    }
-    full.push_back(a);
-  }
-  for (size_t k = 0; k < keywords.size(); ++k)
-    if (!(used >> (k & 63) & 1)) {
-      why = "has no parameter `" + std::string(keywords[k].name) + "`";
-      return std::nullopt;
-    }
-  return full;
+  return context.reals(items);
+}
+
+// A list for a parameter that takes several kinds: one kind of element makes the list of that kind.
+Arg as_uniform(Context& context, const Arg& list) {
+  if (all_of_kind(list, ArgKind::integer)) return as_dims(context, list);
+  if (all_of_kind(list, ArgKind::real)) return *as_reals(context, list);
+  if (all_of_kind(list, ArgKind::boolean)) return as_bools(context, list);
+  return context.args(list.arg_list());
+}
+
+bool all_values_or_none(const Arg& list) {
+  return std::ranges::all_of(list.arg_list(), [](const Arg& e) { return e.is_value() || e.is_none(); });
 }
 }  // namespace
 
+std::optional<Arg> shaped_for(Context& context, const Arg& a, const ParamType& t) {
+  if (a.kind != ArgKind::arg_list) {
+    if (t.kind == ParamKind::real && !t.list && a.kind == ArgKind::integer && !a.symbolic)
+      return Arg::of_real(static_cast<double>(a.i));
+    return a;
+  }
+  if (!t.list && t.kind != ParamKind::any) return std::nullopt;
+  switch (t.kind) {
+    case ParamKind::tensor:
+      if (!all_values_or_none(a)) return std::nullopt;
+      return as_values(context, a);
+    case ParamKind::integer:
+    case ParamKind::sym_int: return all_of_kind(a, ArgKind::integer) ? as_dims(context, a) : context.args(a.arg_list());
+    case ParamKind::real: return as_reals(context, a);
+    case ParamKind::boolean:
+      if (!all_of_kind(a, ArgKind::boolean)) return std::nullopt;
+      return as_bools(context, a);
+    case ParamKind::any:
+      if (all_values_or_none(a)) return as_values(context, a);
+      return as_uniform(context, a);
+    default: return as_uniform(context, a);
+  }
+}
+
+namespace {
+bool no_match(std::string* why, const std::string& reason) {
+  if (why) *why = reason;
+  return false;
+}
+}  // namespace
+
+bool match_call(const Graph& graph, const OpDef& op, std::span<const Arg> positional, std::span<const Keyword> keywords,
+                CallArgs& full, std::string* why) {
+  const auto& params = op.schema.params;
+  size_t positions = 0;
+  while (positions < params.size() && !params[positions].keyword_only) ++positions;
+  if (positional.size() > positions)
+    return no_match(why, why ? "takes at most " + std::to_string(positions) + " positional arguments" : "");
+  full.clear();
+  size_t used = 0;
+  for (size_t i = 0; i < params.size(); ++i) {
+    const Param& param = params[i];
+    const Arg* given = i < positional.size() ? &positional[i] : nullptr;
+    for (const Keyword& k : keywords)
+      if (k.name == param.name) {
+        if (given) return no_match(why, why ? "argument `" + param.name + "` is given twice" : "");
+        given = &k.arg;
+        ++used;
+      }
+    if (!given) {
+      if (!param.fallback && !param.type.optional)
+        return no_match(why, why ? "argument `" + param.name + "` is missing" : "");
+      full.push_back(default_arg(graph.context(), param));
+      continue;
+    }
+    if (given->kind != ArgKind::arg_list && fits(*given, param.type, graph.types())) {
+      bool as_real = param.type.kind == ParamKind::real && given->kind == ArgKind::integer;
+      full.push_back(as_real ? *shaped_for(graph.context(), *given, param.type) : *given);
+      continue;
+    }
+    auto shaped = shaped_for(graph.context(), *given, param.type);
+    if (!shaped || !fits(*shaped, param.type, graph.types()))
+      return no_match(why, why ? "argument `" + param.name + "` has the wrong kind" : "");
+    full.push_back(*shaped);
+  }
+  if (used == keywords.size()) return true;
+  for (const Keyword& k : keywords)
+    if (op.schema.find(k.name) < 0) return no_match(why, why ? "has no parameter `" + std::string(k.name) + "`" : "");
+  return no_match(why, "an argument is given twice");
+}
+
+std::vector<const OpDef*> candidates(const Context& context, const OpTable& ops, std::string_view name) {
+  constexpr std::string_view kUnnamed = ".default";
+  for (const OpTable* table : {&ops, &context.externs}) {
+    const OpDef* exact = table->find(name);
+    if (exact && !exact->schema.overload.empty()) return {exact};
+    if (name.ends_with(kUnnamed))
+      if (const OpDef* unnamed = table->find(name.substr(0, name.size() - kUnnamed.size()));
+          unnamed && unnamed->schema.overload.empty())
+        return {unnamed};
+    auto overloads = table->packet(name);
+    if (!overloads.empty()) return {overloads.begin(), overloads.end()};
+  }
+  return {};
+}
+
 Resolved resolve(Graph& graph, std::string_view op_name, std::span<const Arg> positional,
                  std::span<const Keyword> keywords) {
-  if (keywords.size() > 63) throw UserError("too many keyword arguments for " + std::string(op_name));
-  std::string why;
-  std::string reasons;
-  if (const OpDef* op = graph.ops().find(op_name); op && !op->schema.overload.empty()) {
-    if (auto full = match(graph, *op, positional, keywords, why)) return {op, *full};
-    throw UserError("`" + std::string(op_name) + "` " + why, {}, "its schema is " + to_string(op->schema));
-  }
-  auto overloads = graph.ops().packet(op_name);
-  if (overloads.empty()) throw UserError("there is no op `" + std::string(op_name) + "`");
-  for (const OpDef* op : overloads) {
-    if (auto full = match(graph, *op, positional, keywords, why)) return {op, *full};
+  return resolve(graph, op_name, candidates(graph.context(), graph.ops(), op_name), positional, keywords);
+}
+
+Resolved resolve(Graph& graph, std::string_view op_name, std::span<const OpDef* const> candidates,
+                 std::span<const Arg> positional, std::span<const Keyword> keywords) {
+  Resolved resolved{nullptr, {}};
+  for (const OpDef* op : candidates)
+    if (match_call(graph, *op, positional, keywords, resolved.args)) {
+      resolved.op = op;
+      return resolved;
+    }
+  if (candidates.empty()) throw UserError("there is no op `" + std::string(op_name) + "`");
+  std::string why, reasons;
+  for (const OpDef* op : candidates) {
+    match_call(graph, *op, positional, keywords, resolved.args, &why);
+    if (candidates.size() == 1)
+      throw UserError("`" + std::string(op_name) + "` " + why, {}, "its schema is " + to_string(op->schema));
     reasons += "\n    " + to_string(op->schema) + ": " + why;
   }
   throw UserError("no overload of `" + std::string(op_name) + "` takes these arguments", {}, "candidates:" + reasons);

@@ -44,6 +44,8 @@ constexpr KindName kKinds[] = {{"Tensor", ParamKind::tensor},
                                {"Data", ParamKind::data},
                                {"Any", ParamKind::any}};
 
+constexpr int kLongestDefault = 64;  // one number stands for a list of so many at most
+
 class SchemaParser {
  public:
   explicit SchemaParser(std::string_view text) : all_(text), rest_(text) {}
@@ -138,7 +140,12 @@ class SchemaParser {
       t.list = true;
       t.element_optional = optional;
       optional = false;
-      if (!peek("]")) t.list_size = std::stoi(word());
+      if (!peek("]")) {
+        std::string size = word();
+        auto [end, error] = std::from_chars(size.data(), size.data() + size.size(), t.list_size);
+        if (error != std::errc() || end != size.data() + size.size() || t.list_size > kLongestDefault)
+          fail("a list's size is a small number");
+      }
       expect("]");
       if (eat("(")) {  // Tensor(a)[] also appears as Tensor[](a)
         alias = word()[0];

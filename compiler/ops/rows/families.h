@@ -7,6 +7,7 @@
 
 namespace lenz {
 
+void structural_rows(RowSink& t);
 void control_flow_rows(RowSink& t);
 void reduction_rows(RowSink& t);
 void normalisation_rows(RowSink& t);
@@ -21,6 +22,7 @@ struct Family {
 };
 
 inline constexpr Family kFamilies[] = {
+    {"structural", structural_rows},
     {"control_flow", control_flow_rows},
     {"reduction", reduction_rows},
     {"normalisation", normalisation_rows},

@@ -1,0 +1,331 @@
+// One graph: its inputs, facts and statements.
+#include "compiler/base/suggest.h"
+#include "compiler/graph/parser.h"
+
+namespace lenz {
+
+std::unique_ptr<Graph> Parser::graph(Scope& scope) {
+  scope.outer = scope_;
+  scope_ = &scope;
+  expect_word("graph");
+  Token name = expect(TokenKind::graph, "the graph's name, such as @main");
+  auto made = std::make_unique<Graph>(context_, ops_, text_of(name));
+  scope.graph = made.get();
+  expect(TokenKind::l_paren);
+  inputs(*made);
+  if (eat_word("level")) {
+    Token level = expect(TokenKind::name, "a level: torch, aten or core");
+    bool known = false;
+    for (Level l : {Level::torch, Level::aten, Level::core})
+      if (lenz::name(l) == level.text) {
+        made->level = l;
+        known = true;
+      }
+    if (!known)
+      fail(level, "there is no level `" + std::string(level.text) + "`", "the levels are torch, aten and core");
+  }
+  if (eat_word("where")) facts(*made);
+  if (eat_word("assuming")) guards(*made);
+  expect(TokenKind::l_brace);
+  while (!at_word("return")) {
+    if (at(TokenKind::r_brace) || at(TokenKind::end))
+      fail_here("expected a statement or `return`", "a graph ends with `return`, followed by its outputs");
+    statement();
+  }
+  returns();
+  expect(TokenKind::r_brace);
+  scope_ = scope.outer;
+  return made;
+}
+
+void Parser::inputs(Graph& graph) {
+  while (!eat(TokenKind::r_paren)) {
+    Token name = expect(TokenKind::value, "an input such as %x or `)`");
+    expect(TokenKind::colon, "`:` and the input's type");
+    bool any_int = false;
+    const Type* t = type(&any_int);
+    if (any_int) {
+      if (!is_word(name.text) || is_reserved_word(name.text))
+        fail(name, "an `int` input without an expression needs a plain name", "write `int s0`");
+      t = context_->sym_int(context_->syms.symbol(name.text));
+    }
+    ValueId v = graph.add_input({}, t);
+    define(name, v);
+    Input& input = graph.input(graph.inputs().size() - 1);
+    for (;;) {
+      if (eat_word("alias")) {
+        if (!at(TokenKind::name) && !at(TokenKind::string)) fail_here("expected the name of an alias class");
+        input.alias = context_->intern(text_of(take()));
+      } else if (eat_word("mut")) {
+        input.mutated = true;
+      } else if (eat_word("requires_grad")) {
+        input.requires_grad = true;
+      } else if (eat_word("init")) {
+        input.init = initialiser();
+      } else {
+        break;
+      }
+    }
+    if (!at(TokenKind::r_paren)) expect(TokenKind::comma, "`,` or `)`");
+  }
+}
+
+namespace {
+struct InitialiserName {
+  std::string_view name;
+  Initialiser::Kind kind;
+  int numbers;
+};
+constexpr InitialiserName kInitialisers[] = {
+    {"uniform", Initialiser::uniform, 2},   {"normal", Initialiser::normal, 2},
+    {"integers", Initialiser::integers, 2}, {"zeros", Initialiser::zeros, 0},
+    {"ones", Initialiser::ones, 0},         {"permutation", Initialiser::permutation, 0}};
+}  // namespace
+
+Initialiser Parser::initialiser() {
+  Token name = expect(TokenKind::name, "an initialiser");
+  const InitialiserName* row = nullptr;
+  for (const InitialiserName& i : kInitialisers)
+    if (i.name == name.text) row = &i;
+  if (!row)
+    fail(name, "there is no initialiser `" + std::string(name.text) + "`",
+         "they are uniform(low, high, seed=), normal(mean, deviation, seed=), integers(low, high, seed=), "
+         "permutation(seed=), zeros and ones");
+  Initialiser init;
+  init.kind = row->kind;
+  if (row->kind == Initialiser::zeros || row->kind == Initialiser::ones) return init;
+  expect(TokenKind::l_paren);
+  bool first = true;
+  if (row->numbers == 2) {
+    init.low = signed_real();
+    expect(TokenKind::comma);
+    init.high = signed_real();
+    first = false;
+  }
+  while (!eat(TokenKind::r_paren)) {
+    if (!first) expect(TokenKind::comma, "`,` or `)`");
+    first = false;
+    Token key = expect(TokenKind::name, "`seed=` or `sorted=`");
+    expect(TokenKind::assign);
+    if (key.text == "seed") {
+      init.seed = unsigned_integer();
+    } else if (key.text == "sorted") {
+      Token flag = expect(TokenKind::name, "true or false");
+      if (flag.text != "true" && flag.text != "false") fail(flag, "expected true or false");
+      init.sorted = flag.text == "true";
+    } else {
+      fail(key, "an initialiser has no `" + std::string(key.text) + "`", "it has seed= and sorted=");
+    }
+  }
+  return init;
+}
+
+// --- facts
+
+void Parser::facts(Graph& graph) {
+  do fact(graph);
+  while (eat(TokenKind::comma));
+}
+
+void Parser::fact(Graph& graph) {
+  Token start = peek();
+  if (at(TokenKind::name) && !at_word("min") && !at_word("max")) {
+    Lexer ahead = lexer_;
+    Token second = ahead.next();
+    if (second.kind == TokenKind::name && second.text == "in") {
+      Token name = take();
+      take();
+      if (!is_word(name.text) || is_reserved_word(name.text)) fail(name, "this is no symbol");
+      Range range;
+      auto number = [&] { return at(TokenKind::integer) || at(TokenKind::minus); };
+      if (number()) range.low = signed_integer();
+      expect(TokenKind::dot_dot, "`..`");
+      if (number()) range.high = signed_integer();
+      Dim symbol = context_->syms.symbol(name.text);
+      if (range.low && range.high && *range.low > *range.high) fail(name, "this range is empty");
+      placed(name, [&] { graph.assumptions.facts().set_range(symbol.node(), range); });
+      return;
+    }
+  }
+  placed(start, [&] {
+    if (!graph.assumptions.facts().add(condition())) throw UserError("this contradicts the facts before it");
+  });
+}
+
+void Parser::guards(Graph& graph) {
+  do {
+    Token start = peek();
+    placed(start, [&] {
+      if (!graph.assumptions.assume(condition())) throw UserError("this contradicts the facts");
+    });
+  } while (eat(TokenKind::comma));
+}
+
+Cond Parser::condition() {
+  Dim lhs = dim();
+  Token relation = peek();
+  switch (relation.kind) {
+    case TokenKind::equal: take(); return eq(lhs, dim());
+    case TokenKind::not_equal: take(); return ne(lhs, dim());
+    case TokenKind::less: take(); return lt(lhs, dim());
+    case TokenKind::less_equal: take(); return le(lhs, dim());
+    case TokenKind::greater: take(); return gt(lhs, dim());
+    case TokenKind::greater_equal: take(); return ge(lhs, dim());
+    default: fail_here("expected a relation: == != < <= > >= or, behind a symbol, `in`");
+  }
+}
+
+// --- values
+
+void Parser::define(const Token& token, ValueId v) {
+  Token key = token;
+  if (key.quoted && key.text.find('\\') != std::string_view::npos) key.text = decoded_.emplace_back(unescape(key.text));
+  if (key.text.size() > options_.limits.string) fail(token, "this name is longer than the limit");
+  size_t earlier = 0;
+  if (!scope_->names.add(key, v, earlier))
+    fail(token, "%" + std::string(token.text) + " is defined twice",
+         "the other definition is at " + source_.where(earlier));
+  bool numbered = !key.quoted && key.text[0] >= '0' && key.text[0] <= '9' && !key.text.empty();
+  if (!numbered) scope_->graph->set_name(v, context_->intern(key.text));
+}
+
+ValueId Parser::value(const Token& token) {
+  Token key = token;
+  std::string decoded;
+  if (key.quoted && key.text.find('\\') != std::string_view::npos) key.text = decoded = unescape(key.text);
+  ValueId v = scope_->names.find(key);
+  if (v != kNone) return v;
+  std::string shown(token.text.substr(0, 80));
+  std::vector<std::string_view> names = scope_->names.all();
+  constexpr size_t kSearched = 20'000;  // the nearest of the last ones is near enough
+  std::span<const std::string_view> searched = names;
+  if (names.size() > kSearched) searched = searched.last(kSearched);
+  std::string_view nearest = nearest_name(token.text, searched);
+  fail(token, "there is no value %" + shown + " here",
+       nearest.empty() ? "a value is defined before it is used" : "did you mean %" + std::string(nearest) + "?");
+}
+
+// --- statements
+
+const std::vector<const OpDef*>& Parser::ops_named(const Token& token) {
+  auto [at, fresh] = op_names_.try_emplace(token.text);
+  if (fresh) at->second = candidates(*context_, ops_, token.text);
+  if (!at->second.empty()) return at->second;
+  std::string name(token.text.substr(0, 200));
+  std::vector<std::string_view> names;
+  std::deque<std::string> packets;
+  for (const OpTable* table : {&ops_, static_cast<const OpTable*>(&context_->externs)})
+    for (const auto& row : table->rows()) {
+      names.push_back(row->full_name);
+      if (!row->schema.overload.empty())
+        names.push_back(packets.emplace_back(row->schema.space + "." + row->schema.packet));
+    }
+  std::string_view nearest = nearest_name(token.text, names);
+  if (token.text.find('.') == std::string_view::npos) {
+    std::string with_space = "aten." + name;
+    if (!candidates(*context_, ops_, with_space).empty()) nearest = packets.emplace_back(with_space);
+  }
+  fail(token, "there is no op `" + name + "`",
+       nearest.empty() ? "declare it before the graph: extern \"" + name + "(Tensor x) -> Tensor\""
+                       : "did you mean `" + std::string(nearest) + "`?");
+}
+
+void Parser::call_arguments() {
+  positional_.clear();
+  keywords_.clear();
+  expect(TokenKind::l_paren);
+  while (!eat(TokenKind::r_paren)) {
+    Token start = peek();
+    if (at(TokenKind::name) && next_is(TokenKind::assign)) {
+      take();
+      take();
+      Arg a = literal();
+      keywords_.push_back({start.text, a});
+    } else {
+      if (!keywords_.empty()) fail(start, "a positional argument behind a keyword", "give it by its name too");
+      Arg a = literal();
+      positional_.push_back(a);
+    }
+    if (!at(TokenKind::r_paren)) expect(TokenKind::comma, "`,` or `)`");
+  }
+}
+
+void Parser::statement() {
+  targets_.clear();
+  size_t lists_before = list_count_;
+  Token start = peek();
+  if (at(TokenKind::value)) {
+    do {
+      Target target;
+      target.name = expect(TokenKind::value, "a value to define");
+      if (eat(TokenKind::colon)) {
+        target.type_at = peek().at;
+        target.type = type(&target.any_int);
+        target.type_end = token_.at;
+      }
+      targets_.push_back(target);
+    } while (eat(TokenKind::comma));
+    expect(TokenKind::assign, "`=` and an op");
+  }
+  Token op_name = expect(TokenKind::name, "an op such as aten.relu");
+  const std::vector<const OpDef*>* ops = &ops_named(op_name);
+  call_arguments();
+  uint32_t from = at_word("from") ? origin() : 0;
+  if (++nodes_ > options_.limits.nodes)
+    fail(op_name, "more nodes than the limit, " + std::to_string(options_.limits.nodes));
+
+  Graph& graph = *scope_->graph;
+  NodeId id = placed(op_name, [&] {
+    Resolved call = resolve(graph, op_name.text, *ops, positional_, keywords_);
+    annotated_.clear();
+    bool all = !targets_.empty();
+    for (const Target& t : targets_) {
+      all = all && t.type;
+      annotated_.push_back(t.type);
+    }
+    if (!all) annotated_.clear();
+    return graph.insert(kNone, *call.op, call.args, from, annotated_);
+  });
+  list_count_ = lists_before;
+  const Node& node = graph.node(id);
+  if (node.result_count != targets_.size())
+    fail(targets_.empty() ? op_name : start, "`" + node.op->full_name + "` has " + std::to_string(node.result_count) +
+                                                 " results here, and " + std::to_string(targets_.size()) +
+                                                 " are named");
+  for (size_t i = 0; i < targets_.size(); ++i) {
+    const Target& t = targets_[i];
+    ValueId v = node.result(i);
+    bool agrees = !t.type || t.type == &graph.type(v) || (t.any_int && graph.type(v).kind == TypeKind::sym_int);
+    if (!agrees)
+      throw source_.error(t.type_at, t.type_end,
+                          "%" + std::string(t.name.text.substr(0, 80)) + " is " + to_string(graph.type(v)) + " here",
+                          "correct the annotation or leave it out");
+    define(t.name, v);
+  }
+}
+
+uint32_t Parser::origin() {
+  take();
+  std::vector<NameId> names;
+  do {
+    Token name = expect(TokenKind::value, "the name of a value");
+    names.push_back(context_->intern(text_of(name)));
+  } while (eat(TokenKind::comma));
+  return context_->origin(names);
+}
+
+void Parser::returns() {
+  take();
+  size_t lists_before = list_count_;
+  std::vector<Arg> outputs;
+  if (!at(TokenKind::r_brace)) {
+    ParamType any;
+    any.kind = ParamKind::any;
+    do outputs.push_back(*shaped_for(*context_, literal(), any));
+    while (eat(TokenKind::comma));
+  }
+  scope_->graph->set_outputs(outputs);
+  list_count_ = lists_before;
+}
+
+}  // namespace lenz

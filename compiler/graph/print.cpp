@@ -1,0 +1,551 @@
+// The printer of the text form. What it writes reads back as an equal graph, also for a graph that breaks rules, as far
+// as text can say it: messages about broken graphs print them.
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <deque>
+#include <unordered_map>
+#include <unordered_set>
+
+#include "compiler/base/lexer.h"
+#include "compiler/graph/float_bits.h"
+#include "compiler/graph/text.h"
+
+namespace lenz {
+
+namespace {
+
+constexpr size_t kLineWidth = 100;  // of a header, before its inputs get a line each
+
+// What the graphs of a file share: names of sub-graphs, spellings of ops.
+struct FilePrinter {
+  explicit FilePrinter(const PrintOptions& given) : options(given) {}
+  const PrintOptions& options;
+  std::unordered_map<const Graph*, std::string> graph_names;
+  std::unordered_set<std::string> taken;
+  std::vector<const Graph*> queue;  // sub-graphs to print, in order of mention
+  struct Spelling {
+    std::string packet, full;
+    std::vector<const OpDef*> earlier;  // overloads that a call by the packet's name tries first
+  };
+  std::unordered_map<const OpDef*, Spelling> spellings;
+
+  const std::string& graph_name(const Graph& graph) {
+    auto [at, fresh] = graph_names.try_emplace(&graph);
+    if (fresh) {
+      std::string name = graph.name;
+      for (int i = 1; !taken.insert(name).second; ++i) name = graph.name + "_" + std::to_string(i);
+      at->second = std::move(name);
+      queue.push_back(&graph);
+    }
+    return at->second;
+  }
+
+  Spelling& spelling(const Graph& graph, const OpDef& op) {
+    auto [at, fresh] = spellings.try_emplace(&op);
+    if (!fresh) return at->second;
+    Spelling& s = at->second;
+    s.packet = op.schema.space + "." + op.schema.packet;
+    s.full = s.packet + "." + (op.schema.overload.empty() ? "default" : op.schema.overload);
+    s.earlier = candidates(graph.context(), graph.ops(), s.packet);
+    auto self = std::find(s.earlier.begin(), s.earlier.end(), &op);
+    s.earlier.erase(self, s.earlier.end());
+    return s;
+  }
+};
+
+void append_name(std::string& out, char sigil, std::string_view name) {
+  out += sigil;
+  bool plain = is_plain_name(name) && !(name[0] >= '0' && name[0] <= '9');
+  if (plain) {
+    out += name;
+  } else {
+    append_quoted(out, name);
+  }
+}
+
+void append_int(std::string& out, int64_t value) {
+  char buffer[24];
+  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
+}
+
+void append_dim(std::string& out, Dim d) {
+  if (d.is_constant()) {
+    append_int(out, d.constant());
+  } else {
+    out += to_string(d);
+  }
+}
+
+template <class Items, class F>
+void append_list(std::string& out, const Items& items, F&& append) {
+  out += '[';
+  bool first = true;
+  for (const auto& item : items) {
+    if (!first) out += ", ";
+    first = false;
+    append(item);
+  }
+  out += ']';
+}
+
+std::string_view layout_name(Layout layout) {
+  constexpr std::string_view names[] = {"strided", "sparse_coo", "sparse_csr"};
+  return names[static_cast<size_t>(layout)];
+}
+std::string_view format_name(MemoryFormat format) {
+  constexpr std::string_view names[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
+  return names[static_cast<size_t>(format)];
+}
+
+// --- elements of constants
+
+uint64_t element_bits(const std::byte* at, int size) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, at, static_cast<size_t>(size));
+  return bits;
+}
+
+void append_float_element(std::string& out, Dtype dtype, uint64_t bits) {
+  double value = float_value(dtype, bits);
+  if (value == value) {
+    append_real(out, value, dtype != Dtype::f64);
+  } else if (bits == float_bits(dtype, value)) {
+    out += "nan";
+  } else {
+    char buffer[24];
+    out += "nan(0x";
+    out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, bits, 16).ptr);
+    out += ')';
+  }
+}
+
+void append_element(std::string& out, Dtype dtype, const std::byte* at) {
+  int size = item_size(dtype);
+  if (dtype == Dtype::b8) {
+    out += *at == std::byte{0} ? "false" : "true";
+  } else if (is_complex(dtype)) {
+    out += "complex(";
+    append_float_element(out, to_real(dtype), element_bits(at, size / 2));
+    out += ", ";
+    append_float_element(out, to_real(dtype), element_bits(at + size / 2, size / 2));
+    out += ')';
+  } else if (is_floating(dtype)) {
+    append_float_element(out, dtype, element_bits(at, size));
+  } else {
+    auto value = static_cast<int64_t>(element_bits(at, size));
+    int unused = 64 - info(dtype).bits;
+    if (info(dtype).is_signed && unused) value = static_cast<int64_t>(static_cast<uint64_t>(value) << unused) >> unused;
+    append_int(out, value);
+  }
+}
+
+void append_data(std::string& out, Context& context, const ConstantData& data) {
+  out += to_string(*context.tensor(data.type));
+  out += ' ';
+  if (!data.bytes) {
+    append_quoted(out, data.file);
+    out += ':';
+    append_quoted(out, data.key);
+    return;
+  }
+  size_t size = static_cast<size_t>(item_size(data.type.dtype));
+  out += '[';
+  for (size_t i = 0; i + size <= data.bytes->size(); i += size) {
+    if (i) out += ", ";
+    append_element(out, data.type.dtype, data.bytes->data() + i);
+  }
+  out += ']';
+}
+
+// A list as a reader sees it before it knows the parameter.
+Arg neutral(const Arg& a, std::deque<std::vector<Arg>>& memory) {
+  std::vector<Arg> items;
+  switch (a.kind) {
+    case ArgKind::value_list:
+      for (ValueId v : a.value_list()) items.push_back(v == kNone ? Arg::none() : Arg::of_value(v));
+      break;
+    case ArgKind::int_list:
+      for (Dim d : a.dim_list()) items.push_back(Arg::of_dim(d));
+      break;
+    case ArgKind::real_list:
+      for (double d : a.real_list()) items.push_back(Arg::of_real(d));
+      break;
+    case ArgKind::bool_list:
+      for (bool b : a.bool_list()) items.push_back(Arg::of_bool(b));
+      break;
+    default: return a;
+  }
+  Arg list;
+  list.kind = ArgKind::arg_list;
+  list.count = a.count;
+  list.args = memory.emplace_back(std::move(items)).data();
+  return list;
+}
+
+bool is_default(Context& context, const Param& param, const Arg& arg) {
+  if (!param.fallback) return param.type.optional && arg.is_none();
+  Arg standard = default_arg(context, param);
+  auto is_list = [](const Arg& a) { return a.kind >= ArgKind::value_list && a.kind <= ArgKind::arg_list; };
+  if (is_list(standard) && is_list(arg) && standard.count == 0 && arg.count == 0) return true;
+  return standard == arg;
+}
+
+class GraphPrinter {
+ public:
+  GraphPrinter(FilePrinter& file, const Graph& graph, std::string& out)
+      : file_(file), graph_(graph), context_(graph.context()), out_(out) {
+    name_values();
+  }
+
+  void graph() {
+    out_ += "graph ";
+    append_name(out_, '@', file_.graph_name(graph_));
+    inputs();
+    if (graph_.level != Level::torch) {
+      out_ += " level ";
+      out_ += name(graph_.level);
+    }
+    facts();
+    out_ += " {\n";
+    graph_.for_each_node([&](NodeId id) { statement(graph_.node(id)); });
+    out_ += "  return";
+    bool first = true;
+    for (const Arg& a : graph_.outputs()) {
+      out_ += first ? " " : ", ";
+      first = false;
+      arg(a);
+    }
+    out_ += "\n}\n";
+  }
+
+  void arg(const Arg& a) {
+    switch (a.kind) {
+      case ArgKind::none: out_ += "none"; return;
+      case ArgKind::value: return value(a.value());
+      case ArgKind::boolean: out_ += a.boolean() ? "true" : "false"; return;
+      case ArgKind::integer: return append_dim(out_, a.dim());
+      case ArgKind::real: return append_real(out_, a.real());
+      case ArgKind::complex:
+        out_ += "complex(";
+        append_real(out_, a.complex_value->real());
+        out_ += ", ";
+        append_real(out_, a.complex_value->imag());
+        out_ += ')';
+        return;
+      case ArgKind::string: return append_quoted(out_, a.string());
+      case ArgKind::dtype: out_ += name(a.dtype()); return;
+      case ArgKind::device: out_ += to_string(a.device()); return;
+      case ArgKind::layout: out_ += layout_name(a.layout()); return;
+      case ArgKind::memory_format: out_ += format_name(a.memory_format()); return;
+      case ArgKind::seed:
+        out_ += "seed(";
+        out_ += std::to_string(a.seed);
+        out_ += ')';
+        return;
+      case ArgKind::value_list:
+        return append_list(out_, a.value_list(), [&](ValueId v) {
+          if (v == kNone) {
+            out_ += "none";
+          } else {
+            value(v);
+          }
+        });
+      case ArgKind::int_list: return append_list(out_, a.dim_list(), [&](Dim d) { append_dim(out_, d); });
+      case ArgKind::real_list: return append_list(out_, a.real_list(), [&](double d) { append_real(out_, d); });
+      case ArgKind::bool_list: return append_list(out_, a.bool_list(), [&](bool b) { out_ += b ? "true" : "false"; });
+      case ArgKind::arg_list: return append_list(out_, a.arg_list(), [&](const Arg& e) { arg(e); });
+      case ArgKind::graph:
+        if (a.graph() < graph_.subgraphs.size()) {
+          append_name(out_, '@', file_.graph_name(*graph_.subgraphs[a.graph()]));
+        } else {
+          out_ += "@\"?\"";
+        }
+        return;
+      case ArgKind::data: return append_data(out_, context_, *a.data);
+    }
+  }
+
+ private:
+  // Unnamed values get numbers, in order; the second of two values with one name gets another.
+  void name_values() {
+    std::vector<ValueId> clashes;
+    auto add = [&](ValueId v) {
+      NameId name = graph_.value(v).name;
+      if (name != kNone) {
+        if (name >= owner_.size()) owner_.resize(name + size_t{1}, kNone);
+        if (owner_[name] != kNone)
+          clashes.push_back(v);
+        else
+          owner_[name] = v;
+        return;
+      }
+      if (numbers_.empty()) numbers_.resize(graph_.value_count(), kNone);
+      numbers_[v] = next_number_++;
+    };
+    for (const Input& input : graph_.inputs()) add(input.value);
+    graph_.for_each_node([&](NodeId id) {
+      const Node& n = graph_.node(id);
+      for (uint16_t i = 0; i < n.result_count; ++i) add(n.result(i));
+    });
+    if (clashes.empty()) return;
+    std::unordered_set<std::string> taken;
+    for (NameId name = 0; name < owner_.size(); ++name)
+      if (owner_[name] != kNone) taken.emplace(context_.name(name));
+    std::unordered_map<NameId, int> counts;
+    for (ValueId v : clashes) {
+      NameId name = graph_.value(v).name;
+      std::string fresh;
+      do fresh = std::string(context_.name(name)) + "_" + std::to_string(++counts[name]);
+      while (!taken.insert(fresh).second);
+      renamed_.emplace(v, std::move(fresh));
+    }
+  }
+
+  void value(ValueId v) {
+    if (v >= graph_.value_count()) {
+      out_ += "%\"?\"";
+      return;
+    }
+    NameId name = graph_.value(v).name;
+    if (name == kNone) {
+      out_ += '%';
+      append_int(out_, v < numbers_.size() && numbers_[v] != kNone ? numbers_[v] : next_number_ + v);
+      return;
+    }
+    if (!renamed_.empty())
+      if (auto other = renamed_.find(v); other != renamed_.end()) return append_name(out_, '%', other->second);
+    append_name(out_, '%', context_.name(name));
+  }
+
+  void type(const Type& t) {
+    auto [at, fresh] = types_.try_emplace(&t);
+    if (fresh) at->second = to_string(t);
+    out_ += at->second;
+  }
+
+  // --- header
+
+  void inputs() {
+    size_t start = out_.size(), line = out_.rfind('\n', start);
+    line = start - (line == std::string::npos ? 0 : line + 1);
+    for (bool wrapped : {false, true}) {
+      out_.resize(start);
+      out_ += '(';
+      bool first = true;
+      for (const Input& i : graph_.inputs()) {
+        if (!first) out_ += wrapped ? "," : ", ";
+        if (wrapped) out_ += "\n    ";
+        first = false;
+        input(i);
+      }
+      if (wrapped) out_ += '\n';
+      out_ += ')';
+      if (line + out_.size() - start <= kLineWidth || graph_.inputs().empty()) return;
+    }
+  }
+
+  void input(const Input& i) {
+    value(i.value);
+    out_ += ": ";
+    type(graph_.type(i.value));
+    if (i.alias) {
+      out_ += " alias ";
+      std::string_view text = context_.name(*i.alias);
+      if (is_word(text)) {
+        out_ += text;
+      } else {
+        append_quoted(out_, text);
+      }
+    }
+    if (i.mutated) out_ += " mut";
+    if (i.requires_grad) out_ += " requires_grad";
+    initialiser(i.init);
+  }
+
+  void initialiser(const Initialiser& init) {
+    constexpr std::string_view names[] = {"", "uniform", "normal", "integers", "zeros", "ones", "permutation"};
+    if (init.kind == Initialiser::none) return;
+    out_ += " init ";
+    out_ += names[init.kind];
+    if (init.kind == Initialiser::zeros || init.kind == Initialiser::ones) return;
+    out_ += '(';
+    if (init.kind != Initialiser::permutation) {
+      append_bound(init.low, init.kind);
+      out_ += ", ";
+      append_bound(init.high, init.kind);
+      out_ += ", ";
+    }
+    out_ += "seed=";
+    out_ += std::to_string(init.seed);
+    if (init.sorted) out_ += ", sorted=true";
+    out_ += ')';
+  }
+
+  void append_bound(double value, Initialiser::Kind kind) {
+    size_t start = out_.size();
+    append_real(out_, value);
+    bool whole = kind == Initialiser::integers && out_.size() - start > 2 && out_.ends_with(".0");
+    if (whole) out_.resize(out_.size() - 2);
+  }
+
+  void facts() {
+    std::string_view separator = " where ";
+    const Facts& facts = graph_.assumptions.facts();
+    for (const auto& [symbol, range] : facts.ranges()) {
+      out_ += separator;
+      separator = ", ";
+      out_ += symbol_name(symbol);
+      out_ += " in ";
+      if (range.low) append_int(out_, *range.low);
+      out_ += "..";
+      if (range.high) append_int(out_, *range.high);
+    }
+    for (const Cond& c : facts.conditions()) {
+      out_ += separator;
+      separator = ", ";
+      out_ += to_string(c);
+    }
+    if (!file_.options.guards) return;
+    separator = " assuming ";
+    for (const Cond& c : graph_.assumptions.guards()) {
+      out_ += separator;
+      separator = ", ";
+      out_ += to_string(c);
+    }
+  }
+
+  // --- statements
+
+  void statement(const Node& n) {
+    out_ += "  ";
+    bool annotate = file_.options.types || !n.op->infer || n.op->has(Trait::data_dependent);
+    for (uint16_t i = 0; i < n.result_count; ++i) {
+      if (i) out_ += ", ";
+      value(n.result(i));
+      if (!annotate) continue;
+      out_ += ": ";
+      type(graph_.type(n.result(i)));
+    }
+    if (n.result_count) out_ += " = ";
+    call(n);
+    if (file_.options.provenance && n.origin) {
+      std::string_view separator = " from ";
+      for (NameId name : context_.origin_names(n.origin)) {
+        out_ += separator;
+        separator = ", ";
+        append_name(out_, '%', context_.name(name));
+      }
+    }
+    out_ += '\n';
+  }
+
+  void call(const Node& n) {
+    positional_.clear();
+    keywords_.clear();
+    const auto& params = n.op->schema.params;
+    bool whole = true;  // every parameter so far has its place
+    for (size_t i = 0; i < n.arg_count; ++i) {
+      const Arg& a = n.args[i];
+      if (i >= params.size()) {
+        positional_.push_back(a);
+        continue;
+      }
+      const Param& p = params[i];
+      bool required = !p.fallback && !p.type.optional;
+      if (!required && is_default(context_, p, a)) {
+        whole = false;
+        continue;
+      }
+      bool by_place = whole && !p.keyword_only && (required || a.is_value());
+      whole = by_place;
+      if (by_place) {
+        positional_.push_back(a);
+      } else {
+        keywords_.push_back({p.name, a});
+      }
+    }
+    auto& spelling = file_.spelling(graph_, *n.op);
+    out_ += spelling.earlier.empty() || !taken_earlier(spelling.earlier) ? spelling.packet : spelling.full;
+    out_ += '(';
+    bool first = true;
+    auto separate = [&] {
+      if (!first) out_ += ", ";
+      first = false;
+    };
+    for (const Arg& a : positional_) {
+      separate();
+      arg(a);
+    }
+    for (const Keyword& k : keywords_) {
+      separate();
+      out_ += k.name;
+      out_ += '=';
+      arg(k.arg);
+    }
+    out_ += ')';
+  }
+
+  // Whether a reader of this call would take it for an earlier overload.
+  bool taken_earlier(std::span<const OpDef* const> earlier) {
+    std::deque<std::vector<Arg>> memory;
+    for (const Arg& a : positional_)
+      if (a.is_value() && a.value() >= graph_.value_count()) return true;  // a broken graph
+    std::vector<Arg> positional;
+    std::vector<Keyword> keywords;
+    for (const Arg& a : positional_) positional.push_back(neutral(a, memory));
+    for (const Keyword& k : keywords_) keywords.push_back({k.name, neutral(k.arg, memory)});
+    CallArgs full;
+    return std::ranges::any_of(earlier,
+                               [&](const OpDef* op) { return match_call(graph_, *op, positional, keywords, full); });
+  }
+
+  FilePrinter& file_;
+  const Graph& graph_;
+  Context& context_;
+  std::string& out_;
+  std::vector<ValueId> owner_;     // of a name
+  std::vector<uint32_t> numbers_;  // of unnamed values
+  uint32_t next_number_ = 0;
+  std::unordered_map<ValueId, std::string> renamed_;
+  std::unordered_map<const Type*, std::string> types_;
+  std::vector<Arg> positional_;  // of one call
+  std::vector<Keyword> keywords_;
+};
+
+void externs_used(const Graph& graph, std::unordered_set<const OpDef*>& used) {
+  if (graph.context().externs.rows().empty()) return;
+  graph.for_each_node([&](NodeId id) { used.insert(graph.node(id).op); });
+  for (const auto& sub : graph.subgraphs) externs_used(*sub, used);
+}
+
+}  // namespace
+
+std::string print(const Graph& graph, const PrintOptions& options) {
+  std::string out;
+  std::unordered_set<const OpDef*> used;
+  externs_used(graph, used);
+  for (const auto& row : graph.context().externs.rows()) {
+    if (!used.contains(row.get())) continue;
+    out += "extern ";
+    append_quoted(out, to_string(row->schema));
+    out += '\n';
+  }
+  FilePrinter file(options);
+  file.graph_name(graph);
+  for (size_t i = 0; i < file.queue.size(); ++i) {
+    if (i) out += '\n';
+    GraphPrinter(file, *file.queue[i], out).graph();
+  }
+  return out;
+}
+
+std::string print_arg(const Graph& graph, const Arg& arg) {
+  std::string out;
+  PrintOptions options;
+  FilePrinter file(options);
+  GraphPrinter(file, graph, out).arg(arg);
+  return out;
+}
+
+}  // namespace lenz

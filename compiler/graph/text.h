@@ -1,0 +1,49 @@
+// The text form of graphs: GRAMMAR.md. A file holds a graph and the sub-graphs that its control flow calls.
+// parse_graph(print(g)) equals g (see equal.h), and print(parse_graph(text)) is the canonical spelling of text.
+//
+// Any text is safe to parse: bad ones give a UserError with file, line, column, a caret and a remedy, after time and
+// memory in proportion to the text.
+// Thread-safety: pure functions, but for the graph's context.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "compiler/graph/graph.h"
+
+namespace lenz {
+
+struct ParseLimits {
+  size_t text = size_t{1} << 30;     // bytes
+  size_t nodes = 10'000'000;         // of all graphs together
+  size_t rank = 64;                  // of a tensor
+  size_t nesting = 64;               // of types, expressions and sub-graphs
+  size_t string = size_t{16} << 20;  // bytes of one string or name
+  size_t params = 256;               // of an extern's schema
+};
+
+struct ParseOptions {
+  std::string file = "<text>";  // how messages name the text
+  ParseLimits limits;
+};
+
+std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops, const ParseOptions& options = {});
+
+// The same of a file; "-" is the standard input.
+std::unique_ptr<Graph> read_graph(const std::string& path, const OpTable& ops, const ParseLimits& limits = {});
+std::string read_text(const std::string& path, size_t limit);  // UserError if it can't be read or is longer
+
+struct PrintOptions {
+  bool types = false;       // annotate every result (those that need it are annotated always)
+  bool provenance = false;  // `from %a, %b`: the names of the nodes that each came from
+  bool guards = true;       // the conditions that type rules relied on beyond the facts
+};
+
+std::string print(const Graph& graph, const PrintOptions& options = {});
+
+// Pieces, for messages and diffs. A value's text is its name with the sigil: unnamed values have the numbers that
+// print() gives them.
+std::string print_arg(const Graph& graph, const Arg& arg);
+
+}  // namespace lenz
