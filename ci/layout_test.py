@@ -154,6 +154,13 @@ class OpNames(Layout):
         self.write("compiler/graph/a.cpp", 'bool b = "add" != node.packet;\n')
         self.expect("op-names", '"add"')
 
+    def test_below_the_graph_the_same_word_is_another_thing(self):
+        self.write("compiler/ops/rows/pointwise.cpp", ROW)
+        self.write("compiler/base/a.cpp", 'bool b = word == "add";\n')
+        self.expect_none("op-names")
+        self.write("compiler/base/a.cpp", 'bool b = word == "aten.add";\n')
+        self.expect("op-names", "aten.add")
+
     def test_a_word_that_is_no_comparison_is_no_op(self):
         self.write("compiler/ops/rows/pointwise.cpp", ROW)
         self.write("compiler/graph/a.cpp", 'print("add"); bool b = word == "subtract";\n')

@@ -1,5 +1,5 @@
-# How a room becomes targets: lenz_NAME (its library), NAME_tests, its share of lenz_bench, and its place in `lenz` or
-# in the plugin.
+# How a room becomes targets: lenz_NAME (its library), NAME_tests (its *_test.cpp), its *_bench.cpp in lenz_bench, a
+# libFuzzer program for each *_fuzz.cpp (LENZ_FUZZERS), and its place in `lenz` or in the plugin.
 include(GoogleTest)
 enable_testing()
 
@@ -12,9 +12,11 @@ macro(lenz_room name folder)
   file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
   set(room_tests ${room_sources})
   set(room_benches ${room_sources})
-  list(FILTER room_sources EXCLUDE REGEX "(_test|_bench)\\.cpp$")
+  set(room_fuzzers ${room_sources})
+  list(FILTER room_sources EXCLUDE REGEX "_(test|bench|fuzz)\\.cpp$")
   list(FILTER room_tests INCLUDE REGEX "_test\\.cpp$")
   list(FILTER room_benches INCLUDE REGEX "_bench\\.cpp$")
+  list(FILTER room_fuzzers INCLUDE REGEX "_fuzz\\.cpp$")
   list(TRANSFORM room_USES PREPEND lenz_)
   list(TRANSFORM room_TESTS_USE PREPEND lenz_)
 
@@ -38,6 +40,9 @@ macro(lenz_room name folder)
     if(room_tests)
       lenz_tests(${name} "${room_tests}" lenz_${name} ${room_TESTS_USE})
     endif()
+    if(LENZ_FUZZERS)
+      lenz_fuzzers("${room_fuzzers}" lenz_${name} ${room_TESTS_USE})
+    endif()
     if(NOT room_TORCH)
       list(APPEND lenz_bench_sources ${room_benches})
     endif()
@@ -52,6 +57,15 @@ function(lenz_tests name sources)
   target_link_libraries(${name}_tests PRIVATE ${ARGN} rapidcheck rapidcheck_gtest GTest::gmock GTest::gtest_main)
   gtest_discover_tests(${name}_tests TEST_PREFIX ${name}. DISCOVERY_MODE PRE_TEST
     WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} PROPERTIES TIMEOUT 300 LABELS ${name})
+endfunction()
+
+function(lenz_fuzzers sources)
+  foreach(source IN LISTS sources)
+    get_filename_component(fuzzer ${source} NAME_WE)
+    add_executable(${fuzzer} ${source})
+    set_target_properties(${fuzzer} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/fuzzers)
+    target_link_libraries(${fuzzer} PRIVATE ${ARGN} -fsanitize=fuzzer)
+  endforeach()
 endfunction()
 
 function(lenz_finish_rooms)

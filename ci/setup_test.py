@@ -1,0 +1,78 @@
+"""ci/setup: quick and quiet when all is there, plain about what is missing and what it could not do."""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+class Setup(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = Path(folder.name)
+        (self.root / "ci").mkdir()
+        (self.root / "bin").mkdir()
+        for name in ("setup", "requirements.txt"):
+            shutil.copy2(ROOT / "ci" / name, self.root / "ci" / name)
+        (self.root / ".venv").symlink_to(os.path.realpath(ROOT / ".venv"))
+
+    def program(self, name, script):
+        path = self.root / "bin" / name
+        path.write_text("#!/bin/sh\n" + script + "\n")
+        path.chmod(0o755)
+
+    def run_setup(self):
+        # No index: whatever these tests find missing, nothing gets installed.
+        env = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}", "PIP_NO_INDEX": "1"}
+        command = [self.root / "ci/setup"]
+        return subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+
+    def test_the_second_run_takes_under_a_second(self):
+        began = time.monotonic()
+        done = self.run_setup()
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertLess(time.monotonic() - began, 1.0)
+
+    def test_a_wrong_version_is_noticed(self):
+        requirements = self.root / "ci/requirements.txt"
+        requirements.write_text(requirements.read_text().replace("expecttest==0.3.0", "expecttest==0.0.1"))
+        done = self.run_setup()
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("expecttest==0.0.1 (it has 0.3.0)", done.stdout)
+        self.assertIn("FAILED: pip install", done.stderr)
+
+    def test_a_missing_package_without_rights_is_said(self):
+        self.program("dpkg-query", "echo 'ii  cmake'")
+        self.program("id", "echo 1000")
+        self.program("sudo", "exit 1")
+        done = self.run_setup()
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("sudo asks for a password", done.stderr)
+        self.assertIn("librapidcheck-dev", done.stderr)
+        self.assertNotIn(" cmake ", done.stderr)
+
+    def test_a_half_installed_package_is_missing(self):
+        self.program("dpkg-query", "/usr/bin/dpkg-query \"$@\" | sed 's/^ii \\( *mold\\)$/iU \\1/'")
+        self.program("id", "echo 1000")
+        self.program("sudo", "exit 1")
+        done = self.run_setup()
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("--no-install-recommends mold", done.stderr)
+
+    def test_a_failing_apt_is_said(self):
+        self.program("dpkg-query", "echo 'ii  cmake'")
+        self.program("id", "echo 0")
+        self.program("apt-get", "echo E: no network; exit 100")
+        done = self.run_setup()
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("FAILED: apt-get update", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

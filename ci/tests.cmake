@@ -1,0 +1,19 @@
+# The tests of ci itself: the layout of the sources, the scripts, and the executable from the outside.
+find_program(LENZ_PYTHON NAMES python3 HINTS ${PROJECT_SOURCE_DIR}/.venv/bin NO_CMAKE_FIND_ROOT_PATH)
+set(sanitized "")
+if(LENZ_SANITIZE)
+  set(sanitized --sanitized)
+endif()
+set(ci ${PROJECT_SOURCE_DIR}/ci)
+
+function(lenz_ci_test name timeout)
+  add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY ${PROJECT_SOURCE_DIR})
+  set_tests_properties(${name} PROPERTIES LABELS ci TIMEOUT ${timeout})
+endfunction()
+
+lenz_ci_test(layout 60 ${LENZ_PYTHON} ${ci}/layout)
+lenz_ci_test(layout.tidy 300 ${LENZ_PYTHON} ${ci}/layout --tidy --build ${PROJECT_BINARY_DIR})
+lenz_ci_test(ci.layout_test 60 ${LENZ_PYTHON} ${ci}/layout_test.py)
+lenz_ci_test(ci.stages_test 60 ${LENZ_PYTHON} ${ci}/stages_test.py)
+lenz_ci_test(ci.setup_test 60 ${LENZ_PYTHON} ${ci}/setup_test.py)
+lenz_ci_test(ci.lenz_test 60 ${LENZ_PYTHON} ${ci}/lenz_test.py $<TARGET_FILE:lenz> ${sanitized})
