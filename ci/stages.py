@@ -78,7 +78,7 @@ def run(title, stages, not_covered, env, folder, out=sys.stdout):
         print(f"{'ok    ' if code == FINE else 'FAILED'} {seconds:7.1f} s  {stage.covers}", flush=True, file=out)
         if code != FINE:
             for line in log.read_text(encoding="utf-8", errors="replace").splitlines()[-25:]:
-                print(f"    {line}", file=out)
+                print(f"    {line[:200]}", file=out)
             print(f"    the whole log: {log}", file=out)
             if stage.vital:
                 stopped = stage.name
