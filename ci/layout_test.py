@@ -146,15 +146,15 @@ class OpNames(Layout):
 
     def test_comparison_with_a_packet_that_has_a_row(self):
         self.write("compiler/ops/rows/pointwise.cpp", ROW)
-        self.write("compiler/graph/a.cpp", 'bool b = node.packet == "add";\n')
-        self.expect("op-names", "compiler/graph/a.cpp:1", '"add"')
+        self.write("compiler/backend/a.cpp", 'bool b = node.packet == "add";\n')
+        self.expect("op-names", "compiler/backend/a.cpp:1", '"add"')
 
     def test_comparison_the_other_way_round(self):
         self.write("compiler/ops/rows/pointwise.cpp", ROW)
-        self.write("compiler/graph/a.cpp", 'bool b = "add" != node.packet;\n')
+        self.write("compiler/backend/a.cpp", 'bool b = "add" != node.packet;\n')
         self.expect("op-names", '"add"')
 
-    def test_below_the_graph_the_same_word_is_another_thing(self):
+    def test_where_the_table_is_out_of_sight_the_same_word_is_another_thing(self):
         self.write("compiler/ops/rows/pointwise.cpp", ROW)
         self.write("compiler/base/a.cpp", 'bool b = word == "add";\n')
         self.expect_none("op-names")
@@ -163,7 +163,7 @@ class OpNames(Layout):
 
     def test_a_word_that_is_no_comparison_is_no_op(self):
         self.write("compiler/ops/rows/pointwise.cpp", ROW)
-        self.write("compiler/graph/a.cpp", 'print("add"); bool b = word == "subtract";\n')
+        self.write("compiler/backend/a.cpp", 'print("add"); bool b = word == "subtract";\n')
         self.expect_none("op-names")
 
     def test_comments_are_prose(self):

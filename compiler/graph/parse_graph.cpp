@@ -267,7 +267,7 @@ void Parser::statement() {
     } while (eat(TokenKind::comma));
     expect(TokenKind::assign, "`=` and an op");
   }
-  Token op_name = expect(TokenKind::name, "an op such as aten.relu");
+  Token op_name = expect(TokenKind::name, "an op such as aten.relu");  // op name: an example in a message
   const std::vector<const OpDef*>* ops = &ops_named(op_name);
   call_arguments();
   uint32_t from = at_word("from") ? origin() : 0;
