@@ -230,7 +230,7 @@ void Infer::finish_out() {
       TensorType resized = computed.tensor();
       resized.dtype = target.dtype;
       resized.offset = target.offset;
-      if (copied) resized.strides = contiguous_strides(resized.sizes);
+      if (copied || op_.base->variants.out_contiguous) resized.strides = contiguous_strides(resized.sizes);
       type = context_->tensor(resized);
     }
     results_[k] = {type, args_[first + k].value()};

@@ -55,6 +55,8 @@ Schema out_schema(const Schema& from, const Variants& variants) {
   Schema s = from;
   s.overload = variants.out;
   std::string_view names = variants.out_params;
+  bool unnamed = names.starts_with('!');
+  if (unnamed) names.remove_prefix(1);
   for (size_t i = 0; i < s.returns.size(); ++i) {
     Param p;
     p.name = s.returns.size() == 1 ? "out" : s.returns[i].name.empty() ? "out" + std::to_string(i) : s.returns[i].name;
@@ -70,6 +72,7 @@ Schema out_schema(const Schema& from, const Variants& variants) {
     p.writes = true;
     s.returns[i].alias = p.alias;
     s.returns[i].writes = true;
+    if (unnamed) s.returns[i].name.clear();
     s.params.push_back(std::move(p));
   }
   return s;

@@ -42,6 +42,7 @@ enum class Trait : uint32_t {
   indexing = 1u << 19,             // reads or writes through an index tensor
   structural = 1u << 20,           // Lenz's own plumbing: getitem, constants, control flow, tokens
   reads_metadata_only = 1u << 21,  // *_like, new_*: an operand gives shape and dtype, not values
+  empty_dims_keep = 1u << 23,      // an empty list of dims reduces nothing, instead of all
   makes_float = 1u << 22,          // integer and bool operands give a float result
   opaque_view = 1u << 23,          // a view that is more than its type: lazily conjugated, cut off from autograd
 };
@@ -99,10 +100,12 @@ struct Lowering {
 // Which variants of one row exist in ATen; they are derived, never written.
 struct Variants {
   bool in_place = false;      // add_
-  std::string_view out = {};  // the overload name of the out= variant ("out", "IntList_out"); empty: there is none
-  std::string_view out_params = {};  // its out= parameters where ATen names them otherwise ("max max_values")
+  std::string_view out = {};  // the overload name of the out= variant ("out", "IntList_out"); empty: none
+  std::string_view out_params =
+      {};  // its parameters where ATen names them otherwise; with a '!' its results have no names
   // ATen makes the out= variant by copying the functional result: dtypes must agree, and resizing makes contiguous.
   bool copied_out = false;
+  bool out_contiguous = false;  // an out= tensor that eager resizes is contiguous, whatever the result's strides
 };
 enum class VariantKind : uint8_t { functional, in_place, out };
 

@@ -3,8 +3,11 @@
 namespace lenz::make {
 
 namespace {
-void set_reduction(CallMaker& m) {
-  if (m.has("reduction")) m.set("reduction", Arg::of_int(m.choose().any_of<int64_t>({1, 0, 2})));
+// Integers have no mean.
+void set_reduction(CallMaker& m, bool mean = true) {
+  if (!m.has("reduction")) return;
+  auto reduction = mean ? m.choose().any_of<int64_t>({1, 0, 2}) : m.choose().any_of<int64_t>({0, 2});
+  m.set("reduction", Arg::of_int(reduction));
 }
 
 void set_real(CallMaker& m, std::string_view param, double low, double high) {
@@ -20,7 +23,7 @@ ValueId like(CallMaker& m, ValueId v, std::optional<Domain> domain = {}) {
 }
 
 void common(CallMaker& m) {
-  set_reduction(m);
+  set_reduction(m, is_inexact(m.type(m.get(m.op().schema.params[0].name).value()).dtype));
   set_real(m, "margin", 0, 2);
   set_real(m, "delta", 0.5, 2);
   set_real(m, "beta", 0, 2);

@@ -4,16 +4,16 @@
 
 namespace lenz::make {
 
-void set_dims(CallMaker& m, ValueId self) {
+void set_dims(CallMaker& m, ValueId self, bool allow_empty) {
   int at = m.op().schema.find("dim");
   if (at < 0) return;
   const ParamType& type = m.op().schema.params[static_cast<size_t>(at)].type;
-  if (type.optional && m.choose().chance(1, 4)) {
+  if (type.optional && allow_empty && m.choose().chance(1, 4)) {
     m.set("dim", Arg::none());
   } else if (!type.list) {
     m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
   } else {
-    auto dims = m.some_dims(m.rank(self), true);
+    auto dims = m.some_dims(m.rank(self), allow_empty);
     if (m.rank(self) == 0 && m.choose().chance(1, 2)) dims.push_back(m.a_dim(0));
     m.set_ints("dim", dims);
   }
@@ -26,28 +26,31 @@ void maybe_dtype(CallMaker& m, Dtype self) {
   DtypeSet fit;
   for (int i = 0; i < kDtypeCount; ++i) {
     auto d = static_cast<Dtype>(i);
+    if (d == Dtype::b8 && m.op().has(Trait::scan)) continue;
     if (m.op().dtypes.has(d) && info(d).category >= info(self).category) fit = fit | DtypeSet::of(d);
   }
   if (fit.empty() || !m.choose().chance(1, 3)) return;
   m.set("dtype", Arg::of_dtype(m.a_dtype(fit)));
 }
 
-ValueId reduced_tensor(CallMaker& m, int64_t min_size) {
+ValueId reduced_tensor(CallMaker& m, int64_t min_size, bool empty_dims) {
   TensorWish wish;
   wish.min_size = min_size;
   ValueId self = m.tensor(wish);
   m.set(m.op().schema.params[0].name, self);
-  set_dims(m, self);
+  // float8 is reduced over given dims only.
+  set_dims(m, self, empty_dims && !is_float8(m.type(self).dtype));
   maybe_dtype(m, m.type(self).dtype);
   return self;
 }
 }  // namespace
 
-void reduction(CallMaker& m) { reduced_tensor(m, 0); }
-void reduction_nonempty(CallMaker& m) { reduced_tensor(m, 1); }
+void reduction(CallMaker& m) { reduced_tensor(m, 0, true); }
+void reduction_dims(CallMaker& m) { reduced_tensor(m, 0, false); }
+void reduction_nonempty(CallMaker& m) { reduced_tensor(m, 1, true); }
 
 void variance(CallMaker& m) {
-  reduced_tensor(m, 0);
+  reduced_tensor(m, 0, true);
   if (m.has("correction") && m.choose().flip())
     m.set("correction", m.choose().flip() ? Arg::of_int(m.choose().between(0, 2)) : Arg::of_real(m.a_real(0, 2)));
 }
@@ -88,7 +91,7 @@ void vector_norm(CallMaker& m) {
   ValueId self = m.tensor(wish);
   m.set("self", self);
   m.set("ord", an_order(m, extremes));
-  set_dims(m, self);
+  set_dims(m, self, true);
   set_norm_dtype(m, m.type(self).dtype);
 }
 
@@ -96,11 +99,12 @@ void norm(CallMaker& m) {
   TensorWish wish;
   bool extremes = m.choose().chance(1, 3);
   wish.min_size = extremes ? 1 : 0;
+  if (m.has("dtype")) wish.dtypes = dtypes::floats;  // eager takes no `dtype` for complex tensors
   ValueId self = m.tensor(wish);
   m.set("self", self);
   bool optional = m.op().schema.params[1].type.optional;
   m.set("p", optional && m.choose().chance(1, 4) ? Arg::none() : an_order(m, extremes));
-  set_dims(m, self);
+  set_dims(m, self, true);
   set_norm_dtype(m, m.type(self).dtype);
 }
 
@@ -136,6 +140,7 @@ void scan(CallMaker& m) {
   bool in_place = m.op().variant == VariantKind::in_place;
   TensorWish wish;
   wish.written = in_place;
+  if (in_place) wish.dtypes = m.op().dtypes - dtypes::boolean;
   ValueId self = m.tensor(wish);
   m.set("self", self);
   m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));

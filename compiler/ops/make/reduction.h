@@ -6,6 +6,7 @@
 namespace lenz::make {
 
 void reduction(CallMaker& m);           // `dim` in any of its forms, `keepdim`, `dtype`
+void reduction_dims(CallMaker& m);      // the list of dims is not empty
 void reduction_nonempty(CallMaker& m);  // no empty dims: extrema have no identity
 void vector_norm(CallMaker& m);
 void norm(CallMaker& m);  // aten.norm: p first
@@ -17,6 +18,6 @@ void scan(CallMaker& m);  // one dim, optional dtype
 void renorm(CallMaker& m);
 
 // `dim` of a reduction over `self`, in the form that the schema asks for.
-void set_dims(CallMaker& m, ValueId self);
+void set_dims(CallMaker& m, ValueId self, bool allow_empty);
 
 }  // namespace lenz::make

@@ -13,7 +13,7 @@ namespace {
 using enum Trait;
 
 void regression(RowSink& t) {
-  Row loss{.variants = {false, "out"},
+  Row loss{.variants = {.out = "out"},
            .traits = reduction,
            .infer = rule::pointwise_loss,
            .generate = make::broadcast_loss,
@@ -22,11 +22,12 @@ void regression(RowSink& t) {
            .raises = "integers"};
   t.row("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", loss);
   t.row("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", loss);
+  loss.variants.out_contiguous = true;
   loss.infer = rule::huber_loss;
   loss.exception = "the meta kernel promotes where eager writes into a tensor like `self`";
   t.row("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", loss);
 
-  Row backward{.variants = {false, "grad_input", "grad_input"},
+  Row backward{.variants = {.out = "grad_input", .out_params = "grad_input"},
                .traits = elementwise,
                .infer = rule::pointwise_loss_backward,
                .generate = make::loss_backward,
@@ -36,7 +37,8 @@ void regression(RowSink& t) {
   t.row("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", backward);
   t.row("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
         backward);
-  backward.variants = {false, "out", "grad_input"};
+  backward.variants = {.out = "out", .out_params = "grad_input"};
+  backward.dtypes = dtypes::floats;
   t.row("huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
         backward);
 
@@ -49,7 +51,7 @@ void regression(RowSink& t) {
 }
 
 void probabilities(RowSink& t) {
-  Row bce{.variants = {false, "out"},
+  Row bce{.variants = {.out = "out"},
           .traits = reduction,
           .infer = rule::binary_cross_entropy,
           .generate = make::cross_entropy,
@@ -61,7 +63,7 @@ void probabilities(RowSink& t) {
   t.row(
       "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
       "reduction=1) -> Tensor",
-      {.variants = {false, "out"},
+      {.variants = {.out = "out"},
        .infer = rule::composite,
        .generate = make::logits,
        .dtypes = dtypes::floats,
@@ -127,14 +129,14 @@ void margins(RowSink& t) {
 
   row.generate = make::loss;
   row.dtypes = dtypes::floats | dtypes::complexes;
-  row.variants = {false, "out"};
+  row.variants = {.out = "out"};
   row.decompose = "%l = aten.log1p(aten.exp(aten.mul(aten.neg(%self), %target)))" LENZ_REDUCED;
   t.row("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", row);
 
   t.row(
       "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
       "reduction=1) -> Tensor",
-      {.variants = {false, "out"},
+      {.variants = {.out = "out"},
        .traits = reduction,
        .infer = rule::multi_margin_loss,
        .generate = make::multi_margin,
@@ -144,7 +146,7 @@ void margins(RowSink& t) {
 }
 
 void classes(RowSink& t) {
-  Row nll{.variants = {false, "output", "output total_weight"},
+  Row nll{.variants = {.out = "output", .out_params = "!output total_weight"},
           .traits = reduction,
           .infer = rule::nll_loss,
           .generate = make::nll_loss,
@@ -164,7 +166,7 @@ void classes(RowSink& t) {
   t.row(
       "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
       "ignore_index, Tensor total_weight) -> Tensor",
-      {.variants = {false, "grad_input", "grad_input"},
+      {.variants = {.out = "grad_input", .out_params = "grad_input"},
        .traits = indexing,
        .infer = rule::nll_loss_backward,
        .generate = make::nll_loss_backward,
@@ -175,7 +177,7 @@ void classes(RowSink& t) {
             .generate = make::nll_loss,
             .dtypes = dtypes::floats,
             .accuracy = Accuracy::accumulated};
-  above.variants = {false, "out"};
+  above.variants = {.out = "out"};
   above.decompose = "%l, %w = aten.nll_loss_forward(%self, %target, $weight, $reduction, $ignore_index) return %l";
   t.row(
       "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
@@ -279,7 +281,7 @@ void distances(RowSink& t) {
 
 void counts(RowSink& t) {
   t.row("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-        {.variants = {false, "out"},
+        {.variants = {.out = "out"},
          .traits = reduction,
          .infer = rule::histc,
          .generate = make::histogram,

@@ -9,7 +9,7 @@ namespace lenz {
 namespace {
 void softmaxes(RowSink& t) {
   using enum Trait;
-  const Row native{.variants = {false, "out"},
+  const Row native{.variants = {.out = "out"},
                    .traits = reduction,
                    .infer = rule::softmax,
                    .generate = make::softmax,
@@ -18,7 +18,7 @@ void softmaxes(RowSink& t) {
                    .raises = "integers; half_to_float on a CPU"};
   t.row("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", native);
   t.row("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", native);
-  Row backward{.variants = {false, "out", "grad_input"},
+  Row backward{.variants = {.out = "out", .out_params = "grad_input"},
                .traits = reduction,
                .infer = rule::softmax_backward,
                .generate = make::softmax_backward,
@@ -30,7 +30,7 @@ void softmaxes(RowSink& t) {
   t.row("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
         backward);
 
-  Row above{.variants = {false, "int_out"},
+  Row above{.variants = {.out = "int_out"},
             .infer = rule::composite,
             .generate = make::softmax_dtype,
             .dtypes = dtypes::floats,
@@ -56,17 +56,18 @@ void norms(RowSink& t) {
   t.row(
       "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, "
       "Tensor, Tensor)",
-      {.variants = {false, "out"},
+      {.variants = {.out = "out"},
        .traits = reduction,
        .infer = rule::native_layer_norm,
        .generate = make::layer_norm,
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::composed,
-       .raises = "shapes that don't end in normalized_shape"});
+       .raises = "shapes that don't end in normalized_shape",
+       .exception = "over an empty normalized shape the meta kernel's statistics are empty too"});
   t.row(
       "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float "
       "eps) -> (Tensor, Tensor, Tensor)",
-      {.variants = {false, "out"},
+      {.variants = {.out = "out", .out_contiguous = true},
        .traits = reduction,
        .infer = rule::native_group_norm,
        .generate = make::native_group_norm,
@@ -74,7 +75,7 @@ void norms(RowSink& t) {
        .accuracy = Accuracy::composed,
        .raises = "channels that don't divide; an input that is not dense",
        .exception = "the meta kernel gives statistics the input's dtype and accepts inputs that are not dense"});
-  Row batch{.variants = {false, "out", "out save_mean save_invstd"},
+  Row batch{.variants = {.out = "out", .out_params = "out save_mean save_invstd", .out_contiguous = true},
             .traits = reduction,
             .infer = rule::native_batch_norm,
             .generate = make::batch_norm,

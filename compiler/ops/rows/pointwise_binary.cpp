@@ -7,7 +7,7 @@ namespace lenz {
 
 void pointwise_binary_rows(RowSink& t) {
   using enum Trait;
-  constexpr Variants kBoth{true, "out", {}};
+  constexpr Variants kBoth{.in_place = true, .out = "out"};
 
   t.row("mul.Tensor(Tensor self, Tensor other) -> Tensor", {.variants = kBoth,
                                                             .traits = elementwise | commutative | associative | core,
@@ -23,7 +23,7 @@ void pointwise_binary_rows(RowSink& t) {
                                                        .accuracy = Accuracy::ulp2,
                                                        .scalar = "{}"});
   t.rows("{}.Tensor(Tensor self, Tensor other) -> Tensor", "eq ne",
-         {.variants = {true, "Tensor_out", {}},
+         {.variants = {.in_place = true, .out = "Tensor_out"},
           .traits = elementwise | commutative | core,
           .infer = rule::bool_dtype,
           .generate = make::comparison,

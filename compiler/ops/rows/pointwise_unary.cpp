@@ -7,7 +7,7 @@ namespace lenz {
 
 void pointwise_unary_rows(RowSink& t) {
   using enum Trait;
-  constexpr Variants kBoth{true, "out", {}};
+  constexpr Variants kBoth{.in_place = true, .out = "out"};
 
   // --- the operand's own dtype
   t.rows("{}(Tensor self) -> Tensor", "neg",

@@ -10,7 +10,7 @@ constexpr DtypeSet kFloatOrComplex = dtypes::floats | dtypes::complexes;
 
 void sums(RowSink& t) {
   using enum Trait;
-  const Row sum{.variants = {false, "out"},
+  const Row sum{.variants = {.out = "out"},
                 .traits = reduction | core,
                 .infer = rule::sum_like,
                 .generate = make::reduction,
@@ -27,7 +27,7 @@ void sums(RowSink& t) {
   t.row("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         with_out(sum, "int_out"));
   t.row("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-        {.variants = {false, "out"},
+        {.variants = {.out = "out"},
          .traits = reduction,
          .infer = rule::nansum,
          .generate = make::reduction,
@@ -35,7 +35,7 @@ void sums(RowSink& t) {
          .accuracy = Accuracy::accumulated,
          .raises = "complex numbers"});
 
-  const Row mean{.variants = {false, "dtype_out"},
+  const Row mean{.variants = {.out = "dtype_out"},
                  .traits = reduction,
                  .infer = rule::mean_like,
                  .generate = make::reduction,
@@ -46,7 +46,7 @@ void sums(RowSink& t) {
   t.row("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         with_out(mean, "out"));
   t.row("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-        {.variants = {false, "out"},
+        {.variants = {.out = "out"},
          .traits = reduction,
          .infer = rule::nanmean,
          .generate = make::reduction,
@@ -54,18 +54,19 @@ void sums(RowSink& t) {
          .accuracy = Accuracy::accumulated,
          .raises = "integers and complex numbers"});
 
-  t.row("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", {.variants = {false, "dim_IntList_out"},
+  t.row("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", {.variants = {.out = "dim_IntList_out"},
                                                                         .traits = reduction,
                                                                         .infer = rule::count_nonzero,
                                                                         .generate = make::reduction,
                                                                         .dtypes = dtypes::all,
                                                                         .raises = "a dim is named twice"});
-  t.row("count_nonzero(Tensor self, int? dim=None) -> Tensor", {.variants = {false, "out"},
+  t.row("count_nonzero(Tensor self, int? dim=None) -> Tensor", {.variants = {.out = "out"},
                                                                 .traits = reduction,
                                                                 .infer = rule::count_nonzero,
                                                                 .generate = make::reduction,
+                                                                .dtypes = dtypes::all,
                                                                 .raises = "float8 without a dim"});
-  t.row("trace(Tensor self) -> Tensor", {.variants = {false, "out"},
+  t.row("trace(Tensor self) -> Tensor", {.variants = {.out = "out"},
                                          .traits = reduction,
                                          .infer = rule::trace,
                                          .generate = make::matrix,
@@ -76,7 +77,7 @@ void sums(RowSink& t) {
 
 void extrema(RowSink& t) {
   using enum Trait;
-  const Row all{.variants = {false, "unary_out"},
+  const Row all{.variants = {.out = "unary_out"},
                 .traits = reduction | core,
                 .infer = rule::extremum,
                 .generate = make::reduction_nonempty,
@@ -88,48 +89,48 @@ void extrema(RowSink& t) {
   over_dims.variants.out = "out";
   t.rows("{}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", "amax amin", over_dims);
   t.row("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-        {.variants = {false, "out"},
+        {.variants = {.out = "out"},
          .traits = reduction,
          .infer = rule::extremum_pair,
          .generate = make::reduction_nonempty,
          .dtypes = dtypes::real_and_bool,
          .raises = "an empty reduction"});
   t.rows("{}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", "argmax argmin",
-         {.variants = {false, "out"},
+         {.variants = {.out = "out"},
           .traits = reduction | core,
           .infer = rule::arg_extremum,
           .generate = make::reduction_nonempty,
           .dtypes = dtypes::real,
           .raises = "an empty reduction"});
 
-  Row pair{.variants = {false, "dim_max", "max max_values"},
+  Row pair{.variants = {.out = "dim_max", .out_params = "max max_values"},
            .traits = reduction | core,
            .infer = rule::value_and_index,
            .generate = make::reduction_nonempty,
            .dtypes = dtypes::real_and_bool,
            .raises = "an empty dim"};
   t.row("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
-  pair.variants = {false, "dim_min", "min min_indices"};
+  pair.variants = {.out = "dim_min", .out_params = "min min_indices"};
   t.row("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
-  pair.variants = {false, "dim_values"};
+  pair.variants = {.out = "dim_values"};
   pair.traits = reduction;
   pair.dtypes = dtypes::real;
   t.rows("{}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "median nanmedian",
          pair);
   t.rows("{}(Tensor self) -> Tensor", "median nanmedian",
-         {.variants = {false, "out"},
+         {.variants = {.out = "out"},
           .traits = reduction,
           .infer = rule::extremum,
           .generate = make::reduction_nonempty,
           .dtypes = dtypes::real});
-  pair.variants = {false, "values"};
+  pair.variants = {.out = "values"};
   pair.dtypes = dtypes::real_and_bool;
   t.row("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
   pair.generate = make::kthvalue;
   pair.dtypes = dtypes::real;
   t.row("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
 
-  Row logical{.variants = {false, "all_out"},
+  Row logical{.variants = {.out = "all_out"},
               .traits = reduction | core,
               .infer = rule::any_all,
               .generate = make::reduction,
@@ -138,6 +139,7 @@ void extrema(RowSink& t) {
   logical.variants.out = "out";
   t.rows("{}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "any all", logical);
   logical.variants.out = "dims_out";
+  logical.traits = logical.traits | empty_dims_keep;
   t.rows("{}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", "any all", logical);
 }
 
@@ -169,7 +171,7 @@ void moments(RowSink& t) {
 
 void norms(RowSink& t) {
   using enum Trait;
-  Row norm{.variants = {false, "out"},
+  Row norm{.variants = {.out = "out"},
            .traits = reduction,
            .infer = rule::vector_norm,
            .generate = make::vector_norm,
@@ -189,7 +191,7 @@ void norms(RowSink& t) {
         norm);
   norm.variants.out = "ScalarOpt_dtype_out";
   t.row("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", norm);
-  t.row("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", {.variants = {false, "out"},
+  t.row("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", {.variants = {.out = "out"},
                                                                   .traits = reduction,
                                                                   .infer = rule::distance,
                                                                   .generate = make::distance,
@@ -197,37 +199,38 @@ void norms(RowSink& t) {
                                                                   .accuracy = Accuracy::accumulated,
                                                                   .raises = "integers"});
   t.rows("{}(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "logsumexp special_logsumexp",
-         {.variants = {false, "out"},
+         {.variants = {.out = "out"},
           .traits = reduction | makes_float,
           .infer = rule::logsumexp,
-          .generate = make::reduction,
+          .generate = make::reduction_dims,
           .accuracy = Accuracy::accumulated,
           .raises = "a dim is named twice"});
-  t.row("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor", {.variants = {true, "out"},
-                                                                             .traits = reduction,
-                                                                             .infer = rule::renorm,
-                                                                             .generate = make::renorm,
-                                                                             .dtypes = kFloatOrComplex,
-                                                                             .accuracy = Accuracy::accumulated,
-                                                                             .raises = "rank below 2, p <= 0"});
+  t.row("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
+        {.variants = {.in_place = true, .out = "out"},
+         .traits = reduction,
+         .infer = rule::renorm,
+         .generate = make::renorm,
+         .dtypes = kFloatOrComplex,
+         .accuracy = Accuracy::accumulated,
+         .raises = "rank below 2, p <= 0"});
 }
 
 void scans(RowSink& t) {
   using enum Trait;
   t.rows("{}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "cumsum cumprod",
-         {.variants = {true, "out"},
+         {.variants = {.in_place = true, .out = "out"},
           .traits = scan | core,
           .infer = rule::cumulative,
           .generate = make::scan,
           .accuracy = Accuracy::accumulated});
-  t.row("logcumsumexp(Tensor self, int dim) -> Tensor", {.variants = {false, "out"},
+  t.row("logcumsumexp(Tensor self, int dim) -> Tensor", {.variants = {.out = "out"},
                                                          .traits = scan | core,
                                                          .infer = rule::cumulative_same,
                                                          .generate = make::scan,
                                                          .dtypes = kFloatOrComplex,
                                                          .accuracy = Accuracy::accumulated});
   t.rows("{}(Tensor self, int dim) -> (Tensor values, Tensor indices)", "cummax cummin",
-         {.variants = {false, "out"},
+         {.variants = {.out = "out"},
           .traits = scan | core,
           .infer = rule::cumulative_extremum,
           .generate = make::scan,

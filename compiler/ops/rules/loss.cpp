@@ -159,6 +159,10 @@ void bincount(Infer& in) {
   Dim least = in.integer("minlength");
   in.require(ge(least, 0), "`minlength` must not be negative");
   Dtype d = Dtype::i64;
+  if (in.is_zero(self.sizes()[0])) {  // eager answers before it looks at the weights
+    DimVec sizes{least};
+    return in.result(contiguous_tensor(d, sizes, self.device));
+  }
   if (const Type* weights = in.tensor_or_null("weights")) {
     in.require(weights->rank() == 1, "`weights` must be a vector");
     in.require(eq(weights->sizes()[0], self.sizes()[0]), "`weights` must be as long as `self`");

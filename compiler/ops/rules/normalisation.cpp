@@ -36,6 +36,16 @@ TensorType suggested(Infer& in, const Type& input) {
   if (suggests_channels_last(in, input)) t.strides = channels_last_strides(input.sizes());
   return t;
 }
+// Eager looks at density first if everything is dense, and at the order of strides otherwise.
+TensorType batch_norm_result(Infer& in, const Type& input) {
+  bool dense = is_contiguous(in, input) || is_channels_last(in, input) || is_channels_last_3d(in, input);
+  for (std::string_view p : {"weight", "bias", "running_mean", "running_var"})
+    if (const Type* t = in.tensor_or_null(p)) dense = dense && is_contiguous(in, *t);
+  if (!dense) return suggested(in, input);
+  TensorType t = contiguous_tensor(input.dtype, input.sizes(), input.device);
+  if (!is_contiguous(in, input)) t.strides = channels_last_strides(input.sizes());
+  return t;
+}
 }  // namespace
 
 void softmax(Infer& in) {
@@ -119,7 +129,7 @@ void native_batch_norm(Infer& in) {
   Dtype statistics = statistics_given
                          ? statistics_dtype(in, input.dtype, {"weight", "bias", "running_mean", "running_var"})
                          : statistics_dtype(in, input.dtype, {"weight", "bias"});
-  in.result(suggested(in, input));
+  in.result(batch_norm_result(in, input));
   // In evaluation nothing is saved: eager hands out two empty vectors.
   Dim saved[] = {training ? channels : Dim(0)};
   TensorType t = contiguous_tensor(statistics, saved, input.device);

@@ -8,7 +8,11 @@ SmallVec<bool, 6> reduced_dims(Infer& in, size_t rank) {
   SmallVec<bool, 6> mask(rank, false);
   bool all = !in.has_param("dim") || !in.given("dim");
   auto dims = all ? SmallVec<int64_t, 6>() : in.constants("dim");
-  if (all || dims.empty()) return SmallVec<bool, 6>(rank, true);
+  if (all || dims.empty()) {
+    // any and all over an empty list of dims reduce nothing; other ops take it for all dims.
+    bool none = !all && in.op().has(Trait::empty_dims_keep);
+    return SmallVec<bool, 6>(rank, !none);
+  }
   SmallVec<int64_t, 6> seen;
   for (int64_t d : dims) {
     int64_t dim = in.wrap_dim(d, rank);
@@ -140,6 +144,8 @@ void vector_norm(Infer& in) {
   Dtype d = self;
   if (auto wanted = in.dtype("dtype")) {
     require_inexact(in, *wanted);
+    bool refused = is_complex(self) && !in.has_param("ord");
+    in.require(!refused, "a complex tensor takes no `dtype` here");
     in.require(is_complex(*wanted) == is_complex(self), "`dtype` must be complex just where the tensor is");
     in.require(promote(self, *wanted) == wanted, "`dtype` would narrow the tensor's");
     d = *wanted;
@@ -160,10 +166,15 @@ void vector_norm(Infer& in) {
 void logsumexp(Infer& in) {
   Dtype d = in.tensor(0).dtype;
   refuse_float8(in, d);
+  in.require(in.tensor(0).rank() == 0 || !in.constants("dim").empty(), "the list of dims is empty");
   in.result(reduced(in, is_integral(d, true) ? Dtype::f32 : d));
 }
 
-void count_nonzero(Infer& in) { in.result(reduced(in, Dtype::i64)); }
+void count_nonzero(Infer& in) {
+  bool all = !in.given("dim") || in.constants("dim").empty();
+  in.require(!all || !is_float8(in.tensor(0).dtype), "float8 is not supported without dims");
+  in.result(reduced(in, Dtype::i64));
+}
 
 void trace(Infer& in) {
   const Type& self = in.tensor(0);
@@ -184,6 +195,7 @@ void cumulative(Infer& in) {
   in.wrap_dim(in.constant("dim"), self.rank());
   Dtype d = in.dtype("dtype").value_or(is_integral(self.dtype, true) ? Dtype::i64 : self.dtype);
   refuse_float8(in, d);
+  in.require(d != Dtype::b8, "bools can't accumulate");
   in.result(contiguous_tensor(d, self.sizes(), self.device));
 }
 
