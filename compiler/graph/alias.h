@@ -51,8 +51,8 @@ class AliasClasses {
   // somebody else's hands (an output that starts to alias an input or another output is a change).
   bool may_merge(ValueId a, ValueId b);
   void merge(ValueId a, ValueId b);
-  // Whether a value may leave its class for storage of its own: nobody writes to the class or holds another member.
-  bool may_leave(ValueId v) { return !is_written(v) && !escapes(v); }
+  // Whether a value may leave its class for storage of its own: nobody writes to the class or sees a member of it.
+  bool may_leave(ValueId v) { return !is_written(v) && !is_output(v); }
 
  private:
   struct Info {

@@ -197,10 +197,30 @@ Arg replaced(Context& context, const Arg& arg, ValueId from, ValueId to) {
 }
 }  // namespace
 
+// What was made from `from` in its storage lies in that of `to` from now on.
+void Graph::move_storage(ValueId from, ValueId to) {
+  ValueId old = values_[from].storage;
+  SmallVec<ValueId, 8> queue{from};
+  while (!queue.empty()) {
+    ValueId v = queue.back();
+    queue.pop_back();
+    for (NodeId user : values_[v].users) {
+      if (user == kOutputs) continue;
+      for (uint16_t i = 0; i < nodes_[user].result_count; ++i) {
+        ValueId r = nodes_[user].result(i);
+        if (values_[r].storage != old || r == old) continue;
+        values_[r].storage = values_[to].storage;
+        queue.push_back(r);
+      }
+    }
+  }
+}
+
 // Patches the users' arguments in place (a node's arguments are its own memory) and hands the list of users over, so
 // that a value with many users costs no more than their number.
 void Graph::replace_uses(ValueId from, ValueId to) {
   if (from == to) return;
+  if (values_[from].storage != values_[to].storage) move_storage(from, to);
   for (NodeId user : values_[from].users) {
     std::span<Arg> args = user == kOutputs
                               ? std::span<Arg>(outputs_)

@@ -118,7 +118,8 @@ class Graph {
   ValueId storage(ValueId v) const { return values_[v].storage; }
   void set_name(ValueId v, NameId name) { values_[v].name = name; }
   std::string value_name(ValueId v) const;  // "%h", or "%#12" for an unnamed one: for messages, not for the text form
-  void replace_uses(ValueId from, ValueId to);  // in nodes and outputs; provenance of from's node goes to to's node
+  // In nodes and outputs. Provenance of from's node goes to to's node; views of `from` now own what `to` owns.
+  void replace_uses(ValueId from, ValueId to);
   void set_type(ValueId v, const Type* type) { types_[v] = type; }  // for passes that refine; verified later
 
   // A deep copy that shares the context. Ids are renumbered densely in order.
@@ -131,6 +132,7 @@ class Graph {
   void unlink(NodeId id);
   void add_users(NodeId user, std::span<const Arg> args);
   void remove_users(NodeId user, std::span<const Arg> args);
+  void move_storage(ValueId from, ValueId to);
 
   std::shared_ptr<Context> context_;
   const OpTable* ops_;

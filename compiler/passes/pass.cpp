@@ -1,0 +1,36 @@
+#include "compiler/passes/pass.h"
+
+namespace lenz {
+
+bool PassContext::allow(std::string_view what) {
+  ++asked;
+  bool yes = window.has(asked);
+  if (asked_by_all) yes = total_window.has(++*asked_by_all) && yes;
+  if (yes) {
+    ++allowed_;
+    count(what);
+  } else {
+    ++denied_;
+  }
+  return yes;
+}
+
+void PassContext::count(std::string_view what, size_t times) {
+  auto at = counters_.find(what);
+  if (at == counters_.end()) at = counters_.emplace(what, 0).first;
+  at->second += times;
+}
+
+size_t PassContext::apply(Graph& graph, const RuleSet& rules) {
+  RewriteOptions options;
+  options.allow = [&](const Rule& rule, const Match&) { return allow(rule.name); };
+  RewriteReport report = rewrite(graph, rules, options);
+  for (size_t i = 0; i < report.rules.size(); ++i)
+    for (size_t r = 1; r < kRefusals; ++r)
+      if (report.rules[i].refused[r] && static_cast<Refusal>(r) != Refusal::denied)
+        count("refused:" + std::string(name(static_cast<Refusal>(r))), report.rules[i].refused[r]);
+  if (report.stop != RewriteReport::fixpoint) incomplete(report.why);
+  return report.applied;
+}
+
+}  // namespace lenz

@@ -1,0 +1,83 @@
+// A pass: a function from a graph to a better graph, and what the runner must know about it. A pass neither prints nor
+// verifies nor measures itself: the runner does (runner.h).
+//
+// The pass NAME is the function `Pass NAME()` in compiler/passes/NAME.cpp, with its examples in corpus/passes/NAME, and
+// one line in the pipeline (compiler/driver/pipeline.cpp).
+// Thread-safety: passes are constant; a context belongs to one run.
+#pragma once
+
+#include <functional>
+#include <initializer_list>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "compiler/graph/graph.h"
+#include "compiler/graph/rewrite.h"
+
+namespace lenz {
+
+struct LevelSet {
+  uint8_t bits = 0;
+  constexpr LevelSet() = default;
+  constexpr LevelSet(std::initializer_list<Level> levels) {
+    for (Level l : levels) bits = static_cast<uint8_t>(bits | 1u << static_cast<int>(l));
+  }
+  constexpr bool has(Level l) const { return bits >> static_cast<int>(l) & 1; }
+};
+inline constexpr LevelSet kEveryLevel{Level::torch, Level::aten, Level::core};
+
+// Which of the rewrites that it could do a pass may do: those numbered from `first` to `last`, counted from 1.
+struct Window {
+  size_t first = 1, last = SIZE_MAX;
+  bool has(size_t n) const { return n >= first && n <= last; }
+};
+
+// Computes a node from constant operands; nothing if it can't. The driver supplies it, for folding of tensors.
+using Evaluator = std::function<std::optional<std::vector<ConstantData>>(const Graph& graph, NodeId node)>;
+
+class PassContext {
+ public:
+  // To be asked before each rewrite; if the answer is no, the pass leaves the place as it is. `what` says which rewrite
+  // it is, in a word or two. This is how a failure is traced to one rewrite.
+  bool allow(std::string_view what);
+  // Something worth knowing in the statistics.
+  void count(std::string_view what, size_t times = 1);
+  // The pass could not finish (rules that go round in circles): the graph is right, but not what the pass promised.
+  void incomplete(std::string why) { incomplete_ = std::move(why); }
+
+  // Applies rules under this context: asks allow() with the rule's name, counts applications and refusals.
+  size_t apply(Graph& graph, const RuleSet& rules);
+
+  Window window, total_window;  // of this pass, and of the whole pipeline
+  size_t asked = 0;             // this pass, over all its runs
+  size_t* asked_by_all = nullptr;
+  const Evaluator* evaluator = nullptr;  // null: none
+
+  size_t allowed() const { return allowed_; }
+  size_t denied() const { return denied_; }
+  const std::map<std::string, size_t, std::less<>>& counters() const { return counters_; }
+  const std::string& why_incomplete() const { return incomplete_; }
+
+ private:
+  size_t allowed_ = 0, denied_ = 0;
+  std::map<std::string, size_t, std::less<>> counters_;
+  std::string incomplete_;
+};
+
+struct Pass {
+  std::string_view name;
+  std::string_view contract;  // three lines: what it does, what it asks, what it keeps
+  LevelSet levels;            // where it may run
+  bool idempotent = false;    // a second run changes nothing
+  bool never_grows = false;   // the number of nodes
+  void (*run)(Graph& graph, PassContext& context) = nullptr;
+};
+
+// A line of the pipeline.
+struct PipelineLine {
+  Pass pass;
+  std::string_view reason;  // why here
+};
+
+}  // namespace lenz
