@@ -9,11 +9,9 @@ namespace lenz {
 namespace {
 bool names(const std::string& pattern, const OpDef& op) {
   std::string packet = packet_name(op);
-  for (std::string_view name : {std::string_view(op.full_name), std::string_view(packet)}) {
-    std::string text(name);
-    if (fnmatch(pattern.c_str(), text.c_str(), 0) == 0) return true;
-    if (name.starts_with("aten.") && fnmatch(pattern.c_str(), text.c_str() + 5, 0) == 0) return true;
-  }
+  for (const std::string& name : {op.full_name, packet})
+    for (const char* text : {name.c_str(), name.c_str() + op.schema.space.size() + 1})
+      if (fnmatch(pattern.c_str(), text, 0) == 0) return true;
   return op.base && names(pattern, *op.base);
 }
 }  // namespace

@@ -6,7 +6,7 @@
 namespace lenz {
 
 namespace {
-using Results = SmallVec<InferredResult, 4>;
+using Results = std::vector<InferredResult>;
 
 class Symbolic {
  public:
@@ -25,14 +25,15 @@ class Symbolic {
     }
     if (values_.empty()) return {};
     std::vector<Arg> args = call_.args;
-    for (size_t i = 0; i < args.size(); ++i) replace_sizes(args[i], call_.op->schema.params[i].type);
+    bool replaced = false;
+    for (size_t i = 0; i < args.size(); ++i) replaced |= replace_sizes(args[i], call_.op->schema.params[i].type);
 
     Results results;
-    std::string raised;
-    try {
-      results = infer(graph_.types(), args, graph_.assumptions);
-    } catch (const UserError& error) {
-      raised = error.message();
+    std::string raised = attempt(args, results);
+    // A rule may insist on numbers where they decide how many results there are.
+    if (!raised.empty() && replaced) {
+      graph_.assumptions.restart();
+      raised = attempt(call_.args, results);
     }
     for (const Cond& guard : graph_.assumptions.guards())
       if (evaluate(guard, binding()) == false) return {SymbolicVerdict::guarded, {}};
@@ -56,7 +57,17 @@ class Symbolic {
     infer.owner = call_.graph.get();
     infer.unbacked_prefix = "u";
     infer.run();
-    return Results(infer.results());
+    return {infer.results().begin(), infer.results().end()};
+  }
+
+  // What the rule raises, or nothing.
+  std::string attempt(std::span<const Arg> args, Results& results) {
+    try {
+      results = infer(graph_.types(), args, graph_.assumptions);
+      return {};
+    } catch (const UserError& error) {
+      return error.message();
+    }
   }
 
   SymValues binding() const {
@@ -111,14 +122,17 @@ class Symbolic {
     return found != shared_.end() && choose_.chance(1, 3) ? found->second : d;
   }
 
-  // SymInt arguments that equal a size may be that size's symbol.
-  void replace_sizes(Arg& arg, const ParamType& type) {
-    if (type.kind != ParamKind::sym_int) return;
+  // SymInt arguments that equal a size may be that size's symbol. Whether any is.
+  bool replace_sizes(Arg& arg, const ParamType& type) {
+    Arg old = arg;
+    if (type.kind != ParamKind::sym_int) return false;
     if (arg.kind == ArgKind::integer && !type.list) arg = Arg::of_dim(replaced(arg.dim()));
-    if (arg.kind != ArgKind::int_list) return;
-    DimVec list(arg.dim_list());
-    for (Dim& d : list) d = replaced(d);
-    arg = context().dims(list);
+    if (arg.kind == ArgKind::int_list) {
+      DimVec list(arg.dim_list());
+      for (Dim& d : list) d = replaced(d);
+      arg = context().dims(list);
+    }
+    return !(arg == old);
   }
 
   bool equal(Dim symbolic, Dim number) const {

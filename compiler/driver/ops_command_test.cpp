@@ -1,0 +1,57 @@
+// The command as a user runs it: LENZ_COMMAND is the executable of this build.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "compiler/base/json_schema.h"
+
+namespace lenz {
+namespace {
+
+struct Ran {
+  int code = 0;
+  std::string out;
+};
+
+Ran run(const std::string& arguments) {
+  std::FILE* pipe = popen((std::string(LENZ_COMMAND) + " " + arguments + " 2>&1").c_str(), "r");
+  Ran ran;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) ran.out.append(buffer, n);
+  ran.code = WEXITSTATUS(pclose(pipe));
+  return ran;
+}
+
+TEST(OpsCommand, JsonFitsItsSchema) {
+  Ran ran = run("ops --json");
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  auto rows = nlohmann::json::parse(ran.out);
+  std::ifstream file(std::string(LENZ_SOURCE_DIR) + "/compiler/driver/ops.schema.json");
+  auto violations = schema_violations(rows, nlohmann::json::parse(file));
+  EXPECT_TRUE(violations.empty()) << violations[0];
+  std::set<std::string> names;
+  for (const auto& row : rows) EXPECT_TRUE(names.insert(row["name"]).second) << row["name"];
+}
+
+TEST(OpsCommand, ANameShowsTheRowAndItsVariants) {
+  Ran ran = run("ops mul.Tensor");
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  for (const char* part : {"aten.mul.Tensor\n", "aten.mul_.Tensor\n", "aten.mul.out\n",
+                           "aten::mul.Tensor(Tensor self, Tensor other) -> Tensor", "3 rows, 1 distinct packets"})
+    EXPECT_NE(ran.out.find(part), std::string::npos) << part << "\n" << ran.out;
+}
+
+TEST(OpsCommand, AMisspeltNameIsAnErrorWithTheNearestOne) {
+  Ran ran = run("ops sigmiod");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.out.find("did you mean `sigmoid`"), std::string::npos) << ran.out;
+  EXPECT_EQ(run("ops --no-such-option").code, 2);
+  EXPECT_EQ(run("ops --help").code, 0);
+}
+
+}  // namespace
+}  // namespace lenz

@@ -1,0 +1,54 @@
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/json_schema.h"
+#include "oracle/commands.h"
+
+namespace lenz::oracle {
+namespace {
+
+struct Ran {
+  ExitCode code;
+  std::string out;
+};
+
+Ran run(std::vector<std::string> args) {
+  testing::internal::CaptureStdout();
+  try {
+    ExitCode code = ops_check_command(args);
+    return {code, testing::internal::GetCapturedStdout()};
+  } catch (...) {
+    testing::internal::GetCapturedStdout();
+    throw;
+  }
+}
+
+TEST(CheckCommand, JsonFitsItsSchema) {
+  Ran ran = run({"--json", "--calls", "20", "sin", "mul", "sum", "cond"});
+  auto report = nlohmann::json::parse(ran.out);
+  std::ifstream file(std::string(LENZ_SOURCE_DIR) + "/oracle/ops_check.schema.json");
+  auto violations = schema_violations(report, nlohmann::json::parse(file));
+  EXPECT_TRUE(violations.empty()) << violations[0];
+  EXPECT_EQ(report["totals"]["calls"], 20 * report["totals"]["checked"].get<int>());
+}
+
+TEST(CheckCommand, TheExitCodeSaysWhatWasFound) {
+  EXPECT_EQ(run({"--calls", "20", "sin"}).code, ExitCode::fine);
+  EXPECT_EQ(run({"*cond*"}).code, ExitCode::not_covered);  // structural: nothing to hold against libtorch
+  EXPECT_THROW(run({"no_such_row"}), UserError);
+  EXPECT_THROW(run({"--calls", "-1"}), UserError);
+  EXPECT_THROW(run({"--device", "tpu"}), UserError);
+}
+
+TEST(CheckCommand, OneSeedIsOneReport) {
+  auto once = run({"--calls", "30", "--jobs", "1", "--json", "s*"}).out;
+  EXPECT_EQ(once, run({"--calls", "30", "--jobs", "3", "--json", "s*"}).out);
+  EXPECT_NE(once, run({"--calls", "30", "--jobs", "3", "--json", "--seed", "1", "s*"}).out);
+}
+
+}  // namespace
+}  // namespace lenz::oracle

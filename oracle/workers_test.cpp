@@ -1,0 +1,93 @@
+#include "oracle/workers.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <map>
+
+#include "compiler/base/error.h"
+
+namespace lenz::oracle {
+namespace {
+
+TEST(Workers, EveryTaskAnswersOnce) {
+  std::map<size_t, std::string> results;
+  WorkerCalls calls;
+  calls.work = [](size_t task, Place&) { return std::string(task * 1000, 'x'); };
+  calls.done = [&](size_t task, const std::string& r) { EXPECT_TRUE(results.emplace(task, r).second); };
+  run_in_workers(50, 4, {}, calls);
+  ASSERT_EQ(results.size(), 50u);
+  for (auto& [task, r] : results) EXPECT_EQ(r.size(), task * 1000);
+  run_in_workers(0, 4, {}, calls);
+}
+
+TEST(Workers, ADeathIsToldWithItsPlaceAndTheTaskMayGoOn) {
+  int deaths = 0, done = 0;
+  WorkerCalls calls;
+  calls.work = [&](size_t task, Place& place) -> std::string {
+    place.index = static_cast<uint32_t>(task * 10);
+    if (task == 3 && deaths == 0) raise(SIGFPE);  // the next child knows of the death
+    if (task == 5) _exit(9);
+    return "ok";
+  };
+  calls.done = [&](size_t, const std::string&) { ++done; };
+  calls.died = [&](size_t task, const Death& d) {
+    EXPECT_EQ(d.place.index, task * 10);
+    EXPECT_EQ(d.text(), task == 3 ? "SIGFPE" : "the process left");
+    if (task == 3) ++deaths;
+    return task == 3;
+  };
+  run_in_workers(8, 2, {}, calls);
+  EXPECT_EQ(deaths, 1);
+  EXPECT_EQ(done, 7);
+}
+
+TEST(Workers, AHungTaskIsEnded) {
+  WorkerCalls calls;
+  int hung = 0;
+  calls.work = [](size_t task, Place&) -> std::string {
+    while (task == 1) pause();
+    return "";
+  };
+  calls.done = [](size_t, const std::string&) {};
+  calls.died = [&](size_t, const Death& d) {
+    hung += d.hung;
+    return false;
+  };
+  run_in_workers(3, 2, {.hang_seconds = 1}, calls);
+  EXPECT_EQ(hung, 1);
+}
+
+TEST(Workers, WhatATaskThrowsComesOut) {
+  WorkerCalls calls;
+  calls.work = [](size_t, Place&) -> std::string { throw UserError("the reason"); };
+  calls.done = [](size_t, const std::string&) {};
+  try {
+    run_in_workers(2, 1, {}, calls);
+    FAIL();
+  } catch (const InternalError& error) {
+    EXPECT_NE(std::string(error.what()).find("the reason"), std::string::npos);
+  }
+}
+
+TEST(Workers, MemoryIsBounded) {
+#if defined(__SANITIZE_ADDRESS__)
+  GTEST_SKIP() << "the sanitizer needs its address space";
+#endif
+  WorkerCalls calls;
+  std::string said;
+  calls.work = [](size_t, Place&) -> std::string {
+    try {
+      return std::string(size_t{1} << 33, 'x').substr(0, 1);
+    } catch (const std::bad_alloc&) {
+      return "refused";
+    }
+  };
+  calls.done = [&](size_t, const std::string& r) { said = r; };
+  run_in_workers(1, 1, {}, calls);
+  EXPECT_EQ(said, "refused");
+}
+
+}  // namespace
+}  // namespace lenz::oracle
