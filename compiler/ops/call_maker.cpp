@@ -18,6 +18,19 @@ int64_t CallMaker::size(ValueId v, int64_t dim) const {
   return n == 0 ? 1 : type(v).sizes()[static_cast<size_t>(dim < 0 ? dim + n : dim)].constant();
 }
 
+ValueId CallMaker::transposed(const Sizes& sizes, Dtype dtype, size_t a, size_t b) {
+  Sizes stored = sizes;
+  std::swap(stored[a], stored[b]);
+  Sizes strides(sizes.size(), 1);
+  for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<int64_t>(stored[i], 1);
+  std::swap(strides[a], strides[b]);
+  TensorWish wish;
+  wish.dtype = dtype;
+  wish.sizes = sizes;
+  wish.strides = strides;
+  return tensor(wish);
+}
+
 int64_t CallMaker::a_size(int64_t low) {
   constexpr int64_t kSizes[] = {3, 2, 4, 1, 5, 7, 8, 0, 6, 9, 16, 17};
   constexpr uint32_t kWeights[] = {20, 20, 15, 14, 8, 6, 5, 4, 4, 2, 1, 1};

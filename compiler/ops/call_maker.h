@@ -32,6 +32,7 @@ struct TensorWish {
   bool sorted = false;                      // ascending along the last dim
   bool plain = false;                       // contiguous, offset 0
   bool written = false;                     // the op writes to it: no two elements share memory
+  std::optional<Sizes> strides = {};        // exactly these, at offset 0
   std::optional<MemoryFormat> format = {};  // dense in this format
 };
 
@@ -47,6 +48,8 @@ class CallMaker {
 
   // --- tensors
   virtual ValueId tensor(const TensorWish& wish) = 0;
+  // A dense tensor of these sizes in which two dims lie in memory the other way round.
+  ValueId transposed(const Sizes& sizes, Dtype dtype, size_t a, size_t b);
   const Type& type(ValueId v) const { return graph_.type(v); }
   Sizes sizes(ValueId v) const;  // constants
   size_t rank(ValueId v) const { return type(v).rank(); }

@@ -65,7 +65,8 @@ Strided a_layout(const Sizes& sizes, const TensorWish& wish, Chooser& c) {
   Strided s{dense_strides(sizes, plain_order(sizes.size())), 0};
   if (wish.format == MemoryFormat::channels_last || wish.format == MemoryFormat::channels_last_3d)
     s.strides = channels_last(sizes);
-  if (wish.plain || wish.format) return s;
+  if (wish.strides) s.strides = *wish.strides;
+  if (wish.plain || wish.format || wish.strides) return s;
   constexpr uint32_t kWeights[] = {10, 4, 4, 3, 1, 2, 1, 1};
   switch (static_cast<LayoutClass>(c.weighted(kWeights))) {
     case LayoutClass::contiguous: break;

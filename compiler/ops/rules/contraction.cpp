@@ -1,0 +1,409 @@
+#include "compiler/ops/rules/contraction.h"
+
+#include "compiler/ops/rules/elementwise.h"
+#include "compiler/ops/rules/layout.h"
+
+namespace lenz::rule {
+
+namespace {
+const Type& of_rank(Infer& in, std::string_view param, size_t rank) {
+  const Type& t = in.tensor(param);
+  in.require(t.rank() == rank, "`" + std::string(param) + "` must be of rank " + std::to_string(rank));
+  return t;
+}
+
+void one_dtype(Infer& in, std::initializer_list<const Type*> types) {
+  const Type* first = *types.begin();
+  for (const Type* t : types) in.require(t->dtype == first->dtype, "the operands must have one dtype");
+  in.require(first->dtype != Dtype::b8, "bools don't multiply");
+}
+
+TensorType fresh(const Type& like, std::initializer_list<Dim> sizes) {
+  return contiguous_tensor(like.dtype, std::span<const Dim>(sizes.begin(), sizes.size()), like.device);
+}
+
+// `self` of addmm and its kin must broadcast to the product.
+void broadcasts_to(Infer& in, const Type& self, const TensorType& product) {
+  in.require(self.rank() <= product.rank(), "`self` doesn't broadcast to the product");
+  size_t shift = product.rank() - self.rank();
+  for (size_t i = 0; i < self.rank(); ++i)
+    if (!in.is_one(self.sizes()[i]))
+      in.require(eq(self.sizes()[i], product.sizes[shift + i]), "`self` doesn't broadcast to the product");
+}
+
+TensorType product_of(Infer& in, const Type& a, const Type& b) {
+  one_dtype(in, {&a, &b});
+  in.require(eq(a.sizes()[1], b.sizes()[0]), "the inner dims differ");
+  return fresh(a, {a.sizes()[0], b.sizes()[1]});
+}
+
+TensorType batched_product(Infer& in, const Type& a, const Type& b) {
+  one_dtype(in, {&a, &b});
+  in.require(!is_float8(a.dtype), "float8 is not supported");
+  in.require(eq(a.sizes()[0], b.sizes()[0]), "the batches differ");
+  in.require(eq(a.sizes()[2], b.sizes()[1]), "the inner dims differ");
+  return fresh(a, {a.sizes()[0], a.sizes()[1], b.sizes()[2]});
+}
+}  // namespace
+
+void mm(Infer& in) { in.result(product_of(in, of_rank(in, "self", 2), of_rank(in, "mat2", 2))); }
+void bmm(Infer& in) { in.result(batched_product(in, of_rank(in, "self", 3), of_rank(in, "mat2", 3))); }
+
+void addmm(Infer& in) {
+  TensorType product = product_of(in, of_rank(in, "mat1", 2), of_rank(in, "mat2", 2));
+  one_dtype(in, {&in.tensor("self"), &in.tensor("mat1")});
+  broadcasts_to(in, in.tensor("self"), product);
+  in.result(product);
+}
+
+void baddbmm(Infer& in) {
+  TensorType product = batched_product(in, of_rank(in, "batch1", 3), of_rank(in, "batch2", 3));
+  one_dtype(in, {&in.tensor("self"), &in.tensor("batch1")});
+  broadcasts_to(in, in.tensor("self"), product);
+  in.result(product);
+}
+
+void addbmm(Infer& in) {
+  const Type& a = of_rank(in, "batch1", 3);
+  const Type& b = of_rank(in, "batch2", 3);
+  one_dtype(in, {&in.tensor("self"), &a, &b});
+  in.require(eq(a.sizes()[0], b.sizes()[0]), "the batches differ");
+  in.require(eq(a.sizes()[2], b.sizes()[1]), "the inner dims differ");
+  TensorType product = fresh(a, {a.sizes()[1], b.sizes()[2]});
+  broadcasts_to(in, in.tensor("self"), product);
+  in.result(product);
+}
+
+namespace {
+TensorType times_vector(Infer& in, const Type& m, const Type& v) {
+  one_dtype(in, {&m, &v});
+  in.require(!is_float8(m.dtype), "float8 is not supported");
+  in.require(eq(m.sizes()[1], v.sizes()[0]), "the vector's length is not the matrix's width");
+  return fresh(m, {m.sizes()[0]});
+}
+}  // namespace
+
+void mv(Infer& in) { in.result(times_vector(in, of_rank(in, "self", 2), of_rank(in, "vec", 1))); }
+
+void addmv(Infer& in) {
+  TensorType product = times_vector(in, of_rank(in, "mat", 2), of_rank(in, "vec", 1));
+  one_dtype(in, {&in.tensor("self"), &in.tensor("mat")});
+  broadcasts_to(in, in.tensor("self"), product);
+  in.result(product);
+}
+
+void dot(Infer& in) {
+  const Type& a = of_rank(in, param_name(in, 0), 1);
+  const Type& b = of_rank(in, param_name(in, 1), 1);
+  one_dtype(in, {&a, &b});
+  in.require(!is_float8(a.dtype), "float8 is not supported");
+  in.require(eq(a.sizes()[0], b.sizes()[0]), "the vectors must be of one length");
+  in.result(fresh(a, {}));
+}
+
+namespace {
+// A vector as a column: the second dim has one element.
+const Type& column(Infer& in, const Type& v) {
+  TensorType t = v.tensor();
+  t.sizes.push_back(Dim(1));
+  t.strides.push_back(Dim(1));
+  return *in.context().tensor(t);
+}
+}  // namespace
+
+void outer(Infer& in) {
+  Operands both{{&column(in, of_rank(in, "self", 1)), Dtype::b8}, {&of_rank(in, "vec2", 1), Dtype::b8}};
+  Dtype d = result_type(in, both);
+  in.result(elementwise_result(in, both, d));
+}
+
+void addr(Infer& in) {
+  const Type& a = of_rank(in, "vec1", 1);
+  const Type& b = of_rank(in, "vec2", 1);
+  Operands all{{&in.tensor("self"), Dtype::b8}, {&a, Dtype::b8}, {&b, Dtype::b8}};
+  Dtype d = result_type(in, all);
+  in.require(!is_float8(d), "float8 is not supported");
+  TensorType t = contiguous_tensor(d, {}, a.device);
+  t.sizes = {a.sizes()[0], b.sizes()[0]};
+  broadcasts_to(in, in.tensor("self"), [&] {
+    TensorType s = t;
+    s.strides = contiguous_strides(s.sizes);
+    return s;
+  }());
+  // `self` is expanded to the product's shape before the kernel looks at its strides.
+  TensorType self = in.tensor("self").tensor();
+  DimVec strides(2, Dim(0));
+  size_t shift = 2 - self.rank();
+  for (size_t i = 0; i < self.rank(); ++i)
+    if (!in.is_one(self.sizes[i]) || in.is_one(t.sizes[shift + i])) strides[shift + i] = self.strides[i];
+  self.sizes = t.sizes;
+  self.strides = strides;
+  Operands shaped{{in.context().tensor(self), Dtype::b8}, {&column(in, a), Dtype::b8}, {&b, Dtype::b8}};
+  in.result(elementwise_result(in, shaped, d));
+}
+
+void matmul(Infer& in) {
+  const Type& a = in.tensor(0);
+  const Type& b = in.tensor(1);
+  in.require(a.rank() >= 1 && b.rank() >= 1, "both operands need at least one dim");
+  one_dtype(in, {&a, &b});
+  in.require(eq(a.sizes().back(), b.sizes()[b.rank() == 1 ? 0 : b.rank() - 2]), "the inner dims differ");
+  DimVec batch_a(a.sizes().first(a.rank() > 2 ? a.rank() - 2 : 0)),
+      batch_b(b.sizes().first(b.rank() > 2 ? b.rank() - 2 : 0));
+  DimVec sizes = broadcast(in, batch_a, batch_b);
+  if (a.rank() > 1) sizes.push_back(a.sizes()[a.rank() - 2]);
+  if (b.rank() > 1) sizes.push_back(b.sizes().back());
+  in.result(contiguous_tensor(a.dtype, sizes, a.device));
+}
+
+void linear(Infer& in) {
+  const Type& input = in.tensor("input");
+  const Type& weight = in.tensor("weight");
+  in.require(input.rank() >= 1 && (weight.rank() == 1 || weight.rank() == 2), "`weight` must be of rank 1 or 2");
+  one_dtype(in, {&input, &weight});
+  in.require(eq(input.sizes().back(), weight.sizes().back()), "the input's last dim is not the weight's");
+  DimVec sizes(input.sizes().first(input.rank() - 1));
+  if (weight.rank() == 2) sizes.push_back(weight.sizes()[0]);
+  TensorType product = contiguous_tensor(input.dtype, sizes, input.device);
+  if (const Type* bias = in.tensor_or_null("bias")) {
+    one_dtype(in, {&input, bias});
+    broadcasts_to(in, *bias, product);
+  }
+  in.result(product);
+}
+
+void inner(Infer& in) {
+  const Type& a = in.tensor("self");
+  const Type& b = in.tensor("other");
+  if (a.rank() == 0 || b.rank() == 0) {
+    Operands both{{&a, Dtype::b8}, {&b, Dtype::b8}};
+    return in.result(elementwise_result(in, both, result_type(in, both)));
+  }
+  one_dtype(in, {&a, &b});
+  in.require(eq(a.sizes().back(), b.sizes().back()), "the last dims differ");
+  DimVec sizes(a.sizes().first(a.rank() - 1));
+  sizes.append(b.sizes().data(), b.sizes().data() + b.rank() - 1);
+  in.result(contiguous_tensor(a.dtype, sizes, a.device));
+}
+
+void tensordot(Infer& in) {
+  const Type& a = in.tensor("self");
+  const Type& b = in.tensor("other");
+  one_dtype(in, {&a, &b});
+  auto dims_a = in.constants("dims_self"), dims_b = in.constants("dims_other");
+  in.require(dims_a.size() == dims_b.size(), "both lists of dims must be of one length");
+  SmallVec<bool, 6> gone_a(a.rank(), false), gone_b(b.rank(), false);
+  for (size_t i = 0; i < dims_a.size(); ++i) {
+    auto x = static_cast<size_t>(in.wrap_dim(dims_a[i], a.rank())),
+         y = static_cast<size_t>(in.wrap_dim(dims_b[i], b.rank()));
+    in.require(x < a.rank() && y < b.rank() && !gone_a[x] && !gone_b[y], "a dim is named twice");
+    gone_a[x] = gone_b[y] = true;
+    if (!in.is_one(a.sizes()[x]) && !in.is_one(b.sizes()[y]))
+      in.require(eq(a.sizes()[x], b.sizes()[y]), "contracted dims differ");
+  }
+  DimVec sizes;
+  for (size_t i = 0; i < a.rank(); ++i)
+    if (!gone_a[i]) sizes.push_back(a.sizes()[i]);
+  for (size_t i = 0; i < b.rank(); ++i)
+    if (!gone_b[i]) sizes.push_back(b.sizes()[i]);
+  in.result(contiguous_tensor(a.dtype, sizes, a.device));
+}
+
+void bilinear(Infer& in) {
+  const Type& a = in.tensor("input1");
+  const Type& b = in.tensor("input2");
+  const Type& w = of_rank(in, "weight", 3);
+  one_dtype(in, {&a, &b, &w});
+  in.require(a.rank() == b.rank() && a.rank() >= 1, "the inputs must be of one rank");
+  for (size_t i = 0; i + 1 < a.rank(); ++i) in.require(eq(a.sizes()[i], b.sizes()[i]), "the inputs' batches differ");
+  in.require(eq(a.sizes().back(), w.sizes()[1]), "`input1` and `weight` disagree");
+  in.require(eq(b.sizes().back(), w.sizes()[2]), "`input2` and `weight` disagree");
+  if (const Type* bias = in.tensor_or_null("bias"))
+    in.require(eq(bias->sizes()[0], w.sizes()[0]), "`bias` and `weight` disagree");
+  DimVec sizes(a.sizes().first(a.rank() - 1));
+  sizes.push_back(w.sizes()[0]);
+  in.result(contiguous_tensor(a.dtype, sizes, a.device));
+}
+
+void cross(Infer& in) {
+  const Type& a = in.tensor("self");
+  const Type& b = in.tensor("other");
+  one_dtype(in, {&a, &b});
+  in.require(a.rank() == b.rank(), "the operands must be of one rank");
+  int64_t dim = in.wrap_dim(in.constant("dim"), a.rank());
+  in.require(a.rank() > 0, "needs vectors");
+  in.require(eq(a.sizes()[static_cast<size_t>(dim)], 3), "a cross product is of vectors of length 3");
+  in.require(eq(b.sizes()[static_cast<size_t>(dim)], 3), "a cross product is of vectors of length 3");
+  in.result(contiguous_tensor(a.dtype, broadcast(in, a.sizes(), b.sizes()), a.device));
+}
+
+void cdist(Infer& in) {
+  const Type& a = in.tensor("x1");
+  const Type& b = in.tensor("x2");
+  in.require(a.rank() >= 2 && b.rank() >= 2, "needs at least matrices");
+  in.require(a.dtype == b.dtype && dtypes::wide_floats.has(a.dtype), "needs f32 or f64");
+  in.require(in.real("p") >= 0, "`p` must not be negative");
+  in.require(eq(a.sizes().back(), b.sizes().back()), "the vectors must be of one length");
+  DimVec batch_a(a.sizes().first(a.rank() - 2)), batch_b(b.sizes().first(b.rank() - 2));
+  DimVec sizes = broadcast(in, batch_a, batch_b);
+  sizes.push_back(a.sizes()[a.rank() - 2]);
+  sizes.push_back(b.sizes()[b.rank() - 2]);
+  in.result(contiguous_tensor(a.dtype, sizes, a.device));
+}
+
+void pdist(Infer& in) {
+  const Type& self = of_rank(in, "self", 2);
+  in.require(dtypes::wide_floats.has(self.dtype), "needs f32 or f64");
+  in.require(in.real("p") >= 0, "`p` must not be negative");
+  Dim n = self.sizes()[0];
+  Dim pairs = in.decide(le(n, 1)) ? Dim(0) : floor_div(n * (n - 1), 2);
+  in.result(fresh(self, {pairs}));
+}
+
+namespace {
+// A list of one number stands for as many as there are spatial dims.
+DimVec spatial(Infer& in, std::string_view param, size_t count) {
+  DimVec list = in.ints(param);
+  if (list.size() == 1) return DimVec(count, list[0]);
+  in.require(list.size() == count, "`" + std::string(param) + "` must name one number or one per spatial dim");
+  return list;
+}
+
+// What the kernels write: channels-last if the input or the weight suggests it. A 1-D convolution runs as a 2-D one
+// over a contiguous input; f64 and integers in 3-D have a contiguous kernel only.
+DimVec convolution_strides(Infer& in, const Type& input, const Type& weight, std::span<const Dim> sizes) {
+  if (sizes.size() == 3) {
+    TensorType flat = weight.tensor();
+    flat.sizes.insert(2, Dim(1));
+    flat.strides.insert(2, weight.sizes()[2] * weight.strides()[2]);
+    if (suggested_format(in, *in.context().tensor(flat)) != MemoryFormat::channels_last)
+      return contiguous_strides(sizes);
+    DimVec wide{sizes[0], sizes[1], Dim(1), sizes[2]};
+    DimVec strides = channels_last_strides(wide);
+    strides.erase(2);
+    return strides;
+  }
+  bool last = suggested_format(in, input) != MemoryFormat::contiguous ||
+              suggested_format(in, weight) != MemoryFormat::contiguous;
+  bool has_kernel = sizes.size() == 4 || !(input.dtype == Dtype::f64 || is_integral(input.dtype, true));
+  return last && has_kernel ? channels_last_strides(sizes) : contiguous_strides(sizes);
+}
+}  // namespace
+
+void convolution(Infer& in) {
+  const Type& input = in.tensor("input");
+  const Type& weight = in.tensor("weight");
+  in.require(input.rank() >= 3 && input.rank() <= 5, "`input` must have 1 to 3 spatial dims");
+  in.require(weight.rank() == input.rank(), "`weight` must be of the input's rank");
+  one_dtype(in, {&input, &weight});
+  size_t dims = input.rank() - 2;
+  DimVec stride = spatial(in, "stride", dims), padding = spatial(in, "padding", dims),
+         dilation = spatial(in, "dilation", dims);
+  DimVec extra = spatial(in, "output_padding", dims);
+  bool transposed = in.boolean("transposed");
+  Dim groups = in.integer("groups");
+  in.require(ge(groups, 1), "`groups` must be positive");
+  Dim out_channels = transposed ? weight.sizes()[1] * groups : weight.sizes()[0];
+  in.require(eq(input.sizes()[1], transposed ? weight.sizes()[0] : weight.sizes()[1] * groups),
+             "the channels of `input` and `weight` disagree");
+  in.require(divisible(transposed ? input.sizes()[1] : out_channels, groups),
+             "the channels don't divide into the groups");
+  if (const Type* bias = in.tensor_or_null("bias")) {
+    in.require(bias->rank() == 1, "`bias` must be a vector");
+    in.require(eq(bias->sizes()[0], out_channels), "`bias` must have one number per output channel");
+    one_dtype(in, {&input, bias});
+  }
+  DimVec sizes{input.sizes()[0], out_channels};
+  for (size_t i = 0; i < dims; ++i) {
+    in.require(gt(stride[i], 0), "`stride` must be positive");
+    in.require(ge(padding[i], 0), "`padding` must not be negative");
+    in.require(gt(dilation[i], 0), "`dilation` must be positive");
+    Dim size = input.sizes()[i + 2], reach = dilation[i] * (weight.sizes()[i + 2] - 1);
+    if (transposed) {
+      in.require(lt(extra[i], max(stride[i], dilation[i])), "`output_padding` must be below stride or dilation");
+      sizes.push_back((size - 1) * stride[i] - 2 * padding[i] + reach + extra[i] + 1);
+      in.require(gt(sizes.back(), 0), "the output would be empty");
+    } else {
+      in.require(le(reach + 1, size + 2 * padding[i]), "the kernel is larger than the padded input");
+      sizes.push_back(floor_div(size + 2 * padding[i] - reach - 1, stride[i]) + 1);
+    }
+  }
+  TensorType t{input.dtype, input.device, sizes, convolution_strides(in, input, weight, sizes), 0};
+  in.result(t);
+}
+
+namespace {
+struct Attention {
+  const Type &query, &key, &value;
+};
+
+Attention attention_operands(Infer& in) {
+  Attention a{in.tensor("query"), in.tensor("key"), in.tensor("value")};
+  one_dtype(in, {&a.query, &a.key, &a.value});
+  in.require(is_floating(a.query.dtype) && !is_float8(a.query.dtype), "needs a floating dtype");
+  in.require(a.query.rank() >= 2 && a.key.rank() >= 2 && a.value.rank() >= 2, "needs at least matrices");
+  in.require(eq(a.query.sizes().back(), a.key.sizes().back()), "queries and keys must be of one length");
+  in.require(eq(a.key.sizes()[a.key.rank() - 2], a.value.sizes()[a.value.rank() - 2]),
+             "there must be one value per key");
+  return a;
+}
+
+DimVec batch_of(const Type& t) { return DimVec(t.sizes().first(t.rank() - 2)); }
+
+TensorType plain_attention(Infer& in, const Attention& a) {
+  DimVec sizes = broadcast(in, batch_of(a.query), batch_of(a.key));
+  sizes = broadcast(in, sizes, batch_of(a.value));
+  sizes.push_back(a.query.sizes()[a.query.rank() - 2]);
+  sizes.push_back(a.value.sizes().back());
+  return contiguous_tensor(a.query.dtype, sizes, a.query.device);
+}
+
+// Whether eager's CPU takes its fused kernel: no dropout, rank 4, equal heads and batches, whole rows in memory.
+bool takes_fused(Infer& in, const Attention& a) {
+  if (in.real("dropout_p") > 0) return false;
+  for (const Type* t : {&a.query, &a.key, &a.value}) {
+    if (t->rank() != 4) return false;
+    if (in.is_zero(t->sizes()[2])) return false;
+    if (!in.is_one(t->sizes()[3]) && !in.same(t->strides()[3], 1)) return false;
+  }
+  for (size_t d : {size_t{0}, size_t{1}, size_t{3}})
+    if (!in.same(a.query.sizes()[d], a.key.sizes()[d]) || !in.same(a.query.sizes()[d], a.value.sizes()[d]))
+      return false;
+  const Type* mask = in.tensor_or_null("attn_mask");
+  return !mask || (mask->rank() != 3 && (in.is_one(mask->sizes().back()) || in.same(mask->strides().back(), 1)));
+}
+}  // namespace
+
+void attention(Infer& in) {
+  Attention a = attention_operands(in);
+  if (!takes_fused(in, a)) return in.result(plain_attention(in, a));
+  in.result(TensorType{a.query.dtype, a.query.device, DimVec(a.query.sizes()), preserved_strides(in, a.query), 0});
+}
+
+void flash_attention(Infer& in) {
+  Attention a = attention_operands(in);
+  for (const Type* t : {&a.query, &a.key, &a.value}) in.require(t->rank() == 4, "needs tensors of rank 4");
+  for (size_t d : {size_t{0}, size_t{1}, size_t{3}}) {
+    in.require(eq(a.query.sizes()[d], a.key.sizes()[d]), "batches, heads and lengths must agree");
+    in.require(eq(a.query.sizes()[d], a.value.sizes()[d]), "batches, heads and lengths must agree");
+  }
+  in.require(in.real("dropout_p") == 0, "dropout is not supported");
+  in.result(TensorType{a.query.dtype, a.query.device, DimVec(a.query.sizes()), preserved_strides(in, a.query), 0});
+  // The sums of exponentials are kept position first, and handed out as [batch, head, position].
+  Dim b = a.query.sizes()[0], h = a.query.sizes()[1], s = a.query.sizes()[2];
+  Dtype wide = is_reduced_float(a.query.dtype) ? Dtype::f32 : a.query.dtype;
+  Dim stored[] = {b, s, h};
+  DimVec strides = contiguous_strides(stored);
+  std::swap(strides[1], strides[2]);
+  in.result(TensorType{wide, a.query.device, {b, h, s}, strides, 0});
+}
+
+void math_attention(Infer& in) {
+  Attention a = attention_operands(in);
+  TensorType out = plain_attention(in, a);
+  in.result(out);
+  out.sizes.back() = a.key.sizes()[a.key.rank() - 2];
+  in.result(contiguous_tensor(out.dtype, out.sizes, out.device));
+}
+
+}  // namespace lenz::rule
