@@ -128,6 +128,7 @@ class Graph {
   size_t memory_bytes() const;  // of this graph, its share of the context included
 
  private:
+  friend struct GraphTestAccess;  // tests of the verifier break what no caller can
   void link(NodeId id, NodeId before);
   void unlink(NodeId id);
   void add_users(NodeId user, std::span<const Arg> args);

@@ -266,6 +266,29 @@ class GraphPrinter {
     }
   }
 
+  void statement(const Node& n) {
+    out_ += "  ";
+    bool annotate = file_.options.types || !n.op->infer || n.op->has(Trait::data_dependent);
+    for (uint16_t i = 0; i < n.result_count; ++i) {
+      if (i) out_ += ", ";
+      value(n.result(i));
+      if (!annotate) continue;
+      out_ += ": ";
+      type(graph_.type(n.result(i)));
+    }
+    if (n.result_count) out_ += " = ";
+    call(n);
+    if (file_.options.provenance && n.origin) {
+      std::string_view separator = " from ";
+      for (NameId name : context_.origin_names(n.origin)) {
+        out_ += separator;
+        separator = ", ";
+        append_name(out_, '%', context_.name(name));
+      }
+    }
+    out_ += '\n';
+  }
+
  private:
   // Unnamed values get numbers, in order; the second of two values with one name gets another.
   void name_values() {
@@ -417,29 +440,6 @@ class GraphPrinter {
 
   // --- statements
 
-  void statement(const Node& n) {
-    out_ += "  ";
-    bool annotate = file_.options.types || !n.op->infer || n.op->has(Trait::data_dependent);
-    for (uint16_t i = 0; i < n.result_count; ++i) {
-      if (i) out_ += ", ";
-      value(n.result(i));
-      if (!annotate) continue;
-      out_ += ": ";
-      type(graph_.type(n.result(i)));
-    }
-    if (n.result_count) out_ += " = ";
-    call(n);
-    if (file_.options.provenance && n.origin) {
-      std::string_view separator = " from ";
-      for (NameId name : context_.origin_names(n.origin)) {
-        out_ += separator;
-        separator = ", ";
-        append_name(out_, '%', context_.name(name));
-      }
-    }
-    out_ += '\n';
-  }
-
   void call(const Node& n) {
     positional_.clear();
     keywords_.clear();
@@ -538,6 +538,14 @@ std::string print(const Graph& graph, const PrintOptions& options) {
     GraphPrinter(file, *file.queue[i], out).graph();
   }
   return out;
+}
+
+std::string print_node(const Graph& graph, NodeId node) {
+  std::string out;
+  PrintOptions options;
+  FilePrinter file(options);
+  GraphPrinter(file, graph, out).statement(graph.node(node));
+  return out.substr(2, out.size() - 3);
 }
 
 std::string print_arg(const Graph& graph, const Arg& arg) {

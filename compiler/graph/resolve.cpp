@@ -23,10 +23,12 @@ Arg named_default(const Param& param, const std::string& text) {
 }
 // The registry prints enumerators as numbers: ScalarType 4 is Long, MemoryFormat 0 is Contiguous.
 Arg numbered_default(const Param& param, int64_t number) {
-  if (param.type.kind == ParamKind::memory_format) return Arg::of_memory_format(static_cast<MemoryFormat>(number));
+  if (param.type.kind == ParamKind::memory_format && number >= 0 && number < 4)
+    return Arg::of_memory_format(static_cast<MemoryFormat>(number));
   constexpr Dtype kScalarTypes[] = {Dtype::u8,  Dtype::i8,  Dtype::i16, Dtype::i32,
                                     Dtype::i64, Dtype::f16, Dtype::f32, Dtype::f64};
-  LENZ_CHECK(number >= 0 && number < 8, "a default dtype of number " + std::to_string(number));
+  if (param.type.kind != ParamKind::dtype || number < 0 || number >= 8)
+    throw UserError("the schema has the default " + std::to_string(number) + ", which stands for no argument");
   return Arg::of_dtype(kScalarTypes[number]);
 }
 }  // namespace

@@ -44,6 +44,7 @@ std::string print(const Graph& graph, const PrintOptions& options = {});
 
 // Pieces, for messages and diffs. A value's text is its name with the sigil: unnamed values have the numbers that
 // print() gives them.
+std::string print_node(const Graph& graph, NodeId node);  // without the line's end
 std::string print_arg(const Graph& graph, const Arg& arg);
 
 }  // namespace lenz

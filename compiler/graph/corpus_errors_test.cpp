@@ -1,0 +1,69 @@
+// Every file of corpus/errors breaks one thing and says in its first line which, as `# expect: ...`: for a text that
+// does not parse the place (line:column) and the start of the message, for a graph that breaks a rule of the verifier
+// its number and the start of the message.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+
+#include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::vector<fs::path> files(std::string_view prefix) {
+  std::vector<fs::path> found;
+  for (const auto& entry : fs::directory_iterator(fs::path(LENZ_SOURCE_DIR) / "corpus/errors"))
+    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+std::string expected(const std::string& text) {
+  constexpr std::string_view kStart = "# expect: ";
+  EXPECT_TRUE(text.starts_with(kStart));
+  return text.substr(kStart.size(), text.find('\n') - kStart.size());
+}
+
+TEST(CorpusErrors, TextsThatDoNotParse) {
+  auto found = files("parse_");
+  EXPECT_GE(found.size(), 40u);
+  for (const fs::path& path : found) {
+    std::string text = read_text(path, 1 << 20);
+    try {
+      parse_graph(text, op_table(), {"f", {}});
+      ADD_FAILURE() << path << " parses";
+    } catch (const UserError& e) {
+      EXPECT_THAT(e.what(), testing::StartsWith("f:" + expected(text))) << path;
+    }
+  }
+}
+
+TEST(CorpusErrors, GraphsThatBreakJustOneRule) {
+  std::set<int> covered;
+  for (const fs::path& path : files("G")) {
+    std::string text = read_text(path, 1 << 20);
+    auto graph = parse_graph(text, op_table(), {path, {}});
+    std::vector<Violation> violations = verify(*graph);
+    ASSERT_FALSE(violations.empty()) << path;
+    int number = std::stoi(path.filename().string().substr(1));
+    covered.insert(number);
+    std::string name = "G" + std::to_string(number) + "_" + std::string(verify_rule(number).name) + ".lenz";
+    EXPECT_EQ(path.filename(), name);
+    for (const Violation& v : violations) EXPECT_EQ(v.rule, number) << path << ": " << to_string(v);
+    EXPECT_THAT("G" + std::to_string(violations[0].rule) + ": " + violations[0].message,
+                testing::StartsWith(expected(text)))
+        << path;
+  }
+  for (const VerifyRule& rule : verify_rules())
+    EXPECT_EQ(rule.text_can_break, covered.contains(rule.number)) << "G" << rule.number << " " << rule.name;
+}
+
+}  // namespace
+}  // namespace lenz

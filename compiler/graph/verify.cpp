@@ -1,0 +1,282 @@
+#include "compiler/graph/verify.h"
+
+#include <algorithm>
+
+#include "compiler/base/hash.h"
+#include "compiler/graph/alias.h"
+#include "compiler/graph/text.h"
+#include "compiler/graph/verifier.h"
+
+namespace lenz {
+
+namespace {
+constexpr bool kNotInText = false;
+constexpr VerifyRule kRules[] = {
+    {101, "node_links", "The list of nodes is linked both ways and holds every node that is not erased, once.",
+     kNotInText},
+    {102, "results", "A node's results are consecutive values that name it as their producer, in order.", kNotInText},
+    {103, "inputs", "An input is a value without a producer that knows its place.", kNotInText},
+    {104, "uses", "The users of a value are the nodes and outputs that mention it, each as often as it does.",
+     kNotInText},
+    {105, "names", "No two values of a graph have one name.", kNotInText},
+    {106, "argument_count", "A node has one argument for each parameter of its op.", kNotInText},
+    {107, "known_values", "Every value and sub-graph that is mentioned exists, and its node is not erased.",
+     kNotInText},
+
+    {201, "argument_kinds", "Every argument fits the type of its parameter.", kNotInText},
+    {202, "constants", "A constant is contiguous, of constant shape, and has as many bytes as its type says.",
+     kNotInText},
+    {203, "outputs", "Outputs are values, literals or lists of them: neither sub-graphs nor constants."},
+
+    {301, "order", "A value is defined before the nodes that use it.", kNotInText},
+
+    {401, "result_types", "The types of a node's results are those that its op's rule infers.", kNotInText},
+    {402, "result_count", "A node has as many results as its op gives.", kNotInText},
+    {403, "guards", "Type rules need no condition beyond the graph's facts and guards.", kNotInText},
+    {404, "sizes", "The sizes of inputs and of annotated results are not negative."},
+    {405, "strides", "The strides of inputs and of annotated results are not negative."},
+    {406, "offset", "The storage offset of an input or an annotated result is not negative."},
+
+    {501, "storage", "A value's storage is its own, or that of the operand that its op says it shares.", kNotInText},
+    {502, "alias_device", "Inputs of one alias class are on one device."},
+    {503, "write_to_input", "Only inputs marked `mut` are written to, through views too."},
+    {504, "write_overlap", "What is written has every element at a place of its own."},
+    {505, "write_to_constant", "Constants are not written to."},
+
+    {601, "functional", "From level aten on, no op writes to an operand."},
+    {602, "no_out", "From level aten on, no op has an out= argument."},
+    {603, "core_ops", "At level core, ops are core ones."},
+    {604, "subgraph_level", "A sub-graph has the level of its caller."},
+
+    {701, "symbol_bound", "A symbol is bound: it is a size, stride, offset or value of an input, or a node makes it."},
+    {702, "symbol_order", "An unbacked symbol is used only behind the node that makes it."},
+    {703, "symbol_made_once", "An unbacked symbol is made by one node and is no symbol of an input."},
+    {704, "guards_hold", "The facts refute no guard.", kNotInText},
+    {705, "symbol_names", "The name of a symbol is a word that a text can say.", kNotInText},
+
+    {801, "subgraph_signature", "A control-flow op's operands and results are those of its sub-graphs.", kNotInText},
+    {802, "subgraph_inputs", "An initialiser or `requires_grad` stands only at inputs of the main graph."},
+
+    {901, "token_linear", "A token is used once at most."},
+    {902, "effects_ordered", "From level aten on, an op with an effect takes a token.", kNotInText},
+};
+constexpr size_t kMostViolations = 100;
+}  // namespace
+
+std::span<const VerifyRule> verify_rules() { return kRules; }
+
+const VerifyRule& verify_rule(int number) {
+  for (const VerifyRule& rule : kRules)
+    if (rule.number == number) return rule;
+  internal_error("no verifier rule " + std::to_string(number), __FILE__, __LINE__);
+}
+
+std::string to_string(const Violation& v) {
+  std::string text = "G" + std::to_string(v.rule) + " " + std::string(verify_rule(v.rule).name) + ": " + v.message +
+                     "\n    in @" + v.graph->name;
+  if (v.node != kNone) text += ": " + print_node(*v.graph, v.node);
+  return text;
+}
+
+Verifier::Verifier(const Graph& graph, Level level, std::vector<Violation>& out)
+    : graph_(graph), level_(level), out_(out), assumptions_(graph.assumptions) {}
+
+bool Verifier::full() const { return out_.size() >= kMostViolations; }
+
+void Verifier::report(int rule, NodeId node, std::string message) {
+  if (!full()) out_.push_back({rule, &graph_, node, std::move(message)});
+}
+
+void Verifier::run() {
+  if (!structure()) return;  // nothing else can be asked of it
+  size_t before = out_.size();
+  names();
+  order();
+  inputs();
+  graph_.for_each_node([&](NodeId id) { arguments(id); });
+  outputs();
+  level();
+  effects();
+  alias_classes();
+  guards();
+  symbols();
+  for (const auto& sub : graph_.subgraphs) {
+    if (sub->level != graph_.level)
+      report(604, kNone,
+             "@" + sub->name + " is of level " + std::string(lenz::name(sub->level)) + ", its caller of level " +
+                 std::string(lenz::name(graph_.level)));
+    for (const Input& i : sub->inputs())
+      if (i.init.kind != Initialiser::none || i.requires_grad)
+        report(802, kNone,
+               "the input " + sub->value_name(i.value) + " of the sub-graph @" + sub->name +
+                   " has an initialiser or `requires_grad`");
+    Verifier(*sub, level_, out_).run();
+  }
+  if (out_.size() != before) return;  // re-inference asks for arguments of the right kinds
+  graph_.for_each_node([&](NodeId id) {
+    if (full()) return;
+    results(id);
+    writes(id);
+  });
+}
+
+// --- structure
+
+bool Verifier::structure() { return links() && values() && uses(); }
+
+bool Verifier::links() {
+  size_t count = 0;
+  NodeId previous = kNone;
+  for (NodeId at = graph_.first(); at != kNone; at = graph_.node(at).next) {
+    if (at >= graph_.node_capacity() || graph_.node(at).erased || graph_.node(at).prev != previous ||
+        ++count > graph_.node_count()) {
+      report(101, kNone, "the list of nodes is broken at node " + std::to_string(at));
+      return false;
+    }
+    previous = at;
+  }
+  bool whole = previous == graph_.last() && count == graph_.node_count();
+  if (!whole) report(101, kNone, "the list of nodes does not hold all of them");
+  return whole;
+}
+
+bool Verifier::values() {
+  size_t before = out_.size(), count = graph_.value_count();
+  for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+    ValueId v = graph_.inputs()[i].value;
+    if (v >= count || graph_.value(v).producer != kNone || graph_.value(v).index != i)
+      report(103, kNone, "input " + std::to_string(i) + " is broken");
+  }
+  graph_.for_each_node([&](NodeId id) {
+    const Node& n = graph_.node(id);
+    if (n.arg_count != n.op->schema.params.size())
+      report(106, kNone,
+             n.op->full_name + " has " + std::to_string(n.op->schema.params.size()) + " parameters, node " +
+                 std::to_string(id) + " " + std::to_string(n.arg_count) + " arguments");
+    for (size_t i = 0; i < n.result_count; ++i) {
+      ValueId v = n.result(i);
+      if (v >= count || graph_.value(v).producer != id || graph_.value(v).index != i) {
+        report(102, kNone, "result " + std::to_string(i) + " of node " + std::to_string(id) + " is broken");
+        return;
+      }
+    }
+  });
+  for (ValueId v = 0; v < count; ++v)
+    if (graph_.value(v).storage >= count) report(501, kNone, "value " + std::to_string(v) + " has no storage");
+  return out_.size() == before;
+}
+
+// Users are compared as multisets through sums of hashes: linear, and a mistake goes unseen once in 2^64.
+bool Verifier::uses() {
+  size_t before = out_.size(), count = graph_.value_count();
+  std::vector<uint64_t> sums(count, 0);
+  auto mention = [&](NodeId user, const Arg& a) {
+    for_each_value(a, [&](ValueId v) {
+      if (v >= count) {
+        report(107, kNone, "node " + std::to_string(user) + " mentions a value that does not exist");
+      } else {
+        NodeId producer = graph_.value(v).producer;
+        if (producer != kNone && graph_.node(producer).erased)
+          report(107, kNone, name(v) + " is used, but its node is erased");
+        sums[v] += mix(user);
+      }
+    });
+    if (a.kind == ArgKind::graph && a.graph() >= graph_.subgraphs.size())
+      report(107, kNone, "node " + std::to_string(user) + " mentions a sub-graph that does not exist");
+  };
+  graph_.for_each_node([&](NodeId id) {
+    for (const Arg& a : graph_.node(id).arguments()) mention(id, a);
+  });
+  for (const Arg& a : graph_.outputs()) mention(kOutputs, a);
+  if (out_.size() != before) return false;
+  for (ValueId v = 0; v < count; ++v) {
+    uint64_t sum = 0;
+    for (NodeId user : graph_.value(v).users) sum += mix(user);
+    if (sum != sums[v]) report(104, kNone, "the users of " + name(v) + " are not those that mention it");
+  }
+  return out_.size() == before;
+}
+
+void Verifier::names() {
+  std::vector<bool> taken;
+  auto check = [&](ValueId v, NodeId id) {
+    NameId name_id = graph_.value(v).name;
+    if (name_id == kNone) return;
+    if (name_id >= taken.size()) taken.resize(name_id + size_t{1});
+    if (taken[name_id]) report(105, id, "two values are named " + name(v));
+    taken[name_id] = true;
+  };
+  for (const Input& i : graph_.inputs()) check(i.value, kNone);
+  graph_.for_each_node([&](NodeId id) {
+    for (size_t i = 0; i < graph_.node(id).result_count; ++i) check(graph_.node(id).result(i), id);
+  });
+}
+
+void Verifier::order() {
+  std::vector<bool> defined(graph_.value_count());
+  for (const Input& i : graph_.inputs()) defined[i.value] = true;
+  graph_.for_each_node([&](NodeId id) {
+    const Node& n = graph_.node(id);
+    for (const Arg& a : n.arguments())
+      for_each_value(a, [&](ValueId v) {
+        if (!defined[v]) report(301, id, name(v) + " is used before it is defined");
+      });
+    for (size_t i = 0; i < n.result_count; ++i) defined[n.result(i)] = true;
+  });
+  for (const Arg& a : graph_.outputs())
+    for_each_value(a, [&](ValueId v) {
+      if (!defined[v]) report(301, kNone, name(v) + " is an output and not defined");
+    });
+}
+
+// --- levels and effects
+
+void Verifier::level() {
+  if (level_ == Level::torch) return;
+  graph_.for_each_node([&](NodeId id) {
+    const OpDef& op = *graph_.node(id).op;
+    std::string level_name(lenz::name(level_));
+    bool out = std::ranges::any_of(op.schema.params, [](const Param& p) { return p.is_out; });
+    if (out) {
+      report(602, id, op.full_name + " has an out= argument at level " + level_name);
+    } else if (op.schema.mutates()) {
+      report(601, id, op.full_name + " writes to an operand at level " + level_name);
+    } else if (level_ == Level::core && op.infer && !op.has(Trait::core)) {
+      report(603, id, op.full_name + " is no core op");
+    }
+  });
+}
+
+void Verifier::effects() {
+  auto check_token = [&](ValueId v, NodeId id) {
+    if (graph_.type(v).kind == TypeKind::token && graph_.value(v).users.size() > 1)
+      report(901, id, "the token " + name(v) + " is used " + std::to_string(graph_.value(v).users.size()) + " times");
+  };
+  for (const Input& i : graph_.inputs()) check_token(i.value, kNone);
+  graph_.for_each_node([&](NodeId id) {
+    const Node& n = graph_.node(id);
+    for (size_t i = 0; i < n.result_count; ++i) check_token(n.result(i), id);
+    if (level_ == Level::torch || !n.op->has(Trait::effect)) return;
+    bool token =
+        std::ranges::any_of(n.op->schema.params, [](const Param& p) { return p.type.kind == ParamKind::token; });
+    if (!token) report(902, id, n.op->full_name + " has an effect and takes no token");
+  });
+}
+
+// --- all of it
+
+std::vector<Violation> verify(const Graph& graph, std::optional<Level> level) {
+  std::vector<Violation> out;
+  Verifier(graph, level.value_or(graph.level), out).run();
+  return out;
+}
+
+void verify_or_throw(const Graph& graph, std::optional<Level> level) {
+  std::vector<Violation> violations = verify(graph, level);
+  if (violations.empty()) return;
+  std::string text = "the graph @" + graph.name + " breaks rules:";
+  for (const Violation& v : violations) text += "\n  " + to_string(v);
+  throw UserError(text);
+}
+
+}  // namespace lenz

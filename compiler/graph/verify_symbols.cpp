@@ -1,0 +1,105 @@
+// Rules about symbols: who binds them, and where they may be used.
+#include "compiler/base/lexer.h"
+#include "compiler/graph/parser.h"
+#include "compiler/graph/verifier.h"
+
+namespace lenz {
+
+namespace {
+// Calls visit(Dim) for every dim of a type that is no constant.
+template <class F>
+void for_each_symbolic_dim(const Type& t, F&& visit) {
+  for (const Type* e : t.elements()) for_each_symbolic_dim(*e, visit);
+  if (t.kind == TypeKind::sym_int && !t.offset.is_constant()) visit(t.offset);
+  if (!t.is_tensor()) return;
+  for (Dim d : t.sizes())
+    if (!d.is_constant()) visit(d);
+  for (Dim d : t.strides())
+    if (!d.is_constant()) visit(d);
+  if (!t.offset.is_constant()) visit(t.offset);
+}
+
+const SymNode* bare_symbol(Dim d) { return !d.is_constant() && kind_of(d) == SymKind::symbol ? d.node() : nullptr; }
+}  // namespace
+
+void Verifier::bind(const Type& t) {
+  for_each_symbolic_dim(t, [&](Dim d) {
+    if (const SymNode* s = bare_symbol(d)) bound_.insert(s);
+  });
+}
+
+// The symbols that a data-dependent node makes are those that stand alone in its results' types and that no operand
+// brings along.
+void Verifier::bind_results(NodeId id) {
+  const Node& n = graph_.node(id);
+  std::unordered_set<const SymNode*> brought;
+  auto bring = [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { brought.insert(s); }); };
+  for (const Arg& a : n.arguments()) {
+    for_each_value(a, [&](ValueId v) { for_each_symbolic_dim(graph_.type(v), bring); });
+    if (a.kind == ArgKind::integer) bring(a.dim());
+    if (a.kind == ArgKind::int_list)
+      for (Dim d : a.dim_list()) bring(d);
+  }
+  std::unordered_set<const SymNode*> made;
+  for (size_t i = 0; i < n.result_count; ++i)
+    for_each_symbolic_dim(graph_.type(n.result(i)), [&](Dim d) {
+      const SymNode* s = bare_symbol(d);
+      if (!s || brought.contains(s) || !made.insert(s).second) return;
+      if (!n.op->infer && bound_.contains(s)) return;  // an annotation may name what is known
+      if (!bound_.insert(s).second && reported_.insert(s).second)
+        report(703, id, "the symbol " + std::string(symbol_name(s)) + " is bound already");
+      made_later_.erase(s);
+    });
+}
+
+void Verifier::use(NodeId id, Dim d) {
+  for_each_symbol(d, [&](const SymNode* s) {
+    if (bound_.contains(s) || !reported_.insert(s).second) return;
+    std::string symbol(symbol_name(s));
+    if (made_later_.contains(s)) {
+      report(702, id, "the symbol " + symbol + " is used before the node that makes it");
+    } else {
+      report(701, id, "the symbol " + symbol + " is bound by no input and made by no node");
+    }
+  });
+}
+
+void Verifier::use(NodeId id, const Type& t) {
+  if (!seen_types_.insert(&t).second) return;  // what is bound stays bound
+  for_each_symbolic_dim(t, [&](Dim d) { use(id, d); });
+}
+
+void Verifier::use(NodeId id, const Arg& a) {
+  if (a.kind == ArgKind::integer && a.symbolic) use(id, a.dim());
+  if (a.kind == ArgKind::int_list)
+    for (Dim d : a.dim_list())
+      if (!d.is_constant()) use(id, d);
+  if (a.kind == ArgKind::arg_list)
+    for (const Arg& e : a.arg_list()) use(id, e);
+}
+
+void Verifier::symbols() {
+  auto makes = [](const OpDef& op) { return op.has(Trait::data_dependent) || !op.infer; };
+  for (const Input& i : graph_.inputs()) bind(graph_.type(i.value));
+  graph_.for_each_node([&](NodeId id) {
+    const Node& n = graph_.node(id);
+    if (!makes(*n.op)) return;
+    for (size_t i = 0; i < n.result_count; ++i)
+      for_each_symbolic_dim(graph_.type(n.result(i)), [&](Dim d) {
+        if (const SymNode* s = bare_symbol(d); s && !bound_.contains(s)) made_later_.insert(s);
+      });
+  });
+  for (const Input& i : graph_.inputs()) use(kNone, graph_.type(i.value));
+  graph_.for_each_node([&](NodeId id) {
+    const Node& n = graph_.node(id);
+    for (const Arg& a : n.arguments()) use(id, a);
+    if (makes(*n.op)) bind_results(id);
+    for (size_t i = 0; i < n.result_count; ++i) use(id, graph_.type(n.result(i)));
+  });
+  for (const Arg& a : graph_.outputs()) use(kNone, a);
+  for (const SymNode* s : bound_)
+    if (!is_word(symbol_name(s)) || is_reserved_word(symbol_name(s)))
+      report(705, kNone, "a symbol is named `" + std::string(symbol_name(s)) + "`");
+}
+
+}  // namespace lenz

@@ -1,0 +1,155 @@
+// The rules that no text can break, broken from inside; what text can break is in corpus/errors.
+#include "compiler/graph/verify.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "compiler/graph/test_ops.h"
+#include "compiler/graph/text.h"
+
+namespace lenz {
+
+struct GraphTestAccess {
+  static Node& node(Graph& g, NodeId id) { return g.nodes_[id]; }
+  static Value& value(Graph& g, ValueId v) { return g.values_[v]; }
+  static std::vector<Arg>& outputs(Graph& g) { return g.outputs_; }
+  static Arg& arg(Graph& g, NodeId id, size_t i) { return const_cast<Arg&>(g.nodes_[id].args[i]); }
+};
+
+namespace {
+
+using Access = GraphTestAccess;
+
+struct Breakage {
+  int rule;
+  std::string_view text;
+  void (*damage)(Graph&);
+};
+
+NodeId first(Graph& g) { return g.first(); }
+NodeId second(Graph& g) { return g.node(g.first()).next; }
+
+constexpr std::string_view kChain =
+    "graph @g(%x: f32[2], %z: f32[2]) { %a = test.relu(%x) %b = test.add(%a, %z) return %b }";
+constexpr std::string_view kTwo = "graph @g(%x: f32[2]) { %v, %i = test.max(%x, 0) return %v, %i }";
+constexpr std::string_view kSymbolic = "graph @g(%x: f32[s0], %y: f32[s1]) { %a = test.add(%x, %y) return %a }";
+constexpr std::string_view kConstant = "graph @g() { %c = lenz.constant(f32[2] [1.0, 2.0]) return %c }";
+constexpr std::string_view kChoice =
+    "graph @g(%p: bool[], %x: f32[2]) { %r = test.choose(%p, @yes, @no, [%x]) return %r }"
+    "graph @yes(%x: f32[2]) { return %x } graph @no(%x: f32[2]) { return %x }";
+
+void set_constant(Graph& g, ConstantData data) {
+  Arg a = g.context().data(std::move(data));
+  g.set_args(first(g), {&a, 1});
+}
+
+const Breakage kBreakages[] = {
+    {101, kChain, [](Graph& g) { Access::node(g, second(g)).prev = kNone; }},
+    {102, kChain, [](Graph& g) { Access::value(g, g.node(first(g)).result()).producer = second(g); }},
+    {102, kTwo, [](Graph& g) { Access::value(g, g.node(first(g)).result(1)).index = 0; }},
+    {103, kChain, [](Graph& g) { Access::value(g, g.inputs()[1].value).index = 0; }},
+    {104, kChain, [](Graph& g) { Access::value(g, g.inputs()[0].value).users.clear(); }},
+    {104, kChain, [](Graph& g) { Access::value(g, g.inputs()[0].value).users.push_back(kOutputs); }},
+    {105, kChain, [](Graph& g) { g.set_name(g.node(first(g)).result(), g.context().intern("x")); }},
+    {106, kChain, [](Graph& g) { Access::node(g, second(g)).arg_count = 2; }},
+    {107, kChain, [](Graph& g) { Access::arg(g, first(g), 0) = Arg::of_value(99); }},
+    {107, kChoice, [](Graph& g) { Access::arg(g, first(g), 1) = Arg::of_graph(7); }},
+    {201, kChain,
+     [](Graph& g) {
+       Arg args[] = {Arg::of_bool(true)};
+       g.set_args(first(g), args);
+     }},
+    {202, kConstant,
+     [](Graph& g) {
+       ConstantData data = *g.node(first(g)).args[0].data;
+       data.bytes = std::make_shared<std::vector<std::byte>>(3);
+       set_constant(g, data);
+     }},
+    {202, kConstant,
+     [](Graph& g) {
+       ConstantData data = *g.node(first(g)).args[0].data;
+       data.bytes = nullptr;
+       set_constant(g, data);
+     }},
+    {301, kChain, [](Graph& g) { g.move_before(second(g), first(g)); }},
+    {401, kChain,
+     [](Graph& g) {
+       g.set_type(g.node(second(g)).result(), g.context().tensor(contiguous_tensor(Dtype::f32, DimVec{3})));
+     }},
+    {401, kChain,
+     [](Graph& g) { g.set_type(g.inputs()[1].value, g.context().tensor(contiguous_tensor(Dtype::f32, DimVec{3}))); }},
+    {402, kTwo,
+     [](Graph& g) {
+       g.set_outputs({});
+       Access::node(g, first(g)).result_count = 1;
+     }},
+    {403, kSymbolic, [](Graph& g) { g.assumptions.restart(); }},
+    {501, kChain, [](Graph& g) { Access::value(g, g.node(first(g)).result()).storage = g.inputs()[0].value; }},
+    {704, kSymbolic,
+     [](Graph& g) {
+       Dim s0 = *g.context().syms.find_symbol("s0"), s1 = *g.context().syms.find_symbol("s1");
+       g.assumptions.facts().add(lt(s0, s1));
+     }},
+    {705, "graph @g(%x: f32[2]) { return %x }",
+     [](Graph& g) {
+       DimVec sizes{g.context().syms.symbol("two words")};
+       g.set_type(g.inputs()[0].value, g.context().tensor(contiguous_tensor(Dtype::f32, sizes)));
+     }},
+    {801, kChoice,
+     [](Graph& g) {
+       Graph& yes = *g.subgraphs[0];
+       yes.set_type(yes.inputs()[0].value, g.context().tensor(contiguous_tensor(Dtype::f64, DimVec{2})));
+     }},
+    {902, "graph @g(%x: f32[2]) { test.check(%x) return %x }", [](Graph& g) { g.level = Level::aten; }},
+};
+
+TEST(Verify, EveryRuleThatTextCantBreakIsBrokenFromInside) {
+  std::set<int> covered;
+  for (const Breakage& b : kBreakages) {
+    auto graph = parse_graph(b.text, test::table());
+    ASSERT_TRUE(verify(*graph).empty()) << b.rule << ": " << to_string(verify(*graph)[0]);
+    b.damage(*graph);
+    std::vector<Violation> violations = verify(*graph);
+    ASSERT_FALSE(violations.empty()) << "G" << b.rule;
+    for (const Violation& v : violations) EXPECT_EQ(v.rule, b.rule) << to_string(v);
+    covered.insert(b.rule);
+  }
+  for (const VerifyRule& rule : verify_rules())
+    EXPECT_EQ(!rule.text_can_break, covered.contains(rule.number)) << rule.number;
+}
+
+TEST(Verify, SaysWhereInTheGraph) {
+  auto graph = parse_graph("graph @g(%x: f32[2]) { %a = test.relu_(%x) return %a }", test::table());
+  auto violations = verify(*graph);
+  ASSERT_EQ(violations.size(), 1u);
+  EXPECT_EQ(
+      to_string(violations[0]),
+      "G503 write_to_input: this writes to the input %x, which is not marked `mut`\n    in @g: %a = test.relu_(%x)");
+  EXPECT_THROW(verify_or_throw(*graph), UserError);
+  graph->input(0).mutated = true;
+  verify_or_throw(*graph);
+}
+
+TEST(Verify, ASubGraphWritesThroughItsOperands) {
+  constexpr std::string_view text =
+      "graph @g(%p: bool[], %x: f32[2]) { %r = test.choose(%p, @yes, @no, [%x]) return %r }"
+      "graph @yes(%x: f32[2] mut) { %y = test.relu_(%x) return %y } graph @no(%x: f32[2]) { return %x }";
+  auto graph = parse_graph(text, test::table());
+  auto violations = verify(*graph);
+  ASSERT_EQ(violations.size(), 1u);
+  EXPECT_EQ(violations[0].rule, 503);
+  graph->input(1).mutated = true;
+  EXPECT_TRUE(verify(*graph).empty());
+}
+
+TEST(Verify, ReportsAHundredViolationsAtMost) {
+  std::string text = "graph @g(";
+  for (int i = 0; i < 300; ++i) text += (i ? ", %x" : "%x") + std::to_string(i) + ": f32[-1]";
+  auto graph = parse_graph(text + ") { return %x0 }", test::table());
+  EXPECT_EQ(verify(*graph).size(), 100u);
+}
+
+}  // namespace
+}  // namespace lenz
