@@ -199,7 +199,7 @@ class RowChecker {
       DrawnCall call;
       if (died->place.stage != static_cast<uint32_t>(Stage::drawing)) draw(recording, call, op_);
       report_.calls += 1;
-      add({Aspect::crash, text_of(*died)}, call.graph ? describe(call) : "", false);
+      add({Aspect::crash, text_of(*died)}, call.graph ? describe(call, in_libtorch(*died)) : "", false);
       return;
     }
     enter(Phase::legal, i);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compiler/graph/text.h"
+
 namespace lenz::oracle {
 
 std::string_view name(Aspect aspect) {
@@ -164,52 +166,33 @@ std::optional<Difference> compare(const DrawnCall& call, const Prediction& predi
 }
 
 namespace {
-std::string text_of(const Graph& graph, const Arg& arg) {
-  auto listed = [&](auto items, auto&& print) {
-    std::string text = "[";
-    for (size_t i = 0; i < items.size(); ++i) text += (i ? ", " : "") + print(items[i]);
-    return text + "]";
-  };
-  switch (arg.kind) {
-    case ArgKind::none: return "none";
-    case ArgKind::value: return graph.value_name(arg.value());
-    case ArgKind::boolean: return arg.boolean() ? "true" : "false";
-    case ArgKind::integer: return lenz::to_string(arg.dim());
-    case ArgKind::real: return std::to_string(arg.real());
-    case ArgKind::complex:
-      return "(" + std::to_string(arg.complex_value->real()) + ", " + std::to_string(arg.complex_value->imag()) + ")";
-    case ArgKind::string: return "\"" + std::string(arg.string()) + "\"";
-    case ArgKind::dtype: return std::string(name(arg.dtype()));
-    case ArgKind::device: return lenz::to_string(arg.device());
-    case ArgKind::layout: return arg.layout() == Layout::strided ? "strided" : "sparse";
-    case ArgKind::memory_format: {
-      constexpr std::string_view names[] = {"contiguous", "preserve", "channels_last", "channels_last_3d"};
-      return std::string(names[static_cast<size_t>(arg.memory_format())]);
-    }
-    case ArgKind::seed: return "seed " + std::to_string(arg.seed);
-    case ArgKind::value_list:
-      return listed(arg.value_list(), [&](ValueId v) { return v == kNone ? "none" : graph.value_name(v); });
-    case ArgKind::int_list: return listed(arg.dim_list(), [](Dim d) { return lenz::to_string(d); });
-    case ArgKind::real_list: return listed(arg.real_list(), [](double d) { return std::to_string(d); });
-    case ArgKind::bool_list: return listed(arg.bool_list(), [](bool b) { return std::string(b ? "true" : "false"); });
-    case ArgKind::arg_list: return listed(arg.arg_list(), [&](const Arg& a) { return text_of(graph, a); });
-    case ArgKind::graph: return "@" + graph.subgraphs[arg.graph()]->name;
-    case ArgKind::data: return "data";
+bool append(Graph& graph, const DrawnCall& call) {
+  try {
+    NodeId node = graph.append(*call.op, call.args);
+    std::vector<Arg> outputs;
+    for (uint16_t i = 0; i < graph.node(node).result_count; ++i)
+      outputs.push_back(Arg::of_value(graph.node(node).result(i)));
+    graph.set_outputs(outputs);
+    return true;
+  } catch (const Error&) {
+    return false;
   }
-  return {};
 }
 }  // namespace
 
-std::string describe(const DrawnCall& call) {
-  std::string text;
-  for (const Input& input : call.graph->inputs())
-    text += call.graph->value_name(input.value) + ": " + lenz::to_string(call.graph->type(input.value)) + "\n";
-  text += call.op->full_name + "(";
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    text += i ? ", " : "";
-    text += call.op->schema.params[i].name + "=" + text_of(*call.graph, call.args[i]);
+std::string describe(const DrawnCall& call, bool run_rule) {
+  std::unique_ptr<Graph> graph = call.graph->clone();
+  bool whole = run_rule && append(*graph, call);
+  std::string text = print(*graph);
+  if (!whole) {
+    std::string line = "  " + call.op->full_name + "(";
+    for (size_t i = 0; i < call.args.size(); ++i)
+      line += (i ? ", " : "") + call.op->schema.params[i].name + "=" + print_arg(*graph, call.args[i]);
+    line += run_rule ? ")  # refused by its rule\n" : ")\n";
+    text.insert(std::min(text.rfind("  return"), text.size()), line);
   }
-  return text + ")";
+  while (text.ends_with('\n')) text.pop_back();
+  return text;
 }
 
 namespace {

@@ -52,8 +52,9 @@ Prediction predict(DrawnCall& call);
 std::optional<Difference> compare(const DrawnCall& call, const Prediction& predicted, const Outcome& outcome,
                                   std::span<const RunValue> inputs);
 
-// The call in a few lines that a person can read: its inputs, and the op with its arguments.
-std::string describe(const DrawnCall& call);
+// The call as the text of a graph. One that its rule refuses is no graph: its line stands there with a remark.
+// Without `run_rule` the line stands there in any case.
+std::string describe(const DrawnCall& call, bool run_rule = true);
 
 // The row's schema against libtorch's registry. Defaults compare by value, however they are written.
 std::optional<Difference> check_schema(const OpDef& op);
