@@ -190,49 +190,66 @@ bool can_cast(Dtype from, Dtype to) {
 }
 }  // namespace
 
-// Whether a write through `target` would hit one location twice: a dim with stride 0 and more than one element.
-void Infer::write_to(const Type& target, const Type& computed, std::string_view param) {
-  if (!can_cast(computed.dtype, target.dtype))
-    raise("result type " + std::string(name(computed.dtype)) + " can't be cast to the type of `" + std::string(param) +
-          "`, " + std::string(name(target.dtype)));
+// Also refuses a target in which the write would hit one location twice: a dim with stride 0 and more than one element.
+void Infer::write_to(const Type& target, const Type& computed, std::string_view param, bool exact) {
+  if (exact ? computed.dtype != target.dtype : !can_cast(computed.dtype, target.dtype))
+    raise("result type " + std::string(name(computed.dtype)) + " can't be " + (exact ? "stored as" : "cast to") +
+          " the type of `" + std::string(param) + "`, " + std::string(name(target.dtype)));
   for (size_t i = 0; i < target.rank(); ++i)
     if (target.strides()[i].is(0) && decide(gt(target.sizes()[i], 1)))
       raise("`" + std::string(param) + "` is written to, but several of its elements share one memory location");
 }
 
 void Infer::finish_in_place() {
-  const Type& self = tensor(0);
+  const std::string& param = op_.schema.params[0].name;
+  auto check = [&](const Type& self, const Type& computed) {
+    bool same_shape = self.rank() == computed.rank();
+    for (size_t i = 0; same_shape && i < self.rank(); ++i) same_shape = same(self.sizes()[i], computed.sizes()[i]);
+    if (!same_shape)
+      raise("the result has shape " + to_string(computed) + ", which `" + param + "` (" + to_string(self) +
+            ") can't hold in place");
+    write_to(self, computed, param, false);
+  };
   const Type& computed = *results_[0].type;
-  bool same_shape = self.rank() == computed.rank();
-  for (size_t i = 0; same_shape && i < self.rank(); ++i) same_shape = same(self.sizes()[i], computed.sizes()[i]);
-  if (!same_shape)
-    raise("the result has shape " + to_string(computed) + ", which `" + op_.schema.params[0].name + "` (" +
-          to_string(self) + ") can't hold in place");
-  write_to(self, computed, op_.schema.params[0].name);
   results_.clear();
-  add(&self, args_[0].value());
+  if (computed.kind == TypeKind::list) {
+    std::vector<const Type*> list = tensors(param);
+    for (size_t i = 0; i < list.size(); ++i) check(*list[i], *computed.elements()[i]);
+  } else {
+    check(tensor(0), computed);
+    add(&tensor(0), args_[0].value());
+  }
 }
 
-// An out= tensor of another shape is resized, as eager does (with a warning unless it is empty).
+// The type of an out= tensor once it is written: one of another shape is resized, as eager does (with a warning unless
+// it is empty).
+const Type* Infer::written_out(const Type& target, const Type& computed, std::string_view param) {
+  OutRule rule = op_.base->variants.out_rule;
+  write_to(target, computed, param, rule == OutRule::same_dtype || rule == OutRule::copied);
+  bool same_shape = target.rank() == computed.rank();
+  for (size_t i = 0; same_shape && i < target.rank(); ++i) same_shape = same(target.sizes()[i], computed.sizes()[i]);
+  if (same_shape) return &target;
+  TensorType resized = computed.tensor();
+  resized.dtype = target.dtype;
+  resized.offset = target.offset;
+  if (rule == OutRule::copied || rule == OutRule::copied_cast) resized.strides = contiguous_strides(resized.sizes);
+  return context_->tensor(resized);
+}
+
 void Infer::finish_out() {
+  const auto& params = op_.schema.params;
   size_t first = args_.size() - results_.size();
+  if (op_.schema.returns.empty()) {  // a list: its types stay, so its tensors must have the right shapes already
+    std::vector<const Type*> list = tensors(params[first].name);
+    std::span<const Type* const> computed = results_[0].type->elements();
+    if (list.size() != computed.size()) raise("`" + params[first].name + "` has another length than the result");
+    for (size_t i = 0; i < list.size(); ++i) written_out(*list[i], *computed[i], params[first].name);
+    results_.clear();
+    return;
+  }
   for (size_t k = 0; k < results_.size(); ++k) {
     if (results_[k].type->kind != TypeKind::tensor) continue;
-    const Type& target = tensor(first + k);
-    const Type& computed = *results_[k].type;
-    bool copied = op_.base && op_.base->variants.copied_out;
-    if (copied) require(target.dtype == computed.dtype, "the out= tensor has another dtype than the result");
-    write_to(target, computed, op_.schema.params[first + k].name);
-    bool same_shape = target.rank() == computed.rank();
-    for (size_t i = 0; same_shape && i < target.rank(); ++i) same_shape = same(target.sizes()[i], computed.sizes()[i]);
-    const Type* type = &target;
-    if (!same_shape) {
-      TensorType resized = computed.tensor();
-      resized.dtype = target.dtype;
-      resized.offset = target.offset;
-      if (copied || op_.base->variants.out_contiguous) resized.strides = contiguous_strides(resized.sizes);
-      type = context_->tensor(resized);
-    }
+    const Type* type = written_out(tensor(first + k), *results_[k].type, params[first + k].name);
     results_[k] = {type, args_[first + k].value()};
   }
 }

@@ -131,7 +131,8 @@ class Infer {
   void add(const Type* type, ValueId alias) { results_.push_back({type, alias}); }
   void finish_in_place();
   void finish_out();
-  void write_to(const Type& target, const Type& computed, std::string_view param);
+  void write_to(const Type& target, const Type& computed, std::string_view param, bool exact);
+  const Type* written_out(const Type& target, const Type& computed, std::string_view param);
 
   const std::shared_ptr<Context>& context_;
   const OpTable& table_;

@@ -40,11 +40,16 @@ std::string_view name(Trait trait) {
 
 namespace {
 // relu(Tensor self) -> Tensor  =>  relu_(Tensor(a!) self) -> Tensor(a!)
-Schema in_place_schema(const Schema& from) {
+Schema in_place_schema(const Schema& from, const Variants& variants) {
   Schema s = from;
   s.packet += "_";
+  if (variants.in_place_as) s.overload = *variants.in_place_as;
   s.params[0].alias = 'a';
   s.params[0].writes = true;
+  if (s.returns_list()) {
+    s.returns.clear();
+    return s;
+  }
   s.returns[0].alias = 'a';
   s.returns[0].writes = true;
   return s;
@@ -75,6 +80,7 @@ Schema out_schema(const Schema& from, const Variants& variants) {
     if (unnamed) s.returns[i].name.clear();
     s.params.push_back(std::move(p));
   }
+  if (from.returns_list()) s.returns.clear();
   return s;
 }
 }  // namespace
@@ -100,7 +106,7 @@ void OpTable::add(OpDef def) {
     row.full_name = row.schema.full_name();
     keep(std::move(row));
   };
-  if (variants.in_place) derive(VariantKind::in_place, in_place_schema(base->schema));
+  if (variants.in_place) derive(VariantKind::in_place, in_place_schema(base->schema, variants));
   if (!variants.out.empty()) derive(VariantKind::out, out_schema(base->schema, variants));
 }
 

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -25,7 +26,7 @@ enum class Trait : uint32_t {
   view = 1u << 2,        // the result always aliases its first tensor operand
   maybe_view = 1u << 3,  // aliases or copies, depending on strides (reshape, contiguous, to)
   random = 1u << 4,
-  commutative = 1u << 5,           // in its first two operands
+  commutative = 1u << 5,           // in its first two operands, the other parameters (alpha) at their defaults
   associative = 1u << 6,           // mathematically; the dtype decides whether a pass may use it
   idempotent = 1u << 7,            // f(f(x)) == f(x)
   involution = 1u << 8,            // f(f(x)) == x, bitwise
@@ -76,8 +77,8 @@ struct Domain {
   bool exclude_zero = false;
 };
 
-// f(x, value) == x, bitwise, for operands of these dtypes: 0 of a sum, 1 of a product. Signed zeros count: x + 0.0
-// turns -0.0 into 0.0, so a float's sum has -0.0 here.
+// f(x, value) == x, bitwise, for operands of these dtypes and the other parameters (alpha) at their defaults: 0 of a
+// sum, 1 of a product. Signed zeros count: x + 0.0 turns -0.0 into 0.0, so a float's sum has -0.0 here.
 struct Neutral {
   enum Side : uint8_t { right, left, both };  // where the value stands
   double value = 0;
@@ -97,15 +98,23 @@ struct Lowering {
   std::string_view body;  // scalar expression or nest description, as text
 };
 
-// Which variants of one row exist in ATen; they are derived, never written.
+// How an out= variant treats its tensor.
+enum class OutRule : uint8_t {
+  direct,       // written directly: any dtype that the result casts to; resized to the result's own strides
+  same_dtype,   // written directly: exactly the result's dtype
+  copied,       // the result is made first, then copied: exactly its dtype; resized to contiguous
+  copied_cast,  // resized to contiguous too, but any dtype that the result casts to
+};
+
+// Which variants of one row exist in ATen; they are derived, never written. Where a row returns a list, both kinds
+// write to the tensors of a list and return nothing.
 struct Variants {
   bool in_place = false;      // add_
-  std::string_view out = {};  // the overload name of the out= variant ("out", "IntList_out"); empty: none
-  std::string_view out_params =
-      {};  // its parameters where ATen names them otherwise; with a '!' its results have no names
-  // ATen makes the out= variant by copying the functional result: dtypes must agree, and resizing makes contiguous.
-  bool copied_out = false;
-  bool out_contiguous = false;  // an out= tensor that eager resizes is contiguous, whatever the result's strides
+  std::string_view out = {};  // the overload name of the out= variant ("out", "IntList_out"); empty: there is none
+  // Its out= parameters where ATen names them otherwise ("max max_values"); with a '!' its results have no names.
+  std::string_view out_params = {};
+  OutRule out_rule = OutRule::direct;
+  std::optional<std::string_view> in_place_as = {};  // the in-place overload's name where it is not the row's own
 };
 enum class VariantKind : uint8_t { functional, in_place, out };
 
@@ -121,6 +130,7 @@ struct OpDef {
   // Makes a legal call. Null: no generator (structural ops, externs).
   void (*generate)(CallMaker&) = nullptr;
   DtypeSet dtypes = dtypes::all;  // of the leading tensor operand, on a CPU
+  DtypeSet computes;               // elementwise: what eager computes in, once promoted; empty: the same dtypes
   Domain domain;
   Accuracy accuracy = Accuracy::exact;
   std::string_view scalar;     // elementwise: the primitive in the scalar table, if it is just that

@@ -164,14 +164,23 @@ std::span<const Arg> CallMaker::finish() {
                 graph_.types(), graph_.assumptions);
     infer.run();
     for (size_t k = 0; k < infer.results().size(); ++k) {
-      const Type& t = *infer.results()[k].type;
-      TensorWish wish;
-      wish.dtype = t.dtype;
-      wish.sizes = Sizes();
-      for (Dim d : t.sizes()) wish.sizes->push_back(d.constant());
-      if (chooser_.chance(1, 8)) wish.sizes = Sizes{0};  // empty: eager resizes it
-      wish.written = true;
-      args_[outs + k] = Arg::of_value(tensor(wish));
+      auto out_tensor = [&](const Type& t, bool resizable) {
+        TensorWish wish;
+        wish.dtype = t.dtype;
+        wish.sizes = Sizes();
+        for (Dim d : t.sizes()) wish.sizes->push_back(d.constant());
+        if (resizable && chooser_.chance(1, 8)) wish.sizes = Sizes{0};  // empty: eager resizes it
+        wish.written = true;
+        return tensor(wish);
+      };
+      const Type& result = *infer.results()[k].type;
+      if (result.kind == TypeKind::list) {
+        SmallVec<ValueId, 4> list;
+        for (const Type* t : result.elements()) list.push_back(out_tensor(*t, false));
+        args_[outs + k] = context().values(list);
+        continue;
+      }
+      args_[outs + k] = Arg::of_value(out_tensor(result, true));
     }
   }
   return args_;

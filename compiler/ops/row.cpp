@@ -11,6 +11,7 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.infer = fields.infer;
   def.generate = fields.generate;
   def.dtypes = fields.dtypes;
+  def.computes = fields.computes;
   def.domain = fields.domain;
   def.accuracy = fields.accuracy;
   def.raises = fields.raises;

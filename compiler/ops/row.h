@@ -21,6 +21,7 @@ struct Row {
   void (*infer)(Infer&) = nullptr;
   void (*generate)(CallMaker&) = nullptr;
   DtypeSet dtypes = dtypes::usual;
+  DtypeSet computes = {};
   Domain domain = {};
   Accuracy accuracy = Accuracy::exact;
   std::string_view scalar = {};  // "{}": the op's own name

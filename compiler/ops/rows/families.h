@@ -16,6 +16,8 @@ void contraction_rows(RowSink& t);
 void pointwise_unary_rows(RowSink& t);
 void pointwise_binary_rows(RowSink& t);
 void view_rows(RowSink& t);
+void pointwise_ternary_rows(RowSink& t);
+void pointwise_special_rows(RowSink& t);
 
 struct Family {
   std::string_view name;
@@ -32,6 +34,8 @@ inline constexpr Family kFamilies[] = {
     {"pointwise_unary", pointwise_unary_rows},
     {"pointwise_binary", pointwise_binary_rows},
     {"views", view_rows},
+    {"pointwise_ternary", pointwise_ternary_rows},
+    {"pointwise_special", pointwise_special_rows},
 };
 
 }  // namespace lenz

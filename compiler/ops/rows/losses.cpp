@@ -22,7 +22,7 @@ void regression(RowSink& t) {
            .raises = "integers"};
   t.row("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", loss);
   t.row("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", loss);
-  loss.variants.out_contiguous = true;
+  loss.variants.out_rule = OutRule::copied_cast;
   loss.infer = rule::huber_loss;
   loss.exception = "the meta kernel promotes where eager writes into a tensor like `self`";
   t.row("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", loss);

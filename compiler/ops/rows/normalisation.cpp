@@ -67,7 +67,7 @@ void norms(RowSink& t) {
   t.row(
       "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float "
       "eps) -> (Tensor, Tensor, Tensor)",
-      {.variants = {.out = "out", .out_contiguous = true},
+      {.variants = {.out = "out", .out_rule = OutRule::copied_cast},
        .traits = reduction,
        .infer = rule::native_group_norm,
        .generate = make::native_group_norm,
@@ -75,7 +75,7 @@ void norms(RowSink& t) {
        .accuracy = Accuracy::composed,
        .raises = "channels that don't divide; an input that is not dense",
        .exception = "the meta kernel gives statistics the input's dtype and accepts inputs that are not dense"});
-  Row batch{.variants = {.out = "out", .out_params = "out save_mean save_invstd", .out_contiguous = true},
+  Row batch{.variants = {.out = "out", .out_params = "out save_mean save_invstd", .out_rule = OutRule::copied_cast},
             .traits = reduction,
             .infer = rule::native_batch_norm,
             .generate = make::batch_norm,

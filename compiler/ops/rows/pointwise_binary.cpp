@@ -1,33 +1,317 @@
 // Elementwise ops of two operands.
+#include <limits>
+
 #include "compiler/ops/make/common.h"
+#include "compiler/ops/make/pointwise.h"
 #include "compiler/ops/rows/families.h"
 #include "compiler/ops/rules/elementwise.h"
+#include "compiler/ops/rules/pointwise.h"
 
 namespace lenz {
 
-void pointwise_binary_rows(RowSink& t) {
-  using enum Trait;
-  constexpr Variants kBoth{.in_place = true, .out = "out"};
+namespace {
+using enum Trait;
+constexpr DtypeSet kIntegers = dtypes::integers | dtypes::boolean;
+constexpr DtypeSet kReals = dtypes::floats | dtypes::integers;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-  t.row("mul.Tensor(Tensor self, Tensor other) -> Tensor", {.variants = kBoth,
-                                                            .traits = elementwise | commutative | associative | core,
-                                                            .infer = rule::same_dtype,
-                                                            .generate = make::binary,
-                                                            .accuracy = Accuracy::rounded,
-                                                            .scalar = "mul"});
-  t.row("atan2(Tensor self, Tensor other) -> Tensor", {.variants = kBoth,
-                                                       .traits = elementwise | makes_float | core,
-                                                       .infer = rule::float_dtype,
-                                                       .generate = make::binary_float,
-                                                       .dtypes = dtypes::real_and_bool,
-                                                       .accuracy = Accuracy::ulp2,
-                                                       .scalar = "{}"});
-  t.rows("{}.Tensor(Tensor self, Tensor other) -> Tensor", "eq ne",
-         {.variants = {.in_place = true, .out = "Tensor_out"},
+Variants both(std::string_view out) { return {true, out}; }
+Variants copied(bool in_place, std::string_view out) { return {in_place, out, {}, OutRule::copied}; }
+
+// One row with other variants: the overloads of an op differ in little else.
+Row with(Row row, Variants variants) {
+  row.variants = variants;
+  return row;
+}
+
+void arithmetic_rows(RowSink& t) {
+  Row row{.traits = elementwise | commutative | associative | core,
+          .infer = rule::add,
+          .generate = make::binary_alpha,
+          .accuracy = Accuracy::rounded,
+          .scalar = "add",
+          .raises = "an alpha that the result type can't hold",
+          .exception = rule::kConvertsOnCpu,
+          .neutral = {{0, Neutral::both, dtypes::integers}, {-0.0, Neutral::both, dtypes::floats}}};
+  t.row("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", with(row, both("out")));
+  t.row("add.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", with(row, copied(true, "Scalar_out")));
+  row.traits = elementwise | core;
+  row.infer = rule::sub;
+  row.generate = make::subtraction;
+  row.dtypes = dtypes::numbers;
+  row.scalar = "sub";
+  row.raises = "bool operands; an alpha that the result type can't hold";
+  row.neutral = {{0, Neutral::right, dtypes::integers | dtypes::floats}};
+  t.row("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", with(row, both("out")));
+  t.row("sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", with(row, copied(true, "Scalar_out")));
+  t.row("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", with(row, both("out")));
+  t.row("subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", with(row, {true}));
+  row.infer = rule::rsub;
+  row.scalar = {};
+  row.neutral = {};
+  t.row("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", with(row, copied(false, "Tensor_out")));
+  t.row("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", with(row, copied(false, "Scalar_out")));
+
+  row = {.traits = elementwise | commutative | associative | core,
+         .infer = rule::mul,
+         .generate = make::product,
+         .dtypes = dtypes::all,
+         .accuracy = Accuracy::rounded,
+         .scalar = "mul",
+         .raises = "float8, when the second operand holds one element",
+         .exception = rule::kConvertsOnCpu,
+         .neutral = {{1, Neutral::both, kReals | dtypes::boolean}},
+         .absorbing = {{0, 0, kIntegers}}};
+  t.rows("{}.Tensor(Tensor self, Tensor other) -> Tensor", "mul multiply", with(row, both("out")));
+  t.row("mul.Scalar(Tensor self, Scalar other) -> Tensor", with(row, copied(true, "Scalar_out")));
+  t.row("multiply.Scalar(Tensor self, Scalar other) -> Tensor", with(row, {true}));
+}
+
+void division_rows(RowSink& t) {
+  Row row{.traits = elementwise | makes_float | core,
+          .infer = rule::float_dtype,
+          .generate = make::binary_float,
+          .accuracy = Accuracy::rounded,
+          .scalar = "div",
+          .exception = rule::kConvertsOnCpu,
+          .neutral = {{1, Neutral::right, dtypes::floats}}};
+  t.rows("{}.Tensor(Tensor self, Tensor other) -> Tensor", "div divide true_divide", with(row, both("out")));
+  t.row("div.Scalar(Tensor self, Scalar other) -> Tensor", with(row, copied(true, "Scalar_out")));
+  t.rows("{}.Scalar(Tensor self, Scalar other) -> Tensor", "divide true_divide", with(row, {true}));
+
+  row = {.traits = elementwise,
+         .infer = rule::div_mode,
+         .generate = make::division_mode,
+         .computes = dtypes::real,
+         .accuracy = Accuracy::rounded,
+         .raises = "complex with a rounding mode; a mode that is not none, trunc or floor; an integer divided by 0",
+         .exception = rule::kConvertsOnCpu};
+  t.rows("{}.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "div divide",
+         with(row, both("out_mode")));
+  t.row("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
+        with(row, copied(true, "Scalar_mode_out")));
+  t.row("divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", with(row, {true}));
+
+  row = {.traits = elementwise | core,
+         .infer = rule::same_dtype,
+         .generate = make::division,
+         .dtypes = dtypes::real_and_bool,
+         .computes = dtypes::real,
+         .accuracy = Accuracy::rounded,
+         .scalar = "{}",
+         .raises = "complex; bool with bool; an integer divided by 0",
+         .exception = rule::kConvertsOnCpu};
+  t.row("floor_divide(Tensor self, Tensor other) -> Tensor", with(row, {true, "out", {}, OutRule::direct, "Tensor"}));
+  t.row("floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", with(row, copied(true, "Scalar_out")));
+  t.rows("{}.Tensor(Tensor self, Tensor other) -> Tensor", "remainder fmod", with(row, both("Tensor_out")));
+  t.rows("{}.Scalar(Tensor self, Scalar other) -> Tensor", "remainder fmod", with(row, both("Scalar_out")));
+  t.row("remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", with(row, copied(false, "Scalar_Tensor_out")));
+}
+
+void power_rows(RowSink& t) {
+  Row row{.traits = elementwise | core,
+          .infer = rule::same_dtype,
+          .generate = make::pow,
+          .computes = dtypes::numbers,
+          .domain = {0.125, 4},
+          .accuracy = Accuracy::ulp4,
+          .scalar = "pow",
+          .raises = "bool to the power of bool",
+          .exception = rule::kConvertsOnCpu,
+          .neutral = {{1, Neutral::right, kReals}}};
+  t.row("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+        with(row, {true, "Tensor_Tensor_out", {}, OutRule::direct, "Tensor"}));
+  row.infer = rule::pow_of_number;
+  t.row("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", with(row, {false, "Scalar_out"}));
+  row.infer = rule::pow_number;
+  row.dtypes = dtypes::all;  // float8 to the powers 0 and 1
+  row.raises = "an integer to a negative integer power";
+  t.row("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+        with(row, {true, "Tensor_Scalar_out", {}, OutRule::direct, "Scalar"}));
+
+  row = {.traits = elementwise,
+         .infer = rule::float_power,
+         .generate = make::float_power,
+         .dtypes = dtypes::all,
+         .domain = {0.125, 4},
+         .accuracy = Accuracy::ulp4,
+         .raises = "in place, a base that is not f64 (c128 with complex numbers)"};
+  auto exact = [&](bool in_place, std::string_view out, std::optional<std::string_view> in_place_as) {
+    return with(row, {in_place, out, {}, OutRule::same_dtype, in_place_as});
+  };
+  t.row("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
+        exact(true, "Tensor_Tensor_out", "Tensor"));
+  t.row("float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
+        exact(true, "Tensor_Scalar_out", "Scalar"));
+  t.row("float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", exact(false, "Scalar_out", {}));
+  t.row("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", {.variants = {true, "out", {}, OutRule::direct, ""},
+                                                              .traits = elementwise | makes_float,
+                                                              .infer = rule::ldexp,
+                                                              .generate = make::ldexp,
+                                                              .accuracy = Accuracy::ulp2,
+                                                              .raises = "a bool exponent of a float",
+                                                              .exception = rule::kConvertsOnCpu});
+}
+
+void float_rows(RowSink& t) {
+  Row row{.variants = both("out"),
+          .traits = elementwise | makes_float | core,
+          .infer = rule::float_dtype,
+          .generate = make::binary_float,
+          .dtypes = dtypes::real_and_bool,
+          .accuracy = Accuracy::ulp2,
+          .scalar = "atan2",
+          .raises = "complex",
+          .exception = rule::kConvertsOnCpu};
+  t.rows("{}(Tensor self, Tensor other) -> Tensor", "atan2 arctan2", row);
+  row.accuracy = Accuracy::exact;
+  row.scalar = "copysign";
+  t.row("copysign.Tensor(Tensor self, Tensor other) -> Tensor", row);
+  t.row("copysign.Scalar(Tensor self, Scalar other) -> Tensor", with(row, both("Scalar_out")));
+
+  row = {.variants = both("out"),
+         .traits = elementwise | core,
+         .infer = rule::same_dtype,
+         .generate = make::binary,
+         .dtypes = dtypes::real_and_bool,
+         .computes = dtypes::floats,
+         .accuracy = Accuracy::ulp2,
+         .scalar = "{}",
+         .raises = "integers with integers; complex",
+         .exception = rule::kConvertsOnCpu};
+  t.row("hypot(Tensor self, Tensor other) -> Tensor", row);
+  row.accuracy = Accuracy::exact;
+  t.row("nextafter(Tensor self, Tensor other) -> Tensor", row);
+  row.accuracy = Accuracy::ulp4;
+  row.variants.in_place = false;
+  row.traits = elementwise | commutative | core;
+  t.row("logaddexp2(Tensor self, Tensor other) -> Tensor", row);
+  row.dtypes = dtypes::usual;
+  row.computes = dtypes::floats | dtypes::complexes;
+  row.raises = "integers with integers";
+  t.row("logaddexp(Tensor self, Tensor other) -> Tensor", row);
+}
+
+void order_rows(RowSink& t) {
+  Row row{.variants = {false, "out"},
+          .traits = elementwise | commutative | associative | core,
+          .infer = rule::same_dtype,
+          .generate = make::binary,
+          .dtypes = dtypes::real_and_bool,
+          .scalar = "maximum",
+          .raises = "complex",
+          .exception = rule::kConvertsOnCpu,
+          .neutral = {{-kInfinity, Neutral::both, dtypes::floats}}};
+  t.row("maximum(Tensor self, Tensor other) -> Tensor", row);
+  t.row("max.other(Tensor self, Tensor other) -> Tensor", row);
+  row.scalar = "minimum";
+  row.neutral = {{kInfinity, Neutral::both, dtypes::floats}};
+  t.row("minimum(Tensor self, Tensor other) -> Tensor", row);
+  t.row("min.other(Tensor self, Tensor other) -> Tensor", row);
+  row.scalar = "{}";
+  row.neutral = {};
+  t.rows("{}(Tensor self, Tensor other) -> Tensor", "fmax fmin", row);
+  row.traits = elementwise | core;
+  row.variants = {true, "out", {}, OutRule::same_dtype};
+  row.infer = rule::heaviside;
+  row.generate = make::one_dtype;
+  row.raises = "complex; operands of different dtypes";
+  t.row("heaviside(Tensor self, Tensor values) -> Tensor", row);
+}
+
+void comparison_rows(RowSink& t) {
+  Row row{.traits = elementwise | core,
+          .infer = rule::bool_dtype,
+          .generate = make::comparison,
+          .scalar = "{}",
+          .exception = rule::kConvertsOnCpu};
+  auto pair = [&](std::string_view names) {
+    t.rows("{}.Tensor(Tensor self, Tensor other) -> Tensor", names, with(row, both("Tensor_out")));
+    t.rows("{}.Scalar(Tensor self, Scalar other) -> Tensor", names, with(row, both("Scalar_out")));
+  };
+  row.traits = row.traits | commutative;
+  row.dtypes = dtypes::all;
+  pair("eq ne");
+  row.scalar = "ne";
+  pair("not_equal");
+  row.traits = elementwise | core;
+  row.dtypes = dtypes::real_and_bool;
+  row.raises = "complex";
+  row.scalar = "{}";
+  pair("lt le gt ge");
+  constexpr std::string_view kAliases[][2] = {
+      {"less", "lt"}, {"less_equal", "le"}, {"greater", "gt"}, {"greater_equal", "ge"}};
+  for (auto [name, of] : kAliases) {
+    row.scalar = of;
+    pair(name);
+  }
+  t.rows("{}(Tensor self, Tensor other) -> Tensor", "logical_and logical_or logical_xor",
+         {.variants = both("out"),
           .traits = elementwise | commutative | core,
           .infer = rule::bool_dtype,
           .generate = make::comparison,
-          .scalar = "{}"});
+          .scalar = "{}",
+          .exception = rule::kConvertsOnCpu});
+  t.row(
+      "isclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) "
+      "-> Tensor",
+      {.traits = elementwise,
+       .infer = rule::isclose,
+       .generate = make::isclose,
+       .raises = "operands of different dtypes; negative tolerances; with equal_nan, a self that is broadcast"});
+}
+
+void integer_rows(RowSink& t) {
+  Row row{.traits = elementwise | commutative | associative | core,
+          .infer = rule::same_dtype,
+          .generate = make::binary,
+          .dtypes = kIntegers,
+          .raises = "floats, complex",
+          .exception = rule::kConvertsOnCpu};
+  auto three = [&](std::string_view name, std::string_view number) {
+    row.scalar = name;
+    std::string n(name);
+    t.row(n + ".Tensor(Tensor self, Tensor other) -> Tensor", with(row, both("Tensor_out")));
+    std::string out = std::string(number) + "_out";
+    t.row(n + "." + std::string(number) + "(Tensor self, Scalar other) -> Tensor",
+          with(row, both(number == "Scalar" ? "Scalar_out" : "Tensor_Scalar_out")));
+    t.row(n + ".Scalar_Tensor(Scalar self, Tensor other) -> Tensor", with(row, copied(false, "Scalar_Tensor_out")));
+  };
+  constexpr DtypeSet kSigned = dtypes::integers - DtypeSet::of(Dtype::u8);
+  row.neutral = {{-1, Neutral::both, kSigned}};
+  row.absorbing = {{0, 0, kIntegers}};
+  three("bitwise_and", "Scalar");
+  row.neutral = {{0, Neutral::both, kIntegers}};
+  row.absorbing = {};
+  three("bitwise_or", "Scalar");
+  three("bitwise_xor", "Scalar");
+  row.traits = elementwise | core;
+  row.computes = dtypes::integers;
+  row.neutral = {{0, Neutral::right, dtypes::integers}};
+  row.raises = "floats, complex; bool with bool";
+  three("bitwise_left_shift", "Tensor_Scalar");
+  three("bitwise_right_shift", "Tensor_Scalar");
+  t.rows("{}(Tensor self, Tensor other) -> Tensor", "gcd lcm",
+         {.variants = both("out"),
+          .traits = elementwise | commutative | core,
+          .infer = rule::same_dtype,
+          .generate = make::binary,
+          .dtypes = kIntegers,
+          .computes = dtypes::integers,
+          .scalar = "{}",
+          .raises = "floats, complex; bool with bool",
+          .exception = rule::kConvertsOnCpu});
+}
+}  // namespace
+
+void pointwise_binary_rows(RowSink& t) {
+  arithmetic_rows(t);
+  division_rows(t);
+  power_rows(t);
+  float_rows(t);
+  order_rows(t);
+  comparison_rows(t);
+  integer_rows(t);
 }
 
 }  // namespace lenz

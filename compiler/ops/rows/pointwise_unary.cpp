@@ -1,33 +1,245 @@
 // Elementwise ops of one tensor.
 #include "compiler/ops/make/common.h"
+#include "compiler/ops/make/pointwise.h"
 #include "compiler/ops/rows/families.h"
 #include "compiler/ops/rules/elementwise.h"
+#include "compiler/ops/rules/pointwise.h"
 
 namespace lenz {
 
-void pointwise_unary_rows(RowSink& t) {
-  using enum Trait;
-  constexpr Variants kBoth{.in_place = true, .out = "out"};
+namespace {
+using enum Trait;
+constexpr Variants kBoth{true, "out"};
+constexpr Variants kSameDtype{true, "out", {}, OutRule::same_dtype};
+constexpr Domain kUnit{-0.9375, 0.9375};
+constexpr Domain kPositive{0.125, 4};
 
-  // --- the operand's own dtype
-  t.rows("{}(Tensor self) -> Tensor", "neg",
-         {.variants = kBoth,
+struct Alias {
+  std::string_view name, of;
+};
+
+void same_dtype_rows(RowSink& t) {
+  Row row{.variants = kSameDtype,
           .traits = elementwise | involution | core,
           .infer = rule::same_dtype,
           .generate = make::unary,
           .dtypes = dtypes::numbers,
-          .accuracy = Accuracy::exact,
-          .scalar = "{}",
-          .raises = "bool has no negation"});
+          .scalar = "neg",
+          .raises = "bool has no negation"};
+  t.rows("{}(Tensor self) -> Tensor", "neg negative", row);
 
-  // --- float results; integers and bools become f32
-  t.rows("{}(Tensor self) -> Tensor", "sin cos tan sinh cosh tanh asinh atan exp expm1 sigmoid",
+  row = {.variants = kSameDtype,
+         .traits = elementwise | idempotent | monotone | core,
+         .infer = rule::same_dtype,
+         .generate = make::unary,
+         .dtypes = dtypes::real,
+         .scalar = "{}",
+         .raises = "bool, complex",
+         .copies = dtypes::integers};
+  t.rows("{}(Tensor self) -> Tensor", "floor ceil round trunc", row);
+  row.scalar = "trunc";
+  t.row("fix(Tensor self) -> Tensor", row);
+  row = {.variants = {true, "decimals_out", {}, OutRule::same_dtype},
+         .traits = elementwise,
+         .infer = rule::same_dtype,
+         .generate = make::round_decimals,
+         .dtypes = dtypes::floats,
+         .accuracy = Accuracy::ulp4,
+         .raises = "integers, complex"};
+  t.row("round.decimals(Tensor self, *, int decimals) -> Tensor", row);
+  row.variants = {false, "out", {}, OutRule::same_dtype};
+  t.row("special_round(Tensor self, *, int decimals=0) -> Tensor", row);
+  t.row("frac(Tensor self) -> Tensor", {.variants = kSameDtype,
+                                        .traits = elementwise | core,
+                                        .infer = rule::same_dtype,
+                                        .generate = make::unary,
+                                        .dtypes = dtypes::floats,
+                                        .scalar = "{}",
+                                        .raises = "integers, complex"});
+  t.row("sign(Tensor self) -> Tensor", {.variants = kSameDtype,
+                                        .traits = elementwise | idempotent | monotone | core,
+                                        .infer = rule::same_dtype,
+                                        .generate = make::unary,
+                                        .dtypes = dtypes::real_and_bool,
+                                        .scalar = "{}",
+                                        .raises = "complex",
+                                        .copies = dtypes::boolean});
+  t.row("sgn(Tensor self) -> Tensor", {.variants = kSameDtype,
+                                       .traits = elementwise | core,
+                                       .infer = rule::same_dtype,
+                                       .generate = make::unary,
+                                       .accuracy = Accuracy::ulp2,
+                                       .scalar = "{}",
+                                       .copies = dtypes::boolean});
+  t.row("bitwise_not(Tensor self) -> Tensor", {.variants = kSameDtype,
+                                               .traits = elementwise | involution | core,
+                                               .infer = rule::same_dtype,
+                                               .generate = make::unary,
+                                               .dtypes = dtypes::integers | dtypes::boolean,
+                                               .scalar = "{}",
+                                               .raises = "floats, complex"});
+  t.rows("{}(Tensor self) -> Tensor", "abs absolute",
          {.variants = kBoth,
+          .traits = elementwise | idempotent | core,
+          .infer = rule::abs,
+          .generate = make::abs,
+          .dtypes = dtypes::numbers | dtypes::float8,
+          .accuracy = Accuracy::ulp1,
+          .scalar = "abs",
+          .raises = "bool; complex in place",
+          .copies = DtypeSet::of(Dtype::u8)});
+  t.row("square(Tensor self) -> Tensor", {.variants = kBoth,
+                                          .traits = elementwise,
+                                          .infer = rule::square,
+                                          .generate = make::unary,
+                                          .accuracy = Accuracy::rounded,
+                                          .scalar = "{}",
+                                          .exception = rule::kConvertsOnCpu});
+  t.row("positive(Tensor(a) self) -> Tensor(a)", {.traits = view | idempotent,
+                                                  .infer = rule::itself,
+                                                  .generate = make::unary,
+                                                  .dtypes = dtypes::all - dtypes::boolean,
+                                                  .raises = "bool"});
+  t.row("conj_physical(Tensor self) -> Tensor",
+        {.variants = kSameDtype,
+         .traits = elementwise | maybe_view | involution,
+         .infer = rule::conj_physical,
+         .generate = make::conj_physical,
+         .dtypes = dtypes::all,
+         .computes = dtypes::usual,
+         .scalar = "{}",
+         .exception = "of a real tensor eager returns that tensor itself, though the schema promises a fresh one",
+         .copies = dtypes::real_and_bool | dtypes::float8});
+  t.row("_conj_physical(Tensor self) -> Tensor", {.variants = {false, "out", {}, OutRule::copied},
+                                                  .traits = elementwise,
+                                                  .infer = rule::preserved,
+                                                  .generate = make::unary,
+                                                  .copies = dtypes::real_and_bool});
+  t.row("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
+        {.variants = kSameDtype,
+         .traits = elementwise | idempotent,
+         .infer = rule::preserved,
+         .generate = make::nan_to_num,
+         .copies = dtypes::integers | dtypes::boolean});
+}
+
+// Float results; integers and bools become f32.
+void float_rows(RowSink& t) {
+  Row row{.variants = kBoth,
           .traits = elementwise | makes_float | core,
           .infer = rule::float_dtype,
           .generate = make::unary,
           .accuracy = Accuracy::ulp2,
-          .scalar = "{}"});
+          .scalar = "{}",
+          .exception = rule::kConvertsOnCpu};
+  auto rows = [&](std::string_view names) { t.rows("{}(Tensor self) -> Tensor", names, row); };
+  auto aliases = [&](std::initializer_list<Alias> list) {
+    for (Alias a : list) {
+      row.scalar = a.of;
+      t.row(std::string(a.name) + "(Tensor self) -> Tensor", row);
+    }
+    row.scalar = "{}";
+  };
+  rows("sin cos tan sinh cosh tanh asinh atan exp exp2 expm1 sigmoid sinc");
+  aliases({{"arcsinh", "asinh"}, {"arctan", "atan"}});
+  row.domain = kUnit;
+  rows("asin acos atanh");
+  aliases({{"arcsin", "asin"}, {"arccos", "acos"}, {"arctanh", "atanh"}});
+  row.domain = {1.0625, 4};
+  rows("acosh");
+  aliases({{"arccosh", "acosh"}});
+  row.domain = {-0.875, 4};
+  rows("log1p");
+  row.domain = kPositive;
+  rows("log log2 log10 rsqrt");
+  row.accuracy = Accuracy::rounded;
+  row.traits = row.traits | monotone;
+  rows("sqrt");
+  row.traits = elementwise | makes_float | core;
+  row.domain = {0.125, 4, true};
+  rows("reciprocal");
+  // No complex.
+  row.domain = {};
+  row.dtypes = dtypes::real_and_bool;
+  row.raises = "complex";
+  row.accuracy = Accuracy::ulp4;
+  rows("erf erfc i0");
+  row.domain = kUnit;
+  rows("erfinv");
+  row.domain = kPositive;
+  row.accuracy = Accuracy::ulp16;
+  rows("lgamma digamma");
+  row.domain = {0.0625, 0.9375};
+  row.accuracy = Accuracy::ulp16;
+  row.scalar = {};
+  row.generate = make::logit;
+  t.row("logit(Tensor self, float? eps=None) -> Tensor", row);
+
+  t.rows("{}(Tensor self) -> Tensor", "deg2rad rad2deg",
+         {.variants = kBoth,
+          .traits = elementwise | makes_float,
+          .infer = rule::scaled_to_float,
+          .generate = make::unary,
+          .dtypes = dtypes::real_and_bool,
+          .accuracy = Accuracy::ulp1,
+          .raises = "complex",
+          .exception = rule::kConvertsOnCpu});
+  t.row("angle(Tensor self) -> Tensor", {.variants = {false, "out"},
+                                         .traits = elementwise | makes_float,
+                                         .infer = rule::angle,
+                                         .generate = make::unary,
+                                         .accuracy = Accuracy::ulp2,
+                                         .scalar = "{}",
+                                         .exception = rule::kConvertsOnCpu});
+  t.row("frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)",
+        {.variants = {false, "Tensor_out", {}, OutRule::same_dtype},
+         .traits = elementwise,
+         .infer = rule::frexp,
+         .generate = make::unary,
+         .dtypes = dtypes::floats,
+         .raises = "integers, complex"});
+}
+
+void predicate_rows(RowSink& t) {
+  t.rows("{}(Tensor self) -> Tensor", "signbit isposinf isneginf",
+         {.variants = {false, "out", {}, OutRule::same_dtype},
+          .traits = elementwise | core,
+          .infer = rule::predicate,
+          .generate = make::unary,
+          .dtypes = dtypes::real_and_bool,
+          .scalar = "{}",
+          .raises = "complex"});
+  t.row("isnan(Tensor self) -> Tensor", {.variants = {false, "out", {}, OutRule::copied},
+                                         .traits = elementwise | core,
+                                         .infer = rule::not_nan,
+                                         .generate = make::unary,
+                                         .dtypes = dtypes::all,
+                                         .scalar = "{}"});
+  Row row{.variants = {false, "out", {}, OutRule::copied},
+          .traits = elementwise | core,
+          .infer = rule::is_infinite,
+          .generate = make::unary,
+          .dtypes = dtypes::usual | DtypeSet::of(Dtype::f8e5m2),
+          .scalar = "{}",
+          .raises = "f8e4m3, which has no infinity"};
+  t.row("isinf(Tensor self) -> Tensor", row);
+  row.variants = {};
+  row.infer = rule::is_finite;
+  t.row("isfinite(Tensor self) -> Tensor", row);
+  t.row("isreal(Tensor self) -> Tensor",
+        {.traits = elementwise, .infer = rule::is_real, .generate = make::unary, .dtypes = dtypes::all});
+  t.row("logical_not(Tensor self) -> Tensor", {.variants = kBoth,
+                                               .traits = elementwise | core,
+                                               .infer = rule::logical_not,
+                                               .generate = make::unary,
+                                               .scalar = "{}"});
+}
+}  // namespace
+
+void pointwise_unary_rows(RowSink& t) {
+  same_dtype_rows(t);
+  float_rows(t);
+  predicate_rows(t);
 }
 
 }  // namespace lenz

@@ -30,7 +30,7 @@ void with_copy(RowSink& t, std::string_view name, std::string_view overload, std
   Row copy = row;
   copy.traits = movement;
   copy.infer = infer_copy;
-  copy.variants = {.out = out, .copied_out = true};
+  copy.variants = {.out = out, .out_rule = OutRule::copied};
   t.row(base + "_copy" + rest + "Tensor self" + tail, copy);
 }
 
@@ -58,7 +58,7 @@ void shapes(RowSink& t) {
         row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView));
   t.row("_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
         row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView));
-  t.row("view_copy(Tensor self, SymInt[] size) -> Tensor", {.variants = {.out = "out", .copied_out = true},
+  t.row("view_copy(Tensor self, SymInt[] size) -> Tensor", {.variants = {.out = "out", .out_rule = OutRule::copied},
                                                             .traits = movement,
                                                             .infer = rule::reshape_copy,
                                                             .generate = make::reshape_shape,
@@ -144,7 +144,7 @@ void parts(RowSink& t) {
 
   constexpr std::string_view kScatter = "src has another shape than the part, or the part is illegal";
   auto scatter = [&](std::string_view schema, void (*infer)(Infer&), Make generate) {
-    t.row(schema, {.variants = {.out = "out", .copied_out = true},
+    t.row(schema, {.variants = {.out = "out", .out_rule = OutRule::copied},
                    .traits = movement,
                    .infer = infer,
                    .generate = generate,
@@ -172,7 +172,7 @@ void parts(RowSink& t) {
   scatter("diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
           rule::view_backward<at::on_diagonal>, make::diagonal_backward);
   t.row("unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
-        {.variants = {.out = "out", .copied_out = true},
+        {.variants = {.out = "out", .out_rule = OutRule::copied},
          .traits = movement,
          .infer = rule::unfold_backward,
          .generate = make::unfold_backward,

@@ -1,5 +1,7 @@
 #include "compiler/ops/rules/elementwise.h"
 
+#include <algorithm>
+
 namespace lenz::rule {
 
 Operand number_operand(Infer& in, const Arg& arg) {
@@ -31,19 +33,27 @@ Operands operands(Infer& in, std::initializer_list<std::string_view> params) {
   return list;
 }
 
-namespace {
-// Every operand of a plain elementwise op: tensors, and the Scalars that stand for one.
 Operands all_operands(Infer& in) {
+  // Scalars that stand where a tensor could; others (alpha, negative_slope) are attributes.
+  constexpr std::string_view kNumbers[] = {"self", "other", "exponent", "x", "n"};
   Operands list;
   const auto& params = in.op().schema.params;
   for (size_t i = 0; i < params.size(); ++i) {
-    if (params[i].is_out || params[i].keyword_only || in.arg(i).is_none()) continue;
+    if (params[i].is_out || in.arg(i).is_none()) continue;
     if (params[i].type.kind == ParamKind::tensor) list.push_back({&in.tensor(i), Dtype::b8});
-    if (params[i].type.kind == ParamKind::scalar) list.push_back(number_operand(in, in.arg(i)));
+    if (params[i].type.kind == ParamKind::scalar && std::ranges::find(kNumbers, params[i].name) != std::end(kNumbers))
+      list.push_back(number_operand(in, in.arg(i)));
   }
   return list;
 }
 
+void require_dtype(Infer& in, Dtype dtype) {
+  const OpDef& op = in.op();
+  if (!(op.computes.empty() ? op.dtypes : op.computes).has(dtype))
+    in.raise("not implemented for " + std::string(name(dtype)));
+}
+
+namespace {
 // c10's combination of a higher-ranking category of operands with a lower one.
 Dtype combine(Infer& in, std::optional<Dtype> high, std::optional<Dtype> low, bool& any) {
   any = true;
@@ -51,6 +61,7 @@ Dtype combine(Infer& in, std::optional<Dtype> high, std::optional<Dtype> low, bo
   if (!low || is_complex(*high)) return *high;
   if (is_floating(*high)) {
     if (!is_complex(*low)) return *high;
+    if (is_float8(*high)) in.raise("promotion of float8 with complex numbers is not supported");
     if (*high == Dtype::f16) throw Unsupported(in.op().full_name + ": the result would be complex32");
     return to_complex(*high);
   }
@@ -273,6 +284,14 @@ std::optional<DimVec> shared_layout(Infer& in, const Operands& list, std::span<c
 }  // namespace
 
 TensorType elementwise_result(Infer& in, const Operands& list, Dtype dtype) {
+  return elementwise_result(in, list, dtype, dtype);
+}
+
+TensorType elementwise_result(Infer& in, const Operands& given, Dtype dtype, std::optional<Dtype> common) {
+  Operands list = given;
+  for (Operand& o : list)
+    if (o.type && common && o.type->dtype != *common && o.type->device.kind == DeviceKind::cpu)
+      o.type = in.context().tensor(converted(in, *o.type, *common));
   DimVec shape;
   Device device;
   bool first = true;
@@ -306,25 +325,30 @@ DimVec preserved_strides(Infer& in, const Type& like) {
   return strides_in_order(like.sizes(), iteration_order(in, {&strides, 1}, like.sizes()));
 }
 
+TensorType converted(Infer& in, const Type& t, Dtype dtype) {
+  if (t.dtype == dtype) return t.tensor();
+  return {dtype, t.device, DimVec(t.sizes()), preserved_strides(in, t), 0};
+}
+
 void same_dtype(Infer& in) {
   Operands list = all_operands(in);
-  in.result(elementwise_result(in, list, result_type(in, list)));
+  Dtype common = result_type(in, list);
+  require_dtype(in, common);
+  in.result(elementwise_result(in, list, common));
 }
 
 void float_dtype(Infer& in) {
   Operands list = all_operands(in);
-  in.result(elementwise_result(in, list, float_result_type(in, list)));
+  Dtype common = float_result_type(in, list);
+  require_dtype(in, common);
+  in.result(elementwise_result(in, list, common));
 }
 
 void bool_dtype(Infer& in) {
   Operands list = all_operands(in);
-  result_type(in, list);  // refuses what doesn't promote
-  in.result(elementwise_result(in, list, Dtype::b8));
-}
-
-void real_dtype(Infer& in) {
-  Operands list = all_operands(in);
-  in.result(elementwise_result(in, list, to_real(result_type(in, list))));
+  Dtype common = result_type(in, list);
+  require_dtype(in, common);
+  in.result(elementwise_result(in, list, Dtype::b8, common));
 }
 
 }  // namespace lenz::rule

@@ -20,13 +20,21 @@ using Operands = SmallVec<Operand, 4>;
 // The named parameters that are given, in this order: tensors and Scalars.
 Operands operands(Infer& in, std::initializer_list<std::string_view> params);
 Operand number_operand(Infer& in, const Arg& arg);
+// All tensors that are given, and the Scalars named self, other, exponent, x or n, in order.
+Operands all_operands(Infer& in);
+// Eager's kernels exist for the row's dtypes only: raises for any other type of the computation.
+void require_dtype(Infer& in, Dtype dtype);
 
 Dtype result_type(Infer& in, const Operands& operands);        // at::result_type
 Dtype float_result_type(Infer& in, const Operands& operands);  // integers and bools become f32
 DimVec broadcast(Infer& in, std::span<const Dim> a, std::span<const Dim> b);
 
-// What eager allocates for the result of an elementwise op over these operands. Numbers count as 0-dim tensors.
-TensorType elementwise_result(Infer& in, const Operands& operands, Dtype dtype);
+// What eager allocates for the result of an elementwise op over these operands. Numbers count as 0-dim tensors. On a
+// CPU, operands of another dtype than `common` are converted first, which makes them dense (no value: nothing is).
+TensorType elementwise_result(Infer& in, const Operands& operands, Dtype dtype);  // computed in `dtype` itself
+TensorType elementwise_result(Infer& in, const Operands& operands, Dtype dtype, std::optional<Dtype> common);
+// tensor.to(dtype): itself, or a dense copy.
+TensorType converted(Infer& in, const Type& t, Dtype dtype);
 // empty_like with preserve_format: dense strides are kept, others give the order of dims.
 DimVec preserved_strides(Infer& in, const Type& like);
 bool is_contiguous(Infer& in, const Type& t);
@@ -37,11 +45,15 @@ bool is_dense(Infer& in, const Type& t);             // non-overlapping and dens
 bool suggests_channels_last(Infer& in, const Type& t);
 DimVec channels_last_strides(std::span<const Dim> sizes);  // rank 4 or 5, channel second
 
-// Rules for rows. Tensor operands are all parameters of kind Tensor that are given, in order, and Scalars named in
-// `number_params` below: other, exponent, self.
+// What rows say that have operands to convert.
+inline constexpr std::string_view kConvertsOnCpu =
+    "on a CPU eager first converts operands to the dtype it computes in, which makes them dense; its meta device "
+    "doesn't, "
+    "and then the strides of dims of size 1 may differ";
+
+// Rules for rows, over all_operands.
 void same_dtype(Infer& in);   // promoted type of all operands
 void float_dtype(Infer& in);  // and integers become f32
 void bool_dtype(Infer& in);   // comparisons and tests
-void real_dtype(Infer& in);   // complex becomes its real part's type: abs
 
 }  // namespace lenz::rule

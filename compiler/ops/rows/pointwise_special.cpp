@@ -1,0 +1,173 @@
+// Special functions of one tensor or two, mostly under their `special_` names.
+#include "compiler/ops/make/common.h"
+#include "compiler/ops/make/pointwise.h"
+#include "compiler/ops/rows/families.h"
+#include "compiler/ops/rules/elementwise.h"
+#include "compiler/ops/rules/pointwise.h"
+
+namespace lenz {
+
+namespace {
+using enum Trait;
+constexpr DtypeSet kWide = dtypes::integers | dtypes::boolean | dtypes::wide_floats;  // computed in f32 and f64 only
+
+struct Alias {
+  std::string_view name, of;
+};
+
+void unary_rows(RowSink& t) {
+  Row row{.variants = {false, "out"},
+          .traits = elementwise | makes_float | core,
+          .infer = rule::float_dtype,
+          .generate = make::unary,
+          .dtypes = dtypes::real_and_bool,
+          .domain = {0.125, 4},
+          .accuracy = Accuracy::ulp16,
+          .scalar = "{}",
+          .raises = "complex",
+          .exception = rule::kConvertsOnCpu};
+  t.rows("{}(Tensor self) -> Tensor", "special_entr special_i0e special_i1 special_i1e", row);
+  row.dtypes = kWide;
+  row.raises = "complex, f16, bf16";
+  t.rows("{}(Tensor self) -> Tensor",
+         "special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0 "
+         "special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 special_erfcx "
+         "special_log_ndtr",
+         row);
+  t.rows("{}(Tensor x) -> Tensor",
+         "special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_spherical_bessel_j0 "
+         "special_airy_ai",
+         row);
+  row.domain = {0.0625, 0.9375};
+  t.row("special_ndtri(Tensor self) -> Tensor", row);
+  t.row("special_ndtr(Tensor self) -> Tensor", {.variants = {false, "out", {}, OutRule::copied_cast},
+                                                .traits = elementwise | makes_float,
+                                                .infer = rule::normal_distribution,
+                                                .generate = make::unary,
+                                                .dtypes = dtypes::real_and_bool,
+                                                .accuracy = Accuracy::ulp16,
+                                                .raises = "complex",
+                                                .exception = rule::kConvertsOnCpu});
+  // Other names of rows elsewhere.
+  row.dtypes = dtypes::real_and_bool;
+  row.raises = "complex";
+  row.domain = {0.125, 0.9375};
+  for (Alias a : {Alias{"special_erf", "erf"}, Alias{"special_erfc", "erfc"}, Alias{"special_erfinv", "erfinv"},
+                  Alias{"special_gammaln", "lgamma"}, Alias{"special_psi", "digamma"},
+                  Alias{"special_digamma", "digamma"}, Alias{"special_i0", "i0"}}) {
+    row.scalar = a.of;
+    t.row(std::string(a.name) + "(Tensor self) -> Tensor", row);
+  }
+  row.dtypes = dtypes::usual;
+  row.raises = {};
+  row.accuracy = Accuracy::ulp2;
+  for (Alias a : {Alias{"special_exp2", "exp2"}, Alias{"special_expm1", "expm1"}, Alias{"special_expit", "sigmoid"},
+                  Alias{"special_sinc", "sinc"}, Alias{"special_log1p", "log1p"}}) {
+    row.scalar = a.of;
+    t.row(std::string(a.name) + "(Tensor self) -> Tensor", row);
+  }
+  t.row("special_logit(Tensor self, float? eps=None) -> Tensor", {.variants = {false, "out"},
+                                                                  .traits = elementwise | makes_float,
+                                                                  .infer = rule::float_dtype,
+                                                                  .generate = make::logit,
+                                                                  .dtypes = dtypes::real_and_bool,
+                                                                  .domain = {0.0625, 0.9375},
+                                                                  .accuracy = Accuracy::ulp16,
+                                                                  .raises = "complex",
+                                                                  .exception = rule::kConvertsOnCpu});
+  t.rows("{}(int n, Tensor self) -> Tensor", "polygamma special_polygamma",
+         {.variants = {false, "out"},
+          .traits = elementwise | makes_float,
+          .infer = rule::polygamma,
+          .generate = make::polygamma,
+          .dtypes = dtypes::real_and_bool,
+          .domain = {0.5, 4},
+          .accuracy = Accuracy::ulp16,
+          .raises = "complex; n < 0",
+          .exception = rule::kConvertsOnCpu});
+  row = {.variants = {true, "out", {}, OutRule::copied_cast},
+         .traits = makes_float,
+         .infer = rule::mvlgamma,
+         .generate = make::mvlgamma,
+         .dtypes = dtypes::real,
+         .domain = {2.5, 6},
+         .accuracy = Accuracy::composed,
+         .raises = "bool, complex; p < 1"};
+  t.row("mvlgamma(Tensor self, int p) -> Tensor", row);
+  row.variants.in_place = false;
+  t.row("special_multigammaln(Tensor self, int p) -> Tensor", row);
+}
+
+void binary_rows(RowSink& t) {
+  Row row{.traits = elementwise | makes_float | core,
+          .infer = rule::float_dtype,
+          .generate = make::binary_float,
+          .dtypes = dtypes::real_and_bool,
+          .domain = {0.125, 4},
+          .accuracy = Accuracy::ulp16,
+          .raises = "complex",
+          .exception = rule::kConvertsOnCpu};
+  auto three = [&](std::string_view name, std::string_view scalar, bool in_place, std::string_view first,
+                   std::string_view second, std::string_view overloads[3], std::string_view outs[3]) {
+    row.scalar = scalar;
+    bool wide = row.computes == kWide;
+    for (int i = 0; i < 3; ++i) {
+      if (wide) row.dtypes = i ? kWide : dtypes::real_and_bool;  // f16 and bf16 beside f32 and f64
+      row.variants = {in_place && i < 2, outs[i]};
+      std::string schema(name);
+      if (!overloads[i].empty()) schema += "." + std::string(overloads[i]);
+      schema += "(" + std::string(i == 2 ? "Scalar " : "Tensor ") + std::string(first) + ", " +
+                std::string(i == 1 ? "Scalar " : "Tensor ") + std::string(second) + ") -> Tensor";
+      t.row(schema, row);
+    }
+  };
+  std::string_view plain[] = {"", "other_scalar", "self_scalar"};
+  std::string_view plain_out[] = {"out", "other_scalar_out", "self_scalar_out"};
+  std::string_view xlogy[] = {"Tensor", "Scalar_Other", "Scalar_Self"};
+  std::string_view xlogy_out[] = {"OutTensor", "OutScalar_Other", "OutScalar_Self"};
+  three("xlogy", "xlogy", true, "self", "other", xlogy, xlogy_out);
+  three("special_xlogy", "xlogy", false, "self", "other", plain, plain_out);
+  three("special_xlog1py", "special_xlog1py", false, "self", "other", plain, plain_out);
+  row.computes = kWide;
+  row.raises = "complex, f16, bf16";
+  row.domain = {1.125, 4};
+  three("special_zeta", "special_zeta", false, "self", "other", plain, plain_out);
+
+  std::string_view polynomial[] = {"", "n_scalar", "x_scalar"};
+  std::string_view polynomial_out[] = {"out", "n_scalar_out", "x_scalar_out"};
+  row.domain = {-0.9375, 4};
+  for (std::string_view name :
+       {"chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w",
+        "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
+        "shifted_chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
+        "legendre_polynomial_p"}) {
+    std::string full = "special_" + std::string(name);
+    three(full, "{}", false, "x", "n", polynomial, polynomial_out);
+  }
+
+  row = {.variants = {true, "out"},
+         .traits = elementwise | core,
+         .infer = rule::same_dtype,
+         .generate = make::binary,
+         .dtypes = dtypes::real_and_bool,
+         .computes = dtypes::floats,
+         .domain = {0.125, 4},
+         .accuracy = Accuracy::ulp16,
+         .scalar = "{}",
+         .raises = "integers with integers; complex",
+         .exception = rule::kConvertsOnCpu};
+  t.rows("{}(Tensor self, Tensor other) -> Tensor", "igamma igammac", row);
+  row.variants.in_place = false;
+  row.scalar = "igamma";
+  t.row("special_gammainc(Tensor self, Tensor other) -> Tensor", row);
+  row.scalar = "igammac";
+  t.row("special_gammaincc(Tensor self, Tensor other) -> Tensor", row);
+}
+}  // namespace
+
+void pointwise_special_rows(RowSink& t) {
+  unary_rows(t);
+  binary_rows(t);
+}
+
+}  // namespace lenz

@@ -1,0 +1,101 @@
+// Elementwise ops of three operands, bounds, and complex numbers from parts.
+#include "compiler/ops/make/common.h"
+#include "compiler/ops/make/pointwise.h"
+#include "compiler/ops/rows/families.h"
+#include "compiler/ops/rules/elementwise.h"
+#include "compiler/ops/rules/pointwise.h"
+
+namespace lenz {
+
+namespace {
+using enum Trait;
+
+void bound_rows(RowSink& t) {
+  Row row{.variants = {true, "out", {}, OutRule::same_dtype},
+          .traits = elementwise | idempotent | monotone | core,
+          .infer = rule::clamp,
+          .generate = make::clamp,
+          .dtypes = dtypes::real_and_bool,
+          .computes = dtypes::real,
+          .raises = "complex; no bound given; bool with bool bounds",
+          .exception = rule::kConvertsOnCpu};
+  t.rows("{}(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "clamp clip", row);
+  t.row("clamp_min(Tensor self, Scalar min) -> Tensor", row);
+  t.row("clamp_max(Tensor self, Scalar max) -> Tensor", row);
+  row.variants = {true, "Tensor_out"};
+  row.traits = elementwise | idempotent | core;
+  row.infer = rule::clamp_tensor;
+  row.generate = make::clamp_tensor;
+  t.rows("{}.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "clamp clip", row);
+  row.computes = {};
+  row.raises = "complex";
+  row.scalar = "maximum";
+  t.row("clamp_min.Tensor(Tensor self, Tensor min) -> Tensor", row);
+  row.scalar = "minimum";
+  t.row("clamp_max.Tensor(Tensor self, Tensor max) -> Tensor", row);
+}
+}  // namespace
+
+void pointwise_ternary_rows(RowSink& t) {
+  Row row{.variants = {false, "self_out", {}, OutRule::same_dtype},
+          .traits = elementwise | core,
+          .infer = rule::where,
+          .generate = make::where,
+          .dtypes = DtypeSet::of(Dtype::b8, Dtype::u8),
+          .computes = dtypes::all,
+          .scalar = "{}",
+          .raises = "a condition that is not bool (or u8)"};
+  t.row("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", row);
+  row.variants = {};
+  t.row("where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", row);
+  t.row("where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", row);
+  t.row("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", row);
+
+  bound_rows(t);
+
+  row = {.variants = {true, "Scalar_out"},
+         .traits = elementwise | core,
+         .infer = rule::lerp,
+         .generate = make::lerp,
+         .dtypes = dtypes::floats | dtypes::complexes,
+         .accuracy = Accuracy::ulp4,
+         .scalar = "{}",
+         .raises = "integers; tensors of different dtypes, but for a weight without dims",
+         .exception = rule::kConvertsOnCpu};
+  t.row("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", row);
+  row.variants = {true, "Tensor_out"};
+  t.row("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", row);
+  t.row("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+        {.variants = {true, "out"},
+         .traits = elementwise,
+         .infer = rule::addcmul,
+         .generate = make::addcmul,
+         .computes = dtypes::numbers,
+         .accuracy = Accuracy::ulp4,
+         .raises = "bools among themselves",
+         .exception = rule::kConvertsOnCpu});
+  t.row("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
+        {.variants = {true, "out"},
+         .traits = elementwise,
+         .infer = rule::addcdiv,
+         .generate = make::addcdiv,
+         .computes = dtypes::floats | dtypes::complexes,
+         .domain = {0.125, 4},
+         .accuracy = Accuracy::ulp4,
+         .raises = "an integer divided by an integer",
+         .exception = rule::kConvertsOnCpu});
+  row = {.variants = {false, "out", {}, OutRule::same_dtype},
+         .traits = elementwise | core,
+         .infer = rule::make_complex,
+         .generate = make::complex_parts,
+         .dtypes = dtypes::wide_floats | dtypes::half,
+         .scalar = "{}",
+         .raises = "operands of different dtypes; anything but f16, f32 and f64"};
+  t.row("complex(Tensor real, Tensor imag) -> Tensor", row);
+  row.accuracy = Accuracy::ulp2;
+  row.dtypes = dtypes::wide_floats;
+  row.raises = "operands of different dtypes; anything but f32 and f64";
+  t.row("polar(Tensor abs, Tensor angle) -> Tensor", row);
+}
+
+}  // namespace lenz
