@@ -174,8 +174,8 @@ struct Congruence {
 // Facts are about the symbols of one pool, which must outlive them. Queries may make nodes in it.
 class Facts {
  public:
-  // Intersects with what is known; the first range declared for a symbol replaces "any integer >= 0". A UserError if
-  // nothing is left (the facts are then unchanged).
+  // Intersects with what is known; for a symbol that no fact is about yet it replaces "any integer >= 0". A UserError
+  // if nothing is left (the facts are then unchanged).
   void set_range(const SymNode* symbol, Range range);
   // Adds a condition that holds. False if it contradicts what is known (the facts are then unchanged). A bound of one
   // symbol by a constant becomes part of its range. UserError beyond kMaxConditions.
@@ -208,20 +208,27 @@ class Facts {
     Range range{0, std::nullopt};
     Congruence congruence;
     std::optional<Dim> solved;  // equals this, in which no solved symbol occurs
-    std::optional<int64_t> hint;
-    int32_t declared = -1;  // index into ranges_
+    int32_t declared = -1;      // index into ranges_
   };
   struct Bound {  // dim >= 0
     Dim dim;
     uint64_t symbols;  // a bit for each symbol's id modulo 64
   };
+  struct Hints {  // kept from question to question, so that a fact that agrees with them leaves them alone
+    std::vector<std::optional<int64_t>> values;  // by symbol id
+    uint64_t version = 0;                        // of the facts that they were made for
+  };
+
+  void declare(const SymNode* symbol, const Range& first, const Range& range);
 
   std::vector<std::pair<const SymNode*, Range>> ranges_;  // in order of declaration
   std::vector<Cond> conditions_;
   std::vector<Known> known_;                   // by symbol id
   std::vector<Bound> bounds_;                  // conditions on several symbols
   std::vector<Dim> nonzero_;                   // dims that are not 0
-  std::vector<std::pair<Dim, Dim>> rewrites_;  // an atom that equals a smaller dim
+  std::vector<std::pair<Dim, Dim>> rewrites_;  // an atom or product that equals a smaller dim
+  uint64_t version_ = 0;                       // counts additions
+  mutable Hints hints_;
 };
 
 }  // namespace lenz

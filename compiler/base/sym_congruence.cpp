@@ -80,6 +80,14 @@ std::optional<Congruence> intersect(const Congruence& a, const Congruence& b) {
   return make(modulus, a.residue + times * a.modulus);
 }
 
+std::optional<Congruence> solve_congruence(int64_t c, int64_t r, int64_t m) {
+  int64_t g = static_cast<int64_t>(std::gcd(magnitude(c), magnitude(m)));
+  if (r % g != 0) return std::nullopt;
+  int64_t step = m / g;
+  Wide times = floor_rest(r / g, step) * inverse(c / g, step);
+  return make(step, times);
+}
+
 Congruence FactsReader::node_congruence(const SymNode* node) const {
   auto arg = [&](size_t i) { return congruence(node->args()[i]); };
   switch (node->kind) {

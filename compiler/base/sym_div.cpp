@@ -184,6 +184,17 @@ Division divide_polynomial(Dim a, Dim b) {
     if (!quotient.is(0)) rest = a - quotient * b;
     return {quotient, rest};
   }
+  // A product that was too large to expand may hold the divisor as a factor.
+  if (!a.is_constant())
+    for (SumView view(a); const SymTerm& t : view.terms()) {
+      Dim m = divide_monomial(t.monomial, b.node());
+      if (!m.is(0)) quotient += m * Dim(t.coefficient);
+    }
+  if (!quotient.is(0)) {
+    for (SumView view(a); const SymTerm& t : view.terms())
+      if (!divide_monomial(t.monomial, b.node()).is(0)) rest = rest - monomial_dim(t);
+    return {quotient, rest};
+  }
   // Each step removes the leading term that the divisor's leading term divides, and adds only smaller ones.
   const SymNode* done_above = nullptr;
   for (size_t step = 0; step < 2 * kMaxExpandedTerms; ++step) {

@@ -32,43 +32,75 @@ class FactsReader {
   Dim local_extreme(Dim dim) const;
   bool nonnegative(Dim dim, int depth, int& budget) const;
   bool nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const;
+  bool nonnegative_by_factor(const SumView& view, int depth, int& budget) const;
   Truth prove_zero(Dim dim) const;
 
   const Facts& facts_;
 };
 
-// Adds facts to a copy of Facts, which is thrown away if they contradict.
+// Adds facts. Unless keep() is called in the end, its destructor takes everything back.
 class FactsLearner {
  public:
-  explicit FactsLearner(Facts& facts) : facts_(facts) {}
+  explicit FactsLearner(Facts& facts);
+  ~FactsLearner();
+  FactsLearner(const FactsLearner&) = delete;
+  FactsLearner& operator=(const FactsLearner&) = delete;
 
-  // Each false on contradiction.
-  bool assume(const Cond& cond);
+  bool assume(const Cond& cond);  // false on contradiction, as all of the following
   bool assume_range(const SymNode* symbol, const Range& range);
-  bool assume_congruence(Dim dim, int64_t modulus, int64_t residue);
+  bool settle();  // draws the consequences that are still pending
+  void keep() { kept_ = true; }
 
-  Facts::Known& known(const SymNode* symbol);
+  Facts::Known& known(const SymNode* symbol);  // to change; valid until the next call
 
  private:
+  // Something that holds and is still to be taken in. Steps append here instead of calling each other, so that a long
+  // chain of consequences needs no stack.
+  struct Pending {
+    enum class Kind : uint8_t { zero, nonzero, nonnegative, congruent, tighten } kind;
+    Dim dim;
+    Congruence congruence;
+  };
+  struct Saved {
+    std::vector<Facts::Bound> bounds;
+    std::vector<Dim> nonzero;
+    std::vector<std::pair<Dim, Dim>> rewrites;
+  };
+
+  bool take_in(const Pending& pending);
   bool assume_zero(Dim dim);
   bool assume_nonzero(Dim dim);
   bool assume_nonnegative(Dim dim);
-  bool solve(Dim dim, bool& done);
-  bool replace(const SymNode* symbol, Dim by);
+  bool assume_congruence(Dim dim, int64_t modulus, int64_t residue);
+  bool assume_remainder(Dim dim, bool& done);
+  bool solve(Dim dim);
+  void replace(const SymNode* symbol, Dim by);
+  void rewrite(Dim dim);
+  void keep_bound(Dim dim);
   bool tighten(Dim bound);
-  bool propagate();
+  bool solved(const SymNode* symbol) const;
 
   Facts& facts_;
-  int budget_ = 256;  // of propagation steps
+  bool kept_ = false;
+  std::vector<Pending> pending_;
+  uint64_t changed_ = 0;  // symbols whose range changed since bounds were last looked at, as a mask
+  int budget_ = 2048;     // of proofs and propagation steps
+  // What to go back to.
+  size_t known_size_, bounds_, nonzero_, rewrites_;
+  std::vector<std::pair<uint32_t, Facts::Known>> touched_;
+  std::optional<Saved> saved_;  // the lists as they were, once a symbol was replaced in them
 };
-
-// Picks values for the symbols that lack one or whose value no longer fits.
-void update_hints(Facts& facts);
 
 // x = r1 (mod m1) and x = r2 (mod m2), as one; nullopt on contradiction, the first where the modulus overflows.
 std::optional<Congruence> intersect(const Congruence& a, const Congruence& b);
 Congruence canonical(const Congruence& c);
+// The x modulo m that solve c*x = r (mod m), as a congruence; nullopt if there are none. m >= 1.
+std::optional<Congruence> solve_congruence(int64_t c, int64_t r, int64_t m);
+
+Range multiply_ranges(const Range& a, const Range& b);
 
 uint64_t symbol_mask(Dim dim);
+bool mentions(Dim dim, const SymNode* symbol);
+Dim replace_symbol(Dim dim, const SymNode* symbol, Dim by);
 
 }  // namespace lenz

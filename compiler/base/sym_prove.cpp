@@ -1,6 +1,8 @@
 // Proofs under facts. "d >= 0" is shown by one of (e >= 0 a known bound; k, m >= 1):
-//   its range                         d - e >= 0                   d = m*x with x >= 0 and m >= 0
+//   its range                         d - e >= 0                   d = m*x + c with the range of m times that of x
+//   d = m*x with m >= 0 and x >= 0
 //   k*d >= c*(x - k + 1) + ...        for a term c*(x // k), c > 0; c*x + ... for c < 0; then k*d > -k is enough
+//   for x >= 0: a term c*(x // k) is >= 0 for c > 0, >= c*x for c < 0
 //   a term c*(x % m): >= 0 for c > 0, >= c*(m - 1) or (for x >= 0) >= c*x for c < 0
 //   a term c*max(x, y): with one of them for c > 0, with both in turn for c < 0; min the other way round
 #include "compiler/base/sym_facts.h"
@@ -9,7 +11,7 @@ namespace lenz {
 
 namespace {
 constexpr int kProofDepth = 4;
-constexpr int kProofBudget = 64;
+constexpr int kProofBudget = 1024;  // a step costs 16, a look at a bound 1
 
 bool at_least_zero(const Range& r) { return r.low && *r.low >= 0; }
 bool at_least_one(const Range& r) { return r.low && *r.low >= 1; }
@@ -24,6 +26,7 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
     case SymKind::floor_div: {
       Dim x = atom->args()[0], k = atom->args()[1];
       if (!at_least_one(range(k))) return false;
+      if (at_least_zero(range(x)) && with(up ? Dim(0) : x)) return true;
       Dim lowest = up ? x - k + 1 : x;
       return nonnegative(others * k + lowest * Dim(term.coefficient) + k - 1, depth - 1, budget);
     }
@@ -48,28 +51,37 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
   return false;
 }
 
+// m*x + c, where m is what all terms share.
+bool FactsReader::nonnegative_by_factor(const SumView& view, int depth, int& budget) const {
+  if (view.terms().size() < 2) return false;
+  Dim common(view.terms()[0].monomial);
+  for (const SymTerm& t : view.terms())
+    if (!common.is_constant()) common = common_monomial(common.node(), t.monomial);
+  if (common.is_constant()) return false;
+  std::vector<Dim> parts;
+  for (const SymTerm& t : view.terms())
+    parts.push_back(divide_monomial(t.monomial, common.node()) * Dim(t.coefficient));
+  Dim others = sum(parts);
+  Range m = range(common), product = multiply_ranges(m, range(others));
+  if (product.low && Wide{*product.low} + view.constant() >= 0) return true;
+  return view.constant() >= 0 && at_least_zero(m) && nonnegative(others, depth - 1, budget);
+}
+
 bool FactsReader::nonnegative(Dim dim, int depth, int& budget) const {
   if (dim.is_constant()) return dim.constant() >= 0;
   if (at_least_zero(range(dim))) return true;
-  if (depth == 0 || --budget < 0) return false;
-  uint64_t mask = symbol_mask(dim);
-  for (const Facts::Bound& bound : facts_.bounds_) {
-    if ((bound.symbols & mask) == 0) continue;
-    Dim rest = dim - bound.dim;
-    if (size_of(rest) < size_of(dim) + size_of(bound.dim) && at_least_zero(range(rest))) return true;
-  }
+  if (depth == 0 || (budget -= 16) < 0) return false;
   SumView view(dim);
-  if (view.constant() == 0) {
-    Dim common(view.terms()[0].monomial);
-    for (const SymTerm& t : view.terms())
-      if (!common.is_constant()) common = common_monomial(common.node(), t.monomial);
-    if (!common.is_constant() && at_least_zero(range(common))) {
-      std::vector<Dim> parts;
-      for (const SymTerm& t : view.terms())
-        parts.push_back(divide_monomial(t.monomial, common.node()) * Dim(t.coefficient));
-      if (view.terms().size() > 1 && nonnegative(sum(parts), depth - 1, budget)) return true;
+  if (nonnegative_by_factor(view, depth, budget)) return true;
+  uint64_t mask = symbol_mask(dim);
+  for (bool last_step : {true, false})
+    for (const Facts::Bound& bound : facts_.bounds_) {
+      if ((bound.symbols & mask) == 0 || --budget < 0) continue;
+      Dim rest = dim - bound.dim;
+      size_t terms = SumView(rest).terms().size();
+      if (terms > view.terms().size()) continue;  // they have nothing in common
+      if (last_step ? at_least_zero(range(rest)) : nonnegative(rest, depth - 1, budget)) return true;
     }
-  }
   for (const SymTerm& t : view.terms())
     if (nonnegative_by_atom(dim, t, depth, budget)) return true;
   return false;

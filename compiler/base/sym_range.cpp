@@ -152,6 +152,8 @@ Range sum_range(const SymNode* node, const FactsReader* facts) {
 
 }  // namespace
 
+Range multiply_ranges(const Range& a, const Range& b) { return multiply(a, b); }
+
 Range range_of(Dim dim, const FactsReader* facts) {
   if (dim.is_constant()) return {dim.constant(), dim.constant()};
   const SymNode* node = dim.node();

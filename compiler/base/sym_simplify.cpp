@@ -132,7 +132,8 @@ Dim FactsReader::local_extreme(Dim dim) const {
 }
 
 Dim FactsReader::local_sum(Dim dim) const {
-  for (const SymTerm& t : SumView(dim).terms()) {
+  SumView sum(dim);  // may refer into itself: it has to outlive the loop
+  for (const SymTerm& t : sum.terms()) {
     if (t.monomial->kind == SymKind::mod) {
       Dim a = t.monomial->args()[0], b = t.monomial->args()[1];
       Dim candidate = dim + (a - Dim(t.monomial) - b * floor_div(a, b)) * Dim(t.coefficient);

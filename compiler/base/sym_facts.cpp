@@ -1,0 +1,417 @@
+// Learning facts. Every new fact is reduced to one of: a range, a congruence, a solved symbol (eliminated everywhere),
+// an atom or product that equals something smaller, a bound (dim >= 0) or a dim that is not 0; bounds then tighten
+// ranges. The work per fact is bounded (budget_): what is left undone only makes later answers "unknown" more often.
+#include "compiler/base/sym_facts.h"
+
+namespace lenz {
+
+namespace {
+
+bool is_symbol(Dim dim) { return !dim.is_constant() && dim.node()->kind == SymKind::symbol; }
+
+// low and high rounded inwards to numbers of the congruence; false if none is left.
+bool round_inwards(Range& range, const Congruence& c) {
+  if (c.modulus > 1) {
+    if (range.low) {
+      Wide up = *range.low + floor_rest(Wide{c.residue} - *range.low, c.modulus);
+      if (!fits(up)) return false;
+      range.low = static_cast<int64_t>(up);
+    }
+    if (range.high) {
+      Wide down = *range.high - floor_rest(Wide{*range.high} - c.residue, c.modulus);
+      if (!fits(down)) return false;
+      range.high = static_cast<int64_t>(down);
+    }
+  }
+  return !range.low || !range.high || *range.low <= *range.high;
+}
+
+Range intersect_ranges(const Range& a, const Range& b) {
+  Range out = a;
+  if (b.low && (!out.low || *b.low > *out.low)) out.low = b.low;
+  if (b.high && (!out.high || *b.high < *out.high)) out.high = b.high;
+  return out;
+}
+
+// A condition that only bounds one symbol.
+std::optional<std::pair<const SymNode*, Range>> as_range(const Cond& cond) {
+  if (cond.rel != Rel::lt && cond.rel != Rel::le) return std::nullopt;
+  int64_t strict = cond.rel == Rel::lt;
+  if (is_symbol(cond.lhs) && cond.rhs.is_constant() && cond.rhs.constant() > INT64_MIN)
+    return std::pair(cond.lhs.node(), Range{std::nullopt, cond.rhs.constant() - strict});
+  if (is_symbol(cond.rhs) && cond.lhs.is_constant() && cond.lhs.constant() < INT64_MAX)
+    return std::pair(cond.rhs.node(), Range{cond.lhs.constant() + strict, std::nullopt});
+  return std::nullopt;
+}
+
+// What the coefficients share: dim = g*X + constant.
+int64_t content(Dim dim) {
+  Wide g = 0;
+  SumView view(dim);
+  for (const SymTerm& t : view.terms()) {
+    Wide a = magnitude(t.coefficient);
+    while (a != 0) {
+      Wide rest = g % a;
+      g = a;
+      a = rest;
+    }
+  }
+  return fits(g) ? static_cast<int64_t>(g) : 1;
+}
+
+}  // namespace
+
+uint64_t symbol_mask(Dim dim) {
+  uint64_t mask = 0;
+  for_each_symbol(dim, [&](const SymNode* s) { mask |= uint64_t{1} << (s->id % 64); });
+  return mask;
+}
+
+bool mentions(Dim dim, const SymNode* symbol) {
+  bool found = false;
+  for_each_symbol(dim, [&](const SymNode* s) { found = found || s == symbol; });
+  return found;
+}
+
+Dim replace_symbol(Dim dim, const SymNode* symbol, Dim by) {
+  if (dim.is_constant()) return dim;
+  if (dim.node()->kind == SymKind::symbol) return dim.node() == symbol ? by : dim;
+  return rebuild(dim, [&](Dim part) { return replace_symbol(part, symbol, by); });
+}
+
+FactsLearner::FactsLearner(Facts& facts)
+    : facts_(facts),
+      known_size_(facts.known_.size()),
+      bounds_(facts.bounds_.size()),
+      nonzero_(facts.nonzero_.size()),
+      rewrites_(facts.rewrites_.size()) {}
+
+FactsLearner::~FactsLearner() {
+  if (kept_) return;
+  for (size_t i = touched_.size(); i-- > 0;) facts_.known_[touched_[i].first] = touched_[i].second;
+  facts_.known_.resize(known_size_);
+  if (saved_) {
+    facts_.bounds_ = std::move(saved_->bounds);
+    facts_.nonzero_ = std::move(saved_->nonzero);
+    facts_.rewrites_ = std::move(saved_->rewrites);
+  }
+  facts_.bounds_.resize(bounds_);
+  facts_.nonzero_.resize(nonzero_);
+  facts_.rewrites_.resize(rewrites_);
+}
+
+Facts::Known& FactsLearner::known(const SymNode* symbol) {
+  if (facts_.known_.size() <= symbol->id) facts_.known_.resize(size_t{symbol->id} + 1);
+  Facts::Known& k = facts_.known_[symbol->id];
+  LENZ_CHECK(k.symbol == nullptr || k.symbol == symbol, "facts about symbols of two pools");
+  touched_.emplace_back(symbol->id, k);
+  k.symbol = symbol;
+  return k;
+}
+
+bool FactsLearner::solved(const SymNode* symbol) const {
+  return symbol->id < facts_.known_.size() && facts_.known_[symbol->id].solved;
+}
+
+bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
+  Facts::Known& k = known(symbol);
+  Range next = intersect_ranges(k.range, range);
+  if (!round_inwards(next, k.congruence)) return false;
+  if (next == k.range) return true;
+  k.range = next;
+  changed_ |= uint64_t{1} << (symbol->id % 64);
+  if (k.solved) {
+    if (next.low) pending_.push_back({Pending::Kind::nonnegative, *k.solved - *next.low, {}});
+    if (next.high) pending_.push_back({Pending::Kind::nonnegative, Dim(*next.high) - *k.solved, {}});
+  } else if (next.low && next.low == next.high) {
+    pending_.push_back({Pending::Kind::zero, Dim(symbol) - *next.low, {}});
+  }
+  return true;
+}
+
+// dim = residue (mod modulus). Where all but one symbol of a linear dim are known modulo it, that symbol learns it.
+bool FactsLearner::assume_congruence(Dim dim, int64_t modulus, int64_t residue) {
+  if (modulus == 1) return true;
+  FactsReader reader(facts_);
+  if (!intersect(reader.congruence(dim), canonical({modulus, residue}))) return false;
+  SumView view(dim);
+  SymTerm open{};
+  Wide target = Wide{residue} - view.constant();
+  for (const SymTerm& t : view.terms()) {
+    Congruence c = reader.congruence(monomial_dim(t));
+    if (c.modulus % modulus == 0) {
+      target -= c.residue;
+    } else if (open.monomial == nullptr && t.monomial->kind == SymKind::symbol) {
+      open = t;
+    } else {
+      return true;  // not about one symbol
+    }
+  }
+  if (open.monomial == nullptr) return true;
+  auto solution = solve_congruence(open.coefficient, static_cast<int64_t>(floor_rest(target, modulus)), modulus);
+  if (!solution) return false;
+  Facts::Known& k = known(open.monomial);
+  auto both = intersect(k.congruence, *solution);
+  if (!both) return false;
+  if (k.congruence == *both) return true;
+  k.congruence = *both;
+  for (const auto& [atom, value] : facts_.rewrites_)  // others may learn from it now
+    if (atom.node()->kind == SymKind::mod && atom.node()->args()[1].is_constant() && value.is_constant() &&
+        mentions(atom, open.monomial))
+      pending_.push_back(
+          {Pending::Kind::congruent, atom.node()->args()[0], {atom.node()->args()[1].constant(), value.constant()}});
+  Range range = k.range;
+  return round_inwards(range, *both) && assume_range(open.monomial, range);
+}
+
+// Eliminates a symbol everywhere: what was known of it now holds for what replaces it.
+void FactsLearner::replace(const SymNode* symbol, Dim by) {
+  Facts::Known old = known(symbol);
+  known(symbol).solved = by;
+  uint64_t mask = uint64_t{1} << (symbol->id % 64);
+  changed_ |= mask;
+  for (size_t id = 0; id < facts_.known_.size(); ++id) {
+    const Facts::Known& other = facts_.known_[id];
+    if (!other.solved || other.symbol == symbol || !mentions(*other.solved, symbol)) continue;
+    Dim value = replace_symbol(*other.solved, symbol, by);
+    known(other.symbol).solved = value;
+  }
+  if (!saved_) saved_ = Saved{facts_.bounds_, facts_.nonzero_, facts_.rewrites_};
+  auto move_out = [&](Pending::Kind kind, Dim dim) {
+    if (!mentions(dim, symbol)) return false;
+    pending_.push_back({kind, dim, {}});
+    return true;
+  };
+  if (old.range.low) pending_.push_back({Pending::Kind::nonnegative, by - *old.range.low, {}});
+  if (old.range.high) pending_.push_back({Pending::Kind::nonnegative, Dim(*old.range.high) - by, {}});
+  if (old.congruence.modulus > 1) pending_.push_back({Pending::Kind::congruent, by, old.congruence});
+  std::erase_if(facts_.rewrites_, [&](auto& r) { return move_out(Pending::Kind::zero, r.first - r.second); });
+  std::erase_if(facts_.bounds_,
+                [&](auto& b) { return (b.symbols & mask) != 0 && move_out(Pending::Kind::nonnegative, b.dim); });
+  std::erase_if(facts_.nonzero_, [&](Dim d) { return move_out(Pending::Kind::nonzero, d); });
+}
+
+// Finds a symbol that the equation dim = 0 gives as an expression of others, the youngest one, and eliminates it.
+bool FactsLearner::solve(Dim dim) {
+  SymTerm best{};
+  bool plain = true;  // no symbol in it is solved: then no cycle can arise
+  for_each_symbol(dim, [&](const SymNode* s) { plain = plain && !solved(s); });
+  if (!plain) return false;
+  SumView view(dim);
+  for (const SymTerm& t : view.terms()) {
+    if (t.monomial->kind != SymKind::symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    if (best.monomial != nullptr && best.monomial->id > t.monomial->id) continue;
+    if (!mentions(dim - monomial_dim(t), t.monomial)) best = t;
+  }
+  if (best.monomial == nullptr) return false;
+  replace(best.monomial, (dim - monomial_dim(best)) * Dim(-best.coefficient));
+  return true;
+}
+
+// c*(a % k) + r = 0 with c = 1 or -1 is a congruence; done if that says all.
+bool FactsLearner::assume_remainder(Dim dim, bool& done) {
+  SumView view(dim);
+  if (view.terms().size() != 1) return true;
+  SymTerm t = view.terms()[0];
+  if (t.monomial->kind != SymKind::mod || (t.coefficient != 1 && t.coefficient != -1)) return true;
+  Dim a = t.monomial->args()[0], k = t.monomial->args()[1];
+  if (!k.is_constant() || a.is_constant()) return true;
+  int64_t residue = narrow(-Wide{view.constant()} * t.coefficient);
+  if (residue < 0 || residue >= k.constant() || !assume_congruence(a, k.constant(), residue)) return false;
+  done = FactsReader(facts_).congruence(a).modulus % k.constant() == 0;
+  return true;
+}
+
+// Keeps c*m + r = 0 with c = 1 or -1 as "m is -c*r", for the largest m, if it is larger than what it equals.
+void FactsLearner::rewrite(Dim dim) {
+  SymTerm best{};
+  SumView view(dim);
+  for (const SymTerm& t : view.terms()) {
+    if (t.monomial->kind == SymKind::symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    if (best.monomial == nullptr || t.monomial->size > best.monomial->size) best = t;
+  }
+  if (best.monomial == nullptr) return;
+  Dim value = (dim - monomial_dim(best)) * Dim(-best.coefficient);
+  if (size_of(value) < best.monomial->size) facts_.rewrites_.emplace_back(Dim(best.monomial), value);
+}
+
+void FactsLearner::keep_bound(Dim dim) {
+  for (const Facts::Bound& b : facts_.bounds_)
+    if (b.dim == dim) return;
+  facts_.bounds_.push_back({dim, symbol_mask(dim)});
+  pending_.push_back({Pending::Kind::tighten, dim, {}});
+}
+
+bool FactsLearner::assume_zero(Dim dim) {
+  if (dim.is_constant()) return dim.constant() == 0;
+  if (--budget_ > 0 && FactsReader(facts_).prove(eq(dim, 0)) == Truth::no) return false;
+  SumView view(dim);
+  int64_t g = content(dim);
+  if (view.constant() % g != 0) return false;
+  if (g > 1) return assume_zero(floor_div(dim, g));
+  bool done = false;
+  if (!assume_remainder(dim, done)) return false;
+  if (done || solve(dim)) return true;
+  for (const SymTerm& t : view.terms()) {  // c*m + rest = 0: c divides the rest
+    if (t.coefficient == 1 || t.coefficient == -1 || t.coefficient == INT64_MIN) continue;
+    if (!assume_congruence(dim - monomial_dim(t), static_cast<int64_t>(magnitude(t.coefficient)), 0)) return false;
+  }
+  rewrite(dim);
+  keep_bound(dim);
+  keep_bound(-dim);
+  return true;
+}
+
+bool FactsLearner::assume_nonzero(Dim dim) {
+  if (dim.is_constant()) return dim.constant() != 0;
+  FactsReader reader(facts_);
+  if (--budget_ > 0 && reader.prove(eq(dim, 0)) == Truth::yes) return false;
+  Range r = reader.range(dim);
+  if (r.low && *r.low == 0) return assume_nonnegative(dim - 1);
+  if (r.high && *r.high == 0) return assume_nonnegative(-dim - 1);
+  facts_.nonzero_.push_back(dim);
+  return true;
+}
+
+bool FactsLearner::assume_nonnegative(Dim dim) {
+  if (dim.is_constant()) return dim.constant() >= 0;
+  int64_t g = content(dim);
+  if (g > 1) return assume_nonnegative(floor_div(dim, g));  // g*X + c >= 0: X + c//g >= 0
+  SumView view(dim);
+  SymTerm t = view.terms()[0];
+  if (view.terms().size() == 1 && t.monomial->kind == SymKind::symbol) {
+    if (t.coefficient == 1) return assume_range(t.monomial, {narrow(-Wide{view.constant()}), std::nullopt});
+    return assume_range(t.monomial, {std::nullopt, view.constant()});
+  }
+  FactsReader reader(facts_);
+  Range r = reader.range(dim);
+  if (r.high && *r.high < 0) return false;
+  if (r.low && *r.low >= 0) return true;
+  if (--budget_ > 0) {
+    if (reader.nonnegative(-dim - 1)) return false;
+    if (reader.nonnegative(-dim)) return assume_zero(dim);
+  }
+  keep_bound(dim);
+  return true;
+}
+
+// From c*s + rest >= 0: s >= -high(rest)/c, or s <= high(rest)/-c.
+bool FactsLearner::tighten(Dim bound) {
+  FactsReader reader(facts_);
+  SumView view(bound);
+  Wide total = view.constant();
+  const SymNode* unbounded = nullptr;
+  std::vector<Range> ranges;
+  for (const SymTerm& t : view.terms()) {
+    ranges.push_back(reader.range(monomial_dim(t)));
+    if (ranges.back().high) {
+      if (__builtin_add_overflow(total, Wide{*ranges.back().high}, &total)) return true;
+    } else if (unbounded != nullptr) {
+      return true;  // two open ends: nothing follows for anyone
+    } else {
+      unbounded = t.monomial;
+    }
+  }
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const SymTerm& t = view.terms()[i];
+    if (t.monomial->kind != SymKind::symbol || (unbounded != nullptr && unbounded != t.monomial)) continue;
+    Wide rest = unbounded != nullptr ? total : total - *ranges[i].high;
+    Range next;
+    Wide end = t.coefficient > 0 ? -floor_quotient(rest, t.coefficient) : floor_quotient(rest, -Wide{t.coefficient});
+    if (!fits(end)) continue;
+    (t.coefficient > 0 ? next.low : next.high) = static_cast<int64_t>(end);
+    if (!assume_range(t.monomial, next)) return false;
+  }
+  return true;
+}
+
+bool FactsLearner::take_in(const Pending& pending) {
+  Dim dim = FactsReader(facts_).normalize(pending.dim);
+  switch (pending.kind) {
+    case Pending::Kind::zero: return assume_zero(dim);
+    case Pending::Kind::nonzero: return assume_nonzero(dim);
+    case Pending::Kind::nonnegative: return assume_nonnegative(dim);
+    case Pending::Kind::congruent:
+      return assume_congruence(dim, pending.congruence.modulus, pending.congruence.residue);
+    case Pending::Kind::tighten: return dim.is_constant() || tighten(dim);
+  }
+  return true;
+}
+
+bool FactsLearner::settle() {
+  for (;;) {
+    if (!pending_.empty()) {
+      Pending next = pending_.back();
+      pending_.pop_back();
+      if (!take_in(next)) return false;
+    } else if (changed_ != 0 && budget_ > 0) {
+      uint64_t mask = changed_;
+      changed_ = 0;
+      for (size_t i = 0; i < facts_.bounds_.size() && budget_ > 0; ++i) {
+        if ((facts_.bounds_[i].symbols & mask) == 0) continue;
+        --budget_;
+        if (!tighten(facts_.bounds_[i].dim)) return false;
+      }
+    } else {
+      return true;
+    }
+  }
+}
+
+bool FactsLearner::assume(const Cond& cond) {
+  FactsReader reader(facts_);
+  Dim gap = reader.normalize(reader.normalize(cond.rhs) - reader.normalize(cond.lhs));
+  bool consistent = true;
+  switch (cond.rel) {
+    case Rel::eq: consistent = assume_zero(gap); break;
+    case Rel::ne: consistent = assume_nonzero(gap); break;
+    case Rel::lt: consistent = assume_nonnegative(gap - 1); break;
+    case Rel::le: consistent = assume_nonnegative(gap); break;
+  }
+  return consistent && settle();
+}
+
+void Facts::declare(const SymNode* symbol, const Range& first, const Range& range) {
+  Known& k = known_[symbol->id];
+  if (k.declared < 0) {
+    k.declared = static_cast<int32_t>(ranges_.size());
+    ranges_.emplace_back(symbol, first);
+  }
+  Range& declared = ranges_[static_cast<size_t>(k.declared)].second;
+  declared = intersect_ranges(declared, range);
+}
+
+void Facts::set_range(const SymNode* symbol, Range range) {
+  constexpr Range kSize{0, std::nullopt};
+  FactsLearner learner(*this);
+  bool is_new = symbol->id >= known_.size() || known_[symbol->id].symbol == nullptr;
+  if (is_new) learner.known(symbol).range = Range{};
+  bool empty = range.low && range.high && *range.low > *range.high;
+  if (empty || !learner.assume_range(symbol, range) || !learner.settle())
+    throw UserError("the range of " + std::string(symbol_name(symbol)) + " leaves no value");
+  learner.keep();
+  declare(symbol, is_new ? Range{} : kSize, range);
+  ++version_;
+}
+
+bool Facts::add(const Cond& cond) {
+  Truth truth = prove(cond);
+  if (truth == Truth::no) return false;
+  if (cond.lhs.is_constant() && cond.rhs.is_constant()) return true;
+  for (const Cond& c : conditions_)
+    if (c == cond) return true;
+  if (conditions_.size() >= kMaxConditions) throw UserError("more than 4096 conditions on dimensions");
+  FactsLearner learner(*this);
+  for (Dim side : {cond.lhs, cond.rhs}) for_each_symbol(side, [&](const SymNode* s) { learner.known(s); });
+  if (truth == Truth::unknown && !learner.assume(cond)) return false;
+  learner.keep();
+  if (auto bound = as_range(cond)) {
+    declare(bound->first, {0, std::nullopt}, bound->second);
+  } else {
+    conditions_.push_back(cond);
+  }
+  ++version_;
+  return true;
+}
+
+}  // namespace lenz

@@ -1,0 +1,418 @@
+// Facts: each rule by example, then soundness over random facts that a random model satisfies.
+#include <gtest/gtest.h>
+
+#include "compiler/base/sym_testing.h"
+
+namespace lenz {
+namespace {
+using namespace sym_testing;
+
+struct World {
+  SymPool pool;
+  Facts facts;
+
+  // "a in 1..9", "a in 8.." or a condition.
+  explicit World(std::initializer_list<const char*> given) {
+    for (const char* g : given) EXPECT_TRUE(learn(g)) << g;
+  }
+  World() = default;
+  bool learn(std::string_view text) {
+    size_t in = text.find(" in ");
+    if (in == std::string_view::npos) return facts.add(parse_cond(text, pool));
+    size_t dots = text.find("..");
+    auto end = [&](std::string_view t) {
+      return t.empty() ? std::nullopt : std::optional(parse_dim(t, pool).constant());
+    };
+    facts.set_range(pool.symbol(text.substr(0, in)).node(),
+                    {end(text.substr(in + 4, dots - in - 4)), end(text.substr(dots + 2))});
+    return true;
+  }
+  Dim dim(std::string_view text) { return parse_dim(text, pool); }
+  Truth prove(std::string_view text) { return facts.prove(parse_cond(text, pool)); }
+};
+
+struct Simplification {
+  std::vector<const char*> facts;
+  const char* from;
+  const char* to;
+};
+
+const Simplification kSimplifications[] = {
+    {{"b == 2*a"}, "b + a", "a*3"},
+    {{"b == 2*a"}, "b", "b"},  // a*2 would be larger
+    {{"a == 7"}, "a + b", "b + 7"},
+    {{"a in 3..3"}, "a*b", "b*3"},
+    {{"a in 0..7"}, "a // 8", "0"},
+    {{"a in 8..15"}, "a // 8", "1"},
+    {{"a in 0..7"}, "a % 8", "a"},
+    {{"a in 8..15"}, "a % 8", "a - 8"},
+    {{"a % 8 == 0"}, "a % 8", "0"},
+    {{"a % 8 == 0"}, "a % 4", "0"},
+    {{"a % 8 == 3"}, "a % 4", "3"},
+    {{"a % 8 == 0"}, "(a // 8) * 8", "a"},
+    {{"a % 8 == 0"}, "(a // 8) * 24 * b", "a*b*3"},
+    {{"a % 8 == 0"}, "(a + 3) // 8", "a // 8"},
+    {{"a % 8 == 0"}, "(a + 11) // 8", "a // 8 + 1"},
+    {{"a % 8 == 3"}, "(a + 4) // 8", "a // 8"},
+    {{"a % 8 == 3"}, "(a + 5) // 8", "a // 8 + 1"},
+    {{"a % 8 == 0", "b in 0..7"}, "(a + b) // 8", "a // 8"},
+    {{"a % 8 == 0", "b in 0..7"}, "(a + b) % 8", "b"},
+    {{"a % 8 == 0"}, "(a*b + c) % 8", "c % 8"},
+    {{"a < b"}, "a // b", "0"},
+    {{"a < b"}, "a % b", "a"},
+    {{"a < b*c", "b >= 1", "c >= 1"}, "(a // b) % c", "a // b"},
+    {{"a in 0..31"}, "(a // 4) % 8", "a // 4"},
+    {{"c >= 1"}, "(a // b) // c", "a // (b*c)"},
+    {{"c >= 1", "b >= 1"}, "(a // b) // c", "a // (b*c)"},
+    {{"a <= b"}, "min(a, b)", "a"},
+    {{"a <= b"}, "max(a, b)", "b"},
+    {{"a in 1..4", "b in 4..9"}, "min(a, b)", "a"},
+    {{"a in 1..4", "b in 4..9"}, "max(a, b, c)", "max(b, c)"},
+    {{"a >= 1"}, "max(a, 1)", "a"},
+    {{}, "max(a, 0)", "a"},
+    {{}, "min(a, a*2)", "a"},
+    {{}, "a % 4 + 4*(a // 4)", "a"},
+    {{}, "2*(a % b) + 2*b*(a // b)", "a*2"},
+    {{"a*b == 12"}, "a*b + c", "c + 12"},
+    {{"a % b == 0"}, "a % b + c", "c"},
+    {{"(a + b) % 4 == 0"}, "(a + b + 1) % 4", "1"},
+    {{"(a*b) % 4 == 0"}, "(a*b) % 4 + a", "a"},
+    {{"a // 2 == b"}, "a // 2 - b", "0"},
+    {{"max(a, b) == b"}, "max(a, b)", "b"},
+};
+
+TEST(SymFacts, Simplifications) {
+  for (const Simplification& s : kSimplifications) {
+    World w;
+    for (const char* f : s.facts) EXPECT_TRUE(w.learn(f)) << f;
+    EXPECT_EQ(to_string(w.facts.simplify(w.dim(s.from))), to_string(w.dim(s.to)))
+        << s.from << (s.facts.empty() ? "" : s.facts[0]);
+  }
+}
+
+struct Proof {
+  std::vector<const char*> facts;
+  const char* cond;
+  Truth truth;
+};
+
+const Proof kProofs[] = {
+    {{}, "a >= 0", Truth::yes},
+    {{}, "a >= 1", Truth::unknown},
+    {{}, "a < 0", Truth::no},
+    {{}, "a == -1", Truth::no},
+    {{}, "a + b + 1 != 0", Truth::yes},
+    {{"a in -5..5"}, "a >= -5", Truth::yes},
+    {{"a in -5..5"}, "a >= 0", Truth::unknown},
+    {{}, "a <= a*2", Truth::yes},
+    {{"b >= 1"}, "a <= a*b", Truth::yes},
+    {{"b >= 2", "a >= 1"}, "a < a*b", Truth::yes},
+    {{}, "a <= a*b", Truth::unknown},
+    {{"a in 2..", "b in 3.."}, "a*b >= 6", Truth::yes},
+    {{"a in 2..", "b in 3.."}, "a*b == 5", Truth::no},
+    {{"a <= b", "b <= c"}, "a <= c", Truth::yes},
+    {{"a <= b"}, "a <= b + c", Truth::yes},
+    {{"a <= b"}, "a < b + 1", Truth::yes},
+    {{"a <= b"}, "b < a", Truth::no},
+    {{"a != b"}, "a == b", Truth::no},
+    {{"a != b"}, "b == a", Truth::no},
+    {{"a + b == c"}, "a <= c", Truth::yes},
+    {{"a + b == c"}, "c == b + a", Truth::yes},
+    {{"2*a == 3*b"}, "2*a == 3*b", Truth::yes},
+    {{"2*a == 3*b"}, "a % 3 == 0", Truth::yes},
+    {{"2*a == 3*b"}, "b % 2 == 0", Truth::yes},
+    {{"a*b == c*d"}, "a*b == c*d", Truth::yes},
+    {{"a % 8 == 0"}, "a % 4 == 0", Truth::yes},
+    {{"a % 8 == 0"}, "a == 12", Truth::no},
+    {{"a % 8 == 0"}, "a*3 + 2 == 7", Truth::no},
+    {{"a % 4 == 0", "a % 6 == 0"}, "a % 12 == 0", Truth::yes},
+    {{"a % 2 != 0"}, "a % 2 == 1", Truth::yes},
+    {{"(a + b) % 4 == 0"}, "(a + b) % 4 == 0", Truth::yes},
+    {{"(a + b) % 4 == 0", "b % 4 == 1"}, "a % 4 == 3", Truth::yes},
+    {{"a >= 1"}, "b % a < a", Truth::yes},
+    {{"a >= 1"}, "b % a <= b", Truth::yes},
+    {{"a >= 1"}, "b // a <= b", Truth::yes},
+    {{}, "(a + 7) // 8 * 8 >= a", Truth::yes},
+    {{}, "a // 8 * 8 <= a", Truth::yes},
+    {{}, "a // 8 * 8 > a - 8", Truth::yes},
+    {{}, "min(a, b) <= a", Truth::yes},
+    {{}, "max(a, b) >= b", Truth::yes},
+    {{}, "max(a, b) <= a + b", Truth::yes},
+    {{}, "min(a, b) <= a + b", Truth::yes},
+    {{"a <= c", "b <= c"}, "max(a, b) <= c", Truth::yes},
+    {{"a < b*c", "b >= 1"}, "a // b < c", Truth::yes},
+    {{"a in 1..8", "b == 2*a + 1"}, "b in 3..17", Truth::yes},
+    {{"a + b <= 10"}, "a <= 10", Truth::yes},
+    {{"a + b <= 10", "b >= 4"}, "a <= 6", Truth::yes},
+    {{"a <= b", "b <= a"}, "a == b", Truth::yes},
+    {{"a >= 5", "a <= 5"}, "a == 5", Truth::yes},
+    {{"a == b", "b == c"}, "a == c", Truth::yes},
+    {{"a == 2*b", "b == 2*c"}, "a % 4 == 0", Truth::yes},
+};
+
+TEST(SymFacts, Proofs) {
+  for (const Proof& p : kProofs) {
+    World w;
+    std::string given;
+    for (const char* f : p.facts) {
+      EXPECT_TRUE(w.learn(f)) << f;
+      given += std::string(f) + ", ";
+    }
+    std::string_view text = p.cond;
+    if (size_t in = text.find(" in "); in != std::string_view::npos) {
+      size_t dots = text.find("..");
+      Range r = w.facts.range(w.facts.simplify(w.dim(text.substr(0, in))));
+      EXPECT_EQ(r.low, w.dim(text.substr(in + 4, dots - in - 4)).constant()) << p.cond;
+      EXPECT_EQ(r.high, w.dim(text.substr(dots + 2)).constant()) << p.cond;
+      continue;
+    }
+    EXPECT_EQ(static_cast<int>(w.prove(p.cond)), static_cast<int>(p.truth)) << given << " |- " << p.cond;
+  }
+}
+
+TEST(SymFacts, ContradictionsAreRefusedAndChangeNothing) {
+  const std::pair<std::vector<const char*>, const char*> kCases[] = {
+      {{"a in 1..8"}, "a == 9"},
+      {{"a in 1..8"}, "a > 8"},
+      {{"a % 8 == 0"}, "a == 12"},
+      {{"a % 8 == 0"}, "a % 4 == 1"},
+      {{"a % 8 == 0", "a in 1..15"}, "a != 8"},
+      {{"a == b"}, "a != b"},
+      {{"a == b"}, "a < b"},
+      {{"a < b"}, "b <= a"},
+      {{"a + b == 10"}, "a == 11"},
+      {{"a == 2*b", "b == c"}, "a == 2*c + 1"},
+      {{"a <= b", "b <= c"}, "c < a"},
+      {{"a < b", "b < c", "c <= 4"}, "a >= 3"},
+      {{"2*a == 4*b + 2*c"}, "a == 2*b + c + 1"},
+      {{"a*b == 12"}, "a*b == 13"},
+      {{"a in 4..", "b in 4.."}, "a*b == 15"},
+      {{}, "2*a == 2*b + 1"},
+      {{}, "a % 4 == 5"},
+      {{}, "a + b < 0"},
+      {{}, "1 == 2"},
+  };
+  for (const auto& [given, refused] : kCases) {
+    World w;
+    for (const char* f : given) EXPECT_TRUE(w.learn(f)) << f;
+    auto look = [&] {
+      std::string seen;
+      for (const char* t : {"a", "b", "c", "a + b", "a % 4", "2*a - 2*b", "max(a, b)"}) {
+        Range r = w.facts.range(w.dim(t));
+        seen += to_string(w.facts.simplify(w.dim(t))) + " " + std::to_string(r.low.value_or(-99)) + " " +
+                std::to_string(r.high.value_or(-99)) + " " + std::to_string(w.facts.divisor(w.dim(t))) + "; ";
+      }
+      for (const char* t : {"a < b", "a == b", "a <= c", "a % 2 == 0"})
+        seen += std::to_string(static_cast<int>(w.prove(t)));
+      return seen + std::to_string(w.facts.conditions().size()) + std::to_string(w.facts.ranges().size());
+    };
+    std::string before = look();
+    EXPECT_FALSE(w.learn(refused)) << refused;
+    EXPECT_EQ(look(), before) << refused;
+  }
+}
+
+TEST(SymFacts, RangesAndConditionsAreOnRecordAsAdded) {
+  World w{"a in 2..64", "b % 8 == 0", "a <= 32", "c < a", "c < a", "b >= 16"};
+  ASSERT_EQ(w.facts.ranges().size(), 2u);
+  EXPECT_EQ(w.facts.ranges()[0].second, (Range{2, 32}));
+  EXPECT_EQ(w.facts.ranges()[1].second, (Range{16, std::nullopt}));
+  ASSERT_EQ(w.facts.conditions().size(), 2u);
+  EXPECT_EQ(to_string(w.facts.conditions()[0]), "b % 8 == 0");
+  EXPECT_EQ(to_string(w.facts.conditions()[1]), "c < a");
+  EXPECT_THROW(w.learn("a in 40..50"), UserError);
+  EXPECT_THROW(w.learn("d in 5..4"), UserError);
+  EXPECT_EQ(w.facts.ranges().size(), 2u);
+  EXPECT_EQ(w.facts.range(w.dim("c")), (Range{0, 31}));
+}
+
+TEST(SymFacts, DivisorAndCongruence) {
+  World w{"a % 8 == 0", "b % 6 == 4"};
+  auto divisor = [&](const char* t) { return w.facts.divisor(w.dim(t)); };
+  EXPECT_EQ(divisor("a"), 8);
+  EXPECT_EQ(divisor("a*3"), 24);
+  EXPECT_EQ(divisor("a*c"), 8);
+  EXPECT_EQ(divisor("a + 4"), 4);
+  EXPECT_EQ(divisor("b"), 2);
+  EXPECT_EQ(divisor("a*b"), 16);
+  EXPECT_EQ(divisor("a // 4"), 2);
+  EXPECT_EQ(divisor("min(a, 16)"), 8);
+  EXPECT_EQ(divisor("a % 12"), 4);
+  EXPECT_EQ(divisor("0"), 0);
+  EXPECT_EQ(divisor("-12"), 12);
+  EXPECT_EQ(w.facts.congruence(w.dim("b*2 + 1")), (Congruence{12, 9}));
+}
+
+// Random facts that hold in a random model; a few more models found by chance.
+struct RandomWorld {
+  World world;
+  std::vector<Values> models;
+  std::string given;
+};
+
+std::string random_condition(Chooser& choose, const Grammar& g, const Values& model) {
+  std::string lhs = random_dim(choose, g, static_cast<int>(choose.between(0, 2)));
+  std::string rhs = random_dim(choose, g, static_cast<int>(choose.between(0, 1)));
+  if (choose.chance(1, 3)) lhs = "(" + lhs + ") % " + std::to_string(choose.between(2, 8));
+  auto l = compute(lhs, model), r = compute(rhs, model);
+  if (!l || !r) return "";
+  if (choose.chance(1, 3)) rhs = std::to_string(*(r = l));
+  if (*l == *r) return lhs + choose.any_of({" == ", " == ", " <= ", " >= "}) + rhs;
+  return lhs + (choose.chance(1, 3) ? " != " : *l < *r ? " < " : " > ") + rhs;
+}
+
+void build_random_world(Chooser& choose, const Grammar& g, RandomWorld& out) {
+  Values model = random_values(choose, g, 0, 12);
+  for (const std::string& name : g.names) {
+    if (choose.chance(1, 3)) {
+      if (choose.chance(1, 4)) model[name] = choose.between(-9, -1);
+    } else if (!choose.chance(1, 3)) {
+      continue;
+    }
+    int64_t v = model[name];
+    std::string range = name + " in " + std::to_string(v - choose.between(0, 6)) + ".." +
+                        (choose.flip() ? "" : std::to_string(v + choose.between(0, 6)));
+    out.given += range + ", ";
+    ASSERT_TRUE(out.world.learn(range)) << out.given;
+  }
+  for (const auto& [name, value] : model)
+    if (value < 0 && out.given.find(name + " in") == std::string::npos) model[name] = -value;
+  int64_t count = choose.between(0, 5);
+  for (int64_t i = 0; i < count; ++i) {
+    std::string cond = random_condition(choose, g, model);
+    if (cond.empty()) continue;
+    out.given += cond + ", ";
+    try {
+      ASSERT_TRUE(out.world.learn(cond)) << out.given;
+    } catch (const UserError&) {
+      ADD_FAILURE() << out.given;
+    }
+  }
+  out.models.push_back(model);
+  for (int i = 0; i < 40 && out.models.size() < 6; ++i) {
+    Values other = model;
+    for (auto& [name, value] : other)
+      if (choose.flip()) value = choose.between(-9, 20);
+    bool holds = true;
+    for (const auto& [name, value] : other)
+      if (out.given.find(name + " in") == std::string::npos && value < 0) holds = false;
+    for (const Cond& c : out.world.facts.conditions()) holds = holds && evaluate(c, lookup(other)).value_or(false);
+    for (const auto& [s, r] : out.world.facts.ranges()) {
+      int64_t v = other[std::string(symbol_name(s))];
+      holds = holds && (!r.low || v >= *r.low) && (!r.high || v <= *r.high);
+    }
+    if (holds) out.models.push_back(other);
+  }
+}
+
+void check_answers(Chooser& choose, const Grammar& g, RandomWorld& w) {
+  Facts& facts = w.world.facts;
+  std::string text = random_dim(choose, g), other = random_dim(choose, g, 1);
+  std::optional<Dim> dim, with;
+  try {
+    dim = w.world.dim(text);
+    with = w.world.dim(other);
+  } catch (const UserError&) {
+    return;
+  }
+  Dim simple = facts.simplify(*dim);
+  EXPECT_LE(size_of(simple), size_of(*dim)) << w.given << " |- " << text;
+  EXPECT_EQ(facts.simplify(simple), simple)
+      << w.given << " |- " << text << " gives " << to_string(simple) << " gives " << to_string(facts.simplify(simple));
+  Range range = facts.range(*dim);
+  Congruence c = facts.congruence(*dim);
+  int64_t divisor = facts.divisor(*dim);
+  for (const Values& model : w.models) {
+    auto value = evaluate(*dim, lookup(model));
+    if (!value) continue;
+    EXPECT_EQ(evaluate(simple, lookup(model)), value) << w.given << " |- " << text << " gives " << to_string(simple);
+    EXPECT_TRUE((!range.low || *range.low <= *value) && (!range.high || *value <= *range.high))
+        << w.given << " |- " << text << " is " << *value << " not in " << range.low.value_or(-999) << ".."
+        << range.high.value_or(999);
+    EXPECT_TRUE(c.modulus == 0 ? *value == c.residue : (*value - c.residue) % c.modulus == 0)
+        << w.given << " |- " << text << " is " << *value << " not " << c.residue << " mod " << c.modulus;
+    EXPECT_TRUE(divisor == 0 ? *value == 0 : *value % divisor == 0) << w.given << " |- " << text;
+    for (const Cond& q : {eq(*dim, *with), ne(*dim, *with), lt(*dim, *with), le(*dim, *with)}) {
+      auto truth = evaluate(q, lookup(model));
+      if (!truth) continue;
+      EXPECT_NE(static_cast<int>(facts.prove(q)), static_cast<int>(*truth ? Truth::no : Truth::yes))
+          << w.given << " |- " << to_string(q);
+    }
+  }
+}
+
+TEST(SymFacts, AnswersAreTrueInEveryModel) {
+  size_t models = 0, cases = 0;
+  for (uint64_t seed = 0; seed < 1500 && !testing::Test::HasFailure(); ++seed) {
+    RandomChooser choose(seed);
+    Grammar g;
+    g.calls = seed % 4 == 0;
+    RandomWorld w;
+    build_random_world(choose, g, w);
+    models += w.models.size();
+    for (int i = 0; i < 5 && !testing::Test::HasFailure(); ++i, ++cases) check_answers(choose, g, w);
+    if (testing::Test::HasFailure()) ADD_FAILURE() << "seed " << seed;
+  }
+  EXPECT_GT(models, 2500u);
+}
+
+TEST(SymFacts, HintsSatisfyTheFacts) {
+  size_t worlds = 0, missed = 0;
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    RandomChooser choose(seed);
+    Grammar g;
+    g.calls = g.symbolic_divisors = false;
+    RandomWorld w;
+    build_random_world(choose, g, w);
+    ++worlds;
+    Values hints;
+    for (const std::string& name : g.names) hints[name] = w.world.facts.hint(w.world.pool.symbol(name).node());
+    bool fits = true;
+    for (const Cond& c : w.world.facts.conditions()) fits = fits && evaluate(c, lookup(hints)).value_or(false);
+    for (const auto& [s, r] : w.world.facts.ranges()) {
+      int64_t v = hints[std::string(symbol_name(s))];
+      fits = fits && (!r.low || v >= *r.low) && (!r.high || v <= *r.high);
+    }
+    missed += !fits;
+    if (!fits && missed < 5) {
+      std::string all;
+      for (auto& [n, v] : hints) all += n + "=" + std::to_string(v) + " ";
+      std::cout << "no hint for " << w.given << " got " << all << "\n";
+    }
+  }
+  EXPECT_LE(missed * 100, worlds) << "hints miss " << missed << " of " << worlds;
+}
+
+TEST(SymFacts, HintsAreDistinctTypicalAndStay) {
+  World w{"a in 1..4096", "b in 1..8", "c in 1..8", "d % 8 == 0", "e in 0..1", "f == 2*a", "g in 1000..", "h in 5..5"};
+  std::map<int64_t, std::string> seen;
+  for (const char* name : {"a", "b", "c", "d", "e", "f", "g", "h", "unknown1", "unknown2"}) {
+    int64_t v = w.facts.hint(w.pool.symbol(name).node());
+    EXPECT_TRUE(seen.emplace(v, name).second) << name << " and " << seen[v] << " are both " << v;
+    if (name[0] != 'e') {
+      EXPECT_GT(v, 1) << name;
+    }
+  }
+  int64_t a = w.facts.hint(w.pool.symbol("a").node()), b = w.facts.hint(w.pool.symbol("b").node());
+  EXPECT_EQ(w.facts.hint(w.dim("f")), 2 * a);
+  EXPECT_TRUE(w.facts.add(ne(w.dim("a"), w.dim("b"))));
+  EXPECT_TRUE(w.learn("a > b"));
+  EXPECT_EQ(w.facts.hint(w.dim("a")), a);
+  EXPECT_EQ(w.facts.hint(w.dim("b")), b);
+}
+
+TEST(SymFacts, LongChainsNeedNoStackAndLittleTime) {
+  SymPool pool;
+  Facts facts;
+  auto s = [&](int i) { return pool.symbol("s" + std::to_string(i)); };
+  constexpr int kCount = 2000;
+  for (int i = 0; i + 1 < kCount; ++i) ASSERT_TRUE(facts.add(le(s(i + 1), s(i))));
+  ASSERT_TRUE(facts.add(le(s(0), 0)));
+  EXPECT_EQ(facts.simplify(s(10)), Dim(0));
+  Facts equal;
+  for (int i = 0; i + 1 < kCount; ++i) ASSERT_TRUE(equal.add(eq(s(i + 1), s(i))));
+  EXPECT_TRUE(equal.proves(eq(s(0), s(kCount - 1))));
+}
+
+}  // namespace
+}  // namespace lenz
