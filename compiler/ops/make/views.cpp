@@ -102,6 +102,14 @@ void tensor_of_rank(CallMaker& m, int low, int high) {
   set_self(m, wish);
 }
 
+void real_matrix(CallMaker& m, int high) {
+  TensorWish wish;
+  wish.dtypes = m.op().dtypes - dtypes::complexes;
+  wish.min_rank = 2;
+  wish.max_rank = high;
+  set_self(m, wish);
+}
+
 void view_shape(CallMaker& m) {
   ValueId self = set_self(m);
   Sizes shape = viewable_shape(m, self);
@@ -325,6 +333,7 @@ void of_complexes(CallMaker& m) {
   TensorWish wish;
   wish.sizes = m.a_shape(0, 4);
   wish.sizes->push_back(2);
+  wish.dtypes = m.op().dtypes - dtypes::half;
   wish.plain = true;
   set_self(m, wish);
 }
@@ -444,12 +453,13 @@ void set_source(CallMaker& m, rule::View place) {
 
 namespace {
 // The gradient of a part of a tensor of these sizes.
-void set_gradient(CallMaker& m, const Sizes& sizes, rule::View place) {
+void set_gradient(CallMaker& m, const Sizes& sizes, rule::View place, DtypeSet dtypes = {}) {
   m.set_ints("input_sizes", sizes);
   DimVec dims;
   for (int64_t s : sizes) dims.push_back(Dim(s));
   TensorWish wish;
   wish.sizes = part_sizes(m, place, *m.context().tensor(contiguous_tensor(Dtype::f32, dims)));
+  wish.dtypes = dtypes;
   set_self(m, wish);
 }
 }  // namespace
@@ -490,9 +500,11 @@ void unfold_backward(CallMaker& m) {
   int64_t d = m.a_dim(sizes.size());
   int64_t size = sizes[wrapped(d, sizes.size())];
   m.set("dim", Arg::of_int(d));
-  m.set("size", Arg::of_int(m.choose().between(size == 0 ? 0 : 1, size)));
-  m.set("step", Arg::of_int(m.choose().between(1, 4)));
-  set_gradient(m, sizes, rule::at::unfolded);
+  int64_t window = m.choose().between(size == 0 ? 0 : 1, size), step = m.choose().between(1, 4);
+  m.set("size", Arg::of_int(window));
+  m.set("step", Arg::of_int(step));
+  // Overlapping windows are added up, which float8 can't.
+  set_gradient(m, sizes, rule::at::unfolded, step < window ? m.op().dtypes - dtypes::float8 : m.op().dtypes);
 }
 
 }  // namespace lenz::make

@@ -18,6 +18,7 @@ void pointwise_binary_rows(RowSink& t);
 void view_rows(RowSink& t);
 void pointwise_ternary_rows(RowSink& t);
 void pointwise_special_rows(RowSink& t);
+void movement_rows(RowSink& t);
 
 struct Family {
   std::string_view name;
@@ -36,6 +37,7 @@ inline constexpr Family kFamilies[] = {
     {"views", view_rows},
     {"pointwise_ternary", pointwise_ternary_rows},
     {"pointwise_special", pointwise_special_rows},
+    {"movement", movement_rows},
 };
 
 }  // namespace lenz

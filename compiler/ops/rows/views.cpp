@@ -117,11 +117,10 @@ void orders(RowSink& t) {
   t.row("mT(Tensor(a) self) -> Tensor(a)",
         row_of(kComposite, rule::view<at::matrix_transposed>, make::ranked<2, 5>, "1 dim"));
   // Of complex tensors these are lazily conjugated: no type says so yet, and the rule calls them unsupported.
-  Row adjoint = row_of(kComposite, rule::view<at::adjoint>, make::ranked<2, 5>, "1 dim");
-  adjoint.dtypes = dtypes::all - dtypes::complexes;
+  Row adjoint = row_of(kComposite, rule::view<at::adjoint>, make::real_matrices<5>, "1 dim");
   t.rows("{}(Tensor(a) self) -> Tensor(a)", "mH adjoint", adjoint);
   adjoint.infer = rule::view<at::matrix_adjoint>;
-  adjoint.generate = make::ranked<2, 2>;
+  adjoint.generate = make::real_matrices<2>;
   t.row("matrix_H(Tensor(a) self) -> Tensor(a)", adjoint);
 }
 
@@ -176,6 +175,7 @@ void parts(RowSink& t) {
          .traits = movement,
          .infer = rule::unfold_backward,
          .generate = make::unfold_backward,
+         .dtypes = dtypes::all,
          .raises = "windows that don't overlap, and a gradient of another shape; float8"});
 }
 
@@ -224,7 +224,7 @@ void wholes(RowSink& t) {
   Row detach = row_of(kView | opaque_view, rule::view<at::whole>, make::unary);
   with_copy(t, "detach", "", "", detach, rule::view_copy<at::whole>, "out");
 
-  const DtypeSet pairs = dtypes::wide_floats;
+  const DtypeSet pairs = dtypes::wide_floats | dtypes::half;  // of f16 the rule says: unsupported
   view_and_copy<at::of_reals>(t, "view_as_real", "", "out", "", make::of_reals, "no complex tensor", dtypes::complexes);
   view_and_copy<at::of_complexes>(t, "view_as_complex", "", "out", "", make::of_complexes,
                                   "the last dim is no dense pair, or an odd stride or offset", pairs);

@@ -70,6 +70,15 @@ TensorType expanded_to(Infer& in, const Type& t, std::span<const Dim> target) {
   return v;
 }
 
+// A position counted from either end, into [low, size].
+Dim clamped(Infer& in, Dim at, Dim low, Dim size) {
+  if (at.is(INT64_MAX)) return size;  // how exporters write "to the end"
+  if (!at.is(0) && in.decide(lt(at, 0))) at += size;
+  if (!(at == low) && in.decide(lt(at, low))) return low;
+  if (!(at == size) && in.decide(gt(at, size))) return size;
+  return at;
+}
+
 TensorType slice_of(const TensorType& t, size_t dim, Dim start, Dim length, Dim step = 1) {
   TensorType v = t;
   v.offset += start * v.strides[dim];
@@ -235,15 +244,8 @@ TensorType sliced(Infer& in, const Type& t) {
   Dim size = t.sizes()[d], step = in.integer("step");
   in.require(gt(step, 0), "the step must be positive");
   auto start = in.maybe_integer("start"), end = in.maybe_integer("end");
-  // Into [low, size], counted from the front.
-  auto clamp = [&](Dim at, Dim low) {
-    if (!at.is(0) && in.decide(lt(at, 0))) at += size;
-    if (!(at == low) && in.decide(lt(at, low))) return low;
-    if (!(at == size) && in.decide(gt(at, size))) return size;
-    return at;
-  };
-  Dim first = start ? clamp(*start, 0) : Dim(0);
-  Dim last = end ? clamp(*end, first) : size;
+  Dim first = start ? clamped(in, *start, 0, size) : Dim(0);
+  Dim last = end ? clamped(in, *end, first, size) : size;
   return slice_of(t.tensor(), d, first, ceil_div(last - first, step), step);
 }
 
@@ -438,15 +440,9 @@ std::vector<TensorType> parts_between(Infer& in, const Type& t, size_t d, std::s
   Dim size = t.sizes()[d];
   std::vector<TensorType> parts;
   Dim previous = 0;
-  auto clamp = [&](Dim at, Dim low) {
-    if (!at.is(0) && in.decide(lt(at, 0))) at += size;
-    if (!(at == low) && in.decide(lt(at, low))) return low;
-    if (!(at == size) && in.decide(gt(at, size))) return size;
-    return at;
-  };
   for (size_t i = 0; i <= indices.size(); ++i) {
-    Dim start = clamp(previous, 0);
-    Dim end = i < indices.size() ? clamp(indices[i], start) : size;
+    Dim start = clamped(in, previous, 0, size);
+    Dim end = i < indices.size() ? clamped(in, indices[i], start, size) : size;
     parts.push_back(slice_of(t.tensor(), d, start, end - start));
     if (i < indices.size()) previous = indices[i];
   }
@@ -484,7 +480,7 @@ std::vector<TensorType> chunked(Infer& in, const Type& t) {
 
 std::vector<TensorType> split_in_sections(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
-  return near_equal_parts(in, t, d, in.constant("sections"));
+  return near_equal_parts(in, t, d, in.specialize(in.integer("sections")));
 }
 
 std::vector<TensorType> split_at(Infer& in, const Type& t) {

@@ -1,0 +1,216 @@
+// Ops that move elements into fresh memory, bit by bit: copies, reorderings, joins, paddings.
+#include "compiler/ops/make/movement.h"
+#include "compiler/ops/make/common.h"
+#include "compiler/ops/make/views.h"
+#include "compiler/ops/rows/families.h"
+#include "compiler/ops/rules/movement.h"
+
+namespace lenz {
+
+namespace {
+using enum Trait;
+using Make = void (*)(CallMaker&);
+
+constexpr Variants kCopied{.out = "out", .copied_out = true};
+constexpr Variants kOut{.out = "out"};
+constexpr DtypeSet kUsual = dtypes::usual;
+
+Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view raises = {}) {
+  return {.traits = traits, .infer = infer, .generate = generate, .dtypes = dtypes::all, .raises = raises};
+}
+Row with(Row row, Variants variants) {
+  row.variants = variants;
+  return row;
+}
+Row of(DtypeSet dtypes, Row row) {
+  row.dtypes = dtypes;
+  return row;
+}
+// The result is self where its type is self's.
+Row copying(Row row) {
+  row.copies = dtypes::all;
+  return row;
+}
+
+void copies(RowSink& t) {
+  t.row("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
+        with(copying(row_of(movement | core, rule::clone, make::clone, "a format that the rank can't have")), kCopied));
+  t.row("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
+        with(row_of(movement, rule::copy, make::copy, "src does not expand to self"),
+             {.in_place = true, .out = "out", .copied_out = true}));
+  t.row(
+      "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+      "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
+      copying(row_of(elementwise | core, rule::to_copy, make::conversion, "a format that the rank can't have")));
+  const Row to = copying(row_of(maybe_view, rule::to, make::conversion, "a format that the rank can't have"));
+  t.row(
+      "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
+      "memory_format=None) -> Tensor(a)",
+      to);
+  t.row(
+      "to.dtype_layout(Tensor(a) self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+      "pin_memory=None, bool non_blocking=False, bool copy=False, MemoryFormat? memory_format=None) -> Tensor(a)",
+      to);
+  t.row(
+      "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, "
+      "MemoryFormat? memory_format=None) -> Tensor(a)",
+      to);
+  const Row like = copying(row_of(maybe_view, rule::to_other, make::conversion_like));
+  t.row(
+      "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
+      "memory_format=None) -> Tensor(a)",
+      like);
+  t.row("type_as(Tensor self, Tensor other) -> Tensor", like);
+}
+
+void reorderings(RowSink& t) {
+  t.row("flip(Tensor self, int[] dims) -> Tensor",
+        with(of(kUsual, row_of(movement | core, rule::flip, make::flip, "a dim is named twice")), kCopied));
+  const Row flip = of(kUsual, row_of(movement, rule::flip_along<0>, make::ranked<1, 5>, "0 dims"));
+  t.row("flipud(Tensor self) -> Tensor", flip);
+  Row fliplr = flip;
+  fliplr.infer = rule::flip_along<1>;
+  fliplr.generate = make::ranked<2, 5>;
+  fliplr.raises = "fewer than 2 dims";
+  t.row("fliplr(Tensor self) -> Tensor", fliplr);
+  t.row("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
+        with(row_of(movement, rule::roll, make::roll, "shifts and dims in different numbers"), kCopied));
+  t.row("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
+        with(of(kUsual, row_of(movement, rule::rot90, make::rot90, "not two different dims")), kCopied));
+  t.rows("{}(Tensor self, SymInt diagonal=0) -> Tensor", "tril triu",
+         with(of(kUsual, row_of(movement | core, rule::triangle, make::triangle, "fewer than 2 dims")),
+              {.in_place = true}));  // no out=: of a layout that is not contiguous eager writes out of its bounds
+  t.row("diag(Tensor self, int diagonal=0) -> Tensor",
+        with(row_of(movement, rule::diag, make::diag, "neither a vector nor a matrix"), kCopied));
+  t.row("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
+        with(row_of(movement, rule::diag_embed, make::diag_embed, "the two dims are one"), kCopied));
+  t.row("diagflat(Tensor self, int offset=0) -> Tensor", row_of(movement, rule::diagflat, make::diagflat));
+
+  t.row("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
+        with(of(kUsual, row_of(movement, rule::pixel_shuffle, make::pixel_shuffle,
+                               "channels that are no multiple of the factor's square")),
+             kCopied));
+  t.row("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+        with(of(kUsual, row_of(movement, rule::pixel_unshuffle, make::pixel_unshuffle,
+                               "a height or width that is no multiple of the factor")),
+             kCopied));
+  const Row shuffle = of(kUsual, row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
+                                        "channels that are no multiple of the groups"));
+  t.row("channel_shuffle(Tensor self, SymInt groups) -> Tensor", with(shuffle, kCopied));
+  t.row("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", shuffle);
+}
+
+void repetitions(RowSink& t) {
+  t.row("repeat(Tensor self, SymInt[] repeats) -> Tensor",
+        with(copying(row_of(movement | core, rule::repeat, make::repeat, "fewer repeats than dims, or negative ones")),
+             kCopied));
+  t.row("tile(Tensor self, SymInt[] dims) -> Tensor",
+        copying(row_of(movement, rule::tile, make::repeat, "negative repeats")));
+  const Row interleave =
+      row_of(movement, rule::repeat_interleave, make::repeat_interleave, "repeats of another size than the dim");
+  t.row("repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
+        interleave);
+  Row by_tensor = interleave;
+  by_tensor.traits = movement | data_dependent;
+  t.row(
+      "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> "
+      "Tensor",
+      by_tensor);
+  Row indices = of(DtypeSet::of(Dtype::i32, Dtype::i64),
+                   row_of(data_dependent, rule::repeats_to_indices, make::repeats, "repeats that are no vector"));
+  t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
+        with(indices, {.out = "Tensor_out", .copied_out = true}));
+  t.row("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
+        of(dtypes::floats | dtypes::complexes | dtypes::boolean,
+           row_of(movement, rule::im2col, make::im2col, "a window that does not fit")));
+  Row col2im = of(dtypes::floats | dtypes::complexes | dtypes::boolean,
+                  row_of({}, rule::col2im, make::col2im, "sizes that im2col does not make"));
+  col2im.accuracy = Accuracy::accumulated;
+  t.row(
+      "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) "
+      "-> Tensor",
+      col2im);
+  Row kron = of(kUsual, row_of({}, rule::kron, make::kron, "layouts that its view of blocks does not fit"));
+  kron.accuracy = Accuracy::rounded;
+  t.row("kron(Tensor self, Tensor other) -> Tensor", kron);
+  Row vander = of(kUsual, row_of({}, rule::vander, make::vander, "no vector"));
+  vander.accuracy = Accuracy::accumulated;
+  t.row("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", vander);
+}
+
+void joins(RowSink& t) {
+  constexpr std::string_view kShapes = "no tensors, or shapes that don't join";
+  const Row join = row_of(movement, rule::cat, make::cat, kShapes);
+  Row cat = join;
+  cat.traits = movement | core;
+  t.row("cat(Tensor[] tensors, int dim=0) -> Tensor", with(cat, kOut));
+  t.rows("{}(Tensor[] tensors, int dim=0) -> Tensor", "concat concatenate", with(join, kOut));
+  Row stack = row_of(movement, rule::stack, make::stack, kShapes);
+  stack.dims_of_result = true;
+  t.row("stack(Tensor[] tensors, int dim=0) -> Tensor", with(stack, kOut));
+  auto list = [&](std::string_view names, void (*infer)(Infer&), Make generate, Variants variants) {
+    t.rows("{}(Tensor[] tensors) -> Tensor", names, with(row_of(movement, infer, generate, kShapes), variants));
+  };
+  list("hstack", rule::hstack, make::joined<1, 1>, kOut);
+  list("vstack row_stack", rule::vstack, make::joined<2, 0>, kOut);
+  list("dstack", rule::dstack, make::joined<3, 2>, kOut);
+  list("column_stack", rule::column_stack, make::column_stack, kOut);
+  list("block_diag", rule::block_diag, make::block_diag, kCopied);
+  t.row("cartesian_prod(Tensor[] tensors) -> Tensor",
+        row_of(maybe_view | movement, rule::cartesian_prod, make::cartesian_prod, "not vectors of one dtype"));
+  t.row("atleast_1d(Tensor self) -> Tensor", row_of(view | movement, rule::atleast<1>, make::unary));
+  t.row("atleast_2d(Tensor self) -> Tensor", row_of(view | movement, rule::atleast<2>, make::unary));
+  t.row("atleast_3d(Tensor self) -> Tensor", row_of(view | movement, rule::atleast<3>, make::unary));
+}
+
+template <size_t Dims, bool Reflect>
+void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) {
+  Row row = of(dtypes::real | dtypes::complexes, row_of(movement, rule::edge_pad<Dims, Reflect>,
+                                                        make::edge_pad<Dims, Reflect>, "paddings that don't fit"));
+  // Eager gives the out= tensors of the others strides that depend on more than the result.
+  if (Dims == 1) row.variants = {.out = "out", .copied_out = true};
+  t.row(forward, row);
+  Row gradient = row;
+  gradient.variants = {};
+  gradient.traits = {};
+  gradient.infer = rule::edge_pad_backward<Dims, Reflect>;
+  gradient.generate = make::edge_pad<Dims, Reflect, true>;
+  gradient.dtypes = dtypes::floats | dtypes::complexes;
+  gradient.accuracy = Accuracy::accumulated;
+  gradient.raises = "a gradient of another shape than the result";
+  if (Dims == 1) gradient.variants = {.out = "grad_input", .out_params = "grad_input", .copied_out = true};
+  t.row(backward, gradient);
+}
+
+void paddings(RowSink& t) {
+  constexpr std::string_view kRaises = "paddings that leave nothing, or don't fit the rank";
+  t.row("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+        with(row_of(movement | core, rule::constant_pad, make::constant_pad, kRaises), kCopied));
+  t.row("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
+        row_of(movement, rule::pad, make::pad, kRaises));
+  t.row("_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
+        row_of(movement, rule::circular_pad, make::circular_pad, kRaises));
+  edge_pads<1, true>(t, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
+                     "reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor");
+  edge_pads<2, true>(t, "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
+                     "reflection_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor");
+  edge_pads<3, true>(t, "reflection_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
+                     "reflection_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor");
+  edge_pads<1, false>(t, "replication_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
+                      "replication_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor");
+  edge_pads<2, false>(t, "replication_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
+                      "replication_pad2d_backward(Tensor grad_output, Tensor self, SymInt[4] padding) -> Tensor");
+  edge_pads<3, false>(t, "replication_pad3d(Tensor self, SymInt[6] padding) -> Tensor",
+                      "replication_pad3d_backward(Tensor grad_output, Tensor self, SymInt[6] padding) -> Tensor");
+}
+}  // namespace
+
+void movement_rows(RowSink& t) {
+  copies(t);
+  reorderings(t);
+  repetitions(t);
+  joins(t);
+  paddings(t);
+}
+
+}  // namespace lenz
