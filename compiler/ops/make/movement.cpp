@@ -64,8 +64,17 @@ void conversion_like(CallMaker& m) {
 }
 
 void flip(CallMaker& m) {
-  ValueId self = set_self(m);
+  TensorWish wish;
+  wish.dtypes = dtypes::usual;
+  ValueId self = set_self(m, wish);
   m.set_ints("dims", m.some_dims(m.rank(self), true));
+}
+
+void flip_of_rank(CallMaker& m, int rank) {
+  TensorWish wish;
+  wish.dtypes = dtypes::usual;
+  wish.min_rank = rank;
+  set_self(m, wish);
 }
 
 void roll(CallMaker& m) {
@@ -81,6 +90,7 @@ void roll(CallMaker& m) {
 void rot90(CallMaker& m) {
   TensorWish wish;
   wish.min_rank = 2;
+  wish.dtypes = dtypes::usual;
   ValueId self = set_self(m, wish);
   auto rank = static_cast<int64_t>(m.rank(self));
   int64_t a = m.choose().between(0, rank - 1), b = (a + m.choose().between(1, rank - 1)) % rank;
@@ -185,10 +195,11 @@ void kron(CallMaker& m) {
   TensorWish wish;
   wish.plain = true;  // eager views the product as blocks
   wish.max_rank = 4;
+  wish.dtypes = dtypes::usual;
   ValueId self = set_self(m, wish);
   Dtype d = m.type(self).dtype;
   DtypeSet half_or_complex = d == Dtype::f16 ? dtypes::complexes : is_complex(d) ? dtypes::half : DtypeSet();
-  wish.dtypes = m.choose().flip() ? DtypeSet::of(d) : m.op().dtypes - half_or_complex;
+  wish.dtypes = m.choose().flip() ? DtypeSet::of(d) : dtypes::usual - half_or_complex;
   m.set("other", m.tensor(wish));
 }
 
@@ -207,6 +218,7 @@ void set_image(CallMaker& m, const Sizes& sizes) {
   TensorWish wish;
   wish.sizes = sizes;
   wish.plain = sizes.size() == 5;
+  wish.dtypes = dtypes::usual;
   set_self(m, wish);
 }
 }  // namespace
@@ -230,7 +242,10 @@ void channel_shuffle(CallMaker& m) {
   Sizes sizes{m.a_size(), groups * m.choose().any_of<int64_t>({2, 1, 3, 0})};
   auto planes = m.choose().between(1, 3);
   for (int64_t i = 0; i < planes; ++i) sizes.push_back(m.choose().any_of<int64_t>({3, 2, 1, 4}));
-  set_self_sized(m, sizes);
+  TensorWish wish;
+  wish.sizes = sizes;
+  wish.dtypes = dtypes::usual;
+  set_self(m, wish);
   m.set("groups", Arg::of_int(groups));
 }
 

@@ -10,7 +10,13 @@ void copy(CallMaker& m);             // self and a src that expands to it, of an
 void conversion(CallMaker& m);       // to another dtype and format
 void conversion_like(CallMaker& m);  // to another tensor's dtype
 
+// Eager flips and shuffles float8 in some layouts only: these draw none.
 void flip(CallMaker& m);
+void flip_of_rank(CallMaker& m, int rank);
+template <int Rank>
+void flip_from(CallMaker& m) {
+  flip_of_rank(m, Rank);
+}
 void roll(CallMaker& m);
 void rot90(CallMaker& m);
 void repeat(CallMaker& m);  // and tile

@@ -26,6 +26,11 @@ Row of(DtypeSet dtypes, Row row) {
   row.dtypes = dtypes;
   return row;
 }
+Row except(std::string_view why, Row row) {
+  row.exception = why;
+  return row;
+}
+constexpr std::string_view kFormat = "channels-last: the CPU keeps it, libtorch's meta device says contiguous";
 // The result is self where its type is self's.
 Row copying(Row row) {
   row.copies = dtypes::all;
@@ -65,18 +70,18 @@ void copies(RowSink& t) {
 
 void reorderings(RowSink& t) {
   t.row("flip(Tensor self, int[] dims) -> Tensor",
-        with(of(kUsual, row_of(movement | core, rule::flip, make::flip, "a dim is named twice")), kCopied));
-  const Row flip = of(kUsual, row_of(movement, rule::flip_along<0>, make::ranked<1, 5>, "0 dims"));
+        with(row_of(movement | core, rule::flip, make::flip, "a dim is named twice"), kCopied));
+  const Row flip = row_of(movement, rule::flip_along<0>, make::flip_from<1>, "0 dims");
   t.row("flipud(Tensor self) -> Tensor", flip);
   Row fliplr = flip;
   fliplr.infer = rule::flip_along<1>;
-  fliplr.generate = make::ranked<2, 5>;
+  fliplr.generate = make::flip_from<2>;
   fliplr.raises = "fewer than 2 dims";
   t.row("fliplr(Tensor self) -> Tensor", fliplr);
   t.row("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
         with(row_of(movement, rule::roll, make::roll, "shifts and dims in different numbers"), kCopied));
   t.row("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
-        with(of(kUsual, row_of(movement, rule::rot90, make::rot90, "not two different dims")), kCopied));
+        with(row_of(movement, rule::rot90, make::rot90, "not two different dims"), kCopied));
   t.rows("{}(Tensor self, SymInt diagonal=0) -> Tensor", "tril triu",
          with(of(kUsual, row_of(movement | core, rule::triangle, make::triangle, "fewer than 2 dims")),
               {.in_place = true}));  // no out=: of a layout that is not contiguous eager writes out of its bounds
@@ -87,17 +92,21 @@ void reorderings(RowSink& t) {
   t.row("diagflat(Tensor self, int offset=0) -> Tensor", row_of(movement, rule::diagflat, make::diagflat));
 
   t.row("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
-        with(of(kUsual, row_of(movement, rule::pixel_shuffle, make::pixel_shuffle,
-                               "channels that are no multiple of the factor's square")),
+        with(except(kFormat, row_of(movement, rule::pixel_shuffle, make::pixel_shuffle,
+                                    "channels that are no multiple of the factor's square")),
              kCopied));
-  t.row("pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
-        with(of(kUsual, row_of(movement, rule::pixel_unshuffle, make::pixel_unshuffle,
-                               "a height or width that is no multiple of the factor")),
-             kCopied));
-  const Row shuffle = of(kUsual, row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
-                                        "channels that are no multiple of the groups"));
+  t.row(
+      "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
+      with(except("channels-last: the CPU keeps it, libtorch's meta device says contiguous; of an empty tensor the CPU "
+                  "returns a clone, shape and all",
+                  row_of(movement, rule::pixel_unshuffle, make::pixel_unshuffle,
+                         "a height or width that is no multiple of the factor")),
+           kCopied));
+  const Row shuffle = row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
+                             "channels that are no multiple of the groups");
   t.row("channel_shuffle(Tensor self, SymInt groups) -> Tensor", with(shuffle, kCopied));
-  t.row("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor", shuffle);
+  t.row("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+        except("libtorch's meta device reshapes, and may return a view where the CPU copies", shuffle));
 }
 
 void repetitions(RowSink& t) {
@@ -118,8 +127,7 @@ void repetitions(RowSink& t) {
       by_tensor);
   Row indices = of(DtypeSet::of(Dtype::i32, Dtype::i64),
                    row_of(data_dependent, rule::repeats_to_indices, make::repeats, "repeats that are no vector"));
-  t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor",
-        with(indices, {.out = "Tensor_out", .copied_out = true}));
+  t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", indices);
   t.row("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         of(dtypes::floats | dtypes::complexes | dtypes::boolean,
            row_of(movement, rule::im2col, make::im2col, "a window that does not fit")));
@@ -130,7 +138,7 @@ void repetitions(RowSink& t) {
       "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) "
       "-> Tensor",
       col2im);
-  Row kron = of(kUsual, row_of({}, rule::kron, make::kron, "layouts that its view of blocks does not fit"));
+  Row kron = row_of({}, rule::kron, make::kron, "layouts that its view of blocks does not fit");
   kron.accuracy = Accuracy::rounded;
   t.row("kron(Tensor self, Tensor other) -> Tensor", kron);
   Row vander = of(kUsual, row_of({}, rule::vander, make::vander, "no vector"));
@@ -168,10 +176,12 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
   Row row = of(dtypes::real | dtypes::complexes, row_of(movement, rule::edge_pad<Dims, Reflect>,
                                                         make::edge_pad<Dims, Reflect>, "paddings that don't fit"));
   // Eager gives the out= tensors of the others strides that depend on more than the result.
+  if (Dims == 3 || (Dims == 2 && !Reflect)) row.exception = kFormat;
   if (Dims == 1) row.variants = {.out = "out", .copied_out = true};
   t.row(forward, row);
   Row gradient = row;
   gradient.variants = {};
+  gradient.exception = Dims == 3 && Reflect ? kFormat : std::string_view();
   gradient.traits = {};
   gradient.infer = rule::edge_pad_backward<Dims, Reflect>;
   gradient.generate = make::edge_pad<Dims, Reflect, true>;
@@ -187,7 +197,7 @@ void paddings(RowSink& t) {
   t.row("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
         with(row_of(movement | core, rule::constant_pad, make::constant_pad, kRaises), kCopied));
   t.row("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
-        row_of(movement, rule::pad, make::pad, kRaises));
+        except(kFormat, row_of(movement, rule::pad, make::pad, kRaises)));
   t.row("_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
         row_of(movement, rule::circular_pad, make::circular_pad, kRaises));
   edge_pads<1, true>(t, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",

@@ -297,11 +297,13 @@ struct Windows {
 };
 
 Windows windows(Infer& in) {
-  Windows w{in.constants("kernel_size"), in.constants("dilation"), in.constants("padding"), in.constants("stride")};
-  for (auto* list : {&w.kernel, &w.dilation, &w.padding, &w.stride}) {
-    if (list->size() == 1) list->push_back((*list)[0]);
-    in.require(list->size() == 2, "needs two of each attribute");
-  }
+  auto pair = [&](std::string_view param) {
+    auto list = in.constants(param);
+    if (in.arg(param).kind == ArgKind::integer) list.push_back(list[0]);
+    in.require(list.size() == 2, "needs two of each attribute");
+    return list;
+  };
+  Windows w{pair("kernel_size"), pair("dilation"), pair("padding"), pair("stride")};
   for (size_t i = 0; i < 2; ++i) {
     in.require(w.kernel[i] > 0 && w.dilation[i] > 0 && w.stride[i] > 0, "kernel, dilation and stride must be positive");
     in.require(w.padding[i] >= 0, "the padding is negative");
@@ -332,7 +334,7 @@ void col2im(Infer& in) {
   const Type& t = in.tensor(0);
   Windows w = windows(in);
   DimVec output = in.ints("output_size");
-  if (output.size() == 1) output.push_back(output[0]);
+  if (in.arg("output_size").kind == ArgKind::integer) output.push_back(output[0]);
   in.require(output.size() == 2, "needs two output sizes");
   in.require(t.rank() == 2 || t.rank() == 3, "needs a tensor of 2 or 3 dims");
   for (size_t i = t.rank() - 2; i < t.rank(); ++i) in.require(ne(t.sizes()[i], 0), "only the batch may be empty");
