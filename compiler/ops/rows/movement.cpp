@@ -11,7 +11,7 @@ namespace {
 using enum Trait;
 using Make = void (*)(CallMaker&);
 
-constexpr Variants kCopied{.out = "out", .copied_out = true};
+constexpr Variants kCopied{.out = "out", .out_rule = OutRule::copied};
 constexpr Variants kOut{.out = "out"};
 constexpr DtypeSet kUsual = dtypes::usual;
 
@@ -42,7 +42,7 @@ void copies(RowSink& t) {
         with(copying(row_of(movement | core, rule::clone, make::clone, "a format that the rank can't have")), kCopied));
   t.row("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
         with(row_of(movement, rule::copy, make::copy, "src does not expand to self"),
-             {.in_place = true, .out = "out", .copied_out = true}));
+             {.in_place = true, .out = "out", .out_rule = OutRule::copied}));
   t.row(
       "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
       "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
@@ -177,7 +177,7 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
                                                         make::edge_pad<Dims, Reflect>, "paddings that don't fit"));
   // Eager gives the out= tensors of the others strides that depend on more than the result.
   if (Dims == 3 || (Dims == 2 && !Reflect)) row.exception = kFormat;
-  if (Dims == 1) row.variants = {.out = "out", .copied_out = true};
+  if (Dims == 1) row.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row(forward, row);
   Row gradient = row;
   gradient.variants = {};
@@ -188,7 +188,7 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
   gradient.dtypes = dtypes::floats | dtypes::complexes;
   gradient.accuracy = Accuracy::accumulated;
   gradient.raises = "a gradient of another shape than the result";
-  if (Dims == 1) gradient.variants = {.out = "grad_input", .out_params = "grad_input", .copied_out = true};
+  if (Dims == 1) gradient.variants = {.out = "grad_input", .out_params = "grad_input", .out_rule = OutRule::copied};
   t.row(backward, gradient);
 }
 
