@@ -1,12 +1,14 @@
 #include "compiler/driver/commands.h"
 
 #include "compiler/driver/ops_command.h"
+#include "compiler/driver/scalar_command.h"
 
 namespace lenz {
 
 namespace {
 constexpr Command kCommands[] = {
     {"ops", "list the ops and what their rows know; --check holds them against libtorch", ops_command},
+    {"scalar", "list the scalar primitives; --eval computes them on bits", scalar_command},
 };
 }  // namespace
 

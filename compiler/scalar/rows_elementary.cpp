@@ -1,0 +1,351 @@
+// Exponentials, logarithms, powers, trigonometric and hyperbolic functions, of real and complex numbers.
+#include <cmath>
+
+#include "compiler/scalar/rounding.h"
+#include "compiler/scalar/table.h"
+
+namespace lenz::scalar_rows {
+
+namespace {
+
+using Complex = std::complex<double>;
+using WideComplex = std::complex<long double>;  // eleven more bits, and room for what overflows on the way
+
+Complex narrow(WideComplex z) { return {static_cast<double>(z.real()), static_cast<double>(z.imag())}; }
+
+// A complex function of long doubles as an evaluator.
+template <auto F>
+inline constexpr Evaluator wide_complex =
+    complexes<[](Complex z) { return narrow(F(WideComplex(z.real(), z.imag()))); }>;
+
+const long double kLn2Long = std::log(2.0L);
+
+WideComplex exp_of(WideComplex z) { return z.imag() == 0 ? WideComplex(std::exp(z.real()), z.imag()) : std::exp(z); }
+// exp(z) - 1 without cancellation: expm1(x) cos y - 2 sin^2(y/2) is the real part.
+WideComplex expm1_of(WideComplex z) {
+  long double x = z.real(), y = z.imag(), half = std::sin(y / 2);
+  if (y == 0) return {std::expm1(x), y};
+  return {std::expm1(x) * std::cos(y) - 2 * half * half, std::exp(x) * std::sin(y)};
+}
+// log(1 + z): the modulus by log1p of 2x + x^2 + y^2.
+WideComplex log1p_of(WideComplex z) {
+  long double x = z.real(), y = z.imag();
+  if (!(std::abs(z) < 0.5L)) return std::log(WideComplex(1 + x, y));
+  return {std::log1p(x * (2 + x) + y * y) / 2, std::atan2(y, 1 + x)};
+}
+
+double sigmoid(double a) { return static_cast<double>(1 / (1 + std::exp(-static_cast<long double>(a)))); }
+DoubleDouble sigmoid_dd(DoubleDouble a) {
+  if (a.hi >= 0) return DoubleDouble(1) / (DoubleDouble(1) + dd::exp(-a));
+  DoubleDouble e = dd::exp(a);  // exp(-a) would overflow before the result underflows
+  return e / (DoubleDouble(1) + e);
+}
+
+// log(x / (1 - x)): near one half as 2 atanh(2x - 1), so that the zero is exact.
+DoubleDouble logit(DoubleDouble x) {
+  if (!(x.hi >= 0 && x.hi <= 1)) return dd::kNan;
+  if (x.hi > 0.25 && x.hi < 0.75) return dd::scale(dd::atanh(dd::scale(x, 1) - DoubleDouble(1)), 1);
+  return dd::log(x) - dd::log1p(-x);
+}
+
+int64_t wrap_mul(int64_t a, int64_t b) {
+  return static_cast<int64_t>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+}
+int64_t int_pow(int64_t a, int64_t n) {
+  if (n < 0) return a == 1 ? 1 : a == -1 ? (n % 2 != 0 ? -1 : 1) : 0;
+  int64_t result = 1;
+  for (; n > 0; n >>= 1, a = wrap_mul(a, a))
+    if ((n & 1) != 0) result = wrap_mul(result, a);
+  return result;
+}
+Complex complex_pow(Complex a, Complex b) {
+  WideComplex x(a.real(), a.imag()), y(b.real(), b.imag());
+  if (x == WideComplex(0)) return y == WideComplex(0) ? Complex(1, 0) : Complex(0, 0);
+  return narrow(std::exp(y * std::log(x)));
+}
+
+void add_exponentials(Table& t) {
+  using namespace traits;
+  constexpr auto exp = [](double a) { return std::exp(a); };
+  constexpr auto exp2 = [](double a) { return std::exp2(a); };
+  constexpr auto expm1 = [](double a) { return std::expm1(a); };
+  constexpr auto log = [](double a) { return std::log(a); };
+  constexpr auto log2 = [](double a) { return std::log2(a); };
+  constexpr auto log10 = [](double a) { return std::log10(a); };
+  constexpr auto log1p = [](double a) { return std::log1p(a); };
+  t.push_back(row("exp", 1, kInexact, {.reals = reals<exp>, .dds = dds<dd::exp>, .complexes = wide_complex<exp_of>},
+                  "torch.exp(a)", "e^a")
+                  .within(1)
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return std::exp(z.real()); })
+                  .rising()
+                  .over(domains::exponents));
+  t.push_back(row("exp2", 1, kInexact,
+                  {.reals = reals<exp2>,
+                   .dds = dds<dd::exp2>,
+                   .complexes = wide_complex<[](WideComplex z) { return exp_of(z * kLn2Long); }>},
+                  "torch.exp2(a)", "2^a")
+                  .within(1)
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return std::exp2(z.real()); })
+                  .rising()
+                  .over(domains::exponents));
+  t.push_back(row("expm1", 1, kInexact,
+                  {.reals = reals<expm1>, .dds = dds<dd::expm1>, .complexes = wide_complex<expm1_of>}, "torch.expm1(a)",
+                  "e^a - 1, accurate near 0")
+                  .within(1)
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return std::exp(z.real()); })
+                  .rising()
+                  .over(domains::exponents));
+  t.push_back(row("log", 1, kInexact,
+                  {.reals = reals<log>,
+                   .dds = dds<dd::log>,
+                   .complexes = wide_complex<[](WideComplex z) { return std::log(z); }>},
+                  "torch.log(a)", "the natural logarithm; -inf at 0, NaN below; complex: the principal branch")
+                  .within(1)
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return 1 / std::abs(z); })
+                  .rising()
+                  .over(domains::positive));
+  t.push_back(row("log2", 1, kInexact,
+                  {.reals = reals<log2>,
+                   .dds = dds<dd::log2>,
+                   .complexes = wide_complex<[](WideComplex z) { return std::log(z) / kLn2Long; }>},
+                  "torch.log2(a)", "the logarithm of base 2, exact at powers of two")
+                  .within(1)
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return 1.5 / std::abs(z); })
+                  .rising()
+                  .over(domains::positive));
+  t.push_back(row("log10", 1, kInexact,
+                  {.reals = reals<log10>,
+                   .dds = dds<dd::log10>,
+                   .complexes = wide_complex<[](WideComplex z) { return std::log10(z); }>},
+                  "torch.log10(a)", "the logarithm of base 10")
+                  .within(1)
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return 0.5 / std::abs(z); })
+                  .rising()
+                  .over(domains::positive));
+  t.push_back(row("log1p", 1, kInexact,
+                  {.reals = reals<log1p>, .dds = dds<dd::log1p>, .complexes = wide_complex<log1p_of>}, "torch.log1p(a)",
+                  "log(1 + a), accurate near 0")
+                  .within(1)
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return 1 / std::abs(1.0 + z); })
+                  .rising()
+                  .over(domains::above_minus_one));
+  t.push_back(row("sigmoid", 1, kInexact,
+                  {.reals = reals<sigmoid>,
+                   .dds = dds<sigmoid_dd>,
+                   .complexes = wide_complex<[](WideComplex z) { return 1.0L / (1.0L + std::exp(-z)); }>},
+                  "torch.sigmoid(a)", "1 / (1 + e^-a)")
+                  .within(2)
+                  .passes(ErrorRule::corners)
+                  .rising()
+                  .over(domains::moderate));
+  t.push_back(
+      row("logit", 1, dtypes::floats, real_function<logit>, "torch.logit(a)", "log(a / (1 - a)); NaN outside [0, 1]")
+          .within(2, 1)
+          .passes(ErrorRule::corners)
+          .rising()
+          .over(domains::probability));
+}
+
+void add_powers(Table& t) {
+  using namespace traits;
+  constexpr auto sqrt = [](double a) { return std::sqrt(a); };
+  constexpr auto rsqrt_dd = [](DoubleDouble a) {
+    if (a.hi == 0) return DoubleDouble(1 / a.hi);
+    return DoubleDouble(1) / dd::sqrt(a);
+  };
+  t.push_back(row("sqrt", 1, kInexact,
+                  {.reals = reals<sqrt>,
+                   .dds = dds<dd::sqrt>,
+                   .complexes = wide_complex<[](WideComplex z) { return std::sqrt(z); }>},
+                  "torch.sqrt(a)", "the square root; -0 for -0, NaN below; complex: the principal branch")
+                  .rounded()
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return 0.5 / std::sqrt(std::abs(z)); })
+                  .rising()
+                  .over(domains::nonnegative));
+  t.push_back(row("rsqrt", 1, kInexact,
+                  {.reals = reals_by_dd<rsqrt_dd>,
+                   .dds = dds<rsqrt_dd>,
+                   .complexes = wide_complex<[](WideComplex z) { return 1.0L / std::sqrt(z); }>},
+                  "torch.rsqrt(a)", "1 / sqrt(a); infinite at 0 with its sign, NaN below")
+                  .within(2)
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return 0.5 / (std::abs(z) * std::sqrt(std::abs(z))); })
+                  .falling()
+                  .over(domains::positive));
+  t.push_back(row("cbrt", 1, dtypes::floats, real_function<dd::cbrt>, "", "the real cube root; eager has no such op")
+                  .within(1)
+                  .with(odd)
+                  .passes(ErrorRule::corners)
+                  .rising()
+                  .over(domains::anything));
+  t.push_back(row("pow", 2, dtypes::numbers,
+                  {.integers = integers<int_pow>,
+                   .reals = reals<[](double a, double b) { return std::pow(a, b); }>,
+                   .dds = dds<dd::pow>,
+                   .complexes = complexes<complex_pow>},
+                  "torch.pow(a, b)",
+                  "a^b with C's special cases: 1 for b = 0 or a = 1 even of NaN; NaN for a negative base and a "
+                  "fractional exponent; integers wrap, and a negative exponent gives 0 but for a = 1 and -1 (eager "
+                  "refuses it if it is a Python number); complex: exp(b log a)")
+                  .within(1)
+                  .passes(ErrorRule::corners, Jump::at_zero)
+                  .on_nan(NanRule::selects)
+                  .over(domains::up_to_100, domains::small_exponents));
+  t.push_back(row("hypot", 2, dtypes::floats,
+                  {.reals = reals<[](double a, double b) { return std::hypot(a, b); }>, .dds = dds<dd::hypot>},
+                  "torch.hypot(a, b)",
+                  "sqrt(a^2 + b^2) without overflow on the way; infinite if either is, even beside NaN")
+                  .with(commutative | even)
+                  .within(1)
+                  .passes(ErrorRule::sum)
+                  .on_nan(NanRule::selects)
+                  .over(domains::anything, domains::anything));
+}
+
+void add_trigonometric(Table& t) {
+  using namespace traits;
+  auto unary = [](std::string_view name, std::string_view call, std::string_view semantics, Evaluators eval) -> Row {
+    return row(name, 1, kInexact, eval, call, semantics).within(1);
+  };
+  constexpr auto sin = [](double a) { return std::sin(a); };
+  constexpr auto cos = [](double a) { return std::cos(a); };
+  constexpr auto tan = [](double a) { return std::tan(a); };
+  constexpr auto asin = [](double a) { return std::asin(a); };
+  constexpr auto acos = [](double a) { return std::acos(a); };
+  constexpr auto atan = [](double a) { return std::atan(a); };
+  t.push_back(unary("sin", "torch.sin(a)", "the sine; NaN for infinities",
+                    {.reals = reals<sin>,
+                     .dds = dds<dd::sin>,
+                     .complexes = wide_complex<[](WideComplex z) { return std::sin(z); }>})
+                  .with(odd)
+                  .lipschitz(1)
+                  .complex_slope([](Complex z) { return std::cosh(z.imag()); })
+                  .over(domains::moderate));
+  t.push_back(unary("cos", "torch.cos(a)", "the cosine; NaN for infinities",
+                    {.reals = reals<cos>,
+                     .dds = dds<dd::cos>,
+                     .complexes = wide_complex<[](WideComplex z) { return std::cos(z); }>})
+                  .with(even)
+                  .lipschitz(1)
+                  .complex_slope([](Complex z) { return std::cosh(z.imag()); })
+                  .over(domains::moderate));
+  t.push_back(unary("tan", "torch.tan(a)", "the tangent; NaN for infinities",
+                    {.reals = reals<tan>,
+                     .dds = dds<dd::tan>,
+                     .complexes = wide_complex<[](WideComplex z) { return std::tan(z); }>})
+                  .with(odd)
+                  .passes(ErrorRule::corners, Jump::at_odd_quarter_turns)
+                  .complex_slope([](Complex z) { return 1 + std::norm(std::tan(z)); })
+                  .over(domains::moderate));
+  t.push_back(unary("asin", "torch.asin(a)", "the arc sine; NaN outside [-1, 1]",
+                    {.reals = reals<asin>,
+                     .dds = dds<dd::asin>,
+                     .complexes = wide_complex<[](WideComplex z) { return std::asin(z); }>})
+                  .with(odd)
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return 1 / std::sqrt(std::abs(1.0 - z * z)); })
+                  .rising()
+                  .over(domains::unit));
+  t.push_back(unary("acos", "torch.acos(a)", "the arc cosine; NaN outside [-1, 1]",
+                    {.reals = reals<acos>,
+                     .dds = dds<dd::acos>,
+                     .complexes = wide_complex<[](WideComplex z) { return std::acos(z); }>})
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return 1 / std::sqrt(std::abs(1.0 - z * z)); })
+                  .falling()
+                  .over(domains::unit));
+  t.push_back(unary("atan", "torch.atan(a)", "the arc tangent",
+                    {.reals = reals<atan>,
+                     .dds = dds<dd::atan>,
+                     .complexes = wide_complex<[](WideComplex z) { return std::atan(z); }>})
+                  .with(odd)
+                  .passes(ErrorRule::corners)
+                  .complex_slope([](Complex z) { return 1 / std::abs(1.0 + z * z); })
+                  .rising()
+                  .over(domains::anything));
+  t.push_back(row("atan2", 2, dtypes::floats,
+                  {.reals = reals<[](double a, double b) { return std::atan2(a, b); }>, .dds = dds<dd::atan2>},
+                  "torch.atan2(a, b)",
+                  "the angle of the point (b, a), in [-pi, pi], with C's signed zeros and infinities")
+                  .with(odd)
+                  .within(1)
+                  .passes(ErrorRule::corners, Jump::at_negative_axis)
+                  .over(domains::moderate, domains::moderate));
+}
+
+void add_hyperbolic(Table& t) {
+  using namespace traits;
+  auto hyperbolic = [](std::string_view name, std::string_view call, std::string_view semantics,
+                       Evaluators eval) -> Row {
+    return row(name, 1, kInexact, eval, call, semantics).within(1).passes(ErrorRule::corners);
+  };
+  constexpr auto sinh = [](double a) { return std::sinh(a); };
+  constexpr auto cosh = [](double a) { return std::cosh(a); };
+  constexpr auto tanh = [](double a) { return std::tanh(a); };
+  t.push_back(hyperbolic("sinh", "torch.sinh(a)", "the hyperbolic sine",
+                         {.reals = reals<sinh>,
+                          .dds = dds<dd::sinh>,
+                          .complexes = wide_complex<[](WideComplex z) { return std::sinh(z); }>})
+                  .with(odd)
+                  .complex_slope([](Complex z) { return std::cosh(z.real()); })
+                  .rising()
+                  .over(domains::exponents));
+  t.push_back(hyperbolic("cosh", "torch.cosh(a)", "the hyperbolic cosine",
+                         {.reals = reals<cosh>,
+                          .dds = dds<dd::cosh>,
+                          .complexes = wide_complex<[](WideComplex z) { return std::cosh(z); }>})
+                  .with(even)
+                  .turning_at({0})
+                  .complex_slope([](Complex z) { return std::cosh(z.real()); })
+                  .over(domains::exponents));
+  t.push_back(hyperbolic("tanh", "torch.tanh(a)", "the hyperbolic tangent",
+                         {.reals = reals<tanh>,
+                          .dds = dds<dd::tanh>,
+                          .complexes = wide_complex<[](WideComplex z) { return std::tanh(z); }>})
+                  .with(odd)
+                  .complex_slope([](Complex z) { return 1 + std::norm(std::tanh(z)); })
+                  .rising()
+                  .over(domains::moderate));
+  t.push_back(hyperbolic("asinh", "torch.asinh(a)", "the inverse of sinh",
+                         {.reals = reals_by_dd<dd::asinh>,
+                          .dds = dds<dd::asinh>,
+                          .complexes = wide_complex<[](WideComplex z) { return std::asinh(z); }>})
+                  .with(odd)
+                  .complex_slope([](Complex z) { return 1 / std::sqrt(std::abs(1.0 + z * z)); })
+                  .rising()
+                  .over(domains::anything));
+  t.push_back(hyperbolic("acosh", "torch.acosh(a)", "the inverse of cosh; NaN below 1",
+                         {.reals = reals_by_dd<dd::acosh>,
+                          .dds = dds<dd::acosh>,
+                          .complexes = wide_complex<[](WideComplex z) { return std::acosh(z); }>})
+                  .complex_slope([](Complex z) { return 1 / std::sqrt(std::abs(z * z - 1.0)); })
+                  .rising()
+                  .over(domains::at_least_one));
+  t.push_back(hyperbolic("atanh", "torch.atanh(a)", "the inverse of tanh; infinite at -1 and 1, NaN outside",
+                         {.reals = reals_by_dd<dd::atanh>,
+                          .dds = dds<dd::atanh>,
+                          .complexes = wide_complex<[](WideComplex z) { return std::atanh(z); }>})
+                  .with(odd)
+                  .complex_slope([](Complex z) { return 1 / std::abs(1.0 - z * z); })
+                  .rising()
+                  .over(domains::open_unit));
+}
+
+}  // namespace
+
+void add_elementary(Table& table) {
+  add_exponentials(table);
+  add_powers(table);
+  add_trigonometric(table);
+  add_hyperbolic(table);
+}
+
+}  // namespace lenz::scalar_rows

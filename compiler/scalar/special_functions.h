@@ -1,0 +1,57 @@
+// The special functions, in double-double: written for being right, not for speed (microseconds a call; the incomplete
+// gamma functions with operands near 1e9, and polynomials of huge degree, milliseconds). Definitions and limits are
+// those that PyTorch documents and implements; where a function is not defined the result is NaN.
+//
+// Relative accuracy is that of a double or better over the whole range, 90 bits and more in the usual part of it;
+// near a zero inside the domain (lgamma, digamma, Bessel functions, Airy) the error is relative to the function's size
+// around the zero. special_functions_test.cpp holds the figures against an independent table.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include "compiler/scalar/double_double.h"
+
+namespace lenz::dd {
+
+// The error function and the normal distribution.
+DoubleDouble erf(DoubleDouble x);
+DoubleDouble erfc(DoubleDouble x);
+DoubleDouble erfcx(DoubleDouble x);   // exp(x^2) erfc(x)
+DoubleDouble erfinv(DoubleDouble y);  // [-1, 1]
+DoubleDouble ndtr(DoubleDouble x);    // the distribution function of the standard normal
+DoubleDouble ndtri(DoubleDouble p);   // its inverse, [0, 1]
+DoubleDouble log_ndtr(DoubleDouble x);
+
+// The gamma family.
+DoubleDouble lgamma(DoubleDouble x);                   // log |gamma(x)|
+DoubleDouble digamma(DoubleDouble x);                  // signed infinity at zero, NaN at negative integers
+DoubleDouble polygamma(int64_t n, DoubleDouble x);     // the n-th derivative of digamma; n >= 0
+DoubleDouble zeta(DoubleDouble s, DoubleDouble q);     // Hurwitz: sum of (q + k)^-s
+DoubleDouble igamma(DoubleDouble a, DoubleDouble x);   // regularised lower incomplete gamma
+DoubleDouble igammac(DoubleDouble a, DoubleDouble x);  // upper
+
+// Bessel functions of order 0 and 1; e: times exp(-|x|), scaled: times exp(x).
+DoubleDouble bessel_i0(DoubleDouble x);
+DoubleDouble bessel_i0e(DoubleDouble x);
+DoubleDouble bessel_i1(DoubleDouble x);
+DoubleDouble bessel_i1e(DoubleDouble x);
+DoubleDouble bessel_j0(DoubleDouble x);
+DoubleDouble bessel_j1(DoubleDouble x);
+DoubleDouble bessel_y0(DoubleDouble x);
+DoubleDouble bessel_y1(DoubleDouble x);
+DoubleDouble bessel_k0(DoubleDouble x);
+DoubleDouble bessel_k1(DoubleDouble x);
+DoubleDouble bessel_k0_scaled(DoubleDouble x);
+DoubleDouble bessel_k1_scaled(DoubleDouble x);
+DoubleDouble spherical_bessel_j0(DoubleDouble x);  // sin(x) / x
+DoubleDouble airy_ai(DoubleDouble x);
+
+// Orthogonal polynomials of degree n; 0 for a negative degree.
+enum class Chebyshev { t, u, v, w };
+DoubleDouble chebyshev(Chebyshev kind, DoubleDouble x, int64_t n);
+DoubleDouble hermite_h(DoubleDouble x, int64_t n);   // the physicists'
+DoubleDouble hermite_he(DoubleDouble x, int64_t n);  // the probabilists'
+DoubleDouble laguerre(DoubleDouble x, int64_t n);
+DoubleDouble legendre(DoubleDouble x, int64_t n);
+
+}  // namespace lenz::dd
