@@ -158,7 +158,9 @@ Token Lexer::next() {
     if (at_ == text_.size()) return {TokenKind::end, false, {}, at_, at_};
     if (text_[at_] != '#') break;
     size_t newline = text_.find('\n', at_);
-    at_ = newline == std::string_view::npos ? text_.size() : newline;
+    size_t end = newline == std::string_view::npos ? text_.size() : newline;
+    if (comments_) comments_->push_back({at_, end});
+    at_ = end;
   }
   char c = text_[at_], following = at_ + 1 < text_.size() ? text_[at_ + 1] : '\0';
   if (is(c, letter)) {

@@ -12,6 +12,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace lenz {
 
@@ -64,6 +65,12 @@ class Lexer {
   // `s0 %8` lexes as a value: gives the `%` alone and goes on right behind it.
   Token split_percent(const Token& value);
   std::string_view text() const { return text_; }
+  void seek(size_t at) { at_ = at; }
+  // From here on, where each comment starts and ends is appended to `comments` (null: nowhere).
+  struct Comment {
+    size_t at, end;
+  };
+  void keep_comments(std::vector<Comment>* comments) { comments_ = comments; }
 
  private:
   Token punctuation(TokenKind kind, size_t length);
@@ -74,6 +81,7 @@ class Lexer {
 
   std::string_view text_;
   size_t at_ = 0;
+  std::vector<Comment>* comments_ = nullptr;
 };
 
 // What stands between the quotes, escapes decoded.

@@ -1,12 +1,18 @@
 #include "compiler/driver/commands.h"
 
+#include "compiler/driver/diff_command.h"
+#include "compiler/driver/fmt_command.h"
 #include "compiler/driver/ops_command.h"
 #include "compiler/driver/scalar_command.h"
+#include "compiler/driver/verify_command.h"
 
 namespace lenz {
 
 namespace {
 constexpr Command kCommands[] = {
+    {"fmt", "print graphs in canonical spelling", fmt_command},
+    {"verify", "check graphs against the numbered rules", verify_command},
+    {"diff", "show how two graphs differ", diff_command},
     {"ops", "list the ops and what their rows know; --check holds them against libtorch", ops_command},
     {"scalar", "list the scalar primitives; --eval computes them on bits", scalar_command},
 };

@@ -37,7 +37,7 @@ TEST(CorpusErrors, TextsThatDoNotParse) {
   for (const fs::path& path : found) {
     std::string text = read_text(path, 1 << 20);
     try {
-      parse_graph(text, op_table(), {"f", {}});
+      parse_graph(text, op_table(), {"f", {}, nullptr});
       ADD_FAILURE() << path << " parses";
     } catch (const UserError& e) {
       EXPECT_THAT(e.what(), testing::StartsWith("f:" + expected(text))) << path;
@@ -49,7 +49,7 @@ TEST(CorpusErrors, GraphsThatBreakJustOneRule) {
   std::set<int> covered;
   for (const fs::path& path : files("G")) {
     std::string text = read_text(path, 1 << 20);
-    auto graph = parse_graph(text, op_table(), {path, {}});
+    auto graph = parse_graph(text, op_table(), {path, {}, nullptr});
     std::vector<Violation> violations = verify(*graph);
     ASSERT_FALSE(violations.empty()) << path;
     int number = std::stoi(path.filename().string().substr(1));

@@ -111,7 +111,8 @@ class Comparison {
     for (; x != kNone && y != kNone; x = a_.node(x).next, y = b_.node(y).next)
       if (!node(x, y)) return false;
     if (x != kNone || y != kNone)
-      return differ(x != kNone ? "only one has " + print_node(a_, x) : "only the other has " + print_node(b_, y));
+      return differ(x != kNone ? "only one has " + GraphText(a_).node(x)
+                               : "only the other has " + GraphText(b_).node(y));
     if (a_.outputs().size() != b_.outputs().size()) return differ("they have different numbers of outputs");
     for (size_t i = 0; i < a_.outputs().size(); ++i)
       if (!argument(a_.outputs()[i], b_.outputs()[i], false)) return differ("output " + std::to_string(i) + " differs");
@@ -151,7 +152,7 @@ class Comparison {
       same = same_type(a_.type(v), b_.type(w)) && a_numbers_[a_.storage(v)] == b_numbers_[b_.storage(w)];
     }
     if (same) return true;
-    if (why_ && why_->empty()) differ(print_node(a_, x) + "\n  against " + print_node(b_, y));
+    if (why_ && why_->empty()) differ(GraphText(a_).node(x) + "\n  against " + GraphText(b_).node(y));
     return false;
   }
 

@@ -1,5 +1,6 @@
 // A file: externs, the graph, its sub-graphs. A sub-graph is read where a graph first names it, because the types of a
 // control-flow op are its sub-graphs'; the lexer jumps there and back.
+#include <algorithm>
 #include <cstdio>
 
 #include "compiler/base/hash.h"
@@ -14,6 +15,7 @@ Parser::Parser(std::string_view text, const OpTable& ops, const ParseOptions& op
     throw UserError(
         "the text has " + std::to_string(text.size()) + " bytes; the limit is " + std::to_string(options.limits.text),
         options.file);
+  if (options.comments) lexer_.keep_comments(&comments_);
   take();
 }
 
@@ -21,6 +23,7 @@ Parser::Parser(std::string_view text, const OpTable& ops, const ParseOptions& op
 
 Token Parser::take() {
   Token taken = token_;
+  taken_end_ = taken.end;
   token_ = lexer_.next();
   if (token_.kind == TokenKind::bad) fail(token_, std::string(token_.text));
   return taken;
@@ -49,6 +52,7 @@ void Parser::expect_word(std::string_view word) {
 
 bool Parser::next_is(TokenKind kind) const {
   Lexer ahead = lexer_;
+  ahead.keep_comments(nullptr);
   return ahead.next().kind == kind;
 }
 
@@ -70,6 +74,28 @@ void Parser::fail_here(const std::string& message, const std::string& remedy) co
 std::string Parser::text_of(const Token& token) {
   if (token.text.size() > options_.limits.string) fail(token, "this is longer than the limit of strings");
   return token.quoted ? unescape(token.text) : std::string(token.text);
+}
+
+// --- comments
+
+void Parser::comments_to(Comments::Place* next) {
+  if (!options_.comments) return;
+  std::string_view text = source_.text();
+  for (Lexer::Comment c : comments_) {
+    std::string comment(text.substr(c.at, c.end - c.at));
+    while (!comment.empty() && (comment.back() == ' ' || comment.back() == '\r' || comment.back() == '\t'))
+      comment.pop_back();
+    bool same_line =
+        last_place_ && text.substr(last_place_end_, c.at - last_place_end_).find('\n') == std::string_view::npos;
+    if (same_line) {
+      last_place_->behind = comment;
+    } else if (next) {
+      next->above.push_back(std::move(comment));
+    } else {
+      options_.comments->below.push_back(std::move(comment));
+    }
+  }
+  comments_.clear();
 }
 
 // --- names
@@ -135,9 +161,15 @@ std::unique_ptr<Graph> Parser::file() {
     if (known == graphs_.end() || known->second.state != Entry::read || known->second.at != word.at)
       fail(name, "nothing calls the sub-graph @" + text_of(name),
            "a file holds one graph and the sub-graphs that it calls");
-    lexer_ = Lexer(source_.text(), known->second.end);
+    if (options_.comments) comments_to(&options_.comments->graphs[known->second.graph]);
+    last_place_ = nullptr;
+    lexer_.seek(known->second.end);
     take();
+    comments_.erase(std::remove_if(comments_.begin(), comments_.end(),
+                                   [&](const Lexer::Comment& c) { return c.at < known->second.end; }),
+                    comments_.end());
   }
+  comments_to(nullptr);
   return main;
 }
 
@@ -165,6 +197,7 @@ void Parser::extern_op() {
 void Parser::index_graphs() {
   indexed_ = true;
   Lexer ahead = lexer_;
+  ahead.keep_comments(nullptr);
   int64_t braces = at(TokenKind::l_brace) ? 2 : at(TokenKind::r_brace) ? 0 : 1;  // the current graph's is open
   for (Token t = ahead.next(); t.kind != TokenKind::end && t.kind != TokenKind::bad; t = ahead.next()) {
     if (t.kind == TokenKind::l_brace) ++braces;
@@ -201,7 +234,12 @@ uint32_t Parser::subgraph(const Token& name) {
   Nest nest(*this);
   Lexer back = lexer_;
   Token back_token = token_;
-  lexer_ = Lexer(source_.text(), entry.at);
+  auto back_comments = std::move(comments_);
+  auto back_place = last_place_;
+  auto back_place_end = last_place_end_;
+  comments_.clear();
+  last_place_ = nullptr;
+  lexer_.seek(entry.at);
   take();
   entry.state = Entry::open;
   Scope scope;
@@ -217,9 +255,13 @@ uint32_t Parser::subgraph(const Token& name) {
     keywords_ = std::move(keywords);
   }
   entry.state = Entry::read;
-  entry.end = token_.at;
+  entry.end = taken_end_;
+  entry.graph = sub.get();
   lexer_ = back;
   token_ = back_token;
+  comments_ = std::move(back_comments);
+  last_place_ = back_place;
+  last_place_end_ = back_place_end;
   auto index = static_cast<uint32_t>(scope_->graph->subgraphs.size());
   scope_->graph->subgraphs.push_back(std::move(sub));
   scope_->subgraphs.emplace(name.text, index);
@@ -254,7 +296,10 @@ std::string read_text(const std::string& path, size_t limit) {
 
 std::unique_ptr<Graph> read_graph(const std::string& path, const OpTable& ops, const ParseLimits& limits) {
   std::string text = read_text(path, limits.text);
-  return parse_graph(text, ops, {path == "-" ? "<stdin>" : path, limits});
+  ParseOptions options;
+  options.file = path == "-" ? "<stdin>" : path;
+  options.limits = limits;
+  return parse_graph(text, ops, options);
 }
 
 }  // namespace lenz

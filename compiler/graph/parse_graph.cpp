@@ -11,6 +11,7 @@ std::unique_ptr<Graph> Parser::graph(Scope& scope) {
   Token name = expect(TokenKind::graph, "the graph's name, such as @main");
   auto made = std::make_unique<Graph>(context_, ops_, text_of(name));
   scope.graph = made.get();
+  if (options_.comments) comments_to(&options_.comments->graphs[made.get()]);
   expect(TokenKind::l_paren);
   inputs(*made);
   if (eat_word("level")) {
@@ -26,7 +27,12 @@ std::unique_ptr<Graph> Parser::graph(Scope& scope) {
   }
   if (eat_word("where")) facts(*made);
   if (eat_word("assuming")) guards(*made);
+  if (options_.comments) comments_to(&options_.comments->graphs[made.get()]);
   expect(TokenKind::l_brace);
+  if (options_.comments) {
+    last_place_ = &options_.comments->graphs[made.get()];
+    last_place_end_ = taken_end_;
+  }
   while (!at_word("return")) {
     if (at(TokenKind::r_brace) || at(TokenKind::end))
       fail_here("expected a statement or `return`", "a graph ends with `return`, followed by its outputs");
@@ -131,6 +137,7 @@ void Parser::fact(Graph& graph) {
   Token start = peek();
   if (at(TokenKind::name) && !at_word("min") && !at_word("max")) {
     Lexer ahead = lexer_;
+    ahead.keep_comments(nullptr);
     Token second = ahead.next();
     if (second.kind == TokenKind::name && second.text == "in") {
       Token name = take();
@@ -254,6 +261,8 @@ void Parser::statement() {
   targets_.clear();
   size_t lists_before = list_count_;
   Token start = peek();
+  Comments::Place above;
+  comments_to(&above);
   if (at(TokenKind::value)) {
     do {
       Target target;
@@ -287,6 +296,12 @@ void Parser::statement() {
     return graph.insert(kNone, *call.op, call.args, from, annotated_);
   });
   list_count_ = lists_before;
+  if (options_.comments) {
+    Comments::Place& place = options_.comments->nodes[{&graph, id}];
+    place.above = std::move(above.above);
+    last_place_ = &place;
+    last_place_end_ = taken_end_;
+  }
   const Node& node = graph.node(id);
   if (node.result_count != targets_.size())
     fail(targets_.empty() ? op_name : start, "`" + node.op->full_name + "` has " + std::to_string(node.result_count) +
@@ -315,6 +330,7 @@ uint32_t Parser::origin() {
 }
 
 void Parser::returns() {
+  if (options_.comments) comments_to(&options_.comments->returns[scope_->graph]);
   take();
   size_t lists_before = list_count_;
   std::vector<Arg> outputs;
@@ -325,6 +341,11 @@ void Parser::returns() {
     while (eat(TokenKind::comma));
   }
   scope_->graph->set_outputs(outputs);
+  if (options_.comments) {
+    last_place_ = &options_.comments->returns[scope_->graph];
+    last_place_end_ = taken_end_;
+    comments_to(last_place_);  // one between the outputs and the brace goes above them
+  }
   list_count_ = lists_before;
 }
 

@@ -50,7 +50,7 @@ class Parser {
   struct Entry {
     size_t at = 0, end = 0;
     enum State : uint8_t { unread, open, read } state = unread;
-    std::string owner;
+    const Graph* graph = nullptr;
   };
   struct Target {
     Token name;
@@ -75,6 +75,9 @@ class Parser {
   template <class F>
   auto placed(const Token& token, F&& work);
   std::string text_of(const Token& token);  // a name or string, escapes decoded
+
+  // --- comments: those since the last place belong to it if they are on its line, else to the next
+  void comments_to(Comments::Place* next);
 
   // --- file
   void extern_op();
@@ -138,6 +141,10 @@ class Parser {
   std::shared_ptr<Context> context_;
   Scope* scope_ = nullptr;
   size_t depth_ = 0, nodes_ = 0;
+  size_t taken_end_ = 0;  // of the token taken last
+  std::vector<Lexer::Comment> comments_;
+  Comments::Place* last_place_ = nullptr;
+  size_t last_place_end_ = 0;
   bool indexed_ = false;
   std::unordered_map<std::string, Entry> graphs_;
   std::unordered_map<std::string_view, std::vector<const OpDef*>> op_names_;

@@ -1,14 +1,12 @@
 // The printer of the text form. What it writes reads back as an equal graph, also for a graph that breaks rules, as far
 // as text can say it: messages about broken graphs print them.
 #include <algorithm>
-#include <charconv>
-#include <cstring>
 #include <deque>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/base/lexer.h"
-#include "compiler/graph/float_bits.h"
+#include "compiler/graph/print_literal.h"
 #include "compiler/graph/text.h"
 
 namespace lenz {
@@ -54,29 +52,6 @@ struct FilePrinter {
   }
 };
 
-void append_name(std::string& out, char sigil, std::string_view name) {
-  out += sigil;
-  bool plain = is_plain_name(name) && !(name[0] >= '0' && name[0] <= '9');
-  if (plain) {
-    out += name;
-  } else {
-    append_quoted(out, name);
-  }
-}
-
-void append_int(std::string& out, int64_t value) {
-  char buffer[24];
-  out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, value).ptr);
-}
-
-void append_dim(std::string& out, Dim d) {
-  if (d.is_constant()) {
-    append_int(out, d.constant());
-  } else {
-    out += to_string(d);
-  }
-}
-
 template <class Items, class F>
 void append_list(std::string& out, const Items& items, F&& append) {
   out += '[';
@@ -89,73 +64,12 @@ void append_list(std::string& out, const Items& items, F&& append) {
   out += ']';
 }
 
-std::string_view layout_name(Layout layout) {
-  constexpr std::string_view names[] = {"strided", "sparse_coo", "sparse_csr"};
-  return names[static_cast<size_t>(layout)];
-}
-std::string_view format_name(MemoryFormat format) {
-  constexpr std::string_view names[] = {"contiguous_format", "preserve_format", "channels_last", "channels_last_3d"};
-  return names[static_cast<size_t>(format)];
-}
-
-// --- elements of constants
-
-uint64_t element_bits(const std::byte* at, int size) {
-  uint64_t bits = 0;
-  std::memcpy(&bits, at, static_cast<size_t>(size));
-  return bits;
-}
-
-void append_float_element(std::string& out, Dtype dtype, uint64_t bits) {
-  double value = float_value(dtype, bits);
-  if (value == value) {
-    append_real(out, value, dtype != Dtype::f64);
-  } else if (bits == float_bits(dtype, value)) {
-    out += "nan";
-  } else {
-    char buffer[24];
-    out += "nan(0x";
-    out.append(buffer, std::to_chars(buffer, buffer + sizeof buffer, bits, 16).ptr);
-    out += ')';
+void append_lines(std::string& out, std::span<const std::string> lines, std::string_view indent) {
+  for (const std::string& line : lines) {
+    out += indent;
+    out += line;
+    out += '\n';
   }
-}
-
-void append_element(std::string& out, Dtype dtype, const std::byte* at) {
-  int size = item_size(dtype);
-  if (dtype == Dtype::b8) {
-    out += *at == std::byte{0} ? "false" : "true";
-  } else if (is_complex(dtype)) {
-    out += "complex(";
-    append_float_element(out, to_real(dtype), element_bits(at, size / 2));
-    out += ", ";
-    append_float_element(out, to_real(dtype), element_bits(at + size / 2, size / 2));
-    out += ')';
-  } else if (is_floating(dtype)) {
-    append_float_element(out, dtype, element_bits(at, size));
-  } else {
-    auto value = static_cast<int64_t>(element_bits(at, size));
-    int unused = 64 - info(dtype).bits;
-    if (info(dtype).is_signed && unused) value = static_cast<int64_t>(static_cast<uint64_t>(value) << unused) >> unused;
-    append_int(out, value);
-  }
-}
-
-void append_data(std::string& out, Context& context, const ConstantData& data) {
-  out += to_string(*context.tensor(data.type));
-  out += ' ';
-  if (!data.bytes) {
-    append_quoted(out, data.file);
-    out += ':';
-    append_quoted(out, data.key);
-    return;
-  }
-  size_t size = static_cast<size_t>(item_size(data.type.dtype));
-  out += '[';
-  for (size_t i = 0; i + size <= data.bytes->size(); i += size) {
-    if (i) out += ", ";
-    append_element(out, data.type.dtype, data.bytes->data() + i);
-  }
-  out += ']';
 }
 
 // A list as a reader sees it before it knows the parameter.
@@ -199,6 +113,19 @@ class GraphPrinter {
   }
 
   void graph() {
+    const Comments* comments = file_.options.comments;
+    auto place = [&](const auto& places, const auto& key) -> const Comments::Place* {
+      auto at = places.find(key);
+      return at == places.end() ? nullptr : &at->second;
+    };
+    auto above = [&](const Comments::Place* p) {
+      if (p) append_lines(out_, p->above, "  ");
+    };
+    auto line_end = [&](const Comments::Place* p) {
+      if (p && !p->behind.empty()) out_ += "  " + p->behind;
+      out_ += '\n';
+    };
+    const Comments::Place* at = comments ? place(comments->graphs, &graph_) : nullptr;
     out_ += "graph ";
     append_name(out_, '@', file_.graph_name(graph_));
     inputs();
@@ -207,16 +134,31 @@ class GraphPrinter {
       out_ += name(graph_.level);
     }
     facts();
-    out_ += " {\n";
-    graph_.for_each_node([&](NodeId id) { statement(graph_.node(id)); });
-    out_ += "  return";
+    out_ += " {";
+    line_end(at);
+    graph_.for_each_node([&](NodeId id) {
+      at = comments ? place(comments->nodes, std::pair(&graph_, id)) : nullptr;
+      above(at);
+      out_ += "  ";
+      statement(graph_.node(id));
+      line_end(at);
+    });
+    at = comments ? place(comments->returns, &graph_) : nullptr;
+    above(at);
+    out_ += "  ";
+    returns();
+    line_end(at);
+    out_ += "}\n";
+  }
+
+  void returns() {
+    out_ += "return";
     bool first = true;
     for (const Arg& a : graph_.outputs()) {
       out_ += first ? " " : ", ";
       first = false;
       arg(a);
     }
-    out_ += "\n}\n";
   }
 
   void arg(const Arg& a) {
@@ -236,8 +178,8 @@ class GraphPrinter {
       case ArgKind::string: return append_quoted(out_, a.string());
       case ArgKind::dtype: out_ += name(a.dtype()); return;
       case ArgKind::device: out_ += to_string(a.device()); return;
-      case ArgKind::layout: out_ += layout_name(a.layout()); return;
-      case ArgKind::memory_format: out_ += format_name(a.memory_format()); return;
+      case ArgKind::layout: out_ += name(a.layout()); return;
+      case ArgKind::memory_format: out_ += name(a.memory_format()); return;
       case ArgKind::seed:
         out_ += "seed(";
         out_ += std::to_string(a.seed);
@@ -267,7 +209,6 @@ class GraphPrinter {
   }
 
   void statement(const Node& n) {
-    out_ += "  ";
     bool annotate = file_.options.types || !n.op->infer || n.op->has(Trait::data_dependent);
     for (uint16_t i = 0; i < n.result_count; ++i) {
       if (i) out_ += ", ";
@@ -286,7 +227,50 @@ class GraphPrinter {
         append_name(out_, '%', context_.name(name));
       }
     }
-    out_ += '\n';
+  }
+
+  void facts() {
+    std::string_view separator = " where ";
+    const Facts& facts = graph_.assumptions.facts();
+    for (const auto& [symbol, range] : facts.ranges()) {
+      out_ += separator;
+      separator = ", ";
+      out_ += symbol_name(symbol);
+      out_ += " in ";
+      if (range.low) append_int(out_, *range.low);
+      out_ += "..";
+      if (range.high) append_int(out_, *range.high);
+    }
+    for (const Cond& c : facts.conditions()) {
+      out_ += separator;
+      separator = ", ";
+      out_ += to_string(c);
+    }
+    if (!file_.options.guards) return;
+    separator = " assuming ";
+    for (const Cond& c : graph_.assumptions.guards()) {
+      out_ += separator;
+      separator = ", ";
+      out_ += to_string(c);
+    }
+  }
+
+  void input(const Input& i) {
+    value(i.value);
+    out_ += ": ";
+    type(graph_.type(i.value));
+    if (i.alias) {
+      out_ += " alias ";
+      std::string_view text = context_.name(*i.alias);
+      if (is_word(text)) {
+        out_ += text;
+      } else {
+        append_quoted(out_, text);
+      }
+    }
+    if (i.mutated) out_ += " mut";
+    if (i.requires_grad) out_ += " requires_grad";
+    initialiser(i.init);
   }
 
  private:
@@ -368,24 +352,6 @@ class GraphPrinter {
     }
   }
 
-  void input(const Input& i) {
-    value(i.value);
-    out_ += ": ";
-    type(graph_.type(i.value));
-    if (i.alias) {
-      out_ += " alias ";
-      std::string_view text = context_.name(*i.alias);
-      if (is_word(text)) {
-        out_ += text;
-      } else {
-        append_quoted(out_, text);
-      }
-    }
-    if (i.mutated) out_ += " mut";
-    if (i.requires_grad) out_ += " requires_grad";
-    initialiser(i.init);
-  }
-
   void initialiser(const Initialiser& init) {
     constexpr std::string_view names[] = {"", "uniform", "normal", "integers", "zeros", "ones", "permutation"};
     if (init.kind == Initialiser::none) return;
@@ -411,34 +377,6 @@ class GraphPrinter {
     bool whole = kind == Initialiser::integers && out_.size() - start > 2 && out_.ends_with(".0");
     if (whole) out_.resize(out_.size() - 2);
   }
-
-  void facts() {
-    std::string_view separator = " where ";
-    const Facts& facts = graph_.assumptions.facts();
-    for (const auto& [symbol, range] : facts.ranges()) {
-      out_ += separator;
-      separator = ", ";
-      out_ += symbol_name(symbol);
-      out_ += " in ";
-      if (range.low) append_int(out_, *range.low);
-      out_ += "..";
-      if (range.high) append_int(out_, *range.high);
-    }
-    for (const Cond& c : facts.conditions()) {
-      out_ += separator;
-      separator = ", ";
-      out_ += to_string(c);
-    }
-    if (!file_.options.guards) return;
-    separator = " assuming ";
-    for (const Cond& c : graph_.assumptions.guards()) {
-      out_ += separator;
-      separator = ", ";
-      out_ += to_string(c);
-    }
-  }
-
-  // --- statements
 
   void call(const Node& n) {
     positional_.clear();
@@ -523,6 +461,12 @@ void externs_used(const Graph& graph, std::unordered_set<const OpDef*>& used) {
 
 std::string print(const Graph& graph, const PrintOptions& options) {
   std::string out;
+  auto comments_above = [&](const Graph& g) {
+    if (!options.comments) return;
+    auto at = options.comments->graphs.find(&g);
+    if (at != options.comments->graphs.end()) append_lines(out, at->second.above, "");
+  };
+  comments_above(graph);
   std::unordered_set<const OpDef*> used;
   externs_used(graph, used);
   for (const auto& row : graph.context().externs.rows()) {
@@ -534,26 +478,49 @@ std::string print(const Graph& graph, const PrintOptions& options) {
   FilePrinter file(options);
   file.graph_name(graph);
   for (size_t i = 0; i < file.queue.size(); ++i) {
-    if (i) out += '\n';
+    if (i) {
+      out += '\n';
+      comments_above(*file.queue[i]);
+    }
     GraphPrinter(file, *file.queue[i], out).graph();
   }
+  if (options.comments) append_lines(out, options.comments->below, "");
   return out;
 }
 
-std::string print_node(const Graph& graph, NodeId node) {
-  std::string out;
+struct GraphText::Impl {
+  Impl(const Graph& graph, const PrintOptions& given) : options(given), file(options), printer(file, graph, out) {}
   PrintOptions options;
-  FilePrinter file(options);
-  GraphPrinter(file, graph, out).statement(graph.node(node));
-  return out.substr(2, out.size() - 3);
+  FilePrinter file;
+  std::string out;
+  GraphPrinter printer;
+};
+
+GraphText::GraphText(const Graph& graph, const PrintOptions& options)
+    : graph_(graph), impl_(std::make_unique<Impl>(graph, options)) {}
+GraphText::~GraphText() = default;
+
+template <class F>
+std::string GraphText::piece(F&& write) {
+  impl_->out.clear();
+  write(impl_->printer);
+  return impl_->out;
 }
 
-std::string print_arg(const Graph& graph, const Arg& arg) {
-  std::string out;
-  PrintOptions options;
-  FilePrinter file(options);
-  GraphPrinter(file, graph, out).arg(arg);
-  return out;
+std::string GraphText::node(NodeId id) {
+  return piece([&](GraphPrinter& p) { p.statement(graph_.node(id)); });
+}
+std::string GraphText::arg(const Arg& arg) {
+  return piece([&](GraphPrinter& p) { p.arg(arg); });
+}
+std::string GraphText::input(size_t i) {
+  return piece([&](GraphPrinter& p) { p.input(graph_.inputs()[i]); });
+}
+std::string GraphText::facts() {
+  return piece([&](GraphPrinter& p) { p.facts(); });
+}
+std::string GraphText::returns() {
+  return piece([&](GraphPrinter& p) { p.returns(); });
 }
 
 }  // namespace lenz

@@ -6,6 +6,7 @@
 // Thread-safety: pure functions, but for the graph's context.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -23,9 +24,21 @@ struct ParseLimits {
   size_t params = 256;               // of an extern's schema
 };
 
+// The comments of a text by what they stand at, so that a formatter keeps them.
+struct Comments {
+  struct Place {
+    std::vector<std::string> above;  // each a line
+    std::string behind;              // on the same line
+  };
+  std::map<std::pair<const Graph*, NodeId>, Place> nodes;
+  std::map<const Graph*, Place> graphs, returns;
+  std::vector<std::string> below;  // behind everything
+};
+
 struct ParseOptions {
   std::string file = "<text>";  // how messages name the text
   ParseLimits limits;
+  Comments* comments = nullptr;  // filled, if not null
 };
 
 std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops, const ParseOptions& options = {});
@@ -35,16 +48,32 @@ std::unique_ptr<Graph> read_graph(const std::string& path, const OpTable& ops, c
 std::string read_text(const std::string& path, size_t limit);  // UserError if it can't be read or is longer
 
 struct PrintOptions {
-  bool types = false;       // annotate every result (those that need it are annotated always)
-  bool provenance = false;  // `from %a, %b`: the names of the nodes that each came from
-  bool guards = true;       // the conditions that type rules relied on beyond the facts
+  bool types = false;                  // annotate every result (those that need it are annotated always)
+  bool provenance = false;             // `from %a, %b`: the names of the nodes that each came from
+  bool guards = true;                  // the conditions that type rules relied on beyond the facts
+  const Comments* comments = nullptr;  // of the text that the graph was parsed from
 };
 
 std::string print(const Graph& graph, const PrintOptions& options = {});
 
-// Pieces, for messages and diffs. A value's text is its name with the sigil: unnamed values have the numbers that
-// print() gives them.
-std::string print_node(const Graph& graph, NodeId node);  // without the line's end
-std::string print_arg(const Graph& graph, const Arg& arg);
+// Pieces of a graph's text, for messages and diffs: as print() writes them, without indentation and the line's end.
+// Making one takes time linear in the graph.
+class GraphText {
+ public:
+  explicit GraphText(const Graph& graph, const PrintOptions& options = {});
+  ~GraphText();
+  std::string node(NodeId id);
+  std::string arg(const Arg& arg);
+  std::string input(size_t i);
+  std::string facts();  // " where ..."; empty if there are none
+  std::string returns();
+
+ private:
+  struct Impl;
+  template <class F>
+  std::string piece(F&& write);
+  const Graph& graph_;
+  std::unique_ptr<Impl> impl_;
+};
 
 }  // namespace lenz

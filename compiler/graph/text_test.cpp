@@ -175,5 +175,37 @@ TEST(Text, OverloadsAreNamedWhereTheyMustBe) {
             body("%x: f32[4]", "  %y = test.add(%x, 2)\n  return %y\n"));
 }
 
+TEST(Text, CommentsStayWhereTheyWere) {
+  constexpr std::string_view text =
+      "# what it is for\n"
+      "graph @g(%p: bool[], %x: f32[4]) {  # the header\n"
+      "  # above\n"
+      "  # a statement\n"
+      "  %r = test.choose(%p, @yes, @no, [%x])  # behind it\n"
+      "  %s = test.relu(%r)\n"
+      "  # above the outputs\n"
+      "  return %s  # and behind\n"
+      "}\n"
+      "\n"
+      "# of @yes\n"
+      "graph @yes(%x: f32[4]) {\n"
+      "  # inside\n"
+      "  return %x\n"
+      "}\n"
+      "\n"
+      "# of @no\n"
+      "graph @no(%x: f32[4]) {\n"
+      "  return %x\n"
+      "}\n"
+      "# the end\n";
+  Comments comments;
+  ParseOptions options;
+  options.comments = &comments;
+  auto graph = parse_graph(text, test::table(), options);
+  PrintOptions print_options;
+  print_options.comments = &comments;
+  EXPECT_EQ(print(*graph, print_options), text);
+}
+
 }  // namespace
 }  // namespace lenz

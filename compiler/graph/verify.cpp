@@ -74,7 +74,7 @@ const VerifyRule& verify_rule(int number) {
 std::string to_string(const Violation& v) {
   std::string text = "G" + std::to_string(v.rule) + " " + std::string(verify_rule(v.rule).name) + ": " + v.message +
                      "\n    in @" + v.graph->name;
-  if (v.node != kNone) text += ": " + print_node(*v.graph, v.node);
+  if (v.node != kNone) text += ": " + GraphText(*v.graph).node(v.node);
   return text;
 }
 

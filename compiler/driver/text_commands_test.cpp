@@ -1,0 +1,105 @@
+// fmt, verify and diff as a user runs them: LENZ_COMMAND is the executable of this build.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+
+#include "compiler/graph/text.h"
+
+namespace lenz {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::HasSubstr;
+
+struct Ran {
+  int code = 0;
+  std::string out;
+};
+
+Ran run(const std::string& arguments) {
+  std::FILE* pipe = popen((std::string(LENZ_COMMAND) + " " + arguments + " 2>&1").c_str(), "r");
+  Ran ran;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) ran.out.append(buffer, n);
+  ran.code = WEXITSTATUS(pclose(pipe));
+  return ran;
+}
+
+class TextCommands : public testing::Test {
+ protected:
+  TextCommands() {
+    folder_ = fs::temp_directory_path() /
+              ("lenz_text_" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()));
+    fs::create_directories(folder_);
+  }
+  ~TextCommands() override { fs::remove_all(folder_); }
+  std::string file(const std::string& name, const std::string& text) {
+    std::ofstream(folder_ / name) << text;
+    return (folder_ / name).string();
+  }
+  fs::path folder_;
+};
+
+constexpr const char* kCanonical = "# a comment\ngraph @g(%x: f32[4]) {\n  %y = aten.sin(%x)  # here\n  return %y\n}\n";
+constexpr const char* kSloppy = "# a comment\ngraph @g( %x:f32 [4] ){ %y=aten.sin( %x ) # here\nreturn %y }";
+
+TEST_F(TextCommands, FmtPrintsChecksAndWrites) {
+  std::string path = file("g.lenz", kSloppy);
+  Ran ran = run("fmt " + path);
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out, kCanonical);
+  EXPECT_EQ(run("fmt - < " + path).out, kCanonical);
+  ran = run("fmt --check " + path);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.out, HasSubstr("not in canonical spelling"));
+  EXPECT_EQ(run("fmt --write " + path).code, 0);
+  EXPECT_EQ(read_text(path, 1 << 20), kCanonical);
+  EXPECT_EQ(run("fmt --check " + path).code, 0);
+  EXPECT_THAT(run("fmt --types " + path).out, HasSubstr("%y: f32[4] = aten.sin(%x)"));
+}
+
+TEST_F(TextCommands, ABadTextChangesNothing) {
+  std::string path = file("g.lenz", "graph @g(%x: f32[4]) { return %y }");
+  Ran ran = run("fmt --write " + path);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.out, HasSubstr(":1:31: there is no value %y here"));
+  EXPECT_EQ(read_text(path, 1 << 20), "graph @g(%x: f32[4]) { return %y }");
+  EXPECT_EQ(run("fmt " + path + ".missing").code, 2);
+}
+
+TEST_F(TextCommands, VerifySaysWhichRule) {
+  Ran ran = run("verify " + file("good.lenz", kCanonical));
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("valid at level torch, 1 nodes"));
+  std::string bad = file("bad.lenz", "graph @g(%x: f32[4]) { %y = aten.sin_(%x) return %y }");
+  ran = run("verify " + bad);
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.out, HasSubstr("G503 write_to_input"));
+  ran = run("verify --level core " +
+            file("view.lenz", "graph @g(%x: f32[4]) { %y = aten.reshape(%x, [2, 2]) return %y }"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.out, HasSubstr("G603 core_ops"));
+  EXPECT_THAT(run("verify --rules").out, HasSubstr("G503 write_to_input"));
+  EXPECT_EQ(run("verify").code, 2);
+  ran = run("verify --guards " +
+            file("guard.lenz", "graph @g(%x: f32[s0], %y: f32[s1]) { %z = aten.mul(%x, %y) return %z }"));
+  EXPECT_THAT(ran.out, HasSubstr("@g relies on "));
+}
+
+TEST_F(TextCommands, DiffShowsWhatChanged) {
+  std::string a = file("a.lenz", kCanonical), b = file("b.lenz", kSloppy);
+  EXPECT_EQ(run("diff " + a + " " + b).out, "");
+  std::string c = file("c.lenz", "graph @g(%x: f32[4]) { %y = aten.cos(%x) return %y }");
+  Ran ran = run("diff " + a + " " + c);
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("  - %y = aten.sin(%x)\n  + %y = aten.cos(%x)\n"));
+  EXPECT_EQ(run("diff --exit-code " + a + " " + c).code, 7);
+}
+
+}  // namespace
+}  // namespace lenz

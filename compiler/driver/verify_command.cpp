@@ -1,0 +1,64 @@
+#include "compiler/driver/verify_command.h"
+
+#include <cstdio>
+
+#include "compiler/driver/arguments.h"
+#include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz {
+
+namespace {
+size_t nodes_of(const Graph& graph) {
+  size_t count = graph.node_count();
+  for (const auto& sub : graph.subgraphs) count += nodes_of(*sub);
+  return count;
+}
+
+void print_guards(const Graph& graph) {
+  for (const Cond& guard : graph.assumptions.guards())
+    std::printf("  @%s relies on %s\n", graph.name.c_str(), to_string(guard).c_str());
+  for (const auto& sub : graph.subgraphs) print_guards(*sub);
+}
+
+void print_rules() {
+  for (const VerifyRule& rule : verify_rules())
+    std::printf("G%d %-20.*s %.*s\n", rule.number, static_cast<int>(rule.name.size()), rule.name.data(),
+                static_cast<int>(rule.text.size()), rule.text.data());
+}
+}  // namespace
+
+ExitCode verify_command(std::span<const std::string> args) {
+  CLI::App app("Checks graphs against the numbered rules; exit code 2 if one is broken.", "lenz verify");
+  std::vector<std::string> files;
+  std::string level_name;
+  bool rules = false, guards = false;
+  app.add_option("FILE", files, "texts of graphs; - is the standard input");
+  app.add_option("--level", level_name, "ask for the rules of this level: torch, aten or core")
+      ->check(CLI::IsMember({"torch", "aten", "core"}));
+  app.add_flag("--rules", rules, "list the rules");
+  app.add_flag("--guards", guards, "show the conditions on sizes that the graph's types rely on");
+  if (!parse_arguments(app, args)) return ExitCode::fine;
+  if (rules) print_rules();
+  if (files.empty() && !rules)
+    throw UserError("no file to verify", "lenz verify", "lenz verify --help lists the options");
+
+  std::optional<Level> level;
+  for (Level l : {Level::torch, Level::aten, Level::core})
+    if (name(l) == level_name) level = l;
+  ExitCode code = ExitCode::fine;
+  for (const std::string& path : files) {
+    auto graph = read_graph(path, op_table());
+    std::vector<Violation> violations = verify(*graph, level);
+    for (const Violation& v : violations) std::printf("%s: %s\n", path.c_str(), to_string(v).c_str());
+    if (!violations.empty()) code = ExitCode::bad_input;
+    if (violations.empty())
+      std::printf("%s: valid at level %s, %zu nodes\n", path.c_str(),
+                  std::string(name(level.value_or(graph->level))).c_str(), nodes_of(*graph));
+    if (guards) print_guards(*graph);
+  }
+  return code;
+}
+
+}  // namespace lenz
