@@ -188,7 +188,8 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
       weight{transposed ? in_channels : out_channels, (transposed ? out_channels : in_channels) / groups};
   Sizes stride, padding, dilation, extra;
   for (size_t i = 0; i < dims; ++i) {
-    int64_t kernel = c.between(1, 3), dilate = c.chance(1, 4) ? 2 : 1;
+    int64_t kernel = c.between(1, 3), dilate = !is_integral(d, true) && c.chance(1, 4) ? 2 : 1;
+    if (dims == 3 && i == 2) kernel = std::max<int64_t>(kernel, 2);  // see the row's exception
     stride.push_back(c.between(1, 2));
     padding.push_back(c.between(0, 2));
     dilation.push_back(dilate);
@@ -202,9 +203,20 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   wish.dtype = d;
   wish.sizes = input;
   // Which kernel runs a 3-D convolution of half-precision channels-last tensors depends on the CPU.
-  if (dims == 3 && is_reduced_float(d)) wish.plain = true;
+  if (dims == 3 && (is_reduced_float(d) || d == Dtype::c64)) wish.plain = true;
+  // With one channel to a group, or one element to a channel, strides of both memory formats are the same, and the
+  // format of the result depends on which kernel looks at them first.
+  auto area = [](const Sizes& s, size_t from) {
+    int64_t n = 1;
+    for (size_t i = from; i < s.size(); ++i) n *= s[i];
+    return n;
+  };
+  bool ambiguous =
+      in_channels == groups || out_channels == groups || area(input, batched ? 2 : 1) == 1 || area(weight, 2) == 1;
+  if (ambiguous) wish.plain = true;
   m.set("input", m.tensor(wish));
   wish.sizes = weight;
+  if (dims == 3) wish.plain = true;
   m.set("weight", m.tensor(wish));
   if (c.flip()) m.set("bias", shaped(m, {out_channels}, d));
   set_spatial(m, "stride", stride);

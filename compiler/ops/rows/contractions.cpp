@@ -46,6 +46,7 @@ void products(RowSink& t) {
   t.row("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addbmm;
   added.generate = make::bmm;
+  added.dtypes = kProduct;
   t.row("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.traits = elementwise;
   added.dtypes = dtypes::usual;
@@ -56,20 +57,22 @@ void products(RowSink& t) {
 }
 
 void composed(RowSink& t) {
-  Row row{.variants = {.out = "out"},
-          .traits = contraction,
+  // The out= variants of matmul and linear run in the form of the product inside: not derivable, so left out.
+  Row row{.traits = contraction,
           .infer = rule::matmul,
           .generate = make::matmul,
           .dtypes = kProduct,
           .accuracy = Accuracy::accumulated,
           .raises = "inner dims or dtypes that differ"};
   t.row("matmul(Tensor self, Tensor other) -> Tensor", row);
+  row.variants.out = "out";
   row.infer = rule::inner;
   row.generate = make::inner;
   t.row("inner(Tensor self, Tensor other) -> Tensor", row);
   row.infer = rule::tensordot;
   row.generate = make::tensordot;
   t.row("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", row);
+  row.variants = {};
   row.infer = rule::linear;
   row.generate = make::linear;
   t.row("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", row);
@@ -114,7 +117,9 @@ void composed(RowSink& t) {
 
 void convolutions(RowSink& t) {
   constexpr DtypeSet kConvolved = dtypes::real;
-  constexpr std::string_view kMeta = "the meta kernel knows no channels-last";
+  constexpr std::string_view kMeta =
+      "the meta kernel knows no channels-last; where strides fit both memory formats, or a kernel is of one "
+      "element, the kernel that eager picks (by threads too) decides the result's";
   t.row(
       "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
       "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
@@ -127,15 +132,23 @@ void convolutions(RowSink& t) {
        .exception = kMeta});
   Row conv{.infer = rule::composite,
            .generate = make::conv,
-           .dtypes = kConvolved,
+           .dtypes = dtypes::numbers,
            .accuracy = Accuracy::accumulated,
            .exception = kMeta};
   // An input without a batch gets one for the time being.
-#define LENZ_BATCHED(rank, call)                                                  \
-  "if rank(%input) == " rank                                                      \
-  " { %x = aten.unsqueeze(%input, 0) } else { %x = %input } "                     \
-  "%y = aten.convolution(%x, %weight, $bias, $stride, $padding, $dilation, " call \
-  ", $groups) "                                                                   \
+#define LENZ_CONVOLUTION(x, weight, bias, call) \
+  "aten.convolution(" x ", " weight ", " bias ", $stride, $padding, $dilation, " call ", $groups)"
+#define LENZ_BATCHED(rank, call) \
+  "if rank(%input) == " rank " { %x = aten.unsqueeze(%input, 0) } else { %x = %input } "                         \
+  "if is_complex(%input) { "                                                                                     \
+  "  %xr = aten.real(%x) %xi = aten.imag(%x) %wr = aten.real(%weight) %wi = aten.imag(%weight) "                 \
+  "  if given($bias) { %br = aten.real(%bias) %bi = aten.imag(%bias) %bs = aten.add(%br, %bi) } "                \
+  "  else { %br = none %bi = none %bs = none } "                                                                 \
+  "  %a = " LENZ_CONVOLUTION("%xr", "%wr", "%br", call)                                                          \
+  "  %b = " LENZ_CONVOLUTION("%xi", "%wi", "none", call)                                                         \
+  "  %c = " LENZ_CONVOLUTION("aten.add(%xr, %xi)", "aten.add(%wr, %wi)", "%bs", call)                            \
+  "  %y = aten.complex(aten.sub(%a, %b), aten.sub(aten.sub(%c, %a), %b)) "                                       \
+  "} else { %y = " LENZ_CONVOLUTION("%x", "%weight", "$bias", call) " } "                                        \
   "if rank(%input) == " rank " { return aten.squeeze(%y, 0) } return %y"
   conv.decompose = LENZ_BATCHED("2", "false, [0]");
   t.row(
@@ -152,7 +165,7 @@ void convolutions(RowSink& t) {
       "conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], "
       "SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
       conv);
-  conv.dtypes = dtypes::floats;
+  conv.dtypes = dtypes::floats | dtypes::complexes;
   conv.decompose = LENZ_BATCHED("2", "true, $output_padding");
   t.row(
       "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], "
@@ -169,6 +182,7 @@ void convolutions(RowSink& t) {
       "padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
       conv);
 #undef LENZ_BATCHED
+#undef LENZ_CONVOLUTION
 }
 
 void attentions(RowSink& t) {

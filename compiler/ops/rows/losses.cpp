@@ -22,13 +22,13 @@ void regression(RowSink& t) {
            .raises = "integers"};
   t.row("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", loss);
   t.row("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", loss);
-  loss.variants.out_rule = OutRule::copied_cast;
+  loss.variants = {};  // an out= tensor is resized as the broadcast is laid out, the result as `self`: not derivable
   loss.infer = rule::huber_loss;
   loss.exception = "the meta kernel promotes where eager writes into a tensor like `self`";
   t.row("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", loss);
 
-  Row backward{.variants = {.out = "grad_input", .out_params = "grad_input"},
-               .traits = elementwise,
+  // Their out= variants are laid out as the operands are, the results contiguous: not derivable.
+  Row backward{.traits = elementwise,
                .infer = rule::pointwise_loss_backward,
                .generate = make::loss_backward,
                .dtypes = dtypes::floats,
@@ -37,7 +37,6 @@ void regression(RowSink& t) {
   t.row("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", backward);
   t.row("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
         backward);
-  backward.variants = {.out = "out", .out_params = "grad_input"};
   backward.dtypes = dtypes::floats;
   t.row("huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
         backward);
@@ -51,8 +50,8 @@ void regression(RowSink& t) {
 }
 
 void probabilities(RowSink& t) {
-  Row bce{.variants = {.out = "out"},
-          .traits = reduction,
+  // Its out= variant wants room for the unreduced loss even where it is reduced: not derivable, so left out.
+  Row bce{.traits = reduction,
           .infer = rule::binary_cross_entropy,
           .generate = make::cross_entropy,
           .dtypes = dtypes::floats,

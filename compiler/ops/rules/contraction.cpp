@@ -106,7 +106,7 @@ namespace {
 const Type& column(Infer& in, const Type& v) {
   TensorType t = v.tensor();
   t.sizes.push_back(Dim(1));
-  t.strides.push_back(Dim(1));
+  t.strides = *view_strides(in, v, t.sizes);  // adding a dim of one element is always a view
   return *in.context().tensor(t);
 }
 }  // namespace
@@ -269,24 +269,29 @@ DimVec spatial(Infer& in, std::string_view param, size_t count) {
   return list;
 }
 
-// What the kernels write: channels-last if the input or the weight suggests it. A 1-D convolution runs as a 2-D one
-// over a contiguous input; f64 and integers in 3-D have a contiguous kernel only.
+// A 1-D convolution runs as a 2-D one over a contiguous input: the same tensor with a dim of one row put in.
+const Type& with_row(Infer& in, const Type& t, bool make_contiguous) {
+  TensorType wide = t.tensor();
+  if (make_contiguous && !is_contiguous(in, t)) wide.strides = contiguous_strides(wide.sizes);
+  Dim row_stride = wide.sizes[2] * wide.strides[2];
+  wide.sizes.insert(2, Dim(1));
+  wide.strides.insert(2, row_stride);
+  return *in.context().tensor(wide);
+}
+
+// What the kernels write: channels-last if the input or the weight suggests it. In 3-D only the kernels for f32 and
+// bf16 can.
 DimVec convolution_strides(Infer& in, const Type& input, const Type& weight, std::span<const Dim> sizes) {
+  auto last = [&](const Type& t) { return suggested_format(in, t) != MemoryFormat::contiguous; };
   if (sizes.size() == 3) {
-    TensorType flat = weight.tensor();
-    flat.sizes.insert(2, Dim(1));
-    flat.strides.insert(2, weight.sizes()[2] * weight.strides()[2]);
-    if (suggested_format(in, *in.context().tensor(flat)) != MemoryFormat::channels_last)
-      return contiguous_strides(sizes);
+    if (!last(with_row(in, input, true)) && !last(with_row(in, weight, false))) return contiguous_strides(sizes);
     DimVec wide{sizes[0], sizes[1], Dim(1), sizes[2]};
     DimVec strides = channels_last_strides(wide);
     strides.erase(2);
     return strides;
   }
-  bool last = suggested_format(in, input) != MemoryFormat::contiguous ||
-              suggested_format(in, weight) != MemoryFormat::contiguous;
-  bool has_kernel = sizes.size() == 4 || !(input.dtype == Dtype::f64 || is_integral(input.dtype, true));
-  return last && has_kernel ? channels_last_strides(sizes) : contiguous_strides(sizes);
+  bool has_kernel = sizes.size() == 4 || input.dtype == Dtype::f32 || input.dtype == Dtype::bf16;
+  return has_kernel && (last(input) || last(weight)) ? channels_last_strides(sizes) : contiguous_strides(sizes);
 }
 }  // namespace
 
@@ -296,6 +301,7 @@ void convolution(Infer& in) {
   in.require(input.rank() >= 3 && input.rank() <= 5, "`input` must have 1 to 3 spatial dims");
   in.require(weight.rank() == input.rank(), "`weight` must be of the input's rank");
   one_dtype(in, {&input, &weight});
+  in.require(!is_complex(input.dtype) && !is_float8(input.dtype), "complex and float8 numbers are not supported");
   size_t dims = input.rank() - 2;
   DimVec stride = spatial(in, "stride", dims), padding = spatial(in, "padding", dims),
          dilation = spatial(in, "dilation", dims);
@@ -318,6 +324,8 @@ void convolution(Infer& in) {
     in.require(gt(stride[i], 0), "`stride` must be positive");
     in.require(ge(padding[i], 0), "`padding` must not be negative");
     in.require(gt(dilation[i], 0), "`dilation` must be positive");
+    if (is_integral(input.dtype, true))
+      in.require(!transposed && dilation[i].is(1), "integers are convolved plainly only");
     Dim size = input.sizes()[i + 2], reach = dilation[i] * (weight.sizes()[i + 2] - 1);
     if (transposed) {
       in.require(lt(extra[i], max(stride[i], dilation[i])), "`output_padding` must be below stride or dilation");
