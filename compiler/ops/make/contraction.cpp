@@ -37,7 +37,7 @@ void mm(CallMaker& m) {
 }
 
 void bmm(CallMaker& m) {
-  Dtype d = m.a_dtype(m.op().dtypes);
+  Dtype d = m.a_dtype(m.op().dtypes - dtypes::float8);
   int64_t b = m.a_size(), n = m.a_size(), k = m.a_size(), p = m.a_size();
   bool added = m.has("batch1");
   m.set(added ? "batch1" : "self", shaped(m, {b, n, k}, d));
@@ -72,7 +72,7 @@ void outer(CallMaker& m) {
 }
 
 void matmul(CallMaker& m) {
-  Dtype d = m.a_dtype(m.op().dtypes);
+  Dtype d = m.a_dtype(m.op().dtypes - dtypes::float8);
   Chooser& c = m.choose();
   int64_t k = m.a_size();
   Sizes a{k}, b{k};
@@ -94,6 +94,7 @@ void matmul(CallMaker& m) {
 void linear(CallMaker& m) {
   TensorWish wish;
   wish.min_rank = 1;
+  wish.dtypes = m.op().dtypes - dtypes::float8;  // eager has float8 kernels for some shapes only
   ValueId input = m.tensor(wish);
   Dtype d = m.type(input).dtype;
   m.set("input", input);
@@ -103,7 +104,7 @@ void linear(CallMaker& m) {
 }
 
 void inner(CallMaker& m) {
-  Dtype d = m.a_dtype(m.op().dtypes);
+  Dtype d = m.a_dtype(m.op().dtypes - dtypes::float8);
   Sizes a = m.a_shape(0, 3), b = m.a_shape(0, 3);
   if (!a.empty() && !b.empty()) b.back() = a.back();
   m.set("self", shaped(m, a, d));
@@ -111,7 +112,7 @@ void inner(CallMaker& m) {
 }
 
 void tensordot(CallMaker& m) {
-  Dtype d = m.a_dtype(m.op().dtypes);
+  Dtype d = m.a_dtype(m.op().dtypes - dtypes::float8);
   Sizes a = m.a_shape(1, 4), b = m.a_shape(1, 4);
   size_t most = std::min(a.size(), b.size());
   auto count = static_cast<size_t>(m.choose().between(0, static_cast<int64_t>(most)));
@@ -213,10 +214,11 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   };
   bool ambiguous =
       in_channels == groups || out_channels == groups || area(input, batched ? 2 : 1) == 1 || area(weight, 2) == 1;
-  if (ambiguous) wish.plain = true;
+  if (ambiguous || (dims == 3 && !batched)) wish.plain = true;
+  if (dims == 3 && !wish.plain) wish.format = c.flip() ? MemoryFormat::contiguous : MemoryFormat::channels_last_3d;
   m.set("input", m.tensor(wish));
   wish.sizes = weight;
-  if (dims == 3) wish.plain = true;
+  if (dims == 3) wish.format = MemoryFormat::contiguous;
   m.set("weight", m.tensor(wish));
   if (c.flip()) m.set("bias", shaped(m, {out_channels}, d));
   set_spatial(m, "stride", stride);

@@ -46,11 +46,11 @@ void products(RowSink& t) {
   t.row("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addbmm;
   added.generate = make::bmm;
-  added.dtypes = kProduct;
   t.row("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.traits = elementwise;
   added.dtypes = dtypes::usual;
   added.accuracy = Accuracy::composed;
+  added.exception = "the meta kernel composes it of products and sums, with the strides of these";
   added.infer = rule::addr;
   added.generate = make::outer;
   t.row("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
@@ -61,11 +61,13 @@ void composed(RowSink& t) {
   Row row{.traits = contraction,
           .infer = rule::matmul,
           .generate = make::matmul,
-          .dtypes = kProduct,
+          .dtypes = kProduct | dtypes::float8,
           .accuracy = Accuracy::accumulated,
-          .raises = "inner dims or dtypes that differ"};
+          .raises = "inner dims or dtypes that differ",
+          .exception = "the meta device keeps the strides of empty products of folded operands"};
   t.row("matmul(Tensor self, Tensor other) -> Tensor", row);
   row.variants.out = "out";
+  row.exception = {};
   row.infer = rule::inner;
   row.generate = make::inner;
   t.row("inner(Tensor self, Tensor other) -> Tensor", row);
@@ -73,10 +75,13 @@ void composed(RowSink& t) {
   row.generate = make::tensordot;
   t.row("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", row);
   row.variants = {};
+  row.exception = "the meta device keeps the strides of empty products of folded operands";
   row.infer = rule::linear;
   row.generate = make::linear;
   t.row("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", row);
   row.variants = {};
+  row.exception = {};
+  row.dtypes = kProduct;
   row.infer = rule::bilinear;
   row.generate = make::bilinear;
   t.row("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", row);
@@ -85,7 +90,7 @@ void composed(RowSink& t) {
           .traits = elementwise,
           .infer = rule::outer,
           .generate = make::outer,
-          .dtypes = dtypes::usual,
+          .dtypes = dtypes::all,
           .accuracy = Accuracy::rounded,
           .raises = "operands that are no vectors"});
   t.row("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",

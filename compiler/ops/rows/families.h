@@ -12,6 +12,7 @@ void control_flow_rows(RowSink& t);
 void reduction_rows(RowSink& t);
 void normalisation_rows(RowSink& t);
 void loss_rows(RowSink& t);
+void spatial_rows(RowSink& t);
 void contraction_rows(RowSink& t);
 void pointwise_unary_rows(RowSink& t);
 void pointwise_binary_rows(RowSink& t);
@@ -31,6 +32,7 @@ inline constexpr Family kFamilies[] = {
     {"reduction", reduction_rows},
     {"normalisation", normalisation_rows},
     {"loss", loss_rows},
+    {"spatial", spatial_rows},
     {"contraction", contraction_rows},
     {"pointwise_unary", pointwise_unary_rows},
     {"pointwise_binary", pointwise_binary_rows},

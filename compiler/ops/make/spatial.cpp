@@ -1,0 +1,181 @@
+#include "compiler/ops/make/spatial.h"
+
+namespace lenz::make {
+
+namespace {
+size_t spatial_dims(const CallMaker& m) {
+  for (char c : m.op().schema.packet)
+    if (c >= '1' && c <= '3') return static_cast<size_t>(c - '0');
+  return 2;
+}
+
+struct Window {
+  Sizes input, kernel, stride, padding, dilation, output;
+};
+
+int64_t pooled(int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_t dilation, bool ceil) {
+  int64_t out = (size + 2 * pad - dilation * (kernel - 1) - 1 + (ceil ? stride - 1 : 0)) / stride + 1;
+  return ceil && (out - 1) * stride >= size + pad ? out - 1 : out;
+}
+
+// Windows that fit an input of [batch,] channels and spatial dims.
+Window a_window(CallMaker& m, size_t dims, bool batched, bool dilates, bool ceil) {
+  Chooser& c = m.choose();
+  Window w;
+  if (batched) w.input.push_back(c.between(1, 2));
+  w.input.push_back(c.between(1, 3));
+  w.output = w.input;
+  for (size_t i = 0; i < dims; ++i) {
+    int64_t kernel = c.between(1, 3), dilation = dilates && c.chance(1, 4) ? 2 : 1;
+    int64_t reach = dilation * (kernel - 1) + 1;
+    w.kernel.push_back(kernel);
+    w.dilation.push_back(dilation);
+    w.stride.push_back(c.between(1, 3));
+    w.padding.push_back(c.between(0, kernel / 2));
+    w.input.push_back(reach + c.between(0, 4));
+    w.output.push_back(pooled(w.input.back(), kernel, w.stride.back(), w.padding.back(), dilation, ceil));
+  }
+  return w;
+}
+
+void set_windows(CallMaker& m, Window& w, bool stride_may_be_empty) {
+  m.set_ints("kernel_size", w.kernel);
+  if (stride_may_be_empty) {
+    m.set_ints("stride", {});
+  } else {
+    m.set_ints("stride", w.stride);
+  }
+  m.set_ints("padding", w.padding);
+  if (m.has("dilation")) m.set_ints("dilation", w.dilation);
+}
+
+ValueId input_of(CallMaker& m, const Sizes& sizes, std::string_view name = "self") {
+  TensorWish wish;
+  wish.sizes = sizes;
+  ValueId v = m.tensor(wish);
+  m.set(name, v);
+  return v;
+}
+
+ValueId gradient(CallMaker& m, const Sizes& sizes, Dtype dtype) {
+  TensorWish wish;
+  wish.sizes = sizes;
+  wish.dtype = dtype;
+  return m.tensor(wish);
+}
+}  // namespace
+
+void pool(CallMaker& m) {
+  Chooser& c = m.choose();
+  bool ceil = c.chance(1, 3), divisor = m.has("divisor_override") && c.chance(1, 3);
+  Window w = a_window(m, spatial_dims(m), c.chance(3, 4), m.has("dilation"), ceil);
+  input_of(m, w.input);
+  set_windows(m, w, c.chance(1, 3));
+  m.set("ceil_mode", Arg::of_bool(ceil));
+  if (divisor) m.set("divisor_override", Arg::of_int(c.between(1, 5)));
+}
+
+void adaptive_pool(CallMaker& m) {
+  Chooser& c = m.choose();
+  size_t dims = spatial_dims(m);
+  bool batched = c.chance(3, 4);
+  Sizes sizes = m.a_shape(static_cast<int>(dims) + (batched ? 2 : 1), static_cast<int>(dims) + (batched ? 2 : 1), 1),
+        target;
+  bool one = c.chance(1, 4);
+  for (size_t i = 0; i < dims; ++i) target.push_back(one ? 1 : c.between(1, 4));
+  input_of(m, sizes);
+  m.set_ints("output_size", target);
+}
+
+void max_pool_backward(CallMaker& m) {
+  Chooser& c = m.choose();
+  Window w = a_window(m, 2, c.chance(3, 4), true, false);
+  ValueId self = input_of(m, w.input);
+  set_windows(m, w, false);
+  m.set("ceil_mode", Arg::of_bool(false));
+  m.set("grad_output", gradient(m, w.output, m.type(self).dtype));
+  TensorWish indices;
+  indices.dtype = Dtype::i64;
+  indices.sizes = w.output;
+  indices.integers = {0, w.input[w.input.size() - 2] * w.input.back() - 1};
+  m.set("indices", m.tensor(indices));
+}
+
+void avg_pool_backward(CallMaker& m) {
+  Chooser& c = m.choose();
+  Window w = a_window(m, 2, c.chance(3, 4), false, false);
+  ValueId self = input_of(m, w.input);
+  set_windows(m, w, false);
+  m.set("ceil_mode", Arg::of_bool(false));
+  m.set("grad_output", gradient(m, w.output, m.type(self).dtype));
+}
+
+void adaptive_pool_backward(CallMaker& m) {
+  Chooser& c = m.choose();
+  int rank = c.chance(3, 4) ? 4 : 3;
+  Sizes sizes = m.a_shape(rank, rank, 1), grad = sizes;
+  grad[grad.size() - 1] = c.between(1, 3);
+  grad[grad.size() - 2] = c.between(1, 3);
+  ValueId self = input_of(m, sizes);
+  m.set("grad_output", gradient(m, grad, m.type(self).dtype));
+}
+
+namespace {
+Sizes upsampled_input(CallMaker& m, size_t dims) {
+  Sizes sizes{m.choose().between(1, 2), m.choose().between(1, 5)};
+  for (size_t i = 0; i < dims; ++i) sizes.push_back(m.choose().between(1, 5));
+  return sizes;
+}
+}  // namespace
+
+void upsample(CallMaker& m) {
+  Chooser& c = m.choose();
+  size_t dims = spatial_dims(m);
+  Sizes sizes = upsampled_input(m, dims), target;
+  for (size_t i = 0; i < dims; ++i) target.push_back(c.between(1, 9));
+  input_of(m, sizes);
+  m.set_ints("output_size", target);
+  bool scaled = c.chance(1, 3);
+  constexpr std::string_view kScales[] = {"scales", "scales_d", "scales_h", "scales_w"};
+  for (std::string_view p : kScales)
+    if (m.has(p) && scaled) m.set(p, Arg::of_real(1.5));
+}
+
+void upsample_vec(CallMaker& m) {
+  Chooser& c = m.choose();
+  size_t dims = spatial_dims(m);
+  input_of(m, upsampled_input(m, dims), "input");
+  if (c.flip()) {
+    Sizes target;
+    for (size_t i = 0; i < dims; ++i) target.push_back(c.between(1, 9));
+    m.set_ints("output_size", target);
+  } else {
+    SmallVec<double, 4> factors;
+    for (size_t i = 0; i < dims; ++i) factors.push_back(c.any_of<double>({2, 1, 1.5, 2.25}));
+    m.set("scale_factors", m.context().reals(factors));
+  }
+}
+
+void grid_sampler(CallMaker& m) {
+  Chooser& c = m.choose();
+  const std::string& name = m.op().schema.packet;
+  size_t dims = name.ends_with("2d") ? 2 : name.ends_with("3d") ? 3 : c.flip() ? 3 : 2;
+  Sizes sizes = upsampled_input(m, dims), grid{sizes[0]};
+  for (size_t i = 0; i < dims; ++i) grid.push_back(c.between(1, 4));
+  grid.push_back(static_cast<int64_t>(dims));
+  ValueId input = input_of(m, sizes, "input");
+  m.set("grid", gradient(m, grid, m.type(input).dtype));
+  m.set("interpolation_mode", Arg::of_int(c.between(0, dims == 2 ? 2 : 1)));
+  m.set("padding_mode", Arg::of_int(c.between(0, 2)));
+}
+
+void affine_grid(CallMaker& m) {
+  Chooser& c = m.choose();
+  int64_t dims = c.flip() ? 3 : 2;
+  Sizes size{c.between(1, 3), c.between(1, 3)};
+  for (int64_t i = 0; i < dims; ++i) size.push_back(c.between(1, 4));
+  m.set("theta", gradient(m, {size[0], dims, dims + 1}, m.a_dtype(m.op().dtypes)));
+  m.set_ints("size", size);
+}
+
+}  // namespace lenz::make

@@ -1,0 +1,193 @@
+// Pooling and interpolation.
+#include "compiler/ops/make/spatial.h"
+#include "compiler/ops/decompose.h"
+#include "compiler/ops/rows/families.h"
+#include "compiler/ops/rules/spatial.h"
+
+namespace lenz {
+
+namespace {
+using enum Trait;
+
+void max_pools(RowSink& t) {
+  Row pool{.traits = reduction,
+           .infer = rule::max_pool,
+           .generate = make::pool,
+           .dtypes = dtypes::real,
+           .raises = "padding beyond half the kernel; an output that would be empty"};
+  t.row(
+      "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool "
+      "ceil_mode=False) -> Tensor",
+      pool);
+  t.row(
+      "max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool "
+      "ceil_mode=False) -> Tensor",
+      pool);
+  pool.dtypes = dtypes::floats;
+  t.row(
+      "max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool "
+      "ceil_mode=False) -> Tensor",
+      pool);
+  pool.infer = rule::max_pool_with_indices;
+  pool.dtypes = dtypes::real;
+  t.row(
+      "max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] "
+      "dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
+      pool);
+  pool.traits = reduction | core;
+  pool.variants = {.out = "out", .out_params = "out indices"};
+  t.row(
+      "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "
+      "bool ceil_mode=False) -> (Tensor, Tensor)",
+      pool);
+  t.row(
+      "max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, "
+      "bool ceil_mode=False) -> (Tensor, Tensor)",
+      pool);
+  t.row(
+      "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] "
+      "padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
+      {.variants = {.out = "grad_input", .out_params = "grad_input"},
+       .traits = indexing,
+       .infer = rule::pool_backward,
+       .generate = make::max_pool_backward,
+       .dtypes = dtypes::real,
+       .accuracy = Accuracy::accumulated});
+}
+
+void avg_pools(RowSink& t) {
+  constexpr DtypeSet kAveraged = dtypes::floats | DtypeSet::of(Dtype::i64);
+  Row pool{.variants = {.out = "out"},
+           .traits = reduction,
+           .infer = rule::avg_pool,
+           .generate = make::pool,
+           .dtypes = kAveraged,
+           .accuracy = Accuracy::accumulated,
+           .raises = "padding beyond half the kernel; an output that would be empty"};
+  t.row(
+      "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool "
+      "count_include_pad=True) -> Tensor",
+      pool);
+  pool.traits = reduction | core;
+  t.row(
+      "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
+      "count_include_pad=True, int? divisor_override=None) -> Tensor",
+      pool);
+  pool.dtypes = dtypes::wide_floats | DtypeSet::of(Dtype::i64);
+  t.row(
+      "avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
+      "count_include_pad=True, int? divisor_override=None) -> Tensor",
+      pool);
+  t.row(
+      "avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool "
+      "ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
+      {.variants = {.out = "grad_input", .out_params = "grad_input"},
+       .infer = rule::pool_backward,
+       .generate = make::avg_pool_backward,
+       .dtypes = kAveraged,
+       .accuracy = Accuracy::accumulated});
+}
+
+void adaptive_pools(RowSink& t) {
+  Row pool{.traits = reduction,
+           .infer = rule::adaptive_avg_pool,
+           .generate = make::adaptive_pool,
+           .dtypes = dtypes::floats,
+           .accuracy = Accuracy::accumulated,
+           .raises = "an empty input"};
+  t.row("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", pool);
+  t.row("adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", pool);
+  t.row("adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", pool);
+  pool.traits = reduction | core;
+  t.row("_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", pool);
+  t.row("_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", pool);
+  pool.infer = rule::adaptive_max_pool;
+  pool.accuracy = Accuracy::exact;
+  t.row("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", pool);
+  pool.variants = {.out = "out", .out_params = "out indices"};
+  t.row("adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", pool);
+  t.row("adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", pool);
+  t.row("_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
+        {.infer = rule::pool_backward,
+         .generate = make::adaptive_pool_backward,
+         .dtypes = dtypes::floats,
+         .accuracy = Accuracy::accumulated});
+}
+
+void interpolations(RowSink& t) {
+  constexpr DtypeSet kBytes = DtypeSet::of(Dtype::u8);
+  Row row{.variants = {.out = "out"},
+          .traits = indexing,
+          .infer = rule::upsample,
+          .generate = make::upsample,
+          .dtypes = dtypes::floats | kBytes,
+          .raises = "an empty input or output"};
+  t.rows("{}1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
+         "upsample_nearest _upsample_nearest_exact", row);
+  t.rows("{}2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
+         "upsample_nearest _upsample_nearest_exact", row);
+  t.rows(
+      "{}3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> "
+      "Tensor",
+      "upsample_nearest _upsample_nearest_exact", row);
+  row.accuracy = Accuracy::composed;
+  t.rows(
+      "{}(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> "
+      "Tensor",
+      "upsample_bilinear2d upsample_bicubic2d", row);
+  row.dtypes = dtypes::wide_floats | kBytes;
+  t.rows(
+      "{}(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> "
+      "Tensor",
+      "_upsample_bilinear2d_aa _upsample_bicubic2d_aa", row);
+  row.dtypes = dtypes::floats;
+  t.row("upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", row);
+  t.row(
+      "upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? "
+      "scales_h=None, float? scales_w=None) -> Tensor",
+      row);
+
+  Row vec{.traits = indexing,
+          .infer = rule::upsample_vec,
+          .generate = make::upsample_vec,
+          .dtypes = dtypes::floats | kBytes,
+          .accuracy = Accuracy::composed,
+          .raises = "neither or both of output_size and scale_factors"};
+  t.rows("{}.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
+         "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d "
+         "_upsample_nearest_exact3d",
+         vec);
+  t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+         "upsample_bilinear2d upsample_bicubic2d", vec);
+  vec.dtypes = dtypes::wide_floats | kBytes;
+  t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+         "_upsample_bilinear2d_aa _upsample_bicubic2d_aa", vec);
+  vec.dtypes = dtypes::floats;
+  t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
+         "upsample_linear1d upsample_trilinear3d", vec);
+
+  Row grid{.traits = indexing,
+           .infer = rule::grid_sampler,
+           .generate = make::grid_sampler,
+           .dtypes = dtypes::floats,
+           .accuracy = Accuracy::composed,
+           .raises = "shapes that don't fit"};
+  t.rows("{}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+         "grid_sampler_2d grid_sampler_3d grid_sampler", grid);
+  t.row("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
+        {.infer = rule::affine_grid,
+         .generate = make::affine_grid,
+         .dtypes = dtypes::numbers,
+         .accuracy = Accuracy::composed,
+         .raises = "shapes that don't fit"});
+}
+}  // namespace
+
+void spatial_rows(RowSink& t) {
+  max_pools(t);
+  avg_pools(t);
+  adaptive_pools(t);
+  interpolations(t);
+}
+
+}  // namespace lenz

@@ -1,0 +1,193 @@
+#include "compiler/ops/rules/spatial.h"
+
+#include "compiler/ops/rules/elementwise.h"
+#include "compiler/ops/rules/layout.h"
+
+namespace lenz::rule {
+
+namespace {
+// How many spatial dims an op has: the digit in its name, "max_pool2d_with_indices", "upsample_linear1d".
+size_t spatial_dims(const Infer& in) {
+  for (char c : in.op().schema.packet)
+    if (c >= '1' && c <= '3') return static_cast<size_t>(c - '0');
+  return 2;
+}
+
+DimVec window(Infer& in, std::string_view param, size_t dims, std::optional<DimVec> otherwise = {}) {
+  DimVec list = in.ints(param);
+  if (list.empty() && otherwise) return *otherwise;
+  if (list.size() == 1) return DimVec(dims, list[0]);
+  in.require(list.size() == dims, "`" + std::string(param) + "` must hold one number or one per spatial dim");
+  return list;
+}
+
+// The input is batched or not; all its dims but the batch have elements.
+void require_input(Infer& in, const Type& self, size_t dims) {
+  in.require(self.rank() == dims + 1 || self.rank() == dims + 2, "the input is of the wrong rank");
+  for (size_t i = self.rank() - dims - (self.rank() == dims + 2 ? 1 : 0); i < self.rank(); ++i)
+    in.require(gt(self.sizes()[i], 0), "the input's channels and spatial dims must not be empty");
+}
+
+Dim pooled(Infer& in, Dim size, Dim kernel, Dim stride, Dim pad, Dim dilation, bool ceil) {
+  Dim reach = size + 2 * pad - dilation * (kernel - 1) - 1;
+  if (!ceil) return floor_div(reach, stride) + 1;
+  Dim out = floor_div(reach + stride - 1, stride) + 1;
+  // The last window must begin inside the input or its left padding.
+  return in.decide(ge((out - 1) * stride, size + pad)) ? out - 1 : out;
+}
+
+TensorType pool_result(Infer& in, MemoryFormat format) {
+  const Type& self = in.tensor("self");
+  size_t dims = spatial_dims(in);
+  require_input(in, self, dims);
+  DimVec kernel = window(in, "kernel_size", dims), stride = window(in, "stride", dims, kernel),
+         pad = window(in, "padding", dims);
+  DimVec dilation = in.has_param("dilation") ? window(in, "dilation", dims) : DimVec(dims, Dim(1));
+  DimVec sizes(self.sizes().first(self.rank() - dims));
+  for (size_t i = 0; i < dims; ++i) {
+    in.require(gt(kernel[i], 0), "`kernel_size` must be positive");
+    in.require(gt(stride[i], 0), "`stride` must be positive");
+    in.require(gt(dilation[i], 0), "`dilation` must be positive");
+    in.require(ge(pad[i], 0), "`padding` must not be negative");
+    in.require(le(pad[i] * 2, (kernel[i] - 1) * dilation[i] + 1), "`padding` must be at most half the kernel's reach");
+    sizes.push_back(pooled(in, self.sizes()[self.rank() - dims + i], kernel[i], stride[i], pad[i], dilation[i],
+                           in.boolean("ceil_mode")));
+    in.require(ge(sizes.back(), 1), "the output would be empty");
+  }
+  return {self.dtype, self.device, sizes, format_strides(in, format, sizes), 0};
+}
+
+// Kernels for 2-D (and max pooling in 3-D) follow the input's memory format; others are contiguous.
+MemoryFormat followed_format(Infer& in, const Type& self, bool three) {
+  if (self.rank() == 4 && spatial_dims(in) == 2) return suggested_format(in, self);
+  return three && self.rank() == 5 ? suggested_format(in, self) : MemoryFormat::contiguous;
+}
+}  // namespace
+
+void max_pool(Infer& in) { in.result(pool_result(in, followed_format(in, in.tensor("self"), true))); }
+
+void max_pool_with_indices(Infer& in) {
+  TensorType t = pool_result(in, followed_format(in, in.tensor("self"), true));
+  in.result(t);
+  t.dtype = Dtype::i64;
+  in.result(t);
+}
+
+void avg_pool(Infer& in) {
+  if (in.has_param("divisor_override") && in.given("divisor_override"))
+    in.require(in.constant("divisor_override") != 0, "`divisor_override` must not be zero");
+  in.result(pool_result(in, followed_format(in, in.tensor("self"), false)));
+}
+
+namespace {
+TensorType adaptive_result(Infer& in, MemoryFormat format) {
+  const Type& self = in.tensor("self");
+  size_t dims = spatial_dims(in);
+  require_input(in, self, dims);
+  DimVec target = window(in, "output_size", dims), sizes(self.sizes().first(self.rank() - dims));
+  for (Dim d : target) {
+    in.require(ge(d, 0), "`output_size` must not be negative");
+    sizes.push_back(d);
+  }
+  return {self.dtype, self.device, sizes, format_strides(in, format, sizes), 0};
+}
+}  // namespace
+
+void adaptive_avg_pool(Infer& in) {
+  const Type& self = in.tensor("self");
+  size_t dims = spatial_dims(in);
+  bool to_one = in.op().schema.packet[0] != '_' && dims > 1;  // the public op takes a mean where one element is left
+  for (Dim d : window(in, "output_size", dims)) to_one = to_one && d.is(1);
+  if (!to_one) return in.result(adaptive_result(in, followed_format(in, self, false)));
+  TensorType t = adaptive_result(in, MemoryFormat::contiguous);
+  if (self.rank() == dims + 2 && suggested_format(in, self) != MemoryFormat::contiguous) {
+    // The mean is restrided as a channels-last tensor: the batch steps over channels, and so do the single elements.
+    Dim c = self.sizes()[1];
+    t.strides = DimVec(self.rank(), c);
+    t.strides[1] = Dim(1);
+  }
+  in.result(t);
+}
+
+void adaptive_max_pool(Infer& in) {
+  TensorType t = adaptive_result(in, followed_format(in, in.tensor("self"), false));
+  in.result(t);
+  t.dtype = Dtype::i64;
+  in.result(t);
+}
+
+void pool_backward(Infer& in) {
+  const Type& self = in.tensor("self");
+  const Type& grad = in.tensor("grad_output");
+  in.require(grad.rank() == self.rank(), "the gradient is of the wrong rank");
+  in.require(grad.dtype == self.dtype, "the gradient is of another dtype");
+  MemoryFormat format = self.rank() == 4 ? suggested_format(in, self) : MemoryFormat::contiguous;
+  in.result(TensorType{self.dtype, self.device, DimVec(self.sizes()), format_strides(in, format, self.sizes()), 0});
+}
+
+namespace {
+void upsampled(Infer& in, const Type& input, const DimVec& target) {
+  size_t dims = spatial_dims(in);
+  in.require(input.rank() == dims + 2, "the input is of the wrong rank");
+  in.require(target.size() == dims, "`output_size` must hold one number per spatial dim");
+  for (size_t i = 1; i < input.rank(); ++i)
+    in.require(gt(input.sizes()[i], 0), "the input's channels and spatial dims must not be empty");
+  DimVec sizes{input.sizes()[0], input.sizes()[1]};
+  for (Dim d : target) {
+    in.require(gt(d, 0), "the output must not be empty");
+    sizes.push_back(d);
+  }
+  MemoryFormat format = dims == 1 ? MemoryFormat::contiguous : suggested_format(in, input);
+  in.result(TensorType{input.dtype, input.device, sizes, format_strides(in, format, sizes), 0});
+}
+}  // namespace
+
+void upsample(Infer& in) { upsampled(in, in.tensor("self"), in.ints("output_size")); }
+
+void upsample_vec(Infer& in) {
+  const Type& input = in.tensor("input");
+  bool sized = in.given("output_size");
+  in.require(sized != in.given("scale_factors"), "needs either `output_size` or `scale_factors`");
+  if (sized) return upsampled(in, input, in.ints("output_size"));
+  std::span<const double> factors = in.arg("scale_factors").real_list();
+  in.require(input.rank() == factors.size() + 2, "`scale_factors` must hold one number per spatial dim");
+  DimVec target;
+  for (size_t i = 0; i < factors.size(); ++i)
+    target.push_back(call(SymFn::floor_scale, input.sizes()[i + 2], factors[i]));
+  upsampled(in, input, target);
+}
+
+void grid_sampler(Infer& in) {
+  const Type& input = in.tensor("input");
+  const Type& grid = in.tensor("grid");
+  in.require(input.rank() == 4 || input.rank() == 5, "needs an input of rank 4 or 5");
+  in.require(grid.rank() == input.rank(), "the grid must be of the input's rank");
+  in.require(grid.dtype == input.dtype, "the grid must have the input's dtype");
+  in.require(eq(grid.sizes()[0], input.sizes()[0]), "the batches differ");
+  in.require(eq(grid.sizes().back(), static_cast<int64_t>(input.rank()) - 2),
+             "the grid's last dim must hold coordinates");
+  for (size_t i = 2; i < input.rank(); ++i)
+    in.require(gt(input.sizes()[i], 0), "the input's spatial dims must not be empty");
+  int64_t mode = in.constant("interpolation_mode");
+  in.require(input.rank() == 4 || mode != 2, "bicubic interpolation is for rank 4");
+  DimVec sizes{input.sizes()[0], input.sizes()[1]};
+  for (size_t i = 1; i + 1 < grid.rank(); ++i) sizes.push_back(grid.sizes()[i]);
+  in.result(contiguous_tensor(input.dtype, sizes, input.device));
+}
+
+void affine_grid(Infer& in) {
+  const Type& theta = in.tensor("theta");
+  DimVec size = in.ints("size");
+  in.require(size.size() == 4 || size.size() == 5, "`size` must name 4 or 5 dims");
+  in.require(theta.rank() == 3, "`theta` must hold a matrix per batch");
+  auto dims = static_cast<int64_t>(size.size()) - 2;
+  in.require(eq(theta.sizes()[0], size[0]), "the batches differ");
+  in.require(eq(theta.sizes()[1], dims), "`theta` must have a row per coordinate");
+  in.require(eq(theta.sizes()[2], dims + 1), "`theta` must have a column per coordinate and one more");
+  DimVec sizes{size[0]};
+  for (size_t i = 2; i < size.size(); ++i) sizes.push_back(size[i]);
+  sizes.push_back(Dim(dims));
+  in.result(contiguous_tensor(theta.dtype, sizes, theta.device));
+}
+
+}  // namespace lenz::rule
