@@ -69,7 +69,13 @@ void pool(CallMaker& m) {
   Chooser& c = m.choose();
   bool ceil = c.chance(1, 3), divisor = m.has("divisor_override") && c.chance(1, 3);
   Window w = a_window(m, spatial_dims(m), c.chance(3, 4), m.has("dilation"), ceil);
-  input_of(m, w.input);
+  TensorWish wish;
+  wish.sizes = w.input;
+  // An unbatched volume that looks like a batch of channels-last images is refused; indices of 8-bit volumes overflow.
+  bool volume = spatial_dims(m) == 3;
+  if (volume && w.input.size() == 4) wish.plain = true;
+  if (volume) wish.dtypes = m.op().dtypes - DtypeSet::of(Dtype::u8, Dtype::i8);
+  m.set("self", m.tensor(wish));
   set_windows(m, w, c.chance(1, 3));
   m.set("ceil_mode", Arg::of_bool(ceil));
   if (divisor) m.set("divisor_override", Arg::of_int(c.between(1, 5)));
@@ -133,7 +139,11 @@ void upsample(CallMaker& m) {
   size_t dims = spatial_dims(m);
   Sizes sizes = upsampled_input(m, dims), target;
   for (size_t i = 0; i < dims; ++i) target.push_back(c.between(1, 9));
-  input_of(m, sizes);
+  TensorWish wish;
+  wish.sizes = sizes;
+  // Eager's kernels for u8 abort the process on an out= tensor that is laid out in its own way.
+  if (m.op().variant == VariantKind::out) wish.dtypes = m.op().dtypes - DtypeSet::of(Dtype::u8);
+  m.set("self", m.tensor(wish));
   m.set_ints("output_size", target);
   bool scaled = c.chance(1, 3);
   constexpr std::string_view kScales[] = {"scales", "scales_d", "scales_h", "scales_w"};
@@ -173,8 +183,10 @@ void affine_grid(CallMaker& m) {
   Chooser& c = m.choose();
   int64_t dims = c.flip() ? 3 : 2;
   Sizes size{c.between(1, 3), c.between(1, 3)};
-  for (int64_t i = 0; i < dims; ++i) size.push_back(c.between(1, 4));
-  m.set("theta", gradient(m, {size[0], dims, dims + 1}, m.a_dtype(m.op().dtypes)));
+  Dtype dtype = m.a_dtype(m.op().dtypes);
+  int64_t least = is_reduced_float(dtype) ? 2 : 1;  // eager can't write the one point of a side in half precision
+  for (int64_t i = 0; i < dims; ++i) size.push_back(c.between(least, 4));
+  m.set("theta", gradient(m, {size[0], dims, dims + 1}, dtype));
   m.set_ints("size", size);
 }
 

@@ -24,10 +24,12 @@ void max_pools(RowSink& t) {
       "ceil_mode=False) -> Tensor",
       pool);
   pool.dtypes = dtypes::floats;
+  pool.exception = "the meta device runs it as a 2-D pool, with the strides of that";
   t.row(
       "max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool "
       "ceil_mode=False) -> Tensor",
       pool);
+  pool.exception = {};
   pool.infer = rule::max_pool_with_indices;
   pool.dtypes = dtypes::real;
   t.row(
@@ -40,6 +42,7 @@ void max_pools(RowSink& t) {
       "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "
       "bool ceil_mode=False) -> (Tensor, Tensor)",
       pool);
+  pool.variants = {};  // its out= variant lays out a given tensor anew
   t.row(
       "max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, "
       "bool ceil_mode=False) -> (Tensor, Tensor)",
@@ -51,7 +54,7 @@ void max_pools(RowSink& t) {
        .traits = indexing,
        .infer = rule::pool_backward,
        .generate = make::max_pool_backward,
-       .dtypes = dtypes::real,
+       .dtypes = dtypes::floats,
        .accuracy = Accuracy::accumulated});
 }
 
@@ -64,10 +67,12 @@ void avg_pools(RowSink& t) {
            .dtypes = kAveraged,
            .accuracy = Accuracy::accumulated,
            .raises = "padding beyond half the kernel; an output that would be empty"};
+  pool.variants.out_contiguous = true;
   t.row(
       "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool "
       "count_include_pad=True) -> Tensor",
       pool);
+  pool.variants.out_contiguous = false;
   pool.traits = reduction | core;
   t.row(
       "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "

@@ -59,8 +59,26 @@ TensorType pool_result(Infer& in, MemoryFormat format) {
 
 // Kernels for 2-D (and max pooling in 3-D) follow the input's memory format; others are contiguous.
 MemoryFormat followed_format(Infer& in, const Type& self, bool three) {
+  if (three && spatial_dims(in) == 3 && self.rank() == 4)
+    in.require(suggested_format(in, self) == MemoryFormat::contiguous, "an unbatched volume must be contiguous");
   if (self.rank() == 4 && spatial_dims(in) == 2) return suggested_format(in, self);
   return three && self.rank() == 5 ? suggested_format(in, self) : MemoryFormat::contiguous;
+}
+}  // namespace
+
+namespace {
+// Most 1-D kernels are the 2-D ones over images of one row, and keep the strides of these.
+void as_row(Infer& in, TensorType& t) {
+  const Type& self = in.tensor("self");
+  if (spatial_dims(in) != 1 || self.rank() != 3) return;
+  TensorType image = self.tensor();
+  Dim row_stride = image.sizes[2] * image.strides[2];
+  image.sizes.insert(2, Dim(1));
+  image.strides.insert(2, row_stride);
+  MemoryFormat format = suggested_format(in, *in.context().tensor(image));
+  DimVec sizes{t.sizes[0], t.sizes[1], Dim(1), t.sizes[2]};
+  t.strides = format_strides(in, format, sizes);
+  t.strides.erase(2);
 }
 }  // namespace
 
@@ -68,6 +86,7 @@ void max_pool(Infer& in) { in.result(pool_result(in, followed_format(in, in.tens
 
 void max_pool_with_indices(Infer& in) {
   TensorType t = pool_result(in, followed_format(in, in.tensor("self"), true));
+  as_row(in, t);
   in.result(t);
   t.dtype = Dtype::i64;
   in.result(t);
@@ -76,7 +95,9 @@ void max_pool_with_indices(Infer& in) {
 void avg_pool(Infer& in) {
   if (in.has_param("divisor_override") && in.given("divisor_override"))
     in.require(in.constant("divisor_override") != 0, "`divisor_override` must not be zero");
-  in.result(pool_result(in, followed_format(in, in.tensor("self"), false)));
+  TensorType t = pool_result(in, followed_format(in, in.tensor("self"), false));
+  as_row(in, t);
+  in.result(t);
 }
 
 namespace {
@@ -98,7 +119,11 @@ void adaptive_avg_pool(Infer& in) {
   size_t dims = spatial_dims(in);
   bool to_one = in.op().schema.packet[0] != '_' && dims > 1;  // the public op takes a mean where one element is left
   for (Dim d : window(in, "output_size", dims)) to_one = to_one && d.is(1);
-  if (!to_one) return in.result(adaptive_result(in, followed_format(in, self, false)));
+  if (!to_one) {
+    TensorType t = adaptive_result(in, followed_format(in, self, false));
+    as_row(in, t);
+    return in.result(t);
+  }
   TensorType t = adaptive_result(in, MemoryFormat::contiguous);
   if (self.rank() == dims + 2 && suggested_format(in, self) != MemoryFormat::contiguous) {
     // The mean is restrided as a channels-last tensor: the batch steps over channels, and so do the single elements.
@@ -111,6 +136,7 @@ void adaptive_avg_pool(Infer& in) {
 
 void adaptive_max_pool(Infer& in) {
   TensorType t = adaptive_result(in, followed_format(in, in.tensor("self"), false));
+  as_row(in, t);
   in.result(t);
   t.dtype = Dtype::i64;
   in.result(t);
