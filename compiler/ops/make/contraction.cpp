@@ -216,6 +216,8 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
       in_channels == groups || out_channels == groups || area(input, batched ? 2 : 1) == 1 || area(weight, 2) == 1;
   for (size_t i = batched ? 2 : 1; dims == 3 && i < input.size(); ++i) ambiguous = ambiguous || input[i] == 1;
   if (ambiguous || (dims == 3 && !batched)) wish.plain = true;
+  for (size_t i = 2; dims == 3 && i < weight.size(); ++i) ambiguous = ambiguous || weight[i] == 1;
+  if (dims == 3 && ambiguous) wish.plain = true;
   if (dims == 3 && !wish.plain) wish.format = c.flip() ? MemoryFormat::contiguous : MemoryFormat::channels_last_3d;
   m.set("input", m.tensor(wish));
   wish.sizes = weight;

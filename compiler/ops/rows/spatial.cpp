@@ -67,12 +67,12 @@ void avg_pools(RowSink& t) {
            .dtypes = kAveraged,
            .accuracy = Accuracy::accumulated,
            .raises = "padding beyond half the kernel; an output that would be empty"};
-  pool.variants.out_contiguous = true;
+  pool.variants.out_rule = OutRule::copied_cast;
   t.row(
       "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool "
       "count_include_pad=True) -> Tensor",
       pool);
-  pool.variants.out_contiguous = false;
+  pool.variants.out_rule = OutRule::direct;
   pool.traits = reduction | core;
   t.row(
       "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
