@@ -20,6 +20,7 @@ void view_rows(RowSink& t);
 void pointwise_ternary_rows(RowSink& t);
 void pointwise_special_rows(RowSink& t);
 void movement_rows(RowSink& t);
+void activation_rows(RowSink& t);
 
 struct Family {
   std::string_view name;
@@ -40,6 +41,7 @@ inline constexpr Family kFamilies[] = {
     {"pointwise_ternary", pointwise_ternary_rows},
     {"pointwise_special", pointwise_special_rows},
     {"movement", movement_rows},
+    {"activations", activation_rows},
 };
 
 }  // namespace lenz

@@ -1,0 +1,206 @@
+#include "compiler/ops/rules/activation.h"
+
+#include "compiler/ops/rules/elementwise.h"
+
+namespace lenz::rule {
+
+namespace {
+Operand operand(const Type& t) { return {&t, Dtype::b8}; }
+
+TensorType like(Infer& in, const Type& t) {
+  return {t.dtype, t.device, DimVec(t.sizes()), preserved_strides(in, t), 0};
+}
+
+bool same_sizes(Infer& in, std::span<const Dim> a, std::span<const Dim> b) {
+  bool same = a.size() == b.size();
+  for (size_t i = 0; same && i < a.size(); ++i) same = in.same(a[i], b[i]);
+  return same;
+}
+
+void promoted(Infer& in, const Operands& list) {
+  Dtype common = result_type(in, list);
+  require_dtype(in, common);
+  in.result(elementwise_result(in, list, common));
+}
+
+void check_approximate(Infer& in) {
+  std::string_view how = in.string("approximate");
+  if (how != "none" && how != "tanh")
+    in.raise("approximate must be \"none\" or \"tanh\", not \"" + std::string(how) + "\"");
+}
+}  // namespace
+
+void celu(Infer& in) {
+  if (in.real("alpha") == 0) in.raise("alpha must not be 0");
+  same_dtype(in);
+}
+
+void gelu(Infer& in) {
+  check_approximate(in);
+  same_dtype(in);
+}
+
+void softshrink(Infer& in) {
+  if (!(in.real("lambd") >= 0)) in.raise("lambd must not be negative");
+  same_dtype(in);
+}
+
+void hardtanh(Infer& in) {
+  if (in.tensor(0).dtype == Dtype::u8 && in.has_param("min_val") && (in.real("min_val") < 0 || in.real("max_val") < 0))
+    in.raise("an unsigned type has no negative bounds");
+  require_dtype(in, in.tensor(0).dtype);
+  if (in.op().variant == VariantKind::out) {
+    same_dtype(in);
+  } else {
+    in.result(like(in, in.tensor(0)));
+  }
+}
+
+void log_sigmoid(Infer& in) {
+  const Type& self = in.tensor(0);
+  require_dtype(in, self.dtype);
+  size_t results = in.op().schema.returns.size();
+  for (size_t i = 0; i < results; ++i) in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
+}
+
+namespace {
+// The halves of a tensor along a dim.
+std::pair<TensorType, TensorType> halves(Infer& in, const Type& t, int64_t given_dim) {
+  if (t.rank() == 0) in.raise("a tensor without dims has no halves");
+  auto dim = static_cast<size_t>(in.wrap_dim(given_dim, t.rank()));
+  Dim size = t.sizes()[dim];
+  in.require(divisible(size, 2), "the halved dim must have an even size");
+  TensorType first = t.tensor(), second;
+  first.sizes[dim] = floor_div(size, 2);
+  second = first;
+  second.offset += first.sizes[dim] * t.strides()[dim];
+  return {first, second};
+}
+}  // namespace
+
+void glu(Infer& in) {
+  auto [first, second] = halves(in, in.tensor(0), in.constant("dim"));
+  promoted(in, Operands{{in.context().tensor(first), Dtype::b8}, {in.context().tensor(second), Dtype::b8}});
+}
+
+void prelu(Infer& in) {
+  const Type &self = in.tensor("self"), &weight = in.tensor("weight");
+  if (self.dtype != weight.dtype) in.raise("self and weight must have one dtype");
+  require_dtype(in, self.dtype);
+  in.require(weight.rank() <= 1, "weight must have one dim or none");
+  Dim count = numel(weight.sizes());
+  if (!in.is_one(count)) {
+    in.require(self.rank() > 0, "a tensor without dims takes one weight");
+    in.require(eq(count, self.rank() > 1 ? self.sizes()[1] : Dim(1)), "there must be one weight, or one per channel");
+  }
+  in.result(like(in, self));
+}
+
+void prelu_kernel(Infer& in) {
+  const Type &self = in.tensor("self"), &weight = in.tensor("weight");
+  if (self.dtype != weight.dtype) in.raise("self and weight must have one dtype");
+  require_dtype(in, self.dtype);
+  TensorType result = elementwise_result(in, all_operands(in), self.dtype);
+  // Made like `self`, and made anew only where that is too small.
+  in.result(same_sizes(in, result.sizes, self.sizes()) ? like(in, self) : result);
+}
+
+void rrelu(Infer& in) {
+  const Type& self = in.tensor("self");
+  require_dtype(in, self.dtype);
+  in.require(in.real("lower") <= in.real("upper"), "lower must not be above upper");
+  if (in.boolean("training") && self.dtype == Dtype::f16) in.raise("not implemented for f16 in training");
+  in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
+}
+
+// --- gradients
+
+void activation_backward(Infer& in) {
+  Operands list;
+  for (size_t i = 0; i < in.op().schema.params.size(); ++i)
+    if (const Param& p = in.op().schema.params[i]; p.type.kind == ParamKind::tensor && !p.is_out)
+      list.push_back(operand(in.tensor(i)));
+  promoted(in, list);
+}
+
+void elu_backward(Infer& in) {
+  if (in.boolean("is_result") && in.real("alpha") < 0) in.raise("from the result, alpha must not be negative");
+  activation_backward(in);
+}
+
+void gelu_backward(Infer& in) {
+  check_approximate(in);
+  activation_backward(in);
+}
+
+void leaky_relu_backward(Infer& in) {
+  if (in.boolean("self_is_result") && in.real("negative_slope") < 0)
+    in.raise("from the result, negative_slope must not be negative");
+  threshold_backward(in);
+}
+
+void mish_backward(Infer& in) {
+  Operands list = operands(in, {"grad_output", "self"});
+  Dtype common = result_type(in, list), self = in.tensor("self").dtype;
+  require_dtype(in, common);
+  if (info(common).category > info(self).category) in.raise("the gradient can't be cast to the dtype of `self`");
+  in.result(elementwise_result(in, list, self, common));
+}
+
+void softshrink_backward(Infer& in) { activation_backward(in); }
+
+void threshold_backward(Infer& in) { promoted(in, operands(in, {"self", "grad_output"})); }
+
+void log_sigmoid_backward(Infer& in) {
+  Operands list = operands(in, {"self", "buffer", "grad_output"});
+  const Type& grad = in.tensor("grad_output");
+  for (const Operand& o : list)
+    if (o.type->dtype != grad.dtype) in.raise("all tensors must have one dtype");
+  require_dtype(in, grad.dtype);
+  TensorType result = elementwise_result(in, list, grad.dtype);
+  bool fits = in.op().variant != VariantKind::out && same_sizes(in, result.sizes, grad.sizes());
+  in.result(fits ? like(in, grad) : result);
+}
+
+void glu_backward(Infer& in) {
+  const Type &self = in.tensor("self"), &grad = in.tensor("grad_output");
+  auto [first, second] = halves(in, self, in.constant("dim"));
+  require_dtype(in, self.dtype);
+  if (grad.dtype != self.dtype) in.raise("the gradient must have the dtype of `self`");
+  DimVec both = broadcast(in, first.sizes, grad.sizes());
+  if (!same_sizes(in, both, first.sizes)) in.raise("the gradient is larger than half of `self`");
+  in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
+}
+
+void glu_jvp(Infer& in) {
+  const Type& result = in.tensor("glu");
+  require_dtype(in, result.dtype);
+  Operands list{operand(result)};
+  for (std::string_view p : {"x", "dx"}) {
+    auto [first, second] = halves(in, in.tensor(p), in.constant("dim"));
+    if (first.dtype != result.dtype) in.raise("all tensors must have one dtype");
+    list.push_back({in.context().tensor(second), Dtype::b8});
+    if (p == "dx") list.push_back({in.context().tensor(first), Dtype::b8});
+  }
+  TensorType step = elementwise_result(in, list, result.dtype);
+  in.result(same_sizes(in, step.sizes, result.sizes()) ? like(in, result) : step);
+}
+
+void prelu_kernel_backward(Infer& in) {
+  Operands list = operands(in, {"self", "weight", "grad_output"});
+  for (const Operand& o : list)
+    if (o.type->dtype != list[0].type->dtype) in.raise("all tensors must have one dtype");
+  require_dtype(in, list[0].type->dtype);
+  TensorType result = elementwise_result(in, list, list[0].type->dtype);
+  in.result(result);
+  in.result(result);
+}
+
+void rrelu_with_noise_backward(Infer& in) {
+  bool random = in.boolean("training");
+  if (!random && in.boolean("self_is_result") && in.real("lower") + in.real("upper") < 0)
+    in.raise("from the result, the slope must not be negative");
+  promoted(in, random ? operands(in, {"noise", "grad_output"}) : operands(in, {"self", "grad_output"}));
+}
+
+}  // namespace lenz::rule
