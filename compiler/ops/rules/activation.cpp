@@ -175,12 +175,18 @@ void glu_backward(Infer& in) {
 void glu_jvp(Infer& in) {
   const Type& result = in.tensor("glu");
   require_dtype(in, result.dtype);
+  if (result.rank() == 0) in.raise("a tensor without dims has no halves");
+  int64_t dim = in.constant("dim");
+  Dim half = result.sizes()[static_cast<size_t>(in.wrap_dim(dim, result.rank()))];
   Operands list{operand(result)};
   for (std::string_view p : {"x", "dx"}) {
-    auto [first, second] = halves(in, in.tensor(p), in.constant("dim"));
-    if (first.dtype != result.dtype) in.raise("all tensors must have one dtype");
-    list.push_back({in.context().tensor(second), Dtype::b8});
-    if (p == "dx") list.push_back({in.context().tensor(first), Dtype::b8});
+    TensorType t = in.tensor(p).tensor();
+    if (t.dtype != result.dtype) in.raise("all tensors must have one dtype");
+    auto at = static_cast<size_t>(in.wrap_dim(dim, t.rank()));
+    in.require(t.rank() > 0, "a tensor without dims has no halves");
+    in.require(ge(t.sizes[at], 2 * half), "the halved dim must be twice as large as in the result");
+    t.sizes[at] = half;
+    list.push_back({in.context().tensor(t), Dtype::b8});
   }
   TensorType step = elementwise_result(in, list, result.dtype);
   in.result(same_sizes(in, step.sizes, result.sizes()) ? like(in, result) : step);
