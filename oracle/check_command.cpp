@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/select.h"
 #include "oracle/commands.h"
@@ -19,6 +20,7 @@ struct Request {
   int jobs = 0;
   bool json = false, strict = false, quiet = false;
   std::vector<std::string> names;
+  std::string from;
 };
 
 // Nothing to run when help was asked for.
@@ -28,6 +30,7 @@ bool parse(std::span<const std::string> args, Request& request) {
   std::string device = "both";
   app.add_option("NAME", request.names, "rows to check: a name, a packet, or a glob; none: all");
   app.add_option("--calls", request.options.calls, "generated calls per row")->check(CLI::Range(1, 1000000));
+  app.add_option("--from", request.from, "a file of calls to check instead of generated ones");
   app.add_option("--illegal", request.options.illegal, "broken calls per row")->check(CLI::Range(0, 1000000));
   app.add_option("--symbolic", request.options.symbolic, "calls that are also inferred with symbols for sizes")
       ->check(CLI::Range(0, 1000000));
@@ -210,6 +213,13 @@ ExitCode ops_check_command(std::span<const std::string> args) {
   if (!parse(args, request)) return ExitCode::fine;
   const OpTable& table = op_table();
   std::vector<const OpDef*> rows = select_rows(table, request.names);
+  std::map<std::string, std::vector<CallText>> given;
+  if (!request.from.empty()) {
+    for (CallText& call : split_calls(read_text(request.from, size_t{1} << 30)))
+      given[call.op].push_back(std::move(call));
+    std::erase_if(rows, [&](const OpDef* op) { return !given.contains(op->full_name); });
+    request.options.given = &given;
+  }
   bool terminal = isatty(STDERR_FILENO) != 0 && !request.quiet;
   auto progress = [&](const Progress& p) {
     if (terminal) std::fprintf(stderr, "\r%zu of %zu rows, %d disagreements ", p.done, p.total, p.disagreements);

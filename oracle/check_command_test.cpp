@@ -44,6 +44,18 @@ TEST(CheckCommand, TheExitCodeSaysWhatWasFound) {
   EXPECT_THROW(run({"--device", "tpu"}), UserError);
 }
 
+TEST(CheckCommand, ChecksGivenCalls) {
+  std::string path = testing::TempDir() + "check_command_calls.txt";
+  std::ofstream(path) << "graph @c(%x: f32[2, 3] strides [1, 2]) {\n  %r = aten.sin(%x)\n  return %r\n}\n%%\n"
+                      << "graph @c(%x: i64[4]) {\n  %r = aten.sin(%x)\n  return %r\n}\n";
+  Ran ran = run({"--from", path});
+  EXPECT_EQ(ran.code, ExitCode::fine);
+  EXPECT_NE(ran.out.find("2 calls: 2 on meta"), std::string::npos) << ran.out;
+  // One that the row refuses disagrees: whoever gives a call says that it is legal.
+  std::ofstream(path) << "graph @c(%x: f32[2], %y: f32[3]) {\n  %r = aten.mul.Tensor(%x, %y)\n  return %r\n}\n";
+  EXPECT_EQ(run({"--from", path}).code, ExitCode::wrong);
+}
+
 TEST(CheckCommand, OneSeedIsOneReport) {
   auto once = run({"--calls", "30", "--jobs", "1", "--json", "s*"}).out;
   EXPECT_EQ(once, run({"--calls", "30", "--jobs", "3", "--json", "s*"}).out);

@@ -67,6 +67,12 @@ class RowChecker {
       report_.findings.push_back({*d, {}, false, 1});
       return report_;  // calls would say the same, less clearly
     }
+    if (options_.given) {
+      auto calls = options_.given->find(op_.full_name);
+      if (calls != options_.given->end())
+        for (size_t i = 0; i < calls->second.size(); ++i) given(calls->second[i], static_cast<int>(i));
+      return report_;
+    }
     if (!op_.infer || !op_.generate) {
       report_.state = op_.generate ? RowReport::no_rule : RowReport::no_generator;
       return report_;
@@ -203,15 +209,43 @@ class RowChecker {
       return;
     }
     enter(Phase::legal, i);
-    bool want_cpu = options_.devices == Devices::cpu || i % options_.cpu_every == 0;
-    Verdict v = judge_drawn(recording, want_cpu, nullptr);
+    Verdict v = judge_drawn(recording, wants_cpu(i), nullptr);
+    count(v);
+    if (v.difference) found(*v.difference, recording.record(), i, v.on_cpu);
+  }
+
+  bool wants_cpu(int i) const { return options_.devices == Devices::cpu || i % options_.cpu_every == 0; }
+
+  void count(const Verdict& v) {
     report_.calls += 1;
     report_.on_meta += v.on_meta;
     report_.on_cpu += v.on_cpu;
     report_.without_meta += v.without_meta && v.on_cpu;
     report_.meta_excused += v.excused;
     if ((v.without_meta || v.excused) && report_.meta_text.empty()) report_.meta_text = v.meta_text;
-    if (v.difference) found(*v.difference, recording.record(), i, v.on_cpu);
+  }
+
+  void given(const CallText& text, int i) {
+    if (const Death* died = death(Phase::legal, i)) {
+      report_.calls += 1;
+      add({Aspect::crash, text_of(*died)}, text.text, false);
+      return;
+    }
+    enter(Phase::legal, i);
+    DrawnCall call;
+    Verdict v;
+    try {
+      at(Stage::rule);
+      call = read_call(text, table_);
+      if (auto d = leading_dtype(call)) report_.reached = report_.reached | DtypeSet::of(*d);
+      v = judge(call, wants_cpu(i));
+    } catch (const UserError& error) {
+      v.difference = Difference{Aspect::rule_raises, error.message()};
+    } catch (const Error& error) {
+      v.difference = Difference{Aspect::broken, error.what()};
+    }
+    count(v);
+    if (v.difference) add(*v.difference, text.text, false);
   }
 
   // Without `text` the call counts; with it, it is one more look at a call that counted already.

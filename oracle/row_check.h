@@ -2,9 +2,11 @@
 // Thread-safety: check_row may run in several threads at once; its report depends on row, options and deaths alone.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
+#include "compiler/ops/call_file.h"
 #include "oracle/type_check.h"
 #include "oracle/workers.h"
 
@@ -20,6 +22,8 @@ struct CheckOptions {
   Devices devices = Devices::both;
   int cpu_every = 8;  // with both devices: every k-th call runs on the CPU too
   bool shrink = true;
+  // Calls to check instead of generated ones, by row.
+  const std::map<std::string, std::vector<CallText>>* given = nullptr;
 };
 
 // A way in which a row differs from libtorch, with the smallest call found that shows it.

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "compiler/driver/ops_classes.h"
 #include "compiler/driver/plugin.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/select.h"
@@ -116,19 +117,22 @@ size_t distinct_packets(std::span<const OpDef* const> rows) {
 }  // namespace
 
 ExitCode ops_command(std::span<const std::string> args) {
-  if (std::ranges::find(args, "--check") != args.end()) {
+  auto without = [&](std::string_view flag) {
     std::vector<std::string> rest;
     for (const std::string& a : args)
-      if (a != "--check") rest.push_back(a);
-    return run_plugin_command("ops-check", rest);
-  }
+      if (a != flag) rest.push_back(a);
+    return rest;
+  };
+  if (std::ranges::find(args, "--check") != args.end()) return run_plugin_command("ops-check", without("--check"));
+  if (std::ranges::find(args, "--classes") != args.end()) return ops_classes_command(without("--classes"));
   CLI::App app("Lists the rows of the op table and what each knows.", "lenz ops");
   std::vector<std::string> names;
   bool json = false;
   app.add_option("NAME", names, "rows to show: a name, a packet, or a glob; none: all");
   app.add_flag("--json", json, "an array of objects");
-  bool check = false;  // handled above; here for the help text
+  bool check = false, classes = false;  // handled above; here for the help text
   app.add_flag("--check", check, "hold the rows against libtorch (`lenz ops --check --help`)");
+  app.add_flag("--classes", classes, "the classes of calls that generators reach (`lenz ops --classes --help`)");
   std::vector<std::string> reversed(args.rbegin(), args.rend());
   try {
     app.parse(reversed);

@@ -45,6 +45,20 @@ TEST(OpsCommand, ANameShowsTheRowAndItsVariants) {
     EXPECT_NE(ran.out.find(part), std::string::npos) << part << "\n" << ran.out;
 }
 
+TEST(OpsCommand, ClassesAreHeldAgainstAFileOfCalls) {
+  std::string path = testing::TempDir() + "ops_command_calls.txt";
+  std::ofstream(path) << "graph @c(%x: f32[2, 3]) {\n  %r = aten.neg(%x)\n  return %r\n}\n%%\n"
+                      << "graph @c(%x: f32[1, 1, 1, 1, 1, 1, 2]) {\n  %r = aten.neg(%x)\n  return %r\n}\n%%\n"
+                      << "graph @c(%x: f32[2]) {\n  %r = aten.neg(%y)\n  return %r\n}\n";
+  Ran ran = run("ops --classes neg --calls 300 --json --against " + path);
+  EXPECT_EQ(ran.code, 6) << ran.out;  // generators stop at rank 5
+  auto report = nlohmann::json::parse(ran.out);
+  EXPECT_EQ(report["gaps"], 1);
+  EXPECT_EQ(report["unreadable"], 1);
+  EXPECT_EQ(report["rows"][0]["gaps"][0], "rank:6+");
+  EXPECT_EQ(run("ops --classes neg --against /no/such/file").code, 2);
+}
+
 TEST(OpsCommand, AMisspeltNameIsAnErrorWithTheNearestOne) {
   Ran ran = run("ops sigmiod");
   EXPECT_EQ(ran.code, 2);
