@@ -185,9 +185,10 @@ std::string describe(const DrawnCall& call, bool run_rule) {
   bool whole = run_rule && append(*graph, call);
   std::string text = print(*graph);
   if (!whole) {
+    GraphText pieces(*graph);
     std::string line = "  " + call.op->full_name + "(";
     for (size_t i = 0; i < call.args.size(); ++i)
-      line += (i ? ", " : "") + call.op->schema.params[i].name + "=" + print_arg(*graph, call.args[i]);
+      line += (i ? ", " : "") + call.op->schema.params[i].name + "=" + pieces.arg(call.args[i]);
     line += run_rule ? ")  # refused by its rule\n" : ")\n";
     text.insert(std::min(text.rfind("  return"), text.size()), line);
   }

@@ -146,7 +146,7 @@ ExitCode ops_command(std::span<const std::string> args) {
   if (json) {
     auto all = nlohmann::json::array();
     for (const OpDef* op : rows) all.push_back(to_json(*op));
-    std::printf("%s\n", all.dump(1).c_str());
+    std::printf("%s\n", all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     return ExitCode::fine;
   }
   if (!names.empty() && rows.size() <= 12) {

@@ -130,10 +130,10 @@ struct OpDef {
   // Makes a legal call. Null: no generator (structural ops, externs).
   void (*generate)(CallMaker&) = nullptr;
   DtypeSet dtypes = dtypes::all;  // of the leading tensor operand, on a CPU
-  DtypeSet computes;               // elementwise: what eager computes in, once promoted; empty: the same dtypes
+  DtypeSet computes;              // elementwise: what eager computes in, once promoted; empty: the same dtypes
   Domain domain;
   Accuracy accuracy = Accuracy::exact;
-  std::string_view scalar;     // elementwise: the primitive in the scalar table, if it is just that
+  std::string scalar;          // elementwise: the primitive in the scalar table, if it is just that
   std::string_view raises;     // when eager raises, in words
   std::string_view decompose;  // text of its definition, see compiler/ops/decompose.h; empty: none
   Lowering lowering;
