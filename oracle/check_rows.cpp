@@ -74,7 +74,8 @@ std::vector<RowReport> check_rows(std::span<const OpDef* const> rows, const OpTa
   calls.tick = [&](size_t done) {
     if (progress) progress({done, rows.size(), disagreements});
   };
-  run_in_workers(rows.size(), jobs, {}, calls);
+  // Eager may write where it should not before it dies, and live on for a while.
+  run_in_workers(rows.size(), jobs, {.fresh = true}, calls);
   return reports;
 }
 

@@ -1,5 +1,6 @@
 #include "oracle/workers.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -72,6 +73,10 @@ void limit_memory(uint64_t extra) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
+#if !defined(__SANITIZE_ADDRESS__)
+  // A dying allocator's last words would stand between our own.
+  if (int null = open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) dup2(null, STDERR_FILENO);
+#endif
   limit_memory(limits.extra_memory);
   uint64_t task = 0;
   while (read_all(fd, &task, sizeof task)) {
@@ -84,7 +89,7 @@ void limit_memory(uint64_t extra) {
       header.failed = 1;
     }
     header.bytes = result.size();
-    if (!write_all(fd, &header, sizeof header) || !write_all(fd, result.data(), result.size())) break;
+    if (!write_all(fd, &header, sizeof header) || !write_all(fd, result.data(), result.size()) || limits.fresh) break;
   }
   _exit(0);  // what the parent registered to run at exit is the parent's
 }
@@ -191,6 +196,10 @@ class Pool {
     if (header.failed) throw InternalError(result);
     calls_.done(*w.task, result);
     ++finished_;
+    if (limits_.fresh) {
+      bury(w);
+      if (next_ < count_) start(w, w.place);
+    }
     give_next(w);
   }
 
@@ -205,14 +214,19 @@ class Pool {
     }
   }
 
-  void buried(Worker& w, bool hung) {
+  int bury(Worker& w) {
     int status = 0;
     waitpid(w.pid, &status, 0);
     close(w.fd);
-    Death death{WIFSIGNALED(status) ? WTERMSIG(status) : 0, hung, *w.place};
-    size_t task = *w.task;
     w.pid = 0;
     w.fd = -1;
+    return status;
+  }
+
+  void buried(Worker& w, bool hung) {
+    int status = bury(w);
+    Death death{WIFSIGNALED(status) ? WTERMSIG(status) : 0, hung, *w.place};
+    size_t task = *w.task;
     bool again = calls_.died(task, death);
     start(w, w.place);
     if (again) {

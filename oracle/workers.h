@@ -25,6 +25,7 @@ struct Death {
 struct WorkerLimits {
   int hang_seconds = 60;
   uint64_t extra_memory = uint64_t{2} << 30;  // address space beyond what the process has at its start; 0: no limit
+  bool fresh = false;                         // a process for each task: what one spoils, no other sees
 };
 
 struct WorkerCalls {

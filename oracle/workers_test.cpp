@@ -22,6 +22,17 @@ TEST(Workers, EveryTaskAnswersOnce) {
   run_in_workers(0, 4, {}, calls);
 }
 
+TEST(Workers, AFreshProcessKnowsNothingOfTheLastTask) {
+  for (bool fresh : {false, true}) {
+    int spoilt = 0, seen = 0;
+    WorkerCalls calls;
+    calls.work = [&](size_t, Place&) { return std::to_string(spoilt++); };
+    calls.done = [&](size_t, const std::string& r) { seen += r != "0"; };
+    run_in_workers(10, 2, {.fresh = fresh}, calls);
+    EXPECT_EQ(seen, fresh ? 0 : 8);
+  }
+}
+
 TEST(Workers, ADeathIsToldWithItsPlaceAndTheTaskMayGoOn) {
   int deaths = 0, done = 0;
   WorkerCalls calls;

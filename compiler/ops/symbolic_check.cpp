@@ -14,7 +14,7 @@ class Symbolic {
       : call_(call),
         choose_(chooser),
         graph_(call.graph->shared_context(), call.graph->ops(), "symbolic"),
-        share_(chooser.flip()) {}
+        share_(chooser.chance(3, 4)) {}
 
   SymbolicVerdict run() {
     Results concrete = infer(call_.graph->types(), call_.args, call_.graph->assumptions);
@@ -80,7 +80,7 @@ class Symbolic {
   // Sizes 0 and 1 are mostly left alone: a capture specialises them.
   Dim symbol_for(int64_t size) {
     bool shared = share_ && size > 1;
-    if (choose_.chance(size > 1 ? 1 : 3, size > 1 ? 8 : 4)) return size;
+    if (size > 1 ? choose_.chance(1, 8) : choose_.chance(15, 16)) return size;
     if (shared)
       if (auto found = shared_.find(size); found != shared_.end()) return found->second;
     Dim s = context().syms.symbol("s" + std::to_string(values_.size()));
