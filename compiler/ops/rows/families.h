@@ -21,6 +21,7 @@ void pointwise_ternary_rows(RowSink& t);
 void pointwise_special_rows(RowSink& t);
 void movement_rows(RowSink& t);
 void activation_rows(RowSink& t);
+void creation_rows(RowSink& t);
 
 struct Family {
   std::string_view name;
@@ -42,6 +43,7 @@ inline constexpr Family kFamilies[] = {
     {"pointwise_special", pointwise_special_rows},
     {"movement", movement_rows},
     {"activations", activation_rows},
+    {"creation", creation_rows},
 };
 
 }  // namespace lenz

@@ -7,12 +7,6 @@
 namespace lenz::rule {
 
 namespace {
-Device device_argument(Infer& in, Device otherwise) {
-  int i = in.op().schema.find("device");
-  if (i < 0 || in.arg(static_cast<size_t>(i)).kind != ArgKind::device) return otherwise;
-  return in.arg(static_cast<size_t>(i)).device();
-}
-
 bool flag(Infer& in, std::string_view param) { return in.has_param(param) && in.boolean(param); }
 
 TensorType converted(Infer& in, const Type& t, Dtype dtype, Device device) {

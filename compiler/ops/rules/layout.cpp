@@ -67,6 +67,12 @@ std::optional<MemoryFormat> format_argument(const Infer& in, std::string_view pa
   return in.arg(static_cast<size_t>(i)).memory_format();
 }
 
+Device device_argument(const Infer& in, Device otherwise) {
+  int i = in.op().schema.find("device");
+  if (i < 0 || in.arg(static_cast<size_t>(i)).kind != ArgKind::device) return otherwise;
+  return in.arg(static_cast<size_t>(i)).device();
+}
+
 DimVec like_strides(Infer& in, const Type& t, std::optional<MemoryFormat> format) {
   if (!format || format == MemoryFormat::preserve) return preserved_strides(in, t);
   return format_strides(in, *format, t.sizes());

@@ -21,6 +21,8 @@ DimVec format_strides(Infer& in, MemoryFormat format, std::span<const Dim> sizes
 // The optional argument of this name; absent and none are nothing.
 std::optional<MemoryFormat> format_argument(const Infer& in, std::string_view param);
 
+Device device_argument(const Infer& in, Device otherwise);
+
 // Strides of a new tensor like this one: empty_like, clone, to. No format means preserve.
 DimVec like_strides(Infer& in, const Type& t, std::optional<MemoryFormat> format);
 // What eager refuses to write to: a dim of several elements at one place. Cleverer overlaps go unseen.

@@ -1,0 +1,190 @@
+// Ops that make tensors: of sizes, like other tensors, of ranges, of random numbers.
+#include "compiler/ops/make/creation.h"
+#include "compiler/ops/rows/families.h"
+#include "compiler/ops/rules/creation.h"
+
+namespace lenz {
+
+namespace {
+using enum Trait;
+using Make = void (*)(CallMaker&);
+
+// What ATen's factories end with.
+constexpr std::string_view kOptions = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+                                      "pin_memory=None";
+std::string with_options(std::string_view head, std::string_view more = "") {
+  return std::string(head) + std::string(kOptions) + std::string(more) + ") -> Tensor";
+}
+constexpr std::string_view kFormat = ", MemoryFormat? memory_format=None";
+constexpr std::string_view kLong = "ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? "
+                                   "pin_memory=None) -> Tensor";
+
+Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view raises = {},
+           DtypeSet dtypes = dtypes::all) {
+  return {.traits = traits, .infer = infer, .generate = generate, .dtypes = dtypes, .raises = raises};
+}
+
+constexpr DtypeSet kReal = dtypes::real;
+constexpr DtypeSet kDrawn = dtypes::floats | dtypes::complexes;  // what normal and uniform numbers come in
+
+void of_sizes(RowSink& t) {
+  constexpr Traits kMade = creation | core;
+  t.row(with_options("empty.memory_format(SymInt[] size, *, ", kFormat),
+        row_of(kMade | nondeterministic, rule::empty, make::sized, "a negative size, or a format of another rank"));
+  t.row(with_options("empty_strided(SymInt[] size, SymInt[] stride, *, "),
+        row_of(kMade | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride"));
+  t.row(with_options("empty_permuted(SymInt[] size, int[] physical_layout, *, "),
+        row_of(kMade | nondeterministic, rule::empty_permuted, make::permuted_layout, "no permutation of all dims"));
+  t.rows(with_options("{}(SymInt[] size, *, "), "zeros ones", row_of(creation, rule::filled, make::sized, "a negative size"));
+  t.row(with_options("full(SymInt[] size, Scalar fill_value, *, "),
+        row_of(kMade, rule::full, make::sized, "a number out of the dtype's range"));
+
+  constexpr Traits kLike = creation | reads_metadata_only;
+  t.row(with_options("empty_like(Tensor self, *, ", kFormat), row_of(kLike | nondeterministic, rule::like, make::like));
+  t.rows(with_options("{}(Tensor self, *, ", kFormat), "zeros_like ones_like",
+         row_of(kLike, rule::like, make::like, "a format of another rank"));
+  t.row(with_options("full_like(Tensor self, Scalar fill_value, *, ", kFormat),
+        row_of(kLike, rule::full_like, make::like, "a number out of the dtype's range"));
+  t.row(with_options("new_empty(Tensor self, SymInt[] size, *, "),
+        row_of(kLike | nondeterministic, rule::new_sized, make::sized, "a negative size"));
+  t.rows(with_options("{}(Tensor self, SymInt[] size, *, "), "new_zeros new_ones",
+         row_of(kLike, rule::new_sized, make::sized, "a negative size"));
+  t.row(with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
+        row_of(kLike, rule::new_full, make::sized, "a number out of the dtype's range"));
+  t.row(with_options("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "),
+        row_of(kLike | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride"));
+
+  Row fill = row_of(Traits(reads_metadata_only) | core, rule::fill, make::fill, "a number out of the dtype's range");
+  fill.variants = {.in_place = true, .out = "Scalar_out", .out_rule = OutRule::copied};
+  t.row("fill.Scalar(Tensor self, Scalar value) -> Tensor", fill);
+  fill.variants.out = "Tensor_out";
+  fill.traits = {};
+  fill.raises = "a value that has dims";
+  t.row("fill.Tensor(Tensor self, Tensor value) -> Tensor", fill);
+  fill.variants.out = "out";
+  fill.traits = Traits(reads_metadata_only);
+  fill.raises = {};
+  t.row("zero(Tensor self) -> Tensor", fill);
+}
+
+void ranges(RowSink& t) {
+  Row arange = row_of(creation | core, rule::arange, make::arange, "a step of 0, or away from the end", kReal);
+  arange.exception = "a step that truncates to 0 in an i64 range kills eager with a division by zero: the rule refuses";
+  t.row(with_options("arange(Scalar end, *, "), arange);
+  t.row(with_options("arange.start(Scalar start, Scalar end, *, "), arange);
+  t.row(with_options("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, "), arange);
+
+  const Row spaced = row_of(creation, rule::linspace, make::linspace, "a negative number of steps",
+                            dtypes::usual - dtypes::boolean);
+  for (std::string_view sides : {"(Scalar start, Scalar end", ".Tensor_Tensor(Tensor start, Tensor end",
+                                 ".Tensor_Scalar(Tensor start, Scalar end", ".Scalar_Tensor(Scalar start, Tensor end"}) {
+    t.rows(with_options("{}" + std::string(sides) + ", int steps, *, "), "linspace", spaced);
+    t.rows(with_options("{}" + std::string(sides) + ", int steps, float base=10., *, "), "logspace", spaced);
+  }
+  const Row eye = row_of(creation, rule::eye, make::eye, "a negative size");
+  t.row(with_options("eye(SymInt n, *, "), eye);
+  t.row(with_options("eye.m(SymInt n, SymInt m, *, "), eye);
+  const DtypeSet indices = DtypeSet::of(Dtype::i32, Dtype::i64);
+  t.row("tril_indices(int row, int col, int offset=0, *, " + std::string(kLong),
+        row_of(creation, rule::triangle_indices<true>, make::triangle_indices, "a negative size", indices));
+  t.row("triu_indices(int row, int col, int offset=0, *, " + std::string(kLong),
+        row_of(creation, rule::triangle_indices<false>, make::triangle_indices, "a negative size", indices));
+  t.row(with_options("scalar_tensor(Scalar s, *, "),
+        row_of(creation | core, rule::scalar_tensor, make::number, "a number out of the dtype's range"));
+
+  const Row window = row_of(creation, rule::window, make::window, "a dtype of integers", dtypes::floats);
+  constexpr std::string_view kWindows = "bartlett_window hann_window hamming_window blackman_window kaiser_window";
+  t.rows(with_options("{}(int window_length, *, "), kWindows, window);
+  t.rows(with_options("{}.periodic(int window_length, bool periodic, *, "), kWindows, window);
+  t.row(with_options("hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, "), window);
+  t.row(with_options("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, "),
+        window);
+  t.row(with_options("kaiser_window.beta(int window_length, bool periodic, float beta, *, "), window);
+}
+
+void random_of_sizes(RowSink& t) {
+  constexpr Traits kRandom = creation | random;
+  const Row drawn = row_of(kRandom, rule::filled, make::sized, "a dtype of integers", kDrawn);
+  t.rows(with_options("{}(SymInt[] size, *, "), "rand randn", drawn);
+  t.rows(with_options("{}.generator(SymInt[] size, *, Generator? generator, "), "rand randn", drawn);
+  t.row(with_options("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "), drawn);
+  const Row integers =
+      row_of(kRandom, rule::random_integers, make::sized, "an empty range", dtypes::real_and_bool);
+  t.row("randint(SymInt high, SymInt[] size, *, " + std::string(kLong), integers);
+  t.row("randint.generator(SymInt high, SymInt[] size, *, Generator? generator, " + std::string(kLong), integers);
+  t.row("randint.low(SymInt low, SymInt high, SymInt[] size, *, " + std::string(kLong), integers);
+  t.row("randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, " + std::string(kLong),
+        integers);
+  const Row order = row_of(kRandom, rule::randperm, make::randperm, "a negative size", kReal);
+  t.row("randperm(SymInt n, *, " + std::string(kLong), order);
+  t.row("randperm.generator(SymInt n, *, Generator? generator, " + std::string(kLong), order);
+
+  constexpr Traits kLike = creation | random | reads_metadata_only;
+  const Row like = row_of(kLike, rule::like, make::like, "a dtype of integers", kDrawn);
+  t.rows(with_options("{}(Tensor self, *, ", kFormat), "rand_like randn_like", like);
+  t.rows(with_options("{}.generator(Tensor self, *, Generator? generator, ", kFormat), "rand_like randn_like", like);
+  const Row integers_like =
+      row_of(kLike, rule::random_integers_like, make::like, "an empty range", dtypes::real_and_bool);
+  t.row(with_options("randint_like(Tensor self, SymInt high, *, ", kFormat), integers_like);
+  t.row(with_options("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ", kFormat), integers_like);
+  t.row(with_options("randint_like.Tensor(Tensor self, Tensor high, *, ", kFormat), integers_like);
+}
+
+void draws(RowSink& t) {
+  constexpr std::string_view kGenerator = ", *, Generator? generator=None) -> Tensor";
+  auto draw = [&](std::string_view schema, DtypeSet dtypes, std::string_view out, std::string_view raises) {
+    Row row = row_of(Traits(random) | reads_metadata_only, rule::draw_like, make::draw, raises, dtypes);
+    row.variants = {.in_place = true, .out = out, .out_rule = OutRule::copied};
+    t.row(std::string(schema) + std::string(kGenerator), row);
+  };
+  draw("uniform(Tensor self, float from=0., float to=1.", kDrawn, "out", "an empty range");
+  draw("exponential(Tensor self, float lambd=1.", dtypes::floats, "out", "a rate that is not positive");
+  draw("geometric(Tensor self, float p", kReal, "out", "a probability out of (0, 1)");
+  draw("log_normal(Tensor self, float mean=1., float std=2.", dtypes::floats, "out", "a negative deviation");
+  draw("cauchy(Tensor self, float median=0., float sigma=1.", dtypes::floats, "out", "a scale that is not positive");
+  draw("random(Tensor self", dtypes::real_and_bool, "out", {});
+  draw("random.from(Tensor self, int from, int? to", dtypes::real_and_bool, "from_out", "an empty range");
+  draw("random.to(Tensor self, int to", dtypes::real_and_bool, "to_out", "an empty range");
+  Row normal = row_of(Traits(random) | reads_metadata_only, rule::draw_like, make::draw, "a negative deviation", kDrawn);
+  t.row("normal_functional(Tensor self, float mean=0., float std=1." + std::string(kGenerator), normal);
+  // Its functional form has another name, so that this one can't be derived.
+  normal.infer = rule::draw_into;
+  t.row("normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", normal);
+
+  Row coin = row_of(random, rule::bernoulli, make::probabilities, "a probability out of [0, 1]", dtypes::floats);
+  coin.variants = {.out = "out"};
+  t.row("bernoulli(Tensor self" + std::string(kGenerator), coin);
+  Row fixed = row_of(Traits(random) | reads_metadata_only, rule::bernoulli, make::draw, "a probability out of [0, 1]",
+                     dtypes::real_and_bool);
+  t.row("bernoulli.p(Tensor self, float p" + std::string(kGenerator), fixed);
+  fixed.infer = rule::draw_into;
+  t.row("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", fixed);
+  Row each = row_of(Traits(random), rule::bernoulli_by_tensor, make::by_probabilities, "p does not expand to self",
+                    dtypes::real_and_bool);
+  each.variants = {.in_place = true, .out = "Tensor_out", .out_rule = OutRule::copied};
+  t.row("bernoulli.Tensor(Tensor self, Tensor p" + std::string(kGenerator), each);
+
+  const Row gauss = row_of(random, rule::normal, make::normal, "a negative deviation", dtypes::floats);
+  t.row("normal.Tensor_float(Tensor mean, float std=1." + std::string(kGenerator), gauss);
+  t.row("normal.float_Tensor(float mean, Tensor std" + std::string(kGenerator), gauss);
+  t.row("normal.Tensor_Tensor(Tensor mean, Tensor std" + std::string(kGenerator), gauss);
+  Row poisson = row_of(random, rule::poisson, make::counts, "negative rates", dtypes::floats);
+  poisson.variants = {.out = "out", .out_rule = OutRule::copied};
+  t.row("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson);
+  t.row("multinomial(Tensor self, SymInt num_samples, bool replacement=False" + std::string(kGenerator),
+        row_of(random, rule::multinomial, make::multinomial, "more samples than there are", dtypes::floats));
+  t.row("dropout(Tensor input, float p, bool train) -> Tensor",
+        row_of(random | maybe_view, rule::dropout, make::dropout, "a probability out of [0, 1]", dtypes::floats));
+  t.row("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
+        row_of(random | maybe_view, rule::native_dropout, make::dropout, "a probability out of [0, 1]", kDrawn));
+}
+}  // namespace
+
+void creation_rows(RowSink& t) {
+  of_sizes(t);
+  ranges(t);
+  random_of_sizes(t);
+  draws(t);
+}
+
+}  // namespace lenz

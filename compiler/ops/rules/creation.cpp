@@ -1,0 +1,317 @@
+#include "compiler/ops/rules/creation.h"
+
+#include <cmath>
+#include <limits>
+
+#include "compiler/ops/rules/elementwise.h"
+#include "compiler/ops/rules/layout.h"
+
+namespace lenz::rule {
+
+namespace {
+void require_dense(Infer& in) {
+  int i = in.op().schema.find("layout");
+  if (i >= 0 && in.arg(static_cast<size_t>(i)).kind == ArgKind::layout &&
+      in.arg(static_cast<size_t>(i)).layout() != Layout::strided)
+    throw Unsupported(in.op().full_name + ": a sparse layout");
+}
+
+TensorType made(Infer& in, DimVec sizes, Dtype otherwise, Device device = {}) {
+  require_dense(in);
+  require_sizes(in, sizes);
+  return contiguous_tensor(in.dtype("dtype").value_or(otherwise), sizes, device_argument(in, device));
+}
+
+TensorType made_like(Infer& in, const Type& t) {
+  require_dense(in);
+  TensorType result = t.tensor();
+  result.dtype = in.dtype("dtype").value_or(t.dtype);
+  result.device = device_argument(in, t.device);
+  result.strides = like_strides(in, t, format_argument(in, "memory_format"));
+  result.offset = 0;
+  return result;
+}
+
+struct RangeOf {
+  double low, high;
+};
+// Largest finite values; a range of integers is exact in double where it matters (i64's end is rounded up).
+RangeOf range_of(Dtype d) {
+  auto integers = [](int bits, bool is_signed) {
+    double top = std::ldexp(1.0, is_signed ? bits - 1 : bits);
+    return RangeOf{is_signed ? -top : 0, top - 1};
+  };
+  switch (d) {
+    case Dtype::f16: return {-65504, 65504};
+    case Dtype::bf16: return {-3.3895313892515355e38, 3.3895313892515355e38};
+    case Dtype::f32:
+    case Dtype::c64: return {-std::numeric_limits<float>::max(), std::numeric_limits<float>::max()};
+    case Dtype::f64:
+    case Dtype::c128: return {-std::numeric_limits<double>::max(), std::numeric_limits<double>::max()};
+    case Dtype::f8e4m3: return {-448, 448};
+    case Dtype::f8e5m2: return {-57344, 57344};
+    default: return integers(info(d).bits, info(d).is_signed);
+  }
+}
+}  // namespace
+
+void require_representable(Infer& in, const Arg& number, Dtype dtype) {
+  if (dtype == Dtype::b8) return;
+  double value = 0;
+  switch (number.kind) {
+    case ArgKind::integer:
+      if (number.symbolic) return;
+      value = static_cast<double>(number.i);
+      break;
+    case ArgKind::real: value = number.d; break;
+    case ArgKind::complex:
+      in.require(is_complex(dtype) || number.complex_value->imag() == 0, "a complex number for a real dtype");
+      if (is_complex(dtype)) return;
+      value = number.complex_value->real();
+      break;
+    default: return;
+  }
+  constexpr std::string_view kRange = "a number out of the dtype's range";
+  if (std::isnan(value)) return in.require(is_inexact(dtype), kRange);
+  if (std::isinf(value)) return in.require(is_inexact(dtype) && dtype != Dtype::f8e4m3, kRange);
+  RangeOf range = range_of(dtype);
+  if (dtype == Dtype::u8 && number.kind == ArgKind::integer) range.low = -range.high;  // negative ones wrap round
+  in.require(value >= range.low && value <= range.high, kRange);
+}
+
+void empty(Infer& in) {
+  TensorType t = made(in, in.ints("size"), Dtype::f32);
+  if (auto format = format_argument(in, "memory_format")) t.strides = format_strides(in, *format, t.sizes);
+  in.result(t);
+}
+
+void empty_strided(Infer& in) {
+  bool like = in.op().schema.params[0].type.kind == ParamKind::tensor;
+  TensorType t = like ? made(in, in.ints("size"), in.tensor(0).dtype, in.tensor(0).device)
+                      : made(in, in.ints("size"), Dtype::f32);
+  t.strides = in.ints("stride");
+  in.require(t.strides.size() == t.sizes.size(), "sizes and strides differ in number");
+  for (Dim s : t.strides) in.require(ge(s, 0), "a stride is negative");
+  in.result(t);
+}
+
+void empty_permuted(Infer& in) {
+  TensorType t = made(in, in.ints("size"), Dtype::f32);
+  auto order = in.constants("physical_layout");
+  in.require(order.size() == t.rank(), "the physical layout must name every dim");
+  SmallVec<bool, 8> seen(t.rank(), false);
+  Dim at = 1;
+  for (size_t i = t.rank(); i-- > 0;) {
+    in.require(order[i] >= 0 && order[i] < static_cast<int64_t>(t.rank()), "the physical layout names no dim");
+    auto d = static_cast<size_t>(order[i]);
+    in.require(!seen[d], "the physical layout names a dim twice");
+    seen[d] = true;
+    t.strides[d] = at;
+    at *= max(t.sizes[d], Dim(1));
+  }
+  in.result(t);
+}
+
+void filled(Infer& in) {
+  if (in.has_param("std")) in.require(in.real("std") >= 0, "a negative deviation");
+  in.result(made(in, in.ints("size"), Dtype::f32));
+}
+
+namespace {
+// The dtype that a Python number gives a tensor made of it.
+Dtype dtype_of_number(Infer& in, const Arg& number) {
+  Dtype d = number_operand(in, number).number;
+  return d == Dtype::f64 ? Dtype::f32 : d == Dtype::c128 ? Dtype::c64 : d;
+}
+}  // namespace
+
+void full(Infer& in) {
+  const Arg& value = in.arg("fill_value");
+  TensorType t = made(in, in.ints("size"), dtype_of_number(in, value));
+  require_representable(in, value, t.dtype);
+  in.result(t);
+}
+
+namespace {
+// random_ between two integers.
+void require_range(Infer& in, Dim low, Dim high, Dtype dtype) {
+  in.require(lt(low, high), "an empty range");
+  if (!low.is_constant() || !high.is_constant()) return;
+  RangeOf range = dtype == Dtype::b8 ? RangeOf{0, 1} : range_of(dtype);
+  in.require(static_cast<double>(low.constant()) >= range.low && static_cast<double>(low.constant()) <= range.high,
+             "the range's start is out of the dtype's");
+  in.require(static_cast<double>(high.constant() - 1) >= range.low &&
+                 static_cast<double>(high.constant() - 1) <= range.high,
+             "the range's end is out of the dtype's");
+}
+}  // namespace
+
+void random_integers(Infer& in) {
+  TensorType t = made(in, in.ints("size"), Dtype::f32);
+  require_range(in, in.has_param("low") ? in.integer("low") : Dim(0), in.integer("high"), t.dtype);
+  in.result(t);
+}
+
+void random_integers_like(Infer& in) {
+  TensorType t = made_like(in, in.tensor(0));
+  if (in.op().schema.params[in.at("high")].type.kind == ParamKind::tensor) {
+    in.require(numel(in.tensor("high").sizes()).is(1), "high must be one number");
+  } else {
+    require_range(in, in.has_param("low") ? in.integer("low") : Dim(0), in.integer("high"), t.dtype);
+  }
+  in.result(t);
+}
+
+void like(Infer& in) { in.result(made_like(in, in.tensor(0))); }
+
+void full_like(Infer& in) {
+  TensorType t = made_like(in, in.tensor(0));
+  require_representable(in, in.arg("fill_value"), t.dtype);
+  in.result(t);
+}
+
+void new_sized(Infer& in) {
+  const Type& self = in.tensor(0);
+  in.result(made(in, in.ints("size"), self.dtype, self.device));
+}
+
+void new_full(Infer& in) {
+  const Type& self = in.tensor(0);
+  TensorType t = made(in, in.ints("size"), self.dtype, self.device);
+  require_representable(in, in.arg("fill_value"), t.dtype);
+  in.result(t);
+}
+
+namespace {
+// A bound of a range: a whole number, perhaps symbolic, or a real one.
+struct Bound {
+  bool whole;
+  Dim number;
+  double real;
+};
+
+Bound bound(Infer& in, std::string_view param, int64_t otherwise) {
+  if (!in.has_param(param)) return {true, otherwise, static_cast<double>(otherwise)};
+  const Arg& a = in.arg(param);
+  if (a.kind == ArgKind::real) return {false, 0, a.d};
+  in.require(a.kind != ArgKind::complex, "a complex bound");
+  Dim d = in.integer(param);
+  return {true, d, d.is_constant() ? static_cast<double>(d.constant()) : 0};
+}
+
+// In integers, as ATen counts when nothing is fractional (or the dtype is i64, after truncation).
+Dim whole_count(Infer& in, Dim start, Dim end, Dim step) {
+  in.require(ne(step, 0), "the step is 0");
+  bool up = in.decide(gt(step, 0));
+  in.require(up ? ge(end, start) : le(end, start), "the step leads away from the end");
+  return ceil_div(end - start, step);
+}
+
+Dim real_count(Infer& in, double start, double end, double step, Dtype dtype) {
+  in.require(std::isfinite(start) && std::isfinite(end), "a bound that is not finite");
+  double first = start, last = end, by = step;
+  if (is_integral(dtype, false)) {
+    first = std::trunc(start);
+    last = std::trunc(end);
+    by = std::trunc(step);
+    if (dtype == Dtype::i64)  // a step that truncates to 0 kills eager with a division by zero
+      return whole_count(in, static_cast<int64_t>(first), static_cast<int64_t>(last), static_cast<int64_t>(by));
+  }
+  in.require(step != 0, "the step is 0");
+  if (by == 0) by = step;
+  in.require(by > 0 ? last >= first : last <= first, "the step leads away from the end");
+  double count = std::ceil((end - start) / step);
+  in.require(count >= 0 && count <= 9.2e18, "too many elements");
+  return static_cast<int64_t>(count);
+}
+}  // namespace
+
+void arange(Infer& in) {
+  Bound start = bound(in, "start", 0), end = bound(in, "end", 0), step = bound(in, "step", 1);
+  bool whole = start.whole && end.whole && step.whole;
+  Dtype dtype = in.dtype("dtype").value_or(whole ? Dtype::i64 : Dtype::f32);
+  in.require((is_integral(dtype, false) || is_floating(dtype)) && !is_float8(dtype), "a range of this dtype");
+  Dim count;
+  if (whole) {
+    count = whole_count(in, start.number, end.number, step.number);
+  } else {
+    for (const Bound* b : {&start, &end, &step})
+      if (b->whole && !b->number.is_constant()) throw Unsupported(in.op().full_name + ": symbolic and real bounds");
+    count = real_count(in, start.real, end.real, step.real, dtype);
+  }
+  in.result(made(in, {count}, whole ? Dtype::i64 : Dtype::f32));
+}
+
+void linspace(Infer& in) {
+  bool complex = false;
+  for (std::string_view side : {"start", "end"}) {
+    size_t i = in.at(side);
+    if (in.op().schema.params[i].type.kind == ParamKind::tensor) {
+      in.require(in.tensor(i).rank() == 0, "a bound must be a number or a 0-dim tensor");
+      complex = complex || is_complex(in.tensor(i).dtype);
+    } else {
+      complex = complex || in.arg(i).kind == ArgKind::complex;
+    }
+  }
+  int64_t steps = in.constant("steps");
+  in.require(steps >= 0, "a negative number of steps");
+  TensorType t = made(in, {Dim(steps)}, complex ? Dtype::c64 : Dtype::f32);
+  in.require(!complex || is_complex(t.dtype), "complex bounds need a complex dtype");
+  in.result(t);
+}
+
+void eye(Infer& in) {
+  Dim n = in.integer("n");
+  in.result(made(in, {n, in.has_param("m") ? in.integer("m") : n}, Dtype::f32));
+}
+
+namespace {
+// Elements of rows x columns on and below this diagonal.
+int64_t below_diagonal(int64_t rows, int64_t columns, int64_t offset) {
+  if (rows == 0 || columns == 0) return 0;
+  // Rows before `full` have 0 .. columns elements, one more each; from there on all columns count.
+  int64_t first = std::clamp<int64_t>(-offset, 0, rows);  // the first row with an element
+  int64_t full = std::clamp<int64_t>(columns - 1 - offset, first, rows);
+  int64_t growing = full - first, from = first + offset + 1;
+  return growing * from + growing * (growing - 1) / 2 + (rows - full) * columns;
+}
+}  // namespace
+
+void triangle_indices(Infer& in, bool lower) {
+  int64_t rows = in.constant("row"), columns = in.constant("col"), offset = in.constant("offset");
+  in.require(rows >= 0 && columns >= 0, "a negative size");
+  Dtype dtype = in.dtype("dtype").value_or(Dtype::i64);
+  in.require(dtype == Dtype::i32 || dtype == Dtype::i64, "indices are i32 or i64");
+  int64_t count = lower ? below_diagonal(rows, columns, offset)
+                        : rows * columns - below_diagonal(rows, columns, offset - 1);
+  in.result(made(in, {Dim(2), Dim(count)}, Dtype::i64));
+}
+
+void scalar_tensor(Infer& in) {
+  TensorType t = made(in, {}, Dtype::f32);
+  require_representable(in, in.arg("s"), t.dtype);
+  in.result(t);
+}
+
+void window(Infer& in) {
+  TensorType t = made(in, {in.integer("window_length")}, Dtype::f32);
+  in.require(is_inexact(t.dtype), "a window of integers");
+  in.result(t);
+}
+
+void randperm(Infer& in) { in.result(made(in, {in.integer("n")}, Dtype::f32)); }
+
+void fill(Infer& in) {
+  const Type& self = in.tensor(0);
+  if (in.has_param("value")) {
+    size_t i = in.at("value");
+    if (in.op().schema.params[i].type.kind == ParamKind::tensor) {
+      in.require(in.tensor(i).rank() == 0, "the value must be a 0-dim tensor");
+    } else {
+      require_representable(in, in.arg(i), self.dtype);
+    }
+  }
+  in.result(made_like(in, self));
+}
+
+}  // namespace lenz::rule
