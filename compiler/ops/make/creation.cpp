@@ -37,7 +37,8 @@ void set_values(CallMaker& m, Dtype dtype) {
   Chooser& c = m.choose();
   if (m.has("fill_value")) m.set("fill_value", m.a_number(dtype));
   if (!m.has("high")) return;
-  int64_t low = m.has("low") ? c.between(dtype == Dtype::b8 || dtype == Dtype::u8 ? 0 : -5, dtype == Dtype::b8 ? 1 : 5) : 0;
+  int64_t low =
+      m.has("low") ? c.between(dtype == Dtype::b8 || dtype == Dtype::u8 ? 0 : -5, dtype == Dtype::b8 ? 1 : 5) : 0;
   int64_t high = dtype == Dtype::b8 ? 2 : low + c.between(1, 9);
   if (m.has("low")) m.set("low", Arg::of_int(low));
   if (m.op().schema.params[1].type.kind == ParamKind::tensor) {
@@ -112,24 +113,27 @@ void arange(CallMaker& m) {
   auto signed_number = [&](double low, double high) { return down ? number(-high, -low) : number(low, high); };
   if (m.has("start")) m.set("start", down ? number(0, 5) : number(-5, 0));
   m.set("end", signed_number(0, 9));
-  if (m.has("step")) m.set("step", fractions ? Arg::of_real(sign * m.a_real(0.5, 3)) : Arg::of_int(static_cast<int64_t>(sign) * c.between(1, 4)));
+  if (m.has("step"))
+    m.set("step", fractions ? Arg::of_real(sign * m.a_real(0.5, 3))
+                            : Arg::of_int(static_cast<int64_t>(sign) * c.between(1, 4)));
 }
 
 void linspace(CallMaker& m) {
   Dtype dtype = maybe_dtype(m, Dtype::f32);
   bool complex = is_complex(dtype);
+  // Bounds up to 2: a power of 10 must fit the narrowest integers.
   for (std::string_view side : {"start", "end"}) {
     const Param& p = m.op().schema.params[static_cast<size_t>(m.op().schema.find(side))];
     if (p.type.kind == ParamKind::tensor) {
       TensorWish wish;
       wish.sizes = Sizes{};
       wish.dtypes = complex ? m.op().dtypes : m.op().dtypes - dtypes::complexes;
-      wish.domain = Domain{0, 3};
+      wish.domain = Domain{0, 2};
       m.set(side, m.tensor(wish));
     } else if (complex && m.choose().chance(1, 3)) {
       m.set(side, m.context().complex({m.a_real(0, 2), m.a_real(0, 2)}));
     } else {
-      m.set(side, m.choose().flip() ? Arg::of_int(m.choose().between(0, 3)) : Arg::of_real(m.a_real(0, 3)));
+      m.set(side, m.choose().flip() ? Arg::of_int(m.choose().between(0, 2)) : Arg::of_real(m.a_real(0, 2)));
     }
   }
   m.set("steps", Arg::of_int(m.choose().between(0, 7)));
@@ -179,8 +183,8 @@ void fill(CallMaker& m) {
 void draw(CallMaker& m) {
   Chooser& c = m.choose();
   ValueId self = set_self(m);
-  bool integers = m.has("to") && m.op().schema.params[static_cast<size_t>(m.op().schema.find("to"))].type.kind ==
-                                     ParamKind::integer;
+  bool integers = m.has("to") &&
+                  m.op().schema.params[static_cast<size_t>(m.op().schema.find("to"))].type.kind == ParamKind::integer;
   if (integers) {
     Dtype d = m.type(self).dtype;
     int64_t low = d == Dtype::b8 || d == Dtype::u8 || !m.has("from") ? 0 : c.between(-4, 4);

@@ -8,7 +8,7 @@ namespace lenz::make {
 void sized(CallMaker& m);  // a size, and what else the schema has: dtype, format, fill value, bounds
 void strided(CallMaker& m);
 void permuted_layout(CallMaker& m);
-void like(CallMaker& m);   // self, and as `sized`
+void like(CallMaker& m);  // self, and as `sized`
 void arange(CallMaker& m);
 void linspace(CallMaker& m);
 void eye(CallMaker& m);
@@ -18,9 +18,9 @@ void window(CallMaker& m);
 void randperm(CallMaker& m);
 void fill(CallMaker& m);
 
-void draw(CallMaker& m);    // uniform and its kin, in place too
-void probabilities(CallMaker& m);          // bernoulli: self holds probabilities
-void by_probabilities(CallMaker& m);       // bernoulli.Tensor
+void draw(CallMaker& m);              // uniform and its kin, in place too
+void probabilities(CallMaker& m);     // bernoulli: self holds probabilities
+void by_probabilities(CallMaker& m);  // bernoulli.Tensor
 void normal(CallMaker& m);
 void counts(CallMaker& m);  // poisson
 void dropout(CallMaker& m);

@@ -10,14 +10,16 @@ using enum Trait;
 using Make = void (*)(CallMaker&);
 
 // What ATen's factories end with.
-constexpr std::string_view kOptions = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
-                                      "pin_memory=None";
+constexpr std::string_view kOptions =
+    "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None";
 std::string with_options(std::string_view head, std::string_view more = "") {
   return std::string(head) + std::string(kOptions) + std::string(more) + ") -> Tensor";
 }
 constexpr std::string_view kFormat = ", MemoryFormat? memory_format=None";
-constexpr std::string_view kLong = "ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? "
-                                   "pin_memory=None) -> Tensor";
+constexpr std::string_view kLong =
+    "ScalarType? dtype=4, Layout? layout=None, Device? device=None, bool? "
+    "pin_memory=None) -> Tensor";
 
 Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view raises = {},
            DtypeSet dtypes = dtypes::all) {
@@ -35,7 +37,8 @@ void of_sizes(RowSink& t) {
         row_of(kMade | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride"));
   t.row(with_options("empty_permuted(SymInt[] size, int[] physical_layout, *, "),
         row_of(kMade | nondeterministic, rule::empty_permuted, make::permuted_layout, "no permutation of all dims"));
-  t.rows(with_options("{}(SymInt[] size, *, "), "zeros ones", row_of(creation, rule::filled, make::sized, "a negative size"));
+  t.rows(with_options("{}(SymInt[] size, *, "), "zeros ones",
+         row_of(creation, rule::filled, make::sized, "a negative size"));
   t.row(with_options("full(SymInt[] size, Scalar fill_value, *, "),
         row_of(kMade, rule::full, make::sized, "a number out of the dtype's range"));
 
@@ -74,10 +77,11 @@ void ranges(RowSink& t) {
   t.row(with_options("arange.start(Scalar start, Scalar end, *, "), arange);
   t.row(with_options("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, "), arange);
 
-  const Row spaced = row_of(creation, rule::linspace, make::linspace, "a negative number of steps",
-                            dtypes::usual - dtypes::boolean);
-  for (std::string_view sides : {"(Scalar start, Scalar end", ".Tensor_Tensor(Tensor start, Tensor end",
-                                 ".Tensor_Scalar(Tensor start, Scalar end", ".Scalar_Tensor(Scalar start, Tensor end"}) {
+  const Row spaced =
+      row_of(creation, rule::linspace, make::linspace, "a negative number of steps", dtypes::usual - dtypes::boolean);
+  for (std::string_view sides :
+       {"(Scalar start, Scalar end", ".Tensor_Tensor(Tensor start, Tensor end",
+        ".Tensor_Scalar(Tensor start, Scalar end", ".Scalar_Tensor(Scalar start, Tensor end"}) {
     t.rows(with_options("{}" + std::string(sides) + ", int steps, *, "), "linspace", spaced);
     t.rows(with_options("{}" + std::string(sides) + ", int steps, float base=10., *, "), "logspace", spaced);
   }
@@ -97,8 +101,9 @@ void ranges(RowSink& t) {
   t.rows(with_options("{}(int window_length, *, "), kWindows, window);
   t.rows(with_options("{}.periodic(int window_length, bool periodic, *, "), kWindows, window);
   t.row(with_options("hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, "), window);
-  t.row(with_options("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, "),
-        window);
+  t.row(
+      with_options("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, "),
+      window);
   t.row(with_options("kaiser_window.beta(int window_length, bool periodic, float beta, *, "), window);
 }
 
@@ -108,8 +113,7 @@ void random_of_sizes(RowSink& t) {
   t.rows(with_options("{}(SymInt[] size, *, "), "rand randn", drawn);
   t.rows(with_options("{}.generator(SymInt[] size, *, Generator? generator, "), "rand randn", drawn);
   t.row(with_options("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "), drawn);
-  const Row integers =
-      row_of(kRandom, rule::random_integers, make::sized, "an empty range", dtypes::real_and_bool);
+  const Row integers = row_of(kRandom, rule::random_integers, make::sized, "an empty range", dtypes::real_and_bool);
   t.row("randint(SymInt high, SymInt[] size, *, " + std::string(kLong), integers);
   t.row("randint.generator(SymInt high, SymInt[] size, *, Generator? generator, " + std::string(kLong), integers);
   t.row("randint.low(SymInt low, SymInt high, SymInt[] size, *, " + std::string(kLong), integers);
@@ -145,7 +149,8 @@ void draws(RowSink& t) {
   draw("random(Tensor self", dtypes::real_and_bool, "out", {});
   draw("random.from(Tensor self, int from, int? to", dtypes::real_and_bool, "from_out", "an empty range");
   draw("random.to(Tensor self, int to", dtypes::real_and_bool, "to_out", "an empty range");
-  Row normal = row_of(Traits(random) | reads_metadata_only, rule::draw_like, make::draw, "a negative deviation", kDrawn);
+  Row normal =
+      row_of(Traits(random) | reads_metadata_only, rule::draw_like, make::draw, "a negative deviation", kDrawn);
   t.row("normal_functional(Tensor self, float mean=0., float std=1." + std::string(kGenerator), normal);
   // Its functional form has another name, so that this one can't be derived.
   normal.infer = rule::draw_into;
@@ -164,10 +169,11 @@ void draws(RowSink& t) {
   each.variants = {.in_place = true, .out = "Tensor_out", .out_rule = OutRule::copied};
   t.row("bernoulli.Tensor(Tensor self, Tensor p" + std::string(kGenerator), each);
 
-  const Row gauss = row_of(random, rule::normal, make::normal, "a negative deviation", dtypes::floats);
+  Row gauss = row_of(random, rule::normal, make::normal, "a negative deviation", kDrawn);
   t.row("normal.Tensor_float(Tensor mean, float std=1." + std::string(kGenerator), gauss);
-  t.row("normal.float_Tensor(float mean, Tensor std" + std::string(kGenerator), gauss);
   t.row("normal.Tensor_Tensor(Tensor mean, Tensor std" + std::string(kGenerator), gauss);
+  gauss.dtypes = dtypes::floats;
+  t.row("normal.float_Tensor(float mean, Tensor std" + std::string(kGenerator), gauss);
   Row poisson = row_of(random, rule::poisson, make::counts, "negative rates", dtypes::floats);
   poisson.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson);

@@ -87,8 +87,8 @@ void empty(Infer& in) {
 
 void empty_strided(Infer& in) {
   bool like = in.op().schema.params[0].type.kind == ParamKind::tensor;
-  TensorType t = like ? made(in, in.ints("size"), in.tensor(0).dtype, in.tensor(0).device)
-                      : made(in, in.ints("size"), Dtype::f32);
+  TensorType t =
+      like ? made(in, in.ints("size"), in.tensor(0).dtype, in.tensor(0).device) : made(in, in.ints("size"), Dtype::f32);
   t.strides = in.ints("stride");
   in.require(t.strides.size() == t.sizes.size(), "sizes and strides differ in number");
   for (Dim s : t.strides) in.require(ge(s, 0), "a stride is negative");
@@ -140,9 +140,9 @@ void require_range(Infer& in, Dim low, Dim high, Dtype dtype) {
   RangeOf range = dtype == Dtype::b8 ? RangeOf{0, 1} : range_of(dtype);
   in.require(static_cast<double>(low.constant()) >= range.low && static_cast<double>(low.constant()) <= range.high,
              "the range's start is out of the dtype's");
-  in.require(static_cast<double>(high.constant() - 1) >= range.low &&
-                 static_cast<double>(high.constant() - 1) <= range.high,
-             "the range's end is out of the dtype's");
+  in.require(
+      static_cast<double>(high.constant() - 1) >= range.low && static_cast<double>(high.constant() - 1) <= range.high,
+      "the range's end is out of the dtype's");
 }
 }  // namespace
 
@@ -282,8 +282,8 @@ void triangle_indices(Infer& in, bool lower) {
   in.require(rows >= 0 && columns >= 0, "a negative size");
   Dtype dtype = in.dtype("dtype").value_or(Dtype::i64);
   in.require(dtype == Dtype::i32 || dtype == Dtype::i64, "indices are i32 or i64");
-  int64_t count = lower ? below_diagonal(rows, columns, offset)
-                        : rows * columns - below_diagonal(rows, columns, offset - 1);
+  int64_t count =
+      lower ? below_diagonal(rows, columns, offset) : rows * columns - below_diagonal(rows, columns, offset - 1);
   in.result(made(in, {Dim(2), Dim(count)}, Dtype::i64));
 }
 

@@ -13,13 +13,13 @@ void require_representable(Infer& in, const Arg& number, Dtype dtype);
 void empty(Infer& in);
 void empty_strided(Infer& in);  // and new_empty_strided
 void empty_permuted(Infer& in);
-void filled(Infer& in);      // zeros, ones, rand, randn, normal: f32 unless a dtype is given
-void full(Infer& in);        // the fill value tells the dtype
+void filled(Infer& in);                // zeros, ones, rand, randn, normal: f32 unless a dtype is given
+void full(Infer& in);                  // the fill value tells the dtype
 void random_integers(Infer& in);       // randint
 void random_integers_like(Infer& in);  // randint_like
-void like(Infer& in);        // *_like
+void like(Infer& in);                  // *_like
 void full_like(Infer& in);
-void new_sized(Infer& in);   // new_*
+void new_sized(Infer& in);  // new_*
 void new_full(Infer& in);
 
 // --- of ranges and patterns
@@ -39,11 +39,11 @@ void randperm(Infer& in);
 void fill(Infer& in);  // fill, zero: self's place, another value
 
 // --- random
-void draw_like(Infer& in);         // uniform and its kin: parameters are checked by what they are called
-void draw_into(Infer& in);         // the same, in place
-void bernoulli(Infer& in);         // .default and .p
+void draw_like(Infer& in);  // uniform and its kin: parameters are checked by what they are called
+void draw_into(Infer& in);  // the same, in place
+void bernoulli(Infer& in);  // .default and .p
 void bernoulli_by_tensor(Infer& in);
-void normal(Infer& in);            // one or both parameters are tensors
+void normal(Infer& in);  // one or both parameters are tensors
 void poisson(Infer& in);
 void dropout(Infer& in);
 void native_dropout(Infer& in);
