@@ -94,9 +94,14 @@ void permuted_layout(CallMaker& m) {
   maybe_dtype(m, Dtype::f32);
 }
 
-void like(CallMaker& m) {
+void like_of(CallMaker& m, DtypeSet results) {
   ValueId self = set_self(m);
-  set_values(m, maybe_dtype(m, m.type(self).dtype));
+  Dtype dtype = m.type(self).dtype;
+  if (!results.has(dtype) || m.choose().flip()) {
+    dtype = m.a_dtype(results);
+    m.set("dtype", Arg::of_dtype(dtype));
+  }
+  set_values(m, dtype);
   maybe_format(m, m.rank(self), true);
 }
 

@@ -8,7 +8,12 @@ namespace lenz::make {
 void sized(CallMaker& m);  // a size, and what else the schema has: dtype, format, fill value, bounds
 void strided(CallMaker& m);
 void permuted_layout(CallMaker& m);
-void like(CallMaker& m);  // self, and as `sized`
+// Self of any dtype, a result of one of these, and as `sized`.
+void like_of(CallMaker& m, DtypeSet results);
+template <DtypeSet Results>
+void like(CallMaker& m) {
+  like_of(m, Results);
+}
 void arange(CallMaker& m);
 void linspace(CallMaker& m);
 void eye(CallMaker& m);

@@ -43,11 +43,12 @@ void of_sizes(RowSink& t) {
         row_of(kMade, rule::full, make::sized, "a number out of the dtype's range"));
 
   constexpr Traits kLike = creation | reads_metadata_only;
-  t.row(with_options("empty_like(Tensor self, *, ", kFormat), row_of(kLike | nondeterministic, rule::like, make::like));
+  t.row(with_options("empty_like(Tensor self, *, ", kFormat),
+        row_of(kLike | nondeterministic, rule::like<dtypes::all>, make::like<dtypes::all>));
   t.rows(with_options("{}(Tensor self, *, ", kFormat), "zeros_like ones_like",
-         row_of(kLike, rule::like, make::like, "a format of another rank"));
+         row_of(kLike, rule::like<dtypes::all>, make::like<dtypes::all>, "a format of another rank"));
   t.row(with_options("full_like(Tensor self, Scalar fill_value, *, ", kFormat),
-        row_of(kLike, rule::full_like, make::like, "a number out of the dtype's range"));
+        row_of(kLike, rule::full_like, make::like<dtypes::all>, "a number out of the dtype's range"));
   t.row(with_options("new_empty(Tensor self, SymInt[] size, *, "),
         row_of(kLike | nondeterministic, rule::new_sized, make::sized, "a negative size"));
   t.rows(with_options("{}(Tensor self, SymInt[] size, *, "), "new_zeros new_ones",
@@ -124,11 +125,11 @@ void random_of_sizes(RowSink& t) {
   t.row("randperm.generator(SymInt n, *, Generator? generator, " + std::string(kLong), order);
 
   constexpr Traits kLike = creation | random | reads_metadata_only;
-  const Row like = row_of(kLike, rule::like, make::like, "a dtype of integers", kDrawn);
+  const Row like = row_of(kLike, rule::like<kDrawn>, make::like<kDrawn>, "a dtype of integers");
   t.rows(with_options("{}(Tensor self, *, ", kFormat), "rand_like randn_like", like);
   t.rows(with_options("{}.generator(Tensor self, *, Generator? generator, ", kFormat), "rand_like randn_like", like);
   const Row integers_like =
-      row_of(kLike, rule::random_integers_like, make::like, "an empty range", dtypes::real_and_bool);
+      row_of(kLike, rule::random_integers_like, make::like<dtypes::real_and_bool>, "an empty range");
   t.row(with_options("randint_like(Tensor self, SymInt high, *, ", kFormat), integers_like);
   t.row(with_options("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ", kFormat), integers_like);
   t.row(with_options("randint_like.Tensor(Tensor self, Tensor high, *, ", kFormat), integers_like);

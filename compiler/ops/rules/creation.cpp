@@ -19,7 +19,9 @@ void require_dense(Infer& in) {
 TensorType made(Infer& in, DimVec sizes, Dtype otherwise, Device device = {}) {
   require_dense(in);
   require_sizes(in, sizes);
-  return contiguous_tensor(in.dtype("dtype").value_or(otherwise), sizes, device_argument(in, device));
+  Dtype dtype = in.dtype("dtype").value_or(otherwise);
+  in.require(in.op().dtypes.has(dtype), "not of this dtype");
+  return contiguous_tensor(dtype, sizes, device_argument(in, device));
 }
 
 TensorType made_like(Infer& in, const Type& t) {
@@ -154,6 +156,7 @@ void random_integers(Infer& in) {
 
 void random_integers_like(Infer& in) {
   TensorType t = made_like(in, in.tensor(0));
+  in.require(dtypes::real_and_bool.has(t.dtype), "not of this dtype");
   if (in.op().schema.params[in.at("high")].type.kind == ParamKind::tensor) {
     in.require(numel(in.tensor("high").sizes()).is(1), "high must be one number");
   } else {
@@ -162,7 +165,11 @@ void random_integers_like(Infer& in) {
   in.result(t);
 }
 
-void like(Infer& in) { in.result(made_like(in, in.tensor(0))); }
+void like_of(Infer& in, DtypeSet results) {
+  TensorType t = made_like(in, in.tensor(0));
+  in.require(results.has(t.dtype), "not of this dtype");
+  in.result(t);
+}
 
 void full_like(Infer& in) {
   TensorType t = made_like(in, in.tensor(0));

@@ -13,11 +13,16 @@ void require_representable(Infer& in, const Arg& number, Dtype dtype);
 void empty(Infer& in);
 void empty_strided(Infer& in);  // and new_empty_strided
 void empty_permuted(Infer& in);
-void filled(Infer& in);                // zeros, ones, rand, randn, normal: f32 unless a dtype is given
-void full(Infer& in);                  // the fill value tells the dtype
-void random_integers(Infer& in);       // randint
+void filled(Infer& in);           // zeros, ones, rand, randn, normal: f32 unless a dtype is given
+void full(Infer& in);             // the fill value tells the dtype
+void random_integers(Infer& in);  // randint
+// *_like; the set is what the result's dtype may be.
+void like_of(Infer& in, DtypeSet results);
+template <DtypeSet Results>
+void like(Infer& in) {
+  like_of(in, Results);
+}
 void random_integers_like(Infer& in);  // randint_like
-void like(Infer& in);                  // *_like
 void full_like(Infer& in);
 void new_sized(Infer& in);  // new_*
 void new_full(Infer& in);
