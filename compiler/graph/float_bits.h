@@ -2,12 +2,14 @@
 // Thread-safety: pure functions.
 #pragma once
 
-#include "compiler/base/dtype.h"
+#include "compiler/scalar/rounding.h"
 
 namespace lenz {
 
 // The bits of the nearest value of a real floating dtype, ties to even; the usual quiet NaN for a NaN.
-uint64_t float_bits(Dtype dtype, double value);
-double float_value(Dtype dtype, uint64_t bits);  // exact; a NaN's payload is lost
+inline uint64_t float_bits(Dtype dtype, double value) {
+  return to_bits(dtype, ScalarValue(value != value ? dd::kNan : value))[0];
+}
+inline double float_value(Dtype dtype, uint64_t bits) { return from_bits(dtype, {bits, 0}).real(); }  // exact
 
 }  // namespace lenz
