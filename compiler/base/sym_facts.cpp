@@ -350,7 +350,15 @@ bool FactsLearner::settle() {
       for (size_t i = 0; i < facts_.bounds_.size() && budget_ > 0; ++i) {
         if ((facts_.bounds_[i].symbols & mask) == 0) continue;
         --budget_;
-        if (!tighten(facts_.bounds_[i].dim)) return false;
+        Dim bound = facts_.bounds_[i].dim, simpler = FactsReader(facts_).normalize(bound);
+        if (!(simpler == bound)) pending_.push_back({Pending::Kind::nonnegative, simpler, {}});
+        if (!tighten(bound)) return false;
+      }
+      for (Dim d : facts_.nonzero_) {  // what is not 0 may now end at 0
+        if ((symbol_mask(d) & mask) == 0 || --budget_ < 0) continue;
+        Range r = FactsReader(facts_).range(d);
+        if (r.low && *r.low == 0) pending_.push_back({Pending::Kind::nonnegative, d - 1, {}});
+        if (r.high && *r.high == 0) pending_.push_back({Pending::Kind::nonnegative, -d - 1, {}});
       }
     } else {
       return true;

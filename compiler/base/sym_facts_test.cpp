@@ -148,6 +148,9 @@ const Proof kProofs[] = {
     {{"a >= 5", "a <= 5"}, "a == 5", Truth::yes},
     {{"a == b", "b == c"}, "a == c", Truth::yes},
     {{"a == 2*b", "b == 2*c"}, "a % 4 == 0", Truth::yes},
+    {{"a != 1", "a != 0"}, "a >= 2", Truth::yes},
+    {{"max(1, a) > 1", "a >= 1"}, "max(1, a) > 1", Truth::yes},
+    {{"a != 1", "1 < max(1, a)", "a != 0"}, "1 < max(1, a)", Truth::yes},
 };
 
 TEST(SymFacts, Proofs) {

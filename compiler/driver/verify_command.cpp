@@ -49,7 +49,15 @@ ExitCode verify_command(std::span<const std::string> args) {
     if (name(l) == level_name) level = l;
   ExitCode code = ExitCode::fine;
   for (const std::string& path : files) {
-    auto graph = read_graph(path, op_table());
+    std::unique_ptr<Graph> graph;
+    try {
+      graph = read_graph(path, op_table());
+    } catch (const UserError& e) {
+      if (files.size() == 1) throw;
+      std::printf("%s\n", e.what());
+      code = ExitCode::bad_input;
+      continue;
+    }
     std::vector<Violation> violations = verify(*graph, level);
     for (const Violation& v : violations) std::printf("%s: %s\n", path.c_str(), to_string(v).c_str());
     if (!violations.empty()) code = ExitCode::bad_input;

@@ -232,8 +232,10 @@ const std::vector<const OpDef*>& Parser::ops_named(const Token& token) {
     std::string with_space = "aten." + name;
     if (!candidates(*context_, ops_, with_space).empty()) nearest = packets.emplace_back(with_space);
   }
+  std::string schema_name = name;
+  if (size_t dot = schema_name.find('.'); dot != std::string::npos) schema_name.replace(dot, 1, "::");
   fail(token, "there is no op `" + name + "`",
-       nearest.empty() ? "declare it before the graph: extern \"" + name + "(Tensor x) -> Tensor\""
+       nearest.empty() ? "declare it before the graph: extern \"" + schema_name + "(Tensor x) -> Tensor\""
                        : "did you mean `" + std::string(nearest) + "`?");
 }
 

@@ -92,6 +92,7 @@ TEST(RoundTrip, Corpus) {
     bool seed = entry.path().parent_path().filename() == "seeds";
     PrintOptions canonical;
     canonical.comments = &comments;
+    canonical.provenance = true;
     if (seed) {
       EXPECT_EQ(print(*graph, canonical), text) << "lenz fmt --write " << entry.path();
       for (const Violation& v : verify(*graph)) ADD_FAILURE() << entry.path() << ": " << to_string(v);

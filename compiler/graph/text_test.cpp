@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "compiler/graph/test_ops.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
 
 namespace lenz {
 namespace {
@@ -205,6 +207,21 @@ TEST(Text, CommentsStayWhereTheyWere) {
   PrintOptions print_options;
   print_options.comments = &comments;
   EXPECT_EQ(print(*graph, print_options), text);
+}
+
+TEST(Text, EveryExampleOfTheGrammarParses) {
+  std::string page = read_text(std::string(LENZ_SOURCE_DIR) + "/compiler/graph/GRAMMAR.md", 1 << 20);
+  size_t count = 0, at = 0;
+  bool open = false;
+  for (size_t end; (end = page.find("```", at)) != std::string::npos; at = page.find('\n', end) + 1) {
+    if (open && (page.compare(at, 5, "graph") == 0 || page.compare(at, 6, "extern") == 0)) {
+      std::string text = page.substr(at, end - at);
+      EXPECT_TRUE(verify(*parse_graph(text, op_table())).empty()) << text;
+      ++count;
+    }
+    open = !open;
+  }
+  EXPECT_EQ(count, 6u);
 }
 
 }  // namespace
