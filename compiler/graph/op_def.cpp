@@ -85,7 +85,14 @@ Schema out_schema(const Schema& from, const Variants& variants) {
 }
 }  // namespace
 
+std::string_view OpTable::keep_text(std::string_view text) {
+  if (text.empty()) return {};
+  return texts_.emplace_back(text);
+}
+
 void OpTable::add(OpDef def) {
+  for (std::string_view* text : {&def.raises, &def.decompose, &def.exception, &def.gradient, &def.lowering.body})
+    *text = keep_text(*text);
   def.full_name = def.schema.full_name();
   auto keep = [&](OpDef row) {
     rows_.push_back(std::make_unique<OpDef>(std::move(row)));

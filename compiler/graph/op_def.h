@@ -3,6 +3,7 @@
 // them. Thread-safety: constant once the table is built.
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
 #include <span>
@@ -157,6 +158,9 @@ class OpTable {
   std::span<const std::unique_ptr<OpDef>> rows() const { return rows_; }  // all, derived ones after their base
 
  private:
+  std::string_view keep_text(std::string_view text);
+
+  std::deque<std::string> texts_;  // what rows say; the table owns it
   std::vector<std::unique_ptr<OpDef>> rows_;
   std::unordered_map<std::string_view, const OpDef*> by_name_;
   std::unordered_map<std::string, std::vector<const OpDef*>> by_packet_;

@@ -63,7 +63,7 @@ void dot(CallMaker& m) {
 }
 
 void outer(CallMaker& m) {
-  Dtype d = m.a_dtype(m.op().dtypes);
+  Dtype d = m.a_dtype(m.op().dtypes - dtypes::float8);  // eager has float8 kernels for some strides only
   int64_t n = m.a_size(), p = m.a_size();
   bool added = m.has("vec1");
   m.set(added ? "vec1" : "self", shaped(m, {n}, d));

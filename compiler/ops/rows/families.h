@@ -12,6 +12,7 @@ void control_flow_rows(RowSink& t);
 void reduction_rows(RowSink& t);
 void normalisation_rows(RowSink& t);
 void loss_rows(RowSink& t);
+void indexing_rows(RowSink& t);
 void spatial_rows(RowSink& t);
 void contraction_rows(RowSink& t);
 void pointwise_unary_rows(RowSink& t);
@@ -34,6 +35,7 @@ inline constexpr Family kFamilies[] = {
     {"reduction", reduction_rows},
     {"normalisation", normalisation_rows},
     {"loss", loss_rows},
+    {"indexing", indexing_rows},
     {"spatial", spatial_rows},
     {"contraction", contraction_rows},
     {"pointwise_unary", pointwise_unary_rows},

@@ -103,15 +103,15 @@ void margins(RowSink& t) {
   Row row{
       .infer = rule::composite, .generate = make::ranking_loss, .dtypes = dtypes::real, .accuracy = Accuracy::composed};
   row.decompose = R"(
-    %l = aten.clamp_min(aten.add(aten.mul(aten.neg(%target), aten.sub(%input1, %input2)), $margin), 0))" LENZ_REDUCED;
+    %l = aten.clamp_min_(aten.add(aten.mul(aten.neg(%target), aten.sub(%input1, %input2)), $margin), 0))" LENZ_REDUCED;
   t.row("margin_ranking_loss(Tensor input1, Tensor input2, Tensor target, float margin=0., int reduction=1) -> Tensor",
         row);
   row.dtypes = dtypes::numbers;
   row.decompose = R"(
-    %p = aten.pairwise_distance(%anchor, %positive, $p, $eps)
-    %n = aten.pairwise_distance(%anchor, %negative, $p, $eps)
-    if $swap { %n = aten.minimum(%n, aten.pairwise_distance(%positive, %negative, $p, $eps)) }
-    %l = aten.clamp_min(aten.sub(aten.add(%p, $margin), %n), 0))" LENZ_REDUCED;
+    %near = aten.pairwise_distance(%anchor, %positive, $p, $eps)
+    %far = aten.pairwise_distance(%anchor, %negative, $p, $eps)
+    if $swap { %far = aten.minimum(%far, aten.pairwise_distance(%positive, %negative, $p, $eps)) }
+    %l = aten.clamp_min_(aten.sub(aten.add(%near, $margin), %far), 0))" LENZ_REDUCED;
   t.row(
       "triplet_margin_loss(Tensor anchor, Tensor positive, Tensor negative, float margin=1., float p=2., float "
       "eps=9.9999999999999995e-07, bool swap=False, int reduction=1) -> Tensor",
@@ -121,7 +121,7 @@ void margins(RowSink& t) {
   row.dtypes = dtypes::floats;
   row.decompose = R"(
     %zeros = aten.zeros_like(%self)
-    %margin_part = aten.where(aten.ne(%target, 1), aten.clamp_min(aten.rsub(%self, $margin), 0), %zeros)
+    %margin_part = aten.where(aten.ne(%target, 1), aten.clamp_min_(aten.rsub(%self, $margin), 0), %zeros)
     %self_part = aten.where(aten.ne(%target, -1), %self, %zeros)
     %l = aten.add(%margin_part, %self_part))" LENZ_REDUCED;
   t.row("hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", row);
@@ -129,7 +129,7 @@ void margins(RowSink& t) {
   row.generate = make::loss;
   row.dtypes = dtypes::floats | dtypes::complexes;
   row.variants = {.out = "out"};
-  row.decompose = "%l = aten.log1p(aten.exp(aten.mul(aten.neg(%self), %target)))" LENZ_REDUCED;
+  row.decompose = "%l = aten.log1p_(aten.exp_(aten.mul_(aten.neg(%self), %target)))" LENZ_REDUCED;
   t.row("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", row);
 
   t.row(

@@ -1,0 +1,375 @@
+#include "compiler/ops/make/indexing.h"
+
+#include "compiler/ops/make/common.h"
+
+namespace lenz::make {
+
+namespace {
+bool in_place(const CallMaker& m) { return m.op().variant == VariantKind::in_place; }
+
+ValueId self_of(CallMaker& m, int min_rank, int64_t min_size) {
+  TensorWish wish;
+  wish.min_rank = min_rank;
+  wish.min_size = min_size;
+  wish.written = in_place(m);
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  return self;
+}
+
+ValueId indices(CallMaker& m, const Sizes& sizes, int64_t count, Dtype dtype = Dtype::i64, bool negative = false) {
+  TensorWish wish;
+  wish.dtype = dtype;
+  wish.sizes = sizes;
+  wish.integers = {negative ? -count : 0, std::max<int64_t>(count, 1) - 1};
+  return m.tensor(wish);
+}
+
+ValueId same_dtype(CallMaker& m, ValueId like, const Sizes& sizes) {
+  TensorWish wish;
+  wish.dtype = m.type(like).dtype;
+  wish.sizes = sizes;
+  return m.tensor(wish);
+}
+
+// An index shape that fits inside `self` along every dim but `dim`.
+Sizes fitting(CallMaker& m, const Sizes& self, size_t dim) {
+  Sizes sizes = self;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    sizes[i] = i == dim ? m.a_size() : m.choose().flip() ? sizes[i] : m.choose().between(0, sizes[i]);
+  return sizes;
+}
+
+size_t set_dim(CallMaker& m, size_t rank) {
+  int64_t dim = m.a_dim(rank);
+  m.set("dim", Arg::of_int(dim));
+  return static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(std::max<size_t>(rank, 1)) : dim);
+}
+
+Dtype index_dtype(CallMaker& m) { return m.choose().chance(1, 4) ? Dtype::i32 : Dtype::i64; }
+}  // namespace
+
+void gather(CallMaker& m) {
+  ValueId self = self_of(m, 0, 1);
+  size_t dim = set_dim(m, m.rank(self));
+  Sizes sizes = fitting(m, m.sizes(self), dim);
+  if (m.rank(self) == 0 && m.choose().flip()) sizes.push_back(m.a_size());
+  m.set("index", indices(m, sizes, m.size(self, static_cast<int64_t>(dim)), index_dtype(m)));
+  m.set("sparse_grad", Arg::of_bool(false));
+}
+
+void scatter(CallMaker& m) {
+  Chooser& c = m.choose();
+  TensorWish wish;
+  wish.min_size = 1;
+  wish.written = in_place(m);
+  std::string_view reduce;
+  if (m.has("reduce")) {
+    bool two = m.has("include_self");
+    reduce = two ? c.any_of<std::string_view>({"sum", "prod", "mean", "amax", "amin"})
+                 : c.any_of<std::string_view>({"add", "multiply"});
+    m.set("reduce", m.context().string(reduce));
+    if (reduce == "mean") wish.dtypes = m.op().dtypes - dtypes::boolean;
+    if (reduce == "amax" || reduce == "amin") wish.dtypes = m.op().dtypes - dtypes::complexes;
+  }
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  size_t dim = set_dim(m, m.rank(self));
+  Sizes sizes = fitting(m, m.sizes(self), dim);
+  m.set("index", indices(m, sizes, m.size(self, static_cast<int64_t>(dim)), index_dtype(m)));
+  if (m.has("src")) {
+    Sizes larger = sizes;
+    for (int64_t& s : larger) s += c.chance(1, 4) ? 1 : 0;
+    m.set("src", same_dtype(m, self, larger));
+  }
+  if (m.has("value")) m.set("value", m.a_number(m.type(self).dtype));
+}
+
+namespace {
+// Indices for some dims of `self`: integers that broadcast together, absent ones, or a mask; the result's shape.
+Sizes set_indices(CallMaker& m, const Sizes& self) {
+  Chooser& c = m.choose();
+  auto count = static_cast<size_t>(c.between(1, static_cast<int64_t>(self.size())));
+  Sizes full = m.a_shape(0, 2);
+  SmallVec<ValueId, 8> list;
+  Sizes result;
+  bool any = false, gap = false, apart = false;
+  for (size_t i = 0; i < count; ++i) {
+    if ((any || i + 1 < count) && c.chance(1, 4)) {
+      list.push_back(kNone);
+      gap = any;
+      continue;
+    }
+    apart = apart || gap;
+    // The first index has the full shape, so that the broadcast of all is known.
+    list.push_back(indices(m, any ? m.shape_like_with_ones(full) : full, self[i], Dtype::i64, c.flip()));
+    any = true;
+  }
+  m.set_tensors("indices", list);
+  bool placed = false;
+  if (apart) {
+    result = full;
+    placed = true;
+  }
+  for (size_t i = 0; i < self.size(); ++i) {
+    bool indexed = i < list.size() && list[i] != kNone;
+    if (!indexed) result.push_back(self[i]);
+    if (indexed && !placed) {
+      for (int64_t s : full) result.push_back(s);
+      placed = true;
+    }
+  }
+  return result;
+}
+}  // namespace
+
+void index(CallMaker& m) {
+  ValueId self = self_of(m, 1, 1);
+  if (m.choose().chance(1, 6)) {
+    // A mask over the leading dims.
+    Sizes sizes = m.sizes(self);
+    auto count = static_cast<size_t>(m.choose().between(1, static_cast<int64_t>(sizes.size())));
+    TensorWish mask;
+    mask.dtype = Dtype::b8;
+    mask.sizes = Sizes(sizes.span().first(count));
+    ValueId one[] = {m.tensor(mask)};
+    m.set_tensors("indices", one);
+    return;
+  }
+  set_indices(m, m.sizes(self));
+}
+
+void index_put(CallMaker& m) {
+  ValueId self = self_of(m, 1, 1);
+  Sizes result = set_indices(m, m.sizes(self));
+  m.set("values", same_dtype(m, self, m.shape_like_with_ones(result)));
+}
+
+void index_select(CallMaker& m) {
+  ValueId self = self_of(m, 0, 1);
+  size_t dim = set_dim(m, m.rank(self));
+  bool scalar = m.choose().chance(1, 6);
+  Sizes sizes = scalar ? Sizes() : Sizes{m.rank(self) ? m.a_size() : 1};
+  m.set("index", indices(m, sizes, m.size(self, static_cast<int64_t>(dim)), index_dtype(m)));
+}
+
+void index_write(CallMaker& m) {
+  Chooser& c = m.choose();
+  TensorWish wish;
+  wish.min_size = 1;
+  wish.min_rank = 1;
+  wish.written = in_place(m);
+  if (m.has("reduce")) {
+    auto reduce = c.any_of<std::string_view>({"prod", "mean", "amax", "amin"});
+    m.set("reduce", m.context().string(reduce));
+    if (reduce == "mean") wish.dtypes = m.op().dtypes - dtypes::boolean;
+    if (reduce == "amax" || reduce == "amin") wish.dtypes = m.op().dtypes - dtypes::complexes;
+  }
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  size_t dim = set_dim(m, m.rank(self));
+  Sizes source = m.sizes(self);
+  source[dim] = m.a_size();
+  bool copies = m.op().schema.packet.starts_with("index_copy");
+  m.set("index",
+        indices(m, {source[dim]}, m.size(self, static_cast<int64_t>(dim)), copies ? Dtype::i64 : index_dtype(m)));
+  m.set("source", same_dtype(m, self, source));
+  if (m.has("alpha") && c.flip()) m.set("alpha", m.a_number(m.type(self).dtype));
+}
+
+void index_fill(CallMaker& m) {
+  ValueId self = self_of(m, 0, 1);
+  size_t dim = set_dim(m, m.rank(self));
+  m.set("index", indices(m, {m.a_size()}, m.size(self, static_cast<int64_t>(dim))));
+  if (m.op().schema.params[3].type.kind == ParamKind::tensor) {
+    m.set("value", same_dtype(m, self, {}));
+  } else {
+    m.set("value", m.a_number(m.type(self).dtype));
+  }
+}
+
+namespace {
+ValueId masked(CallMaker& m) {
+  Sizes full = m.a_shape();
+  TensorWish wish;
+  wish.sizes = in_place(m) ? full : m.shape_like_with_ones(full);
+  wish.written = in_place(m);
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  wish.written = false;
+  wish.sizes = m.shape_like_with_ones(full);
+  wish.dtype = Dtype::b8;
+  m.set("mask", m.tensor(wish));
+  return self;
+}
+}  // namespace
+
+void masked_fill(CallMaker& m) {
+  ValueId self = masked(m);
+  if (m.op().schema.params[2].type.kind == ParamKind::tensor) {
+    m.set("value", same_dtype(m, self, {}));
+  } else {
+    m.set("value", m.a_number(m.type(self).dtype));
+  }
+}
+
+void masked_select(CallMaker& m) { masked(m); }
+
+void masked_scatter(CallMaker& m) {
+  ValueId self = masked(m);
+  // As many elements as the mask could take.
+  Sizes a = m.sizes(self), b = m.sizes(m.get("mask").value());
+  int64_t most = 1;
+  size_t rank = std::max(a.size(), b.size());
+  for (size_t i = 0; i < rank; ++i) {
+    int64_t x = i < a.size() ? a[a.size() - 1 - i] : 1, y = i < b.size() ? b[b.size() - 1 - i] : 1;
+    most *= x == 1 ? y : x;
+  }
+  m.set("source", same_dtype(m, self, {most}));
+}
+
+void embedding(CallMaker& m) {
+  TensorWish wish;
+  wish.min_rank = wish.max_rank = 2;
+  wish.min_size = 1;
+  ValueId weight = m.tensor(wish);
+  m.set("weight", weight);
+  m.set("indices", indices(m, m.a_shape(0, 3), m.size(weight, 0), index_dtype(m)));
+  m.set("sparse", Arg::of_bool(false));
+  if (m.choose().flip()) m.set("padding_idx", Arg::of_int(0));
+}
+
+void embedding_backward(CallMaker& m) {
+  Sizes sizes = m.a_shape(0, 3), grad = sizes;
+  int64_t rows = m.a_size(1);
+  grad.push_back(m.a_size(1));
+  TensorWish wish;
+  wish.sizes = grad;
+  m.set("grad_output", m.tensor(wish));
+  m.set("indices", indices(m, sizes, rows, index_dtype(m)));
+  m.set("num_weights", Arg::of_int(rows));
+  m.set("padding_idx", Arg::of_int(m.choose().flip() ? -1 : 0));
+}
+
+void take(CallMaker& m) {
+  ValueId self = self_of(m, 0, 1);
+  int64_t n = 1;
+  for (int64_t s : m.sizes(self)) n *= s;
+  m.set("index", indices(m, m.a_shape(0, 3), n, Dtype::i64, m.choose().flip()));
+}
+
+void take_along_dim(CallMaker& m) {
+  ValueId self = self_of(m, 0, 1);
+  Sizes sizes = m.sizes(self);
+  if (m.choose().chance(1, 3)) {
+    int64_t n = 1;
+    for (int64_t s : sizes) n *= s;
+    m.set("indices", indices(m, m.a_shape(0, 2), n));
+    return;
+  }
+  size_t dim = set_dim(m, m.rank(self));
+  Sizes index = sizes;
+  for (size_t i = 0; i < index.size(); ++i)
+    if (i == dim) {
+      index[i] = m.a_size();
+    } else if (m.choose().chance(1, 3)) {
+      index[i] = 1;
+    }
+  m.set("indices", indices(m, index, m.size(self, static_cast<int64_t>(dim))));
+}
+
+void put(CallMaker& m) {
+  ValueId self = self_of(m, 0, 1);
+  int64_t n = 1;
+  for (int64_t s : m.sizes(self)) n *= s;
+  Sizes sizes = m.a_shape(0, 3);
+  m.set("index", indices(m, sizes, n));
+  m.set("source", same_dtype(m, self, sizes));
+}
+
+void topk(CallMaker& m) {
+  ValueId self = self_of(m, 0, 0);
+  int64_t dim = m.a_dim(m.rank(self));
+  m.set("dim", Arg::of_int(dim));
+  m.set("k", Arg::of_int(m.choose().between(0, m.size(self, dim))));
+}
+
+void sort(CallMaker& m) {
+  ValueId self = self_of(m, 0, 0);
+  if (m.has("dim")) m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
+  if (m.has("stable"))
+    m.set("stable", m.op().schema.params[static_cast<size_t>(m.op().schema.find("stable"))].type.optional &&
+                            m.choose().chance(1, 3)
+                        ? Arg::none()
+                        : Arg::of_bool(m.choose().flip()));
+}
+
+void searchsorted(CallMaker& m) {
+  Chooser& c = m.choose();
+  TensorWish wish;
+  bool number = m.op().schema.params[1].type.kind == ParamKind::scalar;
+  wish.min_rank = 1;
+  wish.max_rank = number || c.flip() ? 1 : 3;
+  wish.sorted = true;
+  ValueId sequence = m.tensor(wish);
+  m.set("sorted_sequence", sequence);
+  if (number) {
+    m.set("self", m.a_number(m.type(sequence).dtype));
+  } else {
+    Sizes sizes = m.rank(sequence) == 1 ? m.a_shape(0, 3) : m.sizes(sequence);
+    if (m.rank(sequence) > 1) sizes.back() = m.a_size();
+    m.set("self", same_dtype(m, sequence, sizes));
+  }
+  bool right = c.flip();
+  m.set("right", Arg::of_bool(right));
+  if (c.chance(1, 3)) m.set("side", m.context().string(right || c.flip() ? "right" : "left"));
+}
+
+void bucketize(CallMaker& m) {
+  TensorWish wish;
+  wish.min_rank = wish.max_rank = 1;
+  wish.sorted = true;
+  ValueId boundaries = m.tensor(wish);
+  m.set("boundaries", boundaries);
+  if (m.op().schema.params[0].type.kind == ParamKind::scalar) {
+    m.set("self", m.a_number(m.type(boundaries).dtype));
+  } else {
+    m.set("self", same_dtype(m, boundaries, m.a_shape()));
+  }
+}
+
+void nonzero_static(CallMaker& m) {
+  self_of(m, 0, 0);
+  m.set("size", Arg::of_int(m.a_size()));
+}
+
+void isin(CallMaker& m) {
+  TensorWish wish;
+  ValueId elements = m.tensor(wish);
+  m.set("elements", elements);
+  if (m.has("test_element")) {
+    m.set("test_element", m.a_number(m.type(elements).dtype));
+  } else {
+    TensorWish test;
+    test.dtype = m.type(elements).dtype;
+    test.plain = true;
+    m.set("test_elements", m.tensor(test));
+  }
+}
+
+void one_hot(CallMaker& m) {
+  Chooser& c = m.choose();
+  TensorWish wish;
+  wish.min_size = 1;
+  wish.integers = {0, 4};
+  m.set("self", m.tensor(wish));
+  m.set("num_classes", Arg::of_int(c.flip() ? 5 + c.between(0, 3) : -1));
+}
+
+void item(CallMaker& m) {
+  TensorWish wish;
+  wish.sizes = Sizes(m.choose().below(3), 1);
+  m.set("self", m.tensor(wish));
+}
+
+}  // namespace lenz::make
