@@ -195,6 +195,8 @@ void Infer::write_to(const Type& target, const Type& computed, std::string_view 
   if (exact ? computed.dtype != target.dtype : !can_cast(computed.dtype, target.dtype))
     raise("result type " + std::string(name(computed.dtype)) + " can't be " + (exact ? "stored as" : "cast to") +
           " the type of `" + std::string(param) + "`, " + std::string(name(target.dtype)));
+  for (Dim size : target.sizes())
+    if (is_zero(size)) return;  // nothing is written
   for (size_t i = 0; i < target.rank(); ++i)
     if (target.strides()[i].is(0) && decide(gt(target.sizes()[i], 1)))
       raise("`" + std::string(param) + "` is written to, but several of its elements share one memory location");
@@ -254,6 +256,11 @@ void Infer::finish_out() {
   }
 }
 
+void Assumptions::declare_range(const SymNode* symbol, Range range) {
+  declared_.set_range(symbol, range);
+  if (started_) known_.set_range(symbol, range);
+}
+
 Dim Infer::unbacked(Dim low, std::optional<Dim> high) {
   Dim symbol;
   if (unbacked_count_ < unbacked_symbols.size()) {
@@ -267,6 +274,11 @@ Dim Infer::unbacked(Dim low, std::optional<Dim> high) {
     unbacked_symbols.push_back(symbol);
   }
   ++unbacked_count_;
+  if (low.is_constant() && low.constant() < 0) {
+    LENZ_CHECK(!high, "an upper bound beside a negative lower one");
+    assumptions_.declare_range(symbol.node(), {low.constant(), std::nullopt});
+    return symbol;
+  }
   require(assumptions_.declare(ge(symbol, low)) && (!high || assumptions_.declare(le(symbol, *high))),
           "the facts contradict what is known of " + to_string(symbol));
   return symbol;

@@ -21,9 +21,10 @@ class Assumptions {
   const Facts& known() const { return started_ ? known_ : declared_; }  // declared facts and guards
   const std::vector<Cond>& guards() const { return guards_; }
   Truth prove(const Cond& cond) const { return known().prove(cond); }
-  bool decide(const Cond& cond);   // proven, or as hints say (recorded)
-  bool assume(const Cond& cond);   // proven, or recorded as holding; false if refuted
-  bool declare(const Cond& cond);  // a fact that needs no guard; false if refuted
+  bool decide(const Cond& cond);                           // proven, or as hints say (recorded)
+  bool assume(const Cond& cond);                           // proven, or recorded as holding; false if refuted
+  void declare_range(const SymNode* symbol, Range range);  // of a symbol that may be negative
+  bool declare(const Cond& cond);                          // a fact that needs no guard; false if refuted
   void restart() {
     started_ = false;
     guards_.clear();

@@ -123,14 +123,21 @@ Sizes set_indices(CallMaker& m, const Sizes& self) {
 }
 }  // namespace
 
+void unsafe_index(CallMaker& m) {
+  ValueId self = self_of(m, 1, 1);
+  set_indices(m, m.sizes(self));
+}
+
 void index(CallMaker& m) {
   ValueId self = self_of(m, 1, 1);
-  if (m.choose().chance(1, 6)) {
-    // A mask over the leading dims.
-    Sizes sizes = m.sizes(self);
+  Sizes sizes = m.sizes(self);
+  if (sizes[0] > 1 && m.choose().chance(1, 6)) {
+    // A mask over the leading dims. It finds at least two elements: the strides of a result with none or one depend on
+    // how many there are.
     auto count = static_cast<size_t>(m.choose().between(1, static_cast<int64_t>(sizes.size())));
     TensorWish mask;
     mask.dtype = Dtype::b8;
+    mask.integers = {1, 1};
     mask.sizes = Sizes(sizes.span().first(count));
     ValueId one[] = {m.tensor(mask)};
     m.set_tensors("indices", one);
@@ -162,7 +169,6 @@ void index_write(CallMaker& m) {
   if (m.has("reduce")) {
     auto reduce = c.any_of<std::string_view>({"prod", "mean", "amax", "amin"});
     m.set("reduce", m.context().string(reduce));
-    if (reduce == "mean") wish.dtypes = m.op().dtypes - dtypes::boolean;
     if (reduce == "amax" || reduce == "amin") wish.dtypes = m.op().dtypes - dtypes::complexes;
   }
   ValueId self = m.tensor(wish);
@@ -264,7 +270,11 @@ void take_along_dim(CallMaker& m) {
   if (m.choose().chance(1, 3)) {
     int64_t n = 1;
     for (int64_t s : sizes) n *= s;
-    m.set("indices", indices(m, m.a_shape(0, 2), n));
+    TensorWish flat;  // eager views it as a vector
+    flat.dtype = Dtype::i64;
+    flat.integers = {0, n - 1};
+    flat.plain = true;
+    m.set("indices", m.tensor(flat));
     return;
   }
   size_t dim = set_dim(m, m.rank(self));

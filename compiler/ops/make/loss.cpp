@@ -38,6 +38,8 @@ void loss(CallMaker& m) {
   ValueId self = m.tensor({});
   m.set(params[0].name, self);
   m.set(params[1].name, like(m, self));
+  // Stirling's term compares: complex numbers have no order.
+  if (m.has("full") && is_complex(m.type(self).dtype)) m.set("full", Arg::of_bool(false));
   common(m);
 }
 

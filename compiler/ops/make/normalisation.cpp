@@ -12,7 +12,7 @@ void softmax(CallMaker& m) {
 void softmax_dtype(CallMaker& m) {
   bool convert = m.choose().chance(1, 3);
   TensorWish wish;
-  if (convert) wish.dtypes = dtypes::real_and_bool;
+  wish.dtypes = convert ? dtypes::real_and_bool : dtypes::floats;  // integers only with a `dtype`
   ValueId self = m.tensor(wish);
   m.set("self", self);
   m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));

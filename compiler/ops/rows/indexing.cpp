@@ -19,9 +19,11 @@ void reads(RowSink& t) {
           .dtypes = dtypes::usual,
           .raises = kRange};
   t.row("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", row);
+  row.variants = {};  // an out= tensor is laid out as the index is, the result contiguous: not derivable
   row.infer = rule::take;
   row.generate = make::take;
   t.row("take(Tensor self, Tensor index) -> Tensor", row);
+  row.variants.out = "out";
   row.dtypes = dtypes::all;
   row.infer = rule::index_select;
   row.generate = make::index_select;
@@ -43,6 +45,8 @@ void reads(RowSink& t) {
   row.infer = rule::index;
   row.generate = make::index;
   t.row("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
+  row.infer = rule::unsafe_index;
+  row.generate = make::unsafe_index;
   t.row("_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
 }
 
@@ -77,6 +81,7 @@ void writes(RowSink& t) {
       "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
       "Tensor",
       row);
+  row.dtypes = dtypes::usual;
   row.accuracy = Accuracy::exact;
   t.row("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", row);
 
@@ -185,7 +190,9 @@ void found(RowSink& t) {
   row.generate = make::one_hot;
   row.dtypes = DtypeSet::of(Dtype::i64);
   row.raises = "negative class numbers, or ones beyond num_classes";
+  row.exception = "the meta device composes it of comparisons, with the strides of these";
   t.row("one_hot(Tensor self, int num_classes=-1) -> Tensor", row);
+  row.exception = {};
   row.infer = rule::item;
   row.generate = make::item;
   row.dtypes = dtypes::real_and_bool;
@@ -203,6 +210,7 @@ void found(RowSink& t) {
       "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> "
       "Tensor",
       isin);
+  isin.dtypes = dtypes::real | dtypes::float8;
   t.row(
       "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> "
       "Tensor",

@@ -31,10 +31,11 @@ void regression(RowSink& t) {
   Row backward{.traits = elementwise,
                .infer = rule::pointwise_loss_backward,
                .generate = make::loss_backward,
-               .dtypes = dtypes::floats,
+               .dtypes = dtypes::real,
                .accuracy = Accuracy::composed,
                .exception = "the meta kernel keeps dense strides; eager fills a contiguous tensor"};
   t.row("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", backward);
+  backward.dtypes = dtypes::floats;
   t.row("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
         backward);
   backward.dtypes = dtypes::floats;
@@ -44,7 +45,7 @@ void regression(RowSink& t) {
   t.row("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
         {.infer = rule::composite,
          .generate = make::broadcast_loss,
-         .dtypes = dtypes::floats | dtypes::complexes,
+         .dtypes = dtypes::numbers,
          .accuracy = Accuracy::composed,
          .decompose = "%l = aten.abs(aten.sub(%self, %target))" LENZ_REDUCED});
 }
@@ -69,9 +70,9 @@ void probabilities(RowSink& t) {
        .accuracy = Accuracy::composed,
        .decompose = R"(
            %s = aten.log_sigmoid(%self)
-           if given($pos_weight) { %s = aten.mul(%s, aten.add(aten.mul(aten.sub(%pos_weight, 1), %target), 1)) }
-           %l = aten.sub(aten.mul(aten.rsub(%target, 1), %self), %s)
-           if given($weight) { %l = aten.mul(%l, %weight) })" LENZ_REDUCED});
+           if given($pos_weight) { %s = aten.mul_(%s, aten.add_(aten.mul(aten.sub(%pos_weight, 1), %target), 1)) }
+           %l = aten.sub_(aten.mul_(aten.rsub(%target, 1), %self), %s)
+           if given($weight) { %l = aten.mul_(%l, %weight) })" LENZ_REDUCED});
   t.row("kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
         {.infer = rule::composite,
          .generate = make::broadcast_loss,
@@ -118,7 +119,7 @@ void margins(RowSink& t) {
       row);
 
   row.generate = make::broadcast_loss;
-  row.dtypes = dtypes::floats;
+  row.dtypes = dtypes::real;
   row.decompose = R"(
     %zeros = aten.zeros_like(%self)
     %margin_part = aten.where(aten.ne(%target, 1), aten.clamp_min_(aten.rsub(%self, $margin), 0), %zeros)

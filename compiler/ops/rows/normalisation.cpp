@@ -33,7 +33,7 @@ void softmaxes(RowSink& t) {
   Row above{.variants = {.out = "int_out"},
             .infer = rule::composite,
             .generate = make::softmax_dtype,
-            .dtypes = dtypes::floats,
+            .dtypes = dtypes::real_and_bool,
             .accuracy = Accuracy::composed};
   constexpr std::string_view kSoftmax = R"(
     if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }

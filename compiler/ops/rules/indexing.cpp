@@ -180,6 +180,12 @@ void index(Infer& in) {
   in.result(elementwise_result(in, all, self.dtype, std::nullopt));
 }
 
+void unsafe_index(Infer& in) {
+  for (const Type* t : in.tensors("indices"))
+    in.require(!t || t->dtype == Dtype::i64 || t->dtype == Dtype::i32, "indices must be integers");
+  index(in);
+}
+
 void index_put(Infer& in) {
   const Type& self = in.tensor("self");
   const Type& values = in.tensor("values");
@@ -219,6 +225,7 @@ void index_write(Infer& in) {
   require_index(in, index, in.op().schema.packet != "index_copy" && in.op().schema.packet != "index_copy_");
   in.require(index.rank() <= 1, "`index` must be a vector");
   in.require(self.dtype == source.dtype, "`source` must have the dtype of `self`");
+  if (in.has_param("reduce")) in.require(self.dtype != Dtype::b8, "bools are not supported");
   in.require(self.rank() == source.rank() || self.rank() == 0 || source.rank() == 0,
              "`source` must be of the rank of `self`");
   Dim count = index.rank() ? index.sizes()[0] : Dim(1);
@@ -297,6 +304,7 @@ void take_along_dim(Infer& in) {
   require_index(in, indices, false);
   if (!in.given("dim")) {
     DimVec sizes{numel(indices.sizes())};
+    in.require(view_strides(in, indices, sizes).has_value(), "`indices` can't be viewed as a vector");
     return in.result(contiguous_tensor(self.dtype, sizes, self.device));
   }
   in.require(self.rank() == indices.rank(), "`indices` must be of the rank of `self`");
@@ -340,8 +348,7 @@ TensorType sorted(Infer& in, Dtype dtype) {
   const Type& self = in.tensor("self");
   in.require(!is_complex(self.dtype) && !is_float8(self.dtype), "this dtype has no order here");
   in.wrap_dim(in.has_param("dim") ? in.constant("dim") : 0, self.rank());
-  return {dtype, self.device, DimVec(self.sizes()),
-          is_dense(in, self) ? DimVec(self.strides()) : contiguous_strides(self.sizes()), 0};
+  return {dtype, self.device, DimVec(self.sizes()), like_strides(in, self, std::nullopt), 0};
 }
 }  // namespace
 
@@ -397,8 +404,7 @@ void nonzero(Infer& in) {
   Dim most = numel(self.sizes());
   Dim count = most.is(0) ? Dim(0) : in.unbacked(0, most);
   bool row = self.rank() == 0 && in.op().schema.packet == "argwhere";
-  TensorType t{
-      Dtype::i64, self.device, {count, Dim(static_cast<int64_t>(self.rank()))}, {Dim(1), max(count, Dim(1))}, 0};
+  TensorType t{Dtype::i64, self.device, {count, Dim(static_cast<int64_t>(self.rank()))}, {Dim(1), count}, 0};
   if (row) t.sizes[1] = Dim(0);
   in.result(t);
 }
@@ -446,7 +452,10 @@ void item(Infer& in) {
   if (is_complex(self.dtype)) throw Unsupported(in.op().full_name + ": a complex number as a value");
   if (self.dtype == Dtype::b8) return in.result(in.context().simple(TypeKind::sym_bool));
   if (is_floating(self.dtype)) return in.result(in.context().simple(TypeKind::sym_float));
-  in.result(in.context().sym_int(in.unbacked(info(self.dtype).is_signed ? INT64_MIN : 0, std::nullopt)));
+  int64_t low = !info(self.dtype).is_signed   ? 0
+                : info(self.dtype).bits == 64 ? INT64_MIN
+                                              : -(int64_t{1} << (info(self.dtype).bits - 1));
+  in.result(in.context().sym_int(in.unbacked(low, std::nullopt)));
 }
 
 }  // namespace lenz::rule

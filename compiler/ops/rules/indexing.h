@@ -9,6 +9,7 @@ namespace lenz::rule {
 void gather(Infer& in);
 void scatter(Infer& in);  // scatter, scatter_add, scatter_reduce: contiguous, of self's shape
 void index(Infer& in);    // advanced indexing
+void unsafe_index(Infer& in);  // with integers only
 void index_put(Infer& in);
 void index_select(Infer& in);
 void index_write(Infer& in);  // index_add, index_copy, index_reduce
