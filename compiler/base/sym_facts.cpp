@@ -129,7 +129,8 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
   return true;
 }
 
-// dim = residue (mod modulus). Where all but one symbol of a linear dim are known modulo it, that symbol learns it.
+// dim = residue (mod modulus). Where all but one symbol of a linear dim are known modulo it, that symbol learns it;
+// else it is kept as "dim % modulus is residue".
 bool FactsLearner::assume_congruence(Dim dim, int64_t modulus, int64_t residue) {
   if (modulus == 1) return true;
   FactsReader reader(facts_);
@@ -144,7 +145,8 @@ bool FactsLearner::assume_congruence(Dim dim, int64_t modulus, int64_t residue) 
     } else if (open.monomial == nullptr && t.monomial->kind == SymKind::symbol) {
       open = t;
     } else {
-      return true;  // not about one symbol
+      keep_remainder(dim, modulus, residue);
+      return true;
     }
   }
   if (open.monomial == nullptr) return true;
@@ -162,6 +164,19 @@ bool FactsLearner::assume_congruence(Dim dim, int64_t modulus, int64_t residue) 
           {Pending::Kind::congruent, atom.node()->args()[0], {atom.node()->args()[1].constant(), value.constant()}});
   Range range = k.range;
   return round_inwards(range, *both) && assume_range(open.monomial, range);
+}
+
+void FactsLearner::keep_remainder(Dim dim, int64_t modulus, int64_t residue) {
+  Dim rest = mod(dim, modulus);
+  SumView view(rest);
+  if (view.terms().size() != 1 || view.terms()[0].monomial->kind != SymKind::mod) return;
+  SymTerm t = view.terms()[0];
+  int64_t value = static_cast<int64_t>(floor_rest(residue, modulus)) - view.constant();
+  if (value % t.coefficient != 0) return;
+  std::pair<Dim, Dim> fact{Dim(t.monomial), Dim(value / t.coefficient)};
+  for (const auto& known : facts_.rewrites_)
+    if (known == fact) return;
+  facts_.rewrites_.push_back(fact);
 }
 
 // Eliminates a symbol everywhere: what was known of it now holds for what replaces it.
@@ -208,7 +223,7 @@ bool FactsLearner::solve(Dim dim) {
   return true;
 }
 
-// c*(a % k) + r = 0 with c = 1 or -1 is a congruence; done if that says all.
+// c*(a % k) + r = 0 with c = 1 or -1 is a congruence, which says all.
 bool FactsLearner::assume_remainder(Dim dim, bool& done) {
   SumView view(dim);
   if (view.terms().size() != 1) return true;
@@ -217,9 +232,8 @@ bool FactsLearner::assume_remainder(Dim dim, bool& done) {
   Dim a = t.monomial->args()[0], k = t.monomial->args()[1];
   if (!k.is_constant() || a.is_constant()) return true;
   int64_t residue = narrow(-Wide{view.constant()} * t.coefficient);
-  if (residue < 0 || residue >= k.constant() || !assume_congruence(a, k.constant(), residue)) return false;
-  done = FactsReader(facts_).congruence(a).modulus % k.constant() == 0;
-  return true;
+  done = true;
+  return residue >= 0 && residue < k.constant() && assume_congruence(a, k.constant(), residue);
 }
 
 // Keeps c*m + r = 0 with c = 1 or -1 as "m is -c*r", for the largest m, if it is larger than what it equals.

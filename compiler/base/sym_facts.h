@@ -15,7 +15,7 @@ class FactsReader {
   Congruence congruence(Dim dim) const;
 
   Dim normalize(Dim dim) const;  // simplified with solved symbols replaced, whatever the size
-  Dim simplify(Dim dim) const;
+  Dim simplify(Dim dim) const;   // as Facts::simplify
 
   Truth prove(const Cond& cond) const;
   bool nonnegative(Dim dim) const;  // dim is normalized
@@ -23,6 +23,7 @@ class FactsReader {
  private:
   const Facts::Known* known(const SymNode* symbol) const;
   Congruence node_congruence(const SymNode* node) const;
+  Dim simplify_once(Dim dim) const;
   Dim fixpoint(Dim dim, bool solve) const;
   Dim pass(Dim dim, bool solve) const;
   Dim local(Dim dim) const;
@@ -72,6 +73,7 @@ class FactsLearner {
   bool assume_nonzero(Dim dim);
   bool assume_nonnegative(Dim dim);
   bool assume_congruence(Dim dim, int64_t modulus, int64_t residue);
+  void keep_remainder(Dim dim, int64_t modulus, int64_t residue);
   bool assume_remainder(Dim dim, bool& done);
   bool solve(Dim dim);
   void replace(const SymNode* symbol, Dim by);

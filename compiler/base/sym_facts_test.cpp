@@ -57,6 +57,7 @@ const Simplification kSimplifications[] = {
     {{"a % 8 == 3"}, "(a + 5) // 8", "a // 8 + 1"},
     {{"a % 8 == 0", "b in 0..7"}, "(a + b) // 8", "a // 8"},
     {{"a % 8 == 0", "b in 0..7"}, "(a + b) % 8", "b"},
+    {{"a % 8 == 3", "b in 0..7"}, "(a + b) // 8", "(a + b) // 8"},
     {{"a % 8 == 0"}, "(a*b + c) % 8", "c % 8"},
     {{"a < b"}, "a // b", "0"},
     {{"a < b"}, "a % b", "a"},
@@ -78,6 +79,7 @@ const Simplification kSimplifications[] = {
     {{"(a + b) % 4 == 0"}, "(a + b + 1) % 4", "1"},
     {{"(a*b) % 4 == 0"}, "(a*b) % 4 + a", "a"},
     {{"a // 2 == b"}, "a // 2 - b", "0"},
+    {{"a <= b", "b <= a"}, "a - b", "0"},
     {{"max(a, b) == b"}, "max(a, b)", "b"},
 };
 
@@ -151,6 +153,14 @@ const Proof kProofs[] = {
     {{"a != 1", "a != 0"}, "a >= 2", Truth::yes},
     {{"max(1, a) > 1", "a >= 1"}, "max(1, a) > 1", Truth::yes},
     {{"a != 1", "1 < max(1, a)", "a != 0"}, "1 < max(1, a)", Truth::yes},
+    {{"a in 0..", "b in 0..", "c % 8 == 3", "c == a + b"}, "(a + b) % 4 == 3", Truth::yes},
+    {{"c % 4 == 2", "6*a + 4*b == 9*c"}, "a % 2 == 1", Truth::yes},
+    {{"c % 4 == 2", "6*a + 4*b == 9*c"}, "a % 4 == 1", Truth::unknown},
+    {{"c % 4 == 2", "6*a + 4*b == 9*c"}, "a % 4 == 3", Truth::unknown},
+    {{"a // c <= b", "c >= 2", "c <= 2"}, "a // 2 <= b", Truth::yes},
+    {{"a >= 0", "b == 2*a", "b in 0..10"}, "a <= 5", Truth::yes},
+    {{"a in -5.."}, "a*a >= 0", Truth::yes},
+    {{"a in -5.."}, "a*a*a >= 0", Truth::unknown},
 };
 
 TEST(SymFacts, Proofs) {
@@ -190,6 +200,10 @@ TEST(SymFacts, ContradictionsAreRefusedAndChangeNothing) {
       {{"2*a == 4*b + 2*c"}, "a == 2*b + c + 1"},
       {{"a*b == 12"}, "a*b == 13"},
       {{"a in 4..", "b in 4.."}, "a*b == 15"},
+      // Found only while learning, after ranges were tightened and a symbol was replaced.
+      {{"a < b", "b < c", "c < d", "d < e", "e < f", "f < g", "g < h", "h in 0..90"}, "h <= a"},
+      {{"a < b", "b < c", "c < d", "d < e", "e < f", "f < g", "g < h", "h in 0..90"}, "h == a"},
+      {{"a < b", "b < c", "c < d", "d < e", "e < f", "f < g", "g < h", "h in 0..90", "d % 2 == 0"}, "h == a"},
       {{}, "2*a == 2*b + 1"},
       {{}, "a % 4 == 5"},
       {{}, "a + b < 0"},
@@ -200,17 +214,19 @@ TEST(SymFacts, ContradictionsAreRefusedAndChangeNothing) {
     for (const char* f : given) EXPECT_TRUE(w.learn(f)) << f;
     auto look = [&] {
       std::string seen;
-      for (const char* t : {"a", "b", "c", "a + b", "a % 4", "2*a - 2*b", "max(a, b)"}) {
+      for (const char* t : {"a", "b", "c", "d", "h", "h - a", "a + b", "a % 4", "2*a - 2*b", "max(a, b)"}) {
         Range r = w.facts.range(w.dim(t));
         seen += to_string(w.facts.simplify(w.dim(t))) + " " + std::to_string(r.low.value_or(-99)) + " " +
                 std::to_string(r.high.value_or(-99)) + " " + std::to_string(w.facts.divisor(w.dim(t))) + "; ";
       }
-      for (const char* t : {"a < b", "a == b", "a <= c", "a % 2 == 0"})
+      for (const char* t : {"a < b", "a == b", "a <= c", "a % 2 == 0", "g < h", "h <= a", "a == h"})
         seen += std::to_string(static_cast<int>(w.prove(t)));
       return seen + std::to_string(w.facts.conditions().size()) + std::to_string(w.facts.ranges().size());
     };
     std::string before = look();
+    auto hint = w.facts.hint(w.dim("a"));
     EXPECT_FALSE(w.learn(refused)) << refused;
+    EXPECT_EQ(w.facts.hint(w.dim("a")), hint);
     EXPECT_EQ(look(), before) << refused;
   }
 }
@@ -227,6 +243,11 @@ TEST(SymFacts, RangesAndConditionsAreOnRecordAsAdded) {
   EXPECT_THROW(w.learn("d in 5..4"), UserError);
   EXPECT_EQ(w.facts.ranges().size(), 2u);
   EXPECT_EQ(w.facts.range(w.dim("c")), (Range{0, 31}));
+  w.learn("c in -8..20");  // a condition took it for a size before
+  EXPECT_EQ(w.facts.ranges()[2].second, (Range{0, 20}));
+  w.learn("e in -8..20");
+  EXPECT_EQ(w.facts.ranges()[3].second, (Range{-8, 20}));
+  EXPECT_EQ(w.facts.range(w.dim("e")), (Range{-8, 20}));
 }
 
 TEST(SymFacts, DivisorAndCongruence) {
@@ -254,6 +275,11 @@ struct RandomWorld {
 };
 
 std::string random_condition(Chooser& choose, const Grammar& g, const Values& model) {
+  if (choose.chance(1, 4)) {
+    const std::string& name = choose.pick(g.names);
+    int64_t k = choose.pick(g.divisors);
+    return name + " % " + std::to_string(k) + " == " + std::to_string(mod(model.at(name), k).constant());
+  }
   std::string lhs = random_dim(choose, g, static_cast<int>(choose.between(0, 2)));
   std::string rhs = random_dim(choose, g, static_cast<int>(choose.between(0, 1)));
   if (choose.chance(1, 3)) lhs = "(" + lhs + ") % " + std::to_string(choose.between(2, 8));
@@ -350,6 +376,7 @@ TEST(SymFacts, AnswersAreTrueInEveryModel) {
     RandomChooser choose(seed);
     Grammar g;
     g.calls = seed % 4 == 0;
+    if (seed % 2 == 0) g.divisors = {2, 4, 8};
     RandomWorld w;
     build_random_world(choose, g, w);
     models += w.models.size();
@@ -377,13 +404,9 @@ TEST(SymFacts, HintsSatisfyTheFacts) {
       fits = fits && (!r.low || v >= *r.low) && (!r.high || v <= *r.high);
     }
     missed += !fits;
-    if (!fits && missed < 5) {
-      std::string all;
-      for (auto& [n, v] : hints) all += n + "=" + std::to_string(v) + " ";
-      std::cout << "no hint for " << w.given << " got " << all << "\n";
-    }
   }
-  EXPECT_LE(missed * 100, worlds) << "hints miss " << missed << " of " << worlds;
+  // Products and remainders of several symbols can defeat the search; conditions that type rules make do not.
+  EXPECT_LE(missed, worlds / 300) << "hints miss " << missed << " of " << worlds;
 }
 
 TEST(SymFacts, HintsAreDistinctTypicalAndStay) {

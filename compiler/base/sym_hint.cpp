@@ -17,9 +17,9 @@ int64_t free_value(uint32_t id) {
   return id < kCount ? kPrimes[id] : 101 + 2 * static_cast<int64_t>(id - kCount);
 }
 
-constexpr int kMaxWalk = 512;      // values tried in turn for one symbol
-constexpr int kMaxRepairs = 64;    // symbols changed to satisfy conditions
-constexpr int kMaxChecks = 50000;  // conditions evaluated while doing so
+constexpr int kMaxWalk = 512;     // values tried in turn for one symbol
+constexpr int kMaxRepairs = 64;   // symbols changed to satisfy conditions
+constexpr int kMaxChecks = 6000;  // conditions evaluated while doing so
 
 }  // namespace
 

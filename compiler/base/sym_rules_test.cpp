@@ -46,6 +46,7 @@ constexpr Rule kDivisions[] = {
     {"(K*x + y) // K", "x + y // K"},
     {"(K*x + C) // K", "x + C // K"},
     {"(x*y + z) // y", "x + z // y"},
+    {"(x*y + z) // (x*x)", "(y*x + z) // (x*x)"},  // nothing to split
     {"(x*(y + 1) + 3) // (y + 1)", "x + 3 // (y + 1)"},
     {"((x + 1)*(y + 2)) // (y + 2)", "x + 1"},
     {"(C - x) // K", "-((x + K - 1 - C) // K)"},

@@ -204,8 +204,7 @@ Dim FactsReader::normalize(Dim dim) const {
   }
 }
 
-Dim FactsReader::simplify(Dim dim) const {
-  if (dim.is_constant()) return dim;
+Dim FactsReader::simplify_once(Dim dim) const {
   try {
     Dim solved = fixpoint(dim, true);
     if (size_of(solved) <= size_of(dim)) return solved;
@@ -214,6 +213,16 @@ Dim FactsReader::simplify(Dim dim) const {
   } catch (const UserError&) {
     return dim;
   }
+}
+
+// Without replacements a dim may become one that gets smaller with them: until neither does anything.
+Dim FactsReader::simplify(Dim dim) const {
+  for (int round = 0; round < kMaxRounds && !dim.is_constant(); ++round) {
+    Dim next = simplify_once(dim);
+    if (next == dim) break;
+    dim = next;
+  }
+  return dim;
 }
 
 Dim Facts::simplify(Dim dim) const { return FactsReader(*this).simplify(dim); }

@@ -95,6 +95,9 @@ TEST(Sym, Prints) {
   EXPECT_EQ(printed("floor(1.5*s0)"), "floor(1.5*s0)");
   EXPECT_EQ(printed("round(2*(s0 + 1))"), "round(2.0*(s0 + 1))");
   EXPECT_EQ(printed("s10 + s9 + s2*s3"), "s2*s3 + s9 + s10");
+  EXPECT_EQ(printed("s0 + s1*s2"), "s1*s2 + s0");
+  EXPECT_EQ(printed("(7*s0 + 9) % 8"), "(1 - s0) % 8");
+  EXPECT_EQ(printed("(s0*s1 + s2)//(s0*s0)"), "(s0*s1 + s2)//(s0*s0)");
   EXPECT_EQ(printed("s1 - s0"), "s1 - s0");
   EXPECT_EQ(printed("4 - s0"), "4 - s0");
   EXPECT_EQ(printed("0 - s0 - 4"), "-s0 - 4");

@@ -58,6 +58,7 @@ struct Grammar {
   int depth = 3;
   bool calls = true;
   bool symbolic_divisors = true;
+  std::vector<int64_t> divisors = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
 };
 
 inline std::string random_dim(Chooser& choose, const Grammar& g, int depth) {
@@ -68,7 +69,7 @@ inline std::string random_dim(Chooser& choose, const Grammar& g, int depth) {
   auto part = [&] { return random_dim(choose, g, depth - 1); };
   auto divisor = [&] {
     if (g.symbolic_divisors && choose.chance(1, 4)) return "(" + part() + ")";
-    int64_t k = choose.between(1, 12);
+    int64_t k = choose.pick(g.divisors);
     return std::to_string(choose.chance(1, 6) ? -k : k);
   };
   switch (choose.below(g.calls ? 11 : 10)) {
