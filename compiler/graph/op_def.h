@@ -124,6 +124,7 @@ struct OpDef {
   std::string full_name;  // "aten.add.Tensor"
   VariantKind variant = VariantKind::functional;
   const OpDef* base = nullptr;  // the functional row it was derived from
+  const OpDef* each = nullptr;  // a row over lists: the row that it applies to every element
   Variants variants;            // of a functional row
   Traits traits;
   // Result types from argument types; throws UserError when eager raises. Null: results must be annotated (an extern).

@@ -1,5 +1,8 @@
 #include "compiler/ops/row.h"
 
+#include "compiler/ops/make/each.h"
+#include "compiler/ops/rules/each.h"
+
 namespace lenz {
 
 void RowSink::row(std::string_view schema, const Row& fields) {
@@ -23,6 +26,25 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.dims_of_result = fields.dims_of_result;
   def.scalar = fields.scalar == "{}" ? def.schema.packet : std::string(fields.scalar);
   if (!def.decompose.empty()) def.lowering.kind = LoweringKind::decompose;
+  table_.add(std::move(def));
+}
+
+void RowSink::each(std::string_view schema, const EachRow& fields) {
+  const OpDef* of = table_.find("aten." + std::string(fields.of));
+  LENZ_CHECK(of, "a row over lists of " + std::string(fields.of) + ", which has no row yet");
+  OpDef def;
+  def.schema = parse_schema(schema);
+  def.each = of;
+  def.variants = fields.variants;
+  if (of->has(Trait::makes_float)) def.traits = Trait::makes_float;
+  def.infer = rule::each;
+  def.generate = fields.generate ? fields.generate : make::each;
+  def.dtypes = of->dtypes;
+  def.computes = of->computes;
+  def.domain = of->domain;
+  def.accuracy = of->accuracy;
+  def.raises = of->raises;
+  def.exception = of->exception;
   table_.add(std::move(def));
 }
 

@@ -34,11 +34,20 @@ struct Row {
   bool dims_of_result = false;
 };
 
+// A row that applies another one to every element of its lists: `_foreach_add.List` of "add.Tensor". What it knows is
+// what that row knows; only the schema and the variants are its own.
+struct EachRow {
+  std::string_view of;
+  Variants variants = {};
+  void (*generate)(CallMaker&) = nullptr;  // none: from calls of the other row
+};
+
 class RowSink {
  public:
   explicit RowSink(OpTable& table) : table_(table) {}
   void row(std::string_view schema, const Row& fields);                           // one row
   void rows(std::string_view schema, std::string_view names, const Row& fields);  // one per name
+  void each(std::string_view schema, const EachRow& fields);                      // of a row that stands already
 
  private:
   OpTable& table_;

@@ -23,6 +23,7 @@ void pointwise_special_rows(RowSink& t);
 void movement_rows(RowSink& t);
 void activation_rows(RowSink& t);
 void creation_rows(RowSink& t);
+void foreach_rows(RowSink& t);
 
 struct Family {
   std::string_view name;
@@ -46,6 +47,7 @@ inline constexpr Family kFamilies[] = {
     {"movement", movement_rows},
     {"activations", activation_rows},
     {"creation", creation_rows},
+    {"foreach", foreach_rows},  // derives from rows above
 };
 
 }  // namespace lenz
