@@ -241,11 +241,20 @@ const Type* Infer::written_out(const Type& target, const Type& computed, std::st
 void Infer::finish_out() {
   const auto& params = op_.schema.params;
   size_t first = args_.size() - results_.size();
-  if (op_.schema.returns.empty()) {  // a list: its types stay, so its tensors must have the right shapes already
+  if (op_.schema.returns.empty()) {  // a list: nothing returned could say what its tensors became
     std::vector<const Type*> list = tensors(params[first].name);
     std::span<const Type* const> computed = results_[0].type->elements();
     if (list.size() != computed.size()) raise("`" + params[first].name + "` has another length than the result");
-    for (size_t i = 0; i < list.size(); ++i) written_out(*list[i], *computed[i], params[first].name);
+    for (size_t i = 0; i < list.size(); ++i) {
+      std::span<const Dim> have = list[i]->sizes(), want = computed[i]->sizes();
+      bool fits = have.size() == want.size();
+      for (size_t d = 0; fits && d < have.size(); ++d)
+        fits = have[d] == want[d] || !(have[d].is_constant() && want[d].is_constant());
+      if (!fits) throw Unsupported(op_.full_name + ": eager would resize a tensor of `" + params[first].name + "`");
+      for (size_t d = 0; d < have.size(); ++d)
+        require(eq(have[d], want[d]), "an out= tensor must have the result's size");
+      written_out(*list[i], *computed[i], params[first].name);
+    }
     results_.clear();
     return;
   }

@@ -96,7 +96,9 @@ void product(CallMaker& m) {
   ValueId self = m.tensor({.dtypes = dtypes::float8, .sizes = full, .written = writes_in_place(m)});
   m.set("self", self);
   m.set("other",
-        number ? m.a_number(Dtype::f32) : Arg::of_value(m.tensor({.dtype = m.type(self).dtype, .sizes = full})));
+        number
+            ? m.a_number(Dtype::f32)
+            : Arg::of_value(m.tensor({.dtype = m.type(self).dtype, .sizes = full, .written = true})));  // not expanded
 }
 
 void one_dtype(CallMaker& m) { binary_of(m, {.one_dtype = true}); }

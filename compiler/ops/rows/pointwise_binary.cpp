@@ -58,7 +58,7 @@ void arithmetic_rows(RowSink& t) {
          .dtypes = dtypes::all,
          .accuracy = Accuracy::rounded,
          .scalar = "mul",
-         .raises = "float8, when the second operand holds one element",
+         .raises = "float8, when the second operand is one value",
          .exception = rule::kConvertsOnCpu,
          .neutral = {{1, Neutral::both, kReals | dtypes::boolean}},
          .absorbing = {{0, 0, kIntegers}}};

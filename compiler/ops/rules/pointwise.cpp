@@ -238,12 +238,14 @@ void mul(Infer& in) {
   Operands list = all_operands(in);
   Dtype common = result_type(in, list);
   if (is_float8(common)) {
-    // Eager's kernel for one second element among reduced floats knows only f16 and bf16. In place, a number comes
-    // first.
+    // Eager's kernel for one second value (a number, one element, or one element expanded) among reduced floats knows
+    // only f16 and bf16. In place, a number comes first.
     bool number_first = in.op().variant == VariantKind::in_place && !list[1].type;
     const Type* second = list[number_first ? 0 : 1].type;
-    if (!second || in.decide(eq(numel(second->sizes()), 1)))
-      in.raise("not implemented for one element of " + std::string(name(common)));
+    bool one_value = true;
+    for (size_t i = 0; second && one_value && i < second->rank(); ++i)
+      one_value = in.is_one(second->sizes()[i]) || in.is_zero(second->strides()[i]);
+    if (one_value) in.raise("not implemented for one value of " + std::string(name(common)));
   }
   in.result(elementwise_result(in, list, common));
 }
