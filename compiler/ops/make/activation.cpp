@@ -57,6 +57,14 @@ void activation_backward(CallMaker& m) {
   set_attributes(m, *first);
 }
 
+void mish_backward(CallMaker& m) {
+  // The result has the dtype of `self`, so that must hold the gradient.
+  activation_backward(m);
+  ValueId grad = m.get("grad_output").value();
+  if (info(m.type(grad).dtype).category > info(m.type(m.get("self").value()).dtype).category)
+    m.set("self", m.tensor({.dtype = m.type(grad).dtype, .sizes = m.sizes(grad)}));
+}
+
 void same_shape_backward(CallMaker& m) {
   Sizes full = m.a_shape();
   Dtype d = m.a_dtype(computes(m));

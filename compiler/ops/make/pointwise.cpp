@@ -36,6 +36,12 @@ void conj_physical(CallMaker& m) {
   m.set("self", m.tensor({.dtypes = out ? computes(m) : m.op().dtypes, .written = writes_in_place(m)}));
 }
 
+void square(CallMaker& m) {
+  // Bools have integral squares.
+  bool in_place = writes_in_place(m);
+  m.set("self", m.tensor({.dtypes = in_place ? m.op().dtypes - dtypes::boolean : m.op().dtypes, .written = in_place}));
+}
+
 void nan_to_num(CallMaker& m) {
   unary(m);
   for (std::string_view p : {"nan", "posinf", "neginf"})

@@ -8,6 +8,7 @@ namespace lenz::make {
 // --- one tensor
 void abs(CallMaker& m);  // in place not of complex numbers
 void conj_physical(CallMaker& m);
+void square(CallMaker& m);
 void nan_to_num(CallMaker& m);
 void round_decimals(CallMaker& m);
 void logit(CallMaker& m);

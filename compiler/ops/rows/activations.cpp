@@ -139,10 +139,11 @@ void backward_rows(RowSink& t) {
   row.infer = rule::gelu_backward;
   row.generate = make::same_shape_backward;
   t.row("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", row);
-  row.generate = make::activation_backward;
+  row.generate = make::mish_backward;
   row.infer = rule::mish_backward;
   row.variants = {};
   t.row("mish_backward(Tensor grad_output, Tensor self) -> Tensor", row);
+  row.generate = make::activation_backward;
   row.infer = rule::activation_backward;
   row.variants = {false, "out", {}, OutRule::copied};
   t.row("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", row);

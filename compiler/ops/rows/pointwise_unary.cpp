@@ -91,7 +91,7 @@ void same_dtype_rows(RowSink& t) {
   t.row("square(Tensor self) -> Tensor", {.variants = kBoth,
                                           .traits = elementwise,
                                           .infer = rule::square,
-                                          .generate = make::unary,
+                                          .generate = make::square,
                                           .accuracy = Accuracy::rounded,
                                           .scalar = "{}",
                                           .exception = rule::kConvertsOnCpu});
