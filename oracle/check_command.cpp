@@ -77,6 +77,7 @@ nlohmann::json to_json(const RowReport& r) {
                         {"on_cpu", r.on_cpu},
                         {"without_meta", r.without_meta},
                         {"meta_excused", r.meta_excused},
+                        {"eager_excused", r.eager_excused},
                         {"meta_text", r.meta_text},
                         {"exception", std::string(r.op->exception)},
                         {"illegal", r.illegal},
@@ -161,10 +162,11 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
                 request.strict ? "" : " (only --strict counts these)");
     print_findings(reports, true);
   }
-  std::vector<std::string> without_meta, excused, uncovered, unreached, crashes;
+  std::vector<std::string> without_meta, excused, uncovered, unreached, crashes, quoted;
   for (const RowReport& r : reports) {
     if (r.without_meta) without_meta.push_back(r.op->full_name);
     if (r.meta_excused) excused.push_back(r.op->full_name);
+    if (r.eager_excused) quoted.push_back(r.op->full_name);
     if (r.state == RowReport::no_generator || r.state == RowReport::no_rule) uncovered.push_back(r.op->full_name);
     if (r.state == RowReport::checked && !r.op->base && !r.reached.empty() && !(r.op->dtypes - r.reached).empty() &&
         r.calls >= 200)
@@ -172,6 +174,7 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
   }
   print_list("judged on the CPU, for libtorch's meta device refuses", without_meta);
   print_list("meta differs from eager, as the row's exception says", excused);
+  print_list("eager refuses legal calls, in words that the row's exception quotes", quoted);
   print_list("eager kills its process on broken calls or unsupported dtypes", crashes);
   print_list("dtypes of the row that its generator did not reach", unreached);
   print_list("not covered: no generator or no rule", uncovered);

@@ -18,6 +18,7 @@ std::string packed(const RowReport& r) {
               r.on_cpu,
               r.without_meta,
               r.meta_excused,
+              r.eager_excused,
               r.illegal,
               r.refused,
               r.eager_crashes,
@@ -36,7 +37,7 @@ RowReport unpacked(const OpDef* op, const std::string& text) {
   RowReport r;
   r.op = op;
   r.state = static_cast<RowReport::State>(all[0].get<int>());
-  int* numbers[] = {&r.calls,   &r.on_meta, &r.on_cpu,        &r.without_meta, &r.meta_excused,
+  int* numbers[] = {&r.calls,   &r.on_meta, &r.on_cpu,        &r.without_meta, &r.meta_excused, &r.eager_excused,
                     &r.illegal, &r.refused, &r.eager_crashes, &r.symbolic,     &r.guarded};
   size_t at = 1;
   for (int* n : numbers) *n = all[at++];

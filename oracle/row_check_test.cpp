@@ -123,6 +123,19 @@ TEST(RowCheck, FindsARuleThatRefusesTooMuchOrTooLittle) {
   EXPECT_TRUE(has(check(kSin, row), Aspect::broken));
 }
 
+TEST(RowCheck, AnExceptionExcusesTheRefusalThatItQuotes) {
+  Row row = kRight;
+  row.infer = rule::same_dtype;
+  for (std::string_view exception : {"", "eager refuses bool", "bool, with `no such words`"}) {
+    row.exception = exception;
+    EXPECT_TRUE(has(check("neg(Tensor self) -> Tensor", row), Aspect::eager_raises)) << exception;
+  }
+  row.exception = "bool is refused: `on a bool tensor is not supported`";
+  RowReport r = check("neg(Tensor self) -> Tensor", row);
+  EXPECT_FALSE(has(r, Aspect::eager_raises));
+  EXPECT_GT(r.eager_excused, 0);
+}
+
 TEST(RowCheck, FindsAnOperandThatChanges) {
   OpTable table;
   Row row = kRight;

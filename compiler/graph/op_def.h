@@ -146,7 +146,10 @@ struct OpDef {
   SmallVec<Neutral, 2> neutral;
   SmallVec<Absorbing, 1> absorbing;
   bool dims_of_result = false;  // its dim parameters count the result's dims: unsqueeze, stack
-  std::string_view exception;   // where eager itself is inconsistent, and why the row says what it says
+  // Where eager itself is inconsistent, and why the row says what it says. It excuses a meta device that differs from
+  // the CPU, a dtype that it names and the row leaves out, and refusals of eager's in words that it quotes in
+  // `backquotes`.
+  std::string_view exception;
   bool has(Trait t) const { return traits.has(t); }
 };
 
