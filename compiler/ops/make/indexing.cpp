@@ -169,7 +169,8 @@ void index_write(CallMaker& m) {
   if (m.has("reduce")) {
     auto reduce = c.any_of<std::string_view>({"prod", "mean", "amax", "amin"});
     m.set("reduce", m.context().string(reduce));
-    if (reduce == "amax" || reduce == "amin") wish.dtypes = m.op().dtypes - dtypes::complexes;
+    wish.dtypes = m.op().dtypes - dtypes::boolean;  // eager has kernels for some reductions of bools only
+    if (reduce == "amax" || reduce == "amin") wish.dtypes = wish.dtypes - dtypes::complexes;
   }
   ValueId self = m.tensor(wish);
   m.set("self", self);
@@ -265,12 +266,17 @@ void take(CallMaker& m) {
 }
 
 void take_along_dim(CallMaker& m) {
-  ValueId self = self_of(m, 0, 1);
+  bool as_vectors = m.choose().chance(1, 3);  // eager views both as vectors
+  TensorWish wish;
+  wish.min_size = 1;
+  wish.plain = as_vectors;
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
   Sizes sizes = m.sizes(self);
-  if (m.choose().chance(1, 3)) {
+  if (as_vectors) {
     int64_t n = 1;
     for (int64_t s : sizes) n *= s;
-    TensorWish flat;  // eager views it as a vector
+    TensorWish flat;
     flat.dtype = Dtype::i64;
     flat.integers = {0, n - 1};
     flat.plain = true;

@@ -35,7 +35,6 @@ void regression(RowSink& t) {
                .accuracy = Accuracy::composed,
                .exception = "the meta kernel keeps dense strides; eager fills a contiguous tensor"};
   t.row("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", backward);
-  backward.dtypes = dtypes::floats;
   t.row("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
         backward);
   backward.dtypes = dtypes::floats;
@@ -63,7 +62,7 @@ void probabilities(RowSink& t) {
   t.row(
       "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
       "reduction=1) -> Tensor",
-      {.variants = {.out = "out"},
+      {.variants = {.out = "out", .out_rule = OutRule::copied_cast},
        .infer = rule::composite,
        .generate = make::logits,
        .dtypes = dtypes::floats,
@@ -71,7 +70,7 @@ void probabilities(RowSink& t) {
        .decompose = R"(
            %s = aten.log_sigmoid(%self)
            if given($pos_weight) { %s = aten.mul_(%s, aten.add_(aten.mul(aten.sub(%pos_weight, 1), %target), 1)) }
-           %l = aten.sub_(aten.mul_(aten.rsub(%target, 1), %self), %s)
+           %l = aten.sub_(aten.mul_(aten.add_(aten.neg(%target), 1), %self), %s)
            if given($weight) { %l = aten.mul_(%l, %weight) })" LENZ_REDUCED});
   t.row("kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
         {.infer = rule::composite,
@@ -96,7 +95,7 @@ void probabilities(RowSink& t) {
            if $full {
              %a = aten.sub(aten.mul(%target, aten.log(%target)), %target)
              %b = aten.mul(aten.log(aten.mul(%target, 6.283185307179586)), 0.5)
-             %l = aten.add(%l, aten.masked_fill(aten.add(%a, %b), aten.le(%target, 1), 0))
+             %l = aten.add_(%l, aten.masked_fill(aten.add(%a, %b), aten.le(%target, 1), 0))
            })" LENZ_REDUCED});
 }
 
@@ -122,7 +121,7 @@ void margins(RowSink& t) {
   row.dtypes = dtypes::real;
   row.decompose = R"(
     %zeros = aten.zeros_like(%self)
-    %margin_part = aten.where(aten.ne(%target, 1), aten.clamp_min_(aten.rsub(%self, $margin), 0), %zeros)
+    %margin_part = aten.where(aten.ne(%target, 1), aten.clamp_min_(aten.sub(aten.full([], $margin, dtype=dtype(%self)), %self), 0), %zeros)
     %self_part = aten.where(aten.ne(%target, -1), %self, %zeros)
     %l = aten.add(%margin_part, %self_part))" LENZ_REDUCED;
   t.row("hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", row);

@@ -225,7 +225,8 @@ void index_write(Infer& in) {
   require_index(in, index, in.op().schema.packet != "index_copy" && in.op().schema.packet != "index_copy_");
   in.require(index.rank() <= 1, "`index` must be a vector");
   in.require(self.dtype == source.dtype, "`source` must have the dtype of `self`");
-  if (in.has_param("reduce")) in.require(self.dtype != Dtype::b8, "bools are not supported");
+  if (in.has_param("reduce") && self.dtype == Dtype::b8)
+    in.require(in.boolean("include_self") && in.string("reduce") != "mean", "bools are reduced with themselves only");
   in.require(self.rank() == source.rank() || self.rank() == 0 || source.rank() == 0,
              "`source` must be of the rank of `self`");
   Dim count = index.rank() ? index.sizes()[0] : Dim(1);

@@ -7,8 +7,8 @@
 namespace lenz::rule {
 
 void gather(Infer& in);
-void scatter(Infer& in);  // scatter, scatter_add, scatter_reduce: contiguous, of self's shape
-void index(Infer& in);    // advanced indexing
+void scatter(Infer& in);       // scatter, scatter_add, scatter_reduce: contiguous, of self's shape
+void index(Infer& in);         // advanced indexing
 void unsafe_index(Infer& in);  // with integers only
 void index_put(Infer& in);
 void index_select(Infer& in);
