@@ -68,8 +68,10 @@ void mish_backward(CallMaker& m) {
 void same_shape_backward(CallMaker& m) {
   Sizes full = m.a_shape();
   Dtype d = m.a_dtype(computes(m));
+  // Eager hands some of these to a library that refuses tensors whose elements overlap.
   for (const Param& p : m.op().schema.params)
-    if (p.type.kind == ParamKind::tensor && !p.is_out) m.set(p.name, m.tensor({.dtype = d, .sizes = full}));
+    if (p.type.kind == ParamKind::tensor && !p.is_out)
+      m.set(p.name, m.tensor({.dtype = d, .sizes = full, .written = true}));
   set_attributes(m, d);
 }
 

@@ -48,7 +48,7 @@ void bmm(CallMaker& m) {
 
 void mv(CallMaker& m) {
   Dtype d = m.a_dtype(m.op().dtypes);
-  int64_t n = m.a_size(), k = m.a_size();
+  int64_t n = m.a_size(), k = m.a_size(m.has("mat") ? 1 : 0);
   bool added = m.has("mat");
   m.set(added ? "mat" : "self", shaped(m, {n, k}, d));
   m.set("vec", shaped(m, {k}, d));
@@ -214,11 +214,7 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   };
   bool ambiguous =
       in_channels == groups || out_channels == groups || area(input, batched ? 2 : 1) == 1 || area(weight, 2) == 1;
-  for (size_t i = batched ? 2 : 1; dims == 3 && i < input.size(); ++i) ambiguous = ambiguous || input[i] == 1;
-  if (ambiguous || (dims == 3 && !batched)) wish.plain = true;
-  for (size_t i = 2; dims == 3 && i < weight.size(); ++i) ambiguous = ambiguous || weight[i] == 1;
-  if (dims == 3 && ambiguous) wish.plain = true;
-  if (dims == 3 && !wish.plain) wish.format = c.flip() ? MemoryFormat::contiguous : MemoryFormat::channels_last_3d;
+  if (ambiguous || dims == 3) wish.plain = true;  // in 3-D the kernel, and so the format, depends on CPU and threads
   m.set("input", m.tensor(wish));
   wish.sizes = weight;
   if (dims == 3) wish.format = MemoryFormat::contiguous;

@@ -169,7 +169,8 @@ void index_write(CallMaker& m) {
   if (m.has("reduce")) {
     auto reduce = c.any_of<std::string_view>({"prod", "mean", "amax", "amin"});
     m.set("reduce", m.context().string(reduce));
-    wish.dtypes = m.op().dtypes - dtypes::boolean;  // eager has kernels for some reductions of bools only
+    // Eager has kernels for some reductions of bools and complex numbers only.
+    wish.dtypes = m.op().dtypes - dtypes::boolean - dtypes::complexes;
     if (reduce == "amax" || reduce == "amin") wish.dtypes = wish.dtypes - dtypes::complexes;
   }
   ValueId self = m.tensor(wish);
@@ -269,6 +270,7 @@ void take_along_dim(CallMaker& m) {
   bool as_vectors = m.choose().chance(1, 3);  // eager views both as vectors
   TensorWish wish;
   wish.min_size = 1;
+  wish.min_rank = as_vectors ? 0 : 1;
   wish.plain = as_vectors;
   ValueId self = m.tensor(wish);
   m.set("self", self);

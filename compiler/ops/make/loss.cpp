@@ -26,7 +26,9 @@ void common(CallMaker& m) {
   set_reduction(m, is_inexact(m.type(m.get(m.op().schema.params[0].name).value()).dtype));
   set_real(m, "margin", 0, 2);
   set_real(m, "delta", 0.5, 2);
-  set_real(m, "beta", 0, 2);
+  // Eager divides integers by an integral `beta`: 0 would take the process down.
+  bool integral = m.has("beta") && is_integral(m.type(m.get("self").value()).dtype, true);
+  set_real(m, "beta", integral ? 1 : 0, 2);
   if (m.has("eps")) m.set("eps", Arg::of_real(1e-6));
   if (m.has("p") && m.op().schema.params[static_cast<size_t>(m.op().schema.find("p"))].type.kind == ParamKind::real)
     m.set("p", Arg::of_real(m.choose().flip() ? 2.0 : 1.0));

@@ -14,7 +14,7 @@ void set_dims(CallMaker& m, ValueId self, bool allow_empty) {
     m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
   } else {
     auto dims = m.some_dims(m.rank(self), allow_empty);
-    if (m.rank(self) == 0 && m.choose().chance(1, 2)) dims.push_back(m.a_dim(0));
+    if (m.rank(self) == 0 && (!allow_empty || m.choose().chance(1, 2))) dims.push_back(m.a_dim(0));
     m.set_ints("dim", dims);
   }
 }

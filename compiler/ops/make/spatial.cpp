@@ -134,7 +134,8 @@ Sizes upsampled_input(CallMaker& m, size_t dims) {
 }
 }  // namespace
 
-void upsample(CallMaker& m) {
+namespace {
+void upsample_of(CallMaker& m, DtypeSet dtypes) {
   Chooser& c = m.choose();
   size_t dims = spatial_dims(m);
   Sizes sizes = upsampled_input(m, dims), target;
@@ -142,7 +143,7 @@ void upsample(CallMaker& m) {
   TensorWish wish;
   wish.sizes = sizes;
   // Eager's kernels for u8 abort the process on an out= tensor that is laid out in its own way.
-  if (m.op().variant == VariantKind::out) wish.dtypes = m.op().dtypes - DtypeSet::of(Dtype::u8);
+  wish.dtypes = m.op().variant == VariantKind::out ? dtypes - DtypeSet::of(Dtype::u8) : dtypes;
   m.set("self", m.tensor(wish));
   m.set_ints("output_size", target);
   bool scaled = c.chance(1, 3);
@@ -151,10 +152,13 @@ void upsample(CallMaker& m) {
     if (m.has(p) && scaled) m.set(p, Arg::of_real(1.5));
 }
 
-void upsample_vec(CallMaker& m) {
+void upsample_vec_of(CallMaker& m, DtypeSet dtypes) {
   Chooser& c = m.choose();
   size_t dims = spatial_dims(m);
-  input_of(m, upsampled_input(m, dims), "input");
+  TensorWish wish;
+  wish.sizes = upsampled_input(m, dims);
+  wish.dtypes = dtypes;
+  m.set("input", m.tensor(wish));
   if (c.flip()) {
     Sizes target;
     for (size_t i = 0; i < dims; ++i) target.push_back(c.between(1, 9));
@@ -165,6 +169,13 @@ void upsample_vec(CallMaker& m) {
     m.set("scale_factors", m.context().reals(factors));
   }
 }
+
+}  // namespace
+
+void upsample(CallMaker& m) { upsample_of(m, m.op().dtypes); }
+void upsample_vec(CallMaker& m) { upsample_vec_of(m, m.op().dtypes); }
+void upsample_floats(CallMaker& m) { upsample_of(m, m.op().dtypes - DtypeSet::of(Dtype::u8)); }
+void upsample_vec_floats(CallMaker& m) { upsample_vec_of(m, m.op().dtypes - DtypeSet::of(Dtype::u8)); }
 
 void grid_sampler(CallMaker& m) {
   Chooser& c = m.choose();

@@ -70,7 +70,7 @@ void probabilities(RowSink& t) {
        .decompose = R"(
            %s = aten.log_sigmoid(%self)
            if given($pos_weight) { %s = aten.mul_(%s, aten.add_(aten.mul(aten.sub(%pos_weight, 1), %target), 1)) }
-           %l = aten.sub_(aten.mul_(aten.add_(aten.neg(%target), 1), %self), %s)
+           %l = aten.sub_(aten.mul_(aten.add_(aten.neg_(aten.clone(%target)), 1), %self), %s)
            if given($weight) { %l = aten.mul_(%l, %weight) })" LENZ_REDUCED});
   t.row("kl_div(Tensor self, Tensor target, int reduction=1, *, bool log_target=False) -> Tensor",
         {.infer = rule::composite,
@@ -96,7 +96,8 @@ void probabilities(RowSink& t) {
              %a = aten.sub(aten.mul(%target, aten.log(%target)), %target)
              %b = aten.mul(aten.log(aten.mul(%target, 6.283185307179586)), 0.5)
              %l = aten.add_(%l, aten.masked_fill(aten.add(%a, %b), aten.le(%target, 1), 0))
-           })" LENZ_REDUCED});
+           })" LENZ_REDUCED,
+         .exception = "the meta device keeps odd strides where eager on a CPU converts integers first"});
 }
 
 void margins(RowSink& t) {

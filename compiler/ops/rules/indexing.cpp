@@ -225,8 +225,9 @@ void index_write(Infer& in) {
   require_index(in, index, in.op().schema.packet != "index_copy" && in.op().schema.packet != "index_copy_");
   in.require(index.rank() <= 1, "`index` must be a vector");
   in.require(self.dtype == source.dtype, "`source` must have the dtype of `self`");
-  if (in.has_param("reduce") && self.dtype == Dtype::b8)
-    in.require(in.boolean("include_self") && in.string("reduce") != "mean", "bools are reduced with themselves only");
+  if (in.has_param("reduce") && (self.dtype == Dtype::b8 || is_complex(self.dtype)))
+    in.require(in.boolean("include_self") && (is_complex(self.dtype) || in.string("reduce") != "mean"),
+               "bools and complex numbers are reduced with themselves only");
   in.require(self.rank() == source.rank() || self.rank() == 0 || source.rank() == 0,
              "`source` must be of the rank of `self`");
   Dim count = index.rank() ? index.sizes()[0] : Dim(1);
@@ -311,7 +312,7 @@ void take_along_dim(Infer& in) {
   in.require(self.rank() == indices.rank(), "`indices` must be of the rank of `self`");
   int64_t dim = in.wrap_dim(in.constant("dim"), self.rank());
   DimVec a(self.sizes()), b(indices.sizes());
-  if (self.rank() == 0) return in.result(contiguous_tensor(self.dtype, {}, self.device));
+  in.require(self.rank() > 0, "a scalar has no dims to take along");
   a[static_cast<size_t>(dim)] = Dim(1);
   b[static_cast<size_t>(dim)] = Dim(1);
   DimVec sizes = broadcast(in, a, b);
