@@ -116,6 +116,12 @@ void arange(CallMaker& m) {
   bool down = m.has("step") && c.chance(1, 3);
   double sign = down ? -1 : 1;
   auto signed_number = [&](double low, double high) { return down ? number(-high, -low) : number(low, high); };
+  if (c.chance(1, 16)) {  // booleans count as numbers
+    if (m.has("start")) m.set("start", Arg::of_bool(false));
+    m.set("end", Arg::of_bool(true));
+    if (m.has("step")) m.set("step", Arg::of_bool(true));
+    return;
+  }
   if (m.has("start")) m.set("start", down ? number(0, 5) : number(-5, 0));
   m.set("end", signed_number(0, 9));
   if (m.has("step"))
@@ -126,6 +132,7 @@ void arange(CallMaker& m) {
 void linspace(CallMaker& m) {
   Dtype dtype = maybe_dtype(m, Dtype::f32);
   bool complex = is_complex(dtype);
+  int64_t low = m.is_set("dtype") && dtype == Dtype::u8 ? 0 : -2;
   // Bounds up to 2: a power of 10 must fit the narrowest integers.
   for (std::string_view side : {"start", "end"}) {
     const Param& p = m.op().schema.params[static_cast<size_t>(m.op().schema.find(side))];
@@ -133,12 +140,12 @@ void linspace(CallMaker& m) {
       TensorWish wish;
       wish.sizes = Sizes{};
       wish.dtypes = complex ? m.op().dtypes : m.op().dtypes - dtypes::complexes;
-      wish.domain = Domain{0, 2};
+      wish.domain = Domain{static_cast<double>(low), 2};
       m.set(side, m.tensor(wish));
     } else if (complex && m.choose().chance(1, 3)) {
       m.set(side, m.context().complex({m.a_real(0, 2), m.a_real(0, 2)}));
     } else {
-      m.set(side, m.choose().flip() ? Arg::of_int(m.choose().between(0, 2)) : Arg::of_real(m.a_real(0, 2)));
+      m.set(side, m.choose().flip() ? Arg::of_int(m.choose().between(low, 2)) : Arg::of_real(m.a_real(static_cast<double>(low), 2)));
     }
   }
   m.set("steps", Arg::of_int(m.choose().between(0, 7)));
@@ -158,7 +165,11 @@ void triangle_indices(CallMaker& m) {
   maybe_dtype(m, Dtype::i64);
 }
 
-void number(CallMaker& m) { m.set("s", m.a_number(maybe_dtype(m, Dtype::f32))); }
+void number(CallMaker& m) {
+  Dtype dtype = maybe_dtype(m, Dtype::f32);
+  bool odd = is_floating(dtype) && m.choose().chance(1, 8);
+  m.set("s", odd ? Arg::of_real(std::nan("")) : m.a_number(dtype));
+}
 
 void window(CallMaker& m) {
   m.set("window_length", Arg::of_int(m.a_size()));

@@ -371,9 +371,11 @@ void column_stack(CallMaker& m) {
   int64_t rows = m.a_size();
   std::vector<Sizes> shapes;
   auto count = m.choose().between(1, 4);
-  bool scalars = m.choose().chance(1, 6);
+  bool scalars = m.choose().chance(1, 6), deep = m.choose().chance(1, 4);
+  int64_t depth = m.a_size();
   for (int64_t i = 0; i < count; ++i)
-    shapes.push_back(scalars ? Sizes{} : m.choose().flip() ? Sizes{rows} : Sizes{rows, m.a_size()});
+    shapes.push_back(scalars ? Sizes{} : deep ? Sizes{rows, m.a_size(), depth} : m.choose().flip() ? Sizes{rows}
+                                                                                                : Sizes{rows, m.a_size()});
   set_list(m, shapes);
 }
 
@@ -445,7 +447,7 @@ void constant_pad(CallMaker& m) {
 
 void edge_padding(CallMaker& m, size_t dims, bool reflect, bool backward) {
   Sizes sizes = edge_shape(m, dims);
-  Sizes pad = edge_widths(m, sizes, dims, reflect, false);
+  Sizes pad = edge_widths(m, sizes, dims, reflect, !backward);
   m.set_ints("padding", pad);
   TensorWish self;
   self.sizes = sizes;
@@ -465,8 +467,10 @@ void set_circular(CallMaker& m) {
   Sizes sizes = edge_shape(m, dims);
   Sizes pad;
   for (size_t k = 0; k < dims; ++k)
-    for (int side = 0; side < 2; ++side)
-      pad.push_back(m.choose().between(0, std::min<int64_t>(sizes[sizes.size() - 1 - k], 3)));
+    for (int side = 0; side < 2; ++side) {
+      int64_t size = sizes[sizes.size() - 1 - k];
+      pad.push_back(size > 2 && m.choose().chance(1, 8) ? -1 : m.choose().between(0, std::min<int64_t>(size, 3)));
+    }
   m.set_ints("pad", pad);
   set_self_sized(m, sizes);
 }
@@ -490,7 +494,7 @@ void pad(CallMaker& m) {
   TensorWish wish;
   wish.sizes = edge_shape(m, dims);
   wish.dtypes = m.op().dtypes - dtypes::float8 - dtypes::boolean;
-  m.set_ints("pad", edge_widths(m, *wish.sizes, dims, mode == "reflect", false));
+  m.set_ints("pad", edge_widths(m, *wish.sizes, dims, mode == "reflect", true));
   set_self(m, wish);
 }
 

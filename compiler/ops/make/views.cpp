@@ -87,6 +87,7 @@ Sizes viewable_shape(CallMaker& m, ValueId v) {
 
 ValueId self_with_dim(CallMaker& m, size_t* dim, int64_t least_size, std::string_view dim_param) {
   Sizes sizes = m.a_shape(1, 5);
+  if (sizes.size() == 5 && m.choose().chance(1, 6)) sizes.push_back(2);
   int64_t d = m.a_dim(sizes.size());
   if (m.has(dim_param)) m.set(dim_param, Arg::of_int(d));
   *dim = wrapped(d, sizes.size());
@@ -98,14 +99,6 @@ ValueId self_with_dim(CallMaker& m, size_t* dim, int64_t least_size, std::string
 void tensor_of_rank(CallMaker& m, int low, int high) {
   TensorWish wish;
   wish.min_rank = low;
-  wish.max_rank = high;
-  set_self(m, wish);
-}
-
-void real_matrix(CallMaker& m, int high) {
-  TensorWish wish;
-  wish.dtypes = m.op().dtypes - dtypes::complexes;
-  wish.min_rank = 2;
   wish.max_rank = high;
   set_self(m, wish);
 }
@@ -331,10 +324,23 @@ void of_reals(CallMaker& m) { set_self(m); }
 
 void of_complexes(CallMaker& m) {
   TensorWish wish;
-  wish.sizes = m.a_shape(0, 4);
-  wish.sizes->push_back(2);
+  Sizes sizes = m.a_shape(0, 4);
+  size_t rank = sizes.size();
+  sizes.push_back(2);
   wish.dtypes = m.op().dtypes - dtypes::half;
-  wish.plain = true;
+  // Pairs are dense; the other dims lie in any order.
+  Sizes strides(rank + 1, 1), outer;
+  for (size_t i = 0; i < rank; ++i) outer.push_back(static_cast<int64_t>(i));
+  int64_t at = 2;
+  while (!outer.empty()) {
+    size_t pick = outer.size() - 1 - m.choose().below(m.choose().chance(1, 3) ? outer.size() : 1);
+    auto d = static_cast<size_t>(outer[pick]);
+    strides[d] = at;
+    at *= std::max<int64_t>(sizes[d], 1);
+    outer.erase(pick);
+  }
+  wish.sizes = sizes;
+  wish.strides = strides;
   set_self(m, wish);
 }
 
@@ -342,7 +348,7 @@ void unflatten(CallMaker& m) {
   size_t d;
   ValueId self = self_with_dim(m, &d, 0, "dim");
   int64_t size = m.sizes(self)[d];
-  Sizes parts = size == 0 ? Sizes{0, m.a_size()} : factors_of(m, size, 3);
+  Sizes parts = size == 0 ? Sizes{0, m.a_size()} : factors_of(m, size, m.choose().flip() ? 3 : 5);
   if (parts.empty()) parts.push_back(1);
   maybe_hole(m, parts);
   m.set_ints("sizes", parts);

@@ -13,12 +13,6 @@ void ranked(CallMaker& m) {
   tensor_of_rank(m, Low, High);
 }
 
-void real_matrix(CallMaker& m, int high);  // without complex numbers
-template <int High>
-void real_matrices(CallMaker& m) {
-  real_matrix(m, High);
-}
-
 void view_shape(CallMaker& m);     // view: a shape that the strides allow
 void reshape_shape(CallMaker& m);  // reshape: any shape of as many elements
 void view_like(CallMaker& m);      // view_as

@@ -20,8 +20,7 @@ Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view
 
 // slice.Tensor and slice_copy.Tensor: `name` before the overload, `params` what follows self.
 void with_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view params, const Row& row,
-               void (*infer_copy)(Infer&), std::string_view out) {
-  bool list = out.empty();  // ATen's out= of a list of copies returns nothing: not derived
+               void (*infer_copy)(Infer&), std::string_view out, bool list = false) {
   std::string base(name), rest = std::string(overload) + "(";
   std::string tail = std::string(params) + (list ? ") -> Tensor[]" : ") -> Tensor");
   t.row(base + rest + (list ? "Tensor(a -> *) self" : "Tensor(a) self") + std::string(params) +
@@ -45,9 +44,9 @@ void view_and_copy(RowSink& t, std::string_view name, std::string_view overload,
 }
 
 template <rule::ViewList V>
-void list_and_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view params, Make generate,
-                   std::string_view raises = {}) {
-  with_copy(t, name, overload, params, row_of(kView, rule::views<V>, generate, raises), rule::views_copy<V>, {});
+void list_and_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view out,
+                   std::string_view params, Make generate, std::string_view raises = {}) {
+  with_copy(t, name, overload, params, row_of(kView, rule::views<V>, generate, raises), rule::views_copy<V>, out, true);
 }
 
 void shapes(RowSink& t) {
@@ -116,11 +115,11 @@ void orders(RowSink& t) {
   t.row("numpy_T(Tensor(a) self) -> Tensor(a)", row_of(kComposite, rule::view<at::reversed>, make::unary));
   t.row("mT(Tensor(a) self) -> Tensor(a)",
         row_of(kComposite, rule::view<at::matrix_transposed>, make::ranked<2, 5>, "1 dim"));
-  // Of complex tensors these are lazily conjugated: no type says so yet, and the rule calls them unsupported.
-  Row adjoint = row_of(kComposite, rule::view<at::adjoint>, make::real_matrices<5>, "1 dim");
+  // Of complex tensors these are lazily conjugated: more than their types say.
+  Row adjoint = row_of(kComposite | opaque_view, rule::view<at::adjoint>, make::ranked<2, 5>, "1 dim");
   t.rows("{}(Tensor(a) self) -> Tensor(a)", "mH adjoint", adjoint);
   adjoint.infer = rule::view<at::matrix_adjoint>;
-  adjoint.generate = make::real_matrices<2>;
+  adjoint.generate = make::ranked<2, 2>;
   t.row("matrix_H(Tensor(a) self) -> Tensor(a)", adjoint);
 }
 
@@ -180,11 +179,11 @@ void parts(RowSink& t) {
 }
 
 void lists(RowSink& t) {
-  list_and_copy<at::split>(t, "split", ".Tensor", ", SymInt split_size, int dim=0", make::split,
+  list_and_copy<at::split>(t, "split", ".Tensor", "Tensor_out", ", SymInt split_size, int dim=0", make::split,
                            "a negative split size");
-  list_and_copy<at::split_with_sizes>(t, "split_with_sizes", "", ", SymInt[] split_sizes, int dim=0", make::split_sizes,
+  list_and_copy<at::split_with_sizes>(t, "split_with_sizes", "", "out", ", SymInt[] split_sizes, int dim=0", make::split_sizes,
                                       "sizes that don't add up to the dim's");
-  list_and_copy<at::unbound>(t, "unbind", ".int", ", int dim=0", make::unbind, "0 dims");
+  list_and_copy<at::unbound>(t, "unbind", ".int", "int_out", ", int dim=0", make::unbind, "0 dims");
   const Row split = row_of(kComposite, rule::views<at::split>, make::split, "a negative split size");
   auto like_split = [&](void (*infer)(Infer&), Make generate, std::string_view raises) {
     Row row = split;
@@ -223,6 +222,14 @@ void wholes(RowSink& t) {
   t.row("lift_fresh(Tensor(a) self) -> Tensor(a)", row_of(kView, rule::view<at::whole>, make::unary));
   Row detach = row_of(kView | opaque_view, rule::view<at::whole>, make::unary);
   with_copy(t, "detach", "", "", detach, rule::view_copy<at::whole>, "out");
+
+  t.row("conj(Tensor(a) self) -> Tensor(a)", row_of(kComposite | opaque_view, rule::view<at::whole>, make::unary));
+  Row conj = row_of(kView | opaque_view, rule::view<at::whole>, make::unary, "no complex tensor");
+  conj.dtypes = dtypes::complexes;
+  t.row("_conj(Tensor(a) self) -> Tensor(a)", conj);
+  Row fresh = row_of(movement, rule::view_copy<at::whole>, make::unary);
+  fresh.variants = {.out = "out", .out_rule = OutRule::copied};
+  t.row("lift_fresh_copy(Tensor self) -> Tensor", fresh);
 
   const DtypeSet pairs = dtypes::wide_floats | dtypes::half;  // of f16 the rule says: unsupported
   view_and_copy<at::of_reals>(t, "view_as_real", "", "out", "", make::of_reals, "no complex tensor", dtypes::complexes);

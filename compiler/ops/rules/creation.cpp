@@ -202,7 +202,7 @@ Bound bound(Infer& in, std::string_view param, int64_t otherwise) {
   const Arg& a = in.arg(param);
   if (a.kind == ArgKind::real) return {false, 0, a.d};
   in.require(a.kind != ArgKind::complex, "a complex bound");
-  Dim d = in.integer(param);
+  Dim d = in.integer(param);  // a boolean counts as 0 or 1
   return {true, d, d.is_constant() ? static_cast<double>(d.constant()) : 0};
 }
 

@@ -195,7 +195,6 @@ TensorType matrix_transposed(Infer& in, const Type& t) {
 }
 
 TensorType adjoint(Infer& in, const Type& t) {
-  if (is_complex(t.dtype)) throw Unsupported(in.op().full_name + " of a complex tensor: a lazily conjugated view");
   in.require(t.rank() != 1, "needs a tensor of at least 2 dims");
   return t.rank() == 0 ? t.tensor() : with_swapped(in, t, -2, -1);
 }
