@@ -145,7 +145,8 @@ void linspace(CallMaker& m) {
     } else if (complex && m.choose().chance(1, 3)) {
       m.set(side, m.context().complex({m.a_real(0, 2), m.a_real(0, 2)}));
     } else {
-      m.set(side, m.choose().flip() ? Arg::of_int(m.choose().between(low, 2)) : Arg::of_real(m.a_real(static_cast<double>(low), 2)));
+      m.set(side, m.choose().flip() ? Arg::of_int(m.choose().between(low, 2))
+                                    : Arg::of_real(m.a_real(static_cast<double>(low), 2)));
     }
   }
   m.set("steps", Arg::of_int(m.choose().between(0, 7)));
@@ -260,8 +261,20 @@ void counts(CallMaker& m) {
   set_self(m, wish);
 }
 
-void dropout(CallMaker& m) {
-  set_self(m);
+void binomial(CallMaker& m) {
+  TensorWish count;
+  count.domain = Domain{1, 9};
+  ValueId self = set_self(m, count);
+  TensorWish p = unit_interval(m);
+  p.dtype = m.type(self).dtype;
+  p.sizes = m.shape_like_with_ones(m.sizes(self));
+  m.set("prob", m.tensor(p));
+}
+
+void dropout_from(CallMaker& m, int rank) {
+  TensorWish wish;
+  wish.min_rank = rank;
+  set_self(m, wish);
   m.set("p", Arg::of_real(m.choose().any_of({0.5, 0.25, 0.0, 1.0, 0.75})));
   if (m.choose().chance(1, 4)) m.set("train", m.choose().flip() ? Arg::of_bool(false) : Arg::of_bool(true));
 }

@@ -28,7 +28,12 @@ void probabilities(CallMaker& m);     // bernoulli: self holds probabilities
 void by_probabilities(CallMaker& m);  // bernoulli.Tensor
 void normal(CallMaker& m);
 void counts(CallMaker& m);  // poisson
-void dropout(CallMaker& m);
+void binomial(CallMaker& m);
+void dropout_from(CallMaker& m, int rank);
+template <int Rank>
+void dropout(CallMaker& m) {
+  dropout_from(m, Rank);
+}
 void multinomial(CallMaker& m);
 
 }  // namespace lenz::make

@@ -26,6 +26,11 @@ Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view
   return {.traits = traits, .infer = infer, .generate = generate, .dtypes = dtypes, .raises = raises};
 }
 
+Row meaning(std::string_view definition, Row row) {
+  row.decompose = definition;
+  return row;
+}
+
 constexpr DtypeSet kReal = dtypes::real;
 constexpr DtypeSet kDrawn = dtypes::floats | dtypes::complexes;  // what normal and uniform numbers come in
 
@@ -37,24 +42,35 @@ void of_sizes(RowSink& t) {
         row_of(kMade | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride"));
   t.row(with_options("empty_permuted(SymInt[] size, int[] physical_layout, *, "),
         row_of(kMade | nondeterministic, rule::empty_permuted, make::permuted_layout, "no permutation of all dims"));
-  t.rows(with_options("{}(SymInt[] size, *, "), "zeros ones",
-         row_of(creation, rule::filled, make::sized, "a negative size"));
+  const Row constant = row_of(creation, rule::filled, make::sized, "a negative size");
+  t.row(with_options("zeros(SymInt[] size, *, "),
+        meaning("return aten.full($size, 0.0, dtype=$dtype, device=$device)", constant));
+  t.row(with_options("ones(SymInt[] size, *, "),
+        meaning("return aten.full($size, 1.0, dtype=$dtype, device=$device)", constant));
   t.row(with_options("full(SymInt[] size, Scalar fill_value, *, "),
         row_of(kMade, rule::full, make::sized, "a number out of the dtype's range"));
 
   constexpr Traits kLike = creation | reads_metadata_only;
   t.row(with_options("empty_like(Tensor self, *, ", kFormat),
         row_of(kLike | nondeterministic, rule::like<dtypes::all>, make::like<dtypes::all>));
-  t.rows(with_options("{}(Tensor self, *, ", kFormat), "zeros_like ones_like",
-         row_of(kLike, rule::like<dtypes::all>, make::like<dtypes::all>, "a format of another rank"));
+  const Row constant_like = row_of(kLike, rule::like<dtypes::all>, make::like<dtypes::all>, "a format of another rank");
+  t.row(with_options("zeros_like(Tensor self, *, ", kFormat),
+        meaning("return aten.full_like(%self, 0, dtype=$dtype, device=$device, memory_format=$memory_format)",
+                constant_like));
+  t.row(with_options("ones_like(Tensor self, *, ", kFormat),
+        meaning("return aten.full_like(%self, 1, dtype=$dtype, device=$device, memory_format=$memory_format)",
+                constant_like));
   t.row(with_options("full_like(Tensor self, Scalar fill_value, *, ", kFormat),
-        row_of(kLike, rule::full_like, make::like<dtypes::all>, "a number out of the dtype's range"));
+        row_of(kLike | core, rule::full_like, make::like<dtypes::all>, "a number out of the dtype's range"));
   t.row(with_options("new_empty(Tensor self, SymInt[] size, *, "),
         row_of(kLike | nondeterministic, rule::new_sized, make::sized, "a negative size"));
-  t.rows(with_options("{}(Tensor self, SymInt[] size, *, "), "new_zeros new_ones",
-         row_of(kLike, rule::new_sized, make::sized, "a negative size"));
+  const Row constant_new = row_of(kLike, rule::new_sized, make::sized, "a negative size");
+  t.row(with_options("new_zeros(Tensor self, SymInt[] size, *, "),
+        meaning("return aten.new_full(%self, $size, 0, dtype=$dtype, device=$device)", constant_new));
+  t.row(with_options("new_ones(Tensor self, SymInt[] size, *, "),
+        meaning("return aten.new_full(%self, $size, 1, dtype=$dtype, device=$device)", constant_new));
   t.row(with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
-        row_of(kLike, rule::new_full, make::sized, "a number out of the dtype's range"));
+        row_of(kLike | core, rule::new_full, make::sized, "a number out of the dtype's range"));
   t.row(with_options("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "),
         row_of(kLike | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride"));
 
@@ -68,7 +84,7 @@ void of_sizes(RowSink& t) {
   fill.variants.out = "out";
   fill.traits = Traits(reads_metadata_only);
   fill.raises = {};
-  t.row("zero(Tensor self) -> Tensor", fill);
+  t.row("zero(Tensor self) -> Tensor", meaning("return aten.fill(%self, 0)", fill));
 }
 
 void ranges(RowSink& t) {
@@ -178,12 +194,21 @@ void draws(RowSink& t) {
   Row poisson = row_of(random, rule::poisson, make::counts, "negative rates", dtypes::floats);
   poisson.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson);
+  Row binomial = row_of(random, rule::binomial, make::binomial, "a probability out of [0, 1]", dtypes::wide_floats);
+  binomial.variants = {.out = "out", .out_rule = OutRule::copied};
+  t.row("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial);
   t.row("multinomial(Tensor self, SymInt num_samples, bool replacement=False" + std::string(kGenerator),
         row_of(random, rule::multinomial, make::multinomial, "more samples than there are", dtypes::floats));
-  t.row("dropout(Tensor input, float p, bool train) -> Tensor",
-        row_of(random | maybe_view, rule::dropout, make::dropout, "a probability out of [0, 1]", dtypes::floats));
+  const Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>, "a probability out of [0, 1]",
+                          dtypes::floats);
+  t.rows("{}(Tensor input, float p, bool train) -> Tensor", "dropout alpha_dropout", drop);
+  Row channels = drop;  // whole channels at once
+  channels.infer = rule::dropout<true>;
+  channels.generate = make::dropout<2>;
+  channels.raises = "fewer than 2 dims";
+  t.rows("{}(Tensor input, float p, bool train) -> Tensor", "feature_dropout feature_alpha_dropout", channels);
   t.row("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-        row_of(random | maybe_view, rule::native_dropout, make::dropout, "a probability out of [0, 1]", kDrawn));
+        row_of(random | maybe_view, rule::native_dropout, make::dropout<0>, "a probability out of [0, 1]", kDrawn));
 }
 }  // namespace
 

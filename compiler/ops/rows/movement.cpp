@@ -26,6 +26,10 @@ Row of(DtypeSet dtypes, Row row) {
   row.dtypes = dtypes;
   return row;
 }
+Row meaning(std::string_view definition, Row row) {
+  row.decompose = definition;
+  return row;
+}
 Row except(std::string_view why, Row row) {
   row.exception = why;
   return row;
@@ -65,31 +69,44 @@ void copies(RowSink& t) {
       "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
       "memory_format=None) -> Tensor(a)",
       like);
-  t.row("type_as(Tensor self, Tensor other) -> Tensor", like);
+  t.row("type_as(Tensor self, Tensor other) -> Tensor", meaning("return aten.to(%self, %other)", like));
 }
 
 void reorderings(RowSink& t) {
   t.row("flip(Tensor self, int[] dims) -> Tensor",
         with(row_of(movement | core, rule::flip, make::flip, "a dim is named twice"), kCopied));
   const Row flip = row_of(movement, rule::flip_along<0>, make::flip_from<1>, "0 dims");
-  t.row("flipud(Tensor self) -> Tensor", flip);
+  t.row("flipud(Tensor self) -> Tensor", meaning("return aten.flip(%self, [0])", flip));
   Row fliplr = flip;
   fliplr.infer = rule::flip_along<1>;
   fliplr.generate = make::flip_from<2>;
   fliplr.raises = "fewer than 2 dims";
-  t.row("fliplr(Tensor self) -> Tensor", fliplr);
+  t.row("fliplr(Tensor self) -> Tensor", meaning("return aten.flip(%self, [1])", fliplr));
   t.row("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
         with(row_of(movement, rule::roll, make::roll, "shifts and dims in different numbers"), kCopied));
   t.row("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
-        with(row_of(movement, rule::rot90, make::rot90, "not two different dims"), kCopied));
+        with(meaning(R"($quarters = $k % 4
+                        $a = at($dims, 0)
+                        $b = at($dims, 1)
+                        if $quarters == 0 { return aten.clone(%self, memory_format=contiguous_format) }
+                        if $quarters == 1 { return aten.transpose(aten.flip(%self, [$b]), $a, $b) }
+                        if $quarters == 2 { return aten.flip(%self, $dims) }
+                        return aten.transpose(aten.flip(%self, [$a]), $a, $b))",
+                     row_of(movement, rule::rot90, make::rot90, "not two different dims")),
+             kCopied));
   t.rows("{}(Tensor self, SymInt diagonal=0) -> Tensor", "tril triu",
          with(of(kUsual, row_of(movement | core, rule::triangle, make::triangle, "fewer than 2 dims")),
               {.in_place = true}));  // no out=: of a layout that is not contiguous eager writes out of its bounds
   t.row("diag(Tensor self, int diagonal=0) -> Tensor",
-        with(row_of(movement, rule::diag, make::diag, "neither a vector nor a matrix"), kCopied));
+        with(meaning(R"(if rank(%self) == 1 { return aten.diag_embed(%self, $diagonal) }
+                        return aten.diagonal_copy(%self, $diagonal))",
+                     row_of(movement, rule::diag, make::diag, "neither a vector nor a matrix")),
+             kCopied));
   t.row("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
         with(row_of(movement, rule::diag_embed, make::diag_embed, "the two dims are one"), kCopied));
-  t.row("diagflat(Tensor self, int offset=0) -> Tensor", row_of(movement, rule::diagflat, make::diagflat));
+  t.row("diagflat(Tensor self, int offset=0) -> Tensor",
+        meaning("return aten.diag(aten.reshape(%self, [numel(%self)]), $offset)",
+                row_of(movement, rule::diagflat, make::diagflat)));
 
   t.row("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
         with(except(kFormat, row_of(movement, rule::pixel_shuffle, make::pixel_shuffle,
@@ -114,11 +131,21 @@ void repetitions(RowSink& t) {
         with(copying(row_of(movement | core, rule::repeat, make::repeat, "fewer repeats than dims, or negative ones")),
              kCopied));
   t.row("tile(Tensor self, SymInt[] dims) -> Tensor",
-        copying(row_of(movement, rule::tile, make::repeat, "negative repeats")));
+        meaning(R"($missing = rank(%self) - len($dims)
+                   if $missing > 0 { return aten.repeat(%self, concat(list($missing, 1), $dims)) }
+                   return aten.repeat(%self, $dims))",
+                copying(row_of(movement, rule::tile, make::repeat, "negative repeats"))));
   const Row interleave =
       row_of(movement, rule::repeat_interleave, make::repeat_interleave, "repeats of another size than the dim");
   t.row("repeat_interleave.self_int(Tensor self, SymInt repeats, int? dim=None, *, SymInt? output_size=None) -> Tensor",
-        interleave);
+        meaning(R"(if given($dim) { %x = %self } else { %x = aten.reshape(%self, [numel(%self)]) }
+                   if given($dim) { $d = wrap($dim, rank(%self)) } else { $d = 0 }
+                   %rows = aten.unsqueeze(%x, $d + 1)
+                   $sizes = concat(first(shape(%rows), $d + 1), concat([$repeats], drop(shape(%rows), $d + 2)))
+                   %all = aten.clone(aten.expand(%rows, $sizes), memory_format=contiguous_format)
+                   return aten.view(%all, concat(first(shape(%x), $d), concat([size(%x, $d) * $repeats],
+                                                                             drop(shape(%x), $d + 1)))))",
+                interleave));
   Row by_tensor = interleave;
   by_tensor.traits = movement | data_dependent;
   t.row(
@@ -152,7 +179,8 @@ void joins(RowSink& t) {
   Row cat = join;
   cat.traits = movement | core;
   t.row("cat(Tensor[] tensors, int dim=0) -> Tensor", with(cat, kOut));
-  t.rows("{}(Tensor[] tensors, int dim=0) -> Tensor", "concat concatenate", with(join, kOut));
+  t.rows("{}(Tensor[] tensors, int dim=0) -> Tensor", "concat concatenate",
+         with(meaning("return aten.cat(%tensors, $dim)", join), kOut));
   Row stack = row_of(movement, rule::stack, make::stack, kShapes);
   stack.dims_of_result = true;
   t.row("stack(Tensor[] tensors, int dim=0) -> Tensor", with(stack, kOut));
@@ -160,15 +188,27 @@ void joins(RowSink& t) {
     t.rows("{}(Tensor[] tensors) -> Tensor", names, with(row_of(movement, infer, generate, kShapes), variants));
   };
   list("hstack", rule::hstack, make::joined<1, 1>, kOut);
-  list("vstack row_stack", rule::vstack, make::joined<2, 0>, kOut);
+  list("vstack", rule::vstack, make::joined<2, 0>, kOut);
+  t.row(
+      "row_stack(Tensor[] tensors) -> Tensor",
+      with(meaning("return aten.vstack(%tensors)", row_of(movement, rule::vstack, make::joined<2, 0>, kShapes)), kOut));
   list("dstack", rule::dstack, make::joined<3, 2>, kOut);
   list("column_stack", rule::column_stack, make::column_stack, kOut);
   list("block_diag", rule::block_diag, make::block_diag, kCopied);
   t.row("cartesian_prod(Tensor[] tensors) -> Tensor",
         row_of(maybe_view | movement, rule::cartesian_prod, make::cartesian_prod, "not vectors of one dtype"));
-  t.row("atleast_1d(Tensor self) -> Tensor", row_of(view | movement, rule::atleast<1>, make::unary));
-  t.row("atleast_2d(Tensor self) -> Tensor", row_of(view | movement, rule::atleast<2>, make::unary));
-  t.row("atleast_3d(Tensor self) -> Tensor", row_of(view | movement, rule::atleast<3>, make::unary));
+  t.row("atleast_1d(Tensor self) -> Tensor", meaning(R"(if rank(%self) == 0 { return aten.view(%self, [1]) }
+                                                       return %self)",
+                                                     row_of(view | movement, rule::atleast<1>, make::unary)));
+  t.row("atleast_2d(Tensor self) -> Tensor", meaning(R"(if rank(%self) == 0 { return aten.view(%self, [1, 1]) }
+                                                       if rank(%self) == 1 { return aten.unsqueeze(%self, 0) }
+                                                       return %self)",
+                                                     row_of(view | movement, rule::atleast<2>, make::unary)));
+  t.row("atleast_3d(Tensor self) -> Tensor", meaning(R"(if rank(%self) == 0 { return aten.view(%self, [1, 1, 1]) }
+                   if rank(%self) == 1 { return aten.unsqueeze(aten.unsqueeze(%self, 0), -1) }
+                   if rank(%self) == 2 { return aten.unsqueeze(%self, -1) }
+                   return %self)",
+                                                     row_of(view | movement, rule::atleast<3>, make::unary)));
 }
 
 template <size_t Dims, bool Reflect>
@@ -197,7 +237,21 @@ void paddings(RowSink& t) {
   t.row("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
         with(row_of(movement | core, rule::constant_pad, make::constant_pad, kRaises), kCopied));
   t.row("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
-        except(kFormat, row_of(movement, rule::pad, make::pad, kRaises)));
+        meaning(R"($dims = len($pad) // 2
+                   if $mode == "constant" {
+                     if given($value) { return aten.constant_pad_nd(%self, $pad, $value) }
+                     return aten.constant_pad_nd(%self, $pad)
+                   }
+                   if $mode == "circular" { return aten._pad_circular(%self, $pad) }
+                   if $mode == "reflect" {
+                     if $dims == 1 { return aten.reflection_pad1d(%self, $pad) }
+                     if $dims == 2 { return aten.reflection_pad2d(%self, $pad) }
+                     return aten.reflection_pad3d(%self, $pad)
+                   }
+                   if $dims == 1 { return aten.replication_pad1d(%self, $pad) }
+                   if $dims == 2 { return aten.replication_pad2d(%self, $pad) }
+                   return aten.replication_pad3d(%self, $pad))",
+                except(kFormat, row_of(movement, rule::pad, make::pad, kRaises))));
   t.row("_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
         row_of(movement, rule::circular_pad, make::circular_pad, kRaises));
   edge_pads<1, true>(t, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",

@@ -18,6 +18,11 @@ Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view
   return {.traits = traits, .infer = infer, .generate = generate, .dtypes = dtypes::all, .raises = raises};
 }
 
+Row meaning(std::string_view definition, Row row) {
+  row.decompose = definition;
+  return row;
+}
+
 // slice.Tensor and slice_copy.Tensor: `name` before the overload, `params` what follows self.
 void with_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view params, const Row& row,
                void (*infer_copy)(Infer&), std::string_view out, bool list = false) {
@@ -66,7 +71,8 @@ void shapes(RowSink& t) {
   t.row("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
         row_of(kView, rule::view<at::with_strides>, make::reshape_alias, "strides in another number than sizes"));
   t.row("view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-        row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView));
+        meaning("return aten.view(%self, shape(%other))",
+                row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView)));
 
   const Row reshape =
       row_of(maybe_view | movement, rule::reshape, make::reshape_shape, "the number of elements differs");
@@ -77,10 +83,20 @@ void shapes(RowSink& t) {
     return row;
   };
   t.row("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshape);
-  t.row("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)", reshaping(rule::reshape_as, make::reshape_like));
+  t.row("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        meaning("return aten.reshape(%self, shape(%other))", reshaping(rule::reshape_as, make::reshape_like)));
   t.row("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
-        reshaping(rule::flatten, make::flatten));
-  t.row("ravel(Tensor(a) self) -> Tensor(a)", reshaping(rule::ravel, make::unary));
+        meaning(R"($n = rank(%self)
+                   if $n == 0 { return aten.reshape(%self, [1]) }
+                   $a = wrap($start_dim, $n)
+                   $b = wrap($end_dim, $n)
+                   if $a == $b { return %self }
+                   $merged = [product(drop(first(shape(%self), $b + 1), $a))]
+                   return aten.reshape(%self, concat(first(shape(%self), $a),
+                                                     concat($merged, drop(shape(%self), $b + 1)))))",
+                reshaping(rule::flatten, make::flatten)));
+  t.row("ravel(Tensor(a) self) -> Tensor(a)",
+        meaning("return aten.view(aten.contiguous(%self), [numel(%self)])", reshaping(rule::ravel, make::unary)));
   t.row("contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
         reshaping(rule::contiguous, make::contiguous));
   t.row("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
@@ -88,11 +104,13 @@ void shapes(RowSink& t) {
 
   view_and_copy<at::expanded>(t, "expand", "", "out", ", SymInt[] size, *, bool implicit=False", make::expansion,
                               "a size other than 1 would have to grow");
-  t.row(
-      "expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-      row_of(kComposite, rule::view<at::expanded_as>, make::expansion_like, "a size other than 1 would have to grow"));
+  t.row("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
+        meaning("return aten.expand(%self, shape(%other))",
+                row_of(kComposite, rule::view<at::expanded_as>, make::expansion_like,
+                       "a size other than 1 would have to grow")));
   t.row("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-        row_of(kComposite, rule::view<at::expanded>, make::expansion, "a size other than 1 would have to grow"));
+        meaning("return aten.expand(%self, $size)", row_of(kComposite, rule::view<at::expanded>, make::expansion,
+                                                           "a size other than 1 would have to grow")));
   view_and_copy<at::squeezed>(t, "squeeze", "", "out", "", make::unary);
   view_and_copy<at::squeezed_dims>(t, "squeeze", ".dim", "dim_out", ", int dim", make::a_dim);
   view_and_copy<at::squeezed_dims>(t, "squeeze", ".dims", "dims_out", ", int[] dim", make::list_of_dims,
@@ -105,18 +123,31 @@ void orders(RowSink& t) {
                               "not a permutation of all dims");
   view_and_copy<at::swapped>(t, "transpose", ".int", "int_out", ", int dim0, int dim1", make::two_dims);
   view_and_copy<at::flat_transposed>(t, "t", "", "out", "", make::ranked<0, 2>, "more than 2 dims");
+  const Row swapped = row_of(kComposite, rule::view<at::swapped>, make::two_dims);
   t.row("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
-        row_of(kComposite, rule::view<at::swapped>, make::two_dims));
+        meaning("return aten.transpose(%self, $axis0, $axis1)", swapped));
   t.row("swapdims(Tensor(a) self, int dim0, int dim1) -> Tensor(a)",
-        row_of(kComposite, rule::view<at::swapped>, make::two_dims));
+        meaning("return aten.transpose(%self, $dim0, $dim1)", swapped));
   const Row moving = row_of(kComposite, rule::view<at::moved>, make::move_dims, "a dim is named twice");
-  t.rows("{}.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "movedim moveaxis", moving);
+  t.rows("{}.int(Tensor(a) self, int source, int destination) -> Tensor(a)", "movedim moveaxis",
+         meaning(R"($n = rank(%self)
+                    if $n == 0 { return %self }
+                    $s = wrap($source, $n)
+                    $d = wrap($destination, $n)
+                    $rest = concat(first(range(0, $n), $s), drop(range(0, $n), $s + 1))
+                    return aten.permute(%self, concat(first($rest, $d), concat([$s], drop($rest, $d)))))",
+                 moving));
   t.rows("{}.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "movedim moveaxis", moving);
   t.row("numpy_T(Tensor(a) self) -> Tensor(a)", row_of(kComposite, rule::view<at::reversed>, make::unary));
   t.row("mT(Tensor(a) self) -> Tensor(a)",
-        row_of(kComposite, rule::view<at::matrix_transposed>, make::ranked<2, 5>, "1 dim"));
+        meaning(R"(if rank(%self) == 0 { return %self }
+                   return aten.transpose(%self, -2, -1))",
+                row_of(kComposite, rule::view<at::matrix_transposed>, make::ranked<2, 5>, "1 dim")));
   // Of complex tensors these are lazily conjugated: more than their types say.
-  Row adjoint = row_of(kComposite | opaque_view, rule::view<at::adjoint>, make::ranked<2, 5>, "1 dim");
+  Row adjoint = meaning(R"(if rank(%self) == 0 { %t = %self } else { %t = aten.transpose(%self, -2, -1) }
+                           if is_complex(dtype(%t)) { return aten._conj(%t) }
+                           return %t)",
+                        row_of(kComposite | opaque_view, rule::view<at::adjoint>, make::ranked<2, 5>, "1 dim"));
   t.rows("{}(Tensor(a) self) -> Tensor(a)", "mH adjoint", adjoint);
   adjoint.infer = rule::view<at::matrix_adjoint>;
   adjoint.generate = make::ranked<2, 2>;
@@ -129,13 +160,16 @@ void parts(RowSink& t) {
   view_and_copy<at::selected>(t, "select", ".int", "int_out", ", int dim, SymInt index", make::select,
                               "the index is out of range");
   t.row("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
-        row_of(kComposite, rule::view<at::narrowed>, make::narrow, "the range leaves the dim"));
+        meaning(R"(if $start < 0 { $at = $start + size(%self, $dim) } else { $at = $start }
+                   return aten.slice(%self, $dim, $at, $at + $length))",
+                row_of(kComposite, rule::view<at::narrowed>, make::narrow, "the range leaves the dim")));
   view_and_copy<at::unfolded>(t, "unfold", "", "out", ", int dimension, int size, int step", make::unfold,
                               "a window larger than the dim, a step below 1");
   view_and_copy<at::on_diagonal>(t, "diagonal", "", "out", ", int offset=0, int dim1=0, int dim2=1", make::diagonal,
                                  "the two dims are one");
   t.row("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
-        row_of(kComposite, rule::view<at::on_diagonal>, make::diagonal, "the two dims are one"));
+        meaning("return aten.diagonal(%A, $offset, $dim1, $dim2)",
+                row_of(kComposite, rule::view<at::on_diagonal>, make::diagonal, "the two dims are one")));
   view_and_copy<at::strided>(t, "as_strided", "", "out",
                              ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", make::as_strided,
                              "an element lies outside of the storage");
@@ -181,8 +215,8 @@ void parts(RowSink& t) {
 void lists(RowSink& t) {
   list_and_copy<at::split>(t, "split", ".Tensor", "Tensor_out", ", SymInt split_size, int dim=0", make::split,
                            "a negative split size");
-  list_and_copy<at::split_with_sizes>(t, "split_with_sizes", "", "out", ", SymInt[] split_sizes, int dim=0", make::split_sizes,
-                                      "sizes that don't add up to the dim's");
+  list_and_copy<at::split_with_sizes>(t, "split_with_sizes", "", "out", ", SymInt[] split_sizes, int dim=0",
+                                      make::split_sizes, "sizes that don't add up to the dim's");
   list_and_copy<at::unbound>(t, "unbind", ".int", "int_out", ", int dim=0", make::unbind, "0 dims");
   const Row split = row_of(kComposite, rule::views<at::split>, make::split, "a negative split size");
   auto like_split = [&](void (*infer)(Infer&), Make generate, std::string_view raises) {
@@ -194,27 +228,42 @@ void lists(RowSink& t) {
   };
   constexpr std::string_view kSum = "sizes that don't add up to the dim's";
   t.row("split.sizes(Tensor(a -> *) self, SymInt[] split_size, int dim=0) -> Tensor(a)[]",
-        like_split(rule::views<at::split_with_sizes>, make::split_sizes, kSum));
+        meaning("return aten.split_with_sizes(%self, $split_size, $dim)",
+                like_split(rule::views<at::split_with_sizes>, make::split_sizes, kSum)));
   t.row("chunk(Tensor(a -> *) self, int chunks, int dim=0) -> Tensor(a)[]",
-        like_split(rule::views<at::chunked>, make::chunk, "chunks below 1"));
+        meaning(R"($n = size(%self, $dim)
+                   if $n == 0 { return aten.split_with_sizes(%self, list($chunks, 0), $dim) }
+                   return aten.split(%self, ($n + $chunks - 1) // $chunks, $dim))",
+                like_split(rule::views<at::chunked>, make::chunk, "chunks below 1")));
   // These claim fresh results, and share the storage all the same.
-  t.row("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]", split);
+  t.row("unsafe_split.Tensor(Tensor self, SymInt split_size, int dim=0) -> Tensor[]",
+        meaning("return aten.split(%self, $split_size, $dim)", split));
   t.row("unsafe_split_with_sizes(Tensor self, SymInt[] split_sizes, int dim=0) -> Tensor[]",
-        like_split(rule::views<at::split_with_sizes>, make::split_sizes, kSum));
+        meaning("return aten.split_with_sizes(%self, $split_sizes, $dim)",
+                like_split(rule::views<at::split_with_sizes>, make::split_sizes, kSum)));
   t.row("unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]",
-        like_split(rule::views<at::chunked>, make::chunk, "chunks below 1"));
+        meaning("return aten.chunk(%self, $chunks, $dim)",
+                like_split(rule::views<at::chunked>, make::chunk, "chunks below 1")));
   t.row("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
         like_split(rule::views<at::split_in_sections>, make::tensor_split, "sections below 1"));
   t.row("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
         like_split(rule::views<at::split_at>, make::tensor_split, "0 dims"));
-  auto axis = [&](std::string_view name, void (*infer)(Infer&), Make generate) {
+  // By sections, which must divide the dim, and by indices.
+  auto axis = [&](std::string_view name, void (*infer)(Infer&), Make generate, std::string_view sections,
+                  std::string_view indices) {
     Row row = like_split(infer, generate, "too few dims, or a size that the sections don't divide");
-    t.rows("{}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", name, row);
-    t.rows("{}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", name, row);
+    t.rows("{}.int(Tensor(a -> *) self, int sections) -> Tensor(a)[]", name, meaning(sections, row));
+    t.rows("{}.array(Tensor(a -> *) self, int[] indices) -> Tensor(a)[]", name, meaning(indices, row));
   };
-  axis("vsplit", rule::views<at::split_axis<0>>, make::axis_split<0>);
-  axis("hsplit", rule::views<at::split_axis<1>>, make::axis_split<1>);
-  axis("dsplit", rule::views<at::split_axis<2>>, make::axis_split<2>);
+  axis("vsplit", rule::views<at::split_axis<0>>, make::axis_split<0>, "return aten.tensor_split(%self, $sections, 0)",
+       "return aten.tensor_split(%self, $indices, 0)");
+  axis("hsplit", rule::views<at::split_axis<1>>, make::axis_split<1>,
+       R"(if rank(%self) == 1 { return aten.tensor_split(%self, $sections, 0) }
+          return aten.tensor_split(%self, $sections, 1))",
+       R"(if rank(%self) == 1 { return aten.tensor_split(%self, $indices, 0) }
+          return aten.tensor_split(%self, $indices, 1))");
+  axis("dsplit", rule::views<at::split_axis<2>>, make::axis_split<2>, "return aten.tensor_split(%self, $sections, 2)",
+       "return aten.tensor_split(%self, $indices, 2)");
 }
 
 void wholes(RowSink& t) {
@@ -223,7 +272,10 @@ void wholes(RowSink& t) {
   Row detach = row_of(kView | opaque_view, rule::view<at::whole>, make::unary);
   with_copy(t, "detach", "", "", detach, rule::view_copy<at::whole>, "out");
 
-  t.row("conj(Tensor(a) self) -> Tensor(a)", row_of(kComposite | opaque_view, rule::view<at::whole>, make::unary));
+  t.row("conj(Tensor(a) self) -> Tensor(a)",
+        meaning(R"(if is_complex(dtype(%self)) { return aten._conj(%self) }
+                   return %self)",
+                row_of(kComposite | opaque_view, rule::view<at::whole>, make::unary)));
   Row conj = row_of(kView | opaque_view, rule::view<at::whole>, make::unary, "no complex tensor");
   conj.dtypes = dtypes::complexes;
   t.row("_conj(Tensor(a) self) -> Tensor(a)", conj);
@@ -235,8 +287,12 @@ void wholes(RowSink& t) {
   view_and_copy<at::of_reals>(t, "view_as_real", "", "out", "", make::of_reals, "no complex tensor", dtypes::complexes);
   view_and_copy<at::of_complexes>(t, "view_as_complex", "", "out", "", make::of_complexes,
                                   "the last dim is no dense pair, or an odd stride or offset", pairs);
-  t.row("real(Tensor(a) self) -> Tensor(a)", row_of(kComposite, rule::view<at::real_part>, make::unary));
-  Row imag = row_of(kComposite, rule::view<at::imaginary_part>, make::unary, "no complex tensor");
+  t.row("real(Tensor(a) self) -> Tensor(a)",
+        meaning(R"(if is_complex(dtype(%self)) { return aten.select(aten.view_as_real(%self), -1, 0) }
+                   return %self)",
+                row_of(kComposite, rule::view<at::real_part>, make::unary)));
+  Row imag = meaning("return aten.select(aten.view_as_real(%self), -1, 1)",
+                     row_of(kComposite, rule::view<at::imaginary_part>, make::unary, "no complex tensor"));
   imag.dtypes = dtypes::complexes;
   t.row("imag(Tensor(a) self) -> Tensor(a)", imag);
 }

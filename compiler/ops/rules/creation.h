@@ -50,7 +50,12 @@ void bernoulli(Infer& in);  // .default and .p
 void bernoulli_by_tensor(Infer& in);
 void normal(Infer& in);  // one or both parameters are tensors
 void poisson(Infer& in);
-void dropout(Infer& in);
+void binomial(Infer& in);
+void dropout_of(Infer& in, bool channels);  // one draw for each element, or for each channel
+template <bool Channels>
+void dropout(Infer& in) {
+  dropout_of(in, Channels);
+}
 void native_dropout(Infer& in);
 void multinomial(Infer& in);
 

@@ -21,10 +21,7 @@ void require_parameters(Infer& in) {
   if (in.given("to")) in.require(lt(low, in.integer("to")), "an empty range");
 }
 
-TensorType contiguous_like_self(Infer& in, const Type& t, Dtype dtype) {
-  (void)in;
-  return contiguous_tensor(dtype, t.sizes(), t.device);
-}
+TensorType contiguous_like_self(const Type& t) { return contiguous_tensor(t.dtype, t.sizes(), t.device); }
 }  // namespace
 
 void draw_like(Infer& in) {
@@ -43,7 +40,7 @@ void draw_into(Infer& in) {
 
 void bernoulli(Infer& in) {
   require_parameters(in);
-  in.result(contiguous_like_self(in, in.tensor(0), in.tensor(0).dtype));
+  in.result(contiguous_like_self(in.tensor(0)));
 }
 
 void bernoulli_by_tensor(Infer& in) {
@@ -64,7 +61,16 @@ void normal(Infer& in) {
   in.result(contiguous_tensor(first.dtype, sizes, first.device));
 }
 
-void poisson(Infer& in) { in.result(contiguous_like_self(in, in.tensor(0), in.tensor(0).dtype)); }
+void poisson(Infer& in) { in.result(contiguous_like_self(in.tensor(0))); }
+
+void binomial(Infer& in) {
+  const Type &count = in.tensor(0), &p = in.tensor("prob");
+  in.require(count.dtype == p.dtype, "count and prob have different dtypes");
+  DimVec shape = broadcast(in, count.sizes(), p.sizes());
+  in.require(shape.size() == count.rank(), "prob does not expand to count");
+  for (size_t i = 0; i < shape.size(); ++i) in.require(eq(shape[i], count.sizes()[i]), "prob does not expand to count");
+  in.result(contiguous_like_self(count));
+}
 
 namespace {
 bool is_empty(Infer& in, const Type& t) {
@@ -80,7 +86,7 @@ TensorType masked(Infer& in, const Type& input, const TensorType& noise) {
 }
 }  // namespace
 
-void dropout(Infer& in) {
+void dropout_of(Infer& in, bool channels) {
   const Type& input = in.tensor(0);
   double p = in.real("p");
   in.require(p >= 0 && p <= 1, "a probability out of [0, 1]");
@@ -88,6 +94,11 @@ void dropout(Infer& in) {
   TensorType noise = input.tensor();
   noise.strides = preserved_strides(in, input);
   noise.offset = 0;
+  if (channels && p != 1) {
+    in.require(input.rank() >= 2, "needs at least two dims");
+    for (size_t i = 2; i < noise.rank(); ++i) noise.sizes[i] = 1;
+    noise = contiguous_like(noise);
+  }
   if (p == 1) noise = contiguous_tensor(input.dtype, {}, input.device);
   in.result(masked(in, input, noise));
 }

@@ -1,0 +1,47 @@
+// A composite row that has a type rule of its own: its definition must say the same.
+#include <gtest/gtest.h>
+
+#include "compiler/ops/call_maker.h"
+#include "compiler/ops/decompose.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz {
+namespace {
+
+// Whose storage a value lives in: an input's number, or none of them.
+size_t input_owner(const Graph& graph, ValueId v) {
+  ValueId owner = graph.storage(v);
+  for (size_t i = 0; i < graph.inputs().size(); ++i)
+    if (graph.inputs()[i].value == owner) return i;
+  return SIZE_MAX;
+}
+
+void compare(const OpDef& op, uint64_t seed) {
+  RandomChooser chooser(seed);
+  auto graph = generate_call(op, op_table(), chooser);
+  NodeId node = graph->last();
+  SmallVec<Arg, 4> results = expand(*graph, kNone, op, graph->node(node).arguments());
+  ASSERT_EQ(results.size(), graph->node(node).result_count);
+  for (size_t i = 0; i < results.size(); ++i) {
+    ValueId by_rule = graph->node(node).result(i), by_definition = results[i].value();
+    EXPECT_EQ(to_string(graph->type(by_rule)), to_string(graph->type(by_definition)));
+    EXPECT_EQ(input_owner(*graph, by_rule), input_owner(*graph, by_definition)) << "shares another input's storage";
+  }
+}
+
+TEST(Definitions, SayWhatTheRowsOwnRuleSays) {
+  size_t compared = 0;
+  for (const auto& row : op_table().rows()) {
+    bool own_rule = row->infer && row->infer != rule::composite;
+    if (row->decompose.empty() || !own_rule || !row->generate || row->variant != VariantKind::functional) continue;
+    ++compared;
+    for (uint64_t seed = 0; seed < 100 && !testing::Test::HasFailure(); ++seed) {
+      SCOPED_TRACE(row->full_name + " seed " + std::to_string(seed));
+      compare(*row, seed);
+    }
+  }
+  EXPECT_GT(compared, 20u);
+}
+
+}  // namespace
+}  // namespace lenz
