@@ -374,8 +374,10 @@ void column_stack(CallMaker& m) {
   bool scalars = m.choose().chance(1, 6), deep = m.choose().chance(1, 4);
   int64_t depth = m.a_size();
   for (int64_t i = 0; i < count; ++i)
-    shapes.push_back(scalars ? Sizes{} : deep ? Sizes{rows, m.a_size(), depth} : m.choose().flip() ? Sizes{rows}
-                                                                                                : Sizes{rows, m.a_size()});
+    shapes.push_back(scalars             ? Sizes{}
+                     : deep              ? Sizes{rows, m.a_size(), depth}
+                     : m.choose().flip() ? Sizes{rows}
+                                         : Sizes{rows, m.a_size()});
   set_list(m, shapes);
 }
 

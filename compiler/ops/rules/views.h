@@ -25,7 +25,7 @@ TensorType moved(Infer& in, const Type& t);              // movedim, moveaxis
 TensorType reversed(Infer& in, const Type& t);           // numpy_T
 TensorType flat_transposed(Infer& in, const Type& t);    // t: rank 2 at most
 TensorType matrix_transposed(Infer& in, const Type& t);  // mT: rank 2 at least
-TensorType adjoint(Infer& in, const Type& t);  // lazily conjugated, which its trait says
+TensorType adjoint(Infer& in, const Type& t);            // lazily conjugated, which its trait says
 TensorType matrix_adjoint(Infer& in, const Type& t);     // matrix_H: no batches
 TensorType expanded(Infer& in, const Type& t);
 TensorType expanded_as(Infer& in, const Type& t);
