@@ -102,10 +102,6 @@ void binary_of(CallMaker& m, const BinaryWish& wish) {
   }
   first.dtype = a;
   second.dtype = b;
-  if (is_float8(a)) {  // eager has float8 kernels for operands of one shape only, and none for a repeated element
-    first.sizes = second.sizes = full;
-    first.plain = second.plain = true;
-  }
   m.set(params[0].name, m.tensor(first));
   if (params[1].type.kind == ParamKind::tensor) {
     m.set(params[1].name, m.tensor(second));

@@ -120,8 +120,8 @@ void adaptive_pool_backward(CallMaker& m) {
   Chooser& c = m.choose();
   int rank = c.chance(3, 4) ? 4 : 3;
   Sizes sizes = m.a_shape(rank, rank, 1), grad = sizes;
-  grad[grad.size() - 1] = c.between(1, 3);
-  grad[grad.size() - 2] = c.between(1, 3);
+  grad[grad.size() - 1] = c.between(1, sizes[sizes.size() - 1]);
+  grad[grad.size() - 2] = c.between(1, sizes[sizes.size() - 2]);
   ValueId self = input_of(m, sizes);
   m.set("grad_output", gradient(m, grad, m.type(self).dtype));
 }

@@ -39,7 +39,7 @@ void products(RowSink& t) {
   t.row("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addmv;
   added.generate = make::mv;
-  added.exception = "over a matrix without columns eager forgets to expand `self`";
+  added.exception = "over an empty matrix eager forgets to expand `self`";
   t.row("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.exception = {};
   added.dtypes = kProduct | dtypes::float8;
