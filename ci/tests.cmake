@@ -21,3 +21,10 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   lenz_ci_test(ci.setup_test 60 ${LENZ_PYTHON} ${ci}/setup_test.py)
   lenz_ci_test(ci.readme_test 120 ${LENZ_PYTHON} ${ci}/readme_test.py)
 endif()
+
+# The op table against libtorch: generated calls, and those of PyTorch's own operator database.
+if(LENZ_TORCH)
+  lenz_ci_test(ops_check 600 $<TARGET_FILE:lenz> ops --check --calls 200)
+  lenz_ci_test(opinfo_classes 600 ${PROJECT_SOURCE_DIR}/.venv/bin/python ${PROJECT_SOURCE_DIR}/oracle/opinfo_classes.py
+    $<TARGET_FILE:lenz> --samples 20 --calls 1000)
+endif()
