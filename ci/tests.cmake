@@ -20,6 +20,10 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   lenz_ci_test(ci.stages_test 60 ${LENZ_PYTHON} ${ci}/stages_test.py)
   lenz_ci_test(ci.setup_test 60 ${LENZ_PYTHON} ${ci}/setup_test.py)
   lenz_ci_test(ci.readme_test 120 ${LENZ_PYTHON} ${ci}/readme_test.py)
+  if(LENZ_TORCH)
+    lenz_ci_test(scalar.vs_eager 400 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/compiler/scalar/scalar_vs_eager_test.py
+      $<TARGET_FILE:lenz>)
+  endif()
 endif()
 
 # The op table against libtorch: generated calls, and those of PyTorch's own operator database.

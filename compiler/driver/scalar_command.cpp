@@ -1,12 +1,13 @@
 #include "compiler/driver/scalar_command.h"
 
-#include <CLI/CLI.hpp>
 #include <cinttypes>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "compiler/base/suggest.h"
+#include "compiler/driver/arguments.h"
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
 
@@ -23,8 +24,9 @@ std::string_view name(ResultRule r) {
   return names[static_cast<size_t>(r)];
 }
 std::string_view name(ErrorRule r) {
-  constexpr std::string_view names[] = {"predicate", "sum",     "largest",    "product",  "quotient",
-                                        "lipschitz", "corners", "derivative", "unbounded"};
+  constexpr std::string_view names[] = {"predicate",      "sum",        "fraction",  "largest", "product", "quotient",
+                                        "whole_quotient", "remainder",  "lipschitz", "corners", "power",   "step",
+                                        "derivative",     "conversion", "unbounded"};
   return names[static_cast<size_t>(r)];
 }
 std::string_view name(Jump j) {
@@ -86,7 +88,11 @@ nlohmann::json to_json(const ScalarRow& row) {
   }
   auto exceptions = nlohmann::json::array();
   for (const EagerException& e : row.eager.exceptions)
-    exceptions.push_back({{"dtypes", dtype_names(e.dtypes)}, {"when", e.when}, {"reason", e.reason}});
+    exceptions.push_back({{"dtypes", dtype_names(e.dtypes)},
+                          {"when", e.when},
+                          {"reason", e.reason},
+                          {"ulps", e.ulps},
+                          {"steady", e.steady}});
   return {{"name", row.name},
           {"arity", row.arity},
           {"operands", name(row.operands)},
@@ -97,7 +103,11 @@ nlohmann::json to_json(const ScalarRow& row) {
           {"error_rule", name(row.error.rule)},
           {"jump", name(row.error.jump)},
           {"accuracy",
-           {{"class", name(row.accuracy.kind)}, {"ulps", row.accuracy.ulps}, {"absolute", row.accuracy.absolute}}},
+           {{"class", name(row.accuracy.kind)},
+            {"ulps", row.accuracy.ulps},
+            {"absolute", row.accuracy.absolute},
+            {"of_operands", row.accuracy.of_operands},
+            {"complex_ulps", row.accuracy.complex_ulps}}},
           {"nan", name(row.nan)},
           {"monotone", name(row.monotone)},
           {"traits", trait_names(row)},
@@ -106,6 +116,9 @@ nlohmann::json to_json(const ScalarRow& row) {
           {"eager",
            {{"call", row.eager.call},
             {"ulps", row.eager.ulps},
+            {"f64_ulps", row.eager.f64_ulps},
+            {"complex_ulps", row.eager.complex_ulps},
+            {"composite", dtype_names(row.eager.composite)},
             {"absolute", row.eager.absolute},
             {"exceptions", exceptions}}}};
 }
@@ -244,20 +257,18 @@ ExitCode scalar_command(std::span<const std::string> args) {
   app.add_option("NAME", names, "primitives to show; none: all");
   app.add_flag("--json", json, "an array of objects");
   app.add_flag("--eval", eval, "compute: lines of NAME DTYPE[:TARGET] BITS... on standard input, in hexadecimal");
-  std::vector<std::string> reversed(args.rbegin(), args.rend());
-  try {
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return ExitCode::fine;
-  } catch (const CLI::ParseError& error) {
-    throw UserError(error.what(), "lenz scalar", "lenz scalar --help lists the options");
-  }
+  if (!parse_arguments(app, args)) return ExitCode::fine;
   if (eval) return evaluate_lines();
   std::vector<const ScalarRow*> rows;
   for (const std::string& wanted : names) {
     const ScalarRow* row = find_scalar(wanted);
-    if (row == nullptr) throw UserError("no scalar primitive '" + wanted + "'", "", "lenz scalar lists them");
+    if (row == nullptr) {
+      std::vector<std::string_view> all;
+      for (const ScalarRow& candidate : scalar_table()) all.push_back(candidate.name);
+      const std::string_view nearest = nearest_name(wanted, all);
+      throw UserError("no scalar primitive `" + wanted + "`", "",
+                      nearest.empty() ? "lenz scalar lists them" : "did you mean `" + std::string(nearest) + "`?");
+    }
     rows.push_back(row);
   }
   if (names.empty())

@@ -60,12 +60,13 @@ constexpr double kFarI = 42, kFarJ = 26;
 // I_order(x) exp(-x) for x >= 0.
 DoubleDouble i_scaled(int order, DoubleDouble x) {
   if (is_inf(x)) return 0;
-  if (x.hi > kFarI) return hankel(DoubleDouble(4 * order), x).plain / sqrt(scale(kPi * x, 1));
+  if (x.hi > kFarI) return hankel(DoubleDouble(4 * order), x).plain / (sqrt(scale(kPi, 1)) * sqrt(x));
   DoubleDouble sum = bessel_series(x, order, 1, kPlain) * exp(-x);
   return order == 0 ? sum : sum * scale(x, -1);
 }
 
 DoubleDouble i_unscaled(int order, DoubleDouble x) {
+  if (is_inf(x)) return kNan;
   if (x.hi > 800) return kInfinity;
   DoubleDouble half = exp(scale(x, -1));  // exp(x) may overflow where the product does not
   return half * i_scaled(order, x) * half;
@@ -84,7 +85,7 @@ DoubleDouble k_scaled_integral(DoubleDouble nu, DoubleDouble x) {
   return sum * DoubleDouble(h);
 }
 
-DoubleDouble log_half_plus_gamma(DoubleDouble x) { return log(scale(x, -1)) + kEulerGamma; }
+DoubleDouble log_half_plus_gamma(DoubleDouble x) { return log(x) - kLn2 + kEulerGamma; }
 
 // psi(k + 1) + psi(k + 2) + 2 gamma
 DoubleDouble paired_harmonic(int k) { return scale(harmonic(k), 1) + DoubleDouble(1) / DoubleDouble(k + 1); }
@@ -115,12 +116,11 @@ DoubleDouble far_oscillation(int order, DoubleDouble x, bool second_kind) {
   // cos(x - pi/4) = (c + s) / sqrt 2, sin(x - pi/4) = (s - c) / sqrt 2; another quarter turn back for order 1
   DoubleDouble cosine = order == 0 ? c + s : s - c, sine = order == 0 ? s - c : -(c + s);
   DoubleDouble wave = second_kind ? sine * sums.even + cosine * sums.odd : cosine * sums.even - sine * sums.odd;
-  return wave / sqrt(kPi * x);
+  return wave / (kSqrtPi * sqrt(x));
 }
 
 DoubleDouble j(int order, DoubleDouble x) {
-  if (is_nan(x)) return x;
-  if (is_inf(x)) return 0;
+  if (!is_finite(x)) return kNan;
   DoubleDouble a = abs(x), y;
   if (a.hi > kFarJ) {
     y = far_oscillation(order, a, false);
@@ -134,8 +134,9 @@ DoubleDouble j(int order, DoubleDouble x) {
 DoubleDouble y(int order, DoubleDouble x) {
   if (is_nan(x) || x.hi < 0) return kNan;
   if (x.hi == 0) return -kInfinity;
-  if (is_inf(x)) return 0;
+  if (is_inf(x)) return kNan;
   if (x.hi > kFarJ) return far_oscillation(order, x, true);
+  if (order == 1 && x.hi < 1e-290) return -(kTwoOverPi / x);  // may be infinite
   DoubleDouble l = log_half_plus_gamma(x), half = scale(x, -1);
   if (order == 0) return kTwoOverPi * (l * bessel_series(x, 0, -1, kPlain) - bessel_series(x, 0, -1, harmonic));
   DoubleDouble regular =

@@ -6,6 +6,8 @@ namespace lenz::dd {
 
 namespace {
 
+constexpr double kTiny = 0x1p-120;  // below, x stands for sin x, log(1 + x), ... to every bit
+
 bool is_whole(double x) { return std::nearbyint(x) == x; }
 bool is_odd(double x) { return std::fabs(x) < 0x1p53 && std::fmod(x, 2.0) != 0; }
 
@@ -38,7 +40,7 @@ DoubleDouble two_atanh(DoubleDouble s) {
 // exp(r) - 1 for |r| <= 0.36, to full relative precision: a Taylor series of r/16, then four doublings by
 // (1 + u)^2 - 1 = 2u + u^2, in which nothing cancels.
 DoubleDouble expm1_small(DoubleDouble r) {
-  if (r.hi == 0) return r;
+  if (std::fabs(r.hi) < kTiny) return r;
   DoubleDouble u = power_series(scale(r, -4), 1, 1, false);
   for (int i = 0; i < 4; ++i) u = scale(u, 1) + u * u;
   return u;
@@ -133,7 +135,7 @@ Reduced reduce_pi(DoubleDouble x) {                                  // x half t
 
 DoubleDouble floor(DoubleDouble x) {
   double high = std::floor(x.hi);
-  if (high != x.hi) return high;
+  if (high != x.hi || x.lo == 0) return high;
   return finish(fast_two_sum(high, std::floor(x.lo)));
 }
 DoubleDouble ceil(DoubleDouble x) { return -floor(-x); }
@@ -234,7 +236,7 @@ DoubleDouble log1p(DoubleDouble x) {
     if (x.hi == -1 && x.lo > 0) return log(DoubleDouble(1) + x);
     return std::log1p(x.hi);
   }
-  if (x.hi == 0) return x;
+  if (std::fabs(x.hi) < kTiny) return x;
   if (std::fabs(x.hi) < 0.3) return two_atanh(x / (DoubleDouble(2) + x));
   return log(DoubleDouble(1) + x);
 }

@@ -69,8 +69,9 @@ inline DoubleDouble operator-(DoubleDouble a) { return {-a.hi, -a.lo}; }
 
 inline DoubleDouble operator+(DoubleDouble a, DoubleDouble b) {
   DoubleDouble s = dd::two_sum(a.hi, b.hi);
-  if (!std::isfinite(s.hi)) return {a.hi + b.hi, 0.0};
+  if (!std::isfinite(s.hi)) return {s.hi, 0.0};
   DoubleDouble t = dd::two_sum(a.lo, b.lo);
+  if (s.hi == 0 && t.hi == 0) return {s.hi, 0.0};  // keeps -0 + -0
   s = dd::fast_two_sum(s.hi, s.lo + t.hi);
   return dd::finish(dd::fast_two_sum(s.hi, s.lo + t.lo));
 }

@@ -26,7 +26,7 @@ DoubleDouble erf_series(DoubleDouble x) {
 
 // exp(x^2) erfc(x) for x >= kSplit: 1/sqrt(pi) / (x + (1/2)/(x + (2/2)/(x + (3/2)/(x + ...))))
 DoubleDouble erfcx_fraction(DoubleDouble x) {
-  if (x.hi > 0x1p60) return DoubleDouble(1) / (kSqrtPi * x);
+  if (x.hi > 0x1p60) return DoubleDouble(1) / kSqrtPi / x;
   int depth = 24 + static_cast<int>(850 / (x.hi * x.hi));
   DoubleDouble tail = x;
   for (int k = depth; k >= 1; --k) tail = x + DoubleDouble(0.5 * k) / tail;
@@ -102,7 +102,7 @@ DoubleDouble ndtri(DoubleDouble p) {
 }
 
 DoubleDouble log_ndtr(DoubleDouble x) {
-  if (is_inf(x)) return x.hi > 0 ? DoubleDouble(0) : x;
+  if (is_inf(x)) return x.hi > 0 ? DoubleDouble(-0.0) : x;
   if (x.hi < -1) {
     DoubleDouble y = x * kSqrtHalf;
     return log(scale(erfcx(-y), -1)) - y * y;

@@ -90,7 +90,8 @@ DoubleDouble zeta_positive(DoubleDouble s, DoubleDouble q) {
     if (term.hi <= sum.hi * 0x1p-110 || is_inf(sum)) return sum;
   }
   DoubleDouble power = pow(q, -s), inverse_square = DoubleDouble(1) / (q * q);
-  sum = sum + q * power / (s - DoubleDouble(1)) + scale(power, -1);
+  // not q times that power, which may underflow before the integral does
+  sum = sum + pow(q, DoubleDouble(1) - s) / (s - DoubleDouble(1)) + scale(power, -1);
   DoubleDouble factor = s * power / q, factorial = 2;
   for (int k = 1; k <= kBernoulliCount; ++k) {
     DoubleDouble term = kBernoulli[k - 1] / factorial * factor;
@@ -161,6 +162,16 @@ DoubleDouble upper_fraction(DoubleDouble a, DoubleDouble x) {
   return gamma_weight(a, x) * a * h;
 }
 
+// The upper function for small operands, where 1 - P cancels: both parts are small by themselves.
+DoubleDouble upper_small(DoubleDouble a, DoubleDouble x) {
+  DoubleDouble exponent = a * log(x) - lgamma(a + DoubleDouble(1)), term = 1, sum = 0;
+  for (int n = 1; n < 60; ++n) {
+    term = -(term * x) / DoubleDouble(n);
+    sum = sum + term / (a + DoubleDouble(n));
+  }
+  return -expm1(exponent) - exp(exponent) * a * sum;
+}
+
 // Where even a million terms are too few, both functions are the normal distribution's, to about 1/sqrt(a).
 bool is_normal_limit(DoubleDouble a, DoubleDouble x) { return a.hi > 1e10 && std::fabs(x.hi - a.hi) < 0.01 * a.hi; }
 DoubleDouble normal_deviation(DoubleDouble a, DoubleDouble x) { return (x - a) / sqrt(a); }
@@ -172,7 +183,8 @@ DoubleDouble lgamma(DoubleDouble x) {
   if (is_inf(x)) return kInfinity;
   if (x.hi > 0) return lgamma_positive(x);
   if (is_whole(x)) return kInfinity;
-  return log(kPi / abs(sin_pi(x))) - lgamma_positive(DoubleDouble(1) - x);
+  if (x.hi > -0x1p-110) return -log(abs(x));
+  return log(kPi) - log(abs(sin_pi(x))) - lgamma_positive(DoubleDouble(1) - x);
 }
 
 DoubleDouble digamma(DoubleDouble x) {
@@ -185,20 +197,24 @@ DoubleDouble digamma(DoubleDouble x) {
 
 DoubleDouble zeta(DoubleDouble s, DoubleDouble q) {
   if (s == DoubleDouble(1)) return kInfinity;
-  if (!(s.hi >= 1) || is_nan(q)) return kNan;
-  if (q.hi > 0) {
-    if (is_inf(q)) return 0;
-    if (is_inf(s)) return q.hi < 1 ? DoubleDouble(kInfinity) : q == DoubleDouble(1) ? DoubleDouble(1) : DoubleDouble(0);
-    return zeta_positive(s, q);
+  if (s.hi < 1) return kNan;
+  if (q.hi <= 0) {
+    if (is_whole(q)) return kInfinity;
+    if (!is_whole(s)) return kNan;
   }
-  if (is_whole(q)) return kInfinity;
-  if (!is_whole(s) || is_inf(s)) return kNan;
+  if (!is_finite(q) || is_nan(s)) return kNan;
+  if (is_inf(s)) {
+    if (q.hi < 0) return kNan;
+    return q.hi < 1 ? DoubleDouble(kInfinity) : q == DoubleDouble(1) ? DoubleDouble(1) : DoubleDouble(0);
+  }
+  if (q.hi > 0) return zeta_positive(s, q);
   return zeta_negative(s, q);
 }
 
 DoubleDouble polygamma(int64_t n, DoubleDouble x) {
   if (n == 0) return digamma(x);
-  if (is_nan(x)) return x;
+  if (is_nan(x) || (n == 1 && x.hi == -kInfinity)) return kNan;
+  if (n == 1 && is_inf(x)) return 0;
   DoubleDouble z = zeta(DoubleDouble(static_cast<double>(n + 1)), x);
   // Past 170! the factorial alone overflows while the product need not.
   DoubleDouble y =
@@ -207,23 +223,26 @@ DoubleDouble polygamma(int64_t n, DoubleDouble x) {
 }
 
 DoubleDouble igamma(DoubleDouble a, DoubleDouble x) {
-  if (!(a.hi >= 0 && x.hi >= 0)) return kNan;
+  if (a.hi < 0 || x.hi < 0) return kNan;
   if (a.hi == 0) return x.hi > 0 ? DoubleDouble(1) : DoubleDouble(kNan);
   if (x.hi == 0) return 0;
   if (is_inf(a)) return is_inf(x) ? DoubleDouble(kNan) : DoubleDouble(0);
   if (is_inf(x)) return 1;
+  if (is_nan(a) || is_nan(x)) return kNan;
   if (is_normal_limit(a, x)) return ndtr(normal_deviation(a, x));
   if (x > a + DoubleDouble(1)) return DoubleDouble(1) - upper_fraction(a, x);
   return lower_series(a, x);
 }
 
 DoubleDouble igammac(DoubleDouble a, DoubleDouble x) {
-  if (!(a.hi >= 0 && x.hi >= 0)) return kNan;
+  if (a.hi < 0 || x.hi < 0) return kNan;
   if (a.hi == 0) return x.hi > 0 ? DoubleDouble(0) : DoubleDouble(kNan);
   if (x.hi == 0) return 1;
   if (is_inf(a)) return is_inf(x) ? DoubleDouble(kNan) : DoubleDouble(1);
   if (is_inf(x)) return 0;
+  if (is_nan(a) || is_nan(x)) return kNan;
   if (is_normal_limit(a, x)) return ndtr(-normal_deviation(a, x));
+  if (a.hi < 1 && x.hi <= 1) return upper_small(a, x);
   if (x > a + DoubleDouble(1)) return upper_fraction(a, x);
   return DoubleDouble(1) - lower_series(a, x);
 }

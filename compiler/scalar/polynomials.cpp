@@ -1,5 +1,5 @@
-// Orthogonal polynomials by their three-term recurrences; the work grows with the degree, unless the values have
-// overflowed. Chebyshev polynomials of high degree inside [-1, 1] by trigonometry, which does not.
+// Orthogonal polynomials by their three-term recurrences; the work grows with the degree, until the values overflow.
+// Chebyshev polynomials of high degree inside [-1, 1] by trigonometry, whose work does not.
 #include <cmath>
 
 #include "compiler/scalar/special_functions.h"
@@ -8,63 +8,78 @@ namespace lenz::dd {
 
 namespace {
 
-// p_0 = 1, p_1 = first, p_(k+1) = step(k, p_k, p_(k-1))
-template <class Step>
-DoubleDouble recur(int64_t n, DoubleDouble first, Step step) {
+// p_(k+1) = ((a x + b) p_k - c p_(k-1)) / d, from p_0 = 1 and p_1 = first_a x + first_b
+struct Step {
+  double a, b, c, d;
+};
+struct Recurrence {
+  double first_a, first_b;
+  Step (*step)(double k);
+};
+
+Recurrence recurrence_of(Polynomial family) {
+  constexpr auto chebyshev = [](double) { return Step{2, 0, 1, 1}; };
+  switch (family) {
+    case Polynomial::chebyshev_t: return {1, 0, chebyshev};
+    case Polynomial::chebyshev_u: return {2, 0, chebyshev};
+    case Polynomial::chebyshev_v: return {2, -1, chebyshev};
+    case Polynomial::chebyshev_w: return {2, 1, chebyshev};
+    case Polynomial::hermite_h: return {2, 0, [](double k) { return Step{2, 0, 2 * k, 1}; }};
+    case Polynomial::hermite_he: return {1, 0, [](double k) { return Step{1, 0, k, 1}; }};
+    case Polynomial::laguerre: return {-1, 1, [](double k) { return Step{-1, 2 * k + 1, k, k + 1}; }};
+    case Polynomial::legendre: return {1, 0, [](double k) { return Step{2 * k + 1, 0, k, k + 1}; }};
+  }
+  return {0, 0, chebyshev};
+}
+
+DoubleDouble chebyshev_by_angle(Polynomial family, DoubleDouble x, double n) {
+  DoubleDouble theta = acos(x), half = scale(theta, -1), degree = n;
+  switch (family) {
+    case Polynomial::chebyshev_t: return cos(degree * theta);
+    case Polynomial::chebyshev_u: return sin((degree + DoubleDouble(1)) * theta) / sin(theta);
+    case Polynomial::chebyshev_v: return cos((degree + DoubleDouble(0.5)) * theta) / cos(half);
+    default: return sin((degree + DoubleDouble(0.5)) * theta) / sin(half);
+  }
+}
+
+bool is_chebyshev(Polynomial family) { return family <= Polynomial::chebyshev_w; }
+
+}  // namespace
+
+DoubleDouble polynomial(Polynomial family, DoubleDouble x, int64_t n) {
   if (n < 0) return 0;
   if (n == 0) return 1;
-  DoubleDouble before = 1, now = first;
-  for (int64_t k = 1; k < n && is_finite(now); ++k) {
-    DoubleDouble next = step(static_cast<double>(k), now, before);
-    before = now, now = next;
+  if (is_chebyshev(family) && n > 100 && abs(x) < DoubleDouble(1))
+    return chebyshev_by_angle(family, x, static_cast<double>(n));
+  const Recurrence r = recurrence_of(family);
+  DoubleDouble before = 1, now = DoubleDouble(r.first_a) * x + DoubleDouble(r.first_b);
+  for (int64_t k = 1; k < n && !is_nan(now); ++k) {
+    auto [a, b, c, d] = r.step(static_cast<double>(k));
+    DoubleDouble factor = b == 0 ? DoubleDouble(a) * x : DoubleDouble(a) * x + DoubleDouble(b);
+    DoubleDouble next = factor * now - DoubleDouble(c) * before;
+    before = now, now = d == 1 ? next : next / DoubleDouble(d);
   }
   return now;
 }
 
-DoubleDouble chebyshev_by_angle(Chebyshev kind, DoubleDouble x, int64_t n) {
-  DoubleDouble theta = acos(x), half = scale(theta, -1), degree = DoubleDouble(static_cast<double>(n));
-  switch (kind) {
-    case Chebyshev::t: return cos(degree * theta);
-    case Chebyshev::u: return sin((degree + DoubleDouble(1)) * theta) / sin(theta);
-    case Chebyshev::v: return cos((degree + DoubleDouble(0.5)) * theta) / cos(half);
-    case Chebyshev::w: return sin((degree + DoubleDouble(0.5)) * theta) / sin(half);
+double polynomial_slope(Polynomial family, double magnitude, int64_t n) {
+  if (n <= 0) return 0;
+  const auto degree = static_cast<double>(n);
+  // Markov's inequality bounds the derivatives of what is bounded on [-1, 1].
+  if (magnitude <= 1 && is_chebyshev(family)) return (2 * degree + 1) * degree * degree;
+  if (magnitude <= 1 && family == Polynomial::legendre) return degree * degree;
+  // Else the recurrence with all signs positive bounds both the values and, differentiated, the slopes.
+  const Recurrence r = recurrence_of(family);
+  double value_before = 1, slope_before = 0;
+  double slope = std::fabs(r.first_a), value = slope * magnitude + std::fabs(r.first_b);
+  for (int64_t k = 1; k < n && std::isfinite(slope); ++k) {
+    auto [a, b, c, d] = r.step(static_cast<double>(k));
+    const double factor = std::fabs(a) * magnitude + std::fabs(b);
+    const double next_slope = (std::fabs(a) * value + factor * slope + c * slope_before) / d;
+    const double next_value = (factor * value + c * value_before) / d;
+    slope_before = slope, slope = next_slope, value_before = value, value = next_value;
   }
-  return kNan;
-}
-
-}  // namespace
-
-DoubleDouble chebyshev(Chebyshev kind, DoubleDouble x, int64_t n) {
-  if (n > 100 && abs(x) < DoubleDouble(1)) return chebyshev_by_angle(kind, x, n);
-  const DoubleDouble two_x = scale(x, 1);
-  const DoubleDouble first = kind == Chebyshev::t   ? x
-                             : kind == Chebyshev::u ? two_x
-                             : kind == Chebyshev::v ? two_x - DoubleDouble(1)
-                                                    : two_x + DoubleDouble(1);
-  return recur(n, first, [&](double, DoubleDouble now, DoubleDouble before) { return two_x * now - before; });
-}
-
-DoubleDouble hermite_h(DoubleDouble x, int64_t n) {
-  return recur(n, scale(x, 1), [&](double k, DoubleDouble now, DoubleDouble before) {
-    return scale(x * now - DoubleDouble(k) * before, 1);
-  });
-}
-
-DoubleDouble hermite_he(DoubleDouble x, int64_t n) {
-  return recur(n, x,
-               [&](double k, DoubleDouble now, DoubleDouble before) { return x * now - DoubleDouble(k) * before; });
-}
-
-DoubleDouble laguerre(DoubleDouble x, int64_t n) {
-  return recur(n, DoubleDouble(1) - x, [&](double k, DoubleDouble now, DoubleDouble before) {
-    return ((DoubleDouble(2 * k + 1) - x) * now - DoubleDouble(k) * before) / DoubleDouble(k + 1);
-  });
-}
-
-DoubleDouble legendre(DoubleDouble x, int64_t n) {
-  return recur(n, x, [&](double k, DoubleDouble now, DoubleDouble before) {
-    return (DoubleDouble(2 * k + 1) * x * now - DoubleDouble(k) * before) / DoubleDouble(k + 1);
-  });
+  return slope;
 }
 
 }  // namespace lenz::dd

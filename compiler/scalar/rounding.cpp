@@ -37,6 +37,10 @@ double quantum(const FloatFormat& f, double magnitude) {
   return std::ldexp(1.0, std::min(exponent, f.max_exponent) - (f.precision - 1));
 }
 
+constexpr uint64_t kPayload = (uint64_t{1} << 52) - 1;
+
+// NaN payloads travel left-aligned in the double, so that bits survive the way there and back.
+//
 // The bits of a float narrower than f64, from a representable value.
 uint64_t pack(const FloatFormat& f, int bits, double value) {
   const uint64_t sign = std::signbit(value) ? uint64_t{1} << (bits - 1) : 0;
@@ -44,7 +48,9 @@ uint64_t pack(const FloatFormat& f, int bits, double value) {
   const uint64_t exponent_ones = (uint64_t{1} << exponent_bits) - 1;
   if (std::isnan(value)) {
     if (!f.has_infinity) return sign | ((uint64_t{1} << (bits - 1)) - 1);
-    return sign | (exponent_ones << mantissa_bits) | (uint64_t{1} << (mantissa_bits - 1));
+    uint64_t payload = (std::bit_cast<uint64_t>(value) & kPayload) >> (52 - mantissa_bits);
+    if (payload == 0) payload = uint64_t{1} << (mantissa_bits - 1);
+    return sign | (exponent_ones << mantissa_bits) | payload;
   }
   const double magnitude = std::fabs(value);
   if (std::isinf(value)) return sign | (exponent_ones << mantissa_bits);
@@ -60,7 +66,11 @@ double unpack(const FloatFormat& f, int bits, uint64_t packed) {
   const uint64_t exponent_ones = (uint64_t{1} << exponent_bits) - 1, biased = (packed >> mantissa_bits) & exponent_ones;
   const double sign = ((packed >> (bits - 1)) & 1) != 0 ? -1.0 : 1.0;
   if (biased == exponent_ones) {
-    if (f.has_infinity) return std::copysign(mantissa == 0 ? dd::kInfinity : dd::kNan, sign);
+    if (f.has_infinity && mantissa == 0) return std::copysign(dd::kInfinity, sign);
+    if (f.has_infinity) {
+      constexpr uint64_t kExponent = uint64_t{0x7ff} << 52;
+      return std::bit_cast<double>((packed >> (bits - 1)) << 63 | kExponent | mantissa << (52 - mantissa_bits));
+    }
     if (mantissa == (uint64_t{1} << mantissa_bits) - 1) return std::copysign(dd::kNan, sign);
   }
   if (biased == 0) return sign * std::ldexp(static_cast<double>(mantissa), f.min_exponent - mantissa_bits);

@@ -5,12 +5,23 @@
 #include "compiler/base/error.h"
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/table.h"
+#include "compiler/scalar/wide_complex.h"
 
 namespace lenz::scalar_rows {
 
 namespace {
 
-using Complex = std::complex<double>;
+constexpr EagerException kFmodOverflow[] = {
+    {dtypes::floats, "(path == 'vectorized') & (np.abs(a) / np.abs(b) > largest)",
+     "the vectorized path gives NaN where the quotient overflows; the scalar path is exact", 0, false}};
+constexpr EagerException kTruncUnrounded[] = {
+    {dtypes::half | dtypes::bfloat, "path == 'single'",
+     "a single element's quotient is truncated before it is rounded to 16 bits"}};
+constexpr EagerException kLerpOverflow[] = {
+    {dtypes::floats, "np.maximum(np.abs(a), np.abs(b)) * (1 + np.abs(c)) > largest / 4",
+     "b - a overflows, and the product of the last step may or may not, as it is fused or not", 0, false}};
+constexpr EagerException kFloat8Zero[] = {
+    {dtypes::float8, "(a == 0) & np.signbit(a)", "eager leaves the sign of a float8 zero as it is"}};
 
 // Signed overflow wraps: the arithmetic is that of uint64, and evaluate() cuts the result to its dtype.
 int64_t wrap_add(int64_t a, int64_t b) {
@@ -26,9 +37,6 @@ int64_t wrap_mul(int64_t a, int64_t b) {
 Complex complex_mul(Complex a, Complex b) {  // the plain formula: no rescue of infinities, as in eager
   return {a.real() * b.real() - a.imag() * b.imag(), a.real() * b.imag() + a.imag() * b.real()};
 }
-
-std::complex<long double> wide(Complex z) { return {z.real(), z.imag()}; }
-Complex narrow(std::complex<long double> z) { return {static_cast<double>(z.real()), static_cast<double>(z.imag())}; }
 
 void require_divisor(int64_t b) {
   if (b == 0) throw UserError("integer division by zero", "", "eager raises here too: mask the divisor");
@@ -66,6 +74,40 @@ DoubleDouble floor_quotient(DoubleDouble a, DoubleDouble b) {
 int64_t sign_int(int64_t a) { return a < 0 ? -1 : a > 0 ? 1 : 0; }
 double sign(double a) { return a < 0 ? -1 : a > 0 ? 1 : 0; }
 
+int64_t gcd(int64_t a, int64_t b) {
+  auto magnitude = [](int64_t x) { return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x); };
+  uint64_t x = magnitude(a), y = magnitude(b);
+  while (y != 0) {
+    uint64_t r = x % y;
+    x = y, y = r;
+  }
+  return static_cast<int64_t>(x);
+}
+
+// From the nearer end.
+DoubleDouble lerp_dd(DoubleDouble a, DoubleDouble b, DoubleDouble w) {
+  return std::fabs(w.hi) < 0.5 ? a + w * (b - a) : b + (w - DoubleDouble(1)) * (b - a);
+}
+Complex lerp_complex(Complex a, Complex b, Complex w) {
+  const WideComplex step = wide(b) - wide(a);
+  return narrow(std::abs(w) < 0.5 ? wide(a) + wide(w) * step : wide(b) + (wide(w) - 1.0L) * step);
+}
+
+Complex complex_sign(Complex a) {
+  WideComplex w = wide(a);
+  long double r = std::abs(w);
+  return r == 0 ? Complex(0, 0) : narrow(w / r);
+}
+
+// Narrow integers are computed in 32 bits, the magnitude too, and cut at the end.
+int64_t lcm(const EvalContext& c, int64_t a, int64_t b) {
+  const Dtype arithmetic = c.compute == Dtype::i64 ? Dtype::i64 : Dtype::i32;
+  int64_t g = gcd(a, b);
+  if (g == 0) return 0;
+  int64_t product = wrap_to(arithmetic, wrap_mul(a / g, b));
+  return product < 0 ? wrap_sub(0, product) : product;
+}
+
 int64_t shift_left(const EvalContext& c, int64_t a, int64_t b) {
   if (b < 0 || b >= info(c.compute).bits) return 0;
   return static_cast<int64_t>(static_cast<uint64_t>(a) << b);
@@ -80,16 +122,6 @@ double fused(const EvalContext& c, double a, double b, double x) {
   if (c.compute == Dtype::f64) return std::fma(a, b, x);
   if (c.compute == Dtype::f32) return std::fma(static_cast<float>(a), static_cast<float>(b), static_cast<float>(x));
   return round_to(c.compute, dd::two_sum(a * b, x));  // products of 11 bits are exact
-}
-
-int64_t gcd(int64_t a, int64_t b) {
-  auto magnitude = [](int64_t x) { return x < 0 ? uint64_t{0} - static_cast<uint64_t>(x) : static_cast<uint64_t>(x); };
-  uint64_t x = magnitude(a), y = magnitude(b);
-  while (y != 0) {
-    uint64_t r = x % y;
-    x = y, y = r;
-  }
-  return static_cast<int64_t>(x);
 }
 
 bool is_least(const EvalContext& c, const ScalarValue& v) {
@@ -141,7 +173,7 @@ void add_sums(Table& t) {
   t.push_back(row("div", 2, kInexact,
                   {.reals = reals<over>,
                    .dds = dds<over>,
-                   .complexes = complexes<[](Complex a, Complex b) { return narrow(wide(a) / wide(b)); }>},
+                   .complexes = complexes<[](Complex a, Complex b) { return narrow(divide(wide(a), wide(b))); }>},
                   "torch.div(a, b)", "a / b as IEEE divides; integers are promoted before it")
                   .passes(ErrorRule::quotient)
                   .rounded());
@@ -166,7 +198,8 @@ void add_sums(Table& t) {
           .giving(ResultRule::real_of)
           .with(even | idempotent)
           .passes(ErrorRule::largest)
-          .eager_within(1));
+          .within(1)
+          .except(kFloat8Zero));
   t.push_back(row("sign", 1, dtypes::real_and_bool,
                   {.integers = integers<sign_int>,
                    .reals = reals<sign>,
@@ -176,20 +209,21 @@ void add_sums(Table& t) {
                   .passes(ErrorRule::corners, Jump::at_zero)
                   .on_nan(NanRule::selects)
                   .rising());
-  t.push_back(row("sgn", 1, dtypes::complexes, {.complexes = complexes<[](Complex a) {
-                                                  std::complex<long double> w = wide(a);
-                                                  long double r = std::abs(w);
-                                                  return r == 0 ? Complex(0, 0) : narrow(w / r);
-                                                }>},
-                  "torch.sgn(a)", "a / |a|, and 0 for 0")
-                  .with(odd)
-                  .passes(ErrorRule::quotient, Jump::at_zero)
-                  .within(2)
-                  .eager_within(4));
+  t.push_back(row("sgn", 1, dtypes::usual,
+                  {.integers = integers<sign_int>,
+                   .reals = reals<sign>,
+                   .dds = dds<[](DoubleDouble a) { return DoubleDouble(sign(a.hi)); }>,
+                   .complexes = complexes<complex_sign>},
+                  "torch.sgn(a)", "a / |a| of a complex number, and 0 for 0; sign of the others")
+                  .with(odd | loose_zero)
+                  .passes(ErrorRule::corners, Jump::at_zero)
+                  .complex_slope([](Complex z, double r) { return 2 / distance(z, r, 0); })
+                  .within(0)
+                  .on_nan(NanRule::selects));
   t.push_back(row("reciprocal", 1, kInexact,
                   {.reals = reals<[](double a) { return 1 / a; }>,
                    .dds = dds<[](DoubleDouble a) { return DoubleDouble(1) / a; }>,
-                   .complexes = complexes<[](Complex a) { return narrow(std::complex<long double>(1) / wide(a)); }>},
+                   .complexes = complexes<[](Complex a) { return narrow(divide(1, wide(a))); }>},
                   "torch.reciprocal(a)", "1 / a; integers are promoted before it")
                   .with(odd)
                   .passes(ErrorRule::quotient)
@@ -202,6 +236,17 @@ void add_sums(Table& t) {
                   .with(even)
                   .passes(ErrorRule::product)
                   .rounded());
+  t.push_back(row("lerp", 3, kInexact,
+                  {.reals = reals_by_dd<lerp_dd>, .dds = dds<lerp_dd>, .complexes = complexes<lerp_complex>},
+                  "torch.lerp(a, b, c)",
+                  "between a and b by the weight c: a + c (b - a) if |c| < 1/2, else b + (c - 1) (b - a), so that c = "
+                  "1 gives b")
+                  .with(loose_zero)
+                  .except(kLerpOverflow)
+                  .within(4)
+                  .of_operands()
+                  .passes(ErrorRule::corners)
+                  .over(domains::moderate, domains::moderate, domains::unit));
 }
 
 void add_divisions(Table& t) {
@@ -212,8 +257,9 @@ void add_divisions(Table& t) {
                   "torch.div(a, b, rounding_mode='floor')",
                   "floor(a / b) as Python's //: of the exact quotient, consistent with remainder; a / 0 as div; an "
                   "infinite a gives NaN; integers: division by zero raises, the least integer by -1 wraps")
-                  .passes(ErrorRule::quotient, Jump::at_whole_quotients)
-                  .rounded());
+                  .passes(ErrorRule::whole_quotient, Jump::at_whole_quotients)
+                  .rounded()
+                  .eager_within(4));
   constexpr auto trunc_div = [](const EvalContext& c, DoubleDouble a, DoubleDouble b) {
     return DoubleDouble(std::trunc(round_to(c.compute, a / b)));
   };
@@ -224,7 +270,8 @@ void add_divisions(Table& t) {
                   "torch.div(a, b, rounding_mode='trunc')",
                   "trunc of the quotient *after* its rounding to the dtype; integers as in C, division by zero raises, "
                   "the least integer by -1 wraps here, but kills an eager process in i32 and i64")
-                  .passes(ErrorRule::quotient, Jump::at_whole_quotients)
+                  .passes(ErrorRule::whole_quotient, Jump::at_whole_quotients)
+                  .except(kTruncUnrounded)
                   .defined_where([](const EvalContext& c, const ScalarValue* v) {
                     return (c.compute != Dtype::i32 && c.compute != Dtype::i64) || !is_least(c, v[0]) ||
                            v[1].integer() != -1;
@@ -241,27 +288,22 @@ void add_divisions(Table& t) {
           "torch.remainder(a, b)",
           "Python's %: has the divisor's sign; NaN for b = 0 or infinite a; fmod, then + b if the signs differ, "
           "so that a small negative a may round to b itself; integers: division by zero raises")
-          .passes(ErrorRule::sum, Jump::at_whole_quotients)
-          .rounded());
+          .passes(ErrorRule::remainder, Jump::at_whole_quotients)
+          .rounded()
+          .except(kFmodOverflow));
   t.push_back(row("fmod", 2, dtypes::real,
                   {.integers = integers<[](int64_t a, int64_t b) { return require_divisor(b), trunc_remainder(a, b); }>,
                    .reals = reals<[](double a, double b) { return std::fmod(a, b); }>,
                    .dds = dds<[](DoubleDouble a, DoubleDouble b) { return trunc_remainder(a, b); }>},
                   "torch.fmod(a, b)", "C's %: exact, has the dividend's sign; integers: division by zero raises")
-                  .passes(ErrorRule::sum, Jump::at_whole_quotients));
+                  .passes(ErrorRule::remainder, Jump::at_whole_quotients)
+                  .except(kFmodOverflow));
   t.push_back(row("gcd", 2, dtypes::integers, {.integers = integers<gcd>}, "torch.gcd(a, b)",
                   "the greatest common divisor of |a| and |b|; 0 for two zeros; defined unless the least integer takes "
                   "part, whose magnitude does not fit")
                   .with(traits::commutative | traits::associative)
                   .defined_where(no_least_integer));
-  t.push_back(row("lcm", 2, dtypes::integers, {.integers = integers<[](const EvalContext& c, int64_t a, int64_t b) {
-                                                 int64_t g = wrap_to(c.compute, gcd(a, b));
-                                                 if (g == 0) return int64_t{0};
-                                                 int64_t product =
-                                                     wrap_to(c.compute, wrap_mul(trunc_quotient(a, g), b));
-                                                 return product < 0 ? wrap_sub(0, product) : product;
-                                               }>},
-                  "torch.lcm(a, b)",
+  t.push_back(row("lcm", 2, dtypes::integers, {.integers = integers<lcm>}, "torch.lcm(a, b)",
                   "|a / gcd(a, b) * b|, wrapped; 0 if either is 0; defined unless the least integer takes part (it "
                   "can kill an eager process)")
                   .with(traits::commutative)
@@ -292,6 +334,14 @@ void add_minmax(Table& t) {
                     .passes(ErrorRule::largest)
                     .on_nan(s.nan)
                     .rising());
+  t.push_back(row("relu", 1, dtypes::real,
+                  {.integers = integers<[](int64_t a) { return std::max<int64_t>(a, 0); }>,
+                   .reals = reals<[](double a) { return a <= 0 ? 0 : a; }>,
+                   .dds = dds<[](DoubleDouble a) { return a.hi <= 0 ? DoubleDouble(0) : a; }>},
+                  "torch.relu(a)", "max(a, 0); NaN stays")
+                  .with(idempotent | loose_zero)
+                  .passes(ErrorRule::largest)
+                  .rising());
   constexpr auto clamp = [](auto a, auto low, auto high) { return kMinimum(kMaximum(a, low), high); };
   t.push_back(row("clamp", 3, dtypes::real, all_real<clamp>, "torch.clamp(a, b, c)",
                   "min(max(a, b), c): c if b > c; NaN if any is NaN")

@@ -82,6 +82,7 @@ void add_classes(Table& t) {
     DtypeSet dtypes;
     Evaluators eval;
   };
+  const DtypeSet with_infinity = dtypes::usual | DtypeSet::of(Dtype::f8e5m2);
   constexpr auto never = [](int64_t) { return false; };
   constexpr auto always = [](int64_t) { return true; };
   constexpr auto negative = [](int64_t a) { return a < 0; };
@@ -95,13 +96,13 @@ void add_classes(Table& t) {
       {"isinf",
        "torch.isinf(a)",
        "whether it, or a part of it, is infinite",
-       dtypes::usual,
+       with_infinity,
        {integers<never>, reals<[](double a) { return std::isinf(a); }>, dds<dd::is_inf>,
         complexes<[](Complex a) { return std::isinf(a.real()) || std::isinf(a.imag()); }>}},
       {"isfinite",
        "torch.isfinite(a)",
        "neither infinite nor NaN, in all its parts",
-       dtypes::usual,
+       with_infinity,
        {integers<always>, reals<[](double a) { return std::isfinite(a); }>, dds<dd::is_finite>,
         complexes<[](Complex a) { return std::isfinite(a.real()) && std::isfinite(a.imag()); }>}},
       {"isposinf",

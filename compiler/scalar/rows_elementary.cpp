@@ -1,22 +1,26 @@
 // Exponentials, logarithms, powers, trigonometric and hyperbolic functions, of real and complex numbers.
 #include <cmath>
+#include <utility>
 
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/table.h"
+#include "compiler/scalar/wide_complex.h"
 
 namespace lenz::scalar_rows {
 
 namespace {
 
-using Complex = std::complex<double>;
-using WideComplex = std::complex<long double>;  // eleven more bits, and room for what overflows on the way
+constexpr EagerException kHyperbolicOverflow[] = {
+    {dtypes::floats, "np.abs(a) > np.log(largest)", "e^|a| overflows before it is halved", 0, false}};
+constexpr EagerException kComplexPow[] = {
+    {dtypes::complexes, "a == 0", "0 times the infinite logarithm of 0 is NaN, on some paths"}};
 
-Complex narrow(WideComplex z) { return {static_cast<double>(z.real()), static_cast<double>(z.imag())}; }
+constexpr EagerException kSigmoidUnderflow[] = {
+    {dtypes::floats, "a < -np.log(largest)", "eager's exp(-a) overflows, and the result is 0 instead of tiny"}};
 
 // A complex function of long doubles as an evaluator.
 template <auto F>
-inline constexpr Evaluator wide_complex =
-    complexes<[](Complex z) { return narrow(F(WideComplex(z.real(), z.imag()))); }>;
+inline constexpr Evaluator wide_complex = complexes<[](Complex z) { return narrow(F(wide(z))); }>;
 
 const long double kLn2Long = std::log(2.0L);
 
@@ -32,6 +36,36 @@ WideComplex log1p_of(WideComplex z) {
   long double x = z.real(), y = z.imag();
   if (!(std::abs(z) < 0.5L)) return std::log(WideComplex(1 + x, y));
   return {std::log1p(x * (2 + x) + y * y) / 2, std::atan2(y, 1 + x)};
+}
+
+Complex complex_log_add_exp(Complex a, Complex b) {
+  if (a.real() >= b.real()) std::swap(a, b);
+  if (std::isnan(a.real()) || std::isnan(a.imag()) || std::isnan(b.real()) || std::isnan(b.imag()))
+    return {dd::kNan, dd::kNan};
+  if (a.real() == b.real() && std::isinf(a.real()))
+    return b.real() < 0 ? b : narrow(std::log(std::exp(wide(a)) + std::exp(wide(b))));
+  return narrow(wide(b) + log1p_of(std::exp(wide(a) - wide(b))));
+}
+DoubleDouble log2_1p(DoubleDouble x) { return dd::log1p(x) / dd::kLn2; }
+
+// The greater operand, and what the lesser adds.
+template <DoubleDouble (*Exp)(DoubleDouble), DoubleDouble (*Log1p)(DoubleDouble)>
+DoubleDouble log_add_exp(DoubleDouble a, DoubleDouble b) {
+  if (dd::is_nan(a) || dd::is_nan(b)) return dd::kNan;
+  if (a < b) std::swap(a, b);
+  if (dd::is_inf(a)) return a;  // also of two -infinities
+  return a + Log1p(Exp(b - a));
+}
+
+// |1 / cos^2| by a lower bound of |cos| over the disc.
+double tangent_slope(Complex z, double r) {
+  double least = std::abs(std::cos(z)) - r * std::cosh(std::fabs(z.imag()) + r);
+  return least > 0 ? 1 / (least * least) : dd::kInfinity;
+}
+double arc_slope(Complex z, double r) { return 1 / std::sqrt(distance(z, r, 1) * distance(z, r, -1)); }
+double sigmoid_slope(Complex z, double r) {  // |e^-z| / |1 + e^-z|^2
+  double greatest = std::exp(-z.real() + r), least = std::abs(1.0 + std::exp(-z)) - r * greatest;
+  return least > 0 ? greatest / (least * least) : dd::kInfinity;
 }
 
 double sigmoid(double a) { return static_cast<double>(1 / (1 + std::exp(-static_cast<long double>(a)))); }
@@ -59,7 +93,7 @@ int64_t int_pow(int64_t a, int64_t n) {
   return result;
 }
 Complex complex_pow(Complex a, Complex b) {
-  WideComplex x(a.real(), a.imag()), y(b.real(), b.imag());
+  WideComplex x = wide(a), y = wide(b);
   if (x == WideComplex(0)) return y == WideComplex(0) ? Complex(1, 0) : Complex(0, 0);
   return narrow(std::exp(y * std::log(x)));
 }
@@ -77,7 +111,7 @@ void add_exponentials(Table& t) {
                   "torch.exp(a)", "e^a")
                   .within(1)
                   .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return std::exp(z.real()); })
+                  .complex_slope([](Complex z, double r) { return std::exp(z.real() + r); })
                   .rising()
                   .over(domains::exponents));
   t.push_back(row("exp2", 1, kInexact,
@@ -86,8 +120,9 @@ void add_exponentials(Table& t) {
                    .complexes = wide_complex<[](WideComplex z) { return exp_of(z * kLn2Long); }>},
                   "torch.exp2(a)", "2^a")
                   .within(1)
+                  .eager_complex_within(64)
                   .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return std::exp2(z.real()); })
+                  .complex_slope([](Complex z, double r) { return std::exp2(z.real() + r); })
                   .rising()
                   .over(domains::exponents));
   t.push_back(row("expm1", 1, kInexact,
@@ -95,7 +130,7 @@ void add_exponentials(Table& t) {
                   "e^a - 1, accurate near 0")
                   .within(1)
                   .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return std::exp(z.real()); })
+                  .complex_slope([](Complex z, double r) { return std::exp(z.real() + r); })
                   .rising()
                   .over(domains::exponents));
   t.push_back(row("log", 1, kInexact,
@@ -105,44 +140,71 @@ void add_exponentials(Table& t) {
                   "torch.log(a)", "the natural logarithm; -inf at 0, NaN below; complex: the principal branch")
                   .within(1)
                   .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return 1 / std::abs(z); })
+                  .complex_slope([](Complex z, double r) { return 1 / distance(z, r, 0); }, BranchCut::negative_real)
                   .rising()
                   .over(domains::positive));
-  t.push_back(row("log2", 1, kInexact,
-                  {.reals = reals<log2>,
-                   .dds = dds<dd::log2>,
-                   .complexes = wide_complex<[](WideComplex z) { return std::log(z) / kLn2Long; }>},
-                  "torch.log2(a)", "the logarithm of base 2, exact at powers of two")
-                  .within(1)
-                  .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return 1.5 / std::abs(z); })
+  t.push_back(
+      row("log2", 1, kInexact,
+          {.reals = reals<log2>,
+           .dds = dds<dd::log2>,
+           .complexes = wide_complex<[](WideComplex z) { return std::log(z) / kLn2Long; }>},
+          "torch.log2(a)", "the logarithm of base 2, exact at powers of two")
+          .within(1)
+          .passes(ErrorRule::corners)
+          .complex_slope([](Complex z, double r) { return 1.4427 / distance(z, r, 0); }, BranchCut::negative_real)
+          .rising()
+          .over(domains::positive));
+  t.push_back(
+      row("log10", 1, kInexact,
+          {.reals = reals<log10>,
+           .dds = dds<dd::log10>,
+           .complexes = wide_complex<[](WideComplex z) { return std::log10(z); }>},
+          "torch.log10(a)", "the logarithm of base 10")
+          .within(1)
+          .passes(ErrorRule::corners)
+          .complex_slope([](Complex z, double r) { return 0.4343 / distance(z, r, 0); }, BranchCut::negative_real)
+          .rising()
+          .over(domains::positive));
+  t.push_back(
+      row("log1p", 1, kInexact, {.reals = reals<log1p>, .dds = dds<dd::log1p>, .complexes = wide_complex<log1p_of>},
+          "torch.log1p(a)", "log(1 + a), accurate near 0")
+          .within(1)
+          .passes(ErrorRule::corners)
+          .complex_slope([](Complex z, double r) { return 1 / distance(z, r, -1); }, BranchCut::real_below_minus_one)
+          .rising()
+          .over(domains::above_minus_one));
+  t.push_back(row("logaddexp", 2, kInexact,
+                  {.reals = reals_by_dd<log_add_exp<dd::exp, dd::log1p>>,
+                   .dds = dds<log_add_exp<dd::exp, dd::log1p>>,
+                   .complexes = complexes<complex_log_add_exp>},
+                  "torch.logaddexp(a, b)",
+                  "log(e^a + e^b) without overflow on the way; complex: b + log1p(e^(a - b)) with the greater real "
+                  "part of the two as b (the first of equals), so that the imaginary part is not the principal one")
+                  .with(commutative | loose_zero)
+                  .within(4)
+                  .of_operands()
+                  .passes(ErrorRule::sum)
+                  .bounded_for_reals_only()
                   .rising()
-                  .over(domains::positive));
-  t.push_back(row("log10", 1, kInexact,
-                  {.reals = reals<log10>,
-                   .dds = dds<dd::log10>,
-                   .complexes = wide_complex<[](WideComplex z) { return std::log10(z); }>},
-                  "torch.log10(a)", "the logarithm of base 10")
-                  .within(1)
-                  .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return 0.5 / std::abs(z); })
+                  .over(domains::moderate, domains::moderate));
+  t.push_back(row("logaddexp2", 2, dtypes::floats, real_function<log_add_exp<dd::exp2, log2_1p>>,
+                  "torch.logaddexp2(a, b)", "log2(2^a + 2^b) without overflow on the way")
+                  .with(commutative | loose_zero)
+                  .within(4)
+                  .of_operands()
+                  .passes(ErrorRule::sum)
                   .rising()
-                  .over(domains::positive));
-  t.push_back(row("log1p", 1, kInexact,
-                  {.reals = reals<log1p>, .dds = dds<dd::log1p>, .complexes = wide_complex<log1p_of>}, "torch.log1p(a)",
-                  "log(1 + a), accurate near 0")
-                  .within(1)
-                  .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return 1 / std::abs(1.0 + z); })
-                  .rising()
-                  .over(domains::above_minus_one));
+                  .over(domains::moderate, domains::moderate));
   t.push_back(row("sigmoid", 1, kInexact,
                   {.reals = reals<sigmoid>,
                    .dds = dds<sigmoid_dd>,
-                   .complexes = wide_complex<[](WideComplex z) { return 1.0L / (1.0L + std::exp(-z)); }>},
+                   .complexes = wide_complex<[](WideComplex z) { return divide(1, 1.0L + std::exp(-z)); }>},
                   "torch.sigmoid(a)", "1 / (1 + e^-a)")
                   .within(2)
+                  .eager_complex_within(64)
+                  .except(kSigmoidUnderflow)
                   .passes(ErrorRule::corners)
+                  .complex_slope(sigmoid_slope)
                   .rising()
                   .over(domains::moderate));
   t.push_back(
@@ -166,18 +228,21 @@ void add_powers(Table& t) {
                    .complexes = wide_complex<[](WideComplex z) { return std::sqrt(z); }>},
                   "torch.sqrt(a)", "the square root; -0 for -0, NaN below; complex: the principal branch")
                   .rounded()
+                  .eager_within(1)
                   .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return 0.5 / std::sqrt(std::abs(z)); })
+                  .complex_slope([](Complex z, double r) { return 0.5 / std::sqrt(distance(z, r, 0)); },
+                                 BranchCut::negative_real)
                   .rising()
                   .over(domains::nonnegative));
   t.push_back(row("rsqrt", 1, kInexact,
                   {.reals = reals_by_dd<rsqrt_dd>,
                    .dds = dds<rsqrt_dd>,
-                   .complexes = wide_complex<[](WideComplex z) { return 1.0L / std::sqrt(z); }>},
+                   .complexes = wide_complex<[](WideComplex z) { return divide(1, std::sqrt(z)); }>},
                   "torch.rsqrt(a)", "1 / sqrt(a); infinite at 0 with its sign, NaN below")
                   .within(2)
                   .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return 0.5 / (std::abs(z) * std::sqrt(std::abs(z))); })
+                  .complex_slope([](Complex z, double r) { return 0.5 / std::pow(distance(z, r, 0), 1.5); },
+                                 BranchCut::negative_real)
                   .falling()
                   .over(domains::positive));
   t.push_back(row("cbrt", 1, dtypes::floats, real_function<dd::cbrt>, "", "the real cube root; eager has no such op")
@@ -196,7 +261,9 @@ void add_powers(Table& t) {
                   "fractional exponent; integers wrap, and a negative exponent gives 0 but for a = 1 and -1 (eager "
                   "refuses it if it is a Python number); complex: exp(b log a)")
                   .within(1)
-                  .passes(ErrorRule::corners, Jump::at_zero)
+                  .eager_complex_within(512)
+                  .except(kComplexPow)
+                  .passes(ErrorRule::power)
                   .on_nan(NanRule::selects)
                   .over(domains::up_to_100, domains::small_exponents));
   t.push_back(row("hypot", 2, dtypes::floats,
@@ -227,7 +294,7 @@ void add_trigonometric(Table& t) {
                      .complexes = wide_complex<[](WideComplex z) { return std::sin(z); }>})
                   .with(odd)
                   .lipschitz(1)
-                  .complex_slope([](Complex z) { return std::cosh(z.imag()); })
+                  .complex_slope([](Complex z, double r) { return std::cosh(std::fabs(z.imag()) + r); })
                   .over(domains::moderate));
   t.push_back(unary("cos", "torch.cos(a)", "the cosine; NaN for infinities",
                     {.reals = reals<cos>,
@@ -235,7 +302,7 @@ void add_trigonometric(Table& t) {
                      .complexes = wide_complex<[](WideComplex z) { return std::cos(z); }>})
                   .with(even)
                   .lipschitz(1)
-                  .complex_slope([](Complex z) { return std::cosh(z.imag()); })
+                  .complex_slope([](Complex z, double r) { return std::cosh(std::fabs(z.imag()) + r); })
                   .over(domains::moderate));
   t.push_back(unary("tan", "torch.tan(a)", "the tangent; NaN for infinities",
                     {.reals = reals<tan>,
@@ -243,7 +310,7 @@ void add_trigonometric(Table& t) {
                      .complexes = wide_complex<[](WideComplex z) { return std::tan(z); }>})
                   .with(odd)
                   .passes(ErrorRule::corners, Jump::at_odd_quarter_turns)
-                  .complex_slope([](Complex z) { return 1 + std::norm(std::tan(z)); })
+                  .complex_slope(tangent_slope)
                   .over(domains::moderate));
   t.push_back(unary("asin", "torch.asin(a)", "the arc sine; NaN outside [-1, 1]",
                     {.reals = reals<asin>,
@@ -251,7 +318,7 @@ void add_trigonometric(Table& t) {
                      .complexes = wide_complex<[](WideComplex z) { return std::asin(z); }>})
                   .with(odd)
                   .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return 1 / std::sqrt(std::abs(1.0 - z * z)); })
+                  .complex_slope(arc_slope, BranchCut::real_outside_unit)
                   .rising()
                   .over(domains::unit));
   t.push_back(unary("acos", "torch.acos(a)", "the arc cosine; NaN outside [-1, 1]",
@@ -259,24 +326,27 @@ void add_trigonometric(Table& t) {
                      .dds = dds<dd::acos>,
                      .complexes = wide_complex<[](WideComplex z) { return std::acos(z); }>})
                   .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return 1 / std::sqrt(std::abs(1.0 - z * z)); })
+                  .complex_slope(arc_slope, BranchCut::real_outside_unit)
                   .falling()
                   .over(domains::unit));
-  t.push_back(unary("atan", "torch.atan(a)", "the arc tangent",
-                    {.reals = reals<atan>,
-                     .dds = dds<dd::atan>,
-                     .complexes = wide_complex<[](WideComplex z) { return std::atan(z); }>})
-                  .with(odd)
-                  .passes(ErrorRule::corners)
-                  .complex_slope([](Complex z) { return 1 / std::abs(1.0 + z * z); })
-                  .rising()
-                  .over(domains::anything));
+  t.push_back(
+      unary("atan", "torch.atan(a)", "the arc tangent",
+            {.reals = reals<atan>,
+             .dds = dds<dd::atan>,
+             .complexes = wide_complex<[](WideComplex z) { return std::atan(z); }>})
+          .with(odd)
+          .passes(ErrorRule::corners)
+          .complex_slope([](Complex z, double r) { return 1 / (distance(z, r, {0, 1}) * distance(z, r, {0, -1})); },
+                         BranchCut::imaginary_outside_unit)
+          .rising()
+          .over(domains::anything));
   t.push_back(row("atan2", 2, dtypes::floats,
                   {.reals = reals<[](double a, double b) { return std::atan2(a, b); }>, .dds = dds<dd::atan2>},
                   "torch.atan2(a, b)",
                   "the angle of the point (b, a), in [-pi, pi], with C's signed zeros and infinities")
                   .with(odd)
                   .within(1)
+                  .eager_within(2)
                   .passes(ErrorRule::corners, Jump::at_negative_axis)
                   .over(domains::moderate, domains::moderate));
 }
@@ -295,7 +365,9 @@ void add_hyperbolic(Table& t) {
                           .dds = dds<dd::sinh>,
                           .complexes = wide_complex<[](WideComplex z) { return std::sinh(z); }>})
                   .with(odd)
-                  .complex_slope([](Complex z) { return std::cosh(z.real()); })
+                  .eager_within(2)
+                  .except(kHyperbolicOverflow)
+                  .complex_slope([](Complex z, double r) { return std::cosh(std::fabs(z.real()) + r); })
                   .rising()
                   .over(domains::exponents));
   t.push_back(hyperbolic("cosh", "torch.cosh(a)", "the hyperbolic cosine",
@@ -303,30 +375,36 @@ void add_hyperbolic(Table& t) {
                           .dds = dds<dd::cosh>,
                           .complexes = wide_complex<[](WideComplex z) { return std::cosh(z); }>})
                   .with(even)
+                  .except(kHyperbolicOverflow)
                   .turning_at({0})
-                  .complex_slope([](Complex z) { return std::cosh(z.real()); })
+                  .complex_slope([](Complex z, double r) { return std::cosh(std::fabs(z.real()) + r); })
                   .over(domains::exponents));
   t.push_back(hyperbolic("tanh", "torch.tanh(a)", "the hyperbolic tangent",
                          {.reals = reals<tanh>,
                           .dds = dds<dd::tanh>,
                           .complexes = wide_complex<[](WideComplex z) { return std::tanh(z); }>})
                   .with(odd)
-                  .complex_slope([](Complex z) { return 1 + std::norm(std::tanh(z)); })
+                  .complex_slope([](Complex z, double r) { return tangent_slope({-z.imag(), z.real()}, r); })
                   .rising()
                   .over(domains::moderate));
-  t.push_back(hyperbolic("asinh", "torch.asinh(a)", "the inverse of sinh",
-                         {.reals = reals_by_dd<dd::asinh>,
-                          .dds = dds<dd::asinh>,
-                          .complexes = wide_complex<[](WideComplex z) { return std::asinh(z); }>})
-                  .with(odd)
-                  .complex_slope([](Complex z) { return 1 / std::sqrt(std::abs(1.0 + z * z)); })
-                  .rising()
-                  .over(domains::anything));
+  t.push_back(
+      hyperbolic("asinh", "torch.asinh(a)", "the inverse of sinh",
+                 {.reals = reals_by_dd<dd::asinh>,
+                  .dds = dds<dd::asinh>,
+                  .complexes = wide_complex<[](WideComplex z) { return std::asinh(z); }>})
+          .with(odd)
+          .eager_within(2)
+          .complex_slope(
+              [](Complex z, double r) { return 1 / std::sqrt(distance(z, r, {0, 1}) * distance(z, r, {0, -1})); },
+              BranchCut::imaginary_outside_unit)
+          .rising()
+          .over(domains::anything));
   t.push_back(hyperbolic("acosh", "torch.acosh(a)", "the inverse of cosh; NaN below 1",
                          {.reals = reals_by_dd<dd::acosh>,
                           .dds = dds<dd::acosh>,
                           .complexes = wide_complex<[](WideComplex z) { return std::acosh(z); }>})
-                  .complex_slope([](Complex z) { return 1 / std::sqrt(std::abs(z * z - 1.0)); })
+                  .eager_within(2)
+                  .complex_slope(arc_slope, BranchCut::real_below_one)
                   .rising()
                   .over(domains::at_least_one));
   t.push_back(hyperbolic("atanh", "torch.atanh(a)", "the inverse of tanh; infinite at -1 and 1, NaN outside",
@@ -334,7 +412,9 @@ void add_hyperbolic(Table& t) {
                           .dds = dds<dd::atanh>,
                           .complexes = wide_complex<[](WideComplex z) { return std::atanh(z); }>})
                   .with(odd)
-                  .complex_slope([](Complex z) { return 1 / std::abs(1.0 - z * z); })
+                  .eager_within(2)
+                  .complex_slope([](Complex z, double r) { return 1 / (distance(z, r, 1) * distance(z, r, -1)); },
+                                 BranchCut::real_outside_unit)
                   .rising()
                   .over(domains::open_unit));
 }

@@ -4,12 +4,11 @@
 
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/table.h"
+#include "compiler/scalar/wide_complex.h"
 
 namespace lenz::scalar_rows {
 
 namespace {
-
-using Complex = std::complex<double>;
 
 int clamp_exponent(int64_t n) { return static_cast<int>(std::clamp<int64_t>(n, -10000, 10000)); }
 
@@ -57,7 +56,8 @@ void add_float_parts(Table& t) {
                   "torch.ldexp(a, b)", "a * 2^b with one rounding, of a result that is subnormal")
                   .taking(OperandRule::integer_last)
                   .rounded()
-                  .passes(ErrorRule::product)
+                  .composite_for(dtypes::complexes)
+                  .slope([](int, const double*, const double* high) { return std::exp2(high[1]); })
                   .over(domains::moderate, domains::small_exponents));
   t.push_back(row("frexp_mantissa", 1, dtypes::floats,
                   {.reals = reals<frexp_mantissa>, .dds = dds<[](DoubleDouble a) {
@@ -74,7 +74,7 @@ void add_float_parts(Table& t) {
           "torch.frexp(a)[1]", "the e of frexp_mantissa; 0 for zeros, infinities and NaN")
           .giving(ResultRule::int32)
           .with(even)
-          .passes(ErrorRule::predicate)
+          .passes(ErrorRule::unbounded)
           .on_nan(NanRule::tests));
   t.push_back(
       row("heaviside", 2, dtypes::real_and_bool,
@@ -82,7 +82,7 @@ void add_float_parts(Table& t) {
            .reals = reals<heaviside>,
            .dds = dds<[](DoubleDouble a, DoubleDouble b) { return a.hi == 0 ? b : DoubleDouble(heaviside(a.hi, 0)); }>},
           "torch.heaviside(a, b)", "0 below zero, b at zero, 1 above; 0 for a NaN a")
-          .passes(ErrorRule::largest, Jump::at_zero)
+          .passes(ErrorRule::step, Jump::at_zero)
           .on_nan(NanRule::selects));
   t.push_back(row("real", 1, dtypes::complexes, {.complexes = complexes<[](Complex a) { return a.real(); }>},
                   "torch.real(a)", "the real part")
@@ -94,9 +94,10 @@ void add_float_parts(Table& t) {
                   .giving(ResultRule::real_of)
                   .passes(ErrorRule::largest)
                   .on_nan(NanRule::selects));
-  t.push_back(row("conj_physical", 1, dtypes::complexes,
-                  {.complexes = complexes<[](Complex a) { return std::conj(a); }>}, "torch.conj_physical(a)",
-                  "the conjugate: the imaginary part negated")
+  t.push_back(row("conj_physical", 1, dtypes::all,
+                  {integers<[](int64_t a) { return a; }>, reals<[](double a) { return a; }>,
+                   dds<[](DoubleDouble a) { return a; }>, complexes<[](Complex a) { return std::conj(a); }>},
+                  "torch.conj_physical(a)", "the conjugate: the imaginary part negated; anything real as it is")
                   .with(involution)
                   .passes(ErrorRule::sum)
                   .on_nan(NanRule::selects));
@@ -112,10 +113,20 @@ void add_float_parts(Table& t) {
           "torch.angle(a)", "atan2(imaginary, real); of a real: 0, or pi if it is negative (-0 is not)")
           .giving(ResultRule::real_of)
           .passes(ErrorRule::corners, Jump::at_zero)
+          .complex_slope([](Complex z, double r) { return 1 / distance(z, r, 0); }, BranchCut::negative_real)
           .within(1)
           .eager_within(2));
-  t.push_back(row("make_complex", 2, dtypes::wide_floats,
-                  {.reals = reals<[](double a, double b) { return Complex(a, b); }>}, "torch.complex(a, b)",
+  t.push_back(row("polar", 2, dtypes::wide_floats,
+                  {.reals = reals<[](double a, double b) { return Complex(a * std::cos(b), a * std::sin(b)); }>},
+                  "torch.polar(a, b)",
+                  "the complex number of modulus a and angle b: a cos b + a sin b i; no evaluation in double-double: "
+                  "complex values are pairs of doubles")
+                  .giving(ResultRule::complex_of)
+                  .within(2)
+                  .passes(ErrorRule::unbounded)
+                  .over(domains::moderate, domains::moderate));
+  t.push_back(row("complex", 2, dtypes::wide_floats, {.reals = reals<[](double a, double b) { return Complex(a, b); }>},
+                  "torch.complex(a, b)",
                   "a + b i, bit for bit; no evaluation in double-double: complex values are pairs of doubles")
                   .giving(ResultRule::complex_of)
                   .passes(ErrorRule::sum)

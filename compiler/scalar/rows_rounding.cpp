@@ -69,14 +69,14 @@ void add_rounding(Table& t) {
            .dds = dds<[](DoubleDouble a) { return dd::is_inf(a) ? DoubleDouble(dd::kNan) : a - dd::trunc(a); }>},
           "torch.frac(a)", "a - trunc(a); NaN for infinities")
           .with(idempotent | loose_zero)
-          .passes(ErrorRule::sum, Jump::at_integers)
+          .passes(ErrorRule::fraction, Jump::at_integers)
           .over(domains::moderate));
   t.push_back(row("round_decimals", 2, dtypes::floats, {.reals = reals<round_decimals, 1>},
                   "torch.round(a, decimals=int(b))",
                   "round(a * 10^b) / 10^b, for b < 0 round(a / 10^-b) * 10^-b, every step in the dtype's arithmetic "
                   "(float for 16-bit dtypes); no evaluation in double-double, since the roundings are the meaning")
                   .taking(OperandRule::integer_last)
-                  .passes(ErrorRule::sum, Jump::at_scaled_halves)
+                  .passes(ErrorRule::corners, Jump::at_scaled_halves)
                   .over(domains::moderate));
 }
 

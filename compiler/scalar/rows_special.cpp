@@ -3,12 +3,34 @@
 
 #include "compiler/scalar/special_functions.h"
 #include "compiler/scalar/table.h"
+#include "compiler/scalar/wide_complex.h"
 
 namespace lenz::scalar_rows {
 
 namespace {
 
-using Complex = std::complex<double>;
+constexpr DtypeSet k16Bits = dtypes::half | dtypes::bfloat;
+constexpr EagerException kSmallErf[] = {
+    {k16Bits, "np.abs(a) < 0.02", "the 16-bit vectorized path is accurate absolutely, not relatively", 0, false}};
+constexpr EagerException kSincOverflow[] = {
+    {dtypes::floats, "np.abs(a) * np.pi > largest", "pi * a overflows, and its sine is NaN"},
+    {dtypes::complexes, "np.abs(np.imag(a)) * np.pi > np.log(largest)", "the sine overflows before it is divided"}};
+constexpr EagerException kDigammaPoles[] = {{dtypes::floats, "a < 0", "tan(pi a) loses the digits of a near a pole"}};
+constexpr EagerException kTrigammaPoles[] = {
+    {dtypes::floats, "a < 0", "sin(pi a) is not reduced: its square misses the poles, and overflows far out"}};
+constexpr EagerException kPolygamma[] = {
+    {dtypes::wide_floats, "(a == 0) & (np.abs(r) < 1)", "as digamma near its zero", 1e4, false},
+    {dtypes::floats, "b < 0", "as digamma and trigamma below zero; cancels for higher orders"},
+    {dtypes::half, "a > 1", "factorial and zeta are rounded to f16 before they are multiplied"},
+    {DtypeSet::of(Dtype::f64), "a == 1", "as trigamma: the expansion stops at single precision", 1e7}};
+constexpr EagerException kZetaInfinite[] = {
+    {dtypes::wide_floats, "np.isinf(a)", "an infinite order gives NaN, or infinity for a negative b"},
+    {dtypes::wide_floats, "b < 0", "the sum over the negative terms cancels", 1e7, false}};
+constexpr EagerException kIncompleteGammaTiny[] = {
+    {dtypes::floats, "a < 1e-2",
+     "lacks the logarithm of gamma(1 + a), and gives the limit's opposite for a subnormal a"},
+    {dtypes::floats, "np.abs(r) < (1e-290 if tiny < 1e-300 else 1e-37)", "underflows early", 0, false}};
+
 const DtypeSet kNoHalf = dtypes::wide_floats;  // eager has the function for f32 and f64 alone
 
 template <DoubleDouble (*Log)(DoubleDouble)>
@@ -30,9 +52,8 @@ DoubleDouble sinc(DoubleDouble x) {
 }
 Complex complex_sinc(Complex a) {
   if (a == Complex(0, 0)) return {1, 0};
-  std::complex<long double> z = std::complex<long double>(a.real(), a.imag()) * std::acos(-1.0L);
-  z = std::sin(z) / z;
-  return {static_cast<double>(z.real()), static_cast<double>(z.imag())};
+  WideComplex z = wide(a) * std::acos(-1.0L);
+  return narrow(divide(std::sin(z), z));
 }
 
 void add_error_functions(Table& t) {
@@ -40,6 +61,7 @@ void add_error_functions(Table& t) {
   t.push_back(row("erf", 1, dtypes::floats, real_function<dd::erf>, "torch.erf(a)", "the error function")
                   .with(odd)
                   .within(2)
+                  .except(kSmallErf)
                   .passes(ErrorRule::corners)
                   .rising()
                   .over(domains::moderate));
@@ -51,6 +73,7 @@ void add_error_functions(Table& t) {
   t.push_back(row("special_erfcx", 1, kNoHalf, real_function<dd::erfcx>, "torch.special.erfcx(a)",
                   "e^(a^2) erfc(a): the scaled complement")
                   .within(4)
+                  .eager_within(64)
                   .passes(ErrorRule::corners)
                   .falling()
                   .over(domains::small_exponents));
@@ -64,6 +87,7 @@ void add_error_functions(Table& t) {
   t.push_back(row("special_ndtr", 1, dtypes::floats, real_function<dd::ndtr>, "torch.special.ndtr(a)",
                   "the distribution function of the standard normal")
                   .within(4)
+                  .eager_within(4, 1)
                   .passes(ErrorRule::corners)
                   .rising()
                   .over(domains::small_exponents));
@@ -76,6 +100,8 @@ void add_error_functions(Table& t) {
   t.push_back(row("special_log_ndtr", 1, kNoHalf, real_function<dd::log_ndtr>, "torch.special.log_ndtr(a)",
                   "log(ndtr(a)), accurate far out")
                   .within(4)
+                  .eager_within(256)
+                  .eager_f64_within(512)
                   .passes(ErrorRule::corners)
                   .rising()
                   .over(domains::small_exponents));
@@ -96,13 +122,16 @@ void add_error_functions(Table& t) {
                   .passes(ErrorRule::corners)
                   .on_nan(NanRule::selects)
                   .over(domains::moderate, domains::above_minus_one));
-  t.push_back(row("sinc", 1, kInexact,
-                  {.reals = reals_by_dd<sinc>, .dds = dds<sinc>, .complexes = complexes<complex_sinc>}, "torch.sinc(a)",
-                  "sin(pi a) / (pi a); 1 at 0")
-                  .with(even)
-                  .within(2, 1)
-                  .lipschitz(1.4)
-                  .over(domains::moderate));
+  t.push_back(
+      row("sinc", 1, kInexact, {.reals = reals_by_dd<sinc>, .dds = dds<sinc>, .complexes = complexes<complex_sinc>},
+          "torch.sinc(a)", "sin(pi a) / (pi a); 1 at 0")
+          .with(even | loose_zero)
+          .except(kSincOverflow)
+          .within(2, 1)
+          .eager_complex_within(256)
+          .lipschitz(1.4)
+          .complex_slope([](Complex z, double r) { return 1.571 * std::cosh(3.1416 * (std::fabs(z.imag()) + r)); })
+          .over(domains::moderate));
 }
 
 void add_gamma_family(Table& t) {
@@ -117,12 +146,17 @@ void add_gamma_family(Table& t) {
   t.push_back(row("digamma", 1, dtypes::floats, real_function<dd::digamma>, "torch.digamma(a)",
                   "lgamma's derivative; infinite at 0 with the opposite sign, NaN at negative integers")
                   .within(4, 1)
+                  .eager_within(16)
+                  .except(kDigammaPoles)
                   .passes(ErrorRule::corners, Jump::at_nonpositive_integers)
                   .rising()
                   .over(domains::up_to_100));
   t.push_back(row("trigamma", 1, dtypes::floats, real_function<[](DoubleDouble x) { return dd::polygamma(1, x); }>,
                   "torch.special.polygamma(1, a)", "digamma's derivative; infinite at 0 and at negative integers")
                   .within(4)
+                  .eager_within(16)
+                  .eager_f64_within(1e7)
+                  .except(kTrigammaPoles)
                   .passes(ErrorRule::corners, Jump::at_nonpositive_integers)
                   .falling()
                   .over(domains::up_to_100));
@@ -132,6 +166,7 @@ void add_gamma_family(Table& t) {
                   .taking(OperandRule::integer_first)
                   .with(traits::costly)
                   .within(16)
+                  .except(kPolygamma)
                   .passes(ErrorRule::corners, Jump::at_nonpositive_integers)
                   .over(domains::degrees, domains::up_to_100));
   t.push_back(row("special_zeta", 2, kNoHalf, real_function<dd::zeta>, "torch.special.zeta(a, b)",
@@ -139,12 +174,17 @@ void add_gamma_family(Table& t) {
                   "a negative integer; NaN for a < 1 and for a negative b with a fractional a")
                   .with(traits::costly)
                   .within(8)
+                  .eager_within(64)
+                  .except(kZetaInfinite)
                   .passes(ErrorRule::corners, Jump::at_nonpositive_integers)
                   .over(domains::orders, domains::up_to_100));
   t.push_back(row("igamma", 2, dtypes::floats, real_function<dd::igamma>, "torch.special.gammainc(a, b)",
                   "the regularised lower incomplete gamma function P(a, b); NaN for a negative operand")
                   .with(traits::costly)
                   .within(16)
+                  .eager_within(1024)
+                  .eager_f64_within(1e8)
+                  .except(kIncompleteGammaTiny)
                   .passes(ErrorRule::corners)
                   .falling()
                   .over(domains::up_to_100, domains::up_to_100));
@@ -152,6 +192,9 @@ void add_gamma_family(Table& t) {
                   "the regularised upper incomplete gamma function Q(a, b) = 1 - P(a, b); NaN for a negative operand")
                   .with(traits::costly)
                   .within(16)
+                  .eager_within(1024)
+                  .eager_f64_within(1e8)
+                  .except(kIncompleteGammaTiny)
                   .passes(ErrorRule::corners)
                   .rising()
                   .over(domains::up_to_100, domains::up_to_100));

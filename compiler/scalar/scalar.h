@@ -96,32 +96,49 @@ struct Evaluators {
   Evaluator complexes = nullptr;
 };
 
-// How errors of the operands reach the result.
+// How errors of the operands reach the result; error_propagation.h interprets it.
 enum class ErrorRule : uint8_t {
-  predicate,   // the result is a bool or an integer: an operand error leaves it as it is, or makes it ambiguous
-  sum,         // |da| + |db| + ...
-  largest,     // max of the operands' errors: 1-Lipschitz in the max norm
-  product,     // |a| db + |b| da + da db (a last third operand adds its error: fma)
-  quotient,    // of a by b
-  lipschitz,   // ErrorModel::lipschitz times the sum of the operands' errors
-  corners,     // monotone or convex in each operand between critical points: extremes lie at corners of the box
-  derivative,  // ErrorModel::slope bounds |df/da_i| over the box
-  unbounded,   // no useful bound: any operand error gives an infinite one
+  predicate,       // the result is a bool or an integer: an operand error leaves it as it is, or makes it ambiguous
+  sum,             // da + db + ...
+  fraction,        // da, and one more across an integer: frac
+  largest,         // the greatest of the operands' errors
+  product,         // |a| db + |b| da + da db (a third operand adds its error: fma); of one operand: its square
+  quotient,        // of a by b; of one operand: its reciprocal
+  whole_quotient,  // the quotient's, rounded to an integer
+  remainder,       // what a whole quotient leaves
+  lipschitz,       // ErrorModel::lipschitz times the sum of the operands' errors
+  corners,         // monotone or convex in each operand between turning points: extremes lie at corners of the box
+  power,           // corners for a positive base, with care for others
+  step,            // heaviside
+  derivative,      // ErrorModel::slope bounds |df/da_i| over the box
+  conversion,      // by the target: to_dtype
+  unbounded,       // no useful bound: any operand error gives an infinite one
 };
 
-// Where the result jumps: an operand whose interval meets such a place makes the result ambiguous.
+// Where the result of a real row jumps, or has poles: an operand whose interval meets such a place makes the result
+// ambiguous.
 enum class Jump : uint8_t {
   none,
-  at_zero,                  // of the first operand: sign, signbit of the result of reciprocal
+  at_zero,                  // of any operand: sign, logical functions; of copysign: the second
   at_integers,              // floor, ceil, trunc, frac
   at_half_integers,         // round
   where_equal,              // comparisons: a == b
-  at_whole_quotients,       // floor_div, remainder, fmod: a / b is an integer
+  at_whole_quotients,       // floor_divide, remainder, fmod: a / b is an integer
   at_condition,             // where: operand 0 is ambiguous itself
   at_scaled_halves,         // round_decimals
-  at_nonpositive_integers,  // poles of the gamma family
-  at_odd_quarter_turns,     // poles of tan
-  at_negative_axis,         // atan2(y, x), complex log, sqrt, pow: the branch cut
+  at_nonpositive_integers,  // the gamma family, of the last operand
+  at_odd_quarter_turns,     // tan
+  at_negative_axis,         // atan2(y, x)
+};
+
+// Where the principal branch of a complex row is cut.
+enum class BranchCut : uint8_t {
+  none,
+  negative_real,
+  real_below_minus_one,
+  real_below_one,
+  real_outside_unit,
+  imaginary_outside_unit,
 };
 
 struct ErrorModel {
@@ -132,8 +149,10 @@ struct ErrorModel {
   int critical_count = 0;
   // Bound of |df/da_i| for operands within [low[i], high[i]].
   double (*slope)(int operand, const double* low, const double* high) = nullptr;
-  // |f'(z)| for complex rows, up to a factor of two over the disc of the operand's error.
-  double (*complex_slope)(std::complex<double> z) = nullptr;
+  // For complex operands, instead of the rule: a bound of |f'| over the disc of that radius around z.
+  double (*complex_slope)(std::complex<double> z, double radius) = nullptr;
+  BranchCut cut = BranchCut::none;
+  bool real_only = false;  // the rule holds for real operands; errors of complex ones have no bound
 };
 
 enum class AccuracyClass : uint8_t {
@@ -147,8 +166,12 @@ struct ScalarAccuracy {
   AccuracyClass kind = AccuracyClass::exact;
   double ulps = 0;
   // Errors are counted in units of the last place of max(|result|, absolute): functions with zeros inside their domain
-  // (lgamma, Bessel's J) are accurate in the absolute sense near them. Complex rows: of max(|result|), norm-wise.
+  // (lgamma, Bessel's J) are accurate in the absolute sense near them.
   double absolute = 0;
+  // Or of the greatest operand, where that is more: sums of terms that may cancel (lerp).
+  bool of_operands = false;
+  // For complex dtypes, whatever the class: the modulus of the error, in last places of the result's modulus.
+  double complex_ulps = 8;
 };
 
 enum class NanRule : uint8_t {
@@ -172,18 +195,27 @@ struct Interval {
   double low, high;  // closed; an open end is the neighbouring value
 };
 
-// A known contradiction inside eager, or of eager with the row's semantics.
+// A known contradiction inside eager, or of eager with the row's semantics. The check fails if it never shows.
 struct EagerException {
   DtypeSet dtypes;
-  std::string_view when;  // a Python condition over the operands a, b, c (NumPy arrays) and the reference r
+  // A Python condition over NumPy arrays: the operands a, b, c and the reference r in double; `path` is how eager was
+  // called (vectorized, strided, single), `largest` and `tiny` are the ends of the arithmetic's positive range.
+  std::string_view when;
   std::string_view reason;
+  double ulps = 0;     // there eager is within this many; 0: anything goes
+  bool steady = true;  // false: depends on chance, and may not show
 };
 
 // How the check against eager calls the row, and what it has to forgive.
 struct EagerCall {
   std::string_view call;  // a Python expression over the tensors a, b, c; empty: eager has no such function
-  double ulps = 0;        // eager's own error where it is worse than the row's accuracy
-  double absolute = 0;    // as in ScalarAccuracy
+  // Eager's own error as observed, where it is worse than the row's accuracy: of f32 and narrower, of f64 (0: as f32),
+  // of complex dtypes; `absolute` as in ScalarAccuracy.
+  double ulps = 0;
+  double f64_ulps = 0;
+  double complex_ulps = 0;
+  double absolute = 0;
+  DtypeSet composite;  // dtypes that eager's op takes too, by computing something else
   std::span<const EagerException> exceptions;
 };
 

@@ -123,18 +123,21 @@ struct Row : ScalarRow {
     for (double p : points) error.critical[static_cast<size_t>(error.critical_count++)] = p;
     return std::move(*this);
   }
+  Row&& bounded_for_reals_only() && { return error.real_only = true, std::move(*this); }
   Row&& slope(double (*bound)(int, const double*, const double*)) && {
     error.rule = ErrorRule::derivative, error.slope = bound;
     return std::move(*this);
   }
-  Row&& complex_slope(double (*bound)(std::complex<double>)) && {
+  Row&& complex_slope(double (*bound)(std::complex<double>, double), BranchCut cut = BranchCut::none) && {
+    error.cut = cut;
     return error.complex_slope = bound, std::move(*this);
   }
-  Row&& rounded() && { return accuracy = {AccuracyClass::correctly_rounded, 0.5, 0}, std::move(*this); }
+  Row&& rounded() && { return accuracy.kind = AccuracyClass::correctly_rounded, accuracy.ulps = 0.5, std::move(*this); }
   Row&& within(double ulps, double absolute = 0) && {
-    accuracy = {AccuracyClass::ulps, ulps, absolute};
+    accuracy.kind = AccuracyClass::ulps, accuracy.ulps = ulps, accuracy.absolute = absolute;
     return std::move(*this);
   }
+  Row&& of_operands() && { return accuracy.of_operands = true, std::move(*this); }
   Row&& on_nan(NanRule rule) && { return nan = rule, std::move(*this); }
   Row&& rising() && { return monotone = Monotone::increasing, std::move(*this); }
   Row&& falling() && { return monotone = Monotone::decreasing, std::move(*this); }
@@ -150,6 +153,9 @@ struct Row : ScalarRow {
     eager.ulps = ulps, eager.absolute = absolute;
     return std::move(*this);
   }
+  Row&& eager_f64_within(double ulps) && { return eager.f64_ulps = ulps, std::move(*this); }
+  Row&& eager_complex_within(double ulps) && { return eager.complex_ulps = ulps, std::move(*this); }
+  Row&& composite_for(DtypeSet more) && { return eager.composite = more, std::move(*this); }
   Row&& except(std::span<const EagerException> list) && { return eager.exceptions = list, std::move(*this); }
 };
 

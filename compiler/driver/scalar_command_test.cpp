@@ -1,0 +1,74 @@
+// The command as a user runs it: LENZ_COMMAND is the executable of this build.
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/json_schema.h"
+
+namespace lenz {
+namespace {
+
+struct Ran {
+  int code = 0;
+  std::string out;
+};
+
+Ran run(const std::string& arguments, const std::string& input = "") {
+  const std::string path = testing::TempDir() + "scalar_command_input.txt";
+  std::ofstream(path) << input;
+  std::FILE* pipe = popen((std::string(LENZ_COMMAND) + " " + arguments + " 2>&1 < " + path).c_str(), "r");
+  Ran ran;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) ran.out.append(buffer, n);
+  ran.code = WEXITSTATUS(pclose(pipe));
+  return ran;
+}
+
+TEST(ScalarCommand, JsonFitsItsSchema) {
+  Ran ran = run("scalar --json");
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  auto rows = nlohmann::json::parse(ran.out);
+  std::ifstream file(std::string(LENZ_SOURCE_DIR) + "/compiler/driver/scalar.schema.json");
+  auto violations = schema_violations(rows, nlohmann::json::parse(file));
+  EXPECT_TRUE(violations.empty()) << violations[0];
+  EXPECT_GT(rows.size(), 130u);
+}
+
+TEST(ScalarCommand, ShowsARow) {
+  Ran ran = run("scalar floor_divide");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_NE(ran.out.find("floor(a / b) as Python's //"), std::string::npos) << ran.out;
+  ran = run("scalar flor");
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_NE(ran.out.find("did you mean `floor`"), std::string::npos) << ran.out;
+}
+
+TEST(ScalarCommand, EvaluatesBits) {
+  Ran ran = run("scalar --eval",
+                "add i8 7f 01\n\nfloor_divide i32 7 0\nexp f64 3ff0000000000000\nto_dtype f32:i32 7fc00000\n"
+                "add c128 3ff0000000000000 00000000000000003ff0000000000000\n");
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_EQ(ran.out,
+            "80 0x0p+0 0x0p+0 defined\n"
+            "raises integer division by zero\n"
+            "4005bf0a8b145769 0x1.5bf0a8b145769p+1 0x1.4d57ee2b1013ap-53 defined\n"
+            "0 0x0p+0 0x0p+0 undefined\n"
+            "00000000000000004000000000000000 0x1p+1 0x0p+0 defined\n");
+}
+
+TEST(ScalarCommand, RefusesWhatIsNoRequest) {
+  for (const char* line :
+       {"nothing f32 0", "add f33 0 0", "add f32", "add f32 0", "add f32 0 0 0", "add f32 xyz 0", "add",
+        "to_dtype f32 0", "bitcast f32:f64 0", "add f32:f99 0 0", "exp f64 123456789012345678901234567890123"}) {
+    Ran ran = run("scalar --eval", line);
+    EXPECT_EQ(ran.code, 2) << line << "\n" << ran.out;
+    EXPECT_NE(ran.out.find("line 1"), std::string::npos) << line << "\n" << ran.out;
+  }
+  EXPECT_EQ(run("scalar --eval", "exp i32 0").code, 6);  // no such dtype of a row: not supported
+}
+
+}  // namespace
+}  // namespace lenz

@@ -1,0 +1,345 @@
+#include "compiler/scalar/error_propagation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/base/error.h"
+#include "compiler/scalar/rounding.h"
+
+namespace lenz {
+
+namespace {
+
+constexpr double kInfinity = dd::kInfinity;
+constexpr Propagated kUnknown{kInfinity, true};
+
+double down(double x) { return std::nextafter(x, -kInfinity); }
+double up(double x) { return std::nextafter(x, kInfinity); }
+
+// One call: the row, its dtypes, and the box that the real operands span.
+struct Box {
+  const ScalarRow& row;
+  Dtype compute;
+  std::optional<Dtype> target;
+  size_t arity;
+  double value[3] = {}, error[3] = {}, low[3] = {}, high[3] = {};
+
+  bool spans(size_t i, double x) const { return error[i] > 0 && low[i] <= x && x <= high[i]; }
+};
+
+double number(const ScalarValue& v) {
+  switch (v.kind()) {
+    case ScalarKind::integer: return static_cast<double>(v.integer());
+    case ScalarKind::real: return v.real();
+    case ScalarKind::double_double: return static_cast<double>(v.double_double());
+    case ScalarKind::complex: break;
+  }
+  internal_error("a complex operand of a real error bound", __FILE__, __LINE__);
+}
+
+double evaluate_at(const Box& box, const double* point) {
+  ScalarValue operands[3];
+  for (size_t i = 0; i < box.arity; ++i) {
+    const Dtype dtype = operand_dtype(box.row, box.compute, static_cast<int>(i));
+    // An uncertain integer's interval has whole ends.
+    operands[i] = is_integral(dtype, true) ? ScalarValue(static_cast<int64_t>(point[i])) : ScalarValue(point[i]);
+  }
+  return number(evaluate(box.row, box.compute, {operands, box.arity}, box.target));
+}
+
+double modulus(const ScalarValue& v) {
+  return v.kind() == ScalarKind::complex ? std::abs(v.complex()) : std::fabs(number(v));
+}
+
+// Extremes at the corners and at turning points of the first operand. Two last places of slack for the evaluations.
+Propagated at_corners(const Box& box) {
+  const double centre = evaluate_at(box, box.value);
+  double worst = 0, scale = std::fabs(centre);
+  bool undefined = false;
+  auto visit = [&](const double* point) {
+    const double there = evaluate_at(box, point);
+    if (std::isnan(there) != std::isnan(centre)) undefined = true;
+    if (there == centre || std::isnan(there)) return;
+    worst = std::max(worst, std::fabs(there - centre));
+    if (std::isfinite(there)) scale = std::max(scale, std::fabs(there));
+  };
+  for (unsigned corner = 0; corner < (1u << box.arity); ++corner) {
+    double point[3];
+    for (size_t i = 0; i < box.arity; ++i) point[i] = (corner >> i & 1) != 0 ? box.high[i] : box.low[i];
+    visit(point);
+    for (int k = 0; k < box.row.error.critical_count; ++k) {
+      const double turn = box.row.error.critical[static_cast<size_t>(k)];
+      if (!box.spans(0, turn)) continue;
+      point[0] = turn;
+      visit(point);
+    }
+  }
+  if (undefined || std::isnan(worst)) return kUnknown;
+  const double slack = std::isfinite(scale) && worst > 0 ? 4 * last_place(Dtype::f64, scale) : 0;
+  return {worst + slack, false};
+}
+
+double quotient_error(double a, double ea, double b, double eb) {  // of moduli
+  if (!(b > eb)) return kInfinity;
+  return (ea + a / b * eb) / (b - eb);
+}
+
+// Operands of a comparison or a logical function.
+bool decision_open(const Box& box) {
+  switch (box.row.error.jump) {
+    case Jump::where_equal: {
+      const double margin = box.error[0] + box.error[1];
+      return margin > 0 && std::fabs(box.value[0] - box.value[1]) <= margin;
+    }
+    case Jump::at_zero:
+      for (size_t i = 0; i < box.arity; ++i)
+        if (box.spans(i, 0)) return true;
+      return false;
+    default: return false;
+  }
+}
+
+bool has_pole(const Box& box) {
+  const size_t last = box.arity - 1;  // polygamma(n, x), zeta(s, q): the last operand is the one with poles
+  switch (box.row.error.jump) {
+    case Jump::at_nonpositive_integers:
+      return box.error[last] > 0 && box.low[last] <= 0 &&
+             (std::floor(box.low[last]) != std::floor(box.high[last]) || std::floor(box.low[last]) == box.low[last]);
+    case Jump::at_odd_quarter_turns: {
+      auto turn = [](double x) { return std::floor(x / dd::kPi.hi + 0.5); };
+      return turn(down(box.low[0] * (1 - 1e-15))) != turn(up(box.high[0] * (1 + 1e-15))) ||
+             turn(down(box.low[0] * (1 + 1e-15))) != turn(up(box.high[0] * (1 - 1e-15)));
+    }
+    default: return false;
+  }
+}
+
+// A jump of a row whose rule is `corners`, beside poles: whether the box meets it.
+bool branch_open(const Box& box, double worst) {
+  switch (box.row.error.jump) {
+    case Jump::at_integers:
+    case Jump::at_half_integers:
+    case Jump::at_scaled_halves: return worst > 0;  // flat between jumps
+    case Jump::at_zero: return box.spans(0, 0);
+    case Jump::at_negative_axis:  // atan2(y, x)
+      return box.low[1] <= 0 && (box.spans(0, 0) || box.value[0] == 0) && (box.error[0] > 0 || box.spans(1, 0));
+    default: return false;
+  }
+}
+
+Propagated corner_rule(const Box& box) {
+  if (has_pole(box)) return kUnknown;
+  Propagated p = at_corners(box);
+  if (p.ambiguous || !branch_open(box, p.error)) return p;
+  p.ambiguous = true;
+  if (box.row.error.jump == Jump::at_negative_axis) p.error = 2 * dd::kPi.hi;
+  return p;
+}
+
+// x^y: monotone in each operand for a positive base. A negative base needs a whole exponent that is exact.
+Propagated power_rule(const Box& box) {
+  if (box.low[0] > 0) return at_corners(box);
+  const bool whole = box.error[1] == 0 && std::nearbyint(box.value[1]) == box.value[1];
+  if (!whole || (box.value[1] < 0 && box.high[0] >= 0)) return kUnknown;
+  Propagated p = at_corners(box);
+  if (box.spans(0, 0)) p.error += std::fabs(evaluate_at(box, box.value));  // turns at zero for even exponents
+  return p;
+}
+
+// a - q b with a whole q: exact operands on the same q differ by da + |q| db; across a jump of q, by a divisor more.
+Propagated remainder_rule(const Box& box) {
+  const double b = std::fabs(box.value[1]);
+  const double spread = quotient_error(std::fabs(box.value[0]), box.error[0], b, box.error[1]);
+  const double q = box.value[0] / box.value[1];
+  if (!std::isfinite(spread) || !std::isfinite(q)) return kUnknown;
+  const double slack = spread + std::fabs(q) * 0x1p-50;
+  Propagated p{box.error[0] + (std::fabs(q) + 1 + spread) * box.error[1], false};
+  if (std::floor(q - slack) == std::floor(q + slack)) return p;
+  return {p.error + (1 + std::ceil(2 * slack)) * (b + box.error[1]), true};
+}
+
+// floor or trunc of a quotient.
+Propagated whole_quotient_rule(const Box& box) {
+  const double spread = quotient_error(std::fabs(box.value[0]), box.error[0], std::fabs(box.value[1]), box.error[1]);
+  const double q = box.value[0] / box.value[1];
+  if (!std::isfinite(spread) || !std::isfinite(q)) return kUnknown;
+  const double slack = spread + std::fabs(q) * 0x1p-50;
+  // The one rounds the quotient to the dtype before it truncates.
+  const double rounding = last_place(is_floating(box.compute) ? box.compute : Dtype::f64, q);
+  if (std::floor(q - slack - rounding) == std::floor(q + slack + rounding)) return {0, false};
+  return {std::ceil(slack + rounding) + 1, true};
+}
+
+Propagated largest_rule(const Box& box) {
+  double worst = 0;
+  for (size_t i = 0; i < box.arity; ++i) worst = std::max(worst, box.error[i]);
+  if (box.row.error.jump == Jump::at_condition) {
+    const double branches = std::max(box.error[1], box.error[2]);
+    if (box.error[0] == 0) return {box.value[0] != 0 ? box.error[1] : box.error[2], false};
+    return {std::fabs(box.value[1] - box.value[2]) + branches, true};
+  }
+  if (box.row.error.jump == Jump::at_zero) {  // copysign: the second operand's sign
+    if (box.spans(1, 0)) return {2 * std::fabs(box.value[0]) + box.error[0], true};
+    return {box.error[0], false};
+  }
+  return {worst, false};
+}
+
+// heaviside(a, b)
+Propagated step_rule(const Box& box) {
+  if (box.spans(0, 0)) {
+    const double b = box.value[1];
+    return {std::max({1.0, std::fabs(b), std::fabs(1 - b)}) + box.error[1], true};
+  }
+  return {box.value[0] == 0 ? box.error[1] : 0.0, false};
+}
+
+Propagated real_rule(const Box& box) {
+  const ErrorModel& model = box.row.error;
+  double total = 0;
+  for (size_t i = 0; i < box.arity; ++i) total += box.error[i];
+  switch (model.rule) {
+    case ErrorRule::predicate:
+      if (decision_open(box)) return {1, true};
+      return model.jump == Jump::none && box.row.nan != NanRule::tests ? kUnknown : Propagated{0, false};
+    case ErrorRule::sum: return {total, false};
+    case ErrorRule::fraction:
+      if (std::floor(box.low[0]) == std::floor(box.high[0])) return {total, false};
+      return {total + 1, true};
+    case ErrorRule::largest: return largest_rule(box);
+    case ErrorRule::product: {
+      const double a = std::fabs(box.value[0]), ea = box.error[0];
+      if (box.arity == 1) return {2 * a * ea + ea * ea, false};
+      const double b = std::fabs(box.value[1]), eb = box.error[1];
+      return {a * eb + b * ea + ea * eb + box.error[2], false};
+    }
+    case ErrorRule::quotient: {
+      const double error =
+          box.arity == 1 ? quotient_error(1, 0, std::fabs(box.value[0]), box.error[0])
+                         : quotient_error(std::fabs(box.value[0]), box.error[0], std::fabs(box.value[1]), box.error[1]);
+      return {error, !std::isfinite(error)};
+    }
+    case ErrorRule::whole_quotient: return whole_quotient_rule(box);
+    case ErrorRule::remainder: return remainder_rule(box);
+    case ErrorRule::lipschitz: return {model.lipschitz * total, false};
+    case ErrorRule::corners: return corner_rule(box);
+    case ErrorRule::power: return power_rule(box);
+    case ErrorRule::step: return step_rule(box);
+    case ErrorRule::derivative: {
+      double error = 0;
+      for (size_t i = 0; i < box.arity; ++i)
+        if (box.error[i] > 0) error += box.error[i] * model.slope(static_cast<int>(i), box.low, box.high);
+      return {error, !std::isfinite(error)};
+    }
+    case ErrorRule::conversion: {
+      const Dtype result = result_dtype(box.row, box.compute, box.target);
+      if (!is_integral(result, true)) return {total, false};
+      if (result == Dtype::b8) return box.spans(0, 0) ? Propagated{1, true} : Propagated{0, false};
+      Propagated p = at_corners(box);
+      return {p.error, p.error > 0 || p.ambiguous};
+    }
+    case ErrorRule::unbounded: return kUnknown;
+  }
+  return kUnknown;
+}
+
+// Whether the disc around z meets the function's branch cut.
+bool meets_cut(BranchCut cut, std::complex<double> z, double r) {
+  const double x = z.real(), y = z.imag();
+  switch (cut) {
+    case BranchCut::none: return false;
+    case BranchCut::negative_real: return std::fabs(y) <= r && x - r <= 0;
+    case BranchCut::real_below_minus_one: return std::fabs(y) <= r && x - r <= -1;
+    case BranchCut::real_below_one: return std::fabs(y) <= r && x - r <= 1;
+    case BranchCut::real_outside_unit: return std::fabs(y) <= r && std::fabs(x) + r >= 1;
+    case BranchCut::imaginary_outside_unit: return std::fabs(x) <= r && std::fabs(y) + r >= 1;
+  }
+  return false;
+}
+
+Propagated complex_rule(const ScalarRow& row, std::span<const Uncertain> operands) {
+  std::complex<double> z[3];
+  double e[3] = {};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const ScalarValue& v = operands[i].value;
+    z[i] = v.kind() == ScalarKind::complex ? v.complex() : number(v);
+    e[i] = operands[i].error;
+  }
+  const double a = std::abs(z[0]), b = std::abs(z[1]);
+  if (row.error.complex_slope != nullptr) {
+    if (meets_cut(row.error.cut, z[0], e[0])) return kUnknown;
+    const double error = e[0] * row.error.complex_slope(z[0], e[0]);
+    return std::isfinite(error) ? Propagated{error, false} : kUnknown;
+  }
+  switch (row.error.rule) {
+    case ErrorRule::sum: return {e[0] + e[1] + e[2], false};
+    case ErrorRule::product:
+      if (row.arity == 1) return {2 * a * e[0] + e[0] * e[0], false};
+      return {a * e[1] + b * e[0] + e[0] * e[1], false};
+    case ErrorRule::quotient: {
+      const double error = row.arity == 1 ? quotient_error(1, 0, a, e[0]) : quotient_error(a, e[0], b, e[1]);
+      return {error, !std::isfinite(error)};
+    }
+    case ErrorRule::largest:
+      if (row.error.jump != Jump::at_condition) return {std::max({e[0], e[1], e[2]}), false};
+      if (e[0] == 0) return {z[0] != 0.0 ? e[1] : e[2], false};
+      return {std::abs(z[1] - z[2]) + std::max(e[1], e[2]), true};
+    case ErrorRule::predicate:
+      switch (row.error.jump) {
+        case Jump::where_equal:
+          return std::abs(z[0] - z[1]) <= e[0] + e[1] ? Propagated{1, true} : Propagated{0, false};
+        case Jump::at_zero:
+          for (size_t i = 0; i < operands.size(); ++i)
+            if (e[i] > 0 && std::abs(z[i]) <= e[i]) return {1, true};
+          return {0, false};
+        default: return {0, false};
+      }
+    default: return kUnknown;
+  }
+}
+
+}  // namespace
+
+Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const Uncertain> operands,
+                           std::optional<Dtype> target) {
+  LENZ_CHECK(static_cast<int>(operands.size()) == row.arity, "wrong number of operands of a scalar primitive");
+  bool exact = true, complex = is_complex(compute);
+  for (const Uncertain& u : operands) {
+    if (!(u.error >= 0) || std::isinf(u.error)) return kUnknown;
+    exact = exact && u.error == 0;
+  }
+  if (exact) return {0, false};
+  if (complex) return row.error.real_only ? kUnknown : complex_rule(row, operands);
+  Box box{row, compute, target, operands.size()};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    box.value[i] = number(operands[i].value);
+    box.error[i] = operands[i].error;
+    const bool whole = operands[i].value.kind() == ScalarKind::integer;
+    const double e = whole ? std::ceil(box.error[i]) : box.error[i];
+    box.low[i] = e == 0 ? box.value[i] : whole ? box.value[i] - e : down(box.value[i] - e);
+    box.high[i] = e == 0 ? box.value[i] : whole ? box.value[i] + e : up(box.value[i] + e);
+    // An uncertain NaN or infinity is no interval.
+    if (box.error[i] > 0 && !std::isfinite(box.value[i])) return kUnknown;
+  }
+  if (is_integral(compute, true) && row.error.rule == ErrorRule::predicate && row.result != ResultRule::boolean)
+    return kUnknown;  // bits and divisors of uncertain integers
+  Propagated p = real_rule(box);
+  return std::isnan(p.error) ? kUnknown : p;
+}
+
+double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, std::span<const ScalarValue> operands) {
+  if (is_integral(dtype, true)) return 0;
+  const ScalarAccuracy& a = row.accuracy;
+  double magnitude = std::max(modulus(result), a.absolute);
+  if (a.of_operands)
+    for (const ScalarValue& operand : operands) magnitude = std::max(magnitude, modulus(operand));
+  const bool complex = result.kind() == ScalarKind::complex;
+  switch (a.kind) {
+    case AccuracyClass::exact: return 0;
+    case AccuracyClass::correctly_rounded: return (complex ? a.complex_ulps : 0.5) * last_place(dtype, magnitude);
+    case AccuracyClass::ulps: return (complex ? a.complex_ulps : a.ulps) * last_place(dtype, magnitude);
+  }
+  return kInfinity;
+}
+
+}  // namespace lenz

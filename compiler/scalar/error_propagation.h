@@ -1,0 +1,36 @@
+// How errors pass through a primitive: the theorem behind the oracle's bounds.
+//
+// A value with error e stands for every number within e of it (for a complex number: every number of that disc). The
+// answer bounds |f(exact operands) - f(the given ones)| over all of them, for the mathematical function; what an
+// implementation adds by rounding is own_error(). The bound holds whatever the operands (error_propagation_test.cpp
+// tries); where a function jumps or has a pole inside the operands' intervals, the result is marked ambiguous, and the
+// error is that of any branch, infinite if there is no bound.
+//
+// Thread-safety: pure functions.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "compiler/scalar/scalar.h"
+
+namespace lenz {
+
+struct Uncertain {
+  ScalarValue value;  // an integer, a real or a complex number
+  double error = 0;   // >= 0; infinite if nothing is known
+};
+
+struct Propagated {
+  double error = 0;
+  bool ambiguous = false;  // the result may lie on another branch: either answer is right
+};
+
+Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const Uncertain> operands,
+                           std::optional<Dtype> target = std::nullopt);
+
+// What an implementation that meets the row's accuracy may add at f(operands) = `result` when it rounds to `dtype`, the
+// result's dtype. Zero for bools and integers.
+double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, std::span<const ScalarValue> operands);
+
+}  // namespace lenz

@@ -1,0 +1,231 @@
+// The bounds hold: for every row, dtype and drawn operands, moving the operands inside their errors moves the result by
+// no more than the bound, unless the row said that it might jump.
+#include "compiler/scalar/error_propagation.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+#include <string>
+
+#include "compiler/scalar/rounding.h"
+
+namespace lenz {
+namespace {
+
+class Draw {
+ public:
+  double uniform(double low, double high) { return std::uniform_real_distribution<double>(low, high)(bits_); }
+  int below(int n) { return static_cast<int>(bits_() % static_cast<uint64_t>(n)); }
+
+  // From the domain, half of the time near its small numbers.
+  double from(std::span<const Interval> domain) {
+    if (domain.empty()) return std::ldexp(uniform(-1, 1), below(12));
+    const Interval& i = domain[static_cast<size_t>(below(static_cast<int>(domain.size())))];
+    const double low = std::max(i.low, -1e6), high = std::min(i.high, 1e6);
+    if (below(2) == 0) return uniform(low, high);
+    const double sign = low < 0 && below(2) == 0 ? -1 : 1;
+    return std::clamp(sign * std::exp2(uniform(-10, 5)), low, high);
+  }
+  // Often near or at an integer or a half: where functions jump.
+  double special(double x) {
+    switch (below(6)) {
+      case 0: return std::nearbyint(x);
+      case 1: return std::nearbyint(2 * x) / 2;
+      case 2: return std::nearbyint(x) + std::ldexp(uniform(-1, 1), -20);
+      default: return x;
+    }
+  }
+
+ private:
+  std::mt19937_64 bits_{77};
+};
+
+double real_number(const ScalarValue& v) {
+  if (v.kind() == ScalarKind::integer) return static_cast<double>(v.integer());
+  if (v.kind() == ScalarKind::double_double) return static_cast<double>(v.double_double());
+  return v.real();
+}
+
+// x + step, not a rounding error further than that.
+double within(double x, double step) {
+  double there = x + step;
+  while (std::fabs(there - x) > std::fabs(step)) there = std::nextafter(there, x);
+  return there;
+}
+
+struct Tally {
+  int tried = 0, ambiguous = 0, unbounded = 0;
+};
+
+// One drawn case of a row in f64.
+void try_real(const ScalarRow& row, Draw& draw, Tally& tally) {
+  Uncertain operands[3];
+  const auto arity = static_cast<size_t>(row.arity);
+  for (size_t i = 0; i < arity; ++i) {
+    const Dtype dtype = operand_dtype(row, Dtype::f64, static_cast<int>(i));
+    if (dtype == Dtype::b8) {
+      operands[i] = {ScalarValue(int64_t{draw.below(2)}), 0};
+    } else if (dtype == Dtype::i64) {
+      operands[i] = {ScalarValue(int64_t{draw.below(5)}), 0};
+    } else {
+      double x = draw.from(row.domain[i]);
+      if (row.domain[i].empty()) x = draw.special(x);
+      const bool degree = row.has(traits::costly) && i == 1 && row.error.rule == ErrorRule::derivative;
+      double error = draw.below(4) == 0 || degree ? 0 : std::exp2(draw.uniform(-45, -3)) * (std::fabs(x) + 1e-3);
+      operands[i] = {ScalarValue(x), error};
+    }
+  }
+  const Propagated bound = propagate_error(row, Dtype::f64, {operands, arity});
+  ++tally.tried;
+  tally.ambiguous += bound.ambiguous;
+  tally.unbounded += std::isinf(bound.error);
+  ScalarValue exact[3];
+  for (size_t i = 0; i < arity; ++i) exact[i] = operands[i].value;
+  const double centre = real_number(evaluate(row, Dtype::f64, {exact, arity}));
+  for (int k = 0; k < 6; ++k) {
+    ScalarValue moved[3];
+    std::string where;
+    for (size_t i = 0; i < arity; ++i) {
+      moved[i] = operands[i].value;
+      if (moved[i].kind() == ScalarKind::real && operands[i].error > 0) {
+        const double t = k == 0 ? 1 : k == 1 ? -1 : draw.uniform(-1, 1);
+        moved[i] = ScalarValue(within(moved[i].real(), t * operands[i].error));
+      }
+      where += " " + std::to_string(real_number(operands[i].value)) + "~" + std::to_string(operands[i].error);
+    }
+    const double there = real_number(evaluate(row, Dtype::f64, {moved, arity}));
+    if (std::isnan(there) && std::isnan(centre)) continue;
+    // What the two evaluations themselves may be off by.
+    auto off = [&](double y) {
+      if (!std::isfinite(y)) return 0.0;
+      return own_error(row, Dtype::f64, ScalarValue(y), {exact, arity}) + last_place(Dtype::f64, y);
+    };
+    const double noise = off(there) + off(centre);
+    if (there == centre || std::isinf(bound.error)) continue;
+    ASSERT_LE(std::fabs(there - centre), bound.error * (1 + 1e-9) + noise)
+        << row.name << where << (bound.ambiguous ? " ambiguous" : "") << ": " << centre << " became " << there;
+  }
+}
+
+TEST(ErrorPropagation, bounds_hold_for_real_rows) {
+  Draw draw;
+  for (const ScalarRow& row : scalar_table()) {
+    if (!row.dtypes.has(Dtype::f64) || row.result == ResultRule::target || row.result == ResultRule::complex_of)
+      continue;
+    Tally tally;
+    for (int i = 0; i < 300; ++i) ASSERT_NO_FATAL_FAILURE(try_real(row, draw, tally));
+    // A rule that gives up most of the time is no rule.
+    if (row.error.rule != ErrorRule::unbounded) {
+      EXPECT_LT(tally.unbounded, tally.tried / 2) << row.name;
+    }
+  }
+}
+
+TEST(ErrorPropagation, bounds_hold_for_complex_rows) {
+  Draw draw;
+  int finite = 0, all = 0;
+  for (const ScalarRow& row : scalar_table()) {
+    if (!row.dtypes.has(Dtype::c128) || row.result == ResultRule::target) continue;
+    const auto arity = static_cast<size_t>(row.arity);
+    for (int i = 0; i < 300; ++i) {
+      Uncertain operands[3];
+      ScalarValue exact[3];
+      for (size_t k = 0; k < arity; ++k) {
+        operands[k] = {ScalarValue(std::complex<double>(draw.uniform(-3, 3), draw.uniform(-3, 3))),
+                       std::exp2(draw.uniform(-40, -2))};
+        if (operand_dtype(row, Dtype::c128, static_cast<int>(k)) == Dtype::b8)
+          operands[k] = {ScalarValue(int64_t{draw.below(2)}), 0};
+        exact[k] = operands[k].value;
+      }
+      const Propagated bound = propagate_error(row, Dtype::c128, {operands, arity});
+      ++all, finite += std::isfinite(bound.error);
+      if (std::isinf(bound.error)) continue;
+      const ScalarValue centre = evaluate(row, Dtype::c128, {exact, arity});
+      for (int trial = 0; trial < 6; ++trial) {
+        ScalarValue moved[3];
+        for (size_t k = 0; k < arity; ++k) {
+          moved[k] = exact[k];
+          if (moved[k].kind() != ScalarKind::complex) continue;
+          moved[k] = ScalarValue(moved[k].complex() + std::polar(operands[k].error, draw.uniform(-3.2, 3.2)));
+        }
+        const ScalarValue there = evaluate(row, Dtype::c128, {moved, arity});
+        const double distance = centre.kind() == ScalarKind::complex
+                                    ? std::abs(there.complex() - centre.complex())
+                                    : std::fabs(real_number(there) - real_number(centre));
+        const double size = centre.kind() == ScalarKind::complex ? std::abs(centre.complex()) : real_number(centre);
+        EXPECT_LE(distance, bound.error * (1 + 1e-9) + 16 * last_place(Dtype::f64, size))
+            << row.name << " at " << exact[0].complex() << " +- " << operands[0].error;
+      }
+    }
+  }
+  EXPECT_GT(finite, all * 3 / 4);
+}
+
+double bound_of(std::string_view name, std::initializer_list<Uncertain> operands, bool* ambiguous = nullptr) {
+  Propagated p = propagate_error(*find_scalar(name), Dtype::f32, {operands.begin(), operands.size()});
+  if (ambiguous != nullptr) *ambiguous = p.ambiguous;
+  return p.error;
+}
+Uncertain about(double x, double e) { return {ScalarValue(x), e}; }
+
+TEST(ErrorPropagation, known_bounds) {
+  bool ambiguous = false;
+  EXPECT_EQ(bound_of("add", {about(1, 0.25), about(2, 0.5)}), 0.75);
+  EXPECT_EQ(bound_of("mul", {about(3, 0.5), about(-2, 0.25)}), 0.5 * 2 + 0.25 * 3 + 0.125);
+  EXPECT_EQ(bound_of("div", {about(1, 0), about(2, 1)}), 0.5);
+  EXPECT_TRUE(std::isinf(bound_of("div", {about(1, 0), about(1, 1)}, &ambiguous)));
+  EXPECT_TRUE(ambiguous);
+  EXPECT_NEAR(bound_of("exp", {about(0, 1)}), std::exp(1) - 1, 1e-12);
+  EXPECT_EQ(bound_of("exp", {about(3, 0)}), 0);
+  EXPECT_NEAR(bound_of("cosh", {about(0.5, 1)}), std::cosh(1.5) - std::cosh(0.5), 1e-12);
+  EXPECT_EQ(bound_of("floor", {about(2.5, 0.25)}, &ambiguous), 0);
+  EXPECT_FALSE(ambiguous);
+  EXPECT_GE(bound_of("floor", {about(2.0, 0.25)}, &ambiguous), 1);
+  EXPECT_TRUE(ambiguous);
+  EXPECT_EQ(bound_of("lt", {about(1, 0.25), about(2, 0.25)}, &ambiguous), 0);
+  EXPECT_FALSE(ambiguous);
+  EXPECT_EQ(bound_of("lt", {about(1, 0.5), about(2, 0.5)}, &ambiguous), 1);
+  EXPECT_TRUE(ambiguous);
+  EXPECT_EQ(bound_of("remainder", {about(7.5, 0.25), about(2, 0)}, &ambiguous), 0.25);
+  EXPECT_FALSE(ambiguous);
+  bound_of("remainder", {about(8, 0.25), about(2, 0)}, &ambiguous);
+  EXPECT_TRUE(ambiguous);
+  bound_of("tan", {about(1.5, 0.1)}, &ambiguous);
+  EXPECT_TRUE(ambiguous);
+  EXPECT_LT(bound_of("tan", {about(1.0, 0.1)}, &ambiguous), 1);
+  EXPECT_FALSE(ambiguous);
+  EXPECT_GE(bound_of("atan2", {about(0, 0.1), about(-1, 0)}, &ambiguous), 6.28);
+  EXPECT_TRUE(ambiguous);
+}
+
+TEST(ErrorPropagation, an_open_condition_allows_either_branch) {
+  const Uncertain open[] = {{ScalarValue(int64_t{1}), 1}, about(5, 0.5), about(2, 0.25)};
+  const Uncertain sure[] = {{ScalarValue(int64_t{0}), 0}, about(5, 0.5), about(2, 0.25)};
+  Propagated p = propagate_error(*find_scalar("where"), Dtype::f32, open);
+  EXPECT_EQ(p.error, 3.5);
+  EXPECT_TRUE(p.ambiguous);
+  p = propagate_error(*find_scalar("where"), Dtype::f32, sure);
+  EXPECT_EQ(p.error, 0.25);
+  EXPECT_FALSE(p.ambiguous);
+}
+
+TEST(ErrorPropagation, conversions) {
+  const Uncertain near_three[] = {about(2.9, 0.2)}, near_half[] = {about(2.5, 0.2)};
+  const ScalarRow& row = *find_scalar("to_dtype");
+  EXPECT_TRUE(propagate_error(row, Dtype::f32, near_three, Dtype::i32).ambiguous);
+  EXPECT_EQ(propagate_error(row, Dtype::f32, near_half, Dtype::i32).error, 0);
+  EXPECT_EQ(propagate_error(row, Dtype::f32, near_half, Dtype::f16).error, 0.2);
+}
+
+TEST(ErrorPropagation, own_error_is_the_row_s_accuracy) {
+  EXPECT_EQ(own_error(*find_scalar("add"), Dtype::f32, ScalarValue(1.0), {}), 0x1p-24);
+  EXPECT_EQ(own_error(*find_scalar("exp"), Dtype::f16, ScalarValue(1.5), {}), 0x1p-10);
+  const ScalarValue operands[] = {ScalarValue(1.0), ScalarValue(-4.0), ScalarValue(0.2)};
+  EXPECT_EQ(own_error(*find_scalar("lerp"), Dtype::f32, ScalarValue(0.0), operands), 4 * 0x1p-21);
+  EXPECT_EQ(own_error(*find_scalar("neg"), Dtype::f32, ScalarValue(1.5), {}), 0);
+  EXPECT_EQ(own_error(*find_scalar("add"), Dtype::i32, ScalarValue(int64_t{3}), {}), 0);
+}
+
+}  // namespace
+}  // namespace lenz
