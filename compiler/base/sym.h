@@ -75,6 +75,8 @@ Dim mod(Dim a, Dim b);
 Dim min(Dim a, Dim b);
 Dim max(Dim a, Dim b);
 Dim sum(std::span<const Dim> dims);  // as repeated +, without the nodes of the steps
+Dim min(std::span<const Dim> dims);  // of at least one
+Dim max(std::span<const Dim> dims);
 inline Dim ceil_div(Dim a, Dim b) { return -floor_div(-a, b); }
 
 // Opaque functions that can be evaluated but not reasoned about, beyond their range.

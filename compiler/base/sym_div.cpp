@@ -37,6 +37,16 @@ Dim make_node(SymKind kind, Dim a, Dim b) {
   return pool_of(a, b).make(kind, args);
 }
 
+// A rule that may be left out: what it gives, or nullopt where it would overflow or outgrow a limit.
+template <class Rule>
+auto attempt(Rule rule) -> decltype(rule()) {
+  try {
+    return rule();
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
 Dim divide_by_constant(Dim a, int64_t k);
 Dim remainder_by_constant(Dim a, int64_t k);
 
@@ -56,10 +66,7 @@ std::optional<Dim> merge_nested_division(Dim a, int64_t k) {
     return floor_div(top, by * k);
   }
   int64_t d = by.constant();
-  if (!fits(Wide{d} * k)) return std::nullopt;
-  for (const SymTerm& t : view.terms())
-    if (!fits(Wide{t.coefficient} * d)) return std::nullopt;
-  return divide_by_constant(add_scaled(top, a - Dim(inner), d), d * k);
+  return divide_by_constant(add_scaled(top, a - Dim(inner), d), narrow(Wide{d} * k));
 }
 
 Dim divide_by_constant(Dim a, int64_t k) {
@@ -88,7 +95,7 @@ Dim divide_by_constant(Dim a, int64_t k) {
   Dim quotient = pool.make_sum(whole, narrow(sign * floor_quotient(constant, k)));
   Dim left = pool.make_sum(rest, static_cast<int64_t>(floor_rest(constant, k)));
   if (auto fixed = fixed_quotient(left, k)) return add_scaled(quotient, *fixed, sign);
-  if (auto merged = merge_nested_division(left, k)) return add_scaled(quotient, *merged, sign);
+  if (auto merged = attempt([&] { return merge_nested_division(left, k); })) return add_scaled(quotient, *merged, sign);
   return add_scaled(quotient, make_node(SymKind::floor_div, left, k), sign);
 }
 
@@ -127,8 +134,8 @@ Dim remainder_by_constant(Dim a, int64_t k) {
     Dim shrunk = a.node()->pool->make_sum(terms, static_cast<int64_t>(floor_quotient(view.constant(), g)));
     return add_scaled(static_cast<int64_t>(floor_rest(view.constant(), g)), remainder_by_constant(shrunk, k / g), g);
   }
-  Dim reduced = reduce_terms(a, k);
-  if (reduced != a) return remainder_by_constant(reduced, k);
+  auto reduced = attempt([&] { return std::optional(reduce_terms(a, k)); });
+  if (reduced && *reduced != a) return remainder_by_constant(*reduced, k);
   if (auto fixed = fixed_quotient(a, k)) return a - narrow(Wide{*fixed} * k);
   return make_node(SymKind::mod, a, k);
 }
@@ -167,8 +174,8 @@ size_t term_count(Dim a) {
   return view.terms().size() + (view.constant() != 0);
 }
 
-// a = quotient*b + rest by long division of polynomials, if that leaves fewer terms than a has; else {0, a}.
-Division divide_polynomial(Dim a, Dim b) {
+// a = quotient*b + rest by long division of polynomials, if that leaves fewer terms than a has.
+std::optional<Division> divide_polynomial(Dim a, Dim b) {
   SumView divisor(b);
   const SymTerm lead = divisor.terms()[0];
   Dim quotient = 0, rest = a;
@@ -181,8 +188,8 @@ Division divide_polynomial(Dim a, Dim b) {
       if (m.is(0) || c == 0) continue;
       quotient += m * Dim(c);
     }
-    if (!quotient.is(0)) rest = a - quotient * b;
-    return {quotient, rest};
+    if (quotient.is(0)) return std::nullopt;
+    return Division{quotient, a - quotient * b};
   }
   // A product that was too large to expand may hold the divisor as a factor.
   if (!a.is_constant())
@@ -193,7 +200,7 @@ Division divide_polynomial(Dim a, Dim b) {
   if (!quotient.is(0)) {
     for (SumView view(a); const SymTerm& t : view.terms())
       if (!divide_monomial(t.monomial, b.node()).is(0)) rest = rest - monomial_dim(t);
-    return {quotient, rest};
+    return Division{quotient, rest};
   }
   // Each step removes the leading term that the divisor's leading term divides, and adds only smaller ones.
   const SymNode* done_above = nullptr;
@@ -213,8 +220,8 @@ Division divide_polynomial(Dim a, Dim b) {
     quotient += factor;
     rest = rest - factor * b;
   }
-  if (term_count(rest) < term_count(a)) return {quotient, rest};
-  return {0, a};
+  if (quotient.is(0) || term_count(rest) >= term_count(a)) return std::nullopt;
+  return Division{quotient, rest};
 }
 
 bool leads_negative(Dim b) { return SumView(b).terms()[0].coefficient < 0; }
@@ -228,8 +235,8 @@ Dim divide_by_symbol(Dim a, Dim b) {
     if (shared.coefficient > 1 || shared.monomial != nullptr)
       return floor_div(divide_exactly(va, shared), divide_exactly(vb, shared));
   }
-  Division division = divide_polynomial(a, b);
-  if (!division.quotient.is(0)) return division.quotient + floor_div(division.rest, b);
+  if (auto division = attempt([&] { return divide_polynomial(a, b); }))
+    return division->quotient + floor_div(division->rest, b);
   return make_node(SymKind::floor_div, a, b);
 }
 
@@ -254,10 +261,9 @@ Dim remainder_by_symbol(Dim a, Dim b) {
       return factor * mod(divide_exactly(va, shared), divide_exactly(vb, shared));
     }
   }
-  Division division = divide_polynomial(a, b);
-  if (!division.quotient.is(0)) return mod(division.rest, b);
-  Dim opened = a.is_constant() ? a : open_remainders(a, b);
-  if (opened != a) return mod(opened, b);
+  if (auto division = attempt([&] { return divide_polynomial(a, b); })) return mod(division->rest, b);
+  auto opened = attempt([&] { return std::optional(open_remainders(a, b)); });
+  if (opened && *opened != a) return mod(*opened, b);
   return make_node(SymKind::mod, a, b);
 }
 

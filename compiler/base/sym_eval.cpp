@@ -107,12 +107,9 @@ Dim rebuild(Dim dim, const std::function<Dim(Dim)>& child) {
     case SymKind::mod: return mod(child(node->args()[0]), child(node->args()[1]));
     case SymKind::min:
     case SymKind::max: {
-      Dim out = child(node->args()[0]);
-      for (Dim a : node->args().subspan(1)) {
-        Dim next = child(a);
-        out = node->kind == SymKind::min ? min(out, next) : max(out, next);
-      }
-      return out;
+      std::vector<Dim> args;
+      for (Dim a : node->args()) args.push_back(child(a));
+      return node->kind == SymKind::min ? min(args) : max(args);
     }
     case SymKind::call: return call(node->fn, child(node->args()[0]), node->factor());
   }

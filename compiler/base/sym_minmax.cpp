@@ -19,65 +19,93 @@ bool contains(Dim dim, SymKind kind, Dim arg) {
   return false;
 }
 
+// A lower bound of a - b over every value of the symbols, if there is one. No nodes are made: this runs for all pairs.
+std::optional<Wide> lowest_gap(Dim a, Dim b) {
+  SumView va(a), vb(b);
+  std::span<const SymTerm> ta = va.terms(), tb = vb.terms();
+  Wide gap = Wide{va.constant()} - vb.constant();
+  size_t i = 0, j = 0;
+  while (i < ta.size() || j < tb.size()) {
+    int order = i == ta.size() ? 1 : j == tb.size() ? -1 : compare_monomials(ta[i].monomial, tb[j].monomial);
+    const SymNode* monomial = order <= 0 ? ta[i].monomial : tb[j].monomial;
+    Wide coefficient = 0;
+    if (order <= 0) coefficient += ta[i++].coefficient;
+    if (order >= 0) coefficient -= tb[j++].coefficient;
+    if (coefficient == 0) continue;
+    if (monomial->kind == SymKind::symbol || !fits(coefficient)) return std::nullopt;
+    Range range = range_of(Dim(monomial), nullptr);
+    auto end = coefficient > 0 ? range.low : range.high;
+    if (!end || __builtin_add_overflow(gap, coefficient * *end, &gap)) return std::nullopt;
+  }
+  return gap;
+}
+
 // Whether `keep` makes `drop` superfluous as a fellow argument.
 bool dominates(SymKind kind, Dim keep, Dim drop) {
   SymKind other = kind == SymKind::min ? SymKind::max : SymKind::min;
   if (contains(drop, other, keep)) return true;
-  if (keep.is_constant() && drop.is_constant()) return true;  // constants were merged before
-  try {
-    Range gap = range_of(kind == SymKind::min ? drop - keep : keep - drop, nullptr);
-    return gap.low && *gap.low >= 0;
-  } catch (const UserError&) {
-    return false;  // the difference overflows or is too large to look at
-  }
+  auto gap = kind == SymKind::min ? lowest_gap(drop, keep) : lowest_gap(keep, drop);
+  return gap && *gap >= 0;
 }
 
-Dim choose(SymKind kind, Dim a, Dim b) {
-  if (a == b) return a;
-  std::vector<Dim> args;
-  for (Dim d : {a, b}) {
-    if (!d.is_constant() && d.node()->kind == kind) {
-      args.insert(args.end(), d.node()->args().begin(), d.node()->args().end());
-    } else {
-      args.push_back(d);
-    }
-  }
-  std::sort(args.begin(), args.end(), [](Dim x, Dim y) { return compare(x, y) < 0; });
-  args.erase(std::unique(args.begin(), args.end()), args.end());
-  // Constants come first, in order: one of them decides.
-  size_t constants = 0;
-  while (constants < args.size() && args[constants].is_constant()) ++constants;
-  if (constants > 1) {
-    if (kind == SymKind::min) {
-      args.erase(args.begin() + 1, args.begin() + static_cast<ptrdiff_t>(constants));
-    } else {
-      args.erase(args.begin(), args.begin() + static_cast<ptrdiff_t>(constants) - 1);
-    }
-  }
+// The arguments of a dim as a min or max, sorted; none of them makes another one superfluous.
+std::vector<Dim> arguments(SymKind kind, Dim dim) {
+  if (dim.is_constant() || dim.node()->kind != kind) return {dim};
+  return {dim.node()->args().begin(), dim.node()->args().end()};
+}
+
+std::vector<Dim> merge(SymKind kind, const std::vector<Dim>& a, const std::vector<Dim>& b) {
+  // Of two that make each other superfluous the first in order stays, whichever side it comes from.
+  auto superfluous = [&](Dim candidate, const std::vector<Dim>& others) {
+    for (Dim o : others)
+      if (o != candidate && dominates(kind, o, candidate) &&
+          (compare(o, candidate) < 0 || !dominates(kind, candidate, o)))
+        return true;
+    return false;
+  };
+  std::vector<Dim> from_a, from_b, out;
+  for (Dim d : a)
+    if (!superfluous(d, b)) from_a.push_back(d);
+  for (Dim d : b)
+    if (!superfluous(d, a)) from_b.push_back(d);
+  std::set_union(from_a.begin(), from_a.end(), from_b.begin(), from_b.end(), std::back_inserter(out),
+                 [](Dim x, Dim y) { return compare(x, y) < 0; });
+  return out;
+}
+
+Dim choose(SymKind kind, std::span<const Dim> dims) {
   std::vector<Dim> kept;
-  for (Dim candidate : args) {
-    bool superfluous = false;
-    for (Dim k : kept) superfluous = superfluous || dominates(kind, k, candidate);
-    if (superfluous) continue;
-    std::erase_if(kept, [&](Dim k) { return dominates(kind, candidate, k); });
-    kept.push_back(candidate);
+  for (Dim d : dims) {
+    kept = kept.empty() ? arguments(kind, d) : merge(kind, kept, arguments(kind, d));
+    if (kept.size() > kMaxArguments)
+      throw UserError("dimension expression has too many terms", "", "name a part of it as a symbol");
   }
   if (kept.size() == 1) return kept[0];
-  if (kept.size() > kMaxTerms)
-    throw UserError("dimension expression has too many terms", "", "name a part of it as a symbol");
-  return pool_of(a, b).make(kind, kept);
+  return pool_of(kept[0], kept[1]).make(kind, kept);
 }
 
 }  // namespace
 
 Dim min(Dim a, Dim b) {
   if (a.is_constant() && b.is_constant()) return std::min(a.constant(), b.constant());
-  return choose(SymKind::min, a, b);
+  Dim dims[] = {a, b};
+  return a == b ? a : choose(SymKind::min, dims);
 }
 
 Dim max(Dim a, Dim b) {
   if (a.is_constant() && b.is_constant()) return std::max(a.constant(), b.constant());
-  return choose(SymKind::max, a, b);
+  Dim dims[] = {a, b};
+  return a == b ? a : choose(SymKind::max, dims);
+}
+
+Dim min(std::span<const Dim> dims) {
+  LENZ_CHECK(!dims.empty(), "the minimum of nothing");
+  return choose(SymKind::min, dims);
+}
+
+Dim max(std::span<const Dim> dims) {
+  LENZ_CHECK(!dims.empty(), "the maximum of nothing");
+  return choose(SymKind::max, dims);
 }
 
 std::optional<int64_t> apply_call(SymFn fn, int64_t a, double factor) {

@@ -124,7 +124,8 @@ class FactsReader;
 Range range_of(Dim dim, const FactsReader* facts);
 
 // At which size an operation stops expanding or refuses.
-inline constexpr size_t kMaxTerms = 128;          // of a sum, and arguments of a min or max: UserError beyond
+inline constexpr size_t kMaxTerms = 128;          // of a sum, and factors of a product: UserError beyond
+inline constexpr size_t kMaxArguments = 64;       // of a min or max: UserError beyond
 inline constexpr size_t kMaxExpandedTerms = 32;   // a product of two sums with more stays a product
 inline constexpr size_t kMaxExpandedSize = 2048;  // or with a larger tree
 inline constexpr uint32_t kMaxSize = 8192;        // nodes of an expression as a tree: UserError beyond

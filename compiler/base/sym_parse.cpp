@@ -127,12 +127,9 @@ class Reader {
     if (name == "ceil") return scaled(SymFn::ceil_scale);
     if (name == "round") return scaled(SymFn::round_scale);
     if (name != "min" && name != "max") fail("unknown function '" + std::string(name) + "'");
-    Dim out = sum();
-    while (take(",")) {
-      Dim next = sum();
-      out = name == "min" ? min(out, next) : max(out, next);
-    }
-    return out;
+    std::vector<Dim> args{sum()};
+    while (take(",")) args.push_back(sum());
+    return name == "min" ? min(args) : max(args);
   }
 
   Dim scaled(SymFn fn) {

@@ -126,9 +126,7 @@ Dim FactsReader::local_extreme(Dim dim) const {
         if (j < i) --i;
         --j;
       }
-  Dim out = args[0];
-  for (Dim a : args) out = is_min ? min(out, a) : max(out, a);
-  return out;
+  return is_min ? min(args) : max(args);
 }
 
 Dim FactsReader::local_sum(Dim dim) const {

@@ -186,14 +186,14 @@ uint64_t Parser::unsigned_integer() {
 Dim Parser::dim(bool negative) {
   Token start = peek();
   return placed(start, [&] {
-    Dim total = dim_product(negative);
+    std::vector<Dim> parts{dim_product(negative)};  // added up at once: no nodes for the steps
     for (;;) {
       if (eat(TokenKind::plus)) {
-        total = total + dim_product(false);
+        parts.push_back(dim_product(false));
       } else if (eat(TokenKind::minus)) {
-        total = total - dim_product(false);
+        parts.push_back(-dim_product(false));
       } else {
-        return total;
+        return sum(parts);
       }
     }
   });
@@ -250,8 +250,9 @@ Dim Parser::dim_function(const Token& name) {
   expect(TokenKind::l_paren);
   Dim result;
   if (name.text == "min" || name.text == "max") {
-    result = dim();
-    while (eat(TokenKind::comma)) result = name.text == "min" ? min(result, dim()) : max(result, dim());
+    std::vector<Dim> args{dim()};
+    while (eat(TokenKind::comma)) args.push_back(dim());
+    result = name.text == "min" ? min(args) : max(args);
   } else if (name.text == "floor" || name.text == "ceil" || name.text == "round") {
     double factor = signed_real();
     expect(TokenKind::star);
