@@ -123,26 +123,8 @@ Sizes set_indices(CallMaker& m, const Sizes& self) {
 }
 }  // namespace
 
-void unsafe_index(CallMaker& m) {
-  ValueId self = self_of(m, 1, 1);
-  set_indices(m, m.sizes(self));
-}
-
 void index(CallMaker& m) {
   ValueId self = self_of(m, 1, 1);
-  Sizes sizes = m.sizes(self);
-  if (sizes[0] > 1 && m.choose().chance(1, 6)) {
-    // A mask over the leading dims. It finds at least two elements: the strides of a result with none or one depend on
-    // how many there are.
-    auto count = static_cast<size_t>(m.choose().between(1, static_cast<int64_t>(sizes.size())));
-    TensorWish mask;
-    mask.dtype = Dtype::b8;
-    mask.integers = {1, 1};
-    mask.sizes = Sizes(sizes.span().first(count));
-    ValueId one[] = {m.tensor(mask)};
-    m.set_tensors("indices", one);
-    return;
-  }
   set_indices(m, m.sizes(self));
 }
 

@@ -7,8 +7,7 @@ namespace lenz::make {
 
 void gather(CallMaker& m);
 void scatter(CallMaker& m);
-void index(CallMaker& m);         // integers or a mask
-void unsafe_index(CallMaker& m);  // integers only
+void index(CallMaker& m);  // by integers; masks make sizes that only the run knows
 void index_put(CallMaker& m);
 void index_select(CallMaker& m);
 void index_write(CallMaker& m);

@@ -46,7 +46,6 @@ void reads(RowSink& t) {
   row.generate = make::index;
   t.row("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
   row.infer = rule::unsafe_index;
-  row.generate = make::unsafe_index;
   t.row("_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
 }
 
@@ -83,6 +82,7 @@ void writes(RowSink& t) {
       row);
   row.dtypes = dtypes::usual;
   row.accuracy = Accuracy::exact;
+  row.infer = rule::index_copy;
   t.row("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", row);
 
   row.variants = {.in_place = true};

@@ -6,6 +6,10 @@
 namespace lenz::rule {
 
 namespace {
+constexpr std::string_view kMean = "mean";  // op name: a way to reduce
+}  // namespace
+
+namespace {
 void require_index(Infer& in, const Type& t, bool i32 = true) {
   in.require(t.dtype == Dtype::i64 || (i32 && t.dtype == Dtype::i32),
              "indices must be i64" + std::string(i32 ? " or i32" : ""));
@@ -53,7 +57,7 @@ void scatter(Infer& in) {
   }
   std::string_view reduce = in.has_param("reduce") ? in.string("reduce") : std::string_view();
   if (reduce == "amax" || reduce == "amin") in.require(!is_complex(self.dtype), "complex numbers have no order");
-  if (reduce == "mean") in.require(self.dtype != Dtype::b8, "bools have no mean");
+  if (reduce == kMean) in.require(self.dtype != Dtype::b8, "bools have no mean");
   in.result(like(self));
 }
 
@@ -217,16 +221,17 @@ void index_select(Infer& in) {
   in.result(contiguous_tensor(self.dtype, sizes, self.device));
 }
 
-void index_write(Infer& in) {
+namespace {
+void write_at(Infer& in, bool i32) {
   const Type& self = in.tensor("self");
   const Type& index = in.tensor("index");
   const Type& source = in.tensor("source");
   int64_t dim = in.wrap_dim(in.constant("dim"), self.rank());
-  require_index(in, index, in.op().schema.packet != "index_copy" && in.op().schema.packet != "index_copy_");
+  require_index(in, index, i32);
   in.require(index.rank() <= 1, "`index` must be a vector");
   in.require(self.dtype == source.dtype, "`source` must have the dtype of `self`");
   if (in.has_param("reduce") && (self.dtype == Dtype::b8 || is_complex(self.dtype)))
-    in.require(in.boolean("include_self") && (is_complex(self.dtype) || in.string("reduce") != "mean"),
+    in.require(in.boolean("include_self") && (is_complex(self.dtype) || in.string("reduce") != kMean),
                "bools and complex numbers are reduced with themselves only");
   in.require(self.rank() == source.rank() || self.rank() == 0 || source.rank() == 0,
              "`source` must be of the rank of `self`");
@@ -237,6 +242,10 @@ void index_write(Infer& in) {
       in.require(eq(self.sizes()[i], source.sizes()[i]), "`source` has another shape than `self`");
   in.result(like(self));
 }
+}  // namespace
+
+void index_write(Infer& in) { write_at(in, true); }
+void index_copy(Infer& in) { write_at(in, false); }
 
 void index_fill(Infer& in) {
   const Type& self = in.tensor("self");
@@ -405,9 +414,7 @@ void nonzero(Infer& in) {
   const Type& self = in.tensor("self");
   Dim most = numel(self.sizes());
   Dim count = most.is(0) ? Dim(0) : in.unbacked(0, most);
-  bool row = self.rank() == 0 && in.op().schema.packet == "argwhere";
   TensorType t{Dtype::i64, self.device, {count, Dim(static_cast<int64_t>(self.rank()))}, {Dim(1), count}, 0};
-  if (row) t.sizes[1] = Dim(0);
   in.result(t);
 }
 

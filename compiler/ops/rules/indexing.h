@@ -12,7 +12,8 @@ void index(Infer& in);         // advanced indexing
 void unsafe_index(Infer& in);  // with integers only
 void index_put(Infer& in);
 void index_select(Infer& in);
-void index_write(Infer& in);  // index_add, index_copy, index_reduce
+void index_write(Infer& in);  // index_add, index_reduce
+void index_copy(Infer& in);   // as index_write, with i64 indices
 void index_fill(Infer& in);
 void masked_fill(Infer& in);
 void masked_select(Infer& in);
