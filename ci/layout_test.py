@@ -1,7 +1,9 @@
 """Each check of ci/layout, shown failing on a small tree that breaks just its rule, and silent on one that does not."""
 
+import contextlib
 import importlib.machinery
 import importlib.util
+import io
 import json
 import subprocess
 import sys
@@ -161,6 +163,13 @@ class OpNames(Layout):
         self.write("compiler/base/a.cpp", 'bool b = word == "aten.add";\n')
         self.expect("op-names", "aten.add")
 
+    def test_an_argument_may_have_the_value_that_an_op_has_as_its_name(self):
+        self.write("compiler/ops/rows/pointwise.cpp", ROW)
+        self.write("compiler/ops/rules/a.cpp", 'bool b = reduce == "add";\n')
+        self.expect_none("op-names")
+        self.write("compiler/ops/rules/a.cpp", 'bool b = x.op().schema.packet != "add_";\n')
+        self.expect("op-names", '"add_"')
+
     def test_a_word_that_is_no_comparison_is_no_op(self):
         self.write("compiler/ops/rows/pointwise.cpp", ROW)
         self.write("compiler/backend/a.cpp", 'print("add"); bool b = word == "subtract";\n')
@@ -253,10 +262,16 @@ class Tidy(Layout):
         for command in commands:
             command["file"] = str(self.root / command["file"])
         self.write("build/compile_commands.json", json.dumps(commands))
-        found = list(layout.check_tidy(layout.Tree(self.root), "HEAD", self.root / "build"))
-        self.assertEqual(len(found), 1, found)
-        self.assertIn("compiler/base/new.cpp:2", found[0])
-        self.assertIn("BadName", found[0])
+        tree, build = layout.Tree(self.root), self.root / "build"
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            found = list(layout.check_tidy(tree, "HEAD", build))
+            self.assertEqual(len(found), 1, found)
+            self.assertIn("compiler/base/new.cpp:2", found[0])
+            self.assertIn("BadName", found[0])
+            self.assertEqual(len(list(layout.check_tidy(tree, None, build, everything=True))), 2)
+            self.assertEqual(list(layout.check_tidy(tree, "HEAD", build, budget=1e-9)), [])
+        self.assertIn("NOT CHECKED in 0 s, 2 of 2: compiler/base/good.cpp compiler/base/new.cpp", out.getvalue())
 
 
 class Command(Layout):

@@ -15,7 +15,7 @@ lenz_ci_test(ci.lenz_test 60 ${LENZ_PYTHON} ${ci}/lenz_test.py $<TARGET_FILE:len
 # What does not depend on how the sources were compiled runs once, in the release build.
 if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   lenz_ci_test(layout 60 ${LENZ_PYTHON} ${ci}/layout)
-  lenz_ci_test(layout.tidy 300 ${LENZ_PYTHON} ${ci}/layout --tidy)
+  lenz_ci_test(layout.tidy 300 ${LENZ_PYTHON} ${ci}/layout --tidy --budget 45)
   lenz_ci_test(ci.layout_test 60 ${LENZ_PYTHON} ${ci}/layout_test.py)
   lenz_ci_test(ci.stages_test 60 ${LENZ_PYTHON} ${ci}/stages_test.py)
   lenz_ci_test(ci.setup_test 60 ${LENZ_PYTHON} ${ci}/setup_test.py)
