@@ -222,7 +222,8 @@ void index_write(Infer& in) {
   const Type& index = in.tensor("index");
   const Type& source = in.tensor("source");
   int64_t dim = in.wrap_dim(in.constant("dim"), self.rank());
-  require_index(in, index, in.op().schema.packet != "index_copy" && in.op().schema.packet != "index_copy_");
+  // What accumulates takes narrow indices too; what copies does not.
+  require_index(in, index, in.has_param("alpha") || in.has_param("reduce"));
   in.require(index.rank() <= 1, "`index` must be a vector");
   in.require(self.dtype == source.dtype, "`source` must have the dtype of `self`");
   if (in.has_param("reduce") && (self.dtype == Dtype::b8 || is_complex(self.dtype)))
@@ -405,10 +406,7 @@ void nonzero(Infer& in) {
   const Type& self = in.tensor("self");
   Dim most = numel(self.sizes());
   Dim count = most.is(0) ? Dim(0) : in.unbacked(0, most);
-  bool row = self.rank() == 0 && in.op().schema.packet == "argwhere";
-  TensorType t{Dtype::i64, self.device, {count, Dim(static_cast<int64_t>(self.rank()))}, {Dim(1), count}, 0};
-  if (row) t.sizes[1] = Dim(0);
-  in.result(t);
+  in.result(TensorType{Dtype::i64, self.device, {count, Dim(static_cast<int64_t>(self.rank()))}, {Dim(1), count}, 0});
 }
 
 void nonzero_static(Infer& in) {
