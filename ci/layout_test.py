@@ -169,6 +169,8 @@ class OpNames(Layout):
         self.expect_none("op-names")
         self.write("compiler/ops/rules/a.cpp", 'bool b = x.op().schema.packet != "add_";\n')
         self.expect("op-names", '"add_"')
+        self.write("compiler/ops/rules/a.cpp", 'bool b = op.name.empty() || x.op().schema.packet.starts_with("add");\n')
+        self.expect("op-names", '"add"')
 
     def test_a_word_that_is_no_comparison_is_no_op(self):
         self.write("compiler/ops/rows/pointwise.cpp", ROW)

@@ -42,7 +42,7 @@ void bmm(CallMaker& m) {
   bool added = m.has("batch1");
   m.set(added ? "batch1" : "self", shaped(m, {b, n, k}, d));
   m.set(added ? "batch2" : "mat2", shaped(m, {b, k, p}, d));
-  bool summed = m.op().schema.packet.starts_with("addbmm");
+  bool summed = m.op().schema.packet.starts_with("addbmm");  // op name: its parameters are baddbmm's
   if (added) set_addend(m, summed ? Sizes{n, p} : Sizes{b, n, p}, d);
 }
 

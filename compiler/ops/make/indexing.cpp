@@ -161,7 +161,7 @@ void index_write(CallMaker& m) {
   size_t dim = set_dim(m, m.rank(self));
   Sizes source = m.sizes(self);
   source[dim] = m.a_size();
-  bool copies = m.op().schema.packet.starts_with("index_copy");
+  bool copies = !m.has("alpha") && !m.has("reduce");
   m.set("index",
         indices(m, {source[dim]}, m.size(self, static_cast<int64_t>(dim)), copies ? Dtype::i64 : index_dtype(m)));
   m.set("source", same_dtype(m, self, source));
