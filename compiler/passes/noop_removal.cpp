@@ -1,4 +1,5 @@
 #include "compiler/graph/alias.h"
+#include "compiler/passes/noop_patterns.h"
 #include "compiler/passes/pass.h"
 
 namespace lenz {
@@ -35,6 +36,7 @@ void run(Graph& graph, PassContext& context) {
     dead.push_back(id);
   });
   graph.erase_all(dead);
+  context.apply(graph, noop_patterns());
 }
 
 }  // namespace

@@ -31,7 +31,6 @@ class Runner {
     statistics_.level = graph_.level;
     hash_ = structural_hash(graph_);
     nodes_ = nodes_of(graph_);
-    if (options_.on_pass) text_ = print(graph_);
     for (const PipelineLine& line : lines) run(line.pass);
     statistics_.rewrites = asked_by_all_;
     statistics_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -45,12 +44,13 @@ class Runner {
     run.nodes_before = run.nodes_after = nodes_;
     if (!pass.levels.has(graph_.level)) run.skipped = "not for this level";
     if (!options_.selection.enabled(pass.name, graph_.level)) run.skipped = "not selected";
-    std::string before;
-    if (run.skipped.empty()) before = execute(pass, run);
-    if (options_.on_pass) options_.on_pass(run, before, run.changed ? text_ : std::string());
+    std::unique_ptr<Graph> before;
+    if (options_.on_pass && run.skipped.empty()) before = graph_.clone();
+    if (run.skipped.empty()) execute(pass, run);
+    if (options_.on_pass) options_.on_pass(run, run.changed ? *before : graph_, graph_);
   }
 
-  std::string execute(const Pass& pass, PassRun& run) {
+  void execute(const Pass& pass, PassRun& run) {
     PassContext context;
     context.window = options_.selection.window(pass.name);
     context.total_window = options_.selection.total();
@@ -71,15 +71,9 @@ class Runner {
     run.changed = hash != hash_;
     hash_ = hash;
     if (options_.strict && !run.incomplete.empty()) fail(run, "could not finish: " + run.incomplete);
-    if (!run.changed) return {};
+    if (!run.changed) return;
     run.nodes_after = nodes_ = nodes_of(graph_);
     check(run);
-    std::string before;
-    if (options_.on_pass) {
-      before = std::move(text_);
-      text_ = print(graph_);
-    }
-    return before;
   }
 
   void check(const PassRun& run) {
@@ -116,7 +110,6 @@ class Runner {
   size_t asked_by_all_ = 0;
   uint64_t hash_ = 0;
   size_t nodes_ = 0;
-  std::string text_;
 };
 
 }  // namespace

@@ -29,9 +29,10 @@ struct RunnerOptions {
   bool verify = false;      // after each pass that changed something
   bool check_text = false;  // print, parse, compare after each such pass
   bool strict = false;      // a pass that could not finish is an error
-  Evaluator evaluator;
-  // Called after each line, with the texts before and after if the pass changed the graph, else empty ones.
-  std::function<void(const PassRun& run, const std::string& before, const std::string& after)> on_pass;
+  TensorEvaluator evaluator;
+  // Called after each line, with the graph before (a copy) and after: a dump, a diff. The same graph twice if it did
+  // not change.
+  std::function<void(const PassRun& run, const Graph& before, const Graph& after)> on_pass;
 };
 RunnerOptions checked_options();  // all checks on
 
