@@ -213,8 +213,8 @@ class Compiler {
 
   Arg word(const ast::Node& a, const Param* param) {
     if (auto d = parse_dtype(a.text)) return Arg::of_dtype(*d);
-    if (a.text == "contiguous") return Arg::of_memory_format(MemoryFormat::contiguous);
-    if (a.text == "preserve") return Arg::of_memory_format(MemoryFormat::preserve);
+    if (a.text == "contiguous_format") return Arg::of_memory_format(MemoryFormat::contiguous);
+    if (a.text == "preserve_format") return Arg::of_memory_format(MemoryFormat::preserve);
     if (a.text == "channels_last") return Arg::of_memory_format(MemoryFormat::channels_last);
     if (a.text == "channels_last_3d") return Arg::of_memory_format(MemoryFormat::channels_last_3d);
     if (a.text == "strided") return Arg::of_layout(Layout::strided);

@@ -175,7 +175,7 @@ void repetitions(RowSink& t) {
 
 void joins(RowSink& t) {
   constexpr std::string_view kShapes = "no tensors, or shapes that don't join";
-  const Row join = row_of(movement, rule::cat, make::cat, kShapes);
+  const Row join = copying(row_of(movement, rule::cat, make::cat, kShapes));  // of all that there is, then
   Row cat = join;
   cat.traits = movement | core;
   t.row("cat(Tensor[] tensors, int dim=0) -> Tensor", with(cat, kOut));
