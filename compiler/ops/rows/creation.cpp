@@ -194,13 +194,18 @@ void draws(RowSink& t) {
   Row poisson = row_of(random, rule::poisson, make::counts, "negative rates", dtypes::floats);
   poisson.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson);
+  Row dropped = row_of(elementwise, rule::native_dropout_backward, make::dropout_backward, {}, dtypes::usual);
+  dropped.accuracy = Accuracy::composed;
+  dropped.variants = {.out = "out", .out_rule = OutRule::copied};
+  t.row("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+        meaning("return aten.mul(%grad_output, aten.mul(aten.type_as(%mask, %grad_output), $scale))", dropped));
   Row binomial = row_of(random, rule::binomial, make::binomial, "a probability out of [0, 1]", dtypes::wide_floats);
   binomial.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial);
   t.row("multinomial(Tensor self, SymInt num_samples, bool replacement=False" + std::string(kGenerator),
         row_of(random, rule::multinomial, make::multinomial, "more samples than there are", dtypes::floats));
-  const Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>, "a probability out of [0, 1]",
-                          dtypes::floats);
+  const Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>,
+                          "a probability out of [0, 1], or something to drop from integers");
   t.rows("{}(Tensor input, float p, bool train) -> Tensor", "dropout alpha_dropout", drop);
   Row channels = drop;  // whole channels at once
   channels.infer = rule::dropout<true>;
@@ -208,7 +213,8 @@ void draws(RowSink& t) {
   channels.raises = "fewer than 2 dims";
   t.rows("{}(Tensor input, float p, bool train) -> Tensor", "feature_dropout feature_alpha_dropout", channels);
   t.row("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-        row_of(random | maybe_view, rule::native_dropout, make::dropout<0>, "a probability out of [0, 1]", kDrawn));
+        row_of(random | maybe_view, rule::native_dropout, make::dropout<0>,
+               "a probability out of [0, 1], or something to drop from integers"));
 }
 }  // namespace
 

@@ -254,6 +254,10 @@ void paddings(RowSink& t) {
                 except(kFormat, row_of(movement, rule::pad, make::pad, kRaises))));
   t.row("_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
         row_of(movement, rule::circular_pad, make::circular_pad, kRaises));
+  t.row(
+      "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
+      "-> Tensor",
+      row_of(movement, rule::pad_sequence, make::pad_sequence, "shapes that differ in more than the first dim"));
   edge_pads<1, true>(t, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
                      "reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor");
   edge_pads<2, true>(t, "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",
