@@ -1,8 +1,11 @@
 #include "compiler/driver/verify_command.h"
 
+#include <chrono>
 #include <cstdio>
 
+#include "compiler/base/chooser.h"
 #include "compiler/driver/arguments.h"
+#include "compiler/graph/mutate.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
@@ -27,6 +30,31 @@ void print_rules() {
     std::printf("G%d %-20.*s %.*s\n", rule.number, static_cast<int>(rule.name.size()), rule.name.data(),
                 static_cast<int>(rule.text.size()), rule.text.data());
 }
+// What fails is said with its seed; after a crash, the last line of progress says where to look again.
+ExitCode hostile_run(const std::vector<std::string>& files, uint64_t count, uint64_t seed) {
+  std::vector<std::string> texts;
+  for (const std::string& path : files) texts.push_back(read_text(path, 1 << 20));
+  if (texts.empty()) throw UserError("no file to damage", "lenz verify --mutate");
+  constexpr uint64_t kProgress = 100'000;
+  uint64_t parsed = 0;
+  auto start = std::chrono::steady_clock::now();
+  for (uint64_t i = 0; i < count; ++i) {
+    RandomChooser chooser(seed + i);
+    std::string text = mutate(texts[(seed + i) % texts.size()], texts, chooser);
+    try {
+      parsed += survives(text, op_table()) ? 1 : 0;
+    } catch (const std::exception& e) {
+      throw InternalError("seed " + std::to_string(seed + i) + ": " + e.what() + "\n" + text);
+    }
+    if ((i + 1) % kProgress == 0 || i + 1 == count) {
+      double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      std::printf("%llu executions, %llu parsed, %.0f s\n", static_cast<unsigned long long>(i + 1),
+                  static_cast<unsigned long long>(parsed), seconds);
+      std::fflush(stdout);
+    }
+  }
+  return ExitCode::fine;
+}
 }  // namespace
 
 ExitCode verify_command(std::span<const std::string> args) {
@@ -39,8 +67,14 @@ ExitCode verify_command(std::span<const std::string> args) {
       ->check(CLI::IsMember({"torch", "aten", "core"}));
   app.add_flag("--rules", rules, "list the rules");
   app.add_flag("--guards", guards, "show the conditions on sizes that the graph's types rely on");
+  uint64_t mutated = 0, seed = 0;
+  app.add_option("--mutate", mutated,
+                 "instead, parse this many texts made of the files by small damage: each must be refused with an error "
+                 "or survive printing and parsing");
+  app.add_option("--seed", seed, "of the damage: execution i of seed s is that of seed s + i")->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;
   if (rules) print_rules();
+  if (mutated > 0) return hostile_run(files, mutated, seed);
   if (files.empty() && !rules)
     throw UserError("no file to verify", "lenz verify", "lenz verify --help lists the options");
 

@@ -110,6 +110,7 @@ void require_predicate(Infer& in, const Type& t) {
 }  // namespace
 
 void cond(Infer& in) {
+  if (!in.arg("pred").is_value()) in.raise("the condition must be a value");
   require_predicate(in, in.type_of(in.arg("pred").value()));
   Types operands = operand_types(in, "operands");
   const Graph& yes = in.subgraph("true_graph");

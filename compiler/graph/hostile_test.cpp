@@ -1,0 +1,115 @@
+// Hostile texts: none crashes, hangs, or parses into a graph that does not survive printing.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "compiler/graph/mutate.h"
+#include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz {
+namespace {
+
+std::vector<std::string> corpus() {
+  std::vector<std::filesystem::path> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(LENZ_SOURCE_DIR) + "/corpus"))
+    if (entry.path().extension() == ".lenz" && !entry.path().filename().string().starts_with("parse_"))
+      paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> texts;
+  for (const auto& p : paths) texts.push_back(read_text(p, 1 << 26));
+  return texts;
+}
+
+TEST(Hostile, MutatedCorpus) {
+  std::vector<std::string> texts = corpus();
+  ASSERT_GE(texts.size(), 40u);
+  size_t parsed = 0;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomChooser chooser(seed);
+    std::string text = mutate(texts[seed % texts.size()], texts, chooser);
+    try {
+      parsed += survives(text, op_table());
+    } catch (const Error& e) {
+      FAIL() << "seed " << seed << ": " << e.what() << "\n" << text;
+    }
+  }
+  EXPECT_GT(parsed, 200u);  // or the mutations are too wild to reach beyond the parser
+}
+
+void expect_error(const std::string& text, std::string_view start) {
+  try {
+    parse_graph(text, op_table());
+    FAIL() << "parses: " << text.substr(0, 100);
+  } catch (const UserError& e) {
+    EXPECT_TRUE(std::string_view(e.what()).starts_with(start)) << std::string(e.what()).substr(0, 300);
+    EXPECT_LT(std::string_view(e.what()).size(), 20'000u);
+  }
+}
+
+std::string times(size_t n, std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < n; ++i) out += text;
+  return out;
+}
+
+TEST(Hostile, DeepAndLongTexts) {
+  constexpr size_t kMany = 200'000;
+  expect_error("graph @g(%x: " + times(kMany, "[") + ") { return }", "<text>:1:79: nested deeper than 64 levels");
+  expect_error("graph @g(%x: f32[" + times(kMany, "(") + "]) { return }", "<text>:1:83: nested deeper");
+  expect_error("graph @g(%x: f32[" + times(kMany, "min(") + "]) { return }", "<text>:1:");
+  expect_error("graph @g(%x: f32[" + times(kMany, "s0*") + "s0]) { return }", "<text>:1:");
+  expect_error("graph @g(%x: f32[" + times(kMany, "(s0+s1)*") + "s0]) { return }", "<text>:1:");
+  std::string sum = "s0";
+  for (size_t i = 1; i < 20'000; ++i) sum += "+s" + std::to_string(i);
+  expect_error("graph @g(%x: f32[" + sum + "]) { return }", "<text>:1:");
+  expect_error("graph @g(%x: f32[" + times(kMany, "1,") + "1]) { return }", "<text>:1:");
+  expect_error("graph @g(%" + times(kMany, "x"), "<text>:1:");
+  expect_error("graph @g(%x: f32[2]) { %y = aten." + times(kMany, "x") + "(%x) return %y }", "<text>:1:");
+  expect_error("graph @g(%x: f32[2]) { %y = aten.sin(" + times(kMany, "%x,") + ") return %y }", "<text>:1:");
+  expect_error("graph @g(%x: f32[2]) { %y = aten.sin(" + times(1000, "self=%x,") + ") return %y }", "<text>:1:");
+  expect_error(times(kMany, "extern \"a::b() -> ()\" "), "<text>:1:");
+  expect_error("extern \"a::b(" + times(1000, "Tensor x,") + "Tensor y) -> ()\"", "<text>:1:");
+  // Sub-graphs below sub-graphs.
+  std::string text = "graph @g(%p: bool[], %x: f32[2]) { %y = lenz.cond(%p, @g0, @g0, [%p, %x]) return %y }";
+  for (int i = 0; i < 200; ++i) {
+    std::string next = "@g" + std::to_string(i + 1);
+    text += "\ngraph @g" + std::to_string(i) + "(%p: bool[], %x: f32[2]) { %y = lenz.cond(%p, " + next + ", " + next +
+            ", [%p, %x]) return %y }";
+  }
+  expect_error(text, "<text>:");
+}
+
+TEST(Hostile, LimitsAreSaid) {
+  ParseOptions options;
+  options.limits.nodes = 3;
+  std::string four =
+      "graph @g(%x: f32[2]) { %a = aten.sin(%x) %b = aten.sin(%x) %c = aten.sin(%x) %d = aten.sin(%x) return %d }";
+  EXPECT_THROW(parse_graph(four, op_table(), options), UserError);
+  options.limits.nodes = 4;
+  EXPECT_NO_THROW(parse_graph(four, op_table(), options));
+  options.limits.text = 20;
+  EXPECT_THROW(parse_graph(four, op_table(), options), UserError);
+  options.limits.text = 1000;
+  options.limits.string = 4;
+  EXPECT_THROW(parse_graph("graph @g(%x: f32[2]) { return \"12345\" }", op_table(), options), UserError);
+  EXPECT_THROW(parse_graph("graph @g(%x1234: f32[2]) { return }", op_table(), options), UserError);
+}
+
+// Twice the text, at most about twice the memory and time: nothing in a text is worth more than its length.
+TEST(Hostile, MemoryIsLinear) {
+  auto bytes = [](size_t n) {
+    std::string text = "graph @g(%x: f32[s0, s1]) {\n";
+    for (size_t i = 0; i < n; ++i)
+      text += "  %" + std::to_string(i + 1) + " = aten.clamp(%x, min=" + std::to_string(i) + ", max=0.5)\n";
+    auto graph = parse_graph(text + "  return %x\n}\n", op_table());
+    return static_cast<double>(graph->memory_bytes()) / static_cast<double>(text.size());
+  };
+  EXPECT_LT(bytes(20'000), 8.0);
+  EXPECT_LT(bytes(40'000), 8.0);
+}
+
+}  // namespace
+}  // namespace lenz
