@@ -58,7 +58,7 @@ std::string times(size_t n, std::string_view text) {
 TEST(Hostile, DeepAndLongTexts) {
   constexpr size_t kMany = 200'000;
   expect_error("graph @g(%x: " + times(kMany, "[") + ") { return }", "<text>:1:79: nested deeper than 64 levels");
-  expect_error("graph @g(%x: f32[" + times(kMany, "(") + "]) { return }", "<text>:1:83: nested deeper");
+  expect_error("graph @g(%x: f32[" + times(kMany, "(") + "]) { return }", "<text>:1:82: nested deeper");
   expect_error("graph @g(%x: f32[" + times(kMany, "min(") + "]) { return }", "<text>:1:");
   expect_error("graph @g(%x: f32[" + times(kMany, "s0*") + "s0]) { return }", "<text>:1:");
   expect_error("graph @g(%x: f32[" + times(kMany, "(s0+s1)*") + "s0]) { return }", "<text>:1:");
