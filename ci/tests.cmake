@@ -20,6 +20,8 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   lenz_ci_test(ci.stages_test 60 ${LENZ_PYTHON} ${ci}/stages_test.py)
   lenz_ci_test(ci.setup_test 60 ${LENZ_PYTHON} ${ci}/setup_test.py)
   lenz_ci_test(ci.readme_test 120 ${LENZ_PYTHON} ${ci}/readme_test.py)
+  lenz_ci_test(ci.walkthrough_test 180 ${LENZ_PYTHON} ${ci}/walkthrough_test.py)
+  lenz_ci_test(ci.golden 60 ${LENZ_PYTHON} ${ci}/golden)
   if(LENZ_TORCH)
     lenz_ci_test(scalar.vs_eager 400 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/compiler/scalar/scalar_vs_eager_test.py
       $<TARGET_FILE:lenz>)

@@ -3,7 +3,10 @@
 #include "compiler/driver/diff_command.h"
 #include "compiler/driver/fmt_command.h"
 #include "compiler/driver/ops_command.h"
+#include "compiler/driver/opt_command.h"
+#include "compiler/driver/passes_command.h"
 #include "compiler/driver/scalar_command.h"
+#include "compiler/driver/trace_command.h"
 #include "compiler/driver/verify_command.h"
 
 namespace lenz {
@@ -13,6 +16,9 @@ constexpr Command kCommands[] = {
     {"fmt", "print graphs in canonical spelling", fmt_command},
     {"verify", "check graphs against the numbered rules", verify_command},
     {"diff", "show how two graphs differ", diff_command},
+    {"opt", "run passes over a graph", opt_command},
+    {"trace", "show what each pass does to a graph", trace_command},
+    {"passes", "list the passes, in the order in which they run", passes_command},
     {"ops", "list the ops and what their rows know; --check holds them against libtorch", ops_command},
     {"scalar", "list the scalar primitives; --eval computes them on bits", scalar_command},
 };

@@ -5,9 +5,12 @@
 namespace lenz {
 
 namespace {
-// A random op with an explicit seed is a pure function of it.
-bool draws_from_ambient_generator(const Node& node) {
+// A random op with an explicit seed is a pure function of it; one that returned its operand has drawn nothing (dropout
+// outside of training).
+bool draws_from_ambient_generator(const Graph& graph, const Node& node) {
   if (!node.op->has(Trait::random)) return false;
+  if (node.op->has(Trait::maybe_view) && node.result_count && graph.storage(node.result()) != node.result())
+    return false;
   const auto& params = node.op->schema.params;
   for (size_t i = 0; i < node.arg_count && i < params.size(); ++i)
     if (params[i].type.kind == ParamKind::generator && node.args[i].kind == ArgKind::seed) return false;
@@ -30,7 +33,7 @@ Effects effects_of_subgraph(const Graph& sub) {
 Effects effects(const Graph& graph, const Node& node) {
   Effects e;
   e.visible = node.op->has(Trait::effect);
-  e.advances_random = draws_from_ambient_generator(node);
+  e.advances_random = draws_from_ambient_generator(graph, node);
   e.writes = node.op->schema.mutates();
   if (node.op->has(Trait::structural))
     for (const Arg& a : node.arguments())

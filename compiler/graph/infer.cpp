@@ -272,6 +272,7 @@ void Assumptions::declare_range(const SymNode* symbol, Range range) {
 
 Dim Infer::unbacked(Dim low, std::optional<Dim> high) {
   Dim symbol;
+  if (keep_assumptions_ && !kept_) kept_ = assumptions_;
   if (unbacked_count_ < unbacked_symbols.size()) {
     symbol = unbacked_symbols[unbacked_count_];
   } else {
@@ -315,19 +316,24 @@ std::optional<Dim> counterpart(const Type& pattern, const Type& actual, Dim symb
 }  // namespace
 
 void Infer::run_as(std::span<const Type* const> expected) {
-  if (!op_.has(Trait::data_dependent)) return run();
-  Assumptions scratch = assumptions_;
-  Infer trial(context_, table_, op_, args_, value_types_, scratch);
-  trial.owner = owner;
-  trial.unbacked_prefix = unbacked_prefix;
-  trial.run();
-  for (Dim symbol : trial.unbacked_symbols) {
-    Dim given = symbol;
-    for (size_t i = 0; i < std::min(expected.size(), trial.results_.size()); ++i)
-      if (auto found = counterpart(*trial.results_[i].type, *expected[i], symbol); found && is_symbol(*found))
-        given = *found;
-    unbacked_symbols.push_back(given);
-  }
+  if (expected.empty()) return run();
+  // A first run finds out whether there are unbacked symbols, and where they stand. Most ops have none.
+  keep_assumptions_ = true;
+  run();
+  keep_assumptions_ = false;
+  if (!kept_) return;
+  SmallVec<Dim, 2> symbols = unbacked_symbols;
+  for (Dim& symbol : symbols)
+    for (size_t i = 0; i < std::min(expected.size(), results_.size()); ++i)
+      if (auto found = counterpart(*results_[i].type, *expected[i], symbol); found && is_symbol(*found)) {
+        symbol = *found;
+        break;
+      }
+  assumptions_ = std::move(*kept_);
+  kept_.reset();
+  results_.clear();
+  unbacked_count_ = 0;
+  unbacked_symbols = symbols;
   run();
 }
 

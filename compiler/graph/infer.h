@@ -143,6 +143,8 @@ class Infer {
   Assumptions& assumptions_;
   SmallVec<InferredResult, 4> results_;
   uint32_t unbacked_count_ = 0;
+  bool keep_assumptions_ = false;
+  std::optional<Assumptions> kept_;  // from before the first unbacked symbol
 };
 
 }  // namespace lenz

@@ -106,7 +106,14 @@ class Matcher {
         return false;
       }
     }
-    return true;
+    return pattern.rest_slot == kNoSlot || bind_rest(pattern, node, exchanged);
+  }
+
+  bool bind_rest(const NodePattern& pattern, const Node& node, bool exchanged) {
+    SmallVec<Arg, 8> rest;
+    for (size_t i = pattern.positional.size(); i < node.arg_count; ++i)
+      rest.push_back(node.args[exchanged && i < 2 ? 1 - i : i]);
+    return bind_attr(pattern.rest_slot, graph_.context().args(rest), nullptr, 0);
   }
 
   Arg default_of(const Node& node, size_t i) const {

@@ -145,6 +145,7 @@ struct OpDef {
   DtypeSet copies;
   SmallVec<Neutral, 2> neutral;
   SmallVec<Absorbing, 1> absorbing;
+  std::string_view fills;       // every element of the result is this: a parameter's name, or "0" or "1"
   bool dims_of_result = false;  // its dim parameters count the result's dims: unsqueeze, stack
   // Where eager itself is inconsistent, and why the row says what it says. It excuses a meta device that differs from
   // the CPU, a dtype that it names and the row leaves out, and refusals of eager's in words that it quotes in

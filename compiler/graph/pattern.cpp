@@ -108,6 +108,7 @@ class Compiler {
         if (!a.keyword.empty()) lex_.fail_at(a.at, "an op that is a hole has no names for its arguments");
         if (a.kind == Expr::rest) {
           n.rest = true;
+          if (!a.text.empty()) n.rest_slot = attr(a.text);
         } else {
           n.positional.push_back(argument(a, nullptr));
         }
@@ -140,6 +141,7 @@ class Compiler {
     size_t position = 0;
     for (const ast::Node& a : call.operands) {
       if (a.kind == Expr::rest) {
+        if (!a.text.empty()) lex_.fail_at(a.at, "only a call of an op that is a hole binds its other arguments");
         rest = true;
         continue;
       }
@@ -211,8 +213,8 @@ class Compiler {
 
   Arg word(const ast::Node& a, const Param* param) {
     if (auto d = parse_dtype(a.text)) return Arg::of_dtype(*d);
-    if (a.text == "contiguous") return Arg::of_memory_format(MemoryFormat::contiguous);
-    if (a.text == "preserve") return Arg::of_memory_format(MemoryFormat::preserve);
+    if (a.text == "contiguous_format") return Arg::of_memory_format(MemoryFormat::contiguous);
+    if (a.text == "preserve_format") return Arg::of_memory_format(MemoryFormat::preserve);
     if (a.text == "channels_last") return Arg::of_memory_format(MemoryFormat::channels_last);
     if (a.text == "channels_last_3d") return Arg::of_memory_format(MemoryFormat::channels_last_3d);
     if (a.text == "strided") return Arg::of_layout(Layout::strided);
@@ -265,6 +267,7 @@ class Compiler {
   }
   static void slots_of(const NodePattern& n, std::vector<Slot>& values, std::vector<Slot>& attrs) {
     for (const ArgPattern& p : n.positional) slots_of(p, values, attrs);
+    if (n.rest_slot != kNoSlot) attrs.push_back(n.rest_slot);
     for (const auto& c : n.choices)
       for (const ArgPattern& p : c.args) slots_of(p, values, attrs);
   }

@@ -61,7 +61,8 @@ struct NodePattern {
   std::vector<Choice> choices;         // of a named op
   Slot op = kNoSlot;                   // of a hole for an op
   std::vector<ArgPattern> positional;  // and its leading arguments
-  bool rest = false;                   // the others may be anything
+  bool rest = false;                   // the others may be anything,
+  Slot rest_slot = kNoSlot;            // and are bound to this, as a list
   std::vector<Slot> results;           // kNoSlot: `_`
 };
 

@@ -169,6 +169,25 @@ Result square_root(const Graph&, Args a) {
   auto v = a.size() == 1 ? number_of(a[0]) : std::nullopt;
   return v ? Result(Arg::of_real(std::sqrt(*v))) : std::nullopt;
 }
+// Whether each value of one dtype is a value of the other, so that there and back again changes nothing.
+bool holds_values(Dtype wide, Dtype narrow) {
+  if (wide == narrow || narrow == Dtype::b8) return true;
+  if (is_complex(narrow)) return is_complex(wide) && info(wide).bits >= info(narrow).bits;
+  if (is_complex(wide)) return holds_values(to_real(wide), narrow);
+  if (is_integral(narrow, false)) {
+    int digits = info(narrow).bits - (info(narrow).is_signed ? 1 : 0);
+    if (wide == Dtype::f16 || is_float8(wide)) return false;  // u8 would fit f16; no need to argue about its range
+    if (is_floating(wide)) return info(wide).mantissa_bits >= digits;
+    bool sign = info(wide).is_signed || !info(narrow).is_signed;
+    return is_integral(wide, false) && sign && info(wide).bits - (info(wide).is_signed ? 1 : 0) >= digits;
+  }
+  // Floats: those of 32 and 64 bits hold the range and the digits of all narrower ones.
+  return is_floating(wide) && info(wide).bits >= 32 && info(wide).bits > info(narrow).bits;
+}
+Result holds(const Graph&, Args a) {
+  if (a.size() != 2 || a[0].kind != ArgKind::dtype || a[1].kind != ArgKind::dtype) return std::nullopt;
+  return truth(holds_values(a[0].dtype(), a[1].dtype()));
+}
 Result wrap(const Graph&, Args a) {  // wrap($dim, rank(%x)): counted from the front
   auto d = a.size() == 2 ? constant_of(a[0]) : std::nullopt, r = a.size() == 2 ? constant_of(a[1]) : std::nullopt;
   if (!d || !r || *d < -*r || *d >= *r) return std::nullopt;
@@ -197,7 +216,8 @@ constexpr NamedFunction kFunctions[] = {{"sizes", sizes},
                                         {"is_none", is_none},
                                         {"real", real},
                                         {"sqrt", square_root},
-                                        {"wrap", wrap}};
+                                        {"wrap", wrap},
+                                        {"holds", holds}};
 
 // --- operators
 

@@ -293,7 +293,10 @@ class Parser {
         }
         return n;
       case PatternToken::punctuation:
-        if (t.text == "...") return make(Expr::rest, "...", t.at);
+        if (t.text == "...") {
+          bool named = lex_.peek().kind == PatternToken::attr;
+          return make(Expr::rest, named ? lex_.take().text : "", t.at);
+        }
         if (t.text == "(") {
           n = expression(depth + 1);
           lex_.expect(")");

@@ -209,7 +209,7 @@ class GraphPrinter {
   }
 
   void statement(const Node& n) {
-    bool annotate = file_.options.types || !n.op->infer || n.op->has(Trait::data_dependent);
+    bool annotate = makes_symbols(n) || file_.options.types || !n.op->infer || n.op->has(Trait::data_dependent);
     for (uint16_t i = 0; i < n.result_count; ++i) {
       if (i) out_ += ", ";
       value(n.result(i));
@@ -274,6 +274,26 @@ class GraphPrinter {
   }
 
  private:
+  // Whether a result's type has a symbol that nothing before it has: then its name must be said.
+  bool makes_symbols(const Node& n) {
+    bool fresh = false;
+    for (uint16_t i = 0; i < n.result_count; ++i) fresh = add_symbols(graph_.type(n.result(i))) || fresh;
+    return fresh;
+  }
+
+  bool add_symbols(const Type& t) {
+    if (!known_types_.insert(&t).second) return false;
+    bool fresh = false;
+    auto add = [&](Dim d) {
+      if (!d.is_constant())
+        for_each_symbol(d, [&](const SymNode* s) { fresh = known_symbols_.insert(s).second || fresh; });
+    };
+    for (Dim d : t.sizes().subspan(0, t.is_tensor() ? t.count : 0)) add(d);
+    if (t.kind == TypeKind::sym_int) add(t.offset);
+    for (const Type* e : t.elements()) fresh = add_symbols(*e) || fresh;
+    return fresh;
+  }
+
   // Unnamed values get numbers, in order; the second of two values with one name gets another.
   void name_values() {
     std::vector<ValueId> clashes;
@@ -290,7 +310,10 @@ class GraphPrinter {
       if (numbers_.empty()) numbers_.resize(graph_.value_count(), kNone);
       numbers_[v] = next_number_++;
     };
-    for (const Input& input : graph_.inputs()) add(input.value);
+    for (const Input& input : graph_.inputs()) {
+      add(input.value);
+      add_symbols(graph_.type(input.value));
+    }
     graph_.for_each_node([&](NodeId id) {
       const Node& n = graph_.node(id);
       for (uint16_t i = 0; i < n.result_count; ++i) add(n.result(i));
@@ -447,6 +470,8 @@ class GraphPrinter {
   uint32_t next_number_ = 0;
   std::unordered_map<ValueId, std::string> renamed_;
   std::unordered_map<const Type*, std::string> types_;
+  std::unordered_set<const Type*> known_types_;
+  std::unordered_set<const SymNode*> known_symbols_;
   std::vector<Arg> positional_;  // of one call
   std::vector<Keyword> keywords_;
 };

@@ -46,6 +46,7 @@ class Verifier {
   // verify_symbols.cpp
   void symbols();
   void bind(const Type& type);
+  std::vector<const SymNode*> made_by(NodeId id) const;
   void bind_results(NodeId id);
   void use(NodeId id, Dim dim);
   void use(NodeId id, const Type& type);

@@ -1,4 +1,6 @@
 // Rules about symbols: who binds them, and where they may be used.
+#include <algorithm>
+
 #include "compiler/base/lexer.h"
 #include "compiler/graph/parser.h"
 #include "compiler/graph/verifier.h"
@@ -28,28 +30,37 @@ void Verifier::bind(const Type& t) {
   });
 }
 
-// The symbols that a data-dependent node makes are those that stand alone in its results' types and that no operand
-// brings along.
-void Verifier::bind_results(NodeId id) {
+// The symbols that a node makes are those that stand alone in its results' types and that no operand brings along.
+// Where the op is not known to make any, a symbol that is bound already may well be what is known.
+std::vector<const SymNode*> Verifier::made_by(NodeId id) const {
   const Node& n = graph_.node(id);
-  std::unordered_set<const SymNode*> brought;
-  auto bring = [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { brought.insert(s); }); };
+  bool data_dependent = n.op->has(Trait::data_dependent);
+  std::vector<const SymNode*> made;
+  for (size_t i = 0; i < n.result_count; ++i) {
+    const Type& t = graph_.type(n.result(i));
+    if (!data_dependent && seen_types_.contains(&t)) continue;
+    for_each_symbolic_dim(t, [&](Dim d) {
+      const SymNode* s = bare_symbol(d);
+      if (s && (data_dependent || !bound_.contains(s)) && std::ranges::find(made, s) == made.end()) made.push_back(s);
+    });
+  }
+  if (made.empty()) return made;
+  auto bring = [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { std::erase(made, s); }); };
   for (const Arg& a : n.arguments()) {
     for_each_value(a, [&](ValueId v) { for_each_symbolic_dim(graph_.type(v), bring); });
     if (a.kind == ArgKind::integer) bring(a.dim());
     if (a.kind == ArgKind::int_list)
       for (Dim d : a.dim_list()) bring(d);
   }
-  std::unordered_set<const SymNode*> made;
-  for (size_t i = 0; i < n.result_count; ++i)
-    for_each_symbolic_dim(graph_.type(n.result(i)), [&](Dim d) {
-      const SymNode* s = bare_symbol(d);
-      if (!s || brought.contains(s) || !made.insert(s).second) return;
-      if (!n.op->infer && bound_.contains(s)) return;  // an annotation may name what is known
-      if (!bound_.insert(s).second && reported_.insert(s).second)
-        report(703, id, "the symbol " + std::string(symbol_name(s)) + " is bound already");
-      made_later_.erase(s);
-    });
+  return made;
+}
+
+void Verifier::bind_results(NodeId id) {
+  for (const SymNode* s : made_by(id)) {
+    if (!bound_.insert(s).second && reported_.insert(s).second)
+      report(703, id, "the symbol " + std::string(symbol_name(s)) + " is bound already");
+    made_later_.erase(s);
+  }
 }
 
 void Verifier::use(NodeId id, Dim d) {
@@ -79,21 +90,16 @@ void Verifier::use(NodeId id, const Arg& a) {
 }
 
 void Verifier::symbols() {
-  auto makes = [](const OpDef& op) { return op.has(Trait::data_dependent) || !op.infer; };
   for (const Input& i : graph_.inputs()) bind(graph_.type(i.value));
   graph_.for_each_node([&](NodeId id) {
-    const Node& n = graph_.node(id);
-    if (!makes(*n.op)) return;
-    for (size_t i = 0; i < n.result_count; ++i)
-      for_each_symbolic_dim(graph_.type(n.result(i)), [&](Dim d) {
-        if (const SymNode* s = bare_symbol(d); s && !bound_.contains(s)) made_later_.insert(s);
-      });
+    for (const SymNode* s : made_by(id))
+      if (!bound_.contains(s)) made_later_.insert(s);
   });
   for (const Input& i : graph_.inputs()) use(kNone, graph_.type(i.value));
   graph_.for_each_node([&](NodeId id) {
     const Node& n = graph_.node(id);
     for (const Arg& a : n.arguments()) use(id, a);
-    if (makes(*n.op)) bind_results(id);
+    bind_results(id);
     for (size_t i = 0; i < n.result_count; ++i) use(id, graph_.type(n.result(i)));
   });
   for (const Arg& a : graph_.outputs()) use(kNone, a);

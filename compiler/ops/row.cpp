@@ -23,6 +23,7 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.copies = fields.copies;
   def.neutral = fields.neutral;
   def.absorbing = fields.absorbing;
+  def.fills = fields.fills;
   def.dims_of_result = fields.dims_of_result;
   def.scalar = fields.scalar == "{}" ? def.schema.packet : std::string(fields.scalar);
   if (!def.decompose.empty()) def.lowering.kind = LoweringKind::decompose;

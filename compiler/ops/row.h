@@ -31,6 +31,7 @@ struct Row {
   DtypeSet copies = {};
   SmallVec<Neutral, 2> neutral = {};
   SmallVec<Absorbing, 1> absorbing = {};
+  std::string_view fills = {};
   bool dims_of_result = false;
 };
 

@@ -2,6 +2,7 @@
 
 #include "compiler/graph/alias.h"
 #include "compiler/passes/pass.h"
+#include "compiler/scalar/scalar.h"
 
 namespace lenz {
 
@@ -51,8 +52,7 @@ class Folder {
   void fold_arguments(NodeId id) {
     const Node& node = graph_.node(id);
     bool scalars = false;
-    for (const Arg& a : node.arguments())
-      for_each_value(a, [&](ValueId v) { scalars |= graph_.type(v).kind == TypeKind::sym_int; });
+    for (const Arg& a : node.arguments()) for_each_value(a, [&](ValueId v) { scalars |= is_scalar(graph_.type(v)); });
     if (!scalars) return;
     SmallVec<Arg, 12> args(node.arguments());
     bool changed = false;
@@ -61,8 +61,11 @@ class Folder {
     if (changed) graph_.set_args(id, args);
   }
 
+  static bool is_scalar(const Type& t) { return t.kind == TypeKind::sym_int || t.kind == TypeKind::sym_bool; }
+
   static bool takes_literal(const Param& p) {
     switch (p.type.kind) {
+      case ParamKind::boolean:
       case ParamKind::integer:
       case ParamKind::sym_int:
       case ParamKind::scalar: return true;
@@ -71,18 +74,33 @@ class Folder {
     }
   }
 
-  std::optional<Dim> folded(ValueId v) {
+  // What a scalar value is known to be: an integer by its type, others by their row's primitive.
+  std::optional<Arg> known_value(ValueId v) {
     const Type& t = graph_.type(v);
-    if (t.kind != TypeKind::sym_int || !known_.cover(t.offset)) return std::nullopt;
-    return t.offset;
+    if (t.kind == TypeKind::sym_int)
+      return known_.cover(t.offset) ? std::optional(Arg::of_dim(t.offset)) : std::nullopt;
+    NodeId producer = graph_.value(v).producer;
+    return t.kind == TypeKind::sym_bool && producer != kNone ? computed(graph_.node(producer)) : std::nullopt;
+  }
+
+  // A primitive of integers that are numbers, computed by its row in the scalar table.
+  static std::optional<Arg> computed(const Node& node) {
+    const ScalarRow* row = node.op->scalar.empty() ? nullptr : find_scalar(node.op->scalar);
+    if (!row || row->arity != node.arg_count || row->result != ResultRule::boolean) return std::nullopt;
+    SmallVec<ScalarValue, 3> operands;
+    for (const Arg& a : node.arguments()) {
+      if (a.kind != ArgKind::integer || a.symbolic) return std::nullopt;
+      operands.push_back(ScalarValue(a.i));
+    }
+    return Arg::of_bool(evaluate(*row, Dtype::i64, operands).integer() != 0);
   }
 
   // An argument without the values that are known; whether that changed it.
   bool fold(Arg& a) {
     if (a.is_value()) {
-      auto d = folded(a.value());
-      if (!d || !context_.allow("integer")) return false;
-      a = Arg::of_dim(*d);
+      auto known = known_value(a.value());
+      if (!known || !context_.allow("scalar")) return false;
+      a = *known;
       return true;
     }
     if (a.kind != ArgKind::arg_list && a.kind != ArgKind::value_list) return false;

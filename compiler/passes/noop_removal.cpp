@@ -1,15 +1,16 @@
 #include "compiler/graph/alias.h"
+#include "compiler/passes/noop_patterns.h"
 #include "compiler/passes/pass.h"
 
 namespace lenz {
 
 namespace {
 
-// The operand that the result equals, by the op's row: one of the result's very type.
+// The operand that the result equals, by the op's row or as a view of it: one of the result's very type.
 ValueId copied_operand(const Graph& graph, const Node& node) {
-  if (node.result_count != 1 || node.op->copies.empty()) return kNone;
+  if (node.result_count != 1) return kNone;
   const Type& type = graph.type(node.result());
-  if (!type.is_tensor() || !node.op->copies.has(type.dtype)) return kNone;
+  if (!type.is_tensor() || !(node.op->copies.has(type.dtype) || is_geometry_view(graph, node))) return kNone;
   auto same = [&](ValueId v) { return v != kNone && &graph.type(v) == &type; };
   for (const Arg& a : node.arguments()) {
     if (a.is_value()) return same(a.value()) ? a.value() : kNone;  // the first tensor only
@@ -35,6 +36,7 @@ void run(Graph& graph, PassContext& context) {
     dead.push_back(id);
   });
   graph.erase_all(dead);
+  context.apply(graph, noop_patterns());
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ struct Window {
 };
 
 // Computes a node from constant operands; nothing if it can't. The driver supplies it, for folding of tensors.
-using Evaluator = std::function<std::optional<std::vector<ConstantData>>(const Graph& graph, NodeId node)>;
+using TensorEvaluator = std::function<std::optional<std::vector<ConstantData>>(const Graph& graph, NodeId node)>;
 
 class PassContext {
  public:
@@ -52,7 +52,7 @@ class PassContext {
   Window window, total_window;  // of this pass, and of the whole pipeline
   size_t asked = 0;             // this pass, over all its runs
   size_t* asked_by_all = nullptr;
-  const Evaluator* evaluator = nullptr;  // null: none
+  const TensorEvaluator* evaluator = nullptr;  // null: none
 
   size_t allowed() const { return allowed_; }
   size_t denied() const { return denied_; }

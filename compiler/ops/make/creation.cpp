@@ -271,9 +271,20 @@ void binomial(CallMaker& m) {
   m.set("prob", m.tensor(p));
 }
 
+void dropout_backward(CallMaker& m) {
+  ValueId grad = set_self(m);
+  TensorWish mask;
+  mask.sizes = m.sizes(grad);
+  mask.dtype = Dtype::b8;
+  m.set("mask", m.tensor(mask));
+  m.set("scale", Arg::of_real(m.choose().any_of({2.0, 1.0, 1.25, 0.0})));
+}
+
 void dropout_from(CallMaker& m, int rank) {
   TensorWish wish;
   wish.min_rank = rank;
+  // Others pass only when nothing is to be dropped.
+  wish.dtypes = m.op().schema.returns.size() > 1 ? dtypes::floats | dtypes::complexes : dtypes::floats;
   set_self(m, wish);
   m.set("p", Arg::of_real(m.choose().any_of({0.5, 0.25, 0.0, 1.0, 0.75})));
   if (m.choose().chance(1, 4)) m.set("train", m.choose().flip() ? Arg::of_bool(false) : Arg::of_bool(true));

@@ -29,6 +29,7 @@ void by_probabilities(CallMaker& m);  // bernoulli.Tensor
 void normal(CallMaker& m);
 void counts(CallMaker& m);  // poisson
 void binomial(CallMaker& m);
+void dropout_backward(CallMaker& m);
 void dropout_from(CallMaker& m, int rank);
 template <int Rank>
 void dropout(CallMaker& m) {

@@ -447,6 +447,22 @@ void constant_pad(CallMaker& m) {
   if (m.choose().flip()) m.set("value", m.a_number(m.type(self).dtype));
 }
 
+void pad_sequence(CallMaker& m) {
+  Sizes sizes = m.a_shape(1, 4);
+  SmallVec<ValueId, 4> list;
+  TensorWish wish;
+  wish.dtype = m.a_dtype(m.op().dtypes);
+  auto count = m.choose().between(1, 4);
+  for (int64_t i = 0; i < count; ++i) {
+    sizes[0] = m.a_size();
+    wish.sizes = sizes;
+    list.push_back(m.tensor(wish));
+  }
+  m.set_tensors("sequences", list);
+  m.set("padding_value", Arg::of_real(static_cast<double>(m.choose().between(0, 2))));
+  m.set("padding_side", m.context().string(m.choose().flip() ? "left" : "right"));
+}
+
 void edge_padding(CallMaker& m, size_t dims, bool reflect, bool backward) {
   Sizes sizes = edge_shape(m, dims);
   Sizes pad = edge_widths(m, sizes, dims, reflect, !backward);
@@ -468,11 +484,16 @@ void set_circular(CallMaker& m) {
   auto dims = static_cast<size_t>(m.choose().between(1, 3));
   Sizes sizes = edge_shape(m, dims);
   Sizes pad;
-  for (size_t k = 0; k < dims; ++k)
-    for (int side = 0; side < 2; ++side) {
-      int64_t size = sizes[sizes.size() - 1 - k];
-      pad.push_back(size > 2 && m.choose().chance(1, 8) ? -1 : m.choose().between(0, std::min<int64_t>(size, 3)));
+  for (size_t k = 0; k < dims; ++k) {
+    int64_t size = sizes[sizes.size() - 1 - k], most = std::min<int64_t>(size, 3);
+    int64_t low = m.choose().between(0, most), high = m.choose().between(0, most);
+    if (size > 2 && m.choose().chance(1, 6)) {
+      low = -1;
+      high = std::min(high, size - 1);
     }
+    pad.push_back(low);
+    pad.push_back(high);
+  }
   m.set_ints("pad", pad);
   set_self_sized(m, sizes);
 }

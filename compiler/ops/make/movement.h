@@ -48,6 +48,7 @@ void cartesian_prod(CallMaker& m);
 void constant_pad(CallMaker& m);
 void pad(CallMaker& m);
 void circular_pad(CallMaker& m);
+void pad_sequence(CallMaker& m);
 void edge_padding(CallMaker& m, size_t dims, bool reflect, bool backward);
 template <size_t Dims, bool Reflect, bool Backward = false>
 void edge_pad(CallMaker& m) {

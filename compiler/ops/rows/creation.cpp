@@ -31,6 +31,12 @@ Row meaning(std::string_view definition, Row row) {
   return row;
 }
 
+// Every element is this: a number, or a parameter.
+Row filled(Row row, std::string_view with) {
+  row.fills = with;
+  return row;
+}
+
 constexpr DtypeSet kReal = dtypes::real;
 constexpr DtypeSet kDrawn = dtypes::floats | dtypes::complexes;  // what normal and uniform numbers come in
 
@@ -44,33 +50,36 @@ void of_sizes(RowSink& t) {
         row_of(kMade | nondeterministic, rule::empty_permuted, make::permuted_layout, "no permutation of all dims"));
   const Row constant = row_of(creation, rule::filled, make::sized, "a negative size");
   t.row(with_options("zeros(SymInt[] size, *, "),
-        meaning("return aten.full($size, 0.0, dtype=$dtype, device=$device)", constant));
+        filled(meaning("return aten.full($size, 0.0, dtype=$dtype, device=$device)", constant), "0"));
   t.row(with_options("ones(SymInt[] size, *, "),
-        meaning("return aten.full($size, 1.0, dtype=$dtype, device=$device)", constant));
+        filled(meaning("return aten.full($size, 1.0, dtype=$dtype, device=$device)", constant), "1"));
   t.row(with_options("full(SymInt[] size, Scalar fill_value, *, "),
-        row_of(kMade, rule::full, make::sized, "a number out of the dtype's range"));
+        filled(row_of(kMade, rule::full, make::sized, "a number out of the dtype's range"), "fill_value"));
 
   constexpr Traits kLike = creation | reads_metadata_only;
   t.row(with_options("empty_like(Tensor self, *, ", kFormat),
         row_of(kLike | nondeterministic, rule::like<dtypes::all>, make::like<dtypes::all>));
   const Row constant_like = row_of(kLike, rule::like<dtypes::all>, make::like<dtypes::all>, "a format of another rank");
   t.row(with_options("zeros_like(Tensor self, *, ", kFormat),
-        meaning("return aten.full_like(%self, 0, dtype=$dtype, device=$device, memory_format=$memory_format)",
-                constant_like));
+        filled(meaning("return aten.full_like(%self, 0, dtype=$dtype, device=$device, memory_format=$memory_format)",
+                       constant_like),
+               "0"));
   t.row(with_options("ones_like(Tensor self, *, ", kFormat),
-        meaning("return aten.full_like(%self, 1, dtype=$dtype, device=$device, memory_format=$memory_format)",
-                constant_like));
+        filled(meaning("return aten.full_like(%self, 1, dtype=$dtype, device=$device, memory_format=$memory_format)",
+                       constant_like),
+               "1"));
   t.row(with_options("full_like(Tensor self, Scalar fill_value, *, ", kFormat),
-        row_of(kLike | core, rule::full_like, make::like<dtypes::all>, "a number out of the dtype's range"));
+        filled(row_of(kLike | core, rule::full_like, make::like<dtypes::all>, "a number out of the dtype's range"),
+               "fill_value"));
   t.row(with_options("new_empty(Tensor self, SymInt[] size, *, "),
         row_of(kLike | nondeterministic, rule::new_sized, make::sized, "a negative size"));
   const Row constant_new = row_of(kLike, rule::new_sized, make::sized, "a negative size");
   t.row(with_options("new_zeros(Tensor self, SymInt[] size, *, "),
-        meaning("return aten.new_full(%self, $size, 0, dtype=$dtype, device=$device)", constant_new));
+        filled(meaning("return aten.new_full(%self, $size, 0, dtype=$dtype, device=$device)", constant_new), "0"));
   t.row(with_options("new_ones(Tensor self, SymInt[] size, *, "),
-        meaning("return aten.new_full(%self, $size, 1, dtype=$dtype, device=$device)", constant_new));
+        filled(meaning("return aten.new_full(%self, $size, 1, dtype=$dtype, device=$device)", constant_new), "1"));
   t.row(with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
-        row_of(kLike | core, rule::new_full, make::sized, "a number out of the dtype's range"));
+        filled(row_of(kLike | core, rule::new_full, make::sized, "a number out of the dtype's range"), "fill_value"));
   t.row(with_options("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "),
         row_of(kLike | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride"));
 
@@ -111,7 +120,7 @@ void ranges(RowSink& t) {
   t.row("triu_indices(int row, int col, int offset=0, *, " + std::string(kLong),
         row_of(creation, rule::triangle_indices<false>, make::triangle_indices, "a negative size", indices));
   t.row(with_options("scalar_tensor(Scalar s, *, "),
-        row_of(creation | core, rule::scalar_tensor, make::number, "a number out of the dtype's range"));
+        filled(row_of(creation | core, rule::scalar_tensor, make::number, "a number out of the dtype's range"), "s"));
 
   const Row window = row_of(creation, rule::window, make::window, "a dtype of integers", dtypes::floats);
   constexpr std::string_view kWindows = "bartlett_window hann_window hamming_window blackman_window kaiser_window";
@@ -194,13 +203,18 @@ void draws(RowSink& t) {
   Row poisson = row_of(random, rule::poisson, make::counts, "negative rates", dtypes::floats);
   poisson.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson);
+  Row dropped = row_of(elementwise, rule::native_dropout_backward, make::dropout_backward, {}, dtypes::usual);
+  dropped.accuracy = Accuracy::composed;
+  dropped.variants = {.out = "out", .out_rule = OutRule::copied};
+  t.row("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
+        meaning("return aten.mul(%grad_output, aten.mul(aten.type_as(%mask, %grad_output), $scale))", dropped));
   Row binomial = row_of(random, rule::binomial, make::binomial, "a probability out of [0, 1]", dtypes::wide_floats);
   binomial.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial);
   t.row("multinomial(Tensor self, SymInt num_samples, bool replacement=False" + std::string(kGenerator),
         row_of(random, rule::multinomial, make::multinomial, "more samples than there are", dtypes::floats));
-  const Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>, "a probability out of [0, 1]",
-                          dtypes::floats);
+  const Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>,
+                          "a probability out of [0, 1], or something to drop from integers");
   t.rows("{}(Tensor input, float p, bool train) -> Tensor", "dropout alpha_dropout", drop);
   Row channels = drop;  // whole channels at once
   channels.infer = rule::dropout<true>;
@@ -208,7 +222,8 @@ void draws(RowSink& t) {
   channels.raises = "fewer than 2 dims";
   t.rows("{}(Tensor input, float p, bool train) -> Tensor", "feature_dropout feature_alpha_dropout", channels);
   t.row("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-        row_of(random | maybe_view, rule::native_dropout, make::dropout<0>, "a probability out of [0, 1]", kDrawn));
+        row_of(random | maybe_view, rule::native_dropout, make::dropout<0>,
+               "a probability out of [0, 1], or something to drop from integers"));
 }
 }  // namespace
 

@@ -8,6 +8,7 @@
 namespace lenz {
 
 void structural_rows(RowSink& t);
+void symbolic_rows(RowSink& t);
 void control_flow_rows(RowSink& t);
 void reduction_rows(RowSink& t);
 void normalisation_rows(RowSink& t);
@@ -32,6 +33,7 @@ struct Family {
 
 inline constexpr Family kFamilies[] = {
     {"structural", structural_rows},
+    {"symbolic", symbolic_rows},
     {"control_flow", control_flow_rows},
     {"reduction", reduction_rows},
     {"normalisation", normalisation_rows},

@@ -175,7 +175,7 @@ void repetitions(RowSink& t) {
 
 void joins(RowSink& t) {
   constexpr std::string_view kShapes = "no tensors, or shapes that don't join";
-  const Row join = row_of(movement, rule::cat, make::cat, kShapes);
+  const Row join = copying(row_of(movement, rule::cat, make::cat, kShapes));  // of all that there is, then
   Row cat = join;
   cat.traits = movement | core;
   t.row("cat(Tensor[] tensors, int dim=0) -> Tensor", with(cat, kOut));
@@ -254,6 +254,10 @@ void paddings(RowSink& t) {
                 except(kFormat, row_of(movement, rule::pad, make::pad, kRaises))));
   t.row("_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
         row_of(movement, rule::circular_pad, make::circular_pad, kRaises));
+  t.row(
+      "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
+      "-> Tensor",
+      row_of(movement, rule::pad_sequence, make::pad_sequence, "shapes that differ in more than the first dim"));
   edge_pads<1, true>(t, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
                      "reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor");
   edge_pads<2, true>(t, "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",

@@ -67,6 +67,7 @@ void edge_pad_backward(Infer& in) {
   pad_backward(in, Dims, Reflect);
 }
 void circular_pad(Infer& in);
+void pad_sequence(Infer& in);
 void pad(Infer& in);  // by mode
 
 }  // namespace lenz::rule

@@ -89,12 +89,34 @@ void circular_pad(Infer& in) {
   DimVec sizes(t.sizes());
   for (size_t k = 0; k < dims; ++k) {
     size_t d = t.rank() - 1 - k;
-    for (size_t side = 0; side < 2; ++side)
-      in.require(le(pad[2 * k + side], t.sizes()[d]), "a circular padding goes round at most once");
+    for (size_t side = 0; side < 2; ++side) {  // what the other side cuts off can't be repeated
+      Dim other = pad[2 * k + 1 - side], left = t.sizes()[d];
+      if (in.decide(lt(other, 0))) left += other;
+      in.require(le(pad[2 * k + side], left), "a circular padding goes round at most once");
+    }
     sizes[d] += pad[2 * k] + pad[2 * k + 1];
     in.require(ge(sizes[d], 0), "negative paddings take more than there is");
   }
   in.result(fresh(in, t, sizes, MemoryFormat::contiguous));
+}
+
+void pad_sequence(Infer& in) {
+  auto list = in.tensors("sequences");
+  in.require(!list.empty(), "needs at least one tensor");
+  std::string_view side = in.string("padding_side");
+  in.require(side == "left" || side == "right", "padding_side is left or right");
+  Dim longest = 0;
+  for (const Type* t : list) {
+    in.require(t->rank() > 0, "needs tensors with dims");
+    in.require(t->rank() == list[0]->rank(), "the tensors differ in rank");
+    for (size_t i = 1; i < t->rank(); ++i)
+      in.require(eq(t->sizes()[i], list[0]->sizes()[i]), "the tensors differ in more than their lengths");
+    if (longest.is(0) || in.decide(gt(t->sizes()[0], longest))) longest = t->sizes()[0];
+  }
+  DimVec sizes{Dim(static_cast<int64_t>(list.size())), longest};
+  if (!in.boolean("batch_first")) std::swap(sizes[0], sizes[1]);
+  for (size_t i = 1; i < list[0]->rank(); ++i) sizes.push_back(list[0]->sizes()[i]);
+  in.result(fresh(in, *list[0], sizes, MemoryFormat::contiguous));
 }
 
 void pad(Infer& in) {

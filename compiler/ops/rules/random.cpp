@@ -94,6 +94,7 @@ void dropout_of(Infer& in, bool channels) {
   TensorType noise = input.tensor();
   noise.strides = preserved_strides(in, input);
   noise.offset = 0;
+  in.require(p == 1 || (is_floating(input.dtype) && !is_float8(input.dtype)), "needs floats to scale up");
   if (channels && p != 1) {
     in.require(input.rank() >= 2, "needs at least two dims");
     for (size_t i = 2; i < noise.rank(); ++i) noise.sizes[i] = 1;
@@ -114,11 +115,26 @@ void native_dropout(Infer& in) {
   }
   mask.dtype = Dtype::b8;
   bool train = !in.given("train") || in.boolean("train");
-  if (train) in.require(in.real("p") >= 0 && in.real("p") <= 1, "a probability out of [0, 1]");
+  if (train) {
+    in.require(in.real("p") >= 0 && in.real("p") <= 1, "a probability out of [0, 1]");
+    in.require(is_inexact(input.dtype) && !is_float8(input.dtype), "needs floats to scale up");
+  }
   TensorType output = mask;
   output.dtype = input.dtype;
   in.result(train ? masked(in, input, mask) : output);
   in.result(mask);
+}
+
+void native_dropout_backward(Infer& in) {
+  // grad * (mask.type_as(grad) * scale)
+  const Type &grad = in.tensor(0), &mask = in.tensor("mask");
+  TensorType scale = mask.tensor();
+  scale.dtype = grad.dtype;
+  if (mask.dtype != grad.dtype) scale.strides = preserved_strides(in, mask);
+  Operands scaled{{in.context().tensor(scale), Dtype::b8}, {nullptr, Dtype::f64}};
+  TensorType factor = elementwise_result(in, scaled, result_type(in, scaled));
+  Operands operands{{&grad, Dtype::b8}, {in.context().tensor(factor), Dtype::b8}};
+  in.result(elementwise_result(in, operands, result_type(in, operands)));
 }
 
 void multinomial(Infer& in) {

@@ -1,0 +1,89 @@
+// passes, opt and trace as a user runs them: LENZ_COMMAND is the executable of this build.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <cstdio>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/json_schema.h"
+
+namespace lenz {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+struct Ran {
+  int code = 0;
+  std::string out;
+};
+
+Ran run(const std::string& arguments, const std::string& input = "") {
+  std::string line = "printf '%s' '" + input + "' | " + LENZ_COMMAND + " " + arguments + " 2>&1";
+  std::FILE* pipe = popen(line.c_str(), "r");
+  Ran ran;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) ran.out.append(buffer, n);
+  ran.code = WEXITSTATUS(pclose(pipe));
+  return ran;
+}
+
+nlohmann::json schema(const std::string& path) {
+  std::ifstream file(std::string(LENZ_SOURCE_DIR) + "/" + path);
+  return nlohmann::json::parse(file);
+}
+
+constexpr const char* kGraph =
+    "graph @g(%x: f32[4]) { %a = aten.sin(%x) %b = aten.sin(%x) %c = aten.mul(%a, %b) %d = aten.cos(%c) return %c }";
+
+TEST(PassesCommand, JsonFitsItsSchema) {
+  Ran ran = run("passes --json");
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  EXPECT_EQ(schema_violations(nlohmann::json::parse(ran.out), schema("compiler/driver/passes.schema.json")),
+            std::vector<std::string>());
+}
+
+TEST(OptCommand, RunsThePassesThatAreNamed) {
+  Ran ran = run("opt --verify-each --passes dead_code -", kGraph);
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, Not(HasSubstr("aten.cos")));
+  EXPECT_THAT(ran.out, HasSubstr("%b = aten.sin"));
+  ran = run("opt -", kGraph);
+  EXPECT_THAT(ran.out, Not(HasSubstr("%b = aten.sin"))) << "the whole pipeline merges the two";
+}
+
+TEST(OptCommand, SelectsOneRewrite) {
+  Ran ran = run("opt --select=-all -", kGraph);
+  EXPECT_THAT(ran.out, HasSubstr("aten.cos"));
+  ran = run("opt --select all:1 -", kGraph);
+  EXPECT_THAT(ran.out, Not(HasSubstr("aten.cos")));
+  EXPECT_THAT(ran.out, HasSubstr("%b = aten.sin"));
+}
+
+TEST(OptCommand, StatisticsFitTheirSchema) {
+  Ran ran = run("opt --stats -", kGraph);
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  EXPECT_EQ(schema_violations(nlohmann::json::parse(ran.out), schema("compiler/passes/pass_statistics.schema.json")),
+            std::vector<std::string>());
+}
+
+TEST(OptCommand, MistakesAreBadInput) {
+  EXPECT_EQ(run("opt --passes dead_coed -", kGraph).code, 2);
+  EXPECT_THAT(run("opt --passes dead_coed -", kGraph).out, HasSubstr("did you mean `dead_code`?"));
+  EXPECT_EQ(run("opt --select nonsense -", kGraph).code, 2);
+  EXPECT_EQ(run("opt").code, 2);
+}
+
+TEST(TraceCommand, ShowsWhatChangedAndSaysWhatDidNot) {
+  Ran ran = run("trace -", kGraph);
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("== dead_code: 1 rewrite, 4 -> 3 nodes"));
+  EXPECT_THAT(ran.out, HasSubstr("- %d = aten.cos(%c)"));
+  EXPECT_THAT(ran.out, HasSubstr("== constant_folding: unchanged\n=="));
+  EXPECT_THAT(ran.out, HasSubstr("== result"));
+}
+
+}  // namespace
+}  // namespace lenz

@@ -1,0 +1,14 @@
+// `lenz trace`.
+// Thread-safety: none needed; a command runs once.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "compiler/base/error.h"
+
+namespace lenz {
+
+ExitCode trace_command(std::span<const std::string> args);
+
+}  // namespace lenz
