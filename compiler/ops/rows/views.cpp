@@ -266,32 +266,6 @@ void lists(RowSink& t) {
        "return aten.tensor_split(%self, $indices, 2)");
 }
 
-// What the importer finds where a graph computes with sizes.
-void sym_size(Infer& in) {
-  const Type& t = in.tensor(0);
-  in.require(t.rank() > 0, "a 0-dim tensor has no dim to name");
-  auto d = static_cast<size_t>(in.wrap_dim(in.constant("dim"), t.rank()));
-  in.result(in.context().sym_int(t.sizes()[d]));
-}
-void sym_stride(Infer& in) {
-  const Type& t = in.tensor(0);
-  in.require(t.rank() > 0, "a 0-dim tensor has no dim to name");
-  auto d = static_cast<size_t>(in.wrap_dim(in.constant("dim"), t.rank()));
-  in.result(in.context().sym_int(t.strides()[d]));
-}
-void sym_numel(Infer& in) { in.result(in.context().sym_int(numel(in.tensor(0).sizes()))); }
-void sym_offset(Infer& in) { in.result(in.context().sym_int(in.tensor(0).offset)); }
-
-void questions(RowSink& t) {
-  constexpr Traits kQuestion = structural | reads_metadata_only | core;
-  t.row("sym_size.int(Tensor self, int dim) -> SymInt",
-        {.traits = kQuestion, .infer = sym_size, .dtypes = dtypes::all, .raises = "0 dims"});
-  t.row("sym_stride.int(Tensor self, int dim) -> SymInt",
-        {.traits = kQuestion, .infer = sym_stride, .dtypes = dtypes::all, .raises = "0 dims"});
-  t.row("sym_numel(Tensor self) -> SymInt", {.traits = kQuestion, .infer = sym_numel, .dtypes = dtypes::all});
-  t.row("sym_storage_offset(Tensor self) -> SymInt", {.traits = kQuestion, .infer = sym_offset, .dtypes = dtypes::all});
-}
-
 void wholes(RowSink& t) {
   view_and_copy<at::whole>(t, "alias", "", "out", "", make::unary);
   t.row("lift_fresh(Tensor(a) self) -> Tensor(a)", row_of(kView, rule::view<at::whole>, make::unary));
@@ -330,7 +304,6 @@ void view_rows(RowSink& t) {
   parts(t);
   lists(t);
   wholes(t);
-  questions(t);
 }
 
 }  // namespace lenz
