@@ -136,30 +136,6 @@ TEST(RowCheck, AnExceptionExcusesTheRefusalThatItQuotes) {
   EXPECT_GT(r.eager_excused, 0);
 }
 
-TEST(RowCheck, ReadsSizesThatOnlyTheRunKnows) {
-  Row row = kRight;
-  row.dtypes = dtypes::wide_floats;
-  row.traits = Trait::data_dependent;
-  constexpr std::string_view kNonzero = "nonzero(Tensor self) -> Tensor";
-  auto rule = [](Infer& in, Dim most) {
-    Dim n = in.unbacked(0, most);
-    DimVec sizes{n, static_cast<int64_t>(in.tensor(0).rank())};
-    in.result(TensorType{Dtype::i64, in.tensor(0).device, sizes, {1, max(n, Dim(1))}, 0});
-  };
-  row.generate = [](CallMaker& m) { m.set("self", m.tensor({.min_rank = 1, .min_size = 1})); };
-  row.infer = [](Infer& in) { decltype(rule){}(in, numel(in.tensor(0).sizes())); };
-  RowReport r = check(kNonzero, row);
-  EXPECT_TRUE(aspects(r).empty()) << r.findings[0].difference.text;
-  EXPECT_EQ(r.without_meta, r.calls);
-  row.infer = [](Infer& in) { decltype(rule){}(in, 1); };  // a range that the run leaves
-  EXPECT_EQ(aspects(check(kNonzero, row)), std::vector<Aspect>{Aspect::sizes});
-  row.infer = [](Infer& in) {  // a guard that does not hold says nothing of this run
-    in.decide(gt(in.unbacked(0, 100000), 99999));
-    in.result(contiguous_tensor(Dtype::i64, DimVec{1, 1}));
-  };
-  EXPECT_TRUE(has(check(kNonzero, row), Aspect::sizes));  // no size is the symbol: nothing to hold it against
-}
-
 TEST(RowCheck, FindsAnOperandThatChanges) {
   OpTable table;
   Row row = kRight;

@@ -14,12 +14,11 @@ std::string_view name(Aspect aspect) {
   return names[static_cast<size_t>(aspect)];
 }
 
-Prediction predict(const DrawnCall& call) {
+Prediction predict(DrawnCall& call) {
   Prediction p;
   Graph& graph = *call.graph;
-  p.assumptions = graph.assumptions;
   try {
-    Infer infer(graph.shared_context(), graph.ops(), *call.op, call.args, graph.types(), p.assumptions);
+    Infer infer(graph.shared_context(), graph.ops(), *call.op, call.args, graph.types(), graph.assumptions);
     infer.owner = &graph;
     infer.unbacked_prefix = "u";
     infer.run();
@@ -42,7 +41,11 @@ class Unbacked {
 
   bool matches(Dim claimed, int64_t seen) {
     if (claimed.is_constant()) return claimed.constant() == seen;
-    if (auto value = evaluate(claimed, values())) return *value == seen;
+    auto lookup = [&](const SymNode* s) -> std::optional<int64_t> {
+      auto found = values_.find(s);
+      return found == values_.end() ? std::nullopt : std::optional(found->second);
+    };
+    if (auto value = evaluate(claimed, lookup)) return *value == seen;
     // A symbol by itself: bind it, within its range.
     const SymNode* first = nullptr;
     for_each_symbol(claimed, [&](const SymNode* s) {
@@ -55,31 +58,18 @@ class Unbacked {
     return true;
   }
 
-  SymValues values() const {
-    return [this](const SymNode* s) -> std::optional<int64_t> {
-      auto found = values_.find(s);
-      return found == values_.end() ? std::nullopt : std::optional(found->second);
-    };
-  }
-
  private:
-  const Facts& facts_;  // as declared, without what the rule assumed
+  const Facts& facts_;
   std::unordered_map<const SymNode*, int64_t> values_;
 };
 
 struct Comparison {
   const DrawnCall& call;
-  const Assumptions& assumptions;
   std::span<const Seen> inputs;  // by ValueId
   Unbacked unbacked;
   SmallVec<const void*, 4> fresh;  // storages of results that are nobody's view
 
   std::string value_name(ValueId v) const { return call.graph->value_name(v); }
-
-  bool guards_hold() const {
-    return std::ranges::all_of(assumptions.guards(),
-                               [&](const Cond& g) { return evaluate(g, unbacked.values()) != false; });
-  }
 
   ValueId owner(const void* storage) const {
     for (size_t v = 0; v < inputs.size(); ++v)
@@ -96,14 +86,9 @@ struct Comparison {
 
   std::optional<Aspect> geometry(const Type& t, const Seen& seen) {
     if (seen.foreign || t.dtype != seen.dtype) return Aspect::dtype;
-    if (t.rank() != seen.sizes.size()) return Aspect::sizes;
-    bool sizes = same(t.sizes(), seen.sizes), strides = same(t.strides(), seen.strides);
-    bool offset = unbacked.matches(t.offset, seen.offset);
-    if (guards_hold()) {
-      if (!sizes) return Aspect::sizes;
-      if (!strides) return Aspect::strides;
-      if (!offset) return Aspect::offset;
-    }
+    if (!same(t.sizes(), seen.sizes)) return Aspect::sizes;
+    if (!same(t.strides(), seen.strides)) return Aspect::strides;
+    if (!unbacked.matches(t.offset, seen.offset)) return Aspect::offset;
     if (seen.device.kind != DeviceKind::meta && !(seen.device == t.device)) return Aspect::device;
     return std::nullopt;
   }
@@ -155,7 +140,7 @@ std::optional<Difference> compare(const DrawnCall& call, const Prediction& predi
   std::vector<Seen> seen_inputs;
   seen_inputs.reserve(inputs.size());
   for (const RunValue& v : inputs) seen_inputs.push_back(look(v));
-  Comparison c{call, predicted.assumptions, seen_inputs, Unbacked(predicted.assumptions.facts()), {}};
+  Comparison c{call, seen_inputs, Unbacked(call.graph->assumptions.known()), {}};
   std::vector<bool> told(inputs.size());  // operands whose type after the call is that of a result
   for (size_t i = 0; i < predicted.results.size(); ++i) {
     const InferredResult& r = predicted.results[i];

@@ -44,13 +44,11 @@ struct Prediction {
   bool broken = false;  // an error that no row may give: InternalError, Unsupported
   std::string text;
   std::vector<InferredResult> results;
-  Assumptions assumptions;  // of the call's graph, and what the rule added: its symbols' ranges, its guards
 };
-Prediction predict(const DrawnCall& call);
+Prediction predict(DrawnCall& call);
 
-// The first difference between prediction and outcome, or none. Where a guard on a size that only the run knows does
-// not hold for what eager gave, sizes and strides are not compared: the rule spoke of other runs. `inputs` are the
-// values that eager ran on, as they are after the run.
+// The first difference between prediction and outcome, or none. `inputs` are the values that eager ran on, as they are
+// after the run.
 std::optional<Difference> compare(const DrawnCall& call, const Prediction& predicted, const Outcome& outcome,
                                   std::span<const RunValue> inputs);
 

@@ -194,7 +194,7 @@ class Rewriter {
   }
 
   // The replacement reads at the last node's place what the match read at several: nothing may write in between. Nobody
-  // writes to what the inner nodes read, then; and none of them does more than compute.
+  // writes to what the inner nodes read or give, then; and none of them does more than compute.
   Refusal reads_may_move(const Match& m, NodeId last) {
     for (NodeId n : m.nodes) {
       const Node& node = graph_.node(n);
@@ -202,6 +202,7 @@ class Rewriter {
       if (!aliases_.any_writes() || n == last) continue;
       bool written = false;
       for (const Arg& a : node.arguments()) for_each_value(a, [&](ValueId v) { written |= aliases_.is_written(v); });
+      for (uint16_t i = 0; i < node.result_count; ++i) written |= aliases_.is_written(node.result(i));
       if (written) return Refusal::written;
     }
     return Refusal::none;
@@ -274,6 +275,22 @@ class Rewriter {
     }
   }
 
+  // Whether nobody but the match, and those who get the replacement, knows a storage.
+  bool dies_with_match(const Rule& rule, const Match& m, ValueId storage) {
+    auto matched = [&](NodeId n) { return n != kOutputs && std::ranges::find(m.nodes, n) != m.nodes.end(); };
+    auto replaced = [&](ValueId v) {
+      return std::ranges::any_of(rule.replaced, [&](Slot s) { return m.bound.values[s] == v; });
+    };
+    if (!matched(graph_.value(storage).producer)) return false;
+    for (NodeId n : m.nodes)
+      for (uint16_t i = 0; i < graph_.node(n).result_count; ++i) {
+        ValueId v = graph_.node(n).result(i);
+        if (graph_.storage(v) == storage && !replaced(v) && !std::ranges::all_of(graph_.value(v).users, matched))
+          return false;
+      }
+    return true;
+  }
+
   // Types must be the same. Storage that is new stands for the old storage; storage that others know may take its place
   // only where nobody can tell.
   Refusal results_fit(const Rule& rule, const Match& m, ValueId first_new) {
@@ -282,8 +299,7 @@ class Rewriter {
       ValueId from = m.bound.values[rule.replaced[i]], to = m.bound.values[rule.with[i]];
       if (&graph_.type(from) != &graph_.type(to)) return Refusal::type;
       ValueId storage = graph_.storage(to);
-      bool owned_by_match =
-          std::ranges::any_of(m.nodes, [&](NodeId n) { return graph_.value(graph_.storage(from)).producer == n; });
+      bool owned_by_match = dies_with_match(rule, m, graph_.storage(from));
       if (storage < first_new) {
         if (Refusal r = may_replace(graph_, aliases_, from, to); r != Refusal::none) return r;
         if (!aliases_.shared(from, to) && !owned_by_match && !aliases_.may_leave(from)) return Refusal::aliasing;

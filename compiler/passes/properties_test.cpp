@@ -13,7 +13,7 @@
 namespace lenz {
 namespace {
 
-constexpr uint64_t kGraphs = 1500;
+constexpr uint64_t kGraphs = 6000;
 
 std::unique_ptr<Graph> random_graph(uint64_t seed) {
   RandomChooser chooser(seed);

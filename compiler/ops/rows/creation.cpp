@@ -1,5 +1,6 @@
 // Ops that make tensors: of sizes, like other tensors, of ranges, of random numbers.
 #include "compiler/ops/make/creation.h"
+#include "compiler/ops/decompose.h"
 #include "compiler/ops/rows/families.h"
 #include "compiler/ops/rules/creation.h"
 
@@ -203,11 +204,11 @@ void draws(RowSink& t) {
   Row poisson = row_of(random, rule::poisson, make::counts, "negative rates", dtypes::floats);
   poisson.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson);
-  Row dropped = row_of(elementwise, rule::native_dropout_backward, make::dropout_backward, {}, dtypes::usual);
+  Row dropped = row_of(elementwise, rule::composite, make::dropout_backward, {}, dtypes::usual);
   dropped.accuracy = Accuracy::composed;
   dropped.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor",
-        meaning("return aten.mul(%grad_output, aten.mul(aten.type_as(%mask, %grad_output), $scale))", dropped));
+        meaning("return aten.mul(aten.mul(%grad_output, %mask), $scale)", dropped));
   Row binomial = row_of(random, rule::binomial, make::binomial, "a probability out of [0, 1]", dtypes::wide_floats);
   binomial.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial);

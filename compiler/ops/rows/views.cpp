@@ -97,8 +97,9 @@ void shapes(RowSink& t) {
                 reshaping(rule::flatten, make::flatten)));
   t.row("ravel(Tensor(a) self) -> Tensor(a)",
         meaning("return aten.view(aten.contiguous(%self), [numel(%self)])", reshaping(rule::ravel, make::unary)));
-  t.row("contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)",
-        reshaping(rule::contiguous, make::contiguous));
+  Row contiguous = reshaping(rule::contiguous, make::contiguous);
+  contiguous.copies = dtypes::all;
+  t.row("contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", contiguous);
   t.row("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
         row_of(kComposite, rule::view<at::unflattened>, make::unflatten, "the sizes don't multiply to the dim's"));
 

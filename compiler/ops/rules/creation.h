@@ -57,7 +57,6 @@ void dropout(Infer& in) {
   dropout_of(in, Channels);
 }
 void native_dropout(Infer& in);
-void native_dropout_backward(Infer& in);
 void multinomial(Infer& in);
 
 }  // namespace lenz::rule

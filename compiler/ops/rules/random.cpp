@@ -125,18 +125,6 @@ void native_dropout(Infer& in) {
   in.result(mask);
 }
 
-void native_dropout_backward(Infer& in) {
-  // grad * (mask.type_as(grad) * scale)
-  const Type &grad = in.tensor(0), &mask = in.tensor("mask");
-  TensorType scale = mask.tensor();
-  scale.dtype = grad.dtype;
-  if (mask.dtype != grad.dtype) scale.strides = preserved_strides(in, mask);
-  Operands scaled{{in.context().tensor(scale), Dtype::b8}, {nullptr, Dtype::f64}};
-  TensorType factor = elementwise_result(in, scaled, result_type(in, scaled));
-  Operands operands{{&grad, Dtype::b8}, {in.context().tensor(factor), Dtype::b8}};
-  in.result(elementwise_result(in, operands, result_type(in, operands)));
-}
-
 void multinomial(Infer& in) {
   const Type& weights = in.tensor(0);
   in.require(weights.rank() == 1 || weights.rank() == 2, "needs one or two dims of weights");
