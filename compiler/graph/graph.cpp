@@ -130,11 +130,12 @@ void Graph::erase(NodeId id) {
 }
 
 void Graph::erase_all(std::span<const NodeId> ids) {
+  std::vector<bool> erased(nodes_.size());  // small enough for a cache, where the nodes of a large graph are not
   for (NodeId id : ids) {
     LENZ_CHECK(!nodes_[id].erased, "erasing a node twice");
-    nodes_[id].erased = true;
+    nodes_[id].erased = erased[id] = true;
   }
-  auto gone = [&](NodeId user) { return user != kOutputs && nodes_[user].erased; };
+  auto gone = [&](NodeId user) { return user != kOutputs && erased[user]; };
   auto forget = [&](ValueId v) {  // drops every user that is gone; the second call for a value finds none
     auto& users = values_[v].users;
     auto kept = std::remove_if(users.begin(), users.end(), gone);

@@ -30,31 +30,36 @@ class Versions {
   std::vector<uint32_t> version_;
 };
 
+// Open addressing in eight bytes an entry: the table is touched at random, and a large graph's should stay in a cache.
 class Table {
  public:
-  struct Entry {
-    uint64_t hash = 0, versions = 0;
-    NodeId node = kNone;
-  };
-
-  explicit Table(const Graph& graph) : graph_(graph) {
+  Table(const Graph& graph, bool any_writes) : graph_(graph) {
     size_t slots = 64;
-    while (slots < graph.node_count() * 2) slots *= 2;
+    while (slots < graph.node_count() * 3 / 2) slots *= 2;
     entries_.resize(slots);
+    if (any_writes) versions_.resize(graph.node_capacity());
   }
 
   // The first node that computes the same, or this one, which is then remembered.
   NodeId find_or_add(NodeId id, uint64_t versions) {
     uint64_t hash = hash_of(graph_.node(id), versions);
+    auto tag = static_cast<uint32_t>(hash >> 32);
     size_t mask = entries_.size() - 1, at = hash & mask;
     for (; entries_[at].node != kNone; at = (at + 1) & mask)
-      if (entries_[at].hash == hash && entries_[at].versions == versions && same(entries_[at].node, id))
+      if (entries_[at].tag == tag && versions_of(entries_[at].node) == versions && same(entries_[at].node, id))
         return entries_[at].node;
-    entries_[at] = {hash, versions, id};
+    entries_[at] = {tag, id};
+    if (!versions_.empty()) versions_[id] = versions;
     return id;
   }
 
  private:
+  struct Entry {
+    uint32_t tag = 0;
+    NodeId node = kNone;
+  };
+
+  uint64_t versions_of(NodeId id) const { return versions_.empty() ? 0 : versions_[id]; }
   static uint64_t hash_of(const Node& node, uint64_t versions) {
     uint64_t h = combine(reinterpret_cast<uintptr_t>(node.op), versions);  // no order depends on it
     for (const Arg& a : node.arguments()) h = combine(h, hash_arg(a));
@@ -70,6 +75,7 @@ class Table {
 
   const Graph& graph_;
   std::vector<Entry> entries_;
+  std::vector<uint64_t> versions_;  // of what each remembered node reads; empty if nobody writes
 };
 
 // Results become one tensor: nobody may write to either, and an output must not start to alias another.
@@ -82,7 +88,7 @@ bool may_merge(const Graph& graph, AliasClasses& aliases, const Node& first, con
 void run(Graph& graph, PassContext& context) {
   AliasClasses aliases(graph);
   Versions versions(graph, aliases);
-  Table table(graph);
+  Table table(graph, aliases.any_writes());
   std::vector<NodeId> merged;
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);

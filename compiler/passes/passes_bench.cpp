@@ -10,7 +10,8 @@
 namespace lenz {
 namespace {
 
-// Layers of sums, products, copies, views, repeated calls and dead ends; one input and one value have very many users.
+// A chain of sums, products, copies, views and repeated calls, nearly all of it alive, with dead ends beside it; one
+// input has very many users.
 std::unique_ptr<Graph> large_graph(size_t nodes) {
   auto graph = std::make_unique<Graph>(std::make_shared<Context>(), op_table(), "large");
   Context& c = graph->context();
@@ -22,17 +23,24 @@ std::unique_ptr<Graph> large_graph(size_t nodes) {
               *sin = op_table().find("aten.sin"), *times = op_table().find("aten.mul.Scalar");
   while (graph->node_count() < nodes) {
     size_t n = values.size();
+    Arg last = Arg::of_value(values[n - 1]), hub = Arg::of_value(values[1]);
     Arg recent = Arg::of_value(values[n - 1 - choose.below(std::min<size_t>(n, 50))]);
-    Arg hub = Arg::of_value(values[1]);
     NodeId id = kNone;
     switch (choose.below(8)) {
-      case 0: id = graph->append(*clone, std::initializer_list<Arg>{recent}); break;
-      case 1: id = graph->append(*alias, std::initializer_list<Arg>{recent}); break;
-      case 2: id = graph->append(*times, std::initializer_list<Arg>{recent, Arg::of_int(1)}); break;
-      case 3: id = graph->append(*add, std::initializer_list<Arg>{recent, hub}); break;
-      case 4: id = graph->append(*mul, std::initializer_list<Arg>{hub, recent}); break;
+      case 0: id = graph->append(*clone, std::initializer_list<Arg>{last}); break;
+      case 1: id = graph->append(*alias, std::initializer_list<Arg>{last}); break;
+      case 2: id = graph->append(*times, std::initializer_list<Arg>{last, Arg::of_int(1)}); break;
+      case 3: id = graph->append(*add, std::initializer_list<Arg>{last, hub}); break;
+      case 4: id = graph->append(*mul, std::initializer_list<Arg>{last, recent}); break;
       case 5: graph->append(*sin, std::initializer_list<Arg>{recent}); continue;  // nobody's
-      default: id = graph->append(*sin, std::initializer_list<Arg>{recent}); break;
+      case 6:                                                                     // the same call twice
+        id = graph->append(*sin, std::initializer_list<Arg>{last});
+        values.push_back(graph->node(id).result());
+        id = graph->append(*sin, std::initializer_list<Arg>{last});
+        id = graph->append(
+            *add, std::initializer_list<Arg>{Arg::of_value(graph->node(id).result()), Arg::of_value(values.back())});
+        break;
+      default: id = graph->append(*sin, std::initializer_list<Arg>{last}); break;
     }
     values.push_back(graph->node(id).result());
   }
@@ -51,6 +59,10 @@ void clean_up(benchmark::State& state) {
     benchmark::DoNotOptimize(run_passes(*graph, lines).rewrites);
   }
   state.SetItemsProcessed(state.iterations() * state.range(0));
+  auto graph = original->clone();
+  RunStatistics statistics = run_passes(*graph, lines);
+  state.counters["rewrites"] = static_cast<double>(statistics.rewrites);
+  state.counters["nodes left"] = static_cast<double>(graph->node_count());
 }
 BENCHMARK(clean_up)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
