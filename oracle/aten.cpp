@@ -92,6 +92,18 @@ c10::Layout to_aten(Layout layout) {
 
 Seen look(const RunValue& value) { return value ? look_at(value->value) : Seen(); }
 
+RunValue element(const RunValue& list, int64_t index) {
+  auto items = list->value.toListRef();
+  auto count = static_cast<int64_t>(items.size());
+  return hold(items[static_cast<size_t>(index < 0 ? index + count : index)]);
+}
+
+RunValue list_of(const std::vector<RunValue>& tensors) {
+  c10::List<at::Tensor> list;
+  for (const RunValue& t : tensors) list.push_back(t->value.toTensor());
+  return hold(list);
+}
+
 std::string to_string(const Seen& seen) {
   switch (seen.kind) {
     case TypeKind::none: return seen.foreign ? seen.text : "none";

@@ -34,6 +34,9 @@ bool parse(std::span<const std::string> args, Request& request) {
   app.add_option("--illegal", request.options.illegal, "broken calls per row")->check(CLI::Range(0, 1000000));
   app.add_option("--symbolic", request.options.symbolic, "calls that are also inferred with symbols for sizes")
       ->check(CLI::Range(0, 1000000));
+  app.add_option("--definitions", request.options.definitions,
+                 "calls whose definition, where the row has one, runs in eager beside them")
+      ->check(CLI::Range(0, 1000000));
   app.add_option("--seed", request.options.seed, "seed of all choices");
   app.add_option("--jobs", request.jobs, "worker processes; the report does not depend on them")
       ->check(CLI::Range(1, 1024));
@@ -85,6 +88,7 @@ nlohmann::json to_json(const RowReport& r) {
                         {"eager_crashes", r.eager_crashes},
                         {"symbolic", r.symbolic},
                         {"guarded", r.guarded},
+                        {"defined", r.defined},
                         {"dtypes", dtype_names(r.op->dtypes)},
                         {"reached", dtype_names(r.reached)},
                         {"probed", dtype_names(r.probed)},
@@ -101,9 +105,9 @@ nlohmann::json to_json(const RowReport& r) {
 }
 
 struct Totals {
-  long long calls = 0, on_meta = 0, on_cpu = 0, illegal = 0, symbolic = 0, guarded = 0;
+  long long calls = 0, on_meta = 0, on_cpu = 0, illegal = 0, symbolic = 0, guarded = 0, defined = 0;
   int rows = 0, checked = 0, structural = 0, uncovered = 0, disagreements = 0, refusals = 0, without_meta = 0,
-      excused = 0;
+      excused = 0, definitions = 0;
 };
 
 Totals add_up(const std::vector<RowReport>& reports) {
@@ -119,6 +123,8 @@ Totals add_up(const std::vector<RowReport>& reports) {
     t.illegal += r.illegal;
     t.symbolic += r.symbolic;
     t.guarded += r.guarded;
+    t.defined += r.defined;
+    t.definitions += r.defined > 0;
     t.disagreements += r.disagreements();
     t.refusals += r.refusals();
     t.without_meta += r.without_meta > 0;
@@ -183,6 +189,7 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
       "%lld with symbols (%lld guarded), %lld broken ones; seed %llu\n",
       t.checked, t.structural, t.uncovered, t.calls, t.on_meta, t.on_cpu, t.symbolic, t.guarded, t.illegal,
       static_cast<unsigned long long>(request.options.seed));
+  if (t.definitions) std::printf("%d definitions run beside their ops on %lld calls\n", t.definitions, t.defined);
   std::printf("%d disagreements, %d on broken calls\n", t.disagreements, t.refusals);
 }
 
@@ -200,6 +207,7 @@ void print_json(const std::vector<RowReport>& reports, const Request& request) {
                           {"on_cpu", t.on_cpu},
                           {"symbolic", t.symbolic},
                           {"guarded", t.guarded},
+                          {"defined", t.defined},
                           {"illegal", t.illegal},
                           {"rows_without_meta", t.without_meta},
                           {"rows_meta_excused", t.excused},

@@ -5,6 +5,7 @@
 #include "compiler/base/hash.h"
 #include "compiler/ops/break_call.h"
 #include "compiler/ops/symbolic_check.h"
+#include "oracle/definition_check.h"
 
 namespace lenz::oracle {
 
@@ -80,6 +81,10 @@ class RowChecker {
     for (int i = 0; i < options_.calls; ++i) legal(i);
     for (int i = 0; i < options_.symbolic && i < options_.calls; ++i) symbolic(i);
     for (int i = 0; i < options_.illegal; ++i) broken(i);
+    if (options_.devices != Devices::meta && has_checkable_definition(op_)) {
+      OpDef precise = in_precise_dtypes(op_);
+      for (int i = 0; i < options_.definitions; ++i) definition(precise, i);
+    }
     if (options_.devices != Devices::meta && !report_.reached.empty()) {
       for (int d = 0; d < kDtypeCount; ++d)
         if (!op_.dtypes.has(static_cast<Dtype>(d))) probe(static_cast<Dtype>(d));
@@ -358,6 +363,29 @@ class RowChecker {
     report_.symbolic += v.kind == SymbolicVerdict::same || v.kind == SymbolicVerdict::differs;
     report_.guarded += v.kind == SymbolicVerdict::guarded;
     if (v.kind == SymbolicVerdict::differs) add({Aspect::symbolic, v.text}, describe(call), false);
+  }
+
+  // --- the row's definition beside its op
+  void definition(const OpDef& precise, int i) {
+    const Death* died = death(Phase::definition, i);
+    enter(Phase::definition, i);
+    RandomChooser random(seed_of("definition", i));
+    DrawnCall call;
+    if (draw(random, call, precise)) return;  // found already
+    if (died) {
+      add({Aspect::definition, text_of(*died) + " with its definition"}, describe(call, false), false);
+      return;
+    }
+    std::string text = describe(call);
+    at(Stage::cpu);
+    DefinitionVerdict v;
+    try {
+      v = check_definition(call, cpu_);
+    } catch (const Error& error) {
+      v = {true, Difference{Aspect::definition, std::string("its definition fails: ") + error.what()}};
+    }
+    report_.defined += v.compared;
+    if (v.difference) add(*v.difference, text, false);
   }
 
   // --- broken calls

@@ -16,8 +16,9 @@ enum class Devices : uint8_t { both, meta, cpu };
 
 struct CheckOptions {
   int calls = 200;
-  int illegal = 40;   // broken calls
-  int symbolic = 40;  // calls that are also inferred with symbols for sizes
+  int illegal = 40;      // broken calls
+  int symbolic = 40;     // calls that are also inferred with symbols for sizes
+  int definitions = 20;  // calls whose definition, where the row has one, runs beside them
   uint64_t seed = 0;
   Devices devices = Devices::both;
   int cpu_every = 8;  // with both devices: every k-th call runs on the CPU too
@@ -44,6 +45,7 @@ struct RowReport {
   int illegal = 0, refused = 0;
   int eager_crashes = 0;          // of broken calls and probes, on which eager may die; they count as refused
   int symbolic = 0, guarded = 0;  // comparable; and those where a guard did not hold
+  int defined = 0;                // calls whose definition was compared with the op
   DtypeSet reached, probed;       // dtypes of the leading tensor: of calls, and of probes beyond the row's
   std::string meta_text;          // what the meta device said first
   std::vector<Finding> findings;
@@ -52,7 +54,7 @@ struct RowReport {
 };
 
 // Where a row's check is, for whoever must say where its process died.
-enum class Phase : uint32_t { legal, symbolic, broken, probe, shrink };
+enum class Phase : uint32_t { legal, symbolic, broken, probe, shrink, definition };
 enum class Stage : uint32_t { drawing, rule, meta, cpu };
 
 // `place` is kept up to date; calls at which a process died before are not run again, but reported.

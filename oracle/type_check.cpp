@@ -9,8 +9,8 @@ namespace lenz::oracle {
 
 std::string_view name(Aspect aspect) {
   constexpr std::string_view names[kAspectCount] = {
-      "schema",  "broken", "crash",  "rule_raises", "eager_raises", "count", "dtype",  "sizes",
-      "strides", "offset", "device", "alias",       "operand",      "meta",  "dtypes", "symbolic"};
+      "schema", "broken", "crash", "rule_raises", "eager_raises", "count",  "dtype",    "sizes",     "strides",
+      "offset", "device", "alias", "operand",     "meta",         "dtypes", "symbolic", "definition"};
   return names[static_cast<size_t>(aspect)];
 }
 

@@ -24,13 +24,14 @@ enum class Aspect : uint8_t {
   strides,
   offset,
   device,
-  alias,     // whose storage a result lives in
-  operand,   // the metadata of an operand after the call
-  meta,      // eager on a CPU agrees, libtorch's meta device does not, and the row does not say why
-  dtypes,    // what the row says that eager supports
-  symbolic,  // the same call with symbols for sizes
+  alias,       // whose storage a result lives in
+  operand,     // the metadata of an operand after the call
+  meta,        // eager on a CPU agrees, libtorch's meta device does not, and the row does not say why
+  dtypes,      // what the row says that eager supports
+  symbolic,    // the same call with symbols for sizes
+  definition,  // the values of the row's definition, and those of its op
 };
-inline constexpr size_t kAspectCount = 16;
+inline constexpr size_t kAspectCount = 17;
 std::string_view name(Aspect aspect);
 
 struct Difference {

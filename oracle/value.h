@@ -30,6 +30,8 @@ struct Seen {
 };
 
 Seen look(const RunValue& value);
+RunValue element(const RunValue& list, int64_t index);  // negative: from the end
+RunValue list_of(const std::vector<RunValue>& tensors);
 std::string to_string(const Seen& seen);  // as Type prints
 
 }  // namespace lenz::oracle

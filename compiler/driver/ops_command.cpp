@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -25,6 +26,16 @@ std::string_view name(Accuracy accuracy) {
 std::string_view name(VariantKind kind) {
   constexpr std::string_view names[] = {"functional", "in_place", "out"};
   return names[static_cast<size_t>(kind)];
+}
+
+// What an op's values are is said by a definition, by another row (for each element of a list), or nowhere but in a
+// primitive: a row of level core, a view, a draw, the graph's own plumbing. What is left over has no meaning yet.
+std::string_view meaning(const OpDef& op) {
+  if (!op.decompose.empty()) return "definition";
+  if (op.each) return "each";
+  for (Trait t : {Trait::core, Trait::structural, Trait::view, Trait::maybe_view, Trait::random})
+    if (op.has(t)) return "primitive";
+  return op.scalar.empty() ? "none" : "primitive";
 }
 
 std::vector<std::string> trait_names(Traits traits) {
@@ -60,6 +71,7 @@ nlohmann::json to_json(const OpDef& op) {
       {"raises", op.raises},
       {"exception", op.exception},
       {"decompose", op.decompose},
+      {"meaning", std::string(meaning(op))},
       {"lowering", std::string(name(op.lowering.kind))},
       {"gradient", !op.gradient.empty()},
       {"rule", op.infer != nullptr},
@@ -108,6 +120,20 @@ void print_table(std::span<const OpDef* const> rows) {
                 joined(trait_names(op->traits)).c_str());
 }
 
+void print_counts(std::span<const OpDef* const> rows) {
+  std::map<std::string_view, int> meanings, lowerings;
+  for (const OpDef* op : rows) {
+    if (op->variant != VariantKind::functional) continue;
+    ++meanings[meaning(*op)];
+    ++lowerings[name(op->lowering.kind)];
+  }
+  std::printf("of the functional rows: meaning");
+  for (auto [what, n] : meanings) std::printf(" %.*s %d", static_cast<int>(what.size()), what.data(), n);
+  std::printf("; lowering");
+  for (auto [what, n] : lowerings) std::printf(" %.*s %d", static_cast<int>(what.size()), what.data(), n);
+  std::printf("\n");
+}
+
 // In-place packets (add_) are variants of their row's packet, and none of their own.
 size_t distinct_packets(std::span<const OpDef* const> rows) {
   std::set<std::string> packets;
@@ -127,9 +153,10 @@ ExitCode ops_command(std::span<const std::string> args) {
   if (std::ranges::find(args, "--classes") != args.end()) return ops_classes_command(without("--classes"));
   CLI::App app("Lists the rows of the op table and what each knows.", "lenz ops");
   std::vector<std::string> names;
-  bool json = false;
+  bool json = false, undefined = false;
   app.add_option("NAME", names, "rows to show: a name, a packet, or a glob; none: all");
   app.add_flag("--json", json, "an array of objects");
+  app.add_flag("--undefined", undefined, "only rows whose values nothing says: no definition, no primitive");
   bool check = false, classes = false;  // handled above; here for the help text
   app.add_flag("--check", check, "hold the rows against libtorch (`lenz ops --check --help`)");
   app.add_flag("--classes", classes, "the classes of calls that generators reach (`lenz ops --classes --help`)");
@@ -143,6 +170,7 @@ ExitCode ops_command(std::span<const std::string> args) {
     throw UserError(error.what(), "lenz ops", "lenz ops --help lists the options");
   }
   std::vector<const OpDef*> rows = select_rows(op_table(), names);
+  if (undefined) std::erase_if(rows, [](const OpDef* op) { return meaning(*op) != "none"; });
   if (json) {
     auto all = nlohmann::json::array();
     for (const OpDef* op : rows) all.push_back(to_json(*op));
@@ -155,6 +183,7 @@ ExitCode ops_command(std::span<const std::string> args) {
     print_table(rows);
   }
   std::printf("%zu rows, %zu distinct packets\n", rows.size(), distinct_packets(rows));
+  print_counts(rows);
   return ExitCode::fine;
 }
 

@@ -278,6 +278,14 @@ class Expander {
     SmallVec<Arg, 8> items;
     if (list.kind == ArgKind::int_list)
       for (Dim d : list.dim_list()) items.push_back(Arg::of_dim(d));
+    if (list.is_value()) {
+      const auto elements = graph_.type(list.value()).elements();
+      for (size_t i = 0; i < elements.size(); ++i) {
+        const Arg args[] = {list, Arg::of_int(static_cast<int64_t>(i))};
+        NodeId id = graph_.insert(before_, *graph_.ops().find("lenz.getitem"), args, origin_);
+        items.push_back(Arg::of_value(graph_.node(id).result()));
+      }
+    }
     if (list.kind == ArgKind::value_list)
       for (ValueId v : list.value_list()) items.push_back(v == kNone ? Arg::none() : Arg::of_value(v));
     if (list.kind == ArgKind::arg_list)
@@ -328,6 +336,10 @@ class Expander {
   Dtype dtype_of(const Arg& a) {
     if (a.kind == ArgKind::dtype) return a.dtype();
     if (a.is_value()) return tensor(a).dtype;
+    if (a.kind == ArgKind::boolean) return Dtype::b8;
+    if (a.kind == ArgKind::integer) return Dtype::i64;
+    if (a.kind == ArgKind::real) return Dtype::f64;
+    if (a.kind == ArgKind::complex) return Dtype::c128;
     fail("expected a dtype");
   }
 
@@ -386,7 +398,17 @@ class Expander {
         default: return Arg::of_dim(floor_div(x, y));
       }
     }
-    if (!is_number(a) || !is_number(b) || a.symbolic || b.symbolic) fail("arithmetic needs constant numbers");
+    if (a.symbolic || b.symbolic) {
+      // A correction of 1.0 is an integer too.
+      auto whole = [](const Arg& x) {
+        bool is = x.kind == ArgKind::real && x.d == std::floor(x.d) && std::abs(x.d) < 0x1p53;
+        return is ? Arg::of_int(static_cast<int64_t>(x.d)) : x;
+      };
+      Arg x = whole(a), y = whole(b);
+      if (op != '/' && x.kind == ArgKind::integer && y.kind == ArgKind::integer) return arithmetic(op, x, y, live);
+      fail("arithmetic needs constant numbers");
+    }
+    if (!is_number(a) || !is_number(b)) fail("arithmetic needs numbers");
     double x = real_of(a), y = real_of(b);
     switch (op) {
       case '+': return Arg::of_real(x + y);
@@ -398,8 +420,41 @@ class Expander {
     }
   }
 
+  // each(list, %x, call): walks the call once for each element, and at least once, without effect if there is none.
+  Arg each(bool live) {
+    Arg list = expression(live);
+    expect(",");
+    expect("%");
+    std::string_view element = name();
+    expect(",");
+    SmallVec<Arg, 8> from = live ? items_of(list) : SmallVec<Arg, 8>(), made;
+    std::string_view body = rest_;
+    for (const Arg& item : from) {
+      rest_ = body;
+      locals_[element] = item;
+      made.push_back(expression(live));
+    }
+    if (from.empty()) expression(false);
+    locals_.erase(element);
+    expect(")");
+    return live ? list_of(made) : Arg::none();
+  }
+
+  // choose(condition, x, y): the one that isn't chosen is walked without effect.
+  Arg choose(bool live) {
+    bool yes = truth(expression(live), live);
+    expect(",");
+    Arg first = expression(live && yes);
+    expect(",");
+    Arg second = expression(live && !yes);
+    expect(")");
+    return yes ? first : second;
+  }
+
   Arg function(std::string_view name, bool live) {
     expect("(");
+    if (name == "each") return each(live);
+    if (name == "choose") return choose(live);
     SmallVec<Arg, 4> a;
     while (!eat(")")) {
       a.push_back(expression(live));
@@ -413,6 +468,7 @@ class Expander {
     auto n = [&](size_t i) { return dim_of(a[i]).constant(); };
     if (f == "given") return Arg::of_bool(!a[0].is_none());
     if (f == "rank") return Arg::of_int(static_cast<int64_t>(tensor(a[0]).rank()));
+    if (f == "device") return Arg::of_device(tensor(a[0]).device);
     if (f == "dtype") return Arg::of_dtype(tensor(a[0]).dtype);
     if (f == "shape") return c.dims(tensor(a[0]).sizes());
     if (f == "numel") return Arg::of_dim(numel(tensor(a[0]).sizes()));
@@ -424,6 +480,8 @@ class Expander {
     if (f == "compute_dtype") return Arg::of_dtype(is_reduced_float(dtype_of(a[0])) ? Dtype::f32 : dtype_of(a[0]));
     if (f == "promote") return Arg::of_dtype(promoted(dtype_of(a[0]), dtype_of(a[1])));
     if (f == "wrap") return Arg::of_int(n(0) < 0 ? n(0) + std::max<int64_t>(n(1), 1) : n(0));
+    if (f == "result_type") return Arg::of_dtype(result_type(a));
+    if (f == "float_type") return Arg::of_dtype(lenz::is_integral(dtype_of(a[0]), true) ? Dtype::f32 : dtype_of(a[0]));
     if (f == "is_tensor") return Arg::of_bool(a[0].is_value() && graph_.type(a[0].value()).is_tensor());
     if (f == "suggested_format") return Arg::of_memory_format(suggested_format(a[0]));
     if (f == "range") {
@@ -431,11 +489,93 @@ class Expander {
       for (int64_t i = n(0); i < n(1); ++i) dims.push_back(Dim(i));
       return c.dims(dims);
     }
+    if (f == "moved") return moved(n(0), items_of(a[1]), items_of(a[2]));
     if (f == "list") {
       SmallVec<Arg, 8> items(static_cast<size_t>(n(0)), a[1]);
       return list_of(items);
     }
+    if (f == "count") return Arg::of_dim(count(tensor(a[0]), a[1]));
+    if (f == "max" || f == "min" || f == "power" || f == "factorial" || f == "highest" || f == "lowest")
+      return number_function(f, a);
     return list_function(f, a);
+  }
+
+  Arg number_function(std::string_view f, const SmallVec<Arg, 4>& a) {
+    if (f == "highest" || f == "lowest") return limit(dtype_of(a[0]), f == "highest");
+    for (const Arg& x : a)
+      if (!is_number(x)) fail("expected a number");
+    bool dims = std::ranges::all_of(a, [](const Arg& x) { return x.kind == ArgKind::integer; });
+    if (f == "max" && dims) return Arg::of_dim(max(a[0].dim(), a[1].dim()));
+    if (f == "min" && dims) return Arg::of_dim(min(a[0].dim(), a[1].dim()));
+    for (const Arg& x : a)
+      if (x.symbolic) fail("this needs constant numbers");
+    double x = real_of(a[0]);
+    if (f == "factorial") return Arg::of_real(std::tgamma(x + 1));
+    double y = real_of(a[1]);
+    return Arg::of_real(f == "max" ? std::max(x, y) : f == "min" ? std::min(x, y) : std::pow(x, y));
+  }
+
+  // The permutation that puts dims `from` at places `to` and leaves the others in their order.
+  Arg moved(int64_t rank, const SmallVec<Arg, 8>& from, const SmallVec<Arg, 8>& to) {
+    auto wrapped = [&](const Arg& d) {
+      int64_t i = dim_of(d).constant();
+      return i < 0 ? i + rank : i;
+    };
+    std::map<int64_t, int64_t> placed;  // by place
+    std::vector<bool> taken(static_cast<size_t>(rank));
+    for (size_t i = 0; i < from.size() && i < to.size(); ++i) {
+      placed[wrapped(to[i])] = wrapped(from[i]);
+      taken[static_cast<size_t>(wrapped(from[i]))] = true;
+    }
+    DimVec order;
+    int64_t next = 0;
+    for (int64_t place = 0; place < rank; ++place) {
+      auto found = placed.find(place);
+      if (found != placed.end()) {
+        order.push_back(Dim(found->second));
+        continue;
+      }
+      while (taken[static_cast<size_t>(next)]) ++next;
+      order.push_back(Dim(next++));
+    }
+    return graph_.context().dims(order);
+  }
+
+  // The finite bounds of a dtype.
+  Arg limit(Dtype d, bool highest) {
+    auto of_float = [&](double largest) { return Arg::of_real(highest ? largest : -largest); };
+    switch (d) {
+      case Dtype::f16: return of_float(65504);
+      case Dtype::bf16: return of_float(0x1.FEp127);
+      case Dtype::f32:
+      case Dtype::c64: return of_float(std::numeric_limits<float>::max());
+      case Dtype::f64:
+      case Dtype::c128: return of_float(std::numeric_limits<double>::max());
+      default: fail("no bounds are known of " + std::string(lenz::name(d)));
+    }
+  }
+
+  // How many elements a reduction over these dims takes together; of none, or no list, it takes all.
+  Dim count(const Type& t, const Arg& dims) {
+    SmallVec<Arg, 8> list = dims.is_none() ? SmallVec<Arg, 8>() : items_of(dims);
+    if (list.empty()) return numel(t.sizes());
+    Dim n = 1;
+    for (const Arg& d : list)
+      if (t.rank()) n *= size_of(t, dim_of(d).constant());
+    return n;
+  }
+
+  // As eager promotes tensors and numbers that stand together.
+  Dtype result_type(const SmallVec<Arg, 4>& a) {
+    rule::Operands operands;
+    for (const Arg& x : a) {
+      if (x.is_value())
+        operands.push_back({.type = &tensor(x)});
+      else
+        operands.push_back({.number = dtype_of(x)});
+    }
+    Infer in(graph_.shared_context(), graph_.ops(), op_, args_, graph_.types(), graph_.assumptions);
+    return rule::result_type(in, operands);
   }
 
   Arg list_function(std::string_view f, const SmallVec<Arg, 4>& a) {

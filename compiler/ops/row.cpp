@@ -49,6 +49,40 @@ void RowSink::each(std::string_view schema, const EachRow& fields) {
   table_.add(std::move(def));
 }
 
+std::string call_of(const Schema& callee, const Schema& parameters) {
+  std::string text = callee.space + "." + callee.packet + "." + (callee.overload.empty() ? "default" : callee.overload);
+  LENZ_CHECK(callee.params.size() == parameters.params.size(), text + " has other parameters");
+  for (size_t i = 0; i < callee.params.size(); ++i) {
+    text += i ? ", " : "(";
+    if (callee.params[i].keyword_only) text += callee.params[i].name + "=";
+    text += "$" + parameters.params[i].name;
+  }
+  return text + ")";
+}
+
+void RowSink::alias(std::string_view schema, std::string_view of, std::optional<Variants> variants) {
+  const OpDef* row = table_.find("aten." + std::string(of));
+  LENZ_CHECK(row, "an alias of " + std::string(of) + ", which has no row yet");
+  OpDef def = *row;
+  def.schema = parse_schema(schema);
+  if (variants) def.variants = *variants;
+  def.traits = Traits(def.traits.bits & ~static_cast<uint32_t>(Trait::core)) | Trait::composite;
+  std::string definition = "return " + call_of(row->schema, def.schema);
+  def.decompose = definition;  // the table keeps a copy
+  def.lowering.kind = LoweringKind::decompose;
+  table_.add(std::move(def));
+}
+
+void RowSink::aliases(std::string_view schema, std::initializer_list<Alias> names, std::optional<Variants> variants) {
+  size_t hole = schema.find("{}");
+  LENZ_CHECK(hole != std::string_view::npos, "a family's schema needs a {} for the name");
+  std::string_view rest = schema.substr(hole + 2);
+  std::string_view overload = rest.substr(0, rest.find('('));
+  for (const Alias& a : names)
+    alias(std::string(schema.substr(0, hole)) + std::string(a.name) + std::string(rest),
+          std::string(a.of) + std::string(overload), variants);
+}
+
 void RowSink::rows(std::string_view schema, std::string_view names, const Row& fields) {
   size_t hole = schema.find("{}");
   LENZ_CHECK(hole != std::string_view::npos, "a family's schema needs a {} for the name");

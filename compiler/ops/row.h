@@ -8,6 +8,9 @@
 // Thread-safety: used while the table is built, by one thread.
 #pragma once
 
+#include <initializer_list>
+#include <optional>
+#include <string>
 #include <string_view>
 
 #include "compiler/graph/op_def.h"
@@ -43,12 +46,29 @@ struct EachRow {
   void (*generate)(CallMaker&) = nullptr;  // none: from calls of the other row
 };
 
+// A row by definition: `definition` says its values, see compiler/ops/decompose.h.
+inline Row meaning(std::string_view definition, Row row) {
+  row.decompose = definition;
+  return row;
+}
+
+// "aten.sub.Tensor($self, $other, alpha=$alpha)": a call of one op with the parameters of another, in order.
+std::string call_of(const Schema& callee, const Schema& parameters);
+
+// Another name of a row: what it means is a call of that row.
+struct Alias {
+  std::string_view name, of;
+};
+
 class RowSink {
  public:
   explicit RowSink(OpTable& table) : table_(table) {}
   void row(std::string_view schema, const Row& fields);                           // one row
   void rows(std::string_view schema, std::string_view names, const Row& fields);  // one per name
   void each(std::string_view schema, const EachRow& fields);                      // of a row that stands already
+  // What `of`, which stands already, knows, under another name and by definition. `variants`: where they are not its.
+  void alias(std::string_view schema, std::string_view of, std::optional<Variants> variants = {});
+  void aliases(std::string_view schema, std::initializer_list<Alias> names, std::optional<Variants> variants = {});
 
  private:
   OpTable& table_;

@@ -346,6 +346,11 @@ void nonzero_static(CallMaker& m) {
 
 void isin(CallMaker& m) {
   TensorWish wish;
+  // Who says that nothing occurs twice must mean it.
+  bool unique = m.choose().chance(1, 4);
+  m.set("assume_unique", Arg::of_bool(unique));
+  wish.permutation = unique;
+  if (unique) wish.dtypes = m.op().dtypes & (dtypes::wide_floats | DtypeSet::of(Dtype::i32, Dtype::i64));
   ValueId elements = m.tensor(wish);
   m.set("elements", elements);
   if (m.has("test_element")) {
@@ -354,6 +359,7 @@ void isin(CallMaker& m) {
     TensorWish test;
     test.dtype = m.type(elements).dtype;
     test.plain = true;
+    test.permutation = unique;
     m.set("test_elements", m.tensor(test));
   }
 }

@@ -32,11 +32,13 @@ void softmax_backward(CallMaker& m) {
 
 namespace {
 // A parameter of this shape, or none; f32 may stand beside a half-precision input.
-void maybe_parameter(CallMaker& m, std::string_view name, const Sizes& sizes, Dtype dtype, bool positive = false) {
+void maybe_parameter(CallMaker& m, std::string_view name, const Sizes& sizes, Dtype dtype, bool positive = false,
+                     bool dense = false) {
   if (!m.has(name) || m.choose().chance(1, 3)) return;
   TensorWish wish;
   wish.dtype = dtype;
   wish.sizes = sizes;
+  wish.plain = dense;
   if (positive) wish.domain = Domain{0.25, 4};
   m.set(name, m.tensor(wish));
 }
@@ -82,8 +84,8 @@ void group_norm(CallMaker& m) {
   m.set("input", input);
   m.set("num_groups", Arg::of_int(groups));
   Dtype dtype = parameter_dtype(m, m.type(input).dtype);
-  maybe_parameter(m, "weight", {m.size(input, 1)}, dtype);
-  maybe_parameter(m, "bias", {m.size(input, 1)}, dtype);
+  maybe_parameter(m, "weight", {m.size(input, 1)}, dtype, false, true);
+  maybe_parameter(m, "bias", {m.size(input, 1)}, dtype, false, true);
   set_eps(m);
 }
 
@@ -102,8 +104,8 @@ void native_group_norm(CallMaker& m) {
   m.set("HxW", Arg::of_int(area));
   m.set("group", Arg::of_int(groups));
   Dtype dtype = parameter_dtype(m, m.type(input).dtype);
-  maybe_parameter(m, "weight", {m.size(input, 1)}, dtype);
-  maybe_parameter(m, "bias", {m.size(input, 1)}, dtype);
+  maybe_parameter(m, "weight", {m.size(input, 1)}, dtype, false, true);
+  maybe_parameter(m, "bias", {m.size(input, 1)}, dtype, false, true);
   set_eps(m);
 }
 

@@ -13,6 +13,13 @@ using enum Trait;
 constexpr Variants kSameDtype{true, "out", {}, OutRule::same_dtype};
 constexpr DtypeSet kFloatOrComplex = dtypes::floats | dtypes::complexes;
 
+// The halves of a tensor along $dim, as %a and %b.
+#define LENZ_HALVES(tensor) \
+  "$n = size(" tensor ", $dim) // 2 %a = aten.slice(" tensor ", $dim, 0, $n) %b = aten.slice(" tensor ", $dim, $n) "
+// The gradient and what it is taken at, in their common dtype, as %g and %x.
+#define LENZ_PROMOTED(grad, at) \
+  "$d = result_type(" grad ", " at ") %g = aten._to_copy(" grad ", dtype=$d) %x = aten._to_copy(" at ", dtype=$d) "
+
 void forward_rows(RowSink& t) {
   Row row{.variants = kSameDtype,
           .traits = elementwise | idempotent | monotone | core,
@@ -27,52 +34,78 @@ void forward_rows(RowSink& t) {
   row.variants = {true};
   row.traits = elementwise | idempotent | monotone;
   row.infer = rule::hardtanh;
-  t.row("relu6(Tensor self) -> Tensor", row);
+  t.row("relu6(Tensor self) -> Tensor", meaning("return aten.hardtanh(%self, 0, 6)", row));
   row.variants = kSameDtype;
   row.generate = make::hardtanh;
   row.raises = "bool, complex; negative bounds for u8";
-  t.row("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor", row);
+  t.row("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
+        meaning("return aten.clamp(%self, $min_val, $max_val)", row));
   row = {.variants = {true, "out"},
          .traits = elementwise,
          .infer = rule::same_dtype,
          .generate = make::activation,
          .dtypes = dtypes::real,
          .raises = "bool, complex"};
-  t.row("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor", row);
+  t.row("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
+        meaning("return aten.where(aten.le(%self, $threshold), $value, %self)", row));
 
   row.variants = kSameDtype;
   row.dtypes = dtypes::floats;
   row.raises = "integers, complex";
   row.accuracy = Accuracy::ulp4;
-  t.rows("{}(Tensor self) -> Tensor", "mish hardswish hardsigmoid", row);
-  t.row("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor", row);
-  t.row("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", row);
-  t.row("selu(Tensor self) -> Tensor", [&] {
-    Row selu = row;
-    selu.variants = {true};
-    return selu;
-  }());
+  t.row("mish(Tensor self) -> Tensor", meaning("return aten.mul(%self, aten.tanh(aten.softplus(%self)))", row));
+  t.row("hardswish(Tensor self) -> Tensor",
+        meaning("return aten.mul(%self, aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6))", row));
+  t.row("hardsigmoid(Tensor self) -> Tensor", meaning("return aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6)", row));
+  t.row("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
+        meaning("return aten.where(aten.gt(%self, 0), %self, aten.mul(%self, $negative_slope))", row));
+  t.row("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", meaning(R"(
+    %low = aten.mul(aten.expm1(aten.mul(%self, $input_scale)), $alpha * $scale)
+    return aten.where(aten.lt(%self, 0), %low, aten.mul(%self, $scale)))",
+                                                                                                    row));
+  Row selu = row;
+  selu.variants = {true};
+  t.row("selu(Tensor self) -> Tensor", meaning("return aten.elu(%self, 1.6732632423543772, 1.0507009873554805)", selu));
   row.variants.in_place = false;
-  t.row("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", row);
-  t.row("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", row);
+  t.row("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", meaning(R"(
+    %z = aten.mul(%self, $beta)
+    return aten.where(aten.gt(%z, $threshold), %self, aten.div(aten.log1p(aten.exp(%z)), $beta)))",
+                                                                                       row));
+  t.row("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", meaning(R"(
+    %small = aten.logical_and(aten.ge(%self, 0 - $lambd), aten.le(%self, $lambd))
+    return aten.where(%small, 0.0, %self))",
+                                                                       row));
   row.infer = rule::softshrink;
   row.raises = "integers, complex; a negative lambd";
-  t.row("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", row);
+  t.row("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", meaning(R"(
+    %low = aten.where(aten.lt(%self, 0 - $lambd), aten.add(%self, $lambd), aten.mul(%self, 0))
+    return aten.where(aten.gt(%self, $lambd), aten.sub(%self, $lambd), %low))",
+                                                                       row));
   row.variants = {true, "out", {}, OutRule::copied};
   row.infer = rule::celu;
   row.raises = "integers, complex; alpha=0";
-  t.row("celu(Tensor self, Scalar alpha=1.) -> Tensor", row);
+  t.row("celu(Tensor self, Scalar alpha=1.) -> Tensor",
+        meaning("return aten.elu(%self, $alpha, 1.0, 1 / $alpha)", row));
   row.variants = kSameDtype;
   row.infer = rule::gelu;
   row.raises = "integers, complex; an approximation that is not \"none\" or \"tanh\"";
-  t.row("gelu(Tensor self, *, str approximate=\"none\") -> Tensor", row);
+  t.row("gelu(Tensor self, *, str approximate=\"none\") -> Tensor", meaning(R"(
+    %half = aten.mul(%self, 0.5)
+    if $approximate == "tanh" {
+      %cube = aten.mul(aten.mul(%self, %self), %self)
+      %inner = aten.mul(aten.add(%self, aten.mul(%cube, 0.044715)), 0.79788456080286541)
+      return aten.mul(%half, aten.add(aten.tanh(%inner), 1))
+    }
+    return aten.mul(%half, aten.add(aten.erf(aten.mul(%self, 0.70710678118654752)), 1)))",
+                                                                            row));
   t.row("silu(Tensor self) -> Tensor", {.variants = kSameDtype,
                                         .traits = elementwise,
                                         .infer = rule::same_dtype,
                                         .generate = make::unary,
                                         .dtypes = kFloatOrComplex,
                                         .accuracy = Accuracy::ulp4,
-                                        .raises = "integers"});
+                                        .raises = "integers",
+                                        .decompose = "return aten.mul(%self, aten.sigmoid(%self))"});
   row = {.variants = {false, "out", {}, OutRule::copied},
          .traits = elementwise,
          .infer = rule::log_sigmoid,
@@ -80,26 +113,39 @@ void forward_rows(RowSink& t) {
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::ulp4,
          .raises = "integers, complex"};
-  t.row("log_sigmoid(Tensor self) -> Tensor", row);
+  t.row("log_sigmoid(Tensor self) -> Tensor",
+        meaning("%output, %buffer = aten.log_sigmoid_forward(%self) return %output", row));
   row.variants = {};  // the out= variant makes its buffer contiguous, which no other op does to a tensor that fits
-  t.row("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", row);
-  t.row("glu(Tensor self, int dim=-1) -> Tensor", {.variants = {false, "out"},
-                                                   .infer = rule::glu,
-                                                   .generate = make::glu,
-                                                   .dtypes = dtypes::floats,
-                                                   .accuracy = Accuracy::ulp4,
-                                                   .raises = "integers, complex; an odd size of dim; no dims"});
+  t.row("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", meaning(R"(
+    %buffer = aten.exp(aten.neg(aten.abs(%self)))
+    return aten.sub(aten.clamp(%self, none, 0), aten.log1p(%buffer)), %buffer)",
+                                                                                      row));
+  t.row("glu(Tensor self, int dim=-1) -> Tensor",
+        {.variants = {false, "out"},
+         .infer = rule::glu,
+         .generate = make::glu,
+         .dtypes = dtypes::floats,
+         .accuracy = Accuracy::ulp4,
+         .raises = "integers, complex; an odd size of dim; no dims",
+         .decompose = LENZ_HALVES("%self") "return aten.mul(%a, aten.sigmoid(%b))"});
   row = {.traits = elementwise,
          .infer = rule::prelu,
          .generate = make::prelu,
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::rounded,
          .raises = "integers, complex; weights that are neither one nor one per channel"};
-  t.row("prelu(Tensor self, Tensor weight) -> Tensor", row);
+  t.row("prelu(Tensor self, Tensor weight) -> Tensor", meaning(R"(
+    $rank = rank(%self)
+    if numel(%weight) == 1 { $shape = list($rank, 1) }
+    else if $rank == 1 { $shape = [numel(%weight)] }
+    else { $shape = concat([1, numel(%weight)], list($rank - 2, 1)) }
+    return aten._prelu_kernel(%self, aten.reshape(%weight, $shape)))",
+                                                               row));
   row.infer = rule::prelu_kernel;
   row.generate = make::prelu_kernel;
   row.raises = "integers, complex; operands of different dtypes";
-  t.row("_prelu_kernel(Tensor self, Tensor weight) -> Tensor", row);
+  t.row("_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
+        meaning("return aten.where(aten.gt(%self, 0), %self, aten.mul(%weight, %self))", row));
   t.row(
       "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? "
       "generator=None) -> Tensor",
@@ -109,7 +155,13 @@ void forward_rows(RowSink& t) {
        .generate = make::rrelu,
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::rounded,
-       .raises = "integers, complex; lower > upper; f16 in training"});
+       .raises = "integers, complex; lower > upper; f16 in training",
+       .decompose = R"(
+         if $training {
+           %slope = aten.uniform(%self, $lower, $upper, generator=$generator)
+           return aten.where(aten.le(%self, 0), aten.mul(%self, %slope), %self)
+         }
+         return aten.leaky_relu(%self, ($lower + $upper) / 2))"});
 }
 
 void backward_rows(RowSink& t) {
@@ -122,42 +174,114 @@ void backward_rows(RowSink& t) {
           .accuracy = Accuracy::ulp4,
           .raises = "integers among themselves; complex",
           .exception = rule::kConvertsOnCpu};
-  t.row("hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor", row);
-  t.row("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor", row);
-  t.row("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor", row);
-  t.row("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor", row);
-  t.row("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor", row);
-  t.row("logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor", row);
+  t.row("hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+    %inside = aten.logical_and(aten.gt(%x, -3), aten.lt(%x, 3))
+    return aten.where(%inside, aten.mul(%g, 0.16666667163372040), 0.0))",
+                row));
+  t.row("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+    %outside = aten.logical_or(aten.le(%x, $min_val), aten.ge(%x, $max_val))
+    return aten.where(%outside, 0.0, %g))",
+                row));
+  t.row("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+    %z = aten.mul(%x, $beta)
+    return aten.where(aten.gt(%z, $threshold), %g, aten.mul(%g, aten.sigmoid(%z))))",
+                row));
+  t.row("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_out", "%self") R"(
+    %small = aten.logical_and(aten.ge(%x, 0 - $lambd), aten.le(%x, $lambd))
+    return aten.where(%small, 0.0, %g))",
+                row));
+  t.row("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+    %small = aten.logical_and(aten.ge(%x, 0 - $lambd), aten.le(%x, $lambd))
+    return aten.where(%small, 0.0, %g))",
+                row));
+  t.row("logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+    %y = aten.div(%g, aten.mul(%x, aten.rsub(%x, 1)))
+    if given($eps) and $eps >= 0 {
+      %outside = aten.logical_or(aten.lt(%x, $eps), aten.gt(%x, 1 - $eps))
+      return aten.where(%outside, 0.0, %y)
+    }
+    %outside = aten.logical_or(aten.lt(%x, 0), aten.gt(%x, 1))
+    return aten.where(%outside, nan, %y))",
+                row));
   row.infer = rule::elu_backward;
   t.row(
       "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
       "self_or_result) -> Tensor",
-      row);
+      meaning(LENZ_PROMOTED("%grad_output", "%self_or_result") R"(
+    if $is_result { %low = aten.mul(aten.add(%x, $alpha * $scale), $input_scale) }
+    else { %low = aten.mul(aten.exp(aten.mul(%x, $input_scale)), $input_scale * $alpha * $scale) }
+    return aten.where(aten.le(%x, 0), aten.mul(%g, %low), aten.mul(%g, $scale)))",
+              row));
   row.infer = rule::leaky_relu_backward;
   t.row("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
-        row);
+        meaning(LENZ_PROMOTED("%grad_output",
+                              "%self") "return aten.where(aten.gt(%x, 0), %g, aten.mul(%g, $negative_slope))",
+                row));
   row.infer = rule::gelu_backward;
   row.generate = make::same_shape_backward;
-  t.row("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor", row);
+  t.row("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+    if $approximate == "tanh" {
+      %square = aten.mul(%x, %x)
+      %inner = aten.mul(aten.add(%x, aten.mul(aten.mul(%square, %x), 0.044715)), 0.79788456080286541)
+      %tanh = aten.tanh(%inner)
+      %left = aten.mul(aten.add(%tanh, 1), 0.5)
+      %slope = aten.mul(aten.add(aten.mul(%square, 0.134145), 1), 0.79788456080286541)
+      %bell = aten.rsub(aten.mul(%tanh, %tanh), 1)
+      return aten.mul(%g, aten.add(%left, aten.mul(aten.mul(aten.mul(%x, 0.5), %bell), %slope)))
+    }
+    %area = aten.mul(aten.add(aten.erf(aten.mul(%x, 0.70710678118654752)), 1), 0.5)
+    %density = aten.mul(aten.exp(aten.mul(aten.mul(%x, %x), -0.5)), 0.3989422804014327)
+    return aten.mul(%g, aten.add(%area, aten.mul(%x, %density))))",
+                row));
   row.generate = make::mish_backward;
   row.infer = rule::mish_backward;
   row.variants = {};
-  t.row("mish_backward(Tensor grad_output, Tensor self) -> Tensor", row);
+  t.row("mish_backward(Tensor grad_output, Tensor self) -> Tensor", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+    %tanh = aten.tanh(aten.softplus(%x))
+    %bell = aten.rsub(aten.mul(%tanh, %tanh), 1)
+    %y = aten.mul(%g, aten.add(%tanh, aten.mul(aten.mul(%x, aten.sigmoid(%x)), %bell)))
+    return aten._to_copy(%y, dtype=dtype(%self)))",
+                                                                            row));
   row.generate = make::activation_backward;
   row.infer = rule::activation_backward;
   row.variants = {false, "out", {}, OutRule::copied};
-  t.row("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor", row);
+  t.row("hardswish_backward(Tensor grad_output, Tensor self) -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+    %middle = aten.mul(%g, aten.add(aten.div(%x, 3), 0.5))
+    return aten.where(aten.le(%x, -3), 0.0, aten.where(aten.lt(%x, 3), %middle, %g)))",
+                row));
   row.variants = {false, "grad_input", "grad_input"};
   row.infer = rule::threshold_backward;
   row.computes = dtypes::real;
   row.raises = "bools among themselves; complex";
-  t.row("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor", row);
+  t.row("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+    return aten.where(aten.le(%x, $threshold), 0, %g))",
+                row));
   row.infer = rule::activation_backward;
   row.dtypes = dtypes::usual;
   row.computes = kFloatOrComplex;
   row.raises = "integers among themselves";
-  t.row("silu_backward(Tensor grad_output, Tensor self) -> Tensor", row);
-  t.rows("{}(Tensor grad_output, Tensor output) -> Tensor", "sigmoid_backward tanh_backward", row);
+  t.row("silu_backward(Tensor grad_output, Tensor self) -> Tensor", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+    %s = aten.sigmoid(%x)
+    %slope = aten.mul(%s, aten.add(aten.mul(%x, aten.rsub(%s, 1)), 1))
+    return aten.mul(%g, %slope))",
+                                                                            row));
+  t.row("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_output",
+                              "%output") "return aten.mul(%g, aten.conj_physical(aten.mul(%x, aten.rsub(%x, 1))))",
+                row));
+  t.row("tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
+        meaning(LENZ_PROMOTED("%grad_output",
+                              "%output") "return aten.mul(%g, aten.conj_physical(aten.rsub(aten.mul(%x, %x), 1)))",
+                row));
 
   row = {.variants = {false, "grad_input", "grad_input", OutRule::same_dtype},
          .traits = elementwise,
@@ -166,24 +290,39 @@ void backward_rows(RowSink& t) {
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::ulp4,
          .raises = "integers, complex; tensors of different dtypes"};
-  t.row("log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", row);
+  t.row("log_sigmoid_backward(Tensor grad_output, Tensor self, Tensor buffer) -> Tensor", meaning(R"(
+    %part = aten.div(%buffer, aten.add(%buffer, 1))
+    return aten.mul(%grad_output, aten.where(aten.lt(%self, 0), aten.rsub(%part, 1), %part)))",
+                                                                                                  row));
   row.traits = {};
   row.infer = rule::glu_backward;
   row.generate = make::glu;
   row.variants.out_rule = OutRule::copied;
-  t.row("glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", row);
+  t.row("glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", meaning(LENZ_HALVES("%self") R"(
+    %s = aten.sigmoid(%b)
+    %first = aten.mul(%s, %grad_output)
+    %second = aten.mul(aten.mul(%first, %a), aten.rsub(%s, 1))
+    return aten.cat([%first, %second], $dim))",
+                                                                                    row));
   row.variants = {false, "out", {}, OutRule::copied};
   row.infer = rule::glu_jvp;
   row.dtypes = dtypes::wide_floats;
   row.raises = "integers, complex, f16, bf16; an odd size of dim";
-  t.row("glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor", row);
+  t.row("glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor",
+        meaning(LENZ_HALVES("%x") "%s = aten.sigmoid(%b) " LENZ_HALVES("%dx") R"(
+    return aten.add(aten.mul(%a, %s), aten.mul(aten.mul(%b, aten.rsub(%s, 1)), %glu)))",
+                row));
   row.variants = {};
   row.dtypes = dtypes::floats;
   row.raises = "integers, complex; tensors of different dtypes";
   row.traits = elementwise;
   row.infer = rule::prelu_kernel_backward;
   row.generate = make::prelu_kernel;
-  t.row("_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", row);
+  t.row("_prelu_kernel_backward(Tensor grad_output, Tensor self, Tensor weight) -> (Tensor, Tensor)", meaning(R"(
+    %positive = aten.gt(%self, 0)
+    return aten.where(%positive, %grad_output, aten.mul(%weight, %grad_output)),
+           aten.where(%positive, 0.0, aten.mul(%self, %grad_output)))",
+                                                                                                              row));
   t.row(
       "rrelu_with_noise_backward(Tensor grad_output, Tensor self, Tensor noise, Scalar lower, Scalar upper, bool "
       "training, bool self_is_result) -> Tensor",
@@ -195,6 +334,9 @@ void backward_rows(RowSink& t) {
        .computes = dtypes::floats,
        .accuracy = Accuracy::ulp4,
        .raises = "integers among themselves, complex",
+       .decompose = R"(
+         if $training and $upper - $lower > 0.000001 { return aten.mul(%noise, %grad_output) }
+         return aten.leaky_relu_backward(%grad_output, %self, ($lower + $upper) / 2, $self_is_result))",
        .exception = rule::kConvertsOnCpu});
 }
 }  // namespace
@@ -203,5 +345,7 @@ void activation_rows(RowSink& t) {
   forward_rows(t);
   backward_rows(t);
 }
+#undef LENZ_HALVES
+#undef LENZ_PROMOTED
 
 }  // namespace lenz

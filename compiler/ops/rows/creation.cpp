@@ -27,11 +27,6 @@ Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view
   return {.traits = traits, .infer = infer, .generate = generate, .dtypes = dtypes, .raises = raises};
 }
 
-Row meaning(std::string_view definition, Row row) {
-  row.decompose = definition;
-  return row;
-}
-
 // Every element is this: a number, or a parameter.
 Row filled(Row row, std::string_view with) {
   row.fills = with;

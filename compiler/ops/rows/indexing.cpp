@@ -36,11 +36,9 @@ void reads(RowSink& t) {
       "sparse=False) -> Tensor",
       row);
   row.dtypes = dtypes::usual;
-  row.traits = indexing | movement;
   row.infer = rule::take_along_dim;
   row.generate = make::take_along_dim;
   t.row("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", row);
-  row.traits = indexing | movement | core;
   row.dtypes = dtypes::all;
   row.infer = rule::index;
   row.generate = make::index;
@@ -110,7 +108,7 @@ void writes(RowSink& t) {
   t.row(
       "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool "
       "scale_grad_by_freq) -> Tensor",
-      {.traits = indexing,
+      {.traits = indexing | core,
        .infer = rule::embedding_backward,
        .generate = make::embedding_backward,
        .dtypes = dtypes::usual,
@@ -140,14 +138,17 @@ void orders(RowSink& t) {
       row);
   row.traits = {};
   row.infer = rule::argsort;
-  t.row("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor", row);
-  t.row("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", row);
+  t.row("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
+        meaning("%values, %order = aten.sort(%self, $dim, $descending) return %order", row));
+  t.row("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
+        meaning("%values, %order = aten.sort(%self, stable=$stable, dim=$dim, descending=$descending) return %order",
+                row));
   t.row("msort(Tensor self) -> Tensor", {.infer = rule::composite,
                                          .generate = make::sort,
                                          .dtypes = dtypes::real_and_bool,
                                          .decompose = "%values, %indices = aten.sort(%self, 0) return %values"});
 
-  Row search{.traits = indexing,
+  Row search{.traits = indexing | core,
              .infer = rule::searchsorted,
              .generate = make::searchsorted,
              .dtypes = dtypes::real,
@@ -160,8 +161,10 @@ void orders(RowSink& t) {
       "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
       "side=None, Tensor? sorter=None) -> Tensor",
       search);
+  search.traits = indexing;
   search.infer = rule::bucketize;
   search.generate = make::bucketize;
+  search.decompose = "return aten.searchsorted(%boundaries, %self, out_int32=$out_int32, right=$right)";
   t.row("bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
         search);
   t.row("bucketize.Scalar(Scalar self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor",
@@ -169,10 +172,12 @@ void orders(RowSink& t) {
 }
 
 void found(RowSink& t) {
-  Row row{
-      .traits = data_dependent | indexing, .infer = rule::nonzero, .generate = make::unary, .dtypes = dtypes::usual};
+  Row row{.traits = data_dependent | indexing | core,
+          .infer = rule::nonzero,
+          .generate = make::unary,
+          .dtypes = dtypes::usual};
   t.row("nonzero(Tensor self) -> Tensor", row);
-  t.row("argwhere(Tensor self) -> Tensor", row);
+  t.alias("argwhere(Tensor self) -> Tensor", "nonzero");
   row.infer = rule::masked_select;
   row.generate = make::masked_select;
   row.dtypes = dtypes::all;
@@ -200,17 +205,25 @@ void found(RowSink& t) {
   t.row("_local_scalar_dense(Tensor self) -> Scalar", row);
 
   t.row("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", {.variants = {.out = "out"},
-                                                                                     .traits = indexing,
+                                                                                     .traits = indexing | core,
                                                                                      .infer = rule::nonzero_static,
                                                                                      .generate = make::nonzero_static,
                                                                                      .dtypes = dtypes::usual,
                                                                                      .raises = "a negative size"});
   Row isin{.infer = rule::isin, .generate = make::isin, .dtypes = dtypes::real, .raises = "bools and complex numbers"};
+  isin.decompose = R"(
+    %list = aten.reshape(%test_elements, [numel(%test_elements)])
+    %found = aten.any(aten.eq(aten.unsqueeze(%elements, -1), %list), -1)
+    if $invert { return aten.logical_not(%found) }
+    return %found)";
   t.row(
       "isin.Tensor_Tensor(Tensor elements, Tensor test_elements, *, bool assume_unique=False, bool invert=False) -> "
       "Tensor",
       isin);
   isin.dtypes = dtypes::real | dtypes::float8;
+  isin.decompose = R"(
+    if $invert { return aten.ne(%elements, $test_element) }
+    return aten.eq(%elements, $test_element))";
   t.row(
       "isin.Tensor_Scalar(Tensor elements, Scalar test_element, *, bool assume_unique=False, bool invert=False) -> "
       "Tensor",

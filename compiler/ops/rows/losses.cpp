@@ -6,6 +6,19 @@
 
 // The end of a definition whose elementwise loss is %l: 0 keeps it, 1 takes its mean, 2 its sum.
 #define LENZ_REDUCED " if $reduction == 0 { return %l } if $reduction == 1 { return aten.mean(%l) } return aten.sum(%l)"
+// The end of a definition whose gradient of a summed loss is %y: a mean shares it out.
+#define LENZ_SHARED \
+  " if $reduction == 1 { %y = aten.div(%y, numel(%self)) } return aten._to_copy(%y, dtype=dtype(%self))"
+// Of scores %x and classes %t that stand where the scores' dim 1 is: each one's weight %w and loss %l.
+#define LENZ_NLL                                                                                             \
+  " %ignored = aten.eq(%t, $ignore_index) %class = aten.where(%ignored, 0, %t) "                             \
+  "if given($weight) { %w = aten.reshape(aten.index_select(%weight, 0, aten.reshape(%class, [numel(%t)])), " \
+  "shape(%t)) } "                                                                                            \
+  "else { %w = aten.ones_like(%class, dtype=dtype(%self)) } "                                                \
+  "%w = aten.where(%ignored, 0.0, %w) "                                                                      \
+  "%l = aten.where(%ignored, 0.0, aten.mul(aten.neg(aten.gather(%x, 1, %class)), %w)) "
+#define LENZ_NLL_REDUCED \
+  " %n = aten.sum(%w) if $reduction == 1 { return aten.div(aten.sum(%l), %n), %n } return aten.sum(%l), %n"
 
 namespace lenz {
 
@@ -20,12 +33,24 @@ void regression(RowSink& t) {
            .dtypes = dtypes::floats,
            .accuracy = Accuracy::composed,
            .raises = "integers"};
-  t.row("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", loss);
-  t.row("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", loss);
+  t.row("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
+        meaning("%d = aten.sub(%self, %target) %l = aten.mul(%d, %d)" LENZ_REDUCED, loss));
+  t.row("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", meaning(R"(
+    %z = aten.abs(aten.sub(%self, %target))
+    if $beta == 0 { %l = %z } else {
+      %near = aten.div(aten.mul(aten.mul(%z, %z), 0.5), $beta)
+      %l = aten.where(aten.lt(%z, $beta), %near, aten.sub(%z, 0.5 * $beta))
+    })" LENZ_REDUCED,
+                                                                                                        loss));
   loss.variants = {};  // an out= tensor is resized as the broadcast is laid out, the result as `self`: not derivable
   loss.infer = rule::huber_loss;
   loss.exception = "the meta kernel promotes where eager writes into a tensor like `self`";
-  t.row("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", loss);
+  t.row("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", meaning(R"(
+    %z = aten.abs(aten.sub(%self, %target))
+    %far = aten.mul(aten.sub(%z, 0.5 * $delta), $delta)
+    %l = aten.where(aten.le(%z, $delta), aten.mul(aten.mul(%z, %z), 0.5), %far)
+    %l = aten._to_copy(%l, dtype=dtype(%self)))" LENZ_REDUCED,
+                                                                                                     loss));
 
   // Their out= variants are laid out as the operands are, the results contiguous: not derivable.
   Row backward{.traits = elementwise,
@@ -34,12 +59,31 @@ void regression(RowSink& t) {
                .dtypes = dtypes::real,
                .accuracy = Accuracy::composed,
                .exception = "the meta kernel keeps dense strides; eager fills a contiguous tensor"};
-  t.row("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor", backward);
-  t.row("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
-        backward);
+  t.row("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
+        meaning(R"(
+    %d = aten.mul(aten.sub(%self, %target), 2)
+    if is_integral(%self) and $reduction == 1 and numel(%self) > 2 {
+      return aten.zeros_like(%d, dtype=dtype(%self))
+    }
+    %y = aten.mul(%d, %grad_output))" LENZ_SHARED,
+                backward));  // of integers eager rounds 2 / numel towards 0 first
   backward.dtypes = dtypes::floats;
+  Row smooth = backward;
+  smooth.exception =
+      "the meta kernel keeps dense strides; eager fills a contiguous tensor; of u8, i8, i16, i32 and i64 eager rounds "
+      "beta or not as the operands' layout has it";
+  t.row("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
+        meaning(R"(
+    %d = aten.sub(%self, %target)
+    %near = aten.div(aten.mul(%d, %grad_output), $beta)
+    %far = aten.where(aten.ge(%d, $beta), %grad_output, %near)
+    %y = aten.where(aten.le(%d, 0 - $beta), aten.neg(%grad_output), %far))" LENZ_SHARED,
+                smooth));
   t.row("huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
-        backward);
+        meaning(R"(
+    %d = aten.sub(%self, %target)
+    %y = aten.mul(aten.clamp(%d, 0 - $delta, $delta), %grad_output))" LENZ_SHARED,
+                backward));
 
   t.row("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
         {.infer = rule::composite,
@@ -58,7 +102,13 @@ void probabilities(RowSink& t) {
           .domain = {0.0625, 0.9375},
           .accuracy = Accuracy::composed,
           .raises = "values outside [0, 1]; dtypes that differ"};
-  t.row("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor", bce);
+  t.row("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
+        meaning(R"(
+    %no = aten.clamp_min(aten.log1p(aten.neg(%self)), -100)
+    %yes = aten.clamp_min(aten.log(%self), -100)
+    %l = aten.sub(aten.mul(aten.sub(%target, 1), %no), aten.mul(%target, %yes))
+    if given($weight) { %l = aten.mul(%l, %weight) })" LENZ_REDUCED,
+                bce));
   t.row(
       "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
       "reduction=1) -> Tensor",
@@ -142,7 +192,19 @@ void margins(RowSink& t) {
        .generate = make::multi_margin,
        .dtypes = dtypes::wide_floats,
        .accuracy = Accuracy::composed,
-       .raises = "class numbers out of range"});
+       .raises = "class numbers out of range",
+       .decompose = R"(
+         if rank(%self) == 2 { %x = %self } else { %x = aten.reshape(%self, [1, numel(%self)]) }
+         $rows = size(%x, 0)
+         %t = aten.reshape(%target, [$rows, 1])
+         %z = aten.clamp_min(aten.add(aten.sub(%x, aten.gather(%x, 1, %t)), $margin), 0)
+         if $p == 2 { %z = aten.mul(%z, %z) }
+         if given($weight) {
+           %w = aten.index_select(%weight, 0, aten.reshape(%t, [$rows]))
+           %z = aten.mul(%z, aten.reshape(%w, [$rows, 1]))
+         }
+         %others = aten.scatter(%z, 1, %t, 0)
+         %l = aten.reshape(aten.div(aten.sum(%others, [1]), size(%x, 1)), shape(%target)))" LENZ_REDUCED});
 }
 
 void classes(RowSink& t) {
@@ -153,10 +215,20 @@ void classes(RowSink& t) {
           .dtypes = dtypes::floats,
           .accuracy = Accuracy::accumulated,
           .raises = "class numbers out of range"};
+  nll.decompose = R"(
+    if rank(%self) == 2 { %x = %self } else { %x = aten.reshape(%self, [1, numel(%self)]) }
+    %t = aten._to_copy(aten.reshape(%target, [size(%x, 0), 1]), dtype=i64))" LENZ_NLL R"(
+    %l = aten.reshape(%l, [size(%x, 0)])
+    if $reduction == 0 and rank(%self) == 2 { return %l, aten.zeros([], dtype=dtype(%self), device=device(%self)) })" LENZ_NLL_REDUCED;
   t.row(
       "nll_loss_forward(Tensor self, Tensor target, Tensor? weight, int reduction, SymInt ignore_index) -> (Tensor "
       "output, Tensor total_weight)",
       nll);
+  nll.decompose = R"(
+    %x = %self
+    %t = aten._to_copy(aten.unsqueeze(%target, 1), dtype=i64))" LENZ_NLL R"(
+    %l = aten.reshape(%l, shape(%target))
+    if $reduction == 0 { return %l, aten.zeros([], dtype=dtype(%self), device=device(%self)) })" LENZ_NLL_REDUCED;
   nll.infer = rule::nll_loss2d;
   nll.generate = make::nll_loss2d;
   t.row(
@@ -167,7 +239,7 @@ void classes(RowSink& t) {
       "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
       "ignore_index, Tensor total_weight) -> Tensor",
       {.variants = {.out = "grad_input", .out_params = "grad_input"},
-       .traits = indexing,
+       .traits = indexing | core,
        .infer = rule::nll_loss_backward,
        .generate = make::nll_loss_backward,
        .dtypes = dtypes::floats,
@@ -282,13 +354,13 @@ void distances(RowSink& t) {
 void counts(RowSink& t) {
   t.row("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
         {.variants = {.out = "out"},
-         .traits = reduction,
+         .traits = reduction | core,
          .infer = rule::histc,
          .generate = make::histogram,
          .dtypes = dtypes::floats,
          .raises = "integers; a range that is not finite"});
   t.row("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
-        {.traits = reduction | data_dependent,
+        {.traits = reduction | data_dependent | core,
          .infer = rule::bincount,
          .generate = make::bincount,
          .dtypes = dtypes::integers,

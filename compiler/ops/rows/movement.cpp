@@ -26,10 +26,6 @@ Row of(DtypeSet dtypes, Row row) {
   row.dtypes = dtypes;
   return row;
 }
-Row meaning(std::string_view definition, Row row) {
-  row.decompose = definition;
-  return row;
-}
 Row except(std::string_view why, Row row) {
   row.exception = why;
   return row;

@@ -16,8 +16,16 @@ void softmaxes(RowSink& t) {
                    .dtypes = dtypes::floats,
                    .accuracy = Accuracy::composed,
                    .raises = "integers; half_to_float on a CPU"};
-  t.row("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", native);
-  t.row("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", native);
+  t.row("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meaning(R"(
+    if numel(%self) == 0 { return aten.clone(%self, memory_format=contiguous_format) }
+    %e = aten.exp(aten.sub(%self, aten.amax(%self, [$dim], true)))
+    return aten.div(%e, aten.sum(%e, [$dim], true)))",
+                                                                                native));
+  t.row("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meaning(R"(
+    if numel(%self) == 0 { return aten.clone(%self, memory_format=contiguous_format) }
+    %x = aten.sub(%self, aten.amax(%self, [$dim], true))
+    return aten.sub(%x, aten.log(aten.sum(aten.exp(%x), [$dim], true))))",
+                                                                                    native));
   Row backward{.variants = {.out = "out", .out_params = "grad_input"},
                .traits = reduction,
                .infer = rule::softmax_backward,
@@ -25,10 +33,14 @@ void softmaxes(RowSink& t) {
                .dtypes = dtypes::floats,
                .accuracy = Accuracy::composed};
   t.row("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
-        backward);
+        meaning(R"(
+    %g = aten.mul(%grad_output, %output)
+    return aten.sub(%g, aten.mul(%output, aten.sum(%g, [$dim], true))))",
+                backward));
   backward.variants.out_params = "out";
   t.row("_log_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
-        backward);
+        meaning("    return aten.sub(%grad_output, aten.mul(aten.exp(%output), aten.sum(%grad_output, [$dim], true)))",
+                backward));
 
   Row above{.variants = {.out = "int_out"},
             .infer = rule::composite,
@@ -63,6 +75,20 @@ void norms(RowSink& t) {
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::composed,
        .raises = "shapes that don't end in normalized_shape",
+       .decompose = R"(
+         $d = dtype(%input)
+         if given($bias) { $d = dtype(%bias) }
+         if given($weight) { $d = dtype(%weight) }
+         $dims = range(rank(%input) - len($normalized_shape), rank(%input))
+         %x = aten._to_copy(%input, dtype=compute_dtype(%input))
+         $n = product($normalized_shape)
+         %m = aten.div(aten.sum(%x, $dims, true), max($n, 1))
+         %apart = aten.sub(%x, %m)
+         %r = aten.rsqrt(aten.add(aten.div(aten.sum(aten.mul(%apart, %apart), $dims, true), $n), $eps))
+         %y = aten.mul(%apart, %r)
+         if given($weight) { %y = aten.mul(%y, %weight) }
+         if given($bias) { %y = aten.add(%y, %bias) }
+         return aten._to_copy(%y, dtype=dtype(%input)), aten._to_copy(%m, dtype=$d), aten._to_copy(%r, dtype=$d))",
        .exception = "over an empty normalized shape the meta kernel's statistics are empty too"});
   t.row(
       "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float "
@@ -74,7 +100,21 @@ void norms(RowSink& t) {
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::composed,
        .raises = "channels that don't divide; an input that is not dense",
-       .exception = "the meta kernel gives statistics the input's dtype and accepts inputs that are not dense"});
+       .decompose = R"(
+         $d = dtype(%input)
+         if given($bias) { $d = dtype(%bias) }
+         if given($weight) { $d = dtype(%weight) }
+         %x = aten.reshape(aten._to_copy(%input, dtype=compute_dtype(%input)), [$N, $group, $C // $group * $HxW])
+         %v, %m = aten.var_mean.correction(%x, [2], correction=0, keepdim=true)
+         %r = aten.rsqrt(aten.add(%v, $eps))
+         %y = aten.reshape(aten.mul(aten.sub(%x, %m), %r), [$N, $C, $HxW])
+         if given($weight) { %y = aten.mul(%y, aten.reshape(%weight, [1, $C, 1])) }
+         if given($bias) { %y = aten.add(%y, aten.reshape(%bias, [1, $C, 1])) }
+         return aten.reshape(aten._to_copy(%y, dtype=dtype(%input)), shape(%input)),
+                aten._to_copy(aten.reshape(%m, [$N, $group]), dtype=$d),
+                aten._to_copy(aten.reshape(%r, [$N, $group]), dtype=$d))",
+       .exception = "eager reads a weight or bias with gaps as if it had none; the meta kernel gives statistics the "
+                    "input's dtype and accepts inputs that are not dense"});
   Row batch{.variants = {.out = "out", .out_params = "out save_mean save_invstd", .out_rule = OutRule::copied_cast},
             .traits = reduction,
             .infer = rule::native_batch_norm,
@@ -119,7 +159,7 @@ void norms(RowSink& t) {
            $area = product(drop(shape(%x), 2))
            %y, %m, %r = aten.native_group_norm(%x, $weight, $bias, size(%x, 0), size(%x, 1), $area, $num_groups, $eps)
            return %y)",
-       .exception = "the meta kernel forgets channels-last"});
+       .exception = "eager reads a weight or bias with gaps as if it had none; the meta kernel forgets channels-last"});
   t.row(
       "batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
       "training, float momentum, float eps, bool cudnn_enabled) -> Tensor",

@@ -44,13 +44,18 @@ void arithmetic_rows(RowSink& t) {
   row.neutral = {{0, Neutral::right, dtypes::integers | dtypes::floats}};
   t.row("sub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", with(row, both("out")));
   t.row("sub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", with(row, copied(true, "Scalar_out")));
-  t.row("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", with(row, both("out")));
-  t.row("subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", with(row, {true}));
+  t.alias("subtract.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", "sub.Tensor");
+  t.alias("subtract.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", "sub.Scalar", Variants{true});
+  row.traits = elementwise;
   row.infer = rule::rsub;
   row.scalar = {};
   row.neutral = {};
-  t.row("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", with(row, copied(false, "Tensor_out")));
-  t.row("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor", with(row, copied(false, "Scalar_out")));
+  t.row("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
+        meaning("return aten.sub(%other, %self, alpha=$alpha)", with(row, copied(false, "Tensor_out"))));
+  t.row("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
+        meaning(R"(%other = aten.scalar_tensor($other, dtype=result_type(%self, $other), device=device(%self))
+                   return aten.sub(%other, %self, alpha=$alpha))",
+                with(row, copied(false, "Scalar_out"))));
 
   row = {.traits = elementwise | commutative | associative | core,
          .infer = rule::mul,
@@ -62,9 +67,10 @@ void arithmetic_rows(RowSink& t) {
          .exception = rule::kConvertsOnCpu,
          .neutral = {{1, Neutral::both, kReals | dtypes::boolean}},
          .absorbing = {{0, 0, kIntegers}}};
-  t.rows("{}.Tensor(Tensor self, Tensor other) -> Tensor", "mul multiply", with(row, both("out")));
+  t.row("mul.Tensor(Tensor self, Tensor other) -> Tensor", with(row, both("out")));
   t.row("mul.Scalar(Tensor self, Scalar other) -> Tensor", with(row, copied(true, "Scalar_out")));
-  t.row("multiply.Scalar(Tensor self, Scalar other) -> Tensor", with(row, {true}));
+  t.alias("multiply.Tensor(Tensor self, Tensor other) -> Tensor", "mul.Tensor");
+  t.alias("multiply.Scalar(Tensor self, Scalar other) -> Tensor", "mul.Scalar", Variants{true});
 }
 
 void division_rows(RowSink& t) {
@@ -75,9 +81,11 @@ void division_rows(RowSink& t) {
           .scalar = "div",
           .exception = rule::kConvertsOnCpu,
           .neutral = {{1, Neutral::right, dtypes::floats}}};
-  t.rows("{}.Tensor(Tensor self, Tensor other) -> Tensor", "div divide true_divide", with(row, both("out")));
+  t.row("div.Tensor(Tensor self, Tensor other) -> Tensor", with(row, both("out")));
   t.row("div.Scalar(Tensor self, Scalar other) -> Tensor", with(row, copied(true, "Scalar_out")));
-  t.rows("{}.Scalar(Tensor self, Scalar other) -> Tensor", "divide true_divide", with(row, {true}));
+  const std::initializer_list<Alias> kDivide = {{"divide", "div"}, {"true_divide", "div"}};
+  t.aliases("{}.Tensor(Tensor self, Tensor other) -> Tensor", kDivide);
+  t.aliases("{}.Scalar(Tensor self, Scalar other) -> Tensor", kDivide, Variants{true});
 
   row = {.traits = elementwise,
          .infer = rule::div_mode,
@@ -85,12 +93,21 @@ void division_rows(RowSink& t) {
          .computes = dtypes::real,
          .accuracy = Accuracy::rounded,
          .raises = "complex with a rounding mode; a mode that is not none, trunc or floor; an integer divided by 0",
+         .decompose = R"(
+           if not given($rounding_mode) { return aten.div(%self, %other) }
+           if $rounding_mode == "floor" { return aten.floor_divide(%self, %other) }
+           $d = result_type(%self, %other)
+           if not is_integral($d) { return aten.trunc(aten.div(%self, %other)) }
+           if dtype(%self) == $d { %x = %self } else { %x = aten._to_copy(%self, dtype=$d) }
+           %rest = aten.fmod(%x, %other)
+           return aten.floor_divide(aten.sub(%x, %rest), %other))",
          .exception = rule::kConvertsOnCpu};
-  t.rows("{}.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "div divide",
-         with(row, both("out_mode")));
+  t.row("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", with(row, both("out_mode")));
+  t.alias("divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "div.Tensor_mode");
   t.row("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
         with(row, copied(true, "Scalar_mode_out")));
-  t.row("divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", with(row, {true}));
+  t.alias("divide.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor", "div.Scalar_mode",
+          Variants{true});
 
   row = {.traits = elementwise | core,
          .infer = rule::same_dtype,
@@ -139,17 +156,32 @@ void power_rows(RowSink& t) {
   auto exact = [&](bool in_place, std::string_view out, std::optional<std::string_view> in_place_as) {
     return with(row, {in_place, out, {}, OutRule::same_dtype, in_place_as});
   };
+#define LENZ_F64_OR_C128(a, b) "if is_complex(" a ") or is_complex(" b ") { $d = c128 } else { $d = f64 } "
   t.row("float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
-        exact(true, "Tensor_Tensor_out", "Tensor"));
+        meaning(LENZ_F64_OR_C128(
+                    "%self",
+                    "%exponent") "return aten.pow(aten._to_copy(%self, dtype=$d), aten._to_copy(%exponent, dtype=$d))",
+                exact(true, "Tensor_Tensor_out", "Tensor")));
   t.row("float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
-        exact(true, "Tensor_Scalar_out", "Scalar"));
-  t.row("float_power.Scalar(Scalar self, Tensor exponent) -> Tensor", exact(false, "Scalar_out", {}));
+        meaning(LENZ_F64_OR_C128("%self", "$exponent") "return aten.pow(aten._to_copy(%self, dtype=$d), $exponent)",
+                exact(true, "Tensor_Scalar_out", "Scalar")));
+  t.row("float_power.Scalar(Scalar self, Tensor exponent) -> Tensor",
+        meaning(LENZ_F64_OR_C128("$self", "%exponent") "return aten.pow($self, aten._to_copy(%exponent, dtype=$d))",
+                exact(false, "Scalar_out", {})));
+#undef LENZ_F64_OR_C128
   t.row("ldexp.Tensor(Tensor self, Tensor other) -> Tensor", {.variants = {true, "out", {}, OutRule::direct, ""},
                                                               .traits = elementwise | makes_float,
                                                               .infer = rule::ldexp,
                                                               .generate = make::ldexp,
                                                               .accuracy = Accuracy::ulp2,
                                                               .raises = "a bool exponent of a float",
+                                                              .decompose = R"(
+    if is_float(%self) and is_integral(%other) {
+      return aten.mul(%self, aten.pow(2.0, aten._to_copy(%other, dtype=dtype(%self))))
+    }
+    if is_integral(%self) or dtype(%self) == f32 { return aten.mul(%self, aten.pow(2.0, %other)) }
+    %two = aten.scalar_tensor(2.0, dtype=dtype(%self), device=device(%self))
+    return aten.mul(%self, aten.pow(%two, %other)))",
                                                               .exception = rule::kConvertsOnCpu});
 }
 
@@ -163,7 +195,8 @@ void float_rows(RowSink& t) {
           .scalar = "atan2",
           .raises = "complex",
           .exception = rule::kConvertsOnCpu};
-  t.rows("{}(Tensor self, Tensor other) -> Tensor", "atan2 arctan2", row);
+  t.row("atan2(Tensor self, Tensor other) -> Tensor", row);
+  t.alias("arctan2(Tensor self, Tensor other) -> Tensor", "atan2");
   row.accuracy = Accuracy::exact;
   row.scalar = "copysign";
   t.row("copysign.Tensor(Tensor self, Tensor other) -> Tensor", row);
@@ -203,11 +236,11 @@ void order_rows(RowSink& t) {
           .exception = rule::kConvertsOnCpu,
           .neutral = {{-kInfinity, Neutral::both, dtypes::floats}}};
   t.row("maximum(Tensor self, Tensor other) -> Tensor", row);
-  t.row("max.other(Tensor self, Tensor other) -> Tensor", row);
+  t.alias("max.other(Tensor self, Tensor other) -> Tensor", "maximum");
   row.scalar = "minimum";
   row.neutral = {{kInfinity, Neutral::both, dtypes::floats}};
   t.row("minimum(Tensor self, Tensor other) -> Tensor", row);
-  t.row("min.other(Tensor self, Tensor other) -> Tensor", row);
+  t.alias("min.other(Tensor self, Tensor other) -> Tensor", "minimum");
   row.scalar = "{}";
   row.neutral = {};
   t.rows("{}(Tensor self, Tensor other) -> Tensor", "fmax fmin", row);
@@ -229,22 +262,19 @@ void comparison_rows(RowSink& t) {
     t.rows("{}.Tensor(Tensor self, Tensor other) -> Tensor", names, with(row, both("Tensor_out")));
     t.rows("{}.Scalar(Tensor self, Scalar other) -> Tensor", names, with(row, both("Scalar_out")));
   };
+  auto same = [&](std::initializer_list<Alias> names) {
+    t.aliases("{}.Tensor(Tensor self, Tensor other) -> Tensor", names);
+    t.aliases("{}.Scalar(Tensor self, Scalar other) -> Tensor", names);
+  };
   row.traits = row.traits | commutative;
   row.dtypes = dtypes::all;
   pair("eq ne");
-  row.scalar = "ne";
-  pair("not_equal");
+  same({{"not_equal", "ne"}});
   row.traits = elementwise | core;
   row.dtypes = dtypes::real_and_bool;
   row.raises = "complex";
-  row.scalar = "{}";
   pair("lt le gt ge");
-  constexpr std::string_view kAliases[][2] = {
-      {"less", "lt"}, {"less_equal", "le"}, {"greater", "gt"}, {"greater_equal", "ge"}};
-  for (auto [name, of] : kAliases) {
-    row.scalar = of;
-    pair(name);
-  }
+  same({{"less", "lt"}, {"less_equal", "le"}, {"greater", "gt"}, {"greater_equal", "ge"}});
   t.rows("{}(Tensor self, Tensor other) -> Tensor", "logical_and logical_or logical_xor",
          {.variants = both("out"),
           .traits = elementwise | commutative | core,
@@ -258,7 +288,23 @@ void comparison_rows(RowSink& t) {
       {.traits = elementwise,
        .infer = rule::isclose,
        .generate = make::isclose,
-       .raises = "operands of different dtypes; negative tolerances; with equal_nan, a self that is broadcast"});
+       .raises = "operands of different dtypes; negative tolerances; with equal_nan, a self that is broadcast",
+       .decompose = R"(
+         %same = aten.eq(%self, %other)
+         if $equal_nan and not is_integral(%self) {
+           %same = aten.logical_or(%same, aten.logical_and(aten.isnan(%self), aten.isnan(%other)))
+         }
+         if $rtol == 0 and $atol == 0 { return %same }
+         if is_integral(%self) {
+           %a = aten._to_copy(%self, dtype=f32)
+           %b = aten._to_copy(%other, dtype=f32)
+         } else {
+           %a = %self
+           %b = %other
+         }
+         %allowed = aten.add(aten.abs(aten.mul(%b, $rtol)), $atol)
+         %apart = aten.abs(aten.sub(%a, %b))
+         return aten.logical_or(%same, aten.logical_and(aten.isfinite(%apart), aten.le(%apart, %allowed))))"});
 }
 
 void integer_rows(RowSink& t) {

@@ -11,10 +11,6 @@ namespace {
 using enum Trait;
 constexpr DtypeSet kWide = dtypes::integers | dtypes::boolean | dtypes::wide_floats;  // computed in f32 and f64 only
 
-struct Alias {
-  std::string_view name, of;
-};
-
 void unary_rows(RowSink& t) {
   Row row{.variants = {false, "out"},
           .traits = elementwise | makes_float | core,
@@ -47,55 +43,57 @@ void unary_rows(RowSink& t) {
                                                 .dtypes = dtypes::real_and_bool,
                                                 .accuracy = Accuracy::ulp16,
                                                 .raises = "complex",
+                                                .decompose = R"(
+    %z = aten.mul(%self, 0.70710678118654752)
+    return aten.mul(aten.add(aten.erf(%z), 1), 0.5))",
                                                 .exception = rule::kConvertsOnCpu});
-  // Other names of rows elsewhere.
-  row.dtypes = dtypes::real_and_bool;
-  row.raises = "complex";
-  row.domain = {0.125, 0.9375};
-  for (Alias a : {Alias{"special_erf", "erf"}, Alias{"special_erfc", "erfc"}, Alias{"special_erfinv", "erfinv"},
-                  Alias{"special_gammaln", "lgamma"}, Alias{"special_psi", "digamma"},
-                  Alias{"special_digamma", "digamma"}, Alias{"special_i0", "i0"}}) {
-    row.scalar = a.of;
-    t.row(std::string(a.name) + "(Tensor self) -> Tensor", row);
-  }
-  row.dtypes = dtypes::usual;
-  row.raises = {};
-  row.accuracy = Accuracy::ulp2;
-  for (Alias a : {Alias{"special_exp2", "exp2"}, Alias{"special_expm1", "expm1"}, Alias{"special_expit", "sigmoid"},
-                  Alias{"special_sinc", "sinc"}, Alias{"special_log1p", "log1p"}}) {
-    row.scalar = a.of;
-    t.row(std::string(a.name) + "(Tensor self) -> Tensor", row);
-  }
-  t.row("special_logit(Tensor self, float? eps=None) -> Tensor", {.variants = {false, "out"},
-                                                                  .traits = elementwise | makes_float,
-                                                                  .infer = rule::float_dtype,
-                                                                  .generate = make::logit,
-                                                                  .dtypes = dtypes::real_and_bool,
-                                                                  .domain = {0.0625, 0.9375},
-                                                                  .accuracy = Accuracy::ulp16,
-                                                                  .raises = "complex",
-                                                                  .exception = rule::kConvertsOnCpu});
-  t.rows("{}(int n, Tensor self) -> Tensor", "polygamma special_polygamma",
-         {.variants = {false, "out"},
-          .traits = elementwise | makes_float,
-          .infer = rule::polygamma,
-          .generate = make::polygamma,
-          .dtypes = dtypes::real_and_bool,
-          .domain = {0.5, 4},
-          .accuracy = Accuracy::ulp16,
-          .raises = "complex; n < 0",
-          .exception = rule::kConvertsOnCpu});
-  row = {.variants = {true, "out", {}, OutRule::copied_cast},
-         .traits = makes_float,
-         .infer = rule::mvlgamma,
-         .generate = make::mvlgamma,
-         .dtypes = dtypes::real,
-         .domain = {2.5, 6},
-         .accuracy = Accuracy::composed,
-         .raises = "bool, complex; p < 1"};
-  t.row("mvlgamma(Tensor self, int p) -> Tensor", row);
-  row.variants.in_place = false;
-  t.row("special_multigammaln(Tensor self, int p) -> Tensor", row);
+  constexpr Variants kOut{false, "out"};
+  t.aliases("{}(Tensor self) -> Tensor",
+            {{"special_erf", "erf"},
+             {"special_erfc", "erfc"},
+             {"special_erfinv", "erfinv"},
+             {"special_gammaln", "lgamma"},
+             {"special_psi", "digamma"},
+             {"special_digamma", "digamma"},
+             {"special_i0", "i0"},
+             {"special_exp2", "exp2"},
+             {"special_expm1", "expm1"},
+             {"special_expit", "sigmoid"},
+             {"special_sinc", "sinc"},
+             {"special_log1p", "log1p"}},
+            kOut);
+  t.alias("special_logit(Tensor self, float? eps=None) -> Tensor", "logit", kOut);
+  t.row("polygamma(int n, Tensor self) -> Tensor", {.variants = {false, "out"},
+                                                    .traits = elementwise | makes_float,
+                                                    .infer = rule::polygamma,
+                                                    .generate = make::polygamma,
+                                                    .dtypes = dtypes::real_and_bool,
+                                                    .domain = {0.5, 4},
+                                                    .accuracy = Accuracy::ulp16,
+                                                    .raises = "complex; n < 0",
+                                                    .decompose = R"(
+    $d = float_type(%self)
+    %x = aten._to_copy(%self, dtype=compute_dtype($d))
+    if $n == 0 { return aten._to_copy(aten.digamma(%x), dtype=$d) }
+    if $n % 2 == 0 { $scale = 0 - factorial($n) } else { $scale = factorial($n) }
+    return aten._to_copy(aten.mul(aten.special_zeta($n + 1, %x), $scale), dtype=$d))",
+                                                    .exception = rule::kConvertsOnCpu});
+  t.alias("special_polygamma(int n, Tensor self) -> Tensor", "polygamma");
+  t.row("mvlgamma(Tensor self, int p) -> Tensor", {.variants = {true, "out", {}, OutRule::copied_cast},
+                                                   .traits = makes_float,
+                                                   .infer = rule::mvlgamma,
+                                                   .generate = make::mvlgamma,
+                                                   .dtypes = dtypes::real,
+                                                   .domain = {2.5, 6},
+                                                   .accuracy = Accuracy::composed,
+                                                   .raises = "bool, complex; p < 1",
+                                                   .decompose = R"(
+    $d = float_type(%self)
+    %halves = aten.mul(aten.arange($p, dtype=$d, device=device(%self)), 0.5)
+    %terms = aten.lgamma(aten.sub(aten.unsqueeze(aten._to_copy(%self, dtype=$d), -1), %halves))
+    return aten.add(aten.sum(%terms, [-1]), $p * ($p - 1) * 0.28618247146235004))"});
+  t.alias("special_multigammaln(Tensor self, int p) -> Tensor", "mvlgamma",
+          Variants{false, "out", {}, OutRule::copied_cast});
 }
 
 void binary_rows(RowSink& t) {
@@ -157,11 +155,8 @@ void binary_rows(RowSink& t) {
          .raises = "integers with integers; complex",
          .exception = rule::kConvertsOnCpu};
   t.rows("{}(Tensor self, Tensor other) -> Tensor", "igamma igammac", row);
-  row.variants.in_place = false;
-  row.scalar = "igamma";
-  t.row("special_gammainc(Tensor self, Tensor other) -> Tensor", row);
-  row.scalar = "igammac";
-  t.row("special_gammaincc(Tensor self, Tensor other) -> Tensor", row);
+  t.aliases("{}(Tensor self, Tensor other) -> Tensor",
+            {{"special_gammainc", "igamma"}, {"special_gammaincc", "igammac"}}, Variants{false, "out"});
 }
 }  // namespace
 

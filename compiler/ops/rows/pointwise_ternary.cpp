@@ -12,21 +12,44 @@ using enum Trait;
 
 void bound_rows(RowSink& t) {
   Row row{.variants = {true, "out", {}, OutRule::same_dtype},
-          .traits = elementwise | idempotent | monotone | core,
+          .traits = elementwise | idempotent | monotone,
           .infer = rule::clamp,
           .generate = make::clamp,
           .dtypes = dtypes::real_and_bool,
           .computes = dtypes::real,
           .raises = "complex; no bound given; bool with bool bounds",
           .exception = rule::kConvertsOnCpu};
-  t.rows("{}(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "clamp clip", row);
+  row.decompose = R"(
+    if given($min) and given($max) { $d = result_type(%self, $min, $max) }
+    else if given($min) { $d = result_type(%self, $min) }
+    else { $d = result_type(%self, $max) }
+    if is_float(%self) or dtype(%self) == $d { %x = %self } else { %x = aten._to_copy(%self, dtype=$d) }
+    if given($min) { %x = aten.clamp_min(%x, $min) }
+    if given($max) { %x = aten.clamp_max(%x, $max) }
+    return %x)";
+  t.row("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", row);
+  t.alias("clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "clamp");
+  row.decompose = {};
+  row.traits = row.traits | core;
+  row.scalar = "maximum";
   t.row("clamp_min(Tensor self, Scalar min) -> Tensor", row);
+  row.scalar = "minimum";
   t.row("clamp_max(Tensor self, Scalar max) -> Tensor", row);
+  row.scalar = {};
   row.variants = {true, "Tensor_out"};
-  row.traits = elementwise | idempotent | core;
+  row.traits = elementwise | idempotent;
   row.infer = rule::clamp_tensor;
   row.generate = make::clamp_tensor;
-  t.rows("{}.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "clamp clip", row);
+  row.decompose = R"(
+    if not given($max) { return aten.maximum(%self, %min) }
+    if not given($min) { return aten.minimum(%self, %max) }
+    $d = result_type(%self, %min, %max)
+    %x = aten.maximum(aten._to_copy(%self, dtype=$d), aten._to_copy(%min, dtype=$d))
+    return aten.minimum(%x, aten._to_copy(%max, dtype=$d)))";
+  t.row("clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", row);
+  t.alias("clip.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor", "clamp.Tensor");
+  row.decompose = {};
+  row.traits = row.traits | core;
   row.computes = {};
   row.raises = "complex";
   row.scalar = "maximum";
@@ -73,6 +96,10 @@ void pointwise_ternary_rows(RowSink& t) {
          .computes = dtypes::numbers,
          .accuracy = Accuracy::ulp4,
          .raises = "bools among themselves",
+         .decompose = R"(
+    $d = result_type(%self, %tensor1, %tensor2)
+    %part = aten.mul(aten._to_copy(%tensor1, dtype=$d), aten._to_copy(%tensor2, dtype=$d))
+    return aten.add(aten._to_copy(%self, dtype=$d), %part, alpha=$value))",
          .exception = rule::kConvertsOnCpu});
   t.row("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
         {.variants = {true, "out"},
@@ -83,6 +110,10 @@ void pointwise_ternary_rows(RowSink& t) {
          .domain = {0.125, 4},
          .accuracy = Accuracy::ulp4,
          .raises = "an integer divided by an integer",
+         .decompose = R"(
+    $d = result_type(%self, %tensor1, %tensor2)
+    %part = aten.div(aten._to_copy(%tensor1, dtype=$d), aten._to_copy(%tensor2, dtype=$d))
+    return aten.add(aten._to_copy(%self, dtype=$d), %part, alpha=$value))",
          .exception = rule::kConvertsOnCpu});
   row = {.variants = {false, "out", {}, OutRule::same_dtype},
          .traits = elementwise | core,

@@ -33,7 +33,10 @@ void sums(RowSink& t) {
          .generate = make::reduction,
          .dtypes = dtypes::real_and_bool,
          .accuracy = Accuracy::accumulated,
-         .raises = "complex numbers"});
+         .raises = "complex numbers",
+         .decompose = R"(
+           if is_integral(%self) { return aten.sum.dim_IntList(%self, $dim, $keepdim, dtype=$dtype) }
+           return aten.sum.dim_IntList(aten.where(aten.isnan(%self), 0.0, %self), $dim, $keepdim, dtype=$dtype))"});
 
   const Row mean{.variants = {.out = "dtype_out"},
                  .traits = reduction,
@@ -42,9 +45,11 @@ void sums(RowSink& t) {
                  .dtypes = kFloatOrComplex,
                  .accuracy = Accuracy::accumulated,
                  .raises = "integers without `dtype`"};
-  t.row("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor", mean);
+  t.row("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
+        meaning("return aten.div(aten.sum(%self, dtype=$dtype), numel(%self))", mean));
   t.row("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-        with_out(mean, "out"));
+        meaning("return aten.div(aten.sum.dim_IntList(%self, $dim, $keepdim, dtype=$dtype), count(%self, $dim))",
+                with_out(mean, "out")));
   t.row("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         {.variants = {.out = "out"},
          .traits = reduction,
@@ -52,27 +57,36 @@ void sums(RowSink& t) {
          .generate = make::reduction,
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::accumulated,
-         .raises = "integers and complex numbers"});
+         .raises = "integers and complex numbers",
+         .decompose = R"(
+           %there = aten.sum.dim_IntList(aten.logical_not(aten.isnan(%self)), $dim, $keepdim)
+           return aten.div(aten.nansum(%self, $dim, $keepdim, dtype=$dtype), %there))"});
 
-  t.row("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor", {.variants = {.out = "dim_IntList_out"},
-                                                                        .traits = reduction,
-                                                                        .infer = rule::count_nonzero,
-                                                                        .generate = make::reduction,
-                                                                        .dtypes = dtypes::all,
-                                                                        .raises = "a dim is named twice"});
+  t.row("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
+        {.variants = {.out = "dim_IntList_out"},
+         .traits = reduction,
+         .infer = rule::count_nonzero,
+         .generate = make::reduction,
+         .dtypes = dtypes::all,
+         .raises = "a dim is named twice",
+         .decompose = "return aten.sum.dim_IntList(aten.ne(%self, 0), $dim)"});
   t.row("count_nonzero(Tensor self, int? dim=None) -> Tensor", {.variants = {.out = "out"},
                                                                 .traits = reduction,
                                                                 .infer = rule::count_nonzero,
                                                                 .generate = make::reduction,
                                                                 .dtypes = dtypes::all,
-                                                                .raises = "float8 without a dim"});
+                                                                .raises = "float8 without a dim",
+                                                                .decompose = R"(
+    if given($dim) { return aten.sum.dim_IntList(aten.ne(%self, 0), [$dim]) }
+    return aten.sum(aten.ne(%self, 0)))"});
   t.row("trace(Tensor self) -> Tensor", {.variants = {.out = "out"},
                                          .traits = reduction,
                                          .infer = rule::trace,
                                          .generate = make::matrix,
                                          .dtypes = dtypes::usual - dtypes::boolean - dtypes::half - dtypes::bfloat,
                                          .accuracy = Accuracy::accumulated,
-                                         .raises = "not a matrix"});
+                                         .raises = "not a matrix",
+                                         .decompose = "return aten.sum(aten.diagonal(%self))"});
 }
 
 void extrema(RowSink& t) {
@@ -94,7 +108,10 @@ void extrema(RowSink& t) {
          .infer = rule::extremum_pair,
          .generate = make::reduction_nonempty,
          .dtypes = dtypes::real_and_bool,
-         .raises = "an empty reduction"});
+         .raises = "an empty reduction",
+         .decompose = R"(
+           if given($dim) { $dims = [$dim] } else { $dims = [] }
+           return aten.amin(%self, $dims, $keepdim), aten.amax(%self, $dims, $keepdim))"});
   t.rows("{}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", "argmax argmin",
          {.variants = {.out = "out"},
           .traits = reduction | core,
@@ -113,13 +130,12 @@ void extrema(RowSink& t) {
   pair.variants = {.out = "dim_min", .out_params = "min min_indices"};
   t.row("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
   pair.variants = {.out = "dim_values"};
-  pair.traits = reduction;
   pair.dtypes = dtypes::real;
   t.rows("{}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "median nanmedian",
          pair);
   t.rows("{}(Tensor self) -> Tensor", "median nanmedian",
          {.variants = {.out = "out"},
-          .traits = reduction,
+          .traits = reduction | core,
           .infer = rule::extremum,
           .generate = make::reduction_nonempty,
           .dtypes = dtypes::real});
@@ -151,22 +167,50 @@ void moments(RowSink& t) {
           .dtypes = kFloatOrComplex,
           .accuracy = Accuracy::accumulated,
           .raises = "integers"};
-  t.rows("{}(Tensor self, bool unbiased=True) -> Tensor", "var std", var);
-  var.variants.out = "out";
-  t.rows("{}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor", "var std", var);
-  var.variants.out = "correction_out";
-  t.rows("{}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor",
-         "var std", var);
   Row both = var;
   both.infer = rule::variance_and_mean;
-  t.rows(
-      "{}.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, "
-      "Tensor)",
-      "var_mean std_mean", both);
-  both.variants.out = {};
-  t.rows("{}(Tensor self, bool unbiased=True) -> (Tensor, Tensor)", "var_mean std_mean", both);
-  t.rows("{}.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)",
-         "var_mean std_mean", both);
+  // Overloads of one op: what each hands to the last.
+  constexpr std::string_view kUnbiased = "if $unbiased { $c = 1 } else { $c = 0 } ";
+  auto four = [&](const std::string& last) {
+    std::string name = last.substr(0, last.find('.'));
+    bool pair = name.ends_with("_mean");
+    Row row = pair ? both : var;
+    std::string result = pair ? ") -> (Tensor, Tensor)" : ") -> Tensor";
+    std::string call = pair ? "%v, %m = aten." + last : "%v = aten." + last;
+    std::string back = pair ? " return %v, %m" : " return %v";
+    std::string whole = std::string(kUnbiased) + call + "(%self, none, correction=$c)" + back;
+    std::string dims = std::string(kUnbiased) + call + "(%self, $dim, correction=$c, keepdim=$keepdim)" + back;
+    t.row(name + "(Tensor self, bool unbiased=True" + result, meaning(whole, row));
+    if (!pair) row.variants.out = "out";
+    t.row(name + ".dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False" + result, meaning(dims, row));
+  };
+  auto corrected = [&](std::string_view name, const Row& row, std::string_view definition) {
+    Row last = row;
+    last.variants.out = "correction_out";
+    bool pair = name.ends_with("_mean");
+    t.row(std::string(name) +
+              ".correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> " +
+              (pair ? "(Tensor, Tensor)" : "Tensor"),
+          meaning(definition, last));
+    four(std::string(name) + ".correction");
+  };
+  corrected("var", var, R"(
+    if given($correction) { $c = $correction } else { $c = 1 }
+    %apart = aten.sub(%self, aten.mean.dim(%self, $dim, true))
+    if is_complex(%apart) {
+      %re = aten.real(%apart)
+      %im = aten.imag(%apart)
+      %square = aten.add(aten.mul(%re, %re), aten.mul(%im, %im))
+    } else { %square = aten.mul(%apart, %apart) }
+    return aten.div(aten.sum.dim_IntList(%square, $dim, $keepdim), max(count(%self, $dim) - $c, 0)))");
+  corrected("std", var, "return aten.sqrt(aten.var.correction(%self, $dim, correction=$correction, keepdim=$keepdim))");
+  constexpr std::string_view kMean = ", aten.mean.dim(%self, $dim, $keepdim)";
+  auto with_mean = [&](std::string_view of) {
+    return "return aten." + std::string(of) + ".correction(%self, $dim, correction=$correction, keepdim=$keepdim)" +
+           std::string(kMean);
+  };
+  corrected("var_mean", both, with_mean("var"));
+  corrected("std_mean", both, with_mean("std"));
 }
 
 void norms(RowSink& t) {
@@ -181,30 +225,62 @@ void norms(RowSink& t) {
   t.row(
       "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
       "-> Tensor",
-      norm);
+      meaning(R"(
+        if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }
+        if given($dim) { $dims = $dim } else { $dims = [] }
+        %size = aten.abs(%x)
+        if $ord == inf { return aten.amax(%size, $dims, $keepdim) }
+        if $ord == -inf { return aten.amin(%size, $dims, $keepdim) }
+        if $ord == 0 {
+          return aten.sum.dim_IntList(aten.ne(%size, 0), $dims, $keepdim, dtype=dtype(%size))
+        }
+        if $ord == 1 { return aten.sum.dim_IntList(%size, $dims, $keepdim) }
+        if $ord == 2 { return aten.sqrt(aten.sum.dim_IntList(aten.mul(%size, %size), $dims, $keepdim)) }
+        return aten.pow(aten.sum.dim_IntList(aten.pow(%size, $ord), $dims, $keepdim), 1 / $ord))",
+              norm));
   norm.generate = make::norm;
-  t.row("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor", norm);
+  t.row("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
+        meaning(
+            "if given($p) { $ord = $p } else { $ord = 2 } return aten.linalg_vector_norm(%self, $ord, $dim, $keepdim)",
+            norm));
   norm.variants.out = "Scalar_out";
-  t.row("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", norm);
+  t.row("norm.Scalar(Tensor self, Scalar p=2) -> Tensor", meaning("return aten.linalg_vector_norm(%self, $p)", norm));
   norm.variants.out = "dtype_out";
   t.row("norm.ScalarOpt_dim_dtype(Tensor self, Scalar? p, int[1] dim, bool keepdim, *, ScalarType dtype) -> Tensor",
-        norm);
+        meaning("if given($p) { $ord = $p } else { $ord = 2 } return aten.linalg_vector_norm(%self, $ord, $dim, "
+                "$keepdim, dtype=$dtype)",
+                norm));
   norm.variants.out = "ScalarOpt_dtype_out";
-  t.row("norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor", norm);
-  t.row("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor", {.variants = {.out = "out"},
-                                                                  .traits = reduction,
-                                                                  .infer = rule::distance,
-                                                                  .generate = make::distance,
-                                                                  .dtypes = kFloatOrComplex,
-                                                                  .accuracy = Accuracy::accumulated,
-                                                                  .raises = "integers"});
-  t.rows("{}(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "logsumexp special_logsumexp",
-         {.variants = {.out = "out"},
-          .traits = reduction | makes_float,
-          .infer = rule::logsumexp,
-          .generate = make::reduction_dims,
-          .accuracy = Accuracy::accumulated,
-          .raises = "a dim is named twice"});
+  t.row(
+      "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
+      meaning("if given($p) { $ord = $p } else { $ord = 2 } return aten.linalg_vector_norm(%self, $ord, dtype=$dtype)",
+              norm));
+  t.row("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
+        {.variants = {.out = "out"},
+         .traits = reduction,
+         .infer = rule::distance,
+         .generate = make::distance,
+         .dtypes = kFloatOrComplex,
+         .accuracy = Accuracy::accumulated,
+         .raises = "integers",
+         .decompose = "return aten.linalg_vector_norm(aten.sub(%self, %other), $p)"});
+  t.row("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", {.variants = {.out = "out"},
+                                                                             .traits = reduction | makes_float,
+                                                                             .infer = rule::logsumexp,
+                                                                             .generate = make::reduction_dims,
+                                                                             .accuracy = Accuracy::accumulated,
+                                                                             .raises = "a dim is named twice",
+                                                                             .decompose = R"(
+            if is_integral(%self) { %x = aten._to_copy(%self, dtype=float_type(%self)) } else { %x = %self }
+            if numel(%x) == 0 { return aten.log(aten.sum.dim_IntList(aten.exp(%x), $dim, $keepdim)) }
+            if is_complex(%x) { %size = aten.real(%x) } else { %size = %x }
+            %top = aten.amax(%size, $dim, true)
+            %top = aten.where(aten.isinf(%top), 0.0, %top)
+            %sum = aten.sum.dim_IntList(aten.exp(aten.sub(%x, %top)), $dim, true)
+            %y = aten.add(aten.log(%sum), %top)
+            if $keepdim { return %y }
+            return aten.squeeze(%y, $dim))"});
+  t.alias("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "logsumexp");
   t.row("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
         {.variants = {.in_place = true, .out = "out"},
          .traits = reduction,
@@ -212,7 +288,13 @@ void norms(RowSink& t) {
          .generate = make::renorm,
          .dtypes = kFloatOrComplex,
          .accuracy = Accuracy::accumulated,
-         .raises = "rank below 2, p <= 0"});
+         .raises = "rank below 2, p <= 0",
+         .decompose = R"(
+           $at = wrap($dim, rank(%self))
+           $rest = concat(range(0, $at), range($at + 1, rank(%self)))
+           %norm = aten.linalg_vector_norm(%self, $p, $rest, true)
+           %factor = aten.div(aten.full_like(%norm, $maxnorm), aten.add(%norm, 1e-7))
+           return aten.mul(%self, aten.where(aten.gt(%norm, $maxnorm), %factor, 1.0)))"});
 }
 
 void scans(RowSink& t) {

@@ -18,24 +18,23 @@ Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view
   return {.traits = traits, .infer = infer, .generate = generate, .dtypes = dtypes::all, .raises = raises};
 }
 
-Row meaning(std::string_view definition, Row row) {
-  row.decompose = definition;
-  return row;
-}
-
 // slice.Tensor and slice_copy.Tensor: `name` before the overload, `params` what follows self.
 void with_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view params, const Row& row,
                void (*infer_copy)(Infer&), std::string_view out, bool list = false) {
   std::string base(name), rest = std::string(overload) + "(";
   std::string tail = std::string(params) + (list ? ") -> Tensor[]" : ") -> Tensor");
-  t.row(base + rest + (list ? "Tensor(a -> *) self" : "Tensor(a) self") + std::string(params) +
-            (list ? ") -> Tensor(a)[]" : ") -> Tensor(a)"),
-        row);
+  std::string viewing = base + rest + (list ? "Tensor(a -> *) self" : "Tensor(a) self") + std::string(params) +
+                        (list ? ") -> Tensor(a)[]" : ") -> Tensor(a)");
+  std::string copying = base + "_copy" + rest + "Tensor self" + tail;
+  t.row(viewing, row);
   Row copy = row;
   copy.traits = movement;
   copy.infer = infer_copy;
   copy.variants = {.out = out, .out_rule = OutRule::copied};
-  t.row(base + "_copy" + rest + "Tensor self" + tail, copy);
+  std::string call = call_of(parse_schema(viewing), parse_schema(copying));
+  std::string definition = list ? "return each(" + call + ", %x, aten.clone(%x, memory_format=contiguous_format))"
+                                : "return aten.clone(" + call + ", memory_format=contiguous_format)";
+  t.row(copying, meaning(definition, copy));
 }
 
 template <rule::View V>
@@ -62,12 +61,14 @@ void shapes(RowSink& t) {
         row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView));
   t.row("_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
         row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView));
-  t.row("view_copy(Tensor self, SymInt[] size) -> Tensor", {.variants = {.out = "out", .out_rule = OutRule::copied},
-                                                            .traits = movement,
-                                                            .infer = rule::reshape_copy,
-                                                            .generate = make::reshape_shape,
-                                                            .dtypes = dtypes::all,
-                                                            .raises = "the number of elements differs"});
+  t.row("view_copy(Tensor self, SymInt[] size) -> Tensor",
+        {.variants = {.out = "out", .out_rule = OutRule::copied},
+         .traits = movement,
+         .infer = rule::reshape_copy,
+         .generate = make::reshape_shape,
+         .dtypes = dtypes::all,
+         .raises = "the number of elements differs",
+         .decompose = "return aten.reshape(aten.clone(%self, memory_format=contiguous_format), $size)"});
   t.row("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
         row_of(kView, rule::view<at::with_strides>, make::reshape_alias, "strides in another number than sizes"));
   t.row("view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
@@ -101,7 +102,11 @@ void shapes(RowSink& t) {
   contiguous.copies = dtypes::all;
   t.row("contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", contiguous);
   t.row("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
-        row_of(kComposite, rule::view<at::unflattened>, make::unflatten, "the sizes don't multiply to the dim's"));
+        meaning(
+            R"($d = wrap($dim, rank(%self))
+                   $wanted = each($sizes, %n, choose(%n == -1, size(%self, $d) // (0 - product($sizes)), %n))
+                   return aten.view(%self, concat(first(shape(%self), $d), concat($wanted, drop(shape(%self), $d + 1)))))",
+            row_of(kComposite, rule::view<at::unflattened>, make::unflatten, "the sizes don't multiply to the dim's")));
 
   view_and_copy<at::expanded>(t, "expand", "", "out", ", SymInt[] size, *, bool implicit=False", make::expansion,
                               "a size other than 1 would have to grow");
@@ -138,8 +143,13 @@ void orders(RowSink& t) {
                     $rest = concat(first(range(0, $n), $s), drop(range(0, $n), $s + 1))
                     return aten.permute(%self, concat(first($rest, $d), concat([$s], drop($rest, $d)))))",
                  moving));
-  t.rows("{}.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "movedim moveaxis", moving);
-  t.row("numpy_T(Tensor(a) self) -> Tensor(a)", row_of(kComposite, rule::view<at::reversed>, make::unary));
+  t.rows("{}.intlist(Tensor(a) self, int[] source, int[] destination) -> Tensor(a)", "movedim moveaxis",
+         meaning(R"(if rank(%self) == 0 { return %self }
+                    return aten.permute(%self, moved(rank(%self), $source, $destination)))",
+                 moving));
+  t.row("numpy_T(Tensor(a) self) -> Tensor(a)",
+        meaning("return aten.permute(%self, each(range(0, rank(%self)), %i, rank(%self) - 1 - %i))",
+                row_of(kComposite, rule::view<at::reversed>, make::unary)));
   t.row("mT(Tensor(a) self) -> Tensor(a)",
         meaning(R"(if rank(%self) == 0 { return %self }
                    return aten.transpose(%self, -2, -1))",
@@ -176,13 +186,14 @@ void parts(RowSink& t) {
                              "an element lies outside of the storage");
 
   constexpr std::string_view kScatter = "src has another shape than the part, or the part is illegal";
-  auto scatter = [&](std::string_view schema, void (*infer)(Infer&), Make generate) {
+  auto scatter = [&](std::string_view schema, void (*infer)(Infer&), Make generate, std::string_view definition = {}) {
     t.row(schema, {.variants = {.out = "out", .out_rule = OutRule::copied},
-                   .traits = movement,
+                   .traits = definition.empty() ? movement | core : Traits(movement),
                    .infer = infer,
                    .generate = generate,
                    .dtypes = dtypes::all,
-                   .raises = kScatter});
+                   .raises = kScatter,
+                   .decompose = definition});
   };
   scatter(
       "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
@@ -196,17 +207,25 @@ void parts(RowSink& t) {
       "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
       "Tensor",
       rule::scatter<at::strided>, make::scatter<make::as_strided_writable, at::strided>);
-  scatter("select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
-          rule::view_backward<at::selected>, make::select_backward);
+  scatter(
+      "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
+      rule::view_backward<at::selected>, make::select_backward,
+      "return aten.select_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
+      "%grad_output, $dim, $index)");
   scatter(
       "slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> "
       "Tensor",
-      rule::view_backward<at::sliced>, make::slice_backward);
-  scatter("diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
-          rule::view_backward<at::on_diagonal>, make::diagonal_backward);
+      rule::view_backward<at::sliced>, make::slice_backward,
+      "return aten.slice_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
+      "%grad_output, $dim, $start, $end, $step)");
+  scatter(
+      "diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
+      rule::view_backward<at::on_diagonal>, make::diagonal_backward,
+      "return aten.diagonal_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
+      "%grad_output, $offset, $dim1, $dim2)");
   t.row("unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::copied},
-         .traits = movement,
+         .traits = movement | core,
          .infer = rule::unfold_backward,
          .generate = make::unfold_backward,
          .dtypes = dtypes::all,
@@ -246,9 +265,17 @@ void lists(RowSink& t) {
         meaning("return aten.chunk(%self, $chunks, $dim)",
                 like_split(rule::views<at::chunked>, make::chunk, "chunks below 1")));
   t.row("tensor_split.sections(Tensor(a -> *) self, SymInt sections, int dim=0) -> Tensor(a)[]",
-        like_split(rule::views<at::split_in_sections>, make::tensor_split, "sections below 1"));
+        meaning(R"($n = size(%self, $dim) // $sections
+                   $more = size(%self, $dim) % $sections
+                   return each(range(0, $sections), %i,
+                               aten.slice(%self, $dim, %i * $n + min(%i, $more),
+                                          (%i + 1) * $n + min(%i + 1, $more))))",
+                like_split(rule::views<at::split_in_sections>, make::tensor_split, "sections below 1")));
   t.row("tensor_split.indices(Tensor(a -> *) self, SymInt[] indices, int dim=0) -> Tensor(a)[]",
-        like_split(rule::views<at::split_at>, make::tensor_split, "0 dims"));
+        meaning(R"($from = concat([0], $indices)
+                   $to = concat($indices, [size(%self, $dim)])
+                   return each(range(0, len($from)), %i, aten.slice(%self, $dim, at($from, %i), at($to, %i))))",
+                like_split(rule::views<at::split_at>, make::tensor_split, "0 dims")));
   // By sections, which must divide the dim, and by indices.
   auto axis = [&](std::string_view name, void (*infer)(Infer&), Make generate, std::string_view sections,
                   std::string_view indices) {
@@ -280,7 +307,8 @@ void wholes(RowSink& t) {
   Row conj = row_of(kView | opaque_view, rule::view<at::whole>, make::unary, "no complex tensor");
   conj.dtypes = dtypes::complexes;
   t.row("_conj(Tensor(a) self) -> Tensor(a)", conj);
-  Row fresh = row_of(movement, rule::view_copy<at::whole>, make::unary);
+  Row fresh = meaning("return aten.clone(%self, memory_format=contiguous_format)",
+                      row_of(movement, rule::view_copy<at::whole>, make::unary));
   fresh.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row("lift_fresh_copy(Tensor self) -> Tensor", fresh);
 

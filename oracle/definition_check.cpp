@@ -1,0 +1,133 @@
+#include "oracle/definition_check.h"
+
+#include <algorithm>
+
+#include "compiler/ops/decompose.h"
+#include "oracle/element_compare.h"
+
+namespace lenz::oracle {
+
+bool has_checkable_definition(const OpDef& op) {
+  return !op.decompose.empty() && op.variant == VariantKind::functional && op.generate;
+}
+
+OpDef in_precise_dtypes(const OpDef& op) {
+  OpDef narrowed = op;
+  DtypeSet rough = dtypes::half | dtypes::bfloat | dtypes::float8;
+  if (op.dtypes.has(Dtype::f64)) rough = rough | DtypeSet::of(Dtype::f32);
+  if (op.dtypes.has(Dtype::c128)) rough = rough | DtypeSet::of(Dtype::c64);
+  DtypeSet precise = op.dtypes - rough;
+  if (!precise.empty()) narrowed.dtypes = precise;
+  return narrowed;
+}
+
+namespace {
+// A draw is another one each time.
+bool repeats(const Graph& graph) {
+  bool all = true;
+  graph.for_each_node([&](NodeId id) {
+    const OpDef& op = *graph.node(id).op;
+    all = all && !op.has(Trait::random) && !op.has(Trait::nondeterministic);
+  });
+  return all;
+}
+
+bool only_moves(const Graph& graph) {
+  bool all = true;
+  graph.for_each_node([&](NodeId id) {
+    const OpDef& op = *graph.node(id).op;
+    bool moves = op.has(Trait::movement) || op.has(Trait::view) || op.has(Trait::maybe_view) || op.has(Trait::creation);
+    all = all && moves && op.accuracy == Accuracy::exact;
+  });
+  return all;
+}
+
+// How far apart two roundings of one formula may lie, in this dtype.
+double precision(Dtype d) {
+  switch (d) {
+    case Dtype::f64:
+    case Dtype::c128: return 1e-11;
+    case Dtype::f32:
+    case Dtype::c64: return 2e-6;
+    case Dtype::f16: return 2e-2;
+    default: return is_floating(d) ? 0.1 : 0;
+  }
+}
+
+Closeness closeness(const Graph& graph, std::span<const RunValue> inputs) {
+  Closeness close;
+  if (only_moves(graph)) return close;
+  for (ValueId v = 0; v < graph.value_count(); ++v)
+    if (graph.type(v).is_tensor()) close.relative = std::max(close.relative, precision(graph.type(v).dtype));
+  double largest = 0;
+  for (const Input& input : graph.inputs()) largest = std::max(largest, magnitude(inputs[input.value]));
+  close.absolute = 64 * close.relative * (1 + largest);
+  return close;
+}
+
+std::string node_text(const Graph& graph, NodeId id) {
+  std::string text = graph.node(id).op->full_name + "(";
+  for (const Arg& a : graph.node(id).arguments()) {
+    if (!a.is_value()) continue;
+    if (text.back() != '(') text += ", ";
+    text += lenz::to_string(graph.type(a.value()));
+  }
+  return text + ")";
+}
+
+// Runs the nodes that were added to the call's graph; what eager said if it refuses one.
+std::optional<std::string> run_nodes(const Graph& graph, Boxed& device, std::vector<RunValue>& values) {
+  std::optional<std::string> refused;
+  graph.for_each_node([&](NodeId id) {
+    if (refused) return;
+    const Node& node = graph.node(id);
+    if (node.op->has(Trait::structural)) {  // an element of a list
+      values[node.result()] = element(values[node.args[0].value()], node.args[1].dim().constant());
+      return;
+    }
+    Outcome outcome = device.run(*node.op, node.arguments(), values);
+    if (outcome.raised) {
+      refused = node_text(graph, id) + ": " + outcome.text;
+      return;
+    }
+    for (uint16_t i = 0; i < node.result_count; ++i) values[node.result(i)] = outcome.results[i];
+  });
+  return refused;
+}
+}  // namespace
+
+DefinitionVerdict check_definition(DrawnCall& call, Boxed& device) {
+  auto differ = [](std::string text) {
+    return DefinitionVerdict{true, Difference{Aspect::definition, std::move(text)}};
+  };
+  Graph& graph = *call.graph;
+  std::vector<RunValue> inputs = device.inputs(graph);
+  Outcome expected = device.run(*call.op, call.args, inputs);
+  if (expected.raised) return {};
+  SmallVec<Arg, 4> results;
+  try {
+    results = expand(graph, kNone, *call.op, call.args);
+  } catch (const Error& error) {
+    return differ(std::string("the definition can't be written out: ") + error.what());
+  }
+  if (!repeats(graph)) return {};
+  std::vector<RunValue> values = device.inputs(graph);
+  Closeness close = closeness(graph, values);
+  if (auto refused = run_nodes(graph, device, values))
+    return differ("eager refuses a call of the definition: " + *refused);
+  if (results.size() != expected.results.size()) return differ("the definition gives another number of results");
+  for (size_t i = 0; i < results.size(); ++i) {
+    RunValue got;
+    if (results[i].is_value()) got = values[results[i].value()];
+    if (!results[i].is_value()) {
+      std::vector<RunValue> items;
+      for_each_value(results[i], [&](ValueId v) { items.push_back(values[v]); });
+      got = list_of(items);
+    }
+    if (auto apart = first_apart(expected.results[i], got, close))
+      return differ("result " + std::to_string(i) + ": " + *apart);
+  }
+  return {true, std::nullopt};
+}
+
+}  // namespace lenz::oracle
