@@ -1,0 +1,65 @@
+"""./ci/nightly [--fuzz-seconds N] [--calls N]: what is too slow for every change. Sanitizer builds and their tests,
+libFuzzer on every *_fuzz.cpp, and the op table at depth.
+
+A fuzzer's finds stay in build/fuzz/finds; each belongs into corpus/ with the fix. Exit codes as in ci/signoff."""
+
+import argparse
+import os
+import sys
+
+import stages
+from stages import ROOT, Stage
+
+CTEST = ["ctest", "--output-on-failure", "--no-label-summary", "-j", str(os.cpu_count()), "--test-dir"]
+
+
+def fuzzers():
+    """(name, source) of every libFuzzer target."""
+    found = (path for folder in ("compiler", "corpus", "fuzz") for path in (ROOT / folder).rglob("*_fuzz.cpp"))
+    return sorted((path.stem, path) for path in found)
+
+
+def fuzz_command(name, source, seconds):
+    grown = ROOT / "build/fuzz/grown" / name  # what this fuzzer learnt on earlier nights
+    finds = ROOT / "build/fuzz/finds"
+    grown.mkdir(parents=True, exist_ok=True)
+    finds.mkdir(parents=True, exist_ok=True)
+    command = [f"build/fuzz/fuzzers/{name}", f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048"]
+    command += [f"-artifact_prefix={finds}/{name}-", "-print_final_stats=1", "-max_len=65536"]
+    if source.with_suffix(".dict").exists():
+        command.append(f"-dict={source.with_suffix('.dict')}")
+    return [*command, str(grown), "corpus"]
+
+
+def the_stages(options):
+    yield Stage("build", ["./ci/build", "release"], "the release build", vital=True)
+    yield Stage("asan build", ["./ci/build", "asan"], "the build with address and undefined-behaviour sanitizers")
+    yield Stage("asan tests", [*CTEST, "build/asan"], "every test under ASan and UBSan", stages.WRONG)
+    yield Stage("tsan build", ["./ci/build", "tsan"], "the build with the thread sanitizer, without libtorch")
+    yield Stage("tsan tests", [*CTEST, "build/tsan"], "every test without libtorch under TSan", stages.WRONG)
+    if fuzzers():
+        yield Stage("fuzzer build", ["./ci/build", "fuzz"], "the libFuzzer targets")
+    for name, source in fuzzers():
+        command = fuzz_command(name, source, options.fuzz_seconds)
+        yield Stage(name, command, f"{options.fuzz_seconds} s of libFuzzer", stages.WRONG)
+    yield Stage(
+        "op table",
+        ["build/lenz", "ops", "--check", "--calls", str(options.calls)],
+        f"every op's schema and result types against libtorch, {options.calls} calls each",
+        on_failure=None,
+    )
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--fuzz-seconds", type=int, default=60)
+    parser.add_argument("--calls", type=int, default=2000)
+    options = parser.parse_args()
+    # libtorch keeps what it allocates until the end, on purpose.
+    env = {"ASAN_OPTIONS": "detect_leaks=1:detect_odr_violation=0", "UBSAN_OPTIONS": "print_stacktrace=1", **os.environ}
+    env["LSAN_OPTIONS"] = f"suppressions={ROOT}/ci/lsan.supp:print_suppressions=0"
+    return stages.run("nightly", list(the_stages(options)), ["CUDA"], env, ROOT / "build/nightly")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""./ci/signoff [--quick]: what a release waits for. Runs everything there is, and says what was not covered.
+
+--quick takes minutes. The exit code is the gravest of the stages', as in compiler/base/error.h."""
+
+import argparse
+import os
+import sys
+
+import stages
+from stages import ROOT, Stage
+
+LENZ = "build/lenz"
+CTEST = ["ctest", "--output-on-failure", "--no-label-summary", "-j", str(os.cpu_count()), "--test-dir"]
+
+# What a complete sign-off covers and no stage here does yet. A line leaves when its stage arrives.
+NOT_COVERED = [
+    "CUDA",
+    "generated CPU code",
+    "gradients",
+    "a fuzz campaign and its seeded faults",
+    "the performance gate",
+    "the memory gate",
+]
+
+
+def no_plugin():
+    return None if (ROOT / "build/liblenz_torch.so").exists() else "built without libtorch"
+
+
+def well_formed_corpus():
+    """Every graph that is not there to be refused."""
+    graphs = (path.relative_to(ROOT) for path in (ROOT / "corpus").rglob("*.lenz"))
+    return sorted(str(path) for path in graphs if path.parts[1] not in ("errors", "regressions"))
+
+
+def the_stages(quick):
+    calls = "200" if quick else "2000"
+    graphs = well_formed_corpus()
+    yield Stage("build", ["./ci/build", "release"], "the release build", vital=True)
+    yield Stage("layout", ["./ci/layout"], "the house rules on sources")
+    yield Stage("tests", [*CTEST, "build", "-E", "^layout"], "the tests of every room", stages.WRONG)
+    yield Stage(
+        "op table",
+        [LENZ, "ops", "--check", "--calls", calls],
+        f"schemas and result types of every op against libtorch, {calls} calls each",
+        on_failure=None,
+        unless=no_plugin,
+    )
+    yield Stage(
+        "corpus",
+        [LENZ, "verify", *graphs],
+        f"{len(graphs)} graphs of the corpus against the verifier",
+        on_failure=None,
+        unless=lambda: None if graphs else "it holds no graphs",
+    )
+    if quick:
+        return
+    yield Stage("tidy", ["./ci/layout", "--tidy", "--all"], "clang-tidy on every source")
+    for preset, what in (("debug", "every assertion"), ("asan", "address and undefined-behaviour sanitizers")):
+        yield Stage(f"{preset} build", ["./ci/build", preset], f"the {preset} build")
+        yield Stage(f"{preset} tests", [*CTEST, f"build/{preset}"], f"the tests under {what}", stages.WRONG)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="minutes instead of release depth")
+    options = parser.parse_args()
+    not_covered = list(NOT_COVERED)
+    if options.quick:
+        not_covered.append("the debug and sanitizer builds (left out by --quick)")
+    title = "quick" if options.quick else "release depth"
+    return stages.run(title, list(the_stages(options.quick)), not_covered, os.environ, ROOT / "build/signoff")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
