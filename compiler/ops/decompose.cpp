@@ -596,6 +596,13 @@ class Expander {
       for (const Arg& e : items_of(a[1])) items.push_back(e);
       return list_of(items);
     }
+    if (f == "broadcast") {
+      DimVec x, y;
+      for (const Arg& e : items) x.push_back(dim_of(e));
+      for (const Arg& e : items_of(a[1])) y.push_back(dim_of(e));
+      Infer in(graph_.shared_context(), graph_.ops(), op_, args_, graph_.types(), graph_.assumptions);
+      return graph_.context().dims(rule::broadcast(in, x, y));
+    }
     int64_t n = a.size() > 1 ? dim_of(a[1]).constant() : 0;
     if (f == "at") {
       int64_t i = n < 0 ? n + count : n;

@@ -32,7 +32,9 @@ void maybe_format(CallMaker& m, size_t rank) {
 void clone(CallMaker& m) { maybe_format(m, m.rank(set_self(m))); }
 
 void copy(CallMaker& m) {
-  ValueId self = set_self(m);
+  // Eager copies into a clone that is laid out like `self`: elements that share memory overwrite each other.
+  ValueId self = m.tensor({.written = true});
+  m.set("self", self);
   TensorWish src;
   src.sizes = m.shape_like_with_ones(m.sizes(self));
   if (m.choose().flip()) {

@@ -55,7 +55,21 @@ void products(RowSink& t) {
   added.exception = "the meta kernel composes it of products and sums, with the strides of these";
   added.infer = rule::addr;
   added.generate = make::outer;
-  t.row("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
+  t.row("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meaning(R"(
+    $d = result_type(%self, %vec1, %vec2)
+    if $d == bool {
+      %product = aten.logical_and(aten.unsqueeze(%vec1, 1), %vec2)
+      if $alpha == 0 { %product = aten.zeros_like(%product) }
+      if $beta == 0 { return %product }
+      return aten.logical_or(aten.expand(%self, shape(%product)), %product)
+    }
+    %product = aten.mul(aten.unsqueeze(aten._to_copy(%vec1, dtype=$d), 1), aten._to_copy(%vec2, dtype=$d))
+    if $alpha != 1 { %product = aten.mul(%product, $alpha) }
+    if $beta == 0 { return %product }
+    %x = aten._to_copy(%self, dtype=$d)
+    if $beta != 1 { %x = aten.mul(%x, $beta) }
+    return aten.add(aten.expand(%x, shape(%product)), %product))",
+                                                                                                           added));
 }
 
 void composed(RowSink& t) {
@@ -67,55 +81,115 @@ void composed(RowSink& t) {
           .accuracy = Accuracy::accumulated,
           .raises = "inner dims or dtypes that differ",
           .exception = "the meta device keeps the strides of empty products of folded operands"};
-  t.row("matmul(Tensor self, Tensor other) -> Tensor", row);
+  t.row("matmul(Tensor self, Tensor other) -> Tensor", meaning(R"(
+    $a = rank(%self)
+    $b = rank(%other)
+    if $a == 1 and $b == 1 { return aten.dot(%self, %other) }
+    if $a == 2 and $b == 1 { return aten.mv(%self, %other) }
+    if $a == 1 and $b == 2 { return aten.select(aten.mm(aten.unsqueeze(%self, 0), %other), 0, 0) }
+    if $a == 2 and $b == 2 { return aten.mm(%self, %other) }
+    if $b <= 2 {
+      %rows = aten.reshape(%self, [product(first(shape(%self), $a - 1)), size(%self, -1)])
+      if $b == 1 { %y = aten.mv(%rows, %other) } else { %y = aten.mm(%rows, %other) }
+      return aten.reshape(%y, concat(first(shape(%self), $a - 1), drop(shape(%other), 1)))
+    }
+    if $a == 1 { return aten.matmul(aten.transpose(%other, -2, -1), %self) }
+    if $a == 2 {
+      %y = aten.matmul(aten.transpose(%other, -2, -1), aten.transpose(%self, 0, 1))
+      return aten.clone(aten.transpose(%y, -2, -1), memory_format=contiguous_format)
+    }
+    $batch = broadcast(first(shape(%self), $a - 2), first(shape(%other), $b - 2))
+    %x = aten.expand(%self, concat($batch, last(shape(%self), 2)))
+    %x = aten.reshape(%x, concat([product($batch)], last(shape(%self), 2)))
+    %y = aten.expand(%other, concat($batch, last(shape(%other), 2)))
+    %y = aten.reshape(%y, concat([product($batch)], last(shape(%other), 2)))
+    return aten.reshape(aten.bmm(%x, %y), concat($batch, [size(%self, -2), size(%other, -1)])))",
+                                                               row));
   row.variants.out = "out";
   row.exception = {};
   row.infer = rule::inner;
   row.generate = make::inner;
-  t.row("inner(Tensor self, Tensor other) -> Tensor", row);
+  t.row("inner(Tensor self, Tensor other) -> Tensor", meaning(R"(
+    if rank(%self) == 0 or rank(%other) == 0 { return aten.mul(%self, %other) }
+    return aten.tensordot(%self, %other, [-1], [-1]))",
+                                                              row));
   row.infer = rule::tensordot;
   row.generate = make::tensordot;
-  t.row("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", row);
+  // Among contracted dims a size of 1 stands for any.
+  t.row("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", meaning(R"(
+    $n = len($dims_self)
+    $a = rank(%self) - $n
+    $b = rank(%other) - $n
+    %x = aten.permute(%self, moved(rank(%self), $dims_self, range($a, $a + $n)))
+    %y = aten.permute(%other, moved(rank(%other), $dims_other, range(0, $n)))
+    $rows = first(shape(%x), $a)
+    $columns = drop(shape(%y), $n)
+    if drop(shape(%x), $a) == first(shape(%y), $n) {
+      $inner = product(first(shape(%y), $n))
+      %z = aten.mm(aten.reshape(%x, [product($rows), $inner]), aten.reshape(%y, [$inner, product($columns)]))
+      return aten.reshape(%z, concat($rows, $columns))
+    }
+    %x = aten.reshape(%x, concat(shape(%x), list($b, 1)))
+    %z = aten.mul(%x, %y)
+    return aten.sum(%z, range($a, $a + $n), dtype=dtype(%self)))",
+                                                                                                     row));
   row.variants = {};
   row.exception = "the meta device keeps the strides of empty products of folded operands";
   row.infer = rule::linear;
   row.generate = make::linear;
-  t.row("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", row);
+  t.row("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", meaning(R"(
+    if rank(%weight) == 2 { %y = aten.matmul(%input, aten.t(%weight)) } else { %y = aten.matmul(%input, %weight) }
+    if given($bias) { %y = aten.add(%y, %bias) }
+    return %y)",
+                                                                                    row));
   row.variants = {};
   row.exception = {};
   row.dtypes = kProduct;
   row.infer = rule::bilinear;
   row.generate = make::bilinear;
-  t.row("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", row);
-  t.rows("{}(Tensor self, Tensor vec2) -> Tensor", "outer ger",
-         {.variants = {.out = "out"},
-          .traits = elementwise,
-          .infer = rule::outer,
-          .generate = make::outer,
-          .dtypes = dtypes::all,
-          .accuracy = Accuracy::rounded,
-          .raises = "operands that are no vectors"});
+  t.row("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", meaning(R"(
+    %rows = aten.tensordot(%input1, %weight, [-1], [1])
+    %y = aten.sum(aten.mul(%rows, aten.unsqueeze(%input2, -2)), [-1], dtype=dtype(%rows))
+    if given($bias) { %y = aten.add(%y, %bias) }
+    return %y)",
+                                                                                                      row));
+  t.row("outer(Tensor self, Tensor vec2) -> Tensor", {.variants = {.out = "out"},
+                                                      .traits = elementwise,
+                                                      .infer = rule::outer,
+                                                      .generate = make::outer,
+                                                      .dtypes = dtypes::all,
+                                                      .accuracy = Accuracy::rounded,
+                                                      .raises = "operands that are no vectors",
+                                                      .decompose = "return aten.mul(aten.unsqueeze(%self, 1), %vec2)"});
+  t.alias("ger(Tensor self, Tensor vec2) -> Tensor", "outer");
   t.row("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
         {.variants = {.out = "out"},
          .infer = rule::cross,
          .generate = make::cross,
          .dtypes = kProduct,
          .accuracy = Accuracy::composed,
-         .raises = "vectors that are not of length 3"});
+         .raises = "vectors that are not of length 3",
+         .decompose = R"(
+           %plus = aten.mul(aten.roll(%self, [-1], [$dim]), aten.roll(%other, [-2], [$dim]))
+           %minus = aten.mul(aten.roll(%self, [-2], [$dim]), aten.roll(%other, [-1], [$dim]))
+           return aten.sub(%plus, %minus))"});
   t.row("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
         {.traits = contraction,
          .infer = rule::cdist,
          .generate = make::cdist,
          .dtypes = dtypes::wide_floats,
          .accuracy = Accuracy::composed,
-         .raises = "vectors of unequal length"});
+         .raises = "vectors of unequal length",
+         .decompose = R"(
+           %apart = aten.sub(aten.unsqueeze(%x1, -2), aten.unsqueeze(%x2, -3))
+           return aten.linalg_vector_norm(%apart, $p, [-1]))"});
   t.row("cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
         {.infer = rule::composite,
          .generate = make::cdist,
          .dtypes = dtypes::wide_floats,
          .accuracy = Accuracy::composed,
          .decompose = "return aten._cdist_forward(%x1, %x2, $p, $compute_mode)"});
-  t.row("pdist(Tensor self, float p=2.) -> Tensor", {.traits = contraction,
+  t.row("pdist(Tensor self, float p=2.) -> Tensor", {.traits = contraction | core,
                                                      .infer = rule::pdist,
                                                      .generate = make::pdist,
                                                      .dtypes = dtypes::wide_floats,
@@ -192,6 +266,33 @@ void convolutions(RowSink& t) {
 #undef LENZ_CONVOLUTION
 }
 
+// Attention as its definition says: its weights %p, before dropout, and their logarithms' denominators %w.
+#define LENZ_ATTENTION(masked)                                                                              \
+  "if given($scale) { $s = $scale } else { $s = power(size(%query, -1), -0.5) } "                           \
+  "%w = aten.mul(aten.matmul(%query, aten.transpose(%keys, -2, -1)), $s) "                                  \
+  "if $is_causal { "                                                                                        \
+  "  %seen = aten.tril(aten.ones([size(%query, -2), size(%keys, -2)], dtype=bool, device=device(%query))) " \
+  "  %w = aten.masked_fill(%w, aten.logical_not(%seen), -inf) "                                             \
+  "} "                                                                                                      \
+  "if given($attn_mask) { " masked                                                                          \
+  " } "                                                                                                     \
+  "%p = aten.softmax(%w, -1) "                                                                              \
+  "if given($attn_mask) or $is_causal { "                                                                   \
+  "  %p = aten.where(aten.eq(aten.amax(%w, [-1], true), -inf), 0.0, %p) "                                   \
+  "} "
+// A mask of bools says what is seen. The kernel below adds it all the same, as zeros and ones.
+#define LENZ_MASKED                                                                                 \
+  "if dtype(%attn_mask) == bool { %w = aten.masked_fill(%w, aten.logical_not(%attn_mask), -inf) } " \
+  "else { %w = aten.add(%w, %attn_mask) }"
+#define LENZ_ADDED "%w = aten.add(%w, %attn_mask)"
+// Several queries may share keys and values.
+#define LENZ_SHARED_HEADS                                                 \
+  "%keys = %key %values = %value "                                        \
+  "if $enable_gqa { "                                                     \
+  "  $share = size(%query, -3) // size(%key, -3) "                        \
+  "  %keys = aten.repeat_interleave(%key, $share, rank(%key) - 3) "       \
+  "  %values = aten.repeat_interleave(%value, $share, rank(%value) - 3) " \
+  "} "
 void attentions(RowSink& t) {
   Row row{.traits = contraction,
           .infer = rule::attention,
@@ -203,20 +304,36 @@ void attentions(RowSink& t) {
   t.row(
       "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
       "dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
-      row);
+      meaning(
+          LENZ_SHARED_HEADS LENZ_ATTENTION(LENZ_MASKED) "if $dropout_p > 0 { %p = aten.dropout(%p, $dropout_p, true) } "
+                                                        "return aten.matmul(%p, %values)",
+          row));
   row.infer = rule::flash_attention;
   t.row(
       "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool "
       "is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
-      row);
+      meaning("%keys = %key " LENZ_ATTENTION(
+                  LENZ_MASKED) "%sums = aten.logsumexp(aten._to_copy(%w, dtype=compute_dtype(%query)), [-1]) "
+                               "return aten.matmul(%p, %value), %sums",
+              row));
   row.infer = rule::math_attention;
   row.exception = {};
   t.row(
       "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
       "dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> "
       "(Tensor, Tensor)",
-      row);
+      meaning(LENZ_SHARED_HEADS LENZ_ATTENTION(LENZ_ADDED) R"(
+        %kept = %p
+        if given($dropout_mask) {
+          %kept = aten.mul(aten.masked_fill(%p, aten.logical_not(%dropout_mask), 0.0), 1 / (1 - $dropout_p))
+        } else if $dropout_p > 0 { %kept = aten.dropout(%p, $dropout_p, true) }
+        return aten.matmul(%kept, %values), %p)",
+              row));
 }
+#undef LENZ_ATTENTION
+#undef LENZ_MASKED
+#undef LENZ_ADDED
+#undef LENZ_SHARED_HEADS
 }  // namespace
 
 void contraction_rows(RowSink& t) {

@@ -54,7 +54,7 @@ void of_sizes(RowSink& t) {
 
   constexpr Traits kLike = creation | reads_metadata_only;
   t.row(with_options("empty_like(Tensor self, *, ", kFormat),
-        row_of(kLike | nondeterministic, rule::like<dtypes::all>, make::like<dtypes::all>));
+        row_of(kLike | core | nondeterministic, rule::like<dtypes::all>, make::like<dtypes::all>));
   const Row constant_like = row_of(kLike, rule::like<dtypes::all>, make::like<dtypes::all>, "a format of another rank");
   t.row(with_options("zeros_like(Tensor self, *, ", kFormat),
         filled(meaning("return aten.full_like(%self, 0, dtype=$dtype, device=$device, memory_format=$memory_format)",
@@ -68,7 +68,7 @@ void of_sizes(RowSink& t) {
         filled(row_of(kLike | core, rule::full_like, make::like<dtypes::all>, "a number out of the dtype's range"),
                "fill_value"));
   t.row(with_options("new_empty(Tensor self, SymInt[] size, *, "),
-        row_of(kLike | nondeterministic, rule::new_sized, make::sized, "a negative size"));
+        row_of(kLike | core | nondeterministic, rule::new_sized, make::sized, "a negative size"));
   const Row constant_new = row_of(kLike, rule::new_sized, make::sized, "a negative size");
   t.row(with_options("new_zeros(Tensor self, SymInt[] size, *, "),
         filled(meaning("return aten.new_full(%self, $size, 0, dtype=$dtype, device=$device)", constant_new), "0"));
@@ -77,13 +77,13 @@ void of_sizes(RowSink& t) {
   t.row(with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
         filled(row_of(kLike | core, rule::new_full, make::sized, "a number out of the dtype's range"), "fill_value"));
   t.row(with_options("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "),
-        row_of(kLike | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride"));
+        row_of(kLike | core | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride"));
 
   Row fill = row_of(Traits(reads_metadata_only) | core, rule::fill, make::fill, "a number out of the dtype's range");
   fill.variants = {.in_place = true, .out = "Scalar_out", .out_rule = OutRule::copied};
   t.row("fill.Scalar(Tensor self, Scalar value) -> Tensor", fill);
   fill.variants.out = "Tensor_out";
-  fill.traits = {};
+  fill.traits = core;
   fill.raises = "a value that has dims";
   t.row("fill.Tensor(Tensor self, Tensor value) -> Tensor", fill);
   fill.variants.out = "out";
@@ -99,8 +99,8 @@ void ranges(RowSink& t) {
   t.row(with_options("arange.start(Scalar start, Scalar end, *, "), arange);
   t.row(with_options("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, "), arange);
 
-  const Row spaced =
-      row_of(creation, rule::linspace, make::linspace, "a negative number of steps", dtypes::usual - dtypes::boolean);
+  const Row spaced = row_of(creation | core, rule::linspace, make::linspace, "a negative number of steps",
+                            dtypes::usual - dtypes::boolean);
   for (std::string_view sides :
        {"(Scalar start, Scalar end", ".Tensor_Tensor(Tensor start, Tensor end",
         ".Tensor_Scalar(Tensor start, Scalar end", ".Scalar_Tensor(Scalar start, Tensor end"}) {
@@ -108,25 +108,66 @@ void ranges(RowSink& t) {
     t.rows(with_options("{}" + std::string(sides) + ", int steps, float base=10., *, "), "logspace", spaced);
   }
   const Row eye = row_of(creation, rule::eye, make::eye, "a negative size");
-  t.row(with_options("eye(SymInt n, *, "), eye);
-  t.row(with_options("eye.m(SymInt n, SymInt m, *, "), eye);
+  t.row(with_options("eye(SymInt n, *, "), meaning("return aten.eye.m($n, $n, dtype=$dtype, device=$device)", eye));
+  t.row(with_options("eye.m(SymInt n, SymInt m, *, "), meaning(R"(
+    if given($dtype) { $d = $dtype } else { $d = f32 }
+    %row = aten.unsqueeze(aten.arange($n, device=$device), 1)
+    return aten._to_copy(aten.eq(%row, aten.arange($m, device=$device)), dtype=$d))",
+                                                               eye));
   const DtypeSet indices = DtypeSet::of(Dtype::i32, Dtype::i64);
   t.row("tril_indices(int row, int col, int offset=0, *, " + std::string(kLong),
-        row_of(creation, rule::triangle_indices<true>, make::triangle_indices, "a negative size", indices));
+        row_of(creation | core, rule::triangle_indices<true>, make::triangle_indices, "a negative size", indices));
   t.row("triu_indices(int row, int col, int offset=0, *, " + std::string(kLong),
-        row_of(creation, rule::triangle_indices<false>, make::triangle_indices, "a negative size", indices));
+        row_of(creation | core, rule::triangle_indices<false>, make::triangle_indices, "a negative size", indices));
   t.row(with_options("scalar_tensor(Scalar s, *, "),
         filled(row_of(creation | core, rule::scalar_tensor, make::number, "a number out of the dtype's range"), "s"));
 
   const Row window = row_of(creation, rule::window, make::window, "a dtype of integers", dtypes::floats);
-  constexpr std::string_view kWindows = "bartlett_window hann_window hamming_window blackman_window kaiser_window";
-  t.rows(with_options("{}(int window_length, *, "), kWindows, window);
-  t.rows(with_options("{}.periodic(int window_length, bool periodic, *, "), kWindows, window);
-  t.row(with_options("hamming_window.periodic_alpha(int window_length, bool periodic, float alpha, *, "), window);
+  // %i counts the elements from 0, $last is where the window ends: a periodic one ends beyond its last element.
+#define LENZ_WINDOW(value)                                                                        \
+  "if given($dtype) { $d = $dtype } else { $d = f32 } "                                           \
+  "if $window_length <= 1 { return aten.full([$window_length], 1.0, dtype=$d, device=$device) } " \
+  "if $periodic { $last = $window_length } else { $last = $window_length - 1 } "                  \
+  "%i = aten.arange($window_length, dtype=$d, device=$device) return " value
+#define LENZ_COSINE(times) "aten.cos(aten.mul(%i, " times " * 6.2831853071795865 / $last))"
+  constexpr std::string_view kBartlett = LENZ_WINDOW("aten.rsub(aten.abs(aten.sub(aten.mul(%i, 2.0 / $last), 1)), 1)");
+  constexpr std::string_view kHann = LENZ_WINDOW("aten.rsub(aten.mul(" LENZ_COSINE("1") ", 0.5), 0.5)");
+  constexpr std::string_view kHamming = LENZ_WINDOW("aten.rsub(aten.mul(" LENZ_COSINE("1") ", $beta), $alpha)");
+  constexpr std::string_view kBlackman = LENZ_WINDOW(
+      "aten.add(aten.rsub(aten.mul(" LENZ_COSINE("1") ", 0.5), 0.42), aten.mul(" LENZ_COSINE("2") ", 0.08))");
+  constexpr std::string_view kKaiser = LENZ_WINDOW(
+      "aten.div(aten.i0(aten.mul(aten.sqrt(aten.rsub(aten.square(aten.sub(aten.mul(%i, 2.0 / $last), 1)), 1)), "
+      "$beta)), "
+      "aten.i0(aten.full([], $beta, dtype=$d, device=$device)))");
+#undef LENZ_COSINE
+#undef LENZ_WINDOW
+  // The overloads with fewer parameters hand on what they stand for.
+  auto short_form = [&](std::string_view name, std::string_view overload, std::string_view parameters,
+                        std::string_view handed) {
+    std::string n(name), full(overload);
+    t.row(with_options(n + std::string(parameters) + ", *, "),
+          meaning("return aten." + n + "." + full + "($window_length, " + std::string(handed) +
+                      ", dtype=$dtype, device=$device)",
+                  window));
+  };
+  constexpr std::string_view kLength = "(int window_length", kPeriodic = ".periodic(int window_length, bool periodic";
+  auto plain = [&](const std::string& name, std::string_view definition) {
+    t.row(with_options(name + std::string(kPeriodic) + ", *, "), meaning(definition, window));
+    short_form(name, "periodic", kLength, "true");
+  };
+  plain("bartlett_window", kBartlett);
+  plain("hann_window", kHann);
+  plain("blackman_window", kBlackman);
   t.row(
       with_options("hamming_window.periodic_alpha_beta(int window_length, bool periodic, float alpha, float beta, *, "),
-      window);
-  t.row(with_options("kaiser_window.beta(int window_length, bool periodic, float beta, *, "), window);
+      meaning(kHamming, window));
+  short_form("hamming_window", "periodic_alpha_beta", ".periodic_alpha(int window_length, bool periodic, float alpha",
+             "$periodic, $alpha, 0.46");
+  short_form("hamming_window", "periodic_alpha_beta", kPeriodic, "$periodic, 0.54, 0.46");
+  short_form("hamming_window", "periodic_alpha_beta", kLength, "true, 0.54, 0.46");
+  t.row(with_options("kaiser_window.beta(int window_length, bool periodic, float beta, *, "), meaning(kKaiser, window));
+  short_form("kaiser_window", "beta", kPeriodic, "$periodic, 12.0");
+  short_form("kaiser_window", "beta", kLength, "true, 12.0");
 }
 
 void random_of_sizes(RowSink& t) {

@@ -41,8 +41,9 @@ void copies(RowSink& t) {
   t.row("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
         with(copying(row_of(movement | core, rule::clone, make::clone, "a format that the rank can't have")), kCopied));
   t.row("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
-        with(row_of(movement, rule::copy, make::copy, "src does not expand to self"),
-             {.in_place = true, .out = "out", .out_rule = OutRule::copied}));
+        meaning("return aten.expand_copy(aten._to_copy(%src, dtype=dtype(%self), device=device(%self)), shape(%self))",
+                with(row_of(movement, rule::copy, make::copy, "src does not expand to self"),
+                     {.in_place = true, .out = "out", .out_rule = OutRule::copied})));
   t.row(
       "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
       "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
@@ -79,7 +80,7 @@ void reorderings(RowSink& t) {
   fliplr.raises = "fewer than 2 dims";
   t.row("fliplr(Tensor self) -> Tensor", meaning("return aten.flip(%self, [1])", fliplr));
   t.row("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
-        with(row_of(movement, rule::roll, make::roll, "shifts and dims in different numbers"), kCopied));
+        with(row_of(movement | core, rule::roll, make::roll, "shifts and dims in different numbers"), kCopied));
   t.row("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
         with(meaning(R"($quarters = $k % 4
                         $a = at($dims, 0)
@@ -99,21 +100,40 @@ void reorderings(RowSink& t) {
                      row_of(movement, rule::diag, make::diag, "neither a vector nor a matrix")),
              kCopied));
   t.row("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
-        with(row_of(movement, rule::diag_embed, make::diag_embed, "the two dims are one"), kCopied));
+        with(row_of(movement | core, rule::diag_embed, make::diag_embed, "the two dims are one"), kCopied));
   t.row("diagflat(Tensor self, int offset=0) -> Tensor",
         meaning("return aten.diag(aten.reshape(%self, [numel(%self)]), $offset)",
                 row_of(movement, rule::diagflat, make::diagflat)));
 
+  constexpr std::string_view kShuffle = R"(
+    $n = rank(%self) - 3
+    $lead = first(shape(%self), $n)
+    $f = $upscale_factor
+    %x = aten.reshape(%self, concat($lead, [size(%self, -3) // ($f * $f), $f, $f, size(%self, -2), size(%self, -1)]))
+    %x = aten.permute(%x, concat(range(0, $n), [$n, $n + 3, $n + 1, $n + 4, $n + 2]))
+    $sizes = concat($lead, [size(%x, $n), size(%self, -2) * $f, size(%self, -1) * $f])
+    return aten.reshape(aten.clone(%x, memory_format=contiguous_format), $sizes))";
   t.row("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
-        with(except(kFormat, row_of(movement, rule::pixel_shuffle, make::pixel_shuffle,
-                                    "channels that are no multiple of the factor's square")),
+        with(meaning(kShuffle, except(kFormat, row_of(movement, rule::pixel_shuffle, make::pixel_shuffle,
+                                                      "channels that are no multiple of the factor's square"))),
              kCopied));
+  constexpr std::string_view kUnshuffle = R"(
+    if numel(%self) == 0 { return aten.clone(%self) }
+    $n = rank(%self) - 3
+    $lead = first(shape(%self), $n)
+    $f = $downscale_factor
+    $h = size(%self, -2) // $f
+    $w = size(%self, -1) // $f
+    %x = aten.reshape(%self, concat($lead, [size(%self, -3), $h, $f, $w, $f]))
+    %x = aten.permute(%x, concat(range(0, $n), [$n, $n + 2, $n + 4, $n + 1, $n + 3]))
+    return aten.reshape(aten.clone(%x, memory_format=contiguous_format), concat($lead, [size(%self, -3) * $f * $f, $h, $w])))";
   t.row(
       "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
-      with(except("channels-last: the CPU keeps it, libtorch's meta device says contiguous; of an empty tensor the CPU "
-                  "returns a clone, shape and all",
-                  row_of(movement, rule::pixel_unshuffle, make::pixel_unshuffle,
-                         "a height or width that is no multiple of the factor")),
+      with(meaning(kUnshuffle,
+                   except("channels-last: the CPU keeps it, libtorch's meta device says contiguous; of an empty tensor "
+                          "the CPU returns a clone, shape and all",
+                          row_of(movement, rule::pixel_unshuffle, make::pixel_unshuffle,
+                                 "a height or width that is no multiple of the factor"))),
            kCopied));
   const Row shuffle = row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
                              "channels that are no multiple of the groups");
@@ -143,19 +163,19 @@ void repetitions(RowSink& t) {
                                                                              drop(shape(%x), $d + 1)))))",
                 interleave));
   Row by_tensor = interleave;
-  by_tensor.traits = movement | data_dependent;
+  by_tensor.traits = movement | data_dependent | core;
   t.row(
       "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> "
       "Tensor",
       by_tensor);
-  Row indices = of(DtypeSet::of(Dtype::i32, Dtype::i64),
-                   row_of(data_dependent, rule::repeats_to_indices, make::repeats, "repeats that are no vector"));
+  Row indices = of(DtypeSet::of(Dtype::i32, Dtype::i64), row_of(data_dependent | core, rule::repeats_to_indices,
+                                                                make::repeats, "repeats that are no vector"));
   t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", indices);
   t.row("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         of(dtypes::floats | dtypes::complexes | dtypes::boolean,
-           row_of(movement, rule::im2col, make::im2col, "a window that does not fit")));
+           row_of(movement | core, rule::im2col, make::im2col, "a window that does not fit")));
   Row col2im = of(dtypes::floats | dtypes::complexes | dtypes::boolean,
-                  row_of({}, rule::col2im, make::col2im, "sizes that im2col does not make"));
+                  row_of(core, rule::col2im, make::col2im, "sizes that im2col does not make"));
   col2im.accuracy = Accuracy::accumulated;
   t.row(
       "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) "
@@ -163,10 +183,25 @@ void repetitions(RowSink& t) {
       col2im);
   Row kron = row_of({}, rule::kron, make::kron, "layouts that its view of blocks does not fit");
   kron.accuracy = Accuracy::rounded;
-  t.row("kron(Tensor self, Tensor other) -> Tensor", kron);
+  t.row("kron(Tensor self, Tensor other) -> Tensor", meaning(R"(
+    $n = max(rank(%self), rank(%other))
+    $a = concat(list($n - rank(%self), 1), shape(%self))
+    $b = concat(list($n - rank(%other), 1), shape(%other))
+    %x = aten.reshape(%self, each(range(0, 2 * $n), %i, choose(%i % 2 == 0, at($a, %i // 2), 1)))
+    %y = aten.reshape(%other, each(range(0, 2 * $n), %i, choose(%i % 2 == 1, at($b, %i // 2), 1)))
+    return aten.reshape(aten.mul(%x, %y), each(range(0, $n), %i, at($a, %i) * at($b, %i))))",
+                                                             kron));
   Row vander = of(kUsual, row_of({}, rule::vander, make::vander, "no vector"));
   vander.accuracy = Accuracy::accumulated;
-  t.row("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", vander);
+  t.row("vander(Tensor x, int? N=None, bool increasing=False) -> Tensor", meaning(R"(
+    if given($N) { $n = $N } else { $n = size(%x, 0) }
+    if is_integral(%x) { %base = aten._to_copy(%x, dtype=i64) } else { %base = %x }
+    %ones = aten.ones([size(%x, 0), min($n, 1)], dtype=dtype(%base), device=device(%x))
+    %factors = aten.expand(aten.unsqueeze(%base, 1), [size(%x, 0), max($n - 1, 0)])
+    %y = aten.cumprod(aten.cat([%ones, %factors], 1), 1)
+    if $increasing { return %y }
+    return aten.flip(%y, [1]))",
+                                                                                  vander));
 }
 
 void joins(RowSink& t) {
@@ -179,18 +214,26 @@ void joins(RowSink& t) {
          with(meaning("return aten.cat(%tensors, $dim)", join), kOut));
   Row stack = row_of(movement, rule::stack, make::stack, kShapes);
   stack.dims_of_result = true;
-  t.row("stack(Tensor[] tensors, int dim=0) -> Tensor", with(stack, kOut));
-  auto list = [&](std::string_view names, void (*infer)(Infer&), Make generate, Variants variants) {
-    t.rows("{}(Tensor[] tensors) -> Tensor", names, with(row_of(movement, infer, generate, kShapes), variants));
+  t.row("stack(Tensor[] tensors, int dim=0) -> Tensor",
+        with(meaning("return aten.cat(each(%tensors, %t, aten.unsqueeze(%t, $dim)), $dim)", stack), kOut));
+  auto list = [&](std::string_view names, void (*infer)(Infer&), Make generate, Variants variants,
+                  std::string_view definition) {
+    t.rows("{}(Tensor[] tensors) -> Tensor", names,
+           with(meaning(definition,
+                        row_of(definition.empty() ? movement | core : Traits(movement), infer, generate, kShapes)),
+                variants));
   };
-  list("hstack", rule::hstack, make::joined<1, 1>, kOut);
-  list("vstack", rule::vstack, make::joined<2, 0>, kOut);
+  list("hstack", rule::hstack, make::joined<1, 1>, kOut, R"(
+    if rank(at(%tensors, 0)) <= 1 { return aten.cat(each(%tensors, %t, aten.atleast_1d(%t)), 0) }
+    return aten.cat(%tensors, 1))");
+  list("vstack", rule::vstack, make::joined<2, 0>, kOut, "return aten.cat(each(%tensors, %t, aten.atleast_2d(%t)), 0)");
   t.row(
       "row_stack(Tensor[] tensors) -> Tensor",
       with(meaning("return aten.vstack(%tensors)", row_of(movement, rule::vstack, make::joined<2, 0>, kShapes)), kOut));
-  list("dstack", rule::dstack, make::joined<3, 2>, kOut);
-  list("column_stack", rule::column_stack, make::column_stack, kOut);
-  list("block_diag", rule::block_diag, make::block_diag, kCopied);
+  list("dstack", rule::dstack, make::joined<3, 2>, kOut, "return aten.cat(each(%tensors, %t, aten.atleast_3d(%t)), 2)");
+  list("column_stack", rule::column_stack, make::column_stack, kOut, R"(
+    return aten.cat(each(%tensors, %t, choose(rank(%t) <= 1, aten.reshape(%t, [numel(%t), 1]), %t)), 1))");
+  list("block_diag", rule::block_diag, make::block_diag, kCopied, {});
   t.row("cartesian_prod(Tensor[] tensors) -> Tensor",
         row_of(maybe_view | movement, rule::cartesian_prod, make::cartesian_prod, "not vectors of one dtype"));
   t.row("atleast_1d(Tensor self) -> Tensor", meaning(R"(if rank(%self) == 0 { return aten.view(%self, [1]) }
@@ -209,7 +252,7 @@ void joins(RowSink& t) {
 
 template <size_t Dims, bool Reflect>
 void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) {
-  Row row = of(dtypes::real | dtypes::complexes, row_of(movement, rule::edge_pad<Dims, Reflect>,
+  Row row = of(dtypes::real | dtypes::complexes, row_of(movement | core, rule::edge_pad<Dims, Reflect>,
                                                         make::edge_pad<Dims, Reflect>, "paddings that don't fit"));
   // Eager gives the out= tensors of the others strides that depend on more than the result.
   if (Dims == 3 || (Dims == 2 && !Reflect)) row.exception = kFormat;
@@ -218,7 +261,7 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
   Row gradient = row;
   gradient.variants = {};
   gradient.exception = Dims == 3 && Reflect ? kFormat : std::string_view();
-  gradient.traits = {};
+  gradient.traits = core;
   gradient.infer = rule::edge_pad_backward<Dims, Reflect>;
   gradient.generate = make::edge_pad<Dims, Reflect, true>;
   gradient.dtypes = dtypes::floats | dtypes::complexes;
@@ -249,11 +292,11 @@ void paddings(RowSink& t) {
                    return aten.replication_pad3d(%self, $pad))",
                 except(kFormat, row_of(movement, rule::pad, make::pad, kRaises))));
   t.row("_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
-        row_of(movement, rule::circular_pad, make::circular_pad, kRaises));
+        row_of(movement | core, rule::circular_pad, make::circular_pad, kRaises));
   t.row(
       "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
       "-> Tensor",
-      row_of(movement, rule::pad_sequence, make::pad_sequence, "shapes that differ in more than the first dim"));
+      row_of(movement | core, rule::pad_sequence, make::pad_sequence, "shapes that differ in more than the first dim"));
   edge_pads<1, true>(t, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
                      "reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor");
   edge_pads<2, true>(t, "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",

@@ -18,24 +18,34 @@ void max_pools(RowSink& t) {
   t.row(
       "max_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, bool "
       "ceil_mode=False) -> Tensor",
-      pool);
+      meaning("%y, %i = aten.max_pool2d_with_indices(%self, $kernel_size, $stride, $padding, $dilation, $ceil_mode) "
+              "return %y",
+              pool));
   t.row(
       "max_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, bool "
       "ceil_mode=False) -> Tensor",
-      pool);
+      meaning("%y, %i = aten.max_pool3d_with_indices(%self, $kernel_size, $stride, $padding, $dilation, $ceil_mode) "
+              "return %y",
+              pool));
   pool.dtypes = dtypes::floats;
   pool.exception = "the meta device runs it as a 2-D pool, with the strides of that";
   t.row(
       "max_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] dilation=[1], bool "
       "ceil_mode=False) -> Tensor",
-      pool);
+      meaning("%y, %i = aten.max_pool1d_with_indices(%self, $kernel_size, $stride, $padding, $dilation, $ceil_mode) "
+              "return %y",
+              pool));
   pool.exception = {};
   pool.infer = rule::max_pool_with_indices;
   pool.dtypes = dtypes::real;
   t.row(
       "max_pool1d_with_indices(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], int[1] "
       "dilation=[1], bool ceil_mode=False) -> (Tensor, Tensor)",
-      pool);
+      meaning(R"(
+        %y, %i = aten.max_pool2d_with_indices(aten.unsqueeze(%self, -2), concat([1], $kernel_size),
+            choose(len($stride) == 0, [], concat([1], $stride)), concat([0], $padding), concat([1], $dilation), $ceil_mode)
+        return aten.squeeze(%y, -2), aten.squeeze(%i, -2))",
+              pool));
   pool.traits = reduction | core;
   pool.variants = {.out = "out", .out_params = "out indices"};
   t.row(
@@ -51,7 +61,7 @@ void max_pools(RowSink& t) {
       "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] "
       "padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
       {.variants = {.out = "grad_input", .out_params = "grad_input"},
-       .traits = indexing,
+       .traits = indexing | core,
        .infer = rule::pool_backward,
        .generate = make::max_pool_backward,
        .dtypes = dtypes::floats,
@@ -71,7 +81,11 @@ void avg_pools(RowSink& t) {
   t.row(
       "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool "
       "count_include_pad=True) -> Tensor",
-      pool);
+      meaning(R"(
+        %y = aten.avg_pool2d(aten.unsqueeze(%self, -2), concat([1], $kernel_size),
+            choose(len($stride) == 0, [], concat([1], $stride)), concat([0], $padding), $ceil_mode, $count_include_pad)
+        return aten.squeeze(%y, -2))",
+              pool));
   pool.variants.out_rule = OutRule::direct;
   pool.traits = reduction | core;
   t.row(
@@ -87,6 +101,7 @@ void avg_pools(RowSink& t) {
       "avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool "
       "ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
       {.variants = {.out = "grad_input", .out_params = "grad_input"},
+       .traits = core,
        .infer = rule::pool_backward,
        .generate = make::avg_pool_backward,
        .dtypes = kAveraged,
@@ -100,20 +115,29 @@ void adaptive_pools(RowSink& t) {
            .dtypes = dtypes::floats,
            .accuracy = Accuracy::accumulated,
            .raises = "an empty input"};
-  t.row("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor", pool);
-  t.row("adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", pool);
-  t.row("adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", pool);
+  t.row("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
+        meaning(
+            "return aten.squeeze(aten._adaptive_avg_pool2d(aten.unsqueeze(%self, -2), concat([1], $output_size)), -2)",
+            pool));
+  t.row("adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
+        meaning("return aten._adaptive_avg_pool2d(%self, $output_size)", pool));
+  t.row("adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
+        meaning("return aten._adaptive_avg_pool3d(%self, $output_size)", pool));
   pool.traits = reduction | core;
   t.row("_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", pool);
   t.row("_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", pool);
   pool.infer = rule::adaptive_max_pool;
   pool.accuracy = Accuracy::exact;
-  t.row("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)", pool);
+  t.row("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
+        meaning("%y, %i = aten.adaptive_max_pool2d(aten.unsqueeze(%self, -2), concat([1], $output_size)) return "
+                "aten.squeeze(%y, -2), aten.squeeze(%i, -2)",
+                pool));
   pool.variants = {.out = "out", .out_params = "out indices"};
   t.row("adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", pool);
   t.row("adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", pool);
   t.row("_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
-        {.infer = rule::pool_backward,
+        {.traits = core,
+         .infer = rule::pool_backward,
          .generate = make::adaptive_pool_backward,
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::accumulated});
@@ -122,7 +146,7 @@ void adaptive_pools(RowSink& t) {
 void interpolations(RowSink& t) {
   constexpr DtypeSet kBytes = DtypeSet::of(Dtype::u8);
   Row row{.variants = {.out = "out"},
-          .traits = indexing,
+          .traits = indexing | core,
           .infer = rule::upsample,
           .generate = make::upsample,
           .dtypes = dtypes::floats | kBytes,
@@ -175,14 +199,23 @@ void interpolations(RowSink& t) {
   t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
          "upsample_linear1d upsample_trilinear3d", vec);
 
-  Row grid{.traits = indexing,
+  Row grid{.traits = indexing | core,
            .infer = rule::grid_sampler,
            .generate = make::grid_sampler,
            .dtypes = dtypes::floats,
            .accuracy = Accuracy::composed,
            .raises = "shapes that don't fit"};
   t.rows("{}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-         "grid_sampler_2d grid_sampler_3d grid_sampler", grid);
+         "grid_sampler_2d grid_sampler_3d", grid);
+  grid.traits = indexing;
+  grid.decompose = R"(
+    if rank(%input) == 4 {
+      return aten.grid_sampler_2d(%input, %grid, $interpolation_mode, $padding_mode, $align_corners)
+    }
+    return aten.grid_sampler_3d(%input, %grid, $interpolation_mode, $padding_mode, $align_corners))";
+  t.row(
+      "grid_sampler(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
+      grid);
   t.row("affine_grid_generator(Tensor theta, SymInt[] size, bool align_corners) -> Tensor",
         {.infer = rule::affine_grid,
          .generate = make::affine_grid,
