@@ -110,7 +110,7 @@ Arg CallMaker::a_number(Dtype like) {
   if (is_integral(like, false) || chooser_.chance(1, 3))
     return Arg::of_int(chooser_.between(info(like).is_signed ? -3 : 0, 5));
   if (is_complex(like) && chooser_.chance(1, 3)) return context().complex({a_real(-2, 2), a_real(-2, 2)});
-  return Arg::of_real(a_real(-3, 3));
+  return Arg::of_real(chooser_.chance(1, 16) ? 0 : a_real(-3, 3));
 }
 
 Arg CallMaker::any_number() {

@@ -5,14 +5,18 @@
 namespace lenz::make {
 
 namespace {
-// Attributes: numbers are positive and ordered (lower < upper), or left at their defaults.
+// Attributes: numbers are positive (some may be 0) and ordered (lower < upper), or left at their defaults.
 void set_attributes(CallMaker& m, Dtype dtype) {
   Chooser& c = m.choose();
   for (const Param& p : m.op().schema.params) {
     if (p.is_out || m.is_set(p.name) || p.type.list) continue;
     if (p.fallback && c.flip() && p.type.kind != ParamKind::boolean) continue;
     if (p.type.kind == ParamKind::scalar) {
-      bool low = p.name == "min_val" || p.name == "lower";
+      bool low = p.name == "min_val" || p.name == "lower", may_be_zero = low || p.name == "lambd";
+      if (may_be_zero && is_inexact(dtype) && c.chance(1, 8)) {
+        m.set(p.name, Arg::of_real(0));
+        continue;
+      }
       bool whole = is_integral(dtype, true) || c.chance(1, 4);
       int64_t base = low ? 0 : 1;
       m.set(p.name, whole ? Arg::of_int(c.between(base, base + (low ? 0 : 3)))
@@ -32,10 +36,27 @@ void activation(CallMaker& m) {
   set_attributes(m, m.type(self).dtype);
 }
 
+void activation_of_any_sign(CallMaker& m) {
+  Chooser& c = m.choose();
+  ValueId self = m.tensor({.written = writes_in_place(m)});
+  m.set("self", self);
+  bool integral = is_integral(m.type(self).dtype, true);
+  for (const Param& p : m.op().schema.params)
+    if (p.type.kind == ParamKind::scalar && (!p.fallback || c.flip()))
+      m.set(p.name, integral || c.chance(1, 4) ? Arg::of_int(c.between(-2, 3))
+                    : c.chance(1, 8)           ? Arg::of_real(0)
+                                               : Arg::of_real(m.a_real(-2, 2.5)));
+}
+
 void hardtanh(CallMaker& m) {
   activation(m);
   // The default bounds are -1 and 1; an unsigned type takes none below 0.
-  if (m.type(m.get("self").value()).dtype != Dtype::u8) return;
+  Dtype dtype = m.type(m.get("self").value()).dtype;
+  if (is_inexact(dtype) && m.choose().chance(1, 8)) {
+    m.set("min_val", Arg::of_real(m.a_real(-2, -0.5)));
+    m.set("max_val", Arg::of_real(0));
+  }
+  if (dtype != Dtype::u8) return;
   m.set("min_val", Arg::of_int(0));
   if (!m.is_set("max_val")) m.set("max_val", Arg::of_int(m.choose().between(1, 9)));
 }

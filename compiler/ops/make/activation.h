@@ -5,7 +5,9 @@
 
 namespace lenz::make {
 
-void activation(CallMaker& m);           // one tensor, and numbers that suit it
+void activation(CallMaker& m);
+void activation_of_any_sign(
+    CallMaker& m);  // its numbers may be negative           // one tensor, and numbers that suit it
 void activation_backward(CallMaker& m);  // two tensors that broadcast, and numbers
 void mish_backward(CallMaker& m);
 void same_shape_backward(CallMaker& m);  // the tensors have one shape and one dtype

@@ -15,6 +15,10 @@ void set_scales(CallMaker& m, Dtype dtype) {
   for (std::string_view p : {"beta", "alpha"})
     if (m.has(p) && m.choose().flip()) {
       bool fraction = is_inexact(dtype) && m.choose().flip();
+      if (is_complex(dtype) && m.choose().chance(1, 3)) {
+        m.set(p, m.context().complex({m.a_real(-2, 2), m.a_real(-2, 2)}));
+        continue;
+      }
       m.set(p, fraction ? Arg::of_real(m.a_real(-2, 2)) : Arg::of_int(m.choose().between(0, 3)));
     }
 }
@@ -122,7 +126,8 @@ void tensordot(CallMaker& m) {
     b[i] = a[x];
     dims_a.push_back(m.choose().flip() ? static_cast<int64_t>(x)
                                        : static_cast<int64_t>(x) - static_cast<int64_t>(a.size()));
-    dims_b.push_back(static_cast<int64_t>(i));
+    dims_b.push_back(m.choose().chance(1, 4) ? static_cast<int64_t>(i) - static_cast<int64_t>(b.size())
+                                             : static_cast<int64_t>(i));
   }
   m.set("self", shaped(m, a, d));
   m.set("other", shaped(m, b, d));
@@ -135,6 +140,7 @@ void bilinear(CallMaker& m) {
   Sizes a = m.a_shape(1, 3, 1), b = a;
   int64_t out = m.a_size(1);
   b.back() = m.a_size(1);
+  if (a.size() > 1 && m.choose().chance(1, 8)) a[0] = b[0] = 0;
   m.set("input1", shaped(m, a, d));
   m.set("input2", shaped(m, b, d));
   m.set("weight", shaped(m, {out, a.back(), b.back()}, d));
@@ -145,9 +151,13 @@ void cross(CallMaker& m) {
   Dtype d = m.a_dtype(m.op().dtypes);
   Sizes a = m.a_shape(1, 4);
   int64_t dim = m.a_dim(a.size());
-  a[static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(a.size()) : dim)] = 3;
+  auto at = static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(a.size()) : dim);
+  a[at] = 3;
+  Sizes b = a;
+  for (size_t i = 0; i < b.size(); ++i)
+    if (i != at && m.choose().chance(1, 8)) b[i] = 1;
   m.set("self", shaped(m, a, d));
-  m.set("other", shaped(m, a, d));
+  m.set("other", shaped(m, b, d));
   m.set("dim", Arg::of_int(dim));
 }
 
@@ -182,14 +192,15 @@ void set_spatial(CallMaker& m, std::string_view param, std::span<const int64_t> 
 
 void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   Chooser& c = m.choose();
-  Dtype d = m.a_dtype(transposed ? m.op().dtypes - dtypes::integers : m.op().dtypes);
+  constexpr DtypeSet kPlainOnly = dtypes::integers - DtypeSet::of(Dtype::i64);
+  Dtype d = m.a_dtype(transposed ? m.op().dtypes - kPlainOnly : m.op().dtypes);
   int64_t groups = c.chance(1, 3) ? c.between(2, 3) : 1;
   int64_t in_channels = groups * c.between(1, 3), out_channels = groups * c.between(1, 3);
   Sizes input{c.between(1, 3), in_channels},
       weight{transposed ? in_channels : out_channels, (transposed ? out_channels : in_channels) / groups};
   Sizes stride, padding, dilation, extra;
   for (size_t i = 0; i < dims; ++i) {
-    int64_t kernel = c.between(1, 3), dilate = !is_integral(d, true) && c.chance(1, 4) ? 2 : 1;
+    int64_t kernel = c.between(1, 3), dilate = !kPlainOnly.has(d) && c.chance(1, 4) ? 2 : 1;
     if (dims == 3 && i == 2) kernel = std::max<int64_t>(kernel, 2);  // see the row's exception
     stride.push_back(c.between(1, 2));
     padding.push_back(c.between(0, 2));
@@ -261,7 +272,7 @@ void attention(CallMaker& m) {
   m.set("query", make(q));
   m.set("key", make(k));
   m.set("value", make(k));
-  m.set("dropout_p", Arg::of_real(0));
+  m.set("dropout_p", Arg::of_real(!fused && c.chance(1, 8) ? 0.5 : 0));
   bool causal = c.chance(1, 3);
   m.set("is_causal", Arg::of_bool(causal));
   if (!causal && c.flip()) {

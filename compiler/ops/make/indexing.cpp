@@ -47,6 +47,12 @@ size_t set_dim(CallMaker& m, size_t rank) {
 }
 
 Dtype index_dtype(CallMaker& m) { return m.choose().chance(1, 4) ? Dtype::i32 : Dtype::i64; }
+
+// Of an index without elements eager does not ask the dtype.
+Dtype index_dtype(CallMaker& m, const Sizes& sizes) {
+  bool empty = std::ranges::find(sizes, 0) != sizes.end();
+  return empty && m.choose().chance(1, 4) ? m.a_dtype(dtypes::integers) : index_dtype(m);
+}
 }  // namespace
 
 void gather(CallMaker& m) {
@@ -54,7 +60,7 @@ void gather(CallMaker& m) {
   size_t dim = set_dim(m, m.rank(self));
   Sizes sizes = fitting(m, m.sizes(self), dim);
   if (m.rank(self) == 0 && m.choose().flip()) sizes.push_back(m.a_size());
-  m.set("index", indices(m, sizes, m.size(self, static_cast<int64_t>(dim)), index_dtype(m)));
+  m.set("index", indices(m, sizes, m.size(self, static_cast<int64_t>(dim)), index_dtype(m, sizes)));
   m.set("sparse_grad", Arg::of_bool(false));
 }
 
@@ -76,7 +82,7 @@ void scatter(CallMaker& m) {
   m.set("self", self);
   size_t dim = set_dim(m, m.rank(self));
   Sizes sizes = fitting(m, m.sizes(self), dim);
-  m.set("index", indices(m, sizes, m.size(self, static_cast<int64_t>(dim)), index_dtype(m)));
+  m.set("index", indices(m, sizes, m.size(self, static_cast<int64_t>(dim)), index_dtype(m, sizes)));
   if (m.has("src")) {
     Sizes larger = sizes;
     for (int64_t& s : larger) s += c.chance(1, 4) ? 1 : 0;
@@ -123,15 +129,43 @@ Sizes set_indices(CallMaker& m, const Sizes& self) {
 }
 }  // namespace
 
+namespace {
+// A mask of some neighbouring dims of `self`; only the run knows how many elements it takes.
+void set_mask(CallMaker& m, const Sizes& self) {
+  Chooser& c = m.choose();
+  auto first = static_cast<size_t>(c.below(self.size()));
+  auto last = static_cast<size_t>(c.between(static_cast<int64_t>(first) + 1, static_cast<int64_t>(self.size())));
+  SmallVec<ValueId, 8> list(first, kNone);
+  TensorWish wish;
+  wish.dtype = Dtype::b8;
+  wish.sizes = Sizes(self.span().subspan(first, last - first));
+  list.push_back(m.tensor(wish));
+  m.set_tensors("indices", list);
+}
+}  // namespace
+
 void index(CallMaker& m) {
   ValueId self = self_of(m, 1, 1);
+  if (m.choose().chance(1, 8)) return set_mask(m, m.sizes(self));
   set_indices(m, m.sizes(self));
 }
 
 void index_put(CallMaker& m) {
-  ValueId self = self_of(m, 1, 1);
-  Sizes result = set_indices(m, m.sizes(self));
-  m.set("values", same_dtype(m, self, m.shape_like_with_ones(result)));
+  bool masks = m.choose().chance(1, 8);
+  TensorWish wish;
+  wish.min_rank = 1;
+  wish.min_size = 1;
+  wish.written = in_place(m);
+  if (masks) wish.dtypes = m.op().dtypes - dtypes::float8;  // eager fills by a mask, and can't fill float8
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  Sizes values;  // of a mask: one number for all that it takes
+  if (masks) {
+    set_mask(m, m.sizes(self));
+  } else {
+    values = m.shape_like_with_ones(set_indices(m, m.sizes(self)));
+  }
+  m.set("values", same_dtype(m, self, values));
 }
 
 void index_select(CallMaker& m) {
@@ -146,24 +180,28 @@ void index_write(CallMaker& m) {
   Chooser& c = m.choose();
   TensorWish wish;
   wish.min_size = 1;
-  wish.min_rank = 1;
   wish.written = in_place(m);
   if (m.has("reduce")) {
     auto reduce = c.any_of<std::string_view>({"prod", "mean", "amax", "amin"});
     m.set("reduce", m.context().string(reduce));
     // Eager has kernels for some reductions of bools and complex numbers only, and fails an assertion of its own on
     // products of half precision without the target.
-    wish.dtypes = m.op().dtypes - dtypes::boolean - dtypes::complexes - dtypes::half - dtypes::bfloat;
+    wish.dtypes = m.op().dtypes - dtypes::boolean - dtypes::complexes;
+    if (reduce == "prod") wish.dtypes = wish.dtypes - dtypes::half - dtypes::bfloat;
     if (reduce == "amax" || reduce == "amin") wish.dtypes = wish.dtypes - dtypes::complexes;
   }
   ValueId self = m.tensor(wish);
   m.set("self", self);
   size_t dim = set_dim(m, m.rank(self));
   Sizes source = m.sizes(self);
-  source[dim] = m.a_size();
+  Sizes index{1};  // without dims there is one element to write, and maybe no dim that counts it
+  if (source.empty()) {
+    if (c.flip()) index = {};
+  } else {
+    source[dim] = index[0] = m.a_size();
+  }
   bool copies = !m.has("alpha") && !m.has("reduce");
-  m.set("index",
-        indices(m, {source[dim]}, m.size(self, static_cast<int64_t>(dim)), copies ? Dtype::i64 : index_dtype(m)));
+  m.set("index", indices(m, index, m.size(self, static_cast<int64_t>(dim)), copies ? Dtype::i64 : index_dtype(m)));
   m.set("source", same_dtype(m, self, source));
   if (m.has("alpha") && c.flip()) m.set("alpha", m.a_number(m.type(self).dtype));
 }
@@ -226,8 +264,7 @@ void embedding(CallMaker& m) {
   ValueId weight = m.tensor(wish);
   m.set("weight", weight);
   m.set("indices", indices(m, m.a_shape(0, 3), m.size(weight, 0), index_dtype(m)));
-  m.set("sparse", Arg::of_bool(false));
-  if (m.choose().flip()) m.set("padding_idx", Arg::of_int(0));
+  if (m.choose().flip()) m.set("padding_idx", Arg::of_int(m.choose().between(0, m.size(weight, 0) - 1)));
 }
 
 void embedding_backward(CallMaker& m) {
@@ -243,6 +280,14 @@ void embedding_backward(CallMaker& m) {
 }
 
 void take(CallMaker& m) {
+  if (m.choose().chance(1, 16)) {  // nothing to take, and nothing taken
+    Sizes sizes = m.a_shape(1, 4);
+    sizes.back() = 0;
+    ValueId self = m.tensor({.sizes = sizes});
+    m.set("self", self);
+    m.set("index", indices(m, {0}, 0));
+    return;
+  }
   ValueId self = self_of(m, 0, 1);
   int64_t n = 1;
   for (int64_t s : m.sizes(self)) n *= s;
@@ -320,6 +365,10 @@ void searchsorted(CallMaker& m) {
     Sizes sizes = m.rank(sequence) == 1 ? m.a_shape(0, 3) : m.sizes(sequence);
     if (m.rank(sequence) > 1) sizes.back() = m.a_size();
     m.set("self", same_dtype(m, sequence, sizes));
+  }
+  if (c.chance(1, 4)) {
+    // What sorts a sequence that is sorted: any positions of it are legal, if not sensible.
+    m.set("sorter", indices(m, m.sizes(sequence), m.size(sequence, -1)));
   }
   bool right = c.flip();
   m.set("right", Arg::of_bool(right));

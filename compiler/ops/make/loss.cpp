@@ -1,5 +1,7 @@
 #include "compiler/ops/make/loss.h"
 
+#include "compiler/ops/make/common.h"
+
 namespace lenz::make {
 
 namespace {
@@ -30,8 +32,11 @@ void common(CallMaker& m) {
   bool integral = m.has("beta") && is_integral(m.type(m.get("self").value()).dtype, true);
   set_real(m, "beta", integral ? 1 : 0, 2);
   if (m.has("eps")) m.set("eps", Arg::of_real(1e-6));
+  // A negative norm has no value over no elements.
+  Sizes sizes = m.sizes(m.get(m.op().schema.params[0].name).value());
+  bool empty = std::ranges::find(sizes, 0) != sizes.end();
   if (m.has("p") && m.op().schema.params[static_cast<size_t>(m.op().schema.find("p"))].type.kind == ParamKind::real)
-    m.set("p", Arg::of_real(m.choose().flip() ? 2.0 : 1.0));
+    m.set("p", Arg::of_real(m.choose().any_of({2.0, 1.0, empty ? 2.0 : -1.0})));
 }
 }  // namespace
 
@@ -45,7 +50,8 @@ void loss(CallMaker& m) {
   common(m);
 }
 
-void broadcast_loss(CallMaker& m) {
+namespace {
+void broadcast_loss_of(CallMaker& m, bool promotes) {
   const auto& params = m.op().schema.params;
   Sizes full = m.a_shape();
   TensorWish wish;
@@ -53,10 +59,15 @@ void broadcast_loss(CallMaker& m) {
   ValueId self = m.tensor(wish);
   m.set(params[0].name, self);
   wish.sizes = m.shape_like_with_ones(full);
-  wish.dtype = m.type(self).dtype;
+  Dtype d = m.type(self).dtype;
+  wish.dtype = promotes && is_inexact(d) ? partner_of(m, d, computes(m)) : d;
   m.set(params[1].name, m.tensor(wish));
   common(m);
 }
+}  // namespace
+
+void broadcast_loss(CallMaker& m) { broadcast_loss_of(m, false); }
+void promoting_loss(CallMaker& m) { broadcast_loss_of(m, true); }
 
 namespace {
 void maybe_weight(CallMaker& m, std::string_view param, ValueId self) {
@@ -187,7 +198,7 @@ void histogram(CallMaker& m) {
   m.set("bins", Arg::of_int(m.choose().between(1, 12)));
   if (m.choose().flip()) {
     m.set("min", Arg::of_int(-2));
-    m.set("max", Arg::of_real(2.5));
+    m.set("max", m.choose().flip() ? Arg::of_int(2) : Arg::of_real(2.5));
   }
 }
 
@@ -207,7 +218,7 @@ void bincount(CallMaker& m) {
 }
 
 void row_pairs(CallMaker& m) {
-  Sizes full = m.a_shape(1, 5);
+  Sizes full = m.a_shape();
   TensorWish wish;
   wish.sizes = full;
   ValueId x1 = m.tensor(wish);
@@ -234,7 +245,6 @@ void cosine_embedding(CallMaker& m) {
 
 void multi_margin(CallMaker& m) {
   TensorWish wish;
-  wish.min_rank = 1;
   wish.max_rank = 2;
   wish.min_size = 1;
   ValueId self = m.tensor(wish);
@@ -243,7 +253,7 @@ void multi_margin(CallMaker& m) {
   Sizes rows = matrix ? Sizes{m.size(self, 0)} : m.choose().flip() ? Sizes{1} : Sizes();
   m.set("target", class_numbers(m, rows, m.size(self, -1)));
   m.set("p", Arg::of_int(m.choose().between(1, 2)));
-  m.set("margin", Arg::of_real(m.a_real(0.5, 2)));
+  m.set("margin", Arg::of_real(m.a_real(-1, 2)));
   maybe_class_weight(m, m.type(self).dtype, m.size(self, -1));
   set_reduction(m);
 }

@@ -5,8 +5,9 @@
 
 namespace lenz::make {
 
-void loss(CallMaker& m);            // self and target of one shape, reduction, margins
-void broadcast_loss(CallMaker& m);  // target broadcasts
+void loss(CallMaker& m);  // self and target of one shape, reduction, margins
+void broadcast_loss(CallMaker& m);
+void promoting_loss(CallMaker& m);  // its operands may differ in dtype  // target broadcasts
 void cross_entropy(CallMaker& m);   // binary: probabilities and weights
 void logits(CallMaker& m);          // binary with logits: weights that broadcast
 void loss_backward(CallMaker& m);

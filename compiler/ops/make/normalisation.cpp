@@ -12,7 +12,7 @@ void softmax(CallMaker& m) {
 void softmax_dtype(CallMaker& m) {
   bool convert = m.choose().chance(1, 3);
   TensorWish wish;
-  wish.dtypes = convert ? dtypes::real_and_bool : dtypes::floats;  // integers only with a `dtype`
+  wish.dtypes = convert ? dtypes::usual : dtypes::floats;  // others only with a `dtype`
   ValueId self = m.tensor(wish);
   m.set("self", self);
   m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
@@ -48,7 +48,7 @@ Dtype parameter_dtype(CallMaker& m, Dtype input) {
 }
 
 void set_eps(CallMaker& m) {
-  if (m.has("eps")) m.set("eps", Arg::of_real(m.choose().flip() ? 1e-5 : 0.125));
+  if (m.has("eps")) m.set("eps", Arg::of_real(m.choose().any_of({1e-5, 0.125, -0.125})));
 }
 }  // namespace
 
@@ -72,6 +72,7 @@ Sizes grouped_shape(CallMaker& m, int64_t& groups, int min_rank) {
   groups = m.choose().between(1, 3);
   Sizes sizes = m.a_shape(min_rank, 5, 1);
   sizes[1] = groups * m.choose().between(1, 3);
+  if (m.choose().chance(1, 16)) sizes[0] = 0;
   return sizes;
 }
 }  // namespace
@@ -92,7 +93,7 @@ void group_norm(CallMaker& m) {
 void native_group_norm(CallMaker& m) {
   int64_t groups = 1;
   TensorWish wish;
-  wish.sizes = grouped_shape(m, groups, 3);
+  wish.sizes = grouped_shape(m, groups, 2);
   wish.plain = true;
   if (wish.sizes->size() == 4 && m.choose().chance(1, 3)) wish.format = MemoryFormat::channels_last;
   ValueId input = m.tensor(wish);
@@ -113,6 +114,10 @@ void batch_norm(CallMaker& m) {
   TensorWish wish;
   wish.min_rank = 2;
   wish.min_size = 1;
+  if (m.has("cudnn_enabled") && m.choose().chance(1, 16)) {  // the composite takes an empty batch
+    wish.sizes = m.a_shape(2, 5, 1);
+    (*wish.sizes)[0] = 0;
+  }
   ValueId input = m.tensor(wish);
   m.set("input", input);
   Sizes channels{m.size(input, 1)};
@@ -133,7 +138,7 @@ void batch_norm(CallMaker& m) {
     m.set("running_var", m.tensor(running));
   }
   m.set(flag, Arg::of_bool(training));
-  m.set("momentum", Arg::of_real(0.125));
+  m.set("momentum", Arg::of_real(m.choose().any_of({0.125, 0.0, -0.5})));
   set_eps(m);
 }
 

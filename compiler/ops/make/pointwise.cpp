@@ -1,5 +1,7 @@
 #include "compiler/ops/make/pointwise.h"
 
+#include <limits>
+
 #include "compiler/ops/make/common.h"
 
 namespace lenz::make {
@@ -209,7 +211,9 @@ void where(CallMaker& m) {
     if (tensors[i]) {
       m.set(name, m.tensor({.dtype = d, .sizes = m.shape_like_with_ones(full)}));
     } else {
-      m.set(name, number_for(m, d, usual, false));
+      Arg number = number_for(m, d, usual, false);
+      bool odd = number.kind == ArgKind::real && c.chance(1, 8);
+      m.set(name, odd ? Arg::of_real(std::numeric_limits<double>::quiet_NaN()) : number);
     }
   }
 }

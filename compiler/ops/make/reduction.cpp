@@ -33,39 +33,59 @@ void maybe_dtype(CallMaker& m, Dtype self) {
   m.set("dtype", Arg::of_dtype(m.a_dtype(fit)));
 }
 
-ValueId reduced_tensor(CallMaker& m, int64_t min_size, bool empty_dims) {
+ValueId reduced_tensor(CallMaker& m, int64_t min_size) {
   TensorWish wish;
   wish.min_size = min_size;
   ValueId self = m.tensor(wish);
   m.set(m.op().schema.params[0].name, self);
   // float8 is reduced over given dims only.
-  set_dims(m, self, empty_dims && !is_float8(m.type(self).dtype));
+  set_dims(m, self, !is_float8(m.type(self).dtype));
   maybe_dtype(m, m.type(self).dtype);
   return self;
 }
 }  // namespace
 
-void reduction(CallMaker& m) { reduced_tensor(m, 0, true); }
-void reduction_dims(CallMaker& m) { reduced_tensor(m, 0, false); }
-void reduction_nonempty(CallMaker& m) { reduced_tensor(m, 1, true); }
+void reduction(CallMaker& m) { reduced_tensor(m, 0); }
+
+void logsumexp(CallMaker& m) {
+  reduction(m);
+  if (m.get("dim").count == 0) m.set("keepdim", Arg::of_bool(true));
+}
+
+void reduction_nonempty(CallMaker& m) {
+  int at = m.op().schema.find("dim");
+  bool one_dim = at >= 0 && !m.op().schema.params[static_cast<size_t>(at)].type.list;
+  if (!one_dim || !m.choose().chance(1, 16)) {
+    reduced_tensor(m, 1);
+    return;
+  }
+  // Only the reduced dim needs elements.
+  Sizes sizes = m.a_shape(2, 5, 1);
+  auto dim = static_cast<int64_t>(m.choose().below(sizes.size()));
+  sizes[(static_cast<size_t>(dim) + 1) % sizes.size()] = 0;
+  m.set(m.op().schema.params[0].name, m.tensor({.dtypes = m.op().dtypes - dtypes::float8, .sizes = sizes}));
+  m.set("dim", Arg::of_int(m.choose().flip() ? dim : dim - static_cast<int64_t>(sizes.size())));
+}
 
 void variance(CallMaker& m) {
-  reduced_tensor(m, 0, true);
+  reduced_tensor(m, 0);
   if (m.has("correction") && m.choose().flip())
-    m.set("correction", m.choose().flip() ? Arg::of_int(m.choose().between(0, 2)) : Arg::of_real(m.a_real(0, 2)));
+    m.set("correction", m.choose().flip() ? Arg::of_int(m.choose().between(-1, 2)) : Arg::of_real(m.a_real(0, 2)));
 }
 
 namespace {
 Arg an_order(CallMaker& m, bool extremes) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
-  switch (m.choose().below(extremes ? 8 : 6)) {
+  switch (m.choose().below(extremes ? 10 : 7)) {
     case 0: return Arg::of_int(2);
     case 1: return Arg::of_int(1);
     case 2: return Arg::of_int(0);
     case 3: return Arg::of_real(2.5);
     case 4: return Arg::of_int(3);
     case 5: return Arg::of_real(0.5);
-    case 6: return Arg::of_real(kInfinity);
+    case 6: return Arg::of_real(0);
+    case 7: return Arg::of_int(-1);
+    case 8: return Arg::of_real(kInfinity);
     default: return Arg::of_real(-kInfinity);
   }
 }
@@ -157,9 +177,9 @@ void renorm(CallMaker& m) {
   wish.written = m.op().variant == VariantKind::in_place;
   ValueId self = m.tensor(wish);
   m.set("self", self);
-  m.set("p", m.choose().flip() ? Arg::of_int(2) : Arg::of_real(1.5));
+  m.set("p", m.choose().flip() ? Arg::of_int(m.choose().between(1, 3)) : Arg::of_real(1.5));
   m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
-  m.set("maxnorm", m.choose().flip() ? Arg::of_int(1) : Arg::of_real(0.5));
+  m.set("maxnorm", m.choose().flip() ? Arg::of_int(m.choose().between(1, 3)) : Arg::of_real(0.5));
 }
 
 }  // namespace lenz::make

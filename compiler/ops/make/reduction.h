@@ -5,9 +5,9 @@
 
 namespace lenz::make {
 
-void reduction(CallMaker& m);           // `dim` in any of its forms, `keepdim`, `dtype`
-void reduction_dims(CallMaker& m);      // the list of dims is not empty
-void reduction_nonempty(CallMaker& m);  // no empty dims: extrema have no identity
+void reduction(CallMaker& m);  // `dim` in any of its forms, `keepdim`, `dtype`
+void logsumexp(CallMaker& m);
+void reduction_nonempty(CallMaker& m);  // nothing is reduced to no element: extrema have no identity
 void vector_norm(CallMaker& m);
 void norm(CallMaker& m);  // aten.norm: p first
 void variance(CallMaker& m);

@@ -22,7 +22,7 @@ int64_t pooled(int64_t size, int64_t kernel, int64_t stride, int64_t pad, int64_
 Window a_window(CallMaker& m, size_t dims, bool batched, bool dilates, bool ceil) {
   Chooser& c = m.choose();
   Window w;
-  if (batched) w.input.push_back(c.between(1, 2));
+  if (batched) w.input.push_back(c.chance(1, 16) ? 0 : c.between(1, 2));
   w.input.push_back(c.between(1, 3));
   w.output = w.input;
   for (size_t i = 0; i < dims; ++i) {
@@ -38,15 +38,21 @@ Window a_window(CallMaker& m, size_t dims, bool batched, bool dilates, bool ceil
   return w;
 }
 
+// One number may stand for all dims.
+void set_window(CallMaker& m, std::string_view param, std::span<const int64_t> values) {
+  bool same = std::ranges::all_of(values, [&](int64_t v) { return v == values[0]; });
+  m.set_ints(param, same && m.choose().chance(1, 4) ? values.first(1) : values);
+}
+
 void set_windows(CallMaker& m, Window& w, bool stride_may_be_empty) {
-  m.set_ints("kernel_size", w.kernel);
+  set_window(m, "kernel_size", w.kernel);
   if (stride_may_be_empty) {
     m.set_ints("stride", {});
   } else {
-    m.set_ints("stride", w.stride);
+    set_window(m, "stride", w.stride);
   }
-  m.set_ints("padding", w.padding);
-  if (m.has("dilation")) m.set_ints("dilation", w.dilation);
+  set_window(m, "padding", w.padding);
+  if (m.has("dilation")) set_window(m, "dilation", w.dilation);
 }
 
 ValueId input_of(CallMaker& m, const Sizes& sizes, std::string_view name = "self") {
@@ -71,14 +77,15 @@ void pool(CallMaker& m) {
   Window w = a_window(m, spatial_dims(m), c.chance(3, 4), m.has("dilation"), ceil);
   TensorWish wish;
   wish.sizes = w.input;
-  // An unbatched volume that looks like a batch of channels-last images is refused; indices of 8-bit volumes overflow.
+  // An unbatched volume that looks like a batch of channels-last images is refused; so are channels-last volumes with
+  // more elements than their 8-bit dtype has numbers.
   bool volume = spatial_dims(m) == 3;
-  if (volume && w.input.size() == 4) wish.plain = true;
-  if (volume) wish.dtypes = m.op().dtypes - DtypeSet::of(Dtype::u8, Dtype::i8);
+  wish.dtype = m.a_dtype(m.op().dtypes);
+  wish.plain = volume && (w.input.size() == 4 || *wish.dtype == Dtype::u8 || *wish.dtype == Dtype::i8);
   m.set("self", m.tensor(wish));
   set_windows(m, w, c.chance(1, 3));
   m.set("ceil_mode", Arg::of_bool(ceil));
-  if (divisor) m.set("divisor_override", Arg::of_int(c.between(1, 5)));
+  if (divisor) m.set("divisor_override", Arg::of_int(c.chance(1, 4) ? -2 : c.between(1, 5)));
 }
 
 void adaptive_pool(CallMaker& m) {
@@ -87,6 +94,7 @@ void adaptive_pool(CallMaker& m) {
   bool batched = c.chance(3, 4);
   Sizes sizes = m.a_shape(static_cast<int>(dims) + (batched ? 2 : 1), static_cast<int>(dims) + (batched ? 2 : 1), 1),
         target;
+  if (batched && c.chance(1, 16)) sizes[0] = 0;
   bool one = c.chance(1, 4);
   for (size_t i = 0; i < dims; ++i) target.push_back(one ? 1 : c.between(1, 4));
   input_of(m, sizes);
@@ -95,10 +103,11 @@ void adaptive_pool(CallMaker& m) {
 
 void max_pool_backward(CallMaker& m) {
   Chooser& c = m.choose();
-  Window w = a_window(m, 2, c.chance(3, 4), true, false);
+  bool ceil = c.chance(1, 3);
+  Window w = a_window(m, 2, c.chance(3, 4), true, ceil);
   ValueId self = input_of(m, w.input);
   set_windows(m, w, false);
-  m.set("ceil_mode", Arg::of_bool(false));
+  m.set("ceil_mode", Arg::of_bool(ceil));
   m.set("grad_output", gradient(m, w.output, m.type(self).dtype));
   TensorWish indices;
   indices.dtype = Dtype::i64;
@@ -134,8 +143,7 @@ Sizes upsampled_input(CallMaker& m, size_t dims) {
 }
 }  // namespace
 
-namespace {
-void upsample_of(CallMaker& m, DtypeSet dtypes) {
+void upsample(CallMaker& m) {
   Chooser& c = m.choose();
   size_t dims = spatial_dims(m);
   Sizes sizes = upsampled_input(m, dims), target;
@@ -143,7 +151,7 @@ void upsample_of(CallMaker& m, DtypeSet dtypes) {
   TensorWish wish;
   wish.sizes = sizes;
   // Eager's kernels for u8 abort the process on an out= tensor that is laid out in its own way.
-  wish.dtypes = m.op().variant == VariantKind::out ? dtypes - DtypeSet::of(Dtype::u8) : dtypes;
+  wish.dtypes = m.op().variant == VariantKind::out ? m.op().dtypes - DtypeSet::of(Dtype::u8) : m.op().dtypes;
   m.set("self", m.tensor(wish));
   m.set_ints("output_size", target);
   bool scaled = c.chance(1, 3);
@@ -152,12 +160,11 @@ void upsample_of(CallMaker& m, DtypeSet dtypes) {
     if (m.has(p) && scaled) m.set(p, Arg::of_real(1.5));
 }
 
-void upsample_vec_of(CallMaker& m, DtypeSet dtypes) {
+void upsample_vec(CallMaker& m) {
   Chooser& c = m.choose();
   size_t dims = spatial_dims(m);
   TensorWish wish;
   wish.sizes = upsampled_input(m, dims);
-  wish.dtypes = dtypes;
   m.set("input", m.tensor(wish));
   if (c.flip()) {
     Sizes target;
@@ -169,13 +176,6 @@ void upsample_vec_of(CallMaker& m, DtypeSet dtypes) {
     m.set("scale_factors", m.context().reals(factors));
   }
 }
-
-}  // namespace
-
-void upsample(CallMaker& m) { upsample_of(m, m.op().dtypes); }
-void upsample_vec(CallMaker& m) { upsample_vec_of(m, m.op().dtypes); }
-void upsample_floats(CallMaker& m) { upsample_of(m, m.op().dtypes - DtypeSet::of(Dtype::u8)); }
-void upsample_vec_floats(CallMaker& m) { upsample_vec_of(m, m.op().dtypes - DtypeSet::of(Dtype::u8)); }
 
 void grid_sampler(CallMaker& m) {
   Chooser& c = m.choose();

@@ -13,8 +13,6 @@ void adaptive_pool_backward(CallMaker& m);
 void upsample(CallMaker& m);
 void upsample_vec(CallMaker& m);
 // Without u8: eager's antialiasing kernels fail their own assertions on some images of bytes.
-void upsample_floats(CallMaker& m);
-void upsample_vec_floats(CallMaker& m);
 void grid_sampler(CallMaker& m);
 void affine_grid(CallMaker& m);
 

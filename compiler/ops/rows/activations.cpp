@@ -43,11 +43,12 @@ void forward_rows(RowSink& t) {
   row = {.variants = {true, "out"},
          .traits = elementwise,
          .infer = rule::same_dtype,
-         .generate = make::activation,
+         .generate = make::activation_of_any_sign,
          .dtypes = dtypes::real,
          .raises = "bool, complex"};
   t.row("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
         meaning("return aten.where(aten.le(%self, $threshold), $value, %self)", row));
+  row.generate = make::activation;
 
   row.variants = kSameDtype;
   row.dtypes = dtypes::floats;
@@ -71,10 +72,12 @@ void forward_rows(RowSink& t) {
     %z = aten.mul(%self, $beta)
     return aten.where(aten.gt(%z, $threshold), %self, aten.div(aten.log1p(aten.exp(%z)), $beta)))",
                                                                                        row));
+  row.generate = make::activation_of_any_sign;
   t.row("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", meaning(R"(
     %small = aten.logical_and(aten.ge(%self, 0 - $lambd), aten.le(%self, $lambd))
     return aten.where(%small, 0.0, %self))",
                                                                        row));
+  row.generate = make::activation;
   row.infer = rule::softshrink;
   row.raises = "integers, complex; a negative lambd";
   t.row("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", meaning(R"(

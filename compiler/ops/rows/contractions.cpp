@@ -246,7 +246,7 @@ void convolutions(RowSink& t) {
       "conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], "
       "SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
       conv);
-  conv.dtypes = dtypes::floats | dtypes::complexes;
+  conv.dtypes = dtypes::floats | dtypes::complexes | DtypeSet::of(Dtype::i64);
   conv.decompose = LENZ_BATCHED("2", "true, $output_padding");
   t.row(
       "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], "

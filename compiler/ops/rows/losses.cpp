@@ -87,7 +87,7 @@ void regression(RowSink& t) {
 
   t.row("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
         {.infer = rule::composite,
-         .generate = make::broadcast_loss,
+         .generate = make::promoting_loss,
          .dtypes = dtypes::numbers,
          .accuracy = Accuracy::composed,
          .decompose = "%l = aten.abs(aten.sub(%self, %target))" LENZ_REDUCED});

@@ -45,7 +45,7 @@ void softmaxes(RowSink& t) {
   Row above{.variants = {.out = "int_out"},
             .infer = rule::composite,
             .generate = make::softmax_dtype,
-            .dtypes = dtypes::real_and_bool,
+            .dtypes = dtypes::usual,
             .accuracy = Accuracy::composed};
   constexpr std::string_view kSoftmax = R"(
     if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }
@@ -168,6 +168,12 @@ void norms(RowSink& t) {
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::composed,
        .decompose = R"(
+           if numel(%input) == 0 {
+             %a = aten.clone(%input)
+             if given($weight) { %b = aten.mul(%a, aten.select($weight, 0, 0)) } else { %b = %a }
+             if given($bias) { return aten.add(%b, aten.select($bias, 0, 0)) }
+             return %b
+           }
            %y, %m, %r = aten.native_batch_norm(%input, $weight, $bias, $running_mean, $running_var, $training, $momentum, $eps)
            return %y)",
        .exception = "the meta kernel keeps odd dense strides"});

@@ -267,7 +267,7 @@ void norms(RowSink& t) {
   t.row("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", {.variants = {.out = "out"},
                                                                              .traits = reduction | makes_float,
                                                                              .infer = rule::logsumexp,
-                                                                             .generate = make::reduction_dims,
+                                                                             .generate = make::logsumexp,
                                                                              .accuracy = Accuracy::accumulated,
                                                                              .raises = "a dim is named twice",
                                                                              .decompose = R"(

@@ -165,12 +165,10 @@ void interpolations(RowSink& t) {
       "Tensor",
       "upsample_bilinear2d upsample_bicubic2d", row);
   row.dtypes = dtypes::wide_floats | kBytes;
-  row.generate = make::upsample_floats;
   t.rows(
       "{}(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> "
       "Tensor",
       "_upsample_bilinear2d_aa _upsample_bicubic2d_aa", row);
-  row.generate = make::upsample;
   row.dtypes = dtypes::floats;
   t.row("upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", row);
   t.row(
@@ -190,11 +188,9 @@ void interpolations(RowSink& t) {
          vec);
   t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
          "upsample_bilinear2d upsample_bicubic2d", vec);
-  vec.generate = make::upsample_vec_floats;
   vec.dtypes = dtypes::wide_floats | kBytes;
   t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
          "_upsample_bilinear2d_aa _upsample_bicubic2d_aa", vec);
-  vec.generate = make::upsample_vec;
   vec.dtypes = dtypes::floats;
   t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
          "upsample_linear1d upsample_trilinear3d", vec);

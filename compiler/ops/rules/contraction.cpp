@@ -218,11 +218,14 @@ void bilinear(Infer& in) {
   for (size_t i = 0; i + 1 < a.rank(); ++i) in.require(eq(a.sizes()[i], b.sizes()[i]), "the inputs' batches differ");
   in.require(eq(a.sizes().back(), w.sizes()[1]), "`input1` and `weight` disagree");
   in.require(eq(b.sizes().back(), w.sizes()[2]), "`input2` and `weight` disagree");
-  if (const Type* bias = in.tensor_or_null("bias"))
-    in.require(eq(bias->sizes()[0], w.sizes()[0]), "`bias` and `weight` disagree");
   DimVec sizes(a.sizes().first(a.rank() - 1));
   sizes.push_back(w.sizes()[0]);
-  in.result(contiguous_tensor(a.dtype, sizes, a.device));
+  TensorType product = contiguous_tensor(a.dtype, sizes, a.device);
+  const Type* bias = in.tensor_or_null("bias");
+  if (!bias) return in.result(product);
+  in.require(eq(bias->sizes()[0], w.sizes()[0]), "`bias` and `weight` disagree");
+  Operands both{{in.context().tensor(product), a.dtype}, {bias, a.dtype}};
+  in.result(elementwise_result(in, both, a.dtype));
 }
 
 void cross(Infer& in) {
@@ -320,12 +323,13 @@ void convolution(Infer& in) {
     one_dtype(in, {&input, bias});
   }
   DimVec sizes{input.sizes()[0], out_channels};
+  bool plainly = is_integral(input.dtype, true) && input.dtype != Dtype::i64;
+  in.require(!plainly || !transposed, "of integers, only i64 can be transposed");
   for (size_t i = 0; i < dims; ++i) {
     in.require(gt(stride[i], 0), "`stride` must be positive");
     in.require(ge(padding[i], 0), "`padding` must not be negative");
     in.require(gt(dilation[i], 0), "`dilation` must be positive");
-    if (is_integral(input.dtype, true))
-      in.require(!transposed && dilation[i].is(1), "integers are convolved plainly only");
+    if (plainly) in.require(eq(dilation[i], 1), "of integers, only i64 can be dilated");
     Dim size = input.sizes()[i + 2], reach = dilation[i] * (weight.sizes()[i + 2] - 1);
     if (transposed) {
       in.require(lt(extra[i], max(stride[i], dilation[i])), "`output_padding` must be below stride or dilation");

@@ -15,6 +15,11 @@ void require_index(Infer& in, const Type& t, bool i32 = true) {
              "indices must be i64" + std::string(i32 ? " or i32" : ""));
 }
 
+bool has_elements(Infer& in, const Type& t) {
+  Dim n = numel(t.sizes());
+  return !(n.is_constant() ? n.is(0) : in.is_zero(n));
+}
+
 Dim size_at(const Type& t, int64_t dim) { return t.rank() ? t.sizes()[static_cast<size_t>(dim)] : Dim(1); }
 
 size_t rank_at_least_one(const Type& t) { return std::max<size_t>(t.rank(), 1); }
@@ -32,8 +37,8 @@ void gather(Infer& in) {
   const Type& self = in.tensor("self");
   const Type& index = in.tensor("index");
   int64_t dim = in.wrap_dim(in.constant("dim"), self.rank());
-  require_index(in, index);
-  if (Dim n = numel(index.sizes()); !(n.is_constant() ? n.is(0) : in.is_zero(n))) {
+  if (has_elements(in, index)) {  // else eager asks nothing of it
+    require_index(in, index);
     in.require(rank_at_least_one(self) == rank_at_least_one(index), "`index` must be of the rank of `self`");
     if (self.rank() && index.rank()) require_fits(in, index, self, dim, "`index` is larger than `self`");
   }
@@ -44,10 +49,10 @@ void scatter(Infer& in) {
   const Type& self = in.tensor("self");
   const Type& index = in.tensor("index");
   int64_t dim = in.wrap_dim(in.constant("dim"), self.rank());
-  require_index(in, index);
   const Type* src = in.has_param("src") ? in.tensor_or_null("src") : nullptr;
   if (src) in.require(src->dtype == self.dtype, "`src` must have the dtype of `self`");
-  if (Dim n = numel(index.sizes()); !(n.is_constant() ? n.is(0) : in.is_zero(n))) {
+  if (has_elements(in, index)) {
+    require_index(in, index);
     in.require(rank_at_least_one(self) == rank_at_least_one(index), "`index` must be of the rank of `self`");
     if (self.rank() && index.rank()) require_fits(in, index, self, dim, "`index` is larger than `self`");
     if (src) {

@@ -166,8 +166,11 @@ void vector_norm(Infer& in) {
 void logsumexp(Infer& in) {
   Dtype d = in.tensor(0).dtype;
   refuse_float8(in, d);
-  in.require(in.tensor(0).rank() == 0 || !in.constants("dim").empty(), "the list of dims is empty");
-  in.result(reduced(in, is_integral(d, true) ? Dtype::f32 : d));
+  TensorType t = reduced(in, is_integral(d, true) ? Dtype::f32 : d);
+  // An empty list stands for all dims, but eager subtracts the maxima with their dims kept.
+  if (in.constants("dim").empty() && in.tensor(0).rank() > 0 && !keeps(in))
+    in.require(eq(numel(in.tensor(0).sizes()), 0), "over an empty list of dims, `keepdim` must be true");
+  in.result(t);
 }
 
 void count_nonzero(Infer& in) {
