@@ -28,7 +28,12 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   endif()
 endif()
 
-# The op table against libtorch. Calls of PyTorch's own operator database have known gaps: oracle/opinfo_classes.py lists them.
+# The op table against libtorch: on calls that rows generate, and on those of PyTorch's own operator database.
 if(LENZ_TORCH)
   lenz_ci_test(ops_check 600 $<TARGET_FILE:lenz> ops --check --calls 200)
+  if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
+    set(oracle ${PROJECT_SOURCE_DIR}/oracle)
+    lenz_ci_test(oracle.opinfo_classes_test 60 ${LENZ_PYTHON} ${oracle}/opinfo_classes_test.py)
+    lenz_ci_test(opinfo_classes 600 ${LENZ_PYTHON} ${oracle}/opinfo_classes.py $<TARGET_FILE:lenz>)
+  endif()
 endif()

@@ -40,8 +40,10 @@ bool parse(std::span<const std::string> args, Request& request) {
   app.add_option("--seed", request.options.seed, "seed of all choices");
   app.add_option("--jobs", request.jobs, "worker processes; the report does not depend on them")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--device", device, "what judges: both (the CPU on every 8th call and where meta differs), meta, cpu")
+  app.add_option("--device", device, "what judges: both (the CPU on some calls and where meta differs), meta, cpu")
       ->check(CLI::IsMember({"both", "meta", "cpu"}));
+  app.add_option("--cpu-every", request.options.cpu_every, "with both: every how many calls the CPU judges too")
+      ->check(CLI::Range(1, 1000000));
   app.add_flag("--strict", request.strict, "disagreements on broken calls count too");
   app.add_flag("--json", request.json, "the report as JSON (oracle/ops_check.schema.json)");
   app.add_flag("--quiet", request.quiet, "no progress");
