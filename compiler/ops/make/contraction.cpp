@@ -225,6 +225,9 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   };
   bool ambiguous =
       in_channels == groups || out_channels == groups || area(input, batched ? 2 : 1) == 1 || area(weight, 2) == 1;
+  // Eager's kernel for bf16 dies on some dilated convolutions with channels-last operands.
+  bool dilated = std::ranges::any_of(dilation, [](int64_t v) { return v > 1; });
+  if (d == Dtype::bf16 && dilated) wish.format = MemoryFormat::contiguous;
   if (ambiguous || dims == 3) wish.plain = true;  // in 3-D the kernel, and so the format, depends on CPU and threads
   m.set("input", m.tensor(wish));
   wish.sizes = weight;

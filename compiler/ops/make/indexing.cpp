@@ -130,8 +130,9 @@ Sizes set_indices(CallMaker& m, const Sizes& self) {
 }  // namespace
 
 namespace {
-// A mask of some neighbouring dims of `self`; only the run knows how many elements it takes.
-void set_mask(CallMaker& m, const Sizes& self) {
+// A mask of some neighbouring dims of `self`. What is read by one is laid out by how many elements it takes, which only
+// the run knows, and the rule speaks of two or more: such a mask takes all.
+bool set_mask(CallMaker& m, const Sizes& self, bool reads) {
   Chooser& c = m.choose();
   auto first = static_cast<size_t>(c.below(self.size()));
   auto last = static_cast<size_t>(c.between(static_cast<int64_t>(first) + 1, static_cast<int64_t>(self.size())));
@@ -139,16 +140,23 @@ void set_mask(CallMaker& m, const Sizes& self) {
   TensorWish wish;
   wish.dtype = Dtype::b8;
   wish.sizes = Sizes(self.span().subspan(first, last - first));
+  if (reads) {
+    if (std::ranges::all_of(*wish.sizes, [](int64_t s) { return s == 1; })) return false;
+    wish.integers = {1, 1};
+  }
   list.push_back(m.tensor(wish));
   m.set_tensors("indices", list);
+  return true;
 }
 }  // namespace
 
 void index(CallMaker& m) {
   ValueId self = self_of(m, 1, 1);
-  if (m.choose().chance(1, 8)) return set_mask(m, m.sizes(self));
+  if (m.choose().chance(1, 8) && set_mask(m, m.sizes(self), true)) return;
   set_indices(m, m.sizes(self));
 }
+
+void index_by_numbers(CallMaker& m) { set_indices(m, m.sizes(self_of(m, 1, 1))); }
 
 void index_put(CallMaker& m) {
   bool masks = m.choose().chance(1, 8);
@@ -161,7 +169,7 @@ void index_put(CallMaker& m) {
   m.set("self", self);
   Sizes values;  // of a mask: one number for all that it takes
   if (masks) {
-    set_mask(m, m.sizes(self));
+    set_mask(m, m.sizes(self), false);
   } else {
     values = m.shape_like_with_ones(set_indices(m, m.sizes(self)));
   }

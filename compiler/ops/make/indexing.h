@@ -7,7 +7,8 @@ namespace lenz::make {
 
 void gather(CallMaker& m);
 void scatter(CallMaker& m);
-void index(CallMaker& m);  // by integers; masks make sizes that only the run knows
+void index(CallMaker& m);
+void index_by_numbers(CallMaker& m);  // no masks
 void index_put(CallMaker& m);
 void index_select(CallMaker& m);
 void index_write(CallMaker& m);

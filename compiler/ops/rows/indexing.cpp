@@ -44,6 +44,7 @@ void reads(RowSink& t) {
   row.generate = make::index;
   t.row("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
   row.infer = rule::unsafe_index;
+  row.generate = make::index_by_numbers;
   t.row("_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
 }
 
