@@ -130,17 +130,16 @@ Sizes set_indices(CallMaker& m, const Sizes& self) {
 }  // namespace
 
 namespace {
-// A mask of some neighbouring dims of `self`. What is read by one is laid out by how many elements it takes, which only
-// the run knows, and the rule speaks of two or more: such a mask takes all.
-bool set_mask(CallMaker& m, const Sizes& self, bool reads) {
+// A mask of some neighbouring dims of `self`, from the first on where the mask may take few elements.
+bool set_mask(CallMaker& m, const Sizes& self, bool takes_all) {
   Chooser& c = m.choose();
-  auto first = static_cast<size_t>(c.below(self.size()));
+  auto first = takes_all ? static_cast<size_t>(c.below(self.size())) : 0;
   auto last = static_cast<size_t>(c.between(static_cast<int64_t>(first) + 1, static_cast<int64_t>(self.size())));
   SmallVec<ValueId, 8> list(first, kNone);
   TensorWish wish;
   wish.dtype = Dtype::b8;
   wish.sizes = Sizes(self.span().subspan(first, last - first));
-  if (reads) {
+  if (takes_all) {
     if (std::ranges::all_of(*wish.sizes, [](int64_t s) { return s == 1; })) return false;
     wish.integers = {1, 1};
   }
@@ -151,9 +150,12 @@ bool set_mask(CallMaker& m, const Sizes& self, bool reads) {
 }  // namespace
 
 void index(CallMaker& m) {
-  ValueId self = self_of(m, 1, 1);
-  if (m.choose().chance(1, 8) && set_mask(m, m.sizes(self), true)) return;
-  set_indices(m, m.sizes(self));
+  // Of a strided tensor, or beside dims of one element, a mask that takes no or one element may give strides that the
+  // rule does not foresee: it assumes two or more.
+  bool masks = m.choose().chance(1, 8), plain = masks && m.choose().flip();
+  ValueId self = m.tensor({.min_rank = 1, .min_size = plain ? 2 : 1, .plain = plain});
+  m.set("self", self);
+  if (!masks || !set_mask(m, m.sizes(self), !plain)) set_indices(m, m.sizes(self));
 }
 
 void index_by_numbers(CallMaker& m) { set_indices(m, m.sizes(self_of(m, 1, 1))); }
@@ -169,7 +171,7 @@ void index_put(CallMaker& m) {
   m.set("self", self);
   Sizes values;  // of a mask: one number for all that it takes
   if (masks) {
-    set_mask(m, m.sizes(self), false);
+    set_mask(m, m.sizes(self), false);  // its result does not hang on what the mask takes
   } else {
     values = m.shape_like_with_ones(set_indices(m, m.sizes(self)));
   }

@@ -71,12 +71,13 @@ struct Indexed {
   TensorType source;                 // self with the indexed dims first, if they aren't neighbours
   SmallVec<const Type*, 6> indices;  // by source dim; null: not indexed
   std::optional<DimVec> shape;       // of the broadcast indices; none if there are no indices
+  SmallVec<Dim, 1> counts;           // how many elements each mask takes
 };
 
 // A mask stands for the indices of its true elements, of which only the run knows how many.
 Indexed indexed(Infer& in) {
   const Type& self = in.tensor("self");
-  Indexed r{self.tensor(), {}, std::nullopt};
+  Indexed r{self.tensor(), {}, std::nullopt, {}};
   std::vector<const Type*> given = in.tensors("indices");
   SmallVec<const Type*, 6> list;
   for (const Type* t : given) {
@@ -90,6 +91,7 @@ Indexed indexed(Infer& in) {
     for (size_t i = 0; i < t->rank(); ++i)
       in.require(eq(t->sizes()[i], self.sizes()[at + i]), "a mask must have the shape that it masks");
     Dim count = in.unbacked(0, numel(t->sizes()));
+    r.counts.push_back(count);
     // A column of nonzero's result, which is stored column by column.
     TensorType column{Dtype::i64, t->device, {count}, {Dim(1)}, 0};
     for (size_t i = 0; i < t->rank(); ++i) list.push_back(in.context().tensor(column));
@@ -164,12 +166,8 @@ Operand placed_index(Infer& in, const Indexed& x, const Type& index, size_t befo
   t.sizes = sizes;
   return {in.context().tensor(t), Dtype::b8};
 }
-}  // namespace
 
-void index(Infer& in) {
-  Indexed x = indexed(in);
-  const Type& self = in.tensor("self");
-  in.require(x.shape.has_value(), "at least one index must be given");
+TensorType index_result(Infer& in, const Indexed& x) {
   size_t before = 0, after = 0, at = 0;
   while (at < x.indices.size() && !x.indices[at]) ++at, ++before;
   while (at < x.indices.size() && x.indices[at]) ++at;
@@ -186,7 +184,72 @@ void index(Infer& in) {
   for (size_t i = at; i < x.indices.size(); ++i) source.strides.push_back(x.source.strides[i]);
   Operands all{{in.context().tensor(source), Dtype::b8}};
   for (size_t i = before; i < at; ++i) all.push_back(placed_index(in, x, *x.indices[i], before, after));
-  in.result(elementwise_result(in, all, self.dtype, std::nullopt));
+  return elementwise_result(in, all, x.source.dtype, std::nullopt);
+}
+
+// The same with a number for how many elements the mask takes.
+struct Counted {
+  Context& context;
+  Dim count, number;
+
+  Dim operator()(Dim d) const {
+    return substitute(d, context.syms,
+                      [&](const SymNode* s) { return Dim(s) == count ? std::optional(number) : std::nullopt; });
+  }
+  DimVec operator()(std::span<const Dim> dims) const {
+    DimVec result;
+    for (Dim d : dims) result.push_back((*this)(d));
+    return result;
+  }
+  Indexed operator()(Indexed x) const {
+    for (const Type*& t : x.indices) {
+      if (!t) continue;
+      TensorType index = t->tensor();
+      index.sizes = (*this)(index.sizes);
+      index.strides = (*this)(index.strides);
+      t = context.tensor(index);
+    }
+    x.shape = (*this)(*x.shape);
+    return x;
+  }
+};
+
+// Eager lays out results with no or one element along a dim in ways of its own. Where that gives what the general case
+// gives, nothing needs to be assumed of what a mask takes.
+TensorType masked_result(Infer& in, const Indexed& x) {
+  const Assumptions before = in.assumptions();
+  TensorType general = index_result(in, x);
+  const Assumptions assuming = in.assumptions();
+  std::vector<Cond> others;  // guards that don't speak of the count
+  bool same = true;
+  auto gather_guards = [&] {
+    for (size_t i = before.guards().size(); i < in.assumptions().guards().size(); ++i) {
+      const Cond& guard = in.assumptions().guards()[i];
+      bool counts = false;
+      for (Dim side : {guard.lhs, guard.rhs})
+        for_each_symbol(side, [&](const SymNode* s) { counts |= Dim(s) == x.counts[0]; });
+      if (!counts) others.push_back(guard);
+    }
+  };
+  gather_guards();
+  for (int64_t n : {0, 1}) {
+    Counted counted{in.context(), x.counts[0], Dim(n)};
+    in.assumptions() = before;
+    TensorType special = index_result(in, counted(x));
+    same = same && counted(general.sizes) == special.sizes && counted(general.strides) == special.strides;
+    gather_guards();
+  }
+  in.assumptions() = same ? before : assuming;
+  if (same)
+    for (const Cond& guard : others) in.assumptions().assume(guard);
+  return general;
+}
+}  // namespace
+
+void index(Infer& in) {
+  Indexed x = indexed(in);
+  in.require(x.shape.has_value(), "at least one index must be given");
+  in.result(x.counts.size() == 1 ? masked_result(in, x) : index_result(in, x));
 }
 
 void unsafe_index(Infer& in) {
