@@ -48,6 +48,12 @@ def the_stages(options):
         f"every op's schema and result types against libtorch, {options.calls} calls each",
         on_failure=None,
     )
+    yield Stage(
+        "operator database",
+        [".venv/bin/python", "oracle/opinfo_classes.py", "build/lenz", "--samples", "300"],
+        "the op table on the samples of PyTorch's operator database: result types, and classes that no generator reaches",
+        on_failure=None,
+    )
 
 
 def main():

@@ -97,7 +97,7 @@ void same_shape_backward(CallMaker& m) {
 }
 
 void glu(CallMaker& m) {
-  Sizes full = m.a_shape(1);
+  Sizes full = m.choose().chance(1, 32) ? m.a_shape(6, 6) : m.a_shape(1);
   int64_t dim = m.a_dim(full.size());
   size_t at = static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(full.size()) : dim);
   full[at] += full[at] % 2;

@@ -122,8 +122,13 @@ void arange(CallMaker& m) {
     if (m.has("step")) m.set("step", Arg::of_bool(true));
     return;
   }
-  if (m.has("start")) m.set("start", down ? number(0, 5) : number(-5, 0));
-  m.set("end", signed_number(0, 9));
+  if (!down && m.has("start") && c.chance(1, 8)) {
+    m.set("start", number(0, 3));
+    m.set("end", number(3, 9));
+  } else {
+    if (m.has("start")) m.set("start", down ? number(0, 5) : number(-5, 0));
+    m.set("end", signed_number(0, 9));
+  }
   if (m.has("step"))
     m.set("step", fractions ? Arg::of_real(sign * m.a_real(0.5, 3))
                             : Arg::of_int(static_cast<int64_t>(sign) * c.between(1, 4)));

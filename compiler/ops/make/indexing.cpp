@@ -289,15 +289,20 @@ void embedding_backward(CallMaker& m) {
   m.set("padding_idx", Arg::of_int(m.choose().flip() ? -1 : 0));
 }
 
+namespace {
+// Seldom: nothing in `self`, and nothing asked of it.
+bool set_nothing(CallMaker& m) {
+  if (!m.choose().chance(1, 16)) return false;
+  Sizes sizes = m.a_shape(1, 4);
+  sizes.back() = 0;
+  m.set("self", m.tensor({.sizes = sizes, .written = in_place(m)}));
+  m.set("index", indices(m, {0}, 0));
+  return true;
+}
+}  // namespace
+
 void take(CallMaker& m) {
-  if (m.choose().chance(1, 16)) {  // nothing to take, and nothing taken
-    Sizes sizes = m.a_shape(1, 4);
-    sizes.back() = 0;
-    ValueId self = m.tensor({.sizes = sizes});
-    m.set("self", self);
-    m.set("index", indices(m, {0}, 0));
-    return;
-  }
+  if (set_nothing(m)) return;
   ValueId self = self_of(m, 0, 1);
   int64_t n = 1;
   for (int64_t s : m.sizes(self)) n *= s;
@@ -335,6 +340,10 @@ void take_along_dim(CallMaker& m) {
 }
 
 void put(CallMaker& m) {
+  if (set_nothing(m)) {
+    m.set("source", same_dtype(m, m.get("self").value(), {0}));
+    return;
+  }
   ValueId self = self_of(m, 0, 1);
   int64_t n = 1;
   for (int64_t s : m.sizes(self)) n *= s;

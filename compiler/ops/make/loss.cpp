@@ -192,9 +192,7 @@ void classes_or_probabilities(CallMaker& m) {
 }
 
 void histogram(CallMaker& m) {
-  TensorWish wish;
-  wish.min_size = 1;
-  m.set("self", m.tensor(wish));
+  m.set("self", m.tensor({}));
   m.set("bins", Arg::of_int(m.choose().between(1, 12)));
   if (m.choose().flip()) {
     m.set("min", Arg::of_int(-2));
