@@ -148,8 +148,8 @@ struct OpDef {
   std::string_view fills;       // every element of the result is this: a parameter's name, or "0" or "1"
   bool dims_of_result = false;  // its dim parameters count the result's dims: unsqueeze, stack
   // Where eager itself is inconsistent, and why the row says what it says. It excuses a meta device that differs from
-  // the CPU, a dtype that it names and the row leaves out, and refusals of eager's in words that it quotes in
-  // `backquotes`.
+  // the CPU, a dtype that it names and the row leaves out, and, in words that it quotes in `backquotes`, refusals of
+  // eager's that depend on values and refusals of the rule's that eager forgets.
   std::string_view exception;
   bool has(Trait t) const { return traits.has(t); }
 };

@@ -360,6 +360,10 @@ class Expander {
     fail("expected a condition");
   }
 
+  bool same(Dim x, Dim y) {
+    return x.is_constant() && y.is_constant() ? x.constant() == y.constant() : graph_.assumptions.decide(eq(x, y));
+  }
+
   bool compare(const Arg& a, std::string_view op, const Arg& b) {
     if (a.kind == ArgKind::integer && b.kind == ArgKind::integer) {
       Dim x = a.dim(), y = b.dim();
@@ -591,6 +595,11 @@ class Expander {
       Dim product = 1;
       for (const Arg& e : items) product *= dim_of(e);
       return Arg::of_dim(product);
+    }
+    if (f == "find") {  // where a constant stands first, or -1
+      for (size_t i = 0; i < items.size(); ++i)
+        if (same(dim_of(items[i]), dim_of(a[1]))) return Arg::of_int(static_cast<int64_t>(i));
+      return Arg::of_int(-1);
     }
     if (f == "concat") {
       for (const Arg& e : items_of(a[1])) items.push_back(e);

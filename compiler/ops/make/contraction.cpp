@@ -158,7 +158,10 @@ void cross(CallMaker& m) {
     if (i != at && m.choose().chance(1, 8)) b[i] = 1;
   m.set("self", shaped(m, a, d));
   m.set("other", shaped(m, b, d));
-  m.set("dim", Arg::of_int(dim));
+  const Param& p = m.op().schema.params[static_cast<size_t>(m.op().schema.find("dim"))];
+  // Without one it is the first of size 3.
+  bool first = std::ranges::find(a, 3) - a.begin() == (dim < 0 ? dim + static_cast<int64_t>(a.size()) : dim);
+  if (!p.type.optional || !first || m.choose().flip()) m.set("dim", Arg::of_int(dim));
 }
 
 void cdist(CallMaker& m) {

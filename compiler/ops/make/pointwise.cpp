@@ -69,6 +69,11 @@ void polygamma(CallMaker& m) {
   m.set("n", Arg::of_int(m.choose().between(0, 4)));
 }
 
+void polygamma_into(CallMaker& m) {
+  m.set("self", m.tensor({.written = true}));
+  m.set("n", Arg::of_int(m.choose().between(0, 4)));
+}
+
 void mvlgamma(CallMaker& m) {
   TensorWish wish;
   wish.written = writes_in_place(m);

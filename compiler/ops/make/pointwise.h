@@ -13,6 +13,7 @@ void nan_to_num(CallMaker& m);
 void round_decimals(CallMaker& m);
 void logit(CallMaker& m);
 void polygamma(CallMaker& m);
+void polygamma_into(CallMaker& m);
 void mvlgamma(CallMaker& m);
 
 // --- two operands

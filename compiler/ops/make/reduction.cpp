@@ -171,6 +171,23 @@ void scan(CallMaker& m) {
   }
 }
 
+void difference(CallMaker& m) {
+  TensorWish wish;
+  wish.min_rank = 1;
+  wish.min_size = 1;
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  int64_t dim = m.a_dim(m.rank(self));
+  m.set("dim", Arg::of_int(dim));
+  m.set("n", Arg::of_int(m.choose().any_of<int64_t>({1, 1, 2, 0})));
+  for (std::string_view more : {"prepend", "append"}) {
+    if (!m.choose().chance(1, 4)) continue;
+    Sizes sizes = m.sizes(self);
+    sizes[static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(sizes.size()) : dim)] = m.a_size(1);
+    m.set(more, m.tensor({.dtype = m.type(self).dtype, .sizes = sizes}));
+  }
+}
+
 void renorm(CallMaker& m) {
   TensorWish wish;
   wish.min_rank = 2;

@@ -20,4 +20,6 @@ void renorm(CallMaker& m);
 // `dim` of a reduction over `self`, in the form that the schema asks for.
 void set_dims(CallMaker& m, ValueId self, bool allow_empty);
 
+void difference(CallMaker& m);  // along a dim, with more in front of or behind `self`
+
 }  // namespace lenz::make

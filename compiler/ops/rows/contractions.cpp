@@ -12,7 +12,7 @@ using enum Trait;
 constexpr DtypeSet kProduct = dtypes::numbers;
 
 void products(RowSink& t) {
-  Row row{.variants = {.out = "out"},
+  Row row{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = contraction | core,
           .infer = rule::mm,
           .generate = make::mm,
@@ -53,6 +53,7 @@ void products(RowSink& t) {
   added.dtypes = dtypes::usual;
   added.accuracy = Accuracy::composed;
   added.exception = "the meta kernel composes it of products and sums, with the strides of these";
+  added.variants.out_rule = OutRule::direct;
   added.infer = rule::addr;
   added.generate = make::outer;
   t.row("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meaning(R"(
@@ -105,7 +106,7 @@ void composed(RowSink& t) {
     %y = aten.reshape(%y, concat([product($batch)], last(shape(%other), 2)))
     return aten.reshape(aten.bmm(%x, %y), concat($batch, [size(%self, -2), size(%other, -1)])))",
                                                                row));
-  row.variants.out = "out";
+  row.variants = {.out = "out", .out_rule = OutRule::same_dtype};
   row.exception = {};
   row.infer = rule::inner;
   row.generate = make::inner;
@@ -163,7 +164,7 @@ void composed(RowSink& t) {
                                                       .decompose = "return aten.mul(aten.unsqueeze(%self, 1), %vec2)"});
   t.alias("ger(Tensor self, Tensor vec2) -> Tensor", "outer");
   t.row("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
-        {.variants = {.out = "out"},
+        {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .infer = rule::cross,
          .generate = make::cross,
          .dtypes = kProduct,
@@ -173,6 +174,16 @@ void composed(RowSink& t) {
            %plus = aten.mul(aten.roll(%self, [-1], [$dim]), aten.roll(%other, [-2], [$dim]))
            %minus = aten.mul(aten.roll(%self, [-2], [$dim]), aten.roll(%other, [-1], [$dim]))
            return aten.sub(%plus, %minus))"});
+  t.row("cross(Tensor self, Tensor other, int? dim=None) -> Tensor", {.infer = rule::composite,
+                                                                      .generate = make::cross,
+                                                                      .dtypes = kProduct,
+                                                                      .accuracy = Accuracy::composed,
+                                                                      .raises = "no dim of size 3",
+                                                                      .decompose = R"(
+           if given($dim) { return aten.linalg_cross(%self, %other, dim=$dim) }
+           $at = find(shape(%self), 3)
+           if $at < 0 { raise "no dim has size 3" }
+           return aten.linalg_cross(%self, %other, dim=$at))"});
   t.row("_cdist_forward(Tensor x1, Tensor x2, float p, int? compute_mode) -> Tensor",
         {.traits = contraction,
          .infer = rule::cdist,

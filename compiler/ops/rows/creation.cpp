@@ -190,10 +190,10 @@ void random_of_sizes(RowSink& t) {
   const Row like = row_of(kLike, rule::like<kDrawn>, make::like<kDrawn>, "a dtype of integers");
   t.rows(with_options("{}(Tensor self, *, ", kFormat), "rand_like randn_like", like);
   t.rows(with_options("{}.generator(Tensor self, *, Generator? generator, ", kFormat), "rand_like randn_like", like);
-  const Row integers_like =
-      row_of(kLike, rule::random_integers_like, make::like<dtypes::real_and_bool>, "an empty range");
+  Row integers_like = row_of(kLike, rule::random_integers_like, make::like<dtypes::real_and_bool>, "an empty range");
   t.row(with_options("randint_like(Tensor self, SymInt high, *, ", kFormat), integers_like);
   t.row(with_options("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ", kFormat), integers_like);
+  integers_like.exception = "the value of `high` decides: `random_ expects 'from' to be less than 'to'`";
   t.row(with_options("randint_like.Tensor(Tensor self, Tensor high, *, ", kFormat), integers_like);
 }
 

@@ -12,7 +12,7 @@ using enum Trait;
 constexpr std::string_view kRange = "an index out of range; shapes that don't fit";
 
 void reads(RowSink& t) {
-  Row row{.variants = {.out = "out"},
+  Row row{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = indexing | movement | core,
           .infer = rule::gather,
           .generate = make::gather,
@@ -23,7 +23,7 @@ void reads(RowSink& t) {
   row.infer = rule::take;
   row.generate = make::take;
   t.row("take(Tensor self, Tensor index) -> Tensor", row);
-  row.variants.out = "out";
+  row.variants = {.out = "out", .out_rule = OutRule::same_dtype};
   row.dtypes = dtypes::all;
   row.infer = rule::index_select;
   row.generate = make::index_select;
@@ -49,7 +49,7 @@ void reads(RowSink& t) {
 }
 
 void writes(RowSink& t) {
-  Row row{.variants = {.in_place = true, .out = "src_out"},
+  Row row{.variants = {.in_place = true, .out = "src_out", .out_rule = OutRule::same_dtype},
           .traits = indexing | core,
           .infer = rule::scatter,
           .generate = make::scatter,
@@ -118,7 +118,7 @@ void writes(RowSink& t) {
 }
 
 void orders(RowSink& t) {
-  Row row{.variants = {.out = "values", .out_params = "values indices"},
+  Row row{.variants = {.out = "values", .out_params = "values indices", .out_rule = OutRule::same_dtype},
           .traits = reduction | core,
           .infer = rule::topk,
           .generate = make::topk,
@@ -196,7 +196,8 @@ void found(RowSink& t) {
   row.generate = make::one_hot;
   row.dtypes = DtypeSet::of(Dtype::i64);
   row.raises = "negative class numbers, or ones beyond num_classes";
-  row.exception = "the meta device composes it of comparisons, with the strides of these";
+  row.exception =
+      "the meta device composes it of comparisons, with the strides of these; values decide: `Class values must be`";
   t.row("one_hot(Tensor self, int num_classes=-1) -> Tensor", row);
   row.exception = {};
   row.infer = rule::item;
@@ -205,12 +206,13 @@ void found(RowSink& t) {
   row.raises = "more or less than one element";
   t.row("_local_scalar_dense(Tensor self) -> Scalar", row);
 
-  t.row("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor", {.variants = {.out = "out"},
-                                                                                     .traits = indexing | core,
-                                                                                     .infer = rule::nonzero_static,
-                                                                                     .generate = make::nonzero_static,
-                                                                                     .dtypes = dtypes::usual,
-                                                                                     .raises = "a negative size"});
+  t.row("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
+        {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
+         .traits = indexing | core,
+         .infer = rule::nonzero_static,
+         .generate = make::nonzero_static,
+         .dtypes = dtypes::usual,
+         .raises = "a negative size"});
   Row isin{.infer = rule::isin, .generate = make::isin, .dtypes = dtypes::real, .raises = "bools and complex numbers"};
   isin.decompose = R"(
     %list = aten.reshape(%test_elements, [numel(%test_elements)])

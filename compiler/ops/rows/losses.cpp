@@ -4,8 +4,8 @@
 #include "compiler/ops/rows/families.h"
 #include "compiler/ops/rules/loss.h"
 
-// The end of a definition whose elementwise loss is %l: 0 keeps it, 1 takes its mean, 2 its sum.
-#define LENZ_REDUCED " if $reduction == 0 { return %l } if $reduction == 1 { return aten.mean(%l) } return aten.sum(%l)"
+// The end of a definition whose elementwise loss is %l: 1 takes its mean, 2 its sum, else it stays.
+#define LENZ_REDUCED " if $reduction == 1 { return aten.mean(%l) } if $reduction == 2 { return aten.sum(%l) } return %l"
 // The end of a definition whose gradient of a summed loss is %y: a mean shares it out.
 #define LENZ_SHARED \
   " if $reduction == 1 { %y = aten.div(%y, numel(%self)) } return aten._to_copy(%y, dtype=dtype(%self))"
@@ -112,7 +112,7 @@ void probabilities(RowSink& t) {
   t.row(
       "binary_cross_entropy_with_logits(Tensor self, Tensor target, Tensor? weight=None, Tensor? pos_weight=None, int "
       "reduction=1) -> Tensor",
-      {.variants = {.out = "out", .out_rule = OutRule::copied_cast},
+      {.variants = {.out = "out", .out_rule = OutRule::copied},
        .infer = rule::composite,
        .generate = make::logits,
        .dtypes = dtypes::floats,
@@ -159,6 +159,7 @@ void margins(RowSink& t) {
         row);
   row.dtypes = dtypes::numbers;
   row.decompose = R"(
+    if rank(%anchor) != rank(%positive) or rank(%anchor) != rank(%negative) { raise "the operands must be of one rank" }
     %near = aten.pairwise_distance(%anchor, %positive, $p, $eps)
     %far = aten.pairwise_distance(%anchor, %negative, $p, $eps)
     if $swap { %far = aten.minimum(%far, aten.pairwise_distance(%positive, %negative, $p, $eps)) }
@@ -179,14 +180,18 @@ void margins(RowSink& t) {
 
   row.generate = make::loss;
   row.dtypes = dtypes::floats | dtypes::complexes;
-  row.variants = {.out = "out"};
-  row.decompose = "%l = aten.log1p_(aten.exp_(aten.mul_(aten.neg(%self), %target)))" LENZ_REDUCED;
+  row.variants = {.out = "out", .out_rule = OutRule::same_dtype};
+  row.decompose = R"(
+    %l = aten.log1p_(aten.exp_(aten.mul_(aten.neg(%self), %target)))
+    if $reduction == 0 { return %l }
+    if $reduction == 1 { return aten.mean(%l) }
+    return aten.sum(%l))";
   t.row("soft_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", row);
 
   t.row(
       "multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, Tensor? weight=None, int "
       "reduction=1) -> Tensor",
-      {.variants = {.out = "out"},
+      {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
        .traits = reduction,
        .infer = rule::multi_margin_loss,
        .generate = make::multi_margin,
@@ -208,7 +213,7 @@ void margins(RowSink& t) {
 }
 
 void classes(RowSink& t) {
-  Row nll{.variants = {.out = "output", .out_params = "!output total_weight"},
+  Row nll{.variants = {.out = "output", .out_params = "!output total_weight", .out_rule = OutRule::same_dtype},
           .traits = reduction,
           .infer = rule::nll_loss,
           .generate = make::nll_loss,
@@ -238,7 +243,7 @@ void classes(RowSink& t) {
   t.row(
       "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
       "ignore_index, Tensor total_weight) -> Tensor",
-      {.variants = {.out = "grad_input", .out_params = "grad_input"},
+      {.variants = {.out = "grad_input", .out_params = "grad_input", .out_rule = OutRule::same_dtype},
        .traits = indexing | core,
        .infer = rule::nll_loss_backward,
        .generate = make::nll_loss_backward,
@@ -249,7 +254,7 @@ void classes(RowSink& t) {
             .generate = make::nll_loss,
             .dtypes = dtypes::floats,
             .accuracy = Accuracy::accumulated};
-  above.variants = {.out = "out"};
+  above.variants = {.out = "out", .out_rule = OutRule::same_dtype};
   above.decompose = "%l, %w = aten.nll_loss_forward(%self, %target, $weight, $reduction, $ignore_index) return %l";
   t.row(
       "nll_loss(Tensor self, Tensor target, Tensor? weight=None, int reduction=1, SymInt ignore_index=-100) -> Tensor",
@@ -338,6 +343,8 @@ void distances(RowSink& t) {
   row.dtypes = dtypes::real_and_bool;
   row.decompose = R"(
     $dim = rank(%target)
+    if $dim > 1 { raise "`target` must be of rank 0 or 1" }
+    if rank(%input1) != $dim + 1 or rank(%input2) != $dim + 1 { raise "the inputs must have one dim more than `target`" }
     %dot = aten.sum(aten.mul(%input1, %input2), [$dim])
     %a = aten.add(aten.sum(aten.mul(%input1, %input1), [$dim]), 9.999999960041972e-13)
     %b = aten.add(aten.sum(aten.mul(%input2, %input2), [$dim]), 9.999999960041972e-13)
@@ -353,7 +360,7 @@ void distances(RowSink& t) {
 
 void counts(RowSink& t) {
   t.row("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
-        {.variants = {.out = "out"},
+        {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction | core,
          .infer = rule::histc,
          .generate = make::histogram,

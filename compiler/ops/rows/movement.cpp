@@ -162,7 +162,9 @@ void repetitions(RowSink& t) {
                    return aten.view(%all, concat(first(shape(%x), $d), concat([size(%x, $d) * $repeats],
                                                                              drop(shape(%x), $d + 1)))))",
                 interleave));
+  constexpr std::string_view kSum = "the values of `repeats` decide: `allocated size does not match required size`";
   Row by_tensor = interleave;
+  by_tensor.exception = kSum;
   by_tensor.traits = movement | data_dependent | core;
   t.row(
       "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> "
@@ -170,6 +172,7 @@ void repetitions(RowSink& t) {
       by_tensor);
   Row indices = of(DtypeSet::of(Dtype::i32, Dtype::i64), row_of(data_dependent | core, rule::repeats_to_indices,
                                                                 make::repeats, "repeats that are no vector"));
+  indices.exception = kSum;
   t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", indices);
   t.row("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         of(dtypes::floats | dtypes::complexes | dtypes::boolean,
@@ -260,7 +263,11 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
   t.row(forward, row);
   Row gradient = row;
   gradient.variants = {};
-  gradient.exception = Dims == 3 && Reflect ? kFormat : std::string_view();
+  gradient.exception =
+      Dims == 3 && Reflect
+          ? "channels-last: the CPU keeps it, libtorch's meta device says contiguous; eager forgets to "
+            "check: `the gradient has another shape than the result`"
+          : "eager forgets to check: `the gradient has another shape than the result`";
   gradient.traits = core;
   gradient.infer = rule::edge_pad_backward<Dims, Reflect>;
   gradient.generate = make::edge_pad<Dims, Reflect, true>;

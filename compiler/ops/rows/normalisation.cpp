@@ -9,7 +9,7 @@ namespace lenz {
 namespace {
 void softmaxes(RowSink& t) {
   using enum Trait;
-  const Row native{.variants = {.out = "out"},
+  const Row native{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
                    .traits = reduction,
                    .infer = rule::softmax,
                    .generate = make::softmax,
@@ -26,12 +26,15 @@ void softmaxes(RowSink& t) {
     %x = aten.sub(%self, aten.amax(%self, [$dim], true))
     return aten.sub(%x, aten.log(aten.sum(aten.exp(%x), [$dim], true))))",
                                                                                     native));
-  Row backward{.variants = {.out = "out", .out_params = "grad_input"},
+  Row backward{.variants = {.out = "out", .out_params = "grad_input", .out_rule = OutRule::same_dtype},
                .traits = reduction,
                .infer = rule::softmax_backward,
                .generate = make::softmax_backward,
                .dtypes = dtypes::floats,
-               .accuracy = Accuracy::composed};
+               .accuracy = Accuracy::composed,
+               .exception =
+                   "eager forgets to check: `must have one shape`, `the dtypes must be the same`, `needs a "
+                   "floating dtype`"};
   t.row("_softmax_backward_data(Tensor grad_output, Tensor output, int dim, ScalarType input_dtype) -> Tensor",
         meaning(R"(
     %g = aten.mul(%grad_output, %output)
@@ -42,7 +45,7 @@ void softmaxes(RowSink& t) {
         meaning("    return aten.sub(%grad_output, aten.mul(aten.exp(%output), aten.sum(%grad_output, [$dim], true)))",
                 backward));
 
-  Row above{.variants = {.out = "int_out"},
+  Row above{.variants = {.out = "int_out", .out_rule = OutRule::same_dtype},
             .infer = rule::composite,
             .generate = make::softmax_dtype,
             .dtypes = dtypes::usual,
@@ -68,7 +71,7 @@ void norms(RowSink& t) {
   t.row(
       "native_layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight, Tensor? bias, float eps) -> (Tensor, "
       "Tensor, Tensor)",
-      {.variants = {.out = "out"},
+      {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
        .traits = reduction,
        .infer = rule::native_layer_norm,
        .generate = make::layer_norm,
@@ -93,7 +96,7 @@ void norms(RowSink& t) {
   t.row(
       "native_group_norm(Tensor input, Tensor? weight, Tensor? bias, SymInt N, SymInt C, SymInt HxW, int group, float "
       "eps) -> (Tensor, Tensor, Tensor)",
-      {.variants = {.out = "out", .out_rule = OutRule::copied_cast},
+      {.variants = {.out = "out", .out_rule = OutRule::copied},
        .traits = reduction,
        .infer = rule::native_group_norm,
        .generate = make::native_group_norm,
@@ -115,7 +118,7 @@ void norms(RowSink& t) {
                 aten._to_copy(aten.reshape(%r, [$N, $group]), dtype=$d))",
        .exception = "eager reads a weight or bias with gaps as if it had none; the meta kernel gives statistics the "
                     "input's dtype and accepts inputs that are not dense"});
-  Row batch{.variants = {.out = "out", .out_params = "out save_mean save_invstd", .out_rule = OutRule::copied_cast},
+  Row batch{.variants = {.out = "out", .out_params = "out save_mean save_invstd", .out_rule = OutRule::copied},
             .traits = reduction,
             .infer = rule::native_batch_norm,
             .generate = make::batch_norm,

@@ -78,6 +78,14 @@ void unary_rows(RowSink& t) {
     if $n % 2 == 0 { $scale = 0 - factorial($n) } else { $scale = factorial($n) }
     return aten._to_copy(aten.mul(aten.special_zeta($n + 1, %x), $scale), dtype=$d))",
                                                     .exception = rule::kConvertsOnCpu});
+  // In place its parameters stand the other way round: not derivable.
+  t.row("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)",
+        meaning("return aten.copy_(%self, aten.polygamma($n, %self))", {.infer = rule::polygamma_into,
+                                                                        .generate = make::polygamma_into,
+                                                                        .dtypes = dtypes::floats,
+                                                                        .domain = {0.5, 4},
+                                                                        .accuracy = Accuracy::ulp16,
+                                                                        .raises = "integers, complex; n < 0"}));
   t.alias("special_polygamma(int n, Tensor self) -> Tensor", "polygamma");
   t.row("mvlgamma(Tensor self, int p) -> Tensor", {.variants = {true, "out", {}, OutRule::copied_cast},
                                                    .traits = makes_float,

@@ -1,5 +1,7 @@
 // Reductions: to one element, or over dims. Eager's results are contiguous whatever the operand's layout.
 #include "compiler/ops/make/reduction.h"
+
+#include "compiler/ops/decompose.h"
 #include "compiler/ops/rows/families.h"
 #include "compiler/ops/rules/reduction.h"
 
@@ -10,7 +12,7 @@ constexpr DtypeSet kFloatOrComplex = dtypes::floats | dtypes::complexes;
 
 void sums(RowSink& t) {
   using enum Trait;
-  const Row sum{.variants = {.out = "out"},
+  const Row sum{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
                 .traits = reduction | core,
                 .infer = rule::sum_like,
                 .generate = make::reduction,
@@ -27,7 +29,7 @@ void sums(RowSink& t) {
   t.row("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         with_out(sum, "int_out"));
   t.row("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-        {.variants = {.out = "out"},
+        {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
          .infer = rule::nansum,
          .generate = make::reduction,
@@ -38,7 +40,7 @@ void sums(RowSink& t) {
            if is_integral(%self) { return aten.sum.dim_IntList(%self, $dim, $keepdim, dtype=$dtype) }
            return aten.sum.dim_IntList(aten.where(aten.isnan(%self), 0.0, %self), $dim, $keepdim, dtype=$dtype))"});
 
-  const Row mean{.variants = {.out = "dtype_out"},
+  const Row mean{.variants = {.out = "dtype_out", .out_rule = OutRule::same_dtype},
                  .traits = reduction,
                  .infer = rule::mean_like,
                  .generate = make::reduction,
@@ -51,7 +53,7 @@ void sums(RowSink& t) {
         meaning("return aten.div(aten.sum.dim_IntList(%self, $dim, $keepdim, dtype=$dtype), count(%self, $dim))",
                 with_out(mean, "out")));
   t.row("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-        {.variants = {.out = "out"},
+        {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
          .infer = rule::nanmean,
          .generate = make::reduction,
@@ -63,23 +65,24 @@ void sums(RowSink& t) {
            return aten.div(aten.nansum(%self, $dim, $keepdim, dtype=$dtype), %there))"});
 
   t.row("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
-        {.variants = {.out = "dim_IntList_out"},
+        {.variants = {.out = "dim_IntList_out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
          .infer = rule::count_nonzero,
          .generate = make::reduction,
          .dtypes = dtypes::all,
          .raises = "a dim is named twice",
          .decompose = "return aten.sum.dim_IntList(aten.ne(%self, 0), $dim)"});
-  t.row("count_nonzero(Tensor self, int? dim=None) -> Tensor", {.variants = {.out = "out"},
-                                                                .traits = reduction,
-                                                                .infer = rule::count_nonzero,
-                                                                .generate = make::reduction,
-                                                                .dtypes = dtypes::all,
-                                                                .raises = "float8 without a dim",
-                                                                .decompose = R"(
+  t.row("count_nonzero(Tensor self, int? dim=None) -> Tensor",
+        {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
+         .traits = reduction,
+         .infer = rule::count_nonzero,
+         .generate = make::reduction,
+         .dtypes = dtypes::all,
+         .raises = "float8 without a dim",
+         .decompose = R"(
     if given($dim) { return aten.sum.dim_IntList(aten.ne(%self, 0), [$dim]) }
     return aten.sum(aten.ne(%self, 0)))"});
-  t.row("trace(Tensor self) -> Tensor", {.variants = {.out = "out"},
+  t.row("trace(Tensor self) -> Tensor", {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
                                          .traits = reduction,
                                          .infer = rule::trace,
                                          .generate = make::matrix,
@@ -91,7 +94,7 @@ void sums(RowSink& t) {
 
 void extrema(RowSink& t) {
   using enum Trait;
-  const Row all{.variants = {.out = "unary_out"},
+  const Row all{.variants = {.out = "unary_out", .out_rule = OutRule::same_dtype},
                 .traits = reduction | core,
                 .infer = rule::extremum,
                 .generate = make::reduction_nonempty,
@@ -103,7 +106,7 @@ void extrema(RowSink& t) {
   over_dims.variants.out = "out";
   t.rows("{}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", "amax amin", over_dims);
   t.row("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
-        {.variants = {.out = "out"},
+        {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
          .infer = rule::extremum_pair,
          .generate = make::reduction_nonempty,
@@ -113,40 +116,40 @@ void extrema(RowSink& t) {
            if given($dim) { $dims = [$dim] } else { $dims = [] }
            return aten.amin(%self, $dims, $keepdim), aten.amax(%self, $dims, $keepdim))"});
   t.rows("{}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", "argmax argmin",
-         {.variants = {.out = "out"},
+         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = reduction | core,
           .infer = rule::arg_extremum,
           .generate = make::reduction_nonempty,
           .dtypes = dtypes::real,
           .raises = "an empty reduction"});
 
-  Row pair{.variants = {.out = "dim_max", .out_params = "max max_values"},
+  Row pair{.variants = {.out = "dim_max", .out_params = "max max_values", .out_rule = OutRule::same_dtype},
            .traits = reduction | core,
            .infer = rule::value_and_index,
            .generate = make::reduction_nonempty,
            .dtypes = dtypes::real_and_bool,
            .raises = "an empty dim"};
   t.row("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
-  pair.variants = {.out = "dim_min", .out_params = "min min_indices"};
+  pair.variants = {.out = "dim_min", .out_params = "min min_indices", .out_rule = OutRule::same_dtype};
   t.row("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
-  pair.variants = {.out = "dim_values"};
+  pair.variants = {.out = "dim_values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real;
   t.rows("{}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "median nanmedian",
          pair);
   t.rows("{}(Tensor self) -> Tensor", "median nanmedian",
-         {.variants = {.out = "out"},
+         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = reduction | core,
           .infer = rule::extremum,
           .generate = make::reduction_nonempty,
           .dtypes = dtypes::real});
-  pair.variants = {.out = "values"};
+  pair.variants = {.out = "values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real_and_bool;
   t.row("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
   pair.generate = make::kthvalue;
   pair.dtypes = dtypes::real;
   t.row("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
 
-  Row logical{.variants = {.out = "all_out"},
+  Row logical{.variants = {.out = "all_out", .out_rule = OutRule::same_dtype},
               .traits = reduction | core,
               .infer = rule::any_all,
               .generate = make::reduction,
@@ -161,7 +164,8 @@ void extrema(RowSink& t) {
 
 void moments(RowSink& t) {
   using enum Trait;
-  Row var{.traits = reduction,
+  Row var{.variants = {.out_rule = OutRule::same_dtype},
+          .traits = reduction,
           .infer = rule::variance,
           .generate = make::variance,
           .dtypes = kFloatOrComplex,
@@ -215,7 +219,7 @@ void moments(RowSink& t) {
 
 void norms(RowSink& t) {
   using enum Trait;
-  Row norm{.variants = {.out = "out"},
+  Row norm{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
            .traits = reduction,
            .infer = rule::vector_norm,
            .generate = make::vector_norm,
@@ -256,7 +260,7 @@ void norms(RowSink& t) {
       meaning("if given($p) { $ord = $p } else { $ord = 2 } return aten.linalg_vector_norm(%self, $ord, dtype=$dtype)",
               norm));
   t.row("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
-        {.variants = {.out = "out"},
+        {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
          .infer = rule::distance,
          .generate = make::distance,
@@ -264,13 +268,14 @@ void norms(RowSink& t) {
          .accuracy = Accuracy::accumulated,
          .raises = "integers",
          .decompose = "return aten.linalg_vector_norm(aten.sub(%self, %other), $p)"});
-  t.row("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", {.variants = {.out = "out"},
-                                                                             .traits = reduction | makes_float,
-                                                                             .infer = rule::logsumexp,
-                                                                             .generate = make::logsumexp,
-                                                                             .accuracy = Accuracy::accumulated,
-                                                                             .raises = "a dim is named twice",
-                                                                             .decompose = R"(
+  t.row("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
+        {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
+         .traits = reduction | makes_float,
+         .infer = rule::logsumexp,
+         .generate = make::logsumexp,
+         .accuracy = Accuracy::accumulated,
+         .raises = "a dim is named twice",
+         .decompose = R"(
             if is_integral(%self) { %x = aten._to_copy(%self, dtype=float_type(%self)) } else { %x = %self }
             if numel(%x) == 0 { return aten.log(aten.sum.dim_IntList(aten.exp(%x), $dim, $keepdim)) }
             if is_complex(%x) { %size = aten.real(%x) } else { %size = %x }
@@ -282,7 +287,7 @@ void norms(RowSink& t) {
             return aten.squeeze(%y, $dim))"});
   t.alias("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "logsumexp");
   t.row("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
-        {.variants = {.in_place = true, .out = "out"},
+        {.variants = {.in_place = true, .out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
          .infer = rule::renorm,
          .generate = make::renorm,
@@ -300,24 +305,45 @@ void norms(RowSink& t) {
 void scans(RowSink& t) {
   using enum Trait;
   t.rows("{}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "cumsum cumprod",
-         {.variants = {.in_place = true, .out = "out"},
+         {.variants = {.in_place = true, .out = "out", .out_rule = OutRule::same_dtype},
           .traits = scan | core,
           .infer = rule::cumulative,
           .generate = make::scan,
           .accuracy = Accuracy::accumulated});
-  t.row("logcumsumexp(Tensor self, int dim) -> Tensor", {.variants = {.out = "out"},
+  t.row("logcumsumexp(Tensor self, int dim) -> Tensor", {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
                                                          .traits = scan | core,
                                                          .infer = rule::cumulative_same,
                                                          .generate = make::scan,
                                                          .dtypes = kFloatOrComplex,
                                                          .accuracy = Accuracy::accumulated});
   t.rows("{}(Tensor self, int dim) -> (Tensor values, Tensor indices)", "cummax cummin",
-         {.variants = {.out = "out"},
+         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = scan | core,
           .infer = rule::cumulative_extremum,
           .generate = make::scan,
           .dtypes = dtypes::real_and_bool,
           .raises = "complex numbers"});
+}
+void differences(RowSink& t) {
+  t.row("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
+        {.infer = rule::composite,
+         .generate = make::difference,
+         .accuracy = Accuracy::composed,
+         .raises = "no dims; a negative n",
+         .decompose = R"(
+           if rank(%self) == 0 { raise "needs at least one dim" }
+           if $n < 0 { raise "`n` must not be negative" }
+           %x = %self
+           if given($prepend) and given($append) { %x = aten.cat([%prepend, %x, %append], $dim) }
+           else if given($prepend) { %x = aten.cat([%prepend, %x], $dim) }
+           else if given($append) { %x = aten.cat([%x, %append], $dim) }
+           if $n == 0 { return aten.clone(%self, memory_format=preserve_format) }
+           $more = size(%x, $dim) - 1
+           %after = aten.slice(%x, $dim, 1, $more + 1)
+           %before = aten.slice(%x, $dim, 0, $more)
+           if dtype(%x) == bool { %d = aten.logical_xor(%after, %before) } else { %d = aten.sub(%after, %before) }
+           if $n == 1 or $more < 1 { return %d }
+           return aten.diff(%d, min($n - 1, $more), $dim))"});
 }
 }  // namespace
 
@@ -327,6 +353,7 @@ void reduction_rows(RowSink& t) {
   moments(t);
   norms(t);
   scans(t);
+  differences(t);
 }
 
 }  // namespace lenz

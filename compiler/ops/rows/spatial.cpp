@@ -47,7 +47,7 @@ void max_pools(RowSink& t) {
         return aten.squeeze(%y, -2), aten.squeeze(%i, -2))",
               pool));
   pool.traits = reduction | core;
-  pool.variants = {.out = "out", .out_params = "out indices"};
+  pool.variants = {.out = "out", .out_params = "out indices", .out_rule = OutRule::same_dtype};
   t.row(
       "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "
       "bool ceil_mode=False) -> (Tensor, Tensor)",
@@ -60,7 +60,7 @@ void max_pools(RowSink& t) {
   t.row(
       "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] "
       "padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
-      {.variants = {.out = "grad_input", .out_params = "grad_input"},
+      {.variants = {.out = "grad_input", .out_params = "grad_input", .out_rule = OutRule::same_dtype},
        .traits = indexing | core,
        .infer = rule::pool_backward,
        .generate = make::max_pool_backward,
@@ -70,14 +70,14 @@ void max_pools(RowSink& t) {
 
 void avg_pools(RowSink& t) {
   constexpr DtypeSet kAveraged = dtypes::floats | DtypeSet::of(Dtype::i64);
-  Row pool{.variants = {.out = "out"},
+  Row pool{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
            .traits = reduction,
            .infer = rule::avg_pool,
            .generate = make::pool,
            .dtypes = kAveraged,
            .accuracy = Accuracy::accumulated,
            .raises = "padding beyond half the kernel; an output that would be empty"};
-  pool.variants.out_rule = OutRule::copied_cast;
+  pool.variants.out_rule = OutRule::copied;
   t.row(
       "avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=[0], bool ceil_mode=False, bool "
       "count_include_pad=True) -> Tensor",
@@ -86,7 +86,7 @@ void avg_pools(RowSink& t) {
             choose(len($stride) == 0, [], concat([1], $stride)), concat([0], $padding), $ceil_mode, $count_include_pad)
         return aten.squeeze(%y, -2))",
               pool));
-  pool.variants.out_rule = OutRule::direct;
+  pool.variants.out_rule = OutRule::same_dtype;
   pool.traits = reduction | core;
   t.row(
       "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
@@ -100,7 +100,7 @@ void avg_pools(RowSink& t) {
   t.row(
       "avg_pool2d_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] padding, bool "
       "ceil_mode, bool count_include_pad, int? divisor_override) -> Tensor",
-      {.variants = {.out = "grad_input", .out_params = "grad_input"},
+      {.variants = {.out = "grad_input", .out_params = "grad_input", .out_rule = OutRule::same_dtype},
        .traits = core,
        .infer = rule::pool_backward,
        .generate = make::avg_pool_backward,
@@ -132,7 +132,7 @@ void adaptive_pools(RowSink& t) {
         meaning("%y, %i = aten.adaptive_max_pool2d(aten.unsqueeze(%self, -2), concat([1], $output_size)) return "
                 "aten.squeeze(%y, -2), aten.squeeze(%i, -2)",
                 pool));
-  pool.variants = {.out = "out", .out_params = "out indices"};
+  pool.variants = {.out = "out", .out_params = "out indices", .out_rule = OutRule::same_dtype};
   t.row("adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", pool);
   t.row("adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", pool);
   t.row("_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
@@ -145,7 +145,7 @@ void adaptive_pools(RowSink& t) {
 
 void interpolations(RowSink& t) {
   constexpr DtypeSet kBytes = DtypeSet::of(Dtype::u8);
-  Row row{.variants = {.out = "out"},
+  Row row{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = indexing | core,
           .infer = rule::upsample,
           .generate = make::upsample,

@@ -223,6 +223,8 @@ void bilinear(Infer& in) {
   TensorType product = contiguous_tensor(a.dtype, sizes, a.device);
   const Type* bias = in.tensor_or_null("bias");
   if (!bias) return in.result(product);
+  in.require(bias->rank() == 1, "`bias` must be a vector");
+  one_dtype(in, {&a, bias});
   in.require(eq(bias->sizes()[0], w.sizes()[0]), "`bias` and `weight` disagree");
   Operands both{{in.context().tensor(product), a.dtype}, {bias, a.dtype}};
   in.result(elementwise_result(in, both, a.dtype));
@@ -246,6 +248,8 @@ void cdist(Infer& in) {
   in.require(a.rank() >= 2 && b.rank() >= 2, "needs at least matrices");
   in.require(a.dtype == b.dtype && dtypes::wide_floats.has(a.dtype), "needs f32 or f64");
   in.require(in.real("p") >= 0, "`p` must not be negative");
+  int64_t mode = in.given("compute_mode") ? in.constant("compute_mode") : 0;
+  in.require(mode >= 0 && mode <= 2, "`compute_mode` must be 0, 1 or 2");
   in.require(eq(a.sizes().back(), b.sizes().back()), "the vectors must be of one length");
   DimVec batch_a(a.sizes().first(a.rank() - 2)), batch_b(b.sizes().first(b.rank() - 2));
   DimVec sizes = broadcast(in, batch_a, batch_b);
@@ -388,6 +392,9 @@ bool takes_fused(Infer& in, const Attention& a) {
 
 void attention(Infer& in) {
   Attention a = attention_operands(in);
+  if (const Type* mask = in.tensor_or_null("attn_mask"))
+    in.require(mask->dtype == Dtype::b8 || mask->dtype == Dtype::f32 || mask->dtype == a.query.dtype,
+               "`attn_mask` must be of bools, of f32, or of the queries' dtype");
   if (!takes_fused(in, a)) return in.result(plain_attention(in, a));
   in.result(TensorType{a.query.dtype, a.query.device, DimVec(a.query.sizes()), preserved_strides(in, a.query), 0});
 }

@@ -45,6 +45,17 @@ void gather(Infer& in) {
   in.result(contiguous_tensor(self.dtype, index.sizes(), self.device));
 }
 
+namespace {
+// How elements that meet are put together: by name.
+void require_way(Infer& in, std::string_view reduce, bool with_means) {
+  constexpr std::string_view kTwo[] = {"add", "multiply"};  // op name: ways to reduce
+  constexpr std::string_view kMore[] = {"sum", "prod", kMean, "amax", "amin"};
+  bool known = with_means ? std::ranges::find(kMore, reduce) != std::end(kMore)
+                          : std::ranges::find(kTwo, reduce) != std::end(kTwo);
+  in.require(known, "there is no way to reduce named " + std::string(reduce));
+}
+}  // namespace
+
 void scatter(Infer& in) {
   const Type& self = in.tensor("self");
   const Type& index = in.tensor("index");
@@ -61,6 +72,7 @@ void scatter(Infer& in) {
     }
   }
   std::string_view reduce = in.has_param("reduce") ? in.string("reduce") : std::string_view();
+  if (in.has_param("reduce")) require_way(in, reduce, in.has_param("include_self"));
   if (reduce == "amax" || reduce == "amin") in.require(!is_complex(self.dtype), "complex numbers have no order");
   if (reduce == kMean) in.require(self.dtype != Dtype::b8, "bools have no mean");
   in.result(like(self));
@@ -298,6 +310,11 @@ void write_at(Infer& in, bool i32) {
   require_index(in, index, i32);
   in.require(index.rank() <= 1, "`index` must be a vector");
   in.require(self.dtype == source.dtype, "`source` must have the dtype of `self`");
+  if (in.has_param("reduce")) {
+    std::string_view reduce = in.string("reduce");
+    in.require(reduce != "sum", "`sum` is what another op does");  // op name: a way to reduce
+    require_way(in, reduce, true);
+  }
   if (in.has_param("reduce") && (self.dtype == Dtype::b8 || is_complex(self.dtype)))
     in.require(in.boolean("include_self") && (is_complex(self.dtype) || in.string("reduce") != kMean),
                "bools and complex numbers are reduced with themselves only");
@@ -367,6 +384,8 @@ void embedding_backward(Infer& in) {
   const Type& grad = in.tensor("grad_output");
   require_index(in, in.tensor("indices"));
   in.require(grad.rank() >= 1, "the gradient needs a dim");
+  in.require(eq(numel(grad.sizes()), numel(in.tensor("indices").sizes()) * grad.sizes().back()),
+             "the gradient must hold one row per index");
   DimVec sizes{in.integer("num_weights"), grad.sizes().back()};
   in.result(contiguous_tensor(grad.dtype, sizes, grad.device));
 }

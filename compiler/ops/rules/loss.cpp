@@ -11,7 +11,8 @@ void require_float(Infer& in, Dtype d) {
 
 // The elementwise loss, or the one element that its mean or sum is.
 void reduced(Infer& in, const TensorType& each) {
-  if (in.constant("reduction") == 0) return in.result(each);
+  int64_t how = in.constant("reduction");
+  if (how != 1 && how != 2) return in.result(each);
   in.result(contiguous_tensor(each.dtype, {}, each.device));
 }
 
@@ -26,6 +27,8 @@ void pointwise_loss(Infer& in) {
   Dtype d = result_type(in, both);
   require_float(in, d);
   if (in.has_param("beta")) in.require(in.real("beta") >= 0, "`beta` must not be negative");
+  int64_t how = in.constant("reduction");
+  in.require(how >= 0 && how <= 2, "`reduction` must be 0, 1 or 2");
   reduced(in, elementwise_result(in, both, d));
 }
 
@@ -65,7 +68,7 @@ void pointwise_loss_backward(Infer& in) {
   DimVec sizes = broadcast(in, in.tensor("self").sizes(), in.tensor("target").sizes());
   sizes = broadcast(in, sizes, in.tensor("grad_output").sizes());
   const Type& self = in.tensor("self");
-  result_type(in, list);
+  in.require(result_type(in, list) == self.dtype, "the result would not have the dtype of `self`");
   in.result(contiguous_tensor(self.dtype, sizes, self.device));
 }
 
@@ -123,8 +126,20 @@ void nll_loss2d(Infer& in) {
 void nll_loss_backward(Infer& in) {
   const Type& self = in.tensor("self");
   require_float(in, self.dtype);
-  require_index(in, in.tensor("target"));
-  require_class_weight(in, self, self.rank() == 4 ? self.sizes()[1] : self.sizes().back());
+  const Type& target = in.tensor("target");
+  require_index(in, target);
+  in.require(self.rank() == 1 || self.rank() == 2, "`self` must be of rank 1 or 2");
+  in.require(target.rank() <= 1, "`target` must be of rank 0 or 1");
+  Dim rows = self.rank() == 2 ? self.sizes()[0] : Dim(1);
+  in.require(eq(numel(target.sizes()), rows), "`self` and `target` must hold as many rows");
+  require_class_weight(in, self, self.sizes().back());
+  const Type& grad = in.tensor("grad_output");
+  if (in.constant("reduction") == 0 && self.rank() == 2) {
+    in.require(grad.rank() == 1, "the gradient must hold one number per row");
+    in.require(eq(grad.sizes()[0], rows), "the gradient must hold one number per row");
+  } else {
+    in.require(grad.rank() <= 1 && numel(grad.sizes()).is(1), "the gradient must be one element");
+  }
   in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
 }
 
@@ -137,6 +152,8 @@ void multi_margin_loss(Infer& in) {
   in.require(self.rank() <= 2 && target.rank() <= 1, "needs one row or a matrix, and its classes");
   in.require(target.dtype == Dtype::i64, "`target` must hold i64 class numbers");
   require_class_weight(in, self, self.rank() ? self.sizes().back() : Dim(1));
+  Dim rows = self.rank() == 2 ? self.sizes()[0] : Dim(1);
+  in.require(eq(numel(target.sizes()), rows), "there must be one class per row");
   DimVec sizes;
   if (in.constant("reduction") == 0) sizes = DimVec(target.sizes());
   in.result(contiguous_tensor(self.dtype, sizes, self.device));
@@ -147,6 +164,7 @@ void histc(Infer& in) {
   require_float(in, self.dtype);
   Dim bins = in.integer("bins");
   in.require(gt(bins, 0), "`bins` must be positive");
+  in.require(in.real("min") <= in.real("max"), "`max` must not be below `min`");
   DimVec sizes{bins};
   in.result(contiguous_tensor(self.dtype, sizes, self.device));
 }

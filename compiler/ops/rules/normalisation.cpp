@@ -68,9 +68,10 @@ void softmax_backward(Infer& in) {
   in.result(contiguous_tensor(grad.dtype, grad.sizes(), grad.device));
 }
 
-void native_layer_norm(Infer& in) {
+namespace {
+// How many dims lead, before those that are normalised together.
+size_t normalised_after(Infer& in) {
   const Type& input = in.tensor(0);
-  require_float(in, input.dtype);
   DimVec normalized = in.ints("normalized_shape");
   in.require(!normalized.empty(), "`normalized_shape` must name at least one dim");
   in.require(normalized.size() <= input.rank(), "`normalized_shape` is longer than the input's shape");
@@ -78,16 +79,24 @@ void native_layer_norm(Infer& in) {
   for (size_t i = 0; i < normalized.size(); ++i)
     in.require(eq(input.sizes()[lead + i], normalized[i]), "the input's shape must end in `normalized_shape`");
   for (std::string_view p : {"weight", "bias"}) {
-    const Type* t = in.tensor_or_null(p);
+    const Type* t = in.has_param(p) ? in.tensor_or_null(p) : nullptr;
     if (!t) continue;
     in.require(t->rank() == normalized.size(), "`weight` and `bias` must have shape `normalized_shape`");
     for (size_t i = 0; i < normalized.size(); ++i)
       in.require(eq(t->sizes()[i], normalized[i]), "`weight` and `bias` must have shape `normalized_shape`");
   }
+  return lead;
+}
+}  // namespace
+
+void native_layer_norm(Infer& in) {
+  const Type& input = in.tensor(0);
+  require_float(in, input.dtype);
+  size_t lead = normalised_after(in);
   Dtype statistics = statistics_dtype(in, input.dtype, {"weight", "bias"});
   in.result(contiguous_tensor(input.dtype, input.sizes(), input.device));
   DimVec sizes(input.sizes().first(lead));
-  for (size_t i = 0; i < normalized.size(); ++i) sizes.push_back(Dim(1));
+  for (size_t i = lead; i < input.rank(); ++i) sizes.push_back(Dim(1));
   TensorType t = contiguous_tensor(statistics, sizes, input.device);
   in.result(t);
   in.result(t);
@@ -124,6 +133,8 @@ void native_batch_norm(Infer& in) {
   bool training = in.boolean("training");
   bool running = statistics_given && in.tensor_or_null("running_mean") && in.tensor_or_null("running_var");
   in.require(training || running, "needs running statistics when not training");
+  if (statistics_given)
+    in.require(in.given("running_mean") == in.given("running_var"), "both running statistics must be given, or none");
   Dim total = numel(input.sizes());
   in.require(ne(total, 0), "the input must not be empty");
   Dtype statistics = statistics_given

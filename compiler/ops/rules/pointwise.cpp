@@ -199,6 +199,15 @@ void polygamma(Infer& in) {
   float_dtype(in);
 }
 
+void polygamma_into(Infer& in) {
+  const Type& self = in.tensor("self");
+  in.require(ge(in.integer("n"), 0), "polygamma needs n >= 0");
+  require_dtype(in, self.dtype);
+  for (size_t i = 0; i < self.rank(); ++i)
+    if (self.strides()[i].is(0)) in.require(le(self.sizes()[i], 1), "elements of `self` share one memory location");
+  in.alias(&self, in.arg(0).value());
+}
+
 void mvlgamma(Infer& in) {
   const Type& self = in.tensor(0);
   in.require(ge(in.integer("p"), 1), "p must be at least 1");

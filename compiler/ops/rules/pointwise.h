@@ -24,6 +24,7 @@ void scaled_to_float(Infer& in);      // deg2rad, rad2deg: times a number
 void normal_distribution(Infer& in);  // special_ndtr
 void square(Infer& in);
 void polygamma(Infer& in);
+void polygamma_into(Infer& in);
 void mvlgamma(Infer& in);
 
 // --- two operands

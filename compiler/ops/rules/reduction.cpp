@@ -70,20 +70,29 @@ TensorType extremum_type(Infer& in, Dtype dtype) {
 }
 }  // namespace
 
+namespace {
+// Where no `dtype` is given, an out= tensor says what is computed along dims.
+Dtype accumulated_dtype(Infer& in, Dtype otherwise) {
+  if (in.op().variant == VariantKind::out && in.has_param("dim")) otherwise = in.tensor("out").dtype;
+  return in.dtype("dtype").value_or(otherwise);
+}
+}  // namespace
+
 void sum_like(Infer& in) {
   Dtype d = in.tensor(0).dtype;
-  d = in.dtype("dtype").value_or(is_integral(d, true) ? Dtype::i64 : d);
+  d = accumulated_dtype(in, is_integral(d, true) ? Dtype::i64 : d);
   refuse_float8(in, d);
   in.result(reduced(in, d));
 }
 
 void nansum(Infer& in) {
-  in.require(!is_complex(in.tensor(0).dtype), "complex numbers are not supported");
+  Dtype to = in.dtype("dtype").value_or(in.tensor(0).dtype);
+  in.require(!is_complex(in.tensor(0).dtype) && !is_complex(to), "complex numbers are not supported");
   sum_like(in);
 }
 
 void mean_like(Infer& in) {
-  Dtype d = in.dtype("dtype").value_or(in.tensor(0).dtype);
+  Dtype d = accumulated_dtype(in, in.tensor(0).dtype);
   require_inexact(in, d);
   in.result(reduced(in, d));
 }
@@ -127,7 +136,11 @@ void arg_extremum(Infer& in) {
   in.result(extremum_type(in, Dtype::i64));
 }
 
-void any_all(Infer& in) { in.result(reduced(in, in.tensor(0).dtype == Dtype::u8 ? Dtype::u8 : Dtype::b8)); }
+void any_all(Infer& in) {
+  Dtype d = in.tensor(0).dtype == Dtype::u8 ? Dtype::u8 : Dtype::b8;
+  if (in.op().variant == VariantKind::out && in.tensor("out").dtype == Dtype::u8) d = Dtype::u8;
+  in.result(reduced(in, d));
+}
 
 void variance(Infer& in) {
   require_inexact(in, in.tensor(0).dtype);
@@ -196,9 +209,11 @@ void distance(Infer& in) {
 void cumulative(Infer& in) {
   const Type& self = in.tensor(0);
   in.wrap_dim(in.constant("dim"), self.rank());
-  Dtype d = in.dtype("dtype").value_or(is_integral(self.dtype, true) ? Dtype::i64 : self.dtype);
+  Dtype d = accumulated_dtype(in, is_integral(self.dtype, true) ? Dtype::i64 : self.dtype);
   refuse_float8(in, d);
   in.require(d != Dtype::b8, "bools can't accumulate");
+  bool other = in.op().variant == VariantKind::in_place && in.given("dtype") && d != self.dtype;
+  in.require(!other, "in place, the result must have the dtype of `self`");
   in.result(contiguous_tensor(d, self.sizes(), self.device));
 }
 

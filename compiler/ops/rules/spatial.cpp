@@ -105,6 +105,7 @@ TensorType adaptive_result(Infer& in, MemoryFormat format) {
   const Type& self = in.tensor("self");
   size_t dims = spatial_dims(in);
   require_input(in, self, dims);
+  in.require(in.ints("output_size").size() == dims, "`output_size` must hold one number per spatial dim");
   DimVec target = window(in, "output_size", dims), sizes(self.sizes().first(self.rank() - dims));
   for (Dim d : target) {
     in.require(ge(d, 0), "`output_size` must not be negative");
@@ -147,6 +148,11 @@ void pool_backward(Infer& in) {
   const Type& grad = in.tensor("grad_output");
   in.require(grad.rank() == self.rank(), "the gradient is of the wrong rank");
   in.require(grad.dtype == self.dtype, "the gradient is of another dtype");
+  if (in.has_param("kernel_size")) {
+    TensorType result = pool_result(in, MemoryFormat::contiguous);
+    for (size_t i = 0; i < result.sizes.size(); ++i)
+      in.require(eq(grad.sizes()[i], result.sizes[i]), "the gradient is of another shape than the result");
+  }
   MemoryFormat format = self.rank() == 4 ? suggested_format(in, self) : MemoryFormat::contiguous;
   in.result(TensorType{self.dtype, self.device, DimVec(self.sizes()), format_strides(in, format, self.sizes()), 0});
 }
