@@ -226,6 +226,19 @@ struct Counted {
   }
 };
 
+// Guards that were added since, and that don't speak of how much masks take.
+std::vector<Cond> other_guards(Infer& in, size_t since, const Indexed& x) {
+  std::vector<Cond> others;
+  for (size_t i = since; i < in.assumptions().guards().size(); ++i) {
+    const Cond& guard = in.assumptions().guards()[i];
+    bool counts = false;
+    for (Dim side : {guard.lhs, guard.rhs})
+      for_each_symbol(side, [&](const SymNode* s) { counts |= std::ranges::find(x.counts, Dim(s)) != x.counts.end(); });
+    if (!counts) others.push_back(guard);
+  }
+  return others;
+}
+
 // Eager lays out results with no or one element along a dim in ways of its own. Where that gives what the general case
 // gives, nothing needs to be assumed of what a mask takes.
 TensorType masked_result(Infer& in, const Indexed& x) {
@@ -235,13 +248,7 @@ TensorType masked_result(Infer& in, const Indexed& x) {
   std::vector<Cond> others;  // guards that don't speak of the count
   bool same = true;
   auto gather_guards = [&] {
-    for (size_t i = before.guards().size(); i < in.assumptions().guards().size(); ++i) {
-      const Cond& guard = in.assumptions().guards()[i];
-      bool counts = false;
-      for (Dim side : {guard.lhs, guard.rhs})
-        for_each_symbol(side, [&](const SymNode* s) { counts |= Dim(s) == x.counts[0]; });
-      if (!counts) others.push_back(guard);
-    }
+    for (const Cond& guard : other_guards(in, before.guards().size(), x)) others.push_back(guard);
   };
   gather_guards();
   for (int64_t n : {0, 1}) {
@@ -274,6 +281,7 @@ void index_put(Infer& in) {
   const Type& self = in.tensor("self");
   const Type& values = in.tensor("values");
   in.require(self.dtype == values.dtype, "`values` must have the dtype of `self`");
+  const Assumptions before = in.assumptions();
   Indexed x = indexed(in);
   in.require(x.shape.has_value(), "at least one index must be given");
   DimVec sizes = indexed_shape(x);
@@ -281,6 +289,11 @@ void index_put(Infer& in) {
   for (size_t i = 0; i < values.rank(); ++i) {
     Dim v = values.sizes()[i], s = sizes[sizes.size() - values.rank() + i];
     if (!in.is_one(v)) in.require(eq(v, s), "`values` must broadcast to what is indexed");
+  }
+  if (!x.counts.empty()) {  // the result does not show them: whether the values fit, eager finds out
+    std::vector<Cond> others = other_guards(in, before.guards().size(), x);
+    in.assumptions() = before;
+    for (const Cond& guard : others) in.assumptions().assume(guard);
   }
   in.result(TensorType{self.dtype, self.device, DimVec(self.sizes()), like_strides(in, self, std::nullopt), 0});
 }
