@@ -182,7 +182,7 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
   }
   print_list("judged on the CPU, for libtorch's meta device refuses", without_meta);
   print_list("meta differs from eager, as the row's exception says", excused);
-  print_list("eager refuses legal calls, in words that the row's exception quotes", quoted);
+  print_list("what is legal differs, in words that the row's exception quotes", quoted);
   print_list("eager kills its process on broken calls or unsupported dtypes", crashes);
   print_list("dtypes of the row that its generator did not reach", unreached);
   print_list("not covered: no generator or no rule", uncovered);

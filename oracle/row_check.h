@@ -41,7 +41,7 @@ struct RowReport {
   int calls = 0, on_meta = 0, on_cpu = 0;
   int without_meta = 0;   // libtorch's meta device refused, the CPU decided
   int meta_excused = 0;   // the meta device differs from the CPU, and the row's `exception` says so
-  int eager_excused = 0;  // eager refuses what the rule accepts, in words that the row's `exception` quotes
+  int eager_excused = 0;  // they differ on what is legal, in words that the row's `exception` quotes
   int illegal = 0, refused = 0;
   int eager_crashes = 0;          // of broken calls and probes, on which eager may die; they count as refused
   int symbolic = 0, guarded = 0;  // comparable; and those where a guard did not hold

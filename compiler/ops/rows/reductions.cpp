@@ -206,7 +206,9 @@ void moments(RowSink& t) {
       %im = aten.imag(%apart)
       %square = aten.add(aten.mul(%re, %re), aten.mul(%im, %im))
     } else { %square = aten.mul(%apart, %apart) }
-    return aten.div(aten.sum.dim_IntList(%square, $dim, $keepdim), max(count(%self, $dim) - $c, 0)))");
+    %sum = aten.sum.dim_IntList(%square, $dim, $keepdim)
+    if count(%self, $dim) == 0 { return aten.full_like(%sum, nan) }
+    return aten.div(%sum, max(count(%self, $dim) - $c, 0)))");
   corrected("std", var, "return aten.sqrt(aten.var.correction(%self, $dim, correction=$correction, keepdim=$keepdim))");
   constexpr std::string_view kMean = ", aten.mean.dim(%self, $dim, $keepdim)";
   auto with_mean = [&](std::string_view of) {

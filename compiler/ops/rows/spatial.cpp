@@ -140,7 +140,8 @@ void adaptive_pools(RowSink& t) {
          .infer = rule::pool_backward,
          .generate = make::adaptive_pool_backward,
          .dtypes = dtypes::floats,
-         .accuracy = Accuracy::accumulated});
+         .accuracy = Accuracy::accumulated,
+         .exception = "eager forgets to check: `the gradient has another batch or other channels`"});
 }
 
 void interpolations(RowSink& t) {

@@ -148,6 +148,9 @@ void pool_backward(Infer& in) {
   const Type& grad = in.tensor("grad_output");
   in.require(grad.rank() == self.rank(), "the gradient is of the wrong rank");
   in.require(grad.dtype == self.dtype, "the gradient is of another dtype");
+  if (!in.has_param("kernel_size"))
+    for (size_t i = 0; i + spatial_dims(in) < self.rank(); ++i)
+      in.require(eq(grad.sizes()[i], self.sizes()[i]), "the gradient has another batch or other channels");
   if (in.has_param("kernel_size")) {
     TensorType result = pool_result(in, MemoryFormat::contiguous);
     for (size_t i = 0; i < result.sizes.size(); ++i)
