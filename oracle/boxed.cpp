@@ -201,29 +201,44 @@ RunValue Boxed::make(const Type& type, const Initialiser& init, const RunValue& 
   return hold(std::move(tensor));
 }
 
+RunValue Boxed::input(const Type& type, const Initialiser& init, const RunValue& shared, const SymValues& symbols) {
+  if (type.kind == TypeKind::sym_int) return hold(constant(type.offset, symbols));
+  if (type.kind == TypeKind::list) {
+    std::vector<RunValue> tensors;
+    Initialiser each = init;  // its elements differ
+    for (const Type* t : type.elements()) {
+      tensors.push_back(input(*t, each, nullptr, symbols));
+      ++each.seed;
+    }
+    return list_of(tensors);
+  }
+  if (!type.is_tensor()) throw Unsupported("an input of type " + lenz::to_string(type) + " has no initial value");
+  TensorType concrete = type.tensor();
+  for (Dim& d : concrete.sizes) d = constant(d, symbols);
+  for (Dim& d : concrete.strides) d = constant(d, symbols);
+  concrete.offset = constant(concrete.offset, symbols);
+  Type plain = type;
+  plain.size_data = concrete.sizes.data();
+  plain.stride_data = concrete.strides.data();
+  plain.offset = concrete.offset;
+  return make(plain, init, shared);
+}
+
 std::vector<RunValue> Boxed::inputs(const Graph& graph, const SymValues& symbols) {
   std::vector<RunValue> values(graph.value_count());
   std::unordered_map<NameId, RunValue> classes;
-  for (const Input& input : graph.inputs()) {
-    const Type& type = graph.type(input.value);
-    if (type.kind == TypeKind::sym_int) {
-      values[input.value] = hold(constant(type.offset, symbols));
-      continue;
-    }
-    if (!type.is_tensor()) throw Unsupported("an input of type " + lenz::to_string(type) + " has no initial value");
-    TensorType concrete = type.tensor();
-    for (Dim& d : concrete.sizes) d = constant(d, symbols);
-    for (Dim& d : concrete.strides) d = constant(d, symbols);
-    concrete.offset = constant(concrete.offset, symbols);
-    Type plain = type;
-    plain.size_data = concrete.sizes.data();
-    plain.stride_data = concrete.strides.data();
-    plain.offset = concrete.offset;
-    RunValue* shared = input.alias ? &classes[*input.alias] : nullptr;
-    values[input.value] = make(plain, input.init, shared ? *shared : nullptr);
-    if (shared && !*shared) *shared = values[input.value];
+  for (const Input& i : graph.inputs()) {
+    RunValue* shared = i.alias ? &classes[*i.alias] : nullptr;
+    values[i.value] = input(graph.type(i.value), i.init, shared ? *shared : nullptr, symbols);
+    if (shared && !*shared) *shared = values[i.value];
   }
   return values;
+}
+
+void Boxed::seed(uint64_t seed) {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  generator.set_current_seed(seed);
 }
 
 Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,

@@ -40,11 +40,15 @@ class Boxed {
   // The values of a graph's inputs; those of one alias class share a storage. `symbols` gives the sizes of symbols.
   std::vector<RunValue> inputs(const Graph& graph, const SymValues& symbols = {});
 
+  // Of the generator that ops without one draw from.
+  void seed(uint64_t seed);
+
   // Runs `op`. `values` are indexed by ValueId; `op` must be one of ATen's, with the arguments that its row says.
   Outcome run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
               const SymValues& symbols = {});
 
  private:
+  RunValue input(const Type& type, const Initialiser& init, const RunValue& shared, const SymValues& symbols);
   struct Impl;
   DeviceKind device_;
   std::unique_ptr<Impl> impl_;

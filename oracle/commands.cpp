@@ -5,6 +5,8 @@ namespace lenz::oracle {
 std::span<const Command> oracle_commands() {
   static constexpr Command kCommands[] = {
       {"ops-check", "hold rows of the op table against libtorch", ops_check_command},
+      {"run", "run a graph in eager libtorch", run_command},
+      {"check", "hold every pass against eager libtorch, on one graph", graph_check_command},
   };
   return kCommands;
 }

@@ -12,4 +12,7 @@ std::span<const Command> oracle_commands();
 
 ExitCode ops_check_command(std::span<const std::string> args);  // `lenz ops --check`
 
+ExitCode run_command(std::span<const std::string> args);
+ExitCode graph_check_command(std::span<const std::string> args);  // `lenz check`
+
 }  // namespace lenz::oracle

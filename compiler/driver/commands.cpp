@@ -5,6 +5,7 @@
 #include "compiler/driver/ops_command.h"
 #include "compiler/driver/opt_command.h"
 #include "compiler/driver/passes_command.h"
+#include "compiler/driver/plugin.h"
 #include "compiler/driver/scalar_command.h"
 #include "compiler/driver/trace_command.h"
 #include "compiler/driver/verify_command.h"
@@ -12,6 +13,9 @@
 namespace lenz {
 
 namespace {
+ExitCode run_command(std::span<const std::string> args) { return run_plugin_command("run", args); }
+ExitCode check_command(std::span<const std::string> args) { return run_plugin_command("check", args); }
+
 constexpr Command kCommands[] = {
     {"fmt", "print graphs in canonical spelling", fmt_command},
     {"verify", "check graphs against the numbered rules", verify_command},
@@ -19,6 +23,8 @@ constexpr Command kCommands[] = {
     {"opt", "run passes over a graph", opt_command},
     {"trace", "show what each pass does to a graph", trace_command},
     {"passes", "list the passes, in the order in which they run", passes_command},
+    {"run", "run a graph on given or made inputs", run_command},
+    {"check", "hold every pass against eager libtorch, on one graph", check_command},
     {"ops", "list the ops and what their rows know; --check holds them against libtorch", ops_command},
     {"scalar", "list the scalar primitives; --eval computes them on bits", scalar_command},
 };

@@ -1,0 +1,158 @@
+#include "oracle/binding.h"
+
+#include <algorithm>
+#include <charconv>
+#include <sstream>
+
+#include "compiler/base/hash.h"
+
+namespace lenz::oracle {
+
+std::optional<int64_t> Binding::value(const SymNode* symbol) const {
+  auto found = values_.find(symbol);
+  return found == values_.end() ? std::nullopt : std::optional(found->second);
+}
+
+SymValues Binding::lookup() const {
+  return [this](const SymNode* symbol) { return value(symbol); };
+}
+
+bool Binding::match(Dim claimed, int64_t seen) {
+  if (claimed.is_constant()) return claimed.constant() == seen;
+  if (auto known = evaluate(claimed, lookup())) return *known == seen;
+  const SymNode* alone = nullptr;
+  for_each_symbol(claimed, [&](const SymNode* s) {
+    if (Dim(s) == claimed) alone = s;
+  });
+  return !alone || set(alone, seen);  // of an expression whose symbols come later nothing can be said yet
+}
+
+bool Binding::match(const Type& claimed, const Seen& seen) {
+  if (claimed.kind == TypeKind::sym_int)
+    return seen.kind != TypeKind::sym_int || match(claimed.offset, static_cast<int64_t>(seen.number));
+  if (claimed.kind == TypeKind::list) {
+    auto elements = claimed.elements();
+    for (size_t i = 0; i < elements.size() && i < seen.elements.size(); ++i)
+      if (!match(*elements[i], seen.elements[i])) return false;
+    return true;
+  }
+  if (!claimed.is_tensor()) return true;
+  if (!match_sizes(claimed, seen) || claimed.device.kind != seen.device.kind) return false;
+  for (size_t d = 0; d < claimed.rank(); ++d)
+    if (!match(claimed.strides()[d], seen.strides[d])) return false;
+  return match(claimed.offset, seen.offset);
+}
+
+bool Binding::match_sizes(const Type& claimed, const Seen& seen) {
+  if (!claimed.is_tensor()) return match(claimed, seen);
+  if (seen.kind != TypeKind::tensor || seen.foreign || claimed.dtype != seen.dtype ||
+      claimed.rank() != seen.sizes.size())
+    return false;
+  for (size_t d = 0; d < claimed.rank(); ++d)
+    if (!match(claimed.sizes()[d], seen.sizes[d])) return false;
+  return true;
+}
+
+namespace {
+template <class F>
+void for_each_input_dim(const Graph& graph, F&& visit) {
+  for (const Input& input : graph.inputs()) {
+    const Type& t = graph.type(input.value);
+    if (t.kind == TypeKind::sym_int) visit(t.offset);
+    if (!t.is_tensor()) continue;
+    for (Dim d : t.sizes()) visit(d);
+    for (Dim d : t.strides()) visit(d);
+    visit(t.offset);
+  }
+}
+}  // namespace
+
+Binding parse_binding(const std::string& text, const Graph& graph) {
+  Binding binding;
+  std::stringstream items(text);
+  for (std::string item; std::getline(items, item, ',');) {
+    size_t equals = item.find('=');
+    std::string name = item.substr(0, equals);
+    std::string number = equals == std::string::npos ? "" : item.substr(equals + 1);
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (number.empty() || error != std::errc() || end != number.data() + number.size())
+      throw UserError("`" + item + "` binds no symbol", "--bind", "write --bind s0=17,s1=3");
+    const SymNode* symbol = nullptr;
+    std::vector<std::string> names;
+    for_each_input_dim(graph, [&](Dim d) {
+      for_each_symbol(d, [&](const SymNode* s) {
+        names.emplace_back(symbol_name(s));
+        if (symbol_name(s) == name) symbol = s;
+      });
+    });
+    if (!symbol)
+      throw UserError("@" + graph.name + " has no symbol " + name, "--bind",
+                      names.empty() ? "all of its sizes are constants" : "its first symbol is " + names[0]);
+    if (!binding.set(symbol, value)) throw UserError(name + " is bound twice, to two values", "--bind");
+  }
+  return binding;
+}
+
+namespace {
+std::vector<const SymNode*> input_symbols(const Graph& graph) {
+  std::vector<const SymNode*> symbols;
+  for_each_input_dim(graph, [&](Dim d) {
+    for_each_symbol(d, [&](const SymNode* s) {
+      if (std::ranges::find(symbols, s) == symbols.end()) symbols.push_back(s);
+    });
+  });
+  return symbols;
+}
+
+bool holds(const Binding& binding, const Graph& graph) {
+  auto may = [&](const Cond& c) { return evaluate(c, binding.lookup()) != false; };
+  return std::ranges::all_of(graph.assumptions.facts().conditions(), may) &&
+         std::ranges::all_of(graph.assumptions.guards(), may);
+}
+}  // namespace
+
+void complete(Binding& binding, const Graph& graph, uint64_t seed) {
+  constexpr int kTries = 100;
+  constexpr int64_t kSpread = 24;  // sizes beyond it cost time and show little
+  std::vector<const SymNode*> open;
+  for (const SymNode* s : input_symbols(graph))
+    if (!binding.value(s)) open.push_back(s);
+  for (int t = 0; seed && t < kTries; ++t) {
+    Binding drawn = binding;
+    for (size_t i = 0; i < open.size(); ++i) {
+      Range range = graph.assumptions.known().range(Dim(open[i]));
+      int64_t low = range.low.value_or(0), high = std::min(range.high.value_or(low + kSpread), low + kSpread);
+      uint64_t bits = mix(combine(combine(seed, static_cast<uint64_t>(t)), i));
+      drawn.set(open[i], low + static_cast<int64_t>(bits % static_cast<uint64_t>(high - low + 1)));
+    }
+    if (!holds(drawn, graph)) continue;
+    binding = drawn;
+    return;
+  }
+  for (const SymNode* s : open) binding.set(s, graph.assumptions.known().hint(s));
+}
+
+std::string to_text(const Binding& binding, const Graph& graph) {
+  std::string text;
+  for (const SymNode* s : input_symbols(graph))
+    if (auto v = binding.value(s))
+      text += (text.empty() ? "" : ",") + std::string(symbol_name(s)) + "=" + std::to_string(*v);
+  return text;
+}
+
+void check_facts(const Binding& binding, const Graph& graph) {
+  for (const auto& [symbol, range] : graph.assumptions.facts().ranges())
+    if (auto v = binding.value(symbol); v && ((range.low && *v < *range.low) || (range.high && *v > *range.high)))
+      throw UserError(std::string(symbol_name(symbol)) + " = " + std::to_string(*v) + " is out of its range",
+                      "@" + graph.name, "the graph's `where` says which values it may have");
+  auto check = [&](const Cond& fact) {
+    if (evaluate(fact, binding.lookup()) != false) return;
+    throw UserError("these sizes contradict " + lenz::to_string(fact), "@" + graph.name,
+                    "the graph's `where` and `assuming` say which sizes it is right for");
+  };
+  for (const Cond& fact : graph.assumptions.facts().conditions()) check(fact);
+  for (const Cond& guard : graph.assumptions.guards()) check(guard);
+}
+
+}  // namespace lenz::oracle

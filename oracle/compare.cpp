@@ -1,0 +1,206 @@
+#include "oracle/compare.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "compiler/scalar/rounding.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle {
+
+std::string_view name(Rung rung) {
+  constexpr std::string_view names[] = {"ending", "metadata", "aliasing", "special", "bitwise"};
+  return names[static_cast<size_t>(rung)];
+}
+
+namespace {
+ScalarBits bits_at(std::span<const std::byte> elements, Dtype dtype, uint64_t i) {
+  ScalarBits bits{};
+  auto size = static_cast<size_t>(item_size(dtype));
+  std::memcpy(bits.data(), elements.data() + i * size, size);
+  return bits;
+}
+
+std::string number_text(double v) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", v);
+  return text;
+}
+std::string element_text(Dtype dtype, const ScalarValue& v) {
+  if (v.kind() == ScalarKind::integer) return std::to_string(v.integer());
+  if (v.kind() == ScalarKind::complex)
+    return number_text(v.complex().real()) + " + " + number_text(v.complex().imag()) + "i";
+  char text[40];
+  std::snprintf(text, sizeof text, dtype == Dtype::f64 ? "%.17g" : "%.9g", v.real());
+  return text;
+}
+
+enum class Class : uint8_t { finite, positive_infinity, negative_infinity, nan };
+Class class_of(double v) {
+  if (std::isnan(v)) return Class::nan;
+  if (std::isinf(v)) return v > 0 ? Class::positive_infinity : Class::negative_infinity;
+  return Class::finite;
+}
+// Of a real number its class twice, of a complex one those of its parts.
+std::pair<Class, Class> classes(const ScalarValue& v) {
+  if (v.kind() == ScalarKind::integer) return {};
+  if (v.kind() == ScalarKind::complex) return {class_of(v.complex().real()), class_of(v.complex().imag())};
+  return {class_of(v.real()), class_of(v.real())};
+}
+
+bool same_element(Dtype dtype, const ScalarBits& a, const ScalarBits& b) {
+  if (a == b) return true;
+  if (is_integral(dtype, true)) return false;
+  auto same_part = [](double x, double y) {
+    return (std::isnan(x) && std::isnan(y)) || (x == y && std::signbit(x) == std::signbit(y));
+  };
+  ScalarValue x = from_bits(dtype, a), y = from_bits(dtype, b);
+  if (x.kind() == ScalarKind::complex)
+    return same_part(x.complex().real(), y.complex().real()) && same_part(x.complex().imag(), y.complex().imag());
+  return same_part(x.real(), y.real());
+}
+
+std::optional<double> distance(Dtype dtype, const ScalarValue& a, const ScalarValue& b) {
+  if (!is_floating(dtype) || !std::isfinite(a.real()) || !std::isfinite(b.real())) return std::nullopt;
+  return std::abs(a.real() - b.real()) / last_place(dtype, std::max(std::abs(a.real()), std::abs(b.real())));
+}
+
+std::vector<int64_t> coordinates(std::span<const int64_t> sizes, uint64_t element) {
+  std::vector<int64_t> at(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0;) {
+    at[d] = static_cast<int64_t>(element) % sizes[d];
+    element /= static_cast<uint64_t>(sizes[d]);
+  }
+  return at;
+}
+
+std::string ending_text(const Execution& e) {
+  if (e.ending == Ending::finished) return "finished";
+  return (e.ending == Ending::raised ? "raised: " : "out of memory: ") + e.text;
+}
+
+// Everything that the caller holds afterwards, with its name.
+struct CallersValue {
+  std::string what;
+  RunValue value;
+  Seen seen;
+};
+void add(std::vector<CallersValue>& all, const std::string& what, const RunValue& value) {
+  Seen seen = look(value);
+  if (seen.kind == TypeKind::list) {
+    for (size_t i = 0; i < seen.elements.size(); ++i)
+      add(all, what + "[" + std::to_string(i) + "]", element(value, static_cast<int64_t>(i)));
+    return;
+  }
+  all.push_back({what, value, std::move(seen)});
+}
+std::vector<CallersValue> held_by_caller(const Graph& graph, const Execution& e) {
+  std::vector<CallersValue> all;
+  for (size_t i = 0; i < e.outputs.size(); ++i) add(all, "output " + std::to_string(i), e.outputs[i]);
+  for (size_t i = 0; i < e.inputs.size(); ++i)
+    add(all, "input " + graph.value_name(graph.inputs()[i].value) + " afterwards", e.inputs[i]);
+  return all;
+}
+
+// The first of all that shares its storage.
+size_t first_of_storage(const std::vector<CallersValue>& all, size_t i) {
+  for (size_t k = 0; k < i; ++k)
+    if (all[k].seen.kind == TypeKind::tensor && all[k].seen.storage == all[i].seen.storage) return k;
+  return i;
+}
+
+Mismatch mismatch(Rung rung, std::string what, std::string expected, std::string got) {
+  Mismatch m;
+  m.rung = rung;
+  m.what = std::move(what);
+  m.expected = std::move(expected);
+  m.got = std::move(got);
+  return m;
+}
+}  // namespace
+
+std::optional<Mismatch> compare_elements(Dtype dtype, std::span<const int64_t> sizes,
+                                         std::span<const std::byte> expected, std::span<const std::byte> got) {
+  if (std::ranges::equal(expected, got)) return std::nullopt;
+  std::optional<Mismatch> first;
+  uint64_t count = expected.size() / static_cast<size_t>(item_size(dtype)), wrong = 0;
+  for (uint64_t i = 0; i < count; ++i) {
+    ScalarBits a = bits_at(expected, dtype, i), b = bits_at(got, dtype, i);
+    if (same_element(dtype, a, b)) continue;
+    ++wrong;
+    ScalarValue x = from_bits(dtype, a), y = from_bits(dtype, b);
+    Rung rung = classes(x) == classes(y) ? Rung::bitwise : Rung::special;
+    if (first && first->rung <= rung) continue;
+    first = mismatch(rung, "", element_text(dtype, x), element_text(dtype, y));
+    first->element = i;
+    first->at = coordinates(sizes, i);
+    first->ulps = distance(dtype, x, y);
+  }
+  if (first) {
+    first->wrong = wrong;
+    first->total = count;
+  }
+  return first;
+}
+
+std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expected, const Execution& got) {
+  // Which words an error has, and which of two errors comes first, is nobody's business but that there is one.
+  if (expected.ending != got.ending) return mismatch(Rung::ending, "the run", ending_text(expected), ending_text(got));
+  if (expected.ending != Ending::finished) return std::nullopt;
+  std::vector<CallersValue> a = held_by_caller(graph, expected), b = held_by_caller(graph, got);
+  if (a.size() != b.size())
+    return mismatch(Rung::metadata, "the run", std::to_string(a.size()) + " values", std::to_string(b.size()));
+  for (size_t i = 0; i < a.size(); ++i)
+    if (std::string x = to_string(a[i].seen), y = to_string(b[i].seen); x != y)
+      return mismatch(Rung::metadata, a[i].what, x, y);
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].seen.kind != TypeKind::tensor) continue;
+    size_t x = first_of_storage(a, i), y = first_of_storage(b, i);
+    auto with = [&](size_t k) { return k == i ? std::string("memory of its own") : "memory shared with " + a[k].what; };
+    if (x != y) return mismatch(Rung::aliasing, a[i].what, with(x), with(y));
+  }
+  std::optional<Mismatch> worst;
+  for (size_t i = 0; i < a.size(); ++i) {
+    std::optional<Mismatch> m;
+    if (a[i].seen.kind == TypeKind::tensor) {
+      std::vector<int64_t> sizes(a[i].seen.sizes.begin(), a[i].seen.sizes.end());
+      m = compare_elements(a[i].seen.dtype, sizes, elements_of(a[i].value), elements_of(b[i].value));
+    } else if (a[i].seen.number != b[i].seen.number &&
+               !(std::isnan(a[i].seen.number) && std::isnan(b[i].seen.number))) {
+      m = mismatch(Rung::bitwise, "", number_text(a[i].seen.number), number_text(b[i].seen.number));
+      m->wrong = m->total = 1;
+    }
+    if (!m || (worst && worst->rung <= m->rung)) continue;
+    m->what = a[i].what;
+    worst = m;
+  }
+  return worst;
+}
+
+std::string Mismatch::summary() const {
+  std::string text = std::string(name(rung)) + ": " + what;
+  if (total) {
+    text += " at [";
+    for (size_t i = 0; i < at.size(); ++i) text += (i ? ", " : "") + std::to_string(at[i]);
+    text += "]";
+  }
+  text += ": expected " + expected + ", got " + got;
+  if (ulps) text += " (" + number_text(*ulps) + " ulp)";
+  if (total) text += ", " + std::to_string(wrong) + " of " + std::to_string(total) + " elements wrong";
+  return text;
+}
+
+nlohmann::json Mismatch::to_json() const {
+  nlohmann::json j = {{"rung", oracle::name(rung)}, {"what", what},   {"expected", expected}, {"got", got},
+                      {"summary", summary()},       {"wrong", wrong}, {"total", total}};
+  if (total) {
+    j["element"] = element;
+    j["at"] = at;
+  }
+  if (ulps) j["ulps"] = *ulps;
+  return j;
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,230 @@
+#include "oracle/execute.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/base/hash.h"
+#include "compiler/scalar/scalar.h"
+#include "oracle/structural.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle {
+
+namespace {
+// The bytes of storage that are alive, by storage and the number of values that hold it.
+class Memory {
+ public:
+  void acquire(const RunValue& value) { each_storage(look(value), value, 1); }
+  void release(const RunValue& value) { each_storage(look(value), value, -1); }
+  uint64_t live() const { return live_; }
+  uint64_t peak() const { return peak_; }
+
+ private:
+  struct HeldStorage {
+    int64_t holders = 0;
+    uint64_t bytes = 0;
+  };
+  void each_storage(const Seen& seen, const RunValue& value, int sign) {
+    if (seen.kind == TypeKind::list) {
+      for (size_t i = 0; i < seen.elements.size(); ++i)
+        each_storage(seen.elements[i], element(value, static_cast<int64_t>(i)), sign);
+      return;
+    }
+    if (seen.kind != TypeKind::tensor) return;
+    HeldStorage& held = storages_[seen.storage];
+    live_ -= held.bytes;
+    held.holders += sign;
+    held.bytes = held.holders > 0 ? storage_size(value) : 0;  // an op may resize it
+    live_ += held.bytes;
+    peak_ = std::max(peak_, live_);
+    if (held.holders == 0) storages_.erase(seen.storage);
+  }
+
+  std::unordered_map<const void*, HeldStorage> storages_;
+  uint64_t live_ = 0, peak_ = 0;
+};
+
+std::string describe(const Graph& graph, const Node& node) {
+  std::string text = node.result_count ? graph.value_name(node.result()) + " = " : "";
+  return text + node.op->full_name + (graph.name.empty() ? "" : " in @" + graph.name);
+}
+}  // namespace
+
+struct Executor::Impl final : GraphRunner {
+  Boxed& boxed;
+  ExecuteOptions options;
+  Memory memory;
+  std::string where;  // of the innermost node that failed
+
+  Impl(Boxed& b, ExecuteOptions o) : boxed(b), options(std::move(o)) {}
+
+  // Throws Stop when eager raises or memory is out.
+  std::vector<RunValue> run_graph(const Graph& graph, std::span<const RunValue> inputs, Binding binding) override {
+    std::vector<RunValue> values(graph.value_count());
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      ValueId v = graph.inputs()[i].value;
+      values[v] = inputs[i];
+      memory.acquire(inputs[i]);
+      Seen seen = look(inputs[i]);
+      if (!(depth_ == 0 ? binding.match(graph.type(v), seen) : binding.match_sizes(graph.type(v), seen)))
+        throw UserError(
+            "input " + graph.value_name(v) + " is " + to_string(seen) + ", not " + lenz::to_string(graph.type(v)),
+            "@" + graph.name);
+    }
+    const std::vector<std::vector<ValueId>> dying = last_uses(graph);
+    bool outermost = depth_ == 0;
+    ++depth_;
+    size_t position = 0;
+    graph.for_each_node([&](NodeId id) {
+      const Node& node = graph.node(id);
+      std::vector<RunValue> results = run_node(graph, node, values, binding);
+      for (size_t i = 0; i < results.size() && i < node.result_count; ++i) {
+        values[node.result(i)] = results[i];
+        memory.acquire(results[i]);
+        if (!binding.match(graph.type(node.result(i)), look(results[i])) && outermost)
+          mismatches.emplace_back(node.result(i), to_string(look(results[i])));
+      }
+      if (options.memory_limit && memory.live() > options.memory_limit)
+        stop(graph, node, Ending::out_of_memory,
+             std::to_string(memory.live()) + " bytes are alive, the limit is " + std::to_string(options.memory_limit));
+      if (outermost && options.on_node) options.on_node(id, results);
+      for (ValueId v : dying[position++]) {
+        memory.release(values[v]);
+        values[v] = nullptr;
+      }
+    });
+    --depth_;
+    std::vector<RunValue> outputs;
+    for (const Arg& a : graph.outputs()) outputs.push_back(literal_or_value(a, values, binding));
+    for (RunValue& v : values)
+      if (v) memory.release(v);
+    return outputs;
+  }
+
+  std::vector<RunValue> run_node(const Graph& graph, const Node& node, std::span<const RunValue> values,
+                                 const Binding& binding) {
+    try {
+      if (auto results = known_numbers(graph, node, binding)) return *results;
+      if (auto* structural = find_structural(*node.op)) return structural({graph, node, values, binding, *this});
+    } catch (const Refusal& refusal) {
+      stop(graph, node, Ending::raised, refusal.text);
+    }
+    Outcome outcome = boxed.run(*node.op, node.arguments(), values, binding.lookup());
+    if (outcome.raised) {
+      bool memory_out = outcome.text.find("not enough memory") != std::string::npos;
+      stop(graph, node, memory_out ? Ending::out_of_memory : Ending::raised, outcome.text);
+    }
+    return std::move(outcome.results);
+  }
+
+  RunValue constant(const ConstantData& data) override { return constant_tensor(data, options.folder); }
+  void print(const std::string& line) override {
+    if (options.print) options.print(line);
+  }
+  uint64_t loop_limit() const override { return options.loop_limit; }
+
+  // Symbolic numbers whose types say what they are.
+  static std::optional<std::vector<RunValue>> known_numbers(const Graph& graph, const Node& node,
+                                                            const Binding& binding) {
+    if (node.result_count == 0) return std::nullopt;
+    std::vector<RunValue> results;
+    for (uint16_t i = 0; i < node.result_count; ++i) {
+      const Type& t = graph.type(node.result(i));
+      if (t.kind != TypeKind::sym_int) return std::nullopt;
+      auto known = evaluate(t.offset, binding.lookup());
+      if (!known) return std::nullopt;
+      results.push_back(number(*known));
+    }
+    return results;
+  }
+
+  // For each node, in order, the values that nobody needs afterwards.
+  static std::vector<std::vector<ValueId>> last_uses(const Graph& graph) {
+    std::vector<uint32_t> last(graph.value_count(), 0);
+    std::vector<bool> kept(graph.value_count());
+    for (const Arg& a : graph.outputs()) for_each_value(a, [&](ValueId v) { kept[v] = true; });
+    for (const Input& i : graph.inputs()) kept[i.value] = true;
+    std::vector<std::vector<ValueId>> dying(graph.node_count());
+    uint32_t position = 0;
+    graph.for_each_node([&](NodeId id) {
+      const Node& node = graph.node(id);
+      for (const Arg& a : node.arguments()) for_each_value(a, [&](ValueId v) { last[v] = position; });
+      for (uint16_t i = 0; i < node.result_count; ++i) last[node.result(i)] = position;
+      ++position;
+    });
+    for (ValueId v = 0; v < graph.value_count(); ++v) {
+      NodeId producer = graph.value(v).producer;
+      if (!kept[v] && producer != kNone && !graph.node(producer).erased && position) dying[last[v]].push_back(v);
+    }
+    return dying;
+  }
+
+  [[noreturn]] void stop(const Graph& graph, const Node& node, Ending ending, std::string text) {
+    throw Stop{ending, std::move(text), describe(graph, node)};
+  }
+
+  struct Stop {
+    Ending ending;
+    std::string text, where;
+  };
+  std::vector<std::pair<ValueId, std::string>> mismatches;  // results that are not what the graph's types say
+
+ private:
+  int depth_ = 0;
+};
+
+Executor::Executor(Boxed& boxed, ExecuteOptions options) : impl_(std::make_unique<Impl>(boxed, std::move(options))) {}
+Executor::~Executor() = default;
+
+Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
+  LENZ_CHECK(inputs.size() == graph.inputs().size(), "one value per input");
+  Execution e;
+  e.inputs.assign(inputs.begin(), inputs.end());
+  Impl run(impl_->boxed, impl_->options);
+  run.boxed.seed(run.options.ambient_seed);
+  try {
+    e.outputs = run.run_graph(graph, inputs, binding);
+  } catch (const Impl::Stop& stop) {
+    e.ending = stop.ending;
+    e.text = stop.text;
+    e.where = stop.where;
+  }
+  if (!run.mismatches.empty()) {
+    const auto& [value, seen] = run.mismatches[0];
+    throw InternalError("the graph says that " + graph.value_name(value) + " is " + lenz::to_string(graph.type(value)) +
+                        ", eager gives " + seen);
+  }
+  e.peak_memory = run.memory.peak();
+  return e;
+}
+
+std::vector<RunValue> initial_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, uint64_t seed) {
+  auto seeded = graph.clone();
+  for (const Input& input : graph.inputs())
+    if (const Type& t = graph.type(input.value); t.is_tensor() && t.device.kind != boxed.device())
+      throw Unsupported("input " + graph.value_name(input.value) + " is on " + lenz::to_string(t.device) +
+                        ", and eager runs on the CPU here");
+  for (size_t i = 0; i < seeded->inputs().size(); ++i) {
+    Initialiser& init = seeded->input(i).init;
+    const Type& type = seeded->type(seeded->inputs()[i].value);
+    if (init.kind == Initialiser::none && type.is_tensor()) {
+      init.kind = Initialiser::uniform;
+      init.low = -4;
+      init.high = 4;
+      if (is_integral(type.dtype, true)) {
+        init.kind = Initialiser::integers;
+        init.low = type.dtype == Dtype::b8 || type.dtype == Dtype::u8 ? 0 : -4;
+        init.high = type.dtype == Dtype::b8 ? 1 : 4;
+      }
+      init.seed = combine(seed, i);
+    } else if (seed) {
+      init.seed = combine(init.seed, seed);
+    }
+  }
+  std::vector<RunValue> by_value = boxed.inputs(*seeded, binding.lookup());
+  std::vector<RunValue> inputs;
+  for (const Input& input : seeded->inputs()) inputs.push_back(by_value[input.value]);
+  return inputs;
+}
+
+}  // namespace lenz::oracle

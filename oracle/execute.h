@@ -1,0 +1,57 @@
+// Runs any graph in eager libtorch: nodes in their order, views and mutation as eager makes them, sub-graphs, symbolic
+// numbers, effects. The graph's own text is the program; nothing of it is rewritten.
+//
+// An error of eager's is an outcome: where it arose and in which words. Memory follows liveness: a value is let go
+// after its last user.
+// Thread-safety: one Executor per thread.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oracle/binding.h"
+#include "oracle/boxed.h"
+
+namespace lenz::oracle {
+
+struct ExecuteOptions {
+  uint64_t memory_limit = 0;      // bytes of storage alive at once; 0: no limit
+  uint64_t ambient_seed = 0;      // of the generator that random ops without a seed draw from
+  uint64_t loop_limit = 1 << 20;  // iterations of one loop
+  std::string folder;             // where the files of external constants are
+  std::function<void(const std::string& line)> print;
+  // After each node of the outermost graph.
+  std::function<void(NodeId node, std::span<const RunValue> results)> on_node;
+};
+
+enum class Ending : uint8_t { finished, raised, out_of_memory };
+
+struct Execution {
+  Ending ending = Ending::finished;
+  std::string text;   // what eager said, its first line
+  std::string where;  // the node: its result's name and its op
+  std::vector<RunValue> outputs;
+  std::vector<RunValue> inputs;  // one per input of the graph, as they are afterwards
+  uint64_t peak_memory = 0;      // bytes
+};
+
+class Executor {
+ public:
+  explicit Executor(Boxed& boxed, ExecuteOptions options = {});
+  ~Executor();
+  // `inputs`: one per input of the graph, mutated as the graph says. Throws Unsupported for an op that libtorch has
+  // not.
+  Execution run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding = {});
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// The graph's own initial values for its inputs (Initialiser), one per input. `seed` is mixed into each initialiser's;
+// inputs that have none are drawn from their dtype's ordinary values.
+std::vector<RunValue> initial_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, uint64_t seed = 0);
+
+}  // namespace lenz::oracle

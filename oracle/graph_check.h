@@ -1,0 +1,42 @@
+// One graph against the oracle: every pass by itself and all together, each run in eager beside the graph as it stands.
+// Passes keep every bit, so results are compared bitwise, and what the caller sees of memory with them.
+// Thread-safety: a check belongs to one thread.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "compiler/driver/pipeline.h"
+#include "oracle/compare.h"
+
+namespace lenz::oracle {
+
+struct GraphCheckOptions {
+  int seeds = 3;  // each other inputs, and other sizes where the graph leaves them open
+  uint64_t first_seed = 0;
+  uint64_t memory_limit = 0;
+  std::string folder, bind;
+  std::span<const PipelineLine> lines = pipeline();
+};
+
+struct Finding {
+  std::string path;       // "dead_code", "all passes"
+  std::string selection;  // `lenz opt --select` with the smallest prefix of rewrites that still differs
+  uint64_t seed = 0;
+  std::string sizes;  // of symbols: "s0=17"
+  Mismatch mismatch;
+};
+
+struct GraphReport {
+  size_t runs = 0, rewrites = 0;
+  size_t seeds = 0, refused = 0;  // of inputs; those that eager refuses, and the passes' graphs then must
+  std::string out_of_memory;
+  std::vector<Finding> findings;  // the first of each path
+
+  nlohmann::json to_json() const;  // as graph_check.schema.json says
+};
+
+GraphReport check_graph(const Graph& graph, const GraphCheckOptions& options);
+
+}  // namespace lenz::oracle

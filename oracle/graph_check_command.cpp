@@ -1,0 +1,82 @@
+// `lenz check`: graphs against the oracle, with progress, a verdict for each and the gravest exit code.
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "compiler/driver/arguments.h"
+#include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/commands.h"
+#include "oracle/graph_check.h"
+
+namespace lenz::oracle {
+
+namespace {
+ExitCode verdict(const GraphReport& report) {
+  if (!report.findings.empty()) return ExitCode::wrong;
+  bool measured = report.out_of_memory.empty() && report.refused < report.seeds;
+  return measured ? ExitCode::fine : ExitCode::not_covered;
+}
+
+void show(const std::string& file, const GraphReport& report) {
+  for (const Finding& f : report.findings) {
+    std::printf("%s: %s: %s\n", file.c_str(), f.path.c_str(), f.mismatch.summary().c_str());
+    std::string passes = f.path == "all passes" ? "" : " --passes " + f.path;
+    std::printf("  seed %llu%s%s; the first rewrite that shows it is the last of: lenz opt%s --select %s %s\n",
+                static_cast<unsigned long long>(f.seed), f.sizes.empty() ? "" : ", ", f.sizes.c_str(), passes.c_str(),
+                f.selection.c_str(), file.c_str());
+  }
+  if (!report.out_of_memory.empty())
+    std::printf("%s: not covered, out of memory at %s\n", file.c_str(), report.out_of_memory.c_str());
+  if (report.seeds && report.refused == report.seeds)
+    std::printf("%s: not covered, eager refuses all of its inputs\n", file.c_str());
+  if (verdict(report) == ExitCode::fine)
+    std::printf("%s: agrees with eager; %zu runs, %zu rewrites%s\n", file.c_str(), report.runs, report.rewrites,
+                report.refused ? (", " + std::to_string(report.refused) + " inputs refused by both").c_str() : "");
+  std::fflush(stdout);
+}
+}  // namespace
+
+ExitCode graph_check_command(std::span<const std::string> args) {
+  CLI::App app(
+      "Checks graphs against eager libtorch: each pass by itself, and all together, must change nothing that a caller "
+      "can see.\nExit codes: 0 agrees; 7 wrong; 6 out of memory, an op that can't run, or all inputs refused; 2 bad "
+      "input; "
+      "1 a bug of Lenz's own.",
+      "lenz check");
+  std::vector<std::string> files;
+  GraphCheckOptions options;
+  bool json = false;
+  app.add_option("FILE", files, "texts of graphs")->required();
+  app.add_option("--seeds", options.seeds, "how many inputs to try")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("--seed", options.first_seed, "the first")->capture_default_str();
+  app.add_option("--bind", options.bind, "sizes of symbols: s0=17,s1=3; those not named vary with the seed");
+  app.add_option("--mem-limit", options.memory_limit, "bytes of tensors alive at once");
+  app.add_flag("--json", json, "reports as JSON (oracle/graph_check.schema.json)");
+  if (!parse_arguments(app, args)) return ExitCode::fine;
+
+  quieten_libtorch();
+  auto reports = nlohmann::json::array();
+  ExitCode worst = ExitCode::fine;
+  for (const std::string& file : files) {
+    auto graph = read_graph(file, op_table());
+    verify_or_throw(*graph);
+    size_t slash = file.rfind('/');
+    options.folder = slash == std::string::npos ? "." : file.substr(0, slash);
+    GraphReport report = check_graph(*graph, options);
+    if (json) {
+      reports.push_back(report.to_json());
+      reports.back()["file"] = file;
+    } else {
+      show(file, report);
+    }
+    worst = std::max(worst, verdict(report));  // 7, then 6
+  }
+  if (json) std::printf("%s\n", reports.dump(1).c_str());
+  return worst;
+}
+
+}  // namespace lenz::oracle

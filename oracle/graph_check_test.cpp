@@ -1,0 +1,161 @@
+// Passes with one fault each, as a person might write them: the check finds every one, names the rung and the rewrite.
+#include "oracle/graph_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/json_schema.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz::oracle {
+namespace {
+
+// Hands every user of a node's result the node's first operand, where `skips` says so.
+template <bool (*Skips)(const Graph&, const Node&)>
+void skip(Graph& graph, PassContext& context) {
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    if (!Skips(graph, node) || !context.allow("skip")) return;
+    graph.replace_uses(node.result(), node.args[0].value());
+  });
+}
+bool copies(const Graph& g, const Node& node) { return node.op->copies.has(g.type(node.result()).dtype); }
+bool negates(const Graph&, const Node& node) { return node.op->has(Trait::involution); }
+bool is_zero(const Graph& g, const Node& node) {  // x + 0 for floats: wrong of -0 alone
+  return is_floating(g.type(node.result()).dtype) && node.arg_count > 1 && node.args[1].kind == ArgKind::integer &&
+         node.args[1].i == 0;
+}
+
+// Moves what reads behind what writes.
+void late_reads(Graph& graph, PassContext& context) {
+  NodeId first = graph.first();
+  if (context.allow("move")) graph.move_before(first, kNone);
+}
+
+GraphReport check_with(void (*run)(Graph&, PassContext&), std::string_view text, int seeds = 3) {
+  const PipelineLine line[] = {{{.name = "faulty", .contract = "", .levels = kEveryLevel, .run = run}, "a test's"}};
+  auto graph = parse_graph(text, op_table());
+  GraphCheckOptions options;
+  options.lines = line;
+  options.seeds = seeds;
+  return check_graph(*graph, options);
+}
+
+TEST(GraphCheck, FindsAWrongElement) {
+  GraphReport r = check_with(skip<negates>, R"(graph @g(%x: f32[2, 3]) {
+    %a = aten.neg(%x)
+    %b = aten.neg(%a)
+    %c = aten.neg(%b)
+    %r = aten.sin(%c)
+    return %r
+  })");
+  ASSERT_EQ(r.findings.size(), 2u);  // of the pass, and of all
+  EXPECT_EQ(r.findings[0].path, "faulty");
+  EXPECT_EQ(r.findings[0].mismatch.rung, Rung::bitwise);
+  EXPECT_EQ(r.findings[0].mismatch.wrong, 6u);
+  EXPECT_TRUE(r.findings[0].mismatch.ulps.has_value());
+  EXPECT_THAT(r.findings[0].mismatch.summary(), testing::HasSubstr("output 0 at [0, 0]: expected"));
+}
+
+TEST(GraphCheck, FindsAnAliasThatWasNotThere) {
+  GraphReport r = check_with(skip<copies>, "graph @g(%x: f32[4]) {\n  %r = aten.clone(%x)\n  return %r\n}\n");
+  ASSERT_FALSE(r.findings.empty());
+  EXPECT_EQ(r.findings[0].mismatch.rung, Rung::aliasing);
+  EXPECT_EQ(r.findings[0].selection, "all:1");
+}
+
+TEST(GraphCheck, FindsAnInputThatIsWrongAfterwards) {
+  GraphReport r = check_with(skip<copies>, R"(graph @g(%x: f32[4] mut) {
+    %c = aten.clone(%x)
+    %w = aten.add_(%c, 1.0)
+    return %w
+  })");
+  ASSERT_FALSE(r.findings.empty());
+  EXPECT_NE(r.findings[0].mismatch.rung, Rung::ending);
+}
+
+TEST(GraphCheck, FindsAReadThatMovedAcrossAWrite) {
+  GraphReport r = check_with(late_reads, R"(graph @g(%x: f32[4] mut) {
+    %a = aten.sin(%x)
+    %w = aten.add_(%x, 1.0)
+    return %a
+  })");
+  ASSERT_FALSE(r.findings.empty());
+  EXPECT_EQ(r.findings[0].mismatch.rung, Rung::bitwise);
+  EXPECT_EQ(r.findings[0].mismatch.what, "output 0");
+}
+
+TEST(GraphCheck, TellsZerosApart) {
+  constexpr std::string_view kText = R"(graph @g(%x: f32[4] init zeros) {
+    %n = aten.neg(%x)
+    %r = aten.add(%n, 0)
+    return %r
+  })";
+  GraphReport r = check_with(skip<is_zero>, kText);
+  ASSERT_FALSE(r.findings.empty());
+  EXPECT_EQ(r.findings[0].mismatch.expected, "0");
+  EXPECT_EQ(r.findings[0].mismatch.got, "-0");
+}
+
+TEST(GraphCheck, NamesTheFirstRewriteThatIsWrong) {
+  std::string text = "graph @g(%x: f64[3]) {\n  %0 = aten.abs(%x)\n";
+  for (int i = 1; i <= 9; ++i)  // copies may go, but for the one that an output needs
+    text += "  %" + std::to_string(i) + " = aten.clone(%" + std::to_string(i - 1) + ")\n";
+  GraphReport r = check_with(skip<copies>, text + "  return %0, %9\n}\n");
+  ASSERT_FALSE(r.findings.empty());
+  EXPECT_EQ(r.findings[0].selection, "all:9");
+}
+
+TEST(GraphCheck, SizesVaryWithTheSeed) {
+  GraphReport r = check_with(skip<negates>, R"(graph @g(%x: f32[s0, 3]) where s0 in 2..40 {
+    %r = aten.neg(%x)
+    %s = aten.sin(%r)
+    return %s
+  })");
+  ASSERT_FALSE(r.findings.empty());
+  EXPECT_THAT(r.findings[0].sizes, testing::StartsWith("s0="));
+}
+
+TEST(GraphCheck, RightPassesAgree) {
+  for (std::string_view text : {"graph @g(%x: f32[4]) {\n  %r = aten.clone(%x)\n  return %r\n}\n",
+                                "graph @g(%x: f32[2] mut) {\n  %r = aten.add_(%x, %x)\n  return %r\n}\n"}) {
+    GraphReport r = check_with([](Graph&, PassContext&) {}, text);
+    EXPECT_TRUE(r.findings.empty()) << r.findings[0].mismatch.summary();
+    EXPECT_EQ(r.runs, 9u);
+  }
+}
+
+TEST(GraphCheck, WhatEagerRefusesIsNoFinding) {
+  GraphReport r = check_with([](Graph&, PassContext&) {}, R"(graph @g(%x: f32[4], %i: i64[2] init integers(9, 12)) {
+    %r = aten.index_select(%x, 0, %i)
+    return %r
+  })");
+  EXPECT_TRUE(r.findings.empty());
+  EXPECT_EQ(r.refused, r.seeds);
+}
+
+TEST(GraphCheck, MemoryHasALimit) {
+  auto graph = parse_graph("graph @g(%x: f32[1024, 1024]) {\n  %r = aten.sin(%x)\n  return %r\n}\n", op_table());
+  GraphCheckOptions options;
+  options.memory_limit = 6 << 20;
+  GraphReport r = check_graph(*graph, options);
+  EXPECT_THAT(r.out_of_memory, testing::HasSubstr("aten.sin"));
+}
+
+TEST(GraphCheck, JsonFitsItsSchema) {
+  GraphReport report =
+      check_with(skip<negates>, "graph @g(%x: f32[s0]) where s0 in 2..9 { %r = aten.neg(%x) return %r }");
+  ASSERT_FALSE(report.findings.empty());
+  nlohmann::json j = report.to_json();
+  j["file"] = "g.lenz";
+  std::ifstream file(std::string(LENZ_SOURCE_DIR) + "/oracle/graph_check.schema.json");
+  auto violations = schema_violations(nlohmann::json::array({j}), nlohmann::json::parse(file));
+  EXPECT_TRUE(violations.empty()) << violations[0];
+}
+
+}  // namespace
+}  // namespace lenz::oracle

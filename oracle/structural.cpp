@@ -1,0 +1,173 @@
+#include "oracle/structural.h"
+
+#include <algorithm>
+
+#include "compiler/scalar/scalar.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle {
+
+namespace {
+using Values = std::vector<RunValue>;
+
+Values operands(const StructuralCall& call, const Arg& list) {
+  Values all;
+  switch (list.kind) {
+    case ArgKind::value_list:
+      for (ValueId v : list.value_list()) all.push_back(call.values[v]);
+      break;
+    case ArgKind::arg_list:
+      for (const Arg& a : list.arg_list()) all.push_back(literal_or_value(a, call.values, call.binding));
+      break;
+    case ArgKind::int_list:
+      for (Dim d : list.dim_list()) all.push_back(literal_or_value(Arg::of_dim(d), call.values, call.binding));
+      break;
+    default: break;
+  }
+  return all;
+}
+Values operands(const StructuralCall& call, size_t arg) { return operands(call, call.node.args[arg]); }
+
+const Graph& subgraph(const StructuralCall& call, size_t arg) {
+  return *call.graph.subgraphs[static_cast<size_t>(call.node.args[arg].i)];
+}
+
+// A sub-graph's symbols are its own: they are read off what it is called with. Its results are tensors of their own.
+Values call_graph(const StructuralCall& call, const Graph& sub, const Values& inputs) {
+  Values outputs = call.runner.run_graph(sub, inputs, {});
+  std::vector<const void*> known;
+  for (const RunValue& v : inputs) known.push_back(look(v).storage);
+  for (RunValue& v : outputs) {
+    Seen seen = look(v);
+    if (seen.kind != TypeKind::tensor) continue;
+    if (std::ranges::find(known, seen.storage) != known.end()) v = detached_copy(v);
+    known.push_back(look(v).storage);
+  }
+  return outputs;
+}
+
+Values constant(const StructuralCall& call) { return {call.runner.constant(*call.node.args[0].data)}; }
+
+Values getitem(const StructuralCall& call) {
+  const Arg& list = call.node.args[0];
+  int64_t index = call.node.args[1].i;
+  if (list.is_value()) return {element(call.values[list.value()], index)};
+  auto all = list.value_list();
+  return {call.values[all[static_cast<size_t>(index < 0 ? index + static_cast<int64_t>(all.size()) : index)]]};
+}
+
+Values cond(const StructuralCall& call) {
+  bool yes = truth_of(literal_or_value(call.node.args[0], call.values, call.binding));
+  return call_graph(call, subgraph(call, yes ? 1 : 2), operands(call, 3));
+}
+
+Values while_loop(const StructuralCall& call) {
+  Values initial = operands(call, 2), carried = initial, additional = operands(call, 3);
+  for (uint64_t i = 0;; ++i) {
+    Values all = carried;
+    all.insert(all.end(), additional.begin(), additional.end());
+    if (!truth_of(call_graph(call, subgraph(call, 0), all)[0])) break;
+    if (i == call.runner.loop_limit())
+      throw Refusal{"the loop has not ended after " + std::to_string(i) + " iterations"};
+    carried = call_graph(call, subgraph(call, 1), all);
+  }
+  // Of no iteration at all: what goes out is still a tensor of its own.
+  for (RunValue& v : carried)
+    if (std::ranges::find(initial, v) != initial.end() && look(v).kind == TypeKind::tensor) v = detached_copy(v);
+  return carried;
+}
+
+Values scan(const StructuralCall& call) {
+  Values carried = operands(call, 1), xs = operands(call, 2), additional = operands(call, 3);
+  size_t width = carried.size();
+  int64_t steps = look(xs[0]).sizes[0];
+  std::vector<Values> columns(call.node.result_count - width);
+  for (int64_t i = 0; i < steps; ++i) {
+    Values all = carried;
+    for (const RunValue& x : xs) all.push_back(slice_at(x, i));
+    all.insert(all.end(), additional.begin(), additional.end());
+    Values out = call_graph(call, subgraph(call, 0), all);
+    carried.assign(out.begin(), out.begin() + static_cast<ptrdiff_t>(width));
+    for (size_t k = 0; k < columns.size(); ++k) columns[k].push_back(out[width + k]);
+  }
+  Values results = carried;
+  for (size_t k = 0; k < columns.size(); ++k)
+    results.push_back(stacked(columns[k], call.graph.type(call.node.result(width + k)), call.binding.lookup()));
+  return results;
+}
+
+Values make_token(const StructuralCall&) { return {nullptr}; }
+
+Values assertion(const StructuralCall& call) {
+  if (!truth_of(literal_or_value(call.node.args[1], call.values, call.binding)))
+    throw Refusal{std::string(call.node.args[2].string())};
+  return {nullptr};
+}
+
+Values print(const StructuralCall& call) {
+  std::string line;
+  std::string_view format = call.node.args[1].string();
+  Values values = operands(call, 2);
+  for (size_t at = 0, next = 0; at < format.size(); ++at) {
+    if (format.substr(at, 2) != "{}" || next == values.size()) {
+      line += format[at];
+      continue;
+    }
+    line += to_text(values[next++]);
+    ++at;
+  }
+  call.runner.print(line);
+  return {nullptr};
+}
+
+// Comparisons of symbolic integers, by the scalar primitive that their rows name.
+Values comparison(const StructuralCall& call) {
+  ScalarValue operands[2];
+  for (size_t i = 0; i < 2; ++i)
+    operands[i] = ScalarValue(integer_of(literal_or_value(call.node.args[i], call.values, call.binding)));
+  return {truth_value(evaluate(*find_scalar(call.node.op->scalar), Dtype::i64, operands).integer() != 0)};
+}
+
+struct Entry {
+  std::string_view name;
+  Structural run;
+};
+constexpr Entry kEntries[] = {
+    {"constant", constant},      // op name: this table says what Lenz's own ops do
+    {"getitem", getitem},        // op name: as above
+    {"cond", cond},              // op name: as above
+    {"while_loop", while_loop},  // op name: as above
+    {"scan", scan},              // op name: as above
+    {"make_token", make_token},  // op name: as above
+    {"assert", assertion},       // op name: as above
+    {"print", print},            // op name: as above
+};
+}  // namespace
+
+Structural find_structural(const OpDef& op) {
+  if (op.schema.space != "lenz") return nullptr;
+  for (const Entry& e : kEntries)
+    if (e.name == op.schema.packet) return e.run;
+  return op.scalar.empty() ? nullptr : comparison;
+}
+
+RunValue literal_or_value(const Arg& arg, std::span<const RunValue> values, const Binding& binding) {
+  switch (arg.kind) {
+    case ArgKind::value: return values[arg.value()];
+    case ArgKind::integer: {
+      auto known = evaluate(arg.dim(), binding.lookup());
+      if (!known) throw UserError("the size " + lenz::to_string(arg.dim()) + " has no value", {}, "bind its symbols");
+      return number(*known);
+    }
+    case ArgKind::boolean: return truth_value(arg.boolean());
+    case ArgKind::real: return real_number(arg.real());
+    case ArgKind::value_list: {
+      std::vector<RunValue> all;
+      for (ValueId v : arg.value_list()) all.push_back(values[v]);
+      return list_of(all);
+    }
+    default: return nullptr;
+  }
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,104 @@
+#include "oracle/tensors.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+
+#include <cstring>
+#include <sstream>
+
+#include "oracle/aten.h"
+
+namespace lenz::oracle {
+
+namespace {
+const at::Tensor& tensor_of(const RunValue& value) {
+  LENZ_CHECK(value && value->value.isTensor(), "a tensor is needed here");
+  return value->value.toTensor();
+}
+}  // namespace
+
+RunValue number(int64_t value) { return hold(value); }
+RunValue truth_value(bool value) { return hold(value); }
+RunValue real_number(double value) { return hold(value); }
+
+int64_t integer_of(const RunValue& value) {
+  if (value && value->value.isTensor()) return tensor_of(value).item().toLong();
+  LENZ_CHECK(value && value->value.isScalar(), "a number is needed here");
+  return value->value.toScalar().toLong();
+}
+bool truth_of(const RunValue& value) { return integer_of(value) != 0; }
+
+RunValue detached_copy(const RunValue& tensor) {
+  at::NoGradGuard no_grad;
+  return hold(tensor_of(tensor).clone());
+}
+
+RunValue slice_at(const RunValue& tensor, int64_t index) {
+  at::NoGradGuard no_grad;
+  return hold(tensor_of(tensor).select(0, index));
+}
+
+RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols) {
+  at::NoGradGuard no_grad;
+  if (tensors.empty()) {
+    std::vector<int64_t> sizes;
+    for (Dim d : like.sizes()) sizes.push_back(evaluate(d, symbols).value_or(0));
+    return hold(at::empty(sizes, at::TensorOptions().dtype(to_aten(like.dtype))));
+  }
+  std::vector<at::Tensor> all;
+  for (const RunValue& t : tensors) all.push_back(tensor_of(t));
+  return hold(at::stack(all));
+}
+
+RunValue constant_tensor(const ConstantData& constant, const std::string& folder) {
+  auto bytes = load_constant(constant, folder);
+  std::vector<int64_t> sizes;
+  for (Dim d : constant.type.sizes) sizes.push_back(d.constant());
+  RunValue made = hold(at::empty(sizes, at::TensorOptions().dtype(to_aten(constant.type.dtype))));
+  set_elements(made, *bytes);
+  return made;
+}
+
+std::string to_text(const RunValue& value) {
+  if (!value) return "none";
+  std::ostringstream text;
+  text << value->value;
+  return text.str();
+}
+
+uint64_t storage_size(const RunValue& value) {
+  if (!value || !value->value.isTensor() || !tensor_of(value).defined()) return 0;
+  return tensor_of(value).storage().nbytes();
+}
+
+std::vector<std::byte> elements_of(const RunValue& tensor) {
+  at::NoGradGuard no_grad;
+  at::Tensor t = tensor_of(tensor).detach().resolve_conj().resolve_neg().contiguous();
+  const auto* data = static_cast<const std::byte*>(t.const_data_ptr());
+  return {data, data + t.nbytes()};
+}
+
+void set_elements(const RunValue& tensor, std::span<const std::byte> elements) {
+  at::NoGradGuard no_grad;
+  const at::Tensor& t = tensor_of(tensor);
+  LENZ_CHECK(elements.size() == t.nbytes(), "as many elements as the tensor has");
+  if (elements.empty()) return;
+  at::Tensor source = at::empty(t.sizes(), t.options());
+  std::memcpy(source.mutable_data_ptr(), elements.data(), elements.size());
+  t.copy_(source);
+}
+
+NpyArray to_npy(const RunValue& tensor) {
+  const at::Tensor& t = tensor_of(tensor);
+  NpyArray array;
+  auto dtype = from_aten(t.scalar_type());
+  LENZ_CHECK(dtype.has_value(), "a dtype that Lenz has");
+  array.dtype = *dtype;
+  if (*dtype == Dtype::bf16 || is_float8(*dtype)) array.raw_bits = lenz::item_size(*dtype) * 8;
+  array.shape.assign(t.sizes().begin(), t.sizes().end());
+  array.bytes = elements_of(tensor);
+  return array;
+}
+
+}  // namespace lenz::oracle

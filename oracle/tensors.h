@@ -1,0 +1,35 @@
+// What a graph's executor does with values beside running ops: reads numbers, copies, takes slices, moves elements in
+// and out of libtorch.
+// Thread-safety: as RunValue.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "compiler/graph/npz.h"
+#include "oracle/value.h"
+
+namespace lenz::oracle {
+
+RunValue number(int64_t value);
+RunValue truth_value(bool value);
+RunValue real_number(double value);
+int64_t integer_of(const RunValue& value);  // of a number, or of a tensor with one element
+bool truth_of(const RunValue& value);
+
+RunValue detached_copy(const RunValue& tensor);            // the same elements, sizes and strides in storage of its own
+RunValue slice_at(const RunValue& tensor, int64_t index);  // a view of one slice of dim 0
+// Along a new dim 0; of none: what `like` says of the others' sizes.
+RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols);
+RunValue constant_tensor(const ConstantData& constant, const std::string& folder);
+std::string to_text(const RunValue& value);    // elements of a small tensor, a number: for people
+uint64_t storage_size(const RunValue& value);  // bytes; 0 for what is no tensor
+
+// Elements in logical order, as to_bits (compiler/scalar/rounding.h) packs them in memory; lazy conjugation done.
+std::vector<std::byte> elements_of(const RunValue& tensor);
+// Writes elements in that order into a tensor.
+void set_elements(const RunValue& tensor, std::span<const std::byte> elements);
+NpyArray to_npy(const RunValue& tensor);
+
+}  // namespace lenz::oracle

@@ -1,0 +1,104 @@
+#include "oracle/values_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/suggest.h"
+#include "compiler/graph/npz.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle {
+
+namespace {
+constexpr std::string_view kDescription = "lenz";
+
+std::string input_key(const Graph& graph, const Input& input) { return graph.value_name(input.value).substr(1); }
+
+void check_array(const NpyArray& array, const Type& type, const std::string& path, const std::string& key) {
+  bool raw = type.dtype == Dtype::bf16 || is_float8(type.dtype);
+  bool fits = raw ? array.item_size() == item_size(type.dtype) && (array.raw_bits || is_integral(array.dtype, false))
+                  : !array.raw_bits && array.dtype == type.dtype;
+  if (!fits)
+    throw UserError(
+        "array " + key + " holds " +
+            (array.raw_bits ? std::to_string(array.raw_bits) + "-bit words" : std::string(name(array.dtype))) +
+            ", the graph's input is " + lenz::to_string(type),
+        path, raw ? "bf16 and float8 travel as their bits in unsigned integers" : "convert it first");
+  if (array.shape.size() != type.rank())
+    throw UserError("array " + key + " has rank " + std::to_string(array.shape.size()) + ", the graph's input is " +
+                        lenz::to_string(type),
+                    path);
+}
+}  // namespace
+
+std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
+                                  uint64_t seed) {
+  NpzReader reader(path);
+  std::vector<std::string> names;
+  for (const Input& input : graph.inputs()) names.push_back(input_key(graph, input));
+  for (const std::string& key : reader.keys())
+    if (key != kDescription && std::ranges::find(names, key) == names.end() && !key.starts_with("out"))
+      throw UserError("the graph has no input " + key, path,
+                      names.empty() ? "it has no inputs" : "its first input is " + names[0]);
+  std::vector<std::optional<NpyArray>> arrays(names.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Type& type = graph.type(graph.inputs()[i].value);
+    if (!type.is_tensor() || !reader.has(names[i])) continue;
+    NpyArray array = reader.read(names[i]);
+    check_array(array, type, path, names[i]);
+    for (size_t d = 0; d < type.rank(); ++d)
+      if (!binding.match(type.sizes()[d], array.shape[d]))
+        throw UserError("dim " + std::to_string(d) + " of array " + names[i] + " is " + std::to_string(array.shape[d]) +
+                            ", the graph's input is " + lenz::to_string(type),
+                        path);
+    arrays[i] = std::move(array);
+  }
+  complete(binding, graph);
+  check_facts(binding, graph);
+  std::vector<RunValue> inputs = initial_inputs(graph, boxed, binding, seed);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (arrays[i]) set_elements(inputs[i], arrays[i]->bytes);
+  return inputs;
+}
+
+void write_results(const std::string& path, const Graph& graph, const Execution& execution) {
+  std::vector<std::pair<std::string, NpyArray>> arrays;
+  nlohmann::json description = nlohmann::json::object();
+  std::vector<std::pair<const void*, std::string>> storages;
+  auto add = [&](const std::string& key, const RunValue& value) {
+    Seen seen = look(value);
+    if (seen.kind != TypeKind::tensor || seen.foreign) return;
+    nlohmann::json entry = {{"dtype", std::string(name(seen.dtype))},
+                            {"sizes", std::vector<int64_t>(seen.sizes.begin(), seen.sizes.end())},
+                            {"strides", std::vector<int64_t>(seen.strides.begin(), seen.strides.end())},
+                            {"offset", seen.offset}};
+    auto owner = std::ranges::find(storages, seen.storage, [](const auto& s) { return s.first; });
+    if (owner != storages.end()) entry["shares"] = owner->second;
+    storages.emplace_back(seen.storage, key);
+    description[key] = entry;
+    arrays.emplace_back(key, to_npy(value));
+  };
+  for (size_t i = 0; i < execution.inputs.size(); ++i)
+    if (graph.inputs()[i].mutated) add(input_key(graph, graph.inputs()[i]), execution.inputs[i]);
+  for (size_t i = 0; i < execution.outputs.size(); ++i) {
+    Seen seen = look(execution.outputs[i]);
+    std::string key = "out" + std::to_string(i);
+    if (seen.kind != TypeKind::list) {
+      add(key, execution.outputs[i]);
+      continue;
+    }
+    for (size_t k = 0; k < seen.elements.size(); ++k)
+      add(key + "." + std::to_string(k), element(execution.outputs[i], static_cast<int64_t>(k)));
+  }
+  std::string text = description.dump();
+  NpyArray json;
+  json.dtype = Dtype::u8;
+  json.shape = {static_cast<int64_t>(text.size())};
+  json.bytes.resize(text.size());
+  std::memcpy(json.bytes.data(), text.data(), text.size());
+  arrays.emplace_back(std::string(kDescription), std::move(json));
+  write_npz(path, arrays);
+}
+
+}  // namespace lenz::oracle
