@@ -53,6 +53,13 @@ def the_stages(quick):
         on_failure=None,
         unless=lambda: None if graphs else "it holds no graphs",
     )
+    yield Stage(
+        "passes",
+        ["python3", "ci/corpus_check.py", LENZ, "--seeds", "3" if quick else "30"],
+        "every pass on every graph of the corpus against eager libtorch",
+        on_failure=None,
+        unless=no_plugin,
+    )
     if quick:
         return
     yield Stage("tidy", ["./ci/layout", "--tidy", "--all"], "clang-tidy on every source")

@@ -30,6 +30,7 @@ endif()
 
 # The op table against libtorch: on calls that rows generate, and on those of PyTorch's own operator database.
 if(LENZ_TORCH)
+  lenz_ci_test(corpus_check 300 ${LENZ_PYTHON} ${ci}/corpus_check.py $<TARGET_FILE:lenz>)
   lenz_ci_test(ops_check 600 $<TARGET_FILE:lenz> ops --check --calls 200)
   if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
     set(oracle ${PROJECT_SOURCE_DIR}/oracle)

@@ -53,7 +53,7 @@ class GraphCheck {
   }
 
   void check(const std::string& path, std::span<const PipelineLine> lines, const Execution& expected) {
-    for (const Finding& f : report_.findings)
+    for (const PassFinding& f : report_.findings)
       if (f.path == path) return;
     size_t rewrites = 0;
     auto mismatch = differs(lines, kAll, expected, &rewrites);
@@ -83,7 +83,7 @@ GraphReport check_graph(const Graph& graph, const GraphCheckOptions& options) {
 
 nlohmann::json GraphReport::to_json() const {
   auto list = nlohmann::json::array();
-  for (const Finding& f : findings)
+  for (const PassFinding& f : findings)
     list.push_back({{"path", f.path},
                     {"selection", f.selection},
                     {"seed", f.seed},

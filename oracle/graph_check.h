@@ -20,7 +20,7 @@ struct GraphCheckOptions {
   std::span<const PipelineLine> lines = pipeline();
 };
 
-struct Finding {
+struct PassFinding {
   std::string path;       // "dead_code", "all passes"
   std::string selection;  // `lenz opt --select` with the smallest prefix of rewrites that still differs
   uint64_t seed = 0;
@@ -32,7 +32,7 @@ struct GraphReport {
   size_t runs = 0, rewrites = 0;
   size_t seeds = 0, refused = 0;  // of inputs; those that eager refuses, and the passes' graphs then must
   std::string out_of_memory;
-  std::vector<Finding> findings;  // the first of each path
+  std::vector<PassFinding> findings;  // the first of each path
 
   nlohmann::json to_json() const;  // as graph_check.schema.json says
 };

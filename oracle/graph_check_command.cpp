@@ -20,7 +20,7 @@ ExitCode verdict(const GraphReport& report) {
 }
 
 void show(const std::string& file, const GraphReport& report) {
-  for (const Finding& f : report.findings) {
+  for (const PassFinding& f : report.findings) {
     std::printf("%s: %s: %s\n", file.c_str(), f.path.c_str(), f.mismatch.summary().c_str());
     std::string passes = f.path == "all passes" ? "" : " --passes " + f.path;
     std::printf("  seed %llu%s%s; the first rewrite that shows it is the last of: lenz opt%s --select %s %s\n",
