@@ -19,24 +19,30 @@ def blocks(text):
     return [(text.count("\n", 0, match.start()) + 2, match.group(1)) for match in BLOCK.finditer(text)]
 
 
-def run_block(script):
-    """The completed process. Runs beside links to the repository's own files, so that what it writes goes elsewhere."""
+def linked_root(folder):
+    """Fills a folder with links to the repository's own files, so that what a block writes goes elsewhere."""
+    for entry in ROOT.iterdir():
+        os.symlink(entry, Path(folder) / entry.name)
+    return folder
+
+
+def run_block(script, folder):
+    """The completed process."""
     kept = "\n".join(line for line in script.splitlines() if not CI_COMMAND.match(line))
-    with tempfile.TemporaryDirectory() as folder:
-        for entry in ROOT.iterdir():
-            os.symlink(entry, Path(folder) / entry.name)
-        command = ["bash", "-euo", "pipefail", "-c", kept]
-        return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    command = ["bash", "-euo", "pipefail", "-c", kept]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
 
 
 class Readme(unittest.TestCase):
     def test_every_block_runs(self):
         found = blocks((ROOT / "README.md").read_text())
         self.assertTrue(found, "README.md shows no commands")
-        for line, script in found:
-            with self.subTest(f"README.md:{line}"):
-                done = run_block(script)
-                self.assertEqual(done.returncode, 0, f"README.md:{line}\n{script}{done.stdout}{done.stderr}")
+        with tempfile.TemporaryDirectory() as folder:
+            linked_root(folder)
+            for line, script in found:  # a later block may use what an earlier one wrote
+                with self.subTest(f"README.md:{line}"):
+                    done = run_block(script, folder)
+                    self.assertEqual(done.returncode, 0, f"README.md:{line}\n{script}{done.stdout}{done.stderr}")
 
     def test_the_scripts_that_it_names_exist(self):
         names = set(CI_COMMAND.findall((ROOT / "README.md").read_text()))
@@ -48,7 +54,8 @@ class Readme(unittest.TestCase):
         text = "text\n\n```sh\n./ci/build\nbuild/lenz no-such-command\necho done\n```\n"
         [(line, script)] = blocks(text)
         self.assertEqual(line, 4)
-        self.assertEqual(run_block(script).returncode, 2)
+        with tempfile.TemporaryDirectory() as folder:
+            self.assertEqual(run_block(script, linked_root(folder)).returncode, 2)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -45,7 +46,7 @@ TEST(CheckCommand, TheExitCodeSaysWhatWasFound) {
 }
 
 TEST(CheckCommand, ChecksGivenCalls) {
-  std::string path = testing::TempDir() + "check_command_calls.txt";
+  std::string path = testing::TempDir() + "check_command_calls_" + std::to_string(getpid()) + ".txt";
   std::ofstream(path) << "graph @c(%x: f32[2, 3] strides [1, 2]) {\n  %r = aten.sin(%x)\n  return %r\n}\n%%\n"
                       << "graph @c(%x: i64[4]) {\n  %r = aten.sin(%x)\n  return %r\n}\n";
   Ran ran = run({"--from", path});

@@ -5,6 +5,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <unistd.h>
+
 #include <cstring>
 
 #include "compiler/graph/text.h"
@@ -219,7 +221,7 @@ TEST(ValuesFile, ResultsComeBackAsInputs) {
                            op_table());
   Boxed boxed(DeviceKind::cpu);
   Binding binding = parse_binding("s0=4", *graph);
-  std::string path = testing::TempDir() + "values_file.npz";
+  std::string path = testing::TempDir() + "values_file_" + std::to_string(getpid()) + ".npz";
   Execution first = Executor(boxed).run(*graph, initial_inputs(*graph, boxed, binding, 5), binding);
   write_results(path, *graph, first);
   Binding read;

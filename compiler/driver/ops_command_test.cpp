@@ -1,6 +1,7 @@
 // The command as a user runs it: LENZ_COMMAND is the executable of this build.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -46,7 +47,7 @@ TEST(OpsCommand, ANameShowsTheRowAndItsVariants) {
 }
 
 TEST(OpsCommand, ClassesAreHeldAgainstAFileOfCalls) {
-  std::string path = testing::TempDir() + "ops_command_calls.txt";
+  std::string path = testing::TempDir() + "ops_command_calls_" + std::to_string(getpid()) + ".txt";
   std::ofstream(path) << "graph @c(%x: f32[2, 3]) {\n  %r = aten.neg(%x)\n  return %r\n}\n%%\n"
                       << "graph @c(%x: f32[1, 1, 1, 1, 1, 1, 2]) {\n  %r = aten.neg(%x)\n  return %r\n}\n%%\n"
                       << "graph @c(%x: f32[2]) {\n  %r = aten.neg(%y)\n  return %r\n}\n";

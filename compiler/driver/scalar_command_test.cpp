@@ -1,6 +1,7 @@
 // The command as a user runs it: LENZ_COMMAND is the executable of this build.
 #include <gtest/gtest.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
@@ -17,7 +18,7 @@ struct Ran {
 };
 
 Ran run(const std::string& arguments, const std::string& input = "") {
-  const std::string path = testing::TempDir() + "scalar_command_input.txt";
+  const std::string path = testing::TempDir() + "scalar_command_input_" + std::to_string(getpid()) + ".txt";
   std::ofstream(path) << input;
   std::FILE* pipe = popen((std::string(LENZ_COMMAND) + " " + arguments + " 2>&1 < " + path).c_str(), "r");
   Ran ran;
