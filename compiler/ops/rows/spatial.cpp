@@ -141,7 +141,8 @@ void adaptive_pools(RowSink& t) {
          .generate = make::adaptive_pool_backward,
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::accumulated,
-         .exception = "eager forgets to check: `the gradient has another batch or other channels`"});
+         .exception = "eager forgets to check, and writes out of its bounds: `the gradient has another batch or other "
+                      "channels`, `a spatial dim of the input is empty`"});
 }
 
 void interpolations(RowSink& t) {

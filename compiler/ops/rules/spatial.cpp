@@ -148,9 +148,15 @@ void pool_backward(Infer& in) {
   const Type& grad = in.tensor("grad_output");
   in.require(grad.rank() == self.rank(), "the gradient is of the wrong rank");
   in.require(grad.dtype == self.dtype, "the gradient is of another dtype");
-  if (!in.has_param("kernel_size"))
-    for (size_t i = 0; i + spatial_dims(in) < self.rank(); ++i)
+  if (!in.has_param("kernel_size")) {
+    size_t first = self.rank() - std::min(spatial_dims(in), self.rank());
+    for (size_t i = 0; i < first; ++i)
       in.require(eq(grad.sizes()[i], self.sizes()[i]), "the gradient has another batch or other channels");
+    for (size_t i = first; i < self.rank(); ++i)
+      in.require(gt(self.sizes()[i], 0), "a spatial dim of the input is empty");
+    for (size_t i = 1; i < grad.rank(); ++i)
+      in.require(gt(grad.sizes()[i], 0), "the gradient is empty in more than its batch");
+  }
   if (in.has_param("kernel_size")) {
     TensorType result = pool_result(in, MemoryFormat::contiguous);
     for (size_t i = 0; i < result.sizes.size(); ++i)
