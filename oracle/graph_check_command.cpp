@@ -13,13 +13,56 @@
 namespace lenz::oracle {
 
 namespace {
+// What became of one file.
+struct Answer {
+  std::string file, error;  // error: why it could not be checked
+  GraphReport report;
+  ExitCode code = ExitCode::fine;
+};
+
 ExitCode verdict(const GraphReport& report) {
   if (!report.findings.empty()) return ExitCode::wrong;
   bool measured = report.out_of_memory.empty() && report.refused < report.seeds;
   return measured ? ExitCode::fine : ExitCode::not_covered;
 }
 
-void show(const std::string& file, const GraphReport& report) {
+// A file that can't be checked does not keep the others from being so.
+Answer answer(const std::string& file, GraphCheckOptions options) {
+  Answer a;
+  a.file = file;
+  try {
+    auto graph = read_graph(file, op_table());
+    verify_or_throw(*graph);
+    size_t slash = file.rfind('/');
+    options.folder = slash == std::string::npos ? "." : file.substr(0, slash);
+    a.report = check_graph(*graph, options);
+    a.code = verdict(a.report);
+  } catch (const Error& error) {
+    a.error = error.what();
+    a.code = error.exit_code();
+  }
+  return a;
+}
+
+// Gravest last.
+int gravity(ExitCode code) {
+  constexpr ExitCode order[] = {ExitCode::fine, ExitCode::not_covered, ExitCode::bad_input, ExitCode::our_fault,
+                                ExitCode::wrong};
+  return static_cast<int>(std::ranges::find(order, code) - std::begin(order));
+}
+
+nlohmann::json to_json(const Answer& a) {
+  nlohmann::json j = a.report.to_json();
+  j["file"] = a.file;
+  j["code"] = static_cast<int>(a.code);
+  if (!a.error.empty()) j["error"] = a.error;
+  return j;
+}
+
+void show(const Answer& a) {
+  const std::string& file = a.file;
+  const GraphReport& report = a.report;
+  if (!a.error.empty()) std::printf("%s: not checked: %s\n", file.c_str(), a.error.c_str());
   for (const PassFinding& f : report.findings) {
     std::printf("%s: %s: %s\n", file.c_str(), f.path.c_str(), f.mismatch.summary().c_str());
     std::string passes = f.path == "all passes" ? "" : " --passes " + f.path;
@@ -31,7 +74,7 @@ void show(const std::string& file, const GraphReport& report) {
     std::printf("%s: not covered, out of memory at %s\n", file.c_str(), report.out_of_memory.c_str());
   if (report.seeds && report.refused == report.seeds)
     std::printf("%s: not covered, eager refuses all of its inputs\n", file.c_str());
-  if (verdict(report) == ExitCode::fine)
+  if (a.code == ExitCode::fine)
     std::printf("%s: agrees with eager; %zu runs, %zu rewrites%s\n", file.c_str(), report.runs, report.rewrites,
                 report.refused ? (", " + std::to_string(report.refused) + " inputs refused by both").c_str() : "");
   std::fflush(stdout);
@@ -41,9 +84,9 @@ void show(const std::string& file, const GraphReport& report) {
 ExitCode graph_check_command(std::span<const std::string> args) {
   CLI::App app(
       "Checks graphs against eager libtorch: each pass by itself, and all together, must change nothing that a caller "
-      "can see.\nExit codes: 0 agrees; 7 wrong; 6 out of memory, an op that can't run, or all inputs refused; 2 bad "
-      "input; "
-      "1 a bug of Lenz's own.",
+      "can see.\nExit codes, the gravest of all files': 0 agrees; 7 wrong; 6 out of memory, an op that can't run, or "
+      "all "
+      "inputs refused; 2 bad input; 1 a bug of Lenz's own.",
       "lenz check");
   std::vector<std::string> files;
   GraphCheckOptions options;
@@ -62,18 +105,13 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   auto reports = nlohmann::json::array();
   ExitCode worst = ExitCode::fine;
   for (const std::string& file : files) {
-    auto graph = read_graph(file, op_table());
-    verify_or_throw(*graph);
-    size_t slash = file.rfind('/');
-    options.folder = slash == std::string::npos ? "." : file.substr(0, slash);
-    GraphReport report = check_graph(*graph, options);
+    Answer a = answer(file, options);
     if (json) {
-      reports.push_back(report.to_json());
-      reports.back()["file"] = file;
+      reports.push_back(to_json(a));
     } else {
-      show(file, report);
+      show(a);
     }
-    worst = std::max(worst, verdict(report));  // 7, then 6
+    if (gravity(a.code) > gravity(worst)) worst = a.code;
   }
   if (json) std::printf("%s\n", reports.dump(1).c_str());
   return worst;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 #include "compiler/base/json_schema.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
+#include "oracle/commands.h"
 
 namespace lenz::oracle {
 namespace {
@@ -146,12 +148,26 @@ TEST(GraphCheck, MemoryHasALimit) {
   EXPECT_THAT(r.out_of_memory, testing::HasSubstr("aten.sin"));
 }
 
+TEST(GraphCheckCommand, OneBadFileDoesNotKeepTheOthersFromBeingChecked) {
+  std::string good = testing::TempDir() + "graph_check_" + std::to_string(getpid()) + ".lenz";
+  std::ofstream(good) << "graph @g(%x: f32[s0]) where s0 in 2..9 { %r = aten.neg(%x) return %r }";
+  testing::internal::CaptureStdout();
+  std::vector<std::string> args = {"--json", "/no/such/file.lenz", good};
+  ExitCode code = graph_check_command(args);
+  auto reports = nlohmann::json::parse(testing::internal::GetCapturedStdout());
+  EXPECT_EQ(code, ExitCode::bad_input);
+  ASSERT_EQ(reports.size(), 2u);
+  EXPECT_THAT(reports[0]["error"], testing::HasSubstr("can't open"));
+  EXPECT_EQ(reports[1]["code"], 0);
+}
+
 TEST(GraphCheck, JsonFitsItsSchema) {
   GraphReport report =
       check_with(skip<negates>, "graph @g(%x: f32[s0]) where s0 in 2..9 { %r = aten.neg(%x) return %r }");
   ASSERT_FALSE(report.findings.empty());
   nlohmann::json j = report.to_json();
   j["file"] = "g.lenz";
+  j["code"] = 7;
   std::ifstream file(std::string(LENZ_SOURCE_DIR) + "/oracle/graph_check.schema.json");
   auto violations = schema_violations(nlohmann::json::array({j}), nlohmann::json::parse(file));
   EXPECT_TRUE(violations.empty()) << violations[0];
