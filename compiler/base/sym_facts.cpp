@@ -3,6 +3,8 @@
 // ranges. The work per fact is bounded (budget_): what is left undone only makes later answers "unknown" more often.
 #include "compiler/base/sym_facts.h"
 
+#include <algorithm>
+
 namespace lenz {
 
 namespace {
@@ -273,7 +275,23 @@ bool FactsLearner::assume_zero(Dim dim) {
   rewrite(dim);
   keep_bound(dim);
   keep_bound(-dim);
+  bound_quotient(dim);
+  bound_quotient(-dim);
   return true;
+}
+
+// a//k + c >= 0 says a + k*c >= 0, and c - a//k >= 0 says k*c + k-1 - a >= 0, for a number k > 0.
+void FactsLearner::bound_quotient(Dim dim) {
+  SumView view(dim);
+  SymTerm t = view.terms()[0];
+  if (view.terms().size() != 1 || t.monomial->kind != SymKind::floor_div || (t.coefficient != 1 && t.coefficient != -1))
+    return;
+  Dim a = t.monomial->args()[0], k = t.monomial->args()[1], c = view.constant();
+  if (!k.is_constant() || k.constant() <= 0) return;
+  try {
+    pending_.push_back({Pending::Kind::nonnegative, t.coefficient == 1 ? a + k * c : k * c + k - 1 - a, {}});
+  } catch (const UserError&) {  // too large to be worth it
+  }
 }
 
 bool FactsLearner::assume_nonzero(Dim dim) {
@@ -416,6 +434,20 @@ void Facts::set_range(const SymNode* symbol, Range range) {
   ++version_;
 }
 
+namespace {
+// Where the facts leave a symbol one value, earlier conditions can be computed, whatever the rules made of them.
+bool holds_for_known_values(const Facts& facts, const Cond& added) {
+  SymValues value = [&](const SymNode* s) -> std::optional<int64_t> {
+    Range r = facts.range(Dim(s));
+    return r.low && r.low == r.high ? r.low : std::nullopt;
+  };
+  bool any = false;
+  for (Dim side : {added.lhs, added.rhs}) for_each_symbol(side, [&](const SymNode* s) { any = any || value(s); });
+  if (!any) return true;
+  return std::ranges::all_of(facts.conditions(), [&](const Cond& c) { return evaluate(c, value).value_or(true); });
+}
+}  // namespace
+
 bool Facts::add(const Cond& cond) {
   Truth truth = prove(cond);
   if (truth == Truth::no) return false;
@@ -425,7 +457,7 @@ bool Facts::add(const Cond& cond) {
   if (conditions_.size() >= kMaxConditions) throw UserError("more than 4096 conditions on dimensions");
   FactsLearner learner(*this);
   for (Dim side : {cond.lhs, cond.rhs}) for_each_symbol(side, [&](const SymNode* s) { learner.known(s); });
-  if (truth == Truth::unknown && !learner.assume(cond)) return false;
+  if (truth == Truth::unknown && (!learner.assume(cond) || !holds_for_known_values(*this, cond))) return false;
   learner.keep();
   if (auto bound = as_range(cond)) {
     declare(bound->first, {0, std::nullopt}, bound->second);

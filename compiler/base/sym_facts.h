@@ -35,6 +35,8 @@ class FactsReader {
   bool nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const;
   bool nonnegative_by_factor(const SumView& view, int depth, int& budget) const;
   Truth prove_zero(Dim dim) const;
+  template <class Gap>
+  Truth prove_gap(Rel rel, Gap&& gap_of) const;
 
   const Facts& facts_;
 };
@@ -79,6 +81,7 @@ class FactsLearner {
   void replace(const SymNode* symbol, Dim by);
   void rewrite(Dim dim);
   void keep_bound(Dim dim);
+  void bound_quotient(Dim dim);
   bool tighten(Dim bound);
   bool solved(const SymNode* symbol) const;
 

@@ -440,5 +440,12 @@ TEST(SymFacts, LongChainsNeedNoStackAndLittleTime) {
   EXPECT_TRUE(equal.proves(eq(s(0), s(kCount - 1))));
 }
 
+TEST(Facts, ConstantsAreComparedEvenIfTheirDifferenceOverflows) {
+  Facts facts;
+  EXPECT_EQ(facts.prove(lt(INT64_MIN, 0)), Truth::yes);
+  EXPECT_EQ(facts.prove(le(INT64_MAX, INT64_MIN)), Truth::no);
+  EXPECT_EQ(facts.prove(eq(INT64_MIN, INT64_MAX)), Truth::no);
+}
+
 }  // namespace
 }  // namespace lenz

@@ -107,22 +107,32 @@ Truth FactsReader::prove_zero(Dim dim) const {
   return Truth::unknown;
 }
 
-Truth FactsReader::prove(const Cond& cond) const {
+namespace {
+Truth opposite(Truth t) { return t == Truth::unknown ? t : t == Truth::yes ? Truth::no : Truth::yes; }
+}  // namespace
+
+// `gap` gives right minus left, unless that overflows.
+template <class Gap>
+Truth FactsReader::prove_gap(Rel rel, Gap&& gap_of) const {
   try {
-    Dim lhs = normalize(cond.lhs), rhs = normalize(cond.rhs);
-    Dim gap = normalize(rhs - lhs);
-    switch (cond.rel) {
+    Dim gap = gap_of();
+    switch (rel) {
       case Rel::eq: return prove_zero(gap);
-      case Rel::ne: {
-        Truth equal = prove_zero(gap);
-        return equal == Truth::yes ? Truth::no : equal == Truth::no ? Truth::yes : Truth::unknown;
-      }
+      case Rel::ne: return opposite(prove_zero(gap));
       case Rel::lt: return nonnegative(gap - 1) ? Truth::yes : nonnegative(-gap) ? Truth::no : Truth::unknown;
       case Rel::le: return nonnegative(gap) ? Truth::yes : nonnegative(-gap - 1) ? Truth::no : Truth::unknown;
     }
   } catch (const UserError&) {
   }
-  return Truth::unknown;  // the difference overflows
+  return Truth::unknown;
+}
+
+Truth FactsReader::prove(const Cond& cond) const {
+  if (cond.lhs.is_constant() && cond.rhs.is_constant())  // whose difference may overflow
+    return *evaluate(cond, [](const SymNode*) { return std::nullopt; }) ? Truth::yes : Truth::no;
+  // By the facts' own rewriting, and as it stands: a fact more must not hide what fewer have proven.
+  Truth truth = prove_gap(cond.rel, [&] { return normalize(normalize(cond.rhs) - normalize(cond.lhs)); });
+  return truth == Truth::unknown ? prove_gap(cond.rel, [&] { return cond.rhs - cond.lhs; }) : truth;
 }
 
 Truth Facts::prove(const Cond& cond) const { return FactsReader(*this).prove(cond); }

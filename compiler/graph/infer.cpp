@@ -4,17 +4,30 @@
 
 namespace lenz {
 
-void Assumptions::record(const Cond& cond) {
+bool Assumptions::record(const Cond& cond) {
   if (!started_) {
     known_ = declared_;
     started_ = true;
   }
-  known_.add(cond);
+  if (!known_.add(cond)) return false;
   guards_.push_back(cond);
+  return true;
+}
+
+// What stands there literally needs no proof: later facts may have taken the shape from an earlier one by which the
+// prover would find it.
+Truth Assumptions::known_truth(const Cond& cond) const {
+  Truth truth = prove(cond);
+  if (truth != Truth::unknown) return truth;
+  Cond opposite = negate(cond);
+  for (const auto* list : {&guards_, &declared_.conditions()})
+    for (const Cond& c : *list)
+      if (c == cond || c == opposite) return c == cond ? Truth::yes : Truth::no;
+  return Truth::unknown;
 }
 
 bool Assumptions::decide(const Cond& cond) {
-  Truth truth = prove(cond);
+  Truth truth = known_truth(cond);
   if (truth != Truth::unknown) return truth == Truth::yes;
   auto lhs = known().hint(cond.lhs), rhs = known().hint(cond.rhs);
   bool holds = false;
@@ -26,14 +39,12 @@ bool Assumptions::decide(const Cond& cond) {
       case Rel::le: holds = *lhs <= *rhs; break;
     }
   }
-  record(holds ? cond : negate(cond));
-  return holds;
+  return record(holds ? cond : negate(cond)) ? holds : !holds;  // what contradicts the facts is refuted by them
 }
 
 bool Assumptions::assume(const Cond& cond) {
-  Truth truth = prove(cond);
-  if (truth == Truth::unknown) record(cond);
-  return truth != Truth::no;
+  Truth truth = known_truth(cond);
+  return truth == Truth::unknown ? record(cond) : truth == Truth::yes;
 }
 
 bool Assumptions::declare(const Cond& cond) {
@@ -53,9 +64,11 @@ size_t Infer::at(std::string_view param) const {
 
 int64_t Infer::specialize(Dim d) {
   if (d.is_constant()) return d.constant();
+  for (const Cond& c : assumptions_.guards())  // settled before, whatever later guards made of the hints
+    if (c.rel == Rel::eq && c.lhs == d && c.rhs.is_constant()) return c.rhs.constant();
   auto value = assumptions_.known().hint(d);
   if (!value) raise("the number of results depends on " + to_string(d));
-  if (!decide(eq(d, *value))) throw InternalError(op_.full_name + ": a hint that its own facts refute");
+  if (!decide(eq(d, *value))) raise("the facts leave no value for the number of results, " + to_string(d));
   return *value;
 }
 

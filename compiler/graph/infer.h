@@ -31,7 +31,8 @@ class Assumptions {
   }
 
  private:
-  void record(const Cond& cond);
+  bool record(const Cond& cond);  // false if it contradicts what is known
+  Truth known_truth(const Cond& cond) const;
   Facts declared_, known_;
   bool started_ = false;
   std::vector<Cond> guards_;
