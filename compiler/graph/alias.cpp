@@ -59,12 +59,18 @@ bool is_geometry_view(const Graph& graph, const Node& node) {
   return list != kNone && is_geometry_view(graph, graph.node(list));
 }
 
-ValueId geometry_base(const Graph& graph, ValueId v) {
-  for (;;) {
-    NodeId producer = graph.value(v).producer;
-    if (producer == kNone || !is_geometry_view(graph, graph.node(producer))) return v;
-    v = graph.node(producer).args[0].value();
+ValueId GeometryBases::of(ValueId v) {
+  base_.resize(graph_.value_count(), kNone);
+  SmallVec<ValueId, 16> chain;
+  while (base_[v] == kNone) {
+    NodeId producer = graph_.value(v).producer;
+    chain.push_back(v);
+    if (producer == kNone || !is_geometry_view(graph_, graph_.node(producer))) break;
+    v = graph_.node(producer).args[0].value();
   }
+  ValueId base = base_[v] == kNone ? v : base_[v];
+  for (ValueId link : chain) base_[link] = base;
+  return base;
 }
 
 AliasClasses::AliasClasses(const Graph& graph) : graph_(graph) {

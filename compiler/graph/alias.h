@@ -33,7 +33,18 @@ void for_each_written(const Graph& graph, const Node& node, F&& visit) {
 // A view that only rearranges: the same elements under other sizes, strides, offset or dtype, whatever the op. So two
 // geometry views of one base with one type are the same tensor. Elements of a list of such views count.
 bool is_geometry_view(const Graph& graph, const Node& node);
-ValueId geometry_base(const Graph& graph, ValueId v);  // what a chain of geometry views starts from; v itself if none
+
+// What a chain of geometry views starts from; the value itself if it is none. Remembers the answers: asking about each
+// value in turn takes linear time, however long the chains. Replacing a value by one of its storage keeps them right.
+class GeometryBases {
+ public:
+  explicit GeometryBases(const Graph& graph) : graph_(graph) {}
+  ValueId of(ValueId v);
+
+ private:
+  const Graph& graph_;
+  std::vector<ValueId> base_;  // kNone: not asked yet
+};
 
 class AliasClasses {
  public:

@@ -1,7 +1,9 @@
 #include "compiler/graph/context.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
+#include <unordered_set>
 
 #include "compiler/base/hash.h"
 
@@ -118,29 +120,68 @@ NameId Context::intern(std::string_view name) {
   return id;
 }
 
+namespace {
+constexpr size_t kFlatOrigin = 8;  // names; larger unions are pairs
+
+void sort_and_unique(auto& names) {
+  std::sort(names.begin(), names.end());
+  auto last = std::unique(names.begin(), names.end());
+  while (names.end() != last) names.pop_back();
+}
+}  // namespace
+
+uint32_t Context::intern_origin(uint64_t hash, Origin origin) {
+  auto [first, end] = origin_ids_.equal_range(hash);
+  for (; first != end; ++first) {
+    const Origin& o = origins_[first->second];
+    if (o.left == origin.left && o.right == origin.right && std::ranges::equal(o.names, origin.names))
+      return first->second;
+  }
+  auto id = static_cast<uint32_t>(origins_.size());
+  origin.names = {copy_array(origin.names), origin.names.size()};
+  origins_.push_back(origin);
+  origin_ids_.emplace(hash, id);
+  return id;
+}
+
 uint32_t Context::origin(std::span<const NameId> names) {
   if (names.empty()) return 0;
   SmallVec<NameId, 8> sorted(names);
-  std::sort(sorted.begin(), sorted.end());
-  auto last = std::unique(sorted.begin(), sorted.end());
-  while (sorted.end() != last) sorted.pop_back();
+  sort_and_unique(sorted);
   uint64_t h = 0;
   for (NameId n : sorted) h = mix(h ^ n);
-  auto [first, end] = origin_ids_.equal_range(h);
-  for (; first != end; ++first)
-    if (std::ranges::equal(origins_[first->second], sorted.span())) return first->second;
-  auto id = static_cast<uint32_t>(origins_.size());
-  origins_.emplace_back(copy_array(sorted.span()), sorted.size());
-  origin_ids_.emplace(h, id);
-  return id;
+  return intern_origin(h, {.names = sorted.span()});
 }
 
 uint32_t Context::merge_origins(uint32_t a, uint32_t b) {
   if (a == b || b == 0) return a;
   if (a == 0) return b;
-  SmallVec<NameId, 8> all(origins_[a]);
-  all.append(origins_[b].data(), origins_[b].data() + origins_[b].size());
-  return origin(all);
+  std::span<const NameId> x = origins_[a].names, y = origins_[b].names;
+  if (!x.empty() && !y.empty() && x.size() + y.size() <= kFlatOrigin) {
+    SmallVec<NameId, 8> all(x);
+    all.append(y.data(), y.data() + y.size());
+    return origin(all);
+  }
+  if (a > b) std::swap(a, b);
+  if (origins_[b].left == a || origins_[b].right == a) return b;
+  return intern_origin(mix(mix(a) ^ b), {.names = {}, .left = a, .right = b});
+}
+
+std::vector<NameId> Context::origin_names(uint32_t origin) const {
+  std::vector<NameId> names;
+  std::vector<uint32_t> stack{origin};
+  std::unordered_set<uint32_t> seen;
+  while (!stack.empty()) {
+    uint32_t id = stack.back();
+    stack.pop_back();
+    if (id == 0 || !seen.insert(id).second) continue;
+    const Origin& o = origins_[id];
+    names.insert(names.end(), o.names.begin(), o.names.end());
+    stack.push_back(o.left);
+    stack.push_back(o.right);
+  }
+  sort_and_unique(names);
+  return names;
 }
 
 Arg Context::values(std::span<const ValueId> items) {

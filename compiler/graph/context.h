@@ -34,10 +34,10 @@ class Context {
   NameId intern(std::string_view name);
   std::string_view name(NameId id) const { return names_[id]; }
 
-  // Sets of names, interned: where a node came from. Sorted by name id. Set 0 is empty.
+  // Sets of names, interned: where a node came from. Set 0 is empty. A union takes constant time and memory.
   uint32_t origin(std::span<const NameId> names);
-  std::span<const NameId> origin_names(uint32_t origin) const { return origins_[origin]; }
   uint32_t merge_origins(uint32_t a, uint32_t b);
+  std::vector<NameId> origin_names(uint32_t origin) const;  // sorted by name id
 
   // Memory for arguments; copied in.
   Arg values(std::span<const ValueId> items);
@@ -66,7 +66,12 @@ class Context {
   size_t type_count_ = 0;
   std::unordered_map<std::string_view, NameId> name_ids_;
   std::vector<std::string_view> names_;
-  std::vector<std::span<const NameId>> origins_;
+  struct Origin {  // names, or the union of two earlier sets
+    std::span<const NameId> names;
+    uint32_t left = 0, right = 0;
+  };
+  uint32_t intern_origin(uint64_t hash, Origin origin);
+  std::vector<Origin> origins_;
   std::unordered_multimap<uint64_t, uint32_t> origin_ids_;
   std::deque<ConstantData> constants_;
   friend Arg default_arg(Context& context, const Param& param);

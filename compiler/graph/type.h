@@ -63,6 +63,19 @@ DimVec contiguous_strides(std::span<const Dim> sizes);  // as eager computes the
 TensorType contiguous_tensor(Dtype dtype, std::span<const Dim> sizes, Device device = {});
 Dim numel(std::span<const Dim> sizes);
 
+// Calls visit(Dim) for every symbolic dim of a type: sizes, strides, offsets, values of integers, in lists too.
+template <class F>
+void for_each_symbolic_dim(const Type& t, F&& visit) {
+  for (const Type* e : t.elements()) for_each_symbolic_dim(*e, visit);
+  if (t.kind == TypeKind::sym_int && !t.offset.is_constant()) visit(t.offset);
+  if (!t.is_tensor()) return;
+  for (Dim d : t.sizes())
+    if (!d.is_constant()) visit(d);
+  for (Dim d : t.strides())
+    if (!d.is_constant()) visit(d);
+  if (!t.offset.is_constant()) visit(t.offset);
+}
+
 std::string to_string(
     const Type& type);  // "f32[s0, 768]", "f32[4, 4] strides [1, 4] offset 2 on cuda:0", "int s0", "[f32[2], f32[3]]"
 

@@ -8,19 +8,6 @@
 namespace lenz {
 
 namespace {
-// Calls visit(Dim) for every dim of a type that is no constant.
-template <class F>
-void for_each_symbolic_dim(const Type& t, F&& visit) {
-  for (const Type* e : t.elements()) for_each_symbolic_dim(*e, visit);
-  if (t.kind == TypeKind::sym_int && !t.offset.is_constant()) visit(t.offset);
-  if (!t.is_tensor()) return;
-  for (Dim d : t.sizes())
-    if (!d.is_constant()) visit(d);
-  for (Dim d : t.strides())
-    if (!d.is_constant()) visit(d);
-  if (!t.offset.is_constant()) visit(t.offset);
-}
-
 const SymNode* bare_symbol(Dim d) { return !d.is_constant() && kind_of(d) == SymKind::symbol ? d.node() : nullptr; }
 }  // namespace
 

@@ -48,10 +48,11 @@ constexpr std::string_view kRules = R"(
     }
   }
 
-  # x - (-y) = x + y; a float is negated exactly, an integer modulo 2^n.
+  # x - (-y) = x + y; a float is negated exactly, an integer modulo 2^n: its own n, so it must not be promoted behind.
   rule minus_negative {
     %n = aten.neg(%y)
     %r = aten.sub.Tensor(%x, %n)
+    either { where dtype(%y) in floats } or { where dtype(%y) == dtype(%r) }
     shared %n
     replace %r { %s = aten.add.Tensor(%x, %y) return %s }
   }
@@ -59,22 +60,26 @@ constexpr std::string_view kRules = R"(
   rule plus_negative {
     %n = aten.neg(%y)
     %r = aten.add.Tensor(%x, %n)
+    either { where dtype(%y) in floats } or { where dtype(%y) == dtype(%r) }
     shared %n
     replace %r { %s = aten.sub.Tensor(%x, %y) return %s }
   }
-  # (-x) * (-y) = x * y, and so for quotients: the signs meet in the sign bit alone.
+  # (-x) * (-y) = x * y, and so for quotients of floats: the signs meet in the sign bit alone. The quotient of integers
+  # is a float, and the negative of the smallest one, or of an unsigned one, wraps before it is one.
   rule negative_times_negative {
     %m = aten.neg(%x)
     %n = aten.neg(%y)
     %r = ?f(%m, %n)
-    where ?f in [aten.mul.Tensor, aten.div.Tensor], dtype(%m) in real, dtype(%n) in real
+    either { where ?f in [aten.mul.Tensor, aten.div.Tensor], dtype(%x) in floats, dtype(%y) in floats }
+    or { where ?f in [aten.mul.Tensor], dtype(%x) in integers, dtype(%x) == dtype(%r), dtype(%y) == dtype(%r) }
     shared %m, %n
     replace %r { %s = ?f(%x, %y) return %s }
   }
-  # |-x| = |x|, also for the smallest integer: both wrap to it.
+  # |-x| = |x|, also for the smallest integer: both wrap to it. Unsigned ones are their own magnitude, wrapped or not.
   rule magnitude_of_negative {
     %n = aten.neg(%x)
     %r = aten.abs(%n)
+    where not dtype(%x) == u8
     shared %n
     replace %r { %s = aten.abs(%x) return %s }
   }

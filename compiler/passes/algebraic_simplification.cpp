@@ -14,7 +14,7 @@ namespace {
 // What operands are worth if all their elements are one number, and what rows say follows from it.
 class Constants {
  public:
-  Constants(Graph& graph, PassContext& context) : graph_(graph), context_(context), aliases_(graph) {
+  Constants(Graph& graph, PassContext& context) : graph_(graph), context_(context), aliases_(graph), bases_(graph) {
     full_ = graph.ops().find(filled_form());
   }
 
@@ -88,7 +88,7 @@ class Constants {
   // The number that every element of a tensor is, as its dtype holds it.
   std::optional<double> uniform(ValueId v) {
     const Type& type = graph_.type(v);
-    ValueId base = geometry_base(graph_, v);
+    ValueId base = bases_.of(v);
     NodeId producer = graph_.value(base).producer;
     if (producer == kNone || !type.is_tensor() || graph_.type(base).kind != TypeKind::tensor ||
         graph_.type(base).dtype != type.dtype || aliases_.is_written(base))
@@ -122,6 +122,7 @@ class Constants {
   Graph& graph_;
   PassContext& context_;
   AliasClasses aliases_;
+  GeometryBases bases_;
   const OpDef* full_;
   std::vector<NodeId> dead_;
 };

@@ -85,6 +85,13 @@ bool may_merge(const Graph& graph, AliasClasses& aliases, const Node& first, con
   return true;
 }
 
+// A token is used once: two of them are never one.
+bool gives_token(const Graph& graph, const Node& node) {
+  for (uint16_t i = 0; i < node.result_count; ++i)
+    if (graph.type(node.result(i)).kind == TypeKind::token) return true;
+  return false;
+}
+
 void run(Graph& graph, PassContext& context) {
   AliasClasses aliases(graph);
   Versions versions(graph, aliases);
@@ -94,7 +101,7 @@ void run(Graph& graph, PassContext& context) {
     const Node& node = graph.node(id);
     Effects e = effects(graph, node);
     if (e.writes) versions.after(node);
-    if (e.any() || node.result_count == 0) return;
+    if (e.any() || node.result_count == 0 || gives_token(graph, node)) return;
     NodeId first = table.find_or_add(id, versions.read_by(node));
     if (first == id || !may_merge(graph, aliases, graph.node(first), node) || !context.allow("node")) return;
     for (uint16_t i = 0; i < node.result_count; ++i)

@@ -12,7 +12,9 @@ namespace {
 class KnownSymbols {
  public:
   explicit KnownSymbols(const Graph& graph) {
-    for (const Input& input : graph.inputs()) add(graph.type(input.value));
+    for (const Input& input : graph.inputs())
+      for_each_symbolic_dim(graph.type(input.value),
+                            [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { symbols_.insert(s); }); });
   }
   bool cover(Dim d) const {
     bool all = true;
@@ -21,18 +23,6 @@ class KnownSymbols {
   }
 
  private:
-  void add(const Type& t) {
-    if (t.kind == TypeKind::list)
-      for (const Type* e : t.elements()) add(*e);
-    if (t.kind == TypeKind::sym_int) add(t.offset);
-    if (!t.is_tensor()) return;
-    for (Dim d : t.sizes()) add(d);
-    for (Dim d : t.strides()) add(d);
-    add(t.offset);
-  }
-  void add(Dim d) {
-    for_each_symbol(d, [&](const SymNode* s) { symbols_.insert(s); });
-  }
   std::unordered_set<const SymNode*> symbols_;
 };
 

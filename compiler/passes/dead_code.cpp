@@ -1,4 +1,5 @@
 #include "compiler/graph/alias.h"
+#include "compiler/graph/symbol_makers.h"
 #include "compiler/passes/pass.h"
 
 namespace lenz {
@@ -8,14 +9,20 @@ namespace {
 // One walk from the end: what is not yet seen to be needed when we reach it is not needed.
 class Liveness {
  public:
-  explicit Liveness(Graph& graph) : graph_(graph), aliases_(graph), live_(graph.value_count(), false) {
-    for (const Arg& a : graph.outputs()) need(a);
+  explicit Liveness(Graph& graph) : graph_(graph), aliases_(graph), makers_(graph), live_(graph.value_count(), false) {
+    if (!makers_.empty()) makes_needed_.resize(graph.node_capacity(), false);
+    for (const Arg& a : graph.outputs()) {
+      need(a);
+      makers_.for_each_maker(a, [&](NodeId maker) { makes_needed_[maker] = true; });
+    }
   }
 
   // A write counts if somebody can see the memory later: the caller, or a node that is needed.
-  bool is_needed(const Node& node) {
+  bool is_needed(NodeId id) {
+    const Node& node = graph_.node(id);
     Effects e = effects(graph_, node);
     if (e.visible || e.advances_random) return true;
+    if (!makers_.empty() && makes_needed_[id]) return true;
     for (uint16_t i = 0; i < node.result_count; ++i)
       if (live_[node.result(i)]) return true;
     if (!e.writes) return false;
@@ -24,8 +31,9 @@ class Liveness {
     return seen;
   }
 
-  void need(const Node& node) {
-    for (const Arg& a : node.arguments()) need(a);
+  void need(NodeId id) {
+    for (const Arg& a : graph_.node(id).arguments()) need(a);
+    makers_.for_each_maker(graph_, graph_.node(id), [&](NodeId maker) { makes_needed_[maker] = true; });
   }
 
  private:
@@ -42,7 +50,8 @@ class Liveness {
 
   Graph& graph_;
   AliasClasses aliases_;
-  std::vector<bool> live_, observed_;
+  SymbolMakers makers_;
+  std::vector<bool> live_, observed_, makes_needed_;
 };
 
 // Sub-graphs that no node calls any more, and the numbers of the others.
@@ -78,9 +87,8 @@ void run(Graph& graph, PassContext& context) {
   Liveness liveness(graph);
   std::vector<NodeId> dead;
   for (NodeId id = graph.last(); id != kNone; id = graph.node(id).prev) {
-    const Node& node = graph.node(id);
-    if (liveness.is_needed(node) || !context.allow("node")) {
-      liveness.need(node);
+    if (liveness.is_needed(id) || !context.allow("node")) {
+      liveness.need(id);
     } else {
       dead.push_back(id);
     }
@@ -95,7 +103,7 @@ Pass dead_code() {
   return {.name = "dead_code",
           .contract =
               "Removes nodes whose results nobody needs, writes that nobody sees, sub-graphs that nobody calls.\n"
-              "Asks effects and alias classes. Inputs stay: they are the signature.\n"
+              "Asks effects, alias classes, who makes symbols. Inputs stay: they are the signature.\n"
               "Keeps everything visible: effects, draws from the ambient generator, writes to inputs and outputs.",
           .levels = kEveryLevel,
           .idempotent = true,

@@ -1,6 +1,6 @@
 // A slow, obvious interpreter of the graphs that random_graph_test.h makes: elementwise ops by the scalar table, views
-// by their types alone, copies, fills, writes. What it answers is compared before and after a pass. Thread-safety: one
-// per thread.
+// by their types alone, copies, fills, writes. What it answers is compared before and after a pass. Symbols have the
+// values that type rules decided by. Thread-safety: one per thread.
 #pragma once
 
 #include <map>
@@ -51,21 +51,34 @@ class Interpreter {
  private:
   using Elements = std::vector<ScalarValue>;
 
-  ValueId root(ValueId v) const { return graph_.storage(v); }
+  ValueId root(ValueId v) const {  // inputs of one alias class are one memory
+    ValueId storage = graph_.storage(v);
+    if (graph_.value(storage).producer != kNone) return storage;
+    for (const Input& i : graph_.inputs())
+      if (i.alias && i.alias == graph_.inputs()[graph_.value(storage).index].alias) return i.value;
+    return storage;
+  }
+  int64_t at(Dim d) const { return d.is_constant() ? d.constant() : *graph_.assumptions.known().hint(d); }
+
+  int64_t count_of(std::span<const Dim> sizes) const {
+    int64_t count = 1;
+    for (Dim d : sizes) count *= at(d);
+    return count;
+  }
 
   // Memory as large as any view of it needs; an input's elements follow from its position alone.
   void allocate() {
     for (ValueId v = 0; v < graph_.value_count(); ++v) {
       const Type& t = graph_.type(v);
       if (!t.is_tensor()) continue;
-      int64_t extent = t.offset.constant() + 1;
+      int64_t extent = at(t.offset) + 1;
       for (size_t i = 0; i < t.rank(); ++i)
-        extent += (t.sizes()[i].constant() - 1) * std::max<int64_t>(t.strides()[i].constant(), 0);
+        extent += std::max<int64_t>(at(t.sizes()[i]) - 1, 0) * std::max<int64_t>(at(t.strides()[i]), 0);
       Elements& memory = memory_[root(v)];
       if (static_cast<int64_t>(memory.size()) < extent) memory.resize(static_cast<size_t>(extent));
     }
     for (const Input& input : graph_.inputs()) {
-      Elements& memory = memory_[input.value];
+      Elements& memory = memory_[root(input.value)];
       Dtype d = graph_.type(input.value).dtype;
       for (size_t k = 0; k < memory.size(); ++k)
         memory[k] = element(d, mix(seed_ ^ mix(graph_.value(input.value).index * 1000 + k)));
@@ -86,15 +99,15 @@ class Interpreter {
 
   // Calls visit(k, address) for the k-th element of a tensor, in order of indices.
   template <class F>
-  static void walk(const Type& t, std::span<const Dim> sizes, F&& visit) {
-    int64_t count = numel(sizes).constant();
+  void walk(const Type& t, std::span<const Dim> sizes, F&& visit) const {
+    int64_t count = count_of(sizes);
     size_t lead = sizes.size() - t.rank();  // broadcast: sizes are those of a result
     for (int64_t k = 0; k < count; ++k) {
-      int64_t rest = k, address = t.offset.constant();
+      int64_t rest = k, address = at(t.offset);
       for (size_t i = sizes.size(); i-- > 0;) {
-        int64_t index = rest % sizes[i].constant();
-        rest /= sizes[i].constant();
-        if (i >= lead && !t.sizes()[i - lead].is(1)) address += index * t.strides()[i - lead].constant();
+        int64_t index = rest % at(sizes[i]);
+        rest /= at(sizes[i]);
+        if (i >= lead && at(t.sizes()[i - lead]) != 1) address += index * at(t.strides()[i - lead]);
       }
       visit(static_cast<size_t>(k), static_cast<size_t>(address));
     }
@@ -140,18 +153,37 @@ class Interpreter {
     if (!op.fills.empty()) {
       int param = op.schema.find(op.fills);
       Arg fill = param >= 0 ? node.args[param] : Arg::of_int(op.fills == "1");
-      write(result, Elements(static_cast<size_t>(numel(type.sizes()).constant()), number(fill, type.dtype)),
-            type.dtype);
+      write(result, Elements(static_cast<size_t>(count_of(type.sizes())), number(fill, type.dtype)), type.dtype);
     } else if (op.schema.packet == "copy" || op.schema.packet == "copy_") {
       write(result, read(node.args[1].value(), type.sizes()), graph_.type(node.args[1].value()).dtype);
     } else if (const ScalarRow* row = op.scalar.empty() ? nullptr : find_scalar(op.scalar)) {
       pointwise(node, *row);
+    } else if (op.schema.packet == "cat") {
+      join(node);
     } else {
       // A copy, or a reshape that could not be a view: the operand's elements in order.
       LENZ_CHECK(!op.copies.empty() || op.has(Trait::maybe_view),
                  "the tests' interpreter does not know " + op.full_name);
       const Type& from = graph_.type(node.args[0].value());
       write(result, read(node.args[0].value(), from.sizes()), from.dtype);
+    }
+  }
+
+  void join(const Node& node) {
+    const Type& type = graph_.type(node.result());
+    int64_t begin = 0, rank = static_cast<int64_t>(type.rank());
+    auto dim = static_cast<size_t>(node.args[1].i < 0 ? node.args[1].i + rank : node.args[1].i);
+    for (ValueId v : node.args[0].value_list()) {
+      const Type& part = graph_.type(v);
+      if (count_of(part.sizes()) == 0) continue;  // an empty vector may stand beside tensors of any rank
+      TensorType place = type.tensor();
+      place.sizes = DimVec(part.sizes());
+      place.offset = at(place.offset) + begin * at(place.strides[dim]);
+      Elements elements = read(v, part.sizes());
+      walk(*graph_.context().tensor(place), place.sizes, [&](size_t k, size_t address) {
+        memory_.at(root(node.result()))[address] = converted(elements[k], part.dtype, type.dtype);
+      });
+      begin += at(part.sizes()[dim]);
     }
   }
 
@@ -169,7 +201,7 @@ class Interpreter {
         }
       compute = *widest;
     }
-    size_t count = static_cast<size_t>(numel(type.sizes()).constant());
+    size_t count = static_cast<size_t>(count_of(type.sizes()));
     std::vector<Elements> operands;
     for (int i = 0; i < row.arity; ++i) {
       Dtype wanted = operand_dtype(row, compute, i);
@@ -189,9 +221,15 @@ class Interpreter {
     for (size_t k = 0; k < count; ++k) {
       std::vector<ScalarValue> at;
       for (const Elements& o : operands) at.push_back(o[k]);
+      if (node.op->has(Trait::commutative)) order_zeros(at);
       all.push_back(rounded(result_dtype(row, compute), evaluate(row, compute, at)));
     }
     write(result, all, result_dtype(row, compute));
+  }
+  // Of two zeros, eager's minimum and maximum take one or the other, as the vector's width falls: either is right.
+  static void order_zeros(std::vector<ScalarValue>& operands) {
+    auto zero = [](const ScalarValue& v) { return v.kind() == ScalarKind::real && v.real() == 0; };
+    if (zero(operands[0]) && zero(operands[1]) && std::signbit(operands[1].real())) std::swap(operands[0], operands[1]);
   }
   static ScalarValue apply(std::string_view row, Dtype compute, std::initializer_list<ScalarValue> operands) {
     return rounded(compute, evaluate(*find_scalar(row), compute, {operands.begin(), operands.size()}));

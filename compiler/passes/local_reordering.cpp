@@ -1,12 +1,13 @@
 #include "compiler/graph/alias.h"
+#include "compiler/graph/symbol_makers.h"
 #include "compiler/passes/pass.h"
 
 namespace lenz {
 
 namespace {
 
-// Between two writes, or two other effects, order is free but for data. Regions are numbered from the start; a node may
-// only move inside its own.
+// Between two writes, or two other effects, order is free but for data and symbols. Regions are numbered from the
+// start; a node may only move inside its own, and not at all if later nodes may say a symbol that it makes.
 std::vector<uint32_t> regions(const Graph& graph) {
   std::vector<uint32_t> region(graph.node_capacity(), 0);
   uint32_t current = 1;
@@ -19,6 +20,7 @@ std::vector<uint32_t> regions(const Graph& graph) {
       region[id] = current;
     }
   });
+  SymbolMakers(graph).for_each([&](NodeId id) { region[id] = 0; });
   return region;
 }
 

@@ -49,7 +49,7 @@ std::optional<SmallVec<int64_t, 6>> permutation(const Type& from, const Type& to
 
 class Shortener {
  public:
-  Shortener(Graph& graph, PassContext& context) : graph_(graph), context_(context), aliases_(graph) {
+  Shortener(Graph& graph, PassContext& context) : graph_(graph), context_(context), aliases_(graph), bases_(graph) {
     permute_ = graph.ops().find(view_forms().permute);
     reshape_ = graph.ops().find(view_forms().reshape);
   }
@@ -65,7 +65,7 @@ class Shortener {
   void visit(NodeId id) {
     ValueId v = graph_.node(id).result();
     if (!graph_.type(v).is_tensor()) return;
-    ValueId base = geometry_base(graph_, v);
+    ValueId base = bases_.of(v);
     if (ValueId same = find_same(base, v); same != v) {
       if (!context_.allow("same view")) return;
       replace_value(graph_, aliases_, v, same);
@@ -118,8 +118,7 @@ class Shortener {
     if (!context_.allow("one view")) return true;
     NodeId fresh = graph_.insert(id, op, args, provenance(graph_, id));
     replace_value(graph_, aliases_, v, graph_.node(fresh).result());
-    seen_[combine(geometry_base(graph_, of), reinterpret_cast<uintptr_t>(&graph_.type(v)))] =
-        graph_.node(fresh).result();
+    seen_[combine(bases_.of(of), reinterpret_cast<uintptr_t>(&graph_.type(v)))] = graph_.node(fresh).result();
     dead_.push_back(id);
     return true;
   }
@@ -132,6 +131,7 @@ class Shortener {
   Graph& graph_;
   PassContext& context_;
   AliasClasses aliases_;
+  GeometryBases bases_;
   const OpDef *permute_, *reshape_;
   std::unordered_map<uint64_t, ValueId> seen_;
   std::vector<NodeId> dead_;

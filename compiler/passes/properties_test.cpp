@@ -18,7 +18,9 @@ constexpr uint64_t kGraphs = 6000;
 std::unique_ptr<Graph> random_graph(uint64_t seed) {
   RandomChooser chooser(seed);
   bool torch = seed % 3 != 0;
-  return test::RandomGraph(chooser, {.writes = torch, .level = torch ? Level::torch : Level::aten}).make();
+  return test::RandomGraph(chooser,
+                           {.writes = torch, .level = torch ? Level::torch : Level::aten, .symbolic = seed % 5 == 0})
+      .make();
 }
 
 std::string compare(const test::Seen& a, const test::Seen& b) {

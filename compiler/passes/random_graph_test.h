@@ -1,5 +1,5 @@
-// Random graphs that give passes something to do, of ops that interpreter_test.h computes: chains of views, copies,
-// neutral elements, the same call twice, writes through views.
+// Random graphs that give passes something to do, of ops that interpreter_test.h computes: chains of views, lists of
+// views, copies, neutral elements, the same call twice, writes through views, inputs that share memory, symbolic sizes.
 // Thread-safety: one per thread.
 #pragma once
 
@@ -15,6 +15,7 @@ namespace lenz::test {
 struct RandomGraphOptions {
   bool writes = true;
   Level level = Level::torch;
+  bool symbolic = false;  // sizes are symbols and expressions of them
 };
 
 class RandomGraph {
@@ -24,26 +25,48 @@ class RandomGraph {
   std::unique_ptr<Graph> make() {
     graph_ = std::make_unique<Graph>(std::make_shared<Context>(), op_table(), "g");
     graph_->level = options_.level;
+    for (Dim* d : {&two_, &three_}) {
+      if (!options_.symbolic) continue;
+      *d = graph_->context().syms.symbol(d == &two_ ? "s0" : "s1");
+      graph_->assumptions.declare_range(d->node(), {2, 5});
+    }
     inputs();
     size_t count = 2 + c_.below(20);
     for (size_t i = 0; i < count; ++i) node();
     outputs();
-    return std::move(graph_);
+    if (has_a_model()) return std::move(graph_);
+    return RandomGraph(c_, {options_.writes, options_.level, false}).make();
   }
 
  private:
+  // Whether some sizes meet all guards together: rules may ask for what no sizes meet, and facts may not see it.
+  bool has_a_model() const {
+    const Assumptions& all = graph_->assumptions;
+    SymValues value = [&](const SymNode* s) { return all.known().hint(Dim(s)); };
+    return std::ranges::all_of(all.guards(), [&](const Cond& c) { return evaluate(c, value) == true; });
+  }
+
   void inputs() {
     size_t count = 1 + c_.below(4);
     for (size_t i = 0; i < count; ++i) {
-      TensorType t = contiguous_tensor(dtype(), sizes());
+      TensorType t = contiguous_tensor(dtype(), i == 0 && options_.symbolic ? DimVec{two_, three_} : sizes());
       if (c_.below(4) == 0 && t.rank() == 2) t.strides = {Dim(1), t.sizes[0]};
       if (c_.below(6) == 0) t.offset = 2;
+      bool shares = i > 0 && c_.below(5) == 0;
+      if (shares) t.dtype = type(values_.back()).dtype;
       values_.push_back(graph_->add_input("x" + std::to_string(i), graph_->context().tensor(t)));
+      if (!shares) continue;
+      NameId before = graph_->input(i - 1).alias.value_or(graph_->context().intern("a" + std::to_string(i)));
+      graph_->input(i - 1).alias = graph_->input(i).alias = before;
     }
   }
-  Dtype dtype() { return c_.any_of({Dtype::f32, Dtype::f32, Dtype::i32, Dtype::f16, Dtype::i8, Dtype::b8}); }
+  Dtype dtype() {
+    return c_.any_of(
+        {Dtype::f32, Dtype::f32, Dtype::i32, Dtype::f16, Dtype::i8, Dtype::b8, Dtype::u8, Dtype::i64, Dtype::f32});
+  }
   DimVec sizes() {
-    return c_.any_of<DimVec>({{Dim(2), Dim(3)}, {Dim(3), Dim(2)}, {Dim(6)}, {Dim(2), Dim(3)}, {Dim(1)}, {}});
+    const Dim a = two_, b = three_;
+    return c_.any_of<DimVec>({{a, b}, {b, a}, {a * b}, {a, b}, {a, b}, {Dim(1)}, {}, {a, Dim(1), b}, {Dim(0), b}});
   }
 
   ValueId value() {  // often a new one
@@ -66,10 +89,25 @@ class RandomGraph {
     try {
       Resolved r = resolve(*graph_, op, {positional.begin(), positional.size()}, {keywords.begin(), keywords.size()});
       NodeId id = graph_->append(*r.op, r.args);
-      ValueId v = graph_->node(id).result();
-      if (graph_->type(v).is_tensor()) values_.push_back(v);
+      made(id);
     } catch (const UserError&) {
     }
+  }
+
+  // What a call gives is there to be used, and so are elements of a list.
+  void made(NodeId id) {
+    if (graph_->node(id).result_count == 0) return;
+    ValueId v = graph_->node(id).result();
+    if (graph_->type(v).is_tensor()) values_.push_back(v);
+    size_t count = graph_->type(v).elements().size();
+    for (size_t i = c_.below(3); i < count; i += 1 + c_.below(2))
+      call("lenz.getitem", {Arg::of_value(v), Arg::of_int(static_cast<int64_t>(i))});
+  }
+
+  // A tensor of bools, often a comparison.
+  Arg condition(ValueId x, ValueId y) {
+    if (type(x).dtype != Dtype::b8) call("aten.lt", {Arg::of_value(x), Arg::of_value(y)});
+    return Arg::of_value(type(x).dtype == Dtype::b8 ? x : values_.back());
   }
 
   void node() {
@@ -78,20 +116,24 @@ class RandomGraph {
     Arg a = Arg::of_value(x), b = Arg::of_value(y);
     auto rank = static_cast<int64_t>(type(x).rank());
     auto dim = [&] { return Arg::of_int(c_.between(-rank, std::max<int64_t>(rank, 1))); };
-    switch (c_.below(options_.writes ? 23 : 19)) {
-      case 0:
+    auto small = [&](int64_t low, int64_t high) { return Arg::of_int(c_.between(low, high)); };
+    switch (c_.below(options_.writes ? 35 : 30)) {
+      case 0: return call("aten.neg", {a});
       case 1:
-        return call(c_.any_of({"aten.neg", "aten.abs", "aten.ceil", "aten.floor", "aten.logical_not", "aten.sign"}),
+        return call(c_.any_of({"aten.neg", "aten.abs", "aten.ceil", "aten.floor", "aten.logical_not", "aten.sign",
+                               "aten.bitwise_not", "aten.relu", "aten.trunc"}),
                     {a});
       case 2:
       case 3:
       case 4:
         return call(
-            c_.any_of({"aten.add", "aten.mul", "aten.sub", "aten.bitwise_and", "aten.bitwise_or", "aten.bitwise_xor"}),
+            c_.any_of({"aten.add", "aten.mul", "aten.sub", "aten.div", "aten.add", "aten.mul", "aten.sub",
+                       "aten.bitwise_and", "aten.bitwise_or", "aten.bitwise_xor", "aten.maximum", "aten.minimum"}),
             {a, b});
       case 5:
       case 6:
-        return call(c_.any_of({"aten.add", "aten.mul", "aten.sub", "aten.bitwise_or"}), {a, number(type(x).dtype)});
+        return call(c_.any_of({"aten.add", "aten.mul", "aten.sub", "aten.bitwise_or", "aten.div", "aten.clamp_min"}),
+                    {a, number(type(x).dtype)});
       case 7: return call(c_.any_of({"aten.eq", "aten.ne", "aten.lt", "aten.ge", "aten.gt", "aten.le"}), {a, b});
       case 8: return call("aten.add", {a, b}, {{"alpha", c_.any_of({Arg::of_int(1), Arg::of_int(2)})}});
       case 9:
@@ -102,15 +144,31 @@ class RandomGraph {
       case 12: return call(c_.any_of({"aten.unsqueeze", "aten.squeeze"}), {a, dim()});
       case 13: return call("aten.slice", {a, dim(), Arg::of_int(c_.between(0, 1)), Arg::of_int(c_.between(2, 4))});
       case 14: return call(c_.any_of({"aten.clone", "aten.contiguous", "aten.alias", "aten.t"}), {a});
-      case 15: return call("aten.expand", {a, c.dims(DimVec{Dim(2), Dim(3)})});
+      case 15: return call("aten.expand", {a, c.dims(DimVec{two_, three_})});
       case 16:
         return call(c_.any_of({"aten.to", "aten.to", "aten._to_copy"}), {a},
                     {{"dtype", Arg::of_dtype(wider(type(x).dtype))}});
       case 17: return call("aten.full", {c.dims(sizes()), number(Dtype::i32)}, {{"dtype", Arg::of_dtype(dtype())}});
-      case 18: return again();
-      case 19: return write(x, c_.any_of({"aten.neg_", "aten.floor_", "aten.abs_"}), {a});
-      case 20: return write(x, c_.any_of({"aten.add_", "aten.mul_"}), {a, b});
-      case 21: return write(x, "aten.add_", {a, number(type(x).dtype)});
+      case 18:
+      case 19: return again();
+      case 20: return call("aten.select", {a, dim(), small(0, 1)});
+      case 21: return call("aten.split", {a, small(1, 2), dim()});
+      case 22: return call(c_.any_of({"aten.unbind", "aten.diagonal", "aten.flatten", "aten.squeeze"}), {a});
+      case 23: return call("aten.chunk", {a, small(1, 3), dim()});
+      case 24:
+        return call("aten.as_strided", {a, c.ints(std::vector<int64_t>{2, 2}),
+                                        c.ints(std::vector<int64_t>{c_.between(1, 2), c_.between(2, 3)})});
+      case 25: return call("aten.where", {condition(x, y), a, b});
+      case 26: {
+        const ValueId list[] = {x, y};
+        return call("aten.cat", {c.values({list, c_.flip() ? size_t{1} : size_t{2}}), dim()});
+      }
+      case 27: return call(c_.any_of({"aten.zeros_like", "aten.ones_like"}), {a});
+      case 28: return call("aten.copy", {a, b});
+      case 29: return call("aten.narrow", {a, dim(), small(0, 1), small(1, 2)});
+      case 30: return write(x, c_.any_of({"aten.neg_", "aten.floor_", "aten.abs_"}), {a});
+      case 31: return write(x, c_.any_of({"aten.add_", "aten.mul_"}), {a, b});
+      case 32: return write(x, "aten.add_", {a, number(type(x).dtype)});
       default: return write(x, "aten.copy_", {a, b});
     }
   }
@@ -119,6 +177,8 @@ class RandomGraph {
     switch (d) {
       case Dtype::b8: return c_.any_of({Dtype::f32, Dtype::i32, Dtype::b8});
       case Dtype::i8: return c_.any_of({Dtype::i32, Dtype::f32, Dtype::i8});
+      case Dtype::u8: return c_.any_of({Dtype::i32, Dtype::i8, Dtype::u8});
+      case Dtype::i64: return c_.any_of({Dtype::i32, Dtype::f64, Dtype::i64});
       case Dtype::i32: return c_.any_of({Dtype::i8, Dtype::f32, Dtype::i32});
       case Dtype::f16: return c_.any_of({Dtype::f32, Dtype::f16});
       default: return c_.any_of({Dtype::f16, Dtype::f64, Dtype::f32});
@@ -131,7 +191,7 @@ class RandomGraph {
     for (size_t skip = c_.below(4); skip > 0 && id != kNone; --skip) id = graph_->node(id).prev;
     if (id == kNone || graph_->node(id).op->schema.mutates()) return;
     Node node = graph_->node(id);
-    values_.push_back(graph_->node(graph_->append(*node.op, node.arguments())).result());
+    made(graph_->append(*node.op, node.arguments()));
   }
 
   void write(ValueId target, std::string_view op, std::initializer_list<Arg> args) {
@@ -144,7 +204,7 @@ class RandomGraph {
 
   void outputs() {
     std::vector<Arg> all;
-    size_t count = 1 + c_.below(3);
+    size_t count = 1 + c_.below(4);
     for (size_t i = 0; i < count; ++i) all.push_back(Arg::of_value(value()));
     graph_->set_outputs(all);
   }
@@ -153,6 +213,7 @@ class RandomGraph {
   RandomGraphOptions options_;
   std::unique_ptr<Graph> graph_;
   std::vector<ValueId> values_;
+  Dim two_ = 2, three_ = 3;
 };
 
 }  // namespace lenz::test

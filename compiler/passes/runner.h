@@ -24,11 +24,17 @@ struct PassRun {
   std::string incomplete;  // why it could not finish; empty: it did
 };
 
+#ifdef NDEBUG
+inline constexpr bool kCheckByDefault = false;
+#else
+inline constexpr bool kCheckByDefault = true;
+#endif
+
 struct RunnerOptions {
   PassSelection selection;
-  bool verify = false;      // after each pass that changed something
-  bool check_text = false;  // print, parse, compare after each such pass
-  bool strict = false;      // a pass that could not finish is an error
+  bool verify = kCheckByDefault;      // after each pass that changed something
+  bool check_text = kCheckByDefault;  // print, parse, compare after each such pass
+  bool strict = false;                // a pass that could not finish is an error
   TensorEvaluator evaluator;
   // Called after each line, with the graph before (a copy) and after: a dump, a diff. The same graph twice if it did
   // not change.

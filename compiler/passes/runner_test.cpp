@@ -179,5 +179,21 @@ TEST(Pipeline, NamesReasonsAndContracts) {
   }
 }
 
+// Thousands of views become one, which came from all of them: without a list of names at each step.
+TEST(Runner, LongChainsTakeLinearMemory) {
+  constexpr size_t kViews = 20'000;
+  std::string text = "graph @g(%x: f32[2, 2]) {\n%v0 = aten.neg(%x)\n";
+  for (size_t i = 1; i <= kViews; ++i)
+    text += "%v" + std::to_string(i) + " = aten.transpose(%v" + std::to_string(i - 1) + ", 0, 1)\n";
+  auto graph = parse_graph(text + "return %v" + std::to_string(kViews) + "\n}\n", op_table());
+  size_t before = graph->memory_bytes();
+  RunnerOptions unchecked;
+  unchecked.verify = unchecked.check_text = false;
+  run_passes(*graph, pipeline(), unchecked);
+  EXPECT_EQ(graph->node_count(), 1u);
+  EXPECT_LT(graph->memory_bytes(), before * 2);
+  EXPECT_EQ(graph->context().origin_names(graph->node(graph->first()).origin).size(), kViews / 2);
+}
+
 }  // namespace
 }  // namespace lenz

@@ -124,7 +124,7 @@ void same_dtype_rows(RowSink& t) {
                                                   .copies = dtypes::real_and_bool});
   t.row("nan_to_num(Tensor self, float? nan=None, float? posinf=None, float? neginf=None) -> Tensor",
         {.variants = kSameDtype,
-         .traits = elementwise | idempotent,
+         .traits = elementwise,  // not idempotent: NaN may become infinity, and that something else
          .infer = rule::preserved,
          .generate = make::nan_to_num,
          .decompose = R"(
