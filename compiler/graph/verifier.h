@@ -6,6 +6,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/graph/alias.h"
 #include "compiler/graph/verify.h"
 
 namespace lenz {
@@ -40,6 +41,7 @@ class Verifier {
   void declared_results(NodeId id);
   void writes(NodeId id);
   void write(NodeId id, ValueId v);
+  void shared_operands(NodeId id, const Graph& sub, std::span<const ValueId> operands);
   void alias_classes();
   void guards();
 
@@ -60,6 +62,7 @@ class Verifier {
   std::unordered_set<const SymNode*> made_later_;  // unbacked, by a node that has not been reached
   std::unordered_set<const SymNode*> reported_;
   std::unordered_set<const Type*> seen_types_;  // all their symbols are bound
+  std::optional<AliasClasses> aliases_;         // made when first asked
 };
 
 }  // namespace lenz

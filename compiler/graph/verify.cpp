@@ -40,7 +40,7 @@ constexpr VerifyRule kRules[] = {
     {501, "storage", "A value's storage is its own, or that of the operand that its op says it shares.", kNotInText},
     {502, "alias_device", "Inputs of one alias class are on one device."},
     {503, "write_to_input", "Only inputs marked `mut` are written to, through views too."},
-    {504, "write_overlap", "What is written has every element at a place of its own."},
+    {504, "write_overlap", "What is written has no dim of several elements at one place, as an expanded tensor has."},
     {505, "write_to_constant", "Constants are not written to."},
 
     {601, "functional", "From level aten on, no op writes to an operand."},
@@ -56,6 +56,8 @@ constexpr VerifyRule kRules[] = {
 
     {801, "subgraph_signature", "A control-flow op's operands and results are those of its sub-graphs.", kNotInText},
     {802, "subgraph_inputs", "An initialiser or `requires_grad` stands only at inputs of the main graph."},
+    {803, "subgraph_aliasing",
+     "Operands that share memory, one of which a sub-graph writes to, are inputs of one alias class there."},
 
     {901, "token_linear", "A token is used once at most."},
     {902, "effects_ordered", "From level aten on, an op with an effect takes a token.", kNotInText},

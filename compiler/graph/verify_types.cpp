@@ -161,6 +161,25 @@ void Verifier::writes(NodeId id) {
     auto formals = graph_.subgraphs[a.graph()]->inputs();
     for (size_t i = 0; i < std::min(formals.size(), operands.size()); ++i)
       if (formals[i].mutated && operands[i] != kNone) write(id, operands[i]);
+    shared_operands(id, *graph_.subgraphs[a.graph()], operands);
+  }
+}
+
+void Verifier::shared_operands(NodeId id, const Graph& sub, std::span<const ValueId> operands) {
+  auto formals = sub.inputs();
+  if (std::ranges::none_of(formals, &Input::mutated)) return;
+  if (!aliases_) aliases_.emplace(graph_);
+  std::unordered_map<ValueId, SmallVec<size_t, 4>> sharing;
+  for (size_t i = 0; i < std::min(formals.size(), operands.size()); ++i)
+    if (operands[i] != kNone) sharing[aliases_->root(operands[i])].push_back(i);
+  for (size_t i = 0; i < std::min(formals.size(), operands.size()); ++i) {
+    if (operands[i] == kNone || !formals[i].mutated) continue;
+    for (size_t k : sharing[aliases_->root(operands[i])])
+      if (k != i && !(formals[i].alias && formals[i].alias == formals[k].alias))
+        return report(803, id,
+                      "@" + sub.name + " writes to its input " + sub.value_name(formals[i].value) +
+                          ", which here shares memory with " + sub.value_name(formals[k].value) +
+                          "; they must be of one alias class");
   }
 }
 
@@ -177,6 +196,8 @@ void Verifier::write(NodeId id, ValueId v) {
   }
   const Type& t = graph_.type(v);
   if (!t.is_tensor()) return;
+  for (Dim size : t.sizes())
+    if (size.is(0) || assumptions_.known().proves(eq(size, 0))) return;  // nothing is written
   for (size_t i = 0; i < t.rank(); ++i) {
     Dim size = t.sizes()[i];
     bool several = size.is_constant() ? size.constant() > 1 : assumptions_.known().proves(gt(size, 1));

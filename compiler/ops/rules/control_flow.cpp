@@ -47,6 +47,14 @@ void bind_dim(Infer& in, Dim formal, Dim actual, Binding& binding, std::string_v
   in.require(eq(formal, actual), std::string(where) + ": sizes differ");
 }
 
+Dim bound_dim(Infer& in, Dim d, const Binding& binding) {
+  return substitute(d, in.context().syms, [&](const SymNode* s) -> std::optional<Dim> {
+    auto at = binding.find(s);
+    if (at == binding.end()) return std::nullopt;
+    return at->second;
+  });
+}
+
 // Binds the sub-graph's symbols by matching its inputs with what it is called with.
 Binding bind(Infer& in, const Graph& sub, std::span<const Type* const> actual) {
   if (sub.inputs().size() != actual.size())
@@ -62,19 +70,19 @@ Binding bind(Infer& in, const Graph& sub, std::span<const Type* const> actual) {
     if (!formal.is_tensor()) continue;
     if (formal.dtype != given.dtype || formal.rank() != given.rank())
       in.raise(where + " is " + to_string(given) + ", not " + to_string(formal));
+    if (!(formal.device == given.device))
+      in.raise(where + " is on " + to_string(given.device) + ", not on " + to_string(formal.device));
     for (size_t d = 0; d < formal.rank(); ++d) bind_dim(in, formal.sizes()[d], given.sizes()[d], binding, where);
+    if (!sub.inputs()[i].mutated) continue;  // what is only read may come as a copy in the layout that is declared
+    for (size_t d = 0; d < formal.rank(); ++d)
+      in.require(eq(bound_dim(in, formal.strides()[d], binding), given.strides()[d]),
+                 where + " is written to: strides differ");
   }
   return binding;
 }
 
 const Type* bound(Infer& in, const Type& t, const Binding& binding) {
-  auto value = [&](Dim d) {
-    return substitute(d, in.context().syms, [&](const SymNode* s) -> std::optional<Dim> {
-      auto at = binding.find(s);
-      if (at == binding.end()) return std::nullopt;
-      return at->second;
-    });
-  };
+  auto value = [&](Dim d) { return bound_dim(in, d, binding); };
   if (t.kind == TypeKind::sym_int) return in.context().sym_int(value(t.offset));
   if (!t.is_tensor()) return &t;
   TensorType copy = t.tensor();
@@ -96,7 +104,7 @@ Types output_types(Infer& in, const Graph& sub, const Binding& binding) {
 bool same_kind(Infer& in, const Type& a, const Type& b) {
   if (a.kind != b.kind) return false;
   if (!a.is_tensor()) return true;
-  if (a.dtype != b.dtype || a.rank() != b.rank()) return false;
+  if (a.dtype != b.dtype || a.rank() != b.rank() || !(a.device == b.device)) return false;
   for (size_t d = 0; d < a.rank(); ++d)
     if (!in.same(a.sizes()[d], b.sizes()[d])) return false;
   return true;
