@@ -83,6 +83,9 @@ TEST(TraceCommand, ShowsWhatChangedAndSaysWhatDidNot) {
   EXPECT_THAT(ran.out, HasSubstr("- %d = aten.cos(%c)"));
   EXPECT_THAT(ran.out, HasSubstr("== constant_folding: unchanged\n=="));
   EXPECT_THAT(ran.out, HasSubstr("== result"));
+  ran = run("trace --text -", kGraph);
+  EXPECT_THAT(ran.out, HasSubstr("3 nodes\n   node 1\ngraph @g"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("- %d")));
 }
 
 }  // namespace

@@ -30,11 +30,13 @@ std::string heading(const PassRun& run) {
 ExitCode trace_command(std::span<const std::string> args) {
   CLI::App app("Shows the graph, what each pass changes, and the result.", "lenz trace");
   std::string file, passes, selection;
+  bool whole = false;
   DiffOptions how;
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
   app.add_option("--passes", passes, "these, in this order (a,b,c); without it the whole pipeline");
   app.add_option("--select", selection, "which rewrites, as in lenz opt");
   app.add_option("--context", how.context, "unchanged lines to show around each change")->capture_default_str();
+  app.add_flag("--text", whole, "the whole graph behind each pass that changed it, not what changed");
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   auto graph = read_graph(file, op_table());
@@ -45,7 +47,7 @@ ExitCode trace_command(std::span<const std::string> args) {
   options.selection = PassSelection::parse(selection, pipeline());
   options.on_pass = [&](const PassRun& run, const Graph& before, const Graph& after) {
     std::printf("%s\n", heading(run).c_str());
-    if (run.changed) std::printf("%s", diff(before, after, how).c_str());
+    if (run.changed) std::printf("%s", (whole ? print(after) : diff(before, after, how)).c_str());
   };
   std::printf("== input\n%s", print(*graph).c_str());
   run_passes(*graph, lines, options);

@@ -82,6 +82,18 @@ TEST(Hostile, DeepAndLongTexts) {
   expect_error(text, "<text>:");
 }
 
+// A few characters that ask for a list of a thousand million tensors.
+TEST(Hostile, LongLists) {
+  for (std::string_view call : {"aten.unbind(%x)", "aten.split(%x, 1)", "aten.chunk(%x, 1000000000)",
+                                "aten.tensor_split(%x, 1000000000)", "aten.chunk(%e, 9223372036854775807)"}) {
+    std::string text = "graph @g(%x: f32[1000000000], %e: f32[0]) { %y = " + std::string(call) + " return %y }";
+    EXPECT_THROW(parse_graph(text, op_table()), Unsupported) << call;
+  }
+  std::string many = "graph @g(%x: f32[60000]) { ";
+  for (int i = 0; i < 20; ++i) many += "%y" + std::to_string(i) + " = aten.unbind(%x) ";
+  expect_error(many + "return }", "<text>:1:");
+}
+
 TEST(Hostile, LimitsAreSaid) {
   ParseOptions options;
   options.limits.nodes = 3;

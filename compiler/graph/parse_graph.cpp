@@ -305,6 +305,10 @@ void Parser::statement() {
     last_place_end_ = taken_end_;
   }
   const Node& node = graph.node(id);
+  for (size_t i = 0; i < node.result_count; ++i) list_elements_ += graph.type(node.result(i)).elements().size();
+  if (list_elements_ > options_.limits.list_elements)
+    fail(op_name, "the lists of tensors are longer than the limit, " + std::to_string(options_.limits.list_elements) +
+                      " in all");
   if (node.result_count != targets_.size())
     fail(targets_.empty() ? op_name : start, "`" + node.op->full_name + "` has " + std::to_string(node.result_count) +
                                                  " results here, and " + std::to_string(targets_.size()) +

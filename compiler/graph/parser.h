@@ -140,7 +140,7 @@ class Parser {
   Token token_;
   std::shared_ptr<Context> context_;
   Scope* scope_ = nullptr;
-  size_t depth_ = 0, nodes_ = 0;
+  size_t depth_ = 0, nodes_ = 0, list_elements_ = 0;
   size_t taken_end_ = 0;  // of the token taken last
   std::vector<Lexer::Comment> comments_;
   Comments::Place* last_place_ = nullptr;

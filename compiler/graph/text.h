@@ -18,6 +18,7 @@ namespace lenz {
 struct ParseLimits {
   size_t text = size_t{1} << 30;     // bytes
   size_t nodes = 10'000'000;         // of all graphs together
+  size_t list_elements = 1'000'000;  // of the lists of tensors that nodes give, of all graphs together
   size_t rank = 64;                  // of a tensor
   size_t nesting = 64;               // of types, expressions and sub-graphs
   size_t string = size_t{16} << 20;  // bytes of one string or name

@@ -9,14 +9,15 @@ void constant(Infer& in) { in.result(in.arg("value").data->type); }
 
 void getitem(Infer& in) {
   const Arg& list = in.arg("list");
-  auto elements = in.tensors("list");
   int64_t index = in.constant("index");
-  auto count = static_cast<int64_t>(elements.size());
+  auto count = static_cast<int64_t>(list.is_value() ? in.type_of(list.value()).elements().size() : list.count);
   if (index < -count || index >= count)
     in.raise("index " + std::to_string(index) + " is out of range for a list of " + std::to_string(count));
   auto at = static_cast<size_t>(index < 0 ? index + count : index);
-  if (!elements[at]) in.raise("this element is none");
-  in.alias(elements[at], list.is_value() ? list.value() : list.value_list()[at]);
+  if (list.is_value()) return in.alias(in.type_of(list.value()).elements()[at], list.value());
+  ValueId element = list.value_list()[at];
+  if (element == kNone) in.raise("this element is none");
+  in.alias(&in.type_of(element), element);
 }
 }  // namespace
 

@@ -309,13 +309,11 @@ TensorType on_diagonal(Infer& in, const Type& t) {
 }
 
 namespace {
-// Bytes that a tensor of constant geometry needs its storage to have; nothing if it is symbolic.
-std::optional<Dim> bytes_needed(Dtype dtype, std::span<const Dim> sizes, std::span<const Dim> strides, Dim offset) {
+// Bytes that a tensor needs its storage to have.
+Dim bytes_needed(Infer& in, Dtype dtype, std::span<const Dim> sizes, std::span<const Dim> strides, Dim offset) {
   Dim elements = 1;
-  if (!offset.is_constant()) return std::nullopt;
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (!sizes[i].is_constant() || !strides[i].is_constant()) return std::nullopt;
-    if (sizes[i].is(0)) return Dim(0);
+    if (in.is_zero(sizes[i])) return 0;
     elements += (sizes[i] - 1) * strides[i];
   }
   return (elements + offset) * item_size(dtype);
@@ -334,9 +332,9 @@ TensorType strided(Infer& in, const Type& t) {
   // The storage is at least what its owner covers; of an input, exactly that.
   const Type* owner = &t == &in.tensor(0) ? in.storage_owner(in.arg(0).value()) : &t;
   if (owner && owner->is_tensor()) {
-    auto need = bytes_needed(v.dtype, v.sizes, v.strides, v.offset);
-    auto have = bytes_needed(owner->dtype, owner->sizes(), owner->strides(), owner->offset);
-    if (need && have) in.require(need->is(0) || need->constant() <= have->constant(), "out of the storage's bounds");
+    Dim need = bytes_needed(in, v.dtype, v.sizes, v.strides, v.offset);
+    Dim have = bytes_needed(in, owner->dtype, owner->sizes(), owner->strides(), owner->offset);
+    in.require(le(need, have), "out of the storage's bounds");
   }
   return v;
 }
@@ -406,6 +404,15 @@ TensorType unflattened(Infer& in, const Type& t) {
 // --- lists
 
 namespace {
+// Lists are written out, a type each: nobody needs long ones, and a short text must not ask for gigabytes.
+constexpr int64_t kMostParts = 65'536;
+size_t number_of_parts(const Infer& in, int64_t count) {
+  if (count > kMostParts)
+    throw Unsupported(in.op().full_name + ": a list of " + std::to_string(count) + " tensors; the limit is " +
+                      std::to_string(kMostParts));
+  return static_cast<size_t>(count);
+}
+
 std::vector<TensorType> parts_of(const TensorType& t, size_t dim, std::span<const Dim> lengths) {
   std::vector<TensorType> parts;
   Dim start = 0;
@@ -421,13 +428,14 @@ std::vector<TensorType> equal_parts(Infer& in, const Type& t, size_t d, Dim leng
   DimVec lengths;
   int64_t count = 1;
   if (!in.is_zero(length)) count = std::max<int64_t>(in.specialize(ceil_div(size, length)), 1);
-  for (int64_t i = 0; i + 1 < count; ++i) lengths.push_back(length);
+  lengths.resize(number_of_parts(in, count) - 1, length);
   lengths.push_back(length - (length * count - size));
   return parts_of(t.tensor(), d, lengths);
 }
 
 std::vector<TensorType> near_equal_parts(Infer& in, const Type& t, size_t d, int64_t sections) {
   in.require(sections > 0, "needs at least one section");
+  number_of_parts(in, sections);
   Dim least = floor_div(t.sizes()[d], sections);
   int64_t longer = in.specialize(t.sizes()[d] - least * sections);
   DimVec lengths;
@@ -473,7 +481,7 @@ std::vector<TensorType> chunked(Infer& in, const Type& t) {
   size_t d = dim_of_ranked(in, "dim", t);
   int64_t chunks = in.constant("chunks");
   in.require(chunks > 0, "needs at least one chunk");
-  if (in.is_zero(t.sizes()[d])) return parts_of(t.tensor(), d, DimVec(static_cast<size_t>(chunks), Dim(0)));
+  if (in.is_zero(t.sizes()[d])) return parts_of(t.tensor(), d, DimVec(number_of_parts(in, chunks), Dim(0)));
   return equal_parts(in, t, d, ceil_div(t.sizes()[d], chunks));
 }
 
@@ -502,8 +510,8 @@ std::vector<TensorType> unbound(Infer& in, const Type& t) {
   element.sizes.erase(d);
   element.strides.erase(d);
   std::vector<TensorType> list;
-  int64_t count = in.specialize(t.sizes()[d]);
-  for (int64_t i = 0; i < count; ++i) {
+  size_t count = number_of_parts(in, in.specialize(t.sizes()[d]));
+  for (size_t i = 0; i < count; ++i) {
     list.push_back(element);
     element.offset += t.strides()[d];
   }
