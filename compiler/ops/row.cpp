@@ -45,7 +45,7 @@ void RowSink::each(std::string_view schema, const EachRow& fields) {
   def.domain = of->domain;
   def.accuracy = of->accuracy;
   def.raises = of->raises;
-  def.exception = of->exception;
+  def.exception = fields.exception.empty() ? of->exception : fields.exception;
   table_.add(std::move(def));
 }
 

@@ -44,6 +44,7 @@ struct EachRow {
   std::string_view of;
   Variants variants = {};
   void (*generate)(CallMaker&) = nullptr;  // none: from calls of the other row
+  std::string_view exception = {};         // where it has one of its own
 };
 
 // A row by definition: `definition` says its values, see compiler/ops/decompose.h.

@@ -11,6 +11,10 @@ using enum Trait;
 // Integers multiply too, on a CPU.
 constexpr DtypeSet kProduct = dtypes::numbers;
 
+constexpr std::string_view kEmptyProduct =
+    "where nothing is multiplied eager forgets dtypes: `the operands must have one dtype`, `bools don't multiply`, "
+    "`float8 is not supported`";
+
 void products(RowSink& t) {
   Row row{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = contraction | core,
@@ -23,10 +27,12 @@ void products(RowSink& t) {
   row.infer = rule::bmm;
   row.generate = make::bmm;
   row.dtypes = kProduct;
+  row.exception = kEmptyProduct;
   t.row("bmm(Tensor self, Tensor mat2) -> Tensor", row);
   row.infer = rule::mv;
   row.generate = make::mv;
   t.row("mv(Tensor self, Tensor vec) -> Tensor", row);
+  row.exception = {};
   row.infer = rule::dot;
   row.generate = make::dot;
   t.row("dot(Tensor self, Tensor tensor) -> Tensor", row);
@@ -36,10 +42,13 @@ void products(RowSink& t) {
   added.variants.in_place = true;
   added.infer = rule::baddbmm;
   added.generate = make::bmm;
+  added.exception = kEmptyProduct;
   t.row("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addmv;
   added.generate = make::mv;
-  added.exception = "over an empty matrix eager forgets to expand `self`";
+  added.exception =
+      "over an empty matrix eager forgets to expand self; with alpha=0 it forgets dtypes: `the operands must have one "
+      "dtype`";
   t.row("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.exception = {};
   added.dtypes = kProduct | dtypes::float8;
@@ -48,6 +57,7 @@ void products(RowSink& t) {
   t.row("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addbmm;
   added.generate = make::bmm;
+  added.exception = "eager expands `self` first and resizes it: `can't hold in place`";
   t.row("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.traits = elementwise;
   added.dtypes = dtypes::usual;
@@ -81,7 +91,9 @@ void composed(RowSink& t) {
           .dtypes = kProduct | dtypes::float8,
           .accuracy = Accuracy::accumulated,
           .raises = "inner dims or dtypes that differ",
-          .exception = "the meta device keeps the strides of empty products of folded operands"};
+          .exception =
+              "the meta device keeps the strides of empty products of folded operands; of these eager "
+              "forgets dtypes: `the operands must have one dtype`"};
   t.row("matmul(Tensor self, Tensor other) -> Tensor", meaning(R"(
     $a = rank(%self)
     $b = rank(%other)
@@ -110,10 +122,12 @@ void composed(RowSink& t) {
   row.exception = {};
   row.infer = rule::inner;
   row.generate = make::inner;
+  row.exception = "beside a scalar it is a product, which casts to out=: `can't be stored as the type of`";
   t.row("inner(Tensor self, Tensor other) -> Tensor", meaning(R"(
     if rank(%self) == 0 or rank(%other) == 0 { return aten.mul(%self, %other) }
     return aten.tensordot(%self, %other, [-1], [-1]))",
                                                               row));
+  row.exception = {};
   row.infer = rule::tensordot;
   row.generate = make::tensordot;
   // Among contracted dims a size of 1 stands for any.

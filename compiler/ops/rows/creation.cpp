@@ -34,6 +34,8 @@ Row filled(Row row, std::string_view with) {
 }
 
 constexpr DtypeSet kReal = dtypes::real;
+// `made` and `like` refuse by the row's dtypes; eager's kernels do, where there is something to compute.
+constexpr std::string_view kNothingDrawn = "of no elements, or a window of one, any dtype will do: `not of this dtype`";
 constexpr DtypeSet kDrawn = dtypes::floats | dtypes::complexes;  // what normal and uniform numbers come in
 
 void of_sizes(RowSink& t) {
@@ -76,8 +78,10 @@ void of_sizes(RowSink& t) {
         filled(meaning("return aten.new_full(%self, $size, 1, dtype=$dtype, device=$device)", constant_new), "1"));
   t.row(with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
         filled(row_of(kLike | core, rule::new_full, make::sized, "a number out of the dtype's range"), "fill_value"));
-  t.row(with_options("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "),
-        row_of(kLike | core | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride"));
+  Row strided =
+      row_of(kLike | core | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride");
+  strided.exception = "of single elements eager forgets to check: `a stride is negative`";
+  t.row(with_options("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "), strided);
 
   Row fill = row_of(Traits(reads_metadata_only) | core, rule::fill, make::fill, "a number out of the dtype's range");
   fill.variants = {.in_place = true, .out = "Scalar_out", .out_rule = OutRule::copied};
@@ -99,8 +103,10 @@ void ranges(RowSink& t) {
   t.row(with_options("arange.start(Scalar start, Scalar end, *, "), arange);
   t.row(with_options("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, "), arange);
 
-  const Row spaced = row_of(creation | core, rule::linspace, make::linspace, "a negative number of steps",
-                            dtypes::usual - dtypes::boolean);
+  Row spaced = row_of(creation | core, rule::linspace, make::linspace, "a negative number of steps",
+                      dtypes::usual - dtypes::boolean);
+  spaced.exception =
+      "of one step or none any dtype will do: `not of this dtype`; the ends decide: `cannot be converted to type`";
   for (std::string_view sides :
        {"(Scalar start, Scalar end", ".Tensor_Tensor(Tensor start, Tensor end",
         ".Tensor_Scalar(Tensor start, Scalar end", ".Scalar_Tensor(Scalar start, Tensor end"}) {
@@ -122,7 +128,8 @@ void ranges(RowSink& t) {
   t.row(with_options("scalar_tensor(Scalar s, *, "),
         filled(row_of(creation | core, rule::scalar_tensor, make::number, "a number out of the dtype's range"), "s"));
 
-  const Row window = row_of(creation, rule::window, make::window, "a dtype of integers", dtypes::floats);
+  Row window = row_of(creation, rule::window, make::window, "a dtype of integers", dtypes::floats);
+  window.exception = kNothingDrawn;
   // %i counts the elements from 0, $last is where the window ends: a periodic one ends beyond its last element.
 #define LENZ_WINDOW(value)                                                                        \
   "if given($dtype) { $d = $dtype } else { $d = f32 } "                                           \
@@ -172,7 +179,8 @@ void ranges(RowSink& t) {
 
 void random_of_sizes(RowSink& t) {
   constexpr Traits kRandom = creation | random;
-  const Row drawn = row_of(kRandom, rule::filled, make::sized, "a dtype of integers", kDrawn);
+  Row drawn = row_of(kRandom, rule::filled, make::sized, "a dtype of integers", kDrawn);
+  drawn.exception = kNothingDrawn;
   t.rows(with_options("{}(SymInt[] size, *, "), "rand randn", drawn);
   t.rows(with_options("{}.generator(SymInt[] size, *, Generator? generator, "), "rand randn", drawn);
   t.row(with_options("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "), drawn);
@@ -187,7 +195,8 @@ void random_of_sizes(RowSink& t) {
   t.row("randperm.generator(SymInt n, *, Generator? generator, " + std::string(kLong), order);
 
   constexpr Traits kLike = creation | random | reads_metadata_only;
-  const Row like = row_of(kLike, rule::like<kDrawn>, make::like<kDrawn>, "a dtype of integers");
+  Row like = row_of(kLike, rule::like<kDrawn>, make::like<kDrawn>, "a dtype of integers");
+  like.exception = kNothingDrawn;
   t.rows(with_options("{}(Tensor self, *, ", kFormat), "rand_like randn_like", like);
   t.rows(with_options("{}.generator(Tensor self, *, Generator? generator, ", kFormat), "rand_like randn_like", like);
   Row integers_like = row_of(kLike, rule::random_integers_like, make::like<dtypes::real_and_bool>, "an empty range");

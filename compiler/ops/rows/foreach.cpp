@@ -79,8 +79,9 @@ void foreach_rows(RowSink& t) {
          {"Tensor", ", Tensor[] tensor1, Tensor[] tensor2, Tensor scalars", name}});
   add(t, "max", {{"", "", "max"}}, false);
   constexpr Variants kCopied{true, "out", {}, OutRule::copied};
-  t.each("_foreach_copy(Tensor[] self, Tensor[] src, bool non_blocking=False) -> Tensor[] self_out",
-         {.of = "copy", .variants = kCopied});
+  t.each(
+      "_foreach_copy(Tensor[] self, Tensor[] src, bool non_blocking=False) -> Tensor[] self_out",
+      {.of = "copy", .variants = kCopied, .exception = "eager does not compare the lists' lengths: `the lists must `"});
   t.each("_foreach_zero(Tensor[] self) -> Tensor[] self_out", {.of = "zero", .variants = kCopied});
   t.each("_foreach_norm.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]",
          {.of = "linalg_vector_norm",

@@ -133,6 +133,7 @@ void orders(RowSink& t) {
   row.infer = rule::sort;
   row.generate = make::sort;
   row.raises = "complex numbers";
+  row.exception = "of a scalar any dtype will do: `this dtype has no order here`";
   t.row("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", row);
   t.row(
       "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",

@@ -172,8 +172,8 @@ void margins(RowSink& t) {
   row.generate = make::broadcast_loss;
   row.dtypes = dtypes::real;
   row.decompose = R"(
-    %zeros = aten.zeros_like(%self)
-    %margin_part = aten.where(aten.ne(%target, 1), aten.clamp_min_(aten.sub(aten.full([], $margin, dtype=dtype(%self)), %self), 0), %zeros)
+    %zeros = aten.zeros_like(%self, memory_format=contiguous_format)
+    %margin_part = aten.where(aten.ne(%target, 1), aten.clamp_min_(aten.sub_(aten.full_like(%self, $margin), %self), 0), %zeros)
     %self_part = aten.where(aten.ne(%target, -1), %self, %zeros)
     %l = aten.add(%margin_part, %self_part))" LENZ_REDUCED;
   t.row("hinge_embedding_loss(Tensor self, Tensor target, float margin=1., int reduction=1) -> Tensor", row);
@@ -212,6 +212,8 @@ void margins(RowSink& t) {
          %l = aten.reshape(aten.div(aten.sum(%others, [1]), size(%x, 1)), shape(%target)))" LENZ_REDUCED});
 }
 
+constexpr std::string_view kClasses = "the classes decide: `is out of bounds`";
+
 void classes(RowSink& t) {
   Row nll{.variants = {.out = "output", .out_params = "!output total_weight", .out_rule = OutRule::same_dtype},
           .traits = reduction,
@@ -219,7 +221,8 @@ void classes(RowSink& t) {
           .generate = make::nll_loss,
           .dtypes = dtypes::floats,
           .accuracy = Accuracy::accumulated,
-          .raises = "class numbers out of range"};
+          .raises = "class numbers out of range",
+          .exception = kClasses};
   nll.decompose = R"(
     if rank(%self) == 2 { %x = %self } else { %x = aten.reshape(%self, [1, numel(%self)]) }
     %t = aten._to_copy(aten.reshape(%target, [size(%x, 0), 1]), dtype=i64))" LENZ_NLL R"(
@@ -248,12 +251,14 @@ void classes(RowSink& t) {
        .infer = rule::nll_loss_backward,
        .generate = make::nll_loss_backward,
        .dtypes = dtypes::floats,
-       .accuracy = Accuracy::rounded});
+       .accuracy = Accuracy::rounded,
+       .exception = kClasses});
 
   Row above{.infer = rule::composite,
             .generate = make::nll_loss,
             .dtypes = dtypes::floats,
-            .accuracy = Accuracy::accumulated};
+            .accuracy = Accuracy::accumulated,
+            .exception = kClasses};
   above.variants = {.out = "out", .out_rule = OutRule::same_dtype};
   above.decompose = "%l, %w = aten.nll_loss_forward(%self, %target, $weight, $reduction, $ignore_index) return %l";
   t.row(
@@ -295,7 +300,10 @@ void classes(RowSink& t) {
            %p = aten.log_softmax(%self, $dim)
            if given($weight) { %w = aten.view(%weight, concat(concat(list($dim, 1), [$classes]), list(rank(%self) - $dim - 1, 1))) }
            if is_float(%target) {
-             %t = %target
+             if rank(%target) != rank(%self) or numel(%target) != numel(%self) { raise "probabilities must have the shape of `self`" }
+             if $reduction < 0 or $reduction > 2 { raise "`reduction` must be 0, 1 or 2" }
+             if $ignore_index >= 0 { raise "`ignore_index` is for class numbers" }
+             %t = aten.expand(%target, shape(%self))
              if $label_smoothing > 0 { %t = aten.add(aten.mul(%t, 1 - $label_smoothing), aten.div(aten.full([], $label_smoothing, dtype=dtype(%self)), $classes)) }
              %m = aten.mul(%p, %t)
              if given($weight) { %m = aten.mul(%m, %w) }
@@ -305,6 +313,7 @@ void classes(RowSink& t) {
            }
            %nll = aten.nll_loss_nd(%p, %target, $weight, $reduction, $ignore_index)
            if $label_smoothing == 0 { return %nll }
+           if $reduction < 0 or $reduction > 2 { raise "`reduction` must be 0, 1 or 2" }
            %q = %p
            if given($weight) { %q = aten.mul(%p, %w) }
            %ignored = aten.eq(%target, $ignore_index)
@@ -334,9 +343,14 @@ void distances(RowSink& t) {
       row);
   row.dtypes = dtypes::floats;
   row.decompose = R"(
+    %both = aten.add(%x1, %x2)
+    %x = %x1
+    %y = %x2
+    if is_integral(%x1) { %x = aten._to_copy(%x1, dtype=dtype(%both)) }
+    if is_integral(%x2) { %y = aten._to_copy(%x2, dtype=dtype(%both)) }
     %s = aten.sum(aten.mul(%x1, %x2), [$dim])
-    %a = aten.clamp_min(aten.linalg_vector_norm(aten.expand_as(%x1, aten.add(%x1, %x2)), 2, [$dim]), $eps)
-    %b = aten.clamp_min(aten.linalg_vector_norm(aten.expand_as(%x2, aten.add(%x1, %x2)), 2, [$dim]), $eps)
+    %a = aten.clamp_min(aten.linalg_vector_norm(aten.expand_as(%x, %both), 2, [$dim]), $eps)
+    %b = aten.clamp_min(aten.linalg_vector_norm(aten.expand_as(%y, %both), 2, [$dim]), $eps)
     return aten.div(%s, aten.mul(%a, %b)))";
   t.row("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", row);
   row.generate = make::cosine_embedding;

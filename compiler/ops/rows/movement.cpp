@@ -137,7 +137,9 @@ void reorderings(RowSink& t) {
            kCopied));
   const Row shuffle = row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
                              "channels that are no multiple of the groups");
-  t.row("channel_shuffle(Tensor self, SymInt groups) -> Tensor", with(shuffle, kCopied));
+  t.row("channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+        with(except("eager has no float8 kernel but for what it views: `\"channel_shuffle\" not implemented`", shuffle),
+             kCopied));
   t.row("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
         except("libtorch's meta device reshapes, and may return a view where the CPU copies", shuffle));
 }
@@ -263,11 +265,15 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
   t.row(forward, row);
   Row gradient = row;
   gradient.variants = {};
-  gradient.exception =
-      Dims == 3 && Reflect
-          ? "channels-last: the CPU keeps it, libtorch's meta device says contiguous; eager forgets to "
-            "check: `the gradient has another shape than the result`"
-          : "eager forgets to check: `the gradient has another shape than the result`";
+#define LENZ_UNCHECKED                                                                                                 \
+  "eager forgets to check: `the gradient has another shape than the result`, and, over an empty batch, `the gradient " \
+  "has another dtype`, `the gradient has another rank than the result`, `needs a pair of paddings for each padded "    \
+  "dim`, "                                                                                                             \
+  "`only the batch may be empty`"
+  gradient.exception = Dims == 3 && Reflect
+                           ? "channels-last: the CPU keeps it, libtorch's meta device says contiguous; " LENZ_UNCHECKED
+                           : LENZ_UNCHECKED;
+#undef LENZ_UNCHECKED
   gradient.traits = core;
   gradient.infer = rule::edge_pad_backward<Dims, Reflect>;
   gradient.generate = make::edge_pad<Dims, Reflect, true>;

@@ -7,6 +7,8 @@
 namespace lenz {
 
 namespace {
+constexpr std::string_view kAnyDtype = "of no elements any dtype will do: `needs a floating dtype`";
+
 void softmaxes(RowSink& t) {
   using enum Trait;
   const Row native{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
@@ -15,7 +17,8 @@ void softmaxes(RowSink& t) {
                    .generate = make::softmax,
                    .dtypes = dtypes::floats,
                    .accuracy = Accuracy::composed,
-                   .raises = "integers; half_to_float on a CPU"};
+                   .raises = "integers; half_to_float on a CPU",
+                   .exception = kAnyDtype};
   t.row("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meaning(R"(
     if numel(%self) == 0 { return aten.clone(%self, memory_format=contiguous_format) }
     %e = aten.exp(aten.sub(%self, aten.amax(%self, [$dim], true)))
@@ -49,7 +52,8 @@ void softmaxes(RowSink& t) {
             .infer = rule::composite,
             .generate = make::softmax_dtype,
             .dtypes = dtypes::usual,
-            .accuracy = Accuracy::composed};
+            .accuracy = Accuracy::composed,
+            .exception = kAnyDtype};
   constexpr std::string_view kSoftmax = R"(
     if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }
     return aten._softmax(%x, $dim, false))";

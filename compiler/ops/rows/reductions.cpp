@@ -154,7 +154,9 @@ void extrema(RowSink& t) {
               .infer = rule::any_all,
               .generate = make::reduction,
               .dtypes = dtypes::all};
+  logical.exception = "of u8 an out= tensor may be of bools too: `result type u8 can't be stored as`";
   t.rows("{}(Tensor self) -> Tensor", "any all", logical);
+  logical.exception = {};
   logical.variants.out = "out";
   t.rows("{}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "any all", logical);
   logical.variants.out = "dims_out";
@@ -227,7 +229,8 @@ void norms(RowSink& t) {
            .generate = make::vector_norm,
            .dtypes = kFloatOrComplex,
            .accuracy = Accuracy::accumulated,
-           .raises = "integers; a `dtype` that narrows"};
+           .raises = "integers; a `dtype` that narrows",
+           .exception = "of no elements eager takes float8: `needs a floating or complex dtype, not f8`"};
   t.row(
       "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
       "-> Tensor",
@@ -286,7 +289,8 @@ void norms(RowSink& t) {
             %sum = aten.sum.dim_IntList(aten.exp(aten.sub(%x, %top)), $dim, true)
             %y = aten.add(aten.log(%sum), %top)
             if $keepdim { return %y }
-            return aten.squeeze(%y, $dim))"});
+            return aten.squeeze(%y, $dim))",
+         .exception = "eager computes in whatever floats the out= tensor is of: `can't be stored as the type of`"});
   t.alias("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "logsumexp");
   t.row("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
         {.variants = {.in_place = true, .out = "out", .out_rule = OutRule::same_dtype},
@@ -311,20 +315,23 @@ void scans(RowSink& t) {
           .traits = scan | core,
           .infer = rule::cumulative,
           .generate = make::scan,
-          .accuracy = Accuracy::accumulated});
+          .accuracy = Accuracy::accumulated,
+          .exception = "over no elements eager takes float8: `float8 is not supported`"});
   t.row("logcumsumexp(Tensor self, int dim) -> Tensor", {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
                                                          .traits = scan | core,
                                                          .infer = rule::cumulative_same,
                                                          .generate = make::scan,
                                                          .dtypes = kFloatOrComplex,
                                                          .accuracy = Accuracy::accumulated});
-  t.rows("{}(Tensor self, int dim) -> (Tensor values, Tensor indices)", "cummax cummin",
-         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
-          .traits = scan | core,
-          .infer = rule::cumulative_extremum,
-          .generate = make::scan,
-          .dtypes = dtypes::real_and_bool,
-          .raises = "complex numbers"});
+  t.rows(
+      "{}(Tensor self, int dim) -> (Tensor values, Tensor indices)", "cummax cummin",
+      {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
+       .traits = scan | core,
+       .infer = rule::cumulative_extremum,
+       .generate = make::scan,
+       .dtypes = dtypes::real_and_bool,
+       .raises = "complex numbers",
+       .exception = "of a scalar, or of no elements, any dtype will do: `complex and float8 numbers have no order`"});
 }
 void differences(RowSink& t) {
   t.row("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",

@@ -105,7 +105,8 @@ void avg_pools(RowSink& t) {
        .infer = rule::pool_backward,
        .generate = make::avg_pool_backward,
        .dtypes = kAveraged,
-       .accuracy = Accuracy::accumulated});
+       .accuracy = Accuracy::accumulated,
+       .exception = "eager forgets to check the batch: `the gradient is of another shape than the result`"});
 }
 
 void adaptive_pools(RowSink& t) {
@@ -120,9 +121,13 @@ void adaptive_pools(RowSink& t) {
             "return aten.squeeze(aten._adaptive_avg_pool2d(aten.unsqueeze(%self, -2), concat([1], $output_size)), -2)",
             pool));
   t.row("adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
-        meaning("return aten._adaptive_avg_pool2d(%self, $output_size)", pool));
+        meaning("if product($output_size) == 1 { return aten.mean.dim(%self, [-2, -1], true) } "
+                "return aten._adaptive_avg_pool2d(%self, $output_size)",
+                pool));
   t.row("adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor",
-        meaning("return aten._adaptive_avg_pool3d(%self, $output_size)", pool));
+        meaning("if product($output_size) == 1 { return aten.mean.dim(%self, [-3, -2, -1], true) } "
+                "return aten._adaptive_avg_pool3d(%self, $output_size)",
+                pool));
   pool.traits = reduction | core;
   t.row("_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", pool);
   t.row("_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", pool);
@@ -145,6 +150,10 @@ void adaptive_pools(RowSink& t) {
                       "channels`, `a spatial dim of the input is empty`"});
 }
 
+// Of three channels it reads one pixel as channels-last, and finds that odd.
+constexpr std::string_view kOnePixel =
+    "eager's kernels of u8 fail to make one pixel of 3 channels: `num_channels == unpacked_output.size(0)`";
+
 void interpolations(RowSink& t) {
   constexpr DtypeSet kBytes = DtypeSet::of(Dtype::u8);
   Row row{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
@@ -162,6 +171,7 @@ void interpolations(RowSink& t) {
       "Tensor",
       "upsample_nearest _upsample_nearest_exact", row);
   row.accuracy = Accuracy::composed;
+  row.exception = kOnePixel;
   t.rows(
       "{}(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> "
       "Tensor",
@@ -172,6 +182,7 @@ void interpolations(RowSink& t) {
       "Tensor",
       "_upsample_bilinear2d_aa _upsample_bicubic2d_aa", row);
   row.dtypes = dtypes::floats;
+  row.exception = {};
   t.row("upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", row);
   t.row(
       "upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? "
@@ -188,12 +199,14 @@ void interpolations(RowSink& t) {
          "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d "
          "_upsample_nearest_exact3d",
          vec);
+  vec.exception = kOnePixel;
   t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
          "upsample_bilinear2d upsample_bicubic2d", vec);
   vec.dtypes = dtypes::wide_floats | kBytes;
   t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
          "_upsample_bilinear2d_aa _upsample_bicubic2d_aa", vec);
   vec.dtypes = dtypes::floats;
+  vec.exception = {};
   t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
          "upsample_linear1d upsample_trilinear3d", vec);
 

@@ -233,8 +233,10 @@ void parts(RowSink& t) {
 }
 
 void lists(RowSink& t) {
-  list_and_copy<at::split>(t, "split", ".Tensor", "Tensor_out", ", SymInt split_size, int dim=0", make::split,
-                           "a negative split size");
+  Row by_size = row_of(kView, rule::views<at::split>, make::split, "a negative split size");
+  by_size.exception = "split_copy copies to an out= tensor of any dtype: `can't be stored as the type of`";
+  with_copy(t, "split", ".Tensor", ", SymInt split_size, int dim=0", by_size, rule::views_copy<at::split>, "Tensor_out",
+            true);
   list_and_copy<at::split_with_sizes>(t, "split_with_sizes", "", "out", ", SymInt[] split_sizes, int dim=0",
                                       make::split_sizes, "sizes that don't add up to the dim's");
   list_and_copy<at::unbound>(t, "unbind", ".int", "int_out", ", int dim=0", make::unbind, "0 dims");

@@ -176,13 +176,13 @@ void glu_jvp(Infer& in) {
   const Type& result = in.tensor("glu");
   require_dtype(in, result.dtype);
   if (result.rank() == 0) in.raise("a tensor without dims has no halves");
-  int64_t dim = in.constant("dim");
-  Dim half = result.sizes()[static_cast<size_t>(in.wrap_dim(dim, result.rank()))];
+  auto at = static_cast<size_t>(in.wrap_dim(in.constant("dim"), in.tensor("x").rank()));
+  in.require(at < result.rank() && at < in.tensor("dx").rank(), "the halved dim is out of range");
+  Dim half = result.sizes()[at];
   Operands list{operand(result)};
   for (std::string_view p : {"x", "dx"}) {
     TensorType t = in.tensor(p).tensor();
     if (t.dtype != result.dtype) in.raise("all tensors must have one dtype");
-    auto at = static_cast<size_t>(in.wrap_dim(dim, t.rank()));
     in.require(t.rank() > 0, "a tensor without dims has no halves");
     in.require(ge(t.sizes[at], 2 * half), "the halved dim must be twice as large as in the result");
     t.sizes[at] = half;

@@ -314,6 +314,7 @@ void convolution(Infer& in) {
          dilation = spatial(in, "dilation", dims);
   DimVec extra = spatial(in, "output_padding", dims);
   bool transposed = in.boolean("transposed");
+  if (transposed) in.require(gt(weight.sizes()[1], 0), "the kernel must not be empty");
   Dim groups = in.integer("groups");
   in.require(ge(groups, 1), "`groups` must be positive");
   Dim out_channels = transposed ? weight.sizes()[1] * groups : weight.sizes()[0];
@@ -334,6 +335,10 @@ void convolution(Infer& in) {
     in.require(ge(padding[i], 0), "`padding` must not be negative");
     in.require(gt(dilation[i], 0), "`dilation` must be positive");
     if (plainly) in.require(eq(dilation[i], 1), "of integers, only i64 can be dilated");
+    in.require(ge(extra[i], 0), "`output_padding` must not be negative");
+    in.require(gt(weight.sizes()[i + 2], 0), "the kernel must not be empty");
+    if (!in.decide(gt(input.sizes()[i + 2], 0)))
+      in.require(in.is_zero(input.sizes()[0]) || in.is_zero(input.sizes()[1]), "only batch or channels may be empty");
     Dim size = input.sizes()[i + 2], reach = dilation[i] * (weight.sizes()[i + 2] - 1);
     if (transposed) {
       in.require(lt(extra[i], max(stride[i], dilation[i])), "`output_padding` must be below stride or dilation");
@@ -374,6 +379,19 @@ TensorType plain_attention(Infer& in, const Attention& a) {
   return contiguous_tensor(a.query.dtype, sizes, a.query.device);
 }
 
+// The mask is added to the scores in place: it broadcasts to them.
+void require_mask(Infer& in, const Attention& a) {
+  const Type* mask = in.tensor_or_null("attn_mask");
+  if (!mask) return;
+  DimVec scores = broadcast(in, batch_of(a.query), batch_of(a.key));
+  scores.push_back(a.query.sizes()[a.query.rank() - 2]);
+  scores.push_back(a.key.sizes()[a.key.rank() - 2]);
+  in.require(mask->rank() <= scores.size(), "`attn_mask` doesn't broadcast to the scores");
+  for (size_t i = 0, shift = scores.size() - mask->rank(); i < mask->rank(); ++i)
+    if (!in.is_one(mask->sizes()[i]))
+      in.require(eq(mask->sizes()[i], scores[shift + i]), "`attn_mask` doesn't broadcast to the scores");
+}
+
 // Whether eager's CPU takes its fused kernel: no dropout, rank 4, equal heads and batches, whole rows in memory.
 bool takes_fused(Infer& in, const Attention& a) {
   if (in.real("dropout_p") > 0) return false;
@@ -395,6 +413,7 @@ void attention(Infer& in) {
   if (const Type* mask = in.tensor_or_null("attn_mask"))
     in.require(mask->dtype == Dtype::b8 || mask->dtype == Dtype::f32 || mask->dtype == a.query.dtype,
                "`attn_mask` must be of bools, of f32, or of the queries' dtype");
+  require_mask(in, a);
   if (!takes_fused(in, a)) return in.result(plain_attention(in, a));
   in.result(TensorType{a.query.dtype, a.query.device, DimVec(a.query.sizes()), preserved_strides(in, a.query), 0});
 }
@@ -407,6 +426,11 @@ void flash_attention(Infer& in) {
     in.require(eq(a.query.sizes()[d], a.value.sizes()[d]), "batches, heads and lengths must agree");
   }
   in.require(in.real("dropout_p") == 0, "dropout is not supported");
+  if (const Type* mask = in.tensor_or_null("attn_mask")) {
+    in.require(mask->dtype == a.query.dtype, "`attn_mask` must be of the queries' dtype");
+    in.require(mask->rank() == 2 || mask->rank() == 4, "`attn_mask` must be of rank 2 or 4");
+  }
+  require_mask(in, a);
   in.result(TensorType{a.query.dtype, a.query.device, DimVec(a.query.sizes()), preserved_strides(in, a.query), 0});
   // The sums of exponentials are kept position first, and handed out as [batch, head, position].
   Dim b = a.query.sizes()[0], h = a.query.sizes()[1], s = a.query.sizes()[2];
@@ -420,9 +444,12 @@ void flash_attention(Infer& in) {
 void math_attention(Infer& in) {
   Attention a = attention_operands(in);
   TensorType out = plain_attention(in, a);
+  require_mask(in, a);
   in.result(out);
-  out.sizes.back() = a.key.sizes()[a.key.rank() - 2];
-  in.result(contiguous_tensor(out.dtype, out.sizes, out.device));
+  DimVec scores = broadcast(in, batch_of(a.query), batch_of(a.key));
+  scores.push_back(a.query.sizes()[a.query.rank() - 2]);
+  scores.push_back(a.key.sizes()[a.key.rank() - 2]);
+  in.result(contiguous_tensor(out.dtype, scores, out.device));
 }
 
 }  // namespace lenz::rule

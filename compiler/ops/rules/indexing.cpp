@@ -7,6 +7,7 @@ namespace lenz::rule {
 
 namespace {
 constexpr std::string_view kMean = "mean";  // op name: a way to reduce
+constexpr std::string_view kFromNothing = "an index into a dim without elements";
 }  // namespace
 
 namespace {
@@ -68,7 +69,8 @@ void scatter(Infer& in) {
     if (self.rank() && index.rank()) require_fits(in, index, self, dim, "`index` is larger than `self`");
     if (src) {
       in.require(rank_at_least_one(*src) == rank_at_least_one(index), "`index` must be of the rank of `src`");
-      if (src->rank() && index.rank()) require_fits(in, index, *src, -1, "`index` is larger than `src`");
+      for (size_t i = 0; i < index.rank(); ++i)
+        in.require(le(index.sizes()[i], size_at(*src, static_cast<int64_t>(i))), "`index` is larger than `src`");
     }
   }
   std::string_view reduce = in.has_param("reduce") ? in.string("reduce") : std::string_view();
@@ -311,7 +313,9 @@ void index_select(Infer& in) {
   } else {
     in.require(eq(count, 1), "`index` must hold one number beside a scalar");
   }
-  in.result(contiguous_tensor(self.dtype, sizes, self.device));
+  TensorType t = contiguous_tensor(self.dtype, sizes, self.device);
+  if (has_elements(in, *in.context().tensor(t))) in.require(gt(size_at(self, dim), 0), kFromNothing);
+  in.result(t);
 }
 
 namespace {
@@ -331,13 +335,14 @@ void write_at(Infer& in, bool i32) {
   if (in.has_param("reduce") && (self.dtype == Dtype::b8 || is_complex(self.dtype)))
     in.require(in.boolean("include_self") && (is_complex(self.dtype) || in.string("reduce") != kMean),
                "bools and complex numbers are reduced with themselves only");
-  in.require(self.rank() == source.rank() || self.rank() == 0 || source.rank() == 0,
+  in.require(self.rank() == source.rank() || (!i32 && (self.rank() == 0 || source.rank() == 0)),
              "`source` must be of the rank of `self`");
   Dim count = index.rank() ? index.sizes()[0] : Dim(1);
   in.require(eq(count, size_at(source, dim)), "`index` must name as many places as `source` has");
   for (size_t i = 0; self.rank() == source.rank() && i < self.rank(); ++i)
     if (static_cast<int64_t>(i) != dim)
       in.require(eq(self.sizes()[i], source.sizes()[i]), "`source` has another shape than `self`");
+  if (has_elements(in, source)) in.require(gt(size_at(self, dim), 0), kFromNothing);
   in.result(like(self));
 }
 }  // namespace
@@ -388,6 +393,7 @@ void embedding(Infer& in) {
   const Type& indices = in.tensor("indices");
   in.require(weight.rank() == 2, "`weight` must be a matrix");
   require_index(in, indices);
+  if (has_elements(in, indices)) in.require(gt(weight.sizes()[0], 0), kFromNothing);
   DimVec sizes(indices.sizes());
   sizes.push_back(weight.sizes()[1]);
   in.result(contiguous_tensor(weight.dtype, sizes, weight.device));
@@ -399,6 +405,7 @@ void embedding_backward(Infer& in) {
   in.require(grad.rank() >= 1, "the gradient needs a dim");
   in.require(eq(numel(grad.sizes()), numel(in.tensor("indices").sizes()) * grad.sizes().back()),
              "the gradient must hold one row per index");
+  in.require(ge(in.integer("num_weights"), 0), "`num_weights` must not be negative");
   DimVec sizes{in.integer("num_weights"), grad.sizes().back()};
   in.result(contiguous_tensor(grad.dtype, sizes, grad.device));
 }
@@ -406,6 +413,7 @@ void embedding_backward(Infer& in) {
 void take(Infer& in) {
   const Type& index = in.tensor("index");
   require_index(in, index, false);
+  if (has_elements(in, index)) in.require(gt(numel(in.tensor("self").sizes()), 0), "there is nothing to take");
   in.result(contiguous_tensor(in.tensor("self").dtype, index.sizes(), index.device));
 }
 
@@ -483,6 +491,8 @@ void searchsorted(Infer& in) {
   if (const Type* sorter = in.tensor_or_null("sorter")) {
     in.require(sorter->dtype == Dtype::i64, "`sorter` must hold i64");
     in.require(sorter->rank() == sequence.rank(), "`sorter` must have the shape of the sequence");
+    for (size_t i = 0; i < sequence.rank(); ++i)
+      in.require(eq(sorter->sizes()[i], sequence.sizes()[i]), "`sorter` must have the shape of the sequence");
   }
   if (in.op().schema.params[1].type.kind == ParamKind::scalar) {
     in.require(sequence.rank() == 1, "a number is looked up in a vector");
@@ -539,7 +549,11 @@ void unique(Infer& in) {
 
 void isin(Infer& in) {
   const Type& elements = in.tensor("elements");
-  in.require(!is_complex(elements.dtype) && elements.dtype != Dtype::b8, "this dtype has no order here");
+  for (const Param& p : in.op().schema.params) {
+    if (p.type.kind != ParamKind::tensor || p.is_out) continue;
+    Dtype d = in.tensor(p.name).dtype;
+    in.require(!is_complex(d) && d != Dtype::b8, "this dtype has no order here");
+  }
   in.result(contiguous_tensor(Dtype::b8, elements.sizes(), elements.device));
 }
 

@@ -65,11 +65,15 @@ void binary_cross_entropy(Infer& in) {
 
 void pointwise_loss_backward(Infer& in) {
   Operands list = operands(in, {"self", "target", "grad_output"});
-  DimVec sizes = broadcast(in, in.tensor("self").sizes(), in.tensor("target").sizes());
-  sizes = broadcast(in, sizes, in.tensor("grad_output").sizes());
   const Type& self = in.tensor("self");
+  if (!in.has_param("beta"))  // that kernel promotes
+    for (const Operand& o : list) in.require(o.type->dtype == self.dtype, "all tensors must have one dtype");
   in.require(result_type(in, list) == self.dtype, "the result would not have the dtype of `self`");
-  in.result(contiguous_tensor(self.dtype, sizes, self.device));
+  TensorType t = elementwise_result(in, list, self.dtype);
+  // Made like `self`, and laid out anew only where that is too small.
+  bool same = t.rank() == self.rank();
+  for (size_t i = 0; same && i < self.rank(); ++i) same = in.same(t.sizes[i], self.sizes()[i]);
+  in.result(same ? contiguous_tensor(self.dtype, self.sizes(), self.device) : t);
 }
 
 namespace {
@@ -77,11 +81,11 @@ void require_index(Infer& in, const Type& target) {
   in.require(target.dtype == Dtype::i64 || target.dtype == Dtype::u8, "`target` must hold i64 class numbers");
 }
 
-void require_class_weight(Infer& in, const Type& self, Dim classes) {
+void require_class_weight(Infer& in, const Type& self, Dim classes, bool vector = true) {
   const Type* weight = in.tensor_or_null("weight");
   if (!weight) return;
-  in.require(weight->rank() == 1, "`weight` must hold one number per class");
-  in.require(eq(weight->sizes()[0], classes), "`weight` must hold one number per class");
+  in.require(weight->rank() == 1 || !vector, "`weight` must be a vector");
+  in.require(eq(numel(weight->sizes()), classes), "`weight` must hold one number per class");
   in.require(weight->dtype == self.dtype, "`weight` must have the dtype of `self`");
 }
 }  // namespace
@@ -112,7 +116,7 @@ void nll_loss2d(Infer& in) {
   const Type& target = in.tensor("target");
   require_float(in, self.dtype);
   in.require(self.rank() == 4 && target.rank() == 3, "needs `self` of rank 4 and `target` of rank 3");
-  require_index(in, target);
+  in.require(target.dtype == Dtype::i64, "`target` must hold i64 class numbers");
   constexpr size_t kPair[][2] = {{0, 0}, {2, 1}, {3, 2}};
   for (auto [s, t] : kPair)
     in.require(eq(self.sizes()[s], target.sizes()[t]), "`self` and `target` must agree in shape");
@@ -130,9 +134,13 @@ void nll_loss_backward(Infer& in) {
   require_index(in, target);
   in.require(self.rank() == 1 || self.rank() == 2, "`self` must be of rank 1 or 2");
   in.require(target.rank() <= 1, "`target` must be of rank 0 or 1");
-  Dim rows = self.rank() == 2 ? self.sizes()[0] : Dim(1);
-  in.require(eq(numel(target.sizes()), rows), "`self` and `target` must hold as many rows");
-  require_class_weight(in, self, self.sizes().back());
+  Dim rows = self.sizes()[0];
+  if (self.rank() == 2 || target.rank() == 1) {
+    in.require(target.rank() == 1, "`target` must be a vector beside a matrix");
+    in.require(eq(target.sizes()[0], rows), "`self` and `target` must hold as many rows");
+  }
+  require_class_weight(in, self, self.sizes().back(), false);
+  in.require(eq(numel(in.tensor("total_weight").sizes()), 1), "`total_weight` must be one number");
   const Type& grad = in.tensor("grad_output");
   if (in.constant("reduction") == 0 && self.rank() == 2) {
     in.require(grad.rank() == 1, "the gradient must hold one number per row");

@@ -97,9 +97,9 @@ namespace {
 void repeated(Infer& in, const Type& t, DimVec repeats) {
   in.require(repeats.size() >= t.rank(), "fewer repeats than dims");
   for (size_t i = 0; i < repeats.size(); ++i) {
-    in.require(ge(repeats[i], 0), "a negative number of repeats");
     size_t missing = repeats.size() - t.rank();
     if (i >= missing) repeats[i] *= t.sizes()[i - missing];
+    in.require(ge(repeats[i], 0), "a negative number of repeats");  // of nothing eager allows it
   }
   in.result(fresh(in, t, repeats));
 }
@@ -336,6 +336,7 @@ void col2im(Infer& in) {
   DimVec output = in.ints("output_size");
   if (in.arg("output_size").kind == ArgKind::integer) output.push_back(output[0]);
   in.require(output.size() == 2, "needs two output sizes");
+  for (Dim d : output) in.require(gt(d, 0), "the output must not be empty");
   in.require(t.rank() == 2 || t.rank() == 3, "needs a tensor of 2 or 3 dims");
   for (size_t i = t.rank() - 2; i < t.rank(); ++i) in.require(ne(t.sizes()[i], 0), "only the batch may be empty");
   Dim window = w.kernel[0] * w.kernel[1];

@@ -131,6 +131,10 @@ void native_batch_norm(Infer& in) {
   if (statistics_given)
     for (std::string_view p : {"running_mean", "running_var"}) require_vector(in, p, channels);
   bool training = in.boolean("training");
+  if (in.op().variant == VariantKind::out && !training)
+    for (std::string_view p : {"save_mean", "save_invstd"})
+      if (const Type& t = in.tensor(p); t.rank() != 1 || (t.sizes()[0].is_constant() && !t.sizes()[0].is(0)))
+        throw Unsupported(in.op().full_name + ": in evaluation eager leaves `" + std::string(p) + "` as it is");
   bool running = statistics_given && in.tensor_or_null("running_mean") && in.tensor_or_null("running_var");
   in.require(training || running, "needs running statistics when not training");
   if (statistics_given)

@@ -2,6 +2,7 @@
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/layout.h"
 #include "compiler/ops/rules/movement.h"
+#include "compiler/ops/rules/views.h"
 
 namespace lenz::rule {
 
@@ -108,9 +109,9 @@ void pad_sequence(Infer& in) {
   Dim longest = 0;
   for (const Type* t : list) {
     in.require(t->rank() > 0, "needs tensors with dims");
-    in.require(t->rank() == list[0]->rank(), "the tensors differ in rank");
-    for (size_t i = 1; i < t->rank(); ++i)
-      in.require(eq(t->sizes()[i], list[0]->sizes()[i]), "the tensors differ in more than their lengths");
+    DimVec row{t->sizes()[0]};
+    for (size_t i = 1; i < list[0]->rank(); ++i) row.push_back(list[0]->sizes()[i]);
+    if (row != DimVec(t->sizes())) require_expands(in, *t, row);  // each is copied into its row, which broadcasts
     if (longest.is(0) || in.decide(gt(t->sizes()[0], longest))) longest = t->sizes()[0];
   }
   DimVec sizes{Dim(static_cast<int64_t>(list.size())), longest};

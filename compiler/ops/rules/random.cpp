@@ -40,11 +40,14 @@ void draw_into(Infer& in) {
 
 void bernoulli(Infer& in) {
   require_parameters(in);
+  if (in.op().variant == VariantKind::out)
+    in.require(dtypes::real_and_bool.has(in.tensor("out").dtype), "draws only numbers that are real");
   in.result(contiguous_like_self(in.tensor(0)));
 }
 
 void bernoulli_by_tensor(Infer& in) {
   const Type &self = in.tensor(0), &p = in.tensor("p");
+  if (std::ranges::any_of(self.sizes(), [](Dim d) { return d.is(0); })) return draw_like(in);  // eager looks no further
   DimVec shape = broadcast(in, self.sizes(), p.sizes());
   in.require(shape.size() == self.rank(), "p does not expand to self");
   for (size_t i = 0; i < shape.size(); ++i) in.require(eq(shape[i], self.sizes()[i]), "p does not expand to self");
@@ -56,8 +59,11 @@ void normal(Infer& in) {
   const Type& first = in.tensor(in.op().schema.params[0].type.kind == ParamKind::tensor ? 0 : 1);
   DimVec sizes(first.sizes());
   if (in.op().schema.params[0].type.kind == ParamKind::tensor &&
-      in.op().schema.params[1].type.kind == ParamKind::tensor)
+      in.op().schema.params[1].type.kind == ParamKind::tensor) {
+    Dtype deviation = in.tensor(1).dtype;
+    in.require(!is_complex(deviation) && !is_float8(deviation), "a deviation is a real number");
     sizes = broadcast(in, sizes, in.tensor(1).sizes());
+  }
   in.result(contiguous_tensor(first.dtype, sizes, first.device));
 }
 
@@ -130,6 +136,9 @@ void multinomial(Infer& in) {
   in.require(weights.rank() == 1 || weights.rank() == 2, "needs one or two dims of weights");
   Dim samples = in.integer("num_samples");
   in.require(gt(samples, 0), "needs a positive number of samples");
+  if (!in.boolean("replacement") || in.is_one(samples))  // drawn at once from all weights
+    in.require(gt(weights.sizes()[0], 0), "there is nothing to draw from");
+  in.require(gt(weights.sizes().back(), 0), "there is nothing to draw from");
   if (!in.boolean("replacement")) in.require(le(samples, weights.sizes().back()), "more samples than there are");
   DimVec sizes(weights.sizes());
   sizes.back() = samples;

@@ -87,12 +87,22 @@ void sum_like(Infer& in) {
 
 void nansum(Infer& in) {
   Dtype to = in.dtype("dtype").value_or(in.tensor(0).dtype);
-  in.require(!is_complex(in.tensor(0).dtype) && !is_complex(to), "complex numbers are not supported");
+  Dtype self = in.tensor(0).dtype;
+  in.require(!is_complex(self) && !is_complex(to), "complex numbers are not supported");
+  if (is_floating(self)) {  // of others it is a sum
+    Dtype d = accumulated_dtype(in, to);
+    in.require(is_floating(d), "has no kernel that computes in " + std::string(name(d)));
+  }
   sum_like(in);
 }
 
 void mean_like(Infer& in) {
-  Dtype d = accumulated_dtype(in, in.tensor(0).dtype);
+  Dtype self = in.tensor(0).dtype, d = accumulated_dtype(in, self);
+  if (in.op().variant == VariantKind::out && !in.has_param("dim")) {
+    Dtype out = in.tensor("out").dtype;
+    in.require(is_complex(out) || !is_complex(self), "complex numbers can't be cast to the type of `out`");
+    d = in.dtype("dtype").value_or(out);
+  }
   require_inexact(in, d);
   in.result(reduced(in, d));
 }
@@ -100,6 +110,7 @@ void mean_like(Infer& in) {
 void nanmean(Infer& in) {
   Dtype self = in.tensor(0).dtype;
   in.require(is_floating(self) && !is_float8(self), "needs a floating dtype");
+  in.require(is_floating(accumulated_dtype(in, self)), "needs a floating dtype");
   mean_like(in);
 }
 
@@ -202,6 +213,7 @@ void distance(Infer& in) {
   Operands both = operands(in, {"self", "other"});
   Dtype d = result_type(in, both);
   require_inexact(in, d);
+  for (const Operand& o : both) in.require(o.type->dtype != Dtype::b8, "bools can't be subtracted");
   elementwise_result(in, both, d);
   in.result(contiguous_tensor(to_real(d), {}, in.tensor(0).device));
 }
@@ -225,7 +237,8 @@ void cumulative_same(Infer& in) {
 
 void cumulative_extremum(Infer& in) {
   const Type& self = in.tensor(0);
-  in.wrap_dim(in.constant("dim"), self.rank());
+  bool empty = std::ranges::any_of(self.sizes(), [](Dim d) { return d.is(0); });
+  if (!empty) in.wrap_dim(in.constant("dim"), self.rank());  // else eager does not look at it
   require_ordered(in, self.dtype);
   in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
   in.result(contiguous_tensor(Dtype::i64, self.sizes(), self.device));

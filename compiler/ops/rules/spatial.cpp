@@ -21,10 +21,10 @@ DimVec window(Infer& in, std::string_view param, size_t dims, std::optional<DimV
   return list;
 }
 
-// The input is batched or not; all its dims but the batch have elements.
-void require_input(Infer& in, const Type& self, size_t dims) {
+// The input is batched or not; all its dims but the batch have elements. `leading`: without a batch, the channels too.
+void require_input(Infer& in, const Type& self, size_t dims, bool leading) {
   in.require(self.rank() == dims + 1 || self.rank() == dims + 2, "the input is of the wrong rank");
-  for (size_t i = self.rank() - dims - (self.rank() == dims + 2 ? 1 : 0); i < self.rank(); ++i)
+  for (size_t i = self.rank() == dims + 1 && leading ? 0 : 1; i < self.rank(); ++i)
     in.require(gt(self.sizes()[i], 0), "the input's channels and spatial dims must not be empty");
 }
 
@@ -39,7 +39,7 @@ Dim pooled(Infer& in, Dim size, Dim kernel, Dim stride, Dim pad, Dim dilation, b
 TensorType pool_result(Infer& in, MemoryFormat format) {
   const Type& self = in.tensor("self");
   size_t dims = spatial_dims(in);
-  require_input(in, self, dims);
+  require_input(in, self, dims, true);
   DimVec kernel = window(in, "kernel_size", dims), stride = window(in, "stride", dims, kernel),
          pad = window(in, "padding", dims);
   DimVec dilation = in.has_param("dilation") ? window(in, "dilation", dims) : DimVec(dims, Dim(1));
@@ -95,7 +95,13 @@ void max_pool_with_indices(Infer& in) {
 void avg_pool(Infer& in) {
   if (in.has_param("divisor_override") && in.given("divisor_override"))
     in.require(in.constant("divisor_override") != 0, "`divisor_override` must not be zero");
-  TensorType t = pool_result(in, followed_format(in, in.tensor("self"), false));
+  const Type& self = in.tensor("self");
+  TensorType t = pool_result(in, followed_format(in, self, false));
+  if (spatial_dims(in) == 3) {
+    DimVec kernel = window(in, "kernel_size", 3);
+    for (size_t i = 0; i < 3; ++i)
+      in.require(ge(self.sizes()[self.rank() - 3 + i], kernel[i]), "the input is smaller than the kernel");
+  }
   as_row(in, t);
   in.result(t);
 }
@@ -104,7 +110,7 @@ namespace {
 TensorType adaptive_result(Infer& in, MemoryFormat format) {
   const Type& self = in.tensor("self");
   size_t dims = spatial_dims(in);
-  require_input(in, self, dims);
+  require_input(in, self, dims, false);
   in.require(in.ints("output_size").size() == dims, "`output_size` must hold one number per spatial dim");
   DimVec target = window(in, "output_size", dims), sizes(self.sizes().first(self.rank() - dims));
   for (Dim d : target) {
@@ -125,7 +131,11 @@ void adaptive_avg_pool(Infer& in) {
     as_row(in, t);
     return in.result(t);
   }
-  TensorType t = adaptive_result(in, MemoryFormat::contiguous);
+  in.require(in.ints("output_size").size() == dims, "`output_size` must hold one number per spatial dim");
+  in.require(self.rank() >= dims, "the input is of the wrong rank");
+  DimVec sizes(self.sizes());
+  for (size_t i = self.rank() - dims; i < self.rank(); ++i) sizes[i] = Dim(1);
+  TensorType t = contiguous_tensor(self.dtype, sizes, self.device);
   if (self.rank() == dims + 2 && suggested_format(in, self) != MemoryFormat::contiguous) {
     // The mean is restrided as a channels-last tensor: the batch steps over channels, and so do the single elements.
     Dim c = self.sizes()[1];
@@ -161,6 +171,13 @@ void pool_backward(Infer& in) {
     TensorType result = pool_result(in, MemoryFormat::contiguous);
     for (size_t i = 0; i < result.sizes.size(); ++i)
       in.require(eq(grad.sizes()[i], result.sizes[i]), "the gradient is of another shape than the result");
+  }
+  if (in.has_param("indices")) {
+    const Type& indices = in.tensor("indices");
+    in.require(indices.dtype == Dtype::i64, "`indices` must be i64");
+    in.require(indices.rank() == grad.rank(), "`indices` must have the gradient's shape");
+    for (size_t i = 0; i < grad.rank(); ++i)
+      in.require(eq(indices.sizes()[i], grad.sizes()[i]), "`indices` must have the gradient's shape");
   }
   MemoryFormat format = self.rank() == 4 ? suggested_format(in, self) : MemoryFormat::contiguous;
   in.result(TensorType{self.dtype, self.device, DimVec(self.sizes()), format_strides(in, format, self.sizes()), 0});
@@ -226,7 +243,10 @@ void affine_grid(Infer& in) {
   in.require(eq(theta.sizes()[1], dims), "`theta` must have a row per coordinate");
   in.require(eq(theta.sizes()[2], dims + 1), "`theta` must have a column per coordinate and one more");
   DimVec sizes{size[0]};
-  for (size_t i = 2; i < size.size(); ++i) sizes.push_back(size[i]);
+  for (size_t i = 2; i < size.size(); ++i) {
+    if (is_reduced_float(theta.dtype)) in.require(gt(size[i], 1), "in half precision eager can't write a single point");
+    sizes.push_back(size[i]);
+  }
   sizes.push_back(Dim(dims));
   in.result(contiguous_tensor(theta.dtype, sizes, theta.device));
 }
