@@ -110,27 +110,54 @@ bool holds(const Binding& binding, const Graph& graph) {
   return std::ranges::all_of(graph.assumptions.facts().conditions(), may) &&
          std::ranges::all_of(graph.assumptions.guards(), may);
 }
+
+// What equations say of the inputs' symbols that have no value yet.
+void derive(Binding& binding, const Graph& graph) {
+  const std::vector<const SymNode*> symbols = input_symbols(graph);
+  auto is_open = [&](Dim d) {
+    return std::ranges::any_of(symbols, [&](const SymNode* s) { return Dim(s) == d && !binding.value(s); });
+  };
+  for (bool changed = true; changed;) {
+    changed = false;
+    auto solve = [&](const Cond& c) {
+      if (c.rel != Rel::eq) return;
+      for (auto [open, known] : {std::pair(c.lhs, c.rhs), std::pair(c.rhs, c.lhs)})
+        if (auto value = evaluate(known, binding.lookup()); value && is_open(open)) {
+          binding.set(open.node(), *value);
+          changed = true;
+        }
+    };
+    std::ranges::for_each(graph.assumptions.facts().conditions(), solve);
+    std::ranges::for_each(graph.assumptions.guards(), solve);
+  }
+}
 }  // namespace
 
 void complete(Binding& binding, const Graph& graph, uint64_t seed) {
   constexpr int kTries = 100;
   constexpr int64_t kSpread = 24;  // sizes beyond it cost time and show little
+  derive(binding, graph);
   std::vector<const SymNode*> open;
   for (const SymNode* s : input_symbols(graph))
     if (!binding.value(s)) open.push_back(s);
   for (int t = 0; seed && t < kTries; ++t) {
     Binding drawn = binding;
     for (size_t i = 0; i < open.size(); ++i) {
+      if (drawn.value(open[i])) continue;  // an equation says it
       Range range = graph.assumptions.known().range(Dim(open[i]));
       int64_t low = range.low.value_or(0), high = std::min(range.high.value_or(low + kSpread), low + kSpread);
       uint64_t bits = mix(combine(combine(seed, static_cast<uint64_t>(t)), i));
       drawn.set(open[i], low + static_cast<int64_t>(bits % static_cast<uint64_t>(high - low + 1)));
+      derive(drawn, graph);
     }
     if (!holds(drawn, graph)) continue;
     binding = drawn;
     return;
   }
-  for (const SymNode* s : open) binding.set(s, graph.assumptions.known().hint(s));
+  for (const SymNode* s : open) {
+    if (!binding.value(s)) binding.set(s, graph.assumptions.known().hint(s));
+    derive(binding, graph);
+  }
 }
 
 std::string to_text(const Binding& binding, const Graph& graph) {

@@ -187,7 +187,11 @@ RunValue Boxed::make(const Type& type, const Initialiser& init, const RunValue& 
                       "give the largest of the class first");
   } else {
     c10::Allocator* allocator = meta ? c10::GetAllocator(c10::DeviceType::Meta) : c10::GetCPUAllocator();
-    storage = c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes), allocator, true);
+    try {
+      storage = c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes), allocator, true);
+    } catch (const c10::Error&) {
+      throw Unsupported("out of memory: an input of " + std::to_string(bytes) + " bytes");
+    }
     if (!meta && bytes) initialise({static_cast<std::byte*>(storage.mutable_data()), bytes}, type, init, true);
   }
   auto tensor = at::detail::make_tensor<c10::TensorImpl>(

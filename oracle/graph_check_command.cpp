@@ -31,8 +31,7 @@ Answer answer(const std::string& file, GraphCheckOptions options) {
   Answer a;
   a.file = file;
   try {
-    auto graph = read_graph(file, op_table());
-    verify_or_throw(*graph);
+    auto graph = read_valid_graph(file, op_table());
     size_t slash = file.rfind('/');
     options.folder = slash == std::string::npos ? "." : file.substr(0, slash);
     a.report = check_graph(*graph, options);

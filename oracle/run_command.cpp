@@ -58,8 +58,7 @@ ExitCode run_command(std::span<const std::string> args) {
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   quieten_libtorch();
-  auto graph = read_graph(file, op_table());
-  verify_or_throw(*graph);
+  auto graph = read_valid_graph(file, op_table());
   Boxed boxed(DeviceKind::cpu);
   Binding binding = parse_binding(bind, *graph);
   std::vector<RunValue> values;

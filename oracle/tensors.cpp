@@ -63,7 +63,11 @@ RunValue constant_tensor(const ConstantData& constant, const std::string& folder
 std::string to_text(const RunValue& value) {
   if (!value) return "none";
   std::ostringstream text;
-  text << value->value;
+  if (!value->value.isTensor() || !tensor_of(value).is_complex()) {
+    text << value->value;
+  } else {  // libtorch prints the real parts alone
+    text << at::view_as_real(tensor_of(value).detach().resolve_conj()) << "\n(pairs: real part, imaginary part)";
+  }
   return text.str();
 }
 

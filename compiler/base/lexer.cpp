@@ -198,6 +198,7 @@ Token Lexer::next() {
       if (following == '.') return punctuation(TokenKind::dot_dot, 2);
       return bad(at_ + 1, "a `.` that starts nothing; a number has a digit before its point");
     case '\'': return bad(at_ + 1, "strings stand between double quotes");
+    case ';': return bad(at_ + 1, "no `;` ends a statement; the next one just follows");
     default: break;
   }
   return bad(at_ + 1, "a character that starts nothing");

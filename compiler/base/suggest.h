@@ -7,8 +7,8 @@
 
 namespace lenz {
 
-// The candidate with the fewest single-character edits from `name`; empty when none is close enough to be a likely
-// slip. Ties go to the earlier candidate.
+// The candidate with the fewest edits (a character more, less or another, two swapped) from `name`; empty when none is
+// close enough to be a likely slip. Ties go to the earlier candidate.
 std::string_view nearest_name(std::string_view name, std::span<const std::string_view> candidates);
 
 }  // namespace lenz

@@ -16,6 +16,12 @@ TEST(Suggest, FindsTheSlip) {
   EXPECT_EQ(nearest_name("passse", kNames), "passes");
 }
 
+TEST(Suggest, SwappedLettersAreOneSlip) {
+  constexpr std::array<std::string_view, 3> kOps = {"aten.le", "aten.elu", "aten.relu"};
+  EXPECT_EQ(nearest_name("aten.rleu", kOps), "aten.relu");
+  EXPECT_EQ(nearest_name("aten.erlu", kOps), "aten.relu");
+}
+
 TEST(Suggest, StaysSilentWhenNothingIsNear) {
   EXPECT_EQ(nearest_name("benchmark", kNames), "");
   EXPECT_EQ(nearest_name("xyz", kNames), "");

@@ -34,7 +34,7 @@ ExitCode fmt_command(std::span<const std::string> args) {
   app.add_flag("--check", check, "only say which files are not in canonical spelling; exit code 2 if any is not");
   app.add_flag("--write", write, "rewrite the files in place")->excludes("--check");
   app.add_flag("--types", types, "annotate every result with its type");
-  app.add_flag("--provenance,!--no-provenance", provenance, "keep what the nodes came from (the default)");
+  app.add_flag("!--no-provenance", provenance, "leave out what the nodes came from (`from %a`)");
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   ExitCode code = ExitCode::fine;

@@ -26,8 +26,7 @@ ExitCode opt_command(std::span<const std::string> args) {
   app.add_flag("--provenance", provenance, "say which nodes of the input each node came from");
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
-  auto graph = read_graph(file, op_table());
-  verify_or_throw(*graph);
+  auto graph = read_valid_graph(file, op_table());
   std::vector<PipelineLine> lines(pipeline().begin(), pipeline().end());
   if (!passes.empty()) lines = select_passes(passes);
   RunnerOptions options;

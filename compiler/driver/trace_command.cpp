@@ -39,8 +39,7 @@ ExitCode trace_command(std::span<const std::string> args) {
   app.add_flag("--text", whole, "the whole graph behind each pass that changed it, not what changed");
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
-  auto graph = read_graph(file, op_table());
-  verify_or_throw(*graph);
+  auto graph = read_valid_graph(file, op_table());
   std::vector<PipelineLine> lines(pipeline().begin(), pipeline().end());
   if (!passes.empty()) lines = select_passes(passes);
   RunnerOptions options;

@@ -84,16 +84,20 @@ ExitCode verify_command(std::span<const std::string> args) {
   ExitCode code = ExitCode::fine;
   for (const std::string& path : files) {
     std::unique_ptr<Graph> graph;
+    std::string text;
+    ParseOptions options;
+    options.file = text_name(path);
     try {
-      graph = read_graph(path, op_table());
+      text = read_text(path, options.limits.text);
+      graph = parse_graph(text, op_table(), options);
     } catch (const UserError& e) {
       if (files.size() == 1) throw;
       std::printf("%s\n", e.what());
       code = ExitCode::bad_input;
       continue;
     }
-    std::vector<Violation> violations = verify(*graph, level);
-    for (const Violation& v : violations) std::printf("%s: %s\n", path.c_str(), to_string(v).c_str());
+    std::vector<UserError> violations = verify_text(*graph, text, options, level);
+    for (const UserError& v : violations) std::printf("%s\n", v.what());
     if (!violations.empty()) code = ExitCode::bad_input;
     if (violations.empty())
       std::printf("%s: valid at level %s, %zu nodes\n", path.c_str(),

@@ -279,6 +279,8 @@ std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops, co
   return Parser(text, ops, options).file();
 }
 
+std::string text_name(const std::string& path) { return path == "-" ? "<stdin>" : path; }
+
 std::string read_text(const std::string& path, size_t limit) {
   std::FILE* file = path == "-" ? stdin : std::fopen(path.c_str(), "rb");
   if (!file) throw UserError("can't open the file", path, "check the path");
@@ -297,7 +299,7 @@ std::string read_text(const std::string& path, size_t limit) {
 std::unique_ptr<Graph> read_graph(const std::string& path, const OpTable& ops, const ParseLimits& limits) {
   std::string text = read_text(path, limits.text);
   ParseOptions options;
-  options.file = path == "-" ? "<stdin>" : path;
+  options.file = text_name(path);
   options.limits = limits;
   return parse_graph(text, ops, options);
 }

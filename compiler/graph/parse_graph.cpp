@@ -11,6 +11,7 @@ std::unique_ptr<Graph> Parser::graph(Scope& scope) {
   Token name = expect(TokenKind::graph, "the graph's name, such as @main");
   auto made = std::make_unique<Graph>(context_, ops_, text_of(name));
   scope.graph = made.get();
+  if (options_.places) options_.places->graphs[made.get()] = {name.at, name.end};
   if (options_.comments) comments_to(&options_.comments->graphs[made.get()]);
   expect(TokenKind::l_paren);
   inputs(*made);
@@ -28,6 +29,7 @@ std::unique_ptr<Graph> Parser::graph(Scope& scope) {
   if (eat_word("where")) facts(*made);
   if (eat_word("assuming")) guards(*made);
   if (options_.comments) comments_to(&options_.comments->graphs[made.get()]);
+  if (at(TokenKind::minus)) fail_here("expected `{`", "a graph does not declare its results: their types are inferred");
   expect(TokenKind::l_brace);
   if (options_.comments) {
     last_place_ = &options_.comments->graphs[made.get()];
@@ -228,8 +230,9 @@ const std::vector<const OpDef*>& Parser::ops_named(const Token& token) {
         names.push_back(packets.emplace_back(row->schema.space + "." + row->schema.packet));
     }
   std::string_view nearest = nearest_name(token.text, names);
-  if (token.text.find('.') == std::string_view::npos) {
-    std::string with_space = "aten." + name;
+  bool torch = name.starts_with("torch.");  // as one writes it in Python
+  if (torch || name.find('.') == std::string::npos) {
+    std::string with_space = "aten." + (torch ? name.substr(6) : name);
     if (!candidates(*context_, ops_, with_space).empty()) nearest = packets.emplace_back(with_space);
   }
   std::string schema_name = name;
@@ -255,8 +258,19 @@ void Parser::call_arguments() {
       Arg a = literal();
       positional_.push_back(a);
     }
+    refuse_operator("`,` or `)`");
     if (!at(TokenKind::r_paren)) expect(TokenKind::comma, "`,` or `)`");
   }
+}
+
+// Behind a complete argument an operator is one between values: that of sizes is part of the argument.
+void Parser::refuse_operator(std::string_view expected) {
+  for (TokenKind kind :
+       {TokenKind::plus, TokenKind::minus, TokenKind::star, TokenKind::slash_slash, TokenKind::percent})
+    if (at(kind))
+      fail_here("expected " + std::string(expected),
+                "operators are for sizes; an op computes with values, and its result has a name: "
+                "%y = aten.add(%x, 1)");  // op name: an example in a message
 }
 
 void Parser::statement() {
@@ -278,6 +292,9 @@ void Parser::statement() {
     } while (eat(TokenKind::comma));
     expect(TokenKind::assign, "`=` and an op");
   }
+  if (at(TokenKind::slash_slash)) fail_here("expected a statement or `return`", "a comment starts with #");
+  if (at(TokenKind::name) && next_is(TokenKind::assign))
+    fail(start, "a value's name starts with %", "write %" + std::string(start.text.substr(0, 80)) + " = ...");
   Token op_name = expect(TokenKind::name, "an op such as aten.relu");  // op name: an example in a message
   const std::vector<const OpDef*>* ops = &ops_named(op_name);
   call_arguments();
@@ -298,6 +315,7 @@ void Parser::statement() {
     return graph.insert(kNone, *call.op, call.args, from, annotated_);
   });
   list_count_ = lists_before;
+  if (options_.places) options_.places->nodes[{&graph, id}] = {op_name.at, op_name.end};
   if (options_.comments) {
     Comments::Place& place = options_.comments->nodes[{&graph, id}];
     place.above = std::move(above.above);
@@ -345,6 +363,7 @@ void Parser::returns() {
     any.kind = ParamKind::any;
     do outputs.push_back(*shaped_for(*context_, literal(), any));
     while (eat(TokenKind::comma));
+    refuse_operator("`,` or `}`");
   }
   scope_->graph->set_outputs(outputs);
   if (options_.comments) {

@@ -247,6 +247,10 @@ Dim Parser::dim_unary(bool negative) {
 }
 
 Dim Parser::dim_function(const Token& name) {
+  if (name.text.find('.') != std::string_view::npos)
+    fail(name, "a call inside a call",
+         "name its result in a statement of its own, %a = " + std::string(name.text.substr(0, 80)) +
+             "(...), and pass %a");
   expect(TokenKind::l_paren);
   Dim result;
   if (name.text == "min" || name.text == "max") {

@@ -99,6 +99,7 @@ class Parser {
   void define(const Token& token, ValueId value);
   ValueId value(const Token& token);
   void call_arguments();
+  void refuse_operator(std::string_view expected);
 
   // --- types and dims
   const Type* type(bool* any_int = nullptr);

@@ -1,6 +1,7 @@
 // Overload resolution: which row takes these arguments.
 #include <algorithm>
 
+#include "compiler/base/suggest.h"
 #include "compiler/graph/graph.h"
 
 namespace lenz {
@@ -210,6 +211,22 @@ bool no_match(std::string* why, const std::string& reason) {
   if (why) *why = reason;
   return false;
 }
+
+std::string no_parameter(const Schema& schema, std::string_view name) {
+  std::vector<std::string_view> names;
+  for (const Param& p : schema.params) names.push_back(p.name);
+  std::string_view nearest = nearest_name(name, names);
+  return "has no parameter `" + std::string(name) + "`" +
+         (nearest.empty() ? "" : "; did you mean `" + std::string(nearest) + "`?");
+}
+
+// Who gives no tensor to write to does not mean the out= variants.
+bool out_of_question(const OpDef& op, std::span<const OpDef* const> all, std::span<const Keyword> keywords) {
+  if (op.variant != VariantKind::out) return false;
+  for (const Keyword& k : keywords)
+    if (int at = op.schema.find(k.name); at >= 0 && op.schema.params[static_cast<size_t>(at)].is_out) return false;
+  return std::ranges::any_of(all, [](const OpDef* other) { return other->variant != VariantKind::out; });
+}
 }  // namespace
 
 bool match_call(const Graph& graph, const OpDef& op, std::span<const Arg> positional, std::span<const Keyword> keywords,
@@ -248,7 +265,7 @@ bool match_call(const Graph& graph, const OpDef& op, std::span<const Arg> positi
   }
   if (used == keywords.size()) return true;
   for (const Keyword& k : keywords)
-    if (op.schema.find(k.name) < 0) return no_match(why, why ? "has no parameter `" + std::string(k.name) + "`" : "");
+    if (op.schema.find(k.name) < 0) return no_match(why, why ? no_parameter(op.schema, k.name) : "");
   return no_match(why, "an argument is given twice");
 }
 
@@ -283,6 +300,7 @@ Resolved resolve(Graph& graph, std::string_view op_name, std::span<const OpDef* 
   if (candidates.empty()) throw UserError("there is no op `" + std::string(op_name) + "`");
   std::string why, reasons;
   for (const OpDef* op : candidates) {
+    if (out_of_question(*op, candidates, keywords)) continue;
     match_call(graph, *op, positional, keywords, resolved.args, &why);
     if (candidates.size() == 1)
       throw UserError("`" + std::string(op_name) + "` " + why, {}, "its schema is " + to_string(op->schema));

@@ -36,16 +36,27 @@ struct Comments {
   std::vector<std::string> below;  // behind everything
 };
 
+// Where graphs (their names) and nodes (their ops) stand in a text, for messages about what was parsed.
+struct Places {
+  struct Place {
+    size_t at = 0, end = 0;
+  };
+  std::map<const Graph*, Place> graphs;
+  std::map<std::pair<const Graph*, NodeId>, Place> nodes;
+};
+
 struct ParseOptions {
   std::string file = "<text>";  // how messages name the text
   ParseLimits limits;
   Comments* comments = nullptr;  // filled, if not null
+  Places* places = nullptr;      // likewise
 };
 
 std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops, const ParseOptions& options = {});
 
-// The same of a file; "-" is the standard input.
+// The same of a file; "-" is the standard input. A graph may still break rules: read_valid_graph (verify.h).
 std::unique_ptr<Graph> read_graph(const std::string& path, const OpTable& ops, const ParseLimits& limits = {});
+std::string text_name(const std::string& path);                // how messages name it
 std::string read_text(const std::string& path, size_t limit);  // UserError if it can't be read or is longer
 
 struct PrintOptions {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/base/hash.h"
+#include "compiler/base/source.h"
 #include "compiler/graph/alias.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verifier.h"
@@ -10,7 +11,7 @@
 namespace lenz {
 
 namespace {
-constexpr bool kNotInText = false;
+constexpr std::string_view kNotInText = {};
 constexpr VerifyRule kRules[] = {
     {101, "node_links", "The list of nodes is linked both ways and holds every node that is not erased, once.",
      kNotInText},
@@ -26,40 +27,52 @@ constexpr VerifyRule kRules[] = {
     {201, "argument_kinds", "Every argument fits the type of its parameter.", kNotInText},
     {202, "constants", "A constant is contiguous, of constant shape, and has as many bytes as its type says.",
      kNotInText},
-    {203, "outputs", "Outputs are values, literals or lists of them: neither sub-graphs nor constants."},
+    {203, "outputs", "Outputs are values, literals or lists of them: neither sub-graphs nor constants.",
+     "give the constant a statement and a name, and return that"},
 
     {301, "order", "A value is defined before the nodes that use it.", kNotInText},
 
     {401, "result_types", "The types of a node's results are those that its op's rule infers.", kNotInText},
     {402, "result_count", "A node has as many results as its op gives.", kNotInText},
     {403, "guards", "Type rules need no condition beyond the graph's facts and guards.", kNotInText},
-    {404, "sizes", "The sizes of inputs and of annotated results are not negative."},
-    {405, "strides", "The strides of inputs and of annotated results are not negative."},
-    {406, "offset", "The storage offset of an input or an annotated result is not negative."},
+    {404, "sizes", "The sizes of inputs and of annotated results are not negative.", "write 0 or more"},
+    {405, "strides", "The strides of inputs and of annotated results are not negative.", "write 0 or more"},
+    {406, "offset", "The storage offset of an input or an annotated result is not negative.", "write 0 or more"},
 
     {501, "storage", "A value's storage is its own, or that of the operand that its op says it shares.", kNotInText},
-    {502, "alias_device", "Inputs of one alias class are on one device."},
-    {503, "write_to_input", "Only inputs marked `mut` are written to, through views too."},
-    {504, "write_overlap", "What is written has no dim of several elements at one place, as an expanded tensor has."},
-    {505, "write_to_constant", "Constants are not written to."},
+    {502, "alias_device", "Inputs of one alias class are on one device.",
+     "put them on one device, or leave out one's alias class"},
+    {503, "write_to_input", "Only inputs marked `mut` are written to, through views too.",
+     "mark the input `mut`, or write to a clone of it"},
+    {504, "write_overlap", "What is written has no dim of several elements at one place, as an expanded tensor has.",
+     "write to a copy of it"},
+    {505, "write_to_constant", "Constants are not written to.", "write to a clone of it"},
 
-    {601, "functional", "From level aten on, no op writes to an operand."},
-    {602, "no_out", "From level aten on, no op has an out= argument."},
-    {603, "core_ops", "At level core, ops are core ones."},
-    {604, "subgraph_level", "A sub-graph has the level of its caller."},
+    {601, "functional", "From level aten on, no op writes to an operand.",
+     "call the functional op, or write `level torch`"},
+    {602, "no_out", "From level aten on, no op has an out= argument.",
+     "use the call's result and leave out=, or write `level torch`"},
+    {603, "core_ops", "At level core, ops are core ones.", "write `level aten`, or core ops instead"},
+    {604, "subgraph_level", "A sub-graph has the level of its caller.", "write the same level behind its inputs"},
 
-    {701, "symbol_bound", "A symbol is bound: it is a size, stride, offset or value of an input, or a node makes it."},
-    {702, "symbol_order", "An unbacked symbol is used only behind the node that makes it."},
-    {703, "symbol_made_once", "An unbacked symbol is made by one node and is no symbol of an input."},
+    {701, "symbol_bound", "A symbol is bound: it is a size, stride, offset or value of an input, or a node makes it.",
+     "is it misspelt? An input `%n: int n` binds n"},
+    {702, "symbol_order", "An unbacked symbol is used only behind the node that makes it.",
+     "move this behind that node"},
+    {703, "symbol_made_once", "An unbacked symbol is made by one node and is no symbol of an input.",
+     "annotate this with a symbol of its own"},
     {704, "guards_hold", "The facts refute no guard.", kNotInText},
     {705, "symbol_names", "The name of a symbol is a word that a text can say.", kNotInText},
 
     {801, "subgraph_signature", "A control-flow op's operands and results are those of its sub-graphs.", kNotInText},
-    {802, "subgraph_inputs", "An initialiser or `requires_grad` stands only at inputs of the main graph."},
+    {802, "subgraph_inputs", "An initialiser or `requires_grad` stands only at inputs of the main graph.",
+     "say it of the main graph's input"},
     {803, "subgraph_aliasing",
-     "Operands that share memory, one of which a sub-graph writes to, are inputs of one alias class there."},
+     "Operands that share memory, one of which a sub-graph writes to, are inputs of one alias class there.",
+     "give these inputs of the sub-graph one `alias` class, or pass a clone"},
 
-    {901, "token_linear", "A token is used once at most."},
+    {901, "token_linear", "A token is used once at most.",
+     "an op with an effect gives the token that the next one takes"},
     {902, "effects_ordered", "From level aten on, an op with an effect takes a token.", kNotInText},
 };
 constexpr size_t kMostViolations = 100;
@@ -273,12 +286,35 @@ std::vector<Violation> verify(const Graph& graph, std::optional<Level> level) {
   return out;
 }
 
-void verify_or_throw(const Graph& graph, std::optional<Level> level) {
-  std::vector<Violation> violations = verify(graph, level);
-  if (violations.empty()) return;
-  std::string text = "the graph @" + graph.name + " breaks rules:";
-  for (const Violation& v : violations) text += "\n  " + to_string(v);
-  throw UserError(text);
+std::vector<UserError> verify_text(const Graph& graph, std::string_view text, ParseOptions options,
+                                   std::optional<Level> level) {
+  if (verify(graph, level).empty()) return {};
+  Places places;  // kept for no graph that is valid: a second reading finds them
+  options.places = &places;
+  options.comments = nullptr;
+  auto again = parse_graph(text, graph.ops(), options);
+  Source source(text, options.file);
+  std::vector<UserError> errors;
+  for (const Violation& v : verify(*again, level)) {
+    const VerifyRule& rule = verify_rule(v.rule);
+    Places::Place place = v.node == kNone ? places.graphs.at(v.graph) : places.nodes.at({v.graph, v.node});
+    errors.push_back(source.error(place.at, place.end,
+                                  "G" + std::to_string(rule.number) + " " + std::string(rule.name) + ": " + v.message,
+                                  std::string(rule.remedy)));
+  }
+  return errors;
+}
+
+std::unique_ptr<Graph> read_valid_graph(const std::string& path, const OpTable& ops) {
+  std::string text = read_text(path, ParseLimits().text);
+  ParseOptions options;
+  options.file = text_name(path);
+  auto graph = parse_graph(text, ops, options);
+  std::vector<UserError> errors = verify_text(*graph, text, options);
+  if (errors.empty()) return graph;
+  std::string all;
+  for (const UserError& e : errors) all += (all.empty() ? "" : "\n") + std::string(e.what());
+  throw UserError(all);
 }
 
 }  // namespace lenz

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/graph/graph.h"
+#include "compiler/graph/text.h"
 
 namespace lenz {
 
@@ -17,7 +18,7 @@ struct VerifyRule {
   int number;  // G104 is 104
   std::string_view name;
   std::string_view text;
-  bool text_can_break = true;  // false: the parser refuses, or no text can say it
+  std::string_view remedy;  // for who wrote the text; empty: no text can break it, or the parser refuses
 };
 std::span<const VerifyRule> verify_rules();
 const VerifyRule& verify_rule(int number);
@@ -34,7 +35,11 @@ std::string to_string(const Violation& violation);  // "G503 write_to_input: ...
 // `level` asks for the rules of another level than the graph says it has.
 std::vector<Violation> verify(const Graph& graph, std::optional<Level> level = {});
 
-// Throws UserError with the violations.
-void verify_or_throw(const Graph& graph, std::optional<Level> level = {});
+// The violations of a graph that was parsed from this text, each with line, column, a caret and the remedy.
+std::vector<UserError> verify_text(const Graph& graph, std::string_view text, ParseOptions options,
+                                   std::optional<Level> level = {});
+
+// What read_graph reads. Throws UserError with the violations.
+std::unique_ptr<Graph> read_valid_graph(const std::string& path, const OpTable& ops);
 
 }  // namespace lenz

@@ -29,8 +29,9 @@ std::vector<const OpDef*> select_rows(const OpTable& table, std::span<const std:
   }
   for (size_t i = 0; i < patterns.size(); ++i) {
     if (used[i]) continue;
+    bool bare = patterns[i].find('.') == std::string::npos;
     std::vector<std::string> packets;
-    for (const auto& op : table.rows()) packets.push_back(op->schema.packet);
+    for (const auto& op : table.rows()) packets.push_back(bare ? op->schema.packet : packet_name(*op));
     std::vector<std::string_view> candidates(packets.begin(), packets.end());
     std::string_view near = nearest_name(patterns[i], candidates);
     throw UserError("no row of the op table is named `" + patterns[i] + "`", {},
