@@ -27,10 +27,10 @@ class Setup(unittest.TestCase):
         path.write_text("#!/bin/sh\n" + script + "\n")
         path.chmod(0o755)
 
-    def run_setup(self):
+    def run_setup(self, *arguments):
         # No index: whatever these tests find missing, nothing gets installed.
         env = {**os.environ, "PATH": f"{self.root}/bin:{os.environ['PATH']}", "PIP_NO_INDEX": "1"}
-        command = [self.root / "ci/setup"]
+        command = [self.root / "ci/setup", *arguments]
         return subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
     def test_the_second_run_takes_under_a_second(self):
@@ -43,6 +43,17 @@ class Setup(unittest.TestCase):
         done = self.run_setup()
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertLess(used() - began, 1.0)
+
+    def test_help_does_nothing_else(self):
+        done = self.run_setup("--help")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("Installs what", done.stdout)
+        self.assertNotIn("setup: ", done.stdout)
+
+    def test_an_argument_is_refused(self):
+        done = self.run_setup("--fast")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no arguments", done.stderr)
 
     def test_a_wrong_version_is_noticed(self):
         requirements = self.root / "ci/requirements.txt"

@@ -213,6 +213,31 @@ TEST(Binding, NamesWhatDoesNotHold) {
   }
 }
 
+TEST(Binding, EquationsSayTheRest) {
+  auto graph =
+      parse_graph("graph @g(%x: f32[s0, s1, s2]) where s1 == 2*s0, s2 == s1 + 1 {\n  return %x\n}\n", op_table());
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    Binding b = parse_binding("s0=3", *graph);
+    complete(b, *graph, seed);
+    EXPECT_EQ(to_text(b, *graph), "s0=3,s1=6,s2=7") << seed;
+  }
+}
+
+#ifndef __SANITIZE_ADDRESS__  // its allocator ends the process
+TEST(Execute, MoreMemoryThanThereIsIsSaid) {
+  constexpr const char* made = "graph @g() {\n  %r = aten.ones([1000000, 1000000, 1000])\n  return %r\n}\n";
+  EXPECT_EQ(run(made).run.ending, Ending::out_of_memory);
+  EXPECT_THROW(run("graph @g(%x: f32[1000000, 1000000, 1000]) {\n  return %x\n}\n"), Unsupported);
+}
+#endif
+
+TEST(Text, ComplexTensorsShowBothParts) {
+  Ran r = run("graph @g() {\n  %r = lenz.constant(c64[1] [complex(1.5, -2.5)])\n  return %r\n}\n");
+  std::string text = to_text(r.run.outputs[0]);
+  EXPECT_NE(text.find("1.5"), std::string::npos) << text;
+  EXPECT_NE(text.find("-2.5"), std::string::npos) << text;
+}
+
 TEST(ValuesFile, ResultsComeBackAsInputs) {
   auto graph = parse_graph(R"(graph @g(%x: bf16[s0, 3] strides [1, s0] mut) where s0 in 2..9 {
     %w = aten.neg_(%x)

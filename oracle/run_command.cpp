@@ -51,7 +51,8 @@ ExitCode run_command(std::span<const std::string> args) {
   app.add_option("--on", on, "what runs it")->check(CLI::IsMember({"eager"}))->capture_default_str();
   app.add_option("--seed", seed, "of inputs without an initialiser, and of draws")->capture_default_str();
   app.add_option("--inputs", inputs, "an .npz file with an array for each input (those it has not are made)");
-  app.add_option("--save", save, "write results to this .npz file");
+  app.add_option("--save", save,
+                 "write results to this .npz file: out0, out1, ..., and inputs that were written to, by name");
   app.add_option("--bind", bind, "sizes of symbols: s0=17,s1=3; those not named get typical values");
   app.add_option("--mem-limit", memory_limit, "bytes of tensors alive at once; more is an error, exit code 6");
   app.add_option("--show", largest, "print elements of tensors with up to this many")->capture_default_str();
