@@ -275,6 +275,7 @@ void classes(RowSink& t) {
   above.decompose = R"(
     if rank(%self) <= 2 { return aten.nll_loss(%self, %target, $weight, $reduction, $ignore_index) }
     if rank(%self) == 4 { return aten.nll_loss2d(%self, %target, $weight, $reduction, $ignore_index) }
+    if rank(%target) != rank(%self) - 1 { raise "`target` must have the shape of `self` without the classes" }
     $area = product(drop(shape(%self), 2))
     %s = aten.reshape(aten.contiguous(%self), [size(%self, 0), size(%self, 1), 1, $area])
     %t = aten.reshape(aten.contiguous(%target), [size(%self, 0), 1, $area])
@@ -344,6 +345,7 @@ void distances(RowSink& t) {
   row.dtypes = dtypes::floats;
   row.decompose = R"(
     %both = aten.add(%x1, %x2)
+    if not is_float(%both) { raise "needs floating dtypes" }
     %x = %x1
     %y = %x2
     if is_integral(%x1) { %x = aten._to_copy(%x1, dtype=dtype(%both)) }

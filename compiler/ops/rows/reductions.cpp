@@ -156,7 +156,6 @@ void extrema(RowSink& t) {
               .dtypes = dtypes::all};
   logical.exception = "of u8 an out= tensor may be of bools too: `result type u8 can't be stored as`";
   t.rows("{}(Tensor self) -> Tensor", "any all", logical);
-  logical.exception = {};
   logical.variants.out = "out";
   t.rows("{}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "any all", logical);
   logical.variants.out = "dims_out";

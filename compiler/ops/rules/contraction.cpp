@@ -421,6 +421,7 @@ void attention(Infer& in) {
 void flash_attention(Infer& in) {
   Attention a = attention_operands(in);
   for (const Type* t : {&a.query, &a.key, &a.value}) in.require(t->rank() == 4, "needs tensors of rank 4");
+  in.require(gt(a.query.sizes()[2], 0), "there must be a query");  // eager divides by their number
   for (size_t d : {size_t{0}, size_t{1}, size_t{3}}) {
     in.require(eq(a.query.sizes()[d], a.key.sizes()[d]), "batches, heads and lengths must agree");
     in.require(eq(a.query.sizes()[d], a.value.sizes()[d]), "batches, heads and lengths must agree");
