@@ -105,6 +105,7 @@ void writes(RowSink& t) {
   row.accuracy = Accuracy::accumulated;
   row.infer = rule::index_put;
   row.generate = make::index_put;
+  row.exception = "where a mask takes nothing eager forgets to check: `must have the dtype of`";
   t.row("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", row);
   t.row(
       "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool "

@@ -92,6 +92,9 @@ void sums(RowSink& t) {
                                          .decompose = "return aten.sum(aten.diagonal(%self))"});
 }
 
+constexpr std::string_view kAnyOrder =
+    "of a scalar, or of no elements, any dtype will do: `complex and float8 numbers have no order`";
+
 void extrema(RowSink& t) {
   using enum Trait;
   const Row all{.variants = {.out = "unary_out", .out_rule = OutRule::same_dtype},
@@ -99,7 +102,8 @@ void extrema(RowSink& t) {
                 .infer = rule::extremum,
                 .generate = make::reduction_nonempty,
                 .dtypes = dtypes::real_and_bool,
-                .raises = "an empty reduction"};
+                .raises = "an empty reduction",
+                .exception = kAnyOrder};
   t.row("max(Tensor self) -> Tensor", all);
   t.row("min(Tensor self) -> Tensor", all);
   Row over_dims = all;
@@ -114,21 +118,24 @@ void extrema(RowSink& t) {
          .raises = "an empty reduction",
          .decompose = R"(
            if given($dim) { $dims = [$dim] } else { $dims = [] }
-           return aten.amin(%self, $dims, $keepdim), aten.amax(%self, $dims, $keepdim))"});
+           return aten.amin(%self, $dims, $keepdim), aten.amax(%self, $dims, $keepdim))",
+         .exception = kAnyOrder});
   t.rows("{}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", "argmax argmin",
          {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = reduction | core,
           .infer = rule::arg_extremum,
           .generate = make::reduction_nonempty,
           .dtypes = dtypes::real,
-          .raises = "an empty reduction"});
+          .raises = "an empty reduction",
+          .exception = kAnyOrder});
 
   Row pair{.variants = {.out = "dim_max", .out_params = "max max_values", .out_rule = OutRule::same_dtype},
            .traits = reduction | core,
            .infer = rule::value_and_index,
            .generate = make::reduction_nonempty,
            .dtypes = dtypes::real_and_bool,
-           .raises = "an empty dim"};
+           .raises = "an empty dim",
+           .exception = kAnyOrder};
   t.row("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
   pair.variants = {.out = "dim_min", .out_params = "min min_indices", .out_rule = OutRule::same_dtype};
   t.row("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
@@ -322,15 +329,14 @@ void scans(RowSink& t) {
                                                          .generate = make::scan,
                                                          .dtypes = kFloatOrComplex,
                                                          .accuracy = Accuracy::accumulated});
-  t.rows(
-      "{}(Tensor self, int dim) -> (Tensor values, Tensor indices)", "cummax cummin",
-      {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
-       .traits = scan | core,
-       .infer = rule::cumulative_extremum,
-       .generate = make::scan,
-       .dtypes = dtypes::real_and_bool,
-       .raises = "complex numbers",
-       .exception = "of a scalar, or of no elements, any dtype will do: `complex and float8 numbers have no order`"});
+  t.rows("{}(Tensor self, int dim) -> (Tensor values, Tensor indices)", "cummax cummin",
+         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
+          .traits = scan | core,
+          .infer = rule::cumulative_extremum,
+          .generate = make::scan,
+          .dtypes = dtypes::real_and_bool,
+          .raises = "complex numbers",
+          .exception = kAnyOrder});
 }
 void differences(RowSink& t) {
   t.row("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",
