@@ -58,6 +58,11 @@ struct Executor::Impl final : GraphRunner {
 
   Impl(Boxed& b, ExecuteOptions o) : boxed(b), options(std::move(o)) {}
 
+  bool over_limit() const { return options.memory_limit && memory.live() > options.memory_limit; }
+  std::string limit_text() const {
+    return std::to_string(memory.live()) + " bytes are alive, the limit is " + std::to_string(options.memory_limit);
+  }
+
   // Throws Stop when eager raises or memory is out.
   std::vector<RunValue> run_graph(const Graph& graph, std::span<const RunValue> inputs, Binding binding) override {
     std::vector<RunValue> values(graph.value_count());
@@ -71,6 +76,7 @@ struct Executor::Impl final : GraphRunner {
             "input " + graph.value_name(v) + " is " + to_string(seen) + ", not " + lenz::to_string(graph.type(v)),
             "@" + graph.name);
     }
+    if (over_limit()) throw Stop{Ending::out_of_memory, limit_text(), "the inputs of @" + graph.name};
     const std::vector<std::vector<ValueId>> dying = last_uses(graph);
     bool outermost = depth_ == 0;
     ++depth_;
@@ -84,9 +90,7 @@ struct Executor::Impl final : GraphRunner {
         if (!binding.match(graph.type(node.result(i)), look(results[i])) && outermost)
           mismatches.emplace_back(node.result(i), to_string(look(results[i])));
       }
-      if (options.memory_limit && memory.live() > options.memory_limit)
-        stop(graph, node, Ending::out_of_memory,
-             std::to_string(memory.live()) + " bytes are alive, the limit is " + std::to_string(options.memory_limit));
+      if (over_limit()) stop(graph, node, Ending::out_of_memory, limit_text());
       if (outermost && options.on_node) options.on_node(id, results);
       for (ValueId v : dying[position++]) {
         memory.release(values[v]);

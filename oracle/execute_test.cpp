@@ -231,6 +231,14 @@ TEST(Execute, MoreMemoryThanThereIsIsSaid) {
 }
 #endif
 
+TEST(Execute, InputsCountAgainstTheLimit) {
+  ExecuteOptions options;
+  options.memory_limit = 100;
+  Ran r = run("graph @g(%x: f32[26]) {\n  return %x\n}\n", options);
+  EXPECT_EQ(r.run.ending, Ending::out_of_memory);
+  EXPECT_EQ(r.run.where, "the inputs of @g");
+}
+
 TEST(Text, ComplexTensorsShowBothParts) {
   Ran r = run("graph @g() {\n  %r = lenz.constant(c64[1] [complex(1.5, -2.5)])\n  return %r\n}\n");
   std::string text = to_text(r.run.outputs[0]);

@@ -221,7 +221,7 @@ TEST(Text, EveryExampleOfTheGrammarParses) {
     }
     open = !open;
   }
-  EXPECT_EQ(count, 6u);
+  EXPECT_EQ(count, 7u);
 }
 
 }  // namespace
