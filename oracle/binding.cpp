@@ -178,6 +178,12 @@ void check_facts(const Binding& binding, const Graph& graph) {
     throw UserError("these sizes contradict " + lenz::to_string(fact), "@" + graph.name,
                     "the graph's `where` and `assuming` say which sizes it is right for");
   };
+  for (const Input& input : graph.inputs())
+    if (const Type& t = graph.type(input.value); t.is_tensor())
+      for (Dim d : t.sizes())
+        if (auto size = evaluate(d, binding.lookup()); size && *size < 0)
+          throw UserError("the size " + std::to_string(*size) + " of " + graph.value_name(input.value) + " is negative",
+                          "@" + graph.name);
   for (const Cond& fact : graph.assumptions.facts().conditions()) check(fact);
   for (const Cond& guard : graph.assumptions.guards()) check(guard);
 }

@@ -213,6 +213,13 @@ TEST(Binding, NamesWhatDoesNotHold) {
   }
 }
 
+TEST(Binding, SizesThatNoTensorHasAreRefused) {
+  auto graph = parse_graph("graph @g(%x: f32[s0]) {\n  return %x\n}\n", op_table());
+  EXPECT_THROW(check_facts(parse_binding("s0=-1", *graph), *graph), UserError);
+  for (const char* huge : {"s0=4611686018427387904", "s0=9223372036854775807"})
+    EXPECT_THROW(run("graph @g(%x: f32[s0]) {\n  return %x\n}\n", {}, huge), Unsupported) << huge;
+}
+
 TEST(Binding, EquationsSayTheRest) {
   auto graph =
       parse_graph("graph @g(%x: f32[s0, s1, s2]) where s1 == 2*s0, s2 == s1 + 1 {\n  return %x\n}\n", op_table());

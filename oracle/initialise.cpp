@@ -85,9 +85,15 @@ size_t storage_bytes(const Type& type) {
   for (size_t d = 0; d < type.rank(); ++d) {
     int64_t stride = type.strides()[d].constant();
     LENZ_CHECK(stride >= 0, "a tensor type with a negative stride");
-    last += stride * (type.sizes()[d].constant() - 1);
+    int64_t reach = 0;
+    if (__builtin_mul_overflow(stride, type.sizes()[d].constant() - 1, &reach) ||
+        __builtin_add_overflow(last, reach, &last))
+      throw Unsupported("out of memory: " + lenz::to_string(type));
   }
-  return static_cast<size_t>(last + 1) * static_cast<size_t>(item_size(type.dtype));
+  int64_t bytes = 0;
+  if (__builtin_add_overflow(last, 1, &last) || __builtin_mul_overflow(last, int64_t{item_size(type.dtype)}, &bytes))
+    throw Unsupported("out of memory: " + lenz::to_string(type));
+  return static_cast<size_t>(bytes);
 }
 
 void initialise(std::span<std::byte> storage, const Type& type, const Initialiser& init, bool poison) {
