@@ -24,7 +24,8 @@ class GraphCheck {
       Execution expected = execute(graph_);
       if (expected.ending == Ending::out_of_memory) report_.out_of_memory = expected.where + ": " + expected.text;
       if (expected.ending == Ending::raised) ++report_.refused;
-      for (const PipelineLine& line : options_.lines) check(std::string(line.pass.name), {&line, 1}, expected);
+      for (const PipelineLine& line : options_.together_only ? std::span<const PipelineLine>() : options_.lines)
+        check(std::string(line.pass.name), {&line, 1}, expected);
       check("all passes", options_.lines, expected);
     }
     return std::move(report_);

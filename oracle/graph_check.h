@@ -16,6 +16,7 @@ struct GraphCheckOptions {
   int seeds = 3;  // each other inputs, and other sizes where the graph leaves them open
   uint64_t first_seed = 0;
   uint64_t memory_limit = 0;
+  bool together_only = false;  // not each pass by itself
   std::string folder, bind;
   std::span<const PipelineLine> lines = pipeline();
 };

@@ -187,6 +187,7 @@ void window(CallMaker& m) {
 void randperm(CallMaker& m) {
   m.set("n", Arg::of_int(m.a_size()));
   maybe_dtype(m, Dtype::i64);
+  if (m.choose().chance(1, 8)) m.set("dtype", Arg::none());  // not what leaving it out means
 }
 
 void fill(CallMaker& m) {

@@ -128,6 +128,13 @@ void norm(CallMaker& m) {
   set_norm_dtype(m, m.type(self).dtype);
 }
 
+void median(CallMaker& m) {
+  ValueId self = m.tensor({.min_size = 1, .written = true});
+  m.set("self", self);
+  m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
+  m.set("keepdim", Arg::of_bool(m.choose().flip()));
+}
+
 void kthvalue(CallMaker& m) {
   TensorWish wish;
   wish.min_size = 1;

@@ -11,6 +11,7 @@ void reduction_nonempty(CallMaker& m);  // nothing is reduced to no element: ext
 void vector_norm(CallMaker& m);
 void norm(CallMaker& m);  // aten.norm: p first
 void variance(CallMaker& m);
+void median(CallMaker& m);  // along a dim; no two elements share memory
 void kthvalue(CallMaker& m);
 void matrix(CallMaker& m);  // trace
 void distance(CallMaker& m);

@@ -1,5 +1,7 @@
 #include "compiler/ops/make/spatial.h"
 
+#include <cmath>
+
 namespace lenz::make {
 
 namespace {
@@ -153,11 +155,15 @@ void upsample(CallMaker& m) {
   // Eager's kernels for u8 abort the process on an out= tensor that is laid out in its own way.
   wish.dtypes = m.op().variant == VariantKind::out ? m.op().dtypes - DtypeSet::of(Dtype::u8) : m.op().dtypes;
   m.set("self", m.tensor(wish));
-  m.set_ints("output_size", target);
+  // A scale leads to the output's size: eager's antialiasing kernels read beyond the input where it does not.
+  constexpr double kScale = 1.5;
   bool scaled = c.chance(1, 3);
+  for (size_t i = 0; scaled && i < dims; ++i)
+    target[i] = static_cast<int64_t>(std::floor(static_cast<double>(sizes[i + 2]) * kScale));
+  m.set_ints("output_size", target);
   constexpr std::string_view kScales[] = {"scales", "scales_d", "scales_h", "scales_w"};
   for (std::string_view p : kScales)
-    if (m.has(p) && scaled) m.set(p, Arg::of_real(1.5));
+    if (m.has(p) && scaled) m.set(p, Arg::of_real(kScale));
 }
 
 void upsample_vec(CallMaker& m) {

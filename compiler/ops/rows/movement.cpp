@@ -99,8 +99,9 @@ void reorderings(RowSink& t) {
                         return aten.diagonal_copy(%self, $diagonal))",
                      row_of(movement, rule::diag, make::diag, "neither a vector nor a matrix")),
              kCopied));
-  t.row("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor",
-        with(row_of(movement | core, rule::diag_embed, make::diag_embed, "the two dims are one"), kCopied));
+  Row embedded = with(row_of(movement | core, rule::diag_embed, make::diag_embed, "the two dims are one"), kCopied);
+  embedded.dims_of_result = true;
+  t.row("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", embedded);
   t.row("diagflat(Tensor self, int offset=0) -> Tensor",
         meaning("return aten.diag(aten.reshape(%self, [numel(%self)]), $offset)",
                 row_of(movement, rule::diagflat, make::diagflat)));
@@ -211,7 +212,8 @@ void repetitions(RowSink& t) {
 
 void joins(RowSink& t) {
   constexpr std::string_view kShapes = "no tensors, or shapes that don't join";
-  const Row join = copying(row_of(movement, rule::cat, make::cat, kShapes));  // of all that there is, then
+  Row join = copying(row_of(movement, rule::cat, make::cat, kShapes));  // of all that there is, then
+  join.dims_of_result = true;                                           // an operand may be a bare [0]
   Row cat = join;
   cat.traits = movement | core;
   t.row("cat(Tensor[] tensors, int dim=0) -> Tensor", with(cat, kOut));

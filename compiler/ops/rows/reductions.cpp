@@ -141,8 +141,11 @@ void extrema(RowSink& t) {
   t.row("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
   pair.variants = {.out = "dim_values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real;
+  Row median = pair;
+  median.generate = make::median;
+  median.exception = "along a dim of stride 0 eager reads what lies behind the tensor: calls have none";
   t.rows("{}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "median nanmedian",
-         pair);
+         median);
   t.rows("{}(Tensor self) -> Tensor", "median nanmedian",
          {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = reduction | core,

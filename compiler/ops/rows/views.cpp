@@ -193,7 +193,8 @@ void parts(RowSink& t) {
                    .generate = generate,
                    .dtypes = dtypes::all,
                    .raises = kScatter,
-                   .decompose = definition});
+                   .decompose = definition,
+                   .dims_of_result = true});
   };
   scatter(
       "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
@@ -229,7 +230,8 @@ void parts(RowSink& t) {
          .infer = rule::unfold_backward,
          .generate = make::unfold_backward,
          .dtypes = dtypes::all,
-         .raises = "windows that don't overlap, and a gradient of another shape; float8"});
+         .raises = "windows that don't overlap, and a gradient of another shape; float8",
+         .dims_of_result = true});
 }
 
 void lists(RowSink& t) {

@@ -306,7 +306,7 @@ void window(Infer& in) {
   in.result(t);
 }
 
-void randperm(Infer& in) { in.result(made(in, {in.integer("n")}, Dtype::f32)); }
+void randperm(Infer& in) { in.result(made(in, {in.integer("n")}, Dtype::i64)); }
 
 void fill(Infer& in) {
   const Type& self = in.tensor(0);
