@@ -136,9 +136,8 @@ void multinomial(Infer& in) {
   in.require(weights.rank() == 1 || weights.rank() == 2, "needs one or two dims of weights");
   Dim samples = in.integer("num_samples");
   in.require(gt(samples, 0), "needs a positive number of samples");
-  if (!in.boolean("replacement") || in.is_one(samples))  // drawn at once from all weights
-    in.require(gt(weights.sizes()[0], 0), "there is nothing to draw from");
-  in.require(gt(weights.sizes().back(), 0), "there is nothing to draw from");
+  if (weights.rank() == 1 || !in.same(weights.sizes()[0], 0))  // of no rows nothing is drawn
+    in.require(gt(weights.sizes().back(), 0), "there is nothing to draw from");
   if (!in.boolean("replacement")) in.require(le(samples, weights.sizes().back()), "more samples than there are");
   DimVec sizes(weights.sizes());
   sizes.back() = samples;
