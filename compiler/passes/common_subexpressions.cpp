@@ -35,7 +35,7 @@ class Table {
  public:
   Table(const Graph& graph, bool any_writes) : graph_(graph) {
     size_t slots = 64;
-    while (slots < graph.node_count() * 3 / 2) slots *= 2;
+    while (slots < graph.node_count() * 5 / 4) slots *= 2;
     entries_.resize(slots);
     if (any_writes) versions_.resize(graph.node_capacity());
   }
