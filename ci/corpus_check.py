@@ -9,8 +9,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-FINE, OUR_FAULT, NOT_COVERED, WRONG = 0, 1, 6, 7
+from stages import FINE, GRAVITY, NOT_COVERED, OUR_FAULT, ROOT, WRONG
+
 # Graphs that show the text form and are not there to run: part of the message that says so.
 NOT_RUN = {
     "devices.lenz": "eager runs on the CPU here",
@@ -54,7 +54,8 @@ def main():
         else:
             found = "; ".join(f["path"] + ": " + f["mismatch"]["summary"] for f in report["findings"])
             print(f"{name}: exit code {report['code']}: {text or found or 'nothing could be compared'}")
-            verdict = max(verdict, report["code"] if report["code"] in (NOT_COVERED, WRONG) else OUR_FAULT)
+            code = report["code"] if report["code"] in (NOT_COVERED, WRONG) else OUR_FAULT
+            verdict = max(verdict, code, key=GRAVITY.index)
     count = len(paths)
     print(f"{count} graphs, {agreed} agree with eager after every pass, {count - agreed} do not or can't run here")
     return verdict

@@ -27,6 +27,7 @@ class GraphCheck {
       for (const PipelineLine& line : options_.together_only ? std::span<const PipelineLine>() : options_.lines)
         check(std::string(line.pass.name), {&line, 1}, expected);
       check("all passes", options_.lines, expected);
+      if (options_.progress) options_.progress(i + 1);
     }
     return std::move(report_);
   }

@@ -3,6 +3,7 @@
 // Thread-safety: a check belongs to one thread.
 #pragma once
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
@@ -19,6 +20,7 @@ struct GraphCheckOptions {
   bool together_only = false;  // not each pass by itself
   std::string folder, bind;
   std::span<const PipelineLine> lines = pipeline();
+  std::function<void(int seeds_done)> progress;  // after each
 };
 
 struct PassFinding {

@@ -1,4 +1,6 @@
 // `lenz check`: graphs against the oracle, with progress, a verdict for each and the gravest exit code.
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -84,8 +86,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   CLI::App app(
       "Checks graphs against eager libtorch: each pass by itself, and all together, must change nothing that a caller "
       "can see.\nExit codes, the gravest of all files': 0 agrees; 7 wrong; 6 out of memory, an op that can't run, or "
-      "all "
-      "inputs refused; 2 bad input; 1 a bug of Lenz's own.",
+      "all inputs refused; 2 bad input; 1 a bug of Lenz's own.",
       "lenz check");
   std::vector<std::string> files;
   GraphCheckOptions options;
@@ -101,6 +102,10 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   quieten_libtorch();
+  if (isatty(STDERR_FILENO) && options.seeds > 10)
+    options.progress = [&](int done) {
+      std::fprintf(stderr, "\r%d of %d inputs%s", done, options.seeds, done == options.seeds ? "\n" : "");
+    };
   auto reports = nlohmann::json::array();
   ExitCode worst = ExitCode::fine;
   for (const std::string& file : files) {
