@@ -50,13 +50,49 @@ std::string describe(const Graph& graph, const Node& node) {
 }
 }  // namespace
 
+RunValue NodeMachine::constant(const ConstantData& data, const std::string& folder) {
+  return constant_tensor(data, folder);
+}
+RunValue NodeMachine::copied(const RunValue& tensor) { return detached_copy(tensor); }
+RunValue NodeMachine::stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols) {
+  return oracle::stacked(tensors, like, symbols);
+}
+bool NodeMachine::truth(const RunValue& predicate) { return truth_of(predicate); }
+
+namespace {
+class Eager final : public NodeMachine {
+ public:
+  explicit Eager(Boxed& boxed) : boxed_(boxed) {}
+  Outcome run(const Graph&, const Node& node, std::span<const RunValue> values, const SymValues& symbols) override {
+    return boxed_.run(*node.op, node.arguments(), values, symbols);
+  }
+  void seed(uint64_t ambient) override { boxed_.seed(ambient); }
+
+ private:
+  Boxed& boxed_;
+};
+
+// A machine's dtypes are its own business; all else is as the graph's types say.
+Seen in_dtypes_of(const Type& claimed, Seen seen) {
+  if (claimed.is_tensor() && seen.kind == TypeKind::tensor) seen.dtype = claimed.dtype;
+  if (claimed.kind == TypeKind::list)
+    for (size_t i = 0; i < seen.elements.size() && i < claimed.elements().size(); ++i)
+      seen.elements[i] = in_dtypes_of(*claimed.elements()[i], std::move(seen.elements[i]));
+  return seen;
+}
+}  // namespace
+
 struct Executor::Impl final : GraphRunner {
-  Boxed& boxed;
+  NodeMachine& nodes;
   ExecuteOptions options;
   Memory memory;
   std::string where;  // of the innermost node that failed
 
-  Impl(Boxed& b, ExecuteOptions o) : boxed(b), options(std::move(o)) {}
+  Impl(NodeMachine& m, ExecuteOptions o) : nodes(m), options(std::move(o)) {}
+
+  Seen see(const Type& claimed, const RunValue& value) const {
+    return nodes.widens() ? in_dtypes_of(claimed, look(value)) : look(value);
+  }
 
   bool over_limit() const { return options.memory_limit && memory.live() > options.memory_limit; }
   std::string limit_text() const {
@@ -70,7 +106,7 @@ struct Executor::Impl final : GraphRunner {
       ValueId v = graph.inputs()[i].value;
       values[v] = inputs[i];
       memory.acquire(inputs[i]);
-      Seen seen = look(inputs[i]);
+      Seen seen = see(graph.type(v), inputs[i]);
       if (!(depth_ == 0 ? binding.match(graph.type(v), seen) : binding.match_sizes(graph.type(v), seen)))
         throw UserError(
             "input " + graph.value_name(v) + " is " + to_string(seen) + ", not " + lenz::to_string(graph.type(v)),
@@ -87,7 +123,8 @@ struct Executor::Impl final : GraphRunner {
       for (size_t i = 0; i < results.size() && i < node.result_count; ++i) {
         values[node.result(i)] = results[i];
         memory.acquire(results[i]);
-        if (!binding.match(graph.type(node.result(i)), look(results[i])) && outermost)
+        const Type& claimed = graph.type(node.result(i));
+        if (!binding.match(claimed, see(claimed, results[i])) && outermost && !nodes.widens())
           mismatches.emplace_back(node.result(i), to_string(look(results[i])));
       }
       if (over_limit()) stop(graph, node, Ending::out_of_memory, limit_text());
@@ -113,7 +150,7 @@ struct Executor::Impl final : GraphRunner {
     } catch (const Refusal& refusal) {
       stop(graph, node, Ending::raised, refusal.text);
     }
-    Outcome outcome = boxed.run(*node.op, node.arguments(), values, binding.lookup());
+    Outcome outcome = nodes.run(graph, node, values, binding.lookup());
     if (outcome.raised) {
       bool memory_out = outcome.text.find("can't allocate memory") != std::string::npos ||
                         outcome.text.find("not enough memory") != std::string::npos;  // allocators differ
@@ -122,7 +159,8 @@ struct Executor::Impl final : GraphRunner {
     return std::move(outcome.results);
   }
 
-  RunValue constant(const ConstantData& data) override { return constant_tensor(data, options.folder); }
+  RunValue constant(const ConstantData& data) override { return nodes.constant(data, options.folder); }
+  NodeMachine& machine() override { return nodes; }
   void print(const std::string& line) override {
     if (options.print) options.print(line);
   }
@@ -178,15 +216,17 @@ struct Executor::Impl final : GraphRunner {
   int depth_ = 0;
 };
 
-Executor::Executor(Boxed& boxed, ExecuteOptions options) : impl_(std::make_unique<Impl>(boxed, std::move(options))) {}
+Executor::Executor(Boxed& boxed, ExecuteOptions options)
+    : own_(std::make_unique<Eager>(boxed)), machine_(*own_), options_(std::move(options)) {}
+Executor::Executor(NodeMachine& machine, ExecuteOptions options) : machine_(machine), options_(std::move(options)) {}
 Executor::~Executor() = default;
 
 Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
   LENZ_CHECK(inputs.size() == graph.inputs().size(), "one value per input");
   Execution e;
   e.inputs.assign(inputs.begin(), inputs.end());
-  Impl run(impl_->boxed, impl_->options);
-  run.boxed.seed(run.options.ambient_seed);
+  Impl run(machine_, options_);
+  machine_.seed(options_.ambient_seed);
   try {
     e.outputs = run.run_graph(graph, inputs, binding);
   } catch (const Impl::Stop& stop) {

@@ -16,6 +16,21 @@
 
 namespace lenz::oracle {
 
+// What runs nodes and moves tensors: eager as it is, or a machine that carries more than values along (bounds/).
+class NodeMachine {
+ public:
+  virtual ~NodeMachine() = default;
+  // A node that is one of ATen's; the graph has the types of its values.
+  virtual Outcome run(const Graph& graph, const Node& node, std::span<const RunValue> values,
+                      const SymValues& symbols) = 0;
+  virtual RunValue constant(const ConstantData& data, const std::string& folder);
+  virtual RunValue copied(const RunValue& tensor);
+  virtual RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols);
+  virtual bool truth(const RunValue& predicate);  // of control flow
+  virtual bool widens() const { return false; }   // floats have other dtypes than the graph says
+  virtual void seed(uint64_t ambient) = 0;
+};
+
 struct ExecuteOptions {
   uint64_t memory_limit = 0;      // bytes of storage alive at once; 0: no limit
   uint64_t ambient_seed = 0;      // of the generator that random ops without a seed draw from
@@ -40,14 +55,17 @@ struct Execution {
 class Executor {
  public:
   explicit Executor(Boxed& boxed, ExecuteOptions options = {});
+  explicit Executor(NodeMachine& machine, ExecuteOptions options = {});
   ~Executor();
   // `inputs`: one per input of the graph, mutated as the graph says. Throws Unsupported for an op that libtorch has
   // not.
   Execution run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding = {});
 
  private:
-  struct Impl;
-  std::unique_ptr<Impl> impl_;
+  struct Impl;  // one run
+  std::unique_ptr<NodeMachine> own_;
+  NodeMachine& machine_;
+  ExecuteOptions options_;
 };
 
 // The graph's own initial values for its inputs (Initialiser), one per input. `seed` is mixed into each initialiser's;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/scalar/scalar.h"
+#include "oracle/execute.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -40,7 +41,7 @@ Values call_graph(const StructuralCall& call, const Graph& sub, const Values& in
   for (RunValue& v : outputs) {
     Seen seen = look(v);
     if (seen.kind != TypeKind::tensor) continue;
-    if (std::ranges::find(known, seen.storage) != known.end()) v = detached_copy(v);
+    if (std::ranges::find(known, seen.storage) != known.end()) v = call.runner.machine().copied(v);
     known.push_back(look(v).storage);
   }
   return outputs;
@@ -57,7 +58,7 @@ Values getitem(const StructuralCall& call) {
 }
 
 Values cond(const StructuralCall& call) {
-  bool yes = truth_of(literal_or_value(call.node.args[0], call.values, call.binding));
+  bool yes = call.runner.machine().truth(literal_or_value(call.node.args[0], call.values, call.binding));
   return call_graph(call, subgraph(call, yes ? 1 : 2), operands(call, 3));
 }
 
@@ -66,14 +67,15 @@ Values while_loop(const StructuralCall& call) {
   for (uint64_t i = 0;; ++i) {
     Values all = carried;
     all.insert(all.end(), additional.begin(), additional.end());
-    if (!truth_of(call_graph(call, subgraph(call, 0), all)[0])) break;
+    if (!call.runner.machine().truth(call_graph(call, subgraph(call, 0), all)[0])) break;
     if (i == call.runner.loop_limit())
       throw Refusal{"the loop has not ended after " + std::to_string(i) + " iterations"};
     carried = call_graph(call, subgraph(call, 1), all);
   }
   // Of no iteration at all: what goes out is still a tensor of its own.
   for (RunValue& v : carried)
-    if (std::ranges::find(initial, v) != initial.end() && look(v).kind == TypeKind::tensor) v = detached_copy(v);
+    if (std::ranges::find(initial, v) != initial.end() && look(v).kind == TypeKind::tensor)
+      v = call.runner.machine().copied(v);
   return carried;
 }
 
@@ -92,7 +94,8 @@ Values scan(const StructuralCall& call) {
   }
   Values results = carried;
   for (size_t k = 0; k < columns.size(); ++k)
-    results.push_back(stacked(columns[k], call.graph.type(call.node.result(width + k)), call.binding.lookup()));
+    results.push_back(
+        call.runner.machine().stacked(columns[k], call.graph.type(call.node.result(width + k)), call.binding.lookup()));
   return results;
 }
 

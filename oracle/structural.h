@@ -14,6 +14,8 @@ struct Refusal {
   std::string text;
 };
 
+class NodeMachine;  // oracle/execute.h
+
 // Runs sub-graphs, and hears of effects.
 class GraphRunner {
  public:
@@ -21,6 +23,7 @@ class GraphRunner {
   virtual RunValue constant(const ConstantData& data) = 0;
   virtual void print(const std::string& line) = 0;
   virtual uint64_t loop_limit() const = 0;
+  virtual NodeMachine& machine() = 0;  // what copies tensors and decides predicates
 
  protected:
   ~GraphRunner() = default;
