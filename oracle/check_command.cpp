@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -44,6 +45,8 @@ bool parse(std::span<const std::string> args, Request& request) {
       ->check(CLI::IsMember({"both", "meta", "cpu"}));
   app.add_option("--cpu-every", request.options.cpu_every, "with both: every how many calls the CPU judges too")
       ->check(CLI::Range(1, 1000000));
+  bool values = false;  // handled before; here for the help text
+  app.add_flag("--values", values, "values instead of types (`lenz ops --check --values --help`)");
   app.add_flag("--lenient", request.lenient, "disagreements on broken calls are shown, but don't count");
   app.add_flag("--json", request.json, "the report as JSON (oracle/ops_check.schema.json)");
   app.add_flag("--quiet", request.quiet, "no progress");
@@ -222,6 +225,11 @@ void print_json(const std::vector<RowReport>& reports, const Request& request) {
 }  // namespace
 
 ExitCode ops_check_command(std::span<const std::string> args) {
+  if (std::ranges::find(args, "--values") != args.end()) {
+    std::vector<std::string> others;
+    std::ranges::copy_if(args, std::back_inserter(others), [](const std::string& a) { return a != "--values"; });
+    return values_check_command(others);
+  }
   Request request;
   if (!parse(args, request)) return ExitCode::fine;
   const OpTable& table = op_table();

@@ -10,7 +10,8 @@ namespace lenz::oracle {
 
 std::span<const Command> oracle_commands();
 
-ExitCode ops_check_command(std::span<const std::string> args);  // `lenz ops --check`
+ExitCode ops_check_command(std::span<const std::string> args);     // `lenz ops --check`
+ExitCode values_check_command(std::span<const std::string> args);  // `lenz ops --check --values`
 
 ExitCode run_command(std::span<const std::string> args);
 ExitCode graph_check_command(std::span<const std::string> args);  // `lenz check`

@@ -11,8 +11,17 @@
 namespace lenz::oracle {
 
 std::string_view name(Rung rung) {
-  constexpr std::string_view names[] = {"ending", "metadata", "aliasing", "special", "bitwise"};
+  constexpr std::string_view names[] = {"ending", "metadata", "aliasing", "special", "bitwise", "bound"};
   return names[static_cast<size_t>(rung)];
+}
+
+std::vector<int64_t> coordinates(std::span<const int64_t> sizes, uint64_t element) {
+  std::vector<int64_t> at(sizes.size());
+  for (size_t d = sizes.size(); d-- > 0;) {
+    at[d] = static_cast<int64_t>(element) % sizes[d];
+    element /= static_cast<uint64_t>(sizes[d]);
+  }
+  return at;
 }
 
 namespace {
@@ -65,15 +74,6 @@ bool same_element(Dtype dtype, const ScalarBits& a, const ScalarBits& b) {
 std::optional<double> distance(Dtype dtype, const ScalarValue& a, const ScalarValue& b) {
   if (!is_floating(dtype) || !std::isfinite(a.real()) || !std::isfinite(b.real())) return std::nullopt;
   return std::abs(a.real() - b.real()) / last_place(dtype, std::max(std::abs(a.real()), std::abs(b.real())));
-}
-
-std::vector<int64_t> coordinates(std::span<const int64_t> sizes, uint64_t element) {
-  std::vector<int64_t> at(sizes.size());
-  for (size_t d = sizes.size(); d-- > 0;) {
-    at[d] = static_cast<int64_t>(element) % sizes[d];
-    element /= static_cast<uint64_t>(sizes[d]);
-  }
-  return at;
 }
 
 std::string ending_text(const Execution& e) {
@@ -187,6 +187,7 @@ std::string Mismatch::summary() const {
     text += "]";
   }
   text += ": expected " + expected + ", got " + got;
+  if (bound) text += ", off by more than " + number_text(*bound);
   if (ulps) text += " (" + number_text(*ulps) + " ulp)";
   if (total) text += ", " + std::to_string(wrong) + " of " + std::to_string(total) + " elements wrong";
   return text;
@@ -199,6 +200,7 @@ nlohmann::json Mismatch::to_json() const {
     j["element"] = element;
     j["at"] = at;
   }
+  if (bound) j["bound"] = *bound;
   if (ulps) j["ulps"] = *ulps;
   return j;
 }

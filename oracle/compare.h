@@ -19,6 +19,7 @@ enum class Rung : uint8_t {
   aliasing,  // which inputs and outputs share a storage
   special,   // where NaN and infinities stand
   bitwise,   // every element; NaNs are one value, zeros are two
+  bound,     // further from the reference than any right answer can be (bounds/reference.h)
 };
 std::string_view name(Rung rung);
 
@@ -28,6 +29,7 @@ struct Mismatch {
   std::string expected, got;      // of the first place that differs
   std::vector<int64_t> at;        // its coordinates
   uint64_t element = 0;           // its index in logical order
+  std::optional<double> bound;    // how far from what was expected it might have been
   std::optional<double> ulps;     // between two finite numbers of one floating dtype
   uint64_t wrong = 0, total = 0;  // elements of this tensor
 
@@ -37,6 +39,9 @@ struct Mismatch {
 
 // Nothing if nobody could tell the runs apart. Names of inputs are the graph's.
 std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expected, const Execution& got);
+
+// Of an element by its index in logical order.
+std::vector<int64_t> coordinates(std::span<const int64_t> sizes, uint64_t element);
 
 // The elements of two tensors of one dtype and shape.
 std::optional<Mismatch> compare_elements(Dtype dtype, std::span<const int64_t> sizes,

@@ -72,6 +72,28 @@ enum class Accuracy : uint8_t {
   composed,     // as its decomposition says
 };
 
+// How errors of operands reach a result that neither a primitive nor a definition explains; oracle/bounds interprets it.
+struct ErrorFlow {
+  enum Kind : uint8_t {
+    by_traits,     // movement moves errors, a reduction that computes nothing is monotone, what accumulates is positive
+    moved,         // every result element is an element of an operand, or a constant
+    positive,      // a polynomial of the floating operands whose coefficients have one sign: sums, products of matrices
+    monotone,      // non-decreasing in every element of its first operand
+    interpolated,  // a weighted mean of the operand's elements, the weights computed in floating arithmetic
+    opaque,        // exact of exact operands; of others nothing is known
+  };
+  enum Terms : uint8_t {  // how many terms an element of a positive result has at most
+    counted,              // what the op gives for operands of ones
+    factors,              // one, of as many factors as elements are taken together
+    windowed,             // as many as the parameter kernel_size has places, or an adaptive window
+    all,                  // as many as the operands have elements
+  };
+  Kind kind = by_traits;
+  Terms terms = counted;
+  bool in_storage = false;  // accumulates in the result's own dtype, however narrow
+  bool ties_open = false;   // which of equal elements an index names is nobody's promise
+};
+
 // Values for which an op is defined and smooth: what input generation draws from. Indices carry their bound elsewhere.
 struct Domain {
   double low = -4.0, high = 4.0;
@@ -135,6 +157,7 @@ struct OpDef {
   DtypeSet computes;              // elementwise: what eager computes in, once promoted; empty: the same dtypes
   Domain domain;
   Accuracy accuracy = Accuracy::exact;
+  ErrorFlow flow;
   std::string scalar;          // elementwise: the primitive in the scalar table, if it is just that
   std::string_view raises;     // when eager raises, in words
   std::string_view decompose;  // text of its definition, see compiler/ops/decompose.h; empty: none

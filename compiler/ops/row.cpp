@@ -17,6 +17,7 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.computes = fields.computes;
   def.domain = fields.domain;
   def.accuracy = fields.accuracy;
+  def.flow = fields.flow;
   def.raises = fields.raises;
   def.decompose = fields.decompose;
   def.exception = fields.exception;

@@ -27,6 +27,7 @@ struct Row {
   DtypeSet computes = {};
   Domain domain = {};
   Accuracy accuracy = Accuracy::exact;
+  ErrorFlow flow = {};
   std::string_view scalar = {};  // "{}": the op's own name
   std::string_view raises = {};
   std::string_view decompose = {};

@@ -1,0 +1,106 @@
+#include "oracle/bounds/call.h"
+
+#include <c10/core/DefaultDtype.h>
+
+#include "compiler/base/dtype.h"
+#include "oracle/aten.h"
+
+namespace lenz::oracle {
+
+Dtype widened(Dtype dtype) {
+  if (is_complex(dtype)) return Dtype::c128;
+  return is_floating(dtype) ? Dtype::f64 : dtype;
+}
+
+namespace {
+// What a float literal becomes a tensor of. libtorch's own default is one for the whole process.
+class DefaultsToDouble {
+ public:
+  DefaultsToDouble() : before_(c10::get_default_dtype()) { c10::set_default_dtype(caffe2::TypeMeta::Make<double>()); }
+  ~DefaultsToDouble() { c10::set_default_dtype(before_); }
+  DefaultsToDouble(const DefaultsToDouble&) = delete;
+  DefaultsToDouble& operator=(const DefaultsToDouble&) = delete;
+
+ private:
+  caffe2::TypeMeta before_;
+};
+
+// A value as an argument of another graph's call: numbers stand for themselves.
+bool is_number(const RunValue& v) { return v && (v->value.isInt() || v->value.isDouble() || v->value.isBool()); }
+Arg number_arg(const RunValue& v) {
+  if (v->value.isBool()) return Arg::of_bool(v->value.toBool());
+  return v->value.isInt() ? Arg::of_int(v->value.toInt()) : Arg::of_real(v->value.toDouble());
+}
+
+// The type of a value as it lies there, in the graph's own dtype.
+const Type* concrete_type(Context& context, const Type& claimed, const RunValue& value) {
+  if (claimed.kind == TypeKind::list) {
+    std::vector<const Type*> elements;
+    for (size_t i = 0; i < claimed.elements().size(); ++i)
+      elements.push_back(concrete_type(context, *claimed.elements()[i], element(value, static_cast<int64_t>(i))));
+    return context.list(elements);
+  }
+  if (!claimed.is_tensor()) return &claimed;
+  Seen seen = look(value);
+  TensorType type = claimed.tensor();
+  type.sizes.clear();
+  type.strides.clear();
+  for (int64_t s : seen.sizes) type.sizes.push_back(Dim(s));
+  for (int64_t s : seen.strides) type.strides.push_back(Dim(s));
+  type.offset = Dim(seen.offset);
+  return context.tensor(type);
+}
+
+Dtype dtype_of(const Type& type) {
+  if (type.kind == TypeKind::list) return type.elements().empty() ? Dtype::f32 : type.elements()[0]->dtype;
+  return type.is_tensor() ? type.dtype : Dtype::i64;
+}
+}  // namespace
+
+Call::Call(const Graph& in, const Node& node, std::span<const RunValue> from, const SymValues& known)
+    : op(node.op), graph(&in), symbols(&known) {
+  auto taken = [&](ValueId v) {
+    return add(from[v], from[v] ? concrete_type(in.context(), in.type(v), from[v]) : &in.type(v));
+  };
+  for (const Arg& a : node.arguments()) {
+    if (a.kind == ArgKind::value) {
+      args.push_back(is_number(from[a.value()]) ? number_arg(from[a.value()]) : Arg::of_value(taken(a.value())));
+    } else if (a.kind == ArgKind::value_list) {
+      std::vector<ValueId> ids;
+      for (ValueId v : a.value_list()) ids.push_back(v == kNone ? kNone : taken(v));
+      args.push_back(list_arg(std::move(ids)));
+    } else if (a.kind == ArgKind::arg_list) {
+      SmallVec<Arg, 8> items(a.arg_list());
+      for (Arg& item : items)
+        if (item.is_value())
+          item = is_number(from[item.value()]) ? number_arg(from[item.value()]) : Arg::of_value(taken(item.value()));
+      args.push_back(in.context().args(items));
+    } else {
+      args.push_back(a);
+    }
+  }
+  for (uint16_t i = 0; i < node.result_count; ++i) result_dtypes.push_back(dtype_of(in.type(node.result(i))));
+}
+
+Arg Call::list_arg(std::vector<ValueId> ids) {
+  lists_->push_back(std::move(ids));
+  Arg a;
+  a.kind = ArgKind::value_list;
+  a.count = static_cast<uint32_t>(lists_->back().size());
+  a.values = lists_->back().data();
+  return a;
+}
+
+Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<const RunValue> with) const {
+  std::vector<Arg> wide(given.begin(), given.end());
+  for (Arg& a : wide)
+    if (a.kind == ArgKind::dtype) a = Arg::of_dtype(widened(a.dtype()));
+  DefaultsToDouble defaults;
+  return boxed.run(*op, wide, with, *symbols);
+}
+
+Outcome Call::run_native(Boxed& boxed, std::span<const RunValue> with) const {
+  return boxed.run(*op, args, with, *symbols);
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,45 @@
+// One call of an op, cut out of its graph: operands numbered from 0, so that rules may run it again on other planes.
+// Internal to oracle/bounds. Thread-safety: belongs to one thread.
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <vector>
+
+#include "oracle/boxed.h"
+
+namespace lenz::oracle {
+
+struct Call {
+  const OpDef* op = nullptr;
+  std::vector<Arg> args;             // values are indices into `values`
+  std::vector<RunValue> values;      // widened
+  std::vector<const Type*> types;    // the graph's own
+  std::vector<Dtype> result_dtypes;  // the graph's own; of a list: of its first element
+  const Graph* graph = nullptr;      // whose context and op table they live in
+  const SymValues* symbols = nullptr;
+
+  Call() = default;
+  Call(const Graph& graph, const Node& node, std::span<const RunValue> values, const SymValues& symbols);
+
+  // The values with the i-th operand replaced; run_widened() takes any such list.
+  Outcome run_widened(Boxed& boxed, std::span<const Arg> args, std::span<const RunValue> values) const;
+  Outcome run_widened(Boxed& boxed) const { return run_widened(boxed, args, values); }
+  // In the graph's own dtypes: `values` are native ones.
+  Outcome run_native(Boxed& boxed, std::span<const RunValue> values) const;
+
+  ValueId add(RunValue value, const Type* type) {
+    values.push_back(std::move(value));
+    types.push_back(type);
+    return static_cast<ValueId>(values.size() - 1);
+  }
+  Arg list_arg(std::vector<ValueId> ids);  // a value_list that lives as long as the call
+
+ private:
+  std::shared_ptr<std::deque<std::vector<ValueId>>> lists_ = std::make_shared<std::deque<std::vector<ValueId>>>();
+};
+
+// What a dtype is computed in: float64 for floats, complex128 for complex numbers, itself for integers.
+Dtype widened(Dtype dtype);
+
+}  // namespace lenz::oracle

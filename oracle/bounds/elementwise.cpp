@@ -1,0 +1,233 @@
+#include "oracle/bounds/elementwise.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <limits>
+
+#include "compiler/scalar/error_propagation.h"
+#include "compiler/scalar/rounding.h"
+
+namespace lenz::oracle {
+
+namespace {
+constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+// The errors' own arithmetic rounds too.
+constexpr double kSlack = 1 + 0x1p-45;
+
+double binade(double magnitude) {  // the power of two below
+  return std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) & 0x7FF0'0000'0000'0000u);
+}
+}  // namespace
+
+ScalarValue ElementsIn::at(int64_t i) const {
+  switch (kind) {
+    case ScalarKind::integer: return ScalarValue(static_cast<const int64_t*>(value)[i * step]);
+    case ScalarKind::complex: return ScalarValue(static_cast<const std::complex<double>*>(value)[i * step]);
+    default: return ScalarValue(real(i));
+  }
+}
+
+Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) {
+  Dtype d = to_real(dtype);
+  // Computed wider, then rounded: the two roundings of a half may add up to a little more than one.
+  double twice = is_reduced_float(d) || is_float8(d) ? 1 + 0x1p-8 : 1;
+  eps_ = (ulps * twice * std::ldexp(1, 1 - info(d).mantissa_bits) + reference_ulps * 0x1p-52) * kSlack;
+  tiny_ = ulps * smallest_subnormal(d);
+  limit_ = largest_finite(d);
+}
+
+double Rounding::at(double magnitude) const {
+  if (!(magnitude <= limit_)) return kUnbounded;
+  return std::max(binade(magnitude) * eps_, tiny_);
+}
+
+namespace {
+// What the row's accuracy lets an implementation add.
+class OwnError {
+ public:
+  OwnError(const ScalarRow& row, Dtype result)
+      : exact_(row.accuracy.kind == AccuracyClass::exact || is_integral(result, true)),
+        absolute_(row.accuracy.absolute),
+        of_operands_(row.accuracy.of_operands),
+        rounding_(result_for(result), ulps(row, result),
+                  ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)) {}
+
+  bool exact() const { return exact_; }
+  bool of_operands() const { return of_operands_; }
+  double at(double magnitude) const {
+    if (exact_) return 0;
+    return rounding_.at(std::max(magnitude, absolute_));
+  }
+
+ private:
+  static Dtype result_for(Dtype result) { return is_integral(result, true) ? Dtype::f64 : result; }
+  // Eager is one of the implementations that are judged: where it is known to be worse than the row asks, it counts.
+  static double ulps(const ScalarRow& row, Dtype result) {
+    const ScalarAccuracy& a = row.accuracy;
+    if (lenz::is_complex(result)) return std::max(a.complex_ulps, row.eager.complex_ulps);
+    double own = a.kind == AccuracyClass::correctly_rounded ? 0.5 : a.ulps;
+    bool wide = result == Dtype::f64 && row.eager.f64_ulps > 0;
+    return std::max(own, wide ? row.eager.f64_ulps : row.eager.ulps);
+  }
+
+  bool exact_;
+  double absolute_;
+  bool of_operands_;
+  Rounding rounding_;
+};
+
+double magnitude_of(const ScalarValue& v) {
+  switch (v.kind()) {
+    case ScalarKind::integer: return std::fabs(static_cast<double>(v.integer()));
+    case ScalarKind::complex: return std::abs(v.complex());
+    default: return std::fabs(v.real());
+  }
+}
+
+struct ElementError {
+  double error;
+  bool ambiguous;
+};
+
+// A result that is NaN or infinite is certain if no operand's uncertainty has a hand in it.
+template <class Uncertainties>
+ElementError settle(double value, ElementError e, const Uncertainties& uncertain) {
+  if (std::isfinite(value)) return std::isnan(e.error) ? ElementError{kUnbounded, true} : e;
+  return uncertain() ? ElementError{kUnbounded, true} : ElementError{0, false};
+}
+
+// Any row, element by element.
+void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
+              ElementsOut& out) {
+  OwnError own(row, result);
+  bool targeted = row.result == ResultRule::target;
+  ElementsIn results{out.kind, out.value, nullptr, 1};
+  for (int64_t i = 0; i < count; ++i) {
+    Uncertain given[3];
+    bool exact = true;
+    double largest_operand = 0;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      given[k] = {operands[k].at(i), operands[k].error_at(i)};
+      exact = exact && given[k].error == 0;
+      largest_operand = std::max(largest_operand, magnitude_of(given[k].value));
+    }
+    Propagated p;
+    if (!exact)
+      p = propagate_error(row, compute, {given, operands.size()}, targeted ? std::optional(result) : std::nullopt);
+    double magnitude = magnitude_of(results.at(i));
+    double error = p.error;
+    if (std::isfinite(magnitude)) {
+      double reach = (magnitude + error);
+      error = (error + own.at(own.of_operands() ? std::max(reach, largest_operand) : reach)) * (exact ? 1 : kSlack);
+      if (std::isnan(error)) error = kUnbounded;
+    } else if (!exact) {
+      // Certain if the rule found so: both ends of each interval are NaN too.
+      error = p.ambiguous || p.error != 0 ? kUnbounded : 0;
+    }
+    out.error[i] = error;
+    out.any_error |= error != 0;
+    if (p.ambiguous || std::isinf(error)) {
+      out.ambiguous[i] = 1;
+      out.any_ambiguous = true;
+    }
+  }
+}
+
+// Rules that are plain arithmetic on real operands: `error(i)` gives what the operands' errors come to.
+template <class Error>
+void plain_rule(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, int64_t count,
+                ElementsOut& out, Error&& error) {
+  OwnError own(row, result);
+  const auto* value = static_cast<const double*>(out.value);
+  double total = 0;
+  bool open = false;
+  for (int64_t i = 0; i < count; ++i) {
+    double e = error(i) * kSlack;
+    double all = e + own.at(std::fabs(value[i]) + e);
+    out.error[i] = all;
+    total += all;
+    open |= !(all <= std::numeric_limits<double>::max());
+  }
+  if (open) {  // rare: looked at one by one
+    total = 0;
+    for (int64_t i = 0; i < count; ++i) {
+      if (out.error[i] <= std::numeric_limits<double>::max()) {
+        total += out.error[i];
+        continue;
+      }
+      ElementError settled = settle(value[i], {kUnbounded, true}, [&] {
+        for (const ElementsIn& o : operands)
+          if (o.error_at(i) > 0) return true;
+        return false;
+      });
+      out.error[i] = settled.error;
+      total += settled.error;
+      if (settled.ambiguous) out.ambiguous[i] = 1, out.any_ambiguous = true;
+    }
+  }
+  out.any_error = total != 0;
+}
+
+constexpr auto kRoundingUlps = 0.5;
+
+double quotient_error(double a, double ea, double b, double eb) {
+  return b > eb ? (ea + a / b * eb) / (b - eb) : kUnbounded;
+}
+}  // namespace
+
+bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, double* out) {
+  Rounding rounding(to, kRoundingUlps);
+  bool any = false;
+  for (int64_t i = 0; i < count; ++i) {
+    double v = values[i], e = errors ? errors[i] : 0;
+    bool stays = e == 0 && (!std::isfinite(v) || round_to(to, v) == v);
+    out[i] = stays ? 0 : !std::isfinite(v) ? kUnbounded : e + rounding.at(std::fabs(v) + e);
+    any |= out[i] != 0;
+  }
+  return any;
+}
+
+void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                        int64_t count, ElementsOut& out) {
+  bool plain = out.kind == ScalarKind::real && is_floating(compute) && is_floating(result) && !row.accuracy.of_operands;
+  for (const ElementsIn& o : operands) plain = plain && o.kind == ScalarKind::real;
+  if (!plain || row.error.jump != Jump::none) return any_rule(row, compute, result, operands, count, out);
+  auto run = [&](auto&& error) { plain_rule(row, result, operands, count, out, error); };
+  const ElementsIn &a = operands[0], &b = operands[operands.size() > 1 ? 1 : 0];
+  const ElementsIn& c = operands[operands.size() - 1];
+  switch (row.error.rule) {
+    case ErrorRule::sum:
+      if (operands.size() == 1) return run([&](int64_t i) { return a.error_at(i); });
+      if (operands.size() == 2) return run([&](int64_t i) { return a.error_at(i) + b.error_at(i); });
+      break;
+    case ErrorRule::largest:
+      if (operands.size() == 1) return run([&](int64_t i) { return a.error_at(i); });
+      if (operands.size() == 2) return run([&](int64_t i) { return std::max(a.error_at(i), b.error_at(i)); });
+      break;
+    case ErrorRule::lipschitz:
+      if (operands.size() == 1) return run([&](int64_t i) { return row.error.lipschitz * a.error_at(i); });
+      break;
+    case ErrorRule::product:
+      if (operands.size() == 1)
+        return run([&](int64_t i) { return (2 * std::fabs(a.real(i)) + a.error_at(i)) * a.error_at(i); });
+      return run([&](int64_t i) {
+        double ea = a.error_at(i), eb = b.error_at(i);
+        double third = operands.size() == 3 ? c.error_at(i) : 0;
+        return std::fabs(a.real(i)) * eb + std::fabs(b.real(i)) * ea + ea * eb + third;
+      });
+    case ErrorRule::quotient:
+      if (operands.size() == 1)
+        return run([&](int64_t i) {
+          return a.error_at(i) == 0 ? 0 : quotient_error(1, 0, std::fabs(a.real(i)), a.error_at(i));
+        });
+      return run([&](int64_t i) {
+        double ea = a.error_at(i), eb = b.error_at(i);
+        return ea == 0 && eb == 0 ? 0 : quotient_error(std::fabs(a.real(i)), ea, std::fabs(b.real(i)), eb);
+      });
+    default: break;
+  }
+  any_rule(row, compute, result, operands, count, out);
+}
+
+}  // namespace lenz::oracle

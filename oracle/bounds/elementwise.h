@@ -1,0 +1,54 @@
+// Errors of an elementwise primitive, over whole planes: what propagate_error and own_error of compiler/scalar say of
+// one element, in loops that a compiler vectorises where the rule is plain arithmetic.
+// Thread-safety: pure functions.
+#pragma once
+
+#include <complex>
+#include <cstdint>
+#include <optional>
+#include <span>
+
+#include "compiler/scalar/scalar.h"
+
+namespace lenz::oracle {
+
+// An operand's planes in logical order; step 0: one element stands for all.
+struct ElementsIn {
+  ScalarKind kind = ScalarKind::real;  // real: double, integer: int64_t, complex: std::complex<double>
+  const void* value = nullptr;
+  const double* error = nullptr;  // null: zero
+  int64_t step = 1;
+
+  double real(int64_t i) const { return static_cast<const double*>(value)[i * step]; }
+  ScalarValue at(int64_t i) const;
+  double error_at(int64_t i) const { return error ? error[i * step] : 0; }
+};
+
+struct ElementsOut {
+  ScalarKind kind = ScalarKind::real;
+  const void* value = nullptr;   // the results, computed already
+  double* error = nullptr;       // written
+  uint8_t* ambiguous = nullptr;  // written where it is set; starts as zeros
+  bool any_error = false, any_ambiguous = false;
+};
+
+// `compute` and `result` are the graph's own dtypes; values are those of the row evaluated without rounding.
+void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                        int64_t count, ElementsOut& out);
+
+// A floating value in another floating dtype, or an integer in one: what is representable and certain stays exact.
+// Returns whether any error is not zero.
+bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, double* out);
+
+// What rounding to a floating dtype may add at magnitude m, `ulps` of it (a half: to nearest); and the rounding of
+// the float64 reference itself. Infinite where the dtype may overflow.
+class Rounding {
+ public:
+  Rounding(Dtype dtype, double ulps, double reference_ulps = 0.5);
+  double at(double magnitude) const;
+
+ private:
+  double eps_, tiny_, limit_;
+};
+
+}  // namespace lenz::oracle

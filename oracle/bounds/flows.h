@@ -1,0 +1,41 @@
+// How errors pass through one call, a rule for each way in which a result follows from its operands.
+// Each runs the op itself in float64, on values and on planes of errors, and leaves the results' planes in the store.
+// Internal to oracle/bounds; includes libtorch. Thread-safety: as PlaneStore and Boxed.
+#pragma once
+
+#include <set>
+#include <string>
+
+#include "oracle/bounds/call.h"
+#include "oracle/bounds/planes.h"
+
+namespace lenz::oracle {
+
+struct FlowContext {
+  Boxed& boxed;
+  PlaneStore& store;
+  std::set<std::string>& unbounded;  // names of ops that no rule bounds
+  bool errors = true;                // false: values alone
+};
+
+Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result);  // result: the dtype before any cast
+Outcome flow_moved(FlowContext& in, const Call& call);
+Outcome flow_converted(FlowContext& in, const Call& call);  // a copy in another dtype
+Outcome flow_created(FlowContext& in, const Call& call);
+Outcome flow_positive(FlowContext& in, const Call& call);
+Outcome flow_monotone(FlowContext& in, const Call& call);
+Outcome flow_interpolated(FlowContext& in, const Call& call);
+Outcome flow_opaque(FlowContext& in, const Call& call);
+Outcome flow_random(FlowContext& in, const Call& call);  // drawn in the graph's own dtypes
+
+// Planes of one tensor in another dtype.
+Planes converted(const Planes& planes, Dtype from, Dtype to);
+// Stores them in what `target` shows; an out= tensor of another size is `resized` first.
+void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized);
+void mark_unknown(FlowContext& in, std::span<const RunValue> results);
+
+// The tensors of values, those of lists among them, in order.
+std::vector<at::Tensor> leaves(std::span<const RunValue> values);
+bool any_error(FlowContext& in, std::span<const RunValue> values);
+
+}  // namespace lenz::oracle

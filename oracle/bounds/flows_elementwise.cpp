@@ -1,0 +1,240 @@
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+#include <ATen/core/Tensor.h>
+
+#include "compiler/ops/rules/elementwise.h"
+#include "compiler/scalar/rounding.h"
+#include "oracle/aten.h"
+#include "oracle/bounds/elementwise.h"
+#include "oracle/bounds/flows.h"
+
+namespace lenz::oracle {
+
+namespace {
+bool is_one(const Arg& a) {
+  return a.is_none() || (a.kind == ArgKind::integer && !a.symbolic && a.i == 1) ||
+         (a.kind == ArgKind::real && a.d == 1) || (a.kind == ArgKind::boolean && a.i);
+}
+
+// An operand: a tensor's planes, or a number's.
+struct ElementOperand {
+  Planes planes;
+  Dtype dtype;
+};
+
+at::Scalar scalar_of(const Arg& a, const SymValues& symbols) {
+  switch (a.kind) {
+    case ArgKind::boolean: return a.boolean();
+    case ArgKind::real: return a.real();
+    case ArgKind::complex: return c10::complex<double>(*a.complex_value);
+    default: return *evaluate(a.dim(), symbols);
+  }
+}
+
+ElementOperand operand_of(FlowContext& in, const Call& call, const Arg& a) {
+  if (a.is_value()) return {in.store.read(call.values[a.value()]->value.toTensor()), call.types[a.value()]->dtype};
+  at::Scalar s = scalar_of(a, *call.symbols);
+  Dtype d = s.isBoolean() ? Dtype::b8 : s.isIntegral(false) ? Dtype::i64 : s.isComplex() ? Dtype::c128 : Dtype::f64;
+  return {{at::scalar_tensor(s, to_aten(d)), {}, {}}, d};
+}
+
+// The dtype that operands meet in, as the op table's rules promote; integers of an op that makes floats in f32.
+Dtype compute_dtype(const Call& call, const ScalarRow& row) {
+  const Graph& graph = *call.graph;
+  Assumptions none;
+  Infer infer(graph.shared_context(), graph.ops(), *call.op, call.args, call.types, none);
+  rule::Operands operands;
+  size_t first = row.operands == OperandRule::condition_first || row.operands == OperandRule::integer_first ? 1 : 0;
+  size_t end = static_cast<size_t>(row.arity) - (row.operands == OperandRule::integer_last ? 1 : 0);
+  for (size_t i = first; i < end; ++i) {
+    const Arg& a = call.args[i];
+    if (a.is_value())
+      operands.push_back({call.types[a.value()], Dtype::b8});
+    else
+      operands.push_back(rule::number_operand(infer, a));
+  }
+  return call.op->has(Trait::makes_float) ? rule::float_result_type(infer, operands)
+                                          : rule::result_type(infer, operands);
+}
+
+// Planes in logical order, as the loops want them.
+struct Laid {
+  at::Tensor value, error;
+  ElementsIn elements;
+};
+
+Laid lay(const Planes& planes, at::IntArrayRef sizes, ScalarKind kind) {
+  at::ScalarType type = kind == ScalarKind::complex   ? at::kComplexDouble
+                        : kind == ScalarKind::integer ? at::kLong
+                                                      : at::kDouble;
+  bool one = planes.value.numel() == 1;
+  auto laid = [&](const at::Tensor& t, at::ScalarType as) {
+    at::Tensor x = t.resolve_conj().resolve_neg().to(as);
+    return one ? x.reshape({1}).contiguous() : x.expand(sizes).contiguous();
+  };
+  Laid l;
+  l.value = laid(planes.value, type);
+  if (planes.error.defined()) l.error = laid(planes.error, at::kDouble);
+  l.elements = {kind, l.value.const_data_ptr(), l.error.defined() ? l.error.const_data_ptr<double>() : nullptr,
+                one ? 0 : 1};
+  return l;
+}
+
+ScalarKind kind_of(Dtype d) {
+  return lenz::is_complex(d) ? ScalarKind::complex : is_floating(d) ? ScalarKind::real : ScalarKind::integer;
+}
+
+// The row over planes whose operands have met in `compute`.
+Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
+             const at::Tensor& value) {
+  std::vector<Laid> laid;
+  std::vector<ElementsIn> elements;
+  bool marked = false;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    laid.push_back(lay(operands[i], value.sizes(), kind_of(operand_dtype(row, compute, static_cast<int>(i)))));
+    marked |= operands[i].ambiguous.defined();
+  }
+  for (const Laid& l : laid) elements.push_back(l.elements);
+  Laid results = lay({value, {}, {}}, value.sizes(), kind_of(result));
+  at::Tensor error = at::empty(value.sizes(), at::kDouble), open = at::zeros(value.sizes(), at::kBool);
+  ElementsOut out{kind_of(result), results.value.const_data_ptr(), error.mutable_data_ptr<double>(),
+                  static_cast<uint8_t*>(open.mutable_data_ptr())};
+  elementwise_errors(row, compute, result, elements, value.numel(), out);
+  Planes made{value, out.any_error ? error : at::Tensor(), {}};
+  if (out.any_ambiguous) made.ambiguous = open;
+  if (marked && out.any_error) {  // an operand on the other branch: open where that shows
+    for (const Planes& p : operands)
+      if (p.ambiguous.defined())
+        made.ambiguous =
+            made.ambiguous.defined() ? made.ambiguous.logical_or(p.ambiguous) : p.ambiguous.expand(value.sizes());
+    made.ambiguous = made.ambiguous.logical_and(error != 0);
+  }
+  return made;
+}
+
+bool uncertain(std::span<const Planes> operands) {
+  for (const Planes& p : operands)
+    if (p.error.defined()) return true;
+  return false;
+}
+
+// Rows whose meaning is tied to the dtype (the next value of it) are computed in it, one by one.
+at::Tensor evaluated_natively(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
+                              const at::Tensor& like) {
+  std::vector<Laid> laid;
+  for (size_t i = 0; i < operands.size(); ++i)
+    laid.push_back(lay(operands[i], like.sizes(), kind_of(operand_dtype(row, compute, static_cast<int>(i)))));
+  at::Tensor made = at::empty(like.sizes(), at::kDouble);
+  auto* to = made.mutable_data_ptr<double>();
+  for (int64_t i = 0; i < made.numel(); ++i) {
+    ScalarValue at[3];
+    for (size_t k = 0; k < laid.size(); ++k) at[k] = laid[k].elements.at(i);
+    to[i] = round_to(result, evaluate(row, compute, {at, laid.size()}).real());
+  }
+  return made;
+}
+}  // namespace
+
+Planes converted(const Planes& planes, Dtype from, Dtype to) {
+  if (from == to) return planes;
+  Planes made{planes.value.to(to_aten(widened(to))), {}, {}};
+  bool narrows =
+      is_inexact(to) && info(to_real(to)).mantissa_bits < (is_inexact(from) ? info(to_real(from)).mantissa_bits : 64);
+  bool exact = !planes.error.defined();
+  if (exact && (!is_inexact(to) || !narrows)) return made;
+  if (lenz::is_complex(from) && !lenz::is_complex(to) && exact && !is_inexact(to)) return made;
+  made.ambiguous = planes.ambiguous;
+  if (is_floating(to) || lenz::is_complex(to)) {
+    at::Tensor value = (lenz::is_complex(to) ? at::abs(made.value) : made.value).contiguous();
+    at::Tensor error = at::empty(value.sizes(), at::kDouble);
+    at::Tensor given = exact ? at::Tensor() : planes.error.contiguous();
+    bool any = conversion_errors(value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(),
+                                 value.numel(), to_real(to), error.mutable_data_ptr<double>());
+    if (any) made.error = error;
+    return made;
+  }
+  if (lenz::is_complex(from)) {
+    Planes real{at::real(planes.value), planes.error, planes.ambiguous};
+    return converted(real, to_real(from), to);
+  }
+  const ScalarRow& row = *find_scalar("to_dtype");
+  return apply(row, from, to, {&planes, 1}, made.value);
+}
+
+void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized) {
+  Planes p = converted(planes, from, to);
+  if (resized && target.sizes() != p.value.sizes()) target.resize_(p.value.sizes());
+  target.copy_(p.value);
+  in.store.write(target, p.error, p.ambiguous);
+}
+
+Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
+  const ScalarRow& row = *find_scalar(call.op->scalar);
+  Outcome out = call.run_widened(in.boxed);
+  if (out.raised) return out;
+  Dtype compute = compute_dtype(call, row);
+  result = row.result == ResultRule::target ? call.result_dtypes[0] : result_dtype(row, compute);
+  at::Tensor value = out.results[0]->value.toTensor();
+  std::vector<Planes> operands;
+  for (int i = 0; i < row.arity; ++i) {
+    ElementOperand o = operand_of(in, call, call.args[static_cast<size_t>(i)]);
+    operands.push_back(converted(o.planes, o.dtype, operand_dtype(row, compute, i)));
+  }
+  if (int alpha = call.op->schema.find("alpha"); alpha >= 0 && !is_one(call.args[static_cast<size_t>(alpha)])) {
+    ElementOperand by = operand_of(in, call, call.args[static_cast<size_t>(alpha)]);
+    Planes factors[] = {operands[1], converted(by.planes, by.dtype, compute)};
+    operands[1] = apply(*find_scalar("mul"), compute, compute, factors, at::mul(factors[0].value, factors[1].value));
+  }
+  if (row.error.rule == ErrorRule::unbounded && is_floating(result) && result != Dtype::f64 && !uncertain(operands)) {
+    out.results[0] = hold(evaluated_natively(row, compute, result, operands, value));
+    return out;
+  }
+  if (!uncertain(operands) && (row.accuracy.kind == AccuracyClass::exact || !is_inexact(result))) return out;
+  if (!in.errors) return out;
+  Planes made = apply(row, compute, result, operands, value);
+  in.store.write(value, made.error, made.ambiguous);
+  return out;
+}
+
+Outcome flow_converted(FlowContext& in, const Call& call) {
+  Outcome out = call.run_widened(in.boxed);
+  if (out.raised) return out;
+  at::Tensor value = out.results[0]->value.toTensor();
+  ElementOperand from = operand_of(in, call, call.args[0]);
+  if (value.storage().unsafeGetStorageImpl() == from.planes.value.storage().unsafeGetStorageImpl()) {
+    // In the graph's own dtypes it is a copy.
+    value = value.clone();
+    out.results[0] = hold(value);
+  }
+  Planes made = converted(from.planes, from.dtype, call.result_dtypes[0]);
+  in.store.write(value, made.error, made.ambiguous);
+  return out;
+}
+
+// Fills, ranges: a few roundings of the largest number in sight; a whole number is exact.
+Outcome flow_created(FlowContext& in, const Call& call) {
+  Outcome out = call.run_widened(in.boxed);
+  if (out.raised || !in.errors) return out;
+  if (any_error(in, call.values)) {
+    mark_unknown(in, out.results);
+    return out;
+  }
+  Dtype d = call.result_dtypes.empty() ? Dtype::i64 : call.result_dtypes[0];
+  if (!is_inexact(d)) return out;
+  at::Tensor value = out.results[0]->value.toTensor();
+  at::Tensor size = (value.is_complex() ? at::abs(value) : value).contiguous();
+  at::Tensor error = at::empty(size.sizes(), at::kDouble);
+  bool any = conversion_errors(size.const_data_ptr<double>(), nullptr, size.numel(), to_real(d),
+                               error.mutable_data_ptr<double>());
+  if (!any) return out;
+  bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
+  if (!fill) {  // start + i * step, or a power of that
+    double last = 2 * std::ldexp(1.0, -info(to_real(d)).mantissa_bits);
+    at::Tensor magnitude = at::abs(size);
+    error = 4 * last * (magnitude.max() + magnitude * (1 + at::log(magnitude.clamp_min(1e-300)).abs()));
+  }
+  in.store.write(value, error, {});
+  return out;
+}
+
+}  // namespace lenz::oracle

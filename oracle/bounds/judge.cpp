@@ -1,0 +1,162 @@
+#include <cmath>
+#include <cstring>
+
+#include "compiler/scalar/rounding.h"
+#include "oracle/bounds/reference.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle {
+
+namespace {
+constexpr double kTelling = 0x1p-6;  // an error below this part of the value leaves nothing to wish for
+
+// The elements of a plane, in logical order.
+class PlaneElements {
+ public:
+  explicit PlaneElements(const RunValue& plane) : present_(plane != nullptr) {
+    if (present_) bytes_ = elements_of(plane);
+  }
+  bool present() const { return present_; }
+  const std::byte* bytes_at(uint64_t i, size_t size) const { return bytes_.data() + i * size; }
+  template <class T>
+  T at(uint64_t i) const {
+    T value;
+    std::memcpy(&value, bytes_.data() + i * sizeof(T), sizeof(T));
+    return value;
+  }
+
+ private:
+  bool present_;
+  std::vector<std::byte> bytes_;
+};
+
+double part(const ScalarValue& v, bool imaginary) {
+  if (v.kind() == ScalarKind::complex) return imaginary ? v.complex().imag() : v.complex().real();
+  return v.kind() == ScalarKind::integer ? static_cast<double>(v.integer()) : v.real();
+}
+
+std::string element_text(Dtype dtype, const ScalarValue& v) {
+  if (v.kind() == ScalarKind::integer) return std::to_string(v.integer());
+  char text[80];
+  const char* format = to_real(dtype) == Dtype::f64 ? "%.17g" : "%.12g";
+  auto number = [&](double x) {
+    std::snprintf(text, sizeof text, format, x);
+    return std::string(text);
+  };
+  if (v.kind() == ScalarKind::real) return number(v.real());
+  return number(v.complex().real()) + " + " + number(v.complex().imag()) + "i";
+}
+
+struct ElementVerdict {
+  bool wrong = false;
+  Rung rung = Rung::bound;
+};
+
+bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
+
+// One real number, or one part of a complex one.
+ElementVerdict verdict(Dtype dtype, double expected, double error, double got) {
+  if (std::isinf(error)) return {};
+  if (!std::isfinite(expected)) return {!same(expected, got), Rung::special};
+  if (std::isnan(got)) return {true, Rung::special};
+  if (error == 0) {
+    // Beyond the dtype's range an exact number is stored as infinity.
+    double stored = round_to(to_real(dtype), expected);
+    return {!same(stored, got), std::isinf(got) ? Rung::special : Rung::bitwise};
+  }
+  if (std::isinf(got)) return {true, Rung::special};
+  return {!(std::fabs(got - expected) <= error), Rung::bound};
+}
+
+class Judge {
+ public:
+  Judgement judgement;
+
+  void check(const std::string& what, const Bounded& expected, const RunValue& got) {
+    for (size_t i = 0; i < expected.elements.size(); ++i)
+      check(what + "[" + std::to_string(i) + "]", expected.elements[i], element(got, static_cast<int64_t>(i)));
+    Seen seen = look(got), reference = look(expected.value);
+    if (reference.kind != TypeKind::tensor || seen.kind != TypeKind::tensor) return;
+    uint64_t count = 1;
+    for (int64_t s : seen.sizes) count *= static_cast<uint64_t>(s);
+    if (!std::ranges::equal(seen.sizes, reference.sizes)) {  // data-dependent sizes that hang on open decisions
+      judgement.shares.elements += count;
+      judgement.shares.ambiguous += count;
+      return;
+    }
+    elements(what, expected, seen, elements_of(got), count);
+  }
+
+ private:
+  void elements(const std::string& what, const Bounded& expected, const Seen& seen, const std::vector<std::byte>& got,
+                uint64_t count) {
+    PlaneElements values(expected.value), errors(expected.error), marks(expected.ambiguous);
+    Dtype wide = look(expected.value).dtype, native = seen.dtype;
+    auto size = static_cast<size_t>(item_size(native)), wide_size = static_cast<size_t>(item_size(wide));
+    uint64_t wrong = 0;
+    std::optional<Mismatch> first;
+    for (uint64_t i = 0; i < count; ++i) {
+      ScalarBits bits{}, reference{};
+      std::memcpy(bits.data(), got.data() + i * size, size);
+      std::memcpy(reference.data(), values.bytes_at(i, wide_size), wide_size);
+      ScalarValue x = from_bits(native, bits), v = from_bits(wide, reference);
+      double error = errors.present() ? errors.at<double>(i) : 0;
+      bool marked = marks.present() && marks.at<uint8_t>(i) != 0;
+      count_shares(v, error, marked);
+      ElementVerdict verdict = judged(native, v, error, x);
+      if (!verdict.wrong) continue;
+      ++wrong;
+      if (!first) first = found(what, seen, i, verdict.rung, native, v, error, x);
+    }
+    if (!first) return;
+    first->wrong = wrong;
+    first->total = count;
+    if (!judgement.mismatch || first->rung < judgement.mismatch->rung) judgement.mismatch = first;
+  }
+
+  static ElementVerdict judged(Dtype dtype, const ScalarValue& v, double error, const ScalarValue& got) {
+    if (v.kind() == ScalarKind::integer) {
+      if (error == 0) return {v.integer() != got.integer(), Rung::bitwise};
+      return verdict(dtype, part(v, false), error, part(got, false));
+    }
+    ElementVerdict real = verdict(dtype, part(v, false), error, part(got, false));
+    if (v.kind() == ScalarKind::real || real.wrong) return real;
+    return verdict(dtype, part(v, true), error, part(got, true));
+  }
+
+  void count_shares(const ScalarValue& v, double error, bool marked) {
+    double size = std::hypot(part(v, false), part(v, true) * (v.kind() == ScalarKind::complex));
+    bool telling = error == 0 || error < kTelling * size;
+    ++judgement.shares.elements;
+    judgement.shares.strong += telling;
+    judgement.shares.ambiguous += (marked || std::isinf(error)) && !telling;
+  }
+
+  static Mismatch found(const std::string& what, const Seen& seen, uint64_t i, Rung rung, Dtype dtype,
+                        const ScalarValue& v, double error, const ScalarValue& got) {
+    Mismatch m;
+    m.rung = rung;
+    m.what = what;
+    m.expected = element_text(v.kind() == ScalarKind::integer ? dtype : Dtype::f64, v);
+    m.got = element_text(dtype, got);
+    m.element = i;
+    m.at = coordinates(seen.sizes.span(), i);
+    m.bound = error;
+    if (v.kind() == ScalarKind::real && std::isfinite(got.real()) && std::isfinite(v.real()))
+      m.ulps = std::fabs(got.real() - v.real()) / last_place(dtype, v.real());
+    return m;
+  }
+};
+}  // namespace
+
+Judgement judge(const Graph& graph, const Reference& reference, const Execution& got) {
+  Judge judge;
+  for (size_t i = 0; i < reference.outputs.size() && i < got.outputs.size(); ++i)
+    judge.check("output " + std::to_string(i), reference.outputs[i], got.outputs[i]);
+  for (size_t i = 0; i < reference.inputs.size() && i < got.inputs.size(); ++i)
+    judge.check("input " + graph.value_name(graph.inputs()[i].value) + " afterwards", reference.inputs[i],
+                got.inputs[i]);
+  return std::move(judge.judgement);
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,77 @@
+#include "oracle/bounds/planes.h"
+
+#include <ATen/Functions.h>
+
+#include <algorithm>
+
+namespace lenz::oracle {
+
+namespace {
+int64_t slot_bytes_of(const at::Tensor& value) { return std::min<int64_t>(value.element_size(), 8); }
+}  // namespace
+
+at::Tensor PlaneStore::view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part) const {
+  int64_t per = value.element_size() / slot_bytes;
+  std::vector<int64_t> strides(value.strides().begin(), value.strides().end());
+  for (int64_t& s : strides) s *= per;
+  return slots.as_strided(value.sizes(), strides, value.storage_offset() * per + part);
+}
+
+Planes PlaneStore::read(const at::Tensor& value) const {
+  Planes planes{value, {}, {}};
+  auto found = beside_.find(value.storage().unsafeGetStorageImpl());
+  if (found == beside_.end() || !found->second.error.defined()) return planes;
+  const Beside& b = found->second;
+  if (slot_bytes_of(value) != b.slot_bytes) {  // its bits are read as another dtype: nothing is known of them
+    planes.error = at::full(value.sizes(), HUGE_VAL, at::kDouble);
+    planes.ambiguous = at::ones(value.sizes(), at::kBool);
+    return planes;
+  }
+  planes.error = view(b.error, value, b.slot_bytes);
+  if (value.is_complex() && !b.discs) planes.error = at::hypot(planes.error, view(b.error, value, b.slot_bytes, 1));
+  if (b.ambiguous.defined()) planes.ambiguous = view(b.ambiguous, value, b.slot_bytes);
+  return planes;
+}
+
+void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const at::Tensor& ambiguous) {
+  const c10::StorageImpl* key = value.storage().unsafeGetStorageImpl();
+  auto found = beside_.find(key);
+  if (found == beside_.end()) {
+    if (!error.defined()) return;
+    auto alive = c10::weak_intrusive_ptr<c10::StorageImpl>(
+        c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(value.storage().unsafeGetStorageImpl()));
+    found = beside_.emplace(key, Beside{std::move(alive), slot_bytes_of(value), value.is_complex(), {}, {}}).first;
+  }
+  Beside& b = found->second;
+  int64_t slots = static_cast<int64_t>(value.storage().nbytes()) / b.slot_bytes;
+  auto grown = [&](at::Tensor& plane, at::ScalarType type) {  // an out= tensor may have been resized
+    if (plane.defined() && plane.numel() >= slots) return;
+    at::Tensor larger = at::zeros({slots}, type);
+    if (plane.defined()) larger.narrow(0, 0, plane.numel()).copy_(plane);
+    plane = larger;
+  };
+  auto fill = [&](const at::Tensor& plane, const at::Tensor& with) {
+    for (int64_t part = 0; part < value.element_size() / b.slot_bytes; ++part) {
+      at::Tensor target = view(plane, value, b.slot_bytes, part);
+      if (with.defined())
+        target.copy_(with);
+      else
+        target.zero_();
+    }
+  };
+  if (value.is_complex() != b.discs && b.slot_bytes == 8) b.discs = false;
+  if (error.defined() || b.error.defined()) {
+    grown(b.error, at::kDouble);
+    fill(b.error, error);
+  }
+  if (ambiguous.defined() || b.ambiguous.defined()) {
+    grown(b.ambiguous, at::kBool);
+    fill(b.ambiguous, ambiguous);
+  }
+}
+
+void PlaneStore::collect() {
+  std::erase_if(beside_, [](const auto& entry) { return entry.second.alive.expired(); });
+}
+
+}  // namespace lenz::oracle

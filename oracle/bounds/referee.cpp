@@ -1,0 +1,368 @@
+#include <ATen/Functions.h>
+#include <ATen/core/Tensor.h>
+#include <ATen/core/grad_mode.h>
+
+#include "compiler/ops/decompose.h"
+#include "compiler/ops/rules/each.h"
+#include "compiler/scalar/scalar.h"
+#include "oracle/aten.h"
+#include "oracle/bounds/flows.h"
+#include "oracle/bounds/reference.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle {
+
+namespace {
+using Rule = Outcome (*)(FlowContext& in, const Call& call);
+
+Rule rule_for(const OpDef& op) {
+  switch (op.flow.kind) {
+    case ErrorFlow::moved: return flow_moved;
+    case ErrorFlow::positive: return flow_positive;
+    case ErrorFlow::monotone: return flow_monotone;
+    case ErrorFlow::interpolated: return flow_interpolated;
+    case ErrorFlow::opaque: return flow_opaque;
+    case ErrorFlow::by_traits: break;
+  }
+  if (op.has(Trait::random)) return flow_random;
+  if (op.has(Trait::creation) || op.has(Trait::reads_metadata_only)) return flow_created;
+  if (op.has(Trait::movement) || op.has(Trait::maybe_view)) return flow_moved;
+  if (op.accuracy == Accuracy::accumulated) return flow_positive;
+  if (op.accuracy != Accuracy::exact || op.has(Trait::data_dependent)) return flow_opaque;
+  if (op.has(Trait::reduction) || op.has(Trait::scan)) return flow_monotone;
+  return op.has(Trait::indexing) ? flow_moved : flow_opaque;
+}
+
+bool changes_dtype(const Call& call) {
+  return !call.values.empty() && call.values[0] && call.values[0]->value.isTensor() &&
+         call.types[0]->dtype != call.result_dtypes[0];
+}
+
+// Widens whole storages once, so that what shared memory goes on sharing it.
+class WideStorages {
+ public:
+  RunValue widen(const RunValue& v) {
+    if (!v) return v;
+    if (v->value.isTensor()) return hold(widen(v->value.toTensor()));
+    if (v->value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& t : v->value.toTensorVector()) list.push_back(widen(t));
+      return hold(std::move(list));
+    }
+    return v;
+  }
+
+ private:
+  at::Tensor widen(const at::Tensor& t) {
+    auto dtype = from_aten(t.scalar_type());
+    if (!dtype) return t;
+    auto key = std::pair(t.storage().unsafeGetStorageImpl(), t.scalar_type());
+    auto [at, fresh] = storages_.try_emplace(key);
+    if (fresh) {
+      auto count = static_cast<int64_t>(t.storage().nbytes()) / t.element_size();
+      at::Tensor flat = at::empty({0}, t.options());
+      flat.set_(t.storage(), 0, {count}, {1});
+      at->second = at::empty({count}, to_aten(widened(*dtype)));
+      at->second.copy_(flat);
+    }
+    return at->second.as_strided(t.sizes(), t.strides(), t.storage_offset());
+  }
+
+  std::map<std::pair<const c10::StorageImpl*, at::ScalarType>, at::Tensor> storages_;
+};
+}  // namespace
+
+struct Referee::Impl final : NodeMachine {
+  Boxed& boxed;
+  ExecuteOptions options;
+  Widening widening;
+  PlaneStore store;
+  std::set<std::string> unbounded;
+  bool undecided = false;  // a predicate of control flow is open: whatever follows may be otherwise
+
+  Impl(Boxed& b, ExecuteOptions o, Widening w) : boxed(b), options(std::move(o)), widening(w) {}
+
+  bool widens() const override { return true; }
+  void seed(uint64_t ambient) override { boxed.seed(ambient); }
+
+  RunValue constant(const ConstantData& data, const std::string& folder) override {
+    return WideStorages().widen(constant_tensor(data, folder));
+  }
+  RunValue copied(const RunValue& tensor) override {
+    Planes p = store.read(tensor->value.toTensor());
+    RunValue made = detached_copy(tensor);
+    store.write(made->value.toTensor(), p.error, p.ambiguous);
+    return made;
+  }
+  RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols) override {
+    RunValue made = oracle::stacked(tensors, like, symbols);
+    if (tensors.empty()) return WideStorages().widen(made);
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      Planes p = store.read(tensors[i]->value.toTensor());
+      store.write(made->value.toTensor().select(0, static_cast<int64_t>(i)), p.error, p.ambiguous);
+    }
+    return made;
+  }
+  bool truth(const RunValue& predicate) override {
+    if (predicate && predicate->value.isTensor() && !store.certain(predicate->value.toTensor())) undecided = true;
+    return truth_of(predicate);
+  }
+
+  Outcome run(const Graph& graph, const Node& node, std::span<const RunValue> values,
+              const SymValues& symbols) override {
+    at::NoGradGuard no_grad;
+    Call call(graph, node, values, symbols);
+    Outcome out = run_call(node, call);
+    if (undecided && !out.raised) {
+      FlowContext in = context();
+      mark_unknown(in, out.results);
+    }
+    store.collect();
+    return out;
+  }
+
+ private:
+  FlowContext context() { return {boxed, store, unbounded, widening == Widening::bounds}; }
+
+  Outcome run_call(const Node& node, const Call& call) {
+    const OpDef& op = *call.op;
+    FlowContext in = context();
+    if (op.each) return run_each(call);
+    if (op.variant != VariantKind::functional) return run_writing(call);
+    if (op.has(Trait::view) && !changes_dtype(call)) return call.run_widened(boxed);
+    if (op.has(Trait::random) && op.decompose.empty()) return flow_random(in, call);
+    if (!op.scalar.empty() && find_scalar(op.scalar)) {
+      Dtype result;
+      return flow_elementwise(in, call, result);
+    }
+    if (op.flow.kind == ErrorFlow::by_traits && !op.decompose.empty() && !op.has(Trait::movement))
+      return run_definition(call);
+    bool copy = op.has(Trait::maybe_view) || op.has(Trait::elementwise);
+    if (copy && call.types.size() == 1 && call.types[0]->is_tensor() && changes_dtype(call) &&
+        op.accuracy == Accuracy::exact && node.result_count == 1)
+      return flow_converted(in, call);
+    return rule_for(op)(in, call);
+  }
+
+  // The functional row, then a copy into the tensors that the variant writes to.
+  Outcome run_writing(const Call& call) {
+    const OpDef& op = *call.op;
+    FlowContext in = context();
+    Call functional = call;
+    functional.op = op.base;
+    std::vector<RunValue> targets;
+    std::vector<Dtype> target_dtypes;
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      bool writes = op.variant == VariantKind::in_place ? i == 0 : op.schema.params[i].is_out;
+      if (!writes) continue;
+      for_each_value(call.args[i], [&](ValueId v) {
+        targets.push_back(call.values[v]);
+        target_dtypes.push_back(call.types[v]->dtype);
+      });
+    }
+    if (op.variant == VariantKind::out) {
+      functional.args.clear();
+      for (size_t i = 0; i < call.args.size(); ++i)
+        if (!op.schema.params[i].is_out) functional.args.push_back(call.args[i]);
+      while (functional.args.size() < op.base->schema.params.size())
+        functional.args.push_back(default_arg(call.graph->context(), op.base->schema.params[functional.args.size()]));
+    }
+    std::vector<Dtype> made_dtypes = target_dtypes;
+    Outcome out = run_functional(functional, made_dtypes);
+    if (out.raised) return out;
+    for (size_t i = 0; i < targets.size() && i < out.results.size(); ++i) {
+      if (!out.results[i] || !targets[i] || !targets[i]->value.isTensor()) continue;
+      Planes p = store.read(out.results[i]->value.toTensor());
+      assign(in, targets[i]->value.toTensor(), p, made_dtypes[i], target_dtypes[i], op.variant == VariantKind::out);
+      out.results[i] = targets[i];
+    }
+    return out;
+  }
+
+  Outcome run_functional(const Call& call, std::vector<Dtype>& dtypes) {
+    FlowContext in = context();
+    if (!call.op->scalar.empty() && find_scalar(call.op->scalar)) return flow_elementwise(in, call, dtypes[0]);
+    if (call.op->each) return run_each(call);
+    if (call.op->has(Trait::random) && call.op->decompose.empty()) return flow_random(in, call);
+    if (call.op->flow.kind == ErrorFlow::by_traits && !call.op->decompose.empty()) return run_definition(call);
+    return rule_for(*call.op)(in, call);
+  }
+
+  // A row over lists, element by element.
+  Outcome run_each(const Call& call) {
+    const OpDef& op = *call.op;
+    const OpDef& element_op = element_row(op, call.graph->ops());
+    const auto& params = op.schema.params;
+    size_t count = 0;
+    for (size_t i = 0; i < params.size() && !count; ++i) count = length_of(call, i);
+    std::vector<RunValue> made;
+    for (size_t k = 0; k < count; ++k) {
+      Call one;
+      one.op = &element_op;
+      one.graph = call.graph;
+      one.symbols = call.symbols;
+      for (const Param& p : element_op.schema.params)
+        one.args.push_back(p.fallback || p.type.optional ? default_arg(call.graph->context(), p) : Arg::none());
+      for (size_t i = 0; i < params.size(); ++i)
+        if (!params[i].is_out) one.args[element_param(element_op, op.schema, i)] = argument_at(call, one, i, k);
+      one.result_dtypes = {element_dtype(call, k)};
+      Outcome out = element_op.variant == VariantKind::functional ? run_element(one) : run_writing(one);
+      if (out.raised) return out;
+      made.push_back(out.results[0]);
+    }
+    if (op.variant == VariantKind::out) write_lists(call, made);
+    Outcome out;
+    if (!op.schema.returns.empty()) out.results.push_back(list_of(made));
+    return out;
+  }
+
+  Outcome run_element(const Call& one) {
+    std::vector<Dtype> dtypes = one.result_dtypes;
+    return run_functional(one, dtypes);
+  }
+
+  static size_t length_of(const Call& call, size_t param) {
+    const Arg& a = call.args[param];
+    if (!call.op->schema.params[param].type.list) return 0;
+    if (a.is_value()) return call.values[a.value()]->value.toTensorVector().size();
+    return a.count;
+  }
+
+  static Dtype element_dtype(const Call& call, size_t k) {
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      if (!call.op->schema.params[i].type.list) continue;
+      const Arg& a = call.args[i];
+      if (a.kind == ArgKind::value_list) return call.types[a.value_list()[k]]->dtype;
+      if (a.is_value()) return call.types[a.value()]->elements()[k]->dtype;
+    }
+    return Dtype::f32;
+  }
+
+  static Arg argument_at(const Call& call, Call& one, size_t param, size_t k) {
+    const Arg& a = call.args[param];
+    auto tensor = [&](ValueId v) { return Arg::of_value(one.add(call.values[v], call.types[v])); };
+    bool list = call.op->schema.params[param].type.list;
+    if (!list && a.is_value()) {
+      const OpDef& to = *one.op;
+      size_t at = element_param(to, call.op->schema, param);
+      if (to.schema.params[at].type.kind == ParamKind::scalar) {  // numbers in a tensor
+        at::Tensor t = call.values[a.value()]->value.toTensor();
+        at::Tensor number = t.dim() ? t[static_cast<int64_t>(k)] : t;
+        if (number.is_complex()) throw Unsupported("complex numbers in a tensor, for " + call.op->full_name);
+        return number.is_floating_point() ? Arg::of_real(number.item<double>()) : Arg::of_int(number.item<int64_t>());
+      }
+      return tensor(a.value());
+    }
+    if (!list) return a;
+    switch (a.kind) {
+      case ArgKind::value_list: return tensor(a.value_list()[k]);
+      case ArgKind::value:
+        return Arg::of_value(
+            one.add(element(call.values[a.value()], static_cast<int64_t>(k)), call.types[a.value()]->elements()[k]));
+      case ArgKind::int_list: return Arg::of_dim(a.dim_list()[k]);
+      case ArgKind::real_list: return Arg::of_real(a.real_list()[k]);
+      case ArgKind::bool_list: return Arg::of_bool(a.bool_list()[k]);
+      case ArgKind::arg_list: {
+        const Arg& item = a.arg_list()[k];
+        return item.is_value() ? tensor(item.value()) : item;
+      }
+      default: return a;
+    }
+  }
+
+  void write_lists(const Call& call, std::span<const RunValue> made) {
+    FlowContext in = context();
+    for (size_t i = 0; i < call.args.size(); ++i) {
+      if (!call.op->schema.params[i].is_out) continue;
+      size_t k = 0;
+      for_each_value(call.args[i], [&](ValueId v) {
+        for (const at::Tensor& target : leaves({&call.values[v], 1})) {
+          Planes p = store.read(made[k]->value.toTensor());
+          Dtype d = element_dtype(call, k++);
+          assign(in, target, p, d, d, true);
+        }
+      });
+    }
+  }
+
+  // What a composite means: its definition, node by node.
+  Outcome run_definition(const Call& call) {
+    Graph scratch(call.graph->shared_context(), call.graph->ops(), "definition");
+    for (size_t v = 0; v < call.values.size(); ++v) scratch.add_input({}, call.types[v]);
+    SmallVec<Arg, 12> args(call.args);
+    auto results = expand(scratch, kNone, *call.op, args);
+    std::vector<RunValue> values(scratch.value_count());
+    std::copy(call.values.begin(), call.values.end(), values.begin());
+    Outcome failed;
+    scratch.for_each_node([&](NodeId id) {
+      if (failed.raised) return;
+      const Node& node = scratch.node(id);
+      if (node.op->has(Trait::structural)) {  // an element of a list
+        values[node.result()] = element(values[node.args[0].value()], node.args[1].dim().constant());
+        return;
+      }
+      Call inner(scratch, node, values, *call.symbols);
+      Outcome out = run_call(node, inner);
+      if (out.raised) {
+        failed = std::move(out);
+        return;
+      }
+      for (uint16_t i = 0; i < node.result_count; ++i) values[node.result(i)] = out.results[i];
+    });
+    if (failed.raised) return failed;
+    Outcome out;
+    for (const Arg& r : results) {
+      if (r.is_value()) {
+        out.results.push_back(values[r.value()]);
+      } else {
+        std::vector<RunValue> items;
+        for_each_value(r, [&](ValueId v) { items.push_back(values[v]); });
+        out.results.push_back(list_of(items));
+      }
+    }
+    return out;
+  }
+
+ public:
+  Bounded bounded(const RunValue& v, const Type& type) const {
+    Bounded b;
+    b.value = v;
+    if (type.is_tensor()) b.dtype = type.dtype;
+    if (v && v->value.isTensor()) {
+      Planes p = store.read(v->value.toTensor());
+      if (p.error.defined()) b.error = hold(p.error);
+      if (p.ambiguous.defined()) b.ambiguous = hold(p.ambiguous);
+    }
+    if (v && v->value.isTensorList())
+      for (size_t i = 0; i < type.elements().size(); ++i)
+        b.elements.push_back(bounded(element(v, static_cast<int64_t>(i)), *type.elements()[i]));
+    return b;
+  }
+};
+
+Referee::Referee(Boxed& boxed, ExecuteOptions options, Widening widening)
+    : impl_(std::make_unique<Impl>(boxed, std::move(options), widening)) {}
+Referee::~Referee() = default;
+
+Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
+  Impl run(impl_->boxed, impl_->options, impl_->widening);
+  WideStorages wide;
+  std::vector<RunValue> widened_inputs;
+  for (const RunValue& v : inputs) widened_inputs.push_back(wide.widen(v));
+  Execution e = Executor(run, run.options).run(graph, widened_inputs, binding);
+  Reference r;
+  r.ending = e.ending;
+  r.text = e.text;
+  r.where = e.where;
+  r.unbounded.assign(run.unbounded.begin(), run.unbounded.end());
+  const Type nothing{};
+  for (size_t i = 0; i < e.outputs.size(); ++i) {
+    const Arg& a = graph.outputs()[i];
+    r.outputs.push_back(run.bounded(e.outputs[i], a.is_value() ? graph.type(a.value()) : nothing));
+  }
+  for (size_t i = 0; i < e.inputs.size(); ++i)
+    r.inputs.push_back(run.bounded(e.inputs[i], graph.type(graph.inputs()[i].value)));
+  return r;
+}
+
+}  // namespace lenz::oracle

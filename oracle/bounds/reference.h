@@ -1,0 +1,74 @@
+// What a graph's results should be, and how far from it a right answer may lie.
+//
+// The reference runs the graph's own ops in eager libtorch with every float widened to float64 (complex64 to
+// complex128), and beside each value carries an error: any compilation that is legal (any order of a reduction,
+// contraction, wider intermediates, a rounding to the storage dtype left out or not, transcendentals within their
+// rows' accuracy) ends within it. Integers and bools keep their dtypes; their error is 0 where the answer is certain.
+//
+// * error 0: the element is exact, and must come out bit for bit (the two zeros and all NaNs are one value);
+// * infinite: anything goes, as nothing useful is known (an ambiguous index, an overflow that may happen);
+// * ambiguous: a discontinuity lies within reach, so that another branch may be right too; the error covers it.
+// Thread-safety: one Referee per thread.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "oracle/compare.h"
+#include "oracle/execute.h"
+
+namespace lenz::oracle {
+
+// A tensor's three planes, of one geometry.
+struct Bounded {
+  Dtype dtype = Dtype::f32;       // the graph's own
+  RunValue value;                 // float64, complex128, or the dtype of an integer; what is no tensor stands as it is
+  RunValue error;                 // float64 (complex128: of each part); null: zero everywhere
+  RunValue ambiguous;             // bool; null: nowhere
+  std::vector<Bounded> elements;  // of a list
+};
+
+struct Reference {
+  Ending ending = Ending::finished;
+  std::string text, where;  // as in Execution
+  std::vector<Bounded> outputs;
+  std::vector<Bounded> inputs;         // as they are afterwards
+  std::vector<std::string> unbounded;  // ops that no rule bounds; what hangs on their errors has an infinite one
+};
+
+enum class Widening : uint8_t {
+  values_only,  // float64 values, no errors
+  bounds,
+};
+
+class Referee {
+ public:
+  explicit Referee(Boxed& boxed, ExecuteOptions options = {}, Widening widening = Widening::bounds);
+  ~Referee();
+  // `inputs` are the graph's, in its own dtypes; they are copied, not written to.
+  Reference run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding = {});
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+// How well the bounds can tell, over all elements of floating outputs and of mutated inputs.
+struct Shares {
+  uint64_t elements = 0;
+  uint64_t ambiguous = 0;  // marked, and the error leaves more than 2^-6 of the value open
+  uint64_t strong = 0;     // error below 2^-6 of the value, or exact
+  bool weak() const { return ambiguous * 20 > elements; }  // more than 5 %: agreement says too little
+};
+
+struct Judgement {
+  std::optional<Mismatch> mismatch;
+  Shares shares;
+};
+
+// The ladder's upper rungs: special values, exact elements bitwise, the others within their errors. The lower ones
+// (ending, metadata, aliasing) are compare_runs' against eager in the graph's own dtypes.
+Judgement judge(const Graph& graph, const Reference& reference, const Execution& got);
+
+}  // namespace lenz::oracle

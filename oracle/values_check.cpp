@@ -1,0 +1,214 @@
+#include "oracle/values_check.h"
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/hash.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/call_maker.h"
+#include "oracle/workers.h"
+
+namespace lenz::oracle {
+
+namespace {
+// The class of layouts that a tensor belongs to.
+std::string_view layout_of(const Type& t) {
+  int64_t count = 1, dense = 1;
+  for (Dim s : t.sizes()) count *= s.constant();
+  if (t.rank() == 0) return "scalar";
+  if (count == 0) return "empty";
+  bool contiguous = true, repeated = false;
+  std::vector<std::pair<int64_t, int64_t>> steps;  // stride, size
+  for (size_t i = t.rank(); i-- > 0;) {
+    int64_t size = t.sizes()[i].constant(), stride = t.strides()[i].constant();
+    if (size == 1) continue;
+    contiguous &= stride == dense;
+    repeated |= stride == 0;
+    dense *= size;
+    steps.push_back({stride, size});
+  }
+  bool shifted = t.offset.constant() != 0;
+  if (contiguous) return shifted ? "contiguous, with an offset" : "contiguous";
+  if (repeated) return "stride 0";
+  std::ranges::sort(steps);
+  bool overlaps = false, gaps = false;
+  int64_t extent = 1;
+  for (auto [stride, size] : steps) {
+    overlaps |= stride < extent;
+    gaps |= stride > extent;
+    extent = stride * size;
+  }
+  return overlaps ? "overlapping" : gaps ? "gaps" : "permuted";
+}
+
+OpDef in_one_dtype(const OpDef& op, Dtype dtype) {
+  OpDef narrowed = op;
+  narrowed.dtypes = DtypeSet::of(dtype);
+  return narrowed;
+}
+
+// One call as a graph. The row's own definition stands in it, not the narrowed one that drew it.
+std::unique_ptr<Graph> one_call(const OpDef& op, const OpTable& table, Dtype dtype, uint64_t seed) {
+  RandomChooser random(seed);
+  OpDef narrowed = in_one_dtype(op, dtype);
+  DrawnCall call = draw_call(narrowed, table, random);
+  if (!call.graph) return nullptr;
+  NodeId node = call.graph->append(op, call.args);
+  SmallVec<Arg, 4> outputs;
+  for (uint16_t i = 0; i < call.graph->node(node).result_count; ++i)
+    outputs.push_back(Arg::of_value(call.graph->node(node).result(i)));
+  call.graph->set_outputs(outputs);
+  return std::move(call.graph);
+}
+
+const Type* leading_tensor(const Graph& graph) {
+  for (const Input& input : graph.inputs()) {
+    const Type& t = graph.type(input.value);
+    if (t.is_tensor()) return &t;
+    if (t.kind == TypeKind::list && !t.elements().empty()) return t.elements()[0];
+  }
+  return nullptr;
+}
+
+void add(Shares& to, const Shares& from) {
+  to.elements += from.elements;
+  to.ambiguous += from.ambiguous;
+  to.strong += from.strong;
+}
+
+std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
+
+void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell) {
+  ++cell.calls;
+  if (const Type* t = leading_tensor(graph)) cell.layouts.emplace(layout_of(*t));
+  auto inputs = [&] { return initial_inputs(graph, boxed, {}); };
+  Execution eager = Executor(boxed).run(graph, inputs());
+  if (eager.ending != Ending::finished) {
+    ++cell.refused;
+    if (cell.note.empty()) cell.note = "eager refuses: " + eager.text;
+    return;
+  }
+  Reference reference = Referee(boxed).run(graph, inputs());
+  if (reference.ending != Ending::finished) {
+    ++cell.wrong;
+    if (cell.finding.empty()) {
+      cell.finding = "the reference does not run: " + reference.text;
+      cell.graph = print(graph);
+    }
+    return;
+  }
+  Judgement j = judge(graph, reference, eager);
+  add(cell.shares, j.shares);
+  if (j.mismatch) {
+    ++cell.wrong;
+    if (cell.finding.empty()) {
+      cell.finding = j.mismatch->summary();
+      cell.graph = print(graph);
+    }
+  } else if (!reference.unbounded.empty()) {
+    ++cell.unbounded;
+    if (cell.note.empty()) cell.note = "no bound for " + reference.unbounded[0];
+  } else if (j.shares.weak()) {
+    ++cell.weak;
+    if (cell.note.empty()) cell.note = "weak: " + print(graph);
+  } else {
+    ++cell.passed;
+  }
+}
+}  // namespace
+
+ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options) {
+  ValuesRow row{&op, {}};
+  if (!op.generate) return row;
+  Boxed boxed(DeviceKind::cpu);
+  for (int d = 0; d < kDtypeCount; ++d) {
+    auto dtype = static_cast<Dtype>(d);
+    if (!op.dtypes.has(dtype)) continue;
+    ValuesCell& cell = row.cells[dtype];
+    for (int i = 0; i < options.calls; ++i) {
+      uint64_t seed = combine(hash_bytes(op.full_name, options.seed), static_cast<uint64_t>(d * 1000003 + i));
+      try {
+        auto graph = one_call(op, table, dtype, seed);
+        if (graph) judge_call(*graph, boxed, cell);
+      } catch (const UserError& error) {  // an in-place result that can't be cast back
+        ++cell.refused;
+        if (cell.note.empty()) cell.note = std::string("no legal call: ") + error.what();
+      } catch (const Unsupported& error) {
+        ++cell.unbounded;
+        if (cell.note.empty()) cell.note = error.what();
+      } catch (const std::exception& error) {
+        ++cell.wrong;
+        if (cell.finding.empty()) cell.finding = "the check failed: " + first_line(error.what());
+      }
+    }
+  }
+  return row;
+}
+
+nlohmann::json ValuesCell::to_json() const {
+  nlohmann::json j = {{"calls", calls},
+                      {"passed", passed},
+                      {"weak", weak},
+                      {"wrong", wrong},
+                      {"refused", refused},
+                      {"unbounded", unbounded},
+                      {"died", died},
+                      {"elements", shares.elements},
+                      {"ambiguous", shares.ambiguous},
+                      {"strong", shares.strong},
+                      {"layouts", layouts}};
+  if (!finding.empty()) j["finding"] = finding;
+  if (!graph.empty()) j["graph"] = graph;
+  if (!note.empty()) j["note"] = note;
+  return j;
+}
+
+namespace {
+ValuesCell cell_from(const nlohmann::json& j) {
+  ValuesCell c;
+  c.calls = j["calls"];
+  c.passed = j["passed"];
+  c.weak = j["weak"];
+  c.wrong = j["wrong"];
+  c.refused = j["refused"];
+  c.unbounded = j["unbounded"];
+  c.died = j["died"];
+  c.shares = {j["elements"], j["ambiguous"], j["strong"]};
+  c.layouts = j["layouts"].get<std::set<std::string>>();
+  c.finding = j.value("finding", "");
+  c.graph = j.value("graph", "");
+  c.note = j.value("note", "");
+  return c;
+}
+}  // namespace
+
+std::vector<ValuesRow> check_values(std::span<const OpDef* const> rows, const OpTable& table,
+                                    const ValuesOptions& options, int jobs,
+                                    const std::function<void(size_t done)>& progress) {
+  std::vector<ValuesRow> all(rows.size());
+  WorkerCalls calls;
+  calls.work = [&](size_t task, Place& place) {
+    quieten_libtorch();
+    ++place.steps;
+    nlohmann::json j = nlohmann::json::object();
+    for (const auto& [dtype, cell] : check_row_values(*rows[task], table, options).cells)
+      j[std::to_string(static_cast<int>(dtype))] = cell.to_json();
+    return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  };
+  calls.done = [&](size_t task, const std::string& result) {
+    all[task].op = rows[task];
+    nlohmann::json cells = nlohmann::json::parse(result);
+    for (const auto& [key, cell] : cells.items()) all[task].cells[static_cast<Dtype>(std::stoi(key))] = cell_from(cell);
+  };
+  calls.died = [&](size_t task, const Death& death) {
+    all[task].op = rows[task];
+    ValuesCell& cell = all[task].cells[Dtype::f32];
+    cell.died = 1;
+    cell.finding = "the process died: " + death.text();
+    return false;
+  };
+  calls.tick = progress;
+  run_in_workers(rows.size(), jobs, {.hang_seconds = 120, .fresh = true}, calls);
+  return all;
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,48 @@
+// Rows by their values: generated calls of each row in each of its dtypes, run by eager and judged by the float64
+// reference and its bounds. What comes out is a table, rows by dtypes, in which every cell says what happened.
+// Thread-safety: check_values runs its own processes; call it as run_in_workers wants.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "oracle/bounds/reference.h"
+
+namespace lenz::oracle {
+
+struct ValuesOptions {
+  int calls = 8;  // of each row in each of its dtypes
+  uint64_t seed = 0;
+};
+
+// One row in one dtype of its leading tensor.
+struct ValuesCell {
+  int calls = 0;
+  int passed = 0, weak = 0, wrong = 0;
+  int refused = 0;    // by eager
+  int unbounded = 0;  // no rule bounds the op, or what it is made of
+  int died = 0;       // eager killed the process
+  Shares shares;
+  std::set<std::string> layouts;  // of the leading tensor
+  std::string finding, graph;     // the first wrong one
+  std::string note;               // the first refusal, or what is unbounded
+
+  nlohmann::json to_json() const;
+};
+
+struct ValuesRow {
+  const OpDef* op = nullptr;
+  std::map<Dtype, ValuesCell> cells;
+};
+
+ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options);
+std::vector<ValuesRow> check_values(std::span<const OpDef* const> rows, const OpTable& table,
+                                    const ValuesOptions& options, int jobs,
+                                    const std::function<void(size_t done)>& progress);
+
+}  // namespace lenz::oracle

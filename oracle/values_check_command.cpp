@@ -1,0 +1,132 @@
+// `lenz ops --check --values`: the table of rows by dtypes, in words or as JSON.
+#include <unistd.h>
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "compiler/driver/arguments.h"
+#include "compiler/ops/op_table.h"
+#include "compiler/ops/select.h"
+#include "oracle/commands.h"
+#include "oracle/values_check.h"
+
+namespace lenz::oracle {
+
+namespace {
+struct ValuesTotals {
+  long long calls = 0, passed = 0, weak = 0, wrong = 0, refused = 0, unbounded = 0, died = 0;
+  long long cells = 0, without_verdict = 0;  // of the cells with calls: those where none passed or was weak
+  Shares shares;
+};
+
+ValuesTotals add_up(const std::vector<ValuesRow>& rows) {
+  ValuesTotals t;
+  for (const ValuesRow& row : rows)
+    for (const auto& [dtype, c] : row.cells) {
+      ++t.cells;
+      t.without_verdict += c.passed + c.weak + c.wrong == 0;
+      t.calls += c.calls;
+      t.passed += c.passed;
+      t.weak += c.weak;
+      t.wrong += c.wrong;
+      t.refused += c.refused;
+      t.unbounded += c.unbounded;
+      t.died += c.died;
+      t.shares.elements += c.shares.elements;
+      t.shares.ambiguous += c.shares.ambiguous;
+      t.shares.strong += c.shares.strong;
+    }
+  return t;
+}
+
+void print_json(const std::vector<ValuesRow>& rows, const ValuesOptions& options) {
+  ValuesTotals t = add_up(rows);
+  nlohmann::json all = {{"seed", options.seed},
+                        {"calls_per_cell", options.calls},
+                        {"totals",
+                         {{"cells", t.cells},
+                          {"cells_without_verdict", t.without_verdict},
+                          {"calls", t.calls},
+                          {"passed", t.passed},
+                          {"weak", t.weak},
+                          {"wrong", t.wrong},
+                          {"refused", t.refused},
+                          {"unbounded", t.unbounded},
+                          {"died", t.died},
+                          {"elements", t.shares.elements},
+                          {"ambiguous", t.shares.ambiguous},
+                          {"strong", t.shares.strong}}},
+                        {"rows", nlohmann::json::array()}};
+  for (const ValuesRow& row : rows) {
+    nlohmann::json r = {{"name", row.op->full_name}, {"cells", nlohmann::json::object()}};
+    if (row.cells.empty()) r["note"] = row.op->generate ? "no dtype" : "no generator: Lenz's own plumbing";
+    for (const auto& [dtype, cell] : row.cells) r["cells"][std::string(lenz::name(dtype))] = cell.to_json();
+    all["rows"].push_back(std::move(r));
+  }
+  std::printf("%s\n", all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+void print_words(const std::vector<ValuesRow>& rows, const ValuesOptions& options) {
+  ValuesTotals t = add_up(rows);
+  for (const ValuesRow& row : rows)
+    for (const auto& [dtype, c] : row.cells) {
+      if (c.finding.empty()) continue;
+      std::printf("%s in %s: %d of %d calls\n    %s\n%s\n", row.op->full_name.c_str(),
+                  std::string(lenz::name(dtype)).c_str(), c.wrong + c.died, c.calls, c.finding.c_str(),
+                  c.graph.c_str());
+    }
+  for (const ValuesRow& row : rows)
+    for (const auto& [dtype, c] : row.cells)
+      if (c.calls && c.passed + c.weak + c.wrong == 0)
+        std::printf("no verdict: %s in %s: %s\n", row.op->full_name.c_str(), std::string(lenz::name(dtype)).c_str(),
+                    c.note.c_str());
+  auto share = [&](uint64_t part) {
+    return t.shares.elements ? 100.0 * static_cast<double>(part) / static_cast<double>(t.shares.elements) : 0.0;
+  };
+  std::printf(
+      "%zu rows, %lld cells of row and dtype (%lld without a verdict), %lld calls: %lld passed, %lld weak, %lld "
+      "without "
+      "a bound, %lld refused by eager, %lld wrong, %lld died; seed %llu\n",
+      rows.size(), t.cells, t.without_verdict, t.calls, t.passed, t.weak, t.unbounded, t.refused, t.wrong, t.died,
+      static_cast<unsigned long long>(options.seed));
+  std::printf("of %llu elements %.2f %% were judged within 2^-6 of their value, %.2f %% are ambiguous\n",
+              static_cast<unsigned long long>(t.shares.elements), share(t.shares.strong), share(t.shares.ambiguous));
+}
+}  // namespace
+
+ExitCode values_check_command(std::span<const std::string> args) {
+  CLI::App app(
+      "Runs generated calls of rows in eager and judges them by the float64 reference and its error bounds.\nExit "
+      "codes: 0 none is wrong; 7 some are; 6 nothing could be judged.",
+      "lenz ops --check --values");
+  ValuesOptions options;
+  std::vector<std::string> names;
+  int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  bool json = false, quiet = false;
+  app.add_option("NAME", names, "rows to check: a name, a packet, or a glob; none: all");
+  app.add_option("--calls", options.calls, "calls of each row in each of its dtypes")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("--seed", options.seed, "seed of all choices")->capture_default_str();
+  app.add_option("--jobs", jobs, "worker processes")->check(CLI::Range(1, 1024));
+  app.add_flag("--json", json, "the table as JSON (oracle/values_check.schema.json)");
+  app.add_flag("--quiet", quiet, "no progress");
+  if (!parse_arguments(app, args)) return ExitCode::fine;
+
+  std::vector<const OpDef*> rows = select_rows(op_table(), names);
+  bool terminal = isatty(STDERR_FILENO) != 0 && !quiet;
+  auto all = check_values(rows, op_table(), options, jobs, [&](size_t done) {
+    if (terminal) std::fprintf(stderr, "\r%zu of %zu rows ", done, rows.size());
+  });
+  if (terminal) std::fputs("\r\033[K", stderr);
+  if (json)
+    print_json(all, options);
+  else
+    print_words(all, options);
+  ValuesTotals t = add_up(all);
+  if (t.wrong || t.died) return ExitCode::wrong;
+  return t.passed ? ExitCode::fine : ExitCode::not_covered;
+}
+
+}  // namespace lenz::oracle
