@@ -72,7 +72,8 @@ enum class Accuracy : uint8_t {
   composed,     // as its decomposition says
 };
 
-// How errors of operands reach a result that neither a primitive nor a definition explains; oracle/bounds interprets it.
+// How errors of operands reach a result that neither a primitive nor a definition explains; oracle/bounds interprets
+// it.
 struct ErrorFlow {
   enum Kind : uint8_t {
     by_traits,     // movement moves errors, a reduction that computes nothing is monotone, what accumulates is positive
