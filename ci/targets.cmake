@@ -1,4 +1,5 @@
-# How a room becomes targets: lenz_NAME (its library), NAME_tests (its *_test.cpp), its *_bench.cpp in lenz_bench, a
+# How a room becomes targets: lenz_NAME (its library), NAME_tests (its *_test.cpp), its *_bench.cpp in lenz_bench (in
+# lenz_torch_bench if it sees libtorch), a
 # libFuzzer program for each *_fuzz.cpp (LENZ_FUZZERS), and its place in `lenz` or in the plugin.
 include(GoogleTest)
 enable_testing()
@@ -6,6 +7,7 @@ enable_testing()
 set(lenz_core_rooms "")     # linked whole into the executable
 set(lenz_plugin_rooms "")   # linked whole into liblenz_torch.so
 set(lenz_bench_sources "")
+set(lenz_torch_bench_sources "")
 
 macro(lenz_room name folder)
   cmake_parse_arguments(room "TORCH" "" "USES;TESTS_USE" ${ARGN})
@@ -43,7 +45,9 @@ macro(lenz_room name folder)
     if(LENZ_FUZZERS)
       lenz_fuzzers("${room_fuzzers}" lenz_${name} ${room_TESTS_USE})
     endif()
-    if(NOT room_TORCH)
+    if(room_TORCH)
+      list(APPEND lenz_torch_bench_sources ${room_benches})
+    else()
       list(APPEND lenz_bench_sources ${room_benches})
     endif()
   endif()
@@ -95,5 +99,10 @@ function(lenz_finish_rooms)
     add_executable(lenz_bench ${bench_sources})
     target_compile_definitions(lenz_bench PRIVATE LENZ_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
     target_link_libraries(lenz_bench PRIVATE ${lenz_core_rooms} lenz_flags benchmark::benchmark_main)
+  endif()
+  if(lenz_torch_bench_sources AND NOT LENZ_FUZZERS)
+    add_executable(lenz_torch_bench ${lenz_torch_bench_sources})
+    target_link_libraries(lenz_torch_bench PRIVATE ${lenz_plugin_rooms} ${lenz_core_rooms} lenz_flags
+      benchmark::benchmark_main)
   endif()
 endfunction()

@@ -1,5 +1,7 @@
 #include "oracle/values_check.h"
 
+#include <fnmatch.h>
+
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/hash.h"
@@ -50,8 +52,12 @@ OpDef in_one_dtype(const OpDef& op, Dtype dtype) {
 std::unique_ptr<Graph> one_call(const OpDef& op, const OpTable& table, Dtype dtype, uint64_t seed) {
   RandomChooser random(seed);
   OpDef narrowed = in_one_dtype(op, dtype);
-  DrawnCall call = draw_call(narrowed, table, random);
-  if (!call.graph) return nullptr;
+  DrawnCall call;
+  try {
+    call = draw_call(narrowed, table, random);
+  } catch (const InternalError&) {  // what the generator would do has no place in one dtype alone
+    return nullptr;
+  }
   NodeId node = call.graph->append(op, call.args);
   SmallVec<Arg, 4> outputs;
   for (uint16_t i = 0; i < call.graph->node(node).result_count; ++i)
@@ -77,7 +83,32 @@ void add(Shares& to, const Shares& from) {
 
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
-void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell) {
+bool overlaps(const Type& t) {
+  std::string_view layout = layout_of(t);
+  return layout == "stride 0" || layout == "overlapping";
+}
+
+bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph& graph) {
+  if (fnmatch(known.row.c_str(), op.full_name.c_str(), 0) != 0) return false;
+  bool named = known.dtypes == "*";
+  for (size_t at = 0; at < known.dtypes.size() && !named;) {
+    size_t end = std::min(known.dtypes.find(' ', at), known.dtypes.size());
+    named = known.dtypes.substr(at, end - at) == lenz::name(dtype);
+    at = end + 1;
+  }
+  if (!named) return false;
+  if (known.when == KnownFault::always) return true;
+  for (const Input& input : graph.inputs()) {
+    const Type& t = graph.type(input.value);
+    if (!t.is_tensor()) continue;
+    std::string_view layout = layout_of(t);
+    if (known.when == KnownFault::out_strided && input.mutated && !layout.starts_with("contiguous")) return true;
+    if (known.when == KnownFault::self_overlaps && overlaps(t)) return true;
+  }
+  return false;
+}
+
+void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell, const std::function<bool()>& known) {
   ++cell.calls;
   if (const Type* t = leading_tensor(graph)) cell.layouts.emplace(layout_of(*t));
   auto inputs = [&] { return initial_inputs(graph, boxed, {}); };
@@ -98,7 +129,10 @@ void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell) {
   }
   Judgement j = judge(graph, reference, eager);
   add(cell.shares, j.shares);
-  if (j.mismatch) {
+  if (j.mismatch && known()) {
+    ++cell.known;
+    if (cell.note.empty()) cell.note = "known: " + j.mismatch->summary();
+  } else if (j.mismatch) {
     ++cell.wrong;
     if (cell.finding.empty()) {
       cell.finding = j.mismatch->summary();
@@ -116,6 +150,31 @@ void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell) {
 }
 }  // namespace
 
+std::vector<KnownFault> parse_known_faults(std::string_view text, const std::string& file) {
+  std::vector<KnownFault> all;
+  int line = 0;
+  while (!text.empty()) {
+    ++line;
+    size_t end = std::min(text.find('\n'), text.size());
+    std::string_view rest = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (rest.empty() || rest[0] == '#') continue;
+    std::string fields[4];
+    for (size_t i = 0; i < 4; ++i) {
+      size_t bar = i == 3 ? rest.size() : std::min(rest.find(" | "), rest.size());
+      fields[i] = rest.substr(0, bar);
+      rest.remove_prefix(std::min(bar + 3, rest.size()));
+    }
+    constexpr std::string_view kWhen[] = {"always", "out_strided", "self_overlaps"};
+    auto when = std::ranges::find(kWhen, fields[2]);
+    if (fields[3].empty() || when == std::end(kWhen))
+      throw UserError("not `row | dtypes | when | why`, with when one of always, out_strided, self_overlaps",
+                      file + ":" + std::to_string(line), "see the head of the file");
+    all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
+  }
+  return all;
+}
+
 ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options) {
   ValuesRow row{&op, {}};
   if (!op.generate) return row;
@@ -128,7 +187,13 @@ ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOp
       uint64_t seed = combine(hash_bytes(op.full_name, options.seed), static_cast<uint64_t>(d * 1000003 + i));
       try {
         auto graph = one_call(op, table, dtype, seed);
-        if (graph) judge_call(*graph, boxed, cell);
+        if (graph)
+          judge_call(*graph, boxed, cell, [&] {
+            return std::ranges::any_of(options.known,
+                                       [&](const KnownFault& k) { return applies(k, op, dtype, *graph); });
+          });
+        else if (cell.note.empty())
+          cell.note = "its generator makes no call in this dtype";
       } catch (const UserError& error) {  // an in-place result that can't be cast back
         ++cell.refused;
         if (cell.note.empty()) cell.note = std::string("no legal call: ") + error.what();
@@ -151,6 +216,7 @@ nlohmann::json ValuesCell::to_json() const {
                       {"wrong", wrong},
                       {"refused", refused},
                       {"unbounded", unbounded},
+                      {"known", known},
                       {"died", died},
                       {"elements", shares.elements},
                       {"ambiguous", shares.ambiguous},
@@ -171,6 +237,7 @@ ValuesCell cell_from(const nlohmann::json& j) {
   c.wrong = j["wrong"];
   c.refused = j["refused"];
   c.unbounded = j["unbounded"];
+  c.known = j["known"];
   c.died = j["died"];
   c.shares = {j["elements"], j["ambiguous"], j["strong"]};
   c.layouts = j["layouts"].get<std::set<std::string>>();

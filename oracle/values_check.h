@@ -15,9 +15,20 @@
 
 namespace lenz::oracle {
 
+// Where eager's values are at fault: a line of oracle/values_known.txt.
+struct KnownFault {
+  std::string row;     // a glob
+  std::string dtypes;  // names, or *
+  enum When : uint8_t { always, out_strided, self_overlaps } when = always;
+  std::string why;
+};
+// Throws UserError for a line that says something else.
+std::vector<KnownFault> parse_known_faults(std::string_view text, const std::string& file);
+
 struct ValuesOptions {
   int calls = 8;  // of each row in each of its dtypes
   uint64_t seed = 0;
+  std::vector<KnownFault> known;
 };
 
 // One row in one dtype of its leading tensor.
@@ -25,6 +36,7 @@ struct ValuesCell {
   int calls = 0;
   int passed = 0, weak = 0, wrong = 0;
   int refused = 0;    // by eager
+  int known = 0;      // differ where eager is known to be at fault (values_known.txt)
   int unbounded = 0;  // no rule bounds the op, or what it is made of
   int died = 0;       // eager killed the process
   Shares shares;

@@ -77,11 +77,13 @@ enum class Accuracy : uint8_t {
 struct ErrorFlow {
   enum Kind : uint8_t {
     by_traits,     // movement moves errors, a reduction that computes nothing is monotone, what accumulates is positive
+                   // (through an index tensor: in the storage's dtype), what is drawn or left unwritten is neither
     moved,         // every result element is an element of an operand, or a constant
     positive,      // a polynomial of the floating operands whose coefficients have one sign: sums, products of matrices
     monotone,      // non-decreasing in every element of its first operand
     interpolated,  // a weighted mean of the operand's elements, the weights computed in floating arithmetic
     opaque,        // exact of exact operands; of others nothing is known
+    log_sums,      // the logarithm of a sum of exponentials
   };
   enum Terms : uint8_t {  // how many terms an element of a positive result has at most
     counted,              // what the op gives for operands of ones
@@ -91,8 +93,10 @@ struct ErrorFlow {
   };
   Kind kind = by_traits;
   Terms terms = counted;
-  bool in_storage = false;  // accumulates in the result's own dtype, however narrow
-  bool ties_open = false;   // which of equal elements an index names is nobody's promise
+  // Whether it accumulates in the result's own dtype, however narrow: "always", or a parameter that says so if true.
+  std::string_view in_storage = {};
+  bool ties_open = false;  // which of equal elements an index names is nobody's promise
+  double eager = 1;        // eager's own error is up to this many times what its steps may add
 };
 
 // Values for which an op is defined and smooth: what input generation draws from. Indices carry their bound elsewhere.

@@ -261,6 +261,7 @@ void add_powers(Table& t) {
                   "fractional exponent; integers wrap, and a negative exponent gives 0 but for a = 1 and -1 (eager "
                   "refuses it if it is a Python number); complex: exp(b log a)")
                   .within(1)
+                  .eager_within(2)
                   .eager_complex_within(512)
                   .except(kComplexPow)
                   .passes(ErrorRule::power)

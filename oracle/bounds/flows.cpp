@@ -132,6 +132,14 @@ at::Tensor gamma(const at::Tensor& n, double unit) {
 }
 }  // namespace
 
+bool sums_in_storage(const Call& call) {
+  std::string_view when = call.op->flow.in_storage;
+  if (when.empty()) return call.op->has(Trait::indexing);
+  if (when == "always") return true;
+  int at = call.op->schema.find(when);
+  return at >= 0 && call.args[static_cast<size_t>(at)].i != 0;
+}
+
 std::vector<at::Tensor> leaves(std::span<const RunValue> values) {
   std::vector<at::Tensor> all;
   for (const RunValue& v : values) collect_leaves(v, all);
@@ -229,7 +237,7 @@ at::Tensor terms_of(FlowContext& in, const Call& call, const std::vector<Arg>& o
       }
       // Adaptive windows: each is at most in / out + 2 long.
       double n = 1;
-      const at::Tensor& x = leaves(call.values)[0];
+      at::Tensor x = leaves(call.values)[0];
       for (int64_t d = 1; d <= std::min<int64_t>(3, std::min(x.dim(), result.dim())); ++d) {
         double a = static_cast<double>(x.size(-d)), b = static_cast<double>(result.size(-d));
         n *= std::max(a, b) / std::max(1.0, std::min(a, b)) + 2;
@@ -281,7 +289,7 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
     mark_unknown(in, out.results);
     return out;
   }
-  Dtype sums = carrier(d, call.op->flow.in_storage);
+  Dtype sums = carrier(d, in.in_storage || sums_in_storage(call));
   for (size_t i = 0; i < results.size(); ++i) {
     const at::Tensor& value = results[i];
     at::Tensor far = at::abs(reach[i]).to(at::kDouble), near = at::abs(exact[i]).to(at::kDouble);
@@ -381,7 +389,7 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
   Outcome out = call.run_widened(in.boxed);
   if (out.raised || !in.errors) return out;
   Planes operand = in.store.read(leaves(call.values)[0]);
-  bool certain = !operand.error.defined();
+  bool certain = !any_error(in, call.values);
   auto results = leaves(out.results);
   if (certain && !call.op->flow.ties_open) return out;
   bool integral = !operand.value.is_floating_point();
@@ -392,11 +400,12 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
   if (!certain) {
     auto shifted = [&](double sign) {
       return run_on(in, call, call.args, [&](const Leaf& leaf) -> at::Tensor {
-        if (!leaf.value.is_same(operand.value)) return leaf.value;
-        at::Tensor moved = leaf.value.to(at::kDouble) + sign * operand.error;
+        Planes p = in.store.read(leaf.value);
+        if (!p.error.defined()) return leaf.value;
+        at::Tensor moved = leaf.value.to(at::kDouble) + sign * p.error;
         if (leaf.value.scalar_type() == at::kBool) return moved > 0.5;
-        return integral ? (sign > 0 ? moved.ceil() : moved.floor()).clamp(-9e18, 9e18).to(leaf.value.scalar_type())
-                        : moved;
+        if (leaf.value.is_floating_point()) return moved;
+        return (sign > 0 ? moved.ceil() : moved.floor()).clamp(-9e18, 9e18).to(leaf.value.scalar_type());
       });
     };
     high = shifted(1);
@@ -426,23 +435,52 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
   if (out.raised || !in.errors) return out;
   Planes operand = in.store.read(leaves(call.values)[0]);
   Dtype d = call.result_dtypes[0];
-  if (!is_inexact(d)) {  // integers: rounded means
-    if (operand.error.defined()) mark_unknown(in, out.results);
+  at::Tensor value = leaves(out.results)[0];
+  if (!is_inexact(d)) {  // integers: rounded means, by kernels that round in their own ways
+    if (operand.error.defined())
+      mark_unknown(in, out.results);
+    else
+      in.store.write(value, at::ones(value.sizes(), at::kDouble), {});
     return out;
   }
-  at::Tensor value = leaves(out.results)[0];
   if (value.numel() == 0 || operand.value.numel() == 0) return out;
   double width = operand.error.defined() ? operand.error.max().item<double>() : 0;
   double largest = magnitude(operand.value).max().item<double>() + width;
   double extent = 8;
   for (int64_t k = 2; k < operand.value.dim(); ++k)
     extent = std::max(extent, static_cast<double>(operand.value.size(k) + value.size(k)) + 8);
-  Dtype sums = carrier(d, false);
+  Dtype sums = carrier(d, in.in_storage || sums_in_storage(call));
   // Weights of magnitude two at most altogether; each off by a few places of the position that it is computed from.
   double everywhere = 2 * width + 8 * extent * (unit_of(sums) + 0x1p-53) * largest;
   at::Tensor error = at::full(value.sizes(), everywhere, at::kDouble);
   if (sums != to_real(d)) error = error + (magnitude(value) + everywhere) * (2 * unit_of(d));
   settle(in, value, error, {});
+  return out;
+}
+
+Outcome flow_log_sums(FlowContext& in, const Call& call) {
+  Outcome out = call.run_widened(in.boxed);
+  if (out.raised || !in.errors) return out;
+  Planes operand = in.store.read(leaves(call.values)[0]);
+  at::Tensor value = leaves(out.results)[0];
+  Dtype d = call.result_dtypes[0];
+  if (value.numel() == 0) return out;
+  if (lenz::is_complex(d) || !at::isfinite(operand.value).all().item<bool>()) {
+    in.unbounded.insert(call.op->full_name);
+    mark_unknown(in, out.results);
+    return out;
+  }
+  int64_t dim = dim_of(call).value_or(0);
+  double n = operand.value.dim() ? static_cast<double>(operand.value.size(dim)) : 1;
+  Dtype sums = carrier(d, false);
+  // It moves by no more than its terms do; and the sum's relative error is the logarithm's absolute one.
+  double largest = 1 + at::abs(operand.value).max().item<double>();
+  double own = (2 * n + 16) * (unit_of(sums) + 0x1p-53) * (largest + std::log(n + 1));
+  at::Tensor error = at::full(value.sizes(), own, at::kDouble);
+  if (operand.error.defined())
+    error = error + (operand.error.dim() ? std::get<0>(at::cummax(operand.error, dim)) : operand.error);
+  if (sums != to_real(d)) error = error + (magnitude(value) + error) * (2 * unit_of(d));
+  settle(in, value, error, operand.ambiguous.defined() ? error != 0 : at::Tensor());
   return out;
 }
 
@@ -454,34 +492,93 @@ Outcome flow_opaque(FlowContext& in, const Call& call) {
   if (!unknown) return out;
   in.unbounded.insert(call.op->full_name);
   mark_unknown(in, out.results);
+  for (size_t i = 0; i < call.args.size(); ++i)
+    if (call.op->schema.params[i].writes)
+      for_each_value(call.args[i], [&](ValueId v) { mark_unknown(in, {&call.values[v], 1}); });
+  return out;
+}
+
+Outcome flow_unwritten(FlowContext& in, const Call& call) {
+  Outcome out = call.run_widened(in.boxed);
+  if (!out.raised && in.errors) mark_unknown(in, out.results);
+  return out;
+}
+
+namespace {
+// The whole storage in another dtype, seen as the tensor sees it.
+at::Tensor with_storage_in(const at::Tensor& t, at::ScalarType type) {
+  int64_t count = static_cast<int64_t>(t.storage().nbytes()) / t.element_size();
+  at::Tensor all = t.resolve_conj().as_strided({count}, {1}, 0).to(type, false, true);
+  return all.as_strided(t.sizes(), t.strides(), t.storage_offset());
+}
+
+std::vector<RunValue> narrowed(const Call& call) {
+  std::vector<RunValue> narrow(call.values.size());
+  for (size_t v = 0; v < narrow.size(); ++v)
+    narrow[v] = replaced(call.values[v], *call.types[v], 0,
+                         [](const Leaf& leaf) { return with_storage_in(leaf.value, to_aten(leaf.dtype)); });
+  return narrow;
+}
+}  // namespace
+
+Outcome flow_bits(FlowContext& in, const Call& call) {
+  std::vector<RunValue> narrow = narrowed(call);
+  Outcome out = call.run_native(in.boxed, narrow);
+  if (out.raised) return out;
+  for (RunValue& r : out.results) {
+    at::Tensor t = r->value.toTensor();
+    r = hold(with_storage_in(t, to_aten(widened(*from_aten(t.scalar_type())))));
+  }
+  if (in.errors && any_error(in, call.values)) mark_unknown(in, out.results);
   return out;
 }
 
 Outcome flow_random(FlowContext& in, const Call& call) {
-  std::vector<RunValue> narrow(call.values.size());
-  for (size_t v = 0; v < narrow.size(); ++v)
-    narrow[v] = replaced(call.values[v], *call.types[v], 0,
-                         [](const Leaf& leaf) { return leaf.value.to(to_aten(leaf.dtype)); });
+  std::vector<RunValue> narrow = narrowed(call);
+  bool unknown = in.errors && any_error(in, call.values), computes = false;
+  for (const Type* t : call.types) computes |= t->is_tensor() && is_inexact(t->dtype);
+  computes &= !call.op->has(Trait::reads_metadata_only);
   Outcome out = call.run_native(in.boxed, narrow);
   if (out.raised) return out;
-  bool unknown = any_error(in, call.values);
+  auto settle_drawn = [&](const at::Tensor& wide, Dtype native) {
+    at::Tensor error;
+    if (computes && is_inexact(native)) error = magnitude(wide) * (4 * unit_of(to_real(native)));
+    if (in.errors) in.store.write(wide, error, {});
+    RunValue held = hold(wide);
+    if (unknown) mark_unknown(in, {&held, 1});
+  };
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (!call.op->schema.params[i].writes || !call.args[i].is_value()) continue;
+    ValueId v = call.args[i].value();
+    at::Tensor wide = call.values[v]->value.toTensor(), drawn = narrow[v]->value.toTensor();
+    if (wide.sizes() != drawn.sizes()) wide.resize_(drawn.sizes());
+    wide.copy_(drawn);
+    settle_drawn(wide, call.types[v]->dtype);
+  }
   for (RunValue& r : out.results) {
     if (!r || !r->value.isTensor()) continue;
     at::Tensor drawn = r->value.toTensor();
-    auto d = from_aten(drawn.scalar_type());
-    at::Tensor wide = d ? drawn.to(to_aten(widened(*d))) : drawn;
-    bool itself = false;
-    for (size_t v = 0; v < narrow.size(); ++v)
-      if (narrow[v] && narrow[v]->value.isTensor() && narrow[v]->value.toTensor().is_alias_of(drawn)) {
-        r = call.values[v];  // nothing was drawn
-        itself = true;
-      }
-    if (itself) continue;
+    bool itself = false;  // written to, or nothing was drawn
+    for (size_t v = 0; v < narrow.size() && !itself; ++v) {
+      if (!narrow[v] || !narrow[v]->value.isTensor() || !narrow[v]->value.toTensor().is_alias_of(drawn)) continue;
+      r = call.values[v];
+      itself = true;
+    }
+    auto native = from_aten(drawn.scalar_type());
+    if (itself || !native) continue;
+    at::Tensor wide = drawn.to(to_aten(widened(*native)));
+    settle_drawn(wide, *native);
     r = hold(wide);
-    if (unknown) mark_unknown(in, {&r, 1});
   }
   if (unknown) in.unbounded.insert(call.op->full_name);
   return out;
+}
+
+void scale_errors(FlowContext& in, const Call& call, const Outcome& outcome, double factor) {
+  for (const at::Tensor& t : leaves(outcome.results)) {
+    Planes p = in.store.read(t);
+    if (p.error.defined() && !shares_operand(call, t)) in.store.write(t, p.error * factor, p.ambiguous);
+  }
 }
 
 }  // namespace lenz::oracle

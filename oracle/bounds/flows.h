@@ -16,7 +16,10 @@ struct FlowContext {
   PlaneStore& store;
   std::set<std::string>& unbounded;  // names of ops that no rule bounds
   bool errors = true;                // false: values alone
+  bool in_storage = false;           // the op is part of one whose sums are carried in the storage's dtype
 };
+
+bool sums_in_storage(const Call& call);  // as the row's flow says, for these arguments
 
 Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result);  // result: the dtype before any cast
 Outcome flow_moved(FlowContext& in, const Call& call);
@@ -25,8 +28,11 @@ Outcome flow_created(FlowContext& in, const Call& call);
 Outcome flow_positive(FlowContext& in, const Call& call);
 Outcome flow_monotone(FlowContext& in, const Call& call);
 Outcome flow_interpolated(FlowContext& in, const Call& call);
+Outcome flow_log_sums(FlowContext& in, const Call& call);
 Outcome flow_opaque(FlowContext& in, const Call& call);
-Outcome flow_random(FlowContext& in, const Call& call);  // drawn in the graph's own dtypes
+Outcome flow_unwritten(FlowContext& in, const Call& call);  // memory as it comes
+Outcome flow_bits(FlowContext& in, const Call& call);       // the operand's bits, read as another dtype
+Outcome flow_random(FlowContext& in, const Call& call);     // drawn in the graph's own dtypes
 
 // Planes of one tensor in another dtype.
 Planes converted(const Planes& planes, Dtype from, Dtype to);
@@ -35,6 +41,9 @@ void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dty
 void mark_unknown(FlowContext& in, std::span<const RunValue> results);
 
 // The tensors of values, those of lists among them, in order.
+// Errors of results, times a factor.
+void scale_errors(FlowContext& in, const Call& call, const Outcome& outcome, double factor);
+
 std::vector<at::Tensor> leaves(std::span<const RunValue> values);
 bool any_error(FlowContext& in, std::span<const RunValue> values);
 

@@ -226,9 +226,10 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   at::Tensor error = at::empty(size.sizes(), at::kDouble);
   bool any = conversion_errors(size.const_data_ptr<double>(), nullptr, size.numel(), to_real(d),
                                error.mutable_data_ptr<double>());
-  if (!any) return out;
   bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
-  if (!fill) {  // start + i * step, or a power of that
+  if (fill && !any) return out;
+  if (!fill && !any && size.equal(size.round())) return out;  // whole numbers
+  if (!fill) {                                                // start + i * step, or a power of that
     double last = 2 * std::ldexp(1.0, -info(to_real(d)).mantissa_bits);
     at::Tensor magnitude = at::abs(size);
     error = 4 * last * (magnitude.max() + magnitude * (1 + at::log(magnitude.clamp_min(1e-300)).abs()));

@@ -1,6 +1,7 @@
 #include "oracle/bounds/planes.h"
 
 #include <ATen/Functions.h>
+#include <ATen/MemoryOverlap.h>
 
 #include <algorithm>
 
@@ -43,6 +44,14 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
     found = beside_.emplace(key, Beside{std::move(alive), slot_bytes_of(value), value.is_complex(), {}, {}}).first;
   }
   Beside& b = found->second;
+  bool whole = !b.error.defined() && error.defined() && value.is_contiguous() && value.storage_offset() == 0 &&
+               !value.is_complex() &&
+               value.numel() * value.element_size() == static_cast<int64_t>(value.storage().nbytes());
+  if (whole && error.is_contiguous() && error.sizes() == value.sizes()) {  // most results: no copy
+    b.error = error.reshape({-1});
+    b.ambiguous = ambiguous.defined() ? ambiguous.expand(value.sizes()).reshape({-1}).contiguous() : at::Tensor();
+    return;
+  }
   int64_t slots = static_cast<int64_t>(value.storage().nbytes()) / b.slot_bytes;
   auto grown = [&](at::Tensor& plane, at::ScalarType type) {  // an out= tensor may have been resized
     if (plane.defined() && plane.numel() >= slots) return;
@@ -53,10 +62,19 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
   auto fill = [&](const at::Tensor& plane, const at::Tensor& with) {
     for (int64_t part = 0; part < value.element_size() / b.slot_bytes; ++part) {
       at::Tensor target = view(plane, value, b.slot_bytes, part);
-      if (with.defined())
-        target.copy_(with);
+      if (at::has_internal_overlap(target) == at::MemOverlap::No) {
+        with.defined() ? target.copy_(with) : target.zero_();
+        continue;
+      }
+      // Elements may share memory: the largest error of them stands.
+      at::Tensor here = view(at::arange(slots), value, b.slot_bytes, part).reshape({-1});
+      plane.index_fill_(0, here, 0);
+      if (!with.defined()) continue;
+      at::Tensor flat = with.expand(value.sizes()).reshape({-1});
+      if (plane.scalar_type() == at::kBool)
+        plane.index_fill_(0, here.masked_select(flat), true);
       else
-        target.zero_();
+        plane.scatter_reduce_(0, here, flat, "amax", true);
     }
   };
   if (value.is_complex() != b.discs && b.slot_bytes == 8) b.discs = false;

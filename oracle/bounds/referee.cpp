@@ -15,16 +15,27 @@ namespace lenz::oracle {
 namespace {
 using Rule = Outcome (*)(FlowContext& in, const Call& call);
 
-Rule rule_for(const OpDef& op) {
+// A scatter that keeps the largest or the smallest is told so by a word.
+bool keeps_extremes(const Call& call) {
+  for (const Arg& a : call.args)
+    if (a.kind == ArgKind::string && (a.string() == "amax" || a.string() == "amin")) return true;
+  return false;
+}
+
+Rule rule_for(const Call& call) {
+  const OpDef& op = *call.op;
+  if (op.has(Trait::movement) && op.schema.find("dtype") >= 0) return flow_bits;
+  if (keeps_extremes(call)) return flow_monotone;
   switch (op.flow.kind) {
     case ErrorFlow::moved: return flow_moved;
     case ErrorFlow::positive: return flow_positive;
     case ErrorFlow::monotone: return flow_monotone;
     case ErrorFlow::interpolated: return flow_interpolated;
+    case ErrorFlow::log_sums: return flow_log_sums;
     case ErrorFlow::opaque: return flow_opaque;
     case ErrorFlow::by_traits: break;
   }
-  if (op.has(Trait::random)) return flow_random;
+  if (op.has(Trait::creation) && op.has(Trait::nondeterministic)) return flow_unwritten;
   if (op.has(Trait::creation) || op.has(Trait::reads_metadata_only)) return flow_created;
   if (op.has(Trait::movement) || op.has(Trait::maybe_view)) return flow_moved;
   if (op.accuracy == Accuracy::accumulated) return flow_positive;
@@ -112,7 +123,8 @@ struct Referee::Impl final : NodeMachine {
               const SymValues& symbols) override {
     at::NoGradGuard no_grad;
     Call call(graph, node, values, symbols);
-    Outcome out = run_call(node, call);
+    std::vector<Dtype> dtypes = call.result_dtypes;
+    Outcome out = run_call(call, dtypes);
     if (undecided && !out.raised) {
       FlowContext in = context();
       mark_unknown(in, out.results);
@@ -122,26 +134,32 @@ struct Referee::Impl final : NodeMachine {
   }
 
  private:
-  FlowContext context() { return {boxed, store, unbounded, widening == Widening::bounds}; }
+  FlowContext context() { return {boxed, store, unbounded, widening == Widening::bounds, in_storage_}; }
 
-  Outcome run_call(const Node& node, const Call& call) {
+  // `dtypes`: of the results in the graph's own terms; a variant that writes may compute in another one first.
+  Outcome run_call(const Call& call, std::vector<Dtype>& dtypes) {
     const OpDef& op = *call.op;
     FlowContext in = context();
+    if (op.has(Trait::random)) return flow_random(in, call);
     if (op.each) return run_each(call);
     if (op.variant != VariantKind::functional) return run_writing(call);
-    if (op.has(Trait::view) && !changes_dtype(call)) return call.run_widened(boxed);
-    if (op.has(Trait::random) && op.decompose.empty()) return flow_random(in, call);
-    if (!op.scalar.empty() && find_scalar(op.scalar)) {
-      Dtype result;
-      return flow_elementwise(in, call, result);
-    }
+    bool bits = op.has(Trait::movement) && op.schema.find("dtype") >= 0;
+    if (op.has(Trait::view) && !bits) return call.run_widened(boxed);
+    Outcome out = run_functional(call, dtypes);
+    if (!out.raised && op.flow.eager != 1 && in.errors) scale_errors(in, call, out, op.flow.eager);
+    return out;
+  }
+
+  Outcome run_functional(const Call& call, std::vector<Dtype>& dtypes) {
+    const OpDef& op = *call.op;
+    FlowContext in = context();
+    if (!op.scalar.empty() && find_scalar(op.scalar)) return flow_elementwise(in, call, dtypes[0]);
     if (op.flow.kind == ErrorFlow::by_traits && !op.decompose.empty() && !op.has(Trait::movement))
-      return run_definition(call);
+      return run_definition(call, dtypes);
     bool copy = op.has(Trait::maybe_view) || op.has(Trait::elementwise);
-    if (copy && call.types.size() == 1 && call.types[0]->is_tensor() && changes_dtype(call) &&
-        op.accuracy == Accuracy::exact && node.result_count == 1)
+    if (copy && op.accuracy == Accuracy::exact && dtypes.size() == 1 && changes_dtype(call))
       return flow_converted(in, call);
-    return rule_for(op)(in, call);
+    return rule_for(call)(in, call);
   }
 
   // The functional row, then a copy into the tensors that the variant writes to.
@@ -157,7 +175,10 @@ struct Referee::Impl final : NodeMachine {
       if (!writes) continue;
       for_each_value(call.args[i], [&](ValueId v) {
         targets.push_back(call.values[v]);
-        target_dtypes.push_back(call.types[v]->dtype);
+        const Type& type = *call.types[v];
+        if (type.is_tensor()) target_dtypes.push_back(type.dtype);
+        if (type.kind == TypeKind::list)
+          for (const Type* e : type.elements()) target_dtypes.push_back(e->dtype);
       });
     }
     if (op.variant == VariantKind::out) {
@@ -167,25 +188,17 @@ struct Referee::Impl final : NodeMachine {
       while (functional.args.size() < op.base->schema.params.size())
         functional.args.push_back(default_arg(call.graph->context(), op.base->schema.params[functional.args.size()]));
     }
+    functional.result_dtypes = target_dtypes;
     std::vector<Dtype> made_dtypes = target_dtypes;
-    Outcome out = run_functional(functional, made_dtypes);
+    Outcome out = run_call(functional, made_dtypes);
     if (out.raised) return out;
-    for (size_t i = 0; i < targets.size() && i < out.results.size(); ++i) {
-      if (!out.results[i] || !targets[i] || !targets[i]->value.isTensor()) continue;
-      Planes p = store.read(out.results[i]->value.toTensor());
-      assign(in, targets[i]->value.toTensor(), p, made_dtypes[i], target_dtypes[i], op.variant == VariantKind::out);
-      out.results[i] = targets[i];
-    }
+    std::vector<at::Tensor> made = leaves(out.results), shown = leaves(targets);
+    for (size_t i = 0; i < shown.size() && i < made.size(); ++i)
+      assign(in, shown[i], store.read(made[i]), made_dtypes[std::min(i, made_dtypes.size() - 1)],
+             target_dtypes[std::min(i, target_dtypes.size() - 1)], op.variant == VariantKind::out);
+    out.results.clear();
+    if (!op.schema.returns.empty()) out.results = targets;
     return out;
-  }
-
-  Outcome run_functional(const Call& call, std::vector<Dtype>& dtypes) {
-    FlowContext in = context();
-    if (!call.op->scalar.empty() && find_scalar(call.op->scalar)) return flow_elementwise(in, call, dtypes[0]);
-    if (call.op->each) return run_each(call);
-    if (call.op->has(Trait::random) && call.op->decompose.empty()) return flow_random(in, call);
-    if (call.op->flow.kind == ErrorFlow::by_traits && !call.op->decompose.empty()) return run_definition(call);
-    return rule_for(*call.op)(in, call);
   }
 
   // A row over lists, element by element.
@@ -206,7 +219,8 @@ struct Referee::Impl final : NodeMachine {
       for (size_t i = 0; i < params.size(); ++i)
         if (!params[i].is_out) one.args[element_param(element_op, op.schema, i)] = argument_at(call, one, i, k);
       one.result_dtypes = {element_dtype(call, k)};
-      Outcome out = element_op.variant == VariantKind::functional ? run_element(one) : run_writing(one);
+      std::vector<Dtype> dtypes = one.result_dtypes;
+      Outcome out = run_call(one, dtypes);
       if (out.raised) return out;
       made.push_back(out.results[0]);
     }
@@ -214,11 +228,6 @@ struct Referee::Impl final : NodeMachine {
     Outcome out;
     if (!op.schema.returns.empty()) out.results.push_back(list_of(made));
     return out;
-  }
-
-  Outcome run_element(const Call& one) {
-    std::vector<Dtype> dtypes = one.result_dtypes;
-    return run_functional(one, dtypes);
   }
 
   static size_t length_of(const Call& call, size_t param) {
@@ -286,7 +295,7 @@ struct Referee::Impl final : NodeMachine {
   }
 
   // What a composite means: its definition, node by node.
-  Outcome run_definition(const Call& call) {
+  Outcome run_definition(const Call& call, std::vector<Dtype>& dtypes) {
     Graph scratch(call.graph->shared_context(), call.graph->ops(), "definition");
     for (size_t v = 0; v < call.values.size(); ++v) scratch.add_input({}, call.types[v]);
     SmallVec<Arg, 12> args(call.args);
@@ -294,6 +303,8 @@ struct Referee::Impl final : NodeMachine {
     std::vector<RunValue> values(scratch.value_count());
     std::copy(call.values.begin(), call.values.end(), values.begin());
     Outcome failed;
+    bool outside = in_storage_;
+    in_storage_ = in_storage_ || (!call.op->flow.in_storage.empty() && sums_in_storage(call));
     scratch.for_each_node([&](NodeId id) {
       if (failed.raised) return;
       const Node& node = scratch.node(id);
@@ -302,16 +313,21 @@ struct Referee::Impl final : NodeMachine {
         return;
       }
       Call inner(scratch, node, values, *call.symbols);
-      Outcome out = run_call(node, inner);
+      std::vector<Dtype> made = inner.result_dtypes;
+      Outcome out = run_call(inner, made);
       if (out.raised) {
         failed = std::move(out);
         return;
       }
       for (uint16_t i = 0; i < node.result_count; ++i) values[node.result(i)] = out.results[i];
     });
+    in_storage_ = outside;
     if (failed.raised) return failed;
     Outcome out;
+    dtypes.clear();
     for (const Arg& r : results) {
+      dtypes.push_back(r.is_value() && scratch.type(r.value()).is_tensor() ? scratch.type(r.value()).dtype
+                                                                           : Dtype::i64);
       if (r.is_value()) {
         out.results.push_back(values[r.value()]);
       } else {
@@ -322,6 +338,8 @@ struct Referee::Impl final : NodeMachine {
     }
     return out;
   }
+
+  bool in_storage_ = false;
 
  public:
   Bounded bounded(const RunValue& v, const Type& type) const {

@@ -9,6 +9,12 @@
 namespace lenz {
 
 namespace {
+// Eager takes the steps of the definition in another order, or a reciprocal for a division.
+Row loosely(Row row) {
+  row.flow.eager = 2;
+  return row;
+}
+
 using enum Trait;
 constexpr Variants kSameDtype{true, "out", {}, OutRule::same_dtype};
 constexpr DtypeSet kFloatOrComplex = dtypes::floats | dtypes::complexes;
@@ -56,7 +62,7 @@ void forward_rows(RowSink& t) {
   row.accuracy = Accuracy::ulp4;
   t.row("mish(Tensor self) -> Tensor", meaning("return aten.mul(%self, aten.tanh(aten.softplus(%self)))", row));
   t.row("hardswish(Tensor self) -> Tensor",
-        meaning("return aten.mul(%self, aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6))", row));
+        meaning("return aten.mul(%self, aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6))", loosely(row)));
   t.row("hardsigmoid(Tensor self) -> Tensor", meaning("return aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6)", row));
   t.row("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
         meaning("return aten.where(aten.gt(%self, 0), %self, aten.mul(%self, $negative_slope))", row));
@@ -91,6 +97,7 @@ void forward_rows(RowSink& t) {
         meaning("return aten.elu(%self, $alpha, 1.0, 1 / $alpha)", row));
   row.variants = kSameDtype;
   row.infer = rule::gelu;
+  row.flow.eager = 4;  // its vectorised error function is good to a few places, beside the one that cancels
   row.raises = "integers, complex; an approximation that is not \"none\" or \"tanh\"";
   t.row("gelu(Tensor self, *, str approximate=\"none\") -> Tensor", meaning(R"(
     %half = aten.mul(%self, 0.5)
@@ -220,13 +227,14 @@ void backward_rows(RowSink& t) {
     if $is_result { %low = aten.mul(aten.add(%x, $alpha * $scale), $input_scale) }
     else { %low = aten.mul(aten.exp(aten.mul(%x, $input_scale)), $input_scale * $alpha * $scale) }
     return aten.where(aten.le(%x, 0), aten.mul(%g, %low), aten.mul(%g, $scale)))",
-              row));
+              loosely(row)));
   row.infer = rule::leaky_relu_backward;
   t.row("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
         meaning(LENZ_PROMOTED("%grad_output",
                               "%self") "return aten.where(aten.gt(%x, 0), %g, aten.mul(%g, $negative_slope))",
                 row));
   row.infer = rule::gelu_backward;
+  row.flow.eager = 4;
   row.generate = make::same_shape_backward;
   t.row("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor",
         meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
@@ -243,6 +251,7 @@ void backward_rows(RowSink& t) {
     %density = aten.mul(aten.exp(aten.mul(aten.mul(%x, %x), -0.5)), 0.3989422804014327)
     return aten.mul(%g, aten.add(%area, aten.mul(%x, %density))))",
                 row));
+  row.flow = {};
   row.generate = make::mish_backward;
   row.infer = rule::mish_backward;
   row.variants = {};
@@ -280,7 +289,7 @@ void backward_rows(RowSink& t) {
   t.row("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
         meaning(LENZ_PROMOTED("%grad_output",
                               "%output") "return aten.mul(%g, aten.conj_physical(aten.mul(%x, aten.rsub(%x, 1))))",
-                row));
+                loosely(row)));
   t.row("tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
         meaning(LENZ_PROMOTED("%grad_output",
                               "%output") "return aten.mul(%g, aten.conj_physical(aten.rsub(aten.mul(%x, %x), 1)))",

@@ -49,7 +49,9 @@ void products(RowSink& t) {
   added.exception =
       "over an empty matrix eager forgets to expand self; with alpha=0 it forgets dtypes: `the operands must have one "
       "dtype`";
+  added.flow.in_storage = "always";
   t.row("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
+  added.flow = {};
   added.exception = {};
   added.dtypes = kProduct | dtypes::float8;
   added.infer = rule::addmm;
@@ -58,7 +60,9 @@ void products(RowSink& t) {
   added.infer = rule::addbmm;
   added.generate = make::bmm;
   added.exception = "eager expands `self` first and resizes it: `can't hold in place`";
+  added.flow.in_storage = "always";  // one matrix after the other
   t.row("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
+  added.flow = {};
   added.traits = elementwise;
   added.dtypes = dtypes::usual;
   added.accuracy = Accuracy::composed;
@@ -234,6 +238,7 @@ void convolutions(RowSink& t) {
        .generate = make::convolution,
        .dtypes = kConvolved,
        .accuracy = Accuracy::accumulated,
+       .flow = {.in_storage = "transposed"},
        .raises = "shapes that don't fit; a kernel larger than the padded input",
        .exception = kMeta});
   Row conv{.infer = rule::composite,

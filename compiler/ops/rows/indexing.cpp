@@ -59,26 +59,32 @@ void writes(RowSink& t) {
   row.variants.out = "value_out";
   t.row("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", row);
   row.accuracy = Accuracy::accumulated;
+  row.flow.terms = ErrorFlow::all;  // they may multiply and average
   row.variants.out = "reduce_out";
   t.row("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", row);
   row.variants.out = "value_reduce_out";
   t.row("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", row);
+  row.flow = {};
   row.variants.out = "out";
   t.row("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", row);
+  row.flow.terms = ErrorFlow::all;
   row.variants.out = "two_out";
   t.row(
       "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> "
       "Tensor",
       row);
 
+  row.flow = {};
   row.variants.out = "out";
   row.infer = rule::index_write;
   row.generate = make::index_write;
   t.row("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", row);
+  row.flow.terms = ErrorFlow::all;
   t.row(
       "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
       "Tensor",
       row);
+  row.flow = {};
   row.dtypes = dtypes::usual;
   row.accuracy = Accuracy::exact;
   row.infer = rule::index_copy;
@@ -100,6 +106,7 @@ void writes(RowSink& t) {
   row.infer = rule::put;
   row.generate = make::put;
   row.raises = kRange;
+  row.accuracy = Accuracy::accumulated;
   t.row("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", row);
   row.dtypes = dtypes::all;
   row.accuracy = Accuracy::accumulated;
@@ -124,6 +131,7 @@ void orders(RowSink& t) {
           .infer = rule::topk,
           .generate = make::topk,
           .dtypes = dtypes::real,
+          .flow = {.ties_open = true},
           .raises = "k beyond the dim"};
   t.row(
       "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
@@ -131,11 +139,13 @@ void orders(RowSink& t) {
   row.variants = {};
   row.traits = core;
   row.dtypes = dtypes::real_and_bool;
+  row.flow.kind = ErrorFlow::monotone;
   row.infer = rule::sort;
   row.generate = make::sort;
   row.raises = "complex numbers";
   row.exception = "of a scalar any dtype will do: `this dtype has no order here`";
   t.row("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", row);
+  row.flow.ties_open = false;
   t.row(
       "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
       row);
@@ -155,6 +165,7 @@ void orders(RowSink& t) {
              .infer = rule::searchsorted,
              .generate = make::searchsorted,
              .dtypes = dtypes::real,
+             .flow = {.kind = ErrorFlow::opaque},
              .raises = "dtypes or leading dims that differ"};
   t.row(
       "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
@@ -181,11 +192,13 @@ void found(RowSink& t) {
           .dtypes = dtypes::usual};
   t.row("nonzero(Tensor self) -> Tensor", row);
   t.alias("argwhere(Tensor self) -> Tensor", "nonzero");
+  row.flow.kind = ErrorFlow::moved;
   row.infer = rule::masked_select;
   row.generate = make::masked_select;
   row.dtypes = dtypes::all;
   row.raises = "a mask that is not of bools";
   t.row("masked_select(Tensor self, Tensor mask) -> Tensor", row);
+  row.flow.kind = ErrorFlow::opaque;
   row.infer = rule::unique;
   row.generate = make::unary;
   row.dtypes = dtypes::real_and_bool;

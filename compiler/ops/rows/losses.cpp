@@ -221,6 +221,7 @@ void classes(RowSink& t) {
           .generate = make::nll_loss,
           .dtypes = dtypes::floats,
           .accuracy = Accuracy::accumulated,
+          .flow = {.in_storage = "always"},
           .raises = "class numbers out of range",
           .exception = kClasses};
   nll.decompose = R"(
@@ -381,6 +382,8 @@ void counts(RowSink& t) {
          .infer = rule::histc,
          .generate = make::histogram,
          .dtypes = dtypes::floats,
+         .accuracy = Accuracy::composed,  // of places computed in the dtype, which decide between bins
+         .flow = {.kind = ErrorFlow::opaque},
          .raises = "integers; a range that is not finite"});
   t.row("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
         {.traits = reduction | data_dependent | core,

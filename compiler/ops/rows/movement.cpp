@@ -183,6 +183,7 @@ void repetitions(RowSink& t) {
   Row col2im = of(dtypes::floats | dtypes::complexes | dtypes::boolean,
                   row_of(core, rule::col2im, make::col2im, "sizes that im2col does not make"));
   col2im.accuracy = Accuracy::accumulated;
+  col2im.flow.in_storage = "always";
   t.row(
       "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) "
       "-> Tensor",
@@ -281,6 +282,7 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
   gradient.generate = make::edge_pad<Dims, Reflect, true>;
   gradient.dtypes = dtypes::floats | dtypes::complexes;
   gradient.accuracy = Accuracy::accumulated;
+  gradient.flow.in_storage = "always";
   gradient.raises = "a gradient of another shape than the result";
   if (Dims == 1) gradient.variants = {.out = "grad_input", .out_params = "grad_input", .out_rule = OutRule::copied};
   t.row(backward, gradient);

@@ -109,6 +109,7 @@ void pointwise_ternary_rows(RowSink& t) {
          .computes = dtypes::floats | dtypes::complexes,
          .domain = {0.125, 4},
          .accuracy = Accuracy::ulp4,
+         .flow = {.eager = 2},  // it multiplies by the value before it divides
          .raises = "an integer divided by an integer",
          .decompose = R"(
     $d = result_type(%self, %tensor1, %tensor2)

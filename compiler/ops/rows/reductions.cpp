@@ -25,9 +25,11 @@ void sums(RowSink& t) {
   t.row("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum);
   t.row("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         with_out(sum, "IntList_out"));
-  t.row("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum);
+  Row prod = sum;
+  prod.flow = {.terms = ErrorFlow::factors, .in_storage = "always"};
+  t.row("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", prod);
   t.row("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-        with_out(sum, "int_out"));
+        with_out(prod, "int_out"));
   t.row("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
@@ -35,6 +37,7 @@ void sums(RowSink& t) {
          .generate = make::reduction,
          .dtypes = dtypes::real_and_bool,
          .accuracy = Accuracy::accumulated,
+         .flow = {.in_storage = "always"},
          .raises = "complex numbers",
          .decompose = R"(
            if is_integral(%self) { return aten.sum.dim_IntList(%self, $dim, $keepdim, dtype=$dtype) }
@@ -59,6 +62,7 @@ void sums(RowSink& t) {
          .generate = make::reduction,
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::accumulated,
+         .flow = {.in_storage = "always"},
          .raises = "integers and complex numbers",
          .decompose = R"(
            %there = aten.sum.dim_IntList(aten.logical_not(aten.isnan(%self)), $dim, $keepdim)
@@ -141,6 +145,7 @@ void extrema(RowSink& t) {
   t.row("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
   pair.variants = {.out = "dim_values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real;
+  pair.flow.ties_open = true;
   Row median = pair;
   median.generate = make::median;
   median.exception = "along a dim of stride 0 eager reads what lies behind the tensor: calls have none";
@@ -154,7 +159,9 @@ void extrema(RowSink& t) {
           .dtypes = dtypes::real});
   pair.variants = {.out = "values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real_and_bool;
-  t.row("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
+  Row mode = pair;
+  mode.flow = {.kind = ErrorFlow::opaque};
+  t.row("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", mode);
   pair.generate = make::kthvalue;
   pair.dtypes = dtypes::real;
   t.row("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
@@ -319,19 +326,22 @@ void norms(RowSink& t) {
 
 void scans(RowSink& t) {
   using enum Trait;
-  t.rows("{}(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", "cumsum cumprod",
-         {.variants = {.in_place = true, .out = "out", .out_rule = OutRule::same_dtype},
-          .traits = scan | core,
-          .infer = rule::cumulative,
-          .generate = make::scan,
-          .accuracy = Accuracy::accumulated,
-          .exception = "over no elements eager takes float8: `float8 is not supported`"});
+  Row cumulative{.variants = {.in_place = true, .out = "out", .out_rule = OutRule::same_dtype},
+                 .traits = scan | core,
+                 .infer = rule::cumulative,
+                 .generate = make::scan,
+                 .accuracy = Accuracy::accumulated,
+                 .exception = "over no elements eager takes float8: `float8 is not supported`"};
+  t.row("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative);
+  cumulative.flow.terms = ErrorFlow::factors;
+  t.row("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative);
   t.row("logcumsumexp(Tensor self, int dim) -> Tensor", {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
                                                          .traits = scan | core,
                                                          .infer = rule::cumulative_same,
                                                          .generate = make::scan,
                                                          .dtypes = kFloatOrComplex,
-                                                         .accuracy = Accuracy::accumulated});
+                                                         .accuracy = Accuracy::accumulated,
+                                                         .flow = {.kind = ErrorFlow::log_sums}});
   t.rows("{}(Tensor self, int dim) -> (Tensor values, Tensor indices)", "cummax cummin",
          {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
           .traits = scan | core,

@@ -76,6 +76,7 @@ void avg_pools(RowSink& t) {
            .generate = make::pool,
            .dtypes = kAveraged,
            .accuracy = Accuracy::accumulated,
+           .flow = {.terms = ErrorFlow::windowed},
            .raises = "padding beyond half the kernel; an output that would be empty"};
   pool.variants.out_rule = OutRule::copied;
   t.row(
@@ -106,6 +107,7 @@ void avg_pools(RowSink& t) {
        .generate = make::avg_pool_backward,
        .dtypes = kAveraged,
        .accuracy = Accuracy::accumulated,
+       .flow = {.terms = ErrorFlow::windowed, .in_storage = "always"},
        .exception = "eager forgets to check the batch: `the gradient is of another shape than the result`"});
 }
 
@@ -115,6 +117,7 @@ void adaptive_pools(RowSink& t) {
            .generate = make::adaptive_pool,
            .dtypes = dtypes::floats,
            .accuracy = Accuracy::accumulated,
+           .flow = {.terms = ErrorFlow::windowed, .in_storage = "always"},
            .raises = "an empty input"};
   t.row("adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor",
         meaning(
@@ -133,6 +136,7 @@ void adaptive_pools(RowSink& t) {
   t.row("_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", pool);
   pool.infer = rule::adaptive_max_pool;
   pool.accuracy = Accuracy::exact;
+  pool.flow = {};
   t.row("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
         meaning("%y, %i = aten.adaptive_max_pool2d(aten.unsqueeze(%self, -2), concat([1], $output_size)) return "
                 "aten.squeeze(%y, -2), aten.squeeze(%i, -2)",
@@ -146,6 +150,7 @@ void adaptive_pools(RowSink& t) {
          .generate = make::adaptive_pool_backward,
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::accumulated,
+         .flow = {.terms = ErrorFlow::windowed, .in_storage = "always"},
          .exception = "eager forgets to check, and writes out of its bounds: `the gradient has another batch or other "
                       "channels`, `a spatial dim of the input is empty`"});
 }
@@ -171,6 +176,7 @@ void interpolations(RowSink& t) {
       "Tensor",
       "upsample_nearest _upsample_nearest_exact", row);
   row.accuracy = Accuracy::composed;
+  row.flow = {.kind = ErrorFlow::interpolated, .in_storage = "always"};
   row.exception = kOnePixel;
   t.rows(
       "{}(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> "

@@ -230,6 +230,7 @@ void parts(RowSink& t) {
          .infer = rule::unfold_backward,
          .generate = make::unfold_backward,
          .dtypes = dtypes::all,
+         .flow = {.kind = ErrorFlow::positive, .in_storage = "always"},
          .raises = "windows that don't overlap, and a gradient of another shape; float8",
          .dims_of_result = true});
 }

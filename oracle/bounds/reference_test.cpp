@@ -1,0 +1,178 @@
+// The reference and its bounds, where a person can say what they must be; and the judge: what is right passes, what is
+// wrong by more than any right answer can be does not.
+#include "oracle/bounds/reference.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle {
+namespace {
+
+class Judged {
+ public:
+  explicit Judged(std::string_view text, std::vector<std::vector<double>> values = {})
+      : graph_(parse_graph(text, op_table())), boxed_(DeviceKind::cpu), values_(std::move(values)) {
+    complete(binding_, *graph_);
+    eager = Executor(boxed_).run(*graph_, inputs(), binding_);
+    reference = Referee(boxed_).run(*graph_, inputs(), binding_);
+  }
+
+  std::vector<double> values(size_t output = 0) const { return doubles(reference.outputs[output].value); }
+  std::vector<double> errors(size_t output = 0) const {
+    const Bounded& b = reference.outputs[output];
+    return b.error ? doubles(b.error) : std::vector<double>(doubles(b.value).size(), 0.0);
+  }
+  Judgement verdict() const { return judge(*graph_, reference, eager); }
+  // An element of an output of eager's put otherwise.
+  Judgement with(size_t output, size_t element, float value) {
+    std::vector<std::byte> bytes = elements_of(eager.outputs[output]);
+    std::memcpy(bytes.data() + element * sizeof value, &value, sizeof value);
+    set_elements(eager.outputs[output], bytes);
+    return verdict();
+  }
+
+  Execution eager;
+  Reference reference;
+
+ private:
+  std::vector<RunValue> inputs() {
+    std::vector<RunValue> made = initial_inputs(*graph_, boxed_, binding_);
+    for (size_t i = 0; i < values_.size(); ++i) {
+      if (values_[i].empty()) continue;
+      std::vector<float> floats(values_[i].begin(), values_[i].end());
+      set_elements(made[i], std::as_bytes(std::span(floats)));
+    }
+    return made;
+  }
+  static std::vector<double> doubles(const RunValue& v) {
+    std::vector<std::byte> bytes = elements_of(v);
+    std::vector<double> all(bytes.size() / sizeof(double));
+    std::memcpy(all.data(), bytes.data(), all.size() * sizeof(double));
+    return all;
+  }
+
+  std::unique_ptr<Graph> graph_;
+  Boxed boxed_;
+  Binding binding_;
+  std::vector<std::vector<double>> values_;
+};
+
+constexpr double kUlp = 0x1p-23;  // of f32, at one
+
+TEST(Bounds, OfOneSumIsHalfAPlace) {
+  Judged j("graph @g(%x: f32[1], %y: f32[1]) { %z = aten.add(%x, %y) return %z }", {{1.0}, {0x1p-30}});
+  EXPECT_EQ(j.values()[0], 1 + 0x1p-30);
+  EXPECT_GE(j.errors()[0], kUlp / 2);
+  EXPECT_LT(j.errors()[0], kUlp * 0.51);
+  EXPECT_FALSE(j.verdict().mismatch);
+  auto wrong = j.with(0, 0, static_cast<float>(1 + kUlp)).mismatch;
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->rung, Rung::bound);
+  EXPECT_EQ(wrong->what, "output 0");
+}
+
+TEST(Bounds, MovementAndSelectionStayExact) {
+  Judged j(R"(graph @g(%x: f32[2, 3]) {
+    %t = aten.t(%x) %c = aten.cat([%t, %t], 1) %m = aten.amax(%c, [0]) %r = aten.relu(%m)
+    return %c, %r
+  })");
+  EXPECT_EQ(j.reference.outputs[0].error, nullptr);
+  EXPECT_EQ(j.reference.outputs[1].error, nullptr);
+  auto wrong = j.with(0, 3, std::nextafter(static_cast<float>(j.values()[3]), 9.0f)).mismatch;
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->rung, Rung::bitwise);
+  EXPECT_EQ(wrong->at, (std::vector<int64_t>{0, 3}));
+}
+
+TEST(Bounds, ErrorsSeenThroughAViewAreThoseWrittenThroughAnother) {
+  Judged j(R"(graph @g(%x: f32[2, 2]) {
+    %y = aten.clone(%x) %row = aten.select(%y, 0, 1) %w = aten.exp_(%row) %t = aten.t(%y)
+    return %t
+  })",
+           {{1, 2, 3, 4}});
+  EXPECT_EQ(j.errors()[0], 0);  // y[0, 0]
+  EXPECT_GT(j.errors()[1], 0);  // y[1, 0]
+  EXPECT_EQ(j.errors()[2], 0);
+  EXPECT_GT(j.errors()[3], 0);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+TEST(Bounds, OfALongSumGrowWithItsTermsAndStillSeeOneLeftOut) {
+  std::vector<double> ones(32, 1.0);
+  Judged j("graph @g(%x: f32[32]) { %s = aten.sum(%x) return %s }", {ones});
+  EXPECT_LE(j.errors()[0], 40 * 32 * kUlp / 2);
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_TRUE(j.with(0, 0, 31).mismatch);
+}
+
+TEST(Bounds, AComparisonWithinReachIsAmbiguousAndOneOutOfReachIsNot) {
+  // exp(x) > 1 for x = 0: the exponential may fall on either side.
+  Judged j(R"(graph @g(%x: f32[4]) { %e = aten.exp(%x) %c = aten.gt(%e, 1.0) %w = aten.where(%c, %e, 5.0) return %w })",
+           {{0, 1, 2, 3}});
+  EXPECT_GE(j.errors()[0], 4);
+  EXPECT_LT(j.errors()[1], 1e-5);
+  Judgement v = j.verdict();
+  EXPECT_FALSE(v.mismatch);
+  EXPECT_EQ(v.shares.ambiguous, 1u);
+  EXPECT_TRUE(v.shares.weak());
+}
+
+TEST(Bounds, AnIndexAmongRivalsIsOpenAndAClearOneIsNot) {
+  std::string_view text = "graph @g(%x: f32[3]) { %e = aten.exp(%x) %i = aten.argmax(%e) return %i }";
+  Judged close(text, {{1, 1.00000012, -2}}), clear(text, {{1, 2, -2}});
+  EXPECT_EQ(close.verdict().shares.ambiguous, 1u);
+  EXPECT_EQ(clear.verdict().shares.ambiguous, 0u);
+}
+
+TEST(Bounds, WhatMayOverflowIsOpen) {
+  Judged j("graph @g(%x: f16[1] init ones) { %y = aten.mul(%x, 65504) %z = aten.add(%y, 16) return %z }");
+  EXPECT_TRUE(std::isinf(j.errors()[0]));
+}
+
+TEST(Bounds, NaNAndInfinityStandWhereTheyMust) {
+  Judged j(R"(graph @g(%x: f32[4]) { %l = aten.log(%x) %y = aten.add(%l, 1) return %y })", {{-1, 0, 1, INFINITY}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_EQ(j.errors()[0], 0);
+  auto wrong = j.with(0, 0, 3).mismatch;
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->rung, Rung::special);
+  EXPECT_TRUE(
+      Judged(R"(graph @g(%x: f32[4]) { %l = aten.log(%x) %y = aten.add(%l, 1) return %y })", {{-1, 0, 1, INFINITY}})
+          .with(0, 3, -INFINITY)
+          .mismatch);
+}
+
+TEST(Bounds, AnOpenPredicateOpensWhatFollows) {
+  Judged j(R"(graph @g(%x: f32[1]) {
+    %e = aten.exp(%x) %c = aten.gt(%e, 1.0) %p = aten.any(%c)
+    %r = lenz.cond(%p, @yes, @no, [%x])
+    return %r
+  }
+  graph @yes(%x: f32[1]) { %y = aten.add(%x, 1.0) return %y }
+  graph @no(%x: f32[1]) { %y = aten.sub(%x, 1.0) return %y })",
+           {{0}});
+  EXPECT_TRUE(j.verdict().shares.weak());
+}
+
+TEST(Bounds, CancellationIsWideThereAndNowhereElse) {
+  Judged j(R"(graph @g(%x: f32[2], %y: f32[2]) {
+    %a = aten.exp(%x) %b = aten.exp(%y) %d = aten.sub(%a, %b) return %d
+  })",
+           {{1, 1}, {1.0000001, -3}});
+  EXPECT_GT(j.errors()[0] / std::fabs(j.values()[0]), 0.1);
+  EXPECT_LT(j.errors()[1] / std::fabs(j.values()[1]), 1e-6);
+}
+
+TEST(Bounds, InPlaceInANarrowerDtypeRoundsToIt) {
+  Judged j(R"(graph @g(%x: f32[1] mut, %y: f64[1] init ones) { %z = aten.add_(%x, %y) return %z })", {{0x1p-30}});
+  EXPECT_GE(j.errors()[0], kUlp / 2);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+}  // namespace
+}  // namespace lenz::oracle
