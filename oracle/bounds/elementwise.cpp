@@ -110,7 +110,7 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     for (size_t k = 0; k < operands.size(); ++k) {
       given[k] = {operands[k].at(i), operands[k].error_at(i)};
       exact = exact && given[k].error == 0;
-      largest_operand = std::max(largest_operand, magnitude_of(given[k].value));
+      largest_operand = std::max(largest_operand, magnitude_of(given[k].value) + given[k].error);
     }
     Propagated p;
     if (!exact)

@@ -37,7 +37,7 @@ Rule rule_for(const Call& call) {
   }
   if (op.has(Trait::creation) && op.has(Trait::nondeterministic)) return flow_unwritten;
   if (op.has(Trait::creation) || op.has(Trait::reads_metadata_only)) return flow_created;
-  if (op.has(Trait::movement) || op.has(Trait::maybe_view)) return flow_moved;
+  if (op.has(Trait::movement) || op.has(Trait::maybe_view) || !op.copies.empty()) return flow_moved;
   if (op.accuracy == Accuracy::accumulated) return flow_positive;
   if (op.accuracy != Accuracy::exact || op.has(Trait::data_dependent)) return flow_opaque;
   if (op.has(Trait::reduction) || op.has(Trait::scan)) return flow_monotone;
