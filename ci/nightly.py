@@ -1,5 +1,5 @@
-"""./ci/nightly [--fuzz-seconds N] [--calls N]: what is too slow for every change. Sanitizer builds and their tests,
-libFuzzer on every *_fuzz.cpp, and the op table at depth.
+"""./ci/nightly [--fuzz-seconds N] [--calls N] [--controls N]: what is too slow for every change. Sanitizer builds and
+their tests, libFuzzer on every *_fuzz.cpp, the op table at depth, and the oracle's controls.
 
 A fuzzer's finds stay in build/fuzz/finds; each belongs into corpus/ with the fix. Exit codes as in ci/signoff."""
 
@@ -54,12 +54,25 @@ def the_stages(options):
         "the op table on the samples of PyTorch's operator database: result types, and classes that no generator reaches",
         on_failure=None,
     )
+    yield Stage(
+        "controls",
+        ["build/lenz", "controls", "--graphs", str(options.controls), "--ours"],
+        f"{options.controls} random graphs computed in legal ways: the oracle calls none of them wrong",
+        stages.WRONG,
+    )
+    yield Stage(
+        "mutants",
+        ["build/lenz", "controls", "--graphs", str(options.controls // 50), "--mutants"],
+        "the same with one fault each: how many the oracle sees, beside other criteria; how tight its bounds are",
+        stages.WRONG,
+    )
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--fuzz-seconds", type=int, default=60)
     parser.add_argument("--calls", type=int, default=2000)
+    parser.add_argument("--controls", type=int, default=300000)
     options = parser.parse_args()
     # libtorch keeps what it allocates until the end, on purpose.
     env = {"ASAN_OPTIONS": "detect_leaks=1:detect_odr_violation=0", "UBSAN_OPTIONS": "print_stacktrace=1", **os.environ}

@@ -15,5 +15,6 @@ ExitCode values_check_command(std::span<const std::string> args);  // `lenz ops 
 
 ExitCode run_command(std::span<const std::string> args);
 ExitCode graph_check_command(std::span<const std::string> args);  // `lenz check`
+ExitCode controls_command(std::span<const std::string> args);
 
 }  // namespace lenz::oracle

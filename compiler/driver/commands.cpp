@@ -15,6 +15,7 @@ namespace lenz {
 namespace {
 ExitCode run_command(std::span<const std::string> args) { return run_plugin_command("run", args); }
 ExitCode check_command(std::span<const std::string> args) { return run_plugin_command("check", args); }
+ExitCode controls_command(std::span<const std::string> args) { return run_plugin_command("controls", args); }
 
 constexpr Command kCommands[] = {
     {"fmt", "print graphs in canonical spelling", fmt_command},
@@ -25,6 +26,7 @@ constexpr Command kCommands[] = {
     {"passes", "list the passes, in the order in which they run", passes_command},
     {"run", "run a graph on given or made inputs", run_command},
     {"check", "hold every pass against eager libtorch, on one graph", check_command},
+    {"controls", "hold the oracle against legal and wrong variants of random graphs", controls_command},
     {"ops", "list the ops and what their rows know; --check holds them against libtorch", ops_command},
     {"scalar", "list the scalar primitives; --eval computes them on bits", scalar_command},
 };

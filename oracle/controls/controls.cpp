@@ -1,0 +1,282 @@
+#include "oracle/controls/controls.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "compiler/base/hash.h"
+#include "compiler/graph/text.h"
+#include "oracle/controls/variant.h"
+
+namespace lenz::oracle::controls {
+
+namespace {
+
+constexpr Dtype kDtypes[] = {Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::f64};
+
+Dtype dtype_of(uint64_t index) { return kDtypes[index % std::size(kDtypes)]; }
+uint64_t seed_of(uint64_t seed, uint64_t index, uint64_t what) { return mix(combine(mix(combine(seed, index)), what)); }
+
+bool same_bits(const Elements& a, const Elements& b) {
+  return std::ranges::equal(a, b, [](double x, double y) {
+    return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y) || (std::isnan(x) && std::isnan(y));
+  });
+}
+
+double deviation(double exact, double got) {
+  if (exact == got || (std::isnan(exact) && std::isnan(got))) return 0;
+  const double d = std::fabs(exact - got);
+  return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
+}
+
+class Batch {
+ public:
+  Batch(const ControlsOptions& options, Boxed& boxed) : options_(options), boxed_(boxed) {}
+
+  void graph(uint64_t index) {
+    const Dtype dtype = dtype_of(index);
+    DtypeTally& tally = tally_.dtypes[std::string(lenz::name(dtype))];
+    std::optional<Subject> made;
+    try {
+      made = Subject::make(control_graph(options_.seed, index), boxed_);
+    } catch (const Unsupported& error) {
+      ++tally_.unsupported[error.what()];
+      return;
+    }
+    if (!made) {
+      ++tally.refused;
+      return;
+    }
+    Subject& s = *made;
+    ++tally.graphs;
+    tally.nodes += s.graph(Scope::outputs).node_count();
+    judge_eager(s, tally, index);
+    for (int v = 0; v < options_.variants; ++v) legal(s, tally, index, static_cast<uint64_t>(v));
+    if (options_.mutants) {
+      std::vector<Elements> worst = reach(s, index);
+      tightness(s, tally, worst);
+      for (int m = 0; m < kMutants; ++m) mutant(s, tally, static_cast<Mutant>(m), index, worst);
+    }
+  }
+
+  Tally take() { return std::move(tally_); }
+
+ private:
+  void judge_eager(Subject& s, DtypeTally& tally, uint64_t index) {
+    const Judgement j = s.judge_eager();
+    tally.elements += j.shares.elements;
+    tally.strong += j.shares.strong;
+    tally.ambiguous += j.shares.ambiguous;
+    tally.weak += j.shares.weak() ? 1 : 0;
+    if (!j.mismatch) return;
+    ++tally.eager_alarms;
+    keep_alarm(s, index, "eager", 0, *j.mismatch, {});
+  }
+
+  void legal(Subject& s, DtypeTally& tally, uint64_t index, uint64_t variant) {
+    const uint64_t seed = seed_of(options_.seed, index, variant + 1);
+    std::optional<Mutation> fault;
+    if (options_.fault) {
+      const std::vector<const Step*> places = sites(s.plan(), *options_.fault);
+      if (!places.empty()) fault = mutate(*places[seed % places.size()], *options_.fault, seed / 64);
+    }
+    const VariantOptions how{.mutation = fault ? &*fault : nullptr, .by_definition = fault.has_value()};
+    RandomChooser random(seed);
+    RecordingChooser choose(random);
+    const std::vector<Elements> got = run_variant(s.plan(), choose, how);
+    ++tally.runs;
+    bool wrong = false;
+    for (int scope = 0; scope < kScopes; ++scope)
+      for (int c = 0; c < (options_.criteria ? kCriteria : 1); ++c) {
+        if (!s.alarmed(static_cast<Criterion>(c), got, static_cast<Scope>(scope))) continue;
+        ++tally.alarms[scope][c];
+        wrong = wrong || c == 0;
+      }
+    if (wrong && kept_[1] < kAlarmsKept) explain(s, index, variant, how, choose.record());
+  }
+
+  // Choices are made plain one by one as long as the alarm stays.
+  void explain(Subject& s, uint64_t index, uint64_t variant, VariantOptions how, std::vector<uint64_t> record) {
+    auto alarm = [&](const std::vector<uint64_t>& choices) {
+      ReplayChooser replay(choices);
+      const std::vector<Elements> got = run_variant(s.plan(), replay, how);
+      auto found = s.judge_elements(got, Scope::every_result).mismatch;
+      return found ? found : s.judge_elements(got, Scope::outputs).mismatch;
+    };
+    for (uint64_t& choice : record) {
+      const uint64_t before = std::exchange(choice, 0);
+      if (before != 0 && !alarm(record)) choice = before;
+    }
+    std::vector<std::string> said;
+    how.said = &said;
+    const std::optional<Mismatch> mismatch = alarm(record);
+    if (mismatch) keep_alarm(s, index, "a legal variant", variant, *mismatch, std::move(said));
+  }
+
+  void keep_alarm(const Subject& s, uint64_t index, std::string by, uint64_t variant, const Mismatch& mismatch,
+                  std::vector<std::string> choices) {
+    if (kept_[by != "eager"]++ >= kAlarmsKept) return;
+    Alarm a;
+    a.dtype = lenz::name(dtype_of(index));
+    a.by = std::move(by);
+    a.summary = mismatch.summary();
+    a.text = print(s.graph(Scope::every_result));
+    a.index = index;
+    a.variant = variant;
+    a.choices = std::move(choices);
+    tally_.alarms.push_back(std::move(a));
+  }
+
+  // By element, the worst deviation of some legal variants and of eager.
+  std::vector<Elements> reach(Subject& s, uint64_t index) {
+    std::vector<Elements> worst;
+    for (const Elements& e : s.exact()) worst.emplace_back(e.size(), 0.0);
+    auto take = [&](const std::vector<Elements>& got) {
+      for (size_t i = 0; i < got.size(); ++i)
+        for (size_t k = 0; k < got[i].size(); ++k)
+          worst[i][k] = std::max(worst[i][k], deviation(s.exact()[i][k], got[i][k]));
+    };
+    take(s.eager());
+    for (int v = 0; v < options_.reach; ++v) {
+      RandomChooser choose(seed_of(options_.seed, index, 1000 + static_cast<uint64_t>(v)));
+      take(run_variant(s.plan(), choose));
+    }
+    return worst;
+  }
+
+  // How far from what is reached the bounds are: of whole tensors, for the share is the same thing in every element.
+  void tightness(Subject& s, DtypeTally& tally, const std::vector<Elements>& worst) {
+    const uint64_t length = std::max<uint64_t>(std::bit_ceil(s.plan().longest), 32);
+    const Graph& graph = s.graph(Scope::every_result);
+    std::vector<bool> bounded(graph.value_count(), true);
+    size_t i = 0;
+    graph.for_each_node([&](NodeId id) {
+      const Node& node = graph.node(id);
+      bool operands = true;
+      for (const Arg& a : node.arguments()) for_each_value(a, [&](ValueId v) { operands = operands && bounded[v]; });
+      for (uint16_t r = 0; r < node.result_count; ++r, ++i) {
+        OpTally& op = tally.ops[node.op->full_name];
+        double share = 0;
+        uint64_t open = 0;
+        for (size_t k = 0; k < worst[i].size(); ++k) {
+          const double error = s.errors()[i][k];
+          open += std::isinf(error) ? 1 : 0;
+          op.strong += error <= 0x1p-6 * std::fabs(s.exact()[i][k]) ? 1 : 0;
+          if (error > 0 && std::isfinite(error)) share = std::max(share, worst[i][k] / error);
+        }
+        bounded[node.result(r)] = open == 0;
+        ++op.tensors;
+        op.elements += worst[i].size();
+        op.open += operands ? open : 0;
+        if (share == 0) continue;
+        tally.tightness[length].add(1 / share);
+        if (length <= 32) op.tightness.add(1 / share);
+      }
+    });
+  }
+
+  void mutant(Subject& s, DtypeTally& tally, Mutant kind, uint64_t index, const std::vector<Elements>& worst) {
+    const std::vector<const Step*> places = sites(s.plan(), kind);
+    if (places.empty()) return;
+    const uint64_t seed = seed_of(options_.seed, index, 2000 + static_cast<uint64_t>(kind));
+    const Mutation mutation = mutate(*places[seed % places.size()], kind, seed / 64);
+    RandomChooser one(seed), two(seed);
+    const std::vector<Elements> good = run_variant(s.plan(), one, {.by_definition = true});
+    const std::vector<Elements> bad = run_variant(s.plan(), two, {.mutation = &mutation, .by_definition = true});
+    const std::string called(name(kind));
+    for (int i = 0; i < kScopes; ++i) {
+      const auto scope = static_cast<Scope>(i);
+      bool identical = true;
+      for (size_t k = 0; k < good.size(); ++k)
+        identical = identical && (!s.in_scope(k, scope) || same_bits(good[k], bad[k]));
+      if (identical) continue;
+      MutantTally& t = tally.mutants[i][called];
+      ++t.made;
+      bool killed = false;
+      for (int c = 0; c < (options_.criteria ? kCriteria : 1); ++c) {
+        const bool caught = s.alarmed(static_cast<Criterion>(c), bad, scope);
+        t.killed[c] += caught ? 1 : 0;
+        killed = killed || (c == 0 && caught);
+      }
+      if (!killed && scope == Scope::every_result) survivor(s, tally.survivors[called], bad, worst);
+    }
+  }
+
+  void survivor(const Subject& s, SurvivorTally& t, const std::vector<Elements>& bad,
+                const std::vector<Elements>& worst) {
+    ++t.survivors;
+    double beyond = 0;        // how many times what is reached there
+    double beyond_share = 0;  // of the bound, against the greatest share that is reached in the tensor
+    for (size_t i = 0; i < bad.size(); ++i) {
+      double share = 0, reached = 0;
+      for (size_t k = 0; k < bad[i].size(); ++k) {
+        const double d = deviation(s.exact()[i][k], bad[i][k]), e = s.errors()[i][k];
+        if (d == 0) continue;
+        beyond = std::max(beyond, d / worst[i][k]);
+        if (!(e > 0) || std::isinf(e)) continue;
+        share = std::max(share, d / e);
+        reached = std::max(reached, worst[i][k] / e);
+      }
+      if (share > 0) beyond_share = std::max(beyond_share, share / reached);
+    }
+    if (beyond <= 1) {
+      ++t.reached;
+    } else if (beyond_share <= 1) {
+      ++t.in_tensor;
+    } else {
+      t.beyond.add(beyond_share);
+    }
+  }
+
+  const ControlsOptions& options_;
+  Boxed& boxed_;
+  Tally tally_;
+  size_t kept_[2] = {};  // alarms of eager, of legal variants
+};
+
+}  // namespace
+
+void Histogram::add(double value) {
+  const double at = 2 * (std::log2(value) + 8);
+  const auto last = static_cast<double>(counts_.size() - 1);
+  ++counts_[static_cast<size_t>(std::isnan(at) ? 0 : std::clamp(at, 0.0, last))];
+}
+void Histogram::merge(const Histogram& other) {
+  for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
+}
+uint64_t Histogram::count() const {
+  uint64_t n = 0;
+  for (uint64_t c : counts_) n += c;
+  return n;
+}
+double Histogram::median() const {
+  const uint64_t n = count();
+  uint64_t seen = 0;
+  for (size_t i = 0; i < counts_.size(); ++i) {
+    seen += counts_[i];
+    if (n && seen * 2 >= n) return std::exp2((static_cast<double>(i) + 0.5) / 2 - 8);
+  }
+  return 0;
+}
+Histogram Histogram::from_json(const nlohmann::json& json) {
+  Histogram h;
+  h.counts_ = json.get<std::vector<uint64_t>>();
+  return h;
+}
+
+std::unique_ptr<Graph> control_graph(uint64_t seed, uint64_t index) {
+  RandomChooser choose(seed_of(seed, index, 0));
+  return make_graph(choose, {.dtype = dtype_of(index)});
+}
+
+Tally run_batch(const ControlsOptions& options, uint64_t first, uint64_t count, Boxed& boxed,
+                const std::function<void()>& alive) {
+  Batch batch(options, boxed);
+  for (uint64_t i = first; i < first + count; ++i) {
+    batch.graph(i);
+    if (alive) alive();
+  }
+  return batch.take();
+}
+
+}  // namespace lenz::oracle::controls

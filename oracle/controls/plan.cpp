@@ -1,0 +1,353 @@
+#include "oracle/controls/plan.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <numeric>
+
+#include "compiler/ops/decompose.h"
+#include "compiler/scalar/rounding.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle::controls {
+
+namespace {
+
+using Sizes = std::vector<int64_t>;
+
+// What we compute ourselves, by ATen's packets.
+struct Primitive {
+  std::string_view packet;
+  Compute compute;
+};
+constexpr Primitive kPrimitives[] = {
+    {"sum", Compute::sum},     {"amax", Compute::greatest},   {"amin", Compute::least},  {"max", Compute::greatest},
+    {"min", Compute::least},   {"cumsum", Compute::scan_sum}, {"mm", Compute::contract}, {"bmm", Compute::contract},
+    {"mv", Compute::contract}, {"dot", Compute::contract},
+};
+struct InOneGo {
+  std::string_view op;
+  Fused fused;
+};
+constexpr InOneGo kFused[] = {
+    {"aten._softmax", Fused::softmax},          // op name: a row of this table
+    {"aten._log_softmax", Fused::log_softmax},  // op name: a row of this table
+    {"aten.var.correction", Fused::variance},   // op name: a row of this table
+};
+struct Known {
+  std::string_view row;
+  Arithmetic arithmetic;
+};
+constexpr Known kKnown[] = {{"add", Arithmetic::add},
+                            {"sub", Arithmetic::sub},
+                            {"mul", Arithmetic::mul},
+                            {"div", Arithmetic::div},
+                            {"exp", Arithmetic::exp}};
+
+Sizes sizes_of(const Type& type) {
+  Sizes s;
+  for (Dim d : type.sizes()) s.push_back(d.constant());
+  return s;
+}
+size_t count_of(const Sizes& s) {
+  return static_cast<size_t>(std::accumulate(s.begin(), s.end(), int64_t{1}, std::multiplies<>()));
+}
+Sizes strides_of(const Sizes& s) {
+  Sizes strides(s.size(), 1);
+  for (size_t i = s.size(); i-- > 1;) strides[i - 1] = strides[i] * s[i];
+  return strides;
+}
+
+// Calls visit(place) for every index of `sizes` in order, where place is the sum of index * stride.
+template <class F>
+void walk(const Sizes& sizes, const Sizes& strides, F&& visit) {
+  if (count_of(sizes) == 0) return;
+  Sizes at(sizes.size(), 0);
+  int64_t place = 0;
+  while (true) {
+    visit(place);
+    size_t d = sizes.size();
+    while (d > 0) {
+      --d;
+      place += strides[d];
+      if (++at[d] < sizes[d]) break;
+      place -= strides[d] * sizes[d];
+      at[d] = 0;
+      if (d == 0) return;
+    }
+    if (sizes.empty()) return;
+  }
+}
+
+class Planner {
+ public:
+  Planner(Plan& plan, Boxed& boxed, std::vector<RunValue> values)
+      : plan_(plan), graph_(*plan.graph), boxed_(boxed), values_(std::move(values)) {}
+
+  Step step(NodeId id) {
+    Step s;
+    s.node = id;
+    s.inside_reduction = reducing_;
+    const Node node = graph_.node(id);
+    for (uint16_t i = 0; i < node.result_count; ++i) s.results.push_back(node.result(i));
+    const Type& type = graph_.type(node.result());
+    if (!type.is_tensor()) throw Unsupported("the controls know no lists: " + node.op->full_name);
+    s.dtype = s.computes = type.dtype;
+    const Sizes sizes = sizes_of(type);
+    s.count = count_of(sizes);
+    s.last = sizes.empty() ? 1 : static_cast<size_t>(sizes.back());
+    const OpDef& op = *node.op;
+    const auto* primitive = std::ranges::find(kPrimitives, op.schema.packet, &Primitive::packet);
+    if (!op.scalar.empty()) {
+      scalar(s, node);
+    } else if (op.has(Trait::movement) || op.has(Trait::view)) {
+      move(s, node);
+    } else if (!op.copies.empty()) {
+      s.compute = Compute::cast;
+      s.operands.push_back(spread(node.args[0].value(), sizes));
+    } else if (op.has(Trait::maybe_view)) {
+      move(s, node);
+    } else if (primitive != std::end(kPrimitives) && node.result_count == 1) {
+      s.compute = primitive->compute;
+      s.compute == Compute::contract ? contract(s, node) : reduce(s, node);
+    } else if (!op.fills.empty()) {
+      s.compute = Compute::fill;
+      s.operands.push_back(number(node.args[static_cast<size_t>(op.schema.find(op.fills))]));
+    } else if (!op.decompose.empty()) {
+      whole(s, id);
+    } else {
+      throw Unsupported("the controls do not compute " + op.full_name);
+    }
+    plan_.longest = std::max(plan_.longest, s.length);
+    return s;
+  }
+
+ private:
+  static Operand number(const Arg& a) {
+    Operand o;
+    if (a.kind == ArgKind::real) {
+      o.number = a.real();
+    } else if (a.kind == ArgKind::integer || a.kind == ArgKind::boolean) {
+      o.number = static_cast<double>(a.i);
+    } else {
+      throw Unsupported("the controls know no such argument");
+    }
+    return o;
+  }
+
+  void scalar(Step& s, const Node& node) {
+    s.compute = Compute::scalar;
+    s.row = find_scalar(node.op->scalar);
+    const auto* known = std::ranges::find(kKnown, s.row->name, &Known::row);
+    if (known != std::end(kKnown)) s.arithmetic = known->arithmetic;
+    if (s.row->result == ResultRule::boolean || s.row->operands == OperandRule::condition_first) {
+      std::optional<Dtype> widest;
+      for (int i = s.row->operands == OperandRule::condition_first ? 1 : 0; i < s.row->arity; ++i)
+        if (node.args[i].is_value()) {
+          Dtype d = graph_.type(node.args[i].value()).dtype;
+          widest = widest ? *promote(*widest, d) : d;
+        }
+      s.computes = widest.value_or(s.dtype);
+    }
+    const Sizes sizes = sizes_of(graph_.type(node.result()));
+    for (int i = 0; i < s.row->arity; ++i) {
+      const Arg& a = node.args[i];
+      Operand o = a.is_value() ? spread(a.value(), sizes) : number(a);
+      s.operands.push_back(std::move(o));
+    }
+    if (int alpha = node.op->schema.find("alpha"); alpha >= 0)
+      s.operands[1].factor = number(node.args[static_cast<size_t>(alpha)]).number;
+  }
+
+  // An operand that broadcasts to these sizes.
+  Operand spread(ValueId v, const Sizes& sizes) {
+    Operand o;
+    o.value = v;
+    const Sizes own = sizes_of(graph_.type(v));
+    if (own == sizes) return o;
+    Sizes strides = strides_of(own), wide(sizes.size(), 0);
+    for (size_t i = 0; i < own.size(); ++i)
+      if (own[i] != 1) wide[sizes.size() - own.size() + i] = strides[i];
+    o.sources.emplace();
+    walk(sizes, wide, [&](int64_t place) { o.sources->push_back(static_cast<uint32_t>(place)); });
+    return o;
+  }
+
+  // Eager moves the numbers of the operands' elements, and shows where each went.
+  void move(Step& s, const Node& node) {
+    std::vector<ValueId> moved;
+    bool first = true;
+    for (const Arg& a : node.arguments()) {
+      for_each_value(a, [&](ValueId v) {
+        if (std::ranges::find(moved, v) == moved.end() && (first || is_floating(graph_.type(v).dtype)))
+          moved.push_back(v);
+      });
+      first = first && moved.empty();
+    }
+    s.compute = Compute::move;
+    std::vector<RunValue> numbered = values_;
+    numbered.resize(graph_.value_count());
+    int64_t next = 1;
+    for (ValueId v : moved) {
+      Operand o;
+      o.value = v;
+      s.operands.push_back(o);
+      TensorType t = contiguous_tensor(Dtype::i64, graph_.type(v).sizes());
+      std::vector<int64_t> numbers(count_of(sizes_of(graph_.type(v))));
+      std::iota(numbers.begin(), numbers.end(), next);
+      next += static_cast<int64_t>(numbers.size());
+      numbered[v] = boxed_.make(*graph_.context().tensor(t), {});
+      set_elements(numbered[v], std::as_bytes(std::span(numbers)));
+    }
+    Outcome outcome = boxed_.run(*node.op, node.arguments(), numbered);
+    if (outcome.raised) throw Unsupported("the controls can't follow " + node.op->full_name + ": " + outcome.text);
+    std::vector<std::byte> bytes = elements_of(outcome.results[0]);
+    std::vector<int64_t> came(bytes.size() / 8);
+    std::memcpy(came.data(), bytes.data(), bytes.size());
+    s.operands[0].sources = Sources(came.begin(), came.end());
+  }
+
+  void reduce(Step& s, const Node& node) {
+    const Sizes sizes = sizes_of(graph_.type(node.args[0].value()));
+    std::vector<bool> reduced(sizes.size(), true);
+    if (int at = node.op->schema.find("dim"); at >= 0) {
+      const Arg& a = node.args[static_cast<size_t>(at)];
+      std::vector<int64_t> dims;
+      if (a.kind == ArgKind::integer) dims.push_back(a.i);
+      if (a.kind == ArgKind::int_list)
+        for (Dim d : a.dim_list()) dims.push_back(d.constant());
+      if (!dims.empty()) {
+        reduced.assign(sizes.size(), false);
+        for (int64_t d : dims) reduced[static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(sizes.size()) : d)] = true;
+      }
+    }
+    rows(s, node.args[0].value(), reduced);
+  }
+  // The operand's elements, those of each row together.
+  void rows(Step& s, ValueId v, const std::vector<bool>& together) {
+    const Sizes sizes = sizes_of(graph_.type(v)), strides = strides_of(sizes);
+    Sizes order;
+    for (bool inner : {false, true})
+      for (size_t i = 0; i < sizes.size(); ++i)
+        if (together[i] == inner) order.push_back(static_cast<int64_t>(i));
+    Sizes ordered, places;
+    s.length = 1;
+    for (int64_t i : order) {
+      ordered.push_back(sizes[static_cast<size_t>(i)]);
+      places.push_back(strides[static_cast<size_t>(i)]);
+      if (together[static_cast<size_t>(i)]) s.length *= static_cast<size_t>(sizes[static_cast<size_t>(i)]);
+    }
+    Operand o;
+    o.value = v;
+    o.sources.emplace();
+    walk(ordered, places, [&](int64_t place) { o.sources->push_back(static_cast<uint32_t>(place)); });
+    s.operands.push_back(std::move(o));
+  }
+
+  void contract(Step& s, const Node& node) {
+    s.operands.resize(2);
+    for (size_t i : {size_t{0}, size_t{1}}) s.operands[i].value = node.args[i].value();
+    const Sizes a = sizes_of(graph_.type(node.args[0].value())), b = sizes_of(graph_.type(node.args[1].value()));
+    s.length = static_cast<size_t>(a.back());
+    s.rows = a.size() > 1 ? static_cast<size_t>(a[a.size() - 2]) : 1;
+    s.columns = b.size() > 1 ? static_cast<size_t>(b.back()) : 1;
+    s.batches = a.size() > 2 ? static_cast<size_t>(a[0]) : 1;
+  }
+
+  void whole(Step& s, NodeId id) {
+    s.compute = Compute::whole;
+    const Node node = graph_.node(id);
+    const NodeId before = node.prev;
+    SmallVec<Arg, 4> results = expand(graph_, id, *node.op, node.arguments());
+    for (const Arg& a : results) {
+      if (!a.is_value()) throw Unsupported("the controls know no lists: " + node.op->full_name);
+      s.gives.push_back(a.value());
+    }
+    std::vector<NodeId> inner;
+    for (NodeId at = before == kNone ? graph_.first() : graph_.node(before).next; at != id; at = graph_.node(at).next)
+      inner.push_back(at);
+    const bool outside = reducing_;
+    reducing_ = reducing_ || node.op->has(Trait::reduction);
+    for (NodeId at : inner) s.body.push_back(step(at));
+    reducing_ = outside;
+    for (const Step& part : s.body) s.length = std::max(s.length, part.length);
+    const auto* fused = std::ranges::find(kFused, node.op->full_name, &InOneGo::op);
+    if (fused == std::end(kFused)) return;
+    s.fused = fused->fused;
+    reduce(s, node);
+    if (s.fused != Fused::variance) return;
+    const Arg& correction = node.args[static_cast<size_t>(node.op->schema.find("correction"))];
+    s.correction = correction.is_none() ? 1 : static_cast<int64_t>(number(correction).number);
+  }
+
+  Plan& plan_;
+  Graph& graph_;
+  Boxed& boxed_;
+  std::vector<RunValue> values_;
+  bool reducing_ = false;
+};
+
+}  // namespace
+
+Elements read_elements(const RunValue& tensor, Dtype dtype) {
+  const std::vector<std::byte> bytes = elements_of(tensor);
+  const size_t width = static_cast<size_t>(item_size(dtype)), n = bytes.size() / width;
+  Elements out(n);
+  if (dtype == Dtype::f64) {
+    std::memcpy(out.data(), bytes.data(), bytes.size());
+    return out;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    ScalarBits bits{};
+    std::memcpy(bits.data(), bytes.data() + i * width, width);
+    if (dtype == Dtype::f32) {
+      out[i] = std::bit_cast<float>(static_cast<uint32_t>(bits[0]));
+      continue;
+    }
+    ScalarValue v = from_bits(dtype, bits);
+    out[i] = v.kind() == ScalarKind::integer ? static_cast<double>(v.integer()) : v.real();
+  }
+  return out;
+}
+
+RunValue write_elements(const Elements& elements, const Type& type, Boxed& boxed) {
+  const size_t width = static_cast<size_t>(item_size(type.dtype));
+  std::vector<std::byte> bytes(elements.size() * width);
+  for (size_t i = 0; i < elements.size(); ++i) {
+    const double v = elements[i];
+    ScalarBits bits{};
+    if (type.dtype == Dtype::f64) {
+      bits[0] = std::bit_cast<uint64_t>(v);
+    } else if (type.dtype == Dtype::f32) {
+      bits[0] = std::bit_cast<uint32_t>(static_cast<float>(v));
+    } else if (is_floating(type.dtype)) {
+      bits = to_bits(type.dtype, ScalarValue(v));
+    } else {
+      bits = to_bits(type.dtype, ScalarValue(static_cast<int64_t>(v)));
+    }
+    std::memcpy(bytes.data() + i * width, bits.data(), width);
+  }
+  RunValue made = boxed.make(type, {});
+  set_elements(made, bytes);
+  return made;
+}
+
+Plan make_plan(const Graph& graph, std::span<const RunValue> inputs, Boxed& boxed) {
+  Plan plan;
+  plan.graph = graph.clone();
+  std::vector<RunValue> values(plan.graph->value_count());
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueId v = plan.graph->inputs()[i].value;
+    values[v] = inputs[i];
+    plan.inputs.push_back(read_elements(inputs[i], plan.graph->type(v).dtype));
+  }
+  for (const Arg& a : plan.graph->outputs()) plan.outputs.push_back(a.value());
+  std::vector<NodeId> nodes;
+  plan.graph->for_each_node([&](NodeId id) { nodes.push_back(id); });
+  Planner planner(plan, boxed, std::move(values));
+  for (NodeId id : nodes) plan.steps.push_back(planner.step(id));
+  for (ValueId v = 0; v < plan.graph->value_count(); ++v) plan.dtypes.push_back(plan.graph->type(v).dtype);
+  return plan;
+}
+
+}  // namespace lenz::oracle::controls

@@ -1,0 +1,57 @@
+#include "oracle/controls/subject.h"
+
+#include <algorithm>
+
+#include "oracle/controls/running_error.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle::controls {
+
+std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed) {
+  Subject s(boxed);
+  s.graph_ = std::move(graph);
+  s.every_ = with_every_result(*s.graph_);
+  const std::vector<RunValue> inputs = initial_inputs(*s.every_, boxed, {});
+  s.reference_ = Referee(boxed).run(*s.every_, inputs);
+  s.eager_ = Executor(boxed).run(*s.every_, inputs);
+  if (s.reference_.ending != Ending::finished || s.eager_.ending != Ending::finished) return std::nullopt;
+  s.plan_ = make_plan(*s.every_, inputs, boxed);
+
+  std::vector<ValueId> outputs;
+  for (const Arg& a : s.graph_->outputs()) outputs.push_back(a.value());
+  s.of_outputs_ = s.reference_;
+  s.of_outputs_.outputs.clear();
+  for (size_t i = 0; i < s.every_->outputs().size(); ++i) {
+    const Bounded& b = s.reference_.outputs[i];
+    const ValueId v = s.every_->outputs()[i].value();
+    s.is_output_.push_back(std::ranges::find(outputs, v) != outputs.end());
+    if (s.is_output_.back()) s.of_outputs_.outputs.push_back(b);
+    s.exact_.push_back(read_elements(b.value, is_floating(b.dtype) ? Dtype::f64 : b.dtype));
+    s.errors_.push_back(b.error ? read_elements(b.error, Dtype::f64) : Elements(s.exact_.back().size(), 0));
+    s.eager_elements_.push_back(read_elements(s.eager_.outputs[i], s.every_->type(v).dtype));
+  }
+  return s;
+}
+
+Judgement Subject::judge_elements(const std::vector<Elements>& got, Scope scope) const {
+  Execution made;
+  made.inputs = eager_.inputs;
+  for (size_t i = 0; i < got.size(); ++i)
+    if (in_scope(i, scope))
+      made.outputs.push_back(write_elements(got[i], every_->type(every_->outputs()[i].value()), *boxed_));
+  return judge(graph(scope), scope == Scope::outputs ? of_outputs_ : reference_, made);
+}
+
+bool Subject::alarmed(Criterion criterion, const std::vector<Elements>& got, Scope scope) {
+  if (criterion == Criterion::ours) return judge_elements(got, scope).mismatch.has_value();
+  if (criterion == Criterion::running_error && running_.empty()) running_ = running_errors(plan_);
+  for (size_t i = 0; i < got.size(); ++i) {
+    if (!in_scope(i, scope)) continue;
+    const Compared expected{every_->type(every_->outputs()[i].value()).dtype, &exact_[i], &eager_elements_[i],
+                            running_.empty() ? nullptr : &running_[i]};
+    if (controls::alarmed(criterion, expected, got[i])) return true;
+  }
+  return false;
+}
+
+}  // namespace lenz::oracle::controls

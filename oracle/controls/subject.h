@@ -1,0 +1,52 @@
+// One random graph under test: its reference, eager's results, and what each criterion says of another result. The
+// graph is looked at twice, by its outputs and with every node's result as an output.
+// Thread-safety: one per thread.
+#pragma once
+
+#include <array>
+#include <memory>
+#include <optional>
+
+#include "oracle/bounds/reference.h"
+#include "oracle/controls/criteria.h"
+#include "oracle/controls/graph_maker.h"
+#include "oracle/controls/plan.h"
+
+namespace lenz::oracle::controls {
+
+enum class Scope : uint8_t { outputs, every_result };
+inline constexpr int kScopes = 2;
+inline constexpr std::string_view kScopeNames[kScopes] = {"outputs", "every result"};
+
+class Subject {
+ public:
+  // Empty if eager refuses the graph, or nothing can be said of it.
+  static std::optional<Subject> make(std::unique_ptr<Graph> graph, Boxed& boxed);
+
+  const Graph& graph(Scope scope) const { return scope == Scope::outputs ? *graph_ : *every_; }
+  const Plan& plan() const { return plan_; }
+  // Our judge on elements of every result.
+  Judgement judge_elements(const std::vector<Elements>& got, Scope scope) const;
+  Judgement judge_eager() const { return judge(*every_, reference_, eager_); }
+  // The others. Running errors are worked out at the first question.
+  bool alarmed(Criterion criterion, const std::vector<Elements>& got, Scope scope);
+
+  // By result: float64 values, errors, eager's elements.
+  const std::vector<Elements>& exact() const { return exact_; }
+  const std::vector<Elements>& errors() const { return errors_; }
+  const std::vector<Elements>& eager() const { return eager_elements_; }
+  bool in_scope(size_t result, Scope scope) const { return scope == Scope::every_result || is_output_[result]; }
+
+ private:
+  explicit Subject(Boxed& boxed) : boxed_(&boxed) {}
+
+  Boxed* boxed_;
+  std::unique_ptr<Graph> graph_, every_;
+  Plan plan_;
+  Reference reference_, of_outputs_;
+  Execution eager_;
+  std::vector<bool> is_output_;
+  std::vector<Elements> exact_, errors_, eager_elements_, running_;
+};
+
+}  // namespace lenz::oracle::controls

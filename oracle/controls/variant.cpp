@@ -1,0 +1,453 @@
+#include "oracle/controls/variant.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/scalar/error_propagation.h"
+#include "oracle/controls/accumulate.h"
+#include "oracle/controls/rounded.h"
+
+namespace lenz::oracle::controls {
+
+namespace {
+
+// What is chosen for a primitive. Always the same number of draws, so that a mutant's other choices are the original's.
+struct Choices {
+  enum Push : uint8_t { none, up, down, outwards, at_random } push = none;
+  Dtype keeps = Dtype::f32;    // where the result is rounded to
+  Dtype through = Dtype::f32;  // what a narrow dtype is computed in: itself or f32
+  bool push_narrow = false;    // off by the narrow dtype's last places, not those of `through`
+  bool formula = false;        // exp by exp2, division by reciprocal, contraction
+  bool in_one_go = false;
+  uint64_t number = 0;  // 0: rounded to f32 at least; 1: as it stands; 2: rounded to the dtype
+  bool wide_sum = false;
+  size_t block = 1;  // of a scan
+  Order order;
+  uint64_t seed = 0;
+};
+
+Choices choose_for(const Step& s, Chooser& c) {
+  Choices x;
+  const bool narrow = is_reduced_float(s.dtype);
+  const uint64_t keeps = c.below(3);
+  x.keeps = keeps == 0 ? s.dtype : keeps == 1 && narrow ? Dtype::f32 : Dtype::f64;
+  if (keeps == 1 && !narrow) x.keeps = s.dtype;
+  x.through = c.flip() && narrow ? s.dtype : narrow ? Dtype::f32 : s.dtype;
+  x.push = static_cast<Choices::Push>(c.below(5));
+  x.push_narrow = c.flip();
+  x.formula = c.flip();
+  x.in_one_go = c.flip();
+  x.number = c.below(3);
+  x.wide_sum = c.flip();
+  x.order.permutation = static_cast<Order::Permutation>(c.below(3));
+  constexpr size_t kLanes[] = {1, 2, 4, 8, 16, 3, SIZE_MAX};
+  x.order.lanes = std::min(c.pick(kLanes), std::max<size_t>(s.length, 1));
+  x.order.dealt = c.flip();
+  x.order.tree = c.flip();
+  constexpr size_t kBlocks[] = {SIZE_MAX, 8, 4, 16, 1};
+  x.block = c.pick(kBlocks);
+  x.seed = c.below(1u << 30);
+  x.order.seed = x.seed;
+  x.order.contracted = x.formula;
+  return x;
+}
+
+std::string text_of(const Choices& x, const Step& s) {
+  std::string t;
+  auto say = [&](const std::string& what) { t += (t.empty() ? "" : ", ") + what; };
+  if (x.keeps != s.dtype && is_floating(s.dtype)) say("kept in " + std::string(lenz::name(x.keeps)));
+  if (is_reduced_float(s.dtype) && x.through == s.dtype) say("not through f32");
+  constexpr std::string_view kPush[] = {"", "up", "down", "outwards", "anyhow"};
+  if (s.row && s.row->accuracy.kind == AccuracyClass::ulps && x.push)
+    say(std::string("off ") + std::string(kPush[x.push]) + (x.push_narrow ? " by the dtype's last places" : ""));
+  const bool has_formula = s.arithmetic == Arithmetic::div || s.arithmetic == Arithmetic::exp;
+  if (x.formula && (has_formula || s.compute == Compute::contract)) say("by another formula");
+  if (x.number && std::ranges::any_of(s.operands, [](const Operand& o) { return o.value == kNone; }))
+    say(x.number == 1 ? "number as it stands" : "number rounded");
+  if (s.compute == Compute::sum || s.compute == Compute::contract || s.compute == Compute::scan_sum) {
+    if (x.wide_sum) say("wide accumulator");
+    constexpr std::string_view kOrder[] = {"", "backwards", "shuffled"};
+    if (x.order.permutation) say(std::string(kOrder[x.order.permutation]));
+    if (x.order.lanes > 1)
+      say(std::to_string(x.order.lanes) + (x.order.dealt ? " dealt lanes" : " blocks") +
+          (x.order.tree ? ", tree" : ""));
+  }
+  if (s.fused != Fused::no && x.in_one_go) say("in one go");
+  return t;
+}
+
+class Run {
+ public:
+  Run(const Plan& plan, Chooser& choose, const VariantOptions& options)
+      : plan_(plan), choose_(choose), mutation_(options.mutation), options_(options) {}
+
+  std::vector<Elements> all() {
+    values_.resize(plan_.dtypes.size());
+    rests_.resize(plan_.dtypes.size());
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) values_[plan_.graph->inputs()[i].value] = plan_.inputs[i];
+    for (const Step& s : plan_.steps) step(s);
+    std::vector<Elements> out;
+    for (ValueId v : plan_.outputs) {
+      out.push_back(values_[v]);
+      const Dtype d = plan_.dtypes[v];
+      if (is_floating(d))
+        for (double& e : out.back()) e = nearest(d, e);
+    }
+    return out;
+  }
+
+ private:
+  void step(const Step& planned) {
+    const bool here = mutation_ && mutation_->site == &planned;
+    const Step& s = here ? mutation_->step : planned;
+    const Choices x = choose_for(s, choose_);
+    if (options_.said)
+      if (std::string t = text_of(x, s); !t.empty())
+        options_.said->push_back(plan_.graph->value_name(s.results[0]) + " " + plan_.graph->node(s.node).op->full_name +
+                                 ": " + t);
+    if (s.compute != Compute::whole) values_[s.results[0]].resize(s.count);
+    compute(s, x);
+    if (!here) return;
+    Elements* results[] = {&values_[s.results[0]]};
+    mutation_->spoil(results, values_);
+    rests_[s.results[0]].clear();
+  }
+
+  void compute(const Step& s, const Choices& x) {
+    switch (s.compute) {
+      case Compute::scalar: return scalar(s, x);
+      case Compute::cast: return cast(s, x);
+      case Compute::move: return move(s);
+      case Compute::fill: std::ranges::fill(values_[s.results[0]], number_of(s, s.operands[0].number, x)); return;
+      case Compute::sum: return sum(s, x);
+      case Compute::greatest:
+      case Compute::least: return extremum(s);
+      case Compute::contract: return contract(s, x);
+      case Compute::scan_sum: return scan(s, x);
+      case Compute::whole: return whole(s, x);
+    }
+  }
+
+  // --- pointwise
+  double number_of(const Step& s, double number, const Choices& x) const {
+    if (!is_floating(s.computes)) return number;
+    if (x.number == 1) return number;
+    if (x.number == 2) return nearest(s.computes, number);
+    return s.computes == Dtype::f64 ? number : nearest(Dtype::f32, number);
+  }
+
+  // An exact answer as this variant has it.
+  double rounded(const Choices& x, double exact) const {
+    if (x.keeps == Dtype::f64) return exact;
+    return nearest(x.keeps, nearest(x.through, exact));
+  }
+
+  // An answer within the row's accuracy in dtype d, brought back to that where it is not.
+  static double admitted(double candidate, double exact, double error, Dtype keeps) {
+    if (std::fabs(candidate - exact) <= error) return candidate;
+    const double edge = exact + std::copysign(error, candidate - exact);
+    if (keeps == Dtype::f64) return edge;
+    const double r = nearest(keeps, edge);
+    return std::fabs(r - exact) <= error ? r : nearest(keeps, exact);
+  }
+
+  double pushed(const Step& s, const Choices& x, double exact, std::span<const ScalarValue> operands, uint64_t& state) {
+    if (!std::isfinite(exact) || exact == 0) return rounded(x, exact);
+    const Dtype by = x.push_narrow ? s.dtype : x.through;  // whose last places are meant
+    const double error = own_error(*s.row, by, ScalarValue(exact), operands);
+    double share = 0;
+    switch (x.push) {
+      case Choices::none: break;
+      case Choices::up: share = 1; break;
+      case Choices::down: share = -1; break;
+      case Choices::outwards: share = exact < 0 ? -1 : 1; break;
+      case Choices::at_random:
+        state = state * 6364136223846793005u + 1442695040888963407u;
+        share = static_cast<double>(state >> 11) * 0x1p-52 - 1;
+        break;
+    }
+    double candidate = exact + share * error;
+    if (s.arithmetic == Arithmetic::exp && x.formula && x.push == Choices::none) {
+      const Dtype inner = x.through == Dtype::f64 ? Dtype::f64 : Dtype::f32;
+      candidate = std::exp2(nearest(inner, operands[0].real() * 1.4426950408889634));
+    }
+    if (candidate * exact < 0) candidate = exact;  // no function changes its sign for its inaccuracy
+    const Dtype keeps = x.keeps == Dtype::f64 ? Dtype::f64 : by;
+    candidate = admitted(nearest(keeps, candidate), exact, error, keeps);
+    // What is kept wider must be accurate enough when it is rounded later.
+    if (keeps != by && std::fabs(nearest(by, candidate) - exact) > error) candidate = exact;
+    return rounded(x, candidate);
+  }
+
+  double divided(const Choices& x, const Step& s, double a, double b, double exact) const {
+    if (!std::isfinite(exact) || exact == 0) return rounded(x, exact);
+    const Dtype inner = is_reduced_float(s.dtype) ? Dtype::f32 : Dtype::f64;
+    const double candidate = nearest(inner, a * nearest(inner, 1 / b));
+    return admitted(nearest(x.keeps, candidate), exact, 0.5 * last_place(x.keeps, exact), x.keeps);
+  }
+
+  void scalar(const Step& s, const Choices& x) {
+    Elements& out = values_[s.results[0]];
+    const ScalarRow& row = *s.row;
+    const EvalContext context{s.computes, s.dtype};
+    const bool real = is_floating(s.computes);
+    const Evaluator answer = real ? row.eval.reals : row.eval.integers;
+    if (!answer) throw Unsupported("the controls do not compute " + std::string(row.name));
+    const size_t arity = s.operands.size();
+    const double* from[3] = {};
+    const uint32_t* at[3] = {};
+    double fixed[3] = {};
+    bool whole[3] = {};
+    for (size_t k = 0; k < arity; ++k) {
+      const Operand& o = s.operands[k];
+      whole[k] = !is_floating(operand_dtype(row, s.computes, static_cast<int>(k)));
+      if (o.value == kNone) {
+        fixed[k] = number_of(s, o.number, x);
+        continue;
+      }
+      from[k] = values_[o.value].data();
+      at[k] = o.sources ? o.sources->data() : nullptr;
+    }
+    const bool floating = is_floating(s.dtype);
+    const bool inexact = floating && row.accuracy.kind == AccuracyClass::ulps;
+    const bool kept = s.dtype == Dtype::f64 && x.keeps == Dtype::f64 && x.formula && arity == 2;
+    const bool wide = floating && s.dtype == Dtype::f64 && row.eval.dds && x.push != Choices::none && inexact;
+    const bool by_reciprocal = s.arithmetic == Arithmetic::div && x.formula && floating;
+    Elements& rest = rests_[s.results[0]];
+    rest.clear();
+    if (kept && s.arithmetic == Arithmetic::mul) rest.resize(s.count);
+    const Elements* rests[2] = {nullptr, nullptr};
+    if (s.arithmetic == Arithmetic::add || s.arithmetic == Arithmetic::sub)
+      for (size_t k = 0; k < 2; ++k)
+        if (s.operands[k].value != kNone && !rests_[s.operands[k].value].empty())
+          rests[k] = &rests_[s.operands[k].value];
+    uint64_t state = x.seed;
+    ScalarValue operands[3];
+    for (size_t i = 0; i < s.count; ++i) {
+      double v[3] = {};
+      for (size_t k = 0; k < arity; ++k) {
+        v[k] = (from[k] ? from[k][at[k] ? at[k][i] : i] : fixed[k]) * s.operands[k].factor;
+        operands[k] = whole[k] ? ScalarValue(static_cast<int64_t>(v[k])) : ScalarValue(v[k]);
+      }
+      if (!floating) {
+        const ScalarValue r = answer(context, operands);
+        out[i] = r.kind() == ScalarKind::integer ? static_cast<double>(r.integer()) : r.real();
+        continue;
+      }
+      const ScalarValue answered = answer(context, operands);
+      const double exact =
+          answered.kind() == ScalarKind::real ? answered.real() : static_cast<double>(answered.integer());
+      if (wide) {
+        out[i] = precise(s, x, v, operands, exact);
+      } else if (inexact && s.dtype != Dtype::f64) {
+        out[i] = pushed(s, x, exact, {operands, arity}, state);
+      } else if (by_reciprocal) {
+        out[i] = divided(x, s, v[0], v[1], exact);
+      } else if (!rest.empty()) {
+        out[i] = exact;
+        rest[i] = std::isfinite(exact) ? std::fma(v[0], v[1], -exact) : 0;
+      } else if (rests[0] || rests[1]) {
+        out[i] = std::isfinite(exact) ? with_rests(s, rests, at, i, v[0], v[1]) : exact;
+      } else {
+        out[i] = rounded(x, exact);
+      }
+    }
+  }
+
+  // A sum of f64 whose operands' products were not rounded.
+  static double with_rests(const Step& s, const Elements* const* rests, const uint32_t* const* at, size_t i, double a,
+                           double b) {
+    const double sign = s.arithmetic == Arithmetic::sub ? -1 : 1;
+    b *= sign;
+    double rest = 0;
+    for (size_t k = 0; k < 2; ++k)
+      if (rests[k])
+        rest += (*rests[k])[at[k] ? at[k][i] : i] * (k ? sign * s.operands[k].factor : s.operands[k].factor);
+    const double sum = a + b, back = sum - a;
+    return sum + ((a - (sum - back)) + (b - back) + rest);
+  }
+
+  // In f64, off by up to the row's accuracy as measured from double-double.
+  double precise(const Step& s, const Choices& x, const double* v, std::span<const ScalarValue> plain,
+                 double fallback) {
+    if (!std::isfinite(fallback) || fallback == 0) return fallback;
+    ScalarValue operands[3];
+    for (size_t k = 0; k < s.operands.size(); ++k) operands[k] = ScalarValue(DoubleDouble(v[k]));
+    const DoubleDouble exact = s.row->eval.dds({s.computes, s.dtype}, operands).double_double();
+    const double error = own_error(*s.row, Dtype::f64, ScalarValue(exact.hi), plain.first(s.operands.size()));
+    const double share = x.push == Choices::down ? -1 : x.push == Choices::outwards && exact.hi < 0 ? -1 : 1;
+    const double candidate = exact.hi + (exact.lo + share * error);
+    if (candidate * exact.hi < 0) return exact.hi;
+    const double off = std::fabs((candidate - exact.hi) - exact.lo);
+    return off <= error ? candidate : std::nextafter(candidate, exact.hi);
+  }
+
+  void cast(const Step& s, const Choices& x) {
+    Elements& out = values_[s.results[0]];
+    const Operand& o = s.operands[0];
+    const Elements& from = values_[o.value];
+    for (size_t i = 0; i < s.count; ++i) {
+      double v = from[o.sources ? (*o.sources)[i] : i];
+      out[i] = is_floating(s.dtype) ? rounded(x, v) : s.dtype == Dtype::b8 ? v != 0 : std::trunc(v);
+    }
+  }
+
+  void move(const Step& s) {
+    Elements& out = values_[s.results[0]];
+    const Sources& from = *s.operands[0].sources;
+    for (size_t i = 0; i < s.count; ++i) {
+      size_t place = from[i];
+      out[i] = 0;
+      if (place-- == 0) continue;
+      for (const Operand& o : s.operands) {
+        const Elements& e = values_[o.value];
+        if (place < e.size()) {
+          out[i] = e[place];
+          break;
+        }
+        place -= e.size();
+      }
+    }
+  }
+
+  // --- reductions
+  double summed(const Step& s, const Choices& x, const double* a, size_t step_a, const double* b, size_t step_b) {
+    if (s.dtype == Dtype::f64)
+      return x.wide_sum ? accumulate<long double>(x.order, places_, a, step_a, b, step_b)
+                        : accumulate<double>(x.order, places_, a, step_a, b, step_b);
+    return x.wide_sum ? accumulate<double>(x.order, places_, a, step_a, b, step_b)
+                      : accumulate<float>(x.order, places_, a, step_a, b, step_b);
+  }
+  void gather(const Step& s, size_t row) {
+    const Operand& o = s.operands[0];
+    const Elements& from = values_[o.value];
+    gathered_.resize(s.length);
+    for (size_t k = 0; k < s.length; ++k) gathered_[k] = from[(*o.sources)[row * s.length + k]];
+  }
+  // As a kernel that computes in this dtype reads them.
+  void gather_in(Dtype inner, const Step& s, size_t row) {
+    gather(s, row);
+    for (double& v : gathered_) v = nearest(inner, v);
+  }
+  void sum(const Step& s, const Choices& x) {
+    Elements& out = values_[s.results[0]];
+    permute(x.order, s.length - std::min(s.dropped, s.length), places_);
+    for (size_t r = 0; r < s.count; ++r) {
+      gather(s, r);
+      const double total = summed(s, x, gathered_.data(), 1, nullptr, 0);
+      out[r] = is_floating(s.dtype) ? rounded(x, total) : total;
+    }
+  }
+  void extremum(const Step& s) {
+    Elements& out = values_[s.results[0]];
+    for (size_t r = 0; r < s.count; ++r) {
+      gather(s, r);
+      double best = gathered_[0];
+      for (size_t k = 1; k + s.dropped < s.length; ++k) {
+        const double v = gathered_[k];
+        if (std::isnan(v) || (s.compute == Compute::greatest ? v > best : v < best)) best = std::isnan(best) ? best : v;
+      }
+      out[r] = best;
+    }
+  }
+  void contract(const Step& s, const Choices& x) {
+    Elements& out = values_[s.results[0]];
+    permute(x.order, s.length - std::min(s.dropped, s.length), places_);
+    const Elements &a = values_[s.operands[0].value], &b = values_[s.operands[1].value];
+    size_t at = 0;
+    for (size_t batch = 0; batch < s.batches; ++batch)
+      for (size_t i = 0; i < s.rows; ++i)
+        for (size_t j = 0; j < s.columns; ++j)
+          out[at++] = rounded(x, summed(s, x, a.data() + (batch * s.rows + i) * s.length, 1,
+                                        b.data() + batch * s.length * s.columns + j, s.columns));
+  }
+  // Blocks are scanned each by itself, and begin with what the blocks before them add up to.
+  void scan(const Step& s, const Choices& x) {
+    const size_t rows = s.length ? s.count / s.length : 0;
+    Elements& out = values_[s.results[0]];
+    const bool f32 = s.dtype != Dtype::f64 && !x.wide_sum;
+    auto kept = [&](double v) { return f32 ? nearest(Dtype::f32, v) : v; };
+    for (size_t r = 0; r < rows; ++r) {
+      gather(s, r);
+      double carry = 0, local = 0;
+      for (size_t k = 0; k < s.length; ++k) {
+        if (k % std::min(x.block, s.length) == 0 && k > 0) {
+          carry = kept(carry + local);
+          local = 0;
+        }
+        local = local == 0 && k % std::min(x.block, s.length) == 0 ? kept(gathered_[k]) : kept(local + gathered_[k]);
+        out[(*s.operands[0].sources)[r * s.length + k]] = rounded(x, kept(carry + local));
+      }
+    }
+  }
+
+  // --- composites
+  void whole(const Step& s, const Choices& x) {
+    if (s.fused != Fused::no && x.in_one_go && !options_.by_definition) {
+      values_[s.results[0]].resize(s.count);
+      s.fused == Fused::variance ? variance(s, x) : softmax(s, x);
+      return;
+    }
+    for (const Step& part : s.body) step(part);
+    for (size_t i = 0; i < s.results.size(); ++i) values_[s.results[i]] = values_[s.gives[i]];
+  }
+
+  // One pass keeps the greatest element so far and the sum that belongs to it.
+  void softmax(const Step& s, const Choices& x) {
+    const size_t rows = s.length ? s.count / s.length : 0;
+    Elements& out = values_[s.results[0]];
+    const Dtype inner = s.dtype == Dtype::f64 || x.wide_sum ? Dtype::f64 : Dtype::f32;
+    auto kept = [&](double v) { return nearest(inner, v); };
+    for (size_t r = 0; r < rows; ++r) {
+      gather_in(inner, s, r);
+      double top = gathered_[0], sum = 1;
+      for (size_t k = 1; k < s.length; ++k) {
+        const double v = gathered_[k];
+        if (v > top) {
+          sum = kept(kept(sum * kept(std::exp(kept(top - v)))) + 1);
+          top = v;
+        } else {
+          sum = kept(sum + kept(std::exp(kept(v - top))));
+        }
+      }
+      for (size_t k = 0; k < s.length; ++k) {
+        const double v = kept(gathered_[k] - top);
+        const double y = s.fused == Fused::softmax ? kept(kept(std::exp(v)) / sum) : kept(v - kept(std::log(sum)));
+        out[(*s.operands[0].sources)[r * s.length + k]] = rounded(x, y);
+      }
+    }
+  }
+
+  void variance(const Step& s, const Choices& x) {
+    Elements& out = values_[s.results[0]];
+    const Dtype inner = s.dtype == Dtype::f64 || x.wide_sum ? Dtype::f64 : Dtype::f32;
+    auto kept = [&](double v) { return nearest(inner, v); };
+    for (size_t r = 0; r < s.count; ++r) {
+      gather_in(inner, s, r);
+      double mean = 0, squares = 0;
+      for (size_t k = 0; k < s.length; ++k) {
+        const double before = kept(gathered_[k] - mean);
+        mean = kept(mean + kept(before / static_cast<double>(k + 1)));
+        squares = kept(squares + kept(before * kept(gathered_[k] - mean)));
+      }
+      const auto n = static_cast<double>(static_cast<int64_t>(s.length) - s.correction);
+      out[r] = rounded(x, kept(squares / std::max(n, 0.0)));
+    }
+  }
+
+  const Plan& plan_;
+  Chooser& choose_;
+  const Mutation* mutation_;
+  VariantOptions options_;
+  std::vector<Elements> values_, rests_;
+  Elements gathered_;
+  std::vector<uint32_t> places_;
+};
+
+}  // namespace
+
+std::vector<Elements> run_variant(const Plan& plan, Chooser& choose, const VariantOptions& options) {
+  return Run(plan, choose, options).all();
+}
+
+}  // namespace lenz::oracle::controls
