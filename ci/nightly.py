@@ -49,6 +49,12 @@ def the_stages(options):
         on_failure=None,
     )
     yield Stage(
+        "values",
+        ["build/lenz", "ops", "--check", "--values", "--calls", "100", "--known", "oracle/values_known.txt"],
+        "every op's values in every dtype, 100 calls each: eager judged by the float64 reference and its bounds",
+        on_failure=None,
+    )
+    yield Stage(
         "operator database",
         [".venv/bin/python", "oracle/opinfo_classes.py", "build/lenz", "--samples", "300"],
         "the op table on the samples of PyTorch's operator database: result types, and classes that no generator reaches",
@@ -65,6 +71,12 @@ def the_stages(options):
         ["build/lenz", "controls", "--graphs", str(options.controls // 50), "--mutants"],
         "the same with one fault each: how many the oracle sees, beside other criteria; how tight its bounds are",
         stages.WRONG,
+    )
+    yield Stage(
+        "operator database, values",
+        [".venv/bin/python", "oracle/opinfo_values.py", "build/lenz", "--samples", "300"],
+        "eager's values on the samples of PyTorch's operator database, judged by the reference and its bounds",
+        on_failure=None,
     )
 
 

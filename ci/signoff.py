@@ -47,6 +47,13 @@ def the_stages(quick):
         unless=no_plugin,
     )
     yield Stage(
+        "values",
+        [LENZ, "ops", "--check", "--values", "--calls", "4" if quick else "40", "--known", "oracle/values_known.txt"],
+        "every op's values in every dtype: eager judged by the float64 reference and its bounds",
+        on_failure=None,
+        unless=no_plugin,
+    )
+    yield Stage(
         "corpus",
         [LENZ, "verify", *graphs],
         f"{len(graphs)} graphs of the corpus against the verifier",

@@ -156,18 +156,19 @@ std::string first_line(std::string_view text) { return std::string(text.substr(0
 
 struct Boxed::Impl {
   Autograd autograd;
-  std::unordered_map<std::string, std::optional<c10::OperatorHandle>> handles;
+  struct Found {
+    std::string name;  // a row may die, and another one stand in its place
+    std::optional<c10::OperatorHandle> handle;
+  };
+  std::unordered_map<const OpDef*, Found> handles;
 
   const std::optional<c10::OperatorHandle>& handle(const OpDef& op) {
-    auto found = handles.find(op.full_name);
-    if (found == handles.end()) {
+    Found& found = handles[&op];
+    if (found.name != op.full_name) {
       const Schema& s = op.schema;
-      found =
-          handles
-              .emplace(op.full_name, c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet, s.overload}))
-              .first;
+      found = {op.full_name, c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet, s.overload})};
     }
-    return found->second;
+    return found.handle;
   }
 };
 

@@ -175,38 +175,85 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
   return all;
 }
 
-ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options) {
-  ValuesRow row{&op, {}};
-  if (!op.generate) return row;
-  Boxed boxed(DeviceKind::cpu);
-  for (int d = 0; d < kDtypeCount; ++d) {
-    auto dtype = static_cast<Dtype>(d);
-    if (!op.dtypes.has(dtype)) continue;
-    ValuesCell& cell = row.cells[dtype];
-    for (int i = 0; i < options.calls; ++i) {
-      uint64_t seed = combine(hash_bytes(op.full_name, options.seed), static_cast<uint64_t>(d * 1000003 + i));
-      try {
-        auto graph = one_call(op, table, dtype, seed);
-        if (graph)
-          judge_call(*graph, boxed, cell, [&] {
-            return std::ranges::any_of(options.known,
-                                       [&](const KnownFault& k) { return applies(k, op, dtype, *graph); });
-          });
-        else if (cell.note.empty())
-          cell.note = "its generator makes no call in this dtype";
-      } catch (const UserError& error) {  // an in-place result that can't be cast back
-        ++cell.refused;
-        if (cell.note.empty()) cell.note = std::string("no legal call: ") + error.what();
-      } catch (const Unsupported& error) {
-        ++cell.unbounded;
-        if (cell.note.empty()) cell.note = error.what();
-      } catch (const std::exception& error) {
-        ++cell.wrong;
-        if (cell.finding.empty()) cell.finding = "the check failed: " + first_line(error.what());
-      }
+namespace {
+// The calls of one row, each filed under the dtype of its leading tensor.
+class RowValues {
+ public:
+  RowValues(const OpDef& op, const OpTable& table, const ValuesOptions& options)
+      : op_(op), table_(table), options_(options) {}
+
+  ValuesRow run() {
+    if (options_.given) {
+      auto found = options_.given->find(op_.full_name);
+      if (found != options_.given->end())
+        for (const CallText& call : found->second) given(call);
+      return std::move(row_);
+    }
+    for (int d = 0; d < kDtypeCount && op_.generate; ++d)
+      if (op_.dtypes.has(static_cast<Dtype>(d))) generated(static_cast<Dtype>(d));
+    return std::move(row_);
+  }
+
+ private:
+  void generated(Dtype dtype) {
+    ValuesCell& cell = row_.cells[dtype];
+    for (int i = 0; i < options_.calls; ++i) {
+      uint64_t seed = combine(hash_bytes(op_.full_name, options_.seed),
+                              static_cast<uint64_t>(static_cast<int>(dtype) * 1000003 + i));
+      judged(cell, dtype, [&] {
+        auto graph = one_call(op_, table_, dtype, seed);
+        if (!graph && cell.note.empty()) cell.note = "its generator makes no call in this dtype";
+        return graph;
+      });
     }
   }
-  return row;
+
+  void given(const CallText& call) {
+    std::unique_ptr<Graph> graph;
+    ValuesCell failed;
+    judged(failed, Dtype::f32, [&]() -> std::unique_ptr<Graph> {
+      graph = parse_graph(call.text, table_);
+      return nullptr;
+    });
+    const Type* leading = graph ? leading_tensor(*graph) : nullptr;
+    Dtype dtype = leading ? leading->dtype : Dtype::f32;
+    ValuesCell& cell = row_.cells[dtype];
+    cell.refused += failed.refused;
+    cell.wrong += failed.wrong;
+    if (cell.note.empty()) cell.note = failed.note;
+    if (cell.finding.empty()) cell.finding = failed.finding;
+    if (graph) judged(cell, dtype, [&] { return std::move(graph); });
+  }
+
+  void judged(ValuesCell& cell, Dtype dtype, const std::function<std::unique_ptr<Graph>()>& make) {
+    try {
+      auto graph = make();
+      if (!graph) return;
+      judge_call(*graph, boxed_, cell, [&] {
+        return std::ranges::any_of(options_.known, [&](const KnownFault& k) { return applies(k, op_, dtype, *graph); });
+      });
+    } catch (const UserError& error) {  // an in-place result that can't be cast back
+      ++cell.refused;
+      if (cell.note.empty()) cell.note = std::string("no legal call: ") + error.what();
+    } catch (const Unsupported& error) {
+      ++cell.unbounded;
+      if (cell.note.empty()) cell.note = error.what();
+    } catch (const std::exception& error) {
+      ++cell.wrong;
+      if (cell.finding.empty()) cell.finding = "the check failed: " + first_line(error.what());
+    }
+  }
+
+  const OpDef& op_;
+  const OpTable& table_;
+  const ValuesOptions& options_;
+  Boxed boxed_{DeviceKind::cpu};
+  ValuesRow row_{&op_, {}};
+};
+}  // namespace
+
+ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options) {
+  return RowValues(op, table, options).run();
 }
 
 nlohmann::json ValuesCell::to_json() const {

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler/graph/graph.h"
+#include "compiler/ops/call_file.h"
 #include "oracle/bounds/reference.h"
 
 namespace lenz::oracle {
@@ -29,6 +29,8 @@ struct ValuesOptions {
   int calls = 8;  // of each row in each of its dtypes
   uint64_t seed = 0;
   std::vector<KnownFault> known;
+  // Calls to judge instead of generated ones, by row.
+  const std::map<std::string, std::vector<CallText>>* given = nullptr;
 };
 
 // One row in one dtype of its leading tensor.

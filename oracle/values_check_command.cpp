@@ -105,7 +105,7 @@ ExitCode values_check_command(std::span<const std::string> args) {
       "lenz ops --check --values");
   ValuesOptions options;
   std::vector<std::string> names;
-  std::string known;
+  std::string known, from;
   int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   bool json = false, quiet = false;
   app.add_option("NAME", names, "rows to check: a name, a packet, or a glob; none: all");
@@ -114,6 +114,7 @@ ExitCode values_check_command(std::span<const std::string> args) {
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of all choices")->capture_default_str();
   app.add_option("--jobs", jobs, "worker processes")->check(CLI::Range(1, 1024));
+  app.add_option("--from", from, "a file of calls to judge instead of generated ones");
   app.add_option("--known", known, "a file of what is known of eager's own faults (oracle/values_known.txt)");
   app.add_flag("--json", json, "the table as JSON (oracle/values_check.schema.json)");
   app.add_flag("--quiet", quiet, "no progress");
@@ -121,6 +122,12 @@ ExitCode values_check_command(std::span<const std::string> args) {
 
   if (!known.empty()) options.known = parse_known_faults(read_text(known, size_t{1} << 20), known);
   std::vector<const OpDef*> rows = select_rows(op_table(), names);
+  std::map<std::string, std::vector<CallText>> given;
+  if (!from.empty()) {
+    for (CallText& call : split_calls(read_text(from, size_t{1} << 30))) given[call.op].push_back(std::move(call));
+    std::erase_if(rows, [&](const OpDef* op) { return !given.contains(op->full_name); });
+    options.given = &given;
+  }
   bool terminal = isatty(STDERR_FILENO) != 0 && !quiet;
   auto all = check_values(rows, op_table(), options, jobs, [&](size_t done) {
     if (terminal) std::fprintf(stderr, "\r%zu of %zu rows ", done, rows.size());

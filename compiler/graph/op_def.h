@@ -95,8 +95,9 @@ struct ErrorFlow {
   Terms terms = counted;
   // Whether it accumulates in the result's own dtype, however narrow: "always", or a parameter that says so if true.
   std::string_view in_storage = {};
-  bool ties_open = false;  // which of equal elements an index names is nobody's promise
-  double eager = 1;        // eager's own error is up to this many times what its steps may add
+  std::string_view divisor = {};  // of a positive result: an operand that divides
+  bool ties_open = false;         // which of equal elements an index names is nobody's promise
+  double eager = 1;               // eager's own error is up to this many times what its steps may add
 };
 
 // Values for which an op is defined and smooth: what input generation draws from. Indices carry their bound elsewhere.

@@ -188,6 +188,11 @@ bool conversion_errors(const double* values, const double* errors, int64_t count
   return any;
 }
 
+void settled_errors(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, const double* passed,
+                    int64_t count, ElementsOut& out) {
+  plain_rule(row, result, operands, count, out, [&](int64_t i) { return passed[i]; });
+}
+
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out) {
   bool plain = out.kind == ScalarKind::real && is_floating(compute) && is_floating(result) && !row.accuracy.of_operands;

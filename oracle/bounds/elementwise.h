@@ -36,6 +36,10 @@ struct ElementsOut {
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out);
 
+// The same where somebody knows already what the operands' errors come to (`passed`, one for each result).
+void settled_errors(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, const double* passed,
+                    int64_t count, ElementsOut& out);
+
 // A floating value in another floating dtype, or an integer in one: what is representable and certain stays exact.
 // Returns whether any error is not zero.
 bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, double* out);

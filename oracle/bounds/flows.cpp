@@ -64,7 +64,10 @@ at::Tensor zeros_like_plane(const at::Tensor& t) {
 }
 at::Tensor magnitude(const at::Tensor& t) { return at::abs(t.resolve_conj()).to(at::kDouble); }
 
-bool flows(FlowContext& in, const Leaf& leaf) { return is_inexact(leaf.dtype) || !in.store.certain(leaf.value); }
+bool flows(FlowContext& in, const Call& call, const Leaf& leaf) {
+  if (call.op->schema.params[leaf.param].name == call.op->flow.divisor) return false;
+  return is_inexact(leaf.dtype) || !in.store.certain(leaf.value);
+}
 
 struct Summary {
   bool error = false, ambiguous = false;
@@ -218,7 +221,7 @@ at::Tensor terms_of(FlowContext& in, const Call& call, const std::vector<Arg>& o
   switch (call.op->flow.terms) {
     case ErrorFlow::counted: {
       auto n = run_on(in, call, ones, [&](const Leaf& leaf) {
-        return flows(in, leaf) ? at::ones_like(zeros_like_plane(leaf.value)) : leaf.value;
+        return flows(in, call, leaf) ? at::ones_like(zeros_like_plane(leaf.value)) : leaf.value;
       });
       return n.empty() ? constant(elements) : at::abs(n[0]).to(at::kDouble);
     }
@@ -257,7 +260,10 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
   Dtype d = call.result_dtypes[0];
   auto results = leaves(out.results);
   if (!is_inexact(d) && !s.error) return out;
-  if (s.index_error && s.floats) {
+  int divisor = call.op->flow.divisor.empty() ? -1 : call.op->schema.find(call.op->flow.divisor);
+  bool open_divisor = divisor >= 0 && call.args[static_cast<size_t>(divisor)].is_value() &&
+                      any_error(in, {&call.values[call.args[static_cast<size_t>(divisor)].value()], 1});
+  if ((s.index_error && s.floats) || open_divisor) {
     mark_unknown(in, out.results);
     return out;
   }
@@ -266,7 +272,7 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
   bool finite = true, mixed = false;  // infinities and NaN beside uncertain factors
   auto on = [&](bool with_error) {
     return [&, with_error](const Leaf& leaf) -> at::Tensor {
-      if (!flows(in, leaf)) return leaf.value;
+      if (!flows(in, call, leaf)) return leaf.value;
       Planes p = in.store.read(leaf.value);
       at::Tensor size = magnitude(p.value);
       at::Tensor bad = at::isfinite(size).logical_not();

@@ -188,6 +188,7 @@ struct Referee::Impl final : NodeMachine {
       while (functional.args.size() < op.base->schema.params.size())
         functional.args.push_back(default_arg(call.graph->context(), op.base->schema.params[functional.args.size()]));
     }
+    if (target_dtypes.empty()) target_dtypes.push_back(Dtype::i64);  // lists of nothing
     functional.result_dtypes = target_dtypes;
     std::vector<Dtype> made_dtypes = target_dtypes;
     Outcome out = run_call(functional, made_dtypes);

@@ -253,6 +253,7 @@ void classes(RowSink& t) {
        .generate = make::nll_loss_backward,
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::rounded,
+       .flow = {.kind = ErrorFlow::positive, .terms = ErrorFlow::factors, .divisor = "total_weight"},
        .exception = kClasses});
 
   Row above{.infer = rule::composite,

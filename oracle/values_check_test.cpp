@@ -1,0 +1,76 @@
+// Rows by their values: a row whose errors are said to flow otherwise than they do is found, faults of eager's that are
+// listed are not counted, and the list's own mistakes are told.
+#include "oracle/values_check.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/ops/op_table.h"
+
+namespace lenz::oracle {
+namespace {
+
+ValuesCell total(const ValuesRow& row) {
+  ValuesCell sum;
+  for (const auto& [dtype, cell] : row.cells) {
+    sum.calls += cell.calls;
+    sum.passed += cell.passed;
+    sum.wrong += cell.wrong;
+    sum.known += cell.known;
+  }
+  return sum;
+}
+
+OpDef in_f32(std::string_view name) {
+  OpDef op = *op_table().find(name);
+  op.dtypes = DtypeSet::of(Dtype::f32);
+  return op;
+}
+
+TEST(ValuesCheck, RowsAsTheyStandPass) {
+  for (std::string_view name : {"aten.add.Tensor", "aten.sum", "aten.mm", "aten.softmax.int", "aten.native_layer_norm"}) {
+    ValuesCell cell = total(check_row_values(*op_table().find(name), op_table(), {.calls = 5}));
+    EXPECT_EQ(cell.wrong, 0) << name;
+    EXPECT_GT(cell.passed, 10) << name;
+  }
+}
+
+TEST(ValuesCheck, ASumThatIsSaidToBeExactIsFound) {
+  OpDef sum = in_f32("aten.sum");
+  sum.flow.kind = ErrorFlow::moved;
+  ValuesCell cell = total(check_row_values(sum, op_table(), {.calls = 40}));
+  EXPECT_GT(cell.wrong, 0);
+  EXPECT_EQ(total(check_row_values(in_f32("aten.sum"), op_table(), {.calls = 40})).wrong, 0);
+}
+
+TEST(ValuesCheck, AFunctionThatIsSaidToBeExactIsFound) {
+  OpDef exponential = in_f32("aten.exp");
+  exponential.scalar = "floor";
+  EXPECT_GT(total(check_row_values(exponential, op_table(), {.calls = 10})).wrong, 0);
+}
+
+TEST(ValuesCheck, AListedFaultIsKnown) {
+  OpDef sum = in_f32("aten.sum");
+  sum.flow.kind = ErrorFlow::moved;
+  ValuesOptions options{.calls = 40, .known = parse_known_faults("# why\naten.sum | f16 f32 | always | a test\n", "f")};
+  ValuesCell cell = total(check_row_values(sum, op_table(), options));
+  EXPECT_EQ(cell.wrong, 0);
+  EXPECT_GT(cell.known, 0);
+  options.known = parse_known_faults("aten.sum | f64 | always | another dtype\n", "f");
+  EXPECT_GT(total(check_row_values(sum, op_table(), options)).wrong, 0);
+}
+
+TEST(ValuesCheck, ALineThatIsNoneIsRefused) {
+  EXPECT_THROW(parse_known_faults("aten.sum | f32 | sometimes | why\n", "f"), UserError);
+  EXPECT_THROW(parse_known_faults("aten.sum | f32 | always\n", "f"), UserError);
+}
+
+TEST(ValuesCheck, GivenCallsAreJudgedInsteadOfGeneratedOnes) {
+  std::map<std::string, std::vector<CallText>> given;
+  for (CallText& call : split_calls("graph @call(%x: f64[3, 2] init uniform(-1.0, 1.0)) {\n  %r = aten.sum(%x)\n  return %r\n}\n"))
+    given[call.op].push_back(call);
+  ValuesRow row = check_row_values(*op_table().find("aten.sum"), op_table(), {.given = &given});
+  ASSERT_EQ(row.cells.size(), 1u);
+  EXPECT_EQ(row.cells.at(Dtype::f64).passed, 1);
+}
+}  // namespace
+}  // namespace lenz::oracle
