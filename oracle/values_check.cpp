@@ -98,6 +98,11 @@ bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph&
   }
   if (!named) return false;
   if (known.when == KnownFault::always) return true;
+  if (known.when == KnownFault::drops) {
+    const Node& node = graph.node(graph.first());
+    int p = node.op->schema.find("dropout_p");
+    return p >= 0 && node.args[p].kind == ArgKind::real && node.args[p].d > 0;
+  }
   for (const Input& input : graph.inputs()) {
     const Type& t = graph.type(input.value);
     if (!t.is_tensor()) continue;
@@ -165,10 +170,10 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       fields[i] = rest.substr(0, bar);
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
-    constexpr std::string_view kWhen[] = {"always", "out_strided", "self_overlaps"};
+    constexpr std::string_view kWhen[] = {"always", "out_strided", "self_overlaps", "drops"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
-      throw UserError("not `row | dtypes | when | why`, with when one of always, out_strided, self_overlaps",
+      throw UserError("not `row | dtypes | when | why`, with when one of always, out_strided, self_overlaps, drops",
                       file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

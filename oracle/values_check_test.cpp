@@ -27,7 +27,8 @@ OpDef in_f32(std::string_view name) {
 }
 
 TEST(ValuesCheck, RowsAsTheyStandPass) {
-  for (std::string_view name : {"aten.add.Tensor", "aten.sum", "aten.mm", "aten.softmax.int", "aten.native_layer_norm"}) {
+  for (std::string_view name :
+       {"aten.add.Tensor", "aten.sum", "aten.mm", "aten.softmax.int", "aten.native_layer_norm"}) {
     ValuesCell cell = total(check_row_values(*op_table().find(name), op_table(), {.calls = 5}));
     EXPECT_EQ(cell.wrong, 0) << name;
     EXPECT_GT(cell.passed, 10) << name;
@@ -66,7 +67,8 @@ TEST(ValuesCheck, ALineThatIsNoneIsRefused) {
 
 TEST(ValuesCheck, GivenCallsAreJudgedInsteadOfGeneratedOnes) {
   std::map<std::string, std::vector<CallText>> given;
-  for (CallText& call : split_calls("graph @call(%x: f64[3, 2] init uniform(-1.0, 1.0)) {\n  %r = aten.sum(%x)\n  return %r\n}\n"))
+  for (CallText& call :
+       split_calls("graph @call(%x: f64[3, 2] init uniform(-1.0, 1.0)) {\n  %r = aten.sum(%x)\n  return %r\n}\n"))
     given[call.op].push_back(call);
   ValuesRow row = check_row_values(*op_table().find("aten.sum"), op_table(), {.given = &given});
   ASSERT_EQ(row.cells.size(), 1u);

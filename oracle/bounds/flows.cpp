@@ -62,7 +62,9 @@ bool shares_operand(const Call& call, const at::Tensor& result) {
 at::Tensor zeros_like_plane(const at::Tensor& t) {
   return at::empty_strided(t.sizes(), t.strides(), at::kDouble).zero_();
 }
-at::Tensor magnitude(const at::Tensor& t) { return at::abs(t.resolve_conj()).to(at::kDouble); }
+at::Tensor magnitude(const at::Tensor& t) {
+  return t.is_complex() ? at::abs(t.resolve_conj()) : at::abs(t.to(at::kDouble));
+}
 
 bool flows(FlowContext& in, const Call& call, const Leaf& leaf) {
   if (call.op->schema.params[leaf.param].name == call.op->flow.divisor) return false;

@@ -45,7 +45,7 @@ void forward_rows(RowSink& t) {
   row.generate = make::hardtanh;
   row.raises = "bool, complex; negative bounds for u8";
   t.row("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-        meaning("return aten.clamp(%self, $min_val, $max_val)", row));
+        meaning("return aten._to_copy(aten.clamp(%self, $min_val, $max_val), dtype=dtype(%self))", row));
   row = {.variants = {true, "out"},
          .traits = elementwise,
          .infer = rule::same_dtype,

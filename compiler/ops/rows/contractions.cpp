@@ -56,11 +56,12 @@ void products(RowSink& t) {
   added.dtypes = kProduct | dtypes::float8;
   added.infer = rule::addmm;
   added.generate = make::mm;
+  added.flow.eager = 2;  // it may store the product before it adds
   t.row("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addbmm;
   added.generate = make::bmm;
   added.exception = "eager expands `self` first and resizes it: `can't hold in place`";
-  added.flow.in_storage = "always";  // one matrix after the other
+  added.flow = {.in_storage = "always"};  // one matrix after the other
   t.row("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.flow = {};
   added.traits = elementwise;
@@ -134,6 +135,7 @@ void composed(RowSink& t) {
   row.exception = {};
   row.infer = rule::tensordot;
   row.generate = make::tensordot;
+  row.flow.in_storage = "always";  // what stands against a size of 1 is summed first
   // Among contracted dims a size of 1 stands for any.
   t.row("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", meaning(R"(
     $n = len($dims_self)
@@ -152,6 +154,7 @@ void composed(RowSink& t) {
     %z = aten.mul(%x, %y)
     return aten.sum(%z, range($a, $a + $n), dtype=dtype(%self)))",
                                                                                                      row));
+  row.flow = {};
   row.variants = {};
   row.exception = "the meta device keeps the strides of empty products of folded operands";
   row.infer = rule::linear;

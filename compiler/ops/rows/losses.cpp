@@ -69,6 +69,7 @@ void regression(RowSink& t) {
                 backward));  // of integers eager rounds 2 / numel towards 0 first
   backward.dtypes = dtypes::floats;
   Row smooth = backward;
+  smooth.flow.eager = 2;  // it divides before it multiplies
   smooth.exception =
       "the meta kernel keeps dense strides; eager fills a contiguous tensor; of u8, i8, i16, i32 and i64 eager rounds "
       "beta or not as the operands' layout has it";
