@@ -13,6 +13,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 double unit_roundoff(Dtype d) { return std::ldexp(1.0, -info(d).mantissa_bits); }
+double number_error(Dtype d, double v) {
+  return is_floating(d) && std::isfinite(v) ? std::fabs(round_to(d, v) - v) : 0;
+}
 double stored(Dtype d, double v) { return is_floating(d) && std::isfinite(v) ? 0.5 * last_place(d, v) : 0; }
 
 class Propagation {
@@ -48,7 +51,10 @@ class Propagation {
       case Compute::scalar: return scalar(s);
       case Compute::cast: return cast(s);
       case Compute::move: return move(s);
-      case Compute::fill: std::ranges::fill(values_[s.results[0]], s.operands[0].number); return;
+      case Compute::fill:
+        std::ranges::fill(values_[s.results[0]], s.operands[0].number);
+        std::ranges::fill(errors_[s.results[0]], number_error(s.dtype, s.operands[0].number));
+        return;
       case Compute::sum: return sum(s);
       case Compute::greatest:
       case Compute::least: return extremum(s);
@@ -74,8 +80,7 @@ class Propagation {
         const Dtype d = operand_dtype(*s.row, s.computes, static_cast<int>(k));
         const size_t at = o.sources ? (*o.sources)[i] : i;
         const double v = o.value == kNone ? o.number : values_[o.value][at] * o.factor;
-        operands[k].error = o.value == kNone ? stored(d, v) : errors_[o.value][at] * std::fabs(o.factor);
-        if (o.value == kNone && v == std::nearbyint(v * 8) / 8) operands[k].error = 0;  // in every dtype
+        operands[k].error = o.value == kNone ? number_error(d, v) : errors_[o.value][at] * std::fabs(o.factor);
         plain[k] = is_floating(d) ? ScalarValue(v) : ScalarValue(static_cast<int64_t>(v));
         operands[k].value = plain[k];
       }
@@ -83,7 +88,15 @@ class Propagation {
       const Propagated p = propagate_error(*s.row, s.computes, {operands, arity});
       const double v = r.kind() == ScalarKind::integer ? static_cast<double>(r.integer()) : r.real();
       values_[s.results[0]][i] = v;
-      errors_[s.results[0]][i] = p.error + own_error(*s.row, s.dtype, r, {plain, arity});
+      errors_[s.results[0]][i] = p.error;
+      if (is_floating(s.dtype) && std::isfinite(v) && std::isfinite(p.error)) {
+        // Measured where the perturbed result and operands may be.
+        for (size_t k = 0; k < arity; ++k)
+          if (plain[k].kind() == ScalarKind::real)
+            plain[k] = ScalarValue(std::fabs(plain[k].real()) + operands[k].error);
+        const ScalarValue reach(std::fabs(v) + p.error);
+        errors_[s.results[0]][i] += own_error(*s.row, s.dtype, reach, {plain, arity});
+      }
       if (p.ambiguous && !is_floating(s.dtype)) errors_[s.results[0]][i] = 1;
     }
   }

@@ -174,13 +174,15 @@ class Run {
     if (candidate * exact < 0) candidate = exact;  // no function changes its sign for its inaccuracy
     const Dtype keeps = x.keeps == Dtype::f64 ? Dtype::f64 : by;
     candidate = admitted(nearest(keeps, candidate), exact, error, keeps);
-    // What is kept wider must be accurate enough when it is rounded later.
-    if (keeps != by && std::fabs(nearest(by, candidate) - exact) > error) candidate = exact;
+    // What is kept wider must be accurate enough when it is rounded later, be that in one step or by way of f32.
+    auto lands = [&](double v) { return std::fabs(nearest(by, v) - exact) <= error; };
+    if (keeps != by && !(lands(candidate) && lands(nearest(Dtype::f32, candidate)))) candidate = exact;
     return rounded(x, candidate);
   }
 
   double divided(const Choices& x, const Step& s, double a, double b, double exact) const {
-    if (!std::isfinite(exact) || exact == 0) return rounded(x, exact);
+    // In f64 the one right answer is all that a correctly rounded row allows, and it is what we were given.
+    if (!std::isfinite(exact) || exact == 0 || x.keeps == Dtype::f64) return rounded(x, exact);
     const Dtype inner = is_reduced_float(s.dtype) ? Dtype::f32 : Dtype::f64;
     const double candidate = nearest(inner, a * nearest(inner, 1 / b));
     return admitted(nearest(x.keeps, candidate), exact, 0.5 * last_place(x.keeps, exact), x.keeps);
