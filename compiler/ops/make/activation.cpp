@@ -66,6 +66,13 @@ void rrelu(CallMaker& m) {
   if (m.type(m.get("self").value()).dtype == Dtype::f16) m.set("training", Arg::of_bool(false));
 }
 
+void rrelu_with_noise(CallMaker& m) {
+  rrelu(m);
+  ValueId self = m.get("self").value();
+  // Eager writes the noise as if it were contiguous.
+  m.set("noise", m.tensor({.dtype = m.type(self).dtype, .sizes = m.sizes(self), .plain = true, .written = true}));
+}
+
 void activation_backward(CallMaker& m) {
   Sizes full = m.a_shape();
   std::optional<Dtype> first;

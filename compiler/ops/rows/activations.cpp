@@ -1,4 +1,5 @@
 // Activations and their gradients.
+#include "compiler/ops/decompose.h"
 #include "compiler/ops/make/activation.h"
 #include "compiler/ops/make/common.h"
 #include "compiler/ops/make/pointwise.h"
@@ -172,6 +173,36 @@ void forward_rows(RowSink& t) {
            return aten.where(aten.le(%self, 0), aten.mul(%self, %slope), %self)
          }
          return aten.leaky_relu(%self, ($lower + $upper) / 2))"});
+  // Its out= variant writes beyond a tensor that is too small instead of resizing it.
+  Row noisy{.variants = {true},
+            .traits = random,
+            .infer = rule::rrelu_with_noise,
+            .generate = make::rrelu_with_noise,
+            .dtypes = dtypes::floats,
+            .accuracy = Accuracy::rounded,
+            .raises = "integers, complex; lower > upper and f16 in training; noise of another shape",
+            .decompose = R"(
+              if $training {
+                %slope = aten.uniform(%self, $lower, $upper, generator=$generator)
+                %slope = aten.copy_(%noise, aten.where(aten.le(%self, 0), %slope, 1.0))
+                return aten.mul(%self, %slope)
+              }
+              return aten.leaky_relu(%self, ($lower + $upper) / 2))",
+            .exception = "eager looks at its bounds where it draws only: `lower must not be above upper`"};
+  t.row(
+      "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
+      "training=False, Generator? generator=None) -> Tensor",
+      noisy);
+  noisy.variants = {};
+  noisy.infer = rule::rrelu_with_noise_functional;
+  noisy.decompose = R"(
+    %drawn = aten.clone(%noise)
+    %y = aten.rrelu_with_noise(%self, %drawn, $lower, $upper, $training, $generator)
+    return %y, %drawn)";
+  t.row(
+      "rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, "
+      "bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
+      noisy);
 }
 
 void backward_rows(RowSink& t) {

@@ -22,7 +22,12 @@ void add(RowSink& t, std::string_view packet, std::initializer_list<Overload> ov
                            : o.name == "ScalarList" ? "ScalarList_out"
                            : o.name == "Tensor"     ? "Tensor_out"
                                                     : "out";
-    t.each(schema, {.of = o.of, .variants = {in_place, out, {}, OutRule::copied}});
+    // A tensor of numbers: which of them fit a dtype only the run knows.
+    bool numbers = o.parameters.ends_with("Tensor scalars");
+    constexpr std::string_view kNumbers =
+        "numbers that a dtype has not are refused: `value cannot be converted to type`";
+    std::string_view exception = numbers ? kNumbers : std::string_view();
+    t.each(schema, {.of = o.of, .variants = {in_place, out, {}, OutRule::copied}, .exception = exception});
   }
 }
 }  // namespace
@@ -87,6 +92,8 @@ void foreach_rows(RowSink& t) {
          {.of = "linalg_vector_norm",
           .variants = {false, "Scalar_out", {}, OutRule::copied},
           .generate = make::each_norm});
+  t.each("_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]",
+         {.of = "linalg__powsum", .variants = {false, "Scalar_out", {}, OutRule::copied}});
 }
 
 }  // namespace lenz

@@ -17,7 +17,8 @@ void sums(RowSink& t) {
                 .infer = rule::sum_like,
                 .generate = make::reduction,
                 .accuracy = Accuracy::accumulated,
-                .raises = "a dim is named twice"};
+                .raises = "a dim is named twice",
+                .exception = "over no elements or memory with gaps eager takes float8: `float8 is not supported`"};
   auto with_out = [](Row row, std::string_view out) {
     row.variants.out = out;
     return row;
@@ -280,6 +281,19 @@ void norms(RowSink& t) {
       "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
       meaning("if given($p) { $ord = $p } else { $ord = 2 } return aten.linalg_vector_norm(%self, $ord, dtype=$dtype)",
               norm));
+  t.row(
+      "linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
+      "Tensor",
+      {.traits = reduction,
+       .infer = rule::power_sum,
+       .generate = make::power_sum,
+       .dtypes = kFloatOrComplex,
+       .accuracy = Accuracy::accumulated,
+       .raises = "integers",
+       .decompose = R"(
+         if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }
+         if given($dim) { $dims = $dim } else { $dims = [] }
+         return aten.sum.dim_IntList(aten.pow(aten.abs(%x), $ord), $dims, $keepdim))"});
   t.row("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
@@ -365,6 +379,7 @@ void differences(RowSink& t) {
            else if given($prepend) { %x = aten.cat([%prepend, %x], $dim) }
            else if given($append) { %x = aten.cat([%x, %append], $dim) }
            if $n == 0 { return aten.clone(%self, memory_format=preserve_format) }
+           if $n > 1 and size(%x, $dim) == 0 { return %x }
            $more = size(%x, $dim) - 1
            %after = aten.slice(%x, $dim, 1, $more + 1)
            %before = aten.slice(%x, $dim, 0, $more)

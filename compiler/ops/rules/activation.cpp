@@ -113,6 +113,31 @@ void rrelu(Infer& in) {
   in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
 }
 
+namespace {
+void check_noise(Infer& in, const Type& self, const Type& noise) {
+  require_dtype(in, self.dtype);
+  in.require(same_sizes(in, self.sizes(), noise.sizes()), "noise must have the shape of self");
+  if (in.boolean("training")) {
+    in.require(in.real("lower") <= in.real("upper"), "lower must not be above upper");
+    in.require(self.dtype != Dtype::f16, "not implemented for f16 in training");
+    in.require(noise.dtype == self.dtype, "noise must have the dtype of self");
+  }
+}
+}  // namespace
+
+void rrelu_with_noise(Infer& in) {
+  const Type& self = in.tensor("self");
+  check_noise(in, self, in.tensor("noise"));
+  in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
+}
+
+void rrelu_with_noise_functional(Infer& in) {
+  const Type &self = in.tensor("self"), &noise = in.tensor("noise");
+  check_noise(in, self, noise);
+  in.result(like(in, self));
+  in.result(like(in, noise));
+}
+
 // --- gradients
 
 void activation_backward(Infer& in) {
@@ -206,7 +231,10 @@ void rrelu_with_noise_backward(Infer& in) {
   bool random = in.boolean("training");
   if (!random && in.boolean("self_is_result") && in.real("lower") + in.real("upper") < 0)
     in.raise("from the result, the slope must not be negative");
-  promoted(in, random ? operands(in, {"noise", "grad_output"}) : operands(in, {"self", "grad_output"}));
+  if (!random || in.real("upper") - in.real("lower") <= 1e-6)
+    return promoted(in, operands(in, {"self", "grad_output"}));
+  Operands product = operands(in, {"noise", "grad_output"});
+  in.result(elementwise_result(in, product, result_type(in, product)));
 }
 
 }  // namespace lenz::rule

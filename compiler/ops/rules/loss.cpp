@@ -42,7 +42,7 @@ void huber_loss(Infer& in) {
   TensorType t = contiguous_tensor(self.dtype, sizes, self.device);
   bool same = sizes.size() == self.rank();
   for (size_t i = 0; same && i < sizes.size(); ++i) same = in.same(sizes[i], self.sizes()[i]);
-  if (same) t.strides = preserved_strides(in, self);
+  t.strides = same ? preserved_strides(in, self) : elementwise_result(in, both, self.dtype).strides;
   reduced(in, t);
 }
 
@@ -66,6 +66,7 @@ void binary_cross_entropy(Infer& in) {
 void pointwise_loss_backward(Infer& in) {
   Operands list = operands(in, {"self", "target", "grad_output"});
   const Type& self = in.tensor("self");
+  in.require(!is_complex(self.dtype), "complex numbers are not supported");
   if (!in.has_param("beta"))  // that kernel promotes
     for (const Operand& o : list) in.require(o.type->dtype == self.dtype, "all tensors must have one dtype");
   in.require(result_type(in, list) == self.dtype, "the result would not have the dtype of `self`");
@@ -159,12 +160,45 @@ void multi_margin_loss(Infer& in) {
   in.require(p == 1 || p == 2, "`p` must be 1 or 2");
   in.require(self.rank() <= 2 && target.rank() <= 1, "needs one row or a matrix, and its classes");
   in.require(target.dtype == Dtype::i64, "`target` must hold i64 class numbers");
+  in.require(gt(self.rank() ? self.sizes().back() : Dim(1), 0), "there must be a class");
   require_class_weight(in, self, self.rank() ? self.sizes().back() : Dim(1));
   Dim rows = self.rank() == 2 ? self.sizes()[0] : Dim(1);
   in.require(eq(numel(target.sizes()), rows), "there must be one class per row");
   DimVec sizes;
   if (in.constant("reduction") == 0) sizes = DimVec(target.sizes());
   in.result(contiguous_tensor(self.dtype, sizes, self.device));
+}
+
+namespace {
+void require_labels(Infer& in, const Type& self) {
+  const Type& target = in.tensor("target");
+  in.require(dtypes::wide_floats.has(self.dtype), "needs f32 or f64");
+  in.require(self.rank() <= 2, "needs one row or a matrix");
+  in.require(gt(self.rank() ? self.sizes().back() : Dim(1), 0), "there must be a class");
+  in.require(target.dtype == Dtype::i64, "`target` must hold i64 class numbers");
+  same_sizes(in, self, target, "`target` must have the shape of `self`");
+}
+}  // namespace
+
+void multilabel_margin_loss(Infer& in) {
+  const Type& self = in.tensor("self");
+  require_labels(in, self);
+  DimVec sizes;
+  if (in.constant("reduction") == 0 && self.rank() == 2) sizes.push_back(self.sizes()[0]);
+  in.result(contiguous_tensor(self.dtype, sizes, self.device));
+  if (in.op().schema.returns.size() == 2) in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
+}
+
+void multilabel_margin_loss_backward(Infer& in) {
+  const Type& self = in.tensor("self");
+  require_labels(in, self);
+  const Type &grad = in.tensor("grad_output"), &is = in.tensor("is_target");
+  in.require(grad.dtype == self.dtype && is.dtype == self.dtype, "the tensors must have one dtype");
+  same_sizes(in, self, is, "`is_target` must have the shape of `self`");
+  bool each = in.constant("reduction") == 0 && self.rank() == 2;
+  in.require(!each || grad.rank() == 1, "the gradient must have the result's shape");
+  in.require(eq(numel(grad.sizes()), each ? self.sizes()[0] : Dim(1)), "the gradient must have the result's shape");
+  in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
 }
 
 void histc(Infer& in) {

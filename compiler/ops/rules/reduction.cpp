@@ -163,9 +163,9 @@ void variance_and_mean(Infer& in) {
   in.result(reduced(in, in.tensor(0).dtype));
 }
 
-void vector_norm(Infer& in) {
-  Dtype self = in.tensor(0).dtype;
-  Dtype d = self;
+namespace {
+Dtype norm_dtype(Infer& in) {
+  Dtype self = in.tensor(0).dtype, d = self;
   if (auto wanted = in.dtype("dtype")) {
     require_inexact(in, *wanted);
     bool refused = is_complex(self) && !in.has_param("ord");
@@ -175,6 +175,14 @@ void vector_norm(Infer& in) {
     d = *wanted;
   }
   require_inexact(in, d);
+  return d;
+}
+}  // namespace
+
+void power_sum(Infer& in) { in.result(reduced(in, to_real(norm_dtype(in)))); }
+
+void vector_norm(Infer& in) {
+  Dtype d = norm_dtype(in);
   // A p below 0, and infinity, has no identity.
   std::string_view order = in.has_param("ord") ? "ord" : "p";
   double p = in.given(order) ? in.real(order) : 2;
@@ -222,8 +230,10 @@ void cumulative(Infer& in) {
   const Type& self = in.tensor(0);
   in.wrap_dim(in.constant("dim"), self.rank());
   Dtype d = accumulated_dtype(in, is_integral(self.dtype, true) ? Dtype::i64 : self.dtype);
-  refuse_float8(in, d);
-  in.require(d != Dtype::b8, "bools can't accumulate");
+  if (self.rank() > 0 && !in.is_zero(numel(self.sizes()))) {  // else there is nothing to add
+    refuse_float8(in, d);
+    in.require(d != Dtype::b8, "bools can't accumulate");
+  }
   bool other = in.op().variant == VariantKind::in_place && in.given("dtype") && d != self.dtype;
   in.require(!other, "in place, the result must have the dtype of `self`");
   in.result(contiguous_tensor(d, self.sizes(), self.device));
