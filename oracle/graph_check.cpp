@@ -48,6 +48,7 @@ class GraphCheck {
         check(std::string(line.pass.name), {&line, 1}, expected);
       check("all passes", options_.lines, expected);
       if (plan.possible() && expected.ending == Ending::finished) check_float64(expected);
+      if (options_.bounds && expected.ending == Ending::finished) check_bounds(expected);
       if (options_.progress) options_.progress(i + 1);
     }
     return std::move(report_);
@@ -63,16 +64,26 @@ class GraphCheck {
     return options;
   }
 
-  // What is exact in the graph's own dtypes is the same in float64, bit for bit.
-  void check_float64(const Execution& expected) {
+  // Eager by the float64 reference; nothing if that does not run.
+  std::optional<Judgement> judged(const std::string& path, Widening widening, const Execution& expected) {
     ExecuteOptions options = execute_options();
     options.guard = false;  // its machine knows tensors by their memory
-    Referee referee(boxed_, options, Widening::values_only);
-    Reference reference = referee.run(*graph_, source_->make(boxed_), binding_);
-    if (reference.ending != Ending::finished) return;
-    if (auto mismatch = judge(*graph_, reference, expected).mismatch)
-      report_.findings.push_back({"float64 path", "", seed_, values_, to_text(binding_, *graph_), relaid_.what,
-                                  relaid_.graph ? print(*relaid_.graph) : "", *mismatch});
+    Reference reference = Referee(boxed_, options, widening).run(*graph_, source_->make(boxed_), binding_);
+    if (reference.ending == Ending::out_of_memory) report_.out_of_memory = reference.where + ": " + reference.text;
+    if (reference.ending != Ending::finished) return std::nullopt;
+    Judgement j = judge(*graph_, reference, expected);
+    if (j.mismatch)
+      report_.findings.push_back({path, "", seed_, values_, to_text(binding_, *graph_), relaid_.what,
+                                  relaid_.graph ? print(*relaid_.graph) : "", *j.mismatch});
+    return j;
+  }
+
+  // What is exact in the graph's own dtypes is the same in float64, bit for bit.
+  void check_float64(const Execution& expected) { judged("float64 path", Widening::values_only, expected); }
+
+  void check_bounds(const Execution& expected) {
+    auto j = judged("float64 reference and its bounds", Widening::bounds, expected);
+    if (j && !j->mismatch) ++(j->shares.weak() ? report_.weak : report_.bounded);
   }
 
   Execution execute(const Graph& graph) {
@@ -139,7 +150,8 @@ nlohmann::json GraphReport::to_json() const {
     if (!f.text.empty()) list.back()["text"] = f.text;
   }
   nlohmann::json j = {{"runs", runs},     {"rewrites", rewrites}, {"seeds", seeds},     {"refused", refused},
-                      {"relaid", relaid}, {"exact", exact},       {"inexact", inexact}, {"findings", list}};
+                      {"relaid", relaid}, {"exact", exact},       {"inexact", inexact}, {"bounded", bounded},
+                      {"weak", weak},     {"findings", list}};
   if (!out_of_memory.empty()) j["out_of_memory"] = out_of_memory;
   return j;
 }

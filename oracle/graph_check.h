@@ -21,6 +21,7 @@ struct GraphCheckOptions {
   uint64_t memory_limit = 0;
   bool layouts = false;        // inputs in other layouts too: of every seed but the first
   bool together_only = false;  // not each pass by itself
+  bool bounds = false;         // eager's values too, by the float64 reference and its bounds
   std::string folder, bind;
   std::span<const PipelineLine> lines = pipeline();
   std::function<void(int seeds_done)> progress;  // after each
@@ -42,6 +43,7 @@ struct GraphReport {
   size_t seeds = 0, refused = 0;  // of inputs; those that eager refuses, and the passes' graphs then must
   size_t relaid = 0;              // of the seeds, with other layouts
   size_t exact = 0, inexact = 0;  // of the seeds for exact mode: those that had it, and had to do without
+  size_t bounded = 0, weak = 0;   // of the seeds: eager lies within the bounds; so wide that this says too little
   std::string out_of_memory;
   std::vector<PassFinding> findings;  // the first of each path
 

@@ -23,8 +23,11 @@ struct Answer {
   ExitCode code = ExitCode::fine;
 };
 
+bool all_weak(const GraphReport& report) { return report.weak && !report.bounded && report.findings.empty(); }
+
 ExitCode verdict(const GraphReport& report) {
   if (!report.findings.empty()) return ExitCode::wrong;
+  if (all_weak(report)) return ExitCode::not_covered;
   bool measured = report.out_of_memory.empty() && report.refused < report.seeds;
   return measured ? ExitCode::fine : ExitCode::not_covered;
 }
@@ -83,9 +86,18 @@ void show(const Answer& a) {
     std::printf("%s: not covered, out of memory at %s\n", file.c_str(), report.out_of_memory.c_str());
   if (report.seeds && report.refused == report.seeds)
     std::printf("%s: not covered, eager refuses all of its inputs\n", file.c_str());
-  if (a.code == ExitCode::fine)
-    std::printf("%s: agrees with eager; %zu runs, %zu rewrites%s\n", file.c_str(), report.runs, report.rewrites,
-                report.refused ? (", " + std::to_string(report.refused) + " inputs refused by both").c_str() : "");
+  if (all_weak(report))
+    std::printf(
+        "%s: weak: passes agree, but of every input more than 5 %% of the elements are ambiguous in the float64 "
+        "reference\n",
+        file.c_str());
+  if (a.code == ExitCode::fine) {
+    std::printf("%s: agrees with eager; %zu runs, %zu rewrites", file.c_str(), report.runs, report.rewrites);
+    if (report.refused) std::printf(", %zu inputs refused by both", report.refused);
+    if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu inputs", report.bounded);
+    if (report.weak) std::printf(", hardly judged on %zu more", report.weak);
+    std::printf("\n");
+  }
   std::fflush(stdout);
 }
 
@@ -116,8 +128,10 @@ ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
 ExitCode graph_check_command(std::span<const std::string> args) {
   CLI::App app(
       "Checks graphs against eager libtorch: each pass by itself, and all together, must change nothing that a caller "
-      "can see.\nExit codes, the gravest of all files': 0 agrees; 7 wrong; 6 out of memory, an op that can't run, or "
-      "all inputs refused; 2 bad input; 1 a bug of Lenz's own.",
+      "can see; and eager's values must lie within the bounds of the float64 reference.\nExit codes, the gravest of "
+      "all "
+      "files': 0 agrees; 7 wrong; 6 weak, out of memory, an op that can't run, or all inputs refused; 2 bad input; 1 a "
+      "bug of Lenz's own.",
       "lenz check");
   std::vector<std::string> files;
   GraphCheckOptions options;
@@ -143,6 +157,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   if (!mode.empty()) options.values = parse_values(mode);
+  options.bounds = true;
   quieten_libtorch();
   if (judge.results.empty() && !judge.inputs.empty())
     throw UserError("--inputs goes with --against", "lenz check", "say which results to judge: --against Y.npz");

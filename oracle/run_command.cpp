@@ -5,6 +5,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
+#include "oracle/bounds/reference.h"
 #include "oracle/commands.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/gradients.h"
@@ -35,13 +36,15 @@ void show(const std::string& what, const RunValue& value, bool elements) {
   if (elements) std::printf("%s\n", to_text(value).c_str());
 }
 
+bool is_small(const RunValue& v, size_t largest) {
+  Seen seen = look(v);
+  int64_t count = 1;
+  for (int64_t s : seen.sizes) count *= s;
+  return seen.kind != TypeKind::none && static_cast<size_t>(count) <= largest;
+}
+
 void show_results(const Graph& graph, const Execution& run, size_t largest) {
-  auto small = [&](const RunValue& v) {
-    Seen seen = look(v);
-    int64_t count = 1;
-    for (int64_t s : seen.sizes) count *= s;
-    return seen.kind != TypeKind::none && static_cast<size_t>(count) <= largest;
-  };
+  auto small = [&](const RunValue& v) { return is_small(v, largest); };
   for (size_t i = 0; i < run.outputs.size(); ++i)
     show("output " + std::to_string(i), run.outputs[i], small(run.outputs[i]));
   for (size_t i = 0; i < run.inputs.size(); ++i)
@@ -70,6 +73,30 @@ ExitCode run_gradients(const Graph& graph, std::span<const RunValue> inputs, con
 }
 }  // namespace
 
+namespace {
+// The float64 reference in eager's place: values, how far from them a right answer may lie, what is ambiguous.
+ExitCode run_reference(const Graph& graph, Boxed& boxed, const std::vector<RunValue>& values, const Binding& binding,
+                       const ExecuteOptions& options, Widening widening, const std::string& save, size_t largest) {
+  Reference r = Referee(boxed, options, widening).run(graph, values, binding);
+  if (r.ending == Ending::raised) throw UserError("eager raises: " + r.text, r.where);
+  if (r.ending == Ending::out_of_memory) throw Unsupported("out of memory at " + r.where + ": " + r.text);
+  Execution run;
+  for (const Bounded& b : r.outputs) run.outputs.push_back(b.value);
+  for (const Bounded& b : r.inputs) run.inputs.push_back(b.value);
+  show_results(graph, run, largest);
+  for (size_t i = 0; i < r.outputs.size() && widening == Widening::bounds; ++i) {
+    const Bounded& b = r.outputs[i];
+    std::string name = "output " + std::to_string(i);
+    if (!b.error) std::printf("%s: exact\n", name.c_str());
+    if (b.error) show(name + ", error bound", b.error, is_small(b.error, largest));
+    if (b.ambiguous) show(name + ", ambiguous", b.ambiguous, is_small(b.ambiguous, largest));
+  }
+  for (const std::string& op : r.unbounded) std::printf("no bound is known for %s\n", op.c_str());
+  if (!save.empty()) write_reference(save, graph, r);
+  return ExitCode::fine;
+}
+}  // namespace
+
 ExitCode run_command(std::span<const std::string> args) {
   CLI::App app(
       "Runs a graph. Inputs are what it declares (`init`), or drawn from a seed.\n"
@@ -85,7 +112,11 @@ ExitCode run_command(std::span<const std::string> args) {
   bool guard = false, grad = false;
   std::string random = "eager";
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
-  app.add_option("--on", on, "what runs it")->check(CLI::IsMember({"eager"}))->capture_default_str();
+  app.add_option("--on", on,
+                 "what runs it: eager libtorch; f64, the same with every float in float64; bound, that with an error "
+                 "bound for every element, out0.error in the file")
+      ->check(CLI::IsMember({"eager", "f64", "bound"}))
+      ->capture_default_str();
   app.add_option("--seed", seed, "of inputs without an initialiser, and of draws")->capture_default_str();
   add_values_option(app, mode);
   app.add_option("--inputs", inputs, "an .npz file with an array for each input (those it has not are made)");
@@ -125,6 +156,9 @@ ExitCode run_command(std::span<const std::string> args) {
   options.guard = guard;
   options.print = [](const std::string& line) { std::fputs(line.c_str(), stdout); };
   if (grad) return run_gradients(*graph, values, binding, options, seed, save, largest);
+  if (on != "eager")
+    return run_reference(*graph, boxed, values, binding, options,
+                         on == "bound" ? Widening::bounds : Widening::values_only, save, largest);
   LenzRandom stream(boxed);
   Executor executor = random == "lenz" ? Executor(stream, options) : Executor(boxed, options);
   Execution run = executor.run(*graph, values, binding);

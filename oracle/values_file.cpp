@@ -72,46 +72,71 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
   return inputs;
 }
 
-void write_results(const std::string& path, const Graph& graph, const Execution& execution) {
-  std::vector<std::pair<std::string, NpyArray>> arrays;
-  nlohmann::json description = nlohmann::json::object();
-  std::vector<std::pair<const void*, std::string>> storages;
-  auto add = [&](const std::string& key, const RunValue& value) {
+namespace {
+// Arrays under their keys, and what their entry in the description says of each.
+class ResultsWriter {
+ public:
+  void own(const RunValue& input, const std::string& key) { storages_.emplace_back(look(input).storage, key); }
+  void add(const std::string& key, const RunValue& value) {
     Seen seen = look(value);
+    if (seen.kind == TypeKind::list)
+      for (size_t k = 0; k < seen.elements.size(); ++k)
+        add(key + "." + std::to_string(k), element(value, static_cast<int64_t>(k)));
     if (seen.kind != TypeKind::tensor || seen.foreign) return;
     nlohmann::json entry = {{"dtype", std::string(name(seen.dtype))},
                             {"sizes", std::vector<int64_t>(seen.sizes.begin(), seen.sizes.end())},
                             {"strides", std::vector<int64_t>(seen.strides.begin(), seen.strides.end())},
                             {"offset", seen.offset}};
-    auto owner = std::ranges::find(storages, seen.storage, [](const auto& s) { return s.first; });
-    if (owner != storages.end()) entry["shares"] = owner->second;
-    storages.emplace_back(seen.storage, key);
-    description[key] = entry;
-    arrays.emplace_back(key, to_npy(value));
-  };
+    auto owner = std::ranges::find(storages_, seen.storage, [](const auto& s) { return s.first; });
+    if (owner != storages_.end()) entry["shares"] = owner->second;
+    storages_.emplace_back(seen.storage, key);
+    description_[key] = entry;
+    arrays_.emplace_back(key, to_npy(value));
+  }
+  void write(const std::string& path) {
+    std::string text = description_.dump();
+    NpyArray json;
+    json.dtype = Dtype::u8;
+    json.shape = {static_cast<int64_t>(text.size())};
+    json.bytes.resize(text.size());
+    std::memcpy(json.bytes.data(), text.data(), text.size());
+    arrays_.emplace_back(std::string(kDescription), std::move(json));
+    write_npz(path, arrays_);
+  }
+
+ private:
+  std::vector<std::pair<std::string, NpyArray>> arrays_;
+  nlohmann::json description_ = nlohmann::json::object();
+  std::vector<std::pair<const void*, std::string>> storages_;
+};
+
+void add_bounded(ResultsWriter& writer, const std::string& key, const Bounded& b) {
+  for (size_t i = 0; i < b.elements.size(); ++i) add_bounded(writer, key + "." + std::to_string(i), b.elements[i]);
+  if (!b.elements.empty()) return;
+  writer.add(key, b.value);
+  if (b.error) writer.add(key + ".error", b.error);
+  if (b.ambiguous) writer.add(key + ".ambiguous", b.ambiguous);
+}
+}  // namespace
+
+void write_results(const std::string& path, const Graph& graph, const Execution& execution) {
+  ResultsWriter writer;
   for (size_t i = 0; i < execution.inputs.size(); ++i)
     if (!graph.inputs()[i].mutated && look(execution.inputs[i]).kind == TypeKind::tensor)
-      storages.emplace_back(look(execution.inputs[i]).storage, input_key(graph, graph.inputs()[i]));
+      writer.own(execution.inputs[i], input_key(graph, graph.inputs()[i]));
   for (size_t i = 0; i < execution.inputs.size(); ++i)
-    if (graph.inputs()[i].mutated) add(input_key(graph, graph.inputs()[i]), execution.inputs[i]);
-  for (size_t i = 0; i < execution.outputs.size(); ++i) {
-    Seen seen = look(execution.outputs[i]);
-    std::string key = "out" + std::to_string(i);
-    if (seen.kind != TypeKind::list) {
-      add(key, execution.outputs[i]);
-      continue;
-    }
-    for (size_t k = 0; k < seen.elements.size(); ++k)
-      add(key + "." + std::to_string(k), element(execution.outputs[i], static_cast<int64_t>(k)));
-  }
-  std::string text = description.dump();
-  NpyArray json;
-  json.dtype = Dtype::u8;
-  json.shape = {static_cast<int64_t>(text.size())};
-  json.bytes.resize(text.size());
-  std::memcpy(json.bytes.data(), text.data(), text.size());
-  arrays.emplace_back(std::string(kDescription), std::move(json));
-  write_npz(path, arrays);
+    if (graph.inputs()[i].mutated) writer.add(input_key(graph, graph.inputs()[i]), execution.inputs[i]);
+  for (size_t i = 0; i < execution.outputs.size(); ++i) writer.add("out" + std::to_string(i), execution.outputs[i]);
+  writer.write(path);
+}
+
+void write_reference(const std::string& path, const Graph& graph, const Reference& reference) {
+  ResultsWriter writer;
+  for (size_t i = 0; i < reference.inputs.size(); ++i)
+    if (graph.inputs()[i].mutated) add_bounded(writer, input_key(graph, graph.inputs()[i]), reference.inputs[i]);
+  for (size_t i = 0; i < reference.outputs.size(); ++i)
+    add_bounded(writer, "out" + std::to_string(i), reference.outputs[i]);
+  writer.write(path);
 }
 
 }  // namespace lenz::oracle

@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "oracle/bounds/reference.h"
 #include "oracle/execute.h"
 
 namespace lenz::oracle {
@@ -22,5 +23,7 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
 Execution read_results(const std::string& path, const Graph& graph, Boxed& boxed, const Execution& expected,
                        std::span<const RunValue> inputs, std::vector<std::string>& untold);
 void write_results(const std::string& path, const Graph& graph, const Execution& execution);
+// The reference's values as float64, and where they are uncertain beside `out0` also `out0.error` and `out0.ambiguous`.
+void write_reference(const std::string& path, const Graph& graph, const Reference& reference);
 
 }  // namespace lenz::oracle

@@ -150,9 +150,11 @@ void norms(RowSink& t) {
          %x = aten.reshape(aten._to_copy(%input, dtype=compute_dtype(%input)), [$N, $group, $C // $group * $HxW])
          %v, %m = aten.var_mean.correction(%x, [2], correction=0, keepdim=true)
          %r = aten.rsqrt(aten.add(%v, $eps))
-         %y = aten.reshape(aten.mul(aten.sub(%x, %m), %r), [$N, $C, $HxW])
-         if given($weight) { %y = aten.mul(%y, aten.reshape(%weight, [1, $C, 1])) }
-         if given($bias) { %y = aten.add(%y, aten.reshape(%bias, [1, $C, 1])) }
+         %scale = aten.reshape(aten.expand(%r, [$N, $group, $C // $group]), [$N, $C, 1])
+         if given($weight) { %scale = aten.mul(%scale, aten.reshape(%weight, [1, $C, 1])) }
+         %shift = aten.neg(aten.mul(aten.reshape(aten.expand(%m, [$N, $group, $C // $group]), [$N, $C, 1]), %scale))
+         if given($bias) { %shift = aten.add(%shift, aten.reshape(%bias, [1, $C, 1])) }
+         %y = aten.add(aten.mul(aten.reshape(%x, [$N, $C, $HxW]), %scale), %shift)
          return aten.reshape(aten._to_copy(%y, dtype=dtype(%input)), shape(%input)),
                 aten._to_copy(aten.reshape(%m, [$N, $group]), dtype=$d),
                 aten._to_copy(aten.reshape(%r, [$N, $group]), dtype=$d))",
