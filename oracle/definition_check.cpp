@@ -119,6 +119,11 @@ DefinitionVerdict check_definition(DrawnCall& call, Boxed& device) {
   for (size_t i = 0; i < results.size(); ++i) {
     RunValue got;
     if (results[i].is_value()) got = values[results[i].value()];
+    if (results[i].is_none()) {
+      if (look(expected.results[i]).kind != TypeKind::none)
+        return differ("result " + std::to_string(i) + ": the definition gives none");
+      continue;
+    }
     if (!results[i].is_value()) {
       std::vector<RunValue> items;
       for_each_value(results[i], [&](ValueId v) { items.push_back(values[v]); });

@@ -66,6 +66,13 @@ void rrelu(CallMaker& m) {
   if (m.type(m.get("self").value()).dtype == Dtype::f16) m.set("training", Arg::of_bool(false));
 }
 
+void rrelu_with_noise(CallMaker& m) {
+  rrelu(m);
+  ValueId self = m.get("self").value();
+  // Eager writes the noise as if it were contiguous.
+  m.set("noise", m.tensor({.dtype = m.type(self).dtype, .sizes = m.sizes(self), .plain = true, .written = true}));
+}
+
 void activation_backward(CallMaker& m) {
   Sizes full = m.a_shape();
   std::optional<Dtype> first;
@@ -106,7 +113,8 @@ void glu(CallMaker& m) {
   Dtype d = m.a_dtype(computes(m));
   for (const Param& p : m.op().schema.params) {
     if (p.type.kind != ParamKind::tensor || p.is_out) continue;
-    bool of_result = p.name == "grad_output" || p.name == "glu";  // op name: a parameter's name
+    bool of_result =
+        p.name == "grad_output" || p.name == "glu" || p.name.ends_with("grad_glu");  // op name: a parameter's name
     m.set(p.name, m.tensor({.dtype = d, .sizes = of_result ? half : full}));
   }
   if (!m.op().schema.params.back().fallback || m.choose().flip() || m.op().variant == VariantKind::out || dim != -1)

@@ -13,6 +13,7 @@ void mish_backward(CallMaker& m);
 void same_shape_backward(CallMaker& m);  // the tensors have one shape and one dtype
 void hardtanh(CallMaker& m);
 void rrelu(CallMaker& m);
+void rrelu_with_noise(CallMaker& m);
 void glu(CallMaker& m);           // an even dim; also its gradients
 void prelu(CallMaker& m);         // weights per channel
 void prelu_kernel(CallMaker& m);  // weights that broadcast; also its gradient

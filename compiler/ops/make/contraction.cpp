@@ -237,8 +237,15 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   if (dims == 3) wish.format = MemoryFormat::contiguous;
   m.set("weight", m.tensor(wish));
   if (c.flip()) m.set("bias", shaped(m, {out_channels}, d));
+  const Param& padded = m.op().schema.params[static_cast<size_t>(m.op().schema.find("padding"))];
+  bool by_name = padded.type.kind == ParamKind::string, same = by_name && c.flip();
+  if (same) stride = Sizes(dims, 1);
   set_spatial(m, "stride", stride);
-  set_spatial(m, "padding", padding);
+  if (by_name) {
+    m.set("padding", m.context().string(same ? "same" : "valid"));
+  } else {
+    set_spatial(m, "padding", padding);
+  }
   set_spatial(m, "dilation", dilation);
   if (m.has("output_padding")) set_spatial(m, "output_padding", extra);
   if (m.has("transposed")) m.set("transposed", Arg::of_bool(transposed));

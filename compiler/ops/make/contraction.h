@@ -21,5 +21,6 @@ void pdist(CallMaker& m);
 void convolution(CallMaker& m);  // with all its arguments
 void conv(CallMaker& m);         // conv1d and its kin: unbatched inputs too
 void attention(CallMaker& m);
+void einsum(CallMaker& m);  // an equation and tensors that fit it
 
 }  // namespace lenz::make

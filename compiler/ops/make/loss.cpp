@@ -256,4 +256,21 @@ void multi_margin(CallMaker& m) {
   set_reduction(m);
 }
 
+void multilabel_margin(CallMaker& m) {
+  ValueId self = m.tensor({.max_rank = 2, .min_size = 1});
+  m.set("self", self);
+  int64_t classes = m.rank(self) ? m.size(self, -1) : 1;
+  TensorWish target{.dtype = Dtype::i64, .sizes = m.sizes(self)};
+  target.integers = {-1, classes - 1};
+  m.set("target", m.tensor(target));
+  set_reduction(m);
+  if (!m.has("grad_output")) return;
+  bool each = m.get("reduction").i == 0 && m.rank(self) == 2;
+  Dtype dtype = m.type(self).dtype;
+  m.set("grad_output", m.tensor({.dtype = dtype, .sizes = each ? Sizes{m.size(self, 0)} : Sizes()}));
+  TensorWish is{.dtype = dtype, .sizes = m.sizes(self)};
+  is.domain = Domain{0, 1};
+  m.set("is_target", m.tensor(is));
+}
+
 }  // namespace lenz::make

@@ -22,5 +22,6 @@ void bincount(CallMaker& m);
 void row_pairs(CallMaker& m);  // x1, x2 that broadcast; distances along one dim
 void cosine_embedding(CallMaker& m);
 void multi_margin(CallMaker& m);
+void multilabel_margin(CallMaker& m);  // and its gradient
 
 }  // namespace lenz::make

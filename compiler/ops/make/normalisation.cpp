@@ -144,4 +144,119 @@ void batch_norm(CallMaker& m) {
   set_eps(m);
 }
 
+void instance_norm(CallMaker& m) {
+  ValueId input = m.tensor({.min_rank = 3, .min_size = 1});
+  m.set("input", input);
+  Sizes channels{m.size(input, 1)};
+  Dtype dtype = parameter_dtype(m, m.type(input).dtype);
+  maybe_parameter(m, "weight", channels, dtype);
+  // Without a weight eager takes only statistics of the input's own dtype beside a bias.
+  if (m.is_set("weight") || dtype == m.type(input).dtype) maybe_parameter(m, "bias", channels, dtype);
+  bool of_input = m.choose().flip();
+  if (!of_input || m.choose().flip()) {
+    TensorWish running{.dtype = dtype, .sizes = channels, .written = true};
+    m.set("running_mean", m.tensor(running));
+    running.domain = Domain{0.25, 4};
+    m.set("running_var", m.tensor(running));
+  }
+  m.set("use_input_stats", Arg::of_bool(of_input));
+  m.set("momentum", Arg::of_real(m.choose().any_of({0.125, 0.0, -0.5})));
+  set_eps(m);
+}
+
+void rms_norm(CallMaker& m) {
+  ValueId input = m.tensor({.min_rank = 1});
+  m.set("input", input);
+  Sizes sizes = m.sizes(input);
+  auto count = static_cast<size_t>(m.choose().between(1, static_cast<int64_t>(sizes.size())));
+  Sizes tail(sizes.span().last(count));
+  m.set_ints("normalized_shape", tail);
+  maybe_parameter(m, "weight", tail, parameter_dtype(m, m.type(input).dtype));
+  if (m.choose().flip()) m.set("eps", Arg::of_real(m.choose().any_of({1e-5, 0.125, -0.125})));
+}
+
+namespace {
+// Which gradients are asked for: not those of parameters that are none.
+void set_mask(CallMaker& m, bool weight, bool bias, bool all = false) {
+  all = all || m.op().variant == VariantKind::out;
+  Chooser& c = m.choose();
+  bool mask[] = {all || c.chance(3, 4), weight && (all || c.flip()), bias && (all || c.flip())};
+  m.set("output_mask", m.context().bools(mask));
+}
+
+ValueId statistic(CallMaker& m, std::string_view name, const Sizes& sizes, Dtype dtype, bool positive) {
+  TensorWish wish{.dtype = dtype, .sizes = sizes, .plain = true};
+  if (positive) wish.domain = Domain{0.25, 4};
+  ValueId v = m.tensor(wish);
+  m.set(name, v);
+  return v;
+}
+}  // namespace
+
+void layer_norm_backward(CallMaker& m) {
+  ValueId input = m.tensor({.min_rank = 1});
+  m.set("input", input);
+  Sizes sizes = m.sizes(input);
+  auto count = static_cast<size_t>(m.choose().between(1, static_cast<int64_t>(sizes.size())));
+  Sizes tail(sizes.span().last(count)), lead(sizes.span().first(sizes.size() - count));
+  m.set_ints("normalized_shape", tail);
+  Dtype dtype = m.type(input).dtype, statistics = parameter_dtype(m, dtype);
+  m.set("grad_out", m.tensor({.dtype = dtype, .sizes = sizes}));
+  bool all = m.op().variant == VariantKind::out;
+  bool weight = all || statistics != dtype || m.choose().flip(), bias = all || m.choose().flip();
+  if (weight) m.set("weight", m.tensor({.dtype = statistics, .sizes = tail}));
+  if (bias) m.set("bias", m.tensor({.dtype = statistics, .sizes = tail}));
+  for (size_t i = 0; i < count; ++i) lead.push_back(1);
+  statistic(m, "mean", lead, statistics, false);
+  statistic(m, "rstd", lead, statistics, true);
+  set_mask(m, weight, bias);
+}
+
+void group_norm_backward(CallMaker& m) {
+  int64_t groups = 1;
+  TensorWish wish;
+  wish.sizes = grouped_shape(m, groups, 2);
+  wish.plain = true;
+  if (wish.sizes->size() == 4 && m.choose().chance(1, 3)) wish.format = MemoryFormat::channels_last;
+  ValueId input = m.tensor(wish);
+  m.set("input", input);
+  wish.dtype = m.type(input).dtype;
+  m.set("grad_out", m.tensor(wish));
+  Sizes sizes = m.sizes(input);
+  int64_t area = 1;
+  for (size_t i = 2; i < sizes.size(); ++i) area *= sizes[i];
+  Dtype statistics = parameter_dtype(m, *wish.dtype);
+  statistic(m, "mean", {sizes[0], groups}, statistics, false);
+  statistic(m, "rstd", {sizes[0], groups}, statistics, true);
+  bool weight = m.op().variant == VariantKind::out || m.choose().flip();
+  if (weight) m.set("weight", m.tensor({.dtype = statistics, .sizes = Sizes{sizes[1]}, .plain = true}));
+  m.set("N", Arg::of_int(sizes[0]));
+  m.set("C", Arg::of_int(sizes[1]));
+  m.set("HxW", Arg::of_int(area));
+  m.set("group", Arg::of_int(groups));
+  // Eager's channels-last kernel writes the input's gradient whether anyone wants it or not, and dies if not.
+  set_mask(m, weight, weight, sizes.size() >= 4);
+}
+
+void batch_norm_backward(CallMaker& m) {
+  ValueId input = m.tensor({.min_rank = 2, .min_size = 1});
+  m.set("input", input);
+  Dtype dtype = m.type(input).dtype, statistics = parameter_dtype(m, dtype);
+  m.set("grad_out", m.tensor({.dtype = dtype, .sizes = m.sizes(input)}));
+  Sizes channels{m.size(input, 1)};
+  maybe_parameter(m, "weight", channels, statistics);
+  bool train = m.choose().flip();
+  m.set("train", Arg::of_bool(train));
+  if (train || m.choose().flip()) {
+    statistic(m, "save_mean", channels, statistics, false);
+    statistic(m, "save_invstd", channels, statistics, true);
+  }
+  if (!train || m.choose().flip()) {
+    statistic(m, "running_mean", channels, statistics, false);
+    statistic(m, "running_var", channels, statistics, true);
+  }
+  if (m.has("eps")) m.set("eps", Arg::of_real(m.choose().any_of({1e-5, 0.125})));
+  set_mask(m, true, true);
+}
+
 }  // namespace lenz::make

@@ -115,6 +115,14 @@ void vector_norm(CallMaker& m) {
   set_norm_dtype(m, m.type(self).dtype);
 }
 
+void power_sum(CallMaker& m) {
+  ValueId self = m.tensor({});
+  m.set("self", self);
+  m.set("ord", an_order(m, true));
+  set_dims(m, self, true);
+  set_norm_dtype(m, m.type(self).dtype);
+}
+
 void norm(CallMaker& m) {
   TensorWish wish;
   bool extremes = m.choose().chance(1, 3);

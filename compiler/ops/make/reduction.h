@@ -9,6 +9,7 @@ void reduction(CallMaker& m);  // `dim` in any of its forms, `keepdim`, `dtype`
 void logsumexp(CallMaker& m);
 void reduction_nonempty(CallMaker& m);  // nothing is reduced to no element: extrema have no identity
 void vector_norm(CallMaker& m);
+void power_sum(CallMaker& m);
 void norm(CallMaker& m);  // aten.norm: p first
 void variance(CallMaker& m);
 void median(CallMaker& m);  // along a dim; no two elements share memory

@@ -145,16 +145,26 @@ Sizes upsampled_input(CallMaker& m, size_t dims) {
 }
 }  // namespace
 
+namespace {
+// A tensor of the op's dtypes. Eager's kernels for u8 read elsewhere where a dim of one element has an odd stride.
+ValueId interpolated(CallMaker& m, std::string_view param, const Sizes& sizes, DtypeSet dtypes) {
+  TensorWish wish{.dtype = m.a_dtype(dtypes), .sizes = sizes};
+  if (*wish.dtype == Dtype::u8)
+    wish.format = sizes.size() == 4 && m.choose().flip() ? MemoryFormat::channels_last : MemoryFormat::contiguous;
+  ValueId v = m.tensor(wish);
+  m.set(param, v);
+  return v;
+}
+}  // namespace
+
 void upsample(CallMaker& m) {
   Chooser& c = m.choose();
   size_t dims = spatial_dims(m);
   Sizes sizes = upsampled_input(m, dims), target;
   for (size_t i = 0; i < dims; ++i) target.push_back(c.between(1, 9));
-  TensorWish wish;
-  wish.sizes = sizes;
   // Eager's kernels for u8 abort the process on an out= tensor that is laid out in its own way.
-  wish.dtypes = m.op().variant == VariantKind::out ? m.op().dtypes - DtypeSet::of(Dtype::u8) : m.op().dtypes;
-  m.set("self", m.tensor(wish));
+  bool out = m.op().variant == VariantKind::out;
+  interpolated(m, "self", sizes, out ? m.op().dtypes - DtypeSet::of(Dtype::u8) : m.op().dtypes);
   // A scale leads to the output's size: eager's antialiasing kernels read beyond the input where it does not.
   constexpr double kScale = 1.5;
   bool scaled = c.chance(1, 3);
@@ -169,9 +179,7 @@ void upsample(CallMaker& m) {
 void upsample_vec(CallMaker& m) {
   Chooser& c = m.choose();
   size_t dims = spatial_dims(m);
-  TensorWish wish;
-  wish.sizes = upsampled_input(m, dims);
-  m.set("input", m.tensor(wish));
+  interpolated(m, "input", upsampled_input(m, dims), m.op().dtypes);
   if (c.flip()) {
     Sizes target;
     for (size_t i = 0; i < dims; ++i) target.push_back(c.between(1, 9));

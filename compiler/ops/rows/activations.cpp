@@ -1,4 +1,5 @@
 // Activations and their gradients.
+#include "compiler/ops/decompose.h"
 #include "compiler/ops/make/activation.h"
 #include "compiler/ops/make/common.h"
 #include "compiler/ops/make/pointwise.h"
@@ -172,6 +173,35 @@ void forward_rows(RowSink& t) {
            return aten.where(aten.le(%self, 0), aten.mul(%self, %slope), %self)
          }
          return aten.leaky_relu(%self, ($lower + $upper) / 2))"});
+  // Its out= variant writes beyond a tensor that is too small instead of resizing it.
+  Row noisy{.variants = {true},
+            .traits = random,
+            .infer = rule::rrelu_with_noise,
+            .generate = make::rrelu_with_noise,
+            .dtypes = dtypes::floats,
+            .accuracy = Accuracy::rounded,
+            .raises = "integers, complex; lower > upper and f16 in training; noise of another shape",
+            .decompose = R"(
+              if $training {
+                %slope = aten.uniform(%self, $lower, $upper, generator=$generator)
+                %slope = aten.copy_(%noise, aten.where(aten.le(%self, 0), %slope, 1.0))
+                return aten.mul(%self, %slope)
+              }
+              return aten.leaky_relu(%self, ($lower + $upper) / 2))"};
+  t.row(
+      "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
+      "training=False, Generator? generator=None) -> Tensor",
+      noisy);
+  noisy.variants = {};
+  noisy.infer = rule::rrelu_with_noise_functional;
+  noisy.decompose = R"(
+    %drawn = aten.clone(%noise)
+    %y = aten.rrelu_with_noise(%self, %drawn, $lower, $upper, $training, $generator)
+    return %y, %drawn)";
+  t.row(
+      "rrelu_with_noise_functional(Tensor self, Tensor noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, "
+      "bool training=False, Generator? generator=None) -> (Tensor, Tensor noise_out)",
+      noisy);
 }
 
 void backward_rows(RowSink& t) {
@@ -323,6 +353,26 @@ void backward_rows(RowSink& t) {
   t.row("glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor",
         meaning(LENZ_HALVES("%x") "%s = aten.sigmoid(%b) " LENZ_HALVES("%dx") R"(
     return aten.add(aten.mul(%a, %s), aten.mul(aten.mul(%b, aten.rsub(%s, 1)), %glu)))",
+                row));
+  row.infer = rule::composite;
+  row.dtypes = dtypes::numbers;
+  row.raises = "an odd size of dim";
+  t.row("glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor",
+        meaning(R"(
+    if $dim >= max(rank(%x), 1) or $dim < 0 - max(rank(%x), 1) { raise "the dim is out of range" }
+    $d = wrap($dim, rank(%x))
+    $n = size(%grad_glu, $d)
+    %a = aten.narrow(%x, $d, 0, $n)
+    %da = aten.narrow(%dx, $d, 0, $n)
+    %db = aten.narrow(%dx, $d, $n, $n)
+    %s = aten.sigmoid(aten.narrow(%x, $d, $n, $n))
+    %gone = aten.mul(%db, aten.rsub(%s, 1))
+    %g = aten.narrow(%grad_x, $d, 0, $n)
+    %other = aten.narrow(%grad_x, $d, $n, $n)
+    %y = aten.add(aten.mul(%dgrad_glu, %s), aten.mul(%g, %gone))
+    %left = aten.rsub(%s, 1)
+    %turn = aten.sub(aten.mul(%da, %left), aten.mul(%gone, aten.mul(%a, %s)))
+    return aten.cat([%y, aten.add(aten.mul(aten.mul(%y, %a), %left), aten.mul(%g, %turn))], $d))",
                 row));
   row.variants = {};
   row.dtypes = dtypes::floats;

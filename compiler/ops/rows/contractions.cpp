@@ -184,6 +184,15 @@ void composed(RowSink& t) {
                                                       .raises = "operands that are no vectors",
                                                       .decompose = "return aten.mul(aten.unsqueeze(%self, 1), %vec2)"});
   t.alias("ger(Tensor self, Tensor vec2) -> Tensor", "outer");
+  t.row(
+      "einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+      {.infer = rule::composite,
+       .generate = make::einsum,
+       .dtypes = kProduct | dtypes::boolean,
+       .accuracy = Accuracy::composed,
+       .raises = "an equation that doesn't fit the tensors",
+       .decompose = "return einsum($equation, $tensors, $path)",
+       .exception = "where there is nothing to multiply, eager forgets to check: `the operands must have one dtype`"});
   t.row("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .infer = rule::cross,
@@ -249,21 +258,22 @@ void convolutions(RowSink& t) {
            .dtypes = dtypes::numbers,
            .accuracy = Accuracy::accumulated,
            .exception = kMeta};
-  // An input without a batch gets one for the time being.
-#define LENZ_CONVOLUTION(x, weight, bias, call) \
-  "aten.convolution(" x ", " weight ", " bias ", $stride, $padding, $dilation, " call ", $groups)"
-#define LENZ_BATCHED(rank, call) \
-  "if rank(%input) == " rank " { %x = aten.unsqueeze(%input, 0) } else { %x = %input } "                         \
-  "if is_complex(%input) { "                                                                                     \
-  "  %xr = aten.real(%x) %xi = aten.imag(%x) %wr = aten.real(%weight) %wi = aten.imag(%weight) "                 \
-  "  if given($bias) { %br = aten.real(%bias) %bi = aten.imag(%bias) %bs = aten.add(%br, %bi) } "                \
-  "  else { %br = none %bi = none %bs = none } "                                                                 \
-  "  %a = " LENZ_CONVOLUTION("%xr", "%wr", "%br", call)                                                          \
-  "  %b = " LENZ_CONVOLUTION("%xi", "%wi", "none", call)                                                         \
-  "  %c = " LENZ_CONVOLUTION("aten.add(%xr, %xi)", "aten.add(%wr, %wi)", "%bs", call)                            \
-  "  %y = aten.complex(aten.sub(%a, %b), aten.sub(aten.sub(%c, %a), %b)) "                                       \
-  "} else { %y = " LENZ_CONVOLUTION("%x", "%weight", "$bias", call) " } "                                        \
+  // An input without a batch gets one for the time being. `prepare` may do something to %x.
+#define LENZ_CONVOLUTION(x, weight, bias, padding, call) \
+  "aten.convolution(" x ", " weight ", " bias ", $stride, " padding ", $dilation, " call ", $groups)"
+#define LENZ_CONVOLVED(rank, prepare, padding, call) \
+  "if rank(%input) == " rank " { %x = aten.unsqueeze(%input, 0) } else { %x = %input } " prepare                   \
+  "if is_complex(%input) { "                                                                                       \
+  "  %xr = aten.real(%x) %xi = aten.imag(%x) %wr = aten.real(%weight) %wi = aten.imag(%weight) "                   \
+  "  if given($bias) { %br = aten.real(%bias) %bi = aten.imag(%bias) %bs = aten.add(%br, %bi) } "                  \
+  "  else { %br = none %bi = none %bs = none } "                                                                   \
+  "  %a = " LENZ_CONVOLUTION("%xr", "%wr", "%br", padding, call)                                                   \
+  "  %b = " LENZ_CONVOLUTION("%xi", "%wi", "none", padding, call)                                                  \
+  "  %c = " LENZ_CONVOLUTION("aten.add(%xr, %xi)", "aten.add(%wr, %wi)", "%bs", padding, call)                     \
+  "  %y = aten.complex(aten.sub(%a, %b), aten.sub(aten.sub(%c, %a), %b)) "                                         \
+  "} else { %y = " LENZ_CONVOLUTION("%x", "%weight", "$bias", padding, call) " } "                                 \
   "if rank(%input) == " rank " { return aten.squeeze(%y, 0) } return %y"
+#define LENZ_BATCHED(rank, call) LENZ_CONVOLVED(rank, "", "$padding", call)
   conv.decompose = LENZ_BATCHED("2", "false, [0]");
   t.row(
       "conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] "
@@ -295,14 +305,56 @@ void convolutions(RowSink& t) {
       "conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] "
       "padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
       conv);
+
+  // Padding by name. "same" pads such that nothing shrinks; where that is odd, one more goes to the right, by itself.
+#define LENZ_NAMED_PADDING(rank, dims, more)                                                         \
+  LENZ_CONVOLVED(rank,                                                                               \
+                 "if $padding == \"valid\" { $pad = [0] } else { "                                   \
+                 "  if $padding != \"same\" { raise \"no such padding\" } "                          \
+                 "  if product($stride) != 1 { raise \"the same size can't be had with strides\" } " \
+                 "  if rank(%weight) != " dims                                                       \
+                 " + 2 { raise \"the weight is of the wrong rank\" } "                               \
+                 "  $apart = choose(len($dilation) == 1, list(" dims                                 \
+                 ", at($dilation, 0)), $dilation) "                                                  \
+                 "  $pad = each(range(0, " dims                                                      \
+                 "), %i, at($apart, %i) * (size(%weight, %i + 2) - 1) // 2) "                        \
+                 "  $odd = each(range(0, " dims                                                      \
+                 "), %i, at($apart, %i) * (size(%weight, %i + 2) - 1) % 2) "                         \
+                 "  if not equal($odd, list(" dims ", 0)) { %x = aten.constant_pad_nd(%x, " more     \
+                 ", 0) } "                                                                           \
+                 "} ",                                                                               \
+                 "$pad", "false, [0]")
+  Row named = conv;
+  named.dtypes = dtypes::numbers;
+  named.raises = "\"same\" with strides; another name";
+  named.decompose = LENZ_NAMED_PADDING("2", "1", "[0, at($odd, 0)]");
+  t.row(
+      "conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", "
+      "SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
+      named);
+  named.decompose = LENZ_NAMED_PADDING("3", "2", "[0, at($odd, 1), 0, at($odd, 0)]");
+  t.row(
+      "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", "
+      "SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
+      named);
+  named.decompose = LENZ_NAMED_PADDING("4", "3", "[0, at($odd, 2), 0, at($odd, 1), 0, at($odd, 0)]");
+  t.row(
+      "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str "
+      "padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
+      named);
+#undef LENZ_NAMED_PADDING
 #undef LENZ_BATCHED
+#undef LENZ_CONVOLVED
+
 #undef LENZ_CONVOLUTION
 }
 
 // Attention as its definition says: its weights %p, before dropout, and their logarithms' denominators %w.
 #define LENZ_ATTENTION(masked)                                                                              \
-  "if given($scale) { $s = $scale } else { $s = power(size(%query, -1), -0.5) } "                           \
-  "%w = aten.mul(aten.matmul(%query, aten.transpose(%keys, -2, -1)), $s) "                                  \
+  "if given($scale) { %s = $scale } "                                                                       \
+  "else if is_constant(size(%query, -1)) { %s = power(size(%query, -1), -0.5) } "                           \
+  "else { %s = aten.rsqrt(aten.full([], size(%query, -1), dtype=f64, device=device(%query))) } "            \
+  "%w = aten.mul(aten.matmul(%query, aten.transpose(%keys, -2, -1)), %s) "                                  \
   "if $is_causal { "                                                                                        \
   "  %seen = aten.tril(aten.ones([size(%query, -2), size(%keys, -2)], dtype=bool, device=device(%query))) " \
   "  %w = aten.masked_fill(%w, aten.logical_not(%seen), -inf) "                                             \

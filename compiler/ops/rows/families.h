@@ -11,7 +11,9 @@ void structural_rows(RowSink& t);
 void symbolic_rows(RowSink& t);
 void control_flow_rows(RowSink& t);
 void reduction_rows(RowSink& t);
+void statistics_rows(RowSink& t);
 void normalisation_rows(RowSink& t);
+void normalisation_backward_rows(RowSink& t);
 void loss_rows(RowSink& t);
 void indexing_rows(RowSink& t);
 void spatial_rows(RowSink& t);
@@ -36,7 +38,9 @@ inline constexpr Family kFamilies[] = {
     {"symbolic", symbolic_rows},
     {"control_flow", control_flow_rows},
     {"reduction", reduction_rows},
+    {"statistics", statistics_rows},
     {"normalisation", normalisation_rows},
+    {"normalisation_backward", normalisation_backward_rows},
     {"loss", loss_rows},
     {"indexing", indexing_rows},
     {"spatial", spatial_rows},

@@ -87,6 +87,8 @@ void foreach_rows(RowSink& t) {
          {.of = "linalg_vector_norm",
           .variants = {false, "Scalar_out", {}, OutRule::copied},
           .generate = make::each_norm});
+  t.each("_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]",
+         {.of = "linalg__powsum", .variants = {false, "Scalar_out", {}, OutRule::copied}});
 }
 
 }  // namespace lenz

@@ -213,6 +213,64 @@ void margins(RowSink& t) {
          %l = aten.reshape(aten.div(aten.sum(%others, [1]), size(%x, 1)), shape(%target)))" LENZ_REDUCED});
 }
 
+// Classes %t of scores %x, a row each, up to the first that is negative: %valid says which count, %in how %is_target
+// holds them.
+#define LENZ_LABELS(in)                                                                                \
+  "if rank(%self) == 2 { $rows = size(%self, 0) } else { $rows = 1 } "                                 \
+  "%x = aten.reshape(%self, [$rows, numel(%self) // max($rows, 1)]) "                                  \
+  "%t = aten.reshape(%target, shape(%x)) "                                                             \
+  "%valid = aten._to_copy(aten.eq(aten.cumsum(aten.lt(%t, 0), 1), 0), dtype=dtype(%self)) "            \
+  "%class = aten.clamp_min(%t, 0) "                                                                    \
+  "%in = " in                                                                                          \
+  " "                                                                                                  \
+  "%z = aten.rsub(aten.sub(aten.unsqueeze(aten.gather(%x, 1, %class), 2), aten.unsqueeze(%x, 1)), 1) " \
+  "%pairs = aten.mul(aten.unsqueeze(%valid, 2), aten.rsub(aten.unsqueeze(%in, 1), 1)) "                \
+  "%pairs = aten.where(aten.gt(%z, 0), %pairs, 0) "
+
+#define LENZ_IN \
+  "aten._to_copy(aten.gt(aten.scatter_add(aten.zeros_like(%x), 1, %class, %valid), 0), dtype=dtype(%self))"
+
+// What is written to `is_target`, or as a gradient, must be contiguous: they have no out= variants here.
+void several_labels(RowSink& t) {
+  Row row{.traits = reduction,
+          .infer = rule::multilabel_margin_loss,
+          .generate = make::multilabel_margin,
+          .dtypes = dtypes::wide_floats,
+          .accuracy = Accuracy::composed,
+          .raises = "class numbers out of range"};
+  row.decompose = LENZ_LABELS(LENZ_IN) R"(
+    %l = aten.div(aten.sum(aten.mul(%pairs, %z), [1, 2]), max(size(%x, 1), 1))
+    if rank(%self) < 2 { %l = aten.reshape(%l, []) }
+    %is = aten.reshape(%in, shape(%target))
+    if $reduction == 1 { return aten.mean(%l), %is }
+    if $reduction == 2 { return aten.sum(%l), %is }
+    return %l, %is)";
+  t.row(
+      "multilabel_margin_loss_forward(Tensor self, Tensor target, int reduction) -> (Tensor output, Tensor is_target)",
+      row);
+  row.variants = {.out = "out", .out_rule = OutRule::same_dtype};
+  row.decompose = "%l, %is = aten.multilabel_margin_loss_forward(%self, %target, $reduction) return %l";
+  t.row("multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", row);
+  row.variants = {};
+  row.traits = {};
+  row.infer = rule::multilabel_margin_loss_backward;
+  row.decompose = LENZ_LABELS("aten._to_copy(aten.ne(aten.reshape(%is_target, shape(%x)), 0), dtype=dtype(%self))") R"(
+    %g = aten.reshape(%grad_output, [choose($reduction == 0, $rows, 1), 1])
+    $n = max(size(%x, 1), 1)
+    if $reduction == 1 { $n = $n * max($rows, 1) }
+    %away = aten.sum(%pairs, [1])
+    %toward = aten.scatter_add(aten.zeros_like(%x), 1, %class, aten.sum(%pairs, [2]))
+    %y = aten.div(aten.mul(aten.sub(%away, %toward), %g), $n)
+    return aten.reshape(%y, shape(%self)))";
+  t.row(
+      "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor "
+      "is_target) "
+      "-> Tensor",
+      row);
+}
+#undef LENZ_IN
+#undef LENZ_LABELS
+
 constexpr std::string_view kClasses = "the classes decide: `is out of bounds`";
 
 void classes(RowSink& t) {
@@ -401,6 +459,7 @@ void loss_rows(RowSink& t) {
   regression(t);
   probabilities(t);
   margins(t);
+  several_labels(t);
   classes(t);
   distances(t);
   counts(t);

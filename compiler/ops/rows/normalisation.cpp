@@ -4,6 +4,42 @@
 #include "compiler/ops/rows/families.h"
 #include "compiler/ops/rules/normalisation.h"
 
+// Batches of %input, normalised over all dims but the channels'. The statistics come from the batch (%m, %v) or from
+// before (%before, %spread); those that run are moved on by `moved`.
+#define LENZ_BATCH_NORM(statistics_dtype, moved, before)                                                           \
+  "$d = dtype(%input) " statistics_dtype                                                                           \
+  "if given($bias) { $d = dtype(%bias) } if given($weight) { $d = dtype(%weight) } "                               \
+  "$c = size(%input, 1) "                                                                                          \
+  "$shape = concat([1, $c], list(rank(%input) - 2, 1)) "                                                           \
+  "%x = aten._to_copy(%input, dtype=compute_dtype(%input)) "                                                       \
+  "if $training { "                                                                                                \
+  "  %v, %m = aten.var_mean.correction(%x, concat([0], range(2, rank(%input))), correction=0, keepdim=true) "      \
+  "  $n = numel(%input) // $c " moved "} else { " before                                                           \
+  " } "                                                                                                            \
+  "%r = aten.rsqrt(aten.add(%v, $eps)) "                                                                           \
+  "%y = aten.mul(aten.sub(%x, %m), %r) "                                                                           \
+  "if given($weight) { %y = aten.mul(%y, aten.reshape(%weight, $shape)) } "                                        \
+  "if given($bias) { %y = aten.add(%y, aten.reshape(%bias, $shape)) } "                                            \
+  "%y = aten._to_copy(%y, dtype=dtype(%input)) "                                                                   \
+  "if $training { "                                                                                                \
+  "  return %y, aten._to_copy(aten.reshape(%m, [$c]), dtype=$d), aten._to_copy(aten.reshape(%r, [$c]), dtype=$d) " \
+  "} "                                                                                                             \
+  "%none = aten.zeros([0], dtype=$d, device=device(%input)) "                                                      \
+  "return %y, %none, aten.clone(%none)"
+// In training the running statistics move towards the batch's, the variance without bias.
+#define LENZ_RUNNING_DTYPE "if given($running_mean) { $d = dtype(%running_mean) } "
+#define LENZ_MOVED                                                                                           \
+  "if given($running_mean) { "                                                                               \
+  "  %mean = aten.add(aten.mul(%running_mean, 1 - $momentum), aten.mul(aten.reshape(%m, [$c]), $momentum)) " \
+  "  %free = aten.div(aten.mul(aten.reshape(%v, [$c]), $n), $n - 1) "                                        \
+  "  %var = aten.add(aten.mul(%running_var, 1 - $momentum), aten.mul(%free, $momentum)) "                    \
+  "  %mean = aten.copy_(%running_mean, %mean) "                                                              \
+  "  %var = aten.copy_(%running_var, %var) "                                                                 \
+  "} "
+#define LENZ_BEFORE                                                                       \
+  "%m = aten.reshape(aten._to_copy(%running_mean, dtype=compute_dtype(%input)), $shape) " \
+  "%v = aten.reshape(aten._to_copy(%running_var, dtype=compute_dtype(%input)), $shape) "
+
 namespace lenz {
 
 namespace {
@@ -129,17 +165,20 @@ void norms(RowSink& t) {
             .dtypes = dtypes::floats,
             .accuracy = Accuracy::composed,
             .raises = "an empty input; no statistics in evaluation",
+            .decompose = LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, LENZ_MOVED, LENZ_BEFORE),
             .exception = "the meta kernel keeps odd dense strides, and saves statistics in evaluation"};
   t.row(
       "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
       "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
       batch);
+  batch.decompose = LENZ_BATCH_NORM("", "", "raise \"needs running statistics when not training\"");
   batch.variants.out = "no_stats_out";
   t.row(
       "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
       "float eps) -> (Tensor, Tensor, Tensor)",
       batch);
   batch.variants = {};
+  batch.decompose = LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, LENZ_MOVED, LENZ_BEFORE);
   t.row(
       "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
       "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -185,11 +224,88 @@ void norms(RowSink& t) {
            return %y)",
        .exception = "the meta kernel keeps odd dense strides"});
 }
+
+// Statistics of each image apart: a batch norm over one batch of all images' channels.
+void instance_norms(RowSink& t) {
+  t.row(
+      "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
+      "use_input_stats, float momentum, float eps, bool cudnn_enabled) -> Tensor",
+      {.infer = rule::composite,
+       .generate = make::instance_norm,
+       .dtypes = dtypes::floats,
+       .accuracy = Accuracy::composed,
+       .raises = "no statistics when not `use_input_stats`",
+       .decompose = R"(
+         if not $use_input_stats and not (given($running_mean) and given($running_var)) {
+           raise "needs running statistics without `use_input_stats`"
+         }
+         if given($bias) and given($running_mean) and not given($weight) and dtype(%bias) != dtype(%input) {
+           raise "statistics of another dtype need a `weight` beside the `bias`"
+         }
+         $b = size(%input, 0)
+         $c = size(%input, 1)
+         %w = none %o = none %m = none %v = none
+         if given($weight) { %w = aten.repeat(%weight, [$b]) }
+         if given($bias) { %o = aten.repeat(%bias, [$b]) }
+         if given($running_mean) { %m = aten.repeat(%running_mean, [$b]) }
+         if given($running_var) { %v = aten.repeat(%running_var, [$b]) }
+         %x = aten.view(aten.contiguous(%input), concat([1, $b * $c], drop(shape(%input), 2)))
+         %y = aten.batch_norm(%x, %w, %o, %m, %v, $use_input_stats, $momentum, $eps, $cudnn_enabled)
+         if given($running_mean) {
+           %moved = aten.copy_(aten.alias(%running_mean), aten.mean(aten.view(%m, [$b, $c]), [0], false))
+         }
+         if given($running_var) {
+           %moved = aten.copy_(aten.alias(%running_var), aten.mean(aten.view(%v, [$b, $c]), [0], false))
+         }
+         return aten.view(%y, shape(%input)))"});
+}
+
+void rms_norms(RowSink& t) {
+  constexpr std::string_view kMeta =
+      "the meta device has a kernel of its own, which keeps odd strides of dims of size 1";
+  Row row{.infer = rule::composite,
+          .generate = make::rms_norm,
+          .dtypes = dtypes::floats | dtypes::complexes,
+          .accuracy = Accuracy::composed,
+          .raises = "shapes that don't end in normalized_shape; integers",
+          .decompose = R"(
+            $lead = rank(%input) - len($normalized_shape)
+            if not is_float(%input) and not is_complex(%input) { raise "needs a floating or complex dtype" }
+            $e = $eps
+            if not given($eps) { $e = epsilon(compute_dtype(%input)) }
+            %x = aten.to(%input, compute_dtype(%input))
+            %mean = aten.mean(aten.pow(%x, 2), range($lead, rank(%input)), true)
+            %r = aten.rsqrt(aten.add(%mean, $e))
+            %y = aten.mul(%x, %r)
+            if given($weight) { %y = aten.mul(%y, %weight) }
+            %y = aten.contiguous(%y, memory_format=suggested_format(%input))
+            return aten.to(%y, dtype(%input)), %r)",
+          .exception = kMeta};
+  t.row("_fused_rms_norm(Tensor input, int[] normalized_shape, Tensor? weight, float? eps) -> (Tensor, Tensor)", row);
+  row.decompose = R"(
+    if len($normalized_shape) == 0 { raise "`normalized_shape` must name at least one dim" }
+    $lead = rank(%input) - len($normalized_shape)
+    if $lead < 0 or not equal(drop(shape(%input), $lead), $normalized_shape) {
+      raise "the input's shape must end in `normalized_shape`"
+    }
+    if given($weight) {
+      if not equal(shape(%weight), $normalized_shape) { raise "`weight` must have shape `normalized_shape`" }
+    }
+    %y, %r = aten._fused_rms_norm(%input, $normalized_shape, $weight, $eps)
+    return %y)";
+  t.row("rms_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, float? eps=None) -> Tensor", row);
+}
 }  // namespace
 
 void normalisation_rows(RowSink& t) {
   softmaxes(t);
   norms(t);
+  instance_norms(t);
+  rms_norms(t);
 }
+#undef LENZ_BEFORE
+#undef LENZ_MOVED
+#undef LENZ_RUNNING_DTYPE
+#undef LENZ_BATCH_NORM
 
 }  // namespace lenz

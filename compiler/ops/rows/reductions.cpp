@@ -280,6 +280,19 @@ void norms(RowSink& t) {
       "norm.ScalarOpt_dtype(Tensor self, Scalar? p, *, ScalarType dtype) -> Tensor",
       meaning("if given($p) { $ord = $p } else { $ord = 2 } return aten.linalg_vector_norm(%self, $ord, dtype=$dtype)",
               norm));
+  t.row(
+      "linalg__powsum(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> "
+      "Tensor",
+      {.traits = reduction,
+       .infer = rule::power_sum,
+       .generate = make::power_sum,
+       .dtypes = kFloatOrComplex,
+       .accuracy = Accuracy::accumulated,
+       .raises = "integers",
+       .decompose = R"(
+         if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }
+         if given($dim) { $dims = $dim } else { $dims = [] }
+         return aten.sum.dim_IntList(aten.pow(aten.abs(%x), $ord), $dims, $keepdim))"});
   t.row("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,

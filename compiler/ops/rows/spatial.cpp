@@ -201,20 +201,37 @@ void interpolations(RowSink& t) {
           .dtypes = dtypes::floats | kBytes,
           .accuracy = Accuracy::composed,
           .raises = "neither or both of output_size and scale_factors"};
-  t.rows("{}.vec(Tensor input, SymInt[]? output_size, float[]? scale_factors) -> Tensor",
-         "upsample_nearest1d upsample_nearest2d upsample_nearest3d _upsample_nearest_exact1d _upsample_nearest_exact2d "
-         "_upsample_nearest_exact3d",
-         vec);
+  // Each is a call of the op above with a size; factors give one, and stay as scales.
+  auto with_factors = [&](std::string_view name, std::initializer_list<std::string_view> scales, bool aligns) {
+    std::string text =
+        "if given($output_size) { $size = $output_size } else { $size = each(range(0, len($scale_factors)), %i, "
+        "scaled(size(%input, %i + 2), at($scale_factors, %i))) } return aten." +
+        std::string(name) + "(%input, $size" + (aligns ? ", $align_corners" : "");
+    int i = 0;
+    for (std::string_view scale : scales)
+      text += ", " + std::string(scale) + "=choose(given($scale_factors), at($scale_factors, " + std::to_string(i++) +
+              "), none)";
+    text += ")";
+    t.row(std::string(name) + ".vec(Tensor input, SymInt[]? output_size, " + (aligns ? "bool align_corners, " : "") +
+              "float[]? scale_factors) -> Tensor",
+          meaning(text, vec));
+  };
+  for (std::string_view name : {"upsample_nearest1d", "_upsample_nearest_exact1d"})
+    with_factors(name, {"scales"}, false);
+  for (std::string_view name : {"upsample_nearest2d", "_upsample_nearest_exact2d"})
+    with_factors(name, {"scales_h", "scales_w"}, false);
+  for (std::string_view name : {"upsample_nearest3d", "_upsample_nearest_exact3d"})
+    with_factors(name, {"scales_d", "scales_h", "scales_w"}, false);
   vec.exception = kOnePixel;
-  t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-         "upsample_bilinear2d upsample_bicubic2d", vec);
+  for (std::string_view name : {"upsample_bilinear2d", "upsample_bicubic2d"})
+    with_factors(name, {"scales_h", "scales_w"}, true);
   vec.dtypes = dtypes::wide_floats | kBytes;
-  t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-         "_upsample_bilinear2d_aa _upsample_bicubic2d_aa", vec);
+  for (std::string_view name : {"_upsample_bilinear2d_aa", "_upsample_bicubic2d_aa"})
+    with_factors(name, {"scales_h", "scales_w"}, true);
   vec.dtypes = dtypes::floats;
   vec.exception = {};
-  t.rows("{}.vec(Tensor input, SymInt[]? output_size, bool align_corners, float[]? scale_factors) -> Tensor",
-         "upsample_linear1d upsample_trilinear3d", vec);
+  with_factors("upsample_linear1d", {"scales"}, true);
+  with_factors("upsample_trilinear3d", {"scales_d", "scales_h", "scales_w"}, true);
 
   Row grid{.traits = indexing | core,
            .infer = rule::grid_sampler,
@@ -238,7 +255,23 @@ void interpolations(RowSink& t) {
          .generate = make::affine_grid,
          .dtypes = dtypes::numbers,
          .accuracy = Accuracy::composed,
-         .raises = "shapes that don't fit"});
+         .raises = "shapes that don't fit",
+         .decompose = R"(
+           $dims = len($size) - 2
+           $d = dtype(%theta)
+           $points = drop($size, 2)
+           $shape = concat([at($size, 0)], concat($points, [1]))
+           %lines = each(range(0, $dims), %i, choose(at($points, %i) <= 1,
+               aten.zeros([at($points, %i)], dtype=$d, device=device(%theta)),
+               choose($align_corners, aten.linspace(-1, 1, at($points, %i), dtype=$d, device=device(%theta)),
+                   aten.div(aten.mul(aten.linspace(-1, 1, at($points, %i), dtype=$d, device=device(%theta)),
+                       at($points, %i) - 1), at($points, %i)))))
+           %sides = each(range(1, $dims + 1), %i, aten.expand(aten.reshape(aten._to_copy(at(%lines, $dims - %i), dtype=$d),
+               concat(concat(list($dims - %i + 1, 1), [at($points, $dims - %i)]), list(%i, 1))), $shape))
+           %one = aten.ones($shape, dtype=$d, device=device(%theta))
+           %grid = aten.reshape(aten.cat(concat(%sides, [%one]), -1), [at($size, 0), product($points), $dims + 1])
+           %y = aten.bmm(%grid, aten.transpose(%theta, 1, 2))
+           return aten.view(%y, concat([at($size, 0)], concat($points, [$dims]))))"});
 }
 }  // namespace
 

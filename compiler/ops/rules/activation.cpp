@@ -113,6 +113,31 @@ void rrelu(Infer& in) {
   in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
 }
 
+namespace {
+void check_noise(Infer& in, const Type& self, const Type& noise) {
+  require_dtype(in, self.dtype);
+  in.require(same_sizes(in, self.sizes(), noise.sizes()), "noise must have the shape of self");
+  if (in.boolean("training")) {
+    in.require(in.real("lower") <= in.real("upper"), "lower must not be above upper");
+    in.require(self.dtype != Dtype::f16, "not implemented for f16 in training");
+    in.require(noise.dtype == self.dtype, "noise must have the dtype of self");
+  }
+}
+}  // namespace
+
+void rrelu_with_noise(Infer& in) {
+  const Type& self = in.tensor("self");
+  check_noise(in, self, in.tensor("noise"));
+  in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
+}
+
+void rrelu_with_noise_functional(Infer& in) {
+  const Type &self = in.tensor("self"), &noise = in.tensor("noise");
+  check_noise(in, self, noise);
+  in.result(like(in, self));
+  in.result(like(in, noise));
+}
+
 // --- gradients
 
 void activation_backward(Infer& in) {

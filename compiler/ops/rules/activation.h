@@ -15,6 +15,9 @@ void glu(Infer& in);
 void prelu(Infer& in);
 void prelu_kernel(Infer& in);
 void rrelu(Infer& in);
+void rrelu_with_noise(Infer& in);  // writes the slopes that it draws
+
+void rrelu_with_noise_functional(Infer& in);
 
 // --- gradients
 void activation_backward(Infer& in);  // of grad_output and self, in that order

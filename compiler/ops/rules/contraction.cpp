@@ -320,6 +320,7 @@ void convolution(Infer& in) {
   Dim out_channels = transposed ? weight.sizes()[1] * groups : weight.sizes()[0];
   in.require(eq(input.sizes()[1], transposed ? weight.sizes()[0] : weight.sizes()[1] * groups),
              "the channels of `input` and `weight` disagree");
+  in.require(ge(weight.sizes()[0], groups), "`weight` must hold a kernel per group");
   in.require(divisible(transposed ? input.sizes()[1] : out_channels, groups),
              "the channels don't divide into the groups");
   if (const Type* bias = in.tensor_or_null("bias")) {

@@ -167,6 +167,38 @@ void multi_margin_loss(Infer& in) {
   in.result(contiguous_tensor(self.dtype, sizes, self.device));
 }
 
+namespace {
+void require_labels(Infer& in, const Type& self) {
+  const Type& target = in.tensor("target");
+  in.require(dtypes::wide_floats.has(self.dtype), "needs f32 or f64");
+  in.require(self.rank() <= 2, "needs one row or a matrix");
+  in.require(gt(self.rank() ? self.sizes().back() : Dim(1), 0), "there must be a class");
+  in.require(target.dtype == Dtype::i64, "`target` must hold i64 class numbers");
+  same_sizes(in, self, target, "`target` must have the shape of `self`");
+}
+}  // namespace
+
+void multilabel_margin_loss(Infer& in) {
+  const Type& self = in.tensor("self");
+  require_labels(in, self);
+  DimVec sizes;
+  if (in.constant("reduction") == 0 && self.rank() == 2) sizes.push_back(self.sizes()[0]);
+  in.result(contiguous_tensor(self.dtype, sizes, self.device));
+  if (in.op().schema.returns.size() == 2) in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
+}
+
+void multilabel_margin_loss_backward(Infer& in) {
+  const Type& self = in.tensor("self");
+  require_labels(in, self);
+  const Type &grad = in.tensor("grad_output"), &is = in.tensor("is_target");
+  in.require(grad.dtype == self.dtype && is.dtype == self.dtype, "the tensors must have one dtype");
+  same_sizes(in, self, is, "`is_target` must have the shape of `self`");
+  bool each = in.constant("reduction") == 0 && self.rank() == 2;
+  in.require(!each || grad.rank() == 1, "the gradient must have the result's shape");
+  in.require(eq(numel(grad.sizes()), each ? self.sizes()[0] : Dim(1)), "the gradient must have the result's shape");
+  in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
+}
+
 void histc(Infer& in) {
   const Type& self = in.tensor("self");
   require_float(in, self.dtype);

@@ -16,5 +16,7 @@ void nll_loss_backward(Infer& in);
 void histc(Infer& in);
 void bincount(Infer& in);
 void multi_margin_loss(Infer& in);
+void multilabel_margin_loss(Infer& in);  // with or without `is_target`
+void multilabel_margin_loss_backward(Infer& in);
 
 }  // namespace lenz::rule

@@ -1,6 +1,7 @@
 #include "compiler/ops/rules/normalisation.h"
 
 #include "compiler/ops/rules/elementwise.h"
+#include "compiler/ops/rules/layout.h"
 
 namespace lenz::rule {
 
@@ -150,6 +151,118 @@ void native_batch_norm(Infer& in) {
   TensorType t = contiguous_tensor(statistics, saved, input.device);
   in.result(t);
   in.result(t);
+}
+
+// --- gradients
+
+namespace {
+struct Asked {
+  bool input, weight, bias;
+};
+Asked asked(Infer& in) {
+  std::span<const bool> mask = in.arg("output_mask").bool_list();
+  in.require(mask.size() == 3, "`output_mask` must hold three flags");
+  if (in.op().variant == VariantKind::out)
+    in.require(mask[0] && mask[1] && mask[2], "an absent gradient can't be written to an out= tensor");
+  return {mask[0], mask[1], mask[2]};
+}
+
+void gradients(Infer& in, Asked which, const TensorType& input, const TensorType& weight, const TensorType& bias) {
+  auto one = [&](bool is, const TensorType& t) {
+    in.result(is ? in.context().tensor(t) : in.context().simple(TypeKind::none));
+  };
+  one(which.input, input);
+  one(which.weight, weight);
+  one(which.bias, bias);
+}
+
+void require_gradient(Infer& in, const Type& input) {
+  const Type& grad = in.tensor("grad_out");
+  in.require(grad.dtype == input.dtype, "the gradient must have the input's dtype");
+  in.require(grad.rank() == input.rank(), "the gradient must have the input's shape");
+  for (size_t i = 0; i < input.rank(); ++i)
+    in.require(eq(grad.sizes()[i], input.sizes()[i]), "the gradient must have the input's shape");
+}
+
+void require_statistics(Infer& in, std::initializer_list<std::string_view> params, Dim count, Dtype dtype) {
+  for (std::string_view p : params) {
+    const Type& t = in.tensor(p);
+    in.require(eq(numel(t.sizes()), count), "the number of the statistics is wrong");
+    in.require(t.dtype == dtype, "the dtype of the statistics is wrong");
+  }
+}
+}  // namespace
+
+void native_layer_norm_backward(Infer& in) {
+  const Type& input = in.tensor("input");
+  Asked which = asked(in);
+  require_float(in, input.dtype);
+  size_t lead = normalised_after(in);
+  require_gradient(in, input);
+  in.require(!which.weight || in.given("weight"), "the gradient of no `weight` is asked for");
+  in.require(!which.bias || in.given("bias"), "the gradient of no `bias` is asked for");
+  Dtype statistics = statistics_dtype(in, input.dtype, {"weight", "bias"});
+  require_statistics(in, {"mean", "rstd"}, numel(input.sizes().first(lead)), statistics);
+  TensorType parameter = contiguous_tensor(statistics, input.sizes().subspan(lead), input.device);
+  gradients(in, which, contiguous_tensor(input.dtype, input.sizes(), input.device), parameter, parameter);
+}
+
+void native_group_norm_backward(Infer& in) {
+  const Type& input = in.tensor("input");
+  Asked which = asked(in);
+  require_float(in, input.dtype);
+  Dim n = in.integer("N"), c = in.integer("C"), area = in.integer("HxW"), group = in.integer("group");
+  in.require(ge(group, 1), "`group` must be at least 1");
+  in.require(divisible(c, group), "the channels don't divide into the groups");
+  in.require(eq(numel(input.sizes()), n * c * area), "the input has not N*C*HxW elements");
+  require_gradient(in, input);
+  if (const Type* weight = in.tensor_or_null("weight"))
+    in.require(eq(numel(weight->sizes()), c), "`weight` has the wrong length");
+  in.require(!(which.weight || which.bias) || in.given("weight"), "the gradient of no `weight` is asked for");
+  Dtype statistics = in.tensor("mean").dtype;
+  in.require(statistics == input.dtype || (is_reduced_float(input.dtype) && statistics == Dtype::f32),
+             "the dtype of the statistics is wrong");
+  if (const Type* weight = in.tensor_or_null("weight"))
+    in.require(weight->dtype == statistics, "`weight` must have the dtype of the statistics");
+  require_statistics(in, {"mean", "rstd"}, n * group, statistics);
+  DimVec channels{c};
+  if (const Type* weight = in.tensor_or_null("weight")) channels = DimVec(weight->sizes());
+  TensorType parameter = contiguous_tensor(statistics, channels, input.device);
+  gradients(in, which, suggested(in, input), parameter, parameter);
+}
+
+namespace {
+// As in the forward op, but that the gradient must be of the input's format for eager to look at density first.
+TensorType batch_norm_gradient(Infer& in, const Type& input) {
+  const Type& grad = in.tensor("grad_out");
+  auto dense = [&](const Type& t) {
+    return is_contiguous(in, t) || is_channels_last(in, t) || is_channels_last_3d(in, t);
+  };
+  TensorType t = suggested(in, input);
+  if (!dense(input) || !dense(grad) || suggested_format(in, input) != suggested_format(in, grad)) return t;
+  t.strides = is_contiguous(in, input) ? contiguous_strides(t.sizes) : channels_last_strides(t.sizes);
+  return t;
+}
+}  // namespace
+
+void native_batch_norm_backward(Infer& in) {
+  const Type& input = in.tensor("input");
+  Asked which = asked(in);
+  require_float(in, input.dtype);
+  in.require(input.rank() >= 2, "needs an input of rank 2 or more");
+  bool train = in.boolean("train");
+  std::string_view mean = train ? "save_mean" : "running_mean", spread = train ? "save_invstd" : "running_var";
+  in.require(in.given(mean) && in.given(spread), "needs statistics");
+  Dim channels = input.sizes()[1];
+  for (std::string_view p : {"weight", "running_mean", "running_var", "save_mean", "save_invstd"})
+    require_vector(in, p, channels);
+  require_gradient(in, input);
+  Dtype statistics =
+      statistics_dtype(in, input.dtype, {"weight", "running_mean", "running_var", "save_mean", "save_invstd"});
+  require_statistics(in, {mean, spread}, channels, statistics);
+  Dim count[] = {channels};
+  TensorType parameter = contiguous_tensor(statistics, count, input.device);
+  gradients(in, which, batch_norm_gradient(in, input), parameter, parameter);
 }
 
 }  // namespace lenz::rule

@@ -11,5 +11,8 @@ void softmax_backward(Infer& in);
 void native_layer_norm(Infer& in);
 void native_group_norm(Infer& in);
 void native_batch_norm(Infer& in);  // with and without running statistics
+void native_layer_norm_backward(Infer& in);
+void native_group_norm_backward(Infer& in);
+void native_batch_norm_backward(Infer& in);
 
 }  // namespace lenz::rule

@@ -163,9 +163,9 @@ void variance_and_mean(Infer& in) {
   in.result(reduced(in, in.tensor(0).dtype));
 }
 
-void vector_norm(Infer& in) {
-  Dtype self = in.tensor(0).dtype;
-  Dtype d = self;
+namespace {
+Dtype norm_dtype(Infer& in) {
+  Dtype self = in.tensor(0).dtype, d = self;
   if (auto wanted = in.dtype("dtype")) {
     require_inexact(in, *wanted);
     bool refused = is_complex(self) && !in.has_param("ord");
@@ -175,6 +175,14 @@ void vector_norm(Infer& in) {
     d = *wanted;
   }
   require_inexact(in, d);
+  return d;
+}
+}  // namespace
+
+void power_sum(Infer& in) { in.result(reduced(in, to_real(norm_dtype(in)))); }
+
+void vector_norm(Infer& in) {
+  Dtype d = norm_dtype(in);
   // A p below 0, and infinity, has no identity.
   std::string_view order = in.has_param("ord") ? "ord" : "p";
   double p = in.given(order) ? in.real(order) : 2;

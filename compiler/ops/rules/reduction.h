@@ -22,6 +22,7 @@ void any_all(Infer& in);          // bool, but u8 for u8
 void variance(Infer& in);         // floats; of complex its real type
 void variance_and_mean(Infer& in);
 void vector_norm(Infer& in);
+void power_sum(Infer& in);  // a vector norm but for the root
 void logsumexp(Infer& in);
 void count_nonzero(Infer& in);
 void trace(Infer& in);

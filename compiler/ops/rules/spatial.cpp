@@ -244,6 +244,7 @@ void affine_grid(Infer& in) {
   in.require(eq(theta.sizes()[2], dims + 1), "`theta` must have a column per coordinate and one more");
   DimVec sizes{size[0]};
   for (size_t i = 2; i < size.size(); ++i) {
+    in.require(ge(size[i], 0), "`size` must not be negative");
     if (is_reduced_float(theta.dtype)) in.require(gt(size[i], 1), "in half precision eager can't write a single point");
     sizes.push_back(size[i]);
   }

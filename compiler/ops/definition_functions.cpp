@@ -1,0 +1,286 @@
+// The functions that a definition's text may call, as a table; decompose.h says what each is.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+
+#include "compiler/ops/definition_values.h"
+#include "compiler/ops/rules/elementwise.h"
+
+namespace lenz {
+
+namespace {
+using Args = std::span<const Arg>;
+
+// --- of tensors
+Dim size_of(DefinitionValues& v, const Type& t, int64_t dim) {
+  auto rank = static_cast<int64_t>(t.rank());
+  if (dim < -rank || dim >= rank) v.refuse("dim " + std::to_string(dim) + " is out of range");
+  return t.sizes()[static_cast<size_t>(dim < 0 ? dim + rank : dim)];
+}
+Arg given(DefinitionValues&, Args a) { return Arg::of_bool(!a[0].is_none()); }
+Arg rank(DefinitionValues& v, Args a) { return Arg::of_int(static_cast<int64_t>(v.tensor(a[0]).rank())); }
+Arg device(DefinitionValues& v, Args a) { return Arg::of_device(v.tensor(a[0]).device); }
+Arg shape(DefinitionValues& v, Args a) { return v.graph().context().dims(v.tensor(a[0]).sizes()); }
+Arg elements(DefinitionValues& v, Args a) { return Arg::of_dim(numel(v.tensor(a[0]).sizes())); }
+Arg size(DefinitionValues& v, Args a) { return Arg::of_dim(size_of(v, v.tensor(a[0]), v.constant(a[1]))); }
+Arg is_tensor(DefinitionValues& v, Args a) {
+  return Arg::of_bool(a[0].is_value() && v.graph().type(a[0].value()).is_tensor());
+}
+Arg suggested_format(DefinitionValues& v, Args a) {
+  const Type& t = v.tensor(a[0]);
+  Infer in = v.rules();
+  if (!rule::suggests_channels_last(in, t)) return Arg::of_memory_format(MemoryFormat::contiguous);
+  return Arg::of_memory_format(t.rank() == 4 ? MemoryFormat::channels_last : MemoryFormat::channels_last_3d);
+}
+// How many elements a reduction over these dims takes together; of none, or no list, it takes all.
+Arg count(DefinitionValues& v, Args a) {
+  const Type& t = v.tensor(a[0]);
+  SmallVec<Arg, 8> list = a[1].is_none() ? SmallVec<Arg, 8>() : v.items_of(a[1]);
+  if (list.empty()) return Arg::of_dim(numel(t.sizes()));
+  Dim n = 1;
+  for (const Arg& d : list)
+    if (t.rank()) n *= size_of(v, t, v.constant(d));
+  return Arg::of_dim(n);
+}
+
+// --- of dtypes
+Arg dtype(DefinitionValues& v, Args a) { return Arg::of_dtype(v.dtype(a[0])); }
+Arg is_float(DefinitionValues& v, Args a) { return Arg::of_bool(is_floating(v.dtype(a[0]))); }
+Arg is_complex_type(DefinitionValues& v, Args a) { return Arg::of_bool(is_complex(v.dtype(a[0]))); }
+Arg is_integral_type(DefinitionValues& v, Args a) { return Arg::of_bool(is_integral(v.dtype(a[0]), true)); }
+Arg real_dtype(DefinitionValues& v, Args a) { return Arg::of_dtype(to_real(v.dtype(a[0]))); }
+Arg compute_dtype(DefinitionValues& v, Args a) {
+  Dtype d = v.dtype(a[0]);
+  return Arg::of_dtype(is_reduced_float(d) ? Dtype::f32 : d);
+}
+Arg float_type(DefinitionValues& v, Args a) {
+  Dtype d = v.dtype(a[0]);
+  return Arg::of_dtype(is_integral(d, true) ? Dtype::f32 : d);
+}
+Arg promoted(DefinitionValues& v, Args a) {
+  auto both = promote(v.dtype(a[0]), v.dtype(a[1]));
+  if (!both) v.refuse("these dtypes don't promote");
+  return Arg::of_dtype(*both);
+}
+// As eager promotes tensors and numbers that stand together.
+Arg result_type(DefinitionValues& v, Args a) {
+  rule::Operands operands;
+  for (const Arg& x : a) {
+    if (x.is_value()) {
+      operands.push_back({.type = &v.tensor(x)});
+    } else {
+      operands.push_back({.number = v.dtype(x)});
+    }
+  }
+  Infer in = v.rules();
+  return Arg::of_dtype(rule::result_type(in, operands));
+}
+// The finite bounds of a dtype, and how far its numbers lie apart at 1.
+struct FloatLimits {
+  double highest, epsilon;
+};
+FloatLimits limits(DefinitionValues& v, const Arg& of) {
+  switch (v.dtype(of)) {
+    case Dtype::f16: return {65504, 0x1p-10};
+    case Dtype::bf16: return {0x1.FEp127, 0x1p-7};
+    case Dtype::f32:
+    case Dtype::c64: return {std::numeric_limits<float>::max(), 0x1p-23};
+    case Dtype::f64:
+    case Dtype::c128: return {std::numeric_limits<double>::max(), 0x1p-52};
+    default: v.wrong("no bounds are known of " + std::string(name(v.dtype(of))));
+  }
+}
+Arg highest(DefinitionValues& v, Args a) { return Arg::of_real(limits(v, a[0]).highest); }
+Arg lowest(DefinitionValues& v, Args a) { return Arg::of_real(-limits(v, a[0]).highest); }
+Arg epsilon(DefinitionValues& v, Args a) { return Arg::of_real(limits(v, a[0]).epsilon); }
+
+// --- of numbers
+Arg wrap(DefinitionValues& v, Args a) {
+  int64_t d = v.constant(a[0]), r = v.constant(a[1]);
+  return Arg::of_int(d < 0 ? d + std::max<int64_t>(r, 1) : d);
+}
+void require_numbers(DefinitionValues& v, Args a) {
+  for (const Arg& x : a)
+    if (!is_number(x) || x.symbolic) v.wrong("this needs constant numbers");
+}
+bool whole(Args a) {
+  return std::ranges::all_of(a, [](const Arg& x) { return x.kind == ArgKind::integer; });
+}
+Arg larger(DefinitionValues& v, Args a) {
+  if (whole(a)) return Arg::of_dim(max(a[0].dim(), a[1].dim()));
+  require_numbers(v, a);
+  return Arg::of_real(std::max(real_of(a[0]), real_of(a[1])));
+}
+Arg smaller(DefinitionValues& v, Args a) {
+  if (whole(a)) return Arg::of_dim(min(a[0].dim(), a[1].dim()));
+  require_numbers(v, a);
+  return Arg::of_real(std::min(real_of(a[0]), real_of(a[1])));
+}
+Arg power(DefinitionValues& v, Args a) {
+  require_numbers(v, a);
+  return Arg::of_real(std::pow(real_of(a[0]), real_of(a[1])));
+}
+Arg factorial(DefinitionValues& v, Args a) {
+  require_numbers(v, a);
+  return Arg::of_real(std::tgamma(real_of(a[0]) + 1));
+}
+Arg is_constant(DefinitionValues&, Args a) { return Arg::of_bool(!a[0].symbolic); }
+// floor(size * factor), as interpolation scales a size.
+Arg scaled(DefinitionValues& v, Args a) { return Arg::of_dim(call(SymFn::floor_scale, v.dim(a[0]), real_of(a[1]))); }
+
+// --- of lists
+Arg range(DefinitionValues& v, Args a) {
+  DimVec dims;
+  for (int64_t i = v.constant(a[0]), end = v.constant(a[1]); i < end; ++i) dims.push_back(Dim(i));
+  return v.graph().context().dims(dims);
+}
+Arg list(DefinitionValues& v, Args a) {
+  SmallVec<Arg, 8> items(static_cast<size_t>(v.constant(a[0])), a[1]);
+  return v.list_of(items);
+}
+Arg length(DefinitionValues& v, Args a) { return Arg::of_int(static_cast<int64_t>(v.items_of(a[0]).size())); }
+Arg product(DefinitionValues& v, Args a) {
+  Dim all = 1;
+  for (const Arg& e : v.items_of(a[0])) all *= v.dim(e);
+  return Arg::of_dim(all);
+}
+Arg find(DefinitionValues& v, Args a) {  // where an integer stands first, or -1
+  SmallVec<Arg, 8> items = v.items_of(a[0]);
+  for (size_t i = 0; i < items.size(); ++i)
+    if (v.same(v.dim(items[i]), v.dim(a[1]))) return Arg::of_int(static_cast<int64_t>(i));
+  return Arg::of_int(-1);
+}
+Arg concat(DefinitionValues& v, Args a) {
+  SmallVec<Arg, 8> items = v.items_of(a[0]);
+  for (const Arg& e : v.items_of(a[1])) items.push_back(e);
+  return v.list_of(items);
+}
+Arg broadcast(DefinitionValues& v, Args a) {
+  DimVec x, y;
+  for (const Arg& e : v.items_of(a[0])) x.push_back(v.dim(e));
+  for (const Arg& e : v.items_of(a[1])) y.push_back(v.dim(e));
+  Infer in = v.rules();
+  return v.graph().context().dims(rule::broadcast(in, x, y));
+}
+Arg equal_sizes(DefinitionValues& v, Args a) {
+  SmallVec<Arg, 8> x = v.items_of(a[0]), y = v.items_of(a[1]);
+  bool same = x.size() == y.size();
+  for (size_t i = 0; same && i < x.size(); ++i) same = v.same(v.dim(x[i]), v.dim(y[i]));
+  return Arg::of_bool(same);
+}
+Arg at(DefinitionValues& v, Args a) {
+  SmallVec<Arg, 8> items = v.items_of(a[0]);
+  auto count = static_cast<int64_t>(items.size());
+  int64_t n = v.constant(a[1]), i = n < 0 ? n + count : n;
+  if (i < 0 || i >= count) v.refuse("a list is too short");
+  return items[static_cast<size_t>(i)];
+}
+Arg part(DefinitionValues& v, const SmallVec<Arg, 8>& items, int64_t from, int64_t to) {
+  auto count = static_cast<int64_t>(items.size());
+  from = std::clamp<int64_t>(from, 0, count);
+  to = std::clamp<int64_t>(to, from, count);
+  return v.list_of(items.span().subspan(static_cast<size_t>(from), static_cast<size_t>(to - from)));
+}
+Arg first(DefinitionValues& v, Args a) { return part(v, v.items_of(a[0]), 0, v.constant(a[1])); }
+Arg last(DefinitionValues& v, Args a) {
+  SmallVec<Arg, 8> items = v.items_of(a[0]);
+  auto count = static_cast<int64_t>(items.size());
+  return part(v, items, count - v.constant(a[1]), count);
+}
+Arg drop(DefinitionValues& v, Args a) {
+  SmallVec<Arg, 8> items = v.items_of(a[0]);
+  return part(v, items, v.constant(a[1]), static_cast<int64_t>(items.size()));
+}
+// The permutation that puts dims `from` at places `to` and leaves the others in their order.
+Arg moved(DefinitionValues& v, Args a) {
+  int64_t rank = v.constant(a[0]);
+  SmallVec<Arg, 8> from = v.items_of(a[1]), to = v.items_of(a[2]);
+  auto wrapped = [&](const Arg& d) {
+    int64_t i = v.constant(d);
+    return i < 0 ? i + rank : i;
+  };
+  std::map<int64_t, int64_t> placed;  // by place
+  std::vector<bool> taken(static_cast<size_t>(rank));
+  for (size_t i = 0; i < from.size() && i < to.size(); ++i) {
+    placed[wrapped(to[i])] = wrapped(from[i]);
+    taken[static_cast<size_t>(wrapped(from[i]))] = true;
+  }
+  DimVec order;
+  int64_t next = 0;
+  for (int64_t place = 0; place < rank; ++place) {
+    auto found = placed.find(place);
+    if (found != placed.end()) {
+      order.push_back(Dim(found->second));
+      continue;
+    }
+    while (taken[static_cast<size_t>(next)]) ++next;
+    order.push_back(Dim(next++));
+  }
+  return v.graph().context().dims(order);
+}
+Arg einsum(DefinitionValues& v, Args a) {  // op name: the function is called as its only user is
+  return contract(v, a[0].string(), v.items_of(a[1]), a[2]);
+}
+
+struct Function {
+  std::string_view name;
+  size_t arguments;  // at least
+  Arg (*apply)(DefinitionValues&, Args);
+};
+constexpr Function kFunctions[] = {
+    {"given", 1, given},
+    {"rank", 1, rank},
+    {"device", 1, device},
+    {"shape", 1, shape},
+    {"numel", 1, elements},
+    {"size", 2, size},
+    {"is_tensor", 1, is_tensor},
+    {"suggested_format", 1, suggested_format},
+    {"count", 2, count},
+    {"dtype", 1, dtype},
+    {"is_float", 1, is_float},
+    {"is_complex", 1, is_complex_type},
+    {"is_integral", 1, is_integral_type},
+    {"real_dtype", 1, real_dtype},
+    {"compute_dtype", 1, compute_dtype},
+    {"float_type", 1, float_type},
+    {"promote", 2, promoted},
+    {"result_type", 1, result_type},
+    {"highest", 1, highest},
+    {"lowest", 1, lowest},
+    {"epsilon", 1, epsilon},
+    {"wrap", 2, wrap},
+    {"max", 2, larger},
+    {"min", 2, smaller},
+    {"power", 2, power},
+    {"factorial", 1, factorial},
+    {"is_constant", 1, is_constant},
+    {"scaled", 2, scaled},
+    {"range", 2, range},
+    {"list", 2, list},
+    {"len", 1, length},
+    {"product", 1, product},
+    {"find", 2, find},
+    {"concat", 2, concat},
+    {"broadcast", 2, broadcast},
+    {"equal", 2, equal_sizes},
+    {"at", 2, at},
+    {"first", 2, first},
+    {"last", 2, last},
+    {"drop", 2, drop},
+    {"moved", 3, moved},
+    {"einsum", 3, einsum},
+};
+}  // namespace
+
+Arg DefinitionValues::function(std::string_view name, std::span<const Arg> args) {
+  for (const Function& f : kFunctions) {
+    if (f.name != name) continue;
+    if (args.size() < f.arguments) wrong("too few arguments of " + std::string(name));
+    return f.apply(*this, args);
+  }
+  wrong("no function " + std::string(name));
+}
+
+}  // namespace lenz

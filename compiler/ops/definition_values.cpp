@@ -1,0 +1,169 @@
+#include "compiler/ops/definition_values.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lenz {
+
+bool is_number(const Arg& a) {
+  return a.kind == ArgKind::integer || a.kind == ArgKind::real || a.kind == ArgKind::boolean;
+}
+double real_of(const Arg& number) { return number.kind == ArgKind::real ? number.d : static_cast<double>(number.i); }
+
+Infer DefinitionValues::rules() {
+  return {graph_.shared_context(), graph_.ops(), op_, args_, graph_.types(), graph_.assumptions};
+}
+
+void DefinitionValues::wrong(std::string_view what) const {
+  throw InternalError("the definition of " + op_.full_name + ": " + std::string(what));
+}
+
+void DefinitionValues::refuse(const std::string& why) const { throw UserError(op_.full_name + ": " + why); }
+
+SmallVec<Arg, 4> DefinitionValues::insert(std::string_view op, std::span<const Arg> positional,
+                                          std::span<const Keyword> keywords) {
+  Resolved r = resolve(graph_, op, positional, keywords);
+  NodeId id = graph_.insert(before_, *r.op, r.args, origin_);
+  SmallVec<Arg, 4> results;
+  const Node& node = graph_.node(id);
+  for (uint16_t i = 0; i < node.result_count; ++i) {
+    bool absent = graph_.type(node.result(i)).kind == TypeKind::none;
+    results.push_back(absent ? Arg::none() : Arg::of_value(node.result(i)));
+  }
+  return results;
+}
+
+ValueId DefinitionValues::inserted(std::string_view op, std::span<const Arg> positional) {
+  return insert(op, positional)[0].value();
+}
+
+const Type& DefinitionValues::tensor(const Arg& a) const {
+  if (!a.is_value()) wrong("expected a tensor");
+  return graph_.type(a.value());
+}
+
+Dtype DefinitionValues::dtype(const Arg& a) const {
+  if (a.kind == ArgKind::dtype) return a.dtype();
+  if (a.is_value()) return tensor(a).dtype;
+  if (a.kind == ArgKind::boolean) return Dtype::b8;
+  if (a.kind == ArgKind::integer) return Dtype::i64;
+  if (a.kind == ArgKind::real) return Dtype::f64;
+  if (a.kind == ArgKind::complex) return Dtype::c128;
+  wrong("expected a dtype");
+}
+
+Dim DefinitionValues::dim(const Arg& a) const {
+  if (a.kind == ArgKind::boolean) return Dim(a.i);
+  if (a.kind != ArgKind::integer) wrong("expected an integer");
+  return a.dim();
+}
+
+bool DefinitionValues::truth(const Arg& a) const {
+  if (a.kind != ArgKind::boolean) wrong("expected a condition");
+  return a.boolean();
+}
+
+bool DefinitionValues::same(Dim x, Dim y) {
+  return x.is_constant() && y.is_constant() ? x.constant() == y.constant() : graph_.assumptions.decide(eq(x, y));
+}
+
+bool DefinitionValues::compare(const Arg& a, std::string_view op, const Arg& b) {
+  if (a.kind == ArgKind::integer && b.kind == ArgKind::integer) {
+    Dim x = a.dim(), y = b.dim();
+    Cond cond = op == "=="   ? eq(x, y)
+                : op == "!=" ? ne(x, y)
+                : op == "<"  ? lt(x, y)
+                : op == "<=" ? le(x, y)
+                : op == ">"  ? gt(x, y)
+                             : ge(x, y);
+    if (x.is_constant() && y.is_constant()) return *evaluate(cond, [](const SymNode*) { return std::nullopt; });
+    return graph_.assumptions.decide(cond);
+  }
+  if (is_number(a) && is_number(b)) {
+    double x = real_of(a), y = real_of(b);
+    return op == "=="   ? x == y
+           : op == "!=" ? x != y
+           : op == "<"  ? x < y
+           : op == "<=" ? x <= y
+           : op == ">"  ? x > y
+                        : x >= y;
+  }
+  if (op == "==") return a == b;
+  if (op == "!=") return !(a == b);
+  wrong("these can't be ordered");
+}
+
+Arg DefinitionValues::arithmetic(char op, const Arg& a, const Arg& b) {
+  if (a.kind == ArgKind::integer && b.kind == ArgKind::integer && op != '/') {
+    Dim x = a.dim(), y = b.dim();
+    switch (op) {
+      case '+': return Arg::of_dim(x + y);
+      case '-': return Arg::of_dim(x - y);
+      case '*': return Arg::of_dim(x * y);
+      case '%': return Arg::of_dim(mod(x, y));
+      default: return Arg::of_dim(floor_div(x, y));
+    }
+  }
+  if (a.symbolic || b.symbolic) {
+    // A correction of 1.0 is an integer too.
+    auto whole = [](const Arg& x) {
+      bool is = x.kind == ArgKind::real && x.d == std::floor(x.d) && std::abs(x.d) < 0x1p53;
+      return is ? Arg::of_int(static_cast<int64_t>(x.d)) : x;
+    };
+    Arg x = whole(a), y = whole(b);
+    if (op != '/' && x.kind == ArgKind::integer && y.kind == ArgKind::integer) return arithmetic(op, x, y);
+    wrong("arithmetic needs constant numbers");
+  }
+  if (!is_number(a) || !is_number(b)) wrong("arithmetic needs numbers");
+  double x = real_of(a), y = real_of(b);
+  switch (op) {
+    case '+': return Arg::of_real(x + y);
+    case '-': return Arg::of_real(a.kind == ArgKind::integer && a.i == 0 ? -y : x - y);  // unary minus keeps -0.0
+    case '*': return Arg::of_real(x * y);
+    case '/': return Arg::of_real(x / y);
+    case '%': return Arg::of_real(x - y * std::floor(x / y));
+    default: return Arg::of_real(std::floor(x / y));
+  }
+}
+
+Arg DefinitionValues::list_of(std::span<const Arg> items) {
+  Context& c = graph_.context();
+  bool values = std::ranges::any_of(items, [](const Arg& a) { return a.is_value(); });
+  if (values) {
+    SmallVec<ValueId, 8> ids;
+    for (const Arg& a : items) ids.push_back(a.is_value() ? a.value() : kNone);
+    return c.values(ids);
+  }
+  if (std::ranges::all_of(items, [](const Arg& a) { return a.kind == ArgKind::integer; })) {
+    DimVec dims;
+    for (const Arg& a : items) dims.push_back(a.dim());
+    return c.dims(dims);
+  }
+  return c.args(items);
+}
+
+SmallVec<Arg, 8> DefinitionValues::items_of(const Arg& list) {
+  SmallVec<Arg, 8> items;
+  if (list.kind == ArgKind::int_list)
+    for (Dim d : list.dim_list()) items.push_back(Arg::of_dim(d));
+  if (list.kind == ArgKind::real_list)
+    for (double d : list.real_list()) items.push_back(Arg::of_real(d));
+  if (list.kind == ArgKind::bool_list)
+    for (bool b : list.bool_list()) items.push_back(Arg::of_bool(b));
+  if (list.is_value()) {
+    const size_t count = graph_.type(list.value()).elements().size();
+    for (size_t i = 0; i < count; ++i) {
+      const Arg args[] = {list, Arg::of_int(static_cast<int64_t>(i))};
+      NodeId id = graph_.insert(before_, *graph_.ops().find("lenz.getitem"), args, origin_);
+      items.push_back(Arg::of_value(graph_.node(id).result()));
+    }
+  }
+  if (list.kind == ArgKind::value_list)
+    for (ValueId v : list.value_list()) items.push_back(v == kNone ? Arg::none() : Arg::of_value(v));
+  if (list.kind == ArgKind::arg_list)
+    for (const Arg& a : list.arg_list()) items.push_back(a);
+  if (list.kind == ArgKind::integer) items.push_back(list);
+  return items;
+}
+
+}  // namespace lenz
