@@ -53,7 +53,8 @@ std::string an_equation(Chooser& c, size_t operands) {
 }
 
 constexpr std::string_view kWellKnown[] = {
-    "ij,kj->ik", "ijk,ik->j", "aij,jk->aik", "aij,ajk->aik", "ij,Ab->ijAb", "...ik, ...j -> ij", "iji->j",
+    "ij,kj->ik",         "ijk,ik->j", "aij,jk->aik", "aij,ajk->aik", "ij,Ab->ijAb",
+    "...ik, ...j -> ij", "iji->j",    "i,j->ij",     "i...->...",    "ij->i",
 };
 }  // namespace
 

@@ -187,7 +187,8 @@ void forward_rows(RowSink& t) {
                 %slope = aten.copy_(%noise, aten.where(aten.le(%self, 0), %slope, 1.0))
                 return aten.mul(%self, %slope)
               }
-              return aten.leaky_relu(%self, ($lower + $upper) / 2))"};
+              return aten.leaky_relu(%self, ($lower + $upper) / 2))",
+            .exception = "eager looks at its bounds where it draws only: `lower must not be above upper`"};
   t.row(
       "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
       "training=False, Generator? generator=None) -> Tensor",
@@ -360,6 +361,7 @@ void backward_rows(RowSink& t) {
   t.row("glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor",
         meaning(R"(
     if $dim >= max(rank(%x), 1) or $dim < 0 - max(rank(%x), 1) { raise "the dim is out of range" }
+    if dtype(%dx) == bool or dtype(%x) == bool { raise "bools have no difference" }
     $d = wrap($dim, rank(%x))
     $n = size(%grad_glu, $d)
     %a = aten.narrow(%x, $d, 0, $n)

@@ -60,7 +60,9 @@ void products(RowSink& t) {
   t.row("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addbmm;
   added.generate = make::bmm;
-  added.exception = "eager expands `self` first and resizes it: `can't hold in place`";
+  added.exception =
+      "eager expands `self` first and resizes it: `can't hold in place`; of no batches it forgets dtypes: `the "
+      "operands must have one dtype`";
   added.flow = {.in_storage = "always"};  // one matrix after the other
   t.row("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.flow = {};

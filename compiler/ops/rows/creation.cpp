@@ -42,8 +42,9 @@ void of_sizes(RowSink& t) {
   constexpr Traits kMade = creation | core;
   t.row(with_options("empty.memory_format(SymInt[] size, *, ", kFormat),
         row_of(kMade | nondeterministic, rule::empty, make::sized, "a negative size, or a format of another rank"));
-  t.row(with_options("empty_strided(SymInt[] size, SymInt[] stride, *, "),
-        row_of(kMade | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride"));
+  Row strided = row_of(kMade | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride");
+  strided.exception = "of single elements and of none eager forgets to check: `a stride is negative`";
+  t.row(with_options("empty_strided(SymInt[] size, SymInt[] stride, *, "), strided);
   t.row(with_options("empty_permuted(SymInt[] size, int[] physical_layout, *, "),
         row_of(kMade | nondeterministic, rule::empty_permuted, make::permuted_layout, "no permutation of all dims"));
   const Row constant = row_of(creation, rule::filled, make::sized, "a negative size");
@@ -78,9 +79,7 @@ void of_sizes(RowSink& t) {
         filled(meaning("return aten.new_full(%self, $size, 1, dtype=$dtype, device=$device)", constant_new), "1"));
   t.row(with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
         filled(row_of(kLike | core, rule::new_full, make::sized, "a number out of the dtype's range"), "fill_value"));
-  Row strided =
-      row_of(kLike | core | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride");
-  strided.exception = "of single elements eager forgets to check: `a stride is negative`";
+  strided.traits = kLike | core | nondeterministic;
   t.row(with_options("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "), strided);
 
   Row fill = row_of(Traits(reads_metadata_only) | core, rule::fill, make::fill, "a number out of the dtype's range");

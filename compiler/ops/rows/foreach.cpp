@@ -22,7 +22,12 @@ void add(RowSink& t, std::string_view packet, std::initializer_list<Overload> ov
                            : o.name == "ScalarList" ? "ScalarList_out"
                            : o.name == "Tensor"     ? "Tensor_out"
                                                     : "out";
-    t.each(schema, {.of = o.of, .variants = {in_place, out, {}, OutRule::copied}});
+    // A tensor of numbers: which of them fit a dtype only the run knows.
+    bool numbers = o.parameters.ends_with("Tensor scalars");
+    constexpr std::string_view kNumbers =
+        "numbers that a dtype has not are refused: `value cannot be converted to type`";
+    std::string_view exception = numbers ? kNumbers : std::string_view();
+    t.each(schema, {.of = o.of, .variants = {in_place, out, {}, OutRule::copied}, .exception = exception});
   }
 }
 }  // namespace

@@ -338,8 +338,10 @@ void classes(RowSink& t) {
     if rank(%self) == 4 { return aten.nll_loss2d(%self, %target, $weight, $reduction, $ignore_index) }
     if rank(%target) != rank(%self) - 1 { raise "`target` must have the shape of `self` without the classes" }
     $area = product(drop(shape(%self), 2))
-    %s = aten.reshape(aten.contiguous(%self), [size(%self, 0), size(%self, 1), 1, $area])
-    %t = aten.reshape(aten.contiguous(%target), [size(%self, 0), 1, $area])
+    $image = choose(numel(%self) == 0, [0, 0], [1, $area])
+    $labels = choose(numel(%target) == 0, [0, 0], [1, product(drop(shape(%target), 1))])
+    %s = aten.reshape(aten.contiguous(%self), concat([size(%self, 0), size(%self, 1)], $image))
+    %t = aten.reshape(aten.contiguous(%target), concat([size(%target, 0)], $labels))
     %l = aten.nll_loss2d(%s, %t, $weight, $reduction, $ignore_index)
     if $reduction == 0 { return aten.view(%l, shape(%target)) }
     return %l)";

@@ -70,9 +70,11 @@ void copies(RowSink& t) {
 }
 
 void reorderings(RowSink& t) {
+  constexpr std::string_view kRows =
+      "rows that lie element by element eager can't turn round in float8: `\"flip_cpu\" not`";
   t.row("flip(Tensor self, int[] dims) -> Tensor",
-        with(row_of(movement | core, rule::flip, make::flip, "a dim is named twice"), kCopied));
-  const Row flip = row_of(movement, rule::flip_along<0>, make::flip_from<1>, "0 dims");
+        with(except(kRows, row_of(movement | core, rule::flip, make::flip, "a dim is named twice")), kCopied));
+  const Row flip = except(kRows, row_of(movement, rule::flip_along<0>, make::flip_from<1>, "0 dims"));
   t.row("flipud(Tensor self) -> Tensor", meaning("return aten.flip(%self, [0])", flip));
   Row fliplr = flip;
   fliplr.infer = rule::flip_along<1>;
@@ -89,7 +91,7 @@ void reorderings(RowSink& t) {
                         if $quarters == 1 { return aten.transpose(aten.flip(%self, [$b]), $a, $b) }
                         if $quarters == 2 { return aten.flip(%self, $dims) }
                         return aten.transpose(aten.flip(%self, [$a]), $a, $b))",
-                     row_of(movement, rule::rot90, make::rot90, "not two different dims")),
+                     except(kRows, row_of(movement, rule::rot90, make::rot90, "not two different dims"))),
              kCopied));
   t.rows("{}(Tensor self, SymInt diagonal=0) -> Tensor", "tril triu",
          with(of(kUsual, row_of(movement | core, rule::triangle, make::triangle, "fewer than 2 dims")),
@@ -141,8 +143,12 @@ void reorderings(RowSink& t) {
   t.row("channel_shuffle(Tensor self, SymInt groups) -> Tensor",
         with(except("eager has no float8 kernel but for what it views: `\"channel_shuffle\" not implemented`", shuffle),
              kCopied));
-  t.row("native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
-        except("libtorch's meta device reshapes, and may return a view where the CPU copies", shuffle));
+  t.row(
+      "native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
+      except(
+          "libtorch's meta device reshapes, and may return a view where the CPU copies; eager has no float8 kernel but "
+          "for what it views: `\"channel_shuffle_cl\" not implemented`",
+          shuffle));
 }
 
 void repetitions(RowSink& t) {
@@ -272,7 +278,7 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
   "eager forgets to check: `the gradient has another shape than the result`, and, over an empty batch, `the gradient " \
   "has another dtype`, `the gradient has another rank than the result`, `needs a pair of paddings for each padded "    \
   "dim`, "                                                                                                             \
-  "`only the batch may be empty`"
+  "`only the batch may be empty`; in 1-D it takes self's last dims for all: `needs one dim of channels, and perhaps`"
   gradient.exception = Dims == 3 && Reflect
                            ? "channels-last: the CPU keeps it, libtorch's meta device says contiguous; " LENZ_UNCHECKED
                            : LENZ_UNCHECKED;
@@ -308,8 +314,11 @@ void paddings(RowSink& t) {
                    if $dims == 2 { return aten.replication_pad2d(%self, $pad) }
                    return aten.replication_pad3d(%self, $pad))",
                 except(kFormat, row_of(movement, rule::pad, make::pad, kRaises))));
-  t.row("_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
-        row_of(movement | core, rule::circular_pad, make::circular_pad, kRaises));
+  t.row(
+      "_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
+      except(
+          "a pad that one side cuts and the other repeats may go round more than once: `a circular padding goes round`",
+          row_of(movement | core, rule::circular_pad, make::circular_pad, kRaises)));
   t.row(
       "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
       "-> Tensor",

@@ -166,7 +166,9 @@ void linear(Infer& in) {
   if (weight.rank() == 2) sizes.push_back(weight.sizes()[0]);
   TensorType product = contiguous_tensor(input.dtype, sizes, input.device);
   if (const Type* bias = in.tensor_or_null("bias")) {
-    one_dtype(in, {&input, bias});
+    // Where eager can't flatten the input, it adds the bias to the product in place.
+    bool added = input.rank() >= 3 && !is_contiguous(in, input);
+    if (!added || info(bias->dtype).category > info(input.dtype).category) one_dtype(in, {&input, bias});
     broadcasts_to(in, *bias, product);
   }
   in.result(product);
@@ -411,6 +413,8 @@ bool takes_fused(Infer& in, const Attention& a) {
 
 void attention(Infer& in) {
   Attention a = attention_operands(in);
+  const Type* given = in.tensor_or_null("attn_mask");
+  if (given && takes_fused(in, a)) in.require(given->rank() >= 2, "`attn_mask` must have the scores' two dims");
   if (const Type* mask = in.tensor_or_null("attn_mask"))
     in.require(mask->dtype == Dtype::b8 || mask->dtype == Dtype::f32 || mask->dtype == a.query.dtype,
                "`attn_mask` must be of bools, of f32, or of the queries' dtype");

@@ -68,6 +68,7 @@ void each(Infer& in) {
     const Type& shared = in.tensor(i);
     if (element.schema.params[element_param(element, in.op().schema, i)].type.kind == ParamKind::scalar) {
       in.require(shared.rank() == 1, "a tensor of numbers must have one dim");
+      in.require(!is_float8(shared.dtype), "numbers can't be float8");
       in.require(eq(shared.sizes()[0], static_cast<int64_t>(count)), "there must be one number per element");
       in.require(in.is_one(shared.sizes()[0]) || in.same(shared.strides()[0], 1), "the numbers must be contiguous");
     } else {

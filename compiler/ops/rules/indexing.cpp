@@ -465,7 +465,7 @@ namespace {
 // Sorting keeps the strides of a dense tensor; others become dense in their own order.
 TensorType sorted(Infer& in, Dtype dtype) {
   const Type& self = in.tensor("self");
-  in.require(!is_complex(self.dtype) && !is_float8(self.dtype), "this dtype has no order here");
+  in.require(!is_complex(self.dtype) && (!is_float8(self.dtype) || self.rank() == 0), "this dtype has no order here");
   in.wrap_dim(in.has_param("dim") ? in.constant("dim") : 0, self.rank());
   return {dtype, self.device, DimVec(self.sizes()), like_strides(in, self, std::nullopt), 0};
 }

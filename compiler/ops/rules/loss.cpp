@@ -42,7 +42,7 @@ void huber_loss(Infer& in) {
   TensorType t = contiguous_tensor(self.dtype, sizes, self.device);
   bool same = sizes.size() == self.rank();
   for (size_t i = 0; same && i < sizes.size(); ++i) same = in.same(sizes[i], self.sizes()[i]);
-  if (same) t.strides = preserved_strides(in, self);
+  t.strides = same ? preserved_strides(in, self) : elementwise_result(in, both, self.dtype).strides;
   reduced(in, t);
 }
 
@@ -66,6 +66,7 @@ void binary_cross_entropy(Infer& in) {
 void pointwise_loss_backward(Infer& in) {
   Operands list = operands(in, {"self", "target", "grad_output"});
   const Type& self = in.tensor("self");
+  in.require(!is_complex(self.dtype), "complex numbers are not supported");
   if (!in.has_param("beta"))  // that kernel promotes
     for (const Operand& o : list) in.require(o.type->dtype == self.dtype, "all tensors must have one dtype");
   in.require(result_type(in, list) == self.dtype, "the result would not have the dtype of `self`");
@@ -159,6 +160,7 @@ void multi_margin_loss(Infer& in) {
   in.require(p == 1 || p == 2, "`p` must be 1 or 2");
   in.require(self.rank() <= 2 && target.rank() <= 1, "needs one row or a matrix, and its classes");
   in.require(target.dtype == Dtype::i64, "`target` must hold i64 class numbers");
+  in.require(gt(self.rank() ? self.sizes().back() : Dim(1), 0), "there must be a class");
   require_class_weight(in, self, self.rank() ? self.sizes().back() : Dim(1));
   Dim rows = self.rank() == 2 ? self.sizes()[0] : Dim(1);
   in.require(eq(numel(target.sizes()), rows), "there must be one class per row");

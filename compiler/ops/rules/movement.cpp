@@ -147,7 +147,8 @@ void repeat_interleave(Infer& in) {
   in.require(repeats.rank() <= 1, "repeats must have at most one dim");
   if (repeats.rank() == 1 && !in.is_one(repeats.sizes()[0]))
     in.require(eq(repeats.sizes()[0], sizes[d]), "repeats have another size than the dim");
-  sizes[d] = repeated_size(in, repeats, stated);
+  bool nothing = repeats.rank() == 0 || in.is_one(repeats.sizes()[0]) ? in.is_zero(sizes[d]) : false;
+  sizes[d] = nothing ? Dim(0) : repeated_size(in, repeats, stated);
   in.result(fresh(in, t, sizes));
 }
 

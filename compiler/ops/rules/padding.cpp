@@ -132,6 +132,10 @@ void pad(Infer& in) {
              "the paddings don't fit the rank");
   if (mode == "circular") return circular_pad(in);
   in.require(mode == "reflect" || mode == "replicate", "there is no such mode");
+  // Those kernels know fewer dtypes than the one that pads with a constant.
+  const OpDef& kernel =
+      *in.table().find(mode == "reflect" ? "aten.reflection_pad1d" : "aten.replication_pad1d");  // op name: its dtypes
+  in.require(kernel.dtypes.has(t.dtype), "not implemented for " + std::string(name(t.dtype)));
   reflect_or_replicate(in, dims, mode == "reflect");
 }
 

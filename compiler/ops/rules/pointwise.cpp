@@ -294,6 +294,7 @@ void pow_of_number(Infer& in) {
   bool one = (base.kind == ArgKind::integer && base.dim().is(1)) || (base.kind == ArgKind::real && base.real() == 1) ||
              (base.kind == ArgKind::boolean && base.boolean());
   if (!one) require_dtype(in, common);
+  if (one && in.op().variant == VariantKind::out) common = in.tensor("out").dtype;  // filled, not computed
   in.result(contiguous_tensor(common, exponent.sizes(), exponent.device));
 }
 

@@ -230,8 +230,10 @@ void cumulative(Infer& in) {
   const Type& self = in.tensor(0);
   in.wrap_dim(in.constant("dim"), self.rank());
   Dtype d = accumulated_dtype(in, is_integral(self.dtype, true) ? Dtype::i64 : self.dtype);
-  refuse_float8(in, d);
-  in.require(d != Dtype::b8, "bools can't accumulate");
+  if (self.rank() > 0 && !in.is_zero(numel(self.sizes()))) {  // else there is nothing to add
+    refuse_float8(in, d);
+    in.require(d != Dtype::b8, "bools can't accumulate");
+  }
   bool other = in.op().variant == VariantKind::in_place && in.given("dtype") && d != self.dtype;
   in.require(!other, "in place, the result must have the dtype of `self`");
   in.result(contiguous_tensor(d, self.sizes(), self.device));

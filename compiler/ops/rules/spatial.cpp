@@ -49,6 +49,8 @@ TensorType pool_result(Infer& in, MemoryFormat format) {
     in.require(gt(stride[i], 0), "`stride` must be positive");
     in.require(gt(dilation[i], 0), "`dilation` must be positive");
     in.require(ge(pad[i], 0), "`padding` must not be negative");
+    if (in.op().schema.packet == "max_pool1d")  // op name: it checks more than the kernels do
+      in.require(le(pad[i] * 2, kernel[i]), "`padding` must be at most half of `kernel_size`");
     in.require(le(pad[i] * 2, (kernel[i] - 1) * dilation[i] + 1), "`padding` must be at most half the kernel's reach");
     sizes.push_back(pooled(in, self.sizes()[self.rank() - dims + i], kernel[i], stride[i], pad[i], dilation[i],
                            in.boolean("ceil_mode")));
@@ -126,6 +128,12 @@ void adaptive_avg_pool(Infer& in) {
   size_t dims = spatial_dims(in);
   bool to_one = in.op().schema.packet[0] != '_' && dims > 1;  // the public op takes a mean where one element is left
   for (Dim d : window(in, "output_size", dims)) to_one = to_one && d.is(1);
+  DimVec target = window(in, "output_size", dims);
+  if (dims == 1 && target[0].is(1) && (self.rank() == 2 || self.rank() == 3) && in.is_zero(numel(self.sizes()))) {
+    DimVec sizes(self.sizes());  // the mean of a row with nothing in it
+    sizes.back() = Dim(1);
+    return in.result(contiguous_tensor(self.dtype, sizes, self.device));
+  }
   if (!to_one) {
     TensorType t = adaptive_result(in, followed_format(in, self, false));
     as_row(in, t);
