@@ -1,12 +1,12 @@
 // The command: options, progress, the report in words or as JSON, the exit code.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "compiler/driver/arguments.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/select.h"
@@ -50,15 +50,7 @@ bool parse(std::span<const std::string> args, Request& request) {
   app.add_flag("--lenient", request.lenient, "disagreements on broken calls are shown, but don't count");
   app.add_flag("--json", request.json, "the report as JSON (oracle/ops_check.schema.json)");
   app.add_flag("--quiet", request.quiet, "no progress");
-  std::vector<std::string> reversed(args.rbegin(), args.rend());
-  try {
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return false;
-  } catch (const CLI::ParseError& error) {
-    throw UserError(error.what(), "lenz ops --check", "lenz ops --check --help lists the options");
-  }
+  if (!parse_arguments(app, args)) return false;
   request.options.devices = device == "meta" ? Devices::meta : device == "cpu" ? Devices::cpu : Devices::both;
   if (request.jobs == 0) request.jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   return true;

@@ -172,6 +172,17 @@ struct Congruence {
   friend bool operator==(const Congruence&, const Congruence&) = default;
 };
 
+// Roughly which symbols an expression has: those that share a symbol meet, others seldom.
+struct SymbolMask {
+  uint64_t low = 0, high = 0;  // a bit for each symbol's id modulo 64, and for what is left of it
+  bool meets(const SymbolMask& o) const { return (low & o.low) != 0 && (high & o.high) != 0; }
+  bool empty() const { return low == 0; }
+  void add(uint32_t id) {
+    low |= uint64_t{1} << (id % 64);
+    high |= uint64_t{1} << (id / 64 % 64);
+  }
+};
+
 // What is known about the symbols of one graph. A symbol without a fact is any integer >= 0 (it is a size).
 // Facts are about the symbols of one pool, which must outlive them. Queries may make nodes in it.
 class Facts {
@@ -214,7 +225,7 @@ class Facts {
   };
   struct Bound {  // dim >= 0
     Dim dim;
-    uint64_t symbols;  // a bit for each symbol's id modulo 64
+    SymbolMask symbols;
   };
   struct Hints {  // kept from question to question, so that a fact that agrees with them leaves them alone
     std::vector<std::optional<int64_t>> values;  // by symbol id

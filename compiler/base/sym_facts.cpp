@@ -63,9 +63,9 @@ int64_t content(Dim dim) {
 
 }  // namespace
 
-uint64_t symbol_mask(Dim dim) {
-  uint64_t mask = 0;
-  for_each_symbol(dim, [&](const SymNode* s) { mask |= uint64_t{1} << (s->id % 64); });
+SymbolMask symbol_mask(Dim dim) {
+  SymbolMask mask;
+  for_each_symbol(dim, [&](const SymNode* s) { mask.add(s->id); });
   return mask;
 }
 
@@ -121,7 +121,7 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
   if (!round_inwards(next, k.congruence)) return false;
   if (next == k.range) return true;
   k.range = next;
-  changed_ |= uint64_t{1} << (symbol->id % 64);
+  changed_.add(symbol->id);
   if (k.solved) {
     if (next.low) pending_.push_back({Pending::Kind::nonnegative, *k.solved - *next.low, {}});
     if (next.high) pending_.push_back({Pending::Kind::nonnegative, Dim(*next.high) - *k.solved, {}});
@@ -185,8 +185,9 @@ void FactsLearner::keep_remainder(Dim dim, int64_t modulus, int64_t residue) {
 void FactsLearner::replace(const SymNode* symbol, Dim by) {
   Facts::Known old = known(symbol);
   known(symbol).solved = by;
-  uint64_t mask = uint64_t{1} << (symbol->id % 64);
-  changed_ |= mask;
+  changed_.add(symbol->id);
+  SymbolMask mask;
+  mask.add(symbol->id);
   for (size_t id = 0; id < facts_.known_.size(); ++id) {
     const Facts::Known& other = facts_.known_[id];
     if (!other.solved || other.symbol == symbol || !mentions(*other.solved, symbol)) continue;
@@ -204,7 +205,7 @@ void FactsLearner::replace(const SymNode* symbol, Dim by) {
   if (old.congruence.modulus > 1) pending_.push_back({Pending::Kind::congruent, by, old.congruence});
   std::erase_if(facts_.rewrites_, [&](auto& r) { return move_out(Pending::Kind::zero, r.first - r.second); });
   std::erase_if(facts_.bounds_,
-                [&](auto& b) { return (b.symbols & mask) != 0 && move_out(Pending::Kind::nonnegative, b.dim); });
+                [&](auto& b) { return b.symbols.meets(mask) && move_out(Pending::Kind::nonnegative, b.dim); });
   std::erase_if(facts_.nonzero_, [&](Dim d) { return move_out(Pending::Kind::nonzero, d); });
 }
 
@@ -376,18 +377,18 @@ bool FactsLearner::settle() {
       Pending next = pending_.back();
       pending_.pop_back();
       if (!take_in(next)) return false;
-    } else if (changed_ != 0 && budget_ > 0) {
-      uint64_t mask = changed_;
-      changed_ = 0;
+    } else if (!changed_.empty() && budget_ > 0) {
+      SymbolMask mask = changed_;
+      changed_ = {};
       for (size_t i = 0; i < facts_.bounds_.size() && budget_ > 0; ++i) {
-        if ((facts_.bounds_[i].symbols & mask) == 0) continue;
+        if (!facts_.bounds_[i].symbols.meets(mask)) continue;
         --budget_;
         Dim bound = facts_.bounds_[i].dim, simpler = FactsReader(facts_).normalize(bound);
         if (!(simpler == bound)) pending_.push_back({Pending::Kind::nonnegative, simpler, {}});
         if (!tighten(bound)) return false;
       }
       for (Dim d : facts_.nonzero_) {  // what is not 0 may now end at 0
-        if ((symbol_mask(d) & mask) == 0 || --budget_ < 0) continue;
+        if (!symbol_mask(d).meets(mask) || --budget_ < 0) continue;
         Range r = FactsReader(facts_).range(d);
         if (r.low && *r.low == 0) pending_.push_back({Pending::Kind::nonnegative, d - 1, {}});
         if (r.high && *r.high == 0) pending_.push_back({Pending::Kind::nonnegative, -d - 1, {}});

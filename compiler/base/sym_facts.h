@@ -88,8 +88,8 @@ class FactsLearner {
   Facts& facts_;
   bool kept_ = false;
   std::vector<Pending> pending_;
-  uint64_t changed_ = 0;  // symbols whose range changed since bounds were last looked at, as a mask
-  int budget_ = 2048;     // of proofs and propagation steps
+  SymbolMask changed_;  // symbols whose range changed since bounds were last looked at
+  int budget_ = 2048;   // of proofs and propagation steps
   // What to go back to.
   size_t known_size_, bounds_, nonzero_, rewrites_;
   std::vector<std::pair<uint32_t, Facts::Known>> touched_;
@@ -104,7 +104,7 @@ std::optional<Congruence> solve_congruence(int64_t c, int64_t r, int64_t m);
 
 Range multiply_ranges(const Range& a, const Range& b);
 
-uint64_t symbol_mask(Dim dim);
+SymbolMask symbol_mask(Dim dim);
 bool mentions(Dim dim, const SymNode* symbol);
 Dim replace_symbol(Dim dim, const SymNode* symbol, Dim by);
 

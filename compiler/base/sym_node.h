@@ -10,7 +10,7 @@
 // Thread-safety: as the pool's.
 #pragma once
 
-#include <memory_resource>
+#include <memory>
 
 #include "compiler/base/error.h"
 #include "compiler/base/sym.h"
@@ -47,10 +47,29 @@ struct SymNode {
   double factor() const;                                                                                // call
 };
 
+// Memory that is given back in the opposite order only.
+class SymArena {
+ public:
+  struct Mark {
+    size_t chunk = 0, used = 0;
+  };
+  void* allocate(size_t bytes);  // aligned to 16
+  Mark mark() const { return at_; }
+  void release(Mark to) { at_ = to; }  // the chunks stay, for what comes next
+
+ private:
+  struct Chunk {
+    std::unique_ptr<std::byte[]> bytes;
+    size_t size;
+  };
+  std::vector<Chunk> chunks_;
+  Mark at_;
+};
+
 struct SymPool::Impl {
-  std::pmr::monotonic_buffer_resource arena;
+  SymArena arena;
   std::vector<const SymNode*> table;  // open addressing, a power of two
-  size_t count = 0;
+  std::vector<const SymNode*> nodes;  // in order of creation
   std::vector<const SymNode*> symbols;
 
   const SymNode* intern(SymNode probe);  // probe.items may be temporary
@@ -59,8 +78,32 @@ struct SymPool::Impl {
   Dim make_sum(std::span<const SymTerm> terms, int64_t constant);  // terms in order, coefficients not 0
   Dim make_product(std::span<const SymFactor> factors);            // factors in order, powers > 0; {} is 1
 
+  void forget_from(size_t node, SymArena::Mark mark);  // the nodes made since; none is a symbol
+
  private:
   void grow();
+};
+
+// Takes back the nodes that are made while it lives: for questions, whose steps nobody asks for again. No dim that was
+// made meanwhile may outlive it. Of dims that are all constants there is nothing to take back.
+class SymScratch {
+ public:
+  SymScratch(Dim a, Dim b)
+      : pool_(!a.is_constant()   ? a.node()->pool
+              : !b.is_constant() ? b.node()->pool
+                                 : nullptr),
+        nodes_(pool_ ? pool_->nodes.size() : 0),
+        mark_(pool_ ? pool_->arena.mark() : SymArena::Mark{}) {}
+  ~SymScratch() {
+    if (pool_) pool_->forget_from(nodes_, mark_);
+  }
+  SymScratch(const SymScratch&) = delete;
+  SymScratch& operator=(const SymScratch&) = delete;
+
+ private:
+  SymPool::Impl* pool_;
+  size_t nodes_;
+  SymArena::Mark mark_;
 };
 
 // Any dim as a sum, without making nodes.

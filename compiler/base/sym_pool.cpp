@@ -83,7 +83,7 @@ size_t Dim::hash() const { return node_ != nullptr ? node_->hash : mix(1, static
 
 SymPool::SymPool() : impl_(std::make_unique<Impl>()) {}
 SymPool::~SymPool() = default;
-size_t SymPool::node_count() const { return impl_->count; }
+size_t SymPool::node_count() const { return impl_->nodes.size(); }
 
 const SymNode* SymPool::Impl::find(const SymNode& probe) const {
   if (table.empty()) return nullptr;
@@ -94,11 +94,24 @@ const SymNode* SymPool::Impl::find(const SymNode& probe) const {
   }
 }
 
+void* SymArena::allocate(size_t bytes) {
+  constexpr size_t kChunk = size_t{1} << 12, kLargest = size_t{1} << 18;
+  bytes = (bytes + 15) / 16 * 16;
+  while (at_.chunk < chunks_.size() && at_.used + bytes > chunks_[at_.chunk].size) at_ = {at_.chunk + 1, 0};
+  if (at_.chunk == chunks_.size()) {
+    size_t size = std::max(bytes, std::min(kLargest, kChunk << std::min<size_t>(chunks_.size(), 10)));
+    chunks_.push_back({std::make_unique_for_overwrite<std::byte[]>(size), size});
+  }
+  void* place = chunks_[at_.chunk].bytes.get() + at_.used;
+  at_.used += bytes;
+  return place;
+}
+
+// In order of creation, so that the youngest never stands in the way of an older one, and can be taken out again.
 void SymPool::Impl::grow() {
   std::vector<const SymNode*> bigger(table.empty() ? 64 : table.size() * 2);
   size_t mask = bigger.size() - 1;
-  for (const SymNode* node : table) {
-    if (node == nullptr) continue;
+  for (const SymNode* node : nodes) {
     size_t at = node->hash & mask;
     while (bigger[at] != nullptr) at = (at + 1) & mask;
     bigger[at] = node;
@@ -106,21 +119,34 @@ void SymPool::Impl::grow() {
   table.swap(bigger);
 }
 
+void SymPool::Impl::forget_from(size_t first, SymArena::Mark mark) {
+  size_t slots = table.size() - 1;
+  while (nodes.size() > first) {
+    const SymNode* node = nodes.back();
+    LENZ_CHECK(node->kind != SymKind::symbol, "a question made a symbol");
+    size_t at = node->hash & slots;
+    while (table[at] != node) at = (at + 1) & slots;
+    table[at] = nullptr;
+    nodes.pop_back();
+  }
+  arena.release(mark);
+}
+
 const SymNode* SymPool::Impl::intern(SymNode probe) {
   probe.pool = this;
   derive(probe);
   if (const SymNode* found = find(probe)) return found;
-  if ((count + 1) * 2 > table.size()) grow();
+  if ((nodes.size() + 1) * 2 > table.size()) grow();
   size_t bytes = item_bytes(probe);
-  void* items = arena.allocate(bytes, 16);
+  void* items = arena.allocate(bytes);
   std::memcpy(items, probe.items, bytes);
   probe.items = items;
   if (probe.kind == SymKind::symbol) probe.id = static_cast<uint32_t>(symbols.size());
-  const SymNode* node = new (arena.allocate(sizeof(SymNode), alignof(SymNode))) SymNode(probe);
+  const SymNode* node = new (arena.allocate(sizeof(SymNode))) SymNode(probe);
   size_t mask = table.size() - 1, at = node->hash & mask;
   while (table[at] != nullptr) at = (at + 1) & mask;
   table[at] = node;
-  ++count;
+  nodes.push_back(node);
   if (node->kind == SymKind::symbol) symbols.push_back(node);
   return node;
 }

@@ -73,10 +73,10 @@ bool FactsReader::nonnegative(Dim dim, int depth, int& budget) const {
   if (depth == 0 || (budget -= 16) < 0) return false;
   SumView view(dim);
   if (nonnegative_by_factor(view, depth, budget)) return true;
-  uint64_t mask = symbol_mask(dim);
+  SymbolMask mask = symbol_mask(dim);
   for (bool last_step : {true, false})
     for (const Facts::Bound& bound : facts_.bounds_) {
-      if ((bound.symbols & mask) == 0 || --budget < 0) continue;
+      if (!bound.symbols.meets(mask) || --budget < 0) continue;
       Dim rest = dim - bound.dim;
       size_t terms = SumView(rest).terms().size();
       if (terms > view.terms().size()) continue;  // they have nothing in common
@@ -88,6 +88,7 @@ bool FactsReader::nonnegative(Dim dim, int depth, int& budget) const {
 }
 
 bool FactsReader::nonnegative(Dim dim) const {
+  SymScratch steps(dim, 0);
   int budget = kProofBudget;
   try {
     return nonnegative(dim, kProofDepth, budget);
@@ -130,6 +131,7 @@ Truth FactsReader::prove_gap(Rel rel, Gap&& gap_of) const {
 Truth FactsReader::prove(const Cond& cond) const {
   if (cond.lhs.is_constant() && cond.rhs.is_constant())  // whose difference may overflow
     return *evaluate(cond, [](const SymNode*) { return std::nullopt; }) ? Truth::yes : Truth::no;
+  SymScratch steps(cond.lhs, cond.rhs);
   // By the facts' own rewriting, and as it stands: a fact more must not hide what fewer have proven.
   Truth truth = prove_gap(cond.rel, [&] { return normalize(normalize(cond.rhs) - normalize(cond.lhs)); });
   return truth == Truth::unknown ? prove_gap(cond.rel, [&] { return cond.rhs - cond.lhs; }) : truth;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <cstdio>
 #include <span>
 #include <string>
@@ -21,6 +22,17 @@ inline bool parse_arguments(CLI::App& app, std::span<const std::string> args) {
     return false;
   } catch (const CLI::ParseError& error) {
     throw UserError(error.what(), app.get_name(), app.get_name() + " --help lists the options");
+  }
+  // CLI11 reads -1 as the largest number there is, and numbers that are too large as that one too.
+  for (const CLI::Option* option : app.get_options()) {
+    if (option->get_type_name() != "UINT") continue;
+    for (const std::string& text : option->results()) {
+      uint64_t value = 0;
+      auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+      if (text.starts_with('-') || error == std::errc::result_out_of_range)
+        throw UserError(option->get_name() + " is " + text, app.get_name(),
+                        "give a number from 0 to 18446744073709551615");
+    }
   }
   return true;
 }

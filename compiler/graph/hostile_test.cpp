@@ -110,6 +110,31 @@ TEST(Hostile, LimitsAreSaid) {
   EXPECT_THROW(parse_graph("graph @g(%x1234: f32[2]) { return }", op_table(), options), UserError);
 }
 
+// Symbols in long chains: each fact or guard costs what those near it cost, and proofs leave nothing behind.
+TEST(Hostile, ChainsOfSymbols) {
+  auto graph_of = [](size_t n, std::string_view relation, std::string_view statement) {
+    auto s = [](size_t i) { return "s" + std::to_string(i); };
+    std::string inputs, facts, body;
+    for (size_t i = 0; i < n; ++i) inputs += (i ? ", %x" : "%x") + std::to_string(i) + ": f32[" + s(i) + "]";
+    for (size_t i = 1; i < n && !relation.empty(); ++i)
+      facts += (i > 1 ? ", " : " where ") + s(i - 1) + std::string(relation) + s(i);
+    for (size_t i = 1; i < n && !statement.empty(); ++i)
+      body += "%y" + std::to_string(i) + " = " + std::string(statement) + "(%x" + std::to_string(i) + ", 0, 0, " +
+              s(i - 1) + ")\n";
+    return parse_graph("graph @g(" + inputs + ")" + facts + " {\n" + body + "return %x0 }", op_table());
+  };
+  for (auto [relation, statement] : {std::pair<std::string_view, std::string_view>{" <= ", ""},
+                                     {" < 2*", ""},
+                                     {"+1 == ", ""},
+                                     {"", "aten.narrow"},
+                                     {"", "aten.slice"}}) {
+    size_t few = graph_of(200, relation, statement)->context().syms.node_count(),
+           many = graph_of(800, relation, statement)->context().syms.node_count();
+    EXPECT_LT(many, 5 * few) << relation << statement;
+    EXPECT_LT(many, 800u * 12) << relation << statement;
+  }
+}
+
 // Twice the text, at most about twice the memory and time: nothing in a text is worth more than its length.
 TEST(Hostile, MemoryIsLinear) {
   auto bytes = [](size_t n) {

@@ -130,6 +130,10 @@ Initialiser Parser::initialiser() {
 
 // --- facts
 
+namespace {
+constexpr const char* kContradiction = "together they leave the symbols no values: change this one or one before it";
+}  // namespace
+
 void Parser::facts(Graph& graph) {
   do fact(graph);
   while (eat(TokenKind::comma));
@@ -157,7 +161,8 @@ void Parser::fact(Graph& graph) {
     }
   }
   placed(start, [&] {
-    if (!graph.assumptions.facts().add(condition())) throw UserError("this contradicts the facts before it");
+    if (!graph.assumptions.facts().add(condition()))
+      throw UserError("this contradicts the facts before it", "", kContradiction);
   });
 }
 
@@ -165,7 +170,7 @@ void Parser::guards(Graph& graph) {
   do {
     Token start = peek();
     placed(start, [&] {
-      if (!graph.assumptions.assume(condition())) throw UserError("this contradicts the facts");
+      if (!graph.assumptions.assume(condition())) throw UserError("this contradicts the facts", "", kContradiction);
     });
   } while (eat(TokenKind::comma));
 }

@@ -1,6 +1,7 @@
 // Types, and the dims in them.
 #include <charconv>
 
+#include "compiler/base/suggest.h"
 #include "compiler/graph/parser.h"
 
 namespace lenz {
@@ -75,15 +76,22 @@ const Type* Parser::type(bool* any_int) {
   }
   if (dtype)
     fail(token, "a tensor type needs a shape", "write " + std::string(token.text) + "[] for a tensor of rank 0");
+  std::vector<std::string_view> names{"int", "float", "bool", "none", "token"};
+  for (int d = 0; d < kDtypeCount; ++d) names.push_back(name(static_cast<Dtype>(d)));
+  std::string_view nearest = nearest_name(token.text.substr(0, 80), names);
   fail(token, "there is no type `" + std::string(token.text.substr(0, 80)) + "`",
-       "types are f32[2, 3], int, float, bool, none, token and lists [f32[2], ...]");
+       (nearest.empty() ? std::string() : "did you mean `" + std::string(nearest) + "`? ") +
+           "types are f32[2, 3], int, float, bool, none, token and lists [f32[2], ...]");
 }
 
-DimVec Parser::dim_list() {
+DimVec Parser::dim_list(bool sizes) {
   Token open = expect(TokenKind::l_bracket);
   DimVec dims;
   while (!eat(TokenKind::r_bracket)) {
+    Token first = peek();
     dims.push_back(dim());
+    if (sizes && dims.back().is_constant() && dims.back().constant() < 0)
+      fail(first, "the size " + to_string(dims.back()) + " is negative", "write 0 or more");
     if (dims.size() > options_.limits.rank)
       fail(open, "a rank above the limit, " + std::to_string(options_.limits.rank));
     if (!at(TokenKind::r_bracket)) expect(TokenKind::comma, "`,` or `]`");
@@ -115,7 +123,7 @@ void Parser::check_extent(const TensorType& t, const Token& name) {
 TensorType Parser::tensor_parts(Dtype dtype, const Token& name, bool dense) {
   TensorType t;
   t.dtype = dtype;
-  t.sizes = dim_list();
+  t.sizes = dim_list(true);
   bool strided = !dense && eat_word("strides");
   if (strided) {
     Token at = peek();

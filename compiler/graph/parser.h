@@ -106,7 +106,7 @@ class Parser {
   const Type* tensor_type(Dtype dtype, const Token& name);
   TensorType tensor_parts(Dtype dtype, const Token& name, bool dense);
   void check_extent(const TensorType& type, const Token& name);
-  DimVec dim_list();
+  DimVec dim_list(bool sizes = false);  // sizes are not negative
   Device device();
   Dim dim(bool negative = false);
   Dim dim_product(bool negative);

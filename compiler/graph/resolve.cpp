@@ -229,6 +229,73 @@ bool out_of_question(const OpDef& op, std::span<const OpDef* const> all, std::sp
 }
 }  // namespace
 
+namespace {
+std::string wanted(const ParamType& type) {
+  auto one = [&]() -> std::string_view {
+    switch (type.kind) {
+      case ParamKind::tensor: return "a tensor";
+      case ParamKind::scalar: return "a number";
+      case ParamKind::sym_int:
+      case ParamKind::integer: return "an integer";
+      case ParamKind::real: return "a real number";
+      case ParamKind::boolean: return "true or false";
+      case ParamKind::string: return "a string";
+      case ParamKind::dtype: return "a dtype";
+      case ParamKind::device: return "a device";
+      case ParamKind::layout: return "a layout";
+      case ParamKind::memory_format: return "a memory format";
+      case ParamKind::generator: return "a generator: seed(1)";
+      case ParamKind::token: return "a token";
+      case ParamKind::graph: return "a sub-graph";
+      case ParamKind::data: return "elements of a constant";
+      case ParamKind::any: return "a value";
+    }
+    return "a value";
+  };
+  std::string text(one());
+  if (type.list)
+    text = "a list" + (type.list_size > 0 ? " of " + std::to_string(type.list_size) : std::string()) + ", each " + text;
+  return text + (type.optional ? ", or none" : "");
+}
+
+std::string given_as(const Graph& graph, const Arg& arg) {
+  switch (arg.kind) {
+    case ArgKind::none: return "none";
+    case ArgKind::value: return to_string(graph.type(arg.value()));
+    case ArgKind::boolean: return arg.boolean() ? "true" : "false";
+    case ArgKind::integer: return to_string(arg.dim());
+    case ArgKind::real: return "a real number";
+    case ArgKind::complex: return "a complex number";
+    case ArgKind::string: return "a string";
+    case ArgKind::dtype: return std::string(name(arg.dtype()));
+    case ArgKind::device: return "a device";
+    case ArgKind::layout: return "a layout";
+    case ArgKind::memory_format: return "a memory format";
+    case ArgKind::seed: return "a generator";
+    case ArgKind::value_list: return "a list of values";
+    case ArgKind::int_list: return "a list of integers";
+    case ArgKind::real_list: return "a list of reals";
+    case ArgKind::bool_list: return "a list of bools";
+    case ArgKind::arg_list: return "a mixed list";
+    case ArgKind::graph: return "a sub-graph";
+    case ArgKind::data: return "elements of a constant";
+  }
+  return "something else";
+}
+
+// What a parameter wants and what it was given; of an unknown word the dtype that may be meant.
+std::string wrong_kind(const Graph& graph, const Param& param, const Arg& given) {
+  std::string text = "argument `" + param.name + "` has the wrong kind: it is " + given_as(graph, given) + ", not " +
+                     wanted(param.type);
+  if (param.type.kind != ParamKind::dtype || given.kind != ArgKind::integer) return text;
+  std::vector<std::string_view> names;
+  for (int d = 0; d < kDtypeCount; ++d) names.push_back(name(static_cast<Dtype>(d)));
+  std::string word = to_string(given.dim());
+  std::string_view nearest = nearest_name(word, names);
+  return nearest.empty() ? text : text + " (did you mean " + std::string(nearest) + "?)";
+}
+}  // namespace
+
 bool match_call(const Graph& graph, const OpDef& op, std::span<const Arg> positional, std::span<const Keyword> keywords,
                 CallArgs& full, std::string* why) {
   const auto& params = op.schema.params;
@@ -260,7 +327,7 @@ bool match_call(const Graph& graph, const OpDef& op, std::span<const Arg> positi
     }
     auto shaped = shaped_for(graph.context(), *given, param.type);
     if (!shaped || !fits(*shaped, param.type, graph.types()))
-      return no_match(why, why ? "argument `" + param.name + "` has the wrong kind" : "");
+      return no_match(why, why ? wrong_kind(graph, param, *given) : "");
     full.push_back(*shaped);
   }
   if (used == keywords.size()) return true;

@@ -50,4 +50,7 @@ class SymbolMakers {
   std::unordered_map<const SymNode*, NodeId> makers_;
 };
 
+// Drops the facts and guards about symbols that no input or node's result says any more: their makers are gone.
+void forget_unmade_symbols(Graph& graph);
+
 }  // namespace lenz

@@ -45,11 +45,16 @@ class Verifier {
   void alias_classes();
   void guards();
 
+  // verify_resizes.cpp
+  void resizes();
+
   // verify_symbols.cpp
   void symbols();
+
   void bind(const Type& type);
   std::vector<const SymNode*> made_by(NodeId id) const;
   void bind_results(NodeId id);
+  void fact_symbols();
   void use(NodeId id, Dim dim);
   void use(NodeId id, const Type& type);
   void use(NodeId id, const Arg& arg);

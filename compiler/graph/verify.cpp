@@ -48,6 +48,8 @@ constexpr VerifyRule kRules[] = {
      "write to a copy of it"},
     {505, "write_to_constant", "Constants are not written to.", "write to a clone of it"},
 
+    {506, "resized", "A tensor that an out= op resizes is not used again as what it was.", "use what the op returns"},
+
     {601, "functional", "From level aten on, no op writes to an operand.",
      "call the functional op, or write `level torch`"},
     {602, "no_out", "From level aten on, no op has an out= argument.",
@@ -63,6 +65,8 @@ constexpr VerifyRule kRules[] = {
      "annotate this with a symbol of its own"},
     {704, "guards_hold", "The facts refute no guard.", kNotInText},
     {705, "symbol_names", "The name of a symbol is a word that a text can say.", kNotInText},
+    {706, "fact_symbols", "A fact or guard is about symbols that are bound.",
+     "is it misspelt? A fact speaks of sizes of inputs, or of what nodes make"},
 
     {801, "subgraph_signature", "A control-flow op's operands and results are those of its sub-graphs.", kNotInText},
     {802, "subgraph_inputs", "An initialiser or `requires_grad` stands only at inputs of the main graph.",
@@ -115,6 +119,7 @@ void Verifier::run() {
   alias_classes();
   guards();
   symbols();
+  resizes();
   for (const auto& sub : graph_.subgraphs) {
     if (sub->level != graph_.level)
       report(604, kNone,

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/base/lexer.h"
+#include "compiler/base/suggest.h"
 #include "compiler/graph/parser.h"
 #include "compiler/graph/verifier.h"
 
@@ -76,6 +77,24 @@ void Verifier::use(NodeId id, const Arg& a) {
     for (const Arg& e : a.arg_list()) use(id, e);
 }
 
+void Verifier::fact_symbols() {
+  auto about = [&](const SymNode* s) {
+    if (bound_.contains(s) || !reported_.insert(s).second) return;
+    std::vector<std::string_view> names;
+    for (const SymNode* other : bound_) names.push_back(symbol_name(other));
+    std::ranges::sort(names);
+    std::string_view nearest = nearest_name(symbol_name(s), names);
+    report(706, kNone,
+           "a fact is about the symbol " + std::string(symbol_name(s)) + ", which nothing binds" +
+               (nearest.empty() ? std::string() : "; did you mean " + std::string(nearest) + "?"));
+  };
+  const Assumptions& assumptions = graph_.assumptions;
+  for (const auto& [symbol, range] : assumptions.facts().ranges()) about(symbol);
+  for (const auto* list : {&assumptions.facts().conditions(), &assumptions.guards()})
+    for (const Cond& c : *list)
+      for (Dim side : {c.lhs, c.rhs}) for_each_symbol(side, about);
+}
+
 void Verifier::symbols() {
   for (const Input& i : graph_.inputs()) bind(graph_.type(i.value));
   graph_.for_each_node([&](NodeId id) {
@@ -90,6 +109,7 @@ void Verifier::symbols() {
     for (size_t i = 0; i < n.result_count; ++i) use(id, graph_.type(n.result(i)));
   });
   for (const Arg& a : graph_.outputs()) use(kNone, a);
+  fact_symbols();
   for (const SymNode* s : bound_)
     if (!is_word(symbol_name(s)) || is_reserved_word(symbol_name(s)))
       report(705, kNone, "a symbol is named `" + std::string(symbol_name(s)) + "`");

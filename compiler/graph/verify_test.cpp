@@ -159,7 +159,7 @@ TEST(Verify, ASubGraphWritesThroughItsOperands) {
 
 TEST(Verify, ReportsAHundredViolationsAtMost) {
   std::string text = "graph @g(";
-  for (int i = 0; i < 300; ++i) text += (i ? ", %x" : "%x") + std::to_string(i) + ": f32[-1]";
+  for (int i = 0; i < 300; ++i) text += (i ? ", %x" : "%x") + std::to_string(i) + ": f32[1] strides [-1]";
   auto graph = parse_graph(text + ") { return %x0 }", test::table());
   EXPECT_EQ(verify(*graph).size(), 100u);
 }

@@ -94,6 +94,7 @@ void run(Graph& graph, PassContext& context) {
     }
   }
   graph.erase_all(dead);
+  if (!dead.empty()) forget_unmade_symbols(graph);
   drop_unused_subgraphs(graph, context);
 }
 

@@ -244,7 +244,7 @@ void batch_norm_backward(CallMaker& m) {
   Dtype dtype = m.type(input).dtype, statistics = parameter_dtype(m, dtype);
   m.set("grad_out", m.tensor({.dtype = dtype, .sizes = m.sizes(input)}));
   Sizes channels{m.size(input, 1)};
-  maybe_parameter(m, "weight", channels, statistics);
+  maybe_parameter(m, "weight", channels, statistics, false, true);  // eager reads one with gaps as if it had none
   bool train = m.choose().flip();
   m.set("train", Arg::of_bool(train));
   if (train || m.choose().flip()) {

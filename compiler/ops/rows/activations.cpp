@@ -355,27 +355,6 @@ void backward_rows(RowSink& t) {
         meaning(LENZ_HALVES("%x") "%s = aten.sigmoid(%b) " LENZ_HALVES("%dx") R"(
     return aten.add(aten.mul(%a, %s), aten.mul(aten.mul(%b, aten.rsub(%s, 1)), %glu)))",
                 row));
-  row.infer = rule::composite;
-  row.dtypes = dtypes::numbers;
-  row.raises = "an odd size of dim";
-  t.row("glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor",
-        meaning(R"(
-    if $dim >= max(rank(%x), 1) or $dim < 0 - max(rank(%x), 1) { raise "the dim is out of range" }
-    if dtype(%dx) == bool or dtype(%x) == bool { raise "bools have no difference" }
-    $d = wrap($dim, rank(%x))
-    $n = size(%grad_glu, $d)
-    %a = aten.narrow(%x, $d, 0, $n)
-    %da = aten.narrow(%dx, $d, 0, $n)
-    %db = aten.narrow(%dx, $d, $n, $n)
-    %s = aten.sigmoid(aten.narrow(%x, $d, $n, $n))
-    %gone = aten.mul(%db, aten.rsub(%s, 1))
-    %g = aten.narrow(%grad_x, $d, 0, $n)
-    %other = aten.narrow(%grad_x, $d, $n, $n)
-    %y = aten.add(aten.mul(%dgrad_glu, %s), aten.mul(%g, %gone))
-    %left = aten.rsub(%s, 1)
-    %turn = aten.sub(aten.mul(%da, %left), aten.mul(%gone, aten.mul(%a, %s)))
-    return aten.cat([%y, aten.add(aten.mul(aten.mul(%y, %a), %left), aten.mul(%g, %turn))], $d))",
-                row));
   row.variants = {};
   row.dtypes = dtypes::floats;
   row.raises = "integers, complex; tensors of different dtypes";

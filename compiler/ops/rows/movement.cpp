@@ -147,7 +147,7 @@ void reorderings(RowSink& t) {
       "native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
       except(
           "libtorch's meta device reshapes, and may return a view where the CPU copies; eager has no float8 kernel but "
-          "for what it views: `\"channel_shuffle_cl\" not implemented`",
+          "for what it views: `channel_shuffle`",
           shuffle));
 }
 

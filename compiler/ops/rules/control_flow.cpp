@@ -77,8 +77,17 @@ Binding bind(Infer& in, const Graph& sub, std::span<const Type* const> actual) {
     for (size_t d = 0; d < formal.rank(); ++d)
       in.require(eq(bound_dim(in, formal.strides()[d], binding), given.strides()[d]),
                  where + " is written to: strides differ");
+    in.require(eq(bound_dim(in, formal.offset, binding), given.offset), where + " is written to: offsets differ");
   }
   return binding;
+}
+
+// What a loop hands from step to step is a value: a write to it would be a write to the operand in the first step only.
+void require_unwritten(Infer& in, const Graph& sub, size_t handed) {
+  for (size_t i = 0; i < std::min(handed, sub.inputs().size()); ++i)
+    if (sub.inputs()[i].mutated)
+      in.raise("@" + sub.name + " writes to its input " + sub.value_name(sub.inputs()[i].value) +
+               ", which the loop hands it: return the new value instead");
 }
 
 const Type* bound(Infer& in, const Type& t, const Binding& binding) {
@@ -137,6 +146,7 @@ void while_loop(Infer& in) {
   for (const Type* t : operand_types(in, "additional")) operands.push_back(t);
   const Graph& test = in.subgraph("cond_graph");
   const Graph& body = in.subgraph("body_graph");
+  for (const Graph* sub : {&test, &body}) require_unwritten(in, *sub, carried);
   Types verdict = output_types(in, test, bind(in, test, operands));
   if (verdict.size() != 1) in.raise("@" + test.name + " must return one bool");
   require_predicate(in, *verdict[0]);
@@ -164,6 +174,7 @@ void scan(Infer& in) {
   }
   for (const Type* t : operand_types(in, "additional")) operands.push_back(t);
   const Graph& combine = in.subgraph("combine_graph");
+  require_unwritten(in, combine, init.size() + xs.size());
   Types out = output_types(in, combine, bind(in, combine, operands));
   bool agree = out.size() >= init.size();
   for (size_t i = 0; agree && i < init.size(); ++i) agree = same_kind(in, *out[i], *init[i]);

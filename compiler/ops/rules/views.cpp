@@ -1,6 +1,7 @@
 #include "compiler/ops/rules/views.h"
 
 #include "compiler/ops/rules/elementwise.h"
+#include "compiler/ops/rules/view_parts.h"
 
 namespace lenz::rule {
 
@@ -38,12 +39,6 @@ SmallVec<size_t, 6> wrapped(Infer& in, std::span<const int64_t> dims, size_t ran
   return list;
 }
 
-// The dim that a parameter names, of a tensor that must have dims.
-size_t dim_of_ranked(Infer& in, std::string_view param, const Type& t) {
-  in.require(t.rank() > 0, "a 0-dim tensor has no dim to name");
-  return static_cast<size_t>(in.wrap_dim(in.constant(param), t.rank()));
-}
-
 TensorType expanded_to(Infer& in, const Type& t, std::span<const Dim> target) {
   in.require(target.size() >= t.rank(), "fewer sizes than the tensor has dims");
   TensorType v = t.tensor();
@@ -69,8 +64,13 @@ TensorType expanded_to(Infer& in, const Type& t, std::span<const Dim> target) {
   }
   return v;
 }
+}  // namespace
 
-// A position counted from either end, into [low, size].
+size_t dim_of_ranked(Infer& in, std::string_view param, const Type& t) {
+  in.require(t.rank() > 0, "a 0-dim tensor has no dim to name");
+  return static_cast<size_t>(in.wrap_dim(in.constant(param), t.rank()));
+}
+
 Dim clamped(Infer& in, Dim at, Dim low, Dim size) {
   if (at.is(INT64_MAX)) return size;  // how exporters write "to the end"
   if (!at.is(0) && in.decide(lt(at, 0))) at += size;
@@ -79,14 +79,13 @@ Dim clamped(Infer& in, Dim at, Dim low, Dim size) {
   return at;
 }
 
-TensorType slice_of(const TensorType& t, size_t dim, Dim start, Dim length, Dim step = 1) {
+TensorType slice_of(const TensorType& t, size_t dim, Dim start, Dim length, Dim step) {
   TensorType v = t;
   v.offset += start * v.strides[dim];
   v.sizes[dim] = length;
   v.strides[dim] *= step;
   return v;
 }
-}  // namespace
 
 TensorType whole(Infer&, const Type& t) { return t.tensor(); }
 
@@ -401,255 +400,6 @@ TensorType unflattened(Infer& in, const Type& t) {
   return v;
 }
 
-// --- lists
-
-namespace {
-// Lists are written out, a type each: nobody needs long ones, and a short text must not ask for gigabytes.
-constexpr int64_t kMostParts = 65'536;
-size_t number_of_parts(const Infer& in, int64_t count) {
-  if (count > kMostParts)
-    throw Unsupported(in.op().full_name + ": a list of " + std::to_string(count) + " tensors; the limit is " +
-                      std::to_string(kMostParts));
-  return static_cast<size_t>(count);
-}
-
-std::vector<TensorType> parts_of(const TensorType& t, size_t dim, std::span<const Dim> lengths) {
-  std::vector<TensorType> parts;
-  Dim start = 0;
-  for (Dim length : lengths) {
-    parts.push_back(slice_of(t, dim, start, length));
-    start += length;
-  }
-  return parts;
-}
-
-std::vector<TensorType> equal_parts(Infer& in, const Type& t, size_t d, Dim length) {
-  Dim size = t.sizes()[d];
-  DimVec lengths;
-  int64_t count = 1;
-  if (!in.is_zero(length)) count = std::max<int64_t>(in.specialize(ceil_div(size, length)), 1);
-  lengths.resize(number_of_parts(in, count) - 1, length);
-  lengths.push_back(length - (length * count - size));
-  return parts_of(t.tensor(), d, lengths);
-}
-
-std::vector<TensorType> near_equal_parts(Infer& in, const Type& t, size_t d, int64_t sections) {
-  in.require(sections > 0, "needs at least one section");
-  number_of_parts(in, sections);
-  Dim least = floor_div(t.sizes()[d], sections);
-  int64_t longer = in.specialize(t.sizes()[d] - least * sections);
-  DimVec lengths;
-  for (int64_t i = 0; i < sections; ++i) lengths.push_back(i < longer ? least + 1 : least);
-  return parts_of(t.tensor(), d, lengths);
-}
-
-std::vector<TensorType> parts_between(Infer& in, const Type& t, size_t d, std::span<const Dim> indices) {
-  Dim size = t.sizes()[d];
-  std::vector<TensorType> parts;
-  Dim previous = 0;
-  for (size_t i = 0; i <= indices.size(); ++i) {
-    Dim start = clamped(in, previous, 0, size);
-    Dim end = i < indices.size() ? clamped(in, indices[i], start, size) : size;
-    parts.push_back(slice_of(t.tensor(), d, start, end - start));
-    if (i < indices.size()) previous = indices[i];
-  }
-  return parts;
-}
-}  // namespace
-
-std::vector<TensorType> split(Infer& in, const Type& t) {
-  size_t d = dim_of_ranked(in, "dim", t);
-  Dim length = in.integer("split_size");
-  in.require(ge(length, 0), "the split size is negative");
-  in.require(!in.is_zero(length) || in.is_zero(t.sizes()[d]), "a split size of 0 needs a dim of size 0");
-  return equal_parts(in, t, d, length);
-}
-
-std::vector<TensorType> split_with_sizes(Infer& in, const Type& t) {
-  size_t d = dim_of_ranked(in, "dim", t);
-  DimVec lengths = in.ints(param_name(in, 1));
-  Dim total = 0;
-  for (Dim l : lengths) {
-    in.require(ge(l, 0), "a split size is negative");
-    total += l;
-  }
-  in.require(eq(total, t.sizes()[d]), "the split sizes don't add up to the dim's size");
-  return parts_of(t.tensor(), d, lengths);
-}
-
-std::vector<TensorType> chunked(Infer& in, const Type& t) {
-  size_t d = dim_of_ranked(in, "dim", t);
-  int64_t chunks = in.constant("chunks");
-  in.require(chunks > 0, "needs at least one chunk");
-  if (in.is_zero(t.sizes()[d])) return parts_of(t.tensor(), d, DimVec(number_of_parts(in, chunks), Dim(0)));
-  return equal_parts(in, t, d, ceil_div(t.sizes()[d], chunks));
-}
-
-std::vector<TensorType> split_in_sections(Infer& in, const Type& t) {
-  size_t d = dim_of_ranked(in, "dim", t);
-  return near_equal_parts(in, t, d, in.specialize(in.integer("sections")));
-}
-
-std::vector<TensorType> split_at(Infer& in, const Type& t) {
-  return parts_between(in, t, dim_of_ranked(in, "dim", t), in.ints("indices"));
-}
-
-std::vector<TensorType> split_along(Infer& in, const Type& t, size_t axis) {
-  in.require(t.rank() >= (axis == 0 ? 2 : axis == 1 ? 1 : 3), "needs a tensor of more dims");
-  size_t d = axis == 1 && t.rank() == 1 ? 0 : axis;
-  if (in.has_param("indices")) return parts_between(in, t, d, in.ints("indices"));
-  int64_t sections = in.constant("sections");
-  in.require(sections != 0, "needs sections");
-  in.require(divisible(t.sizes()[d], sections), "the dim's size is no multiple of the sections");
-  return near_equal_parts(in, t, d, sections);
-}
-
-std::vector<TensorType> unbound(Infer& in, const Type& t) {
-  size_t d = dim_of_ranked(in, "dim", t);
-  TensorType element = t.tensor();
-  element.sizes.erase(d);
-  element.strides.erase(d);
-  std::vector<TensorType> list;
-  size_t count = number_of_parts(in, in.specialize(t.sizes()[d]));
-  for (size_t i = 0; i < count; ++i) {
-    list.push_back(element);
-    element.offset += t.strides()[d];
-  }
-  return list;
-}
-
 }  // namespace at
-
-namespace {
-const Type* list_type(Infer& in, const std::vector<TensorType>& elements) {
-  SmallVec<const Type*, 8> types;
-  for (const TensorType& t : elements) types.push_back(in.context().tensor(t));
-  return in.context().list(types);
-}
-
-// A view if its strides exist, else a contiguous copy: reshape.
-void reshaped(Infer& in, const Type& t, std::span<const Dim> shape) {
-  TensorType v = t.tensor();
-  v.sizes = DimVec(shape);
-  if (auto strides = view_strides(in, t, shape)) {
-    v.strides = *strides;
-    in.alias(v, 0);
-  } else {
-    in.result(contiguous_like(v));
-  }
-}
-}  // namespace
-
-void alias_list(Infer& in, const std::vector<TensorType>& views) { in.alias(list_type(in, views), in.arg(0).value()); }
-
-void fresh_list(Infer& in, const std::vector<TensorType>& views) {
-  std::vector<TensorType> fresh;
-  for (const TensorType& t : views) fresh.push_back(contiguous_like(t));
-  in.result(list_type(in, fresh));
-}
-
-void scattered(Infer& in, const TensorType& whole, const TensorType& part) {
-  in.require(!overlaps_itself(in, *in.context().tensor(part)), "the part's elements share memory locations");
-  const Type& src = in.tensor("src");
-  in.require(src.rank() == part.rank(), "src has another shape than the part that it replaces");
-  for (size_t i = 0; i < part.rank(); ++i)
-    in.require(eq(src.sizes()[i], part.sizes[i]), "src has another shape than the part that it replaces");
-  in.result(whole);
-}
-
-TensorType zeros_of_input_sizes(Infer& in) {
-  const Type& grad = in.tensor(0);
-  DimVec sizes = in.ints("input_sizes");
-  require_sizes(in, sizes);
-  return contiguous_tensor(grad.dtype, sizes, grad.device);
-}
-
-void require_expands(Infer& in, const Type& from, std::span<const Dim> to) {
-  in.require(from.rank() <= to.size(), "more dims than the place that it goes to");
-  for (size_t i = 0; i < from.rank(); ++i) {
-    Dim size = from.sizes()[i], target = to[to.size() - from.rank() + i];
-    if (size == target || in.is_one(size)) continue;
-    in.require(eq(size, target), "the sizes don't fit the place that they go to");
-  }
-}
-
-void unfold_backward(Infer& in) {
-  const Type& grad = in.tensor(0);
-  TensorType whole = zeros_of_input_sizes(in);
-  Dim size = in.integer("size"), step = in.integer("step");
-  in.require(gt(step, 0), "the step must be positive");
-  if (in.decide(ge(step, size))) {  // windows that don't overlap are written as a view
-    require_expands(in, grad, at::unfolded(in, *in.context().tensor(whole)).sizes);
-    return in.result(whole);
-  }
-  // Of others eager trusts the number and the size.
-  in.require(!is_float8(grad.dtype), "float8 is not supported");
-  auto d = static_cast<size_t>(in.wrap_dim(in.constant("dim"), whole.rank()));
-  in.require(grad.rank() == 0 || grad.rank() == whole.rank() + 1, "the gradient has another rank than the windows");
-  bool nothing = std::ranges::any_of(whole.sizes, [](Dim s) { return s.is(0); });
-  if (grad.rank() && !nothing) in.require(gt(grad.sizes()[d], 0), "there is no window to read from");
-  for (size_t i = 0; i + 1 < grad.rank(); ++i)
-    if (i != d && !in.is_one(grad.sizes()[i]))
-      in.require(eq(grad.sizes()[i], whole.sizes[i]), "the gradient has another shape than the windows");
-  in.result(whole);
-}
-
-void reshape(Infer& in) {
-  const Type& t = in.tensor(0);
-  reshaped(in, t, infer_size(in, in.ints(param_name(in, 1)), numel(t.sizes())));
-}
-
-void reshape_copy(Infer& in) {
-  const Type& t = in.tensor(0);
-  TensorType v = t.tensor();
-  v.sizes = infer_size(in, in.ints(param_name(in, 1)), numel(t.sizes()));
-  in.result(contiguous_like(v));
-}
-
-void reshape_as(Infer& in) {
-  const Type& t = in.tensor(0);
-  reshaped(in, t, infer_size(in, in.tensor("other").sizes(), numel(t.sizes())));
-}
-
-void flatten(Infer& in) {
-  const Type& t = in.tensor(0);
-  auto start = static_cast<size_t>(in.wrap_dim(in.constant("start_dim"), t.rank()));
-  auto end = static_cast<size_t>(in.wrap_dim(in.constant("end_dim"), t.rank()));
-  in.require(start <= end, "start_dim comes after end_dim");
-  if (t.rank() == 0) {
-    constexpr Dim one[] = {1};
-    return reshaped(in, t, one);
-  }
-  if (start == end) return in.alias(t.tensor(), 0);
-  DimVec sizes;
-  Dim merged = 1;
-  for (size_t i = 0; i < t.rank(); ++i) {
-    if (i >= start && i <= end) merged *= t.sizes()[i];
-    if (i < start || i > end) sizes.push_back(t.sizes()[i]);
-    if (i == end) sizes.push_back(merged);
-  }
-  reshaped(in, t, sizes);
-}
-
-void ravel(Infer& in) {
-  const Type& t = in.tensor(0);
-  const Dim shape[] = {numel(t.sizes())};
-  TensorType flat = t.tensor();
-  flat.sizes = DimVec(shape);
-  flat.strides = {1};
-  if (!is_contiguous(in, t)) return in.result(contiguous_like(flat));
-  flat.strides = view_strides(in, t, shape).value_or(flat.strides);
-  in.alias(flat, 0);
-}
-
-void contiguous(Infer& in) {
-  const Type& t = in.tensor(0);
-  MemoryFormat format = format_argument(in, "memory_format").value_or(MemoryFormat::contiguous);
-  if (is_contiguous_in(in, t, format)) return in.alias(t.tensor(), 0);
-  TensorType copy = t.tensor();
-  copy.strides = format_strides(in, format, t.sizes());
-  copy.offset = 0;
-  in.result(copy);
-}
 
 }  // namespace lenz::rule

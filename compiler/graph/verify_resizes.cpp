@@ -1,0 +1,41 @@
+// The rule about out= tensors that an op resizes: whatever was their value, or a view of it, has a type no more.
+#include <unordered_map>
+
+#include "compiler/graph/verifier.h"
+
+namespace lenz {
+
+void Verifier::resizes() {
+  bool any = false;
+  graph_.for_each_node([&](NodeId id) { any = any || graph_.node(id).op->variant == VariantKind::out; });
+  if (!any) return;
+  std::unordered_map<ValueId, std::vector<ValueId>> of_storage;  // the values so far that share one, by its owner
+  std::unordered_map<ValueId, std::string> stale;                // and what resized them
+  auto define = [&](ValueId v) { of_storage[graph_.storage(v)].push_back(v); };
+  auto use = [&](NodeId id, ValueId v) {
+    auto at = stale.find(v);
+    if (at != stale.end()) report(506, id, name(v) + " was resized by " + at->second + " and is used again");
+  };
+  auto resize = [&](const Node& n) {
+    size_t first = n.arg_count - std::min<size_t>(n.arg_count, n.result_count);
+    for (uint16_t k = 0; k < n.result_count && first + k < n.arg_count; ++k) {
+      const Arg& out = n.args[first + k];
+      if (!out.is_value() || !graph_.type(out.value()).is_tensor() || !graph_.type(n.result(k)).is_tensor()) continue;
+      if (&graph_.type(out.value()) == &graph_.type(n.result(k))) continue;
+      std::vector<ValueId>& old = of_storage[graph_.storage(out.value())];
+      for (ValueId v : old) stale.emplace(v, n.op->full_name);
+      old.clear();
+    }
+  };
+  for (const Input& i : graph_.inputs()) define(i.value);
+  graph_.for_each_node([&](NodeId id) {
+    const Node& n = graph_.node(id);
+    if (!stale.empty())
+      for (const Arg& a : n.arguments()) for_each_value(a, [&](ValueId v) { use(id, v); });
+    if (n.op->variant == VariantKind::out) resize(n);
+    for (uint16_t k = 0; k < n.result_count; ++k) define(n.result(k));
+  });
+  for (const Arg& a : graph_.outputs()) for_each_value(a, [&](ValueId v) { use(kNone, v); });
+}
+
+}  // namespace lenz
