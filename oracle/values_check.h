@@ -28,7 +28,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
 struct ValuesOptions {
   int calls = 8;  // of each row in each of its dtypes
   uint64_t seed = 0;
-  std::vector<KnownFault> known;
+  std::vector<KnownFault> known = {};
   // Calls to judge instead of generated ones, by row.
   const std::map<std::string, std::vector<CallText>>* given = nullptr;
 };
