@@ -97,6 +97,33 @@ ElementError settle(double value, ElementError e, const Uncertainties& uncertain
   return uncertain() ? ElementError{kUnbounded, true} : ElementError{0, false};
 }
 
+// Whether a NaN or an infinity comes out whatever the uncertain operands are within their intervals.
+bool special_is_certain(const ScalarRow& row, std::span<const ElementsIn> operands, int64_t i) {
+  bool special = false, nan = false, open = false, meets_zero = false;
+  for (const ElementsIn& o : operands) {
+    if (o.kind != ScalarKind::real) return false;
+    double v = o.real(i), e = o.error_at(i);
+    if (e > 0) {
+      if (!std::isfinite(v) || !std::isfinite(e)) return false;
+      open = true;
+      meets_zero |= std::fabs(v) <= e;
+    } else if (!std::isfinite(v)) {
+      special = true;
+      nan |= std::isnan(v);
+    }
+  }
+  if (!special) return !open;
+  if (nan) return row.nan == NanRule::propagates;
+  switch (row.error.rule) {
+    case ErrorRule::sum:
+    case ErrorRule::largest:
+    case ErrorRule::lipschitz: return row.error.jump == Jump::none;
+    case ErrorRule::product:
+    case ErrorRule::quotient: return !meets_zero;
+    default: return false;
+  }
+}
+
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
@@ -123,7 +150,9 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
       if (std::isnan(error)) error = kUnbounded;
     } else if (!exact) {
       // Certain if the rule found so: both ends of each interval are NaN too.
-      error = p.ambiguous || p.error != 0 ? kUnbounded : 0;
+      bool certain = (!p.ambiguous && p.error == 0) || special_is_certain(row, operands, i);
+      error = certain ? 0 : kUnbounded;
+      p.ambiguous = p.ambiguous && !certain;
     }
     out.error[i] = error;
     out.any_error |= error != 0;
@@ -156,11 +185,8 @@ void plain_rule(const ScalarRow& row, Dtype result, std::span<const ElementsIn> 
         total += out.error[i];
         continue;
       }
-      ElementError settled = settle(value[i], {kUnbounded, true}, [&] {
-        for (const ElementsIn& o : operands)
-          if (o.error_at(i) > 0) return true;
-        return false;
-      });
+      ElementError settled =
+          settle(value[i], {kUnbounded, true}, [&] { return !special_is_certain(row, operands, i); });
       out.error[i] = settled.error;
       total += settled.error;
       if (settled.ambiguous) out.ambiguous[i] = 1, out.any_ambiguous = true;

@@ -337,7 +337,10 @@ at::Tensor has_rival(const Planes& p, int64_t dim, bool ties_open) {
   at::Tensor v = p.value.to(at::kDouble);
   at::Tensor e = p.error.defined() ? p.error : at::zeros(v.sizes(), at::kDouble);
   auto [sorted, order] = at::sort(v, dim);
-  at::Tensor width = e.gather(dim, order), low = sorted - width, high = sorted + width;
+  at::Tensor width = e.gather(dim, order), open = width.isinf();
+  // NaN stands above all numbers.
+  at::Tensor low = nothing_where(open, sorted - width, -kInf).nan_to_num(kInf, kInf, -kInf);
+  at::Tensor high = nothing_where(open, sorted + width, kInf).nan_to_num(kInf, kInf, -kInf);
   int64_t n = v.size(dim);
   at::Tensor met = at::zeros(v.sizes(), at::kBool);
   if (n > 1) {
@@ -462,6 +465,7 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
   double everywhere = 2 * width + 8 * extent * (unit_of(sums) + 0x1p-53) * largest;
   at::Tensor error = at::full(value.sizes(), everywhere, at::kDouble);
   if (sums != to_real(d)) error = error + (magnitude(value) + everywhere) * (2 * unit_of(d));
+  if (!(8 * largest < largest_finite(to_real(d)))) error = at::full(value.sizes(), kInf, at::kDouble);
   settle(in, value, error, {});
   return out;
 }
