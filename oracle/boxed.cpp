@@ -246,6 +246,12 @@ void Boxed::seed(uint64_t seed) {
   generator.set_current_seed(seed);
 }
 
+uint64_t Boxed::draw_seed() {
+  at::Generator generator = at::detail::getDefaultCPUGenerator();
+  std::lock_guard<std::mutex> lock(generator.mutex());
+  return at::check_generator<at::CPUGeneratorImpl>(generator)->random64();
+}
+
 Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
                    const SymValues& symbols) {
   const auto& handle = impl_->handle(op);
@@ -257,7 +263,7 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
   c10::WarningUtils::WarningHandlerGuard no_warnings(&silent);
   std::optional<at::AutoDispatchBelowADInplaceOrView> below;
   if (impl_->autograd == Autograd::below) below.emplace();
-  at::NoGradGuard no_grad;
+  c10::AutoGradMode grad_mode(impl_->autograd == Autograd::recorded);
 
   Outcome outcome;
   try {

@@ -1,7 +1,6 @@
 // Eager libtorch, one op at a time, through its boxed dispatcher: the graph's own names and arguments are the program.
-// Autograd is off, and results are what eager gives under no_grad: views share storage, in-place ops mutate.
-// What eager refuses comes back as a value, never as libtorch's exception.
-// Thread-safety: one Boxed per thread.
+// Autograd is off unless asked for, and results are what eager gives under no_grad: views share storage, in-place ops
+// mutate. What eager refuses comes back as a value, never as libtorch's exception. Thread-safety: one Boxed per thread.
 #pragma once
 
 #include <functional>
@@ -24,7 +23,8 @@ struct Outcome {
 
 class Boxed {
  public:
-  enum class Autograd { below, disabled };  // skip autograd's keys, or pass through them in no_grad mode
+  // Skip autograd's keys, pass through them in no_grad mode, or record for a backward pass.
+  enum class Autograd { below, disabled, recorded };
 
   explicit Boxed(DeviceKind device, Autograd autograd = Autograd::below);
   ~Boxed();
@@ -42,6 +42,7 @@ class Boxed {
 
   // Of the generator that ops without one draw from.
   void seed(uint64_t seed);
+  uint64_t draw_seed();  // 64 bits of it
 
   // Runs `op`. `values` are indexed by ValueId; `op` must be one of ATen's, with the arguments that its row says.
   Outcome run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,

@@ -1,7 +1,6 @@
 // Two runs of what should be one program, held against each other as a ladder, cheapest rung first: how they ended,
-// what results look like from outside, who shares memory with whom, and every element. The first rung that fails names
-// the failure.
-// Thread-safety: pure functions; values.
+// what results look like from outside, who shares memory with whom, who wrote beside elements, and every element. The
+// first rung that fails names the failure. Thread-safety: pure functions; values.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -17,6 +16,7 @@ enum class Rung : uint8_t {
   ending,    // finished, raised, out of memory
   metadata,  // count, kind, dtype, sizes, strides, offset
   aliasing,  // which inputs and outputs share a storage
+  guard,     // bytes that belong to no element: bands around buffers, gaps between elements
   special,   // where NaN and infinities stand
   bitwise,   // every element; NaNs are one value, zeros are two
   bound,     // further from the reference than any right answer can be (bounds/reference.h)
@@ -42,6 +42,9 @@ std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expect
 
 // Of an element by its index in logical order.
 std::vector<int64_t> coordinates(std::span<const int64_t> sizes, uint64_t element);
+
+// The lower rungs alone, up to guards: everything but the elements.
+std::optional<Mismatch> compare_outside(const Graph& graph, const Execution& expected, const Execution& got);
 
 // The elements of two tensors of one dtype and shape.
 std::optional<Mismatch> compare_elements(Dtype dtype, std::span<const int64_t> sizes,

@@ -87,6 +87,7 @@ struct Executor::Impl final : GraphRunner {
   ExecuteOptions options;
   Memory memory;
   std::string where;  // of the innermost node that failed
+  GuardedMemory* guarded = nullptr;
 
   Impl(NodeMachine& m, ExecuteOptions o) : nodes(m), options(std::move(o)) {}
 
@@ -120,12 +121,16 @@ struct Executor::Impl final : GraphRunner {
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);
       std::vector<RunValue> results = run_node(graph, node, values, binding);
+      if (guarded) guarded->look_around(describe(graph, node));
       for (size_t i = 0; i < results.size() && i < node.result_count; ++i) {
         values[node.result(i)] = results[i];
         memory.acquire(results[i]);
         const Type& claimed = graph.type(node.result(i));
-        if (!binding.match(claimed, see(claimed, results[i])) && outermost && !nodes.widens())
-          mismatches.emplace_back(node.result(i), to_string(look(results[i])));
+        if (binding.match(claimed, see(claimed, results[i])) || !outermost || nodes.widens()) continue;
+        for (const Cond& guard : graph.assumptions.guards())  // sizes that only the run knows may break one
+          if (evaluate(guard, binding.lookup()) == false)
+            stop(graph, node, Ending::raised, "these values contradict " + lenz::to_string(guard));
+        mismatches.emplace_back(node.result(i), to_string(look(results[i])));
       }
       if (over_limit()) stop(graph, node, Ending::out_of_memory, limit_text());
       if (outermost && options.on_node) options.on_node(id, results);
@@ -226,9 +231,15 @@ Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, co
   Execution e;
   e.inputs.assign(inputs.begin(), inputs.end());
   Impl run(machine_, options_);
+  std::optional<GuardedMemory> guarded;
+  if (options_.guard) {
+    guarded.emplace();
+    e.inputs = guarded->guard(graph, inputs);
+    run.guarded = &*guarded;
+  }
   machine_.seed(options_.ambient_seed);
   try {
-    e.outputs = run.run_graph(graph, inputs, binding);
+    e.outputs = run.run_graph(graph, e.inputs, binding);
   } catch (const Impl::Stop& stop) {
     e.ending = stop.ending;
     e.text = stop.text;
@@ -240,6 +251,7 @@ Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, co
                         ", eager gives " + seen);
   }
   e.peak_memory = run.memory.peak();
+  if (guarded) e.damage = guarded->damage();
   return e;
 }
 

@@ -13,6 +13,7 @@
 
 #include "oracle/binding.h"
 #include "oracle/boxed.h"
+#include "oracle/guarded.h"
 
 namespace lenz::oracle {
 
@@ -35,6 +36,7 @@ struct ExecuteOptions {
   uint64_t memory_limit = 0;      // bytes of storage alive at once; 0: no limit
   uint64_t ambient_seed = 0;      // of the generator that random ops without a seed draw from
   uint64_t loop_limit = 1 << 20;  // iterations of one loop
+  bool guard = false;             // poison fresh memory, watch what no element covers: guarded.h
   std::string folder;             // where the files of external constants are
   std::function<void(const std::string& line)> print;
   // After each node of the outermost graph.
@@ -50,6 +52,7 @@ struct Execution {
   std::vector<RunValue> outputs;
   std::vector<RunValue> inputs;  // one per input of the graph, as they are afterwards
   uint64_t peak_memory = 0;      // bytes
+  std::vector<Damage> damage;    // with `guard`: what was written beside elements
 };
 
 class Executor {

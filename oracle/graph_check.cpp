@@ -3,7 +3,11 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/hash.h"
+#include "compiler/graph/text.h"
 #include "compiler/passes/runner.h"
+#include "oracle/bounds/reference.h"
+#include "oracle/exact.h"
+#include "oracle/relayout.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -12,46 +16,80 @@ namespace {
 class GraphCheck {
  public:
   GraphCheck(const Graph& graph, const GraphCheckOptions& options)
-      : graph_(graph), options_(options), boxed_(DeviceKind::cpu) {}
+      : given_(graph), graph_(&graph), options_(options), boxed_(DeviceKind::cpu) {}
 
   GraphReport run() {
     for (int i = 0; i < options_.seeds && report_.out_of_memory.empty(); ++i) {
       ++report_.seeds;
       seed_ = options_.first_seed + static_cast<uint64_t>(i);
-      binding_ = parse_binding(options_.bind, graph_);
-      complete(binding_, graph_, seed_);
-      check_facts(binding_, graph_);
-      Execution expected = execute(graph_);
+      values_ = options_.values.value_or(values_of_seed(seed_));
+      graph_ = &given_;
+      relaid_ = {};
+      if (RandomChooser choose(combine(seed_, 0x1A)); options_.layouts && seed_ != 0)
+        relaid_ = with_other_layouts(given_, choose);
+      if (relaid_.graph) {
+        graph_ = relaid_.graph.get();
+        ++report_.relaid;
+      }
+      binding_ = parse_binding(options_.bind, *graph_);
+      complete(binding_, *graph_, seed_);
+      check_facts(binding_, *graph_);
+      ExactPlan plan;
+      if (values_ == Values::exact) {
+        plan = plan_exact(*graph_, boxed_, binding_);
+        ++(plan.possible() ? report_.exact : report_.inexact);
+        if (!plan.possible()) values_ = Values::ordinary;
+      }
+      source_.emplace(*graph_, binding_, values_, seed_, plan.range);
+      Execution expected = execute(*graph_);
       if (expected.ending == Ending::out_of_memory) report_.out_of_memory = expected.where + ": " + expected.text;
       if (expected.ending == Ending::raised) ++report_.refused;
       for (const PipelineLine& line : options_.together_only ? std::span<const PipelineLine>() : options_.lines)
         check(std::string(line.pass.name), {&line, 1}, expected);
       check("all passes", options_.lines, expected);
+      if (plan.possible() && expected.ending == Ending::finished) check_float64(expected);
       if (options_.progress) options_.progress(i + 1);
     }
     return std::move(report_);
   }
 
  private:
-  Execution execute(const Graph& graph) {
-    ++report_.runs;
+  ExecuteOptions execute_options() const {
     ExecuteOptions options;
     options.memory_limit = options_.memory_limit;
     options.ambient_seed = seed_;
     options.folder = options_.folder;
-    std::vector<RunValue> inputs = initial_inputs(graph, boxed_, binding_, seed_);
-    return Executor(boxed_, options).run(graph, inputs, binding_);
+    options.guard = true;
+    return options;
+  }
+
+  // What is exact in the graph's own dtypes is the same in float64, bit for bit.
+  void check_float64(const Execution& expected) {
+    ExecuteOptions options = execute_options();
+    options.guard = false;  // its machine knows tensors by their memory
+    Referee referee(boxed_, options, Widening::values_only);
+    Reference reference = referee.run(*graph_, source_->make(boxed_), binding_);
+    if (reference.ending != Ending::finished) return;
+    if (auto mismatch = judge(*graph_, reference, expected).mismatch)
+      report_.findings.push_back({"float64 path", "", seed_, values_, to_text(binding_, *graph_), relaid_.what,
+                                  relaid_.graph ? print(*relaid_.graph) : "", *mismatch});
+  }
+
+  Execution execute(const Graph& graph) {
+    ++report_.runs;
+    // The given graph says which values its inputs have: that of a pass may read them in other ways.
+    return Executor(boxed_, execute_options()).run(graph, source_->make(boxed_), binding_);
   }
 
   // What differs after the first `rewrites` of these passes.
   std::optional<Mismatch> differs(std::span<const PipelineLine> lines, size_t rewrites, const Execution& expected,
                                   size_t* done = nullptr) {
-    auto graph = graph_.clone();
+    auto graph = graph_->clone();
     RunnerOptions options = checked_options();
     options.selection = PassSelection::parse("all:" + std::to_string(rewrites), options_.lines);
     RunStatistics statistics = run_passes(*graph, lines, options);
     if (done) *done = statistics.rewrites;
-    return compare_runs(graph_, expected, execute(*graph));
+    return compare_runs(*graph_, expected, execute(*graph));
   }
 
   void check(const std::string& path, std::span<const PipelineLine> lines, const Execution& expected) {
@@ -66,16 +104,21 @@ class GraphCheck {
       size_t middle = good + (bad - good) / 2;
       (differs(lines, middle, expected) ? bad : good) = middle;
     }
-    report_.findings.push_back({path, "all:" + std::to_string(bad), seed_, to_text(binding_, graph_), *mismatch});
+    report_.findings.push_back({path, "all:" + std::to_string(bad), seed_, values_, to_text(binding_, *graph_),
+                                relaid_.what, relaid_.graph ? print(*relaid_.graph) : "", *mismatch});
   }
 
   static constexpr size_t kAll = 1'000'000'000;
-  const Graph& graph_;
+  const Graph& given_;
+  const Graph* graph_;  // the given one, or it with other layouts
+  Relayout relaid_;
   const GraphCheckOptions& options_;
   Boxed boxed_;
   GraphReport report_;
   uint64_t seed_ = 0;
+  Values values_ = Values::ordinary;
   Binding binding_;
+  std::optional<InputSource> source_;
 };
 }  // namespace
 
@@ -85,14 +128,18 @@ GraphReport check_graph(const Graph& graph, const GraphCheckOptions& options) {
 
 nlohmann::json GraphReport::to_json() const {
   auto list = nlohmann::json::array();
-  for (const PassFinding& f : findings)
+  for (const PassFinding& f : findings) {
     list.push_back({{"path", f.path},
                     {"selection", f.selection},
                     {"seed", f.seed},
+                    {"values", name(f.values)},
                     {"sizes", f.sizes},
                     {"mismatch", f.mismatch.to_json()}});
-  nlohmann::json j = {
-      {"runs", runs}, {"rewrites", rewrites}, {"seeds", seeds}, {"refused", refused}, {"findings", list}};
+    if (!f.text.empty()) list.back()["layouts"] = f.layouts;
+    if (!f.text.empty()) list.back()["text"] = f.text;
+  }
+  nlohmann::json j = {{"runs", runs},     {"rewrites", rewrites}, {"seeds", seeds},     {"refused", refused},
+                      {"relaid", relaid}, {"exact", exact},       {"inexact", inexact}, {"findings", list}};
   if (!out_of_memory.empty()) j["out_of_memory"] = out_of_memory;
   return j;
 }

@@ -10,13 +10,16 @@
 
 #include "compiler/driver/pipeline.h"
 #include "oracle/compare.h"
+#include "oracle/draw_inputs.h"
 
 namespace lenz::oracle {
 
 struct GraphCheckOptions {
   int seeds = 3;  // each other inputs, and other sizes where the graph leaves them open
   uint64_t first_seed = 0;
+  std::optional<Values> values;  // of inputs; none: every mode in turn
   uint64_t memory_limit = 0;
+  bool layouts = false;        // inputs in other layouts too: of every seed but the first
   bool together_only = false;  // not each pass by itself
   std::string folder, bind;
   std::span<const PipelineLine> lines = pipeline();
@@ -27,13 +30,18 @@ struct PassFinding {
   std::string path;       // "dead_code", "all passes"
   std::string selection;  // `lenz opt --select` with the smallest prefix of rewrites that still differs
   uint64_t seed = 0;
-  std::string sizes;  // of symbols: "s0=17"
+  Values values = Values::ordinary;
+  std::string sizes;    // of symbols: "s0=17"
+  std::string layouts;  // of inputs that lie in another way: "%x permuted"; the graph's text is in `text` then
+  std::string text;
   Mismatch mismatch;
 };
 
 struct GraphReport {
   size_t runs = 0, rewrites = 0;
   size_t seeds = 0, refused = 0;  // of inputs; those that eager refuses, and the passes' graphs then must
+  size_t relaid = 0;              // of the seeds, with other layouts
+  size_t exact = 0, inexact = 0;  // of the seeds for exact mode: those that had it, and had to do without
   std::string out_of_memory;
   std::vector<PassFinding> findings;  // the first of each path
 

@@ -11,6 +11,7 @@
 #include "compiler/ops/op_table.h"
 #include "oracle/commands.h"
 #include "oracle/graph_check.h"
+#include "oracle/judge_results.h"
 
 namespace lenz::oracle {
 
@@ -66,10 +67,17 @@ void show(const Answer& a) {
   if (!a.error.empty()) std::printf("%s: not checked: %s\n", file.c_str(), a.error.c_str());
   for (const PassFinding& f : report.findings) {
     std::printf("%s: %s: %s\n", file.c_str(), f.path.c_str(), f.mismatch.summary().c_str());
+    if (f.selection.empty()) {
+      std::printf("  seed %llu, %s values%s%s\n", static_cast<unsigned long long>(f.seed),
+                  std::string(name(f.values)).c_str(), f.sizes.empty() ? "" : ", ", f.sizes.c_str());
+      continue;
+    }
     std::string passes = f.path == "all passes" ? "" : " --passes " + f.path;
-    std::printf("  seed %llu%s%s; the first rewrite that shows it is the last of: lenz opt%s --select %s %s\n",
-                static_cast<unsigned long long>(f.seed), f.sizes.empty() ? "" : ", ", f.sizes.c_str(), passes.c_str(),
-                f.selection.c_str(), file.c_str());
+    std::printf(
+        "  seed %llu, %s values%s%s; the first rewrite that shows it is the last of: lenz opt%s --select %s %s\n",
+        static_cast<unsigned long long>(f.seed), std::string(name(f.values)).c_str(), f.sizes.empty() ? "" : ", ",
+        f.sizes.c_str(), passes.c_str(), f.selection.c_str(), f.text.empty() ? file.c_str() : "the graph below");
+    if (!f.text.empty()) std::printf("  with other layouts, %s:\n%s", f.layouts.c_str(), f.text.c_str());
   }
   if (!report.out_of_memory.empty())
     std::printf("%s: not covered, out of memory at %s\n", file.c_str(), report.out_of_memory.c_str());
@@ -79,6 +87,29 @@ void show(const Answer& a) {
     std::printf("%s: agrees with eager; %zu runs, %zu rewrites%s\n", file.c_str(), report.runs, report.rewrites,
                 report.refused ? (", " + std::to_string(report.refused) + " inputs refused by both").c_str() : "");
   std::fflush(stdout);
+}
+
+ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
+  auto graph = read_valid_graph(file, op_table());
+  size_t slash = file.rfind('/');
+  options.folder = slash == std::string::npos ? "." : file.substr(0, slash);
+  ResultsVerdict v = judge_results(*graph, options);
+  if (json) {
+    nlohmann::json j = v.to_json();
+    j["file"] = file;
+    std::printf("%s\n", j.dump(1).c_str());
+    return v.code;
+  }
+  for (const std::string& what : v.untold) std::printf("not judged, for the file does not say it: %s\n", what.c_str());
+  if (v.mismatch) {
+    std::printf("%s: wrong: %s\n", options.results.c_str(), v.mismatch->summary().c_str());
+  } else if (v.code != ExitCode::fine) {
+    std::printf("%s: not covered, %s\n", options.results.c_str(), v.why.c_str());
+  } else {
+    std::printf("%s: right; %llu elements, %llu of them held to better than 2^-6\n", options.results.c_str(),
+                static_cast<unsigned long long>(v.shares.elements), static_cast<unsigned long long>(v.shares.strong));
+  }
+  return v.code;
 }
 }  // namespace
 
@@ -90,18 +121,39 @@ ExitCode graph_check_command(std::span<const std::string> args) {
       "lenz check");
   std::vector<std::string> files;
   GraphCheckOptions options;
+  std::string mode;
+  JudgeOptions judge;
   bool json = false;
   app.add_option("FILE", files, "texts of graphs")->required();
   app.add_option("--seeds", options.seeds, "how many inputs to try")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_option("--seed", options.first_seed, "the first")->capture_default_str();
+  app.add_option("--values", mode, "which values inputs get (see `lenz run --help`); without it every kind in turn")
+      ->check(CLI::IsMember(value_mode_names()));
+  app.add_flag("--layouts", options.layouts,
+               "inputs in other layouts too, those of every seed but 0: permuted, sliced, stride 0, overlapping");
+  app.add_option("--against", judge.results,
+                 "judges results made by anybody else instead: an .npz file with out0, out1, ... and inputs that the "
+                 "graph writes to, as `lenz run --save` writes them");
+  app.add_option("--inputs", judge.inputs, "their inputs, all of them; without it those of --seed and --values");
   app.add_option("--bind", options.bind, "sizes of symbols: s0=17,s1=3; those not named vary with the seed");
   app.add_option("--mem-limit", options.memory_limit, "bytes of tensors alive at once");
   app.add_flag("--json", json, "reports as JSON (oracle/graph_check.schema.json)");
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
+  if (!mode.empty()) options.values = parse_values(mode);
   quieten_libtorch();
+  if (judge.results.empty() && !judge.inputs.empty())
+    throw UserError("--inputs goes with --against", "lenz check", "say which results to judge: --against Y.npz");
+  if (!judge.results.empty()) {
+    if (files.size() != 1) throw UserError("--against judges the results of one graph", "lenz check");
+    judge.values = options.values.value_or(Values::ordinary);
+    judge.seed = options.first_seed;
+    judge.bind = options.bind;
+    judge.memory_limit = options.memory_limit;
+    return show_judged(files[0], judge, json);
+  }
   if (isatty(STDERR_FILENO) && options.seeds > 10)
     options.progress = [&](int done) {
       std::fprintf(stderr, "\r%d of %d inputs%s", done, options.seeds, done == options.seeds ? "\n" : "");

@@ -6,12 +6,25 @@
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/commands.h"
+#include "oracle/draw_inputs.h"
+#include "oracle/gradients.h"
+#include "oracle/random_machine.h"
 #include "oracle/tensors.h"
 #include "oracle/values_file.h"
 
 namespace lenz::oracle {
 
 namespace {
+void add_values_option(CLI::App& app, std::string& mode) {
+  app.add_option("--values", mode,
+                 "which values inputs get that the graph gives none: ordinary (in the domains of the ops that read "
+                 "them), special (NaN, infinities, zeros, subnormals, the ends of dtypes among them), exact (small "
+                 "integers that keep every float operation exact), ties (three "
+                 "different values), sorted, constant, nan")
+      ->check(CLI::IsMember(value_mode_names()))
+      ->capture_default_str();
+}
+
 std::string folder_of(const std::string& file) {
   size_t slash = file.rfind('/');
   return slash == std::string::npos ? "." : file.substr(0, slash);
@@ -35,26 +48,61 @@ void show_results(const Graph& graph, const Execution& run, size_t largest) {
     if (graph.inputs()[i].mutated)
       show("input " + graph.value_name(graph.inputs()[i].value) + " afterwards", run.inputs[i], small(run.inputs[i]));
 }
+
+ExitCode run_gradients(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding,
+                       const ExecuteOptions& options, uint64_t seed, const std::string& save, size_t largest) {
+  Gradients g = gradients(graph, inputs, binding, {.execute = options, .seed = seed, .given = {}});
+  if (g.ending == Ending::raised)
+    throw UserError("eager raises: " + g.text, g.where, "a leaf can't be written to: write to a copy of it");
+  if (g.ending == Ending::out_of_memory) throw Unsupported("out of memory at " + g.where + ": " + g.text);
+  for (const NamedGradient& input : g.inputs) {
+    if (!input.value) {
+      std::printf("gradient of %%%s: none, no output depends on it\n", input.name.c_str());
+      continue;
+    }
+    int64_t count = 1;
+    for (int64_t s : look(input.value).sizes) count *= s;
+    show("gradient of %" + input.name, input.value, static_cast<size_t>(count) <= largest);
+  }
+  for (const std::string& why : g.not_differentiable) std::printf("not differentiated: %s\n", why.c_str());
+  if (!save.empty()) write_gradients(save, g);
+  return ExitCode::fine;
+}
 }  // namespace
 
 ExitCode run_command(std::span<const std::string> args) {
   CLI::App app(
       "Runs a graph. Inputs are what it declares (`init`), or drawn from a seed.\n"
-      "Exit codes: 0 it ran; 2 it was refused, as eager refuses it, or the input is bad; 6 out of memory, or an op "
+      "Exit codes: 0 it ran; 7 --guard found a write beside elements; 2 it was refused, as eager refuses it, or the "
+      "input is bad; 6 out of memory, or an op "
       "that "
       "can't run.",
       "lenz run");
   std::string file, inputs, save, bind, on = "eager";
   uint64_t seed = 0, memory_limit = 0;
+  std::string mode = "ordinary";
   size_t largest = 64;
+  bool guard = false, grad = false;
+  std::string random = "eager";
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
   app.add_option("--on", on, "what runs it")->check(CLI::IsMember({"eager"}))->capture_default_str();
   app.add_option("--seed", seed, "of inputs without an initialiser, and of draws")->capture_default_str();
+  add_values_option(app, mode);
   app.add_option("--inputs", inputs, "an .npz file with an array for each input (those it has not are made)");
   app.add_option("--save", save,
                  "write results to this .npz file: out0, out1, ..., and inputs that were written to, by name");
   app.add_option("--bind", bind, "sizes of symbols: s0=17,s1=3; those not named get typical values");
   app.add_option("--mem-limit", memory_limit, "bytes of tensors alive at once; more is an error, exit code 6");
+  app.add_option("--random", random,
+                 "where random ops draw from: eager's generator, or lenz, the stream that compiled code draws from")
+      ->check(CLI::IsMember({"eager", "lenz"}))
+      ->capture_default_str();
+  app.add_flag("--grad", grad,
+               "instead of results, gradients of the inputs that require one, by eager autograd in float64 (no error "
+               "bound is known); --save writes grad_x for input %x, and grad_out0 for what output 0 was given");
+  app.add_flag(
+      "--guard", guard,
+      "watch memory: a write beside the elements of a buffer is wrong (exit code 7), fresh memory is poisoned");
   app.add_option("--show", largest, "print elements of tensors with up to this many")->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
@@ -66,7 +114,7 @@ ExitCode run_command(std::span<const std::string> args) {
   if (inputs.empty()) {
     complete(binding, *graph);
     check_facts(binding, *graph);
-    values = initial_inputs(*graph, boxed, binding, seed);
+    values = draw_inputs(*graph, boxed, binding, *parse_values(mode), seed);
   } else {
     values = read_inputs(inputs, *graph, boxed, binding, seed);
   }
@@ -74,13 +122,18 @@ ExitCode run_command(std::span<const std::string> args) {
   options.memory_limit = memory_limit;
   options.ambient_seed = seed;
   options.folder = folder_of(file);
+  options.guard = guard;
   options.print = [](const std::string& line) { std::fputs(line.c_str(), stdout); };
-  Execution run = Executor(boxed, options).run(*graph, values, binding);
+  if (grad) return run_gradients(*graph, values, binding, options, seed, save, largest);
+  LenzRandom stream(boxed);
+  Executor executor = random == "lenz" ? Executor(stream, options) : Executor(boxed, options);
+  Execution run = executor.run(*graph, values, binding);
+  for (const Damage& d : run.damage) std::fprintf(stderr, "wrong: %s\n", d.text().c_str());
   if (run.ending == Ending::raised) throw UserError("eager raises: " + run.text, run.where);
   if (run.ending == Ending::out_of_memory) throw Unsupported("out of memory at " + run.where + ": " + run.text);
   show_results(*graph, run, largest);
   if (!save.empty()) write_results(save, *graph, run);
-  return ExitCode::fine;
+  return run.damage.empty() ? ExitCode::fine : ExitCode::wrong;
 }
 
 }  // namespace lenz::oracle

@@ -84,13 +84,25 @@ std::vector<std::byte> elements_of(const RunValue& tensor) {
 }
 
 void set_elements(const RunValue& tensor, std::span<const std::byte> elements) {
-  at::NoGradGuard no_grad;
   const at::Tensor& t = tensor_of(tensor);
   LENZ_CHECK(elements.size() == t.nbytes(), "as many elements as the tensor has");
   if (elements.empty()) return;
-  at::Tensor source = at::empty(t.sizes(), t.options());
-  std::memcpy(source.mutable_data_ptr(), elements.data(), elements.size());
-  t.copy_(source);
+  auto* data = static_cast<std::byte*>(t.mutable_data_ptr());
+  if (t.is_contiguous()) {
+    std::memcpy(data, elements.data(), elements.size());
+    return;
+  }
+  // By hand: eager refuses to write where elements share memory.
+  size_t item = t.itemsize();
+  SmallVec<int64_t, 6> at(static_cast<size_t>(t.dim()), 0);
+  for (const std::byte* from = elements.data();; from += item) {
+    int64_t place = 0;
+    for (size_t d = 0; d < at.size(); ++d) place += at[d] * t.strides()[d];
+    std::memcpy(data + place * static_cast<int64_t>(item), from, item);
+    size_t d = at.size();
+    while (d > 0 && ++at[d - 1] == t.sizes()[d - 1]) at[--d] = 0;
+    if (d == 0) return;
+  }
 }
 
 NpyArray to_npy(const RunValue& tensor) {

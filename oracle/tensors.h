@@ -28,7 +28,7 @@ uint64_t storage_size(const RunValue& value);  // bytes; 0 for what is no tensor
 
 // Elements in logical order, as to_bits (compiler/scalar/rounding.h) packs them in memory; lazy conjugation done.
 std::vector<std::byte> elements_of(const RunValue& tensor);
-// Writes elements in that order into a tensor.
+// Writes elements in that order into a tensor; of those that share memory the last one stays.
 void set_elements(const RunValue& tensor, std::span<const std::byte> elements);
 NpyArray to_npy(const RunValue& tensor);
 

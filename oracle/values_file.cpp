@@ -6,6 +6,7 @@
 
 #include "compiler/base/suggest.h"
 #include "compiler/graph/npz.h"
+#include "oracle/draw_inputs.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -33,7 +34,7 @@ void check_array(const NpyArray& array, const Type& type, const std::string& pat
 }  // namespace
 
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
-                                  uint64_t seed) {
+                                  uint64_t seed, bool all) {
   NpzReader reader(path);
   std::vector<std::string> names;
   for (const Input& input : graph.inputs()) names.push_back(input_key(graph, input));
@@ -44,6 +45,8 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
   std::vector<std::optional<NpyArray>> arrays(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
     const Type& type = graph.type(graph.inputs()[i].value);
+    if (all && type.is_tensor() && !reader.has(names[i]))
+      throw UserError("the file lacks the input " + names[i], path, "every input must be there to judge results by it");
     if (!type.is_tensor() || !reader.has(names[i])) continue;
     NpyArray array = reader.read(names[i]);
     check_array(array, type, path, names[i]);
@@ -56,9 +59,16 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
   }
   complete(binding, graph);
   check_facts(binding, graph);
-  std::vector<RunValue> inputs = initial_inputs(graph, boxed, binding, seed);
+  std::vector<RunValue> inputs = draw_inputs(graph, boxed, binding, Values::ordinary, seed);
   for (size_t i = 0; i < inputs.size(); ++i)
     if (arrays[i]) set_elements(inputs[i], arrays[i]->bytes);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (arrays[i] && elements_of(inputs[i]) != arrays[i]->bytes)
+      throw UserError("array " + names[i] +
+                          " has different values for elements that share memory: the graph's input "
+                          "is " +
+                          lenz::to_string(graph.type(graph.inputs()[i].value)),
+                      path);
   return inputs;
 }
 
@@ -79,6 +89,9 @@ void write_results(const std::string& path, const Graph& graph, const Execution&
     description[key] = entry;
     arrays.emplace_back(key, to_npy(value));
   };
+  for (size_t i = 0; i < execution.inputs.size(); ++i)
+    if (!graph.inputs()[i].mutated && look(execution.inputs[i]).kind == TypeKind::tensor)
+      storages.emplace_back(look(execution.inputs[i]).storage, input_key(graph, graph.inputs()[i]));
   for (size_t i = 0; i < execution.inputs.size(); ++i)
     if (graph.inputs()[i].mutated) add(input_key(graph, graph.inputs()[i]), execution.inputs[i]);
   for (size_t i = 0; i < execution.outputs.size(); ++i) {

@@ -1,5 +1,6 @@
 // Inputs and results of a run as .npz files: a key per input name, `out0`, `out1`, ... for outputs, and an entry `lenz`
-// of JSON that says of each the dtype, strides, offset and with whom it shares memory.
+// of JSON that says of each the dtype, sizes, strides, offset and with whom it `shares` memory (an earlier key, or an
+// input); `"ending": "raised"` in it says that the run raised.
 // Thread-safety: free functions.
 #pragma once
 
@@ -10,9 +11,16 @@
 namespace lenz::oracle {
 
 // The graph's inputs from a file, in the layout that their types say; symbols are read off the arrays' shapes. Inputs
-// that the file has not keep what `otherwise` holds. UserError for arrays of other names, dtypes or shapes.
+// that the file has not are drawn, or an error if it must have `all`. UserError for arrays of other names, dtypes or
+// shapes.
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
-                                  uint64_t seed);
+                                  uint64_t seed, bool all = false);
+// As write_results writes it, or anybody: `expected` says which arrays there must be, `inputs` are what the run began
+// with (in memory of their own) and stand for inputs that the file does not have. Without the entry `lenz`, or where it
+// leaves something out, layout and sharing are taken to be as expected, and `untold` says so. UserError for a file that
+// lacks an array, has one of an unknown name, or contradicts itself.
+Execution read_results(const std::string& path, const Graph& graph, Boxed& boxed, const Execution& expected,
+                       std::span<const RunValue> inputs, std::vector<std::string>& untold);
 void write_results(const std::string& path, const Graph& graph, const Execution& execution);
 
 }  // namespace lenz::oracle

@@ -1,4 +1,5 @@
 #include "compiler/graph/graph.h"
+#include "compiler/graph/renumber.h"
 
 #include <algorithm>
 
@@ -240,7 +241,6 @@ void Graph::replace_uses(ValueId from, ValueId to) {
   }
 }
 
-namespace {
 Arg renumbered(Context& context, const Arg& arg, std::span<const ValueId> ids) {
   if (arg.kind == ArgKind::value) return Arg::of_value(ids[arg.value()]);
   if (arg.kind == ArgKind::value_list) {
@@ -256,7 +256,6 @@ Arg renumbered(Context& context, const Arg& arg, std::span<const ValueId> ids) {
   }
   return arg;
 }
-}  // namespace
 
 std::unique_ptr<Graph> Graph::clone() const {
   auto copy = std::make_unique<Graph>(context_, *ops_, name);

@@ -29,7 +29,8 @@ class Canonicaliser {
       if (params[i].type.kind == ParamKind::scalar && params[i].fallback) spell_default(id, i);
       if (says_nothing_if_default(params[i])) drop_if_inferred(id, i);
     }
-    if (node.op->has(Trait::commutative)) order_operands(id);
+    // Eager multiplies one operand of a complex sum by alpha, even by 1: of infinities it matters which.
+    if (node.op->has(Trait::commutative) && !is_complex(graph_.type(node.first_result).dtype)) order_operands(id);
   }
 
  private:

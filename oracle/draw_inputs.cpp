@@ -1,0 +1,227 @@
+#include "oracle/draw_inputs.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <unordered_map>
+
+#include "compiler/base/hash.h"
+#include "compiler/scalar/rounding.h"
+#include "oracle/exact.h"
+#include "oracle/execute.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle {
+
+namespace {
+constexpr std::string_view kNames[kValueModes] = {"ordinary", "special", "exact", "ties", "sorted", "constant", "nan"};
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kNearZero = 0.0625;  // what divides keeps this far away from zero
+constexpr double kWidth = 8;          // of a range whose end nobody gives
+
+double unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }  // in [0, 1)
+
+// The elements of one tensor.
+class Source {
+ public:
+  Source(Dtype dtype, const Demand& demand, Values values, uint64_t seed, int exact_range)
+      : dtype_(dtype), real_(to_real(dtype)), demand_(demand), values_(values), seed_(seed) {
+    if (values == Values::exact) demand_.usual = {-1.0 * exact_range, 1.0 * exact_range};
+    auto [low, high] = range();
+    low_ = low;
+    high_ = high;
+    if (is_integral(dtype, true) || values == Values::exact) {
+      low_ = std::ceil(low);
+      high_ = std::max(low_, std::floor(high));
+    }
+  }
+
+  std::vector<std::byte> elements(std::span<const int64_t> sizes) const {
+    uint64_t count = 1;
+    for (int64_t s : sizes) count *= static_cast<uint64_t>(s);
+    auto size = static_cast<size_t>(item_size(dtype_));
+    std::vector<std::byte> bytes(count * size);
+    uint64_t row = sizes.empty() ? 1 : static_cast<uint64_t>(sizes.back());
+    bool sorts = (demand_.sorted || values_ == Values::sorted) && !is_complex(dtype_);
+    for (uint64_t start = 0; start < count; start += row) {
+      std::vector<ScalarValue> values;
+      for (uint64_t i = start; i < start + row; ++i) values.push_back(element(i));
+      if (sorts) std::ranges::stable_sort(values, before);
+      for (uint64_t k = 0; k < row; ++k) {
+        ScalarBits bits = to_bits(dtype_, values[k]);
+        std::memcpy(bytes.data() + (start + k) * size, bits.data(), size);
+      }
+    }
+    return bytes;
+  }
+
+ private:
+  static bool before(const ScalarValue& a, const ScalarValue& b) {  // NaN last
+    if (a.kind() == ScalarKind::integer) return a.integer() < b.integer();
+    return a.real() < b.real() || (std::isnan(b.real()) && !std::isnan(a.real()));
+  }
+
+  // What readers ask for, and of that what is usual.
+  std::pair<double, double> range() const {
+    double least = dtype_ == Dtype::b8 || !info(real_).is_signed ? 0 : -std::numeric_limits<double>::infinity();
+    double low = std::max(demand_.low, least), high = demand_.high;
+    double usual_low = std::max(demand_.usual.low, least), usual_high = demand_.usual.high;
+    if (dtype_ == Dtype::b8) usual_high = high = std::min(high, 1.0);
+    if (demand_.strict && is_integral(dtype_, false) && low > -1e9 && high < 1e15) return {low, high};
+    if (std::max(low, usual_low) <= std::min(high, usual_high))
+      return {std::max(low, usual_low), std::min(high, usual_high)};
+    if (low > usual_high) return {low, std::min(high, low + kWidth)};
+    return {std::max(low, high - kWidth), high};
+  }
+
+  ScalarValue element(uint64_t i) const {
+    if (values_ == Values::constant) i = 0;
+    if (values_ == Values::ties) i = mix(combine(seed_ + 1, i)) % 3;
+    if (is_complex(dtype_)) return ScalarValue(std::complex<double>(number(i, 0), number(i, 1)));
+    if (!is_integral(dtype_, true)) return ScalarValue(number(i, 0));
+    return ScalarValue(integer(i));
+  }
+
+  uint64_t bits(uint64_t i, uint64_t part) const { return mix(combine(combine(seed_, part), i)); }
+  bool nonzero() const { return demand_.nonzero || demand_.usual.exclude_zero; }
+
+  double number(uint64_t i, uint64_t part) const {
+    if (values_ == Values::nan && !demand_.strict) return kNan;
+    uint64_t b = bits(i, part);
+    if (values_ == Values::special && !demand_.strict && mix(b) % 8 < 3) return special(mix(b + 1));
+    if (values_ == Values::exact) {
+      double x = low_ + std::floor((high_ - low_ + 1) * unit(b));
+      return nonzero() && x == 0 ? high_ : x;
+    }
+    double x = low_ + (high_ - low_) * unit(b);
+    if (nonzero() && std::abs(x) < kNearZero) {
+      x = std::copysign(kNearZero + std::abs(x), x);
+      if (x > high_ || x < low_) x = std::abs(low_) > std::abs(high_) ? low_ : high_;
+    }
+    return x;
+  }
+
+  double special(uint64_t b) const {
+    double least = smallest_subnormal(real_), normal = smallest_normal(real_), most = largest_finite(real_);
+    double inf = std::numeric_limits<double>::infinity();
+    const double list[] = {kNan, inf, 0, least, normal, most, 1, normal - least, 1 + last_place(real_, 1), most / 2};
+    double x = list[(b >> 1) % std::size(list)];
+    return (b & 1) ? -x : x;
+  }
+
+  int64_t integer(uint64_t i) const {
+    uint64_t b = bits(i, 0);
+    if (dtype_ == Dtype::b8) return low_ == high_ ? static_cast<int64_t>(low_) : static_cast<int64_t>(b >> 63);
+    if (values_ == Values::special && mix(b) % 8 < 3) return special_integer(mix(b + 1));
+    int64_t x = static_cast<int64_t>(low_ + std::floor((high_ - low_ + 1) * unit(b)));
+    bool traps = nonzero() && (x == 0 || (x == -1 && values_ == Values::special));  // the least integer / -1 does
+    if (traps) x = high_ >= 1 ? 1 : static_cast<int64_t>(std::min(low_, -2.0));
+    return x;
+  }
+
+  int64_t special_integer(uint64_t b) const {
+    int width = info(dtype_).bits;
+    bool is_signed = info(dtype_).is_signed;
+    int64_t most = static_cast<int64_t>((~uint64_t{0} >> (64 - width)) >> (is_signed ? 1 : 0));
+    int64_t least = is_signed ? -most - 1 : 0;
+    bool bounded = demand_.strict && !demand_.open() && demand_.high < 1e15;
+    if (bounded) return static_cast<int64_t>(b % 2 ? low_ : high_);
+    if (nonzero()) return std::array{most, least + (is_signed ? 0 : 1), int64_t{1}}[b % 3];  // least / -1 traps
+    return std::array{most, least, int64_t{0}, int64_t{1}, is_signed ? int64_t{-1} : most - 1}[b % 5];
+  }
+
+  Dtype dtype_, real_;
+  Demand demand_;
+  Values values_;
+  uint64_t seed_;
+  double low_ = 0, high_ = 0;
+};
+
+// What the graph itself says of an input's values; nothing if it says all of them.
+std::optional<Demand> declared(const Initialiser& init) {
+  Demand d;
+  switch (init.kind) {
+    case Initialiser::none: return d;
+    case Initialiser::uniform: d.usual = {init.low, init.high}; break;
+    case Initialiser::normal: d.usual = {init.low - 2 * init.high, init.low + 2 * init.high}; break;
+    case Initialiser::integers:
+      d.low = init.low;
+      d.high = init.high;
+      d.strict = true;
+      break;
+    default: return std::nullopt;
+  }
+  d.sorted = init.sorted;
+  return d;
+}
+
+void fill(const RunValue& value, const Type& type, const Demand& demand, Values values, uint64_t seed,
+          int exact_range) {
+  if (type.kind == TypeKind::list) {
+    for (size_t k = 0; k < type.elements().size(); ++k)
+      fill(element(value, static_cast<int64_t>(k)), *type.elements()[k], demand, values, combine(seed, k), exact_range);
+    return;
+  }
+  if (!type.is_tensor()) return;
+  Seen seen = look(value);
+  Source source(type.dtype, demand, values, seed, exact_range);
+  set_elements(value, source.elements({seen.sizes.data(), seen.sizes.size()}));
+}
+}  // namespace
+
+std::string_view name(Values values) { return kNames[static_cast<size_t>(values)]; }
+
+std::optional<Values> parse_values(std::string_view name) {
+  auto found = std::ranges::find(kNames, name);
+  if (found == std::end(kNames)) return std::nullopt;
+  return static_cast<Values>(found - std::begin(kNames));
+}
+
+std::vector<std::string> value_mode_names() { return {std::begin(kNames), std::end(kNames)}; }
+
+Values values_of_seed(uint64_t seed) { return static_cast<Values>(seed % kValueModes); }
+
+InputSource::InputSource(const Graph& graph, const Binding& binding, Values values, uint64_t seed, int exact_range)
+    : graph_(graph),
+      binding_(binding),
+      values_(values),
+      seed_(seed),
+      exact_range_(exact_range),
+      demands_(graph.inputs().size()) {
+  std::vector<Demand> asked = input_demands(graph, binding.lookup());
+  std::unordered_map<NameId, size_t> owners;  // of memory that inputs share: the first of them is filled
+  for (size_t i = 0; i < asked.size(); ++i)
+    if (auto alias = graph.inputs()[i].alias) {
+      auto [owner, first] = owners.emplace(*alias, i);
+      if (!first) asked[owner->second].narrow(asked[i]);
+    }
+  for (size_t i = 0; i < asked.size(); ++i) {
+    const Input& input = graph.inputs()[i];
+    bool none = input.init.kind == Initialiser::none;
+    if (input.alias && owners[*input.alias] != i) continue;
+    if (values == Values::ordinary && !none) continue;
+    demands_[i] = none ? asked[i] : declared(input.init);
+  }
+}
+
+std::vector<RunValue> InputSource::make(Boxed& boxed) const {
+  std::vector<RunValue> inputs = initial_inputs(graph_, boxed, binding_, seed_);
+  for (size_t i = 0; i < inputs.size(); ++i)
+    if (demands_[i])
+      fill(inputs[i], graph_.type(graph_.inputs()[i].value), *demands_[i], values_, combine(combine(seed_, 0xD1), i),
+           exact_range_);
+  return inputs;
+}
+
+std::vector<RunValue> draw_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, Values values,
+                                  uint64_t seed) {
+  ExactPlan plan;
+  if (values == Values::exact) {
+    plan = plan_exact(graph, boxed, binding);
+    if (!plan.possible()) throw Unsupported("no inputs keep @" + graph.name + " exact: " + plan.why);
+  }
+  return InputSource(graph, binding, values, seed, plan.range).make(boxed);
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,50 @@
+// Values for a graph's inputs, drawn from a seed: what the graph's ops are defined for, or what they may trip over. An
+// element depends on the seed, the input's place and the element's logical index alone.
+// Thread-safety: free functions over the caller's values.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oracle/binding.h"
+#include "oracle/boxed.h"
+#include "oracle/demands.h"
+
+namespace lenz::oracle {
+
+enum class Values : uint8_t {
+  ordinary,  // in the domains of those who read them (demands.h); what the graph declares by `init` is that
+  special,   // among ordinary ones NaN, infinities, zeros, subnormals, largest and smallest; the ends of integers
+  exact,     // small integers for which every float operation is exact (exact.h), if there are such
+  ties,      // three different values in each input: duplicates among indices, equal keys
+  sorted,    // ascending along the last dim
+  constant,  // one value in each input
+  nan,       // NaN in every float
+};
+inline constexpr size_t kValueModes = 7;
+std::string_view name(Values values);
+std::optional<Values> parse_values(std::string_view name);
+std::vector<std::string> value_mode_names();
+Values values_of_seed(uint64_t seed);  // the modes in turn; of seed 0 ordinary ones
+
+// Whatever the mode, indices stay in range, and nothing divides integers by zero. `exact_range` is an ExactPlan's.
+class InputSource {
+ public:
+  InputSource(const Graph& graph, const Binding& binding, Values values, uint64_t seed, int exact_range = 0);
+  std::vector<RunValue> make(Boxed& boxed) const;  // one per input; the same values each time, in memory of their own
+
+ private:
+  const Graph& graph_;
+  Binding binding_;
+  Values values_;
+  uint64_t seed_;
+  int exact_range_;
+  std::vector<std::optional<Demand>> demands_;  // none: as initial_inputs makes it
+};
+// Throws Unsupported where no inputs keep the graph exact, and those were asked for.
+std::vector<RunValue> draw_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, Values values,
+                                  uint64_t seed);
+
+}  // namespace lenz::oracle

@@ -1,0 +1,191 @@
+#include "oracle/guarded.h"
+
+#include <ATen/core/Tensor.h>
+#include <c10/core/CPUAllocator.h>
+
+#include <cstring>
+#include <map>
+#include <mutex>
+
+#include "oracle/aten.h"
+
+namespace lenz::oracle {
+
+namespace {
+constexpr size_t kHeader = 64;
+constexpr size_t kBand = 256;  // bytes; keeps the alignment that libtorch's kernels count on
+
+// Bytes by place, so that copying one guard over another shows.
+std::byte band_byte(size_t place) { return static_cast<std::byte>(0xA5 ^ (place * 29 & 0x5F)); }
+
+// What stands in the gap between elements: NaN in floats, so that a read there shows; a bool must stay one.
+std::byte gap_byte(Dtype dtype, size_t place) {
+  if (dtype == Dtype::b8) return static_cast<std::byte>(place * 5 / 3 & 1);
+  bool varies = !is_float8(dtype) && place % static_cast<size_t>(item_size(to_real(dtype))) == 0;
+  return varies ? static_cast<std::byte>(0x81 | (place * 37 & 0x7E)) : std::byte{0xFF};
+}
+
+struct Block {
+  std::byte* start = nullptr;  // of the front band
+  size_t size = 0;             // of what lies between the bands
+  std::string name;
+  std::vector<bool> gap;  // of an input: bytes that no element covers; empty: there are none
+  Dtype dtype = Dtype::u8;
+  bool damaged = false;  // and reported
+
+  std::byte* data() const { return start + kBand; }
+};
+}  // namespace
+
+struct GuardedMemory::State final : c10::Allocator, std::enable_shared_from_this<State> {
+  explicit State(std::byte p) : poison(p) {}
+
+  c10::DataPtr allocate(size_t n) override {
+    c10::Device cpu(c10::kCPU);
+    if (n == 0) return {nullptr, cpu};
+    c10::DataPtr inner = base->allocate(kHeader + n + 2 * kBand);
+    std::byte* start = static_cast<std::byte*>(inner.get()) + kHeader;
+    for (size_t i = 0; i < kBand; ++i) start[i] = start[kBand + n + i] = band_byte(i);
+    std::memset(start + kBand, static_cast<int>(poison), n);
+    // Whoever frees may know the data's address alone (raw_deallocate): who we are stands before the front band.
+    auto* held = new Held{shared_from_this(), std::move(inner)};
+    std::memcpy(start - kHeader, &held, sizeof held);
+    std::lock_guard lock(mutex);
+    Block& block = blocks[start + kBand];
+    block.start = start;
+    block.size = n;
+    block.name = "a buffer of " + std::to_string(n) + " bytes";
+    return {start + kBand, start + kBand, &release, cpu};
+  }
+  c10::DeleterFnPtr raw_deleter() const override { return &release; }
+  void copy_data(void* to, const void* from, std::size_t n) const override { default_copy_data(to, from, n); }
+
+  struct Held {
+    std::shared_ptr<State> state;
+    c10::DataPtr inner;
+  };
+  static void release(void* data) {
+    if (!data) return;
+    Held* held = nullptr;
+    std::memcpy(&held, static_cast<std::byte*>(data) - kBand - kHeader, sizeof held);
+    std::shared_ptr<State> state = held->state;
+    {
+      std::lock_guard lock(state->mutex);
+      state->examine(state->blocks[data], {});
+      state->blocks.erase(data);
+    }
+    delete held;
+  }
+
+  void examine(Block& block, const std::string& after) {
+    if (block.damaged) return;
+    Damage d{.where = block.name, .after = after};
+    auto count = [&](int64_t offset) {
+      if (d.bytes++ == 0) d.offset = offset;
+    };
+    for (size_t i = 0; i < kBand; ++i)
+      if (block.start[i] != band_byte(i)) count(static_cast<int64_t>(i) - static_cast<int64_t>(kBand));
+    for (size_t i = 0; i < block.gap.size(); ++i)
+      if (block.gap[i] && block.data()[i] != gap_byte(block.dtype, i)) count(static_cast<int64_t>(i));
+    for (size_t i = 0; i < kBand; ++i)
+      if (block.data()[block.size + i] != band_byte(i)) count(static_cast<int64_t>(block.size + i));
+    if (d.bytes == 0) return;
+    block.damaged = true;
+    damage.push_back(std::move(d));
+  }
+
+  std::byte poison;
+  c10::Allocator* base = c10::GetCPUAllocator();
+  std::mutex mutex;
+  std::map<void*, Block> blocks;  // by the address of their data
+  std::vector<Damage> damage;
+};
+
+GuardedMemory::GuardedMemory(std::byte poison) : state_(std::make_shared<State>(poison)) {
+  LENZ_CHECK(!dynamic_cast<State*>(state_->base), "memory is guarded already");
+  c10::SetCPUAllocator(state_.get());
+}
+
+GuardedMemory::~GuardedMemory() { c10::SetCPUAllocator(state_->base); }
+
+namespace {
+void cover(std::vector<bool>& gap, const at::Tensor& t) {
+  if (t.numel() == 0) return;
+  auto item = static_cast<int64_t>(t.itemsize());
+  std::vector<int64_t> at(static_cast<size_t>(t.dim()), 0);
+  for (;;) {
+    int64_t place = t.storage_offset();
+    for (size_t d = 0; d < at.size(); ++d) place += at[d] * t.stride(static_cast<int64_t>(d));
+    for (int64_t b = 0; b < item; ++b) gap[static_cast<size_t>(place * item + b)] = false;
+    size_t d = at.size();
+    while (d > 0 && ++at[d - 1] == t.size(static_cast<int64_t>(d - 1))) at[--d] = 0;
+    if (d == 0) return;
+  }
+}
+}  // namespace
+
+std::vector<RunValue> GuardedMemory::guard(const Graph& graph, std::span<const RunValue> inputs) {
+  struct Moved {
+    c10::Storage storage;
+    Block* block;
+  };
+  std::map<const void*, Moved> moved;  // by the storage that they had
+  auto guarded = [&](const at::Tensor& t, const std::string& name) {
+    const c10::Storage& from = t.storage();
+    auto found = moved.find(from.unsafeGetStorageImpl());
+    if (found == moved.end()) {
+      size_t n = from.nbytes();
+      c10::DataPtr data = state_->allocate(n);
+      if (n) std::memcpy(data.get(), from.data(), n);
+      Block* block = n ? &state_->blocks.at(data.get_context()) : nullptr;
+      if (block) {
+        block->name = name;
+        block->dtype = from_aten(t.scalar_type()).value_or(Dtype::u8);
+        bool dense = t.is_non_overlapping_and_dense() && t.numel() * t.itemsize() == n;
+        if (!dense) block->gap.assign(n, true);
+      }
+      c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(n), std::move(data), state_->base,
+                           true);
+      found = moved.emplace(from.unsafeGetStorageImpl(), Moved{std::move(storage), block}).first;
+    } else if (found->second.block) {
+      found->second.block->name += " and " + name;
+    }
+    if (found->second.block && !found->second.block->gap.empty()) cover(found->second.block->gap, t);
+    auto copy = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(found->second.storage), t.key_set(), t.dtype());
+    copy.unsafeGetTensorImpl()->set_sizes_and_strides(t.sizes(), t.strides(), t.storage_offset());
+    return copy;
+  };
+  std::vector<RunValue> values(inputs.begin(), inputs.end());
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!values[i]) continue;
+    std::string name = "input " + graph.value_name(graph.inputs()[i].value);
+    if (values[i]->value.isTensor()) values[i] = hold(guarded(values[i]->value.toTensor(), name));
+    if (values[i]->value.isTensorList()) {
+      c10::List<at::Tensor> list;
+      for (const at::Tensor& t : values[i]->value.toTensorVector()) list.push_back(guarded(t, name));
+      values[i] = hold(std::move(list));
+    }
+  }
+  for (auto& [storage, m] : moved)
+    for (size_t b = 0; m.block && b < m.block->gap.size(); ++b)
+      if (m.block->gap[b]) m.block->data()[b] = gap_byte(m.block->dtype, b);
+  return values;
+}
+
+void GuardedMemory::look_around(const std::string& after) {
+  std::lock_guard lock(state_->mutex);
+  for (auto& [context, block] : state_->blocks) state_->examine(block, after);
+}
+
+std::vector<Damage> GuardedMemory::damage() const {
+  std::lock_guard lock(state_->mutex);
+  return state_->damage;
+}
+
+std::string Damage::text() const {
+  std::string at = offset < 0 ? std::to_string(-offset) + " bytes before its start" : "byte " + std::to_string(offset);
+  return where + ": " + at + " changed, which is no element's; " + std::to_string(bytes) + " such bytes" +
+         (after.empty() ? "" : ", seen after " + after);
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,122 @@
+// Kernels with one fault each, run by eager: writes beside elements, results that are not wholly written.
+#include "oracle/guarded.h"
+
+#include <ATen/Functions.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <torch/library.h>
+
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/compare.h"
+#include "oracle/execute.h"
+
+namespace {
+at::Tensor write_at(const at::Tensor& x, int64_t place) {
+  static_cast<float*>(x.storage().mutable_data())[place] = 1;
+  return x;
+}
+// The first `count` elements of a result that has as many as x.
+at::Tensor partly_written(const at::Tensor& x, int64_t count) {
+  at::Tensor r = at::empty_like(x);
+  for (int64_t i = 0; i < count; ++i) static_cast<float*>(r.mutable_data_ptr())[i] = 2;
+  return r;
+}
+}  // namespace
+
+TORCH_LIBRARY(lenz_guard_test, m) {
+  m.def("write_at(Tensor(a!) x, int place) -> Tensor(a!)");
+  m.def("partly_written(Tensor x, int count) -> Tensor");
+}
+TORCH_LIBRARY_IMPL(lenz_guard_test, CPU, m) {
+  m.impl("write_at", write_at);
+  m.impl("partly_written", partly_written);
+}
+
+namespace lenz::oracle {
+namespace {
+
+Execution run(std::string_view inputs, std::string_view call, bool guard = true) {
+  std::string text = "extern \"lenz_guard_test::write_at(Tensor(a!) x, int place) -> Tensor(a!)\"\n";
+  text += "extern \"lenz_guard_test::partly_written(Tensor x, int count) -> Tensor\"\n";
+  text += "graph @g(" + std::string(inputs) + ") {\n  " + std::string(call) + "\n  return %r\n}\n";
+  auto graph = parse_graph(text, op_table());
+  Boxed boxed(DeviceKind::cpu);
+  ExecuteOptions options;
+  options.guard = guard;
+  return Executor(boxed, options).run(*graph, initial_inputs(*graph, boxed, {}));
+}
+Execution write_at(std::string_view type, int64_t place) {
+  std::string t(type);
+  return run("%x: " + t + " mut", "%r: " + t + " = lenz_guard_test.write_at(%x, " + std::to_string(place) + ")");
+}
+
+TEST(Guarded, WritesBesideAnInputShow) {
+  Execution behind = write_at("f32[5]", 5);
+  ASSERT_EQ(behind.damage.size(), 1u);
+  EXPECT_EQ(behind.damage[0].where, "input %x");
+  EXPECT_EQ(behind.damage[0].offset, 20);
+  EXPECT_LE(behind.damage[0].bytes, 4u);
+  EXPECT_THAT(behind.damage[0].after, testing::HasSubstr("%r = lenz_guard_test.write_at"));
+  Execution before = write_at("f32[5]", -2);
+  ASSERT_EQ(before.damage.size(), 1u);
+  EXPECT_EQ(before.damage[0].offset, -8);
+}
+
+TEST(Guarded, WritesBetweenElementsShow) {
+  EXPECT_TRUE(write_at("f32[3, 2] strides [4, 1] offset 1", 2).damage.empty());
+  for (int64_t place : {0, 3, 4, 8}) {
+    Execution e = write_at("f32[3, 2] strides [4, 1] offset 1", place);
+    ASSERT_EQ(e.damage.size(), 1u) << place;
+    EXPECT_EQ(e.damage[0].offset, place * 4);
+  }
+}
+
+TEST(Guarded, InputsThatShareMemoryCoverItTogether) {
+  std::string_view inputs = "%x: f32[8] strides [2] mut alias m, %y: f32[7] strides [2] offset 1 alias m";
+  EXPECT_TRUE(run(inputs, "%r: f32[8] strides [2] = lenz_guard_test.write_at(%x, 3)").damage.empty());
+  Execution e = run(inputs, "%r: f32[8] strides [2] = lenz_guard_test.write_at(%x, 15)");
+  ASSERT_EQ(e.damage.size(), 1u);
+  EXPECT_EQ(e.damage[0].where, "input %x and input %y");
+}
+
+TEST(Guarded, WritesBesideAResultShow) {
+  Execution e = run("%x: f32[5]", "%r: f32[5] = lenz_guard_test.partly_written(%x, 6)");
+  ASSERT_EQ(e.damage.size(), 1u);
+  EXPECT_EQ(e.damage[0].where, "a buffer of 20 bytes");
+  EXPECT_EQ(e.damage[0].offset, 20);
+}
+
+TEST(Guarded, ComparisonNamesTheRung) {
+  auto graph = parse_graph("graph @g(%x: f32[5]) {\n  %r = aten.full_like(%x, 2)\n  return %r\n}\n", op_table());
+  auto written = [&](int count) {
+    return run("%x: f32[5]", "%r: f32[5] = lenz_guard_test.partly_written(%x, " + std::to_string(count) + ")");
+  };
+  Execution expected = written(5);
+  EXPECT_FALSE(compare_runs(*graph, expected, written(5)));
+  auto beside = compare_runs(*graph, expected, written(6));
+  ASSERT_TRUE(beside);
+  EXPECT_EQ(beside->rung, Rung::guard);
+  EXPECT_THAT(beside->summary(), testing::HasSubstr("guard: a buffer of 20 bytes"));
+  auto unwritten = compare_runs(*graph, expected, written(4));  // the poison is NaN
+  ASSERT_TRUE(unwritten);
+  EXPECT_EQ(unwritten->rung, Rung::special);
+  EXPECT_EQ(unwritten->element, 4u);
+}
+
+TEST(Guarded, WithoutItNothingIsWatched) {
+  EXPECT_TRUE(run("%x: f32[5] mut", "%r: f32[5] = lenz_guard_test.write_at(%x, 4)", false).damage.empty());
+  EXPECT_TRUE(write_at("f32[5]", 4).damage.empty());
+}
+
+TEST(Guarded, MemoryOutlivesItsGuard) {
+  RunValue kept;
+  {
+    Execution e = run("%x: f32[5]", "%r = aten.sin(%x)");
+    kept = e.outputs[0];
+  }
+  EXPECT_EQ(look(kept).sizes[0], 5);
+}
+
+}  // namespace
+}  // namespace lenz::oracle

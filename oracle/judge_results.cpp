@@ -1,0 +1,79 @@
+#include "oracle/judge_results.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "oracle/tensors.h"
+#include "oracle/values_file.h"
+
+namespace lenz::oracle {
+
+namespace {
+ResultsVerdict not_covered(ResultsVerdict verdict, std::string why) {
+  verdict.code = ExitCode::not_covered;
+  verdict.why = std::move(why);
+  return verdict;
+}
+
+std::vector<RunValue> copies_of(Boxed& boxed, const Graph& graph, Binding& binding, const JudgeOptions& options) {
+  if (!options.inputs.empty()) return read_inputs(options.inputs, graph, boxed, binding, options.seed, true);
+  return draw_inputs(graph, boxed, binding, options.values, options.seed);
+}
+}  // namespace
+
+ResultsVerdict judge_results(const Graph& graph, const JudgeOptions& options) {
+  ResultsVerdict verdict;
+  Boxed boxed(DeviceKind::cpu);
+  Binding binding = parse_binding(options.bind, graph);
+  if (options.inputs.empty()) {
+    complete(binding, graph);
+    check_facts(binding, graph);
+  }
+  std::vector<RunValue> inputs = copies_of(boxed, graph, binding, options);
+  ExecuteOptions execute;
+  execute.memory_limit = options.memory_limit;
+  execute.ambient_seed = options.seed;
+  execute.folder = options.folder;
+  Execution expected = Executor(boxed, execute).run(graph, inputs, binding);
+  if (expected.ending == Ending::out_of_memory)
+    return not_covered(verdict, "out of memory at " + expected.where + ": " + expected.text);
+
+  // Eager wrote to its inputs: the candidate's are made anew.
+  std::vector<RunValue> fresh = copies_of(boxed, graph, binding, options);
+  Execution got = read_results(options.results, graph, boxed, expected, fresh, verdict.untold);
+  verdict.mismatch = compare_outside(graph, expected, got);
+  if (verdict.mismatch) {
+    verdict.code = ExitCode::wrong;
+    return verdict;
+  }
+  if (expected.ending == Ending::raised) return verdict;  // both are refused
+
+  fresh = copies_of(boxed, graph, binding, options);
+  Reference reference = Referee(boxed, execute).run(graph, fresh, binding);
+  if (reference.ending != Ending::finished)
+    return not_covered(verdict, "the float64 reference ended at " + reference.where + ": " + reference.text);
+  verdict.unbounded = reference.unbounded;
+  Judgement judgement = judge(graph, reference, got);
+  verdict.shares = judgement.shares;
+  verdict.mismatch = judgement.mismatch;
+  if (verdict.mismatch) {
+    verdict.code = ExitCode::wrong;
+  } else if (verdict.shares.weak()) {
+    std::string ops;
+    for (const std::string& op : verdict.unbounded) ops += (ops.empty() ? "; nothing bounds " : ", ") + op;
+    return not_covered(verdict, "weak: " + std::to_string(verdict.shares.ambiguous) + " of " +
+                                    std::to_string(verdict.shares.elements) +
+                                    " elements may be anything, or another branch's" + ops);
+  }
+  return verdict;
+}
+
+nlohmann::json ResultsVerdict::to_json() const {
+  nlohmann::json j = {{"code", static_cast<int>(code)}, {"elements", shares.elements}, {"ambiguous", shares.ambiguous},
+                      {"strong", shares.strong},        {"unbounded", unbounded},      {"untold", untold}};
+  if (!why.empty()) j["why"] = why;
+  if (mismatch) j["mismatch"] = mismatch->to_json();
+  return j;
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,211 @@
+// Files of results: right ones, wrong ones, and files that are no results.
+#include "oracle/judge_results.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstring>
+#include <fstream>
+#include <functional>
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/json_schema.h"
+#include "compiler/graph/npz.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/commands.h"
+#include "oracle/values_file.h"
+
+namespace lenz::oracle {
+namespace {
+
+constexpr std::string_view kText = R"(graph @g(%x: f32[3, 4], %w: f32[4, 5], %s: f32[5] mut) {
+  %y = aten.mm(%x, %w)
+  %t = aten.transpose(%y, 0, 1)
+  %n = aten.add_(%s, 1.0)
+  %h = aten.to(%y, dtype=bf16)
+  %i = aten.argmax(%y, 1)
+  return %t, %h, %i, %n
+})";
+
+using Arrays = std::vector<std::pair<std::string, NpyArray>>;
+
+NpyArray& array(Arrays& arrays, const std::string& key) {
+  for (auto& [k, a] : arrays)
+    if (k == key) return a;
+  throw InternalError("no " + key);
+}
+void drop(Arrays& arrays, const std::string& key) {
+  std::erase_if(arrays, [&](const auto& entry) { return entry.first == key; });
+}
+nlohmann::json told(Arrays& arrays) {
+  const auto& bytes = array(arrays, "lenz").bytes;
+  return nlohmann::json::parse(std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size()));
+}
+void tell(Arrays& arrays, const nlohmann::json& json) {
+  std::string text = json.dump();
+  NpyArray& a = array(arrays, "lenz");
+  a.shape = {static_cast<int64_t>(text.size())};
+  a.bytes.resize(text.size());
+  std::memcpy(a.bytes.data(), text.data(), text.size());
+}
+
+class JudgeResults : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "judge_results_" + std::to_string(getpid()) + "_";
+    graph_ = parse_graph(kText, op_table());
+    std::ofstream(folder_ + "g.lenz") << kText;
+    Boxed boxed(DeviceKind::cpu);
+    Execution run = Executor(boxed).run(*graph_, draw_inputs(*graph_, boxed, {}, Values::ordinary, 3));
+    write_results(folder_ + "right.npz", *graph_, run);
+    NpzReader reader(folder_ + "right.npz");
+    for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
+    options_.seed = 3;
+    options_.results = folder_ + "y.npz";
+  }
+
+  ResultsVerdict judged() {
+    write_npz(options_.results, arrays_);
+    return judge_results(*graph_, options_);
+  }
+  std::string refusal() {
+    try {
+      judged();
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "accepted";
+  }
+  void expect_wrong(Rung rung, const std::string& what) {
+    ResultsVerdict v = judged();
+    ASSERT_TRUE(v.mismatch);
+    EXPECT_EQ(v.code, ExitCode::wrong);
+    EXPECT_EQ(v.mismatch->rung, rung) << v.mismatch->summary();
+    EXPECT_THAT(v.mismatch->what, testing::HasSubstr(what));
+  }
+  float& number(const std::string& key, size_t i) {
+    return reinterpret_cast<float*>(array(arrays_, key).bytes.data())[i];
+  }
+
+  std::string folder_;
+  std::unique_ptr<Graph> graph_;
+  Arrays arrays_;
+  JudgeOptions options_;
+};
+
+TEST_F(JudgeResults, RightOnesAgree) {
+  ResultsVerdict v = judged();
+  EXPECT_EQ(v.code, ExitCode::fine) << v.why << (v.mismatch ? v.mismatch->summary() : "");
+  EXPECT_TRUE(v.untold.empty());
+  EXPECT_GT(v.shares.strong * 10, v.shares.elements * 9);
+}
+
+TEST_F(JudgeResults, ARoundingIsRightAndAWrongElementIsNot) {
+  number("out0", 7) = std::nextafter(number("out0", 7), 100.0F);
+  EXPECT_EQ(judged().code, ExitCode::fine);
+  number("out0", 7) += 0.01F;
+  expect_wrong(Rung::bound, "output 0");
+}
+
+TEST_F(JudgeResults, EveryRungIsAsked) {
+  Arrays right = arrays_;
+  number("out0", 2) = NAN;
+  expect_wrong(Rung::special, "output 0");
+  arrays_ = right;
+  number("s", 1) += 1;
+  number("out3", 1) += 1;  // the same memory
+  expect_wrong(Rung::bound, "output 3");
+  arrays_ = right;
+  nlohmann::json j = told(arrays_);
+  j["out0"]["strides"] = {3, 1};
+  tell(arrays_, j);
+  expect_wrong(Rung::metadata, "output 0");
+  arrays_ = right;
+  j = told(arrays_);
+  j["out3"].erase("shares");
+  tell(arrays_, j);
+  expect_wrong(Rung::aliasing, "input %s afterwards");
+  arrays_ = right;
+  tell(arrays_, {{"ending", "raised"}});
+  expect_wrong(Rung::ending, "the run");
+}
+
+TEST_F(JudgeResults, WhatTheFileDoesNotSayIsNotJudged) {
+  drop(arrays_, "lenz");
+  ResultsVerdict v = judged();
+  EXPECT_EQ(v.code, ExitCode::fine) << (v.mismatch ? v.mismatch->summary() : "");
+  EXPECT_THAT(v.untold, testing::Contains("the layout of out0"));
+}
+
+TEST_F(JudgeResults, FilesThatAreNoResultsAreRefused) {
+  Arrays right = arrays_;
+  drop(arrays_, "out1");
+  EXPECT_THAT(refusal(), testing::HasSubstr("it lacks out1, which the graph returns: bf16[3, 5]"));
+  arrays_ = right;
+  drop(arrays_, "s");
+  EXPECT_THAT(refusal(), testing::HasSubstr("it lacks s, an input that the graph writes to"));
+  arrays_ = right;
+  arrays_.emplace_back("out9", array(arrays_, "out0"));
+  EXPECT_THAT(refusal(), testing::HasSubstr("no output or input out9"));
+  arrays_ = right;
+  array(arrays_, "out0").dtype = Dtype::f64;
+  array(arrays_, "out0").bytes.resize(5 * 3 * 8);
+  EXPECT_THAT(refusal(), testing::HasSubstr("array out0 does not hold what the entry `lenz` says"));
+  arrays_ = right;
+  number("s", 0) += 1;
+  EXPECT_THAT(refusal(), testing::HasSubstr("contradicts"));
+  for (const char* field : {"strides", "sizes", "offset", "shares", "dtype"}) {
+    arrays_ = right;
+    nlohmann::json j = told(arrays_);
+    j["out0"][field] = -1;
+    tell(arrays_, j);
+    EXPECT_THAT(refusal(), testing::HasSubstr(field));
+  }
+  arrays_ = right;
+  nlohmann::json j = told(arrays_);
+  j["out0"]["strides"] = {int64_t{1} << 40, 1};
+  tell(arrays_, j);
+  EXPECT_THAT(refusal(), testing::HasSubstr("bytes"));
+}
+
+TEST_F(JudgeResults, TheCommandSaysItInItsExitCode) {
+  auto code = [&](const std::string& results) {
+    std::vector<std::string> args = {folder_ + "g.lenz", "--seed", "3", "--against", results, "--json"};
+    testing::internal::CaptureStdout();
+    ExitCode code = ExitCode::our_fault;
+    try {
+      code = graph_check_command(args);
+    } catch (const Error& error) {
+      code = error.exit_code();
+    }
+    std::string text = testing::internal::GetCapturedStdout();
+    if (!text.empty()) {
+      std::ifstream file(std::string(LENZ_SOURCE_DIR) + "/oracle/judge_results.schema.json");
+      auto violations = schema_violations(nlohmann::json::parse(text), nlohmann::json::parse(file));
+      EXPECT_TRUE(violations.empty()) << violations[0];
+    }
+    return code;
+  };
+  EXPECT_EQ(code(folder_ + "right.npz"), ExitCode::fine);
+  number("out0", 0) += 1;
+  write_npz(options_.results, arrays_);
+  EXPECT_EQ(code(options_.results), ExitCode::wrong);
+  EXPECT_EQ(code("/no/such/file.npz"), ExitCode::bad_input);
+  std::ifstream whole(folder_ + "right.npz", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(whole)), {});
+  std::ofstream(folder_ + "cut.npz", std::ios::binary) << bytes.substr(0, bytes.size() / 2);
+  EXPECT_EQ(code(folder_ + "cut.npz"), ExitCode::bad_input);
+}
+
+TEST_F(JudgeResults, InputsMustAllBeThere) {
+  Arrays inputs;
+  inputs.emplace_back("x", NpyArray{Dtype::f32, 0, {3, 4}, std::vector<std::byte>(48)});
+  write_npz(folder_ + "x.npz", inputs);
+  options_.inputs = folder_ + "x.npz";
+  EXPECT_THAT(refusal(), testing::HasSubstr("the file lacks the input w"));
+}
+
+}  // namespace
+}  // namespace lenz::oracle
