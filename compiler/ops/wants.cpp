@@ -154,7 +154,7 @@ class Reader {
 
 std::string_view operand_wants(const OpDef& op) {
   const OpDef& row = op.base ? *op.base : op;
-  if (!row.decompose.empty() || row.schema.space != "aten") return {};
+  if (row.schema.space != "aten") return {};
   for (const WantRow& w : kOperandWants)
     if (has_word(w.packets, row.schema.packet)) return w.wants;
   return {};

@@ -1,5 +1,5 @@
-// What rows want of single operands' values, in the language of compiler/ops/wants.h. Composites want what their
-// definitions want. For wants.cpp only.
+// What rows want of single operands' values, in the language of compiler/ops/wants.h. Composites also want what
+// their definitions want. For wants.cpp only.
 #pragma once
 
 #include <string_view>
@@ -23,6 +23,8 @@ inline constexpr WantRow kOperandWants[] = {
     {"one_hot", "self < num_classes"},
     {"nll_loss_backward", "target < self[-1]"},
     {"max_pool2d_with_indices_backward", "indices < self[-2] * self[-1]"},
+    {"multilabel_margin_loss_forward multilabel_margin_loss_backward", "target < self[-1]; is_target in [0, 1]"},
+    {"quantile nanquantile", "q in [0, 1]"},
     {"bincount", "self in [0, 9]"},
     {"repeat_interleave", "repeats in [0, 3]"},
     {"native_batch_norm _native_batch_norm_legit", "running_var in [0.25, 4]"},
