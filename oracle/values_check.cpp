@@ -108,6 +108,7 @@ bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph&
     if (!t.is_tensor()) continue;
     std::string_view layout = layout_of(t);
     if (known.when == KnownFault::out_strided && input.mutated && !layout.starts_with("contiguous")) return true;
+    if (known.when == KnownFault::any_strided && !layout.starts_with("contiguous")) return true;
     if (known.when == KnownFault::self_overlaps && overlaps(t)) return true;
   }
   return false;
@@ -170,11 +171,12 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       fields[i] = rest.substr(0, bar);
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
-    constexpr std::string_view kWhen[] = {"always", "out_strided", "self_overlaps", "drops"};
+    constexpr std::string_view kWhen[] = {"always", "out_strided", "any_strided", "self_overlaps", "drops"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
-      throw UserError("not `row | dtypes | when | why`, with when one of always, out_strided, self_overlaps, drops",
-                      file + ":" + std::to_string(line), "see the head of the file");
+      throw UserError(
+          "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops",
+          file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }
   return all;

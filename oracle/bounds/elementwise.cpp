@@ -124,6 +124,18 @@ bool special_is_certain(const ScalarRow& row, std::span<const ElementsIn> operan
   }
 }
 
+// A complex sum one of whose parts is no finite number, whatever its uncertain operands are: the size of the other
+// part.
+std::optional<double> finite_part_of_a_sum(const ScalarRow& row, std::span<const ElementsIn> operands, int64_t i,
+                                           const ScalarValue& result) {
+  if (result.kind() != ScalarKind::complex || row.error.rule != ErrorRule::sum) return std::nullopt;
+  for (const ElementsIn& o : operands)
+    if (o.kind != ScalarKind::complex || (o.error_at(i) > 0 && !std::isfinite(magnitude_of(o.at(i)))))
+      return std::nullopt;
+  auto finite = [](double part) { return std::isfinite(part) ? std::fabs(part) : 0; };
+  return std::max(finite(result.complex().real()), finite(result.complex().imag()));
+}
+
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
@@ -150,6 +162,11 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
       if (std::isnan(error)) error = kUnbounded;
     } else if (!exact) {
       // Certain if the rule found so: both ends of each interval are NaN too.
+      if (auto part = finite_part_of_a_sum(row, operands, i, results.at(i))) {
+        out.error[i] = p.error + own.at(*part + p.error);
+        out.any_error = true;
+        continue;
+      }
       bool certain = (!p.ambiguous && p.error == 0) || special_is_certain(row, operands, i);
       error = certain ? 0 : kUnbounded;
       p.ambiguous = p.ambiguous && !certain;

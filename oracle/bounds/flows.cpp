@@ -115,7 +115,7 @@ at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, doubl
 }
 
 // Writes a result's planes; an infinite error is a mark too.
-void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, at::Tensor ambiguous) {
+void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at::Tensor& ambiguous) {
   error = nothing_where(error.isnan(), error, kInf);
   if (!at::any(error != 0).item<bool>()) return in.store.write(value, {}, {});
   at::Tensor open = error.isinf();
@@ -308,7 +308,9 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
     if (is_inexact(d)) {
       error =
           error + gamma(steps, unit_of(sums)) * far + gamma(steps, 0x1p-53) * far + steps * smallest_subnormal(sums);
-      error = nothing_where(far >= largest_finite(sums), error, kInf);
+      // An average is a sum first.
+      at::Tensor sum = call.op->flow.terms == ErrorFlow::windowed ? far * n : far;
+      error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (sums != to_real(d)) {  // stored at the end
         at::Tensor stored = (magnitude(value) + error).contiguous(), rounded = at::empty(stored.sizes(), at::kDouble);
         Rounding storage(to_real(d), 0.5);

@@ -16,10 +16,15 @@
   "  %v, %m = aten.var_mean.correction(%x, concat([0], range(2, rank(%input))), correction=0, keepdim=true) "      \
   "  $n = numel(%input) // $c " moved "} else { " before                                                           \
   " } "                                                                                                            \
-  "%r = aten.rsqrt(aten.add(%v, $eps)) "                                                                           \
-  "%y = aten.mul(aten.sub(%x, %m), %r) "                                                                           \
-  "if given($weight) { %y = aten.mul(%y, aten.reshape(%weight, $shape)) } "                                        \
-  "if given($bias) { %y = aten.add(%y, aten.reshape(%bias, $shape)) } "                                            \
+  "%r = aten._to_copy(aten.rsqrt(aten.add(%v, $eps)), dtype=$d) "                                                  \
+  "%m = aten._to_copy(%m, dtype=$d) "                                                                              \
+  "%scale = %r "                                                                                                   \
+  "if given($weight) { %scale = aten.mul(%r, aten.reshape(%weight, $shape)) } "                                    \
+  "%shift = aten.neg(aten.mul(%m, %scale)) "                                                                       \
+  "if given($bias) { %shift = aten.add(%shift, aten.reshape(%bias, $shape)) } "                                    \
+  "%scale = aten._to_copy(%scale, dtype=dtype(%input)) "                                                           \
+  "%shift = aten._to_copy(%shift, dtype=dtype(%input)) "                                                           \
+  "%y = aten.add(aten.mul(%x, %scale), %shift) "                                                                   \
   "%y = aten._to_copy(%y, dtype=dtype(%input)) "                                                                   \
   "if $training { "                                                                                                \
   "  return %y, aten._to_copy(aten.reshape(%m, [$c]), dtype=$d), aten._to_copy(aten.reshape(%r, [$c]), dtype=$d) " \

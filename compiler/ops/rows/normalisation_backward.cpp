@@ -26,6 +26,7 @@ void layer_norms(RowSink& t) {
        .generate = make::layer_norm_backward,
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::composed,
+       .flow = {.in_storage = "always", .eager = 4},  // its factors stand in another order
        .raises = "shapes that don't end in normalized_shape; a parameter's gradient without the parameter",
        .decompose = R"(
          $lead = rank(%input) - len($normalized_shape)
@@ -35,7 +36,7 @@ void layer_norms(RowSink& t) {
          %x = aten._to_copy(%input, dtype=$d)
          %y = aten._to_copy(%grad_out, dtype=$d)
          %r = aten.reshape(%rstd, concat(first(shape(%input), $lead), list(len($normalized_shape), 1)))
-         %z = aten.mul(aten.sub(%x, aten.reshape(%mean, shape(%r))), %r)
+         %z = aten.sub(aten.mul(%x, %r), aten.mul(aten.reshape(%mean, shape(%r)), %r))
          if given($weight) { %g = aten.mul(%y, %weight) } else { %g = %y }
          %dx = none %dw = none %db = none
          if at($output_mask, 0) {)" LENZ_INPUT_GRADIENT R"(%dx = aten._to_copy(%dx, dtype=dtype(%input)) }
@@ -63,6 +64,7 @@ void group_norms(RowSink& t) {
        .generate = make::group_norm_backward,
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::composed,
+       .flow = {.in_storage = "always", .eager = 4},  // its factors stand in another order
        .raises = "channels that don't divide; a parameter's gradient without `weight`",
        .decompose = R"(
          $d = compute_dtype(%input)
@@ -72,7 +74,7 @@ void group_norms(RowSink& t) {
          %x = aten.reshape(aten._to_copy(%input, dtype=$d), $shape)
          %y = aten.reshape(aten._to_copy(%grad_out, dtype=$d), $shape)
          %r = aten.reshape(%rstd, [$N, $group, 1, 1])
-         %z = aten.mul(aten.sub(%x, aten.reshape(%mean, [$N, $group, 1, 1])), %r)
+         %z = aten.sub(aten.mul(%x, %r), aten.mul(aten.reshape(%mean, [$N, $group, 1, 1]), %r))
          if given($weight) { %g = aten.mul(%y, aten.reshape(%weight, [1, $group, $C // $group, 1])) } else { %g = %y }
          %dx = none %dw = none %db = none
          if at($output_mask, 0) {)" LENZ_INPUT_GRADIENT R"(
@@ -99,6 +101,7 @@ void batch_norms(RowSink& t) {
        .generate = make::batch_norm_backward,
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::composed,
+       .flow = {.in_storage = "always", .eager = 4},  // its factors stand in another order
        .raises = "no statistics",
        .decompose = R"(
          $d = compute_dtype(%input)
@@ -112,7 +115,7 @@ void batch_norms(RowSink& t) {
          else { %m = %running_mean %r = aten.rsqrt(aten.add(aten._to_copy(%running_var, dtype=$d), $eps)) }
          $p = dtype(%m)
          %r = aten.reshape(%r, $shape)
-         %z = aten.mul(aten.sub(%x, aten.reshape(%m, $shape)), %r)
+         %z = aten.sub(aten.mul(%x, %r), aten.mul(aten.reshape(%m, $shape), %r))
          if given($weight) { %g = aten.mul(%y, aten.reshape(%weight, $shape)) } else { %g = %y }
          %dx = none %dw = none %db = none
          if at($output_mask, 0) {
