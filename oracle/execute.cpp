@@ -14,8 +14,8 @@ namespace {
 // The bytes of storage that are alive, by storage and the number of values that hold it.
 class Memory {
  public:
-  void acquire(const RunValue& value) { each_storage(look(value), value, 1); }
-  void release(const RunValue& value) { each_storage(look(value), value, -1); }
+  void acquire(const RunValue& value) { each_storage(value, 1); }
+  void release(const RunValue& value) { each_storage(value, -1); }
   uint64_t live() const { return live_; }
   uint64_t peak() const { return peak_; }
 
@@ -24,20 +24,16 @@ class Memory {
     int64_t holders = 0;
     uint64_t bytes = 0;
   };
-  void each_storage(const Seen& seen, const RunValue& value, int sign) {
-    if (seen.kind == TypeKind::list) {
-      for (size_t i = 0; i < seen.elements.size(); ++i)
-        each_storage(seen.elements[i], element(value, static_cast<int64_t>(i)), sign);
-      return;
-    }
-    if (seen.kind != TypeKind::tensor) return;
-    HeldStorage& held = storages_[seen.storage];
-    live_ -= held.bytes;
-    held.holders += sign;
-    held.bytes = held.holders > 0 ? storage_size(value) : 0;  // an op may resize it
-    live_ += held.bytes;
-    peak_ = std::max(peak_, live_);
-    if (held.holders == 0) storages_.erase(seen.storage);
+  void each_storage(const RunValue& value, int sign) {
+    for_each_storage(value, [this, sign](const void* storage, uint64_t bytes) {
+      HeldStorage& held = storages_[storage];
+      live_ -= held.bytes;
+      held.holders += sign;
+      held.bytes = held.holders > 0 ? bytes : 0;  // an op may resize it
+      live_ += held.bytes;
+      peak_ = std::max(peak_, live_);
+      if (held.holders == 0) storages_.erase(storage);
+    });
   }
 
   std::unordered_map<const void*, HeldStorage> storages_;
@@ -126,6 +122,7 @@ struct Executor::Impl final : GraphRunner {
         values[node.result(i)] = results[i];
         memory.acquire(results[i]);
         const Type& claimed = graph.type(node.result(i));
+        if (plainly_is(claimed, results[i])) continue;
         if (binding.match(claimed, see(claimed, results[i])) || !outermost || nodes.widens()) continue;
         for (const Cond& guard : graph.assumptions.guards())  // sizes that only the run knows may break one
           if (evaluate(guard, binding.lookup()) == false)

@@ -4,6 +4,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
+#include <algorithm>
 #include <cstring>
 #include <sstream>
 
@@ -71,9 +72,26 @@ std::string to_text(const RunValue& value) {
   return text.str();
 }
 
-uint64_t storage_size(const RunValue& value) {
-  if (!value || !value->value.isTensor() || !tensor_of(value).defined()) return 0;
-  return tensor_of(value).storage().nbytes();
+void for_each_storage(const RunValue& value, const std::function<void(const void* storage, uint64_t bytes)>& visit) {
+  auto one = [&](const at::Tensor& t) {
+    if (t.defined()) visit(t.storage().unsafeGetStorageImpl(), t.storage().nbytes());
+  };
+  if (!value) return;
+  if (value->value.isTensor()) one(tensor_of(value));
+  if (value->value.isTensorList())
+    for (const at::Tensor& t : value->value.toTensorVector()) one(t);
+}
+
+bool plainly_is(const Type& claimed, const RunValue& value) {
+  if (!claimed.is_tensor() || !value || !value->value.isTensor()) return false;
+  const at::Tensor& t = tensor_of(value);
+  auto same = [](std::span<const Dim> dims, at::IntArrayRef seen) {
+    return std::ranges::equal(dims, seen, [](Dim d, int64_t s) { return d.is_constant() && d.constant() == s; });
+  };
+  return t.defined() && t.layout() == at::kStrided && t.scalar_type() == to_aten(claimed.dtype) &&
+         to_aten(claimed.device).type() == t.device().type() && same(claimed.sizes(), t.sizes()) &&
+         same(claimed.strides(), t.strides()) && claimed.offset.is_constant() &&
+         claimed.offset.constant() == t.storage_offset();
 }
 
 std::vector<std::byte> elements_of(const RunValue& tensor) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <span>
 #include <vector>
 
@@ -23,8 +24,11 @@ RunValue slice_at(const RunValue& tensor, int64_t index);  // a view of one slic
 // Along a new dim 0; of none: what `like` says of the others' sizes.
 RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols);
 RunValue constant_tensor(const ConstantData& constant, const std::string& folder);
-std::string to_text(const RunValue& value);    // elements of a small tensor, a number: for people
-uint64_t storage_size(const RunValue& value);  // bytes; 0 for what is no tensor
+std::string to_text(const RunValue& value);  // elements of a small tensor, a number: for people
+// Each tensor's storage, of a list's elements too.
+void for_each_storage(const RunValue& value, const std::function<void(const void* storage, uint64_t bytes)>& visit);
+// Whether a tensor is just what a type without symbols says; false where that takes a closer look.
+bool plainly_is(const Type& claimed, const RunValue& value);
 
 // Elements in logical order, as to_bits (compiler/scalar/rounding.h) packs them in memory; lazy conjugation done.
 std::vector<std::byte> elements_of(const RunValue& tensor);

@@ -4,7 +4,12 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "compiler/base/json_schema.h"
 #include "compiler/ops/op_table.h"
+#include "oracle/commands.h"
 
 namespace lenz::oracle {
 namespace {
@@ -73,6 +78,17 @@ TEST(ValuesCheck, GivenCallsAreJudgedInsteadOfGeneratedOnes) {
   ValuesRow row = check_row_values(*op_table().find("aten.sum"), op_table(), {.given = &given});
   ASSERT_EQ(row.cells.size(), 1u);
   EXPECT_EQ(row.cells.at(Dtype::f64).passed, 1);
+}
+
+TEST(ValuesCheck, JsonFitsItsSchema) {
+  testing::internal::CaptureStdout();
+  std::vector<std::string> args = {"aten.add.Tensor", "aten.histc", "lenz.cond", "--calls", "2", "--json", "--quiet"};
+  EXPECT_EQ(values_check_command(args), ExitCode::fine);
+  auto report = nlohmann::json::parse(testing::internal::GetCapturedStdout());
+  std::ifstream file(std::string(LENZ_SOURCE_DIR) + "/oracle/values_check.schema.json");
+  auto violations = schema_violations(report, nlohmann::json::parse(file));
+  EXPECT_TRUE(violations.empty()) << violations[0];
+  EXPECT_GT(report["totals"]["passed"].get<int>(), 10);
 }
 }  // namespace
 }  // namespace lenz::oracle
