@@ -166,8 +166,14 @@ at::Tensor evaluated_natively(const ScalarRow& row, Dtype compute, Dtype result,
 Planes converted(const Planes& planes, Dtype from, Dtype to) {
   if (from == to) return planes;
   Planes made{planes.value.to(to_aten(widened(to))), {}, {}};
-  bool narrows =
-      is_inexact(to) && info(to_real(to)).mantissa_bits < (is_inexact(from) ? info(to_real(from)).mantissa_bits : 64);
+  // Fewer digits, or a smaller range: bfloat16 does not fit into float16, whose numbers have more digits.
+  auto fits = [&] {
+    if (!is_inexact(from)) return false;
+    Dtype a = to_real(from), b = to_real(to);
+    return info(a).mantissa_bits <= info(b).mantissa_bits && largest_finite(a) <= largest_finite(b) &&
+           smallest_subnormal(a) >= smallest_subnormal(b);
+  };
+  bool narrows = is_inexact(to) && !fits();
   bool exact = !planes.error.defined();
   if (exact && (!is_inexact(to) || !narrows)) return made;
   if (lenz::is_complex(from) && !lenz::is_complex(to) && exact && !is_inexact(to)) return made;

@@ -169,6 +169,16 @@ TEST(Bounds, CancellationIsWideThereAndNowhereElse) {
   EXPECT_LT(j.errors()[1] / std::fabs(j.values()[1]), 1e-6);
 }
 
+TEST(Bounds, ANarrowerRangeRoundsTooWhateverTheDigits) {
+  // Below float16's smallest normal number its steps are of 2^-24: those of bfloat16 go on.
+  Judged j(R"(graph @g(%x: bf16[1] init ones) {
+    %s = aten.mul(%x, 3.8743019104003906e-06) %h = aten._to_copy(%s, dtype=f16) %f = aten._to_copy(%h, dtype=f32)
+    return %f
+  })");
+  EXPECT_GE(j.errors()[0], 0x1p-25);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
 TEST(Bounds, InPlaceInANarrowerDtypeRoundsToIt) {
   Judged j(R"(graph @g(%x: f32[1] mut, %y: f64[1] init ones) { %z = aten.add_(%x, %y) return %z })", {{0x1p-30}});
   EXPECT_GE(j.errors()[0], kUlp / 2);
