@@ -91,7 +91,8 @@ std::string_view OpTable::keep_text(std::string_view text) {
 }
 
 void OpTable::add(OpDef def) {
-  for (std::string_view* text : {&def.raises, &def.decompose, &def.exception, &def.gradient, &def.lowering.body})
+  for (std::string_view* text : {&def.raises, &def.decompose, &def.written_base, &def.wants, &def.sampling,
+                                 &def.exception, &def.gradient, &def.lowering.body})
     *text = keep_text(*text);
   def.full_name = def.schema.full_name();
   auto keep = [&](OpDef row) {

@@ -97,6 +97,7 @@ struct ErrorFlow {
   std::string_view in_storage = {};
   std::string_view divisor = {};  // of a positive result: an operand that divides
   bool ties_open = false;         // which of equal elements an index names is nobody's promise
+  bool extreme_index = false;     // its result is where the greatest or least element stands
   double eager = 1;               // eager's own error is up to this many times what its steps may add
 };
 
@@ -124,7 +125,7 @@ struct Absorbing {
 enum class LoweringKind : uint8_t { none, loops, decompose, external };
 struct Lowering {
   LoweringKind kind = LoweringKind::none;
-  std::string_view body;  // scalar expression or nest description, as text
+  std::string_view body;  // kind loops: what the op's loops compute, see compiler/lower/NOTATION.md; empty: `scalar`
 };
 
 // How an out= variant treats its tensor.
@@ -167,6 +168,10 @@ struct OpDef {
   std::string scalar;          // elementwise: the primitive in the scalar table, if it is just that
   std::string_view raises;     // when eager raises, in words
   std::string_view decompose;  // text of its definition, see compiler/ops/decompose.h; empty: none
+  // Of a view: what its base holds once the view holds %written, as a definition over the op's own parameters.
+  std::string_view written_base;
+  std::string_view wants;     // what it wants of single operands' values, see compiler/ops/wants.h
+  std::string_view sampling;  // how a random op samples from Lenz's own stream, see compiler/ops/draws.h
   Lowering lowering;
   std::string_view gradient;  // a later stage's data
   // Where the result's type (dtype, sizes, strides, offset, device) equals the first tensor operand's, and that is one

@@ -20,6 +20,9 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.flow = fields.flow;
   def.raises = fields.raises;
   def.decompose = fields.decompose;
+  def.written_base = fields.written_base;
+  def.wants = fields.wants;
+  def.sampling = fields.sampling;
   def.exception = fields.exception;
   def.copies = fields.copies;
   def.neutral = fields.neutral;
@@ -28,6 +31,7 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.dims_of_result = fields.dims_of_result;
   def.scalar = fields.scalar == "{}" ? def.schema.packet : std::string(fields.scalar);
   if (!def.decompose.empty()) def.lowering.kind = LoweringKind::decompose;
+  if (!fields.loops.empty() || !def.scalar.empty()) def.lowering = {LoweringKind::loops, fields.loops};
   table_.add(std::move(def));
 }
 
@@ -70,7 +74,7 @@ void RowSink::alias(std::string_view schema, std::string_view of, std::optional<
   def.traits = Traits(def.traits.bits & ~static_cast<uint32_t>(Trait::core)) | Trait::composite;
   std::string definition = "return " + call_of(row->schema, def.schema);
   def.decompose = definition;  // the table keeps a copy
-  def.lowering.kind = LoweringKind::decompose;
+  def.lowering = {LoweringKind::decompose, {}};
   table_.add(std::move(def));
 }
 

@@ -31,6 +31,10 @@ struct Row {
   std::string_view scalar = {};  // "{}": the op's own name
   std::string_view raises = {};
   std::string_view decompose = {};
+  std::string_view loops = {};  // Lowering::body
+  std::string_view written_base = {};
+  std::string_view wants = {};
+  std::string_view sampling = {};
   std::string_view exception = {};
   DtypeSet copies = {};
   SmallVec<Neutral, 2> neutral = {};
