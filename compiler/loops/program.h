@@ -1,0 +1,264 @@
+// The loop IR: a program is buffers and a tree of nodes that fill them. It says what is computed from what, element by
+// element; in which order, on which processor and in which memory is a plan's business.
+//
+// * A buffer is a tensor with logical coordinates: accesses name one coordinate for each dim. Where its elements lie is
+//   binding for inputs and outputs (`Buffer::placed`), and free elsewhere.
+// * Coordinates are Dims over the program's symbols, the nest's axes and positions (integers that the body computed).
+// * A nest runs its body at every point of its axes. Values that depend on a `reduce` belong to its epilogue: they
+// exist
+//   once for every point of the parallel axes, when the reduction axes have been walked.
+// * A nest may read what it writes only where `Store::mode` says so. Its points may run in any order, those of a scan
+//   axis in ascending one.
+// * Arithmetic is the scalar table's: integers wrap in their own dtype; a floating result is rounded to its
+//   instruction's dtype, or may be kept wider; contraction and the order of a `reduce` over floats are free
+//   (`Instr::ordered` takes that freedom away).
+//
+// Thread-safety: a program belongs to one thread at a time, as its Context does.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "compiler/graph/graph.h"
+#include "compiler/loops/combine.h"
+#include "compiler/scalar/scalar.h"
+
+namespace lenz::loops {
+
+using BufferId = uint32_t;
+using Ssa = uint32_t;  // an instruction of a nest's body, which is also its value
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Memory
+
+enum class BufferKind : uint8_t {
+  input,      // the caller's; written only by programs that say so (Buffer::mutated)
+  constant,   // Buffer::data
+  temporary,  // the program's own; it may be shown by an output
+};
+
+struct Buffer {
+  std::string name;
+  BufferKind kind = BufferKind::temporary;
+  TensorType type;      // sizes count; strides and offset where `placed`
+  bool placed = false;  // strides and offset are binding
+  bool mutated = false;
+  std::optional<NameId> alias;         // inputs of one alias class share storage
+  const ConstantData* data = nullptr;  // kind constant
+  uint32_t origin = 0;                 // Context::origin: the graph's nodes that it comes from
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Nests
+
+enum class AxisKind : uint8_t {
+  parallel,
+  reduction,
+  scan,  // walked in ascending order, innermost; at most one in a nest
+};
+
+struct Axis {
+  Dim symbol;  // of the pool; runs from 0 to below the extent
+  Dim extent;  // over the program's symbols
+  AxisKind kind = AxisKind::parallel;
+};
+
+enum class InstrKind : uint8_t {
+  constant,  // `value`
+  index,     // the value of the expression index[0], i64
+  load,      // an element of `buffer` at `index`; zero where `mask` does not hold
+  scalar,    // `row`, computed in `compute`
+  position,  // makes the operand, an integer, a coordinate: `symbol` stands for it in later expressions. It must lie in
+             // 0 .. extent - 1, or from -extent on where it `wraps`: else the program raises. Not looked at, and 0,
+             // where `mask` does not hold
+  reduce,    // operands of all points of the reduction axes, combined; the combine's first part
+  scan,      // operands of this and all earlier points of the scan axis, combined; the first part
+  part,      // another part of the reduce or scan operands[0]: number `part`
+  draw,      // a random number of `stream`, for the logical element index[0]
+};
+
+enum class DrawKind : uint8_t {
+  word,       // 32 bits, as i64
+  wide_word,  // 64 bits, as i64
+  uniform,    // [0, 1)
+  normal,
+};
+
+struct Instr {
+  InstrKind kind = InstrKind::constant;
+  Dtype dtype = Dtype::f32;  // of the value
+  SmallVec<Ssa, 3> operands;
+  Ssa mask = kNone;  // load, position: a b8 value
+
+  ScalarValue value;               // constant
+  const ScalarRow* row = nullptr;  // scalar
+  Dtype compute = Dtype::f32;      // scalar
+  BufferId buffer = kNone;         // load
+  DimVec index;                    // load, index, draw
+  Dim symbol, extent;              // position
+  bool wraps = false;              // position
+  Combine combine = Combine::sum;  // reduce, scan
+  bool ordered = false;            // reduce: floats are combined in ascending order of the axes
+  uint32_t part = 0;               // part
+  DrawKind draw = DrawKind::word;  // draw
+  uint32_t stream = 0;             // draw: of Program::streams
+};
+
+enum class StoreMode : uint8_t {
+  assign,   // every element at most once, proved by the verifier or claimed by `distinct`
+  scatter,  // several points may write one element: the last one in eager's order (ascending points) wins
+  add,      // the element becomes element + value; others likewise
+  multiply,
+  minimum,  // NaN wins
+  maximum,
+  any,  // logical or
+};
+
+struct Store {
+  BufferId buffer = kNone;
+  DimVec index;
+  Ssa value = kNone;
+  Ssa mask = kNone;
+  StoreMode mode = StoreMode::assign;
+  bool distinct = false;  // positions in the index never coincide, for a reason that the index algebra cannot see
+};
+
+// What a nest is, for plans that know better ways to run it than loops.
+enum class NestTag : uint8_t { none, matmul, convolution, pooling, attention };
+
+struct Nest {
+  std::string name;  // of the op that it comes from, for people
+  NestTag tag = NestTag::none;
+  std::vector<Axis> axes;  // outermost first
+  std::vector<Instr> body;
+  std::vector<Store> stores;
+  uint32_t origin = 0;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// What is no nest
+
+// Sorts along one dim. NaN is greater than everything. `indices`, i64, may be none.
+struct Sort {
+  BufferId keys = kNone, values = kNone, indices = kNone;
+  uint32_t dim = 0;
+  bool descending = false, stable = true;
+  uint32_t origin = 0;
+};
+
+// An op that somebody else computes: values in `args` are buffers. Results are allocated by it, in the types of their
+// buffers, which are placed.
+struct Extern {
+  const OpDef* op = nullptr;
+  std::vector<Arg> args;
+  std::vector<BufferId> results;  // kNone: not wanted
+  uint32_t origin = 0;
+};
+
+// The program's own symbol gets the value of a 0-dim integer buffer (a size that depends on data), once for each
+// execution of the node. It raises where the facts about the symbol do not allow the value.
+struct Bind {
+  Dim symbol;
+  BufferId from = kNone;
+};
+
+// Raises `message` (a UserError) unless the condition on dims, or the 0-dim b8 buffer `holds`, is true.
+struct Check {
+  std::optional<Cond> cond;
+  BufferId holds = kNone;
+  std::string message;
+  uint32_t origin = 0;
+};
+
+struct Print {
+  std::string text;
+  std::vector<BufferId> values;
+};
+
+struct Node;
+struct Block {
+  std::vector<Node> nodes;
+};
+
+struct If {
+  BufferId condition = kNone;  // 0-dim b8
+  std::unique_ptr<Block> then, otherwise;
+};
+// Runs `test`, which fills the 0-dim b8 buffer `condition`, and, while that holds, `body`, again and again.
+struct While {
+  std::unique_ptr<Block> test;
+  BufferId condition = kNone;
+  std::unique_ptr<Block> body;
+};
+// Runs the body for symbol = 0 .. count - 1, in this order.
+struct Repeat {
+  Dim symbol, count;
+  std::unique_ptr<Block> body;
+};
+
+struct Node {
+  std::variant<Nest, Sort, Extern, Bind, Check, Print, If, While, Repeat> is;
+};
+
+// ---------------------------------------------------------------------------------------------------------------------
+// The program
+
+// A graph's input: a tensor is a buffer, a number binds a symbol (int) or fills a 0-dim buffer (f64, b8).
+struct Input {
+  enum Kind : uint8_t { tensor, symbol, none } kind = tensor;
+  BufferId buffer = kNone;
+  Dim sym = 0;
+  std::string name;
+};
+
+// A graph's output: a tensor shows a buffer's storage through sizes, strides and offset (`type`); of a list, its
+// elements; else a number of the host's.
+struct Output {
+  enum Kind : uint8_t { tensor, list, integer, literal, number, none } kind = none;
+  BufferId buffer = kNone;  // tensor; number: a 0-dim buffer
+  TensorType type;
+  Dim value = 0;  // integer
+  Arg literal_value;
+  std::vector<Output> elements;
+};
+
+// Random numbers (compiler/scalar/random_stream.h): of the ambient seed, or of one that the op names.
+struct Stream {
+  std::optional<uint64_t> seed;
+  Dim offset = 0;
+};
+
+struct Program {
+  std::string name;
+  std::shared_ptr<Context> context;
+  Assumptions assumptions;  // facts about its symbols, and guards: conditions that lowering relied on
+  std::vector<Buffer> buffers;
+  std::vector<Stream> streams;
+  std::vector<Input> inputs;
+  std::vector<Output> outputs;
+  Block body;
+};
+
+// Calls visit(Node&) for every node, outer ones first. Const or not.
+template <class BlockT, class F>
+void for_each_node(BlockT& block, F&& visit) {
+  for (auto& node : block.nodes) {
+    visit(node);
+    if (auto* n = std::get_if<If>(&node.is)) {
+      for_each_node(*n->then, visit);
+      for_each_node(*n->otherwise, visit);
+    } else if (auto* n = std::get_if<While>(&node.is)) {
+      for_each_node(*n->test, visit);
+      for_each_node(*n->body, visit);
+    } else if (auto* n = std::get_if<Repeat>(&node.is)) {
+      for_each_node(*n->body, visit);
+    }
+  }
+}
+
+// For each instruction of a nest, whether it belongs to the epilogue: whether it depends on a reduce.
+std::vector<bool> epilogue(const Nest& nest);
+
+}  // namespace lenz::loops
