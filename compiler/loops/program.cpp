@@ -1,0 +1,29 @@
+#include "compiler/loops/program.h"
+
+namespace lenz::loops {
+
+namespace {
+// The positions that a dim mentions, as instructions of the body.
+bool mentions_late(Dim dim, const Nest& nest, const std::vector<bool>& late) {
+  bool found = false;
+  for_each_symbol(dim, [&](const SymNode* symbol) {
+    for (Ssa i = 0; i < late.size() && !found; ++i)
+      found = late[i] && nest.body[i].kind == InstrKind::position && nest.body[i].symbol.node() == symbol;
+  });
+  return found;
+}
+}  // namespace
+
+std::vector<bool> epilogue(const Nest& nest) {
+  std::vector<bool> late;
+  late.reserve(nest.body.size());
+  for (const Instr& instr : nest.body) {
+    bool depends = instr.kind == InstrKind::reduce || (instr.mask != kNone && late[instr.mask]);
+    for (Ssa operand : instr.operands) depends |= late[operand];
+    for (Dim d : instr.index) depends = depends || (!d.is_constant() && mentions_late(d, nest, late));
+    late.push_back(depends);
+  }
+  return late;
+}
+
+}  // namespace lenz::loops
