@@ -14,6 +14,18 @@ bool mentions_late(Dim dim, const Nest& nest, const std::vector<bool>& late) {
 }
 }  // namespace
 
+namespace {
+constexpr std::string_view kTags[] = {"none", "matmul", "convolution", "pooling", "attention"};
+}  // namespace
+
+std::string_view name(NestTag tag) { return kTags[static_cast<size_t>(tag)]; }
+
+std::optional<NestTag> find_tag(std::string_view name) {
+  for (size_t i = 0; i < std::size(kTags); ++i)
+    if (kTags[i] == name) return static_cast<NestTag>(i);
+  return std::nullopt;
+}
+
 std::vector<bool> epilogue(const Nest& nest) {
   std::vector<bool> late;
   late.reserve(nest.body.size());

@@ -46,6 +46,7 @@ struct Buffer {
   bool placed = false;  // strides and offset are binding
   bool mutated = false;
   std::optional<NameId> alias;         // inputs of one alias class share storage
+  BufferId view_of = kNone;            // another look at that (placed) buffer's storage, through this type; placed
   const ConstantData* data = nullptr;  // kind constant
   uint32_t origin = 0;                 // Context::origin: the graph's nodes that it comes from
 };
@@ -127,6 +128,9 @@ struct Store {
 
 // What a nest is, for plans that know better ways to run it than loops.
 enum class NestTag : uint8_t { none, matmul, convolution, pooling, attention };
+
+std::string_view name(NestTag tag);
+std::optional<NestTag> find_tag(std::string_view name);
 
 struct Nest {
   std::string name;  // of the op that it comes from, for people

@@ -1,0 +1,85 @@
+#include "compiler/lower/coordinates.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace lenz::lower {
+
+namespace {
+bool same(const loops::Program& program, Dim a, Dim b) { return a == b || program.assumptions.known().proves(eq(a, b)); }
+}  // namespace
+
+DimVec broadcast_coordinates(loops::Program& program, std::span<const Dim> at, std::span<const Dim> sizes) {
+  LENZ_CHECK(at.size() >= sizes.size(), "fewer coordinates than dims to broadcast");
+  DimVec out;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    out.push_back(same(program, sizes[d], 1) ? Dim(0) : at[at.size() - sizes.size() + d]);
+  return out;
+}
+
+Dim raveled_coordinate(std::span<const Dim> at, std::span<const Dim> sizes) {
+  Dim line = 0;
+  for (size_t d = 0; d < at.size(); ++d) line = line * sizes[d] + at[d];
+  return line;
+}
+
+DimVec reshaped_coordinates(loops::Program& program, std::span<const Dim> at, std::span<const Dim> from,
+                            std::span<const Dim> to) {
+  DimVec out(to.size(), Dim(0));
+  size_t f = 0, t = 0;
+  while (f < from.size() || t < to.size()) {
+    // The shortest group of either side whose products agree; where nothing can be proved, all that is left.
+    size_t f_end = f, t_end = t;
+    Dim f_size = f < from.size() ? from[f_end++] : Dim(1), t_size = t < to.size() ? to[t_end++] : Dim(1);
+    while (!same(program, f_size, t_size)) {
+      const Facts& facts = program.assumptions.known();
+      if (t_end < to.size() && (f_end == from.size() || facts.proves(le(t_size, f_size)))) {
+        t_size *= to[t_end++];
+      } else if (f_end < from.size() && (t_end == to.size() || facts.proves(le(f_size, t_size)))) {
+        f_size *= from[f_end++];
+      } else {
+        f_end = from.size();
+        t_end = to.size();
+        break;
+      }
+    }
+    Dim line = raveled_coordinate(at.subspan(f, f_end - f), from.subspan(f, f_end - f));
+    // Dims of size 1 take nothing off the line.
+    for (size_t d = t_end; d-- > t;) {
+      if (same(program, to[d], 1)) continue;
+      bool last = true;
+      for (size_t k = t; k < d; ++k) last = last && same(program, to[k], 1);
+      out[d] = last ? line : mod(line, to[d]);
+      if (last) break;
+      line = floor_div(line, to[d]);
+    }
+    f = f_end;
+    t = t_end;
+  }
+  return out;
+}
+
+DimVec storage_coordinates(loops::Program& program, const TensorType& type, Dim element) {
+  std::vector<size_t> order(type.rank());
+  std::iota(order.begin(), order.end(), 0);
+  const Facts& facts = program.assumptions.known();
+  std::erase_if(order, [&](size_t d) { return same(program, type.sizes[d], 1); });
+  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
+    return facts.proves(lt(type.strides[b], type.strides[a]));  // outermost first
+  });
+  Dim expected = 1;
+  for (size_t k = order.size(); k-- > 0;) {
+    if (!same(program, type.strides[order[k]], expected))
+      throw Unsupported("a tensor with gaps or overlap, looked at through its memory");
+    expected *= type.sizes[order[k]];
+  }
+  DimVec out(type.rank(), Dim(0));
+  for (size_t k = 0; k < order.size(); ++k) {
+    Dim stride = type.strides[order[k]];
+    Dim quotient = floor_div(element, stride);
+    out[order[k]] = k == 0 ? quotient : mod(quotient, type.sizes[order[k]]);
+  }
+  return out;
+}
+
+}  // namespace lenz::lower

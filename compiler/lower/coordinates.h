@@ -1,0 +1,24 @@
+// Where an element stands once a tensor is broadcast, reshaped, or looked at through its memory.
+// Thread-safety: as the program's.
+#pragma once
+
+#include "compiler/loops/program.h"
+
+namespace lenz::lower {
+
+// Coordinates in a tensor of these sizes that stand below `at` when it is broadcast; aligned at the right.
+DimVec broadcast_coordinates(loops::Program& program, std::span<const Dim> at, std::span<const Dim> sizes);
+
+// The element at `at` of a tensor of sizes `from`, in row-major order, counted along one line.
+Dim raveled_coordinate(std::span<const Dim> at, std::span<const Dim> sizes);
+
+// The same element's coordinates under the sizes `to`. Groups of dims whose products agree are taken by themselves, so
+// that no more is divided than has to be.
+DimVec reshaped_coordinates(loops::Program& program, std::span<const Dim> at, std::span<const Dim> from,
+                            std::span<const Dim> to);
+
+// The coordinates of the element that lies so many elements behind the first in memory, of a tensor without gaps or
+// overlap. Unsupported where that is not proved.
+DimVec storage_coordinates(loops::Program& program, const TensorType& type, Dim element);
+
+}  // namespace lenz::lower

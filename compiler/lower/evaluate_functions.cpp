@@ -1,0 +1,242 @@
+// The functions of the notation beyond those of definitions (compiler/ops/definition_functions.cpp) and the scalar
+// table's rows; NOTATION.md says what each is.
+#include <algorithm>
+
+#include "compiler/lower/coordinates.h"
+#include "compiler/lower/evaluate.h"
+#include "compiler/ops/rules/elementwise.h"
+
+namespace lenz::lower {
+
+namespace {
+using Items = std::span<const Item>;
+
+size_t place(TextRunner& in, const Item& v, size_t rank) {
+  int64_t d = in.host_values().constant(v.arg);
+  if (d < 0) d += static_cast<int64_t>(std::max<size_t>(rank, 1));
+  return static_cast<size_t>(d);
+}
+Arg real_arg(double x) { return Arg::of_real(x); }
+
+// --- of tensors
+Item shape(TextRunner& in, Items a) { return in.list(in.type(a[0]).sizes); }
+Item rank(TextRunner& in, Items a) { return Item::of(Arg::of_int(static_cast<int64_t>(in.type(a[0]).rank()))); }
+Item size(TextRunner& in, Items a) {
+  const TensorType& t = in.type(a[0]);
+  return Item::of(Arg::of_dim(t.rank() ? t.sizes[place(in, a[1], t.rank())] : Dim(1)));
+}
+Item elements(TextRunner& in, Items a) { return Item::of(Arg::of_dim(numel(in.type(a[0]).sizes))); }
+bool is_tensor(TextRunner& in, const Item& v) {
+  return v.kind == Item::buffer || (v.kind == Item::host && v.arg.is_value() && in.is_tensor(v.arg.value()));
+}
+Item tensor_given(TextRunner& in, Items a) { return Item::of(Arg::of_bool(is_tensor(in, a[0]))); }
+Item dtype_of(TextRunner& in, Items a) {
+  if (a[0].kind == Item::scalar) return Item::of(Arg::of_dtype(in.nest().dtype(a[0].ssa)));
+  if (is_tensor(in, a[0])) return Item::of(Arg::of_dtype(in.type(a[0]).dtype));
+  return Item::of(Arg::of_dtype(in.host_values().dtype(a[0].arg)));
+}
+// The dtypes that sums are taken in: never a narrow float.
+Item accumulates(TextRunner&, Items a) {
+  Dtype d = a[0].arg.dtype();
+  return Item::of(Arg::of_dtype(is_reduced_float(d) || is_float8(d) ? Dtype::f32 : d));
+}
+Item temporary(TextRunner& in, Items a) {
+  return Item::of_buffer(in.lowering().add_buffer("t", a[0].arg.dtype(), in.dims(a[1])));
+}
+Item stride(TextRunner& in, Items a) {
+  const TensorType& t = in.type(a[0]);
+  return Item::of(Arg::of_dim(t.strides[place(in, a[1], t.rank())]));
+}
+
+// Another look at the storage of a tensor whose place is known; it needs no copy.
+Item strided_view(TextRunner& in, Items a) {
+  TensorType t = in.type(a[0]);
+  t.sizes = in.dims(a[1]);
+  t.strides = in.dims(a[2]);
+  if (!a[3].arg.is_none()) t.offset = in.dim(a[3]);
+  return Item::of_buffer(in.lowering().view(in.buffer(a[0]), t));
+}
+
+// --- of coordinates
+Item without(TextRunner& in, Items a) {
+  DimVec all = in.dims(a[0]), drop = in.dims(a[1]), out;
+  for (size_t i = 0; i < all.size(); ++i)
+    if (std::ranges::find(drop, Dim(static_cast<int64_t>(i))) == drop.end()) out.push_back(all[i]);
+  return in.list(out);
+}
+// merged(places, x, rest): x at those places, the others from `rest`, in order.
+Item merged(TextRunner& in, Items a) {
+  DimVec places = in.dims(a[0]), x = in.dims(a[1]), rest = in.dims(a[2]), out;
+  size_t next = 0;
+  for (size_t i = 0; i < x.size() + rest.size(); ++i) {
+    auto at = std::ranges::find(places, Dim(static_cast<int64_t>(i)));
+    out.push_back(at != places.end() ? x[static_cast<size_t>(at - places.begin())] : rest[next++]);
+  }
+  return in.list(out);
+}
+Item replaced(TextRunner& in, Items a) {
+  DimVec list = in.dims(a[0]);
+  if (!list.empty()) list[place(in, a[1], list.size())] = in.dim(a[2]);
+  return in.list(list);
+}
+Item inserted(TextRunner& in, Items a) {
+  DimVec list = in.dims(a[0]);
+  list.insert(place(in, a[1], list.size() + 1), in.dim(a[2]));
+  return in.list(list);
+}
+Item selected(TextRunner& in, Items a) {  // the items of a list at these places
+  DimVec list = in.dims(a[0]), out;
+  for (Dim d : in.dims(a[1])) out.push_back(list[static_cast<size_t>(d.constant())]);
+  return in.list(out);
+}
+// The places of a reduction's dims, ascending: all where there are none.
+Item reduced_dims(TextRunner& in, Items a) {
+  auto rank = static_cast<int64_t>(in.type(a[0]).rank());
+  DimVec given, out;
+  if (!a[1].arg.is_none()) given = in.dims(a[1]);
+  bool all = given.empty() && (a[1].arg.is_none() || a.size() < 3);
+  for (int64_t d = 0; d < rank; ++d) {
+    bool named = std::ranges::any_of(given, [&](Dim g) { return g.is(d) || g.is(d - rank); });
+    if (all || named) out.push_back(d);
+  }
+  return in.list(out);
+}
+// broadcast_at(i, sizes): the coordinates in a tensor of these sizes that stand below i, aligned at the right.
+Item broadcast_at(TextRunner& in, Items a) {
+  return in.list(broadcast_coordinates(in.lowering().program, in.dims(a[0]), in.dims(a[1])));
+}
+Item reshaped(TextRunner& in, Items a) {  // reshaped(i, from, to): the same element's coordinates under other sizes
+  return in.list(reshaped_coordinates(in.lowering().program, in.dims(a[0]), in.dims(a[1]), in.dims(a[2])));
+}
+Item raveled(TextRunner& in, Items a) {
+  return Item::of(Arg::of_dim(raveled_coordinate(in.dims(a[0]), in.dims(a[1]))));
+}
+// The coordinates at which an element of a dense tensor lies, counted in memory from its first.
+Item at_storage(TextRunner& in, Items a) {
+  return in.list(storage_coordinates(in.lowering().program, in.type(a[0]), in.dim(a[1])));
+}
+
+// --- into scalars
+Item to(TextRunner& in, Items a) {
+  Dtype d = a[1].arg.dtype();
+  if (a[0].kind == Item::host && !a[0].arg.is_value()) {
+    bool number = a[0].arg.kind != ArgKind::integer || !a[0].arg.symbolic;
+    if (number) return Item::of_scalar(in.nest().constant(d, a[0].arg));
+  }
+  return Item::of_scalar(in.nest().converted(in.scalar(a[0]), d));
+}
+// What arithmetic is done in: narrow floats in f32, all else in itself.
+Item wide(TextRunner& in, Items a) {
+  Ssa x = in.scalar(a[0]);
+  Dtype d = in.nest().dtype(x);
+  return Item::of_scalar(in.nest().converted(x, is_reduced_float(d) || is_float8(d) ? Dtype::f32 : d));
+}
+Item bits_as(TextRunner& in, Items a) {
+  Ssa x = in.scalar(a[0]);
+  if (in.nest().dtype(x) == a[1].arg.dtype()) return a[0];
+  const Ssa operands[] = {x};
+  return Item::of_scalar(in.nest().apply(*find_scalar("bitcast"), operands, a[1].arg.dtype()));
+}
+Item position_of(TextRunner& in, const Item& x, Dim extent, bool wraps) {
+  if (x.kind == Item::host && !x.arg.is_value()) return x;
+  return Item::of(Arg::of_dim(in.nest().position(in.scalar(x), extent, wraps)));
+}
+Item position(TextRunner& in, Items a) { return position_of(in, a[0], in.dim(a[1]), false); }
+Item wrapped(TextRunner& in, Items a) { return position_of(in, a[0], in.dim(a[1]), true); }
+// Whether coordinates lie inside of a tensor of these sizes.
+Item within(TextRunner& in, Items a) {
+  DimVec at = in.dims(a[0]), sizes = in.dims(a[1]);
+  Ssa all = in.nest().constant(Dtype::b8, Arg::of_bool(true));
+  bool first = true;
+  for (size_t i = 0; i < at.size(); ++i)
+    for (const Cond& cond : {ge(at[i], 0), lt(at[i], sizes[i])}) {
+      Ssa holds = in.nest().condition(cond);
+      all = first ? holds : in.nest().apply("logical_and", {all, holds});
+      first = false;
+    }
+  return Item::of_scalar(all);
+}
+Item divides(TextRunner& in, Items a) {  // divides(lists): every coordinate is a multiple
+  DimVec at = in.dims(a[0]), by = in.dims(a[1]);
+  Ssa all = in.nest().constant(Dtype::b8, Arg::of_bool(true));
+  for (size_t i = 0; i < at.size(); ++i) {
+    Ssa holds = in.nest().condition(eq(mod(at[i], by[i]), 0));
+    all = i ? in.nest().apply("logical_and", {all, holds}) : holds;
+  }
+  return Item::of_scalar(all);
+}
+
+// --- random numbers: draw_x(dtype, element)
+template <loops::DrawKind kKind>
+Item draw(TextRunner& in, Items a) {
+  Dtype d = a[0].arg.dtype();
+  bool words = kKind == loops::DrawKind::word, wide = kKind == loops::DrawKind::wide_word || (!words && d == Dtype::f64);
+  bool integer = words || kKind == loops::DrawKind::wide_word;
+  return Item::of_scalar(in.nest().draw(kKind, integer ? Dtype::i64 : d, in.stream(wide), in.dim(a[1])));
+}
+
+// --- limits of any dtype, as numbers
+Item greatest(TextRunner& in, Items a) {
+  Dtype d = a[0].arg.dtype();
+  if (is_floating(d)) return Item::of(real_arg(std::numeric_limits<double>::infinity()));
+  if (d == Dtype::b8 || d == Dtype::u8) return Item::of(Arg::of_int(d == Dtype::b8 ? 1 : 255));
+  if (!is_integral(d, false)) in.wrong("no greatest value");
+  return Item::of(Arg::of_int(static_cast<int64_t>((uint64_t{1} << (info(d).bits - 1)) - 1)));
+}
+Item least(TextRunner& in, Items a) {
+  Dtype d = a[0].arg.dtype();
+  if (is_floating(d)) return Item::of(real_arg(-std::numeric_limits<double>::infinity()));
+  if (d == Dtype::b8 || d == Dtype::u8) return Item::of(Arg::of_int(0));
+  if (!is_integral(d, false)) in.wrong("no least value");
+  return Item::of(Arg::of_int(-static_cast<int64_t>((uint64_t{1} << (info(d).bits - 1)) - 1) - 1));
+}
+
+struct Row {
+  std::string_view name;
+  size_t arguments;  // at least
+  NotationFunction apply;
+};
+constexpr Row kRows[] = {
+    {"shape", 1, shape},
+    {"rank", 1, rank},
+    {"size", 2, size},
+    {"numel", 1, elements},
+    {"stride", 2, stride},
+    {"dtype", 1, dtype_of},
+    {"is_tensor", 1, tensor_given},
+    {"accumulates", 1, accumulates},
+    {"temporary", 2, temporary},
+    {"strided_view", 4, strided_view},
+    {"without", 2, without},
+    {"merged", 3, merged},
+    {"replaced", 3, replaced},
+    {"inserted", 3, inserted},
+    {"selected", 2, selected},
+    {"reduced_dims", 2, reduced_dims},
+    {"broadcast_at", 2, broadcast_at},
+    {"reshaped", 3, reshaped},
+    {"raveled", 2, raveled},
+    {"at_storage", 2, at_storage},
+    {"to", 2, to},
+    {"wide", 1, wide},
+    {"bits_as", 2, bits_as},
+    {"position", 2, position},
+    {"wrapped", 2, wrapped},
+    {"within", 2, within},
+    {"divides", 2, divides},
+    {"draw_word", 2, draw<loops::DrawKind::word>},
+    {"draw_wide", 2, draw<loops::DrawKind::wide_word>},
+    {"draw_uniform", 2, draw<loops::DrawKind::uniform>},
+    {"draw_normal", 2, draw<loops::DrawKind::normal>},
+    {"greatest", 1, greatest},
+    {"least", 1, least},
+};
+}  // namespace
+
+NotationFunction find_notation_function(std::string_view name) {
+  for (const Row& row : kRows)
+    if (row.name == name) return row.apply;
+  return nullptr;
+}
+
+}  // namespace lenz::lower

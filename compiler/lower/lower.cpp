@@ -1,0 +1,268 @@
+#include "compiler/lower/lower.h"
+
+#include <algorithm>
+
+#include "compiler/graph/alias.h"
+#include "compiler/lower/lowering.h"
+#include "compiler/scalar/random_stream.h"
+
+namespace lenz {
+
+loops::Program lower_graph(const Graph& graph, const LowerOptions& options) {
+  loops::Program program;
+  lower::Lowering(graph, program, options).run();
+  return program;
+}
+
+bool lowers_to_loops(const OpDef& op) {
+  const OpDef& row = op.base ? *op.base : op;
+  return row.lowering.kind == LoweringKind::loops;
+}
+
+namespace lower {
+
+using loops::Buffer;
+using loops::BufferId;
+using loops::BufferKind;
+
+Lowering::Lowering(const Graph& graph, loops::Program& program, const LowerOptions& options)
+    : program(program), block(&program.body), options_(options), whole_(graph.clone()), graph_(whole_.get()) {
+  program.name = graph.name;
+  program.context = graph.shared_context();
+  program.assumptions = graph.assumptions;
+  declare_symbols(graph);
+}
+
+void Lowering::declare_symbols(const Graph& graph) {
+  auto take = [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { taken.insert(s); }); };
+  auto take_arg = [&](const Arg& a, auto&& self) -> void {
+    if (a.kind == ArgKind::integer && a.symbolic) take(a.dim());
+    if (a.kind == ArgKind::int_list)
+      for (Dim d : a.dim_list())
+        if (!d.is_constant()) take(d);
+    if (a.kind == ArgKind::arg_list)
+      for (const Arg& e : a.arg_list()) self(e, self);
+  };
+  for (const Type* t : graph.types()) for_each_symbolic_dim(*t, take);
+  graph.for_each_node([&](NodeId id) {
+    for (const Arg& a : graph.node(id).arguments()) take_arg(a, take_arg);
+  });
+  for (const auto& sub : graph.subgraphs) declare_symbols(*sub);
+}
+
+// --- memory
+
+BufferId Lowering::add_buffer(std::string_view name, Dtype dtype, std::span<const Dim> sizes, Device device) {
+  Buffer b;
+  std::string base(name);
+  uint32_t& used = names_[base];
+  b.name = used++ ? base + "_" + std::to_string(used) : base;
+  b.type = contiguous_tensor(dtype, sizes, device);
+  program.buffers.push_back(std::move(b));
+  return static_cast<BufferId>(program.buffers.size() - 1);
+}
+
+BufferId Lowering::view(BufferId of, const TensorType& type) {
+  BufferId made = add_buffer(program.buffers[of].name, type.dtype, type.sizes, type.device);
+  Buffer& b = program.buffers[made];
+  program.buffers[of].placed = true;
+  b.kind = program.buffers[of].kind;
+  b.type = type;
+  b.placed = true;
+  b.view_of = program.buffers[of].view_of == kNone ? of : program.buffers[of].view_of;
+  return made;
+}
+
+uint32_t Lowering::stream(std::optional<uint64_t> seed, Dim elements, bool wide) {
+  program.streams.push_back({seed, seed ? Dim(0) : ambient_offset_});
+  if (!seed) ambient_offset_ += ceil_div(elements, wide ? 2 : 4);
+  return static_cast<uint32_t>(program.streams.size() - 1);
+}
+
+const std::vector<notation::Statement>& Lowering::parsed(std::string_view text) {
+  auto [at, fresh] = texts_.try_emplace(text);
+  if (fresh) at->second = notation::parse(text);
+  return at->second;
+}
+
+BufferId Lowering::buffer(ValueId v) const {
+  LENZ_CHECK(v < buffers_.size() && buffers_[v] != kNone, "no buffer for " + graph_->value_name(v));
+  return buffers_[v];
+}
+
+std::string Lowering::buffer_name(ValueId v) const {
+  std::string name = graph_->value_name(v);
+  std::erase_if(name, [](char c) { return c == '%' || c == '#'; });
+  return std::isdigit(static_cast<unsigned char>(name[0])) ? "v" + name : name;
+}
+
+// --- inputs
+
+void Lowering::lower_inputs() {
+  for (const lenz::Input& input : graph_->inputs()) {
+    const Type& t = graph_->type(input.value);
+    loops::Input in;
+    in.name = buffer_name(input.value);
+    switch (t.kind) {
+      case TypeKind::tensor: {
+        in.buffer = add_buffer(in.name, t.dtype, t.sizes(), t.device);
+        Buffer& b = program.buffers[in.buffer];
+        b.kind = BufferKind::input;
+        b.type = t.tensor();
+        b.placed = true;
+        b.mutated = input.mutated;
+        b.alias = input.alias;
+        buffers_[input.value] = in.buffer;
+        break;
+      }
+      case TypeKind::sym_int:
+        in.kind = loops::Input::symbol;
+        in.sym = t.offset;
+        break;
+      case TypeKind::sym_float:
+      case TypeKind::sym_bool:
+        in.buffer = add_buffer(in.name, t.kind == TypeKind::sym_float ? Dtype::f64 : Dtype::b8, {});
+        program.buffers[in.buffer].kind = BufferKind::input;
+        buffers_[input.value] = in.buffer;
+        break;
+      case TypeKind::none:
+      case TypeKind::token: in.kind = loops::Input::none; break;
+      case TypeKind::list: throw Unsupported("an input that is a list of tensors: " + in.name);
+    }
+    program.inputs.push_back(std::move(in));
+  }
+}
+
+// --- nodes
+
+BufferId Lowering::result_buffer(const Node& node, ValueId v) {
+  const Type& t = graph_->type(v);
+  switch (t.kind) {
+    case TypeKind::tensor: break;
+    case TypeKind::sym_float: return add_buffer(buffer_name(v), Dtype::f64, {});
+    case TypeKind::sym_bool: return add_buffer(buffer_name(v), Dtype::b8, {});
+    default: return kNone;
+  }
+  if (node.op->variant == VariantKind::in_place) return buffer(graph_->storage(v));  // the epilogue writes to inputs
+  BufferId b = add_buffer(buffer_name(v), t.dtype, t.sizes(), t.device);
+  program.buffers[b].type = t.tensor();
+  program.buffers[b].origin = node.origin;
+  return b;
+}
+
+// A view that is only shown as an output is made of its storage's buffer there.
+bool Lowering::only_shown(const Node& node) const {
+  if (!is_geometry_view(*graph_, node)) return false;
+  for (uint16_t i = 0; i < node.result_count; ++i)
+    for (NodeId user : graph_->value(node.result(i)).users)
+      if (user != kOutputs && !only_shown(graph_->node(user))) return false;
+  return true;
+}
+
+void Lowering::lower_node(const Node& node) {
+  if (only_shown(node)) return;
+  if (node.op->has(Trait::structural)) return lower_structural(node);
+  lower_computed(node);
+}
+
+void Lowering::lower_computed(const Node& node) {
+  const OpDef& row = node.op->base ? *node.op->base : *node.op;
+  std::vector<BufferId> results;
+  for (uint16_t i = 0; i < node.result_count; ++i) {
+    ValueId v = node.result(i);
+    results.push_back(result_buffer(node, v));
+    buffers_[v] = results.back();
+  }
+  // Sizes are known from types; only what depends on data is computed.
+  bool only_sizes = std::ranges::all_of(results, [](BufferId b) { return b == kNone; });
+  if (only_sizes && !node.op->has(Trait::data_dependent) && !node.op->has(Trait::effect)) return;
+  if (!row.lowering.body.empty())
+    lower_by_text(*this, node, results);
+  else if (!row.scalar.empty())
+    lower_pointwise(*this, node, results[0]);
+  else
+    lower_extern(node, results);
+}
+
+void Lowering::lower_extern(const Node& node, std::span<const BufferId> results) {
+  if (!options_.externs) throw Unsupported(node.op->full_name + " has no loops");
+  loops::Extern e;
+  e.op = node.op;
+  e.origin = node.origin;
+  Context& context = *program.context;
+  for (const Arg& a : node.arguments()) {
+    Arg made = a;
+    if (a.is_value()) {
+      made = Arg::of_value(buffer(a.value()));
+    } else if (a.kind == ArgKind::value_list) {
+      SmallVec<ValueId, 8> ids;
+      for (ValueId v : a.value_list()) ids.push_back(v == kNone ? kNone : buffer(v));
+      made = context.values(ids);
+    }
+    e.args.push_back(made);
+  }
+  for (BufferId b : results) {
+    e.results.push_back(b);
+    if (b != kNone) program.buffers[b].placed = true;
+  }
+  block->nodes.push_back({std::move(e)});
+}
+
+void Lowering::copy(BufferId from, BufferId to, std::string_view name) {
+  NestBuilder nest = this->nest(name, program.buffers[to].origin);
+  DimVec at;
+  for (Dim size : program.buffers[to].type.sizes) at.push_back(nest.axis(size, loops::AxisKind::parallel));
+  nest.store(to, at, nest.load(from, at), loops::StoreMode::assign);
+  nest.finish(*block);
+}
+
+// --- outputs
+
+loops::Output Lowering::output_of(const Arg& arg) {
+  loops::Output out;
+  if (arg.is_none()) return out;
+  if (!arg.is_value()) {
+    out.kind = loops::Output::literal;
+    out.literal_value = arg;
+    return out;
+  }
+  ValueId v = arg.value();
+  const Type& t = graph_->type(v);
+  switch (t.kind) {
+    case TypeKind::tensor: {
+      // What shares storage with a value shows that value's buffer.
+      ValueId base = graph_->storage(v);
+      out.kind = loops::Output::tensor;
+      out.buffer = buffer(base);
+      out.type = t.tensor();
+      program.buffers[out.buffer].placed = true;
+      break;
+    }
+    case TypeKind::list:
+      out.kind = loops::Output::list;
+      throw Unsupported("an output that is a list of tensors");
+    case TypeKind::sym_int:
+      out.kind = loops::Output::integer;
+      out.value = t.offset;
+      break;
+    case TypeKind::sym_float:
+    case TypeKind::sym_bool:
+      out.kind = loops::Output::number;
+      out.buffer = buffer(v);
+      break;
+    case TypeKind::none:
+    case TypeKind::token: break;
+  }
+  return out;
+}
+
+void Lowering::run() {
+  buffers_.assign(graph_->value_count(), kNone);
+  lower_inputs();
+  graph_->for_each_node([&](NodeId id) { lower_node(graph_->node(id)); });
+  for (const Arg& a : graph_->outputs()) program.outputs.push_back(output_of(a));
+  for (const Cond& guard : whole_->assumptions.guards()) program.assumptions.assume(guard);
+}
+
+}  // namespace lower
+}  // namespace lenz

@@ -1,0 +1,88 @@
+// The state of one graph's lowering, shared by the files of this room. Internal to compiler/lower.
+// Thread-safety: one per lowering.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "compiler/lower/lower.h"
+#include "compiler/lower/nest_builder.h"
+#include "compiler/lower/notation.h"
+
+namespace lenz::lower {
+
+class Lowering {
+ public:
+  Lowering(const Graph& graph, loops::Program& program, const LowerOptions& options);
+
+  // The whole graph: inputs, nodes, outputs.
+  void run();
+
+  loops::Program& program;
+  SymbolSet taken;                    // the symbols that the graph speaks of
+  loops::Block* block;                // where nodes go now
+
+  // --- values of the graph at hand, a clone of the caller's: questions to type rules may record guards in it
+  Graph& graph() { return *graph_; }
+  const Type& type(ValueId v) const { return graph_->type(v); }
+  loops::BufferId buffer(ValueId v) const;
+
+  // --- memory
+  loops::BufferId add_buffer(std::string_view name, Dtype dtype, std::span<const Dim> sizes, Device device = {});
+  // The buffer's storage through other eyes; the buffer becomes placed.
+  loops::BufferId view(loops::BufferId of, const TensorType& type);
+  NestBuilder nest(std::string_view name, uint32_t origin) { return {program, taken, name, origin}; }
+  // A stream for a draw of so many elements: of the ambient seed, or the op's own.
+  uint32_t stream(std::optional<uint64_t> seed, Dim elements, bool wide);
+
+  // A row's text, parsed once.
+  const std::vector<notation::Statement>& parsed(std::string_view text);
+
+  void lower_node(const Node& node);
+  void copy(loops::BufferId from, loops::BufferId to, std::string_view name);
+
+ private:
+  void declare_symbols(const Graph& graph);
+  void lower_inputs();
+  loops::Output output_of(const Arg& arg);
+  std::string buffer_name(ValueId v) const;
+  loops::BufferId result_buffer(const Node& node, ValueId v);
+  void lower_computed(const Node& node);
+
+  // structural.cpp: Lenz's own ops
+  struct Operand {  // of a sub-graph: a buffer, or a size
+    loops::BufferId buffer = kNone;
+    Dim number = 0;
+  };
+  std::vector<Operand> operands_of(const Arg& list) const;
+  // Lowers a sub-graph into `into`; the buffers of what it returns.
+  std::vector<loops::BufferId> call(const Graph& callee, std::span<const Operand> operands, loops::Block& into);
+  loops::BufferId truth(loops::BufferId of);
+  std::vector<Operand> fresh_copies(std::span<const Operand> from);
+  void hand_on(std::vector<loops::BufferId> made, std::span<const Operand> carried);
+  void lower_structural(const Node& node);
+  void lower_constant(const Node& node);
+  void lower_getitem(const Node& node);
+  void lower_cond(const Node& node);
+  void lower_while(const Node& node);
+  void lower_scan(const Node& node);
+  void lower_assert(const Node& node);
+  void lower_print(const Node& node);
+  void lower_extern(const Node& node, std::span<const loops::BufferId> results);
+  bool only_shown(const Node& node) const;
+
+  LowerOptions options_;
+  std::unique_ptr<Graph> whole_;
+  Graph* graph_;
+  std::vector<loops::BufferId> buffers_;  // by value of the graph at hand
+  std::map<std::string_view, std::vector<notation::Statement>> texts_;
+  Dim ambient_offset_ = 0;
+  std::map<std::string, uint32_t> names_;  // taken by buffers
+  uint32_t steps_ = 0;                     // loops over steps so far
+};
+
+// Lowers a node by its row's scalar primitive (pointwise.cpp) or its text (evaluate.cpp).
+void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId result);
+void lower_by_text(Lowering& lowering, const Node& node, std::span<const loops::BufferId> results);
+
+}  // namespace lenz::lower

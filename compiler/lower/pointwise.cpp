@@ -1,0 +1,76 @@
+// Rows that are one scalar primitive: every element of the result from the elements that stand below it, in the dtype
+// that the operands promote to.
+#include "compiler/lower/coordinates.h"
+#include "compiler/lower/lowering.h"
+#include "compiler/ops/rules/elementwise.h"
+
+namespace lenz::lower {
+
+namespace {
+bool is_number(Lowering& lowering, const Arg& a) { return !a.is_value() || !lowering.type(a.value()).is_tensor(); }
+
+// The dtype that the operands meet in, as the op's type rule promotes.
+Dtype compute_dtype(Lowering& lowering, const Node& node, const ScalarRow& row) {
+  Graph& graph = lowering.graph();
+  Infer in(graph.shared_context(), graph.ops(), *node.op, node.arguments(), lowering.graph().types(),
+           graph.assumptions);
+  rule::Operands operands;
+  size_t first = row.operands == OperandRule::condition_first || row.operands == OperandRule::integer_first ? 1 : 0;
+  size_t end = static_cast<size_t>(row.arity) - (row.operands == OperandRule::integer_last ? 1 : 0);
+  for (size_t i = first; i < end; ++i) {
+    const Arg& a = node.args[i];
+    if (is_number(lowering, a)) {
+      operands.push_back(rule::number_operand(in, a));
+    } else {
+      operands.push_back({&lowering.type(a.value()), Dtype::b8});
+    }
+  }
+  return node.op->has(Trait::makes_float) ? rule::float_result_type(in, operands) : rule::result_type(in, operands);
+}
+
+class PointNest {
+ public:
+  PointNest(Lowering& lowering, const Node& node, loops::BufferId result)
+      : lowering_(lowering), nest_(lowering.nest(node.op->full_name, node.origin)) {
+    for (Dim size : lowering.program.buffers[result].type.sizes)
+      at_.push_back(nest_.axis(size, loops::AxisKind::parallel));
+  }
+  NestBuilder& nest() { return nest_; }
+  const DimVec& at() const { return at_; }
+
+  Ssa operand(const Arg& a, Dtype dtype) {
+    if (!a.is_value()) return nest_.constant(dtype, a);
+    loops::BufferId buffer = lowering_.buffer(a.value());
+    DimVec at = broadcast_coordinates(lowering_.program, at_, lowering_.program.buffers[buffer].type.sizes);
+    return nest_.converted(nest_.load(buffer, at), dtype);
+  }
+
+ private:
+  Lowering& lowering_;
+  NestBuilder nest_;
+  DimVec at_;
+};
+}  // namespace
+
+void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId result) {
+  const ScalarRow& row = *find_scalar(node.op->scalar);
+  PointNest point(lowering, node, result);
+  NestBuilder& nest = point.nest();
+  Dtype compute = compute_dtype(lowering, node, row);
+  SmallVec<Ssa, 3> operands;
+  for (int i = 0; i < row.arity; ++i)
+    operands.push_back(point.operand(node.args[static_cast<size_t>(i)], operand_dtype(row, compute, i)));
+  // A factor of the second operand.
+  if (int alpha = node.op->schema.find("alpha"); alpha >= 0) {
+    const Arg& by = node.args[static_cast<size_t>(alpha)];
+    bool one = (by.kind == ArgKind::integer && !by.symbolic && by.i == 1) || (by.kind == ArgKind::real && by.d == 1);
+    if (!one) operands[1] = nest.apply("mul", {operands[1], point.operand(by, compute)});
+  }
+  Dtype target = lowering.program.buffers[result].type.dtype;
+  bool asks = row.result == ResultRule::target;
+  Ssa value = nest.apply(row, operands, asks ? std::optional(target) : std::nullopt);
+  nest.store(result, point.at(), value, loops::StoreMode::assign);
+  nest.finish(*lowering.block);
+}
+
+}  // namespace lenz::lower

@@ -1,0 +1,305 @@
+// Lenz's own ops: constants, elements of lists, control flow with sub-graphs, effects.
+#include <algorithm>
+
+#include "compiler/lower/lowering.h"
+
+namespace lenz::lower {
+
+using loops::Block;
+using loops::BufferId;
+
+namespace {
+// A sub-graph's symbols are its own: what they stand for follows from what it is called with.
+using Bound = std::map<const SymNode*, Dim>;
+
+void bind_dim(Dim formal, Dim actual, Bound& bound) {
+  if (!formal.is_constant() && kind_of(formal) == SymKind::symbol) bound.emplace(formal.node(), actual);
+}
+
+Dim bound_dim(Dim d, SymPool& pool, const Bound& bound) {
+  if (d.is_constant()) return d;
+  return substitute(d, pool, [&](const SymNode* s) -> std::optional<Dim> {
+    auto at = bound.find(s);
+    return at == bound.end() ? std::nullopt : std::optional(at->second);
+  });
+}
+
+const Type* bound_type(const Type& t, Context& context, const Bound& bound) {
+  if (t.kind == TypeKind::sym_int) return context.sym_int(bound_dim(t.offset, context.syms, bound));
+  if (t.kind == TypeKind::list) {
+    SmallVec<const Type*, 8> elements;
+    for (const Type* e : t.elements()) elements.push_back(bound_type(*e, context, bound));
+    return context.list(elements);
+  }
+  if (!t.is_tensor()) return &t;
+  TensorType copy = t.tensor();
+  for (Dim& d : copy.sizes) d = bound_dim(d, context.syms, bound);
+  for (Dim& d : copy.strides) d = bound_dim(d, context.syms, bound);
+  copy.offset = bound_dim(copy.offset, context.syms, bound);
+  return context.tensor(copy);
+}
+
+Arg bound_arg(const Arg& a, Context& context, const Bound& bound) {
+  if (a.kind == ArgKind::integer && a.symbolic) return Arg::of_dim(bound_dim(a.dim(), context.syms, bound));
+  if (a.kind == ArgKind::int_list) {
+    DimVec dims;
+    for (Dim d : a.dim_list()) dims.push_back(bound_dim(d, context.syms, bound));
+    return context.dims(dims);
+  }
+  if (a.kind == ArgKind::arg_list) {
+    SmallVec<Arg, 8> items;
+    for (const Arg& e : a.arg_list()) items.push_back(bound_arg(e, context, bound));
+    return context.args(items);
+  }
+  return a;
+}
+
+// The sub-graph in the caller's symbols.
+void put_symbols(Graph& sub, const Bound& bound) {
+  Context& context = sub.context();
+  for (ValueId v = 0; v < sub.value_count(); ++v) sub.set_type(v, bound_type(sub.type(v), context, bound));
+  sub.for_each_node([&](NodeId id) {
+    SmallVec<Arg, 8> args;
+    for (const Arg& a : sub.node(id).arguments()) args.push_back(bound_arg(a, context, bound));
+    sub.set_args(id, args);
+  });
+}
+
+SmallVec<Arg, 8> operands(const Arg& list) {
+  SmallVec<Arg, 8> all;
+  if (list.kind == ArgKind::value_list)
+    for (ValueId v : list.value_list()) all.push_back(Arg::of_value(v));
+  if (list.kind == ArgKind::arg_list) all = SmallVec<Arg, 8>(list.arg_list());
+  if (list.kind == ArgKind::int_list)
+    for (Dim d : list.dim_list()) all.push_back(Arg::of_dim(d));
+  return all;
+}
+}  // namespace
+
+// --- calls of sub-graphs
+
+std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operand> operands, Block& into) {
+  std::unique_ptr<Graph> sub = callee.clone();
+  Bound bound;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Type& formal = sub->type(sub->inputs()[i].value);
+    const Operand& given = operands[i];
+    if (formal.kind == TypeKind::sym_int) bind_dim(formal.offset, given.number, bound);
+    if (!formal.is_tensor()) continue;
+    const TensorType& actual = program.buffers[given.buffer].type;
+    for (size_t d = 0; d < formal.rank(); ++d) {
+      bind_dim(formal.sizes()[d], actual.sizes[d], bound);
+      bind_dim(formal.strides()[d], actual.strides[d], bound);
+    }
+    bind_dim(formal.offset, actual.offset, bound);
+  }
+  put_symbols(*sub, bound);
+  declare_symbols(*sub);
+
+  Graph* caller = std::exchange(graph_, sub.get());
+  Block* before = std::exchange(block, &into);
+  std::vector<BufferId> outer = std::exchange(buffers_, std::vector<BufferId>(sub->value_count(), kNone));
+  for (size_t i = 0; i < operands.size(); ++i) buffers_[sub->inputs()[i].value] = operands[i].buffer;
+  sub->for_each_node([&](NodeId id) { lower_node(sub->node(id)); });
+  std::vector<BufferId> results;
+  for (const Arg& out : sub->outputs()) {
+    if (!out.is_value()) throw Unsupported("@" + sub->name + " returns something that is no value");
+    if (sub->type(out.value()).kind == TypeKind::sym_int)
+      throw Unsupported("@" + sub->name + " returns a size, which control flow would have to carry");
+    results.push_back(buffer(out.value()));
+  }
+  graph_ = caller;
+  block = before;
+  buffers_ = std::move(outer);
+  return results;
+}
+
+std::vector<Lowering::Operand> Lowering::operands_of(const Arg& list) const {
+  std::vector<Operand> out;
+  for (const Arg& a : operands(list)) {
+    bool number = !a.is_value() || graph_->type(a.value()).kind == TypeKind::sym_int;
+    if (number)
+      out.push_back({kNone, a.is_value() ? graph_->type(a.value()).offset : a.dim()});
+    else
+      out.push_back({buffer(a.value()), 0});
+  }
+  return out;
+}
+
+// A condition as a 0-dim b8 buffer.
+BufferId Lowering::truth(BufferId of) {
+  if (program.buffers[of].type.rank() == 0 && program.buffers[of].type.dtype == Dtype::b8) return of;
+  BufferId made = add_buffer("condition", Dtype::b8, {});
+  NestBuilder nest = this->nest("condition", 0);
+  DimVec first(program.buffers[of].type.rank(), Dim(0));
+  nest.store(made, {}, nest.load(of, first), loops::StoreMode::assign);
+  nest.finish(*block);
+  return made;
+}
+
+void Lowering::lower_cond(const Node& node) {
+  std::vector<Operand> given = operands_of(node.args[3]);
+  loops::If branch;
+  branch.condition = truth(buffer(node.args[0].value()));
+  branch.then = std::make_unique<Block>();
+  branch.otherwise = std::make_unique<Block>();
+  std::vector<BufferId> results;
+  for (uint16_t i = 0; i < node.result_count; ++i) results.push_back(result_buffer(node, node.result(i)));
+  for (auto [arg, into] : {std::pair(1, branch.then.get()), std::pair(2, branch.otherwise.get())}) {
+    std::vector<BufferId> made = call(*graph_->subgraphs[node.args[arg].graph()], given, *into);
+    Block* before = std::exchange(block, into);
+    for (size_t i = 0; i < made.size(); ++i)
+      if (results[i] != kNone) copy(made[i], results[i], "cond");  // op name: for people
+    block = before;
+  }
+  for (uint16_t i = 0; i < node.result_count; ++i) buffers_[node.result(i)] = results[i];
+  block->nodes.push_back({std::move(branch)});
+}
+
+// Copies what a step made to where the next one looks for it. All are made before the first is overwritten.
+void Lowering::hand_on(std::vector<BufferId> made, std::span<const Operand> carried) {
+  for (BufferId& b : made)
+    if (std::ranges::any_of(carried, [&](const Operand& c) { return c.buffer == b; })) {
+      BufferId fresh = add_buffer(program.buffers[b].name, program.buffers[b].type.dtype, program.buffers[b].type.sizes);
+      copy(b, fresh, "step");
+      b = fresh;
+    }
+  for (size_t i = 0; i < carried.size(); ++i) copy(made[i], carried[i].buffer, "step");
+}
+
+std::vector<Lowering::Operand> Lowering::fresh_copies(std::span<const Operand> from) {
+  std::vector<Operand> out;
+  for (const Operand& o : from) {
+    if (o.buffer == kNone) throw Unsupported("a loop that carries a size");
+    BufferId b = add_buffer("carried", program.buffers[o.buffer].type.dtype, program.buffers[o.buffer].type.sizes);
+    copy(o.buffer, b, "carried");
+    out.push_back({b, 0});
+  }
+  return out;
+}
+
+void Lowering::lower_while(const Node& node) {
+  std::vector<Operand> carried = fresh_copies(operands_of(node.args[2])), all = carried;
+  for (const Operand& o : operands_of(node.args[3])) all.push_back(o);
+  loops::While loop;
+  loop.test = std::make_unique<Block>();
+  loop.body = std::make_unique<Block>();
+  loop.condition = call(*graph_->subgraphs[node.args[0].graph()], all, *loop.test)[0];
+  Block* before = std::exchange(block, loop.test.get());
+  loop.condition = truth(loop.condition);
+  std::vector<BufferId> made = call(*graph_->subgraphs[node.args[1].graph()], all, *loop.body);
+  block = loop.body.get();
+  hand_on(made, carried);
+  block = before;
+  for (uint16_t i = 0; i < node.result_count; ++i) buffers_[node.result(i)] = carried[i].buffer;
+  block->nodes.push_back({std::move(loop)});
+}
+
+void Lowering::lower_scan(const Node& node) {
+  std::vector<Operand> carried = fresh_copies(operands_of(node.args[1])), all = carried;
+  std::vector<Operand> xs = operands_of(node.args[2]);
+  loops::Repeat loop;
+  loop.symbol = program.context->syms.symbol("step" + std::to_string(steps_++));
+  taken.insert(loop.symbol.node());
+  loop.count = program.buffers[xs[0].buffer].type.sizes[0];
+  loop.body = std::make_unique<Block>();
+  Block* before = std::exchange(block, loop.body.get());
+  for (const Operand& x : xs) {
+    std::span<const Dim> sizes = program.buffers[x.buffer].type.sizes.span().subspan(1);
+    BufferId slice = add_buffer("slice", program.buffers[x.buffer].type.dtype, DimVec(sizes));
+    NestBuilder nest = this->nest("slice", node.origin);
+    DimVec at;
+    for (Dim size : program.buffers[slice].type.sizes) at.push_back(nest.axis(size, loops::AxisKind::parallel));
+    DimVec from = at;
+    from.insert(0, loop.symbol);
+    nest.store(slice, at, nest.load(x.buffer, from), loops::StoreMode::assign);
+    nest.finish(*block);
+    all.push_back({slice, 0});
+  }
+  for (const Operand& o : operands_of(node.args[3])) all.push_back(o);
+  std::vector<BufferId> made = call(*graph_->subgraphs[node.args[0].graph()], all, *loop.body);
+  for (size_t i = carried.size(); i < node.result_count; ++i) {  // a row of what is stacked
+    BufferId stack = result_buffer(node, node.result(i));
+    buffers_[node.result(i)] = stack;
+    NestBuilder nest = this->nest("stack", node.origin);
+    DimVec at;
+    for (Dim size : program.buffers[made[i]].type.sizes) at.push_back(nest.axis(size, loops::AxisKind::parallel));
+    DimVec to = at;
+    to.insert(0, loop.symbol);
+    nest.store(stack, to, nest.load(made[i], at), loops::StoreMode::assign);
+    nest.finish(*block);
+  }
+  made.resize(carried.size());
+  hand_on(made, carried);
+  block = before;
+  for (size_t i = 0; i < carried.size(); ++i) buffers_[node.result(i)] = carried[i].buffer;
+  block->nodes.push_back({std::move(loop)});
+}
+
+// --- the others
+
+void Lowering::lower_constant(const Node& node) {
+  const ConstantData* data = node.args[0].data;
+  BufferId b = add_buffer(buffer_name(node.result()), data->type.dtype, data->type.sizes, data->type.device);
+  program.buffers[b].kind = loops::BufferKind::constant;
+  program.buffers[b].data = data;
+  program.buffers[b].origin = node.origin;
+  buffers_[node.result()] = b;
+}
+
+void Lowering::lower_getitem(const Node& node) {
+  const Arg& list = node.args[0];
+  int64_t index = node.args[1].i;
+  if (list.is_value()) throw Unsupported("an element of a list of tensors that is a value");
+  auto all = list.value_list();
+  buffers_[node.result()] = buffer(all[static_cast<size_t>(index < 0 ? index + std::ssize(all) : index)]);
+}
+
+void Lowering::lower_assert(const Node& node) {
+  loops::Check check;
+  check.message = node.args[2].string();
+  check.origin = node.origin;
+  const Arg& holds = node.args[1];
+  if (holds.is_value())
+    check.holds = truth(buffer(holds.value()));
+  else
+    check.cond = eq(Dim(holds.i != 0 ? 1 : 0), 1);
+  block->nodes.push_back({std::move(check)});
+}
+
+void Lowering::lower_print(const Node& node) {
+  loops::Print print;
+  print.text = node.args[1].string();
+  for (const Operand& o : operands_of(node.args[2])) {
+    BufferId b = o.buffer;
+    if (b == kNone) {
+      b = add_buffer("number", Dtype::i64, {});
+      NestBuilder nest = this->nest("number", node.origin);
+      nest.store(b, {}, nest.index(o.number), loops::StoreMode::assign);
+      nest.finish(*block);
+    }
+    print.values.push_back(b);
+  }
+  block->nodes.push_back({std::move(print)});
+}
+
+void Lowering::lower_structural(const Node& node) {
+  struct Entry {
+    std::string_view name;
+    void (Lowering::*lower)(const Node&);
+  };
+  static constexpr Entry kEntries[] = {
+      {"constant", &Lowering::lower_constant},   // op name: this table says what Lenz's own ops do
+      {"getitem", &Lowering::lower_getitem},     // op name: as above
+      {"cond", &Lowering::lower_cond},           // op name: as above
+      {"while_loop", &Lowering::lower_while},    // op name: as above
+      {"scan", &Lowering::lower_scan},           // op name: as above
+      {"assert", &Lowering::lower_assert},       // op name: as above
+      {"print", &Lowering::lower_print},         // op name: as above
+  };
+  for (const Entry& e : kEntries)
+    if (e.name == node.op->schema.packet) return (this->*e.lower)(node);
+  lower_computed(node);
+}
+
+}  // namespace lenz::lower
