@@ -48,6 +48,14 @@ Item stride(TextRunner& in, Items a) {
   return Item::of(Arg::of_dim(t.strides[place(in, a[1], t.rank())]));
 }
 
+Item offset(TextRunner& in, Items a) { return Item::of(Arg::of_dim(in.type(a[0]).offset)); }
+Item is_placed(TextRunner& in, Items a) {
+  return Item::of(Arg::of_bool(in.lowering().program.buffers[in.buffer(a[0])].placed));
+}
+Item shape_changes(TextRunner& in, Items a) {
+  return Item::of(Arg::of_bool(!(in.type(a[0]).sizes == in.type(a[1]).sizes)));
+}
+
 // Another look at the storage of a tensor whose place is known; it needs no copy.
 Item strided_view(TextRunner& in, Items a) {
   TensorType t = in.type(a[0]);
@@ -87,6 +95,12 @@ Item inserted(TextRunner& in, Items a) {
 Item selected(TextRunner& in, Items a) {  // the items of a list at these places
   DimVec list = in.dims(a[0]), out;
   for (Dim d : in.dims(a[1])) out.push_back(list[static_cast<size_t>(d.constant())]);
+  return in.list(out);
+}
+// Of a permutation: where each of 0, 1, ... stands.
+Item inverse(TextRunner& in, Items a) {
+  DimVec order = in.dims(a[0]), out(order.size(), Dim(0));
+  for (size_t i = 0; i < order.size(); ++i) out[static_cast<size_t>(order[i].constant())] = static_cast<int64_t>(i);
   return in.list(out);
 }
 // The places of a reduction's dims, ascending: all where there are none.
@@ -206,12 +220,16 @@ constexpr Row kRows[] = {
     {"is_tensor", 1, tensor_given},
     {"accumulates", 1, accumulates},
     {"temporary", 2, temporary},
+    {"offset", 1, offset},
+    {"is_placed", 1, is_placed},
+    {"shape_changes", 2, shape_changes},
     {"strided_view", 4, strided_view},
     {"without", 2, without},
     {"merged", 3, merged},
     {"replaced", 3, replaced},
     {"inserted", 3, inserted},
     {"selected", 2, selected},
+    {"inverse", 1, inverse},
     {"reduced_dims", 2, reduced_dims},
     {"broadcast_at", 2, broadcast_at},
     {"reshaped", 3, reshaped},

@@ -176,12 +176,19 @@ void Lowering::lower_computed(const Node& node) {
   // Sizes are known from types; only what depends on data is computed.
   bool only_sizes = std::ranges::all_of(results, [](BufferId b) { return b == kNone; });
   if (only_sizes && !node.op->has(Trait::data_dependent) && !node.op->has(Trait::effect)) return;
-  if (!row.lowering.body.empty())
-    lower_by_text(*this, node, results);
-  else if (!row.scalar.empty())
+  if (!row.lowering.body.empty()) {
+    size_t nodes = block->nodes.size();
+    try {
+      lower_by_text(*this, node, results);
+    } catch (const NeedsExtern&) {
+      LENZ_CHECK(block->nodes.size() == nodes, node.op->full_name + " asks for an extern after it has made loops");
+      lower_extern(node, results);
+    }
+  } else if (!row.scalar.empty()) {
     lower_pointwise(*this, node, results[0]);
-  else
+  } else {
     lower_extern(node, results);
+  }
 }
 
 void Lowering::lower_extern(const Node& node, std::span<const BufferId> results) {

@@ -81,6 +81,9 @@ class Lowering {
   uint32_t steps_ = 0;                     // loops over steps so far
 };
 
+// A text says that it has no loops for these operands, before it has made any.
+struct NeedsExtern {};
+
 // Lowers a node by its row's scalar primitive (pointwise.cpp) or its text (evaluate.cpp).
 void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId result);
 void lower_by_text(Lowering& lowering, const Node& node, std::span<const loops::BufferId> results);

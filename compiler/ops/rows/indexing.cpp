@@ -3,6 +3,7 @@
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/make/common.h"
 #include "compiler/ops/rows/families.h"
+#include "compiler/ops/rows/indexing_loops.h"
 #include "compiler/ops/rules/indexing.h"
 
 namespace lenz {
@@ -18,19 +19,23 @@ void reads(RowSink& t) {
           .generate = make::gather,
           .dtypes = dtypes::usual,
           .raises = kRange};
+  row.loops = kGatherLoops;
   t.row("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", row);
   row.variants = {};  // an out= tensor is laid out as the index is, the result contiguous: not derivable
   row.infer = rule::take;
   row.generate = make::take;
+  row.loops = kTakeLoops;
   t.row("take(Tensor self, Tensor index) -> Tensor", row);
   row.variants = {.out = "out", .out_rule = OutRule::same_dtype};
   row.dtypes = dtypes::all;
   row.infer = rule::index_select;
   row.generate = make::index_select;
+  row.loops = kIndexSelectLoops;
   t.row("index_select(Tensor self, int dim, Tensor index) -> Tensor", row);
   row.variants = {};
   row.infer = rule::embedding;
   row.generate = make::embedding;
+  row.loops = kEmbeddingLoops;
   t.row(
       "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
       "sparse=False) -> Tensor",
@@ -38,10 +43,12 @@ void reads(RowSink& t) {
   row.dtypes = dtypes::usual;
   row.infer = rule::take_along_dim;
   row.generate = make::take_along_dim;
+  row.loops = kTakeAlongDimLoops;
   t.row("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", row);
   row.dtypes = dtypes::all;
   row.infer = rule::index;
   row.generate = make::index;
+  row.loops = kIndexLoops;
   t.row("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
   row.infer = rule::unsafe_index;
   row.generate = make::index_by_numbers;
@@ -55,20 +62,26 @@ void writes(RowSink& t) {
           .generate = make::scatter,
           .dtypes = dtypes::usual,
           .raises = kRange};
+  row.loops = kScatterLoops;
   t.row("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", row);
   row.variants.out = "value_out";
+  row.loops = kScatterValueLoops;
   t.row("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", row);
   row.accuracy = Accuracy::accumulated;
   row.flow.terms = ErrorFlow::all;  // they may multiply and average
   row.variants.out = "reduce_out";
+  row.loops = kScatterByWordLoops;
   t.row("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", row);
   row.variants.out = "value_reduce_out";
+  row.loops = kScatterValueByWordLoops;
   t.row("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", row);
   row.flow = {};
   row.variants.out = "out";
+  row.loops = kScatterAddLoops;
   t.row("scatter_add(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", row);
   row.flow.terms = ErrorFlow::all;
   row.variants.out = "two_out";
+  row.loops = kScatterReduceLoops;
   t.row(
       "scatter_reduce.two(Tensor self, int dim, Tensor index, Tensor src, str reduce, *, bool include_self=True) -> "
       "Tensor",
@@ -78,8 +91,10 @@ void writes(RowSink& t) {
   row.variants.out = "out";
   row.infer = rule::index_write;
   row.generate = make::index_write;
+  row.loops = kIndexAddLoops;
   t.row("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", row);
   row.flow.terms = ErrorFlow::all;
+  row.loops = kIndexReduceLoops;
   t.row(
       "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
       "Tensor",
@@ -88,31 +103,39 @@ void writes(RowSink& t) {
   row.dtypes = dtypes::usual;
   row.accuracy = Accuracy::exact;
   row.infer = rule::index_copy;
+  row.loops = kIndexCopyLoops;
   t.row("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", row);
 
   row.variants = {.in_place = true};
   row.infer = rule::index_fill;
   row.generate = make::index_fill;
+  row.loops = kIndexFillLoops;
   t.row("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", row);
+  row.loops = kIndexFillTensorLoops;
   t.row("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", row);
   row.infer = rule::masked_fill;
   row.generate = make::masked_fill;
   row.raises = "a mask that is not of bools";
+  row.loops = kMaskedFillLoops;
   t.row("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", row);
+  row.loops = kMaskedFillTensorLoops;
   t.row("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", row);
   row.infer = rule::masked_scatter;
   row.generate = make::masked_scatter;
+  row.loops = kMaskedScatterLoops;
   t.row("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", row);
   row.infer = rule::put;
   row.generate = make::put;
   row.raises = kRange;
   row.accuracy = Accuracy::accumulated;
+  row.loops = kPutLoops;
   t.row("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", row);
   row.dtypes = dtypes::all;
   row.accuracy = Accuracy::accumulated;
   row.infer = rule::index_put;
   row.generate = make::index_put;
   row.exception = "where a mask takes nothing eager forgets to check: `must have the dtype of`";
+  row.loops = kIndexPutLoops;
   t.row("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", row);
   t.row(
       "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool "
@@ -122,7 +145,8 @@ void writes(RowSink& t) {
        .generate = make::embedding_backward,
        .dtypes = dtypes::usual,
        .accuracy = Accuracy::accumulated,
-       .raises = kRange});
+       .raises = kRange,
+       .loops = kEmbeddingBackwardLoops});
 }
 
 void orders(RowSink& t) {
@@ -133,6 +157,7 @@ void orders(RowSink& t) {
           .dtypes = dtypes::real,
           .flow = {.ties_open = true},
           .raises = "k beyond the dim"};
+  row.loops = kTopkLoops;
   t.row(
       "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
       row);
@@ -144,12 +169,14 @@ void orders(RowSink& t) {
   row.generate = make::sort;
   row.raises = "complex numbers";
   row.exception = "of a scalar any dtype will do: `this dtype has no order here`";
+  row.loops = kSortLoops;
   t.row("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", row);
   row.flow.ties_open = false;
   t.row(
       "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
       row);
   row.traits = {};
+  row.loops = {};
   row.infer = rule::argsort;
   t.row("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
         meaning("%values, %order = aten.sort(%self, $dim, $descending) return %order", row));
@@ -167,15 +194,18 @@ void orders(RowSink& t) {
              .dtypes = dtypes::real,
              .flow = {.kind = ErrorFlow::opaque},
              .raises = "dtypes or leading dims that differ"};
+  search.loops = kSearchsortedLoops;
   t.row(
       "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
       "side=None, Tensor? sorter=None) -> Tensor",
       search);
+  search.loops = kSearchsortedScalarLoops;
   t.row(
       "searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? "
       "side=None, Tensor? sorter=None) -> Tensor",
       search);
   search.traits = indexing;
+  search.loops = {};
   search.infer = rule::bucketize;
   search.generate = make::bucketize;
   search.decompose = "return aten.searchsorted(%boundaries, %self, out_int32=$out_int32, right=$right)";
@@ -190,6 +220,7 @@ void found(RowSink& t) {
           .infer = rule::nonzero,
           .generate = make::unary,
           .dtypes = dtypes::usual};
+  row.loops = kNonzeroLoops;
   t.row("nonzero(Tensor self) -> Tensor", row);
   t.alias("argwhere(Tensor self) -> Tensor", "nonzero");
   row.flow.kind = ErrorFlow::moved;
@@ -197,16 +228,19 @@ void found(RowSink& t) {
   row.generate = make::masked_select;
   row.dtypes = dtypes::all;
   row.raises = "a mask that is not of bools";
+  row.loops = kMaskedSelectLoops;
   t.row("masked_select(Tensor self, Tensor mask) -> Tensor", row);
   row.flow.kind = ErrorFlow::opaque;
   row.infer = rule::unique;
   row.generate = make::unary;
   row.dtypes = dtypes::real_and_bool;
   row.raises = "complex numbers";
+  row.loops = kUniqueLoops;
   t.row(
       "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
       "Tensor, Tensor)",
       row);
+  row.loops = {};
   row.infer = rule::one_hot;
   row.generate = make::one_hot;
   row.dtypes = DtypeSet::of(Dtype::i64);
@@ -219,6 +253,7 @@ void found(RowSink& t) {
   row.generate = make::item;
   row.dtypes = dtypes::real_and_bool;
   row.raises = "more or less than one element";
+  row.loops = kItemLoops;
   t.row("_local_scalar_dense(Tensor self) -> Scalar", row);
 
   t.row("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
@@ -227,7 +262,8 @@ void found(RowSink& t) {
          .infer = rule::nonzero_static,
          .generate = make::nonzero_static,
          .dtypes = dtypes::usual,
-         .raises = "a negative size"});
+         .raises = "a negative size",
+         .loops = kNonzeroStaticLoops});
   Row isin{.infer = rule::isin, .generate = make::isin, .dtypes = dtypes::real, .raises = "bools and complex numbers"};
   isin.decompose = R"(
     %list = aten.reshape(%test_elements, [numel(%test_elements)])

@@ -3,12 +3,18 @@
 
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/rows/families.h"
+#include "compiler/ops/rows/reduction_loops.h"
 #include "compiler/ops/rules/reduction.h"
 
 namespace lenz {
 
 namespace {
 constexpr DtypeSet kFloatOrComplex = dtypes::floats | dtypes::complexes;
+
+Row with_loops(Row row, std::string_view loops) {
+  row.loops = loops;
+  return row;
+}
 
 void sums(RowSink& t) {
   using enum Trait;
@@ -23,14 +29,14 @@ void sums(RowSink& t) {
     row.variants.out = out;
     return row;
   };
-  t.row("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", sum);
+  t.row("sum(Tensor self, *, ScalarType? dtype=None) -> Tensor", with_loops(sum, kSumAllLoops));
   t.row("sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-        with_out(sum, "IntList_out"));
+        with_loops(with_out(sum, "IntList_out"), kSumLoops));
   Row prod = sum;
   prod.flow = {.terms = ErrorFlow::factors, .in_storage = "always"};
-  t.row("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", prod);
+  t.row("prod(Tensor self, *, ScalarType? dtype=None) -> Tensor", with_loops(prod, kProdAllLoops));
   t.row("prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-        with_out(prod, "int_out"));
+        with_loops(with_out(prod, "int_out"), kProdLoops));
   t.row("nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
@@ -109,11 +115,12 @@ void extrema(RowSink& t) {
                 .dtypes = dtypes::real_and_bool,
                 .raises = "an empty reduction",
                 .exception = kAnyOrder};
-  t.row("max(Tensor self) -> Tensor", all);
-  t.row("min(Tensor self) -> Tensor", all);
+  t.row("max(Tensor self) -> Tensor", with_loops(all, kMaxAllLoops));
+  t.row("min(Tensor self) -> Tensor", with_loops(all, kMinAllLoops));
   Row over_dims = all;
   over_dims.variants.out = "out";
-  t.rows("{}(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", "amax amin", over_dims);
+  t.row("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", with_loops(over_dims, kMaxLoops));
+  t.row("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", with_loops(over_dims, kMinLoops));
   t.row("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
@@ -125,14 +132,12 @@ void extrema(RowSink& t) {
            if given($dim) { $dims = [$dim] } else { $dims = [] }
            return aten.amin(%self, $dims, $keepdim), aten.amax(%self, $dims, $keepdim))",
          .exception = kAnyOrder});
-  t.rows("{}(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", "argmax argmin",
-         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
-          .traits = reduction | core,
-          .infer = rule::arg_extremum,
-          .generate = make::reduction_nonempty,
-          .dtypes = dtypes::real,
-          .raises = "an empty reduction",
-          .exception = kAnyOrder});
+  Row index = all;
+  index.variants.out = "out";
+  index.infer = rule::arg_extremum;
+  index.dtypes = dtypes::real;
+  t.row("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", with_loops(index, kArgmaxLoops));
+  t.row("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", with_loops(index, kArgminLoops));
 
   Row pair{.variants = {.out = "dim_max", .out_params = "max max_values", .out_rule = OutRule::same_dtype},
            .traits = reduction | core,
@@ -141,31 +146,38 @@ void extrema(RowSink& t) {
            .dtypes = dtypes::real_and_bool,
            .raises = "an empty dim",
            .exception = kAnyOrder};
-  t.row("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
+  t.row("max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        with_loops(pair, kMaxPairLoops));
   pair.variants = {.out = "dim_min", .out_params = "min min_indices", .out_rule = OutRule::same_dtype};
-  t.row("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
+  t.row("min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        with_loops(pair, kMinPairLoops));
   pair.variants = {.out = "dim_values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real;
   pair.flow.ties_open = true;
   Row median = pair;
   median.generate = make::median;
   median.exception = "along a dim of stride 0 eager reads what lies behind the tensor: calls have none";
-  t.rows("{}.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)", "median nanmedian",
-         median);
-  t.rows("{}(Tensor self) -> Tensor", "median nanmedian",
-         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
-          .traits = reduction | core,
-          .infer = rule::extremum,
-          .generate = make::reduction_nonempty,
-          .dtypes = dtypes::real});
+  t.row("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        with_loops(median, kMedianPairLoops));
+  t.row("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        with_loops(median, kNanmedianPairLoops));
+  const Row middle{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
+                   .traits = reduction | core,
+                   .infer = rule::extremum,
+                   .generate = make::reduction_nonempty,
+                   .dtypes = dtypes::real};
+  t.row("median(Tensor self) -> Tensor", with_loops(middle, kMedianLoops));
+  t.row("nanmedian(Tensor self) -> Tensor", with_loops(middle, kNanmedianLoops));
   pair.variants = {.out = "values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real_and_bool;
   Row mode = pair;
   mode.flow = {.kind = ErrorFlow::opaque};
-  t.row("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", mode);
+  t.row("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        with_loops(mode, kModeLoops));
   pair.generate = make::kthvalue;
   pair.dtypes = dtypes::real;
-  t.row("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)", pair);
+  t.row("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
+        with_loops(pair, kKthvalueLoops));
 
   Row logical{.variants = {.out = "all_out", .out_rule = OutRule::same_dtype},
               .traits = reduction | core,
@@ -173,12 +185,15 @@ void extrema(RowSink& t) {
               .generate = make::reduction,
               .dtypes = dtypes::all};
   logical.exception = "of u8 an out= tensor may be of bools too: `result type u8 can't be stored as`";
-  t.rows("{}(Tensor self) -> Tensor", "any all", logical);
+  t.row("any(Tensor self) -> Tensor", with_loops(logical, kAnyAllLoops));
+  t.row("all(Tensor self) -> Tensor", with_loops(logical, kAllAllLoops));
   logical.variants.out = "out";
-  t.rows("{}.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", "any all", logical);
+  t.row("any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", with_loops(logical, kAnyLoops));
+  t.row("all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", with_loops(logical, kAllLoops));
   logical.variants.out = "dims_out";
   logical.traits = logical.traits | empty_dims_keep;
-  t.rows("{}.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", "any all", logical);
+  t.row("any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", with_loops(logical, kAnyDimsLoops));
+  t.row("all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", with_loops(logical, kAllDimsLoops));
 }
 
 void moments(RowSink& t) {
@@ -346,24 +361,26 @@ void scans(RowSink& t) {
                  .generate = make::scan,
                  .accuracy = Accuracy::accumulated,
                  .exception = "over no elements eager takes float8: `float8 is not supported`"};
-  t.row("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative);
+  t.row("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", with_loops(cumulative, kCumsumLoops));
   cumulative.flow.terms = ErrorFlow::factors;
-  t.row("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", cumulative);
+  t.row("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", with_loops(cumulative, kCumprodLoops));
   t.row("logcumsumexp(Tensor self, int dim) -> Tensor", {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
                                                          .traits = scan | core,
                                                          .infer = rule::cumulative_same,
                                                          .generate = make::scan,
                                                          .dtypes = kFloatOrComplex,
                                                          .accuracy = Accuracy::accumulated,
-                                                         .flow = {.kind = ErrorFlow::log_sums}});
-  t.rows("{}(Tensor self, int dim) -> (Tensor values, Tensor indices)", "cummax cummin",
-         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
-          .traits = scan | core,
-          .infer = rule::cumulative_extremum,
-          .generate = make::scan,
-          .dtypes = dtypes::real_and_bool,
-          .raises = "complex numbers",
-          .exception = kAnyOrder});
+                                                         .flow = {.kind = ErrorFlow::log_sums},
+                                                         .loops = kLogcumsumexpLoops});
+  const Row extremum{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
+                     .traits = scan | core,
+                     .infer = rule::cumulative_extremum,
+                     .generate = make::scan,
+                     .dtypes = dtypes::real_and_bool,
+                     .raises = "complex numbers",
+                     .exception = kAnyOrder};
+  t.row("cummax(Tensor self, int dim) -> (Tensor values, Tensor indices)", with_loops(extremum, kCummaxLoops));
+  t.row("cummin(Tensor self, int dim) -> (Tensor values, Tensor indices)", with_loops(extremum, kCumminLoops));
 }
 void differences(RowSink& t) {
   t.row("diff(Tensor self, int n=1, int dim=-1, Tensor? prepend=None, Tensor? append=None) -> Tensor",

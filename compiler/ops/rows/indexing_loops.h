@@ -1,0 +1,316 @@
+// What ops that read and write through indices compute, in the notation of compiler/lower/NOTATION.md.
+#pragma once
+
+#include <string_view>
+
+namespace lenz {
+
+// The place along the dim that an index names; a scalar has one.
+#define LENZ_AT_INDEX(INDEX) \
+  "choose(rank(%self) == 0, [], replaced($i, wrap($dim, rank(%self)), position(" INDEX ", size(%self, $dim))))"
+
+inline constexpr std::string_view kGatherLoops = R"(
+  for $i in shape(%out) {
+    $p = position(%index[$i], size(%self, $dim))
+    $at = choose(rank(%self) == 0, [], choose(len($i) == 0, [$p], replaced($i, $dim, $p)))
+    %out[$i] = %self[$at]
+  })";
+inline constexpr std::string_view kTakeLoops = R"(
+  $n = numel(%self)
+  %out[$i] = %self[reshaped([wrapped(%index[$i], $n)], [$n], shape(%self))])";
+inline constexpr std::string_view kIndexSelectLoops = R"(
+  for $i in shape(%out) {
+    $k = choose(rank(%index) == 0, [], choose(len($i) == 0, [0], [at($i, $dim)]))
+    $p = position(%index[$k], size(%self, $dim))
+    %out[$i] = %self[choose(rank(%self) == 0, [], replaced($i, $dim, $p))]
+  })";
+inline constexpr std::string_view kEmbeddingLoops = R"(
+  for $i in shape(%out) {
+    $p = position(%indices[first($i, rank(%indices))], size(%weight, 0))
+    %out[$i] = %weight[$p, at($i, -1)]
+  })";
+inline constexpr std::string_view kTakeAlongDimLoops = R"(
+  if given($dim) {
+    for $i in shape(%out) {
+      $p = position(%indices[broadcast_at($i, shape(%indices))], size(%self, $dim))
+      %out[$i] = %self[broadcast_at(choose(len($i) == 0, [], replaced($i, $dim, $p)), shape(%self))]
+    }
+  } else {
+    $n = numel(%self)
+    for $i in shape(%out) {
+      $k = reshaped($i, [numel(%indices)], shape(%indices))
+      %out[$i] = %self[reshaped([position(%indices[$k], $n)], [$n], shape(%self))]
+    }
+  })";
+
+// Indices that are numbers: which dims they stand for, the shape that they broadcast to, and where it stands in the
+// result: in the place of adjacent dims, else in front.
+#define LENZ_INDICES R"(
+  $given = []
+  $b = []
+  each $x, $n in $indices {
+    if given($x) {
+      if dtype($x) == bool or dtype($x) == u8 { extern() }
+      $given = concat($given, [$n])
+      $b = broadcast($b, shape($x))
+    }
+  }
+  $adjacent = len($given) > 0 and at($given, -1) - at($given, 0) + 1 == len($given)
+  $start = choose($adjacent, at($given, 0), 0)
+)"
+#define LENZ_POSITIONS R"(
+    $k = drop(first($i, $start + len($b)), $start)
+    $rest = concat(first($i, $start), drop($i, $start + len($b)))
+    $p = []
+    each $x, $n in $indices {
+      if given($x) { $p = concat($p, [wrapped($x[broadcast_at($k, shape($x))], size(%self, $n))]) }
+    }
+)"
+inline constexpr std::string_view kIndexLoops =
+    LENZ_INDICES "for $i in shape(%out) { " LENZ_POSITIONS " %out[$i] = %self[merged($given, $p, $rest)] }";
+// Written where they are read: over the shape that reading would have.
+inline constexpr std::string_view kIndexPutLoops = LENZ_INDICES R"(
+  $other = without(shape(%self), $given)
+  $over = concat(first($other, $start), concat($b, drop($other, $start)))
+  if $accumulate {
+    %t = temporary(accumulates(dtype(%out)), shape(%out))
+    %t[$i] = %self[$i]
+    for $i in $over {)" LENZ_POSITIONS R"(%t[merged($given, $p, $rest)] += %values[broadcast_at($i, shape(%values))] }
+    %out[$i] = %t[$i]
+  } else {
+    %out[$i] = %self[$i]
+    for $i in $over {)" LENZ_POSITIONS R"(%out[merged($given, $p, $rest)] put= %values[broadcast_at($i, shape(%values))] }
+  })";
+
+// Scatters over the places of the index. `%t` accumulates.
+#define LENZ_FROM_SELF "%t = temporary(accumulates(dtype(%out)), shape(%out)) %t[$i] = %self[$i] "
+#define LENZ_SCATTER(STORE) "for $i in shape(%index) { $at = " LENZ_AT_INDEX("%index[$i]") STORE "} "
+inline constexpr std::string_view kScatterLoops = "%out[$i] = %self[$i] " LENZ_SCATTER("%out[$at] put= %src[$i]");
+inline constexpr std::string_view kScatterValueLoops =
+    "%out[$i] = %self[$i] " LENZ_SCATTER("%out[$at] put= to($value, dtype(%out))");
+#define LENZ_BY_WORD(VALUE)                                                                              \
+  LENZ_FROM_SELF "if $reduce == \"add\" {" LENZ_SCATTER("%t[$at] += to(" VALUE ", dtype(%t))")           \
+  "} else {" LENZ_SCATTER("%t[$at] *= to(" VALUE ", dtype(%t))") "} %out[$i] = %t[$i]"
+inline constexpr std::string_view kScatterByWordLoops = LENZ_BY_WORD("%src[$i]");
+inline constexpr std::string_view kScatterValueByWordLoops = LENZ_BY_WORD("to($value, dtype(%out))");
+inline constexpr std::string_view kScatterAddLoops =
+    LENZ_FROM_SELF LENZ_SCATTER("%t[$at] += %src[$i]") "%out[$i] = %t[$i]";
+
+// Reductions by name, over points that OVER walks with `$at` the place and VALUE what comes there. Without self, the
+// places that are reached start from the reduction's identity.
+#define LENZ_REDUCED(OVER, VALUE)                                                                                     \
+  LENZ_FROM_SELF                                                                                                      \
+  "$d = dtype(%t) "                                                                                                   \
+  "if not $include_self {"                                                                                            \
+  "  $identity = choose($reduce == \"prod\", 1, choose($reduce == \"amax\", least($d), choose($reduce == \"amin\", "  \
+  "greatest($d), 0))) " OVER("%t[$at] put= to($identity, $d)") "} "                                                   \
+  "if $reduce == \"sum\" or $reduce == \"mean\" {" OVER("%t[$at] += to(" VALUE ", $d)")                               \
+  "} else if $reduce == \"prod\" {" OVER("%t[$at] *= to(" VALUE ", $d)")                                              \
+  "} else if $reduce == \"amax\" {" OVER("%t[$at] max= to(" VALUE ", $d)")                                            \
+  "} else {" OVER("%t[$at] min= to(" VALUE ", $d)") "} "                                                              \
+  "if $reduce == \"mean\" {"                                                                                          \
+  "  %count = temporary(i64, shape(%out)) "                                                                           \
+  "  %count[$i] = to(choose($include_self, 1, 0), i64) " OVER("%count[$at] += to(1, i64)")                            \
+  "  for $i in shape(%out) {"                                                                                         \
+  "    n = to(maximum(%count[$i], 1), $d) "                                                                           \
+  "    if is_integral($d) { m = floor_divide(%t[$i], n) } else { m = div(%t[$i], n) } "                               \
+  "    %out[$i] = m } "                                                                                               \
+  "} else { %out[$i] = %t[$i] }"
+inline constexpr std::string_view kScatterReduceLoops = LENZ_REDUCED(LENZ_SCATTER, "%src[$i]");
+
+// Writes of whole slices: over the source, the index naming a slice of self.
+#define LENZ_SLICES(STORE)                                                       \
+  "for $i in shape(%source) {"                                                   \
+  "  $k = choose(rank(%index) == 0, [], choose(len($i) == 0, [0], [at($i, $dim)]))" \
+  "  $at = " LENZ_AT_INDEX("%index[$k]") STORE "} "
+inline constexpr std::string_view kIndexAddLoops = LENZ_FROM_SELF LENZ_SLICES(
+    "%t[$at] += to(to(%source[$i], dtype(%t)) * to($alpha, dtype(%t)), dtype(%t))") "%out[$i] = %t[$i]";
+inline constexpr std::string_view kIndexReduceLoops = LENZ_REDUCED(LENZ_SLICES, "%source[$i]");
+inline constexpr std::string_view kIndexCopyLoops = "%out[$i] = %self[$i] " LENZ_SLICES("%out[$at] put= %source[$i]");
+#define LENZ_FILL(VALUE)                                                                                              \
+  "%out[$i] = %self[$i] "                                                                                             \
+  "if rank(%self) == 0 { $over = [numel(%index)] } else { $over = replaced(shape(%self), $dim, numel(%index)) } "     \
+  "for $i in $over {"                                                                                                 \
+  "  $k = reshaped([at($i, choose(rank(%self) == 0, 0, $dim))], [numel(%index)], shape(%index)) "                     \
+  "  $p = wrapped(%index[$k], size(%self, $dim)) "                                                                    \
+  "  %out[choose(rank(%self) == 0, [], replaced($i, $dim, $p))] put= " VALUE " }"
+inline constexpr std::string_view kIndexFillLoops = LENZ_FILL("to($value, dtype(%out))");
+inline constexpr std::string_view kIndexFillTensorLoops = LENZ_FILL("%value[[]]");
+inline constexpr std::string_view kMaskedFillLoops = R"(
+  for $i in shape(%out) {
+    x = %self[broadcast_at($i, shape(%self))]
+    %out[$i] = where(%mask[broadcast_at($i, shape(%mask))], to($value, dtype(%out)), x)
+  })";
+inline constexpr std::string_view kMaskedFillTensorLoops = R"(
+  for $i in shape(%out) {
+    x = %self[broadcast_at($i, shape(%self))]
+    %out[$i] = where(%mask[broadcast_at($i, shape(%mask))], to(%value[list(rank(%value), 0)], dtype(%out)), x)
+  })";
+// The elements that a mask takes, in order: how many stand up to each.
+#define LENZ_COUNTED(SHAPE)                                                                                       \
+  "$n = product(" SHAPE ") "                                                                                      \
+  "%upto = temporary(i64, [$n]) "                                                                                 \
+  "for scan $t < $n {"                                                                                            \
+  "  $i = reshaped([$t], [$n], " SHAPE ") "                                                                       \
+  "  c = scan sum(to(wide(%mask[broadcast_at($i, shape(%mask))]) != 0, i64)) %upto[$t] = c } "
+inline constexpr std::string_view kMaskedScatterLoops = LENZ_COUNTED("shape(%out)") R"(
+  for $i in shape(%out) {
+    takes = %mask[broadcast_at($i, shape(%mask))]
+    x = %self[broadcast_at($i, shape(%self))]
+    %out[$i] = masked(takes,
+      %source[reshaped([position(%upto[raveled($i, shape(%out))] - 1, numel(%source))], [numel(%source)], shape(%source))], x)
+  })";
+inline constexpr std::string_view kPutLoops = R"(
+  $n = numel(%self)
+  if $accumulate {
+    %t = temporary(accumulates(dtype(%out)), shape(%out))
+    %t[$i] = %self[$i]
+    for $i in shape(%index) {
+      $s = reshaped([raveled($i, shape(%index))], [numel(%source)], shape(%source))
+      %t[reshaped([wrapped(%index[$i], $n)], [$n], shape(%self))] += %source[$s]
+    }
+    %out[$i] = %t[$i]
+  } else {
+    %out[$i] = %self[$i]
+    for $i in shape(%index) {
+      $s = reshaped([raveled($i, shape(%index))], [numel(%source)], shape(%source))
+      %out[reshaped([wrapped(%index[$i], $n)], [$n], shape(%self))] put= %source[$s]
+    }
+  })";
+inline constexpr std::string_view kEmbeddingBackwardLoops = R"(
+  $d = accumulates(dtype(%out))
+  %t = temporary($d, shape(%out))
+  %t[$i] = to(0, $d)
+  $width = size(%out, 1)
+  %count = temporary(i64, [$num_weights])
+  %count[$i] = to(0, i64)
+  if $scale_grad_by_freq {
+    for $j in shape(%indices) { %count[position(%indices[$j], $num_weights)] += to(1, i64) }
+  }
+  for $j in shape(%indices), $e < $width {
+    row = %indices[$j]
+    when row != $padding_idx {
+      $p = position(row, $num_weights)
+      g = to(%grad_output[$j, $e], $d)
+      %t[$p, $e] += choose($scale_grad_by_freq, g / to(%count[$p], $d), g)
+    }
+  }
+  %out[$i] = %t[$i])";
+
+// --- orders
+#define LENZ_OF_SCALAR "if rank(%self) == 0 { %out0[$i] = %self[list(rank(%self), 0)] %out1[$i] = to(0, i64) } else { "
+inline constexpr std::string_view kTopkLoops = LENZ_OF_SCALAR R"(
+  %v = temporary(dtype(%self), shape(%self))
+  %p = temporary(i64, shape(%self))
+  sort(%self, %v, %p, wrap($dim, rank(%self)), $largest, true)
+  %out0[$i] = %v[$i]
+  %out1[$i] = %p[$i] })";
+inline constexpr std::string_view kSortLoops =
+    LENZ_OF_SCALAR "sort(%self, %out0, %out1, wrap($dim, rank(%self)), $descending, true) }";
+// How many boundaries lie below (or not above): what a binary search finds.
+inline constexpr std::string_view kSearchsortedLoops = R"(
+  $to_right = $right
+  if given($side) { $to_right = $side == "right" or $right }
+  $n = size(%sorted_sequence, -1)
+  for $i in shape(%out), reduce $k < $n {
+    $row = choose(rank(%sorted_sequence) == 1, [], first($i, rank(%sorted_sequence) - 1))
+    $q = choose(given($sorter), position($sorter[$row, $k], $n), $k)
+    b = %sorted_sequence[$row, $q]
+    x = to(%self[$i], dtype(%sorted_sequence))
+    before = choose($to_right, not (b > x), not (b >= x))
+    c = reduce sum(to(before, i64))
+    %out[$i] = c
+  })";
+inline constexpr std::string_view kSearchsortedScalarLoops = R"(
+  $to_right = $right
+  if given($side) { $to_right = $side == "right" or $right }
+  $n = size(%sorted_sequence, -1)
+  for $i in shape(%out), reduce $k < $n {
+    $q = choose(given($sorter), position($sorter[$k], $n), $k)
+    b = %sorted_sequence[$q]
+    x = to($self, dtype(%sorted_sequence))
+    before = choose($to_right, not (b > x), not (b >= x))
+    c = reduce sum(to(before, i64))
+    %out[$i] = c
+  })";
+
+// --- sizes that depend on data
+#define LENZ_TRUE_COUNT(SHAPE)                                                                                \
+  "%total = temporary(i64, []) "                                                                              \
+  "for reduce $r in " SHAPE " {"                                                                              \
+  "  s = reduce sum(to(wide(%mask[broadcast_at($r, shape(%mask))]) != 0, i64)) %total[[]] = s } "
+inline constexpr std::string_view kNonzeroLoops = "%mask = %self " LENZ_TRUE_COUNT("shape(%self)")
+    "bind(%total, size(%out, 0)) " LENZ_COUNTED("shape(%self)") R"(
+  for $i in shape(%self) {
+    when wide(%self[$i]) != 0 {
+      $p = position(%upto[raveled($i, shape(%self))] - 1, size(%out, 0))
+      each $k in range(0, rank(%self)) { %out[$p, $k] = at($i, $k) }
+    }
+  })";
+inline constexpr std::string_view kNonzeroStaticLoops = "%mask = %self " LENZ_COUNTED("shape(%self)") R"(
+  %out[$i] = to($fill_value, i64)
+  for $i in shape(%self) {
+    when wide(%self[$i]) != 0 {
+      place = %upto[raveled($i, shape(%self))] - 1
+      when place < $size {
+        $p = position(place, $size)
+        each $k in range(0, rank(%self)) { %out[$p, $k] put= at($i, $k) }
+      }
+    }
+  })";
+inline constexpr std::string_view kMaskedSelectLoops =
+    "$over = broadcast(shape(%self), shape(%mask)) " LENZ_TRUE_COUNT("$over") "bind(%total, size(%out, 0)) " LENZ_COUNTED(
+        "$over") R"(
+  for $i in $over {
+    when %mask[broadcast_at($i, shape(%mask))] {
+      $p = position(%upto[raveled($i, $over)] - 1, size(%out, 0))
+      %out[$p] = %self[broadcast_at($i, shape(%self))]
+    }
+  })";
+// Sorted; a value is new where it differs from the one before. NaN differs from itself.
+inline constexpr std::string_view kUniqueLoops = R"(
+  $n = numel(%self)
+  %flat = temporary(dtype(%self), [$n])
+  %flat[$i] = %self[reshaped($i, [$n], shape(%self))]
+  %v = temporary(dtype(%self), [$n])
+  %p = temporary(i64, [$n])
+  sort(%flat, %v, %p, 0, false, true)
+  %new = temporary(i64, [$n])
+  for $t < $n { %new[$t] = to(masked($t > 0, %v[$t] != %v[max($t - 1, 0)], true), i64) }
+  %total = temporary(i64, [])
+  for reduce $t < $n { s = reduce sum(%new[$t]) %total[[]] = s }
+  bind(%total, size(%out0, 0))
+  %number = temporary(i64, [$n])
+  for scan $t < $n { c = scan sum(%new[$t]) %number[$t] = c - 1 }
+  for $t < $n { when %new[$t] != 0 { %out0[position(%number[$t], size(%out0, 0))] = %v[$t] } }
+  if $return_inverse {
+    for $t < $n { %out1[reshaped([position(%p[$t], $n)], [$n], shape(%self))] = %number[$t] }
+  }
+  if $return_counts {
+    %out2[$i] = to(0, i64)
+    for $t < $n { %out2[position(%number[$t], size(%out0, 0))] += to(1, i64) }
+  })";
+inline constexpr std::string_view kItemLoops = R"(
+  $first = list(rank(%self), 0)
+  if is_integral(dtype(%self)) and dtype(%self) != bool {
+    %number = temporary(i64, [])
+    for $i in [] { %number[$i] = %self[$first] }
+    bind(%number, $out)
+  } else {
+    for $i in [] { %out[$i] = %self[$first] }
+  })";
+
+#undef LENZ_AT_INDEX
+#undef LENZ_INDICES
+#undef LENZ_POSITIONS
+#undef LENZ_FROM_SELF
+#undef LENZ_SCATTER
+#undef LENZ_BY_WORD
+#undef LENZ_REDUCED
+#undef LENZ_SLICES
+#undef LENZ_FILL
+#undef LENZ_COUNTED
+#undef LENZ_OF_SCALAR
+#undef LENZ_TRUE_COUNT
+
+}  // namespace lenz

@@ -1,0 +1,238 @@
+// What views and moves of elements compute once they are copies, in the notation of compiler/lower/NOTATION.md.
+#pragma once
+
+#include <string_view>
+
+namespace lenz {
+
+inline constexpr std::string_view kCopyLoops = "%out[$i] = %self[$i]";
+inline constexpr std::string_view kReshapedLoops = "%out[$i] = %self[reshaped($i, shape(%out), shape(%self))]";
+inline constexpr std::string_view kExpandedLoops = "%out[$i] = %self[broadcast_at($i, shape(%self))]";
+inline constexpr std::string_view kPermutedLoops =
+    "$n = rank(%self) $to = [] each $d in $dims { $to = concat($to, [wrap($d, $n)]) } "
+    "%out[$i] = %self[selected($i, inverse($to))]";
+inline constexpr std::string_view kTransposedLoops = R"(
+  $n = rank(%self)
+  if $n == 0 { %out[$i] = %self[$i] } else {
+    $a = wrap($dim0, $n)
+    $b = wrap($dim1, $n)
+    for $i in shape(%out) { %out[$i] = %self[replaced(replaced($i, $a, at($i, $b)), $b, at($i, $a))] }
+  })";
+inline constexpr std::string_view kFlatTransposedLoops = R"(
+  if rank(%self) < 2 { %out[$i] = %self[$i] } else { for $i in shape(%out) { %out[$i] = %self[at($i, 1), at($i, 0)] } })";
+
+// Where a slice starts, and what it keeps: as eager clamps them.
+#define LENZ_SLICE R"(
+  $d = wrap($dim, rank(%self))
+  $n = size(%self, $d)
+  $s = choose(given($start), $start, 0)
+  if $s < 0 { $s = $s + $n }
+  $s = min(max($s, 0), $n)
+)"
+inline constexpr std::string_view kSliceLoops =
+    LENZ_SLICE "for $i in shape(%out) { %out[$i] = %self[replaced($i, $d, $s + at($i, $d) * $step)] }";
+#define LENZ_SELECT R"(
+  $d = wrap($dim, rank(%self))
+  if $index < 0 { $k = $index + size(%self, $d) } else { $k = $index }
+)"
+inline constexpr std::string_view kSelectLoops = LENZ_SELECT "%out[$i] = %self[inserted($i, $d, $k)]";
+inline constexpr std::string_view kUnfoldLoops = R"(
+  if rank(%self) == 0 { %out[$i] = %self[[]] } else {
+    $d = wrap($dimension, rank(%self))
+    for $i in shape(%out) {
+      %out[$i] = %self[replaced(first($i, rank(%self)), $d, at($i, $d) * $step + at($i, -1))]
+    }
+  })";
+#define LENZ_DIAGONAL R"(
+  $a = wrap($dim1, rank(%self))
+  $b = wrap($dim2, rank(%self))
+  $down = max(0 - $offset, 0)
+  $along = max($offset, 0)
+)"
+#define LENZ_ON_DIAGONAL(I) \
+  "choose($a < $b, " LENZ_BOTH(I, "$a", "$b", "$down", "$along") ", " LENZ_BOTH(I, "$b", "$a", "$along", "$down") ")"
+#define LENZ_BOTH(I, FIRST, SECOND, X, Y) \
+  "inserted(inserted(first(" I ", len(" I ") - 1), " FIRST ", at(" I ", -1) + " X "), " SECOND ", at(" I ", -1) + " Y ")"
+inline constexpr std::string_view kDiagonalLoops =
+    LENZ_DIAGONAL "for $i in shape(%out) { %out[$i] = %self[" LENZ_ON_DIAGONAL("$i") "] }";
+// Through the memory that the operand's type says.
+#define LENZ_IN_STORAGE(OF) \
+  "$from = choose(given($storage_offset), $storage_offset, offset(" OF ")) - offset(" OF ") "
+inline constexpr std::string_view kAsStridedLoops = R"(
+  if is_placed(%self) {
+    %there = strided_view(%self, $size, $stride, $storage_offset)
+    %out[$i] = %there[$i]
+  } else {)" LENZ_IN_STORAGE("%self") R"(
+    for $i in shape(%out) {
+      $at = $from
+      each $s, $k in $stride { $at = $at + at($i, $k) * $s }
+      %out[$i] = %self[at_storage(%self, $at)]
+    }
+  })";
+inline constexpr std::string_view kViewDtypeLoops = R"(
+  if shape_changes(%self, %out) { extern() }
+  %out[$i] = bits_as(%self[$i], dtype(%out)))";
+inline constexpr std::string_view kConjLoops = "%out[$i] = conj_physical(%self[$i])";
+inline constexpr std::string_view kAsRealLoops = R"(
+  for $i in shape(%out) {
+    x = %self[first($i, rank(%self))]
+    %out[$i] = where(at($i, -1) == 0, real(x), imag(x))
+  })";
+inline constexpr std::string_view kAsComplexLoops = "%out[$i] = complex(wide(%self[$i, 0]), wide(%self[$i, 1]))";
+
+// Self, but for the part that src stands in.
+inline constexpr std::string_view kSliceScatterLoops = LENZ_SLICE R"(
+  if given($end) { $e = $end } else { $e = $n }
+  if $e < 0 { $e = $e + $n }
+  $e = min(max($e, $s), $n)
+  for $i in shape(%out) {
+    $k = at($i, $d) - $s
+    inside = $k >= 0 and $k < $e - $s and $k % $step == 0
+    %out[$i] = masked(inside, %src[replaced($i, $d, $k // $step)], %self[$i])
+  })";
+inline constexpr std::string_view kSelectScatterLoops = LENZ_SELECT R"(
+  for $i in shape(%out) { %out[$i] = masked(at($i, $d) == $k, %src[without($i, [$d])], %self[$i]) })";
+inline constexpr std::string_view kDiagonalScatterLoops = LENZ_DIAGONAL R"(
+  for $i in shape(%out) {
+    $k = at($i, $a) - $down
+    inside = $k >= 0 and $k == at($i, $b) - $along
+    %out[$i] = masked(inside, %src[concat(without($i, [$a, $b]), [$k])], %self[$i])
+  })";
+inline constexpr std::string_view kAsStridedScatterLoops = LENZ_IN_STORAGE("%self") R"(
+  %out[$i] = %self[$i]
+  for $i in shape(%src) {
+    $at = $from
+    each $s, $k in $stride { $at = $at + at($i, $k) * $s }
+    %out[at_storage(%self, $at)] put= %src[$i]
+  })";
+inline constexpr std::string_view kUnfoldBackwardLoops = R"(
+  %t = temporary(accumulates(dtype(%out)), shape(%out))
+  %t[$i] = to(0, dtype(%t))
+  if rank(%out) == 0 {
+    for $i in shape(%grad_in) { %t[[]] += %grad_in[$i] }
+  } else {
+    $d = wrap($dim, rank(%out))
+    for $i in shape(%grad_in) {
+      %t[replaced(first($i, rank(%out)), $d, at($i, $d) * $step + at($i, -1))] += %grad_in[$i]
+    }
+  }
+  %out[$i] = %t[$i])";
+
+inline constexpr std::string_view kFlipLoops = R"(
+  for $i in shape(%out) {
+    $j = $i
+    each $d in $dims { if rank(%self) > 0 { $j = replaced($j, $d, size(%self, $d) - 1 - at($i, $d)) } }
+    %out[$i] = %self[$j]
+  })";
+inline constexpr std::string_view kRollLoops = R"(
+  for $i in shape(%out) {
+    if len($dims) == 0 {
+      $n = max(numel(%self), 1)
+      $j = reshaped([(raveled($i, shape(%self)) - at($shifts, 0)) % $n], [$n], shape(%self))
+    } else {
+      $j = $i
+      each $d, $k in $dims {
+        $j = replaced($j, $d, (at($j, $d) - at($shifts, $k)) % max(size(%self, $d), 1))
+      }
+    }
+    %out[$i] = %self[$j]
+  })";
+inline constexpr std::string_view kTrilLoops =
+    "for $i in shape(%out) { %out[$i] = masked(at($i, -1) - at($i, -2) <= $diagonal, %self[$i], 0) }";
+inline constexpr std::string_view kTriuLoops =
+    "for $i in shape(%out) { %out[$i] = masked(at($i, -1) - at($i, -2) >= $diagonal, %self[$i], 0) }";
+inline constexpr std::string_view kDiagEmbedLoops = R"(
+  $a = wrap($dim1, rank(%out))
+  $b = wrap($dim2, rank(%out))
+  for $i in shape(%out) {
+    $k = at($i, $a) - max(0 - $offset, 0)
+    inside = $k >= 0 and $k == at($i, $b) - max($offset, 0) and $k < size(%self, -1)
+    %out[$i] = masked(inside, %self[without($i, [$a, $b]), $k], 0)
+  })";
+inline constexpr std::string_view kRepeatLoops = R"(
+  for $i in shape(%out) {
+    $j = drop($i, len($repeats) - rank(%self))
+    $at = []
+    each $x, $n in $j { $at = concat($at, [$x % max(size(%self, $n), 1)]) }
+    %out[$i] = %self[$at]
+  })";
+// Row j stands as often as `repeats` says: the row of place t is how many sums of repeats t has passed.
+#define LENZ_REPEATED R"(
+  $n = numel(%repeats)
+  %sums = temporary(i64, [$n])
+  for scan $t < $n { s = scan sum(to(%repeats[choose(rank(%repeats) == 0, [], [$t])], i64)) %sums[$t] = s }
+  %total = temporary(i64, [])
+  for reduce $t < $n { s = reduce sum(to(%repeats[choose(rank(%repeats) == 0, [], [$t])], i64)) %total[[]] = s }
+)"
+inline constexpr std::string_view kRepeatsLoops = LENZ_REPEATED R"(
+  if not given($output_size) { bind(%total, size(%out, 0)) }
+  for $t < size(%out, 0), reduce $k < $n { c = reduce sum(to(%sums[$k] <= $t, i64)) %out[$t] = c })";
+inline constexpr std::string_view kRepeatInterleaveLoops = R"(
+  if rank(%repeats) == 0 or numel(%repeats) == 1 { extern() })" LENZ_REPEATED R"(
+  $flat = not given($dim)
+  if $flat { $d = 0 } else { $d = wrap($dim, rank(%self)) }
+  if not given($output_size) { bind(%total, size(%out, $d)) }
+  %row = temporary(i64, [size(%out, $d)])
+  for $t < size(%out, $d), reduce $k < $n { c = reduce sum(to(%sums[$k] <= $t, i64)) %row[$t] = c }
+  for $i in shape(%out) {
+    if $flat {
+      $j = reshaped([position(%row[at($i, 0)], numel(%self))], [numel(%self)], shape(%self))
+    } else {
+      $j = replaced($i, $d, position(%row[at($i, $d)], size(%self, $d)))
+    }
+    %out[$i] = %self[$j]
+  })";
+
+inline constexpr std::string_view kCatLoops = R"(
+  $d = wrap($dim, rank(%out))
+  $before = 0
+  each %x in $tensors {
+    if rank(%x) == rank(%out) {
+      for $i in shape(%x) { %out[replaced($i, $d, at($i, $d) + $before)] = %x[$i] }
+      $before = $before + size(%x, $d)
+    }
+  })";
+inline constexpr std::string_view kBlockDiagLoops = R"(
+  %out[$i] = to(0, dtype(%out))
+  $r = 0
+  $c = 0
+  each %x in $tensors {
+    $h = choose(rank(%x) == 2, size(%x, 0), 1)
+    $w = choose(rank(%x) == 0, 1, size(%x, -1))
+    for $i < $h, $j < $w {
+      $at = choose(rank(%x) == 2, [$i, $j], choose(rank(%x) == 1, [$j], []))
+      %out[$r + $i, $c + $j] put= %x[$at]
+    }
+    $r = $r + $h
+    $c = $c + $w
+  })";
+inline constexpr std::string_view kCartesianLoops = R"(
+  if len($tensors) == 1 { each %x in $tensors { %out[$i] = %x[$i] } } else {
+    $after = numel(%out) // max(len($tensors), 1)
+    each %x, $k in $tensors {
+      $after = $after // max(numel(%x), 1)
+      for $t < size(%out, 0) { %out[$t, $k] = %x[($t // max($after, 1)) % max(numel(%x), 1)] }
+    }
+  })";
+inline constexpr std::string_view kFillLoops = "%out[$i] = to($value, dtype(%out))";
+inline constexpr std::string_view kFillTensorLoops = "%out[$i] = %value[[]]";
+inline constexpr std::string_view kPadSequenceLoops = R"(
+  %out[$i] = to($padding_value, dtype(%out))
+  $lengths = choose($batch_first, 1, 0)
+  each %x, $n in $sequences {
+    $left = choose($padding_side == "left", size(%out, $lengths) - size(%x, 0), 0)
+    for $i in shape(%x) {
+      $t = at($i, 0) + $left
+      %out[concat(choose($batch_first, [$n, $t], [$t, $n]), drop($i, 1))] put= %x[$i]
+    }
+  })";
+
+#undef LENZ_SLICE
+#undef LENZ_SELECT
+#undef LENZ_DIAGONAL
+#undef LENZ_ON_DIAGONAL
+#undef LENZ_BOTH
+#undef LENZ_IN_STORAGE
+#undef LENZ_REPEATED
+
+}  // namespace lenz
