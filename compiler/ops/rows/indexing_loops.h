@@ -45,31 +45,30 @@ inline constexpr std::string_view kTakeAlongDimLoops = R"(
 
 // Indices that are numbers: which dims they stand for, the shape that they broadcast to, and where it stands in the
 // result: in the place of adjacent dims, else in front.
-#define LENZ_INDICES R"(
-  $given = []
-  $b = []
-  each $x, $n in $indices {
-    if given($x) {
-      if dtype($x) == bool or dtype($x) == u8 { extern() }
-      $given = concat($given, [$n])
-      $b = broadcast($b, shape($x))
-    }
-  }
-  $adjacent = len($given) > 0 and at($given, -1) - at($given, 0) + 1 == len($given)
-  $start = choose($adjacent, at($given, 0), 0)
-)"
-#define LENZ_POSITIONS R"(
-    $k = drop(first($i, $start + len($b)), $start)
-    $rest = concat(first($i, $start), drop($i, $start + len($b)))
-    $p = []
-    each $x, $n in $indices {
-      if given($x) { $p = concat($p, [wrapped($x[broadcast_at($k, shape($x))], size(%self, $n))]) }
-    }
-)"
+#define LENZ_INDICES                                                                   \
+  "$given = [] "                                                                       \
+  "$b = [] "                                                                           \
+  "each $x, $n in $indices { "                                                         \
+  "if given($x) { "                                                                    \
+  "if dtype($x) == bool or dtype($x) == u8 { extern() } "                              \
+  "$given = concat($given, [$n]) "                                                     \
+  "$b = broadcast($b, shape($x)) "                                                     \
+  "} "                                                                                 \
+  "} "                                                                                 \
+  "$adjacent = len($given) > 0 and at($given, -1) - at($given, 0) + 1 == len($given) " \
+  "$start = choose($adjacent, at($given, 0), 0) "
+#define LENZ_POSITIONS                                                                             \
+  "$k = drop(first($i, $start + len($b)), $start) "                                                \
+  "$rest = concat(first($i, $start), drop($i, $start + len($b))) "                                 \
+  "$p = [] "                                                                                       \
+  "each $x, $n in $indices { "                                                                     \
+  "if given($x) { $p = concat($p, [wrapped($x[broadcast_at($k, shape($x))], size(%self, $n))]) } " \
+  "} "
 inline constexpr std::string_view kIndexLoops =
     LENZ_INDICES "for $i in shape(%out) { " LENZ_POSITIONS " %out[$i] = %self[merged($given, $p, $rest)] }";
 // Written where they are read: over the shape that reading would have.
-inline constexpr std::string_view kIndexPutLoops = LENZ_INDICES R"(
+inline constexpr std::string_view kIndexPutLoops =
+    LENZ_INDICES R"(
   $other = without(shape(%self), $given)
   $over = concat(first($other, $start), concat($b, drop($other, $start)))
   if $accumulate {
@@ -79,7 +78,8 @@ inline constexpr std::string_view kIndexPutLoops = LENZ_INDICES R"(
     %out[$i] = %t[$i]
   } else {
     %out[$i] = %self[$i]
-    for $i in $over {)" LENZ_POSITIONS R"(%out[merged($given, $p, $rest)] put= %values[broadcast_at($i, shape(%values))] }
+    for $i in $over {)" LENZ_POSITIONS
+                 R"(%out[merged($given, $p, $rest)] put= %values[broadcast_at($i, shape(%values))] }
   })";
 
 // Scatters over the places of the index. `%t` accumulates.
@@ -88,9 +88,10 @@ inline constexpr std::string_view kIndexPutLoops = LENZ_INDICES R"(
 inline constexpr std::string_view kScatterLoops = "%out[$i] = %self[$i] " LENZ_SCATTER("%out[$at] put= %src[$i]");
 inline constexpr std::string_view kScatterValueLoops =
     "%out[$i] = %self[$i] " LENZ_SCATTER("%out[$at] put= to($value, dtype(%out))");
-#define LENZ_BY_WORD(VALUE)                                                                              \
-  LENZ_FROM_SELF "if $reduce == \"add\" {" LENZ_SCATTER("%t[$at] += to(" VALUE ", dtype(%t))")           \
-  "} else {" LENZ_SCATTER("%t[$at] *= to(" VALUE ", dtype(%t))") "} %out[$i] = %t[$i]"
+#define LENZ_BY_WORD(VALUE)                                                                                  \
+  LENZ_FROM_SELF                                                                                             \
+      "if $reduce == \"add\" {" LENZ_SCATTER("%t[$at] += to(" VALUE ", dtype(%t))") "} else {" LENZ_SCATTER( \
+          "%t[$at] *= to(" VALUE ", dtype(%t))") "} %out[$i] = %t[$i]"
 inline constexpr std::string_view kScatterByWordLoops = LENZ_BY_WORD("%src[$i]");
 inline constexpr std::string_view kScatterValueByWordLoops = LENZ_BY_WORD("to($value, dtype(%out))");
 inline constexpr std::string_view kScatterAddLoops =
@@ -98,8 +99,8 @@ inline constexpr std::string_view kScatterAddLoops =
 
 // Reductions by name, over points that OVER walks with `$at` the place and VALUE what comes there. Without self, the
 // places that are reached start from the reduction's identity.
-#define LENZ_REDUCED(OVER, VALUE)                                                                                     \
-  LENZ_FROM_SELF                                                                                                      \
+#define LENZ_REDUCED(OVER, VALUE) \
+  LENZ_FROM_SELF                  \
   "$d = dtype(%t) "                                                                                                   \
   "if not $include_self {"                                                                                            \
   "  $identity = choose($reduce == \"prod\", 1, choose($reduce == \"amax\", least($d), choose($reduce == \"amin\", "  \
@@ -119,20 +120,20 @@ inline constexpr std::string_view kScatterAddLoops =
 inline constexpr std::string_view kScatterReduceLoops = LENZ_REDUCED(LENZ_SCATTER, "%src[$i]");
 
 // Writes of whole slices: over the source, the index naming a slice of self.
-#define LENZ_SLICES(STORE)                                                       \
-  "for $i in shape(%source) {"                                                   \
+#define LENZ_SLICES(STORE)                                                          \
+  "for $i in shape(%source) {"                                                      \
   "  $k = choose(rank(%index) == 0, [], choose(len($i) == 0, [0], [at($i, $dim)]))" \
   "  $at = " LENZ_AT_INDEX("%index[$k]") STORE "} "
 inline constexpr std::string_view kIndexAddLoops = LENZ_FROM_SELF LENZ_SLICES(
     "%t[$at] += to(to(%source[$i], dtype(%t)) * to($alpha, dtype(%t)), dtype(%t))") "%out[$i] = %t[$i]";
 inline constexpr std::string_view kIndexReduceLoops = LENZ_REDUCED(LENZ_SLICES, "%source[$i]");
 inline constexpr std::string_view kIndexCopyLoops = "%out[$i] = %self[$i] " LENZ_SLICES("%out[$at] put= %source[$i]");
-#define LENZ_FILL(VALUE)                                                                                              \
-  "%out[$i] = %self[$i] "                                                                                             \
-  "if rank(%self) == 0 { $over = [numel(%index)] } else { $over = replaced(shape(%self), $dim, numel(%index)) } "     \
-  "for $i in $over {"                                                                                                 \
-  "  $k = reshaped([at($i, choose(rank(%self) == 0, 0, $dim))], [numel(%index)], shape(%index)) "                     \
-  "  $p = wrapped(%index[$k], size(%self, $dim)) "                                                                    \
+#define LENZ_FILL(VALUE)                                                                                          \
+  "%out[$i] = %self[$i] "                                                                                         \
+  "if rank(%self) == 0 { $over = [numel(%index)] } else { $over = replaced(shape(%self), $dim, numel(%index)) } " \
+  "for $i in $over {"                                                                                             \
+  "  $k = reshaped([at($i, choose(rank(%self) == 0, 0, $dim))], [numel(%index)], shape(%index)) "                 \
+  "  $p = wrapped(%index[$k], size(%self, $dim)) "                                                                \
   "  %out[choose(rank(%self) == 0, [], replaced($i, $dim, $p))] put= " VALUE " }"
 inline constexpr std::string_view kIndexFillLoops = LENZ_FILL("to($value, dtype(%out))");
 inline constexpr std::string_view kIndexFillTensorLoops = LENZ_FILL("%value[[]]");
@@ -147,11 +148,13 @@ inline constexpr std::string_view kMaskedFillTensorLoops = R"(
     %out[$i] = where(%mask[broadcast_at($i, shape(%mask))], to(%value[list(rank(%value), 0)], dtype(%out)), x)
   })";
 // The elements that a mask takes, in order: how many stand up to each.
-#define LENZ_COUNTED(SHAPE)                                                                                       \
-  "$n = product(" SHAPE ") "                                                                                      \
-  "%upto = temporary(i64, [$n]) "                                                                                 \
-  "for scan $t < $n {"                                                                                            \
-  "  $i = reshaped([$t], [$n], " SHAPE ") "                                                                       \
+#define LENZ_COUNTED(SHAPE)            \
+  "$n = product(" SHAPE                \
+  ") "                                 \
+  "%upto = temporary(i64, [$n]) "      \
+  "for scan $t < $n {"                 \
+  "  $i = reshaped([$t], [$n], " SHAPE \
+  ") "                                 \
   "  c = scan sum(to(wide(%mask[broadcast_at($i, shape(%mask))]) != 0, i64)) %upto[$t] = c } "
 inline constexpr std::string_view kMaskedScatterLoops = LENZ_COUNTED("shape(%out)") R"(
   for $i in shape(%out) {
@@ -235,12 +238,13 @@ inline constexpr std::string_view kSearchsortedScalarLoops = R"(
   })";
 
 // --- sizes that depend on data
-#define LENZ_TRUE_COUNT(SHAPE)                                                                                \
-  "%total = temporary(i64, []) "                                                                              \
-  "for reduce $r in " SHAPE " {"                                                                              \
+#define LENZ_TRUE_COUNT(SHAPE)   \
+  "%total = temporary(i64, []) " \
+  "for reduce $r in " SHAPE      \
+  " {"                           \
   "  s = reduce sum(to(wide(%mask[broadcast_at($r, shape(%mask))]) != 0, i64)) %total[[]] = s } "
-inline constexpr std::string_view kNonzeroLoops = "%mask = %self " LENZ_TRUE_COUNT("shape(%self)")
-    "bind(%total, size(%out, 0)) " LENZ_COUNTED("shape(%self)") R"(
+inline constexpr std::string_view kNonzeroLoops =
+    "%mask = %self " LENZ_TRUE_COUNT("shape(%self)") "bind(%total, size(%out, 0)) " LENZ_COUNTED("shape(%self)") R"(
   for $i in shape(%self) {
     when wide(%self[$i]) != 0 {
       $p = position(%upto[raveled($i, shape(%self))] - 1, size(%out, 0))
@@ -258,9 +262,8 @@ inline constexpr std::string_view kNonzeroStaticLoops = "%mask = %self " LENZ_CO
       }
     }
   })";
-inline constexpr std::string_view kMaskedSelectLoops =
-    "$over = broadcast(shape(%self), shape(%mask)) " LENZ_TRUE_COUNT("$over") "bind(%total, size(%out, 0)) " LENZ_COUNTED(
-        "$over") R"(
+inline constexpr std::string_view kMaskedSelectLoops = "$over = broadcast(shape(%self), shape(%mask)) " LENZ_TRUE_COUNT(
+    "$over") "bind(%total, size(%out, 0)) " LENZ_COUNTED("$over") R"(
   for $i in $over {
     when %mask[broadcast_at($i, shape(%mask))] {
       $p = position(%upto[raveled($i, $over)] - 1, size(%out, 0))

@@ -22,19 +22,17 @@ inline constexpr std::string_view kFlatTransposedLoops = R"(
   if rank(%self) < 2 { %out[$i] = %self[$i] } else { for $i in shape(%out) { %out[$i] = %self[at($i, 1), at($i, 0)] } })";
 
 // Where a slice starts, and what it keeps: as eager clamps them.
-#define LENZ_SLICE R"(
-  $d = wrap($dim, rank(%self))
-  $n = size(%self, $d)
-  $s = choose(given($start), $start, 0)
-  if $s < 0 { $s = $s + $n }
-  $s = min(max($s, 0), $n)
-)"
+#define LENZ_SLICE                         \
+  "$d = wrap($dim, rank(%self)) "          \
+  "$n = size(%self, $d) "                  \
+  "$s = choose(given($start), $start, 0) " \
+  "if $s < 0 { $s = $s + $n } "            \
+  "$s = min(max($s, 0), $n) "
 inline constexpr std::string_view kSliceLoops =
     LENZ_SLICE "for $i in shape(%out) { %out[$i] = %self[replaced($i, $d, $s + at($i, $d) * $step)] }";
-#define LENZ_SELECT R"(
-  $d = wrap($dim, rank(%self))
-  if $index < 0 { $k = $index + size(%self, $d) } else { $k = $index }
-)"
+#define LENZ_SELECT               \
+  "$d = wrap($dim, rank(%self)) " \
+  "if $index < 0 { $k = $index + size(%self, $d) } else { $k = $index } "
 inline constexpr std::string_view kSelectLoops = LENZ_SELECT "%out[$i] = %self[inserted($i, $d, $k)]";
 inline constexpr std::string_view kUnfoldLoops = R"(
   if rank(%self) == 0 { %out[$i] = %self[[]] } else {
@@ -43,21 +41,20 @@ inline constexpr std::string_view kUnfoldLoops = R"(
       %out[$i] = %self[replaced(first($i, rank(%self)), $d, at($i, $d) * $step + at($i, -1))]
     }
   })";
-#define LENZ_DIAGONAL R"(
-  $a = wrap($dim1, rank(%self))
-  $b = wrap($dim2, rank(%self))
-  $down = max(0 - $offset, 0)
-  $along = max($offset, 0)
-)"
+#define LENZ_DIAGONAL              \
+  "$a = wrap($dim1, rank(%self)) " \
+  "$b = wrap($dim2, rank(%self)) " \
+  "$down = max(0 - $offset, 0) "   \
+  "$along = max($offset, 0) "
 #define LENZ_ON_DIAGONAL(I) \
   "choose($a < $b, " LENZ_BOTH(I, "$a", "$b", "$down", "$along") ", " LENZ_BOTH(I, "$b", "$a", "$along", "$down") ")"
-#define LENZ_BOTH(I, FIRST, SECOND, X, Y) \
-  "inserted(inserted(first(" I ", len(" I ") - 1), " FIRST ", at(" I ", -1) + " X "), " SECOND ", at(" I ", -1) + " Y ")"
+#define LENZ_BOTH(I, FIRST, SECOND, X, Y)                                                                             \
+  "inserted(inserted(first(" I ", len(" I ") - 1), " FIRST ", at(" I ", -1) + " X "), " SECOND ", at(" I ", -1) + " Y \
+  ")"
 inline constexpr std::string_view kDiagonalLoops =
     LENZ_DIAGONAL "for $i in shape(%out) { %out[$i] = %self[" LENZ_ON_DIAGONAL("$i") "] }";
 // Through the memory that the operand's type says.
-#define LENZ_IN_STORAGE(OF) \
-  "$from = choose(given($storage_offset), $storage_offset, offset(" OF ")) - offset(" OF ") "
+#define LENZ_IN_STORAGE(OF) "$from = choose(given($storage_offset), $storage_offset, offset(" OF ")) - offset(" OF ") "
 inline constexpr std::string_view kAsStridedLoops = R"(
   if is_placed(%self) {
     %there = strided_view(%self, $size, $stride, $storage_offset)
@@ -157,13 +154,12 @@ inline constexpr std::string_view kRepeatLoops = R"(
     %out[$i] = %self[$at]
   })";
 // Row j stands as often as `repeats` says: the row of place t is how many sums of repeats t has passed.
-#define LENZ_REPEATED R"(
-  $n = numel(%repeats)
-  %sums = temporary(i64, [$n])
-  for scan $t < $n { s = scan sum(to(%repeats[choose(rank(%repeats) == 0, [], [$t])], i64)) %sums[$t] = s }
-  %total = temporary(i64, [])
-  for reduce $t < $n { s = reduce sum(to(%repeats[choose(rank(%repeats) == 0, [], [$t])], i64)) %total[[]] = s }
-)"
+#define LENZ_REPEATED                                                                                          \
+  "$n = numel(%repeats) "                                                                                      \
+  "%sums = temporary(i64, [$n]) "                                                                              \
+  "for scan $t < $n { s = scan sum(to(%repeats[choose(rank(%repeats) == 0, [], [$t])], i64)) %sums[$t] = s } " \
+  "%total = temporary(i64, []) "                                                                               \
+  "for reduce $t < $n { s = reduce sum(to(%repeats[choose(rank(%repeats) == 0, [], [$t])], i64)) %total[[]] = s } "
 inline constexpr std::string_view kRepeatsLoops = LENZ_REPEATED R"(
   if not given($output_size) { bind(%total, size(%out, 0)) }
   for $t < size(%out, 0), reduce $k < $n { c = reduce sum(to(%sums[$k] <= $t, i64)) %out[$t] = c })";

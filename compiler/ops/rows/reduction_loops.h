@@ -7,31 +7,37 @@ namespace lenz {
 
 // The dims taken together, and where the result of the others stands. Overloads without dims take all.
 #define LENZ_ALL_DIMS "$dim = none $keepdim = false "
-#define LENZ_REDUCED R"(
-  $dims = reduced_dims(%self, $dim)
-  $rest = without(shape(%self), $dims)
-  $taken = selected(shape(%self), $dims)
-  $ones = list(len($dims), 0)
-)"
+#define LENZ_REDUCED                        \
+  "$dims = reduced_dims(%self, $dim) "      \
+  "$rest = without(shape(%self), $dims) "   \
+  "$taken = selected(shape(%self), $dims) " \
+  "$ones = list(len($dims), 0) "
 #define LENZ_AT "choose($keepdim, merged($dims, $ones, $i), $i)"
 
 // A sum or product, taken in a dtype wide enough, of what was converted to the result's first.
-#define LENZ_FOLD(COMBINE)                                                                  \
-  LENZ_REDUCED "for $i in $rest, reduce $r in $taken {"                                     \
-               "  x = to(%self[merged($dims, $r, $i)], dtype(%out))"                        \
-               "  s = reduce " COMBINE "(to(x, accumulates(dtype(%out))))"                  \
-               "  %out[" LENZ_AT "] = s }"
-#define LENZ_EXTREMUM(COMBINE)                                      \
-  LENZ_REDUCED "for $i in $rest, reduce $r in $taken {"             \
-               "  m = reduce " COMBINE "(%self[merged($dims, $r, $i)])" \
-               "  %out[" LENZ_AT "] = m }"
-#define LENZ_WHERE(COMBINE, VALUES, INDICES)                                                      \
-  LENZ_REDUCED "for $i in $rest, reduce $r in $taken {"                                           \
-               "  m, p = reduce " COMBINE "(%self[merged($dims, $r, $i)], raveled($r, $taken))" VALUES INDICES "}"
-#define LENZ_LOGICAL(COMBINE)                                                    \
-  LENZ_REDUCED "for $i in $rest, reduce $r in $taken {"                          \
-               "  m = reduce " COMBINE "(wide(%self[merged($dims, $r, $i)]) != 0)" \
-               "  %out[" LENZ_AT "] = m }"
+#define LENZ_FOLD(COMBINE)                                  \
+  LENZ_REDUCED                                              \
+      "for $i in $rest, reduce $r in $taken {"              \
+      "  x = to(%self[merged($dims, $r, $i)], dtype(%out))" \
+      "  s = reduce " COMBINE                               \
+      "(to(x, accumulates(dtype(%out))))"                   \
+      "  %out[" LENZ_AT "] = s }"
+#define LENZ_EXTREMUM(COMBINE)                 \
+  LENZ_REDUCED                                 \
+      "for $i in $rest, reduce $r in $taken {" \
+      "  m = reduce " COMBINE                  \
+      "(%self[merged($dims, $r, $i)])"         \
+      "  %out[" LENZ_AT "] = m }"
+#define LENZ_WHERE(COMBINE, VALUES, INDICES)   \
+  LENZ_REDUCED                                 \
+      "for $i in $rest, reduce $r in $taken {" \
+      "  m, p = reduce " COMBINE "(%self[merged($dims, $r, $i)], raveled($r, $taken))" VALUES INDICES "}"
+#define LENZ_LOGICAL(COMBINE)                     \
+  LENZ_REDUCED                                    \
+      "for $i in $rest, reduce $r in $taken {"    \
+      "  m = reduce " COMBINE                     \
+      "(wide(%self[merged($dims, $r, $i)]) != 0)" \
+      "  %out[" LENZ_AT "] = m }"
 
 inline constexpr std::string_view kSumAllLoops = LENZ_ALL_DIMS LENZ_FOLD("sum");
 inline constexpr std::string_view kSumLoops = LENZ_FOLD("sum");
@@ -57,14 +63,13 @@ inline constexpr std::string_view kAnyDimsLoops = LENZ_NAMED_DIMS LENZ_LOGICAL("
 inline constexpr std::string_view kAllDimsLoops = LENZ_NAMED_DIMS LENZ_LOGICAL("all");
 
 // Order statistics: sorted along the dim, then looked up.
-#define LENZ_SORTED R"(
-  $d = wrap($dim, rank(%self))
-  $n = size(%self, $d)
-  %v = temporary(dtype(%self), shape(%self))
-  %p = temporary(i64, shape(%self))
-  sort(%self, %v, %p, $d, false, true)
-  $rest = without(shape(%self), [$d])
-)"
+#define LENZ_SORTED                             \
+  "$d = wrap($dim, rank(%self)) "               \
+  "$n = size(%self, $d) "                       \
+  "%v = temporary(dtype(%self), shape(%self)) " \
+  "%p = temporary(i64, shape(%self)) "          \
+  "sort(%self, %v, %p, $d, false, true) "       \
+  "$rest = without(shape(%self), [$d]) "
 #define LENZ_OF_SCALAR "if rank(%self) == 0 { %out0[$i] = %self[$i] %out1[$i] = to(0, i64) } else { "
 #define LENZ_KEPT "choose($keepdim, inserted($i, $d, 0), $i)"
 
@@ -80,10 +85,10 @@ inline constexpr std::string_view kMedianPairLoops = LENZ_OF_SCALAR LENZ_SORTED 
       q = %p[$middle]
     }
     %out0[)" LENZ_KEPT "] = x %out1[" LENZ_KEPT "] = q } }";
-#define LENZ_NUMBERS_ONLY R"(
-  %count = temporary(i64, $rest)
-  for $i in $rest, reduce $k < $n { c = reduce sum(to(not isnan(%self[inserted($i, $d, $k)]), i64)) %count[$i] = c }
-)"
+#define LENZ_NUMBERS_ONLY                                                                                             \
+  "%count = temporary(i64, $rest) "                                                                                   \
+  "for $i in $rest, reduce $k < $n { c = reduce sum(to(not isnan(%self[inserted($i, $d, $k)]), i64)) %count[$i] = c " \
+  "} "
 inline constexpr std::string_view kNanmedianPairLoops = LENZ_OF_SCALAR LENZ_SORTED LENZ_NUMBERS_ONLY R"(
   for $i in $rest {
     $q = position(maximum(floor_divide(%count[$i] - 1, 2), 0), $n)
@@ -92,13 +97,12 @@ inline constexpr std::string_view kKthvalueLoops = LENZ_OF_SCALAR LENZ_SORTED R"
   for $i in $rest {
     %out0[)" LENZ_KEPT "] = %v[inserted($i, $d, $k - 1)] %out1[" LENZ_KEPT "] = %p[inserted($i, $d, $k - 1)] } }";
 
-#define LENZ_FLAT_SORTED R"(
-  $n = numel(%self)
-  %flat = temporary(dtype(%self), [$n])
-  %flat[$i] = %self[reshaped($i, [$n], shape(%self))]
-  %v = temporary(dtype(%self), [$n])
-  sort(%flat, %v, none, 0, false, true)
-)"
+#define LENZ_FLAT_SORTED                                 \
+  "$n = numel(%self) "                                   \
+  "%flat = temporary(dtype(%self), [$n]) "               \
+  "%flat[$i] = %self[reshaped($i, [$n], shape(%self))] " \
+  "%v = temporary(dtype(%self), [$n]) "                  \
+  "sort(%flat, %v, none, 0, false, true) "
 inline constexpr std::string_view kMedianLoops = LENZ_FLAT_SORTED R"(
   for $i in [] {
     if is_float(dtype(%self)) { x = where(isnan(%v[$n - 1]), %v[$n - 1], %v[($n - 1) // 2]) } else { x = %v[($n - 1) // 2] }
@@ -131,9 +135,9 @@ inline constexpr std::string_view kModeLoops = LENZ_OF_SCALAR R"(
     %out0[)" LENZ_KEPT "] = %value[$i] %out1[" LENZ_KEPT "] = p } }";
 
 // Scans. A scalar is its own.
-#define LENZ_SCAN(BODY)                                                                                    \
-  "$d = wrap($dim, rank(%self)) "                                                                          \
-  "for $i in without(shape(%self), [$d]), scan $t < size(%self, $d) {"                                     \
+#define LENZ_SCAN(BODY)                                                \
+  "$d = wrap($dim, rank(%self)) "                                      \
+  "for $i in without(shape(%self), [$d]), scan $t < size(%self, $d) {" \
   "  $at = choose(rank(%self) == 0, [], inserted($i, $d, $t)) " BODY "}"
 inline constexpr std::string_view kCumsumLoops =
     LENZ_SCAN("s = scan sum(to(to(%self[$at], dtype(%out)), accumulates(dtype(%out)))) %out[$at] = s ");
