@@ -1,0 +1,329 @@
+#include "compiler/loops/interpret.h"
+
+#include <algorithm>
+#include <cmath>
+#include <new>
+#include <unordered_map>
+
+#include "compiler/loops/run_state.h"
+
+namespace lenz::loops {
+
+namespace {
+
+struct Endless {
+  std::string text;
+};
+
+class Interpreter {
+ public:
+  Interpreter(const Program& program, const InterpretOptions& options)
+      : program_(program), options_(options), symbols_(program.assumptions), memory_(program, symbols_, options) {
+    for_each_node(program.body, [&](const Node& node) {
+      const auto* nest = std::get_if<Nest>(&node.is);
+      if (nest == nullptr) return;
+      nest_numbers_[nest] = results_.nests.size();
+      results_.nests.push_back({nest->name, 0, {}});
+    });
+  }
+
+  Results run(std::span<const InputValue> inputs) {
+    take_inputs(inputs);
+    try {
+      run(program_.body);
+      for (const Output& output : program_.outputs) results_.outputs.push_back(shown(output));
+    } catch (const UserError& e) {
+      end(Ending::raised, e.what());
+    } catch (const OutOfMemory& e) {
+      end(Ending::out_of_memory, e.text);
+    } catch (const std::bad_alloc&) {
+      end(Ending::out_of_memory, "the machine has no more memory");
+    } catch (const Endless& e) {
+      end(Ending::endless, e.text);
+    }
+    for (const NestCounters& nest : results_.nests) results_.counters += nest.counters;
+    return std::move(results_);
+  }
+
+ private:
+  void end(Ending ending, std::string text) {
+    results_.ending = ending;
+    results_.text = std::move(text);
+    results_.outputs.clear();
+  }
+
+  // --- inputs
+
+  struct Expected {  // an input's size, stride, offset or value, and what it is given as
+    Dim dim;
+    int64_t given;
+    size_t input;
+    std::string what;
+  };
+
+  std::string label(size_t input) const { return "input '" + program_.inputs[input].name + "'"; }
+  [[noreturn]] void refuse(size_t input, const std::string& why) const {
+    const Input& i = program_.inputs[input];
+    std::string takes = i.kind == Input::symbol ? "an integer" : "nothing";
+    if (i.kind == Input::tensor) {
+      const TensorType& type = memory_.buffer(i.buffer).type;
+      takes = "a tensor " + std::string(name(type.dtype)) + "[";
+      for (size_t d = 0; d < type.rank(); ++d) takes += (d ? ", " : "") + to_string(type.sizes[d]);
+      takes += "]";
+    }
+    throw UserError(label(input) + " " + why, "", "it takes " + takes);
+  }
+
+  void take_inputs(std::span<const InputValue> inputs) {
+    if (inputs.size() != program_.inputs.size())
+      throw UserError("the program takes " + std::to_string(program_.inputs.size()) + " inputs, " +
+                      std::to_string(inputs.size()) + " are given");
+    std::vector<Tensor> tensors(inputs.size());
+    std::vector<Expected> open;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const Input& input = program_.inputs[i];
+      if (input.kind == Input::none) continue;
+      if (input.kind == Input::symbol) {
+        const auto* number = std::get_if<int64_t>(&inputs[i]);
+        if (number == nullptr) refuse(i, "is no integer");
+        open.push_back({input.sym, *number, i, "its value"});
+        continue;
+      }
+      tensors[i] = as_tensor(i, inputs[i]);
+      expect_tensor(i, tensors[i], open);
+    }
+    match(std::move(open));
+    symbols_.check(nullptr);
+    for (const Input& input : program_.inputs)
+      if (input.kind == Input::symbol && !input.sym.is_constant())
+        for_each_symbol(input.sym, [&](const SymNode* s) { symbols_.check(s); });
+    check_aliases(tensors);
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (tensors[i]) memory_.put(program_.inputs[i].buffer, tensors[i]);
+  }
+
+  Tensor as_tensor(size_t i, const InputValue& value) const {
+    const TensorType& type = memory_.buffer(program_.inputs[i].buffer).type;
+    const Dtype dtype = type.dtype;
+    if (const auto* tensor = std::get_if<Tensor>(&value); tensor && *tensor) return *tensor;
+    if (type.rank() != 0) refuse(i, "is no tensor");
+    if (const auto* truth = std::get_if<bool>(&value); truth && dtype == Dtype::b8)
+      return Tensor::integers(dtype, {}, {*truth});
+    if (const auto* real = std::get_if<double>(&value); real && is_floating(dtype))
+      return Tensor::reals(dtype, {}, {*real});
+    refuse(i, "is neither a tensor nor a number of its dtype");
+  }
+
+  void expect_tensor(size_t i, const Tensor& tensor, std::vector<Expected>& open) const {
+    const Buffer& buffer = memory_.buffer(program_.inputs[i].buffer);
+    const TensorType& type = buffer.type;
+    if (tensor.dtype() != type.dtype) refuse(i, "is of dtype " + std::string(name(tensor.dtype())));
+    if (tensor.rank() != type.rank()) refuse(i, "has " + std::to_string(tensor.rank()) + " dims");
+    for (size_t d = 0; d < type.rank(); ++d)
+      open.push_back({type.sizes[d], tensor.sizes()[d], i, "the size of dim " + std::to_string(d)});
+    if (!buffer.placed) return;
+    open.push_back({type.offset, tensor.offset(), i, "the storage offset"});
+    for (size_t d = 0; d < type.rank(); ++d)  // eager computes with no stride of a dim that has at most one element
+      if (tensor.sizes()[d] > 1 && tensor.numel() > 0)
+        open.push_back({type.strides[d], tensor.strides()[d], i, "the stride of dim " + std::to_string(d)});
+  }
+
+  // Symbols that stand alone first; then whatever has but one open symbol, as often as that helps.
+  void match(std::vector<Expected> open) {
+    std::stable_partition(open.begin(), open.end(),
+                          [](const Expected& e) { return !e.dim.is_constant() && kind_of(e.dim) == SymKind::symbol; });
+    while (!open.empty()) {
+      std::vector<Expected> left;
+      for (const Expected& e : open) {
+        std::optional<bool> matched = symbols_.match(e.dim, e.given, &program_);
+        if (!matched) left.push_back(e);
+        if (matched == std::optional(false)) disagree(e);
+      }
+      if (left.size() == open.size()) disagree(left[0]);
+      open = std::move(left);
+    }
+  }
+  [[noreturn]] void disagree(const Expected& e) const {
+    std::string wanted = to_string(e.dim);
+    if (std::optional<int64_t> value = symbols_.try_value(e.dim); value && !e.dim.is_constant())
+      wanted += " = " + std::to_string(*value);
+    refuse(e.input, "has " + std::to_string(e.given) + " as " + e.what + ", not " + wanted);
+  }
+
+  // Inputs of one class share storage; what is mutated shares it with no others.
+  void check_aliases(const std::vector<Tensor>& tensors) const {
+    for (size_t i = 0; i < tensors.size(); ++i)
+      for (size_t j = 0; j < i && tensors[i]; ++j) {
+        if (!tensors[j]) continue;
+        const Buffer &a = memory_.buffer(program_.inputs[i].buffer), &b = memory_.buffer(program_.inputs[j].buffer);
+        const bool shared = tensors[i].storage()->data == tensors[j].storage()->data;
+        if (a.alias && a.alias == b.alias && !shared) refuse(i, "does not share its storage with " + label(j));
+        if (!(a.alias && a.alias == b.alias) && shared && (a.mutated || b.mutated))
+          refuse(i, "shares its storage with " + label(j) + ", and one of them is mutated");
+      }
+  }
+
+  // --- nodes
+
+  void run(const Block& block) {
+    for (const Node& node : block.nodes) std::visit([&](const auto& n) { run(n); }, node.is);
+  }
+
+  void run(const Nest& nest) {
+    NestCounters& counters = results_.nests[nest_numbers_.at(&nest)];
+    ++counters.runs;
+    run_nest(nest, program_, memory_, symbols_, options_.ambient, ++runs_, counters.counters);
+  }
+
+  // Lines along the dim, one after another: positions in order of their keys.
+  void run(const Sort& sort) {
+    const Tensor keys = memory_.whole(sort.keys, "a sort");
+    Place* places[] = {sort.values == kNone ? nullptr : &memory_.writable(sort.values),
+                       sort.indices == kNone ? nullptr : &memory_.writable(sort.indices)};
+    if (keys.numel() == 0) return;
+    Ints heads = keys.sizes();
+    if (keys.rank() > 0) heads[sort.dim] = 1;
+    const Tensor lines = keys.view(heads, keys.strides(), keys.offset());
+    const int64_t length = keys.numel() / lines.numel();
+    for (int64_t line = 0; line < lines.numel(); ++line) {
+      Ints at = lines.coordinates(line);
+      auto move_to = [&](int64_t i) -> const Ints& {
+        if (!at.empty()) at[sort.dim] = i;
+        return at;
+      };
+      std::vector<std::pair<ScalarValue, int64_t>> items;
+      for (int64_t i = 0; i < length; ++i) items.emplace_back(keys.get(move_to(i)), i);
+      std::ranges::stable_sort(items, [&](const auto& a, const auto& b) {
+        return sort.descending ? before(b.first, a.first) : before(a.first, b.first);
+      });
+      for (int64_t i = 0; i < length; ++i) {
+        const auto& [key, from] = items[static_cast<size_t>(i)];
+        if (places[0]) write(*places[0], move_to(i), key);
+        if (places[1]) write(*places[1], move_to(i), ScalarValue(from));
+      }
+    }
+  }
+  static bool before(const ScalarValue& a, const ScalarValue& b) {
+    if (a.kind() == ScalarKind::integer) return a.integer() < b.integer();
+    return std::isnan(b.real()) ? !std::isnan(a.real()) : a.real() < b.real();
+  }
+  static void write(Place& place, const Ints& at, const ScalarValue& value) {
+    place.tensor.set(at, value);
+    place.stamps[static_cast<size_t>(place.tensor.address(at))] = Place::kBefore;
+  }
+
+  // Open symbols in the sizes of its results are bound by them.
+  void run(const Extern& node) {
+    const std::string op = node.op->full_name;
+    if (!options_.run_extern) throw Unsupported("nobody runs the extern op " + op);
+    const ExternCall call{node, [&](BufferId id) { return memory_.whole(id, op); },
+                          [&](Dim dim) { return symbols_.value(dim); }};
+    std::vector<Tensor> made = options_.run_extern(call);
+    LENZ_CHECK(made.size() == node.results.size(), "extern op " + op + " gave another number of results");
+    symbols_.unbind_all(&node);
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (node.results[i] == kNone) continue;
+      const TensorType& type = memory_.buffer(node.results[i]).type;
+      for (size_t d = 0; made[i] && d < std::min(type.rank(), made[i].rank()); ++d) {
+        symbols_.match(type.sizes[d], made[i].sizes()[d], &node);
+        for_each_symbol(type.sizes[d], [&](const SymNode* s) {
+          if (symbols_.bound_by(Dim(s), &node)) symbols_.check(s);
+        });
+      }
+      memory_.put(node.results[i], std::move(made[i]));
+    }
+  }
+
+  void run(const Bind& bind) {
+    symbols_.bind(bind.symbol, memory_.scalar(bind.from).integer(), &bind);
+    symbols_.check(bind.symbol.node());
+  }
+
+  void run(const Check& check) {
+    std::optional<bool> holds;
+    if (check.cond) holds = evaluate(*check.cond, [&](const SymNode* s) { return symbols_.find(s); });
+    if (check.holds != kNone) holds = memory_.scalar(check.holds).integer() != 0 && holds.value_or(true);
+    LENZ_CHECK(holds.has_value(), "a check has a condition that can be told");
+    if (!*holds) throw UserError(check.message);
+  }
+
+  void run(const Print& print) {
+    std::vector<Tensor> values;
+    for (BufferId id : print.values) values.push_back(memory_.whole(id, "a print"));
+    if (options_.print) options_.print(print.text, values);
+  }
+
+  void run(const If& branch) {
+    run(memory_.scalar(branch.condition).integer() != 0 ? *branch.then : *branch.otherwise);
+  }
+
+  void run(const While& loop) {
+    for (uint64_t round = 0;; ++round) {
+      run(*loop.test);
+      if (memory_.scalar(loop.condition).integer() == 0) return;
+      if (round == options_.while_limit)
+        throw Endless{"a while ran more than " + std::to_string(options_.while_limit) + " rounds"};
+      run(*loop.body);
+    }
+  }
+
+  void run(const Repeat& loop) {
+    const int64_t count = symbols_.value(loop.count);
+    for (int64_t i = 0; i < count; ++i) {
+      symbols_.bind(loop.symbol, i, &loop);
+      run(*loop.body);
+    }
+    symbols_.unbind_all(&loop);
+  }
+
+  // --- outputs
+
+  OutputValue shown(const Output& output) {
+    OutputValue value;
+    value.kind = output.kind;
+    switch (output.kind) {
+      case Output::tensor: {
+        Ints sizes, strides;
+        for (Dim d : output.type.sizes) sizes.push_back(symbols_.value(d));
+        for (Dim d : output.type.strides) strides.push_back(symbols_.value(d));
+        value.tensor = Tensor(memory_.readable(output.buffer).tensor.storage(), output.type.dtype, sizes, strides,
+                              symbols_.value(output.type.offset));
+        break;
+      }
+      case Output::number: value.tensor = memory_.whole(output.buffer, "an output"); break;
+      case Output::integer: value.integer = symbols_.value(output.value); break;
+      case Output::literal: value.literal = output.literal_value; break;
+      case Output::list:
+        for (const Output& element : output.elements) value.elements.push_back(shown(element));
+        break;
+      case Output::none: break;
+    }
+    return value;
+  }
+
+  const Program& program_;
+  const InterpretOptions& options_;
+  Symbols symbols_;
+  Memory memory_;
+  Results results_;
+  std::unordered_map<const Nest*, size_t> nest_numbers_;
+  uint32_t runs_ = Place::kBefore;
+};
+
+}  // namespace
+
+Counters& Counters::operator+=(const Counters& o) {
+  points += o.points;
+  loads += o.loads;
+  stores += o.stores;
+  operations += o.operations;
+  flops += o.flops;
+  bytes += o.bytes;
+  return *this;
+}
+
+Results interpret(const Program& program, std::span<const InputValue> inputs, const InterpretOptions& options) {
+  return Interpreter(program, options).run(inputs);
+}
+
+}  // namespace lenz::loops

@@ -1,0 +1,81 @@
+// What a running program holds: the values of its symbols, and its buffers in memory. For interpret.cpp and
+// nest_machine.cpp only. Thread-safety: one per run.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "compiler/loops/interpret.h"
+
+namespace lenz::loops {
+
+// Values of symbols, by id. Each knows who bound it (a node, an axis's nest, the caller): the same one may do it again.
+class Symbols {
+ public:
+  explicit Symbols(const Assumptions& assumptions) : assumptions_(assumptions) {}
+
+  std::optional<int64_t> find(const SymNode* symbol) const;
+  std::optional<int64_t> try_value(Dim dim) const;  // nullopt while a symbol has no value
+  int64_t value(Dim dim) const;                     // InternalError then
+  bool bound_by(Dim symbol, const void* who) const;
+
+  void bind(Dim symbol, int64_t value, const void* who);
+  void unbind_all(const void* who);
+  // Matches a dim to a number: what it mentions has a value and gives that number, or its one open symbol gets the
+  // value that does. False if it can't; nullopt if several are open.
+  std::optional<bool> match(Dim dim, int64_t number, const void* who);
+  // UserError unless facts and guards about the symbol (all of them: null) hold, as far as they can be told.
+  void check(const SymNode* symbol) const;
+
+  int64_t* data() { return values_.data(); }
+
+ private:
+  SymValues lookup() const {
+    return [this](const SymNode* s) { return find(s); };
+  }
+  const Assumptions& assumptions_;
+  std::vector<int64_t> values_;
+  std::vector<const void*> by_;  // null: not bound
+};
+
+// A buffer in memory. A stamp for each element of the storage says which nest's run wrote it last.
+struct Place {
+  Tensor tensor;
+  std::vector<uint32_t> stamps;  // empty: all written, before any nest
+  uint64_t bytes = 0;            // that count against the limit
+  static constexpr uint32_t kUnwritten = 0, kBefore = 1;
+};
+
+class Memory {
+ public:
+  Memory(const Program& program, const Symbols& symbols, const InterpretOptions& options);
+
+  const Buffer& buffer(BufferId id) const { return program_.buffers[id]; }
+  Place& readable(BufferId id);  // a temporary is allocated if nobody did
+  Place& writable(BufferId id);  // and again when its sizes have changed; stamped
+  void put(BufferId id, Tensor tensor);
+  // The only element of a 0-dim buffer.
+  ScalarValue scalar(BufferId id);
+  // As a tensor that was written, for those who read all of it.
+  Tensor whole(BufferId id, std::string_view reader);
+
+ private:
+  void allocate(BufferId id, const Ints& sizes);
+  Ints sizes_of(BufferId id) const;
+
+  const Program& program_;
+  const Symbols& symbols_;
+  const InterpretOptions& options_;
+  std::vector<Place> places_;
+  uint64_t bytes_ = 0;  // of temporaries
+};
+
+struct OutOfMemory {
+  std::string text;
+};
+
+// Runs one nest; `run` counts runs from 2 on, for stamps.
+void run_nest(const Nest& nest, const Program& program, Memory& memory, Symbols& symbols, const RandomStream& ambient,
+              uint32_t run, Counters& counters);
+
+}  // namespace lenz::loops
