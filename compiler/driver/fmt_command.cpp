@@ -6,6 +6,7 @@
 
 #include "compiler/driver/arguments.h"
 #include "compiler/graph/text.h"
+#include "compiler/loops/text.h"
 #include "compiler/ops/op_table.h"
 
 namespace lenz {
@@ -26,11 +27,36 @@ void replace_file(const std::string& path, const std::string& text) {
 }
 }  // namespace
 
+namespace {
+std::string canonical_graph(const std::string& text, const std::string& file, bool types, bool provenance) {
+  Comments comments;
+  ParseOptions parse;
+  parse.file = file;
+  parse.comments = &comments;
+  PrintOptions options;
+  options.types = types;
+  options.provenance = provenance;
+  options.comments = &comments;
+  return print(*parse_graph(text, op_table(), parse), options);
+}
+
+std::string canonical_program(const std::string& text, const std::string& file, bool provenance) {
+  loops::LineComments comments;
+  loops::ProgramParseOptions parse;
+  parse.file = file;
+  parse.comments = &comments;
+  loops::ProgramPrintOptions options;
+  options.provenance = provenance;
+  options.comments = &comments;
+  return print(loops::parse_program(text, op_table(), parse), options);
+}
+}  // namespace
+
 ExitCode fmt_command(std::span<const std::string> args) {
-  CLI::App app("Prints graphs in canonical spelling; comments stay.", "lenz fmt");
+  CLI::App app("Prints graphs and loop programs in canonical spelling; comments stay.", "lenz fmt");
   std::vector<std::string> files;
   bool check = false, write = false, types = false, provenance = true;
-  app.add_option("FILE", files, "texts of graphs; - is the standard input")->required();
+  app.add_option("FILE", files, "texts of graphs or programs; - is the standard input")->required();
   app.add_flag("--check", check, "only say which files are not in canonical spelling; exit code 2 if any is not");
   app.add_flag("--write", write, "rewrite the files in place")->excludes("--check");
   app.add_flag("--types", types, "annotate every result with its type");
@@ -40,18 +66,12 @@ ExitCode fmt_command(std::span<const std::string> args) {
   ExitCode code = ExitCode::fine;
   for (const std::string& path : files) {
     std::string text = read_text(path, ParseLimits().text);
-    Comments comments;
-    ParseOptions parse;
-    parse.file = path == "-" ? "<stdin>" : path;
-    parse.comments = &comments;
-    PrintOptions options;
-    options.types = types;
-    options.provenance = provenance;
-    options.comments = &comments;
-    std::string canonical = print(*parse_graph(text, op_table(), parse), options);
+    std::string file = text_name(path);
+    std::string canonical = loops::is_program_text(text) ? canonical_program(text, file, provenance)
+                                                         : canonical_graph(text, file, types, provenance);
     if (check) {
       if (canonical == text) continue;
-      std::printf("%s is not in canonical spelling (lenz fmt --write mends it)\n", parse.file.c_str());
+      std::printf("%s is not in canonical spelling (lenz fmt --write mends it)\n", file.c_str());
       code = ExitCode::bad_input;
     } else if (write && path != "-") {
       if (canonical != text) replace_file(path, canonical);

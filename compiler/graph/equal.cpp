@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "compiler/base/hash.h"
+#include "compiler/graph/equal_parts.h"
 #include "compiler/graph/text.h"
 
 namespace lenz {
@@ -69,10 +70,37 @@ bool same_initialiser(const Initialiser& a, const Initialiser& b) {
   return bounds && a.seed == b.seed && a.sorted == b.sorted;
 }
 
+}  // namespace
+
 bool same_op(const OpDef& a, const OpDef& b) {
   return &a == &b || (a.full_name == b.full_name && !a.infer == !b.infer && to_string(a.schema) == to_string(b.schema));
 }
-}  // namespace
+
+bool same_assumptions(const Assumptions& a, const Assumptions& b, std::string& why) {
+  bool facts = range_texts(a.facts()) == range_texts(b.facts()) &&
+               condition_texts(a.facts().conditions()) == condition_texts(b.facts().conditions());
+  bool guards = condition_texts(a.guards()) == condition_texts(b.guards());
+  if (!facts || !guards) why = facts ? "the guards differ" : "the facts differ";
+  return facts && guards;
+}
+
+bool same_arg(const Arg& given_x, const Arg& given_y, bool for_float,
+              const std::function<bool(const Arg&, const Arg&)>& same_reference) {
+  Arg x = as_given(given_x, for_float), y = as_given(given_y, for_float);
+  if (is_list(x) && is_list(y)) {
+    if (x.count != y.count) return false;
+    for (size_t i = 0; i < x.count; ++i)
+      if (!same_arg(element(x, i), element(y, i), for_float, same_reference)) return false;
+    return true;
+  }
+  if (x.kind != y.kind) return false;
+  switch (x.kind) {
+    case ArgKind::value:
+    case ArgKind::graph: return same_reference(x, y);
+    case ArgKind::integer: return compare(x.dim(), y.dim()) == 0;
+    default: return x == y;
+  }
+}
 
 std::vector<uint32_t> value_numbers(const Graph& graph) {
   std::vector<uint32_t> numbers(graph.value_count(), kNone);
@@ -135,11 +163,8 @@ class Comparison {
         return differ("input " + std::to_string(i) + " differs");
     }
     if (alias_leaders(a_) != alias_leaders(b_)) return differ("their inputs alias differently");
-    const Assumptions &x = a_.assumptions, &y = b_.assumptions;
-    if (range_texts(x.facts()) != range_texts(y.facts()) ||
-        condition_texts(x.facts().conditions()) != condition_texts(y.facts().conditions()))
-      return differ("the facts differ");
-    if (condition_texts(x.guards()) != condition_texts(y.guards())) return differ("the guards differ");
+    std::string why;
+    if (!same_assumptions(a_.assumptions, b_.assumptions, why)) return differ(why);
     return true;
   }
 
@@ -156,21 +181,11 @@ class Comparison {
     return false;
   }
 
-  bool argument(const Arg& given_x, const Arg& given_y, bool for_float) {
-    Arg x = as_given(given_x, for_float), y = as_given(given_y, for_float);
-    if (is_list(x) && is_list(y)) {
-      if (x.count != y.count) return false;
-      for (size_t i = 0; i < x.count; ++i)
-        if (!argument(element(x, i), element(y, i), for_float)) return false;
-      return true;
-    }
-    if (x.kind != y.kind) return false;
-    switch (x.kind) {
-      case ArgKind::value: return number(a_numbers_, x.value()) == number(b_numbers_, y.value());
-      case ArgKind::integer: return compare(x.dim(), y.dim()) == 0;
-      case ArgKind::graph: return subgraph(x.graph(), y.graph());
-      default: return x == y;
-    }
+  bool argument(const Arg& x, const Arg& y, bool for_float) {
+    return same_arg(x, y, for_float, [&](const Arg& m, const Arg& n) {
+      if (m.kind == ArgKind::graph) return subgraph(m.graph(), n.graph());
+      return number(a_numbers_, m.value()) == number(b_numbers_, n.value());
+    });
   }
 
   static uint32_t number(const std::vector<uint32_t>& numbers, ValueId v) {

@@ -3,147 +3,13 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "compiler/base/hash.h"
 #include "compiler/base/suggest.h"
 #include "compiler/graph/parser.h"
 
 namespace lenz {
 
 Parser::Parser(std::string_view text, const OpTable& ops, const ParseOptions& options)
-    : ops_(ops), options_(options), source_(text, options.file), lexer_(text), context_(std::make_shared<Context>()) {
-  if (text.size() > options.limits.text)
-    throw UserError(
-        "the text has " + std::to_string(text.size()) + " bytes; the limit is " + std::to_string(options.limits.text),
-        options.file);
-  if (options.comments) lexer_.keep_comments(&comments_);
-  take();
-}
-
-// --- tokens
-
-Token Parser::take() {
-  Token taken = token_;
-  taken_end_ = taken.end;
-  token_ = lexer_.next();
-  if (token_.kind == TokenKind::bad) fail(token_, std::string(token_.text));
-  return taken;
-}
-
-bool Parser::eat(TokenKind kind) {
-  if (token_.kind != kind) return false;
-  take();
-  return true;
-}
-
-bool Parser::eat_word(std::string_view word) {
-  if (!at_word(word)) return false;
-  take();
-  return true;
-}
-
-Token Parser::expect(TokenKind kind, std::string_view what) {
-  if (token_.kind != kind) fail_here("expected " + std::string(what.empty() ? describe(kind) : what));
-  return take();
-}
-
-void Parser::expect_word(std::string_view word) {
-  if (!eat_word(word)) fail_here("expected `" + std::string(word) + "`");
-}
-
-bool Parser::next_is(TokenKind kind) const {
-  Lexer ahead = lexer_;
-  ahead.keep_comments(nullptr);
-  return ahead.next().kind == kind;
-}
-
-void Parser::fail(const Token& token, const std::string& message, const std::string& remedy) const {
-  throw source_.error(token.at, token.end, message, remedy);
-}
-
-void Parser::fail_here(const std::string& message, const std::string& remedy) const {
-  constexpr size_t kShown = 40;
-  std::string found =
-      token_.kind == TokenKind::end
-          ? "the end of the text"
-          : "`" + std::string(source_.text().substr(token_.at, std::min(token_.end - token_.at, kShown))) + "`";
-  for (char& c : found)
-    if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) c = '?';
-  fail(token_, message + ", found " + found, remedy);
-}
-
-std::string Parser::text_of(const Token& token) {
-  if (token.text.size() > options_.limits.string) fail(token, "this is longer than the limit of strings");
-  return token.quoted ? unescape(token.text) : std::string(token.text);
-}
-
-// --- comments
-
-void Parser::comments_to(Comments::Place* next) {
-  if (!options_.comments) return;
-  std::string_view text = source_.text();
-  for (Lexer::Comment c : comments_) {
-    std::string comment(text.substr(c.at, c.end - c.at));
-    while (!comment.empty() && (comment.back() == ' ' || comment.back() == '\r' || comment.back() == '\t'))
-      comment.pop_back();
-    bool same_line =
-        last_place_ && text.substr(last_place_end_, c.at - last_place_end_).find('\n') == std::string_view::npos;
-    if (same_line) {
-      last_place_->behind = comment;
-    } else if (next) {
-      next->above.push_back(std::move(comment));
-    } else {
-      options_.comments->below.push_back(std::move(comment));
-    }
-  }
-  comments_.clear();
-}
-
-// --- names
-
-namespace {
-bool is_number(const Token& t) { return !t.quoted && t.text[0] >= '0' && t.text[0] <= '9'; }
-uint64_t hash_name(const Token& t) { return hash_bytes(t.text, is_number(t)); }
-}  // namespace
-
-size_t ValueNames::slot(const Token& token, uint64_t hash) const {
-  size_t mask = slots_.size() - 1, at = hash & mask;
-  for (; slots_[at]; at = (at + 1) & mask) {
-    const Entry& e = entries_[slots_[at] - 1];
-    if (e.hash == hash && e.text == token.text) break;
-  }
-  return at;
-}
-
-ValueId ValueNames::find(const Token& token) const {
-  uint32_t index = slots_[slot(token, hash_name(token))];
-  return index ? entries_[index - 1].value : kNone;
-}
-
-bool ValueNames::add(const Token& token, ValueId value, size_t& earlier) {
-  if ((entries_.size() + 1) * 2 > slots_.size()) {
-    slots_.assign(slots_.size() * 2, 0);
-    for (uint32_t i = 0; i < entries_.size(); ++i) {
-      size_t at = entries_[i].hash & (slots_.size() - 1);
-      while (slots_[at]) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = i + 1;
-    }
-  }
-  uint64_t hash = hash_name(token);
-  size_t at = slot(token, hash);
-  if (slots_[at]) {
-    earlier = entries_[slots_[at] - 1].at;
-    return false;
-  }
-  entries_.push_back({token.text, hash, value, token.at});
-  slots_[at] = static_cast<uint32_t>(entries_.size());
-  return true;
-}
-
-std::vector<std::string_view> ValueNames::all() const {
-  std::vector<std::string_view> names;
-  for (const Entry& e : entries_) names.push_back(e.text);
-  return names;
-}
+    : TextParser(text, ops, options, options.comments ? &options.comments->below : nullptr) {}
 
 // --- file
 
@@ -171,26 +37,6 @@ std::unique_ptr<Graph> Parser::file() {
   }
   comments_to(nullptr);
   return main;
-}
-
-void Parser::extern_op() {
-  take();
-  Token text = expect(TokenKind::string, "a schema between quotes");
-  Schema schema = placed(text, [&] { return parse_schema(text_of(text)); });
-  if (schema.params.size() > options_.limits.params || schema.returns.size() > options_.limits.params)
-    fail(text, "this schema has more parameters than the limit, " + std::to_string(options_.limits.params));
-  std::string name = schema.full_name();
-  if (ops_.find(name)) fail(text, "`" + name + "` is an op that Lenz knows", "leave the declaration out");
-  if (context_->externs.find(name)) fail(text, "`" + name + "` is declared twice");
-  placed(text, [&] {
-    for (const Param& p : schema.params)
-      if (p.fallback && !fits(default_arg(*context_, p), p.type, {}))
-        throw UserError("the default of `" + p.name + "` does not fit its type");
-  });
-  OpDef def;
-  def.schema = std::move(schema);
-  context_->externs.add(std::move(def));
-  op_names_.clear();
 }
 
 // Finds the graphs behind the current token. A bad token ends the search: reading it will say what is wrong.
@@ -266,13 +112,6 @@ uint32_t Parser::subgraph(const Token& name) {
   scope_->graph->subgraphs.push_back(std::move(sub));
   scope_->subgraphs.emplace(name.text, index);
   return index;
-}
-
-Parser::Nest::Nest(Parser& parser) : parser_(parser) {
-  if (parser.depth_ >= parser.options_.limits.nesting) {
-    parser.fail(parser.token_, "nested deeper than " + std::to_string(parser.options_.limits.nesting) + " levels");
-  }
-  ++parser.depth_;
 }
 
 std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops, const ParseOptions& options) {

@@ -26,8 +26,8 @@ std::unique_ptr<Graph> Parser::graph(Scope& scope) {
     if (!known)
       fail(level, "there is no level `" + std::string(level.text) + "`", "the levels are torch, aten and core");
   }
-  if (eat_word("where")) facts(*made);
-  if (eat_word("assuming")) guards(*made);
+  if (eat_word("where")) facts(made->assumptions);
+  if (eat_word("assuming")) guards(made->assumptions);
   if (options_.comments) comments_to(&options_.comments->graphs[made.get()]);
   if (at(TokenKind::minus)) fail_here("expected `{`", "a graph does not declare its results: their types are inferred");
   expect(TokenKind::l_brace);
@@ -128,67 +128,6 @@ Initialiser Parser::initialiser() {
   return init;
 }
 
-// --- facts
-
-namespace {
-constexpr const char* kContradiction = "together they leave the symbols no values: change this one or one before it";
-}  // namespace
-
-void Parser::facts(Graph& graph) {
-  do fact(graph);
-  while (eat(TokenKind::comma));
-}
-
-void Parser::fact(Graph& graph) {
-  Token start = peek();
-  if (at(TokenKind::name) && !at_word("min") && !at_word("max")) {
-    Lexer ahead = lexer_;
-    ahead.keep_comments(nullptr);
-    Token second = ahead.next();
-    if (second.kind == TokenKind::name && second.text == "in") {
-      Token name = take();
-      take();
-      if (!is_word(name.text) || is_reserved_word(name.text)) fail(name, "this is no symbol");
-      Range range;
-      auto number = [&] { return at(TokenKind::integer) || at(TokenKind::minus); };
-      if (number()) range.low = signed_integer();
-      expect(TokenKind::dot_dot, "`..`");
-      if (number()) range.high = signed_integer();
-      Dim symbol = context_->syms.symbol(name.text);
-      if (range.low && range.high && *range.low > *range.high) fail(name, "this range is empty");
-      placed(name, [&] { graph.assumptions.facts().set_range(symbol.node(), range); });
-      return;
-    }
-  }
-  placed(start, [&] {
-    if (!graph.assumptions.facts().add(condition()))
-      throw UserError("this contradicts the facts before it", "", kContradiction);
-  });
-}
-
-void Parser::guards(Graph& graph) {
-  do {
-    Token start = peek();
-    placed(start, [&] {
-      if (!graph.assumptions.assume(condition())) throw UserError("this contradicts the facts", "", kContradiction);
-    });
-  } while (eat(TokenKind::comma));
-}
-
-Cond Parser::condition() {
-  Dim lhs = dim();
-  Token relation = peek();
-  switch (relation.kind) {
-    case TokenKind::equal: take(); return eq(lhs, dim());
-    case TokenKind::not_equal: take(); return ne(lhs, dim());
-    case TokenKind::less: take(); return lt(lhs, dim());
-    case TokenKind::less_equal: take(); return le(lhs, dim());
-    case TokenKind::greater: take(); return gt(lhs, dim());
-    case TokenKind::greater_equal: take(); return ge(lhs, dim());
-    default: fail_here("expected a relation: == != < <= > >= or, behind a symbol, `in`");
-  }
-}
-
 // --- values
 
 void Parser::define(const Token& token, ValueId v) {
@@ -209,43 +148,10 @@ ValueId Parser::value(const Token& token) {
   if (key.quoted && key.text.find('\\') != std::string_view::npos) key.text = decoded = unescape(key.text);
   ValueId v = scope_->names.find(key);
   if (v != kNone) return v;
-  std::string shown(token.text.substr(0, 80));
-  std::vector<std::string_view> names = scope_->names.all();
-  constexpr size_t kSearched = 20'000;  // the nearest of the last ones is near enough
-  std::span<const std::string_view> searched = names;
-  if (names.size() > kSearched) searched = searched.last(kSearched);
-  std::string_view nearest = nearest_name(token.text, searched);
-  fail(token, "there is no value %" + shown + " here",
-       nearest.empty() ? "a value is defined before it is used" : "did you mean %" + std::string(nearest) + "?");
+  no_value(token, scope_->names);
 }
 
 // --- statements
-
-const std::vector<const OpDef*>& Parser::ops_named(const Token& token) {
-  auto [at, fresh] = op_names_.try_emplace(token.text);
-  if (fresh) at->second = candidates(*context_, ops_, token.text);
-  if (!at->second.empty()) return at->second;
-  std::string name(token.text.substr(0, 200));
-  std::vector<std::string_view> names;
-  std::deque<std::string> packets;
-  for (const OpTable* table : {&ops_, static_cast<const OpTable*>(&context_->externs)})
-    for (const auto& row : table->rows()) {
-      names.push_back(row->full_name);
-      if (!row->schema.overload.empty())
-        names.push_back(packets.emplace_back(row->schema.space + "." + row->schema.packet));
-    }
-  std::string_view nearest = nearest_name(token.text, names);
-  bool torch = name.starts_with("torch.");  // as one writes it in Python
-  if (torch || name.find('.') == std::string::npos) {
-    std::string with_space = "aten." + (torch ? name.substr(6) : name);
-    if (!candidates(*context_, ops_, with_space).empty()) nearest = packets.emplace_back(with_space);
-  }
-  std::string schema_name = name;
-  if (size_t dot = schema_name.find('.'); dot != std::string::npos) schema_name.replace(dot, 1, "::");
-  fail(token, "there is no op `" + name + "`",
-       nearest.empty() ? "declare it before the graph: extern \"" + schema_name + "(Tensor x) -> Tensor\""
-                       : "did you mean `" + std::string(nearest) + "`?");
-}
 
 void Parser::call_arguments() {
   positional_.clear();
@@ -346,16 +252,6 @@ void Parser::statement() {
                           "correct the annotation or leave it out");
     define(t.name, v);
   }
-}
-
-uint32_t Parser::origin() {
-  take();
-  std::vector<NameId> names;
-  do {
-    Token name = expect(TokenKind::value, "the name of a value");
-    names.push_back(context_->intern(text_of(name)));
-  } while (eat(TokenKind::comma));
-  return context_->origin(names);
 }
 
 void Parser::returns() {

@@ -5,11 +5,11 @@
 #include <cstring>
 
 #include "compiler/graph/float_bits.h"
-#include "compiler/graph/parser.h"
+#include "compiler/graph/text_parser.h"
 
 namespace lenz {
 
-double Parser::real(bool negative) {
+double TextParser::real(bool negative) {
   Token token = take();
   double value = 0;
   if (token.kind == TokenKind::name && token.text == "nan") {
@@ -35,7 +35,7 @@ double Parser::real(bool negative) {
 }
 
 // `nan(0x7ff8000000000001)` behind the word: which NaN it is.
-uint64_t Parser::nan_bits() {
+uint64_t TextParser::nan_bits() {
   expect(TokenKind::l_paren);
   Token token = expect(TokenKind::integer, "the bits of a NaN, in hexadecimal");
   uint64_t bits = 0;
@@ -47,12 +47,12 @@ uint64_t Parser::nan_bits() {
   return bits;
 }
 
-double Parser::signed_real() {
+double TextParser::signed_real() {
   bool negative = eat(TokenKind::minus);
   return real(negative);
 }
 
-std::complex<double> Parser::complex_number() {
+std::complex<double> TextParser::complex_number() {
   expect(TokenKind::l_paren);
   double re = signed_real();
   expect(TokenKind::comma);
@@ -75,7 +75,7 @@ constexpr Word<MemoryFormat> kFormats[] = {{"contiguous_format", MemoryFormat::c
                                            {"channels_last_3d", MemoryFormat::channels_last_3d}};
 }  // namespace
 
-Arg Parser::word_literal() {
+Arg TextParser::word_literal() {
   std::string_view word = token_.text;
   if (word == "true" || word == "false" || word == "none") {
     bool truth = word == "true", is_none = word == "none";
@@ -112,7 +112,7 @@ Arg Parser::word_literal() {
   return Arg::of_dim(dim());
 }
 
-Arg Parser::literal() {
+Arg TextParser::literal() {
   switch (token_.kind) {
     case TokenKind::value: {
       Token token = take();
@@ -141,7 +141,7 @@ Arg Parser::literal() {
 }
 
 // An arg_list in scratch memory; its parameter's type decides what it becomes.
-Arg Parser::list() {
+Arg TextParser::list() {
   take();
   SmallVec<Arg, 16> items;
   while (!eat(TokenKind::r_bracket)) {
@@ -164,7 +164,7 @@ Arg Parser::list() {
 
 // --- constants
 
-Arg Parser::data(Dtype dtype, const Token& name) {
+Arg TextParser::data(Dtype dtype, const Token& name) {
   ConstantData constant;
   constant.type = tensor_parts(dtype, name, true);
   int64_t count = 1;
@@ -206,7 +206,7 @@ void append(std::vector<std::byte>& bytes, uint64_t bits, int size) {
 }
 }  // namespace
 
-void Parser::element(std::vector<std::byte>& bytes, Dtype dtype) {
+void TextParser::element(std::vector<std::byte>& bytes, Dtype dtype) {
   if (dtype == Dtype::b8) {
     if (!at_word("true") && !at_word("false")) fail_here("expected true or false");
     append(bytes, take().text == "true", 1);
@@ -224,7 +224,7 @@ void Parser::element(std::vector<std::byte>& bytes, Dtype dtype) {
   }
 }
 
-void Parser::float_element(std::vector<std::byte>& bytes, Dtype dtype) {
+void TextParser::float_element(std::vector<std::byte>& bytes, Dtype dtype) {
   int size = item_size(dtype);
   bool negative = eat(TokenKind::minus);
   Token number = peek();
@@ -252,7 +252,7 @@ void Parser::float_element(std::vector<std::byte>& bytes, Dtype dtype) {
   append(bytes, bits, size);
 }
 
-void Parser::integer_element(std::vector<std::byte>& bytes, Dtype dtype) {
+void TextParser::integer_element(std::vector<std::byte>& bytes, Dtype dtype) {
   Token start = peek();
   int64_t value = signed_integer();
   int bits = info(dtype).bits;

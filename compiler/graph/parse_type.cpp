@@ -2,7 +2,7 @@
 #include <charconv>
 
 #include "compiler/base/suggest.h"
-#include "compiler/graph/parser.h"
+#include "compiler/graph/text_parser.h"
 
 namespace lenz {
 
@@ -46,7 +46,7 @@ bool is_reserved_word(std::string_view word) {
   return std::ranges::find(kWords, word) != std::end(kWords) || parse_dtype(word).has_value();
 }
 
-const Type* Parser::type(bool* any_int) {
+const Type* TextParser::type(bool* any_int) {
   Token token = peek();
   if (eat(TokenKind::l_bracket)) {
     Nest nest(*this);
@@ -84,7 +84,7 @@ const Type* Parser::type(bool* any_int) {
            "types are f32[2, 3], int, float, bool, none, token and lists [f32[2], ...]");
 }
 
-DimVec Parser::dim_list(bool sizes) {
+DimVec TextParser::dim_list(bool sizes) {
   Token open = expect(TokenKind::l_bracket);
   DimVec dims;
   while (!eat(TokenKind::r_bracket)) {
@@ -100,7 +100,7 @@ DimVec Parser::dim_list(bool sizes) {
 }
 
 // Every element's place in memory, in bytes, must fit 64 bits (as far as constants tell).
-void Parser::check_extent(const TensorType& t, const Token& name) {
+void TextParser::check_extent(const TensorType& t, const Token& name) {
   using Wide = __int128;
   constexpr Wide kMost = std::numeric_limits<int64_t>::max();
   Wide elements = 1, last = t.offset.is_constant() ? t.offset.constant() : 0;
@@ -120,7 +120,7 @@ void Parser::check_extent(const TensorType& t, const Token& name) {
   if (!fits && !empty) fail(name, "the size of this tensor overflows 64 bits");
 }
 
-TensorType Parser::tensor_parts(Dtype dtype, const Token& name, bool dense) {
+TensorType TextParser::tensor_parts(Dtype dtype, const Token& name, bool dense) {
   TensorType t;
   t.dtype = dtype;
   t.sizes = dim_list(true);
@@ -139,11 +139,11 @@ TensorType Parser::tensor_parts(Dtype dtype, const Token& name, bool dense) {
   return t;
 }
 
-const Type* Parser::tensor_type(Dtype dtype, const Token& name) {
+const Type* TextParser::tensor_type(Dtype dtype, const Token& name) {
   return context_->tensor(tensor_parts(dtype, name, false));
 }
 
-Device Parser::device() {
+Device TextParser::device() {
   Token name = expect(TokenKind::name, "a device: cpu, cuda or meta");
   Device device;
   if (name.text == "cuda") {
@@ -165,7 +165,7 @@ Device Parser::device() {
 
 // --- numbers
 
-int64_t Parser::integer(const Token& token, bool negative) {
+int64_t TextParser::integer(const Token& token, bool negative) {
   uint64_t magnitude = 0;
   auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), magnitude);
   if (error == std::errc() && end != token.text.data() + token.text.size())
@@ -175,12 +175,12 @@ int64_t Parser::integer(const Token& token, bool negative) {
   return static_cast<int64_t>(negative ? 0 - magnitude : magnitude);
 }
 
-int64_t Parser::signed_integer() {
+int64_t TextParser::signed_integer() {
   bool negative = eat(TokenKind::minus);
   return integer(expect(TokenKind::integer), negative);
 }
 
-uint64_t Parser::unsigned_integer() {
+uint64_t TextParser::unsigned_integer() {
   Token token = expect(TokenKind::integer, "an integer from 0 to 2**64 - 1");
   uint64_t value = 0;
   auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
@@ -191,7 +191,7 @@ uint64_t Parser::unsigned_integer() {
 
 // --- dims: a sum of products of units. Errors of the arithmetic (overflow, division by zero) point at the expression.
 
-Dim Parser::dim(bool negative) {
+Dim TextParser::dim(bool negative) {
   Token start = peek();
   return placed(start, [&] {
     std::vector<Dim> parts{dim_product(negative)};  // added up at once: no nodes for the steps
@@ -207,7 +207,7 @@ Dim Parser::dim(bool negative) {
   });
 }
 
-Dim Parser::dim_product(bool negative) {
+Dim TextParser::dim_product(bool negative) {
   Dim product = dim_unary(negative);
   for (;;) {
     if (at(TokenKind::value) && !token_.quoted) {  // `s0 %8`
@@ -225,7 +225,7 @@ Dim Parser::dim_product(bool negative) {
   }
 }
 
-Dim Parser::dim_unary(bool negative) {
+Dim TextParser::dim_unary(bool negative) {
   while (eat(TokenKind::minus)) negative = !negative;
   Token token = peek();
   if (token.kind == TokenKind::integer) {
@@ -254,7 +254,7 @@ Dim Parser::dim_unary(bool negative) {
   return negative ? -unit : unit;
 }
 
-Dim Parser::dim_function(const Token& name) {
+Dim TextParser::dim_function(const Token& name) {
   if (name.text.find('.') != std::string_view::npos)
     fail(name, "a call inside a call",
          "name its result in a statement of its own, %a = " + std::string(name.text.substr(0, 80)) +

@@ -52,18 +52,6 @@ struct FilePrinter {
   }
 };
 
-template <class Items, class F>
-void append_list(std::string& out, const Items& items, F&& append) {
-  out += '[';
-  bool first = true;
-  for (const auto& item : items) {
-    if (!first) out += ", ";
-    first = false;
-    append(item);
-  }
-  out += ']';
-}
-
 void append_lines(std::string& out, std::span<const std::string> lines, std::string_view indent) {
   for (const std::string& line : lines) {
     out += indent;
@@ -95,14 +83,6 @@ Arg neutral(const Arg& a, std::deque<std::vector<Arg>>& memory) {
   list.count = a.count;
   list.args = memory.emplace_back(std::move(items)).data();
   return list;
-}
-
-bool is_default(Context& context, const Param& param, const Arg& arg) {
-  if (!param.fallback) return param.type.optional && arg.is_none();
-  Arg standard = default_arg(context, param);
-  auto is_list = [](const Arg& a) { return a.kind >= ArgKind::value_list && a.kind <= ArgKind::arg_list; };
-  if (is_list(standard) && is_list(arg) && standard.count == 0 && arg.count == 0) return true;
-  return standard == arg;
 }
 
 class GraphPrinter {
@@ -162,50 +142,15 @@ class GraphPrinter {
   }
 
   void arg(const Arg& a) {
-    switch (a.kind) {
-      case ArgKind::none: out_ += "none"; return;
-      case ArgKind::value: return value(a.value());
-      case ArgKind::boolean: out_ += a.boolean() ? "true" : "false"; return;
-      case ArgKind::integer: return append_dim(out_, a.dim());
-      case ArgKind::real: return append_real(out_, a.real());
-      case ArgKind::complex:
-        out_ += "complex(";
-        append_real(out_, a.complex_value->real());
-        out_ += ", ";
-        append_real(out_, a.complex_value->imag());
-        out_ += ')';
-        return;
-      case ArgKind::string: return append_quoted(out_, a.string());
-      case ArgKind::dtype: out_ += name(a.dtype()); return;
-      case ArgKind::device: out_ += to_string(a.device()); return;
-      case ArgKind::layout: out_ += name(a.layout()); return;
-      case ArgKind::memory_format: out_ += name(a.memory_format()); return;
-      case ArgKind::seed:
-        out_ += "seed(";
-        out_ += std::to_string(a.seed);
-        out_ += ')';
-        return;
-      case ArgKind::value_list:
-        return append_list(out_, a.value_list(), [&](ValueId v) {
-          if (v == kNone) {
-            out_ += "none";
+    append_arg(
+        out_, context_, a, [&](ValueId v) { value(v); },
+        [&](uint32_t index) {
+          if (index < graph_.subgraphs.size()) {
+            append_name(out_, '@', file_.graph_name(*graph_.subgraphs[index]));
           } else {
-            value(v);
+            out_ += "@\"?\"";
           }
         });
-      case ArgKind::int_list: return append_list(out_, a.dim_list(), [&](Dim d) { append_dim(out_, d); });
-      case ArgKind::real_list: return append_list(out_, a.real_list(), [&](double d) { append_real(out_, d); });
-      case ArgKind::bool_list: return append_list(out_, a.bool_list(), [&](bool b) { out_ += b ? "true" : "false"; });
-      case ArgKind::arg_list: return append_list(out_, a.arg_list(), [&](const Arg& e) { arg(e); });
-      case ArgKind::graph:
-        if (a.graph() < graph_.subgraphs.size()) {
-          append_name(out_, '@', file_.graph_name(*graph_.subgraphs[a.graph()]));
-        } else {
-          out_ += "@\"?\"";
-        }
-        return;
-      case ArgKind::data: return append_data(out_, context_, *a.data);
-    }
   }
 
   void statement(const Node& n) {
@@ -219,54 +164,17 @@ class GraphPrinter {
     }
     if (n.result_count) out_ += " = ";
     call(n);
-    if (file_.options.provenance && n.origin) {
-      std::string_view separator = " from ";
-      for (NameId name : context_.origin_names(n.origin)) {
-        out_ += separator;
-        separator = ", ";
-        append_name(out_, '%', context_.name(name));
-      }
-    }
+    if (file_.options.provenance) append_origin(out_, context_, n.origin);
   }
 
-  void facts() {
-    std::string_view separator = " where ";
-    const Facts& facts = graph_.assumptions.facts();
-    for (const auto& [symbol, range] : facts.ranges()) {
-      out_ += separator;
-      separator = ", ";
-      out_ += symbol_name(symbol);
-      out_ += " in ";
-      if (range.low) append_int(out_, *range.low);
-      out_ += "..";
-      if (range.high) append_int(out_, *range.high);
-    }
-    for (const Cond& c : facts.conditions()) {
-      out_ += separator;
-      separator = ", ";
-      out_ += to_string(c);
-    }
-    if (!file_.options.guards) return;
-    separator = " assuming ";
-    for (const Cond& c : graph_.assumptions.guards()) {
-      out_ += separator;
-      separator = ", ";
-      out_ += to_string(c);
-    }
-  }
+  void facts() { append_facts(out_, graph_.assumptions, file_.options.guards); }
 
   void input(const Input& i) {
     value(i.value);
     out_ += ": ";
     type(graph_.type(i.value));
     if (i.alias) {
-      out_ += " alias ";
-      std::string_view text = context_.name(*i.alias);
-      if (is_word(text)) {
-        out_ += text;
-      } else {
-        append_quoted(out_, text);
-      }
+      append_alias(out_, context_.name(*i.alias));
     }
     if (i.mutated) out_ += " mut";
     if (i.requires_grad) out_ += " requires_grad";

@@ -3,7 +3,7 @@
 
 #include "compiler/base/lexer.h"
 #include "compiler/base/suggest.h"
-#include "compiler/graph/parser.h"
+#include "compiler/graph/text_parser.h"
 #include "compiler/graph/verifier.h"
 
 namespace lenz {
