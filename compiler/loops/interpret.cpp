@@ -178,8 +178,9 @@ class Interpreter {
   // Lines along the dim, one after another: positions in order of their keys.
   void run(const Sort& sort) {
     const Tensor keys = memory_.whole(sort.keys, "a sort");
-    Place* places[] = {sort.values == kNone ? nullptr : &memory_.writable(sort.values),
-                       sort.indices == kNone ? nullptr : &memory_.writable(sort.indices)};
+    std::optional<Window> values, indices;
+    if (sort.values != kNone) values = memory_.writable(sort.values);
+    if (sort.indices != kNone) indices = memory_.writable(sort.indices);
     if (keys.numel() == 0) return;
     Ints heads = keys.sizes();
     if (keys.rank() > 0) heads[sort.dim] = 1;
@@ -198,8 +199,8 @@ class Interpreter {
       });
       for (int64_t i = 0; i < length; ++i) {
         const auto& [key, from] = items[static_cast<size_t>(i)];
-        if (places[0]) write(*places[0], move_to(i), key);
-        if (places[1]) write(*places[1], move_to(i), ScalarValue(from));
+        if (values) write(*values, move_to(i), key);
+        if (indices) write(*indices, move_to(i), ScalarValue(from));
       }
     }
   }
@@ -207,9 +208,9 @@ class Interpreter {
     if (a.kind() == ScalarKind::integer) return a.integer() < b.integer();
     return std::isnan(b.real()) ? !std::isnan(a.real()) : a.real() < b.real();
   }
-  static void write(Place& place, const Ints& at, const ScalarValue& value) {
-    place.tensor.set(at, value);
-    place.stamps[static_cast<size_t>(place.tensor.address(at))] = Place::kBefore;
+  static void write(Window& window, const Ints& at, const ScalarValue& value) {
+    window.tensor.set(at, value);
+    window.stamp(window.tensor.address(at)) = kWrittenBefore;
   }
 
   // Open symbols in the sizes of its results are bound by them.
@@ -307,7 +308,7 @@ class Interpreter {
   Memory memory_;
   Results results_;
   std::unordered_map<const Nest*, size_t> nest_numbers_;
-  uint32_t runs_ = Place::kBefore;
+  uint32_t runs_ = kWrittenBefore;
 };
 
 }  // namespace

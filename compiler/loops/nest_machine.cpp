@@ -61,7 +61,7 @@ class NestMachine {
   };
   struct Access {
     BufferId buffer = kNone;
-    Place* place = nullptr;
+    Window window;
     std::vector<CompiledDim> index;
   };
   struct Step {
@@ -127,12 +127,12 @@ class NestMachine {
       return symbols_.value(Dim(symbol));
     });
   }
-  Access access(BufferId buffer, const DimVec& index, Place& place) const {
-    Access made{buffer, &place, {}};
-    if (index.size() != place.tensor.rank())
+  Access access(BufferId buffer, const DimVec& index, Window window) const {
+    Access made{buffer, std::move(window), {}};
+    if (index.size() != made.window.tensor.rank())
       throw InternalError("buffer '" + memory_.buffer(buffer).name + "' of rank " +
-                          std::to_string(place.tensor.rank()) + " is accessed with " + std::to_string(index.size()) +
-                          " coordinates");
+                          std::to_string(made.window.tensor.rank()) + " is accessed with " +
+                          std::to_string(index.size()) + " coordinates");
     for (Dim d : index) made.index.push_back(compiled(d));
     return made;
   }
@@ -205,7 +205,7 @@ class NestMachine {
                "a store has another dtype than its buffer");
     Write write{&store, access(store.buffer, store.index, memory_.writable(store.buffer)), std::nullopt};
     for (const Step& step : steps_)
-      if (step.access.place && step.access.place->tensor.storage() == write.access.place->tensor.storage())
+      if (step.access.window.tensor && step.access.window.tensor.storage() == write.access.window.tensor.storage())
         throw InternalError("buffer '" + memory_.buffer(store.buffer).name + "' is read and written");
     switch (store.mode) {
       case StoreMode::assign:
@@ -242,7 +242,7 @@ class NestMachine {
   bool holds(Ssa mask) const { return mask == kNone || values_[mask].integer() != 0; }
 
   int64_t locate(const Access& access) const {
-    const Tensor& tensor = access.place->tensor;
+    const Tensor& tensor = access.window.tensor;
     int64_t address = tensor.offset();
     for (size_t i = 0; i < access.index.size(); ++i) {
       const int64_t at = access.index[i](env_);
@@ -255,16 +255,15 @@ class NestMachine {
     Ints at;
     for (const CompiledDim& d : access.index) at.push_back(d(env_));
     throw InternalError("buffer '" + memory_.buffer(access.buffer).name + "' of sizes " +
-                        to_string(access.place->tensor.sizes()) + " is accessed at " + to_string(at) + ", " + what);
+                        to_string(access.window.tensor.sizes()) + " is accessed at " + to_string(at) + ", " + what);
   }
 
   ScalarValue read(const Access& access, int64_t address) {
-    const Place& place = *access.place;
-    if (!place.stamps.empty() && place.stamps[static_cast<size_t>(address)] == Place::kUnwritten)
-      fail(access, "which nobody has written");
+    const Tensor& tensor = access.window.tensor;
+    if (!access.window.written(address)) fail(access, "which nobody has written");
     ++counters_.loads;
-    counters_.bytes += static_cast<uint64_t>(item_size(place.tensor.dtype()));
-    return read_element(place.tensor.dtype(), place.tensor.element(address));
+    counters_.bytes += static_cast<uint64_t>(item_size(tensor.dtype()));
+    return read_element(tensor.dtype(), tensor.element(address));
   }
 
   void count(bool flop) {
@@ -332,10 +331,10 @@ class NestMachine {
 
   void perform(const Write& write) {
     if (!holds(write.store->mask)) return;
-    Place& place = *write.access.place;
+    const Tensor& tensor = write.access.window.tensor;
     const int64_t address = locate(write.access);
-    uint32_t& stamp = place.stamps[static_cast<size_t>(address)];
-    const Dtype dtype = place.tensor.dtype();
+    uint32_t& stamp = write.access.window.stamp(address);
+    const Dtype dtype = tensor.dtype();
     ScalarValue value = values_[write.store->value];
     if (write.store->mode == StoreMode::assign && stamp == run_) fail(write.access, "and assigned to twice");
     if (write.combine) {
@@ -343,7 +342,7 @@ class NestMachine {
       value = combine(*write.combine, dtype, there, {value})[0];
       count(is_inexact(dtype));
     }
-    write_element(dtype, place.tensor.element(address), value);
+    write_element(dtype, tensor.element(address), value);
     stamp = run_;
     ++counters_.stores;
     counters_.bytes += static_cast<uint64_t>(item_size(dtype));

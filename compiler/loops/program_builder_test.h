@@ -121,6 +121,16 @@ class ProgramBuilder {
   BufferId temporary(std::string name, Dtype dtype, std::initializer_list<Dim> sizes) {
     return buffer(std::move(name), dtype, sizes, BufferKind::temporary);
   }
+  BufferId view(BufferId of, std::initializer_list<Dim> sizes, std::initializer_list<Dim> strides, Dim offset) {
+    BufferId id =
+        buffer(program.buffers[of].name + "_view", program.buffers[of].type.dtype, sizes, program.buffers[of].kind);
+    Buffer& b = program.buffers[id];
+    b.type.strides = strides;
+    b.type.offset = offset;
+    b.placed = true;
+    b.view_of = of;
+    return id;
+  }
   void output(BufferId id) {
     Output& o = program.outputs.emplace_back();
     o.kind = Output::tensor;

@@ -94,10 +94,10 @@ void Symbols::check(const SymNode* symbol) const {
 Memory::Memory(const Program& program, const Symbols& symbols, const InterpretOptions& options)
     : program_(program), symbols_(symbols), options_(options), places_(program.buffers.size()) {}
 
-Ints Memory::sizes_of(BufferId id) const {
-  Ints sizes;
-  for (Dim d : buffer(id).type.sizes) sizes.push_back(symbols_.value(d));
-  return sizes;
+Ints Memory::numbers(std::span<const Dim> dims) const {
+  Ints all;
+  for (Dim d : dims) all.push_back(symbols_.value(d));
+  return all;
 }
 
 // Filled with a pattern that is no likely number, for those that look at what nobody wrote.
@@ -106,7 +106,7 @@ void Memory::allocate(BufferId id, const Ints& sizes) {
   Ints strides = contiguous_strides(sizes);
   int64_t offset = 0;
   if (b.placed) {
-    for (size_t i = 0; i < sizes.size(); ++i) strides[i] = symbols_.value(b.type.strides[i]);
+    strides = numbers(b.type.strides);
     offset = symbols_.value(b.type.offset);
   }
   std::optional<int64_t> count = elements_needed(sizes, strides, offset);
@@ -122,49 +122,67 @@ void Memory::allocate(BufferId id, const Ints& sizes) {
   std::shared_ptr<Storage> storage = loops::allocate(static_cast<uint64_t>(bytes));
   std::memset(storage->data, 0xCD, storage->bytes);
   place.tensor = Tensor(std::move(storage), b.type.dtype, sizes, strides, *count == 0 ? 0 : offset);
-  place.stamps.assign(static_cast<size_t>(*count), Place::kUnwritten);
+  place.stamps.assign(static_cast<size_t>(*count), kUnwritten);
   place.bytes = static_cast<uint64_t>(bytes);
   bytes_ += place.bytes;
 }
 
-Place& Memory::readable(BufferId id) {
-  Place& place = places_[id];
-  Ints sizes = sizes_of(id);
-  if (place.tensor && place.tensor.sizes() == sizes) return place;
-  const Buffer& b = buffer(id);
-  if (place.tensor)
-    throw InternalError("buffer '" + b.name + "' is read in sizes " + to_string(sizes) + ", but was written in " +
-                        to_string(place.tensor.sizes()));
-  LENZ_CHECK(b.kind != BufferKind::input, "an input that no value was given for");
-  if (b.kind == BufferKind::temporary) {
-    allocate(id, sizes);
-  } else if (b.data->bytes != nullptr) {
-    // A constant of the program: never written, as the store's check sees to.
-    auto* data = const_cast<std::byte*>(b.data->bytes->data());
-    auto storage = std::make_shared<Storage>(Storage{data, b.data->bytes->size(), b.data->bytes, true});
-    place.tensor = Tensor(std::move(storage), b.type.dtype, sizes, contiguous_strides(sizes), 0);
-  } else {
-    if (!options_.load_constant) throw Unsupported("nobody loads the constant '" + b.data->key + "'");
-    put(id, options_.load_constant(*b.data));
+void Memory::load_constant(BufferId id, const Ints& sizes) {
+  const ConstantData& data = *buffer(id).data;
+  if (data.bytes == nullptr) {
+    if (!options_.load_constant) throw Unsupported("nobody loads the constant '" + data.key + "'");
+    return put(id, options_.load_constant(data));
   }
-  return place;
+  // Never written, as writable() sees to.
+  auto storage = std::make_shared<Storage>();
+  storage->data = const_cast<std::byte*>(data.bytes->data());
+  storage->bytes = data.bytes->size();
+  storage->owner = data.bytes;
+  storage->read_only = true;
+  places_[id].tensor = Tensor(std::move(storage), data.type.dtype, sizes, contiguous_strides(sizes), 0);
 }
 
-Place& Memory::writable(BufferId id) {
-  const Buffer& b = buffer(id);
+Window Memory::window(BufferId id, Place& place) const {
+  if (&place == &places_[id]) return {place.tensor, &place.stamps};
+  const TensorType& type = buffer(id).type;
+  LENZ_CHECK(item_size(type.dtype) == item_size(place.tensor.dtype()), "a view has elements of another size");
+  return {Tensor(place.tensor.storage(), type.dtype, numbers(type.sizes), numbers(type.strides),
+                 symbols_.value(type.offset)),
+          &place.stamps};
+}
+
+Window Memory::readable(BufferId id) {
+  const BufferId own = owner(id);
+  const Buffer& b = buffer(own);
+  Place& place = places_[own];
+  const Ints sizes = numbers(b.type.sizes);
+  if (!place.tensor) {
+    LENZ_CHECK(b.kind != BufferKind::input, "no value was given for an input");
+    if (b.kind == BufferKind::constant) load_constant(own, sizes);
+    if (b.kind == BufferKind::temporary) allocate(own, sizes);
+  }
+  if (!(place.tensor.sizes() == sizes))
+    throw InternalError("buffer '" + b.name + "' is read in sizes " + to_string(sizes) + ", but was written in " +
+                        to_string(place.tensor.sizes()));
+  return window(id, place);
+}
+
+Window Memory::writable(BufferId id) {
+  const BufferId own = owner(id);
+  const Buffer& b = buffer(own);
   if (b.kind == BufferKind::constant || (b.kind == BufferKind::input && !b.mutated))
     throw InternalError("buffer '" + b.name + "' is written, but is a constant or an input that is not mutated");
-  Place& place = places_[id];
+  Place& place = places_[own];
   if (b.kind == BufferKind::temporary)
-    if (Ints sizes = sizes_of(id); !place.tensor || !(place.tensor.sizes() == sizes)) allocate(id, sizes);
+    if (Ints sizes = numbers(b.type.sizes); !place.tensor || !(place.tensor.sizes() == sizes)) allocate(own, sizes);
   if (place.stamps.empty())
-    place.stamps.assign(place.tensor.storage()->bytes / static_cast<uint64_t>(item_size(b.type.dtype)), Place::kBefore);
-  return place;
+    place.stamps.assign(place.tensor.storage()->bytes / static_cast<uint64_t>(item_size(b.type.dtype)), kWrittenBefore);
+  return window(id, place);
 }
 
 void Memory::put(BufferId id, Tensor tensor) {
   const Buffer& b = buffer(id);
-  Ints sizes = sizes_of(id);
+  const Ints sizes = numbers(b.type.sizes);
   if (!tensor || tensor.dtype() != b.type.dtype || !(tensor.sizes() == sizes))
     throw InternalError("buffer '" + b.name + "' is " + std::string(name(b.type.dtype)) + to_string(sizes) +
                         ", but gets " +
@@ -184,14 +202,12 @@ ScalarValue Memory::scalar(BufferId id) {
 }
 
 Tensor Memory::whole(BufferId id, std::string_view reader) {
-  const Place& place = readable(id);
-  if (!place.stamps.empty())
-    for (int64_t i = 0; i < place.tensor.numel(); ++i)
-      if (Ints at = place.tensor.coordinates(i);
-          place.stamps[static_cast<size_t>(place.tensor.address(at))] == Place::kUnwritten)
-        throw InternalError(std::string(reader) + " reads buffer '" + buffer(id).name + "' at " + to_string(at) +
-                            ", which nobody has written");
-  return place.tensor;
+  const Window window = readable(id);
+  for (int64_t i = 0; !window.stamps->empty() && i < window.tensor.numel(); ++i)
+    if (Ints at = window.tensor.coordinates(i); !window.written(window.tensor.address(at)))
+      throw InternalError(std::string(reader) + " reads buffer '" + buffer(id).name + "' at " + to_string(at) +
+                          ", which nobody has written");
+  return window.tensor;
 }
 
 }  // namespace lenz::loops

@@ -38,12 +38,19 @@ class Symbols {
   std::vector<const void*> by_;  // null: not bound
 };
 
-// A buffer in memory. A stamp for each element of the storage says which nest's run wrote it last.
-struct Place {
+// Says of each element of a storage which nest's run wrote it last.
+using Stamps = std::vector<uint32_t>;
+inline constexpr uint32_t kUnwritten = 0, kWrittenBefore = 1;  // runs count from 2
+
+// A buffer's elements, for those who access it now.
+struct Window {
   Tensor tensor;
-  std::vector<uint32_t> stamps;  // empty: all written, before any nest
-  uint64_t bytes = 0;            // that count against the limit
-  static constexpr uint32_t kUnwritten = 0, kBefore = 1;
+  Stamps* stamps = nullptr;  // empty: all were written before
+
+  bool written(int64_t address) const {
+    return stamps->empty() || (*stamps)[static_cast<size_t>(address)] != kUnwritten;
+  }
+  uint32_t& stamp(int64_t address) const { return (*stamps)[static_cast<size_t>(address)]; }
 };
 
 class Memory {
@@ -51,8 +58,8 @@ class Memory {
   Memory(const Program& program, const Symbols& symbols, const InterpretOptions& options);
 
   const Buffer& buffer(BufferId id) const { return program_.buffers[id]; }
-  Place& readable(BufferId id);  // a temporary is allocated if nobody did
-  Place& writable(BufferId id);  // and again when its sizes have changed; stamped
+  Window readable(BufferId id);  // a temporary is allocated if nobody did
+  Window writable(BufferId id);  // and again when its sizes have changed; stamped
   void put(BufferId id, Tensor tensor);
   // The only element of a 0-dim buffer.
   ScalarValue scalar(BufferId id);
@@ -60,8 +67,17 @@ class Memory {
   Tensor whole(BufferId id, std::string_view reader);
 
  private:
+  struct Place {  // of a buffer that is no view
+    Tensor tensor;
+    Stamps stamps;
+    uint64_t bytes = 0;  // that count against the limit
+  };
+
   void allocate(BufferId id, const Ints& sizes);
-  Ints sizes_of(BufferId id) const;
+  void load_constant(BufferId id, const Ints& sizes);
+  Ints numbers(std::span<const Dim> dims) const;
+  Window window(BufferId id, Place& place) const;
+  BufferId owner(BufferId id) const { return buffer(id).view_of == kNone ? id : buffer(id).view_of; }
 
   const Program& program_;
   const Symbols& symbols_;
