@@ -26,6 +26,7 @@ Dim raveled_coordinate(std::span<const Dim> at, std::span<const Dim> sizes) {
 DimVec reshaped_coordinates(loops::Program& program, std::span<const Dim> at, std::span<const Dim> from,
                             std::span<const Dim> to) {
   DimVec out(to.size(), Dim(0));
+  if (std::ranges::any_of(to, [](Dim d) { return d.is(0); })) return out;  // nothing is there
   size_t f = 0, t = 0;
   while (f < from.size() || t < to.size()) {
     // The shortest group of either side whose products agree; where nothing can be proved, all that is left.

@@ -195,6 +195,8 @@ void TextRunner::each(const Statement& s) {
 void TextRunner::procedure(const Statement& s) {
   if (s.name == "sort") return sort(s);
   if (s.name == "bind") return bind(s);
+  if (s.name == "unsupported")
+    throw Unsupported(node_.op->full_name + ": " + std::string(evaluate(*s.exprs[0]).arg.string()));
   if (s.name == "extern") throw NeedsExtern();
   wrong("no procedure " + s.name);
 }
@@ -220,7 +222,8 @@ void TextRunner::bind(const Statement& s) {
   if (s.exprs.size() != 2) wrong("bind(tensor, size)");
   BufferId from = buffer(evaluate(*s.exprs[0]));
   Dim symbol = dim(evaluate(*s.exprs[1]));
-  if (symbol.is_constant() || kind_of(symbol) != SymKind::symbol) wrong("bind needs a symbol, not " + to_string(symbol));
+  if (symbol.is_constant()) return;  // known already
+  if (kind_of(symbol) != SymKind::symbol) wrong("bind needs a symbol, not " + to_string(symbol));
   lowering_.block->nodes.push_back({loops::Bind{symbol, from}});
 }
 

@@ -122,6 +122,27 @@ Item broadcast_at(TextRunner& in, Items a) {
 Item reshaped(TextRunner& in, Items a) {  // reshaped(i, from, to): the same element's coordinates under other sizes
   return in.list(reshaped_coordinates(in.lowering().program, in.dims(a[0]), in.dims(a[1]), in.dims(a[2])));
 }
+Item spread(TextRunner& in, Items a) {  // a list of one number stands for n of them
+  DimVec list = in.dims(a[0]);
+  if (list.size() == 1) list = DimVec(place(in, a[1], 0), list[0]);
+  return in.list(list);
+}
+// The lesser or greater of two numbers, or of lists element by element.
+template <bool kLess>
+Item extreme(TextRunner& in, Items a) {
+  auto is_list = [](const Item& v) { return v.arg.kind == ArgKind::int_list; };
+  if (!is_list(a[0]) && !is_list(a[1])) {
+    const Arg args[] = {a[0].arg, a[1].arg};
+    return Item::of(in.host_values().function(kLess ? "min" : "max", args));
+  }
+  DimVec x = in.dims(a[0]), y = in.dims(a[1]), out;
+  size_t count = is_list(a[0]) ? x.size() : y.size();
+  for (size_t i = 0; i < count; ++i) {
+    Dim p = x[x.size() == 1 ? 0 : i], q = y[y.size() == 1 ? 0 : i];
+    out.push_back(kLess ? min(p, q) : max(p, q));
+  }
+  return in.list(out);
+}
 Item raveled(TextRunner& in, Items a) {
   return Item::of(Arg::of_dim(raveled_coordinate(in.dims(a[0]), in.dims(a[1]))));
 }
@@ -184,7 +205,8 @@ Item divides(TextRunner& in, Items a) {  // divides(lists): every coordinate is 
 template <loops::DrawKind kKind>
 Item draw(TextRunner& in, Items a) {
   Dtype d = a[0].arg.dtype();
-  bool words = kKind == loops::DrawKind::word, wide = kKind == loops::DrawKind::wide_word || (!words && d == Dtype::f64);
+  bool words = kKind == loops::DrawKind::word,
+       wide = kKind == loops::DrawKind::wide_word || (!words && d == Dtype::f64);
   bool integer = words || kKind == loops::DrawKind::wide_word;
   return Item::of_scalar(in.nest().draw(kKind, integer ? Dtype::i64 : d, in.stream(wide), in.dim(a[1])));
 }
@@ -233,6 +255,9 @@ constexpr Row kRows[] = {
     {"reduced_dims", 2, reduced_dims},
     {"broadcast_at", 2, broadcast_at},
     {"reshaped", 3, reshaped},
+    {"spread", 2, spread},
+    {"min", 2, extreme<true>},
+    {"max", 2, extreme<false>},
     {"raveled", 2, raveled},
     {"at_storage", 2, at_storage},
     {"to", 2, to},

@@ -1,6 +1,7 @@
 // Matrix products, convolutions, attention.
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/make/contraction.h"
+#include "compiler/ops/rows/contraction_loops.h"
 #include "compiler/ops/rows/families.h"
 #include "compiler/ops/rules/contraction.h"
 
@@ -23,19 +24,24 @@ void products(RowSink& t) {
           .dtypes = kProduct | dtypes::float8,
           .accuracy = Accuracy::accumulated,
           .raises = "inner dims or dtypes that differ"};
+  row.loops = kMmLoops;
   t.row("mm(Tensor self, Tensor mat2) -> Tensor", row);
   row.infer = rule::bmm;
   row.generate = make::bmm;
   row.dtypes = kProduct;
   row.exception = kEmptyProduct;
+  row.loops = kBmmLoops;
   t.row("bmm(Tensor self, Tensor mat2) -> Tensor", row);
   row.infer = rule::mv;
   row.generate = make::mv;
+  row.loops = kMvLoops;
   t.row("mv(Tensor self, Tensor vec) -> Tensor", row);
   row.exception = {};
   row.infer = rule::dot;
   row.generate = make::dot;
+  row.loops = kDotLoops;
   t.row("dot(Tensor self, Tensor tensor) -> Tensor", row);
+  row.loops = kVdotLoops;
   t.row("vdot(Tensor self, Tensor other) -> Tensor", row);
 
   Row added = row;
@@ -43,6 +49,7 @@ void products(RowSink& t) {
   added.infer = rule::baddbmm;
   added.generate = make::bmm;
   added.exception = kEmptyProduct;
+  added.loops = kBaddbmmLoops;
   t.row("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addmv;
   added.generate = make::mv;
@@ -50,6 +57,7 @@ void products(RowSink& t) {
       "over an empty matrix eager forgets to expand self; with alpha=0 it forgets dtypes: `the operands must have one "
       "dtype`";
   added.flow.in_storage = "always";
+  added.loops = kAddmvLoops;
   t.row("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.flow = {};
   added.exception = {};
@@ -57,6 +65,7 @@ void products(RowSink& t) {
   added.infer = rule::addmm;
   added.generate = make::mm;
   added.flow.eager = 2;  // it may store the product before it adds
+  added.loops = kAddmmLoops;
   t.row("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addbmm;
   added.generate = make::bmm;
@@ -64,8 +73,10 @@ void products(RowSink& t) {
       "eager expands `self` first and resizes it: `can't hold in place`; of no batches it forgets dtypes: `the "
       "operands must have one dtype`";
   added.flow = {.in_storage = "always"};  // one matrix after the other
+  added.loops = kAddbmmLoops;
   t.row("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.flow = {};
+  added.loops = {};
   added.traits = elementwise;
   added.dtypes = dtypes::usual;
   added.accuracy = Accuracy::composed;
@@ -236,7 +247,8 @@ void composed(RowSink& t) {
                                                      .infer = rule::pdist,
                                                      .generate = make::pdist,
                                                      .dtypes = dtypes::wide_floats,
-                                                     .accuracy = Accuracy::composed});
+                                                     .accuracy = Accuracy::composed,
+                                                     .loops = kPdistLoops});
 }
 
 void convolutions(RowSink& t) {
@@ -254,6 +266,7 @@ void convolutions(RowSink& t) {
        .accuracy = Accuracy::accumulated,
        .flow = {.in_storage = "transposed"},
        .raises = "shapes that don't fit; a kernel larger than the padded input",
+       .loops = kConvolutionLoops,
        .exception = kMeta});
   Row conv{.infer = rule::composite,
            .generate = make::conv,

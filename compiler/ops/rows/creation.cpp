@@ -1,7 +1,9 @@
 // Ops that make tensors: of sizes, like other tensors, of ranges, of random numbers.
 #include "compiler/ops/make/creation.h"
 #include "compiler/ops/decompose.h"
+#include "compiler/ops/rows/creation_loops.h"
 #include "compiler/ops/rows/families.h"
+#include "compiler/ops/rows/random_loops.h"
 #include "compiler/ops/rules/creation.h"
 
 namespace lenz {
@@ -27,6 +29,11 @@ Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view
   return {.traits = traits, .infer = infer, .generate = generate, .dtypes = dtypes, .raises = raises};
 }
 
+Row looped(std::string_view loops, Row row) {
+  row.loops = loops;
+  return row;
+}
+
 // Every element is this: a number, or a parameter.
 Row filled(Row row, std::string_view with) {
   row.fills = with;
@@ -41,23 +48,27 @@ constexpr DtypeSet kDrawn = dtypes::floats | dtypes::complexes;  // what normal 
 void of_sizes(RowSink& t) {
   constexpr Traits kMade = creation | core;
   t.row(with_options("empty.memory_format(SymInt[] size, *, ", kFormat),
-        row_of(kMade | nondeterministic, rule::empty, make::sized, "a negative size, or a format of another rank"));
+        looped(kEmptyLoops, row_of(kMade | nondeterministic, rule::empty, make::sized,
+                                   "a negative size, or a format of another rank")));
   Row strided = row_of(kMade | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride");
+  strided.loops = kEmptyLoops;
   strided.exception = "of single elements and of none eager forgets to check: `a stride is negative`";
   t.row(with_options("empty_strided(SymInt[] size, SymInt[] stride, *, "), strided);
   t.row(with_options("empty_permuted(SymInt[] size, int[] physical_layout, *, "),
-        row_of(kMade | nondeterministic, rule::empty_permuted, make::permuted_layout, "no permutation of all dims"));
+        looped(kEmptyLoops, row_of(kMade | nondeterministic, rule::empty_permuted, make::permuted_layout,
+                                   "no permutation of all dims")));
   const Row constant = row_of(creation, rule::filled, make::sized, "a negative size");
   t.row(with_options("zeros(SymInt[] size, *, "),
         filled(meaning("return aten.full($size, 0.0, dtype=$dtype, device=$device)", constant), "0"));
   t.row(with_options("ones(SymInt[] size, *, "),
         filled(meaning("return aten.full($size, 1.0, dtype=$dtype, device=$device)", constant), "1"));
   t.row(with_options("full(SymInt[] size, Scalar fill_value, *, "),
-        filled(row_of(kMade, rule::full, make::sized, "a number out of the dtype's range"), "fill_value"));
+        filled(looped(kFullLoops, row_of(kMade, rule::full, make::sized, "a number out of the dtype's range")),
+               "fill_value"));
 
   constexpr Traits kLike = creation | reads_metadata_only;
   t.row(with_options("empty_like(Tensor self, *, ", kFormat),
-        row_of(kLike | core | nondeterministic, rule::like<dtypes::all>, make::like<dtypes::all>));
+        looped(kEmptyLoops, row_of(kLike | core | nondeterministic, rule::like<dtypes::all>, make::like<dtypes::all>)));
   const Row constant_like = row_of(kLike, rule::like<dtypes::all>, make::like<dtypes::all>, "a format of another rank");
   t.row(with_options("zeros_like(Tensor self, *, ", kFormat),
         filled(meaning("return aten.full_like(%self, 0, dtype=$dtype, device=$device, memory_format=$memory_format)",
@@ -68,50 +79,61 @@ void of_sizes(RowSink& t) {
                        constant_like),
                "1"));
   t.row(with_options("full_like(Tensor self, Scalar fill_value, *, ", kFormat),
-        filled(row_of(kLike | core, rule::full_like, make::like<dtypes::all>, "a number out of the dtype's range"),
+        filled(looped(kFullLoops, row_of(kLike | core, rule::full_like, make::like<dtypes::all>,
+                                         "a number out of the dtype's range")),
                "fill_value"));
   t.row(with_options("new_empty(Tensor self, SymInt[] size, *, "),
-        row_of(kLike | core | nondeterministic, rule::new_sized, make::sized, "a negative size"));
+        looped(kEmptyLoops, row_of(kLike | core | nondeterministic, rule::new_sized, make::sized, "a negative size")));
   const Row constant_new = row_of(kLike, rule::new_sized, make::sized, "a negative size");
   t.row(with_options("new_zeros(Tensor self, SymInt[] size, *, "),
         filled(meaning("return aten.new_full(%self, $size, 0, dtype=$dtype, device=$device)", constant_new), "0"));
   t.row(with_options("new_ones(Tensor self, SymInt[] size, *, "),
         filled(meaning("return aten.new_full(%self, $size, 1, dtype=$dtype, device=$device)", constant_new), "1"));
-  t.row(with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
-        filled(row_of(kLike | core, rule::new_full, make::sized, "a number out of the dtype's range"), "fill_value"));
+  t.row(
+      with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
+      filled(looped(kFullLoops, row_of(kLike | core, rule::new_full, make::sized, "a number out of the dtype's range")),
+             "fill_value"));
   strided.traits = kLike | core | nondeterministic;
   t.row(with_options("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "), strided);
 
   Row fill = row_of(Traits(reads_metadata_only) | core, rule::fill, make::fill, "a number out of the dtype's range");
   fill.variants = {.in_place = true, .out = "Scalar_out", .out_rule = OutRule::copied};
+  fill.loops = kFillLoops;
   t.row("fill.Scalar(Tensor self, Scalar value) -> Tensor", fill);
   fill.variants.out = "Tensor_out";
   fill.traits = core;
   fill.raises = "a value that has dims";
+  fill.loops = kFillByTensorLoops;
   t.row("fill.Tensor(Tensor self, Tensor value) -> Tensor", fill);
   fill.variants.out = "out";
   fill.traits = Traits(reads_metadata_only);
   fill.raises = {};
+  fill.loops = {};
   t.row("zero(Tensor self) -> Tensor", meaning("return aten.fill(%self, 0)", fill));
 }
 
 void ranges(RowSink& t) {
   Row arange = row_of(creation | core, rule::arange, make::arange, "a step of 0, or away from the end", kReal);
   arange.exception = "a step that truncates to 0 in an i64 range kills eager with a division by zero: the rule refuses";
+  arange.loops = kArangeLoops;
   t.row(with_options("arange(Scalar end, *, "), arange);
+  arange.loops = kArangeFromLoops;
   t.row(with_options("arange.start(Scalar start, Scalar end, *, "), arange);
+  arange.loops = kArangeByLoops;
   t.row(with_options("arange.start_step(Scalar start, Scalar end, Scalar step=1, *, "), arange);
 
   Row spaced = row_of(creation | core, rule::linspace, make::linspace, "a negative number of steps",
                       dtypes::usual - dtypes::boolean);
   spaced.exception =
       "of one step or none any dtype will do: `not of this dtype`; the ends decide: `cannot be converted to type`";
-  for (std::string_view sides :
-       {"(Scalar start, Scalar end", ".Tensor_Tensor(Tensor start, Tensor end",
-        ".Tensor_Scalar(Tensor start, Scalar end", ".Scalar_Tensor(Scalar start, Tensor end"}) {
-    t.rows(with_options("{}" + std::string(sides) + ", int steps, *, "), "linspace", spaced);
-    t.rows(with_options("{}" + std::string(sides) + ", int steps, float base=10., *, "), "logspace", spaced);
-  }
+  auto between = [&](const std::string& sides, std::string_view linear, std::string_view powers) {
+    t.row(with_options("linspace" + sides + ", int steps, *, "), looped(linear, spaced));
+    t.row(with_options("logspace" + sides + ", int steps, float base=10., *, "), looped(powers, spaced));
+  };
+  between("(Scalar start, Scalar end", kLinspaceLoops, kLogspaceLoops);
+  between(".Tensor_Tensor(Tensor start, Tensor end", kLinspaceTTLoops, kLogspaceTTLoops);
+  between(".Tensor_Scalar(Tensor start, Scalar end", kLinspaceTSLoops, kLogspaceTSLoops);
+  between(".Scalar_Tensor(Scalar start, Tensor end", kLinspaceSTLoops, kLogspaceSTLoops);
   const Row eye = row_of(creation, rule::eye, make::eye, "a negative size");
   t.row(with_options("eye(SymInt n, *, "), meaning("return aten.eye.m($n, $n, dtype=$dtype, device=$device)", eye));
   t.row(with_options("eye.m(SymInt n, SymInt m, *, "), meaning(R"(
@@ -121,11 +143,15 @@ void ranges(RowSink& t) {
                                                                eye));
   const DtypeSet indices = DtypeSet::of(Dtype::i32, Dtype::i64);
   t.row("tril_indices(int row, int col, int offset=0, *, " + std::string(kLong),
-        row_of(creation | core, rule::triangle_indices<true>, make::triangle_indices, "a negative size", indices));
+        looped(kTrilIndicesLoops, row_of(creation | core, rule::triangle_indices<true>, make::triangle_indices,
+                                         "a negative size", indices)));
   t.row("triu_indices(int row, int col, int offset=0, *, " + std::string(kLong),
-        row_of(creation | core, rule::triangle_indices<false>, make::triangle_indices, "a negative size", indices));
+        looped(kTriuIndicesLoops, row_of(creation | core, rule::triangle_indices<false>, make::triangle_indices,
+                                         "a negative size", indices)));
   t.row(with_options("scalar_tensor(Scalar s, *, "),
-        filled(row_of(creation | core, rule::scalar_tensor, make::number, "a number out of the dtype's range"), "s"));
+        filled(looped(kScalarTensorLoops,
+                      row_of(creation | core, rule::scalar_tensor, make::number, "a number out of the dtype's range")),
+               "s"));
 
   Row window = row_of(creation, rule::window, make::window, "a dtype of integers", dtypes::floats);
   window.exception = kNothingDrawn;
@@ -180,12 +206,17 @@ void random_of_sizes(RowSink& t) {
   constexpr Traits kRandom = creation | random;
   Row drawn = row_of(kRandom, rule::filled, make::sized, "a dtype of integers", kDrawn);
   drawn.exception = kNothingDrawn;
-  t.rows(with_options("{}(SymInt[] size, *, "), "rand randn", drawn);
-  t.rows(with_options("{}.generator(SymInt[] size, *, Generator? generator, "), "rand randn", drawn);
+  for (auto [name, loops] : {std::pair{"rand", kRandLoops}, {"randn", kRandnLoops}}) {
+    t.rows(with_options("{}(SymInt[] size, *, "), name, looped(loops, drawn));
+    t.rows(with_options("{}.generator(SymInt[] size, *, Generator? generator, "), name, looped(loops, drawn));
+  }
+  drawn.loops = kNormalLoops;
   t.row(with_options("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "), drawn);
-  const Row integers = row_of(kRandom, rule::random_integers, make::sized, "an empty range", dtypes::real_and_bool);
+  Row integers = row_of(kRandom, rule::random_integers, make::sized, "an empty range", dtypes::real_and_bool);
+  integers.loops = kIntegersBelowLoops;
   t.row("randint(SymInt high, SymInt[] size, *, " + std::string(kLong), integers);
   t.row("randint.generator(SymInt high, SymInt[] size, *, Generator? generator, " + std::string(kLong), integers);
+  integers.loops = kIntegersLoops;
   t.row("randint.low(SymInt low, SymInt high, SymInt[] size, *, " + std::string(kLong), integers);
   t.row("randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, " + std::string(kLong),
         integers);
@@ -196,32 +227,42 @@ void random_of_sizes(RowSink& t) {
   constexpr Traits kLike = creation | random | reads_metadata_only;
   Row like = row_of(kLike, rule::like<kDrawn>, make::like<kDrawn>, "a dtype of integers");
   like.exception = kNothingDrawn;
-  t.rows(with_options("{}(Tensor self, *, ", kFormat), "rand_like randn_like", like);
-  t.rows(with_options("{}.generator(Tensor self, *, Generator? generator, ", kFormat), "rand_like randn_like", like);
+  for (auto [name, loops] : {std::pair{"rand_like", kRandLoops}, {"randn_like", kRandnLoops}}) {
+    t.rows(with_options("{}(Tensor self, *, ", kFormat), name, looped(loops, like));
+    t.rows(with_options("{}.generator(Tensor self, *, Generator? generator, ", kFormat), name, looped(loops, like));
+  }
   Row integers_like = row_of(kLike, rule::random_integers_like, make::like<dtypes::real_and_bool>, "an empty range");
+  integers_like.loops = kIntegersBelowLoops;
   t.row(with_options("randint_like(Tensor self, SymInt high, *, ", kFormat), integers_like);
+  integers_like.loops = kIntegersLoops;
   t.row(with_options("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ", kFormat), integers_like);
   integers_like.exception = "the value of `high` decides: `random_ expects 'from' to be less than 'to'`";
+  integers_like.loops = {};
   t.row(with_options("randint_like.Tensor(Tensor self, Tensor high, *, ", kFormat), integers_like);
 }
 
 void draws(RowSink& t) {
   constexpr std::string_view kGenerator = ", *, Generator? generator=None) -> Tensor";
-  auto draw = [&](std::string_view schema, DtypeSet dtypes, std::string_view out, std::string_view raises) {
+  auto draw = [&](std::string_view schema, DtypeSet dtypes, std::string_view out, std::string_view raises,
+                  std::string_view loops = {}) {
     Row row = row_of(Traits(random) | reads_metadata_only, rule::draw_like, make::draw, raises, dtypes);
     row.variants = {.in_place = true, .out = out, .out_rule = OutRule::copied};
+    row.loops = loops;
     t.row(std::string(schema) + std::string(kGenerator), row);
   };
-  draw("uniform(Tensor self, float from=0., float to=1.", kDrawn, "out", "an empty range");
-  draw("exponential(Tensor self, float lambd=1.", dtypes::floats, "out", "a rate that is not positive");
+  draw("uniform(Tensor self, float from=0., float to=1.", kDrawn, "out", "an empty range", kUniformLoops);
+  draw("exponential(Tensor self, float lambd=1.", dtypes::floats, "out", "a rate that is not positive",
+       kExponentialLoops);
   draw("geometric(Tensor self, float p", kReal, "out", "a probability out of (0, 1)");
   draw("log_normal(Tensor self, float mean=1., float std=2.", dtypes::floats, "out", "a negative deviation");
   draw("cauchy(Tensor self, float median=0., float sigma=1.", dtypes::floats, "out", "a scale that is not positive");
   draw("random(Tensor self", dtypes::real_and_bool, "out", {});
-  draw("random.from(Tensor self, int from, int? to", dtypes::real_and_bool, "from_out", "an empty range");
-  draw("random.to(Tensor self, int to", dtypes::real_and_bool, "to_out", "an empty range");
+  draw("random.from(Tensor self, int from, int? to", dtypes::real_and_bool, "from_out", "an empty range",
+       kIntegersFromLoops);
+  draw("random.to(Tensor self, int to", dtypes::real_and_bool, "to_out", "an empty range", kIntegersToLoops);
   Row normal =
       row_of(Traits(random) | reads_metadata_only, rule::draw_like, make::draw, "a negative deviation", kDrawn);
+  normal.loops = kNormalLoops;
   t.row("normal_functional(Tensor self, float mean=0., float std=1." + std::string(kGenerator), normal);
   // Its functional form has another name, so that this one can't be derived.
   normal.infer = rule::draw_into;
@@ -229,21 +270,27 @@ void draws(RowSink& t) {
 
   Row coin = row_of(random, rule::bernoulli, make::probabilities, "a probability out of [0, 1]", dtypes::floats);
   coin.variants = {.out = "out"};
+  coin.loops = kCoinBySelfLoops;
   t.row("bernoulli(Tensor self" + std::string(kGenerator), coin);
   Row fixed = row_of(Traits(random) | reads_metadata_only, rule::bernoulli, make::draw, "a probability out of [0, 1]",
                      dtypes::real_and_bool);
+  fixed.loops = kCoinLoops;
   t.row("bernoulli.p(Tensor self, float p" + std::string(kGenerator), fixed);
   fixed.infer = rule::draw_into;
   t.row("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", fixed);
   Row each = row_of(Traits(random), rule::bernoulli_by_tensor, make::by_probabilities, "p does not expand to self",
                     dtypes::real_and_bool);
   each.variants = {.in_place = true, .out = "Tensor_out", .out_rule = OutRule::copied};
+  each.loops = kCoinByTensorLoops;
   t.row("bernoulli.Tensor(Tensor self, Tensor p" + std::string(kGenerator), each);
 
   Row gauss = row_of(random, rule::normal, make::normal, "a negative deviation", kDrawn);
+  gauss.loops = kNormalTFLoops;
   t.row("normal.Tensor_float(Tensor mean, float std=1." + std::string(kGenerator), gauss);
+  gauss.loops = kNormalTTLoops;
   t.row("normal.Tensor_Tensor(Tensor mean, Tensor std" + std::string(kGenerator), gauss);
   gauss.dtypes = dtypes::floats;
+  gauss.loops = kNormalFTLoops;
   t.row("normal.float_Tensor(float mean, Tensor std" + std::string(kGenerator), gauss);
   Row poisson = row_of(random, rule::poisson, make::counts, "negative rates", dtypes::floats);
   poisson.variants = {.out = "out", .out_rule = OutRule::copied};
@@ -260,15 +307,16 @@ void draws(RowSink& t) {
         row_of(random, rule::multinomial, make::multinomial, "more samples than there are", dtypes::floats));
   const Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>,
                           "a probability out of [0, 1], or something to drop from integers");
-  t.rows("{}(Tensor input, float p, bool train) -> Tensor", "dropout alpha_dropout", drop);
+  t.row("dropout(Tensor input, float p, bool train) -> Tensor", looped(kDropoutLoops, drop));
+  t.row("alpha_dropout(Tensor input, float p, bool train) -> Tensor", drop);
   Row channels = drop;  // whole channels at once
   channels.infer = rule::dropout<true>;
   channels.generate = make::dropout<2>;
   channels.raises = "fewer than 2 dims";
   t.rows("{}(Tensor input, float p, bool train) -> Tensor", "feature_dropout feature_alpha_dropout", channels);
   t.row("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-        row_of(random | maybe_view, rule::native_dropout, make::dropout<0>,
-               "a probability out of [0, 1], or something to drop from integers"));
+        looped(kNativeDropoutLoops, row_of(random | maybe_view, rule::native_dropout, make::dropout<0>,
+                                           "a probability out of [0, 1], or something to drop from integers")));
 }
 }  // namespace
 

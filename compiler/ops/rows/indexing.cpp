@@ -2,6 +2,7 @@
 #include "compiler/ops/make/indexing.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/make/common.h"
+#include "compiler/ops/rows/creation_loops.h"
 #include "compiler/ops/rows/families.h"
 #include "compiler/ops/rows/indexing_loops.h"
 #include "compiler/ops/rules/indexing.h"
@@ -241,6 +242,7 @@ void found(RowSink& t) {
       "Tensor, Tensor)",
       row);
   row.loops = {};
+  row.loops = kOneHotLoops;
   row.infer = rule::one_hot;
   row.generate = make::one_hot;
   row.dtypes = DtypeSet::of(Dtype::i64);
@@ -248,6 +250,7 @@ void found(RowSink& t) {
   row.exception =
       "the meta device composes it of comparisons, with the strides of these; values decide: `Class values must be`";
   t.row("one_hot(Tensor self, int num_classes=-1) -> Tensor", row);
+  row.loops = {};
   row.exception = {};
   row.infer = rule::item;
   row.generate = make::item;

@@ -195,7 +195,11 @@ inline constexpr std::string_view kEmbeddingBackwardLoops = R"(
     when row != $padding_idx {
       $p = position(row, $num_weights)
       g = to(%grad_output[$j, $e], $d)
-      %t[$p, $e] += choose($scale_grad_by_freq, g / to(%count[$p], $d), g)
+      if $scale_grad_by_freq {
+        n = to(%count[$p], $d)
+        g = choose(is_integral($d), where(n == 1, g, 0), g / n)
+      }
+      %t[$p, $e] += g
     }
   }
   %out[$i] = %t[$i])";

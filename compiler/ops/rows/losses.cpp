@@ -1,6 +1,7 @@
 // Losses. What eager writes in terms of other ops is a definition here; one-kernel losses have rules of their own.
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/make/loss.h"
+#include "compiler/ops/rows/creation_loops.h"
 #include "compiler/ops/rows/families.h"
 #include "compiler/ops/rules/loss.h"
 
@@ -446,14 +447,16 @@ void counts(RowSink& t) {
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::composed,  // of places computed in the dtype, which decide between bins
          .flow = {.kind = ErrorFlow::opaque},
-         .raises = "integers; a range that is not finite"});
+         .raises = "integers; a range that is not finite",
+         .loops = kHistcLoops});
   t.row("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
         {.traits = reduction | data_dependent | core,
          .infer = rule::bincount,
          .generate = make::bincount,
          .dtypes = dtypes::integers,
          .accuracy = Accuracy::accumulated,
-         .raises = "negative values"});
+         .raises = "negative values",
+         .loops = kBincountLoops});
 }
 }  // namespace
 

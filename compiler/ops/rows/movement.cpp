@@ -3,6 +3,7 @@
 #include "compiler/ops/make/common.h"
 #include "compiler/ops/make/views.h"
 #include "compiler/ops/rows/families.h"
+#include "compiler/ops/rows/spatial_loops.h"
 #include "compiler/ops/rules/movement.h"
 
 namespace lenz {
@@ -31,6 +32,10 @@ Row except(std::string_view why, Row row) {
   return row;
 }
 constexpr std::string_view kFormat = "channels-last: the CPU keeps it, libtorch's meta device says contiguous";
+Row looped(std::string_view loops, Row row) {
+  row.loops = loops;
+  return row;
+}
 // The result is self where its type is self's.
 Row copying(Row row) {
   row.copies = dtypes::all;
@@ -138,8 +143,9 @@ void reorderings(RowSink& t) {
                           row_of(movement, rule::pixel_unshuffle, make::pixel_unshuffle,
                                  "a height or width that is no multiple of the factor"))),
            kCopied));
-  const Row shuffle = row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
-                             "channels that are no multiple of the groups");
+  const Row shuffle =
+      looped(kChannelShuffleLoops, row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
+                                          "channels that are no multiple of the groups"));
   t.row("channel_shuffle(Tensor self, SymInt groups) -> Tensor",
         with(except("eager has no float8 kernel but for what it views: `\"channel_shuffle\" not implemented`", shuffle),
              kCopied));
@@ -185,11 +191,12 @@ void repetitions(RowSink& t) {
   t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", indices);
   t.row("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         of(dtypes::floats | dtypes::complexes | dtypes::boolean,
-           row_of(movement | core, rule::im2col, make::im2col, "a window that does not fit")));
+           looped(kIm2colLoops, row_of(movement | core, rule::im2col, make::im2col, "a window that does not fit"))));
   Row col2im = of(dtypes::floats | dtypes::complexes | dtypes::boolean,
                   row_of(core, rule::col2im, make::col2im, "sizes that im2col does not make"));
   col2im.accuracy = Accuracy::accumulated;
   col2im.flow.in_storage = "always";
+  col2im.loops = kCol2imLoops;
   t.row(
       "col2im(Tensor self, SymInt[2] output_size, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) "
       "-> Tensor",
@@ -268,11 +275,13 @@ template <size_t Dims, bool Reflect>
 void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) {
   Row row = of(dtypes::real | dtypes::complexes, row_of(movement | core, rule::edge_pad<Dims, Reflect>,
                                                         make::edge_pad<Dims, Reflect>, "paddings that don't fit"));
+  row.loops = Reflect ? kReflectionPadLoops : kReplicationPadLoops;
   // Eager gives the out= tensors of the others strides that depend on more than the result.
   if (Dims == 3 || (Dims == 2 && !Reflect)) row.exception = kFormat;
   if (Dims == 1) row.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row(forward, row);
   Row gradient = row;
+  gradient.loops = Reflect ? kReflectionPadBackwardLoops : kReplicationPadBackwardLoops;
   gradient.variants = {};
 #define LENZ_UNCHECKED                                                                                                 \
   "eager forgets to check: `the gradient has another shape than the result`, and, over an empty batch, `the gradient " \
@@ -297,7 +306,8 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
 void paddings(RowSink& t) {
   constexpr std::string_view kRaises = "paddings that leave nothing, or don't fit the rank";
   t.row("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-        with(row_of(movement | core, rule::constant_pad, make::constant_pad, kRaises), kCopied));
+        with(looped(kConstantPadLoops, row_of(movement | core, rule::constant_pad, make::constant_pad, kRaises)),
+             kCopied));
   t.row("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
         meaning(R"($dims = len($pad) // 2
                    if $mode == "constant" {
@@ -318,7 +328,7 @@ void paddings(RowSink& t) {
       "_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
       except(
           "a pad that one side cuts and the other repeats may go round more than once: `a circular padding goes round`",
-          row_of(movement | core, rule::circular_pad, make::circular_pad, kRaises)));
+          looped(kCircularPadLoops, row_of(movement | core, rule::circular_pad, make::circular_pad, kRaises))));
   t.row(
       "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
       "-> Tensor",

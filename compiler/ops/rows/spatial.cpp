@@ -1,7 +1,11 @@
 // Pooling and interpolation.
-#include "compiler/ops/make/spatial.h"
+#include <array>
+
 #include "compiler/ops/decompose.h"
+#include "compiler/ops/make/spatial.h"
 #include "compiler/ops/rows/families.h"
+#include "compiler/ops/rows/interpolation_loops.h"
+#include "compiler/ops/rows/spatial_loops.h"
 #include "compiler/ops/rules/spatial.h"
 
 namespace lenz {
@@ -48,11 +52,13 @@ void max_pools(RowSink& t) {
               pool));
   pool.traits = reduction | core;
   pool.variants = {.out = "out", .out_params = "out indices", .out_rule = OutRule::same_dtype};
+  pool.loops = kMaxPool2dLoops;
   t.row(
       "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "
       "bool ceil_mode=False) -> (Tensor, Tensor)",
       pool);
   pool.variants = {};  // its out= variant lays out a given tensor anew
+  pool.loops = kMaxPool3dLoops;
   t.row(
       "max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, "
       "bool ceil_mode=False) -> (Tensor, Tensor)",
@@ -65,7 +71,8 @@ void max_pools(RowSink& t) {
        .infer = rule::pool_backward,
        .generate = make::max_pool_backward,
        .dtypes = dtypes::floats,
-       .accuracy = Accuracy::accumulated});
+       .accuracy = Accuracy::accumulated,
+       .loops = kMaxPoolBackwardLoops});
 }
 
 void avg_pools(RowSink& t) {
@@ -89,11 +96,13 @@ void avg_pools(RowSink& t) {
               pool));
   pool.variants.out_rule = OutRule::same_dtype;
   pool.traits = reduction | core;
+  pool.loops = kAvgPool2dLoops;
   t.row(
       "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
       "count_include_pad=True, int? divisor_override=None) -> Tensor",
       pool);
   pool.dtypes = dtypes::wide_floats | DtypeSet::of(Dtype::i64);
+  pool.loops = kAvgPool3dLoops;
   t.row(
       "avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
       "count_include_pad=True, int? divisor_override=None) -> Tensor",
@@ -108,6 +117,7 @@ void avg_pools(RowSink& t) {
        .dtypes = kAveraged,
        .accuracy = Accuracy::accumulated,
        .flow = {.terms = ErrorFlow::windowed, .in_storage = "always"},
+       .loops = kAvgPoolBackwardLoops,
        .exception = "eager forgets to check the batch: `the gradient is of another shape than the result`"});
 }
 
@@ -132,17 +142,22 @@ void adaptive_pools(RowSink& t) {
                 "return aten._adaptive_avg_pool3d(%self, $output_size)",
                 pool));
   pool.traits = reduction | core;
+  pool.loops = kAdaptiveAvgPool2dLoops;
   t.row("_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", pool);
+  pool.loops = kAdaptiveAvgPool3dLoops;
   t.row("_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", pool);
   pool.infer = rule::adaptive_max_pool;
   pool.accuracy = Accuracy::exact;
   pool.flow = {};
+  pool.loops = {};
   t.row("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
         meaning("%y, %i = aten.adaptive_max_pool2d(aten.unsqueeze(%self, -2), concat([1], $output_size)) return "
                 "aten.squeeze(%y, -2), aten.squeeze(%i, -2)",
                 pool));
   pool.variants = {.out = "out", .out_params = "out indices", .out_rule = OutRule::same_dtype};
+  pool.loops = kAdaptiveMaxPool2dLoops;
   t.row("adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", pool);
+  pool.loops = kAdaptiveMaxPool3dLoops;
   t.row("adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", pool);
   t.row("_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
         {.traits = core,
@@ -151,6 +166,7 @@ void adaptive_pools(RowSink& t) {
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::accumulated,
          .flow = {.terms = ErrorFlow::windowed, .in_storage = "always"},
+         .loops = kAdaptiveAvgPoolBackwardLoops,
          .exception = "eager forgets to check, and writes out of its bounds: `the gradient has another batch or other "
                       "channels`, `a spatial dim of the input is empty`"});
 }
@@ -167,29 +183,40 @@ void interpolations(RowSink& t) {
           .generate = make::upsample,
           .dtypes = dtypes::floats | kBytes,
           .raises = "an empty input or output"};
-  t.rows("{}1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor",
-         "upsample_nearest _upsample_nearest_exact", row);
-  t.rows("{}2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor",
-         "upsample_nearest _upsample_nearest_exact", row);
-  t.rows(
-      "{}3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> "
-      "Tensor",
-      "upsample_nearest _upsample_nearest_exact", row);
+  constexpr std::pair<std::string_view, std::array<std::string_view, 3>> kNearest[] = {
+      {"upsample_nearest", {kNearest1dLoops, kNearest2dLoops, kNearest3dLoops}},
+      {"_upsample_nearest_exact", {kNearestExact1dLoops, kNearestExact2dLoops, kNearestExact3dLoops}}};
+  for (const auto& [name, loops] : kNearest) {
+    row.loops = loops[0];
+    t.rows("{}1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", name, row);
+    row.loops = loops[1];
+    t.rows("{}2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", name, row);
+    row.loops = loops[2];
+    t.rows(
+        "{}3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> "
+        "Tensor",
+        name, row);
+  }
   row.accuracy = Accuracy::composed;
   row.flow = {.kind = ErrorFlow::interpolated, .in_storage = "always"};
   row.exception = kOnePixel;
-  t.rows(
-      "{}(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> "
-      "Tensor",
-      "upsample_bilinear2d upsample_bicubic2d", row);
+  auto planar = [&](std::string_view name, std::string_view loops) {
+    row.loops = loops;
+    t.rows(
+        "{}(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> "
+        "Tensor",
+        name, row);
+  };
+  planar("upsample_bilinear2d", kBilinear2dLoops);
+  planar("upsample_bicubic2d", kBicubic2dLoops);
   row.dtypes = dtypes::wide_floats | kBytes;
-  t.rows(
-      "{}(Tensor self, SymInt[2] output_size, bool align_corners, float? scales_h=None, float? scales_w=None) -> "
-      "Tensor",
-      "_upsample_bilinear2d_aa _upsample_bicubic2d_aa", row);
+  planar("_upsample_bilinear2d_aa", kBilinearAaLoops);
+  planar("_upsample_bicubic2d_aa", kBicubicAaLoops);
   row.dtypes = dtypes::floats;
   row.exception = {};
+  row.loops = kLinear1dLoops;
   t.row("upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", row);
+  row.loops = kTrilinear3dLoops;
   t.row(
       "upsample_trilinear3d(Tensor self, SymInt[3] output_size, bool align_corners, float? scales_d=None, float? "
       "scales_h=None, float? scales_w=None) -> Tensor",
@@ -239,8 +266,17 @@ void interpolations(RowSink& t) {
            .dtypes = dtypes::floats,
            .accuracy = Accuracy::composed,
            .raises = "shapes that don't fit"};
-  t.rows("{}(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> Tensor",
-         "grid_sampler_2d grid_sampler_3d", grid);
+  grid.loops = kGridSampler2dLoops;
+  t.row(
+      "grid_sampler_2d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
+      "Tensor",
+      grid);
+  grid.loops = kGridSampler3dLoops;
+  t.row(
+      "grid_sampler_3d(Tensor input, Tensor grid, int interpolation_mode, int padding_mode, bool align_corners) -> "
+      "Tensor",
+      grid);
+  grid.loops = {};
   grid.traits = indexing;
   grid.decompose = R"(
     if rank(%input) == 4 {

@@ -1,0 +1,98 @@
+// What the loops of products and convolutions compute, in the notation of compiler/lower/NOTATION.md.
+#pragma once
+
+#include <string_view>
+
+namespace lenz {
+
+// The product `x` * `y` summed over the axes `sums` at each place $i, then stored as `stored` of the sum s.
+#define LENZ_PRODUCT(sums, x, y, stored) \
+  "$a = accumulates(dtype(%out)) "       \
+  "for $i in shape(%out), " sums         \
+  " as matmul { "                        \
+  "  s = reduce sum(to(" x ", $a) * to(" y ", $a)) " stored " }"
+#define LENZ_STORED "%out[$i] = s"
+// beta * self + alpha * s. What beta = 0 takes nothing of may be anything.
+#define LENZ_ADDED                                       \
+  "if $alpha != 1 { s = to($alpha, $a) * s } "           \
+  "if $beta != 0 { "                                     \
+  "  b = to(%self[broadcast_at($i, shape(%self))], $a) " \
+  "  if $beta != 1 { b = to($beta, $a) * b } "           \
+  "  s = b + s "                                         \
+  "} %out[$i] = s"
+#define LENZ_MATRICES(x, y) "reduce $k < size(" x ", 1)", x "[at($i, 0), $k]", y "[$k, at($i, 1)]"
+#define LENZ_BATCHES(x, y) "reduce $k < size(" x ", 2)", x "[at($i, 0), at($i, 1), $k]", y "[at($i, 0), $k, at($i, 2)]"
+
+// Arguments of a macro are counted before what they stand for.
+#define LENZ_PRODUCT_OF(operands, stored) LENZ_PRODUCT_OF_(operands, stored)
+#define LENZ_PRODUCT_OF_(sums, x, y, stored) LENZ_PRODUCT(sums, x, y, stored)
+
+inline constexpr std::string_view kMmLoops = LENZ_PRODUCT_OF(LENZ_MATRICES("%self", "%mat2"), LENZ_STORED);
+inline constexpr std::string_view kAddmmLoops = LENZ_PRODUCT_OF(LENZ_MATRICES("%mat1", "%mat2"), LENZ_ADDED);
+inline constexpr std::string_view kBmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("%self", "%mat2"), LENZ_STORED);
+inline constexpr std::string_view kBaddbmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("%batch1", "%batch2"), LENZ_ADDED);
+inline constexpr std::string_view kAddbmmLoops =
+    LENZ_PRODUCT("reduce $b < size(%batch1, 0), reduce $k < size(%batch1, 2)", "%batch1[$b, at($i, 0), $k]",
+                 "%batch2[$b, $k, at($i, 1)]", LENZ_ADDED);
+inline constexpr std::string_view kMvLoops =
+    LENZ_PRODUCT("reduce $k < size(%self, 1)", "%self[$i, $k]", "%vec[$k]", LENZ_STORED);
+inline constexpr std::string_view kAddmvLoops =
+    LENZ_PRODUCT("reduce $k < size(%mat, 1)", "%mat[$i, $k]", "%vec[$k]", LENZ_ADDED);
+inline constexpr std::string_view kDotLoops =
+    LENZ_PRODUCT("reduce $k < size(%self, 0)", "%self[$k]", "%tensor[$k]", LENZ_STORED);
+inline constexpr std::string_view kVdotLoops =
+    LENZ_PRODUCT("reduce $k < size(%self, 0)", "choose(is_complex(dtype(%self)), conj_physical(%self[$k]), %self[$k])",
+                 "%other[$k]", LENZ_STORED);
+
+#undef LENZ_PRODUCT_OF_
+#undef LENZ_PRODUCT_OF
+#undef LENZ_BATCHES
+#undef LENZ_MATRICES
+#undef LENZ_ADDED
+#undef LENZ_STORED
+#undef LENZ_PRODUCT
+
+// A kernel meets the padded input; transposed, each element of the input spreads the kernel over the result.
+inline constexpr std::string_view kConvolutionLoops = R"(
+  $n = rank(%input) - 2
+  $stride = spread($stride, $n)
+  $padding = spread($padding, $n)
+  $dilation = spread($dilation, $n)
+  $sizes = drop(shape(%input), 2)
+  $a = accumulates(dtype(%out))
+  $ins = size(%input, 1) // $groups
+  $outs = size(%out, 1) // $groups
+  for $i in shape(%out), reduce $c < $ins, reduce $k in drop(shape(%weight), 2) as convolution {
+    $o = at($i, 1)
+    $channel = $o // $outs * $ins + $c
+    if $transposed {
+      $from = drop($i, 2) + $padding - $k * $dilation
+      $at = $from // $stride
+      inside = divides($from, $stride) and within($at, $sizes)
+      x = masked(inside, to(%input[at($i, 0), $channel, $at], $a) * to(%weight[$channel, $o % $outs, $k], $a), 0)
+    } else {
+      $at = drop($i, 2) * $stride - $padding + $k * $dilation
+      x = masked(within($at, $sizes), to(%input[at($i, 0), $channel, $at], $a) * to(%weight[$o, $c, $k], $a), 0)
+    }
+    s = reduce sum(x)
+    if given($bias) { s = s + to(%bias[$o], $a) }
+    %out[$i] = s
+  })";
+
+// Norms of the differences of all pairs of rows, the lesser row's pairs first.
+inline constexpr std::string_view kPdistLoops = R"(
+  $n = size(%self, 0)
+  for $x < $n, $y < $n, reduce $k < size(%self, 1) {
+    d = abs(%self[$x, $k] - %self[$y, $k])
+    if $p == 0 { s = reduce sum(minimum(ceil(d), 1)) }
+    else if $p == 1 { s = reduce sum(d) }
+    else if $p == 2 { q = reduce sum(d * d) s = sqrt(q) }
+    else if $p == inf { m = reduce maximum(d) s = maximum(m, 0) }
+    else { q = reduce sum(pow(d, $p)) s = pow(q, 1 / $p) }
+    when $x < $y {
+      $at = position(to($n * $x - $x * ($x + 1) // 2 + $y - $x - 1, i64), size(%out, 0))
+      %out[$at] = s
+    }
+  })";
+
+}  // namespace lenz

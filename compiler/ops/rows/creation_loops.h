@@ -1,0 +1,130 @@
+// What the loops of constants, ranges and counts compute, in the notation of compiler/lower/NOTATION.md.
+#pragma once
+
+#include <string_view>
+
+namespace lenz {
+
+// What is left unwritten may be anything.
+inline constexpr std::string_view kEmptyLoops = "%out[$i] = 0";
+inline constexpr std::string_view kFullLoops = "%out[$i] = $fill_value";
+inline constexpr std::string_view kFillLoops = "%out[$i] = $value";
+inline constexpr std::string_view kFillByTensorLoops = "%out[$i] = %value[]";
+inline constexpr std::string_view kScalarTensorLoops = "%out[$i] = $s";
+
+// Whole numbers are counted in integers, others in f64.
+#define LENZ_ARANGE(start, step)                                \
+  "if is_integral(dtype(%out)) { $a = i64 } else { $a = f64 } " \
+  "%out[$i] = to(" start ", $a) + to(" step ", $a) * to(at($i, 0), $a)"
+inline constexpr std::string_view kArangeLoops = LENZ_ARANGE("0", "1");
+inline constexpr std::string_view kArangeFromLoops = LENZ_ARANGE("$start", "1");
+inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step");
+#undef LENZ_ARANGE
+
+// The first half counts from the start, the other one from the end.
+#define LENZ_SPACED(from, to, value)                                                            \
+  "$t = choose(is_integral(dtype(%out)), f64, accumulates(dtype(%out))) "                       \
+  "for $i in shape(%out) { "                                                                    \
+  "  x = to(to(" from                                                                           \
+  ", dtype(%out)), $t) "                                                                        \
+  "  y = to(to(" to                                                                             \
+  ", dtype(%out)), $t) "                                                                        \
+  "  $k = at($i, 0) "                                                                           \
+  "  step = (y - x) / to(max($steps - 1, 1), $t) "                                              \
+  "  v = where($k < ($steps // 2), x + step * to($k, $t), y - step * to($steps - 1 - $k, $t)) " \
+  "  if $steps == 1 { v = x } "                                                                 \
+  "  %out[$i] = " value " }"
+#define LENZ_POWER "pow(to($base, $t), v)"
+inline constexpr std::string_view kLinspaceLoops = LENZ_SPACED("$start", "$end", "v");
+inline constexpr std::string_view kLinspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", "v");
+inline constexpr std::string_view kLinspaceTSLoops = LENZ_SPACED("%start[]", "$end", "v");
+inline constexpr std::string_view kLinspaceSTLoops = LENZ_SPACED("$start", "%end[]", "v");
+inline constexpr std::string_view kLogspaceLoops = LENZ_SPACED("$start", "$end", LENZ_POWER);
+inline constexpr std::string_view kLogspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", LENZ_POWER);
+inline constexpr std::string_view kLogspaceTSLoops = LENZ_SPACED("%start[]", "$end", LENZ_POWER);
+inline constexpr std::string_view kLogspaceSTLoops = LENZ_SPACED("$start", "%end[]", LENZ_POWER);
+#undef LENZ_POWER
+#undef LENZ_SPACED
+
+// How many elements on and below a diagonal stand in the rows before $r: rows from $first on have some, rows from $full
+// on have all.
+#define LENZ_BELOW(offset)                           \
+  "$first = min(max(0 - " offset                     \
+  ", 0), $row) "                                     \
+  "$full = min(max($col - 1 - " offset               \
+  ", $first), $row) "                                \
+  "$growing = min(max($r, $first), $full) - $first " \
+  "$below = $growing * ($first + " offset " + 1) + $growing * ($growing - 1) // 2 + max($r - $full, 0) * $col "
+#define LENZ_TRIANGLE(body, inside)                   \
+  "for $r < $row, $c < $col { " body "  when " inside \
+  " { "                                               \
+  "    $k = position(to($at, i64), size(%out, 1)) "   \
+  "    %out[0, $k] = to($r, i64) "                    \
+  "    %out[1, $k] = to($c, i64) } }"
+inline constexpr std::string_view kTrilIndicesLoops =
+    LENZ_TRIANGLE(LENZ_BELOW("$offset") "$at = $below + $c ", "$c - $r <= $offset");
+inline constexpr std::string_view kTriuIndicesLoops =
+    LENZ_TRIANGLE(LENZ_BELOW("($offset - 1)") "$at = $r * $col - $below + $c - min(max($r + $offset, 0), $col) ",
+                  "$c - $r >= $offset");
+#undef LENZ_TRIANGLE
+#undef LENZ_BELOW
+
+// A class number beyond the last one raises.
+inline constexpr std::string_view kOneHotLoops = R"(
+  if $num_classes == -1 {
+    %count = temporary(i64, [])
+    for reduce $i in shape(%self) {
+      most = reduce maximum(%self[$i])
+      %count[] = most + 1
+    }
+    bind(%count, size(%out, -1))
+  }
+  %out[$i] = 0
+  for $i in shape(%self) { %out[$i, position(%self[$i], size(%out, -1))] = 1 })";
+
+inline constexpr std::string_view kHistcLoops = R"(
+  $a = accumulates(dtype(%out))
+  $given = $min != $max
+  %range = temporary($a, [2])
+  for reduce $i in shape(%self) {
+    if $given {
+      %range[0] = to($min, $a)
+      %range[1] = to($max, $a)
+    } else {
+      x = to(%self[$i], $a)
+      low = reduce minimum(x)
+      high = reduce maximum(x)
+      if numel(%self) == 0 { low = to($min, $a) high = to($max, $a) }
+      %range[0] = where(low == high, low - 1, low)
+      %range[1] = where(low == high, high + 1, high)
+    }
+  }
+  if $a == dtype(%out) { %sum = %out } else { %sum = temporary($a, shape(%out)) }
+  %sum[$i] = 0
+  for $i in shape(%self) {
+    x = to(%self[$i], $a)
+    low = %range[0]
+    high = %range[1]
+    when x >= low and x <= high {
+      bin = to((x - low) / (high - low) * to($bins, $a), i64)
+      %sum[position(minimum(bin, $bins - 1), $bins)] += 1
+    }
+  }
+  if $a != dtype(%out) { %out[$i] = %sum[$i] })";
+
+inline constexpr std::string_view kBincountLoops = R"(
+  if numel(%self) == 0 { %out[$i] = 0 } else {
+    %count = temporary(i64, [])
+    for reduce $i < size(%self, 0) {
+      most = reduce maximum(to(%self[$i], i64))
+      %count[] = maximum(most + 1, $minlength)
+    }
+    bind(%count, size(%out, 0))
+    %out[$i] = 0
+    for $i < size(%self, 0) {
+      if given($weights) { w = to(%weights[$i], dtype(%out)) } else { w = to(1, i64) }
+      %out[position(to(%self[$i], i64), size(%out, 0))] += w
+    }
+  })";
+
+}  // namespace lenz

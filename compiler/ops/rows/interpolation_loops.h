@@ -1,0 +1,233 @@
+// What the loops of interpolation compute, in the notation of compiler/lower/NOTATION.md. Places of the input are
+// computed in floats, in the dtype that eager computes them in.
+#pragma once
+
+#include <string_view>
+
+namespace lenz {
+
+// Dim $d of the input $size long, of the result $osize, $s its factor or none: input's elements per element, `scale`.
+#define LENZ_SIZES(from) \
+  "$size = size(" from ", $d + 2) $osize = size(%out, $d + 2) $s = at($scales, $d) $o = at($i, $d + 2) "
+#define LENZ_RATIO                                        \
+  "if given($s) and $s > 0 { scale = to(1.0 / $s, $t) } " \
+  "else { scale = to($size, $t) / to($osize, $t) } "
+#define LENZ_SCALE                                             \
+  "if $align_corners { "                                       \
+  "  if $osize == 1 { scale = to(0.0, $t) } "                  \
+  "  else { scale = to($size - 1, $t) / to($osize - 1, $t) } " \
+  "} else { " LENZ_RATIO "} "
+// The place that element $o looks at, `r`, and the element at or before it, `low`; what is between, `l`.
+#define LENZ_SOURCE "r = scale * (to($o, $t) + 0.5) - 0.5 "
+#define LENZ_ALIGNED "if $align_corners { r = scale * to($o, $t) } else { " LENZ_SOURCE "} "
+#define LENZ_BETWEEN                             \
+  "low = minimum(to(floor(r), i64), $size - 1) " \
+  "l = minimum(maximum(r - to(low, $t), 0), 1) "
+
+#define LENZ_NEAREST(dtype, scales, count, place)                                        \
+  "$t = " dtype " $scales = " scales                                                     \
+  " for $i in shape(%out) { "                                                            \
+  "  $at = first($i, 2) "                                                                \
+  "  each $d in range(0, " count ") { " LENZ_SIZES("%self") LENZ_RATIO place             \
+      "    $at = concat($at, [position(minimum(to(floor(r), i64), $size - 1), $size)]) " \
+      "  } "                                                                             \
+      "  %out[$i] = %self[$at] }"
+#define LENZ_OWN "choose(dtype(%self) == f64, f64, f32)"
+// In 2-D a factor counts for nothing where the size stays, or doubles.
+#define LENZ_DOUBLED                                     \
+  "scale = where(to($osize, i64) == to($size, i64), 1, " \
+  "where(to($osize, i64) == to(2 * $size, i64), 0.5, scale)) "
+#define LENZ_FLOOR "r = scale * to($o, $t) "
+#define LENZ_ROUND LENZ_SOURCE "r = maximum(r, 0) + 0.5 "
+#define LENZ_MIDDLE "r = (to($o, $t) + 0.5) * scale "
+inline constexpr std::string_view kNearest1dLoops = LENZ_NEAREST(LENZ_OWN, "[$scales]", "1", LENZ_FLOOR);
+inline constexpr std::string_view kNearest2dLoops =
+    LENZ_NEAREST("f32", "[$scales_h, $scales_w]", "2", LENZ_DOUBLED LENZ_FLOOR);
+inline constexpr std::string_view kNearest3dLoops =
+    LENZ_NEAREST(LENZ_OWN, "[$scales_d, $scales_h, $scales_w]", "3", LENZ_FLOOR);
+inline constexpr std::string_view kNearestExact1dLoops = LENZ_NEAREST(LENZ_OWN, "[$scales]", "1", LENZ_ROUND);
+inline constexpr std::string_view kNearestExact2dLoops =
+    LENZ_NEAREST("f32", "[$scales_h, $scales_w]", "2", LENZ_MIDDLE);
+inline constexpr std::string_view kNearestExact3dLoops =
+    LENZ_NEAREST(LENZ_OWN, "[$scales_d, $scales_h, $scales_w]", "3", LENZ_ROUND);
+#undef LENZ_MIDDLE
+#undef LENZ_ROUND
+#undef LENZ_FLOOR
+#undef LENZ_DOUBLED
+#undef LENZ_OWN
+#undef LENZ_NEAREST
+
+// A weighted mean of the corners of the cell that an element looks into. Where the size stays, nothing lies between.
+#define LENZ_LINEAR(scales, corners)                                                             \
+  "$t = accumulates(dtype(%self)) $scales = " scales                                             \
+  " for $i in shape(%out) { "                                                                    \
+  "  sum = to(0.0, $t) "                                                                         \
+  "  each $corner in " corners                                                                   \
+  " { "                                                                                          \
+  "    $at = first($i, 2) "                                                                      \
+  "    w = to(1.0, $t) "                                                                         \
+  "    each $side, $d in $corner { " LENZ_SIZES("%self") LENZ_SCALE LENZ_ALIGNED                 \
+      "      r = maximum(r, 0) " LENZ_BETWEEN                                                    \
+      "      same = to($osize, i64) == to($size, i64) "                                          \
+      "      low = where(same, to($o, i64), low) "                                               \
+      "      if $side == 0 { w = w * where(same, 1, 1 - l) } else { "                            \
+      "        low = where(same, low, minimum(low + 1, $size - 1)) w = w * where(same, 0, l) } " \
+      "      $at = concat($at, [position(low, $size)]) "                                         \
+      "    } "                                                                                   \
+      "    sum = sum + to(%self[$at], $t) * w "                                                  \
+      "  } "                                                                                     \
+      "  %out[$i] = sum }"
+#define LENZ_NO_BYTES "if dtype(%self) == u8 { unsupported(\"bytes\") } "
+#define LENZ_BILINEAR LENZ_NO_BYTES LENZ_LINEAR("[$scales_h, $scales_w]", "[[0, 0], [0, 1], [1, 0], [1, 1]]")
+inline constexpr std::string_view kLinear1dLoops = LENZ_LINEAR("[$scales]", "[[0], [1]]");
+inline constexpr std::string_view kBilinear2dLoops = LENZ_BILINEAR;
+inline constexpr std::string_view kTrilinear3dLoops =
+    LENZ_LINEAR("[$scales_d, $scales_h, $scales_w]",
+                "[[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]");
+#undef LENZ_BILINEAR
+#undef LENZ_LINEAR
+
+// Keys's cubic kernel of slope `a` at distance x: up to 1, and from 1 to 2.
+#define LENZ_NEAR(x, a) "((((" a " + 2) * " x ") - (" a " + 3)) * " x " * " x " + 1)"
+#define LENZ_FAR(x, a) "(((" a " * " x " - 5 * " a ") * " x " + 8 * " a ") * " x " - 4 * " a ")"
+inline constexpr std::string_view kBicubic2dLoops = LENZ_NO_BYTES
+    "$t = accumulates(dtype(%self)) $scales = [$scales_h, $scales_w] "
+    "for $i in shape(%out), reduce $c in [4, 4] { "
+    "  $at = first($i, 2) "
+    "  w = to(1.0, $t) "
+    "  each $d in [0, 1] { "
+    LENZ_SIZES("%self") LENZ_SCALE LENZ_ALIGNED LENZ_BETWEEN
+    "    tap = to(at($c, $d), $t) "
+    "    x = where(tap <= 1, l + 1 - tap, tap - 1 - l) "
+    "    w = w * where(tap == 1 or tap == 2, " LENZ_NEAR("x", "-0.75") ", " LENZ_FAR("x", "-0.75") ") "
+    "    $at = concat($at, [position(minimum(maximum(low + at($c, $d) - 1, 0), $size - 1), $size)]) "
+    "  } "
+    "  sum = reduce sum(to(%self[$at], $t) * w) "
+    "  %out[$i] = sum }";
+
+// Against aliasing: the kernel is as wide as the input's elements that an element stands for. One dim after the other.
+#define LENZ_ANTIALIASED(taps, kernel)                                                  \
+  LENZ_NO_BYTES                                                                         \
+      "$t = accumulates(dtype(%self)) $scales = [$scales_h, $scales_w] "                \
+      "%from = %self "                                                                  \
+      "each $d in [1, 0] { "                                                            \
+      "  $size = size(%from, $d + 2) $osize = size(%out, $d + 2) $s = at($scales, $d) " \
+      "  if $size != $osize { "                                                         \
+      "    if $align_corners { $ins = $size - 1 $outs = max($osize - 1, 1) } "          \
+      "    else { $ins = $size $outs = $osize } "                                       \
+      "    $most = 2 * ((" taps                                                         \
+      " * max($ins, $outs) + 2 * $outs - 1) // (2 * $outs)) + 1 "                       \
+      "    if given($s) and not $align_corners { $most = scaled(" taps                  \
+      ", max(1.0 / $s, 1.0)) + 3 } "                                                    \
+      "    %to = temporary($t, replaced(shape(%from), $d + 2, $osize)) "                \
+      "    for $i in shape(%to), reduce $k < $most { "                                  \
+      "      $o = at($i, $d + 2) " LENZ_SCALE                                           \
+      "      wide = maximum(scale, 1) "                                                 \
+      "      reach = wide * (" taps                                                     \
+      " // 2) "                                                                         \
+      "      center = scale * (to($o, $t) + 0.5) "                                      \
+      "      low = maximum(to(center - reach + 0.5, i64), 0) "                          \
+      "      high = minimum(to(center + reach + 0.5, i64), $size) "                     \
+      "      inside = low + $k < high "                                                 \
+      "      x = abs((to(low + $k, $t) - center + 0.5) * (1 / wide)) "                  \
+      "      w = where(inside, " kernel                                                 \
+      ", 0) "                                                                           \
+      "      all = reduce sum(w) "                                                      \
+      "      $at = replaced($i, $d + 2, position(where(inside, low + $k, 0), $size)) "  \
+      "      sum = reduce sum(masked(inside, to(%from[$at], $t), 0) * w) "              \
+      "      %to[$i] = where(all == 0, sum, sum / all) "                                \
+      "    } "                                                                          \
+      "    %from = %to "                                                                \
+      "  } } "                                                                          \
+      "%out[$i] = %from[$i]"
+inline constexpr std::string_view kBilinearAaLoops = LENZ_ANTIALIASED("2", "where(x < 1, 1 - x, 0)");
+inline constexpr std::string_view kBicubicAaLoops =
+    LENZ_ANTIALIASED("4", "where(x < 1, " LENZ_NEAR("x", "-0.5") ", where(x < 2, " LENZ_FAR("x", "-0.5") ", 0))");
+#undef LENZ_ANTIALIASED
+#undef LENZ_BETWEEN
+#undef LENZ_ALIGNED
+#undef LENZ_SOURCE
+#undef LENZ_SCALE
+#undef LENZ_RATIO
+#undef LENZ_SIZES
+
+// --- by a grid of places from -1 to 1
+
+// Coordinate `x` of the grid along a dim of $size elements: unnormalised, and by the padding kept inside.
+#define LENZ_UNNORMALISED                                        \
+  "if $align_corners { x = (x + 1) * (to($size - 1, $t) / 2) } " \
+  "else { x = (x + 1) * (to($size, $t) / 2) - 0.5 } "
+#define LENZ_PADDED                                                       \
+  "if $padding_mode == 2 { "                                              \
+  "  if $align_corners { start = to(0.0, $t) span = to($size - 1, $t) } " \
+  "  else { start = to(-0.5, $t) span = to($size, $t) } "                 \
+  "  y = abs(x - start) "                                                 \
+  "  y = y - trunc(y / (span * 2)) * (span * 2) "                         \
+  "  x = minimum(y, span * 2 - y) + start "                               \
+  "  if $align_corners { x = where(span == 0, 0, x) } "                   \
+  "} "                                                                    \
+  "if $padding_mode != 0 { x = fmin(to($size - 1, $t), fmax(x, 0)) } "
+#define LENZ_GRID(n)                 \
+  "$t = accumulates(dtype(%input)) " \
+  "$n = " n " "
+#define LENZ_COORDINATE           \
+  "$size = size(%input, $d + 2) " \
+  "x = to(%grid[at($i, 0), drop($i, 2), $n - 1 - $d], $t) "
+// A place of the input, if it is one.
+#define LENZ_PLACE                                              \
+  "inside = inside and (place >= 0 and place < to($size, $t)) " \
+  "$at = concat($at, [position(where(place >= 0 and place < to($size, $t), to(place, i64), 0), $size)]) "
+#define LENZ_SAMPLER(n, corners)                                                                                      \
+  "for $i in shape(%out) { "                                                                                          \
+  "  if $interpolation_mode == 1 { "                                                                                  \
+  "    $at = first($i, 2) "                                                                                           \
+  "    inside = to(true, bool) "                                                                                      \
+  "    each $d in range(0, $n) { " LENZ_COORDINATE LENZ_UNNORMALISED LENZ_PADDED "      place = round(x) " LENZ_PLACE \
+  "    } "                                                                                                            \
+  "    %out[$i] = masked(inside, %input[$at], 0) "                                                                    \
+  "  } else { "                                                                                                       \
+  "    sum = to(0.0, $t) "                                                                                            \
+  "    each $corner in " corners                                                                                      \
+  " { "                                                                                                               \
+  "      $at = first($i, 2) "                                                                                         \
+  "      inside = to(true, bool) "                                                                                    \
+  "      w = to(1.0, $t) "                                                                                            \
+  "      each $side, $d in $corner { " LENZ_COORDINATE LENZ_UNNORMALISED LENZ_PADDED                                  \
+  "        place = floor(x) + $side "                                                                                 \
+  "        if $side == 0 { w = w * (place + 1 - x) } else { w = w * (x - place + 1) } " LENZ_PLACE                    \
+  "      } "                                                                                                          \
+  "      sum = sum + masked(inside, to(%input[$at], $t) * w, 0) "                                                     \
+  "    } "                                                                                                            \
+  "    %out[$i] = sum "                                                                                               \
+  "  } }"
+inline constexpr std::string_view kGridSampler3dLoops = LENZ_GRID("3")
+    LENZ_SAMPLER("3", "[[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]");
+inline constexpr std::string_view kGridSampler2dLoops =
+    LENZ_GRID("2")
+    "if $interpolation_mode == 2 { "
+    "  for $i in shape(%out), reduce $c in [4, 4] { "
+    "    $at = first($i, 2) "
+    "    inside = to(true, bool) "
+    "    w = to(1.0, $t) "
+    "    each $d in [0, 1] { " LENZ_COORDINATE LENZ_UNNORMALISED
+    "      l = x - floor(x) "
+    "      tap = to(at($c, $d), $t) "
+    "      far = where(tap <= 1, l + 1 - tap, tap - 1 - l) "
+    "      w = w * where(tap == 1 or tap == 2, " LENZ_NEAR("far", "-0.75") ", " LENZ_FAR("far", "-0.75") ") "
+    "      x = floor(x) - 1 + tap " LENZ_PADDED
+    "      place = x " LENZ_PLACE
+    "    } "
+    "    sum = reduce sum(masked(inside, to(%input[$at], $t), 0) * w) "
+    "    %out[$i] = sum "
+    "  } "
+    "} else { " LENZ_SAMPLER("2", "[[0, 0], [0, 1], [1, 0], [1, 1]]") " }";
+#undef LENZ_SAMPLER
+#undef LENZ_PLACE
+#undef LENZ_COORDINATE
+#undef LENZ_GRID
+#undef LENZ_PADDED
+#undef LENZ_UNNORMALISED
+#undef LENZ_FAR
+#undef LENZ_NEAR
+
+}  // namespace lenz

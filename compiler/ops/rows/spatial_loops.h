@@ -1,0 +1,221 @@
+// What the loops of pooling, interpolation, windows and paddings compute, in the notation of
+// compiler/lower/NOTATION.md.
+#pragma once
+
+#include <string_view>
+
+namespace lenz {
+
+// Dims that a window does not slide over come first: $lead of them. $sizes are those of the others.
+#define LENZ_SPATIAL(n, tensor) "$n = " n " $lead = rank(" tensor ") - $n $sizes = drop(shape(" tensor "), $lead) "
+#define LENZ_WINDOW(n)                                                  \
+  LENZ_SPATIAL(n, "%self")                                              \
+  "$kernel = spread($kernel_size, $n) $padding = spread($padding, $n) " \
+  "$stride = choose(len($stride) == 0, $kernel, spread($stride, $n)) "
+#define LENZ_QUOTIENT(x, by) "choose(is_integral($a), trunc_div(" x ", " by "), " x " / " by ")"
+
+// The first greatest element of a window, and where it lies; the last NaN, if there is one.
+#define LENZ_GREATEST(inside, at)                                      \
+  "inside = " inside " x = masked(inside, %self[first($i, $lead), " at \
+  "], least(dtype(%self))) "                                           \
+  "place = masked(inside, raveled(" at                                 \
+  ", $sizes), 9223372036854775807) "                                   \
+  "most, index = reduce argmax(x, place) "                             \
+  "%out0[$i] = most "                                                  \
+  "if is_float(dtype(%self)) { "                                       \
+  "  nan = reduce maximum(where(isnan(x), place, -1)) "                \
+  "  %out1[$i] = where(nan >= 0, nan, index) "                         \
+  "} else { %out1[$i] = index } "
+#define LENZ_MAX_POOL(n)                                       \
+  LENZ_WINDOW(n)                                               \
+  "$dilation = spread($dilation, $n) "                         \
+  "for $i in shape(%out0), reduce $k in $kernel as pooling { " \
+  "  $at = drop($i, $lead) * $stride - $padding + $k * $dilation " LENZ_GREATEST("within($at, $sizes)", "$at") "}"
+inline constexpr std::string_view kMaxPool2dLoops = LENZ_MAX_POOL("2");
+inline constexpr std::string_view kMaxPool3dLoops = LENZ_MAX_POOL("3");
+#undef LENZ_MAX_POOL
+
+// What several points add up is kept in a dtype that is wide enough, and stored once.
+#define LENZ_SCATTERED(body)                                                         \
+  "$a = accumulates(dtype(%out)) "                                                   \
+  "if $a == dtype(%out) { %sum = %out } else { %sum = temporary($a, shape(%out)) } " \
+  "%sum[$i] = 0 " body " if $a != dtype(%out) { %out[$i] = %sum[$i] }"
+
+inline constexpr std::string_view kMaxPoolBackwardLoops = LENZ_SCATTERED(LENZ_SPATIAL(
+    "2", "%self") "for $i in shape(%grad_output) { "
+                  "  $p = position(%indices[$i], product($sizes)) "
+                  "  %sum[first($i, $lead), $p // at($sizes, 1), $p % at($sizes, 1)] += to(%grad_output[$i], $a) "
+                  "}");
+
+// How many elements the window that begins at $start counts.
+#define LENZ_COUNTED                                                \
+  "$end = min($start + $kernel, $sizes + $padding) "                \
+  "if given($divisor_override) { $count = $divisor_override } "     \
+  "else if $count_include_pad { $count = product($end - $start) } " \
+  "else { $count = product(min($end, $sizes) - max($start, 0)) } "
+#define LENZ_AVG_POOL(n)                                                                                 \
+  LENZ_WINDOW(n)                                                                                         \
+  "$a = accumulates(dtype(%out)) "                                                                       \
+  "for $i in shape(%out), reduce $k in $kernel as pooling { "                                            \
+  "  $start = drop($i, $lead) * $stride - $padding "                                                     \
+  "  $at = $start + $k "                                                                                 \
+  "  s = reduce sum(masked(within($at, $sizes), to(%self[first($i, $lead), $at], $a), 0)) " LENZ_COUNTED \
+  "  %out[$i] = " LENZ_QUOTIENT("s", "to($count, $a)") " }"
+inline constexpr std::string_view kAvgPool2dLoops = LENZ_AVG_POOL("2");
+inline constexpr std::string_view kAvgPool3dLoops = LENZ_AVG_POOL("3");
+#undef LENZ_AVG_POOL
+
+// Every element asks the windows that it lies in.
+inline constexpr std::string_view kAvgPoolBackwardLoops =
+    LENZ_WINDOW("2")
+    "$a = accumulates(dtype(%out)) "
+    "for $i in shape(%out), reduce $k in $kernel as pooling { "
+    "  $from = drop($i, $lead) + $padding - $k "
+    "  $o = $from // $stride "
+    "  $start = $o * $stride - $padding "
+    LENZ_COUNTED
+    "  inside = divides($from, $stride) and within($o, drop(shape(%grad_output), $lead)) "
+    "  g = masked(inside, to(%grad_output[first($i, $lead), $o], $a), 0) "
+    "  n = masked(inside, to($count, $a), 1) "
+    "  s = reduce sum(" LENZ_QUOTIENT("g", "n") ") "
+    "  %out[$i] = s }";
+#undef LENZ_COUNTED
+#undef LENZ_QUOTIENT
+
+// The window of each of $outs places over $ins: from $start to before $end, $most elements at the most.
+#define LENZ_ADAPTIVE_MOST(ins, outs) "$most = " ins " // " outs " + 2 * min(" ins " % " outs ", 1) "
+#define LENZ_ADAPTIVE(o, ins, outs)   \
+  "$start = " o " * " ins " // " outs \
+  " "                                 \
+  "$end = min(((" o " + 1) * " ins " + " outs " - 1) // " outs ", " ins ") "
+#define LENZ_ADAPTIVE_AVG(n) \
+  LENZ_SPATIAL(n, "%self")   \
+  "$outs = max(spread($output_size, $n), 1) "                                                   \
+  "$a = accumulates(dtype(%out)) " LENZ_ADAPTIVE_MOST("$sizes", "$outs")                        \
+  "for $i in shape(%out), reduce $k in $most as pooling { "                                     \
+  LENZ_ADAPTIVE("drop($i, $lead)", "$sizes", "$outs")                                           \
+  "  $at = $start + $k "                                                                        \
+  "  s = reduce sum(masked(within($at, $end), to(%self[first($i, $lead), $at], $a), 0)) "       \
+  "  %out[$i] = s / to(product($end - $start), $a) }"
+inline constexpr std::string_view kAdaptiveAvgPool2dLoops = LENZ_ADAPTIVE_AVG("2");
+inline constexpr std::string_view kAdaptiveAvgPool3dLoops = LENZ_ADAPTIVE_AVG("3");
+#undef LENZ_ADAPTIVE_AVG
+
+#define LENZ_ADAPTIVE_MAX(n) \
+  LENZ_SPATIAL(n, "%self")   \
+  "$outs = max(spread($output_size, $n), 1) "                              \
+  LENZ_ADAPTIVE_MOST("$sizes", "$outs")                                    \
+  "for $i in shape(%out0), reduce $k in $most as pooling { "               \
+  LENZ_ADAPTIVE("drop($i, $lead)", "$sizes", "$outs")                      \
+  "  $at = $start + $k " LENZ_GREATEST("within($at, $end)", "$at") "}"
+inline constexpr std::string_view kAdaptiveMaxPool2dLoops = LENZ_ADAPTIVE_MAX("2");
+inline constexpr std::string_view kAdaptiveMaxPool3dLoops = LENZ_ADAPTIVE_MAX("3");
+#undef LENZ_ADAPTIVE_MAX
+#undef LENZ_GREATEST
+
+// The places whose windows hold an element are a window over the places.
+inline constexpr std::string_view kAdaptiveAvgPoolBackwardLoops =
+    LENZ_SPATIAL("2", "%self")
+    "$outs = drop(shape(%grad_output), $lead) "
+    "$a = accumulates(dtype(%out)) " LENZ_ADAPTIVE_MOST("$outs", "$sizes")
+    "for $i in shape(%out), reduce $k in $most as pooling { "
+    LENZ_ADAPTIVE("drop($i, $lead)", "$outs", "$sizes")
+    "  $o = $start + $k "
+    "  inside = within($o, $end) "
+    LENZ_ADAPTIVE("$o", "$sizes", "$outs")
+    "  g = masked(inside, to(%grad_output[first($i, $lead), $o], $a), 0) "
+    "  s = reduce sum(g / masked(inside, to(product($end - $start), $a), 1)) "
+    "  %out[$i] = s }";
+#undef LENZ_ADAPTIVE
+#undef LENZ_ADAPTIVE_MOST
+
+// --- windows as columns
+
+inline constexpr std::string_view kIm2colLoops = LENZ_SPATIAL("2", "%self")
+    R"(
+    $kernel = spread($kernel_size, 2)
+    $dilation = spread($dilation, 2)
+    $padding = spread($padding, 2)
+    $stride = spread($stride, 2)
+    $windows = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
+    $batch = first(shape(%self), $lead - 1)
+    $columns = concat($batch, concat([size(%self, $lead - 1)], concat($kernel, $windows)))
+    for $i in $columns {
+      $w = drop($i, $lead)
+      $at = last($w, 2) * $stride + first($w, 2) * $dilation - $padding
+      x = masked(within($at, $sizes), %self[first($i, $lead), $at], 0)
+      %out[reshaped($i, $columns, shape(%out))] = x
+    })";
+
+inline constexpr std::string_view kCol2imLoops = LENZ_SPATIAL("2", "%out")
+    R"(
+    $kernel = spread($kernel_size, 2)
+    $dilation = spread($dilation, 2)
+    $padding = spread($padding, 2)
+    $stride = spread($stride, 2)
+    $windows = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
+    $a = accumulates(dtype(%out))
+    for $i in shape(%out), reduce $k in $kernel {
+      $from = drop($i, $lead) + $padding - $k * $dilation
+      $w = $from // $stride
+      $row = at($i, $lead - 1) * product($kernel) + raveled($k, $kernel)
+      $at = concat(first($i, $lead - 1), [$row, raveled($w, $windows)])
+      x = masked(divides($from, $stride) and within($w, $windows), to(%self[$at], $a), 0)
+      if $a == bool { s = reduce any(x) } else { s = reduce sum(x) }
+      %out[$i] = s
+    })";
+
+// --- paddings: pairs of widths, the last dim's first
+
+#define LENZ_PADDED(pad)                                                \
+  "$n = len(" pad                                                       \
+  ") // 2 $lead = rank(%self) - $n $sizes = drop(shape(%self), $lead) " \
+  "$low = list($n, 0) $high = list($n, 0) "                             \
+  "each $k in range(0, $n) { "                                          \
+  "  $low = replaced($low, $n - 1 - $k, at(" pad                        \
+  ", 2 * $k)) "                                                         \
+  "  $high = replaced($high, $n - 1 - $k, at(" pad ", 2 * $k + 1)) } "
+
+inline constexpr std::string_view kConstantPadLoops =
+    LENZ_PADDED("$pad")
+    "for $i in shape(%out) { "
+    "  $at = drop($i, $lead) - $low "
+    "  %out[$i] = masked(within($at, $sizes), %self[first($i, $lead), $at], $value) }";
+
+// What the other side cuts off is not repeated.
+inline constexpr std::string_view kCircularPadLoops =
+    LENZ_PADDED("$pad")
+    "$kept = max($sizes + min($low, 0) + min($high, 0), 1) "
+    "for $i in shape(%out) { "
+    "  $at = (drop($i, $lead) - max($low, 0)) % $kept - min($low, 0) "
+    "  %out[$i] = %self[first($i, $lead), $at] }";
+
+#define LENZ_REFLECTED                                        \
+  "$p = max(drop($i, $lead) - $low, $low - drop($i, $lead)) " \
+  "$at = concat(first($i, $lead), min($p, 2 * ($sizes - 1) - $p)) "
+#define LENZ_REPLICATED "$at = concat(first($i, $lead), min(max(drop($i, $lead) - $low, 0), $sizes - 1)) "
+#define LENZ_EDGE_PAD(at) LENZ_PADDED("$padding") "for $i in shape(%out) { " at "%out[$i] = %self[$at] }"
+#define LENZ_EDGE_PAD_BACKWARD(at)                                             \
+  LENZ_SCATTERED(LENZ_PADDED("$padding") "for $i in shape(%grad_output) { " at \
+                                         "%sum[$at] += to(%grad_output[$i], $a) }")
+inline constexpr std::string_view kReflectionPadLoops = LENZ_EDGE_PAD(LENZ_REFLECTED);
+inline constexpr std::string_view kReplicationPadLoops = LENZ_EDGE_PAD(LENZ_REPLICATED);
+inline constexpr std::string_view kReflectionPadBackwardLoops = LENZ_EDGE_PAD_BACKWARD(LENZ_REFLECTED);
+inline constexpr std::string_view kReplicationPadBackwardLoops = LENZ_EDGE_PAD_BACKWARD(LENZ_REPLICATED);
+#undef LENZ_EDGE_PAD_BACKWARD
+#undef LENZ_EDGE_PAD
+#undef LENZ_REPLICATED
+#undef LENZ_REFLECTED
+#undef LENZ_PADDED
+#undef LENZ_SCATTERED
+#undef LENZ_WINDOW
+#undef LENZ_SPATIAL
+
+inline constexpr std::string_view kChannelShuffleLoops = R"(
+  for $i in shape(%out) {
+    $c = at($i, 1)
+    $from = $c % $groups * (size(%self, 1) // $groups) + $c // $groups
+    %out[$i] = %self[replaced($i, 1, $from)]
+  })";
+
+}  // namespace lenz
