@@ -39,15 +39,6 @@ struct ByRow {
 constexpr ByRow kByRow[] = {{sum, "add"},        {product, "mul"},     {minimum, "minimum"},    {maximum, "maximum"},
                             {any, "bitwise_or"}, {all, "bitwise_and"}, {xor_sum, "bitwise_xor"}};
 
-const ScalarRow* scalar_of(Combine combine) {
-  static const auto rows = [] {
-    std::array<const ScalarRow*, std::size(kTable)> found{};
-    for (const ByRow& by : kByRow) found[static_cast<size_t>(by.combine)] = find_scalar(by.row);
-    return found;
-  }();
-  return rows[static_cast<size_t>(combine)];
-}
-
 bool is_nan(const ScalarValue& v) { return v.kind() == ScalarKind::real && std::isnan(v.real()); }
 bool less(const ScalarValue& a, const ScalarValue& b) {
   return a.kind() == ScalarKind::real ? a.real() < b.real() : a.integer() < b.integer();
@@ -117,6 +108,15 @@ std::optional<Combine> find_combine(std::string_view name) {
   return std::nullopt;
 }
 
+const ScalarRow* primitive(Combine combine) {
+  static const auto rows = [] {
+    std::array<const ScalarRow*, std::size(kTable)> found{};
+    for (const ByRow& by : kByRow) found[static_cast<size_t>(by.combine)] = find_scalar(by.row);
+    return found;
+  }();
+  return rows[static_cast<size_t>(combine)];
+}
+
 Dtype part_dtype(Combine combine, Dtype operand, uint32_t part) {
   LENZ_CHECK(part < row_of(combine).parts, "a combine has no such part");
   return row_of(combine).operands == 2 && part == 1 ? Dtype::i64 : operand;
@@ -155,7 +155,7 @@ CombineState one(Combine combine, Dtype dtype, std::span<const ScalarValue> oper
 }
 
 CombineState combine(Combine combine, Dtype dtype, const CombineState& a, const CombineState& b) {
-  if (const ScalarRow* row = scalar_of(combine)) {
+  if (const ScalarRow* row = primitive(combine)) {
     const ScalarValue operands[3] = {a[0], b[0], ScalarValue()};
     return {settled(dtype, evaluator_of(*row, dtype)({dtype, dtype}, operands))};
   }

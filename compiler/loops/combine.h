@@ -40,6 +40,8 @@ struct CombineRow {
 std::span<const CombineRow> combine_table();
 const CombineRow& row_of(Combine combine);
 std::optional<Combine> find_combine(std::string_view name);
+// The scalar primitive of two operands that takes two states together, where it is one (sum: add); else null.
+const ScalarRow* primitive(Combine combine);
 
 using CombineState = std::array<ScalarValue, 3>;
 Dtype part_dtype(Combine combine, Dtype operand, uint32_t part);

@@ -97,6 +97,8 @@ TEST(Combine, TableIsInOrderAndNamesAreFound) {
   }
   EXPECT_EQ(combine_table().size(), static_cast<size_t>(last) + 1);
   EXPECT_EQ(find_combine("median"), std::nullopt);
+  EXPECT_EQ(primitive(sum), find_scalar("add"));
+  EXPECT_EQ(primitive(argmax), nullptr);
   EXPECT_EQ(part_dtype(argmax, Dtype::f16, 1), Dtype::i64);
   EXPECT_EQ(part_dtype(welford, Dtype::f32, 2), Dtype::f32);
   EXPECT_THROW(part_dtype(sum, Dtype::f32, 1), InternalError);

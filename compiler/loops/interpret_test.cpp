@@ -68,6 +68,18 @@ TEST(Interpret, BroadcastAndStridedInput) {
               ElementsAre(1, 30, 500, 2, 40, 600));
 }
 
+TEST(Interpret, IndicesThatDivide) {
+  ProgramBuilder p;
+  Dim m = p.symbol("m"), n = p.symbol("n");
+  BufferId x = p.input("x", Dtype::i64, {m, n}), out = p.temporary("out", Dtype::i64, {n * m});
+  NestBuilder b = p.nest("turned");
+  Dim i = b.axis(n * m);
+  b.store(out, {i}, p.load(b, x, {mod(i, m), floor_div(i, m)}));
+  p.add(b);
+  p.output(out);
+  EXPECT_THAT(run_for_first(p, {iota(Dtype::i64, {2, 3})}), ElementsAre(0, 3, 1, 4, 2, 5));
+}
+
 TEST(Interpret, ReductionWithEpilogue) {
   ProgramBuilder p;
   Dim m = p.symbol("m"), n = p.symbol("n");

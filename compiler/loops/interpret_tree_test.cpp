@@ -45,6 +45,25 @@ TEST(Interpret, CompoundSizesAreSolved) {
               HasSubstr("the fact 1 <= n"));
 }
 
+TEST(Interpret, PlacedInputsHaveTheirStrides) {
+  ProgramBuilder p;
+  Dim n = p.symbol("n"), s = p.symbol("s");
+  BufferId x = p.input("x", Dtype::f32, {n, 2});
+  p.program.buffers[x].placed = true;
+  p.program.buffers[x].type.strides = {s, 1};
+  p.program.buffers[x].type.offset = 1;
+  Tensor base(Dtype::f32, {20});
+  EXPECT_EQ(run(p, {base.view({3, 2}, {5, 1}, 1)}).ending, Ending::finished);
+  auto refused = [&](Ints sizes, Ints strides, int64_t offset) {
+    return thrown<UserError>([&] { run(p, {base.view(sizes, strides, offset)}); });
+  };
+  EXPECT_THAT(refused({3, 2}, {2, 4}, 1), HasSubstr("has 4 as the stride of dim 1, not 1"));
+  EXPECT_THAT(refused({3, 2}, {5, 1}, 0), HasSubstr("has 0 as the storage offset, not 1"));
+  p.program.buffers[x].type.strides[0] = 2;
+  EXPECT_EQ(run(p, {base.view({1, 2}, {7, 1}, 1)}).ending, Ending::finished);  // a stride that moves nothing
+  EXPECT_THAT(refused({2, 2}, {7, 1}, 1), HasSubstr("has 7 as the stride of dim 0, not 2"));
+}
+
 TEST(Interpret, GuardsAreChecked) {
   ProgramBuilder p;
   Dim n = p.symbol("n");

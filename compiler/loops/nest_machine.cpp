@@ -67,7 +67,7 @@ class NestMachine {
   struct Step {
     const Instr* instr = nullptr;
     Ssa at = kNone;
-    Evaluator evaluate = nullptr;      // scalar
+    Evaluator evaluate = nullptr;      // scalar; reduce and scan whose combine is a primitive
     EvalContext context{};             // scalar
     bool flop = false;                 // counts as one
     Access access;                     // load
@@ -167,14 +167,12 @@ class NestMachine {
       case InstrKind::reduce:
         LENZ_CHECK(level != Level::late, "a reduce of what another one gives");
         level = Level::late;
-        step.flop = is_inexact(instr.dtype);
         reduces_.push_back(&step);
-        combining_.push_back(&step);
+        prepare_combine(step);
         break;
       case InstrKind::scan:
         LENZ_CHECK(!needs.late, "a scan of what a reduce gives");
-        step.flop = is_inexact(instr.dtype);
-        combining_.push_back(&step);
+        prepare_combine(step);
         break;
       case InstrKind::part: break;
       case InstrKind::draw: {
@@ -198,6 +196,15 @@ class NestMachine {
     step.context = {instr.compute, result_dtype(*instr.row, instr.compute, instr.dtype)};
     step.flop = is_inexact(instr.compute) && instr.row->result != ResultRule::boolean &&
                 instr.row->result != ResultRule::target;
+  }
+
+  void prepare_combine(Step& step) {
+    const Instr& instr = *step.instr;
+    LENZ_CHECK(instr.operands.size() == row_of(instr.combine).operands, "a combine has another number of operands");
+    if (const ScalarRow* row = primitive(instr.combine)) step.evaluate = evaluator_of(*row, instr.dtype);
+    step.context = {instr.dtype, instr.dtype};
+    step.flop = is_inexact(instr.dtype);
+    combining_.push_back(&step);
   }
 
   void add_store(const Store& store) {
@@ -262,7 +269,7 @@ class NestMachine {
     const Tensor& tensor = access.window.tensor;
     if (!access.window.written(address)) fail(access, "which nobody has written");
     ++counters_.loads;
-    counters_.bytes += static_cast<uint64_t>(item_size(tensor.dtype()));
+    counters_.bytes += static_cast<uint64_t>(tensor.item_bytes());
     return read_element(tensor.dtype(), tensor.element(address));
   }
 
@@ -273,11 +280,16 @@ class NestMachine {
 
   void take_in(const Step& step) {
     const Instr& instr = *step.instr;
-    ScalarValue operands[2];
-    for (size_t i = 0; i < instr.operands.size(); ++i) operands[i] = values_[instr.operands[i]];
     CombineState& state = states_[step.at];
-    state = combine(instr.combine, instr.dtype, state,
-                    one(instr.combine, instr.dtype, std::span(operands, instr.operands.size())));
+    if (step.evaluate != nullptr) {
+      const ScalarValue operands[3] = {state[0], values_[instr.operands[0]], ScalarValue()};
+      state[0] = settled(instr.dtype, step.evaluate(step.context, operands));
+    } else {
+      ScalarValue operands[2];
+      for (size_t i = 0; i < instr.operands.size(); ++i) operands[i] = values_[instr.operands[i]];
+      state = combine(instr.combine, instr.dtype, state,
+                      one(instr.combine, instr.dtype, std::span(operands, instr.operands.size())));
+    }
     count(step.flop);
   }
 
@@ -345,7 +357,7 @@ class NestMachine {
     write_element(dtype, tensor.element(address), value);
     stamp = run_;
     ++counters_.stores;
-    counters_.bytes += static_cast<uint64_t>(item_size(dtype));
+    counters_.bytes += static_cast<uint64_t>(tensor.item_bytes());
   }
 
   const Nest& nest_;

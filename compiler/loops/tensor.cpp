@@ -121,20 +121,25 @@ std::shared_ptr<Storage> allocate(uint64_t bytes) {
 }
 
 Tensor::Tensor(std::shared_ptr<Storage> storage, Dtype dtype, Ints sizes, Ints strides, int64_t offset)
-    : storage_(std::move(storage)), dtype_(dtype), sizes_(sizes), strides_(strides), offset_(offset) {
+    : storage_(std::move(storage)),
+      dtype_(dtype),
+      sizes_(sizes),
+      strides_(strides),
+      offset_(offset),
+      item_bytes_(item_size(dtype)) {
   LENZ_CHECK(sizes.size() == strides.size(), "as many strides as sizes");
   std::optional<int64_t> needed = elements_needed(sizes, strides, offset);
-  if (offset < 0 || !needed ||
-      static_cast<uint64_t>(*needed) > storage_->bytes / static_cast<uint64_t>(item_size(dtype)))
+  if (offset < 0 || !needed || static_cast<uint64_t>(*needed) > storage_->bytes / static_cast<uint64_t>(item_bytes_))
     throw InternalError("a tensor of sizes " + to_string(sizes) + ", strides " + to_string(strides) + " and offset " +
                         std::to_string(offset) + " does not fit a storage of " + std::to_string(storage_->bytes) +
                         " bytes");
 }
 
-Tensor::Tensor(Dtype dtype, Ints sizes) : dtype_(dtype), sizes_(sizes), strides_(contiguous_strides(sizes)) {
+Tensor::Tensor(Dtype dtype, Ints sizes)
+    : dtype_(dtype), sizes_(sizes), strides_(contiguous_strides(sizes)), item_bytes_(item_size(dtype)) {
   std::optional<int64_t> count = elements_needed(sizes_, strides_, 0);
   int64_t bytes = 0;
-  if (!count || __builtin_mul_overflow(*count, item_size(dtype), &bytes)) throw std::bad_alloc();
+  if (!count || __builtin_mul_overflow(*count, item_bytes_, &bytes)) throw std::bad_alloc();
   storage_ = allocate(static_cast<uint64_t>(bytes));
 }
 

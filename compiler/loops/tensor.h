@@ -63,13 +63,15 @@ class Tensor {
   int64_t address(std::span<const int64_t> index) const;  // in elements of the storage
 
   // By address, unchecked.
-  std::byte* element(int64_t address) const { return storage_->data + address * item_size(dtype_); }
+  std::byte* element(int64_t address) const { return storage_->data + address * item_bytes_; }
+  int64_t item_bytes() const { return item_bytes_; }
 
  private:
   std::shared_ptr<Storage> storage_;
   Dtype dtype_ = Dtype::f32;
   Ints sizes_, strides_;
   int64_t offset_ = 0;
+  int64_t item_bytes_ = 0;
 };
 
 // "[2, 3]"
