@@ -137,6 +137,17 @@ TEST(Interpret, Scan) {
   EXPECT_THAT(numbers(r.outputs[1].tensor), ElementsAre(0, 1, 2, 0, 0, 2));
 }
 
+TEST(Interpret, ScanOfWhatDoesNotDependOnItsAxis) {
+  ProgramBuilder p;
+  BufferId out = p.temporary("out", Dtype::i32, {2, 3});
+  NestBuilder b = p.nest();
+  Dim i = b.axis(2), j = b.scan_axis(3);
+  b.store(out, {i, j}, b.scan(Combine::sum, Dtype::i32, {b.integer(Dtype::i32, 2)}));
+  p.add(b);
+  p.output(out);
+  EXPECT_THAT(run_for_first(p, {}), ElementsAre(2, 4, 6, 2, 4, 6));
+}
+
 TEST(Interpret, ScatterModes) {
   auto scattered = [](StoreMode mode) {
     ProgramBuilder p;
@@ -226,6 +237,19 @@ TEST(Interpret, SortIsStableWithNanAsTheGreatest) {
   EXPECT_THAT(numbers(whole.outputs[1].tensor), ElementsAre(0, 2, 3, 1, 0, 1, 2, 3));
 }
 
+TEST(Interpret, SortOfManyEqualKeysKeepsTheirOrder) {
+  ProgramBuilder p;
+  BufferId x = p.input("x", Dtype::i64, {100}), at = p.temporary("at", Dtype::i64, {100});
+  p.add(Sort{.keys = x, .values = kNone, .indices = at, .dim = 0, .descending = true});
+  p.output(at);
+  Tensor keys(Dtype::i64, {100});
+  for (int64_t i = 0; i < 100; ++i) keys.put(i, ScalarValue(i % 3));
+  std::vector<double> expected;
+  for (int key : {2, 1, 0})
+    for (int i = key; i < 100; i += 3) expected.push_back(i);
+  EXPECT_EQ(run_for_first(p, {keys}), expected);
+}
+
 TEST(Interpret, MatmulAndCounters) {
   Matmul p;
   Results r = run(p, {iota(Dtype::f32, {2, 3}), iota(Dtype::f32, {3, 4})});
@@ -240,8 +264,8 @@ TEST(Interpret, MatmulAndCounters) {
 }
 
 TEST(Interpret, MaskedLoadsAndConversionsAreNotCounted) {
-  Pointwise p("to_dtype", Dtype::i32, 1, Dtype::f32);
-  Results r = run(p, {Tensor::integers(Dtype::i32, {3}, {1, 2, 3})});
+  Pointwise p("to_dtype", Dtype::f32, 1, Dtype::i32);
+  Results r = run(p, {Tensor(Dtype::f32, {3})});
   EXPECT_EQ(r.counters, (Counters{.points = 3, .loads = 3, .stores = 3, .operations = 3, .flops = 0, .bytes = 24}));
 }
 

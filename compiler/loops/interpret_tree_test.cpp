@@ -45,6 +45,22 @@ TEST(Interpret, CompoundSizesAreSolved) {
               HasSubstr("the fact 1 <= n"));
 }
 
+TEST(Interpret, SizesAreSolvedInAnyOrder) {
+  ProgramBuilder p;
+  Dim a = p.symbol("a"), b = p.symbol("b");
+  p.input("x", Dtype::f32, {a * b});
+  p.input("y", Dtype::f32, {a + 1, b + 1});
+  EXPECT_EQ(run(p, {Tensor(Dtype::f32, {6}), Tensor(Dtype::f32, {3, 4})}).ending, Ending::finished);
+  EXPECT_THAT(thrown<UserError>([&] { run(p, {Tensor(Dtype::f32, {7}), Tensor(Dtype::f32, {3, 4})}); }),
+              HasSubstr("input 'x' has 7 as the size of dim 0, not a*b = 6"));
+  ProgramBuilder square;
+  square.input("x", Dtype::f32, {square.symbol("n") * square.symbol("n")});
+  EXPECT_THAT(thrown<UserError>([&] { run(square, {Tensor(Dtype::f32, {4})}); }), HasSubstr("not n*n"));
+  ProgramBuilder two;
+  two.input("x", Dtype::f32, {two.symbol("n") * two.symbol("m")});
+  EXPECT_THAT(thrown<UserError>([&] { run(two, {Tensor(Dtype::f32, {4})}); }), HasSubstr("not m*n"));
+}
+
 TEST(Interpret, PlacedInputsHaveTheirStrides) {
   ProgramBuilder p;
   Dim n = p.symbol("n"), s = p.symbol("s");
@@ -220,6 +236,54 @@ TEST(Interpret, BindsASizeThatDependsOnData) {
   EXPECT_THAT(r.text, HasSubstr("the fact u <= 2 does not hold: it is 3"));
 }
 
+// Each round has its own size u = t + 1: fills of[u] with t, then adds up another buffer's u elements.
+struct Resized : ProgramBuilder {
+  explicit Resized(bool same) {
+    Dim t = symbol("t"), u = symbol("u");
+    BufferId size = temporary("size", Dtype::i64, {}), of = temporary("of", Dtype::i64, {u}),
+             first = temporary("first", Dtype::i64, {u}), sum = temporary("sum", Dtype::i64, {});
+    auto body = std::make_unique<Block>();
+    NestBuilder n = nest("size");
+    n.store(size, {}, n.index(t + 1));
+    body->nodes.push_back(n.done());
+    body->nodes.push_back(Node{Bind{u, size}});
+    auto fill = [&](BufferId to) {
+      NestBuilder f = nest("fill");
+      Dim i = f.axis(u);
+      f.store(to, {i}, f.index(t));
+      return f.done();
+    };
+    body->nodes.push_back(fill(of));
+    auto once = std::make_unique<Block>();
+    once->nodes.push_back(fill(first));
+    BufferId start = temporary("start", Dtype::b8, {});
+    NestBuilder is = nest("is_first");
+    is.store(start, {}, is.scalar("eq", Dtype::i64, {is.index(t), is.integer(Dtype::i64, 0)}));
+    body->nodes.push_back(is.done());
+    body->nodes.push_back(Node{If{start, std::move(once), std::make_unique<Block>()}});
+    NestBuilder s = nest("sum");
+    Dim i = s.reduction(u);
+    s.store(sum, {}, s.reduce(Combine::sum, Dtype::i64, {load(s, same ? of : first, {i})}));
+    body->nodes.push_back(s.done());
+    add(Repeat{t, 4, std::move(body)});
+    output(sum);
+  }
+};
+
+TEST(Interpret, TemporariesFollowTheirSizes) {
+  EXPECT_THAT(run_for_first(Resized(true), {}), ElementsAre(12));
+  EXPECT_THAT(thrown<InternalError>([] { run(Resized(false), {}); }),
+              HasSubstr("buffer 'first' is read in sizes [2], but was written in [1]"));
+}
+
+TEST(Interpret, ASizeThatDependsOnDataIsNotNegative) {
+  ProgramBuilder p;
+  BufferId x = p.input("x", Dtype::i64, {});
+  p.add(Bind{p.symbol("u"), x});
+  EXPECT_EQ(run(p, {Tensor::integers(Dtype::i64, {}, {0})}).ending, Ending::finished);
+  EXPECT_THAT(run(p, {Tensor::integers(Dtype::i64, {}, {-1})}).text, HasSubstr("0 <= u does not hold"));
+}
+
 // A block of one nest that stores row(load(from), value) in `to`; all of no dims.
 std::unique_ptr<Block> step(ProgramBuilder& p, BufferId to, std::string_view row, BufferId from, int64_t value) {
   auto block = std::make_unique<Block>();
@@ -343,6 +407,29 @@ TEST(Interpret, Extern) {
   EXPECT_THAT(thrown<Unsupported>([&] { run(p, {given}); }), HasSubstr("test.evens"));
   options.run_extern = [](const ExternCall&) { return std::vector{Tensor(Dtype::f32, {1}), Tensor()}; };
   EXPECT_THAT(thrown<InternalError>([&] { run(p, {given}, options); }), HasSubstr("'out' is i64[1], but gets f32[1]"));
+  p.program.buffers[out].placed = true;
+  options.run_extern = [](const ExternCall&) {
+    return std::vector{Tensor(Dtype::i64, {8}).view({4}, {2}, 0), Tensor()};
+  };
+  EXPECT_THAT(thrown<InternalError>([&] { run(p, {given}, options); }),
+              HasSubstr("'out' has the stride 1 in dim 0, but gets 2"));
+}
+
+TEST(Interpret, ExternBindsItsSizesInEachRound) {
+  ProgramBuilder p;
+  Dim t = p.symbol("t"), u = p.symbol("u");
+  BufferId out = p.temporary("out", Dtype::i64, {u});
+  OpDef op;
+  op.full_name = "test.ones";
+  auto body = std::make_unique<Block>();
+  body->nodes.push_back(Node{Extern{&op, {Arg::of_dim(t)}, {out}, 0}});
+  p.add(Repeat{t, 4, std::move(body)});
+  p.output(out);
+  InterpretOptions options;
+  options.run_extern = [](const ExternCall& call) {
+    return std::vector{Tensor(Dtype::i64, {call.integer(call.node.args[0].dim())})};
+  };
+  EXPECT_THAT(run_for_first(p, {}, options), ElementsAre(0, 0, 0));
 }
 
 TEST(Interpret, ConstantsAreReadOnly) {
