@@ -26,6 +26,10 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   if(LENZ_TORCH)
     lenz_ci_test(scalar.vs_eager 400 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/compiler/scalar/scalar_vs_eager_test.py
       $<TARGET_FILE:lenz>)
+    set(export_test ${PROJECT_SOURCE_DIR}/compiler/torch/python/export_test.py)
+    lenz_ci_test(torch.export_test 300 ${LENZ_PYTHON} ${export_test} $<TARGET_FILE:lenz>)
+    set(models ${PROJECT_SOURCE_DIR}/corpus/models)
+    lenz_ci_test(corpus.models_test 300 ${LENZ_PYTHON} ${models}/models_test.py $<TARGET_FILE:lenz>)
   endif()
 endif()
 

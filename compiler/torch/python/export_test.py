@@ -1,0 +1,316 @@
+"""usage: compiler/torch/python/export_test.py [LENZ]
+
+The package lenz: what programs become, and what is said of those that can't."""
+
+import json
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+import numpy as np
+
+sys.path[:0] = [str(Path(__file__).resolve().parent)]
+import torch  # noqa: E402
+import torch.nn.functional as F  # noqa: E402
+from torch import nn  # noqa: E402
+
+import lenz  # noqa: E402
+from lenz import command  # noqa: E402
+
+# Batch norms add up in as many parts as there are threads; lenz runs have one.
+torch.set_num_threads(1)
+
+X = torch.arange(24.0).reshape(6, 4) / 7 - 1
+
+
+class Exports(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+        self.path = self.folder / "g.lenz"
+
+    def export(self, model, *args, **options):
+        return lenz.export(model, args, self.path, **options)
+
+    def agrees(self, made, model, *args):
+        """The text run by lenz gives what the model gives, bit for bit."""
+        inputs, results = self.folder / "in.npz", self.folder / "out.npz"
+        made.save_inputs(inputs)
+        done = command.run("run", made.path, "--inputs", inputs, "--save", results, "--seed", "3", "--show", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        torch.manual_seed(3)
+        expected = torch.utils._pytree.tree_leaves(model(*args))
+        with np.load(results) as got:
+            for i, value in enumerate(expected):
+                if isinstance(value, torch.Tensor):  # numbers are not saved
+                    np.testing.assert_array_equal(got[f"out{i}"], value.detach().numpy())
+        check = command.run("fmt", "--check", made.path)
+        self.assertEqual(check.returncode, 0, "not canonical: " + check.stdout + check.stderr)
+
+    def refused(self, model, *args, **options):
+        with self.assertRaises(lenz.ExportError) as caught:
+            self.export(model, *args, **options)
+        self.assertFalse(self.path.exists())
+        return caught.exception
+
+    def refused_here(self, model, *args, **options):
+        error = self.refused(model, *args, **options)
+        self.assertIsNotNone(error.where, str(error))
+        self.assertEqual(Path(error.where.file).name, Path(__file__).name, str(error))
+        self.assertTrue(error.remedy)
+        return error
+
+    # --- what programs become ---
+
+    def test_a_module_with_stored_weights(self):
+        net = nn.Sequential(nn.Linear(4, 3), nn.GELU())
+        made = self.export(net, X)
+        self.assertIn('%"0.weight": f32[3, 4] requires_grad', made.text)
+        self.assertIn("aten.linear", made.text)
+        with np.load(self.folder / "g.npz") as stored:
+            np.testing.assert_array_equal(stored["0.weight"], net[0].weight.detach().numpy())
+        self.agrees(made, net, X)
+
+    def test_seeded_weights_need_no_file(self):
+        made = self.export(nn.Sequential(nn.Linear(4, 3), nn.LayerNorm(3)), X, weights="seeded", sources=False)
+        self.assertIn("init normal(", made.text)
+        self.assertIn("init ones", made.text)
+        self.assertEqual(made.files, [self.path])
+
+    def test_sources_say_where_values_come_from(self):
+        self.export(lambda x: torch.sin(x) * 2, X)
+        sources = json.loads((self.folder / "g.sources.json").read_text())["g"]
+        self.assertEqual(Path(sources["sin"]["file"]).name, Path(__file__).name)
+        self.assertIn("torch.sin(x) * 2", sources["sin"]["code"])
+
+    def test_dynamic_sizes_with_ranges_and_equalities(self):
+        def f(x, y):
+            return torch.cat([x, y]).relu(), x.shape[0] * 2
+
+        made = self.export(f, X, X + 1, dynamic={"x": {0: "rows"}, "y": {0: "rows"}})
+        self.assertIn("%x: f32[s0, 4]", made.text)
+        self.assertIn("%y: f32[s0, 4]", made.text)
+        self.agrees(made, f, X, X + 1)
+        made = self.export(f, X, X + 1, dynamic={"x": {0: range(2, 65)}, "y": None})
+        self.assertIn("s0 in 2..64", made.text)
+
+    def test_a_size_that_is_a_multiple(self):
+        made = self.export(lambda x: x.reshape(-1, 8), X, dynamic={"x": {0: 2 * torch.export.Dim("half", min=2, max=9)}})
+        self.assertIn("%x: f32[s0, 4]", made.text)
+        self.assertIn("s0 in 4..18, s0 % 2 == 0", made.text)
+
+    def test_guards_become_facts(self):
+        made = self.export(lambda x: x.reshape(2, -1).sum(0), X, dynamic={"x": {0: torch.export.Dim.AUTO}})
+        self.assertIn("s0", made.text)
+        self.agrees(made, lambda x: x.reshape(2, -1).sum(0), X)
+
+    def test_mutation_of_inputs_and_buffers_stays(self):
+        class Counter(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("count", torch.zeros(4))
+
+            def forward(self, x):
+                x[0].mul_(2)
+                self.count.add_(x.sum(0))
+                return self.count + 1
+
+        made = self.export(Counter(), X.clone())
+        self.assertIn("%count: f32[4] mut", made.text)
+        self.assertIn("%x: f32[6, 4] mut", made.text)
+        self.assertIn("aten.mul_", made.text)
+
+    def test_hidden_writes_of_batch_norm_show(self):
+        made = self.export(nn.BatchNorm1d(4).train(), X)
+        self.assertIn("%running_mean: f32[4] mut", made.text)
+        self.assertIn("_native_batch_norm_legit", made.text)
+        self.agrees(made, nn.BatchNorm1d(4).train(), X)
+
+    def test_a_functional_program_writes_back(self):
+        net = nn.BatchNorm1d(4).train()
+        program = torch.export.export(net, (X,)).run_decompositions({})
+        made = lenz.export(program, (X,), self.path)
+        self.assertEqual(made.text.count("aten.copy_"), 3, made.text)
+        self.agrees(made, net, X)
+
+    def test_control_flow(self):
+        from torch._higher_order_ops import scan, while_loop
+
+        def f(x):
+            n, y = while_loop(lambda i, y: i < 3, lambda i, y: (i + 1, y * x), (torch.tensor(0), x))
+            c, ys = scan(lambda c, z: (c + z, c * z + x[0]), torch.zeros(4), x)
+            return n, y, c, ys, torch.cond(x.sum() > 0, lambda a: a.sin(), lambda a: a.cos(), (x,))
+
+        made = self.export(f, X)
+        for op in ("lenz.while_loop", "lenz.scan", "lenz.cond"):
+            self.assertIn(op, made.text)
+        self.agrees(made, f, X)
+
+    def test_sizes_that_only_a_run_knows(self):
+        def f(x):
+            n = (x > 0).sum().item()
+            torch._check(n >= 1)
+            torch._check(n <= 24)
+            return torch.nonzero(x > 0), torch.zeros(n)
+
+        made = self.export(f, X)
+        self.assertRegex(made.text, r"i64\[u\d, 2\]")
+        self.assertIn("lenz.assert", made.text)
+        self.agrees(made, f, X)
+
+    def test_autocast_shows_its_casts(self):
+        def f(x):
+            with torch.autocast("cpu", dtype=torch.bfloat16):
+                y = x @ x.t()
+                with torch.autocast("cpu", enabled=False):
+                    z = x @ x.t()
+            return y.float(), z
+
+        made = self.export(f, X)
+        self.assertEqual(made.text.count("bf16"), 2, made.text)
+        self.agrees(made, f, X)
+
+    def test_no_grad_cuts_the_gradient(self):
+        net = nn.Linear(4, 4)
+
+        def f(x):
+            y = net(x)
+            with torch.no_grad():
+                z = y * 2
+            return y, z
+
+        class Cut(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.net = net
+
+            def forward(self, x):
+                return f(x)
+
+        made = self.export(Cut(), X)
+        self.assertIn("aten.detach", made.text)
+        self.agrees(made, f, X)
+
+    def test_random_ops_and_attention_are_kept(self):
+        def f(x):
+            x = x.reshape(1, 2, 3, 4)
+            y = F.scaled_dot_product_attention(x, x, x, is_causal=True)
+            return F.dropout(y, 0.5) + torch.rand(3, 4)
+
+        made = self.export(f, X)
+        for op in ("aten.scaled_dot_product_attention", "aten.dropout", "aten.rand"):
+            self.assertIn(op, made.text)
+        self.agrees(made, f, X)
+
+    def test_an_op_without_a_row_is_an_extern(self):
+        with torch.library._scoped_library("lenztest", "FRAGMENT") as library:
+            library.define("twice(Tensor x, *, float by=2.) -> Tensor")
+            library.impl("twice", lambda x, by=2.0: x * by, "CompositeExplicitAutograd")
+            made = self.export(lambda x: torch.ops.lenztest.twice(x, by=3.0) + 1, X)
+        self.assertIn('extern "lenztest::twice(Tensor x, *, float by=2.) -> Tensor"', made.text)
+        self.assertIn("%twice: f32[6, 4] = lenztest.twice(%x, by=3.0)", made.text)
+        self.assertEqual(len(made.externs), 1)
+
+    def test_shared_memory_of_arguments(self):
+        storage = torch.zeros(10)
+
+        def f(a, b):
+            a.add_(1)
+            return a + b
+
+        made = self.export(f, storage[:4], storage[2:6])
+        self.assertIn("%a: f32[4] alias a0 mut", made.text)
+        self.assertIn("%b: f32[4] offset 2 alias a0", made.text)
+
+    def test_layouts(self):
+        made = self.export(lambda x: x + 1, X.t())
+        self.assertIn("%x: f32[4, 6] strides [1, 4]", made.text)
+        self.agrees(made, lambda x: x + 1, X.t())
+
+    # --- the other doors ---
+
+    def test_symbolic_trace(self):
+        net = nn.Sequential(nn.Linear(4, 3), nn.BatchNorm1d(3), nn.ReLU()).train()
+        made = self.export(net, X, via="fx")
+        self.assertIn("%\"1.running_mean\": f32[3] mut", made.text)
+        self.agrees(made, net, X)
+
+    def test_any_fx_graph(self):
+        graph = torch.fx.Graph()
+        x = graph.placeholder("x")
+        y = graph.call_function(torch.ops.aten.sin.default, (x,))
+        graph.output((graph.call_function(torch.ops.aten.add.Tensor, (y, 1)), None))
+        module = torch.fx.GraphModule(nn.Module(), graph)
+        made = lenz.export_fx(module, (X,), self.path)
+        self.assertIn("aten.add(%sin, 1)", made.text)
+        self.assertIn("none", made.text)
+
+    # --- what can't be exported ---
+
+    def test_a_branch_on_data(self):
+        def f(x):
+            if x.sum() > 0:  # this line
+                return x
+            return -x
+
+        error = self.refused_here(f, X)
+        self.assertIn("this line", error.where.code)
+        self.assertIn("torch.cond", error.remedy)
+
+    def test_a_branch_on_data_in_a_symbolic_trace(self):
+        class Branch(nn.Module):
+            def forward(self, x):
+                return x if x.sum() > 0 else -x  # this line
+
+        error = self.refused_here(Branch(), X, via="fx")
+        self.assertIn("this line", error.where.code)
+
+    def test_the_users_own_error(self):
+        def f(x):
+            return x @ x  # wrong shapes
+
+        error = self.refused_here(f, X)
+        self.assertIn("wrong shapes", error.where.code)
+
+    def test_a_range_that_the_program_does_not_keep(self):
+        error = self.refused(lambda x: x + torch.ones(6, 4), X, dynamic={"x": {0: "rows"}})
+        self.assertIn("`dynamic`", error.remedy)
+        error = self.refused(lambda x: x + torch.ones(6, 4), X, dynamic={"x": {0: range(2, 65)}})
+        self.assertIn("`dynamic`", error.remedy)
+
+    def test_wrong_inputs(self):
+        self.assertIn("tuple", str(self.refused_args([X])))
+        self.assertIn("object", str(self.refused(lambda x: x, object())))
+        self.assertIn("layout", str(self.refused(lambda x: x + x, X.to_sparse())))
+        self.assertIn("uint16", str(self.refused(lambda x: x.clone(), torch.zeros(3, dtype=torch.uint16))))
+        self.refused(lambda x: x)
+
+    def refused_args(self, args):
+        with self.assertRaises(lenz.ExportError) as caught:
+            lenz.export(lambda x: x, args, self.path)
+        return caught.exception
+
+    def test_a_huge_constant(self):
+        table = torch.ones(1000)
+        error = self.refused_here(lambda x: x[0, 0] + table, X, constant_limit=1000)
+        self.assertIn("4,000 bytes", error.what)
+        self.assertIn("buffer", error.remedy)
+
+    def test_python_numbers_from_tensors(self):
+        error = self.refused_here(lambda x: x * (x.sum().item() * 2.0), X)
+        self.assertIn("tensors", error.remedy)
+
+    def test_bad_options(self):
+        self.assertIn("via", str(self.refused(lambda x: x, X, via="jit")))
+        self.assertIn("weights", str(self.refused(lambda x: x, X, weights="none")))
+        with self.assertRaisesRegex(lenz.ExportError, ".lenz"):
+            lenz.export(lambda x: x, (X,), self.folder / "g.txt")
+
+
+if __name__ == "__main__":
+    if len(sys.argv) > 1 and Path(sys.argv[1]).is_file():
+        os.environ["LENZ"] = str(Path(sys.argv.pop(1)).resolve())
+    unittest.main()

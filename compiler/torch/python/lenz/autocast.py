@@ -1,0 +1,74 @@
+"""What autocast does to one op, and what composite ops are made of: found by running the op on fake tensors."""
+
+import contextlib
+
+import torch
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_flatten, tree_map, tree_unflatten
+
+_CAST = torch.ops.aten._to_copy.default
+
+
+class _Casts(TorchDispatchMode):
+    """Notes which of the op's own arguments are cast before anything is computed."""
+
+    def __init__(self, arguments):
+        super().__init__()
+        self.arguments = arguments
+        self.dtypes = {}  # index of an argument -> the dtype it is cast to
+        self.over = False
+
+    def __torch_dispatch__(self, op, types, args=(), kwargs=None):
+        result = op(*args, **(kwargs or {}))
+        at = next((i for i, a in enumerate(self.arguments) if a is args[0]), None) if op is _CAST else None
+        if op.namespace == "prim":
+            pass  # asks for a device: computes nothing
+        elif at is None:
+            self.over = True
+        elif not self.over:
+            self.dtypes[at] = result.dtype
+        return result
+
+
+def region(device, dtype, enabled, _cache=True):
+    # No cache: each use shows its cast.
+    return torch.autocast(device, dtype=dtype, enabled=enabled, cache_enabled=False)
+
+
+def casts(op, args, kwargs, context, wanted):
+    """{index among the flattened arguments: dtype} if op after these casts is what it is under autocast, else None."""
+    flat, spec = tree_flatten((args, kwargs))
+    with _Casts(flat) as seen, context():
+        op(*args, **kwargs)
+    with _Casts(flat) as own:  # what the op casts anyway
+        try:
+            op(*args, **kwargs)
+        except RuntimeError:
+            pass  # of mixed dtypes, which the casts make one
+    dtypes = {i: dtype for i, dtype in seen.dtypes.items() if own.dtypes.get(i) != dtype}
+    cast = [x.to(dtypes[i]) if i in dtypes else x for i, x in enumerate(flat)]
+    args, kwargs = tree_unflatten(cast, spec)
+    try:
+        found = op(*args, **kwargs)
+    except RuntimeError:
+        return None
+    same = tree_map(lambda x: getattr(x, "dtype", None), found) == tree_map(lambda x: getattr(x, "dtype", None), wanted)
+    return dtypes if same else None
+
+
+def decomposed(op, args, kwargs, context=contextlib.nullcontext):
+    """The op as a graph of ops below autograd and autocast; its inputs are the tensors among the flattened arguments."""
+    flat, spec = tree_flatten((args, kwargs))
+    places = [i for i, x in enumerate(flat) if isinstance(x, torch.Tensor)]
+
+    def call(*tensors):
+        given = list(flat)
+        for place, tensor in zip(places, tensors):
+            given[place] = tensor
+        a, k = tree_unflatten(given, spec)
+        # Without mkldnn: its recurrent layers are one opaque op.
+        with context(), torch.no_grad(), torch.backends.mkldnn.flags(enabled=False):
+            return op(*a, **k)
+
+    return make_fx(call)(*[flat[i] for i in places]), places

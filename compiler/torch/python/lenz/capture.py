@@ -1,0 +1,219 @@
+"""Programs as FX graphs of ATen calls, with what stands behind each input."""
+
+import contextlib
+import dataclasses
+import functools
+import traceback
+import unittest.mock
+
+import torch
+from torch.export.graph_signature import InputKind, OutputKind
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
+
+from .errors import ExportError, may_be_told, source_in, source_of_exception
+
+
+@dataclasses.dataclass
+class Input:
+    """An input of the graph. `real`: its value, of a parameter, buffer or constant; of an argument the example."""
+
+    placeholder: torch.fx.Node
+    name: str
+    kind: str  # "argument", "parameter", "buffer", "constant"
+    real: object
+
+
+@dataclasses.dataclass
+class Program:
+    gm: torch.fx.GraphModule
+    inputs: list
+    # For each result of the FX graph: None if the user gets it, else the placeholder that it is written to.
+    written_back: list
+
+    def shape_env(self):
+        for node in self.gm.graph.nodes:
+            for value in tree_leaves(node.meta.get("val")):
+                if isinstance(value, torch._subclasses.FakeTensor) and value.fake_mode.shape_env is not None:
+                    return value.fake_mode.shape_env
+                if isinstance(value, (torch.SymInt, torch.SymBool, torch.SymFloat)):
+                    return value.node.shape_env
+        return None
+
+
+class _Function(torch.nn.Module):
+    """A function as a module: torch.export takes nothing else."""
+
+    def __init__(self, function):
+        super().__init__()
+
+        @functools.wraps(function)  # torch.export asks for the names of the arguments
+        def forward(*args, **kwargs):
+            return function(*args, **kwargs)
+
+        self.forward = forward
+
+
+@contextlib.contextmanager
+def _every_frame_of_the_users():
+    """While it lasts, traced nodes tell all of the user's frames; torch keeps those of functions called `forward` only."""
+
+    def kept(_tracer, frames):
+        return traceback.StackSummary.from_list([f for f in frames if may_be_told(f.filename)])
+
+    with unittest.mock.patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", kept):
+        yield
+
+
+def _check(args, kwargs):
+    if not isinstance(args, tuple):
+        raise ExportError(f"`args` is a {type(args).__name__}", remedy="give the arguments as a tuple: (x,)")
+    for path, leaf in tree_flatten_with_path((args, kwargs))[0]:
+        if not isinstance(leaf, (torch.Tensor, int, float, bool, str, type(None), torch.dtype, torch.device)):
+            raise ExportError(f"the argument at {keystr(path)} is a {type(leaf).__name__}",
+                              remedy="pass tensors, numbers, strings, None, and lists, tuples and dicts of them")
+        if isinstance(leaf, torch.Tensor) and leaf.layout != torch.strided:
+            raise ExportError(f"the argument at {keystr(path)} has the layout {leaf.layout}",
+                              remedy="pass its parts (indices, values) as dense tensors")
+
+
+def _dims(dynamic):
+    """`dynamic` with names and ranges as torch.export wants them: the same name is the same size."""
+    named = {}
+
+    def one(x):
+        if isinstance(x, str):
+            return named.setdefault(x, torch.export.Dim(x))
+        if isinstance(x, range):
+            return torch.export.Dim.DYNAMIC(min=x.start, max=x.stop - 1)
+        if isinstance(x, dict):
+            return {k: one(v) for k, v in x.items()}
+        if isinstance(x, (list, tuple)):
+            return type(x)(one(v) for v in x)
+        return x
+
+    return one(dynamic)
+
+
+def by_export(model, args, kwargs, dynamic):
+    _check(args, kwargs)
+    module = model if isinstance(model, torch.nn.Module) else _Function(model)
+    try:
+        with _every_frame_of_the_users():
+            program = torch.export.export(module, args, kwargs, dynamic_shapes=_dims(dynamic), strict=False)
+    except Exception as e:  # whatever torch raises: say where and what to do
+        raise translated(e) from e
+    return of_exported(program, (args, kwargs))
+
+
+_KINDS = {InputKind.PARAMETER: "parameter", InputKind.BUFFER: "buffer", InputKind.CONSTANT_TENSOR: "constant",
+          InputKind.USER_INPUT: "argument"}
+_WRITTEN = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, OutputKind.PARAMETER_MUTATION)
+
+
+def of_exported(program, example=None):
+    """Of a torch.export.ExportedProgram, also one that was decomposed or made functional."""
+    placeholders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
+    leaves = iter(tree_leaves(example, is_leaf=lambda x: x is None) if example else ())
+    inputs = []
+    for spec in program.graph_signature.input_specs:
+        kind = _KINDS.get(spec.kind)
+        if kind is None:
+            raise ExportError(f"an input of kind {spec.kind.name} is not supported",
+                              remedy="keep custom objects and tokens outside of the exported function")
+        node = placeholders[spec.arg.name]
+        if kind == "argument":
+            inputs.append(Input(node, spec.arg.name, kind, next(leaves, None)))
+        else:
+            real = program.state_dict.get(spec.target, program.constants.get(spec.target))
+            inputs.append(Input(node, spec.target, kind, real))
+    back = []
+    by_target = {i.name: i.placeholder for i in inputs if i.kind != "argument"}
+    for spec in program.graph_signature.output_specs:
+        if spec.kind == OutputKind.USER_INPUT_MUTATION:
+            back.append(placeholders[spec.target])
+        else:
+            back.append(by_target[spec.target] if spec.kind in _WRITTEN else None)
+    return Program(program.graph_module, inputs, back)
+
+
+def by_fx(model, args, kwargs):
+    """FX's own symbolic trace, then its ATen calls."""
+    _check(args, kwargs)
+    try:
+        traced = torch.fx.symbolic_trace(model)
+    except Exception as e:
+        raise translated(e) from e
+    if kwargs:
+        raise ExportError("FX's symbolic trace takes no keyword arguments", remedy="pass them by position")
+    return of_graph_module(traced, args)
+
+
+def _is_aten(gm):
+    return all(n.op in ("placeholder", "output", "get_attr") or isinstance(
+        n.target, (torch._ops.OpOverload, torch._ops.HigherOrderOperator)) or
+        getattr(n.target, "__module__", "") == "_operator" for n in gm.graph.nodes)
+
+
+def of_graph_module(gm, args):
+    """Of any FX graph; one that is not yet of ATen calls is traced to them, parameters and buffers becoming inputs."""
+    if not isinstance(args, tuple):
+        args = tuple(args)
+    if _is_aten(gm) and all("val" in n.meta for n in gm.graph.nodes if n.op in ("placeholder", "call_function")):
+        inputs, examples = [], iter(args)
+        for n in gm.graph.nodes:
+            if n.op == "placeholder":
+                inputs.append(Input(n, str(n.target), "argument", next(examples, None)))
+        return _whole(gm, inputs)
+    names = [str(n.target) for n in gm.graph.nodes if n.op == "placeholder"]
+    state = {**dict(gm.named_parameters()), **dict(gm.named_buffers())}
+    parameters = {name for name, _ in gm.named_parameters()}
+
+    def interpret(*flat):
+        values, inputs = dict(zip(state, flat)), flat[len(state) :]
+        return torch.func.functional_call(gm, values, inputs)
+
+    try:
+        with _every_frame_of_the_users():
+            traced = make_fx(interpret, tracing_mode="fake", pre_dispatch=True)(*state.values(), *args)
+    except Exception as e:
+        raise translated(e) from e
+    inputs = []
+    reals = [*state.values(), *args]
+    for i, n in enumerate(n for n in traced.graph.nodes if n.op == "placeholder"):
+        if i < len(state):
+            name = list(state)[i]
+            inputs.append(Input(n, name, "parameter" if name in parameters else "buffer", reals[i]))
+        else:
+            at = i - len(state)
+            inputs.append(Input(n, names[at] if at < len(names) else n.name, "argument", reals[i]))
+    return _whole(traced, inputs)
+
+
+def _whole(gm, inputs):
+    output = next(n for n in gm.graph.nodes if n.op == "output")
+    return Program(gm, inputs, [None] * len(tree_leaves(output.args[0], is_leaf=lambda x: x is None)))
+
+
+def translated(error):
+    """torch's error as ours."""
+    if isinstance(error, ExportError):
+        return error
+    text = str(error).strip() or type(error).__name__
+    where = source_of_exception(error) or source_in(text)
+    first = next((line.strip() for line in text.splitlines() if line.strip()), "")
+    if isinstance(error, GuardOnDataDependentSymNode) or "data-dependent" in first:
+        return ExportError(f"Python decides by a value that only a run knows ({first})", where,
+                           "branch with torch.cond or torch.where, loop with while_loop or scan; bound a size with "
+                           "torch._check(n <= limit)")
+    if "Proxy" in first or isinstance(error, torch.fx.proxy.TraceError):
+        return ExportError(f"FX's symbolic trace can't follow this: {first}", where,
+                           "take the other door (lenz.export without via=\"fx\"), or branch with torch.where")
+    if any(word in text.lower() for word in ("constraint", "dynamic_shapes", "dynamic shapes", "dim hint")):
+        rest = " ".join(line.strip() for line in text.splitlines()[1:3] if line.strip())
+        return ExportError(f"{first} {rest}".strip(), where,
+                           "let `dynamic` say what the program is: another range, one name for equal sizes, or None for "
+                           "a size that is fixed")
+    return ExportError(f"{type(error).__name__}: {first}", where,
+                       "make it run eagerly with the same arguments first; keep what is not tensors outside")

@@ -1,0 +1,88 @@
+"""Errors that say what, where in the user's source, and what to do; and where in the source a node came from."""
+
+import dataclasses
+import linecache
+import os
+import re
+import sysconfig
+import traceback
+
+import torch
+
+_TORCH = os.path.dirname(torch.__file__) + os.sep
+_OURS = os.path.dirname(__file__) + os.sep
+_PACKAGES = sysconfig.get_path("purelib") + os.sep
+_STDLIB = sysconfig.get_path("stdlib") + os.sep
+_FRAME = re.compile(r'^\s*File "(?P<file>[^"]+)", line (?P<line>\d+), in (?P<function>.*)\n(?:    (?P<code>.*))?', re.MULTILINE)
+
+
+@dataclasses.dataclass(frozen=True)
+class Source:
+    """A line of the user's program."""
+
+    file: str
+    line: int
+    function: str
+    code: str
+
+    def __str__(self):
+        return f"{self.file}:{self.line}, in {self.function}" + (f"\n    {self.code}" if self.code else "")
+
+
+class ExportError(Exception):
+    """A program that can't become a graph: `what` is wrong, `where` in the user's source, and the `remedy`."""
+
+    def __init__(self, what, where=None, remedy=None):
+        self.what, self.where, self.remedy = what, where, remedy
+        lines = [what]
+        if where is not None:
+            lines.append(f"  at {where}")
+        if remedy:
+            lines.append(f"  remedy: {remedy}")
+        super().__init__("\n".join(lines))
+
+
+def _is_users(file):
+    """Whether a file is the user's program, or a library of models: not PyTorch's machinery, nor ours."""
+    return not file.startswith((_TORCH, _OURS, "<")) and (not file.startswith(_STDLIB) or file.startswith(_PACKAGES))
+
+
+def _best(frames):
+    """The innermost frame of the user's; else the innermost of torch.nn (the line of the layer)."""
+    for wanted in (_is_users, lambda file: file.startswith(_TORCH + "nn" + os.sep)):
+        for frame in reversed(frames):
+            if wanted(frame.file):
+                return frame
+    return None
+
+
+def may_be_told(file):
+    """Whether a frame of this file says something: the user's, or a layer's."""
+    return _is_users(file) or file.startswith(_TORCH + "nn" + os.sep)
+
+
+def source_in(text):
+    """Where a printed stack ends in the user's source; None if it does not."""
+    return _best([Source(m["file"], int(m["line"]), m["function"].strip(), (m["code"] or "").strip())
+                  for m in _FRAME.finditer(text)])
+
+
+def source_of_node(node):
+    """Where in the user's source a node of an FX graph came from; None if the graph does not say."""
+    return source_in(node.meta.get("stack_trace") or "")
+
+
+def source_of_exception(error):
+    """The user's line below which an exception was raised; looks into what caused it too."""
+    seen = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        frames = [Source(f.filename, f.lineno, f.name, linecache.getline(f.filename, f.lineno).strip())
+                  for f in traceback.extract_tb(error.__traceback__)]
+        inside = next((i for i, f in enumerate(frames) if not _is_users(f.file)), len(frames))
+        # What stands before the first frame that is not the user's only called us.
+        found = _best(frames[inside:])
+        if found is not None and _is_users(found.file):
+            return found
+        error = error.__cause__ or error.__context__
+    return None

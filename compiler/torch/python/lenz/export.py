@@ -1,0 +1,244 @@
+"""lenz.export and lenz.export_fx: a program, its values and its sources as files."""
+
+import dataclasses
+import json
+import os
+import re
+from pathlib import Path
+
+import torch
+
+from . import capture, command, spelling, weights as values
+from .errors import ExportError, source_of_node
+from .spelling import Unspeakable
+from .symbols import Symbols
+from .writer import GraphWriter, Module, bare
+
+
+@dataclasses.dataclass
+class Exported:
+    """What was written. `inputs`: (name in the text, kind, value or example), in order."""
+
+    path: Path
+    text: str
+    inputs: list
+    externs: dict  # schema -> where it is called
+    files: list
+
+    def save_inputs(self, path, args=None, kwargs=None):
+        """The values of all inputs as an `.npz` for `lenz run --inputs`; of arguments the examples, or these."""
+        from torch.utils._pytree import tree_leaves
+
+        given = iter(tree_leaves((args, kwargs or {})) if args is not None else ())
+        arrays = {}
+        for name, kind, real in self.inputs:
+            value = next(given) if kind == "argument" and args is not None else real
+            if isinstance(value, torch.Tensor):
+                arrays[name] = values.as_array(value)
+            elif isinstance(value, (bool, int, float)):
+                arrays[name] = value
+        values.write(path, arrays)
+
+
+def export(model_or_fn, args, path, kwargs=None, dynamic=None, *, weights="store", via="export", sources=True,
+           constant_limit=1 << 26):
+    """Writes what a module or function does with such arguments as the text of a graph; returns what it wrote.
+
+    dynamic: as torch.export's dynamic_shapes; a string names a size, range(1, 65) bounds one.
+    weights: "store" keeps values in PATH's `.npz`; "seeded" has the text declare initialisers of like distribution.
+    via: "export" (torch.export), or "fx" (FX's symbolic trace, whose graph has no dynamic sizes).
+    sources: whether a `.sources.json` says where in the user's source each value came from.
+    constant_limit: bytes; a tensor that the program has built in may not be larger."""
+    kwargs = kwargs or {}
+    if via == "export":
+        if isinstance(model_or_fn, torch.export.ExportedProgram):
+            program = capture.of_exported(model_or_fn, (args, kwargs))
+        else:
+            program = capture.by_export(model_or_fn, args, kwargs, dynamic)
+    elif via == "fx":
+        if dynamic:
+            raise ExportError("FX's symbolic trace has no dynamic sizes", remedy="leave out `dynamic`, or `via`")
+        program = capture.by_fx(model_or_fn, args, kwargs)
+    else:
+        raise ExportError(f"there is no door `{via}`", remedy='say via="export" or via="fx"')
+    return _write(program, path, weights, sources, constant_limit)
+
+
+def export_fx(graph_module, args, path, *, weights="store", sources=True, constant_limit=1 << 26):
+    """The same of an FX graph: of ATen calls as it is, of other calls after tracing it to ATen's with these arguments."""
+    return _write(capture.of_graph_module(graph_module, args), path, weights, sources, constant_limit)
+
+
+def _write(program, path, weights, sources, constant_limit):
+    if weights not in ("store", "seeded"):
+        raise ExportError(f"there is no way `{weights}` to keep weights", remedy='say weights="store" or weights="seeded"')
+    path = Path(path)
+    if path.suffix != ".lenz":
+        raise ExportError(f"the path {path} does not end in .lenz", remedy="name the text so: model.lenz")
+    module = Module(Symbols(program.shape_env()))
+    writer = GraphWriter(module, program.gm, _graph_name(path))
+    inputs, metas, env, arrays, kept = [], [], {}, {}, []
+    by_memory = {}
+
+    try:
+        module.symbols.bind([d for i in program.inputs for d in _dims(i.placeholder.meta.get("val"))])
+    except Unspeakable as e:
+        raise ExportError(f"{e} can't be told from the arguments", remedy="give that size as an argument, or fix it") from None
+
+    for i in program.inputs:
+        value = i.placeholder.meta.get("val")
+        if i.kind != "argument" and not i.placeholder.users:
+            continue
+        if i.kind == "constant":
+            env[i.placeholder] = writer.fresh(i.name)
+            _constant(i, env[i.placeholder], writer, arrays, path, constant_limit)
+            continue
+        if not isinstance(value, (torch.Tensor, torch.SymInt)):
+            continue  # a number or None: the graph was made for this very one
+        memory = _memory(i.real) if i.kind != "argument" else None
+        if memory is not None and memory in by_memory:
+            env[i.placeholder] = by_memory[memory]
+            continue
+        name = writer.input(i.name, i.real if isinstance(i.real, torch.Tensor) else value)
+        by_memory[memory] = name
+        env[i.placeholder] = name
+        metas.append((name, value))
+        kept.append((i, name))
+    _results(program, writer, env, outputs := [])
+    seeded = weights == "seeded"
+    aliases = _alias_classes([i for i, _ in kept])
+    for n, (i, name) in enumerate(kept):
+        made = None
+        if seeded:
+            made = (values.like_example if i.kind == "argument" else values.initialiser)(i.real, n + 1)
+        if seeded and i.kind != "argument" and made is None:
+            if name in writer.written:
+                raise ExportError(f"no initialiser gives the {i.kind} `{i.name}`, which the program writes to",
+                                  remedy='export with weights="store"')
+            _constant(i, name, writer, arrays, path, constant_limit)
+            metas = [m for m in metas if m[0] != name]
+            continue
+        value = i.placeholder.meta["val"]
+        try:
+            text = f"{name}: {module.symbols.type(value)}"
+        except Unspeakable as e:
+            raise ExportError(f"{e} of the {i.kind} `{i.name}` has no place in a graph",
+                              remedy="pass a dense tensor of one of the dtypes in GRAMMAR.md") from None
+        text += f" alias {aliases[n]}" if aliases[n] else ""
+        text += " mut" if name in writer.written else ""
+        if isinstance(value, torch.Tensor) and getattr(i.real, "requires_grad", value.requires_grad):
+            text += " requires_grad"
+        if made is not None:
+            text += f" init {made}"
+        elif i.kind != "argument":
+            arrays[bare(name)] = values.as_array(i.real)
+        inputs.append(text)
+    main = writer.text(inputs, outputs, metas, _facts(module))
+    externs = "".join(f"extern {spelling.quoted(schema)}\n" for schema in module.externs)
+    return _files(path, externs + "\n\n".join([main, *module.graphs]) + "\n", module, arrays,
+                  [(bare(name), i.kind, i.real) for i, name in kept if name in dict(metas)], sources)
+
+
+def _graph_name(path):
+    return path.stem
+
+
+def _dims(value):
+    if isinstance(value, torch.Tensor):
+        return [*value.shape, *value.stride(), value.storage_offset()]
+    return [value]
+
+
+def _facts(module):
+    try:
+        return module.symbols.facts()
+    except Unspeakable as e:
+        raise ExportError(f"{e}, on which the program was specialised, has no place in a graph",
+                          remedy="narrow the range of that size in `dynamic`, or fix it") from None
+
+
+def _memory(tensor):
+    """What tells two names of one parameter."""
+    if not isinstance(tensor, torch.Tensor) or tensor.numel() == 0:
+        return None
+    return (tensor.data_ptr(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()))
+
+
+def _alias_classes(inputs):
+    storages = [i.real.untyped_storage().data_ptr() if isinstance(i.real, torch.Tensor) and i.real.numel()
+                and i.real.device.type != "meta" else None for i in inputs]
+    shared = sorted({s for s in storages if s is not None and storages.count(s) > 1}, key=storages.index)
+    names = {s: f"a{n}" for n, s in enumerate(shared)}
+    return [names.get(s) for s in storages]
+
+
+def _constant(i, name, writer, arrays, path, limit):
+    """A tensor that the program has built in: in the text if it is small, else in the file beside it."""
+    tensor = i.real
+    size = tensor.numel() * tensor.element_size()
+    if size > limit:
+        where = next((s for u in i.placeholder.users if (s := source_of_node(u))), None)
+        raise ExportError(f"the program has a constant of {size:,} bytes built in (`{i.name}`)", where,
+                          "make it a parameter or buffer of the module, or an argument")
+    if tensor.numel() <= values.INLINE:
+        data = spelling.constant(tensor)
+    else:
+        key = bare(name)
+        arrays[key] = values.as_array(tensor)
+        dims = ", ".join(map(str, tensor.shape))
+        data = f"{spelling.dtype_name(tensor.dtype)}[{dims}] {spelling.quoted(path.stem + '.npz')}:{spelling.quoted(key)}"
+    writer.constant(name, data)
+
+
+def _results(program, writer, env, outputs):
+    results = writer.write_nodes(program.gm, env)
+    for result, target in zip(results, program.written_back):
+        if target is None:
+            outputs.append(result)
+        else:  # functional programs return what was written
+            name = env[target]
+            writer.statement([(writer.fresh(f"{target.name}_written"), None)], f"aten.copy_.default({name}, {result})")
+            writer.written.add(name)
+
+
+def _files(path, text, module, arrays, inputs, sources):
+    files = [path]
+    store = path.with_suffix(".npz")
+    if arrays:
+        values.write(store, arrays)
+        files.append(store)
+    elif store.exists():
+        store.unlink()
+    text = _canonical(text, module, path)
+    temporary = path.with_name(f"{path.name}.{os.getpid()}")
+    temporary.write_text(text)
+    temporary.replace(path)
+    if sources:
+        beside = path.with_suffix(".sources.json")
+        beside.write_text(json.dumps({graph: {name: dataclasses.asdict(s) for name, s in found.items()}
+                                      for graph, found in module.sources.items()}, indent=1) + "\n")
+        files.append(beside)
+    externs = {schema: [str(s) for n in nodes if (s := source_of_node(n))] for schema, nodes in module.externs.items()}
+    return Exported(path, text, inputs, externs, files)
+
+
+def _canonical(text, module, path):
+    """In canonical spelling. Where a row infers other strides for a size that only a run knows, the row is right."""
+    for _ in range(64):
+        try:
+            return command.canonical(text, path.parent)
+        except command.Refused as e:
+            lines = text.splitlines()
+            line = lines[e.line - 1].strip() if 0 < e.line <= len(lines) else ""
+            told = re.search(r"(%\S+) is (.*) here$", str(e).splitlines()[0])
+            if told and f"{told[1]}: " in line:
+                corrected = re.sub(rf"{re.escape(told[1])}: .*?(?=, %| = )", lambda _: f"{told[1]}: {told[2]}", line, count=1)
+                if corrected != line:
+                    lines[e.line - 1] = "  " + corrected
+                    module.node_of[corrected] = module.node_of.get(line)
+                    text = "\n".join(lines) + "\n"
+                    continue
+            node = module.node_of.get(line)
+            raise ExportError(f"lenz refuses the graph: {e}", source_of_node(node) if node is not None else None,
+                              "this is a gap of lenz; the node that it names may be written another way") from None
+    raise ExportError("lenz refuses the graph again and again", remedy="report it with the program")

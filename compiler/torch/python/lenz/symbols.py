@@ -1,0 +1,158 @@
+"""Symbolic sizes: torch's symbols, renamed s0, s1, ... (of inputs) and u0, u1, ... (that only a run knows), and facts."""
+
+import sympy
+import torch
+from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
+from torch.utils._sympy.numbers import int_oo
+
+from . import spelling
+from .spelling import Unspeakable
+
+
+def expression(x):
+    """The sympy expression of an int or SymInt."""
+    return x.node.expr if isinstance(x, (torch.SymInt, torch.SymBool, torch.SymFloat)) else sympy.sympify(x)
+
+
+def _sizes(value):
+    if isinstance(value, torch.Tensor):
+        return [expression(d) for d in value.shape]
+    if isinstance(value, (torch.SymInt, int)):
+        return [expression(value)]
+    return [e for v in value for e in _sizes(v)] if isinstance(value, (list, tuple)) else []
+
+
+class Symbols:
+    def __init__(self, shape_env):
+        self.shape_env = shape_env
+        self._names = {}
+        self._solved = {}  # torch's symbol -> expression of ours, where inputs show it only within an expression
+        self._divisible = []
+
+    def _name(self, symbol):
+        if symbol not in self._names:
+            unbacked = bool(free_unbacked_symbols(symbol))
+            letter = "u" if unbacked else "s"
+            self._names[symbol] = f"{letter}{sum(n[0] == letter for n in self._names.values())}"
+        return self._names[symbol]
+
+    def dim(self, x):
+        """A size as text; raises Unspeakable."""
+        if isinstance(x, int):
+            return str(x)
+        return spelling.dim(self._ours(expression(x)), self._name)
+
+    def _ours(self, e):
+        if self.shape_env is not None:
+            e = self.shape_env.replace(e)
+        return sympy.expand(e.xreplace(self._solved)) if self._solved else e
+
+    def bind(self, dims):
+        """Gives every symbol of these sizes of inputs a name: each must stand alone somewhere, or be solved for."""
+        dims = [self.shape_env.replace(expression(d)) for d in dims if isinstance(d, torch.SymInt)]
+        alone = {d for d in dims if d.is_Symbol}
+        for d in dims:
+            if d.is_Symbol:
+                self._name(d)
+        for d in dims:
+            for symbol in sorted(d.free_symbols - alone, key=str):
+                if symbol in self._solved:
+                    continue
+                # size = a*symbol + b: the size gets the name.
+                a, b = d.coeff(symbol, 1), d.coeff(symbol, 0)
+                if len(d.free_symbols) != 1 or not a.is_Integer or a <= 0 or not b.is_Integer:
+                    raise Unspeakable(f"an input's size {d}, from which {symbol} can't be told,")
+                size = sympy.Symbol(f"size_of_{symbol}", integer=True)
+                self._name(size)
+                self._solved[symbol] = (size - b) / a
+                self._divisible.append((size, a, b, symbol))
+
+    def same(self, fresh, known):
+        """Makes the symbols that two values of one type differ by the same: those of `fresh` are called as `known`'s."""
+        for a, b in zip(_sizes(fresh), _sizes(known)):
+            if a.is_Symbol and a != b and free_unbacked_symbols(a):
+                self._solved[a] = b
+
+    def unbacked(self, value):
+        """Names of the symbols of a value that only a run knows."""
+        symbols = {self._solved.get(s, s) for s in free_unbacked_symbols(value)}
+        return {self._name(s) for s in symbols if s.is_Symbol}
+
+    def _range(self, symbol):
+        r = self.shape_env.var_to_range.get(symbol)
+        low = 0 if r is None or r.lower in (-int_oo, -sympy.oo) else int(r.lower)
+        high = None if r is None or r.upper in (int_oo, sympy.oo) else int(r.upper)
+        return low, high
+
+    def facts(self):
+        """What is known of the inputs' sizes: ranges, divisibility, the guards that the capture took."""
+        if self.shape_env is None:
+            return []
+        facts = []
+        for symbol, name in self._names.items():
+            if symbol in self.shape_env.var_to_range and name[0] == "s":
+                low, high = self._range(symbol)
+                facts.append(f"{name} in {low}..{'' if high is None else high}")
+        for size, a, b, symbol in self._divisible:
+            low, high = self._range(symbol)
+            facts.append(f"{self._name(size)} in {low * a + b}..{'' if high is None else high * a + b}")
+            if a != 1:
+                facts.append(f"{spelling.dim(sympy.Mod(size - b, a), self._name)} == 0")
+        for guard in self.shape_env.guards:
+            e = self.shape_env.replace(guard.expr)
+            if self.shape_env._maybe_evaluate_static(e) is not None or free_unbacked_symbols(e):
+                continue
+            facts.extend(spelling.conditions(self._ours(e), self._name))
+        return list(dict.fromkeys(facts))
+
+    def facts_about(self, names, facts):
+        """Those of the facts that only speak of these symbols."""
+        known = set(self._names.values())
+        words = lambda fact: {w for w in fact.replace("(", " ").replace(")", " ").replace("*", " ").replace("//", " ").split()}
+        return [f for f in facts if words(f) & known <= names]
+
+    def type(self, value):
+        """A type as text, of what stands in meta["val"]."""
+        if isinstance(value, torch.Tensor):
+            return self._tensor(value)
+        if isinstance(value, torch.SymInt):
+            return f"int {self.dim(value)}"
+        if isinstance(value, (bool, torch.SymBool)):
+            return "bool"
+        if isinstance(value, (float, torch.SymFloat)):
+            return "float"
+        if isinstance(value, int):
+            return f"int {value}"
+        if value is None:
+            return "none"
+        if isinstance(value, (list, tuple)):
+            return f"[{', '.join(self.type(v) for v in value)}]"
+        raise Unspeakable(f"a value of type {type(value).__name__}")
+
+    def _tensor(self, t):
+        if t.layout != torch.strided:
+            raise Unspeakable(f"a tensor of layout {t.layout}")
+        if t.is_quantized or getattr(t, "is_nested", False):
+            raise Unspeakable("a quantised or nested tensor")
+        dims = lambda xs: "[" + ", ".join(self.dim(x) for x in xs) + "]"
+        text = spelling.dtype_name(t.dtype) + dims(t.shape)
+        if not self._same(t.stride(), t.shape):
+            text += f" strides {dims(t.stride())}"
+        if expression(t.storage_offset()) != 0:
+            text += f" offset {self.dim(t.storage_offset())}"
+        if t.device.type != "cpu":
+            text += f" on {spelling.device_name(t.device)}"
+        return text
+
+    def _same(self, strides, sizes):
+        """Whether these are the strides of a contiguous tensor, by its sizes alone."""
+        plain, big = sympy.S.One, sympy.S.One
+        for stride, size in zip(reversed(strides), reversed(sizes)):
+            e = self._ours(expression(stride))
+            if sympy.expand(e - plain) != 0 and sympy.expand(e - big) != 0:
+                return False
+            size = self._ours(expression(size))
+            if size.is_number:
+                size = sympy.Max(1, size)
+            plain, big = plain * size, big * sympy.Max(1, size)
+        return True

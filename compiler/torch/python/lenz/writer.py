@@ -1,0 +1,423 @@
+"""An FX graph of ATen calls as the text of a graph.
+
+There is no table of ops: a call is spelled as its schema says. The few names below are calls that no graph needs, or
+that say less than they do."""
+
+import operator
+
+import torch
+from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
+
+from . import autocast, command, spelling
+from .errors import ExportError, source_of_node
+from .spelling import Unspeakable, quoted, value_name
+
+_ATEN = torch.ops.aten
+_HIGHER = torch.ops.higher_order
+
+# Conditions that the types or the facts of the graph state.
+_STATED = {_ATEN._assert_tensor_metadata.default, _ATEN.sym_constrain_range.default,
+           _ATEN.sym_constrain_range_for_size.default, _ATEN._assert_async.msg}
+# The same under a name that has a row.
+_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, _ATEN.detach_.default: _ATEN.detach.default}
+_COMPARISONS = {operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operator.le: "le", operator.gt: "gt",
+                operator.ge: "ge"}
+_CONTROL = {"cond", "while_loop", "scan"}
+# Where the sub-graph stands among the arguments of a region that is written as if it stood in the graph itself.
+_REGIONS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4, "wrap": 0, "tag_activation_checkpoint": 0,
+            "invoke_subgraph": 0, "hints_wrapper": 0}
+
+
+class Module:
+    """What the graphs of one file share."""
+
+    def __init__(self, symbols):
+        self.symbols = symbols
+        self.externs = {}  # schema -> the nodes that call it
+        self.graphs = []  # texts of sub-graphs
+        self.graph_names = set()
+        self.sources = {}  # graph -> value -> Source
+        self.node_of = {}  # a statement's text -> its node
+
+    def unique(self, name, taken):
+        candidate, i = name, 0
+        while candidate in taken:
+            i += 1
+            candidate = f"{name}_{i}"
+        taken.add(candidate)
+        return candidate
+
+
+def bare(value):
+    """A value's name without its sign."""
+    return value[1:].strip('"')
+
+
+class Several(list):
+    """What a call with several results gives."""
+
+
+class GraphWriter:
+    def __init__(self, module, graph_module, name):
+        self.module, self.gm = module, graph_module
+        self.name = module.unique(name, module.graph_names)
+        self.symbols = module.symbols
+        self.values = set()
+        self.lines = []
+        self.constants = 0  # lines at the beginning
+        self.env = {}
+        self.contexts = []  # of autocast, outermost first
+        self.made = set()  # unbacked symbols that a node of ours has made
+        self.roots = {}  # value -> inputs whose memory it may share
+        self.written = set()
+        self.grads = set()  # values that a gradient flows to
+        self.token = None
+        self.sources = module.sources.setdefault(self.name, {})
+
+    # --- names and statements ---
+
+    def fresh(self, name):
+        return value_name(self.module.unique(name, self.values))
+
+    def input(self, name, value=None):
+        spelled = self.fresh(name)
+        self.roots[spelled] = {spelled}
+        if isinstance(value, torch.Tensor) and value.requires_grad:
+            self.grads.add(spelled)
+        return spelled
+
+    def statement(self, targets, call, node=None):
+        """targets: (name, type or None)."""
+        left = ", ".join(n + (f": {t}" if t else "") for n, t in targets)
+        line = f"{left} = {call}" if left else call
+        self.lines.append(line)
+        if node is not None:
+            self.module.node_of[line] = node
+            source = source_of_node(node)
+            if source and targets:
+                self.sources[targets[0][0][1:]] = source
+
+    def constant(self, name, data):
+        self.lines.insert(self.constants, f"{name} = lenz.constant({data})")
+        self.constants += 1
+
+    # --- the graph ---
+
+    def write_nodes(self, gm, env):
+        """All nodes but inputs; returns what the graph returns, spelled."""
+        result = None
+        for node in gm.graph.nodes:
+            try:
+                if node.op == "placeholder":
+                    continue
+                if node.op == "output":
+                    result = [self.spell(x, env) for x in tree_leaves(node.args[0], is_leaf=lambda x: x is None)]
+                elif node.op == "get_attr":
+                    env[node] = self.attribute(gm, node)
+                else:
+                    env[node] = self.call(gm, node, env)
+            except Unspeakable as e:
+                raise ExportError(f"{e} of {node.name} has no place in a graph", source_of_node(node),
+                                  "compute it on tensors, or keep it outside of the exported function") from None
+        return result
+
+    def attribute(self, gm, node):
+        value = operator.attrgetter(node.target)(gm)
+        if isinstance(value, torch.nn.Module):
+            return value
+        if isinstance(value, torch.Tensor):
+            name = self.fresh(node.name)
+            self.statement([(name, None)], f"lenz.constant({spelling.constant(value)})", node)
+            return name
+        raise Unspeakable(f"the attribute {node.target}, of type {type(value).__name__},")
+
+    def spell(self, x, env):
+        if isinstance(x, torch.fx.Node):
+            known = env.get(x)
+            if isinstance(known, torch.fx.GraphModule):
+                return known
+            value = x.meta.get("val")
+            if known is None and isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
+                return self.symbols.dim(value)
+            if known is None:
+                raise Unspeakable(f"the value {value}")
+            return known
+        if isinstance(x, (list, tuple)):
+            return "[" + ", ".join(self.spell(e, env) for e in x) + "]"
+        if isinstance(x, torch.SymInt):
+            return self.symbols.dim(x)
+        return spelling.literal(x)
+
+    def call(self, gm, node, env):
+        target = node.target
+        if node.op != "call_function":
+            raise ExportError(f"a node of kind {node.op} ({target}) is no ATen call", source_of_node(node),
+                              "trace the graph to ATen first (lenz.export does)")
+        if target is operator.getitem:
+            return self.getitem(node, env)
+        if isinstance(target, torch._ops.HigherOrderOperator):
+            return self.higher(gm, node, env)
+        if target in _STATED:
+            return None
+        if target is _ATEN._assert_scalar.default:
+            return self.assertion(node, env)
+        if isinstance(target, torch._ops.OpOverload):
+            if target.namespace == "aten" and target._schema.name == "aten::sym_size":
+                return None
+            return self.op(node, env)
+        value = node.meta.get("val")
+        if isinstance(value, torch.SymInt) or (isinstance(value, int) and not isinstance(value, bool)):
+            return None  # stands as an expression where it is used
+        if target in _COMPARISONS and all(isinstance(v, (int, torch.SymInt)) for v in self.metas(node.args)):
+            return self.comparison(node)
+        raise ExportError(f"`{getattr(target, '__name__', target)}` on {type(value).__name__} has no op",
+                          source_of_node(node), "compute with tensors instead of Python numbers")
+
+    @staticmethod
+    def metas(args):
+        return tree_map(lambda a: a.meta.get("val") if isinstance(a, torch.fx.Node) else a, args)
+
+    def comparison(self, node):
+        asserted = all(u.target is _ATEN._assert_scalar.default for u in node.users)
+        if asserted and self.sizes_only(node):
+            return None
+        a, b = (self.symbols.dim(v) for v in self.metas(node.args))
+        name = self.fresh(node.name)
+        self.statement([(name, None)], f"lenz.sym_{_COMPARISONS[node.target]}({a}, {b})", node)
+        return name
+
+    def sizes_only(self, node):
+        """Whether this only says that a size is not negative."""
+        a, b = self.metas(node.args)
+        return node.target is operator.ge and not isinstance(b, torch.SymInt) and b <= 0
+
+    def assertion(self, node, env):
+        condition = env.get(node.args[0]) if isinstance(node.args[0], torch.fx.Node) else None
+        if condition is None:
+            return None
+        if self.token is None:
+            self.token = self.fresh("token")
+            self.statement([(self.token, None)], "lenz.make_token()")
+        after = self.fresh("token")
+        self.statement([(after, None)], f"lenz.assert({self.token}, {condition}, {quoted(str(node.args[1]))})", node)
+        self.token = after
+        return None
+
+    def getitem(self, node, env):
+        source, index = env.get(node.args[0]), node.args[1]
+        if isinstance(source, Several):
+            return source[index]
+        name = self.fresh(node.name)
+        self.statement([(name, None)], f"lenz.getitem({source}, {index})", node)
+        self.roots[name] = self.roots.get(source, set())
+        return name
+
+    # --- ops ---
+
+    def op(self, node, env):
+        op = _RENAMED.get(node.target, node.target)
+        args, kwargs = node.args, dict(node.kwargs)
+        if op is _ATEN.batch_norm.default and args[5] and args[3] is not None:
+            # Its schema does not say that it writes the statistics; this one's does.
+            return self.emit(node, _ATEN._native_batch_norm_legit.default, args[:8], {}, env, results=3)[0]
+        context = self.context()
+        if context is not None:
+            flat, _ = tree_flatten((args, kwargs))
+            meta_args, meta_kwargs = self.metas(args), self.metas(kwargs)
+            found = autocast.casts(op, meta_args, meta_kwargs, context, node.meta.get("val"))
+            if found is None:
+                return self.inline_op(node, op, env, context)
+            env = self.cast(node, flat, found, env)
+        if f"{op.namespace}.{op._schema.name.split('::')[1]}.{op._overloadname}" not in command.rows():
+            if op._can_decompose() and op.namespace == "aten":
+                return self.inline_op(node, op, env)
+        return self.emit(node, op, args, kwargs, env)
+
+    def context(self):
+        if not self.contexts or not self.contexts[-1][2]:
+            return None
+        return lambda: autocast.region(*self.contexts[-1])
+
+    def cast(self, node, flat, dtypes, env):
+        env = dict(env)
+        for at, dtype in dtypes.items():
+            value = self.spell(flat[at], env)
+            name = self.fresh(bare(value) + "_cast")
+            self.statement([(name, None)], f"aten.to.dtype({value}, {spelling.dtype_name(dtype)})", node)
+            env[flat[at]] = name
+        return env
+
+    def inline_op(self, node, op, env, context=None):
+        """An op without a row as the ops it is made of."""
+        graph, places = autocast.decomposed(op, self.metas(node.args), self.metas(dict(node.kwargs)),
+                                            *([context] if context else []))
+        flat, _ = tree_flatten((node.args, dict(node.kwargs)))
+        inner, contexts, self.contexts = {}, self.contexts, []
+        for placeholder, place in zip((n for n in graph.graph.nodes if n.op == "placeholder"), places):
+            inner[placeholder] = self.spell(flat[place], env)
+        returned = next(n for n in graph.graph.nodes if n.op == "output").args[0]
+        self.symbols.same(tree_leaves(self.metas(returned)), tree_leaves(node.meta.get("val")))
+        for n in graph.graph.nodes:
+            n.meta["stack_trace"] = node.meta.get("stack_trace")
+        results = self.write_nodes(graph, inner)
+        self.contexts = contexts
+        return results[0] if isinstance(node.meta.get("val"), torch.Tensor) else Several(results)
+
+    def emit(self, node, op, args, kwargs, env, results=None):
+        schema = op._schema
+        spelled, numbers = [], False
+        operands = []
+        for position, parameter in enumerate(schema.arguments):
+            given = position < len(args) or parameter.name in kwargs
+            if not given:
+                continue
+            x = args[position] if position < len(args) else kwargs[parameter.name]
+            text = self.spell(x, env)
+            numbers |= isinstance(parameter.type, torch._C.TensorType) and isinstance(x, (int, float, complex))
+            for value in [v for v in tree_leaves(x) if isinstance(v, torch.fx.Node)]:
+                operands.append((parameter, env.get(value)))
+            if parameter.kwarg_only and parameter.has_default_value() and not isinstance(x, torch.fx.Node) \
+                    and x == parameter.default_value:
+                continue
+            spelled.append(f"{parameter.name}={text}" if parameter.kwarg_only else text)
+        space, packet = schema.name.split("::")
+        full = f"{space}.{packet}.{op._overloadname}"
+        known = full in command.rows()
+        if not known:
+            self.module.externs.setdefault(str(schema), []).append(node)
+        # A number in a tensor's place is another overload's.
+        call = f"{space}.{packet}" + ("" if numbers else f".{op._overloadname}") + f"({', '.join(spelled)})"
+        return self.results(node, call, schema, operands, known, results)
+
+    def results(self, node, call, schema, operands, known, count):
+        for parameter, value in operands:
+            if parameter.alias_info is not None and parameter.alias_info.is_write:
+                self.written |= self.roots.get(value, set())
+        shared = set()
+        for parameter, value in operands:
+            if parameter.alias_info is not None:
+                shared |= self.roots.get(value, set())
+        meta = node.meta.get("val")
+        if not schema.returns:
+            self.statement([], call, node)
+            return None
+        one = len(schema.returns) == 1 and count is None
+        metas = [meta] if one else list(meta) if count is None else [None] * count
+        names = [self.fresh(node.name if one else f"{node.name}.{i}") for i in range(len(metas))]
+        targets = []
+        for name, value in zip(names, metas):
+            annotated = not known or self.makes_symbols(value)
+            targets.append((name, self.symbols.type(value) if annotated else None))
+            self.roots[name] = shared
+            if any(v in self.grads for _, v in operands):
+                self.grads.add(name)
+        self.statement(targets, call, node)
+        return names[0] if one else Several(names)
+
+    def makes_symbols(self, value):
+        if value is None or not isinstance(value, (torch.Tensor, torch.SymInt, torch.SymFloat, torch.SymBool)):
+            return False
+        if isinstance(value, (torch.SymFloat, torch.SymBool)):
+            return True
+        new = self.symbols.unbacked(value) - self.made
+        self.made |= new
+        return bool(new)
+
+    # --- regions and control flow ---
+
+    def higher(self, gm, node, env):
+        name = node.target.name()
+        if name in _REGIONS:
+            return self.region(name, node, env)
+        if name in _CONTROL:
+            return getattr(self, name)(node, env)
+        raise ExportError(f"the higher-order op `{name}` is not supported", source_of_node(node),
+                          "use torch.cond, while_loop, scan, or plain ops")
+
+    def region(self, name, node, env):
+        at = _REGIONS[name]
+        inner = env[node.args[at]]
+        operands = [a for a in node.args[at + 1 :] if isinstance(a, (torch.fx.Node, int, float)) or a is None]
+        if name == "invoke_subgraph":
+            operands = list(node.args[2:])
+        placeholders = [n for n in inner.graph.nodes if n.op == "placeholder"]
+        leaves = tree_leaves(operands, is_leaf=lambda x: x is None)
+        inner_env, outside = {}, {}
+        no_grad = name == "wrap_with_set_grad_enabled" and node.args[0] is False
+        for placeholder, operand in zip(placeholders, leaves):
+            value = env.get(operand) if isinstance(operand, torch.fx.Node) else self.spell(operand, env)
+            if no_grad and value in self.grads:
+                # No gradient goes back from the region.
+                name_in = self.fresh(bare(value) + "_no_grad")
+                self.statement([(name_in, None)], f"aten.detach({value})", node)
+                self.roots[name_in] = self.roots.get(value, set())
+                outside[name_in] = value
+                value = name_in
+            inner_env[placeholder] = value
+        if name == "wrap_with_autocast":
+            self.contexts.append(node.args[:4])
+        results = self.write_nodes(inner, inner_env)
+        if name == "wrap_with_autocast":
+            self.contexts.pop()
+        results = [outside.get(r, r) for r in results]
+        return Several(results) if isinstance(node.meta.get("val"), (list, tuple)) else results[0]
+
+    def subgraph(self, inner, node, caller):
+        """Writes a sub-graph; returns its name."""
+        writer = GraphWriter(self.module, inner, str(caller))
+        writer.contexts = list(self.contexts)
+        inputs, env, metas = [], {}, []
+        for placeholder in (n for n in inner.graph.nodes if n.op == "placeholder"):
+            value = placeholder.meta.get("val")
+            name = writer.input(placeholder.name)
+            env[placeholder] = name
+            metas.append((name, value))
+        writer.made |= self.made
+        results = writer.write_nodes(inner, env)
+        for name, value in metas:
+            inputs.append(f"{name}: {self.symbols.type(value)}" + (" mut" if name in writer.written else ""))
+        self.module.graphs.append(writer.text(inputs, results, metas))
+        return spelling.graph_name(writer.name)
+
+    def control(self, node, call):
+        metas = list(tree_leaves(node.meta["val"], is_leaf=lambda x: x is None))
+        names = [self.fresh(f"{node.name}.{i}" if len(metas) > 1 else node.name) for i in range(len(metas))]
+        self.statement([(n, None) for n in names], call, node)
+        return Several(names)
+
+    def cond(self, node, env):
+        pred, yes, no, operands = node.args
+        graphs = [self.subgraph(env[g], node, g.name) for g in (yes, no)]
+        call = f"lenz.cond({self.spell(pred, env)}, {', '.join(graphs)}, {self.spell(list(operands), env)})"
+        return self.control(node, call)
+
+    def while_loop(self, node, env):
+        more, body, carried, additional = node.args
+        graphs = [self.subgraph(env[g], node, g.name) for g in (more, body)]
+        call = f"lenz.while_loop({', '.join(graphs)}, {self.spell(list(carried), env)}{self.additional(additional, env)})"
+        return self.control(node, call)
+
+    def scan(self, node, env):
+        combine, init, xs, additional = node.args
+        graph = self.subgraph(env[combine], node, combine.name)
+        call = f"lenz.scan({graph}, {self.spell(list(init), env)}, {self.spell(list(xs), env)}{self.additional(additional, env)})"
+        return self.control(node, call)
+
+    def additional(self, operands, env):
+        return f", additional={self.spell(list(operands), env)}" if operands else ""
+
+    # --- text ---
+
+    def text(self, inputs, results, metas, facts=None):
+        if facts is None:
+            own = set()
+            for _, value in metas:
+                if isinstance(value, torch.Tensor):
+                    own |= {self.symbols.dim(d) for d in (*value.shape, *value.stride())}
+                elif isinstance(value, torch.SymInt):
+                    own.add(self.symbols.dim(value))
+            facts = self.symbols.facts_about(own, self.symbols.facts())
+        head = f"graph {spelling.graph_name(self.name)}({', '.join(inputs)})"
+        if facts:
+            head += f" where {', '.join(facts)}"
+        return "\n".join([head + " {", *("  " + line for line in self.lines), f"  return {', '.join(map(str, results))}".rstrip(), "}"])
