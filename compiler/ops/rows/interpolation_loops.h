@@ -77,73 +77,144 @@ inline constexpr std::string_view kNearestExact3dLoops =
       "    sum = sum + to(%self[$at], $t) * w "                                                  \
       "  } "                                                                                     \
       "  %out[$i] = sum }"
-#define LENZ_NO_BYTES "if dtype(%self) == u8 { unsupported(\"bytes\") } "
-#define LENZ_BILINEAR LENZ_NO_BYTES LENZ_LINEAR("[$scales_h, $scales_w]", "[[0, 0], [0, 1], [1, 0], [1, 1]]")
+#define LENZ_BILINEAR LENZ_LINEAR("[$scales_h, $scales_w]", "[[0, 0], [0, 1], [1, 0], [1, 1]]")
 inline constexpr std::string_view kLinear1dLoops = LENZ_LINEAR("[$scales]", "[[0], [1]]");
-inline constexpr std::string_view kBilinear2dLoops = LENZ_BILINEAR;
 inline constexpr std::string_view kTrilinear3dLoops =
     LENZ_LINEAR("[$scales_d, $scales_h, $scales_w]",
                 "[[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]");
-#undef LENZ_BILINEAR
-#undef LENZ_LINEAR
 
 // Keys's cubic kernel of slope `a` at distance x: up to 1, and from 1 to 2.
 #define LENZ_NEAR(x, a) "((((" a " + 2) * " x ") - (" a " + 3)) * " x " * " x " + 1)"
 #define LENZ_FAR(x, a) "(((" a " * " x " - 5 * " a ") * " x " + 8 * " a ") * " x " - 4 * " a ")"
-inline constexpr std::string_view kBicubic2dLoops = LENZ_NO_BYTES
-    "$t = accumulates(dtype(%self)) $scales = [$scales_h, $scales_w] "
-    "for $i in shape(%out), reduce $c in [4, 4] { "
-    "  $at = first($i, 2) "
-    "  w = to(1.0, $t) "
-    "  each $d in [0, 1] { "
-    LENZ_SIZES("%self") LENZ_SCALE LENZ_ALIGNED LENZ_BETWEEN
-    "    tap = to(at($c, $d), $t) "
-    "    x = where(tap <= 1, l + 1 - tap, tap - 1 - l) "
-    "    w = w * where(tap == 1 or tap == 2, " LENZ_NEAR("x", "-0.75") ", " LENZ_FAR("x", "-0.75") ") "
-    "    $at = concat($at, [position(minimum(maximum(low + at($c, $d) - 1, 0), $size - 1), $size)]) "
-    "  } "
-    "  sum = reduce sum(to(%self[$at], $t) * w) "
-    "  %out[$i] = sum }";
+#define LENZ_BICUBIC \
+  "$t = accumulates(dtype(%self)) $scales = [$scales_h, $scales_w] " \
+    "for $i in shape(%out), reduce $c in [4, 4] { " \
+    "  $at = first($i, 2) " \
+    "  w = to(1.0, $t) " \
+    "  each $d in [0, 1] { " \
+    LENZ_SIZES("%self") LENZ_SCALE LENZ_ALIGNED LENZ_BETWEEN \
+    "    tap = to(at($c, $d), $t) " \
+    "    x = where(tap <= 1, l + 1 - tap, tap - 1 - l) " \
+    "    w = w * where(tap == 1 or tap == 2, " LENZ_NEAR("x", "-0.75") ", " LENZ_FAR("x", "-0.75") ") " \
+    "    $at = concat($at, [position(minimum(maximum(low + at($c, $d) - 1, 0), $size - 1), $size)]) " \
+    "  } " \
+    "  sum = reduce sum(to(%self[$at], $t) * w) " \
+    "  %out[$i] = sum }"
 
-// Against aliasing: the kernel is as wide as the input's elements that an element stands for. One dim after the other.
-#define LENZ_ANTIALIASED(taps, kernel)                                                  \
-  LENZ_NO_BYTES                                                                         \
-      "$t = accumulates(dtype(%self)) $scales = [$scales_h, $scales_w] "                \
-      "%from = %self "                                                                  \
-      "each $d in [1, 0] { "                                                            \
-      "  $size = size(%from, $d + 2) $osize = size(%out, $d + 2) $s = at($scales, $d) " \
-      "  if $size != $osize { "                                                         \
-      "    if $align_corners { $ins = $size - 1 $outs = max($osize - 1, 1) } "          \
-      "    else { $ins = $size $outs = $osize } "                                       \
-      "    $most = 2 * ((" taps                                                         \
-      " * max($ins, $outs) + 2 * $outs - 1) // (2 * $outs)) + 1 "                       \
-      "    if given($s) and not $align_corners { $most = scaled(" taps                  \
-      ", max(1.0 / $s, 1.0)) + 3 } "                                                    \
-      "    %to = temporary($t, replaced(shape(%from), $d + 2, $osize)) "                \
-      "    for $i in shape(%to), reduce $k < $most { "                                  \
-      "      $o = at($i, $d + 2) " LENZ_SCALE                                           \
-      "      wide = maximum(scale, 1) "                                                 \
-      "      reach = wide * (" taps                                                     \
-      " // 2) "                                                                         \
-      "      center = scale * (to($o, $t) + 0.5) "                                      \
-      "      low = maximum(to(center - reach + 0.5, i64), 0) "                          \
-      "      high = minimum(to(center + reach + 0.5, i64), $size) "                     \
-      "      inside = low + $k < high "                                                 \
-      "      x = abs((to(low + $k, $t) - center + 0.5) * (1 / wide)) "                  \
-      "      w = where(inside, " kernel                                                 \
-      ", 0) "                                                                           \
-      "      all = reduce sum(w) "                                                      \
-      "      $at = replaced($i, $d + 2, position(where(inside, low + $k, 0), $size)) "  \
-      "      sum = reduce sum(masked(inside, to(%from[$at], $t), 0) * w) "              \
-      "      %to[$i] = where(all == 0, sum, sum / all) "                                \
-      "    } "                                                                          \
-      "    %from = %to "                                                                \
-      "  } } "                                                                          \
-      "%out[$i] = %from[$i]"
-inline constexpr std::string_view kBilinearAaLoops = LENZ_ANTIALIASED("2", "where(x < 1, 1 - x, 0)");
+// Separable kernels go one dim after the other, the last one first, through the dims whose size changes. $most is how
+// many elements a place looks at, at the most.
+#define LENZ_SEPARABLE(scales, most, pass)                                                                    \
+  "$scales = " scales                                                                                         \
+  " %from = %self "                                                                                           \
+  "each $d in [1, 0] { "                                                                                      \
+  "  $size = size(%from, $d + 2) $osize = size(%out, $d + 2) $s = at($scales, $d) "                           \
+  "  if $size != $osize { " most "    %to = temporary($stored, replaced(shape(%from), $d + 2, $osize)) " pass \
+  "    %from = %to "                                                                                          \
+  "  } } "                                                                                                    \
+  "%out[$i] = %from[$i]"
+
+// Against aliasing: the kernel is as wide as the input's elements that an element stands for.
+#define LENZ_WIDE_MOST(taps)                                           \
+  "if $align_corners { $ins = $size - 1 $outs = max($osize - 1, 1) } " \
+  "else { $ins = $size $outs = $osize } "                              \
+  "$most = 2 * ((" taps                                                \
+  " * max($ins, $outs) + 2 * $outs - 1) // (2 * $outs)) + 1 "          \
+  "if given($s) and not $align_corners { $most = scaled(" taps ", max(1.0 / $s, 1.0)) + 3 } "
+#define LENZ_WIDE(taps, kernel)                                        \
+  LENZ_SCALE                                                           \
+  "wide = maximum(scale, 1) "                                          \
+  "reach = wide * (" taps                                              \
+  " // 2) "                                                            \
+  "center = scale * (to($o, $t) + 0.5) "                               \
+  "low = maximum(to(center - reach + 0.5, i64), 0) "                   \
+  "inside = low + $k < minimum(to(center + reach + 0.5, i64), $size) " \
+  "x = abs((to(low + $k, $t) - center + 0.5) * (1 / wide)) "           \
+  "w = where(inside, " kernel ", 0) "
+#define LENZ_ANTIALIASED(taps, kernel) \
+  "$t = dtype(%self) $stored = $t " LENZ_SEPARABLE("[$scales_h, $scales_w]", LENZ_WIDE_MOST(taps), \
+  "for $i in shape(%to), reduce $k < $most { $o = at($i, $d + 2) " LENZ_WIDE(taps, kernel)        \
+  "  all = reduce sum(w) "                                                                        \
+  "  $at = replaced($i, $d + 2, position(where(inside, low + $k, 0), $size)) "                    \
+  "  sum = reduce sum(masked(inside, %from[$at], 0) * w) "                                        \
+  "  %to[$i] = where(all == 0, sum, sum / all) "                                                  \
+  "} ")
+
+// Bytes are weighed by integers: weights in f64, the greatest of which (%top has what led to them) says how many bits
+// are behind the point.
+#define LENZ_BYTES(most, weights)                                                                  \
+  "$t = f64 $stored = u8 " LENZ_SEPARABLE(                                                         \
+      "[$scales_h, $scales_w]",                                                                    \
+      most                                                                                         \
+      "%w = temporary(f64, [$osize, $most]) %top = temporary(f64, [$osize, $most]) "               \
+      "%place = temporary(i64, [$osize, $most]) %bits = temporary(i64, []) ",                      \
+      weights                                                                                      \
+      "for reduce $o < $osize, reduce $k < $most { "                                               \
+      "  top = reduce maximum(%top[$o, $k]) "                                                      \
+      "  bits = to(22, i64) "                                                                      \
+      "  each $b in range(0, 22) { "                                                               \
+      "    bits = where(floor(top * power(2, 22 - $b) + 0.5) >= 32768, to(21 - $b, i64), bits) } " \
+      "  %bits[] = bits "                                                                          \
+      "} "                                                                                         \
+      "for $i in shape(%to), reduce $k < $most { "                                                 \
+      "  $o = at($i, $d + 2) "                                                                     \
+      "  bits = %bits[] "                                                                          \
+      "  v = %w[$o, $k] * to(bitwise_left_shift(to(1, i64), bits), f64) "                          \
+      "  w = to(where(v < 0, v - 0.5, v + 0.5), i64) "                                             \
+      "  $at = replaced($i, $d + 2, position(%place[$o, $k], $size)) "                             \
+      "  sum = reduce sum(w * to(%from[$at], i64)) "                                               \
+      "  y = bitwise_right_shift(sum + bitwise_left_shift(to(1, i64), bits - 1), bits) "           \
+      "  %to[$i] = minimum(maximum(y, 0), 255) "                                                   \
+      "} ")
+#define LENZ_WIDE_BYTES(taps, kernel) \
+  LENZ_BYTES(LENZ_WIDE_MOST(taps) "%all = temporary(f64, [$osize]) ",                             \
+  "for $o < $osize, reduce $k < $most { " LENZ_WIDE(taps, kernel) "all = reduce sum(w) %all[$o] = all } " \
+  "for $o < $osize, $k < $most { " LENZ_WIDE(taps, kernel)                                        \
+  "  all = %all[$o] "                                                                             \
+  "  w = where(all == 0, w, w / all) "                                                            \
+  "  %w[$o, $k] = w %top[$o, $k] = w "                                                            \
+  "  %place[$o, $k] = minimum(low + $k, $size - 1) "                                              \
+  "} ")
+// Taps beyond the edge count for the edge's element.
+#define LENZ_NARROW_BYTES(taps, clamped, kernel)                                                                \
+  LENZ_BYTES("$most = " taps " ", "for $o < $osize, $k < $most { " LENZ_SCALE LENZ_ALIGNED clamped LENZ_BETWEEN \
+                                  "  low = low - $most // 2 + 1 "                                               \
+                                  "  first = maximum(low, 0) "                                                  \
+                                  "  w = to(0.0, f64) top = to(0.0, f64) "                                      \
+                                  "  each $j in range(0, $most) { "                                             \
+                                  "    x = abs(to($j + 1 - $most // 2, f64) - l) "                              \
+                                  "    mine = minimum(maximum(low + $j, 0), $size - 1) - first == to($k, i64) " \
+                                  "    w = where(mine, w + " kernel                                             \
+                                  ", w) "                                                                       \
+                                  "    top = maximum(top, w) "                                                  \
+                                  "  } "                                                                        \
+                                  "  %w[$o, $k] = w %top[$o, $k] = top "                                        \
+                                  "  %place[$o, $k] = minimum(first + $k, $size - 1) "                          \
+                                  "} ")
+
+#define LENZ_TRIANGLE "where(x < 1, 1 - x, 0)"
+#define LENZ_CUBIC(a) "where(x < 1, " LENZ_NEAR("x", a) ", where(x < 2, " LENZ_FAR("x", a) ", 0))"
+#define LENZ_BY_DTYPE(bytes, floats) "if dtype(%self) == u8 { " bytes " } else { " floats " }"
+inline constexpr std::string_view kBilinear2dLoops =
+    LENZ_BY_DTYPE(LENZ_NARROW_BYTES("2", "r = maximum(r, 0) ", LENZ_TRIANGLE), LENZ_BILINEAR);
+inline constexpr std::string_view kBicubic2dLoops =
+    LENZ_BY_DTYPE(LENZ_NARROW_BYTES("4", "", LENZ_CUBIC("-0.75")), LENZ_BICUBIC);
+inline constexpr std::string_view kBilinearAaLoops =
+    LENZ_BY_DTYPE(LENZ_WIDE_BYTES("2", LENZ_TRIANGLE), LENZ_ANTIALIASED("2", LENZ_TRIANGLE));
 inline constexpr std::string_view kBicubicAaLoops =
-    LENZ_ANTIALIASED("4", "where(x < 1, " LENZ_NEAR("x", "-0.5") ", where(x < 2, " LENZ_FAR("x", "-0.5") ", 0))");
+    LENZ_BY_DTYPE(LENZ_WIDE_BYTES("4", LENZ_CUBIC("-0.5")), LENZ_ANTIALIASED("4", LENZ_CUBIC("-0.5")));
+#undef LENZ_BY_DTYPE
+#undef LENZ_CUBIC
+#undef LENZ_TRIANGLE
+#undef LENZ_NARROW_BYTES
+#undef LENZ_WIDE_BYTES
+#undef LENZ_BYTES
 #undef LENZ_ANTIALIASED
+#undef LENZ_WIDE
+#undef LENZ_WIDE_MOST
+#undef LENZ_SEPARABLE
+#undef LENZ_BICUBIC
+#undef LENZ_BILINEAR
+#undef LENZ_LINEAR
 #undef LENZ_BETWEEN
 #undef LENZ_ALIGNED
 #undef LENZ_SOURCE
