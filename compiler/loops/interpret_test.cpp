@@ -274,15 +274,17 @@ TEST(Interpret, DrawsAreTheStreams) {
   Dim n = p.integer_input("n");
   p.program.streams = {{std::nullopt, n}, {uint64_t{99}, 5}};
   BufferId u = p.temporary("u", Dtype::f32, {6}), g = p.temporary("g", Dtype::f64, {6}),
-           w = p.temporary("w", Dtype::i64, {6}), wide = p.temporary("wide", Dtype::i64, {6});
+           narrow = p.temporary("narrow", Dtype::f64, {6}), w = p.temporary("w", Dtype::i64, {6}),
+           wide = p.temporary("wide", Dtype::i64, {6});
   NestBuilder b = p.nest();
   Dim i = b.axis(6);
   b.store(u, {i}, b.draw(DrawKind::uniform, Dtype::f32, i));
-  b.store(g, {i}, b.draw(DrawKind::normal, Dtype::f64, i, 1));
+  b.store(g, {i}, b.draw(DrawKind::wide_normal, Dtype::f64, i, 1));
+  b.store(narrow, {i}, b.draw(DrawKind::normal, Dtype::f64, i, 1));
   b.store(w, {i}, b.draw(DrawKind::word, Dtype::i64, i + 1));
   b.store(wide, {i}, b.draw(DrawKind::wide_word, Dtype::i64, i, 1));
   p.add(b);
-  for (BufferId id : {u, g, w, wide}) p.output(id);
+  for (BufferId id : {u, g, w, wide, narrow}) p.output(id);
   InterpretOptions options;
   options.ambient = {.seed = 7, .offset = 40};
   Results r = run(p, {int64_t{3}}, options);
@@ -291,6 +293,7 @@ TEST(Interpret, DrawsAreTheStreams) {
     const auto e = static_cast<uint64_t>(k);
     EXPECT_EQ(r.outputs[0].tensor.at(k).real(), ambient.uniform(Dtype::f32, e));
     EXPECT_EQ(r.outputs[1].tensor.at(k).real(), named.normal(Dtype::f64, e));
+    EXPECT_EQ(r.outputs[4].tensor.at(k).real(), named.normal(Dtype::f32, e));
     EXPECT_EQ(r.outputs[2].tensor.at(k).integer(), int64_t{ambient.word(e + 1)});
     EXPECT_EQ(r.outputs[3].tensor.at(k).integer(), static_cast<int64_t>(named.wide_word(e)));
   }

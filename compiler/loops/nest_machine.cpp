@@ -336,9 +336,10 @@ class NestMachine {
       case DrawKind::word: return ScalarValue(int64_t{step.stream.word(element)});
       case DrawKind::wide_word: return ScalarValue(static_cast<int64_t>(step.stream.wide_word(element)));
       case DrawKind::uniform: return ScalarValue(step.stream.uniform(step.instr->dtype, element));
-      case DrawKind::normal: break;
+      case DrawKind::normal: return ScalarValue(step.stream.normal(Dtype::f32, element));
+      case DrawKind::wide_normal: break;
     }
-    return ScalarValue(step.stream.normal(step.instr->dtype, element));
+    return ScalarValue(step.stream.normal(Dtype::f64, element));
   }
 
   void perform(const Write& write) {

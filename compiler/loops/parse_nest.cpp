@@ -152,10 +152,10 @@ void ProgramParser::instruction_of(Instr& instr, const Token& word, const ValueN
   } else if (word.text == "draw") {
     instr.kind = InstrKind::draw;
     Token kind = expect(TokenKind::name, "what to draw");
-    auto found = find_word(kind.text, DrawKind::normal);
+    auto found = find_word(kind.text, DrawKind::wide_normal);
     if (!found)
       fail(kind, "there is no draw `" + std::string(kind.text.substr(0, 80)) + "`",
-           "the draws are word, wide_word, uniform and normal");
+           "the draws are word, wide_word, uniform, normal and wide_normal");
     instr.draw = *found;
     expect_word("stream");
     instr.stream = small("the stream's number");

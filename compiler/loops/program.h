@@ -81,10 +81,11 @@ enum class InstrKind : uint8_t {
 };
 
 enum class DrawKind : uint8_t {
-  word,       // 32 bits, as i64
-  wide_word,  // 64 bits, as i64
-  uniform,    // [0, 1)
-  normal,
+  word,         // 32 bits, as i64
+  wide_word,    // 64 bits, as i64
+  uniform,      // [0, 1)
+  normal,       // of two words
+  wide_normal,  // of two 64-bit numbers
 };
 
 struct Instr {

@@ -14,7 +14,7 @@ std::string_view name(StoreMode mode) {
   return kNames[static_cast<size_t>(mode)];
 }
 std::string_view name(DrawKind kind) {
-  constexpr std::string_view kNames[] = {"word", "wide_word", "uniform", "normal"};
+  constexpr std::string_view kNames[] = {"word", "wide_word", "uniform", "normal", "wide_normal"};
   return kNames[static_cast<size_t>(kind)];
 }
 std::vector<BufferId> declaration_order(const Program& program) {

@@ -195,6 +195,7 @@ void TextRunner::each(const Statement& s) {
 void TextRunner::procedure(const Statement& s) {
   if (s.name == "sort") return sort(s);
   if (s.name == "bind") return bind(s);
+  if (s.name == "check") return check(s);
   if (s.name == "unsupported")
     throw Unsupported(node_.op->full_name + ": " + std::string(evaluate(*s.exprs[0]).arg.string()));
   if (s.name == "extern") throw NeedsExtern();
@@ -215,6 +216,16 @@ void TextRunner::sort(const Statement& s) {
   node.stable = is_truth(a[5]);
   node.origin = node_.origin;
   lowering_.block->nodes.push_back({node});
+}
+
+// check(%holds, "text")
+void TextRunner::check(const Statement& s) {
+  if (s.exprs.size() != 2) wrong("check(tensor, text)");
+  loops::Check node;
+  node.holds = buffer(evaluate(*s.exprs[0]));
+  node.message = node_.op->full_name + ": " + std::string(evaluate(*s.exprs[1]).arg.string());
+  node.origin = node_.origin;
+  lowering_.block->nodes.push_back({std::move(node)});
 }
 
 // bind(%count, size): the symbol that a run only knows gets its value.

@@ -54,6 +54,7 @@ class TextRunner {
   void procedure(const notation::Statement& s);
   void sort(const notation::Statement& s);
   void bind(const notation::Statement& s);
+  void check(const notation::Statement& s);
 
   Item host_name(const std::string& name);
   Item buffer_name(const std::string& name);

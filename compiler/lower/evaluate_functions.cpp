@@ -201,14 +201,24 @@ Item divides(TextRunner& in, Items a) {  // divides(lists): every coordinate is 
   return Item::of_scalar(all);
 }
 
-// --- random numbers: draw_x(dtype, element)
-template <loops::DrawKind kKind>
-Item draw(TextRunner& in, Items a) {
-  Dtype d = a[0].arg.dtype();
-  bool words = kKind == loops::DrawKind::word,
-       wide = kKind == loops::DrawKind::wide_word || (!words && d == Dtype::f64);
-  bool integer = words || kKind == loops::DrawKind::wide_word;
-  return Item::of_scalar(in.nest().draw(kKind, integer ? Dtype::i64 : d, in.stream(wide), in.dim(a[1])));
+// --- random numbers
+Item draw_word(TextRunner& in, Items a) {
+  return Item::of_scalar(in.nest().draw(loops::DrawKind::word, Dtype::i64, in.stream(false), in.dim(a[0])));
+}
+Item draw_wide(TextRunner& in, Items a) {
+  return Item::of_scalar(in.nest().draw(loops::DrawKind::wide_word, Dtype::i64, in.stream(true), in.dim(a[0])));
+}
+// Those that a dtype, or the parts of a complex one, take: as many bits as it has, in f64.
+Item draw_uniform(TextRunner& in, Items a) {
+  Dtype d = to_real(a[0].arg.dtype());
+  NestBuilder& nest = in.nest();
+  return Item::of_scalar(
+      nest.converted(nest.draw(loops::DrawKind::uniform, d, in.stream(d == Dtype::f64), in.dim(a[1])), Dtype::f64));
+}
+Item draw_normal(TextRunner& in, Items a) {
+  bool wide = to_real(a[0].arg.dtype()) == Dtype::f64;
+  auto kind = wide ? loops::DrawKind::wide_normal : loops::DrawKind::normal;
+  return Item::of_scalar(in.nest().draw(kind, Dtype::f64, in.stream(wide), in.dim(a[1])));
 }
 
 // --- limits of any dtype, as numbers
@@ -267,10 +277,10 @@ constexpr Row kRows[] = {
     {"wrapped", 2, wrapped},
     {"within", 2, within},
     {"divides", 2, divides},
-    {"draw_word", 2, draw<loops::DrawKind::word>},
-    {"draw_wide", 2, draw<loops::DrawKind::wide_word>},
-    {"draw_uniform", 2, draw<loops::DrawKind::uniform>},
-    {"draw_normal", 2, draw<loops::DrawKind::normal>},
+    {"draw_word", 1, draw_word},
+    {"draw_wide", 1, draw_wide},
+    {"draw_uniform", 2, draw_uniform},
+    {"draw_normal", 2, draw_normal},
     {"greatest", 1, greatest},
     {"least", 1, least},
 };

@@ -231,6 +231,7 @@ TensorWish unit_interval(CallMaker& m) {
   TensorWish wish;
   wish.domain = Domain{0, 1};
   wish.dtypes = m.op().dtypes & dtypes::floats;
+  if (wish.dtypes.empty()) wish.dtypes = dtypes::floats;
   return wish;
 }
 }  // namespace

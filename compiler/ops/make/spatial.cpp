@@ -157,6 +157,13 @@ ValueId interpolated(CallMaker& m, std::string_view param, const Sizes& sizes, D
 }
 }  // namespace
 
+namespace {
+// Eager's separable kernel (of antialiasing, and of bytes) takes every row for the first where rows have one element.
+bool needs_columns(CallMaker& m, ValueId input) {
+  return m.rank(input) == 4 && (m.op().schema.packet.ends_with("_aa") || m.type(input).dtype == Dtype::u8);
+}
+}  // namespace
+
 void upsample(CallMaker& m) {
   Chooser& c = m.choose();
   size_t dims = spatial_dims(m);
@@ -164,12 +171,13 @@ void upsample(CallMaker& m) {
   for (size_t i = 0; i < dims; ++i) target.push_back(c.between(1, 9));
   // Eager's kernels for u8 abort the process on an out= tensor that is laid out in its own way.
   bool out = m.op().variant == VariantKind::out;
-  interpolated(m, "self", sizes, out ? m.op().dtypes - DtypeSet::of(Dtype::u8) : m.op().dtypes);
+  ValueId self = interpolated(m, "self", sizes, out ? m.op().dtypes - DtypeSet::of(Dtype::u8) : m.op().dtypes);
   // A scale leads to the output's size: eager's antialiasing kernels read beyond the input where it does not.
   constexpr double kScale = 1.5;
-  bool scaled = c.chance(1, 3);
+  bool columns = needs_columns(m, self), scaled = c.chance(1, 3) && !(columns && sizes.back() == 1);
   for (size_t i = 0; scaled && i < dims; ++i)
     target[i] = static_cast<int64_t>(std::floor(static_cast<double>(sizes[i + 2]) * kScale));
+  if (columns) target.back() = std::max<int64_t>(target.back(), 2);
   m.set_ints("output_size", target);
   constexpr std::string_view kScales[] = {"scales", "scales_d", "scales_h", "scales_w"};
   for (std::string_view p : kScales)
@@ -179,14 +187,17 @@ void upsample(CallMaker& m) {
 void upsample_vec(CallMaker& m) {
   Chooser& c = m.choose();
   size_t dims = spatial_dims(m);
-  interpolated(m, "input", upsampled_input(m, dims), m.op().dtypes);
+  ValueId input = interpolated(m, "input", upsampled_input(m, dims), m.op().dtypes);
+  bool columns = needs_columns(m, input);
   if (c.flip()) {
     Sizes target;
     for (size_t i = 0; i < dims; ++i) target.push_back(c.between(1, 9));
+    if (columns) target.back() = std::max<int64_t>(target.back(), 2);
     m.set_ints("output_size", target);
   } else {
     SmallVec<double, 4> factors;
     for (size_t i = 0; i < dims; ++i) factors.push_back(c.any_of<double>({2, 1, 1.5, 2.25}));
+    if (columns && m.size(input, -1) == 1) factors.back() = 2;
     m.set("scale_factors", m.context().reals(factors));
   }
 }

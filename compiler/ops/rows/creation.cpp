@@ -51,7 +51,7 @@ void of_sizes(RowSink& t) {
         looped(kEmptyLoops, row_of(kMade | nondeterministic, rule::empty, make::sized,
                                    "a negative size, or a format of another rank")));
   Row strided = row_of(kMade | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride");
-  strided.loops = kEmptyLoops;
+  strided.loops = kEmptyStridedLoops;
   strided.exception = "of single elements and of none eager forgets to check: `a stride is negative`";
   t.row(with_options("empty_strided(SymInt[] size, SymInt[] stride, *, "), strided);
   t.row(with_options("empty_permuted(SymInt[] size, int[] physical_layout, *, "),

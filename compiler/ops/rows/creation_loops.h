@@ -7,6 +7,7 @@ namespace lenz {
 
 // What is left unwritten may be anything.
 inline constexpr std::string_view kEmptyLoops = "%out[$i] = 0";
+inline constexpr std::string_view kEmptyStridedLoops = "%out[$i] put= 0";  // elements may share memory
 inline constexpr std::string_view kFullLoops = "%out[$i] = $fill_value";
 inline constexpr std::string_view kFillLoops = "%out[$i] = $value";
 inline constexpr std::string_view kFillByTensorLoops = "%out[$i] = %value[]";
@@ -21,18 +22,22 @@ inline constexpr std::string_view kArangeFromLoops = LENZ_ARANGE("$start", "1");
 inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step");
 #undef LENZ_ARANGE
 
-// The first half counts from the start, the other one from the end.
-#define LENZ_SPACED(from, to, value)                                                            \
-  "$t = choose(is_integral(dtype(%out)), f64, accumulates(dtype(%out))) "                       \
-  "for $i in shape(%out) { "                                                                    \
-  "  x = to(to(" from                                                                           \
-  ", dtype(%out)), $t) "                                                                        \
-  "  y = to(to(" to                                                                             \
-  ", dtype(%out)), $t) "                                                                        \
-  "  $k = at($i, 0) "                                                                           \
-  "  step = (y - x) / to(max($steps - 1, 1), $t) "                                              \
-  "  v = where($k < ($steps // 2), x + step * to($k, $t), y - step * to($steps - 1 - $k, $t)) " \
-  "  if $steps == 1 { v = x } "                                                                 \
+// The first half counts from the start, the other one from the end; both as numbers of the dtype. A single step is the
+// start itself.
+#define LENZ_SPACED(from, to, value)                                                              \
+  "$t = choose(is_integral(dtype(%out)), f64, accumulates(dtype(%out))) "                         \
+  "for $i in shape(%out) { "                                                                      \
+  "  if $steps == 1 { $t = choose(is_complex(dtype(%out)), c128, f64) v = to(" from               \
+  ", $t) } "                                                                                      \
+  "  else { "                                                                                     \
+  "    x = to(to(" from                                                                           \
+  ", dtype(%out)), $t) "                                                                          \
+  "    y = to(to(" to                                                                             \
+  ", dtype(%out)), $t) "                                                                          \
+  "    $k = at($i, 0) "                                                                           \
+  "    step = (y - x) / to(max($steps - 1, 1), $t) "                                              \
+  "    v = where($k < ($steps // 2), x + step * to($k, $t), y - step * to($steps - 1 - $k, $t)) " \
+  "  } "                                                                                          \
   "  %out[$i] = " value " }"
 #define LENZ_POWER "pow(to($base, $t), v)"
 inline constexpr std::string_view kLinspaceLoops = LENZ_SPACED("$start", "$end", "v");
@@ -86,18 +91,20 @@ inline constexpr std::string_view kHistcLoops = R"(
   $a = accumulates(dtype(%out))
   $given = $min != $max
   %range = temporary($a, [2])
-  for reduce $i in shape(%self) {
-    if $given {
-      %range[0] = to($min, $a)
-      %range[1] = to($max, $a)
-    } else {
+  if $given {
+    %range[$i] = where(at($i, 0) == 0, to($min, $a), to($max, $a))
+  } else {
+    %finite = temporary(bool, [])
+    for reduce $i in shape(%self) {
       x = to(%self[$i], $a)
       low = reduce minimum(x)
       high = reduce maximum(x)
-      if numel(%self) == 0 { low = to($min, $a) high = to($max, $a) }
+      if numel(%self) == 0 { low = where(low == high, low, to($min, $a)) high = low }
+      %finite[] = isfinite(low) and isfinite(high)
       %range[0] = where(low == high, low - 1, low)
       %range[1] = where(low == high, high + 1, high)
     }
+    check(%finite, "the range is not finite")
   }
   if $a == dtype(%out) { %sum = %out } else { %sum = temporary($a, shape(%out)) }
   %sum[$i] = 0

@@ -248,7 +248,8 @@ inline constexpr std::string_view kBicubicAaLoops =
 #define LENZ_PLACE                                              \
   "inside = inside and (place >= 0 and place < to($size, $t)) " \
   "$at = concat($at, [position(where(place >= 0 and place < to($size, $t), to(place, i64), 0), $size)]) "
-#define LENZ_SAMPLER(n, corners)                                                                                      \
+// In 2-D a place that is none of the input's counts for 0 times its weight, which may be NaN.
+#define LENZ_SAMPLER(term, corners)                                                                                   \
   "for $i in shape(%out) { "                                                                                          \
   "  if $interpolation_mode == 1 { "                                                                                  \
   "    $at = first($i, 2) "                                                                                           \
@@ -267,12 +268,14 @@ inline constexpr std::string_view kBicubicAaLoops =
   "        place = floor(x) + $side "                                                                                 \
   "        if $side == 0 { w = w * (place + 1 - x) } else { w = w * (x - place + 1) } " LENZ_PLACE                    \
   "      } "                                                                                                          \
-  "      sum = sum + masked(inside, to(%input[$at], $t) * w, 0) "                                                     \
+  "      sum = sum + " term                                                                                           \
+  " "                                                                                                                 \
   "    } "                                                                                                            \
   "    %out[$i] = sum "                                                                                               \
   "  } }"
 inline constexpr std::string_view kGridSampler3dLoops = LENZ_GRID("3")
-    LENZ_SAMPLER("3", "[[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]");
+    LENZ_SAMPLER("masked(inside, to(%input[$at], $t) * w, 0)",
+                 "[[0, 0, 0], [0, 0, 1], [0, 1, 0], [0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0], [1, 1, 1]]");
 inline constexpr std::string_view kGridSampler2dLoops =
     LENZ_GRID("2")
     "if $interpolation_mode == 2 { "
@@ -291,7 +294,7 @@ inline constexpr std::string_view kGridSampler2dLoops =
     "    sum = reduce sum(masked(inside, to(%input[$at], $t), 0) * w) "
     "    %out[$i] = sum "
     "  } "
-    "} else { " LENZ_SAMPLER("2", "[[0, 0], [0, 1], [1, 0], [1, 1]]") " }";
+    "} else { " LENZ_SAMPLER("masked(inside, to(%input[$at], $t), 0) * w", "[[0, 0], [0, 1], [1, 0], [1, 1]]") " }";
 #undef LENZ_SAMPLER
 #undef LENZ_PLACE
 #undef LENZ_COORDINATE

@@ -10,9 +10,9 @@ namespace lenz {
 inline constexpr std::string_view kRandLoops = "%out[$i] = draw_uniform(dtype(%out), " LENZ_ELEMENT ")";
 inline constexpr std::string_view kRandnLoops = "%out[$i] = draw_normal(dtype(%out), " LENZ_ELEMENT ")";
 inline constexpr std::string_view kUniformLoops =
-    "%out[$i] = to(draw_uniform(dtype(%out), " LENZ_ELEMENT "), f64) * to($to - $from, f64) + to($from, f64)";
+    "%out[$i] = draw_uniform(dtype(%out), " LENZ_ELEMENT ") * to($to - $from, f64) + to($from, f64)";
 #define LENZ_NORMAL(mean, std) \
-  "%out[$i] = to(draw_normal(dtype(%out), " LENZ_ELEMENT "), f64) * to(" std ", f64) + to(" mean ", f64)"
+  "%out[$i] = draw_normal(dtype(%out), " LENZ_ELEMENT ") * to(" std ", f64) + to(" mean ", f64)"
 #define LENZ_OF(tensor) "%" tensor "[broadcast_at($i, shape(%" tensor "))]"
 inline constexpr std::string_view kNormalLoops = LENZ_NORMAL("$mean", "$std");
 inline constexpr std::string_view kNormalTFLoops = LENZ_NORMAL(LENZ_OF("mean"), "$std");
@@ -20,10 +20,10 @@ inline constexpr std::string_view kNormalFTLoops = LENZ_NORMAL("$mean", LENZ_OF(
 inline constexpr std::string_view kNormalTTLoops = LENZ_NORMAL(LENZ_OF("mean"), LENZ_OF("std"));
 #undef LENZ_NORMAL
 inline constexpr std::string_view kExponentialLoops =
-    "%out[$i] = -log1p(-to(draw_uniform(dtype(%out), " LENZ_ELEMENT "), f64)) / to($lambd, f64)";
+    "%out[$i] = -log1p(-draw_uniform(dtype(%out), " LENZ_ELEMENT ")) / to($lambd, f64)";
 
 // Whether the coin of this element shows its face.
-#define LENZ_COIN(probability) "to(draw_word(i64, " LENZ_ELEMENT "), f64) / 4294967296.0 < " probability
+#define LENZ_COIN(probability) "to(draw_word(" LENZ_ELEMENT "), f64) / 4294967296.0 < " probability
 inline constexpr std::string_view kCoinLoops = "%out[$i] = " LENZ_COIN("to($p, f64)");
 inline constexpr std::string_view kCoinByTensorLoops = "%out[$i] = " LENZ_COIN("to(" LENZ_OF("p") ", f64)");
 inline constexpr std::string_view kCoinBySelfLoops = "%out[$i] = " LENZ_COIN("to(%self[$i], f64)");
@@ -34,11 +34,11 @@ inline constexpr std::string_view kCoinBySelfLoops = "%out[$i] = " LENZ_COIN("to
   "  $range = " high " - " low                                                         \
   " "                                                                                  \
   "  if $range <= 4294967296 { "                                                       \
-  "    w = draw_word(i64, " LENZ_ELEMENT                                               \
+  "    w = draw_word(" LENZ_ELEMENT                                                    \
   ") "                                                                                 \
   "    r = ((w // 65536) * $range + ((w % 65536) * $range) // 65536) // 65536 "        \
   "  } else { "                                                                        \
-  "    w = draw_wide(i64, " LENZ_ELEMENT                                               \
+  "    w = draw_wide(" LENZ_ELEMENT                                                    \
   ") "                                                                                 \
   "    upper = bitwise_and(w // 4294967296, 4294967295) "                              \
   "    lower = bitwise_and(w, 4294967295) "                                            \
@@ -68,7 +68,7 @@ inline constexpr std::string_view kIntegersToLoops = LENZ_INTEGERS("0", "$to");
   "    " out                                                          \
   "[$i] = %input[$i] kept = to(true, bool) "                          \
   "  } else { "                                                       \
-  "    kept = to(draw_word(i64, raveled($i, shape(" out               \
+  "    kept = to(draw_word(raveled($i, shape(" out                    \
   "))), f64) / 4294967296.0 < to(1 - $p, f64) "                       \
   "    scale = to(to(choose($p == 1, 0.0, 1.0 / (1 - $p)), $d), $a) " \
   "    " out                                                          \
