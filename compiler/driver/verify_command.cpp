@@ -8,6 +8,8 @@
 #include "compiler/graph/mutate.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
+#include "compiler/loops/mutate.h"
+#include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
 
 namespace lenz {
@@ -29,7 +31,25 @@ void print_rules() {
   for (const VerifyRule& rule : verify_rules())
     std::printf("G%d %-20.*s %.*s\n", rule.number, static_cast<int>(rule.name.size()), rule.name.data(),
                 static_cast<int>(rule.text.size()), rule.text.data());
+  for (const loops::ProgramRule& rule : loops::program_rules())
+    std::printf("L%d %-20.*s %.*s\n", rule.number, static_cast<int>(rule.name.size()), rule.name.data(),
+                static_cast<int>(rule.text.size()), rule.text.data());
 }
+// Whether the program breaks no rule; says what it breaks, and what nothing proves of it.
+bool verify_program(const std::string& text, const std::string& path, bool guards) {
+  loops::VerifiedText verified = loops::verify_text(text, op_table(), text_name(path));
+  for (const UserError& v : verified.violations) std::printf("%s\n", v.what());
+  for (const UserError& v : verified.unproved) std::printf("unproved: %s\n", v.what());
+  size_t nodes = 0;
+  for_each_node(verified.program.body, [&](const loops::Node&) { ++nodes; });
+  if (verified.violations.empty())
+    std::printf("%s: a valid program, %zu nodes, %zu unproved\n", path.c_str(), nodes, verified.unproved.size());
+  if (guards)
+    for (const Cond& guard : verified.program.assumptions.guards())
+      std::printf("  @%s relies on %s\n", verified.program.name.c_str(), to_string(guard).c_str());
+  return verified.violations.empty();
+}
+
 // What fails is said with its seed; after a crash, the last line of progress says where to look again.
 ExitCode hostile_run(const std::vector<std::string>& files, uint64_t count, uint64_t seed) {
   std::vector<std::string> texts;
@@ -42,7 +62,8 @@ ExitCode hostile_run(const std::vector<std::string>& files, uint64_t count, uint
     RandomChooser chooser(seed + i);
     std::string text = mutate(texts[(seed + i) % texts.size()], texts, chooser);
     try {
-      parsed += survives(text, op_table()) ? 1 : 0;
+      bool program = loops::is_program_text(texts[(seed + i) % texts.size()]);
+      parsed += (program ? loops::program_survives(text, op_table()) : survives(text, op_table())) ? 1 : 0;
     } catch (const std::exception& e) {
       throw InternalError("seed " + std::to_string(seed + i) + ": " + e.what() + "\n" + text);
     }
@@ -58,11 +79,12 @@ ExitCode hostile_run(const std::vector<std::string>& files, uint64_t count, uint
 }  // namespace
 
 ExitCode verify_command(std::span<const std::string> args) {
-  CLI::App app("Checks graphs against the numbered rules; exit code 2 if one is broken.", "lenz verify");
+  CLI::App app("Checks graphs and loop programs against the numbered rules; exit code 2 if one is broken.",
+               "lenz verify");
   std::vector<std::string> files;
   std::string level_name;
   bool rules = false, guards = false;
-  app.add_option("FILE", files, "texts of graphs; - is the standard input");
+  app.add_option("FILE", files, "texts of graphs or programs; - is the standard input");
   app.add_option("--level", level_name, "ask for the rules of this level: torch, aten or core")
       ->check(CLI::IsMember({"torch", "aten", "core"}));
   app.add_flag("--rules", rules, "list the rules");
@@ -89,6 +111,10 @@ ExitCode verify_command(std::span<const std::string> args) {
     options.file = text_name(path);
     try {
       text = read_text(path, options.limits.text);
+      if (loops::is_program_text(text)) {
+        if (!verify_program(text, path, guards)) code = ExitCode::bad_input;
+        continue;
+      }
       graph = parse_graph(text, op_table(), options);
     } catch (const UserError& e) {
       if (files.size() == 1) throw;

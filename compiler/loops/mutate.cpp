@@ -2,6 +2,7 @@
 
 #include "compiler/loops/equal.h"
 #include "compiler/loops/text.h"
+#include "compiler/loops/verify.h"
 
 namespace lenz::loops {
 
@@ -12,6 +13,8 @@ bool program_survives(std::string_view text, const OpTable& ops) {
   } catch (const UserError&) {
     return false;
   }
+  for (const ProgramFinding& f : verify(*program).violations)
+    LENZ_CHECK(!to_string(f).empty(), "a finding says what it is");
   std::string printed = print(*program), why;
   try {
     Program again = parse_program(printed, ops);

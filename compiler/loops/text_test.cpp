@@ -3,9 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "compiler/graph/mutate.h"
 #include "compiler/loops/equal.h"
 #include "compiler/loops/mutate.h"
+#include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
 
 namespace lenz::loops {
@@ -25,13 +29,16 @@ std::vector<std::string> examples() {
   return found;
 }
 
-TEST(ProgramText, ThePagesExamplesAreCanonical) {
+TEST(ProgramText, ThePagesExamplesAreCanonicalAndValid) {
   auto found = examples();
   EXPECT_GE(found.size(), 5u);
   for (const std::string& text : found) {
     Program program = parse(text);
     EXPECT_EQ(print(program), text);
     EXPECT_TRUE(is_program_text(text));
+    ProgramVerdict verdict = verify(program);
+    for (const ProgramFinding& f : verdict.violations) ADD_FAILURE() << to_string(f) << "\n" << text;
+    for (const ProgramFinding& f : verdict.unproved) ADD_FAILURE() << to_string(f) << "\n" << text;
     EXPECT_TRUE(program_survives(text, op_table()));
   }
 }
@@ -244,10 +251,13 @@ TEST(ProgramHostile, DeepAndLongTexts) {
   EXPECT_NO_THROW(parse_program("loops @p { for { %0 = f32 1 %1 = f32 1 } return }", op_table(), options));
 }
 
-TEST(ProgramHostile, MutatedExamples) {
+TEST(ProgramHostile, MutatedPrograms) {
   std::vector<std::string> texts = examples();
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(LENZ_SOURCE_DIR) + "/corpus/errors/loops"))
+    texts.push_back(read_text(entry.path(), 1 << 20));
+  std::sort(texts.begin(), texts.end());
   size_t parsed = 0;
-  for (uint64_t seed = 0; seed < 3000; ++seed) {
+  for (uint64_t seed = 0; seed < 4000; ++seed) {
     RandomChooser chooser(seed);
     std::string text = mutate(texts[seed % texts.size()], texts, chooser);
     try {

@@ -1,0 +1,266 @@
+// Spaces: their axes, bounds, linear forms, and changes of axes.
+#include "compiler/loops/index_algebra.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "compiler/base/sym_parts.h"
+
+namespace lenz::loops {
+
+// --- axes
+
+void IndexSpace::restrict(const Cond& cond) {
+  if (empty_) return;
+  try {
+    if (!facts_.add(cond)) empty_ = true;
+  } catch (const UserError&) {  // more facts than there is room for, or an overflow: less is known
+  }
+}
+
+void IndexSpace::add_axis(Dim symbol, Dim extent) {
+  axes_.push_back({symbol, extent});
+  restrict(ge(symbol, 0));
+  restrict(lt(symbol, extent));
+  restrict(ge(extent, 1));
+}
+
+void IndexSpace::add_position(Dim symbol, Dim extent) {
+  positions_.push_back({symbol, extent});
+  restrict(ge(symbol, 0));
+  restrict(lt(symbol, extent));
+}
+
+void IndexSpace::assume(const Cond& cond) {
+  conditions_.push_back(cond);
+  restrict(cond);
+}
+
+bool IndexSpace::mentions_axis(Dim dim) const {
+  if (dim.is_constant()) return false;
+  bool found = false;
+  for_each_symbol(dim, [&](const SymNode* symbol) {
+    auto is = [&](const Axis& a) { return a.symbol.node() == symbol; };
+    found = found || std::ranges::any_of(axes_, is) || std::ranges::any_of(positions_, is);
+  });
+  return found;
+}
+
+// --- bounds
+
+using Ends = std::optional<std::pair<Dim, Dim>>;
+
+Ends IndexSpace::atom_ends(Dim atom) const {
+  for (const auto* list : {&axes_, &positions_})
+    for (const Axis& a : *list)
+      if (a.symbol == atom) return std::pair(Dim(0), a.extent - 1);
+  if (!mentions_axis(atom)) return std::pair(atom, atom);
+  DimParts parts = parts_of(atom);
+  switch (parts.kind) {
+    case SymKind::floor_div: {
+      Dim by = parts.operands[1];
+      Ends top = ends(parts.operands[0]);
+      if (!top || mentions_axis(by) || !proves(ge(by, 1))) return std::nullopt;
+      return std::pair(floor_div(top->first, by), floor_div(top->second, by));
+    }
+    case SymKind::mod: {
+      Dim by = parts.operands[1];
+      if (mentions_axis(by) || !proves(ge(by, 1))) return std::nullopt;
+      if (Ends top = ends(parts.operands[0]); top && proves(ge(top->first, 0)) && proves(lt(top->second, by)))
+        return top;
+      return std::pair(Dim(0), by - 1);
+    }
+    case SymKind::min:
+    case SymKind::max: {
+      std::vector<Dim> low, high;
+      for (Dim operand : parts.operands) {
+        Ends of = ends(operand);
+        if (!of) return std::nullopt;
+        low.push_back(of->first);
+        high.push_back(of->second);
+      }
+      return parts.kind == SymKind::min ? std::pair(min(low), min(high)) : std::pair(max(low), max(high));
+    }
+    case SymKind::sum: return ends(atom);
+    default: return std::nullopt;
+  }
+}
+
+Ends IndexSpace::product_ends(Dim monomial) const {
+  std::vector<Dim> atoms = factors_of(monomial);
+  if (atoms.size() == 1) return atom_ends(atoms[0]);
+  std::pair<Dim, Dim> all{1, 1};
+  bool positive = true;  // all factors so far have low >= 0
+  for (Dim atom : atoms) {
+    Ends of = atom_ends(atom);
+    if (!of) return std::nullopt;
+    bool fixed = of->first == of->second, all_fixed = all.first == all.second;
+    bool atom_positive = proves(ge(of->first, 0));
+    if (fixed && all_fixed) {
+      all = {all.first * of->first, all.first * of->first};
+    } else if (atom_positive && positive) {
+      all = {all.first * of->first, all.second * of->second};
+    } else {
+      return std::nullopt;
+    }
+    positive = positive && atom_positive;
+  }
+  return all;
+}
+
+Ends IndexSpace::ends(Dim index) const {
+  try {
+    DimParts sum = terms_of(index);
+    Dim low = sum.constant, high = sum.constant;
+    for (size_t i = 0; i < sum.operands.size(); ++i) {
+      Ends term = product_ends(sum.operands[i]);
+      if (!term) return std::nullopt;
+      int64_t c = sum.coefficients[i];
+      low += (c > 0 ? term->first : term->second) * c;
+      high += (c > 0 ? term->second : term->first) * c;
+    }
+    return std::pair(low, high);
+  } catch (const UserError&) {  // an overflow
+    return std::nullopt;
+  }
+}
+
+Range IndexSpace::range(Dim index) const {
+  Range known = facts_.range(index);
+  if (Ends of = ends(index)) {
+    Range low = facts_.range(of->first), high = facts_.range(of->second);
+    if (low.low && (!known.low || *known.low < *low.low)) known.low = low.low;
+    if (high.high && (!known.high || *known.high > *high.high)) known.high = high.high;
+  }
+  return known;
+}
+
+bool IndexSpace::in_bounds(Dim index, Dim size) const {
+  if (empty_) return true;
+  bool low = proves(ge(index, 0)), high = proves(lt(index, size));
+  if (low && high) return true;
+  try {
+    index = simplify(index);
+    low = low || proves(ge(index, 0));
+    high = high || proves(lt(index, size));
+    Ends of = low && high ? std::nullopt : ends(index);
+    low = low || (of && proves(ge(of->first, 0)));
+    high = high || (of && !mentions_axis(size) && proves(lt(of->second, size)));
+  } catch (const UserError&) {
+  }
+  return low && high;
+}
+
+// --- strides
+
+std::optional<LinearForm> IndexSpace::linear(Dim index) const {
+  LinearForm form;
+  form.coefficients.assign(axes_.size(), Dim(0));
+  try {
+    DimParts sum = terms_of(index);
+    form.constant = sum.constant;
+    for (size_t i = 0; i < sum.operands.size(); ++i) {
+      Dim rest = sum.coefficients[i];
+      std::optional<size_t> axis;
+      for (Dim factor : factors_of(sum.operands[i])) {
+        auto at = std::ranges::find(axes_, factor, &Axis::symbol);
+        if (at != axes_.end() && !axis) {
+          axis = static_cast<size_t>(at - axes_.begin());
+        } else if (at != axes_.end() || mentions_axis(factor)) {
+          return std::nullopt;
+        } else {
+          rest = rest * factor;
+        }
+      }
+      (axis ? form.coefficients[*axis] : form.constant) += rest;
+    }
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+  return form;
+}
+
+std::optional<Dim> IndexSpace::stride(Dim address, size_t axis) const {
+  auto form = linear(simplify(address));
+  if (!form) return std::nullopt;
+  return form->coefficients[axis];
+}
+
+bool IndexSpace::contiguous(Dim address, size_t axis) const {
+  auto step = stride(address, axis);
+  return step && (step->is(1) || proves(eq(*step, 1)));
+}
+
+std::vector<size_t> IndexSpace::order_by_stride(Dim address) const {
+  std::vector<size_t> order(axes_.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  auto form = linear(simplify(address));
+  if (!form) return order;
+  auto less = [&](size_t a, size_t b) {
+    Dim x = form->coefficients[a], y = form->coefficients[b];
+    return proves(lt(max(x, -x), max(y, -y)));
+  };
+  for (size_t i = 1; i < order.size(); ++i)  // insertion: equal and incomparable ones stay
+    for (size_t k = i; k > 0 && less(order[k - 1], order[k]); --k) std::swap(order[k - 1], order[k]);
+  return order;
+}
+
+// --- other axes
+
+// The same points over other axes, where each replaced symbol is the expression given for it.
+void IndexSpace::rebuild(std::vector<Axis> axes, const std::vector<std::pair<Dim, Dim>>& replaced) {
+  auto with = [&](Dim d) {
+    if (d.is_constant()) return d;
+    return substitute(d, *pool_, [&](const SymNode* symbol) -> std::optional<Dim> {
+      for (const auto& [from, to] : replaced)
+        if (from.node() == symbol) return to;
+      return std::nullopt;
+    });
+  };
+  IndexSpace fresh(*pool_, base_);
+  for (const Axis& a : axes) fresh.add_axis(a.symbol, a.extent);
+  for (const Axis& p : positions_) fresh.add_position(p.symbol, p.extent);
+  for (const Cond& c : conditions_) fresh.assume({c.rel, with(c.lhs), with(c.rhs)});
+  fresh.opaque_ = opaque_;
+  fresh.empty_ = fresh.empty_ || empty_;
+  *this = std::move(fresh);
+}
+
+std::optional<Dim> IndexSpace::split(size_t axis, Dim factor, Dim outer, Dim inner) {
+  Axis old = axes_[axis];
+  bool exact = base_.proves(ge(factor, 1)) && base_.proves(eq(mod(old.extent, factor), 0));
+  if (!exact) return std::nullopt;
+  std::vector<Axis> axes = axes_;
+  axes[axis] = {outer, base_.simplify(floor_div(old.extent, factor))};
+  axes.insert(axes.begin() + static_cast<ptrdiff_t>(axis) + 1, {inner, factor});
+  Dim whole = outer * factor + inner;
+  rebuild(std::move(axes), {{old.symbol, whole}});
+  return whole;
+}
+
+std::pair<Dim, Dim> IndexSpace::merge(size_t axis, Dim symbol) {
+  Axis outer = axes_[axis], inner = axes_[axis + 1];
+  std::vector<Axis> axes = axes_;
+  axes.erase(axes.begin() + static_cast<ptrdiff_t>(axis));
+  axes[axis] = {symbol, outer.extent * inner.extent};
+  // An inner extent of 0 has no points, and no coordinates to speak of.
+  Dim by = base_.proves(ge(inner.extent, 1)) ? inner.extent : max(inner.extent, 1);
+  Dim high = floor_div(symbol, by), low = mod(symbol, by);
+  rebuild(std::move(axes), {{outer.symbol, high}, {inner.symbol, low}});
+  return {high, low};
+}
+
+bool IndexSpace::mergeable(size_t axis, Dim index) const {
+  auto form = linear(simplify(index));
+  if (!form) return false;
+  Dim jump = form->coefficients[axis + 1] * axes_[axis + 1].extent;
+  return form->coefficients[axis] == jump || proves(eq(form->coefficients[axis], jump));
+}
+
+void IndexSpace::reorder(std::span<const size_t> order) {
+  std::vector<Axis> axes;
+  for (size_t k : order) axes.push_back(axes_[k]);
+  axes_ = std::move(axes);
+}
+
+}  // namespace lenz::loops

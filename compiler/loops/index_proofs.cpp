@@ -1,0 +1,274 @@
+// Proofs about accesses: how many points, injectivity, disjointness, coverage, width.
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/base/sym_parts.h"
+#include "compiler/loops/index_algebra.h"
+
+namespace lenz::loops {
+
+namespace {
+
+constexpr size_t kMostSplits = 16;
+constexpr size_t kMostPieces = 64;
+
+std::string fresh_name(std::string_view stem, size_t number) {  // which no text can say
+  return std::string(stem) + "#" + std::to_string(number);
+}
+
+// A quotient or remainder of just this axis anywhere in the dim: by what.
+std::optional<Dim> divisor_of(Dim dim, Dim axis) {
+  if (dim.is_constant()) return std::nullopt;
+  DimParts parts = parts_of(dim);
+  if ((parts.kind == SymKind::floor_div || parts.kind == SymKind::mod) && parts.operands[0] == axis)
+    return parts.operands[1];
+  if (parts.kind == SymKind::symbol) return std::nullopt;
+  for (Dim operand : parts.operands)
+    if (auto found = divisor_of(operand, axis)) return found;
+  return std::nullopt;
+}
+
+}  // namespace
+
+bool IndexSpace::inside(std::span<const Dim> index, std::span<const Dim> sizes) const {
+  for (size_t d = 0; d < index.size(); ++d)
+    if (!in_bounds(index[d], sizes[d])) return false;
+  return true;
+}
+
+// --- how many points
+
+// Cuts the intervals of the axes down to where a condition holds; false if that is no box of a known form.
+bool IndexSpace::narrow(const Cond& cond, std::vector<Interval>& intervals) const {
+  auto form = linear(cond.rhs - cond.lhs);  // == 0, > 0 or >= 0
+  if (!form || cond.rel == Rel::ne) return false;
+  std::optional<size_t> axis;
+  for (size_t k = 0; k < axes_.size(); ++k) {
+    if (form->coefficients[k].is(0)) continue;
+    if (axis || (!form->coefficients[k].is(1) && !form->coefficients[k].is(-1))) return false;
+    axis = k;
+  }
+  if (!axis) return base_.proves(cond);
+  Interval& at = intervals[*axis];
+  bool up = form->coefficients[*axis].is(1);
+  Dim edge = up ? -form->constant : form->constant;  // the axis's value at which the form is 0
+  Dim low = at.low, end = at.end;
+  if (cond.rel == Rel::eq) {
+    low = edge, end = edge + 1;
+  } else if (up) {
+    low = cond.rel == Rel::lt ? edge + 1 : edge;
+  } else {
+    end = cond.rel == Rel::lt ? edge : edge + 1;
+  }
+  auto tighter = [&](Dim& old, Dim fresh, const Cond& is_tighter, const Cond& is_not) {
+    if (base_.proves(is_tighter)) {
+      old = fresh;
+      return true;
+    }
+    return base_.proves(is_not);
+  };
+  return tighter(at.low, low, ge(low, at.low), le(low, at.low)) &&
+         tighter(at.end, end, le(end, at.end), ge(end, at.end));
+}
+
+std::optional<Dim> IndexSpace::points() const {
+  if (empty_) return Dim(0);
+  if (opaque_) return std::nullopt;
+  try {
+    std::vector<Interval> intervals;
+    for (const Axis& a : axes_) intervals.push_back({0, a.extent});
+    for (const Cond& c : conditions_)
+      if (!narrow(c, intervals)) return std::nullopt;
+    Dim count = 1;
+    for (const Interval& i : intervals) {
+      if (!base_.proves(le(i.low, i.end))) return std::nullopt;
+      count = count * (i.end - i.low);
+    }
+    return count;
+  } catch (const UserError&) {
+    return std::nullopt;
+  }
+}
+
+// --- injectivity
+
+// Replaces an axis that stands alone under // or % by its quotient and remainder. The new box may have more points.
+bool IndexSpace::take_apart(std::vector<Dim>& index, size_t& fresh) {
+  for (size_t k = 0; k < axes_.size(); ++k) {
+    Axis old = axes_[k];
+    std::optional<Dim> by;
+    for (size_t d = 0; d < index.size() && !by; ++d) by = divisor_of(index[d], old.symbol);
+    if (!by || mentions_axis(*by) || !base_.proves(ge(*by, 1))) continue;
+    Dim quotient = pool_->symbol(fresh_name("q", fresh)), rest = pool_->symbol(fresh_name("r", fresh));
+    ++fresh;
+    std::vector<Axis> axes = axes_;
+    axes[k] = {quotient, ceil_div(old.extent, *by)};
+    axes.push_back({rest, *by});
+    Dim whole = quotient * *by + rest;
+    rebuild(std::move(axes), {{old.symbol, whole}});
+    for (Dim& d : index)
+      if (!d.is_constant())
+        d = simplify(substitute(d, *pool_, [&](const SymNode* s) -> std::optional<Dim> {
+          if (s == old.symbol.node()) return whole;
+          return std::nullopt;
+        }));
+    return true;
+  }
+  return false;
+}
+
+// Whether the value of the form tells the axes in it that are not known yet; they are then.
+bool IndexSpace::separated(const LinearForm& form, std::vector<bool>& known) const {
+  struct Digit {
+    Dim stride, extent;
+    size_t axis;
+  };
+  std::vector<Digit> digits;
+  for (size_t k = 0; k < axes_.size(); ++k) {
+    Dim c = form.coefficients[k];
+    if (known[k] || c.is(0)) continue;
+    if (proves(ge(c, 1))) {
+      digits.push_back({c, axes_[k].extent, k});
+    } else if (proves(le(c, -1))) {
+      digits.push_back({-c, axes_[k].extent, k});
+    } else {
+      return false;
+    }
+  }
+  if (digits.empty()) return false;
+  for (size_t i = 1; i < digits.size(); ++i)
+    for (size_t k = i; k > 0 && proves(le(digits[k].stride, digits[k - 1].stride)); --k)
+      std::swap(digits[k], digits[k - 1]);
+  Dim reach = 0;  // of the lesser digits
+  for (const Digit& digit : digits) {
+    if (!proves(lt(reach, digit.stride))) return false;
+    reach += digit.stride * (digit.extent - 1);
+  }
+  for (const Digit& digit : digits) known[digit.axis] = true;
+  return true;
+}
+
+bool IndexSpace::injective(std::span<const Dim> given) const {
+  if (empty_) return true;
+  try {
+    IndexSpace space = *this;
+    std::vector<Dim> index;
+    for (Dim d : given) index.push_back(simplify(d));
+    size_t fresh = 0;
+    while (fresh < kMostSplits && space.take_apart(index, fresh)) {
+    }
+    if (space.empty_) return true;
+    std::vector<bool> known;
+    for (const Axis& a : space.axes_) {
+      Range r = space.facts_.range(a.symbol);
+      known.push_back((r.low && r.low == r.high) || space.proves(le(a.extent, 1)));
+    }
+    std::vector<std::optional<LinearForm>> forms;
+    for (Dim d : index) forms.push_back(space.linear(d));
+    for (bool progress = true; progress;) {
+      progress = false;
+      for (const auto& form : forms) progress = (form && space.separated(*form, known)) || progress;
+    }
+    return std::ranges::all_of(known, [](bool k) { return k; });
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// --- disjointness and coverage
+
+bool disjoint(const IndexSpace& a, std::span<const Dim> index_a, const IndexSpace& b, std::span<const Dim> index_b) {
+  if (a.empty_ || b.empty_) return true;
+  try {
+    IndexSpace both = a;
+    std::vector<std::pair<Dim, Dim>> renamed;
+    auto rename = [&](Dim symbol) {
+      renamed.emplace_back(symbol, both.pool_->symbol(fresh_name("d", renamed.size())));
+      return renamed.back().second;
+    };
+    auto with = [&](Dim d) {
+      if (d.is_constant()) return d;
+      return substitute(d, *both.pool_, [&](const SymNode* symbol) -> std::optional<Dim> {
+        for (const auto& [from, to] : renamed)
+          if (from.node() == symbol) return to;
+        return std::nullopt;
+      });
+    };
+    for (const auto& axis : b.axes_) both.add_axis(rename(axis.symbol), axis.extent);
+    for (const auto& p : b.positions_) both.add_position(rename(p.symbol), with(p.extent));
+    for (const Cond& c : b.conditions_) both.assume({c.rel, with(c.lhs), with(c.rhs)});
+    if (both.empty_) return true;
+    for (size_t d = 0; d < index_a.size(); ++d) {
+      Dim x = both.simplify(index_a[d]), y = both.simplify(with(index_b[d]));
+      if (both.proves(ne(x, y))) return true;
+      auto gap = both.ends(y - x);
+      if (gap && (both.proves(ge(gap->first, 1)) || both.proves(le(gap->second, -1)))) return true;
+    }
+  } catch (const UserError&) {
+  }
+  return false;
+}
+
+bool partition(std::span<const Piece> pieces, std::span<const Dim> sizes, const Facts& facts) {
+  if (pieces.size() > kMostPieces) return false;
+  try {
+    Dim total = 0;
+    for (const Piece& p : pieces) {
+      auto count = p.space.points();
+      if (!count || !p.space.injective(p.index) || !p.space.inside(p.index, sizes)) return false;
+      total += *count;
+    }
+    Dim elements = numel(sizes);
+    if (total != elements && !facts.proves(eq(total, elements))) return false;
+    for (size_t i = 0; i < pieces.size(); ++i)
+      for (size_t k = i + 1; k < pieces.size(); ++k)
+        if (!disjoint(pieces[i].space, pieces[i].index, pieces[k].space, pieces[k].index)) return false;
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
+
+// --- width
+
+// More than any step of computing the dim can reach: whatever the order of additions and multiplications. In double,
+// which is exact as far as the answer depends on it.
+double IndexSpace::magnitude(Dim dim) const {
+  if (dim.is_constant()) return std::fabs(static_cast<double>(dim.constant()));
+  DimParts parts = parts_of(dim);
+  double most = 0;
+  switch (parts.kind) {
+    case SymKind::sum:
+      most = std::fabs(static_cast<double>(parts.constant));
+      for (size_t i = 0; i < parts.operands.size(); ++i)
+        most += std::max(1.0, std::fabs(static_cast<double>(parts.coefficients[i]))) *
+                std::max(1.0, magnitude(parts.operands[i]));
+      return most;
+    case SymKind::product:
+      most = 1;
+      for (Dim operand : parts.operands) most *= std::max(1.0, magnitude(operand));
+      return most;
+    case SymKind::symbol: {
+      Range r = range(dim);
+      if (!r.low || !r.high) return HUGE_VAL;
+      return std::max(std::fabs(static_cast<double>(*r.low)), std::fabs(static_cast<double>(*r.high)));
+    }
+    case SymKind::floor_div:
+    case SymKind::mod:
+    case SymKind::min:
+    case SymKind::max:
+      for (Dim operand : parts.operands) most = std::max(most, magnitude(operand));
+      return most;
+    case SymKind::call: return HUGE_VAL;
+  }
+  return HUGE_VAL;
+}
+
+int IndexSpace::bits(std::span<const Dim> expressions) const {
+  constexpr double kMost = 2147483647.0;
+  for (Dim d : expressions)
+    if (magnitude(d) > kMost) return 64;
+  return 32;
+}
+
+}  // namespace lenz::loops

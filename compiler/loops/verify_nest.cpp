@@ -1,0 +1,280 @@
+// A nest: its axes, what belongs to its epilogue, bounds of its accesses, its stores.
+#include <algorithm>
+
+#include "compiler/loops/verifier.h"
+
+namespace lenz::loops {
+
+namespace {
+// What a nest may have before less is known of it: proofs take time in proportion to the text.
+constexpr size_t kMostSpaces = 256, kMostPositions = 64, kMostConjuncts = 64, kMostPairs = 1024;
+}  // namespace
+
+// --- axes and levels
+
+void ProgramVerifier::axes(const Nest& nest, const Scope& scope) {
+  std::vector<const SymNode*> local;
+  auto declare = [&](Dim symbol, Ssa instr) {
+    const SymNode* s = symbol.node();
+    if (own_.contains(s) || scope.bound.contains(s) || std::ranges::find(local, s) != local.end())
+      report(104, "`" + std::string(symbol_name(s)) + "` is something else already", instr);
+    local.push_back(s);
+  };
+  bool scan = false, reduces = false;
+  for (const Axis& a : nest.axes) {
+    if (scan) report(105, "an axis inside the scan axis");
+    scan = scan || a.kind == AxisKind::scan;
+    reduces = reduces || a.kind == AxisKind::reduction;
+    use(a.extent, scope);
+    declare(a.symbol, kNone);
+    if (scope.facts.proves(lt(a.extent, 0))) report(213, "the extent " + to_string(a.extent) + " is negative");
+  }
+  for (Ssa i = 0; i < nest.body.size(); ++i) {
+    if (nest.body[i].kind == InstrKind::position) {
+      declare(nest.body[i].symbol, i);
+      use(nest.body[i].extent, scope);
+    }
+    reduces = reduces || nest.body[i].kind == InstrKind::reduce;
+  }
+  if (scan && reduces) report(105, "it scans and reduces");
+}
+
+bool ProgramVerifier::mentions(const std::unordered_set<const SymNode*>& symbols, Dim dim) {
+  bool found = false;
+  if (!dim.is_constant() && !symbols.empty())
+    for_each_symbol(dim, [&](const SymNode* s) { found = found || symbols.contains(s); });
+  return found;
+}
+
+// The dim's symbols are axes, positions before it, or bound outside.
+void ProgramVerifier::scoped(const NestState& state, Dim dim, Ssa instr, size_t store) {
+  if (dim.is_constant()) return;
+  for_each_symbol(dim, [&](const SymNode* s) {
+    if (state.scope.bound.contains(s) || state.symbols.contains(s)) return;
+    if (reported_.insert(s).second)
+      report(502, "nothing before it binds `" + std::string(symbol_name(s)) + "`", instr, store);
+  });
+}
+
+// Which values are of one point of the axes that are reduced or scanned (inner), which exist after them (late).
+void ProgramVerifier::levels(NestState& state) {
+  const Nest& nest = state.nest;
+  for (const Axis& a : nest.axes) {
+    state.symbols.insert(a.symbol.node());
+    if (a.kind != AxisKind::parallel) state.inner_symbols.insert(a.symbol.node());
+  }
+  for (Ssa i = 0; i < nest.body.size(); ++i) {
+    const Instr& instr = nest.body[i];
+    bool inner = instr.mask != kNone && state.inner[instr.mask], late = instr.mask != kNone && state.late[instr.mask];
+    for (Ssa operand : instr.operands) {
+      inner = inner || state.inner[operand];
+      late = late || state.late[operand];
+    }
+    for (Dim d : instr.index) {
+      scoped(state, d, i, SIZE_MAX);
+      inner = inner || mentions(state.inner_symbols, d);
+      late = late || mentions(state.late_symbols, d);
+    }
+    bool reduces = instr.kind == InstrKind::reduce, scans = instr.kind == InstrKind::scan;
+    if ((reduces || scans) && late) report(504, "it combines what a reduce gives", i);
+    if (!reduces && inner && late)
+      report(504, "it uses a value of one point of the reduction together with what they reduce to", i);
+    state.inner.push_back(scans || (inner && !reduces));
+    state.late.push_back(late || reduces);
+    if (instr.kind != InstrKind::position) continue;
+    state.symbols.insert(instr.symbol.node());
+    if (state.inner.back()) state.inner_symbols.insert(instr.symbol.node());
+    if (state.late.back()) state.late_symbols.insert(instr.symbol.node());
+  }
+}
+
+// --- masks
+
+// The values that a mask is the conjunction of: all, or none if they are many.
+std::vector<Ssa> ProgramVerifier::conjuncts(const Nest& nest, Ssa mask) const {
+  std::vector<Ssa> open, found;
+  std::unordered_set<Ssa> seen;
+  if (mask != kNone) open.push_back(mask);
+  while (!open.empty()) {
+    Ssa at = open.back();
+    open.pop_back();
+    if (!seen.insert(at).second) continue;
+    if (seen.size() > 2 * kMostConjuncts) return {mask};
+    const Instr& instr = nest.body[at];
+    bool both = instr.kind == InstrKind::scalar && instr.compute == Dtype::b8 &&
+                (instr.row->name == "logical_and" || instr.row->name == "bitwise_and");
+    if (both) {
+      open.insert(open.end(), instr.operands.begin(), instr.operands.end());
+    } else {
+      found.push_back(at);
+    }
+  }
+  return found;
+}
+
+// An i64 value as an expression of coordinates.
+std::optional<Dim> ProgramVerifier::coordinate(const Nest& nest, Ssa value) const {
+  const Instr& instr = nest.body[value];
+  if (instr.dtype != Dtype::i64) return std::nullopt;
+  if (instr.kind == InstrKind::index) return instr.index[0];
+  if (instr.kind == InstrKind::position) return instr.symbol;
+  if (instr.kind == InstrKind::constant && instr.value.kind() == ScalarKind::integer) return Dim(instr.value.integer());
+  return std::nullopt;
+}
+
+// A b8 value as a condition on coordinates.
+std::optional<Cond> ProgramVerifier::condition(const Nest& nest, Ssa value) const {
+  bool negated = false;
+  const Instr* instr = &nest.body[value];
+  for (; instr->kind == InstrKind::scalar && instr->row->name == "logical_not" && instr->compute == Dtype::b8;
+       instr = &nest.body[instr->operands[0]])
+    negated = !negated;
+  if (instr->kind == InstrKind::constant && instr->value.kind() == ScalarKind::integer)
+    return eq(Dim((instr->value.integer() != 0) != negated ? 1 : 0), 1);
+  if (instr->kind != InstrKind::scalar || instr->compute != Dtype::i64 || instr->operands.size() != 2)
+    return std::nullopt;
+  auto a = coordinate(nest, instr->operands[0]), b = coordinate(nest, instr->operands[1]);
+  if (!a || !b) return std::nullopt;
+  struct Comparison {
+    std::string_view row;
+    Cond (*cond)(Dim, Dim);
+  };
+  static constexpr Comparison kComparisons[] = {{"eq", eq}, {"ne", ne}, {"lt", lt}, {"le", le}, {"gt", gt}, {"ge", ge}};
+  for (const Comparison& c : kComparisons)
+    if (c.row == instr->row->name) return negated ? negate(c.cond(*a, *b)) : c.cond(*a, *b);
+  return std::nullopt;
+}
+
+// The points at which a mask holds: of all axes, or of those that the epilogue sees.
+IndexSpace ProgramVerifier::made_space(NestState& state, Ssa mask, bool epilogue) const {
+  const Nest& nest = state.nest;
+  IndexSpace made(program_.context->syms, state.scope.facts);
+  for (const Axis& a : nest.axes)
+    if (!epilogue || a.kind == AxisKind::parallel) made.add_axis(a.symbol, a.extent);
+  std::vector<Ssa> holds = conjuncts(nest, mask);
+  size_t positions = 0;
+  for (const Instr& instr : nest.body) {
+    if (instr.kind != InstrKind::position || ++positions > kMostPositions) continue;
+    // Where its own mask does not hold, a position is 0.
+    bool checked = std::ranges::all_of(conjuncts(nest, instr.mask),
+                                       [&](Ssa n) { return std::ranges::find(holds, n) != holds.end(); });
+    try {
+      made.add_position(instr.symbol, checked ? instr.extent : max(instr.extent, 1));
+    } catch (const UserError&) {  // an expression beyond the limits: nothing is known of it
+    }
+  }
+  for (Ssa conjunct : holds) {
+    if (auto cond = condition(nest, conjunct)) {
+      made.assume(*cond);
+    } else {
+      made.assume_opaque();
+    }
+  }
+  return made;
+}
+
+const IndexSpace& ProgramVerifier::space(NestState& state, Ssa mask) {
+  if (state.spaces.size() >= kMostSpaces && !state.spaces.contains(mask)) mask = kNone;  // less is known there
+  std::optional<IndexSpace>& made = state.spaces[mask];
+  if (!made) made = made_space(state, mask, false);
+  return *made;
+}
+
+// --- accesses
+
+bool ProgramVerifier::bounds(NestState& state, int rule, BufferId id, const DimVec& index, Ssa mask, Ssa instr,
+                             size_t store) {
+  const TensorType& type = buffer(id).type;
+  if (index.size() != type.rank()) {
+    report(106, name(id) + " has " + std::to_string(type.rank()) + " dims", instr, store);
+    return false;
+  }
+  const IndexSpace& points = space(state, mask);
+  bool fine = true;
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (points.in_bounds(index[d], type.sizes[d])) continue;
+    fine = false;
+    report(rule,
+           "nothing proves 0 <= " + to_string(index[d]) + " < " + to_string(type.sizes[d]) + ", the size of dim " +
+               std::to_string(d) + " of " + name(id),
+           instr, store);
+  }
+  return fine;
+}
+
+// The points at which a store happens: after a reduction those of the parallel axes only.
+Piece ProgramVerifier::piece(NestState& state, const Store& store) {
+  bool late = state.late[store.value] || (store.mask != kNone && state.late[store.mask]);
+  for (Dim d : store.index) late = late || mentions(state.late_symbols, d);
+  if (late) return {made_space(state, store.mask, true), store.index};
+  Piece made{space(state, store.mask), store.index};
+  if (store.mask != kNone && !state.spaces.contains(store.mask)) made.space.assume_opaque();
+  return made;
+}
+
+void ProgramVerifier::stores(NestState& state) {
+  const Nest& nest = state.nest;
+  std::vector<Piece> pieces;
+  std::vector<bool> inside;
+  std::unordered_set<BufferId> loaded;  // storage
+  std::unordered_set<NameId> loaded_classes;
+  for (const Instr& instr : nest.body) {
+    if (instr.kind != InstrKind::load) continue;
+    loaded.insert(root(instr.buffer));
+    if (auto alias = buffer(root(instr.buffer)).alias) loaded_classes.insert(*alias);
+  }
+  for (size_t s = 0; s < nest.stores.size(); ++s) {
+    const Store& store = nest.stores[s];
+    use_type(store.buffer, state.scope);
+    bool late = state.late[store.value] || (store.mask != kNone && state.late[store.mask]);
+    bool inner = state.inner[store.value] || (store.mask != kNone && state.inner[store.mask]);
+    for (Dim d : store.index) {
+      scoped(state, d, kNone, s);
+      inner = inner || mentions(state.inner_symbols, d);
+      late = late || mentions(state.late_symbols, d);
+    }
+    if (late && inner)
+      report(504, "it uses a value of one point of the reduction together with what they reduce to", kNone, s);
+    inside.push_back(bounds(state, 302, store.buffer, store.index, store.mask, kNone, s));
+    may_write(store.buffer, s);
+    pieces.push_back(piece(state, store));
+    if (store.mode == StoreMode::assign && !store.distinct && inside.back() &&
+        !pieces.back().space.injective(store.index))
+      report(401, "nothing proves that two points write two elements of " + name(store.buffer), kNone, s);
+    auto alias = buffer(root(store.buffer)).alias;
+    if (loaded.contains(root(store.buffer)) || (alias && loaded_classes.contains(*alias)))
+      report(403, "it loads what shares the storage of " + name(store.buffer), kNone, s);
+  }
+  store_pairs(state, pieces);
+  for (size_t s = 0; s < nest.stores.size(); ++s) {
+    const Store& store = nest.stores[s];
+    if (store.mode != StoreMode::assign && store.mode != StoreMode::scatter) {
+      read(store.buffer, kNone, s);
+    } else if (inside[s] && store.mode == StoreMode::assign) {
+      write_piece(store.buffer, std::move(pieces[s]), state.scope.facts);
+    } else {
+      write_somewhere(store.buffer);
+    }
+  }
+}
+
+void ProgramVerifier::store_pairs(NestState& state, const std::vector<Piece>& pieces) {
+  const auto& list = state.nest.stores;
+  size_t pairs = 0;
+  for (size_t i = 0; i < list.size(); ++i)
+    for (size_t k = i + 1; k < list.size(); ++k) {
+      if (!share(list[i].buffer, list[k].buffer)) continue;
+      bool order_free = list[i].mode == list[k].mode && list[i].mode != StoreMode::assign &&
+                        list[i].mode != StoreMode::scatter && list[i].buffer == list[k].buffer;
+      if (order_free) continue;
+      bool apart = ++pairs <= kMostPairs && list[i].buffer == list[k].buffer &&
+                   list[i].index.size() == list[k].index.size() &&
+                   disjoint(pieces[i].space, pieces[i].index, pieces[k].space, pieces[k].index);
+      if (!apart)
+        report(402,
+               "nothing proves that it writes other elements of " + name(list[k].buffer) + " than the store before",
+               kNone, k);
+    }
+}
+
+}  // namespace lenz::loops
