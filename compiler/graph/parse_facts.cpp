@@ -21,7 +21,7 @@ void TextParser::fact(Assumptions& assumptions) {
     if (second.kind == TokenKind::name && second.text == "in") {
       Token name = take();
       take();
-      if (!is_word(name.text) || is_reserved_word(name.text)) fail(name, "this is no symbol");
+      if (!is_symbol(name.text)) fail(name, "this is no symbol");
       Range range;
       auto number = [&] { return at(TokenKind::integer) || at(TokenKind::minus); };
       if (number()) range.low = signed_integer();

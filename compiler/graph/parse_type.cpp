@@ -46,6 +46,8 @@ bool is_reserved_word(std::string_view word) {
   return std::ranges::find(kWords, word) != std::end(kWords) || parse_dtype(word).has_value();
 }
 
+bool TextParser::is_symbol(std::string_view word) const { return is_word(word) && !is_reserved_word(word); }
+
 const Type* TextParser::type(bool* any_int) {
   Token token = peek();
   if (eat(TokenKind::l_bracket)) {
@@ -245,7 +247,7 @@ Dim TextParser::dim_unary(bool negative) {
       unit = dim_function(token);
     } else {
       if (!is_word(token.text)) fail(token, "a symbol has no dot in its name");
-      if (is_reserved_word(token.text)) fail(token, "`" + std::string(token.text) + "` is no symbol");
+      if (!is_symbol(token.text)) fail(token, "`" + std::string(token.text) + "` is no symbol");
       unit = context_->syms.symbol(token.text);
     }
   } else {

@@ -47,6 +47,8 @@ class TextParser {
   // What stands behind a sigil in a literal.
   virtual ValueId value(const Token& token) = 0;
   virtual uint32_t subgraph(const Token& token) = 0;
+  // Whether a word may be a symbol's name.
+  virtual bool is_symbol(std::string_view word) const;
 
   // --- tokens
   const Token& peek() const { return token_; }

@@ -8,6 +8,11 @@
 
 namespace lenz::loops {
 
+namespace {
+constexpr int kConditionSteps = 2;
+constexpr size_t kMostConditions = 32;  // that are looked at for one proof
+}  // namespace
+
 // --- axes
 
 void IndexSpace::restrict(const Cond& cond) {
@@ -79,6 +84,12 @@ Ends IndexSpace::atom_ends(Dim atom) const {
         low.push_back(of->first);
         high.push_back(of->second);
       }
+      if (parts.operands.size() == 2) {  // one is at most, one at least, half of both
+        if (Ends both = ends(parts.operands[0] + parts.operands[1])) {
+          (parts.kind == SymKind::min ? high : low)
+              .push_back(parts.kind == SymKind::min ? floor_div(both->second, 2) : ceil_div(both->first, 2));
+        }
+      }
       return parts.kind == SymKind::min ? std::pair(min(low), min(high)) : std::pair(max(low), max(high));
     }
     case SymKind::sum: return ends(atom);
@@ -135,20 +146,44 @@ Range IndexSpace::range(Dim index) const {
   return known;
 }
 
+// dim >= 0 where, for some condition g >= 0 and k > 0, dim - k*g >= 0.
+bool IndexSpace::at_least_zero(Dim dim, int depth) const {
+  if (proves(ge(dim, 0))) return true;
+  if (Ends of = ends(dim); of && proves(ge(of->first, 0))) return true;
+  if (depth == 0) return false;
+  DimParts target = terms_of(dim);
+  auto less = [&](Dim g) {
+    DimParts parts = terms_of(g);
+    SmallVec<int64_t, 4> tried;
+    for (size_t i = 0; i < parts.operands.size(); ++i) {
+      auto at = std::ranges::find(target.operands, parts.operands[i]);
+      if (at == target.operands.end()) continue;
+      int64_t have = target.coefficients[static_cast<size_t>(at - target.operands.begin())],
+              one = parts.coefficients[i];
+      if (have % one != 0 || have / one <= 0 || std::ranges::find(tried, have / one) != tried.end()) continue;
+      tried.push_back(have / one);
+      if (at_least_zero(dim - g * Dim(have / one), depth - 1)) return true;
+    }
+    return false;
+  };
+  for (size_t i = 0; i < std::min(conditions_.size(), kMostConditions); ++i) {
+    const Cond& c = conditions_[i];
+    Dim gap = c.rhs - c.lhs;
+    if (c.rel == Rel::ne) continue;
+    if (less(c.rel == Rel::lt ? gap - 1 : gap) || (c.rel == Rel::eq && less(-gap))) return true;
+  }
+  return false;
+}
+
 bool IndexSpace::in_bounds(Dim index, Dim size) const {
   if (empty_) return true;
-  bool low = proves(ge(index, 0)), high = proves(lt(index, size));
-  if (low && high) return true;
+  if (proves(ge(index, 0)) && proves(lt(index, size))) return true;
   try {
     index = simplify(index);
-    low = low || proves(ge(index, 0));
-    high = high || proves(lt(index, size));
-    Ends of = low && high ? std::nullopt : ends(index);
-    low = low || (of && proves(ge(of->first, 0)));
-    high = high || (of && !mentions_axis(size) && proves(lt(of->second, size)));
+    return at_least_zero(index, kConditionSteps) && at_least_zero(size - 1 - index, kConditionSteps);
   } catch (const UserError&) {
+    return false;
   }
-  return low && high;
 }
 
 // --- strides

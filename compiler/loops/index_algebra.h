@@ -1,7 +1,8 @@
 // What can be proved of index expressions at the points of a nest: every answer "yes" is a proof, a "no" means that
 // none was found. Points are those of a box of axes at which the assumed conditions hold.
 //
-//   bounds         each axis at its end, where the sign of what it is multiplied with is known; else Facts
+//   bounds         each axis at its end, where the sign of what it is multiplied with is known; multiples of assumed
+//                  conditions taken off; min(a, b) <= (a + b)//2; else Facts
 //   // and %       Facts::simplify under the axes' ranges: (i0*8 + i1)//8 = i0 and (i0*8 + i1)%8 = i1 for i1 < 8
 //   injectivity    mixed radix: sorted by their strides, each axis's stride is more than all lesser axes reach
 //   together;
@@ -90,6 +91,7 @@ class IndexSpace {
   void rebuild(std::vector<Axis> axes, const std::vector<std::pair<Dim, Dim>>& replaced);
   std::optional<std::pair<Dim, Dim>> product_ends(Dim monomial) const;
   std::optional<std::pair<Dim, Dim>> atom_ends(Dim atom) const;
+  bool at_least_zero(Dim dim, int depth) const;
   bool narrow(const Cond& cond, std::vector<Interval>& intervals) const;
   bool take_apart(std::vector<Dim>& index, size_t& fresh);
   bool separated(const LinearForm& form, std::vector<bool>& known) const;

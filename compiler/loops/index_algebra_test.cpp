@@ -66,6 +66,20 @@ TEST(IndexAlgebra, Bounds) {
   EXPECT_TRUE(s.in_bounds(f.dim("-7"), f.dim("0")));
 }
 
+TEST(IndexAlgebra, BoundsOfReflectionsAndUnderConditions) {
+  Fixture f;
+  IndexSpace s = f.space({{"i0", "7"}, {"i1", "5"}, {"i2", "3"}});
+  std::string_view reflected = "min(4 - max(2 - i0, i0 - 2), max(2 - i0, i0 - 2))";
+  EXPECT_TRUE(s.in_bounds(f.dim(reflected), 3));
+  EXPECT_FALSE(s.in_bounds(f.dim(reflected), 2));
+  std::string_view column = "i1*5 - i2*5 + i0//2 + 1";
+  EXPECT_FALSE(s.in_bounds(f.dim(column), 15));
+  s.assume(parse_cond("0 <= i1 - i2", f.pool));
+  s.assume(parse_cond("i1 - i2 < 3", f.pool));
+  EXPECT_TRUE(s.in_bounds(f.dim(column), 15));
+  EXPECT_FALSE(s.in_bounds(f.dim(column), 14));
+}
+
 TEST(IndexAlgebra, StridesAndAxes) {
   Fixture f;
   f.fact("s1 >= 2");
@@ -183,7 +197,8 @@ struct RandomSpace {
     if (c.chance(1, 3)) {
       std::string cond = c.pick(axes) + c.any_of({" < ", " >= ", " == "}) + std::to_string(c.between(0, 4));
       conditions.push_back(cond);
-      space->assume(parse_cond(cond, pool));
+      if (c.flip()) conditions.push_back(c.pick(axes) + " - " + c.pick(axes) + c.any_of({" < ", " >= "}) + "1");
+      for (const std::string& known : conditions) space->assume(parse_cond(known, pool));
     }
     enumerate(sizes, 0);
   }

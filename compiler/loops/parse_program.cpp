@@ -48,14 +48,18 @@ ValueId ProgramParser::value(const Token& token) { return find(buffers_, token);
 
 uint32_t ProgramParser::subgraph(const Token& token) { fail(token, "a program has no sub-graphs"); }
 
+// The ninth axis may be i8: no dtype stands where a dim does.
+bool ProgramParser::is_symbol(std::string_view word) const {
+  return is_word(word) && (!is_reserved_word(word) || parse_dtype(word).has_value());
+}
+
 BufferId ProgramParser::buffer() { return find(buffers_, expect(TokenKind::value, "a buffer such as %x")); }
 
 BufferId ProgramParser::buffer_or_none() { return eat_word("none") ? kNone : buffer(); }
 
 Dim ProgramParser::new_symbol(std::string_view what) {
   Token name = expect(TokenKind::name, what);
-  if (!is_word(name.text) || is_reserved_word(name.text))
-    fail(name, "`" + std::string(name.text.substr(0, 80)) + "` is no symbol");
+  if (!is_symbol(name.text)) fail(name, "`" + std::string(name.text.substr(0, 80)) + "` is no symbol");
   return context_->syms.symbol(name.text);
 }
 

@@ -26,6 +26,7 @@ class ProgramParser : private TextParser {
   // --- names
   ValueId value(const Token& token) override;  // in literals: a buffer
   uint32_t subgraph(const Token& token) override;
+  bool is_symbol(std::string_view word) const override;
   BufferId buffer();
   BufferId buffer_or_none();
   Dim new_symbol(std::string_view what);

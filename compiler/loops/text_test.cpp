@@ -101,6 +101,15 @@ TEST(ProgramText, EveryKindOfInstruction) {
   EXPECT_NE(print(program).find("%1 = neg.f32 %0"), std::string::npos);
 }
 
+TEST(ProgramText, SymbolsMayBeCalledAsDtypesAre) {
+  expect_canonical(with_body("  temp %y: f32[4, 4]\n",
+                             "  for i8 < 4, i16 < 4 {\n"
+                             "    %0 = i8 1\n"
+                             "    %1: f32 = to_dtype.i8 %0\n"
+                             "    store %y[i8, i16] = %1\n"
+                             "  }\n"));
+}
+
 TEST(ProgramText, ProvenanceIsPrintedOnRequest) {
   std::string text =
       "loops @p {\n"

@@ -283,6 +283,8 @@ ProgramVerdict ProgramVerifier::run() {
     if (const auto* loop = std::get_if<Repeat>(&n.is)) own(loop->symbol);
   });
   for (const Stream& s : program_.streams) use(s.offset, scope);
+  for (BufferId id = 0; id < program_.buffers.size(); ++id)  // nothing has to be written
+    if (std::ranges::any_of(buffer(id).type.sizes, [](Dim d) { return d.is(0); })) written_[id].level = Written::whole;
   next_node_ = 0;
   block(program_.body, scope);
   return std::move(out_);
