@@ -250,7 +250,7 @@ void ProgramVerifier::stores(NestState& state) {
     const Store& store = nest.stores[s];
     if (store.mode != StoreMode::assign && store.mode != StoreMode::scatter) {
       read(store.buffer, kNone, s);
-    } else if (inside[s] && store.mode == StoreMode::assign) {
+    } else if (inside[s] && (store.mode == StoreMode::assign || pieces[s].space.injective(store.index))) {
       write_piece(store.buffer, std::move(pieces[s]), state.scope.facts);
     } else {
       write_somewhere(store.buffer);

@@ -187,11 +187,12 @@ TEST(ProgramVerifier, Coverage) {
   std::string one_way = "  if %c {\n" + fill("i0 < s0, i1 < s1", "i0, i1") + "  }\n" + done;
   std::string both_ways = "  if %c {\n" + fill("i0 < s0, i1 < s1", "i0, i1") + "  } else {\n" +
                           fill("i0 < s1, i1 < s0", "i1, i0") + "  }\n" + done;
+  std::string scattered = "  for i0 < s0, i1 < s1 {\n    %v = f32 1.0\n    store scatter %y[i0, i1] = %v\n  }\n" + done;
   std::string c = "  constant %c = bool[] [true]\n" + std::string(stack);
-  const Case cases[] = {{flat, reshaped, {}, {}},     {flat, holes, {}, {406}}, {cat, joined, {}, {}},
-                        {cat, gap, {}, {406}},        {stack, turned, {}, {}},  {stack, rows, {}, {}},
-                        {stack, same_row, {}, {406}}, {stack, split, {}, {}},   {c, one_way, {}, {406}},
-                        {c, both_ways, {}, {}}};
+  const Case cases[] = {{flat, reshaped, {}, {}},     {flat, holes, {}, {406}},  {cat, joined, {}, {}},
+                        {cat, gap, {}, {406}},        {stack, turned, {}, {}},   {stack, rows, {}, {}},
+                        {stack, same_row, {}, {406}}, {stack, split, {}, {}},    {c, one_way, {}, {406}},
+                        {c, both_ways, {}, {}},       {stack, scattered, {}, {}}};
   expect_verdicts(cases);
 }
 

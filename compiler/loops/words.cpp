@@ -5,17 +5,25 @@
 
 namespace lenz::loops {
 
+namespace {
+template <size_t N>
+std::string_view word_of(const std::string_view (&names)[N], size_t value) {
+  LENZ_CHECK(value < N, "a value that the text form has no word for");
+  return names[value];
+}
+}  // namespace
+
 std::string_view name(AxisKind kind) {
   constexpr std::string_view kNames[] = {"", "reduce", "scan"};
-  return kNames[static_cast<size_t>(kind)];
+  return word_of(kNames, static_cast<size_t>(kind));
 }
 std::string_view name(StoreMode mode) {
   constexpr std::string_view kNames[] = {"", "scatter", "add", "multiply", "minimum", "maximum", "any"};
-  return kNames[static_cast<size_t>(mode)];
+  return word_of(kNames, static_cast<size_t>(mode));
 }
 std::string_view name(DrawKind kind) {
   constexpr std::string_view kNames[] = {"word", "wide_word", "uniform", "normal", "wide_normal"};
-  return kNames[static_cast<size_t>(kind)];
+  return word_of(kNames, static_cast<size_t>(kind));
 }
 std::vector<BufferId> declaration_order(const Program& program) {
   std::vector<BufferId> order;

@@ -132,7 +132,7 @@ inline constexpr std::string_view kModeLoops = LENZ_OF_SCALAR R"(
   }
   for $i in $rest, reduce $k < $n {
     m, p = reduce argmax_last(to(%self[inserted($i, $d, $k)] == %value[$i], u8), $k)
-    %out0[)" LENZ_KEPT "] = %value[$i] %out1[" LENZ_KEPT "] = p } }";
+    %out1[)" LENZ_KEPT "] = p } for $i in $rest { %out0[" LENZ_KEPT "] = %value[$i] } }";
 
 // Scans. A scalar is its own.
 #define LENZ_SCAN(BODY)                                                \

@@ -1,0 +1,81 @@
+// What graphs lower to are programs that break no rule, and their texts read back as they are.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "compiler/base/error.h"
+#include "compiler/graph/text.h"
+#include "compiler/loops/equal.h"
+#include "compiler/loops/text.h"
+#include "compiler/loops/verify.h"
+#include "compiler/lower/lower.h"
+#include "compiler/ops/call_maker.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz {
+namespace {
+
+constexpr uint64_t kCalls = 10;
+
+// Whether something of it is left without a proof.
+bool expect_valid(const loops::Program& program, const std::string& what) {
+  loops::ProgramVerdict verdict = loops::verify(program);
+  for (const auto& f : verdict.violations) ADD_FAILURE() << what << ": " << to_string(f) << "\n" << print(program);
+  std::string text = print(program), why;
+  loops::Program again = loops::parse_program(text, op_table());
+  EXPECT_TRUE(equal(program, again, &why)) << what << ": " << why << "\n" << text;
+  EXPECT_EQ(print(again), text);
+  return !verdict.unproved.empty();
+}
+
+TEST(LoweredPrograms, GeneratedCalls) {
+  size_t programs = 0;
+  std::set<std::string> unproved;
+  for (const auto& row : op_table().rows()) {
+    if (!row->generate || row->variant != VariantKind::functional || !lowers_to_loops(*row)) continue;
+    for (uint64_t seed = 0; seed < kCalls && !HasFailure(); ++seed) {
+      RandomChooser chooser(seed);
+      auto graph = generate_call(*row, op_table(), chooser);
+      std::optional<loops::Program> program;
+      try {
+        program = lower_graph(*graph, {.externs = false});
+      } catch (const Error&) {  // which others judge: RowLoops, and calls on the interpreter
+        continue;
+      }
+      ++programs;
+      if (expect_valid(*program, row->full_name + " seed " + std::to_string(seed))) unproved.insert(row->schema.packet);
+    }
+  }
+  EXPECT_GT(programs, 2000u);
+  // That they write all of their results depends on data, or on sums of squares.
+  const std::set<std::string> known{"_unique2", "masked_select", "nonzero", "pdist", "tril_indices", "triu_indices"};
+  for (const std::string& packet : unproved) EXPECT_TRUE(known.contains(packet)) << packet;
+}
+
+bool is_functional(const Graph& graph) {
+  bool functional = true;
+  graph.for_each_node([&](NodeId id) { functional &= graph.node(id).op->variant == VariantKind::functional; });
+  for (const auto& sub : graph.subgraphs) functional = functional && is_functional(*sub);
+  return functional;
+}
+
+TEST(LoweredPrograms, Corpus) {
+  size_t programs = 0;
+  for (const char* folder : {"seeds", "models"})
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(LENZ_SOURCE_DIR) / "corpus" / folder)) {
+      if (entry.path().extension() != ".lenz") continue;
+      auto graph = read_graph(entry.path(), op_table());
+      if (!is_functional(*graph)) continue;
+      try {
+        expect_valid(lower_graph(*graph), entry.path());
+        ++programs;
+      } catch (const Unsupported&) {  // lists of tensors, which come before
+      }
+    }
+  EXPECT_GT(programs, 20u);
+}
+
+}  // namespace
+}  // namespace lenz
