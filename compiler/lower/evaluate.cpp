@@ -63,13 +63,13 @@ DimVec TextRunner::dims(const Item& v) {
 
 Item TextRunner::list(std::span<const Dim> dims) { return Item::of(lowering_.program.context->dims(dims)); }
 
-uint32_t TextRunner::stream(bool wide) {
+uint32_t TextRunner::stream(bool wide, std::optional<Dim> elements) {
   if (stream_) return *stream_;
   std::optional<uint64_t> seed;
   for (const Arg& a : node_.arguments())
     if (a.kind == ArgKind::seed) seed = a.seed;
-  const TensorType& drawn = lowering_.program.buffers[results_[0]].type;
-  stream_ = lowering_.stream(seed, numel(drawn.sizes), wide);
+  Dim drawn = elements ? *elements : numel(lowering_.program.buffers[results_[0]].type.sizes);
+  stream_ = lowering_.stream(seed, drawn, wide);
   return *stream_;
 }
 

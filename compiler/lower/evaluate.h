@@ -41,7 +41,7 @@ class TextRunner {
   Dim dim(const Item& v);
   Item list(std::span<const Dim> dims);
   loops::BufferId buffer(const Item& v) const;
-  uint32_t stream(bool wide);
+  uint32_t stream(bool wide, std::optional<Dim> elements = std::nullopt);  // as many as the result, unless said
   bool is_tensor(ValueId v) const { return lowering_.type(v).is_tensor(); }
 
  private:

@@ -201,24 +201,35 @@ Item divides(TextRunner& in, Items a) {  // divides(lists): every coordinate is 
   return Item::of_scalar(all);
 }
 
-// --- random numbers
+// --- random numbers; the last argument says how many there are
+std::optional<Dim> drawn(TextRunner& in, Items a, size_t at) {
+  return a.size() > at ? std::optional(in.dim(a[at])) : std::nullopt;
+}
 Item draw_word(TextRunner& in, Items a) {
-  return Item::of_scalar(in.nest().draw(loops::DrawKind::word, Dtype::i64, in.stream(false), in.dim(a[0])));
+  return Item::of_scalar(in.nest().draw(loops::DrawKind::word, Dtype::i64, in.stream(false, drawn(in, a, 1)), in.dim(a[0])));
 }
 Item draw_wide(TextRunner& in, Items a) {
-  return Item::of_scalar(in.nest().draw(loops::DrawKind::wide_word, Dtype::i64, in.stream(true), in.dim(a[0])));
+  return Item::of_scalar(in.nest().draw(loops::DrawKind::wide_word, Dtype::i64, in.stream(true, drawn(in, a, 1)), in.dim(a[0])));
 }
 // Those that a dtype, or the parts of a complex one, take: as many bits as it has, in f64.
 Item draw_uniform(TextRunner& in, Items a) {
   Dtype d = to_real(a[0].arg.dtype());
+  uint32_t stream = in.stream(d == Dtype::f64, drawn(in, a, 2));
   NestBuilder& nest = in.nest();
-  return Item::of_scalar(
-      nest.converted(nest.draw(loops::DrawKind::uniform, d, in.stream(d == Dtype::f64), in.dim(a[1])), Dtype::f64));
+  return Item::of_scalar(nest.converted(nest.draw(loops::DrawKind::uniform, d, stream, in.dim(a[1])), Dtype::f64));
 }
 Item draw_normal(TextRunner& in, Items a) {
   bool wide = to_real(a[0].arg.dtype()) == Dtype::f64;
   auto kind = wide ? loops::DrawKind::wide_normal : loops::DrawKind::normal;
-  return Item::of_scalar(in.nest().draw(kind, Dtype::f64, in.stream(wide), in.dim(a[1])));
+  return Item::of_scalar(in.nest().draw(kind, Dtype::f64, in.stream(wide, drawn(in, a, 2)), in.dim(a[1])));
+}
+// Behind the last integer of a dtype; of a float, the last one up to which it has all. i64's last one is the end.
+Item integers_end(TextRunner&, Items a) {
+  Dtype d = a[0].arg.dtype();
+  if (is_floating(d)) return Item::of(Arg::of_int((int64_t{1} << info(d).mantissa_bits) + 1));
+  if (d == Dtype::b8) return Item::of(Arg::of_int(2));
+  if (d == Dtype::i64) return Item::of(Arg::of_int(std::numeric_limits<int64_t>::max()));
+  return Item::of(Arg::of_int(int64_t{1} << (info(d).bits - (info(d).is_signed ? 1 : 0))));
 }
 
 // --- limits of any dtype, as numbers
@@ -281,6 +292,7 @@ constexpr Row kRows[] = {
     {"draw_wide", 1, draw_wide},
     {"draw_uniform", 2, draw_uniform},
     {"draw_normal", 2, draw_normal},
+    {"integers_end", 1, integers_end},
     {"greatest", 1, greatest},
     {"least", 1, least},
 };

@@ -6,79 +6,140 @@
 
 namespace lenz {
 
-#define LENZ_ELEMENT "raveled($i, shape(%out))"
-inline constexpr std::string_view kRandLoops = "%out[$i] = draw_uniform(dtype(%out), " LENZ_ELEMENT ")";
-inline constexpr std::string_view kRandnLoops = "%out[$i] = draw_normal(dtype(%out), " LENZ_ELEMENT ")";
-inline constexpr std::string_view kUniformLoops =
-    "%out[$i] = draw_uniform(dtype(%out), " LENZ_ELEMENT ") * to($to - $from, f64) + to($from, f64)";
+// `value` of the number $e of each element. The parts of complex numbers count as elements of their own.
+#define LENZ_DRAWN(value)                                \
+  "$d = dtype(%out) "                                    \
+  "for $i in shape(%out) { "                             \
+  "  if is_complex($d) { "                               \
+  "    $n = 2 * numel(%out) "                            \
+  "    $e = 2 * raveled($i, shape(%out)) x = " value     \
+  " "                                                    \
+  "    $e = 2 * raveled($i, shape(%out)) + 1 y = " value \
+  " "                                                    \
+  "    %out[$i] = complex(x, y) "                        \
+  "  } else { "                                          \
+  "    $n = numel(%out) $e = raveled($i, shape(%out)) "  \
+  "    %out[$i] = " value                                \
+  " "                                                    \
+  "  } }"
+// Fractions for integers have as many bits as f32.
+#define LENZ_U "draw_uniform(choose(is_integral($d), f32, $d), $e, $n)"
+// A deviation of both parts together, as a standard one of each.
+#define LENZ_Z "draw_normal($d, $e, $n)"
 #define LENZ_NORMAL(mean, std) \
-  "%out[$i] = draw_normal(dtype(%out), " LENZ_ELEMENT ") * to(" std ", f64) + to(" mean ", f64)"
+  "(to(" mean ", f64) + to(" std ", f64) * choose(is_complex($d), 0.70710678118654757, 1.0) * " LENZ_Z ")"
 #define LENZ_OF(tensor) "%" tensor "[broadcast_at($i, shape(%" tensor "))]"
-inline constexpr std::string_view kNormalLoops = LENZ_NORMAL("$mean", "$std");
-inline constexpr std::string_view kNormalTFLoops = LENZ_NORMAL(LENZ_OF("mean"), "$std");
-inline constexpr std::string_view kNormalFTLoops = LENZ_NORMAL("$mean", LENZ_OF("std"));
-inline constexpr std::string_view kNormalTTLoops = LENZ_NORMAL(LENZ_OF("mean"), LENZ_OF("std"));
+inline constexpr std::string_view kRandLoops = LENZ_DRAWN(LENZ_U);
+inline constexpr std::string_view kRandnLoops = LENZ_DRAWN(LENZ_NORMAL("0.0", "1.0"));
+inline constexpr std::string_view kUniformLoops =
+    LENZ_DRAWN("to($from, f64) + " LENZ_U " * (to($to, f64) - to($from, f64))");
+inline constexpr std::string_view kNormalLoops = LENZ_DRAWN(LENZ_NORMAL("$mean", "$std"));
+inline constexpr std::string_view kNormalTFLoops = LENZ_DRAWN(LENZ_NORMAL(LENZ_OF("mean"), "$std"));
+inline constexpr std::string_view kNormalFTLoops = LENZ_DRAWN(LENZ_NORMAL("$mean", LENZ_OF("std")));
+inline constexpr std::string_view kNormalTTLoops = LENZ_DRAWN(LENZ_NORMAL(LENZ_OF("mean"), LENZ_OF("std")));
+inline constexpr std::string_view kLogNormalLoops = LENZ_DRAWN("exp" LENZ_NORMAL("$mean", "$std"));
+inline constexpr std::string_view kExponentialLoops = LENZ_DRAWN("-log1p(-" LENZ_U ") / to($lambd, f64)");
+inline constexpr std::string_view kCauchyLoops =
+    LENZ_DRAWN("to($median, f64) + to($sigma, f64) * tan((" LENZ_U " - 0.5) * 3.1415926535897931)");
+inline constexpr std::string_view kGeometricLoops =
+    LENZ_DRAWN("maximum(ceil(log1p(-" LENZ_U ") / log1p(to(-$p, f64))), 1)");
 #undef LENZ_NORMAL
-inline constexpr std::string_view kExponentialLoops =
-    "%out[$i] = -log1p(-draw_uniform(dtype(%out), " LENZ_ELEMENT ")) / to($lambd, f64)";
+#undef LENZ_Z
+#undef LENZ_U
+#undef LENZ_DRAWN
 
-// Whether the coin of this element shows its face.
-#define LENZ_COIN(probability) "to(draw_word(" LENZ_ELEMENT "), f64) / 4294967296.0 < " probability
-inline constexpr std::string_view kCoinLoops = "%out[$i] = " LENZ_COIN("to($p, f64)");
-inline constexpr std::string_view kCoinByTensorLoops = "%out[$i] = " LENZ_COIN("to(" LENZ_OF("p") ", f64)");
-inline constexpr std::string_view kCoinBySelfLoops = "%out[$i] = " LENZ_COIN("to(%self[$i], f64)");
+// Whether coin number $e of $n shows its face.
+#define LENZ_COIN(probability) "to(draw_word($e, $n), f64) / 4294967296.0 < " probability
+#define LENZ_TOSSED(probability)                      \
+  "for $i in shape(%out) { "                          \
+  "  $e = raveled($i, shape(%out)) $n = numel(%out) " \
+  "  %out[$i] = " LENZ_COIN("to(" probability ", f64)") " }"
+inline constexpr std::string_view kCoinLoops = LENZ_TOSSED("$p");
+inline constexpr std::string_view kCoinByTensorLoops = LENZ_TOSSED(LENZ_OF("p"));
+inline constexpr std::string_view kCoinBySelfLoops = LENZ_TOSSED("%self[$i]");
+#undef LENZ_TOSSED
+#undef LENZ_OF
 
-// low + word * (high - low) / 2^32, or 2^64 of a wide range; products are taken by halves, so that none overflows.
-#define LENZ_INTEGERS(low, high)                                                       \
-  "for $i in shape(%out) { "                                                           \
-  "  $range = " high " - " low                                                         \
-  " "                                                                                  \
-  "  if $range <= 4294967296 { "                                                       \
-  "    w = draw_word(" LENZ_ELEMENT                                                    \
-  ") "                                                                                 \
-  "    r = ((w // 65536) * $range + ((w % 65536) * $range) // 65536) // 65536 "        \
-  "  } else { "                                                                        \
-  "    w = draw_wide(" LENZ_ELEMENT                                                    \
-  ") "                                                                                 \
-  "    upper = bitwise_and(w // 4294967296, 4294967295) "                              \
-  "    lower = bitwise_and(w, 4294967295) "                                            \
-  "    a = upper * ($range % 4294967296) "                                             \
-  "    b = lower * ($range // 4294967296) "                                            \
-  "    c = lower * ($range % 4294967296) "                                             \
-  "    carry = bitwise_and(a, 4294967295) + bitwise_and(b, 4294967295) "               \
-  "        + bitwise_and(c // 4294967296, 4294967295) "                                \
-  "    r = upper * ($range // 4294967296) + bitwise_and(a // 4294967296, 4294967295) " \
-  "        + bitwise_and(b // 4294967296, 4294967295) + carry // 4294967296 "          \
-  "  } "                                                                               \
-  "  %out[$i] = to(r + " low ", i64) }"
-inline constexpr std::string_view kIntegersLoops = LENZ_INTEGERS("$low", "$high");
-inline constexpr std::string_view kIntegersBelowLoops = LENZ_INTEGERS("0", "$high");
+// low + word * range / 2^32, or 2^64 of a wide range; products are taken by halves, so that none overflows.
+#define LENZ_LOWER(x) "bitwise_and(" x ", 4294967295)"
+#define LENZ_UPPER(x) "bitwise_and(bitwise_right_shift(" x ", 32), 4294967295)"
+#define LENZ_INTEGERS(low, high, wide) \
+  "for $i in shape(%out) { "                                                                                \
+  "  $e = raveled($i, shape(%out)) "                                                                        \
+  "  range = to(" high ", i64) - to(" low ", i64) "                                                         \
+  "  if " wide " { "                                                                                        \
+  "    w = draw_wide($e) "                                                                                  \
+  "    upper = " LENZ_UPPER("w") " * " LENZ_UPPER("range") " "                                              \
+  "    a = " LENZ_UPPER("w") " * " LENZ_LOWER("range") " "                                                  \
+  "    b = " LENZ_LOWER("w") " * " LENZ_UPPER("range") " "                                                  \
+  "    c = " LENZ_LOWER("w") " * " LENZ_LOWER("range") " "                                                  \
+  "    carry = " LENZ_LOWER("a") " + " LENZ_LOWER("b") " + " LENZ_UPPER("c") " "                            \
+  "    r = upper + " LENZ_UPPER("a") " + " LENZ_UPPER("b") " + " LENZ_UPPER("carry") " "                    \
+  "  } else { "                                                                                             \
+  "    w = draw_word($e) "                                                                                  \
+  "    r = bitwise_right_shift(bitwise_right_shift(w, 16) * range "                                         \
+  "        + bitwise_right_shift(bitwise_and(w, 65535) * range, 16), 16) "                                  \
+  "  } "                                                                                                    \
+  "  %out[$i] = r + to(" low ", i64) }"
+#define LENZ_BETWEEN(low, high) LENZ_INTEGERS(low, high, high " - " low " > 4294967296")
+// Up to the dtype's own last integer.
+#define LENZ_OPEN(low) LENZ_INTEGERS(low, "integers_end(dtype(%out))", "dtype(%out) == i64 or dtype(%out) == f64")
+inline constexpr std::string_view kIntegersLoops = LENZ_BETWEEN("$low", "$high");
+inline constexpr std::string_view kIntegersBelowLoops = LENZ_BETWEEN("0", "$high");
 inline constexpr std::string_view kIntegersFromLoops =
-    "if not given($to) { unsupported(\"an open range\") } " LENZ_INTEGERS("$from", "$to");
-inline constexpr std::string_view kIntegersToLoops = LENZ_INTEGERS("0", "$to");
+    "if given($to) { " LENZ_BETWEEN("$from", "$to") " } else { " LENZ_OPEN("$from") " }";
+inline constexpr std::string_view kIntegersToLoops = LENZ_BETWEEN("0", "$to");
+inline constexpr std::string_view kIntegersOfDtypeLoops = LENZ_OPEN("0");
+#undef LENZ_OPEN
+#undef LENZ_BETWEEN
 #undef LENZ_INTEGERS
+#undef LENZ_UPPER
+#undef LENZ_LOWER
 
-// What is dropped is multiplied by 0: a NaN stays.
-#define LENZ_KEPT(out, mask)                                          \
-  "$d = dtype(" out                                                   \
-  ") $a = accumulates($d) "                                           \
-  "for $i in shape(" out                                              \
-  ") { "                                                              \
-  "  if $p == 0 or (given($train) and $train == false) { "            \
-  "    " out                                                          \
-  "[$i] = %input[$i] kept = to(true, bool) "                          \
-  "  } else { "                                                       \
-  "    kept = to(draw_word(raveled($i, shape(" out                    \
-  "))), f64) / 4294967296.0 < to(1 - $p, f64) "                       \
-  "    scale = to(to(choose($p == 1, 0.0, 1.0 / (1 - $p)), $d), $a) " \
-  "    " out                                                          \
-  "[$i] = to(%input[$i], $a) * where(kept, scale, 0) "                \
+// By unsigned keys: the sign turned over they order as signed ones.
+inline constexpr std::string_view kRandpermLoops = R"(
+  %keys = temporary(i64, shape(%out))
+  %sorted = temporary(i64, shape(%out))
+  %order = temporary(i64, shape(%out))
+  %keys[$i] = bitwise_xor(draw_wide(at($i, 0)), -9223372036854775807 - 1)
+  sort(%keys, %sorted, %order, 0, false, true)
+  %out[$i] = %order[$i])";
+
+// $e of $n is the number of an element's coin. What is dropped is multiplied by 0: a NaN stays. `added` comes to the
+// element, as it is kept or not.
+#define LENZ_KEPT(out, coins, factor, added, mask) \
+  "for $i in shape(" out ") { " coins                                                                    \
+  "  if $p == 0 or (given($train) and $train == false) { "                                               \
+  "    " out "[$i] = %input[$i] kept = to(true, bool) "                                                  \
+  "  } else { "                                                                                          \
+  "    kept = " LENZ_COIN("to(1 - $p, f64)") " "                                                         \
+  "    if $p == 1 { factor = to(0.0, f64) " out "[$i] = to(%input[$i], f64) * factor } else { "          \
+  "      factor = " factor " "                                                                           \
+  "      " out "[$i] = to(%input[$i], f64) * where(kept, factor, 0)" added " } "                         \
   "  } " mask " }"
-inline constexpr std::string_view kDropoutLoops = LENZ_KEPT("%out", "");
-inline constexpr std::string_view kNativeDropoutLoops = LENZ_KEPT("%out0", "%out1[$i] = kept");
+#define LENZ_EACH(out) "$e = raveled($i, shape(" out ")) $n = numel(" out ") "
+#define LENZ_CHANNELS "$e = raveled(first($i, 2), first(shape(%out), 2)) $n = product(first(shape(%out), 2)) "
+#define LENZ_SCALE(out) "to(to(1.0 / (1 - $p), dtype(" out ")), f64)"
+// Keeps mean and deviation of what saturates at -1.7580993408473766.
+#define LENZ_SATURATION "1.7580993408473766"
+#define LENZ_SATURATING "1.0 / sqrt(to(($p * " LENZ_SATURATION " * " LENZ_SATURATION " + 1) * (1 - $p), f64))"
+#define LENZ_SATURATED \
+  " + where(kept, factor * $p * " LENZ_SATURATION ", factor * $p * " LENZ_SATURATION " - factor * " LENZ_SATURATION ")"
+inline constexpr std::string_view kDropoutLoops = LENZ_KEPT("%out", LENZ_EACH("%out"), LENZ_SCALE("%out"), "", "");
+inline constexpr std::string_view kNativeDropoutLoops =
+    LENZ_KEPT("%out0", LENZ_EACH("%out0"), LENZ_SCALE("%out0"), "", "%out1[$i] = kept");
+inline constexpr std::string_view kAlphaDropoutLoops =
+    LENZ_KEPT("%out", LENZ_EACH("%out"), LENZ_SATURATING, LENZ_SATURATED, "");
+inline constexpr std::string_view kFeatureDropoutLoops = LENZ_KEPT("%out", LENZ_CHANNELS, LENZ_SCALE("%out"), "", "");
+inline constexpr std::string_view kFeatureAlphaDropoutLoops =
+    LENZ_KEPT("%out", LENZ_CHANNELS, LENZ_SATURATING, LENZ_SATURATED, "");
+#undef LENZ_SATURATED
+#undef LENZ_SATURATING
+#undef LENZ_SATURATION
+#undef LENZ_SCALE
+#undef LENZ_CHANNELS
+#undef LENZ_EACH
 #undef LENZ_KEPT
 #undef LENZ_COIN
-#undef LENZ_OF
-#undef LENZ_ELEMENT
 
 }  // namespace lenz
