@@ -206,10 +206,12 @@ std::optional<Dim> drawn(TextRunner& in, Items a, size_t at) {
   return a.size() > at ? std::optional(in.dim(a[at])) : std::nullopt;
 }
 Item draw_word(TextRunner& in, Items a) {
-  return Item::of_scalar(in.nest().draw(loops::DrawKind::word, Dtype::i64, in.stream(false, drawn(in, a, 1)), in.dim(a[0])));
+  return Item::of_scalar(
+      in.nest().draw(loops::DrawKind::word, Dtype::i64, in.stream(false, drawn(in, a, 1)), in.dim(a[0])));
 }
 Item draw_wide(TextRunner& in, Items a) {
-  return Item::of_scalar(in.nest().draw(loops::DrawKind::wide_word, Dtype::i64, in.stream(true, drawn(in, a, 1)), in.dim(a[0])));
+  return Item::of_scalar(
+      in.nest().draw(loops::DrawKind::wide_word, Dtype::i64, in.stream(true, drawn(in, a, 1)), in.dim(a[0])));
 }
 // Those that a dtype, or the parts of a complex one, take: as many bits as it has, in f64.
 Item draw_uniform(TextRunner& in, Items a) {

@@ -1,7 +1,11 @@
-// Every row whose loops are a text: it parses, and lowers for whatever calls the row's generator makes.
+// Every row whose loops are a text: it parses, lowers for whatever calls the row's generator makes, with numbers or
+// symbols for sizes, and what comes out keeps the rules of loop programs.
 #include <gtest/gtest.h>
 
+#include <map>
+
 #include "compiler/base/error.h"
+#include "compiler/loops/verify.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lower/notation.h"
 #include "compiler/ops/call_maker.h"
@@ -10,7 +14,12 @@
 namespace lenz {
 namespace {
 
-constexpr uint64_t kCalls = 60;
+constexpr uint64_t kCalls = 60, kSymbolicCalls = 20;
+
+// Those in place are functional ones by the time they are lowered.
+bool has_text(const OpDef& row) {
+  return !row.lowering.body.empty() && row.generate && row.variant != VariantKind::in_place;
+}
 
 TEST(RowLoops, TextsParse) {
   for (const auto& row : op_table().rows())
@@ -19,24 +28,86 @@ TEST(RowLoops, TextsParse) {
     }
 }
 
+// Whether it lowers; what is wrong with it, if anything, in `finding`.
+bool lowers(const Graph& graph, std::string& finding) {
+  try {
+    loops::ProgramVerdict verdict = loops::verify(lower_graph(graph, {.externs = false}));
+    if (!verdict.valid()) finding = to_string(verdict.violations[0]);
+    return true;
+  } catch (const Unsupported&) {
+    return false;
+  } catch (const std::exception& e) {
+    finding = e.what();
+    return false;
+  }
+}
+
 TEST(RowLoops, GeneratedCallsLower) {
   for (const auto& row : op_table().rows()) {
-    if (row->lowering.body.empty() || !row->generate) continue;
+    if (!has_text(*row)) continue;
     size_t failures = 0, lowered = 0;
     for (uint64_t seed = 0; seed < kCalls && failures < 2; ++seed) {
       RandomChooser chooser(seed);
-      auto graph = generate_call(*row, op_table(), chooser);
-      try {
-        lower_graph(*graph, {.externs = false});
-        ++lowered;
-      } catch (const Unsupported&) {
-      } catch (const std::exception& e) {
-        ++failures;
-        ADD_FAILURE() << row->full_name << " seed " << seed << ": " << e.what();
-      }
+      std::string finding;
+      lowered += lowers(*generate_call(*row, op_table(), chooser), finding);
+      if (finding.empty()) continue;
+      ++failures;
+      ADD_FAILURE() << row->full_name << " seed " << seed << ": " << finding;
     }
     EXPECT_GT(lowered, 0u) << row->full_name << " never lowers";
   }
+}
+
+// The call with a symbol for each size from 2 on, the same for equal ones, and dense operands. Nothing where the op
+// needs numbers.
+std::unique_ptr<Graph> with_symbols(const DrawnCall& call) {
+  auto graph = std::make_unique<Graph>(call.graph->shared_context(), call.graph->ops(), "symbolic");
+  std::map<int64_t, Dim> symbols;
+  for (const Input& input : call.graph->inputs()) {
+    const Type& t = call.graph->type(input.value);
+    const Type* made = &t;
+    if (t.is_tensor()) {
+      DimVec sizes;
+      for (Dim d : t.sizes()) {
+        auto [at, fresh] = symbols.try_emplace(d.constant(), d);
+        if (fresh && d.constant() > 1) {
+          at->second = graph->context().syms.symbol("s" + std::to_string(symbols.size()));
+          graph->assumptions.facts().set_range(at->second.node(), {2, 4096});
+        }
+        sizes.push_back(at->second);
+      }
+      made = graph->context().tensor(contiguous_tensor(t.dtype, sizes, t.device));
+    }
+    graph->add_input(call.graph->value_name(input.value).substr(1), made);
+  }
+  try {
+    const Node& node = graph->node(graph->append(*call.op, call.args));
+    SmallVec<Arg, 4> outputs;
+    for (uint16_t i = 0; i < node.result_count; ++i) outputs.push_back(Arg::of_value(node.result(i)));
+    graph->set_outputs(outputs);
+    return graph;
+  } catch (const Error&) {
+    return nullptr;
+  }
+}
+
+TEST(RowLoops, CallsOfSymbolicSizesLower) {
+  size_t lowered = 0;
+  for (const auto& row : op_table().rows()) {
+    if (!has_text(*row) || row->variant != VariantKind::functional) continue;
+    size_t failures = 0;
+    for (uint64_t seed = 0; seed < kSymbolicCalls && failures < 1; ++seed) {
+      RandomChooser chooser(seed);
+      std::unique_ptr<Graph> graph = with_symbols(draw_call(*row, op_table(), chooser));
+      if (!graph) continue;
+      std::string finding;
+      lowered += lowers(*graph, finding);
+      if (finding.empty()) continue;
+      ++failures;
+      ADD_FAILURE() << row->full_name << " seed " << seed << ": " << finding;
+    }
+  }
+  EXPECT_GT(lowered, 1000u);
 }
 
 }  // namespace

@@ -52,7 +52,8 @@ inline constexpr std::string_view kVdotLoops =
 #undef LENZ_STORED
 #undef LENZ_PRODUCT
 
-// A kernel meets the padded input; transposed, each element of the input spreads the kernel over the result.
+// A kernel meets the padded input; transposed, each element of the input spreads the kernel over the result. No group
+// reaches beyond the last channel, which `min` says to those who cannot know that groups divide them.
 inline constexpr std::string_view kConvolutionLoops = R"(
   $n = rank(%input) - 2
   $stride = spread($stride, $n)
@@ -64,7 +65,8 @@ inline constexpr std::string_view kConvolutionLoops = R"(
   $outs = size(%out, 1) // $groups
   for $i in shape(%out), reduce $c < $ins, reduce $k in drop(shape(%weight), 2) as convolution {
     $o = at($i, 1)
-    $channel = $o // $outs * $ins + $c
+    if $groups == 1 { $channel = $c }
+    else { $channel = min($o // $outs * $ins + $c, size(%input, 1) - 1) }
     if $transposed {
       $from = drop($i, 2) + $padding - $k * $dilation
       $at = $from // $stride

@@ -138,13 +138,13 @@ inline constexpr std::string_view kIm2colLoops = LENZ_SPATIAL("2", "%self")
     $padding = spread($padding, 2)
     $stride = spread($stride, 2)
     $windows = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
-    $batch = first(shape(%self), $lead - 1)
-    $columns = concat($batch, concat([size(%self, $lead - 1)], concat($kernel, $windows)))
-    for $i in $columns {
-      $w = drop($i, $lead)
-      $at = last($w, 2) * $stride + first($w, 2) * $dilation - $padding
-      x = masked(within($at, $sizes), %self[first($i, $lead), $at], 0)
-      %out[reshaped($i, $columns, shape(%out))] = x
+    for $i in shape(%out) {
+      $row = at($i, $lead - 1)
+      $column = at($i, $lead)
+      $k = [$row // at($kernel, 1) % at($kernel, 0), $row % at($kernel, 1)]
+      $w = [$column // at($windows, 1), $column % at($windows, 1)]
+      $at = $w * $stride + $k * $dilation - $padding
+      %out[$i] = masked(within($at, $sizes), %self[first($i, $lead - 1), $row // product($kernel), $at], 0)
     })";
 
 inline constexpr std::string_view kCol2imLoops = LENZ_SPATIAL("2", "%out")
