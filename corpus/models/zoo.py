@@ -399,7 +399,7 @@ class Newton(nn.Module):
 
         a = x.abs()
         _, _, root = while_loop(
-            lambda i, change, y: (i < 50) & (change > 1e-12),
+            lambda i, change, y: (i < 50) & (change > 1e-6),
             lambda i, change, y: (i + 1, ((a / (y * y) - y) / 3).abs().amax(), y + (a / (y * y) - y) / 3),
             (torch.tensor(0), torch.tensor(1.0, dtype=torch.float64), torch.ones_like(a)))
         return torch.cond((x < 0).all(), lambda r: -r, lambda r: r.clone(), (root,))

@@ -246,10 +246,24 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
 }
 
 // Fills, ranges: a few roundings of the largest number in sight; a whole number is exact.
+namespace {
+// What a call's results depend on: of `*_like` and `new_*` not the operand that gives shape and dtype.
+std::vector<RunValue> values_read(const Call& call) {
+  std::vector<RunValue> read(call.values.begin(), call.values.end());
+  if (!call.op->has(Trait::reads_metadata_only) || !call.args[0].is_value()) return read;
+  ValueId like = call.args[0].value();
+  bool elsewhere = false;
+  for (size_t i = 1; i < call.args.size(); ++i)
+    for_each_value(call.args[i], [&](ValueId v) { elsewhere |= v == like; });
+  if (!elsewhere) read[like] = {};
+  return read;
+}
+}  // namespace
+
 Outcome flow_created(FlowContext& in, const Call& call) {
   Outcome out = call.run_widened(in.boxed);
   if (out.raised || !in.errors) return out;
-  if (any_error(in, call.values)) {
+  if (any_error(in, values_read(call))) {
     mark_unknown(in, out.results);
     return out;
   }

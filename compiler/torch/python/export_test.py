@@ -161,6 +161,32 @@ class Exports(unittest.TestCase):
         self.assertIn("lenz.assert", made.text)
         self.agrees(made, f, X)
 
+    def test_a_number_from_a_tensor(self):
+        f = lambda x: (x * x.sum().item(), torch.cond((x.sum() > 0).item(), lambda a: a + 1, lambda a: a - 1, (x,)))
+        self.agrees(self.export(f, X), f, X)
+
+    def test_several_results_of_unknown_sizes(self):
+        f = lambda x: torch.unique((x * 2).long(), return_counts=True)
+        self.agrees(self.export(f, X), f, X)
+
+    def test_vmap(self):
+        f = lambda x: torch.vmap(lambda row: row.sum() * row)(x)
+        self.agrees(self.export(f, X), f, X)
+
+    def test_an_argument_that_is_a_number(self):
+        made = self.export(lambda x, n: x.repeat(n, 1), X, 3, dynamic=(None, torch.export.Dim.DYNAMIC))
+        self.assertIn("%n: int s0", made.text)
+
+    def test_values_of_bfloat16(self):
+        net = nn.Linear(4, 3).bfloat16()
+        made = self.export(net, X.bfloat16())
+        made.save_inputs(self.folder / "in.npz")
+        done = command.run("run", made.path, "--inputs", self.folder / "in.npz", "--save", self.folder / "out.npz")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with np.load(self.folder / "out.npz") as got:
+            expected = net(X.bfloat16()).detach().view(torch.int16).numpy()
+            np.testing.assert_array_equal(got["out0"].view(np.int16), expected)
+
     def test_autocast_shows_its_casts(self):
         def f(x):
             with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -298,6 +324,14 @@ class Exports(unittest.TestCase):
         error = self.refused_here(lambda x: x[0, 0] + table, X, constant_limit=1000)
         self.assertIn("4,000 bytes", error.what)
         self.assertIn("buffer", error.remedy)
+
+    def test_hidden_writes_without_another_name(self):
+        norm = nn.InstanceNorm1d(4, track_running_stats=True).train()
+        self.assertIn("hides", str(self.refused(norm, torch.ones(2, 4, 5))))
+
+    def test_a_size_that_lenz_would_take_for_another(self):
+        error = self.refused_here(lambda x, i: x[: i.item()], X, torch.tensor(3))
+        self.assertIn("slice", error.what)
 
     def test_python_numbers_from_tensors(self):
         error = self.refused_here(lambda x: x * (x.sum().item() * 2.0), X)

@@ -102,9 +102,16 @@ def by_export(model, args, kwargs, dynamic):
     try:
         with _every_frame_of_the_users():
             program = torch.export.export(module, args, kwargs, dynamic_shapes=_dims(dynamic), strict=False)
+            if any(_is_functorch(n.target) for n in program.graph.nodes):
+                program = program.run_decompositions({})
     except Exception as e:  # whatever torch raises: say where and what to do
         raise translated(e) from e
     return of_exported(program, (args, kwargs))
+
+
+def _is_functorch(target):
+    """Whether this is machinery of vmap or grad: gone in the functional program, where they have done their work."""
+    return "functorch" in (getattr(target, "__module__", None) or "") or "functorch" in str(target)
 
 
 _KINDS = {InputKind.PARAMETER: "parameter", InputKind.BUFFER: "buffer", InputKind.CONSTANT_TENSOR: "constant",

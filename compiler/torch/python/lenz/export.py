@@ -26,7 +26,8 @@ class Exported:
     files: list
 
     def save_inputs(self, path, args=None, kwargs=None):
-        """The values of all inputs as an `.npz` for `lenz run --inputs`; of arguments the examples, or these."""
+        """The values of all tensors as an `.npz` for `lenz run --inputs`; of arguments the examples, or these. Numbers that
+        are arguments are not in it: `--bind` says what they are."""
         from torch.utils._pytree import tree_leaves
 
         given = iter(tree_leaves((args, kwargs or {})) if args is not None else ())
@@ -35,8 +36,6 @@ class Exported:
             value = next(given) if kind == "argument" and args is not None else real
             if isinstance(value, torch.Tensor):
                 arrays[name] = values.as_array(value)
-            elif isinstance(value, (bool, int, float)):
-                arrays[name] = value
         values.write(path, arrays)
 
 
@@ -222,6 +221,11 @@ def _files(path, text, module, arrays, inputs, sources):
     return Exported(path, text, inputs, externs, files)
 
 
+def _sizes(type_text):
+    """Of a type as text dtype and sizes."""
+    return type_text.partition("]")[0]
+
+
 def _canonical(text, module, path):
     """In canonical spelling. Where a row infers other strides for a size that only a run knows, the row is right."""
     for _ in range(64):
@@ -231,14 +235,14 @@ def _canonical(text, module, path):
             lines = text.splitlines()
             line = lines[e.line - 1].strip() if 0 < e.line <= len(lines) else ""
             told = re.search(r"(%\S+) is (.*) here$", str(e).splitlines()[0])
-            if told and f"{told[1]}: " in line:
-                corrected = re.sub(rf"{re.escape(told[1])}: .*?(?=, %| = )", lambda _: f"{told[1]}: {told[2]}", line, count=1)
-                if corrected != line:
-                    lines[e.line - 1] = "  " + corrected
-                    module.node_of[corrected] = module.node_of.get(line)
-                    text = "\n".join(lines) + "\n"
-                    continue
+            said = re.search(rf"{re.escape(told[1])}: (.*?)(?=, %| = )", line) if told else None
+            if said and said[1] != told[2] and _sizes(said[1]) == _sizes(told[2]):
+                corrected = line.replace(said[0], f"{told[1]}: {told[2]}", 1)
+                lines[e.line - 1] = "  " + corrected
+                module.node_of[corrected] = module.node_of.get(line)
+                text = "\n".join(lines) + "\n"
+                continue
             node = module.node_of.get(line)
             raise ExportError(f"lenz refuses the graph: {e}", source_of_node(node) if node is not None else None,
-                              "this is a gap of lenz; the node that it names may be written another way") from None
+                              "lenz lacks what this needs; write that line another way") from None
     raise ExportError("lenz refuses the graph again and again", remedy="report it with the program")

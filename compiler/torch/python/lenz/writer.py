@@ -20,8 +20,10 @@ _STATED = {_ATEN._assert_tensor_metadata.default, _ATEN.sym_constrain_range.defa
            _ATEN.sym_constrain_range_for_size.default, _ATEN._assert_async.msg}
 # The same under a name that has a row.
 _RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, _ATEN.detach_.default: _ATEN.detach.default}
+_HIDES_WRITES = {_ATEN.instance_norm.default, _ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
 _COMPARISONS = {operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operator.le: "le", operator.gt: "gt",
                 operator.ge: "ge"}
+_NUMBERS = (int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
 _CONTROL = {"cond", "while_loop", "scan"}
 # Where the sub-graph stands among the arguments of a region that is written as if it stood in the graph itself.
 _REGIONS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4, "wrap": 0, "tag_activation_checkpoint": 0,
@@ -217,9 +219,13 @@ class GraphWriter:
     def op(self, node, env):
         op = _RENAMED.get(node.target, node.target)
         args, kwargs = node.args, dict(node.kwargs)
-        if op is _ATEN.batch_norm.default and args[5] and args[3] is not None:
+        if op in (_ATEN.batch_norm.default, _ATEN.native_batch_norm.default) and args[5] and args[3] is not None:
             # Its schema does not say that it writes the statistics; this one's does.
-            return self.emit(node, _ATEN._native_batch_norm_legit.default, args[:8], {}, env, results=3)[0]
+            results = self.emit(node, _ATEN._native_batch_norm_legit.default, args[:8], {}, env, results=3)
+            return results[0] if op is _ATEN.batch_norm.default else results
+        if op in _HIDES_WRITES and args[3] is not None and args[5]:
+            raise ExportError(f"`{op._schema.name}` writes running statistics, which its schema hides",
+                              source_of_node(node), "use a batch norm, or leave out track_running_stats")
         context = self.context()
         if context is not None:
             flat, _ = tree_flatten((args, kwargs))
@@ -273,7 +279,7 @@ class GraphWriter:
                 continue
             x = args[position] if position < len(args) else kwargs[parameter.name]
             text = self.spell(x, env)
-            numbers |= isinstance(parameter.type, torch._C.TensorType) and isinstance(x, (int, float, complex))
+            numbers |= isinstance(parameter.type, torch._C.TensorType) and isinstance(self.metas(x), _NUMBERS)
             for value in [v for v in tree_leaves(x) if isinstance(v, torch.fx.Node)]:
                 operands.append((parameter, env.get(value)))
             if parameter.kwarg_only and parameter.has_default_value() and not isinstance(x, torch.fx.Node) \
@@ -304,10 +310,9 @@ class GraphWriter:
         one = len(schema.returns) == 1 and count is None
         metas = [meta] if one else list(meta) if count is None else [None] * count
         names = [self.fresh(node.name if one else f"{node.name}.{i}") for i in range(len(metas))]
-        targets = []
-        for name, value in zip(names, metas):
-            annotated = not known or self.makes_symbols(value)
-            targets.append((name, self.symbols.type(value) if annotated else None))
+        annotated = any([not known, *map(self.makes_symbols, metas)])
+        targets = [(name, self.symbols.type(value) if annotated else None) for name, value in zip(names, metas)]
+        for name in names:
             self.roots[name] = shared
             if any(v in self.grads for _, v in operands):
                 self.grads.add(name)
