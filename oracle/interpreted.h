@@ -1,0 +1,16 @@
+// A graph's loops on the interpreter, with libtorch's tensors going in and coming out: what the compiler's middle makes
+// of a graph, run as the graph itself is run by eager.
+// Thread-safety: as Boxed.
+#pragma once
+
+#include "compiler/loops/interpret.h"
+#include "oracle/execute.h"
+
+namespace lenz::oracle {
+
+// Inputs are mutated as the program says. Ops without loops are run by `boxed`. Random numbers come from Lenz's stream,
+// seeded as LenzRandom seeds it. Throws UserError for inputs that the program does not take.
+Execution run_interpreted(const loops::Program& program, std::span<const RunValue> inputs, Boxed& boxed,
+                          const ExecuteOptions& options = {}, loops::Counters* counters = nullptr);
+
+}  // namespace lenz::oracle
