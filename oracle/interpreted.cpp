@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "oracle/aten.h"
+#include "oracle/structural.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -126,7 +127,7 @@ Execution run_interpreted(const loops::Program& program, std::span<const RunValu
     how.print = [&](std::string_view text, std::span<const loops::Tensor> shown) {
       std::vector<std::string> words;
       for (const loops::Tensor& t : shown) words.push_back(to_text(hold(bridge.out(t))));
-      options.print(formatted(text, words));
+      options.print(filled_in(text, words));
     };
   loops::Results results = loops::interpret(program, values, how);
   if (counters) *counters = results.counters;

@@ -113,18 +113,9 @@ Values assertion(const StructuralCall& call) {
 }
 
 Values print(const StructuralCall& call) {
-  std::string line;
-  std::string_view format = call.node.args[1].string();
-  Values values = operands(call, 2);
-  for (size_t at = 0, next = 0; at < format.size(); ++at) {
-    if (format.substr(at, 2) != "{}" || next == values.size()) {
-      line += format[at];
-      continue;
-    }
-    line += to_text(values[next++]);
-    ++at;
-  }
-  call.runner.print(line);
+  std::vector<std::string> words;
+  for (const RunValue& v : operands(call, 2)) words.push_back(to_text(v));
+  call.runner.print(filled_in(call.node.args[1].string(), words));
   return {nullptr};
 }
 
@@ -152,6 +143,19 @@ constexpr Entry kEntries[] = {
     {"print", print},            // op name: as above
 };
 }  // namespace
+
+std::string filled_in(std::string_view format, std::span<const std::string> words) {
+  std::string line;
+  for (size_t at = 0, next = 0; at < format.size(); ++at) {
+    if (format.substr(at, 2) != "{}" || next == words.size()) {
+      line += format[at];
+      continue;
+    }
+    line += words[next++];
+    ++at;
+  }
+  return line;
+}
 
 Structural find_structural(const OpDef& op) {
   if (op.schema.space != "lenz") return nullptr;

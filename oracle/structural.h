@@ -2,7 +2,9 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "oracle/binding.h"
@@ -40,6 +42,9 @@ using Structural = std::vector<RunValue> (*)(const StructuralCall& call);
 
 // Null: an op of libtorch's.
 Structural find_structural(const OpDef& op);
+
+// What a print says: each {} of the format is the next word.
+std::string filled_in(std::string_view format, std::span<const std::string> words);
 
 // An argument that is a value or a number, as a value.
 RunValue literal_or_value(const Arg& arg, std::span<const RunValue> values, const Binding& binding);

@@ -5,8 +5,11 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/hash.h"
+#include "compiler/driver/compile.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/call_maker.h"
+#include "oracle/interpreted.h"
+#include "oracle/random_machine.h"
 #include "oracle/workers.h"
 
 namespace lenz::oracle {
@@ -112,6 +115,64 @@ bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph&
     if (known.when == KnownFault::self_overlaps && overlaps(t)) return true;
   }
   return false;
+}
+
+void find_wrong(ValuesCell& cell, const Graph& graph, const std::string& what) {
+  ++cell.wrong;
+  if (!cell.finding.empty()) return;
+  cell.finding = what;
+  cell.graph = print(graph);
+}
+
+// Random ops by Lenz's own stream, which eager's generator can't follow.
+bool draws(const Graph& graph) {
+  bool random = false;
+  graph.for_each_node([&](NodeId id) { random |= graph.node(id).op->has(Trait::random); });
+  return random;
+}
+
+// The compiler's loops in eager's place: they must end as it does, look like it from outside, and lie within the
+// reference's bounds.
+void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell) {
+  ++cell.calls;
+  if (const Type* t = leading_tensor(graph)) cell.layouts.emplace(layout_of(*t));
+  auto inputs = [&] { return initial_inputs(graph, boxed, {}); };
+  LenzRandom stream(boxed);
+  bool random = draws(graph);
+  Execution eager = (random ? Executor(stream) : Executor(boxed)).run(graph, inputs());
+  loops::Program program;
+  try {
+    program = to_loops(graph, {}, {.externs = false});
+  } catch (const Unsupported& error) {
+    ++cell.unlowered;
+    if (cell.note.empty()) cell.note = std::string("no loops: ") + error.what();
+    return;
+  }
+  Execution got = run_interpreted(program, inputs(), boxed);
+  if (eager.ending != Ending::finished) {
+    ++cell.refused;
+    if (got.ending == Ending::finished) find_wrong(cell, graph, "the loops end, but eager refuses: " + eager.text);
+    return;
+  }
+  if (got.ending != Ending::finished) return find_wrong(cell, graph, "the loops raise: " + got.text);
+  if (auto outside = compare_outside(graph, eager, got)) return find_wrong(cell, graph, outside->summary());
+  if (random) {
+    if (auto different = compare_runs(graph, eager, got)) return find_wrong(cell, graph, different->summary());
+    ++cell.passed;
+    return;
+  }
+  Reference reference = Referee(boxed).run(graph, inputs());
+  Judgement j = judge(graph, reference, got);
+  add(cell.shares, j.shares);
+  if (j.mismatch) return find_wrong(cell, graph, j.mismatch->summary());
+  if (!reference.unbounded.empty()) {
+    ++cell.unbounded;
+    if (cell.note.empty()) cell.note = "no bound for " + reference.unbounded[0];
+  } else if (j.shares.weak()) {
+    ++cell.weak;
+  } else {
+    ++cell.passed;
+  }
 }
 
 void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell, const std::function<bool()>& known) {
@@ -236,6 +297,7 @@ class RowValues {
     try {
       auto graph = make();
       if (!graph) return;
+      if (options_.on_loops) return judge_loops(*graph, boxed_, cell);
       judge_call(*graph, boxed_, cell, [&] {
         return std::ranges::any_of(options_.known, [&](const KnownFault& k) { return applies(k, op_, dtype, *graph); });
       });
@@ -272,6 +334,7 @@ nlohmann::json ValuesCell::to_json() const {
                       {"unbounded", unbounded},
                       {"known", known},
                       {"died", died},
+                      {"unlowered", unlowered},
                       {"elements", shares.elements},
                       {"ambiguous", shares.ambiguous},
                       {"strong", shares.strong},
@@ -293,6 +356,7 @@ ValuesCell cell_from(const nlohmann::json& j) {
   c.unbounded = j["unbounded"];
   c.known = j["known"];
   c.died = j["died"];
+  c.unlowered = j["unlowered"];
   c.shares = {j["elements"], j["ambiguous"], j["strong"]};
   c.layouts = j["layouts"].get<std::set<std::string>>();
   c.finding = j.value("finding", "");

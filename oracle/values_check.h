@@ -29,6 +29,7 @@ struct ValuesOptions {
   int calls = 8;  // of each row in each of its dtypes
   uint64_t seed = 0;
   std::vector<KnownFault> known = {};
+  bool on_loops = false;  // judge what the compiler's loops give on the interpreter, instead of eager
   // Calls to judge instead of generated ones, by row.
   const std::map<std::string, std::vector<CallText>>* given = nullptr;
 };
@@ -41,6 +42,7 @@ struct ValuesCell {
   int known = 0;      // differ where eager is known to be at fault (values_known.txt)
   int unbounded = 0;  // no rule bounds the op, or what it is made of
   int died = 0;       // eager killed the process
+  int unlowered = 0;  // `on_loops`: an op has no loops
   Shares shares;
   std::set<std::string> layouts;  // of the leading tensor
   std::string finding, graph;     // the first wrong one

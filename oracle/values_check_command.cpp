@@ -16,7 +16,7 @@ namespace lenz::oracle {
 
 namespace {
 struct ValuesTotals {
-  long long calls = 0, passed = 0, weak = 0, wrong = 0, refused = 0, unbounded = 0, died = 0, known = 0;
+  long long calls = 0, passed = 0, weak = 0, wrong = 0, refused = 0, unbounded = 0, died = 0, known = 0, unlowered = 0;
   long long cells = 0, without_verdict = 0;  // of the cells with calls: those where none passed or was weak
   Shares shares;
 };
@@ -34,6 +34,7 @@ ValuesTotals add_up(const std::vector<ValuesRow>& rows) {
       t.refused += c.refused;
       t.unbounded += c.unbounded;
       t.died += c.died;
+      t.unlowered += c.unlowered;
       t.known += c.known;
       t.shares.elements += c.shares.elements;
       t.shares.ambiguous += c.shares.ambiguous;
@@ -56,6 +57,7 @@ void print_json(const std::vector<ValuesRow>& rows, const ValuesOptions& options
                           {"refused", t.refused},
                           {"unbounded", t.unbounded},
                           {"died", t.died},
+                          {"unlowered", t.unlowered},
                           {"known", t.known},
                           {"elements", t.shares.elements},
                           {"ambiguous", t.shares.ambiguous},
@@ -93,6 +95,7 @@ void print_words(const std::vector<ValuesRow>& rows, const ValuesOptions& option
       "a bound, %lld refused by eager, %lld where eager is known to be at fault, %lld wrong, %lld died; seed %llu\n",
       rows.size(), t.cells, t.without_verdict, t.calls, t.passed, t.weak, t.unbounded, t.refused, t.known, t.wrong,
       t.died, static_cast<unsigned long long>(options.seed));
+  if (options.on_loops) std::printf("%lld calls of ops that have no loops\n", t.unlowered);
   std::printf("of %llu elements %.2f %% were judged within 2^-6 of their value, %.2f %% are ambiguous\n",
               static_cast<unsigned long long>(t.shares.elements), share(t.shares.strong), share(t.shares.ambiguous));
 }
@@ -114,6 +117,8 @@ ExitCode values_check_command(std::span<const std::string> args) {
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of all choices")->capture_default_str();
   app.add_option("--jobs", jobs, "worker processes")->check(CLI::Range(1, 1024));
+  app.add_flag("--loops", options.on_loops,
+               "judge what the compiler's loops give on the interpreter, instead of what eager gives");
   app.add_option("--from", from, "a file of calls to judge instead of generated ones");
   app.add_option("--known", known, "a file of what is known of eager's own faults (oracle/values_known.txt)");
   app.add_flag("--json", json, "the table as JSON (oracle/values_check.schema.json)");

@@ -11,7 +11,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 
 
 def cell(**what):
-    counts = ("calls", "passed", "weak", "wrong", "refused", "unbounded", "known", "died", "elements", "ambiguous", "strong")
+    counts = ("calls", "passed", "weak", "wrong", "refused", "unbounded", "known", "died", "unlowered", "elements", "ambiguous", "strong")
     return {**{name: 0 for name in counts}, "layouts": [], **what}
 
 
