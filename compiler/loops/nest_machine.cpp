@@ -26,6 +26,7 @@ class NestMachine {
     steps_.reserve(nest.body.size());
     for (Ssa i = 0; i < nest.body.size(); ++i) add_step(i);
     for (const Store& store : nest.stores) add_store(store);
+    leave_out_unasked();
     env_ = symbols.data();
   }
   ~NestMachine() {
@@ -228,6 +229,35 @@ class NestMachine {
     need(needs, store.mask);
     for (Dim d : store.index) need(needs, d);
     (needs.level() == Level::late ? late_writes_ : writes_).push_back(std::move(write));
+  }
+
+  // Where the inner axes have no point, what only their points would ask for is not computed: it may have no place.
+  void leave_out_unasked() {
+    if (std::ranges::none_of(inner_axes_, [](const Loop& loop) { return loop.extent == 0; })) return;
+    std::vector<bool> asked(nest_.body.size());
+    auto ask = [&](Ssa value, const DimVec& index) {
+      if (value != kNone) asked[value] = true;
+      for (Dim d : index)
+        for (const Step* step : outer_steps_)
+          if (step->instr->kind == InstrKind::position && mentions(d, step->instr->symbol)) asked[step->at] = true;
+    };
+    for (const Write& write : late_writes_) {
+      ask(write.store->value, write.store->index);
+      ask(write.store->mask, {});
+    }
+    for (size_t i = steps_.size(); i-- > 0;) {
+      const Step& step = steps_[i];
+      if (levels_[step.at] == Level::inner || step.instr->kind == InstrKind::reduce) continue;
+      if (levels_[step.at] == Level::outer && !asked[step.at]) continue;
+      for (Ssa operand : step.instr->operands) ask(operand, {});
+      ask(step.instr->mask, step.instr->index);
+    }
+    std::erase_if(outer_steps_, [&](const Step* step) { return !asked[step->at]; });
+  }
+  static bool mentions(Dim dim, Dim symbol) {
+    bool found = false;
+    if (!dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { found |= s == symbol.node(); });
+    return found;
   }
 
   // --- at a point

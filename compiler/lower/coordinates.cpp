@@ -6,7 +6,9 @@
 namespace lenz::lower {
 
 namespace {
-bool same(const loops::Program& program, Dim a, Dim b) { return a == b || program.assumptions.known().proves(eq(a, b)); }
+bool same(const loops::Program& program, Dim a, Dim b) {
+  return a == b || program.assumptions.known().proves(eq(a, b));
+}
 }  // namespace
 
 DimVec broadcast_coordinates(loops::Program& program, std::span<const Dim> at, std::span<const Dim> sizes) {

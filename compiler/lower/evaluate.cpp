@@ -156,7 +156,8 @@ void TextRunner::store(const Statement& s) {
   if (target.items.size() != 2 || target.items[1]->kind != Expr::host) wrong("a store outside of a nest is %x[$i] = e");
   nest_.emplace(lowering_.nest(node_.op->full_name, node_.origin));
   DimVec at;
-  for (Dim extent : type(evaluate(*target.items[0])).sizes) at.push_back(nest_->axis(extent, loops::AxisKind::parallel));
+  for (Dim extent : type(evaluate(*target.items[0])).sizes)
+    at.push_back(nest_->axis(extent, loops::AxisKind::parallel));
   locals_["$" + target.items[1]->name] = list(at);
   store_at(s);
   nest_->finish(*lowering_.block);
@@ -184,8 +185,8 @@ void TextRunner::each(const Statement& s) {
   if (list.kind != Item::host) wrong("expected a list");
   int64_t number = 0;
   for (const Arg& item : values_.items_of(list.arg)) {
-    locals_[s.names[0]] = s.names[0][0] == '%' && item.is_value() ? Item::of_buffer(lowering_.buffer(item.value()))
-                                                                  : Item::of(item);
+    locals_[s.names[0]] =
+        s.names[0][0] == '%' && item.is_value() ? Item::of_buffer(lowering_.buffer(item.value())) : Item::of(item);
     if (s.names.size() > 1) locals_[s.names[1]] = Item::of(Arg::of_int(number));
     ++number;
     run(s.body);
@@ -311,8 +312,9 @@ Item TextRunner::combined(const Expr& e) {
 namespace {
 std::string_view row_of_operator(std::string_view op) {
   constexpr std::pair<std::string_view, std::string_view> kRows[] = {
-      {"+", "add"}, {"-", "sub"}, {"*", "mul"}, {"/", "div"}, {"//", "floor_divide"}, {"%", "remainder"}, {"==", "eq"},
-      {"!=", "ne"}, {"<", "lt"},  {"<=", "le"}, {">", "gt"},  {">=", "ge"}, {"and", "logical_and"}, {"or", "logical_or"}};
+      {"+", "add"},       {"-", "sub"}, {"*", "mul"},           {"/", "div"},        {"//", "floor_divide"},
+      {"%", "remainder"}, {"==", "eq"}, {"!=", "ne"},           {"<", "lt"},         {"<=", "le"},
+      {">", "gt"},        {">=", "ge"}, {"and", "logical_and"}, {"or", "logical_or"}};
   for (auto [name, row] : kRows)
     if (name == op) return row;
   return {};
@@ -341,8 +343,12 @@ Item TextRunner::binary(const Expr& e) {
 }
 
 Item TextRunner::compare_coordinates(const std::string& op, Dim a, Dim b) {
-  Cond cond = op == "==" ? eq(a, b) : op == "!=" ? ne(a, b) : op == "<" ? lt(a, b) : op == "<=" ? le(a, b)
-              : op == ">" ? gt(a, b) : ge(a, b);
+  Cond cond = op == "=="   ? eq(a, b)
+              : op == "!=" ? ne(a, b)
+              : op == "<"  ? lt(a, b)
+              : op == "<=" ? le(a, b)
+              : op == ">"  ? gt(a, b)
+                           : ge(a, b);
   return Item::of_scalar(nest().condition(cond));
 }
 

@@ -245,9 +245,7 @@ loops::Output Lowering::output_of(const Arg& arg) {
       program.buffers[out.buffer].placed = true;
       break;
     }
-    case TypeKind::list:
-      out.kind = loops::Output::list;
-      throw Unsupported("an output that is a list of tensors");
+    case TypeKind::list: out.kind = loops::Output::list; throw Unsupported("an output that is a list of tensors");
     case TypeKind::sym_int:
       out.kind = loops::Output::integer;
       out.value = t.offset;

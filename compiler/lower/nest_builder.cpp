@@ -19,8 +19,8 @@ bool same_value(Dtype dtype, const ScalarValue& a, const ScalarValue& b) {
 bool same(const Instr& a, const Instr& b) {
   return a.kind == b.kind && a.dtype == b.dtype && a.operands == b.operands && a.mask == b.mask && a.row == b.row &&
          a.compute == b.compute && a.buffer == b.buffer && a.index == b.index && a.extent == b.extent &&
-         a.wraps == b.wraps && a.combine == b.combine && a.part == b.part && a.draw == b.draw &&
-         a.stream == b.stream && (a.kind != InstrKind::constant || same_value(a.dtype, a.value, b.value));
+         a.wraps == b.wraps && a.combine == b.combine && a.part == b.part && a.draw == b.draw && a.stream == b.stream &&
+         (a.kind != InstrKind::constant || same_value(a.dtype, a.value, b.value));
 }
 }  // namespace
 
@@ -118,7 +118,8 @@ Ssa NestBuilder::load(loops::BufferId buffer, std::span<const Dim> at) {
 Ssa NestBuilder::apply(const ScalarRow& row, std::span<const Ssa> operands, std::optional<Dtype> target) {
   size_t first = row.operands == OperandRule::condition_first || row.operands == OperandRule::integer_first ? 1 : 0;
   Dtype compute = dtype(operands[std::min(first, operands.size() - 1)]);
-  LENZ_CHECK(row.dtypes.has(compute), nest_.name + ": no " + std::string(row.name) + " of " + std::string(name(compute)));
+  LENZ_CHECK(row.dtypes.has(compute),
+             nest_.name + ": no " + std::string(row.name) + " of " + std::string(name(compute)));
   for (size_t k = 0; k < operands.size(); ++k)
     LENZ_CHECK(dtype(operands[k]) == operand_dtype(row, compute, static_cast<int>(k)),
                nest_.name + ": operands of " + std::string(row.name) + " have different dtypes");

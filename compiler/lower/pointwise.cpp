@@ -57,6 +57,7 @@ void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId resul
   PointNest point(lowering, node, result);
   NestBuilder& nest = point.nest();
   Dtype compute = compute_dtype(lowering, node, row);
+  if (is_float8(compute) && !row.dtypes.has(compute)) compute = Dtype::f32;  // float8 is for storage
   SmallVec<Ssa, 3> operands;
   for (int i = 0; i < row.arity; ++i)
     operands.push_back(point.operand(node.args[static_cast<size_t>(i)], operand_dtype(row, compute, i)));

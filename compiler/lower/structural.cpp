@@ -160,7 +160,8 @@ void Lowering::lower_cond(const Node& node) {
 void Lowering::hand_on(std::vector<BufferId> made, std::span<const Operand> carried) {
   for (BufferId& b : made)
     if (std::ranges::any_of(carried, [&](const Operand& c) { return c.buffer == b; })) {
-      BufferId fresh = add_buffer(program.buffers[b].name, program.buffers[b].type.dtype, program.buffers[b].type.sizes);
+      BufferId fresh =
+          add_buffer(program.buffers[b].name, program.buffers[b].type.dtype, program.buffers[b].type.sizes);
       copy(b, fresh, "step");
       b = fresh;
     }
@@ -289,13 +290,13 @@ void Lowering::lower_structural(const Node& node) {
     void (Lowering::*lower)(const Node&);
   };
   static constexpr Entry kEntries[] = {
-      {"constant", &Lowering::lower_constant},   // op name: this table says what Lenz's own ops do
-      {"getitem", &Lowering::lower_getitem},     // op name: as above
-      {"cond", &Lowering::lower_cond},           // op name: as above
-      {"while_loop", &Lowering::lower_while},    // op name: as above
-      {"scan", &Lowering::lower_scan},           // op name: as above
-      {"assert", &Lowering::lower_assert},       // op name: as above
-      {"print", &Lowering::lower_print},         // op name: as above
+      {"constant", &Lowering::lower_constant},  // op name: this table says what Lenz's own ops do
+      {"getitem", &Lowering::lower_getitem},    // op name: as above
+      {"cond", &Lowering::lower_cond},          // op name: as above
+      {"while_loop", &Lowering::lower_while},   // op name: as above
+      {"scan", &Lowering::lower_scan},          // op name: as above
+      {"assert", &Lowering::lower_assert},      // op name: as above
+      {"print", &Lowering::lower_print},        // op name: as above
   };
   for (const Entry& e : kEntries)
     if (e.name == node.op->schema.packet) return (this->*e.lower)(node);

@@ -219,9 +219,15 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     Planes factors[] = {operands[1], converted(by.planes, by.dtype, compute)};
     operands[1] = apply(*find_scalar("mul"), compute, compute, factors, at::mul(factors[0].value, factors[1].value));
   }
-  if (row.error.rule == ErrorRule::unbounded && is_floating(result) && result != Dtype::f64 && !uncertain(operands)) {
-    out.results[0] = hold(evaluated_natively(row, compute, result, operands, value));
-    return out;
+  bool tied = row.error.rule == ErrorRule::unbounded && is_floating(result) && result != Dtype::f64;
+  // Where eager's own float64 is known to be off, the table says what is right.
+  bool better = compute == Dtype::f64 && result == Dtype::f64 &&
+                std::ranges::any_of(row.eager.exceptions,
+                                    [](const EagerException& e) { return e.dtypes.has(Dtype::f64) && e.ulps > 1e6; });
+  if ((tied || better) && !uncertain(operands)) {
+    value = evaluated_natively(row, compute, result, operands, value);
+    out.results[0] = hold(value);
+    if (tied || !in.errors) return out;
   }
   if (!uncertain(operands) && (row.accuracy.kind == AccuracyClass::exact || !is_inexact(result))) return out;
   if (!in.errors) return out;
