@@ -386,8 +386,13 @@ void searchsorted(CallMaker& m) {
     m.set("self", same_dtype(m, sequence, sizes));
   }
   if (c.chance(1, 4)) {
-    // What sorts a sequence that is sorted: any positions of it are legal, if not sensible.
-    m.set("sorter", indices(m, m.sizes(sequence), m.size(sequence, -1)));
+    // Positions that ascend, as the sequence does: what they pick is sorted, as it has to be.
+    TensorWish sorter;
+    sorter.dtype = Dtype::i64;
+    sorter.sizes = m.sizes(sequence);
+    sorter.integers = {0, std::max<int64_t>(m.size(sequence, -1), 1) - 1};
+    sorter.sorted = true;
+    m.set("sorter", m.tensor(sorter));
   }
   bool right = c.flip();
   m.set("right", Arg::of_bool(right));

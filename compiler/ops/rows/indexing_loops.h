@@ -88,10 +88,10 @@ inline constexpr std::string_view kIndexPutLoops =
 inline constexpr std::string_view kScatterLoops = "%out[$i] = %self[$i] " LENZ_SCATTER("%out[$at] put= %src[$i]");
 inline constexpr std::string_view kScatterValueLoops =
     "%out[$i] = %self[$i] " LENZ_SCATTER("%out[$at] put= to($value, dtype(%out))");
-#define LENZ_BY_WORD(VALUE)                                                                                  \
-  LENZ_FROM_SELF                                                                                             \
-      "if $reduce == \"add\" {" LENZ_SCATTER("%t[$at] += to(" VALUE ", dtype(%t))") "} else {" LENZ_SCATTER( \
-          "%t[$at] *= to(" VALUE ", dtype(%t))") "} %out[$i] = %t[$i]"
+#define LENZ_BY_WORD(VALUE)                                                                              \
+  LENZ_FROM_SELF                                                                                         \
+  "if $reduce == \"add\" {" LENZ_SCATTER("%t[$at] += to(" VALUE ", dtype(%t))") "} else {" LENZ_SCATTER( \
+      "%t[$at] *= to(" VALUE ", dtype(%t))") "} %out[$i] = %t[$i]"
 inline constexpr std::string_view kScatterByWordLoops = LENZ_BY_WORD("%src[$i]");
 inline constexpr std::string_view kScatterValueByWordLoops = LENZ_BY_WORD("to($value, dtype(%out))");
 inline constexpr std::string_view kScatterAddLoops =
@@ -100,7 +100,7 @@ inline constexpr std::string_view kScatterAddLoops =
 // Reductions by name, over points that OVER walks with `$at` the place and VALUE what comes there. Without self, the
 // places that are reached start from the reduction's identity.
 #define LENZ_REDUCED(OVER, VALUE) \
-  LENZ_FROM_SELF                  \
+  "if is_complex(dtype(%out)) and ($reduce == \"amax\" or $reduce == \"amin\") { extern() } " LENZ_FROM_SELF        \
   "$d = dtype(%t) "                                                                                                   \
   "if not $include_self {"                                                                                            \
   "  $identity = choose($reduce == \"prod\", 1, choose($reduce == \"amax\", least($d), choose($reduce == \"amin\", "  \

@@ -3,6 +3,7 @@
 #include "compiler/ops/make/common.h"
 #include "compiler/ops/make/views.h"
 #include "compiler/ops/rows/families.h"
+#include "compiler/ops/rows/movement_loops.h"
 #include "compiler/ops/rows/spatial_loops.h"
 #include "compiler/ops/rules/movement.h"
 
@@ -44,7 +45,9 @@ Row copying(Row row) {
 
 void copies(RowSink& t) {
   t.row("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
-        with(copying(row_of(movement | core, rule::clone, make::clone, "a format that the rank can't have")), kCopied));
+        looped(kCopyLoops,
+               with(copying(row_of(movement | core, rule::clone, make::clone, "a format that the rank can't have")),
+                    kCopied)));
   t.row("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
         meaning(R"(%c = aten._to_copy(%src, dtype=dtype(%self), device=device(%self))
                    if equal(shape(%self), shape(%src)) { return %c }
@@ -54,12 +57,14 @@ void copies(RowSink& t) {
   t.row(
       "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
       "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
-      copying(row_of(elementwise | core, rule::to_copy, make::conversion, "a format that the rank can't have")));
+      looped(kCopyLoops, copying(row_of(elementwise | core, rule::to_copy, make::conversion,
+                                        "a format that the rank can't have"))));
   auto whole = [](Row row) {
     row.written_base = "return %written";  // where it is a view at all
     return row;
   };
-  const Row to = whole(copying(row_of(maybe_view, rule::to, make::conversion, "a format that the rank can't have")));
+  const Row to = looped(
+      kCopyLoops, whole(copying(row_of(maybe_view, rule::to, make::conversion, "a format that the rank can't have"))));
   t.row(
       "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
       "memory_format=None) -> Tensor(a)",
@@ -72,19 +77,20 @@ void copies(RowSink& t) {
       "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, "
       "MemoryFormat? memory_format=None) -> Tensor(a)",
       to);
-  const Row like = whole(copying(row_of(maybe_view, rule::to_other, make::conversion_like)));
+  const Row like = looped(kCopyLoops, whole(copying(row_of(maybe_view, rule::to_other, make::conversion_like))));
   t.row(
       "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
       "memory_format=None) -> Tensor(a)",
       like);
-  t.row("type_as(Tensor self, Tensor other) -> Tensor", meaning("return aten.to(%self, %other)", like));
+  t.row("type_as(Tensor self, Tensor other) -> Tensor", meaning("return aten.to(%self, %other)", looped({}, like)));
 }
 
 void reorderings(RowSink& t) {
   constexpr std::string_view kRows =
       "rows that lie element by element eager can't turn round in float8: `\"flip_cpu\" not`";
   t.row("flip(Tensor self, int[] dims) -> Tensor",
-        with(except(kRows, row_of(movement | core, rule::flip, make::flip, "a dim is named twice")), kCopied));
+        looped(kFlipLoops,
+               with(except(kRows, row_of(movement | core, rule::flip, make::flip, "a dim is named twice")), kCopied)));
   const Row flip = except(kRows, row_of(movement, rule::flip_along<0>, make::flip_from<1>, "0 dims"));
   t.row("flipud(Tensor self) -> Tensor", meaning("return aten.flip(%self, [0])", flip));
   Row fliplr = flip;
@@ -93,7 +99,8 @@ void reorderings(RowSink& t) {
   fliplr.raises = "fewer than 2 dims";
   t.row("fliplr(Tensor self) -> Tensor", meaning("return aten.flip(%self, [1])", fliplr));
   t.row("roll(Tensor self, SymInt[1] shifts, int[1] dims=[]) -> Tensor",
-        with(row_of(movement | core, rule::roll, make::roll, "shifts and dims in different numbers"), kCopied));
+        looped(kRollLoops,
+               with(row_of(movement | core, rule::roll, make::roll, "shifts and dims in different numbers"), kCopied)));
   t.row("rot90(Tensor self, int k=1, int[] dims=[0, 1]) -> Tensor",
         with(meaning(R"($quarters = $k % 4
                         $a = at($dims, 0)
@@ -104,9 +111,11 @@ void reorderings(RowSink& t) {
                         return aten.transpose(aten.flip(%self, [$a]), $a, $b))",
                      except(kRows, row_of(movement, rule::rot90, make::rot90, "not two different dims"))),
              kCopied));
-  t.rows("{}(Tensor self, SymInt diagonal=0) -> Tensor", "tril triu",
-         with(of(kUsual, row_of(movement | core, rule::triangle, make::triangle, "fewer than 2 dims")),
-              {.in_place = true}));  // no out=: of a layout that is not contiguous eager writes out of its bounds
+  // No out=: of a layout that is not contiguous eager writes out of its bounds.
+  const Row triangle = with(of(kUsual, row_of(movement | core, rule::triangle, make::triangle, "fewer than 2 dims")),
+                            {.in_place = true});
+  t.row("tril(Tensor self, SymInt diagonal=0) -> Tensor", looped(kTrilLoops, triangle));
+  t.row("triu(Tensor self, SymInt diagonal=0) -> Tensor", looped(kTriuLoops, triangle));
   t.row("diag(Tensor self, int diagonal=0) -> Tensor",
         with(meaning(R"(if rank(%self) == 1 { return aten.diag_embed(%self, $diagonal) }
                         return aten.diagonal_copy(%self, $diagonal))",
@@ -114,6 +123,7 @@ void reorderings(RowSink& t) {
              kCopied));
   Row embedded = with(row_of(movement | core, rule::diag_embed, make::diag_embed, "the two dims are one"), kCopied);
   embedded.dims_of_result = true;
+  embedded.loops = kDiagEmbedLoops;
   t.row("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", embedded);
   t.row("diagflat(Tensor self, int offset=0) -> Tensor",
         meaning("return aten.diag(aten.reshape(%self, [numel(%self)]), $offset)",
@@ -165,8 +175,9 @@ void reorderings(RowSink& t) {
 
 void repetitions(RowSink& t) {
   t.row("repeat(Tensor self, SymInt[] repeats) -> Tensor",
-        with(copying(row_of(movement | core, rule::repeat, make::repeat, "fewer repeats than dims, or negative ones")),
-             kCopied));
+        looped(kRepeatLoops, with(copying(row_of(movement | core, rule::repeat, make::repeat,
+                                                 "fewer repeats than dims, or negative ones")),
+                                  kCopied)));
   t.row("tile(Tensor self, SymInt[] dims) -> Tensor",
         meaning(R"($missing = rank(%self) - len($dims)
                    if $missing > 0 { return aten.repeat(%self, concat(list($missing, 1), $dims)) }
@@ -187,6 +198,7 @@ void repetitions(RowSink& t) {
   Row by_tensor = interleave;
   by_tensor.exception = kSum;
   by_tensor.traits = movement | data_dependent | core;
+  by_tensor.loops = kRepeatInterleaveLoops;
   t.row(
       "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> "
       "Tensor",
@@ -194,6 +206,7 @@ void repetitions(RowSink& t) {
   Row indices = of(DtypeSet::of(Dtype::i32, Dtype::i64), row_of(data_dependent | core, rule::repeats_to_indices,
                                                                 make::repeats, "repeats that are no vector"));
   indices.exception = kSum;
+  indices.loops = kRepeatsLoops;
   t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", indices);
   t.row("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         of(dtypes::floats | dtypes::complexes | dtypes::boolean,
@@ -236,6 +249,7 @@ void joins(RowSink& t) {
   join.dims_of_result = true;                                           // an operand may be a bare [0]
   Row cat = join;
   cat.traits = movement | core;
+  cat.loops = kCatLoops;
   t.row("cat(Tensor[] tensors, int dim=0) -> Tensor", with(cat, kOut));
   t.rows("{}(Tensor[] tensors, int dim=0) -> Tensor", "concat concatenate",
          with(meaning("return aten.cat(%tensors, $dim)", join), kOut));
@@ -246,9 +260,7 @@ void joins(RowSink& t) {
   auto list = [&](std::string_view names, void (*infer)(Infer&), Make generate, Variants variants,
                   std::string_view definition) {
     t.rows("{}(Tensor[] tensors) -> Tensor", names,
-           with(meaning(definition,
-                        row_of(definition.empty() ? movement | core : Traits(movement), infer, generate, kShapes)),
-                variants));
+           with(meaning(definition, row_of(Traits(movement), infer, generate, kShapes)), variants));
   };
   list("hstack", rule::hstack, make::joined<1, 1>, kOut, R"(
     if rank(at(%tensors, 0)) <= 1 { return aten.cat(each(%tensors, %t, aten.atleast_1d(%t)), 0) }
@@ -260,9 +272,11 @@ void joins(RowSink& t) {
   list("dstack", rule::dstack, make::joined<3, 2>, kOut, "return aten.cat(each(%tensors, %t, aten.atleast_3d(%t)), 2)");
   list("column_stack", rule::column_stack, make::column_stack, kOut, R"(
     return aten.cat(each(%tensors, %t, choose(rank(%t) <= 1, aten.reshape(%t, [numel(%t), 1]), %t)), 1))");
-  list("block_diag", rule::block_diag, make::block_diag, kCopied, {});
+  t.row("block_diag(Tensor[] tensors) -> Tensor",
+        looped(kBlockDiagLoops, with(row_of(movement | core, rule::block_diag, make::block_diag, kShapes), kCopied)));
   t.row("cartesian_prod(Tensor[] tensors) -> Tensor",
-        row_of(maybe_view | movement, rule::cartesian_prod, make::cartesian_prod, "not vectors of one dtype"));
+        looped(kCartesianLoops,
+               row_of(maybe_view | movement, rule::cartesian_prod, make::cartesian_prod, "not vectors of one dtype")));
   t.row("atleast_1d(Tensor self) -> Tensor", meaning(R"(if rank(%self) == 0 { return aten.view(%self, [1]) }
                                                        return %self)",
                                                      row_of(view | movement, rule::atleast<1>, make::unary)));
@@ -338,7 +352,8 @@ void paddings(RowSink& t) {
   t.row(
       "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
       "-> Tensor",
-      row_of(movement | core, rule::pad_sequence, make::pad_sequence, "shapes that differ in more than the first dim"));
+      looped(kPadSequenceLoops, row_of(movement | core, rule::pad_sequence, make::pad_sequence,
+                                       "shapes that differ in more than the first dim")));
   edge_pads<1, true>(t, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
                      "reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor");
   edge_pads<2, true>(t, "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",

@@ -218,7 +218,9 @@ void float_rows(RowSink& t) {
          .infer = rule::frexp,
          .generate = make::unary,
          .dtypes = dtypes::floats,
-         .raises = "integers, complex"});
+         .raises = "integers, complex",
+         .loops =
+             "for $i in shape(%self) { %out0[$i] = frexp_mantissa(%self[$i]) %out1[$i] = frexp_exponent(%self[$i]) }"});
 }
 
 void predicate_rows(RowSink& t) {

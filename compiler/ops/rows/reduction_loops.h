@@ -15,29 +15,29 @@ namespace lenz {
 #define LENZ_AT "choose($keepdim, merged($dims, $ones, $i), $i)"
 
 // A sum or product, taken in a dtype wide enough, of what was converted to the result's first.
-#define LENZ_FOLD(COMBINE)                                  \
-  LENZ_REDUCED                                              \
-      "for $i in $rest, reduce $r in $taken {"              \
-      "  x = to(%self[merged($dims, $r, $i)], dtype(%out))" \
-      "  s = reduce " COMBINE                               \
-      "(to(x, accumulates(dtype(%out))))"                   \
-      "  %out[" LENZ_AT "] = s }"
-#define LENZ_EXTREMUM(COMBINE)                 \
-  LENZ_REDUCED                                 \
-      "for $i in $rest, reduce $r in $taken {" \
-      "  m = reduce " COMBINE                  \
-      "(%self[merged($dims, $r, $i)])"         \
-      "  %out[" LENZ_AT "] = m }"
-#define LENZ_WHERE(COMBINE, VALUES, INDICES)   \
-  LENZ_REDUCED                                 \
-      "for $i in $rest, reduce $r in $taken {" \
-      "  m, p = reduce " COMBINE "(%self[merged($dims, $r, $i)], raveled($r, $taken))" VALUES INDICES "}"
-#define LENZ_LOGICAL(COMBINE)                     \
-  LENZ_REDUCED                                    \
-      "for $i in $rest, reduce $r in $taken {"    \
-      "  m = reduce " COMBINE                     \
-      "(wide(%self[merged($dims, $r, $i)]) != 0)" \
-      "  %out[" LENZ_AT "] = m }"
+#define LENZ_FOLD(COMBINE)                              \
+  LENZ_REDUCED                                          \
+  "for $i in $rest, reduce $r in $taken {"              \
+  "  x = to(%self[merged($dims, $r, $i)], dtype(%out))" \
+  "  s = reduce " COMBINE                               \
+  "(to(x, accumulates(dtype(%out))))"                   \
+  "  %out[" LENZ_AT "] = s }"
+#define LENZ_EXTREMUM(COMBINE)             \
+  LENZ_REDUCED                             \
+  "for $i in $rest, reduce $r in $taken {" \
+  "  m = reduce " COMBINE                  \
+  "(%self[merged($dims, $r, $i)])"         \
+  "  %out[" LENZ_AT "] = m }"
+#define LENZ_WHERE(COMBINE, VALUES, INDICES) \
+  LENZ_REDUCED                               \
+  "for $i in $rest, reduce $r in $taken {"   \
+  "  m, p = reduce " COMBINE "(%self[merged($dims, $r, $i)], raveled($r, $taken))" VALUES INDICES "}"
+#define LENZ_LOGICAL(COMBINE)                 \
+  LENZ_REDUCED                                \
+  "for $i in $rest, reduce $r in $taken {"    \
+  "  m = reduce " COMBINE                     \
+  "(wide(%self[merged($dims, $r, $i)]) != 0)" \
+  "  %out[" LENZ_AT "] = m }"
 
 inline constexpr std::string_view kSumAllLoops = LENZ_ALL_DIMS LENZ_FOLD("sum");
 inline constexpr std::string_view kSumLoops = LENZ_FOLD("sum");
