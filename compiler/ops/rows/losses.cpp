@@ -29,11 +29,11 @@ constexpr std::string_view kNllBackwardLoops = R"(
   $d = accumulates(dtype(%out))
   for $i in shape(%self) {
     $row = first($i, rank(%self) - 1)
-    class_ = to(%target[$row], i64)
+    wanted = to(%target[$row], i64)
     g = choose($reduction == 0, to(%grad_output[$row], $d), to(%grad_output[list(rank(%grad_output), 0)], $d))
     if $reduction == 1 { g = g / to(%total_weight[list(rank(%total_weight), 0)], $d) }
     w = choose(given($weight), to($weight[at($i, -1)], $d), to(1, $d))
-    hit = class_ == at($i, -1) and class_ != $ignore_index
+    hit = wanted == at($i, -1) and wanted != $ignore_index
     %out[$i] = where(hit, -(w * g), 0)
   })";
 
