@@ -56,6 +56,11 @@ Item shape_changes(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(!(in.type(a[0]).sizes == in.type(a[1]).sizes)));
 }
 
+Item results(TextRunner& in, Items) { return Item::of(Arg::of_int(static_cast<int64_t>(in.results().size()))); }
+Item result(TextRunner& in, Items a) {
+  return Item::of_buffer(in.results()[static_cast<size_t>(in.host_values().constant(a[0].arg))]);
+}
+
 // Another look at the storage of a tensor whose place is known; it needs no copy.
 Item strided_view(TextRunner& in, Items a) {
   TensorType t = in.type(a[0]);
@@ -268,6 +273,8 @@ constexpr Row kRows[] = {
     {"offset", 1, offset},
     {"is_placed", 1, is_placed},
     {"shape_changes", 2, shape_changes},
+    {"results", 0, results},
+    {"result", 1, result},
     {"strided_view", 4, strided_view},
     {"without", 2, without},
     {"merged", 3, merged},

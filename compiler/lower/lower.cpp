@@ -144,8 +144,12 @@ BufferId Lowering::result_buffer(const Node& node, ValueId v) {
     default: return kNone;
   }
   if (node.op->variant == VariantKind::in_place) return buffer(graph_->storage(v));  // the epilogue writes to inputs
-  BufferId b = add_buffer(buffer_name(v), t.dtype, t.sizes(), t.device);
-  program.buffers[b].type = t.tensor();
+  return tensor_buffer(node, v, t);
+}
+
+BufferId Lowering::tensor_buffer(const Node& node, ValueId v, const Type& type) {
+  BufferId b = add_buffer(buffer_name(v), type.dtype, type.sizes(), type.device);
+  program.buffers[b].type = type.tensor();
   program.buffers[b].origin = node.origin;
   return b;
 }
@@ -170,6 +174,11 @@ void Lowering::lower_computed(const Node& node) {
   std::vector<BufferId> results;
   for (uint16_t i = 0; i < node.result_count; ++i) {
     ValueId v = node.result(i);
+    if (type(v).kind == TypeKind::list) {
+      for (const Type* element : type(v).elements()) results.push_back(tensor_buffer(node, v, *element));
+      lists_[v] = results;
+      continue;
+    }
     results.push_back(result_buffer(node, v));
     buffers_[v] = results.back();
   }
@@ -193,6 +202,8 @@ void Lowering::lower_computed(const Node& node) {
 
 void Lowering::lower_extern(const Node& node, std::span<const BufferId> results) {
   if (!options_.externs) throw Unsupported(node.op->full_name + " has no loops");
+  if (node.result_count == 1 && type(node.result()).kind == TypeKind::list)
+    throw Unsupported(node.op->full_name + " gives a list and has no loops");
   loops::Extern e;
   e.op = node.op;
   e.origin = node.origin;

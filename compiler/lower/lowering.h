@@ -19,8 +19,8 @@ class Lowering {
   void run();
 
   loops::Program& program;
-  SymbolSet taken;                    // the symbols that the graph speaks of
-  loops::Block* block;                // where nodes go now
+  SymbolSet taken;      // the symbols that the graph speaks of
+  loops::Block* block;  // where nodes go now
 
   // --- values of the graph at hand, a clone of the caller's: questions to type rules may record guards in it
   Graph& graph() { return *graph_; }
@@ -47,6 +47,7 @@ class Lowering {
   loops::Output output_of(const Arg& arg);
   std::string buffer_name(ValueId v) const;
   loops::BufferId result_buffer(const Node& node, ValueId v);
+  loops::BufferId tensor_buffer(const Node& node, ValueId v, const Type& type);
   void lower_computed(const Node& node);
 
   // structural.cpp: Lenz's own ops
@@ -74,7 +75,8 @@ class Lowering {
   LowerOptions options_;
   std::unique_ptr<Graph> whole_;
   Graph* graph_;
-  std::vector<loops::BufferId> buffers_;  // by value of the graph at hand
+  std::vector<loops::BufferId> buffers_;                   // by value of the graph at hand
+  std::map<ValueId, std::vector<loops::BufferId>> lists_;  // of its values that are lists of tensors
   std::map<std::string_view, std::vector<notation::Statement>> texts_;
   Dim ambient_offset_ = 0;
   std::map<std::string, uint32_t> names_;  // taken by buffers

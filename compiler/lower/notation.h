@@ -54,7 +54,8 @@ struct Statement {
     raise,      // raise e
     procedure,  // name(items)
   } kind = assign;
-  std::vector<std::string> names;  // what is assigned, with its sigil; of `each` the element and, optionally, its number
+  std::vector<std::string>
+      names;  // what is assigned, with its sigil; of `each` the element and, optionally, its number
   std::string name;
   std::vector<ExprPtr> exprs;
   std::vector<AxisList> axes;

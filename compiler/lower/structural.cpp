@@ -99,6 +99,7 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   Graph* caller = std::exchange(graph_, sub.get());
   Block* before = std::exchange(block, &into);
   std::vector<BufferId> outer = std::exchange(buffers_, std::vector<BufferId>(sub->value_count(), kNone));
+  auto outer_lists = std::exchange(lists_, {});
   for (size_t i = 0; i < operands.size(); ++i) buffers_[sub->inputs()[i].value] = operands[i].buffer;
   sub->for_each_node([&](NodeId id) { lower_node(sub->node(id)); });
   std::vector<BufferId> results;
@@ -111,6 +112,7 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   graph_ = caller;
   block = before;
   buffers_ = std::move(outer);
+  lists_ = std::move(outer_lists);
   return results;
 }
 
@@ -251,7 +253,11 @@ void Lowering::lower_constant(const Node& node) {
 void Lowering::lower_getitem(const Node& node) {
   const Arg& list = node.args[0];
   int64_t index = node.args[1].i;
-  if (list.is_value()) throw Unsupported("an element of a list of tensors that is a value");
+  if (list.is_value()) {
+    const std::vector<BufferId>& of = lists_.at(list.value());
+    buffers_[node.result()] = of[static_cast<size_t>(index < 0 ? index + std::ssize(of) : index)];
+    return;
+  }
   auto all = list.value_list();
   buffers_[node.result()] = buffer(all[static_cast<size_t>(index < 0 ? index + std::ssize(all) : index)]);
 }

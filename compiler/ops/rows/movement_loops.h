@@ -77,6 +77,22 @@ inline constexpr std::string_view kAsRealLoops = R"(
   })";
 inline constexpr std::string_view kAsComplexLoops = "%out[$i] = complex(wide(%self[$i, 0]), wide(%self[$i, 1]))";
 
+// Lists of parts, one after the other.
+inline constexpr std::string_view kSplitLoops = R"(
+  $d = wrap($dim, rank(%self))
+  $from = 0
+  each $k in range(0, results()) {
+    %part = result($k)
+    for $i in shape(%part) { %part[$i] = %self[replaced($i, $d, at($i, $d) + $from)] }
+    $from = $from + size(%part, $d)
+  })";
+inline constexpr std::string_view kUnbindLoops = R"(
+  $d = wrap($dim, rank(%self))
+  each $k in range(0, results()) {
+    %part = result($k)
+    for $i in shape(%part) { %part[$i] = %self[inserted($i, $d, $k)] }
+  })";
+
 // Self, but for the part that src stands in.
 inline constexpr std::string_view kSliceScatterLoops = LENZ_SLICE R"(
   if given($end) { $e = $end } else { $e = $n }

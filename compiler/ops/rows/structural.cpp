@@ -1,6 +1,7 @@
 // Plumbing of the graph itself: constants, elements of tensor lists, and where a tensor's elements lie.
 #include "compiler/graph/graph.h"
 #include "compiler/ops/rows/families.h"
+#include "compiler/ops/rows/movement_loops.h"
 #include "compiler/ops/rules/layout.h"
 
 namespace lenz {
@@ -47,6 +48,7 @@ void structural_rows(RowSink& t) {
          .infer = restride,
          .dtypes = dtypes::all,
          .raises = "strides in another number than sizes, or under which elements share a place",
+         .loops = kCopyLoops,
          .copies = dtypes::all});
 }
 

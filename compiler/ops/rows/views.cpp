@@ -2,6 +2,7 @@
 #include "compiler/ops/make/views.h"
 #include "compiler/ops/make/common.h"
 #include "compiler/ops/rows/families.h"
+#include "compiler/ops/rows/movement_loops.h"
 #include "compiler/ops/rules/views.h"
 
 namespace lenz {
@@ -29,6 +30,7 @@ void with_copy(RowSink& t, std::string_view name, std::string_view overload, std
   t.row(viewing, row);
   Row copy = row;
   copy.traits = movement;
+  copy.loops = {};
   copy.written_base = {};
   copy.infer = infer_copy;
   copy.variants = {.out = out, .out_rule = OutRule::copied};
@@ -40,19 +42,24 @@ void with_copy(RowSink& t, std::string_view name, std::string_view overload, std
 
 // What the operand of a view holds once the view holds %written: where the view is all of the operand, in other sizes
 // or another order, and where it is a part. Views that may overlap, or look past their operand, don't say it.
-constexpr std::string_view kReshaped = "return aten.reshape(%written, shape(%self))";
-constexpr std::string_view kWhole = "return %written";
+// What a view computes once it is a copy, and what its operand holds once it is written.
+struct Both {
+  std::string_view loops, written_base;
+};
+constexpr Both kReshaped{kReshapedLoops, "return aten.reshape(%written, shape(%self))"};
+constexpr Both kWhole{kCopyLoops, "return %written"};
 
-Row through(std::string_view written_base, Row row) {
-  row.written_base = written_base;
+Row through(const Both& both, Row row) {
+  row.loops = both.loops;
+  row.written_base = both.written_base;
   return row;
 }
 
 template <rule::View V>
 void view_and_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view out,
-                   std::string_view params, Make generate, std::string_view written_base, std::string_view raises = {},
+                   std::string_view params, Make generate, const Both& both, std::string_view raises = {},
                    DtypeSet dtypes = dtypes::all, bool dims_of_result = false) {
-  Row row = through(written_base, row_of(kView, rule::view<V>, generate, raises));
+  Row row = through(both, row_of(kView, rule::view<V>, generate, raises));
   row.dtypes = dtypes;
   row.dims_of_result = dims_of_result;
   with_copy(t, name, overload, params, row, rule::view_copy<V>, out);
@@ -60,16 +67,15 @@ void view_and_copy(RowSink& t, std::string_view name, std::string_view overload,
 
 template <rule::ViewList V>
 void list_and_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view out,
-                   std::string_view params, Make generate, std::string_view written_base,
-                   std::string_view raises = {}) {
-  with_copy(t, name, overload, params, through(written_base, row_of(kView, rule::views<V>, generate, raises)),
+                   std::string_view params, Make generate, const Both& both, std::string_view raises = {}) {
+  with_copy(t, name, overload, params, through(both, row_of(kView, rule::views<V>, generate, raises)),
             rule::views_copy<V>, out, true);
 }
 
 void shapes(RowSink& t) {
   constexpr std::string_view kNoView = "the strides allow no such view, or the number of elements differs";
   view_and_copy<at::as_dtype>(t, "view", ".dtype", "dtype_out", ", ScalarType dtype", make::view_dtype,
-                              "return aten.view.dtype(aten.contiguous(%written), dtype(%self))",
+                              {kViewDtypeLoops, "return aten.view.dtype(aten.contiguous(%written), dtype(%self))"},
                               "element sizes that the strides, sizes or offset don't allow");
   t.row("view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
         through(kReshaped, row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView)));
@@ -84,7 +90,8 @@ void shapes(RowSink& t) {
          .raises = "the number of elements differs",
          .decompose = "return aten.reshape(aten.clone(%self, memory_format=contiguous_format), $size)"});
   t.row("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
-        row_of(kView, rule::view<at::with_strides>, make::reshape_alias, "strides in another number than sizes"));
+        through(kReshaped, row_of(kView, rule::view<at::with_strides>, make::reshape_alias,
+                                  "strides in another number than sizes")));
   t.row("view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         meaning("return aten.view(%self, shape(%other))",
                 row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView)));
@@ -122,8 +129,8 @@ void shapes(RowSink& t) {
                    return aten.view(%self, concat(first(shape(%self), $d), concat($wanted, drop(shape(%self), $d + 1)))))",
             row_of(kComposite, rule::view<at::unflattened>, make::unflatten, "the sizes don't multiply to the dim's")));
 
-  view_and_copy<at::expanded>(t, "expand", "", "out", ", SymInt[] size, *, bool implicit=False", make::expansion, {},
-                              "a size other than 1 would have to grow");
+  view_and_copy<at::expanded>(t, "expand", "", "out", ", SymInt[] size, *, bool implicit=False", make::expansion,
+                              {kExpandedLoops, {}}, "a size other than 1 would have to grow");
   t.row("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         meaning("return aten.expand(%self, shape(%other))",
                 row_of(kComposite, rule::view<at::expanded_as>, make::expansion_like,
@@ -141,13 +148,13 @@ void shapes(RowSink& t) {
 
 void orders(RowSink& t) {
   view_and_copy<at::permuted>(t, "permute", "", "out", ", int[] dims", make::permutation,
-                              R"($order = each($dims, %d, wrap(%d, rank(%self)))
-                                 return aten.permute(%written, each(range(0, rank(%self)), %d, find($order, %d))))",
+                              {kPermutedLoops, R"($order = each($dims, %d, wrap(%d, rank(%self)))
+                                 return aten.permute(%written, each(range(0, rank(%self)), %d, find($order, %d))))"},
                               "not a permutation of all dims");
   view_and_copy<at::swapped>(t, "transpose", ".int", "int_out", ", int dim0, int dim1", make::two_dims,
-                             "return aten.transpose(%written, $dim0, $dim1)");
-  view_and_copy<at::flat_transposed>(t, "t", "", "out", "", make::ranked<0, 2>, "return aten.t(%written)",
-                                     "more than 2 dims");
+                             {kTransposedLoops, "return aten.transpose(%written, $dim0, $dim1)"});
+  view_and_copy<at::flat_transposed>(t, "t", "", "out", "", make::ranked<0, 2>,
+                                     {kFlatTransposedLoops, "return aten.t(%written)"}, "more than 2 dims");
   const Row swapped = row_of(kComposite, rule::view<at::swapped>, make::two_dims);
   t.row("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
         meaning("return aten.transpose(%self, $axis0, $axis1)", swapped));
@@ -187,28 +194,30 @@ void orders(RowSink& t) {
 void parts(RowSink& t) {
   constexpr std::string_view kSlice = ", int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1";
   view_and_copy<at::sliced>(t, "slice", ".Tensor", "Tensor_out", kSlice, make::slice,
-                            "return aten.slice_scatter(%self, %written, $dim, $start, $end, $step)",
+                            {kSliceLoops, "return aten.slice_scatter(%self, %written, $dim, $start, $end, $step)"},
                             "0 dims, or a step below 1");
   view_and_copy<at::selected>(t, "select", ".int", "int_out", ", int dim, SymInt index", make::select,
-                              "return aten.select_scatter(%self, %written, $dim, $index)", "the index is out of range");
+                              {kSelectLoops, "return aten.select_scatter(%self, %written, $dim, $index)"},
+                              "the index is out of range");
   t.row("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
         meaning(R"(if $start < 0 { $at = $start + size(%self, $dim) } else { $at = $start }
                    return aten.slice(%self, $dim, $at, $at + $length))",
                 row_of(kComposite, rule::view<at::narrowed>, make::narrow, "the range leaves the dim")));
-  view_and_copy<at::unfolded>(t, "unfold", "", "out", ", int dimension, int size, int step", make::unfold, {},
-                              "a window larger than the dim, a step below 1");
-  view_and_copy<at::on_diagonal>(t, "diagonal", "", "out", ", int offset=0, int dim1=0, int dim2=1", make::diagonal,
-                                 "return aten.diagonal_scatter(%self, %written, $offset, $dim1, $dim2)",
-                                 "the two dims are one");
+  view_and_copy<at::unfolded>(t, "unfold", "", "out", ", int dimension, int size, int step", make::unfold,
+                              {kUnfoldLoops, {}}, "a window larger than the dim, a step below 1");
+  view_and_copy<at::on_diagonal>(
+      t, "diagonal", "", "out", ", int offset=0, int dim1=0, int dim2=1", make::diagonal,
+      {kDiagonalLoops, "return aten.diagonal_scatter(%self, %written, $offset, $dim1, $dim2)"}, "the two dims are one");
   t.row("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
         meaning("return aten.diagonal(%A, $offset, $dim1, $dim2)",
                 row_of(kComposite, rule::view<at::on_diagonal>, make::diagonal, "the two dims are one")));
   view_and_copy<at::strided>(t, "as_strided", "", "out",
-                             ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", make::as_strided, {},
-                             "an element lies outside of the storage");
+                             ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", make::as_strided,
+                             {kAsStridedLoops, {}}, "an element lies outside of the storage");
 
   constexpr std::string_view kScatter = "src has another shape than the part, or the part is illegal";
-  auto scatter = [&](std::string_view schema, void (*infer)(Infer&), Make generate, std::string_view definition = {}) {
+  auto scatter = [&](std::string_view schema, void (*infer)(Infer&), Make generate, std::string_view definition,
+                     std::string_view loops) {
     t.row(schema, {.variants = {.out = "out", .out_rule = OutRule::copied},
                    .traits = definition.empty() ? movement | core : Traits(movement),
                    .infer = infer,
@@ -216,36 +225,40 @@ void parts(RowSink& t) {
                    .dtypes = dtypes::all,
                    .raises = kScatter,
                    .decompose = definition,
+                   .loops = loops,
                    .dims_of_result = true});
   };
   scatter(
       "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
       "Tensor",
-      rule::scatter<at::sliced>, make::scatter<make::slice, at::sliced>);
+      rule::scatter<at::sliced>, make::scatter<make::slice, at::sliced>, {}, kSliceScatterLoops);
   scatter("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", rule::scatter<at::selected>,
-          make::scatter<make::select, at::selected>);
+          make::scatter<make::select, at::selected>, {}, kSelectScatterLoops);
   scatter("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-          rule::scatter<at::on_diagonal>, make::scatter<make::diagonal, at::on_diagonal>);
+          rule::scatter<at::on_diagonal>, make::scatter<make::diagonal, at::on_diagonal>, {}, kDiagonalScatterLoops);
   scatter(
       "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
       "Tensor",
-      rule::scatter<at::strided>, make::scatter<make::as_strided_writable, at::strided>);
+      rule::scatter<at::strided>, make::scatter<make::as_strided_writable, at::strided>, {}, kAsStridedScatterLoops);
   scatter(
       "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
       rule::view_backward<at::selected>, make::select_backward,
       "return aten.select_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
-      "%grad_output, $dim, $index)");
+      "%grad_output, $dim, $index)",
+      {});
   scatter(
       "slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> "
       "Tensor",
       rule::view_backward<at::sliced>, make::slice_backward,
       "return aten.slice_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
-      "%grad_output, $dim, $start, $end, $step)");
+      "%grad_output, $dim, $start, $end, $step)",
+      {});
   scatter(
       "diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
       rule::view_backward<at::on_diagonal>, make::diagonal_backward,
       "return aten.diagonal_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
-      "%grad_output, $offset, $dim1, $dim2)");
+      "%grad_output, $offset, $dim1, $dim2)",
+      {});
   t.row("unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::copied},
          .traits = movement | core,
@@ -254,25 +267,27 @@ void parts(RowSink& t) {
          .dtypes = dtypes::all,
          .flow = {.kind = ErrorFlow::positive, .in_storage = "always"},
          .raises = "windows that don't overlap, and a gradient of another shape; float8",
+         .loops = kUnfoldBackwardLoops,
          .exception = "of a gradient without elements eager reads nevertheless: `are out of bounds for storage`",
          .dims_of_result = true});
 }
 
 void lists(RowSink& t) {
-  Row by_size = through(
-      "$from = $element * $split_size "
-      "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))",
-      row_of(kView, rule::views<at::split>, make::split, "a negative split size"));
+  Row by_size = through({kSplitLoops,
+                         "$from = $element * $split_size "
+                         "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))"},
+                        row_of(kView, rule::views<at::split>, make::split, "a negative split size"));
   by_size.exception = "split_copy copies to an out= tensor of any dtype: `can't be stored as the type of`";
   with_copy(t, "split", ".Tensor", ", SymInt split_size, int dim=0", by_size, rule::views_copy<at::split>, "Tensor_out",
             true);
   list_and_copy<at::split_with_sizes>(
       t, "split_with_sizes", "", "out", ", SymInt[] split_sizes, int dim=0", make::split_sizes,
-      "$from = sum(first($split_sizes, $element)) "
-      "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))",
+      {kSplitLoops,
+       "$from = sum(first($split_sizes, $element)) "
+       "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))"},
       "sizes that don't add up to the dim's");
   list_and_copy<at::unbound>(t, "unbind", ".int", "int_out", ", int dim=0", make::unbind,
-                             "return aten.select_scatter(%self, %written, $dim, $element)", "0 dims");
+                             {kUnbindLoops, "return aten.select_scatter(%self, %written, $dim, $element)"}, "0 dims");
   const Row split = row_of(kComposite, rule::views<at::split>, make::split, "a negative split size");
   auto like_split = [&](void (*infer)(Infer&), Make generate, std::string_view raises) {
     Row row = split;
@@ -339,7 +354,7 @@ void wholes(RowSink& t) {
         meaning(R"(if is_complex(dtype(%self)) { return aten._conj(%self) }
                    return %self)",
                 row_of(kComposite | opaque_view, rule::view<at::whole>, make::unary)));
-  Row conj = through("return aten.conj_physical(%written)",
+  Row conj = through({kConjLoops, "return aten.conj_physical(%written)"},
                      row_of(kView | opaque_view, rule::view<at::whole>, make::unary, "no complex tensor"));
   conj.dtypes = dtypes::complexes;
   t.row("_conj(Tensor(a) self) -> Tensor(a)", conj);
@@ -350,10 +365,10 @@ void wholes(RowSink& t) {
 
   const DtypeSet pairs = dtypes::wide_floats | dtypes::half;  // of f16 the rule says: unsupported
   view_and_copy<at::of_reals>(t, "view_as_real", "", "out", "", make::of_reals,
-                              "return aten.view_as_complex(aten.contiguous(%written))", "no complex tensor",
-                              dtypes::complexes);
+                              {kAsRealLoops, "return aten.view_as_complex(aten.contiguous(%written))"},
+                              "no complex tensor", dtypes::complexes);
   view_and_copy<at::of_complexes>(t, "view_as_complex", "", "out", "", make::of_complexes,
-                                  "return aten.view_as_real(%written)",
+                                  {kAsComplexLoops, "return aten.view_as_real(%written)"},
                                   "the last dim is no dense pair, or an odd stride or offset", pairs);
   t.row("real(Tensor(a) self) -> Tensor(a)",
         meaning(R"(if is_complex(dtype(%self)) { return aten.select(aten.view_as_real(%self), -1, 0) }
