@@ -6,7 +6,7 @@
 namespace lenz {
 
 // What is left unwritten may be anything.
-inline constexpr std::string_view kEmptyLoops = "%out[$i] = 0";
+inline constexpr std::string_view kEmptyLoops = "for $i in shape(%out) { %out[$i] put= 0 }";  // places may coincide
 inline constexpr std::string_view kEmptyStridedLoops = "%out[$i] put= 0";  // elements may share memory
 inline constexpr std::string_view kFullLoops = "%out[$i] = $fill_value";
 inline constexpr std::string_view kFillLoops = "%out[$i] = $value";
