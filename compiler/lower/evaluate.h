@@ -42,7 +42,6 @@ class TextRunner {
   Item list(std::span<const Dim> dims);
   loops::BufferId buffer(const Item& v) const;
   uint32_t stream(bool wide, std::optional<Dim> elements = std::nullopt);  // as many as the result, unless said
-  uint32_t stream(bool wide);
   std::span<const loops::BufferId> results() const { return results_; }
   bool is_tensor(ValueId v) const { return lowering_.type(v).is_tensor(); }
 

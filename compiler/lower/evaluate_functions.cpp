@@ -52,6 +52,22 @@ Item offset(TextRunner& in, Items a) { return Item::of(Arg::of_dim(in.type(a[0])
 Item is_placed(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(in.lowering().program.buffers[in.buffer(a[0])].placed));
 }
+// Whether several coordinates may name one place in memory.
+Item overlaps(TextRunner& in, Items a) {
+  const TensorType& t = in.type(a[0]);
+  const Facts& facts = in.lowering().program.assumptions.known();
+  std::vector<size_t> order;
+  for (size_t d = 0; d < t.rank(); ++d)
+    if (!facts.proves(eq(t.sizes[d], 1))) order.push_back(d);
+  std::ranges::stable_sort(order, [&](size_t x, size_t y) { return facts.proves(lt(t.strides[x], t.strides[y])); });
+  Dim reach = 1;  // of the dims so far: the next one must step over it
+  bool apart = true;
+  for (size_t d : order) {
+    apart = apart && facts.proves(le(reach, t.strides[d]));
+    reach += t.strides[d] * (t.sizes[d] - 1);
+  }
+  return Item::of(Arg::of_bool(!apart));
+}
 Item shape_changes(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(!(in.type(a[0]).sizes == in.type(a[1]).sizes)));
 }
@@ -273,6 +289,7 @@ constexpr Row kRows[] = {
     {"offset", 1, offset},
     {"is_placed", 1, is_placed},
     {"shape_changes", 2, shape_changes},
+    {"overlaps", 1, overlaps},
     {"results", 0, results},
     {"result", 1, result},
     {"strided_view", 4, strided_view},

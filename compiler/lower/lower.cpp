@@ -236,9 +236,30 @@ void Lowering::copy(BufferId from, BufferId to, std::string_view name) {
 
 // --- outputs
 
+// An output shows its storage's elements as they are: a lazily conjugated view of them is more than that.
+void Lowering::require_whole_chain(ValueId v) const {
+  while (graph_->storage(v) != v) {
+    const Node& node = graph_->node(graph_->value(v).producer);
+    if (node.op->has(Trait::opaque_view) && node.op->written_base != "return %written")
+      throw Unsupported("an output that is a lazy view: " + node.op->full_name);
+    ValueId from = v;
+    for (const Arg& a : node.arguments())
+      for_each_value(a, [&](ValueId operand) {
+        if (from == v && graph_->storage(operand) == graph_->storage(v)) from = operand;
+      });
+    if (from == v) return;
+    v = from;
+  }
+}
+
 loops::Output Lowering::output_of(const Arg& arg) {
   loops::Output out;
   if (arg.is_none()) return out;
+  if (arg.kind == ArgKind::value_list) {
+    out.kind = loops::Output::list;
+    for (ValueId v : arg.value_list()) out.elements.push_back(output_of(v == kNone ? Arg::none() : Arg::of_value(v)));
+    return out;
+  }
   if (!arg.is_value()) {
     out.kind = loops::Output::literal;
     out.literal_value = arg;

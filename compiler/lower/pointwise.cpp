@@ -57,7 +57,8 @@ void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId resul
   PointNest point(lowering, node, result);
   NestBuilder& nest = point.nest();
   Dtype compute = compute_dtype(lowering, node, row);
-  if (is_float8(compute) && !row.dtypes.has(compute)) compute = Dtype::f32;  // float8 is for storage
+  if (is_float8(compute) && !row.dtypes.has(compute)) compute = Dtype::f32;   // float8 is for storage
+  if (compute == Dtype::b8 && !row.dtypes.has(compute)) compute = Dtype::u8;  // 0 and 1
   SmallVec<Ssa, 3> operands;
   for (int i = 0; i < row.arity; ++i)
     operands.push_back(point.operand(node.args[static_cast<size_t>(i)], operand_dtype(row, compute, i)));

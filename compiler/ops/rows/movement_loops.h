@@ -6,6 +6,7 @@
 namespace lenz {
 
 inline constexpr std::string_view kCopyLoops = "%out[$i] = %self[$i]";
+inline constexpr std::string_view kCopyFromLoops = "%out[$i] = %src[broadcast_at($i, shape(%src))]";
 inline constexpr std::string_view kReshapedLoops = "%out[$i] = %self[reshaped($i, shape(%out), shape(%self))]";
 inline constexpr std::string_view kExpandedLoops = "%out[$i] = %self[broadcast_at($i, shape(%self))]";
 inline constexpr std::string_view kPermutedLoops =
@@ -93,24 +94,28 @@ inline constexpr std::string_view kUnbindLoops = R"(
     for $i in shape(%part) { %part[$i] = %self[inserted($i, $d, $k)] }
   })";
 
-// Self, but for the part that src stands in.
+// Self, but for the part that src stands in. Where places of self coincide, what is written last stays.
+#define LENZ_OVER(WHERE)                                                                                      \
+  "if overlaps(%out) { for $i in shape(%out) { %out[$i] put= %self[$i] } for $i in shape(%src) { %out[" WHERE \
+  "] put= %src[$i] } } else { "
 inline constexpr std::string_view kSliceScatterLoops = LENZ_SLICE R"(
   if given($end) { $e = $end } else { $e = $n }
   if $e < 0 { $e = $e + $n }
   $e = min(max($e, $s), $n)
+)" LENZ_OVER("replaced($i, $d, $s + at($i, $d) * $step)") R"(
   for $i in shape(%out) {
     $k = at($i, $d) - $s
     inside = $k >= 0 and $k < $e - $s and $k % $step == 0
     %out[$i] = masked(inside, %src[replaced($i, $d, $k // $step)], %self[$i])
-  })";
-inline constexpr std::string_view kSelectScatterLoops = LENZ_SELECT R"(
-  for $i in shape(%out) { %out[$i] = masked(at($i, $d) == $k, %src[without($i, [$d])], %self[$i]) })";
-inline constexpr std::string_view kDiagonalScatterLoops = LENZ_DIAGONAL R"(
+  } })";
+inline constexpr std::string_view kSelectScatterLoops = LENZ_SELECT LENZ_OVER("inserted($i, $d, $k)") R"(
+  for $i in shape(%out) { %out[$i] = masked(at($i, $d) == $k, %src[without($i, [$d])], %self[$i]) } })";
+inline constexpr std::string_view kDiagonalScatterLoops = LENZ_DIAGONAL LENZ_OVER(LENZ_ON_DIAGONAL("$i")) R"(
   for $i in shape(%out) {
     $k = at($i, $a) - $down
     inside = $k >= 0 and $k == at($i, $b) - $along
     %out[$i] = masked(inside, %src[concat(without($i, [$a, $b]), [$k])], %self[$i])
-  })";
+  } })";
 inline constexpr std::string_view kAsStridedScatterLoops = LENZ_IN_STORAGE("%self") R"(
   %out[$i] = %self[$i]
   for $i in shape(%src) {
@@ -246,5 +251,6 @@ inline constexpr std::string_view kPadSequenceLoops = R"(
 #undef LENZ_BOTH
 #undef LENZ_IN_STORAGE
 #undef LENZ_REPEATED
+#undef LENZ_OVER
 
 }  // namespace lenz

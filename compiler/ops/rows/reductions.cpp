@@ -171,7 +171,7 @@ void extrema(RowSink& t) {
   pair.variants = {.out = "values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real_and_bool;
   Row mode = pair;
-  mode.flow = {.kind = ErrorFlow::opaque};
+  mode.flow = {.kind = ErrorFlow::opaque, .ties_open = true};
   t.row("mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
         with_loops(mode, kModeLoops));
   pair.generate = make::kthvalue;
