@@ -143,7 +143,11 @@ BufferId Lowering::result_buffer(const Node& node, ValueId v) {
     case TypeKind::sym_bool: return add_buffer(buffer_name(v), Dtype::b8, {});
     default: return kNone;
   }
-  if (node.op->variant == VariantKind::in_place) return buffer(graph_->storage(v));  // the epilogue writes to inputs
+  if (node.op->variant == VariantKind::in_place) {  // the epilogue writes to inputs
+    BufferId target = buffer(graph_->storage(v));
+    program.buffers[target].mutated = true;  // also where an op's own schema does not say that it writes
+    return target;
+  }
   return tensor_buffer(node, v, t);
 }
 

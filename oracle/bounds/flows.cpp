@@ -503,6 +503,8 @@ Outcome flow_opaque(FlowContext& in, const Call& call) {
   if (out.raised || !in.errors) return out;
   bool unknown = any_error(in, call.values);
   for (Dtype d : call.result_dtypes) unknown |= is_inexact(d) && call.op->accuracy != Accuracy::exact;
+  // Which of several equal elements an index names is left open.
+  if (call.op->flow.ties_open && out.results.size() > 1) mark_unknown(in, {&out.results[1], 1});
   if (!unknown) return out;
   in.unbounded.insert(call.op->full_name);
   mark_unknown(in, out.results);

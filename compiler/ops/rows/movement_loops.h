@@ -6,6 +6,9 @@
 namespace lenz {
 
 inline constexpr std::string_view kCopyLoops = "%out[$i] = %self[$i]";
+// Where places coincide, so do the elements.
+inline constexpr std::string_view kRestrideLoops =
+    "if overlaps(%out) { for $i in shape(%out) { %out[$i] put= %self[$i] } } else { %out[$i] = %self[$i] }";
 inline constexpr std::string_view kCopyFromLoops = "%out[$i] = %src[broadcast_at($i, shape(%src))]";
 inline constexpr std::string_view kReshapedLoops = "%out[$i] = %self[reshaped($i, shape(%out), shape(%self))]";
 inline constexpr std::string_view kExpandedLoops = "%out[$i] = %self[broadcast_at($i, shape(%self))]";

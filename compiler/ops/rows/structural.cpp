@@ -48,7 +48,7 @@ void structural_rows(RowSink& t) {
          .infer = restride,
          .dtypes = dtypes::all,
          .raises = "strides in another number than sizes, or under which elements share a place",
-         .loops = kCopyLoops,
+         .loops = kRestrideLoops,
          .copies = dtypes::all});
 }
 
