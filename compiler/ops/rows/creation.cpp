@@ -266,6 +266,8 @@ void draws(RowSink& t) {
   t.row("normal_functional(Tensor self, float mean=0., float std=1." + std::string(kGenerator), normal);
   // Its functional form has another name, so that this one can't be derived.
   normal.infer = rule::draw_into;
+  normal.decompose =
+      "return aten.copy_(%self, aten.normal_functional(%self, $mean, $std, generator=$generator))";
   t.row("normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", normal);
 
   Row coin = row_of(random, rule::bernoulli, make::probabilities, "a probability out of [0, 1]", dtypes::floats);
@@ -277,6 +279,7 @@ void draws(RowSink& t) {
   fixed.loops = kCoinLoops;
   t.row("bernoulli.p(Tensor self, float p" + std::string(kGenerator), fixed);
   fixed.infer = rule::draw_into;
+  fixed.decompose = "return aten.copy_(%self, aten.bernoulli.p(%self, $p, generator=$generator))";
   t.row("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", fixed);
   Row each = row_of(Traits(random), rule::bernoulli_by_tensor, make::by_probabilities, "p does not expand to self",
                     dtypes::real_and_bool);
@@ -305,8 +308,9 @@ void draws(RowSink& t) {
   t.row("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial);
   t.row("multinomial(Tensor self, SymInt num_samples, bool replacement=False" + std::string(kGenerator),
         row_of(random, rule::multinomial, make::multinomial, "more samples than there are", dtypes::floats));
-  const Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>,
-                          "a probability out of [0, 1], or something to drop from integers");
+  Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>,
+                    "a probability out of [0, 1], or something to drop from integers");
+  drop.written_base = "return %written";  // where nothing is dropped
   t.row("dropout(Tensor input, float p, bool train) -> Tensor", looped(kDropoutLoops, drop));
   t.row("alpha_dropout(Tensor input, float p, bool train) -> Tensor", drop);
   Row channels = drop;  // whole channels at once
