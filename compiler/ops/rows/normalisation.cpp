@@ -190,6 +190,17 @@ void norms(RowSink& t) {
       "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
       "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
       batch);
+  batch.infer = rule::composite;
+  batch.decompose = R"(
+    %mean = aten.clone(%running_mean)
+    %var = aten.clone(%running_var)
+    %y, %m, %r = aten._native_batch_norm_legit(%input, $weight, $bias, %mean, %var, $training, $momentum, $eps)
+    return %y, %m, %r, %mean, %var)";
+  t.row(
+      "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+      "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, "
+      "Tensor running_var_out)",
+      batch);
 
   t.row(
       "layer_norm(Tensor input, SymInt[] normalized_shape, Tensor? weight=None, Tensor? bias=None, float "
