@@ -19,7 +19,7 @@ namespace lenz::oracle {
 struct KnownFault {
   std::string row;     // a glob
   std::string dtypes;  // names, or *
-  enum When : uint8_t { always, out_strided, any_strided, self_overlaps, drops } when = always;
+  enum When : uint8_t { always, out_strided, any_strided, self_overlaps, drops, rounds, single } when = always;
   std::string why;
 };
 // Throws UserError for a line that says something else.

@@ -178,8 +178,10 @@ void repetitions(RowSink& t) {
                                                                              drop(shape(%x), $d + 1)))))",
                 interleave));
   constexpr std::string_view kSum = "the values of `repeats` decide: `allocated size does not match required size`";
+  constexpr std::string_view kRepeats = "repeats in [0, 3]";
   Row by_tensor = interleave;
   by_tensor.exception = kSum;
+  by_tensor.wants = kRepeats;
   by_tensor.traits = movement | data_dependent | core;
   t.row(
       "repeat_interleave.self_Tensor(Tensor self, Tensor repeats, int? dim=None, *, SymInt? output_size=None) -> "
@@ -188,6 +190,7 @@ void repetitions(RowSink& t) {
   Row indices = of(DtypeSet::of(Dtype::i32, Dtype::i64), row_of(data_dependent | core, rule::repeats_to_indices,
                                                                 make::repeats, "repeats that are no vector"));
   indices.exception = kSum;
+  indices.wants = kRepeats;
   t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", indices);
   t.row("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         of(dtypes::floats | dtypes::complexes | dtypes::boolean,

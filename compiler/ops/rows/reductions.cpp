@@ -136,6 +136,7 @@ void extrema(RowSink& t) {
   index.variants.out = "out";
   index.infer = rule::arg_extremum;
   index.dtypes = dtypes::real;
+  index.flow.extreme_index = true;
   t.row("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", with_loops(index, kArgmaxLoops));
   t.row("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", with_loops(index, kArgminLoops));
 
