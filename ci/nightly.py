@@ -61,6 +61,12 @@ def the_stages(options):
         on_failure=None,
     )
     yield Stage(
+        "models",
+        [".venv/bin/python", "corpus/models/models_test.py", "build/lenz", "--all"],
+        "every model of corpus/models exported again: the same text, and the values that Python gets",
+        stages.WRONG,
+    )
+    yield Stage(
         "controls",
         ["build/lenz", "controls", "--graphs", str(options.controls), "--ours"],
         f"{options.controls} random graphs computed in legal ways: the oracle calls none of them wrong",

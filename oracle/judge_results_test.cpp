@@ -199,6 +199,29 @@ TEST_F(JudgeResults, TheCommandSaysItInItsExitCode) {
   EXPECT_EQ(code(folder_ + "cut.npz"), ExitCode::bad_input);
 }
 
+TEST_F(JudgeResults, WhatCannotBeJudgedIsSixAndSaidInWords) {
+  // exp(0) > 1 is open, and so is every element that hangs on it.
+  constexpr std::string_view kOpen = R"(graph @g(%x: f32[40] init zeros) {
+    %e = aten.exp(%x) %c = aten.gt(%e, 1.0) %w = aten.where(%c, %e, 5.0)
+    return %w
+  })";
+  std::ofstream(folder_ + "open.lenz") << kOpen;
+  auto graph = parse_graph(kOpen, op_table());
+  Boxed boxed(DeviceKind::cpu);
+  Execution run = Executor(boxed).run(*graph, draw_inputs(*graph, boxed, {}, Values::ordinary, 0));
+  write_results(folder_ + "open.npz", *graph, run);
+  auto said = [&](std::vector<std::string> args) {
+    testing::internal::CaptureStdout();
+    EXPECT_EQ(graph_check_command(args), ExitCode::not_covered);
+    return testing::internal::GetCapturedStdout();
+  };
+  EXPECT_EQ(static_cast<int>(ExitCode::not_covered), 6);
+  EXPECT_THAT(said({folder_ + "open.lenz", "--against", folder_ + "open.npz"}),
+              testing::AllOf(testing::HasSubstr("not covered"), testing::HasSubstr("weak: 40 of 80")));
+  EXPECT_THAT(said({folder_ + "g.lenz", "--seed", "3", "--against", folder_ + "right.npz", "--mem-limit", "64"}),
+              testing::AllOf(testing::HasSubstr("not covered"), testing::HasSubstr("memory")));
+}
+
 TEST_F(JudgeResults, InputsMustAllBeThere) {
   Arrays inputs;
   inputs.emplace_back("x", NpyArray{Dtype::f32, 0, {3, 4}, std::vector<std::byte>(48)});

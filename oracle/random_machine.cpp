@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "compiler/ops/draws.h"
 #include "compiler/scalar/rounding.h"
@@ -56,19 +57,57 @@ uint64_t count_of(const Seen& seen) {
   return n;
 }
 
+ScalarValue stored_as(Dtype dtype, double x) {
+  return is_integral(dtype, true) ? ScalarValue(static_cast<int64_t>(x)) : ScalarValue(x);
+}
+ScalarValue stored_as(Dtype, int64_t x) { return ScalarValue(x); }
+
+// Every element, or every part of a complex one, by its number.
 template <class F>
 void write(const RunValue& result, F&& sample) {
   Seen seen = look(result);
-  auto size = static_cast<size_t>(item_size(seen.dtype));
-  uint64_t count = count_of(seen);
+  Dtype part = to_real(seen.dtype);
+  auto size = static_cast<size_t>(item_size(part));
+  uint64_t count = count_of(seen) * (is_complex(seen.dtype) ? 2 : 1);
   std::vector<std::byte> bytes(count * size);
   for (uint64_t i = 0; i < count; ++i) {
-    double x = sample(i);
-    bool whole = is_integral(seen.dtype, true);
-    ScalarBits bits = to_bits(seen.dtype, whole ? ScalarValue(static_cast<int64_t>(x)) : ScalarValue(x));
+    ScalarValue x = stored_as(part, sample(i));
+    if (is_floating(part) && x.kind() == ScalarKind::integer) x = ScalarValue(static_cast<double>(x.integer()));
+    ScalarBits bits = to_bits(part, x);
     std::memcpy(bytes.data() + i * size, bits.data(), size);
   }
   set_elements(result, bytes);
+}
+
+// Behind the last integer of a range that is open.
+int64_t end_of_integers(Dtype dtype) {
+  if (is_floating(dtype)) return (int64_t{1} << info(dtype).mantissa_bits) + 1;
+  if (dtype == Dtype::b8) return 2;
+  if (dtype == Dtype::i64) return INT64_MAX;
+  return int64_t{1} << (8 * item_size(dtype) - info(dtype).is_signed);
+}
+
+std::vector<int64_t> permutation(const RandomStream& stream, uint64_t count) {
+  std::vector<std::pair<uint64_t, int64_t>> keys(count);
+  for (uint64_t i = 0; i < count; ++i) keys[i] = {stream.wide_word(i), static_cast<int64_t>(i)};
+  std::ranges::sort(keys);
+  std::vector<int64_t> order;
+  for (const auto& [key, place] : keys) order.push_back(place);
+  return order;
+}
+
+double first_success(double u, double p) { return std::max(1.0, std::ceil(std::log1p(-u) / std::log1p(-p))); }
+
+// What a kept element is multiplied by, and what is added to it and to the others.
+struct Kept {
+  double factor, to_kept, to_others;
+};
+Kept kept_as(const Draw& draw, double p, Dtype dtype) {
+  constexpr double kSaturation = 1.7580993408473766;
+  if (p >= 1) return {0, 0, 0};
+  if (!draw.saturates) return {round_to(dtype, 1 / (1 - p)), 0, 0};
+  double a = 1 / std::sqrt((p * kSaturation * kSaturation + 1) * (1 - p));
+  return {a, a * p * kSaturation, a * p * kSaturation - a * kSaturation};
 }
 }  // namespace
 
@@ -94,13 +133,17 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
   Outcome outcome = boxed_.run(op, node.arguments(), values, symbols);
   if (outcome.raised || outcome.results.empty() || !outcome.results[0]) return outcome;
   Seen result = look(outcome.results[0]);
-  if (is_complex(result.dtype))
-    throw Unsupported(op.full_name + " has no sampling of complex numbers from Lenz's stream yet");
+  Dtype dtype = to_real(result.dtype);
+  bool complex = is_complex(result.dtype);
   for (const Draw::Operand& o : draw->operands) {
     const Arg* a = o.param >= 0 ? &node.args[o.param] : nullptr;
-    if (!a) {
+    if (o.end) {
+      open = true;
+      operands.emplace_back(0.0);
+    } else if (!a) {
       operands.emplace_back(o.number);
     } else if (a->is_value() && graph.type(a->value()).is_tensor()) {
+      if (complex) throw Unsupported(op.full_name + " has no sampling around complex numbers from Lenz's stream yet");
       bool is_input = draw->kind == Draw::keep && operands.empty();
       operands.emplace_back(is_input ? input : values[a->value()], result);
     } else if (a->kind == ArgKind::real) {
@@ -111,11 +154,9 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
       operands.emplace_back(static_cast<double>(*known));
     } else {
       open = true;
+      operands.emplace_back(1.0);  // `train` left open means yes
     }
   }
-  // `train` left open means yes; an end of a range left open is the dtype's, which has no stream yet.
-  if (open && draw->kind != Draw::keep) throw Unsupported(op.full_name + " has no sampling from an open range yet");
-  if (draw->kind == Draw::keep && operands.size() == 2) operands.emplace_back(1.0);
   if (draw->kind == Draw::keep && (operands[2].at(0, result) == 0 || operands[1].at(0, result) == 0)) return outcome;
 
   RandomStream stream = ambient_;
@@ -125,44 +166,69 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
       stream = {a.seed, 0};
       explicit_seed = true;
     }
+  uint64_t drawn = count_of(result) * (complex ? 2 : 1);
   auto operand = [&](size_t k, uint64_t i) { return operands[k].at(i, result); };
-  Dtype dtype = result.dtype;
   bool wide = draws_wide(dtype);
+  Dtype fraction = is_floating(dtype) ? dtype : Dtype::f32;
+  auto uniform = [&](uint64_t i) { return stream.uniform(fraction, i); };
+  auto normal = [&](uint64_t i) {
+    return operand(0, i) + operand(1, i) * (complex ? std::numbers::sqrt2 / 2 : 1) * stream.normal(dtype, i);
+  };
   switch (draw->kind) {
     case Draw::uniform:
       write(outcome.results[0],
-            [&](uint64_t i) { return operand(0, i) + stream.uniform(dtype, i) * (operand(1, i) - operand(0, i)); });
+            [&](uint64_t i) { return operand(0, i) + uniform(i) * (operand(1, i) - operand(0, i)); });
       break;
-    case Draw::normal:
-      write(outcome.results[0], [&](uint64_t i) { return operand(0, i) + operand(1, i) * stream.normal(dtype, i); });
-      break;
+    case Draw::normal: write(outcome.results[0], normal); break;
+    case Draw::log_normal: write(outcome.results[0], [&](uint64_t i) { return std::exp(normal(i)); }); break;
     case Draw::exponential:
-      write(outcome.results[0], [&](uint64_t i) { return -std::log1p(-stream.uniform(dtype, i)) / operand(0, i); });
+      write(outcome.results[0], [&](uint64_t i) { return -std::log1p(-uniform(i)) / operand(0, i); });
+      break;
+    case Draw::cauchy:
+      write(outcome.results[0], [&](uint64_t i) {
+        return operand(0, i) + operand(1, i) * std::tan(std::numbers::pi * (uniform(i) - 0.5));
+      });
+      break;
+    case Draw::geometric:
+      write(outcome.results[0], [&](uint64_t i) { return first_success(uniform(i), operand(0, i)); });
       break;
     case Draw::coin:
       wide = false;
       write(outcome.results[0], [&](uint64_t i) { return stream.coin(i, operand(0, i)) ? 1.0 : 0.0; });
       break;
     case Draw::integers: {
-      if (std::max(std::abs(operand(0, 0)), std::abs(operand(1, 0))) > 0x1p53)
+      if (std::max(std::abs(operand(0, 0)), open ? 0 : std::abs(operand(1, 0))) > 0x1p53)
         throw Unsupported(op.full_name + " has no sampling from so wide a range yet");
-      wide = operand(1, 0) - operand(0, 0) > 0x1p32;
-      write(outcome.results[0], [&](uint64_t i) {
-        auto low = static_cast<int64_t>(operand(0, i)), high = static_cast<int64_t>(operand(1, i));
-        return static_cast<double>(stream.integer(i, low, high));
-      });
+      auto high = [&](uint64_t i) { return open ? end_of_integers(dtype) : static_cast<int64_t>(operand(1, i)); };
+      wide = static_cast<double>(high(0)) - operand(0, 0) > 0x1p32;
+      write(outcome.results[0],
+            [&](uint64_t i) { return stream.integer(i, static_cast<int64_t>(operand(0, i)), high(i)); });
+      break;
+    }
+    case Draw::order: {
+      wide = true;
+      std::vector<int64_t> order = permutation(stream, count_of(result));
+      write(outcome.results[0], [&](uint64_t i) { return order[i]; });
       break;
     }
     case Draw::keep: {
       wide = false;
-      double kept = 1 - operand(1, 0), scale = kept > 0 ? round_to(dtype, 1 / kept) : 0;
-      write(outcome.results[0], [&](uint64_t i) { return operand(0, i) * (stream.coin(i, kept) ? scale : 0.0); });
-      if (outcome.results.size() > 1)
-        write(outcome.results[1], [&](uint64_t i) { return stream.coin(i, kept) ? 1.0 : 0.0; });
+      double p = operand(1, 0);
+      uint64_t each = 1;  // elements of one coin
+      for (size_t d = 2; draw->channels && d < result.sizes.size(); ++d) each *= static_cast<uint64_t>(result.sizes[d]);
+      drawn /= std::max<uint64_t>(each, 1);
+      Kept as = kept_as(*draw, p, dtype);
+      auto keeps = [&](uint64_t i) { return stream.coin(i / each, 1 - p); };
+      if (complex) throw Unsupported(op.full_name + " drops no complex numbers by Lenz's stream yet");
+      write(outcome.results[0], [&](uint64_t i) {
+        bool kept = keeps(i);
+        return operand(0, i) * (kept ? as.factor : 0.0) + (kept ? as.to_kept : as.to_others);
+      });
+      if (outcome.results.size() > 1) write(outcome.results[1], [&](uint64_t i) { return keeps(i) ? 1.0 : 0.0; });
       break;
     }
   }
-  if (!explicit_seed) ambient_.offset += offsets_used(count_of(result), wide);
+  if (!explicit_seed) ambient_.offset += offsets_used(drawn, wide);
   return outcome;
 }
 

@@ -116,8 +116,73 @@ TEST(RandomMachine, DropoutKeepsOrDrops) {
   EXPECT_NEAR(static_cast<double>(count), 150, 25);
 }
 
+TEST(RandomMachine, PermutationsHoldEveryNumberOnce) {
+  auto graph = parse_graph("graph @g() {\n  %a = aten.randperm(50, dtype=f32)\n  return %a\n}\n", op_table());
+  std::vector<float> drawn = floats(run(*graph, Stream::lenz, 1).outputs[0]), sorted = drawn;
+  std::ranges::sort(sorted);
+  EXPECT_NE(drawn, sorted);
+  for (size_t i = 0; i < 50; ++i) EXPECT_EQ(sorted[i], static_cast<float>(i));
+}
+
+// Of many: half of them lie below the distribution's median.
+TEST(RandomMachine, DistributionsHaveTheirMedians) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[4000]) {
+    %l = aten.log_normal(%x, 1.0, 0.5, generator=seed(1))
+    %c = aten.cauchy(%x, 3.0, 2.0, generator=seed(2))
+    %g = aten.geometric(%x, 0.25, generator=seed(3))
+    %r = aten.random.from(%x, 10, 20, generator=seed(4))
+    return %l, %c, %g, %r
+  })",
+                           op_table());
+  Execution e = run(*graph, Stream::lenz, 0);
+  float medians[] = {2.71828F, 3.0F, 2.5F, 14.5F};
+  double below[] = {0.5, 0.5, 1 - 0.75 * 0.75, 0.5};
+  for (size_t k = 0; k < 4; ++k) {
+    std::vector<float> drawn = floats(e.outputs[k]);
+    auto less = std::ranges::count_if(drawn, [&](float x) { return x < medians[k]; });
+    EXPECT_NEAR(static_cast<double>(less) / 4000, below[k], 0.03) << k;
+  }
+  for (float x : floats(e.outputs[2])) EXPECT_GE(x, 1);
+}
+
+TEST(RandomMachine, ChannelsAreDroppedAtOnceAndWhatSaturatesKeepsItsMean) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[20, 10, 3] init ones, %z: f32[5000] init zeros) {
+    %c = aten.feature_dropout(%x, 0.5, true)
+    %a = aten.alpha_dropout(%z, 0.3, true)
+    return %c, %a
+  })",
+                           op_table());
+  Execution e = run(*graph, Stream::lenz, 1);
+  std::vector<float> c = floats(e.outputs[0]), a = floats(e.outputs[1]);
+  size_t kept = 0;
+  for (size_t i = 0; i < c.size(); ++i) {
+    EXPECT_EQ(c[i], c[i / 3 * 3]);
+    EXPECT_TRUE(c[i] == 0 || c[i] == 2);
+    kept += c[i] != 0;
+  }
+  EXPECT_NEAR(static_cast<double>(kept), 300, 75);
+  double sum = 0;
+  for (float x : a) sum += x;
+  EXPECT_NEAR(sum / 5000, 0, 0.05);
+}
+
+TEST(RandomMachine, OpenRangesEndWithTheDtype) {
+  auto graph = parse_graph(R"(graph @g(%x: i8[500], %f: f16[500]) {
+    %r = aten.random(%x) %s = aten.random(%f)
+    %a = aten._to_copy(%r, dtype=f32) %b = aten._to_copy(%s, dtype=f32)
+    return %a, %b
+  })",
+                           op_table());
+  Execution e = run(*graph, Stream::lenz, 1);
+  std::vector<float> a = floats(e.outputs[0]), b = floats(e.outputs[1]);
+  EXPECT_GT(*std::ranges::max_element(a), 100);
+  EXPECT_GE(*std::ranges::min_element(a), 0);
+  EXPECT_GT(*std::ranges::max_element(b), 1900);
+  EXPECT_LE(*std::ranges::max_element(b), 2048);
+}
+
 TEST(RandomMachine, WhatHasNoSamplingIsSaid) {
-  auto graph = parse_graph("graph @g() {\n  %a = aten.randperm(6)\n  return %a\n}\n", op_table());
+  auto graph = parse_graph("graph @g(%x: f32[3] init ones) {\n  %a = aten.poisson(%x)\n  return %a\n}\n", op_table());
   EXPECT_THROW(run(*graph, Stream::lenz, 1), Unsupported);
 }
 

@@ -2,6 +2,8 @@
 
 #include <fnmatch.h>
 
+#include <cmath>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/hash.h"
@@ -10,6 +12,7 @@
 #include "compiler/ops/call_maker.h"
 #include "oracle/interpreted.h"
 #include "oracle/random_machine.h"
+#include "oracle/tensors.h"
 #include "oracle/workers.h"
 
 namespace lenz::oracle {
@@ -91,7 +94,41 @@ bool overlaps(const Type& t) {
   return layout == "stride 0" || layout == "overlapping";
 }
 
-bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph& graph) {
+constexpr double kRoundedPlaces = 8, kSingle = 4e-6;
+
+// The reference, with so much more at each element: a part of the tensor's largest, and something whatever that is.
+struct Leeway {
+  double relative = 0, absolute = 0;
+};
+void loosen(Bounded& b, const Leeway& by) {
+  for (Bounded& e : b.elements) loosen(e, by);
+  if (!b.value || !is_floating(b.dtype) || look(b.value).kind != TypeKind::tensor) return;
+  auto doubles = [](const RunValue& plane) {
+    std::vector<std::byte> bytes = elements_of(plane);
+    std::vector<double> all(bytes.size() / sizeof(double));
+    std::memcpy(all.data(), bytes.data(), bytes.size());
+    return all;
+  };
+  double largest = 0;
+  for (double v : doubles(b.value))
+    if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
+  RunValue error = detached_copy(b.error ? b.error : b.value);
+  std::vector<double> errors = doubles(error);
+  if (!b.error) std::ranges::fill(errors, 0.0);
+  for (double& e : errors) e += by.relative * largest + by.absolute;
+  set_elements(error, std::as_bytes(std::span(errors)));
+  b.error = error;
+}
+
+bool within(const Leeway& by, const Graph& graph, Reference reference, const Execution& got) {
+  for (Bounded& b : reference.outputs) loosen(b, by);
+  for (Bounded& b : reference.inputs) loosen(b, by);
+  return !judge(graph, reference, got).mismatch;
+}
+
+// `within`: whether it is right if given some leeway.
+bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph& graph,
+             const std::function<bool(const Leeway&)>& within) {
   if (fnmatch(known.row.c_str(), op.full_name.c_str(), 0) != 0) return false;
   bool named = known.dtypes == "*";
   for (size_t at = 0; at < known.dtypes.size() && !named;) {
@@ -101,6 +138,9 @@ bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph&
   }
   if (!named) return false;
   if (known.when == KnownFault::always) return true;
+  if (known.when == KnownFault::rounds)
+    return is_floating(dtype) && within({kRoundedPlaces * std::ldexp(1.0, 1 - info(dtype).mantissa_bits), 0});
+  if (known.when == KnownFault::single) return within({kSingle, kSingle});
   if (known.when == KnownFault::drops) {
     const Node& node = graph.node(graph.first());
     int p = node.op->schema.find("dropout_p");
@@ -199,7 +239,8 @@ void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const std::
   }
 }
 
-void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell, const std::function<bool()>& known) {
+void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell,
+                const std::function<bool(const std::function<bool(const Leeway&)>& within)>& known) {
   ++cell.calls;
   if (const Type* t = leading_tensor(graph)) cell.layouts.emplace(layout_of(*t));
   auto inputs = [&] { return initial_inputs(graph, boxed, {}); };
@@ -220,7 +261,7 @@ void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell, const std::f
   }
   Judgement j = judge(graph, reference, eager);
   add(cell.shares, j.shares);
-  if (j.mismatch && known()) {
+  if (j.mismatch && known([&](const Leeway& by) { return within(by, graph, reference, eager); })) {
     ++cell.known;
     if (cell.note.empty()) cell.note = "known: " + j.mismatch->summary();
   } else if (j.mismatch) {
@@ -256,13 +297,13 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       fields[i] = rest.substr(0, bar);
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
-    constexpr std::string_view kWhen[] = {"always", "out_strided", "any_strided",  "self_overlaps",
-                                          "drops",  "unsorted",    "part_overlaps"};
+    constexpr std::string_view kWhen[] = {"always", "out_strided", "any_strided", "self_overlaps", "drops",
+                                          "rounds", "single",      "unsorted",    "part_overlaps"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
-          "unsorted, part_overlaps",
+          "rounds, single, unsorted, part_overlaps",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }
@@ -323,10 +364,14 @@ class RowValues {
     try {
       auto graph = make();
       if (!graph) return;
-      auto known = [&] {
-        return std::ranges::any_of(options_.known, [&](const KnownFault& k) { return applies(k, op_, dtype, *graph); });
+      auto known = [&](const std::function<bool(const Leeway&)>& within) {
+        return std::ranges::any_of(options_.known,
+                                   [&](const KnownFault& k) { return applies(k, op_, dtype, *graph, within); });
       };
-      options_.on_loops ? judge_loops(*graph, boxed_, cell, known) : judge_call(*graph, boxed_, cell, known);
+      if (options_.on_loops)
+        judge_loops(*graph, boxed_, cell, [&] { return known([](const Leeway&) { return false; }); });
+      else
+        judge_call(*graph, boxed_, cell, known);
     } catch (const UserError& error) {  // an in-place result that can't be cast back
       ++cell.refused;
       if (cell.note.empty()) cell.note = std::string("no legal call: ") + error.what();

@@ -19,7 +19,17 @@ namespace lenz::oracle {
 struct KnownFault {
   std::string row;     // a glob
   std::string dtypes;  // names, or *
-  enum When : uint8_t { always, out_strided, any_strided, self_overlaps, drops, unsorted, part_overlaps } when = always;
+  enum When : uint8_t {
+    always,
+    out_strided,
+    any_strided,
+    self_overlaps,
+    drops,
+    rounds,
+    single,
+    unsorted,
+    part_overlaps
+  } when = always;
   std::string why;
 };
 // Throws UserError for a line that says something else.

@@ -2,9 +2,6 @@
 
 #include <charconv>
 
-#include "compiler/ops/rows/operand_wants.h"
-#include "compiler/ops/rows/word_list.h"
-
 namespace lenz {
 
 namespace {
@@ -13,7 +10,7 @@ class Reader {
   Reader(const Graph& graph, const OpDef& op, std::span<const Arg> args) : graph_(graph), op_(op), args_(args) {}
 
   SmallVec<OperandWant, 2> read() {
-    for (rest_ = operand_wants(op_); !rest_.empty();) {
+    for (rest_ = op_.wants; !rest_.empty();) {
       clause();
       if (!rest_.empty()) expect(";");
     }
@@ -21,18 +18,8 @@ class Reader {
   }
 
  private:
-  // Overloads of one packet need not have all of its parameters: what is said of the others is skipped.
   void clause() {
-    std::string_view name = word();
-    if (op_.schema.find(name) < 0) {
-      rest_.remove_prefix(std::min(rest_.find(';'), rest_.size()));
-      return;
-    }
-    size_t operand = parameter(name);
-    if (op_.schema.params[operand].type.kind != ParamKind::tensor) {
-      rest_.remove_prefix(std::min(rest_.find(';'), rest_.size()));
-      return;
-    }
+    size_t operand = parameter(word());
     if (accept("sorted")) {
       add(operand, {.kind = OperandWant::sorted});
     } else if (accept("in")) {
@@ -151,14 +138,6 @@ class Reader {
   SmallVec<OperandWant, 2> wants_;
 };
 }  // namespace
-
-std::string_view operand_wants(const OpDef& op) {
-  const OpDef& row = op.base ? *op.base : op;
-  if (row.schema.space != "aten") return {};
-  for (const WantRow& w : kOperandWants)
-    if (has_word(w.packets, row.schema.packet)) return w.wants;
-  return {};
-}
 
 SmallVec<OperandWant, 2> wants_of(const Graph& graph, const OpDef& op, std::span<const Arg> args) {
   return Reader(graph, op, args).read();

@@ -1,4 +1,4 @@
-// What rows say of single operands' values (rows/operand_wants.h), read for one node. Clauses, separated by `;`:
+// What rows say of single operands' values (OpDef::wants), read for one node. Clauses, separated by `;`:
 //
 //   index < self[dim]              integers from 0 to below that size; `dim` is a parameter or a number. Of a scalar
 //                                  the size is 1; of a dim that is none the number of all elements
@@ -24,9 +24,6 @@ struct OperandWant {
   Dim bound = 0;             // below
   double low = 0, high = 0;  // within
 };
-
-// The text; empty where nothing more than the row's domain is wanted.
-std::string_view operand_wants(const OpDef& op);
 
 // Those of tensors that the node is given. Throws InternalError for a text that is none, or names no parameter.
 SmallVec<OperandWant, 2> wants_of(const Graph& graph, const OpDef& op, std::span<const Arg> args);

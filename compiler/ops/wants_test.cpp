@@ -50,7 +50,7 @@ TEST(Wants, RangesAndOrder) {
 TEST(Wants, GeneratorsMeetThem) {
   size_t checked = 0;
   for (const auto& op : op_table().rows()) {
-    if (operand_wants(*op).empty()) continue;
+    if (op->wants.empty()) continue;
     ASSERT_TRUE(op->generate) << op->full_name;
     for (uint64_t seed = 0; seed < 20; ++seed) {
       RandomChooser choose(seed);

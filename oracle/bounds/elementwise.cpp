@@ -46,12 +46,13 @@ namespace {
 // What the row's accuracy lets an implementation add.
 class OwnError {
  public:
-  OwnError(const ScalarRow& row, Dtype result)
+  // `fine`: the reference itself is right to half a last place.
+  OwnError(const ScalarRow& row, Dtype result, bool fine)
       : exact_(row.accuracy.kind == AccuracyClass::exact || is_integral(result, true)),
         absolute_(row.accuracy.absolute),
         of_operands_(row.accuracy.of_operands),
         rounding_(result_for(result), ulps(row, result),
-                  ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)) {}
+                  fine ? 0.5 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)) {}
 
   bool exact() const { return exact_; }
   bool of_operands() const { return of_operands_; }
@@ -139,7 +140,7 @@ std::optional<double> finite_part_of_a_sum(const ScalarRow& row, std::span<const
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
-  OwnError own(row, result);
+  OwnError own(row, result, out.fine);
   bool targeted = row.result == ResultRule::target;
   ElementsIn results{out.kind, out.value, nullptr, 1};
   for (int64_t i = 0; i < count; ++i) {
@@ -184,7 +185,7 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
 template <class Error>
 void plain_rule(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, int64_t count,
                 ElementsOut& out, Error&& error) {
-  OwnError own(row, result);
+  OwnError own(row, result, out.fine);
   const auto* value = static_cast<const double*>(out.value);
   double total = 0;
   bool open = false;

@@ -30,6 +30,7 @@ struct ElementsOut {
   double* error = nullptr;       // written
   uint8_t* ambiguous = nullptr;  // written where it is set; starts as zeros
   bool any_error = false, any_ambiguous = false;
+  bool fine = false;  // the results are right to half a last place of float64
 };
 
 // `compute` and `result` are the graph's own dtypes; values are those of the row evaluated without rounding.

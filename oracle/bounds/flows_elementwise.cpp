@@ -86,7 +86,7 @@ ScalarKind kind_of(Dtype d) {
 
 // The row over planes whose operands have met in `compute`.
 Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
-             const at::Tensor& value, const at::Tensor& passed = {}) {
+             const at::Tensor& value, const at::Tensor& passed = {}, bool fine = false) {
   std::vector<Laid> laid;
   std::vector<ElementsIn> elements;
   bool marked = false;
@@ -99,6 +99,7 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   at::Tensor error = at::empty(value.sizes(), at::kDouble), open = at::zeros(value.sizes(), at::kBool);
   ElementsOut out{kind_of(result), results.value.const_data_ptr(), error.mutable_data_ptr<double>(),
                   static_cast<uint8_t*>(open.mutable_data_ptr())};
+  out.fine = fine;
   if (passed.defined())
     settled_errors(row, result, elements, passed.const_data_ptr<double>(), value.numel(), out);
   else
@@ -161,6 +162,32 @@ at::Tensor evaluated_natively(const ScalarRow& row, Dtype compute, Dtype result,
   }
   return made;
 }
+// Values of float64 from double-double, where eager's are only as right as those that they are to judge. False: they
+// stay as they are.
+bool evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
+                      const at::Tensor& value) {
+  constexpr int64_t kMany = 1 << 16;
+  if (compute != Dtype::f64 || result != Dtype::f64 || row.accuracy.kind != AccuracyClass::ulps || !row.eval.dds ||
+      row.has(traits::costly) || value.numel() > kMany || value.scalar_type() != at::kDouble ||
+      !at::isfinite(value).all().item<bool>())
+    return false;
+  std::vector<Laid> laid;
+  for (size_t i = 0; i < operands.size(); ++i)
+    laid.push_back(lay(operands[i], value.sizes(), kind_of(operand_dtype(row, compute, static_cast<int>(i)))));
+  at::Tensor made = at::empty(value.sizes(), at::kDouble);
+  auto* to = made.mutable_data_ptr<double>();
+  for (int64_t i = 0; i < made.numel(); ++i) {
+    ScalarValue at[3];
+    for (size_t k = 0; k < laid.size(); ++k) {
+      at[k] = laid[k].elements.at(i);
+      if (at[k].kind() == ScalarKind::real) at[k] = ScalarValue(DoubleDouble(at[k].real()));
+    }
+    to[i] = static_cast<double>(row.eval.dds({compute, result}, at).double_double());
+  }
+  if (!at::isfinite(made).all().item<bool>()) return false;
+  value.copy_(made);
+  return true;
+}
 }  // namespace
 
 Planes converted(const Planes& planes, Dtype from, Dtype to) {
@@ -196,10 +223,10 @@ Planes converted(const Planes& planes, Dtype from, Dtype to) {
 }
 
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized) {
-  Planes p = converted(planes, from, to);
+  Planes p = in.errors ? converted(planes, from, to) : Planes{planes.value.to(to_aten(widened(to))), {}, {}};
   if (resized && target.sizes() != p.value.sizes()) target.resize_(p.value.sizes());
   target.copy_(p.value);
-  in.store.write(target, p.error, p.ambiguous);
+  if (in.errors) in.store.write(target, p.error, p.ambiguous);
 }
 
 Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
@@ -231,7 +258,8 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   }
   if (!uncertain(operands) && (row.accuracy.kind == AccuracyClass::exact || !is_inexact(result))) return out;
   if (!in.errors) return out;
-  Planes made = apply(row, compute, result, operands, value, at_ends(in, call, row, compute, operands[0], value));
+  bool fine = evaluated_finely(row, compute, result, operands, value);
+  Planes made = apply(row, compute, result, operands, value, at_ends(in, call, row, compute, operands[0], value), fine);
   in.store.write(value, made.error, made.ambiguous);
   return out;
 }
@@ -246,6 +274,7 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
     value = value.clone();
     out.results[0] = hold(value);
   }
+  if (!in.errors) return out;
   Planes made = converted(from.planes, from.dtype, call.result_dtypes[0]);
   in.store.write(value, made.error, made.ambiguous);
   return out;

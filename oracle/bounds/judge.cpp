@@ -55,14 +55,15 @@ struct ElementVerdict {
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
 // One real number, or one part of a complex one.
-ElementVerdict verdict(Dtype dtype, double expected, double error, double got) {
+ElementVerdict verdict(Dtype dtype, double expected, double error, double got, bool zeros_signed) {
   if (std::isinf(error)) return {};
   if (!std::isfinite(expected)) return {!same(expected, got), Rung::special};
   if (std::isnan(got)) return {true, Rung::special};
   if (error == 0) {
     // Beyond the dtype's range an exact number is stored as infinity.
     double stored = round_to(to_real(dtype), expected);
-    return {!same(stored, got), std::isinf(got) ? Rung::special : Rung::bitwise};
+    bool other_zero = zeros_signed && stored == 0 && got == 0 && std::signbit(stored) != std::signbit(got);
+    return {other_zero || !same(stored, got), std::isinf(got) ? Rung::special : Rung::bitwise};
   }
   if (std::isinf(got)) return {true, Rung::special};
   return {!(std::fabs(got - expected) <= error), Rung::bound};
@@ -103,7 +104,7 @@ class Judge {
       double error = errors.present() ? errors.at<double>(i) : 0;
       bool marked = marks.present() && marks.at<uint8_t>(i) != 0;
       count_shares(v, error, marked);
-      ElementVerdict verdict = judged(native, v, error, x);
+      ElementVerdict verdict = judged(native, v, error, x, expected.zeros_signed);
       if (!verdict.wrong) continue;
       ++wrong;
       if (!first) first = found(what, seen, i, verdict.rung, native, v, error, x);
@@ -114,14 +115,15 @@ class Judge {
     if (!judgement.mismatch || first->rung < judgement.mismatch->rung) judgement.mismatch = first;
   }
 
-  static ElementVerdict judged(Dtype dtype, const ScalarValue& v, double error, const ScalarValue& got) {
+  static ElementVerdict judged(Dtype dtype, const ScalarValue& v, double error, const ScalarValue& got,
+                               bool zeros_signed) {
     if (v.kind() == ScalarKind::integer) {
       if (error == 0) return {v.integer() != got.integer(), Rung::bitwise};
-      return verdict(dtype, part(v, false), error, part(got, false));
+      return verdict(dtype, part(v, false), error, part(got, false), false);
     }
-    ElementVerdict real = verdict(dtype, part(v, false), error, part(got, false));
+    ElementVerdict real = verdict(dtype, part(v, false), error, part(got, false), zeros_signed);
     if (v.kind() == ScalarKind::real || real.wrong) return real;
-    return verdict(dtype, part(v, true), error, part(got, true));
+    return verdict(dtype, part(v, true), error, part(got, true), zeros_signed);
   }
 
   void count_shares(const ScalarValue& v, double error, bool marked) {

@@ -9,6 +9,11 @@ namespace lenz::oracle {
 
 namespace {
 int64_t slot_bytes_of(const at::Tensor& value) { return std::min<int64_t>(value.element_size(), 8); }
+
+c10::weak_intrusive_ptr<c10::StorageImpl> weak(const at::Tensor& value) {
+  return c10::weak_intrusive_ptr<c10::StorageImpl>(
+      c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(value.storage().unsafeGetStorageImpl()));
+}
 }  // namespace
 
 at::Tensor PlaneStore::view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part) const {
@@ -39,9 +44,7 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
   auto found = beside_.find(key);
   if (found == beside_.end()) {
     if (!error.defined()) return;
-    auto alive = c10::weak_intrusive_ptr<c10::StorageImpl>(
-        c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(value.storage().unsafeGetStorageImpl()));
-    found = beside_.emplace(key, Beside{std::move(alive), slot_bytes_of(value), value.is_complex(), {}, {}}).first;
+    found = beside_.emplace(key, Beside{weak(value), slot_bytes_of(value), value.is_complex(), {}, {}}).first;
   }
   Beside& b = found->second;
   bool whole = !b.error.defined() && error.defined() && value.is_contiguous() && value.storage_offset() == 0 &&
@@ -88,7 +91,12 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
   }
 }
 
+void PlaneStore::loosen_zeros(const at::Tensor& value) {
+  loose_.try_emplace(value.storage().unsafeGetStorageImpl(), weak(value));
+}
+
 void PlaneStore::collect() {
+  std::erase_if(loose_, [](const auto& entry) { return entry.second.expired(); });
   std::erase_if(beside_, [](const auto& entry) { return entry.second.alive.expired(); });
 }
 

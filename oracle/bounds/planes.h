@@ -23,6 +23,11 @@ class PlaneStore {
   void write(const at::Tensor& value, const at::Tensor& error, const at::Tensor& ambiguous);
   void collect();  // forgets storages that nobody holds any more
 
+  // Whether a zero's sign is what it must be, wherever the storage has zeros: until something writes to it whose zeros
+  // may have either sign.
+  bool zeros_signed(const at::Tensor& value) const { return !loose_.contains(value.storage().unsafeGetStorageImpl()); }
+  void loosen_zeros(const at::Tensor& value);
+
  private:
   // Slots are as wide as an element, at most 8 bytes: a complex number has two, and its parts one each.
   struct Beside {
@@ -34,6 +39,7 @@ class PlaneStore {
   at::Tensor view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part = 0) const;
 
   std::unordered_map<const c10::StorageImpl*, Beside> beside_;
+  std::unordered_map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> loose_;
 };
 
 }  // namespace lenz::oracle

@@ -103,6 +103,7 @@ struct Referee::Impl final : NodeMachine {
     Planes p = store.read(tensor->value.toTensor());
     RunValue made = detached_copy(tensor);
     store.write(made->value.toTensor(), p.error, p.ambiguous);
+    if (!store.zeros_signed(p.value)) store.loosen_zeros(made->value.toTensor());
     return made;
   }
   RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols) override {
@@ -117,6 +118,7 @@ struct Referee::Impl final : NodeMachine {
     for (size_t i = 0; i < tensors.size(); ++i) {
       Planes p = store.read(tensors[i]->value.toTensor());
       store.write(made->value.toTensor().select(0, static_cast<int64_t>(i)), p.error, p.ambiguous);
+      if (!store.zeros_signed(p.value)) store.loosen_zeros(made->value.toTensor());
     }
     return made;
   }
@@ -142,8 +144,33 @@ struct Referee::Impl final : NodeMachine {
  private:
   FlowContext context() { return {boxed, store, unbounded, widening == Widening::bounds, in_storage_}; }
 
-  // `dtypes`: of the results in the graph's own terms; a variant that writes may compute in another one first.
+  // Whether the op's zeros have the signs that its operands' have, or ones that it promises.
+  bool promises_zeros(const Call& call) const {
+    const OpDef& op = *call.op;
+    for (const at::Tensor& t : leaves(call.values))
+      if (!store.zeros_signed(t)) return false;
+    if (op.has(Trait::random)) return false;
+    if (const ScalarRow* row = op.scalar.empty() ? nullptr : find_scalar(op.scalar))
+      return row->accuracy.kind == AccuracyClass::exact && !row->has(traits::loose_zero) && op.schema.find("alpha") < 0;
+    if (op.has(Trait::view) || op.has(Trait::movement) || op.has(Trait::maybe_view) || !op.fills.empty()) return true;
+    return op.decompose.empty() && op.accuracy == Accuracy::exact && rule_for(call) == flow_moved;
+  }
+
   Outcome run_call(const Call& call, std::vector<Dtype>& dtypes) {
+    bool promised = promises_zeros(call);
+    Outcome out = run_unsigned(call, dtypes);
+    if (promised || out.raised) return out;
+    for (const at::Tensor& t : leaves(out.results)) store.loosen_zeros(t);
+    for (size_t i = 0; i < call.args.size(); ++i)
+      if (call.op->schema.params[i].writes)
+        for_each_value(call.args[i], [&](ValueId v) {
+          for (const at::Tensor& t : leaves({&call.values[v], 1})) store.loosen_zeros(t);
+        });
+    return out;
+  }
+
+  // `dtypes`: of the results in the graph's own terms; a variant that writes may compute in another one first.
+  Outcome run_unsigned(const Call& call, std::vector<Dtype>& dtypes) {
     const OpDef& op = *call.op;
     FlowContext in = context();
     if (op.has(Trait::random)) return flow_random(in, call);
@@ -357,6 +384,7 @@ struct Referee::Impl final : NodeMachine {
       Planes p = store.read(v->value.toTensor());
       if (p.error.defined()) b.error = hold(p.error);
       if (p.ambiguous.defined()) b.ambiguous = hold(p.ambiguous);
+      b.zeros_signed = store.zeros_signed(p.value);
     }
     if (v && v->value.isTensorList())
       for (size_t i = 0; i < type.elements().size(); ++i)

@@ -5,7 +5,8 @@
 // contraction, wider intermediates, a rounding to the storage dtype left out or not, transcendentals within their
 // rows' accuracy) ends within it. Integers and bools keep their dtypes; their error is 0 where the answer is certain.
 //
-// * error 0: the element is exact, and must come out bit for bit (the two zeros and all NaNs are one value);
+// * error 0: the element is exact, and must come out bit for bit (all NaNs are one value; so are the two zeros, but in
+//   what rows made whose zeros have one sign: movement, and primitives that are exact and say no other);
 // * infinite: anything goes, as nothing useful is known (an ambiguous index, an overflow that may happen);
 // * ambiguous: a discontinuity lies within reach, so that another branch may be right too; the error covers it.
 // Thread-safety: one Referee per thread.
@@ -26,6 +27,7 @@ struct Bounded {
   RunValue value;                 // float64, complex128, or the dtype of an integer; what is no tensor stands as it is
   RunValue error;                 // float64 (complex128: of each part); null: zero everywhere
   RunValue ambiguous;             // bool; null: nowhere
+  bool zeros_signed = false;      // a zero that is exact has the sign that it must have
   std::vector<Bounded> elements;  // of a list
 };
 

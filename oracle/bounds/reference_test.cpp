@@ -77,6 +77,26 @@ TEST(Bounds, OfOneSumIsHalfAPlace) {
   EXPECT_EQ(wrong->what, "output 0");
 }
 
+// Conversions and writes round, and would leave errors behind.
+TEST(Bounds, ValuesAloneCarryNoErrors) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[4], %h: f16[4] mut) {
+    %e = aten.exp(%x) %c = aten._to_copy(%e, dtype=bf16) %s = aten.add_(%h, %e) %o = aten.exp(%x, out=%c)
+    return %e, %o, %s
+  })",
+                           op_table());
+  Boxed boxed(DeviceKind::cpu);
+  auto errors = [&](Widening widening) {
+    Reference r = Referee(boxed, {}, widening).run(*graph, initial_inputs(*graph, boxed, {}));
+    EXPECT_EQ(r.ending, Ending::finished) << r.text;
+    size_t count = 0;
+    for (const auto* planes : {&r.outputs, &r.inputs})
+      for (const Bounded& b : *planes) count += (b.error != nullptr) + (b.ambiguous != nullptr);
+    return count;
+  };
+  EXPECT_GE(errors(Widening::bounds), 4u);
+  EXPECT_EQ(errors(Widening::values_only), 0u);
+}
+
 TEST(Bounds, MovementAndSelectionStayExact) {
   Judged j(R"(graph @g(%x: f32[2, 3]) {
     %t = aten.t(%x) %c = aten.cat([%t, %t], 1) %m = aten.amax(%c, [0]) %r = aten.relu(%m)
@@ -101,6 +121,47 @@ TEST(Bounds, ErrorsSeenThroughAViewAreThoseWrittenThroughAnother) {
   EXPECT_EQ(j.errors()[2], 0);
   EXPECT_GT(j.errors()[3], 0);
   EXPECT_FALSE(j.verdict().mismatch);
+}
+
+// 1e16 + 1 - 1e16, and a product of matrices that cancels: as float64 sums them they are off.
+TEST(Bounds, SumsOfFloat64AreRightToALastPlace) {
+  auto graph = parse_graph(R"(graph @g(%x: f64[3], %a: f64[1, 3]) {
+    %s = aten.sum(%x) %c = aten.reshape(%x, [3, 1]) %m = aten.mm(%a, %c)
+    return %s, %m
+  })",
+                           op_table());
+  Boxed boxed(DeviceKind::cpu);
+  std::vector<RunValue> inputs = initial_inputs(*graph, boxed, {});
+  auto value_of = [](const RunValue& v) {
+    double x = 0;
+    std::memcpy(&x, elements_of(v).data(), sizeof x);
+    return x;
+  };
+  double x[] = {0x1p54, 1, -0x1p54}, a[] = {1, 3, 1 + 0x1p-52};
+  set_elements(inputs[0], std::as_bytes(std::span(x)));
+  set_elements(inputs[1], std::as_bytes(std::span(a)));
+  Reference r = Referee(boxed).run(*graph, inputs);
+  EXPECT_EQ(value_of(r.outputs[0].value), 1);
+  EXPECT_EQ(value_of(r.outputs[1].value), 3 - 4);
+  // What a legal sum may be off by is still there, and paid for once.
+  EXPECT_GE(value_of(r.outputs[0].error), 4);
+  EXPECT_LE(value_of(r.outputs[0].error), 6 * 0x1p-53 * 0x1p55);
+}
+
+TEST(Bounds, AZeroHasASignWhereItsRowPromisesOne) {
+  Judged j(R"(graph @g(%x: f32[2]) {
+    %t = aten.neg(%x) %y = aten.flip(%t, [0]) %s = aten.sum(%y) %u = aten.clone(%y) %w = aten.mul_(%u, 0.0)
+    return %y, %s, %u
+  })",
+           {{0.0, 0.0}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  auto wrong = j.with(0, 1, 0.0F).mismatch;
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->rung, Rung::bitwise);
+  EXPECT_FALSE(j.with(0, 1, -0.0F).mismatch);
+  EXPECT_FALSE(j.with(1, 0, 0.0F).mismatch);  // where a sum starts is nobody's promise
+  EXPECT_FALSE(j.with(1, 0, -0.0F).mismatch);
+  EXPECT_FALSE(j.with(2, 0, 0.0F).mismatch);
 }
 
 TEST(Bounds, OfALongSumGrowWithItsTermsAndStillSeeOneLeftOut) {

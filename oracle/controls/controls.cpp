@@ -6,6 +6,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/graph/text.h"
+#include "oracle/controls/search.h"
 #include "oracle/controls/variant.h"
 
 namespace lenz::oracle::controls {
@@ -21,12 +22,6 @@ bool same_bits(const Elements& a, const Elements& b) {
   return std::ranges::equal(a, b, [](double x, double y) {
     return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y) || (std::isnan(x) && std::isnan(y));
   });
-}
-
-double deviation(double exact, double got) {
-  if (exact == got || (std::isnan(exact) && std::isnan(got))) return 0;
-  const double d = std::fabs(exact - got);
-  return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
 }
 
 class Batch {
@@ -200,13 +195,18 @@ class Batch {
         t.killed[c] += caught ? 1 : 0;
         killed = killed || (c == 0 && caught);
       }
-      if (!killed && scope == Scope::every_result) survivor(s, tally.survivors[called], bad, worst);
+      if (!killed && scope == Scope::every_result) survivor(s, tally.survivors[called], bad, worst, seed);
     }
   }
 
-  void survivor(const Subject& s, SurvivorTally& t, const std::vector<Elements>& bad,
-                const std::vector<Elements>& worst) {
+  void survivor(const Subject& s, SurvivorTally& t, const std::vector<Elements>& bad, std::vector<Elements> worst,
+                uint64_t seed) {
     ++t.survivors;
+    if (!farthest(s.exact(), bad, worst)) {
+      ++t.reached;
+      return;
+    }
+    search_towards(s.plan(), s.exact(), bad, options_.search, seed, worst);
     double beyond = 0;        // how many times what is reached there
     double beyond_share = 0;  // of the bound, against the greatest share that is reached in the tensor
     for (size_t i = 0; i < bad.size(); ++i) {
@@ -222,7 +222,7 @@ class Batch {
       if (share > 0) beyond_share = std::max(beyond_share, share / reached);
     }
     if (beyond <= 1) {
-      ++t.reached;
+      ++t.found;
     } else if (beyond_share <= 1) {
       ++t.in_tensor;
     } else {

@@ -20,6 +20,7 @@ struct ControlsOptions {
   bool mutants = false;         // one of each kind per graph where it fits, and how far legal variants reach
   bool criteria = true;         // the others too
   int reach = 12;               // legal variants whose worst deviation is what is reached
+  int search = 400;             // more of them, for each mutant that survives beyond that: steps towards its deviation
   std::optional<Mutant> fault;  // of what passes for legal: to see that, and how, an alarm is raised
 };
 
@@ -44,6 +45,7 @@ struct MutantTally {
 struct SurvivorTally {
   uint64_t survivors = 0;
   uint64_t reached = 0;    // each deviation within the worst of legal variants at that element
+  uint64_t found = 0;      // the same once legal variants have been searched for such deviations
   uint64_t in_tensor = 0;  // beyond it there, but within the worst of the tensor, relative to the bound
   Histogram beyond;        // of the others: deviation over the worst one reached
 };

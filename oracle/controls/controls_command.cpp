@@ -106,14 +106,14 @@ void show_mutants(const std::string& dtype, const DtypeTally& t, const Campaign&
 
 void show_survivors(const std::string& dtype, const DtypeTally& t) {
   std::printf(
-      "%s: survivors of our judge, every result: within what legal variants reach at the element; of the "
-      "bound's share in the tensor; beyond both (by what factor)\n",
+      "%s: survivors of our judge, every result: within what legal variants reach at the element; what they reach "
+      "when searched; of the bound's share in the tensor; beyond all (by what factor)\n",
       dtype.c_str());
   for (const auto& [mutant, m] : t.survivors)
-    std::printf("  %-22s %7llu %7llu %7llu %7llu (median %.2g)\n", mutant.c_str(),
+    std::printf("  %-22s %7llu %7llu %7llu %7llu %7llu (median %.2g)\n", mutant.c_str(),
                 static_cast<unsigned long long>(m.survivors), static_cast<unsigned long long>(m.reached),
-                static_cast<unsigned long long>(m.in_tensor), static_cast<unsigned long long>(m.beyond.count()),
-                m.beyond.median());
+                static_cast<unsigned long long>(m.found), static_cast<unsigned long long>(m.in_tensor),
+                static_cast<unsigned long long>(m.beyond.count()), m.beyond.median());
   std::printf("%s: bound over the worst deviation reached, median over tensors, by the graph's longest reduction:",
               dtype.c_str());
   for (const auto& [length, h] : t.tightness)

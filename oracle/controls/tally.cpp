@@ -20,6 +20,7 @@ void add(MutantTally& to, const MutantTally& from) {
 void add(SurvivorTally& to, const SurvivorTally& from) {
   to.survivors += from.survivors;
   to.reached += from.reached;
+  to.found += from.found;
   to.in_tensor += from.in_tensor;
   to.beyond.merge(from.beyond);
 }
@@ -77,11 +78,9 @@ json to_json(const DtypeTally& t) {
     j["scopes"][std::string(kScopeNames[s])] = scope;
   }
   for (const auto& [mutant, m] : t.survivors)
-    j["survivors"][mutant] = {{"survivors", m.survivors},
-                              {"reached", m.reached},
-                              {"in_tensor", m.in_tensor},
-                              {"beyond", m.beyond.to_json()},
-                              {"median_beyond", m.beyond.median()}};
+    j["survivors"][mutant] = {
+        {"survivors", m.survivors}, {"reached", m.reached},         {"found", m.found},
+        {"in_tensor", m.in_tensor}, {"beyond", m.beyond.to_json()}, {"median_beyond", m.beyond.median()}};
   for (const auto& [op, o] : t.ops)
     j["ops"][op] = {{"tensors", o.tensors}, {"elements", o.elements},         {"open", o.open},
                     {"strong", o.strong},   {"median", o.tightness.median()}, {"histogram", o.tightness.to_json()}};
@@ -105,7 +104,8 @@ DtypeTally dtype_from(const json& j) {
     }
   }
   for (const auto& [mutant, m] : j.at("survivors").items())
-    t.survivors[mutant] = {m.at("survivors"), m.at("reached"), m.at("in_tensor"), Histogram::from_json(m.at("beyond"))};
+    t.survivors[mutant] = {m.at("survivors"), m.at("reached"), m.at("found"), m.at("in_tensor"),
+                           Histogram::from_json(m.at("beyond"))};
   for (const auto& [op, o] : j.at("ops").items())
     t.ops[op] = {o.at("tensors"), o.at("elements"), o.at("open"), o.at("strong"),
                  Histogram::from_json(o.at("histogram"))};

@@ -355,6 +355,28 @@ void backward_rows(RowSink& t) {
         meaning(LENZ_HALVES("%x") "%s = aten.sigmoid(%b) " LENZ_HALVES("%dx") R"(
     return aten.add(aten.mul(%a, %s), aten.mul(aten.mul(%b, aten.rsub(%s, 1)), %glu)))",
                 row));
+  row.infer = rule::composite;
+  row.dtypes = dtypes::numbers;
+  row.raises = "no dims; halves that don't broadcast; bools";
+  t.row("glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor",
+        meaning(R"(
+        if rank(%x) == 0 or rank(%grad_glu) == 0 { raise "a tensor without dims has no halves" }
+        $d = wrap($dim, rank(%x))
+        $n = size(%grad_glu, $d)
+        if size(%grad_x, $d) < 2 * $n { raise "`grad_x` has no two halves" }
+        %a = aten.narrow(%x, $d, 0, $n)
+        %b = aten.narrow(%x, $d, $n, $n)
+        %da = aten.narrow(%dx, $d, 0, $n)
+        %db = aten.narrow(%dx, $d, $n, $n)
+        %g = aten.narrow(%grad_x, $d, 0, $n)
+        %s = aten.sigmoid(%b)
+        %rest = aten.rsub(%s, 1)
+        %step = aten.mul(%db, %rest)
+        %first = aten.add(aten.mul(%dgrad_glu, %s), aten.mul(%g, %step))
+        %slope = aten.mul(%a, %rest)
+        %moved = aten.mul(%rest, aten.sub(%da, aten.mul(aten.mul(%a, %s), %db)))
+        return aten.cat([%first, aten.add(aten.mul(%first, %slope), aten.mul(%g, %moved))], $d))",
+                row));
   row.variants = {};
   row.dtypes = dtypes::floats;
   row.raises = "integers, complex; tensors of different dtypes";

@@ -169,7 +169,10 @@ void composed(RowSink& t) {
                                                                                                      row));
   row.flow = {};
   row.variants = {};
-  row.exception = "the meta device keeps the strides of empty products of folded operands";
+  row.exception =
+      "the meta device keeps the strides of empty products of folded operands; an empty product of an input that is "
+      "not "
+      "contiguous has the weight's dtype: `the operands must have one dtype`";
   row.infer = rule::linear;
   row.generate = make::linear;
   t.row("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", meaning(R"(
@@ -243,11 +246,18 @@ void composed(RowSink& t) {
          .dtypes = dtypes::wide_floats,
          .accuracy = Accuracy::composed,
          .decompose = "return aten._cdist_forward(%x1, %x2, $p, $compute_mode)"});
-  t.row("pdist(Tensor self, float p=2.) -> Tensor", {.traits = contraction | core,
+  t.row("pdist(Tensor self, float p=2.) -> Tensor", {.traits = contraction,
                                                      .infer = rule::pdist,
                                                      .generate = make::pdist,
                                                      .dtypes = dtypes::wide_floats,
                                                      .accuracy = Accuracy::composed,
+                                                     .decompose = R"(
+           $n = size(%self, 0)
+           %pairs = aten.triu_indices($n, $n, 1, device=device(%self))
+           %first = aten.index_select(%self, 0, aten.select(%pairs, 0, 0))
+           %second = aten.index_select(%self, 0, aten.select(%pairs, 0, 1))
+           if size(%self, 1) == 0 { return aten.sum.dim_IntList(%first, [1]) }
+           return aten.linalg_vector_norm(aten.sub(%first, %second), $p, [1]))",
                                                      .loops = kPdistLoops});
 }
 

@@ -202,40 +202,55 @@ void ranges(RowSink& t) {
   short_form("kaiser_window", "beta", kLength, "true, 12.0");
 }
 
+// Of compiler/ops/draws.h; overloads have the parameters that they name.
+constexpr std::string_view kUniform = "uniform(0, 1)", kNormal = "normal(0, 1)", kGauss = "normal(mean, std)";
+constexpr std::string_view kBelow = "integers(0, high)", kBetween = "integers(low, high)";
+
 void random_of_sizes(RowSink& t) {
   constexpr Traits kRandom = creation | random;
   Row drawn = row_of(kRandom, rule::filled, make::sized, "a dtype of integers", kDrawn);
   drawn.exception = kNothingDrawn;
-  for (auto [name, loops] : {std::pair{"rand", kRandLoops}, {"randn", kRandnLoops}}) {
+  for (auto [name, loops, sampling] : {std::tuple{"rand", kRandLoops, kUniform}, {"randn", kRandnLoops, kNormal}}) {
+    drawn.sampling = sampling;
     t.rows(with_options("{}(SymInt[] size, *, "), name, looped(loops, drawn));
     t.rows(with_options("{}.generator(SymInt[] size, *, Generator? generator, "), name, looped(loops, drawn));
   }
+  drawn.sampling = kGauss;
   drawn.loops = kNormalLoops;
   t.row(with_options("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "), drawn);
   Row integers = row_of(kRandom, rule::random_integers, make::sized, "an empty range", dtypes::real_and_bool);
   integers.loops = kIntegersBelowLoops;
+  integers.sampling = kBelow;
   t.row("randint(SymInt high, SymInt[] size, *, " + std::string(kLong), integers);
   t.row("randint.generator(SymInt high, SymInt[] size, *, Generator? generator, " + std::string(kLong), integers);
   integers.loops = kIntegersLoops;
+  integers.sampling = kBetween;
   t.row("randint.low(SymInt low, SymInt high, SymInt[] size, *, " + std::string(kLong), integers);
   t.row("randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, " + std::string(kLong),
         integers);
-  const Row order = row_of(kRandom, rule::randperm, make::randperm, "a negative size", kReal);
+  Row order = row_of(kRandom, rule::randperm, make::randperm, "a negative size", kReal);
+  order.sampling = "order()";
   t.row("randperm(SymInt n, *, " + std::string(kLong), order);
   t.row("randperm.generator(SymInt n, *, Generator? generator, " + std::string(kLong), order);
 
   constexpr Traits kLike = creation | random | reads_metadata_only;
   Row like = row_of(kLike, rule::like<kDrawn>, make::like<kDrawn>, "a dtype of integers");
   like.exception = kNothingDrawn;
-  for (auto [name, loops] : {std::pair{"rand_like", kRandLoops}, {"randn_like", kRandnLoops}}) {
+  for (auto [name, loops, sampling] :
+       {std::tuple{"rand_like", kRandLoops, kUniform}, {"randn_like", kRandnLoops, kNormal}}) {
+    like.sampling = sampling;
     t.rows(with_options("{}(Tensor self, *, ", kFormat), name, looped(loops, like));
     t.rows(with_options("{}.generator(Tensor self, *, Generator? generator, ", kFormat), name, looped(loops, like));
   }
   Row integers_like = row_of(kLike, rule::random_integers_like, make::like<dtypes::real_and_bool>, "an empty range");
   integers_like.loops = kIntegersBelowLoops;
+  integers_like.sampling = kBelow;
   t.row(with_options("randint_like(Tensor self, SymInt high, *, ", kFormat), integers_like);
   integers_like.loops = kIntegersLoops;
+  integers_like.sampling = kBetween;
   t.row(with_options("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ", kFormat), integers_like);
+  integers_like.sampling = kBelow;
+  integers_like.wants = "high in [1, 9]";
   integers_like.exception = "the value of `high` decides: `random_ expects 'from' to be less than 'to'`";
   integers_like.loops = {};
   t.row(with_options("randint_like.Tensor(Tensor self, Tensor high, *, ", kFormat), integers_like);
@@ -243,25 +258,31 @@ void random_of_sizes(RowSink& t) {
 
 void draws(RowSink& t) {
   constexpr std::string_view kGenerator = ", *, Generator? generator=None) -> Tensor";
-  auto draw = [&](std::string_view schema, DtypeSet dtypes, std::string_view out, std::string_view raises,
-                  std::string_view loops = {}) {
+  auto draw = [&](std::string_view schema, DtypeSet dtypes, std::string_view out, std::string_view sampling,
+                  std::string_view raises, std::string_view loops = {}) {
     Row row = row_of(Traits(random) | reads_metadata_only, rule::draw_like, make::draw, raises, dtypes);
     row.variants = {.in_place = true, .out = out, .out_rule = OutRule::copied};
+    row.sampling = sampling;
     row.loops = loops;
     t.row(std::string(schema) + std::string(kGenerator), row);
   };
-  draw("uniform(Tensor self, float from=0., float to=1.", kDrawn, "out", "an empty range", kUniformLoops);
-  draw("exponential(Tensor self, float lambd=1.", dtypes::floats, "out", "a rate that is not positive",
-       kExponentialLoops);
-  draw("geometric(Tensor self, float p", kReal, "out", "a probability out of (0, 1)");
-  draw("log_normal(Tensor self, float mean=1., float std=2.", dtypes::floats, "out", "a negative deviation");
-  draw("cauchy(Tensor self, float median=0., float sigma=1.", dtypes::floats, "out", "a scale that is not positive");
-  draw("random(Tensor self", dtypes::real_and_bool, "out", {});
-  draw("random.from(Tensor self, int from, int? to", dtypes::real_and_bool, "from_out", "an empty range",
-       kIntegersFromLoops);
-  draw("random.to(Tensor self, int to", dtypes::real_and_bool, "to_out", "an empty range", kIntegersToLoops);
+  draw("uniform(Tensor self, float from=0., float to=1.", kDrawn, "out", "uniform(from, to)", "an empty range",
+       kUniformLoops);
+  draw("exponential(Tensor self, float lambd=1.", dtypes::floats, "out", "exponential(lambd)",
+       "a rate that is not positive", kExponentialLoops);
+  draw("geometric(Tensor self, float p", kReal, "out", "geometric(p)", "a probability out of (0, 1)");
+  draw("log_normal(Tensor self, float mean=1., float std=2.", dtypes::floats, "out", "log_normal(mean, std)",
+       "a negative deviation");
+  draw("cauchy(Tensor self, float median=0., float sigma=1.", dtypes::floats, "out", "cauchy(median, sigma)",
+       "a scale that is not positive");
+  draw("random(Tensor self", dtypes::real_and_bool, "out", "integers(0, end)", {});
+  draw("random.from(Tensor self, int from, int? to", dtypes::real_and_bool, "from_out", "integers(from, to)",
+       "an empty range", kIntegersFromLoops);
+  draw("random.to(Tensor self, int to", dtypes::real_and_bool, "to_out", "integers(0, to)", "an empty range",
+       kIntegersToLoops);
   Row normal =
       row_of(Traits(random) | reads_metadata_only, rule::draw_like, make::draw, "a negative deviation", kDrawn);
+  normal.sampling = kGauss;
   normal.loops = kNormalLoops;
   t.row("normal_functional(Tensor self, float mean=0., float std=1." + std::string(kGenerator), normal);
   // Its functional form has another name, so that this one can't be derived.
@@ -271,11 +292,14 @@ void draws(RowSink& t) {
 
   Row coin = row_of(random, rule::bernoulli, make::probabilities, "a probability out of [0, 1]", dtypes::floats);
   coin.variants = {.out = "out"};
+  coin.wants = "self in [0, 1]";
   coin.loops = kCoinBySelfLoops;
+  coin.sampling = "coin(self)";
   t.row("bernoulli(Tensor self" + std::string(kGenerator), coin);
   Row fixed = row_of(Traits(random) | reads_metadata_only, rule::bernoulli, make::draw, "a probability out of [0, 1]",
                      dtypes::real_and_bool);
   fixed.loops = kCoinLoops;
+  fixed.sampling = "coin(p)";
   t.row("bernoulli.p(Tensor self, float p" + std::string(kGenerator), fixed);
   fixed.infer = rule::draw_into;
   fixed.decompose = "return aten.copy_(%self, aten.bernoulli.p(%self, $p, generator=$generator))";
@@ -283,19 +307,24 @@ void draws(RowSink& t) {
   Row each = row_of(Traits(random), rule::bernoulli_by_tensor, make::by_probabilities, "p does not expand to self",
                     dtypes::real_and_bool);
   each.variants = {.in_place = true, .out = "Tensor_out", .out_rule = OutRule::copied};
+  each.wants = "p in [0, 1]";
   each.loops = kCoinByTensorLoops;
+  each.sampling = "coin(p)";
   t.row("bernoulli.Tensor(Tensor self, Tensor p" + std::string(kGenerator), each);
 
   Row gauss = row_of(random, rule::normal, make::normal, "a negative deviation", kDrawn);
   gauss.loops = kNormalTFLoops;
+  gauss.sampling = kGauss;
   t.row("normal.Tensor_float(Tensor mean, float std=1." + std::string(kGenerator), gauss);
   gauss.loops = kNormalTTLoops;
+  gauss.wants = "std in [0, 2]";
   t.row("normal.Tensor_Tensor(Tensor mean, Tensor std" + std::string(kGenerator), gauss);
   gauss.dtypes = dtypes::floats;
   gauss.loops = kNormalFTLoops;
   t.row("normal.float_Tensor(float mean, Tensor std" + std::string(kGenerator), gauss);
   Row poisson = row_of(random, rule::poisson, make::counts, "negative rates", dtypes::floats);
   poisson.variants = {.out = "out", .out_rule = OutRule::copied};
+  poisson.wants = "self in [0, 9]";
   t.row("poisson(Tensor self, Generator? generator=None) -> Tensor", poisson);
   Row dropped = row_of(elementwise, rule::composite, make::dropout_backward, {}, dtypes::usual);
   dropped.accuracy = Accuracy::composed;
@@ -304,22 +333,29 @@ void draws(RowSink& t) {
         meaning("return aten.mul(aten.mul(%grad_output, %mask), $scale)", dropped));
   Row binomial = row_of(random, rule::binomial, make::binomial, "a probability out of [0, 1]", dtypes::wide_floats);
   binomial.variants = {.out = "out", .out_rule = OutRule::copied};
+  binomial.wants = "count in [1, 9]; prob in [0, 1]";
   t.row("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial);
-  t.row("multinomial(Tensor self, SymInt num_samples, bool replacement=False" + std::string(kGenerator),
-        row_of(random, rule::multinomial, make::multinomial, "more samples than there are", dtypes::floats));
+  Row multinomial = row_of(random, rule::multinomial, make::multinomial, "more samples than there are", dtypes::floats);
+  multinomial.wants = "self in [0.25, 2]";
+  t.row("multinomial(Tensor self, SymInt num_samples, bool replacement=False" + std::string(kGenerator), multinomial);
   Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>,
                     "a probability out of [0, 1], or something to drop from integers");
+  drop.sampling = "keep(input, p, train)";
   drop.written_base = "return %written";  // where nothing is dropped
   t.row("dropout(Tensor input, float p, bool train) -> Tensor", looped(kDropoutLoops, drop));
+  drop.sampling = "keep_or_saturate(input, p, train)";
   t.row("alpha_dropout(Tensor input, float p, bool train) -> Tensor", drop);
   Row channels = drop;  // whole channels at once
   channels.infer = rule::dropout<true>;
   channels.generate = make::dropout<2>;
   channels.raises = "fewer than 2 dims";
-  t.rows("{}(Tensor input, float p, bool train) -> Tensor", "feature_dropout feature_alpha_dropout", channels);
-  t.row("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)",
-        looped(kNativeDropoutLoops, row_of(random | maybe_view, rule::native_dropout, make::dropout<0>,
-                                           "a probability out of [0, 1], or something to drop from integers")));
+  channels.sampling = "keep_channels(input, p, train)";
+  t.row("feature_dropout(Tensor input, float p, bool train) -> Tensor", channels);
+  channels.sampling = "keep_or_saturate_channels(input, p, train)";
+  t.row("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", channels);
+  drop.infer = rule::native_dropout;
+  drop.sampling = "keep(input, p, train)";
+  t.row("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", looped(kNativeDropoutLoops, drop));
 }
 }  // namespace
 

@@ -11,6 +11,8 @@ namespace lenz {
 
 namespace {
 using enum Trait;
+constexpr std::string_view kNoOrder =
+    "of a scalar, or of elements at one place, any dtype will do: `this dtype has no order here`";
 constexpr std::string_view kRange = "an index out of range; shapes that don't fit";
 
 void reads(RowSink& t) {
@@ -19,24 +21,28 @@ void reads(RowSink& t) {
           .infer = rule::gather,
           .generate = make::gather,
           .dtypes = dtypes::usual,
-          .raises = kRange};
+          .raises = kRange,
+          .wants = "index < self[dim]"};
   row.loops = kGatherLoops;
   t.row("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", row);
   row.variants = {};  // an out= tensor is laid out as the index is, the result contiguous: not derivable
   row.infer = rule::take;
   row.generate = make::take;
   row.loops = kTakeLoops;
+  row.wants = "index < numel(self)";
   t.row("take(Tensor self, Tensor index) -> Tensor", row);
   row.variants = {.out = "out", .out_rule = OutRule::same_dtype};
   row.dtypes = dtypes::all;
   row.infer = rule::index_select;
   row.generate = make::index_select;
   row.loops = kIndexSelectLoops;
+  row.wants = "index < self[dim]";
   t.row("index_select(Tensor self, int dim, Tensor index) -> Tensor", row);
   row.variants = {};
   row.infer = rule::embedding;
   row.generate = make::embedding;
   row.loops = kEmbeddingLoops;
+  row.wants = "indices < weight[0]";
   t.row(
       "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
       "sparse=False) -> Tensor",
@@ -45,11 +51,13 @@ void reads(RowSink& t) {
   row.infer = rule::take_along_dim;
   row.generate = make::take_along_dim;
   row.loops = kTakeAlongDimLoops;
+  row.wants = "indices < self[dim]";
   t.row("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", row);
   row.dtypes = dtypes::all;
   row.infer = rule::index;
   row.generate = make::index;
   row.loops = kIndexLoops;
+  row.wants = "indices < self";
   t.row("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
   row.infer = rule::unsafe_index;
   row.generate = make::index_by_numbers;
@@ -62,7 +70,8 @@ void writes(RowSink& t) {
           .infer = rule::scatter,
           .generate = make::scatter,
           .dtypes = dtypes::usual,
-          .raises = kRange};
+          .raises = kRange,
+          .wants = "index < self[dim]"};
   row.loops = kScatterLoops;
   t.row("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", row);
   row.variants.out = "value_out";
@@ -118,6 +127,7 @@ void writes(RowSink& t) {
   row.generate = make::masked_fill;
   row.raises = "a mask that is not of bools";
   row.loops = kMaskedFillLoops;
+  row.wants = {};
   t.row("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", row);
   row.loops = kMaskedFillTensorLoops;
   t.row("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", row);
@@ -127,6 +137,7 @@ void writes(RowSink& t) {
   t.row("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", row);
   row.infer = rule::put;
   row.generate = make::put;
+  row.wants = "index < numel(self)";
   row.raises = kRange;
   row.accuracy = Accuracy::accumulated;
   row.loops = kPutLoops;
@@ -135,6 +146,7 @@ void writes(RowSink& t) {
   row.accuracy = Accuracy::accumulated;
   row.infer = rule::index_put;
   row.generate = make::index_put;
+  row.wants = "indices < self";
   row.exception = "where a mask takes nothing eager forgets to check: `must have the dtype of`";
   row.loops = kIndexPutLoops;
   t.row("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", row);
@@ -147,7 +159,8 @@ void writes(RowSink& t) {
        .dtypes = dtypes::usual,
        .accuracy = Accuracy::accumulated,
        .raises = kRange,
-       .loops = kEmbeddingBackwardLoops});
+       .loops = kEmbeddingBackwardLoops,
+       .wants = "indices < num_weights"});
 }
 
 void orders(RowSink& t) {
@@ -169,7 +182,7 @@ void orders(RowSink& t) {
   row.infer = rule::sort;
   row.generate = make::sort;
   row.raises = "complex numbers";
-  row.exception = "of a scalar any dtype will do: `this dtype has no order here`";
+  row.exception = kNoOrder;
   row.loops = kSortLoops;
   t.row("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", row);
   row.flow.ties_open = false;
@@ -187,14 +200,16 @@ void orders(RowSink& t) {
   t.row("msort(Tensor self) -> Tensor", {.infer = rule::composite,
                                          .generate = make::sort,
                                          .dtypes = dtypes::real_and_bool,
-                                         .decompose = "%values, %indices = aten.sort(%self, 0) return %values"});
+                                         .decompose = "%values, %indices = aten.sort(%self, 0) return %values",
+                                         .exception = kNoOrder});
 
   Row search{.traits = indexing | core,
              .infer = rule::searchsorted,
              .generate = make::searchsorted,
              .dtypes = dtypes::real,
              .flow = {.kind = ErrorFlow::opaque},
-             .raises = "dtypes or leading dims that differ"};
+             .raises = "dtypes or leading dims that differ",
+             .wants = "sorted_sequence sorted; sorter < sorted_sequence[-1]"};
   search.loops = kSearchsortedLoops;
   t.row(
       "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
@@ -207,6 +222,7 @@ void orders(RowSink& t) {
       search);
   search.traits = indexing;
   search.loops = {};
+  search.wants = {};
   search.infer = rule::bucketize;
   search.generate = make::bucketize;
   search.decompose = "return aten.searchsorted(%boundaries, %self, out_int32=$out_int32, right=$right)";
@@ -245,6 +261,7 @@ void found(RowSink& t) {
   row.loops = kOneHotLoops;
   row.infer = rule::one_hot;
   row.generate = make::one_hot;
+  row.wants = "self < num_classes";
   row.dtypes = DtypeSet::of(Dtype::i64);
   row.raises = "negative class numbers, or ones beyond num_classes";
   row.exception =
@@ -252,6 +269,7 @@ void found(RowSink& t) {
   t.row("one_hot(Tensor self, int num_classes=-1) -> Tensor", row);
   row.loops = {};
   row.exception = {};
+  row.wants = {};
   row.infer = rule::item;
   row.generate = make::item;
   row.dtypes = dtypes::real_and_bool;

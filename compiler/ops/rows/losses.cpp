@@ -251,7 +251,8 @@ void several_labels(RowSink& t) {
           .generate = make::multilabel_margin,
           .dtypes = dtypes::wide_floats,
           .accuracy = Accuracy::composed,
-          .raises = "class numbers out of range"};
+          .raises = "class numbers out of range",
+          .wants = "target < self[-1]"};
   row.decompose = LENZ_LABELS(LENZ_IN) R"(
     %l = aten.div(aten.sum(aten.mul(%pairs, %z), [1, 2]), max(size(%x, 1), 1))
     if rank(%self) < 2 { %l = aten.reshape(%l, []) }
@@ -268,6 +269,7 @@ void several_labels(RowSink& t) {
   row.variants = {};
   row.traits = {};
   row.infer = rule::multilabel_margin_loss_backward;
+  row.wants = "target < self[-1]; is_target in [0, 1]";
   row.decompose = LENZ_LABELS("aten._to_copy(aten.ne(aten.reshape(%is_target, shape(%x)), 0), dtype=dtype(%self))") R"(
     %g = aten.reshape(%grad_output, [choose($reduction == 0, $rows, 1), 1])
     $n = max(size(%x, 1), 1)
@@ -328,6 +330,7 @@ void classes(RowSink& t) {
        .accuracy = Accuracy::rounded,
        .flow = {.kind = ErrorFlow::positive, .terms = ErrorFlow::factors, .divisor = "total_weight"},
        .loops = kNllBackwardLoops,
+       .wants = "target < self[-1]",
        .exception = kClasses});
 
   Row above{.infer = rule::composite,
@@ -455,13 +458,34 @@ void distances(RowSink& t) {
 void counts(RowSink& t) {
   t.row("histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
-         .traits = reduction | core,
+         .traits = reduction,
          .infer = rule::histc,
          .generate = make::histogram,
          .dtypes = dtypes::floats,
-         .accuracy = Accuracy::composed,  // of places computed in the dtype, which decide between bins
-         .flow = {.kind = ErrorFlow::opaque},
+         .accuracy = Accuracy::composed,
          .raises = "integers; a range that is not finite",
+         // Places are computed in the dtype, and decide between bins; the ends belong to the first and the last.
+         .decompose = R"(
+           $d = dtype(%self)
+           %zeros = aten.zeros([$bins], dtype=$d, device=device(%self))
+           if numel(%self) == 0 { return %zeros }
+           %x = aten.reshape(%self, [numel(%self)])
+           if $min == $max {
+             %low = aten.amin(%x, [0])
+             %high = aten.amax(%x, [0])
+           } else {
+             %low = aten.full([], $min, dtype=$d, device=device(%self))
+             %high = aten.full([], $max, dtype=$d, device=device(%self))
+           }
+           %point = aten.eq(%low, %high)
+           %low = aten.where(%point, aten.sub(%low, 1), %low)
+           %high = aten.where(%point, aten.add(%high, 1), %high)
+           %place = aten.div(aten.mul(aten.sub(%x, %low), $bins), aten.sub(%high, %low))
+           %place = aten.where(aten.ge(%x, %high), aten.full([], $bins - 0.5, dtype=$d, device=device(%self)), %place)
+           %place = aten.where(aten.le(%x, %low), aten.full([], 0.5, dtype=$d, device=device(%self)), %place)
+           %bin = aten.clamp(aten._to_copy(aten.floor(%place), dtype=i64), 0, $bins - 1)
+           %inside = aten.logical_and(aten.ge(%x, %low), aten.le(%x, %high))
+           return aten.scatter_add(%zeros, 0, %bin, aten._to_copy(%inside, dtype=$d)))",
          .loops = kHistcLoops});
   t.row("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
         {.traits = reduction | data_dependent | core,
@@ -470,7 +494,8 @@ void counts(RowSink& t) {
          .dtypes = dtypes::integers,
          .accuracy = Accuracy::accumulated,
          .raises = "negative values",
-         .loops = kBincountLoops});
+         .loops = kBincountLoops,
+         .wants = "self in [0, 9]"});
 }
 }  // namespace
 

@@ -195,8 +195,10 @@ void repetitions(RowSink& t) {
                                                                              drop(shape(%x), $d + 1)))))",
                 interleave));
   constexpr std::string_view kSum = "the values of `repeats` decide: `allocated size does not match required size`";
+  constexpr std::string_view kRepeats = "repeats in [0, 3]";
   Row by_tensor = interleave;
   by_tensor.exception = kSum;
+  by_tensor.wants = kRepeats;
   by_tensor.traits = movement | data_dependent | core;
   by_tensor.loops = kRepeatInterleaveLoops;
   t.row(
@@ -207,6 +209,7 @@ void repetitions(RowSink& t) {
                                                                 make::repeats, "repeats that are no vector"));
   indices.exception = kSum;
   indices.loops = kRepeatsLoops;
+  indices.wants = kRepeats;
   t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", indices);
   t.row("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         of(dtypes::floats | dtypes::complexes | dtypes::boolean,

@@ -165,6 +165,7 @@ void norms(RowSink& t) {
                 aten._to_copy(aten.reshape(%r, [$N, $group]), dtype=$d))",
        .exception = "eager reads a weight or bias with gaps as if it had none; the meta kernel gives statistics the "
                     "input's dtype and accepts inputs that are not dense"});
+  constexpr std::string_view kVariances = "running_var in [0.25, 4]";
   Row batch{.variants = {.out = "out", .out_params = "out save_mean save_invstd", .out_rule = OutRule::copied},
             .traits = reduction,
             .infer = rule::native_batch_norm,
@@ -173,6 +174,7 @@ void norms(RowSink& t) {
             .accuracy = Accuracy::composed,
             .raises = "an empty input; no statistics in evaluation",
             .decompose = LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, LENZ_MOVED, LENZ_BEFORE),
+            .wants = kVariances,
             .exception = "the meta kernel keeps odd dense strides, and saves statistics in evaluation"};
   t.row(
       "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
@@ -180,15 +182,28 @@ void norms(RowSink& t) {
       batch);
   batch.decompose = LENZ_BATCH_NORM("", "", "raise \"needs running statistics when not training\"");
   batch.variants.out = "no_stats_out";
+  batch.wants = {};
   t.row(
       "_native_batch_norm_legit.no_stats(Tensor input, Tensor? weight, Tensor? bias, bool training, float momentum, "
       "float eps) -> (Tensor, Tensor, Tensor)",
       batch);
   batch.variants = {};
+  batch.wants = kVariances;
   batch.decompose = LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, LENZ_MOVED, LENZ_BEFORE);
   t.row(
       "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
       "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+      batch);
+  batch.infer = rule::composite;
+  batch.decompose = R"(
+    %mean = aten.clone(%running_mean)
+    %var = aten.clone(%running_var)
+    %y, %m, %r = aten._native_batch_norm_legit(%input, $weight, $bias, %mean, %var, $training, $momentum, $eps)
+    return %y, %m, %r, %mean, %var)";
+  t.row(
+      "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+      "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, "
+      "Tensor running_var_out)",
       batch);
 
   t.row(

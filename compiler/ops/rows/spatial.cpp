@@ -72,7 +72,8 @@ void max_pools(RowSink& t) {
        .generate = make::max_pool_backward,
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::accumulated,
-       .loops = kMaxPoolBackwardLoops});
+       .loops = kMaxPoolBackwardLoops,
+       .wants = "indices < self[-2] * self[-1]"});
 }
 
 void avg_pools(RowSink& t) {
@@ -150,6 +151,7 @@ void adaptive_pools(RowSink& t) {
   pool.accuracy = Accuracy::exact;
   pool.flow = {};
   pool.loops = {};
+  pool.exception = "of an empty batch any size will do for out=: `must not be negative (needs`";
   t.row("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
         meaning("%y, %i = aten.adaptive_max_pool2d(aten.unsqueeze(%self, -2), concat([1], $output_size)) return "
                 "aten.squeeze(%y, -2), aten.squeeze(%i, -2)",
@@ -265,6 +267,7 @@ void interpolations(RowSink& t) {
            .generate = make::grid_sampler,
            .dtypes = dtypes::floats,
            .accuracy = Accuracy::composed,
+           .flow = {.kind = ErrorFlow::interpolated},
            .raises = "shapes that don't fit"};
   grid.loops = kGridSampler2dLoops;
   t.row(
@@ -278,6 +281,7 @@ void interpolations(RowSink& t) {
       grid);
   grid.loops = {};
   grid.traits = indexing;
+  grid.flow = {};
   grid.decompose = R"(
     if rank(%input) == 4 {
       return aten.grid_sampler_2d(%input, %grid, $interpolation_mode, $padding_mode, $align_corners)

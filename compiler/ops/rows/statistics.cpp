@@ -62,7 +62,8 @@ void quantiles(RowSink& t) {
           .generate = make::quantile,
           .dtypes = dtypes::wide_floats,
           .accuracy = Accuracy::rounded,
-          .raises = "numbers in `q` outside [0, 1]; no elements"};
+          .raises = "numbers in `q` outside [0, 1]; no elements",
+          .wants = "q in [0, 1]"};
   t.row("quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
         meaning(LENZ_QUANTILE(LENZ_RANKS), row));
   t.row(
@@ -70,6 +71,7 @@ void quantiles(RowSink& t) {
       "Tensor",
       meaning(LENZ_QUANTILE(LENZ_RANKS_OF_NUMBERS), row));
   row.variants.out = "scalar_out";
+  row.wants = {};
   t.row(
       "quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> "
       "Tensor",

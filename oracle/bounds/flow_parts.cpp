@@ -1,0 +1,123 @@
+#include "oracle/bounds/flow_parts.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+
+#include "compiler/scalar/rounding.h"
+
+namespace lenz::oracle {
+
+namespace flow {
+RunValue replaced(const RunValue& v, const Type& type, size_t param, const Replacer& with) {
+  if (!v) return v;
+  if (v->value.isTensor()) return hold(with({v->value.toTensor(), type.dtype, param}));
+  if (v->value.isTensorList()) {
+    c10::List<at::Tensor> list;
+    size_t i = 0;
+    for (const at::Tensor& t : v->value.toTensorVector()) list.push_back(with({t, type.elements()[i++]->dtype, param}));
+    return hold(std::move(list));
+  }
+  return v;
+}
+
+std::vector<at::Tensor> run_on(FlowContext& in, const Call& call, std::span<const Arg> args, const Replacer& with) {
+  std::vector<RunValue> values(call.values.size());
+  for (size_t p = 0; p < call.args.size(); ++p)
+    for_each_value(call.args[p], [&](ValueId v) { values[v] = replaced(call.values[v], *call.types[v], p, with); });
+  Outcome out = call.run_widened(in.boxed, args, values);
+  if (out.raised) return {};
+  return leaves(out.results);
+}
+
+bool shares_operand(const Call& call, const at::Tensor& result) {
+  for (const at::Tensor& t : leaves(call.values))
+    if (t.storage().unsafeGetStorageImpl() == result.storage().unsafeGetStorageImpl()) return true;
+  return false;
+}
+
+at::Tensor zeros_like_plane(const at::Tensor& t) {
+  return at::empty_strided(t.sizes(), t.strides(), at::kDouble).zero_();
+}
+at::Tensor magnitude(const at::Tensor& t) {
+  return t.is_complex() ? at::abs(t.resolve_conj()) : at::abs(t.to(at::kDouble));
+}
+
+std::optional<int64_t> dim_of(const Call& call) {
+  int at = call.op->schema.find("dim");
+  if (at < 0) return std::nullopt;
+  const Arg& a = call.args[static_cast<size_t>(at)];
+  return a.kind == ArgKind::integer ? std::optional(a.i) : std::nullopt;
+}
+
+at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, double with) {
+  return at::where(condition, at::scalar_tensor(with, at::kDouble), t);
+}
+
+void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at::Tensor& ambiguous) {
+  error = nothing_where(error.isnan(), error, kInf);
+  if (!at::any(error != 0).item<bool>()) return in.store.write(value, {}, {});
+  at::Tensor open = error.isinf();
+  if (ambiguous.defined()) open = open.logical_or(ambiguous.logical_and(error != 0));
+  in.store.write(value, error, at::any(open).item<bool>() ? open : at::Tensor());
+}
+
+double unit_of(Dtype d) { return std::ldexp(1.0, -info(d).mantissa_bits); }
+Dtype carrier(Dtype d, bool in_storage) {
+  d = to_real(d);
+  return !in_storage && (is_reduced_float(d) || is_float8(d)) ? Dtype::f32 : d;
+}
+bool flows(FlowContext& in, const Call& call, const Leaf& leaf) {
+  if (call.op->schema.params[leaf.param].name == call.op->flow.divisor) return false;
+  return is_inexact(leaf.dtype) || !in.store.certain(leaf.value);
+}
+
+at::Tensor gamma(const at::Tensor& n, double unit) {
+  at::Tensor nu = n * unit;
+  return nothing_where(nu >= 0.5, nu / (1 - nu), kInf);
+}
+}  // namespace flow
+
+using namespace flow;
+
+namespace {
+void collect_leaves(const RunValue& v, std::vector<at::Tensor>& all) {
+  if (!v) return;
+  if (v->value.isTensor() && v->value.toTensor().defined()) all.push_back(v->value.toTensor());
+  if (v->value.isTensorList())
+    for (const at::Tensor& t : v->value.toTensorVector()) all.push_back(t);
+}
+}  // namespace
+
+bool sums_in_storage(const Call& call) {
+  std::string_view when = call.op->flow.in_storage;
+  if (when.empty()) return call.op->has(Trait::indexing);
+  if (when == "always") return true;
+  int at = call.op->schema.find(when);
+  return at >= 0 && call.args[static_cast<size_t>(at)].i != 0;
+}
+
+std::vector<at::Tensor> leaves(std::span<const RunValue> values) {
+  std::vector<at::Tensor> all;
+  for (const RunValue& v : values) collect_leaves(v, all);
+  return all;
+}
+
+bool any_error(FlowContext& in, std::span<const RunValue> values) {
+  for (const at::Tensor& t : leaves(values))
+    if (!in.store.certain(t)) return true;
+  return false;
+}
+
+void mark_unknown(FlowContext& in, std::span<const RunValue> results) {
+  for (const at::Tensor& t : leaves(results))
+    in.store.write(t, at::full(t.sizes(), kInf, at::kDouble), at::ones(t.sizes(), at::kBool));
+}
+
+void scale_errors(FlowContext& in, const Call& call, const Outcome& outcome, double factor) {
+  for (const at::Tensor& t : leaves(outcome.results)) {
+    Planes p = in.store.read(t);
+    if (p.error.defined() && !shares_operand(call, t)) in.store.write(t, p.error * factor, p.ambiguous);
+  }
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,42 @@
+// What the rules of flows.h share. Internal to oracle/bounds; includes libtorch. Thread-safety: as flows.h.
+#pragma once
+
+#include <cmath>
+#include <functional>
+#include <optional>
+
+#include "oracle/aten.h"
+#include "oracle/bounds/flows.h"
+
+namespace lenz::oracle::flow {
+
+inline constexpr double kInf = HUGE_VAL;
+
+// One tensor operand of a call.
+struct Leaf {
+  at::Tensor value;
+  Dtype dtype;
+  size_t param;
+};
+using Replacer = std::function<at::Tensor(const Leaf& leaf)>;
+
+RunValue replaced(const RunValue& v, const Type& type, size_t param, const Replacer& with);
+// The op on other planes; empty if it refuses them.
+std::vector<at::Tensor> run_on(FlowContext& in, const Call& call, std::span<const Arg> args, const Replacer& with);
+bool shares_operand(const Call& call, const at::Tensor& result);
+std::optional<int64_t> dim_of(const Call& call);
+
+at::Tensor zeros_like_plane(const at::Tensor& t);
+at::Tensor magnitude(const at::Tensor& t);
+at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, double with);  // `with` where it is false
+// Writes a result's planes; an infinite error is a mark too.
+void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at::Tensor& ambiguous);
+
+// Whether errors of this operand are the result's, and its size counts.
+bool flows(FlowContext& in, const Call& call, const Leaf& leaf);
+
+double unit_of(Dtype d);
+at::Tensor gamma(const at::Tensor& n, double unit);  // n roundings, one after the other
+Dtype carrier(Dtype d, bool in_storage);             // what sums are carried in: a narrow float's in f32 at least
+
+}  // namespace lenz::oracle::flow

@@ -1,0 +1,126 @@
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+
+#include "compiler/scalar/rounding.h"
+#include "oracle/bounds/flow_parts.h"
+
+namespace lenz::oracle {
+
+using namespace flow;
+
+namespace {
+// Where an operand `grid` says that a mean is taken: from -1 to 1 along each dim, the last dim first.
+struct Positions {
+  at::Tensor error;    // in elements, over all dims together: [N, 1, places...]
+  at::Tensor in_grid;  // in the grid's own units, for each coordinate
+  size_t param = 0;
+  bool jumps = false;  // the nearest element is taken, not a mean
+};
+
+Positions positions_of(FlowContext& in, const Call& call, const at::Tensor& from, double unit) {
+  Positions p;
+  p.param = static_cast<size_t>(call.op->schema.find("grid"));
+  constexpr int64_t kNearest = 1;
+  p.jumps = call.args[static_cast<size_t>(call.op->schema.find("interpolation_mode"))].i == kNearest;
+  Planes grid = in.store.read(call.values[call.args[p.param].value()]->value.toTensor());
+  at::Tensor size = magnitude(grid.value);
+  p.in_grid = 8 * unit * (size + 1);
+  if (grid.error.defined()) p.in_grid = p.in_grid + grid.error;
+  for (int64_t d = 0; d < grid.value.size(-1); ++d) {
+    at::Tensor e = p.in_grid.select(-1, d) * (0.5 * static_cast<double>(from.size(-1 - d)));
+    p.error = p.error.defined() ? p.error + e : e;
+  }
+  p.error = nothing_where(at::isfinite(p.error), p.error, kInf).unsqueeze(1);
+  return p;
+}
+
+// How far a function that is constant from one jump to the next moves within the positions' errors: a box narrower
+// than an element has each constant at some corner.
+at::Tensor at_corners(FlowContext& in, const Call& call, const Positions& positions, const at::Tensor& value) {
+  int64_t dims = positions.in_grid.size(-1);
+  at::Tensor farthest = at::zeros(value.sizes(), at::kDouble);
+  for (int64_t corner = 0; corner < int64_t{1} << dims; ++corner) {
+    std::vector<double> signs;
+    for (int64_t d = 0; d < dims; ++d) signs.push_back(corner >> d & 1 ? 1 : -1);
+    auto moved = run_on(in, call, call.args, [&](const Leaf& leaf) {
+      if (leaf.param != positions.param) return leaf.value;
+      return leaf.value + positions.in_grid * at::tensor(signs, at::kDouble);
+    });
+    if (moved.empty()) return at::full(value.sizes(), kInf, at::kDouble);
+    at::Tensor off = at::abs(moved[0] - value);
+    farthest = at::maximum(farthest, nothing_where(off.isnan(), off, kInf));
+  }
+  return nothing_where((positions.error < 0.5).expand(value.sizes()), farthest, kInf);
+}
+}  // namespace
+
+Outcome flow_interpolated(FlowContext& in, const Call& call) {
+  Outcome out = call.run_widened(in.boxed);
+  if (out.raised || !in.errors) return out;
+  Planes operand = in.store.read(leaves(call.values)[0]);
+  Dtype d = call.result_dtypes[0];
+  at::Tensor value = leaves(out.results)[0];
+  if (!is_inexact(d)) {  // integers: rounded means, by kernels that round in their own ways
+    if (operand.error.defined())
+      mark_unknown(in, out.results);
+    else
+      in.store.write(value, at::ones(value.sizes(), at::kDouble), {});
+    return out;
+  }
+  if (value.numel() == 0 || operand.value.numel() == 0) return out;
+  // An element is a mean of its own image and channel.
+  std::vector<int64_t> places;
+  for (int64_t k = 2; k < operand.value.dim(); ++k) places.push_back(k);
+  auto greatest = [&](const at::Tensor& t) { return places.empty() ? t : at::amax(t, places, true); };
+  at::Tensor width = operand.error.defined() ? greatest(operand.error) : at::zeros({1}, at::kDouble);
+  at::Tensor largest = greatest(magnitude(operand.value)) + width;
+  Dtype sums = carrier(d, in.in_storage || sums_in_storage(call));
+  double unit = unit_of(sums) + 0x1p-53;
+  at::Tensor error;
+  bool jumps = false;
+  if (call.op->schema.find("grid") >= 0) {
+    Positions positions = positions_of(in, call, operand.value, unit);
+    jumps = positions.jumps;
+    error = 2 * width + 64 * unit * largest;
+    error = jumps ? error + at_corners(in, call, positions, value) : error + 8 * positions.error * largest;
+  } else {
+    double extent = 8;
+    for (int64_t k = 2; k < operand.value.dim(); ++k)
+      extent = std::max(extent, static_cast<double>(operand.value.size(k) + value.size(k)) + 8);
+    // Weights of magnitude two at most altogether; each off by a few places of the position that it is computed from.
+    error = 2 * width + 8 * extent * unit * largest;
+  }
+  error = error.expand(value.sizes());
+  if (sums != to_real(d)) error = error + (magnitude(value) + error) * (2 * unit_of(d));
+  error = nothing_where((8 * largest < largest_finite(to_real(d))).expand(value.sizes()), error, kInf);
+  settle(in, value, error.contiguous(), jumps ? error != 0 : at::Tensor());
+  return out;
+}
+
+Outcome flow_log_sums(FlowContext& in, const Call& call) {
+  Outcome out = call.run_widened(in.boxed);
+  if (out.raised || !in.errors) return out;
+  Planes operand = in.store.read(leaves(call.values)[0]);
+  at::Tensor value = leaves(out.results)[0];
+  Dtype d = call.result_dtypes[0];
+  if (value.numel() == 0) return out;
+  if (lenz::is_complex(d) || !at::isfinite(operand.value).all().item<bool>()) {
+    in.unbounded.insert(call.op->full_name);
+    mark_unknown(in, out.results);
+    return out;
+  }
+  int64_t dim = dim_of(call).value_or(0);
+  double n = operand.value.dim() ? static_cast<double>(operand.value.size(dim)) : 1;
+  Dtype sums = carrier(d, false);
+  // It moves by no more than its terms do; and the sum's relative error is the logarithm's absolute one.
+  double largest = 1 + at::abs(operand.value).max().item<double>();
+  double own = (2 * n + 16) * (unit_of(sums) + 0x1p-53) * (largest + std::log(n + 1));
+  at::Tensor error = at::full(value.sizes(), own, at::kDouble);
+  if (operand.error.defined())
+    error = error + (operand.error.dim() ? std::get<0>(at::cummax(operand.error, dim)) : operand.error);
+  if (sums != to_real(d)) error = error + (magnitude(value) + error) * (2 * unit_of(d));
+  settle(in, value, error, operand.ambiguous.defined() ? error != 0 : at::Tensor());
+  return out;
+}
+
+}  // namespace lenz::oracle

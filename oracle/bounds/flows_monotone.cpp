@@ -1,0 +1,113 @@
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+
+#include "oracle/bounds/flow_parts.h"
+
+namespace lenz::oracle {
+
+using namespace flow;
+
+namespace {
+// For each element of the operand, whether another one of its row may stand in its place: their intervals meet.
+at::Tensor has_rival(const Planes& p, int64_t dim, bool ties_open) {
+  at::Tensor v = p.value.to(at::kDouble);
+  at::Tensor e = p.error.defined() ? p.error : at::zeros(v.sizes(), at::kDouble);
+  auto [sorted, order] = at::sort(v, dim);
+  at::Tensor width = e.gather(dim, order), open = width.isinf();
+  // NaN stands above all numbers.
+  at::Tensor low = nothing_where(open, sorted - width, -kInf).nan_to_num(kInf, kInf, -kInf);
+  at::Tensor high = nothing_where(open, sorted + width, kInf).nan_to_num(kInf, kInf, -kInf);
+  int64_t n = v.size(dim);
+  at::Tensor met = at::zeros(v.sizes(), at::kBool);
+  if (n > 1) {
+    at::Tensor before = std::get<0>(at::cummax(high, dim)).narrow(dim, 0, n - 1);
+    at::Tensor after = at::flip(std::get<0>(at::cummin(at::flip(low, {dim}), dim)), {dim}).narrow(dim, 1, n - 1);
+    at::Tensor low_here = low.narrow(dim, 1, n - 1), high_here = high.narrow(dim, 0, n - 1);
+    at::Tensor below = ties_open ? before >= low_here : before > low_here;
+    at::Tensor above = ties_open ? after <= high_here : after < high_here;
+    if (!ties_open) {  // two exact numbers that are equal are no rivals: the order among them is promised
+      at::Tensor unsure_below = std::get<0>(at::cummax(width, dim)).narrow(dim, 0, n - 1) + width.narrow(dim, 1, n - 1);
+      at::Tensor unsure_above =
+          at::flip(std::get<0>(at::cummax(at::flip(width, {dim}), dim)), {dim}).narrow(dim, 1, n - 1) +
+          width.narrow(dim, 0, n - 1);
+      below = below.logical_or((before >= low_here).logical_and(unsure_below > 0));
+      above = above.logical_or((after <= high_here).logical_and(unsure_above > 0));
+    }
+    met.narrow(dim, 1, n - 1).logical_or_(below);
+    met.narrow(dim, 0, n - 1).logical_or_(above);
+  }
+  return at::zeros_like(met).scatter(dim, order, met);
+}
+
+// Marks the results that name elements by their index.
+void mark_indices(FlowContext& in, const Call& call, const Planes& operand, const at::Tensor& indices) {
+  at::Tensor open;
+  auto dim = dim_of(call);
+  bool pool = operand.value.dim() > 0 && !dim && indices.numel() != 1;
+  if (pool) {
+    open = at::ones(indices.sizes(), at::kBool);
+  } else {
+    Planes row = operand;
+    int64_t along = dim.value_or(0);
+    if (!dim || row.value.dim() == 0) {
+      row.value = row.value.reshape({-1});
+      if (row.error.defined()) row.error = row.error.reshape({-1});
+      along = 0;
+    }
+    at::Tensor at = !dim || operand.value.dim() == 0       ? indices.reshape({-1})
+                    : indices.dim() == operand.value.dim() ? indices
+                                                           : indices.unsqueeze(along);
+    open = has_rival(row, along, call.op->flow.ties_open).gather(along, at).reshape(indices.sizes());
+  }
+  if (!at::any(open).item<bool>()) return;
+  at::Tensor error = at::zeros(indices.sizes(), at::kDouble).masked_fill(open, kInf);
+  in.store.write(indices, error, open);
+}
+}  // namespace
+
+Outcome flow_monotone(FlowContext& in, const Call& call) {
+  Outcome out = call.run_widened(in.boxed);
+  if (out.raised || !in.errors) return out;
+  Planes operand = in.store.read(leaves(call.values)[0]);
+  bool certain = !any_error(in, call.values);
+  auto results = leaves(out.results);
+  if (certain && !call.op->flow.ties_open) return out;
+  bool integral = !operand.value.is_floating_point();
+  auto is_index = [&](const at::Tensor& t, size_t i) {
+    return t.scalar_type() == at::kLong && (!integral || i > 0 || call.op->flow.extreme_index);
+  };
+  std::vector<at::Tensor> high, low;
+  if (!certain) {
+    auto shifted = [&](double sign) {
+      return run_on(in, call, call.args, [&](const Leaf& leaf) -> at::Tensor {
+        Planes p = in.store.read(leaf.value);
+        if (!p.error.defined()) return leaf.value;
+        at::Tensor moved = leaf.value.to(at::kDouble) + sign * p.error;
+        if (leaf.value.scalar_type() == at::kBool) return moved > 0.5;
+        if (leaf.value.is_floating_point()) return moved;
+        return (sign > 0 ? moved.ceil() : moved.floor()).clamp(-9e18, 9e18).to(leaf.value.scalar_type());
+      });
+    };
+    high = shifted(1);
+    low = shifted(-1);
+    if (high.size() != results.size() || low.size() != results.size()) {
+      in.unbounded.insert(call.op->full_name);
+      mark_unknown(in, out.results);
+      return out;
+    }
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (is_index(results[i], i)) {
+      mark_indices(in, call, operand, results[i]);
+      continue;
+    }
+    if (certain) continue;
+    at::Tensor v = results[i].to(at::kDouble), h = high[i].to(at::kDouble), l = low[i].to(at::kDouble);
+    at::Tensor error = at::maximum(h - v, v - l);
+    at::Tensor same = h.eq(v).logical_and(l.eq(v)).logical_or(h.isnan().logical_and(v.isnan()).logical_and(l.isnan()));
+    settle(in, results[i], nothing_where(same, error, 0), operand.ambiguous.defined() ? error != 0 : at::Tensor());
+  }
+  return out;
+}
+
+}  // namespace lenz::oracle

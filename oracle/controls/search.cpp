@@ -1,0 +1,78 @@
+#include "oracle/controls/search.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "oracle/controls/variant.h"
+
+namespace lenz::oracle::controls {
+
+namespace {
+// Records choices and what each was taken from.
+class Recorder final : public Chooser {
+ public:
+  explicit Recorder(Chooser& inner) : inner_(inner) {}
+  uint64_t below(uint64_t n) override {
+    ranges.push_back(n);
+    values.push_back(inner_.below(n));
+    return values.back();
+  }
+  std::vector<uint64_t> values, ranges;
+
+ private:
+  Chooser& inner_;
+};
+}  // namespace
+
+double deviation(double exact, double got) {
+  if (exact == got || (std::isnan(exact) && std::isnan(got))) return 0;
+  const double d = std::fabs(exact - got);
+  return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
+}
+
+std::optional<FarElement> farthest(const std::vector<Elements>& exact, const std::vector<Elements>& bad,
+                                   const std::vector<Elements>& worst) {
+  std::optional<FarElement> found;
+  for (size_t i = 0; i < bad.size(); ++i)
+    for (size_t k = 0; k < bad[i].size(); ++k) {
+      const double d = deviation(exact[i][k], bad[i][k]);
+      if (d <= worst[i][k]) continue;
+      const double ratio = d / worst[i][k];
+      if (!found || ratio > found->ratio) found = {i, k, ratio};
+    }
+  return found;
+}
+
+void search_towards(const Plan& plan, const std::vector<Elements>& exact, const std::vector<Elements>& bad, int runs,
+                    uint64_t seed, std::vector<Elements>& worst) {
+  RandomChooser random(seed);
+  std::vector<uint64_t> best, ranges;
+  std::optional<FarElement> target;
+  double reached = -1;  // by `best`, at the target
+  for (int run = 0; run < runs; ++run) {
+    const std::optional<FarElement> now = farthest(exact, bad, worst);
+    if (!now) return;
+    const bool same = target && now->result == target->result && now->element == target->element;
+    // Every now and then from somewhere else: a climb ends on some hill.
+    if (!same || run % 100 == 0) best.clear(), reached = -1;
+    target = now;
+    std::vector<uint64_t> choices = best;
+    for (uint64_t left = best.empty() ? 0 : 1 + random.below(4); left > 0; --left) {
+      const size_t at = random.below(choices.size());
+      choices[at] = random.below(ranges[at]);
+    }
+    ReplayChooser replay(choices);
+    Recorder recorder(best.empty() ? static_cast<Chooser&>(random) : replay);
+    const std::vector<Elements> got = run_variant(plan, recorder);
+    for (size_t i = 0; i < got.size(); ++i)
+      for (size_t k = 0; k < got[i].size(); ++k) worst[i][k] = std::max(worst[i][k], deviation(exact[i][k], got[i][k]));
+    const double d = deviation(exact[target->result][target->element], got[target->result][target->element]);
+    if (d < reached) continue;
+    reached = d;
+    best = std::move(recorder.values);
+    ranges = std::move(recorder.ranges);
+  }
+}
+
+}  // namespace lenz::oracle::controls
