@@ -22,6 +22,7 @@ struct GraphCheckOptions {
   bool layouts = false;        // inputs in other layouts too: of every seed but the first
   bool together_only = false;  // not each pass by itself
   bool core = false;           // also what becomes of it at level core, by the bounds
+  bool loops = false;          // also its loops on the interpreter, by the bounds
   bool bounds = false;         // eager's values too, by the float64 reference and its bounds
   std::string folder, bind;
   std::span<const PipelineLine> lines = pipeline();
@@ -41,10 +42,13 @@ struct PassFinding {
 
 struct GraphReport {
   size_t runs = 0, rewrites = 0;
-  size_t seeds = 0, refused = 0;  // of inputs; those that eager refuses, and the passes' graphs then must
-  size_t relaid = 0;              // of the seeds, with other layouts
-  size_t exact = 0, inexact = 0;  // of the seeds for exact mode: those that had it, and had to do without
-  size_t bounded = 0, weak = 0;   // of the seeds: eager lies within the bounds; so wide that this says too little
+  size_t seeds = 0, refused = 0;     // of inputs; those that eager refuses, and the passes' graphs then must
+  size_t relaid = 0;                 // of the seeds, with other layouts
+  size_t exact = 0, inexact = 0;     // of the seeds for exact mode: those that had it, and had to do without
+  size_t bounded = 0, weak = 0;      // of the seeds: eager lies within the bounds; so wide that this says too little
+  size_t on_loops = 0;               // of the seeds: its loops were run on the interpreter
+  std::string not_lowered;           // why they were not
+  std::vector<std::string> externs;  // ops without loops, run by libtorch
   std::string out_of_memory;
   std::vector<PassFinding> findings;  // the first of each path
 

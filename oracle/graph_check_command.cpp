@@ -96,6 +96,10 @@ void show(const Answer& a) {
     if (report.refused) std::printf(", %zu inputs refused by both", report.refused);
     if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu inputs", report.bounded);
     if (report.weak) std::printf(", hardly judged on %zu more", report.weak);
+    if (report.on_loops) std::printf("; so do its loops on %zu", report.on_loops);
+    for (size_t i = 0; i < report.externs.size(); ++i)
+      std::printf("%s%s", i ? ", " : ", with externs ", report.externs[i].c_str());
+    if (!report.not_lowered.empty()) std::printf("; not lowered: %s", report.not_lowered.c_str());
     std::printf("\n");
   }
   std::fflush(stdout);
@@ -157,7 +161,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   if (!mode.empty()) options.values = parse_values(mode);
-  options.bounds = options.core = true;
+  options.bounds = options.core = options.loops = true;
   quieten_libtorch();
   if (judge.results.empty() && !judge.inputs.empty())
     throw UserError("--inputs goes with --against", "lenz check", "say which results to judge: --against Y.npz");

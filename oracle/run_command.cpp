@@ -2,6 +2,7 @@
 #include <cstdio>
 
 #include "compiler/driver/arguments.h"
+#include "compiler/driver/compile.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
@@ -9,6 +10,7 @@
 #include "oracle/commands.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/gradients.h"
+#include "oracle/interpreted.h"
 #include "oracle/random_machine.h"
 #include "oracle/tensors.h"
 #include "oracle/values_file.h"
@@ -112,10 +114,12 @@ ExitCode run_command(std::span<const std::string> args) {
   bool guard = false, grad = false;
   std::string random = "eager";
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
-  app.add_option("--on", on,
-                 "what runs it: eager libtorch; f64, the same with every float in float64; bound, that with an error "
-                 "bound for every element, out0.error in the file")
-      ->check(CLI::IsMember({"eager", "f64", "bound"}))
+  app.add_option(
+         "--on", on,
+         "what runs it: eager libtorch; interp, the compiler's loops on their interpreter (random ops draw from "
+         "Lenz's stream); f64, eager with every float in float64; bound, that with an error bound for every "
+         "element, out0.error in the file")
+      ->check(CLI::IsMember({"eager", "interp", "f64", "bound"}))
       ->capture_default_str();
   app.add_option("--seed", seed, "of inputs without an initialiser, and of draws")->capture_default_str();
   add_values_option(app, mode);
@@ -156,6 +160,18 @@ ExitCode run_command(std::span<const std::string> args) {
   options.guard = guard;
   options.print = [](const std::string& line) { std::fputs(line.c_str(), stdout); };
   if (grad) return run_gradients(*graph, values, binding, options, seed, save, largest);
+  if (on == "interp") {
+    loops::Counters counters;
+    Execution run = run_interpreted(to_loops(*graph), values, boxed, options, &counters);
+    if (run.ending == Ending::raised) throw UserError("the program raises: " + run.text, file);
+    if (run.ending == Ending::out_of_memory) throw Unsupported("out of memory: " + run.text);
+    show_results(*graph, run, largest);
+    std::printf("%llu elements read, %llu written, %llu scalar operations\n",
+                static_cast<unsigned long long>(counters.loads), static_cast<unsigned long long>(counters.stores),
+                static_cast<unsigned long long>(counters.operations));
+    if (!save.empty()) write_results(save, *graph, run);
+    return ExitCode::fine;
+  }
   if (on != "eager")
     return run_reference(*graph, boxed, values, binding, options,
                          on == "bound" ? Widening::bounds : Widening::values_only, save, largest);

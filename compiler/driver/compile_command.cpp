@@ -7,6 +7,9 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
+#include "compiler/loops/text.h"
+#include "compiler/loops/verify.h"
+#include "compiler/lower/lower.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/passes/runner.h"
 
@@ -16,11 +19,12 @@ ExitCode compile_command(std::span<const std::string> args) {
   CLI::App app("Takes a graph as far as a stage of the compiler and prints what it is then.", "lenz compile");
   std::string file, stage = "core";
   const std::map<std::string, Level> stages{
-      {"graph", Level::torch}, {"functional", Level::aten}, {"core", Level::core}};
+      {"graph", Level::torch}, {"functional", Level::aten}, {"core", Level::core}, {"loops", Level::core}};
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
   app.add_option("--emit", stage,
-                 "graph: as it is; functional: once values are all there is; core: once ops are core ones")
-      ->check(CLI::IsMember({"graph", "functional", "core"}))
+                 "graph: as it is; functional: once values are all there is; core: once ops are core ones; loops: a nest for "
+                 "each value")
+      ->check(CLI::IsMember({"graph", "functional", "core", "loops"}))
       ->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
@@ -35,7 +39,14 @@ ExitCode compile_command(std::span<const std::string> args) {
   }
   if (graph->level < wanted)
     throw Unsupported("@" + graph->name + " stays at level " + std::string(name(graph->level)) + why);
-  std::string text = print(*graph);
+  std::string text;
+  if (stage == "loops") {
+    loops::Program program = lower_graph(*graph);
+    loops::require_valid(program, "lowering");
+    text = loops::print(program);
+  } else {
+    text = print(*graph);
+  }
   std::fwrite(text.data(), 1, text.size(), stdout);
   return ExitCode::fine;
 }
