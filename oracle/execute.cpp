@@ -53,6 +53,9 @@ RunValue NodeMachine::copied(const RunValue& tensor) { return detached_copy(tens
 RunValue NodeMachine::stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols) {
   return oracle::stacked(tensors, like, symbols);
 }
+RunValue NodeMachine::placed(const RunValue& tensor, const Type& like, const SymValues& symbols) {
+  return oracle::placed(tensor, like, symbols);
+}
 bool NodeMachine::truth(const RunValue& predicate) { return truth_of(predicate); }
 
 namespace {

@@ -27,6 +27,7 @@ class NodeMachine {
   virtual RunValue constant(const ConstantData& data, const std::string& folder);
   virtual RunValue copied(const RunValue& tensor);
   virtual RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols);
+  virtual RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols);
   virtual bool truth(const RunValue& predicate);  // of control flow
   virtual bool widens() const { return false; }   // floats have other dtypes than the graph says
   virtual void seed(uint64_t ambient) = 0;

@@ -44,9 +44,11 @@ class GraphCheck {
       Execution expected = execute(*graph_);
       if (expected.ending == Ending::out_of_memory) report_.out_of_memory = expected.where + ": " + expected.text;
       if (expected.ending == Ending::raised) ++report_.refused;
-      for (const PipelineLine& line : options_.together_only ? std::span<const PipelineLine>() : options_.lines)
+      std::span<const PipelineLine> exact = exact_lines();
+      for (const PipelineLine& line : options_.together_only ? std::span<const PipelineLine>() : exact)
         check(std::string(line.pass.name), {&line, 1}, expected);
-      check("all passes", options_.lines, expected);
+      check("all passes", exact, expected);
+      if (options_.core && exact.size() < options_.lines.size()) check_core(expected);
       if (plan.possible() && expected.ending == Ending::finished) check_float64(expected);
       if (options_.bounds && expected.ending == Ending::finished) check_bounds(expected);
       if (options_.progress) options_.progress(i + 1);
@@ -64,7 +66,27 @@ class GraphCheck {
     return options;
   }
 
-  // Eager by the float64 reference; nothing if that does not run.
+  // The passes up to the first one that may round otherwise.
+  std::span<const PipelineLine> exact_lines() const {
+    auto rounds = std::ranges::find_if(options_.lines, [](const PipelineLine& l) { return l.pass.rounds; });
+    return options_.lines.first(static_cast<size_t>(rounds - options_.lines.begin()));
+  }
+
+  // What all passes make of the graph: the same but for the last bits, and these within the bounds.
+  void check_core(const Execution& expected) {
+    auto graph = graph_->clone();
+    run_passes(*graph, options_.lines, checked_options());
+    Execution got = execute(*graph);
+    auto mismatch = compare_outside(*graph_, expected, got);
+    if (mismatch) {
+      report_.findings.push_back({"core", "", seed_, values_, to_text(binding_, *graph_), relaid_.what,
+                                  relaid_.graph ? print(*relaid_.graph) : "", *mismatch});
+    } else if (got.ending == Ending::finished) {
+      judged("core", Widening::bounds, got);
+    }
+  }
+
+  // A run by the float64 reference; nothing if that does not run.
   std::optional<Judgement> judged(const std::string& path, Widening widening, const Execution& expected) {
     ExecuteOptions options = execute_options();
     options.guard = false;  // its machine knows tensors by their memory

@@ -21,6 +21,7 @@ struct GraphCheckOptions {
   uint64_t memory_limit = 0;
   bool layouts = false;        // inputs in other layouts too: of every seed but the first
   bool together_only = false;  // not each pass by itself
+  bool core = false;           // also what becomes of it at level core, by the bounds
   bool bounds = false;         // eager's values too, by the float64 reference and its bounds
   std::string folder, bind;
   std::span<const PipelineLine> lines = pipeline();

@@ -157,7 +157,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   if (!mode.empty()) options.values = parse_values(mode);
-  options.bounds = true;
+  options.bounds = options.core = true;
   quieten_libtorch();
   if (judge.results.empty() && !judge.inputs.empty())
     throw UserError("--inputs goes with --against", "lenz check", "say which results to judge: --against Y.npz");

@@ -57,6 +57,11 @@ Values getitem(const StructuralCall& call) {
   return {call.values[all[static_cast<size_t>(index < 0 ? index + static_cast<int64_t>(all.size()) : index)]]};
 }
 
+Values restride(const StructuralCall& call) {
+  const Type& type = call.graph.type(call.node.result());
+  return {call.runner.machine().placed(call.values[call.node.args[0].value()], type, call.binding.lookup())};
+}
+
 Values cond(const StructuralCall& call) {
   bool yes = call.runner.machine().truth(literal_or_value(call.node.args[0], call.values, call.binding));
   return call_graph(call, subgraph(call, yes ? 1 : 2), operands(call, 3));
@@ -138,6 +143,7 @@ struct Entry {
 constexpr Entry kEntries[] = {
     {"constant", constant},      // op name: this table says what Lenz's own ops do
     {"getitem", getitem},        // op name: as above
+    {"restride", restride},      // op name: as above
     {"cond", cond},              // op name: as above
     {"while_loop", while_loop},  // op name: as above
     {"scan", scan},              // op name: as above

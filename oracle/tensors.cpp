@@ -52,6 +52,21 @@ RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymV
   return hold(at::stack(all));
 }
 
+RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols) {
+  at::NoGradGuard no_grad;
+  const at::Tensor& from = tensor_of(tensor);
+  int64_t offset = evaluate(like.offset, symbols).value_or(0), extent = offset + 1;
+  std::vector<int64_t> strides;
+  for (size_t i = 0; i < like.rank(); ++i) {
+    strides.push_back(evaluate(like.strides()[i], symbols).value_or(0));
+    extent += (from.size(static_cast<int64_t>(i)) - 1) * strides.back();
+  }
+  if (from.numel() == 0) extent = offset;
+  at::Tensor made = at::empty({extent}, from.options()).as_strided(from.sizes(), strides, offset);
+  made.copy_(from);
+  return hold(made);
+}
+
 RunValue constant_tensor(const ConstantData& constant, const std::string& folder) {
   auto bytes = load_constant(constant, folder);
   std::vector<int64_t> sizes;

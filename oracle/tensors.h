@@ -23,6 +23,8 @@ RunValue detached_copy(const RunValue& tensor);            // the same elements,
 RunValue slice_at(const RunValue& tensor, int64_t index);  // a view of one slice of dim 0
 // Along a new dim 0; of none: what `like` says of the others' sizes.
 RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols);
+// The same elements in storage of its own, in the strides and at the offset that `like` says.
+RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols);
 RunValue constant_tensor(const ConstantData& constant, const std::string& folder);
 std::string to_text(const RunValue& value);  // elements of a small tensor, a number: for people
 // Each tensor's storage, of a list's elements too.

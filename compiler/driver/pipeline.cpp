@@ -13,6 +13,9 @@
   PASS(algebraic_simplification, "sees through the copies and views that are gone by now")                  \
   PASS(common_subexpressions, "when everything has one spelling, equal values are equal calls")             \
   PASS(dead_code, "what the rewrites left behind")                                                          \
+  PASS(functionalise, "from here on there are values alone: no write stands in a pass's way")               \
+  PASS(decompose_to_core, "what patterns had to recognise is recognised: loops are made of few ops")        \
+  PASS(dead_code, "what definitions compute and nobody asks for")                                           \
   PASS(local_reordering, "last: the order of what remains")
 
 namespace lenz {

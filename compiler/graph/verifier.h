@@ -29,6 +29,8 @@ class Verifier {
   void names();
   void order();
   void level();
+  void epilogue();
+  bool copies_back(const Node& node) const;
   void effects();
 
   // verify_types.cpp

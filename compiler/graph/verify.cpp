@@ -50,12 +50,16 @@ constexpr VerifyRule kRules[] = {
 
     {506, "resized", "A tensor that an out= op resizes is not used again as what it was.", "use what the op returns"},
 
-    {601, "functional", "From level aten on, no op writes to an operand.",
+    {601, "functional", "From level aten on, no op writes to an operand, but `copy_` to inputs at the end.",
      "call the functional op, or write `level torch`"},
     {602, "no_out", "From level aten on, no op has an out= argument.",
      "use the call's result and leave out=, or write `level torch`"},
     {603, "core_ops", "At level core, ops are core ones.", "write `level aten`, or core ops instead"},
     {604, "subgraph_level", "A sub-graph has the level of its caller.", "write the same level behind its inputs"},
+    {605, "epilogue", "From level aten on, behind a `copy_` to an input stand only more of them and views of inputs.",
+     "move it before the first `copy_`"},
+    {606, "epilogue_sources", "What a `copy_` at the end copies lies in no input that one of them writes to.",
+     "copy a clone that is made before"},
 
     {701, "symbol_bound", "A symbol is bound: it is a size, stride, offset or value of an input, or a node makes it.",
      "is it misspelt? An input `%n: int n` binds n"},
@@ -253,18 +257,51 @@ void Verifier::order() {
 
 void Verifier::level() {
   if (level_ == Level::torch) return;
+  epilogue();
   graph_.for_each_node([&](NodeId id) {
     const OpDef& op = *graph_.node(id).op;
     std::string level_name(lenz::name(level_));
     bool out = std::ranges::any_of(op.schema.params, [](const Param& p) { return p.is_out; });
     if (out) {
       report(602, id, op.full_name + " has an out= argument at level " + level_name);
-    } else if (op.schema.mutates()) {
+    } else if (op.schema.mutates() && !copies_back(graph_.node(id))) {
       report(601, id, op.full_name + " writes to an operand at level " + level_name);
-    } else if (level_ == Level::core && op.infer && !op.has(Trait::core)) {
+    } else if (level_ == Level::core && op.infer && !op.has(Trait::core) && !op.schema.mutates()) {
       report(603, id, op.full_name + " is no core op");
     }
   });
+}
+
+// The one write of a functional graph: an input gets its final value.
+bool Verifier::copies_back(const Node& node) const {
+  if (node.op->full_name != "aten.copy_" || !node.args[0].is_value()) return false;  // op name: the rule names it
+  ValueId owner = graph_.storage(node.args[0].value());
+  return graph_.value(owner).producer == kNone;
+}
+
+void Verifier::epilogue() {
+  bool begun = false;
+  std::vector<bool> written(graph_.value_count());
+  SmallVec<NodeId, 8> copies;
+  graph_.for_each_node([&](NodeId id) {
+    const Node& node = graph_.node(id);
+    if (copies_back(node)) {
+      begun = true;
+      copies.push_back(id);
+      written[graph_.storage(node.args[0].value())] = true;
+      return;
+    }
+    if (!begun || node.op->schema.mutates()) return;
+    bool view = node.op->has(Trait::view) || node.op->has(Trait::maybe_view);
+    for (uint16_t i = 0; i < node.result_count; ++i)
+      view = view && graph_.value(graph_.storage(node.result(i))).producer == kNone;
+    if (!view) report(605, id, node.op->full_name + " stands behind a `copy_` to an input");
+  });
+  for (NodeId id : copies) {
+    const Arg& source = graph_.node(id).args[1];
+    if (source.is_value() && written[graph_.storage(source.value())])
+      report(606, id, "this copies " + name(source.value()) + ", which lies in an input that is written to");
+  }
 }
 
 void Verifier::effects() {

@@ -13,8 +13,11 @@ namespace {
 // Walks the text once, executing as it goes; a branch that isn't taken is walked without effect.
 class Expander {
  public:
-  Expander(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin)
-      : values_(graph, before, op, args, origin), op_(op), args_(args), rest_(op.decompose) {}
+  Expander(Graph& graph, NodeId before, const OpDef& op, std::string_view text, std::span<const Arg> args,
+           uint32_t origin)
+      : values_(graph, before, op, args, origin), op_(op), args_(args), rest_(text) {}
+
+  void bind(std::string_view name, Arg value) { locals_[name] = value; }
 
   SmallVec<Arg, 4> run() {
     statements(true);
@@ -345,7 +348,24 @@ class Expander {
 
 SmallVec<Arg, 4> expand(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin) {
   LENZ_CHECK(!op.decompose.empty(), op.full_name + " has no definition");
-  return Expander(graph, before, op, args, origin).run();
+  return Expander(graph, before, op, op.decompose, args, origin).run();
+}
+
+ValueId expand_written_base(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, ValueId written,
+                            int64_t element, uint32_t origin) {
+  LENZ_CHECK(!op.written_base.empty(), op.full_name + " does not say what its operand holds when it is written to");
+  Expander expander(graph, before, op, op.written_base, args, origin);
+  expander.bind("written", Arg::of_value(written));
+  expander.bind("element", Arg::of_int(element));
+  return expander.run()[0].value();
+}
+
+bool definition_writes(const OpDef& op) {
+  for (size_t at = op.decompose.find("_("); at != std::string_view::npos; at = op.decompose.find("_(", at + 1)) {
+    size_t begin = op.decompose.find_last_of(" =(", at);
+    if (op.decompose.substr(begin + 1).starts_with("aten.")) return true;
+  }
+  return false;
 }
 
 }  // namespace lenz

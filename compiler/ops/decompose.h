@@ -7,7 +7,7 @@
 // `%name` is a tensor parameter or an earlier result, `$name` any parameter's argument. Expressions: integers, reals,
 // strings, true, false, none, dtype names, lists [a, b], + - * // % and / on numbers, == != < <= > >=, and, or, not,
 // and the functions rank(t) size(t, dim) shape(t) numel(t) dtype(t) device(t) given(x) len(list) at(list, i)
-// first(list, n) last(list, n) drop(list, n) product(list) list(n, value) range(a, b) wrap(dim, rank) compute_dtype(d)
+// first(list, n) last(list, n) drop(list, n) product(list) list(n, value) sum(list) range(a, b) wrap(dim, rank) compute_dtype(d)
 // real_dtype(d) is_float(d) is_complex(d) is_integral(d) promote(d, e) suggested_format(t) concat(a, b); result_type(x,
 // y...) of tensors and numbers as eager promotes them; float_type(d), which integers and bools become f32 in;
 // highest(d) and lowest(d), a dtype's largest and smallest finite values, and epsilon(d), how far its numbers lie apart
@@ -31,6 +31,14 @@ namespace lenz {
 // Inserts the definition of op(args) before `before` and returns its results, one per result of the op.
 // Throws UserError where the definition refuses its arguments as eager does.
 SmallVec<Arg, 4> expand(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin = 0);
+
+// Of a view op(args) whose result is to hold `written` (OpDef::written_base): inserts what its operand holds then. Of a
+// list of views, `element` says which one; the text knows them as `%written` and `$element`.
+ValueId expand_written_base(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, ValueId written,
+                            int64_t element, uint32_t origin = 0);
+
+// Whether the definition writes to something with an in-place call, to what it made itself or to an operand.
+bool definition_writes(const OpDef& op);
 
 namespace rule {
 // The result types of a composite are those of its definition.

@@ -145,6 +145,11 @@ Arg product(DefinitionValues& v, Args a) {
   for (const Arg& e : v.items_of(a[0])) all *= v.dim(e);
   return Arg::of_dim(all);
 }
+Arg total(DefinitionValues& v, Args a) {
+  Dim all = 0;
+  for (const Arg& e : v.items_of(a[0])) all += v.dim(e);
+  return Arg::of_dim(all);
+}
 Arg find(DefinitionValues& v, Args a) {  // where an integer stands first, or -1
   SmallVec<Arg, 8> items = v.items_of(a[0]);
   for (size_t i = 0; i < items.size(); ++i)
@@ -261,6 +266,7 @@ constexpr Function kFunctions[] = {
     {"list", 2, list},
     {"len", 1, length},
     {"product", 1, product},
+    {"sum", 1, total},
     {"find", 2, find},
     {"concat", 2, concat},
     {"broadcast", 2, broadcast},

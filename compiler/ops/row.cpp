@@ -10,7 +10,7 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.schema = parse_schema(schema);
   def.variants = fields.variants;
   def.traits = fields.traits;
-  if (!fields.decompose.empty()) def.traits = def.traits | Trait::composite;
+  def.traits = def.traits | (fields.decompose.empty() ? Trait::core : Trait::composite);
   def.infer = fields.infer;
   def.generate = fields.generate;
   def.dtypes = fields.dtypes;

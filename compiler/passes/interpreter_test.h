@@ -9,6 +9,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/graph/alias.h"
+#include "compiler/graph/try_infer.h"
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
 
@@ -158,8 +159,12 @@ class Interpreter {
       write(result, read(node.args[1].value(), type.sizes()), graph_.type(node.args[1].value()).dtype);
     } else if (const ScalarRow* row = op.scalar.empty() ? nullptr : find_scalar(op.scalar)) {
       pointwise(node, *row);
+    } else if (op.schema.packet == "expand_copy") {
+      write(result, read(node.args[0].value(), type.sizes()), graph_.type(node.args[0].value()).dtype);
     } else if (op.schema.packet == "cat") {
       join(node);
+    } else if (op.schema.packet.ends_with("_scatter")) {
+      scatter(node, op.schema.packet.substr(0, op.schema.packet.find("_scatter")));
     } else {
       // A copy, or a reshape that could not be a view: the operand's elements in order.
       LENZ_CHECK(!op.copies.empty() || op.has(Trait::maybe_view),
@@ -167,6 +172,23 @@ class Interpreter {
       const Type& from = graph_.type(node.args[0].value());
       write(result, read(node.args[0].value(), from.sizes()), from.dtype);
     }
+  }
+
+  // A copy of the first operand, in the part of which that such a view of it would be lies the second.
+  void scatter(const Node& node, const std::string& view) {
+    ValueId result = node.result();
+    const Type& whole = graph_.type(node.args[0].value());
+    write(result, read(node.args[0].value(), whole.sizes()), whole.dtype);
+    const auto& candidates = graph_.ops().packet("aten." + view);
+    SmallVec<Arg, 8> args{Arg::of_value(result)};
+    args.append(node.args + 2, node.args + node.arg_count);
+    auto part = try_infer(const_cast<Graph&>(graph_), *candidates[0], args);
+    const Type& place = *(*part)[0].type;
+    const Type& source = graph_.type(node.args[1].value());
+    Elements elements = read(node.args[1].value(), place.sizes());
+    walk(place, place.sizes(), [&](size_t k, size_t address) {
+      memory_.at(root(result))[address] = converted(elements[k], source.dtype, place.dtype);
+    });
   }
 
   void join(const Node& node) {

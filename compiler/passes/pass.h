@@ -71,6 +71,7 @@ struct Pass {
   LevelSet levels;            // where it may run
   bool idempotent = false;    // a second run changes nothing
   bool never_grows = false;   // the number of nodes
+  bool rounds = false;        // results may be rounded otherwise: they keep within bounds, not every bit
   void (*run)(Graph& graph, PassContext& context) = nullptr;
 };
 

@@ -106,6 +106,12 @@ struct Referee::Impl final : NodeMachine {
     if (!store.zeros_signed(p.value)) store.loosen_zeros(made->value.toTensor());
     return made;
   }
+  RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols) override {
+    Planes p = store.read(tensor->value.toTensor());
+    RunValue made = oracle::placed(tensor, like, symbols);
+    store.write(made->value.toTensor(), p.error, p.ambiguous);
+    return made;
+  }
   RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols) override {
     RunValue made = oracle::stacked(tensors, like, symbols);
     if (tensors.empty()) return WideStorages().widen(made);

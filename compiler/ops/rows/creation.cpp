@@ -287,6 +287,8 @@ void draws(RowSink& t) {
   t.row("normal_functional(Tensor self, float mean=0., float std=1." + std::string(kGenerator), normal);
   // Its functional form has another name, so that this one can't be derived.
   normal.infer = rule::draw_into;
+  normal.decompose =
+      "return aten.copy_(%self, aten.normal_functional(%self, $mean, $std, generator=$generator))";
   t.row("normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", normal);
 
   Row coin = row_of(random, rule::bernoulli, make::probabilities, "a probability out of [0, 1]", dtypes::floats);
@@ -301,6 +303,7 @@ void draws(RowSink& t) {
   fixed.sampling = "coin(p)";
   t.row("bernoulli.p(Tensor self, float p" + std::string(kGenerator), fixed);
   fixed.infer = rule::draw_into;
+  fixed.decompose = "return aten.copy_(%self, aten.bernoulli.p(%self, $p, generator=$generator))";
   t.row("bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)", fixed);
   Row each = row_of(Traits(random), rule::bernoulli_by_tensor, make::by_probabilities, "p does not expand to self",
                     dtypes::real_and_bool);
@@ -339,6 +342,7 @@ void draws(RowSink& t) {
   Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>,
                     "a probability out of [0, 1], or something to drop from integers");
   drop.sampling = "keep(input, p, train)";
+  drop.written_base = "return %written";  // where nothing is dropped
   t.row("dropout(Tensor input, float p, bool train) -> Tensor", looped(kDropoutLoops, drop));
   drop.sampling = "keep_or_saturate(input, p, train)";
   t.row("alpha_dropout(Tensor input, float p, bool train) -> Tensor", drop);

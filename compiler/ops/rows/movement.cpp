@@ -46,14 +46,20 @@ void copies(RowSink& t) {
   t.row("clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor",
         with(copying(row_of(movement | core, rule::clone, make::clone, "a format that the rank can't have")), kCopied));
   t.row("copy(Tensor self, Tensor src, bool non_blocking=False) -> Tensor",
-        meaning("return aten.expand_copy(aten._to_copy(%src, dtype=dtype(%self), device=device(%self)), shape(%self))",
+        meaning(R"(%c = aten._to_copy(%src, dtype=dtype(%self), device=device(%self))
+                   if equal(shape(%self), shape(%src)) { return %c }
+                   return aten.expand_copy(%c, shape(%self)))",
                 with(row_of(movement, rule::copy, make::copy, "src does not expand to self"),
                      {.in_place = true, .out = "out", .out_rule = OutRule::copied})));
   t.row(
       "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
       "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
       copying(row_of(elementwise | core, rule::to_copy, make::conversion, "a format that the rank can't have")));
-  const Row to = copying(row_of(maybe_view, rule::to, make::conversion, "a format that the rank can't have"));
+  auto whole = [](Row row) {
+    row.written_base = "return %written";  // where it is a view at all
+    return row;
+  };
+  const Row to = whole(copying(row_of(maybe_view, rule::to, make::conversion, "a format that the rank can't have")));
   t.row(
       "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
       "memory_format=None) -> Tensor(a)",
@@ -66,7 +72,7 @@ void copies(RowSink& t) {
       "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, "
       "MemoryFormat? memory_format=None) -> Tensor(a)",
       to);
-  const Row like = copying(row_of(maybe_view, rule::to_other, make::conversion_like));
+  const Row like = whole(copying(row_of(maybe_view, rule::to_other, make::conversion_like)));
   t.row(
       "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
       "memory_format=None) -> Tensor(a)",

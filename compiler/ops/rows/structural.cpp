@@ -1,6 +1,7 @@
-// Plumbing of the graph itself: constants, and elements of tensor lists.
+// Plumbing of the graph itself: constants, elements of tensor lists, and where a tensor's elements lie.
 #include "compiler/graph/graph.h"
 #include "compiler/ops/rows/families.h"
+#include "compiler/ops/rules/layout.h"
 
 namespace lenz {
 
@@ -19,6 +20,17 @@ void getitem(Infer& in) {
   if (element == kNone) in.raise("this element is none");
   in.alias(&in.type_of(element), element);
 }
+
+void restride(Infer& in) {
+  TensorType t = in.tensor("self").tensor();
+  t.strides = in.ints("stride");
+  t.offset = in.integer("storage_offset");
+  in.require(t.strides.size() == t.sizes.size(), "there must be one stride for each dim");
+  in.require(ge(t.offset, 0), "the storage offset is negative");
+  for (Dim s : t.strides) in.require(ge(s, 0), "a stride is negative");
+  in.require(!rule::overlaps_itself(in, *in.context().tensor(t)), "several elements would share one place");
+  in.result(t);
+}
 }  // namespace
 
 void structural_rows(RowSink& t) {
@@ -29,6 +41,13 @@ void structural_rows(RowSink& t) {
                                                                  .infer = getitem,
                                                                  .dtypes = dtypes::all,
                                                                  .raises = "the index is out of range"});
+  // The same elements in fresh memory, in these strides and from this place on.
+  t.row("lenz::restride(Tensor self, SymInt[] stride, SymInt storage_offset=0) -> Tensor",
+        {.traits = structural | movement | core,
+         .infer = restride,
+         .dtypes = dtypes::all,
+         .raises = "strides in another number than sizes, or under which elements share a place",
+         .copies = dtypes::all});
 }
 
 }  // namespace lenz

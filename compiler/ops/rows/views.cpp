@@ -35,6 +35,7 @@ void with_copy(RowSink& t, std::string_view name, std::string_view overload, std
   t.row(viewing, row);
   Row copy = row;
   copy.traits = movement;
+  copy.written_base = {};
   copy.infer = infer_copy;
   copy.variants = {.out = out, .out_rule = OutRule::copied};
   std::string call = call_of(parse_schema(viewing), parse_schema(copying));
@@ -43,11 +44,21 @@ void with_copy(RowSink& t, std::string_view name, std::string_view overload, std
   t.row(copying, meaning(definition, copy));
 }
 
+// What the operand of a view holds once the view holds %written: where the view is all of the operand, in other sizes
+// or another order, and where it is a part. Views that may overlap, or look past their operand, don't say it.
+constexpr std::string_view kReshaped = "return aten.reshape(%written, shape(%self))";
+constexpr std::string_view kWhole = "return %written";
+
+Row through(std::string_view written_base, Row row) {
+  row.written_base = written_base;
+  return row;
+}
+
 template <rule::View V>
 void view_and_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view out,
-                   std::string_view params, Make generate, std::string_view raises = {}, DtypeSet dtypes = dtypes::all,
-                   bool dims_of_result = false) {
-  Row row = row_of(kView, rule::view<V>, generate, raises);
+                   std::string_view params, Make generate, std::string_view written_base, std::string_view raises = {},
+                   DtypeSet dtypes = dtypes::all, bool dims_of_result = false) {
+  Row row = through(written_base, row_of(kView, rule::view<V>, generate, raises));
   row.dtypes = dtypes;
   row.dims_of_result = dims_of_result;
   with_copy(t, name, overload, params, row, rule::view_copy<V>, out);
@@ -55,18 +66,21 @@ void view_and_copy(RowSink& t, std::string_view name, std::string_view overload,
 
 template <rule::ViewList V>
 void list_and_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view out,
-                   std::string_view params, Make generate, std::string_view raises = {}) {
-  with_copy(t, name, overload, params, row_of(kView, rule::views<V>, generate, raises), rule::views_copy<V>, out, true);
+                   std::string_view params, Make generate, std::string_view written_base,
+                   std::string_view raises = {}) {
+  with_copy(t, name, overload, params, through(written_base, row_of(kView, rule::views<V>, generate, raises)),
+            rule::views_copy<V>, out, true);
 }
 
 void shapes(RowSink& t) {
   constexpr std::string_view kNoView = "the strides allow no such view, or the number of elements differs";
   view_and_copy<at::as_dtype>(t, "view", ".dtype", "dtype_out", ", ScalarType dtype", make::view_dtype,
+                              "return aten.view.dtype(aten.contiguous(%written), dtype(%self))",
                               "element sizes that the strides, sizes or offset don't allow");
   t.row("view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-        row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView));
+        through(kReshaped, row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView)));
   t.row("_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
-        row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView));
+        through(kReshaped, row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView)));
   t.row("view_copy(Tensor self, SymInt[] size) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::copied},
          .traits = movement,
@@ -81,8 +95,8 @@ void shapes(RowSink& t) {
         meaning("return aten.view(%self, shape(%other))",
                 row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView)));
 
-  const Row reshape =
-      row_of(maybe_view | movement, rule::reshape, make::reshape_shape, "the number of elements differs");
+  const Row reshape = through(
+      kReshaped, row_of(maybe_view | movement, rule::reshape, make::reshape_shape, "the number of elements differs"));
   auto reshaping = [&](void (*infer)(Infer&), Make generate) {
     Row row = reshape;
     row.infer = infer;
@@ -104,7 +118,7 @@ void shapes(RowSink& t) {
                 reshaping(rule::flatten, make::flatten)));
   t.row("ravel(Tensor(a) self) -> Tensor(a)",
         meaning("return aten.view(aten.contiguous(%self), [numel(%self)])", reshaping(rule::ravel, make::unary)));
-  Row contiguous = reshaping(rule::contiguous, make::contiguous);
+  Row contiguous = through(kWhole, reshaping(rule::contiguous, make::contiguous));
   contiguous.copies = dtypes::all;
   t.row("contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", contiguous);
   t.row("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
@@ -125,18 +139,23 @@ void shapes(RowSink& t) {
   t.row("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
         meaning("return aten.expand(%self, $size)",
                 row_of(kComposite, rule::view<at::expanded>, make::expansion, kGrows, kNegative)));
-  view_and_copy<at::squeezed>(t, "squeeze", "", "out", "", make::unary);
-  view_and_copy<at::squeezed_dims>(t, "squeeze", ".dim", "dim_out", ", int dim", make::a_dim);
-  view_and_copy<at::squeezed_dims>(t, "squeeze", ".dims", "dims_out", ", int[] dim", make::list_of_dims,
+  view_and_copy<at::squeezed>(t, "squeeze", "", "out", "", make::unary, kReshaped);
+  view_and_copy<at::squeezed_dims>(t, "squeeze", ".dim", "dim_out", ", int dim", make::a_dim, kReshaped);
+  view_and_copy<at::squeezed_dims>(t, "squeeze", ".dims", "dims_out", ", int[] dim", make::list_of_dims, kReshaped,
                                    "a dim is named twice");
-  view_and_copy<at::unsqueezed>(t, "unsqueeze", "", "out", ", int dim", make::a_new_dim, {}, dtypes::all, true);
+  view_and_copy<at::unsqueezed>(t, "unsqueeze", "", "out", ", int dim", make::a_new_dim, kReshaped, {}, dtypes::all,
+                                true);
 }
 
 void orders(RowSink& t) {
   view_and_copy<at::permuted>(t, "permute", "", "out", ", int[] dims", make::permutation,
+                              R"($order = each($dims, %d, wrap(%d, rank(%self)))
+                                 return aten.permute(%written, each(range(0, rank(%self)), %d, find($order, %d))))",
                               "not a permutation of all dims");
-  view_and_copy<at::swapped>(t, "transpose", ".int", "int_out", ", int dim0, int dim1", make::two_dims);
-  view_and_copy<at::flat_transposed>(t, "t", "", "out", "", make::ranked<0, 2>, "more than 2 dims");
+  view_and_copy<at::swapped>(t, "transpose", ".int", "int_out", ", int dim0, int dim1", make::two_dims,
+                             "return aten.transpose(%written, $dim0, $dim1)");
+  view_and_copy<at::flat_transposed>(t, "t", "", "out", "", make::ranked<0, 2>, "return aten.t(%written)",
+                                     "more than 2 dims");
   const Row swapped = row_of(kComposite, rule::view<at::swapped>, make::two_dims);
   t.row("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
         meaning("return aten.transpose(%self, $axis0, $axis1)", swapped));
@@ -175,22 +194,25 @@ void orders(RowSink& t) {
 
 void parts(RowSink& t) {
   constexpr std::string_view kSlice = ", int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1";
-  view_and_copy<at::sliced>(t, "slice", ".Tensor", "Tensor_out", kSlice, make::slice, "0 dims, or a step below 1");
+  view_and_copy<at::sliced>(t, "slice", ".Tensor", "Tensor_out", kSlice, make::slice,
+                            "return aten.slice_scatter(%self, %written, $dim, $start, $end, $step)",
+                            "0 dims, or a step below 1");
   view_and_copy<at::selected>(t, "select", ".int", "int_out", ", int dim, SymInt index", make::select,
-                              "the index is out of range");
+                              "return aten.select_scatter(%self, %written, $dim, $index)", "the index is out of range");
   t.row("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
         meaning(R"(if $start < 0 { $at = $start + size(%self, $dim) } else { $at = $start }
                    return aten.slice(%self, $dim, $at, $at + $length))",
                 row_of(kComposite, rule::view<at::narrowed>, make::narrow, "the range leaves the dim")));
-  view_and_copy<at::unfolded>(t, "unfold", "", "out", ", int dimension, int size, int step", make::unfold,
+  view_and_copy<at::unfolded>(t, "unfold", "", "out", ", int dimension, int size, int step", make::unfold, {},
                               "a window larger than the dim, a step below 1");
   view_and_copy<at::on_diagonal>(t, "diagonal", "", "out", ", int offset=0, int dim1=0, int dim2=1", make::diagonal,
+                                 "return aten.diagonal_scatter(%self, %written, $offset, $dim1, $dim2)",
                                  "the two dims are one");
   t.row("linalg_diagonal(Tensor(a) A, *, int offset=0, int dim1=-2, int dim2=-1) -> Tensor(a)",
         meaning("return aten.diagonal(%A, $offset, $dim1, $dim2)",
                 row_of(kComposite, rule::view<at::on_diagonal>, make::diagonal, "the two dims are one")));
   view_and_copy<at::strided>(t, "as_strided", "", "out",
-                             ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", make::as_strided,
+                             ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", make::as_strided, {},
                              "an element lies outside of the storage");
 
   constexpr std::string_view kScatter = "src has another shape than the part, or the part is illegal";
@@ -245,13 +267,20 @@ void parts(RowSink& t) {
 }
 
 void lists(RowSink& t) {
-  Row by_size = row_of(kView, rule::views<at::split>, make::split, "a negative split size");
+  Row by_size = through(
+      "$from = $element * $split_size "
+      "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))",
+      row_of(kView, rule::views<at::split>, make::split, "a negative split size"));
   by_size.exception = "split_copy copies to an out= tensor of any dtype: `can't be stored as the type of`";
   with_copy(t, "split", ".Tensor", ", SymInt split_size, int dim=0", by_size, rule::views_copy<at::split>, "Tensor_out",
             true);
-  list_and_copy<at::split_with_sizes>(t, "split_with_sizes", "", "out", ", SymInt[] split_sizes, int dim=0",
-                                      make::split_sizes, "sizes that don't add up to the dim's");
-  list_and_copy<at::unbound>(t, "unbind", ".int", "int_out", ", int dim=0", make::unbind, "0 dims");
+  list_and_copy<at::split_with_sizes>(
+      t, "split_with_sizes", "", "out", ", SymInt[] split_sizes, int dim=0", make::split_sizes,
+      "$from = sum(first($split_sizes, $element)) "
+      "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))",
+      "sizes that don't add up to the dim's");
+  list_and_copy<at::unbound>(t, "unbind", ".int", "int_out", ", int dim=0", make::unbind,
+                             "return aten.select_scatter(%self, %written, $dim, $element)", "0 dims");
   const Row split = row_of(kComposite, rule::views<at::split>, make::split, "a negative split size");
   auto like_split = [&](void (*infer)(Infer&), Make generate, std::string_view raises) {
     Row row = split;
@@ -309,16 +338,17 @@ void lists(RowSink& t) {
 }
 
 void wholes(RowSink& t) {
-  view_and_copy<at::whole>(t, "alias", "", "out", "", make::unary);
-  t.row("lift_fresh(Tensor(a) self) -> Tensor(a)", row_of(kView, rule::view<at::whole>, make::unary));
-  Row detach = row_of(kView | opaque_view, rule::view<at::whole>, make::unary);
+  view_and_copy<at::whole>(t, "alias", "", "out", "", make::unary, kWhole);
+  t.row("lift_fresh(Tensor(a) self) -> Tensor(a)", through(kWhole, row_of(kView, rule::view<at::whole>, make::unary)));
+  Row detach = through(kWhole, row_of(kView | opaque_view, rule::view<at::whole>, make::unary));
   with_copy(t, "detach", "", "", detach, rule::view_copy<at::whole>, "out");
 
   t.row("conj(Tensor(a) self) -> Tensor(a)",
         meaning(R"(if is_complex(dtype(%self)) { return aten._conj(%self) }
                    return %self)",
                 row_of(kComposite | opaque_view, rule::view<at::whole>, make::unary)));
-  Row conj = row_of(kView | opaque_view, rule::view<at::whole>, make::unary, "no complex tensor");
+  Row conj = through("return aten.conj_physical(%written)",
+                     row_of(kView | opaque_view, rule::view<at::whole>, make::unary, "no complex tensor"));
   conj.dtypes = dtypes::complexes;
   t.row("_conj(Tensor(a) self) -> Tensor(a)", conj);
   Row fresh = meaning("return aten.clone(%self, memory_format=contiguous_format)",
@@ -327,8 +357,11 @@ void wholes(RowSink& t) {
   t.row("lift_fresh_copy(Tensor self) -> Tensor", fresh);
 
   const DtypeSet pairs = dtypes::wide_floats | dtypes::half;  // of f16 the rule says: unsupported
-  view_and_copy<at::of_reals>(t, "view_as_real", "", "out", "", make::of_reals, "no complex tensor", dtypes::complexes);
+  view_and_copy<at::of_reals>(t, "view_as_real", "", "out", "", make::of_reals,
+                              "return aten.view_as_complex(aten.contiguous(%written))", "no complex tensor",
+                              dtypes::complexes);
   view_and_copy<at::of_complexes>(t, "view_as_complex", "", "out", "", make::of_complexes,
+                                  "return aten.view_as_real(%written)",
                                   "the last dim is no dense pair, or an odd stride or offset", pairs);
   t.row("real(Tensor(a) self) -> Tensor(a)",
         meaning(R"(if is_complex(dtype(%self)) { return aten.select(aten.view_as_real(%self), -1, 0) }

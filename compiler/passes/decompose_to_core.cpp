@@ -1,0 +1,84 @@
+#include "compiler/passes/expand_node.h"
+#include "compiler/passes/pass.h"
+
+namespace lenz {
+
+Pass functionalise();
+
+namespace {
+
+// One node if it is none of level core: by its definition, or element by element. What the definition says is looked
+// at in turn.
+class Decomposer {
+ public:
+  Decomposer(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  void run() {
+    for (NodeId id = graph_.first(); id != kNone;) {
+      NodeId previous = graph_.node(id).prev, next = graph_.node(id).next;
+      if (expanded(id)) next = previous == kNone ? graph_.first() : graph_.node(previous).next;
+      id = next;
+    }
+    if (writes_) functionalise().run(graph_, context_);  // a definition may write to what it made itself
+    bool core = true;
+    graph_.for_each_node([&](NodeId id) { core = core && is_core(graph_.node(id)); });
+    for (const auto& sub : graph_.subgraphs) core = core && sub->level == Level::core;
+    if (core && context_.allow("level")) graph_.level = Level::core;
+    for (const auto& sub : graph_.subgraphs) sub->level = graph_.level;
+  }
+
+ private:
+  // Externs say what they are; a write to an input is how a functional graph ends.
+  static bool is_core(const Node& node) {
+    return !node.op->infer || node.op->has(Trait::core) || node.op->schema.mutates();
+  }
+
+  bool expanded(NodeId id) {
+    const Node& node = graph_.node(id);
+    const OpDef& op = *node.op;
+    if (is_core(node)) {
+      writes_ = writes_ || (op.schema.mutates() && !ends(node));
+      return false;
+    }
+    if (op.each) return context_.allow("elements") && expand_elements(graph_, id);
+    if (op.decompose.empty()) return false;
+    if (!context_.allow("definition")) return false;
+    std::string_view packet = op.schema.packet;
+    if (expand_node(graph_, id)) {
+      context_.count(packet);
+      return true;
+    }
+    context_.count("refused " + op.full_name);
+    return false;
+  }
+
+  bool ends(const Node& node) const {
+    for (size_t i = 0; i < node.arg_count; ++i)
+      if (node.op->schema.params[i].writes && node.args[i].is_value() &&
+          graph_.value(graph_.storage(node.args[i].value())).producer != kNone)
+        return false;
+    return true;
+  }
+
+  Graph& graph_;
+  PassContext& context_;
+  bool writes_ = false;
+};
+
+void run(Graph& graph, PassContext& context) { Decomposer(graph, context).run(); }
+
+}  // namespace
+
+Pass decompose_to_core() {
+  return {.name = "decompose_to_core",
+          .contract =
+              "Puts definitions in the place of ops until only core ones are left, and elements in the place\n"
+              "of lists. Asks rows' definitions, and types for how results lie.\n"
+              "Keeps what a definition keeps: values but for rounding, types to the last stride.",
+          .levels = {Level::aten},
+          .idempotent = true,
+          .rounds = true,
+          .run = run};
+}
+
+}  // namespace lenz

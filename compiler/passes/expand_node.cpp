@@ -1,0 +1,204 @@
+#include "compiler/passes/expand_node.h"
+
+#include <algorithm>
+
+#include "compiler/graph/rewrite.h"
+#include "compiler/ops/decompose.h"
+#include "compiler/ops/rules/each.h"
+
+namespace lenz {
+
+ValueId call(Graph& graph, NodeId before, std::string_view op, std::span<const Arg> args, uint32_t origin,
+             std::span<const Keyword> keywords) {
+  Resolved r = resolve(graph, op, args, keywords);
+  return graph.node(graph.insert(before, *r.op, r.args, origin)).result();
+}
+
+ValueId placed_like(Graph& graph, NodeId before, ValueId v, const Type& like, uint32_t origin) {
+  LENZ_CHECK(graph.type(v).dtype == like.dtype && graph.type(v).rank() == like.rank(),
+             "values of another type are laid out again");
+  if (!std::ranges::equal(graph.type(v).sizes(), like.sizes())) {  // equal ones, said in another way
+    const Arg args[] = {Arg::of_value(v), graph.context().dims(like.sizes())};
+    v = call(graph, before, "aten.reshape", args, origin);  // op name: the sizes' other spelling
+  }
+  if (&graph.type(v) == &like) return v;
+  const Arg args[] = {Arg::of_value(v), graph.context().dims(like.strides()), Arg::of_dim(like.offset)};
+  return call(graph, before, "lenz.restride", args, origin);  // op name: the placing itself
+}
+
+namespace {
+// What the user of a list of tensors mentions: the list's elements in its place.
+Arg with_elements(Context& context, const Arg& arg, ValueId list, const Arg& elements) {
+  if (arg.is_value()) return arg.value() == list ? elements : arg;
+  if (arg.kind != ArgKind::arg_list) return arg;
+  SmallVec<Arg, 8> items(arg.arg_list());
+  for (Arg& a : items) a = with_elements(context, a, list, elements);
+  return context.args(items);
+}
+
+void replace_list(Graph& graph, ValueId list, const Arg& elements) {
+  SmallVec<NodeId, 2> users = graph.value(list).users;
+  for (NodeId user : users) {
+    if (user == kOutputs) {
+      std::vector<Arg> outputs(graph.outputs().begin(), graph.outputs().end());
+      for (Arg& a : outputs) a = with_elements(graph.context(), a, list, elements);
+      graph.set_outputs(outputs);
+      continue;
+    }
+    const Node& node = graph.node(user);
+    if (node.erased) continue;  // it mentioned the list twice
+    bool element = node.op->has(Trait::structural) && node.op->has(Trait::view);
+    if (element) {
+      auto count = static_cast<int64_t>(elements.count);
+      int64_t i = node.args[1].dim().constant();
+      ValueId taken = elements.value_list()[static_cast<size_t>(i < 0 ? i + count : i)];
+      if (graph.value(taken).name == kNone && graph.value(taken).producer != kNone) {
+        NameId name = graph.value(node.result()).name;
+        graph.set_name(node.result(), kNone);
+        graph.set_name(taken, name);
+      }
+      graph.replace_uses(node.result(), taken);
+      graph.erase(user);
+      continue;
+    }
+    SmallVec<Arg, 8> args(node.arguments());
+    for (Arg& a : args) a = with_elements(graph.context(), a, list, elements);
+    graph.set_args(user, args);
+  }
+}
+
+// The nodes that were inserted between two places go again.
+void erase_between(Graph& graph, NodeId after, NodeId before) {
+  SmallVec<NodeId, 16> fresh;
+  for (NodeId at = graph.node(before).prev; at != after; at = graph.node(at).prev) fresh.push_back(at);
+  graph.erase_all(fresh);
+}
+
+// One result as the op gives it: of its type, in storage of its own or in that of the same operand. kNone if not.
+ValueId as_the_op_gives(Graph& graph, NodeId id, ValueId given, ValueId made) {
+  const Type& type = graph.type(given);
+  if (!type.is_tensor()) return &type == &graph.type(made) ? made : kNone;
+  const Type& have = graph.type(made);
+  if (have.dtype != type.dtype || have.rank() != type.rank() || !(have.device == type.device)) return kNone;
+  for (size_t i = 0; i < type.rank(); ++i)
+    if (!(have.sizes()[i] == type.sizes()[i]) &&
+        !graph.assumptions.known().proves(eq(have.sizes()[i], type.sizes()[i])))
+      return kNone;
+  bool own = graph.storage(given) == given;
+  if (!own) return &have == &type && graph.storage(made) == graph.storage(given) ? made : kNone;
+  uint32_t origin = graph.node(id).origin;
+  if (&have != &type) return placed_like(graph, id, made, type, origin);
+  NodeId producer = graph.value(graph.storage(made)).producer;
+  bool operands = producer == kNone;  // memory of an operand, not of what the definition made
+  for (const Arg& a : graph.node(id).arguments())
+    for_each_value(a, [&](ValueId v) { operands = operands || graph.storage(v) == graph.storage(made); });
+  if (!operands) return made;
+  const Arg copy[] = {Arg::of_value(made)};
+  ValueId fresh = call(graph, id, "aten.clone", copy, origin);  // op name: memory of its own
+  return placed_like(graph, id, fresh, type, origin);
+}
+}  // namespace
+
+void replace_node(Graph& graph, NodeId id, std::span<const Arg> results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    ValueId given = graph.node(id).result(i);
+    if (!results[i].is_value()) {
+      if (results[i].kind == ArgKind::value_list) replace_list(graph, given, results[i]);
+      continue;
+    }
+    ValueId made = results[i].value();
+    NameId name = graph.value(given).name;
+    if (name != kNone && graph.value(made).name == kNone && graph.value(made).producer != kNone) {
+      graph.set_name(given, kNone);
+      graph.set_name(made, name);
+    }
+    graph.replace_uses(given, made);
+  }
+  graph.erase(id);
+}
+
+bool expand_node(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  NodeId after = node.prev;
+  try {
+    SmallVec<Arg, 4> results = expand(graph, id, *node.op, node.arguments(), provenance(graph, id));
+    bool fits = results.size() == node.result_count;
+    for (uint16_t i = 0; fits && i < node.result_count; ++i) {
+      ValueId given = node.result(i);
+      if (results[i].is_value()) {
+        ValueId made = as_the_op_gives(graph, id, given, results[i].value());
+        fits = made != kNone;
+        if (fits) results[i] = Arg::of_value(made);
+      } else if (results[i].kind == ArgKind::value_list) {
+        fits = graph.type(given).elements().size() == results[i].count;
+        for (size_t k = 0; fits && k < results[i].count; ++k)
+          fits = graph.type(given).elements()[k] == &graph.type(results[i].value_list()[k]);
+      } else {
+        fits = graph.value(given).users.empty();
+      }
+    }
+    if (fits) {
+      replace_node(graph, id, results);
+      return true;
+    }
+  } catch (const UserError&) {
+  } catch (const Unsupported&) {
+  }
+  erase_between(graph, after, id);
+  return false;
+}
+
+namespace {
+Arg element_of(Graph& graph, NodeId before, const Arg& list, size_t k, uint32_t origin) {
+  switch (list.kind) {
+    case ArgKind::value_list: return Arg::of_value(list.value_list()[k]);
+    case ArgKind::int_list: return Arg::of_dim(list.dim_list()[k]);
+    case ArgKind::real_list: return Arg::of_real(list.real_list()[k]);
+    case ArgKind::bool_list: return Arg::of_bool(list.bool_list()[k]);
+    case ArgKind::arg_list: return list.arg_list()[k];
+    default: break;
+  }
+  const Arg args[] = {list, Arg::of_int(static_cast<int64_t>(k))};
+  return Arg::of_value(call(graph, before, "lenz.getitem", args, origin));  // op name: an element of a list
+}
+
+size_t length_of(const Graph& graph, const Arg& list) {
+  return list.is_value() ? graph.type(list.value()).elements().size() : list.count;
+}
+}  // namespace
+
+bool expand_elements(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  const OpDef& element = element_row(*node.op, graph.ops());
+  const auto& params = node.op->schema.params;
+  size_t count = 0;
+  for (size_t i = 0; i < params.size(); ++i) {
+    if (params[i].type.list) count = length_of(graph, node.args[i]);
+    // Numbers that stand in a tensor: only the run knows them.
+    bool numbers = !params[i].type.list && params[i].type.kind == ParamKind::tensor &&
+                   element.schema.params[element_param(element, node.op->schema, i)].type.kind == ParamKind::scalar;
+    if (numbers) return false;
+  }
+  uint32_t origin = provenance(graph, id);
+  SmallVec<ValueId, 8> results;
+  for (size_t k = 0; k < count; ++k) {
+    SmallVec<Arg, 8> args;
+    for (const Param& p : element.schema.params)
+      args.push_back(p.fallback || p.type.optional ? default_arg(graph.context(), p) : Arg::none());
+    for (size_t i = 0; i < params.size(); ++i) {
+      size_t at = element_param(element, node.op->schema, i);
+      args[at] = params[i].type.list ? element_of(graph, id, node.args[i], k, origin) : node.args[i];
+    }
+    NodeId made = graph.insert(id, element, args, origin);
+    results.push_back(graph.node(made).result());
+  }
+  if (node.result_count == 0) {
+    graph.erase(id);
+    return true;
+  }
+  const Arg list = graph.context().values(results);
+  replace_node(graph, id, {&list, 1});
+  return true;
+}
+
+}  // namespace lenz

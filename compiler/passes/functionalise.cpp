@@ -1,0 +1,316 @@
+// Views and writes away: see the contract below, and written_storage.h for how a storage becomes values.
+#include <algorithm>
+
+#include "compiler/graph/rewrite.h"
+#include "compiler/graph/try_infer.h"
+#include "compiler/ops/decompose.h"
+#include "compiler/passes/expand_node.h"
+#include "compiler/passes/pass.h"
+#include "compiler/passes/written_storage.h"
+
+namespace lenz {
+
+namespace {
+
+bool calls_graphs(const Node& node) {
+  return std::ranges::any_of(node.arguments(), [](const Arg& a) { return a.kind == ArgKind::graph; });
+}
+
+// Calls visit(ValueId) for every operand that the node writes to; of control flow, those that a sub-graph's input
+// marked `mut` stands for. What a functional graph ends with does not count.
+template <class F>
+void for_each_target(const Graph& graph, const Node& node, F&& all) {
+  const auto& params = node.op->schema.params;
+  auto visit = [&](ValueId v) {
+    if (graph.level == Level::torch || graph.value(graph.storage(v)).producer != kNone) all(v);
+  };
+  for (size_t i = 0; i < node.arg_count; ++i)
+    if (params[i].writes) for_each_value(node.args[i], visit);
+  if (!calls_graphs(node)) return;
+  SmallVec<ValueId, 8> operands;
+  for (const Arg& a : node.arguments()) {
+    if (a.kind == ArgKind::value_list)
+      for (ValueId v : a.value_list()) operands.push_back(v);
+    if (a.kind == ArgKind::arg_list)
+      for (const Arg& e : a.arg_list()) operands.push_back(e.is_value() ? e.value() : kNone);
+    if (a.kind == ArgKind::int_list)
+      for (size_t k = 0; k < a.count; ++k) operands.push_back(kNone);
+  }
+  for (const Arg& a : node.arguments()) {
+    if (a.kind != ArgKind::graph) continue;
+    auto formals = graph.subgraphs[a.graph()]->inputs();
+    for (size_t i = 0; i < std::min(formals.size(), operands.size()); ++i)
+      if (formals[i].mutated && operands[i] != kNone) visit(operands[i]);
+  }
+}
+
+class Functionaliser {
+ public:
+  Functionaliser(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
+
+  void run() {
+    expand_writing_definitions();
+    bool functional = true;
+    if (has_writes()) {
+      spell_lists();
+      expand_views();
+      Storages storages(graph_);
+      StorageValues values(graph_, storages);
+      storages_ = &storages;
+      values_ = &values;
+      choose();
+      first_fresh_ = static_cast<NodeId>(graph_.node_capacity());
+      for (WrittenStorage& s : values.all()) {
+        if (!s.written) continue;
+        if (!s.stuck && context_.allow("storage")) {
+          values.take(s);
+        } else {
+          functional = false;
+        }
+      }
+      graph_.for_each_node([&](NodeId id) {
+        if (id < first_fresh_) visit(id);
+      });
+      finish();
+    }
+    for (const auto& sub : graph_.subgraphs) functional = functional && sub->level != Level::torch;
+    if (functional && graph_.level == Level::torch && context_.allow("level")) graph_.level = Level::aten;
+    for (const auto& sub : graph_.subgraphs) sub->level = graph_.level;
+  }
+
+ private:
+  bool has_writes() const {
+    bool any = false;
+    graph_.for_each_node([&](NodeId id) { for_each_target(graph_, graph_.node(id), [&](ValueId) { any = true; }); });
+    return any;
+  }
+  // Ops whose definition says what they write, to an operand or to nobody else's tensors.
+  void expand_writing_definitions() {
+    bool again = true;
+    while (again) {
+      again = false;
+      graph_.for_each_node([&](NodeId id) {
+        const Node& node = graph_.node(id);
+        bool own = node.op->schema.mutates() && !node.op->base && !node.op->decompose.empty();
+        if (own && context_.allow("definition") && expand_node(graph_, id)) again = true;
+      });
+    }
+  }
+
+  // Lists of tensors, tensor by tensor: each may be written to by itself.
+  void spell_lists() {
+    auto spelled = [&](const Arg& a, NodeId before) {
+      if (!a.is_value() || graph_.type(a.value()).kind != TypeKind::list) return a;
+      SmallVec<ValueId, 8> items;
+      for (size_t i = 0; i < graph_.type(a.value()).elements().size(); ++i) {
+        const Arg args[] = {a, Arg::of_int(static_cast<int64_t>(i))};
+        items.push_back(call(graph_, before, "lenz.getitem", args, 0));  // op name: an element of a list
+      }
+      return graph_.context().values(items);
+    };
+    graph_.for_each_node([&](NodeId id) {
+      if (graph_.node(id).op->has(Trait::structural)) return;
+      SmallVec<Arg, 8> args(graph_.node(id).arguments());
+      for (Arg& a : args) a = spelled(a, id);
+      graph_.set_args(id, args);
+    });
+    std::vector<Arg> outputs(graph_.outputs().begin(), graph_.outputs().end());
+    for (Arg& a : outputs) a = spelled(a, kNone);
+    graph_.set_outputs(outputs);
+  }
+
+  // Views that their definition says by others: only those need to know how to be written through.
+  void expand_views() {
+    AliasClasses classes(graph_);
+    SmallVec<NodeId, 16> again;
+    graph_.for_each_node([&](NodeId id) { again.push_back(id); });
+    while (!again.empty()) {
+      NodeId id = again.back();
+      again.pop_back();
+      const Node& node = graph_.node(id);
+      bool view = (node.op->has(Trait::view) || node.op->has(Trait::maybe_view)) && !node.op->decompose.empty();
+      if (!view || node.op->schema.mutates() || graph_.storage(node.result()) == node.result() ||
+          !classes.is_written(node.result()))
+        continue;
+      NodeId after = node.prev;
+      if (!context_.allow("view") || !expand_node(graph_, id)) continue;
+      for (NodeId at = after == kNone ? graph_.first() : graph_.node(after).next; at != kNone && at > id;
+           at = graph_.node(at).next)
+        again.push_back(at);
+    }
+  }
+
+  // Which storages are written, and how each is held.
+  void choose() {
+    graph_.for_each_node([&](NodeId id) {
+      for_each_target(graph_, graph_.node(id), [&](ValueId v) {
+        if (storages_->storage(v) == Storages::kNoStorage)
+          throw Unsupported("a write to an element of the list input " + graph_.value_name(graph_.storage(v)));
+        WrittenStorage& s = values_->of(v);
+        s.written = true;
+        s.stuck |= context_.denied() > 0 && !graph_.node(id).op->base;  // it may not become its definition
+        for (ValueId at = storages_->itself(v); !storages_->link(at).first();
+             at = storages_->itself(storages_->link(at).of))
+          s.flat |= graph_.node(storages_->link(at).by).op->written_base.empty();
+      });
+    });
+    for (ValueId v = 0; v < graph_.value_count(); ++v) {
+      if (storages_->storage(v) == Storages::kNoStorage) continue;
+      WrittenStorage& s = values_->of(v);
+      const StorageLink& link = storages_->link(v);
+      if (link.by != kNone) s.flat |= looks_at_storage(*graph_.node(link.by).op);
+    }
+    for (WrittenStorage& s : values_->all()) {
+      if (!s.written) continue;
+      s.flat |= s.inputs.size() > 1;
+      NodeId producer = graph_.value(s.first).producer;
+      bool dense = producer != kNone && graph_.node(producer).op->schema.find("stride") < 0;
+      s.flat |= !dense && !lies_apart(graph_, graph_.type(s.first));
+    }
+  }
+
+  void visit(NodeId id) {
+    const Node node = graph_.node(id);
+    bool writes = false, view = node.result_count > 0;
+    for_each_target(graph_, node, [&](ValueId v) { writes = writes || values_->taken(v); });
+    for (uint16_t i = 0; i < node.result_count; ++i)
+      view = view && values_->taken(node.result(i)) && !storages_->link(node.result(i)).first();
+    if (writes) return write(id);
+    if (view) {  // made again where somebody asks
+      gone_.push_back(id);
+      return;
+    }
+    read(id);
+  }
+
+  void read(NodeId id) {
+    const Node node = graph_.node(id);
+    bool touched = false, differs = false;
+    for (const Arg& a : node.arguments()) for_each_value(a, [&](ValueId v) { touched = touched || values_->taken(v); });
+    if (!touched) return;
+    SmallVec<Arg, 8> args;
+    for (const Arg& a : node.arguments())
+      args.push_back(map_values(graph_.context(), a, [&](ValueId v) {
+        ValueId now = values_->elements(v, id);
+        differs |= &graph_.type(now) != &graph_.type(v);
+        return now;
+      }));
+    if (differs && !gives_the_same(node, args)) {
+      args.clear();
+      for (const Arg& a : node.arguments())
+        args.push_back(map_values(graph_.context(), a, [&](ValueId v) { return values_->current(v, id); }));
+    }
+    graph_.set_args(id, args);
+  }
+
+  // Whether operands that lie elsewhere leave the results as they are.
+  bool gives_the_same(const Node& node, std::span<const Arg> args) {
+    auto results = try_infer(graph_, *node.op, args);
+    if (!results || results->size() != node.result_count) return false;
+    for (uint16_t i = 0; i < node.result_count; ++i)
+      if ((*results)[i].type != &graph_.type(node.result(i)) || (*results)[i].alias_of != kNone) return false;
+    return true;
+  }
+
+  void write(NodeId id) {
+    const Node node = graph_.node(id);
+    if (calls_graphs(node)) throw Unsupported("a sub-graph that writes to what it is called with");
+    if (!node.op->base) throw Unsupported(node.op->full_name + " writes and has no functional form");
+    if (node.op->schema.returns.empty()) return write_list(id);
+    uint32_t origin = provenance(graph_, id);
+    const OpDef& functional = *node.op->base;
+    size_t count = functional.schema.params.size();
+    SmallVec<Arg, 8> args;
+    for (const Arg& a : node.arguments().first(count))
+      args.push_back(map_values(graph_.context(), a, [&](ValueId v) { return values_->elements(v, id); }));
+    NodeId made = graph_.insert(id, functional, args, origin);
+    size_t first = node.op->variant == VariantKind::in_place ? 0 : count;
+    for (uint16_t k = 0; k < node.result_count; ++k) {
+      ValueId target = node.args[first + k].value(), value = graph_.node(made).result(k);
+      if (NameId name = graph_.value(node.result(k)).name; name != kNone) {
+        graph_.set_name(node.result(k), kNone);
+        graph_.set_name(value, name);
+      }
+      values_->assign(target, node.result(k), value, id, origin);
+    }
+    gone_.push_back(id);
+  }
+
+  // A write to the tensors of a list: the functional row gives a list.
+  void write_list(NodeId id) {
+    const Node node = graph_.node(id);
+    uint32_t origin = provenance(graph_, id);
+    const OpDef& functional = *node.op->base;
+    size_t count = functional.schema.params.size();
+    size_t at = node.op->variant == VariantKind::in_place ? 0 : count;
+    std::vector<uint32_t> seen;
+    for (ValueId v : node.args[at].value_list()) {
+      uint32_t s = storages_->storage(v);
+      if (std::ranges::find(seen, s) != seen.end())
+        throw Unsupported(node.op->full_name + " writes to tensors that share memory");
+      seen.push_back(s);
+    }
+    SmallVec<Arg, 8> args;
+    for (const Arg& a : node.arguments().first(count))
+      args.push_back(map_values(graph_.context(), a, [&](ValueId v) { return values_->elements(v, id); }));
+    ValueId list = graph_.node(graph_.insert(id, functional, args, origin)).result();
+    SmallVec<ValueId, 8> targets(node.args[at].value_list()), items;
+    for (size_t i = 0; i < targets.size(); ++i) {
+      const Arg item[] = {Arg::of_value(list), Arg::of_int(static_cast<int64_t>(i))};
+      items.push_back(call(graph_, id, "lenz.getitem", item, origin));  // op name: an element of a list
+    }
+    for (size_t i = 0; i < targets.size(); ++i) values_->assign(targets[i], targets[i], items[i], id, origin);
+    gone_.push_back(id);
+  }
+
+  void finish() {
+    std::vector<Arg> outputs(graph_.outputs().begin(), graph_.outputs().end());
+    auto stand_for = [&](bool inputs) {  // views of inputs show their final values: they stand behind the copies
+      for (Arg& a : outputs)
+        a = map_values(graph_.context(), a, [&](ValueId v) {
+          WrittenStorage* storage = values_->taken(v);
+          if (!storage || storage->written_inputs.empty() == inputs) return v;
+          ValueId now = values_->current(v, kNone);
+          LENZ_CHECK(&graph_.type(now) == &graph_.type(v), "an output lies otherwise than before");
+          return now;
+        });
+    };
+    stand_for(false);
+    values_->give_back();
+    stand_for(true);
+    graph_.set_outputs(outputs);
+    graph_.erase_all(gone_);
+    for (NodeId at = graph_.last(); at != kNone;) {
+      const Node& node = graph_.node(at);
+      NodeId before = node.prev;
+      bool used = at < first_fresh_ || effects(graph_, node).any();
+      for (uint16_t i = 0; i < node.result_count; ++i) used = used || !graph_.value(node.result(i)).users.empty();
+      if (!used) graph_.erase(at);
+      at = before;
+    }
+  }
+
+  Graph& graph_;
+  PassContext& context_;
+  const Storages* storages_ = nullptr;
+  StorageValues* values_ = nullptr;
+  NodeId first_fresh_ = 0;
+  std::vector<NodeId> gone_;
+};
+
+void run(Graph& graph, PassContext& context) { Functionaliser(graph, context).run(); }
+
+}  // namespace
+
+Pass functionalise() {
+  return {.name = "functionalise",
+          .contract =
+              "Turns writes into values: what a tensor holds after a write is a value of its own, inputs get\n"
+              "their final ones at the end. Asks schemas, rows' written_base and places in memory.\n"
+              "Keeps every result, and what the caller sees of memory.",
+          .levels = {Level::torch},
+          .idempotent = true,
+          .run = run};
+}
+
+}  // namespace lenz
