@@ -1,5 +1,6 @@
 #include "compiler/driver/commands.h"
 
+#include "compiler/driver/compile_command.h"
 #include "compiler/driver/diff_command.h"
 #include "compiler/driver/fmt_command.h"
 #include "compiler/driver/ops_command.h"
@@ -22,6 +23,7 @@ constexpr Command kCommands[] = {
     {"verify", "check graphs against the numbered rules", verify_command},
     {"diff", "show how two graphs differ", diff_command},
     {"opt", "run passes over a graph", opt_command},
+    {"compile", "take a graph as far as a stage of the compiler", compile_command},
     {"trace", "show what each pass does to a graph", trace_command},
     {"passes", "list the passes, in the order in which they run", passes_command},
     {"run", "run a graph on given or made inputs", run_command},

@@ -287,8 +287,7 @@ void draws(RowSink& t) {
   t.row("normal_functional(Tensor self, float mean=0., float std=1." + std::string(kGenerator), normal);
   // Its functional form has another name, so that this one can't be derived.
   normal.infer = rule::draw_into;
-  normal.decompose =
-      "return aten.copy_(%self, aten.normal_functional(%self, $mean, $std, generator=$generator))";
+  normal.decompose = "return aten.copy_(%self, aten.normal_functional(%self, $mean, $std, generator=$generator))";
   t.row("normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", normal);
 
   Row coin = row_of(random, rule::bernoulli, make::probabilities, "a probability out of [0, 1]", dtypes::floats);

@@ -1,0 +1,40 @@
+#include "compiler/driver/compile_command.h"
+
+#include <cstdio>
+#include <map>
+
+#include "compiler/driver/arguments.h"
+#include "compiler/driver/pipeline.h"
+#include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
+#include "compiler/passes/runner.h"
+
+namespace lenz {
+
+ExitCode compile_command(std::span<const std::string> args) {
+  CLI::App app("Takes a graph as far as a stage of the compiler and prints what it is then.", "lenz compile");
+  std::string file, stage = "core";
+  const std::map<std::string, Level> stages{
+      {"graph", Level::torch}, {"functional", Level::aten}, {"core", Level::core}};
+  app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
+  app.add_option("--emit", stage,
+                 "graph: as it is; functional: once values are all there is; core: once ops are core ones")
+      ->check(CLI::IsMember({"graph", "functional", "core"}))
+      ->capture_default_str();
+  if (!parse_arguments(app, args)) return ExitCode::fine;
+
+  auto graph = read_valid_graph(file, op_table());
+  Level wanted = stages.at(stage);
+  for (const PipelineLine& line : pipeline()) {
+    if (graph->level >= wanted) break;
+    run_passes(*graph, {&line, 1});
+  }
+  if (graph->level < wanted)
+    throw Unsupported("@" + graph->name + " stays at level " + std::string(name(graph->level)));
+  std::string text = print(*graph);
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return ExitCode::fine;
+}
+
+}  // namespace lenz
