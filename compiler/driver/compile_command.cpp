@@ -26,12 +26,15 @@ ExitCode compile_command(std::span<const std::string> args) {
 
   auto graph = read_valid_graph(file, op_table());
   Level wanted = stages.at(stage);
+  std::string why;
   for (const PipelineLine& line : pipeline()) {
     if (graph->level >= wanted) break;
-    run_passes(*graph, {&line, 1});
+    RunStatistics run = run_passes(*graph, {&line, 1});
+    for (const auto& [what, times] : run.runs[0].counters)
+      if (what.starts_with("not ")) why += "; " + what;
   }
   if (graph->level < wanted)
-    throw Unsupported("@" + graph->name + " stays at level " + std::string(name(graph->level)));
+    throw Unsupported("@" + graph->name + " stays at level " + std::string(name(graph->level)) + why);
   std::string text = print(*graph);
   std::fwrite(text.data(), 1, text.size(), stdout);
   return ExitCode::fine;

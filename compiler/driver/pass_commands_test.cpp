@@ -88,5 +88,19 @@ TEST(TraceCommand, ShowsWhatChangedAndSaysWhatDidNot) {
   EXPECT_THAT(ran.out, Not(HasSubstr("- %d")));
 }
 
+TEST(CompileCommand, TakesAGraphToAStage) {
+  const char* graph = "graph @g(%x: f32[4] mut) { %w = aten.add_(%x, 1) %y = aten.silu(%w) return %y }";
+  Ran ran = run("compile --emit=graph -", graph);
+  EXPECT_EQ(ran.code, 0);
+  EXPECT_THAT(ran.out, HasSubstr("aten.add_("));
+  ran = run("compile --emit=functional -", graph);
+  EXPECT_THAT(ran.out, HasSubstr("level aten"));
+  EXPECT_THAT(ran.out, Not(HasSubstr("aten.add_(")));
+  EXPECT_THAT(ran.out, HasSubstr("aten.copy_(%x, "));
+  ran = run("compile -", graph);
+  EXPECT_THAT(ran.out, HasSubstr("level core"));
+  EXPECT_EQ(run("compile --emit=nothing -", graph).code, 2);
+}
+
 }  // namespace
 }  // namespace lenz

@@ -148,7 +148,10 @@ class Functionaliser {
           throw Unsupported("a write to an element of the list input " + graph_.value_name(graph_.storage(v)));
         WrittenStorage& s = values_->of(v);
         s.written = true;
-        s.stuck |= context_.denied() > 0 && !graph_.node(id).op->base;  // it may not become its definition
+        if (!graph_.node(id).op->base) {  // an extern, control flow, or a definition that may not stand in its place
+          s.stuck = true;
+          context_.count("not functional: " + graph_.node(id).op->full_name);
+        }
         for (ValueId at = storages_->itself(v); !storages_->link(at).first();
              at = storages_->itself(storages_->link(at).of))
           s.flat |= graph_.node(storages_->link(at).by).op->written_base.empty();
@@ -214,8 +217,6 @@ class Functionaliser {
 
   void write(NodeId id) {
     const Node node = graph_.node(id);
-    if (calls_graphs(node)) throw Unsupported("a sub-graph that writes to what it is called with");
-    if (!node.op->base) throw Unsupported(node.op->full_name + " writes and has no functional form");
     if (node.op->schema.returns.empty()) return write_list(id);
     uint32_t origin = provenance(graph_, id);
     const OpDef& functional = *node.op->base;
