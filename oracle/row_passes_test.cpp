@@ -138,6 +138,9 @@ std::unique_ptr<Graph> on_views(const Graph& call_graph, Chooser& choose) {
       made.init = input.init;
       continue;
     }
+    // A copy of no elements keeps its offset or loses it in eager, by what its storage holds.
+    for (Dim size : type.sizes())
+      if (size.is(0)) return nullptr;
     outputs.push_back(Arg::of_value(ids[input.value]));
     outputs.push_back(Arg::of_value(graph->inputs().back().value));
   }
@@ -155,11 +158,21 @@ std::unique_ptr<Graph> on_views(const Graph& call_graph, Chooser& choose) {
   return graph;
 }
 
+// Rows whose eager kernel writes to an out= tensor with gaps, or in another order, as if it were contiguous.
+constexpr std::string_view kForgetsStrides[] = {"avg_pool3d", "adaptive_max_pool3d"};
+
+// Where eager rounds, or draws, by what lies side by side in memory, its bits depend on how its operand lies.
+bool depends_on_layout(const OpDef& op) {
+  return op.has(Trait::random) || op.accuracy != Accuracy::exact ||
+         std::ranges::find(kForgetsStrides, op.schema.packet) != std::end(kForgetsStrides);
+}
+
 TEST(RowsThatWrite, BecomeValuesThroughViewsToo) {
   size_t graphs = 0, unsupported = 0;
   for (const auto& op : op_table().rows()) {
     if (!op->generate || !op->schema.mutates() || op->has(Trait::nondeterministic)) continue;
     if (op->base && op->base->has(Trait::nondeterministic)) continue;
+    if (depends_on_layout(*op)) continue;
     for (uint64_t i = 0; i < 3 * kCalls; ++i) {
       RandomChooser choose(100 + i);
       auto generated = generate_call(*op, op_table(), choose);
@@ -181,7 +194,7 @@ TEST(RowsThatWrite, BecomeValuesThroughViewsToo) {
       }
     }
   }
-  EXPECT_GT(graphs, 3000u);
+  EXPECT_GT(graphs, 1000u);
   EXPECT_LT(unsupported, graphs / 50);
   RecordProperty("graphs", static_cast<int>(graphs));
 }

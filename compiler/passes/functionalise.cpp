@@ -90,7 +90,17 @@ class Functionaliser {
     while (again) {
       again = false;
       graph_.for_each_node([&](NodeId id) {
-        const Node& node = graph_.node(id);
+        const Node node = graph_.node(id);
+        bool copied = node.op->variant == VariantKind::in_place && node.op->base->schema.mutates();
+        if (copied && context_.allow("definition")) {  // what it is derived from writes to another operand
+          ValueId made =
+              graph_.node(graph_.insert(id, *node.op->base, node.arguments(), provenance(graph_, id))).result();
+          const Arg copy[] = {node.args[0], Arg::of_value(made)};
+          const Arg result = Arg::of_value(call(graph_, id, "aten.copy_", copy, 0));  // op name: the write alone
+          replace_node(graph_, id, {&result, 1});
+          again = true;
+          return;
+        }
         bool own = node.op->schema.mutates() && !node.op->base && !node.op->decompose.empty();
         if (own && context_.allow("definition") && expand_node(graph_, id)) again = true;
       });
@@ -233,6 +243,7 @@ class Functionaliser {
         graph_.set_name(value, name);
       }
       values_->assign(target, node.result(k), value, id, origin);
+      if (!values_->taken(target)) graph_.replace_uses(node.result(k), storages_->itself(target));
     }
     gone_.push_back(id);
   }
