@@ -57,8 +57,10 @@ uint64_t count_of(const Seen& seen) {
   return n;
 }
 
+// As conversions do it: dtypes narrower than f32 are reached through it.
 ScalarValue stored_as(Dtype dtype, double x) {
-  return is_integral(dtype, true) ? ScalarValue(static_cast<int64_t>(x)) : ScalarValue(x);
+  if (is_integral(dtype, true)) return ScalarValue(static_cast<int64_t>(x));
+  return ScalarValue(is_reduced_float(dtype) ? round_to(Dtype::f32, x) : x);
 }
 ScalarValue stored_as(Dtype, int64_t x) { return ScalarValue(x); }
 
