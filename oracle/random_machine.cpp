@@ -224,7 +224,8 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
       if (complex) throw Unsupported(op.full_name + " drops no complex numbers by Lenz's stream yet");
       write(outcome.results[0], [&](uint64_t i) {
         bool kept = keeps(i);
-        return operand(0, i) * (kept ? as.factor : 0.0) + (kept ? as.to_kept : as.to_others);
+        double scaled = operand(0, i) * (kept ? as.factor : 0.0), added = kept ? as.to_kept : as.to_others;
+        return added != 0 ? scaled + added : scaled;  // a zero keeps its sign
       });
       if (outcome.results.size() > 1) write(outcome.results[1], [&](uint64_t i) { return keeps(i) ? 1.0 : 0.0; });
       break;
