@@ -57,8 +57,10 @@ uint64_t count_of(const Seen& seen) {
   return n;
 }
 
+// As conversions do it: dtypes narrower than f32 are reached through it.
 ScalarValue stored_as(Dtype dtype, double x) {
-  return is_integral(dtype, true) ? ScalarValue(static_cast<int64_t>(x)) : ScalarValue(x);
+  if (is_integral(dtype, true)) return ScalarValue(static_cast<int64_t>(x));
+  return ScalarValue(is_reduced_float(dtype) ? round_to(Dtype::f32, x) : x);
 }
 ScalarValue stored_as(Dtype, int64_t x) { return ScalarValue(x); }
 
@@ -222,7 +224,8 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
       if (complex) throw Unsupported(op.full_name + " drops no complex numbers by Lenz's stream yet");
       write(outcome.results[0], [&](uint64_t i) {
         bool kept = keeps(i);
-        return operand(0, i) * (kept ? as.factor : 0.0) + (kept ? as.to_kept : as.to_others);
+        double scaled = operand(0, i) * (kept ? as.factor : 0.0), added = kept ? as.to_kept : as.to_others;
+        return added != 0 ? scaled + added : scaled;  // a zero keeps its sign
       });
       if (outcome.results.size() > 1) write(outcome.results[1], [&](uint64_t i) { return keeps(i) ? 1.0 : 0.0; });
       break;

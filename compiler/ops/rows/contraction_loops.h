@@ -5,21 +5,37 @@
 
 namespace lenz {
 
-// The product `x` * `y` summed over the axes `sums` at each place $i, then stored as `stored` of the sum s.
-#define LENZ_PRODUCT(sums, x, y, stored) \
-  "$a = accumulates(dtype(%out)) "       \
-  "for $i in shape(%out), " sums         \
-  " as matmul { "                        \
-  "  s = reduce sum(to(" x ", $a) * to(" y ", $a)) " stored " }"
+// x * y as matrix products multiply: complex numbers by their parts, with the NaNs that infinities leave.
+#define LENZ_TIMES(x, y)                                                                                        \
+  "choose(is_complex($a), complex(real(" x ") * real(" y ") - imag(" x ") * imag(" y "), real(" x ") * imag(" y \
+  ") + imag(" x ") * real(" y ")), " x " * " y ")"
+// The product `x` * `y`, of complex numbers part by part, summed over the axes `sums` at each place $i, then stored as
+// `stored` of the sum s.
+#define LENZ_PRODUCT(sums, x, y, stored)                                            \
+  "$a = accumulates(dtype(%out)) "                                                  \
+  "for $i in shape(%out), " sums                                                    \
+  " as matmul { "                                                                   \
+  "  x = to(" x ", $a) y = to(" y                                                   \
+  ", $a) "                                                                          \
+  "  if is_complex($a) { "                                                          \
+  "    s = complex(reduce sum(real(x) * real(y)) - reduce sum(imag(x) * imag(y)), " \
+  "        reduce sum(real(x) * imag(y)) + reduce sum(imag(x) * real(y))) "         \
+  "  } else { s = reduce sum(x * y) } " stored " }"
 #define LENZ_STORED "%out[$i] = s"
+#define LENZ_ADDEND                                    \
+  "b = to(%self[broadcast_at($i, shape(%self))], $a) " \
+  "if $beta != 1 { f = to($beta, $a) b = " LENZ_TIMES("f", "b") " } "
 // beta * self + alpha * s. What beta = 0 takes nothing of may be anything.
-#define LENZ_ADDED                                       \
-  "if $alpha != 1 { s = to($alpha, $a) * s } "           \
-  "if $beta != 0 { "                                     \
-  "  b = to(%self[broadcast_at($i, shape(%self))], $a) " \
-  "  if $beta != 1 { b = to($beta, $a) * b } "           \
-  "  s = b + s "                                         \
-  "} %out[$i] = s"
+#define LENZ_ADDED \
+  "if $alpha != 1 { f = to($alpha, $a) s = " LENZ_TIMES("f", "s") " } "                                   \
+  "if $beta != 0 { " LENZ_ADDEND " s = b + s } "                                                          \
+  "%out[$i] = s"
+// And, but for products of batches, what alpha = 0 takes nothing of.
+#define LENZ_UNLESS_NOTHING(product) \
+  "if $alpha != 0 { " product        \
+  " } else { "                       \
+  "  $a = accumulates(dtype(%out)) " \
+  "  for $i in shape(%out) { if $beta == 0 { %out[$i] = 0 } else { " LENZ_ADDEND " %out[$i] = b } } }"
 #define LENZ_MATRICES(x, y) "reduce $k < size(" x ", 1)", x "[at($i, 0), $k]", y "[$k, at($i, 1)]"
 #define LENZ_BATCHES(x, y) "reduce $k < size(" x ", 2)", x "[at($i, 0), at($i, 1), $k]", y "[at($i, 0), $k, at($i, 2)]"
 
@@ -28,16 +44,17 @@ namespace lenz {
 #define LENZ_PRODUCT_OF_(sums, x, y, stored) LENZ_PRODUCT(sums, x, y, stored)
 
 inline constexpr std::string_view kMmLoops = LENZ_PRODUCT_OF(LENZ_MATRICES("%self", "%mat2"), LENZ_STORED);
-inline constexpr std::string_view kAddmmLoops = LENZ_PRODUCT_OF(LENZ_MATRICES("%mat1", "%mat2"), LENZ_ADDED);
+inline constexpr std::string_view kAddmmLoops =
+    LENZ_UNLESS_NOTHING(LENZ_PRODUCT_OF(LENZ_MATRICES("%mat1", "%mat2"), LENZ_ADDED));
 inline constexpr std::string_view kBmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("%self", "%mat2"), LENZ_STORED);
 inline constexpr std::string_view kBaddbmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("%batch1", "%batch2"), LENZ_ADDED);
 inline constexpr std::string_view kAddbmmLoops =
-    LENZ_PRODUCT("reduce $b < size(%batch1, 0), reduce $k < size(%batch1, 2)", "%batch1[$b, at($i, 0), $k]",
-                 "%batch2[$b, $k, at($i, 1)]", LENZ_ADDED);
+    LENZ_UNLESS_NOTHING(LENZ_PRODUCT("reduce $b < size(%batch1, 0), reduce $k < size(%batch1, 2)",
+                                     "%batch1[$b, at($i, 0), $k]", "%batch2[$b, $k, at($i, 1)]", LENZ_ADDED));
 inline constexpr std::string_view kMvLoops =
     LENZ_PRODUCT("reduce $k < size(%self, 1)", "%self[$i, $k]", "%vec[$k]", LENZ_STORED);
 inline constexpr std::string_view kAddmvLoops =
-    LENZ_PRODUCT("reduce $k < size(%mat, 1)", "%mat[$i, $k]", "%vec[$k]", LENZ_ADDED);
+    LENZ_UNLESS_NOTHING(LENZ_PRODUCT("reduce $k < size(%mat, 1)", "%mat[$i, $k]", "%vec[$k]", LENZ_ADDED));
 inline constexpr std::string_view kDotLoops =
     LENZ_PRODUCT("reduce $k < size(%self, 0)", "%self[$k]", "%tensor[$k]", LENZ_STORED);
 inline constexpr std::string_view kVdotLoops =
@@ -48,9 +65,12 @@ inline constexpr std::string_view kVdotLoops =
 #undef LENZ_PRODUCT_OF
 #undef LENZ_BATCHES
 #undef LENZ_MATRICES
+#undef LENZ_UNLESS_NOTHING
 #undef LENZ_ADDED
+#undef LENZ_ADDEND
 #undef LENZ_STORED
 #undef LENZ_PRODUCT
+#undef LENZ_TIMES
 
 // A kernel meets the padded input; transposed, each element of the input spreads the kernel over the result. No group
 // reaches beyond the last channel, which `min` says to those who cannot know that groups divide them.
@@ -74,7 +94,7 @@ inline constexpr std::string_view kConvolutionLoops = R"(
       x = masked(inside, to(%input[at($i, 0), $channel, $at], $a) * to(%weight[$channel, $o % $outs, $k], $a), 0)
     } else {
       $at = drop($i, 2) * $stride - $padding + $k * $dilation
-      x = masked(within($at, $sizes), to(%input[at($i, 0), $channel, $at], $a) * to(%weight[$o, $c, $k], $a), 0)
+      x = masked(within($at, $sizes), to(%input[at($i, 0), $channel, $at], $a), 0) * to(%weight[$o, $c, $k], $a)
     }
     s = reduce sum(x)
     if given($bias) { s = s + to(%bias[$o], $a) }

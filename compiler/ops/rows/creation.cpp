@@ -128,7 +128,9 @@ void ranges(RowSink& t) {
       "of one step or none any dtype will do: `not of this dtype`; the ends decide: `cannot be converted to type`";
   auto between = [&](const std::string& sides, std::string_view linear, std::string_view powers) {
     t.row(with_options("linspace" + sides + ", int steps, *, "), looped(linear, spaced));
-    t.row(with_options("logspace" + sides + ", int steps, float base=10., *, "), looped(powers, spaced));
+    Row curved = looped(powers, spaced);
+    curved.accuracy = Accuracy::ulp4;
+    t.row(with_options("logspace" + sides + ", int steps, float base=10., *, "), curved);
   };
   between("(Scalar start, Scalar end", kLinspaceLoops, kLogspaceLoops);
   between(".Tensor_Tensor(Tensor start, Tensor end", kLinspaceTTLoops, kLogspaceTTLoops);
@@ -230,6 +232,7 @@ void random_of_sizes(RowSink& t) {
         integers);
   Row order = row_of(kRandom, rule::randperm, make::randperm, "a negative size", kReal);
   order.sampling = "order()";
+  order.loops = kRandpermLoops;
   t.row("randperm(SymInt n, *, " + std::string(kLong), order);
   t.row("randperm.generator(SymInt n, *, Generator? generator, " + std::string(kLong), order);
 
@@ -270,12 +273,12 @@ void draws(RowSink& t) {
        kUniformLoops);
   draw("exponential(Tensor self, float lambd=1.", dtypes::floats, "out", "exponential(lambd)",
        "a rate that is not positive", kExponentialLoops);
-  draw("geometric(Tensor self, float p", kReal, "out", "geometric(p)", "a probability out of (0, 1)");
+  draw("geometric(Tensor self, float p", kReal, "out", "geometric(p)", "a probability out of (0, 1)", kGeometricLoops);
   draw("log_normal(Tensor self, float mean=1., float std=2.", dtypes::floats, "out", "log_normal(mean, std)",
-       "a negative deviation");
+       "a negative deviation", kLogNormalLoops);
   draw("cauchy(Tensor self, float median=0., float sigma=1.", dtypes::floats, "out", "cauchy(median, sigma)",
-       "a scale that is not positive");
-  draw("random(Tensor self", dtypes::real_and_bool, "out", "integers(0, end)", {});
+       "a scale that is not positive", kCauchyLoops);
+  draw("random(Tensor self", dtypes::real_and_bool, "out", "integers(0, end)", {}, kIntegersOfDtypeLoops);
   draw("random.from(Tensor self, int from, int? to", dtypes::real_and_bool, "from_out", "integers(from, to)",
        "an empty range", kIntegersFromLoops);
   draw("random.to(Tensor self, int to", dtypes::real_and_bool, "to_out", "integers(0, to)", "an empty range",
@@ -344,15 +347,16 @@ void draws(RowSink& t) {
   drop.written_base = "return %written";  // where nothing is dropped
   t.row("dropout(Tensor input, float p, bool train) -> Tensor", looped(kDropoutLoops, drop));
   drop.sampling = "keep_or_saturate(input, p, train)";
-  t.row("alpha_dropout(Tensor input, float p, bool train) -> Tensor", drop);
+  t.row("alpha_dropout(Tensor input, float p, bool train) -> Tensor", looped(kAlphaDropoutLoops, drop));
   Row channels = drop;  // whole channels at once
   channels.infer = rule::dropout<true>;
   channels.generate = make::dropout<2>;
   channels.raises = "fewer than 2 dims";
   channels.sampling = "keep_channels(input, p, train)";
-  t.row("feature_dropout(Tensor input, float p, bool train) -> Tensor", channels);
+  t.row("feature_dropout(Tensor input, float p, bool train) -> Tensor", looped(kFeatureDropoutLoops, channels));
   channels.sampling = "keep_or_saturate_channels(input, p, train)";
-  t.row("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor", channels);
+  t.row("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+        looped(kFeatureAlphaDropoutLoops, channels));
   drop.infer = rule::native_dropout;
   drop.sampling = "keep(input, p, train)";
   t.row("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", looped(kNativeDropoutLoops, drop));

@@ -24,8 +24,10 @@ inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step"
 
 // The first half counts from the start, the other one from the end; both as numbers of the dtype. A single step is the
 // start itself.
-#define LENZ_SPACED(from, to, value)                                                              \
-  "$t = choose(is_integral(dtype(%out)), f64, accumulates(dtype(%out))) "                         \
+// So many steps, of complex numbers by their parts.
+#define LENZ_MANY(k) "choose(is_complex($t), complex(real(step) * " k ", imag(step) * " k "), step * " k ")"
+#define LENZ_SPACED(from, to, value) \
+  "$t = choose(is_integral(dtype(%out)), f64, accumulates(dtype(%out))) $r = real_dtype($t) "                         \
   "for $i in shape(%out) { "                                                                      \
   "  if $steps == 1 { $t = choose(is_complex(dtype(%out)), c128, f64) v = to(" from               \
   ", $t) } "                                                                                      \
@@ -35,8 +37,8 @@ inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step"
   "    y = to(to(" to                                                                             \
   ", dtype(%out)), $t) "                                                                          \
   "    $k = at($i, 0) "                                                                           \
-  "    step = (y - x) / to(max($steps - 1, 1), $t) "                                              \
-  "    v = where($k < ($steps // 2), x + step * to($k, $t), y - step * to($steps - 1 - $k, $t)) " \
+  "    step = y - x n = to(max($steps - 1, 1), $r) step = choose(is_complex($t), complex(real(step) / n, imag(step) / n), step / n) "                                              \
+  "    v = where($k < ($steps // 2), x + " LENZ_MANY("to($k, $r)") ", y - " LENZ_MANY("to($steps - 1 - $k, $r)") ") " \
   "  } "                                                                                          \
   "  %out[$i] = " value " }"
 #define LENZ_POWER "pow(to($base, $t), v)"
@@ -50,6 +52,7 @@ inline constexpr std::string_view kLogspaceTSLoops = LENZ_SPACED("%start[]", "$e
 inline constexpr std::string_view kLogspaceSTLoops = LENZ_SPACED("$start", "%end[]", LENZ_POWER);
 #undef LENZ_POWER
 #undef LENZ_SPACED
+#undef LENZ_MANY
 
 // How many elements on and below a diagonal stand in the rows before $r: rows from $first on have some, rows from $full
 // on have all.

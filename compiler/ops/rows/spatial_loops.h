@@ -23,8 +23,8 @@ namespace lenz {
   "most, index = reduce argmax(x, place) "                             \
   "%out0[$i] = most "                                                  \
   "if is_float(dtype(%self)) { "                                       \
-  "  nan = reduce maximum(where(isnan(x), place, -1)) "                \
-  "  %out1[$i] = where(nan >= 0, nan, index) "                         \
+  "  last = reduce maximum(where(isnan(x), place, -1)) "               \
+  "  %out1[$i] = where(last >= 0, last, index) "                       \
   "} else { %out1[$i] = index } "
 #define LENZ_MAX_POOL(n)                                       \
   LENZ_WINDOW(n)                                               \
