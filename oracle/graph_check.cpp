@@ -69,9 +69,17 @@ class GraphCheck {
     return options;
   }
 
-  // The passes up to the first one that may round otherwise.
+  // The passes up to the first one that may round otherwise. An op that writes and has a definition alone becomes that
+  // where writes become values, and a definition may round otherwise than its op.
   std::span<const PipelineLine> exact_lines() const {
-    auto rounds = std::ranges::find_if(options_.lines, [](const PipelineLine& l) { return l.pass.rounds; });
+    bool defined_writes = false;
+    graph_->for_each_node([&](NodeId id) {
+      const OpDef& op = *graph_->node(id).op;
+      defined_writes |= op.schema.mutates() && !op.base && !op.decompose.empty();
+    });
+    auto rounds = std::ranges::find_if(options_.lines, [&](const PipelineLine& l) {
+      return l.pass.rounds || (defined_writes && l.pass.name == "functionalise");
+    });
     return options_.lines.first(static_cast<size_t>(rounds - options_.lines.begin()));
   }
 

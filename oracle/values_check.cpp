@@ -152,8 +152,9 @@ bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph&
     return p < 0 ? nullptr : &call.args[p];
   };
   if (known.when == KnownFault::unsorted) {
-    const Arg* sorted = argument("sorted");
-    return sorted && sorted->kind == ArgKind::boolean && !sorted->boolean();
+    const Arg *sorted = argument("sorted"), *stable = argument("stable");
+    return (sorted && sorted->kind == ArgKind::boolean && !sorted->boolean()) ||
+           (stable && (stable->kind != ArgKind::boolean || !stable->boolean()));
   }
   if (known.when == KnownFault::part_overlaps) {
     const Arg *size = argument("size"), *stride = argument("stride");

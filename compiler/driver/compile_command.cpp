@@ -21,9 +21,10 @@ ExitCode compile_command(std::span<const std::string> args) {
   const std::map<std::string, Level> stages{
       {"graph", Level::torch}, {"functional", Level::aten}, {"core", Level::core}, {"loops", Level::core}};
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
-  app.add_option("--emit", stage,
-                 "graph: as it is; functional: once values are all there is; core: once ops are core ones; loops: a nest for "
-                 "each value")
+  app.add_option(
+         "--emit", stage,
+         "graph: as it is; functional: once values are all there is; core: once ops are core ones; loops: a nest for "
+         "each value")
       ->check(CLI::IsMember({"graph", "functional", "core", "loops"}))
       ->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;

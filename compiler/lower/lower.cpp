@@ -271,17 +271,23 @@ loops::Output Lowering::output_of(const Arg& arg) {
   }
   ValueId v = arg.value();
   const Type& t = graph_->type(v);
+  ValueId base = graph_->storage(v);
+  // What shares storage with a value shows that value's buffer.
+  auto shown = [&](BufferId of, const Type& as) {
+    loops::Output o;
+    o.kind = loops::Output::tensor;
+    o.buffer = of;
+    o.type = as.tensor();
+    program.buffers[of].placed = true;
+    return o;
+  };
   switch (t.kind) {
-    case TypeKind::tensor: {
-      // What shares storage with a value shows that value's buffer.
-      ValueId base = graph_->storage(v);
-      out.kind = loops::Output::tensor;
-      out.buffer = buffer(base);
-      out.type = t.tensor();
-      program.buffers[out.buffer].placed = true;
+    case TypeKind::tensor: require_whole_chain(v); return shown(buffer(base), t);
+    case TypeKind::list:
+      out.kind = loops::Output::list;
+      for (size_t k = 0; k < t.elements().size(); ++k)
+        out.elements.push_back(shown(base == v ? lists_.at(v)[k] : buffer(base), *t.elements()[k]));
       break;
-    }
-    case TypeKind::list: out.kind = loops::Output::list; throw Unsupported("an output that is a list of tensors");
     case TypeKind::sym_int:
       out.kind = loops::Output::integer;
       out.value = t.offset;

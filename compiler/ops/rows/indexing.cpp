@@ -194,9 +194,11 @@ void orders(RowSink& t) {
   row.infer = rule::argsort;
   t.row("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
         meaning("%values, %order = aten.sort(%self, $dim, $descending) return %order", row));
-  t.row("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor",
-        meaning("%values, %order = aten.sort(%self, stable=$stable, dim=$dim, descending=$descending) return %order",
-                row));
+  t.row("argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor", meaning(R"(
+          if $stable { %values, %order = aten.sort(%self, stable=true, dim=$dim, descending=$descending) }
+          else { %values, %order = aten.sort(%self, $dim, $descending) }
+          return %order)",
+                                                                                                            row));
   t.row("msort(Tensor self) -> Tensor", {.infer = rule::composite,
                                          .generate = make::sort,
                                          .dtypes = dtypes::real_and_bool,

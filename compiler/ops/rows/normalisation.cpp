@@ -33,13 +33,15 @@
   "return %y, %none, aten.clone(%none)"
 // In training the running statistics move towards the batch's, the variance without bias.
 #define LENZ_RUNNING_DTYPE "if given($running_mean) { $d = dtype(%running_mean) } "
-#define LENZ_MOVED                                                                                           \
-  "if given($running_mean) { "                                                                               \
-  "  %mean = aten.add(aten.mul(%running_mean, 1 - $momentum), aten.mul(aten.reshape(%m, [$c]), $momentum)) " \
-  "  %free = aten.div(aten.mul(aten.reshape(%v, [$c]), $n), $n - 1) "                                        \
-  "  %var = aten.add(aten.mul(%running_var, 1 - $momentum), aten.mul(%free, $momentum)) "                    \
-  "  %mean = aten.copy_(%running_mean, %mean) "                                                              \
-  "  %var = aten.copy_(%running_var, %var) "                                                                 \
+#define LENZ_MOVED                                                                                   \
+  "if given($running_mean) { "                                                                       \
+  "  %mean = aten._to_copy(%running_mean, dtype=compute_dtype(%running_mean)) "                      \
+  "  %mean = aten.add(aten.mul(%mean, 1 - $momentum), aten.mul(aten.reshape(%m, [$c]), $momentum)) " \
+  "  %free = aten.div(aten.mul(aten.reshape(%v, [$c]), $n), $n - 1) "                                \
+  "  %var = aten._to_copy(%running_var, dtype=compute_dtype(%running_var)) "                         \
+  "  %var = aten.add(aten.mul(%var, 1 - $momentum), aten.mul(%free, $momentum)) "                    \
+  "  %mean = aten.copy_(%running_mean, %mean) "                                                      \
+  "  %var = aten.copy_(%running_var, %var) "                                                         \
   "} "
 #define LENZ_BEFORE                                                                       \
   "%m = aten.reshape(aten._to_copy(%running_mean, dtype=compute_dtype(%input)), $shape) " \
