@@ -80,8 +80,7 @@ TEST_F(TextCommands, VerifySaysWhichRule) {
   ran = run("verify " + bad);
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.out, HasSubstr("G503 write_to_input"));
-  ran = run("verify --level core " +
-            file("view.lenz", "graph @g(%x: f32[4]) { %y = aten.ravel(%x) return %y }"));
+  ran = run("verify --level core " + file("view.lenz", "graph @g(%x: f32[4]) { %y = aten.ravel(%x) return %y }"));
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.out, HasSubstr("G603 core_ops"));
   EXPECT_THAT(run("verify --rules").out, HasSubstr("G503 write_to_input"));
