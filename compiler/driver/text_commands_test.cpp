@@ -31,13 +31,15 @@ Ran run(const std::string& arguments) {
 }
 
 class TextCommands : public testing::Test {
+ public:
+  ~TextCommands() override { fs::remove_all(folder_); }
+
  protected:
   TextCommands() {
     folder_ = fs::temp_directory_path() /
               ("lenz_text_" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()));
     fs::create_directories(folder_);
   }
-  ~TextCommands() override { fs::remove_all(folder_); }
   std::string file(const std::string& name, const std::string& text) {
     std::ofstream(folder_ / name) << text;
     return (folder_ / name).string();

@@ -28,6 +28,15 @@ constexpr std::string_view kTraitNames[] = {"elementwise", "reduction",
                                             "structural",  "reads_metadata_only",
                                             "makes_float", "opaque_view"};
 static_assert(std::size(kTraits) == std::size(kTraitNames));
+constexpr bool distinct() {
+  uint32_t seen = static_cast<uint32_t>(Trait::empty_dims_keep);
+  for (Trait t : kTraits) {
+    if (seen & static_cast<uint32_t>(t)) return false;
+    seen |= static_cast<uint32_t>(t);
+  }
+  return true;
+}
+static_assert(distinct(), "two traits share a bit");
 }  // namespace
 
 std::span<const Trait> all_traits() { return kTraits; }

@@ -46,7 +46,7 @@ enum class Trait : uint32_t {
   reads_metadata_only = 1u << 21,  // *_like, new_*: an operand gives shape and dtype, not values
   empty_dims_keep = 1u << 23,      // an empty list of dims reduces nothing, instead of all
   makes_float = 1u << 22,          // integer and bool operands give a float result
-  opaque_view = 1u << 23,          // a view that is more than its type: lazily conjugated, cut off from autograd
+  opaque_view = 1u << 24,          // a view that is more than its type: lazily conjugated, cut off from autograd
 };
 struct Traits {
   uint32_t bits = 0;

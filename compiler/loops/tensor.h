@@ -52,7 +52,9 @@ class Tensor {
   size_t rank() const { return sizes_.size(); }
   int64_t numel() const;
   // The same storage, seen otherwise.
-  Tensor view(Ints sizes, Ints strides, int64_t offset) const { return {storage_, dtype_, sizes, strides, offset}; }
+  Tensor view(const Ints& sizes, const Ints& strides, int64_t offset) const {
+    return {storage_, dtype_, sizes, strides, offset};
+  }
 
   // By coordinates, and by number in ascending order of coordinates. InternalError outside the tensor.
   ScalarValue get(std::span<const int64_t> index) const { return read_element(dtype_, element(address(index))); }

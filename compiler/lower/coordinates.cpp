@@ -80,7 +80,9 @@ DimVec storage_coordinates(loops::Program& program, const TensorType& type, Dim 
   for (size_t k = 0; k < order.size(); ++k) {
     Dim stride = type.strides[order[k]];
     Dim quotient = floor_div(element, stride);
-    out[order[k]] = k == 0 ? quotient : mod(quotient, type.sizes[order[k]]);
+    // Of sizes that nobody knows yet no proof will say that the outermost quotient stays below its own.
+    bool certain = k == 0 && type.sizes[order[k]].is_constant();
+    out[order[k]] = certain ? quotient : mod(quotient, type.sizes[order[k]]);
   }
   return out;
 }

@@ -66,7 +66,8 @@ void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId resul
   if (int alpha = node.op->schema.find("alpha"); alpha >= 0) {
     const Arg& by = node.args[static_cast<size_t>(alpha)];
     bool one = (by.kind == ArgKind::integer && !by.symbolic && by.i == 1) || (by.kind == ArgKind::real && by.d == 1);
-    if (!one) operands[1] = nest.apply("mul", {operands[1], point.operand(by, compute)});
+    // One times a complex number is not always that number: the parts of an infinite one meet 0.
+    if (!one || is_complex(compute)) operands[1] = nest.apply("mul", {operands[1], point.operand(by, compute)});
   }
   Dtype target = lowering.program.buffers[result].type.dtype;
   bool asks = row.result == ResultRule::target;

@@ -54,7 +54,8 @@ TEST(RowLoops, GeneratedCallsLower) {
       ++failures;
       ADD_FAILURE() << row->full_name << " seed " << seed << ": " << finding;
     }
-    EXPECT_GT(lowered, 0u) << row->full_name << " never lowers";
+    bool lazy = row->has(Trait::opaque_view);  // alone it is an output that is more than its elements: refused
+    EXPECT_TRUE(lazy || lowered > 0) << row->full_name << " never lowers";
   }
 }
 

@@ -183,12 +183,24 @@ struct Referee::Impl final : NodeMachine {
     return out;
   }
 
+  static bool mixes_dtypes(const Call& call) {
+    bool mixes = false;
+    for (const Arg& a : call.args)
+      for_each_value(a, [&](ValueId v) {
+        const Type& t = *call.types[v];
+        mixes |=
+            t.is_tensor() && is_inexact(t.dtype) && !call.result_dtypes.empty() && t.dtype != call.result_dtypes[0];
+      });
+    return mixes;
+  }
+
   Outcome run_functional(const Call& call, std::vector<Dtype>& dtypes) {
     const OpDef& op = *call.op;
     FlowContext in = context();
     if (!op.scalar.empty() && find_scalar(op.scalar)) return flow_elementwise(in, call, dtypes[0]);
-    if (op.flow.kind == ErrorFlow::by_traits && !op.decompose.empty() && !op.has(Trait::movement))
-      return run_definition(call, dtypes);
+    // A move between dtypes rounds, which its definition shows.
+    bool moves = op.has(Trait::movement) && !mixes_dtypes(call);
+    if (op.flow.kind == ErrorFlow::by_traits && !op.decompose.empty() && !moves) return run_definition(call, dtypes);
     bool copy = op.has(Trait::maybe_view) || op.has(Trait::elementwise);
     if (copy && op.accuracy == Accuracy::exact && dtypes.size() == 1 && changes_dtype(call))
       return flow_converted(in, call);

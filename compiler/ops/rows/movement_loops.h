@@ -133,8 +133,10 @@ inline constexpr std::string_view kUnfoldBackwardLoops = R"(
     for $i in shape(%grad_in) { %t[[]] += %grad_in[$i] }
   } else {
     $d = wrap($dim, rank(%out))
-    for $i in shape(%grad_in) {
-      %t[replaced(first($i, rank(%out)), $d, at($i, $d) * $step + at($i, -1))] += %grad_in[$i]
+    for $i in concat(replaced(shape(%out), $d, size(%grad_in, $d)), [size(%grad_in, -1)]) {
+      when within($i, shape(%grad_in)) {
+        %t[replaced(first($i, rank(%out)), $d, at($i, $d) * $step + at($i, -1))] += %grad_in[$i]
+      }
     }
   }
   %out[$i] = %t[$i])";
