@@ -55,6 +55,12 @@ def the_stages(options):
         on_failure=None,
     )
     yield Stage(
+        "loops",
+        ["build/lenz", "ops", "--check", "--values", "--loops", "--calls", "60", "--known", "oracle/loops_known.txt"],
+        "every op's loops on the interpreter, a million calls: judged in the same way",
+        on_failure=None,
+    )
+    yield Stage(
         "operator database",
         [".venv/bin/python", "oracle/opinfo_classes.py", "build/lenz", "--samples", "300"],
         "the op table on the samples of PyTorch's operator database: result types, and classes that no generator reaches",

@@ -53,6 +53,14 @@ def the_stages(quick):
         on_failure=None,
         unless=no_plugin,
     )
+    calls_of_loops = "4" if quick else "40"
+    yield Stage(
+        "loops",
+        [LENZ, "ops", "--check", "--values", "--loops", "--calls", calls_of_loops, "--known", "oracle/loops_known.txt"],
+        "every op's loops on the interpreter, in every dtype: judged in the same way",
+        on_failure=None,
+        unless=no_plugin,
+    )
     yield Stage(
         "corpus",
         [LENZ, "verify", *graphs],

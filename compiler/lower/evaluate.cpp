@@ -36,6 +36,8 @@ BufferId TextRunner::buffer(const Item& v) const {
 
 Ssa TextRunner::scalar(const Item& v, std::optional<Dtype> like) {
   if (v.kind == Item::scalar) return v.ssa;
+  if (v.kind == Item::host && v.arg.is_value() && lowering_.type(v.arg.value()).kind == TypeKind::sym_int)
+    return scalar(Item::of(Arg::of_dim(lowering_.type(v.arg.value()).offset)), like);
   if (v.kind == Item::buffer || v.arg.is_value()) return nest().load(buffer(v), {});  // a number that a run knows
   if (!like && v.arg.kind == ArgKind::integer) return nest().index(v.arg.dim());
   if (!like && v.arg.kind == ArgKind::boolean) like = Dtype::b8;

@@ -67,6 +67,7 @@ BufferId Lowering::view(BufferId of, const TensorType& type) {
   Buffer& b = program.buffers[made];
   program.buffers[of].placed = true;
   b.kind = program.buffers[of].kind;
+  b.mutated = program.buffers[of].mutated;
   b.type = type;
   b.placed = true;
   b.view_of = program.buffers[of].view_of == kNone ? of : program.buffers[of].view_of;
@@ -146,7 +147,8 @@ BufferId Lowering::result_buffer(const Node& node, ValueId v) {
   if (node.op->variant == VariantKind::in_place) {  // the epilogue writes to inputs
     BufferId target = buffer(graph_->storage(v));
     program.buffers[target].mutated = true;  // also where an op's own schema does not say that it writes
-    return target;
+    // Through a view the input's memory is written as that view lies.
+    return graph_->storage(v) == node.args[0].value() ? target : view(target, t.tensor());
   }
   return tensor_buffer(node, v, t);
 }
@@ -262,6 +264,11 @@ loops::Output Lowering::output_of(const Arg& arg) {
   if (arg.kind == ArgKind::value_list) {
     out.kind = loops::Output::list;
     for (ValueId v : arg.value_list()) out.elements.push_back(output_of(v == kNone ? Arg::none() : Arg::of_value(v)));
+    return out;
+  }
+  if (arg.kind == ArgKind::integer) {
+    out.kind = loops::Output::integer;
+    out.value = arg.dim();
     return out;
   }
   if (!arg.is_value()) {

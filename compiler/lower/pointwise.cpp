@@ -40,6 +40,8 @@ class PointNest {
 
   Ssa operand(const Arg& a, Dtype dtype) {
     if (!a.is_value()) return nest_.constant(dtype, a);
+    const Type& type = lowering_.type(a.value());
+    if (type.kind == TypeKind::sym_int) return nest_.constant(dtype, Arg::of_dim(type.offset));
     loops::BufferId buffer = lowering_.buffer(a.value());
     DimVec at = broadcast_coordinates(lowering_.program, at_, lowering_.program.buffers[buffer].type.sizes);
     return nest_.converted(nest_.load(buffer, at), dtype);

@@ -191,6 +191,7 @@ void orders(RowSink& t) {
       row);
   row.traits = {};
   row.loops = {};
+  row.flow = {};
   row.infer = rule::argsort;
   t.row("argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor",
         meaning("%values, %order = aten.sort(%self, $dim, $descending) return %order", row));

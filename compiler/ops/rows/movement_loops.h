@@ -133,7 +133,8 @@ inline constexpr std::string_view kUnfoldBackwardLoops = R"(
     for $i in shape(%grad_in) { %t[[]] += %grad_in[$i] }
   } else {
     $d = wrap($dim, rank(%out))
-    for $i in concat(replaced(shape(%out), $d, size(%grad_in, $d)), [size(%grad_in, -1)]) {
+    $windows = max(size(%out, $d) - $size, 0) // $step + 1
+    for $i in concat(replaced(shape(%out), $d, $windows), [min($size, size(%out, $d))]) {
       when within($i, shape(%grad_in)) {
         %t[replaced(first($i, rank(%out)), $d, at($i, $d) * $step + at($i, -1))] += %grad_in[$i]
       }

@@ -55,8 +55,14 @@ inline constexpr std::string_view kGeometricLoops =
   "  $e = raveled($i, shape(%out)) $n = numel(%out) " \
   "  %out[$i] = " LENZ_COIN("to(" probability ", f64)") " }"
 inline constexpr std::string_view kCoinLoops = LENZ_TOSSED("$p");
-inline constexpr std::string_view kCoinByTensorLoops = LENZ_TOSSED(LENZ_OF("p"));
-inline constexpr std::string_view kCoinBySelfLoops = LENZ_TOSSED("%self[$i]");
+#define LENZ_PROBABILITIES(P)                                            \
+  "%fine = temporary(bool, []) "                                         \
+  "for reduce $r in shape(" P ") { f = reduce all(" P "[$r] >= 0 and " P \
+  "[$r] <= 1) %fine[[]] = f } "                                          \
+  "check(%fine, \"a probability out of [0, 1]\") "
+inline constexpr std::string_view kCoinByTensorLoops = LENZ_PROBABILITIES("%p") LENZ_TOSSED(LENZ_OF("p"));
+inline constexpr std::string_view kCoinBySelfLoops = LENZ_PROBABILITIES("%self") LENZ_TOSSED("%self[$i]");
+#undef LENZ_PROBABILITIES
 #undef LENZ_TOSSED
 #undef LENZ_OF
 
