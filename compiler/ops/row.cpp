@@ -51,6 +51,7 @@ void RowSink::each(std::string_view schema, const EachRow& fields) {
   def.accuracy = of->accuracy;
   def.raises = of->raises;
   def.exception = fields.exception.empty() ? of->exception : fields.exception;
+  def.lowering.kind = LoweringKind::decompose;  // into its elements
   table_.add(std::move(def));
 }
 
