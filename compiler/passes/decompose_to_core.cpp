@@ -19,11 +19,14 @@ class Decomposer {
       if (expanded(id)) next = previous == kNone ? graph_.first() : graph_.node(previous).next;
       id = next;
     }
-    if (writes_) functionalise().run(graph_, context_);  // a definition may write to what it made itself
+    // A definition may write to what it made itself, or, in the middle of the graph, to an input.
+    bool early = writes_early();
+    if (early) graph_.level = Level::torch;
+    if (writes_ || early) functionalise().run(graph_, context_);
     bool core = true;
     graph_.for_each_node([&](NodeId id) { core = core && is_core(graph_.node(id)); });
     for (const auto& sub : graph_.subgraphs) core = core && sub->level == Level::core;
-    if (core && context_.allow("level")) graph_.level = Level::core;
+    if (core && graph_.level == Level::aten && context_.allow("level")) graph_.level = Level::core;
     for (const auto& sub : graph_.subgraphs) sub->level = graph_.level;
   }
 
@@ -31,6 +34,17 @@ class Decomposer {
   // Externs say what they are; a write to an input is how a functional graph ends.
   static bool is_core(const Node& node) {
     return !node.op->infer || node.op->has(Trait::core) || node.op->schema.mutates();
+  }
+
+  // Whether anything but writes and views stands behind a write.
+  bool writes_early() const {
+    bool written = false, early = false;
+    graph_.for_each_node([&](NodeId id) {
+      const OpDef& op = *graph_.node(id).op;
+      early = early || (written && !op.schema.mutates() && !op.has(Trait::view));
+      written = written || op.schema.mutates();
+    });
+    return early;
   }
 
   bool expanded(NodeId id) {
