@@ -259,6 +259,45 @@ void FactsLearner::keep_bound(Dim dim) {
   pending_.push_back({Pending::Kind::tighten, dim, {}});
 }
 
+namespace {
+// The symbol of a sum of its powers, all of one sign, if it is not negative: the sum only grows with it, or falls.
+const SymNode* growing_in(const FactsReader& reader, Dim dim) {
+  const SymNode* symbol = nullptr;
+  SumView view(dim);
+  for (const SymTerm& t : view.terms()) {
+    ProductView product(t.monomial);
+    if (product.factors().size() != 1 || product.factors()[0].atom->kind != SymKind::symbol) return nullptr;
+    const SymNode* s = product.factors()[0].atom;
+    if ((symbol != nullptr && s != symbol) || (t.coefficient > 0) != (view.terms()[0].coefficient > 0)) return nullptr;
+    symbol = s;
+  }
+  if (symbol == nullptr) return nullptr;
+  Range r = reader.symbol_range(symbol);
+  return r.low && *r.low >= 0 ? symbol : nullptr;
+}
+}  // namespace
+
+// dim >= 0 or, if `exactly`, dim = 0, for a sum of powers of one symbol: says in which range the symbol lies.
+bool FactsLearner::assume_power(Dim dim, bool exactly, bool& done) {
+  FactsReader reader(facts_);
+  const SymNode* symbol = growing_in(reader, dim);
+  if (symbol == nullptr) return true;
+  bool up = SumView(dim).terms()[0].coefficient > 0;
+  // An overflow is far beyond 0, on the side that the terms grow to.
+  auto at = [&](int64_t x) { return evaluate(up ? dim : -dim, [&](const SymNode*) { return std::optional(x); }); };
+  int64_t low = *reader.symbol_range(symbol).low, high = int64_t{1} << 62;
+  while (low < high) {  // the least value from which on the sum is not below 0
+    int64_t middle = low + (high - low) / 2;
+    auto value = at(middle);
+    (value && *value < 0 ? low : high) = value && *value < 0 ? middle + 1 : middle;
+  }
+  bool zero = at(low) == 0;
+  done = true;
+  if (exactly) return zero && assume_range(symbol, {low, low});
+  if (up) return assume_range(symbol, {low, std::nullopt});
+  return assume_range(symbol, {std::nullopt, zero ? low : low - 1});
+}
+
 bool FactsLearner::assume_zero(Dim dim) {
   if (dim.is_constant()) return dim.constant() == 0;
   if (--budget_ > 0 && FactsReader(facts_).prove(eq(dim, 0)) == Truth::no) return false;
@@ -269,6 +308,8 @@ bool FactsLearner::assume_zero(Dim dim) {
   bool done = false;
   if (!assume_remainder(dim, done)) return false;
   if (done || solve(dim)) return true;
+  if (!assume_power(dim, true, done)) return false;
+  if (done) return true;
   for (const SymTerm& t : view.terms()) {  // c*m + rest = 0: c divides the rest
     if (t.coefficient == 1 || t.coefficient == -1 || t.coefficient == INT64_MIN) continue;
     if (!assume_congruence(dim - monomial_dim(t), static_cast<int64_t>(magnitude(t.coefficient)), 0)) return false;
@@ -320,6 +361,9 @@ bool FactsLearner::assume_nonnegative(Dim dim) {
   Range r = reader.range(dim);
   if (r.high && *r.high < 0) return false;
   if (r.low && *r.low >= 0) return true;
+  bool done = false;
+  if (!assume_power(dim, false, done)) return false;
+  if (done) return true;
   if (--budget_ > 0) {
     if (reader.nonnegative(-dim - 1)) return false;
     if (reader.nonnegative(-dim)) return assume_zero(dim);

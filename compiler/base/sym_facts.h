@@ -77,6 +77,7 @@ class FactsLearner {
   bool assume_congruence(Dim dim, int64_t modulus, int64_t residue);
   void keep_remainder(Dim dim, int64_t modulus, int64_t residue);
   bool assume_remainder(Dim dim, bool& done);
+  bool assume_power(Dim dim, bool exactly, bool& done);
   bool solve(Dim dim);
   void replace(const SymNode* symbol, Dim by);
   void rewrite(Dim dim);

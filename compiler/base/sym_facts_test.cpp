@@ -204,6 +204,11 @@ TEST(SymFacts, ContradictionsAreRefusedAndChangeNothing) {
       {{"a < b", "b < c", "c < d", "d < e", "e < f", "f < g", "g < h", "h in 0..90"}, "h <= a"},
       {{"a < b", "b < c", "c < d", "d < e", "e < f", "f < g", "g < h", "h in 0..90"}, "h == a"},
       {{"a < b", "b < c", "c < d", "d < e", "e < f", "f < g", "g < h", "h in 0..90", "d % 2 == 0"}, "h == a"},
+      {{}, "a*a == 2"},
+      {{}, "a*a*a + 2*a == 13"},
+      {{"a in 3.."}, "a*a + a <= 11"},
+      {{"a*a <= 8"}, "a == 3"},
+      {{"a*a >= 10"}, "a == 3"},
       {{}, "2*a == 2*b + 1"},
       {{}, "a % 4 == 5"},
       {{}, "a + b < 0"},
@@ -229,6 +234,13 @@ TEST(SymFacts, ContradictionsAreRefusedAndChangeNothing) {
     EXPECT_EQ(w.facts.hint(w.dim("a")), hint);
     EXPECT_EQ(look(), before) << refused;
   }
+}
+
+TEST(SymFacts, PowersOfOneSymbolAreRangesOfIt) {
+  World w{"a*a == 49", "b*b*b + b <= 30", "b*b >= 5", "c*c*c >= 4611686018427387904"};
+  EXPECT_EQ(w.facts.simplify(w.dim("a")), Dim(7));
+  EXPECT_EQ(w.facts.simplify(w.dim("b")), Dim(3));
+  EXPECT_EQ(w.facts.range(w.dim("c")).low, 1664511);
 }
 
 TEST(SymFacts, RangesAndConditionsAreOnRecordAsAdded) {
@@ -438,6 +450,21 @@ TEST(SymFacts, LongChainsNeedNoStackAndLittleTime) {
   Facts equal;
   for (int i = 0; i + 1 < kCount; ++i) ASSERT_TRUE(equal.add(eq(s(i + 1), s(i))));
   EXPECT_TRUE(equal.proves(eq(s(0), s(kCount - 1))));
+}
+
+// Asked after every fact, as type rules ask: the hints that stand are kept, and only what is new is looked at.
+TEST(SymFacts, HintsOfLongChainsTakeLittleTime) {
+  SymPool pool;
+  Facts facts;
+  auto s = [&](int i) { return pool.symbol("s" + std::to_string(i)); };
+  constexpr int kCount = 4000;
+  std::vector<int64_t> given;
+  for (int i = 0; i < kCount; ++i) {
+    ASSERT_TRUE(facts.add(le(s(i), s(i + 1))));
+    given.push_back(*facts.hint(s(i)));
+  }
+  for (int i = 0; i < kCount; ++i) ASSERT_EQ(facts.hint(s(i)), given[static_cast<size_t>(i)]);
+  EXPECT_TRUE(std::ranges::is_sorted(given));
 }
 
 TEST(Facts, ConstantsAreComparedEvenIfTheirDifferenceOverflows) {

@@ -17,9 +17,10 @@ int64_t free_value(uint32_t id) {
   return id < kCount ? kPrimes[id] : 101 + 2 * static_cast<int64_t>(id - kCount);
 }
 
-constexpr int kMaxWalk = 512;     // values tried in turn for one symbol
-constexpr int kMaxRepairs = 64;   // symbols changed to satisfy conditions
-constexpr int kMaxChecks = 6000;  // conditions evaluated while doing so
+constexpr int kMaxWalk = 512;                    // values tried in turn for one symbol
+constexpr int kMaxRepairs = 64;                  // symbols changed to satisfy conditions
+constexpr int kMaxChecks = 6000;                 // conditions evaluated while doing so
+constexpr uint64_t kBroken = uint64_t{1} << 63;  // in the version of hints that no repair made satisfy all
 
 }  // namespace
 
@@ -28,7 +29,53 @@ class HintSearch {
   explicit HintSearch(const Facts& facts) : facts_(facts), values_(facts.hints_.values) {}
 
   void run() {
+    if (!extend()) search();
+  }
+
+ private:
+  // The usual case, facts that agree with the values of before: looks at what is new alone, so that a chain of facts
+  // costs what its links cost. Every fact adds one condition at most: those added since are among the last ones.
+  bool extend() {
+    uint64_t before = facts_.hints_.version;
+    if (before == 0 || (before & kBroken) != 0) return false;
     values_.resize(facts_.known_.size());
+    std::vector<uint32_t> fresh;
+    bool agree = true;
+    for (const Facts::Known& k : facts_.known_) {
+      if (k.symbol == nullptr || !agree) continue;
+      auto& value = values_[k.symbol->id];
+      if (!value) {
+        fresh.push_back(k.symbol->id);
+        if (!k.solved) value = typical(k);
+      } else {
+        agree = k.solved ? agrees(k) : allowed(k, *value);
+      }
+    }
+    for (uint32_t id : fresh)
+      if (const Facts::Known& k = facts_.known_[id]; agree && k.solved) {
+        values_[id] = value_of(k.symbol);
+        agree = agrees(k);
+      }
+    size_t count = facts_.conditions_.size();
+    for (size_t i = count - std::min<uint64_t>(facts_.version_ - before, count); agree && i < count; ++i)
+      agree = holds(facts_.conditions_[i]);
+    if (agree) {
+      facts_.hints_.version = facts_.version_;
+    } else {
+      for (uint32_t id : fresh) values_[id].reset();
+    }
+    return agree;
+  }
+
+  bool agrees(const Facts::Known& solved) const {
+    auto value = values_[solved.symbol->id];
+    return value && value_of(solved.symbol) == value && (!solved.range.low || *value >= *solved.range.low) &&
+           (!solved.range.high || *value <= *solved.range.high);
+  }
+
+  void search() {
+    values_.resize(facts_.known_.size());
+    listed_ = true;
     for (const Facts::Known& k : facts_.known_)
       if (open(k) && values_[k.symbol->id]) used_.insert(*values_[k.symbol->id]);
     for (const Facts::Known& k : facts_.known_) {
@@ -38,13 +85,12 @@ class HintSearch {
       value = typical(k);
       used_.insert(*value);
     }
-    repair();
+    bool whole = repair();
     for (const Facts::Known& k : facts_.known_)
       if (k.symbol != nullptr && k.solved) values_[k.symbol->id] = value_of(k.symbol);
-    facts_.hints_.version = facts_.version_;
+    facts_.hints_.version = facts_.version_ | (whole ? 0 : kBroken);
   }
 
- private:
   static bool open(const Facts::Known& k) { return k.symbol != nullptr && !k.solved; }
 
   static bool allowed(const Facts::Known& k, int64_t v) {
@@ -67,14 +113,14 @@ class HintSearch {
     for (Wide start : {offset + free_value(k.symbol->id), Wide{2}}) {
       auto v = next_allowed(k, start);
       for (int i = 0; v && i < kMaxWalk; ++i) {
-        bool taken = used_.contains(*v) || (is_free_value(*v) && *v != free_value(k.symbol->id));
+        bool taken = used(*v) || (is_free_value(*v) && *v != free_value(k.symbol->id));
         if (!taken) return *v;
         v = next_allowed(k, Wide{*v} + 1);
       }
     }
     auto v = next_allowed(k, 2);
     for (int i = 0; v && i < kMaxWalk; ++i) {
-      if (!used_.contains(*v)) return *v;
+      if (!used(*v)) return *v;
       v = next_allowed(k, Wide{*v} + 1);
     }
     if ((v = next_allowed(k, 2))) return *v;
@@ -84,6 +130,12 @@ class HintSearch {
       if (fits(down) && allowed(k, static_cast<int64_t>(down))) return static_cast<int64_t>(down);
     }
     return k.range.low ? *k.range.low : 0;
+  }
+
+  // Whether an open symbol has this value. Who asks about few symbols makes no list.
+  bool used(int64_t v) const {
+    if (listed_) return used_.contains(v);
+    return std::ranges::any_of(facts_.known_, [&](const auto& k) { return open(k) && values_[k.symbol->id] == v; });
   }
 
   // Whether a symbol without facts may have this value.
@@ -171,7 +223,7 @@ class HintSearch {
   }
 
   // Changes one symbol at a time, to the value that breaks the fewest conditions.
-  void repair() {
+  bool repair() {
     collect();
     about_.assign(facts_.known_.size(), {});
     for (size_t i = 0; i < conditions_.size(); ++i)
@@ -181,9 +233,10 @@ class HintSearch {
       std::vector<size_t> broken;
       for (size_t i = 0; i < conditions_.size(); ++i)
         if (!holds(conditions_[i])) broken.push_back(i);
-      if (broken.empty()) return;
+      if (broken.empty()) return true;
       mend(conditions_[broken[choose.below(broken.size())]], choose);
     }
+    return false;
   }
 
   void mend(const Cond& cond, Chooser& choose) {
@@ -220,7 +273,8 @@ class HintSearch {
 
   const Facts& facts_;
   std::vector<std::optional<int64_t>>& values_;
-  std::set<int64_t> used_;
+  bool listed_ = false;
+  std::set<int64_t> used_;  // once listed_: the values of open symbols
   std::vector<Cond> conditions_;
   std::vector<std::vector<size_t>> about_;  // by symbol id: which conditions depend on it
   int checks_ = kMaxChecks;
@@ -228,7 +282,7 @@ class HintSearch {
 
 int64_t Facts::hint(const SymNode* symbol) const {
   if (symbol->id >= known_.size() || known_[symbol->id].symbol == nullptr) return free_value(symbol->id);
-  if (hints_.version != version_) HintSearch(*this).run();
+  if ((hints_.version & ~kBroken) != version_) HintSearch(*this).run();
   return hints_.values[symbol->id].value_or(free_value(symbol->id));
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/graph/infer.h"
 
+#include <algorithm>
+
 #include "compiler/graph/graph.h"
 
 namespace lenz {
@@ -240,9 +242,13 @@ void Infer::finish_in_place() {
 // it is empty).
 const Type* Infer::written_out(const Type& target, const Type& computed, std::string_view param) {
   OutRule rule = op_.base->variants.out_rule;
-  write_to(target, computed, param, rule == OutRule::same_dtype || rule == OutRule::copied);
+  write_to(target, computed, param, rule == OutRule::same_dtype || rule == OutRule::copied || rule == OutRule::plain);
   bool same_shape = target.rank() == computed.rank();
   for (size_t i = 0; same_shape && i < target.rank(); ++i) same_shape = same(target.sizes()[i], computed.sizes()[i]);
+  if (rule == OutRule::plain &&
+      !(same_shape && std::ranges::equal(target.strides(), contiguous_strides(target.sizes()))))
+    throw Unsupported(op_.full_name + ": what eager makes of `" + std::string(param) +
+                      "` unless it is contiguous and has the result's sizes");
   if (same_shape) return &target;
   TensorType resized = computed.tensor();
   resized.dtype = target.dtype;

@@ -113,7 +113,8 @@ void glu(CallMaker& m) {
   Dtype d = m.a_dtype(computes(m));
   for (const Param& p : m.op().schema.params) {
     if (p.type.kind != ParamKind::tensor || p.is_out) continue;
-    bool of_result = p.name == "grad_output" || p.name == "glu";  // op name: a parameter's name
+    bool of_result = p.name == "grad_output" || p.name == "grad_glu" || p.name == "dgrad_glu" ||
+                     p.name == "glu";  // op name: a parameter's name
     m.set(p.name, m.tensor({.dtype = d, .sizes = of_result ? half : full}));
   }
   if (!m.op().schema.params.back().fallback || m.choose().flip() || m.op().variant == VariantKind::out || dim != -1)

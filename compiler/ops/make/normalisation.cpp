@@ -75,6 +75,25 @@ Sizes grouped_shape(CallMaker& m, int64_t& groups, int min_rank) {
   if (m.choose().chance(1, 16)) sizes[0] = 0;
   return sizes;
 }
+
+// The input of a native op, dense in either format, what the op is told of its sizes, and its groups.
+TensorWish native_groups(CallMaker& m) {
+  int64_t groups = 1;
+  TensorWish wish;
+  wish.sizes = grouped_shape(m, groups, 2);
+  wish.plain = true;
+  if (wish.sizes->size() == 4 && m.choose().chance(1, 3)) wish.format = MemoryFormat::channels_last;
+  ValueId input = m.tensor(wish);
+  wish.dtype = m.type(input).dtype;
+  m.set("input", input);
+  int64_t area = 1;
+  for (size_t i = 2; i < wish.sizes->size(); ++i) area *= (*wish.sizes)[i];
+  m.set("N", Arg::of_int(m.size(input, 0)));
+  m.set("C", Arg::of_int(m.size(input, 1)));
+  m.set("HxW", Arg::of_int(area));
+  m.set("group", Arg::of_int(groups));
+  return wish;
+}
 }  // namespace
 
 void group_norm(CallMaker& m) {
@@ -91,22 +110,11 @@ void group_norm(CallMaker& m) {
 }
 
 void native_group_norm(CallMaker& m) {
-  int64_t groups = 1;
-  TensorWish wish;
-  wish.sizes = grouped_shape(m, groups, 2);
-  wish.plain = true;
-  if (wish.sizes->size() == 4 && m.choose().chance(1, 3)) wish.format = MemoryFormat::channels_last;
-  ValueId input = m.tensor(wish);
-  m.set("input", input);
-  int64_t area = 1;
-  for (size_t i = 2; i < wish.sizes->size(); ++i) area *= (*wish.sizes)[i];
-  m.set("N", Arg::of_int(m.size(input, 0)));
-  m.set("C", Arg::of_int(m.size(input, 1)));
-  m.set("HxW", Arg::of_int(area));
-  m.set("group", Arg::of_int(groups));
-  Dtype dtype = parameter_dtype(m, m.type(input).dtype);
-  maybe_parameter(m, "weight", {m.size(input, 1)}, dtype, false, true);
-  maybe_parameter(m, "bias", {m.size(input, 1)}, dtype, false, true);
+  TensorWish input = native_groups(m);
+  Sizes channels{(*input.sizes)[1]};
+  Dtype dtype = parameter_dtype(m, *input.dtype);
+  maybe_parameter(m, "weight", channels, dtype, false, true);
+  maybe_parameter(m, "bias", channels, dtype, false, true);
   set_eps(m);
 }
 
@@ -127,7 +135,8 @@ void batch_norm(CallMaker& m) {
   maybe_parameter(m, "weight", channels, dtype);
   maybe_parameter(m, "bias", channels, dtype);
   bool statistics = m.has("running_mean");
-  bool required = statistics && m.op().schema.params[static_cast<size_t>(m.op().schema.find("running_mean"))].writes;
+  bool required =
+      statistics && !m.op().schema.params[static_cast<size_t>(m.op().schema.find("running_mean"))].type.optional;
   std::string_view flag = m.has("use_input_stats") ? "use_input_stats" : "training";
   bool training = !statistics || m.choose().flip();
   if (statistics && (required || !training || m.choose().flip())) {
@@ -213,27 +222,15 @@ void layer_norm_backward(CallMaker& m) {
 }
 
 void group_norm_backward(CallMaker& m) {
-  int64_t groups = 1;
-  TensorWish wish;
-  wish.sizes = grouped_shape(m, groups, 2);
-  wish.plain = true;
-  if (wish.sizes->size() == 4 && m.choose().chance(1, 3)) wish.format = MemoryFormat::channels_last;
-  ValueId input = m.tensor(wish);
-  m.set("input", input);
-  wish.dtype = m.type(input).dtype;
+  TensorWish wish = native_groups(m);
   m.set("grad_out", m.tensor(wish));
-  Sizes sizes = m.sizes(input);
-  int64_t area = 1;
-  for (size_t i = 2; i < sizes.size(); ++i) area *= sizes[i];
+  const Sizes& sizes = *wish.sizes;
   Dtype statistics = parameter_dtype(m, *wish.dtype);
-  statistic(m, "mean", {sizes[0], groups}, statistics, false);
-  statistic(m, "rstd", {sizes[0], groups}, statistics, true);
+  Sizes grouped{sizes[0], m.get("group").i};
+  statistic(m, "mean", grouped, statistics, false);
+  statistic(m, "rstd", grouped, statistics, true);
   bool weight = m.op().variant == VariantKind::out || m.choose().flip();
   if (weight) m.set("weight", m.tensor({.dtype = statistics, .sizes = Sizes{sizes[1]}, .plain = true}));
-  m.set("N", Arg::of_int(sizes[0]));
-  m.set("C", Arg::of_int(sizes[1]));
-  m.set("HxW", Arg::of_int(area));
-  m.set("group", Arg::of_int(groups));
   // Eager's channels-last kernel writes the input's gradient whether anyone wants it or not, and dies if not.
   set_mask(m, weight, weight, sizes.size() >= 4);
 }

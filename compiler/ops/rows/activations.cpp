@@ -126,7 +126,7 @@ void forward_rows(RowSink& t) {
          .raises = "integers, complex"};
   t.row("log_sigmoid(Tensor self) -> Tensor",
         meaning("%output, %buffer = aten.log_sigmoid_forward(%self) return %output", row));
-  row.variants = {};  // the out= variant makes its buffer contiguous, which no other op does to a tensor that fits
+  row.variants = {.out = "output", .out_params = "!output buffer", .out_rule = OutRule::plain};
   t.row("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", meaning(R"(
     %buffer = aten.exp(aten.neg(aten.abs(%self)))
     return aten.sub(aten.clamp(%self, none, 0), aten.log1p(%buffer)), %buffer)",
@@ -174,7 +174,7 @@ void forward_rows(RowSink& t) {
          }
          return aten.leaky_relu(%self, ($lower + $upper) / 2))"});
   // Its out= variant writes beyond a tensor that is too small instead of resizing it.
-  Row noisy{.variants = {true},
+  Row noisy{.variants = {true, "out", {}, OutRule::plain},
             .traits = random,
             .infer = rule::rrelu_with_noise,
             .generate = make::rrelu_with_noise,
@@ -354,6 +354,27 @@ void backward_rows(RowSink& t) {
   t.row("glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor",
         meaning(LENZ_HALVES("%x") "%s = aten.sigmoid(%b) " LENZ_HALVES("%dx") R"(
     return aten.add(aten.mul(%a, %s), aten.mul(aten.mul(%b, aten.rsub(%s, 1)), %glu)))",
+                row));
+  row.infer = rule::composite;
+  row.dtypes = dtypes::floats;
+  row.raises = "no dims; halves that don't broadcast";
+  t.row("glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor",
+        meaning(R"(
+        if rank(%x) == 0 or rank(%grad_glu) == 0 { raise "a tensor without dims has no halves" }
+        $d = wrap($dim, rank(%x))
+        $n = size(%grad_glu, $d)
+        %a = aten.narrow(%x, $d, 0, $n)
+        %b = aten.narrow(%x, $d, $n, $n)
+        %da = aten.narrow(%dx, $d, 0, $n)
+        %db = aten.narrow(%dx, $d, $n, $n)
+        %g = aten.narrow(%grad_x, $d, 0, $n)
+        %s = aten.sigmoid(%b)
+        %rest = aten.sigmoid(aten.neg(%b))
+        %step = aten.mul(%db, %rest)
+        %first = aten.add(aten.mul(%dgrad_glu, %s), aten.mul(%g, %step))
+        %slope = aten.mul(%a, %rest)
+        %moved = aten.sub(aten.mul(%da, %rest), aten.mul(aten.mul(%a, %s), %step))
+        return aten.cat([%first, aten.add(aten.mul(%first, %slope), aten.mul(%g, %moved))], $d))",
                 row));
   row.variants = {};
   row.dtypes = dtypes::floats;

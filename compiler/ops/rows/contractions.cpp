@@ -158,7 +158,10 @@ void composed(RowSink& t) {
                                                                                                      row));
   row.flow = {};
   row.variants = {};
-  row.exception = "the meta device keeps the strides of empty products of folded operands";
+  row.exception =
+      "the meta device keeps the strides of empty products of folded operands; an empty product of an input that is "
+      "not "
+      "contiguous has the weight's dtype: `the operands must have one dtype`";
   row.infer = rule::linear;
   row.generate = make::linear;
   t.row("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", meaning(R"(

@@ -9,6 +9,8 @@ namespace lenz {
 
 namespace {
 using enum Trait;
+constexpr std::string_view kNoOrder =
+    "of a scalar, or of elements at one place, any dtype will do: `this dtype has no order here`";
 constexpr std::string_view kRange = "an index out of range; shapes that don't fit";
 
 void reads(RowSink& t) {
@@ -143,7 +145,7 @@ void orders(RowSink& t) {
   row.infer = rule::sort;
   row.generate = make::sort;
   row.raises = "complex numbers";
-  row.exception = "of a scalar any dtype will do: `this dtype has no order here`";
+  row.exception = kNoOrder;
   t.row("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", row);
   row.flow.ties_open = false;
   t.row(
@@ -159,7 +161,8 @@ void orders(RowSink& t) {
   t.row("msort(Tensor self) -> Tensor", {.infer = rule::composite,
                                          .generate = make::sort,
                                          .dtypes = dtypes::real_and_bool,
-                                         .decompose = "%values, %indices = aten.sort(%self, 0) return %values"});
+                                         .decompose = "%values, %indices = aten.sort(%self, 0) return %values",
+                                         .exception = kNoOrder});
 
   Row search{.traits = indexing | core,
              .infer = rule::searchsorted,

@@ -173,11 +173,13 @@ void norms(RowSink& t) {
             .accuracy = Accuracy::composed,
             .raises = "an empty input; no statistics in evaluation",
             .decompose = LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, LENZ_MOVED, LENZ_BEFORE),
+            .writes = "running_mean running_var if training",
             .exception = "the meta kernel keeps odd dense strides, and saves statistics in evaluation"};
   t.row(
       "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
       "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
       batch);
+  batch.writes = {};
   batch.decompose = LENZ_BATCH_NORM("", "", "raise \"needs running statistics when not training\"");
   batch.variants.out = "no_stats_out";
   t.row(
@@ -189,6 +191,17 @@ void norms(RowSink& t) {
   t.row(
       "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
       "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+      batch);
+  batch.infer = rule::composite;
+  batch.decompose = R"(
+    %mean = aten.clone(%running_mean)
+    %var = aten.clone(%running_var)
+    %y, %m, %r = aten._native_batch_norm_legit(%input, $weight, $bias, %mean, %var, $training, $momentum, $eps)
+    return %y, %m, %r, %mean, %var)";
+  t.row(
+      "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+      "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, "
+      "Tensor running_var_out)",
       batch);
 
   t.row(
@@ -229,6 +242,7 @@ void norms(RowSink& t) {
            }
            %y, %m, %r = aten.native_batch_norm(%input, $weight, $bias, $running_mean, $running_var, $training, $momentum, $eps)
            return %y)",
+       .writes = "running_mean running_var if training",
        .exception = "the meta kernel keeps odd dense strides"});
 }
 
@@ -264,7 +278,8 @@ void instance_norms(RowSink& t) {
          if given($running_var) {
            %moved = aten.copy_(aten.alias(%running_var), aten.mean(aten.view(%v, [$b, $c]), [0], false))
          }
-         return aten.view(%y, shape(%input)))"});
+         return aten.view(%y, shape(%input)))",
+       .writes = "running_mean running_var"});
 }
 
 void rms_norms(RowSink& t) {

@@ -374,11 +374,27 @@ void differences(RowSink& t) {
          .decompose = R"(
            if rank(%self) == 0 { raise "needs at least one dim" }
            if $n < 0 { raise "`n` must not be negative" }
+           if $n == 0 {
+             $at = wrap($dim, rank(%self))
+             $others = concat(first(shape(%self), $at), drop(shape(%self), $at + 1))
+             if given($prepend) {
+               $s = shape(%prepend)
+               if len($s) != rank(%self) or not equal(concat(first($s, $at), drop($s, $at + 1)), $others) {
+                 raise "`prepend` must have the sizes of `self` but for `dim`"
+               }
+             }
+             if given($append) {
+               $s = shape(%append)
+               if len($s) != rank(%self) or not equal(concat(first($s, $at), drop($s, $at + 1)), $others) {
+                 raise "`append` must have the sizes of `self` but for `dim`"
+               }
+             }
+             return aten.clone(%self, memory_format=preserve_format)
+           }
            %x = %self
            if given($prepend) and given($append) { %x = aten.cat([%prepend, %x, %append], $dim) }
            else if given($prepend) { %x = aten.cat([%prepend, %x], $dim) }
            else if given($append) { %x = aten.cat([%x, %append], $dim) }
-           if $n == 0 { return aten.clone(%self, memory_format=preserve_format) }
            if $n > 1 and size(%x, $dim) == 0 { return %x }
            $more = size(%x, $dim) - 1
            %after = aten.slice(%x, $dim, 1, $more + 1)

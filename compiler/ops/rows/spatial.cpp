@@ -137,6 +137,7 @@ void adaptive_pools(RowSink& t) {
   pool.infer = rule::adaptive_max_pool;
   pool.accuracy = Accuracy::exact;
   pool.flow = {};
+  pool.exception = "of an empty batch any size will do for out=: `must not be negative (needs`";
   t.row("adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)",
         meaning("%y, %i = aten.adaptive_max_pool2d(aten.unsqueeze(%self, -2), concat([1], $output_size)) return "
                 "aten.squeeze(%y, -2), aten.squeeze(%i, -2)",

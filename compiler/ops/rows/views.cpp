@@ -14,8 +14,14 @@ using Make = void (*)(CallMaker&);
 constexpr Traits kView = view | movement | core;
 constexpr Traits kComposite = view | movement;  // says nothing that others don't
 
-Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view raises = {}) {
-  return {.traits = traits, .infer = infer, .generate = generate, .dtypes = dtypes::all, .raises = raises};
+Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view raises = {},
+           std::string_view exception = {}) {
+  return {.traits = traits,
+          .infer = infer,
+          .generate = generate,
+          .dtypes = dtypes::all,
+          .raises = raises,
+          .exception = exception};
 }
 
 // slice.Tensor and slice_copy.Tensor: `name` before the overload, `params` what follows self.
@@ -108,15 +114,17 @@ void shapes(RowSink& t) {
                    return aten.view(%self, concat(first(shape(%self), $d), concat($wanted, drop(shape(%self), $d + 1)))))",
             row_of(kComposite, rule::view<at::unflattened>, make::unflatten, "the sizes don't multiply to the dim's")));
 
-  view_and_copy<at::expanded>(t, "expand", "", "out", ", SymInt[] size, *, bool implicit=False", make::expansion,
-                              "a size other than 1 would have to grow");
+  constexpr std::string_view kGrows = "a size other than 1 would have to grow";
+  constexpr std::string_view kNegative = "an empty tensor may have negative new sizes: `a new dim needs a size`";
+  with_copy(t, "expand", "", ", SymInt[] size, *, bool implicit=False",
+            row_of(kView, rule::view<at::expanded>, make::expansion, kGrows, kNegative), rule::view_copy<at::expanded>,
+            "out");
   t.row("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         meaning("return aten.expand(%self, shape(%other))",
-                row_of(kComposite, rule::view<at::expanded_as>, make::expansion_like,
-                       "a size other than 1 would have to grow")));
+                row_of(kComposite, rule::view<at::expanded_as>, make::expansion_like, kGrows)));
   t.row("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
-        meaning("return aten.expand(%self, $size)", row_of(kComposite, rule::view<at::expanded>, make::expansion,
-                                                           "a size other than 1 would have to grow")));
+        meaning("return aten.expand(%self, $size)",
+                row_of(kComposite, rule::view<at::expanded>, make::expansion, kGrows, kNegative)));
   view_and_copy<at::squeezed>(t, "squeeze", "", "out", "", make::unary);
   view_and_copy<at::squeezed_dims>(t, "squeeze", ".dim", "dim_out", ", int dim", make::a_dim);
   view_and_copy<at::squeezed_dims>(t, "squeeze", ".dims", "dims_out", ", int[] dim", make::list_of_dims,

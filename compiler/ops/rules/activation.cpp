@@ -46,7 +46,9 @@ void softshrink(Infer& in) {
 }
 
 void hardtanh(Infer& in) {
-  if (in.tensor(0).dtype == Dtype::u8 && in.has_param("min_val") && (in.real("min_val") < 0 || in.real("max_val") < 0))
+  // Eager rounds the bounds towards zero before it looks at them.
+  if (in.tensor(0).dtype == Dtype::u8 && in.has_param("min_val") &&
+      (in.real("min_val") <= -1 || in.real("max_val") <= -1))
     in.raise("an unsigned type has no negative bounds");
   require_dtype(in, in.tensor(0).dtype);
   if (in.op().variant == VariantKind::out) {

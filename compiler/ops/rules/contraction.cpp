@@ -225,7 +225,8 @@ void bilinear(Infer& in) {
   TensorType product = contiguous_tensor(a.dtype, sizes, a.device);
   const Type* bias = in.tensor_or_null("bias");
   if (!bias) return in.result(product);
-  in.require(bias->rank() == 1, "`bias` must be a vector");
+  // Eager looks at the bias' first size alone, and adds it as it is.
+  in.require(bias->rank() >= 1, "`bias` must have dims");
   one_dtype(in, {&a, bias});
   in.require(eq(bias->sizes()[0], w.sizes()[0]), "`bias` and `weight` disagree");
   Operands both{{in.context().tensor(product), a.dtype}, {bias, a.dtype}};
@@ -389,6 +390,7 @@ void require_mask(Infer& in, const Attention& a) {
   DimVec scores = broadcast(in, batch_of(a.query), batch_of(a.key));
   scores.push_back(a.query.sizes()[a.query.rank() - 2]);
   scores.push_back(a.key.sizes()[a.key.rank() - 2]);
+  in.require(promote(a.query.dtype, mask->dtype).has_value(), "promotion with float8 types is not supported");
   in.require(mask->rank() <= scores.size(), "`attn_mask` doesn't broadcast to the scores");
   for (size_t i = 0, shift = scores.size() - mask->rank(); i < mask->rank(); ++i)
     if (!in.is_one(mask->sizes()[i]))

@@ -69,8 +69,8 @@ void scatter(Infer& in) {
     if (self.rank() && index.rank()) require_fits(in, index, self, dim, "`index` is larger than `self`");
     if (src) {
       in.require(rank_at_least_one(*src) == rank_at_least_one(index), "`index` must be of the rank of `src`");
-      for (size_t i = 0; i < index.rank(); ++i)
-        in.require(le(index.sizes()[i], size_at(*src, static_cast<int64_t>(i))), "`index` is larger than `src`");
+      for (int64_t i = 0; i < static_cast<int64_t>(rank_at_least_one(index)); ++i)
+        in.require(le(size_at(index, i), size_at(*src, i)), "`index` is larger than `src`");
     }
   }
   std::string_view reduce = in.has_param("reduce") ? in.string("reduce") : std::string_view();
@@ -420,8 +420,9 @@ void take(Infer& in) {
 void take_along_dim(Infer& in) {
   const Type& self = in.tensor("self");
   const Type& indices = in.tensor("indices");
-  require_index(in, indices, false);
-  if (!in.given("dim")) {
+  bool flat = !in.given("dim");
+  if (!flat || has_elements(in, indices)) require_index(in, indices, flat);
+  if (flat) {
     DimVec sizes{numel(indices.sizes())};
     in.require(view_strides(in, indices, sizes).has_value(), "`indices` can't be viewed as a vector");
     return in.result(contiguous_tensor(self.dtype, sizes, self.device));

@@ -202,7 +202,10 @@ void native_layer_norm_backward(Infer& in) {
   in.require(!which.weight || in.given("weight"), "the gradient of no `weight` is asked for");
   in.require(!which.bias || in.given("bias"), "the gradient of no `bias` is asked for");
   Dtype statistics = statistics_dtype(in, input.dtype, {"weight", "bias"});
-  require_statistics(in, {"mean", "rstd"}, numel(input.sizes().first(lead)), statistics);
+  Dim rows = numel(input.sizes().first(lead));
+  require_statistics(in, {"mean", "rstd"}, rows, statistics);
+  if (statistics != input.dtype && !in.given("weight"))
+    in.require(eq(rows, 0), "statistics of another dtype than the input's need a `weight`");
   TensorType parameter = contiguous_tensor(statistics, input.sizes().subspan(lead), input.device);
   gradients(in, which, contiguous_tensor(input.dtype, input.sizes(), input.device), parameter, parameter);
 }

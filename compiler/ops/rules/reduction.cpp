@@ -126,6 +126,16 @@ void extremum_pair(Infer& in) {
   in.result(t);
 }
 
+namespace {
+// An out= tensor that has the size of the reduced dim too would be kept, and handed out without that dim.
+void kept_out(Infer& in, const Type& self, size_t dim, const Type& out) {
+  bool kept = self.rank() > 0 && out.rank() == self.rank();
+  for (size_t i = 0; kept && i < out.rank(); ++i)
+    kept = i == dim ? in.is_one(out.sizes()[i]) : in.same(out.sizes()[i], self.sizes()[i]);
+  if (kept) throw Unsupported(in.op().full_name + ": an out= tensor with the reduced dim, which eager takes away");
+}
+}  // namespace
+
 void value_and_index(Infer& in) {
   const Type& self = in.tensor(0);
   require_ordered(in, self.dtype);
@@ -135,6 +145,8 @@ void value_and_index(Infer& in) {
     Dim k = in.integer("k"), size = self.rank() ? self.sizes()[static_cast<size_t>(dim)] : Dim(1);
     in.require(le(1, k), "k must be at least 1");
     in.require(le(k, size), "k is larger than the dim");
+    if (in.op().variant == VariantKind::out && !in.boolean("keepdim"))
+      for (std::string_view p : {"values", "indices"}) kept_out(in, self, static_cast<size_t>(dim), in.tensor(p));
   }
   TensorType t = reduced(in, self.dtype);
   in.result(t);
