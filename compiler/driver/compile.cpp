@@ -4,26 +4,22 @@
 
 namespace lenz {
 
-namespace {
-void run_named(Graph& graph, std::string_view names, const RunnerOptions& options) {
-  run_passes(graph, select_passes(names), options);
-}
-}  // namespace
-
-std::unique_ptr<Graph> to_functional(const Graph& graph, const RunnerOptions& options) {
+std::unique_ptr<Graph> to_level(const Graph& graph, Level level, const RunnerOptions& options) {
   std::unique_ptr<Graph> made = graph.clone();
-  if (made->level == Level::torch) run_named(*made, "functionalise", options);
-  return made;
-}
-
-std::unique_ptr<Graph> to_core(const Graph& graph, const RunnerOptions& options) {
-  std::unique_ptr<Graph> made = to_functional(graph, options);
-  if (made->level == Level::aten) run_named(*made, "decompose_to_core,dead_code", options);
+  std::string why;
+  for (const PipelineLine& line : pipeline()) {
+    if (made->level >= level && level != Level::core) break;
+    RunStatistics run = run_passes(*made, {&line, 1}, options);
+    for (const auto& [what, times] : run.runs[0].counters)
+      if (what.starts_with("not ")) why += "; " + what;
+  }
+  if (made->level < level)
+    throw Unsupported("@" + made->name + " stays at level " + std::string(name(made->level)) + why);
   return made;
 }
 
 loops::Program to_loops(const Graph& graph, const RunnerOptions& options, const LowerOptions& lower) {
-  return lower_graph(*to_core(graph, options), lower);
+  return lower_graph(*to_level(graph, Level::core, options), lower);
 }
 
 }  // namespace lenz

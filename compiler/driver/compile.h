@@ -9,10 +9,10 @@
 
 namespace lenz {
 
-// Without writes and views that share memory: level aten.
-std::unique_ptr<Graph> to_functional(const Graph& graph, const RunnerOptions& options = {});
-// Of few ops: level core. Takes a graph of any level.
-std::unique_ptr<Graph> to_core(const Graph& graph, const RunnerOptions& options = {});
+// The graph once it is of this level: the pipeline's passes up to the one that takes it there; for level core all of
+// them. Unsupported, with what stood in the way, where they don't take it there: writes that have no functional form.
+std::unique_ptr<Graph> to_level(const Graph& graph, Level level, const RunnerOptions& options = {});
+// From a graph of any level.
 loops::Program to_loops(const Graph& graph, const RunnerOptions& options = {}, const LowerOptions& lower = {});
 
 }  // namespace lenz

@@ -4,14 +4,12 @@
 #include <map>
 
 #include "compiler/driver/arguments.h"
-#include "compiler/driver/pipeline.h"
+#include "compiler/driver/compile.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/loops/text.h"
 #include "compiler/loops/verify.h"
-#include "compiler/lower/lower.h"
 #include "compiler/ops/op_table.h"
-#include "compiler/passes/runner.h"
 
 namespace lenz {
 
@@ -29,17 +27,7 @@ ExitCode compile_command(std::span<const std::string> args) {
       ->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
-  auto graph = read_valid_graph(file, op_table());
-  Level wanted = stages.at(stage);
-  std::string why;
-  for (const PipelineLine& line : pipeline()) {
-    if (graph->level >= wanted) break;
-    RunStatistics run = run_passes(*graph, {&line, 1});
-    for (const auto& [what, times] : run.runs[0].counters)
-      if (what.starts_with("not ")) why += "; " + what;
-  }
-  if (graph->level < wanted)
-    throw Unsupported("@" + graph->name + " stays at level " + std::string(name(graph->level)) + why);
+  auto graph = to_level(*read_valid_graph(file, op_table()), stages.at(stage));
   std::string text;
   if (stage == "loops") {
     loops::Program program = lower_graph(*graph);

@@ -99,7 +99,20 @@ TEST(CompileCommand, TakesAGraphToAStage) {
   EXPECT_THAT(ran.out, HasSubstr("aten.copy_(%x, "));
   ran = run("compile -", graph);
   EXPECT_THAT(ran.out, HasSubstr("level core"));
+  EXPECT_THAT(run("compile --emit=loops -", graph).out, HasSubstr("store %x[i0]"));
   EXPECT_EQ(run("compile --emit=nothing -", graph).code, 2);
+}
+
+// Writes that stay are no values: nothing may be lowered from them.
+TEST(CompileCommand, RefusesWhatKeepsItsWrites) {
+  const char* graph =
+      "graph @main(%p: bool[], %x: f32[4] mut) { %r = lenz.cond(%p, @a, @a, [%x]) return %r }\n"
+      "graph @a(%x: f32[4] mut) { %n = aten.add_(%x, 1) %c = aten.clone(%x) return %c }";
+  for (const char* stage : {"functional", "core", "loops"}) {
+    Ran ran = run(std::string("compile --emit=") + stage + " -", graph);
+    EXPECT_EQ(ran.code, 6) << stage;
+    EXPECT_THAT(ran.out, HasSubstr("stays at level torch; not functional: lenz.cond")) << stage;
+  }
 }
 
 }  // namespace

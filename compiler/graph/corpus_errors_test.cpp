@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
+#include "compiler/graph/error_files_test.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
@@ -17,19 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> files(std::string_view prefix) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(fs::path(LENZ_SOURCE_DIR) / "corpus/errors"))
-    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-std::string expected(const std::string& text) {
-  constexpr std::string_view kStart = "# expect: ";
-  EXPECT_TRUE(text.starts_with(kStart));
-  return text.substr(kStart.size(), text.find('\n') - kStart.size());
-}
+std::vector<fs::path> files(std::string_view prefix) { return error_files("corpus/errors", prefix); }
 
 TEST(CorpusErrors, TextsThatDoNotParse) {
   auto found = files("parse_");
@@ -40,7 +28,7 @@ TEST(CorpusErrors, TextsThatDoNotParse) {
       parse_graph(text, op_table(), {"f", {}, nullptr, nullptr});
       ADD_FAILURE() << path << " parses";
     } catch (const UserError& e) {
-      EXPECT_THAT(e.what(), testing::StartsWith("f:" + expected(text))) << path;
+      EXPECT_THAT(e.what(), testing::StartsWith("f:" + expected_error(text))) << path;
     }
   }
 }
@@ -58,7 +46,7 @@ TEST(CorpusErrors, GraphsThatBreakJustOneRule) {
     EXPECT_EQ(path.filename(), name);
     for (const Violation& v : violations) EXPECT_EQ(v.rule, number) << path << ": " << to_string(v);
     EXPECT_THAT("G" + std::to_string(violations[0].rule) + ": " + violations[0].message,
-                testing::StartsWith(expected(text)))
+                testing::StartsWith(expected_error(text)))
         << path;
   }
   for (const VerifyRule& rule : verify_rules())

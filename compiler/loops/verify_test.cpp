@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <set>
 
+#include "compiler/graph/error_files_test.h"
 #include "compiler/ops/op_table.h"
 
 namespace lenz::loops {
@@ -16,19 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<fs::path> files(std::string_view prefix) {
-  std::vector<fs::path> found;
-  for (const auto& entry : fs::directory_iterator(fs::path(LENZ_SOURCE_DIR) / "corpus/errors/loops"))
-    if (entry.path().filename().string().starts_with(prefix)) found.push_back(entry.path());
-  std::sort(found.begin(), found.end());
-  return found;
-}
-
-std::string expected(const std::string& text) {
-  constexpr std::string_view kStart = "# expect: ";
-  EXPECT_TRUE(text.starts_with(kStart));
-  return text.substr(kStart.size(), text.find('\n') - kStart.size());
-}
+std::vector<fs::path> files(std::string_view prefix) { return error_files("corpus/errors/loops", prefix); }
 
 TEST(ProgramErrors, TextsThatDoNotParse) {
   auto found = files("parse_");
@@ -39,7 +27,7 @@ TEST(ProgramErrors, TextsThatDoNotParse) {
       parse_program(text, op_table(), {"f", {}, nullptr, nullptr});
       ADD_FAILURE() << path << " parses";
     } catch (const UserError& e) {
-      EXPECT_THAT(e.what(), testing::StartsWith("f:" + expected(text))) << path;
+      EXPECT_THAT(e.what(), testing::StartsWith("f:" + expected_error(text))) << path;
     }
   }
 }
@@ -61,7 +49,8 @@ TEST(ProgramErrors, ProgramsThatBreakJustOneRule) {
     ASSERT_FALSE(broken.empty()) << path;
     for (const ProgramFinding& f : broken) EXPECT_EQ(f.rule, number) << path << ": " << to_string(f);
     for (const ProgramFinding& f : other) ADD_FAILURE() << path << ": " << to_string(f);
-    EXPECT_THAT("L" + std::to_string(broken[0].rule) + ": " + broken[0].message, testing::StartsWith(expected(text)))
+    EXPECT_THAT("L" + std::to_string(broken[0].rule) + ": " + broken[0].message,
+                testing::StartsWith(expected_error(text)))
         << path;
     VerifiedText told = verify_text(text, op_table(), "f");
     EXPECT_EQ(told.violations.size(), verdict.violations.size());

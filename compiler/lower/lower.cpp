@@ -160,17 +160,21 @@ BufferId Lowering::tensor_buffer(const Node& node, ValueId v, const Type& type) 
   return b;
 }
 
-// A view that is only shown as an output is made of its storage's buffer there.
-bool Lowering::only_shown(const Node& node) const {
-  if (!is_geometry_view(*graph_, node)) return false;
-  for (uint16_t i = 0; i < node.result_count; ++i)
-    for (NodeId user : graph_->value(node.result(i)).users)
-      if (user != kOutputs && !only_shown(graph_->node(user))) return false;
-  return true;
+// A view that is only shown as an output is made of its storage's buffer there. Backwards, so that a chain of views is
+// walked once.
+std::vector<bool> Lowering::only_shown() const {
+  std::vector<bool> only(graph_->node_capacity());
+  for (NodeId id = graph_->last(); id != kNone; id = graph_->node(id).prev) {
+    const Node& node = graph_->node(id);
+    bool shown = is_geometry_view(*graph_, node);
+    for (uint16_t i = 0; i < node.result_count && shown; ++i)
+      for (NodeId user : graph_->value(node.result(i)).users) shown = shown && (user == kOutputs || only[user]);
+    only[id] = shown;
+  }
+  return only;
 }
 
 void Lowering::lower_node(const Node& node) {
-  if (only_shown(node)) return;
   if (node.op->has(Trait::structural)) return lower_structural(node);
   lower_computed(node);
 }
@@ -313,7 +317,10 @@ loops::Output Lowering::output_of(const Arg& arg) {
 void Lowering::run() {
   buffers_.assign(graph_->value_count(), kNone);
   lower_inputs();
-  graph_->for_each_node([&](NodeId id) { lower_node(graph_->node(id)); });
+  std::vector<bool> skipped = only_shown();
+  graph_->for_each_node([&](NodeId id) {
+    if (!skipped[id]) lower_node(graph_->node(id));
+  });
   for (const Arg& a : graph_->outputs()) program.outputs.push_back(output_of(a));
   for (const Cond& guard : whole_->assumptions.guards()) program.assumptions.assume(guard);
 }

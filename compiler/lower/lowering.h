@@ -38,7 +38,6 @@ class Lowering {
   // A row's text, parsed once.
   const std::vector<notation::Statement>& parsed(std::string_view text);
 
-  void lower_node(const Node& node);
   void copy(loops::BufferId from, loops::BufferId to, std::string_view name);
 
  private:
@@ -71,7 +70,8 @@ class Lowering {
   void lower_assert(const Node& node);
   void lower_print(const Node& node);
   void lower_extern(const Node& node, std::span<const loops::BufferId> results);
-  bool only_shown(const Node& node) const;
+  std::vector<bool> only_shown() const;  // by node
+  void lower_node(const Node& node);
 
   LowerOptions options_;
   std::unique_ptr<Graph> whole_;
