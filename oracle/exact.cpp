@@ -60,11 +60,11 @@ class Magnitudes {
     graph_.for_each_node([&](NodeId id) {
       const Node& node = graph_.node(id);
       visit(node);
-      if (node.op->schema.mutates())
+      if (writes_operands(*node.op, node.arguments()))
         for_each_written(graph_, node, [&](ValueId v) {
           double& written = written_[graph_.storage(v)];
           for (uint16_t i = 0; i < node.result_count; ++i) written = std::max(written, most_[node.result(i)]);
-          if (node.result_count == 0) fail(node, "writes and shows not what");
+          if (node.result_count == 0 || !node.op->schema.mutates()) fail(node, "writes and shows not what");
         });
       for (uint16_t i = 0; i < node.result_count; ++i) {
         const Type& t = graph_.type(node.result(i));

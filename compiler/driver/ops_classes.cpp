@@ -1,12 +1,12 @@
 #include "compiler/driver/ops_classes.h"
 
-#include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "compiler/base/hash.h"
+#include "compiler/driver/arguments.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/call_classes.h"
 #include "compiler/ops/call_file.h"
@@ -147,15 +147,7 @@ ExitCode ops_classes_command(std::span<const std::string> args) {
   app.add_option("--against", request.against,
                  "a file of calls: which of their classes are missed; exit code 6 if any");
   app.add_flag("--json", request.json, "as JSON");
-  std::vector<std::string> reversed(args.rbegin(), args.rend());
-  try {
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return ExitCode::fine;
-  } catch (const CLI::ParseError& error) {
-    throw UserError(error.what(), "lenz ops --classes", "lenz ops --classes --help lists the options");
-  }
+  if (!parse_arguments(app, args)) return ExitCode::fine;
   std::vector<const OpDef*> rows = select_rows(op_table(), request.names);
   if (!request.against.empty()) return against(rows, request);
   auto list = nlohmann::json::array();

@@ -1,12 +1,12 @@
 #include "compiler/driver/ops_command.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "compiler/driver/arguments.h"
 #include "compiler/driver/ops_classes.h"
 #include "compiler/driver/plugin.h"
 #include "compiler/ops/op_table.h"
@@ -69,6 +69,7 @@ nlohmann::json to_json(const OpDef& op) {
       {"accuracy", std::string(name(op.accuracy))},
       {"scalar", op.scalar},
       {"raises", op.raises},
+      {"writes", op.writes},
       {"exception", op.exception},
       {"decompose", op.decompose},
       {"meaning", std::string(meaning(op))},
@@ -101,6 +102,7 @@ void print_one(const OpDef& op) {
   line("accuracy", name(op.accuracy));
   line("scalar", op.scalar);
   line("raises", op.raises);
+  line("writes", op.writes);
   line("exception", op.exception);
   line("lowering", name(op.lowering.kind));
   line("gradient", op.gradient.empty() ? "no" : "yes");
@@ -160,15 +162,7 @@ ExitCode ops_command(std::span<const std::string> args) {
   bool check = false, classes = false;  // handled above; here for the help text
   app.add_flag("--check", check, "hold the rows against libtorch (`lenz ops --check --help`)");
   app.add_flag("--classes", classes, "the classes of calls that generators reach (`lenz ops --classes --help`)");
-  std::vector<std::string> reversed(args.rbegin(), args.rend());
-  try {
-    app.parse(reversed);
-  } catch (const CLI::CallForHelp&) {
-    std::fputs(app.help().c_str(), stdout);
-    return ExitCode::fine;
-  } catch (const CLI::ParseError& error) {
-    throw UserError(error.what(), "lenz ops", "lenz ops --help lists the options");
-  }
+  if (!parse_arguments(app, args)) return ExitCode::fine;
   std::vector<const OpDef*> rows = select_rows(op_table(), names);
   if (undefined) std::erase_if(rows, [](const OpDef* op) { return meaning(*op) != "none"; });
   if (json) {

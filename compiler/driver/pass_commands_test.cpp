@@ -1,34 +1,20 @@
 // passes, opt and trace as a user runs them: LENZ_COMMAND is the executable of this build.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/json_schema.h"
+#include "compiler/driver/command_testing.h"
 
 namespace lenz {
 namespace {
+using namespace command_testing;
 
 using testing::HasSubstr;
 using testing::Not;
-
-struct Ran {
-  int code = 0;
-  std::string out;
-};
-
-Ran run(const std::string& arguments, const std::string& input = "") {
-  std::string line = "printf '%s' '" + input + "' | " + LENZ_COMMAND + " " + arguments + " 2>&1";
-  std::FILE* pipe = popen(line.c_str(), "r");
-  Ran ran;
-  char buffer[4096];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) ran.out.append(buffer, n);
-  ran.code = WEXITSTATUS(pclose(pipe));
-  return ran;
-}
 
 nlohmann::json schema(const std::string& path) {
   std::ifstream file(std::string(LENZ_SOURCE_DIR) + "/" + path);

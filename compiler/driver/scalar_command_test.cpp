@@ -1,32 +1,16 @@
 // The command as a user runs it: LENZ_COMMAND is the executable of this build.
 #include <gtest/gtest.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <cstdio>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/json_schema.h"
+#include "compiler/driver/command_testing.h"
 
 namespace lenz {
 namespace {
-
-struct Ran {
-  int code = 0;
-  std::string out;
-};
-
-Ran run(const std::string& arguments, const std::string& input = "") {
-  const std::string path = testing::TempDir() + "scalar_command_input_" + std::to_string(getpid()) + ".txt";
-  std::ofstream(path) << input;
-  std::FILE* pipe = popen((std::string(LENZ_COMMAND) + " " + arguments + " 2>&1 < " + path).c_str(), "r");
-  Ran ran;
-  char buffer[4096];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) ran.out.append(buffer, n);
-  ran.code = WEXITSTATUS(pclose(pipe));
-  return ran;
-}
+using namespace command_testing;
 
 TEST(ScalarCommand, JsonFitsItsSchema) {
   Ran ran = run("scalar --json");

@@ -1,34 +1,21 @@
 // fmt, verify and diff as a user runs them: LENZ_COMMAND is the executable of this build.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <sys/wait.h>
 
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 
+#include "compiler/driver/command_testing.h"
 #include "compiler/graph/text.h"
 
 namespace lenz {
 namespace {
+using namespace command_testing;
 
 namespace fs = std::filesystem;
 using testing::HasSubstr;
-
-struct Ran {
-  int code = 0;
-  std::string out;
-};
-
-Ran run(const std::string& arguments) {
-  std::FILE* pipe = popen((std::string(LENZ_COMMAND) + " " + arguments + " 2>&1").c_str(), "r");
-  Ran ran;
-  char buffer[4096];
-  for (size_t n; (n = std::fread(buffer, 1, sizeof buffer, pipe)) > 0;) ran.out.append(buffer, n);
-  ran.code = WEXITSTATUS(pclose(pipe));
-  return ran;
-}
 
 class TextCommands : public testing::Test {
  public:
@@ -55,7 +42,7 @@ TEST_F(TextCommands, FmtPrintsChecksAndWrites) {
   Ran ran = run("fmt " + path);
   EXPECT_EQ(ran.code, 0);
   EXPECT_EQ(ran.out, kCanonical);
-  EXPECT_EQ(run("fmt - < " + path).out, kCanonical);
+  EXPECT_EQ(run("fmt -", kSloppy).out, kCanonical);
   ran = run("fmt --check " + path);
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.out, HasSubstr("not in canonical spelling"));

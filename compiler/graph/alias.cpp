@@ -30,11 +30,16 @@ Effects effects_of_subgraph(const Graph& sub) {
 }
 }  // namespace
 
+bool writes_operands(const OpDef& op, std::span<const Arg> args) {
+  if (op.schema.mutates()) return true;
+  return std::ranges::any_of(op.unsaid_writes, [&](size_t i) { return writes_operand(op, args, i); });
+}
+
 Effects effects(const Graph& graph, const Node& node) {
   Effects e;
   e.visible = node.op->has(Trait::effect);
   e.advances_random = draws_from_ambient_generator(graph, node);
-  e.writes = node.op->schema.mutates();
+  e.writes = writes_operands(*node.op, node.arguments());
   if (node.op->has(Trait::structural))
     for (const Arg& a : node.arguments())
       if (a.kind == ArgKind::graph && a.graph() < graph.subgraphs.size()) {

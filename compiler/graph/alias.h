@@ -7,6 +7,8 @@
 // Thread-safety: as the graph's.
 #pragma once
 
+#include <algorithm>
+
 #include "compiler/graph/graph.h"
 
 namespace lenz {
@@ -21,13 +23,23 @@ struct Effects {
 // A node with sub-graphs does what they do.
 Effects effects(const Graph& graph, const Node& node);
 
+// Whether a call writes to its operand at this place: the schema says so, or the row does where ATen's schema is
+// silent.
+inline bool writes_operand(const OpDef& op, std::span<const Arg> args, size_t i) {
+  if (i < op.schema.params.size() && op.schema.params[i].writes) return true;
+  if (op.unsaid_writes.empty() || std::ranges::find(op.unsaid_writes, i) == op.unsaid_writes.end()) return false;
+  if (args[i].kind == ArgKind::none || op.unsaid_writes_if < 0) return args[i].kind != ArgKind::none;
+  const Arg& flag = args[static_cast<size_t>(op.unsaid_writes_if)];
+  return flag.kind != ArgKind::boolean || flag.i != 0;
+}
+bool writes_operands(const OpDef& op, std::span<const Arg> args);
+
 // Calls visit(ValueId) for every operand that the node writes to.
 template <class F>
 void for_each_written(const Graph& graph, const Node& node, F&& visit) {
-  const auto& params = node.op->schema.params;
   bool all = node.op->has(Trait::structural) && effects(graph, node).writes;  // a sub-graph that writes: to any operand
   for (size_t i = 0; i < node.arg_count; ++i)
-    if (all || (i < params.size() && params[i].writes)) for_each_value(node.args[i], visit);
+    if (all || writes_operand(*node.op, node.arguments(), i)) for_each_value(node.args[i], visit);
 }
 
 // A view that only rearranges: the same elements under other sizes, strides, offset or dtype, whatever the op. So two

@@ -240,7 +240,19 @@ void Infer::finish_in_place() {
 // it is empty).
 const Type* Infer::written_out(const Type& target, const Type& computed, std::string_view param) {
   OutRule rule = op_.base->variants.out_rule;
-  write_to(target, computed, param, rule == OutRule::same_dtype || rule == OutRule::copied);
+  write_to(target, computed, param, rule == OutRule::same_dtype || rule == OutRule::copied || rule == OutRule::plain);
+  if (rule == OutRule::plain) {
+    auto equal = [&](Dim a, Dim b) {
+      return a == b || (!(a.is_constant() && b.is_constant()) && assumptions_.assume(eq(a, b)));
+    };
+    DimVec strides = contiguous_strides(target.sizes());
+    bool plain = target.rank() == computed.rank();
+    for (size_t i = 0; plain && i < target.rank(); ++i)
+      plain = equal(target.sizes()[i], computed.sizes()[i]) && equal(target.strides()[i], strides[i]);
+    if (plain) return &target;
+    throw Unsupported(op_.full_name + ": what eager makes of `" + std::string(param) +
+                      "` unless it is contiguous and has the result's sizes");
+  }
   bool same_shape = target.rank() == computed.rank();
   for (size_t i = 0; same_shape && i < target.rank(); ++i) same_shape = same(target.sizes()[i], computed.sizes()[i]);
   if (same_shape) return &target;

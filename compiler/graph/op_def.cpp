@@ -99,8 +99,34 @@ std::string_view OpTable::keep_text(std::string_view text) {
   return texts_.emplace_back(text);
 }
 
+namespace {
+// "running_mean running_var if training": the places of its parameters.
+void read_writes(OpDef& def) {
+  def.unsaid_writes.clear();
+  def.unsaid_writes_if = -1;
+  bool flag = false;
+  for (std::string_view rest = def.writes; !rest.empty();) {
+    size_t end = std::min(rest.find(' '), rest.size());
+    std::string_view word = rest.substr(0, end);
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+    if (word == "if") {
+      flag = true;
+      continue;
+    }
+    int param = def.schema.find(word);
+    LENZ_CHECK(param >= 0, def.schema.full_name() + " writes to " + std::string(word) + ", which is no parameter");
+    if (flag) {
+      def.unsaid_writes_if = param;
+    } else {
+      def.unsaid_writes.push_back(static_cast<uint8_t>(param));
+    }
+  }
+}
+}  // namespace
+
 void OpTable::add(OpDef def) {
-  for (std::string_view* text : {&def.raises, &def.decompose, &def.written_base, &def.wants, &def.sampling,
+  read_writes(def);
+  for (std::string_view* text : {&def.raises, &def.decompose, &def.written_base, &def.writes, &def.wants, &def.sampling,
                                  &def.exception, &def.gradient, &def.lowering.body})
     *text = keep_text(*text);
   def.full_name = def.schema.full_name();

@@ -134,6 +134,7 @@ enum class OutRule : uint8_t {
   same_dtype,   // written directly: exactly the result's dtype
   copied,       // the result is made first, then copied: exactly its dtype; resized to contiguous
   copied_cast,  // resized to contiguous too, but any dtype that the result casts to
+  plain,        // written as if it had the result's own dtype and sizes, and were contiguous: others are Unsupported
 };
 
 // Which variants of one row exist in ATen; they are derived, never written. Where a row returns a list, both kinds
@@ -170,6 +171,9 @@ struct OpDef {
   std::string_view decompose;  // text of its definition, see compiler/ops/decompose.h; empty: none
   // Of a view: what its base holds once the view holds %written, as a definition over the op's own parameters.
   std::string_view written_base;
+  // Operands that it writes to though ATen's schema does not say so, by parameter: "running_mean running_var if
+  // training" (only where that flag is not false), "mean" (always).
+  std::string_view writes;
   std::string_view wants;     // what it wants of single operands' values, see compiler/ops/wants.h
   std::string_view sampling;  // how a random op samples from Lenz's own stream, see compiler/ops/draws.h
   Lowering lowering;
@@ -185,6 +189,8 @@ struct OpDef {
   // the CPU, a dtype that it names and the row leaves out, and, in words that it quotes in `backquotes`, refusals of
   // eager's that depend on values and refusals of the rule's that eager forgets.
   std::string_view exception;
+  SmallVec<uint8_t, 2> unsaid_writes;  // `writes`, read when the row joins the table: parameters,
+  int unsaid_writes_if = -1;           // and the flag; -1: always
   bool has(Trait t) const { return traits.has(t); }
 };
 

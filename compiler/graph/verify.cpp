@@ -259,12 +259,13 @@ void Verifier::level() {
   if (level_ == Level::torch) return;
   epilogue();
   graph_.for_each_node([&](NodeId id) {
-    const OpDef& op = *graph_.node(id).op;
+    const Node& node = graph_.node(id);
+    const OpDef& op = *node.op;
     std::string level_name(lenz::name(level_));
     bool out = std::ranges::any_of(op.schema.params, [](const Param& p) { return p.is_out; });
     if (out) {
       report(602, id, op.full_name + " has an out= argument at level " + level_name);
-    } else if (op.schema.mutates() && !copies_back(graph_.node(id))) {
+    } else if (writes_operands(op, node.arguments()) && !copies_back(node)) {
       report(601, id, op.full_name + " writes to an operand at level " + level_name);
     } else if (level_ == Level::core && op.infer && !op.has(Trait::core) && !op.schema.mutates()) {
       report(603, id, op.full_name + " is no core op");

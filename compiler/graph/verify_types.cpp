@@ -1,6 +1,7 @@
 // Rules about arguments, types, storage and writes.
 #include <algorithm>
 
+#include "compiler/graph/alias.h"
 #include "compiler/graph/verifier.h"
 
 namespace lenz {
@@ -138,12 +139,12 @@ void Verifier::alias_classes() {
   }
 }
 
-// A node writes to the operands that its schema says, and to those that become inputs which a sub-graph writes to:
+// A node writes to the operands that its row says, and to those that become inputs which a sub-graph writes to:
 // operands of control flow are, list by list, the inputs of its sub-graphs.
 void Verifier::writes(NodeId id) {
   const Node& n = graph_.node(id);
   for (size_t i = 0; i < n.arg_count; ++i)
-    if (n.op->schema.params[i].writes) for_each_value(n.args[i], [&](ValueId v) { write(id, v); });
+    if (writes_operand(*n.op, n.arguments(), i)) for_each_value(n.args[i], [&](ValueId v) { write(id, v); });
   SmallVec<ValueId, 8> operands;
   bool calls = false;
   for (const Arg& a : n.arguments()) {

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/graph/alias.h"
+
 namespace lenz {
 
 CallMaker::CallMaker(Graph& graph, Chooser& chooser, const OpDef& op)
@@ -169,7 +171,8 @@ std::span<const Arg> CallMaker::finish() {
         wish.dtype = t.dtype;
         wish.sizes = Sizes();
         for (Dim d : t.sizes()) wish.sizes->push_back(d.constant());
-        if (resizable && chooser_.chance(1, 8)) wish.sizes = Sizes{0};  // empty: eager resizes it
+        wish.plain = op_.base->variants.out_rule == OutRule::plain;
+        if (resizable && !wish.plain && chooser_.chance(1, 8)) wish.sizes = Sizes{0};  // empty: eager resizes it
         wish.written = true;
         return tensor(wish);
       };
@@ -196,7 +199,7 @@ DrawnCall draw_call(const OpDef& op, const OpTable& table, Chooser& chooser) {
   std::span<const Arg> args = maker.finish();
   call.args.assign(args.begin(), args.end());
   for (size_t i = 0; i < args.size(); ++i) {
-    if (!op.schema.params[i].writes) continue;
+    if (!writes_operand(op, args, i)) continue;
     for_each_value(args[i], [&](ValueId v) {
       if (graph.value(v).producer == kNone) graph.input(graph.value(v).index).mutated = true;
     });

@@ -1,6 +1,7 @@
 // A composite row that has a type rule of its own: its definition must say the same.
 #include <gtest/gtest.h>
 
+#include "compiler/graph/alias.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
@@ -54,6 +55,30 @@ TEST(Definitions, SayWhatTheRowsOwnRuleSays) {
     }
   }
   EXPECT_GT(compared, 20u);
+}
+
+// A definition says by its nodes what it writes to; the row must say it too, where its schema does not.
+TEST(Definitions, WriteWhatTheRowSays) {
+  size_t writing = 0;
+  for (const auto& row : op_table().rows()) {
+    if (row->decompose.empty() || !row->generate || row->variant != VariantKind::functional) continue;
+    for (uint64_t seed = 0; seed < 60; ++seed) {
+      RandomChooser chooser(seed);
+      auto graph = generate_call(*row, op_table(), chooser);
+      NodeId node = graph->last();
+      std::vector<bool> said(graph->inputs().size(), false);
+      for_each_written(*graph, graph->node(node), [&](ValueId v) { said[graph->value(v).index] = true; });
+      expand(*graph, kNone, *row, graph->node(node).arguments());
+      for (NodeId id = graph->node(node).next; id != kNone; id = graph->node(id).next)
+        for_each_written(*graph, graph->node(id), [&](ValueId v) {
+          size_t owner = input_owner(*graph, v);
+          if (owner == SIZE_MAX) return;
+          ++writing;
+          EXPECT_TRUE(said[owner]) << row->full_name << " seed " << seed << " writes to input " << owner;
+        });
+    }
+  }
+  EXPECT_GT(writing, 100u);
 }
 
 }  // namespace

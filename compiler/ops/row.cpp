@@ -21,6 +21,7 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.raises = fields.raises;
   def.decompose = fields.decompose;
   def.written_base = fields.written_base;
+  def.writes = fields.writes;
   def.wants = fields.wants;
   def.sampling = fields.sampling;
   def.exception = fields.exception;

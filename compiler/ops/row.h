@@ -33,6 +33,7 @@ struct Row {
   std::string_view decompose = {};
   std::string_view loops = {};  // Lowering::body
   std::string_view written_base = {};
+  std::string_view writes = {};
   std::string_view wants = {};
   std::string_view sampling = {};
   std::string_view exception = {};

@@ -1,6 +1,7 @@
 // Views and writes away: see the contract below, and written_storage.h for how a storage becomes values.
 #include <algorithm>
 
+#include "compiler/graph/alias.h"
 #include "compiler/graph/rewrite.h"
 #include "compiler/graph/try_infer.h"
 #include "compiler/ops/decompose.h"
@@ -20,12 +21,11 @@ bool calls_graphs(const Node& node) {
 // marked `mut` stands for. What a functional graph ends with does not count.
 template <class F>
 void for_each_target(const Graph& graph, const Node& node, F&& all) {
-  const auto& params = node.op->schema.params;
   auto visit = [&](ValueId v) {
     if (graph.level == Level::torch || graph.value(graph.storage(v)).producer != kNone) all(v);
   };
   for (size_t i = 0; i < node.arg_count; ++i)
-    if (params[i].writes) for_each_value(node.args[i], visit);
+    if (writes_operand(*node.op, node.arguments(), i)) for_each_value(node.args[i], visit);
   if (!calls_graphs(node)) return;
   SmallVec<ValueId, 8> operands;
   for (const Arg& a : node.arguments()) {
@@ -91,20 +91,44 @@ class Functionaliser {
       again = false;
       graph_.for_each_node([&](NodeId id) {
         const Node node = graph_.node(id);
-        bool copied = node.op->variant == VariantKind::in_place && node.op->base->schema.mutates();
-        if (copied && context_.allow("definition")) {  // what it is derived from writes to another operand
-          ValueId made =
-              graph_.node(graph_.insert(id, *node.op->base, node.arguments(), provenance(graph_, id))).result();
-          const Arg copy[] = {node.args[0], Arg::of_value(made)};
-          const Arg result = Arg::of_value(call(graph_, id, "aten.copy_", copy, 0));  // op name: the write alone
-          replace_node(graph_, id, {&result, 1});
+        if (base_writes(node)) {
+          if (!splits(node) || !context_.allow("definition")) return;
+          split(id);
           again = true;
           return;
         }
-        bool own = node.op->schema.mutates() && !node.op->base && !node.op->decompose.empty();
+        bool own = writes_operands(*node.op, node.arguments()) && !node.op->base && !node.op->decompose.empty();
         if (own && context_.allow("definition") && expand_node(graph_, id)) again = true;
       });
     }
+  }
+
+  // Whether what the op is derived from writes to operands itself.
+  static bool base_writes(const Node& node) {
+    const OpDef* base = node.op->base;
+    return base && writes_operands(*base, node.arguments().first(base->schema.params.size()));
+  }
+  // Where the results of what a derived op is derived from go.
+  static size_t first_target(const Node& node) {
+    return node.op->variant == VariantKind::in_place ? 0 : node.op->base->schema.params.size();
+  }
+  // Whether its own writes are copies: none resizes its tensor.
+  bool splits(const Node& node) const {
+    for (uint16_t k = 0; k < node.result_count; ++k)
+      if (&graph_.type(node.args[first_target(node) + k].value()) != &graph_.type(node.result(k))) return false;
+    return true;
+  }
+  // Makes what the op is derived from, which writes to operands of its own, and copies what it gives.
+  void split(NodeId id) {
+    const Node node = graph_.node(id);
+    const OpDef& base = *node.op->base;
+    NodeId made = graph_.insert(id, base, node.arguments().first(base.schema.params.size()), provenance(graph_, id));
+    SmallVec<Arg, 4> results;
+    for (uint16_t k = 0; k < node.result_count; ++k) {
+      const Arg copy[] = {node.args[first_target(node) + k], Arg::of_value(graph_.node(made).result(k))};
+      results.push_back(Arg::of_value(call(graph_, id, "aten.copy_", copy, 0)));  // op name: the write alone
+    }
+    replace_node(graph_, id, results);
   }
 
   // Lists of tensors, tensor by tensor: each may be written to by itself.
@@ -158,9 +182,10 @@ class Functionaliser {
           throw Unsupported("a write to an element of the list input " + graph_.value_name(graph_.storage(v)));
         WrittenStorage& s = values_->of(v);
         s.written = true;
-        if (!graph_.node(id).op->base) {  // an extern, control flow, or a definition that may not stand in its place
+        const Node& node = graph_.node(id);
+        if (!node.op->base || base_writes(node)) {  // an extern, control flow, or what may not be taken apart
           s.stuck = true;
-          context_.count("not functional: " + graph_.node(id).op->full_name);
+          context_.count("not functional: " + node.op->full_name);
         }
         for (ValueId at = storages_->itself(v); !storages_->link(at).first();
              at = storages_->itself(storages_->link(at).of))
@@ -235,7 +260,7 @@ class Functionaliser {
     for (const Arg& a : node.arguments().first(count))
       args.push_back(map_values(graph_.context(), a, [&](ValueId v) { return values_->elements(v, id); }));
     NodeId made = graph_.insert(id, functional, args, origin);
-    size_t first = node.op->variant == VariantKind::in_place ? 0 : count;
+    size_t first = first_target(node);
     for (uint16_t k = 0; k < node.result_count; ++k) {
       ValueId target = node.args[first + k].value(), value = graph_.node(made).result(k);
       if (NameId name = graph_.value(node.result(k)).name; name != kNone) {
@@ -254,7 +279,7 @@ class Functionaliser {
     uint32_t origin = provenance(graph_, id);
     const OpDef& functional = *node.op->base;
     size_t count = functional.schema.params.size();
-    size_t at = node.op->variant == VariantKind::in_place ? 0 : count;
+    size_t at = first_target(node);
     std::vector<uint32_t> seen;
     for (ValueId v : node.args[at].value_list()) {
       uint32_t s = storages_->storage(v);
@@ -318,7 +343,7 @@ Pass functionalise() {
   return {.name = "functionalise",
           .contract =
               "Turns writes into values: what a tensor holds after a write is a value of its own, inputs get\n"
-              "their final ones at the end. Asks schemas, rows' written_base and places in memory.\n"
+              "their final ones at the end. Asks what rows write, their written_base and places in memory.\n"
               "Keeps every result, and what the caller sees of memory.",
           .levels = {Level::torch},
           .idempotent = true,

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 
+#include "compiler/graph/alias.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/fine_sums.h"
@@ -240,7 +241,7 @@ Outcome flow_opaque(FlowContext& in, const Call& call) {
   in.unbounded.insert(call.op->full_name);
   mark_unknown(in, out.results);
   for (size_t i = 0; i < call.args.size(); ++i)
-    if (call.op->schema.params[i].writes)
+    if (writes_operand(*call.op, call.args, i))
       for_each_value(call.args[i], [&](ValueId v) { mark_unknown(in, {&call.values[v], 1}); });
   return out;
 }

@@ -2,6 +2,7 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include "compiler/graph/alias.h"
 #include "oracle/bounds/flow_parts.h"
 
 namespace lenz::oracle {
@@ -58,7 +59,7 @@ Outcome flow_random(FlowContext& in, const Call& call) {
     if (unknown) mark_unknown(in, {&held, 1});
   };
   for (size_t i = 0; i < call.args.size(); ++i) {
-    if (!call.op->schema.params[i].writes || !call.args[i].is_value()) continue;
+    if (!writes_operand(*call.op, call.args, i) || !call.args[i].is_value()) continue;
     ValueId v = call.args[i].value();
     at::Tensor wide = call.values[v]->value.toTensor(), drawn = narrow[v]->value.toTensor();
     if (wide.sizes() != drawn.sizes()) wide.resize_(drawn.sizes());

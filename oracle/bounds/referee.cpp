@@ -2,6 +2,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
+#include "compiler/graph/alias.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/rules/each.h"
 #include "compiler/scalar/scalar.h"
@@ -162,7 +163,7 @@ struct Referee::Impl final : NodeMachine {
     if (promised || out.raised) return out;
     for (const at::Tensor& t : leaves(out.results)) store.loosen_zeros(t);
     for (size_t i = 0; i < call.args.size(); ++i)
-      if (call.op->schema.params[i].writes)
+      if (writes_operand(*call.op, call.args, i))
         for_each_value(call.args[i], [&](ValueId v) {
           for (const at::Tensor& t : leaves({&call.values[v], 1})) store.loosen_zeros(t);
         });

@@ -11,6 +11,20 @@ DtypeSet castable_into(Dtype first, DtypeSet from) {
   return fit;
 }
 
+ValueId set_self(CallMaker& m, TensorWish wish) {
+  const Param& self = m.op().schema.params[0];
+  wish.written = wish.written || self.writes;
+  ValueId v = m.tensor(wish);
+  m.set(self.name, v);
+  return v;
+}
+
+ValueId set_self_sized(CallMaker& m, const Sizes& sizes) {
+  TensorWish wish;
+  wish.sizes = sizes;
+  return set_self(m, wish);
+}
+
 DtypeSet computes(const CallMaker& m) { return m.op().computes.empty() ? m.op().dtypes : m.op().computes; }
 
 bool writes_in_place(const CallMaker& m) { return m.op().variant == VariantKind::in_place; }

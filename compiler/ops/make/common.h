@@ -5,6 +5,10 @@
 
 namespace lenz::make {
 
+// The leading tensor, which is written to where the op writes to it.
+ValueId set_self(CallMaker& m, TensorWish wish = {});
+ValueId set_self_sized(CallMaker& m, const Sizes& sizes);
+
 void unary(CallMaker& m);         // one tensor, any layout
 void binary(CallMaker& m);        // two operands that broadcast; either may be a number or have another dtype
 void binary_float(CallMaker& m);  // as binary; in place only into floats

@@ -2,19 +2,11 @@
 
 #include <cmath>
 
+#include "compiler/ops/make/common.h"
+
 namespace lenz::make {
 
 namespace {
-// Whether the call writes to its first operand.
-bool writes(const CallMaker& m) { return m.op().schema.params[0].writes; }
-
-ValueId set_self(CallMaker& m, TensorWish wish = {}) {
-  wish.written = writes(m);
-  ValueId v = m.tensor(wish);
-  m.set(m.op().schema.params[0].name, v);
-  return v;
-}
-
 // A dtype of the row's, or none; the dtype that the result then has.
 Dtype maybe_dtype(CallMaker& m, Dtype otherwise) {
   if (!m.has("dtype") || m.choose().flip()) return otherwise;

@@ -2,22 +2,11 @@
 
 #include <algorithm>
 
+#include "compiler/ops/make/common.h"
+
 namespace lenz::make {
 
 namespace {
-ValueId set_self(CallMaker& m, TensorWish wish = {}) {
-  wish.written = wish.written || m.op().variant == VariantKind::in_place;
-  ValueId v = m.tensor(wish);
-  m.set(m.op().schema.params[0].name, v);
-  return v;
-}
-
-ValueId set_self_sized(CallMaker& m, const Sizes& sizes) {
-  TensorWish wish;
-  wish.sizes = sizes;
-  return set_self(m, wish);
-}
-
 // A memory format that a tensor of this rank can have, or none.
 void maybe_format(CallMaker& m, size_t rank) {
   if (!m.has("memory_format")) return;

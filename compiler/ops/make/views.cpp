@@ -2,22 +2,11 @@
 
 #include <algorithm>
 
+#include "compiler/ops/make/common.h"
+
 namespace lenz::make {
 
 namespace {
-ValueId set_self(CallMaker& m, TensorWish wish = {}) {
-  wish.written = m.op().variant == VariantKind::in_place;
-  ValueId v = m.tensor(wish);
-  m.set(m.op().schema.params[0].name, v);
-  return v;
-}
-
-ValueId set_self_sized(CallMaker& m, const Sizes& sizes) {
-  TensorWish wish;
-  wish.sizes = sizes;
-  return set_self(m, wish);
-}
-
 std::string_view param(CallMaker& m, size_t i) { return m.op().schema.params[i].name; }
 
 size_t wrapped(int64_t dim, size_t rank) {

@@ -126,7 +126,7 @@ void forward_rows(RowSink& t) {
          .raises = "integers, complex"};
   t.row("log_sigmoid(Tensor self) -> Tensor",
         meaning("%output, %buffer = aten.log_sigmoid_forward(%self) return %output", row));
-  row.variants = {};  // the out= variant makes its buffer contiguous, which no other op does to a tensor that fits
+  row.variants = {.out = "output", .out_params = "!output buffer", .out_rule = OutRule::plain};
   t.row("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", meaning(R"(
     %buffer = aten.exp(aten.neg(aten.abs(%self)))
     return aten.sub(aten.clamp(%self, none, 0), aten.log1p(%buffer)), %buffer)",
@@ -174,7 +174,7 @@ void forward_rows(RowSink& t) {
          }
          return aten.leaky_relu(%self, ($lower + $upper) / 2))"});
   // Its out= variant writes beyond a tensor that is too small instead of resizing it.
-  Row noisy{.variants = {true},
+  Row noisy{.variants = {true, "out", {}, OutRule::plain},
             .traits = random,
             .infer = rule::rrelu_with_noise,
             .generate = make::rrelu_with_noise,

@@ -244,9 +244,9 @@ void margins(RowSink& t) {
 #define LENZ_IN \
   "aten._to_copy(aten.gt(aten.scatter_add(aten.zeros_like(%x), 1, %class, %valid), 0), dtype=dtype(%self))"
 
-// What is written to `is_target`, or as a gradient, must be contiguous: they have no out= variants here.
 void several_labels(RowSink& t) {
-  Row row{.traits = reduction,
+  Row row{.variants = {.out = "output", .out_params = "!output is_target", .out_rule = OutRule::plain},
+          .traits = reduction,
           .infer = rule::multilabel_margin_loss,
           .generate = make::multilabel_margin,
           .dtypes = dtypes::wide_floats,
@@ -266,7 +266,7 @@ void several_labels(RowSink& t) {
   row.variants = {.out = "out", .out_rule = OutRule::same_dtype};
   row.decompose = "%l, %is = aten.multilabel_margin_loss_forward(%self, %target, $reduction) return %l";
   t.row("multilabel_margin_loss(Tensor self, Tensor target, int reduction=1) -> Tensor", row);
-  row.variants = {};
+  row.variants = {.out = "grad_input", .out_params = "grad_input", .out_rule = OutRule::plain};
   row.traits = {};
   row.infer = rule::multilabel_margin_loss_backward;
   row.wants = "target < self[-1]; is_target in [0, 1]";

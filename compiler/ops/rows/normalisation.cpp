@@ -5,44 +5,52 @@
 #include "compiler/ops/rules/normalisation.h"
 
 // Batches of %input, normalised over all dims but the channels'. The statistics come from the batch (%m, %v) or from
-// before (%before, %spread); those that run are moved on by `moved`.
-#define LENZ_BATCH_NORM(statistics_dtype, moved, before)                                                           \
-  "$d = dtype(%input) " statistics_dtype                                                                           \
-  "if given($bias) { $d = dtype(%bias) } if given($weight) { $d = dtype(%weight) } "                               \
-  "$c = size(%input, 1) "                                                                                          \
-  "$shape = concat([1, $c], list(rank(%input) - 2, 1)) "                                                           \
-  "%x = aten._to_copy(%input, dtype=compute_dtype(%input)) "                                                       \
-  "if $training { "                                                                                                \
-  "  %v, %m = aten.var_mean.correction(%x, concat([0], range(2, rank(%input))), correction=0, keepdim=true) "      \
-  "  $n = numel(%input) // $c " moved "} else { " before                                                           \
-  " } "                                                                                                            \
-  "%r = aten._to_copy(aten.rsqrt(aten.add(%v, $eps)), dtype=$d) "                                                  \
-  "%m = aten._to_copy(%m, dtype=$d) "                                                                              \
-  "%scale = %r "                                                                                                   \
-  "if given($weight) { %scale = aten.mul(%r, aten.reshape(%weight, $shape)) } "                                    \
-  "%shift = aten.neg(aten.mul(%m, %scale)) "                                                                       \
-  "if given($bias) { %shift = aten.add(%shift, aten.reshape(%bias, $shape)) } "                                    \
-  "%scale = aten._to_copy(%scale, dtype=dtype(%input)) "                                                           \
-  "%shift = aten._to_copy(%shift, dtype=dtype(%input)) "                                                           \
-  "%y = aten.add(aten.mul(%x, %scale), %shift) "                                                                   \
-  "%y = aten._to_copy(%y, dtype=dtype(%input)) "                                                                   \
-  "if $training { "                                                                                                \
-  "  return %y, aten._to_copy(aten.reshape(%m, [$c]), dtype=$d), aten._to_copy(aten.reshape(%r, [$c]), dtype=$d) " \
-  "} "                                                                                                             \
-  "%none = aten.zeros([0], dtype=$d, device=device(%input)) "                                                      \
-  "return %y, %none, aten.clone(%none)"
-// In training the running statistics move towards the batch's, the variance without bias.
+// `before`; `moved` says what those that run are then. Three results, and those after `more` in training, `else_more`
+// otherwise.
+#define LENZ_BATCH_NORM(statistics_dtype, moved, before, more, else_more)                                     \
+  "$d = dtype(%input) " statistics_dtype                                                                      \
+  "if given($bias) { $d = dtype(%bias) } if given($weight) { $d = dtype(%weight) } "                          \
+  "$c = size(%input, 1) "                                                                                     \
+  "$shape = concat([1, $c], list(rank(%input) - 2, 1)) "                                                      \
+  "%x = aten._to_copy(%input, dtype=compute_dtype(%input)) "                                                  \
+  "if $training { "                                                                                           \
+  "  %v, %m = aten.var_mean.correction(%x, concat([0], range(2, rank(%input))), correction=0, keepdim=true) " \
+  "  $n = numel(%input) // $c " moved "} else { " before                                                      \
+  " } "                                                                                                       \
+  "%r = aten._to_copy(aten.rsqrt(aten.add(%v, $eps)), dtype=$d) "                                             \
+  "%m = aten._to_copy(%m, dtype=$d) "                                                                         \
+  "%scale = %r "                                                                                              \
+  "if given($weight) { %scale = aten.mul(%r, aten.reshape(%weight, $shape)) } "                               \
+  "%shift = aten.neg(aten.mul(%m, %scale)) "                                                                  \
+  "if given($bias) { %shift = aten.add(%shift, aten.reshape(%bias, $shape)) } "                               \
+  "%scale = aten._to_copy(%scale, dtype=dtype(%input)) "                                                      \
+  "%shift = aten._to_copy(%shift, dtype=dtype(%input)) "                                                      \
+  "%y = aten.add(aten.mul(%x, %scale), %shift) "                                                              \
+  "%y = aten._to_copy(%y, dtype=dtype(%input)) "                                                              \
+  "if $training { "                                                                                           \
+  "  return %y, aten._to_copy(aten.reshape(%m, [$c]), dtype=$d), "                                            \
+  "aten._to_copy(aten.reshape(%r, [$c]), dtype=$d)" more                                                      \
+  " } "                                                                                                       \
+  "%none = aten.zeros([0], dtype=$d, device=device(%input)) "                                                 \
+  "return %y, %none, aten.clone(%none)" else_more
 #define LENZ_RUNNING_DTYPE "if given($running_mean) { $d = dtype(%running_mean) } "
-#define LENZ_MOVED                                                                                   \
-  "if given($running_mean) { "                                                                       \
-  "  %mean = aten._to_copy(%running_mean, dtype=compute_dtype(%running_mean)) "                      \
-  "  %mean = aten.add(aten.mul(%mean, 1 - $momentum), aten.mul(aten.reshape(%m, [$c]), $momentum)) " \
-  "  %free = aten.div(aten.mul(aten.reshape(%v, [$c]), $n), $n - 1) "                                \
-  "  %var = aten._to_copy(%running_var, dtype=compute_dtype(%running_var)) "                         \
-  "  %var = aten.add(aten.mul(%var, 1 - $momentum), aten.mul(%free, $momentum)) "                    \
-  "  %mean = aten.copy_(%running_mean, %mean) "                                                      \
-  "  %var = aten.copy_(%running_var, %var) "                                                         \
-  "} "
+// In training the running statistics move towards the batch's, the variance without bias.
+#define LENZ_MOVED                                                                                 \
+  "%mean = aten._to_copy(%running_mean, dtype=compute_dtype(%running_mean)) "                      \
+  "%mean = aten.add(aten.mul(%mean, 1 - $momentum), aten.mul(aten.reshape(%m, [$c]), $momentum)) " \
+  "%free = aten.div(aten.mul(aten.reshape(%v, [$c]), $n), $n - 1) "                                \
+  "%var = aten._to_copy(%running_var, dtype=compute_dtype(%running_var)) "                         \
+  "%var = aten.add(aten.mul(%var, 1 - $momentum), aten.mul(%free, $momentum)) "
+#define LENZ_MOVED_RESULTS \
+  ", aten._to_copy(%mean, dtype=dtype(%running_mean)), aten._to_copy(%var, dtype=dtype(%running_var))"
+#define LENZ_KEPT_RESULTS ", aten.clone(%running_mean), aten.clone(%running_var)"
+// With statistics that are written to, what the functional form gives is copied to them: it has eager's very bits, but
+// where they have gaps, which it closes before it computes.
+#define LENZ_WRITES_STATISTICS                                                                                 \
+  "%y, %s, %r, %mean, %var = aten._native_batch_norm_legit_functional(%input, $weight, $bias, %running_mean, " \
+  "%running_var, $training, $momentum, $eps) "                                                                 \
+  "if $training { %mean = aten.copy_(%running_mean, %mean) %var = aten.copy_(%running_var, %var) } "           \
+  "return %y, %s, %r"
 #define LENZ_BEFORE                                                                       \
   "%m = aten.reshape(aten._to_copy(%running_mean, dtype=compute_dtype(%input)), $shape) " \
   "%v = aten.reshape(aten._to_copy(%running_var, dtype=compute_dtype(%input)), $shape) "
@@ -175,14 +183,17 @@ void norms(RowSink& t) {
             .dtypes = dtypes::floats,
             .accuracy = Accuracy::composed,
             .raises = "an empty input; no statistics in evaluation",
-            .decompose = LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, LENZ_MOVED, LENZ_BEFORE),
+            .decompose = "if $training and given($running_mean) { " LENZ_WRITES_STATISTICS
+                         " } " LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, "", LENZ_BEFORE, "", ""),
+            .writes = "running_mean running_var if training",
             .wants = kVariances,
             .exception = "the meta kernel keeps odd dense strides, and saves statistics in evaluation"};
   t.row(
       "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
       "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
       batch);
-  batch.decompose = LENZ_BATCH_NORM("", "", "raise \"needs running statistics when not training\"");
+  batch.writes = {};
+  batch.decompose = LENZ_BATCH_NORM("", "", "raise \"needs running statistics when not training\"", "", "");
   batch.variants.out = "no_stats_out";
   batch.wants = {};
   t.row(
@@ -191,17 +202,13 @@ void norms(RowSink& t) {
       batch);
   batch.variants = {};
   batch.wants = kVariances;
-  batch.decompose = LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, LENZ_MOVED, LENZ_BEFORE);
+  batch.decompose = LENZ_WRITES_STATISTICS;
   t.row(
       "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
       "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
       batch);
-  batch.infer = rule::composite;
-  batch.decompose = R"(
-    %mean = aten.clone(%running_mean)
-    %var = aten.clone(%running_var)
-    %y, %m, %r = aten._native_batch_norm_legit(%input, $weight, $bias, %mean, %var, $training, $momentum, $eps)
-    return %y, %m, %r, %mean, %var)";
+  batch.infer = rule::native_batch_norm_functional;
+  batch.decompose = LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, LENZ_MOVED, LENZ_BEFORE, LENZ_MOVED_RESULTS, LENZ_KEPT_RESULTS);
   t.row(
       "_native_batch_norm_legit_functional(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
       "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor, Tensor running_mean_out, "
@@ -246,6 +253,7 @@ void norms(RowSink& t) {
            }
            %y, %m, %r = aten.native_batch_norm(%input, $weight, $bias, $running_mean, $running_var, $training, $momentum, $eps)
            return %y)",
+       .writes = "running_mean running_var if training",
        .exception = "the meta kernel keeps odd dense strides"});
 }
 
@@ -281,7 +289,8 @@ void instance_norms(RowSink& t) {
          if given($running_var) {
            %moved = aten.copy_(aten.alias(%running_var), aten.mean(aten.view(%v, [$b, $c]), [0], false))
          }
-         return aten.view(%y, shape(%input)))"});
+         return aten.view(%y, shape(%input)))",
+       .writes = "running_mean running_var"});
 }
 
 void rms_norms(RowSink& t) {

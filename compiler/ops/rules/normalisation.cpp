@@ -37,10 +37,12 @@ TensorType suggested(Infer& in, const Type& input) {
   if (suggests_channels_last(in, input)) t.strides = channels_last_strides(input.sizes());
   return t;
 }
+constexpr std::string_view kBatchNormVectors[] = {"weight", "bias", "running_mean", "running_var"};
 // Eager looks at density first if everything is dense, and at the order of strides otherwise.
-TensorType batch_norm_result(Infer& in, const Type& input) {
+TensorType batch_norm_result(Infer& in, const Type& input, bool statistics_cloned) {
   bool dense = is_contiguous(in, input) || is_channels_last(in, input) || is_channels_last_3d(in, input);
-  for (std::string_view p : {"weight", "bias", "running_mean", "running_var"})
+  std::span<const std::string_view> vectors(kBatchNormVectors);
+  for (std::string_view p : statistics_cloned ? vectors.first(2) : vectors)
     if (const Type* t = in.tensor_or_null(p)) dense = dense && is_contiguous(in, *t);
   if (!dense) return suggested(in, input);
   TensorType t = contiguous_tensor(input.dtype, input.sizes(), input.device);
@@ -122,7 +124,8 @@ void native_group_norm(Infer& in) {
   in.result(t);
 }
 
-void native_batch_norm(Infer& in) {
+namespace {
+void batch_norm(Infer& in, bool statistics_cloned) {
   const Type& input = in.tensor(0);
   require_float(in, input.dtype);
   in.require(input.rank() >= 2, "needs an input of rank 2 or more");
@@ -145,12 +148,28 @@ void native_batch_norm(Infer& in) {
   Dtype statistics = statistics_given
                          ? statistics_dtype(in, input.dtype, {"weight", "bias", "running_mean", "running_var"})
                          : statistics_dtype(in, input.dtype, {"weight", "bias"});
-  in.result(batch_norm_result(in, input));
+  in.result(batch_norm_result(in, input, statistics_cloned));
   // In evaluation nothing is saved: eager hands out two empty vectors.
   Dim saved[] = {training ? channels : Dim(0)};
   TensorType t = contiguous_tensor(statistics, saved, input.device);
   in.result(t);
   in.result(t);
+}
+
+}  // namespace
+
+void native_batch_norm(Infer& in) { batch_norm(in, false); }
+
+// Eager computes with clones of the statistics.
+void native_batch_norm_functional(Infer& in) {
+  batch_norm(in, true);
+  for (std::string_view p : {"running_mean", "running_var"}) {
+    const Type& statistic = in.tensor(p);
+    TensorType t = statistic.tensor();
+    t.strides = preserved_strides(in, statistic);
+    t.offset = 0;
+    in.result(t);
+  }
 }
 
 // --- gradients

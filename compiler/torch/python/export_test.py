@@ -2,6 +2,7 @@
 
 The package lenz: what programs become, and what is said of those that can't."""
 
+import copy
 import json
 import os
 import sys
@@ -128,6 +129,13 @@ class Exports(unittest.TestCase):
         self.assertIn("%running_mean: f32[4] mut", made.text)
         self.assertIn("_native_batch_norm_legit", made.text)
         self.agrees(made, nn.BatchNorm1d(4).train(), X)
+
+    def test_hidden_writes_are_what_rows_say(self):
+        for training in (True, False):  # it writes in evaluation too
+            norm = nn.InstanceNorm1d(4, track_running_stats=True).train(training)
+            made = self.export(norm, torch.arange(40.0).reshape(2, 4, 5))
+            self.assertIn("%running_mean: f32[4] mut", made.text)
+            self.agrees(made, copy.deepcopy(norm), torch.arange(40.0).reshape(2, 4, 5))
 
     def test_a_functional_program_writes_back(self):
         net = nn.BatchNorm1d(4).train()
@@ -325,9 +333,10 @@ class Exports(unittest.TestCase):
         self.assertIn("4,000 bytes", error.what)
         self.assertIn("buffer", error.remedy)
 
-    def test_hidden_writes_without_another_name(self):
-        norm = nn.InstanceNorm1d(4, track_running_stats=True).train()
-        self.assertIn("hides", str(self.refused(norm, torch.ones(2, 4, 5))))
+    def test_hidden_writes_without_a_row(self):
+        statistics = torch.zeros(4), torch.ones(4)
+        f = lambda x, m, v: torch.ops.aten.cudnn_batch_norm(x, torch.ones(4), None, m, v, True, 0.1, 1e-5)[0]
+        self.assertIn("hides", str(self.refused(f, X, *statistics)))
 
     def test_a_size_that_lenz_would_take_for_another(self):
         error = self.refused_here(lambda x, i: x[: i.item()], X, torch.tensor(3))

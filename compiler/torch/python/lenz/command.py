@@ -31,11 +31,12 @@ def run(*arguments, text="", cwd=None):
 
 @functools.cache
 def rows():
-    """Full names of the ops that have a row ("aten.add.Tensor", "aten.mul.default")."""
+    """Full names of the ops that have a row ("aten.add.Tensor", "aten.mul.default"), and what each writes to though its
+    schema does not say so ("running_mean running_var if training")."""
     done = run("ops", "--json")
     if done.returncode:
         raise ExportError(f"`{command()} ops --json` fails: {done.stderr.strip()}")
-    return frozenset(f"{row['packet']}.{row['overload'] or 'default'}" for row in json.loads(done.stdout))
+    return {f"{row['packet']}.{row['overload'] or 'default'}": row["writes"] for row in json.loads(done.stdout)}
 
 
 class Refused(Exception):

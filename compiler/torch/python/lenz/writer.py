@@ -20,7 +20,8 @@ _STATED = {_ATEN._assert_tensor_metadata.default, _ATEN.sym_constrain_range.defa
            _ATEN.sym_constrain_range_for_size.default, _ATEN._assert_async.msg}
 # The same under a name that has a row.
 _RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, _ATEN.detach_.default: _ATEN.detach.default}
-_HIDES_WRITES = {_ATEN.instance_norm.default, _ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
+# Without a row, which would say it.
+_HIDES_WRITES = {_ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
 _COMPARISONS = {operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operator.le: "le", operator.gt: "gt",
                 operator.ge: "ge"}
 _NUMBERS = (int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -289,7 +290,13 @@ class GraphWriter:
         space, packet = schema.name.split("::")
         full = f"{space}.{packet}.{op._overloadname}"
         known = full in command.rows()
-        if not known:
+        if known:
+            names, _, flag = command.rows()[full].partition(" if ")  # what it writes though its schema is silent
+            given = dict(zip((p.name for p in schema.arguments), args)) | kwargs
+            for parameter, value in operands:
+                if parameter.name in names.split() and given.get(flag) is not False:
+                    self.written |= self.roots.get(value, set())
+        else:
             self.module.externs.setdefault(str(schema), []).append(node)
         # A number in a tensor's place is another overload's.
         call = f"{space}.{packet}" + ("" if numbers else f".{op._overloadname}") + f"({', '.join(spelled)})"
