@@ -9,6 +9,38 @@ set(lenz_plugin_rooms "")   # linked whole into liblenz_torch.so
 set(lenz_bench_sources "")
 set(lenz_torch_bench_sources "")
 
+# Headers that do not change while one works here, compiled once for all rooms, once more for the tests and for what
+# sees libtorch. A source still includes what it uses: it must compile without these too.
+set(lenz_precompiled <algorithm> <array> <bit> <charconv> <cmath> <complex> <cstdint> <cstdio> <cstring> <deque> <filesystem>
+  <fstream> <functional> <limits> <map> <memory> <numeric> <optional> <set> <span> <sstream> <string> <string_view>
+  <unordered_map> <unordered_set> <utility> <variant> <vector> <fmt/format.h> <nlohmann/json.hpp>)
+set(lenz_precompiled_libtorch <ATen/Functions.h> <ATen/TensorOperators.h> <ATen/core/Tensor.h>
+  <ATen/core/dispatch/Dispatcher.h> <ATen/core/grad_mode.h>)
+set(lenz_precompiled_tests <gmock/gmock.h> <gtest/gtest.h> <rapidcheck.h>)
+
+function(lenz_precompile name headers)
+  file(WRITE ${PROJECT_BINARY_DIR}/generated/${name}.cpp "")
+  add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/generated/${name}.cpp)
+  target_link_libraries(${name} PRIVATE lenz_flags ${ARGN})
+  target_precompile_headers(${name} PRIVATE ${headers})
+endfunction()
+
+function(lenz_reuse target precompiled)
+  if(LENZ_PRECOMPILE)
+    target_precompile_headers(${target} REUSE_FROM ${precompiled})
+  endif()
+endfunction()
+
+option(LENZ_PRECOMPILE "Compile the headers of others once" ON)
+if(LENZ_PRECOMPILE)
+  lenz_precompile(lenz_precompiled_rooms "${lenz_precompiled}")
+  lenz_precompile(lenz_precompiled_for_tests "${lenz_precompiled};${lenz_precompiled_tests}"
+    rapidcheck rapidcheck_gtest GTest::gmock)
+  if(LENZ_TORCH)
+    lenz_precompile(lenz_precompiled_torch "${lenz_precompiled};${lenz_precompiled_libtorch}" lenz_libtorch)
+  endif()
+endif()
+
 macro(lenz_room name folder)
   cmake_parse_arguments(room "TORCH" "" "USES;TESTS_USE" ${ARGN})
   file(GLOB_RECURSE room_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cpp)
@@ -30,9 +62,11 @@ macro(lenz_room name folder)
       target_link_libraries(lenz_${name} PUBLIC lenz_flags ${room_USES})
       add_dependencies(lenz_${name} lenz_build_id)
       if(room_TORCH)
+        lenz_reuse(lenz_${name} lenz_precompiled_torch)
         target_link_libraries(lenz_${name} PUBLIC lenz_libtorch)
         list(APPEND lenz_plugin_rooms lenz_${name})
       else()
+        lenz_reuse(lenz_${name} lenz_precompiled_rooms)
         list(APPEND lenz_core_rooms lenz_${name})
       endif()
     else()
