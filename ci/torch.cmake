@@ -8,6 +8,10 @@ endif()
 add_library(lenz_libtorch INTERFACE)
 target_include_directories(lenz_libtorch SYSTEM INTERFACE
   ${LENZ_TORCH_DIR}/include ${LENZ_TORCH_DIR}/include/torch/csrc/api/include)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  # g++ built libtorch, and from 18 on clang spells the names of some templates another way.
+  target_compile_options(lenz_libtorch INTERFACE -fclang-abi-compat=17)
+endif()
 target_compile_definitions(lenz_libtorch INTERFACE LENZ_TORCH=1)
 # The registrations inside torch_cpu are what we call, so it must be loaded even where no symbol of it is named.
 target_link_options(lenz_libtorch INTERFACE LINKER:-rpath,${LENZ_TORCH_DIR}/lib LINKER:--allow-shlib-undefined)
