@@ -4,6 +4,7 @@ set(LENZ_TORCH_DIR "${torch_found}" CACHE PATH "The torch package of a Python en
 if(NOT EXISTS "${LENZ_TORCH_DIR}/include/ATen/ATen.h")
   message(FATAL_ERROR "no libtorch in '${LENZ_TORCH_DIR}': run ./ci/setup, or configure with -DLENZ_TORCH=OFF")
 endif()
+file(READ ${LENZ_TORCH_DIR}/version.py LENZ_TORCH_VERSION)
 
 add_library(lenz_libtorch INTERFACE)
 target_include_directories(lenz_libtorch SYSTEM INTERFACE
