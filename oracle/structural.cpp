@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/graph/renumber.h"
+#include "compiler/ops/decompose.h"
 #include "compiler/scalar/scalar.h"
 #include "oracle/execute.h"
 #include "oracle/tensors.h"
@@ -127,6 +129,28 @@ Values comparison(const StructuralCall& call) {
   return {truth_value(evaluate(*find_scalar(call.node.op->scalar), Dtype::i64, operands).integer() != 0)};
 }
 
+// What an op of Lenz's own is defined as, laid out as the graph's types say.
+Values defined(const StructuralCall& call) {
+  Graph scratch(call.graph.shared_context(), call.graph.ops(), "definition");
+  scratch.assumptions = call.graph.assumptions;
+  std::vector<ValueId> ids(call.graph.value_count(), kNone);
+  Values inputs;
+  SmallVec<Arg, 8> args;
+  for (const Arg& a : call.node.arguments()) {
+    for_each_value(a, [&](ValueId v) {
+      if (ids[v] != kNone) return;
+      ids[v] = scratch.add_input("x" + std::to_string(inputs.size()), &call.graph.type(v));
+      inputs.push_back(call.values[v]);
+    });
+    args.push_back(renumbered(scratch.context(), a, ids));
+  }
+  scratch.set_outputs(expand(scratch, kNone, *call.node.op, args));
+  Values results = call.runner.run_graph(scratch, inputs, call.binding);
+  for (size_t i = 0; i < results.size(); ++i)
+    results[i] = call.runner.machine().placed(results[i], call.graph.type(call.node.result(i)), call.binding.lookup());
+  return results;
+}
+
 struct Entry {
   std::string_view name;
   Structural run;
@@ -161,6 +185,7 @@ Structural find_structural(const OpDef& op) {
   if (op.schema.space != "lenz") return nullptr;
   for (const Entry& e : kEntries)
     if (e.name == op.schema.packet) return e.run;
+  if (!op.decompose.empty()) return defined;
   return op.scalar.empty() ? nullptr : comparison;
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/driver/compile.h"
 
+#include <algorithm>
+
 #include "compiler/driver/pipeline.h"
 
 namespace lenz {
@@ -15,6 +17,14 @@ std::unique_ptr<Graph> to_level(const Graph& graph, Level level, const RunnerOpt
   }
   if (made->level < level)
     throw Unsupported("@" + made->name + " stays at level " + std::string(name(made->level)) + why);
+  return made;
+}
+
+std::unique_ptr<Graph> to_stage(const Graph& graph, Stage stage, const RunnerOptions& options) {
+  std::unique_ptr<Graph> made = graph.clone();
+  auto lines = pipeline();
+  auto behind = std::ranges::find_if(lines, [&](const PipelineLine& l) { return l.stage > stage; });
+  run_passes(*made, lines.first(static_cast<size_t>(behind - lines.begin())), options);
   return made;
 }
 

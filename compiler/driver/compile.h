@@ -12,6 +12,9 @@ namespace lenz {
 // The graph once it is of this level: the pipeline's passes up to the one that takes it there; for level core all of
 // them. Unsupported, with what stood in the way, where they don't take it there: writes that have no functional form.
 std::unique_ptr<Graph> to_level(const Graph& graph, Level level, const RunnerOptions& options = {});
+// The graph behind the pipeline's passes of this stage and of those before it; a pass that is not for the graph's level
+// is left out.
+std::unique_ptr<Graph> to_stage(const Graph& graph, Stage stage, const RunnerOptions& options = {});
 // From a graph of any level.
 loops::Program to_loops(const Graph& graph, const RunnerOptions& options = {}, const LowerOptions& lower = {});
 

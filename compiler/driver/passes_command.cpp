@@ -19,11 +19,13 @@ std::vector<std::string> level_names(LevelSet levels) {
 nlohmann::json to_json(const PipelineLine& line, size_t position) {
   return {{"position", position},
           {"name", line.pass.name},
+          {"stage", name(line.stage)},
           {"reason", line.reason},
           {"contract", line.pass.contract},
           {"levels", level_names(line.pass.levels)},
           {"idempotent", line.pass.idempotent},
-          {"never_grows", line.pass.never_grows}};
+          {"never_grows", line.pass.never_grows},
+          {"rounds", line.pass.rounds}};
 }
 
 void print(const PipelineLine& line, size_t position) {
@@ -36,8 +38,9 @@ void print(const PipelineLine& line, size_t position) {
     std::printf("     %s\n", std::string(rest.substr(0, end)).c_str());
     rest.remove_prefix(std::min(end + 1, rest.size()));
   }
-  std::printf("     levels%s%s%s\n", levels.c_str(), line.pass.idempotent ? "; idempotent" : "",
-              line.pass.never_grows ? "; never grows" : "");
+  std::printf("     stage %s; levels%s%s%s%s\n", std::string(name(line.stage)).c_str(), levels.c_str(),
+              line.pass.idempotent ? "; idempotent" : "", line.pass.never_grows ? "; never grows" : "",
+              line.pass.rounds ? "; rounds otherwise" : "");
 }
 }  // namespace
 

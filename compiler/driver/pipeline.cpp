@@ -2,30 +2,44 @@
 
 #include "compiler/base/suggest.h"
 
-// One line a pass, in the order in which they run: its name, which is its function and its file in compiler/passes, and
-// why it stands here.
-#define LENZ_PIPELINE(PASS)                                                                                 \
-  PASS(dead_code, "first, so that nothing else looks at what nobody needs")                                 \
-  PASS(constant_folding, "sizes become numbers before types and arguments are compared")                    \
-  PASS(canonicalise_arguments, "one spelling for each call: patterns and common subexpressions rely on it") \
-  PASS(noop_removal, "copies hide that two calls have the same operand")                                    \
-  PASS(pointless_views, "chains of views hide it too")                                                      \
-  PASS(algebraic_simplification, "sees through the copies and views that are gone by now")                  \
-  PASS(common_subexpressions, "when everything has one spelling, equal values are equal calls")             \
-  PASS(dead_code, "what the rewrites left behind")                                                          \
-  PASS(functionalise, "from here on there are values alone: no write stands in a pass's way")               \
-  PASS(decompose_to_core, "what patterns had to recognise is recognised: loops are made of few ops")        \
-  PASS(dead_code, "what definitions compute and nobody asks for")                                           \
-  PASS(local_reordering, "last: the order of what remains")
+// One line a pass, in the order in which they run: its stage, its name, which is its function and its file in
+// compiler/passes, and why it stands here. What may round otherwise stands behind what may not: that is compared bit by
+// bit.
+#define LENZ_PIPELINE(PASS)                                                                                          \
+  PASS(pregrad, dead_code, "first, so that nothing else looks at what nobody needs")                                 \
+  PASS(pregrad, constant_folding, "sizes become numbers before types and arguments are compared")                    \
+  PASS(pregrad, canonicalise_arguments, "one spelling for each call: patterns and common subexpressions rely on it") \
+  PASS(pregrad, noop_removal, "copies hide that two calls have the same operand")                                    \
+  PASS(pregrad, pointless_views, "chains of views hide it too")                                                      \
+  PASS(pregrad, algebraic_simplification, "sees through the copies and views that are gone by now")                  \
+  PASS(pregrad, common_subexpressions, "when everything has one spelling, equal values are equal calls")             \
+  PASS(pregrad, dead_code, "what the rewrites left behind")                                                          \
+  PASS(functional, functionalise, "from here on there are values alone: no write stands in a pass's way")            \
+  PASS(joint, uniform_values, "tensors of one number are numbers, which the passes below can read")                  \
+  PASS(joint, joined_parts, "lists taken apart and joined again hide what is one tensor")                            \
+  PASS(joint, known_idioms, "rules of a few nodes, while those are written as their users write them")               \
+  PASS(joint, operand_sources, "copies and expansions that only calls looked at which do not need them")             \
+  PASS(joint, dead_code, "what those left behind: patterns below ask that nobody else uses a value")                 \
+  PASS(joint, attention, "behind the clean-up, so that it sees the steps alone; the gradient of one op is one op")   \
+  PASS(joint, product_operands, "copies that only products look at; behind attention, which sees through them")      \
+  PASS(postgrad, batch_norm_folding, "only where no gradient of the statistics is taken any more")                   \
+  PASS(postgrad, pointless_views, "views that the two above made")                                                   \
+  PASS(postgrad, common_subexpressions, "masks and folded weights that several of them made")                        \
+  PASS(postgrad, subgraph_arguments, "what sub-graphs need is known by now")                                         \
+  PASS(postgrad, dead_code, "what they left behind, and what was made for sub-graphs alone")                         \
+  PASS(core, decompose_to_core, "what patterns had to recognise is recognised: loops are made of few ops")           \
+  PASS(core, dead_code, "what definitions compute and nobody asks for")                                              \
+  PASS(core, local_reordering, "last: the order of what remains")                                                    \
+  PASS(core, peak_memory, "behind it, as it keeps that order where no memory is saved")
 
 namespace lenz {
 
-#define LENZ_DECLARE(name, reason) Pass name();
+#define LENZ_DECLARE(stage, name, reason) Pass name();
 LENZ_PIPELINE(LENZ_DECLARE)
 #undef LENZ_DECLARE
 
 std::span<const PipelineLine> pipeline() {
-#define LENZ_LINE(name, reason) {name(), reason},
+#define LENZ_LINE(stage, name, reason) {name(), reason, Stage::stage},
   static const PipelineLine lines[] = {LENZ_PIPELINE(LENZ_LINE)};
 #undef LENZ_LINE
   return lines;

@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include "compiler/graph/alias.h"
-#include "compiler/graph/float_bits.h"
 #include "compiler/graph/try_infer.h"
 #include "compiler/passes/algebraic_patterns.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/uniform.h"
 
 namespace lenz {
 
@@ -14,7 +14,8 @@ namespace {
 // What operands are worth if all their elements are one number, and what rows say follows from it.
 class Constants {
  public:
-  Constants(Graph& graph, PassContext& context) : graph_(graph), context_(context), aliases_(graph), bases_(graph) {
+  Constants(Graph& graph, PassContext& context)
+      : graph_(graph), context_(context), aliases_(graph), uniforms_(graph, aliases_) {
     full_ = graph.ops().find(filled_form());
   }
 
@@ -81,48 +82,14 @@ class Constants {
   }
 
   bool is_number(const Arg& a, double value) {
-    auto n = a.is_value() ? uniform(a.value()) : number_of(a);
+    auto n = a.is_value() ? uniforms_.of(a.value()) : number_of(a);
     return n && std::bit_cast<uint64_t>(*n) == std::bit_cast<uint64_t>(value);
-  }
-
-  // The number that every element of a tensor is, as its dtype holds it.
-  std::optional<double> uniform(ValueId v) {
-    const Type& type = graph_.type(v);
-    ValueId base = bases_.of(v);
-    NodeId producer = graph_.value(base).producer;
-    if (producer == kNone || !type.is_tensor() || graph_.type(base).kind != TypeKind::tensor ||
-        graph_.type(base).dtype != type.dtype || aliases_.is_written(base))
-      return std::nullopt;
-    const Node& node = graph_.node(producer);
-    std::optional<double> n = node.op->fills.empty() ? single_element(node) : filled_with(node);
-    if (!n || std::isnan(*n)) return std::nullopt;
-    if (type.dtype == Dtype::b8) return *n != 0 ? 1 : 0;
-    if (is_integral(type.dtype, false)) return std::trunc(*n) + 0.0;  // no integer is -0
-    if (is_complex(type.dtype)) return std::nullopt;
-    return n;
-  }
-
-  static std::optional<double> filled_with(const Node& node) {
-    if (node.op->schema.mutates()) return std::nullopt;
-    int param = node.op->schema.find(node.op->fills);
-    return param >= 0 ? number_of(node.args[param]) : node.op->fills == "0" ? 0.0 : 1.0;
-  }
-
-  // A constant of one element whose bytes are in the text.
-  std::optional<double> single_element(const Node& node) const {
-    if (node.arg_count != 1 || node.args[0].kind != ArgKind::data) return std::nullopt;
-    const ConstantData& data = *node.args[0].data;
-    Dtype d = data.type.dtype;
-    if (!data.bytes || !numel(data.type.sizes).is(1) || !is_floating(d)) return std::nullopt;
-    uint64_t bits = 0;
-    std::memcpy(&bits, data.bytes->data(), std::min(data.bytes->size(), sizeof bits));
-    return float_value(d, bits);
   }
 
   Graph& graph_;
   PassContext& context_;
   AliasClasses aliases_;
-  GeometryBases bases_;
+  Uniforms uniforms_;
   const OpDef* full_;
   std::vector<NodeId> dead_;
 };

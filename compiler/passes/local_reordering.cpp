@@ -1,28 +1,9 @@
-#include "compiler/graph/alias.h"
-#include "compiler/graph/symbol_makers.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/regions.h"
 
 namespace lenz {
 
 namespace {
-
-// Between two writes, or two other effects, order is free but for data and symbols. Regions are numbered from the
-// start; a node may only move inside its own, and not at all if later nodes may say a symbol that it makes.
-std::vector<uint32_t> regions(const Graph& graph) {
-  std::vector<uint32_t> region(graph.node_capacity(), 0);
-  uint32_t current = 1;
-  graph.for_each_node([&](NodeId id) {
-    Effects e = effects(graph, graph.node(id));
-    if (e.any()) {
-      region[id] = 0;  // stays
-      ++current;
-    } else {
-      region[id] = current;
-    }
-  });
-  SymbolMakers(graph).for_each([&](NodeId id) { region[id] = 0; });
-  return region;
-}
 
 // The new order, from the end. Where a node has its place, so have all its users; each operand that nobody else still
 // waits for comes right before it, with its own operands before that.

@@ -2,6 +2,11 @@
 
 namespace lenz {
 
+std::string_view name(Stage stage) {
+  constexpr std::string_view names[kStages] = {"pregrad", "functional", "joint", "postgrad", "core"};
+  return names[static_cast<size_t>(stage)];
+}
+
 bool PassContext::allow(std::string_view what) {
   ++asked;
   bool yes = window.has(asked);

@@ -75,10 +75,22 @@ struct Pass {
   void (*run)(Graph& graph, PassContext& context) = nullptr;
 };
 
+// Where the pipeline stands once a pass has run: what the graph may hold, and how far `lenz compile --emit` goes.
+enum class Stage : uint8_t {
+  pregrad,     // as the user wrote it, writes included; gradients are taken of this
+  functional,  // values alone
+  joint,       // forward and backward in one
+  postgrad,    // each by itself
+  core,        // few ops
+};
+inline constexpr size_t kStages = 5;
+std::string_view name(Stage stage);
+
 // A line of the pipeline.
 struct PipelineLine {
   Pass pass;
   std::string_view reason;  // why here
+  Stage stage = Stage::core;
 };
 
 }  // namespace lenz

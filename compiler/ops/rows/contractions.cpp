@@ -439,6 +439,30 @@ void attentions(RowSink& t) {
         } else if $dropout_p > 0 { %kept = aten.dropout(%p, $dropout_p, true) }
         return aten.matmul(%kept, %values), %p)",
               row));
+  // Attention as graphs write it out: a row that sees nothing has the softmax of infinities, which is NaN, where ATen's
+  // ops have zeros. Scores and weights are kept in the dtype that sums are kept in.
+  t.row(
+      "lenz::attention(Tensor query, Tensor key, Tensor value, Tensor? bias=None, Tensor? seen=None, *, float "
+      "scale=1., "
+      "float hidden=0.) -> Tensor",
+      meaning(R"(
+        %q = %query %k = %key %v = %value
+        if not dtype(%query) == compute_dtype(%query) {
+          %q = aten._to_copy(%q, dtype=compute_dtype(%query))
+          %k = aten._to_copy(%k, dtype=compute_dtype(%query))
+          %v = aten._to_copy(%v, dtype=compute_dtype(%query))
+        }
+        %w = aten.mul(aten.matmul(%q, aten.transpose(%k, -2, -1)), $scale)
+        if given($seen) { %w = aten.where(%seen, %w, $hidden) }
+        if given($bias) { %w = aten.add(%w, %bias) }
+        %r = aten.matmul(aten.softmax(%w, -1), %v)
+        if not dtype(%query) == dtype(%r) { %r = aten._to_copy(%r, dtype=dtype(%query)) }
+        return %r)",
+              {.traits = contraction,
+               .infer = rule::written_attention,
+               .dtypes = dtypes::floats,
+               .accuracy = Accuracy::composed,
+               .raises = "shapes that don't fit"}));
 }
 #undef LENZ_ATTENTION
 #undef LENZ_MASKED

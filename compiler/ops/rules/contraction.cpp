@@ -384,18 +384,18 @@ TensorType plain_attention(Infer& in, const Attention& a) {
 }
 
 // The mask is added to the scores in place: it broadcasts to them.
-void require_mask(Infer& in, const Attention& a) {
-  const Type* mask = in.tensor_or_null("attn_mask");
+void require_mask(Infer& in, const Attention& a, std::string_view param = "attn_mask") {
+  const Type* mask = in.tensor_or_null(param);
   if (!mask) return;
   DimVec scores = broadcast(in, batch_of(a.query), batch_of(a.key));
   scores.push_back(a.query.sizes()[a.query.rank() - 2]);
   scores.push_back(a.key.sizes()[a.key.rank() - 2]);
   in.require(promote(a.query.dtype, mask->dtype).has_value(), "promotion with float8 types is not supported");
   in.require(is_complex(a.query.dtype) || !is_complex(mask->dtype), "a complex `attn_mask` beside real queries");
-  in.require(mask->rank() <= scores.size(), "`attn_mask` doesn't broadcast to the scores");
+  std::string misfit = "`" + std::string(param) + "` doesn't broadcast to the scores";
+  in.require(mask->rank() <= scores.size(), misfit);
   for (size_t i = 0, shift = scores.size() - mask->rank(); i < mask->rank(); ++i)
-    if (!in.is_one(mask->sizes()[i]))
-      in.require(eq(mask->sizes()[i], scores[shift + i]), "`attn_mask` doesn't broadcast to the scores");
+    if (!in.is_one(mask->sizes()[i])) in.require(eq(mask->sizes()[i], scores[shift + i]), misfit);
 }
 
 // Whether eager's CPU takes its fused kernel: no dropout, rank 4, equal heads and batches, whole rows in memory.
@@ -459,6 +459,15 @@ void math_attention(Infer& in) {
   scores.push_back(a.query.sizes()[a.query.rank() - 2]);
   scores.push_back(a.key.sizes()[a.key.rank() - 2]);
   in.result(contiguous_tensor(out.dtype, scores, out.device));
+}
+
+void written_attention(Infer& in) {
+  Attention a = attention_operands(in);
+  require_mask(in, a, "bias");
+  require_mask(in, a, "seen");
+  if (const Type* bias = in.tensor_or_null("bias")) in.require(is_floating(bias->dtype), "`bias` must be of floats");
+  if (const Type* seen = in.tensor_or_null("seen")) in.require(seen->dtype == Dtype::b8, "`seen` must be of bools");
+  in.result(plain_attention(in, a));
 }
 
 }  // namespace lenz::rule

@@ -30,5 +30,6 @@ void convolution(Infer& in);
 void attention(Infer& in);        // the fused kernel where eager takes it, the product of matrices elsewhere
 void flash_attention(Infer& in);  // the fused kernel for CPUs
 void math_attention(Infer& in);
+void written_attention(Infer& in);
 
 }  // namespace lenz::rule

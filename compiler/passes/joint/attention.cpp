@@ -1,0 +1,214 @@
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/passes/joint/attention_patterns.h"
+#include "compiler/passes/joint/attention_steps.h"
+#include "compiler/passes/joint/node_maker.h"
+#include "compiler/passes/pass.h"
+#include "compiler/passes/uniform.h"
+#include "compiler/scalar/rounding.h"
+
+namespace lenz {
+
+namespace {
+
+DimVec batch_of(const Type& t) { return DimVec(t.sizes().first(t.rank() - 2)); }
+
+DimVec with_matrix(DimVec batch, const Type& like) {
+  batch.push_back(like.sizes()[like.rank() - 2]);
+  batch.push_back(like.sizes().back());
+  return batch;
+}
+
+// Puts one op in the place of what the steps compute. Steps are taken from the product of queries and keys outwards;
+// what they do to the scores so far is where(seen, scale * scores, hidden) + bias.
+class Fusion {
+ public:
+  Fusion(Graph& graph, Uniforms& uniforms, const AttentionSteps& steps)
+      : graph_(graph), uniforms_(uniforms), steps_(steps), make_(graph, steps.root()) {}
+
+  // What computes the same, or kNone.
+  ValueId build() {
+    try {
+      ValueId made = attempt();
+      if (made != kNone && make_.guards_added()) made = kNone;
+      if (made != kNone && &graph_.type(made) != &graph_.type(out())) made = kNone;
+      if (made == kNone) make_.undo();
+      return made;
+    } catch (const InternalError&) {
+      throw;
+    } catch (const Error&) {  // a rule of an op refuses: a shape that no pattern asked about
+      make_.undo();
+      return kNone;
+    }
+  }
+  void undo() { make_.undo(); }
+
+ private:
+  ValueId out() const { return graph_.node(steps_.root()).result(); }
+  const Type& type(ValueId v) const { return graph_.type(v); }
+
+  bool same(Dim a, Dim b) const { return a == b || graph_.assumptions.prove(eq(a, b)) == Truth::yes; }
+  bool same(std::span<const Dim> a, std::span<const Dim> b) const {
+    return std::ranges::equal(a, b, [&](Dim x, Dim y) { return same(x, y); });
+  }
+
+  ValueId attempt() {
+    const Type &q = type(steps_.query), &k = type(steps_.transposed_key), &v = type(steps_.value);
+    if (!is_floating(q.dtype) || is_float8(q.dtype) || q.dtype != k.dtype || q.dtype != v.dtype) return kNone;
+    wide_ = is_reduced_float(q.dtype) ? Dtype::f32 : q.dtype;
+    query_ = steps_.query;
+    scale_ = steps_.scale;
+    product_batch_ = batch_ = batch_of(type(steps_.scores));
+    for (const AttentionStep& step : steps_.on_scores)
+      if (!take(step)) return kNone;
+    for (const AttentionStep& step : steps_.on_weights)
+      if (step.role == AttentionRole::reshape && !reshape(step)) return kNone;
+    if (!std::isfinite(scale_)) return kNone;
+    return assemble();
+  }
+
+  bool take(const AttentionStep& step) {
+    switch (step.role) {
+      case AttentionRole::cast: return info(type(step.result).dtype).bits >= info(type(step.operand).dtype).bits;
+      case AttentionRole::reshape: return reshape(step);
+      case AttentionRole::scale: return scale(step, step.number);
+      case AttentionRole::factor:
+      case AttentionRole::divisor: return factor(step);
+      case AttentionRole::bias: return bias(step);
+      case AttentionRole::seen:
+      case AttentionRole::hidden: return mask(step);
+    }
+    return false;
+  }
+
+  // Batches may be counted in other ways, but what was added or masked has its shape from then on: later steps are done
+  // to the result instead.
+  bool reshape(const AttentionStep& step) {
+    const Type &from = type(step.operand), &to = type(step.result);
+    if (from.rank() < 2 || to.rank() < 2 || !same(from.sizes().last(2), to.sizes().last(2))) return false;
+    if (same(batch_of(from), batch_of(to))) return true;
+    reshaped_ = true;
+    bool open = bias_ == kNone && seen_ == kNone && !deferred_;
+    deferred_ = !open && !same(batch_of(to), batch_);
+    if (open) batch_ = batch_of(to);
+    return true;
+  }
+
+  // A finite number in place of hidden scores may leave the range of a half float by a factor; then it was infinite.
+  bool scale(const AttentionStep& step, double by) {
+    if (!std::isfinite(by) || by == 0) return false;
+    if (hidden_ && std::isfinite(*hidden_) && is_reduced_float(type(step.result).dtype)) return false;
+    scale_ *= by;
+    if (hidden_) *hidden_ *= by;
+    if (bias_ != kNone) bias_ = make_.call(attention_forms().mul, {Arg::of_value(bias_), Arg::of_real(by)});
+    return true;
+  }
+
+  bool factor(const AttentionStep& step) {
+    bool divides = step.role == AttentionRole::divisor;
+    if (auto n = uniforms_.of(step.other)) return scale(step, divides ? 1 / *n : *n);
+    if (hidden_ || !same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    std::string_view op = divides ? attention_forms().div : attention_forms().mul;
+    ValueId scaled = make_.call(op, {Arg::of_value(query_), Arg::of_value(step.other)});
+    if (!same(type(scaled).sizes(), type(query_).sizes()) || type(scaled).dtype != type(query_).dtype) return false;
+    query_ = scaled;
+    if (bias_ != kNone) bias_ = make_.call(op, {Arg::of_value(bias_), Arg::of_value(step.other)});
+    return true;
+  }
+
+  bool bias(const AttentionStep& step) {
+    if (deferred_ || !same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    if (info(type(step.other).dtype).bits > info(wide_).bits) return false;
+    bias_ = bias_ == kNone ? step.other
+                           : make_.call(attention_forms().add, {Arg::of_value(bias_), Arg::of_value(step.other)});
+    return true;
+  }
+
+  bool mask(const AttentionStep& step) {
+    if (deferred_ || !same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    if (type(step.mask).dtype != Dtype::b8 || type(step.operand).dtype != type(step.result).dtype) return false;
+    std::optional<double> number = step.other == kNone ? step.number : uniforms_.of(step.other);
+    if (!number) return false;
+    double hidden = round_to(type(step.result).dtype, *number);
+    if (std::isnan(hidden) || (hidden_ && *hidden_ != hidden)) return false;
+    Arg seen = Arg::of_value(step.mask);
+    if (step.role == AttentionRole::hidden) seen = Arg::of_value(make_.call(attention_forms().negated, {seen}));
+    if (bias_ != kNone) bias_ = make_.call(attention_forms().where, {seen, Arg::of_value(bias_), Arg::of_int(0)});
+    if (seen_ != kNone) seen = Arg::of_value(make_.call(attention_forms().also, {Arg::of_value(seen_), seen}));
+    seen_ = seen.value();
+    hidden_ = hidden;
+    return true;
+  }
+
+  // An operand whose batch is counted like the scores' at work.
+  ValueId recounted(ValueId v, const DimVec& batch) {
+    Context& c = graph_.context();
+    if (!same(batch_of(type(v)), batch))
+      v = make_.call(attention_forms().expand, {Arg::of_value(v), c.dims(with_matrix(batch, type(v)))});
+    if (same(batch, batch_)) return v;
+    return make_.call(attention_forms().reshape, {Arg::of_value(v), c.dims(with_matrix(batch_, type(v)))});
+  }
+
+  ValueId assemble() {
+    const AttentionForms& forms = attention_forms();
+    ValueId key = make_.call(forms.transpose, {Arg::of_value(steps_.transposed_key), Arg::of_int(-2), Arg::of_int(-1)});
+    ValueId value = steps_.value;
+    if (!same(product_batch_, batch_)) {
+      query_ = recounted(query_, product_batch_);
+      key = recounted(key, product_batch_);
+    }
+    DimVec last = batch_of(type(out()));
+    if (reshaped_ && !same(last, batch_)) value = recounted(value, last);
+    auto optional = [](ValueId v) { return v == kNone ? Arg::none() : Arg::of_value(v); };
+    ValueId made =
+        make_.call(forms.attention,
+                   {Arg::of_value(query_), Arg::of_value(key), Arg::of_value(value), optional(bias_), optional(seen_)},
+                   {{"scale", Arg::of_real(scale_)}, {"hidden", Arg::of_real(hidden_.value_or(0))}});
+    if (same(type(made).sizes(), type(out()).sizes())) return made;
+    return make_.call(forms.view, {Arg::of_value(made), graph_.context().dims(type(out()).sizes())});
+  }
+
+  Graph& graph_;
+  Uniforms& uniforms_;
+  const AttentionSteps& steps_;
+  NodeMaker make_;
+  Dtype wide_ = Dtype::f32;
+  ValueId query_ = kNone, bias_ = kNone, seen_ = kNone;
+  double scale_ = 1;
+  std::optional<double> hidden_;
+  DimVec product_batch_, batch_;  // of the first product, and as counted where masks are put on
+  bool reshaped_ = false, deferred_ = false;
+};
+
+void run(Graph& graph, PassContext& context) {
+  AliasClasses aliases(graph);
+  Uniforms uniforms(graph, aliases);
+  graph.for_each_node([&](NodeId id) {
+    auto steps = AttentionSteps::find(graph, aliases, id);
+    if (!steps) return;
+    Fusion fusion(graph, uniforms, *steps);
+    ValueId made = fusion.build();
+    if (made == kNone) return context.count("not fused: shapes, dtypes or masks");
+    ValueId out = graph.node(id).result();
+    if (may_replace(graph, aliases, out, made) != Refusal::none || !context.allow("attention")) return fusion.undo();
+    replace_value(graph, aliases, out, made);
+    graph.erase_all(steps->nodes);
+  });
+}
+
+}  // namespace
+
+Pass attention() {
+  return {.name = "attention",
+          .contract =
+              "Puts lenz.attention in the place of softmax(q k^T ...) v, however scaled, masked, cast and transposed.\n"
+              "Asks patterns for the steps (attention_patterns.cpp); nothing in between may be used elsewhere.\n"
+              "Keeps values within their bounds, and where a row sees nothing; a step it does not know stays.",
+          .levels = {Level::torch, Level::aten},
+          .idempotent = true,
+          .rounds = true,
+          .run = run};
+}
+
+}  // namespace lenz

@@ -1,0 +1,30 @@
+// Makes the nodes of a replacement one by one, and takes them back if it does not work out.
+// Thread-safety: as the graph's.
+#pragma once
+
+#include <initializer_list>
+#include <optional>
+#include <string_view>
+
+#include "compiler/graph/rewrite.h"
+
+namespace lenz {
+
+class NodeMaker {
+ public:
+  // New nodes stand before `root` and come from it.
+  NodeMaker(Graph& graph, NodeId root);
+  // The first result of a call. Throws UserError if the op refuses.
+  ValueId call(std::string_view op, std::initializer_list<Arg> args, std::initializer_list<Keyword> keywords = {});
+  bool guards_added() const { return saved_ && saved_->guards().size() != graph_.assumptions.guards().size(); }
+  void undo();  // the new nodes are gone; nobody else may use them
+
+ private:
+  Graph& graph_;
+  NodeId root_;
+  uint32_t origin_;
+  std::optional<Assumptions> saved_;  // of a graph with symbols
+  std::vector<NodeId> made_;
+};
+
+}  // namespace lenz

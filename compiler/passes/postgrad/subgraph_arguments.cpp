@@ -1,0 +1,106 @@
+#include <algorithm>
+#include <map>
+
+#include "compiler/graph/alias.h"
+#include "compiler/passes/pass.h"
+
+namespace lenz {
+
+namespace {
+
+// The last operands of control flow are handed to each of its sub-graphs, as the last inputs: those of a branch, those
+// that a loop only reads. One that no sub-graph uses need not be handed over, one that stands there twice only once.
+class Trimmer {
+ public:
+  Trimmer(Graph& graph, PassContext& context) : graph_(graph), context_(context) {
+    graph.for_each_node([&](NodeId id) {
+      for (const Arg& a : graph.node(id).arguments())
+        if (a.kind == ArgKind::graph) ++calls_[a.graph()];
+    });
+  }
+
+  void run() {
+    graph_.for_each_node([&](NodeId id) { visit(id); });
+  }
+
+ private:
+  void visit(NodeId id) {
+    const Node& node = graph_.node(id);
+    std::vector<Graph*> callees;
+    for (const Arg& a : node.arguments()) {
+      if (a.kind != ArgKind::graph) continue;
+      if (calls_[a.graph()] != 1) return;  // another node hands over what it has
+      callees.push_back(graph_.subgraphs[a.graph()].get());
+    }
+    if (callees.empty() || effects(graph_, node).any() || node.arg_count == 0) return;
+    const Arg& last = node.args[node.arg_count - 1];
+    if (last.kind != ArgKind::value_list) return;
+    std::vector<ValueId> operands(last.value_list().begin(), last.value_list().end());
+    for (Graph* callee : callees)
+      if (callee->inputs().size() < operands.size()) return;
+
+    std::map<ValueId, size_t> first;
+    size_t before = operands.size();
+    for (size_t i = 0; i < operands.size();) {
+      auto twin = first.find(operands[i]);
+      bool simple = std::ranges::all_of(callees, [&](Graph* g) { return plain(*g, input(*g, operands.size(), i)); });
+      bool merged = simple && twin != first.end() && context_.allow("twice");
+      if (merged) {
+        for (Graph* g : callees) {
+          ValueId from = value(*g, operands.size(), i), to = value(*g, operands.size(), twin->second);
+          if (from != to) g->replace_uses(from, to);
+        }
+      }
+      bool used = !simple || std::ranges::any_of(callees, [&](Graph* g) {
+        return !g->value(value(*g, operands.size(), i)).users.empty();
+      });
+      if (used || (!merged && !context_.allow("unused"))) {
+        first.emplace(operands[i], i);
+        ++i;
+        continue;
+      }
+      for (Graph* g : callees) g->remove_input(input(*g, operands.size(), i));
+      operands.erase(operands.begin() + static_cast<ptrdiff_t>(i));
+    }
+    if (operands.size() == before) return;
+    SmallVec<Arg, 8> args(node.arguments());
+    args[args.size() - 1] = graph_.context().values(operands);
+    graph_.set_args(id, args);
+  }
+
+  static size_t input(const Graph& callee, size_t operands, size_t i) { return callee.inputs().size() - operands + i; }
+  static ValueId value(const Graph& callee, size_t operands, size_t i) {
+    return callee.inputs()[input(callee, operands, i)].value;
+  }
+  // An input that binds no symbol, shares no memory and is not written to.
+  static bool plain(const Graph& callee, size_t i) {
+    const Input& in = callee.inputs()[i];
+    bool symbols = false;
+    for_each_symbolic_dim(callee.type(in.value), [&](Dim) { symbols = true; });
+    return !symbols && !in.mutated && !in.alias;
+  }
+
+  Graph& graph_;
+  PassContext& context_;
+  std::map<uint32_t, size_t> calls_;  // by sub-graph
+};
+
+void run(Graph& graph, PassContext& context) {
+  if (!graph.subgraphs.empty()) Trimmer(graph, context).run();
+}
+
+}  // namespace
+
+Pass subgraph_arguments() {
+  return {.name = "subgraph_arguments",
+          .contract =
+              "Drops operands of control flow that no sub-graph uses, and hands over once what stands there twice.\n"
+              "Asks who uses the sub-graphs' last inputs; only of sub-graphs that one node calls.\n"
+              "Keeps what a loop carries, and inputs that bind symbols, share memory or are written to.",
+          .levels = {Level::aten, Level::core},
+          .idempotent = true,
+          .never_grows = true,
+          .run = run};
+}
+
+}  // namespace lenz
