@@ -86,6 +86,7 @@ nlohmann::json to_json(const RowReport& r) {
                         {"symbolic", r.symbolic},
                         {"guarded", r.guarded},
                         {"defined", r.defined},
+                        {"by_layout", r.by_layout},
                         {"dtypes", dtype_names(r.op->dtypes)},
                         {"reached", dtype_names(r.reached)},
                         {"probed", dtype_names(r.probed)},
@@ -165,11 +166,12 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
                 request.lenient ? " (--lenient: not counted)" : "");
     print_findings(reports, true);
   }
-  std::vector<std::string> without_meta, excused, uncovered, unreached, crashes, quoted;
+  std::vector<std::string> without_meta, excused, uncovered, unreached, crashes, quoted, by_layout;
   for (const RowReport& r : reports) {
     if (r.without_meta) without_meta.push_back(r.op->full_name);
     if (r.meta_excused) excused.push_back(r.op->full_name);
     if (r.eager_excused) quoted.push_back(r.op->full_name);
+    if (r.by_layout) by_layout.push_back(r.op->full_name);
     if (r.state == RowReport::no_generator || r.state == RowReport::no_rule) uncovered.push_back(r.op->full_name);
     if (r.state == RowReport::checked && !r.op->base && !r.reached.empty() && !(r.op->dtypes - r.reached).empty() &&
         r.calls >= 200)
@@ -178,6 +180,8 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
   print_list("judged on the CPU, for libtorch's meta device refuses", without_meta);
   print_list("meta differs from eager, as the row's exception says", excused);
   print_list("what is legal differs, in words that the row's exception quotes", quoted);
+  print_list("eager's values depend on how operands lie in memory; of dense ones it agrees with the definition",
+             by_layout);
   print_list("eager kills its process on broken calls or unsupported dtypes", crashes);
   print_list("dtypes of the row that its generator did not reach", unreached);
   print_list("not covered: no generator or no rule", uncovered);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/ops/decompose.h"
+#include "compiler/ops/op_table.h"
 #include "oracle/element_compare.h"
 
 namespace lenz::oracle {
@@ -94,6 +95,39 @@ std::optional<std::string> run_nodes(const Graph& graph, Boxed& device, std::vec
   });
   return refused;
 }
+// The first result of a definition that differs from the op's.
+std::optional<std::string> difference(std::span<const Arg> results, std::span<const RunValue> values,
+                                      const Outcome& expected, const Closeness& close) {
+  if (results.size() != expected.results.size()) return "the definition gives another number of results";
+  for (size_t i = 0; i < results.size(); ++i) {
+    RunValue got;
+    if (results[i].is_value()) got = values[results[i].value()];
+    if (results[i].is_none()) {
+      if (look(expected.results[i]).kind != TypeKind::none)
+        return "result " + std::to_string(i) + ": the definition gives none";
+      continue;
+    }
+    if (!results[i].is_value()) {
+      std::vector<RunValue> items;
+      for_each_value(results[i], [&](ValueId v) { items.push_back(values[v]); });
+      got = list_of(items);
+    }
+    if (auto apart = first_apart(expected.results[i], got, close)) return "result " + std::to_string(i) + ": " + *apart;
+  }
+  return std::nullopt;
+}
+
+// The inputs again, without gaps, overlaps and orders of their own.
+std::vector<RunValue> dense(const Graph& graph, Boxed& device, std::span<const RunValue> inputs) {
+  std::vector<RunValue> made(inputs.begin(), inputs.end());
+  const OpDef& clone = *op_table().find("aten.clone");  // op name: the copy itself
+  for (const Input& input : graph.inputs()) {
+    if (!graph.type(input.value).is_tensor()) continue;
+    const Arg args[] = {Arg::of_value(input.value), Arg::of_memory_format(MemoryFormat::contiguous)};
+    made[input.value] = device.run(clone, args, inputs).results.at(0);
+  }
+  return made;
+}
 }  // namespace
 
 DefinitionVerdict check_definition(DrawnCall& call, Boxed& device) {
@@ -115,24 +149,13 @@ DefinitionVerdict check_definition(DrawnCall& call, Boxed& device) {
   Closeness close = closeness(graph, values);
   if (auto refused = run_nodes(graph, device, values))
     return differ("eager refuses a call of the definition: " + *refused);
-  if (results.size() != expected.results.size()) return differ("the definition gives another number of results");
-  for (size_t i = 0; i < results.size(); ++i) {
-    RunValue got;
-    if (results[i].is_value()) got = values[results[i].value()];
-    if (results[i].is_none()) {
-      if (look(expected.results[i]).kind != TypeKind::none)
-        return differ("result " + std::to_string(i) + ": the definition gives none");
-      continue;
-    }
-    if (!results[i].is_value()) {
-      std::vector<RunValue> items;
-      for_each_value(results[i], [&](ValueId v) { items.push_back(values[v]); });
-      got = list_of(items);
-    }
-    if (auto apart = first_apart(expected.results[i], got, close))
-      return differ("result " + std::to_string(i) + ": " + *apart);
-  }
-  return {true, std::nullopt};
+  std::optional<std::string> apart = difference(results, values, expected, close);
+  if (!apart) return {true, std::nullopt};
+  // Where an operand lies is no part of what an op computes: if eager itself thinks so, of dense operands its answer is
+  // another one.
+  Outcome of_dense = device.run(*call.op, call.args, dense(graph, device, inputs));
+  if (!of_dense.raised && !difference(results, values, of_dense, close)) return {true, std::nullopt, true};
+  return differ(*apart);
 }
 
 }  // namespace lenz::oracle

@@ -17,6 +17,7 @@ OpDef in_precise_dtypes(const OpDef& op);
 struct DefinitionVerdict {
   bool compared = false;  // false: eager refuses the call, which is another check's matter, or draws
   std::optional<Difference> difference;
+  bool eager_looks_at_layouts = false;  // eager's values depend on how operands lie; of dense ones they are the same
 };
 
 // `call` holds the nodes of the definition afterwards. Integers, bools and what is only moved compare bitwise; floats

@@ -11,6 +11,7 @@
 #include "oracle/bounds/reference.h"
 #include "oracle/exact.h"
 #include "oracle/interpreted.h"
+#include "oracle/needless.h"
 #include "oracle/relayout.h"
 #include "oracle/tensors.h"
 
@@ -45,7 +46,20 @@ class GraphCheck {
         if (!plan.possible()) values_ = Values::ordinary;
       }
       source_.emplace(*graph_, binding_, values_, seed_, plan.range);
-      Execution expected = execute(*graph_);
+      NodeId failed = kNone;
+      Execution expected = execute(*graph_, &failed);
+      refusal_.reset();
+      needed_ = graph_;
+      without_needless_.reset();
+      while (expected.ending == Ending::raised && failed != kNone) {
+        auto left = without_needless(*needed_, failed);
+        if (!left) break;
+        if (!refusal_) refusal_ = std::move(expected);
+        without_needless_ = std::move(left);
+        needed_ = without_needless_.get();
+        expected = execute(*needed_, &failed);
+      }
+      if (refusal_) ++report_.needless;
       if (expected.ending == Ending::out_of_memory) report_.out_of_memory = expected.where + ": " + expected.text;
       if (expected.ending == Ending::raised) ++report_.refused;
       std::span<const PipelineLine> exact = exact_lines();
@@ -97,7 +111,7 @@ class GraphCheck {
     RunStatistics statistics = run_passes(*graph, lines, checked_options());
     if (statistics.rewrites == 0) return;
     Execution got = execute(*graph);
-    auto mismatch = compare_outside(*graph_, expected, got);
+    auto mismatch = compare_outside(*graph_, as_ended(expected, got), got);
     if (mismatch) {
       report_.findings.push_back({path, "", seed_, values_, to_text(binding_, *graph_), relaid_.what,
                                   relaid_.graph ? print(*relaid_.graph) : "", *mismatch});
@@ -120,7 +134,7 @@ class GraphCheck {
     ++report_.runs;
     Execution got = run_interpreted(program, source_->make(boxed_), boxed_, execute_options());
     ++report_.on_loops;
-    if (auto mismatch = compare_outside(*graph_, expected, got))
+    if (auto mismatch = compare_outside(*graph_, as_ended(expected, got), got))
       report_.findings.push_back({"loops", "", seed_, values_, to_text(binding_, *graph_), relaid_.what,
                                   relaid_.graph ? print(*relaid_.graph) : "", *mismatch});
     else if (got.ending == Ending::finished && program.streams.empty())
@@ -153,10 +167,10 @@ class GraphCheck {
     ExecuteOptions options = execute_options();
     options.guard = false;  // its machine knows tensors by their memory
     if (reads_written_bits()) return std::nullopt;
-    Reference reference = Referee(boxed_, options, widening).run(*graph_, source_->make(boxed_), binding_);
+    Reference reference = Referee(boxed_, options, widening).run(*needed_, source_->make(boxed_), binding_);
     if (reference.ending == Ending::out_of_memory) report_.out_of_memory = reference.where + ": " + reference.text;
     if (reference.ending != Ending::finished) return std::nullopt;
-    Judgement j = judge(*graph_, reference, expected);
+    Judgement j = judge(*needed_, reference, expected);
     if (j.mismatch)
       report_.findings.push_back({path, "", seed_, values_, to_text(binding_, *graph_), relaid_.what,
                                   relaid_.graph ? print(*relaid_.graph) : "", *j.mismatch});
@@ -171,10 +185,21 @@ class GraphCheck {
     if (j && !j->mismatch) ++(j->shares.weak() ? report_.weak : report_.bounded);
   }
 
-  Execution execute(const Graph& graph) {
+  // `failed`: where it raises, the node.
+  Execution execute(const Graph& graph, NodeId* failed = nullptr) {
     ++report_.runs;
+    ExecuteOptions options = execute_options();
+    NodeId next = graph.first();
+    if (failed) options.on_node = [&](NodeId node, std::span<const RunValue>) { next = graph.node(node).next; };
     // The given graph says which values its inputs have: that of a pass may read them in other ways.
-    return Executor(boxed_, execute_options()).run(graph, source_->make(boxed_), binding_);
+    Execution run = Executor(boxed_, options).run(graph, source_->make(boxed_), binding_);
+    if (failed) *failed = next;
+    return run;
+  }
+
+  // What a run has to be like: where eager raises at what nobody needs, a run may raise too, or end as without that.
+  const Execution& as_ended(const Execution& expected, const Execution& got) const {
+    return refusal_ && got.ending == Ending::raised ? *refusal_ : expected;
   }
 
   // What differs after the first `rewrites` of these passes.
@@ -185,7 +210,8 @@ class GraphCheck {
     options.selection = PassSelection::parse("all:" + std::to_string(rewrites), options_.lines);
     RunStatistics statistics = run_passes(*graph, lines, options);
     if (done) *done = statistics.rewrites;
-    return compare_runs(*graph_, expected, execute(*graph));
+    Execution got = execute(*graph);
+    return compare_runs(*graph_, as_ended(expected, got), got);
   }
 
   void check(const std::string& path, std::span<const PipelineLine> lines, const Execution& expected) {
@@ -206,7 +232,10 @@ class GraphCheck {
 
   static constexpr size_t kAll = 1'000'000'000;
   const Graph& given_;
-  const Graph* graph_;  // the given one, or it with other layouts
+  const Graph* graph_;             // the given one, or it with other layouts
+  const Graph* needed_ = nullptr;  // the same without nodes at which eager raises and that nobody needs
+  std::unique_ptr<Graph> without_needless_;
+  std::optional<Execution> refusal_;  // what eager does with these
   Relayout relaid_;
   const GraphCheckOptions& options_;
   Boxed boxed_;
@@ -234,9 +263,10 @@ nlohmann::json GraphReport::to_json() const {
     if (!f.text.empty()) list.back()["layouts"] = f.layouts;
     if (!f.text.empty()) list.back()["text"] = f.text;
   }
-  nlohmann::json j = {{"runs", runs},     {"rewrites", rewrites}, {"seeds", seeds},     {"refused", refused},
-                      {"relaid", relaid}, {"exact", exact},       {"inexact", inexact}, {"bounded", bounded},
-                      {"weak", weak},     {"on_loops", on_loops}, {"externs", externs}, {"findings", list}};
+  nlohmann::json j = {{"runs", runs},         {"rewrites", rewrites}, {"seeds", seeds},       {"refused", refused},
+                      {"needless", needless}, {"relaid", relaid},     {"exact", exact},       {"inexact", inexact},
+                      {"bounded", bounded},   {"weak", weak},         {"on_loops", on_loops}, {"externs", externs},
+                      {"findings", list}};
   if (!not_lowered.empty()) j["not_lowered"] = not_lowered;
   if (!out_of_memory.empty()) j["out_of_memory"] = out_of_memory;
   return j;

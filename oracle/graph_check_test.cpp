@@ -140,6 +140,54 @@ TEST(GraphCheck, WhatEagerRefusesIsNoFinding) {
   EXPECT_EQ(r.refused, r.seeds);
 }
 
+// Whoever computes nothing may leave out what nobody needs, and nothing else.
+TEST(GraphCheck, AnErrorThatNobodyNeedsMayBeDropped) {
+  auto drop_unused = [](Graph& graph, PassContext& context) {
+    graph.for_each_node([&](NodeId id) {
+      const Node& node = graph.node(id);
+      if (graph.value(node.result()).users.empty() && context.allow("drop")) graph.erase(id);
+    });
+  };
+  GraphReport unused = check_with(drop_unused, R"(graph @g(%x: f32[4], %i: i64[2] init integers(9, 12)) {
+    %r = aten.index_select(%x, 0, %i)
+    %s = aten.sin(%x)
+    return %s
+  })");
+  EXPECT_TRUE(unused.findings.empty()) << unused.findings[0].mismatch.summary();
+  EXPECT_EQ(unused.needless, unused.seeds);
+  EXPECT_EQ(unused.refused, 0u);
+
+  // The write is what raises, and the caller sees it.
+  GraphReport written = check_with(drop_unused, R"(graph @g(%x: f32[4] mut, %i: i64[2] init integers(9, 12)) {
+    %w = aten.index_fill_(%x, 0, %i, 1)
+    %s = aten.sin(%i)
+    return %s
+  })");
+  EXPECT_FALSE(written.findings.empty());
+  EXPECT_EQ(written.refused, written.seeds);
+}
+
+TEST(GraphCheck, WhatIsLeftWithoutAnErrorIsStillCompared) {
+  auto wrong = [](Graph& graph, PassContext& context) {
+    graph.for_each_node([&](NodeId id) {
+      const Node& node = graph.node(id);
+      if (graph.value(node.result()).users.empty()) {
+        if (context.allow("drop")) graph.erase(id);
+      } else if (node.op->has(Trait::involution) && context.allow("skip")) {
+        graph.replace_uses(node.result(), node.args[0].value());
+      }
+    });
+  };
+  GraphReport r = check_with(wrong, R"(graph @g(%x: f32[4], %i: i64[2] init integers(9, 12)) {
+    %r = aten.index_select(%x, 0, %i)
+    %s = aten.neg(%x)
+    %t = aten.sin(%s)
+    return %t
+  })");
+  ASSERT_FALSE(r.findings.empty());
+  EXPECT_EQ(r.findings[0].mismatch.rung, Rung::bitwise);
+}
+
 TEST(GraphCheck, MemoryHasALimit) {
   auto graph = parse_graph("graph @g(%x: f32[1024, 1024]) {\n  %r = aten.sin(%x)\n  return %r\n}\n", op_table());
   GraphCheckOptions options;

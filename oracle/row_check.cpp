@@ -405,6 +405,7 @@ class RowChecker {
       v = {true, Difference{Aspect::definition, std::string("its definition fails: ") + error.what()}};
     }
     report_.defined += v.compared;
+    report_.by_layout += v.eager_looks_at_layouts;
     if (v.difference) add(*v.difference, text, false);
   }
 

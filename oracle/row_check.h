@@ -46,6 +46,7 @@ struct RowReport {
   int eager_crashes = 0;          // of broken calls and probes, on which eager may die; they count as refused
   int symbolic = 0, guarded = 0;  // comparable; and those where a guard did not hold
   int defined = 0;                // calls whose definition was compared with the op
+  int by_layout = 0;              // of these: eager's values depend on how operands lie, and dense ones agree
   DtypeSet reached, probed;       // dtypes of the leading tensor: of calls, and of probes beyond the row's
   std::string meta_text;          // what the meta device said first
   std::vector<Finding> findings;

@@ -1,5 +1,7 @@
 #include "compiler/graph/infer.h"
 
+#include "compiler/graph/overlap.h"
+
 #include "compiler/graph/graph.h"
 
 namespace lenz {
@@ -192,6 +194,7 @@ void Infer::run() {
   op_.infer(*this);
   if (op_.variant == VariantKind::in_place) finish_in_place();
   if (op_.variant == VariantKind::out) finish_out();
+  if (op_.variant != VariantKind::functional && owner) refuse_overlaps(*this);
 }
 
 namespace {

@@ -196,6 +196,11 @@ const std::vector<const OpDef*>& TextParser::ops_named(const Token& token) {
         names.push_back(packets.emplace_back(row->schema.space + "." + row->schema.packet));
     }
   std::string_view nearest = nearest_name(token.text, names);
+  // A short word resembles many, whatever stands before its dot.
+  if (size_t dot = name.find('.'); dot != std::string::npos && !nearest.empty()) {
+    std::string_view given = std::string_view(name).substr(dot + 1), meant = nearest.substr(nearest.find('.') + 1);
+    if (nearest.starts_with(name.substr(0, dot + 1)) && nearest_name(given, {&meant, 1}).empty()) nearest = {};
+  }
   bool torch = name.starts_with("torch.");  // as one writes it in Python
   if (torch || name.find('.') == std::string::npos) {
     std::string with_space = "aten." + (torch ? name.substr(6) : name);
@@ -203,9 +208,12 @@ const std::vector<const OpDef*>& TextParser::ops_named(const Token& token) {
   }
   std::string schema_name = name;
   if (size_t dot = schema_name.find('.'); dot != std::string::npos) schema_name.replace(dot, 1, "::");
-  fail(token, "there is no op `" + name + "`",
-       nearest.empty() ? "declare it before the graph: extern \"" + schema_name + "(Tensor x) -> Tensor\""
-                       : "did you mean `" + std::string(nearest) + "`?");
+  std::string declare = "declare it before the graph: extern \"" + schema_name + "(Tensor x) -> Tensor\"";
+  if (nearest.empty()) fail(token, "there is no op `" + name + "`", declare);
+  std::string help = "did you mean `" + std::string(nearest) + "`?";
+  for (const OpDef* op : candidates(*context_, ops_, nearest))
+    if (op->variant != VariantKind::out) help += "\n    " + to_string(op->schema);
+  fail(token, "there is no op `" + name + "`", help + "\n  Else " + declare);
 }
 
 uint32_t TextParser::origin() {

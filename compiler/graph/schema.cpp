@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "compiler/base/error.h"
+#include "compiler/base/text_cursor.h"
 
 namespace lenz {
 
@@ -46,9 +47,9 @@ constexpr KindName kKinds[] = {{"Tensor", ParamKind::tensor},
 
 constexpr int kLongestDefault = 64;  // one number stands for a list of so many at most
 
-class SchemaParser {
+class SchemaParser : TextCursor<SchemaParser> {
  public:
-  explicit SchemaParser(std::string_view text) : all_(text), rest_(text) {}
+  explicit SchemaParser(std::string_view text) : TextCursor(text), all_(text) {}
 
   Schema parse() {
     Schema s;
@@ -85,34 +86,12 @@ class SchemaParser {
   }
 
  private:
-  void spaces() {
-    while (!rest_.empty() && rest_.front() == ' ') rest_.remove_prefix(1);
-  }
-  bool peek(std::string_view token) {
-    spaces();
-    return rest_.starts_with(token);
-  }
-  bool eat(std::string_view token) {
-    if (!peek(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
-  }
-  void expect(std::string_view token) {
-    if (!eat(token)) fail("expected `" + std::string(token) + "`");
-  }
+  friend TextCursor;
   [[noreturn]] void fail(const std::string& what) {
     throw UserError("bad schema: " + what + " at character " + std::to_string(all_.size() - rest_.size()) + " of `" +
                     std::string(all_) + "`");
   }
-  std::string word() {
-    spaces();
-    size_t n = 0;
-    while (n < rest_.size() && (std::isalnum(static_cast<unsigned char>(rest_[n])) || rest_[n] == '_')) ++n;
-    if (n == 0) fail("expected a name");
-    std::string text(rest_.substr(0, n));
-    rest_.remove_prefix(n);
-    return text;
-  }
+  std::string word() { return std::string(name()); }
 
   // "Tensor(a!)?[]": the alias set stands between the kind and its suffixes.
   ParamType type(char& alias, bool& writes, bool* widens = nullptr) {
@@ -234,7 +213,7 @@ class SchemaParser {
     return d;
   }
 
-  std::string_view all_, rest_;
+  std::string_view all_;
 };
 
 std::string text_of(const ParamType& t, char alias, bool writes, bool widens = false) {

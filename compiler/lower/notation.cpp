@@ -7,13 +7,14 @@
 
 #include "compiler/base/dtype.h"
 #include "compiler/base/error.h"
+#include "compiler/base/text_cursor.h"
 
 namespace lenz::notation {
 
 namespace {
-class Parser {
+class Parser : TextCursor<Parser> {
  public:
-  explicit Parser(std::string_view text) : all_(text), rest_(text) {}
+  explicit Parser(std::string_view text) : TextCursor(text), all_(text) {}
 
   std::vector<Statement> program() {
     std::vector<Statement> out = statements();
@@ -22,45 +23,11 @@ class Parser {
   }
 
  private:
-  // --- letters
+  friend TextCursor;
   [[noreturn]] void fail(const std::string& what) const {
     throw InternalError("loop notation: " + what + " at `" + std::string(rest_.substr(0, 40)) + "` of `" +
                         std::string(all_.substr(0, 60)) + "`");
   }
-  static bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-  void spaces() {
-    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n')) rest_.remove_prefix(1);
-  }
-  bool peek(std::string_view token) {
-    spaces();
-    return rest_.starts_with(token);
-  }
-  bool eat(std::string_view token) {
-    if (!peek(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
-  }
-  bool peek_word(std::string_view word) {
-    return peek(word) && (rest_.size() == word.size() || !is_name_char(rest_[word.size()]));
-  }
-  bool eat_word(std::string_view word) {
-    if (!peek_word(word)) return false;
-    rest_.remove_prefix(word.size());
-    return true;
-  }
-  void expect(std::string_view token) {
-    if (!eat(token)) fail("expected `" + std::string(token) + "`");
-  }
-  std::string_view name() {
-    spaces();
-    size_t n = 0;
-    while (n < rest_.size() && is_name_char(rest_[n])) ++n;
-    if (n == 0) fail("expected a name");
-    std::string_view word = rest_.substr(0, n);
-    rest_.remove_prefix(n);
-    return word;
-  }
-
   // --- statements
   std::vector<Statement> statements() {
     std::vector<Statement> out;
@@ -330,7 +297,7 @@ class Parser {
     return e;
   }
 
-  std::string_view all_, rest_;
+  std::string_view all_;
 };
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "compiler/base/text_cursor.h"
 #include "compiler/ops/definition_values.h"
 
 namespace lenz {
@@ -11,11 +12,11 @@ namespace lenz {
 namespace {
 
 // Walks the text once, executing as it goes; a branch that isn't taken is walked without effect.
-class Expander {
+class Expander : TextCursor<Expander> {
  public:
   Expander(Graph& graph, NodeId before, const OpDef& op, std::string_view text, std::span<const Arg> args,
            uint32_t origin)
-      : values_(graph, before, op, args, origin), op_(op), args_(args), rest_(text) {}
+      : TextCursor(text), values_(graph, before, op, args, origin), op_(op), args_(args) {}
 
   void bind(std::string_view name, Arg value) { locals_[name] = value; }
 
@@ -26,42 +27,10 @@ class Expander {
   }
 
  private:
-  // --- text
-  void spaces() {
-    while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n')) rest_.remove_prefix(1);
-  }
-  bool peek(std::string_view token) {
-    spaces();
-    return rest_.starts_with(token);
-  }
-  bool eat(std::string_view token) {
-    if (!peek(token)) return false;
-    rest_.remove_prefix(token.size());
-    return true;
-  }
-  // A keyword or operator in letters: not the beginning of a longer name.
-  bool eat_word(std::string_view word) {
-    if (!peek(word)) return false;
-    if (rest_.size() > word.size() && is_name_char(rest_[word.size()])) return false;
-    rest_.remove_prefix(word.size());
-    return true;
-  }
-  void expect(std::string_view token) {
-    if (!eat(token)) fail("expected `" + std::string(token) + "`");
-  }
+  friend TextCursor;
   [[noreturn]] void fail(const std::string& what) {
     throw InternalError("the definition of " + op_.full_name + ": " + what + " at `" +
                         std::string(rest_.substr(0, 40)) + "`");
-  }
-  static bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-  std::string_view name() {
-    spaces();
-    size_t n = 0;
-    while (n < rest_.size() && is_name_char(rest_[n])) ++n;
-    if (n == 0) fail("expected a name");
-    std::string_view text = rest_.substr(0, n);
-    rest_.remove_prefix(n);
-    return text;
   }
 
   // --- statements
@@ -338,7 +307,6 @@ class Expander {
   DefinitionValues values_;
   const OpDef& op_;
   std::span<const Arg> args_;
-  std::string_view rest_;
   std::map<std::string_view, Arg> locals_;
   SmallVec<Arg, 4> results_;
   bool returned_ = false;

@@ -9,15 +9,15 @@
 // and the functions rank(t) size(t, dim) shape(t) numel(t) dtype(t) device(t) given(x) len(list) at(list, i)
 // first(list, n) last(list, n) drop(list, n) product(list) list(n, value) sum(list) range(a, b) wrap(dim, rank)
 // compute_dtype(d) real_dtype(d) is_float(d) is_complex(d) is_integral(d) promote(d, e) suggested_format(t) concat(a,
-// b); result_type(x, y...) of tensors and numbers as eager promotes them; float_type(d), which integers and bools
-// become f32 in; highest(d) and lowest(d), a dtype's largest and smallest finite values, and epsilon(d), how far its
-// numbers lie apart at 1; is_constant(x), which has no symbols; scaled(n, f), floor(n * f); count(t, dims), how many
-// elements a reduction takes together (no dims: all); max(x, y) min(x, y) power(x, y) factorial(n); find(list, x),
-// where x stands first, or -1; broadcast(a, b) and equal(a, b) of two shapes; moved(rank, from, to), the permutation
-// that puts dims `from` at places `to`; einsum(equation, list, path), Einstein's sum of tensors. each(list, %x, e) is
-// the list of what e is for each element x, and choose(c, x, y) is x if c holds, else y. A result that is a list of
-// tensors is the list of their values. A condition on symbolic sizes is decided as type rules decide, and recorded as a
-// guard.
+// b); conjugated(t), whether a view is lazily conjugated; result_type(x, y...) of tensors and numbers as eager promotes
+// them; float_type(d), which integers and bools become f32 in; highest(d) and lowest(d), a dtype's largest and smallest
+// finite values, and epsilon(d), how far its numbers lie apart at 1; is_constant(x), which has no symbols; scaled(n,
+// f), floor(n * f); count(t, dims), how many elements a reduction takes together (no dims: all); max(x, y) min(x, y)
+// power(x, y) factorial(n); find(list, x), where x stands first, or -1; broadcast(a, b) and equal(a, b) of two shapes;
+// moved(rank, from, to), the permutation that puts dims `from` at places `to`; einsum(equation, list, path), Einstein's
+// sum of tensors. each(list, %x, e) is the list of what e is for each element x, and choose(c, x, y) is x if c holds,
+// else y. A result that is a list of tensors is the list of their values. A condition on symbolic sizes is decided as
+// type rules decide, and recorded as a guard.
 //
 // A definition gives an op's values, dtypes and sizes, and what shares an operand's storage. Where the op has a type
 // rule of its own, that says how a fresh result is laid out: who puts a definition in an op's place sees to that.

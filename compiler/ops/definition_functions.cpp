@@ -4,6 +4,7 @@
 #include <limits>
 #include <map>
 
+#include "compiler/graph/lazy_views.h"
 #include "compiler/ops/definition_values.h"
 #include "compiler/ops/rules/elementwise.h"
 
@@ -26,6 +27,11 @@ Arg elements(DefinitionValues& v, Args a) { return Arg::of_dim(numel(v.tensor(a[
 Arg size(DefinitionValues& v, Args a) { return Arg::of_dim(size_of(v, v.tensor(a[0]), v.constant(a[1]))); }
 Arg is_tensor(DefinitionValues& v, Args a) {
   return Arg::of_bool(a[0].is_value() && v.graph().type(a[0].value()).is_tensor());
+}
+// Whether a view is lazily conjugated: its storage holds the conjugates of what it shows.
+Arg conjugated(DefinitionValues& v, Args a) {
+  v.tensor(a[0]);
+  return Arg::of_bool(is_lazily_conjugated(v.graph(), a[0].value()));
 }
 Arg suggested_format(DefinitionValues& v, Args a) {
   const Type& t = v.tensor(a[0]);
@@ -97,8 +103,9 @@ Arg epsilon(DefinitionValues& v, Args a) { return Arg::of_real(limits(v, a[0]).e
 
 // --- of numbers
 Arg wrap(DefinitionValues& v, Args a) {
-  int64_t d = v.constant(a[0]), r = v.constant(a[1]);
-  return Arg::of_int(d < 0 ? d + std::max<int64_t>(r, 1) : d);
+  int64_t d = v.constant(a[0]), r = std::max<int64_t>(v.constant(a[1]), 1);
+  if (d < -r || d >= r) v.refuse("dim " + std::to_string(d) + " is out of range");
+  return Arg::of_int(d < 0 ? d + r : d);
 }
 void require_numbers(DefinitionValues& v, Args a) {
   for (const Arg& x : a)
@@ -241,6 +248,7 @@ constexpr Function kFunctions[] = {
     {"numel", 1, elements},
     {"size", 2, size},
     {"is_tensor", 1, is_tensor},
+    {"conjugated", 1, conjugated},
     {"suggested_format", 1, suggested_format},
     {"count", 2, count},
     {"dtype", 1, dtype},

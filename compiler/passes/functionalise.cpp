@@ -53,6 +53,7 @@ class Functionaliser {
     bool functional = true;
     if (has_writes()) {
       spell_lists();
+      expand_shared_lists();
       expand_views();
       Storages storages(graph_);
       StorageValues values(graph_, storages);
@@ -151,6 +152,33 @@ class Functionaliser {
     std::vector<Arg> outputs(graph_.outputs().begin(), graph_.outputs().end());
     for (Arg& a : outputs) a = spelled(a, kNone);
     graph_.set_outputs(outputs);
+  }
+
+  // Writes to lists whose tensors share memory, with each other or with what other elements are made of: one after the
+  // other, as eager makes them.
+  void expand_shared_lists() {
+    auto shared = [&](const Node& node) {
+      const auto& params = node.op->schema.params;
+      for (size_t t = 0; t < params.size(); ++t) {
+        if (!params[t].writes || node.args[t].kind != ArgKind::value_list) continue;
+        for (const Arg& other : node.arguments()) {
+          if (other.kind != ArgKind::value_list) continue;
+          for (size_t i = 0; i < node.args[t].count; ++i)
+            for (size_t k = 0; k < other.count; ++k)
+              if (i != k && classes_shared(node.args[t].value_list()[i], other.value_list()[k])) return true;
+        }
+      }
+      return false;
+    };
+    graph_.for_each_node([&](NodeId id) {
+      const Node& node = graph_.node(id);
+      bool in_place = node.op->each && node.op->variant == VariantKind::in_place;
+      if (in_place && shared(node) && context_.allow("elements")) expand_elements(graph_, id);
+    });
+  }
+  bool classes_shared(ValueId a, ValueId b) {
+    if (!classes_) classes_.emplace(graph_);
+    return classes_->shared(a, b);
   }
 
   // Views that their definition says by others: only those need to know how to be written through.
@@ -333,6 +361,7 @@ class Functionaliser {
   StorageValues* values_ = nullptr;
   NodeId first_fresh_ = 0;
   std::vector<NodeId> gone_;
+  std::optional<AliasClasses> classes_;  // of lists' elements, made when first asked
 };
 
 void run(Graph& graph, PassContext& context) { Functionaliser(graph, context).run(); }

@@ -28,7 +28,7 @@ std::optional<int64_t> dim_of(const Call& call);
 
 at::Tensor zeros_like_plane(const at::Tensor& t);
 at::Tensor magnitude(const at::Tensor& t);
-at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, double with);  // `with` where it is false
+at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, double with);  // `with` where it holds
 // Writes a result's planes; an infinite error is a mark too.
 void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at::Tensor& ambiguous);
 

@@ -148,6 +148,34 @@ at::Tensor terms_of(FlowContext& in, const Call& call, const std::vector<Arg>& o
   }
   return constant(elements);
 }
+
+// Where a factor that is not finite meets zeros around an operand: some kernels multiply them, which gives NaN, and
+// others leave them out. Undefined if there are none.
+at::Tensor meets_padding(FlowContext& in, const Call& call) {
+  const Schema& schema = call.op->schema;
+  int padding = schema.find("padding"), weight = schema.find("weight"), transposed = schema.find("transposed");
+  if (padding < 0 || weight < 0 || (transposed >= 0 && call.args[static_cast<size_t>(transposed)].i != 0)) return {};
+  const Arg& given = call.args[static_cast<size_t>(padding)];
+  if (given.kind != ArgKind::int_list) return {};
+  std::vector<int64_t> around;
+  for (Dim d : given.dim_list()) around.push_back(evaluate(d, *call.symbols).value_or(0));
+  std::vector<Arg> unpadded = call.args;
+  unpadded[static_cast<size_t>(padding)] = call.graph->context().ints(std::vector<int64_t>(around.size(), 0));
+  // How many such factors are summed, with the zeros and without.
+  auto counted = [&](const std::vector<Arg>& args, bool padded) {
+    auto counts = run_on(in, call, args, [&](const Leaf& leaf) -> at::Tensor {
+      if (static_cast<int>(leaf.param) == weight)
+        return at::isfinite(magnitude(leaf.value)).logical_not().to(at::kDouble);
+      if (leaf.param != 0) return at::zeros(leaf.value.sizes(), at::kDouble);
+      std::vector<int64_t> sizes(leaf.value.sizes().begin(), leaf.value.sizes().end());
+      for (size_t i = 2; padded && i < sizes.size(); ++i) sizes[i] += 2 * around[around.size() == 1 ? 0 : i - 2];
+      return at::ones(sizes, at::kDouble);
+    });
+    return counts.empty() ? at::Tensor() : counts[0];
+  };
+  at::Tensor all = counted(unpadded, true), inside = counted(call.args, false);
+  return all.defined() && inside.defined() ? all != inside : at::Tensor();
+}
 }  // namespace
 
 Outcome flow_positive(FlowContext& in, const Call& call) {
@@ -197,6 +225,9 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
     const at::Tensor& value = results[i];
     at::Tensor far = at::abs(reach[i]).to(at::kDouble), near = at::abs(exact[i]).to(at::kDouble);
     at::Tensor n = terms_of(in, call, ones, value);
+    at::Tensor size = magnitude(value);
+    if (!finite)
+      size = nothing_where(at::isfinite(size).logical_not(), size, 0);  // infinities are infinite as they are
     std::optional<FineSum> fine;
     if (d == Dtype::f64 && finite && results.size() == 1) fine = summed_finely(in, call, absolute, ones, value);
     double roundings = lenz::is_complex(d) ? 2 : 1;  // each part of a product is a sum of two
@@ -209,14 +240,14 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
       at::Tensor sum = call.op->flow.terms == ErrorFlow::windowed ? far * n : far;
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (sums != to_real(d)) {  // stored at the end
-        at::Tensor stored = (magnitude(value) + error).contiguous(), rounded = at::empty(stored.sizes(), at::kDouble);
+        at::Tensor stored = (size + error).contiguous(), rounded = at::empty(stored.sizes(), at::kDouble);
         Rounding storage(to_real(d), 0.5);
         const double* from = stored.const_data_ptr<double>();
         auto* to = rounded.mutable_data_ptr<double>();
         for (int64_t k = 0; k < stored.numel(); ++k) to[k] = storage.at(from[k]);
         error = error + rounded;
       } else {
-        error = nothing_where(magnitude(value) + error > largest_finite(sums), error, kInf);
+        error = nothing_where(size + error > largest_finite(sums), error, kInf);
       }
     }
     if (!finite) {
@@ -224,6 +255,8 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
       at::Tensor certain = mixed || s.error ? at::isfinite(error).logical_and(at::scalar_tensor(!mixed, at::kBool))
                                             : at::isfinite(error);
       error = at::where(special, nothing_where(certain, at::full_like(error, kInf), 0), error);
+      at::Tensor open = i == 0 ? meets_padding(in, call) : at::Tensor();
+      if (open.defined()) error = nothing_where(open, error, kInf);
     }
     settle(in, value, error, s.ambiguous ? far != near : at::Tensor());
   }

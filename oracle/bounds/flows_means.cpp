@@ -30,7 +30,7 @@ Positions positions_of(FlowContext& in, const Call& call, const at::Tensor& from
     at::Tensor e = p.in_grid.select(-1, d) * (0.5 * static_cast<double>(from.size(-1 - d)));
     p.error = p.error.defined() ? p.error + e : e;
   }
-  p.error = nothing_where(at::isfinite(p.error), p.error, kInf).unsqueeze(1);
+  p.error = nothing_where(at::isfinite(p.error).logical_not(), p.error, kInf).unsqueeze(1);
   return p;
 }
 
@@ -50,7 +50,23 @@ at::Tensor at_corners(FlowContext& in, const Call& call, const Positions& positi
     at::Tensor off = at::abs(moved[0] - value);
     farthest = at::maximum(farthest, nothing_where(off.isnan(), off, kInf));
   }
-  return nothing_where((positions.error < 0.5).expand(value.sizes()), farthest, kInf);
+  return nothing_where((positions.error < 0.5).logical_not().expand(value.sizes()), farthest, kInf);
+}
+
+// The largest element of a neighbourhood: of the elements that a mean takes, each sees all the others, and those
+// beside.
+at::Tensor around(const at::Tensor& t) {
+  switch (t.dim()) {
+    case 3: return at::max_pool1d(t, {5}, {1}, {2});
+    case 4: return at::max_pool2d(t, {5, 5}, {1, 1}, {2, 2});
+    default: return at::max_pool3d(t, {5, 5, 5}, {1, 1, 1}, {2, 2, 2});
+  }
+}
+
+// What the op gives for another plane in the place of its operand.
+at::Tensor of_plane(FlowContext& in, const Call& call, const at::Tensor& plane) {
+  auto made = run_on(in, call, call.args, [&](const Leaf&) { return plane; });
+  return made.empty() ? at::full({1}, kInf, at::kDouble) : made[0];
 }
 }  // namespace
 
@@ -68,12 +84,22 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
     return out;
   }
   if (value.numel() == 0 || operand.value.numel() == 0) return out;
-  // An element is a mean of its own image and channel.
+  // An element is a mean of its own image and channel; if its row says so, of its neighbours, by weights that add up to
+  // one and are not negative.
+  bool near = call.op->flow.terms == ErrorFlow::windowed;
   std::vector<int64_t> places;
   for (int64_t k = 2; k < operand.value.dim(); ++k) places.push_back(k);
   auto greatest = [&](const at::Tensor& t) { return places.empty() ? t : at::amax(t, places, true); };
   at::Tensor width = operand.error.defined() ? greatest(operand.error) : at::zeros({1}, at::kDouble);
   at::Tensor largest = greatest(magnitude(operand.value)) + width;
+  if (near) {
+    at::Tensor size = magnitude(operand.value);
+    if (operand.error.defined()) {
+      width = of_plane(in, call, around(operand.error));
+      size = size + operand.error;
+    }
+    largest = of_plane(in, call, around(size));
+  }
   Dtype sums = carrier(d, in.in_storage || sums_in_storage(call));
   double unit = unit_of(sums) + 0x1p-53;
   at::Tensor error;
@@ -92,7 +118,8 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
   }
   error = error.expand(value.sizes());
   if (sums != to_real(d)) error = error + (magnitude(value) + error) * (2 * unit_of(d));
-  error = nothing_where((8 * largest < largest_finite(to_real(d))).expand(value.sizes()), error, kInf);
+  at::Tensor in_range = 8 * largest < largest_finite(to_real(d));
+  error = nothing_where(in_range.logical_not().expand(value.sizes()), error, kInf);
   settle(in, value, error.contiguous(), jumps ? error != 0 : at::Tensor());
   return out;
 }

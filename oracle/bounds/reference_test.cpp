@@ -65,6 +65,23 @@ class Judged {
 
 constexpr double kUlp = 0x1p-23;  // of f32, at one
 
+// Kernels differ in whether they multiply the zeros around an image: 0 * inf is NaN. Inside, inf is inf.
+TEST(Reference, InfiniteWeightsThatMeetPaddingAreOpen) {
+  std::vector<double> weight(9, 1.0);
+  weight[0] = HUGE_VAL;
+  Judged j(R"(graph @g(%x: f32[2, 1, 4, 4], %w: f32[1, 1, 3, 3]) {
+    %y = aten.conv2d(%x, %w, none, [1, 1], [1, 1])
+    return %y
+  })",
+           {std::vector<double>(32, 1.0), weight});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  EXPECT_TRUE(std::isinf(j.errors()[0]));  // the corner: the infinite weight lies outside
+  EXPECT_EQ(j.errors()[5], 0);
+  EXPECT_FALSE(j.with(0, 0, 4).mismatch);
+  EXPECT_FALSE(j.with(0, 0, NAN).mismatch);
+  EXPECT_TRUE(j.with(0, 5, 4).mismatch);
+}
+
 TEST(Bounds, OfOneSumIsHalfAPlace) {
   Judged j("graph @g(%x: f32[1], %y: f32[1]) { %z = aten.add(%x, %y) return %z }", {{1.0}, {0x1p-30}});
   EXPECT_EQ(j.values()[0], 1 + 0x1p-30);

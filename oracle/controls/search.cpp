@@ -58,10 +58,11 @@ void search_towards(const Plan& plan, const std::vector<Elements>& exact, const 
     if (!same || run % 100 == 0) best.clear(), reached = -1;
     target = now;
     std::vector<uint64_t> choices = best;
-    for (uint64_t left = best.empty() ? 0 : 1 + random.below(4); left > 0; --left) {
-      const size_t at = random.below(choices.size());
-      choices[at] = random.below(ranges[at]);
-    }
+    // Most choices have no hand in the target: so many are changed at once that a few of those that have are among
+    // them.
+    const uint64_t one_in = uint64_t{4} << (2 * random.below(5));
+    for (size_t at = 0; at < choices.size(); ++at)
+      if (random.below(one_in) == 0) choices[at] = random.below(ranges[at]);
     ReplayChooser replay(choices);
     Recorder recorder(best.empty() ? static_cast<Chooser&>(random) : replay);
     const std::vector<Elements> got = run_variant(plan, recorder);

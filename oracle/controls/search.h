@@ -1,5 +1,5 @@
 // Whether a legal variant gets as far from the exact values as some results do: random variants seldom push an element
-// as far as they may, so choices are changed a few at a time, and kept where they take the element farthest from being
+// as far as they may, so choices are changed by parts, and kept where they take the element farthest from being
 // reached farther out.
 // Thread-safety: pure functions.
 #pragma once

@@ -104,6 +104,11 @@ void linear(CallMaker& m) {
   Dtype d = m.type(input).dtype;
   m.set("input", input);
   int64_t k = m.size(input, -1), n = m.a_size();
+  if (m.choose().chance(1, 6)) {
+    m.set("weight", shaped(m, {k}, d));
+    if (m.type(input).rank() != 2 && m.choose().flip()) m.set("bias", shaped(m, {}, d));
+    return;
+  }
   m.set("weight", shaped(m, {n, k}, d));
   if (m.choose().flip()) m.set("bias", shaped(m, {n}, d));
 }
@@ -271,6 +276,14 @@ void attention(CallMaker& m) {
   bool fused = m.op().schema.packet.find("flash") != std::string::npos;
   Sizes q = fused ? m.a_shape(4, 4, 1) : m.a_shape(c.flip() ? 4 : 3, 4, 1), k = q, mask;
   k[k.size() - 2] = m.a_size(1);
+  // Heads of queries that share one of the keys and values.
+  Sizes v = k;
+  bool grouped = (fused || m.has("enable_gqa")) && q.size() >= 3 && c.chance(1, 3);
+  if (grouped) {
+    auto share = c.any_of<int64_t>({2, 1, 3});
+    q[q.size() - 3] = k[k.size() - 3] * share;
+    if (!fused && c.chance(1, 4)) v[v.size() - 3] = 1;
+  }
   TensorWish wish;
   wish.dtype = d;
   wish.format = MemoryFormat::contiguous;
@@ -285,7 +298,7 @@ void attention(CallMaker& m) {
   };
   m.set("query", make(q));
   m.set("key", make(k));
-  m.set("value", make(k));
+  m.set("value", make(v));
   m.set("dropout_p", Arg::of_real(0));  // with dropout it were random
   bool causal = c.chance(1, 3);
   m.set("is_causal", Arg::of_bool(causal));
@@ -297,7 +310,7 @@ void attention(CallMaker& m) {
     m.set("attn_mask", m.tensor(a_mask));
   }
   if (c.flip()) m.set("scale", Arg::of_real(0.5));
-  if (m.has("enable_gqa")) m.set("enable_gqa", Arg::of_bool(false));
+  if (m.has("enable_gqa")) m.set("enable_gqa", Arg::of_bool(grouped));
 }
 
 }  // namespace lenz::make

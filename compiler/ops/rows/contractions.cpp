@@ -396,13 +396,10 @@ void convolutions(RowSink& t) {
   "else { %w = aten.add(%w, %attn_mask) }"
 #define LENZ_ADDED "%w = aten.add(%w, %attn_mask)"
 // Several queries may share keys and values.
-#define LENZ_SHARED_HEADS                                                 \
-  "%keys = %key %values = %value "                                        \
-  "if $enable_gqa { "                                                     \
-  "  $share = size(%query, -3) // size(%key, -3) "                        \
-  "  %keys = aten.repeat_interleave(%key, $share, rank(%key) - 3) "       \
-  "  %values = aten.repeat_interleave(%value, $share, rank(%value) - 3) " \
-  "} "
+#define LENZ_REPEATED(x) "aten.repeat_interleave(" x ", size(%query, -3) // size(" x ", -3), rank(" x ") - 3)"
+#define LENZ_SHARED_HEADS          \
+  "%keys = %key %values = %value " \
+  "if $enable_gqa { %keys = " LENZ_REPEATED("%key") " %values = " LENZ_REPEATED("%value") " } "
 void attentions(RowSink& t) {
   Row row{.traits = contraction,
           .infer = rule::attention,
@@ -422,9 +419,10 @@ void attentions(RowSink& t) {
   t.row(
       "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool "
       "is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
-      meaning("%keys = %key " LENZ_ATTENTION(
+      meaning("if size(%query, 1) == size(%key, 1) { %keys = %key %values = %value } "
+              "else { %keys = " LENZ_REPEATED("%key") " %values = " LENZ_REPEATED("%value") " } " LENZ_ATTENTION(
                   LENZ_MASKED) "%sums = aten.logsumexp(aten._to_copy(%w, dtype=compute_dtype(%query)), [-1]) "
-                               "return aten.matmul(%p, %value), %sums",
+                               "return aten.matmul(%p, %values), %sums",
               row));
   row.infer = rule::math_attention;
   row.exception = {};
@@ -468,6 +466,7 @@ void attentions(RowSink& t) {
 #undef LENZ_MASKED
 #undef LENZ_ADDED
 #undef LENZ_SHARED_HEADS
+#undef LENZ_REPEATED
 }  // namespace
 
 void contraction_rows(RowSink& t) {

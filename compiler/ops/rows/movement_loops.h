@@ -74,6 +74,7 @@ inline constexpr std::string_view kViewDtypeLoops = R"(
   if shape_changes(%self, %out) { extern() }
   %out[$i] = bits_as(%self[$i], dtype(%out)))";
 inline constexpr std::string_view kConjLoops = "%out[$i] = conj_physical(%self[$i])";
+inline constexpr std::string_view kNegViewLoops = "%out[$i] = neg(%self[$i])";
 inline constexpr std::string_view kAsRealLoops = R"(
   for $i in shape(%out) {
     x = %self[first($i, rank(%self))]

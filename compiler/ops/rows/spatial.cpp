@@ -209,13 +209,18 @@ void interpolations(RowSink& t) {
         "Tensor",
         name, row);
   };
+  const ErrorFlow anywhere = row.flow,
+                  neighbours{.kind = anywhere.kind, .terms = ErrorFlow::windowed, .in_storage = anywhere.in_storage};
+  row.flow = neighbours;
   planar("upsample_bilinear2d", kBilinear2dLoops);
+  row.flow = anywhere;
   planar("upsample_bicubic2d", kBicubic2dLoops);
   row.dtypes = dtypes::wide_floats | kBytes;
   planar("_upsample_bilinear2d_aa", kBilinearAaLoops);
   planar("_upsample_bicubic2d_aa", kBicubicAaLoops);
   row.dtypes = dtypes::floats;
   row.exception = {};
+  row.flow = neighbours;
   row.loops = kLinear1dLoops;
   t.row("upsample_linear1d(Tensor self, SymInt[1] output_size, bool align_corners, float? scales=None) -> Tensor", row);
   row.loops = kTrilinear3dLoops;

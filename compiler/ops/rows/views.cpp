@@ -366,6 +366,14 @@ void wholes(RowSink& t) {
                      row_of(kView | opaque_view, rule::view<at::whole>, make::unary, "no complex tensor"));
   conj.dtypes = dtypes::complexes;
   t.row("_conj(Tensor(a) self) -> Tensor(a)", conj);
+  // The same, for the imaginary part of what is lazily conjugated.
+  Row negative = through({kNegViewLoops, "return aten.neg(%written)"},
+                         row_of(kView | opaque_view, rule::view<at::whole>, make::unary));
+  negative.dtypes = dtypes::floats;
+  negative.exception =
+      "the parts of a conjugate are floats; of bool, u8, i8, i16, i32, i64, c64, c128, f8e4m3 and f8e5m2, which eager "
+      "takes too, nobody asks for it";
+  t.row("_neg_view(Tensor(a) self) -> Tensor(a)", negative);
   Row fresh = meaning("return aten.clone(%self, memory_format=contiguous_format)",
                       row_of(movement, rule::view_copy<at::whole>, make::unary));
   fresh.variants = {.out = "out", .out_rule = OutRule::copied};
@@ -378,11 +386,12 @@ void wholes(RowSink& t) {
   view_and_copy<at::of_complexes>(t, "view_as_complex", "", "out", "", make::of_complexes,
                                   {kAsComplexLoops, "return aten.view_as_real(%written)"},
                                   "the last dim is no dense pair, or an odd stride or offset", pairs);
-  t.row("real(Tensor(a) self) -> Tensor(a)",
-        meaning(R"(if is_complex(dtype(%self)) { return aten.select(aten.view_as_real(%self), -1, 0) }
-                   return %self)",
-                row_of(kComposite, rule::view<at::real_part>, make::unary)));
-  Row imag = meaning("return aten.select(aten.view_as_real(%self), -1, 1)",
+  t.row("real(Tensor(a) self) -> Tensor(a)", meaning(R"(if not is_complex(dtype(%self)) { return %self }
+                   if conjugated(%self) { %x = aten._conj(%self) } else { %x = %self }
+                   return aten.select(aten.view_as_real(%x), -1, 0))",
+                                                     row_of(kComposite, rule::view<at::real_part>, make::unary)));
+  Row imag = meaning(R"(if not conjugated(%self) { return aten.select(aten.view_as_real(%self), -1, 1) }
+                        return aten.select(aten._neg_view(aten.view_as_real(aten._conj(%self))), -1, 1))",
                      row_of(kComposite, rule::view<at::imaginary_part>, make::unary, "no complex tensor"));
   imag.dtypes = dtypes::complexes;
   t.row("imag(Tensor(a) self) -> Tensor(a)", imag);

@@ -166,9 +166,10 @@ void linear(Infer& in) {
   if (weight.rank() == 2) sizes.push_back(weight.sizes()[0]);
   TensorType product = contiguous_tensor(input.dtype, sizes, input.device);
   if (const Type* bias = in.tensor_or_null("bias")) {
-    // Where eager can't flatten the input, it adds the bias to the product in place.
-    bool added = input.rank() >= 3 && !is_contiguous(in, input);
-    if (!added || info(bias->dtype).category > info(input.dtype).category) one_dtype(in, {&input, bias});
+    // Eager adds the bias at once where kernels for matrices can, else to the product, in place.
+    bool at_once = input.rank() == 2 || (bias->rank() == 1 && is_contiguous(in, input));
+    in.require(weight.rank() == 2 || !at_once, "a weight of rank 1 beside a bias");
+    if (at_once || info(bias->dtype).category > info(input.dtype).category) one_dtype(in, {&input, bias});
     broadcasts_to(in, *bias, product);
   }
   in.result(product);
@@ -360,24 +361,38 @@ void convolution(Infer& in) {
 namespace {
 struct Attention {
   const Type &query, &key, &value;
+  DimVec query_batch, key_batch, value_batch;  // keys and values once heads that are shared are written out
 };
-
-Attention attention_operands(Infer& in) {
-  Attention a{in.tensor("query"), in.tensor("key"), in.tensor("value")};
-  one_dtype(in, {&a.query, &a.key, &a.value});
-  in.require(is_floating(a.query.dtype) && !is_float8(a.query.dtype), "needs a floating dtype");
-  in.require(a.query.rank() >= 2 && a.key.rank() >= 2 && a.value.rank() >= 2, "needs at least matrices");
-  in.require(eq(a.query.sizes().back(), a.key.sizes().back()), "queries and keys must be of one length");
-  in.require(eq(a.key.sizes()[a.key.rank() - 2], a.value.sizes()[a.value.rank() - 2]),
-             "there must be one value per key");
-  return a;
-}
 
 DimVec batch_of(const Type& t) { return DimVec(t.sizes().first(t.rank() - 2)); }
 
+// Several heads of queries may share one of the keys, and one of the values.
+void share_heads(Infer& in, Attention& a) {
+  if (a.query_batch.empty() || a.key_batch.empty() || a.value_batch.empty()) in.raise("there must be a dim of heads");
+  Dim heads = a.query_batch.back();
+  for (DimVec* batch : {&a.key_batch, &a.value_batch}) {
+    in.require(gt(batch->back(), 0), "there must be a head");  // eager divides by their number
+    in.require(divisible(heads, batch->back()), "the heads of keys and values must divide those of queries");
+    batch->back() = heads;
+  }
+}
+
+Attention attention_operands(Infer& in) {
+  const Type &q = in.tensor("query"), &k = in.tensor("key"), &v = in.tensor("value");
+  for (const Type* t : {&q, &k, &v}) in.require(t->rank() >= 2, "needs at least matrices");
+  Attention a{q, k, v, batch_of(q), batch_of(k), batch_of(v)};
+  one_dtype(in, {&a.query, &a.key, &a.value});
+  in.require(is_floating(a.query.dtype) && !is_float8(a.query.dtype), "needs a floating dtype");
+  in.require(eq(a.query.sizes().back(), a.key.sizes().back()), "queries and keys must be of one length");
+  in.require(eq(a.key.sizes()[a.key.rank() - 2], a.value.sizes()[a.value.rank() - 2]),
+             "there must be one value per key");
+  if (in.has_param("enable_gqa") && in.boolean("enable_gqa")) share_heads(in, a);
+  return a;
+}
+
 TensorType plain_attention(Infer& in, const Attention& a) {
-  DimVec sizes = broadcast(in, batch_of(a.query), batch_of(a.key));
-  sizes = broadcast(in, sizes, batch_of(a.value));
+  DimVec sizes = broadcast(in, a.query_batch, a.key_batch);
+  sizes = broadcast(in, sizes, a.value_batch);
   sizes.push_back(a.query.sizes()[a.query.rank() - 2]);
   sizes.push_back(a.value.sizes().back());
   return contiguous_tensor(a.query.dtype, sizes, a.query.device);
@@ -387,7 +402,7 @@ TensorType plain_attention(Infer& in, const Attention& a) {
 void require_mask(Infer& in, const Attention& a, std::string_view param = "attn_mask") {
   const Type* mask = in.tensor_or_null(param);
   if (!mask) return;
-  DimVec scores = broadcast(in, batch_of(a.query), batch_of(a.key));
+  DimVec scores = broadcast(in, a.query_batch, a.key_batch);
   scores.push_back(a.query.sizes()[a.query.rank() - 2]);
   scores.push_back(a.key.sizes()[a.key.rank() - 2]);
   in.require(promote(a.query.dtype, mask->dtype).has_value(), "promotion with float8 types is not supported");
@@ -398,31 +413,42 @@ void require_mask(Infer& in, const Attention& a, std::string_view param = "attn_
     if (!in.is_one(mask->sizes()[i])) in.require(eq(mask->sizes()[i], scores[shift + i]), misfit);
 }
 
-// Whether eager's CPU takes its fused kernel: no dropout, rank 4, equal heads and batches, whole rows in memory.
-bool takes_fused(Infer& in, const Attention& a) {
+// Whether eager's CPU asks further whether to take its fused kernel: no dropout, rank 4, equal batches, and heads that
+// are equal or shared.
+bool may_be_fused(Infer& in, const Attention& a) {
   if (in.real("dropout_p") > 0) return false;
-  for (const Type* t : {&a.query, &a.key, &a.value}) {
+  for (const Type* t : {&a.query, &a.key, &a.value})
     if (t->rank() != 4) return false;
-    if (in.is_zero(t->sizes()[2])) return false;
-    if (!in.is_one(t->sizes()[3]) && !in.same(t->strides()[3], 1)) return false;
-  }
-  for (size_t d : {size_t{0}, size_t{1}, size_t{3}})
-    if (!in.same(a.query.sizes()[d], a.key.sizes()[d]) || !in.same(a.query.sizes()[d], a.value.sizes()[d]))
-      return false;
+  if (!in.same(a.key.sizes()[1], a.value.sizes()[1])) return false;
+  for (const DimVec* batch : {&a.key_batch, &a.value_batch})
+    for (size_t d : {size_t{0}, size_t{1}})
+      if (!in.same(a.query_batch[d], (*batch)[d])) return false;
+  return true;
+}
+
+// Whether it does: no mask of rank 3, one length of vectors, some of them, and these whole in memory, said so by a
+// stride of 1.
+bool is_fused(Infer& in, const Attention& a) {
   const Type* mask = in.tensor_or_null("attn_mask");
-  return !mask || (mask->rank() != 3 && (in.is_one(mask->sizes().back()) || in.same(mask->strides().back(), 1)));
+  if (mask && mask->rank() == 3) return false;
+  if (!in.same(a.query.sizes()[3], a.value.sizes()[3])) return false;
+  for (const Type* t : {&a.query, &a.key, &a.value})
+    if (in.is_zero(t->sizes()[2]) || !in.same(t->strides()[3], 1)) return false;
+  return true;
 }
 }  // namespace
 
 void attention(Infer& in) {
   Attention a = attention_operands(in);
-  const Type* given = in.tensor_or_null("attn_mask");
-  if (given && takes_fused(in, a)) in.require(given->rank() >= 2, "`attn_mask` must have the scores' two dims");
-  if (const Type* mask = in.tensor_or_null("attn_mask"))
+  bool fused = may_be_fused(in, a);
+  if (const Type* mask = in.tensor_or_null("attn_mask")) {
+    in.require(!fused || mask->rank() >= 2, "`attn_mask` must have the scores' two dims");
     in.require(mask->dtype == Dtype::b8 || mask->dtype == Dtype::f32 || mask->dtype == a.query.dtype,
                "`attn_mask` must be of bools, of f32, or of the queries' dtype");
+  }
   require_mask(in, a);
-  if (!takes_fused(in, a)) return in.result(plain_attention(in, a));
+  if (!fused || !is_fused(in, a)) return in.result(plain_attention(in, a));
+  in.require(gt(a.key.sizes()[1], 0), "there must be a head");  // eager divides by their number
   in.result(TensorType{a.query.dtype, a.query.device, DimVec(a.query.sizes()), preserved_strides(in, a.query), 0});
 }
 
@@ -430,9 +456,12 @@ void flash_attention(Infer& in) {
   Attention a = attention_operands(in);
   for (const Type* t : {&a.query, &a.key, &a.value}) in.require(t->rank() == 4, "needs tensors of rank 4");
   in.require(gt(a.query.sizes()[2], 0), "there must be a query");  // eager divides by their number
-  for (size_t d : {size_t{0}, size_t{1}, size_t{3}}) {
-    in.require(eq(a.query.sizes()[d], a.key.sizes()[d]), "batches, heads and lengths must agree");
-    in.require(eq(a.query.sizes()[d], a.value.sizes()[d]), "batches, heads and lengths must agree");
+  in.require(eq(a.key.sizes()[1], a.value.sizes()[1]), "keys and values must have as many heads");
+  if (!in.same(a.query.sizes()[1], a.key.sizes()[1])) share_heads(in, a);
+  in.require(gt(a.key.sizes()[1], 0), "there must be a head");
+  for (size_t d : {size_t{0}, size_t{3}}) {
+    in.require(eq(a.query.sizes()[d], a.key.sizes()[d]), "batches and lengths must agree");
+    in.require(eq(a.query.sizes()[d], a.value.sizes()[d]), "batches and lengths must agree");
   }
   in.require(in.real("dropout_p") == 0, "dropout is not supported");
   if (const Type* mask = in.tensor_or_null("attn_mask")) {
@@ -455,7 +484,7 @@ void math_attention(Infer& in) {
   TensorType out = plain_attention(in, a);
   require_mask(in, a);
   in.result(out);
-  DimVec scores = broadcast(in, batch_of(a.query), batch_of(a.key));
+  DimVec scores = broadcast(in, a.query_batch, a.key_batch);
   scores.push_back(a.query.sizes()[a.query.rank() - 2]);
   scores.push_back(a.key.sizes()[a.key.rank() - 2]);
   in.result(contiguous_tensor(out.dtype, scores, out.device));

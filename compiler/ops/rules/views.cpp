@@ -1,4 +1,5 @@
 #include "compiler/ops/rules/views.h"
+#include "compiler/graph/lazy_views.h"
 
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/view_parts.h"
@@ -340,6 +341,9 @@ TensorType strided(Infer& in, const Type& t) {
 
 TensorType of_reals(Infer& in, const Type& t) {
   in.require(is_complex(t.dtype), "needs a complex tensor");
+  const Arg& self = in.arg(0);
+  in.require(!in.owner || !is_lazily_conjugated(*in.owner, self.value()),
+             "needs what is not lazily conjugated: a clone, or `real` and `imag`");
   TensorType v = t.tensor();
   v.dtype = to_real(t.dtype);
   for (Dim& s : v.strides) s *= 2;

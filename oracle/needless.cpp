@@ -1,0 +1,38 @@
+#include "oracle/needless.h"
+
+#include "compiler/graph/alias.h"
+#include "compiler/graph/symbol_makers.h"
+
+namespace lenz::oracle {
+
+std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId from) {
+  AliasClasses classes(graph);
+  std::vector<bool> values(graph.value_count()), memory(graph.value_count());  // that depend on it; memory by class
+  bool needed = false;
+  std::vector<NodeId> dependent;
+  for (NodeId id = from; id != kNone; id = graph.node(id).next) {
+    const Node& node = graph.node(id);
+    bool depends = id == from;
+    for (const Arg& a : node.arguments())
+      for_each_value(a, [&](ValueId v) { depends = depends || values[v] || memory[classes.root(v)]; });
+    if (!depends) continue;
+    dependent.push_back(id);
+    Effects e = effects(graph, node);
+    needed = needed || e.visible || e.advances_random;
+    for (uint16_t i = 0; i < node.result_count; ++i) values[node.result(i)] = true;
+    for_each_written(graph, node, [&](ValueId v) {
+      memory[classes.root(v)] = true;
+      needed = needed || classes.is_external(v);
+    });
+  }
+  for (const Arg& a : graph.outputs())
+    for_each_value(a, [&](ValueId v) { needed = needed || values[v] || memory[classes.root(v)]; });
+  SymbolMakers makers(graph);
+  for (NodeId id : dependent) makers.for_each([&](NodeId maker) { needed = needed || maker == id; });
+  if (needed) return nullptr;
+  std::unique_ptr<Graph> left = graph.clone();
+  left->erase_all(dependent);
+  return left;
+}
+
+}  // namespace lenz::oracle
