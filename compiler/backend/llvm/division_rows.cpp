@@ -1,0 +1,165 @@
+// Whole quotients and remainders of integers and floats, common divisors, integer powers.
+#include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/wide.h"
+
+namespace lenz::native {
+
+namespace {
+
+// --- integers. Processors trap on division by zero, and have no vector of it: what fits goes through floats, whose
+// quotient of integers of p bits, rounded and then cut, is exact in a float of more than p bits.
+
+V divide(const Call& call, V a, V b) {
+  if (a.type == LaneType::i64) return a.code->binary(Binary::div, a, b);
+  const LaneType by = a.type == LaneType::i32 ? LaneType::f64 : LaneType::f32;
+  auto to_float = [&](V x) { return convert(call.is_unsigned() ? a.code->zero_extend(x, LaneType::i32) : convert(x, LaneType::i32), by); };
+  return convert(convert(to_float(a) / to_float(b), LaneType::i32), a.type);
+}
+
+struct Division {
+  V quotient, rest;
+};
+Division divided(Call& call, V a, V b) {
+  const V none = b == 0;
+  call.raise(none);
+  if (call.is_unsigned()) {
+    const V divisor = select(none, 1, b), q = divide(call, a, divisor);
+    return {q, a - q * divisor};
+  }
+  const V inverse = b == -1;  // the least integer has no quotient by it that fits: it wraps
+  const V divisor = select(none | inverse, 1, b);
+  const V q = divide(call, a, divisor);
+  return {select(inverse, -a, q), a - q * divisor};
+}
+V differ(V a, V b) { return (a ^ b) < 0; }
+
+V floor_divide(Call& call, V a, V b) {
+  const Division d = divided(call, a, b);
+  if (call.is_unsigned()) return d.quotient;
+  return select((d.rest != 0) & differ(a, b), d.quotient - 1, d.quotient);
+}
+V trunc_divide(Call& call, V a, V b) { return divided(call, a, b).quotient; }
+V floor_remainder(Call& call, V a, V b) {
+  const Division d = divided(call, a, b);
+  if (call.is_unsigned()) return d.rest;
+  return select((d.rest != 0) & differ(d.rest, b), d.rest + b, d.rest);
+}
+V trunc_remainder(Call& call, V a, V b) { return divided(call, a, b).rest; }
+
+V magnitude(const Call& call, V a) { return call.is_unsigned() ? a : select(a < 0, -a, a); }
+
+V gcd(Call& call, V a, V b) {
+  LaneCode& code = *a.code;
+  // Euclid's, by unsigned remainders: the least integer's magnitude does not fit, and is undefined.
+  return code.repeat({magnitude(call, a), magnitude(call, b)}, [](const std::vector<V>& s) { return s[1] != 0; },
+                     [&](const std::vector<V>& s) {
+                       const V divisor = select(s[1] == 0, 1, s[1]);
+                       return std::vector<V>{s[1], code.binary(Binary::unsigned_rem, s[0], divisor)};
+                     })[0];
+}
+V lcm(Call& call, V a, V b) {
+  // Narrow integers are computed in 32 bits, the magnitude too, and cut at the end.
+  const LaneType wide = call.compute == Dtype::i64 ? LaneType::i64 : LaneType::i32;
+  auto widened = [&](V x) { return call.is_unsigned() ? a.code->zero_extend(x, wide) : convert(x, wide); };
+  const V g = widened(gcd(call, a, b));
+  const V product = a.code->binary(Binary::div, widened(a), select(g == 0, 1, g)) * widened(b);
+  return convert(select(g == 0, 0, select(product < 0, -product, product)), a.type);
+}
+
+V integer_pow(Call& call, V a, V n) {
+  const V negative = call.is_unsigned() ? a.code->truth(false) : n < 0;
+  const V power = a.code->repeat(
+      {from(a, 1), a, select(negative, 0, n)}, [](const std::vector<V>& s) { return s[2] != 0; },
+      [](const std::vector<V>& s) {
+        return std::vector<V>{select((s[2] & 1) != 0, s[0] * s[1], s[0]), s[1] * s[1], lshr(s[2], 1)};
+      })[0];
+  const V inverse = select(a == 1, 1, select(a == -1, select((n & 1) != 0, from(a, -1), 1), from(a, 0)));
+  return select(negative, inverse, power);
+}
+
+// --- floats
+
+// C's fmod of magnitudes a, b > 0, both finite doubles, exactly: by long division, `step` bits of the quotient at a
+// time, each of which a double or a fused multiply and subtract holds exactly.
+V long_division(V a, V b, int step, bool fused) {
+  LaneCode& code = *a.code;
+  auto exponent = [](V x) { return lshr(bits(x), 52); };
+  // A subnormal divisor counts as if it had the least exponent: the difference is then too small, but by 52 at most.
+  auto normal = [&](V x) {
+    const V tiny = x < 0x1p-1022;
+    return select(tiny, exponent(x * 0x1p60) - 60, exponent(x));
+  };
+  auto reduced = [&](V rest, V divisor) {
+    const V q = trunc(rest / divisor);
+    V r = fused ? code.fused(-q, divisor, rest) : rest - q * divisor;
+    r = select(r < 0, r + divisor, r);
+    return select(r >= divisor, r - divisor, r);
+  };
+  const V gap = normal(a) - normal(b);
+  const V count = code.binary(Binary::div, select(gap > 0, gap, 0), code.integer(LaneType::i64, step));
+  const auto rest = code.repeat({a, count}, [](const std::vector<V>& s) { return s[1] > 0; },
+                                [&](const std::vector<V>& s) {
+                                  const V n = as_float((s[1] * step) + 0x4338000000000000) - 0x1.8p52;
+                                  const V divisor = fused ? ldexp(b, n) : code.scale(b, n);
+                                  return std::vector<V>{reduced(s[0], divisor), s[1] - 1};
+                                });
+  return reduced(rest[0], b);
+}
+
+V fmod(V a, V b) {
+  const V usable = is_finite(a) & (b != 0) & !is_nan(b);
+  const V r = float_remainder(a, b);
+  return select(usable, select(is_infinite(b), a, r), (a * b) / (a * b));
+}
+V remainder(V a, V b) {
+  const V r = fmod(a, b);
+  return select((r != 0) & ((r < 0) ^ (b < 0)), r + b, r);
+}
+V float_floor_divide(V a, V b) {
+  const V r = fmod(a, b);
+  const Wide x = widen(a), y = widen(b);
+  const V down = (r != 0) & ((r < 0) ^ (b < 0));
+  // Of the exact whole quotient: what division leaves is repaired by rounding.
+  Wide q = (x - widen(r)) / y;
+  const V high = round_even(q.hi);
+  if (!q.is_double()) {
+    const V low = select(high == q.hi, round_even(q.lo), 0);
+    q = renormalised(high, low);
+  } else {
+    q.hi = high;
+  }
+  q = select(is_infinite(widen(b).hi), constant(q, 0), q);
+  q = select(down, q - 1.0, q);
+  const V whole = narrow(q, a.type), plain = a / b;
+  const V signed_whole = select(whole == 0, copysign(whole, plain), whole);
+  return select(b == 0, plain, select(is_nan(r), r, signed_whole));
+}
+V float_trunc_divide(Call& call, V a, V b) { return trunc(value_of_dtype(call, a / b, call.compute)); }
+
+}  // namespace
+
+V float_remainder(V a, V b) {
+  const V x = abs(a), y = abs(b);
+  // Where the division can't be made, it is one that can.
+  const V usable = is_finite(a) & is_finite(b) & (b != 0);
+  const V p = select(usable, x, 0), q = select(usable, y, 1);
+  V r;
+  if (a.type == LaneType::f32) {
+    r = convert(long_division(convert(p, LaneType::f64), convert(q, LaneType::f64), 27, false), LaneType::f32);
+  } else {
+    r = long_division(p, q, 50, true);
+  }
+  return copysign(r, a);
+}
+
+void add_divisions(Spellings& t) {
+  t.push_back({.name = "floor_divide", .integers = spell<floor_divide>, .reals = spell<float_floor_divide>});
+  t.push_back({.name = "trunc_div", .integers = spell<trunc_divide>, .reals = spell<float_trunc_divide>});
+  t.push_back({.name = "remainder", .integers = spell<floor_remainder>, .reals = spell<remainder>});
+  t.push_back({.name = "fmod", .integers = spell<trunc_remainder>, .reals = spell<fmod>});
+  t.push_back({.name = "gcd", .integers = spell<gcd>});
+  t.push_back({.name = "pow", .integers = spell<integer_pow>});
+  t.push_back({.name = "lcm", .integers = spell<lcm>});
+}
+
+}  // namespace lenz::native

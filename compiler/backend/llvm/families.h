@@ -1,0 +1,106 @@
+// How rows are spelled, for the files of families (*_rows.cpp) and scalar_code.cpp alone. A family appends a Spelling
+// for each of its rows; a function of Vs becomes a Spell by spell<F>. F may take the Call first.
+// Thread-safety: constant data.
+#pragma once
+
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "compiler/backend/llvm/lane_code.h"
+#include "compiler/scalar/scalar.h"
+
+namespace lenz::native {
+
+struct Complex {
+  V re, im;
+};
+
+// One call of apply().
+struct Call {
+  LaneCode& code;
+  Dtype compute, result;
+  V raised;  // set by a spelling: the lanes in which eager raises
+
+  bool is_unsigned() const { return compute == Dtype::u8; }
+  void raise(V where) { raised = where; }
+};
+
+using Spell = Complex (*)(Call& call, const Complex* operands);  // a real one has no imaginary part
+
+struct Spelling {
+  std::string_view name;
+  Spell booleans = nullptr, integers = nullptr, reals = nullptr, complexes = nullptr;
+  // Of `reals`, by how they are held; a spelling in `reals` serves both.
+  Spell only_f32 = nullptr, only_f64 = nullptr;
+};
+using Spellings = std::vector<Spelling>;
+
+inline Complex to_complex(V x) { return {x, {}}; }
+inline Complex to_complex(Complex x) { return x; }
+
+template <class T>
+T operand_as(const Complex& x) {
+  if constexpr (std::is_same_v<T, V>) {
+    return x.re;
+  } else {
+    return x;
+  }
+}
+
+template <class T, auto F>
+Complex spell_with(Call& call, const Complex* a) {
+  using Fn = decltype(F);
+  auto at = [&](int i) { return operand_as<T>(a[i]); };
+  if constexpr (std::is_invocable_v<Fn, T>) {
+    return to_complex(F(at(0)));
+  } else if constexpr (std::is_invocable_v<Fn, T, T>) {
+    return to_complex(F(at(0), at(1)));
+  } else if constexpr (std::is_invocable_v<Fn, T, T, T>) {
+    return to_complex(F(at(0), at(1), at(2)));
+  } else if constexpr (std::is_invocable_v<Fn, Call&, T>) {
+    return to_complex(F(call, at(0)));
+  } else if constexpr (std::is_invocable_v<Fn, Call&, T, T>) {
+    return to_complex(F(call, at(0), at(1)));
+  } else {
+    return to_complex(F(call, at(0), at(1), at(2)));
+  }
+}
+template <auto F>
+inline constexpr Spell spell = spell_with<V, F>;
+template <auto F>
+inline constexpr Spell spell_complex = spell_with<Complex, F>;
+
+// The families, each in a file of its own.
+void add_arithmetic(Spellings& table);
+void add_divisions(Spellings& table);
+void add_comparisons(Spellings& table);
+void add_bits(Spellings& table);
+void add_float_parts(Spellings& table);
+void add_conversions(Spellings& table);
+void add_elementary(Spellings& table);
+void add_fast(Spellings& table);
+void add_special(Spellings& table);
+void add_complex(Spellings& table);
+
+// --- shared between families
+
+V value_of_dtype(Call& call, V held, Dtype dtype);  // rounded to a floating dtype, held as before
+V held_bits(LaneCode& code, Dtype dtype, V held);   // what stands in memory: an integer of the dtype's width
+V held_from_bits(LaneCode& code, Dtype dtype, V bits);
+V float_remainder(V a, V b);                        // C's fmod, exact; of finite a and b != 0
+V ldexp(V x, V n);                                  // n a float of whole numbers; one rounding
+struct Fraction {
+  V mantissa, exponent;  // x = mantissa 2^exponent, 0.5 <= |mantissa| < 1; floats; of a finite x != 0
+};
+Fraction frexp(V x);
+V least_of(V like);                                 // the least integer
+inline V truth_of(V x) { return x.type == LaneType::i1 ? x : x != 0; }
+
+// --- complex arithmetic
+
+Complex operator+(Complex a, Complex b);
+Complex operator-(Complex a, Complex b);
+Complex operator*(Complex a, Complex b);
+
+}  // namespace lenz::native

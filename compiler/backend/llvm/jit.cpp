@@ -1,0 +1,195 @@
+#include "compiler/backend/llvm/jit.h"
+
+#include <llvm/Analysis/CGSCCPassManager.h>
+#include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/ExecutionEngine/JITLink/JITLink.h>
+#include <llvm/ExecutionEngine/Orc/Core.h>
+#include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
+#include <llvm/ExecutionEngine/Orc/LLJIT.h>
+#include <llvm/IR/LegacyPassManager.h>
+#include <llvm/IR/Verifier.h>
+#include <llvm/MC/TargetRegistry.h>
+#include <llvm/Passes/PassBuilder.h>
+#include <llvm/Support/MemoryBuffer.h>
+#include <llvm/Support/SmallVectorMemoryBuffer.h>
+#include <llvm/Support/TargetSelect.h>
+#include <llvm/Support/raw_ostream.h>
+#include <llvm/Target/TargetMachine.h>
+
+#include <mutex>
+
+#include "compiler/backend/llvm/ir.h"
+#include "compiler/base/error.h"
+
+namespace lenz::native {
+
+namespace {
+
+// Targets are made known when the first module is compiled or linked: a command that compiles nothing does not pay.
+void initialise_llvm() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    LLVMInitializeX86TargetInfo();
+    LLVMInitializeX86Target();
+    LLVMInitializeX86TargetMC();
+    LLVMInitializeX86AsmPrinter();
+    LLVMInitializeAArch64TargetInfo();
+    LLVMInitializeAArch64Target();
+    LLVMInitializeAArch64TargetMC();
+    LLVMInitializeAArch64AsmPrinter();
+  });
+}
+
+[[noreturn]] void failed(std::string_view doing, llvm::Error error) {
+  throw InternalError(std::string(doing) + ": " + llvm::toString(std::move(error)));
+}
+template <class T>
+T must(llvm::Expected<T> value, std::string_view doing) {
+  if (!value) failed(doing, value.takeError());
+  return std::move(*value);
+}
+
+template <class T>
+std::string printed(const T& value) {
+  std::string text;
+  llvm::raw_string_ostream out(text);
+  value.print(out, nullptr);
+  return text;
+}
+
+}  // namespace
+
+CodeModule::CodeModule(std::string_view name) : ir_(std::make_unique<Ir>()) {
+  ir_->context = std::make_unique<llvm::LLVMContext>();
+  ir_->module = std::make_unique<llvm::Module>(llvm::StringRef(name.data(), name.size()), *ir_->context);
+}
+CodeModule::~CodeModule() = default;
+CodeModule::CodeModule(CodeModule&&) noexcept = default;
+CodeModule& CodeModule::operator=(CodeModule&&) noexcept = default;
+std::string CodeModule::text() const { return printed(*ir_->module); }
+
+struct Compiler::Parts {
+  CpuTarget target;
+  CompilerOptions options;
+  std::unique_ptr<llvm::TargetMachine> machine;
+
+  std::string emit(llvm::Module& module, llvm::CodeGenFileType type) const {
+    llvm::SmallVector<char, 0> bytes;
+    llvm::raw_svector_ostream out(bytes);
+    llvm::legacy::PassManager passes;
+    if (machine->addPassesToEmitFile(passes, out, nullptr, type))
+      internal_error("the target '" + target.name + "' makes no such file", __FILE__, __LINE__);
+    passes.run(module);
+    return {bytes.begin(), bytes.end()};
+  }
+};
+
+Compiler::Compiler(CpuTarget target, CompilerOptions options) : parts_(std::make_unique<Parts>()) {
+  initialise_llvm();
+  std::string error;
+  const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, error);
+  if (found == nullptr) throw InternalError("no code generator for " + target.triple + ": " + error);
+  llvm::TargetOptions codegen;
+  codegen.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // the emitter says where to fuse
+  codegen.EmulatedTLS = false;
+  parts_->machine.reset(found->createTargetMachine(target.triple, target.cpu, target.features, codegen,
+                                                   llvm::Reloc::PIC_, llvm::CodeModel::Small,
+                                                   llvm::CodeGenOptLevel::Default));
+  parts_->target = std::move(target);
+  parts_->options = options;
+}
+Compiler::~Compiler() = default;
+Compiler::Compiler(Compiler&&) noexcept = default;
+Compiler& Compiler::operator=(Compiler&&) noexcept = default;
+
+const CpuTarget& Compiler::target() const { return parts_->target; }
+
+void Compiler::prepare(CodeModule& module) const {
+  module.ir().module->setTargetTriple(parts_->target.triple);
+  module.ir().module->setDataLayout(parts_->machine->createDataLayout());
+}
+
+void Compiler::optimise(CodeModule& module) const {
+  llvm::Module& m = *module.ir().module;
+  prepare(module);
+  // Vectors of the target's width are written as such: without this, code generation halves 512-bit ones.
+  for (llvm::Function& function : m) {
+    if (function.isDeclaration()) continue;
+    function.addFnAttr("min-legal-vector-width", std::to_string(parts_->target.vector_bytes * 8));
+    function.addFnAttr("prefer-vector-width", std::to_string(parts_->target.vector_bytes * 8));
+  }
+  std::string complaint;
+  llvm::raw_string_ostream out(complaint);
+  if (llvm::verifyModule(m, &out)) throw InternalError("invalid IR: " + complaint + "\n" + module.text());
+  if (!parts_->options.optimise) return;
+  llvm::LoopAnalysisManager loops;
+  llvm::FunctionAnalysisManager functions;
+  llvm::CGSCCAnalysisManager graph;
+  llvm::ModuleAnalysisManager modules;
+  llvm::PassBuilder builder(parts_->machine.get());
+  builder.registerModuleAnalyses(modules);
+  builder.registerCGSCCAnalyses(graph);
+  builder.registerFunctionAnalyses(functions);
+  builder.registerLoopAnalyses(loops);
+  builder.crossRegisterProxies(loops, functions, graph, modules);
+  llvm::ModulePassManager passes;
+  // No vectoriser and no unrolling: emitters write vectors and unrolled tiles themselves.
+  if (llvm::Error error = builder.parsePassPipeline(
+          passes, "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)"))
+    failed("the pass pipeline", std::move(error));
+  passes.run(m, modules);
+}
+
+std::string Compiler::object(CodeModule& module) const {
+  optimise(module);
+  return parts_->emit(*module.ir().module, llvm::CodeGenFileType::ObjectFile);
+}
+std::string Compiler::assembly(CodeModule& module) const {
+  optimise(module);
+  return parts_->emit(*module.ir().module, llvm::CodeGenFileType::AssemblyFile);
+}
+
+struct Jit::Parts {
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+};
+
+Jit::Jit() : parts_(std::make_unique<Parts>()) {
+  initialise_llvm();
+  auto machine = must(llvm::orc::JITTargetMachineBuilder::detectHost(), "the host's code generator");
+  auto jit = must(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create(), "ORC");
+  auto process = must(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit->getDataLayout().getGlobalPrefix()),
+                      "symbols of the process");
+  jit->getMainJITDylib().addGenerator(std::move(process));
+  parts_->jit = std::move(jit);
+}
+Jit::~Jit() = default;
+Jit::Jit(Jit&&) noexcept = default;
+Jit& Jit::operator=(Jit&&) noexcept = default;
+
+void Jit::add_object(std::string_view object) {
+  auto buffer = llvm::MemoryBuffer::getMemBufferCopy(llvm::StringRef(object.data(), object.size()), "kernel");
+  if (llvm::Error error = parts_->jit->addObjectFile(std::move(buffer))) failed("linking", std::move(error));
+}
+
+void Jit::define(std::string_view symbol, const void* address) {
+  auto name = parts_->jit->mangleAndIntern(llvm::StringRef(symbol.data(), symbol.size()));
+  llvm::orc::SymbolMap symbols;
+  symbols[name] = {llvm::orc::ExecutorAddr::fromPtr(address), llvm::JITSymbolFlags::Exported};
+  if (llvm::Error error = parts_->jit->getMainJITDylib().define(llvm::orc::absoluteSymbols(std::move(symbols))))
+    failed("defining a symbol", std::move(error));
+}
+
+void* Jit::lookup(std::string_view symbol) {
+  auto found = parts_->jit->lookup(llvm::StringRef(symbol.data(), symbol.size()));
+  if (found) return found->toPtr<void*>();
+  llvm::Error error = found.takeError();
+  if (error.isA<llvm::orc::SymbolsNotFound>()) {
+    // Also what an object refers to: that is not "no such symbol".
+    std::string text = llvm::toString(std::move(error));
+    if (text.find(symbol) != std::string::npos) return nullptr;
+    throw InternalError("linking: " + text);
+  }
+  failed("linking", std::move(error));
+}
+
+}  // namespace lenz::native

@@ -1,0 +1,401 @@
+#include "compiler/backend/llvm/lane_code.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/GlobalVariable.h>
+#include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Intrinsics.h>
+#include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/Module.h>
+
+#include <limits>
+
+#include "compiler/base/error.h"
+
+namespace lenz::native {
+
+namespace {
+
+llvm::Type* element_type(llvm::LLVMContext& context, LaneType type) {
+  switch (type) {
+    case LaneType::i1: return llvm::Type::getInt1Ty(context);
+    case LaneType::i8: return llvm::Type::getInt8Ty(context);
+    case LaneType::i16: return llvm::Type::getInt16Ty(context);
+    case LaneType::i32: return llvm::Type::getInt32Ty(context);
+    case LaneType::i64: return llvm::Type::getInt64Ty(context);
+    case LaneType::f32: return llvm::Type::getFloatTy(context);
+    case LaneType::f64: return llvm::Type::getDoubleTy(context);
+  }
+  internal_error("a lane type that there is not", __FILE__, __LINE__);
+}
+
+llvm::Value* splat_of(llvm::IRBuilderBase& b, llvm::Value* scalar, int lanes) {
+  return lanes == 1 ? scalar : b.CreateVectorSplat(static_cast<unsigned>(lanes), scalar);
+}
+
+int count_of(llvm::Value* value) {
+  auto* vector = llvm::dyn_cast<llvm::FixedVectorType>(value->getType());
+  return vector ? static_cast<int>(vector->getNumElements()) : 1;
+}
+
+}  // namespace
+
+int bits_of(LaneType type) {
+  constexpr int kBits[] = {1, 8, 16, 32, 64, 32, 64};
+  return kBits[static_cast<int>(type)];
+}
+LaneType integer_of_bits(int bits) {
+  switch (bits) {
+    case 1: return LaneType::i1;
+    case 8: return LaneType::i8;
+    case 16: return LaneType::i16;
+    case 32: return LaneType::i32;
+    default: LENZ_CHECK(bits == 64, "no lanes of so many bits"); return LaneType::i64;
+  }
+}
+LaneType integer_of(LaneType type) { return integer_of_bits(bits_of(type)); }
+
+LaneCode::LaneCode(llvm::IRBuilderBase& builder, const CpuTarget& target, int lanes)
+    : builder_(&builder), target_(&target), lanes_(lanes) {}
+
+llvm::Type* LaneCode::llvm_type(LaneType type) const {
+  llvm::Type* element = element_type(builder_->getContext(), type);
+  return lanes_ == 1 ? element : llvm::FixedVectorType::get(element, static_cast<unsigned>(lanes_));
+}
+
+V LaneCode::wrap(llvm::Value* value) {
+  llvm::Type* element = value->getType()->getScalarType();
+  if (element->isFloatTy()) return make(value, LaneType::f32);
+  if (element->isDoubleTy()) return make(value, LaneType::f64);
+  LENZ_CHECK(element->isIntegerTy(), "a value that is neither an integer, float nor double");
+  return make(value, integer_of_bits(static_cast<int>(element->getIntegerBitWidth())));
+}
+
+V LaneCode::real(LaneType type, double value) {
+  return make(llvm::ConstantFP::get(llvm_type(type), type == LaneType::f32 ? static_cast<float>(value) : value), type);
+}
+V LaneCode::integer(LaneType type, int64_t value) {
+  return make(llvm::ConstantInt::get(llvm_type(type), static_cast<uint64_t>(value), true), type);
+}
+V LaneCode::splat(llvm::Value* scalar) { return wrap(splat_of(*builder_, scalar, lanes_)); }
+V LaneCode::lane_numbers() {
+  if (lanes_ == 1) return integer(LaneType::i64, 0);
+  std::vector<uint64_t> numbers(static_cast<size_t>(lanes_));
+  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = i;
+  return make(llvm::ConstantDataVector::get(builder_->getContext(), numbers), LaneType::i64);
+}
+
+V LaneCode::binary(Binary op, V a, V b) {
+  LENZ_CHECK(a.type == b.type, "operands of two types");
+  llvm::IRBuilderBase& e = *builder_;
+  auto by = [&](llvm::Value* result) { return make(result, a.type); };
+  if (is_float(a.type)) {
+    switch (op) {
+      case Binary::add: return by(e.CreateFAdd(a.value, b.value));
+      case Binary::sub: return by(e.CreateFSub(a.value, b.value));
+      case Binary::mul: return by(e.CreateFMul(a.value, b.value));
+      case Binary::div: return by(e.CreateFDiv(a.value, b.value));
+      default: internal_error("an operation on bits of a float", __FILE__, __LINE__);
+    }
+  }
+  switch (op) {
+    case Binary::add: return by(e.CreateAdd(a.value, b.value));
+    case Binary::sub: return by(e.CreateSub(a.value, b.value));
+    case Binary::mul: return by(e.CreateMul(a.value, b.value));
+    case Binary::div: return by(e.CreateSDiv(a.value, b.value));
+    case Binary::rem: return by(e.CreateSRem(a.value, b.value));
+    case Binary::bit_and: return by(e.CreateAnd(a.value, b.value));
+    case Binary::bit_or: return by(e.CreateOr(a.value, b.value));
+    case Binary::bit_xor: return by(e.CreateXor(a.value, b.value));
+    case Binary::shl: return by(e.CreateShl(a.value, b.value));
+    case Binary::lshr: return by(e.CreateLShr(a.value, b.value));
+    case Binary::ashr: return by(e.CreateAShr(a.value, b.value));
+    case Binary::unsigned_div: return by(e.CreateUDiv(a.value, b.value));
+    case Binary::unsigned_rem: return by(e.CreateURem(a.value, b.value));
+  }
+  internal_error("an operation that there is not", __FILE__, __LINE__);
+}
+
+V LaneCode::unary(Unary op, V a) {
+  llvm::IRBuilderBase& e = *builder_;
+  auto call = [&](llvm::Intrinsic::ID id) { return make(e.CreateUnaryIntrinsic(id, a.value), a.type); };
+  switch (op) {
+    case Unary::neg: return make(is_float(a.type) ? e.CreateFNeg(a.value) : e.CreateNeg(a.value), a.type);
+    case Unary::sqrt: return call(llvm::Intrinsic::sqrt);
+    case Unary::floor: return call(llvm::Intrinsic::floor);
+    case Unary::ceil: return call(llvm::Intrinsic::ceil);
+    case Unary::trunc: return call(llvm::Intrinsic::trunc);
+    case Unary::round_even: return call(llvm::Intrinsic::roundeven);
+    case Unary::fabs: return call(llvm::Intrinsic::fabs);
+    case Unary::count_leading_zeros:
+      return make(e.CreateBinaryIntrinsic(llvm::Intrinsic::ctlz, a.value, e.getFalse()), a.type);
+    case Unary::count_trailing_zeros:
+      return make(e.CreateBinaryIntrinsic(llvm::Intrinsic::cttz, a.value, e.getFalse()), a.type);
+  }
+  internal_error("an operation that there is not", __FILE__, __LINE__);
+}
+
+V LaneCode::compare(Compare op, V a, V b) {
+  using P = llvm::CmpInst::Predicate;
+  LENZ_CHECK(a.type == b.type, "operands of two types");
+  constexpr P kFloat[] = {P::FCMP_OEQ, P::FCMP_UNE, P::FCMP_OLT, P::FCMP_OLE,
+                          P::FCMP_OGT, P::FCMP_OGE, P::FCMP_OLT, P::FCMP_UNO};
+  constexpr P kInteger[] = {P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_SLT, P::ICMP_SLE,
+                            P::ICMP_SGT, P::ICMP_SGE, P::ICMP_ULT, P::BAD_ICMP_PREDICATE};
+  constexpr P kTruth[] = {P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_ULT, P::ICMP_ULE,
+                          P::ICMP_UGT, P::ICMP_UGE, P::ICMP_ULT, P::BAD_ICMP_PREDICATE};
+  const auto at = static_cast<size_t>(op);
+  if (is_float(a.type)) return make(builder_->CreateFCmp(kFloat[at], a.value, b.value), LaneType::i1);
+  return make(builder_->CreateICmp(a.type == LaneType::i1 ? kTruth[at] : kInteger[at], a.value, b.value), LaneType::i1);
+}
+
+V LaneCode::select(V condition, V yes, V no) {
+  LENZ_CHECK(yes.type == no.type && condition.type == LaneType::i1, "a selection between two types");
+  return make(builder_->CreateSelect(condition.value, yes.value, no.value), yes.type);
+}
+
+V LaneCode::multiply_add(V a, V b, V c) {
+  LENZ_CHECK(a.type == b.type && b.type == c.type, "operands of two types");
+  return make(builder_->CreateIntrinsic(target_->fma ? llvm::Intrinsic::fma : llvm::Intrinsic::fmuladd,
+                                        {a.value->getType()}, {a.value, b.value, c.value}),
+              a.type);
+}
+V LaneCode::fused(V a, V b, V c) {
+  return make(
+      builder_->CreateIntrinsic(llvm::Intrinsic::fma, {a.value->getType()}, {a.value, b.value, c.value}), a.type);
+}
+V LaneCode::copysign(V magnitude, V sign) {
+  return make(builder_->CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude.value, sign.value), magnitude.type);
+}
+
+V LaneCode::bits(V x) {
+  const LaneType to = integer_of(x.type);
+  return make(builder_->CreateBitCast(x.value, llvm_type(to)), to);
+}
+V LaneCode::as_float(V x) {
+  const LaneType to = x.type == LaneType::i32 ? LaneType::f32 : LaneType::f64;
+  return make(builder_->CreateBitCast(x.value, llvm_type(to)), to);
+}
+
+V LaneCode::convert(V x, LaneType to) {
+  llvm::IRBuilderBase& e = *builder_;
+  llvm::Type* type = llvm_type(to);
+  if (x.type == to) return x;
+  if (is_float(x.type) && is_float(to)) return make(e.CreateFPCast(x.value, type), to);
+  if (is_float(to)) return make(e.CreateSIToFP(x.value, type), to);
+  // What does not fit is poison; frozen, it is just some integer.
+  if (is_float(x.type)) return make(e.CreateFreeze(e.CreateFPToSI(x.value, type)), to);
+  return make(e.CreateSExtOrTrunc(x.value, type), to);
+}
+V LaneCode::zero_extend(V x, LaneType to) { return make(builder_->CreateZExtOrTrunc(x.value, llvm_type(to)), to); }
+
+V LaneCode::f16_bits(V x) {
+  llvm::IRBuilderBase& e = *builder_;
+  llvm::Type* half = llvm::Type::getHalfTy(e.getContext());
+  if (lanes_ > 1) half = llvm::FixedVectorType::get(half, static_cast<unsigned>(lanes_));
+  return make(e.CreateBitCast(e.CreateFPTrunc(x.value, half), llvm_type(LaneType::i16)), LaneType::i16);
+}
+V LaneCode::f16_value(V bits) {
+  llvm::IRBuilderBase& e = *builder_;
+  llvm::Type* half = llvm::Type::getHalfTy(e.getContext());
+  if (lanes_ > 1) half = llvm::FixedVectorType::get(half, static_cast<unsigned>(lanes_));
+  return make(e.CreateFPExt(e.CreateBitCast(bits.value, half), llvm_type(LaneType::f32)), LaneType::f32);
+}
+
+V LaneCode::scale(V x, V n) {
+  const int bytes = bits_of(x.type) / 8, step = 64 / bytes;
+  if (target_->avx512 && lanes_ % step == 0) {
+    const auto id = x.type == LaneType::f32 ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_512
+                                            : llvm::Intrinsic::x86_avx512_mask_scalef_pd_512;
+    llvm::IRBuilderBase& e = *builder_;
+    llvm::Value* mask = step == 16 ? static_cast<llvm::Value*>(e.getInt16(0xffff)) : e.getInt8(0xff);
+    std::vector<V> parts;
+    for (int i = 0; i < lanes_; i += step) {
+      llvm::Value* part = slice(x, i, step).value;
+      constexpr int kCurrentRounding = 4;
+      parts.push_back(make(
+          e.CreateIntrinsic(id, {}, {part, slice(n, i, step).value, part, mask, e.getInt32(kCurrentRounding)}), x.type));
+    }
+    llvm::Value* whole = parts[0].value;
+    for (size_t i = 1; i < parts.size(); ++i) {
+      std::vector<int> both(i * static_cast<size_t>(step) + static_cast<size_t>(step));
+      llvm::Value* next = parts[i].value;
+      if (i > 1) {  // shuffles take operands of one type
+        std::vector<int> widened(i * static_cast<size_t>(step), -1);
+        for (int k = 0; k < step; ++k) widened[static_cast<size_t>(k)] = k;
+        next = e.CreateShuffleVector(next, widened);
+      }
+      for (size_t k = 0; k < both.size(); ++k) both[k] = static_cast<int>(k);
+      whole = e.CreateShuffleVector(whole, next, both);
+    }
+    return make(whole, x.type);
+  }
+  // In two steps, each by a power of two that is a normal number; the first is exact.
+  const LaneType integers = integer_of(x.type);
+  const int shift = mantissa_bits(x.type);
+  const int64_t bias = x.type == LaneType::f32 ? 127 : 1023;
+  const V whole = convert(convert(n, LaneType::i32), integers);
+  const V first = whole >> 1, second = whole - first;
+  return x * as_float((first + bias) << shift) * as_float((second + bias) << shift);
+}
+
+namespace {
+
+template <class Make>
+V table_element(LaneCode& code, llvm::IRBuilderBase& e, llvm::Constant* table, V index, LaneType type, Make make) {
+  llvm::Module& module = *e.GetInsertBlock()->getModule();
+  llvm::GlobalVariable* global = nullptr;
+  for (llvm::GlobalVariable& there : module.globals())  // equal constants are one object
+    if (there.hasPrivateLinkage() && there.isConstant() && there.getInitializer() == table) global = &there;
+  if (global == nullptr) {
+    global = new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table, "table");
+    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+    global->setAlignment(llvm::Align(64));
+  }
+  llvm::Type* element = table->getType()->getArrayElementType();
+  llvm::Value* at = e.CreateGEP(element, global, index.value);
+  llvm::Value* loaded = nullptr;
+  if (code.lanes() == 1) {
+    loaded = e.CreateLoad(element, at);
+  } else {
+    loaded = e.CreateMaskedGather(code.llvm_type(type), at, llvm::Align(static_cast<uint64_t>(bits_of(type) / 8)));
+  }
+  return make(loaded);
+}
+
+}  // namespace
+
+V LaneCode::look_up(std::span<const double> table, LaneType type, V index) {
+  llvm::Constant* constant = nullptr;
+  if (type == LaneType::f32) {
+    std::vector<float> narrow(table.begin(), table.end());
+    constant = llvm::ConstantDataArray::get(builder_->getContext(), narrow);
+  } else {
+    constant = llvm::ConstantDataArray::get(builder_->getContext(), llvm::ArrayRef(table.data(), table.size()));
+  }
+  return table_element(*this, *builder_, constant, index, type, [&](llvm::Value* v) { return make(v, type); });
+}
+V LaneCode::look_up(std::span<const uint32_t> table, V index) {
+  llvm::Constant* constant =
+      llvm::ConstantDataArray::get(builder_->getContext(), llvm::ArrayRef(table.data(), table.size()));
+  return table_element(*this, *builder_, constant, index, LaneType::i32,
+                       [&](llvm::Value* v) { return make(v, LaneType::i32); });
+}
+
+V LaneCode::pick(V x, std::span<const int> from) {
+  if (count_of(x.value) == 1) return x;
+  return make(builder_->CreateShuffleVector(x.value, llvm::ArrayRef(from.data(), from.size())), x.type);
+}
+V LaneCode::slice(V x, int first, int count) {
+  if (count == count_of(x.value)) return x;
+  std::vector<int> from(static_cast<size_t>(count));
+  for (int i = 0; i < count; ++i) from[static_cast<size_t>(i)] = first + i;
+  if (count == 1) return make(builder_->CreateExtractElement(x.value, static_cast<uint64_t>(first)), x.type);
+  return make(builder_->CreateShuffleVector(x.value, from), x.type);
+}
+V LaneCode::interleave(std::span<const V> parts, int lanes) {
+  llvm::IRBuilderBase& e = *builder_;
+  llvm::Type* type = llvm::FixedVectorType::get(parts[0].value->getType()->getScalarType(),
+                                                static_cast<unsigned>(lanes));
+  llvm::Value* whole = llvm::PoisonValue::get(type);
+  const int each = count_of(parts[0].value), n = static_cast<int>(parts.size());
+  for (int p = 0; p < n; ++p) {
+    if (each == 1) {
+      if (p < lanes) whole = e.CreateInsertElement(whole, parts[static_cast<size_t>(p)].value, static_cast<uint64_t>(p));
+      continue;
+    }
+    // Brought to the whole's length, then merged into the places that are its own.
+    std::vector<int> spread(static_cast<size_t>(lanes), -1), merge(static_cast<size_t>(lanes));
+    for (int i = 0; i < lanes; ++i) {
+      if (i % n == p) spread[static_cast<size_t>(i)] = i / n;
+      merge[static_cast<size_t>(i)] = i % n == p ? lanes + i : i;
+    }
+    llvm::Value* wide = e.CreateShuffleVector(parts[static_cast<size_t>(p)].value, spread);
+    whole = e.CreateShuffleVector(whole, wide, merge);
+  }
+  return make(whole, parts[0].type);
+}
+
+llvm::Value* LaneCode::any(V condition) {
+  return lanes_ == 1 ? condition.value : builder_->CreateOrReduce(condition.value);
+}
+
+std::vector<V> LaneCode::rarely(V condition, const std::vector<V>& usual,
+                                const std::function<std::vector<V>()>& rare) {
+  llvm::IRBuilderBase& e = *builder_;
+  llvm::BasicBlock* before = e.GetInsertBlock();
+  llvm::Function* function = before->getParent();
+  llvm::BasicBlock* then = llvm::BasicBlock::Create(e.getContext(), "rare", function);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(e.getContext(), "usual", function);
+  // What followed the insertion point goes on in the new block.
+  after->splice(after->end(), before, e.GetInsertPoint(), before->end());
+  after->replaceSuccessorsPhiUsesWith(before, after);
+  e.SetInsertPoint(before);
+  e.CreateCondBr(any(condition), then, after);
+  e.SetInsertPoint(then);
+  std::vector<V> merged = rare();
+  for (size_t i = 0; i < merged.size(); ++i) merged[i] = select(condition, merged[i], usual[i]);
+  llvm::BasicBlock* rare_end = e.GetInsertBlock();
+  e.CreateBr(after);
+  e.SetInsertPoint(after, after->begin());
+  std::vector<V> result;
+  for (size_t i = 0; i < merged.size(); ++i) {
+    llvm::PHINode* phi = e.CreatePHI(merged[i].value->getType(), 2);
+    phi->addIncoming(usual[i].value, before);
+    phi->addIncoming(merged[i].value, rare_end);
+    result.push_back(make(phi, merged[i].type));
+  }
+  e.SetInsertPoint(after, after->getFirstInsertionPt());
+  return result;
+}
+
+std::vector<V> LaneCode::repeat(std::vector<V> state, const std::function<V(const std::vector<V>&)>& test,
+                                const std::function<std::vector<V>(const std::vector<V>&)>& body) {
+  llvm::IRBuilderBase& e = *builder_;
+  llvm::BasicBlock* before = e.GetInsertBlock();
+  llvm::Function* function = before->getParent();
+  llvm::BasicBlock* head = llvm::BasicBlock::Create(e.getContext(), "repeat", function);
+  llvm::BasicBlock* inside = llvm::BasicBlock::Create(e.getContext(), "body", function);
+  llvm::BasicBlock* after = llvm::BasicBlock::Create(e.getContext(), "done", function);
+  after->splice(after->end(), before, e.GetInsertPoint(), before->end());
+  after->replaceSuccessorsPhiUsesWith(before, after);
+  e.SetInsertPoint(before);
+  e.CreateBr(head);
+  e.SetInsertPoint(head);
+  std::vector<llvm::PHINode*> phis;
+  std::vector<V> current;
+  for (const V& v : state) {
+    phis.push_back(e.CreatePHI(v.value->getType(), 2));
+    phis.back()->addIncoming(v.value, before);
+    current.push_back(make(phis.back(), v.type));
+  }
+  const V going = test(current);
+  llvm::BasicBlock* head_end = e.GetInsertBlock();
+  LENZ_CHECK(head_end == head, "the test of a loop has branches");
+  e.CreateCondBr(any(going), inside, after);
+  e.SetInsertPoint(inside);
+  std::vector<V> next = body(current);
+  for (size_t i = 0; i < next.size(); ++i) {
+    next[i] = select(going, next[i], current[i]);
+    phis[i]->addIncoming(next[i].value, e.GetInsertBlock());
+  }
+  // The phis above name the block in which the body ended.
+  e.CreateBr(head);
+  e.SetInsertPoint(after, after->begin());
+  return current;
+}
+
+V operator~(V a) { return a ^ a.code->integer(a.type, -1); }
+V from(V like, double value) { return like.code->same(like, value); }
+V is_infinite(V a) { return abs(a) == from(a, std::numeric_limits<double>::infinity()); }
+V is_finite(V a) { return abs(a) < from(a, std::numeric_limits<double>::infinity()); }
+V sign_bit(V a) { return bits(a) < 0; }
+V smaller(V a, V b) { return select(a < b, a, b); }
+V larger(V a, V b) { return select(a > b, a, b); }
+
+V polynomial(V x, std::span<const double> coefficients) {
+  V sum = from(x, coefficients.back());
+  for (size_t i = coefficients.size() - 1; i-- > 0;) sum = fma(sum, x, coefficients[i]);
+  return sum;
+}
+
+}  // namespace lenz::native

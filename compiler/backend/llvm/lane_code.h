@@ -1,0 +1,175 @@
+// Arithmetic on lanes, as emitters write it: V is a vector of `lanes` elements (a scalar where lanes is 1) that a piece
+// of emitted code computes, and a + b * c on Vs emits the instructions. The families of primitives are written in it
+// and see nothing of LLVM.
+//
+// Both operands of an operator have one type; a number beside a V is a constant of its type. Comparisons of floats are
+// false for NaN (but !=); integers are signed, but for the functions called unsigned.
+//
+// Thread-safety: as the builder's module.
+#pragma once
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "compiler/backend/llvm/target.h"
+
+namespace llvm {
+class IRBuilderBase;
+class Type;
+class Value;
+}  // namespace llvm
+
+namespace lenz::native {
+
+enum class LaneType : uint8_t { i1, i8, i16, i32, i64, f32, f64 };
+
+inline bool is_float(LaneType type) { return type >= LaneType::f32; }
+int bits_of(LaneType type);
+LaneType integer_of(LaneType type);  // of the same width
+LaneType integer_of_bits(int bits);
+inline int mantissa_bits(LaneType type) { return type == LaneType::f32 ? 23 : 52; }  // of a float, as stored
+
+class LaneCode;
+
+struct V {
+  LaneCode* code = nullptr;
+  llvm::Value* value = nullptr;
+  LaneType type = LaneType::f32;
+  explicit operator bool() const { return value != nullptr; }
+};
+
+enum class Binary : uint8_t { add, sub, mul, div, rem, bit_and, bit_or, bit_xor, shl, lshr, ashr, unsigned_div, unsigned_rem };
+enum class Unary : uint8_t { neg, sqrt, floor, ceil, trunc, round_even, fabs, count_leading_zeros, count_trailing_zeros };
+enum class Compare : uint8_t { eq, ne, lt, le, gt, ge, unsigned_lt, unordered };
+
+class LaneCode {
+ public:
+  LaneCode(llvm::IRBuilderBase& builder, const CpuTarget& target, int lanes);
+
+  llvm::IRBuilderBase& builder() const { return *builder_; }
+  const CpuTarget& target() const { return *target_; }
+  int lanes() const { return lanes_; }
+
+  llvm::Type* llvm_type(LaneType type) const;
+  V wrap(llvm::Value* value);  // of a type that LaneType has
+  V real(LaneType type, double value);
+  V integer(LaneType type, int64_t value);  // of an integer type, wrapped into it
+  V same(V like, double value) { return is_float(like.type) ? real(like.type, value) : integer(like.type, static_cast<int64_t>(value)); }
+  V truth(bool value) { return integer(LaneType::i1, value ? 1 : 0); }
+  V splat(llvm::Value* scalar);
+  V lane_numbers();  // 0, 1, 2, ... as i64
+
+  V binary(Binary op, V a, V b);
+  V unary(Unary op, V a);
+  V compare(Compare op, V a, V b);
+  V select(V condition, V yes, V no);
+  V multiply_add(V a, V b, V c);  // a * b + c, rounded once or twice as the target likes
+  V fused(V a, V b, V c);         // rounded once on every target (a call where it has no such instruction)
+  V copysign(V magnitude, V sign);
+
+  V bits(V x);                   // of a float, as an integer of its width
+  V as_float(V x);               // of i32, i64
+  V convert(V x, LaneType to);   // by value; integers are signed; a float that an integer can't hold gives any integer
+  V zero_extend(V x, LaneType to);
+  V truth_to_float(V x, LaneType to) { return select(x, real(to, 1), real(to, 0)); }
+  V f16_bits(V x);               // target().f16: the bits of the nearest f16 of an f32, as i16
+  V f16_value(V bits);
+  // 2^n * x with one rounding, for an x near one (within 2^100; of f32, 2^20) and an n of whole numbers, |n| <= 1900
+  // (of f32, 240). For any other x only where the result and half the way to it are normal.
+  V scale(V x, V n);
+
+  // The element of a constant table that each lane's i32 index names.
+  V look_up(std::span<const double> table, LaneType type, V index);
+  V look_up(std::span<const uint32_t> table, V index);  // i32
+
+  // Shuffles, for what neighbours share.
+  V pick(V x, std::span<const int> from);                   // lane i of the result is lane from[i]
+  V interleave(std::span<const V> parts, int lanes);  // lane i is lane i / n of part i % n; of any lane counts
+  V slice(V x, int first, int count);
+
+  // What rarely happens: where `condition` holds in some lane, `rare` is computed, else branched around. The result is
+  // rare's where the condition holds, `usual` elsewhere.
+  std::vector<V> rarely(V condition, const std::vector<V>& usual, const std::function<std::vector<V>()>& rare);
+  // While `test(state)` holds in some lane, the state of those lanes becomes body(state).
+  std::vector<V> repeat(std::vector<V> state, const std::function<V(const std::vector<V>&)>& test,
+                        const std::function<std::vector<V>(const std::vector<V>&)>& body);
+
+ private:
+  V make(llvm::Value* value, LaneType type) { return {this, value, type}; }
+  llvm::Value* any(V condition);
+
+  llvm::IRBuilderBase* builder_;
+  const CpuTarget* target_;
+  int lanes_;
+};
+
+template <class N>
+concept Number = std::is_arithmetic_v<N>;
+
+#define LENZ_LANE_OPERATOR(symbol, method, op)                                                              \
+  inline V operator symbol(V a, V b) { return a.code->method(op, a, b); }                                   \
+  template <Number N>                                                                                       \
+  V operator symbol(V a, N b) {                                                                             \
+    return a.code->method(op, a, a.code->same(a, static_cast<double>(b)));                                  \
+  }                                                                                                         \
+  template <Number N>                                                                                       \
+  V operator symbol(N a, V b) {                                                                             \
+    return b.code->method(op, b.code->same(b, static_cast<double>(a)), b);                                  \
+  }
+LENZ_LANE_OPERATOR(+, binary, Binary::add)
+LENZ_LANE_OPERATOR(-, binary, Binary::sub)
+LENZ_LANE_OPERATOR(*, binary, Binary::mul)
+LENZ_LANE_OPERATOR(/, binary, Binary::div)
+LENZ_LANE_OPERATOR(&, binary, Binary::bit_and)
+LENZ_LANE_OPERATOR(|, binary, Binary::bit_or)
+LENZ_LANE_OPERATOR(^, binary, Binary::bit_xor)
+LENZ_LANE_OPERATOR(<<, binary, Binary::shl)
+LENZ_LANE_OPERATOR(>>, binary, Binary::ashr)
+LENZ_LANE_OPERATOR(==, compare, Compare::eq)
+LENZ_LANE_OPERATOR(!=, compare, Compare::ne)
+LENZ_LANE_OPERATOR(<, compare, Compare::lt)
+LENZ_LANE_OPERATOR(<=, compare, Compare::le)
+LENZ_LANE_OPERATOR(>, compare, Compare::gt)
+LENZ_LANE_OPERATOR(>=, compare, Compare::ge)
+#undef LENZ_LANE_OPERATOR
+
+inline V operator-(V a) { return a.code->unary(Unary::neg, a); }
+V operator~(V a);  // all bits; of i1: not
+inline V operator!(V a) { return ~a; }
+
+inline V lshr(V a, int n) { return a.code->binary(Binary::lshr, a, a.code->integer(a.type, n)); }
+inline V lshr(V a, V n) { return a.code->binary(Binary::lshr, a, n); }
+inline V select(V condition, V yes, V no) { return condition.code->select(condition, yes, no); }
+inline V select(V condition, V yes, double no) { return select(condition, yes, yes.code->same(yes, no)); }
+inline V select(V condition, double yes, V no) { return select(condition, no.code->same(no, yes), no); }
+inline V fma(V a, V b, V c) { return a.code->multiply_add(a, b, c); }
+inline V fma(V a, double b, V c) { return fma(a, a.code->same(a, b), c); }
+inline V fma(V a, V b, double c) { return fma(a, b, a.code->same(a, c)); }
+inline V fma(V a, double b, double c) { return fma(a, a.code->same(a, b), a.code->same(a, c)); }
+inline V sqrt(V a) { return a.code->unary(Unary::sqrt, a); }
+inline V floor(V a) { return a.code->unary(Unary::floor, a); }
+inline V ceil(V a) { return a.code->unary(Unary::ceil, a); }
+inline V trunc(V a) { return a.code->unary(Unary::trunc, a); }
+inline V round_even(V a) { return a.code->unary(Unary::round_even, a); }
+inline V abs(V a) { return a.code->unary(Unary::fabs, a); }  // of a float
+inline V copysign(V magnitude, V sign) { return magnitude.code->copysign(magnitude, sign); }
+inline V bits(V a) { return a.code->bits(a); }
+inline V as_float(V a) { return a.code->as_float(a); }
+inline V convert(V a, LaneType to) { return a.code->convert(a, to); }
+inline V is_nan(V a) { return a.code->compare(Compare::unordered, a, a); }
+V is_infinite(V a);
+V is_finite(V a);
+V sign_bit(V a);     // i1, of a float
+V smaller(V a, V b);  // b where either is NaN
+V larger(V a, V b);
+V from(V like, double value);  // a constant of like's type
+
+// Horner's scheme in the lanes' own type: coefficients[0] + x * coefficients[1] + ...
+V polynomial(V x, std::span<const double> coefficients);
+
+}  // namespace lenz::native

@@ -1,0 +1,144 @@
+#include "compiler/backend/llvm/scalar_code.h"
+
+#include <llvm/IR/Constants.h>
+#include <llvm/IR/IRBuilder.h>
+
+#include <map>
+
+#include "compiler/backend/llvm/families.h"
+#include "compiler/base/error.h"
+#include "compiler/scalar/rounding.h"
+
+namespace lenz::native {
+
+namespace {
+
+const std::map<std::string_view, Spelling>& spellings() {
+  static const auto table = [] {
+    Spellings all;
+    add_arithmetic(all);
+    add_divisions(all);
+    add_comparisons(all);
+    add_bits(all);
+    add_float_parts(all);
+    add_conversions(all);
+    add_elementary(all);
+    add_fast(all);
+    add_special(all);
+    add_complex(all);
+    // A row may be spelled by several families, each for its own dtypes.
+    std::map<std::string_view, Spelling> merged;
+    for (const Spelling& s : all) {
+      LENZ_CHECK(find_scalar(s.name) != nullptr, "a spelling of '" + std::string(s.name) + "', which is no row");
+      Spelling& into = merged[s.name];
+      auto take = [&](Spell& to, Spell from) {
+        LENZ_CHECK(to == nullptr || from == nullptr, "two spellings of '" + std::string(s.name) + "'");
+        if (from != nullptr) to = from;
+      };
+      into.name = s.name;
+      take(into.booleans, s.booleans);
+      take(into.integers, s.integers);
+      take(into.reals, s.reals);
+      take(into.complexes, s.complexes);
+      take(into.only_f32, s.only_f32);
+      take(into.only_f64, s.only_f64);
+    }
+    return merged;
+  }();
+  return table;
+}
+
+Spell find_spelling(const ScalarRow& row, Dtype compute) {
+  if (!row.dtypes.has(compute)) return nullptr;
+  auto found = spellings().find(row.name);
+  if (found == spellings().end()) return nullptr;
+  const Spelling& s = found->second;
+  if (compute == Dtype::b8) return s.booleans;
+  if (is_integral(compute, false)) return s.integers;
+  if (is_complex(compute)) return s.complexes;
+  const Spell own = compute == Dtype::f64 ? s.only_f64 : s.only_f32;
+  return own != nullptr ? own : s.reals;
+}
+
+LaneType held_lane(Dtype dtype) {
+  if (dtype == Dtype::b8) return LaneType::i1;
+  if (is_integral(dtype, false)) return integer_of_bits(info(dtype).bits);
+  return to_real(dtype) == Dtype::f64 ? LaneType::f64 : LaneType::f32;
+}
+
+}  // namespace
+
+ScalarCode::ScalarCode(llvm::IRBuilderBase& builder, const CpuTarget& target, int lanes)
+    : builder_(&builder), target_(&target), lanes_(lanes) {
+  LENZ_CHECK(lanes >= 1 && lanes <= 64, "between 1 and 64 lanes");
+}
+
+llvm::Type* ScalarCode::held_type(Dtype dtype) const {
+  return LaneCode(*builder_, *target_, lanes_).llvm_type(held_lane(dtype));
+}
+llvm::Type* ScalarCode::memory_type(Dtype dtype) const {
+  const LaneCode code(*builder_, *target_, lanes_);
+  const Dtype part = to_real(dtype);
+  if (part == Dtype::f32 || part == Dtype::f64) return code.llvm_type(held_lane(part));
+  return code.llvm_type(integer_of_bits(info(part).bits));
+}
+
+Lanes ScalarCode::apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Lanes> operands,
+                        llvm::Value** raised) {
+  const Spell spelling = find_spelling(row, compute);
+  if (spelling == nullptr)
+    throw Unsupported("no code for scalar primitive '" + std::string(row.name) + "' in " + std::string(name(compute)));
+  LENZ_CHECK(static_cast<int>(operands.size()) == row.arity, "a scalar primitive has another number of operands");
+  // Algorithms below depend on each rounding: the caller's licence to reorder is not for them.
+  llvm::IRBuilderBase::FastMathFlagGuard guard(*builder_);
+  builder_->clearFastMathFlags();
+  LaneCode code(*builder_, *target_, lanes_);
+  Call call{code, compute, result, {}};
+  Complex values[3];
+  for (size_t i = 0; i < operands.size(); ++i) {
+    values[i].re = code.wrap(operands[i].value);
+    if (operands[i].imaginary != nullptr) values[i].im = code.wrap(operands[i].imaginary);
+    LENZ_CHECK(values[i].re.type == held_lane(operand_dtype(row, compute, static_cast<int>(i))),
+               "operand " + std::to_string(i) + " of '" + std::string(row.name) + "' is not held as its dtype is");
+  }
+  const Complex answer = spelling(call, values);
+  LENZ_CHECK(answer.re.type == held_lane(result) && static_cast<bool>(answer.im) == is_complex(result),
+             "the spelling of '" + std::string(row.name) + "' answers in another dtype");
+  if (raised != nullptr) *raised = call.raised.value;
+  return {answer.re.value, answer.im.value};
+}
+
+Lanes ScalarCode::constant(Dtype dtype, const ScalarValue& value) {
+  LaneCode code(*builder_, *target_, lanes_);
+  const LaneType lane = held_lane(dtype);
+  if (is_complex(dtype))
+    return {code.real(lane, value.complex().real()).value, code.real(lane, value.complex().imag()).value};
+  if (is_floating(dtype)) return {code.real(lane, value.real()).value};
+  return {code.integer(lane, value.integer()).value};
+}
+
+Lanes ScalarCode::load_convert(Dtype dtype, const Lanes& in_memory) {
+  if (is_complex(dtype) || dtype == Dtype::f32 || dtype == Dtype::f64) return in_memory;
+  LaneCode code(*builder_, *target_, lanes_);
+  return {held_from_bits(code, dtype, code.wrap(in_memory.value)).value};
+}
+Lanes ScalarCode::store_convert(Dtype dtype, const Lanes& held) {
+  if (is_complex(dtype) || dtype == Dtype::f32 || dtype == Dtype::f64) return held;
+  LaneCode code(*builder_, *target_, lanes_);
+  return {held_bits(code, dtype, code.wrap(held.value)).value};
+}
+
+bool has_spelling(const ScalarRow& row, Dtype compute) { return find_spelling(row, compute) != nullptr; }
+
+std::vector<std::string> missing_spellings() {
+  std::vector<std::string> missing;
+  for (const ScalarRow& row : scalar_table())
+    for (int d = 0; d < kDtypeCount; ++d) {
+      const auto dtype = static_cast<Dtype>(d);
+      if (row.dtypes.has(dtype) && !has_spelling(row, dtype))
+        missing.push_back(std::string(row.name) + " " + std::string(name(dtype)));
+    }
+  return missing;
+}
+
+}  // namespace lenz::native

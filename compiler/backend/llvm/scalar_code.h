@@ -1,0 +1,86 @@
+// The scalar table as code: emits any row, in any of its dtypes, for a number of lanes.
+//
+// How values are held between load and store (the compute representation), in vectors of `lanes` elements, or as plain
+// scalars where lanes is 1:
+// * b8: i1. Integers: iN, in PyTorch's semantics.
+// * f32, f64: themselves. f16, bf16, f8e4m3, f8e5m2: as f32, not rounded between rows but where a row's meaning asks
+//   for it (to_dtype, trunc_div, nextafter, bitcast, ...).
+// * c64, c128: two values, real and imaginary part.
+// In memory: b8 is a byte, f16 and bf16 are i16, float8 are i8, complex numbers are interleaved; load_convert and
+// store_convert know how to get there.
+//
+// Emission may make new basic blocks: rare cases (huge arguments of sin) are branched around. The builder then stands
+// in the block that follows, and what was emitted before dominates it.
+//
+// Thread-safety: as the builder's module.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "compiler/backend/llvm/target.h"
+#include "compiler/loops/program.h"
+#include "compiler/scalar/scalar.h"
+
+namespace llvm {
+class IRBuilderBase;
+class Type;
+class Value;
+}  // namespace llvm
+
+namespace lenz::native {
+
+struct Lanes {
+  llvm::Value* value = nullptr;      // the real part of a complex one
+  llvm::Value* imaginary = nullptr;  // complex dtypes only
+};
+
+class ScalarCode {
+ public:
+  // Stays valid as the builder moves. The target outlives it.
+  ScalarCode(llvm::IRBuilderBase& builder, const CpuTarget& target, int lanes);
+
+  llvm::IRBuilderBase& builder() const { return *builder_; }
+  const CpuTarget& target() const { return *target_; }
+  int lanes() const { return lanes_; }
+
+  // The type of a value of this dtype (of one part of a complex one) as it is held, and as it stands in memory.
+  llvm::Type* held_type(Dtype dtype) const;
+  llvm::Type* memory_type(Dtype dtype) const;
+
+  // Computes a row. `result` is result_dtype(row, compute, target). Where eager raises in some lanes (integer division
+  // by zero), *raised becomes a vector of i1 that says in which, and these lanes' values mean nothing; it becomes null
+  // where none can. The caller masks out lanes that don't exist. Throws Unsupported for a row without spelling.
+  Lanes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Lanes> operands,
+              llvm::Value** raised = nullptr);
+
+  // A constant in every lane.
+  Lanes constant(Dtype dtype, const ScalarValue& value);
+
+  // Between memory and the held form: what a load gave, or what a store takes. Complex parts come and go already
+  // separated: memory_type of their component. Stores round to nearest even; a NaN stays one.
+  Lanes load_convert(Dtype dtype, const Lanes& in_memory);
+  Lanes store_convert(Dtype dtype, const Lanes& held);
+
+  // Random numbers (compiler/scalar/random_stream.h) of the stream {seed, offset}, both i64 scalars, for the logical
+  // elements `element` (a vector of i64). `dtype` is the instruction's: word and wide_word give i64.
+  // `consecutive`: element i + 1 follows element i, and the first is a multiple of four: then one Philox block serves
+  // four lanes (two of wide draws).
+  Lanes draw(loops::DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Value* offset, llvm::Value* element,
+             bool consecutive = false);
+
+ private:
+  llvm::IRBuilderBase* builder_;
+  const CpuTarget* target_;
+  int lanes_;
+};
+
+// Whether apply() has a spelling.
+bool has_spelling(const ScalarRow& row, Dtype compute);
+
+// The rows and dtypes of the table that apply() refuses: "special_zeta f64", in the table's order.
+std::vector<std::string> missing_spellings();
+
+}  // namespace lenz::native

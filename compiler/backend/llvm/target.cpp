@@ -1,0 +1,86 @@
+#include "compiler/backend/llvm/target.h"
+
+#include <llvm/ADT/StringMap.h>
+#include <llvm/TargetParser/Host.h>
+#include <llvm/TargetParser/Triple.h>
+
+#include "compiler/base/error.h"
+
+namespace lenz::native {
+
+namespace {
+
+// What a target needs of an x86-64 processor; LLVM's cpu of that name implies it.
+constexpr std::string_view kAvx2[] = {"avx2", "fma", "f16c", "bmi", "bmi2"};
+constexpr std::string_view kAvx512[] = {"avx512f", "avx512bw", "avx512dq", "avx512vl", "avx512cd"};
+
+bool has(const llvm::StringMap<bool>& features, std::string_view name) {
+  auto found = features.find(name);
+  return found != features.end() && found->second;
+}
+template <size_t N>
+bool has_all(const llvm::StringMap<bool>& features, const std::string_view (&names)[N]) {
+  for (std::string_view name : names)
+    if (!has(features, name)) return false;
+  return true;
+}
+
+bool runs_linux_on(llvm::Triple::ArchType arch) {
+  return llvm::Triple(llvm::sys::getDefaultTargetTriple()).getArch() == arch;
+}
+
+}  // namespace
+
+std::vector<CpuTarget> targets() {
+  const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
+  const bool x86 = runs_linux_on(llvm::Triple::x86_64), arm = runs_linux_on(llvm::Triple::aarch64);
+  const std::string x86_triple = "x86_64-unknown-linux-gnu", arm_triple = "aarch64-unknown-linux-gnu";
+  std::vector<CpuTarget> all;
+  CpuTarget avx512{.name = "avx512", .triple = x86_triple, .cpu = "x86-64-v4", .vector_bytes = 64};
+  avx512.features = "-prefer-256-bit";
+  avx512.fma = avx512.avx512 = avx512.f16 = true;
+  avx512.runs_here = x86 && has_all(host, kAvx2) && has_all(host, kAvx512);
+  all.push_back(avx512);
+  CpuTarget avx2{.name = "avx2", .triple = x86_triple, .cpu = "x86-64-v3", .vector_bytes = 32};
+  avx2.fma = avx2.f16 = true;
+  avx2.runs_here = x86 && has_all(host, kAvx2);
+  all.push_back(avx2);
+  // On x86 the instructions that every 64-bit processor since 2009 has; elsewhere the architecture's baseline.
+  CpuTarget generic{.name = "generic", .triple = x86_triple, .cpu = "x86-64-v2", .vector_bytes = 16, .runs_here = x86};
+  CpuTarget aarch64{.name = "aarch64", .triple = arm_triple, .cpu = "generic", .vector_bytes = 16, .fma = true};
+  aarch64.f16 = true;
+  aarch64.runs_here = arm;
+  if (arm) {
+    generic = aarch64;
+    generic.name = "generic";
+  }
+  all.push_back(generic);
+  all.push_back(aarch64);
+  return all;
+}
+
+CpuTarget find_target(std::string_view name) {
+  std::string names;
+  for (const CpuTarget& target : targets()) {
+    if (target.name == name) return target;
+    names += (names.empty() ? "" : ", ") + target.name;
+  }
+  throw UserError("no target '" + std::string(name) + "'", "", "there are " + names);
+}
+
+CpuTarget runnable_target(std::string_view name) {
+  std::string runnable;
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here) continue;
+    if (name.empty()) return target;
+    runnable += (runnable.empty() ? "" : ", ") + target.name;
+  }
+  LENZ_CHECK(!name.empty(), "no target runs on this processor");
+  CpuTarget target = find_target(name);
+  if (!target.runs_here)
+    throw UserError("this machine can't run code for the target '" + std::string(name) + "'", "",
+                    "its processor is " + llvm::sys::getHostCPUName().str() + "; it runs " + runnable);
+  return target;
+}
+
+}  // namespace lenz::native

@@ -1,0 +1,35 @@
+// The processors that code is made for, by name. A CpuTarget is a value: everything that code generation may depend on
+// stands in it, so that equal targets make equal code.
+// Thread-safety: pure functions; host_features() asks the machine.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lenz::native {
+
+struct CpuTarget {
+  std::string name{};      // "avx512", "avx2", "generic", "aarch64"
+  std::string triple{};    // as LLVM writes it
+  std::string cpu{};       // LLVM's processor model
+  std::string features{};  // and what is switched on or off beside it: "+fma,-prefer-256-bit"
+  int vector_bytes = 16;
+  bool fma = false;       // fused multiply and add is an instruction
+  bool avx512 = false;    // F, BW, DQ, VL, CD
+  bool f16 = false;       // conversion between f32 and f16 is an instruction
+  bool runs_here = false;
+
+  int lanes(int bytes) const { return vector_bytes / bytes; }  // of elements of so many bytes
+  std::string key() const { return triple + " " + cpu + " " + features; }  // equal keys: equal code
+};
+
+// Every target, the widest first.
+std::vector<CpuTarget> targets();
+// One of them, whether or not it runs here. Throws UserError for a name that is none.
+CpuTarget find_target(std::string_view name);
+// That one; empty: the best that this machine runs. Throws UserError, which says what the machine has, where it can't
+// run it.
+CpuTarget runnable_target(std::string_view name = {});
+
+}  // namespace lenz::native
