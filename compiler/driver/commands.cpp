@@ -9,6 +9,7 @@
 #include "compiler/driver/plugin.h"
 #include "compiler/driver/scalar_command.h"
 #include "compiler/driver/trace_command.h"
+#include "compiler/driver/ulp_command.h"
 #include "compiler/driver/verify_command.h"
 
 namespace lenz {
@@ -31,6 +32,7 @@ constexpr Command kCommands[] = {
     {"controls", "hold the oracle against legal and wrong variants of random graphs", controls_command},
     {"ops", "list the ops and what their rows know; --check holds them against libtorch", ops_command},
     {"scalar", "list the scalar primitives; --eval computes them on bits", scalar_command},
+    {"ulp", "hold the code of scalar primitives against the table, over every input or a sample", ulp_command},
 };
 }  // namespace
 

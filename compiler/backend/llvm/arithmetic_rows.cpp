@@ -48,7 +48,9 @@ V lerp(V a, V b, V w) {
   const Wide x = widen(a), y = widen(b), t = widen(w), step = y - x;
   const V near = abs(w) < 0.5;
   const Wide sum = select(near, x, y) + select(near, t, t - 1.0) * step;
-  return narrow(sum, a.type);
+  if (sum.is_double()) return narrow(sum, a.type);
+  const V plain = select(near, a, b) + select(near, w, w - 1.0) * (b - a);
+  return select(is_finite(plain), narrow(sum, a.type), plain);
 }
 
 V relu(V a) { return select(a <= 0, 0, a); }

@@ -36,9 +36,12 @@ V packed(V x, Narrow format) {
   const V subnormal = bits(as_float(size) + magic) - bits(magic);
   const int64_t top = (int64_t{1} << (format.bits - 1)) - (format.has_infinity ? int64_t{1} << format.mantissa : 1);
   V packed = select(size < (int64_t{127 + format.least_exponent} << 23), subnormal, normal);
-  packed = select(packed > top, from(packed, static_cast<double>(top)), packed);
-  const int64_t nan = (int64_t{1} << (format.bits - 1)) - 1 - (format.bits == 16 ? 0x1ff : 0);
-  packed = select(is_nan(x), static_cast<double>(nan), packed);
+  packed = select(packed > top, top, packed);
+  // A NaN keeps its upper digits, and is one without any.
+  const int64_t digits = (int64_t{1} << format.mantissa) - 1, ones = (int64_t{1} << (format.bits - 1)) - 1;
+  const V kept = lshr(size, cut) & digits;
+  const V payload = select(kept == 0, (digits + 1) / 2, kept);
+  packed = select(is_nan(x), format.has_infinity ? payload | (ones - digits) : from(word, ones), packed);
   const V sign = lshr(word, 31) << (format.bits - 1);
   return convert(packed | sign, integer_of_bits(format.bits));
 }
@@ -55,7 +58,8 @@ V unpacked(V narrow, Narrow format) {
 V bf16_word(V x) {  // rounded, in the upper half
   const V word = bits(x);
   const V rounded = (word + 0x7fff + (lshr(word, 16) & 1)) & static_cast<int64_t>(0xffff0000);
-  return select(is_nan(x), (word | 0x400000) & static_cast<int64_t>(0xffff0000), rounded);
+  const V cut = word & static_cast<int64_t>(0xffff0000);  // a NaN stays one: with its upper digits, or a digit
+  return select(is_nan(x), select((word & 0x7f0000) == 0, cut | 0x400000, cut), rounded);
 }
 
 // --- to_dtype

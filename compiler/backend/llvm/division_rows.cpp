@@ -117,10 +117,12 @@ V remainder(V a, V b) {
 }
 V float_floor_divide(V a, V b) {
   const V r = fmod(a, b);
-  const Wide x = widen(a), y = widen(b);
+  // The products of the division must not overflow: what is large is made smaller, both alike.
+  const V unit = a.type == LaneType::f64 ? select(abs(a) > 0x1p960, from(a, 0x1p-100), 1) : from(a, 1);
+  const Wide x = widen(a * unit), y = widen(b * unit);
   const V down = (r != 0) & ((r < 0) ^ (b < 0));
   // Of the exact whole quotient: what division leaves is repaired by rounding.
-  Wide q = (x - widen(r)) / y;
+  Wide q = (x - widen(r * unit)) / y;
   const V high = round_even(q.hi);
   if (!q.is_double()) {
     const V low = select(high == q.hi, round_even(q.lo), 0);
@@ -132,7 +134,8 @@ V float_floor_divide(V a, V b) {
   q = select(down, q - 1.0, q);
   const V whole = narrow(q, a.type), plain = a / b;
   const V signed_whole = select(whole == 0, copysign(whole, plain), whole);
-  return select(b == 0, plain, select(is_nan(r), r, signed_whole));
+  const V answer = select(is_finite(plain), signed_whole, plain);  // a quotient that overflows is infinite
+  return select(b == 0, plain, select(is_nan(r), r, answer));
 }
 V float_trunc_divide(Call& call, V a, V b) { return trunc(value_of_dtype(call, a / b, call.compute)); }
 

@@ -38,15 +38,13 @@ V exp(V x) {
   return nan_kept(x, finished(e, x.type));
 }
 V expm1_row(V x) {
-  // Half of a large power does not overflow before its result does.
-  const Wide w = widen(clamped(x, -50, 711));
-  Exponential e = exponential(w);
-  LaneCode& code = *x.code;
-  const V half = code.scale(from(e.n, 1), e.n - 1.0);
-  const Wide product = scaled(e.minus_one, from(e.n, 0)) * wide_of(w, half);
-  const Wide sum = product + (w.is_double() ? wide_of(w, half - 0.5) : exact_sum(half, from(half, -0.5)));
-  const V result = narrow(select(e.n == 0, e.minus_one, sum * 2.0), x.type);
-  return nan_kept(x, select(x == 0, x, select(abs(widen(x).hi) < 0x1p-1000, x, result)));
+  // Over 2^n: (1 + m) - 2^-n, which does not overflow.
+  const Exponential e = exponential(widen(clamped(x, -50, 711)));
+  const V one = from(e.n, 1), power = x.code->scale(one, -e.n);
+  const Wide rest = e.minus_one.is_double() ? wide_of(e.minus_one, one - power) : exact_sum(one, -power);
+  const V sum = narrow(e.minus_one + rest, LaneType::f64);
+  const V result = convert(x.code->scale(sum, e.n), x.type);
+  return select(is_nan(x) | (abs(x) < 0x1p-60), x, result);
 }
 
 // --- logarithms
@@ -289,8 +287,10 @@ Complex polar(V a, V b) {
 // --- with logarithms and sines
 
 V x_times(V x, V y, Wide logarithm, V plain, V special) {
-  const Wide product = widen(x) * logarithm;
-  const V value = select(plain & is_finite(x), narrow(product, x.type), x * special);
+  const V simple = x * narrow(logarithm, x.type);
+  V value = narrow(widen(x) * logarithm, x.type);
+  value = select(is_finite(simple) & (value != 0), value, simple);
+  value = select(plain, value, x * special);
   return select(is_nan(y), y, select(x == 0, 0, value));
 }
 V xlogy(V x, V y) {
@@ -304,8 +304,10 @@ V xlog1py(V x, V y) {
 }
 V entr(V x) {
   const V plain = (x > 0) & is_finite(x);
-  const V value = -narrow(widen(select(plain, x, 1)) * log(widen(usable(x))), x.type);
-  return select(plain, value, select(x == 0, 0, select(x < 0, -kInfinity, -x)));
+  const Wide logarithm = log(widen(usable(x)));
+  const V simple = -x * narrow(logarithm, x.type);
+  const V value = -narrow(widen(select(plain, x, 1)) * logarithm, x.type);
+  return select(plain, select(is_finite(simple), value, simple), select(x == 0, 0, select(x < 0, -kInfinity, -x)));
 }
 V sinc(V x) {
   const V plain = is_finite(x) & (abs(x) > 0x1p-60);
@@ -320,7 +322,7 @@ V sinc(V x) {
   const V half = whole * 0.5, odd = trunc(half) != half;
   sine = select(odd ^ (rest < 0), -sine, sine);
   const Wide result = sine / (wide_of(like, value) * constant(like, dd::kPi));
-  return select(plain, narrow(result, x.type), select(is_infinite(x), from(x, 0), select(is_nan(x), x, 1)));
+  return select(plain, narrow(result, x.type), select(is_finite(x), from(x, 1), kNan));
 }
 V spherical_j0(V x) {
   const V plain = is_finite(x) & (abs(x) > 0x1p-60);

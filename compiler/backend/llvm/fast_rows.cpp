@@ -1,6 +1,199 @@
+// What kernels of f32 (and of f16 and bf16, which are held as f32) spend their time in: in f32's own arithmetic, with a
+// second part only where a rounding would show.
+#include <limits>
+
 #include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/fit.h"
+#include "compiler/backend/llvm/wide.h"
+#include "compiler/scalar/special_functions.h"
+
 namespace lenz::native {
-void add_fast(Spellings&) {}
-void add_special(Spellings&) {}
-void add_complex(Spellings&) {}
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// ln 2 as a part whose products with exponents are exact in f32, and the rest.
+constexpr double kLn2High = 0x1.62e4p-1;
+const double kLn2Low = static_cast<double>(dd::kLn2 - DoubleDouble(kLn2High));
+
+V at_most(V x, double high) { return select(from(x, high) < x, high, x); }  // a NaN stays
+V at_least(V x, double low) { return select(from(x, low) > x, low, x); }
+
+// --- exponentials
+
+// e^x = (1 + minus_one + low) 2^n: the low part is what rounding the other took away.
+struct Power {
+  V minus_one, low, n;
+  V one_more() const { return minus_one + 1; }
+  V lost() const { return (minus_one - (one_more() - 1)) + low; }  // by one_more()
+};
+Power power_of(V x) {
+  static const std::vector<double> kTail = fit_doubles(
+      [](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -0.3472, 0.35, 4);
+  const V n = round_even(x * 1.4426950408889634);
+  // The first product is exact; the operand so reduced leads, the rest is small beside it.
+  const V high = fma(n, -kLn2High, x), r = fma(n, -kLn2Low, high);
+  return {high, fma(r * r, polynomial(r, kTail), n * -kLn2Low), n};
 }
+V exp(V x) {
+  const Power p = power_of(at_least(at_most(x, 89), -105));
+  return x.code->scale(p.one_more() + p.lost(), p.n);
+}
+V exp2(V x) {
+  static const std::vector<double> kSlope = fit_doubles(
+      [](DoubleDouble r) { return dd::expm1(r * dd::kLn2) / r; }, -0.5, 0.5, 5);
+  const V inside = at_least(at_most(x, 129), -151);
+  const V n = round_even(inside), r = inside - n;
+  return x.code->scale(fma(r, polynomial(r, kSlope), 1), n);
+}
+
+V sigmoid(V x) {
+  // e / (1 + e), or 1 / (1 + e), in the arithmetic of two parts: three roundings would be too many.
+  const Power p = power_of(at_least(-abs(x), -105));
+  const V sum = p.one_more(), high = sum + p.lost();  // brought to where low is below high's last place
+  const V e = x.code->scale(high, p.n), e_low = x.code->scale(p.lost() - (high - sum), p.n);
+  const V d = e + 1, d_low = ((from(x, 1) - d) + e) + e_low;
+  const V below = x < 0, number = select(below, e, 1), number_low = select(below, e_low, 0);
+  const V inverse = from(x, 1) / d, quotient = number * inverse;
+  const V rest = fma(-quotient, d_low, fma(-quotient, d, number) + number_low);
+  return fma(rest, inverse, quotient);
+}
+
+V tanh(V x) {
+  static const std::vector<double> kNear = fit_doubles(
+      [](DoubleDouble s) {
+        const DoubleDouble r = dd::sqrt(s);
+        return (dd::tanh(r) - r) / (r * s);
+      },
+      0, 0.3025, 5);
+  const V size = abs(x), square = x * x;
+  const V near = fma(size * square, polynomial(square, kNear), size);
+  // 1 - 2 / (e^2x + 1), with the digits that the division and the sum round away.
+  const Power p = power_of(at_most(size + size, 20));
+  LaneCode& code = *x.code;
+  const V unit = code.scale(from(x, 1), p.n);
+  const V sum = p.one_more(), e = sum + p.lost(), below = p.lost() - (e - sum);
+  const V grown = e * unit, denominator = grown + 1;  // grown >= 3: the sum's error by the shorter way
+  const V low = (from(x, 1) - (denominator - grown)) + below * unit;
+  const V t = from(x, 2) / denominator;
+  const V rest = fma(-low, t, fma(-denominator, t, 2));
+  const V correction = rest * t * 0.5;
+  const V difference = from(x, 1) - t, lost = (from(x, 1) - difference) - t;
+  const V far = difference + (lost - correction);
+  const V result = copysign(select(size < 0.55, near, far), x);
+  return select(is_nan(x), x, result);
+}
+
+// --- logarithms
+
+struct Logarithm32 {
+  V k, fraction, unit;  // unit: 2^-k
+};
+Logarithm32 split(V x) {
+  constexpr int64_t kTwoThirds = 0x3f2aaaab;
+  const V word = bits(x), k = (word - kTwoThirds) >> 23;
+  return {convert(k, LaneType::f32), as_float(word - (k << 23)) - 1, as_float((127 - k) << 23)};
+}
+V logarithm(V k, V f, V low) {
+  static const std::vector<double> kTail = fit_doubles(
+      [](DoubleDouble f) { return (dd::log1p(f) - f + f * f * DoubleDouble(0.5)) / (f * f * f); }, -0.334, 0.34, 8);
+  const V high = k * kLn2High, sum = high + f;
+  const V lost = f - (sum - high);
+  const V tail = fma(f * f, fma(f, polynomial(f, kTail), -0.5), fma(k, kLn2Low, lost) + low);
+  return sum + tail;
+}
+V log_f32(V x) {
+  const V tiny = x < 0x1p-126;
+  const Logarithm32 l = split(select(tiny, x * 0x1p24, x));
+  const V value = logarithm(l.k - select(tiny, from(x, 24), 0), l.fraction, from(x, 0));
+  const V special = select(x == 0, -kInfinity, select(x < 0, kNan, x));
+  return select((x > 0) & (x < kInfinity), value, special);
+}
+V log1p_f32(V x) {
+  const V sum = x + 1, lost = x - (sum - 1);
+  const Logarithm32 l = split(sum);
+  const V near = l.k == 0;
+  const V f = select(near, x, l.fraction), low = select(near | (l.k > 64), 0, lost * l.unit * (from(f, 1) - f));
+  const V value = logarithm(l.k, f, low);
+  const V special = select(x == -1, -kInfinity, select(x < -1, kNan, x));
+  return select((x > -1) & (x < kInfinity) & (x != 0), value, special);
+}
+
+// --- the error function
+
+V erf(V x) {
+  static const std::vector<double> kNear = fit_doubles(
+      [](DoubleDouble s) {
+        const DoubleDouble r = dd::sqrt(s);
+        return (dd::erf(r) - r) / r;
+      },
+      0, 0.95, 6);
+  // Far out 1 - erf falls as a power of two, whose exponent is nearly a parabola.
+  static const std::vector<double> kFar = fit_doubles(
+      [](DoubleDouble r) { return dd::log2(dd::erfc(r)); }, 0.9, 4, 9);
+  const V size = abs(x), square = x * x;
+  const V near = fma(size, polynomial(at_most(square, 1), kNear), size);
+  const V far = from(x, 1) - exp2(polynomial(at_most(size, 4), kFar));
+  return copysign(select(size < 0.95, near, far), x);
+}
+
+// --- sine and cosine: the angle reduced in double, the series in f32
+
+struct Angle {
+  V number, high, low;
+};
+Angle angle_of(V x) {
+  const Wide wide = widen(x);
+  const V n = round_even(wide.hi * 0.6366197723675814);
+  constexpr double kHigh = 0x1.921fb544p+0;  // 33 bits: exact times a small number
+  const V r = fma(n, -static_cast<double>(dd::kHalfPi - DoubleDouble(kHigh)), fma(n, -kHigh, wide.hi));
+  const V near_number = convert(n, LaneType::i32), large = !(abs(x) < 0x1p19);
+  const auto all = x.code->rarely(large, {near_number, r}, [&] {
+    const Quadrant far = quadrant(select(large & is_finite(wide.hi), wide.hi, 1));
+    return std::vector<V>{convert(far.number, LaneType::i32), far.angle.hi};
+  });
+  const V high = convert(all[1], LaneType::f32), low = convert(all[1] - convert(high, LaneType::f64), LaneType::f32);
+  return {all[0], high, low};
+}
+template <int Quarter>
+V wave(V x) {
+  static const std::vector<double> kSine = fit_doubles(
+      [](DoubleDouble s) {
+        const DoubleDouble r = dd::sqrt(s);
+        return (dd::sin(r) - r) / (r * s);
+      },
+      0, 0.6169, 3);
+  static const std::vector<double> kCosine = fit_doubles(
+      [](DoubleDouble s) { return (dd::cos(dd::sqrt(s)) - DoubleDouble(1) + s * DoubleDouble(0.5)) / (s * s); }, 0,
+      0.6169, 3);
+  const Angle a = angle_of(x);
+  const V square = a.high * a.high;
+  const V sine = a.high + fma(a.high * square, polynomial(square, kSine), a.low);
+  // 1 - r^2 / 2, with what that sum loses.
+  const V half = square * 0.5, most = from(x, 1) - half;
+  const V lost = (from(x, 1) - most) - half;
+  const V cosine = most + fma(square * square, polynomial(square, kCosine), lost - a.high * a.low);
+  const V number = a.number + Quarter;
+  const V value = select((number & 1) != 0, cosine, sine);
+  const V turned = as_float(bits(value) ^ ((number & 2) << 30));
+  const V finite = select(is_finite(x), turned, kNan);
+  return Quarter == 0 ? select(x == 0, x, finite) : finite;
+}
+
+}  // namespace
+
+void add_fast(Spellings& t) {
+  t.push_back({.name = "exp", .only_f32 = spell<exp>});
+  t.push_back({.name = "exp2", .only_f32 = spell<exp2>});
+  t.push_back({.name = "sigmoid", .only_f32 = spell<sigmoid>});
+  t.push_back({.name = "tanh", .only_f32 = spell<tanh>});
+  t.push_back({.name = "log", .only_f32 = spell<log_f32>});
+  t.push_back({.name = "log1p", .only_f32 = spell<log1p_f32>});
+  t.push_back({.name = "erf", .only_f32 = spell<erf>});
+  t.push_back({.name = "sin", .only_f32 = spell<wave<0>>});
+  t.push_back({.name = "cos", .only_f32 = spell<wave<1>>});
+}
+
+}  // namespace lenz::native

@@ -188,6 +188,10 @@ V LaneCode::convert(V x, LaneType to) {
 }
 V LaneCode::zero_extend(V x, LaneType to) { return make(builder_->CreateZExtOrTrunc(x.value, llvm_type(to)), to); }
 
+V LaneCode::unsigned_to_float(V x, LaneType to) {
+  return make(builder_->CreateUIToFP(x.value, llvm_type(to)), to);
+}
+
 V LaneCode::f16_bits(V x) {
   llvm::IRBuilderBase& e = *builder_;
   llvm::Type* half = llvm::Type::getHalfTy(e.getContext());
@@ -385,7 +389,6 @@ std::vector<V> LaneCode::repeat(std::vector<V> state, const std::function<V(cons
 }
 
 V operator~(V a) { return a ^ a.code->integer(a.type, -1); }
-V from(V like, double value) { return like.code->same(like, value); }
 V is_infinite(V a) { return abs(a) == from(a, std::numeric_limits<double>::infinity()); }
 V is_finite(V a) { return abs(a) < from(a, std::numeric_limits<double>::infinity()); }
 V sign_bit(V a) { return bits(a) < 0; }

@@ -59,7 +59,12 @@ class LaneCode {
   V wrap(llvm::Value* value);  // of a type that LaneType has
   V real(LaneType type, double value);
   V integer(LaneType type, int64_t value);  // of an integer type, wrapped into it
-  V same(V like, double value) { return is_float(like.type) ? real(like.type, value) : integer(like.type, static_cast<int64_t>(value)); }
+  // Of like's type; whole numbers keep all their bits.
+  template <class N>
+  V same(V like, N value) {
+    return is_float(like.type) ? real(like.type, static_cast<double>(value))
+                               : integer(like.type, static_cast<int64_t>(value));
+  }
   V truth(bool value) { return integer(LaneType::i1, value ? 1 : 0); }
   V splat(llvm::Value* scalar);
   V lane_numbers();  // 0, 1, 2, ... as i64
@@ -76,6 +81,7 @@ class LaneCode {
   V as_float(V x);               // of i32, i64
   V convert(V x, LaneType to);   // by value; integers are signed; a float that an integer can't hold gives any integer
   V zero_extend(V x, LaneType to);
+  V unsigned_to_float(V x, LaneType to);
   V truth_to_float(V x, LaneType to) { return select(x, real(to, 1), real(to, 0)); }
   V f16_bits(V x);               // target().f16: the bits of the nearest f16 of an f32, as i16
   V f16_value(V bits);
@@ -115,11 +121,11 @@ concept Number = std::is_arithmetic_v<N>;
   inline V operator symbol(V a, V b) { return a.code->method(op, a, b); }                                   \
   template <Number N>                                                                                       \
   V operator symbol(V a, N b) {                                                                             \
-    return a.code->method(op, a, a.code->same(a, static_cast<double>(b)));                                  \
+    return a.code->method(op, a, a.code->same(a, b));                                  \
   }                                                                                                         \
   template <Number N>                                                                                       \
   V operator symbol(N a, V b) {                                                                             \
-    return b.code->method(op, b.code->same(b, static_cast<double>(a)), b);                                  \
+    return b.code->method(op, b.code->same(b, a), b);                                  \
   }
 LENZ_LANE_OPERATOR(+, binary, Binary::add)
 LENZ_LANE_OPERATOR(-, binary, Binary::sub)
@@ -145,8 +151,14 @@ inline V operator!(V a) { return ~a; }
 inline V lshr(V a, int n) { return a.code->binary(Binary::lshr, a, a.code->integer(a.type, n)); }
 inline V lshr(V a, V n) { return a.code->binary(Binary::lshr, a, n); }
 inline V select(V condition, V yes, V no) { return condition.code->select(condition, yes, no); }
-inline V select(V condition, V yes, double no) { return select(condition, yes, yes.code->same(yes, no)); }
-inline V select(V condition, double yes, V no) { return select(condition, no.code->same(no, yes), no); }
+template <Number N>
+V select(V condition, V yes, N no) {
+  return select(condition, yes, yes.code->same(yes, no));
+}
+template <Number N>
+V select(V condition, N yes, V no) {
+  return select(condition, no.code->same(no, yes), no);
+}
 inline V fma(V a, V b, V c) { return a.code->multiply_add(a, b, c); }
 inline V fma(V a, double b, V c) { return fma(a, a.code->same(a, b), c); }
 inline V fma(V a, V b, double c) { return fma(a, b, a.code->same(a, c)); }
@@ -167,7 +179,10 @@ V is_finite(V a);
 V sign_bit(V a);     // i1, of a float
 V smaller(V a, V b);  // b where either is NaN
 V larger(V a, V b);
-V from(V like, double value);  // a constant of like's type
+template <Number N>
+V from(V like, N value) {  // a constant of like's type
+  return like.code->same(like, value);
+}
 
 // Horner's scheme in the lanes' own type: coefficients[0] + x * coefficients[1] + ...
 V polynomial(V x, std::span<const double> coefficients);

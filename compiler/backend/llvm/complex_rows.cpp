@@ -1,0 +1,465 @@
+// Complex arithmetic and functions: through Wide, in which the formulas' cancellations don't reach the result.
+#include <cmath>
+#include <limits>
+
+#include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/wide.h"
+
+namespace lenz::native {
+
+namespace {
+
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// A pair of Wides, of parts that are finite; what isn't is answered in the lanes' own arithmetic, or by NaN.
+struct Pair {
+  Wide re, im;
+};
+Pair operator*(Wide a, Pair b) { return {a * b.re, a * b.im}; }
+
+V finite(Complex z) { return is_finite(z.re) & is_finite(z.im); }
+Pair widened(Complex z) {
+  const V usable = finite(z);
+  return {widen(select(usable, z.re, 1)), widen(select(usable, z.im, 1))};
+}
+V with_sign(V value, V sign) { return select(value == 0, copysign(value, sign), value); }
+Complex narrowed(Pair w, Complex z) {
+  const V usable = finite(z), nan = from(z.re, kNan);
+  return {select(usable, narrow(w.re, z.re.type), nan), select(usable, narrow(w.im, z.re.type), nan)};
+}
+Complex turned(Complex z) { return {-z.im, z.re}; }        // i z
+Complex turned_back(Complex z) { return {z.im, -z.re}; }   // -i z
+
+// Brought near one by a power of two, so that squares neither overflow nor vanish: of f64; an f32's don't in double.
+struct Scaled {
+  Pair z;
+  V n;
+};
+Scaled scaled(Complex z) {
+  const V usable = finite(z) & !((z.re == 0) & (z.im == 0));
+  const V x = select(usable, z.re, 1), y = select(usable, z.im, 0);
+  if (z.re.type == LaneType::f32) return {{widen(x), widen(y)}, convert(from(x, 0), LaneType::f64)};
+  const V high = select(abs(x) > abs(y), abs(x), abs(y)), n = frexp(high).exponent;
+  return {{widen(ldexp(x, -n)), widen(ldexp(y, -n))}, n};
+}
+Wide square_sum(Pair z) { return z.re * z.re + z.im * z.im; }
+Wide modulus(Pair z) { return sqrt(square_sum(z)); }
+
+V absolute(Complex z) {
+  const Scaled s = scaled(z);
+  const V root = narrow(modulus(s.z), LaneType::f64);
+  const V value = convert(ldexp(root, s.n), z.re.type);
+  const V zero = (z.re == 0) & (z.im == 0), infinite = is_infinite(z.re) | is_infinite(z.im);
+  const V other = select(infinite, std::numeric_limits<double>::infinity(), from(z.re, kNan));
+  return select(zero, 0, select(finite(z), value, other));
+}
+
+// The angle of a point in [-pi, pi]; the sign of a zero imaginary part tells the side.
+Wide angle_of(Wide y, Wide x, V y_sign) {
+  const V none = (y.hi == 0) & (x.hi == 0);
+  Wide angle = atan2_positive(abs(y), select(none, constant(x, 1), abs(x)));
+  angle = select(x.hi < 0, constant(x, dd::kPi) - angle, angle);
+  return select(sign_bit(y_sign), -angle, angle);
+}
+Wide argument(Complex z) {
+  const Scaled s = scaled(z);
+  const V negative = sign_bit(z.re) & (z.re == 0);
+  const Wide angle = angle_of(s.z.im, s.z.re, z.im);
+  // Of zero: 0 or pi by the signs.
+  const V zero = (z.re == 0) & (z.im == 0);
+  const Wide of_zero = select(negative, constant(angle, dd::kPi), constant(angle, 0));
+  return select(zero, select(sign_bit(z.im), -of_zero, of_zero), angle);
+}
+V angle(Complex z) {
+  const V value = narrow(argument(z), z.re.type);
+  return select(finite(z), with_sign(value, z.im), from(z.re, kNan));
+}
+
+Complex multiplied(Complex a, Complex b) { return a * b; }
+// Smith's: by the greater part of the divisor.
+Complex divided(Complex a, Complex b) {
+  const V real_greater = abs(b.re) >= abs(b.im);
+  const V p = select(real_greater, b.re, b.im), q = select(real_greater, b.im, b.re);
+  const V ratio = q / p, scale = from(p, 1) / (p + q * ratio);
+  const V x = select(real_greater, a.re, a.im), y = select(real_greater, a.im, a.re);
+  const V im = (y - x * ratio) * scale;
+  return {(x + y * ratio) * scale, select(real_greater, im, -im)};
+}
+// In double, or with the divisor brought near one: what overflows on the way does not reach the result.
+Complex quotient(Complex a, Complex b) {
+  if (a.re.type == LaneType::f32) {
+    auto wide = [](Complex z) { return Complex{convert(z.re, LaneType::f64), convert(z.im, LaneType::f64)}; };
+    const Complex q = divided(wide(a), wide(b));
+    return {convert(q.re, LaneType::f32), convert(q.im, LaneType::f32)};
+  }
+  const Scaled s = scaled(b), t = scaled(a);
+  auto plain = [](Pair z) { return Complex{z.re.hi, z.im.hi}; };
+  const V nothing = (a.re == 0) & (a.im == 0);
+  const Complex top = plain(t.z);
+  const Complex q = divided({select(nothing, a.re, top.re), select(nothing, a.im, top.im)}, plain(s.z));
+  const V n = t.n - s.n, usable = finite(a) & finite(b) & !((b.re == 0) & (b.im == 0));
+  const Complex direct = divided(a, b);
+  return {select(usable, ldexp(q.re, n), direct.re), select(usable, ldexp(q.im, n), direct.im)};
+}
+Complex reciprocal(Complex a) { return quotient({from(a.re, 1), from(a.re, 0)}, a); }
+
+Complex sign(Complex z) {
+  const Scaled s = scaled(z);
+  const Wide size = modulus(s.z);
+  const Complex unit = narrowed({s.z.re / size, s.z.im / size}, z);
+  const V zero = (z.re == 0) & (z.im == 0);
+  return {select(zero, 0, unit.re), select(zero, 0, unit.im)};
+}
+
+Complex lerp(Complex a, Complex b, Complex w) {
+  const Pair x = widened(a), y = widened(b), t = widened(w);
+  const Pair step{y.re - x.re, y.im - x.im};
+  const V near = narrow(square_sum(t), LaneType::f64) < 0.25;
+  const Wide u = select(near, t.re, t.re - 1.0);
+  const Wide re = select(near, x.re, y.re) + u * step.re - t.im * step.im;
+  const Wide im = select(near, x.im, y.im) + u * step.im + t.im * step.re;
+  const V nan = from(a.re, kNan), usable = finite(a) & finite(b) & finite(w);
+  const Complex value{select(usable, narrow(re, a.re.type), nan), select(usable, narrow(im, a.re.type), nan)};
+  // What overflowed on the way in two parts may not in one.
+  const Complex side{select(near, w.re, w.re - 1), w.im}, start{select(near, a.re, b.re), select(near, a.im, b.im)};
+  const Complex plain = start + side * (b - a);
+  return {select(is_finite(value.re), value.re, plain.re), select(is_finite(value.im), value.im, plain.im)};
+}
+
+// --- exponentials. A power 2^n is applied last.
+
+V limited(V x, double limit) { return select(x > limit, limit, select(x < -limit, -limit, x)); }
+SinCos sine_and_cosine(Wide like, V y) { return sin_cos(like, quadrant(convert(y, LaneType::f64))); }
+Complex times_power(Pair w, V n, Complex z) {
+  auto part = [&](Wide x) { return convert(ldexp(narrow(x, LaneType::f64), n), z.re.type); };
+  const V usable = finite(z), nan = from(z.re, kNan);
+  return {select(usable, part(w.re), nan), select(usable, part(w.im), nan)};
+}
+
+Complex exp_of(Complex z) {
+  const V x = select(finite(z), z.re, 0), y = select(finite(z), z.im, 0);
+  const Exponential e = exponential(widen(limited(x, 800)));
+  const SinCos at = sine_and_cosine(e.minus_one, y);
+  Complex result = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, z);
+  result.im = select(z.im == 0, z.im, result.im);
+  return result;
+}
+Complex exp2_of(Complex z) {
+  const V x = select(finite(z), z.re, 0), y = select(finite(z), z.im, 0);
+  const Wide ln2 = constant(widen(x), dd::kLn2);
+  const Wide grow = widen(limited(x, 1100)) * ln2, turn = widen(y) * ln2;
+  const Exponential e = exponential(grow);
+  // The product's low part turns a little further: sin(a + d) = sin a + d cos a.
+  const SinCos at = sine_and_cosine(grow, turn.hi);
+  SinCos full = at;
+  if (!turn.is_double()) {
+    const Wide low = wide_of(turn, turn.lo);
+    full = {at.sin + low * at.cos, at.cos - low * at.sin};
+  }
+  Complex result = times_power((e.minus_one + 1.0) * Pair{full.cos, full.sin}, e.n, z);
+  result.im = select(z.im == 0, z.im, result.im);
+  return result;
+}
+Complex expm1_of(Complex z) {
+  const V x = select(finite(z), z.re, 0), y = select(finite(z), z.im, 0);
+  const V small = limited(x, 40);
+  const Wide grown = expm1(widen(small));
+  const SinCos at = sine_and_cosine(grown, y), half = sine_and_cosine(grown, y * 0.5);
+  const Complex near = narrowed({grown * at.cos - half.sin * half.sin * 2.0, (grown + 1.0) * at.sin}, z);
+  const Complex far = exp_of(z);  // beyond, the one is lost in the power
+  const V inside = x < 40;
+  return {select(inside, near.re, far.re), select(z.im == 0, z.im, select(inside, near.im, far.im))};
+}
+
+Complex sigmoid(Complex z) {
+  // 1 / (1 + e^-z), or e^z / (1 + e^z), whichever power is small.
+  const V below = z.re < 0;
+  const V x = limited(select(finite(z), -abs(z.re), 0), 800), y = select(finite(z), select(below, z.im, -z.im), 0);
+  const Exponential e = exponential(widen(x));
+  LaneCode& code = *z.re.code;
+  const V power = code.scale(from(e.n, 1), limited(e.n, 1000));
+  Wide size = e.minus_one + 1.0;
+  const SinCos at = sine_and_cosine(size, y);
+  const Wide scale = wide_of(size, power);
+  const Pair unit{size * at.cos, size * at.sin}, small{unit.re * scale, unit.im * scale};
+  const Pair d{small.re + 1.0, small.im};
+  const Wide norm = square_sum(d);
+  const Complex above = narrowed({d.re / norm, -(d.im / norm)}, z);
+  const Pair product{(unit.re * d.re + unit.im * d.im) / norm, (unit.im * d.re - unit.re * d.im) / norm};
+  const Complex under = times_power(product, e.n, z);
+  return {select(below, under.re, above.re), select(below, under.im, above.im)};
+}
+
+// --- logarithms
+
+Pair log_pair(Complex z) {
+  const Scaled s = scaled(z);
+  const Wide size = log(square_sum(s.z)) * 0.5;
+  return {size + wide_of(size, s.n) * constant(size, dd::kLn2), argument(z)};
+}
+Complex finished_log(Pair w, Complex z) {
+  Complex result = narrowed(w, z);
+  const V zero = (z.re == 0) & (z.im == 0);
+  return {select(zero, -std::numeric_limits<double>::infinity(), result.re), with_sign(result.im, z.im)};
+}
+Complex log_of(Complex z) { return finished_log(log_pair(z), z); }
+template <int Base>
+Complex log_base(Complex z) {
+  const Pair w = log_pair(z);
+  const Wide factor = constant(w.re, DoubleDouble(1) / (Base == 2 ? dd::kLn2 : dd::kLn10));
+  return finished_log({w.re * factor, w.im * factor}, z);
+}
+Complex log1p_of(Complex z) {
+  const Pair w = widened(z);
+  // 2x + x^2 + y^2: near 0 what the modulus is beyond one.
+  const V small = (abs(z.re) < 0.5) & (abs(z.im) < 0.5);
+  const Wide beyond = select(small, w.re * 2.0 + w.re * w.re + w.im * w.im, constant(w.re, 0));
+  const Wide near = log1p(beyond) * 0.5, near_angle = angle_of(w.im, w.re + 1.0, z.im);
+  const Complex first = narrowed({near, near_angle}, z), second = log_of({z.re + 1, z.im});
+  // A modulus that is about a subnormal's is the operand's.
+  const V tiny = (abs(z.re) < 0x1p-90) & (abs(z.im) < 0x1p-90);
+  return {select(tiny, z.re, select(small, first.re, second.re)),
+          select(tiny, z.im, with_sign(select(small, first.im, second.im), z.im))};
+}
+
+Complex sqrt_of(Complex z) {
+  const Scaled s = scaled(z);
+  // An even power of two is left outside.
+  const V half = floor(s.n * 0.5), odd = s.n - half * 2.0;
+  const Wide unit = wide_of(s.z.re, odd + 1.0);  // 2^0 or 2^1
+  const Pair w{s.z.re * unit, s.z.im * unit};
+  const Wide size = modulus(w), root = sqrt((size + abs(w.re)) * 0.5);
+  const Wide other = abs(w.im) / (root * 2.0);
+  const V left = w.re.hi < 0;
+  Complex result = times_power({select(left, other, root), select(left, root, other)}, half, z);
+  const V zero = (z.re == 0) & (z.im == 0);
+  return {select(zero, 0, result.re), copysign(select(zero, 0, result.im), z.im)};
+}
+Complex rsqrt_of(Complex z) { return reciprocal(sqrt_of(z)); }
+
+Complex pow_of(Complex a, Complex b) {
+  const Pair l = log_pair(a), y = widened(b);
+  const Wide grow = y.re * l.re - y.im * l.im, turn = y.re * l.im + y.im * l.re;
+  const V limit = limited(grow.hi, 800);
+  const Exponential e = exponential(grow.is_double() ? Wide{limit, {}} : Wide{limit, select(abs(grow.hi) > 800, 0, grow.lo)});
+  const SinCos at = sin_cos(grow, quadrant(turn.hi));
+  SinCos full = at;
+  if (!turn.is_double()) {
+    const Wide low = wide_of(turn, turn.lo);
+    full = {at.sin + low * at.cos, at.cos - low * at.sin};
+  }
+  const Complex both{select(finite(a), b.re, kNan), b.im};
+  const Complex value = times_power((e.minus_one + 1.0) * Pair{full.cos, full.sin}, e.n, both);
+  const V zero = (a.re == 0) & (a.im == 0), none = (b.re == 0) & (b.im == 0);
+  return {select(zero, select(none, from(a.re, 1), 0), value.re), select(zero, 0, value.im)};
+}
+
+// --- trigonometric and hyperbolic: sinh and cosh of one part, sin and cos of the other
+
+struct Waves {
+  Wide sinh, cosh;
+  SinCos at;
+  V n;  // of sinh and cosh
+};
+Waves waves(Complex z) {
+  const V x = select(finite(z), z.re, 0), y = select(finite(z), z.im, 0);
+  Waves w;
+  const Wide size = widen(limited(abs(x), 800));
+  w.sinh = sinh_over(size, w.n);
+  w.cosh = cosh_over(size, w.n);
+  w.sinh = select(sign_bit(x), -w.sinh, w.sinh);
+  w.at = sine_and_cosine(size, y);
+  return w;
+}
+Complex sinh_of(Complex z) {
+  const Waves w = waves(z);
+  const Complex value = times_power({w.sinh * w.at.cos, w.cosh * w.at.sin}, w.n, z);
+  return {select(z.re == 0, z.re, value.re), select(z.im == 0, z.im, value.im)};
+}
+Complex cosh_of(Complex z) {
+  const Waves w = waves(z);
+  return times_power({w.cosh * w.at.cos, w.sinh * w.at.sin}, w.n, z);
+}
+Complex tanh_of(Complex z) {
+  // (sinh cosh + i sin cos) / (sinh^2 + cos^2); far out it is 1 but for the angle.
+  const V far = abs(z.re) > 40, x = select(finite(z) & !far, z.re, 0), y = select(finite(z), z.im, 0);
+  const Waves w = waves({x, y});
+  LaneCode& code = *z.re.code;
+  const Wide power = wide_of(w.sinh, code.scale(from(w.n, 1), w.n));
+  const Wide s = w.sinh * power, c = w.cosh * power;
+  const Wide below = s * s + w.at.cos * w.at.cos;
+  const Complex near = narrowed({s * c / below, w.at.sin * w.at.cos / below}, z);
+  const Complex shrink = exp_of({limited(abs(z.re), 1000) * -2.0, from(z.re, 0)});
+  const V product = narrow(w.at.sin * w.at.cos, z.re.type) * 4.0 * shrink.re;
+  const V one = copysign(from(z.re, 1), z.re);
+  return {select(far, one, select(z.re == 0, z.re, near.re)),
+          select(z.im == 0, z.im, select(far, product, near.im))};
+}
+Complex sin_of_z(Complex z) { return turned_back(sinh_of(turned(z))); }
+Complex cos_of_z(Complex z) { return cosh_of(turned(z)); }
+Complex tan_of(Complex z) { return turned_back(tanh_of(turned(z))); }
+
+Complex sinc(Complex z) {
+  // The angle pi z: its real part reduced exactly, by what it is beyond a whole number.
+  const V x = select(finite(z), z.re, 1), y = select(finite(z), z.im, 1);
+  const Wide pi = constant(widen(x), dd::kPi);
+  const Pair turn{widen(x) * pi, widen(y) * pi};
+  V n;
+  const Wide size = abs(turn.im), far_size{limited(size.hi, 800), size.is_double() ? V{} : select(size.hi > 800, 0, size.lo)};
+  const Wide c = cosh_over(far_size, n), s0 = sinh_over(far_size, n), s = select(turn.im.hi < 0, -s0, s0);
+  const V whole = round_even(convert(x, LaneType::f64)), rest = convert(x, LaneType::f64) - whole;
+  const Wide angle = wide_of(pi, rest) * pi;
+  const V quarter = round_even(rest * 2.0);
+  const Wide reduced = angle - wide_of(pi, quarter) * constant(pi, dd::kHalfPi);
+  const V half = whole * 0.5, odd = trunc(half) != half;
+  const SinCos at = sin_cos(pi, {bits(quarter + 0x1.8p52), {reduced.hi, reduced.is_double() ? reduced.hi : reduced.lo}});
+  const Wide sine = select(odd, -at.sin, at.sin), cosine = select(odd, -at.cos, at.cos);
+  const Pair top{sine * c, cosine * s};
+  const Wide norm = square_sum(turn);
+  const Pair quotient{(top.re * turn.re + top.im * turn.im) / norm, (top.im * turn.re - top.re * turn.im) / norm};
+  const Complex value = times_power(quotient, n, z);
+  const V zero = (abs(z.re) < 0x1p-60) & (abs(z.im) < 0x1p-60);
+  return {select(zero, 1, value.re), select(zero, 0, value.im)};
+}
+
+// --- inverse functions
+
+// asin(x + iy) for x, y >= 0, by the distances from 1 and -1 (Hull, Fairgrieve and Tang's formulas).
+struct Arcs {
+  Wide sine_re, cosine_re, im;
+};
+Arcs arcs(Wide x, Wide y) {
+  const Wide one = constant(x, 1), yy = y * y;
+  const Wide p = x + one, m = one - x;
+  const Wide r = sqrt(p * p + yy), s = sqrt(m * m + yy), a = (r + s) * 0.5;
+  const V inside = m.hi >= 0;
+  const Wide tiny = constant(x, 0x1p-1000);
+  auto over = [&](Wide d) { return yy / (d + tiny); };
+  const Wide left = over(r + p);
+  const Wide a_less_one = (left + select(inside, over(s + abs(m)), s + abs(m))) * 0.5;
+  const Wide a_less_x = (left + y * 0.0 + select(inside, s + abs(m), over(s + abs(m)))) * 0.5;
+  const Wide root = sqrt((a + x) * a_less_x);
+  const V none = (x.hi == 0) & (root.hi == 0);
+  return {atan2_positive(x, select(none, one, root)), atan2_positive(root, select(none, one, x)),
+          log1p(a_less_one + sqrt(a_less_one * (a + 1.0)))};
+}
+// Of a large operand: asin z = asin(x / |z|) + i log(2 |z|).
+Arcs far_arcs(Complex z) {
+  const Scaled s = scaled(z);
+  const Wide x = abs(s.z.re), y = abs(s.z.im);
+  const V none = (x.hi == 0) & (y.hi == 0);
+  const Wide size = log(square_sum(s.z)) * 0.5;
+  return {atan2_positive(x, select(none, constant(x, 1), y)), atan2_positive(y, select(none, constant(x, 1), x)),
+          size + (wide_of(size, s.n) + 1.0) * constant(size, dd::kLn2)};
+}
+Arcs arcs_of(Complex z) {
+  const double limit = z.re.type == LaneType::f32 ? 0x1p100 : 0x1p200;
+  const V far = (abs(z.re) > limit) | (abs(z.im) > limit);
+  const Pair w = widened({select(far, 1, abs(z.re)), select(far, 1, abs(z.im))});
+  const Arcs near = arcs(w.re, w.im), out = far_arcs(z);
+  return {select(far, out.sine_re, near.sine_re), select(far, out.cosine_re, near.cosine_re),
+          select(far, out.im, near.im)};
+}
+V tiny_operand(Complex z) { return (abs(z.re) < 0x1p-60) & (abs(z.im) < 0x1p-60); }
+Complex kept_where_tiny(Complex z, Complex value) {
+  return {select(tiny_operand(z), z.re, value.re), select(tiny_operand(z), z.im, value.im)};
+}
+Complex asin_of(Complex z) {
+  const Arcs a = arcs_of(z);
+  const Complex value = narrowed({a.sine_re, a.im}, z);
+  return kept_where_tiny(z, {copysign(value.re, z.re), copysign(value.im, z.im)});
+}
+Complex acos_of(Complex z) {
+  const Arcs a = arcs_of(z);
+  const Wide angle = select(sign_bit(z.re), constant(a.im, dd::kPi) - a.cosine_re, a.cosine_re);
+  const Complex value = narrowed({angle, a.im}, z);
+  const V small = select(tiny_operand(z), abs(z.im), value.im);
+  return {value.re, select(sign_bit(z.im), small, -small)};
+}
+Complex asinh_of(Complex z) { return turned_back(asin_of(turned(z))); }
+Complex acosh_of(Complex z) {
+  const Arcs a = arcs_of(z);
+  const Wide angle = select(sign_bit(z.re), constant(a.im, dd::kPi) - a.cosine_re, a.cosine_re);
+  const Complex value = narrowed({a.im, angle}, z);
+  return {select(tiny_operand(z), abs(z.im), value.re), copysign(value.im, z.im)};
+}
+Complex atanh_of(Complex z) {
+  const double limit = z.re.type == LaneType::f32 ? 0x1p100 : 0x1p200;
+  const V far = (abs(z.re) > limit) | (abs(z.im) > limit);
+  const Pair w = widened({select(far, 1, abs(z.re)), select(far, 1, abs(z.im))});
+  const Wide one = constant(w.re, 1), less = one - w.re, yy = w.im * w.im;
+  const Wide norm = less * less + yy;
+  const V pole = norm.hi == 0;
+  // At one, where only the distance from it counts, its square may vanish.
+  const V beside = (less.hi == 0) & (w.im.hi < 0x1p-100) & (w.im.hi > 0);
+  const Wide steep = (constant(one, dd::kLn2) - log(select(beside, w.im, one))) * 0.5;
+  const Wide re = select(beside, steep, log1p(w.re * 4.0 / select(pole, one, norm)) * 0.25);
+  const Wide down = less * (w.re + 1.0) - yy;
+  const Wide im = angle_of(w.im * 2.0, select(pole, one, down), w.im.hi) * 0.5;
+  Complex value = narrowed({re, im}, z);
+  // Far out: 1 / z, beside a quarter turn.
+  const Complex inverse = reciprocal(z);
+  const V quarter = narrow(constant(re, dd::kHalfPi), z.re.type);
+  value.re = select(far, abs(inverse.re), select(pole & !beside, std::numeric_limits<double>::infinity(), value.re));
+  value.im = select(far, quarter, value.im);
+  return kept_where_tiny(z, {copysign(value.re, z.re), copysign(value.im, z.im)});
+}
+Complex atan_of(Complex z) { return turned_back(atanh_of(turned(z))); }
+
+// The operand with the greater real part, and what the other adds.
+Complex logaddexp(Complex a, Complex b) {
+  const V swap = a.re >= b.re;
+  const Complex low{select(swap, b.re, a.re), select(swap, b.im, a.im)};
+  const Complex high{select(swap, a.re, b.re), select(swap, a.im, b.im)};
+  Complex gap = low - high;
+  gap.re = select(gap.re < -2000, -2000, gap.re);  // a NaN stays
+  return high + log1p_of(exp_of(gap));
+}
+
+}  // namespace
+
+Complex operator+(Complex a, Complex b) { return {a.re + b.re, a.im + b.im}; }
+Complex operator-(Complex a, Complex b) { return {a.re - b.re, a.im - b.im}; }
+Complex operator*(Complex a, Complex b) { return {a.re * b.re - a.im * b.im, a.re * b.im + a.im * b.re}; }
+
+void add_complex(Spellings& t) {
+  auto add = [&](std::string_view name, Spell spelling) { t.push_back({.name = name, .complexes = spelling}); };
+  add("add", spell_complex<[](Complex a, Complex b) { return a + b; }>);
+  add("sub", spell_complex<[](Complex a, Complex b) { return a - b; }>);
+  add("mul", spell_complex<multiplied>);
+  add("div", spell_complex<quotient>);
+  add("neg", spell_complex<[](Complex a) { return Complex{-a.re, -a.im}; }>);
+  add("square", spell_complex<[](Complex a) { return a * a; }>);
+  add("reciprocal", spell_complex<reciprocal>);
+  add("abs", spell_complex<absolute>);
+  add("angle", spell_complex<angle>);
+  add("sgn", spell_complex<sign>);
+  add("lerp", spell_complex<lerp>);
+  add("exp", spell_complex<exp_of>);
+  add("exp2", spell_complex<exp2_of>);
+  add("expm1", spell_complex<expm1_of>);
+  add("log", spell_complex<log_of>);
+  add("log2", spell_complex<log_base<2>>);
+  add("log10", spell_complex<log_base<10>>);
+  add("log1p", spell_complex<log1p_of>);
+  add("logaddexp", spell_complex<logaddexp>);
+  add("sigmoid", spell_complex<sigmoid>);
+  add("sqrt", spell_complex<sqrt_of>);
+  add("rsqrt", spell_complex<rsqrt_of>);
+  add("pow", spell_complex<pow_of>);
+  add("sin", spell_complex<sin_of_z>);
+  add("cos", spell_complex<cos_of_z>);
+  add("tan", spell_complex<tan_of>);
+  add("sinh", spell_complex<sinh_of>);
+  add("cosh", spell_complex<cosh_of>);
+  add("tanh", spell_complex<tanh_of>);
+  add("asin", spell_complex<asin_of>);
+  add("acos", spell_complex<acos_of>);
+  add("atan", spell_complex<atan_of>);
+  add("asinh", spell_complex<asinh_of>);
+  add("acosh", spell_complex<acosh_of>);
+  add("atanh", spell_complex<atanh_of>);
+  add("sinc", spell_complex<sinc>);
+}
+
+}  // namespace lenz::native

@@ -1,0 +1,17 @@
+// Polynomials for functions that the table computes in double-double: interpolation in Chebyshev's points, worse than
+// the best polynomial of the degree by a small factor only. Found when first needed, not copied from anywhere.
+// Thread-safety: pure functions.
+#pragma once
+
+#include <vector>
+
+#include "compiler/scalar/double_double.h"
+
+namespace lenz::native {
+
+// f(x) = c[0] + c[1] x + ... + c[degree] x^degree, nearly, for x in [low, high].
+std::vector<DoubleDouble> fit(DoubleDouble (*f)(DoubleDouble), double low, double high, int degree);
+// The same rounded to doubles.
+std::vector<double> fit_doubles(DoubleDouble (*f)(DoubleDouble), double low, double high, int degree);
+
+}  // namespace lenz::native

@@ -1,0 +1,151 @@
+// Draws of compiler/scalar/random_stream.h: words and uniform numbers bit for bit, normal ones to the last place or so.
+#include <llvm/IR/IRBuilder.h>
+
+#include <array>
+#include <cmath>
+
+#include "compiler/backend/llvm/lane_code.h"
+#include "compiler/backend/llvm/scalar_code.h"
+#include "compiler/backend/llvm/wide.h"
+#include "compiler/base/error.h"
+
+namespace lenz::native {
+
+namespace {
+
+using loops::DrawKind;
+using Words = std::array<V, 4>;
+
+Words philox(LaneCode& code, V seed, V counter) {
+  constexpr int64_t kFirst = 0xD2511F53, kSecond = 0xCD9E8D57, kGolden = 0x9E3779B9, kRootOfThree = 0xBB67AE85;
+  V low_key = convert(seed, LaneType::i32), high_key = convert(lshr(seed, 32), LaneType::i32);
+  const V zero = code.integer(LaneType::i32, 0);
+  Words c = {convert(counter, LaneType::i32), convert(lshr(counter, 32), LaneType::i32), zero, zero};
+  for (int round = 0; round < 10; ++round) {
+    auto product = [&](int64_t factor, V x) { return code.zero_extend(x, LaneType::i64) * factor; };
+    auto high = [](V p) { return convert(lshr(p, 32), LaneType::i32); };
+    const V a = product(kFirst, c[0]), b = product(kSecond, c[2]);
+    c = {high(b) ^ c[1] ^ low_key, convert(b, LaneType::i32), high(a) ^ c[3] ^ high_key, convert(a, LaneType::i32)};
+    low_key = low_key + kGolden, high_key = high_key + kRootOfThree;
+  }
+  return c;
+}
+
+V joined(V low, V high) {
+  LaneCode& code = *low.code;
+  return code.zero_extend(low, LaneType::i64) | (code.zero_extend(high, LaneType::i64) << 32);
+}
+
+// r cos t and r sin t, for u in (0, 1] and a turn in [0, 1); of doubles, to the width of `like`.
+SinCos normals(Wide like, V u, V turn) {
+  Wide log_u = log(wide_of(like, u));
+  const Wide square = log_u * -2.0;
+  // log 1 is 0, but for the rounding of its parts.
+  const Wide radius = sqrt(select(square.hi > 0, square, constant(like, 0)));
+  const V quarter = round_even(turn * 4.0);
+  const Wide angle = wide_of(like, turn - quarter * 0.25) * constant(like, dd::kPi) * 2.0;
+  const SinCos at = sin_cos(like, {bits(quarter + 0x1.8p52), {angle.hi, angle.is_double() ? angle.hi : angle.lo}});
+  return {radius * at.sin, radius * at.cos};
+}
+
+// One of the words, by the element's place in its block.
+V chosen(const Words& words, V place) {
+  V result = words[0];
+  for (int i = 1; i < 4; ++i) result = select(place == i, words[static_cast<size_t>(i)], result);
+  return result;
+}
+
+class Drawing {
+ public:
+  Drawing(LaneCode& code, DrawKind kind, Dtype dtype, LaneType held) : code_(code), kind_(kind), held_(held) {
+    digits_ = info(dtype).mantissa_bits;
+    wide_ = kind == DrawKind::wide_word || kind == DrawKind::wide_normal ||
+            (kind == DrawKind::uniform && held == LaneType::f64);
+  }
+  int per_block() const { return wide_ ? 2 : 4; }
+
+  // What a block gives, element by element.
+  std::vector<V> all(const Words& w) const {
+    if (kind_ == DrawKind::normal) {
+      const SinCos first = narrow_pair(w[0], w[1]), second = narrow_pair(w[2], w[3]);
+      return {held(first.cos), held(first.sin), held(second.cos), held(second.sin)};
+    }
+    if (kind_ == DrawKind::wide_normal) {
+      const SinCos pair = wide_pair(joined(w[0], w[1]), joined(w[2], w[3]));
+      return {held(pair.cos), held(pair.sin)};
+    }
+    if (wide_) return {of_wide(joined(w[0], w[1])), of_wide(joined(w[2], w[3]))};
+    return {of_word(w[0]), of_word(w[1]), of_word(w[2]), of_word(w[3])};
+  }
+  // The element of its block that each lane asks for.
+  V one(const Words& w, V element) const {
+    const V odd = (element & 1) != 0, upper = (element & 2) != 0;
+    if (kind_ == DrawKind::normal) {
+      const SinCos pair = narrow_pair(select(upper, w[2], w[0]), select(upper, w[3], w[1]));
+      return select(odd, held(pair.sin), held(pair.cos));
+    }
+    if (kind_ == DrawKind::wide_normal) {
+      const std::vector<V> both = all(w);
+      return select(odd, both[1], both[0]);
+    }
+    if (wide_) return of_wide(select(odd, joined(w[2], w[3]), joined(w[0], w[1])));
+    return of_word(chosen(w, convert(element & 3, LaneType::i32)));
+  }
+
+ private:
+  V held(Wide x) const { return narrow(x, held_); }
+  V of_word(V word) const {
+    if (kind_ == DrawKind::word) return code_.zero_extend(word, LaneType::i64);
+    return convert(lshr(word, 32 - digits_), held_) * std::ldexp(1.0, -digits_);
+  }
+  V of_wide(V word) const {
+    if (kind_ == DrawKind::wide_word) return word;
+    return convert(lshr(word, 64 - digits_), LaneType::f64) * std::ldexp(1.0, -digits_);
+  }
+  static SinCos narrow_pair(V a, V b) {
+    LaneCode& code = *a.code;
+    auto fraction = [&](V x, double more) { return (code.unsigned_to_float(x, LaneType::f64) + more) * 0x1p-32; };
+    const V u = fraction(a, 1);
+    return normals({u, {}}, u, fraction(b, 0));
+  }
+  static SinCos wide_pair(V a, V b) {
+    LaneCode& code = *a.code;
+    auto fraction = [&](V x, double more) { return (code.unsigned_to_float(x, LaneType::f64) + more) * 0x1p-64; };
+    const V u = fraction(a, 1);
+    return normals({u, u}, u, fraction(b, 0));
+  }
+
+  LaneCode& code_;
+  DrawKind kind_;
+  LaneType held_;
+  int digits_ = 0;
+  bool wide_ = false;
+};
+
+}  // namespace
+
+Lanes ScalarCode::draw(DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Value* offset, llvm::Value* element,
+                       bool consecutive) {
+  llvm::IRBuilderBase::FastMathFlagGuard guard(*builder_);
+  builder_->clearFastMathFlags();
+  LaneCode code(*builder_, *target_, lanes_);
+  const bool of_integers = is_integral(dtype, false);
+  LENZ_CHECK(of_integers == (kind == DrawKind::word || kind == DrawKind::wide_word), "a draw of another dtype");
+  const LaneType held = of_integers ? LaneType::i64 : dtype == Dtype::f64 ? LaneType::f64 : LaneType::f32;
+  const V at = code.wrap(element);
+  const Drawing whole(code, kind, dtype, held);
+  const int per = whole.per_block();
+  if (!consecutive || lanes_ % per != 0) {
+    const V block = lshr(at, per == 4 ? 2 : 1);
+    return {whole.one(philox(code, code.splat(seed), block + code.splat(offset)), at).value};
+  }
+  // One block for several lanes: computed in fewer lanes, then brought into order.
+  LaneCode blocks(*builder_, *target_, lanes_ / per);
+  const V first = code.slice(at, 0, 1);
+  llvm::Value* start = builder_->CreateAdd(builder_->CreateLShr(first.value, per == 4 ? 2 : 1), offset);
+  const Drawing drawing(blocks, kind, dtype, held);
+  const Words words = philox(blocks, blocks.splat(seed), blocks.splat(start) + blocks.lane_numbers());
+  return {code.interleave(drawing.all(words), lanes_).value};
+}
+
+}  // namespace lenz::native
