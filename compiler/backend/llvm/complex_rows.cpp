@@ -112,24 +112,31 @@ Complex sign(Complex z) {
 }
 
 Complex lerp(Complex a, Complex b, Complex w) {
-  const Pair x = widened(a), y = widened(b), t = widened(w);
+  // Linear in a and b: large ones are made smaller, so that nothing overflows before the result does.
+  const V high = larger(larger(abs(a.re), abs(a.im)), larger(abs(b.re), abs(b.im)));
+  const V large = high > (a.re.type == LaneType::f32 ? 0x1p120 : 0x1p1000);
+  const V shrink = select(large, from(high, 0x1p-8), 1), grow = select(large, from(high, 0x1p8), 1);
+  const Pair x = widened({a.re * shrink, a.im * shrink}), y = widened({b.re * shrink, b.im * shrink}), t = widened(w);
   const Pair step{y.re - x.re, y.im - x.im};
   const V near = narrow(square_sum(t), LaneType::f64) < 0.25;
   const Wide u = select(near, t.re, t.re - 1.0);
   const Wide re = select(near, x.re, y.re) + u * step.re - t.im * step.im;
   const Wide im = select(near, x.im, y.im) + u * step.im + t.im * step.re;
   const V nan = from(a.re, kNan), usable = finite(a) & finite(b) & finite(w);
-  const Complex value{select(usable, narrow(re, a.re.type), nan), select(usable, narrow(im, a.re.type), nan)};
-  // What overflowed on the way in two parts may not in one.
-  const Complex side{select(near, w.re, w.re - 1), w.im}, start{select(near, a.re, b.re), select(near, a.im, b.im)};
-  const Complex plain = start + side * (b - a);
-  return {select(is_finite(value.re), value.re, plain.re), select(is_finite(value.im), value.im, plain.im)};
+  return {select(usable, narrow(re, a.re.type) * grow, nan), select(usable, narrow(im, a.re.type) * grow, nan)};
 }
 
 // --- exponentials. A power 2^n is applied last.
 
 V limited(V x, double limit) { return select(x > limit, limit, select(x < -limit, -limit, x)); }
 SinCos sine_and_cosine(Wide like, V y) { return sin_cos(like, quadrant(convert(y, LaneType::f64))); }
+// Of an angle in two parts: the low one turns a little further, sin(a + d) = sin a + d cos a.
+SinCos turned_by(Wide angle) {
+  const SinCos at = sin_cos(angle, quadrant(select(is_finite(angle.hi), angle.hi, 0)));
+  if (angle.is_double()) return at;
+  const Wide low = wide_of(angle, angle.lo);
+  return {at.sin + low * at.cos, at.cos - low * at.sin};
+}
 Complex times_power(Pair w, V n, Complex z) {
   auto part = [&](Wide x) { return convert(ldexp(narrow(x, LaneType::f64), n), z.re.type); };
   const V usable = finite(z), nan = from(z.re, kNan);
@@ -149,14 +156,8 @@ Complex exp2_of(Complex z) {
   const Wide ln2 = constant(widen(x), dd::kLn2);
   const Wide grow = widen(limited(x, 1100)) * ln2, turn = widen(y) * ln2;
   const Exponential e = exponential(grow);
-  // The product's low part turns a little further: sin(a + d) = sin a + d cos a.
-  const SinCos at = sine_and_cosine(grow, turn.hi);
-  SinCos full = at;
-  if (!turn.is_double()) {
-    const Wide low = wide_of(turn, turn.lo);
-    full = {at.sin + low * at.cos, at.cos - low * at.sin};
-  }
-  Complex result = times_power((e.minus_one + 1.0) * Pair{full.cos, full.sin}, e.n, z);
+  const SinCos at = turned_by(turn);
+  Complex result = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, z);
   result.im = select(z.im == 0, z.im, result.im);
   return result;
 }
@@ -242,14 +243,9 @@ Complex pow_of(Complex a, Complex b) {
   const Wide grow = y.re * l.re - y.im * l.im, turn = y.re * l.im + y.im * l.re;
   const V limit = limited(grow.hi, 800);
   const Exponential e = exponential(grow.is_double() ? Wide{limit, {}} : Wide{limit, select(abs(grow.hi) > 800, 0, grow.lo)});
-  const SinCos at = sin_cos(grow, quadrant(turn.hi));
-  SinCos full = at;
-  if (!turn.is_double()) {
-    const Wide low = wide_of(turn, turn.lo);
-    full = {at.sin + low * at.cos, at.cos - low * at.sin};
-  }
+  const SinCos at = turned_by(turn);
   const Complex both{select(finite(a), b.re, kNan), b.im};
-  const Complex value = times_power((e.minus_one + 1.0) * Pair{full.cos, full.sin}, e.n, both);
+  const Complex value = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, both);
   const V zero = (a.re == 0) & (a.im == 0), none = (b.re == 0) & (b.im == 0);
   return {select(zero, select(none, from(a.re, 1), 0), value.re), select(zero, 0, value.im)};
 }
@@ -400,20 +396,31 @@ Complex atanh_of(Complex z) {
   // Far out: 1 / z, beside a quarter turn.
   const Complex inverse = reciprocal(z);
   const V quarter = narrow(constant(re, dd::kHalfPi), z.re.type);
+  value.im = select(beside, quarter * 0.5, value.im);
   value.re = select(far, abs(inverse.re), select(pole & !beside, std::numeric_limits<double>::infinity(), value.re));
   value.im = select(far, quarter, value.im);
   return kept_where_tiny(z, {copysign(value.re, z.re), copysign(value.im, z.im)});
 }
 Complex atan_of(Complex z) { return turned_back(atanh_of(turned(z))); }
 
-// The operand with the greater real part, and what the other adds.
+// The operand with the greater real part, and what the other adds: log(1 + e^gap), which may cancel the former.
 Complex logaddexp(Complex a, Complex b) {
   const V swap = a.re >= b.re;
   const Complex low{select(swap, b.re, a.re), select(swap, b.im, a.im)};
   const Complex high{select(swap, a.re, b.re), select(swap, a.im, b.im)};
-  Complex gap = low - high;
-  gap.re = select(gap.re < -2000, -2000, gap.re);  // a NaN stays
-  return high + log1p_of(exp_of(gap));
+  const V usable = finite(low) & finite(high), far = !usable | (low.re - high.re < -800);
+  const Pair x = widened({select(far, 0, low.re), select(far, 0, low.im)});
+  const Pair y = widened({select(far, 1, high.re), select(far, 0, high.im)});
+  const Exponential e = exponential(x.re - y.re);
+  const SinCos at = turned_by(x.im - y.im);
+  LaneCode& code = *a.re.code;
+  const Wide size = e.minus_one + 1.0, power = wide_of(size, code.scale(from(e.n, 1), limited(e.n, 1000)));
+  const Wide re = size * at.cos * power, im = size * at.sin * power;
+  const Wide sum_re = y.re + log1p(re * 2.0 + re * re + im * im) * 0.5;
+  const Wide sum_im = y.im + angle_of(im, re + 1.0, im.hi);
+  const V nan = from(a.re, kNan), alone = finite(high) & !(is_nan(low.re) | is_nan(low.im));
+  const Complex both{narrow(sum_re, a.re.type), narrow(sum_im, a.re.type)};
+  return {select(far, select(alone, high.re, nan), both.re), select(far, select(alone, high.im, nan), both.im)};
 }
 
 }  // namespace

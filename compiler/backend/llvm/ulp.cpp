@@ -137,7 +137,8 @@ struct Judge {
     if (!finite(rounded)) return 0;  // what an infinity does in complex arithmetic differs between good answers
     if (!finite(got)) return kWrong;
     if (got == rounded) return 0;
-    return std::abs(got - right) / last_place(to_real(request.result), std::abs(right));
+    const double reach = std::max(std::abs(right), row.accuracy.absolute);
+    return std::abs(got - right) / last_place(to_real(request.result), reach);
   }
 
   std::string describe(std::span<const ScalarValue> operands, const ScalarValue& got) const {
