@@ -68,8 +68,9 @@ struct Totals {
 
 void check_one(const UlpOptions& options, native::UlpRequest request, Totals& totals) {
   const bool shown = options.json ? false : isatty(STDERR_FILENO) != 0;
-  const std::string what = std::string(request.row->name) + " " + std::string(name(request.compute)) +
-                           (request.row->result == ResultRule::target ? " to " + std::string(name(request.result)) : "");
+  const std::string what =
+      std::string(request.row->name) + " " + std::string(name(request.compute)) +
+      (request.row->result == ResultRule::target ? " to " + std::string(name(request.result)) : "");
   if (shown)
     request.progress = [&](double share) { std::fprintf(stderr, "\r%s: %.0f %%  ", what.c_str(), 100 * share); };
   const native::UlpReport report = native::check_row(request);
@@ -77,18 +78,19 @@ void check_one(const UlpOptions& options, native::UlpRequest request, Totals& to
   ++totals.checked;
   totals.failed += report.wrong > 0;
   if (options.json) {
-    totals.results.push_back({{"op", request.row->name},
-                              {"dtype", name(request.compute)},
-                              {"result", name(request.result)},
-                              {"target", request.target.name},
-                              {"all", request.all},
-                              {"inputs", report.inputs},
-                              {"undefined", report.undefined},
-                              {"worst_ulps", std::isinf(report.worst) ? nlohmann::json(nullptr) : nlohmann::json(report.worst)},
-                              {"limit", report.limit},
-                              {"wrong", report.wrong},
-                              {"where", report.where},
-                              {"seconds", report.seconds}});
+    totals.results.push_back(
+        {{"op", request.row->name},
+         {"dtype", name(request.compute)},
+         {"result", name(request.result)},
+         {"target", request.target.name},
+         {"all", request.all},
+         {"inputs", report.inputs},
+         {"undefined", report.undefined},
+         {"worst_ulps", std::isinf(report.worst) ? nlohmann::json(nullptr) : nlohmann::json(report.worst)},
+         {"limit", report.limit},
+         {"wrong", report.wrong},
+         {"where", report.where},
+         {"seconds", report.seconds}});
     return;
   }
   std::printf("%-4s %-44s %10lld inputs%s  worst %-7s limit %-4g %6.2f s  %s\n", report.wrong > 0 ? "FAIL" : "ok",
@@ -107,8 +109,10 @@ ExitCode ulp_command(std::span<const std::string> args) {
   app.add_option("OP", options.ops, "primitives; none: all");
   app.add_option("--dtype", options.dtypes, "only these compute dtypes");
   app.add_option("--target", options.target, "avx512, avx2 or generic; none: the best that this machine runs");
-  app.add_flag("--all", options.all, "every input, where a row has one operand of 32 bits or fewer (f32 unless --dtype)");
-  app.add_option("--samples", options.samples, "inputs otherwise, besides special values")->check(CLI::NonNegativeNumber);
+  app.add_flag("--all", options.all,
+               "every input, where a row has one operand of 32 bits or fewer (f32 unless --dtype)");
+  app.add_option("--samples", options.samples, "inputs otherwise, besides special values")
+      ->check(CLI::NonNegativeNumber);
   app.add_option("--threads", options.threads, "threads for --all")->check(CLI::PositiveNumber);
   app.add_flag("--json", options.json, "an object with all results");
   app.add_flag("--missing", options.missing, "only list the rows and dtypes that have no code");

@@ -6,9 +6,7 @@ namespace lenz::native {
 
 namespace {
 
-V less(const Call& call, V a, V b) {
-  return call.is_unsigned() ? a.code->compare(Compare::unsigned_lt, a, b) : a < b;
-}
+V less(const Call& call, V a, V b) { return call.is_unsigned() ? a.code->compare(Compare::unsigned_lt, a, b) : a < b; }
 
 V minimum(Call& call, V a, V b) { return select(less(call, b, a), b, a); }
 V maximum(Call& call, V a, V b) { return select(less(call, a, b), b, a); }
@@ -93,7 +91,8 @@ void add_arithmetic(Spellings& t) {
   t.push_back({.name = "square", .integers = spell<squared>, .reals = spell<squared>});
   t.push_back({.name = "lerp", .reals = spell<lerp>});
   t.push_back({.name = "minimum", .booleans = spell<both>, .integers = spell<minimum>, .reals = spell<float_minimum>});
-  t.push_back({.name = "maximum", .booleans = spell<either>, .integers = spell<maximum>, .reals = spell<float_maximum>});
+  t.push_back(
+      {.name = "maximum", .booleans = spell<either>, .integers = spell<maximum>, .reals = spell<float_maximum>});
   t.push_back({.name = "fmin", .booleans = spell<both>, .integers = spell<minimum>, .reals = spell<fmin>});
   t.push_back({.name = "fmax", .booleans = spell<either>, .integers = spell<maximum>, .reals = spell<fmax>});
   t.push_back({.name = "relu", .integers = spell<integer_relu>, .reals = spell<relu>});

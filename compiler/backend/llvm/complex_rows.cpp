@@ -27,8 +27,8 @@ Complex narrowed(Pair w, Complex z) {
   const V usable = finite(z), nan = from(z.re, kNan);
   return {select(usable, narrow(w.re, z.re.type), nan), select(usable, narrow(w.im, z.re.type), nan)};
 }
-Complex turned(Complex z) { return {-z.im, z.re}; }        // i z
-Complex turned_back(Complex z) { return {z.im, -z.re}; }   // -i z
+Complex turned(Complex z) { return {-z.im, z.re}; }       // i z
+Complex turned_back(Complex z) { return {z.im, -z.re}; }  // -i z
 
 // Brought near one by a power of two, so that squares neither overflow nor vanish: of f64; an f32's don't in double.
 struct Scaled {
@@ -242,7 +242,8 @@ Complex pow_of(Complex a, Complex b) {
   const Pair l = log_pair(a), y = widened(b);
   const Wide grow = y.re * l.re - y.im * l.im, turn = y.re * l.im + y.im * l.re;
   const V limit = limited(grow.hi, 800);
-  const Exponential e = exponential(grow.is_double() ? Wide{limit, {}} : Wide{limit, select(abs(grow.hi) > 800, 0, grow.lo)});
+  const Exponential e =
+      exponential(grow.is_double() ? Wide{limit, {}} : Wide{limit, select(abs(grow.hi) > 800, 0, grow.lo)});
   const SinCos at = turned_by(turn);
   const Complex both{select(finite(a), b.re, kNan), b.im};
   const Complex value = times_power((e.minus_one + 1.0) * Pair{at.cos, at.sin}, e.n, both);
@@ -288,8 +289,7 @@ Complex tanh_of(Complex z) {
   const Complex shrink = exp_of({limited(abs(z.re), 1000) * -2.0, from(z.re, 0)});
   const V product = narrow(w.at.sin * w.at.cos, z.re.type) * 4.0 * shrink.re;
   const V one = copysign(from(z.re, 1), z.re);
-  return {select(far, one, select(z.re == 0, z.re, near.re)),
-          select(z.im == 0, z.im, select(far, product, near.im))};
+  return {select(far, one, select(z.re == 0, z.re, near.re)), select(z.im == 0, z.im, select(far, product, near.im))};
 }
 Complex sin_of_z(Complex z) { return turned_back(sinh_of(turned(z))); }
 Complex cos_of_z(Complex z) { return cosh_of(turned(z)); }
@@ -301,14 +301,16 @@ Complex sinc(Complex z) {
   const Wide pi = constant(widen(x), dd::kPi);
   const Pair turn{widen(x) * pi, widen(y) * pi};
   V n;
-  const Wide size = abs(turn.im), far_size{limited(size.hi, 800), size.is_double() ? V{} : select(size.hi > 800, 0, size.lo)};
+  const Wide size = abs(turn.im),
+             far_size{limited(size.hi, 800), size.is_double() ? V{} : select(size.hi > 800, 0, size.lo)};
   const Wide c = cosh_over(far_size, n), s0 = sinh_over(far_size, n), s = select(turn.im.hi < 0, -s0, s0);
   const V whole = round_even(convert(x, LaneType::f64)), rest = convert(x, LaneType::f64) - whole;
   const Wide angle = wide_of(pi, rest) * pi;
   const V quarter = round_even(rest * 2.0);
   const Wide reduced = angle - wide_of(pi, quarter) * constant(pi, dd::kHalfPi);
   const V half = whole * 0.5, odd = trunc(half) != half;
-  const SinCos at = sin_cos(pi, {bits(quarter + 0x1.8p52), {reduced.hi, reduced.is_double() ? reduced.hi : reduced.lo}});
+  const SinCos at =
+      sin_cos(pi, {bits(quarter + 0x1.8p52), {reduced.hi, reduced.is_double() ? reduced.hi : reduced.lo}});
   const Wide sine = select(odd, -at.sin, at.sin), cosine = select(odd, -at.cos, at.cos);
   const Pair top{sine * c, cosine * s};
   const Wide norm = square_sum(turn);

@@ -120,7 +120,8 @@ V round_decimals(Call& call, V a, V decimals) {
   const bool wide = call.compute == Dtype::f64;
   for (int i = 0; i <= 310; ++i) powers.push_back(std::pow(10.0, i));
   const V size = select(decimals < 0, -decimals, decimals);
-  const V index = convert(select(call.code.compare(Compare::unsigned_lt, size, from(size, 310)), size, 310), LaneType::i32);
+  const V index =
+      convert(select(call.code.compare(Compare::unsigned_lt, size, from(size, 310)), size, 310), LaneType::i32);
   const V ten = call.code.look_up(powers, wide ? LaneType::f64 : LaneType::f32, index);
   const V up = round_even(a / ten) * ten, down = round_even(a * ten) / ten;
   return value_of_dtype(call, select(decimals < 0, up, down), call.compute);

@@ -12,7 +12,9 @@ namespace {
 V divide(const Call& call, V a, V b) {
   if (a.type == LaneType::i64) return a.code->binary(Binary::div, a, b);
   const LaneType by = a.type == LaneType::i32 ? LaneType::f64 : LaneType::f32;
-  auto to_float = [&](V x) { return convert(call.is_unsigned() ? a.code->zero_extend(x, LaneType::i32) : convert(x, LaneType::i32), by); };
+  auto to_float = [&](V x) {
+    return convert(call.is_unsigned() ? a.code->zero_extend(x, LaneType::i32) : convert(x, LaneType::i32), by);
+  };
   return convert(convert(to_float(a) / to_float(b), LaneType::i32), a.type);
 }
 
@@ -51,11 +53,12 @@ V magnitude(const Call& call, V a) { return call.is_unsigned() ? a : select(a < 
 V gcd(Call& call, V a, V b) {
   LaneCode& code = *a.code;
   // Euclid's, by unsigned remainders: the least integer's magnitude does not fit, and is undefined.
-  return code.repeat({magnitude(call, a), magnitude(call, b)}, [](const std::vector<V>& s) { return s[1] != 0; },
-                     [&](const std::vector<V>& s) {
-                       const V divisor = select(s[1] == 0, 1, s[1]);
-                       return std::vector<V>{s[1], code.binary(Binary::unsigned_rem, s[0], divisor)};
-                     })[0];
+  return code.repeat(
+      {magnitude(call, a), magnitude(call, b)}, [](const std::vector<V>& s) { return s[1] != 0; },
+      [&](const std::vector<V>& s) {
+        const V divisor = select(s[1] == 0, 1, s[1]);
+        return std::vector<V>{s[1], code.binary(Binary::unsigned_rem, s[0], divisor)};
+      })[0];
 }
 V lcm(Call& call, V a, V b) {
   // Narrow integers are computed in 32 bits, the magnitude too, and cut at the end.
@@ -97,12 +100,13 @@ V long_division(V a, V b, int step, bool fused) {
   };
   const V gap = normal(a) - normal(b);
   const V count = code.binary(Binary::div, select(gap > 0, gap, 0), code.integer(LaneType::i64, step));
-  const auto rest = code.repeat({a, count}, [](const std::vector<V>& s) { return s[1] > 0; },
-                                [&](const std::vector<V>& s) {
-                                  const V n = as_float((s[1] * step) + 0x4338000000000000) - 0x1.8p52;
-                                  const V divisor = fused ? ldexp(b, n) : code.scale(b, n);
-                                  return std::vector<V>{reduced(s[0], divisor), s[1] - 1};
-                                });
+  const auto rest = code.repeat(
+      {a, count}, [](const std::vector<V>& s) { return s[1] > 0; },
+      [&](const std::vector<V>& s) {
+        const V n = as_float((s[1] * step) + 0x4338000000000000) - 0x1.8p52;
+        const V divisor = fused ? ldexp(b, n) : code.scale(b, n);
+        return std::vector<V>{reduced(s[0], divisor), s[1] - 1};
+      });
   return reduced(rest[0], b);
 }
 

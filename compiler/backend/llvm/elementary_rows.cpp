@@ -105,8 +105,7 @@ V logit(V x) {
   // Near one half the quotient less one, without the quotient's rounding.
   l.fraction = select(l.k == 0.0, (p - q) / q, l.fraction);
   const Wide value = log1p_fraction(l.fraction) + wide_of(p, l.k) * constant(p, dd::kLn2);
-  return select(inside, narrow(value, x.type),
-                select(x == 0, -kInfinity, select(x == 1, kInfinity, from(x, kNan))));
+  return select(inside, narrow(value, x.type), select(x == 0, -kInfinity, select(x == 1, kInfinity, from(x, kNan))));
 }
 
 // --- powers
@@ -118,7 +117,7 @@ V cbrt(V x) {
   const V value = abs(convert(select(plain, x, 1), LaneType::f64));
   const Fraction f = frexp(value);
   const V third = floor((f.exponent + 2.0) * (1.0 / 3)), rest = f.exponent - third * 3.0;  // -2, -1 or 0
-  const V m = x.code->scale(f.mantissa, rest);  // in [1/8, 1)
+  const V m = x.code->scale(f.mantissa, rest);                                             // in [1/8, 1)
   V root = fma(fma(m, from(m, -0.52), 1.15), m, 0.38);
   for (int i = 0; i < 3; ++i) {  // Halley's: the digits triple
     const V cube = root * root * root;
@@ -177,9 +176,7 @@ V pow(V a, V b) {
 
 V finite_or_one(V x) { return select(is_finite(x), x, 1); }
 SinCos turned(V x) { return sin_cos(widen(x), quadrant(convert(finite_or_one(x), LaneType::f64))); }
-V trigonometric(V x, Wide value) {
-  return select(is_finite(x), narrow(value, x.type), from(x, kNan));
-}
+V trigonometric(V x, Wide value) { return select(is_finite(x), narrow(value, x.type), from(x, kNan)); }
 V zero_kept(V x, V result) { return select(x == 0, x, result); }
 V sin_row(V x) { return zero_kept(x, trigonometric(x, turned(x).sin)); }
 V cos_row(V x) { return trigonometric(x, turned(x).cos); }
@@ -215,7 +212,8 @@ V atan2_row(V y, V x) {
   V p = convert(a, LaneType::f64), q = convert(b, LaneType::f64);
   const V high = select(p > q, p, q), plain = is_finite(high) & !is_nan(p) & !is_nan(q);
   const V n = frexp(select(plain & (high > 0), high, 1)).exponent;
-  p = select(plain, p, select(is_infinite(p), from(p, 1), 0)), q = select(plain, q, select(is_infinite(q), from(q, 1), 0));
+  p = select(plain, p, select(is_infinite(p), from(p, 1), 0)),
+  q = select(plain, q, select(is_infinite(q), from(q, 1), 0));
   p = select((p == 0) & (q == 0), 1, p);
   if (y.type == LaneType::f64) {
     const V by = select(plain, -n, 0);

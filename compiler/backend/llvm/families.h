@@ -81,6 +81,7 @@ void add_conversions(Spellings& table);
 void add_elementary(Spellings& table);
 void add_fast(Spellings& table);
 void add_special(Spellings& table);
+void add_bessel(Spellings& table);
 void add_complex(Spellings& table);
 
 // --- shared between families
@@ -88,13 +89,13 @@ void add_complex(Spellings& table);
 V value_of_dtype(Call& call, V held, Dtype dtype);  // rounded to a floating dtype, held as before
 V held_bits(LaneCode& code, Dtype dtype, V held);   // what stands in memory: an integer of the dtype's width
 V held_from_bits(LaneCode& code, Dtype dtype, V bits);
-V float_remainder(V a, V b);                        // C's fmod, exact; of finite a and b != 0
-V ldexp(V x, V n);                                  // n a float of whole numbers; one rounding
+V float_remainder(V a, V b);  // C's fmod, exact; of finite a and b != 0
+V ldexp(V x, V n);            // n a float of whole numbers; one rounding
 struct Fraction {
   V mantissa, exponent;  // x = mantissa 2^exponent, 0.5 <= |mantissa| < 1; floats; of a finite x != 0
 };
 Fraction frexp(V x);
-V least_of(V like);                                 // the least integer
+V least_of(V like);  // the least integer
 inline V truth_of(V x) { return x.type == LaneType::i1 ? x : x != 0; }
 
 // --- complex arithmetic

@@ -30,8 +30,8 @@ struct Power {
   V lost() const { return (minus_one - (one_more() - 1)) + low; }  // by one_more()
 };
 Power power_of(V x) {
-  static const std::vector<double> kTail = fit_doubles(
-      [](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -0.3472, 0.35, 4);
+  static const std::vector<double> kTail =
+      fit_doubles([](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -0.3472, 0.35, 4);
   const V n = round_even(x * 1.4426950408889634);
   // The first product is exact; the operand so reduced leads, the rest is small beside it.
   const V high = fma(n, -kLn2High, x), r = fma(n, -kLn2Low, high);
@@ -42,8 +42,8 @@ V exp(V x) {
   return x.code->scale(p.one_more() + p.lost(), p.n);
 }
 V exp2(V x) {
-  static const std::vector<double> kSlope = fit_doubles(
-      [](DoubleDouble r) { return dd::expm1(r * dd::kLn2) / r; }, -0.5, 0.5, 5);
+  static const std::vector<double> kSlope =
+      fit_doubles([](DoubleDouble r) { return dd::expm1(r * dd::kLn2) / r; }, -0.5, 0.5, 5);
   const V inside = at_least(at_most(x, 129), -151);
   const V n = round_even(inside), r = inside - n;
   return x.code->scale(fma(r, polynomial(r, kSlope), 1), n);
@@ -131,8 +131,7 @@ V erf(V x) {
       },
       0, 0.95, 6);
   // Far out 1 - erf falls as a power of two, whose exponent is nearly a parabola.
-  static const std::vector<double> kFar = fit_doubles(
-      [](DoubleDouble r) { return dd::log2(dd::erfc(r)); }, 0.9, 4, 9);
+  static const std::vector<double> kFar = fit_doubles([](DoubleDouble r) { return dd::log2(dd::erfc(r)); }, 0.9, 4, 9);
   const V size = abs(x), square = x * x;
   const V near = fma(size, polynomial(at_most(square, 1), kNear), size);
   const V far = from(x, 1) - exp2(polynomial(at_most(size, 4), kFar));

@@ -5,13 +5,13 @@
 
 namespace lenz::native {
 
-std::vector<DoubleDouble> fit(DoubleDouble (*f)(DoubleDouble), double low, double high, int degree) {
+std::vector<DoubleDouble> fit_around(DoubleDouble (*f)(DoubleDouble), double middle, double reach, int degree) {
   const auto count = static_cast<size_t>(degree) + 1;
   std::vector<DoubleDouble> points, values;
   for (size_t i = 0; i < count; ++i) {
-    const double turn = std::cos(std::numbers::pi * (static_cast<double>(i) + 0.5) / static_cast<double>(count));
-    points.emplace_back((low + high) / 2 + (high - low) / 2 * turn);
-    values.push_back(f(points.back()));
+    points.emplace_back(reach *
+                        std::cos(std::numbers::pi * (static_cast<double>(i) + 0.5) / static_cast<double>(count)));
+    values.push_back(f(points.back() + DoubleDouble(middle)));
   }
   // Newton's divided differences, then the powers of x one factor at a time.
   for (size_t order = 1; order < count; ++order)
@@ -21,6 +21,15 @@ std::vector<DoubleDouble> fit(DoubleDouble (*f)(DoubleDouble), double low, doubl
     for (size_t k = count; k-- > 1;) powers[k] = powers[k - 1] - points[i] * powers[k];
     powers[0] = values[i] - points[i] * powers[0];
   }
+  return powers;
+}
+
+std::vector<DoubleDouble> fit(DoubleDouble (*f)(DoubleDouble), double low, double high, int degree) {
+  // Around the middle, then moved to powers of x itself.
+  const double middle = (low + high) / 2;
+  std::vector<DoubleDouble> powers = fit_around(f, middle, (high - low) / 2, degree);
+  for (size_t first = 0; first + 1 < powers.size(); ++first)
+    for (size_t k = powers.size() - 1; k-- > first;) powers[k] = powers[k] - DoubleDouble(middle) * powers[k + 1];
   return powers;
 }
 

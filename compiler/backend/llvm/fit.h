@@ -11,7 +11,9 @@ namespace lenz::native {
 
 // f(x) = c[0] + c[1] x + ... + c[degree] x^degree, nearly, for x in [low, high].
 std::vector<DoubleDouble> fit(DoubleDouble (*f)(DoubleDouble), double low, double high, int degree);
-// The same rounded to doubles.
+// In powers of x - middle, for x within `reach` of it.
+std::vector<DoubleDouble> fit_around(DoubleDouble (*f)(DoubleDouble), double middle, double reach, int degree);
+// The first rounded to doubles.
 std::vector<double> fit_doubles(DoubleDouble (*f)(DoubleDouble), double low, double high, int degree);
 
 }  // namespace lenz::native

@@ -157,8 +157,9 @@ Jit::Jit() : parts_(std::make_unique<Parts>()) {
   initialise_llvm();
   auto machine = must(llvm::orc::JITTargetMachineBuilder::detectHost(), "the host's code generator");
   auto jit = must(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create(), "ORC");
-  auto process = must(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit->getDataLayout().getGlobalPrefix()),
-                      "symbols of the process");
+  auto process =
+      must(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit->getDataLayout().getGlobalPrefix()),
+           "symbols of the process");
   jit->getMainJITDylib().addGenerator(std::move(process));
   parts_->jit = std::move(jit);
 }

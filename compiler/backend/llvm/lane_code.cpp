@@ -160,8 +160,8 @@ V LaneCode::multiply_add(V a, V b, V c) {
               a.type);
 }
 V LaneCode::fused(V a, V b, V c) {
-  return make(
-      builder_->CreateIntrinsic(llvm::Intrinsic::fma, {a.value->getType()}, {a.value, b.value, c.value}), a.type);
+  return make(builder_->CreateIntrinsic(llvm::Intrinsic::fma, {a.value->getType()}, {a.value, b.value, c.value}),
+              a.type);
 }
 V LaneCode::copysign(V magnitude, V sign) {
   return make(builder_->CreateBinaryIntrinsic(llvm::Intrinsic::copysign, magnitude.value, sign.value), magnitude.type);
@@ -188,9 +188,7 @@ V LaneCode::convert(V x, LaneType to) {
 }
 V LaneCode::zero_extend(V x, LaneType to) { return make(builder_->CreateZExtOrTrunc(x.value, llvm_type(to)), to); }
 
-V LaneCode::unsigned_to_float(V x, LaneType to) {
-  return make(builder_->CreateUIToFP(x.value, llvm_type(to)), to);
-}
+V LaneCode::unsigned_to_float(V x, LaneType to) { return make(builder_->CreateUIToFP(x.value, llvm_type(to)), to); }
 
 V LaneCode::f16_bits(V x) {
   llvm::IRBuilderBase& e = *builder_;
@@ -216,8 +214,9 @@ V LaneCode::scale(V x, V n) {
     for (int i = 0; i < lanes_; i += step) {
       llvm::Value* part = slice(x, i, step).value;
       constexpr int kCurrentRounding = 4;
-      parts.push_back(make(
-          e.CreateIntrinsic(id, {}, {part, slice(n, i, step).value, part, mask, e.getInt32(kCurrentRounding)}), x.type));
+      parts.push_back(
+          make(e.CreateIntrinsic(id, {}, {part, slice(n, i, step).value, part, mask, e.getInt32(kCurrentRounding)}),
+               x.type));
     }
     llvm::Value* whole = parts[0].value;
     for (size_t i = 1; i < parts.size(); ++i) {
@@ -251,7 +250,8 @@ V table_element(LaneCode& code, llvm::IRBuilderBase& e, llvm::Constant* table, V
   for (llvm::GlobalVariable& there : module.globals())  // equal constants are one object
     if (there.hasPrivateLinkage() && there.isConstant() && there.getInitializer() == table) global = &there;
   if (global == nullptr) {
-    global = new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table, "table");
+    global =
+        new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table, "table");
     global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
     global->setAlignment(llvm::Align(64));
   }
@@ -298,13 +298,14 @@ V LaneCode::slice(V x, int first, int count) {
 }
 V LaneCode::interleave(std::span<const V> parts, int lanes) {
   llvm::IRBuilderBase& e = *builder_;
-  llvm::Type* type = llvm::FixedVectorType::get(parts[0].value->getType()->getScalarType(),
-                                                static_cast<unsigned>(lanes));
+  llvm::Type* type =
+      llvm::FixedVectorType::get(parts[0].value->getType()->getScalarType(), static_cast<unsigned>(lanes));
   llvm::Value* whole = llvm::PoisonValue::get(type);
   const int each = count_of(parts[0].value), n = static_cast<int>(parts.size());
   for (int p = 0; p < n; ++p) {
     if (each == 1) {
-      if (p < lanes) whole = e.CreateInsertElement(whole, parts[static_cast<size_t>(p)].value, static_cast<uint64_t>(p));
+      if (p < lanes)
+        whole = e.CreateInsertElement(whole, parts[static_cast<size_t>(p)].value, static_cast<uint64_t>(p));
       continue;
     }
     // Brought to the whole's length, then merged into the places that are its own.
@@ -323,8 +324,7 @@ llvm::Value* LaneCode::any(V condition) {
   return lanes_ == 1 ? condition.value : builder_->CreateOrReduce(condition.value);
 }
 
-std::vector<V> LaneCode::rarely(V condition, const std::vector<V>& usual,
-                                const std::function<std::vector<V>()>& rare) {
+std::vector<V> LaneCode::rarely(V condition, const std::vector<V>& usual, const std::function<std::vector<V>()>& rare) {
   llvm::IRBuilderBase& e = *builder_;
   llvm::BasicBlock* before = e.GetInsertBlock();
   llvm::Function* function = before->getParent();

@@ -43,8 +43,32 @@ struct V {
   explicit operator bool() const { return value != nullptr; }
 };
 
-enum class Binary : uint8_t { add, sub, mul, div, rem, bit_and, bit_or, bit_xor, shl, lshr, ashr, unsigned_div, unsigned_rem };
-enum class Unary : uint8_t { neg, sqrt, floor, ceil, trunc, round_even, fabs, count_leading_zeros, count_trailing_zeros };
+enum class Binary : uint8_t {
+  add,
+  sub,
+  mul,
+  div,
+  rem,
+  bit_and,
+  bit_or,
+  bit_xor,
+  shl,
+  lshr,
+  ashr,
+  unsigned_div,
+  unsigned_rem
+};
+enum class Unary : uint8_t {
+  neg,
+  sqrt,
+  floor,
+  ceil,
+  trunc,
+  round_even,
+  fabs,
+  count_leading_zeros,
+  count_trailing_zeros
+};
 enum class Compare : uint8_t { eq, ne, lt, le, gt, ge, unsigned_lt, unordered };
 
 class LaneCode {
@@ -77,13 +101,13 @@ class LaneCode {
   V fused(V a, V b, V c);         // rounded once on every target (a call where it has no such instruction)
   V copysign(V magnitude, V sign);
 
-  V bits(V x);                   // of a float, as an integer of its width
-  V as_float(V x);               // of i32, i64
-  V convert(V x, LaneType to);   // by value; integers are signed; a float that an integer can't hold gives any integer
+  V bits(V x);                  // of a float, as an integer of its width
+  V as_float(V x);              // of i32, i64
+  V convert(V x, LaneType to);  // by value; integers are signed; a float that an integer can't hold gives any integer
   V zero_extend(V x, LaneType to);
   V unsigned_to_float(V x, LaneType to);
   V truth_to_float(V x, LaneType to) { return select(x, real(to, 1), real(to, 0)); }
-  V f16_bits(V x);               // target().f16: the bits of the nearest f16 of an f32, as i16
+  V f16_bits(V x);  // target().f16: the bits of the nearest f16 of an f32, as i16
   V f16_value(V bits);
   // 2^n * x with one rounding, for an x near one (within 2^100; of f32, 2^20) and an n of whole numbers, |n| <= 1900
   // (of f32, 240). For any other x only where the result and half the way to it are normal.
@@ -94,7 +118,7 @@ class LaneCode {
   V look_up(std::span<const uint32_t> table, V index);  // i32
 
   // Shuffles, for what neighbours share.
-  V pick(V x, std::span<const int> from);                   // lane i of the result is lane from[i]
+  V pick(V x, std::span<const int> from);             // lane i of the result is lane from[i]
   V interleave(std::span<const V> parts, int lanes);  // lane i is lane i / n of part i % n; of any lane counts
   V slice(V x, int first, int count);
 
@@ -117,15 +141,15 @@ class LaneCode {
 template <class N>
 concept Number = std::is_arithmetic_v<N>;
 
-#define LENZ_LANE_OPERATOR(symbol, method, op)                                                              \
-  inline V operator symbol(V a, V b) { return a.code->method(op, a, b); }                                   \
-  template <Number N>                                                                                       \
-  V operator symbol(V a, N b) {                                                                             \
-    return a.code->method(op, a, a.code->same(a, b));                                  \
-  }                                                                                                         \
-  template <Number N>                                                                                       \
-  V operator symbol(N a, V b) {                                                                             \
-    return b.code->method(op, b.code->same(b, a), b);                                  \
+#define LENZ_LANE_OPERATOR(symbol, method, op)                            \
+  inline V operator symbol(V a, V b) { return a.code->method(op, a, b); } \
+  template <Number N>                                                     \
+  V operator symbol(V a, N b) {                                           \
+    return a.code->method(op, a, a.code->same(a, b));                     \
+  }                                                                       \
+  template <Number N>                                                     \
+  V operator symbol(N a, V b) {                                           \
+    return b.code->method(op, b.code->same(b, a), b);                     \
   }
 LENZ_LANE_OPERATOR(+, binary, Binary::add)
 LENZ_LANE_OPERATOR(-, binary, Binary::sub)
@@ -176,7 +200,7 @@ inline V convert(V a, LaneType to) { return a.code->convert(a, to); }
 inline V is_nan(V a) { return a.code->compare(Compare::unordered, a, a); }
 V is_infinite(V a);
 V is_finite(V a);
-V sign_bit(V a);     // i1, of a float
+V sign_bit(V a);      // i1, of a float
 V smaller(V a, V b);  // b where either is NaN
 V larger(V a, V b);
 template <Number N>

@@ -25,6 +25,7 @@ const std::map<std::string_view, Spelling>& spellings() {
     add_elementary(all);
     add_fast(all);
     add_special(all);
+    add_bessel(all);
     add_complex(all);
     // A row may be spelled by several families, each for its own dtypes.
     std::map<std::string_view, Spelling> merged;

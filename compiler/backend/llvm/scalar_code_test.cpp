@@ -74,7 +74,8 @@ TEST(ScalarCode, Missing) {
 TEST(ScalarCode, RefusesWhatItCannotSpell) {
   const std::vector<std::string> missing = missing_spellings();
   if (missing.empty()) GTEST_SKIP() << "everything is spelled";
-  const std::string first = missing[0], row = first.substr(0, first.find(' ')), dtype = first.substr(first.find(' ') + 1);
+  const std::string first = missing[0], row = first.substr(0, first.find(' ')),
+                    dtype = first.substr(first.find(' ') + 1);
   const Dtype compute = *parse_dtype(dtype);
   EXPECT_THROW(RowKernel(*find_scalar(row), compute, results_of(*find_scalar(row), compute)[0], runnable_target()),
                Unsupported);

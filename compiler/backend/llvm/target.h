@@ -15,12 +15,12 @@ struct CpuTarget {
   std::string cpu{};       // LLVM's processor model
   std::string features{};  // and what is switched on or off beside it: "+fma,-prefer-256-bit"
   int vector_bytes = 16;
-  bool fma = false;       // fused multiply and add is an instruction
-  bool avx512 = false;    // F, BW, DQ, VL, CD
-  bool f16 = false;       // conversion between f32 and f16 is an instruction
+  bool fma = false;     // fused multiply and add is an instruction
+  bool avx512 = false;  // F, BW, DQ, VL, CD
+  bool f16 = false;     // conversion between f32 and f16 is an instruction
   bool runs_here = false;
 
-  int lanes(int bytes) const { return vector_bytes / bytes; }  // of elements of so many bytes
+  int lanes(int bytes) const { return vector_bytes / bytes; }              // of elements of so many bytes
   std::string key() const { return triple + " " + cpu + " " + features; }  // equal keys: equal code
 };
 

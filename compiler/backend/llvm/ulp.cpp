@@ -27,13 +27,32 @@ struct Quick {
   double (*function)(double);
 };
 constexpr Quick kQuick[] = {
-    {"exp", std::exp},     {"exp2", std::exp2},   {"expm1", std::expm1},   {"log", std::log},
-    {"log2", std::log2},   {"log10", std::log10}, {"log1p", std::log1p},   {"sin", std::sin},
-    {"cos", std::cos},     {"tan", std::tan},     {"asin", std::asin},     {"acos", std::acos},
-    {"atan", std::atan},   {"sinh", std::sinh},   {"cosh", std::cosh},     {"tanh", std::tanh},
-    {"asinh", std::asinh}, {"acosh", std::acosh}, {"atanh", std::atanh},   {"cbrt", std::cbrt},
-    {"sqrt", std::sqrt},   {"erf", std::erf},     {"erfc", std::erfc},     {"lgamma", std::lgamma},
-    {"special_bessel_j0", ::j0},                  {"special_bessel_j1", ::j1},
+    {"exp", std::exp},
+    {"exp2", std::exp2},
+    {"expm1", std::expm1},
+    {"log", std::log},
+    {"log2", std::log2},
+    {"log10", std::log10},
+    {"log1p", std::log1p},
+    {"sin", std::sin},
+    {"cos", std::cos},
+    {"tan", std::tan},
+    {"asin", std::asin},
+    {"acos", std::acos},
+    {"atan", std::atan},
+    {"sinh", std::sinh},
+    {"cosh", std::cosh},
+    {"tanh", std::tanh},
+    {"asinh", std::asinh},
+    {"acosh", std::acosh},
+    {"atanh", std::atanh},
+    {"cbrt", std::cbrt},
+    {"sqrt", std::sqrt},
+    {"erf", std::erf},
+    {"erfc", std::erfc},
+    {"lgamma", std::lgamma},
+    {"special_bessel_j0", ::j0},
+    {"special_bessel_j1", ::j1},
     {"sigmoid", [](double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }},
     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }},
     {"reciprocal", [](double x) { return 1 / x; }},
@@ -58,7 +77,8 @@ double magnitude(const ScalarValue& value) {
 double distance(const ScalarRow& row, Dtype dtype, double got, DoubleDouble right, double scale) {
   const double rounded = round_to(dtype, right);
   if (std::isnan(rounded) || std::isnan(got)) return std::isnan(rounded) == std::isnan(got) ? 0 : kWrong;
-  if (got == 0 && rounded == 0) return std::signbit(got) == std::signbit(rounded) || row.has(traits::loose_zero) ? 0 : kWrong;
+  if (got == 0 && rounded == 0)
+    return std::signbit(got) == std::signbit(rounded) || row.has(traits::loose_zero) ? 0 : kWrong;
   if (got == rounded && (std::isinf(got) || row.accuracy.kind != AccuracyClass::ulps)) return 0;
   if (row.accuracy.kind != AccuracyClass::ulps) return kWrong;
   // Infinity stands for what would follow the largest number.
@@ -126,8 +146,8 @@ struct Judge {
                    : kWrong;
       return std::fabs(value - right.real()) / last_place(request.result, right.real());
     }
-    const DoubleDouble exact = right.kind() == ScalarKind::double_double ? right.double_double()
-                                                                         : DoubleDouble(right.real());
+    const DoubleDouble exact =
+        right.kind() == ScalarKind::double_double ? right.double_double() : DoubleDouble(right.real());
     return distance(row, request.result, value, exact, scale);
   }
 
@@ -193,7 +213,9 @@ struct Column {
 class Run {
  public:
   explicit Run(const UlpRequest& request)
-      : request_(request), judge_{request}, kernel_(*request.row, request.compute, request.result, request.target, request.lanes) {
+      : request_(request),
+        judge_{request},
+        kernel_(*request.row, request.compute, request.result, request.target, request.lanes) {
     report_.limit = judge_.limit();
   }
 
@@ -210,8 +232,7 @@ class Run {
 
  private:
   struct Block {
-    Block(const ScalarRow& row, Dtype compute, Dtype result, size_t count)
-        : out(result, count), raised(count + 128) {
+    Block(const ScalarRow& row, Dtype compute, Dtype result, size_t count) : out(result, count), raised(count + 128) {
       for (int i = 0; i < row.arity; ++i) in.emplace_back(operand_dtype(row, compute, i), count);
     }
     void run(const RowKernel& kernel, size_t count) {
@@ -309,7 +330,8 @@ class Run {
         right = request_.row->eval.reals(context, &operand).real();
       }
       const auto rounded = static_cast<float>(right);
-      if (std::bit_cast<uint32_t>(rounded) == std::bit_cast<uint32_t>(y[i]) || (std::isnan(rounded) && std::isnan(y[i])))
+      if (std::bit_cast<uint32_t>(rounded) == std::bit_cast<uint32_t>(y[i]) ||
+          (std::isnan(rounded) && std::isnan(y[i])))
         continue;
       if (std::isfinite(rounded) && std::isfinite(y[i]) && rounded != 0 && request_.row->accuracy.absolute == 0) {
         const double error = std::fabs(static_cast<double>(y[i]) - right) / last_place(Dtype::f32, right);

@@ -15,12 +15,12 @@ namespace lenz::native {
 struct UlpRequest {
   const ScalarRow* row = nullptr;
   Dtype compute = Dtype::f32, result = Dtype::f32;
-  CpuTarget target;
+  CpuTarget target{};
   bool all = false;        // every input of a unary row of 32 bits or fewer
   int64_t samples = 4096;  // otherwise; special values, alone or in pairs, come on top
   int threads = 1;
-  int lanes = 0;           // 0: as RowKernel chooses
-  std::function<void(double)> progress;  // the share that is done
+  int lanes = 0;                           // 0: as RowKernel chooses
+  std::function<void(double)> progress{};  // the share that is done
 };
 
 struct UlpReport {

@@ -25,7 +25,8 @@ class Sampler {
     for (size_t c = 0; c < combinations; c += stride) {
       std::array<ScalarBits, 3> operands{};
       size_t rest = c;
-      for (size_t i = 0; i < special.size(); ++i) operands[i] = special[i][rest % special[i].size()], rest /= special[i].size();
+      for (size_t i = 0; i < special.size(); ++i)
+        operands[i] = special[i][rest % special[i].size()], rest /= special[i].size();
       samples.push_back(operands);
     }
     for (int64_t n = 0; n < count; ++n) {
@@ -65,19 +66,46 @@ class Sampler {
     const Dtype dtype = operand_dtype(row_, compute_, operand);
     std::vector<ScalarBits> list;
     if (is_integral(dtype, true)) {
-      for (int64_t v : {int64_t{0}, int64_t{1}, int64_t{-1}, int64_t{2}, int64_t{-2}, int64_t{3}, int64_t{7}, int64_t{8},
-                        int64_t{15}, int64_t{31}, int64_t{63}, int64_t{64}, int64_t{100}, int64_t{-128}, int64_t{127},
-                        int64_t{255}, int64_t{-32768}, int64_t{32767}, INT64_C(-2147483648), INT64_C(2147483647),
-                        INT64_MIN, INT64_MAX, INT64_C(16777217)})
+      for (int64_t v :
+           {int64_t{0},           int64_t{1},          int64_t{-1},  int64_t{2},   int64_t{-2},      int64_t{3},
+            int64_t{7},           int64_t{8},          int64_t{15},  int64_t{31},  int64_t{63},      int64_t{64},
+            int64_t{100},         int64_t{-128},       int64_t{127}, int64_t{255}, int64_t{-32768},  int64_t{32767},
+            INT64_C(-2147483648), INT64_C(2147483647), INT64_MIN,    INT64_MAX,    INT64_C(16777217)})
         list.push_back(to_bits(dtype, ScalarValue(wrap_to(dtype, v))));
       std::ranges::sort(list);
       list.erase(std::unique(list.begin(), list.end()), list.end());
       return list;
     }
     const Dtype part = to_real(dtype);
-    std::vector<double> values = {0.0, 1, 0.5, 2, 3, 0.25, 0.75, std::numbers::pi, std::numbers::e, 1.5, 2.5, 10, 100, 20,
-                                  dd::kInfinity, largest_finite(part), smallest_normal(part), smallest_subnormal(part),
-                                  2 * smallest_subnormal(part), 88.5, 90, 103.5, 127, 128, 149, 150, 710, 1e5, 1e15,
+    std::vector<double> values = {0.0,
+                                  1,
+                                  0.5,
+                                  2,
+                                  3,
+                                  0.25,
+                                  0.75,
+                                  std::numbers::pi,
+                                  std::numbers::e,
+                                  1.5,
+                                  2.5,
+                                  10,
+                                  100,
+                                  20,
+                                  dd::kInfinity,
+                                  largest_finite(part),
+                                  smallest_normal(part),
+                                  smallest_subnormal(part),
+                                  2 * smallest_subnormal(part),
+                                  88.5,
+                                  90,
+                                  103.5,
+                                  127,
+                                  128,
+                                  149,
+                                  150,
+                                  710,
+                                  1e5,
+                                  1e15,
                                   1 + smallest_subnormal(part)};
     if (row_.arity > 1 || is_complex(dtype)) values.resize(20);
     const size_t positive = values.size();
@@ -96,7 +124,8 @@ class Sampler {
   }
 
   static ScalarBits complex_bits(Dtype dtype, double re, double im) {
-    return to_bits(dtype, ScalarValue(std::complex<double>(round_to(to_real(dtype), re), round_to(to_real(dtype), im))));
+    return to_bits(dtype,
+                   ScalarValue(std::complex<double>(round_to(to_real(dtype), re), round_to(to_real(dtype), im))));
   }
   ScalarBits pair(Dtype dtype, int64_t n, int operand) {
     const Dtype part = to_real(dtype);
@@ -113,7 +142,8 @@ class Sampler {
     if (is_integral(dtype, true)) {
       const uint64_t w = word();
       if (dtype == Dtype::b8) return {w & 1, 0};
-      const auto value = static_cast<int64_t>(w) >> (word() % static_cast<uint64_t>(bits) + static_cast<uint64_t>(64 - bits));
+      const auto value =
+          static_cast<int64_t>(w) >> (word() % static_cast<uint64_t>(bits) + static_cast<uint64_t>(64 - bits));
       return {static_cast<uint64_t>(value) & ones, 0};
     }
     const int stored = info(dtype).mantissa_bits - 1, exponents = 1 << (bits - 1 - stored);

@@ -86,8 +86,7 @@ Wide abs(Wide a) {
 Wide polynomial(Wide x, std::span<const DoubleDouble> coefficients, int exact) {
   std::vector<double> narrow_part;
   const size_t wide_terms = x.is_double() ? 0 : static_cast<size_t>(exact);
-  for (size_t i = wide_terms; i < coefficients.size(); ++i)
-    narrow_part.push_back(static_cast<double>(coefficients[i]));
+  for (size_t i = wide_terms; i < coefficients.size(); ++i) narrow_part.push_back(static_cast<double>(coefficients[i]));
   Wide sum = wide_of(x, polynomial(x.hi, narrow_part));
   for (size_t i = wide_terms; i-- > 0;) sum = sum * x + constant(x, coefficients[i]);
   return sum;

@@ -19,13 +19,13 @@ struct Wide {
   bool is_double() const { return !static_cast<bool>(lo); }
 };
 
-Wide widen(V x);                   // f32 or f64
-V narrow(Wide x, LaneType type);   // rounded to it; hi where that is not finite
+Wide widen(V x);                  // f32 or f64
+V narrow(Wide x, LaneType type);  // rounded to it; hi where that is not finite
 Wide constant(Wide like, DoubleDouble value);
-Wide wide_of(Wide like, V x);      // an f64 as exact as `like` wants it
-Wide exact_sum(V a, V b);          // two doubles, both parts always
+Wide wide_of(Wide like, V x);  // an f64 as exact as `like` wants it
+Wide exact_sum(V a, V b);      // two doubles, both parts always
 Wide exact_product(V a, V b);
-Wide renormalised(V hi, V lo);     // |hi| >= |lo|
+Wide renormalised(V hi, V lo);  // |hi| >= |lo|
 
 Wide operator-(Wide a);
 Wide operator+(Wide a, Wide b);
@@ -52,32 +52,32 @@ struct Exponential {
   Wide minus_one;  // e^x = (1 + minus_one) 2^n
   V n;             // f64
 };
-Exponential exponential(Wide x);        // |x| < 1e5
-Wide expm1(Wide x);                     // |x| < 700
-Wide sinh_over(Wide x, V& n);           // sinh(x) = result * 2^n
+Exponential exponential(Wide x);  // |x| < 1e5
+Wide expm1(Wide x);               // |x| < 700
+Wide sinh_over(Wide x, V& n);     // sinh(x) = result * 2^n
 Wide cosh_over(Wide x, V& n);
 
 struct Logarithm {
-  V k;          // x = 2^k (1 + fraction)
+  V k;  // x = 2^k (1 + fraction)
   Wide fraction;
 };
-Logarithm split_logarithm(Wide x);      // of x > 0
-Wide log1p_fraction(Wide fraction);     // of what split_logarithm answers, or any in [-0.3, 0.42]
+Logarithm split_logarithm(Wide x);   // of x > 0
+Wide log1p_fraction(Wide fraction);  // of what split_logarithm answers, or any in [-0.3, 0.42]
 Wide log(Wide x);
-Wide log1p(Wide x);                     // x > -1
+Wide log1p(Wide x);  // x > -1
 
 struct Quadrant {
-  V number;  // i64; its two low bits count
+  V number;    // i64; its two low bits count
   Wide angle;  // within a quarter turn around 0
 };
-Quadrant quadrant(V x);                 // of a finite f64; both parts of the angle always
-Wide sin_of(Wide angle);                // |angle| <= pi / 4
+Quadrant quadrant(V x);   // of a finite f64; both parts of the angle always
+Wide sin_of(Wide angle);  // |angle| <= pi / 4
 Wide cos_of(Wide angle);
 struct SinCos {
   Wide sin, cos;
 };
 SinCos sin_cos(Wide like, Quadrant at);
 
-Wide atan2_positive(Wide y, Wide x);    // of y, x >= 0, not both zero, in range
+Wide atan2_positive(Wide y, Wide x);  // of y, x >= 0, not both zero, in range
 
 }  // namespace lenz::native

@@ -1,0 +1,275 @@
+// Bessel functions of order 0 and 1: near zero what is smooth of them, far out their amplitudes, which are smooth
+// functions of 1 / x; orthogonal polynomials by their recurrences.
+#include <cmath>
+#include <limits>
+
+#include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/pieces.h"
+#include "compiler/backend/llvm/wide.h"
+#include "compiler/scalar/special_functions.h"
+
+namespace lenz::native {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+Wide one(Wide like) { return constant(like, 1); }
+V power_of_two(V n) { return n.code->scale(from(n, 1), n); }
+
+// --- modified, of the first kind, over e^x; x >= 0. For order 1 the quotient by x.
+
+template <DoubleDouble (*Scaled)(DoubleDouble)>
+DoubleDouble of_inverse(DoubleDouble u) {  // sqrt(x) f(x) at x = 1 / u
+  const DoubleDouble x = DoubleDouble(1) / u;
+  return Scaled(x) * dd::sqrt(x);
+}
+template <DoubleDouble (*Scaled)(DoubleDouble), bool Odd>
+Wide first_kind(Wide x) {
+  static const Pieces kNear([](DoubleDouble at) { return Odd ? Scaled(at) / at : Scaled(at); }, 0, 16, 32, 14, 8);
+  static const Pieces kFar(of_inverse<Scaled>, 0, 0.0625, 8, 12, 6);
+  const V far = x.hi > 16;
+  Wide near = evaluate(kNear, select(far, one(x), x));
+  if (Odd) near = near * x;
+  const Wide size = select(far, x, constant(x, 32));
+  const Wide out = evaluate(kFar, one(x) / size) / sqrt(size);
+  return select(far, out, near);
+}
+template <DoubleDouble (*Scaled)(DoubleDouble), bool Odd, bool Grown>
+V modified_first(V x) {
+  const V plain = is_finite(x) & (abs(x) < 0x1p1000);
+  const Wide w = widen(abs(select(plain, x, 1)));
+  Wide value = first_kind<Scaled, Odd>(w);
+  V result;
+  if (Grown) {
+    const Wide most = select(w.hi > 720, constant(w, 720), w);
+    const Exponential e = exponential(most);
+    result = convert(ldexp(narrow(value * (e.minus_one + 1.0), LaneType::f64), e.n), x.type);
+    result = select(w.hi > 719, kInfinity, result);
+  } else {
+    result = narrow(value, x.type);
+  }
+  const V size = abs(x), tiny = size < 0x1p-100;
+  if (Odd) result = select(tiny, size * 0.5, result);
+  // Of an infinite operand i0 and i1 are NaN, as the table has it.
+  const V most = Grown ? from(x, kInfinity) : from(x, 0.3989422804014327) / sqrt(size);
+  const V limit = Grown ? select(is_infinite(x), kNan, most) : most;
+  result = select(plain, result, limit);
+  return select(is_nan(x), x, Odd ? copysign(result, x) : result);
+}
+
+// --- modified, of the second kind; x > 0. Up to one with the logarithm taken out.
+
+template <int Order>
+Wide second_kind_near(Wide x) {  // k0, or k1 - 1 / x over x
+  static const Pieces kSmooth(
+      [](DoubleDouble at) {
+        return Order == 0 ? dd::bessel_k0(at) + dd::log(at) * dd::bessel_i0(at)
+                          : (dd::bessel_k1(at) - dd::log(at) * dd::bessel_i1(at) - DoubleDouble(1) / at) / at;
+      },
+      0.0009765625, 1.0009765625, 8, 14, 7);
+  static const Pieces kFirst([](DoubleDouble at) { return Order == 0 ? dd::bessel_i0(at) : dd::bessel_i1(at) / at; }, 0,
+                             1, 8, 14, 7);
+  const Wide smooth = evaluate(kSmooth, x), product = log(x) * evaluate(kFirst, x);
+  return Order == 0 ? smooth - product : smooth + product;
+}
+template <DoubleDouble (*Scaled)(DoubleDouble)>
+Wide second_kind_far(Wide x) {  // over e^-x
+  static const Pieces kAmplitude(of_inverse<Scaled>, 0, 1, 32, 14, 8);
+  return evaluate(kAmplitude, one(x) / x) / sqrt(x);
+}
+template <int Order, DoubleDouble (*Scaled)(DoubleDouble), bool Grown>
+V modified_second(V x) {
+  const V plain = (x > 0x1p-100) & (x < 0x1p1000), far = x > 1;
+  const Wide w = widen(select(plain, x, 1)), out = second_kind_far<Scaled>(select(far & plain, w, one(w)));
+  Wide near = second_kind_near<Order>(select(far | !plain, one(w), w));
+  // Below the pieces' beginning nothing but the logarithm is left: 1e-3 is where x^2 log x counts.
+  const Wide small = select(far | !plain, one(w), w);
+  if (Order == 1) near = near * small + one(w) / small;
+  const Exponential grow = exponential(small);
+  const Wide factor = (grow.minus_one + 1.0) * wide_of(w, power_of_two(grow.n));
+  if (Grown) near = near * factor;
+  V result;
+  if (Grown) {
+    result = narrow(select(far, out, near), x.type);
+  } else {
+    const Wide most = select(w.hi > 800, constant(w, 800), w);
+    const Exponential fall = exponential(-select(far, most, one(w)));
+    const V outside = ldexp(narrow(out * (fall.minus_one + 1.0), LaneType::f64), fall.n);
+    result = convert(select(far, outside, narrow(near, LaneType::f64)), x.type);
+  }
+  const V tiny = Order == 0 ? narrow(constant(w, DoubleDouble(0)) - log(widen(select(x > 0, x, 1))) +
+                                         constant(w, dd::kLn2 - dd::kEulerGamma),
+                                     x.type)
+                            : from(x, 1) / x;
+  const V large = Grown ? sqrt(from(x, 1.5707963267948966) / x) : from(x, 0);
+  V special = select(x > 1, large, tiny);
+  special = select(x == 0, kInfinity, select(x < 0, kNan, special));
+  return select(is_nan(x), x, select(plain, result, special));
+}
+
+// --- of the first and second kind; x >= 0
+
+// The amplitudes P and Q of j = sqrt(2 / (pi x)) (P cos t - Q sin t), y = ... (P sin t + Q cos t), t = x - phase.
+template <int Order, bool Cosine>
+DoubleDouble amplitude(DoubleDouble u) {
+  const DoubleDouble x = DoubleDouble(1) / u, root = dd::sqrt(x * dd::kHalfPi);
+  const DoubleDouble j = Order == 0 ? dd::bessel_j0(x) : dd::bessel_j1(x);
+  const DoubleDouble y = Order == 0 ? dd::bessel_y0(x) : dd::bessel_y1(x);
+  const DoubleDouble turn = x - dd::kHalfPi * DoubleDouble(Order == 0 ? 0.5 : 1.5);
+  const DoubleDouble c = dd::cos(turn), s = dd::sin(turn);
+  return root * (Cosine ? j * c + y * s : (y * c - j * s) / u);
+}
+struct Oscillation {
+  Wide j, y;
+};
+template <int Order>
+Oscillation oscillation(Wide x, V value) {
+  static const Pieces kP(amplitude<Order, true>, 0.0001220703125, 0.1251220703125, 8, 12, 6);
+  static const Pieces kQ(amplitude<Order, false>, 0.0001220703125, 0.1251220703125, 8, 12, 6);
+  const Wide u = one(x) / x;
+  const Wide p = evaluate(kP, u), q = evaluate(kQ, u) * u;
+  const SinCos at = sin_cos(x, quadrant(convert(value, LaneType::f64)));
+  // Of an angle less a quarter turn's half: sums and differences over the root of two.
+  const Wide sum = at.cos + at.sin, difference = at.sin - at.cos;
+  const Wide cosine = Order == 0 ? sum : difference, sine = Order == 0 ? difference : -sum;
+  const Wide factor = sqrt(u * constant(u, DoubleDouble(1) / dd::kPi));
+  return {factor * (p * cosine - q * sine), factor * (p * sine + q * cosine)};
+}
+template <int Order>
+Wide first_near(Wide x) {  // of order 1: over x
+  static const Pieces kNear([](DoubleDouble at) { return Order == 0 ? dd::bessel_j0(at) : dd::bessel_j1(at) / at; }, 0,
+                            8, 16, 14, 8);
+  return evaluate(kNear, x);
+}
+template <int Order>
+V bessel_j(V x) {
+  const V size = abs(x), plain = is_finite(x), far = size > 8;
+  const V value = select(plain & far, size, 16);
+  const Wide w = widen(select(far | !plain, 1, size));
+  Wide near = first_near<Order>(w);
+  if (Order == 1) near = near * w;
+  const Wide out = oscillation<Order>(widen(value), value).j;
+  V result = narrow(select(far, out, near), x.type);
+  if (Order == 1) result = select(size < 0x1p-100, x * 0.5, copysign(from(x, 1), x) * result);
+  return select(plain, result, from(x, kNan));
+}
+template <int Order>
+V bessel_y(V x) {
+  static const Pieces kSmooth(
+      [](DoubleDouble at) {
+        const DoubleDouble two_over_pi = DoubleDouble(1) / dd::kHalfPi;
+        return Order == 0
+                   ? dd::bessel_y0(at) - two_over_pi * dd::log(at) * dd::bessel_j0(at)
+                   : (dd::bessel_y1(at) - two_over_pi * (dd::log(at) * dd::bessel_j1(at) - DoubleDouble(1) / at)) / at;
+      },
+      0.0009765625, 8.0009765625, 16, 14, 9);
+  const V plain = is_finite(x) & (x > 0x1p-100), far = x > 8;
+  const V value = select(plain & far, x, 16);
+  const Wide w = widen(select(plain & !far, x, 1)), two_over_pi = constant(w, DoubleDouble(1) / dd::kHalfPi);
+  const Wide smooth = evaluate(kSmooth, w), product = log(w) * first_near<Order>(w);
+  const Wide near =
+      Order == 0 ? smooth + two_over_pi * product : (smooth + two_over_pi * product) * w - two_over_pi / w;
+  const Wide out = oscillation<Order>(widen(value), value).y;
+  const V result = narrow(select(far, out, near), x.type);
+  const Wide small = log(widen(select((x > 0) & is_finite(x), x, 1))) - constant(w, dd::kLn2 - dd::kEulerGamma);
+  const V tiny = Order == 0 ? narrow(small * two_over_pi, x.type) : from(x, -0.6366197723675814) / x;
+  const V special = select(x == 0, -kInfinity, select(x < 0, kNan, select(is_infinite(x), from(x, kNan), tiny)));
+  return select(is_nan(x), x, select(plain, result, special));
+}
+
+// --- orthogonal polynomials of degree n: p[k + 1] = (a x + b) p[k] - c p[k - 1], with a, b, c by the family
+
+struct Recurrence {
+  Wide first;                                               // p[1]
+  Wide (*next)(Wide x, Wide k, Wide current, Wide before);  // p[k + 1]
+};
+Wide climb(const Recurrence& r, Wide x, V last) {
+  const bool plain = x.is_double();
+  const V zero = from(x.hi, 0);
+  auto pack = [&](Wide current, Wide before, V k) {
+    return std::vector<V>{current.hi, plain ? zero : current.lo, before.hi, plain ? zero : before.lo, k};
+  };
+  auto unpack = [&](V hi, V lo) { return plain ? Wide{hi, {}} : Wide{hi, lo}; };
+  const auto state = x.hi.code->repeat(
+      pack(r.first, one(x), from(zero, 1)), [&](const std::vector<V>& s) { return s[4] < last; },
+      [&](const std::vector<V>& s) {
+        const Wide current = unpack(s[0], s[1]), before = unpack(s[2], s[3]);
+        return pack(r.next(x, wide_of(x, s[4]), current, before), current, s[4] + 1);
+      });
+  return unpack(state[0], state[1]);
+}
+template <Recurrence (*Family)(Wide x), bool Shifted>
+V orthogonal(V x, V n) {
+  const V degree = trunc(n), none = !(degree >= 0) | is_infinite(n) | (convert(degree, LaneType::f64) >= 0x1p63);
+  Wide w = widen(x);
+  if (Shifted) w = w * 2.0 - 1.0;
+  const V last = convert(select(none, from(degree, -1), degree), LaneType::f64);
+  Wide result = climb(Family(w), w, last);
+  if (!result.is_double()) {
+    // Infinities, of the operand or on the way, are NaN in two parts.
+    const auto plain = x.code->rarely(!is_finite(result.hi), {result.hi}, [&] {
+      const Wide single{w.hi, {}};
+      return std::vector<V>{climb(Family(single), single, last).hi};
+    });
+    result.hi = plain[0];
+  }
+  const V value = narrow(result, x.type);
+  return select(none, 0, select(degree == 0, 1, value));
+}
+Wide chebyshev_next(Wide x, Wide, Wide current, Wide before) { return x * 2.0 * current - before; }
+Recurrence chebyshev_t(Wide x) { return {x, chebyshev_next}; }
+Recurrence chebyshev_u(Wide x) { return {x * 2.0, chebyshev_next}; }
+Recurrence chebyshev_v(Wide x) { return {x * 2.0 - 1.0, chebyshev_next}; }
+Recurrence chebyshev_w(Wide x) { return {x * 2.0 + 1.0, chebyshev_next}; }
+Recurrence hermite_h(Wide x) {
+  return {x * 2.0, [](Wide at, Wide k, Wide current, Wide before) { return (at * current - k * before) * 2.0; }};
+}
+Recurrence hermite_he(Wide x) {
+  return {x, [](Wide at, Wide k, Wide current, Wide before) { return at * current - k * before; }};
+}
+Recurrence laguerre(Wide x) {
+  return {one(x) - x, [](Wide at, Wide k, Wide current, Wide before) {
+            return ((k * 2.0 + 1.0 - at) * current - k * before) / (k + 1.0);
+          }};
+}
+Recurrence legendre(Wide x) {
+  return {x, [](Wide at, Wide k, Wide current, Wide before) {
+            return ((k * 2.0 + 1.0) * at * current - k * before) / (k + 1.0);
+          }};
+}
+
+}  // namespace
+
+void add_bessel(Spellings& t) {
+  auto add = [&](std::string_view name, Spell spelling) { t.push_back({.name = name, .reals = spelling}); };
+  add("i0", spell<modified_first<dd::bessel_i0e, false, true>>);
+  add("special_i0e", spell<modified_first<dd::bessel_i0e, false, false>>);
+  add("special_i1", spell<modified_first<dd::bessel_i1e, true, true>>);
+  add("special_i1e", spell<modified_first<dd::bessel_i1e, true, false>>);
+  add("special_modified_bessel_i0", spell<modified_first<dd::bessel_i0e, false, true>>);
+  add("special_modified_bessel_i1", spell<modified_first<dd::bessel_i1e, true, true>>);
+  add("special_modified_bessel_k0", spell<modified_second<0, dd::bessel_k0_scaled, false>>);
+  add("special_modified_bessel_k1", spell<modified_second<1, dd::bessel_k1_scaled, false>>);
+  add("special_scaled_modified_bessel_k0", spell<modified_second<0, dd::bessel_k0_scaled, true>>);
+  add("special_scaled_modified_bessel_k1", spell<modified_second<1, dd::bessel_k1_scaled, true>>);
+  add("special_bessel_j0", spell<bessel_j<0>>);
+  add("special_bessel_j1", spell<bessel_j<1>>);
+  add("special_bessel_y0", spell<bessel_y<0>>);
+  add("special_bessel_y1", spell<bessel_y<1>>);
+  add("special_chebyshev_polynomial_t", spell<orthogonal<chebyshev_t, false>>);
+  add("special_chebyshev_polynomial_u", spell<orthogonal<chebyshev_u, false>>);
+  add("special_chebyshev_polynomial_v", spell<orthogonal<chebyshev_v, false>>);
+  add("special_chebyshev_polynomial_w", spell<orthogonal<chebyshev_w, false>>);
+  add("special_shifted_chebyshev_polynomial_t", spell<orthogonal<chebyshev_t, true>>);
+  add("special_shifted_chebyshev_polynomial_u", spell<orthogonal<chebyshev_u, true>>);
+  add("special_shifted_chebyshev_polynomial_v", spell<orthogonal<chebyshev_v, true>>);
+  add("special_shifted_chebyshev_polynomial_w", spell<orthogonal<chebyshev_w, true>>);
+  add("special_hermite_polynomial_h", spell<orthogonal<hermite_h, false>>);
+  add("special_hermite_polynomial_he", spell<orthogonal<hermite_he, false>>);
+  add("special_laguerre_polynomial_l", spell<orthogonal<laguerre, false>>);
+  add("special_legendre_polynomial_p", spell<orthogonal<legendre, false>>);
+}
+
+}  // namespace lenz::native
