@@ -210,7 +210,7 @@ V orthogonal(V x, V n) {
   if (!result.is_double()) {
     // Infinities, of the operand or on the way, are NaN in two parts.
     const auto plain = x.code->rarely(!is_finite(result.hi), {result.hi}, [&] {
-      const Wide single{w.hi, {}};
+      const Wide single{Shifted ? x * 2 - 1 : x, {}};
       return std::vector<V>{climb(Family(single), single, last).hi};
     });
     result.hi = plain[0];

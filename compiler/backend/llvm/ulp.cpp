@@ -133,10 +133,10 @@ struct Judge {
     }
     if (raised) return kWrong;
     if (is_integral(request.result, true)) return got.integer() == right.integer() ? 0 : kWrong;
-    if (is_complex(request.result)) return complex_distance(got.complex(), right.complex());
     double scale = 0;
     if (row.accuracy.of_operands)
       for (const ScalarValue& operand : operands) scale = std::max(scale, magnitude(operand));
+    if (is_complex(request.result)) return complex_distance(got.complex(), right.complex(), scale);
     const double value = got.kind() == ScalarKind::integer ? static_cast<double>(got.integer()) : got.real();
     if (is_complex(request.compute)) {  // the real result of a complex row: abs, angle
       if (!std::isfinite(right.real()) || !std::isfinite(value))
@@ -151,13 +151,13 @@ struct Judge {
     return distance(row, request.result, value, exact, scale);
   }
 
-  double complex_distance(std::complex<double> got, std::complex<double> right) const {
+  double complex_distance(std::complex<double> got, std::complex<double> right, double scale) const {
     const auto rounded = round_to(request.result, right);
     auto finite = [](std::complex<double> z) { return std::isfinite(z.real()) && std::isfinite(z.imag()); };
     if (!finite(rounded)) return 0;  // what an infinity does in complex arithmetic differs between good answers
     if (!finite(got)) return kWrong;
     if (got == rounded) return 0;
-    const double reach = std::max(std::abs(right), row.accuracy.absolute);
+    const double reach = std::max({std::abs(right), row.accuracy.absolute, scale});
     return std::abs(got - right) / last_place(to_real(request.result), reach);
   }
 

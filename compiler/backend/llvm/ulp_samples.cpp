@@ -21,7 +21,7 @@ class Sampler {
     // All combinations of special values, thinned where there are too many.
     size_t combinations = 1;
     for (const auto& list : special) combinations *= list.size();
-    const size_t stride = std::max<size_t>(1, combinations / 4000) | 1;
+    const size_t stride = std::max<size_t>(1, combinations / static_cast<size_t>(2 * count + 200)) | 1;
     for (size_t c = 0; c < combinations; c += stride) {
       std::array<ScalarBits, 3> operands{};
       size_t rest = c;
