@@ -31,6 +31,13 @@ def fuzz_command(name, source, seconds):
     return [*command, str(grown), "corpus"]
 
 
+# Functions of one f32 that the C library has in double too: every input takes about a minute on a core.
+EVERY_F32 = (
+    "exp exp2 expm1 log log2 log10 log1p sigmoid sqrt rsqrt reciprocal cbrt sin cos tan asin acos atan sinh cosh tanh "
+    "asinh acosh atanh erf erfc lgamma floor round relu sign"
+).split()
+
+
 def the_stages(options):
     yield Stage("build", ["./ci/build", "release"], "the release build", vital=True)
     yield Stage("asan build", ["./ci/build", "asan"], "the build with address and undefined-behaviour sanitizers")
@@ -60,6 +67,25 @@ def the_stages(options):
         "every op's loops on the interpreter, a million calls: judged in the same way",
         on_failure=None,
     )
+    yield Stage(
+        "code, every f32",
+        ["build/lenz", "ulp", *EVERY_F32, "--all", "--dtype", "f32"],
+        "the code of f32 functions over all 2^32 inputs, within the class of their rows",
+        stages.WRONG,
+    )
+    yield Stage(
+        "code, every 16-bit float",
+        ["build/lenz", "ulp", "--all", "--dtype", "f16", "--dtype", "bf16"],
+        "the code of every row over all 2^16 inputs of f16 and bf16; of two operands a sample",
+        stages.WRONG,
+    )
+    for target in ("avx512", "avx2", "generic"):
+        yield Stage(
+            f"code, sampled, {target}",
+            ["build/lenz", "ulp", "--samples", "50000", "--target", target],
+            f"the code of every row in every dtype on 50000 inputs, for {target}",
+            on_failure=None,
+        )
     yield Stage(
         "operator database",
         [".venv/bin/python", "oracle/opinfo_classes.py", "build/lenz", "--samples", "300"],
