@@ -320,7 +320,8 @@ V sinc(V x) {
   const V half = whole * 0.5, odd = trunc(half) != half;
   sine = select(odd ^ (rest < 0), -sine, sine);
   const Wide result = sine / (wide_of(like, value) * constant(like, dd::kPi));
-  return select(plain, narrow(result, x.type), select(is_finite(x), from(x, 1), kNan));
+  const V value_of = select(rest == 0, 0, narrow(result, x.type));  // pi x may overflow: what is whole has no sine
+  return select(plain, value_of, select(is_finite(x), from(x, 1), kNan));
 }
 V spherical_j0(V x) {
   const V plain = is_finite(x) & (abs(x) > 0x1p-60);

@@ -150,7 +150,7 @@ Angle angle_of(V x) {
   const V r = fma(n, -static_cast<double>(dd::kHalfPi - DoubleDouble(kHigh)), fma(n, -kHigh, wide.hi));
   const V near_number = convert(n, LaneType::i32), large = !(abs(x) < 0x1p19);
   const auto all = x.code->rarely(large, {near_number, r}, [&] {
-    const Quadrant far = quadrant(select(large & is_finite(wide.hi), wide.hi, 1));
+    const Quadrant far = far_quadrant(select(large & is_finite(wide.hi), wide.hi, 1));
     return std::vector<V>{convert(far.number, LaneType::i32), far.angle.hi};
   });
   const V high = convert(all[1], LaneType::f32), low = convert(all[1] - convert(high, LaneType::f64), LaneType::f32);

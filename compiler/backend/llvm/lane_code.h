@@ -125,6 +125,9 @@ class LaneCode {
   // What rarely happens: where `condition` holds in some lane, `rare` is computed, else branched around. The result is
   // rare's where the condition holds, `usual` elsewhere.
   std::vector<V> rarely(V condition, const std::vector<V>& usual, const std::function<std::vector<V>()>& rare);
+  // Lane by lane, by a function of the module's own that `one` writes, once, for a scalar f64; it answers an i64 and
+  // two f64: for rare paths that are too long to stand in vectors wherever they may be needed.
+  std::vector<V> by_lane(std::string_view name, V x, const std::function<std::vector<V>(V)>& one);
   // While `test(state)` holds in some lane, the state of those lanes becomes body(state).
   std::vector<V> repeat(std::vector<V> state, const std::function<V(const std::vector<V>&)>& test,
                         const std::function<std::vector<V>(const std::vector<V>&)>& body);

@@ -308,6 +308,14 @@ Quadrant large_quadrant(V x) {
 
 }  // namespace
 
+Quadrant far_quadrant(V x) {
+  const auto parts = x.code->by_lane("large_angle", x, [](V one) {
+    const Quadrant far = large_quadrant(one);
+    return std::vector<V>{far.number, far.angle.hi, far.angle.lo};
+  });
+  return {parts[0], {parts[1], parts[2]}};
+}
+
 Quadrant quadrant(V x) {
   const V n = round_even(x * 0.6366197723675814);
   const auto parts = parts_of(dd::kHalfPi, 32, 4);
@@ -315,7 +323,7 @@ Quadrant quadrant(V x) {
   const V number = bits(n + 0x1.8p52);
   const V large = abs(x) > 0x1p19;
   const auto all = x.code->rarely(large, {number, near.hi, near.lo}, [&] {
-    const Quadrant far = large_quadrant(select(large, x, 0.0));
+    const Quadrant far = far_quadrant(select(large, x, 0.0));
     return std::vector<V>{far.number, far.angle.hi, far.angle.lo};
   });
   return {all[0], {all[1], all[2]}};

@@ -70,8 +70,9 @@ struct Quadrant {
   V number;    // i64; its two low bits count
   Wide angle;  // within a quarter turn around 0
 };
-Quadrant quadrant(V x);   // of a finite f64; both parts of the angle always
-Wide sin_of(Wide angle);  // |angle| <= pi / 4
+Quadrant quadrant(V x);      // of a finite f64; both parts of the angle always
+Quadrant far_quadrant(V x);  // of any, by a function of the module's own: for code that is rarely reached
+Wide sin_of(Wide angle);     // |angle| <= pi / 4
 Wide cos_of(Wide angle);
 struct SinCos {
   Wide sin, cos;
