@@ -320,7 +320,9 @@ V sinc(V x) {
   const V half = whole * 0.5, odd = trunc(half) != half;
   sine = select(odd ^ (rest < 0), -sine, sine);
   const Wide result = sine / (wide_of(like, value) * constant(like, dd::kPi));
-  const V value_of = select(rest == 0, 0, narrow(result, x.type));  // pi x may overflow: what is whole has no sine
+  // pi x may overflow: what is whole has no sine. The table has NaN from 2^1023 on, where twice x does.
+  const V none = select(abs(value) >= 0x1p1023, kNan, from(x, 0));
+  const V value_of = select(rest == 0, none, narrow(result, x.type));
   return select(plain, value_of, select(is_finite(x), from(x, 1), kNan));
 }
 V spherical_j0(V x) {
