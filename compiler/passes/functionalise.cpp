@@ -287,6 +287,7 @@ class Functionaliser {
     SmallVec<Arg, 8> args;
     for (const Arg& a : node.arguments().first(count))
       args.push_back(map_values(graph_.context(), a, [&](ValueId v) { return values_->elements(v, id); }));
+    compute_as_written(node, functional, args);
     NodeId made = graph_.insert(id, functional, args, origin);
     size_t first = first_target(node);
     for (uint16_t k = 0; k < node.result_count; ++k) {
@@ -299,6 +300,16 @@ class Functionaliser {
       if (!values_->taken(target)) graph_.replace_uses(node.result(k), storages_->itself(target));
     }
     gone_.push_back(id);
+  }
+
+  // An op that is told no dtype computes in that of the tensor that it writes to.
+  void compute_as_written(const Node& node, const OpDef& functional, SmallVec<Arg, 8>& args) {
+    int dtype = functional.schema.find("dtype");
+    if (node.op->variant != VariantKind::out || dtype < 0 || !args[static_cast<size_t>(dtype)].is_none()) return;
+    Dtype written = graph_.type(node.args[args.size()].value()).dtype;
+    auto untold = try_infer(graph_, functional, args);
+    if (untold && (*untold)[0].type->is_tensor() && (*untold)[0].type->dtype != written)
+      args[static_cast<size_t>(dtype)] = Arg::of_dtype(written);
   }
 
   // A write to the tensors of a list: the functional row gives a list.

@@ -111,6 +111,7 @@ struct Referee::Impl final : NodeMachine {
     Planes p = store.read(tensor->value.toTensor());
     RunValue made = oracle::placed(tensor, like, symbols);
     store.write(made->value.toTensor(), p.error, p.ambiguous);
+    if (!store.zeros_signed(p.value)) store.loosen_zeros(made->value.toTensor());
     return made;
   }
   RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols) override {
@@ -134,6 +135,7 @@ struct Referee::Impl final : NodeMachine {
     Call call(graph, node, values, symbols);
     std::vector<Dtype> dtypes = call.result_dtypes;
     Outcome out = run_call(call, dtypes);
+    lay_as_claimed(graph, node, call, symbols, out);
     if (undecided && !out.raised) {
       FlowContext in = context();
       mark_unknown(in, out.results);
@@ -144,6 +146,26 @@ struct Referee::Impl final : NodeMachine {
 
  private:
   FlowContext context() { return {boxed, store, unbounded, widening == Widening::bounds, in_storage_}; }
+
+  // A kernel of float64 may lay its results in another way than the one of the graph's dtype, on whose strides the
+  // views behind it count.
+  void lay_as_claimed(const Graph& graph, const Node& node, const Call& call, const SymValues& symbols, Outcome& out) {
+    if (out.raised) return;
+    for (size_t i = 0; i < node.result_count && i < out.results.size(); ++i) {
+      const Type& claimed = graph.type(node.result(i));
+      if (!claimed.is_tensor() || !out.results[i] || !out.results[i]->value.isTensor()) continue;
+      at::Tensor made = out.results[i]->value.toTensor();
+      bool elsewhere = false, known = evaluate(claimed.offset, symbols).has_value();
+      for (int64_t d = 0; d < made.dim() && made.numel() > 0; ++d) {
+        auto stride = evaluate(claimed.strides()[static_cast<size_t>(d)], symbols);
+        known = known && stride.has_value();
+        elsewhere = elsewhere || (made.size(d) > 1 && stride != made.stride(d));
+      }
+      for (const at::Tensor& operand : leaves(call.values))
+        elsewhere = elsewhere && !operand.is_alias_of(made);  // a view lies where it lies
+      if (elsewhere && known) out.results[i] = placed(out.results[i], claimed, symbols);
+    }
+  }
 
   // Whether the op's zeros have the signs that its operands' have, or ones that it promises.
   bool promises_zeros(const Call& call) const {
@@ -234,6 +256,14 @@ struct Referee::Impl final : NodeMachine {
       while (functional.args.size() < op.base->schema.params.size())
         functional.args.push_back(default_arg(call.graph->context(), op.base->schema.params[functional.args.size()]));
     }
+    // None: that of the tensor that is written to, but for the real norm of what is complex.
+    int dtype = op.base->schema.find("dtype");
+    bool made_real = std::ranges::any_of(call.types, [&](const Type* t) {
+      return t && t->is_tensor() && is_complex(t->dtype) && !target_dtypes.empty() && !is_complex(target_dtypes[0]);
+    });
+    if (op.variant == VariantKind::out && dtype >= 0 && !target_dtypes.empty() && !made_real)
+      if (Arg& told = functional.args[static_cast<size_t>(dtype)]; told.is_none())
+        told = Arg::of_dtype(target_dtypes[0]);
     if (target_dtypes.empty()) target_dtypes.push_back(Dtype::i64);  // lists of nothing
     functional.result_dtypes = target_dtypes;
     std::vector<Dtype> made_dtypes = target_dtypes;
@@ -362,6 +392,7 @@ struct Referee::Impl final : NodeMachine {
       Call inner(scratch, node, values, *call.symbols);
       std::vector<Dtype> made = inner.result_dtypes;
       Outcome out = run_call(inner, made);
+      lay_as_claimed(scratch, node, inner, *call.symbols, out);
       if (out.raised) {
         failed = std::move(out);
         return;
