@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "compiler/loops/run_state.h"
+#include "compiler/loops/uses.h"
 
 namespace lenz::loops {
 
@@ -25,12 +26,16 @@ class Interpreter {
       nest_numbers_[nest] = results_.nests.size();
       results_.nests.push_back({nest->name, 0, {}});
     });
+    find_last_uses();
   }
 
   Results run(std::span<const InputValue> inputs) {
     take_inputs(inputs);
     try {
-      run(program_.body);
+      for (size_t i = 0; i < program_.body.nodes.size(); ++i) {
+        std::visit([&](const auto& n) { run(n); }, program_.body.nodes[i].is);
+        for (BufferId id : dying_[i]) memory_.release(id);
+      }
       for (const Output& output : program_.outputs) results_.outputs.push_back(shown(output));
     } catch (const UserError& e) {
       end(Ending::raised, e.what());
@@ -46,6 +51,25 @@ class Interpreter {
   }
 
  private:
+  // For each node of the outermost block, the temporaries that nobody needs after it.
+  void find_last_uses() {
+    const auto& nodes = program_.body.nodes;
+    std::vector<size_t> last(program_.buffers.size(), SIZE_MAX);
+    auto owner = [&](BufferId id) {
+      const Buffer& b = memory_.buffer(id);
+      return b.view_of == kNone ? id : b.view_of;
+    };
+    for (size_t i = 0; i < nodes.size(); ++i) for_each_buffer(nodes[i], [&](BufferId id) { last[owner(id)] = i; });
+    auto keep = [&](const Output& output, auto&& self) -> void {
+      if (output.buffer != kNone) last[owner(output.buffer)] = SIZE_MAX;
+      for (const Output& element : output.elements) self(element, self);
+    };
+    for (const Output& output : program_.outputs) keep(output, keep);
+    dying_.resize(nodes.size());
+    for (BufferId id = 0; id < last.size(); ++id)
+      if (last[id] != SIZE_MAX && memory_.buffer(id).kind == BufferKind::temporary) dying_[last[id]].push_back(id);
+  }
+
   void end(Ending ending, std::string text) {
     results_.ending = ending;
     results_.text = std::move(text);
@@ -172,7 +196,22 @@ class Interpreter {
   void run(const Nest& nest) {
     NestCounters& counters = results_.nests[nest_numbers_.at(&nest)];
     ++counters.runs;
-    run_nest(nest, program_, memory_, symbols_, options_.ambient, ++runs_, counters.counters);
+    const std::string what = "nest '" + nest.name + "'";
+    try {
+      run_nest(nest, program_, memory_, symbols_, options_.ambient, ++runs_, counters.counters);
+    } catch (const UserError& e) {
+      throw UserError(e.message(), what + from(nest.origin));
+    } catch (const InternalError& e) {
+      throw InternalError(what + from(nest.origin) + ": " + e.what());
+    }
+  }
+
+  // The graph's nodes that something comes from, for messages.
+  std::string from(uint32_t origin) const {
+    std::string names;
+    for (NameId name : program_.context->origin_names(origin))
+      names += (names.empty() ? " from %" : ", %") + std::string(program_.context->name(name));
+    return names;
   }
 
   // Lines along the dim, one after another: positions in order of their keys.
@@ -245,7 +284,7 @@ class Interpreter {
     if (check.cond) holds = evaluate(*check.cond, [&](const SymNode* s) { return symbols_.find(s); });
     if (check.holds != kNone) holds = memory_.scalar(check.holds).integer() != 0 && holds.value_or(true);
     LENZ_CHECK(holds.has_value(), "a check has a condition that can be told");
-    if (!*holds) throw UserError(check.message);
+    if (!*holds) throw UserError(check.message, "a check" + from(check.origin));
   }
 
   void run(const Print& print) {
@@ -308,6 +347,7 @@ class Interpreter {
   Memory memory_;
   Results results_;
   std::unordered_map<const Nest*, size_t> nest_numbers_;
+  std::vector<std::vector<BufferId>> dying_;
   uint32_t runs_ = kWrittenBefore;
 };
 

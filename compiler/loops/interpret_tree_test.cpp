@@ -374,8 +374,8 @@ TEST(Interpret, Check) {
   p.add(Check{le(n, 3), kNone, "too long", 0});
   p.add(Check{std::nullopt, holds, "must hold", 0});
   EXPECT_EQ(run(p, {Tensor(Dtype::f32, {3}), true}).ending, Ending::finished);
-  EXPECT_EQ(run(p, {Tensor(Dtype::f32, {4}), true}).text, "too long");
-  EXPECT_EQ(run(p, {Tensor(Dtype::f32, {3}), false}).text, "must hold");
+  EXPECT_EQ(run(p, {Tensor(Dtype::f32, {4}), true}).text, "a check: too long");
+  EXPECT_EQ(run(p, {Tensor(Dtype::f32, {3}), false}).text, "a check: must hold");
 }
 
 TEST(Interpret, Extern) {

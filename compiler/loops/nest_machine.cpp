@@ -417,11 +417,7 @@ class NestMachine {
 
 void run_nest(const Nest& nest, const Program& program, Memory& memory, Symbols& symbols, const RandomStream& ambient,
               uint32_t run, Counters& counters) {
-  try {
-    NestMachine(nest, program, memory, symbols, ambient, run, counters).run();
-  } catch (const InternalError& e) {
-    throw InternalError("nest '" + nest.name + "': " + e.what());
-  }
+  NestMachine(nest, program, memory, symbols, ambient, run, counters).run();
 }
 
 }  // namespace lenz::loops

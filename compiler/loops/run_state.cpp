@@ -197,6 +197,11 @@ void Memory::put(BufferId id, Tensor tensor) {
   places_[id] = {std::move(tensor), {}, 0};
 }
 
+void Memory::release(BufferId id) {
+  bytes_ -= places_[id].bytes;
+  places_[id] = {};
+}
+
 ScalarValue Memory::scalar(BufferId id) {
   Tensor tensor = whole(id, "a node that takes a number");
   LENZ_CHECK(tensor.rank() == 0, "a number is read from a buffer that has dims");

@@ -63,6 +63,7 @@ class Memory {
   void put(BufferId id, Tensor tensor);
   // The only element of a 0-dim buffer.
   ScalarValue scalar(BufferId id);
+  void release(BufferId id);  // a temporary that nobody needs any more
   // As a tensor that was written, for those who read all of it.
   Tensor whole(BufferId id, std::string_view reader);
 

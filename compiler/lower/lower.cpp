@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/rewrite.h"
 #include "compiler/lower/lowering.h"
 #include "compiler/scalar/random_stream.h"
 
@@ -25,12 +26,21 @@ using loops::Buffer;
 using loops::BufferId;
 using loops::BufferKind;
 
+namespace {
+// What is made of a node says its names, so that messages can.
+void say_where_from(Graph& graph) {
+  graph.for_each_node([&](NodeId id) { graph.set_origin(id, provenance(graph, id)); });
+  for (const auto& sub : graph.subgraphs) say_where_from(*sub);
+}
+}  // namespace
+
 Lowering::Lowering(const Graph& graph, loops::Program& program, const LowerOptions& options)
     : program(program), block(&program.body), options_(options), whole_(graph.clone()), graph_(whole_.get()) {
   program.name = graph.name;
   program.context = graph.shared_context();
   program.assumptions = graph.assumptions;
   declare_symbols(graph);
+  say_where_from(*whole_);
 }
 
 void Lowering::declare_symbols(const Graph& graph) {

@@ -1,0 +1,52 @@
+#include "compiler/loops/uses.h"
+
+namespace lenz::loops {
+
+namespace {
+struct Visitor {
+  const std::function<void(BufferId)>& visit;
+
+  void one(BufferId id) const {
+    if (id != kNone) visit(id);
+  }
+  void all(const Block& block) const {
+    for (const Node& node : block.nodes) std::visit(*this, node.is);
+  }
+
+  void operator()(const Nest& n) const {
+    for (const Instr& i : n.body) one(i.buffer);
+    for (const Store& s : n.stores) one(s.buffer);
+  }
+  void operator()(const Sort& n) const {
+    one(n.keys);
+    one(n.values);
+    one(n.indices);
+  }
+  void operator()(const Extern& n) const {
+    for (const Arg& a : n.args) for_each_value(a, [&](ValueId id) { one(id); });
+    for (BufferId id : n.results) one(id);
+  }
+  void operator()(const Bind& n) const { one(n.from); }
+  void operator()(const Check& n) const { one(n.holds); }
+  void operator()(const Print& n) const {
+    for (BufferId id : n.values) one(id);
+  }
+  void operator()(const If& n) const {
+    one(n.condition);
+    all(*n.then);
+    all(*n.otherwise);
+  }
+  void operator()(const While& n) const {
+    one(n.condition);
+    all(*n.test);
+    all(*n.body);
+  }
+  void operator()(const Repeat& n) const { all(*n.body); }
+};
+}  // namespace
+
+void for_each_buffer(const Node& node, const std::function<void(BufferId)>& visit) {
+  std::visit(Visitor{visit}, node.is);
+}
+
+}  // namespace lenz::loops

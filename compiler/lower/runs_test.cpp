@@ -1,0 +1,59 @@
+// What lowered graphs are like when they run: errors name the graph's nodes, temporaries live until their last use.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/graph/text.h"
+#include "compiler/loops/interpret.h"
+#include "compiler/lower/lower.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz {
+namespace {
+
+using loops::Tensor;
+
+TEST(LoweredRuns, AnErrorNamesTheNodeThatItComesFrom) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[3], %i: i64[2]) {
+    %a = aten.sin(%x)
+    %picked = aten.index_select(%a, 0, %i)
+    %b = aten.cos(%picked)
+    return %b
+  })",
+                           op_table());
+  const loops::InputValue inputs[] = {Tensor::reals(Dtype::f32, {3}, {1, 2, 3}),
+                                      Tensor::integers(Dtype::i64, {2}, {0, 7})};
+  loops::Results run = loops::interpret(lower_graph(*graph), inputs);
+  EXPECT_EQ(run.ending, loops::Ending::raised);
+  EXPECT_THAT(run.text, testing::HasSubstr("from %picked"));
+  EXPECT_THAT(run.text, testing::HasSubstr("index 7 is out of range"));
+}
+
+TEST(LoweredRuns, AFailedAssertionNamesItsNode) {
+  auto graph = parse_graph(R"(graph @g(%p: bool[], %t: token) {
+    %said = lenz.assert(%t, %p, "it must hold")
+    return %said
+  })",
+                           op_table());
+  const loops::InputValue inputs[] = {Tensor::integers(Dtype::b8, {}, {0}), std::monostate{}};
+  loops::Results run = loops::interpret(lower_graph(*graph), inputs);
+  EXPECT_EQ(run.ending, loops::Ending::raised);
+  EXPECT_THAT(run.text, testing::HasSubstr("from %said"));
+  EXPECT_THAT(run.text, testing::HasSubstr("it must hold"));
+}
+
+TEST(LoweredRuns, TemporariesLiveUntilTheirLastUse) {
+  std::string text = "graph @g(%x: f32[4]) {\n  %0 = aten.sin(%x)\n";
+  for (int i = 1; i < 20; ++i) text += "  %" + std::to_string(i) + " = aten.neg(%" + std::to_string(i - 1) + ")\n";
+  auto graph = parse_graph(text + "  return %19\n}\n", op_table());
+  loops::Program program = lower_graph(*graph);
+  const loops::InputValue inputs[] = {Tensor::reals(Dtype::f32, {4}, {0.5, 1, 2, 3})};
+  loops::InterpretOptions two_at_once;
+  two_at_once.memory_limit = 32;
+  EXPECT_EQ(loops::interpret(program, inputs, two_at_once).ending, loops::Ending::finished);
+  loops::InterpretOptions one;
+  one.memory_limit = 31;
+  EXPECT_EQ(loops::interpret(program, inputs, one).ending, loops::Ending::out_of_memory);
+}
+
+}  // namespace
+}  // namespace lenz
