@@ -6,10 +6,11 @@
 
 namespace lenz {
 
-std::unique_ptr<Graph> to_level(const Graph& graph, Level level, const RunnerOptions& options) {
+std::unique_ptr<Graph> to_level(const Graph& graph, Level level, const RunnerOptions& options,
+                                std::span<const PipelineLine> lines) {
   std::unique_ptr<Graph> made = graph.clone();
   std::string why;
-  for (const PipelineLine& line : pipeline()) {
+  for (const PipelineLine& line : lines) {
     if (made->level >= level && level != Level::core) break;
     RunStatistics run = run_passes(*made, {&line, 1}, options);
     for (const auto& [what, times] : run.runs[0].counters)
@@ -28,8 +29,9 @@ std::unique_ptr<Graph> to_stage(const Graph& graph, Stage stage, const RunnerOpt
   return made;
 }
 
-loops::Program to_loops(const Graph& graph, const RunnerOptions& options, const LowerOptions& lower) {
-  return lower_graph(*to_level(graph, Level::core, options), lower);
+loops::Program to_loops(const Graph& graph, const RunnerOptions& options, const LowerOptions& lower,
+                        std::span<const PipelineLine> lines) {
+  return lower_graph(*to_level(graph, Level::core, options, lines), lower);
 }
 
 }  // namespace lenz

@@ -2,14 +2,13 @@
 // symbols for sizes, and what comes out keeps the rules of loop programs.
 #include <gtest/gtest.h>
 
-#include <map>
-
 #include "compiler/base/error.h"
 #include "compiler/loops/verify.h"
 #include "compiler/lower/lower.h"
 #include "compiler/lower/notation.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/ops/symbolic_call.h"
 
 namespace lenz {
 namespace {
@@ -59,39 +58,6 @@ TEST(RowLoops, GeneratedCallsLower) {
   }
 }
 
-// The call with a symbol for each size from 2 on, the same for equal ones, and dense operands. Nothing where the op
-// needs numbers.
-std::unique_ptr<Graph> with_symbols(const DrawnCall& call) {
-  auto graph = std::make_unique<Graph>(call.graph->shared_context(), call.graph->ops(), "symbolic");
-  std::map<int64_t, Dim> symbols;
-  for (const Input& input : call.graph->inputs()) {
-    const Type& t = call.graph->type(input.value);
-    const Type* made = &t;
-    if (t.is_tensor()) {
-      DimVec sizes;
-      for (Dim d : t.sizes()) {
-        auto [at, fresh] = symbols.try_emplace(d.constant(), d);
-        if (fresh && d.constant() > 1) {
-          at->second = graph->context().syms.symbol("s" + std::to_string(symbols.size()));
-          graph->assumptions.facts().set_range(at->second.node(), {2, 4096});
-        }
-        sizes.push_back(at->second);
-      }
-      made = graph->context().tensor(contiguous_tensor(t.dtype, sizes, t.device));
-    }
-    graph->add_input(call.graph->value_name(input.value).substr(1), made);
-  }
-  try {
-    const Node& node = graph->node(graph->append(*call.op, call.args));
-    SmallVec<Arg, 4> outputs;
-    for (uint16_t i = 0; i < node.result_count; ++i) outputs.push_back(Arg::of_value(node.result(i)));
-    graph->set_outputs(outputs);
-    return graph;
-  } catch (const Error&) {
-    return nullptr;
-  }
-}
-
 TEST(RowLoops, CallsOfSymbolicSizesLower) {
   size_t lowered = 0;
   for (const auto& row : op_table().rows()) {
@@ -99,7 +65,7 @@ TEST(RowLoops, CallsOfSymbolicSizesLower) {
     size_t failures = 0;
     for (uint64_t seed = 0; seed < kSymbolicCalls && failures < 1; ++seed) {
       RandomChooser chooser(seed);
-      std::unique_ptr<Graph> graph = with_symbols(draw_call(*row, op_table(), chooser));
+      std::unique_ptr<Graph> graph = with_symbolic_sizes(draw_call(*row, op_table(), chooser), Range{2, 4096});
       if (!graph) continue;
       std::string finding;
       lowered += lowers(*graph, finding);

@@ -1,0 +1,13 @@
+// A generated call with symbols for its sizes.
+// Thread-safety: one call per thread.
+#pragma once
+
+#include "compiler/ops/call_maker.h"
+
+namespace lenz {
+
+// A symbol in each place of a size from 2 on, the same for equal ones, of the range if one is given; operands are
+// dense and declare no initialiser. Null where the op needs numbers, or where no size became a symbol.
+std::unique_ptr<Graph> with_symbolic_sizes(const DrawnCall& call, std::optional<Range> range = std::nullopt);
+
+}  // namespace lenz
