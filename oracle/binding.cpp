@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <charconv>
+#include <functional>
+#include <optional>
 #include <sstream>
 
 #include "compiler/base/hash.h"
@@ -158,6 +160,51 @@ void complete(Binding& binding, const Graph& graph, uint64_t seed) {
     if (!binding.value(s)) binding.set(s, graph.assumptions.known().hint(s));
     derive(binding, graph);
   }
+}
+
+namespace {
+// Gives these symbols sizes near the wanted ones, one after the other; nothing where the later ones find no place.
+std::optional<Binding> sizes_near(Binding sizes, const Graph& graph, std::span<const SymNode* const> symbols,
+                                  const std::function<int64_t(size_t)>& wanted) {
+  constexpr int64_t kReach = 64;
+  size_t number = 0;
+  for (const SymNode* s : symbols) {
+    if (sizes.value(s)) continue;
+    Range range = graph.assumptions.known().range(Dim(s));
+    int64_t low = std::max(wanted(number++), range.low.value_or(0));
+    int64_t high = std::min(range.high.value_or(low + kReach), low + kReach);
+    bool found = false;
+    for (int64_t v = std::min(low, high); v <= high && !found; ++v) {
+      Binding next = sizes;
+      next.set(s, v);
+      derive(next, graph);
+      found = holds(next, graph);
+      if (found) sizes = next;
+    }
+    if (!found) return std::nullopt;
+  }
+  return sizes;
+}
+}  // namespace
+
+std::vector<Binding> various_sizes(const Binding& given, const Graph& graph) {
+  constexpr int64_t kWanted[] = {0, 1, 2, 7, 13, 9};
+  constexpr size_t kRounds = std::size(kWanted);
+  std::vector<const SymNode*> symbols = input_symbols(graph);
+  const std::vector<const SymNode*> backwards(symbols.rbegin(), symbols.rend());
+  Binding derived = given;
+  derive(derived, graph);
+  std::vector<Binding> all;
+  std::vector<std::string> seen;
+  for (size_t round = 0; round < kRounds && !symbols.empty(); ++round) {
+    auto wanted = [&](size_t k) { return kWanted[round < 2 ? round : (round + k) % kRounds]; };  // all 0, all 1, mixed
+    auto sizes = sizes_near(derived, graph, symbols, wanted);
+    if (!sizes) sizes = sizes_near(derived, graph, backwards, wanted);  // where the later ones say what the first are
+    if (!sizes || std::ranges::find(seen, to_text(*sizes, graph)) != seen.end()) continue;
+    seen.push_back(to_text(*sizes, graph));
+    all.push_back(*sizes);
+  }
+  return all;
 }
 
 std::string to_text(const Binding& binding, const Graph& graph) {

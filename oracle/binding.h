@@ -5,6 +5,7 @@
 
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "compiler/graph/graph.h"
 #include "oracle/value.h"
@@ -36,6 +37,9 @@ Binding parse_binding(const std::string& text, const Graph& graph);
 // Gives every symbol of the inputs that has no value yet one: with seed 0 the value that the graph's facts hint at,
 // else one drawn from its range so that facts and guards hold, if that is found.
 void complete(Binding& binding, const Graph& graph, uint64_t seed = 0);
+// What sizes may be, tried out: 0, 1, primes, odd and even ones, as near as facts and guards allow; each another. Those
+// that are `given` stay. Empty for a graph of constant sizes.
+std::vector<Binding> various_sizes(const Binding& given, const Graph& graph);
 // UserError names the fact or guard that does not hold.
 void check_facts(const Binding& binding, const Graph& graph);
 

@@ -1,19 +1,15 @@
 #include "oracle/graph_check.h"
 
-#include <map>
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/hash.h"
-#include "compiler/driver/compile.h"
-#include "compiler/graph/alias.h"
+#include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
+#include "compiler/loops/verify.h"
 #include "compiler/passes/runner.h"
-#include "oracle/bounds/reference.h"
 #include "oracle/exact.h"
-#include "oracle/interpreted.h"
-#include "oracle/needless.h"
 #include "oracle/relayout.h"
-#include "oracle/tensors.h"
 
 namespace lenz::oracle {
 
@@ -21,64 +17,88 @@ namespace {
 class GraphCheck {
  public:
   GraphCheck(const Graph& graph, const GraphCheckOptions& options)
-      : given_(graph), graph_(&graph), options_(options), boxed_(DeviceKind::cpu) {}
+      : given_(graph),
+        graph_(&graph),
+        options_(options),
+        boxed_(DeviceKind::cpu),
+        programs_(graph, checked_options(), {}, options.lines) {}
 
   GraphReport run() {
     for (int i = 0; i < options_.seeds && report_.out_of_memory.empty(); ++i) {
       ++report_.seeds;
-      seed_ = options_.first_seed + static_cast<uint64_t>(i);
-      values_ = options_.values.value_or(values_of_seed(seed_));
-      graph_ = &given_;
-      relaid_ = {};
-      if (RandomChooser choose(combine(seed_, 0x1A)); options_.layouts && seed_ != 0)
-        relaid_ = with_other_layouts(given_, choose);
-      if (relaid_.graph) {
-        graph_ = relaid_.graph.get();
-        ++report_.relaid;
-      }
-      binding_ = parse_binding(options_.bind, *graph_);
-      complete(binding_, *graph_, seed_);
-      check_facts(binding_, *graph_);
-      ExactPlan plan;
-      if (values_ == Values::exact) {
-        plan = plan_exact(*graph_, boxed_, binding_);
-        ++(plan.possible() ? report_.exact : report_.inexact);
-        if (!plan.possible()) values_ = Values::ordinary;
-      }
-      source_.emplace(*graph_, binding_, values_, seed_, plan.range);
-      NodeId failed = kNone;
-      Execution expected = execute(*graph_, &failed);
-      refusal_.reset();
-      needed_ = graph_;
-      without_needless_.reset();
-      while (expected.ending == Ending::raised && failed != kNone) {
-        auto left = without_needless(*needed_, failed);
-        if (!left) break;
-        if (!refusal_) refusal_ = std::move(expected);
-        without_needless_ = std::move(left);
-        needed_ = without_needless_.get();
-        expected = execute(*needed_, &failed);
-      }
-      if (refusal_) ++report_.needless;
-      if (expected.ending == Ending::out_of_memory) report_.out_of_memory = expected.where + ": " + expected.text;
-      if (expected.ending == Ending::raised) ++report_.refused;
-      std::span<const PipelineLine> exact = exact_lines();
-      for (const PipelineLine& line : options_.together_only ? std::span<const PipelineLine>() : exact)
-        check(std::string(line.pass.name), {&line, 1}, expected);
-      check("all passes", exact, expected);
-      for (const PipelineLine& line : options_.lines)
-        if (line.pass.rounds && !options_.together_only)
-          check_rounding(std::string(line.pass.name), {&line, 1}, expected);
-      if (options_.core && exact.size() < options_.lines.size()) check_rounding("core", options_.lines, expected);
-      if (options_.loops) check_loops(expected);
-      if (plan.possible() && expected.ending == Ending::finished) check_float64(expected);
-      if (options_.bounds && expected.ending == Ending::finished) check_bounds(expected);
+      check_seed(options_.first_seed + static_cast<uint64_t>(i));
       if (options_.progress) options_.progress(i + 1);
     }
+    if (options_.loops && options_.rebind) rebind();
+    report_.programs = programs_.size();
     return std::move(report_);
   }
 
  private:
+  void check_seed(uint64_t seed) {
+    seed_ = seed;
+    values_ = options_.values.value_or(values_of_seed(seed_));
+    graph_ = &given_;
+    relaid_ = {};
+    if (RandomChooser choose(combine(seed_, 0x1A)); options_.layouts && seed_ != 0)
+      relaid_ = with_other_layouts(given_, choose);
+    if (relaid_.graph) {
+      graph_ = relaid_.graph.get();
+      ++report_.relaid;
+    }
+    Binding binding = parse_binding(options_.bind, *graph_);
+    complete(binding, *graph_, seed_);
+    check_facts(binding, *graph_);
+    ExactPlan plan;
+    if (values_ == Values::exact) {
+      plan = plan_exact(*graph_, boxed_, binding);
+      ++(plan.possible() ? report_.exact : report_.inexact);
+      if (!plan.possible()) values_ = Values::ordinary;
+    }
+    begin(binding, plan.range);
+    if (trial_->needless()) ++report_.needless;
+    if (trial_->expected().ending == Ending::raised) ++report_.refused;
+    size_t findings = report_.findings.size();
+    std::span<const PipelineLine> exact = exact_lines();
+    for (const PipelineLine& line : options_.together_only ? std::span<const PipelineLine>() : exact)
+      check(std::string(line.pass.name), {&line, 1});
+    check("all passes", exact);
+    for (const PipelineLine& line : options_.lines)
+      if (line.pass.rounds && !options_.together_only) check_rounding(std::string(line.pass.name), {&line, 1});
+    if (options_.core && exact.size() < options_.lines.size()) check_rounding("core", options_.lines);
+    if (options_.loops) attempt("loops", [&] { check_loops(); });
+    bool finished = trial_->expected().ending == Ending::finished;
+    // What is exact in the graph's own dtypes is the same in float64, bit for bit.
+    if (plan.possible() && finished) judged("float64 path", Widening::values_only, trial_->expected());
+    if (options_.bounds && finished) check_bounds();
+    if (report_.findings.size() > findings) blame();
+  }
+
+  // The same loops at other sizes.
+  void rebind() {
+    seed_ = options_.first_seed;
+    values_ = options_.values.value_or(Values::ordinary);
+    graph_ = &given_;
+    relaid_ = {};
+    for (const Binding& sizes : various_sizes(parse_binding(options_.bind, given_), given_)) {
+      if (!report_.out_of_memory.empty() || !report_.not_lowered.empty()) return;
+      begin(sizes, 0);
+      ++report_.rebound;
+      size_t findings = report_.findings.size();
+      attempt("loops", [&] { check_loops(); });
+      if (report_.findings.size() > findings) blame();
+    }
+  }
+
+  void begin(const Binding& binding, int exact_range) {
+    trial_.reset();
+    source_.emplace(*graph_, binding, values_, seed_, exact_range);
+    ++report_.runs;
+    trial_.emplace(*graph_, boxed_, *source_, binding, execute_options());
+    const Execution& expected = trial_->expected();
+    if (expected.ending == Ending::out_of_memory) report_.out_of_memory = expected.where + ": " + expected.text;
+  }
+
   ExecuteOptions execute_options() const {
     ExecuteOptions options;
     options.memory_limit = options_.memory_limit;
@@ -102,148 +122,154 @@ class GraphCheck {
     return options_.lines.first(static_cast<size_t>(rounds - options_.lines.begin()));
   }
 
-  // What passes make of the graph that may round otherwise: the same but for the last bits, and these within the
-  // bounds.
-  void check_rounding(const std::string& path, std::span<const PipelineLine> lines, const Execution& expected) {
-    for (const PassFinding& f : report_.findings)
-      if (f.path == path) return;
-    auto graph = graph_->clone();
-    RunStatistics statistics = run_passes(*graph, lines, checked_options());
-    if (statistics.rewrites == 0) return;
-    Execution got = execute(*graph);
-    auto mismatch = compare_outside(*graph_, as_ended(expected, got), got);
-    if (mismatch) {
-      report_.findings.push_back({path, "", seed_, values_, to_text(binding_, *graph_), relaid_.what,
-                                  relaid_.graph ? print(*relaid_.graph) : "", *mismatch});
-    } else if (got.ending == Ending::finished) {
-      judged(path, Widening::bounds, got);
-    }
+  // --- findings
+
+  PassFinding here(const std::string& path, const Mismatch& mismatch, std::string selection = {}) const {
+    return {path,
+            std::move(selection),
+            seed_,
+            values_,
+            to_text(trial_->binding(), *graph_),
+            relaid_.what,
+            relaid_.graph ? print(*relaid_.graph) : "",
+            mismatch};
+  }
+  void find(const std::string& path, const Mismatch& mismatch, std::string selection = {}) {
+    if (!found(path)) report_.findings.push_back(here(path, mismatch, std::move(selection)));
+  }
+  bool found(const std::string& path) const {
+    return std::ranges::any_of(report_.findings, [&](const PassFinding& f) { return f.path == path; });
   }
 
-  // The loops that the graph is lowered to, on the interpreter. Random ones draw from Lenz's own stream: of them only
-  // what they look like from outside is held against eager.
-  void check_loops(const Execution& expected) {
-    loops::Program program;
+  // Where a step is asked for, an error of Lenz's own leads to it too.
+  template <class F>
+  void attempt(const std::string& path, F&& check) {
+    if (!options_.bisect) return check();
     try {
-      program = to_loops(*graph_, checked_options());
-    } catch (const Unsupported& error) {
-      report_.not_lowered = error.what();
-      return;
+      check();
+    } catch (const InternalError& error) {
+      find(path, broken(error));
     }
-    note_externs(program);
-    ++report_.runs;
-    Execution got = run_interpreted(program, source_->make(boxed_), boxed_, execute_options());
-    ++report_.on_loops;
-    if (auto mismatch = compare_outside(*graph_, as_ended(expected, got), got))
-      report_.findings.push_back({"loops", "", seed_, values_, to_text(binding_, *graph_), relaid_.what,
-                                  relaid_.graph ? print(*relaid_.graph) : "", *mismatch});
-    else if (got.ending == Ending::finished && program.streams.empty())
-      judged("loops", Widening::bounds, got);
   }
 
-  void note_externs(loops::Program& program) {
-    loops::for_each_node(program.body, [&](loops::Node& node) {
-      auto* e = std::get_if<loops::Extern>(&node.is);
-      if (e && std::ranges::find(report_.externs, e->op->full_name) == report_.externs.end())
-        report_.externs.push_back(e->op->full_name);
-    });
+  void blame() {
+    if (!options_.bisect || report_.culprit) return;
+    report_.culprit = bisect(*trial_, options_.lines, exact_lines().size());
+    for (size_t i = 0; i < options_.lines.size() && !report_.culprit; ++i)  // a pass that is wrong only by itself
+      if (found(std::string(options_.lines[i].pass.name)))
+        report_.culprit = bisect(*trial_, options_.lines.subspan(i, 1), 1);
+    if (report_.culprit) report_.culprit_at = here("", report_.culprit->mismatch);
   }
 
-  // Whether memory that is written is also seen in another dtype: the reference holds floats wider, and can't say what
-  // their bits become.
-  bool reads_written_bits() const {
-    AliasClasses classes(*graph_);
-    std::map<ValueId, Dtype> seen;  // by class; a complex number's parts count as it
-    for (ValueId v = 0; v < graph_->value_count(); ++v) {
-      const Type& type = graph_->type(v);
-      if (!type.is_tensor() || !classes.is_written(v)) continue;
-      if (seen.try_emplace(classes.root(v), to_real(type.dtype)).first->second != to_real(type.dtype)) return true;
-    }
-    return false;
-  }
-
-  // A run by the float64 reference; nothing if that does not run.
-  std::optional<Judgement> judged(const std::string& path, Widening widening, const Execution& expected) {
-    ExecuteOptions options = execute_options();
-    options.guard = false;  // its machine knows tensors by their memory
-    if (reads_written_bits()) return std::nullopt;
-    Reference reference = Referee(boxed_, options, widening).run(*needed_, source_->make(boxed_), binding_);
-    if (reference.ending == Ending::out_of_memory) report_.out_of_memory = reference.where + ": " + reference.text;
-    if (reference.ending != Ending::finished) return std::nullopt;
-    Judgement j = judge(*needed_, reference, expected);
-    if (j.mismatch)
-      report_.findings.push_back({path, "", seed_, values_, to_text(binding_, *graph_), relaid_.what,
-                                  relaid_.graph ? print(*relaid_.graph) : "", *j.mismatch});
-    return j;
-  }
-
-  // What is exact in the graph's own dtypes is the same in float64, bit for bit.
-  void check_float64(const Execution& expected) { judged("float64 path", Widening::values_only, expected); }
-
-  void check_bounds(const Execution& expected) {
-    auto j = judged("float64 reference and its bounds", Widening::bounds, expected);
-    if (j && !j->mismatch) ++(j->shares.weak() ? report_.weak : report_.bounded);
-  }
-
-  // `failed`: where it raises, the node.
-  Execution execute(const Graph& graph, NodeId* failed = nullptr) {
-    ++report_.runs;
-    ExecuteOptions options = execute_options();
-    NodeId next = graph.first();
-    if (failed) options.on_node = [&](NodeId node, std::span<const RunValue>) { next = graph.node(node).next; };
-    // The given graph says which values its inputs have: that of a pass may read them in other ways.
-    Execution run = Executor(boxed_, options).run(graph, source_->make(boxed_), binding_);
-    if (failed) *failed = next;
-    return run;
-  }
-
-  // What a run has to be like: where eager raises at what nobody needs, a run may raise too, or end as without that.
-  const Execution& as_ended(const Execution& expected, const Execution& got) const {
-    return refusal_ && got.ending == Ending::raised ? *refusal_ : expected;
-  }
+  // --- passes
 
   // What differs after the first `rewrites` of these passes.
-  std::optional<Mismatch> differs(std::span<const PipelineLine> lines, size_t rewrites, const Execution& expected,
-                                  size_t* done = nullptr) {
+  std::optional<Mismatch> differs(std::span<const PipelineLine> lines, size_t rewrites, size_t* done = nullptr) {
     auto graph = graph_->clone();
     RunnerOptions options = checked_options();
     options.selection = PassSelection::parse("all:" + std::to_string(rewrites), options_.lines);
     RunStatistics statistics = run_passes(*graph, lines, options);
     if (done) *done = statistics.rewrites;
-    Execution got = execute(*graph);
-    return compare_runs(*graph_, as_ended(expected, got), got);
+    ++report_.runs;
+    return trial_->differs(trial_->eager(*graph));
   }
 
-  void check(const std::string& path, std::span<const PipelineLine> lines, const Execution& expected) {
-    for (const PassFinding& f : report_.findings)
-      if (f.path == path) return;
-    size_t rewrites = 0;
-    auto mismatch = differs(lines, kAll, expected, &rewrites);
-    report_.rewrites += rewrites;
-    if (!mismatch) return;
-    size_t good = 0, bad = rewrites;  // the first rewrite with which it differs
-    while (bad - good > 1) {
-      size_t middle = good + (bad - good) / 2;
-      (differs(lines, middle, expected) ? bad : good) = middle;
+  void check(const std::string& path, std::span<const PipelineLine> lines) {
+    if (found(path)) return;
+    attempt(path, [&] {
+      size_t rewrites = 0;
+      auto mismatch = differs(lines, kAll, &rewrites);
+      report_.rewrites += rewrites;
+      if (!mismatch) return;
+      size_t good = 0, bad = rewrites;  // the first rewrite with which it differs
+      while (bad - good > 1) {
+        size_t middle = good + (bad - good) / 2;
+        (differs(lines, middle) ? bad : good) = middle;
+      }
+      find(path, *mismatch, "all:" + std::to_string(bad));
+    });
+  }
+
+  // What passes make of the graph that may round otherwise: the same but for the last bits, and these within the
+  // bounds.
+  void check_rounding(const std::string& path, std::span<const PipelineLine> lines) {
+    if (found(path)) return;
+    attempt(path, [&] {
+      auto graph = graph_->clone();
+      if (run_passes(*graph, lines, checked_options()).rewrites == 0) return;
+      ++report_.runs;
+      if (auto mismatch = trial_->out_of_bounds(trial_->eager(*graph))) find(path, *mismatch);
+      note_memory();
+    });
+  }
+
+  // --- loops
+
+  // The loops that the graph is lowered to, on the interpreter. Random ones draw from Lenz's own stream: of them only
+  // what they look like from outside is held against eager.
+  void check_loops() {
+    std::optional<loops::Program> relaid;
+    const loops::Program* program = nullptr;
+    try {
+      if (relaid_.graph)
+        program = &relaid.emplace(to_loops(*graph_, checked_options(), {}, options_.lines));
+      else
+        program = &programs_.at(trial_->binding().lookup());
+    } catch (const Unsupported& error) {
+      report_.not_lowered = error.what();
+      return;
     }
-    report_.findings.push_back({path, "all:" + std::to_string(bad), seed_, values_, to_text(binding_, *graph_),
-                                relaid_.what, relaid_.graph ? print(*relaid_.graph) : "", *mismatch});
+    if (std::ranges::find(valid_, program) == valid_.end()) {
+      loops::require_valid(*program, "the lowering");
+      if (!relaid) valid_.push_back(program);
+    }
+    note_externs(*program);
+    ++report_.runs;
+    Execution got = trial_->on_loops(*program);
+    ++report_.on_loops;
+    if (auto mismatch = trial_->out_of_bounds(got, !program->streams.empty())) find("loops", *mismatch);
+    note_memory();
+  }
+
+  void note_externs(const loops::Program& program) {
+    loops::for_each_node(program.body, [&](const loops::Node& node) {
+      const auto* e = std::get_if<loops::Extern>(&node.is);
+      if (e && std::ranges::find(report_.externs, e->op->full_name) == report_.externs.end())
+        report_.externs.push_back(e->op->full_name);
+    });
+  }
+
+  // --- the reference
+
+  void note_memory() {
+    if (!trial_->out_of_memory.empty()) report_.out_of_memory = trial_->out_of_memory;
+  }
+
+  std::optional<Judgement> judged(const std::string& path, Widening widening, const Execution& got) {
+    auto j = trial_->judged(widening, got);
+    note_memory();
+    if (j && j->mismatch) find(path, *j->mismatch);
+    return j;
+  }
+
+  void check_bounds() {
+    auto j = judged("float64 reference and its bounds", Widening::bounds, trial_->expected());
+    if (j && !j->mismatch) ++(j->shares.weak() ? report_.weak : report_.bounded);
   }
 
   static constexpr size_t kAll = 1'000'000'000;
   const Graph& given_;
-  const Graph* graph_;             // the given one, or it with other layouts
-  const Graph* needed_ = nullptr;  // the same without nodes at which eager raises and that nobody needs
-  std::unique_ptr<Graph> without_needless_;
-  std::optional<Execution> refusal_;  // what eager does with these
+  const Graph* graph_;  // the given one, or it with other layouts
   Relayout relaid_;
   const GraphCheckOptions& options_;
   Boxed boxed_;
+  ProgramSet programs_;                       // of the given graph
+  std::vector<const loops::Program*> valid_;  // of them
   GraphReport report_;
   uint64_t seed_ = 0;
   Values values_ = Values::ordinary;
-  Binding binding_;
   std::optional<InputSource> source_;
+  std::optional<Trial> trial_;
 };
 }  // namespace
 
@@ -263,10 +289,18 @@ nlohmann::json GraphReport::to_json() const {
     if (!f.text.empty()) list.back()["layouts"] = f.layouts;
     if (!f.text.empty()) list.back()["text"] = f.text;
   }
-  nlohmann::json j = {{"runs", runs},         {"rewrites", rewrites}, {"seeds", seeds},       {"refused", refused},
-                      {"needless", needless}, {"relaid", relaid},     {"exact", exact},       {"inexact", inexact},
-                      {"bounded", bounded},   {"weak", weak},         {"on_loops", on_loops}, {"externs", externs},
-                      {"findings", list}};
+  nlohmann::json j = {{"needless", needless}, {"runs", runs},       {"rewrites", rewrites}, {"seeds", seeds},
+                      {"refused", refused},   {"relaid", relaid},   {"exact", exact},       {"inexact", inexact},
+                      {"bounded", bounded},   {"weak", weak},       {"on_loops", on_loops}, {"rebound", rebound},
+                      {"programs", programs}, {"externs", externs}, {"findings", list}};
+  if (culprit) {
+    j["culprit"] = culprit->to_json();
+    j["culprit"]["seed"] = culprit_at.seed;
+    j["culprit"]["values"] = name(culprit_at.values);
+    j["culprit"]["sizes"] = culprit_at.sizes;
+    if (!culprit_at.text.empty()) j["culprit"]["layouts"] = culprit_at.layouts;
+    if (!culprit_at.text.empty()) j["culprit"]["text"] = culprit_at.text;
+  }
   if (!not_lowered.empty()) j["not_lowered"] = not_lowered;
   if (!out_of_memory.empty()) j["out_of_memory"] = out_of_memory;
   return j;

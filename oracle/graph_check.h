@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/driver/pipeline.h"
+#include "oracle/bisect.h"
 #include "oracle/compare.h"
 #include "oracle/draw_inputs.h"
 
@@ -23,7 +24,9 @@ struct GraphCheckOptions {
   bool together_only = false;  // not each pass by itself
   bool core = false;           // also what becomes of it at level core, by the bounds
   bool loops = false;          // also its loops on the interpreter, by the bounds
+  bool rebind = false;         // the loops at various sizes more, where the graph leaves them open
   bool bounds = false;         // eager's values too, by the float64 reference and its bounds
+  bool bisect = false;         // names the step to blame; an error of Lenz's own is a finding then
   std::string folder, bind;
   std::span<const PipelineLine> lines = pipeline();
   std::function<void(int seeds_done)> progress;  // after each
@@ -48,10 +51,14 @@ struct GraphReport {
   size_t exact = 0, inexact = 0;     // of the seeds for exact mode: those that had it, and had to do without
   size_t bounded = 0, weak = 0;      // of the seeds: eager lies within the bounds; so wide that this says too little
   size_t on_loops = 0;               // of the seeds: its loops were run on the interpreter
+  size_t rebound = 0;                // sizes beside those of the seeds at which its loops were run
+  size_t programs = 0;               // loop programs that it took to serve all sizes
   std::string not_lowered;           // why they were not
   std::vector<std::string> externs;  // ops without loops, run by libtorch
   std::string out_of_memory;
   std::vector<PassFinding> findings;  // the first of each path
+  std::optional<Culprit> culprit;     // of the first that can be traced to a step
+  PassFinding culprit_at;             // its inputs
 
   nlohmann::json to_json() const;  // as graph_check.schema.json says
 };

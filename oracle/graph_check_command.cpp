@@ -81,6 +81,12 @@ void show(const Answer& a) {
         f.sizes.c_str(), passes.c_str(), f.selection.c_str(), f.text.empty() ? file.c_str() : "the graph below");
     if (!f.text.empty()) std::printf("  with other layouts, %s:\n%s", f.layouts.c_str(), f.text.c_str());
   }
+  if (report.culprit) {
+    const PassFinding& at = report.culprit_at;
+    std::printf("%s: the step to blame, at seed %llu, %s values%s%s: %s", file.c_str(),
+                static_cast<unsigned long long>(at.seed), std::string(name(at.values)).c_str(),
+                at.sizes.empty() ? "" : ", ", at.sizes.c_str(), report.culprit->text().c_str());
+  }
   if (!report.out_of_memory.empty())
     std::printf("%s: not covered, out of memory at %s\n", file.c_str(), report.out_of_memory.c_str());
   if (all_weak(report))
@@ -99,6 +105,7 @@ void show(const Answer& a) {
     if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu inputs", report.bounded);
     if (report.weak) std::printf(", hardly judged on %zu more", report.weak);
     if (report.on_loops) std::printf("; so do its loops on %zu", report.on_loops);
+    if (report.rebound) std::printf(", %zu sizes among them, by %zu program(s)", report.rebound, report.programs);
     for (size_t i = 0; i < report.externs.size(); ++i)
       std::printf("%s%s", i ? ", " : ", with externs ", report.externs[i].c_str());
     if (!report.not_lowered.empty()) std::printf("; not lowered: %s", report.not_lowered.c_str());
@@ -159,11 +166,15 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   app.add_option("--inputs", judge.inputs, "their inputs, all of them; without it those of --seed and --values");
   app.add_option("--bind", options.bind, "sizes of symbols: s0=17,s1=3; those not named vary with the seed");
   app.add_option("--mem-limit", options.memory_limit, "bytes of tensors alive at once");
+  app.add_flag(
+      "--bisect", options.bisect,
+      "names the one step to blame where a graph goes wrong: a rewrite of a pass, with what it changes, or the "
+      "lowering of a node");
   app.add_flag("--json", json, "reports as JSON (oracle/graph_check.schema.json)");
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   if (!mode.empty()) options.values = parse_values(mode);
-  options.bounds = options.core = options.loops = true;
+  options.bounds = options.core = options.loops = options.rebind = true;
   quieten_libtorch();
   if (judge.results.empty() && !judge.inputs.empty())
     throw UserError("--inputs goes with --against", "lenz check", "say which results to judge: --against Y.npz");

@@ -1,0 +1,104 @@
+// One program serves all sizes that a graph allows: every dynamic graph of the corpus at a hundred random sizes.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+
+#include "compiler/driver/program_set.h"
+#include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/graph_check.h"
+#include "oracle/trial.h"
+
+namespace lenz::oracle {
+namespace {
+
+constexpr uint64_t kSizes = 100;
+constexpr size_t kSmall = 20;          // nodes: their values are judged at every size,
+constexpr uint64_t kSizesOfLarge = 2;  // those of larger ones at so many
+
+std::vector<std::filesystem::path> dynamic_graphs() {
+  std::vector<std::filesystem::path> all;
+  for (const char* folder : {"seeds", "models", "regressions"})
+    for (const auto& entry :
+         std::filesystem::directory_iterator(std::filesystem::path(LENZ_SOURCE_DIR) / "corpus" / folder)) {
+      if (entry.path().extension() != ".lenz") continue;
+      if (various_sizes({}, *read_valid_graph(entry.path(), op_table())).size() > 1) all.push_back(entry.path());
+    }
+  std::ranges::sort(all);
+  return all;
+}
+
+TEST(Rebinding, AHundredSizesNeedAtMostTwoPrograms) {
+  size_t graphs = 0, judged = 0;
+  for (const auto& path : dynamic_graphs()) {
+    SCOPED_TRACE(path.filename());
+    auto graph = read_valid_graph(path, op_table());
+    ProgramSet programs(*graph);
+    Boxed boxed(DeviceKind::cpu);
+    std::set<std::string> sizes;
+    ++graphs;
+    for (uint64_t seed = 1; seed <= kSizes; ++seed) {
+      Binding binding;
+      complete(binding, *graph, seed);
+      check_facts(binding, *graph);
+      const loops::Program& program = programs.at(binding.lookup());
+      bool fresh = sizes.insert(to_text(binding, *graph)).second;
+      if (!fresh || (graph->node_count() > kSmall && seed > kSizesOfLarge)) continue;
+      InputSource inputs(*graph, binding, Values::ordinary, seed);
+      ExecuteOptions options;
+      options.ambient_seed = seed;
+      Trial trial(*graph, boxed, inputs, binding, options);
+      auto mismatch = trial.out_of_bounds(trial.on_loops(program), !program.streams.empty());
+      EXPECT_FALSE(mismatch.has_value()) << to_text(binding, *graph) << ": " << mismatch->summary();
+      ++judged;
+    }
+    EXPECT_LE(programs.size(), 2u);
+    std::printf("%s: %zu sizes, %zu program(s)\n", path.filename().c_str(), sizes.size(), programs.size());
+  }
+  EXPECT_GE(graphs, 8u);
+  EXPECT_GE(judged, 300u);
+}
+
+// Sizes that break what the way to the program assumed get a program that assumes the contrary.
+TEST(Rebinding, AGuardThatDoesNotHoldAsksForAnotherProgram) {
+  auto graph = read_valid_graph(std::string(LENZ_SOURCE_DIR) + "/corpus/seeds/dynamic_shapes.lenz", op_table());
+  ProgramSet programs(*graph);
+  auto at = [&](const char* sizes) {
+    Binding binding = parse_binding(sizes, *graph);
+    complete(binding, *graph);
+    return &programs.at(binding.lookup());
+  };
+  const loops::Program* usual = at("s0=8,s2=3,s3=5");
+  EXPECT_EQ(at("s0=12,s2=7,s3=2"), usual);
+  EXPECT_NE(at("s0=4,s2=3,s3=5"), usual);
+  EXPECT_EQ(at("s0=16,s2=9,s3=4"), usual);
+  EXPECT_EQ(programs.size(), 2u);
+}
+
+TEST(Rebinding, SizesAreTriedAtTheirEndsAndBetween) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[s0, s1], %y: f32[s2]) where s1 in 3..8, s2 % 4 == 0 {\n"
+      "  return %x, %y\n}\n",
+      op_table());
+  std::vector<Binding> all = various_sizes({}, *graph);
+  ASSERT_GE(all.size(), 4u);
+  EXPECT_EQ(to_text(all[0], *graph), "s0=0,s1=3,s2=0");
+  EXPECT_EQ(to_text(all[1], *graph), "s0=1,s1=3,s2=4");
+  for (const Binding& b : all) check_facts(b, *graph);
+}
+
+// `lenz check` does so too, with values.
+TEST(Rebinding, ACheckRunsTheLoopsAtOtherSizes) {
+  auto graph = parse_graph("graph @g(%x: f32[s0, s1]) {\n  %a = aten.sum(%x, dim=[1])\n  return %a\n}\n", op_table());
+  GraphCheckOptions options;
+  options.loops = options.rebind = true;
+  GraphReport report = check_graph(*graph, options);
+  EXPECT_TRUE(report.findings.empty()) << report.findings[0].mismatch.summary();
+  EXPECT_GE(report.rebound, 4u);
+  EXPECT_EQ(report.programs, 1u);
+}
+
+}  // namespace
+}  // namespace lenz::oracle

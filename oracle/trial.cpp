@@ -1,0 +1,141 @@
+#include "oracle/trial.h"
+
+#include <algorithm>
+#include <map>
+
+#include "compiler/graph/alias.h"
+#include "compiler/loops/verify.h"
+#include "compiler/lower/lower.h"
+#include "oracle/interpreted.h"
+#include "oracle/needless.h"
+
+namespace lenz::oracle {
+
+namespace {
+// Whether memory that is written is also seen in another dtype: the reference holds floats wider, and can't say what
+// their bits become.
+bool reads_written_bits(const Graph& graph) {
+  AliasClasses classes(graph);
+  std::map<ValueId, Dtype> seen;  // by class; a complex number's parts count as it
+  for (ValueId v = 0; v < graph.value_count(); ++v) {
+    const Type& type = graph.type(v);
+    if (!type.is_tensor() || !classes.is_written(v)) continue;
+    if (seen.try_emplace(classes.root(v), to_real(type.dtype)).first->second != to_real(type.dtype)) return true;
+  }
+  return false;
+}
+
+// The values that the first nodes make and that somebody needs afterwards.
+std::vector<ValueId> alive_behind(const Graph& graph, std::span<const NodeId> first) {
+  std::vector<bool> made(graph.value_count()), asked(graph.value_count());
+  std::vector<bool> early(graph.node_capacity());
+  for (NodeId id : first) {
+    early[id] = true;
+    for (uint16_t i = 0; i < graph.node(id).result_count; ++i) made[graph.node(id).result(i)] = true;
+  }
+  auto ask = [&](ValueId v) { asked[v] = true; };
+  graph.for_each_node([&](NodeId id) {
+    if (early[id]) return;
+    for (const Arg& a : graph.node(id).arguments()) for_each_value(a, ask);
+  });
+  for (const Arg& a : graph.outputs()) for_each_value(a, ask);
+  std::vector<ValueId> alive;
+  for (ValueId v = 0; v < graph.value_count(); ++v)
+    if (made[v] && asked[v]) alive.push_back(v);
+  return alive;
+}
+}  // namespace
+
+bool draws(const Graph& graph) {
+  bool random = std::ranges::any_of(graph.subgraphs, [](const auto& sub) { return draws(*sub); });
+  graph.for_each_node([&](NodeId id) { random = random || graph.node(id).op->has(Trait::random); });
+  return random;
+}
+
+Trial::Trial(const Graph& graph, Boxed& boxed, const InputSource& inputs, Binding binding, ExecuteOptions options)
+    : graph_(graph), boxed_(boxed), inputs_(inputs), binding_(std::move(binding)), options_(std::move(options)) {
+  leave_needless_out();
+}
+
+void Trial::leave_needless_out() {
+  for (;;) {
+    ExecuteOptions options = options_;
+    NodeId next = needed().first();  // where it raises, the node that did
+    options.on_node = [&](NodeId node, std::span<const RunValue>) { next = needed().node(node).next; };
+    expected_ = Executor(boxed_, options).run(needed(), inputs(), binding_);
+    if (expected_.ending != Ending::raised || next == kNone) return;
+    auto left = without_needless(needed(), next);
+    if (!left) return;
+    if (!refusal_) refusal_ = std::move(expected_);
+    needed_ = std::move(left);
+  }
+}
+
+const Execution& Trial::as_ended(const Execution& got) const {
+  return refusal_ && got.ending == Ending::raised ? *refusal_ : expected_;
+}
+
+std::optional<Mismatch> Trial::differs(const Execution& got) const { return compare_runs(graph_, as_ended(got), got); }
+
+Execution Trial::eager(const Graph& other) const {
+  // The given graph says which values its inputs have: that of a pass may read them in other ways.
+  return Executor(boxed_, options_).run(other, inputs(), binding_);
+}
+
+Execution Trial::on_loops(const loops::Program& program) const {
+  return run_interpreted(program, inputs(), boxed_, options_);
+}
+
+Execution Trial::on_loops_up_to(const Graph& core, size_t nodes) const {
+  std::unique_ptr<Graph> dense = core.clone(), before = dense->clone(), behind = dense->clone();  // of the same ids
+  std::vector<NodeId> early, late;
+  dense->for_each_node([&](NodeId id) { (early.size() < nodes ? early : late).push_back(id); });
+  std::vector<RunValue> given = inputs();
+
+  std::vector<ValueId> alive = alive_behind(*dense, early);
+  if (!late.empty()) {
+    SmallVec<Arg, 8> outputs;
+    for (ValueId v : alive) outputs.push_back(Arg::of_value(v));
+    before->set_outputs(outputs);
+    before->erase_all(late);
+  }
+  loops::Program program = lower_graph(*before);
+  loops::require_valid(program, "the lowering");
+  Execution first = run_interpreted(program, given, boxed_, options_);
+  if (late.empty() || first.ending != Ending::finished) return first;
+
+  std::vector<RunValue> handed = given;
+  for (size_t i = 0; i < alive.size(); ++i) {
+    behind->replace_uses(alive[i], behind->add_input("alive" + std::to_string(i), &dense->type(alive[i])));
+    handed.push_back(first.outputs[i]);
+  }
+  behind->erase_all(early);
+  ExecuteOptions plain = options_;
+  plain.guard = false;  // it would hand over copies of what shares memory with inputs
+  Execution rest = Executor(boxed_, plain).run(*behind, handed, binding_);
+  rest.inputs = std::move(given);
+  return rest;
+}
+
+std::optional<Judgement> Trial::judged(Widening widening, const Execution& got) {
+  if (!judgeable_) judgeable_ = !reads_written_bits(graph_);
+  if (!*judgeable_) return std::nullopt;
+  std::optional<Reference>& reference = widening == Widening::bounds ? by_bounds_ : by_values_;
+  if (!reference) {
+    ExecuteOptions options = options_;
+    options.guard = false;  // its machine knows tensors by their memory
+    reference = Referee(boxed_, options, widening).run(needed(), inputs(), binding_);
+    if (reference->ending == Ending::out_of_memory) out_of_memory = reference->where + ": " + reference->text;
+  }
+  if (reference->ending != Ending::finished) return std::nullopt;
+  return judge(needed(), *reference, got);
+}
+
+std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn) {
+  if (auto outside = compare_outside(graph_, as_ended(got), got)) return outside;
+  if (drawn || got.ending != Ending::finished) return std::nullopt;
+  auto judgement = judged(Widening::bounds, got);
+  return judgement ? judgement->mismatch : std::nullopt;
+}
+
+}  // namespace lenz::oracle

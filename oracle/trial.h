@@ -1,0 +1,59 @@
+// One graph on one set of inputs: what eager gives there, and what any other way to compute the same is held to.
+// Thread-safety: one thread; the graph, the machine and the inputs outlive it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "compiler/loops/program.h"
+#include "oracle/bounds/reference.h"
+#include "oracle/draw_inputs.h"
+
+namespace lenz::oracle {
+
+class Trial {
+ public:
+  Trial(const Graph& graph, Boxed& boxed, const InputSource& inputs, Binding binding, ExecuteOptions options);
+
+  const Graph& graph() const { return graph_; }
+  const Binding& binding() const { return binding_; }
+  // Where eager raises at what nobody needs, how it ends without that: needless.h.
+  const Execution& expected() const { return expected_; }
+  bool needless() const { return refusal_.has_value(); }
+  std::vector<RunValue> inputs() const { return inputs_.make(boxed_); }  // the same values, in memory of their own
+
+  Execution eager(const Graph& other) const;  // another graph of the same inputs
+  Execution on_loops(const loops::Program& program) const;
+  // What the first nodes of a functional graph give as loops, and the others in eager behind them.
+  Execution on_loops_up_to(const Graph& core, size_t nodes) const;
+
+  std::optional<Mismatch> differs(const Execution& got) const;  // in any bit
+  // By the reference; nothing if that does not run here.
+  std::optional<Judgement> judged(Widening widening, const Execution& got);
+  // From outside, and by the bounds; of random loops (`drawn`), which draw from a stream of their own, from outside.
+  std::optional<Mismatch> out_of_bounds(const Execution& got, bool drawn = false);
+
+  std::string out_of_memory;  // the reference's
+
+ private:
+  const Graph& needed() const { return needed_ ? *needed_ : graph_; }
+  // What a run has to be like: it may raise where eager does so needlessly, or end as without that.
+  const Execution& as_ended(const Execution& got) const;
+  void leave_needless_out();
+
+  const Graph& graph_;
+  Boxed& boxed_;
+  const InputSource& inputs_;
+  Binding binding_;
+  ExecuteOptions options_;
+  Execution expected_;
+  std::optional<Execution> refusal_;  // what eager does with nodes that raise and that nobody needs
+  std::unique_ptr<Graph> needed_;     // the graph without them; null: there are none
+  std::optional<bool> judgeable_;
+  std::optional<Reference> by_values_, by_bounds_;
+};
+
+bool draws(const Graph& graph);  // whether any of its ops is random, those of sub-graphs too
+
+}  // namespace lenz::oracle
