@@ -67,6 +67,16 @@ def the_stages(options):
         "every op's loops on the interpreter, a million calls: judged in the same way",
         on_failure=None,
     )
+    for kind, calls, what in (
+        ("special", "20", "on NaN, infinities, zeros and ends of dtypes"),
+        ("rebind", "5", "with symbols for sizes, one program at many of them"),
+    ):
+        yield Stage(
+            f"loops, {kind}",
+            f"build/lenz ops --check --values --loops --{kind} --calls {calls} --known oracle/loops_known.txt".split(),
+            f"every op's loops on the interpreter, {what}",
+            on_failure=None,
+        )
     yield Stage(
         "code, every f32",
         ["build/lenz", "ulp", *EVERY_F32, "--all", "--dtype", "f32"],

@@ -7,12 +7,14 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/hash.h"
-#include "compiler/driver/compile.h"
+#include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/call_maker.h"
+#include "compiler/ops/symbolic_call.h"
 #include "oracle/interpreted.h"
 #include "oracle/random_machine.h"
 #include "oracle/tensors.h"
+#include "oracle/trial.h"
 #include "oracle/workers.h"
 
 namespace lenz::oracle {
@@ -55,7 +57,7 @@ OpDef in_one_dtype(const OpDef& op, Dtype dtype) {
 }
 
 // One call as a graph. The row's own definition stands in it, not the narrowed one that drew it.
-std::unique_ptr<Graph> one_call(const OpDef& op, const OpTable& table, Dtype dtype, uint64_t seed) {
+std::unique_ptr<Graph> one_call(const OpDef& op, const OpTable& table, Dtype dtype, uint64_t seed, bool symbolic) {
   RandomChooser random(seed);
   OpDef narrowed = in_one_dtype(op, dtype);
   DrawnCall call;
@@ -63,6 +65,10 @@ std::unique_ptr<Graph> one_call(const OpDef& op, const OpTable& table, Dtype dty
     call = draw_call(narrowed, table, random);
   } catch (const InternalError&) {  // what the generator would do has no place in one dtype alone
     return nullptr;
+  }
+  if (symbolic) {
+    call.op = &op;
+    return with_symbolic_sizes(call);
   }
   NodeId node = call.graph->append(op, call.args);
   SmallVec<Arg, 4> outputs;
@@ -182,31 +188,29 @@ void find_wrong(ValuesCell& cell, const Graph& graph, const std::string& what) {
   cell.graph = print(graph);
 }
 
-// Random ops by Lenz's own stream, which eager's generator can't follow.
-bool draws(const Graph& graph) {
-  bool random = false;
-  graph.for_each_node([&](NodeId id) { random |= graph.node(id).op->has(Trait::random); });
-  return random;
-}
+// What a call is run on: the same values each time, in memory of their own.
+struct Operands {
+  std::function<std::vector<RunValue>()> make;
+  Binding sizes;
+};
 
 // The compiler's loops in eager's place: they must end as it does, look like it from outside, and lie within the
 // reference's bounds.
-void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const std::function<bool()>& known) {
+void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Operands& on, ProgramSet& programs,
+                 const std::function<bool()>& known) {
   ++cell.calls;
-  if (const Type* t = leading_tensor(graph)) cell.layouts.emplace(layout_of(*t));
-  auto inputs = [&] { return initial_inputs(graph, boxed, {}); };
   LenzRandom stream(boxed);
   bool random = draws(graph);
-  Execution eager = (random ? Executor(stream) : Executor(boxed)).run(graph, inputs());
-  loops::Program program;
+  Execution eager = (random ? Executor(stream) : Executor(boxed)).run(graph, on.make(), on.sizes);
+  const loops::Program* program = nullptr;
   try {
-    program = to_loops(graph, {}, {.externs = false});
+    program = &programs.at(on.sizes.lookup());
   } catch (const Unsupported& error) {
     ++cell.unlowered;
     if (cell.note.empty()) cell.note = std::string("no loops: ") + error.what();
     return;
   }
-  Execution got = run_interpreted(program, inputs(), boxed);
+  Execution got = run_interpreted(*program, on.make(), boxed);
   if (eager.ending != Ending::finished) {
     ++cell.refused;
     bool no_kernel = eager.text.find("not implemented for") != std::string::npos;  // which says nothing of the op
@@ -214,9 +218,11 @@ void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const std::
       find_wrong(cell, graph, "the loops end, but eager refuses: " + eager.text);
     return;
   }
-  if (got.ending != Ending::finished) return find_wrong(cell, graph, "the loops raise: " + got.text);
+  std::string at = to_text(on.sizes, graph);
+  if (!at.empty()) at = " at " + at;
+  if (got.ending != Ending::finished) return find_wrong(cell, graph, "the loops raise" + at + ": " + got.text);
   auto differs = [&](const Mismatch& m) {
-    if (!known()) return find_wrong(cell, graph, m.summary());
+    if (!known()) return find_wrong(cell, graph, m.summary() + at);
     ++cell.known;
     if (cell.note.empty()) cell.note = "known: " + m.summary();
   };
@@ -226,7 +232,7 @@ void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const std::
     ++cell.passed;
     return;
   }
-  Reference reference = Referee(boxed).run(graph, inputs());
+  Reference reference = Referee(boxed).run(graph, on.make(), on.sizes);
   Judgement j = judge(graph, reference, got);
   add(cell.shares, j.shares);
   if (j.mismatch) return differs(*j.mismatch);
@@ -240,18 +246,16 @@ void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const std::
   }
 }
 
-void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell,
+void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Operands& on,
                 const std::function<bool(const std::function<bool(const Leeway&)>& within)>& known) {
   ++cell.calls;
-  if (const Type* t = leading_tensor(graph)) cell.layouts.emplace(layout_of(*t));
-  auto inputs = [&] { return initial_inputs(graph, boxed, {}); };
-  Execution eager = Executor(boxed).run(graph, inputs());
+  Execution eager = Executor(boxed).run(graph, on.make());
   if (eager.ending != Ending::finished) {
     ++cell.refused;
     if (cell.note.empty()) cell.note = "eager refuses: " + eager.text;
     return;
   }
-  Reference reference = Referee(boxed).run(graph, inputs());
+  Reference reference = Referee(boxed).run(graph, on.make());
   if (reference.ending != Ending::finished) {
     ++cell.wrong;
     if (cell.finding.empty()) {
@@ -336,9 +340,12 @@ class RowValues {
     for (int i = 0; i < options_.calls; ++i) {
       uint64_t seed = combine(hash_bytes(op_.full_name, options_.seed),
                               static_cast<uint64_t>(static_cast<int>(dtype) * 1000003 + i));
+      seed_ = seed;
       judged(cell, dtype, [&] {
-        auto graph = one_call(op_, table_, dtype, seed);
-        if (!graph && cell.note.empty()) cell.note = "its generator makes no call in this dtype";
+        auto graph = one_call(op_, table_, dtype, seed, options_.rebind);
+        if (!graph && cell.note.empty())
+          cell.note =
+              options_.rebind ? "no size of its calls can be a symbol" : "its generator makes no call in this dtype";
         return graph;
       });
     }
@@ -369,10 +376,18 @@ class RowValues {
         return std::ranges::any_of(options_.known,
                                    [&](const KnownFault& k) { return applies(k, op_, dtype, *graph, within); });
       };
-      if (options_.on_loops)
-        judge_loops(*graph, boxed_, cell, [&] { return known([](const Leeway&) { return false; }); });
-      else
-        judge_call(*graph, boxed_, cell, known);
+      if (const Type* t = options_.rebind ? nullptr : leading_tensor(*graph)) cell.layouts.emplace(layout_of(*t));
+      if (!options_.on_loops) return judge_call(*graph, boxed_, cell, operands(*graph, {}), known);
+      ProgramSet programs(*graph, {}, {.externs = false});
+      auto listed = [&] { return known([](const Leeway&) { return false; }); };
+      if (!options_.rebind) return judge_loops(*graph, boxed_, cell, operands(*graph, {}), programs, listed);
+      int sizes = 0;
+      for (const Binding& binding : various_sizes({}, *graph)) {
+        if (elements(*graph, binding) > kMostElements) continue;
+        judge_loops(*graph, boxed_, cell, operands(*graph, binding), programs, listed);
+        ++sizes;
+      }
+      cell.rebound += sizes >= 4 && programs.size() == 1;
     } catch (const UserError& error) {  // an in-place result that can't be cast back
       ++cell.refused;
       if (cell.note.empty()) cell.note = std::string("no legal call: ") + error.what();
@@ -385,6 +400,28 @@ class RowValues {
     }
   }
 
+  Operands operands(const Graph& graph, const Binding& binding) {
+    if (!options_.special && !options_.rebind) return {[&] { return initial_inputs(graph, boxed_, {}); }, {}};
+    Values values = options_.special ? Values::special : Values::ordinary;
+    auto source = std::make_shared<InputSource>(graph, binding, values, seed_);
+    return {[this, source] { return source->make(boxed_); }, binding};
+  }
+
+  // Of all inputs.
+  static int64_t elements(const Graph& graph, const Binding& binding) {
+    int64_t sum = 0;
+    for (const Input& input : graph.inputs()) {
+      const Type& t = graph.type(input.value);
+      int64_t count = 1;
+      for (size_t d = 0; t.is_tensor() && d < t.rank(); ++d)
+        count *= evaluate(t.sizes()[d], binding.lookup()).value_or(0);
+      sum += count;
+    }
+    return sum;
+  }
+
+  static constexpr int64_t kMostElements = 5000;  // the interpreter takes its time
+  uint64_t seed_ = 0;
   const OpDef& op_;
   const OpTable& table_;
   const ValuesOptions& options_;
@@ -407,6 +444,7 @@ nlohmann::json ValuesCell::to_json() const {
                       {"known", known},
                       {"died", died},
                       {"unlowered", unlowered},
+                      {"rebound", rebound},
                       {"elements", shares.elements},
                       {"ambiguous", shares.ambiguous},
                       {"strong", shares.strong},
@@ -429,6 +467,7 @@ ValuesCell cell_from(const nlohmann::json& j) {
   c.known = j["known"];
   c.died = j["died"];
   c.unlowered = j["unlowered"];
+  c.rebound = j["rebound"];
   c.shares = {j["elements"], j["ambiguous"], j["strong"]};
   c.layouts = j["layouts"].get<std::set<std::string>>();
   c.finding = j.value("finding", "");

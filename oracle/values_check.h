@@ -40,6 +40,8 @@ struct ValuesOptions {
   uint64_t seed = 0;
   std::vector<KnownFault> known = {};
   bool on_loops = false;  // judge what the compiler's loops give on the interpreter, instead of eager
+  bool special = false;   // NaN, infinities, zeros, largest and smallest among the operands' values
+  bool rebind = false;    // `on_loops`: calls of symbolic sizes, one program at several sizes
   // Calls to judge instead of generated ones, by row.
   const std::map<std::string, std::vector<CallText>>* given = nullptr;
 };
@@ -53,6 +55,7 @@ struct ValuesCell {
   int unbounded = 0;  // no rule bounds the op, or what it is made of
   int died = 0;       // eager killed the process
   int unlowered = 0;  // `on_loops`: an op has no loops
+  int rebound = 0;    // `rebind`: programs that ran at four sizes or more
   Shares shares;
   std::set<std::string> layouts;  // of the leading tensor
   std::string finding, graph;     // the first wrong one

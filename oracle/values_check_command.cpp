@@ -16,7 +16,8 @@ namespace lenz::oracle {
 
 namespace {
 struct ValuesTotals {
-  long long calls = 0, passed = 0, weak = 0, wrong = 0, refused = 0, unbounded = 0, died = 0, known = 0, unlowered = 0;
+  long long calls = 0, passed = 0, weak = 0, wrong = 0, refused = 0, unbounded = 0, died = 0, known = 0, unlowered = 0,
+            rebound = 0;
   long long cells = 0, without_verdict = 0;  // of the cells with calls: those where none passed or was weak
   Shares shares;
 };
@@ -35,6 +36,7 @@ ValuesTotals add_up(const std::vector<ValuesRow>& rows) {
       t.unbounded += c.unbounded;
       t.died += c.died;
       t.unlowered += c.unlowered;
+      t.rebound += c.rebound;
       t.known += c.known;
       t.shares.elements += c.shares.elements;
       t.shares.ambiguous += c.shares.ambiguous;
@@ -58,6 +60,7 @@ void print_json(const std::vector<ValuesRow>& rows, const ValuesOptions& options
                           {"unbounded", t.unbounded},
                           {"died", t.died},
                           {"unlowered", t.unlowered},
+                          {"rebound", t.rebound},
                           {"known", t.known},
                           {"elements", t.shares.elements},
                           {"ambiguous", t.shares.ambiguous},
@@ -96,6 +99,7 @@ void print_words(const std::vector<ValuesRow>& rows, const ValuesOptions& option
       rows.size(), t.cells, t.without_verdict, t.calls, t.passed, t.weak, t.unbounded, t.refused, t.known, t.wrong,
       t.died, static_cast<unsigned long long>(options.seed));
   if (options.on_loops) std::printf("%lld calls of ops that have no loops\n", t.unlowered);
+  if (options.rebind) std::printf("%lld programs served four sizes or more, each alone\n", t.rebound);
   std::printf("of %llu elements %.2f %% were judged within 2^-6 of their value, %.2f %% are ambiguous\n",
               static_cast<unsigned long long>(t.shares.elements), share(t.shares.strong), share(t.shares.ambiguous));
 }
@@ -119,12 +123,18 @@ ExitCode values_check_command(std::span<const std::string> args) {
   app.add_option("--jobs", jobs, "worker processes")->check(CLI::Range(1, 1024));
   app.add_flag("--loops", options.on_loops,
                "judge what the compiler's loops give on the interpreter, instead of what eager gives");
+  app.add_flag("--special", options.special,
+               "NaN, infinities, zeros, subnormals, largest and smallest among the operands' values");
+  app.add_flag("--rebind", options.rebind,
+               "with --loops: symbols for sizes, and one program at 0, 1, primes and others, as its facts allow");
   app.add_option("--from", from, "a file of calls to judge instead of generated ones");
   app.add_option("--known", known, "a file of what is known of eager's own faults (oracle/values_known.txt)");
   app.add_flag("--json", json, "the table as JSON (oracle/values_check.schema.json)");
   app.add_flag("--quiet", quiet, "no progress");
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
+  if (options.rebind && (!options.on_loops || options.special || !from.empty()))
+    throw UserError("--rebind goes with --loops, and with neither --special nor --from", "lenz ops --check --values");
   if (!known.empty()) options.known = parse_known_faults(read_text(known, size_t{1} << 20), known);
   std::vector<const OpDef*> rows = select_rows(op_table(), names);
   std::map<std::string, std::vector<CallText>> given;
