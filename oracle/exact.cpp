@@ -318,11 +318,17 @@ class Magnitudes {
 }  // namespace
 
 ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding) {
+  ExactPlan plan;
+  // A definition may name another of equal elements than the op does.
+  graph.for_each_node([&](NodeId id) {
+    const OpDef& op = graph.node(id).op->base ? *graph.node(id).op->base : *graph.node(id).op;
+    if (op.flow.ties_open && !op.decompose.empty()) plan.why = op.full_name + ": ties are open";
+  });
+  if (!plan.why.empty()) return plan;
   SymValues sizes = binding.lookup();
   std::vector<Demand> demands = input_demands(graph, sizes);
   auto expanded = graph.clone();
   expand_definitions(*expanded);
-  ExactPlan plan;
   for (int range : kRanges) {
     try {
       Magnitudes(*expanded, boxed, sizes, range).run(demands);

@@ -135,6 +135,7 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
   Outcome outcome = boxed_.run(op, node.arguments(), values, symbols);
   if (outcome.raised || outcome.results.empty() || !outcome.results[0]) return outcome;
   Seen result = look(outcome.results[0]);
+  if (count_of(result) == 0) return outcome;  // nothing is drawn, and no element has operands
   Dtype dtype = to_real(result.dtype);
   bool complex = is_complex(result.dtype);
   for (const Draw::Operand& o : draw->operands) {

@@ -85,6 +85,17 @@ TEST(RandomMachine, ElementsAreThoseOfTheStream) {
   for (uint64_t i = 0; i < r.size(); ++i) EXPECT_EQ(r[i], static_cast<float>(2 * stream.uniform(Dtype::f32, i) - 1));
 }
 
+TEST(RandomMachine, NothingIsDrawnForNoElements) {
+  auto graph = parse_graph(R"(graph @g(%none: f32[0, 3], %high: i64[] init ones) {
+    %a = aten.randint_like.Tensor(%none, %high)
+    return %a
+  })",
+                           op_table());
+  Execution e = run(*graph, Stream::lenz, 3);
+  ASSERT_EQ(e.outputs.size(), 1u);
+  EXPECT_TRUE(floats(e.outputs[0]).empty());
+}
+
 TEST(RandomMachine, TheAmbientStreamGoesOn) {
   auto graph =
       parse_graph("graph @g() {\n  %a = aten.rand([6])\n  %b = aten.rand([6])\n  return %a, %b\n}\n", op_table());

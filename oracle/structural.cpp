@@ -121,12 +121,14 @@ Values print(const StructuralCall& call) {
   return {nullptr};
 }
 
-// Comparisons of symbolic integers, by the scalar primitive that their rows name.
-Values comparison(const StructuralCall& call) {
+// Arithmetic and comparisons of symbolic integers, by the scalar primitive that their rows name.
+Values integers(const StructuralCall& call) {
   ScalarValue operands[2];
   for (size_t i = 0; i < 2; ++i)
     operands[i] = ScalarValue(integer_of(literal_or_value(call.node.args[i], call.values, call.binding)));
-  return {truth_value(evaluate(*find_scalar(call.node.op->scalar), Dtype::i64, operands).integer() != 0)};
+  int64_t made = evaluate(*find_scalar(call.node.op->scalar), Dtype::i64, operands).integer();
+  if (call.node.op->schema.returns[0].type.kind == ParamKind::sym_int) return {number(made)};
+  return {truth_value(made != 0)};
 }
 
 // What an op of Lenz's own is defined as, laid out as the graph's types say.
@@ -186,7 +188,7 @@ Structural find_structural(const OpDef& op) {
   for (const Entry& e : kEntries)
     if (e.name == op.schema.packet) return e.run;
   if (!op.decompose.empty()) return defined;
-  return op.scalar.empty() ? nullptr : comparison;
+  return op.scalar.empty() ? nullptr : integers;
 }
 
 RunValue literal_or_value(const Arg& arg, std::span<const RunValue> values, const Binding& binding) {

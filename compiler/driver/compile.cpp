@@ -34,4 +34,9 @@ loops::Program to_loops(const Graph& graph, const RunnerOptions& options, const 
   return lower_graph(*to_level(graph, Level::core, options, lines), lower);
 }
 
+bool stands_at_core(const OpDef& op) {
+  if (op.variant == VariantKind::functional) return op.has(Trait::core);
+  return op.variant == VariantKind::in_place && !op.base->decompose.empty() && !op.lowering.body.empty();
+}
+
 }  // namespace lenz

@@ -21,4 +21,8 @@ std::unique_ptr<Graph> to_stage(const Graph& graph, Stage stage, const RunnerOpt
 loops::Program to_loops(const Graph& graph, const RunnerOptions& options = {}, const LowerOptions& lower = {},
                         std::span<const PipelineLine> lines = pipeline());
 
+// Whether a graph of level core may hold it: what no definition takes apart, and the writes to inputs that such graphs
+// end with, which have loops of their own beside a definition for values.
+bool stands_at_core(const OpDef& op);
+
 }  // namespace lenz

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "compiler/driver/arguments.h"
+#include "compiler/driver/compile.h"
 #include "compiler/driver/ops_classes.h"
 #include "compiler/driver/plugin.h"
 #include "compiler/ops/op_table.h"
@@ -68,6 +69,7 @@ nlohmann::json to_json(const OpDef& op) {
       {"domain", {{"low", op.domain.low}, {"high", op.domain.high}, {"zero", !op.domain.exclude_zero}}},
       {"accuracy", std::string(name(op.accuracy))},
       {"scalar", op.scalar},
+      {"core", stands_at_core(op)},
       {"raises", op.raises},
       {"writes", op.writes},
       {"exception", op.exception},
@@ -124,7 +126,9 @@ void print_table(std::span<const OpDef* const> rows) {
 
 void print_counts(std::span<const OpDef* const> rows) {
   std::map<std::string_view, int> meanings, lowerings;
+  std::set<std::string> core, scalars;
   for (const OpDef* op : rows) {
+    if (stands_at_core(*op)) (op->scalar.empty() ? core : scalars).insert(packet_name(*op));
     if (op->variant != VariantKind::functional) continue;
     ++meanings[meaning(*op)];
     ++lowerings[name(op->lowering.kind)];
@@ -133,7 +137,8 @@ void print_counts(std::span<const OpDef* const> rows) {
   for (auto [what, n] : meanings) std::printf(" %.*s %d", static_cast<int>(what.size()), what.data(), n);
   std::printf("; lowering");
   for (auto [what, n] : lowerings) std::printf(" %.*s %d", static_cast<int>(what.size()), what.data(), n);
-  std::printf("\n");
+  std::erase_if(scalars, [&](const std::string& packet) { return core.contains(packet); });
+  std::printf("\nlevel core: %zu packets that are one scalar primitive, %zu others\n", scalars.size(), core.size());
 }
 
 // In-place packets (add_) are variants of their row's packet, and none of their own.

@@ -24,6 +24,16 @@ TEST(OpsCommand, JsonFitsItsSchema) {
   for (const auto& row : rows) EXPECT_TRUE(names.insert(row["name"]).second) << row["name"];
 }
 
+TEST(OpsCommand, FewOpsAreCore) {
+  std::set<std::string> packets;
+  for (const auto& row : nlohmann::json::parse(run("ops --json").out))
+    if (row["core"] && row["scalar"] == "") packets.insert(row["packet"]);
+  EXPECT_LE(packets.size(), 120u);
+  EXPECT_GT(packets.size(), 60u);
+  Ran ran = run("ops");
+  EXPECT_NE(ran.out.find(", " + std::to_string(packets.size()) + " others"), std::string::npos);
+}
+
 TEST(OpsCommand, ANameShowsTheRowAndItsVariants) {
   Ran ran = run("ops mul.Tensor");
   ASSERT_EQ(ran.code, 0) << ran.out;

@@ -19,6 +19,10 @@
 // else y. A result that is a list of tensors is the list of their values. A condition on symbolic sizes is decided as
 // type rules decide, and recorded as a guard.
 //
+// Of an op with a type rule of its own, result_shape() result_strides() result_dtype() result_device() are what the
+// rule says of its result (one argument: of which), result_count() how long its list is, and result_is_view() whether
+// it shares an operand's storage.
+//
 // A definition gives an op's values, dtypes and sizes, and what shares an operand's storage. Where the op has a type
 // rule of its own, that says how a fresh result is laid out: who puts a definition in an op's place sees to that.
 // Thread-safety: as the graph's.

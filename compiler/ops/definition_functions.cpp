@@ -136,6 +136,21 @@ Arg is_constant(DefinitionValues&, Args a) { return Arg::of_bool(!a[0].symbolic)
 // floor(size * factor), as interpolation scales a size.
 Arg scaled(DefinitionValues& v, Args a) { return Arg::of_dim(call(SymFn::floor_scale, v.dim(a[0]), real_of(a[1]))); }
 
+// --- of the op's own results, as its type rule gives them
+InferredResult result(DefinitionValues& v, Args a) {
+  Infer in = v.rules();
+  in.run();
+  return in.results()[a.empty() ? 0 : static_cast<size_t>(v.constant(a[0]))];
+}
+Arg result_shape(DefinitionValues& v, Args a) { return v.graph().context().dims(result(v, a).type->sizes()); }
+Arg result_strides(DefinitionValues& v, Args a) { return v.graph().context().dims(result(v, a).type->strides()); }
+Arg result_dtype(DefinitionValues& v, Args a) { return Arg::of_dtype(result(v, a).type->dtype); }
+Arg result_device(DefinitionValues& v, Args a) { return Arg::of_device(result(v, a).type->device); }
+Arg result_count(DefinitionValues& v, Args a) {
+  return Arg::of_int(static_cast<int64_t>(result(v, a).type->elements().size()));
+}
+Arg result_is_view(DefinitionValues& v, Args a) { return Arg::of_bool(result(v, a).alias_of != kNone); }
+
 // --- of lists
 Arg range(DefinitionValues& v, Args a) {
   DimVec dims;
@@ -270,6 +285,12 @@ constexpr Function kFunctions[] = {
     {"factorial", 1, factorial},
     {"is_constant", 1, is_constant},
     {"scaled", 2, scaled},
+    {"result_shape", 0, result_shape},
+    {"result_strides", 0, result_strides},
+    {"result_dtype", 0, result_dtype},
+    {"result_device", 0, result_device},
+    {"result_count", 0, result_count},
+    {"result_is_view", 0, result_is_view},
     {"range", 2, range},
     {"list", 2, list},
     {"len", 1, length},

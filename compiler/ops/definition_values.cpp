@@ -11,7 +11,8 @@ bool is_number(const Arg& a) {
 double real_of(const Arg& number) { return number.kind == ArgKind::real ? number.d : static_cast<double>(number.i); }
 
 Infer DefinitionValues::rules() {
-  return {graph_.shared_context(), graph_.ops(), op_, args_, graph_.types(), graph_.assumptions};
+  const OpDef* row = graph_.ops().find(op_.full_name);  // whoever asks may know less of it
+  return {graph_.shared_context(), graph_.ops(), row ? *row : op_, args_, graph_.types(), graph_.assumptions};
 }
 
 void DefinitionValues::wrong(std::string_view what) const {

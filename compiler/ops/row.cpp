@@ -9,8 +9,8 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   OpDef def;
   def.schema = parse_schema(schema);
   def.variants = fields.variants;
-  def.traits = fields.traits;
-  def.traits = def.traits | (fields.decompose.empty() ? Trait::core : Trait::composite);
+  constexpr auto kCore = static_cast<uint32_t>(Trait::core);
+  def.traits = Traits(fields.traits.bits & ~kCore) | (fields.decompose.empty() ? Trait::core : Trait::composite);
   def.infer = fields.infer;
   def.generate = fields.generate;
   def.dtypes = fields.dtypes;

@@ -14,15 +14,14 @@ class Decomposer {
   Decomposer(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
 
   void run() {
-    for (NodeId id = graph_.first(); id != kNone;) {
-      NodeId previous = graph_.node(id).prev, next = graph_.node(id).next;
-      if (expanded(id)) next = previous == kNone ? graph_.first() : graph_.node(previous).next;
-      id = next;
-    }
+    expand_all();
     // A definition may write to what it made itself, or, in the middle of the graph, to an input.
     bool early = writes_early();
     if (early) graph_.level = Level::torch;
-    if (writes_ || early) functionalise().run(graph_, context_);
+    if (writes_ || early) {
+      functionalise().run(graph_, context_);
+      expand_all();  // what writes became
+    }
     bool core = true;
     graph_.for_each_node([&](NodeId id) { core = core && is_core(graph_.node(id)); });
     for (const auto& sub : graph_.subgraphs) core = core && sub->level == Level::core;
@@ -31,6 +30,14 @@ class Decomposer {
   }
 
  private:
+  void expand_all() {
+    for (NodeId id = graph_.first(); id != kNone;) {
+      NodeId previous = graph_.node(id).prev, next = graph_.node(id).next;
+      if (expanded(id)) next = previous == kNone ? graph_.first() : graph_.node(previous).next;
+      id = next;
+    }
+  }
+
   // Externs say what they are; a write to an input is how a functional graph ends.
   static bool is_core(const Node& node) {
     return !node.op->infer || node.op->has(Trait::core) || node.op->schema.mutates();

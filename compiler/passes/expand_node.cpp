@@ -27,16 +27,22 @@ ValueId placed_like(Graph& graph, NodeId before, ValueId v, const Type& like, ui
 }
 
 namespace {
-// What the user of a list of tensors mentions: the list's elements in its place.
+// What the user of a list of tensors mentions: the list's elements in its place, or none in that of a result that
+// isn't.
 Arg with_elements(Context& context, const Arg& arg, ValueId list, const Arg& elements) {
   if (arg.is_value()) return arg.value() == list ? elements : arg;
-  if (arg.kind != ArgKind::arg_list) return arg;
-  SmallVec<Arg, 8> items(arg.arg_list());
+  SmallVec<Arg, 8> items;
+  if (arg.kind == ArgKind::value_list && std::ranges::find(arg.value_list(), list) != arg.value_list().end())
+    for (ValueId v : arg.value_list()) items.push_back(Arg::of_value(v));
+  else if (arg.kind == ArgKind::arg_list)
+    for (const Arg& a : arg.arg_list()) items.push_back(a);
+  else
+    return arg;
   for (Arg& a : items) a = with_elements(context, a, list, elements);
   return context.args(items);
 }
 
-void replace_list(Graph& graph, ValueId list, const Arg& elements) {
+void replace_by(Graph& graph, ValueId list, const Arg& elements) {
   SmallVec<NodeId, 2> users = graph.value(list).users;
   for (NodeId user : users) {
     if (user == kOutputs) {
@@ -74,6 +80,23 @@ void erase_between(Graph& graph, NodeId after, NodeId before) {
   graph.erase_all(fresh);
 }
 
+// A view as another view of this type: its elements lie where that one's do, and only strides that nothing steps along,
+// or the spelling of sizes, differ. kNone if not.
+ValueId viewed_as(Graph& graph, NodeId before, ValueId v, const Type& like, uint32_t origin) {
+  const Type& have = graph.type(v);
+  if (&have == &like) return v;
+  const Facts& known = graph.assumptions.known();
+  auto same = [&](Dim a, Dim b) { return a == b || known.proves(eq(a, b)); };
+  if (have.dtype != like.dtype || have.rank() != like.rank() || !(have.offset == like.offset)) return kNone;
+  for (size_t i = 0; i < like.rank(); ++i)
+    if (!same(have.sizes()[i], like.sizes()[i]) ||
+        !(same(have.strides()[i], like.strides()[i]) || same(like.sizes()[i], Dim(1))))
+      return kNone;
+  const Arg args[] = {Arg::of_value(v), graph.context().dims(like.sizes()), graph.context().dims(like.strides())};
+  v = call(graph, before, "aten._reshape_alias", args, origin);  // op name: the strides' other spelling
+  return &graph.type(v) == &like ? v : kNone;
+}
+
 // One result as the op gives it: of its type, in storage of its own or in that of the same operand. kNone if not.
 ValueId as_the_op_gives(Graph& graph, NodeId id, ValueId given, ValueId made) {
   const Type& type = graph.type(given);
@@ -85,8 +108,8 @@ ValueId as_the_op_gives(Graph& graph, NodeId id, ValueId given, ValueId made) {
         !graph.assumptions.known().proves(eq(have.sizes()[i], type.sizes()[i])))
       return kNone;
   bool own = graph.storage(given) == given;
-  if (!own) return &have == &type && graph.storage(made) == graph.storage(given) ? made : kNone;
   uint32_t origin = graph.node(id).origin;
+  if (!own) return graph.storage(made) == graph.storage(given) ? viewed_as(graph, id, made, type, origin) : kNone;
   if (&have != &type) return placed_like(graph, id, made, type, origin);
   NodeId producer = graph.value(graph.storage(made)).producer;
   bool operands = producer == kNone;  // memory of an operand, not of what the definition made
@@ -103,7 +126,7 @@ void replace_node(Graph& graph, NodeId id, std::span<const Arg> results) {
   for (size_t i = 0; i < results.size(); ++i) {
     ValueId given = graph.node(id).result(i);
     if (!results[i].is_value()) {
-      if (results[i].kind == ArgKind::value_list) replace_list(graph, given, results[i]);
+      replace_by(graph, given, results[i]);
       continue;
     }
     ValueId made = results[i].value();
@@ -120,6 +143,7 @@ void replace_node(Graph& graph, NodeId id, std::span<const Arg> results) {
 bool expand_node(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
   NodeId after = node.prev;
+  Assumptions before = graph.assumptions;  // a definition that is refused guards nothing
   try {
     SmallVec<Arg, 4> results = expand(graph, id, *node.op, node.arguments(), provenance(graph, id));
     bool fits = results.size() == node.result_count;
@@ -129,12 +153,17 @@ bool expand_node(Graph& graph, NodeId id) {
         ValueId made = as_the_op_gives(graph, id, given, results[i].value());
         fits = made != kNone;
         if (fits) results[i] = Arg::of_value(made);
-      } else if (results[i].kind == ArgKind::value_list) {
-        fits = graph.type(given).elements().size() == results[i].count;
-        for (size_t k = 0; fits && k < results[i].count; ++k)
-          fits = graph.type(given).elements()[k] == &graph.type(results[i].value_list()[k]);
+      } else if (graph.type(given).kind == TypeKind::list) {
+        auto elements = graph.type(given).elements();
+        fits = elements.size() == results[i].count;
+        SmallVec<ValueId, 8> made;
+        for (size_t k = 0; fits && k < results[i].count; ++k) {
+          made.push_back(viewed_as(graph, id, results[i].value_list()[k], *elements[k], node.origin));
+          fits = made[k] != kNone;
+        }
+        if (fits) results[i] = graph.context().values(made);
       } else {
-        fits = graph.value(given).users.empty();
+        fits = graph.type(given).kind == TypeKind::none || graph.value(given).users.empty();
       }
     }
     if (fits) {
@@ -145,6 +174,7 @@ bool expand_node(Graph& graph, NodeId id) {
   } catch (const Unsupported&) {
   }
   erase_between(graph, after, id);
+  graph.assumptions = std::move(before);
   return false;
 }
 

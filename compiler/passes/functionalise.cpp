@@ -191,8 +191,8 @@ class Functionaliser {
       again.pop_back();
       const Node& node = graph_.node(id);
       bool view = (node.op->has(Trait::view) || node.op->has(Trait::maybe_view)) && !node.op->decompose.empty();
-      if (!view || node.op->schema.mutates() || graph_.storage(node.result()) == node.result() ||
-          !classes.is_written(node.result()))
+      if (!view || !node.op->written_base.empty() || node.op->schema.mutates() ||
+          graph_.storage(node.result()) == node.result() || !classes.is_written(node.result()))
         continue;
       NodeId after = node.prev;
       if (!context_.allow("view") || !expand_node(graph_, id)) continue;

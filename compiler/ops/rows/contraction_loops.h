@@ -48,18 +48,6 @@ inline constexpr std::string_view kAddmmLoops =
     LENZ_UNLESS_NOTHING(LENZ_PRODUCT_OF(LENZ_MATRICES("%mat1", "%mat2"), LENZ_ADDED));
 inline constexpr std::string_view kBmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("%self", "%mat2"), LENZ_STORED);
 inline constexpr std::string_view kBaddbmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("%batch1", "%batch2"), LENZ_ADDED);
-inline constexpr std::string_view kAddbmmLoops =
-    LENZ_UNLESS_NOTHING(LENZ_PRODUCT("reduce $b < size(%batch1, 0), reduce $k < size(%batch1, 2)",
-                                     "%batch1[$b, at($i, 0), $k]", "%batch2[$b, $k, at($i, 1)]", LENZ_ADDED));
-inline constexpr std::string_view kMvLoops =
-    LENZ_PRODUCT("reduce $k < size(%self, 1)", "%self[$i, $k]", "%vec[$k]", LENZ_STORED);
-inline constexpr std::string_view kAddmvLoops =
-    LENZ_UNLESS_NOTHING(LENZ_PRODUCT("reduce $k < size(%mat, 1)", "%mat[$i, $k]", "%vec[$k]", LENZ_ADDED));
-inline constexpr std::string_view kDotLoops =
-    LENZ_PRODUCT("reduce $k < size(%self, 0)", "%self[$k]", "%tensor[$k]", LENZ_STORED);
-inline constexpr std::string_view kVdotLoops =
-    LENZ_PRODUCT("reduce $k < size(%self, 0)", "choose(is_complex(dtype(%self)), conj_physical(%self[$k]), %self[$k])",
-                 "%other[$k]", LENZ_STORED);
 
 #undef LENZ_PRODUCT_OF_
 #undef LENZ_PRODUCT_OF

@@ -34,14 +34,17 @@ void products(RowSink& t) {
   t.row("bmm(Tensor self, Tensor mat2) -> Tensor", row);
   row.infer = rule::mv;
   row.generate = make::mv;
-  row.loops = kMvLoops;
+  row.loops = {};
+  row.decompose = "return aten.view(aten.mm(%self, aten.unsqueeze(%vec, 1)), [size(%self, 0)])";
   t.row("mv(Tensor self, Tensor vec) -> Tensor", row);
   row.exception = {};
   row.infer = rule::dot;
   row.generate = make::dot;
-  row.loops = kDotLoops;
+  row.decompose = "return aten.view(aten.mm(aten.unsqueeze(%self, 0), aten.unsqueeze(%tensor, 1)), [])";
   t.row("dot(Tensor self, Tensor tensor) -> Tensor", row);
-  row.loops = kVdotLoops;
+  row.decompose = R"(
+    if is_complex(%self) { return aten.dot(aten._conj_physical(%self), %other) }
+    return aten.dot(%self, %other))";
   t.row("vdot(Tensor self, Tensor other) -> Tensor", row);
 
   Row added = row;
@@ -49,6 +52,7 @@ void products(RowSink& t) {
   added.infer = rule::baddbmm;
   added.generate = make::bmm;
   added.exception = kEmptyProduct;
+  added.decompose = {};
   added.loops = kBaddbmmLoops;
   t.row("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addmv;
@@ -57,7 +61,11 @@ void products(RowSink& t) {
       "over an empty matrix eager forgets to expand self; with alpha=0 it forgets dtypes: `the operands must have one "
       "dtype`";
   added.flow.in_storage = "always";
-  added.loops = kAddmvLoops;
+  added.loops = {};
+  added.decompose = R"(
+    %x = aten.unsqueeze(aten.expand(%self, [size(%mat, 0)]), 1)
+    %y = aten.addmm(%x, %mat, aten.unsqueeze(%vec, 1), beta=$beta, alpha=$alpha)
+    return aten.view(%y, [size(%mat, 0)]))";
   t.row("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.flow = {};
   added.exception = {};
@@ -65,6 +73,7 @@ void products(RowSink& t) {
   added.infer = rule::addmm;
   added.generate = make::mm;
   added.flow.eager = 2;  // it may store the product before it adds
+  added.decompose = {};
   added.loops = kAddmmLoops;
   t.row("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addbmm;
@@ -73,7 +82,13 @@ void products(RowSink& t) {
       "eager expands `self` first and resizes it: `can't hold in place`; of no batches it forgets dtypes: `the "
       "operands must have one dtype`";
   added.flow = {.in_storage = "always"};  // one matrix after the other
-  added.loops = kAddbmmLoops;
+  added.loops = {};
+  // Batches are summed over as what is between them is.
+  added.decompose = R"(
+    $n = size(%batch1, 0) * size(%batch1, 2)
+    %x = aten.reshape(aten.permute(%batch1, [1, 0, 2]), [size(%batch1, 1), $n])
+    %y = aten.reshape(%batch2, [$n, size(%batch2, 2)])
+    return aten.addmm(%self, %x, %y, beta=$beta, alpha=$alpha))";
   t.row("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.flow = {};
   added.loops = {};

@@ -47,15 +47,17 @@ constexpr DtypeSet kDrawn = dtypes::floats | dtypes::complexes;  // what normal 
 
 void of_sizes(RowSink& t) {
   constexpr Traits kMade = creation | core;
+  constexpr std::string_view kUnwritten =
+      "return aten.empty_strided(result_shape(), result_strides(), dtype=result_dtype(), device=result_device())";
   t.row(with_options("empty.memory_format(SymInt[] size, *, ", kFormat),
-        looped(kEmptyLoops, row_of(kMade | nondeterministic, rule::empty, make::sized,
+        meaning(kUnwritten, row_of(Traits(creation) | nondeterministic, rule::empty, make::sized,
                                    "a negative size, or a format of another rank")));
   Row strided = row_of(kMade | nondeterministic, rule::empty_strided, make::strided, "a negative size or stride");
   strided.loops = kEmptyStridedLoops;
   strided.exception = "of single elements and of none eager forgets to check: `a stride is negative`";
   t.row(with_options("empty_strided(SymInt[] size, SymInt[] stride, *, "), strided);
   t.row(with_options("empty_permuted(SymInt[] size, int[] physical_layout, *, "),
-        looped(kEmptyLoops, row_of(kMade | nondeterministic, rule::empty_permuted, make::permuted_layout,
+        meaning(kUnwritten, row_of(Traits(creation) | nondeterministic, rule::empty_permuted, make::permuted_layout,
                                    "no permutation of all dims")));
   const Row constant = row_of(creation, rule::filled, make::sized, "a negative size");
   t.row(with_options("zeros(SymInt[] size, *, "),
@@ -67,8 +69,10 @@ void of_sizes(RowSink& t) {
                "fill_value"));
 
   constexpr Traits kLike = creation | reads_metadata_only;
+  constexpr std::string_view kFilled =
+      "return aten.full(result_shape(), $fill_value, dtype=result_dtype(), device=result_device())";
   t.row(with_options("empty_like(Tensor self, *, ", kFormat),
-        looped(kEmptyLoops, row_of(kLike | core | nondeterministic, rule::like<dtypes::all>, make::like<dtypes::all>)));
+        meaning(kUnwritten, row_of(kLike | nondeterministic, rule::like<dtypes::all>, make::like<dtypes::all>)));
   const Row constant_like = row_of(kLike, rule::like<dtypes::all>, make::like<dtypes::all>, "a format of another rank");
   t.row(with_options("zeros_like(Tensor self, *, ", kFormat),
         filled(meaning("return aten.full_like(%self, 0, dtype=$dtype, device=$device, memory_format=$memory_format)",
@@ -79,36 +83,38 @@ void of_sizes(RowSink& t) {
                        constant_like),
                "1"));
   t.row(with_options("full_like(Tensor self, Scalar fill_value, *, ", kFormat),
-        filled(looped(kFullLoops, row_of(kLike | core, rule::full_like, make::like<dtypes::all>,
-                                         "a number out of the dtype's range")),
+        filled(meaning(kFilled,
+                       row_of(kLike, rule::full_like, make::like<dtypes::all>, "a number out of the dtype's range")),
                "fill_value"));
   t.row(with_options("new_empty(Tensor self, SymInt[] size, *, "),
-        looped(kEmptyLoops, row_of(kLike | core | nondeterministic, rule::new_sized, make::sized, "a negative size")));
+        meaning(kUnwritten, row_of(kLike | nondeterministic, rule::new_sized, make::sized, "a negative size")));
   const Row constant_new = row_of(kLike, rule::new_sized, make::sized, "a negative size");
   t.row(with_options("new_zeros(Tensor self, SymInt[] size, *, "),
         filled(meaning("return aten.new_full(%self, $size, 0, dtype=$dtype, device=$device)", constant_new), "0"));
   t.row(with_options("new_ones(Tensor self, SymInt[] size, *, "),
         filled(meaning("return aten.new_full(%self, $size, 1, dtype=$dtype, device=$device)", constant_new), "1"));
-  t.row(
-      with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
-      filled(looped(kFullLoops, row_of(kLike | core, rule::new_full, make::sized, "a number out of the dtype's range")),
-             "fill_value"));
-  strided.traits = kLike | core | nondeterministic;
+  t.row(with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
+        filled(meaning(kFilled, row_of(kLike, rule::new_full, make::sized, "a number out of the dtype's range")),
+               "fill_value"));
+  strided.traits = kLike | nondeterministic;
+  strided.loops = {};
+  strided.decompose = kUnwritten;
   t.row(with_options("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "), strided);
 
-  Row fill = row_of(Traits(reads_metadata_only) | core, rule::fill, make::fill, "a number out of the dtype's range");
+  Row fill = row_of(Traits(reads_metadata_only), rule::fill, make::fill, "a number out of the dtype's range");
   fill.variants = {.in_place = true, .out = "Scalar_out", .out_rule = OutRule::copied};
-  fill.loops = kFillLoops;
+  fill.decompose = "return aten.full(shape(%self), $value, dtype=dtype(%self), device=device(%self))";
   t.row("fill.Scalar(Tensor self, Scalar value) -> Tensor", fill);
   fill.variants.out = "Tensor_out";
-  fill.traits = core;
+  fill.traits = {};
   fill.raises = "a value that has dims";
-  fill.loops = kFillByTensorLoops;
+  fill.decompose = R"(
+    %number = aten._to_copy(%value, dtype=dtype(%self), device=device(%self))
+    return aten.clone(aten.expand(%number, shape(%self))))";
   t.row("fill.Tensor(Tensor self, Tensor value) -> Tensor", fill);
   fill.variants.out = "out";
   fill.traits = Traits(reads_metadata_only);
   fill.raises = {};
-  fill.loops = {};
   t.row("zero(Tensor self) -> Tensor", meaning("return aten.fill(%self, 0)", fill));
 }
 
@@ -144,15 +150,22 @@ void ranges(RowSink& t) {
     return aten._to_copy(aten.eq(%row, aten.arange($m, device=$device)), dtype=$d))",
                                                                eye));
   const DtypeSet indices = DtypeSet::of(Dtype::i32, Dtype::i64);
+  // Where a triangle of ones is: row by row, as many as the rule counts.
+#define LENZ_PLACES(triangle)                                                  \
+  "%ones = aten." triangle                                                     \
+  "(aten.full([$row, $col], 1, dtype=bool, device=result_device()), $offset) " \
+  "%places = aten.nonzero_static(%ones, size=at(result_shape(), 1)) "          \
+  "return aten._to_copy(aten.t(%places), dtype=result_dtype())"
   t.row("tril_indices(int row, int col, int offset=0, *, " + std::string(kLong),
-        looped(kTrilIndicesLoops, row_of(creation | core, rule::triangle_indices<true>, make::triangle_indices,
-                                         "a negative size", indices)));
+        meaning(LENZ_PLACES("tril"),
+                row_of(creation, rule::triangle_indices<true>, make::triangle_indices, "a negative size", indices)));
   t.row("triu_indices(int row, int col, int offset=0, *, " + std::string(kLong),
-        looped(kTriuIndicesLoops, row_of(creation | core, rule::triangle_indices<false>, make::triangle_indices,
-                                         "a negative size", indices)));
+        meaning(LENZ_PLACES("triu"),
+                row_of(creation, rule::triangle_indices<false>, make::triangle_indices, "a negative size", indices)));
+#undef LENZ_PLACES
   t.row(with_options("scalar_tensor(Scalar s, *, "),
-        filled(looped(kScalarTensorLoops,
-                      row_of(creation | core, rule::scalar_tensor, make::number, "a number out of the dtype's range")),
+        filled(meaning("return aten.full([], $s, dtype=result_dtype(), device=result_device())",
+                       row_of(creation, rule::scalar_tensor, make::number, "a number out of the dtype's range")),
                "s"));
 
   Row window = row_of(creation, rule::window, make::window, "a dtype of integers", dtypes::floats);
@@ -212,11 +225,17 @@ void random_of_sizes(RowSink& t) {
   constexpr Traits kRandom = creation | random;
   Row drawn = row_of(kRandom, rule::filled, make::sized, "a dtype of integers", kDrawn);
   drawn.exception = kNothingDrawn;
-  for (auto [name, loops, sampling] : {std::tuple{"rand", kRandLoops, kUniform}, {"randn", kRandnLoops, kNormal}}) {
-    drawn.sampling = sampling;
-    t.rows(with_options("{}(SymInt[] size, *, "), name, looped(loops, drawn));
-    t.rows(with_options("{}.generator(SymInt[] size, *, Generator? generator, "), name, looped(loops, drawn));
-  }
+  drawn.sampling = kUniform;
+  t.row(with_options("rand(SymInt[] size, *, "), looped(kRandLoops, drawn));
+  t.row(with_options("rand.generator(SymInt[] size, *, Generator? generator, "), looped(kRandLoops, drawn));
+  drawn.sampling = kNormal;
+  t.row(
+      with_options("randn(SymInt[] size, *, "),
+      meaning("return aten.normal.float_float(0.0, 1.0, $size, dtype=result_dtype(), device=result_device())", drawn));
+  t.row(with_options("randn.generator(SymInt[] size, *, Generator? generator, "),
+        meaning("return aten.normal.float_float(0.0, 1.0, $size, generator=$generator, dtype=result_dtype(), "
+                "device=result_device())",
+                drawn));
   drawn.sampling = kGauss;
   drawn.loops = kNormalLoops;
   t.row(with_options("normal.float_float(float mean, float std, SymInt[] size, *, Generator? generator=None, "), drawn);
@@ -239,11 +258,14 @@ void random_of_sizes(RowSink& t) {
   constexpr Traits kLike = creation | random | reads_metadata_only;
   Row like = row_of(kLike, rule::like<kDrawn>, make::like<kDrawn>, "a dtype of integers");
   like.exception = kNothingDrawn;
-  for (auto [name, loops, sampling] :
-       {std::tuple{"rand_like", kRandLoops, kUniform}, {"randn_like", kRandnLoops, kNormal}}) {
+  for (auto [of, sampling] : {std::pair{"rand", kUniform}, {"randn", kNormal}}) {
     like.sampling = sampling;
-    t.rows(with_options("{}(Tensor self, *, ", kFormat), name, looped(loops, like));
-    t.rows(with_options("{}.generator(Tensor self, *, Generator? generator, ", kFormat), name, looped(loops, like));
+    std::string name = std::string(of) + "_like", call = "return aten." + std::string(of);
+    constexpr std::string_view kOf = "dtype=result_dtype(), device=result_device())";
+    t.rows(with_options("{}(Tensor self, *, ", kFormat), name,
+           meaning(call + "(result_shape(), " + std::string(kOf), like));
+    t.rows(with_options("{}.generator(Tensor self, *, Generator? generator, ", kFormat), name,
+           meaning(call + ".generator(result_shape(), generator=$generator, " + std::string(kOf), like));
   }
   Row integers_like = row_of(kLike, rule::random_integers_like, make::like<dtypes::real_and_bool>, "an empty range");
   integers_like.loops = kIntegersBelowLoops;
@@ -286,7 +308,9 @@ void draws(RowSink& t) {
   Row normal =
       row_of(Traits(random) | reads_metadata_only, rule::draw_like, make::draw, "a negative deviation", kDrawn);
   normal.sampling = kGauss;
-  normal.loops = kNormalLoops;
+  normal.decompose =
+      "return aten.normal.float_float($mean, $std, shape(%self), generator=$generator, dtype=dtype(%self), "
+      "device=device(%self))";
   t.row("normal_functional(Tensor self, float mean=0., float std=1." + std::string(kGenerator), normal);
   // Its functional form has another name, so that this one can't be derived.
   normal.infer = rule::draw_into;
@@ -345,18 +369,49 @@ void draws(RowSink& t) {
                     "a probability out of [0, 1], or something to drop from integers");
   drop.sampling = "keep(input, p, train)";
   drop.written_base = "return %written";  // where nothing is dropped
-  t.row("dropout(Tensor input, float p, bool train) -> Tensor", looped(kDropoutLoops, drop));
+  // What is kept, %kept, of coins for each element or for each channel.
+#define LENZ_KEPT(coins)                         \
+  "if result_is_view() { return %input } "       \
+  "if $p == 0 { return aten.clone(%input) } "    \
+  "if $p == 1 { return aten.mul(%input, 0.0) } " \
+  "%coins, %kept = aten.native_dropout(" coins   \
+  ", $p, true) "                                 \
+  "%x = aten._to_copy(%input, dtype=f64) "
+#define LENZ_CHANNELS \
+  "aten.full(concat(first(shape(%input), 2), list(rank(%input) - 2, 1)), 1.0, dtype=f32, device=device(%input))"
+  // Keeps mean and deviation of what saturates at -1.7580993408473766. Computed in f64 and rounded once.
+#define LENZ_SATURATED                                                                                   \
+  "$s = 1.7580993408473766 "                                                                             \
+  "%spread = aten.sqrt(aten.full([], ($p * $s * $s + 1) * (1 - $p), dtype=f64, device=device(%input))) " \
+  "%scale = aten.div(aten.full([], 1.0, dtype=f64, device=device(%input)), %spread) "                    \
+  "%up = aten.mul(aten.mul(%scale, $p), $s) "                                                            \
+  "%down = aten.sub(%up, aten.mul(%scale, $s)) "                                                         \
+  "%y = aten.add(aten.mul(%x, aten.where(%kept, %scale, 0.0)), aten.where(%kept, %up, %down)) "          \
+  "return aten._to_copy(%y, dtype=dtype(%input))"
+#define LENZ_SCALED                                                                                               \
+  "%scale = aten._to_copy(aten.full([], 1.0 / (1 - $p), dtype=dtype(%input), device=device(%input)), dtype=f64) " \
+  "return aten._to_copy(aten.mul(%x, aten.where(%kept, %scale, 0.0)), dtype=dtype(%input))"
+  t.row("dropout(Tensor input, float p, bool train) -> Tensor",
+        meaning("if result_is_view() { return %input } "
+                "%y, %kept = aten.native_dropout(%input, $p, $train) return %y",
+                drop));
   drop.sampling = "keep_or_saturate(input, p, train)";
-  t.row("alpha_dropout(Tensor input, float p, bool train) -> Tensor", looped(kAlphaDropoutLoops, drop));
+  t.row("alpha_dropout(Tensor input, float p, bool train) -> Tensor",
+        meaning(LENZ_KEPT("%input") LENZ_SATURATED, drop));
   Row channels = drop;  // whole channels at once
   channels.infer = rule::dropout<true>;
   channels.generate = make::dropout<2>;
   channels.raises = "fewer than 2 dims";
   channels.sampling = "keep_channels(input, p, train)";
-  t.row("feature_dropout(Tensor input, float p, bool train) -> Tensor", looped(kFeatureDropoutLoops, channels));
+  t.row("feature_dropout(Tensor input, float p, bool train) -> Tensor",
+        meaning(LENZ_KEPT(LENZ_CHANNELS) LENZ_SCALED, channels));
   channels.sampling = "keep_or_saturate_channels(input, p, train)";
   t.row("feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor",
-        looped(kFeatureAlphaDropoutLoops, channels));
+        meaning(LENZ_KEPT(LENZ_CHANNELS) LENZ_SATURATED, channels));
+#undef LENZ_SCALED
+#undef LENZ_SATURATED
+#undef LENZ_CHANNELS
+#undef LENZ_KEPT
   drop.infer = rule::native_dropout;
   drop.sampling = "keep(input, p, train)";
   t.row("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", looped(kNativeDropoutLoops, drop));

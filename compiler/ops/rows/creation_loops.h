@@ -6,12 +6,8 @@
 namespace lenz {
 
 // What is left unwritten may be anything.
-inline constexpr std::string_view kEmptyLoops = "for $i in shape(%out) { %out[$i] put= 0 }";  // places may coincide
 inline constexpr std::string_view kEmptyStridedLoops = "%out[$i] put= 0";  // elements may share memory
 inline constexpr std::string_view kFullLoops = "%out[$i] = $fill_value";
-inline constexpr std::string_view kFillLoops = "%out[$i] = $value";
-inline constexpr std::string_view kFillByTensorLoops = "%out[$i] = %value[]";
-inline constexpr std::string_view kScalarTensorLoops = "%out[$i] = $s";
 
 // Whole numbers are counted in integers, others in f64.
 #define LENZ_ARANGE(start, step)                                \
@@ -53,29 +49,6 @@ inline constexpr std::string_view kLogspaceSTLoops = LENZ_SPACED("$start", "%end
 #undef LENZ_POWER
 #undef LENZ_SPACED
 #undef LENZ_MANY
-
-// How many elements on and below a diagonal stand in the rows before $r: rows from $first on have some, rows from $full
-// on have all.
-#define LENZ_BELOW(offset)                           \
-  "$first = min(max(0 - " offset                     \
-  ", 0), $row) "                                     \
-  "$full = min(max($col - 1 - " offset               \
-  ", $first), $row) "                                \
-  "$growing = min(max($r, $first), $full) - $first " \
-  "$below = $growing * ($first + " offset " + 1) + $growing * ($growing - 1) // 2 + max($r - $full, 0) * $col "
-#define LENZ_TRIANGLE(body, inside)                   \
-  "for $r < $row, $c < $col { " body "  when " inside \
-  " { "                                               \
-  "    $k = position(to($at, i64), size(%out, 1)) "   \
-  "    %out[0, $k] = to($r, i64) "                    \
-  "    %out[1, $k] = to($c, i64) } }"
-inline constexpr std::string_view kTrilIndicesLoops =
-    LENZ_TRIANGLE(LENZ_BELOW("$offset") "$at = $below + $c ", "$c - $r <= $offset");
-inline constexpr std::string_view kTriuIndicesLoops =
-    LENZ_TRIANGLE(LENZ_BELOW("($offset - 1)") "$at = $r * $col - $below + $c - min(max($r + $offset, 0), $col) ",
-                  "$c - $r >= $offset");
-#undef LENZ_TRIANGLE
-#undef LENZ_BELOW
 
 // A class number beyond the last one raises.
 inline constexpr std::string_view kOneHotLoops = R"(

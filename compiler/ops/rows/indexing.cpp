@@ -28,9 +28,11 @@ void reads(RowSink& t) {
   row.variants = {};  // an out= tensor is laid out as the index is, the result contiguous: not derivable
   row.infer = rule::take;
   row.generate = make::take;
-  row.loops = kTakeLoops;
+  row.loops = {};
+  row.decompose = "return aten.index.Tensor(aten.reshape(%self, [numel(%self)]), [%index])";
   row.wants = "index < numel(self)";
   t.row("take(Tensor self, Tensor index) -> Tensor", row);
+  row.decompose = {};
   row.variants = {.out = "out", .out_rule = OutRule::same_dtype};
   row.dtypes = dtypes::all;
   row.infer = rule::index_select;
@@ -41,7 +43,10 @@ void reads(RowSink& t) {
   row.variants = {};
   row.infer = rule::embedding;
   row.generate = make::embedding;
-  row.loops = kEmbeddingLoops;
+  row.loops = {};
+  row.decompose = R"(
+    %rows = aten.index_select(%weight, 0, aten.reshape(%indices, [numel(%indices)]))
+    return aten.view(%rows, concat(shape(%indices), drop(shape(%weight), 1))))";
   row.wants = "indices < weight[0]";
   t.row(
       "embedding(Tensor weight, Tensor indices, SymInt padding_idx=-1, bool scale_grad_by_freq=False, bool "
@@ -50,7 +55,17 @@ void reads(RowSink& t) {
   row.dtypes = dtypes::usual;
   row.infer = rule::take_along_dim;
   row.generate = make::take_along_dim;
-  row.loops = kTakeAlongDimLoops;
+  row.decompose = R"(
+    if not given($dim) {
+      return aten.gather(aten.reshape(%self, [numel(%self)]), 0, aten.reshape(%indices, [numel(%indices)]))
+    }
+    if rank(%self) == 0 { return aten.gather(%self, 0, %indices) }
+    $d = wrap($dim, rank(%self))
+    $s = broadcast(concat(first(shape(%self), $d), concat([1], drop(shape(%self), $d + 1))),
+                   concat(first(shape(%indices), $d), concat([1], drop(shape(%indices), $d + 1))))
+    %x = aten.expand(%self, concat(first($s, $d), concat([size(%self, $d)], drop($s, $d + 1))))
+    %i = aten.expand(%indices, concat(first($s, $d), concat([size(%indices, $d)], drop($s, $d + 1))))
+    return aten.gather(%x, $d, %i))";
   row.wants = "indices < self[dim]";
   t.row("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", row);
   row.dtypes = dtypes::all;
@@ -58,11 +73,25 @@ void reads(RowSink& t) {
   row.generate = make::index;
   row.loops = kIndexLoops;
   row.wants = "indices < self";
+  row.decompose = {};
   t.row("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
+  row.loops = {};
+  row.decompose = "return aten.index.Tensor(%self, $indices)";
   row.infer = rule::unsafe_index;
   row.generate = make::index_by_numbers;
   t.row("_unsafe_index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
 }
+
+// Where the elements of whole slices go, %i: an index for each element of them.
+#define LENZ_WHOLE_SLICES                                                                                          \
+  "if rank(%self) == 0 { %i = aten.reshape(%index, []) } "                                                         \
+  "else { "                                                                                                        \
+  "  $d = wrap($dim, rank(%self)) "                                                                                \
+  "  $before = first(shape(%self), $d) $behind = drop(shape(%self), $d + 1) "                                      \
+  "  %line = aten.reshape(%index, concat(list(len($before), 1), concat([numel(%index)], list(len($behind), 1)))) " \
+  "  %i = aten.expand(%line, concat($before, concat([numel(%index)], $behind))) "                                  \
+  "} "                                                                                                             \
+  "if dtype(%i) != i64 { %i = aten._to_copy(%i, dtype=i64) } "
 
 void writes(RowSink& t) {
   Row row{.variants = {.in_place = true, .out = "src_out", .out_rule = OutRule::same_dtype},
@@ -101,10 +130,16 @@ void writes(RowSink& t) {
   row.variants.out = "out";
   row.infer = rule::index_write;
   row.generate = make::index_write;
-  row.loops = kIndexAddLoops;
+  row.loops = {};
+  row.decompose = R"(
+    if $alpha == 1 { %x = %source }
+    else { %x = aten._to_copy(aten.mul(%source, $alpha), dtype=dtype(%self)) })" LENZ_WHOLE_SLICES
+                  "return aten.scatter_add(%self, $dim, %i, aten.reshape(%x, shape(%i)))";
   t.row("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", row);
   row.flow.terms = ErrorFlow::all;
-  row.loops = kIndexReduceLoops;
+  row.decompose = LENZ_WHOLE_SLICES
+      "return aten.scatter_reduce(%self, $dim, %i, aten.reshape(%source, shape(%i)), $reduce, "
+      "include_self=$include_self)";
   t.row(
       "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
       "Tensor",
@@ -113,26 +148,39 @@ void writes(RowSink& t) {
   row.dtypes = dtypes::usual;
   row.accuracy = Accuracy::exact;
   row.infer = rule::index_copy;
-  row.loops = kIndexCopyLoops;
+  row.decompose = LENZ_WHOLE_SLICES "return aten.scatter(%self, $dim, %i, aten.reshape(%source, shape(%i)))";
   t.row("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", row);
 
   row.variants = {.in_place = true};
   row.infer = rule::index_fill;
   row.generate = make::index_fill;
-  row.loops = kIndexFillLoops;
+#define LENZ_FILLED                                            \
+  "%i = aten.reshape(%index, [numel(%index)]) "                \
+  "if rank(%self) == 0 { "                                     \
+  "  %y = aten.index_put(aten.reshape(%self, [1]), [%i], %v) " \
+  "  return aten.view(%y, shape(%self)) "                      \
+  "} "                                                         \
+  "return aten.index_put(%self, concat(list(wrap($dim, rank(%self)), none), [%i]), %v)"
+#define LENZ_NUMBER "%v = aten.full([], $value, dtype=dtype(%self), device=device(%self)) "
+#define LENZ_ONE_VALUE "%v = aten._to_copy(aten.reshape(%value, []), dtype=dtype(%self), device=device(%self)) "
+  row.decompose = LENZ_NUMBER LENZ_FILLED;
   t.row("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", row);
-  row.loops = kIndexFillTensorLoops;
+  row.decompose = LENZ_ONE_VALUE LENZ_FILLED;
   t.row("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", row);
   row.infer = rule::masked_fill;
   row.generate = make::masked_fill;
   row.raises = "a mask that is not of bools";
-  row.loops = kMaskedFillLoops;
+  row.decompose = LENZ_NUMBER "return aten.where(%mask, %v, %self)";
   row.wants = {};
   t.row("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", row);
-  row.loops = kMaskedFillTensorLoops;
+  row.decompose = LENZ_ONE_VALUE "return aten.where(%mask, %v, %self)";
   t.row("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", row);
   row.infer = rule::masked_scatter;
   row.generate = make::masked_scatter;
+#undef LENZ_ONE_VALUE
+#undef LENZ_NUMBER
+#undef LENZ_FILLED
+  row.decompose = {};
   row.loops = kMaskedScatterLoops;
   t.row("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", row);
   row.infer = rule::put;
@@ -140,7 +188,10 @@ void writes(RowSink& t) {
   row.wants = "index < numel(self)";
   row.raises = kRange;
   row.accuracy = Accuracy::accumulated;
-  row.loops = kPutLoops;
+  row.loops = {};
+  row.decompose = R"(
+    %y = aten.index_put(aten.reshape(%self, [numel(%self)]), [%index], aten.reshape(%source, shape(%index)), $accumulate)
+    return aten.view(%y, shape(%self)))";
   t.row("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", row);
   row.dtypes = dtypes::all;
   row.accuracy = Accuracy::accumulated;
@@ -148,20 +199,38 @@ void writes(RowSink& t) {
   row.generate = make::index_put;
   row.wants = "indices < self";
   row.exception = "where a mask takes nothing eager forgets to check: `must have the dtype of`";
+  row.decompose = {};
   row.loops = kIndexPutLoops;
   t.row("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", row);
   t.row(
       "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool "
       "scale_grad_by_freq) -> Tensor",
-      {.traits = indexing | core,
+      {.traits = indexing,
        .infer = rule::embedding_backward,
        .generate = make::embedding_backward,
        .dtypes = dtypes::usual,
        .accuracy = Accuracy::accumulated,
        .raises = kRange,
-       .loops = kEmbeddingBackwardLoops,
+       .decompose = R"(
+         %i = aten._to_copy(aten.reshape(%indices, [numel(%indices)]), dtype=i64)
+         %g = aten.reshape(%grad_output, [numel(%indices), size(%grad_output, -1)])
+         %padding = aten.eq(%i, $padding_idx)
+         %zero = aten.full([], 0, dtype=dtype(%g), device=device(%g))
+         if $scale_grad_by_freq {
+           %ones = aten.full([numel(%indices)], 1, dtype=i64, device=device(%g))
+           %counts = aten.index_put(aten.full([$num_weights], 0, dtype=i64, device=device(%g)), [%i], %ones, true)
+           %n = aten.unsqueeze(aten.index.Tensor(%counts, [%i]), 1)
+           if is_integral(%g) {
+             if dtype(%g) != bool { %g = aten.where(aten.eq(%n, 1), %g, %zero) }
+           } else { %g = aten.div(%g, aten._to_copy(%n, dtype=dtype(%g))) }
+         }
+         %g = aten.where(aten.unsqueeze(%padding, 1), %zero, %g)
+         %rows = aten.where(%padding, 0, %i)
+         return aten.index_add(aten.full(result_shape(), 0, dtype=dtype(%g), device=device(%g)), 0, %rows, %g))",
        .wants = "indices < num_weights"});
 }
+
+#undef LENZ_WHOLE_SLICES
 
 void orders(RowSink& t) {
   Row row{.variants = {.out = "values", .out_params = "values indices", .out_rule = OutRule::same_dtype},
@@ -176,7 +245,7 @@ void orders(RowSink& t) {
       "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
       row);
   row.variants = {};
-  row.traits = core;
+  row.traits = {};
   row.dtypes = dtypes::real_and_bool;
   row.flow.kind = ErrorFlow::monotone;
   row.infer = rule::sort;

@@ -15,32 +15,11 @@ inline constexpr std::string_view kGatherLoops = R"(
     $at = choose(rank(%self) == 0, [], choose(len($i) == 0, [$p], replaced($i, $dim, $p)))
     %out[$i] = %self[$at]
   })";
-inline constexpr std::string_view kTakeLoops = R"(
-  $n = numel(%self)
-  %out[$i] = %self[reshaped([wrapped(%index[$i], $n)], [$n], shape(%self))])";
 inline constexpr std::string_view kIndexSelectLoops = R"(
   for $i in shape(%out) {
     $k = choose(rank(%index) == 0, [], choose(len($i) == 0, [0], [at($i, $dim)]))
     $p = position(%index[$k], size(%self, $dim))
     %out[$i] = %self[choose(rank(%self) == 0, [], replaced($i, $dim, $p))]
-  })";
-inline constexpr std::string_view kEmbeddingLoops = R"(
-  for $i in shape(%out) {
-    $p = position(%indices[first($i, rank(%indices))], size(%weight, 0))
-    %out[$i] = %weight[$p, at($i, -1)]
-  })";
-inline constexpr std::string_view kTakeAlongDimLoops = R"(
-  if given($dim) {
-    for $i in shape(%out) {
-      $p = position(%indices[broadcast_at($i, shape(%indices))], size(%self, $dim))
-      %out[$i] = %self[broadcast_at(choose(len($i) == 0, [], replaced($i, $dim, $p)), shape(%self))]
-    }
-  } else {
-    $n = numel(%self)
-    for $i in shape(%out) {
-      $k = reshaped($i, [numel(%indices)], shape(%indices))
-      %out[$i] = %self[reshaped([position(%indices[$k], $n)], [$n], shape(%self))]
-    }
   })";
 
 // Indices that are numbers: which dims they stand for, the shape that they broadcast to, and where it stands in the
@@ -119,34 +98,6 @@ inline constexpr std::string_view kScatterAddLoops =
   "} else { %out[$i] = %t[$i] }"
 inline constexpr std::string_view kScatterReduceLoops = LENZ_REDUCED(LENZ_SCATTER, "%src[$i]");
 
-// Writes of whole slices: over the source, the index naming a slice of self.
-#define LENZ_SLICES(STORE)                                                          \
-  "for $i in shape(%source) {"                                                      \
-  "  $k = choose(rank(%index) == 0, [], choose(len($i) == 0, [0], [at($i, $dim)]))" \
-  "  $at = " LENZ_AT_INDEX("%index[$k]") STORE "} "
-inline constexpr std::string_view kIndexAddLoops = LENZ_FROM_SELF LENZ_SLICES(
-    "%t[$at] += to(to(%source[$i], dtype(%t)) * to($alpha, dtype(%t)), dtype(%t))") "%out[$i] = %t[$i]";
-inline constexpr std::string_view kIndexReduceLoops = LENZ_REDUCED(LENZ_SLICES, "%source[$i]");
-inline constexpr std::string_view kIndexCopyLoops = "%out[$i] = %self[$i] " LENZ_SLICES("%out[$at] put= %source[$i]");
-#define LENZ_FILL(VALUE)                                                                                          \
-  "%out[$i] = %self[$i] "                                                                                         \
-  "if rank(%self) == 0 { $over = [numel(%index)] } else { $over = replaced(shape(%self), $dim, numel(%index)) } " \
-  "for $i in $over {"                                                                                             \
-  "  $k = reshaped([at($i, choose(rank(%self) == 0, 0, $dim))], [numel(%index)], shape(%index)) "                 \
-  "  $p = wrapped(%index[$k], size(%self, $dim)) "                                                                \
-  "  %out[choose(rank(%self) == 0, [], replaced($i, $dim, $p))] put= " VALUE " }"
-inline constexpr std::string_view kIndexFillLoops = LENZ_FILL("to($value, dtype(%out))");
-inline constexpr std::string_view kIndexFillTensorLoops = LENZ_FILL("%value[[]]");
-inline constexpr std::string_view kMaskedFillLoops = R"(
-  for $i in shape(%out) {
-    x = %self[broadcast_at($i, shape(%self))]
-    %out[$i] = where(%mask[broadcast_at($i, shape(%mask))], to($value, dtype(%out)), x)
-  })";
-inline constexpr std::string_view kMaskedFillTensorLoops = R"(
-  for $i in shape(%out) {
-    x = %self[broadcast_at($i, shape(%self))]
-    %out[$i] = where(%mask[broadcast_at($i, shape(%mask))], to(%value[list(rank(%value), 0)], dtype(%out)), x)
-  })";
 // The elements that a mask takes, in order: how many stand up to each.
 #define LENZ_COUNTED(SHAPE)            \
   "$n = product(" SHAPE                \
@@ -163,46 +114,6 @@ inline constexpr std::string_view kMaskedScatterLoops = LENZ_COUNTED("shape(%out
     %out[$i] = masked(takes,
       %source[reshaped([position(%upto[raveled($i, shape(%out))] - 1, numel(%source))], [numel(%source)], shape(%source))], x)
   })";
-inline constexpr std::string_view kPutLoops = R"(
-  $n = numel(%self)
-  if $accumulate {
-    %t = temporary(accumulates(dtype(%out)), shape(%out))
-    %t[$i] = %self[$i]
-    for $i in shape(%index) {
-      $s = reshaped([raveled($i, shape(%index))], [numel(%source)], shape(%source))
-      %t[reshaped([wrapped(%index[$i], $n)], [$n], shape(%self))] += %source[$s]
-    }
-    %out[$i] = %t[$i]
-  } else {
-    %out[$i] = %self[$i]
-    for $i in shape(%index) {
-      $s = reshaped([raveled($i, shape(%index))], [numel(%source)], shape(%source))
-      %out[reshaped([wrapped(%index[$i], $n)], [$n], shape(%self))] put= %source[$s]
-    }
-  })";
-inline constexpr std::string_view kEmbeddingBackwardLoops = R"(
-  $d = accumulates(dtype(%out))
-  %t = temporary($d, shape(%out))
-  %t[$i] = to(0, $d)
-  $width = size(%out, 1)
-  %count = temporary(i64, [$num_weights])
-  %count[$i] = to(0, i64)
-  if $scale_grad_by_freq {
-    for $j in shape(%indices) { %count[position(%indices[$j], $num_weights)] += to(1, i64) }
-  }
-  for $j in shape(%indices), $e < $width {
-    row = %indices[$j]
-    when row != $padding_idx {
-      $p = position(row, $num_weights)
-      g = to(%grad_output[$j, $e], $d)
-      if $scale_grad_by_freq {
-        n = to(%count[$p], $d)
-        g = choose(is_integral($d), where(n == 1, g, 0), g / n)
-      }
-      %t[$p, $e] += g
-    }
-  }
-  %out[$i] = %t[$i])";
 
 // --- orders
 #define LENZ_OF_SCALAR "if rank(%self) == 0 { %out0[$i] = %self[list(rank(%self), 0)] %out1[$i] = to(0, i64) } else { "
@@ -314,8 +225,6 @@ inline constexpr std::string_view kItemLoops = R"(
 #undef LENZ_SCATTER
 #undef LENZ_BY_WORD
 #undef LENZ_REDUCED
-#undef LENZ_SLICES
-#undef LENZ_FILL
 #undef LENZ_COUNTED
 #undef LENZ_OF_SCALAR
 #undef LENZ_TRUE_COUNT

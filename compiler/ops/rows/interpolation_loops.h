@@ -40,12 +40,10 @@ namespace lenz {
 #define LENZ_FLOOR "r = scale * to($o, $t) "
 #define LENZ_ROUND LENZ_SOURCE "r = maximum(r, 0) + 0.5 "
 #define LENZ_MIDDLE "r = (to($o, $t) + 0.5) * scale "
-inline constexpr std::string_view kNearest1dLoops = LENZ_NEAREST(LENZ_OWN, "[$scales]", "1", LENZ_FLOOR);
 inline constexpr std::string_view kNearest2dLoops =
     LENZ_NEAREST("f32", "[$scales_h, $scales_w]", "2", LENZ_DOUBLED LENZ_FLOOR);
 inline constexpr std::string_view kNearest3dLoops =
     LENZ_NEAREST(LENZ_OWN, "[$scales_d, $scales_h, $scales_w]", "3", LENZ_FLOOR);
-inline constexpr std::string_view kNearestExact1dLoops = LENZ_NEAREST(LENZ_OWN, "[$scales]", "1", LENZ_ROUND);
 inline constexpr std::string_view kNearestExact2dLoops =
     LENZ_NEAREST("f32", "[$scales_h, $scales_w]", "2", LENZ_MIDDLE);
 inline constexpr std::string_view kNearestExact3dLoops =

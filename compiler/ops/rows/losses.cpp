@@ -24,19 +24,6 @@
 namespace lenz {
 
 namespace {
-// Minus the weight of the class that is the target, times the gradient, where the target is not to be ignored.
-constexpr std::string_view kNllBackwardLoops = R"(
-  $d = accumulates(dtype(%out))
-  for $i in shape(%self) {
-    $row = first($i, rank(%self) - 1)
-    wanted = to(%target[$row], i64)
-    g = choose($reduction == 0, to(%grad_output[$row], $d), to(%grad_output[list(rank(%grad_output), 0)], $d))
-    if $reduction == 1 { g = g / to(%total_weight[list(rank(%total_weight), 0)], $d) }
-    w = choose(given($weight), to($weight[at($i, -1)], $d), to(1, $d))
-    hit = wanted == at($i, -1) and wanted != $ignore_index
-    %out[$i] = where(hit, -(w * g), 0)
-  })";
-
 using enum Trait;
 
 void regression(RowSink& t) {
@@ -323,13 +310,24 @@ void classes(RowSink& t) {
       "nll_loss_backward(Tensor grad_output, Tensor self, Tensor target, Tensor? weight, int reduction, SymInt "
       "ignore_index, Tensor total_weight) -> Tensor",
       {.variants = {.out = "grad_input", .out_params = "grad_input", .out_rule = OutRule::same_dtype},
-       .traits = indexing | core,
+       .traits = indexing,
        .infer = rule::nll_loss_backward,
        .generate = make::nll_loss_backward,
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::rounded,
        .flow = {.kind = ErrorFlow::positive, .terms = ErrorFlow::factors, .divisor = "total_weight"},
-       .loops = kNllBackwardLoops,
+       // Minus the weight of the class that is the target, times the gradient, where the target is not to be ignored.
+       .decompose = R"(
+         $d = compute_dtype(%self)
+         $rows = first(shape(%self), rank(%self) - 1)
+         %class = aten.unsqueeze(aten._to_copy(aten.reshape(%target, $rows), dtype=i64), -1)
+         %hit = aten.eq(%class, aten.arange(size(%self, -1), device=device(%self)))
+         %hit = aten.logical_and(%hit, aten.ne(%class, $ignore_index))
+         %g = aten._to_copy(%grad_output, dtype=$d)
+         if $reduction == 0 { %g = aten.reshape(%g, concat($rows, [1])) } else { %g = aten.reshape(%g, []) }
+         if $reduction == 1 { %g = aten.div(%g, aten.reshape(aten._to_copy(%total_weight, dtype=$d), [])) }
+         if given($weight) { %g = aten.mul(aten._to_copy(%weight, dtype=$d), %g) }
+         return aten._to_copy(aten.where(%hit, aten.neg(%g), 0.0), dtype=dtype(%self)))",
        .wants = "target < self[-1]",
        .exception = kClasses});
 

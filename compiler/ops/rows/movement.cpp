@@ -63,8 +63,11 @@ void copies(RowSink& t) {
     row.written_base = "return %written";  // where it is a view at all
     return row;
   };
-  const Row to = looped(
-      kCopyLoops, whole(copying(row_of(maybe_view, rule::to, make::conversion, "a format that the rank can't have"))));
+  constexpr std::string_view kConverted = R"(
+    if result_is_view() { return %self }
+    return aten._to_copy(%self, dtype=result_dtype(), device=result_device(), memory_format=$memory_format))";
+  const Row to = meaning(
+      kConverted, whole(copying(row_of(maybe_view, rule::to, make::conversion, "a format that the rank can't have"))));
   t.row(
       "to.dtype(Tensor(a) self, ScalarType dtype, bool non_blocking=False, bool copy=False, MemoryFormat? "
       "memory_format=None) -> Tensor(a)",
@@ -77,12 +80,12 @@ void copies(RowSink& t) {
       "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, "
       "MemoryFormat? memory_format=None) -> Tensor(a)",
       to);
-  const Row like = looped(kCopyLoops, whole(copying(row_of(maybe_view, rule::to_other, make::conversion_like))));
+  const Row like = meaning(kConverted, whole(copying(row_of(maybe_view, rule::to_other, make::conversion_like))));
   t.row(
       "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
       "memory_format=None) -> Tensor(a)",
       like);
-  t.row("type_as(Tensor self, Tensor other) -> Tensor", meaning("return aten.to(%self, %other)", looped({}, like)));
+  t.row("type_as(Tensor self, Tensor other) -> Tensor", meaning("return aten.to(%self, %other)", like));
 }
 
 void reorderings(RowSink& t) {
@@ -114,8 +117,15 @@ void reorderings(RowSink& t) {
   // No out=: of a layout that is not contiguous eager writes out of its bounds.
   const Row triangle = with(of(kUsual, row_of(movement | core, rule::triangle, make::triangle, "fewer than 2 dims")),
                             {.in_place = true});
-  t.row("tril(Tensor self, SymInt diagonal=0) -> Tensor", looped(kTrilLoops, triangle));
-  t.row("triu(Tensor self, SymInt diagonal=0) -> Tensor", looped(kTriuLoops, triangle));
+#define LENZ_TRIANGLE(kept)                                                       \
+  "%column = aten.arange(size(%self, -1), device=device(%self)) "                 \
+  "%row = aten.unsqueeze(aten.arange(size(%self, -2), device=device(%self)), 1) " \
+  "%kept = " kept " return aten.where(%kept, %self, aten.full([], 0, dtype=dtype(%self), device=device(%self)))"
+  t.row("tril(Tensor self, SymInt diagonal=0) -> Tensor",
+        meaning(LENZ_TRIANGLE("aten.le(aten.sub(%column, %row), $diagonal)"), triangle));
+  t.row("triu(Tensor self, SymInt diagonal=0) -> Tensor",
+        meaning(LENZ_TRIANGLE("aten.ge(aten.sub(%column, %row), $diagonal)"), triangle));
+#undef LENZ_TRIANGLE
   t.row("diag(Tensor self, int diagonal=0) -> Tensor",
         with(meaning(R"(if rank(%self) == 1 { return aten.diag_embed(%self, $diagonal) }
                         return aten.diagonal_copy(%self, $diagonal))",
@@ -123,7 +133,9 @@ void reorderings(RowSink& t) {
              kCopied));
   Row embedded = with(row_of(movement | core, rule::diag_embed, make::diag_embed, "the two dims are one"), kCopied);
   embedded.dims_of_result = true;
-  embedded.loops = kDiagEmbedLoops;
+  embedded.decompose = R"(
+    %zeros = aten.full(result_shape(), 0, dtype=dtype(%self), device=device(%self))
+    return aten.diagonal_scatter(%zeros, %self, $offset, $dim1, $dim2))";
   t.row("diag_embed(Tensor self, int offset=0, int dim1=-2, int dim2=-1) -> Tensor", embedded);
   t.row("diagflat(Tensor self, int offset=0) -> Tensor",
         meaning("return aten.diag(aten.reshape(%self, [numel(%self)]), $offset)",
@@ -159,9 +171,14 @@ void reorderings(RowSink& t) {
                           row_of(movement, rule::pixel_unshuffle, make::pixel_unshuffle,
                                  "a height or width that is no multiple of the factor"))),
            kCopied));
-  const Row shuffle =
-      looped(kChannelShuffleLoops, row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
-                                          "channels that are no multiple of the groups"));
+  const Row shuffle = meaning(R"(
+        if result_is_view() { return %self }
+        $c = size(%self, 1)
+        %x = aten.reshape(%self, concat([size(%self, 0), $groups, $c // $groups], drop(shape(%self), 2)))
+        %y = aten.clone(aten.transpose(%x, 1, 2), memory_format=contiguous_format)
+        return aten.view(%y, shape(%self)))",
+                              row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
+                                     "channels that are no multiple of the groups"));
   t.row("channel_shuffle(Tensor self, SymInt groups) -> Tensor",
         with(except("eager has no float8 kernel but for what it views: `\"channel_shuffle\" not implemented`", shuffle),
              kCopied));
@@ -175,9 +192,15 @@ void reorderings(RowSink& t) {
 
 void repetitions(RowSink& t) {
   t.row("repeat(Tensor self, SymInt[] repeats) -> Tensor",
-        looped(kRepeatLoops, with(copying(row_of(movement | core, rule::repeat, make::repeat,
-                                                 "fewer repeats than dims, or negative ones")),
-                                  kCopied)));
+        meaning(R"(
+          $n = len($repeats)
+          $sizes = concat(list($n - rank(%self), 1), shape(%self))
+          %x = aten.reshape(%self, each(range(0, 2 * $n), %i, choose(%i % 2 == 0, 1, at($sizes, %i // 2))))
+          %y = aten.expand(%x, each(range(0, 2 * $n), %i,
+              choose(%i % 2 == 0, at($repeats, %i // 2), at($sizes, %i // 2))))
+          return aten.view(aten.clone(%y, memory_format=contiguous_format), result_shape()))",
+                with(copying(row_of(movement, rule::repeat, make::repeat, "fewer repeats than dims, or negative ones")),
+                     kCopied)));
   t.row("tile(Tensor self, SymInt[] dims) -> Tensor",
         meaning(R"($missing = rank(%self) - len($dims)
                    if $missing > 0 { return aten.repeat(%self, concat(list($missing, 1), $dims)) }
@@ -213,7 +236,23 @@ void repetitions(RowSink& t) {
   t.row("repeat_interleave.Tensor(Tensor repeats, *, SymInt? output_size=None) -> Tensor", indices);
   t.row("im2col(Tensor self, int[2] kernel_size, int[2] dilation, int[2] padding, int[2] stride) -> Tensor",
         of(dtypes::floats | dtypes::complexes | dtypes::boolean,
-           looped(kIm2colLoops, row_of(movement | core, rule::im2col, make::im2col, "a window that does not fit"))));
+           meaning(R"(
+             $kernel = choose(len($kernel_size) == 1, list(2, at($kernel_size, 0)), $kernel_size)
+             $apart = choose(len($dilation) == 1, list(2, at($dilation, 0)), $dilation)
+             $pad = choose(len($padding) == 1, list(2, at($padding, 0)), $padding)
+             $step = choose(len($stride) == 1, list(2, at($stride, 0)), $stride)
+             %x = aten.constant_pad_nd(%self, [at($pad, 1), at($pad, 1), at($pad, 0), at($pad, 0)], 0)
+             $n = rank(%x) - 2
+             $windows = each([0, 1], %k,
+                 (size(%x, $n + %k) - at($apart, %k) * (at($kernel, %k) - 1) - 1) // at($step, %k) + 1)
+             %from = each([0, 1], %k, aten.mul(aten.arange(at($windows, %k), device=device(%self)), at($step, %k)))
+             %in = each([0, 1], %k, aten.mul(aten.arange(at($kernel, %k), device=device(%self)), at($apart, %k)))
+             %at = each([0, 1], %k, aten.add(aten.unsqueeze(at(%in, %k), 1), at(%from, %k)))
+             %rows = aten.unsqueeze(aten.unsqueeze(at(%at, 0), -1), -1)
+             %y = aten.index.Tensor(%x, concat(list($n, none), [%rows, at(%at, 1)]))
+             %y = aten.permute(%y, concat(range(0, $n), [$n, $n + 2, $n + 1, $n + 3]))
+             return aten.view(aten.clone(%y, memory_format=contiguous_format), result_shape()))",
+                   row_of(movement, rule::im2col, make::im2col, "a window that does not fit"))));
   Row col2im = of(dtypes::floats | dtypes::complexes | dtypes::boolean,
                   row_of(core, rule::col2im, make::col2im, "sizes that im2col does not make"));
   col2im.accuracy = Accuracy::accumulated;
@@ -276,10 +315,25 @@ void joins(RowSink& t) {
   list("column_stack", rule::column_stack, make::column_stack, kOut, R"(
     return aten.cat(each(%tensors, %t, choose(rank(%t) <= 1, aten.reshape(%t, [numel(%t), 1]), %t)), 1))");
   t.row("block_diag(Tensor[] tensors) -> Tensor",
-        looped(kBlockDiagLoops, with(row_of(movement | core, rule::block_diag, make::block_diag, kShapes), kCopied)));
+        meaning(R"(
+          $widths = each(%tensors, %t, choose(rank(%t) == 0, 1, size(%t, -1)))
+          $heights = each(%tensors, %t, choose(rank(%t) == 2, size(%t, 0), 1))
+          %rows = each(range(0, len($widths)), %k, aten.constant_pad_nd(
+              aten.reshape(aten._to_copy(at(%tensors, %k), dtype=result_dtype()), [at($heights, %k), at($widths, %k)]),
+              [sum(first($widths, %k)), sum(drop($widths, %k + 1))], 0))
+          return aten.cat(%rows, 0))",
+                with(row_of(movement, rule::block_diag, make::block_diag, kShapes), kCopied)));
   t.row("cartesian_prod(Tensor[] tensors) -> Tensor",
-        looped(kCartesianLoops,
-               row_of(maybe_view | movement, rule::cartesian_prod, make::cartesian_prod, "not vectors of one dtype")));
+        meaning(R"(
+          if len(%tensors) == 1 { return at(%tensors, 0) }
+          $sizes = each(%tensors, %t, numel(%t))
+          $n = len($sizes)
+          %columns = each(range(0, $n), %k, aten.reshape(
+              aten.expand(aten.reshape(at(%tensors, %k),
+                                       each(range(0, $n), %j, choose(%j == %k, at($sizes, %k), 1))), $sizes),
+              [product($sizes)]))
+          return aten.stack(%columns, 1))",
+                row_of(maybe_view | movement, rule::cartesian_prod, make::cartesian_prod, "not vectors of one dtype")));
   t.row("atleast_1d(Tensor self) -> Tensor", meaning(R"(if rank(%self) == 0 { return aten.view(%self, [1]) }
                                                        return %self)",
                                                      row_of(view | movement, rule::atleast<1>, make::unary)));
@@ -294,17 +348,44 @@ void joins(RowSink& t) {
                                                      row_of(view | movement, rule::atleast<3>, make::unary)));
 }
 
+// Fewer dims are three, of which the others have one element and no padding.
+struct InMoreDims {
+  std::string_view reflect, replicate, reflect_backward, replicate_backward;
+};
+#define LENZ_PADDED(name, more, none, less) \
+  "return aten.squeeze(aten." name "_pad3d(" more("%self") ", concat($padding, " none ")), " less ")"
+#define LENZ_PADDED_BACKWARD(name, more, none, less) \
+  "return aten.squeeze(aten." name                   \
+  "_pad3d_backward(" more("%grad_output") ", " more("%self") ", concat($padding, " none ")), " less ")"
+#define LENZ_OF_LINES(x) "aten.unsqueeze(aten.unsqueeze(" x ", -2), -2)"
+#define LENZ_OF_PLANES(x) "aten.unsqueeze(" x ", -3)"
+#define LENZ_IN_MORE(...)                                                           \
+  {LENZ_PADDED("reflection", __VA_ARGS__), LENZ_PADDED("replication", __VA_ARGS__), \
+   LENZ_PADDED_BACKWARD("reflection", __VA_ARGS__), LENZ_PADDED_BACKWARD("replication", __VA_ARGS__)}
+template <size_t Dims>
+constexpr InMoreDims kInMoreDims = Dims == 1 ? InMoreDims LENZ_IN_MORE(LENZ_OF_LINES, "[0, 0, 0, 0]", "[-3, -2]")
+                                             : InMoreDims LENZ_IN_MORE(LENZ_OF_PLANES, "[0, 0]", "[-3]");
+#undef LENZ_IN_MORE
+#undef LENZ_OF_PLANES
+#undef LENZ_OF_LINES
+#undef LENZ_PADDED_BACKWARD
+#undef LENZ_PADDED
+
 template <size_t Dims, bool Reflect>
 void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) {
-  Row row = of(dtypes::real | dtypes::complexes, row_of(movement | core, rule::edge_pad<Dims, Reflect>,
+  Row row = of(dtypes::real | dtypes::complexes, row_of(movement, rule::edge_pad<Dims, Reflect>,
                                                         make::edge_pad<Dims, Reflect>, "paddings that don't fit"));
-  row.loops = Reflect ? kReflectionPadLoops : kReplicationPadLoops;
+  row.loops = Dims < 3 ? std::string_view() : Reflect ? kReflectionPadLoops : kReplicationPadLoops;
+  row.decompose = Dims == 3 ? std::string_view() : Reflect ? kInMoreDims<Dims>.reflect : kInMoreDims<Dims>.replicate;
   // Eager gives the out= tensors of the others strides that depend on more than the result.
   if (Dims == 3 || (Dims == 2 && !Reflect)) row.exception = kFormat;
   if (Dims == 1) row.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row(forward, row);
   Row gradient = row;
-  gradient.loops = Reflect ? kReflectionPadBackwardLoops : kReplicationPadBackwardLoops;
+  gradient.loops = Dims < 3 ? std::string_view() : Reflect ? kReflectionPadBackwardLoops : kReplicationPadBackwardLoops;
+  gradient.decompose = Dims == 3 ? std::string_view()
+                       : Reflect ? kInMoreDims<Dims>.reflect_backward
+                                 : kInMoreDims<Dims>.replicate_backward;
   gradient.variants = {};
 #define LENZ_UNCHECKED                                                                                                 \
   "eager forgets to check: `the gradient has another shape than the result`, and, over an empty batch, `the gradient " \
@@ -315,7 +396,7 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
                            ? "channels-last: the CPU keeps it, libtorch's meta device says contiguous; " LENZ_UNCHECKED
                            : LENZ_UNCHECKED;
 #undef LENZ_UNCHECKED
-  gradient.traits = core;
+  gradient.traits = {};
   gradient.infer = rule::edge_pad_backward<Dims, Reflect>;
   gradient.generate = make::edge_pad<Dims, Reflect, true>;
   gradient.dtypes = dtypes::floats | dtypes::complexes;
@@ -351,12 +432,27 @@ void paddings(RowSink& t) {
       "_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
       except(
           "a pad that one side cuts and the other repeats may go round more than once: `a circular padding goes round`",
-          looped(kCircularPadLoops, row_of(movement | core, rule::circular_pad, make::circular_pad, kRaises))));
+          meaning(R"(
+            $n = len($pad) // 2
+            $lead = rank(%self) - $n
+            $sizes = drop(shape(%self), $lead)
+            %places = each(range(0, $n), %k, aten.reshape(aten.sub(aten.remainder(
+                aten.sub(aten.arange(at(result_shape(), $lead + %k), device=device(%self)),
+                         max(at($pad, 2 * ($n - 1 - %k)), 0)),
+                max(at($sizes, %k) + min(at($pad, 2 * ($n - 1 - %k)), 0) + min(at($pad, 2 * ($n - %k) - 1), 0), 1)),
+                min(at($pad, 2 * ($n - 1 - %k)), 0)), concat([at(result_shape(), $lead + %k)], list($n - 1 - %k, 1))))
+            return aten.index.Tensor(%self, concat(list($lead, none), %places)))",
+                  row_of(movement, rule::circular_pad, make::circular_pad, kRaises))));
   t.row(
       "pad_sequence(Tensor[] sequences, bool batch_first=False, float padding_value=0., str padding_side=\"right\") "
       "-> Tensor",
-      looped(kPadSequenceLoops, row_of(movement | core, rule::pad_sequence, make::pad_sequence,
-                                       "shapes that differ in more than the first dim")));
+      meaning(
+          R"(
+        $most = at(result_shape(), choose($batch_first, 1, 0))
+        %padded = each(%sequences, %x, aten.constant_pad_nd(%x, concat(list(2 * (rank(%x) - 1), 0),
+            choose($padding_side == "left", [$most - size(%x, 0), 0], [0, $most - size(%x, 0)])), $padding_value))
+        return aten.stack(%padded, choose($batch_first, 0, 1)))",
+          row_of(movement, rule::pad_sequence, make::pad_sequence, "shapes that differ in more than the first dim")));
   edge_pads<1, true>(t, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
                      "reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor");
   edge_pads<2, true>(t, "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",

@@ -15,15 +15,6 @@ inline constexpr std::string_view kExpandedLoops = "%out[$i] = %self[broadcast_a
 inline constexpr std::string_view kPermutedLoops =
     "$n = rank(%self) $to = [] each $d in $dims { $to = concat($to, [wrap($d, $n)]) } "
     "%out[$i] = %self[selected($i, inverse($to))]";
-inline constexpr std::string_view kTransposedLoops = R"(
-  $n = rank(%self)
-  if $n == 0 { %out[$i] = %self[$i] } else {
-    $a = wrap($dim0, $n)
-    $b = wrap($dim1, $n)
-    for $i in shape(%out) { %out[$i] = %self[replaced(replaced($i, $a, at($i, $b)), $b, at($i, $a))] }
-  })";
-inline constexpr std::string_view kFlatTransposedLoops = R"(
-  if rank(%self) < 2 { %out[$i] = %self[$i] } else { for $i in shape(%out) { %out[$i] = %self[at($i, 1), at($i, 0)] } })";
 
 // Where a slice starts, and what it keeps: as eager clamps them.
 #define LENZ_SLICE                         \
@@ -83,20 +74,6 @@ inline constexpr std::string_view kAsRealLoops = R"(
 inline constexpr std::string_view kAsComplexLoops = "%out[$i] = complex(wide(%self[$i, 0]), wide(%self[$i, 1]))";
 
 // Lists of parts, one after the other.
-inline constexpr std::string_view kSplitLoops = R"(
-  $d = wrap($dim, rank(%self))
-  $from = 0
-  each $k in range(0, results()) {
-    %part = result($k)
-    for $i in shape(%part) { %part[$i] = %self[replaced($i, $d, at($i, $d) + $from)] }
-    $from = $from + size(%part, $d)
-  })";
-inline constexpr std::string_view kUnbindLoops = R"(
-  $d = wrap($dim, rank(%self))
-  each $k in range(0, results()) {
-    %part = result($k)
-    for $i in shape(%part) { %part[$i] = %self[inserted($i, $d, $k)] }
-  })";
 
 // Self, but for the part that src stands in. Where places of self coincide, what is written last stays.
 #define LENZ_OVER(WHERE)                                                                                      \
@@ -112,8 +89,6 @@ inline constexpr std::string_view kSliceScatterLoops = LENZ_SLICE R"(
     inside = $k >= 0 and $k < $e - $s and $k % $step == 0
     %out[$i] = masked(inside, %src[replaced($i, $d, $k // $step)], %self[$i])
   } })";
-inline constexpr std::string_view kSelectScatterLoops = LENZ_SELECT LENZ_OVER("inserted($i, $d, $k)") R"(
-  for $i in shape(%out) { %out[$i] = masked(at($i, $d) == $k, %src[without($i, [$d])], %self[$i]) } })";
 inline constexpr std::string_view kDiagonalScatterLoops = LENZ_DIAGONAL LENZ_OVER(LENZ_ON_DIAGONAL("$i")) R"(
   for $i in shape(%out) {
     $k = at($i, $a) - $down
@@ -162,25 +137,6 @@ inline constexpr std::string_view kRollLoops = R"(
     }
     %out[$i] = %self[$j]
   })";
-inline constexpr std::string_view kTrilLoops =
-    "for $i in shape(%out) { %out[$i] = masked(at($i, -1) - at($i, -2) <= $diagonal, %self[$i], 0) }";
-inline constexpr std::string_view kTriuLoops =
-    "for $i in shape(%out) { %out[$i] = masked(at($i, -1) - at($i, -2) >= $diagonal, %self[$i], 0) }";
-inline constexpr std::string_view kDiagEmbedLoops = R"(
-  $a = wrap($dim1, rank(%out))
-  $b = wrap($dim2, rank(%out))
-  for $i in shape(%out) {
-    $k = at($i, $a) - max(0 - $offset, 0)
-    inside = $k >= 0 and $k == at($i, $b) - max($offset, 0) and $k < size(%self, -1)
-    %out[$i] = masked(inside, %self[without($i, [$a, $b]), $k], 0)
-  })";
-inline constexpr std::string_view kRepeatLoops = R"(
-  for $i in shape(%out) {
-    $j = drop($i, len($repeats) - rank(%self))
-    $at = []
-    each $x, $n in $j { $at = concat($at, [$x % max(size(%self, $n), 1)]) }
-    %out[$i] = %self[$at]
-  })";
 // Row j stands as often as `repeats` says: the row of place t is how many sums of repeats t has passed.
 #define LENZ_REPEATED                                                                                          \
   "$n = numel(%repeats) "                                                                                      \
@@ -214,40 +170,6 @@ inline constexpr std::string_view kCatLoops = R"(
     if rank(%x) == rank(%out) {
       for $i in shape(%x) { %out[replaced($i, $d, at($i, $d) + $before)] = %x[$i] }
       $before = $before + size(%x, $d)
-    }
-  })";
-inline constexpr std::string_view kBlockDiagLoops = R"(
-  %out[$i] = to(0, dtype(%out))
-  $r = 0
-  $c = 0
-  each %x in $tensors {
-    $h = choose(rank(%x) == 2, size(%x, 0), 1)
-    $w = choose(rank(%x) == 0, 1, size(%x, -1))
-    for $i < $h, $j < $w {
-      $at = choose(rank(%x) == 2, [$i, $j], choose(rank(%x) == 1, [$j], []))
-      %out[$r + $i, $c + $j] put= %x[$at]
-    }
-    $r = $r + $h
-    $c = $c + $w
-  })";
-inline constexpr std::string_view kCartesianLoops = R"(
-  if len($tensors) == 1 { each %x in $tensors { %out[$i] = %x[$i] } } else {
-    $after = numel(%out) // max(len($tensors), 1)
-    each %x, $k in $tensors {
-      $after = $after // max(numel(%x), 1)
-      for $t < size(%out, 0) { %out[$t, $k] = %x[($t // max($after, 1)) % max(numel(%x), 1)] }
-    }
-  })";
-inline constexpr std::string_view kFillLoops = "%out[$i] = to($value, dtype(%out))";
-inline constexpr std::string_view kFillTensorLoops = "%out[$i] = %value[[]]";
-inline constexpr std::string_view kPadSequenceLoops = R"(
-  %out[$i] = to($padding_value, dtype(%out))
-  $lengths = choose($batch_first, 1, 0)
-  each %x, $n in $sequences {
-    $left = choose($padding_side == "left", size(%out, $lengths) - size(%x, 0), 0)
-    for $i in shape(%x) {
-      $t = at($i, 0) + $left
-      %out[concat(choose($batch_first, [$n, $t], [$t, $n]), drop($i, 1))] put= %x[$i]
     }
   })";
 

@@ -30,7 +30,6 @@ namespace lenz {
   "(to(" mean ", f64) + to(" std ", f64) * choose(is_complex($d), 0.70710678118654757, 1.0) * " LENZ_Z ")"
 #define LENZ_OF(tensor) "%" tensor "[broadcast_at($i, shape(%" tensor "))]"
 inline constexpr std::string_view kRandLoops = LENZ_DRAWN(LENZ_U);
-inline constexpr std::string_view kRandnLoops = LENZ_DRAWN(LENZ_NORMAL("0.0", "1.0"));
 inline constexpr std::string_view kUniformLoops =
     LENZ_DRAWN("to($from, f64) + " LENZ_U " * (to($to, f64) - to($from, f64))");
 inline constexpr std::string_view kNormalLoops = LENZ_DRAWN(LENZ_NORMAL("$mean", "$std"));
@@ -111,41 +110,19 @@ inline constexpr std::string_view kRandpermLoops = R"(
   sort(%keys, %sorted, %order, 0, false, true)
   %out[$i] = %order[$i])";
 
-// $e of $n is the number of an element's coin. What is dropped is multiplied by 0: a NaN stays. `added` comes to the
-// element, as it is kept or not.
-#define LENZ_KEPT(out, coins, factor, added, mask) \
-  "for $i in shape(" out ") { " coins                                                                    \
-  "  if $p == 0 or (given($train) and $train == false) { "                                               \
-  "    " out "[$i] = %input[$i] kept = to(true, bool) "                                                  \
-  "  } else { "                                                                                          \
-  "    kept = " LENZ_COIN("to(1 - $p, f64)") " "                                                         \
-  "    if $p == 1 { factor = to(0.0, f64) " out "[$i] = to(%input[$i], f64) * factor } else { "          \
-  "      factor = " factor " "                                                                           \
-  "      " out "[$i] = to(%input[$i], f64) * where(kept, factor, 0)" added " } "                         \
-  "  } " mask " }"
-#define LENZ_EACH(out) "$e = raveled($i, shape(" out ")) $n = numel(" out ") "
-#define LENZ_CHANNELS "$e = raveled(first($i, 2), first(shape(%out), 2)) $n = product(first(shape(%out), 2)) "
-#define LENZ_SCALE(out) "to(to(1.0 / (1 - $p), dtype(" out ")), f64)"
-// Keeps mean and deviation of what saturates at -1.7580993408473766.
-#define LENZ_SATURATION "1.7580993408473766"
-#define LENZ_SATURATING "1.0 / sqrt(to(($p * " LENZ_SATURATION " * " LENZ_SATURATION " + 1) * (1 - $p), f64))"
-#define LENZ_SATURATED \
-  " + where(kept, factor * $p * " LENZ_SATURATION ", factor * $p * " LENZ_SATURATION " - factor * " LENZ_SATURATION ")"
-inline constexpr std::string_view kDropoutLoops = LENZ_KEPT("%out", LENZ_EACH("%out"), LENZ_SCALE("%out"), "", "");
+// What is dropped is multiplied by 0: a NaN stays.
 inline constexpr std::string_view kNativeDropoutLoops =
-    LENZ_KEPT("%out0", LENZ_EACH("%out0"), LENZ_SCALE("%out0"), "", "%out1[$i] = kept");
-inline constexpr std::string_view kAlphaDropoutLoops =
-    LENZ_KEPT("%out", LENZ_EACH("%out"), LENZ_SATURATING, LENZ_SATURATED, "");
-inline constexpr std::string_view kFeatureDropoutLoops = LENZ_KEPT("%out", LENZ_CHANNELS, LENZ_SCALE("%out"), "", "");
-inline constexpr std::string_view kFeatureAlphaDropoutLoops =
-    LENZ_KEPT("%out", LENZ_CHANNELS, LENZ_SATURATING, LENZ_SATURATED, "");
-#undef LENZ_SATURATED
-#undef LENZ_SATURATING
-#undef LENZ_SATURATION
-#undef LENZ_SCALE
-#undef LENZ_CHANNELS
-#undef LENZ_EACH
-#undef LENZ_KEPT
+    "for $i in shape(%out0) { "
+    "  $e = raveled($i, shape(%out0)) $n = numel(%out0) "
+    "  if $p == 0 or (given($train) and $train == false) { "
+    "    %out0[$i] = %input[$i] kept = to(true, bool) "
+    "  } else { "
+    "    kept = " LENZ_COIN("to(1 - $p, f64)") " "
+    "    if $p == 1 { factor = to(0.0, f64) %out0[$i] = to(%input[$i], f64) * factor } else { "
+    "      factor = to(to(1.0 / (1 - $p), dtype(%out0)), f64) "
+    "      %out0[$i] = to(%input[$i], f64) * where(kept, factor, 0) } "
+    "  } "
+    "  %out1[$i] = kept }";
 #undef LENZ_COIN
 
 }  // namespace lenz

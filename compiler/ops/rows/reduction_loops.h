@@ -47,71 +47,19 @@ inline constexpr std::string_view kMaxAllLoops = LENZ_ALL_DIMS LENZ_EXTREMUM("ma
 inline constexpr std::string_view kMinAllLoops = LENZ_ALL_DIMS LENZ_EXTREMUM("minimum");
 inline constexpr std::string_view kMaxLoops = LENZ_EXTREMUM("maximum");
 inline constexpr std::string_view kMinLoops = LENZ_EXTREMUM("minimum");
-inline constexpr std::string_view kArgmaxLoops = LENZ_WHERE("argmax", "", " %out[" LENZ_AT "] = p ");
-inline constexpr std::string_view kArgminLoops = LENZ_WHERE("argmin", "", " %out[" LENZ_AT "] = p ");
 inline constexpr std::string_view kMaxPairLoops =
     LENZ_WHERE("argmax", " %out0[" LENZ_AT "] = m ", " %out1[" LENZ_AT "] = p ");
 inline constexpr std::string_view kMinPairLoops =
     LENZ_WHERE("argmin", " %out0[" LENZ_AT "] = m ", " %out1[" LENZ_AT "] = p ");
 inline constexpr std::string_view kAnyAllLoops = LENZ_ALL_DIMS LENZ_LOGICAL("any");
-inline constexpr std::string_view kAllAllLoops = LENZ_ALL_DIMS LENZ_LOGICAL("all");
 inline constexpr std::string_view kAnyLoops = LENZ_LOGICAL("any");
-inline constexpr std::string_view kAllLoops = LENZ_LOGICAL("all");
 // An empty list of dims takes none.
 #define LENZ_NAMED_DIMS "if given($dim) { if len($dim) == 0 { $dim = [rank(%self)] } } "
 inline constexpr std::string_view kAnyDimsLoops = LENZ_NAMED_DIMS LENZ_LOGICAL("any");
-inline constexpr std::string_view kAllDimsLoops = LENZ_NAMED_DIMS LENZ_LOGICAL("all");
 
-// Order statistics: sorted along the dim, then looked up.
-#define LENZ_SORTED                             \
-  "$d = wrap($dim, rank(%self)) "               \
-  "$n = size(%self, $d) "                       \
-  "%v = temporary(dtype(%self), shape(%self)) " \
-  "%p = temporary(i64, shape(%self)) "          \
-  "sort(%self, %v, %p, $d, false, true) "       \
-  "$rest = without(shape(%self), [$d]) "
 #define LENZ_OF_SCALAR "if rank(%self) == 0 { %out0[$i] = %self[$i] %out1[$i] = to(0, i64) } else { "
 #define LENZ_KEPT "choose($keepdim, inserted($i, $d, 0), $i)"
 
-inline constexpr std::string_view kMedianPairLoops = LENZ_OF_SCALAR LENZ_SORTED R"(
-  for $i in $rest {
-    $middle = inserted($i, $d, ($n - 1) // 2)
-    $last = inserted($i, $d, $n - 1)
-    if is_float(dtype(%self)) {
-      x = where(isnan(%v[$last]), %v[$last], %v[$middle])
-      q = where(isnan(%v[$last]), %p[$last], %p[$middle])
-    } else {
-      x = %v[$middle]
-      q = %p[$middle]
-    }
-    %out0[)" LENZ_KEPT "] = x %out1[" LENZ_KEPT "] = q } }";
-#define LENZ_NUMBERS_ONLY                                                                                             \
-  "%count = temporary(i64, $rest) "                                                                                   \
-  "for $i in $rest, reduce $k < $n { c = reduce sum(to(not isnan(%self[inserted($i, $d, $k)]), i64)) %count[$i] = c " \
-  "} "
-inline constexpr std::string_view kNanmedianPairLoops = LENZ_OF_SCALAR LENZ_SORTED LENZ_NUMBERS_ONLY R"(
-  for $i in $rest {
-    $q = position(maximum(floor_divide(%count[$i] - 1, 2), 0), $n)
-    %out0[)" LENZ_KEPT "] = %v[inserted($i, $d, $q)] %out1[" LENZ_KEPT "] = %p[inserted($i, $d, $q)] } }";
-inline constexpr std::string_view kKthvalueLoops = LENZ_OF_SCALAR LENZ_SORTED R"(
-  for $i in $rest {
-    %out0[)" LENZ_KEPT "] = %v[inserted($i, $d, $k - 1)] %out1[" LENZ_KEPT "] = %p[inserted($i, $d, $k - 1)] } }";
-
-#define LENZ_FLAT_SORTED                                 \
-  "$n = numel(%self) "                                   \
-  "%flat = temporary(dtype(%self), [$n]) "               \
-  "%flat[$i] = %self[reshaped($i, [$n], shape(%self))] " \
-  "%v = temporary(dtype(%self), [$n]) "                  \
-  "sort(%flat, %v, none, 0, false, true) "
-inline constexpr std::string_view kMedianLoops = LENZ_FLAT_SORTED R"(
-  for $i in [] {
-    if is_float(dtype(%self)) { x = where(isnan(%v[$n - 1]), %v[$n - 1], %v[($n - 1) // 2]) } else { x = %v[($n - 1) // 2] }
-    %out[$i] = x
-  })";
-inline constexpr std::string_view kNanmedianLoops = LENZ_FLAT_SORTED R"(
-  %count = temporary(i64, [])
-  for reduce $k < $n { c = reduce sum(to(not isnan(%flat[$k]), i64)) %count[[]] = c }
-  for $i in [] { %out[$i] = %v[position(maximum(floor_divide(%count[[]] - 1, 2), 0), $n)] })";
 // The most frequent value, of several the least, and the last place where it stands.
 inline constexpr std::string_view kModeLoops = LENZ_OF_SCALAR R"(
   $d = wrap($dim, rank(%self))
@@ -158,11 +106,8 @@ inline constexpr std::string_view kLogcumsumexpLoops = "if is_complex(dtype(%sel
 #undef LENZ_WHERE
 #undef LENZ_LOGICAL
 #undef LENZ_NAMED_DIMS
-#undef LENZ_SORTED
 #undef LENZ_OF_SCALAR
 #undef LENZ_KEPT
-#undef LENZ_NUMBERS_ONLY
-#undef LENZ_FLAT_SORTED
 #undef LENZ_SCAN
 
 }  // namespace lenz

@@ -137,8 +137,15 @@ void extrema(RowSink& t) {
   index.infer = rule::arg_extremum;
   index.dtypes = dtypes::real;
   index.flow.extreme_index = true;
-  t.row("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", with_loops(index, kArgmaxLoops));
-  t.row("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", with_loops(index, kArgminLoops));
+#define LENZ_PLACE_OF(extremum)                   \
+  "if given($dim) { %v, %i = aten." extremum      \
+  ".dim(%self, $dim, $keepdim) return %i } "      \
+  "%v, %i = aten." extremum                       \
+  ".dim(aten.reshape(%self, [numel(%self)]), 0) " \
+  "return aten.view(%i, result_shape())"
+  t.row("argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", meaning(LENZ_PLACE_OF("max"), index));
+  t.row("argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor", meaning(LENZ_PLACE_OF("min"), index));
+#undef LENZ_PLACE_OF
 
   Row pair{.variants = {.out = "dim_max", .out_params = "max max_values", .out_rule = OutRule::same_dtype},
            .traits = reduction | core,
@@ -155,20 +162,47 @@ void extrema(RowSink& t) {
   pair.variants = {.out = "dim_values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real;
   pair.flow.ties_open = true;
+// Sorted, %v and %p, then looked up. NaNs stand last.
+#define LENZ_OF_SCALAR \
+  "if rank(%self) == 0 { return aten.clone(%self), aten.full([], 0, dtype=i64, device=device(%self)) } "
+#define LENZ_MEDIAN                                                                      \
+  "%v, %p = aten.sort(%self, $dim) "                                                     \
+  "$n = size(%self, $dim) "                                                              \
+  "%x = aten.select(%v, $dim, ($n - 1) // 2) %i = aten.select(%p, $dim, ($n - 1) // 2) " \
+  "if is_float(%self) { "                                                                \
+  "  %last = aten.select(%v, $dim, $n - 1) %nan = aten.isnan(%last) "                    \
+  "  %x = aten.where(%nan, %last, %x) "                                                  \
+  "  %i = aten.where(%nan, aten.select(%p, $dim, $n - 1), %i) "                          \
+  "} "
+#define LENZ_NANMEDIAN                                                    \
+  "%v, %p = aten.sort(%self, $dim) "                                      \
+  "%numbers = aten.sum(aten.logical_not(aten.isnan(%v)), [$dim], true) "  \
+  "%at = aten.clamp_min(aten.floor_divide(aten.sub(%numbers, 1), 2), 0) " \
+  "%x = aten.gather(%v, $dim, %at) %i = aten.gather(%p, $dim, %at) "
   Row median = pair;
   median.generate = make::median;
   median.exception = "along a dim of stride 0 eager reads what lies behind the tensor: calls have none";
   t.row("median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        with_loops(median, kMedianPairLoops));
+        meaning(LENZ_OF_SCALAR LENZ_MEDIAN R"(
+          if $keepdim { return aten.unsqueeze(%x, $dim), aten.unsqueeze(%i, $dim) }
+          return %x, %i)",
+                median));
   t.row("nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        with_loops(median, kNanmedianPairLoops));
+        meaning(LENZ_OF_SCALAR LENZ_NANMEDIAN R"(
+          if $keepdim { return %x, %i }
+          return aten.squeeze(%x, $dim), aten.squeeze(%i, $dim))",
+                median));
   const Row middle{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
                    .traits = reduction | core,
                    .infer = rule::extremum,
                    .generate = make::reduction_nonempty,
                    .dtypes = dtypes::real};
-  t.row("median(Tensor self) -> Tensor", with_loops(middle, kMedianLoops));
-  t.row("nanmedian(Tensor self) -> Tensor", with_loops(middle, kNanmedianLoops));
+  t.row("median(Tensor self) -> Tensor",
+        meaning(R"(%v, %i = aten.median.dim(aten.contiguous(aten.reshape(%self, [numel(%self)])), 0) return %v)",
+                middle));
+  t.row("nanmedian(Tensor self) -> Tensor",
+        meaning(R"(%v, %i = aten.nanmedian.dim(aten.contiguous(aten.reshape(%self, [numel(%self)])), 0) return %v)",
+                middle));
   pair.variants = {.out = "values", .out_rule = OutRule::same_dtype};
   pair.dtypes = dtypes::real_and_bool;
   Row mode = pair;
@@ -178,7 +212,16 @@ void extrema(RowSink& t) {
   pair.generate = make::kthvalue;
   pair.dtypes = dtypes::real;
   t.row("kthvalue(Tensor self, SymInt k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)",
-        with_loops(pair, kKthvalueLoops));
+        meaning(LENZ_OF_SCALAR R"(
+          %v, %p = aten.sort(%self, $dim)
+          %x = aten.select(%v, $dim, $k - 1)
+          %i = aten.select(%p, $dim, $k - 1)
+          if $keepdim { return aten.unsqueeze(%x, $dim), aten.unsqueeze(%i, $dim) }
+          return %x, %i)",
+                pair));
+#undef LENZ_OF_SCALAR
+#undef LENZ_MEDIAN
+#undef LENZ_NANMEDIAN
 
   Row logical{.variants = {.out = "all_out", .out_rule = OutRule::same_dtype},
               .traits = reduction | core,
@@ -187,14 +230,21 @@ void extrema(RowSink& t) {
               .dtypes = dtypes::all};
   logical.exception = "of u8 an out= tensor may be of bools too: `result type u8 can't be stored as`";
   t.row("any(Tensor self) -> Tensor", with_loops(logical, kAnyAllLoops));
-  t.row("all(Tensor self) -> Tensor", with_loops(logical, kAllAllLoops));
+  // All are true of which none is false.
+#define LENZ_ALL(more)                                    \
+  "%y = aten.logical_not(aten.any(aten.eq(%self, 0)" more \
+  ")) "                                                   \
+  "if result_dtype() != bool { return aten._to_copy(%y, dtype=result_dtype()) } return %y"
+  t.row("all(Tensor self) -> Tensor", meaning(LENZ_ALL(""), logical));
   logical.variants.out = "out";
   t.row("any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", with_loops(logical, kAnyLoops));
-  t.row("all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", with_loops(logical, kAllLoops));
+  t.row("all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor", meaning(LENZ_ALL(", $dim, $keepdim"), logical));
   logical.variants.out = "dims_out";
   logical.traits = logical.traits | empty_dims_keep;
   t.row("any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", with_loops(logical, kAnyDimsLoops));
-  t.row("all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor", with_loops(logical, kAllDimsLoops));
+  t.row("all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor",
+        meaning(LENZ_ALL(", $dim, $keepdim"), logical));
+#undef LENZ_ALL
 }
 
 void moments(RowSink& t) {

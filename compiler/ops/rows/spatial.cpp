@@ -13,6 +13,13 @@ namespace lenz {
 namespace {
 using enum Trait;
 
+// Pools of planes are pools of volumes one plane deep.
+#define LENZ_PAIR(x) "choose(len(" x ") == 1, list(2, at(" x ", 0)), " x ")"
+#define LENZ_DEEP \
+  "$kernel = concat([1], " LENZ_PAIR("$kernel_size") ") "                               \
+  "$step = choose(len($stride) == 0, $stride, concat([1], " LENZ_PAIR("$stride") ")) " \
+  "$pad = concat([0], " LENZ_PAIR("$padding") ") "
+
 void max_pools(RowSink& t) {
   Row pool{.traits = reduction,
            .infer = rule::max_pool,
@@ -50,14 +57,17 @@ void max_pools(RowSink& t) {
             choose(len($stride) == 0, [], concat([1], $stride)), concat([0], $padding), concat([1], $dilation), $ceil_mode)
         return aten.squeeze(%y, -2), aten.squeeze(%i, -2))",
               pool));
-  pool.traits = reduction | core;
   pool.variants = {.out = "out", .out_params = "out indices", .out_rule = OutRule::same_dtype};
-  pool.loops = kMaxPool2dLoops;
+  pool.decompose = LENZ_DEEP R"(
+    %y, %i = aten.max_pool3d_with_indices(aten.unsqueeze(%self, -3), $kernel, $step, $pad,
+        concat([1], )" LENZ_PAIR("$dilation") R"(), $ceil_mode)
+    return aten.squeeze(%y, -3), aten.squeeze(%i, -3))";
   t.row(
       "max_pool2d_with_indices(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, int[2] dilation=1, "
       "bool ceil_mode=False) -> (Tensor, Tensor)",
       pool);
   pool.variants = {};  // its out= variant lays out a given tensor anew
+  pool.decompose = {};
   pool.loops = kMaxPool3dLoops;
   t.row(
       "max_pool3d_with_indices(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, int[3] dilation=1, "
@@ -67,12 +77,17 @@ void max_pools(RowSink& t) {
       "max_pool2d_with_indices_backward(Tensor grad_output, Tensor self, int[2] kernel_size, int[2] stride, int[2] "
       "padding, int[2] dilation, bool ceil_mode, Tensor indices) -> Tensor",
       {.variants = {.out = "grad_input", .out_params = "grad_input", .out_rule = OutRule::same_dtype},
-       .traits = indexing | core,
+       .traits = indexing,
        .infer = rule::pool_backward,
        .generate = make::max_pool_backward,
        .dtypes = dtypes::floats,
        .accuracy = Accuracy::accumulated,
-       .loops = kMaxPoolBackwardLoops,
+       .decompose = R"(
+         $lead = first(shape(%self), rank(%self) - 2)
+         $windows = concat($lead, [product(last(shape(%indices), 2))])
+         %zeros = aten.full(concat($lead, [product(last(shape(%self), 2))]), 0, dtype=dtype(%self), device=device(%self))
+         %y = aten.scatter_add(%zeros, -1, aten.reshape(%indices, $windows), aten.reshape(%grad_output, $windows))
+         return aten.view(%y, shape(%self)))",
        .wants = "indices < self[-2] * self[-1]"});
 }
 
@@ -96,13 +111,19 @@ void avg_pools(RowSink& t) {
         return aten.squeeze(%y, -2))",
               pool));
   pool.variants.out_rule = OutRule::same_dtype;
-  pool.traits = reduction | core;
-  pool.loops = kAvgPool2dLoops;
+  // Narrow floats have no kernel of volumes.
+  pool.decompose = LENZ_DEEP R"(
+    $d = compute_dtype(%self)
+    %x = choose($d == dtype(%self), %self, aten._to_copy(%self, dtype=$d))
+    %y = aten.squeeze(aten.avg_pool3d(aten.unsqueeze(%x, -3), $kernel, $step, $pad, $ceil_mode, $count_include_pad,
+                                      $divisor_override), -3)
+    return choose($d == dtype(%self), %y, aten._to_copy(%y, dtype=dtype(%self))))";
   t.row(
       "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
       "count_include_pad=True, int? divisor_override=None) -> Tensor",
       pool);
   pool.dtypes = dtypes::wide_floats | DtypeSet::of(Dtype::i64);
+  pool.decompose = {};
   pool.loops = kAvgPool3dLoops;
   t.row(
       "avg_pool3d(Tensor self, int[3] kernel_size, int[3] stride=[], int[3] padding=0, bool ceil_mode=False, bool "
@@ -142,9 +163,10 @@ void adaptive_pools(RowSink& t) {
         meaning("if product($output_size) == 1 { return aten.mean.dim(%self, [-3, -2, -1], true) } "
                 "return aten._adaptive_avg_pool3d(%self, $output_size)",
                 pool));
-  pool.traits = reduction | core;
-  pool.loops = kAdaptiveAvgPool2dLoops;
-  t.row("_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor", pool);
+  t.row("_adaptive_avg_pool2d(Tensor self, SymInt[2] output_size) -> Tensor",
+        meaning("return aten.squeeze(aten._adaptive_avg_pool3d(aten.unsqueeze(%self, -3), concat([1], " LENZ_PAIR(
+                    "$output_size") ")), -3)",
+                pool));
   pool.loops = kAdaptiveAvgPool3dLoops;
   t.row("_adaptive_avg_pool3d(Tensor self, SymInt[3] output_size) -> Tensor", pool);
   pool.infer = rule::adaptive_max_pool;
@@ -157,8 +179,10 @@ void adaptive_pools(RowSink& t) {
                 "aten.squeeze(%y, -2), aten.squeeze(%i, -2)",
                 pool));
   pool.variants = {.out = "out", .out_params = "out indices", .out_rule = OutRule::same_dtype};
-  pool.loops = kAdaptiveMaxPool2dLoops;
-  t.row("adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)", pool);
+  t.row("adaptive_max_pool2d(Tensor self, int[2] output_size) -> (Tensor, Tensor)",
+        meaning("%y, %i = aten.adaptive_max_pool3d(aten.unsqueeze(%self, -3), concat([1], " LENZ_PAIR(
+                    "$output_size") ")) return aten.squeeze(%y, -3), aten.squeeze(%i, -3)",
+                pool));
   pool.loops = kAdaptiveMaxPool3dLoops;
   t.row("adaptive_max_pool3d(Tensor self, int[3] output_size) -> (Tensor, Tensor)", pool);
   t.row("_adaptive_avg_pool2d_backward(Tensor grad_output, Tensor self) -> Tensor",
@@ -173,6 +197,9 @@ void adaptive_pools(RowSink& t) {
                       "channels`, `a spatial dim of the input is empty`"});
 }
 
+#undef LENZ_DEEP
+#undef LENZ_PAIR
+
 // Of three channels it reads one pixel as channels-last, and finds that odd.
 constexpr std::string_view kOnePixel =
     "eager's kernels of u8 fail to make one pixel of 3 channels: `num_channels == unpacked_output.size(0)`";
@@ -185,15 +212,18 @@ void interpolations(RowSink& t) {
           .generate = make::upsample,
           .dtypes = dtypes::floats | kBytes,
           .raises = "an empty input or output"};
-  constexpr std::pair<std::string_view, std::array<std::string_view, 3>> kNearest[] = {
-      {"upsample_nearest", {kNearest1dLoops, kNearest2dLoops, kNearest3dLoops}},
-      {"_upsample_nearest_exact", {kNearestExact1dLoops, kNearestExact2dLoops, kNearestExact3dLoops}}};
+  constexpr std::pair<std::string_view, std::array<std::string_view, 2>> kNearest[] = {
+      {"upsample_nearest", {kNearest2dLoops, kNearest3dLoops}},
+      {"_upsample_nearest_exact", {kNearestExact2dLoops, kNearestExact3dLoops}}};
   for (const auto& [name, loops] : kNearest) {
+    std::string deep = "return aten.squeeze(aten." + std::string(name) +
+                       "3d(aten.unsqueeze(aten.unsqueeze(%self, -2), -2), concat([1, 1], $output_size), none, none, "
+                       "$scales), [-3, -2])";
+    row.loops = {};
+    t.rows("{}1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", name, meaning(deep, row));
     row.loops = loops[0];
-    t.rows("{}1d(Tensor self, SymInt[1] output_size, float? scales=None) -> Tensor", name, row);
-    row.loops = loops[1];
     t.rows("{}2d(Tensor self, SymInt[2] output_size, float? scales_h=None, float? scales_w=None) -> Tensor", name, row);
-    row.loops = loops[2];
+    row.loops = loops[1];
     t.rows(
         "{}3d(Tensor self, SymInt[3] output_size, float? scales_d=None, float? scales_h=None, float? scales_w=None) -> "
         "Tensor",

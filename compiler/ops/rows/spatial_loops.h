@@ -31,7 +31,6 @@ namespace lenz {
   "$dilation = spread($dilation, $n) "                         \
   "for $i in shape(%out0), reduce $k in $kernel as pooling { " \
   "  $at = drop($i, $lead) * $stride - $padding + $k * $dilation " LENZ_GREATEST("within($at, $sizes)", "$at") "}"
-inline constexpr std::string_view kMaxPool2dLoops = LENZ_MAX_POOL("2");
 inline constexpr std::string_view kMaxPool3dLoops = LENZ_MAX_POOL("3");
 #undef LENZ_MAX_POOL
 
@@ -40,12 +39,6 @@ inline constexpr std::string_view kMaxPool3dLoops = LENZ_MAX_POOL("3");
   "$a = accumulates(dtype(%out)) "                                                   \
   "if $a == dtype(%out) { %sum = %out } else { %sum = temporary($a, shape(%out)) } " \
   "%sum[$i] = 0 " body " if $a != dtype(%out) { %out[$i] = %sum[$i] }"
-
-inline constexpr std::string_view kMaxPoolBackwardLoops = LENZ_SCATTERED(LENZ_SPATIAL(
-    "2", "%self") "for $i in shape(%grad_output) { "
-                  "  $p = position(%indices[$i], product($sizes)) "
-                  "  %sum[first($i, $lead), $p // at($sizes, 1), $p % at($sizes, 1)] += to(%grad_output[$i], $a) "
-                  "}");
 
 // How many elements the window that begins at $start counts.
 #define LENZ_COUNTED                                                \
@@ -61,7 +54,6 @@ inline constexpr std::string_view kMaxPoolBackwardLoops = LENZ_SCATTERED(LENZ_SP
   "  $at = $start + $k "                                                                                 \
   "  s = reduce sum(masked(within($at, $sizes), to(%self[first($i, $lead), $at], $a), 0)) " LENZ_COUNTED \
   "  %out[$i] = " LENZ_QUOTIENT("s", "to($count, $a)") " }"
-inline constexpr std::string_view kAvgPool2dLoops = LENZ_AVG_POOL("2");
 inline constexpr std::string_view kAvgPool3dLoops = LENZ_AVG_POOL("3");
 #undef LENZ_AVG_POOL
 
@@ -97,7 +89,6 @@ inline constexpr std::string_view kAvgPoolBackwardLoops =
   "  $at = $start + $k "                                                                        \
   "  s = reduce sum(masked(within($at, $end), to(%self[first($i, $lead), $at], $a), 0)) "       \
   "  %out[$i] = s / to(product($end - $start), $a) }"
-inline constexpr std::string_view kAdaptiveAvgPool2dLoops = LENZ_ADAPTIVE_AVG("2");
 inline constexpr std::string_view kAdaptiveAvgPool3dLoops = LENZ_ADAPTIVE_AVG("3");
 #undef LENZ_ADAPTIVE_AVG
 
@@ -108,7 +99,6 @@ inline constexpr std::string_view kAdaptiveAvgPool3dLoops = LENZ_ADAPTIVE_AVG("3
   "for $i in shape(%out0), reduce $k in $most as pooling { "               \
   LENZ_ADAPTIVE("drop($i, $lead)", "$sizes", "$outs")                      \
   "  $at = $start + $k " LENZ_GREATEST("within($at, $end)", "$at") "}"
-inline constexpr std::string_view kAdaptiveMaxPool2dLoops = LENZ_ADAPTIVE_MAX("2");
 inline constexpr std::string_view kAdaptiveMaxPool3dLoops = LENZ_ADAPTIVE_MAX("3");
 #undef LENZ_ADAPTIVE_MAX
 #undef LENZ_GREATEST
@@ -130,22 +120,6 @@ inline constexpr std::string_view kAdaptiveAvgPoolBackwardLoops =
 #undef LENZ_ADAPTIVE_MOST
 
 // --- windows as columns
-
-inline constexpr std::string_view kIm2colLoops = LENZ_SPATIAL("2", "%self")
-    R"(
-    $kernel = spread($kernel_size, 2)
-    $dilation = spread($dilation, 2)
-    $padding = spread($padding, 2)
-    $stride = spread($stride, 2)
-    $windows = ($sizes + 2 * $padding - $dilation * ($kernel - 1) - 1) // $stride + 1
-    for $i in shape(%out) {
-      $row = at($i, $lead - 1)
-      $column = at($i, $lead)
-      $k = [$row // at($kernel, 1) % at($kernel, 0), $row % at($kernel, 1)]
-      $w = [$column // at($windows, 1), $column % at($windows, 1)]
-      $at = $w * $stride + $k * $dilation - $padding
-      %out[$i] = masked(within($at, $sizes), %self[first($i, $lead - 1), $row // product($kernel), $at], 0)
-    })";
 
 inline constexpr std::string_view kCol2imLoops = LENZ_SPATIAL("2", "%out")
     R"(
@@ -182,14 +156,6 @@ inline constexpr std::string_view kConstantPadLoops =
     "  $at = drop($i, $lead) - $low "
     "  %out[$i] = masked(within($at, $sizes), %self[first($i, $lead), $at], $value) }";
 
-// What the other side cuts off is not repeated.
-inline constexpr std::string_view kCircularPadLoops =
-    LENZ_PADDED("$pad")
-    "$kept = max($sizes + min($low, 0) + min($high, 0), 1) "
-    "for $i in shape(%out) { "
-    "  $at = (drop($i, $lead) - max($low, 0)) % $kept - min($low, 0) "
-    "  %out[$i] = %self[first($i, $lead), $at] }";
-
 #define LENZ_REFLECTED                                        \
   "$p = max(drop($i, $lead) - $low, $low - drop($i, $lead)) " \
   "$at = concat(first($i, $lead), min($p, 2 * ($sizes - 1) - $p)) "
@@ -210,12 +176,5 @@ inline constexpr std::string_view kReplicationPadBackwardLoops = LENZ_EDGE_PAD_B
 #undef LENZ_SCATTERED
 #undef LENZ_WINDOW
 #undef LENZ_SPATIAL
-
-inline constexpr std::string_view kChannelShuffleLoops = R"(
-  for $i in shape(%out) {
-    $c = at($i, 1)
-    $from = $c % $groups * (size(%self, 1) // $groups) + $c // $groups
-    %out[$i] = %self[replaced($i, 1, $from)]
-  })";
 
 }  // namespace lenz

@@ -43,17 +43,18 @@ void symbolic_rows(RowSink& t) {
   t.row("sym_numel(Tensor self) -> SymInt", {.traits = kMetadata, .infer = elements, .dtypes = dtypes::all});
   t.row("sym_storage_offset(Tensor self) -> SymInt", {.traits = kMetadata, .infer = offset, .dtypes = dtypes::all});
 
-  auto arithmetic = [&](std::string_view name, void (*infer)(Infer&), Traits traits, std::string_view raises = {}) {
+  auto arithmetic = [&](std::string_view name, std::string_view scalar, void (*infer)(Infer&), Traits traits,
+                        std::string_view raises = {}) {
     t.row("lenz::sym_" + std::string(name) + "(SymInt a, SymInt b) -> SymInt",
-          {.traits = Traits(structural) | core | traits, .infer = infer, .raises = raises});
+          {.traits = Traits(structural) | core | traits, .infer = infer, .scalar = scalar, .raises = raises});
   };
-  arithmetic("add", binary<plus>, commutative);
-  arithmetic("sub", binary<minus>, {});
-  arithmetic("mul", binary<times>, commutative);
-  arithmetic("floor_div", binary<floor_quotient>, {}, "b is zero");
-  arithmetic("mod", binary<modulo>, {}, "b is zero");
-  arithmetic("min", binary<smaller>, commutative);
-  arithmetic("max", binary<larger>, commutative);
+  arithmetic("add", "add", binary<plus>, commutative);
+  arithmetic("sub", "sub", binary<minus>, {});
+  arithmetic("mul", "mul", binary<times>, commutative);
+  arithmetic("floor_div", "floor_divide", binary<floor_quotient>, {}, "b is zero");
+  arithmetic("mod", "remainder", binary<modulo>, {}, "b is zero");
+  arithmetic("min", "minimum", binary<smaller>, commutative);
+  arithmetic("max", "maximum", binary<larger>, commutative);
   for (std::string_view name : {"eq", "ne", "lt", "le", "gt", "ge"})
     t.row("lenz::sym_" + std::string(name) + "(SymInt a, SymInt b) -> bool",
           {.traits = structural | core, .infer = truth, .scalar = name});

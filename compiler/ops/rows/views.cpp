@@ -50,14 +50,19 @@ void with_copy(RowSink& t, std::string_view name, std::string_view overload, std
 // or another order, and where it is a part. Views that may overlap, or look past their operand, don't say it.
 // What a view computes once it is a copy, and what its operand holds once it is written.
 struct Both {
-  std::string_view loops, written_base;
+  std::string_view loops, written_base, definition = {};
 };
 constexpr Both kReshaped{kReshapedLoops, "return aten.reshape(%written, shape(%self))"};
+// Sizes of 1 that come or go: the rule knows which.
+constexpr Both kRelabelled{{},
+                           "return aten.reshape(%written, shape(%self))",
+                           "return aten._reshape_alias(%self, result_shape(), result_strides())"};
 constexpr Both kWhole{kCopyLoops, "return %written"};
 
 Row through(const Both& both, Row row) {
   row.loops = both.loops;
   row.written_base = both.written_base;
+  row.decompose = both.definition;
   return row;
 }
 
@@ -86,7 +91,8 @@ void shapes(RowSink& t) {
   t.row("view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
         through(kReshaped, row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView)));
   t.row("_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
-        through(kReshaped, row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView)));
+        meaning("return aten.view(%self, $size)",
+                through(kRelabelled, row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView))));
   t.row("view_copy(Tensor self, SymInt[] size) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::copied},
          .traits = movement,
@@ -102,8 +108,11 @@ void shapes(RowSink& t) {
         meaning("return aten.view(%self, shape(%other))",
                 row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView)));
 
-  const Row reshape = through(
-      kReshaped, row_of(maybe_view | movement, rule::reshape, make::reshape_shape, "the number of elements differs"));
+  const Row reshape = meaning(
+      R"(if result_is_view() { return aten.view(%self, result_shape()) }
+         return aten.view(aten.clone(%self, memory_format=contiguous_format), result_shape()))",
+      through(kRelabelled,
+              row_of(maybe_view | movement, rule::reshape, make::reshape_shape, "the number of elements differs")));
   auto reshaping = [&](void (*infer)(Infer&), Make generate) {
     Row row = reshape;
     row.infer = infer;
@@ -125,7 +134,11 @@ void shapes(RowSink& t) {
                 reshaping(rule::flatten, make::flatten)));
   t.row("ravel(Tensor(a) self) -> Tensor(a)",
         meaning("return aten.view(aten.contiguous(%self), [numel(%self)])", reshaping(rule::ravel, make::unary)));
-  Row contiguous = through(kWhole, reshaping(rule::contiguous, make::contiguous));
+  Row contiguous = reshaping(rule::contiguous, make::contiguous);
+  contiguous.written_base = "return %written";
+  contiguous.decompose = R"(
+    if result_is_view() { return %self }
+    return aten.clone(%self, memory_format=$memory_format))";
   contiguous.copies = dtypes::all;
   t.row("contiguous(Tensor(a) self, *, MemoryFormat memory_format=0) -> Tensor(a)", contiguous);
   t.row("unflatten.int(Tensor(a) self, int dim, SymInt[] sizes) -> Tensor(a)",
@@ -146,11 +159,11 @@ void shapes(RowSink& t) {
   t.row("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
         meaning("return aten.expand(%self, $size)",
                 row_of(kComposite, rule::view<at::expanded>, make::expansion, kGrows, kNegative)));
-  view_and_copy<at::squeezed>(t, "squeeze", "", "out", "", make::unary, kReshaped);
-  view_and_copy<at::squeezed_dims>(t, "squeeze", ".dim", "dim_out", ", int dim", make::a_dim, kReshaped);
-  view_and_copy<at::squeezed_dims>(t, "squeeze", ".dims", "dims_out", ", int[] dim", make::list_of_dims, kReshaped,
+  view_and_copy<at::squeezed>(t, "squeeze", "", "out", "", make::unary, kRelabelled);
+  view_and_copy<at::squeezed_dims>(t, "squeeze", ".dim", "dim_out", ", int dim", make::a_dim, kRelabelled);
+  view_and_copy<at::squeezed_dims>(t, "squeeze", ".dims", "dims_out", ", int[] dim", make::list_of_dims, kRelabelled,
                                    "a dim is named twice");
-  view_and_copy<at::unsqueezed>(t, "unsqueeze", "", "out", ", int dim", make::a_new_dim, kReshaped, {}, dtypes::all,
+  view_and_copy<at::unsqueezed>(t, "unsqueeze", "", "out", ", int dim", make::a_new_dim, kRelabelled, {}, dtypes::all,
                                 true);
 }
 
@@ -160,9 +173,17 @@ void orders(RowSink& t) {
                                  return aten.permute(%written, each(range(0, rank(%self)), %d, find($order, %d))))"},
                               "not a permutation of all dims");
   view_and_copy<at::swapped>(t, "transpose", ".int", "int_out", ", int dim0, int dim1", make::two_dims,
-                             {kTransposedLoops, "return aten.transpose(%written, $dim0, $dim1)"});
-  view_and_copy<at::flat_transposed>(t, "t", "", "out", "", make::ranked<0, 2>,
-                                     {kFlatTransposedLoops, "return aten.t(%written)"}, "more than 2 dims");
+                             {{}, "return aten.transpose(%written, $dim0, $dim1)", R"(
+                                 $n = rank(%self)
+                                 if $n == 0 { return %self }
+                                 $a = wrap($dim0, $n)
+                                 $b = wrap($dim1, $n)
+                                 return aten.permute(%self, each(range(0, $n), %i,
+                                     choose(%i == $a, $b, choose(%i == $b, $a, %i)))))"});
+  view_and_copy<at::flat_transposed>(t, "t", "", "out", "", make::ranked<0, 2>, {{}, "return aten.t(%written)", R"(
+                                         if rank(%self) < 2 { return %self }
+                                         return aten.permute(%self, [1, 0]))"},
+                                     "more than 2 dims");
   const Row swapped = row_of(kComposite, rule::view<at::swapped>, make::two_dims);
   t.row("swapaxes(Tensor(a) self, int axis0, int axis1) -> Tensor(a)",
         meaning("return aten.transpose(%self, $axis0, $axis1)", swapped));
@@ -227,7 +248,7 @@ void parts(RowSink& t) {
   auto scatter = [&](std::string_view schema, void (*infer)(Infer&), Make generate, std::string_view definition,
                      std::string_view loops) {
     t.row(schema, {.variants = {.out = "out", .out_rule = OutRule::copied},
-                   .traits = definition.empty() ? movement | core : Traits(movement),
+                   .traits = movement,
                    .infer = infer,
                    .generate = generate,
                    .dtypes = dtypes::all,
@@ -241,7 +262,11 @@ void parts(RowSink& t) {
       "Tensor",
       rule::scatter<at::sliced>, make::scatter<make::slice, at::sliced>, {}, kSliceScatterLoops);
   scatter("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", rule::scatter<at::selected>,
-          make::scatter<make::select, at::selected>, {}, kSelectScatterLoops);
+          make::scatter<make::select, at::selected>, R"(
+            $d = wrap($dim, rank(%self))
+            if $index < 0 { $k = $index + size(%self, $d) } else { $k = $index }
+            return aten.slice_scatter(%self, aten.unsqueeze(%src, $d), $d, $k, $k + 1))",
+          {});
   scatter("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
           rule::scatter<at::on_diagonal>, make::scatter<make::diagonal, at::on_diagonal>, {}, kDiagonalScatterLoops);
   scatter(
@@ -281,21 +306,31 @@ void parts(RowSink& t) {
 }
 
 void lists(RowSink& t) {
-  Row by_size = through({kSplitLoops,
+  Row by_size = through({{},
                          "$from = $element * $split_size "
-                         "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))"},
+                         "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))",
+                         // The last part ends where the dim does: who asks whether it could be a full one guards that.
+                         "$n = result_count() "
+                         "return each(range(0, $n), %i, aten.slice(%self, $dim, %i * $split_size, "
+                         "choose(%i == $n - 1, none, (%i + 1) * $split_size)))"},
                         row_of(kView, rule::views<at::split>, make::split, "a negative split size"));
   by_size.exception = "split_copy copies to an out= tensor of any dtype: `can't be stored as the type of`";
   with_copy(t, "split", ".Tensor", ", SymInt split_size, int dim=0", by_size, rule::views_copy<at::split>, "Tensor_out",
             true);
   list_and_copy<at::split_with_sizes>(
       t, "split_with_sizes", "", "out", ", SymInt[] split_sizes, int dim=0", make::split_sizes,
-      {kSplitLoops,
+      {{},
        "$from = sum(first($split_sizes, $element)) "
-       "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))"},
+       "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))",
+       "$n = len($split_sizes) "
+       "return each(range(0, $n), %i, aten.slice(%self, $dim, sum(first($split_sizes, %i)), "
+       "choose(%i == $n - 1, none, sum(first($split_sizes, %i + 1)))))"},
       "sizes that don't add up to the dim's");
   list_and_copy<at::unbound>(t, "unbind", ".int", "int_out", ", int dim=0", make::unbind,
-                             {kUnbindLoops, "return aten.select_scatter(%self, %written, $dim, $element)"}, "0 dims");
+                             {{},
+                              "return aten.select_scatter(%self, %written, $dim, $element)",
+                              "return each(range(0, result_count()), %i, aten.select(%self, $dim, %i))"},
+                             "0 dims");
   const Row split = row_of(kComposite, rule::views<at::split>, make::split, "a negative split size");
   auto like_split = [&](void (*infer)(Infer&), Make generate, std::string_view raises) {
     Row row = split;
@@ -354,8 +389,11 @@ void lists(RowSink& t) {
 
 void wholes(RowSink& t) {
   view_and_copy<at::whole>(t, "alias", "", "out", "", make::unary, kWhole);
-  t.row("lift_fresh(Tensor(a) self) -> Tensor(a)", through(kWhole, row_of(kView, rule::view<at::whole>, make::unary)));
-  Row detach = through(kWhole, row_of(kView | opaque_view, rule::view<at::whole>, make::unary));
+  t.row("lift_fresh(Tensor(a) self) -> Tensor(a)",
+        meaning("return aten.alias(%self)",
+                through({{}, "return %written"}, row_of(kView, rule::view<at::whole>, make::unary))));
+  Row detach = through({{}, "return %written", "return aten.alias(%self)"},
+                       row_of(kView | opaque_view, rule::view<at::whole>, make::unary));
   with_copy(t, "detach", "", "", detach, rule::view_copy<at::whole>, "out");
 
   t.row("conj(Tensor(a) self) -> Tensor(a)",
