@@ -17,6 +17,11 @@ NOT_RUN = {
     "externs.lenz": "libtorch has no op",
 }
 
+# Where eager itself leaves the bounds of the float64 reference: what the message says of it, and why.
+EAGER_IS_OUTSIDE = {
+    "norm_chain.lenz": ("expected -inf, got -nan", "eager's running mean of a row with an infinity is NaN"),
+}
+
 
 def graphs(folder):
     """Paths of texts of one graph each; of a golden test, what stands before its pass."""
@@ -49,6 +54,12 @@ def main():
         expected = NOT_RUN.get(name)
         if expected and expected in text:
             print(f"{name}: not run: {text.splitlines()[0]}")
+        elif name in EAGER_IS_OUTSIDE and report["findings"] and all(
+            f["path"] == "float64 reference and its bounds" and EAGER_IS_OUTSIDE[name][0] in f["mismatch"]["summary"]
+            for f in report["findings"]
+        ):
+            agreed += 1
+            print(f"{name}: agrees but for special values: {EAGER_IS_OUTSIDE[name][1]}")
         elif report["code"] == FINE and not expected:
             agreed += 1
         else:

@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "compiler/backend/llvm/native_kernels.h"
 #include "compiler/base/hash.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
 #include "compiler/loops/verify.h"
 #include "compiler/passes/runner.h"
+#include "compiler/schedule/realise.h"
 #include "oracle/exact.h"
+#include "oracle/interpreted.h"
 #include "oracle/relayout.h"
 
 namespace lenz::oracle {
@@ -229,6 +232,40 @@ class GraphCheck {
     ++report_.on_loops;
     if (auto mismatch = trial_->out_of_bounds(got, !program->streams.empty())) find("loops", *mismatch);
     note_memory();
+    // Once for each graph: plans and code do not depend on values.
+    if (options_.kernels && seed_ == options_.first_seed && !relaid_.graph)
+      attempt("kernels", [&] { check_kernels(); });
+  }
+
+  // What a plan makes of the loops: kernels, then kernels in tiles and lanes, then these as machine code.
+  void check_kernels() {
+    const schedule::Target target = schedule::cpu_target("avx512", 1);
+    auto scheduled = [&](bool tiles) {
+      loops::Program program =
+          schedule::schedule(program_for(*graph_, trial_->binding().lookup(), checked_options(), {}, options_.lines),
+                             target, {.tiles = tiles});
+      loops::require_valid(program, "scheduling");
+      return program;
+    };
+    check_program("fused", scheduled(false));
+    const loops::Program program = scheduled(true);
+    check_program("realised", program);
+    ++report_.on_kernels;
+    for (const native::CpuTarget& cpu : native::targets()) {
+      if (!cpu.runs_here || (!options_.every_target && cpu.name != native::runnable_target().name)) continue;
+      native::NativeKernels kernels(program, cpu, 2);
+      check_program("llvm " + cpu.name, program, [&](const loops::KernelCall& call) { return kernels.run(call); });
+      for (const std::string& why : kernels.refused())
+        if (std::ranges::find(report_.without_code, why) == report_.without_code.end())
+          report_.without_code.push_back(why);
+    }
+  }
+
+  void check_program(const std::string& step, const loops::Program& program, KernelRunner kernels = {}) {
+    ++report_.runs;
+    Execution got = trial_->on_loops(program, std::move(kernels));
+    if (auto mismatch = trial_->out_of_bounds(got, !program.streams.empty())) find(step, *mismatch);
+    note_memory();
   }
 
   void note_externs(const loops::Program& program) {
@@ -289,10 +326,15 @@ nlohmann::json GraphReport::to_json() const {
     if (!f.text.empty()) list.back()["layouts"] = f.layouts;
     if (!f.text.empty()) list.back()["text"] = f.text;
   }
-  nlohmann::json j = {{"needless", needless}, {"runs", runs},       {"rewrites", rewrites}, {"seeds", seeds},
-                      {"refused", refused},   {"relaid", relaid},   {"exact", exact},       {"inexact", inexact},
-                      {"bounded", bounded},   {"weak", weak},       {"on_loops", on_loops}, {"rebound", rebound},
-                      {"programs", programs}, {"externs", externs}, {"findings", list}};
+  nlohmann::json j = {{"needless", needless},     {"runs", runs},
+                      {"rewrites", rewrites},     {"seeds", seeds},
+                      {"refused", refused},       {"relaid", relaid},
+                      {"exact", exact},           {"inexact", inexact},
+                      {"bounded", bounded},       {"weak", weak},
+                      {"on_loops", on_loops},     {"rebound", rebound},
+                      {"on_kernels", on_kernels}, {"without_code", without_code},
+                      {"programs", programs},     {"externs", externs},
+                      {"findings", list}};
   if (culprit) {
     j["culprit"] = culprit->to_json();
     j["culprit"]["seed"] = culprit_at.seed;

@@ -24,6 +24,8 @@ struct GraphCheckOptions {
   bool together_only = false;  // not each pass by itself
   bool core = false;           // also what becomes of it at level core, by the bounds
   bool loops = false;          // also its loops on the interpreter, by the bounds
+  bool kernels = false;        // what plans make of its loops: kernels, on the interpreter and as machine code
+  bool every_target = false;   // code for every target that runs here, rather than the best
   bool rebind = false;         // the loops at various sizes more, where the graph leaves them open
   bool bounds = false;         // eager's values too, by the float64 reference and its bounds
   bool bisect = false;         // names the step to blame; an error of Lenz's own is a finding then
@@ -51,10 +53,12 @@ struct GraphReport {
   size_t exact = 0, inexact = 0;     // of the seeds for exact mode: those that had it, and had to do without
   size_t bounded = 0, weak = 0;      // of the seeds: eager lies within the bounds; so wide that this says too little
   size_t on_loops = 0;               // of the seeds: its loops were run on the interpreter
+  size_t on_kernels = 0;             // of the seeds: its kernels were run too
   size_t rebound = 0;                // sizes beside those of the seeds at which its loops were run
   size_t programs = 0;               // loop programs that it took to serve all sizes
   std::string not_lowered;           // why they were not
   std::vector<std::string> externs;  // ops without loops, run by libtorch
+  std::vector<std::string> without_code;  // kernels that the interpreter runs on every path, and why
   std::string out_of_memory;
   std::vector<PassFinding> findings;  // the first of each path
   std::optional<Culprit> culprit;     // of the first that can be traced to a step

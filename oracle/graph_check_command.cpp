@@ -105,6 +105,8 @@ void show(const Answer& a) {
     if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu inputs", report.bounded);
     if (report.weak) std::printf(", hardly judged on %zu more", report.weak);
     if (report.on_loops) std::printf("; so do its loops on %zu", report.on_loops);
+    if (report.on_kernels) std::printf(", and its kernels");
+    if (!report.without_code.empty()) std::printf(", %zu of them without code", report.without_code.size());
     if (report.rebound) std::printf(", %zu sizes among them, by %zu program(s)", report.rebound, report.programs);
     for (size_t i = 0; i < report.externs.size(); ++i)
       std::printf("%s%s", i ? ", " : ", with externs ", report.externs[i].c_str());
@@ -174,7 +176,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   if (!mode.empty()) options.values = parse_values(mode);
-  options.bounds = options.core = options.loops = options.rebind = true;
+  options.bounds = options.core = options.loops = options.kernels = options.rebind = true;
   quieten_libtorch();
   if (judge.results.empty() && !judge.inputs.empty())
     throw UserError("--inputs goes with --against", "lenz check", "say which results to judge: --against Y.npz");

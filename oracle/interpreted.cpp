@@ -108,7 +108,7 @@ std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops
 }  // namespace
 
 Execution run_interpreted(const loops::Program& program, std::span<const RunValue> inputs, Boxed& boxed,
-                          const ExecuteOptions& options, loops::Counters* counters) {
+                          const ExecuteOptions& options, loops::Counters* counters, KernelRunner kernels) {
   Bridge bridge;
   std::vector<loops::InputValue> values;
   LENZ_CHECK(inputs.size() == program.inputs.size(), "another number of inputs than the program takes");
@@ -120,6 +120,7 @@ Execution run_interpreted(const loops::Program& program, std::span<const RunValu
   if (options.memory_limit) how.memory_limit = options.memory_limit;
   how.while_limit = options.loop_limit;
   how.run_extern = [&](const loops::ExternCall& call) { return run_extern(call, program, boxed, bridge); };
+  how.run_kernel = std::move(kernels);
   how.load_constant = [&](const ConstantData& data) {
     return bridge.in(constant_tensor(data, options.folder)->value.toTensor());
   };

@@ -8,9 +8,13 @@
 
 namespace lenz::oracle {
 
-// Inputs are mutated as the program says. Ops without loops are run by `boxed`. Random numbers come from Lenz's stream,
-// seeded as LenzRandom seeds it. Throws UserError for inputs that the program does not take.
+using KernelRunner = std::function<bool(const loops::KernelCall&)>;
+
+// `kernels`, if there is one, runs the kernels instead of the interpreter. Inputs are mutated as the program says. Ops
+// without loops are run by `boxed`. Random numbers come from Lenz's stream, seeded as LenzRandom seeds it. Throws
+// UserError for inputs that the program does not take.
 Execution run_interpreted(const loops::Program& program, std::span<const RunValue> inputs, Boxed& boxed,
-                          const ExecuteOptions& options = {}, loops::Counters* counters = nullptr);
+                          const ExecuteOptions& options = {}, loops::Counters* counters = nullptr,
+                          KernelRunner kernels = {});
 
 }  // namespace lenz::oracle

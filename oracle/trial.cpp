@@ -82,8 +82,8 @@ Execution Trial::eager(const Graph& other) const {
   return Executor(boxed_, options_).run(other, inputs(), binding_);
 }
 
-Execution Trial::on_loops(const loops::Program& program) const {
-  return run_interpreted(program, inputs(), boxed_, options_);
+Execution Trial::on_loops(const loops::Program& program, KernelRunner kernels) const {
+  return run_interpreted(program, inputs(), boxed_, options_, nullptr, std::move(kernels));
 }
 
 Execution Trial::on_loops_up_to(const Graph& core, size_t nodes) const {

@@ -9,6 +9,7 @@
 #include "compiler/loops/program.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/draw_inputs.h"
+#include "oracle/interpreted.h"
 
 namespace lenz::oracle {
 
@@ -24,7 +25,8 @@ class Trial {
   std::vector<RunValue> inputs() const { return inputs_.make(boxed_); }  // the same values, in memory of their own
 
   Execution eager(const Graph& other) const;  // another graph of the same inputs
-  Execution on_loops(const loops::Program& program) const;
+  // `kernels`, if there is one, runs the kernels instead of the interpreter.
+  Execution on_loops(const loops::Program& program, KernelRunner kernels = {}) const;
   // What the first nodes of a functional graph give as loops, and the others in eager behind them.
   Execution on_loops_up_to(const Graph& core, size_t nodes) const;
 

@@ -1,7 +1,7 @@
 // min, max and opaque calls. Rules, for every integer value of the symbols:
 //   min(min(a, b), c) = min(a, b, c)     min(a, b) = min(b, a)     min(a, a) = a     min(3, 5) = 3
 //   min(a, b) = a, if b - a >= 0 everywhere (a + 1, a % 8 against 8, ...)
-//   min(a, max(a, b)) = a                and all of them with min and max, <= and >= exchanged
+//   min(a, max(b, c)) = a, if b - a >= 0 everywhere      and all of them with min and max, <= and >= exchanged
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -11,13 +11,6 @@
 namespace lenz {
 
 namespace {
-
-bool contains(Dim dim, SymKind kind, Dim arg) {
-  if (dim.is_constant() || dim.node()->kind != kind) return false;
-  for (const Dim& a : dim.node()->args())
-    if (a == arg) return true;
-  return false;
-}
 
 // A lower bound of a - b over every value of the symbols, if there is one. No nodes are made: this runs for all pairs.
 std::optional<Wide> lowest_gap(Dim a, Dim b) {
@@ -42,10 +35,15 @@ std::optional<Wide> lowest_gap(Dim a, Dim b) {
 
 // Whether `keep` makes `drop` superfluous as a fellow argument.
 bool dominates(SymKind kind, Dim keep, Dim drop) {
+  auto beyond = [&](Dim d) {
+    if (d == keep) return true;
+    auto gap = kind == SymKind::min ? lowest_gap(d, keep) : lowest_gap(keep, d);
+    return gap && *gap >= 0;
+  };
+  if (beyond(drop)) return true;
+  // Of a max in a min one argument is enough: so that what an argument drops is dropped by whatever drops that one too.
   SymKind other = kind == SymKind::min ? SymKind::max : SymKind::min;
-  if (contains(drop, other, keep)) return true;
-  auto gap = kind == SymKind::min ? lowest_gap(drop, keep) : lowest_gap(keep, drop);
-  return gap && *gap >= 0;
+  return !drop.is_constant() && drop.node()->kind == other && std::ranges::any_of(drop.node()->args(), beyond);
 }
 
 // The arguments of a dim as a min or max, sorted; none of them makes another one superfluous.

@@ -3,6 +3,7 @@
 #include <cstdio>
 #include <map>
 
+#include "compiler/backend/llvm/native_kernels.h"
 #include "compiler/driver/arguments.h"
 #include "compiler/driver/compile.h"
 #include "compiler/graph/text.h"
@@ -10,34 +11,55 @@
 #include "compiler/loops/text.h"
 #include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/schedule/realise.h"
+#include "compiler/schedule/recompute.h"
 
 namespace lenz {
 
 ExitCode compile_command(std::span<const std::string> args) {
   CLI::App app("Takes a graph as far as a stage of the compiler and prints what it is then.", "lenz compile");
   std::string file, stage = "core";
-  const std::map<std::string, Level> levels{
-      {"graph", Level::torch}, {"functional", Level::aten}, {"core", Level::core}, {"loops", Level::core}};
+  const std::map<std::string, Level> levels{{"graph", Level::torch}, {"functional", Level::aten}};
   const std::map<std::string, Stage> passes{
       {"pregrad", Stage::pregrad}, {"joint", Stage::joint}, {"postgrad", Stage::postgrad}};
+  std::string target = "avx512";
+  uint32_t cores = 1;
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
   app.add_option(
          "--emit", stage,
          "graph: as it is; pregrad: cleaned up, its writes where they were; functional: once values are all "
          "there is; joint: once idioms are recognised; postgrad: as that is decomposed; core: once ops are core "
-         "ones; loops: a nest for each value")
-      ->check(CLI::IsMember({"graph", "pregrad", "functional", "joint", "postgrad", "core", "loops"}))
+         "ones; loops: a nest for each value; plan: which nests make a kernel; fused: kernels; realised: kernels in "
+         "tiles and lanes; llvm, asm: their code")
+      ->check(CLI::IsMember({"graph", "pregrad", "functional", "joint", "postgrad", "core", "loops", "plan", "fused",
+                             "realised", "llvm", "asm"}))
       ->capture_default_str();
+  app.add_option("--target", target, "the machine to plan for: avx512, avx2, generic")->capture_default_str();
+  app.add_option("--cores", cores, "how many cores it has")->check(CLI::Range(1, 4096))->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   auto graph = read_valid_graph(file, op_table());
   auto at = passes.find(stage);
-  graph = at == passes.end() ? to_level(*graph, levels.at(stage)) : to_stage(*graph, at->second);
+  graph = at == passes.end() ? to_level(*graph, levels.contains(stage) ? levels.at(stage) : Level::core)
+                             : to_stage(*graph, at->second);
   std::string text;
   if (stage == "loops") {
     loops::Program program = lower_graph(*graph);
     loops::require_valid(program, "lowering");
     text = loops::print(program);
+  } else if (stage == "plan" || stage == "fused" || stage == "realised" || stage == "llvm" || stage == "asm") {
+    loops::Program program = lower_graph(*graph);
+    schedule::recompute(program, schedule::choose_recomputed(program));
+    schedule::Plan plan = schedule::plan(program, schedule::cpu_target(target, cores));
+    if (stage == "plan") {
+      text = schedule::print(plan, program);
+    } else {
+      program = schedule::realise(std::move(program), plan, {.tiles = stage != "fused"});
+      loops::require_valid(program, "scheduling");
+      bool code = stage == "llvm" || stage == "asm";
+      text =
+          code ? native::kernels_as_text(program, native::find_target(target), stage == "asm") : loops::print(program);
+    }
   } else {
     text = print(*graph);
   }

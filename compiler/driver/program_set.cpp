@@ -24,13 +24,18 @@ ProgramSet::ProgramSet(const Graph& graph, RunnerOptions options, LowerOptions l
 const loops::Program& ProgramSet::at(const SymValues& sizes) {
   for (const loops::Program& program : programs_)
     if (serves(program, sizes)) return program;
-  std::unique_ptr<Graph> graph = graph_.clone();
+  return programs_.emplace_back(program_for(graph_, sizes, options_, lower_, lines_));
+}
+
+loops::Program program_for(const Graph& given, const SymValues& sizes, const RunnerOptions& options,
+                           const LowerOptions& lower, std::span<const PipelineLine> lines) {
+  std::unique_ptr<Graph> graph = given.clone();
   for (;;) {
-    loops::Program program = to_loops(*graph, options_, lower_, lines_);
+    loops::Program program = to_loops(*graph, options, lower, lines);
     const Cond* guard = broken_by(program.assumptions.guards(), sizes);
-    if (!guard) return programs_.emplace_back(std::move(program));
+    if (!guard) return program;
     if (!graph->assumptions.declare(negate(*guard)))
-      throw UserError("these sizes contradict " + to_string(*guard), "@" + graph_.name,
+      throw UserError("these sizes contradict " + to_string(*guard), "@" + given.name,
                       "the graph's `where` and `assuming` say which sizes it is right for");
   }
 }

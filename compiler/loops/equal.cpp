@@ -82,8 +82,9 @@ class Comparison {
     std::map<NameId, size_t> a_first, b_first;  // of an alias class
     for (size_t i = 0; i < a_order_.size(); ++i) {
       const Buffer &x = a_.buffers[a_order_[i]], &y = b_.buffers[b_order_[i]];
-      bool equal = x.kind == y.kind && same(x.type, y.type) && x.placed == y.placed && x.mutated == y.mutated &&
-                   x.alias.has_value() == y.alias.has_value() && ref(x.view_of, y.view_of) && same(x.data, y.data);
+      bool equal = x.kind == y.kind && same(x.type, y.type) && x.placed == y.placed && x.local == y.local &&
+                   x.mutated == y.mutated && x.alias.has_value() == y.alias.has_value() && ref(x.view_of, y.view_of) &&
+                   same(x.data, y.data);
       if (equal && x.alias)
         equal = a_first.emplace(*x.alias, i).first->second == b_first.emplace(*y.alias, i).first->second;
       if (!equal) return differ("the buffer %" + x.name + " differs");
@@ -140,13 +141,9 @@ class Comparison {
   }
 
   bool same_node(const loops::Nest& x, const loops::Nest& y) {
-    if (x.tag != y.tag || x.axes.size() != y.axes.size() || x.body.size() != y.body.size() ||
+    if (x.tag != y.tag || !same_axes(x.axes, y.axes) || x.body.size() != y.body.size() ||
         x.stores.size() != y.stores.size())
       return false;
-    for (size_t i = 0; i < x.axes.size(); ++i)
-      if (x.axes[i].kind != y.axes[i].kind || !same(x.axes[i].symbol, y.axes[i].symbol) ||
-          !same(x.axes[i].extent, y.axes[i].extent))
-        return false;
     for (Ssa i = 0; i < x.body.size(); ++i)
       if (!same_instr(x.body[i], y.body[i])) {
         if (why_ && why_->empty())
@@ -216,6 +213,15 @@ class Comparison {
   }
   bool same_node(const While& x, const While& y) {
     return same_block(x.test, y.test) && ref(x.condition, y.condition) && same_block(x.body, y.body);
+  }
+  bool same_node(const Kernel& x, const Kernel& y) { return same_axes(x.axes, y.axes) && same_block(x.body, y.body); }
+  bool same_axes(const std::vector<Axis>& x, const std::vector<Axis>& y) const {
+    if (x.size() != y.size()) return false;
+    for (size_t i = 0; i < x.size(); ++i)
+      if (x[i].kind != y[i].kind || !same(x[i].symbol, y[i].symbol) || !same(x[i].extent, y[i].extent) ||
+          x[i].lanes != y[i].lanes || x[i].unroll != y[i].unroll)
+        return false;
+    return true;
   }
   bool same_node(const Repeat& x, const Repeat& y) {
     return same(x.symbol, y.symbol) && same(x.count, y.count) && same_block(x.body, y.body);

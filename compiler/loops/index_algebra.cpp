@@ -180,7 +180,11 @@ bool IndexSpace::in_bounds(Dim index, Dim size) const {
   if (proves(ge(index, 0)) && proves(lt(index, size))) return true;
   try {
     index = simplify(index);
-    return at_least_zero(index, kConditionSteps) && at_least_zero(size - 1 - index, kConditionSteps);
+    if (at_least_zero(index, kConditionSteps) && at_least_zero(size - 1 - index, kConditionSteps)) return true;
+    IndexSpace joined = *this;
+    std::vector<Dim> at{index};
+    size_t fresh = axes_.size();  // another name than in the spaces that this one was joined from
+    return joined.join_tiles(at, fresh) && joined.in_bounds(at[0], size);
   } catch (const UserError&) {
     return false;
   }

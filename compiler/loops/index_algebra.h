@@ -6,7 +6,7 @@
 //   // and %       Facts::simplify under the axes' ranges: (i0*8 + i1)//8 = i0 and (i0*8 + i1)%8 = i1 for i1 < 8
 //   injectivity    mixed radix: sorted by their strides, each axis's stride is more than all lesser axes reach
 //   together;
-//                  axes are taken apart where an index has one under // or %
+//                  axes are taken apart where an index has one under // or %; tiles of an axis are taken together
 //   coverage       as many points as elements, no two points at one element, none outside
 //   disjointness   some dim in which the indices always differ: by bounds, or by remainders
 //
@@ -94,6 +94,8 @@ class IndexSpace {
   bool at_least_zero(Dim dim, int depth) const;
   bool narrow(const Cond& cond, std::vector<Interval>& intervals) const;
   bool take_apart(std::vector<Dim>& index, size_t& fresh);
+  bool join_tiles(std::vector<Dim>& index, size_t& fresh);
+  void replace(std::vector<Dim>& index, const std::vector<std::pair<Dim, Dim>>& replaced) const;
   bool separated(const LinearForm& form, std::vector<bool>& known) const;
   double magnitude(Dim dim) const;
 

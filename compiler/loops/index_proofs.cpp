@@ -75,6 +75,10 @@ std::optional<Dim> IndexSpace::points() const {
   if (empty_) return Dim(0);
   if (opaque_) return std::nullopt;
   try {
+    IndexSpace joined = *this;
+    std::vector<Dim> none;
+    size_t fresh = 0;
+    if (joined.join_tiles(none, fresh)) return joined.points();
     std::vector<Interval> intervals;
     for (const Axis& a : axes_) intervals.push_back({0, a.extent});
     for (const Cond& c : conditions_)
@@ -106,12 +110,7 @@ bool IndexSpace::take_apart(std::vector<Dim>& index, size_t& fresh) {
     axes.push_back({rest, *by});
     Dim whole = quotient * *by + rest;
     rebuild(std::move(axes), {{old.symbol, whole}});
-    for (Dim& d : index)
-      if (!d.is_constant())
-        d = simplify(substitute(d, *pool_, [&](const SymNode* s) -> std::optional<Dim> {
-          if (s == old.symbol.node()) return whole;
-          return std::nullopt;
-        }));
+    replace(index, {{old.symbol, whole}});
     return true;
   }
   return false;
@@ -148,6 +147,51 @@ bool IndexSpace::separated(const LinearForm& form, std::vector<bool>& known) con
   return true;
 }
 
+// An axis that runs over the tiles of another one, i < min(B, N - B*b) and b < ceil(N / B), becomes one with it.
+bool IndexSpace::join_tiles(std::vector<Dim>& index, size_t& fresh) {
+  for (size_t i = 0; i < axes_.size(); ++i) {
+    Axis inner = axes_[i];
+    if (inner.extent.is_constant() || kind_of(inner.extent) != SymKind::min) continue;
+    DimParts parts = parts_of(inner.extent);
+    if (parts.operands.size() != 2) continue;
+    for (size_t which : {size_t{0}, size_t{1}}) {
+      Dim tile = parts.operands[which], rest = parts.operands[1 - which];
+      if (mentions_axis(tile) || !base_.proves(ge(tile, 1))) continue;
+      auto form = linear(rest);
+      if (!form || mentions_axis(form->constant)) continue;
+      auto outer = std::ranges::find_if(form->coefficients, [](Dim c) { return !c.is(0); });
+      if (outer == form->coefficients.end() ||
+          std::find_if(outer + 1, form->coefficients.end(), [](Dim c) { return !c.is(0); }) != form->coefficients.end())
+        continue;
+      auto b = static_cast<size_t>(outer - form->coefficients.begin());
+      Dim whole = form->constant, tiles = ceil_div(whole, tile);
+      bool all = *outer == -tile && (axes_[b].extent == tiles || base_.proves(eq(axes_[b].extent, tiles)));
+      if (!all) continue;
+      Axis old = axes_[b];
+      Dim joined = pool_->symbol(fresh_name("t", fresh++));
+      std::vector<std::pair<Dim, Dim>> replaced = {{old.symbol, floor_div(joined, tile)},
+                                                   {inner.symbol, mod(joined, tile)}};
+      std::vector<Axis> axes = axes_;
+      axes[b] = {joined, whole};
+      axes.erase(axes.begin() + static_cast<ptrdiff_t>(i));
+      rebuild(std::move(axes), replaced);
+      replace(index, replaced);
+      return true;
+    }
+  }
+  return false;
+}
+
+void IndexSpace::replace(std::vector<Dim>& index, const std::vector<std::pair<Dim, Dim>>& replaced) const {
+  for (Dim& d : index)
+    if (!d.is_constant())
+      d = simplify(substitute(d, *pool_, [&](const SymNode* s) -> std::optional<Dim> {
+        for (const auto& [from, to] : replaced)
+          if (from.node() == s) return to;
+        return std::nullopt;
+      }));
+}
+
 bool IndexSpace::injective(std::span<const Dim> given) const {
   if (empty_) return true;
   try {
@@ -155,6 +199,8 @@ bool IndexSpace::injective(std::span<const Dim> given) const {
     std::vector<Dim> index;
     for (Dim d : given) index.push_back(simplify(d));
     size_t fresh = 0;
+    while (fresh < kMostSplits && space.join_tiles(index, fresh)) {
+    }
     while (fresh < kMostSplits && space.take_apart(index, fresh)) {
     }
     if (space.empty_) return true;

@@ -316,6 +316,52 @@ class Interpreter {
     symbols_.unbind_all(&loop);
   }
 
+  // Somebody else runs it, on the same buffers.
+  bool run_elsewhere(const Kernel& kernel) {
+    if (!options_.run_kernel) return false;
+    std::vector<BufferId> stored;
+    for (const Node& node : kernel.body->nodes)
+      for (const Store& s : std::get<Nest>(node.is).stores)
+        if (!program_.buffers[s.buffer].local) stored.push_back(s.buffer);
+    KernelCall call{kernel,
+                    [&](BufferId id) {
+                      const bool written = std::ranges::find(stored, id) != stored.end();
+                      return (written ? memory_.writable(id) : memory_.readable(id)).tensor;
+                    },
+                    [&](Dim dim) { return symbols_.value(dim); },
+                    [&](uint32_t number) {
+                      const Stream& s = program_.streams.at(number);
+                      const auto offset = static_cast<uint64_t>(symbols_.value(s.offset));
+                      return s.seed ? RandomStream{*s.seed, offset}
+                                    : RandomStream{options_.ambient.seed, options_.ambient.offset + offset};
+                    }};
+    if (!options_.run_kernel(call)) return false;
+    for (BufferId id : stored) memory_.trust(id);
+    return true;
+  }
+
+  void run(const Kernel& kernel) {
+    if (run_elsewhere(kernel)) return;
+    std::vector<BufferId> locals;
+    for (BufferId id = 0; id < program_.buffers.size(); ++id)
+      if (program_.buffers[id].local) locals.push_back(id);
+    walk(kernel, 0, locals);
+    symbols_.unbind_all(&kernel);
+  }
+
+  void walk(const Kernel& kernel, size_t depth, const std::vector<BufferId>& locals) {
+    if (depth == kernel.axes.size()) {
+      for (BufferId id : locals) memory_.forget(id);
+      return run(*kernel.body);
+    }
+    const Axis& axis = kernel.axes[depth];
+    const int64_t count = symbols_.value(axis.extent);
+    for (int64_t i = 0; i < count; ++i) {
+      symbols_.bind(axis.symbol, i, &kernel);
+      walk(kernel, depth + 1, locals);
+    }
+  }
+
   // --- outputs
 
   OutputValue shown(const Output& output) {

@@ -49,6 +49,15 @@ struct ExternCall {
   std::function<int64_t(Dim)> integer;
 };
 
+// What runs a kernel in the interpreter's stead sees of the run. Buffers are allocated, local ones are its own
+// business.
+struct KernelCall {
+  const Kernel& kernel;
+  std::function<Tensor(BufferId)> tensor;
+  std::function<int64_t(Dim)> integer;
+  std::function<RandomStream(uint32_t)> stream;
+};
+
 struct InterpretOptions {
   RandomStream ambient;  // streams without a seed start from here: their offsets are added to its offset
   uint64_t memory_limit = uint64_t{4} << 30;  // bytes of temporaries
@@ -57,6 +66,8 @@ struct InterpretOptions {
   // One tensor for each of node.results (none where it is not wanted), in the types of their buffers. Null:
   // Unsupported.
   std::function<std::vector<Tensor>(const ExternCall&)> run_extern;
+  // Whether it has run the kernel. It throws UserError where the program raises. Null: the interpreter runs them all.
+  std::function<bool(const KernelCall&)> run_kernel;
   std::function<Tensor(const ConstantData&)> load_constant;  // of elements beside the text. Null: Unsupported
 };
 

@@ -17,7 +17,7 @@ std::optional<E> find_word(std::string_view word, E last) {
 loops::Nest ProgramParser::nest(size_t node) {
   take();
   loops::Nest made;
-  axes(made);
+  made.axes = axes();
   if (at(TokenKind::string)) made.name = text_of(take());
   if (eat_word("as")) {
     Token tag = expect(TokenKind::name, "what the nest is");
@@ -50,10 +50,14 @@ loops::Nest ProgramParser::nest(size_t node) {
   return made;
 }
 
-void ProgramParser::axes(loops::Nest& made) {
-  bool none =
-      at(TokenKind::string) || at(TokenKind::l_brace) || at_word("from") || (at_word("as") && next_is(TokenKind::name));
-  if (none) return;
+bool ProgramParser::at_axes() {
+  return !at(TokenKind::string) && !at(TokenKind::l_brace) && !at_word("from") &&
+         !(at_word("as") && next_is(TokenKind::name));
+}
+
+std::vector<Axis> ProgramParser::axes() {
+  std::vector<Axis> made;
+  if (!at_axes()) return made;
   do {
     Axis axis;
     for (AxisKind kind : {AxisKind::reduction, AxisKind::scan})
@@ -67,8 +71,16 @@ void ProgramParser::axes(loops::Nest& made) {
     axis.symbol = new_symbol("an axis such as i0");
     expect(TokenKind::less, "`<` and the axis's extent");
     axis.extent = dim();
-    made.axes.push_back(axis);
+    for (auto [word, field] : {std::pair("lanes", &Axis::lanes), std::pair("unroll", &Axis::unroll)}) {
+      if (!eat_word(word)) continue;
+      Token number = peek();
+      axis.*field = small("a number of points");
+      if (axis.*field < 1 || axis.*field > kMostTogether)
+        fail(number, "an axis runs 1 to " + std::to_string(kMostTogether) + " of its points together");
+    }
+    made.push_back(axis);
   } while (eat(TokenKind::comma));
+  return made;
 }
 
 Ssa ProgramParser::ssa(const ValueNames& names) {

@@ -226,6 +226,8 @@ void ProgramParser::flags(Buffer& made) {
   for (;;) {
     if (eat_word("placed")) {
       made.placed = true;
+    } else if (eat_word("local")) {
+      made.local = true;
     } else if (eat_word("mut")) {
       made.mutated = true;
     } else if (eat_word("alias")) {
@@ -287,9 +289,12 @@ void ProgramParser::node(Block& into) {
     made.is = loop();
   } else if (word.text == "repeat") {
     made.is = repeat();
+  } else if (word.text == "kernel") {
+    made.is = kernel();
   } else {
     fail_here("expected a node or `return`",
-              "the nodes are for, sort, extern, bind, check, print, if, while and repeat; buffers are declared before");
+              "the nodes are for, sort, extern, bind, check, print, if, while, repeat and kernel; buffers are declared "
+              "before");
   }
   end_line();
   into.nodes.push_back(std::move(made));
@@ -448,6 +453,17 @@ Repeat ProgramParser::repeat() {
   made.symbol = new_symbol("the counter's name");
   expect(TokenKind::less, "`<` and how often");
   made.count = dim();
+  made.body = std::make_unique<Block>();
+  braces(*made.body);
+  return made;
+}
+
+Kernel ProgramParser::kernel() {
+  take();
+  Kernel made;
+  made.axes = axes();
+  if (at(TokenKind::string)) made.name = text_of(take());
+  if (at_word("from")) made.origin = origin();
   made.body = std::make_unique<Block>();
   braces(*made.body);
   return made;

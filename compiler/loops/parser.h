@@ -58,13 +58,15 @@ class ProgramParser : private TextParser {
   If conditional();
   While loop();
   Repeat repeat();
+  Kernel kernel();
 
   // --- outputs
   void returns();
   Output output();
 
   // --- bodies
-  void axes(loops::Nest& nest);
+  bool at_axes();  // rather than at what may stand behind none
+  std::vector<Axis> axes();
   void instruction(loops::Nest& nest, ValueNames& names);
   void instruction_of(Instr& instr, const Token& word, const ValueNames& names);
   void constant(Instr& instr, Dtype dtype);

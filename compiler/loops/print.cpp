@@ -184,11 +184,12 @@ class Printer {
     if (b.view_of != kNone) return view(id);
     out += kKinds[static_cast<size_t>(b.kind)];
     buffer(id);
-    bool plain = b.data && b.type == b.data->type && !b.placed && !b.mutated && !b.alias;
+    bool plain = b.data && b.type == b.data->type && !b.placed && !b.local && !b.mutated && !b.alias;
     if (!plain) {
       out += ": ";
       type(b.type);
       if (b.placed) out += " placed";
+      if (b.local) out += " local";
       if (b.mutated) out += " mut";
       if (b.alias) append_alias(out, program_.context->name(*b.alias));
     }
@@ -264,22 +265,14 @@ class Printer {
     inside(n.body);
     close();
   }
+  void rest(const Kernel& n) {
+    inside(n.body);
+    close();
+  }
 
   void head(const Nest& n) {
     out += "for ";
-    bool first = true;
-    for (const Axis& a : n.axes) {
-      if (!first) out += ", ";
-      first = false;
-      if (a.kind != AxisKind::parallel) {
-        out += name(a.kind);
-        out += ' ';
-      }
-      append_dim(out, a.symbol);
-      out += " < ";
-      append_dim(out, a.extent);
-    }
-    if (!n.axes.empty()) out += ' ';
+    axes(n.axes);
     if (!n.name.empty()) {
       append_quoted(out, n.name);
       out += ' ';
@@ -289,12 +282,44 @@ class Printer {
       out += name(n.tag);
       out += ' ';
     }
-    if (options_.provenance && n.origin) {
+    head_end(n.origin);
+  }
+
+  void head(const Kernel& n) {
+    out += "kernel ";
+    axes(n.axes);
+    if (!n.name.empty()) {
+      append_quoted(out, n.name);
+      out += ' ';
+    }
+    head_end(n.origin);
+  }
+
+  void head_end(uint32_t set) {
+    if (options_.provenance && set) {
       out.pop_back();
-      origin(n.origin);
+      origin(set);
       out += ' ';
     }
     out += '{';
+  }
+
+  void axes(const std::vector<Axis>& axes) {
+    bool first = true;
+    for (const Axis& a : axes) {
+      if (!first) out += ", ";
+      first = false;
+      if (a.kind != AxisKind::parallel) {
+        out += name(a.kind);
+        out += ' ';
+      }
+      append_dim(out, a.symbol);
+      out += " < ";
+      append_dim(out, a.extent);
+      if (a.lanes != 1) out += " lanes " + std::to_string(a.lanes);
+      if (a.unroll != 1) out += " unroll " + std::to_string(a.unroll);
+    }
+    if (!axes.empty()) out += ' ';
   }
 
   void head(const Sort& n) {

@@ -7,8 +7,11 @@
 // * A nest runs its body at every point of its axes. Values that depend on a `reduce` belong to its epilogue: they
 // exist
 //   once for every point of the parallel axes, when the reduction axes have been walked.
-// * A nest may read what it writes only where `Store::mode` says so. Its points may run in any order, those of a scan
-//   axis in ascending one.
+// * A point of a nest may read what it writes itself, and what other points write only where `Store::mode` says so. Its
+//   points may run in any order, those of a scan axis in ascending one.
+// * A program that a plan has been applied to says more: a `Kernel` runs its body at every point of axes that may run
+//   side by side, axes of its nests run in lanes, and `local` buffers belong to one such point. What is computed, the
+//   interpreter's results, and the rules are the same: a realised program is a program.
 // * Arithmetic is the scalar table's: integers wrap in their own dtype; a floating result is rounded to its
 //   instruction's dtype, or may be kept wider; contraction and the order of a `reduce` over floats are free
 //   (`Instr::ordered` takes that freedom away).
@@ -45,8 +48,9 @@ struct Buffer {
   TensorType type;      // sizes count; strides and offset where `placed`
   bool placed = false;  // strides and offset are binding
   bool mutated = false;
-  std::optional<NameId> alias;         // inputs of one alias class share storage
-  BufferId view_of = kNone;            // another look at that (placed) buffer's storage, through this type; placed
+  std::optional<NameId> alias;  // inputs of one alias class share storage
+  bool local = false;           // temporaries: one for each point of the kernel that writes it, and gone after it
+  BufferId view_of = kNone;     // another look at that (placed) buffer's storage, through this type; placed
   const ConstantData* data = nullptr;  // kind constant
   uint32_t origin = 0;                 // Context::origin: the graph's nodes that it comes from
 };
@@ -60,10 +64,15 @@ enum class AxisKind : uint8_t {
   scan,  // walked in ascending order, innermost; at most one in a nest
 };
 
+inline constexpr uint32_t kMostTogether = 4096;  // points of an axis, in lanes or unrolled
+
 struct Axis {
   Dim symbol;  // of the pool; runs from 0 to below the extent
   Dim extent;  // over the program's symbols
   AxisKind kind = AxisKind::parallel;
+  // How many of its points run together, in one vector, and how many such vectors in one turn. The order of a
+  // reduction's points follows: lanes are combined last.
+  uint32_t lanes = 1, unroll = 1;
 };
 
 enum class InstrKind : uint8_t {
@@ -203,8 +212,17 @@ struct Repeat {
   std::unique_ptr<Block> body;
 };
 
+// Runs the body, nests only, at every point of the axes (parallel ones), in any order or at the same time: what a point
+// writes no other one reads or writes, local buffers aside.
+struct Kernel {
+  std::string name;
+  std::vector<Axis> axes;
+  std::unique_ptr<Block> body;
+  uint32_t origin = 0;
+};
+
 struct Node {
-  std::variant<Nest, Sort, Extern, Bind, Check, Print, If, While, Repeat> is;
+  std::variant<Nest, Sort, Extern, Bind, Check, Print, If, While, Repeat, Kernel> is;
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -258,6 +276,8 @@ void for_each_node(BlockT& block, F&& visit) {
       for_each_node(*n->test, visit);
       for_each_node(*n->body, visit);
     } else if (auto* n = std::get_if<Repeat>(&node.is)) {
+      for_each_node(*n->body, visit);
+    } else if (auto* n = std::get_if<Kernel>(&node.is)) {
       for_each_node(*n->body, visit);
     }
   }

@@ -197,6 +197,10 @@ void Memory::put(BufferId id, Tensor tensor) {
   places_[id] = {std::move(tensor), {}, 0};
 }
 
+void Memory::trust(BufferId id) { std::ranges::fill(places_[owner(id)].stamps, kWrittenBefore); }
+
+void Memory::forget(BufferId id) { std::ranges::fill(places_[id].stamps, kUnwritten); }
+
 void Memory::release(BufferId id) {
   bytes_ -= places_[id].bytes;
   places_[id] = {};

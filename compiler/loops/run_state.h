@@ -61,6 +61,8 @@ class Memory {
   Window readable(BufferId id);  // a temporary is allocated if nobody did
   Window writable(BufferId id);  // and again when its sizes have changed; stamped
   void put(BufferId id, Tensor tensor);
+  void trust(BufferId id);   // that all of it has been written
+  void forget(BufferId id);  // what a temporary holds; it stays allocated
   // The only element of a 0-dim buffer.
   ScalarValue scalar(BufferId id);
   void release(BufferId id);  // a temporary that nobody needs any more

@@ -42,6 +42,7 @@ struct Visitor {
     all(*n.body);
   }
   void operator()(const Repeat& n) const { all(*n.body); }
+  void operator()(const Kernel& n) const { all(*n.body); }
 };
 }  // namespace
 

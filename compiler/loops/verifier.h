@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -61,6 +62,9 @@ class ProgramVerifier {
   void visit(const If& n, Scope& scope);
   void visit(const While& n, Scope& scope);
   void visit(const Repeat& n, Scope& scope);
+  void visit(const Kernel& n, Scope& scope);
+  // `once`: in the whole program; else like the axes of a nest.
+  void declare_counter(Dim symbol, Dim extent, Scope& inner, bool once);
   void outputs(const std::vector<Output>& outputs, const Scope& scope);
   void output(const Output& output, const Scope& scope);
   void bind(const SymNode* symbol, Scope& scope);
@@ -93,7 +97,8 @@ class ProgramVerifier {
   std::optional<Cond> condition(const Nest& nest, Ssa value) const;
   std::optional<Dim> coordinate(const Nest& nest, Ssa value) const;
   const IndexSpace& space(NestState& state, Ssa mask);
-  IndexSpace made_space(NestState& state, Ssa mask, bool epilogue) const;
+  // Over the axes of the kernel too, or at one point of it.
+  IndexSpace made_space(NestState& state, Ssa mask, bool epilogue, bool of_kernel = true) const;
   bool bounds(NestState& state, int rule, BufferId id, const DimVec& index, Ssa mask, Ssa instr, size_t store);
   void stores(NestState& state);
   Piece piece(NestState& state, const Store& store);
@@ -108,11 +113,27 @@ class ProgramVerifier {
   static void join(std::vector<Written>& into, const std::vector<Written>& other, const std::vector<Written>& before);
   void stack(const std::vector<Written>& before, const Repeat& n, const Scope& scope);
 
+  // verify_kernel.cpp
+  struct Access {  // of a kernel's nest, to what is not local
+    BufferId buffer;
+    DimVec index;
+    IndexSpace space;
+    bool is_store, distinct;
+    size_t node;
+    const Node* at;
+    size_t number;  // of the store
+  };
+  void note_load(NestState& state, Ssa instr);
+  void note_store(const Store& store, size_t number, const Piece& piece);
+  void points_apart(const Kernel& n, std::span<const Access> accesses, const Scope& scope);
+
   const Program& program_;
   ProgramText text_;
   ProgramVerdict out_;
   size_t node_ = SIZE_MAX, next_node_ = 0;
   const Node* at_ = nullptr;
+  const Kernel* kernel_ = nullptr;
+  std::vector<Access>* accesses_ = nullptr;        // inside a kernel
   std::vector<Written> written_;                   // by buffer: its root's
   std::unordered_set<const SymNode*> own_;         // the program's symbols
   std::unordered_set<const SymNode*> bound_once_;  // by a node

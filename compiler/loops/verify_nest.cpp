@@ -23,6 +23,7 @@ void ProgramVerifier::axes(const Nest& nest, const Scope& scope) {
   bool scan = false, reduces = false;
   for (const Axis& a : nest.axes) {
     if (scan) report(105, "an axis inside the scan axis");
+    if (a.kind == AxisKind::scan && (a.lanes != 1 || a.unroll != 1)) report(105, "a scan axis runs point by point");
     scan = scan || a.kind == AxisKind::scan;
     reduces = reduces || a.kind == AxisKind::reduction;
     use(a.extent, scope);
@@ -146,9 +147,11 @@ std::optional<Cond> ProgramVerifier::condition(const Nest& nest, Ssa value) cons
 }
 
 // The points at which a mask holds: of all axes, or of those that the epilogue sees.
-IndexSpace ProgramVerifier::made_space(NestState& state, Ssa mask, bool epilogue) const {
+IndexSpace ProgramVerifier::made_space(NestState& state, Ssa mask, bool epilogue, bool of_kernel) const {
   const Nest& nest = state.nest;
   IndexSpace made(program_.context->syms, state.scope.facts);
+  if (of_kernel && kernel_)
+    for (const Axis& a : kernel_->axes) made.add_axis(a.symbol, a.extent);
   for (const Axis& a : nest.axes)
     if (!epilogue || a.kind == AxisKind::parallel) made.add_axis(a.symbol, a.extent);
   std::vector<Ssa> holds = conjuncts(nest, mask);
@@ -206,7 +209,9 @@ bool ProgramVerifier::bounds(NestState& state, int rule, BufferId id, const DimV
 Piece ProgramVerifier::piece(NestState& state, const Store& store) {
   bool late = state.late[store.value] || (store.mask != kNone && state.late[store.mask]);
   for (Dim d : store.index) late = late || mentions(state.late_symbols, d);
-  if (late) return {made_space(state, store.mask, true), store.index};
+  // A local buffer is another one at every point of the kernel.
+  const bool local = buffer(root(store.buffer)).local;
+  if (late || local) return {made_space(state, store.mask, late, !local), store.index};
   Piece made{space(state, store.mask), store.index};
   if (store.mask != kNone && !state.spaces.contains(store.mask)) made.space.assume_opaque();
   return made;
@@ -216,13 +221,16 @@ void ProgramVerifier::stores(NestState& state) {
   const Nest& nest = state.nest;
   std::vector<Piece> pieces;
   std::vector<bool> inside;
-  std::unordered_set<BufferId> loaded;  // storage
-  std::unordered_set<NameId> loaded_classes;
-  for (const Instr& instr : nest.body) {
-    if (instr.kind != InstrKind::load) continue;
-    loaded.insert(root(instr.buffer));
-    if (auto alias = buffer(root(instr.buffer)).alias) loaded_classes.insert(*alias);
-  }
+  // A point may load what it stores itself.
+  auto own = [&](const Instr& load, const Store& store) {
+    return load.buffer == store.buffer && load.index == store.index && load.mask == kNone &&
+           store.mode == StoreMode::assign;
+  };
+  auto reads = [&](const Store& store) {
+    return std::ranges::any_of(nest.body, [&](const Instr& i) {
+      return i.kind == InstrKind::load && share(i.buffer, store.buffer) && !own(i, store);
+    });
+  };
   for (size_t s = 0; s < nest.stores.size(); ++s) {
     const Store& store = nest.stores[s];
     use_type(store.buffer, state.scope);
@@ -241,11 +249,12 @@ void ProgramVerifier::stores(NestState& state) {
     if (store.mode == StoreMode::assign && !store.distinct && inside.back() &&
         !pieces.back().space.injective(store.index))
       report(401, "nothing proves that two points write two elements of " + name(store.buffer), kNone, s);
-    auto alias = buffer(root(store.buffer)).alias;
-    if (loaded.contains(root(store.buffer)) || (alias && loaded_classes.contains(*alias)))
-      report(403, "it loads what shares the storage of " + name(store.buffer), kNone, s);
+    if (reads(store)) report(403, "it loads what shares the storage of " + name(store.buffer), kNone, s);
   }
   store_pairs(state, pieces);
+  if (accesses_)
+    for (size_t s = 0; s < nest.stores.size(); ++s)
+      if (inside[s]) note_store(nest.stores[s], s, pieces[s]);
   for (size_t s = 0; s < nest.stores.size(); ++s) {
     const Store& store = nest.stores[s];
     if (store.mode != StoreMode::assign && store.mode != StoreMode::scatter) {

@@ -90,6 +90,7 @@ bool ProgramVerifier::block_structure(const Block& block) {
     if (const auto* is = std::get_if<If>(&n.is)) fine = inner(is->then) && inner(is->otherwise);
     if (const auto* is = std::get_if<While>(&n.is)) fine = inner(is->test) && inner(is->body);
     if (const auto* is = std::get_if<Repeat>(&n.is)) fine = inner(is->body);
+    if (const auto* is = std::get_if<Kernel>(&n.is)) fine = inner(is->body);
     if (!fine) return false;
   }
   return true;
@@ -119,6 +120,14 @@ bool ProgramVerifier::node_structure(const Node& node) {
     return std::ranges::all_of(n->values, [&](BufferId b) { return known(b); });
   if (const auto* n = std::get_if<If>(&node.is)) return missing(n->then && n->otherwise) && known(n->condition);
   if (const auto* n = std::get_if<While>(&node.is)) return missing(n->test && n->body) && known(n->condition);
+  if (const auto* n = std::get_if<Kernel>(&node.is)) {
+    for (const Axis& a : n->axes)
+      if (a.symbol.is_constant() || kind_of(a.symbol) != SymKind::symbol) {
+        report(103, "an axis has a symbol");
+        return false;
+      }
+    return missing(n->body != nullptr);
+  }
   return missing(std::get<Repeat>(node.is).body != nullptr);
 }
 
@@ -207,6 +216,8 @@ void ProgramVerifier::declaration(BufferId id) {
     if (facts.proves(lt(size, 0)))
       report_buffer(213, id, "the size " + to_string(size) + " of " + name(id) + " is negative");
   if (b.kind == BufferKind::constant && b.view_of == kNone) constant(id);
+  if (b.local && (b.kind != BufferKind::temporary || b.placed || b.view_of != kNone))
+    report_buffer(109, id, name(id) + " is local, so it is a temp without a place");
   if (b.kind != BufferKind::input && (b.mutated || b.alias)) report_buffer(109, id, name(id) + " is no input");
   if (b.view_of == kNone) return;
   const Buffer& of = buffer(b.view_of);
@@ -345,8 +356,9 @@ void ProgramVerifier::visit(const Nest& n, Scope& scope) {
     const Instr& instr = n.body[i];
     if (instr.kind != InstrKind::load) continue;
     use_type(instr.buffer, scope);
-    bounds(state, 301, instr.buffer, instr.index, instr.mask, i, SIZE_MAX);
+    bool inside = bounds(state, 301, instr.buffer, instr.index, instr.mask, i, SIZE_MAX);
     read(instr.buffer, i);
+    if (accesses_ && inside) note_load(state, i);
   }
   stores(state);
 }
@@ -446,20 +458,24 @@ void ProgramVerifier::visit(const While& n, Scope& scope) {
 
 void ProgramVerifier::visit(const Repeat& n, Scope& scope) {
   use(n.count, scope);
-  if (scope.facts.proves(lt(n.count, 0))) report(213, "the count " + to_string(n.count) + " is negative");
-  const SymNode* symbol = n.symbol.node();
-  if (scope.bound.contains(symbol) || !bound_once_.insert(symbol).second)
-    report(104, "`" + std::string(symbol_name(symbol)) + "` is something else already");
   Scope inner = scope;
-  inner.bound.insert(symbol);
-  try {
-    inner.facts.add(ge(n.symbol, 0));
-    inner.facts.add(lt(n.symbol, n.count));
-  } catch (const UserError&) {
-  }
+  declare_counter(n.symbol, n.count, inner, true);
   std::vector<Written> before = written_;
   block(*n.body, inner);
   stack(before, n, scope);
+}
+
+void ProgramVerifier::declare_counter(Dim counter, Dim count, Scope& inner, bool once) {
+  if (inner.facts.proves(lt(count, 0))) report(213, "the count " + to_string(count) + " is negative");
+  const SymNode* symbol = counter.node();
+  if (inner.bound.contains(symbol) || (!once && own_.contains(symbol)) || (once && !bound_once_.insert(symbol).second))
+    report(104, "`" + std::string(symbol_name(symbol)) + "` is something else already");
+  inner.bound.insert(symbol);
+  try {
+    inner.facts.add(ge(counter, 0));
+    inner.facts.add(lt(counter, count));
+  } catch (const UserError&) {
+  }
 }
 
 // --- outputs

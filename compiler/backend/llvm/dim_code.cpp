@@ -1,0 +1,103 @@
+#include "compiler/backend/llvm/dim_code.h"
+
+#include <llvm/IR/IRBuilder.h>
+
+#include "compiler/base/error.h"
+#include "compiler/base/sym_parts.h"
+
+namespace lenz::native {
+
+bool DimCode::varies(Dim dim) const {
+  bool found = false;
+  if (!dim.is_constant())
+    for_each_symbol(dim, [&](const SymNode* s) {
+      auto known = values_.find(s);
+      found = found || (known != values_.end() && known->second->getType()->isVectorTy());
+    });
+  return found;
+}
+
+llvm::Value* DimCode::both(llvm::Value*& a, llvm::Value*& b) {
+  auto count = static_cast<unsigned>(lanes_);
+  if (a->getType()->isVectorTy() && !b->getType()->isVectorTy()) b = builder_->CreateVectorSplat(count, b);
+  if (b->getType()->isVectorTy() && !a->getType()->isVectorTy()) a = builder_->CreateVectorSplat(count, a);
+  return a;
+}
+
+llvm::Value* DimCode::operator()(Dim dim) {
+  auto number = [&](int64_t n) -> llvm::Value* { return builder_->getInt64(static_cast<uint64_t>(n)); };
+  if (dim.is_constant()) return number(dim.constant());
+  const DimParts parts = parts_of(dim);
+  auto binary = [&](auto&& make, Dim x, Dim y) {
+    llvm::Value *a = (*this)(x), *b = (*this)(y);
+    both(a, b);
+    return make(a, b);
+  };
+  // Rounded down: the machine's division rounds to zero.
+  auto divided = [&](llvm::Value* a, llvm::Value* b, bool quotient) -> llvm::Value* {
+    llvm::Value* q = builder_->CreateSDiv(a, b);
+    llvm::Value* r = builder_->CreateSub(a, builder_->CreateMul(q, b));
+    llvm::Value* zero = llvm::Constant::getNullValue(a->getType());
+    llvm::Value* off =
+        builder_->CreateAnd(builder_->CreateICmpNE(r, zero), builder_->CreateICmpSLT(builder_->CreateXor(r, b), zero));
+    if (!quotient) return builder_->CreateAdd(r, builder_->CreateSelect(off, b, zero));
+    return builder_->CreateAdd(q, builder_->CreateSExt(off, a->getType()));
+  };
+  switch (parts.kind) {
+    case SymKind::symbol: {
+      const SymNode* symbol = nullptr;
+      for_each_symbol(dim, [&](const SymNode* s) { symbol = s; });
+      auto known = values_.find(symbol);
+      if (known == values_.end()) internal_error("a symbol without a value: " + to_string(dim), __FILE__, __LINE__);
+      return known->second;
+    }
+    case SymKind::sum: {
+      llvm::Value* total = nullptr;
+      for (size_t i = 0; i < parts.operands.size(); ++i) {
+        llvm::Value* term = (*this)(parts.operands[i]);
+        if (parts.coefficients[i] != 1) {
+          llvm::Value* factor = number(parts.coefficients[i]);
+          both(term, factor);
+          term = builder_->CreateMul(term, factor);
+        }
+        if (total) both(total, term);
+        total = total ? builder_->CreateAdd(total, term) : term;
+      }
+      if (parts.constant == 0 && total) return total;
+      llvm::Value* constant = number(parts.constant);
+      if (!total) return constant;
+      both(total, constant);
+      return builder_->CreateAdd(total, constant);
+    }
+    case SymKind::product: {
+      llvm::Value* total = nullptr;
+      for (Dim operand : parts.operands) {
+        llvm::Value* factor = (*this)(operand);
+        if (total) both(total, factor);
+        total = total ? builder_->CreateMul(total, factor) : factor;
+      }
+      return total;
+    }
+    case SymKind::floor_div:
+      return binary([&](llvm::Value* a, llvm::Value* b) { return divided(a, b, true); }, parts.operands[0],
+                    parts.operands[1]);
+    case SymKind::mod:
+      return binary([&](llvm::Value* a, llvm::Value* b) { return divided(a, b, false); }, parts.operands[0],
+                    parts.operands[1]);
+    case SymKind::min:
+    case SymKind::max: {
+      llvm::Value* best = (*this)(parts.operands[0]);
+      for (size_t i = 1; i < parts.operands.size(); ++i) {
+        llvm::Value* other = (*this)(parts.operands[i]);
+        both(best, other);
+        best = builder_->CreateBinaryIntrinsic(
+            parts.kind == SymKind::min ? llvm::Intrinsic::smin : llvm::Intrinsic::smax, best, other);
+      }
+      return best;
+    }
+    case SymKind::call: break;
+  }
+  throw Unsupported("no code for the size " + to_string(dim));
+}
+
+}  // namespace lenz::native

@@ -1,0 +1,37 @@
+// Dims as code: sizes and coordinates, in i64 scalars, or in vectors where a symbol stands for one.
+// Thread-safety: as the builder's module.
+#pragma once
+
+#include <unordered_map>
+
+#include "compiler/base/sym.h"
+
+namespace llvm {
+class IRBuilderBase;
+class Value;
+}  // namespace llvm
+
+namespace lenz::native {
+
+class DimCode {
+ public:
+  explicit DimCode(llvm::IRBuilderBase& builder, int lanes) : builder_(&builder), lanes_(lanes) {}
+
+  void lanes(int count) { lanes_ = count; }  // of the vectors that symbols stand for
+  void bind(Dim symbol, llvm::Value* value) { values_[symbol.node()] = value; }
+  bool bound(Dim symbol) const { return values_.contains(symbol.node()); }
+  llvm::Value* value_of(Dim symbol) const { return values_.at(symbol.node()); }
+  // Whether it mentions a symbol that stands for a vector.
+  bool varies(Dim dim) const;
+  // A vector of lanes where it varies. Throws Unsupported for functions that have no code, InternalError for symbols
+  // that nothing stands for.
+  llvm::Value* operator()(Dim dim);
+
+ private:
+  llvm::Value* both(llvm::Value*& a, llvm::Value*& b);  // splats the scalar one of the two
+  llvm::IRBuilderBase* builder_;
+  int lanes_;
+  std::unordered_map<const SymNode*, llvm::Value*> values_;
+};
+
+}  // namespace lenz::native

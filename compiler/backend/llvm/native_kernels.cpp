@@ -1,0 +1,119 @@
+#include "compiler/backend/llvm/native_kernels.h"
+
+#include <algorithm>
+#include <thread>
+
+#include "compiler/base/error.h"
+
+namespace lenz::native {
+
+using loops::BufferId;
+using loops::Kernel;
+using loops::Program;
+
+namespace {
+
+template <class F>
+void for_each_kernel(const Program& program, F&& visit) {
+  size_t number = 0;
+  loops::for_each_node(program.body, [&](const loops::Node& node) {
+    if (const auto* kernel = std::get_if<Kernel>(&node.is)) visit(*kernel, "kernel_" + std::to_string(number++));
+  });
+}
+
+void check(int32_t status) {
+  switch (static_cast<KernelStatus>(status)) {
+    case KernelStatus::finished: return;
+    case KernelStatus::division_by_zero: throw UserError("division of an integer by zero");
+    case KernelStatus::index_out_of_range: throw UserError("an index is out of range");
+  }
+  internal_error("a kernel ended in an unknown way", __FILE__, __LINE__);
+}
+
+}  // namespace
+
+NativeKernels::NativeKernels(const Program& program, const CpuTarget& target, int threads)
+    : program_(program), threads_(std::max(1, threads)) {
+  const Compiler compiler(target);
+  for_each_kernel(program, [&](const Kernel& kernel, const std::string& symbol) {
+    try {
+      CodeModule module(symbol);
+      Compiled made{emit_kernel(module, compiler, program, kernel, symbol), nullptr};
+      jit_.add_object(compiler.object(module));
+      made.function = jit_.function<KernelFunction>(symbol);
+      LENZ_CHECK(made.function != nullptr, "a kernel was compiled and is not there");
+      kernels_.emplace(&kernel, std::move(made));
+    } catch (const Unsupported& why) {
+      refused_.push_back(kernel.name + ": " + why.what());
+    }
+  });
+}
+
+bool NativeKernels::run(const loops::KernelCall& call) {
+  auto found = kernels_.find(&call.kernel);
+  if (found == kernels_.end()) return false;
+  const KernelArguments& takes = found->second.arguments;
+  std::vector<int64_t> symbols;
+  for (Dim s : takes.symbols) symbols.push_back(call.integer(s));
+  std::vector<uint64_t> streams;
+  for (uint32_t s : takes.streams) {
+    const RandomStream stream = call.stream(s);
+    streams.push_back(stream.seed);
+    streams.push_back(stream.offset);
+  }
+  int64_t points = 1;
+  for (const loops::Axis& a : call.kernel.axes) points *= call.integer(a.extent);
+  std::vector<void*> shared;
+  std::vector<loops::Tensor> kept;
+  std::vector<std::pair<size_t, size_t>> locals;  // which argument, how many bytes
+  for (BufferId id : takes.buffers) {
+    const loops::Buffer& b = program_.buffers[id];
+    if (!b.local) {
+      kept.push_back(call.tensor(id));
+      shared.push_back(kept.back().element(kept.back().numel() == 0 ? 0 : kept.back().offset()));
+      continue;
+    }
+    int64_t elements = 1;
+    for (Dim d : b.type.sizes) elements *= call.integer(d);
+    locals.emplace_back(shared.size(), static_cast<size_t>(elements * item_size(b.type.dtype)));
+    shared.push_back(nullptr);
+  }
+  const int64_t threads = std::clamp<int64_t>(threads_, 1, std::max<int64_t>(points, 1));
+  std::vector<int32_t> status(static_cast<size_t>(threads), 0);
+  auto part = [&](int64_t number) {
+    std::vector<void*> buffers = shared;
+    std::vector<std::vector<std::max_align_t>> memory;
+    for (auto [at, bytes] : locals) buffers[at] = memory.emplace_back(bytes / sizeof(std::max_align_t) + 1).data();
+    status[static_cast<size_t>(number)] = found->second.function(
+        buffers.data(), symbols.data(), streams.data(), points * number / threads, points * (number + 1) / threads);
+  };
+  std::vector<std::thread> others;
+  for (int64_t t = 1; t < threads; ++t) others.emplace_back(part, t);
+  part(0);
+  for (std::thread& t : others) t.join();
+  for (int32_t s : status) check(s);
+  return true;
+}
+
+std::string kernels_as_text(const Program& program, const CpuTarget& target, bool assembly) {
+  const Compiler compiler(target);
+  std::string out;
+  for_each_kernel(program, [&](const Kernel& kernel, const std::string& symbol) {
+    out += (assembly ? "# " : "; ") + symbol + ": " + kernel.name + "\n";
+    try {
+      CodeModule module(symbol);
+      emit_kernel(module, compiler, program, kernel, symbol);
+      if (assembly) {
+        out += compiler.assembly(module);
+      } else {
+        compiler.optimise(module);
+        out += module.text();
+      }
+    } catch (const Unsupported& why) {
+      out += (assembly ? "# " : "; ") + std::string("no code: ") + why.what() + "\n";
+    }
+  });
+  return out;
+}
+
+}  // namespace lenz::native

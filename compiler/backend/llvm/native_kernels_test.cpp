@@ -1,0 +1,148 @@
+// Kernels as machine code against the same kernels on the interpreter, on every target that runs here.
+#include <gtest/gtest.h>
+
+#include "compiler/backend/llvm/native_kernels.h"
+#include "compiler/loops/text.h"
+#include "compiler/loops/verify.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz::native {
+namespace {
+
+loops::Tensor numbers(Dtype dtype, std::initializer_list<int64_t> sizes) {
+  loops::Tensor t(dtype, loops::Ints(sizes));
+  for (int64_t i = 0; i < t.numel(); ++i) {
+    const int64_t n = (i * 37 + 11) % 23 - 7;
+    t.put(i, is_floating(dtype) ? ScalarValue(static_cast<double>(n) / 8) : ScalarValue(n));
+  }
+  return t;
+}
+
+void expect_same(std::string_view text, const std::vector<loops::InputValue>& inputs) {
+  loops::Program program = loops::parse_program(text, op_table());
+  loops::require_valid(program, "the test");
+  const loops::Results wanted = loops::interpret(program, inputs);
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here) continue;
+    for (int threads : {1, 3}) {
+      NativeKernels kernels(program, target, threads);
+      ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
+      size_t ran = 0;
+      loops::InterpretOptions options;
+      options.run_kernel = [&](const loops::KernelCall& call) { return ++ran, kernels.run(call); };
+      const loops::Results got = loops::interpret(program, inputs, options);
+      ASSERT_EQ(got.ending, wanted.ending) << got.text;
+      EXPECT_GT(ran, 0u);
+      for (size_t o = 0; o < wanted.outputs.size(); ++o)
+        for (int64_t i = 0; i < wanted.outputs[o].tensor.numel(); ++i) {
+          const ScalarValue x = wanted.outputs[o].tensor.at(i), y = got.outputs[o].tensor.at(i);
+          if (x.kind() == ScalarKind::integer) {
+            EXPECT_EQ(x.integer(), y.integer()) << target.name << " output " << o << " element " << i;
+          } else {
+            EXPECT_NEAR(x.real(), y.real(), 1e-5) << target.name << " output " << o << " element " << i;
+          }
+        }
+    }
+  }
+}
+
+// Rows with a tail, a local row, reductions in lanes and unrolled, an epilogue.
+TEST(NativeKernels, Rows) {
+  for (int64_t n : {1, 15, 16, 17, 100})
+    expect_same(R"(loops @rows where s0 in 1..1000 {
+  input %x: f32[3, s0] placed
+  temp %most: f32[] local
+  temp %sum: f32[] local
+  temp %e: f32[1000] local
+  temp %y: f32[3, s0] placed
+  kernel k0 < 3 "softmax" {
+    for reduce i1 < s0 lanes 16 unroll 4 {
+      %0 = load %x[k0, i1]
+      %1 = reduce maximum %0
+      store %most[] = %1
+    }
+    for reduce i2 < s0 lanes 16 unroll 2 {
+      %0 = load %x[k0, i2]
+      %1 = load %most[]
+      %2 = sub.f32 %0, %1
+      %3 = exp.f32 %2
+      %4 = reduce sum %3
+      store %e[i2] = %3
+      store %sum[] = %4
+    }
+    for i3 < s0 lanes 16 {
+      %0 = load %e[i3]
+      %1 = load %sum[]
+      %2 = div.f32 %0, %1
+      store %y[k0, i3] = %2
+    }
+  }
+  return %y
+})",
+                {numbers(Dtype::f32, {3, n})});
+}
+
+// Lanes outside of the reduction, gathers, narrow dtypes, positions of several parts.
+TEST(NativeKernels, Columns) {
+  expect_same(R"(loops @columns {
+  input %x: bf16[37, 41] placed
+  input %at: i64[41] placed
+  temp %total: f32[41] placed
+  temp %where: i64[41] placed
+  temp %taken: bf16[41] placed
+  kernel k0 < 1 {
+    for i0 < 41 lanes 16 unroll 2, reduce i1 < 37 {
+      %0 = load %x[i1, i0]
+      %1: f32 = to_dtype.bf16 %0
+      %2 = index[i1]
+      %3 = reduce sum %1
+      %4 = reduce argmax %1, %2
+      %5 = part 1 of %4
+      store %total[i0] = %3
+      store %where[i0] = %5
+    }
+    for i0 < 41 lanes 8 {
+      %0 = load %at[i0]
+      %1 = position %0 < 37 as p0 wraps
+      %2 = load %x[p0, i0]
+      store %taken[i0] = %2
+    }
+  }
+  return %total, %where, %taken
+})",
+              {numbers(Dtype::bf16, {37, 41}), numbers(Dtype::i64, {41})});
+}
+
+TEST(NativeKernels, RaisesAsTheInterpreterDoes) {
+  expect_same(R"(loops @raises {
+  input %x: i64[20] placed
+  temp %y: i64[20] placed
+  kernel k0 < 20 {
+    for {
+      %0 = load %x[k0]
+      %1 = position %0 < 3 as p0
+      %2 = index[p0]
+      store %y[k0] = %2
+    }
+  }
+  return %y
+})",
+              {numbers(Dtype::i64, {20})});
+  expect_same(R"(loops @divides {
+  input %x: i32[20] placed
+  temp %y: i32[20] placed
+  kernel {
+    for i0 < 20 lanes 16 {
+      %0 = load %x[i0]
+      %1 = i32 100
+      %2 = floor_divide.i32 %1, %0
+      store %y[i0] = %2
+    }
+  }
+  return %y
+})",
+              {numbers(Dtype::i32, {20})});
+}
+
+}  // namespace
+}  // namespace lenz::native

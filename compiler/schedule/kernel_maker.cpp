@@ -1,0 +1,284 @@
+#include "compiler/schedule/kernel_maker.h"
+
+#include <algorithm>
+
+#include "compiler/loops/index_algebra.h"
+
+namespace lenz::schedule {
+
+using loops::Axis;
+using loops::AxisKind;
+using loops::Buffer;
+using loops::InstrKind;
+using loops::Nest;
+using loops::Node;
+using loops::Program;
+using loops::Store;
+
+namespace {
+
+constexpr int64_t kTile = 4096;        // points of a tile: enough to pay for the turn, few enough for the cache
+constexpr int64_t kColumnTile = 64;    // columns that are reduced together: four vectors of accumulators
+constexpr size_t kMostUnrolled = 160;  // instructions of an unrolled body
+
+// Where an element lies, in elements.
+Dim address_of(const Program& program, BufferId id, const DimVec& index) {
+  const TensorType& type = program.buffers[id].type;
+  Dim at = program.buffers[id].placed ? type.offset : Dim(0), stride = 1;
+  for (size_t d = index.size(); d-- > 0;) {
+    at += index[d] * (program.buffers[id].placed ? type.strides[d] : stride);
+    stride = stride * type.sizes[d];
+  }
+  return at;
+}
+
+}  // namespace
+
+KernelMaker::KernelMaker(Program& program, const Target& target, const Uses& uses, loops::Block& block,
+                         const Group& group, const SymbolSet& taken)
+    : program_(program), target_(target), uses_(uses), block_(block), group_(group), taken_(taken) {
+  for (uint32_t number : group.nests) {
+    const auto& nest = std::get<Nest>(block.nodes[number].is);
+    size_t phase = 0;
+    while (std::ranges::find(group.phases[phase].nests, number) == group.phases[phase].nests.end()) ++phase;
+    members_.push_back({&nest, facts_of(nest), phase});
+  }
+  const Member& first = members_[0];
+  for (size_t k = 0; k < group.shared; ++k) {
+    auto axis = std::ranges::find(first.nest->axes, first.facts.parallel[k], &Axis::symbol);
+    axes_.push_back({fresh("k"), axis->extent, AxisKind::parallel});
+    shared_.push_back(axes_.back().symbol);
+    point_.push_back(axes_.back().symbol);
+  }
+}
+
+// A symbol that is no size of the program's, nor another coordinate of the kernel's.
+Dim KernelMaker::fresh(std::string_view prefix) {
+  for (size_t n = 0;; ++n) {
+    Dim symbol = program_.context->syms.symbol(std::string(prefix) + std::to_string(n));
+    if (taken_.insert(symbol.node()).second) return symbol;
+  }
+}
+
+bool KernelMaker::used_outside(BufferId id) const {
+  const Buffer& b = program_.buffers[id];
+  if (b.kind != loops::BufferKind::temporary || b.view_of != kNone) return true;
+  const Uses::OfBuffer& use = uses_.buffers[id];
+  auto inside = [&](const Uses::Place& p) {
+    return p.block == &block_ && std::ranges::binary_search(group_.nests, p.node);
+  };
+  return use.otherwise || !std::ranges::all_of(use.readers, inside) || !std::ranges::all_of(use.writers, inside);
+}
+
+bool KernelMaker::used_later(BufferId id, size_t phase) const {
+  return std::ranges::any_of(members_, [&](const Member& m) {
+    return m.phase > phase && std::ranges::find(m.facts.reads, id) != m.facts.reads.end();
+  });
+}
+
+// The dims that the point of the kernel does not tell.
+const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& index) {
+  auto [at, fresh] = locals_.try_emplace(id);
+  if (!fresh) return at->second;
+  Buffer made;
+  const Buffer& b = program_.buffers[id];
+  made.name = b.name;
+  made.local = true;
+  made.origin = b.origin;
+  made.type.dtype = b.type.dtype;
+  made.type.device = b.type.device;
+  for (size_t d = 0; d < index.size(); ++d) {
+    if (index[d].is_constant() || std::ranges::find(point_, index[d]) != point_.end()) continue;
+    bool tiled = tile_ && index[d] == shared_.back();
+    made.type.sizes.push_back(tiled ? Dim(tile_->extent) : b.type.sizes[d]);
+    at->second.dims.push_back(d);
+  }
+  if (tile_)  // its extent may depend on the point: the largest one is room enough
+    for (Dim& size : made.type.sizes)
+      if (size == tile_->extent && !size.is_constant()) size = kTile;
+  made.type.strides = contiguous_strides(made.type.sizes);
+  at->second.buffer = static_cast<BufferId>(program_.buffers.size());
+  program_.buffers.push_back(std::move(made));
+  return at->second;
+}
+
+DimVec KernelMaker::local_index(const Local& local, const DimVec& index) const {
+  DimVec made;
+  for (size_t d : local.dims) made.push_back(tile_ && index[d] == shared_.back() ? tile_->symbol : index[d]);
+  return made;
+}
+
+// --- merging
+
+std::vector<Node> KernelMaker::run() {
+  std::vector<Node> made;
+  if (std::ranges::any_of(members_, [](const Member& m) { return m.facts.combines; })) {
+    // Points that combine with what is there run one after another.
+    for (uint32_t number : group_.nests) made.push_back(std::move(block_.nodes[number]));
+    return made;
+  }
+  loops::Kernel kernel;
+  kernel.body = std::make_unique<loops::Block>();
+  for (const Member& m : members_)
+    if (kernel.name.size() < 120 && !m.nest->name.empty())
+      kernel.name += (kernel.name.empty() ? "" : " ") + m.nest->name;
+  for (size_t p = 0; p < group_.phases.size(); ++p) {
+    Nest nest = merged(p);
+    if (nest.stores.empty()) continue;
+    if (lanes_) add_lanes(nest);
+    kernel.body->nodes.push_back({std::move(nest)});
+  }
+  kernel.axes = axes_;
+  if (!kernel.body->nodes.empty()) made.push_back({std::move(kernel)});
+  return made;
+}
+
+Nest KernelMaker::merged(size_t phase) {
+  phase_ = phase;
+  values_.clear();
+  Nest made;
+  NestWriter writer(made);
+  if (tile_) made.axes.push_back(*tile_);
+  const size_t before = made.axes.size();
+  bool first = true;
+  for (const Member& m : members_) {
+    if (m.phase != phase) continue;
+    Replacement with(program_.context->syms);
+    for (size_t k = 0; k < group_.shared; ++k) with.set(m.facts.parallel[k], shared_[k]);
+    size_t parallel = 0, inner = before;
+    for (const Axis& a : m.nest->axes) {
+      if (a.kind == AxisKind::parallel && parallel++ < group_.shared) continue;
+      if (first) made.axes.push_back({fresh("j"), a.extent, AxisKind::parallel});
+      Axis& axis = made.axes[inner++];
+      if ((m.facts.reduces || m.facts.scans || m.facts.inner.size()) && a.kind != AxisKind::parallel)
+        axis.kind = a.kind;
+      with.set(a.symbol, axis.symbol);
+    }
+    if (made.name.empty()) made.name = m.nest->name;
+    if (made.tag == loops::NestTag::none) made.tag = m.nest->tag;
+    first = false;
+    add_member(writer, m, with);
+  }
+  return made;
+}
+
+void KernelMaker::add_member(NestWriter& writer, const Member& member, const Replacement& with) {
+  std::vector<Ssa> values;
+  for (Instr i : member.nest->body) {
+    for (Ssa& operand : i.operands) operand = values[operand];
+    if (i.mask != kNone) i.mask = values[i.mask];
+    i.index = with(i.index);
+    i.extent = with(i.extent);
+    if (i.kind == InstrKind::load) {
+      if (auto known = values_.find(i.buffer); known != values_.end() && known->second.index == i.index) {
+        values.push_back(known->second.value);
+        continue;
+      }
+      if (auto local = locals_.find(i.buffer); local != locals_.end()) {
+        i.index = local_index(local->second, i.index);
+        i.buffer = local->second.buffer;
+      }
+    }
+    values.push_back(writer.add(std::move(i)));
+  }
+  for (const Store& s : member.nest->stores)
+    store(writer, member, with, s, values[s.value], s.mask == kNone ? kNone : values[s.mask]);
+}
+
+void KernelMaker::store(NestWriter& writer, const Member& member, const Replacement& with, const Store& from, Ssa value,
+                        Ssa mask) {
+  Store made = from;
+  made.index = with(from.index);
+  made.value = value;
+  made.mask = mask;
+  if (mask == kNone && from.mode == loops::StoreMode::assign) values_[from.buffer] = {value, made.index};
+  const bool outside = used_outside(from.buffer);
+  if (!outside && !used_later(from.buffer, member.phase)) return;
+  if (!outside) {
+    const Local& local = local_for(from.buffer, made.index);
+    made.index = local_index(local, made.index);
+    made.buffer = local.buffer;
+  }
+  writer.nest().stores.push_back(std::move(made));
+}
+
+// --- tiles and lanes
+
+void KernelMaker::tile() {
+  lanes_ = true;
+  if (group_.shared == 0) return;
+  // Inside goes the innermost shared axis, where the nests have no other axes, or where it is the one along which
+  // memory is contiguous.
+  bool bare = std::ranges::all_of(members_, [&](const Member& m) { return m.nest->axes.size() == group_.shared; });
+  bool column = false;
+  if (!bare) {
+    double along_shared = 0, along_inner = 0;
+    for (const Member& m : members_) {
+      if (m.facts.scans) return;
+      size_t shared_axis = SIZE_MAX, last = m.nest->axes.size() - 1;
+      for (size_t k = 0; k < m.nest->axes.size(); ++k)
+        if (m.nest->axes[k].symbol == m.facts.parallel[group_.shared - 1]) shared_axis = k;
+      along_shared += contiguity(*m.nest, shared_axis);
+      if (m.nest->axes.size() > group_.shared) along_inner += contiguity(*m.nest, last == shared_axis ? 0 : last);
+    }
+    column = along_shared > along_inner;
+  }
+  if (!bare && !column) return;
+  const int64_t size = column ? kColumnTile : kTile;
+  Axis last = axes_.back();
+  axes_.pop_back();
+  point_.pop_back();
+  Axis inner{fresh("i"), last.extent, AxisKind::parallel};
+  if (last.extent.is_constant() && last.extent.constant() <= size) {
+    shared_.back() = inner.symbol;
+  } else {
+    Dim number = fresh("t");
+    axes_.push_back({number, ceil_div(last.extent, size), AxisKind::parallel});
+    point_.push_back(number);
+    inner.extent = min(Dim(size), last.extent - number * size);
+    shared_.back() = number * size + inner.symbol;
+  }
+  tile_ = inner;
+}
+
+// How well accesses go along an axis: neighbours, or one element for all, against strides.
+double KernelMaker::contiguity(const Nest& nest, size_t axis) const {
+  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+  for (const Axis& a : nest.axes) space.add_axis(a.symbol, a.extent);
+  double score = 0;
+  auto access = [&](BufferId id, const DimVec& index) {
+    if (index.empty()) return;
+    auto stride = space.stride(address_of(program_, id, index), axis);
+    score += !stride ? -2 : stride->is(1) ? 1 : stride->is(0) ? 0 : -1;
+  };
+  for (const loops::Instr& i : nest.body)
+    if (i.kind == InstrKind::load) access(i.buffer, i.index);
+  for (const Store& s : nest.stores) access(s.buffer, s.index);
+  return score;
+}
+
+void KernelMaker::add_lanes(Nest& nest) const {
+  bool reduces = false;
+  int64_t widest = 4;
+  for (const loops::Instr& i : nest.body) {
+    if (i.kind == InstrKind::scan || i.kind == InstrKind::position || i.ordered) return;
+    reduces = reduces || i.kind == InstrKind::reduce;
+    if (i.kind != InstrKind::index) widest = std::max<int64_t>(widest, std::min<int64_t>(item_size(i.dtype), 8));
+  }
+  for (const Store& s : nest.stores)
+    if (s.mode != loops::StoreMode::assign) return;
+  std::optional<size_t> best;
+  double most = 0;
+  for (size_t k = nest.axes.size(); k-- > 0;) {
+    double score = contiguity(nest, k);
+    if (best && score <= most) continue;
+    best = k;
+    most = score;
+  }
+  if (!best) return;
+  Axis& axis = nest.axes[*best];
+  axis.lanes = target_.lanes(widest);
+  while (axis.unroll < (reduces ? 4U : 2U) && nest.body.size() * axis.unroll * 2 <= kMostUnrolled) axis.unroll *= 2;
+}
+
+}  // namespace lenz::schedule

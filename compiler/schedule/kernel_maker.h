@@ -1,0 +1,70 @@
+// One group of a plan as loops: a kernel over the shared axes, a nest for each phase. What is used in its own phase
+// only is never stored; what later phases of the point use lives in a local buffer, unless memory has it anyway.
+// Thread-safety: as the program's.
+#pragma once
+
+#include <map>
+#include <unordered_set>
+
+#include "compiler/schedule/nest_writer.h"
+#include "compiler/schedule/plan.h"
+
+namespace lenz::schedule {
+
+using SymbolSet = std::unordered_set<const SymNode*>;
+
+class KernelMaker {
+ public:
+  // `taken`: symbols that mean something already. The block's nests are moved from.
+  KernelMaker(loops::Program& program, const Target& target, const Uses& uses, loops::Block& block, const Group& group,
+              const SymbolSet& taken);
+  // Decides tiles and lanes. Not asked: none.
+  void tile();
+  std::vector<loops::Node> run();
+
+ private:
+  struct Member {
+    const loops::Nest* nest;
+    NestFacts facts;
+    size_t phase;
+  };
+  struct Value {  // of a buffer that a member of the phase at hand has stored
+    Ssa value;
+    DimVec index;
+  };
+  struct Local {
+    BufferId buffer;
+    std::vector<size_t> dims;  // of the buffer that it stands for
+  };
+
+  loops::Nest merged(size_t phase);
+  void add_member(NestWriter& writer, const Member& member, const Replacement& with);
+  void store(NestWriter& writer, const Member& member, const Replacement& with, const loops::Store& from, Ssa value,
+             Ssa mask);
+  bool used_outside(BufferId id) const;
+  bool used_later(BufferId id, size_t phase) const;
+  const Local& local_for(BufferId id, const DimVec& index);
+  DimVec local_index(const Local& local, const DimVec& index) const;
+  void add_lanes(loops::Nest& nest) const;
+  double contiguity(const loops::Nest& nest, size_t axis) const;
+  Dim fresh(std::string_view prefix);
+
+  loops::Program& program_;
+  const Target& target_;
+  const Uses& uses_;
+  loops::Block& block_;
+  const Group& group_;
+  std::vector<Member> members_;  // in the order of the group's nests
+
+  std::vector<loops::Axis> axes_;    // the kernel's
+  std::vector<Dim> shared_;          // what stands for the shared axes, in order
+  std::vector<Dim> point_;           // symbols that tell the kernel's point
+  std::optional<loops::Axis> tile_;  // the innermost shared axis, inside
+  bool lanes_ = false;
+  size_t phase_ = 0;
+  std::map<BufferId, Value> values_;
+  std::map<BufferId, Local> locals_;
+  SymbolSet taken_;
+};
+
+}  // namespace lenz::schedule

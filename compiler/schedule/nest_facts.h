@@ -1,0 +1,45 @@
+// What of a nest decides how it may be scheduled.
+// Thread-safety: values.
+#pragma once
+
+#include <vector>
+
+#include "compiler/loops/program.h"
+
+namespace lenz::schedule {
+
+using loops::BufferId;
+using loops::Ssa;
+
+struct NestFacts {
+  std::vector<Dim> parallel, inner;  // symbols of its parallel axes, and of those that it reduces or scans, in order
+  bool reduces = false, scans = false, draws = false, positions = false, combines = false, masked_store = false;
+  std::vector<BufferId> reads, writes;  // each once
+  // Of one point of all axes, in simple operations: a transcendental counts as many.
+  double cost = 0;
+
+  // A value for each point, and nothing else: it may be computed anywhere and as often as one likes.
+  bool plain() const { return !reduces && !scans && !positions && !combines && !masked_store && writes.size() == 1; }
+};
+
+NestFacts facts_of(const loops::Nest& nest);
+
+// Simple operations that an instruction stands for.
+double cost_of(const loops::Instr& instr);
+
+// Who reads and writes each buffer's storage.
+struct Uses {
+  struct Place {
+    const loops::Block* block;
+    uint32_t node;
+    friend bool operator==(const Place&, const Place&) = default;
+  };
+  struct OfBuffer {
+    std::vector<Place> writers, readers;  // nests, each once
+    bool otherwise = false;               // by nodes that are no nests, by outputs, through views
+  };
+  std::vector<OfBuffer> buffers;
+};
+Uses uses_of(const loops::Program& program);
+
+}  // namespace lenz::schedule

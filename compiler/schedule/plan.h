@@ -1,0 +1,27 @@
+// What was decided about a program, as a value: which nests make a kernel, over which axes, in which phases, how large
+// tiles are. A plan prints; realise() applies it. It says nothing of how a kernel is run.
+// Thread-safety: values.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "compiler/schedule/fuse.h"
+
+namespace lenz::schedule {
+
+struct Plan {
+  Target target;
+  // Of the main block, and of every block inside it in the order of for_each_node.
+  std::vector<std::vector<Group>> blocks;
+};
+
+// The plan for a program whose cheap values are recomputed already (recompute.h).
+Plan plan(const loops::Program& program, const Target& target, const FusionLimits& limits = {});
+std::string print(const Plan& plan, const loops::Program& program);
+
+// Every block in the order of Plan::blocks.
+std::vector<loops::Block*> blocks_of(loops::Program& program);
+std::vector<const loops::Block*> blocks_of(const loops::Program& program);
+
+}  // namespace lenz::schedule

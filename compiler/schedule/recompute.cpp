@@ -1,0 +1,210 @@
+#include "compiler/schedule/recompute.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/loops/index_algebra.h"
+#include "compiler/schedule/nest_facts.h"
+#include "compiler/schedule/nest_writer.h"
+
+namespace lenz::schedule {
+
+using loops::Block;
+using loops::Instr;
+using loops::InstrKind;
+using loops::Nest;
+using loops::Program;
+using loops::Store;
+
+namespace {
+
+constexpr double kCheap = 2;       // simple operations that are no more than a load and a store
+constexpr size_t kMostBody = 128;  // instructions of a nest: beyond, registers run out and compilation takes long
+constexpr size_t kMostReaders = 8;
+
+const Nest& nest_at(const Uses::Place& place) { return std::get<Nest>(place.block->nodes[place.node].is); }
+
+// The axis of each dim of what the nest stores, or none where it is one element.
+bool stores_by_axes(const Nest& nest) {
+  std::vector<Dim> seen;
+  for (Dim d : nest.stores[0].index) {
+    if (d.is(0)) continue;
+    auto axis = std::ranges::find(nest.axes, d, &loops::Axis::symbol);
+    if (axis == nest.axes.end() || std::ranges::find(seen, d) != seen.end()) return false;
+    seen.push_back(d);
+  }
+  return seen.size() == nest.axes.size();
+}
+
+bool moves(const Nest& nest, const NestFacts& facts) {
+  size_t loads = 0;
+  for (const Instr& i : nest.body) loads += i.kind == InstrKind::load;
+  return loads <= 1 && facts.cost <= kCheap && !facts.draws;
+}
+
+// Whether a reader goes over the elements as the writer does: its first axes are the buffer's dims, in order.
+bool in_order(const Nest& reader, BufferId buffer) {
+  for (const Instr& i : reader.body) {
+    if (i.kind != InstrKind::load || i.buffer != buffer) continue;
+    size_t axis = 0;
+    for (Dim d : i.index) {
+      if (d.is(0)) continue;
+      if (axis >= reader.axes.size() || reader.axes[axis].symbol != d) return false;
+      ++axis;
+    }
+  }
+  return true;
+}
+
+// Whether it reads each element once at most.
+bool once(const Program& program, const Nest& reader, BufferId buffer) {
+  const Instr* only = nullptr;
+  for (const Instr& i : reader.body) {
+    if (i.kind != InstrKind::load || i.buffer != buffer) continue;
+    if (only) return false;
+    only = &i;
+  }
+  loops::IndexSpace space(program.context->syms, program.assumptions.known());
+  for (const loops::Axis& a : reader.axes) space.add_axis(a.symbol, a.extent);
+  return only && space.injective(only->index);
+}
+
+}  // namespace
+
+std::vector<BufferId> choose_recomputed(const Program& program) {
+  Uses uses = uses_of(program);
+  std::vector<BufferId> chosen;
+  std::unordered_map<const Nest*, size_t> sizes;  // of bodies that others went into
+  auto size = [&](const Nest& n) -> size_t& { return sizes.try_emplace(&n, n.body.size()).first->second; };
+  auto consider = [&](const loops::Node& node) {
+    const auto* nest = std::get_if<Nest>(&node.is);
+    if (nest == nullptr || nest->stores.size() != 1 || nest->tag != loops::NestTag::none) return;
+    const BufferId id = nest->stores[0].buffer;
+    const loops::Buffer& buffer = program.buffers[id];
+    const Uses::OfBuffer& use = uses.buffers[id];
+    NestFacts facts = facts_of(*nest);
+    bool possible = buffer.kind == loops::BufferKind::temporary && !use.otherwise && use.writers.size() == 1 &&
+                    !use.readers.empty() && use.readers.size() <= kMostReaders && facts.plain() &&
+                    facts.inner.empty() && stores_by_axes(*nest);
+    if (!possible) return;
+    for (const Uses::Place& reader : use.readers) {
+      // What it reads must be there still, and not be the reader's own.
+      if (reader.block != use.writers[0].block) return;
+      const Nest& into = nest_at(reader);
+      if (into.tag != loops::NestTag::none || size(into) + size(*nest) > kMostBody) return;
+    }
+    for (BufferId read : facts.reads)
+      if (program.buffers[read].kind == loops::BufferKind::input && program.buffers[read].mutated) return;
+    for (BufferId read : facts.reads)
+      if (uses.buffers[read].writers.size() > 1 || program.buffers[read].view_of != kNone) return;
+    bool one = use.readers.size() == 1 && !in_order(nest_at(use.readers[0]), id) &&
+               once(program, nest_at(use.readers[0]), id) && !facts.draws;
+    if (!moves(*nest, facts) && !one) return;
+    for (const Uses::Place& reader : use.readers) size(nest_at(reader)) += size(*nest);
+    chosen.push_back(id);
+  };
+  for_each_node(program.body, consider);
+  return chosen;
+}
+
+namespace {
+
+class Inliner {
+ public:
+  Inliner(Program& program, const std::vector<BufferId>& chosen) : program_(program), chosen_(program.buffers.size()) {
+    for (BufferId id : chosen) chosen_[id] = true;
+  }
+
+  void block(Block& b) {
+    std::vector<loops::Node> kept;
+    for (loops::Node& node : b.nodes) {
+      auto* nest = std::get_if<Nest>(&node.is);
+      if (auto* n = std::get_if<loops::If>(&node.is)) block(*n->then), block(*n->otherwise);
+      if (auto* n = std::get_if<loops::While>(&node.is)) block(*n->test), block(*n->body);
+      if (auto* n = std::get_if<loops::Repeat>(&node.is)) block(*n->body);
+      if (nest == nullptr) {
+        kept.push_back(std::move(node));
+        continue;
+      }
+      Nest made = inlined(*nest);
+      if (made.stores.size() == 1 && chosen_[made.stores[0].buffer]) {
+        sources_.emplace(made.stores[0].buffer, std::move(made));
+      } else {
+        kept.push_back({std::move(made)});
+      }
+    }
+    b.nodes = std::move(kept);
+  }
+
+ private:
+  Nest inlined(Nest& from) {
+    bool any =
+        std::ranges::any_of(from.body, [&](const Instr& i) { return i.kind == InstrKind::load && chosen_[i.buffer]; });
+    if (!any) return std::move(from);
+    Nest made;
+    made.name = from.name;
+    made.tag = from.tag;
+    made.axes = from.axes;
+    made.origin = from.origin;
+    NestWriter writer(made);
+    loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+    for (const loops::Axis& a : from.axes) space.add_axis(a.symbol, a.extent);
+    std::vector<Ssa> values;
+    for (Instr& i : from.body) {
+      for (Ssa& operand : i.operands) operand = values[operand];
+      if (i.mask != kNone) i.mask = values[i.mask];
+      bool replaced = i.kind == InstrKind::load && chosen_[i.buffer];
+      values.push_back(replaced ? source(writer, space, i) : writer.add(std::move(i)));
+    }
+    for (Store& s : from.stores) {
+      s.value = values[s.value];
+      if (s.mask != kNone) s.mask = values[s.mask];
+      made.stores.push_back(std::move(s));
+    }
+    return made;
+  }
+
+  // The value that the load would give, computed here.
+  Ssa source(NestWriter& writer, const loops::IndexSpace& space, const Instr& load) {
+    const Nest& source = sources_.at(load.buffer);
+    Replacement with(program_.context->syms);
+    for (size_t d = 0; d < load.index.size(); ++d)
+      if (Dim axis = source.stores[0].index[d]; !axis.is(0)) with.set(axis, load.index[d]);
+    std::vector<Ssa> values;
+    for (Instr i : source.body) {
+      for (Ssa& operand : i.operands) operand = values[operand];
+      for (Dim& d : i.index) d = space.simplify(with(d));
+      if (i.mask != kNone) i.mask = values[i.mask];
+      if (i.kind == InstrKind::load) i.mask = writer.both(load.mask, i.mask);
+      if (i.kind == InstrKind::index && i.index[0].is_constant()) {
+        values.push_back(writer.constant(Dtype::i64, ScalarValue(i.index[0].constant())));
+      } else {
+        values.push_back(writer.add(std::move(i)));
+      }
+    }
+    Ssa value = values[source.stores[0].value];
+    if (load.mask == kNone) return value;
+    Instr chosen;  // zero where the load is not made
+    chosen.kind = InstrKind::scalar;
+    chosen.row = find_scalar("where");
+    chosen.dtype = chosen.compute = load.dtype;
+    chosen.operands = {load.mask, value, writer.constant(load.dtype, zero(load.dtype))};
+    return writer.add(std::move(chosen));
+  }
+  static ScalarValue zero(Dtype dtype) {
+    if (is_complex(dtype)) return ScalarValue(std::complex<double>(0, 0));
+    return is_floating(dtype) ? ScalarValue(0.0) : ScalarValue(int64_t{0});
+  }
+
+  Program& program_;
+  std::vector<bool> chosen_;
+  std::unordered_map<BufferId, Nest> sources_;
+};
+
+}  // namespace
+
+void recompute(Program& program, const std::vector<BufferId>& chosen) {
+  if (!chosen.empty()) Inliner(program, chosen).block(program.body);
+}
+
+}  // namespace lenz::schedule

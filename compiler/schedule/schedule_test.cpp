@@ -1,0 +1,142 @@
+// Plans and what they make of programs: the verifier proves that kernels are independent, the interpreter that they
+// compute what the naive loops do.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/driver/compile.h"
+#include "compiler/graph/text.h"
+#include "compiler/loops/interpret.h"
+#include "compiler/loops/text.h"
+#include "compiler/loops/verify.h"
+#include "compiler/ops/op_table.h"
+#include "compiler/schedule/realise.h"
+#include "compiler/schedule/recompute.h"
+
+namespace lenz::schedule {
+namespace {
+
+loops::Program naive(std::string_view text) { return to_loops(*parse_graph(text, op_table())); }
+
+struct Made {
+  loops::Program program;
+  size_t kernels = 0, nests = 0, locals = 0;
+};
+
+Made made(std::string_view text, bool tiles = true) {
+  Made m{schedule(naive(text), cpu_target("avx512", 1), {.tiles = tiles})};
+  loops::require_valid(m.program, "the scheduler");
+  loops::for_each_node(m.program.body, [&](const loops::Node& n) {
+    m.kernels += std::holds_alternative<loops::Kernel>(n.is);
+    m.nests += std::holds_alternative<loops::Nest>(n.is);
+  });
+  for (const loops::Buffer& b : m.program.buffers) m.locals += b.local;
+  return m;
+}
+
+loops::Tensor numbers(std::initializer_list<int64_t> sizes) {
+  loops::Tensor t(Dtype::f32, loops::Ints(sizes));
+  for (int64_t i = 0; i < t.numel(); ++i) t.put(i, ScalarValue(static_cast<double>((i * 37 + 11) % 23 - 7) / 8));
+  return t;
+}
+
+// Every element of every output, before and after.
+void expect_same(std::string_view text, const std::vector<loops::Tensor>& inputs, double within) {
+  std::vector<loops::InputValue> values(inputs.begin(), inputs.end());
+  loops::Results wanted = loops::interpret(naive(text), values);
+  ASSERT_EQ(wanted.ending, loops::Ending::finished) << wanted.text;
+  for (bool tiles : {false, true}) {
+    loops::Results got = loops::interpret(made(text, tiles).program, values);
+    ASSERT_EQ(got.ending, loops::Ending::finished) << got.text;
+    ASSERT_EQ(got.outputs.size(), wanted.outputs.size());
+    for (size_t o = 0; o < got.outputs.size(); ++o)
+      for (int64_t i = 0; i < wanted.outputs[o].tensor.numel(); ++i)
+        EXPECT_NEAR(got.outputs[o].tensor.at(i).real(), wanted.outputs[o].tensor.at(i).real(), within)
+            << "output " << o << " element " << i;
+  }
+}
+
+constexpr std::string_view kSoftmaxNorm = R"(graph @g(%x: f32[7, 100], %w: f32[100], %b: f32[100]) {
+  %y = aten.softmax.int(%x, -1)
+  %z = aten.layer_norm(%y, [100], %w, %b)
+  return %z
+})";
+
+TEST(Schedule, ReductionsOverOneRowAreOneKernel) {
+  Made m = made(kSoftmaxNorm);
+  EXPECT_EQ(m.kernels, 1u) << loops::print(m.program);
+  for (const loops::Buffer& b : m.program.buffers)
+    if (b.kind == loops::BufferKind::temporary) EXPECT_TRUE(b.local || b.placed) << b.name;
+  expect_same(kSoftmaxNorm, {numbers({7, 100}), numbers({100}), numbers({100})}, 1e-5);
+}
+
+TEST(Schedule, ChainsOfPointsAreOneNest) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[40, 300], %y: f32[300]) {
+  %a = aten.mul(%x, %y)
+  %b = aten.sin(%a)
+  %c = aten.add(%b, %x)
+  %d = aten.transpose.int(%c, 0, 1)
+  %e = aten.relu(%d)
+  return %e, %b
+})";
+  Made m = made(text);
+  EXPECT_EQ(m.locals, 0u) << loops::print(m.program);
+  EXPECT_LE(m.nests, 2u) << loops::print(m.program);
+  expect_same(text, {numbers({40, 300}), numbers({300})}, 1e-6);
+}
+
+TEST(Schedule, WhatReadsOtherPointsIsAnotherKernel) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[50, 60]) {
+  %a = aten.exp(%x)
+  %s = aten.sum.dim_IntList(%a, [0])
+  %y = aten.div(%a, %s)
+  %f = aten.flip(%y, [0])
+  %z = aten.add(%f, %y)
+  return %z, %s
+})";
+  EXPECT_GE(made(text).kernels, 2u);
+  expect_same(text, {numbers({50, 60})}, 1e-4);
+}
+
+TEST(Schedule, InputsAreUpdatedInPlace) {
+  constexpr std::string_view text = R"(graph @g(%p: f32[33], %g: f32[33]) {
+  %d = aten.mul(%g, 0.5)
+  %n = aten.sub_(%p, %d)
+  return %d
+})";
+  loops::Tensor p = numbers({33}), q = numbers({33}), g = numbers({33});
+  loops::interpret(naive(text), std::vector<loops::InputValue>{p, g});
+  loops::interpret(made(text).program, std::vector<loops::InputValue>{q, g});
+  for (int64_t i = 0; i < 33; ++i) EXPECT_EQ(p.at(i).real(), q.at(i).real());
+}
+
+TEST(Schedule, TilesOfSymbolicSizes) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[s0]) where s0 in 2..100000 {
+  %a = aten.mul(%x, %x)
+  %b = aten.add(%a, %x)
+  return %b
+})";
+  for (int64_t n : {2, 63, 4095, 4096, 4097, 9001}) expect_same(text, {numbers({n})}, 1e-6);
+}
+
+TEST(Schedule, SaysWhyNot) {
+  loops::Program program = naive(R"(graph @g(%x: f32[50, 60]) {
+  %a = aten.exp(%x)
+  %f = aten.flip(%a, [0])
+  return %f
+})");
+  const auto& a = std::get<loops::Nest>(program.body.nodes[0].is);
+  const auto& b = std::get<loops::Nest>(program.body.nodes[1].is);
+  EXPECT_THAT(why_illegal(program, a, b, 1), testing::HasSubstr("at another point of axis 0"));
+}
+
+TEST(Schedule, PlansPrint) {
+  loops::Program program = naive(kSoftmaxNorm);
+  recompute(program, choose_recomputed(program));
+  std::string text = print(plan(program, cpu_target("avx2", 2)), program);
+  EXPECT_THAT(text, testing::StartsWith("plan @g for avx2 cores 2 vector 32 {"));
+  EXPECT_THAT(text, testing::HasSubstr("kernel shared 1"));
+  EXPECT_THROW(cpu_target("sse", 1), UserError);
+}
+
+}  // namespace
+}  // namespace lenz::schedule
