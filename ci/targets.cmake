@@ -125,6 +125,8 @@ function(lenz_finish_rooms)
   # and singletons exist once.
   list(JOIN lenz_core_rooms "," core)
   target_link_libraries(lenz PRIVATE ${lenz_core_rooms} lenz_flags ${CMAKE_DL_LIBS})
+  # Linked to a fixed address: relocating LLVM's tables would cost every start several milliseconds.
+  target_link_options(lenz PRIVATE -no-pie)
   set_target_properties(lenz PROPERTIES ENABLE_EXPORTS ON LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${core}")
 
   if(lenz_plugin_rooms)

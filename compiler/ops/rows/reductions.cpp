@@ -442,6 +442,9 @@ void differences(RowSink& t) {
          .decompose = R"(
            if rank(%self) == 0 { raise "needs at least one dim" }
            if $n < 0 { raise "`n` must not be negative" }
+           if $n == 0 and not given($prepend) and not given($append) {
+             return aten.clone(%self, memory_format=preserve_format)
+           }
            if $n == 0 {
              $at = wrap($dim, rank(%self))
              $others = concat(first(shape(%self), $at), drop(shape(%self), $at + 1))
