@@ -223,7 +223,9 @@ struct Referee::Impl final : NodeMachine {
     if (!op.scalar.empty() && find_scalar(op.scalar)) return flow_elementwise(in, call, dtypes[0]);
     // A move between dtypes rounds, which its definition shows.
     bool moves = op.has(Trait::movement) && !mixes_dtypes(call);
-    if (op.flow.kind == ErrorFlow::by_traits && !op.decompose.empty() && !moves) return run_definition(call, dtypes);
+    // Of equal elements a definition names the one that it finds, and the op may name another.
+    bool defined = op.flow.kind == ErrorFlow::by_traits && !op.decompose.empty() && !op.flow.ties_open;
+    if (defined && !moves) return run_definition(call, dtypes);
     bool copy = op.has(Trait::maybe_view) || op.has(Trait::elementwise);
     if (copy && op.accuracy == Accuracy::exact && dtypes.size() == 1 && changes_dtype(call))
       return flow_converted(in, call);
