@@ -1,9 +1,8 @@
 #include "compiler/schedule/fuse.h"
 
 #include <algorithm>
-#include <map>
+#include <deque>
 #include <optional>
-#include <unordered_map>
 
 namespace lenz::schedule {
 
@@ -59,33 +58,33 @@ size_t common_extents(const Member& a, const Member& b) {
 
 class Conflicts {
  public:
-  explicit Conflicts(const Program& program) : program_(program) {}
+  explicit Conflicts(const Program& program) : storages_(storages_of(program)) {}
 
-  // How many axes two nests may share, if one of them stores where the other one loads or stores.
-  size_t shareable(const Member& a, const Member& b, size_t most, bool* depend = nullptr) const {
+  BufferId storage(BufferId id) const { return storages_[id]; }
+
+  // How many axes two nests may share, if one of them stores where the other one loads or stores; none at all if that
+  // is memory which they call by two names.
+  std::optional<size_t> shareable(const Member& a, const Member& b, size_t most, bool* depend = nullptr) const {
+    bool two_names = false;
     auto pairs = [&](const Member& x, const std::vector<Access>& of_x, const Member& y,
                      const std::vector<Access>& of_y) {
       for (const Access& p : of_x)
         for (const Access& q : of_y) {
-          if (!share(p.buffer, q.buffer)) continue;
+          if (storages_[p.buffer] != storages_[q.buffer]) continue;
           if (depend) *depend = true;
-          most = p.buffer == q.buffer ? told(x, *p.index, y, *q.index, most) : 0;
+          two_names = two_names || p.buffer != q.buffer;
+          most = told(x, *p.index, y, *q.index, most);
         }
     };
     pairs(a, a.stores, b, b.loads);
     pairs(a, a.loads, b, b.stores);
     pairs(a, a.stores, b, b.stores);
+    if (two_names) return std::nullopt;
     return most;
   }
-  BufferId root(BufferId id) const { return program_.buffers[id].view_of == kNone ? id : program_.buffers[id].view_of; }
 
  private:
-  bool share(BufferId a, BufferId b) const {
-    a = root(a), b = root(b);
-    const auto &x = program_.buffers[a], &y = program_.buffers[b];
-    return a == b || (x.alias && x.alias == y.alias);
-  }
-  const Program& program_;
+  std::vector<BufferId> storages_;
 };
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -185,7 +184,7 @@ class PhaseMaker {
     auto same_place = [&](const DimVec& x, const DimVec& y) {
       if (x.size() != y.size() || of_a.size() != of_b.size()) return false;
       for (size_t d = 0; d < x.size(); ++d)
-        if (canonical(a, of_a, x[d]) != canonical(b, of_b, y[d])) return false;
+        if (std::optional<int64_t> at = place(a, of_a, x[d]); !at || at != place(b, of_b, y[d])) return false;
       return true;
     };
     for (size_t s = 0; s < a.stores.size(); ++s) {
@@ -209,14 +208,14 @@ class PhaseMaker {
     return any;
   }
 
-  // A coordinate that is an axis, by the axis's place; none for other expressions but constants.
-  std::optional<int64_t> canonical(const Member& m, const std::vector<Inner>& inner, Dim d) const {
+  // A coordinate that is an axis, by the axis's place, or a constant; none for other expressions.
+  std::optional<int64_t> place(const Member& m, const std::vector<Inner>& inner, Dim d) const {
     if (d.is_constant()) return -1 - d.constant();
     for (size_t k = 0; k < shared_; ++k)
       if (m.facts.parallel[k] == d) return static_cast<int64_t>(k);
     for (size_t k = 0; k < inner.size(); ++k)
       if (inner[k].symbol == d) return static_cast<int64_t>(shared_ + k);
-    return INT64_MIN + static_cast<int64_t>(reinterpret_cast<uintptr_t>(&m) % 1024);  // equal to none
+    return std::nullopt;
   }
 
   const FusionLimits& limits_;
@@ -243,7 +242,7 @@ class Fuser {
       if (const auto* nest = std::get_if<Nest>(&block_.nodes[i].is)) {
         add(i, *nest);
       } else {
-        open_.push_back({{}, i, 0, 0, false, {}});
+        open_.push_back({{}, i, 0, 0, false});
         barrier_ = static_cast<int64_t>(open_.size());
       }
     }
@@ -269,7 +268,6 @@ class Fuser {
     uint32_t node = 0;
     size_t shared = 0, instructions = 0;
     bool closed = false;  // takes no more
-    std::vector<BufferId> touched;
   };
 
   void add(uint32_t number, const Nest& nest) {
@@ -277,10 +275,10 @@ class Fuser {
     Member& m = members_.back();
     int64_t lower = barrier_;
     auto after = [&](int64_t group) { lower = std::max(lower, group); };
-    for (const Access& a : m.loads) after(writer_[conflicts_.root(a.buffer)]);
+    for (const Access& a : m.loads) after(writer_[conflicts_.storage(a.buffer)]);
     for (const Access& a : m.stores) {
-      after(writer_[conflicts_.root(a.buffer)]);
-      after(reader_[conflicts_.root(a.buffer)]);
+      after(writer_[conflicts_.storage(a.buffer)]);
+      after(reader_[conflicts_.storage(a.buffer)]);
     }
     int64_t at = best(m, lower);
     if (at < 0) {
@@ -304,7 +302,7 @@ class Fuser {
     // Groups that touch its buffers, the newest first: a producer's before one that reads the same input.
     std::vector<int64_t> candidates;
     for (const Access& a : m.loads)
-      for (int64_t g : {writer_[conflicts_.root(a.buffer)], reader_[conflicts_.root(a.buffer)]})
+      for (int64_t g : {writer_[conflicts_.storage(a.buffer)], reader_[conflicts_.storage(a.buffer)]})
         if (g >= lower && g >= 0 && std::ranges::find(candidates, g) == candidates.end()) candidates.push_back(g);
     std::ranges::sort(candidates, std::greater());
     for (int64_t g : candidates) {
@@ -324,7 +322,9 @@ class Fuser {
     size_t shared = std::min(o.shared, common_extents(members_[o.members[0]], m));
     for (size_t k : o.members) {
       bool here = false;
-      shared = conflicts_.shareable(members_[k], m, shared, &here);
+      std::optional<size_t> with = conflicts_.shareable(members_[k], m, shared, &here);
+      if (!with) return std::nullopt;
+      shared = *with;
       depends = depends || here;
     }
     const bool scalar = o.shared == 0 && m.extents.empty() && m.facts.inner.empty();
@@ -341,10 +341,10 @@ class Fuser {
     o.members.push_back(members_.size() - 1);
     o.instructions += m.nest->body.size();
     for (const Access& a : m.loads) {
-      int64_t& r = reader_[conflicts_.root(a.buffer)];
+      int64_t& r = reader_[conflicts_.storage(a.buffer)];
       r = std::max(r, static_cast<int64_t>(group));
     }
-    for (const Access& a : m.stores) writer_[conflicts_.root(a.buffer)] = static_cast<int64_t>(group);
+    for (const Access& a : m.stores) writer_[conflicts_.storage(a.buffer)] = static_cast<int64_t>(group);
   }
 
   const Block& block_;
@@ -358,7 +358,7 @@ class Fuser {
 
 }  // namespace
 
-std::vector<Group> fuse(const Program& program, const Block& block, const Target&, const FusionLimits& limits) {
+std::vector<Group> fuse(const Program& program, const Block& block, const FusionLimits& limits) {
   return Fuser(program, block, limits).run();
 }
 
@@ -368,8 +368,9 @@ std::string why_illegal(const Program& program, const Nest& a, const Nest& b, si
   if (extents < shared)
     return "their outermost axes are the same " + std::to_string(extents) + " times only, not " +
            std::to_string(shared);
-  size_t most = Conflicts(program).shareable(x, y, shared);
-  if (most < shared) return "what one stores the other one accesses at another point of axis " + std::to_string(most);
+  std::optional<size_t> most = Conflicts(program).shareable(x, y, shared);
+  if (!most) return "what one stores the other one accesses under another name of the same memory";
+  if (*most < shared) return "what one stores the other one accesses at another point of axis " + std::to_string(*most);
   return {};
 }
 

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "compiler/schedule/nest_facts.h"
-#include "compiler/schedule/target.h"
 
 namespace lenz::schedule {
 
@@ -34,8 +33,7 @@ struct FusionLimits {
 };
 
 // In an order in which they may run.
-std::vector<Group> fuse(const loops::Program& program, const loops::Block& block, const Target& target,
-                        const FusionLimits& limits = {});
+std::vector<Group> fuse(const loops::Program& program, const loops::Block& block, const FusionLimits& limits = {});
 
 // Why two nests of a block may not be in one group that shares this many axes; empty if they may.
 std::string why_illegal(const loops::Program& program, const loops::Nest& a, const loops::Nest& b, size_t shared);

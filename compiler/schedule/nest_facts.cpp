@@ -1,6 +1,9 @@
 #include "compiler/schedule/nest_facts.h"
 
 #include <algorithm>
+#include <map>
+
+#include "compiler/loops/uses.h"
 
 namespace lenz::schedule {
 
@@ -55,24 +58,43 @@ NestFacts facts_of(const Nest& nest) {
   return made;
 }
 
+std::vector<BufferId> storages_of(const Program& program) {
+  std::vector<BufferId> made(program.buffers.size());
+  std::map<NameId, BufferId> classes;
+  for (BufferId id = 0; id < made.size(); ++id) {
+    const loops::Buffer& b = program.buffers[id];
+    // A view stands behind what it is of.
+    made[id] = b.view_of != kNone ? made[b.view_of] : b.alias ? classes.try_emplace(*b.alias, id).first->second : id;
+  }
+  return made;
+}
+
 namespace {
 
 class UseFinder {
  public:
-  explicit UseFinder(const Program& program) : program_(program) { out_.buffers.resize(program.buffers.size()); }
+  explicit UseFinder(const Program& program) : program_(program), storages_(storages_of(program)) {
+    out_.buffers.resize(program.buffers.size());
+    for (BufferId id = 0; id < program.buffers.size(); ++id)
+      if (program.buffers[id].kind != loops::BufferKind::temporary) out_.buffers[storages_[id]].writes = 1;
+  }
 
   Uses run() {
     block(program_.body);
     for (const loops::Output& o : program_.outputs) output(o);
-    for (BufferId id = 0; id < program_.buffers.size(); ++id)
-      if (program_.buffers[id].view_of != kNone) out_.buffers[id].otherwise = out_.buffers[root(id)].otherwise = true;
+    for (BufferId id = 0; id < storages_.size(); ++id)
+      if (storages_[id] != id) out_.buffers[id].otherwise = out_.buffers[storages_[id]].otherwise = true;
+    for (BufferId id = 0; id < storages_.size(); ++id) out_.buffers[id].writes = out_.buffers[storages_[id]].writes;
     return std::move(out_);
   }
 
  private:
-  BufferId root(BufferId id) const { return program_.buffers[id].view_of == kNone ? id : program_.buffers[id].view_of; }
   void other(BufferId id) {
     if (id != kNone) out_.buffers[id].otherwise = true;
+  }
+
+  void writes(BufferId id) {
+    if (id != kNone) ++out_.buffers[storages_[id]].writes;
   }
 
   void output(const loops::Output& o) {
@@ -90,21 +112,12 @@ class UseFinder {
     };
     for (const loops::Instr& i : n.body)
       if (i.kind == InstrKind::load) note(out_.buffers[i.buffer].readers);
-    for (const loops::Store& s : n.stores) note(out_.buffers[s.buffer].writers);
-  }
-  void node(const loops::Sort& n, Uses::Place) {
-    other(n.keys);
-    other(n.values);
-    other(n.indices);
-  }
-  void node(const loops::Extern& n, Uses::Place) {
-    for (const Arg& a : n.args) for_each_value(a, [&](ValueId v) { other(v); });
-    for (BufferId r : n.results) other(r);
-  }
-  void node(const loops::Bind& n, Uses::Place) { other(n.from); }
-  void node(const loops::Check& n, Uses::Place) { other(n.holds); }
-  void node(const loops::Print& n, Uses::Place) {
-    for (BufferId v : n.values) other(v);
+    std::vector<BufferId> stored;
+    for (const loops::Store& s : n.stores) {
+      note(out_.buffers[s.buffer].writers);
+      add_once(stored, s.buffer);
+    }
+    for (BufferId id : stored) writes(id);
   }
   void node(const loops::If& n, Uses::Place) {
     other(n.condition);
@@ -118,8 +131,21 @@ class UseFinder {
   }
   void node(const loops::Repeat& n, Uses::Place) { block(*n.body); }
   void node(const loops::Kernel& n, Uses::Place) { block(*n.body); }
+  void node(const loops::Sort& n, Uses::Place at) {
+    writes(n.values), writes(n.indices);
+    others(at);
+  }
+  void node(const loops::Extern& n, Uses::Place at) {
+    for (BufferId id : n.results) writes(id);
+    others(at);
+  }
+  void node(const auto&, Uses::Place at) { others(at); }
+  void others(Uses::Place at) {
+    loops::for_each_buffer(at.block->nodes[at.node], [&](BufferId id) { other(id); });
+  }
 
   const Program& program_;
+  std::vector<BufferId> storages_;
   Uses out_;
 };
 

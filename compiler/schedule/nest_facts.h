@@ -27,7 +27,10 @@ NestFacts facts_of(const loops::Nest& nest);
 // Simple operations that an instruction stands for.
 double cost_of(const loops::Instr& instr);
 
-// Who reads and writes each buffer's storage.
+// For each buffer the first one of those that share its memory: views, and inputs of one alias class.
+std::vector<BufferId> storages_of(const loops::Program& program);
+
+// Who reads and writes each buffer.
 struct Uses {
   struct Place {
     const loops::Block* block;
@@ -36,7 +39,8 @@ struct Uses {
   };
   struct OfBuffer {
     std::vector<Place> writers, readers;  // nests, each once
-    bool otherwise = false;               // by nodes that are no nests, by outputs, through views
+    bool otherwise = false;               // by nodes that are no nests, by outputs, through another name
+    size_t writes = 0;                    // nodes that write the memory, under whatever name; the caller's own is one
   };
   std::vector<OfBuffer> buffers;
 };

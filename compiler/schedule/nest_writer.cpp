@@ -1,6 +1,5 @@
 #include "compiler/schedule/nest_writer.h"
 
-#include "compiler/base/hash.h"
 #include "compiler/scalar/rounding.h"
 
 namespace lenz::schedule {

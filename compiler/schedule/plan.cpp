@@ -39,7 +39,7 @@ std::vector<const loops::Block*> blocks_of(const loops::Program& program) {
 
 Plan plan(const loops::Program& program, const Target& target, const FusionLimits& limits) {
   Plan made{target, {}};
-  for (const loops::Block* block : blocks_of(program)) made.blocks.push_back(fuse(program, *block, target, limits));
+  for (const loops::Block* block : blocks_of(program)) made.blocks.push_back(fuse(program, *block, limits));
   return made;
 }
 

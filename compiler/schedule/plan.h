@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler/schedule/fuse.h"
+#include "compiler/schedule/target.h"
 
 namespace lenz::schedule {
 

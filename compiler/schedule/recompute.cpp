@@ -93,10 +93,9 @@ std::vector<BufferId> choose_recomputed(const Program& program) {
       const Nest& into = nest_at(reader);
       if (into.tag != loops::NestTag::none || size(into) + size(*nest) > kMostBody) return;
     }
+    // It is read later then: what is written once is the same from there on.
     for (BufferId read : facts.reads)
-      if (program.buffers[read].kind == loops::BufferKind::input && program.buffers[read].mutated) return;
-    for (BufferId read : facts.reads)
-      if (uses.buffers[read].writers.size() > 1 || program.buffers[read].view_of != kNone) return;
+      if (uses.buffers[read].writes > 1) return;
     bool one = use.readers.size() == 1 && !in_order(nest_at(use.readers[0]), id) &&
                once(program, nest_at(use.readers[0]), id) && !facts.draws;
     if (!moves(*nest, facts) && !one) return;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "compiler/driver/compile.h"
 #include "compiler/graph/text.h"
 #include "compiler/loops/interpret.h"
@@ -107,6 +109,106 @@ TEST(Schedule, InputsAreUpdatedInPlace) {
   loops::interpret(naive(text), std::vector<loops::InputValue>{p, g});
   loops::interpret(made(text).program, std::vector<loops::InputValue>{q, g});
   for (int64_t i = 0; i < 33; ++i) EXPECT_EQ(p.at(i).real(), q.at(i).real());
+}
+
+// Programs as text, where graphs would not have the shape that matters.
+void expect_same_loops(std::string_view text, const std::function<std::vector<loops::InputValue>()>& inputs) {
+  auto wanted = loops::interpret(loops::parse_program(text, op_table()), inputs());
+  loops::Program program = schedule(loops::parse_program(text, op_table()), cpu_target("avx512", 1));
+  loops::require_valid(program, "the scheduler");
+  auto got = loops::interpret(program, inputs());
+  ASSERT_EQ(got.ending, loops::Ending::finished) << got.text << loops::print(program);
+  for (size_t o = 0; o < got.outputs.size(); ++o)
+    for (int64_t i = 0; i < wanted.outputs[o].tensor.numel(); ++i)
+      EXPECT_EQ(got.outputs[o].tensor.at(i).real(), wanted.outputs[o].tensor.at(i).real())
+          << "output " << o << " element " << i << "\n"
+          << loops::print(program);
+}
+
+TEST(Schedule, InputsOfOneMemoryKeepTheirOrder) {
+  constexpr std::string_view text = R"(loops @p {
+  input %x: f32[40] placed alias c
+  input %y: f32[40] placed mut alias c
+  input %w: f32[40] placed
+  temp %u: f32[40] placed
+  temp %f: f32[40] placed
+  for i0 < 40 {
+    %0 = load %w[i0]
+    %1 = exp.f32 %0
+    store %u[i0] = %1
+  }
+  for i0 < 40 {
+    %0 = load %x[39 - i0]
+    store %f[i0] = %0
+  }
+  for i0 < 40 {
+    %0 = load %u[i0]
+    store %y[i0] = %0
+  }
+  return %u, %f
+})";
+  expect_same_loops(text, [] {
+    loops::Tensor x = numbers({40});
+    return std::vector<loops::InputValue>{x, x, numbers({40})};
+  });
+}
+
+// A temp that is read behind the write to what it is a copy of.
+TEST(Schedule, WhatIsWrittenUnderAnotherNameIsNotRecomputed) {
+  constexpr std::string_view text = R"(loops @p {
+  input %x: f32[40] placed alias c
+  input %y: f32[40] placed mut alias c
+  input %w: f32[40] placed
+  temp %v: f32[40]
+  temp %f: f32[40] placed
+  for i0 < 40 {
+    %0 = load %x[i0]
+    store %v[i0] = %0
+  }
+  for i0 < 40 {
+    %0 = load %w[i0]
+    store %y[i0] = %0
+  }
+  for i0 < 40 {
+    %0 = load %v[39 - i0]
+    store %f[i0] = %0
+  }
+  return %f
+})";
+  expect_same_loops(text, [] {
+    loops::Tensor x = numbers({40});
+    loops::Tensor w = numbers({41}).view(loops::Ints{40}, loops::Ints{1}, 1);
+    loops::Tensor dense(Dtype::f32, loops::Ints{40});
+    for (int64_t i = 0; i < 40; ++i) dense.put(i, w.at(i));
+    return std::vector<loops::InputValue>{x, x, dense};
+  });
+}
+
+// Elements of a row that is shared, stored and read in orders that are no axes.
+TEST(Schedule, RowsReadInAnotherOrderAreAnotherPhase) {
+  constexpr std::string_view text = R"(loops @p {
+  input %x: f32[6, 30] placed
+  temp %v: f32[6, 30]
+  temp %f: f32[6, 30] placed
+  temp %s: f32[6] placed
+  for i0 < 6, i1 < 30 {
+    %0 = load %x[i0, i1]
+    %1 = exp.f32 %0
+    store %v[i0, 29 - i1] = %1
+  }
+  for i0 < 6, i1 < 30 {
+    %0 = load %v[i0, (i1 + 7) % 30]
+    %1 = neg.f32 %0
+    store %f[i0, i1] = %1
+  }
+  for i0 < 6, reduce i1 < 30 {
+    %0 = load %v[i0, i1]
+    %1 = reduce maximum %0
+    store %s[i0] = %1
+  }
+  return %f, %s
+})";
+  expect_same_loops(text, [] { return std::vector<loops::InputValue>{numbers({6, 30})}; });
 }
 
 TEST(Schedule, TilesOfSymbolicSizes) {

@@ -10,8 +10,6 @@ Target cpu_target(const std::string& name, uint32_t cores) {
   made.cores = cores;
   if (name == "avx512") return made;
   made.vector_bytes = name == "avx2" ? 32 : 16;
-  made.registers = 16;
-  made.operations_per_ns = name == "avx2" ? 30 : 15;
   if (name != "avx2" && name != "generic")
     throw UserError("there is no target '" + name + "'", "", "the targets are avx512, avx2 and generic");
   return made;

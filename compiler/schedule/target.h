@@ -12,13 +12,7 @@ namespace lenz::schedule {
 struct Target {
   std::string name = "avx512";
   uint32_t vector_bytes = 64;
-  uint32_t registers = 32;  // of vectors
   uint32_t cores = 1;
-  int64_t near_cache = 32 << 10;  // bytes, of one core
-  int64_t core_cache = 1 << 20;   // bytes, of one core
-  double bytes_per_ns = 20;       // of memory, for one core
-  double operations_per_ns = 60;  // simple ones, for one core, in full vectors
-  double launch_ns = 500;         // what a kernel costs by itself
 
   // Of f32, the lanes that scalar code computes in: narrower dtypes are widened to it.
   uint32_t lanes(int64_t item_bytes) const {
