@@ -7,6 +7,7 @@
 
 #include "compiler/scalar/error_propagation.h"
 #include "compiler/scalar/rounding.h"
+#include "oracle/bounds/rounded.h"
 
 namespace lenz::oracle {
 
@@ -28,11 +29,13 @@ ScalarValue ElementsIn::at(int64_t i) const {
   }
 }
 
-Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) {
-  Dtype d = to_real(dtype);
+Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) : dtype_(to_real(dtype)) {
+  const Dtype d = dtype_;
   // Computed wider, then rounded: the two roundings of a half may add up to a little more than one.
-  double twice = is_reduced_float(d) || is_float8(d) ? 1 + 0x1p-8 : 1;
-  eps_ = (ulps * twice * std::ldexp(1, 1 - info(d).mantissa_bits) + reference_ulps * 0x1p-52) * kSlack;
+  const bool narrow = is_reduced_float(d) || is_float8(d);
+  twice_ = narrow ? 0x1p-8 : 0;
+  wider_ = narrow ? 0x1p-24 : 0;
+  eps_ = (ulps * (1 + twice_) * std::ldexp(1, 1 - info(d).mantissa_bits) + reference_ulps * 0x1p-52) * kSlack;
   tiny_ = ulps * smallest_subnormal(d);
   limit_ = largest_finite(d);
 }
@@ -42,15 +45,27 @@ double Rounding::at(double magnitude) const {
   return std::max(binade(magnitude) * eps_, tiny_);
 }
 
+double Rounding::spread(double v, double e, double unsure) const {
+  const double size = std::fabs(v) + e, added = at(size);
+  if (!(added < kUnbounded)) return kUnbounded;
+  const double off = size * unsure, kept = e + off + size * wider_;
+  const double margin = e + off + added * twice_;
+  const double ends = std::max(nearest(dtype_, v + margin) - v, v - nearest(dtype_, v - margin));
+  return std::min(e + off + added, std::max(kept, ends) * kSlack);
+}
+
 namespace {
 // What the row's accuracy lets an implementation add.
 class OwnError {
  public:
   // `fine`: the reference itself is right to half a last place.
-  OwnError(const ScalarRow& row, Dtype result, bool fine)
+  OwnError(const ScalarRow& row, Dtype result, bool fine, bool loosely)
       : exact_(row.accuracy.kind == AccuracyClass::exact || is_integral(result, true)),
         absolute_(row.accuracy.absolute),
         of_operands_(row.accuracy.of_operands),
+        monotone_(!loosely && rounds(row, result)),
+        exact_if_known_(row.error.rule == ErrorRule::product),  // of two floats, in float64
+        unsure_(plain(row) ? 0x1p-52 : 0x1p-21),
         rounding_(result_for(result), ulps(row, result),
                   fine ? 0.5 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)) {}
 
@@ -60,8 +75,25 @@ class OwnError {
     if (exact_) return 0;
     return rounding_.at(std::max(magnitude, absolute_));
   }
+  // That and what the operands bring, e. `known`: they are certain.
+  double with(double value, double e, bool known) const {
+    if (!monotone_) return e + at(std::fabs(value) + e);
+    return rounding_.spread(value, e, known && exact_if_known_ ? 0 : unsure_);
+  }
 
  private:
+  // Whether results are rounded to nearest, or kept wider. In float64 the reference rounds too, which is another
+  // matter.
+  static bool rounds(const ScalarRow& row, Dtype result) {
+    if (row.accuracy.kind != AccuracyClass::correctly_rounded || row.accuracy.absolute > 0 || ulps(row, result) != 0.5)
+      return false;
+    return is_reduced_float(result) || (result == Dtype::f32 && plain(row));
+  }
+  // Neither a quotient nor a root, of which eager and others may keep in f32 less than f32 has.
+  static bool plain(const ScalarRow& row) {
+    return row.arity < 3 && (row.error.rule == ErrorRule::sum || row.error.rule == ErrorRule::product);
+  }
+
   static Dtype result_for(Dtype result) { return is_integral(result, true) ? Dtype::f64 : result; }
   // Eager is one of the implementations that are judged: where it is known to be worse than the row asks, it counts.
   static double ulps(const ScalarRow& row, Dtype result) {
@@ -75,6 +107,8 @@ class OwnError {
   bool exact_;
   double absolute_;
   bool of_operands_;
+  bool monotone_, exact_if_known_;
+  double unsure_;
   Rounding rounding_;
 };
 
@@ -140,7 +174,7 @@ std::optional<double> finite_part_of_a_sum(const ScalarRow& row, std::span<const
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
-  OwnError own(row, result, out.fine);
+  OwnError own(row, result, out.fine, out.loosely);
   bool targeted = row.result == ResultRule::target;
   ElementsIn results{out.kind, out.value, nullptr, 1};
   for (int64_t i = 0; i < count; ++i) {
@@ -159,7 +193,10 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     double error = p.error;
     if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
-      error = (error + own.at(own.of_operands() ? std::max(reach, largest_operand) : reach)) * (exact ? 1 : kSlack);
+      if (out.kind == ScalarKind::real && !own.of_operands())
+        error = own.with(results.real(i), error, exact) * (exact ? 1 : kSlack);
+      else
+        error = (error + own.at(own.of_operands() ? std::max(reach, largest_operand) : reach)) * (exact ? 1 : kSlack);
       if (std::isnan(error)) error = kUnbounded;
     } else if (!exact) {
       // Certain if the rule found so: both ends of each interval are NaN too.
@@ -185,13 +222,13 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
 template <class Error>
 void plain_rule(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, int64_t count,
                 ElementsOut& out, Error&& error) {
-  OwnError own(row, result, out.fine);
+  OwnError own(row, result, out.fine, out.loosely);
   const auto* value = static_cast<const double*>(out.value);
   double total = 0;
   bool open = false;
   for (int64_t i = 0; i < count; ++i) {
     double e = error(i) * kSlack;
-    double all = e + own.at(std::fabs(value[i]) + e);
+    double all = own.with(value[i], e, e == 0);
     out.error[i] = all;
     total += all;
     open |= !(all <= std::numeric_limits<double>::max());
@@ -213,6 +250,29 @@ void plain_rule(const ScalarRow& row, Dtype result, std::span<const ElementsIn> 
   out.any_error = total != 0;
 }
 
+// A scale that moves only the exponent: nothing is rounded, and what may be stored for the operand may be stored,
+// scaled, for the result. Not where numbers end.
+bool moves_exponent(const ElementsIn& by, const ElementsOut& out) {
+  int exponent = 0;
+  return !out.loosely && by.step == 0 && by.error_at(0) == 0 && std::fabs(std::frexp(by.real(0), &exponent)) == 0.5;
+}
+bool scaled(const ScalarRow& row, Dtype result, const ElementsIn& operand, double scale, int64_t count,
+            ElementsOut& out) {
+  const double safe = std::ldexp(smallest_subnormal(result), info(result).mantissa_bits);
+  const auto* value = static_cast<const double*>(out.value);
+  const OwnError own(row, result, out.fine, out.loosely);
+  bool any = false;
+  for (int64_t i = 0; i < count; ++i) {
+    const double e = operand.error_at(i) * scale, size = std::fabs(value[i]);
+    const bool plain = size - e > safe || (size == 0 && e == 0);
+    if (!plain || !std::isfinite(own.at(size + e))) return false;
+    out.error[i] = e;
+    any |= e != 0;
+  }
+  out.any_error = any;
+  return true;
+}
+
 constexpr auto kRoundingUlps = 0.5;
 
 double quotient_error(double a, double ea, double b, double eb) {
@@ -220,13 +280,17 @@ double quotient_error(double a, double ea, double b, double eb) {
 }
 }  // namespace
 
-bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, double* out) {
-  Rounding rounding(to, kRoundingUlps);
+bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, bool loosely, double* out) {
+  const Rounding rounding(to, kRoundingUlps);
+  const bool disc = lenz::is_complex(to);  // values are sizes, whose parts are rounded
   bool any = false;
   for (int64_t i = 0; i < count; ++i) {
     double v = values[i], e = errors ? errors[i] : 0;
-    bool stays = e == 0 && (!std::isfinite(v) || round_to(to, v) == v);
-    out[i] = stays ? 0 : !std::isfinite(v) ? kUnbounded : e + rounding.at(std::fabs(v) + e);
+    bool stays = e == 0 && (!std::isfinite(v) || (disc ? v == 0 : round_to(to, v) == v));
+    out[i] = stays               ? 0
+             : !std::isfinite(v) ? kUnbounded
+             : disc || loosely   ? e + rounding.at(std::fabs(v) + e)
+                                 : rounding.spread(v, e, 0);
     any |= out[i] != 0;
   }
   return any;
@@ -260,6 +324,8 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
     case ErrorRule::product:
       if (operands.size() == 1)
         return run([&](int64_t i) { return (2 * std::fabs(a.real(i)) + a.error_at(i)) * a.error_at(i); });
+      if (operands.size() == 2 && moves_exponent(b, out) && scaled(row, result, a, std::fabs(b.real(0)), count, out))
+        return;
       return run([&](int64_t i) {
         double ea = a.error_at(i), eb = b.error_at(i);
         double third = operands.size() == 3 ? c.error_at(i) : 0;
@@ -270,6 +336,7 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
         return run([&](int64_t i) {
           return a.error_at(i) == 0 ? 0 : quotient_error(1, 0, std::fabs(a.real(i)), a.error_at(i));
         });
+      if (moves_exponent(b, out) && scaled(row, result, a, std::fabs(1 / b.real(0)), count, out)) return;
       return run([&](int64_t i) {
         double ea = a.error_at(i), eb = b.error_at(i);
         return ea == 0 && eb == 0 ? 0 : quotient_error(std::fabs(a.real(i)), ea, std::fabs(b.real(i)), eb);

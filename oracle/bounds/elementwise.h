@@ -30,7 +30,8 @@ struct ElementsOut {
   double* error = nullptr;       // written
   uint8_t* ambiguous = nullptr;  // written where it is set; starts as zeros
   bool any_error = false, any_ambiguous = false;
-  bool fine = false;  // the results are right to half a last place of float64
+  bool fine = false;     // the results are right to half a last place of float64
+  bool loosely = false;  // another formula may stand for this step: its roundings may be any
 };
 
 // `compute` and `result` are the graph's own dtypes; values are those of the row evaluated without rounding.
@@ -42,8 +43,8 @@ void settled_errors(const ScalarRow& row, Dtype result, std::span<const Elements
                     int64_t count, ElementsOut& out);
 
 // A floating value in another floating dtype, or an integer in one: what is representable and certain stays exact.
-// Returns whether any error is not zero.
-bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, double* out);
+// Of complex numbers the values are sizes. Returns whether any error is not zero.
+bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, bool loosely, double* out);
 
 // What rounding to a floating dtype may add at magnitude m, `ulps` of it (a half: to nearest); and the rounding of
 // the float64 reference itself. Infinite where the dtype may overflow.
@@ -51,9 +52,16 @@ class Rounding {
  public:
   Rounding(Dtype dtype, double ulps, double reference_ulps = 0.5);
   double at(double magnitude) const;
+  // How far from v a number within e of it is, once it is rounded to nearest or, in a wider dtype, hardly: rounding is
+  // monotone, and takes no number farther than the ends of the interval. `unsure`, of the magnitude: what the interval
+  // itself may be off by.
+  double spread(double v, double e, double unsure) const;
 
  private:
+  Dtype dtype_;
   double eps_, tiny_, limit_;
+  double wider_ = 0;  // what the next wider dtype may add, of the magnitude
+  double twice_ = 0;  // by how much of a rounding two roundings may exceed one
 };
 
 }  // namespace lenz::oracle

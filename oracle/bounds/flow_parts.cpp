@@ -113,10 +113,12 @@ void mark_unknown(FlowContext& in, std::span<const RunValue> results) {
     in.store.write(t, at::full(t.sizes(), kInf, at::kDouble), at::ones(t.sizes(), at::kBool));
 }
 
-void scale_errors(FlowContext& in, const Call& call, const Outcome& outcome, double factor) {
-  for (const at::Tensor& t : leaves(outcome.results)) {
-    Planes p = in.store.read(t);
-    if (p.error.defined() && !shares_operand(call, t)) in.store.write(t, p.error * factor, p.ambiguous);
+void grow_errors(FlowContext& in, const Call& call, const Outcome& outcome, const Outcome& steps, double times) {
+  std::vector<at::Tensor> results = leaves(outcome.results), by = leaves(steps.results);
+  for (size_t i = 0; i < std::min(results.size(), by.size()); ++i) {
+    Planes p = in.store.read(results[i]), own = in.store.read(by[i]);
+    if (!own.error.defined() || shares_operand(call, results[i])) continue;
+    in.store.write(results[i], p.error.defined() ? p.error + own.error * times : own.error * times, p.ambiguous);
   }
 }
 

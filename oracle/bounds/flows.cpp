@@ -176,6 +176,20 @@ at::Tensor meets_padding(FlowContext& in, const Call& call) {
   at::Tensor all = counted(unpadded, true), inside = counted(call.args, false);
   return all.defined() && inside.defined() ? all != inside : at::Tensor();
 }
+
+// The most that a part of a sum may come to, in whatever order it is taken: all that has one sign, whose size is half
+// of that of all and of the sum together; and what operands and roundings bring to it.
+at::Tensor most_of_sums(const at::Tensor& far, const at::Tensor& near, const at::Tensor& size, const at::Tensor& n,
+                        Dtype sums) {
+  at::Tensor of_one_sign = (near + size) * 0.5 + (far - near).clamp_min(0);
+  return at::minimum(of_one_sign, far) + gamma(n, unit_of(sums)) * far;
+}
+// Half of a dtype's last place.
+at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype) {
+  auto [fraction, exponent] = at::frexp(magnitude);
+  at::Tensor half = at::exp2((exponent - 1).to(at::kDouble)) * unit_of(dtype);
+  return nothing_where(at::isfinite(magnitude).logical_not(), half, kInf);
+}
 }  // namespace
 
 Outcome flow_positive(FlowContext& in, const Call& call) {
@@ -234,18 +248,24 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
     at::Tensor steps = (n + 2) * roundings;
     at::Tensor error = fine ? fine->passed : (far - near).clamp_min(0);
     if (is_inexact(d)) {
-      error = error + gamma(steps, unit_of(sums)) * far + steps * smallest_subnormal(sums) +
+      const bool sum_of_terms = (call.op->has(Trait::reduction) || call.op->has(Trait::scan)) &&
+                                call.op->flow.terms == ErrorFlow::counted && !lenz::is_complex(d);
+      const at::Tensor roundings_in_sum = sum_of_terms ? n * half_place(most_of_sums(far, near, size, n, sums), sums)
+                                                       : gamma(steps, unit_of(sums)) * far;
+      error = error + roundings_in_sum + steps * smallest_subnormal(sums) +
               (fine ? fine->error : gamma(steps, 0x1p-53) * far);
       // An average is a sum first.
       at::Tensor sum = call.op->flow.terms == ErrorFlow::windowed ? far * n : far;
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (sums != to_real(d)) {  // stored at the end
-        at::Tensor stored = (size + error).contiguous(), rounded = at::empty(stored.sizes(), at::kDouble);
-        Rounding storage(to_real(d), 0.5);
-        const double* from = stored.const_data_ptr<double>();
-        auto* to = rounded.mutable_data_ptr<double>();
-        for (int64_t k = 0; k < stored.numel(); ++k) to[k] = storage.at(from[k]);
-        error = error + rounded;
+        at::Tensor sizes = size.contiguous(), carried = error.contiguous();
+        error = at::empty(sizes.sizes(), at::kDouble);
+        const Rounding storage(to_real(d), 0.5);
+        const auto *from = sizes.const_data_ptr<double>(), *within = carried.const_data_ptr<double>();
+        auto* to = error.mutable_data_ptr<double>();
+        for (int64_t k = 0; k < sizes.numel(); ++k)
+          to[k] =
+              in.in_definition ? within[k] + storage.at(from[k] + within[k]) : storage.spread(from[k], within[k], 0);
       } else {
         error = nothing_where(size + error > largest_finite(sums), error, kInf);
       }

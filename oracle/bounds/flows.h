@@ -17,6 +17,7 @@ struct FlowContext {
   std::set<std::string>& unbounded;  // names of ops that no rule bounds
   bool errors = true;                // false: values alone
   bool in_storage = false;           // the op is part of one whose sums are carried in the storage's dtype
+  bool in_definition = false;        // the op is a step of a definition, for which eager has formulas of its own
 };
 
 bool sums_in_storage(const Call& call);  // as the row's flow says, for these arguments
@@ -35,15 +36,15 @@ Outcome flow_bits(FlowContext& in, const Call& call);       // the operand's bit
 Outcome flow_random(FlowContext& in, const Call& call);     // drawn in the graph's own dtypes
 
 // Planes of one tensor in another dtype.
-Planes converted(const Planes& planes, Dtype from, Dtype to);
+Planes converted(const Planes& planes, Dtype from, Dtype to, bool loosely);
 // Stores them in what `target` shows; an out= tensor of another size is `resized` first.
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized);
 void mark_unknown(FlowContext& in, std::span<const RunValue> results);
 
-// The tensors of values, those of lists among them, in order.
-// Errors of results, times a factor.
-void scale_errors(FlowContext& in, const Call& call, const Outcome& outcome, double factor);
+// Errors of results grow by so many times those of `steps`, the same results of another run.
+void grow_errors(FlowContext& in, const Call& call, const Outcome& outcome, const Outcome& steps, double times);
 
+// The tensors of values, those of lists among them, in order.
 std::vector<at::Tensor> leaves(std::span<const RunValue> values);
 bool any_error(FlowContext& in, std::span<const RunValue> values);
 

@@ -86,7 +86,7 @@ ScalarKind kind_of(Dtype d) {
 
 // The row over planes whose operands have met in `compute`.
 Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
-             const at::Tensor& value, const at::Tensor& passed = {}, bool fine = false) {
+             const at::Tensor& value, bool loosely, const at::Tensor& passed = {}, bool fine = false) {
   std::vector<Laid> laid;
   std::vector<ElementsIn> elements;
   bool marked = false;
@@ -100,6 +100,7 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   ElementsOut out{kind_of(result), results.value.const_data_ptr(), error.mutable_data_ptr<double>(),
                   static_cast<uint8_t*>(open.mutable_data_ptr())};
   out.fine = fine;
+  out.loosely = loosely;
   if (passed.defined())
     settled_errors(row, result, elements, passed.const_data_ptr<double>(), value.numel(), out);
   else
@@ -190,7 +191,7 @@ bool evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::sp
 }
 }  // namespace
 
-Planes converted(const Planes& planes, Dtype from, Dtype to) {
+Planes converted(const Planes& planes, Dtype from, Dtype to, bool loosely) {
   if (from == to) return planes;
   Planes made{planes.value.to(to_aten(widened(to))), {}, {}};
   // Fewer digits, or a smaller range: bfloat16 does not fit into float16, whose numbers have more digits.
@@ -210,20 +211,21 @@ Planes converted(const Planes& planes, Dtype from, Dtype to) {
     at::Tensor error = at::empty(value.sizes(), at::kDouble);
     at::Tensor given = exact ? at::Tensor() : planes.error.contiguous();
     bool any = conversion_errors(value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(),
-                                 value.numel(), to_real(to), error.mutable_data_ptr<double>());
+                                 value.numel(), to, loosely, error.mutable_data_ptr<double>());
     if (any) made.error = error;
     return made;
   }
   if (lenz::is_complex(from)) {
     Planes real{at::real(planes.value), planes.error, planes.ambiguous};
-    return converted(real, to_real(from), to);
+    return converted(real, to_real(from), to, loosely);
   }
   const ScalarRow& row = *find_scalar("to_dtype");
-  return apply(row, from, to, {&planes, 1}, made.value);
+  return apply(row, from, to, {&planes, 1}, made.value, false);
 }
 
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized) {
-  Planes p = in.errors ? converted(planes, from, to) : Planes{planes.value.to(to_aten(widened(to))), {}, {}};
+  Planes p =
+      in.errors ? converted(planes, from, to, in.in_definition) : Planes{planes.value.to(to_aten(widened(to))), {}, {}};
   if (resized && target.sizes() != p.value.sizes()) target.resize_(p.value.sizes());
   target.copy_(p.value);
   if (in.errors) in.store.write(target, p.error, p.ambiguous);
@@ -239,12 +241,14 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   std::vector<Planes> operands;
   for (int i = 0; i < row.arity; ++i) {
     ElementOperand o = operand_of(in, call, call.args[static_cast<size_t>(i)]);
-    operands.push_back(converted(o.planes, o.dtype, operand_dtype(row, compute, i)));
+    operands.push_back(converted(o.planes, o.dtype, operand_dtype(row, compute, i), in.in_definition));
   }
+  const bool loosely = in.in_definition;
   if (int alpha = call.op->schema.find("alpha"); alpha >= 0 && !is_one(call.args[static_cast<size_t>(alpha)])) {
     ElementOperand by = operand_of(in, call, call.args[static_cast<size_t>(alpha)]);
-    Planes factors[] = {operands[1], converted(by.planes, by.dtype, compute)};
-    operands[1] = apply(*find_scalar("mul"), compute, compute, factors, at::mul(factors[0].value, factors[1].value));
+    Planes factors[] = {operands[1], converted(by.planes, by.dtype, compute, in.in_definition)};
+    operands[1] =
+        apply(*find_scalar("mul"), compute, compute, factors, at::mul(factors[0].value, factors[1].value), loosely);
   }
   bool tied = row.error.rule == ErrorRule::unbounded && is_floating(result) && result != Dtype::f64;
   // Where eager's own float64 is known to be off, the table says what is right.
@@ -259,7 +263,8 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   if (!uncertain(operands) && (row.accuracy.kind == AccuracyClass::exact || !is_inexact(result))) return out;
   if (!in.errors) return out;
   bool fine = evaluated_finely(row, compute, result, operands, value);
-  Planes made = apply(row, compute, result, operands, value, at_ends(in, call, row, compute, operands[0], value), fine);
+  Planes made =
+      apply(row, compute, result, operands, value, loosely, at_ends(in, call, row, compute, operands[0], value), fine);
   in.store.write(value, made.error, made.ambiguous);
   return out;
 }
@@ -275,7 +280,7 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
     out.results[0] = hold(value);
   }
   if (!in.errors) return out;
-  Planes made = converted(from.planes, from.dtype, call.result_dtypes[0]);
+  Planes made = converted(from.planes, from.dtype, call.result_dtypes[0], in.in_definition);
   in.store.write(value, made.error, made.ambiguous);
   return out;
 }
@@ -307,7 +312,7 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   at::Tensor value = out.results[0]->value.toTensor();
   at::Tensor size = (value.is_complex() ? at::abs(value) : value).contiguous();
   at::Tensor error = at::empty(size.sizes(), at::kDouble);
-  bool any = conversion_errors(size.const_data_ptr<double>(), nullptr, size.numel(), to_real(d),
+  bool any = conversion_errors(size.const_data_ptr<double>(), nullptr, size.numel(), d, in.in_definition,
                                error.mutable_data_ptr<double>());
   bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
   if (fill && !any) return out;

@@ -145,7 +145,7 @@ struct Referee::Impl final : NodeMachine {
   }
 
  private:
-  FlowContext context() { return {boxed, store, unbounded, widening == Widening::bounds, in_storage_}; }
+  FlowContext context() { return {boxed, store, unbounded, widening == Widening::bounds, in_storage_, in_definition_}; }
 
   // A kernel of float64 may lay its results in another way than the one of the graph's dtype, on whose strides the
   // views behind it count.
@@ -202,8 +202,28 @@ struct Referee::Impl final : NodeMachine {
     bool bits = op.has(Trait::movement) && op.schema.find("dtype") >= 0;
     if (op.has(Trait::view) && !bits) return call.run_widened(boxed);
     Outcome out = run_functional(call, dtypes);
-    if (!out.raised && op.flow.eager != 1 && in.errors) scale_errors(in, call, out, op.flow.eager);
+    if (!out.raised && op.flow.eager != 1 && in.errors && !computed_wider(call)) add_steps_of_eager(call, out);
     return out;
+  }
+
+  // Narrow floats of a pointwise op eager computes in f32, whose last places are nothing beside theirs.
+  static bool computed_wider(const Call& call) {
+    return call.op->has(Trait::elementwise) && call.op->flow.in_storage.empty() && !call.result_dtypes.empty() &&
+           is_reduced_float(call.result_dtypes[0]);
+  }
+
+  // What the op's steps add by themselves, as many times more as eager's do: what operands bring does not grow by that.
+  void add_steps_of_eager(const Call& call, const Outcome& out) {
+    FlowContext in = context();
+    Outcome steps = out;
+    if (any_error(in, call.values)) {
+      Call certain = call;
+      for (RunValue& v : certain.values)
+        if (v && v->value.isTensor()) v = hold(v->value.toTensor().clone());  // whose errors nobody knows of
+      std::vector<Dtype> dtypes = call.result_dtypes;
+      steps = run_functional(certain, dtypes);
+    }
+    grow_errors(in, call, out, steps, call.op->flow.eager - 1);
   }
 
   static bool mixes_dtypes(const Call& call) {
@@ -383,6 +403,7 @@ struct Referee::Impl final : NodeMachine {
     std::copy(call.values.begin(), call.values.end(), values.begin());
     Outcome failed;
     bool outside = in_storage_;
+    bool inner_step = std::exchange(in_definition_, true);
     in_storage_ = in_storage_ || (!call.op->flow.in_storage.empty() && sums_in_storage(call));
     scratch.for_each_node([&](NodeId id) {
       if (failed.raised) return;
@@ -402,6 +423,7 @@ struct Referee::Impl final : NodeMachine {
       for (uint16_t i = 0; i < node.result_count; ++i) values[node.result(i)] = out.results[i];
     });
     in_storage_ = outside;
+    in_definition_ = inner_step;
     if (failed.raised) return failed;
     Outcome out;
     dtypes.clear();
@@ -419,7 +441,7 @@ struct Referee::Impl final : NodeMachine {
     return out;
   }
 
-  bool in_storage_ = false;
+  bool in_storage_ = false, in_definition_ = false;
 
  public:
   Bounded bounded(const RunValue& v, const Type& type) const {

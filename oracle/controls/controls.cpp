@@ -6,6 +6,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/graph/text.h"
+#include "oracle/controls/extremes.h"
 #include "oracle/controls/search.h"
 #include "oracle/controls/variant.h"
 
@@ -48,15 +49,20 @@ class Batch {
     judge_eager(s, tally, index);
     for (int v = 0; v < options_.variants; ++v) legal(s, tally, index, static_cast<uint64_t>(v));
     if (options_.mutants) {
-      std::vector<Elements> worst = reach(s, index);
+      const std::vector<Elements> worst = reach(s, index);
       tightness(s, tally, worst);
-      for (int m = 0; m < kMutants; ++m) mutant(s, tally, static_cast<Mutant>(m), index, worst);
+      const std::vector<Elements> utmost = extremes(s, tally, index, worst);
+      for (int m = 0; m < kMutants; ++m) mutant(s, tally, static_cast<Mutant>(m), index, worst, utmost);
     }
   }
 
   Tally take() { return std::move(tally_); }
 
  private:
+  bool asked(int criterion, uint64_t index) const {
+    return criterion == 0 || (options_.criteria && applies(static_cast<Criterion>(criterion), dtype_of(index)));
+  }
+
   void judge_eager(Subject& s, DtypeTally& tally, uint64_t index) {
     const Judgement j = s.judge_eager();
     tally.elements += j.shares.elements;
@@ -82,10 +88,11 @@ class Batch {
     ++tally.runs;
     bool wrong = false;
     for (int scope = kScopes; scope-- > 0;)
-      for (int c = 0; c < (options_.criteria ? kCriteria : 1); ++c) {
+      for (int c = 0; c < kCriteria; ++c) {
         // The outputs are among the results that our judge has looked at element by element.
         const bool silent = c == 0 && scope == 0 && !wrong;
-        if (silent || !s.alarmed(static_cast<Criterion>(c), got, static_cast<Scope>(scope))) continue;
+        if (silent || !asked(c, index) || !s.alarmed(static_cast<Criterion>(c), got, static_cast<Scope>(scope)))
+          continue;
         ++tally.alarms[scope][c];
         wrong = wrong || c == 0;
       }
@@ -128,17 +135,27 @@ class Batch {
   std::vector<Elements> reach(Subject& s, uint64_t index) {
     std::vector<Elements> worst;
     for (const Elements& e : s.exact()) worst.emplace_back(e.size(), 0.0);
-    auto take = [&](const std::vector<Elements>& got) {
-      for (size_t i = 0; i < got.size(); ++i)
-        for (size_t k = 0; k < got[i].size(); ++k)
-          worst[i][k] = std::max(worst[i][k], deviation(s.exact()[i][k], got[i][k]));
-    };
-    take(s.eager());
+    raise_to(worst, s.exact(), s.eager());
     for (int v = 0; v < options_.reach; ++v) {
       RandomChooser choose(seed_of(options_.seed, index, 1000 + static_cast<uint64_t>(v)));
-      take(run_variant(s.plan(), choose));
+      raise_to(worst, s.exact(), run_variant(s.plan(), choose));
     }
     return worst;
+  }
+
+  // What elements attain where each has choices of its own: beside what is reached, and judged as any legal result.
+  std::vector<Elements> extremes(Subject& s, DtypeTally& tally, uint64_t index, const std::vector<Elements>& worst) {
+    std::vector<Elements> utmost = worst;
+    const Extremes found = find_extremes(s.plan());
+    for (const std::vector<Elements>* got : {&found.least, &found.greatest}) {
+      raise_to(utmost, s.exact(), *got);
+      ++tally.extremes;
+      const Judgement j = s.judge_elements(*got, Scope::every_result);
+      if (!j.mismatch) continue;
+      ++tally.extreme_alarms;
+      keep_alarm(s, index, "a legal variant", 0, *j.mismatch, {"each element as far as it gets"});
+    }
+    return utmost;
   }
 
   // How far from what is reached the bounds are: of whole tensors, for the share is the same thing in every element.
@@ -172,7 +189,8 @@ class Batch {
     });
   }
 
-  void mutant(Subject& s, DtypeTally& tally, Mutant kind, uint64_t index, const std::vector<Elements>& worst) {
+  void mutant(Subject& s, DtypeTally& tally, Mutant kind, uint64_t index, const std::vector<Elements>& worst,
+              const std::vector<Elements>& utmost) {
     const std::vector<const Step*> places = sites(s.plan(), kind);
     if (places.empty()) return;
     const uint64_t seed = seed_of(options_.seed, index, 2000 + static_cast<uint64_t>(kind));
@@ -190,20 +208,25 @@ class Batch {
       MutantTally& t = tally.mutants[i][called];
       ++t.made;
       bool killed = false;
-      for (int c = 0; c < (options_.criteria ? kCriteria : 1); ++c) {
+      for (int c = 0; c < kCriteria; ++c) {
+        if (!asked(c, index)) continue;
         const bool caught = s.alarmed(static_cast<Criterion>(c), bad, scope);
         t.killed[c] += caught ? 1 : 0;
         killed = killed || (c == 0 && caught);
       }
-      if (!killed && scope == Scope::every_result) survivor(s, tally.survivors[called], bad, worst, seed);
+      if (!killed && scope == Scope::every_result) survivor(s, tally.survivors[called], bad, worst, utmost, seed);
     }
   }
 
-  void survivor(const Subject& s, SurvivorTally& t, const std::vector<Elements>& bad, std::vector<Elements> worst,
-                uint64_t seed) {
+  void survivor(const Subject& s, SurvivorTally& t, const std::vector<Elements>& bad,
+                const std::vector<Elements>& reached_at_random, std::vector<Elements> worst, uint64_t seed) {
     ++t.survivors;
-    if (!farthest(s.exact(), bad, worst)) {
+    if (!farthest(s.exact(), bad, reached_at_random)) {
       ++t.reached;
+      return;
+    }
+    if (!farthest(s.exact(), bad, worst)) {
+      ++t.attained;
       return;
     }
     search_towards(s.plan(), s.exact(), bad, options_.search, seed, worst);

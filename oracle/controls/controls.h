@@ -44,7 +44,8 @@ struct MutantTally {
 };
 struct SurvivorTally {
   uint64_t survivors = 0;
-  uint64_t reached = 0;    // each deviation within the worst of legal variants at that element
+  uint64_t reached = 0;    // each deviation within the worst of some random legal variants at that element
+  uint64_t attained = 0;   // within what the element attains by choices of its own (extremes.h)
   uint64_t found = 0;      // the same once legal variants have been searched for such deviations
   uint64_t in_tensor = 0;  // beyond it there, but within the worst of the tensor, relative to the bound
   Histogram beyond;        // of the others: deviation over the worst one reached
@@ -64,6 +65,7 @@ struct DtypeTally {
   uint64_t runs = 0;  // of legal variants
   uint64_t alarms[kScopes][kCriteria] = {};
   uint64_t eager_alarms = 0;
+  uint64_t extremes = 0, extreme_alarms = 0;  // results whose every element is as far out as is attained
   std::map<std::string, MutantTally> mutants[kScopes];
   std::map<std::string, SurvivorTally> survivors;  // of our judge on every result
   std::map<std::string, OpTally> ops;

@@ -45,13 +45,15 @@ TEST(Controls, AMutantRaisesAnAlarmAndWhatItMutatesDoesNot) {
 // Each criterion's own idea of wrong.
 TEST(Controls, CriteriaSeeWhatTheyAreMeantToSee) {
   const Elements exact{1, 2, 3, 100}, running(4, 1e-6);
-  const Compared expected{Dtype::f32, &exact, &exact, &running};
+  const Compared expected{Dtype::f32, &exact, &exact, &running, &running, &running};
   auto alarms = [&](double off) {
     Elements got = exact;
     got[1] += off;
     std::vector<bool> all;
-    for (int c = 1; c < kCriteria; ++c) all.push_back(alarmed(static_cast<Criterion>(c), expected, got));
-    return all;  // sum, NNSmith, assert_close, same, running error
+    for (Criterion c :
+         {Criterion::torchfuzz, Criterion::nnsmith, Criterion::assert_close, Criterion::same, Criterion::running_error})
+      all.push_back(alarmed(c, expected, got));
+    return all;
   };
   using testing::ElementsAre;
   EXPECT_THAT(alarms(0), ElementsAre(false, false, false, false, false));
@@ -61,6 +63,28 @@ TEST(Controls, CriteriaSeeWhatTheyAreMeantToSee) {
   EXPECT_THAT(alarms(1), ElementsAre(false, true, true, true, true));
   EXPECT_THAT(alarms(50), ElementsAre(true, true, true, true, true));
   EXPECT_THAT(alarms(std::nan("")), ElementsAre(true, true, true, true, true));
+}
+
+TEST(Controls, CriteriaOfNumericsThatHaveABoundOfTheirOwn) {
+  const Elements exact{1, 2, 3, 100}, running(4, 1e-6), worst(4, 1e-5), perturbed(4, 1e-6), wide{0, 1e-6, 0, 0};
+  auto alarms = [&](Dtype dtype, const Elements& bounds, double off) {
+    Elements got = exact;
+    got[1] += off;
+    const Compared expected{dtype, &exact, &exact, &bounds, &worst, &perturbed};
+    std::vector<bool> all;
+    for (Criterion c : {Criterion::running_worst, Criterion::perturbed, Criterion::close, Criterion::masked})
+      all.push_back(alarmed(c, expected, got));
+    return all;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(alarms(Dtype::f64, running, 0), ElementsAre(false, false, false, false));
+  EXPECT_THAT(alarms(Dtype::f64, running, 5e-7), ElementsAre(false, false, true, false));
+  EXPECT_THAT(alarms(Dtype::f64, running, 5e-6), ElementsAre(false, true, true, true));
+  EXPECT_THAT(alarms(Dtype::f64, running, 5e-5), ElementsAre(true, true, true, true));
+  EXPECT_THAT(alarms(Dtype::f64, Elements(4, 0), 1e-12), ElementsAre(false, false, false, false));
+  EXPECT_THAT(alarms(Dtype::f64, wide, 5e-7), ElementsAre(false, false, true, false));
+  EXPECT_THAT(alarms(Dtype::bf16, running, 5e-6), ElementsAre(false, false, true, true));  // 4 unit roundoffs
+  EXPECT_FALSE(applies(Criterion::masked, Dtype::bf16));
 }
 
 TEST(Controls, NoLegalVariantIsCalledWrong) {
@@ -124,7 +148,7 @@ Said command(std::vector<std::string> args) {
 TEST(ControlsCommand, SilenceIsZeroAndAnAlarmIsSeven) {
   const Said silent = command({"--graphs", "8", "--jobs", "1", "--mutants"});
   EXPECT_EQ(silent.code, ExitCode::fine) << silent.text;
-  EXPECT_THAT(silent.text, testing::HasSubstr("8 legal variants, 0 alarms"));
+  EXPECT_THAT(silent.text, testing::HasSubstr("8 legal variants, 16 extreme ones, 0 alarms"));
   const Said loud = command({"--graphs", "8", "--jobs", "1", "--ours", "--fault", "row unwritten"});
   EXPECT_EQ(loud.code, ExitCode::wrong) << loud.text;
   EXPECT_THAT(loud.text, testing::HasSubstr("a legal variant of"));

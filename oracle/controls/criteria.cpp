@@ -8,8 +8,9 @@ namespace lenz::oracle::controls {
 
 namespace {
 
-constexpr std::string_view kNames[kCriteria] = {"ours",         "torchfuzz sum", "NNSmith",
-                                                "assert_close", "dynamo same",   "running error"};
+constexpr std::string_view kNames[kCriteria] = {"ours",           "torchfuzz sum", "NNSmith",       "assert_close",
+                                                "dynamo same",    "running error", "running worst", "perturbed x8",
+                                                "allclose 1e-11", "1e-11, masked"};
 
 bool all_close(const Elements& expected, const Elements& got, double relative, double absolute) {
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -65,7 +66,29 @@ bool within(const Elements& exact, const Elements& errors, const Elements& got) 
   return true;
 }
 
+// Discrete results are as good as they are in one of the runs.
+bool within_perturbed(const Compared& expected, const Elements& got) {
+  const double u = is_floating(expected.dtype) ? std::ldexp(1.0, -info(expected.dtype).mantissa_bits) : 0;
+  Elements errors = *expected.perturbed;
+  for (size_t i = 0; i < errors.size(); ++i) errors[i] = 4 * errors[i] + 4 * u * std::fabs((*expected.exact)[i]);
+  return within(*expected.exact, errors, got);
+}
+
+bool masked(const Compared& expected, const Elements& got) {
+  for (size_t i = 0; i < got.size(); ++i) {
+    const double a = (*expected.exact)[i], b = got[i], bound = (*expected.running)[i];
+    if (a == b || (std::isnan(a) && std::isnan(b)) || std::isinf(bound)) continue;
+    const double plain = 1e-11 * (1 + std::fabs(a)), allowed = bound > 1e-9 * (1 + std::fabs(a)) ? bound : plain;
+    if (!(std::fabs(a - b) <= allowed)) return false;
+  }
+  return true;
+}
+
 }  // namespace
+
+bool applies(Criterion criterion, Dtype graph) {
+  return graph == Dtype::f64 || (criterion != Criterion::close && criterion != Criterion::masked);
+}
 
 std::string_view name(Criterion criterion) { return kNames[static_cast<size_t>(criterion)]; }
 
@@ -76,6 +99,10 @@ bool alarmed(Criterion criterion, const Compared& expected, const Elements& got)
     case Criterion::assert_close: return !close_by_default(expected, got);
     case Criterion::same: return !same(expected, got);
     case Criterion::running_error: return !within(*expected.exact, *expected.running, got);
+    case Criterion::running_worst: return !within(*expected.exact, *expected.worst, got);
+    case Criterion::perturbed: return !within_perturbed(expected, got);
+    case Criterion::close: return !all_close(*expected.exact, got, 1e-11, 1e-11);
+    case Criterion::masked: return !masked(expected, got);
     case Criterion::ours: break;
   }
   internal_error("our judge is not one of the others", __FILE__, __LINE__);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "oracle/controls/rounded.h"
+#include "oracle/bounds/rounded.h"
 
 namespace lenz::oracle::controls {
 

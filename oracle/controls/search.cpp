@@ -31,6 +31,11 @@ double deviation(double exact, double got) {
   return std::isnan(d) ? std::numeric_limits<double>::infinity() : d;
 }
 
+void raise_to(std::vector<Elements>& worst, const std::vector<Elements>& exact, const std::vector<Elements>& got) {
+  for (size_t i = 0; i < got.size(); ++i)
+    for (size_t k = 0; k < got[i].size(); ++k) worst[i][k] = std::max(worst[i][k], deviation(exact[i][k], got[i][k]));
+}
+
 std::optional<FarElement> farthest(const std::vector<Elements>& exact, const std::vector<Elements>& bad,
                                    const std::vector<Elements>& worst) {
   std::optional<FarElement> found;
@@ -66,8 +71,7 @@ void search_towards(const Plan& plan, const std::vector<Elements>& exact, const 
     ReplayChooser replay(choices);
     Recorder recorder(best.empty() ? static_cast<Chooser&>(random) : replay);
     const std::vector<Elements> got = run_variant(plan, recorder);
-    for (size_t i = 0; i < got.size(); ++i)
-      for (size_t k = 0; k < got[i].size(); ++k) worst[i][k] = std::max(worst[i][k], deviation(exact[i][k], got[i][k]));
+    raise_to(worst, exact, got);
     const double d = deviation(exact[target->result][target->element], got[target->result][target->element]);
     if (d < reached) continue;
     reached = d;

@@ -16,6 +16,9 @@ struct FarElement {
   size_t result = 0, element = 0;
   double ratio = 0;  // how many times what is reached
 };
+// `worst` becomes at least as far as `got` is.
+void raise_to(std::vector<Elements>& worst, const std::vector<Elements>& exact, const std::vector<Elements>& got);
+
 // Of the elements of `bad` beyond `worst`, deviations that are reached, the one that is most so.
 std::optional<FarElement> farthest(const std::vector<Elements>& exact, const std::vector<Elements>& bad,
                                    const std::vector<Elements>& worst);

@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "oracle/controls/running_error.h"
+#include "oracle/controls/search.h"
+#include "oracle/controls/variant.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle::controls {
@@ -42,13 +44,27 @@ Judgement Subject::judge_elements(const std::vector<Elements>& got, Scope scope)
   return judge(graph(scope), scope == Scope::outputs ? of_outputs_ : reference_, made);
 }
 
+void Subject::prepare_criteria() {
+  running_ = running_errors(plan_);
+  running_worst_ = running_errors(plan_, std::numeric_limits<double>::infinity());
+  for (const Elements& e : exact_) perturbed_.emplace_back(e.size(), 0.0);
+  for (uint64_t run = 0; run < 8; ++run) {
+    RandomChooser choose(run);
+    raise_to(perturbed_, exact_, run_variant(plan_, choose));
+  }
+}
+
 bool Subject::alarmed(Criterion criterion, const std::vector<Elements>& got, Scope scope) {
   if (criterion == Criterion::ours) return judge_elements(got, scope).mismatch.has_value();
-  if (criterion == Criterion::running_error && running_.empty()) running_ = running_errors(plan_);
+  if (running_.empty()) prepare_criteria();
   for (size_t i = 0; i < got.size(); ++i) {
     if (!in_scope(i, scope)) continue;
-    const Compared expected{every_->type(every_->outputs()[i].value()).dtype, &exact_[i], &eager_elements_[i],
-                            running_.empty() ? nullptr : &running_[i]};
+    const Compared expected{every_->type(every_->outputs()[i].value()).dtype,
+                            &exact_[i],
+                            &eager_elements_[i],
+                            &running_[i],
+                            &running_worst_[i],
+                            &perturbed_[i]};
     if (controls::alarmed(criterion, expected, got[i])) return true;
   }
   return false;

@@ -28,7 +28,8 @@ class Subject {
   // Our judge on elements of every result.
   Judgement judge_elements(const std::vector<Elements>& got, Scope scope) const;
   Judgement judge_eager() const { return judge(*every_, reference_, eager_); }
-  // The others. Running errors are worked out at the first question.
+  // The others. What they hold results against is worked out at the first question. No criterion is asked where it
+  // does not apply.
   bool alarmed(Criterion criterion, const std::vector<Elements>& got, Scope scope);
 
   // By result: float64 values, errors, eager's elements.
@@ -39,6 +40,7 @@ class Subject {
 
  private:
   explicit Subject(Boxed& boxed) : boxed_(&boxed) {}
+  void prepare_criteria();
 
   Boxed* boxed_;
   std::unique_ptr<Graph> graph_, every_;
@@ -46,7 +48,7 @@ class Subject {
   Reference reference_, of_outputs_;
   Execution eager_;
   std::vector<bool> is_output_;
-  std::vector<Elements> exact_, errors_, eager_elements_, running_;
+  std::vector<Elements> exact_, errors_, eager_elements_, running_, running_worst_, perturbed_;
 };
 
 }  // namespace lenz::oracle::controls

@@ -20,6 +20,7 @@ void add(MutantTally& to, const MutantTally& from) {
 void add(SurvivorTally& to, const SurvivorTally& from) {
   to.survivors += from.survivors;
   to.reached += from.reached;
+  to.attained += from.attained;
   to.found += from.found;
   to.in_tensor += from.in_tensor;
   to.beyond.merge(from.beyond);
@@ -35,9 +36,9 @@ void add(std::map<K, V>& to, const std::map<K, V>& from) {
   for (const auto& [key, value] : from) add(to[key], value);
 }
 void add(DtypeTally& to, const DtypeTally& from) {
-  for (auto count :
-       {&DtypeTally::graphs, &DtypeTally::refused, &DtypeTally::nodes, &DtypeTally::weak, &DtypeTally::elements,
-        &DtypeTally::strong, &DtypeTally::ambiguous, &DtypeTally::runs, &DtypeTally::eager_alarms})
+  for (auto count : {&DtypeTally::graphs, &DtypeTally::refused, &DtypeTally::nodes, &DtypeTally::weak,
+                     &DtypeTally::elements, &DtypeTally::strong, &DtypeTally::ambiguous, &DtypeTally::runs,
+                     &DtypeTally::eager_alarms, &DtypeTally::extremes, &DtypeTally::extreme_alarms})
     to.*count += from.*count;
   for (int s = 0; s < kScopes; ++s) {
     for (int c = 0; c < kCriteria; ++c) to.alarms[s][c] += from.alarms[s][c];
@@ -67,6 +68,8 @@ json to_json(const DtypeTally& t) {
             {"ambiguous", t.ambiguous},
             {"runs", t.runs},
             {"eager_alarms", t.eager_alarms},
+            {"extremes", t.extremes},
+            {"extreme_alarms", t.extreme_alarms},
             {"scopes", json::object()},
             {"survivors", json::object()},
             {"ops", json::object()},
@@ -78,9 +81,13 @@ json to_json(const DtypeTally& t) {
     j["scopes"][std::string(kScopeNames[s])] = scope;
   }
   for (const auto& [mutant, m] : t.survivors)
-    j["survivors"][mutant] = {
-        {"survivors", m.survivors}, {"reached", m.reached},         {"found", m.found},
-        {"in_tensor", m.in_tensor}, {"beyond", m.beyond.to_json()}, {"median_beyond", m.beyond.median()}};
+    j["survivors"][mutant] = {{"survivors", m.survivors},
+                              {"reached", m.reached},
+                              {"attained", m.attained},
+                              {"found", m.found},
+                              {"in_tensor", m.in_tensor},
+                              {"beyond", m.beyond.to_json()},
+                              {"median_beyond", m.beyond.median()}};
   for (const auto& [op, o] : t.ops)
     j["ops"][op] = {{"tensors", o.tensors}, {"elements", o.elements},         {"open", o.open},
                     {"strong", o.strong},   {"median", o.tightness.median()}, {"histogram", o.tightness.to_json()}};
@@ -94,7 +101,7 @@ DtypeTally dtype_from(const json& j) {
   DtypeTally t;
   t.graphs = j.at("graphs"), t.refused = j.at("refused"), t.nodes = j.at("nodes"), t.weak = j.at("weak");
   t.elements = j.at("elements"), t.strong = j.at("strong"), t.ambiguous = j.at("ambiguous"), t.runs = j.at("runs");
-  t.eager_alarms = j.at("eager_alarms");
+  t.eager_alarms = j.at("eager_alarms"), t.extremes = j.at("extremes"), t.extreme_alarms = j.at("extreme_alarms");
   for (int s = 0; s < kScopes; ++s) {
     const json& scope = j.at("scopes").at(std::string(kScopeNames[s]));
     by_criterion(scope.at("alarms"), t.alarms[s]);
@@ -104,8 +111,8 @@ DtypeTally dtype_from(const json& j) {
     }
   }
   for (const auto& [mutant, m] : j.at("survivors").items())
-    t.survivors[mutant] = {m.at("survivors"), m.at("reached"), m.at("found"), m.at("in_tensor"),
-                           Histogram::from_json(m.at("beyond"))};
+    t.survivors[mutant] = {m.at("survivors"), m.at("reached"),   m.at("attained"),
+                           m.at("found"),     m.at("in_tensor"), Histogram::from_json(m.at("beyond"))};
   for (const auto& [op, o] : j.at("ops").items())
     t.ops[op] = {o.at("tensors"), o.at("elements"), o.at("open"), o.at("strong"),
                  Histogram::from_json(o.at("histogram"))};

@@ -3,78 +3,13 @@
 #include <algorithm>
 #include <cmath>
 
-#include "compiler/scalar/error_propagation.h"
+#include "oracle/bounds/rounded.h"
 #include "oracle/controls/accumulate.h"
-#include "oracle/controls/rounded.h"
+#include "oracle/controls/choices.h"
 
 namespace lenz::oracle::controls {
 
 namespace {
-
-// What is chosen for a primitive. Always the same number of draws, so that a mutant's other choices are the original's.
-struct Choices {
-  enum Push : uint8_t { none, up, down, outwards, at_random } push = none;
-  Dtype keeps = Dtype::f32;    // where the result is rounded to
-  Dtype through = Dtype::f32;  // what a narrow dtype is computed in: itself or f32
-  bool push_narrow = false;    // off by the narrow dtype's last places, not those of `through`
-  bool formula = false;        // exp by exp2, division by reciprocal, contraction
-  bool in_one_go = false;
-  uint64_t number = 0;  // 0: rounded to f32 at least; 1: as it stands; 2: rounded to the dtype
-  bool wide_sum = false;
-  size_t block = 1;  // of a scan
-  Order order;
-  uint64_t seed = 0;
-};
-
-Choices choose_for(const Step& s, Chooser& c) {
-  Choices x;
-  const bool narrow = is_reduced_float(s.dtype);
-  const uint64_t keeps = c.below(3);
-  x.keeps = keeps == 0 ? s.dtype : keeps == 1 && narrow ? Dtype::f32 : Dtype::f64;
-  if (keeps == 1 && !narrow) x.keeps = s.dtype;
-  x.through = c.flip() && narrow ? s.dtype : narrow ? Dtype::f32 : s.dtype;
-  x.push = static_cast<Choices::Push>(c.below(5));
-  x.push_narrow = c.flip();
-  x.formula = c.flip();
-  x.in_one_go = c.flip();
-  x.number = c.below(3);
-  x.wide_sum = c.flip();
-  x.order.permutation = static_cast<Order::Permutation>(c.below(3));
-  constexpr size_t kLanes[] = {1, 2, 4, 8, 16, 3, SIZE_MAX};
-  x.order.lanes = std::min(c.pick(kLanes), std::max<size_t>(s.length, 1));
-  x.order.dealt = c.flip();
-  x.order.tree = c.flip();
-  constexpr size_t kBlocks[] = {SIZE_MAX, 8, 4, 16, 1};
-  x.block = c.pick(kBlocks);
-  x.seed = c.below(1u << 30);
-  x.order.seed = x.seed;
-  x.order.contracted = x.formula;
-  return x;
-}
-
-std::string text_of(const Choices& x, const Step& s) {
-  std::string t;
-  auto say = [&](const std::string& what) { t += (t.empty() ? "" : ", ") + what; };
-  if (x.keeps != s.dtype && is_floating(s.dtype)) say("kept in " + std::string(lenz::name(x.keeps)));
-  if (is_reduced_float(s.dtype) && x.through == s.dtype) say("not through f32");
-  constexpr std::string_view kPush[] = {"", "up", "down", "outwards", "anyhow"};
-  if (s.row && s.row->accuracy.kind == AccuracyClass::ulps && x.push)
-    say(std::string("off ") + std::string(kPush[x.push]) + (x.push_narrow ? " by the dtype's last places" : ""));
-  const bool has_formula = s.arithmetic == Arithmetic::div || s.arithmetic == Arithmetic::exp;
-  if (x.formula && (has_formula || s.compute == Compute::contract)) say("by another formula");
-  if (x.number && std::ranges::any_of(s.operands, [](const Operand& o) { return o.value == kNone; }))
-    say(x.number == 1 ? "number as it stands" : "number rounded");
-  if (s.compute == Compute::sum || s.compute == Compute::contract || s.compute == Compute::scan_sum) {
-    if (x.wide_sum) say("wide accumulator");
-    constexpr std::string_view kOrder[] = {"", "backwards", "shuffled"};
-    if (x.order.permutation) say(std::string(kOrder[x.order.permutation]));
-    if (x.order.lanes > 1)
-      say(std::to_string(x.order.lanes) + (x.order.dealt ? " dealt lanes" : " blocks") +
-          (x.order.tree ? ", tree" : ""));
-  }
-  if (s.fused != Fused::no && x.in_one_go) say("in one go");
-  return t;
-}
 
 class Run {
  public:
@@ -129,65 +64,6 @@ class Run {
   }
 
   // --- pointwise
-  double number_of(const Step& s, double number, const Choices& x) const {
-    if (!is_floating(s.computes)) return number;
-    if (x.number == 1) return number;
-    if (x.number == 2) return nearest(s.computes, number);
-    return s.computes == Dtype::f64 ? number : nearest(Dtype::f32, number);
-  }
-
-  // An exact answer as this variant has it.
-  double rounded(const Choices& x, double exact) const {
-    if (x.keeps == Dtype::f64) return exact;
-    return nearest(x.keeps, nearest(x.through, exact));
-  }
-
-  // An answer within the row's accuracy in dtype d, brought back to that where it is not.
-  static double admitted(double candidate, double exact, double error, Dtype keeps) {
-    if (std::fabs(candidate - exact) <= error) return candidate;
-    const double edge = exact + std::copysign(error, candidate - exact);
-    if (keeps == Dtype::f64) return edge;
-    const double r = nearest(keeps, edge);
-    return std::fabs(r - exact) <= error ? r : nearest(keeps, exact);
-  }
-
-  double pushed(const Step& s, const Choices& x, double exact, std::span<const ScalarValue> operands, uint64_t& state) {
-    if (!std::isfinite(exact) || exact == 0) return rounded(x, exact);
-    const Dtype by = x.push_narrow ? s.dtype : x.through;  // whose last places are meant
-    const double error = own_error(*s.row, by, ScalarValue(exact), operands);
-    double share = 0;
-    switch (x.push) {
-      case Choices::none: break;
-      case Choices::up: share = 1; break;
-      case Choices::down: share = -1; break;
-      case Choices::outwards: share = exact < 0 ? -1 : 1; break;
-      case Choices::at_random:
-        state = state * 6364136223846793005u + 1442695040888963407u;
-        share = static_cast<double>(state >> 11) * 0x1p-52 - 1;
-        break;
-    }
-    double candidate = exact + share * error;
-    if (s.arithmetic == Arithmetic::exp && x.formula && x.push == Choices::none) {
-      const Dtype inner = x.through == Dtype::f64 ? Dtype::f64 : Dtype::f32;
-      candidate = std::exp2(nearest(inner, operands[0].real() * 1.4426950408889634));
-    }
-    if (candidate * exact < 0) candidate = exact;  // no function changes its sign for its inaccuracy
-    const Dtype keeps = x.keeps == Dtype::f64 ? Dtype::f64 : by;
-    candidate = admitted(nearest(keeps, candidate), exact, error, keeps);
-    // What is kept wider must be accurate enough when it is rounded later, be that in one step or by way of f32.
-    auto lands = [&](double v) { return std::fabs(nearest(by, v) - exact) <= error; };
-    if (keeps != by && !(lands(candidate) && lands(nearest(Dtype::f32, candidate)))) candidate = exact;
-    return rounded(x, candidate);
-  }
-
-  double divided(const Choices& x, const Step& s, double a, double b, double exact) const {
-    // In f64 the one right answer is all that a correctly rounded row allows, and it is what we were given.
-    if (!std::isfinite(exact) || exact == 0 || x.keeps == Dtype::f64) return rounded(x, exact);
-    const Dtype inner = is_reduced_float(s.dtype) ? Dtype::f32 : Dtype::f64;
-    const double candidate = nearest(inner, a * nearest(inner, 1 / b));
-    return admitted(nearest(x.keeps, candidate), exact, 0.5 * last_place(x.keeps, exact), x.keeps);
-  }
-
   void scalar(const Step& s, const Choices& x) {
     Elements& out = values_[s.results[0]];
     const ScalarRow& row = *s.row;
@@ -267,21 +143,6 @@ class Run {
         rest += (*rests[k])[at[k] ? at[k][i] : i] * (k ? sign * s.operands[k].factor : s.operands[k].factor);
     const double sum = a + b, back = sum - a;
     return sum + ((a - (sum - back)) + (b - back) + rest);
-  }
-
-  // In f64, off by up to the row's accuracy as measured from double-double.
-  double precise(const Step& s, const Choices& x, const double* v, std::span<const ScalarValue> plain,
-                 double fallback) {
-    if (!std::isfinite(fallback) || fallback == 0) return fallback;
-    ScalarValue operands[3];
-    for (size_t k = 0; k < s.operands.size(); ++k) operands[k] = ScalarValue(DoubleDouble(v[k]));
-    const DoubleDouble exact = s.row->eval.dds({s.computes, s.dtype}, operands).double_double();
-    const double error = own_error(*s.row, Dtype::f64, ScalarValue(exact.hi), plain.first(s.operands.size()));
-    const double share = x.push == Choices::down ? -1 : x.push == Choices::outwards && exact.hi < 0 ? -1 : 1;
-    const double candidate = exact.hi + (exact.lo + share * error);
-    if (candidate * exact.hi < 0) return exact.hi;
-    const double off = std::fabs((candidate - exact.hi) - exact.lo);
-    return off <= error ? candidate : std::nextafter(candidate, exact.hi);
   }
 
   void cast(const Step& s, const Choices& x) {

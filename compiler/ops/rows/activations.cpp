@@ -317,10 +317,12 @@ void backward_rows(RowSink& t) {
     %slope = aten.mul(%s, aten.add(aten.mul(%x, aten.rsub(%s, 1)), 1))
     return aten.mul(%g, %slope))",
                                                                             row));
+  Row of_sigmoid = loosely(row);
+  of_sigmoid.flow.in_storage = "always";
   t.row("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
         meaning(LENZ_PROMOTED("%grad_output",
                               "%output") "return aten.mul(%g, aten.conj_physical(aten.mul(%x, aten.rsub(%x, 1))))",
-                loosely(row)));
+                of_sigmoid));
   t.row("tanh_backward(Tensor grad_output, Tensor output) -> Tensor",
         meaning(LENZ_PROMOTED("%grad_output",
                               "%output") "return aten.mul(%g, aten.conj_physical(aten.rsub(aten.mul(%x, %x), 1)))",

@@ -70,7 +70,7 @@ void unary_rows(RowSink& t) {
                                                     .dtypes = dtypes::real_and_bool,
                                                     .domain = {0.5, 4},
                                                     .accuracy = Accuracy::ulp16,
-                                                    .flow = {.eager = 4},  // narrow floats in their own dtype
+                                                    .flow = {.in_storage = "always", .eager = 4},
                                                     .raises = "complex; n < 0",
                                                     .decompose = R"(
     $d = float_type(%self)

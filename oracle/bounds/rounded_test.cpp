@@ -1,10 +1,10 @@
-#include "oracle/controls/rounded.h"
+#include "oracle/bounds/rounded.h"
 
 #include <gtest/gtest.h>
 
 #include "compiler/base/chooser.h"
 
-namespace lenz::oracle::controls {
+namespace lenz::oracle {
 namespace {
 
 TEST(Rounded, AgreesWithTheScalarTablesRounding) {
@@ -31,4 +31,4 @@ TEST(Rounded, KeepsSpecialValues) {
 }
 
 }  // namespace
-}  // namespace lenz::oracle::controls
+}  // namespace lenz::oracle

@@ -1,6 +1,5 @@
-// Rounding to a storage dtype, fast: what the perturbing executor does most. It agrees with compiler/scalar/rounding.h
-// (rounded_test.cpp holds it to that).
-// Thread-safety: pure functions.
+// Rounding to a storage dtype, fast: what the perturbing executor does most, and the bounds for every certain result.
+// It agrees with compiler/scalar/rounding.h (rounded_test.cpp holds it to that). Thread-safety: pure functions.
 #pragma once
 
 #include <bit>
@@ -9,7 +8,7 @@
 
 #include "compiler/scalar/rounding.h"
 
-namespace lenz::oracle::controls {
+namespace lenz::oracle {
 
 // A format of `precision` bits, its smallest normal number 2^lowest, the largest finite one `largest`.
 inline double nearest_of(int precision, int lowest, double largest, double v) {
@@ -35,4 +34,4 @@ inline double nearest(Dtype d, double v) {
   }
 }
 
-}  // namespace lenz::oracle::controls
+}  // namespace lenz::oracle

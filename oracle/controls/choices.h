@@ -1,0 +1,43 @@
+// What a legal compilation may choose for one primitive, and what its elements then are.
+// Thread-safety: pure functions; values.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "compiler/base/chooser.h"
+#include "oracle/controls/accumulate.h"
+#include "oracle/controls/plan.h"
+
+namespace lenz::oracle::controls {
+
+// What is chosen for a primitive. Always the same number of draws, so that a mutant's other choices are the original's.
+struct Choices {
+  enum Push : uint8_t { none, up, down, outwards, at_random } push = none;
+  Dtype keeps = Dtype::f32;    // where the result is rounded to
+  Dtype through = Dtype::f32;  // what a narrow dtype is computed in: itself or f32
+  bool push_narrow = false;    // off by the narrow dtype's last places, not those of `through`
+  bool formula = false;        // exp by exp2, division by reciprocal, contraction
+  bool in_one_go = false;
+  uint64_t number = 0;  // 0: rounded to f32 at least; 1: as it stands; 2: rounded to the dtype
+  bool wide_sum = false;
+  size_t block = 1;  // of a scan
+  Order order;
+  uint64_t seed = 0;
+};
+
+Choices choose_for(const Step& s, Chooser& c);
+std::string text_of(const Choices& x, const Step& s);  // what is not plain, in words
+
+// A number that stands in the graph.
+double number_of(const Step& s, double number, const Choices& x);
+// An exact answer as it is kept.
+double rounded(const Choices& x, double exact);
+// An answer off by what the row's accuracy allows. `state` is of the random numbers that some choices draw.
+double pushed(const Step& s, const Choices& x, double exact, std::span<const ScalarValue> operands, uint64_t& state);
+// The same in f64, measured from double-double.
+double precise(const Step& s, const Choices& x, const double* v, std::span<const ScalarValue> plain, double fallback);
+// a / b by b's reciprocal.
+double divided(const Choices& x, const Step& s, double a, double b, double exact);
+
+}  // namespace lenz::oracle::controls

@@ -1,0 +1,371 @@
+#include "oracle/controls/extremes.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "oracle/bounds/rounded.h"
+#include "oracle/controls/choices.h"
+
+namespace lenz::oracle::controls {
+
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Some of the values that an element may have: the least, the greatest, and two between.
+constexpr size_t kKept = 4;
+struct Attained {
+  std::array<double, kKept> v{};
+  double least() const { return v[0]; }
+  double greatest() const { return v[1]; }
+  bool one() const { return v[0] == v[1]; }
+};
+using AttainedElements = std::vector<Attained>;
+
+class Collector {
+ public:
+  void add(double v) {
+    if (std::isnan(v)) {
+      nan_ = true;
+      return;
+    }
+    if (count_ == 0 || v < a_.v[0]) a_.v[0] = v;
+    if (count_ == 0 || v > a_.v[1]) a_.v[1] = v;
+    a_.v[2 + count_ % 2] = v;
+    if (count_ == 0) a_.v[3] = v;
+    ++count_;
+  }
+  Attained take() const {
+    Attained a = a_;
+    if (count_ == 0) a.v.fill(kNaN);
+    if (nan_) a.v[3] = kNaN;
+    return a;
+  }
+
+ private:
+  Attained a_;
+  uint64_t count_ = 0;
+  bool nan_ = false;
+};
+
+// All that may be chosen for elements of a step, as far as it makes a difference.
+std::vector<Choices> choices_of(const Step& s) {
+  std::vector<Choices> all;
+  const bool narrow = is_reduced_float(s.dtype);
+  const bool inexact =
+      s.compute == Compute::scalar && is_floating(s.dtype) && s.row->accuracy.kind == AccuracyClass::ulps;
+  const bool formula = s.arithmetic == Arithmetic::div || s.arithmetic == Arithmetic::exp;
+  std::vector<Dtype> keeps{s.dtype, Dtype::f64};
+  if (narrow) keeps.insert(keeps.begin() + 1, Dtype::f32);
+  std::vector<Choices::Push> pushes{Choices::none};
+  if (inexact) pushes.insert(pushes.end(), {Choices::up, Choices::down});
+  for (Dtype kept : keeps)
+    for (Choices::Push push : pushes)
+      for (bool itself : {false, true})
+        for (bool by : {false, true}) {
+          if (!narrow && itself) continue;
+          if (!formula && !narrow && by) continue;
+          Choices x;
+          x.keeps = kept;
+          x.through = narrow && !itself ? Dtype::f32 : s.dtype;
+          x.push = push;
+          x.push_narrow = by && push != Choices::none;
+          x.formula = by && push == Choices::none && formula;
+          if (push == Choices::none && by && !formula) continue;
+          if (x.push_narrow && itself) continue;  // the same last places either way
+          all.push_back(x);
+        }
+  return all;
+}
+
+// A sum in an order chosen for its roundings to go one way. What a single term loses in a long sum is much the same
+// wherever it stands; so terms are added two and two first, each time those of the next few that do most.
+template <class Sum>
+double steered(std::vector<double>& terms, double way) {
+  constexpr size_t kWindow = 8;
+  auto add = [](double a, double b) { return static_cast<double>(static_cast<Sum>(a) + static_cast<Sum>(b)); };
+  auto left_out = [](double a, double b, double sum) {
+    const double part = sum - a;
+    return (a - (sum - part)) + (b - part);
+  };
+  double sum = 0;
+  size_t i = 0;
+  for (; i + 1 < terms.size(); i += 2) {
+    const size_t end = std::min(terms.size(), i + kWindow);
+    std::pair<size_t, size_t> best;
+    double most = 0, next = 0;
+    for (size_t k = i; k < end; ++k)
+      for (size_t l = k + 1; l < end; ++l) {
+        const double two = add(terms[k], terms[l]), to = add(sum, two);
+        const double gain = -way * (left_out(terms[k], terms[l], two) + left_out(sum, two, to));
+        if (best.second == 0 || gain > most) most = gain, best = {k, l}, next = to;
+      }
+    std::swap(terms[i], terms[best.first]);
+    std::swap(terms[i + 1], terms[best.second]);
+    sum = next;
+  }
+  return i < terms.size() ? add(sum, terms[i]) : sum;
+}
+
+class Extent {
+ public:
+  explicit Extent(const Plan& plan) : plan_(plan), values_(plan.dtypes.size()) {}
+
+  Extremes all() {
+    for (size_t i = 0; i < plan_.inputs.size(); ++i) {
+      AttainedElements& input = values_[plan_.graph->inputs()[i].value];
+      input.resize(plan_.inputs[i].size());
+      for (size_t k = 0; k < input.size(); ++k) input[k].v.fill(plan_.inputs[i][k]);
+    }
+    for (const Step& s : plan_.steps) step(s);
+    Extremes out;
+    for (ValueId v : plan_.outputs) {
+      const Dtype d = plan_.dtypes[v];
+      auto& least = out.least.emplace_back();
+      auto& greatest = out.greatest.emplace_back();
+      for (const Attained& a : values_[v]) {
+        least.push_back(is_floating(d) ? nearest(d, a.least()) : a.least());
+        const bool nan = std::isnan(a.v[3]);
+        greatest.push_back(nan ? kNaN : is_floating(d) ? nearest(d, a.greatest()) : a.greatest());
+      }
+    }
+    return out;
+  }
+
+ private:
+  void step(const Step& s) {
+    if (s.compute == Compute::whole) {
+      for (const Step& part : s.body) step(part);
+      for (size_t i = 0; i < s.results.size(); ++i) values_[s.results[i]] = values_[s.gives[i]];
+      return;
+    }
+    choices_ = choices_of(s);
+    AttainedElements& out = values_[s.results[0]];
+    out.assign(s.count, {});
+    switch (s.compute) {
+      case Compute::scalar: return scalar(s, out);
+      case Compute::cast: return cast(s, out);
+      case Compute::move: return move(s, out);
+      case Compute::fill: std::ranges::fill(out, number(s, s.operands[0].number)); return;
+      case Compute::sum: return sum(s, out);
+      case Compute::greatest:
+      case Compute::least: return extremum(s, out);
+      case Compute::contract: return contract(s, out);
+      case Compute::scan_sum: return scan(s, out);
+      case Compute::whole: return;
+    }
+  }
+
+  static Attained number(const Step& s, double number) {
+    Collector c;
+    for (uint64_t n : {0, 1, 2}) {
+      Choices x;
+      x.number = n;
+      c.add(number_of(s, number, x));
+    }
+    return c.take();
+  }
+
+  // --- pointwise
+  void scalar(const Step& s, AttainedElements& out) {
+    const size_t arity = s.operands.size();
+    Attained from[3];
+    double factors[3] = {1, 1, 1};
+    bool whole[3] = {};
+    for (size_t k = 0; k < arity; ++k) {
+      whole[k] = !is_floating(operand_dtype(*s.row, s.computes, static_cast<int>(k)));
+      factors[k] = s.operands[k].factor;
+      if (s.operands[k].value == kNone) from[k] = number(s, s.operands[k].number);
+    }
+    for (size_t i = 0; i < s.count; ++i) {
+      for (size_t k = 0; k < arity; ++k) {
+        const Operand& o = s.operands[k];
+        if (o.value != kNone) from[k] = values_[o.value][o.sources ? (*o.sources)[i] : i];
+      }
+      Collector collector;
+      auto answer = [&](const std::array<size_t, 3>& which) {
+        double v[3] = {};
+        for (size_t k = 0; k < arity; ++k) v[k] = from[k].v[which[k]] * factors[k];
+        answers(s, v, whole, collector);
+      };
+      // Every corner, and two more between.
+      size_t ends[3] = {1, 1, 1};
+      for (size_t k = 0; k < arity; ++k) ends[k] = from[k].one() ? 1 : 2;
+      std::array<size_t, 3> at{};
+      for (at[0] = 0; at[0] < ends[0]; ++at[0])
+        for (at[1] = 0; at[1] < ends[1]; ++at[1])
+          for (at[2] = 0; at[2] < ends[2]; ++at[2]) answer(at);
+      if (ends[0] * ends[1] * ends[2] > 1 || std::isnan(from[0].v[3]) || std::isnan(from[1].v[3])) {
+        answer({2, 3, 2});
+        answer({3, 2, 3});
+      }
+      out[i] = collector.take();
+    }
+  }
+
+  void answers(const Step& s, const double* v, const bool* whole, Collector& collector) {
+    const EvalContext context{s.computes, s.dtype};
+    const Evaluator evaluate = is_floating(s.computes) ? s.row->eval.reals : s.row->eval.integers;
+    if (!evaluate) throw Unsupported("the controls do not compute " + std::string(s.row->name));
+    const size_t arity = s.operands.size();
+    ScalarValue operands[3];
+    for (size_t k = 0; k < arity; ++k)
+      operands[k] = whole[k] ? ScalarValue(static_cast<int64_t>(v[k])) : ScalarValue(v[k]);
+    const ScalarValue answered = evaluate(context, operands);
+    const double exact =
+        answered.kind() == ScalarKind::integer ? static_cast<double>(answered.integer()) : answered.real();
+    if (!is_floating(s.dtype)) return collector.add(exact);
+    const bool inexact = s.row->accuracy.kind == AccuracyClass::ulps;
+    uint64_t state = 0;
+    for (const Choices& x : choices_) {
+      if (inexact && s.dtype == Dtype::f64)
+        collector.add(s.row->eval.dds && x.push ? precise(s, x, v, {operands, arity}, exact) : exact);
+      else if (inexact)
+        collector.add(pushed(s, x, exact, {operands, arity}, state));
+      else if (s.arithmetic == Arithmetic::div && x.formula)
+        collector.add(divided(x, s, v[0], v[1], exact));
+      else
+        collector.add(rounded(x, exact));
+    }
+  }
+
+  void cast(const Step& s, AttainedElements& out) {
+    const Operand& o = s.operands[0];
+    for (size_t i = 0; i < s.count; ++i) {
+      Collector collector;
+      for (double v : values_[o.value][o.sources ? (*o.sources)[i] : i].v) {
+        if (is_floating(s.dtype))
+          keep(v, collector);
+        else
+          collector.add(s.dtype == Dtype::b8 ? v != 0 : std::trunc(v));
+      }
+      out[i] = collector.take();
+    }
+  }
+
+  void move(const Step& s, AttainedElements& out) {
+    for (size_t i = 0; i < s.count; ++i) {
+      size_t place = (*s.operands[0].sources)[i];
+      if (place-- == 0) continue;
+      for (const Operand& o : s.operands) {
+        if (place < values_[o.value].size()) {
+          out[i] = values_[o.value][place];
+          break;
+        }
+        place -= values_[o.value].size();
+      }
+    }
+  }
+
+  void keep(double v, Collector& collector) {
+    for (const Choices& x : choices_) collector.add(rounded(x, v));
+  }
+
+  // --- reductions
+  // The sum of terms between two ends each, into the collector. Takes the vectors to pieces.
+  void sum_of(const Step& s, std::vector<double>& low, std::vector<double>& high, Collector& collector) {
+    for (std::vector<double>* terms : {&low, &high}) {
+      const double way = terms == &low ? -1 : 1;
+      double plain = 0;
+      for (double t : *terms) plain += t;
+      if (!is_floating(s.dtype)) {
+        collector.add(plain);
+        continue;
+      }
+      if (s.dtype != Dtype::f64) keep(plain, collector);
+      // As it comes, and with partial sums as large as they can be made.
+      for (int order = 0; order < 3; ++order) {
+        if (order == 1) std::ranges::sort(*terms, std::ranges::greater());
+        if (order == 2) std::ranges::reverse(*terms);
+        keep(s.dtype == Dtype::f64 ? steered<double>(*terms, way) : steered<float>(*terms, way), collector);
+      }
+    }
+  }
+  void gather(const Step& s, size_t row, std::vector<double>& low, std::vector<double>& high) {
+    const Operand& o = s.operands[0];
+    low.clear();
+    high.clear();
+    for (size_t k = 0; k < s.length; ++k) {
+      const Attained& a = values_[o.value][(*o.sources)[row * s.length + k]];
+      low.push_back(a.least());
+      high.push_back(std::isnan(a.v[3]) ? kNaN : a.greatest());
+    }
+  }
+  void sum(const Step& s, AttainedElements& out) {
+    for (size_t r = 0; r < s.count; ++r) {
+      Collector collector;
+      gather(s, r, low_, high_);
+      sum_of(s, low_, high_, collector);
+      out[r] = collector.take();
+    }
+  }
+  void scan(const Step& s, AttainedElements& out) {
+    const size_t rows = s.length ? s.count / s.length : 0;
+    std::vector<double> low, high;
+    for (size_t r = 0; r < rows; ++r) {
+      gather(s, r, low_, high_);
+      for (size_t k = 0; k < s.length; ++k) {
+        const auto n = static_cast<std::ptrdiff_t>(k + 1);
+        low.assign(low_.begin(), low_.begin() + n);
+        high.assign(high_.begin(), high_.begin() + n);
+        Collector collector;
+        sum_of(s, low, high, collector);
+        out[(*s.operands[0].sources)[r * s.length + k]] = collector.take();
+      }
+    }
+  }
+  void contract(const Step& s, AttainedElements& out) {
+    const AttainedElements &a = values_[s.operands[0].value], &b = values_[s.operands[1].value];
+    size_t at = 0;
+    for (size_t batch = 0; batch < s.batches; ++batch)
+      for (size_t i = 0; i < s.rows; ++i)
+        for (size_t j = 0; j < s.columns; ++j) {
+          low_.clear();
+          high_.clear();
+          for (size_t k = 0; k < s.length; ++k) {
+            const Attained& x = a[(batch * s.rows + i) * s.length + k];
+            const Attained& y = b[(batch * s.length + k) * s.columns + j];
+            Collector products;
+            for (double u : {x.least(), x.greatest()})
+              for (double v : {y.least(), y.greatest()}) {
+                products.add(u * v);
+                if (s.dtype == Dtype::f32) products.add(nearest(Dtype::f32, u * v));
+              }
+            const Attained p = products.take();
+            low_.push_back(p.least());
+            high_.push_back(p.greatest());
+          }
+          Collector collector;
+          sum_of(s, low_, high_, collector);
+          out[at++] = collector.take();
+        }
+  }
+  void extremum(const Step& s, AttainedElements& out) {
+    const Operand& o = s.operands[0];
+    for (size_t r = 0; r < s.count; ++r) {
+      Collector collector;
+      for (size_t which = 0; which < kKept; ++which) {
+        double best = kNaN;
+        for (size_t k = 0; k < s.length; ++k) {
+          const double v = values_[o.value][(*o.sources)[r * s.length + k]].v[which];
+          if (k == 0 || std::isnan(v) || (s.compute == Compute::greatest ? v > best : v < best))
+            best = std::isnan(best) && k > 0 ? best : v;
+        }
+        collector.add(best);
+      }
+      out[r] = collector.take();
+    }
+  }
+
+  const Plan& plan_;
+  std::vector<AttainedElements> values_;
+  std::vector<Choices> choices_;
+  std::vector<double> low_, high_;
+};
+
+}  // namespace
+
+Extremes find_extremes(const Plan& plan) { return Extent(plan).all(); }
+
+}  // namespace lenz::oracle::controls

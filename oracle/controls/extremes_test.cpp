@@ -1,0 +1,53 @@
+#include "oracle/controls/extremes.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/controls/subject.h"
+
+namespace lenz::oracle::controls {
+namespace {
+
+Subject subject(std::string_view text, Boxed& boxed) {
+  auto made = Subject::make(parse_graph(text, op_table())->clone(), boxed);
+  EXPECT_TRUE(made.has_value());
+  return std::move(*made);
+}
+
+double width(const Extremes& e, size_t output) { return e.greatest[output][0] - e.least[output][0]; }
+
+// An order chosen for it drives a sum far from what any plain order gives, and stays within the bound.
+TEST(Extremes, OrdersOfSumsAreSteered) {
+  Boxed boxed(DeviceKind::cpu);
+  Subject s = subject(R"(graph @g(%x: f32[2048] init uniform(0.25, 4)) {
+  %y = aten.div(%x, 3.0)
+  %s = aten.sum(%y)
+  return %s
+})",
+                      boxed);
+  const Extremes e = find_extremes(s.plan());
+  const double exact = s.exact()[1][0], error = s.errors()[1][0];
+  EXPECT_GT(width(e, 1), 0.4 * error);
+  EXPECT_LE(e.greatest[1][0], exact + error);
+  EXPECT_GE(e.least[1][0], exact - error);
+}
+
+// Each element is rounded, or not, on its own: what they bring to a sum adds up.
+TEST(Extremes, ElementsChooseForThemselves) {
+  Boxed boxed(DeviceKind::cpu);
+  Subject s = subject(R"(graph @g(%x: bf16[32] init uniform(1, 2), %y: bf16[32] init uniform(1, 2)) {
+  %p = aten.mul(%x, %y)
+  %w = aten._to_copy(%p, dtype=f32)
+  %s = aten.sum(%w)
+  return %p, %w, %s
+})",
+                      boxed);
+  const Extremes e = find_extremes(s.plan());
+  const double place = 0x1p-7;
+  EXPECT_GT(width(e, 2), 4 * place);
+  for (size_t k = 0; k < 32; ++k) EXPECT_EQ(e.least[0][k], e.greatest[0][k]);  // stored, it is one number
+}
+
+}  // namespace
+}  // namespace lenz::oracle::controls
