@@ -209,6 +209,17 @@ TEST(GraphCheckCommand, OneBadFileDoesNotKeepTheOthersFromBeingChecked) {
   EXPECT_EQ(reports[1]["code"], 0);
 }
 
+TEST(GraphCheckCommand, EmptyTensorsAgree) {
+  std::string file = testing::TempDir() + "graph_check_empty_" + std::to_string(getpid()) + ".lenz";
+  std::ofstream(file) << R"(graph @g(%x: f32[0, 3], %y: f32[3]) {
+    %a = aten.add(%x, %y) %s = aten.sum(%a, [0]) %m = aten.mul(%s, %y) return %a, %m
+  })";
+  testing::internal::CaptureStdout();
+  std::vector<std::string> args = {file};
+  EXPECT_EQ(graph_check_command(args), ExitCode::fine);
+  EXPECT_THAT(testing::internal::GetCapturedStdout(), testing::HasSubstr("agrees with eager"));
+}
+
 TEST(GraphCheck, JsonFitsItsSchema) {
   GraphReport report =
       check_with(skip<negates>, "graph @g(%x: f32[s0]) where s0 in 2..9 { %r = aten.neg(%x) return %r }");

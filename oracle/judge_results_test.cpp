@@ -15,6 +15,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/commands.h"
+#include "oracle/tensors.h"
 #include "oracle/values_file.h"
 
 namespace lenz::oracle {
@@ -220,6 +221,32 @@ TEST_F(JudgeResults, WhatCannotBeJudgedIsSixAndSaidInWords) {
               testing::AllOf(testing::HasSubstr("not covered"), testing::HasSubstr("weak: 40 of 80")));
   EXPECT_THAT(said({folder_ + "g.lenz", "--seed", "3", "--against", folder_ + "right.npz", "--mem-limit", "64"}),
               testing::AllOf(testing::HasSubstr("not covered"), testing::HasSubstr("memory")));
+}
+
+TEST_F(JudgeResults, NaNInEveryInputIsExpectedInEveryResult) {
+  constexpr std::string_view kText =
+      "graph @g(%x: f32[4], %y: f32[4]) { %s = aten.add(%x, %y) %m = aten.amax(%s) return %s, %m }";
+  std::ofstream(folder_ + "nan.lenz") << kText;
+  const std::vector<std::byte> nans(16, std::byte{0xFF});
+  Arrays arrays;
+  for (const char* name : {"x", "y"}) arrays.emplace_back(name, NpyArray{Dtype::f32, 0, {4}, nans});
+  write_npz(folder_ + "nan_in.npz", arrays);
+  auto graph = parse_graph(kText, op_table());
+  Boxed boxed(DeviceKind::cpu);
+  std::vector<RunValue> inputs = draw_inputs(*graph, boxed, {}, Values::ordinary, 0);
+  const std::vector<RunValue> numbers = draw_inputs(*graph, boxed, {}, Values::ordinary, 0);
+  for (RunValue& v : inputs) set_elements(v, nans);
+  auto judged = [&](std::span<const RunValue> given) {
+    write_results(folder_ + "nan_out.npz", *graph, Executor(boxed).run(*graph, given));
+    std::vector<std::string> args{folder_ + "nan.lenz", "--inputs", folder_ + "nan_in.npz", "--against",
+                                  folder_ + "nan_out.npz"};
+    testing::internal::CaptureStdout();
+    const ExitCode code = graph_check_command(args);
+    testing::internal::GetCapturedStdout();
+    return code;
+  };
+  EXPECT_EQ(judged(inputs), ExitCode::fine);
+  EXPECT_EQ(judged(numbers), ExitCode::wrong);
 }
 
 TEST_F(JudgeResults, InputsMustAllBeThere) {
