@@ -181,6 +181,10 @@ struct SymbolMask {
     low |= uint64_t{1} << (id % 64);
     high |= uint64_t{1} << (id / 64 % 64);
   }
+  void add(const SymbolMask& o) {
+    low |= o.low;
+    high |= o.high;
+  }
 };
 
 // What is known about the symbols of one graph. A symbol without a fact is any integer >= 0 (it is a size).
@@ -232,6 +236,12 @@ class Facts {
     uint64_t version = 0;                        // of the facts that they were made for
   };
 
+  struct Proven {
+    Cond cond{};
+    Truth truth = Truth::unknown;
+    uint64_t version = UINT64_MAX;  // of the facts that it follows from
+  };
+
   void declare(const SymNode* symbol, const Range& first, const Range& range);
 
   std::vector<std::pair<const SymNode*, Range>> ranges_;  // in order of declaration
@@ -242,6 +252,7 @@ class Facts {
   std::vector<std::pair<Dim, Dim>> rewrites_;  // an atom or product that equals a smaller dim
   uint64_t version_ = 0;                       // counts additions
   mutable Hints hints_;
+  mutable std::vector<Proven> proven_;  // by hash; holds dims that callers made, and they live as long as the pool
 };
 
 }  // namespace lenz

@@ -34,9 +34,10 @@ class FactsReader {
   bool nonnegative(Dim dim, int depth, int& budget) const;
   bool nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const;
   bool nonnegative_by_factor(const SumView& view, int depth, int& budget) const;
+  bool nonnegative_by_bound(Dim dim, const SumView& view, int depth, int& budget) const;
+  SymbolMask sought_in_bounds(const SumView& view) const;
   Truth prove_zero(Dim dim) const;
-  template <class Gap>
-  Truth prove_gap(Rel rel, Gap&& gap_of) const;
+  Truth prove_gap(Rel rel, Dim gap) const;  // gap: right minus left
 
   const Facts& facts_;
 };

@@ -7,6 +7,8 @@
 //   a term c*max(x, y): with one of them for c > 0, with both in turn for c < 0; min the other way round
 #include "compiler/base/sym_facts.h"
 
+#include <algorithm>
+
 namespace lenz {
 
 namespace {
@@ -67,21 +69,76 @@ bool FactsReader::nonnegative_by_factor(const SumView& view, int depth, int& bud
   return view.constant() >= 0 && at_least_zero(m) && nonnegative(others, depth - 1, budget);
 }
 
+namespace {
+// Visits the terms of a - b, which nobody makes a node of: most bounds lead nowhere.
+template <class F>
+void for_each_difference(const SumView& a, const SumView& b, F&& visit) {
+  auto coefficient_in = [](const SumView& view, const SymNode* monomial) -> Wide {
+    for (const SymTerm& t : view.terms())
+      if (t.monomial == monomial) return t.coefficient;
+    return 0;
+  };
+  for (const SymTerm& t : a.terms())
+    if (Wide c = t.coefficient - coefficient_in(b, t.monomial); c != 0) visit(t.monomial, c);
+  for (const SymTerm& t : b.terms())
+    if (coefficient_in(a, t.monomial) == 0) visit(t.monomial, -Wide{t.coefficient});
+}
+}  // namespace
+
+// The symbols of which a bound must have one, to be of use. A term without a lower end whose symbol stands nowhere else
+// goes away by bounds alone: they must have that symbol.
+SymbolMask FactsReader::sought_in_bounds(const SumView& view) const {
+  SymbolMask all;
+  for (const SymTerm& t : view.terms()) {
+    if (t.monomial->kind != SymKind::symbol) {
+      all.add(symbol_mask(Dim(t.monomial)));
+      continue;
+    }
+    SymbolMask alone;
+    alone.add(t.monomial->id);
+    Range r = symbol_range(t.monomial);
+    bool elsewhere = std::ranges::any_of(view.terms(), [&](const SymTerm& other) {
+      return other.monomial->kind != SymKind::symbol && symbol_mask(Dim(other.monomial)).meets(alone);
+    });
+    if (!elsewhere && !(t.coefficient > 0 ? r.low : r.high)) return alone;
+    all.add(alone);
+  }
+  return all;
+}
+
+bool FactsReader::nonnegative_by_bound(Dim dim, const SumView& view, int depth, int& budget) const {
+  if (facts_.bounds_.empty()) return false;
+  SymbolMask mask = sought_in_bounds(view);
+  for (const Facts::Bound& bound : facts_.bounds_) {  // as the last step
+    if (!bound.symbols.meets(mask) || --budget < 0) continue;
+    SumView subtracted(bound.dim);
+    Wide low = Wide{view.constant()} - subtracted.constant();
+    bool bounded = true;
+    for_each_difference(view, subtracted, [&](const SymNode* monomial, Wide c) {
+      if (!bounded) return;
+      Range r = range(Dim(monomial));
+      const auto& end = c > 0 ? r.low : r.high;
+      Wide least;
+      bounded = end && !__builtin_mul_overflow(c, Wide{*end}, &least) && !__builtin_add_overflow(low, least, &low);
+    });
+    if (bounded && low >= 0) return true;
+  }
+  for (const Facts::Bound& bound : facts_.bounds_) {
+    if (!bound.symbols.meets(mask) || --budget < 0) continue;
+    size_t terms = 0;
+    for_each_difference(view, SumView(bound.dim), [&](const SymNode*, Wide) { ++terms; });
+    if (terms > view.terms().size()) continue;  // they have nothing in common
+    if (nonnegative(dim - bound.dim, depth - 1, budget)) return true;
+  }
+  return false;
+}
+
 bool FactsReader::nonnegative(Dim dim, int depth, int& budget) const {
   if (dim.is_constant()) return dim.constant() >= 0;
   if (at_least_zero(range(dim))) return true;
   if (depth == 0 || (budget -= 16) < 0) return false;
   SumView view(dim);
-  if (nonnegative_by_factor(view, depth, budget)) return true;
-  SymbolMask mask = symbol_mask(dim);
-  for (bool last_step : {true, false})
-    for (const Facts::Bound& bound : facts_.bounds_) {
-      if (!bound.symbols.meets(mask) || --budget < 0) continue;
-      Dim rest = dim - bound.dim;
-      size_t terms = SumView(rest).terms().size();
-      if (terms > view.terms().size()) continue;  // they have nothing in common
-      if (last_step ? at_least_zero(range(rest)) : nonnegative(rest, depth - 1, budget)) return true;
-    }
+  if (nonnegative_by_factor(view, depth, budget) || nonnegative_by_bound(dim, view, depth, budget)) return true;
   for (const SymTerm& t : view.terms())
     if (nonnegative_by_atom(dim, t, depth, budget)) return true;
   return false;
@@ -101,29 +158,24 @@ Truth FactsReader::prove_zero(Dim dim) const {
   if (dim.is_constant()) return dim.constant() == 0 ? Truth::yes : Truth::no;
   Congruence c = congruence(dim);
   if (c.residue != 0) return Truth::no;
+  Dim negated = -dim;
   for (Dim other : facts_.nonzero_)
-    if (other == dim || other == -dim) return Truth::no;
-  if (nonnegative(dim - 1) || nonnegative(-dim - 1)) return Truth::no;
-  if (nonnegative(dim) && nonnegative(-dim)) return Truth::yes;
-  return Truth::unknown;
+    if (other == dim || other == negated) return Truth::no;
+  // What is at least 1 is at least 0: the weaker proofs first, for most questions stay open.
+  if (nonnegative(dim)) return nonnegative(dim - 1) ? Truth::no : nonnegative(negated) ? Truth::yes : Truth::unknown;
+  return nonnegative(negated) && nonnegative(negated - 1) ? Truth::no : Truth::unknown;
 }
 
 namespace {
 Truth opposite(Truth t) { return t == Truth::unknown ? t : t == Truth::yes ? Truth::no : Truth::yes; }
 }  // namespace
 
-// `gap` gives right minus left, unless that overflows.
-template <class Gap>
-Truth FactsReader::prove_gap(Rel rel, Gap&& gap_of) const {
-  try {
-    Dim gap = gap_of();
-    switch (rel) {
-      case Rel::eq: return prove_zero(gap);
-      case Rel::ne: return opposite(prove_zero(gap));
-      case Rel::lt: return nonnegative(gap - 1) ? Truth::yes : nonnegative(-gap) ? Truth::no : Truth::unknown;
-      case Rel::le: return nonnegative(gap) ? Truth::yes : nonnegative(-gap - 1) ? Truth::no : Truth::unknown;
-    }
-  } catch (const UserError&) {
+Truth FactsReader::prove_gap(Rel rel, Dim gap) const {
+  switch (rel) {
+    case Rel::eq: return prove_zero(gap);
+    case Rel::ne: return opposite(prove_zero(gap));
+    case Rel::lt: return nonnegative(gap - 1) ? Truth::yes : nonnegative(-gap) ? Truth::no : Truth::unknown;
+    case Rel::le: return nonnegative(gap) ? Truth::yes : nonnegative(-gap - 1) ? Truth::no : Truth::unknown;
   }
   return Truth::unknown;
 }
@@ -132,12 +184,33 @@ Truth FactsReader::prove(const Cond& cond) const {
   if (cond.lhs.is_constant() && cond.rhs.is_constant())  // whose difference may overflow
     return *evaluate(cond, [](const SymNode*) { return std::nullopt; }) ? Truth::yes : Truth::no;
   SymScratch steps(cond.lhs, cond.rhs);
-  // By the facts' own rewriting, and as it stands: a fact more must not hide what fewer have proven.
-  Truth truth = prove_gap(cond.rel, [&] { return normalize(normalize(cond.rhs) - normalize(cond.lhs)); });
-  return truth == Truth::unknown ? prove_gap(cond.rel, [&] { return cond.rhs - cond.lhs; }) : truth;
+  // By the facts' own rewriting, and as it stands: a fact more must not hide what fewer have proven. A gap that
+  // overflows proves nothing.
+  std::optional<Dim> normal;
+  Truth truth = Truth::unknown;
+  try {
+    normal = normalize(normalize(cond.rhs) - normalize(cond.lhs));
+    truth = prove_gap(cond.rel, *normal);
+  } catch (const UserError&) {
+  }
+  if (truth != Truth::unknown) return truth;
+  try {
+    Dim plain = cond.rhs - cond.lhs;
+    return plain == normal ? Truth::unknown : prove_gap(cond.rel, plain);
+  } catch (const UserError&) {
+    return Truth::unknown;
+  }
 }
 
-Truth Facts::prove(const Cond& cond) const { return FactsReader(*this).prove(cond); }
+// Type rules ask the same of one size again and again: what was answered since the last fact is kept.
+Truth Facts::prove(const Cond& cond) const {
+  constexpr size_t kKept = 64;
+  if (proven_.empty()) proven_.resize(kKept);
+  size_t hash = cond.lhs.hash() * 31 + cond.rhs.hash() * 7 + static_cast<size_t>(cond.rel);
+  Proven& kept = proven_[(hash ^ hash >> 32) % kKept];
+  if (kept.version != version_ || !(kept.cond == cond)) kept = {cond, FactsReader(*this).prove(cond), version_};
+  return kept.truth;
+}
 Range Facts::range(Dim dim) const { return FactsReader(*this).range(dim); }
 Congruence Facts::congruence(Dim dim) const { return FactsReader(*this).congruence(dim); }
 

@@ -55,6 +55,19 @@ void parse_verify_print(benchmark::State& state) {
 }
 BENCHMARK(parse_verify_print)->Arg(1'000)->Arg(10'000)->Arg(100'000)->Unit(benchmark::kMillisecond);
 
+// Every node makes a symbol, about which the facts say something in terms of one and the same.
+void parse_verify_unbacked(benchmark::State& state) {
+  auto nodes = static_cast<size_t>(state.range(0));
+  std::string text = "graph @g(%x: f32[m]) {\n";
+  for (size_t i = 0; i < nodes; ++i) text += "  %z" + std::to_string(i) + " = aten.nonzero(%x)\n";
+  text += "  return %x\n}\n";
+  op_table();
+  for (auto _ : state)
+    if (!verify(*parse_graph(text, op_table())).empty()) state.SkipWithError("not valid");
+  per_node(state, nodes);
+}
+BENCHMARK(parse_verify_unbacked)->Arg(500)->Arg(2'000)->Unit(benchmark::kMillisecond);
+
 void parse(benchmark::State& state) {
   std::string text = model_text(static_cast<size_t>(state.range(0)));
   for (auto _ : state) benchmark::DoNotOptimize(parse_graph(text, op_table()));

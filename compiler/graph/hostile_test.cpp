@@ -135,6 +135,17 @@ TEST(Hostile, ChainsOfSymbols) {
   }
 }
 
+// Sizes that only the run knows: checking them makes no symbols that stay.
+TEST(Hostile, AVerificationLeavesNothingBehind) {
+  std::string text = "graph @g(%x: f32[m]) {\n";
+  for (size_t i = 0; i < 100; ++i) text += "%z" + std::to_string(i) + " = aten.nonzero(%x)\n";
+  auto graph = parse_graph(text + "return %x }", op_table());
+  EXPECT_TRUE(verify(*graph).empty());
+  size_t symbols = graph->context().syms.node_count();
+  EXPECT_TRUE(verify(*graph).empty());
+  EXPECT_EQ(graph->context().syms.node_count(), symbols);
+}
+
 // Twice the text, at most about twice the memory and time: nothing in a text is worth more than its length.
 TEST(Hostile, MemoryIsLinear) {
   auto bytes = [](size_t n) {

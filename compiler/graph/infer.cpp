@@ -298,17 +298,24 @@ void Assumptions::declare_range(const SymNode* symbol, Range range) {
   if (started_) known_.set_range(symbol, range);
 }
 
+namespace {
+Dim fresh_symbol(SymPool& pool, const std::string& prefix, uint32_t number) {
+  std::string name;
+  do name = prefix + std::to_string(number++);
+  while (pool.find_symbol(name));
+  return pool.symbol(name);
+}
+}  // namespace
+
 Dim Infer::unbacked(Dim low, std::optional<Dim> high) {
   Dim symbol;
   if (keep_assumptions_ && !kept_) kept_ = assumptions_;
   if (unbacked_count_ < unbacked_symbols.size()) {
     symbol = unbacked_symbols[unbacked_count_];
   } else {
-    std::string fresh;
-    uint32_t number = unbacked_count_;
-    do fresh = unbacked_prefix + std::to_string(number++);
-    while (context_->syms.find_symbol(fresh));
-    symbol = context_->syms.symbol(fresh);
+    // What a first run learns is forgotten: its symbols serve again, and no text can name them.
+    symbol = keep_assumptions_ ? context_->syms.symbol("?" + std::to_string(unbacked_count_))
+                               : fresh_symbol(context_->syms, unbacked_prefix, unbacked_count_);
     unbacked_symbols.push_back(symbol);
   }
   ++unbacked_count_;
@@ -351,12 +358,14 @@ void Infer::run_as(std::span<const Type* const> expected) {
   keep_assumptions_ = false;
   if (!kept_) return;
   SmallVec<Dim, 2> symbols = unbacked_symbols;
-  for (Dim& symbol : symbols)
-    for (size_t i = 0; i < std::min(expected.size(), results_.size()); ++i)
-      if (auto found = counterpart(*results_[i].type, *expected[i], symbol); found && is_symbol(*found)) {
-        symbol = *found;
-        break;
-      }
+  for (uint32_t number = 0; number < symbols.size(); ++number) {
+    std::optional<Dim> found;
+    for (size_t i = 0; i < std::min(expected.size(), results_.size()) && !found; ++i) {
+      found = counterpart(*results_[i].type, *expected[i], symbols[number]);
+      if (found && !is_symbol(*found)) found.reset();
+    }
+    symbols[number] = found ? *found : fresh_symbol(context_->syms, unbacked_prefix, number);
+  }
   assumptions_ = std::move(*kept_);
   kept_.reset();
   results_.clear();
