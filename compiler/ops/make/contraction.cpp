@@ -223,8 +223,6 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   TensorWish wish;
   wish.dtype = d;
   wish.sizes = input;
-  // Which kernel runs a 3-D convolution of half-precision channels-last tensors depends on the CPU.
-  if (dims == 3 && (is_reduced_float(d) || d == Dtype::c64)) wish.plain = true;
   // With one channel to a group, or one element to a channel, strides of both memory formats are the same, and the
   // format of the result depends on which kernel looks at them first.
   auto area = [](const Sizes& s, size_t from) {
@@ -237,10 +235,9 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   // Eager's kernel for bf16 dies on some dilated convolutions with channels-last operands.
   bool dilated = std::ranges::any_of(dilation, [](int64_t v) { return v > 1; });
   if (d == Dtype::bf16 && dilated) wish.format = MemoryFormat::contiguous;
-  if (ambiguous || dims == 3) wish.plain = true;  // in 3-D the kernel, and so the format, depends on CPU and threads
+  if (ambiguous || dims == 3) wish.plain = true;  // in 3-D: see the row's exception
   m.set("input", m.tensor(wish));
   wish.sizes = weight;
-  if (dims == 3) wish.format = MemoryFormat::contiguous;
   m.set("weight", m.tensor(wish));
   if (c.flip()) m.set("bias", shaped(m, {out_channels}, d));
   const Param& padded = m.op().schema.params[static_cast<size_t>(m.op().schema.find("padding"))];

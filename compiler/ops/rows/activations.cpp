@@ -377,7 +377,7 @@ void backward_rows(RowSink& t) {
         %step = aten.mul(%db, %rest)
         %first = aten.add(aten.mul(%dgrad_glu, %s), aten.mul(%g, %step))
         %slope = aten.mul(%a, %rest)
-        %moved = aten.mul(%rest, aten.sub(%da, aten.mul(aten.mul(%a, %s), %db)))
+        %moved = aten.sub(aten.mul(%da, %rest), aten.mul(aten.mul(%a, %s), %step))
         return aten.cat([%first, aten.add(aten.mul(%first, %slope), aten.mul(%g, %moved))], $d))",
                 row));
   row.flow = {};

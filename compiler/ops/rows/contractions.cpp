@@ -280,7 +280,8 @@ void convolutions(RowSink& t) {
   constexpr DtypeSet kConvolved = dtypes::real;
   constexpr std::string_view kMeta =
       "the meta kernel knows no channels-last; where strides fit both memory formats, or a kernel is of one "
-      "element, the kernel that eager picks (by threads too) decides the result's";
+      "element, the kernel that eager picks (by CPU and threads too) decides the result's; so it does for volumes in "
+      "channels-last: calls have none";
   t.row(
       "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
       "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
