@@ -311,8 +311,8 @@ void build_random_world(Chooser& choose, const Grammar& g, RandomWorld& out) {
       continue;
     }
     int64_t v = model[name];
-    std::string range = name + " in " + std::to_string(v - choose.between(0, 6)) + ".." +
-                        (choose.flip() ? "" : std::to_string(v + choose.between(0, 6)));
+    std::string range = name + " in " + std::to_string(v - choose.between(0, 6)) + "..";
+    if (!choose.flip()) range += std::to_string(v + choose.between(0, 6));
     out.given += range + ", ";
     ASSERT_TRUE(out.world.learn(range)) << out.given;
   }

@@ -2,6 +2,7 @@
 // of its symbols, which never takes a symbolic path.
 #pragma once
 
+#include <array>
 #include <map>
 #include <string>
 
@@ -72,20 +73,22 @@ inline std::string random_dim(Chooser& choose, const Grammar& g, int depth) {
     int64_t k = choose.pick(g.divisors);
     return std::to_string(choose.chance(1, 6) ? -k : k);
   };
+  using Parts = std::array<std::string, 3>;  // drawn in this order
+  auto joined = [](const Parts& parts) { return parts[0] + parts[1] + parts[2] + ")"; };
   switch (choose.below(g.calls ? 11 : 10)) {
     case 0:
-    case 1: return "(" + part() + " + " + part() + ")";
-    case 2: return "(" + part() + " - " + part() + ")";
-    case 3: return "(" + part() + " * " + part() + ")";
-    case 4: return "(" + std::to_string(choose.between(-6, 6)) + " * " + part() + ")";
+    case 1: return joined(Parts{"(" + part(), " + ", part()});
+    case 2: return joined(Parts{"(" + part(), " - ", part()});
+    case 3: return joined(Parts{"(" + part(), " * ", part()});
+    case 4: return joined(Parts{"(" + std::to_string(choose.between(-6, 6)), " * ", part()});
     case 5:
-    case 6: return "(" + part() + " // " + divisor() + ")";
-    case 7: return "(" + part() + " % " + divisor() + ")";
-    case 8: return "min(" + part() + ", " + part() + ")";
-    case 9: return "max(" + part() + ", " + part() + ")";
+    case 6: return joined(Parts{"(" + part(), " // ", divisor()});
+    case 7: return joined(Parts{"(" + part(), " % ", divisor()});
+    case 8: return joined(Parts{"min(" + part(), ", ", part()});
+    case 9: return joined(Parts{"max(" + part(), ", ", part()});
     default:
-      return choose.any_of({"floor(", "ceil(", "round("}) + std::string(choose.any_of({"1.5", "0.5", "-0.3"})) + "*" +
-             part() + ")";
+      return joined(
+          Parts{choose.any_of({"floor(", "ceil(", "round("}), choose.any_of({"1.5*", "0.5*", "-0.3*"}), part()});
   }
 }
 inline std::string random_dim(Chooser& choose, const Grammar& g = {}) { return random_dim(choose, g, g.depth); }

@@ -42,7 +42,7 @@ class RandomGraph {
     Dim s = context_->syms.symbol("s" + std::to_string(c_.below(3)));
     switch (c_.below(12)) {
       case 7: return s;
-      case 8: return s * c_.between(2, 4) + c_.between(0, 3);
+      case 8: s *= c_.between(2, 4); return s + c_.between(0, 3);
       case 9: return floor_div(s + 1, 2);
       case 10: return max(s, context_->syms.symbol("s2")) * s;
       case 11: return mod(s, 4) + call(SymFn::floor_scale, s, 1.5);
@@ -228,7 +228,10 @@ class RandomGraph {
     ValueId v = graph_->add_input(c_.flip() ? "operand" : "", input);
     tensors_.push_back(v);
     size_t nodes = c_.below(3);
-    for (size_t i = 0; i < nodes; ++i) add(c_.flip() ? "test.relu" : "test.view", {Arg::of_value(tensor())});
+    for (size_t i = 0; i < nodes; ++i) {
+      const char* op = c_.flip() ? "test.relu" : "test.view";
+      add(op, {Arg::of_value(tensor())});
+    }
     Arg out = Arg::of_value(v);
     graph_->set_outputs({&out, 1});
     return std::move(graph_);

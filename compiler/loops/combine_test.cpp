@@ -28,7 +28,7 @@ ScalarValue random_element(Chooser& choose, Dtype dtype, bool special) {
     return special && choose.chance(1, 4) ? choose.pick(odd)
                                           : round_to(to_real(dtype), static_cast<double>(choose.between(-64, 64)) / 16);
   };
-  if (is_complex(dtype)) return ScalarValue(std::complex<double>(real(), real()));
+  if (is_complex(dtype)) return ScalarValue(std::complex<double>{real(), real()});
   return ScalarValue(real());
 }
 

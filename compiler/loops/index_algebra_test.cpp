@@ -195,9 +195,14 @@ struct RandomSpace {
     space.emplace(pool, facts);
     for (size_t i = 0; i < count; ++i) space->add_axis(pool.symbol(axes[i]), parse_dim(extents[i], pool));
     if (c.chance(1, 3)) {
-      std::string cond = c.pick(axes) + c.any_of({" < ", " >= ", " == "}) + std::to_string(c.between(0, 4));
-      conditions.push_back(cond);
-      if (c.flip()) conditions.push_back(c.pick(axes) + " - " + c.pick(axes) + c.any_of({" < ", " >= "}) + "1");
+      std::string cond = c.pick(axes);
+      cond += c.any_of({" < ", " >= ", " == "});
+      conditions.push_back(cond += std::to_string(c.between(0, 4)));
+      if (c.flip()) {
+        cond = c.pick(axes) + " - ";
+        cond += c.pick(axes);
+        conditions.push_back(cond += c.any_of({" < 1", " >= 1"}));
+      }
       for (const std::string& known : conditions) space->assume(parse_cond(known, pool));
     }
     enumerate(sizes, 0);
@@ -240,7 +245,10 @@ struct RandomSpace {
                  : "(" + line + ")*" + (c.flip() ? std::to_string(c.between(1, 6)) : c.pick(symbols)) + "+" + a;
     }
     if (line.empty()) line = std::to_string(c.between(0, 3));
-    if (c.chance(1, 3)) line = "(" + line + ")" + c.any_of({"//", "%"}) + std::to_string(c.between(1, 6));
+    if (c.chance(1, 3)) {
+      line = "(" + line + ")" + c.any_of({"//", "%"});
+      line += std::to_string(c.between(1, 6));
+    }
     if (c.chance(1, 4)) line = "s0 - 1 - (" + line + ")";
     return line;
   }

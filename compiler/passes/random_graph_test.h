@@ -131,9 +131,11 @@ class RandomGraph {
                        "aten.bitwise_and", "aten.bitwise_or", "aten.bitwise_xor", "aten.maximum", "aten.minimum"}),
             {a, b});
       case 5:
-      case 6:
-        return call(c_.any_of({"aten.add", "aten.mul", "aten.sub", "aten.bitwise_or", "aten.div", "aten.clamp_min"}),
-                    {a, number(type(x).dtype)});
+      case 6: {
+        const char* op =
+            c_.any_of({"aten.add", "aten.mul", "aten.sub", "aten.bitwise_or", "aten.div", "aten.clamp_min"});
+        return call(op, {a, number(type(x).dtype)});
+      }
       case 7: return call(c_.any_of({"aten.eq", "aten.ne", "aten.lt", "aten.ge", "aten.gt", "aten.le"}), {a, b});
       case 8: return call("aten.add", {a, b}, {{"alpha", c_.any_of({Arg::of_int(1), Arg::of_int(2)})}});
       case 9:
@@ -141,14 +143,21 @@ class RandomGraph {
                     {a, rank == 2 ? c.ints(std::vector<int64_t>{-1, 0}) : c.ints(std::vector<int64_t>{0})});
       case 10: return call("aten.transpose", {a, dim(), dim()});
       case 11: return call(c_.any_of({"aten.view", "aten.reshape"}), {a, c.dims(sizes())});
-      case 12: return call(c_.any_of({"aten.unsqueeze", "aten.squeeze"}), {a, dim()});
+      case 12: {
+        const char* op = c_.any_of({"aten.unsqueeze", "aten.squeeze"});
+        return call(op, {a, dim()});
+      }
       case 13: return call("aten.slice", {a, dim(), Arg::of_int(c_.between(0, 1)), Arg::of_int(c_.between(2, 4))});
       case 14: return call(c_.any_of({"aten.clone", "aten.contiguous", "aten.alias", "aten.t"}), {a});
       case 15: return call("aten.expand", {a, c.dims(DimVec{two_, three_})});
-      case 16:
-        return call(c_.any_of({"aten.to", "aten.to", "aten._to_copy"}), {a},
-                    {{"dtype", Arg::of_dtype(wider(type(x).dtype))}});
-      case 17: return call("aten.full", {c.dims(sizes()), number(Dtype::i32)}, {{"dtype", Arg::of_dtype(dtype())}});
+      case 16: {
+        const char* op = c_.any_of({"aten.to", "aten.to", "aten._to_copy"});
+        return call(op, {a}, {{"dtype", Arg::of_dtype(wider(type(x).dtype))}});
+      }
+      case 17: {
+        Arg filled = Arg::of_dtype(dtype());
+        return call("aten.full", {c.dims(sizes()), number(Dtype::i32)}, {{"dtype", filled}});
+      }
       case 18:
       case 19: return again();
       case 20: return call("aten.select", {a, dim(), small(0, 1)});

@@ -364,6 +364,12 @@ class Maker {
     }
   }
 
+  void spread(Arg x, Arg dims, Arg keep, const Bounds& b) {
+    const char* op = c_.flip() ? "aten.var" : "aten.std";
+    call(op, {x, dims}, {0, 2 * b.size() * b.size()},
+         {{"correction", Arg::of_int(c_.between(0, 1))}, {"keepdim", keep}});
+  }
+
   void reduction(ValueId v) {
     Context& context = graph_->context();
     const int64_t r = rank(v);
@@ -399,8 +405,7 @@ class Maker {
           call("aten.mean", {x, dims, keep}, b);
           return;
         }
-        call(c_.flip() ? "aten.var" : "aten.std", {x, dims}, {0, 2 * b.size() * b.size()},
-             {{"correction", Arg::of_int(c_.between(0, 1))}, {"keepdim", keep}});
+        spread(x, dims, keep, b);
         return;
       case 9: layer_norm(v); return;
       case 10: call("aten.logsumexp", {x, dims, keep}, {b.low, b.high + std::log(n)}); return;

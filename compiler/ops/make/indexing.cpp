@@ -108,7 +108,8 @@ Sizes set_indices(CallMaker& m, const Sizes& self) {
     }
     apart = apart || gap;
     // The first index has the full shape, so that the broadcast of all is known.
-    list.push_back(indices(m, any ? m.shape_like_with_ones(full) : full, self[i], Dtype::i64, c.flip()));
+    Sizes shape = any ? m.shape_like_with_ones(full) : full;
+    list.push_back(indices(m, shape, self[i], Dtype::i64, c.flip()));
     any = true;
   }
   m.set_tensors("indices", list);
@@ -273,7 +274,8 @@ void embedding(CallMaker& m) {
   wish.min_size = 1;
   ValueId weight = m.tensor(wish);
   m.set("weight", weight);
-  m.set("indices", indices(m, m.a_shape(0, 3), m.size(weight, 0), index_dtype(m)));
+  Sizes shape = m.a_shape(0, 3);
+  m.set("indices", indices(m, shape, m.size(weight, 0), index_dtype(m)));
   if (m.choose().flip()) m.set("padding_idx", Arg::of_int(m.choose().between(0, m.size(weight, 0) - 1)));
 }
 
@@ -306,7 +308,8 @@ void take(CallMaker& m) {
   ValueId self = self_of(m, 0, 1);
   int64_t n = 1;
   for (int64_t s : m.sizes(self)) n *= s;
-  m.set("index", indices(m, m.a_shape(0, 3), n, Dtype::i64, m.choose().flip()));
+  Sizes shape = m.a_shape(0, 3);
+  m.set("index", indices(m, shape, n, Dtype::i64, m.choose().flip()));
 }
 
 void take_along_dim(CallMaker& m) {

@@ -216,7 +216,8 @@ void set_image(CallMaker& m, const Sizes& sizes) {
 
 void pixel_shuffle(CallMaker& m) {
   int64_t r = m.choose().between(1, 3);
-  set_image(m, image(m, r * r * m.choose().any_of<int64_t>({1, 2, 3, 0}), m.a_size(), m.a_size()));
+  Sizes last{r * r * m.choose().any_of<int64_t>({1, 2, 3, 0}), m.a_size(), m.a_size()};
+  set_image(m, image(m, last[0], last[1], last[2]));
   m.set("upscale_factor", Arg::of_int(r));
 }
 
