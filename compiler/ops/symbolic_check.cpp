@@ -67,6 +67,8 @@ class Symbolic {
       return {};
     } catch (const UserError& error) {
       return error.message();
+    } catch (const Unsupported& gap) {  // perhaps of sizes that a guard rules out
+      return gap.what();
     }
   }
 

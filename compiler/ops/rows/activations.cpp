@@ -364,6 +364,7 @@ void backward_rows(RowSink& t) {
   t.row("glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor",
         meaning(R"(
         if rank(%x) == 0 or rank(%grad_glu) == 0 { raise "a tensor without dims has no halves" }
+        if dtype(%x) == bool or dtype(%dx) == bool { raise "bools don't subtract" }
         $d = wrap($dim, rank(%x))
         $n = size(%grad_glu, $d)
         if size(%grad_x, $d) < 2 * $n { raise "`grad_x` has no two halves" }

@@ -186,8 +186,8 @@ void composed(RowSink& t) {
   row.variants = {};
   row.exception =
       "the meta device keeps the strides of empty products of folded operands; an empty product of an input that is "
-      "not "
-      "contiguous has the weight's dtype: `the operands must have one dtype`";
+      "not contiguous has the weight's dtype: `the operands must have one dtype`; where the input is contiguous, and "
+      "only there, eager takes a bias for the product's rows in a matrix: `fits the rows of the product`";
   row.infer = rule::linear;
   row.generate = make::linear;
   t.row("linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor", meaning(R"(

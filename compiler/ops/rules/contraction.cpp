@@ -23,12 +23,12 @@ TensorType fresh(const Type& like, std::initializer_list<Dim> sizes) {
 }
 
 // `self` of addmm and its kin must broadcast to the product.
-void broadcasts_to(Infer& in, const Type& self, const TensorType& product) {
-  in.require(self.rank() <= product.rank(), "`self` doesn't broadcast to the product");
+void broadcasts_to(Infer& in, const Type& self, const TensorType& product,
+                   std::string_view otherwise = "`self` doesn't broadcast to the product") {
+  in.require(self.rank() <= product.rank(), otherwise);
   size_t shift = product.rank() - self.rank();
   for (size_t i = 0; i < self.rank(); ++i)
-    if (!in.is_one(self.sizes()[i]))
-      in.require(eq(self.sizes()[i], product.sizes[shift + i]), "`self` doesn't broadcast to the product");
+    if (!in.is_one(self.sizes()[i])) in.require(eq(self.sizes()[i], product.sizes[shift + i]), otherwise);
 }
 
 TensorType product_of(Infer& in, const Type& a, const Type& b) {
@@ -156,6 +156,16 @@ void matmul(Infer& in) {
   in.result(contiguous_tensor(a.dtype, sizes, a.device));
 }
 
+namespace {
+// A contiguous bias of one dim, sizes of 1 apart.
+bool is_line(Infer& in, const Type& bias) {
+  size_t longer = 0;
+  if (bias.rank() != 1)
+    for (Dim size : bias.sizes()) longer += in.is_one(size) ? 0 : 1;
+  return (bias.rank() == 1 || longer == 1) && is_contiguous(in, bias);
+}
+}  // namespace
+
 void linear(Infer& in) {
   const Type& input = in.tensor("input");
   const Type& weight = in.tensor("weight");
@@ -167,10 +177,18 @@ void linear(Infer& in) {
   TensorType product = contiguous_tensor(input.dtype, sizes, input.device);
   if (const Type* bias = in.tensor_or_null("bias")) {
     // Eager adds the bias at once where kernels for matrices can, else to the product, in place.
-    bool at_once = input.rank() == 2 || (bias->rank() == 1 && is_contiguous(in, input));
+    bool as_matrix = is_line(in, *bias) && is_contiguous(in, input), at_once = input.rank() == 2 || as_matrix;
     in.require(weight.rank() == 2 || !at_once, "a weight of rank 1 beside a bias");
     if (at_once || info(bias->dtype).category > info(input.dtype).category) one_dtype(in, {&input, bias});
-    broadcasts_to(in, *bias, product);
+    in.require(promote(input.dtype, bias->dtype).has_value(), "the product and the bias have no common dtype");
+    if (as_matrix && bias->rank() > 1) {
+      Dim columns = weight.sizes()[0], rows = 1;
+      for (Dim size : input.sizes().first(input.rank() - 1)) rows *= size;
+      broadcasts_to(in, *bias, fresh(input, {rows, columns}));
+    }
+    broadcasts_to(in, *bias, product,
+                  as_matrix ? "the bias fits the rows of the product, but not the product"
+                            : "the bias doesn't broadcast to the product");
   }
   in.result(product);
 }
