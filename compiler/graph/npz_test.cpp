@@ -69,7 +69,7 @@ NpyArray array_of(Dtype dtype, std::vector<int64_t> shape, const std::vector<T>&
   a.dtype = dtype;
   a.shape = std::move(shape);
   a.bytes.resize(values.size() * sizeof(T));
-  std::memcpy(a.bytes.data(), values.data(), a.bytes.size());
+  if (!values.empty()) std::memcpy(a.bytes.data(), values.data(), a.bytes.size());
   return a;
 }
 
