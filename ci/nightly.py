@@ -68,13 +68,13 @@ def the_stages(options):
         on_failure=None,
     )
     for kind, calls, what in (
-        ("special", "20", "on NaN, infinities, zeros and ends of dtypes"),
-        ("rebind", "5", "with symbols for sizes, one program at many of them"),
+        ("special", "60", "on NaN, infinities, zeros and ends of dtypes"),
+        ("rebind", "16", "with symbols for sizes, one program at many of them"),
     ):
         yield Stage(
             f"loops, {kind}",
             f"build/lenz ops --check --values --loops --{kind} --calls {calls} --known oracle/loops_known.txt".split(),
-            f"every op's loops on the interpreter, {what}",
+            f"every op's loops on the interpreter, {what}: a million calls",
             on_failure=None,
         )
     yield Stage(

@@ -61,6 +61,19 @@ def the_stages(quick):
         on_failure=None,
         unless=no_plugin,
     )
+    for kind, what in (
+        ("special", "on NaN, infinities, zeros and ends of dtypes"),
+        ("rebind", "with symbols for sizes, one program at many of them"),
+    ):
+        calls_of_kind = "1" if quick else "4" if kind == "special" else "2"
+        yield Stage(
+            f"loops, {kind}",
+            [LENZ, "ops", "--check", "--values", "--loops", f"--{kind}", "--calls", calls_of_kind]
+            + ["--known", "oracle/loops_known.txt"],
+            f"every op's loops on the interpreter, {what}",
+            on_failure=None,
+            unless=no_plugin,
+        )
     yield Stage(
         "corpus",
         [LENZ, "verify", *graphs],

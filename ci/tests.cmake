@@ -42,6 +42,10 @@ if(LENZ_TORCH)
     ${PROJECT_SOURCE_DIR}/oracle/values_known.txt)
   lenz_ci_test(loops_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --calls 4 --known
     ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
+  lenz_ci_test(loops_special_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --special --calls 1 --known
+    ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
+  lenz_ci_test(loops_rebind_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --rebind --calls 1 --known
+    ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
   if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
     set(oracle ${PROJECT_SOURCE_DIR}/oracle)
     lenz_ci_test(oracle.opinfo_classes_test 60 ${LENZ_PYTHON} ${oracle}/opinfo_classes_test.py)

@@ -11,6 +11,7 @@
 namespace lenz::oracle {
 
 void Demand::narrow(const Demand& other) {
+  hopeless |= other.hopeless;
   if (other.strict && !strict) {
     Demand first = *this;
     *this = other;
@@ -77,6 +78,7 @@ class Analysis {
           break;
         case OperandWant::below:
           d.low = 0;
+          d.hopeless = evaluate(want.bound, sizes_) == 0;
           d.high = static_cast<double>(std::max<int64_t>(evaluate(want.bound, sizes_).value_or(1), 1) - 1);
           break;
       }

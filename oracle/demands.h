@@ -16,8 +16,9 @@ namespace lenz::oracle {
 struct Demand {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   bool nonzero = false, sorted = false;
-  bool strict = false;  // eager raises otherwise, or reads where it must not
-  Domain usual;         // where those who read it are smooth
+  bool strict = false;    // eager raises otherwise, or reads where it must not
+  bool hopeless = false;  // no element serves: an index into a dim of no elements
+  Domain usual;           // where those who read it are smooth
 
   bool open() const { return low < -1e300 && high > 1e300 && !nonzero; }
   bool admits(double x) const { return x >= low && x <= high && !(nonzero && x == 0); }

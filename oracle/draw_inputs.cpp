@@ -89,7 +89,8 @@ class Source {
   double number(uint64_t i, uint64_t part) const {
     if (values_ == Values::nan && !demand_.strict) return kNan;
     uint64_t b = bits(i, part);
-    if (values_ == Values::special && !demand_.strict && mix(b) % 8 < 3) return special(mix(b + 1));
+    if (values_ == Values::special && mix(b) % 8 < 3)
+      if (double x = special(mix(b + 1)); fits(x)) return x;
     if (values_ == Values::exact) {
       double x = low_ + std::floor((high_ - low_ + 1) * unit(b));
       return nonzero() && x == 0 ? high_ : x;
@@ -101,6 +102,9 @@ class Source {
     }
     return x;
   }
+
+  // NaN has no place in an order: what a search finds among it hangs on the way that it takes.
+  bool fits(double x) const { return demand_.strict ? demand_.admits(x) : !(demand_.sorted && std::isnan(x)); }
 
   double special(uint64_t b) const {
     double least = smallest_subnormal(real_), normal = smallest_normal(real_), most = largest_finite(real_);
@@ -116,8 +120,9 @@ class Source {
     if (values_ == Values::special && mix(b) % 8 < 3) return special_integer(mix(b + 1));
     int64_t x = static_cast<int64_t>(low_ + std::floor((high_ - low_ + 1) * unit(b)));
     bool traps = nonzero() && (x == 0 || (x == -1 && values_ == Values::special));  // the least integer / -1 does
-    if (traps) x = high_ >= 1 ? 1 : static_cast<int64_t>(std::min(low_, -2.0));
-    return x;
+    if (!traps) return x;
+    int64_t other = high_ >= 1 ? 1 : static_cast<int64_t>(std::min(low_, -2.0));
+    return demand_.strict && (static_cast<double>(other) < low_ || static_cast<double>(other) > high_) ? x : other;
   }
 
   int64_t special_integer(uint64_t b) const {
@@ -198,10 +203,14 @@ InputSource::InputSource(const Graph& graph, const Binding& binding, Values valu
     }
   for (size_t i = 0; i < asked.size(); ++i) {
     const Input& input = graph.inputs()[i];
+    const Type& type = graph.type(input.value);
+    hopeless_ |= asked[i].hopeless && type.is_tensor() &&
+                 std::ranges::none_of(type.sizes(), [&](Dim s) { return evaluate(s, binding.lookup()) == 0; });
     bool none = input.init.kind == Initialiser::none;
     if (input.alias && owners[*input.alias] != i) continue;
     if (values == Values::ordinary && !none) continue;
     demands_[i] = none ? asked[i] : declared(input.init);
+    if (!none && demands_[i] && asked[i].strict && !demands_[i]->strict) demands_[i]->narrow(asked[i]);
   }
 }
 

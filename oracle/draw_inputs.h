@@ -34,6 +34,8 @@ class InputSource {
  public:
   InputSource(const Graph& graph, const Binding& binding, Values values, uint64_t seed, int exact_range = 0);
   std::vector<RunValue> make(Boxed& boxed) const;  // one per input; the same values each time, in memory of their own
+  // Whether no values serve: at these sizes an index points into a dim of no elements.
+  bool hopeless() const { return hopeless_; }
 
  private:
   const Graph& graph_;
@@ -41,6 +43,7 @@ class InputSource {
   Values values_;
   uint64_t seed_;
   int exact_range_;
+  bool hopeless_ = false;
   std::vector<std::optional<Demand>> demands_;  // none: as initial_inputs makes it
 };
 // Throws Unsupported where no inputs keep the graph exact, and those were asked for.

@@ -164,7 +164,7 @@ class RowChecker {
     if (v.on_meta && !by_meta && !want_cpu) return v;
     v.on_cpu = true;
     v.difference = on(cpu_, call, predicted, outcome);
-    if (v.difference && v.difference->aspect == Aspect::eager_raises && is_quoted(outcome.text)) {
+    if (v.difference && v.difference->aspect == Aspect::eager_raises && quotes(op_, outcome.text)) {
       v.eager_excused = true;
       v.difference.reset();
       return v;
@@ -189,18 +189,6 @@ class RowChecker {
     return false;
   }
 
-  // Whether the row's exception has words between backquotes that are eager's here.
-  bool is_quoted(std::string_view said) const {
-    for (std::string_view rest = op_.exception; !rest.empty();) {
-      size_t open = rest.find('`'), close = open == rest.npos ? open : rest.find('`', open + 1);
-      if (close == rest.npos) return false;
-      std::string_view quote = rest.substr(open + 1, close - open - 1);
-      if (!quote.empty() && said.find(quote) != said.npos) return true;
-      rest.remove_prefix(close + 1);
-    }
-    return false;
-  }
-
   // The row as a call judges it also refuses dtypes that it does not list.
   Verdict judge_broken(DrawnCall& call, const Death* died) {
     Verdict v;
@@ -214,7 +202,7 @@ class RowChecker {
     }
     v.refused = predicted.raised;
     // What eager forgets to check may write where it should not, and the process would die of it later.
-    if (predicted.raised && is_quoted(predicted.text)) {
+    if (predicted.raised && quotes(op_, predicted.text)) {
       v.eager_excused = true;
       return v;
     }
@@ -230,7 +218,7 @@ class RowChecker {
     }
     v.difference = on(cpu_, call, predicted, outcome);
     // What values decide no rule can know: then the row says so.
-    if (v.difference && outcome.raised && is_quoted(outcome.text)) {
+    if (v.difference && outcome.raised && quotes(op_, outcome.text)) {
       v.eager_excused = true;
       v.difference.reset();
     }
@@ -377,6 +365,8 @@ class RowChecker {
     SymbolicVerdict v;
     try {
       v = check_symbolic(call, symbols);
+    } catch (const Unsupported&) {  // a form that needs its sizes known, and says so
+      v = {SymbolicVerdict::guarded, {}};
     } catch (const Error& error) {
       v = {SymbolicVerdict::differs, std::string("fails with symbols for sizes: ") + error.what()};
     }
@@ -485,6 +475,17 @@ class RowChecker {
   RowReport report_;
 };
 }  // namespace
+
+bool quotes(const OpDef& op, std::string_view said) {
+  for (std::string_view rest = op.exception; !rest.empty();) {
+    size_t open = rest.find('`'), close = open == rest.npos ? open : rest.find('`', open + 1);
+    if (close == rest.npos) return false;
+    std::string_view quote = rest.substr(open + 1, close - open - 1);
+    if (!quote.empty() && said.find(quote) != said.npos) return true;
+    rest.remove_prefix(close + 1);
+  }
+  return false;
+}
 
 RowReport check_row(const OpDef& op, const OpTable& table, const CheckOptions& options, Place& place,
                     std::span<const Death> deaths) {

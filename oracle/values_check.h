@@ -12,28 +12,9 @@
 
 #include "compiler/ops/call_file.h"
 #include "oracle/bounds/reference.h"
+#include "oracle/known_faults.h"
 
 namespace lenz::oracle {
-
-// Where eager's values are at fault: a line of oracle/values_known.txt.
-struct KnownFault {
-  std::string row;     // a glob
-  std::string dtypes;  // names, or *
-  enum When : uint8_t {
-    always,
-    out_strided,
-    any_strided,
-    self_overlaps,
-    drops,
-    rounds,
-    single,
-    unsorted,
-    part_overlaps
-  } when = always;
-  std::string why;
-};
-// Throws UserError for a line that says something else.
-std::vector<KnownFault> parse_known_faults(std::string_view text, const std::string& file);
 
 struct ValuesOptions {
   int calls = 8;  // of each row in each of its dtypes

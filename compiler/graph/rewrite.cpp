@@ -214,9 +214,14 @@ class Rewriter {
     for (const NewNode& pattern : rule.fresh) {
       SmallVec<Arg, 8> positional;
       std::vector<Keyword> keywords;
+      const Node* copied_from = nullptr;  // by `...`, in the name of a matched call
       for (const Expr& e : pattern.positional) {
         if (e.kind == Expr::rest) {
-          if (!append_rest(rule, m, pattern.op, positional)) return Refusal::inference;
+          if (pattern.op == kNoSlot)
+            copied_from = matched_call(rule, m, pattern.op_name);
+          else if (!append_rest(rule, m, pattern.op, positional))
+            return Refusal::inference;
+          if (pattern.op == kNoSlot && !copied_from) return Refusal::inference;
           continue;
         }
         auto a = evaluate(graph_, rules_, e, m.bound);
@@ -231,7 +236,10 @@ class Rewriter {
       try {
         const OpDef* op = pattern.op == kNoSlot ? nullptr : m.bound.ops[pattern.op];
         SmallVec<Arg, 8> args = positional;
-        if (!op) {
+        if (copied_from) {
+          op = copied_from->op;
+          if (!replaced_arguments(*copied_from, keywords, args)) return Refusal::inference;
+        } else if (!op) {
           Resolved call = resolve(graph_, pattern.op_name, positional, keywords);
           op = call.op;
           args = call.args;
@@ -248,6 +256,28 @@ class Rewriter {
         if (pattern.results[i] != kNoSlot) m.bound.values[pattern.results[i]] = node.result(i);
     }
     return Refusal::none;
+  }
+
+  const Node* matched_call(const Rule& rule, const Match& m, std::string_view name) const {
+    for (size_t i = 0; i < rule.nodes.size(); ++i) {
+      const Node& node = graph_.node(m.nodes[i]);
+      const Schema& schema = node.op->schema;
+      if (rule.nodes[i].op != kNoSlot) continue;
+      if (node.op->full_name == name || schema.space + "." + schema.packet == name) return &node;
+    }
+    return nullptr;
+  }
+
+  // The arguments of a matched call, but for its leading ones, which `args` has, and those that keywords give.
+  static bool replaced_arguments(const Node& call, std::span<const Keyword> keywords, SmallVec<Arg, 8>& args) {
+    std::span<const Arg> all = call.arguments();
+    for (size_t k = args.size(); k < all.size(); ++k) args.push_back(all[k]);
+    for (const Keyword& keyword : keywords) {
+      int at = call.op->schema.find(keyword.name);
+      if (at < 0) return false;
+      args[static_cast<size_t>(at)] = keyword.arg;
+    }
+    return true;
   }
 
   // `...`: the arguments of the matched call of this op that the replacement does not give itself.

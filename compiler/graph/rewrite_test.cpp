@@ -223,6 +223,22 @@ TEST(Rewrite, ProvenanceIsTheUnionOfTheMatch) {
   EXPECT_EQ(g->value_name(g->node(g->first()).result()), "%b");
 }
 
+TEST(Rewrite, RestOfACallByName) {
+  auto out = rewritten(R"(
+    rule turned { %t = aten.neg(%x) %a = aten.sum.dim_IntList(%t, $d, ...)
+      replace %a { %n = aten.sum.dim_IntList(%x, keepdim=false, ...) %m = aten.neg(%n) return %m } })",
+                       R"(graph @g(%x: f32[4, 5]) {
+    %t = aten.neg(%x)
+    %a = aten.sum(%t, [1], dtype=f64)
+    return %a
+  })");
+  EXPECT_EQ(out.text, spelled(R"(graph @g(%x: f32[4, 5]) {
+    %0 = aten.sum(%x, [1], dtype=f64)
+    %a = aten.neg(%0)
+    return %a
+  })"));
+}
+
 TEST(Rewrite, ComputedArgumentsAndRest) {
   auto out = rewritten(R"(
     rule swap { %t = aten.transpose.int(%x, $a, $b) where $a < $b let $s = $a + 0

@@ -37,7 +37,7 @@ TEST(Wants, EachOfAListIndexesItsDim) {
 
 TEST(Wants, RangesAndOrder) {
   auto wants = wants_of_text("%x: f32[4], %v: f32[4], %s: i64[4]) { %r = aten.searchsorted(%x, %v, sorter=%s)");
-  ASSERT_EQ(wants.size(), 2u);
+  ASSERT_EQ(wants.size(), 3u);
   EXPECT_EQ(wants[0].kind, OperandWant::sorted);
   EXPECT_EQ(wants[1].bound, Dim(4));
   wants = wants_of_text("%x: f32[4]) { %r = aten.bernoulli(%x)");

@@ -85,14 +85,14 @@ void add_bessel(Table& t) {
                   .lipschitz(0.5)
                   .over(domains::moderate));
   t.push_back(row("special_bessel_j0", 1, wide, real_function<dd::bessel_j0>, "torch.special.bessel_j0(a)",
-                  "the Bessel function of the first kind, order 0; 0 at infinity")
+                  "the Bessel function of the first kind, order 0; NaN at infinity, as its phase is")
                   .with(even)
                   .within(8, 1)
                   .except(kOscillation)
                   .lipschitz(0.59)
                   .over(domains::moderate));
   t.push_back(row("special_bessel_j1", 1, wide, real_function<dd::bessel_j1>, "torch.special.bessel_j1(a)",
-                  "the Bessel function of the first kind, order 1; 0 at infinity")
+                  "the Bessel function of the first kind, order 1; NaN at infinity, as its phase is")
                   .with(odd)
                   .within(8, 1)
                   .except(kOscillation)

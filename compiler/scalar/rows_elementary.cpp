@@ -12,8 +12,10 @@ namespace {
 
 constexpr EagerException kHyperbolicOverflow[] = {
     {dtypes::floats, "np.abs(a) > np.log(largest)", "e^|a| overflows before it is halved", 0, false}};
-constexpr EagerException kComplexPow[] = {
-    {dtypes::complexes, "a == 0", "0 times the infinite logarithm of 0 is NaN, on some paths"}};
+constexpr EagerException kPow[] = {
+    {dtypes::complexes, "a == 0", "0 times the infinite logarithm of 0 is NaN, on some paths"},
+    {dtypes::floats, "(np.isneginf(a) | (a == 0)) & (np.abs(b) == 0.5)",
+     "a power of a half that is a Python number is a square root, of -0 and -inf too", 0, false}};
 
 constexpr EagerException kSigmoidUnderflow[] = {
     {dtypes::floats, "a < -np.log(largest)", "eager's exp(-a) overflows, and the result is 0 instead of tiny"}};
@@ -262,7 +264,7 @@ void add_powers(Table& t) {
                   .within(1)
                   .eager_within(2)
                   .eager_complex_within(512)
-                  .except(kComplexPow)
+                  .except(kPow)
                   .passes(ErrorRule::power)
                   .on_nan(NanRule::selects)
                   .over(domains::up_to_100, domains::small_exponents));

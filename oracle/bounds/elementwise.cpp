@@ -36,7 +36,7 @@ Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) : dtype_(to_
   twice_ = narrow ? 0x1p-8 : 0;
   wider_ = narrow ? 0x1p-24 : 0;
   eps_ = (ulps * (1 + twice_) * std::ldexp(1, 1 - info(d).mantissa_bits) + reference_ulps * 0x1p-52) * kSlack;
-  tiny_ = ulps * smallest_subnormal(d);
+  tiny_ = std::max(ulps * smallest_subnormal(d), 0x1p-1074);  // half of float64's least is no number
   limit_ = largest_finite(d);
 }
 
@@ -198,13 +198,12 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
       else
         error = (error + own.at(own.of_operands() ? std::max(reach, largest_operand) : reach)) * (exact ? 1 : kSlack);
       if (std::isnan(error)) error = kUnbounded;
+    } else if (auto part = finite_part_of_a_sum(row, operands, i, results.at(i))) {
+      out.error[i] = p.error + own.at(*part + p.error);
+      out.any_error |= out.error[i] != 0;
+      continue;
     } else if (!exact) {
       // Certain if the rule found so: both ends of each interval are NaN too.
-      if (auto part = finite_part_of_a_sum(row, operands, i, results.at(i))) {
-        out.error[i] = p.error + own.at(*part + p.error);
-        out.any_error = true;
-        continue;
-      }
       bool certain = (!p.ambiguous && p.error == 0) || special_is_certain(row, operands, i);
       error = certain ? 0 : kUnbounded;
       p.ambiguous = p.ambiguous && !certain;

@@ -149,6 +149,20 @@ at::Tensor terms_of(FlowContext& in, const Call& call, const std::vector<Arg>& o
   return constant(elements);
 }
 
+// How an op that combines in several ways does here; empty if it knows one.
+std::string_view reduction_of(const Call& call) {
+  int at = call.op->schema.find("reduce");
+  if (at < 0 || call.args[static_cast<size_t>(at)].kind != ArgKind::string) return {};
+  return call.args[static_cast<size_t>(at)].string();
+}
+
+// Whether results are products of elements, not sums of such products.
+bool multiplies(const Call& call) {
+  std::string_view how = reduction_of(call);
+  if (!how.empty()) return how == "prod" || how == "multiply";
+  return call.op->flow.terms == ErrorFlow::factors && call.op->flow.divisor.empty();
+}
+
 // Where a factor that is not finite meets zeros around an operand: some kernels multiply them, which gives NaN, and
 // others leave them out. Undefined if there are none.
 at::Tensor meets_padding(FlowContext& in, const Call& call) {
@@ -214,10 +228,11 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
       if (!flows(in, call, leaf)) return leaf.value;
       Planes p = in.store.read(leaf.value);
       at::Tensor size = magnitude(p.value);
-      at::Tensor bad = at::isfinite(size).logical_not();
+      at::Tensor bad = at::isfinite(p.value).logical_not();
       bool any_bad = at::any(bad).item<bool>();
       finite &= !any_bad;
       if (any_bad) size = nothing_where(bad, size, 0);
+      if (p.value.is_complex()) size = size.clamp_max(largest_finite(Dtype::f64));  // finite parts may have no modulus
       if (!with_error || !p.error.defined()) return size;
       at::Tensor e = p.error;
       if (any_bad) {
@@ -235,6 +250,32 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
     return out;
   }
   Dtype sums = carrier(d, in.in_storage || sums_in_storage(call));
+  // What stands on the way at most, whatever the order: products of factors that are below 1 come last, and a number
+  // may scale a sum that is whole already.
+  auto peak = exact, least = exact;
+  const bool products = multiplies(call), averages = reduction_of(call) == "mean";
+  if (products || call.op->schema.find("alpha") >= 0)
+    peak = run_on(in, call, with_numbers(call, [](double x) { return std::max(std::fabs(x), 1.0); }),
+                  [&](const Leaf& leaf) {
+                    at::Tensor size = on(true)(leaf);
+                    return products && flows(in, call, leaf) ? size.clamp_min(1) : size;
+                  });
+  // A number that comes first may leave nothing of a small factor, and what is lost so is multiplied by the others.
+  auto others = exact;
+  if (call.op->schema.find("alpha") >= 0)
+    others = run_on(in, call, with_numbers(call, [](double x) { return std::max(std::fabs(x), 1.0); }),
+                    [&](const Leaf& leaf) {
+                      at::Tensor size = on(false)(leaf);
+                      return flows(in, call, leaf) ? size.clamp_min(1) : size;
+                    });
+  if (products && !finite)
+    least = run_on(in, call, absolute, [&](const Leaf& leaf) {
+      at::Tensor size = on(false)(leaf);
+      return flows(in, call, leaf) ? nothing_where(size == 0, size, 1).clamp_max(1) : size;
+    });
+  if (peak.size() != results.size()) peak = exact;
+  if (least.size() != results.size()) least = exact;
+  if (others.size() != results.size()) others = exact;
   for (size_t i = 0; i < results.size(); ++i) {
     const at::Tensor& value = results[i];
     at::Tensor far = at::abs(reach[i]).to(at::kDouble), near = at::abs(exact[i]).to(at::kDouble);
@@ -255,9 +296,12 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
       error = error + roundings_in_sum + steps * smallest_subnormal(sums) +
               (fine ? fine->error : gamma(steps, 0x1p-53) * far);
       // An average is a sum first.
-      at::Tensor sum = call.op->flow.terms == ErrorFlow::windowed ? far * n : far;
+      at::Tensor highest = at::maximum(far, at::abs(peak[i]).to(at::kDouble));
+      error = error + smallest_subnormal(sums) * at::abs(others[i]).to(at::kDouble).clamp_max(largest_finite(sums));
+      at::Tensor sum = averages || call.op->flow.terms == ErrorFlow::windowed ? highest * n : highest;
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
-      if (sums != to_real(d)) {  // stored at the end
+      if (products) error = error + steps * smallest_subnormal(sums) * highest;  // what is lost below is multiplied
+      if (sums != to_real(d)) {                                                  // stored at the end
         at::Tensor sizes = size.contiguous(), carried = error.contiguous();
         error = at::empty(sizes.sizes(), at::kDouble);
         const Rounding storage(to_real(d), 0.5);
@@ -272,9 +316,12 @@ Outcome flow_positive(FlowContext& in, const Call& call) {
     }
     if (!finite) {
       at::Tensor special = at::isfinite(magnitude(value)).logical_not();
+      if (value.is_complex()) error = nothing_where(special, error, kInf);  // parts meet in the order of the kernel
       at::Tensor certain = mixed || s.error ? at::isfinite(error).logical_and(at::scalar_tensor(!mixed, at::kBool))
                                             : at::isfinite(error);
       error = at::where(special, nothing_where(certain, at::full_like(error, kInf), 0), error);
+      // An infinity times what is lost on the way is NaN.
+      if (products) error = nothing_where(special.logical_and(at::abs(least[i]) < smallest_normal(sums)), error, kInf);
       at::Tensor open = i == 0 ? meets_padding(in, call) : at::Tensor();
       if (open.defined()) error = nothing_where(open, error, kInf);
     }
@@ -290,6 +337,17 @@ Outcome flow_opaque(FlowContext& in, const Call& call) {
   for (Dtype d : call.result_dtypes) unknown |= is_inexact(d) && call.op->accuracy != Accuracy::exact;
   // Which of several equal elements an index names is left open.
   if (call.op->flow.ties_open && out.results.size() > 1) mark_unknown(in, {&out.results[1], 1});
+  // NaN has no place in an order, and equals nothing: what is found among it is the way that the search takes.
+  for (const at::Tensor& t : leaves(call.values)) {
+    if (!t.is_floating_point() || !t.isnan().any().item<bool>()) continue;
+    if (call.op->flow.ties_open) {
+      mark_unknown(in, out.results);
+      continue;
+    }
+    for (const at::Tensor& r : leaves(out.results))  // each element's number among the others
+      if (r.sizes() == t.sizes() && r.scalar_type() == at::kLong && t.numel() > 0)
+        settle(in, r, nothing_where(t.isnan(), at::zeros(r.sizes(), at::kDouble), kInf), {});
+  }
   if (!unknown) return out;
   in.unbounded.insert(call.op->full_name);
   mark_unknown(in, out.results);

@@ -40,7 +40,10 @@ Outcome flow_bits(FlowContext& in, const Call& call) {
     at::Tensor t = r->value.toTensor();
     r = hold(with_storage_in(t, to_aten(widened(*from_aten(t.scalar_type())))));
   }
-  if (in.errors && any_error(in, call.values)) mark_unknown(in, out.results);
+  bool nan = false;  // whose other bits a wider float does not keep
+  for (const at::Tensor& t : leaves(narrow))
+    nan |= (t.is_floating_point() || t.is_complex()) && t.isnan().any().item<bool>();
+  if (in.errors && (nan || any_error(in, call.values))) mark_unknown(in, out.results);
   return out;
 }
 

@@ -6,9 +6,14 @@
 #include "compiler/scalar/rounding.h"
 #include "oracle/aten.h"
 #include "oracle/bounds/elementwise.h"
+#include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/flows.h"
+#include "oracle/bounds/range_ends.h"
 
 namespace lenz::oracle {
+
+using flow::kInf;
+using flow::nothing_where;
 
 namespace {
 bool is_one(const Arg& a) {
@@ -105,6 +110,7 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
     settled_errors(row, result, elements, passed.const_data_ptr<double>(), value.numel(), out);
   else
     elementwise_errors(row, compute, result, elements, value.numel(), out);
+  widen_at_ends(row, compute, result, elements, value.numel(), out);
   Planes made{value, out.any_error ? error : at::Tensor(), {}};
   if (out.any_ambiguous) made.ambiguous = open;
   if (marked && out.any_error) {  // an operand on the other branch: open where that shows
@@ -203,8 +209,8 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, bool loosely) {
   };
   bool narrows = is_inexact(to) && !fits();
   bool exact = !planes.error.defined();
-  if (exact && (!is_inexact(to) || !narrows)) return made;
-  if (lenz::is_complex(from) && !lenz::is_complex(to) && exact && !is_inexact(to)) return made;
+  bool counts = exact && is_inexact(from) && is_integral(to, false);  // which is not defined beyond the integers
+  if (exact && (!is_inexact(to) || !narrows) && !counts) return made;
   made.ambiguous = planes.ambiguous;
   if (is_floating(to) || lenz::is_complex(to)) {
     at::Tensor value = (lenz::is_complex(to) ? at::abs(made.value) : made.value).contiguous();
@@ -249,6 +255,13 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     Planes factors[] = {operands[1], converted(by.planes, by.dtype, compute, in.in_definition)};
     operands[1] =
         apply(*find_scalar("mul"), compute, compute, factors, at::mul(factors[0].value, factors[1].value), loosely);
+    // A fused sum is of the product itself, which may overflow where the sum does not.
+    at::Tensor& product = operands[1].value;
+    at::Tensor over = at::isinf(product).logical_and(at::isfinite(factors[0].value));
+    if (is_floating(compute) && over.any().item<bool>()) {
+      at::Tensor error = operands[1].error.defined() ? operands[1].error : at::zeros(product.sizes(), at::kDouble);
+      operands[1].error = nothing_where(over, error, kInf);
+    }
   }
   bool tied = row.error.rule == ErrorRule::unbounded && is_floating(result) && result != Dtype::f64;
   // Where eager's own float64 is known to be off, the table says what is right.
@@ -260,8 +273,9 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     out.results[0] = hold(value);
     if (tied || !in.errors) return out;
   }
-  if (!uncertain(operands) && (row.accuracy.kind == AccuracyClass::exact || !is_inexact(result))) return out;
   if (!in.errors) return out;
+  bool exact = row.accuracy.kind == AccuracyClass::exact || !is_inexact(result);
+  if (!uncertain(operands) && exact && !has_open_ends(row, compute, result)) return out;
   bool fine = evaluated_finely(row, compute, result, operands, value);
   Planes made =
       apply(row, compute, result, operands, value, loosely, at_ends(in, call, row, compute, operands[0], value), fine);
@@ -298,6 +312,19 @@ std::vector<RunValue> values_read(const Call& call) {
   if (!elsewhere) read[like] = {};
   return read;
 }
+
+// The largest among a call's numbers and its operands' elements.
+double largest_number(const Call& call) {
+  double largest = 0;
+  for (const at::Tensor& t : leaves(call.values))
+    if (t.numel() > 0) largest = std::max(largest, flow::magnitude(t).max().item<double>());
+  for (const Arg& a : call.args) {
+    if (a.kind == ArgKind::real) largest = std::max(largest, std::fabs(a.d));
+    if (a.kind == ArgKind::integer && !a.symbolic) largest = std::max(largest, std::fabs(static_cast<double>(a.i)));
+    if (a.kind == ArgKind::complex) largest = std::max(largest, std::abs(*a.complex_value));
+  }
+  return largest;
+}
 }  // namespace
 
 Outcome flow_created(FlowContext& in, const Call& call) {
@@ -316,11 +343,16 @@ Outcome flow_created(FlowContext& in, const Call& call) {
                                error.mutable_data_ptr<double>());
   bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
   if (fill && !any) return out;
-  if (!fill && !any && size.equal(size.round())) return out;  // whole numbers
-  if (!fill) {                                                // start + i * step, or a power of that
+  if (value.numel() == 0 || (!fill && !any && !value.is_complex() && size.equal(size.round()))) return out;  // whole
+  if (!fill) {  // start + i * step, or a power of that
     double last = 2 * std::ldexp(1.0, -info(to_real(d)).mantissa_bits);
     at::Tensor magnitude = at::abs(size);
     error = 4 * last * (magnitude.max() + magnitude * (1 + at::log(magnitude.clamp_min(1e-300)).abs()));
+    error = nothing_where(error.isnan().logical_and(value.isfinite()), error, kInf);  // beside what is not finite
+    // An angle is off by places of the numbers that it is computed from.
+    if (value.is_complex()) error = error * (1 + largest_number(call));
+    // Of an infinite step, times 0 too: which parts are NaN hangs on how complex numbers are multiplied.
+    if (value.is_complex()) error = nothing_where(error.isfinite().logical_not(), error, kInf);
   }
   in.store.write(value, error, {});
   return out;

@@ -109,6 +109,10 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
     jumps = positions.jumps;
     error = 2 * width + 64 * unit * largest;
     error = jumps ? error + at_corners(in, call, positions, value) : error + 8 * positions.error * largest;
+    // A position that overflows on its way is no number in some kernels.
+    at::Tensor grid = in.store.read(leaves(call.values)[1]).value;
+    at::Tensor beyond = at::amax(magnitude(grid), {-1}).ge(largest_finite(to_real(d)) * 0x1p-20).unsqueeze(1);
+    error = nothing_where(beyond.expand(value.sizes()), error, kInf);
   } else {
     double extent = 8;
     for (int64_t k = 2; k < operand.value.dim(); ++k)
@@ -116,7 +120,8 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
     // Weights of magnitude two at most altogether; each off by a few places of the position that it is computed from.
     error = 2 * width + 8 * extent * unit * largest;
   }
-  error = error.expand(value.sizes());
+  constexpr double kTerms = 64;  // of a cubic kernel in three dims
+  error = error.expand(value.sizes()) + kTerms * smallest_subnormal(to_real(d));
   if (sums != to_real(d)) error = error + (magnitude(value) + error) * (2 * unit_of(d));
   at::Tensor in_range = 8 * largest < largest_finite(to_real(d));
   error = nothing_where(in_range.logical_not().expand(value.sizes()), error, kInf);

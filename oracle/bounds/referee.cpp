@@ -173,8 +173,11 @@ struct Referee::Impl final : NodeMachine {
     for (const at::Tensor& t : leaves(call.values))
       if (!store.zeros_signed(t)) return false;
     if (op.has(Trait::random)) return false;
+    // Eager's vectorised kernels negate complex numbers by subtraction from zero.
+    bool complex = !call.result_dtypes.empty() && is_complex(call.result_dtypes[0]);
     if (const ScalarRow* row = op.scalar.empty() ? nullptr : find_scalar(op.scalar))
-      return row->accuracy.kind == AccuracyClass::exact && !row->has(traits::loose_zero) && op.schema.find("alpha") < 0;
+      return row->accuracy.kind == AccuracyClass::exact && !row->has(traits::loose_zero) && !complex &&
+             op.schema.find("alpha") < 0;
     if (op.has(Trait::view) || op.has(Trait::movement) || op.has(Trait::maybe_view) || !op.fills.empty()) return true;
     return op.decompose.empty() && op.accuracy == Accuracy::exact && rule_for(call) == flow_moved;
   }

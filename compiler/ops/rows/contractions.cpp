@@ -58,7 +58,8 @@ void products(RowSink& t) {
   added.infer = rule::addmv;
   added.generate = make::mv;
   added.exception =
-      "over an empty matrix eager forgets to expand self; with alpha=0 it forgets dtypes: `the operands must have one "
+      "over an empty matrix eager forgets to expand self: `eager gives`; with alpha=0 it forgets dtypes: `the operands "
+      "must have one "
       "dtype`";
   added.flow.in_storage = "always";
   added.loops = {};
@@ -200,6 +201,7 @@ void composed(RowSink& t) {
   row.dtypes = kProduct;
   row.infer = rule::bilinear;
   row.generate = make::bilinear;
+  row.exception = "of no elements eager can't tell sizes: `is ambiguous`";
   t.row("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", meaning(R"(
     %rows = aten.tensordot(%input1, %weight, [-1], [1])
     %y = aten.sum(aten.mul(%rows, aten.unsqueeze(%input2, -2)), [-1], dtype=dtype(%rows))
@@ -281,7 +283,8 @@ void convolutions(RowSink& t) {
   constexpr std::string_view kMeta =
       "the meta kernel knows no channels-last; where strides fit both memory formats, or a kernel is of one "
       "element, the kernel that eager picks (by CPU and threads too) decides the result's; so it does for volumes in "
-      "channels-last: calls have none";
+      "channels-last: calls have none; of nothing to multiply eager lays out and counts results otherwise: `eager "
+      "gives`";
   t.row(
       "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
       "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",

@@ -136,6 +136,7 @@ void writes(RowSink& t) {
     else { %x = aten._to_copy(aten.mul(%source, $alpha), dtype=dtype(%self)) })" LENZ_WHOLE_SLICES
                   "return aten.scatter_add(%self, $dim, %i, aten.reshape(%x, shape(%i)))";
   t.row("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", row);
+  row.exception = "of some layouts eager's own assertion fails: `INTERNAL ASSERT FAILED`";
   row.flow.terms = ErrorFlow::all;
   row.decompose = LENZ_WHOLE_SLICES
       "return aten.scatter_reduce(%self, $dim, %i, aten.reshape(%source, shape(%i)), $reduce, "
@@ -144,6 +145,7 @@ void writes(RowSink& t) {
       "index_reduce(Tensor self, int dim, Tensor index, Tensor source, str reduce, *, bool include_self=True) -> "
       "Tensor",
       row);
+  row.exception = {};
   row.flow = {};
   row.dtypes = dtypes::usual;
   row.accuracy = Accuracy::exact;
@@ -281,7 +283,7 @@ void orders(RowSink& t) {
              .dtypes = dtypes::real,
              .flow = {.kind = ErrorFlow::opaque},
              .raises = "dtypes or leading dims that differ",
-             .wants = "sorted_sequence sorted; sorter < sorted_sequence[-1]"};
+             .wants = "sorted_sequence sorted; sorter < sorted_sequence[-1]; sorter sorted"};
   search.loops = kSearchsortedLoops;
   t.row(
       "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "

@@ -103,7 +103,8 @@ void probabilities(RowSink& t) {
           .dtypes = dtypes::floats,
           .domain = {0.0625, 0.9375},
           .accuracy = Accuracy::composed,
-          .raises = "values outside [0, 1]; dtypes that differ"};
+          .raises = "values outside [0, 1]; dtypes that differ",
+          .wants = "self in [0, 1]; target in [0, 1]"};
   t.row("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
         meaning(R"(
     %no = aten.clamp_min(aten.log1p(aten.neg(%self)), -100)
@@ -274,7 +275,8 @@ void several_labels(RowSink& t) {
 #undef LENZ_IN
 #undef LENZ_LABELS
 
-constexpr std::string_view kClasses = "the classes decide: `is out of bounds`";
+constexpr std::string_view kClasses =
+    "the classes decide: `is out of bounds`; of no classes loops refuse ignored ones too: `for a dim of size 0`";
 
 void classes(RowSink& t) {
   Row nll{.variants = {.out = "output", .out_params = "!output total_weight", .out_rule = OutRule::same_dtype},
@@ -408,7 +410,8 @@ void classes(RowSink& t) {
                %smooth = aten.div(aten.sum(%smooth), aten.sum(aten.logical_not(%ignored)))
              }
            }
-           return aten.add(aten.mul(%nll, 1 - $label_smoothing), aten.mul(%smooth, aten.div(aten.full([], $label_smoothing, dtype=dtype(%self)), $classes))))"});
+           return aten.add(aten.mul(%nll, 1 - $label_smoothing), aten.mul(%smooth, aten.div(aten.full([], $label_smoothing, dtype=dtype(%self)), $classes))))",
+       .exception = kClasses});
 }
 
 void distances(RowSink& t) {
@@ -484,7 +487,8 @@ void counts(RowSink& t) {
            %bin = aten.clamp(aten._to_copy(aten.floor(%place), dtype=i64), 0, $bins - 1)
            %inside = aten.logical_and(aten.ge(%x, %low), aten.le(%x, %high))
            return aten.scatter_add(%zeros, 0, %bin, aten._to_copy(%inside, dtype=$d)))",
-         .loops = kHistcLoops});
+         .loops = kHistcLoops,
+         .exception = "elements decide, which its definition does not ask: `is not finite`"});
   t.row("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
         {.traits = reduction | data_dependent | core,
          .infer = rule::bincount,

@@ -293,7 +293,10 @@ void moments(RowSink& t) {
     } else { %square = aten.mul(%apart, %apart) }
     %sum = aten.sum.dim_IntList(%square, $dim, $keepdim)
     if count(%self, $dim) == 0 { return aten.full_like(%sum, nan) }
-    return aten.div(%sum, max(count(%self, $dim) - $c, 0)))");
+    if is_constant(count(%self, $dim)) or $c == $c // 1 { return aten.div(%sum, max(count(%self, $dim) - $c, 0)) }
+    $d = compute_dtype(%sum)
+    %n = aten.clamp_min(aten.sub(aten.full([], count(%self, $dim), dtype=$d, device=device(%self)), $c), 0)
+    return aten._to_copy(aten.div(aten._to_copy(%sum, dtype=$d), %n), dtype=dtype(%sum)))");
   corrected("std", var, "return aten.sqrt(aten.var.correction(%self, $dim, correction=$correction, keepdim=$keepdim))");
   constexpr std::string_view kMean = ", aten.mean.dim(%self, $dim, $keepdim)";
   auto with_mean = [&](std::string_view of) {

@@ -14,23 +14,27 @@ namespace lenz {
   "$stride = choose(len($stride) == 0, $kernel, spread($stride, $n)) "
 #define LENZ_QUOTIENT(x, by) "choose(is_integral($a), trunc_div(" x ", " by "), " x " / " by ")"
 
-// The first greatest element of a window, and where it lies; the last NaN, if there is one.
-#define LENZ_GREATEST(inside, at)                                      \
+// The first greatest element of a window, and where it lies; the last NaN, if there is one. Of a window that holds no
+// element the place is `nowhere`.
+#define LENZ_GREATEST(inside, at, nowhere)                             \
   "inside = " inside " x = masked(inside, %self[first($i, $lead), " at \
   "], least(dtype(%self))) "                                           \
-  "place = masked(inside, raveled(" at                                 \
-  ", $sizes), 9223372036854775807) "                                   \
+  "place = masked(inside, raveled(" at ", $sizes), " nowhere           \
+  ") "                                                                 \
   "most, index = reduce argmax(x, place) "                             \
   "%out0[$i] = most "                                                  \
   "if is_float(dtype(%self)) { "                                       \
   "  last = reduce maximum(where(isnan(x), place, -1)) "               \
   "  %out1[$i] = where(last >= 0, last, index) "                       \
   "} else { %out1[$i] = index } "
-#define LENZ_MAX_POOL(n)                                       \
-  LENZ_WINDOW(n)                                               \
-  "$dilation = spread($dilation, $n) "                         \
-  "for $i in shape(%out0), reduce $k in $kernel as pooling { " \
-  "  $at = drop($i, $lead) * $stride - $padding + $k * $dilation " LENZ_GREATEST("within($at, $sizes)", "$at") "}"
+#define LENZ_MAX_POOL(n)                                                                            \
+  LENZ_WINDOW(n)                                                                                    \
+  "$dilation = spread($dilation, $n) "                                                              \
+  "for $i in shape(%out0), reduce $k in $kernel as pooling { "                                      \
+  "  $from = drop($i, $lead) * $stride - $padding "                                                 \
+  "  $at = $from + $k * $dilation "                                                                 \
+  "  $first = $from + (max(0 - $from, 0) + $dilation - 1) // $dilation * $dilation " LENZ_GREATEST( \
+      "within($at, $sizes)", "$at", "raveled($first, $sizes)") "}"
 inline constexpr std::string_view kMaxPool3dLoops = LENZ_MAX_POOL("3");
 #undef LENZ_MAX_POOL
 
@@ -98,7 +102,7 @@ inline constexpr std::string_view kAdaptiveAvgPool3dLoops = LENZ_ADAPTIVE_AVG("3
   LENZ_ADAPTIVE_MOST("$sizes", "$outs")                                    \
   "for $i in shape(%out0), reduce $k in $most as pooling { "               \
   LENZ_ADAPTIVE("drop($i, $lead)", "$sizes", "$outs")                      \
-  "  $at = $start + $k " LENZ_GREATEST("within($at, $end)", "$at") "}"
+  "  $at = $start + $k " LENZ_GREATEST("within($at, $end)", "$at", "9223372036854775807") "}"
 inline constexpr std::string_view kAdaptiveMaxPool3dLoops = LENZ_ADAPTIVE_MAX("3");
 #undef LENZ_ADAPTIVE_MAX
 #undef LENZ_GREATEST

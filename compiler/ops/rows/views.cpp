@@ -102,8 +102,9 @@ void shapes(RowSink& t) {
          .raises = "the number of elements differs",
          .decompose = "return aten.reshape(aten.clone(%self, memory_format=contiguous_format), $size)"});
   t.row("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
-        through(kReshaped, row_of(kView, rule::view<at::with_strides>, make::reshape_alias,
-                                  "strides in another number than sizes")));
+        through(kReshaped,
+                row_of(kView, rule::view<at::with_strides>, make::reshape_alias, "strides in another number than sizes",
+                       "eager reads what lies behind its memory: `out of the storage's bounds`")));
   t.row("view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         meaning("return aten.view(%self, shape(%other))",
                 row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView)));
@@ -292,17 +293,19 @@ void parts(RowSink& t) {
       "return aten.diagonal_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
       "%grad_output, $offset, $dim1, $dim2)",
       {});
-  t.row("unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
-        {.variants = {.out = "out", .out_rule = OutRule::copied},
-         .traits = movement | core,
-         .infer = rule::unfold_backward,
-         .generate = make::unfold_backward,
-         .dtypes = dtypes::all,
-         .flow = {.kind = ErrorFlow::positive, .in_storage = "always"},
-         .raises = "windows that don't overlap, and a gradient of another shape; float8",
-         .loops = kUnfoldBackwardLoops,
-         .exception = "of a gradient without elements eager reads nevertheless: `are out of bounds for storage`",
-         .dims_of_result = true});
+  t.row(
+      "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
+      {.variants = {.out = "out", .out_rule = OutRule::copied},
+       .traits = movement | core,
+       .infer = rule::unfold_backward,
+       .generate = make::unfold_backward,
+       .dtypes = dtypes::all,
+       .flow = {.kind = ErrorFlow::positive, .in_storage = "always"},
+       .raises = "windows that don't overlap, and a gradient of another shape; float8",
+       .loops = kUnfoldBackwardLoops,
+       .exception = "of a gradient without elements eager reads nevertheless: `are out of bounds for storage`; of one "
+                    "with other windows it reads what lies behind: `the windows are of another`",
+       .dims_of_result = true});
 }
 
 void lists(RowSink& t) {

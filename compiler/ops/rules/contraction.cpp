@@ -474,6 +474,7 @@ void flash_attention(Infer& in) {
   Attention a = attention_operands(in);
   for (const Type* t : {&a.query, &a.key, &a.value}) in.require(t->rank() == 4, "needs tensors of rank 4");
   in.require(gt(a.query.sizes()[2], 0), "there must be a query");  // eager divides by their number
+  in.require(gt(a.key.sizes()[2], 0), "there must be a key");
   in.require(eq(a.key.sizes()[1], a.value.sizes()[1]), "keys and values must have as many heads");
   if (!in.same(a.query.sizes()[1], a.key.sizes()[1])) share_heads(in, a);
   in.require(gt(a.key.sizes()[1], 0), "there must be a head");

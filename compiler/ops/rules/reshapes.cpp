@@ -52,12 +52,14 @@ void unfold_backward(Infer& in) {
     require_expands(in, grad, at::unfolded(in, *in.context().tensor(whole)).sizes);
     return in.result(whole);
   }
-  // Of others eager trusts the number and the size.
+  // Of others eager trusts the number and the size, and reads what is not there.
   in.require(!is_float8(grad.dtype), "float8 is not supported");
   auto d = static_cast<size_t>(in.wrap_dim(in.constant("dim"), whole.rank()));
   in.require(grad.rank() == 0 || grad.rank() == whole.rank() + 1, "the gradient has another rank than the windows");
   bool nothing = std::ranges::any_of(whole.sizes, [](Dim s) { return s.is(0); });
-  if (grad.rank() && !nothing) in.require(gt(grad.sizes()[d], 0), "there is no window to read from");
+  if (grad.rank() && !nothing) in.require(eq(grad.sizes().back(), size), "the windows are of another size");
+  if (grad.rank() && !nothing)
+    in.require(eq(grad.sizes()[d], floor_div(whole.sizes[d] - size, step) + 1), "the windows are of another number");
   for (size_t i = 0; i + 1 < grad.rank(); ++i)
     if (i != d && !in.is_one(grad.sizes()[i]))
       in.require(eq(grad.sizes()[i], whole.sizes[i]), "the gradient has another shape than the windows");

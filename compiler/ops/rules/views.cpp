@@ -108,6 +108,27 @@ TensorType like_other(Infer& in, const Type& t) {
   return v;
 }
 
+namespace {
+// Bytes that a tensor needs its storage to have.
+Dim bytes_needed(Infer& in, Dtype dtype, std::span<const Dim> sizes, std::span<const Dim> strides, Dim offset) {
+  Dim elements = 1;
+  for (size_t i = 0; i < sizes.size(); ++i) {
+    if (in.is_zero(sizes[i])) return 0;
+    elements += (sizes[i] - 1) * strides[i];
+  }
+  return (elements + offset) * item_size(dtype);
+}
+
+// A storage is at least what its owner covers; of an input, exactly that.
+void require_in_storage(Infer& in, const Type& t, const TensorType& v) {
+  const Type* owner = &t == &in.tensor(0) ? in.storage_owner(in.arg(0).value()) : &t;
+  if (!owner || !owner->is_tensor()) return;
+  Dim need = bytes_needed(in, v.dtype, v.sizes, v.strides, v.offset);
+  Dim have = bytes_needed(in, owner->dtype, owner->sizes(), owner->strides(), owner->offset);
+  in.require(le(need, have), "out of the storage's bounds");
+}
+}  // namespace
+
 TensorType with_strides(Infer& in, const Type& t) {
   TensorType v = t.tensor();
   v.sizes = in.ints("size");
@@ -117,6 +138,7 @@ TensorType with_strides(Infer& in, const Type& t) {
   for (size_t i = v.rank(); i-- > 0;)  // a negative stride means dense over the dims to its right
     if (in.decide(lt(v.strides[i], 0)))
       v.strides[i] = i + 1 == v.rank() ? Dim(1) : v.strides[i + 1] * max(v.sizes[i + 1], Dim(1));
+  require_in_storage(in, t, v);  // which eager does not ask, and reads what lies behind
   return v;
 }
 
@@ -308,18 +330,6 @@ TensorType on_diagonal(Infer& in, const Type& t) {
   return v;
 }
 
-namespace {
-// Bytes that a tensor needs its storage to have.
-Dim bytes_needed(Infer& in, Dtype dtype, std::span<const Dim> sizes, std::span<const Dim> strides, Dim offset) {
-  Dim elements = 1;
-  for (size_t i = 0; i < sizes.size(); ++i) {
-    if (in.is_zero(sizes[i])) return 0;
-    elements += (sizes[i] - 1) * strides[i];
-  }
-  return (elements + offset) * item_size(dtype);
-}
-}  // namespace
-
 TensorType strided(Infer& in, const Type& t) {
   TensorType v = t.tensor();
   v.sizes = in.ints("size");
@@ -329,13 +339,7 @@ TensorType strided(Infer& in, const Type& t) {
   in.require(ge(v.offset, 0), "the storage offset is negative");
   require_sizes(in, v.sizes);
   for (Dim s : v.strides) in.require(ge(s, 0), "a stride is negative");
-  // The storage is at least what its owner covers; of an input, exactly that.
-  const Type* owner = &t == &in.tensor(0) ? in.storage_owner(in.arg(0).value()) : &t;
-  if (owner && owner->is_tensor()) {
-    Dim need = bytes_needed(in, v.dtype, v.sizes, v.strides, v.offset);
-    Dim have = bytes_needed(in, owner->dtype, owner->sizes(), owner->strides(), owner->offset);
-    in.require(le(need, have), "out of the storage's bounds");
-  }
+  require_in_storage(in, t, v);
   return v;
 }
 

@@ -182,6 +182,7 @@ class Fusion {
 };
 
 void run(Graph& graph, PassContext& context) {
+  context.apply(graph, attention_patterns().shared_heads);
   AliasClasses aliases(graph);
   Uniforms uniforms(graph, aliases);
   graph.for_each_node([&](NodeId id) {
@@ -202,7 +203,8 @@ void run(Graph& graph, PassContext& context) {
 Pass attention() {
   return {.name = "attention",
           .contract =
-              "Puts lenz.attention in the place of softmax(q k^T ...) v, however scaled, masked, cast and transposed.\n"
+              "Puts lenz.attention in the place of softmax(q k^T ...) v, however scaled, masked, cast; shares repeated "
+              "keys.\n"
               "Asks patterns for the steps (attention_patterns.cpp); nothing in between may be used elsewhere.\n"
               "Keeps values within their bounds, and where a row sees nothing; a step it does not know stays.",
           .levels = {Level::torch, Level::aten},

@@ -53,6 +53,36 @@ constexpr std::string_view kSoftmax = R"(
   }
 )";
 
+// Keys and values of a few heads, repeated so that each head of the queries has its own: the op can share them.
+constexpr std::string_view kShared = R"(
+  rule expanded_heads {
+    %k1 = aten.unsqueeze(%k, 2)
+    %k2 = aten.expand(%k1, $es)
+    %k3 = ?f(%k2, ...)
+    %v1 = aten.unsqueeze(%v, 2)
+    %v2 = aten.expand(%v1, $fs)
+    %v3 = ?g(%v2, ...)
+    %r = aten.scaled_dot_product_attention(%q, %k3, %v3, ...)
+    where ?f in [aten.reshape, aten.flatten], ?g in [aten.reshape, aten.flatten],
+          rank(%k) == 4, rank(%v) == 4, rank(%q) == 4, rank(%k2) == 5, rank(%v2) == 5, rank(%k3) == 4, rank(%v3) == 4,
+          size(%k3, 0) == size(%k, 0), size(%k3, 1) == size(%q, 1), size(%k3, 2) == size(%k, 2), size(%k3, 3) == size(%k, 3),
+          size(%v3, 0) == size(%v, 0), size(%v3, 1) == size(%q, 1), size(%v3, 2) == size(%v, 2), size(%v3, 3) == size(%v, 3),
+          size(%k2, 0) == size(%k, 0), size(%k2, 1) == size(%k, 1), size(%k2, 3) == size(%k, 2), size(%k2, 4) == size(%k, 3),
+          size(%v2, 0) == size(%v, 0), size(%v2, 1) == size(%v, 1), size(%v2, 3) == size(%v, 2), size(%v2, 4) == size(%v, 3)
+    shared %k1, %k2, %k3, %v1, %v2, %v3
+    replace %r { %n = aten.scaled_dot_product_attention(%q, %k, %v, enable_gqa=true, ...) return %n }
+  }
+  rule interleaved_heads {
+    %k3 = aten.repeat_interleave.self_int(%k, $n, $d, ...)
+    %v3 = aten.repeat_interleave.self_int(%v, $m, $e, ...)
+    %r = aten.scaled_dot_product_attention(%q, %k3, %v3, ...)
+    where rank(%k) == 4, rank(%v) == 4, rank(%q) == 4, wrap($d, 4) == 1, wrap($e, 4) == 1, size(%k3, 1) == size(%q, 1),
+          size(%v3, 1) == size(%q, 1)
+    shared %k3, %v3
+    replace %r { %n = aten.scaled_dot_product_attention(%q, %k, %v, enable_gqa=true, ...) return %n }
+  }
+)";
+
 constexpr std::string_view kScores = LENZ_RESHAPE LENZ_CAST R"(
   rule scale {
     either { %r = aten.mul(%x, $f) where is_number($f) }
@@ -83,7 +113,8 @@ constexpr std::string_view kScores = LENZ_RESHAPE LENZ_CAST R"(
 
 const AttentionPatterns& attention_patterns() {
   auto parse = [](std::string_view text) { return RuleSet::parse(text, op_table(), "attention_patterns"); };
-  static const AttentionPatterns patterns{parse(kProducts), parse(kWeights), parse(kSoftmax), parse(kScores)};
+  static const AttentionPatterns patterns{parse(kProducts), parse(kWeights), parse(kSoftmax), parse(kScores),
+                                          parse(kShared)};
   return patterns;
 }
 

@@ -1,5 +1,5 @@
 // What attention is written with: rules that recognise one step each. A step's name says what it does, `%x` what it is
-// done to; none is ever applied as a rewrite.
+// done to; but for the last set none is ever applied as a rewrite.
 // Thread-safety: constant.
 #pragma once
 
@@ -15,6 +15,7 @@ struct AttentionPatterns {
   RuleSet softmax;   // over the last dim of %x
   RuleSet
       scores;  // between the first product and the softmax: cast, reshape, scale, factor, divisor, bias, seen, hidden
+  RuleSet shared_heads;  // applied as they are: the op on keys and values that are repeated for each head of a group
 };
 const AttentionPatterns& attention_patterns();
 

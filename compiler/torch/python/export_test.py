@@ -302,6 +302,31 @@ class Exports(unittest.TestCase):
         error = self.refused_here(Branch(), X, via="fx")
         self.assertIn("this line", error.where.code)
 
+    def test_control_flow_beyond_graphs(self):
+        from torch._higher_order_ops.map import map as mapped
+
+        def f(x):
+            return mapped(lambda row: row.sin() + 1, x)  # a map
+
+        error = self.refused_here(f, X)
+        self.assertIn("map", error.what)
+        self.assertIn("a map", error.where.code)
+        self.assertIn("scan", error.remedy)
+
+        def g(x):
+            return torch.cond(x.sum() > 0, lambda x: x, lambda x: x[:2], (x,))  # two shapes
+
+        error = self.refused(g, X)
+        self.assertIn("cond", str(error))
+
+        def h(x):
+            while x.sum() > 0:  # a loop by data
+                x = x - 1
+            return x
+
+        error = self.refused_here(h, X)
+        self.assertIn("a loop by data", error.where.code)
+
     def test_the_users_own_error(self):
         def f(x):
             return x @ x  # wrong shapes

@@ -1,0 +1,80 @@
+#include "oracle/bounds/range_ends.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/scalar/scalar.h"
+
+namespace lenz::oracle {
+
+namespace {
+constexpr double kOpen = HUGE_VAL;
+constexpr double kFar = 0x1p60;  // further from 1 than ordinary operands get
+
+struct Parts {
+  double real = 0, imaginary = 0;
+  bool finite() const { return std::isfinite(real) && std::isfinite(imaginary); }
+};
+Parts parts(const ScalarValue& v) {
+  switch (v.kind()) {
+    case ScalarKind::integer: return {static_cast<double>(v.integer()), 0};
+    case ScalarKind::complex: return {v.complex().real(), v.complex().imag()};
+    default: return {v.real(), 0};
+  }
+}
+
+bool far_from_one(double x) { return !(std::fabs(x) < kFar && std::fabs(x) > 1 / kFar); }
+
+bool has_exception(const ScalarRow& row, Dtype compute) {
+  return std::ranges::any_of(row.eager.exceptions, [&](const EagerException& e) { return e.dtypes.has(compute); });
+}
+
+// How far apart two answers are; open where one of them is no number and the other is.
+double apart(double a, double b) {
+  if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
+  return std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : kOpen;
+}
+}  // namespace
+
+bool has_open_ends(const ScalarRow& row, Dtype compute, Dtype result) {
+  bool inexact = row.accuracy.kind != AccuracyClass::exact;
+  return row.defined || (is_complex(result) && inexact) || has_exception(row, compute);
+}
+
+void widen_at_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                   int64_t count, ElementsOut& out) {
+  if (!has_open_ends(row, compute, result)) return;
+  const bool complex = is_complex(result) && row.accuracy.kind != AccuracyClass::exact;
+  const bool sum = row.error.rule == ErrorRule::sum && row.accuracy.kind == AccuracyClass::correctly_rounded;
+  const bool targeted = row.result == ResultRule::target;
+  const auto target = targeted ? std::optional(result) : std::nullopt;
+  ElementsIn results{out.kind, out.value, nullptr, 1};
+  for (int64_t i = 0; i < count; ++i) {
+    ScalarValue at[3];
+    bool finite = true, end = false;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      at[k] = operands[k].at(i);
+      Parts p = parts(at[k]);
+      finite = finite && p.finite();
+      end = end || (at[k].kind() != ScalarKind::integer && (far_from_one(p.real) || far_from_one(p.imaginary)));
+    }
+    std::span<const ScalarValue> given{at, operands.size()};
+    Parts eager = parts(results.at(i));
+    double error = 0;
+    if (!is_defined(row, compute, given, target)) {
+      error = kOpen;
+    } else if (complex && !sum && !(finite && eager.finite())) {
+      error = kOpen;
+    } else if (end && !sum && !targeted && (complex || has_exception(row, compute))) {
+      Parts table = parts(evaluate(row, compute, given));
+      error = std::hypot(apart(eager.real, table.real), apart(eager.imaginary, table.imaginary));
+      if (!(error > out.error[i])) error = 0;
+    }
+    if (error == 0) continue;
+    out.error[i] += error;
+    out.any_error = true;
+    if (!std::isfinite(error)) out.ambiguous[i] = 1, out.any_ambiguous = true;
+  }
+}
+
+}  // namespace lenz::oracle

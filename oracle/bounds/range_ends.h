@@ -1,0 +1,22 @@
+// Elements where eager contradicts itself: a product of infinite complex numbers is another one in a vectorised kernel
+// than in a scalar one, a quotient near the end of the range overflows on its way in one of them, and rows list more
+// (EagerCall::exceptions). There any of the answers is right.
+// Internal to oracle/bounds. Thread-safety: pure functions.
+#pragma once
+
+#include "oracle/bounds/elementwise.h"
+
+namespace lenz::oracle {
+
+// Whether a row has such elements at all.
+bool has_open_ends(const ScalarRow& row, Dtype compute, Dtype result);
+
+// Widens errors that are there already. An element is at an end where an operand or a part of one is not finite, or
+// zero, very large or very small, and otherwise stays as it is:
+// * what the row's own definition leaves to the machine is open;
+// * a complex result is open if it, or an operand, is not finite (sums apart: their parts do not meet);
+// * else, of complex rows and of those with exceptions: both eager's answer and the table's are right.
+void widen_at_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                   int64_t count, ElementsOut& out);
+
+}  // namespace lenz::oracle

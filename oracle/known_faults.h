@@ -1,0 +1,51 @@
+// What is known of eager's own faults, and of what an op leaves open: lines of values_known.txt and loops_known.txt.
+// Thread-safety: pure functions; as the graph's.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "oracle/binding.h"
+#include "oracle/bounds/reference.h"
+
+namespace lenz::oracle {
+
+// Where eager's values are at fault: a line of oracle/values_known.txt.
+struct KnownFault {
+  std::string row;     // a glob
+  std::string dtypes;  // names, or *
+  enum When : uint8_t {
+    always,
+    out_strided,
+    any_strided,
+    self_overlaps,
+    drops,
+    rounds,
+    single,
+    unsorted,
+    part_overlaps,
+    one_wide,
+    misfit
+  } when = always;
+  std::string why;
+};
+// Throws UserError for a line that says something else.
+std::vector<KnownFault> parse_known_faults(std::string_view text, const std::string& file);
+
+// The reference, with so much more at each element: a part of the tensor's largest, and something whatever that is.
+struct Leeway {
+  double relative = 0, absolute = 0;
+};
+// Whether what was run is within bounds that are loosened so.
+bool within(const Leeway& by, const Graph& graph, Reference reference, const Execution& got);
+
+// Whether a line is about this call. `within`: whether it is right if given some leeway.
+bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph& graph, const SymValues& sizes,
+             const std::function<bool(const Leeway&)>& within);
+
+// The class of layouts that a tensor belongs to, in words.
+std::string_view layout_of(const Type& t, const SymValues& sizes);
+
+}  // namespace lenz::oracle
