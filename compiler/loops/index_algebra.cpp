@@ -181,6 +181,7 @@ bool IndexSpace::in_bounds(Dim index, Dim size) const {
   try {
     index = simplify(index);
     if (at_least_zero(index, kConditionSteps) && at_least_zero(size - 1 - index, kConditionSteps)) return true;
+    if (!has_tiles()) return false;
     IndexSpace joined = *this;
     std::vector<Dim> at{index};
     size_t fresh = axes_.size();  // another name than in the spaces that this one was joined from

@@ -94,6 +94,8 @@ class IndexSpace {
   bool at_least_zero(Dim dim, int depth) const;
   bool narrow(const Cond& cond, std::vector<Interval>& intervals) const;
   bool take_apart(std::vector<Dim>& index, size_t& fresh);
+  static bool is_tile(const Axis& axis);
+  bool has_tiles() const;
   bool join_tiles(std::vector<Dim>& index, size_t& fresh);
   void replace(std::vector<Dim>& index, const std::vector<std::pair<Dim, Dim>>& replaced) const;
   bool separated(const LinearForm& form, std::vector<bool>& known) const;

@@ -75,10 +75,12 @@ std::optional<Dim> IndexSpace::points() const {
   if (empty_) return Dim(0);
   if (opaque_) return std::nullopt;
   try {
-    IndexSpace joined = *this;
-    std::vector<Dim> none;
-    size_t fresh = 0;
-    if (joined.join_tiles(none, fresh)) return joined.points();
+    if (has_tiles()) {
+      IndexSpace joined = *this;
+      std::vector<Dim> none;
+      size_t fresh = 0;
+      if (joined.join_tiles(none, fresh)) return joined.points();
+    }
     std::vector<Interval> intervals;
     for (const Axis& a : axes_) intervals.push_back({0, a.extent});
     for (const Cond& c : conditions_)
@@ -147,11 +149,16 @@ bool IndexSpace::separated(const LinearForm& form, std::vector<bool>& known) con
   return true;
 }
 
+bool IndexSpace::is_tile(const Axis& axis) {
+  return !axis.extent.is_constant() && kind_of(axis.extent) == SymKind::min;
+}
+bool IndexSpace::has_tiles() const { return std::ranges::any_of(axes_, is_tile); }
+
 // An axis that runs over the tiles of another one, i < min(B, N - B*b) and b < ceil(N / B), becomes one with it.
 bool IndexSpace::join_tiles(std::vector<Dim>& index, size_t& fresh) {
   for (size_t i = 0; i < axes_.size(); ++i) {
     Axis inner = axes_[i];
-    if (inner.extent.is_constant() || kind_of(inner.extent) != SymKind::min) continue;
+    if (!is_tile(inner)) continue;
     DimParts parts = parts_of(inner.extent);
     if (parts.operands.size() != 2) continue;
     for (size_t which : {size_t{0}, size_t{1}}) {

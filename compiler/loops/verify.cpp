@@ -72,6 +72,8 @@ constexpr ProgramRule kRules[] = {
     {406, "written_whole", "All of a buffer is written before it is read.", "write the rest of it"},
     {407, "points_apart", "What a point of a kernel writes no other point writes or reads, local buffers aside.",
      "make two kernels of it, or the buffer local"},
+    {408, "lanes_apart", "Along an axis in lanes no two points combine with the same element.",
+     "take the lanes off, or give them to an axis that is a coordinate of the store"},
 
     {501, "read_before_write", "What is read has been written.", "put this behind the node that writes it"},
     {502, "symbol_bound", "A symbol is bound before it is used: by an input, a node, an axis or a position.",

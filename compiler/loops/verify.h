@@ -51,6 +51,10 @@ struct ProgramVerdict {
 };
 ProgramVerdict verify(const Program& program);
 
+// Whether points that differ along this axis of the nest never meet in what the store writes, whatever the other axes
+// and what data decide: then its lanes may combine with what is there, and it may be walked innermost.
+bool lanes_apart(const Program& program, const Nest& nest, const Store& store, const Axis& axis);
+
 // Throws InternalError with the violations: for what a lowering or a pass made.
 void require_valid(const Program& program, std::string_view made_by);
 

@@ -6,8 +6,27 @@
 namespace lenz::loops {
 
 namespace {
-constexpr size_t kMostAccesses = 4096;  // proofs take time in proportion to the text
+// Proofs take time in proportion to the text.
+constexpr size_t kMostAccesses = 4096, kMostPairs = size_t{1} << 16, kMostProofs = 1024;
 }  // namespace
+
+bool lanes_apart(const Program& program, const Nest& nest, const Store& store, const Axis& axis) {
+  if (store.distinct) return true;
+  IndexSpace space(program.context->syms, program.assumptions.known());
+  space.add_axis(axis.symbol, axis.extent);
+  auto of_others = [&](const SymNode* s) {
+    return std::ranges::any_of(nest.axes, [&](const Axis& a) { return a.symbol.node() == s && &a != &axis; }) ||
+           std::ranges::any_of(nest.body,
+                               [&](const Instr& i) { return i.kind == InstrKind::position && i.symbol.node() == s; });
+  };
+  return std::ranges::any_of(store.index, [&](Dim d) {
+    if (d.is_constant()) return false;
+    bool alone = true;
+    for_each_symbol(d, [&](const SymNode* s) { alone = alone && (s == axis.symbol.node() || !of_others(s)); });
+    auto stride = alone ? space.stride(d, 0) : std::nullopt;
+    return stride && stride->is_constant() && !stride->is(0);
+  });
+}
 
 void ProgramVerifier::visit(const Kernel& n, Scope& scope) {
   Scope inner = scope;
@@ -23,7 +42,7 @@ void ProgramVerifier::visit(const Kernel& n, Scope& scope) {
       return;
     }
   std::vector<Access> accesses;
-  accesses_ = &accesses;
+  if (!n.axes.empty()) accesses_ = &accesses;  // one point is apart from all others
   kernel_ = &n;
   block(*n.body, inner);
   accesses_ = nullptr;
@@ -36,7 +55,8 @@ void ProgramVerifier::visit(const Kernel& n, Scope& scope) {
 void ProgramVerifier::note_load(NestState& state, Ssa instr) {
   const Instr& load = state.nest.body[instr];
   const Buffer& of = buffer(root(load.buffer));
-  if (of.local || of.kind == BufferKind::constant || accesses_->size() >= kMostAccesses) return;
+  if (of.local || of.kind == BufferKind::constant) return;
+  if (accesses_->size() >= kMostAccesses) return report(407, "it accesses memory in too many ways", instr);
   accesses_->push_back({load.buffer, load.index, space(state, load.mask), false, false, node_, at_, SIZE_MAX});
 }
 
@@ -44,39 +64,71 @@ void ProgramVerifier::note_store(const Store& store, size_t number, const Piece&
   if (buffer(root(store.buffer)).local) return;
   if (accesses_->size() >= kMostAccesses) return report(407, "it accesses memory in too many ways", kNone, number);
   accesses_->push_back({store.buffer, store.index, piece.space, true, store.distinct, node_, at_, number});
-  if (store.mode != StoreMode::assign) report(407, "it combines with what is there", kNone, number);
 }
 
-// Accesses of two points are apart where dims that depend on the kernel's axes alone are the same in both and tell the
-// point.
-void ProgramVerifier::points_apart(const Kernel& n, std::span<const Access> accesses, const Scope& scope) {
+// Accesses of two points are apart where dims that are written alike in both, over the kernel's axes and axes that
+// their nests have in common, tell the point.
+bool ProgramVerifier::same_point(const Kernel& n, const Access& a, const Access& b, const Scope& scope) const {
+  if (a.buffer != b.buffer || a.index.size() != b.index.size()) return false;
   IndexSpace points(program_.context->syms, scope.facts);
-  for (const Axis& a : n.axes) points.add_axis(a.symbol, a.extent);
-  auto of_point = [&](Dim d) {
-    bool known = true;
-    if (!d.is_constant())
-      for_each_symbol(d, [&](const SymNode* s) {
-        known = known && (scope.bound.contains(s) ||
-                          std::ranges::any_of(n.axes, [&](const Axis& a) { return a.symbol.node() == s; }));
-      });
-    return known;
+  for (const Axis& axis : n.axes) points.add_axis(axis.symbol, axis.extent);
+  auto axis_of = [](const Access& access, const SymNode* s) {
+    auto at = std::ranges::find_if(access.space.axes(), [&](const auto& x) { return x.symbol.node() == s; });
+    return at == access.space.axes().end() ? nullptr : &*at;
   };
-  auto own = [&](const Access& a, const Access& b) {
-    if (a.buffer != b.buffer || a.index.size() != b.index.size()) return false;
-    std::vector<Dim> shared;
-    for (size_t d = 0; d < a.index.size(); ++d)
-      if (a.index[d] == b.index[d] && of_point(a.index[d])) shared.push_back(a.index[d]);
-    return points.injective(shared);
+  std::vector<Dim> shared;
+  std::unordered_set<const SymNode*> added;
+  for (const Axis& axis : n.axes) added.insert(axis.symbol.node());
+  for (size_t d = 0; d < a.index.size(); ++d) {
+    if (a.index[d] != b.index[d]) continue;
+    std::vector<const IndexSpace::Axis*> more;
+    bool known = true;
+    if (!a.index[d].is_constant())
+      for_each_symbol(a.index[d], [&](const SymNode* s) {
+        if (scope.bound.contains(s) || added.contains(s)) return;
+        const auto *of_a = axis_of(a, s), *of_b = axis_of(b, s);
+        known = known && of_a != nullptr && of_b != nullptr && of_a->extent == of_b->extent;
+        if (known && added.insert(s).second) more.push_back(of_a);
+      });
+    for (const auto* axis : more) {
+      if (known) points.add_axis(axis->symbol, axis->extent);
+      if (!known) added.erase(axis->symbol.node());
+    }
+    if (known) shared.push_back(a.index[d]);
+  }
+  return points.injective(shared);
+}
+
+void ProgramVerifier::points_apart(const Kernel& n, std::span<const Access> accesses, const Scope& scope) {
+  size_t pairs = 0, proofs = 0;
+  // What many accesses have in common is proved once.
+  struct Proved {
+    const Access *a, *b;
+    bool apart;
+  };
+  std::unordered_map<BufferId, std::vector<Proved>> proved;
+  auto apart = [&](const Access& a, const Access& b) {
+    if (++pairs > kMostPairs) return false;
+    auto same_axes = [](const Access& x, const Access& y) {
+      return x.index == y.index && std::ranges::equal(x.space.axes(), y.space.axes(), [](const auto& p, const auto& q) {
+               return p.symbol == q.symbol && p.extent == q.extent;
+             });
+    };
+    for (const Proved& p : proved[a.buffer])
+      if (same_axes(*p.a, a) && same_axes(*p.b, b)) return p.apart;
+    if (++proofs > kMostProofs) return false;
+    const bool never = &a != &b && a.buffer == b.buffer && disjoint(a.space, a.index, b.space, b.index);
+    proved[a.buffer].push_back({&a, &b, never || same_point(n, a, b, scope)});
+    return proved[a.buffer].back().apart;
   };
   for (const Access& store : accesses) {
     if (!store.is_store) continue;
-    bool apart = store.distinct || store.space.injective(store.index) || own(store, store);
+    bool fine = store.distinct || apart(store, store) || store.space.injective(store.index);
     for (const Access& other : accesses) {
-      if (&other == &store || !share(other.buffer, store.buffer) || own(store, other)) continue;
-      apart = false;
-      break;
+      if (!fine) break;
+      if (&other != &store && share(other.buffer, store.buffer)) fine = apart(store, other);
     }
-    if (apart) continue;
+    if (fine) continue;
     node_ = store.node;
     at_ = store.at;
     report(407, "nothing proves that no other point of the kernel writes or reads there", kNone, store.number);

@@ -249,6 +249,9 @@ void ProgramVerifier::stores(NestState& state) {
     if (store.mode == StoreMode::assign && !store.distinct && inside.back() &&
         !pieces.back().space.injective(store.index))
       report(401, "nothing proves that two points write two elements of " + name(store.buffer), kNone, s);
+    for (const Axis& a : nest.axes)
+      if (store.mode != StoreMode::assign && a.lanes * a.unroll > 1 && !lanes_apart(program_, nest, store, a))
+        report(408, "points along `" + std::string(symbol_name(a.symbol.node())) + "` may meet", kNone, s);
     if (reads(store)) report(403, "it loads what shares the storage of " + name(store.buffer), kNone, s);
   }
   store_pairs(state, pieces);

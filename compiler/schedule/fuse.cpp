@@ -4,6 +4,8 @@
 #include <deque>
 #include <optional>
 
+#include "compiler/schedule/apart.h"
+
 namespace lenz::schedule {
 
 using loops::AxisKind;
@@ -284,7 +286,7 @@ class Fuser {
     if (at < 0) {
       at = static_cast<int64_t>(open_.size());
       Open fresh;
-      fresh.shared = m.extents.size();
+      fresh.shared = independent(m);
       fresh.closed = !may_join(m);
       open_.push_back(std::move(fresh));
     }
@@ -292,7 +294,17 @@ class Fuser {
   }
 
   static bool may_join(const Member& m) {
-    return m.nest->tag == loops::NestTag::none && !m.facts.combines && !m.facts.positions;
+    return m.nest->tag == loops::NestTag::none && !m.facts.combines && !m.facts.distinct;
+  }
+
+  // How many of its outermost axes the points of a kernel may differ in.
+  static size_t independent(const Member& m) {
+    if (!m.facts.combines) return m.extents.size();
+    size_t n = 0;
+    while (n < m.extents.size() && m.nest->axes[n].symbol == m.facts.parallel[n] &&
+           keeps_apart(*m.nest, m.facts.parallel[n]))
+      ++n;
+    return n;
   }
 
   // The group that it gains most by joining; -1 if it had better be alone.

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/loops/index_algebra.h"
+#include "compiler/loops/verify.h"
 
 namespace lenz::schedule {
 
@@ -20,17 +21,6 @@ namespace {
 constexpr int64_t kTile = 4096;        // points of a tile: enough to pay for the turn, few enough for the cache
 constexpr int64_t kColumnTile = 64;    // columns that are reduced together: four vectors of accumulators
 constexpr size_t kMostUnrolled = 160;  // instructions of an unrolled body
-
-// Where an element lies, in elements.
-Dim address_of(const Program& program, BufferId id, const DimVec& index) {
-  const TensorType& type = program.buffers[id].type;
-  Dim at = program.buffers[id].placed ? type.offset : Dim(0), stride = 1;
-  for (size_t d = index.size(); d-- > 0;) {
-    at += index[d] * (program.buffers[id].placed ? type.strides[d] : stride);
-    stride = stride * type.sizes[d];
-  }
-  return at;
-}
 
 }  // namespace
 
@@ -52,13 +42,7 @@ KernelMaker::KernelMaker(Program& program, const Target& target, const Uses& use
   }
 }
 
-// A symbol that is no size of the program's, nor another coordinate of the kernel's.
-Dim KernelMaker::fresh(std::string_view prefix) {
-  for (size_t n = 0;; ++n) {
-    Dim symbol = program_.context->syms.symbol(std::string(prefix) + std::to_string(n));
-    if (taken_.insert(symbol.node()).second) return symbol;
-  }
-}
+Dim KernelMaker::fresh(std::string_view prefix) { return fresh_symbol(*program_.context, taken_, prefix); }
 
 bool KernelMaker::used_outside(BufferId id) const {
   const Buffer& b = program_.buffers[id];
@@ -112,11 +96,6 @@ DimVec KernelMaker::local_index(const Local& local, const DimVec& index) const {
 
 std::vector<Node> KernelMaker::run() {
   std::vector<Node> made;
-  if (std::ranges::any_of(members_, [](const Member& m) { return m.facts.combines; })) {
-    // Points that combine with what is there run one after another.
-    for (uint32_t number : group_.nests) made.push_back(std::move(block_.nodes[number]));
-    return made;
-  }
   loops::Kernel kernel;
   kernel.body = std::make_unique<loops::Block>();
   for (const Member& m : members_)
@@ -148,7 +127,7 @@ Nest KernelMaker::merged(size_t phase) {
     size_t parallel = 0, inner = before;
     for (const Axis& a : m.nest->axes) {
       if (a.kind == AxisKind::parallel && parallel++ < group_.shared) continue;
-      if (first) made.axes.push_back({fresh("j"), a.extent, AxisKind::parallel});
+      if (first) made.axes.push_back({fresh("j"), with(a.extent), AxisKind::parallel});
       Axis& axis = made.axes[inner++];
       if ((m.facts.reduces || m.facts.scans || m.facts.inner.size()) && a.kind != AxisKind::parallel)
         axis.kind = a.kind;
@@ -162,7 +141,7 @@ Nest KernelMaker::merged(size_t phase) {
   return made;
 }
 
-void KernelMaker::add_member(NestWriter& writer, const Member& member, const Replacement& with) {
+void KernelMaker::add_member(NestWriter& writer, const Member& member, Replacement with) {
   std::vector<Ssa> values;
   for (Instr i : member.nest->body) {
     for (Ssa& operand : i.operands) operand = values[operand];
@@ -178,6 +157,11 @@ void KernelMaker::add_member(NestWriter& writer, const Member& member, const Rep
         i.index = local_index(local->second, i.index);
         i.buffer = local->second.buffer;
       }
+    }
+    if (i.kind == InstrKind::position) {  // two nests may have one of the same name
+      const Dim symbol = fresh("p");
+      with.set(i.symbol, symbol);
+      i.symbol = symbol;
     }
     values.push_back(writer.add(std::move(i)));
   }
@@ -257,25 +241,34 @@ double KernelMaker::contiguity(const Nest& nest, size_t axis) const {
   return score;
 }
 
+// Whether points along an axis may run in lanes: they are in order then, all at once.
+bool KernelMaker::may_have_lanes(const Nest& nest, const Axis& axis) const {
+  if (axis.kind == AxisKind::scan) return false;
+  for (const loops::Instr& i : nest.body)
+    if (i.ordered && axis.kind == AxisKind::reduction) return false;
+  return std::ranges::all_of(nest.stores, [&](const Store& s) {
+    return s.mode == loops::StoreMode::assign || loops::lanes_apart(program_, nest, s, axis);
+  });
+}
+
 void KernelMaker::add_lanes(Nest& nest) const {
-  bool reduces = false;
+  bool reduces = false, scans = false;
   int64_t widest = 4;
   for (const loops::Instr& i : nest.body) {
-    if (i.kind == InstrKind::scan || i.kind == InstrKind::position || i.ordered) return;
     reduces = reduces || i.kind == InstrKind::reduce;
+    scans = scans || i.kind == InstrKind::scan;
     if (i.kind != InstrKind::index) widest = std::max<int64_t>(widest, std::min<int64_t>(item_size(i.dtype), 8));
   }
-  for (const Store& s : nest.stores)
-    if (s.mode != loops::StoreMode::assign) return;
   std::optional<size_t> best;
   double most = 0;
   for (size_t k = nest.axes.size(); k-- > 0;) {
+    if (!may_have_lanes(nest, nest.axes[k])) continue;
     double score = contiguity(nest, k);
     if (best && score <= most) continue;
     best = k;
     most = score;
   }
-  if (!best) return;
+  if (!best || (scans && most <= 0)) return;
   Axis& axis = nest.axes[*best];
   axis.lanes = target_.lanes(widest);
   while (axis.unroll < (reduces ? 4U : 2U) && nest.body.size() * axis.unroll * 2 <= kMostUnrolled) axis.unroll *= 2;

@@ -4,14 +4,12 @@
 #pragma once
 
 #include <map>
-#include <unordered_set>
 
 #include "compiler/schedule/nest_writer.h"
 #include "compiler/schedule/plan.h"
+#include "compiler/schedule/symbols.h"
 
 namespace lenz::schedule {
-
-using SymbolSet = std::unordered_set<const SymNode*>;
 
 class KernelMaker {
  public:
@@ -38,13 +36,14 @@ class KernelMaker {
   };
 
   loops::Nest merged(size_t phase);
-  void add_member(NestWriter& writer, const Member& member, const Replacement& with);
+  void add_member(NestWriter& writer, const Member& member, Replacement with);
   void store(NestWriter& writer, const Member& member, const Replacement& with, const loops::Store& from, Ssa value,
              Ssa mask);
   bool used_outside(BufferId id) const;
   bool used_later(BufferId id, size_t phase) const;
   const Local& local_for(BufferId id, const DimVec& index);
   DimVec local_index(const Local& local, const DimVec& index) const;
+  bool may_have_lanes(const loops::Nest& nest, const loops::Axis& axis) const;
   void add_lanes(loops::Nest& nest) const;
   double contiguity(const loops::Nest& nest, size_t axis) const;
   Dim fresh(std::string_view prefix);

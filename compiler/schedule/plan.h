@@ -17,7 +17,7 @@ struct Plan {
   std::vector<std::vector<Group>> blocks;
 };
 
-// The plan for a program whose cheap values are recomputed already (recompute.h).
+// The plan for a program that is prepared (realise.h).
 Plan plan(const loops::Program& program, const Target& target, const FusionLimits& limits = {});
 std::string print(const Plan& plan, const loops::Program& program);
 

@@ -1,7 +1,9 @@
 #include "compiler/schedule/realise.h"
 
+#include "compiler/schedule/apart.h"
 #include "compiler/schedule/kernel_maker.h"
 #include "compiler/schedule/recompute.h"
+#include "compiler/schedule/split.h"
 
 namespace lenz::schedule {
 
@@ -14,10 +16,13 @@ namespace {
 class Realiser {
  public:
   Realiser(Program program, const Plan& plan, const RealiseOptions& options)
-      : program_(std::move(program)), plan_(plan), options_(options), uses_(uses_of(program_)) {}
+      : program_(std::move(program)),
+        taken_(symbols_of(program_)),
+        plan_(plan),
+        options_(options),
+        uses_(uses_of(program_)) {}
 
   Program run() {
-    find_taken();
     std::vector<Block*> blocks = blocks_of(program_);
     LENZ_CHECK(blocks.size() == plan_.blocks.size(), "a plan is for another program");
     // Inner blocks are reached through the nodes of outer ones, so these move last.
@@ -41,25 +46,6 @@ class Realiser {
     into.nodes = std::move(made);
   }
 
-  void find_taken() {
-    auto all = [&](Dim d) {
-      if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { taken_.insert(s); });
-    };
-    for (const loops::Input& i : program_.inputs) all(i.sym);
-    for (const loops::Buffer& b : program_.buffers) {
-      for (Dim d : b.type.sizes) all(d);
-      for (Dim d : b.type.strides) all(d);
-      all(b.type.offset);
-    }
-    for_each_node(program_.body, [&](const loops::Node& n) {
-      if (const auto* repeat = std::get_if<loops::Repeat>(&n.is)) all(repeat->symbol);
-      if (const auto* bind = std::get_if<loops::Bind>(&n.is)) all(bind->symbol);
-      const auto* nest = std::get_if<Nest>(&n.is);
-      for (size_t i = 0; nest && i < nest->body.size(); ++i)
-        if (nest->body[i].kind == loops::InstrKind::position) all(nest->body[i].symbol);
-    });
-  }
-
   Program program_;
   SymbolSet taken_;
   const Plan& plan_;
@@ -73,8 +59,14 @@ Program realise(Program program, const Plan& plan, const RealiseOptions& options
   return Realiser(std::move(program), plan, options).run();
 }
 
+void prepare(Program& program, const Target& target) {
+  recompute(program, choose_recomputed(program, target));
+  split_reductions(program, target);
+  move_out_axes_apart(program);
+}
+
 Program schedule(Program program, const Target& target, const RealiseOptions& options) {
-  recompute(program, choose_recomputed(program));
+  prepare(program, target);
   Plan made = plan(program, target);
   return realise(std::move(program), made, options);
 }

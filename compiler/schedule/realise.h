@@ -16,7 +16,11 @@ loops::Program realise(loops::Program program, const Plan& plan, const RealiseOp
 // Takes out the buffers that nothing mentions.
 void drop_unused_buffers(loops::Program& program);
 
-// recompute, plan and realise: the way of every compilation.
+// The program that is planned: with cheap values recomputed, long reductions split, and axes in the order that plans
+// look for.
+void prepare(loops::Program& program, const Target& target);
+
+// prepare, plan and realise: the way of every compilation.
 loops::Program schedule(loops::Program program, const Target& target, const RealiseOptions& options = {});
 
 }  // namespace lenz::schedule

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/nest_writer.h"
+#include "compiler/schedule/split.h"
 
 namespace lenz::schedule {
 
@@ -71,8 +73,30 @@ bool once(const Program& program, const Nest& reader, BufferId buffer) {
 
 }  // namespace
 
-std::vector<BufferId> choose_recomputed(const Program& program) {
+namespace {
+
+// Nests that feed one reduction that is split, and nothing else: directly, or through others of them.
+std::unordered_set<const Nest*> feeding_splits(const Program& program, const Target& target, const Uses& uses) {
+  std::vector<const Nest*> nests;
+  for_each_node(program.body, [&](const loops::Node& node) {
+    if (const auto* nest = std::get_if<Nest>(&node.is)) nests.push_back(nest);
+  });
+  std::unordered_set<const Nest*> found;
+  for (size_t i = nests.size(); i-- > 0;) {
+    if (nests[i]->stores.size() != 1) continue;
+    const Uses::OfBuffer& use = uses.buffers[nests[i]->stores[0].buffer];
+    if (use.readers.size() != 1) continue;
+    const Nest& reader = nest_at(use.readers[0]);
+    if (found.contains(&reader) || chunks_of(program, reader, target)) found.insert(nests[i]);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<BufferId> choose_recomputed(const Program& program, const Target& target) {
   Uses uses = uses_of(program);
+  const std::unordered_set<const Nest*> feeding = feeding_splits(program, target, uses);
   std::vector<BufferId> chosen;
   std::unordered_map<const Nest*, size_t> sizes;  // of bodies that others went into
   auto size = [&](const Nest& n) -> size_t& { return sizes.try_emplace(&n, n.body.size()).first->second; };
@@ -96,7 +120,7 @@ std::vector<BufferId> choose_recomputed(const Program& program) {
     // It is read later then: what is written once is the same from there on.
     for (BufferId read : facts.reads)
       if (uses.buffers[read].writes > 1) return;
-    bool one = use.readers.size() == 1 && !in_order(nest_at(use.readers[0]), id) &&
+    bool one = use.readers.size() == 1 && (feeding.contains(nest) || !in_order(nest_at(use.readers[0]), id)) &&
                once(program, nest_at(use.readers[0]), id) && !facts.draws;
     if (!moves(*nest, facts) && !one) return;
     for (const Uses::Place& reader : use.readers) size(nest_at(reader)) += size(*nest);

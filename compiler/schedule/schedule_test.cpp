@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <functional>
 
 #include "compiler/driver/compile.h"
@@ -12,7 +13,6 @@
 #include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/schedule/realise.h"
-#include "compiler/schedule/recompute.h"
 
 namespace lenz::schedule {
 namespace {
@@ -211,6 +211,129 @@ TEST(Schedule, RowsReadInAnotherOrderAreAnotherPhase) {
   expect_same_loops(text, [] { return std::vector<loops::InputValue>{numbers({6, 30})}; });
 }
 
+// What points write together runs in order, side by side along what keeps it apart.
+TEST(Schedule, CombiningStoresAreKernels) {
+  constexpr std::string_view text = R"(loops @p {
+  input %at: i64[40] placed
+  input %g: f32[40, 300] placed
+  input %w: f32[9, 40] placed
+  temp %sum: f32[9, 300] placed
+  temp %last: f32[9, 9] placed
+  for i0 < 9, i1 < 300 {
+    %0 = f32 0.0
+    store %sum[i0, i1] = %0
+  }
+  for i0 < 9, i1 < 9 {
+    %0 = f32 0.0
+    store %last[i0, i1] = %0
+  }
+  for i0 < 40, i1 < 300 {
+    %0 = load %at[i0]
+    %1 = position %0 < 9 as p0
+    %2 = load %g[i0, i1]
+    store add %sum[p0, i1] = %2
+  }
+  for i0 < 9, i1 < 40 {
+    %0 = load %at[i1]
+    %1 = position %0 < 9 as p0
+    %2 = load %w[i0, i1]
+    store scatter %last[i0, p0] = %2
+  }
+  return %sum, %last
+})";
+  loops::Program program = schedule(loops::parse_program(text, op_table()), cpu_target("avx512", 1));
+  size_t bare = 0, axes = 0, lanes = 0;
+  for (const loops::Node& n : program.body.nodes) {
+    const auto* kernel = std::get_if<loops::Kernel>(&n.is);
+    bare += kernel == nullptr;
+    if (kernel == nullptr) continue;
+    const auto& nest = std::get<loops::Nest>(kernel->body->nodes[0].is);
+    if (nest.stores[0].mode == loops::StoreMode::assign) continue;
+    axes += kernel->axes.size();
+    for (const loops::Axis& a : nest.axes) lanes += a.lanes > 1;
+  }
+  EXPECT_EQ(bare, 0u) << loops::print(program);
+  EXPECT_EQ(axes, 2u) << loops::print(program);
+  EXPECT_EQ(lanes, 1u) << loops::print(program);
+  expect_same_loops(text, [] {
+    loops::Tensor at(Dtype::i64, loops::Ints{40});
+    for (int64_t i = 0; i < 40; ++i) at.put(i, ScalarValue(i * 7 % 9));
+    return std::vector<loops::InputValue>{at, numbers({40, 300}), numbers({9, 40})};
+  });
+}
+
+// Every combine: the chunks' results together are what one walk gives, with an epilogue and a tail.
+TEST(Schedule, LongReductionsAreSplit) {
+  constexpr std::string_view text = R"(loops @p where s0 in 1..1000000 {
+  input %x: f32[s0] placed
+  temp %e: f32[s0]
+  temp %sum: f32[] placed
+  temp %most: f32[] placed
+  temp %where: i64[] placed
+  temp %mean: f32[] placed
+  temp %squares: f32[] placed
+  temp %count: f32[] placed
+  temp %logsum: f32[] placed
+  for i0 < s0 {
+    %0 = load %x[i0]
+    %1 = neg.f32 %0
+    %2 = mul.f32 %1, %0
+    store %e[i0] = %2
+  }
+  for reduce i0 < s0 {
+    %0 = load %e[i0]
+    %1 = reduce sum %0
+    store %sum[] = %1
+  }
+  for reduce i0 < s0 {
+    %0 = load %x[i0]
+    %1 = index[i0]
+    %2 = reduce argmax %0, %1
+    %3 = part 1 of %2
+    %4 = neg.f32 %2
+    store %most[] = %4
+    store %where[] = %3
+  }
+  for reduce i0 < s0 {
+    %0 = load %x[i0]
+    %1 = reduce welford %0
+    %2 = part 1 of %1
+    %3 = part 2 of %1
+    store %mean[] = %1
+    store %squares[] = %2
+    store %count[] = %3
+  }
+  for reduce i0 < s0 {
+    %0 = load %x[i0]
+    %1 = reduce log_sum_exp %0
+    %2 = part 1 of %1
+    %3 = log.f32 %2
+    %4 = add.f32 %1, %3
+    store %logsum[] = %4
+  }
+  return %sum, %most, %where, %mean, %squares, %count, %logsum
+})";
+  loops::Program program = schedule(loops::parse_program(text, op_table()), cpu_target("avx512", 2));
+  size_t split = 0;
+  loops::for_each_node(program.body, [&](const loops::Node& n) {
+    if (const auto* kernel = std::get_if<loops::Kernel>(&n.is)) split += kernel->axes.size() == 1;
+  });
+  EXPECT_EQ(split, 1u) << loops::print(program);
+  for (const loops::Buffer& b : program.buffers) EXPECT_NE(b.name, "e");
+  for (int64_t n : {1, 32768, 70001}) {
+    auto inputs = [&] { return std::vector<loops::InputValue>{numbers({n})}; };
+    auto wanted = loops::interpret(loops::parse_program(text, op_table()), inputs());
+    auto got = loops::interpret(program, inputs());
+    loops::require_valid(program, "the scheduler");
+    ASSERT_EQ(got.ending, loops::Ending::finished) << got.text << loops::print(program);
+    for (size_t o = 0; o < got.outputs.size(); ++o) {
+      const ScalarValue x = wanted.outputs[o].tensor.at(0), y = got.outputs[o].tensor.at(0);
+      if (x.kind() == ScalarKind::integer) EXPECT_EQ(x.integer(), y.integer());
+      if (x.kind() == ScalarKind::real) EXPECT_NEAR(x.real(), y.real(), 1e-3 * std::fabs(x.real()) + 1e-6) << o;
+    }
+  }
+}
+
 TEST(Schedule, TilesOfSymbolicSizes) {
   constexpr std::string_view text = R"(graph @g(%x: f32[s0]) where s0 in 2..100000 {
   %a = aten.mul(%x, %x)
@@ -233,7 +356,7 @@ TEST(Schedule, SaysWhyNot) {
 
 TEST(Schedule, PlansPrint) {
   loops::Program program = naive(kSoftmaxNorm);
-  recompute(program, choose_recomputed(program));
+  prepare(program, cpu_target("avx2", 2));
   std::string text = print(plan(program, cpu_target("avx2", 2)), program);
   EXPECT_THAT(text, testing::StartsWith("plan @g for avx2 cores 2 vector 32 {"));
   EXPECT_THAT(text, testing::HasSubstr("kernel shared 1"));

@@ -113,6 +113,51 @@ TEST(NativeKernels, Columns) {
               {numbers(Dtype::bf16, {37, 41}), numbers(Dtype::i64, {41})});
 }
 
+// Stores that combine: in lanes along a coordinate of theirs, and one after another where places may meet; the last of
+// those that scatter wins.
+TEST(NativeKernels, StoresThatCombine) {
+  expect_same(R"(loops @combines {
+  input %at: i64[50] placed
+  input %g: f32[50, 37] placed
+  temp %sum: f32[37, 37] placed
+  temp %most: bf16[37] placed
+  temp %last: i64[37] placed
+  kernel {
+    for i0 < 37, i1 < 37 {
+      %0 = f32 0.25
+      store %sum[i0, i1] = %0
+    }
+    for i0 < 37 {
+      %0 = bf16 -0.5
+      %1 = i64 -1
+      store %most[i0] = %0
+      store %last[i0] = %1
+    }
+  }
+  kernel t < 2 {
+    for i0 < 50, i < min(32, 37 - t*32) lanes 16 unroll 2 {
+      %0 = load %at[i0]
+      %1 = position %0 < 37 as p0 wraps
+      %2 = load %g[i0, t*32 + i]
+      store add %sum[p0, t*32 + i] = %2
+    }
+  }
+  kernel {
+    for i0 < 50 {
+      %0 = load %at[i0]
+      %1 = position %0 < 37 as p0 wraps
+      %2 = load %g[i0, 3]
+      %3: bf16 = to_dtype.f32 %2
+      %4 = index[i0]
+      store maximum %most[p0] = %3
+      store scatter %last[p0] = %4
+    }
+  }
+  return %sum, %most, %last
+})",
+              {numbers(Dtype::i64, {50}), numbers(Dtype::f32, {50, 37})});
+}
+
 TEST(NativeKernels, RaisesAsTheInterpreterDoes) {
   expect_same(R"(loops @raises {
   input %x: i64[20] placed

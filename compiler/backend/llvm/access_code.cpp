@@ -1,0 +1,268 @@
+// What a nest's body computes, and how it gets at memory.
+#include <algorithm>
+
+#include "compiler/backend/llvm/kernel_emitter.h"
+#include "compiler/loops/index_algebra.h"
+
+namespace lenz::native {
+
+using loops::BufferId;
+using loops::Instr;
+using loops::InstrKind;
+using loops::Ssa;
+using loops::Store;
+
+// --- instructions
+
+Lanes KernelEmitter::as(const Val& v, bool wide) {
+  if (v.wide || !wide) return v.lanes;
+  auto splat = [&](llvm::Value* x) { return x ? b_.CreateVectorSplat(static_cast<unsigned>(lanes_), x) : nullptr; };
+  return {splat(v.lanes.value), splat(v.lanes.imaginary)};
+}
+
+void KernelEmitter::instruction(Ssa at, Frame& f) {
+  const Instr& i = nest_->body[at];
+  Val& made = f.values[at];
+  switch (i.kind) {
+    case InstrKind::constant: made = {narrow_->constant(i.dtype, i.value), false}; return;
+    case InstrKind::index: {
+      llvm::Value* value = f.dims(i.index[0]);
+      made = {{value}, value->getType()->isVectorTy()};
+      return;
+    }
+    case InstrKind::load: made = load(i, f); return;
+    case InstrKind::scalar: made = scalar(i, f); return;
+    case InstrKind::position: made = position(i, f); return;
+    case InstrKind::part: made = {f.states.at(i.operands[0]).at(i.part), f.values[i.operands[0]].wide}; return;
+    case InstrKind::draw: made = draw(i, f); return;
+    case InstrKind::reduce:
+    case InstrKind::scan: break;
+  }
+  internal_error("an instruction out of its place", __FILE__, __LINE__);
+}
+
+KernelEmitter::Val KernelEmitter::scalar(const Instr& i, Frame& f) {
+  bool wide = false;
+  for (Ssa operand : i.operands) wide = wide || f.values[operand].wide;
+  std::vector<Lanes> operands;
+  for (Ssa operand : i.operands) operands.push_back(as(f.values[operand], wide));
+  llvm::Value* raised = nullptr;
+  Val made{
+      (wide ? *wide_ : *narrow_).apply(*i.row, i.compute, result_dtype(*i.row, i.compute, i.dtype), operands, &raised),
+      wide};
+  if (raised) {
+    if (wide && f.mask) raised = b_.CreateAnd(raised, f.mask);
+    leave_if(raised, KernelStatus::division_by_zero);
+  }
+  return made;
+}
+
+KernelEmitter::Val KernelEmitter::position(const Instr& i, Frame& f) {
+  const Val& operand = f.values[i.operands[0]];
+  const bool wide = operand.wide || (i.mask != kNone && f.values[i.mask].wide);
+  llvm::Type* type =
+      wide ? static_cast<llvm::Type*>(llvm::FixedVectorType::get(b_.getInt64Ty(), static_cast<unsigned>(lanes_)))
+           : b_.getInt64Ty();
+  const Dtype dtype = nest_->body[i.operands[0]].dtype;
+  llvm::Value* given = as(operand, wide).value;
+  given = dtype == Dtype::u8 || dtype == Dtype::b8 ? b_.CreateZExt(given, type) : b_.CreateSExtOrTrunc(given, type);
+  llvm::Value* extent = f.dims(i.extent);
+  if (wide && !extent->getType()->isVectorTy()) extent = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), extent);
+  llvm::Value* zero = llvm::Constant::getNullValue(type);
+  llvm::Value* low = i.wraps ? b_.CreateNeg(extent) : zero;
+  llvm::Value* bad = b_.CreateOr(b_.CreateICmpSLT(given, low), b_.CreateICmpSGE(given, extent));
+  llvm::Value* at = b_.CreateSelect(b_.CreateICmpSLT(given, zero), b_.CreateAdd(given, extent), given);
+  if (i.mask != kNone) {
+    llvm::Value* mask = as(f.values[i.mask], wide).value;
+    bad = b_.CreateAnd(bad, mask);
+    at = b_.CreateSelect(mask, at, zero);
+  }
+  if (wide && f.mask) {
+    bad = b_.CreateAnd(bad, f.mask);
+    at = b_.CreateSelect(f.mask, at, zero);
+  }
+  leave_if(bad, KernelStatus::index_out_of_range);
+  f.dims.bind(i.symbol, at);
+  return {{at}, wide};
+}
+
+KernelEmitter::Val KernelEmitter::draw(const Instr& i, Frame& f) {
+  llvm::Value* element = f.dims(i.index[0]);
+  const auto stream = static_cast<size_t>(std::ranges::find(arguments_.streams, i.stream) - arguments_.streams.begin());
+  const bool wide = element->getType()->isVectorTy();
+  return {(wide ? *wide_ : *narrow_)
+              .draw(i.draw, i.dtype, streams_[2 * stream], streams_[2 * stream + 1], element,
+                    wide && in_blocks(i.index[0])),
+          wide};
+}
+
+// Whether each vector of the lanes draws for elements that follow one another, from a multiple of four on.
+bool KernelEmitter::in_blocks(Dim element) const {
+  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+  space.add_axis(lane_axis_->symbol, lane_axis_->extent);
+  auto stride = space.stride(element, 0);
+  if (!stride || !stride->is(1) || lanes_ % 4 != 0) return false;
+  const Dim first = substitute(element, program_.context->syms, [&](const SymNode* s) -> std::optional<Dim> {
+    return s == lane_axis_->symbol.node() ? std::optional(Dim(0)) : std::nullopt;
+  });
+  return program_.assumptions.known().proves(eq(mod(first, 4), 0));
+}
+
+// --- memory
+
+struct Place {
+  llvm::Value* address = nullptr;  // in elements: a scalar, or a vector
+  bool consecutive = false;        // scalar, of the first lane; the others follow
+};
+
+KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Frame& f) {
+  const DimVec strides = strides_of(id);
+  Dim address = 0;
+  bool varies = false;
+  for (size_t d = 0; d < index.size(); ++d) varies = varies || f.dims.varies(index[d]);
+  for (size_t d = 0; d < index.size(); ++d) address += index[d] * strides[d];
+  if (!varies || !lane_axis_) return {f.dims(address), false};
+  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+  space.add_axis(lane_axis_->symbol, lane_axis_->extent);
+  auto stride = space.stride(address, 0);
+  DimCode first = f.dims;
+  first.bind(lane_axis_->symbol, f.base);
+  const bool others = first.varies(address);
+  if (stride && stride->is(1) && !others) return {first(space.simplify(address)), true};
+  if (stride && stride->is(0) && !others) return {first(space.simplify(address)), false};
+  return {f.dims(address), false};
+}
+
+llvm::Value* KernelEmitter::pointer(BufferId id, llvm::Value* address, int part) {
+  const Dtype dtype = dtype_of(id);
+  if (is_complex(dtype)) {
+    llvm::Value* two =
+        address->getType()->isVectorTy()
+            ? static_cast<llvm::Value*>(b_.CreateVectorSplat(static_cast<unsigned>(lanes_), b_.getInt64(2)))
+            : b_.getInt64(2);
+    address = b_.CreateMul(address, two);
+    if (part) address = b_.CreateAdd(address, llvm::ConstantInt::get(address->getType(), 1));
+  }
+  return b_.CreateGEP(narrow_->memory_type(dtype), pointers_.at(id), address);
+}
+
+llvm::Align KernelEmitter::alignment(BufferId id) const {
+  return llvm::Align(static_cast<uint64_t>(item_size(to_real(dtype_of(id)))));
+}
+
+// Lanes that both masks let through; null: all.
+llvm::Value* KernelEmitter::both(llvm::Value* a, llvm::Value* b) { return !a ? b : !b ? a : b_.CreateAnd(a, b); }
+
+KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
+  const Place at = place(i.buffer, i.index, f);
+  const bool masked = i.mask != kNone;
+  const bool wide = at.consecutive || at.address->getType()->isVectorTy() || (masked && f.values[i.mask].wide);
+  llvm::Value* mask = wide ? f.mask : nullptr;
+  if (masked) mask = both(mask, as(f.values[i.mask], wide).value);
+  return {(wide ? *wide_ : *narrow_).load_convert(i.dtype, fetch(i.buffer, at, wide, mask)), wide};
+}
+
+Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, llvm::Value* mask) {
+  const Dtype dtype = dtype_of(id);
+  llvm::Type* type = (wide ? *wide_ : *narrow_).memory_type(dtype);
+  auto part = [&](int p) -> llvm::Value* {
+    if (!wide) {
+      llvm::Value* from = pointer(id, at.address, p);
+      if (!mask) return b_.CreateAlignedLoad(type, from, alignment(id));
+      return guarded(mask, type, [&] { return b_.CreateAlignedLoad(type, from, alignment(id)); });
+    }
+    if (at.consecutive && !is_complex(dtype)) {
+      llvm::Value* from = pointer(id, at.address, p);
+      if (!mask) return b_.CreateAlignedLoad(type, from, alignment(id));
+      return b_.CreateMaskedLoad(type, from, alignment(id), mask, llvm::Constant::getNullValue(type));
+    }
+    return b_.CreateMaskedGather(type, pointer(id, spread(at), p), alignment(id), mask,
+                                 llvm::Constant::getNullValue(type));
+  };
+  Lanes made{part(0)};
+  if (is_complex(dtype)) made.imaginary = part(1);
+  return made;
+}
+
+// Each lane's address.
+llvm::Value* KernelEmitter::spread(const Place& at) {
+  if (at.address->getType()->isVectorTy()) return at.address;
+  llvm::Value* all = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), at.address);
+  if (!at.consecutive) return all;
+  std::vector<llvm::Constant*> numbers;
+  for (int k = 0; k < lanes_; ++k) numbers.push_back(b_.getInt64(static_cast<uint64_t>(k)));
+  return b_.CreateAdd(all, llvm::ConstantVector::get(numbers));
+}
+
+llvm::Value* KernelEmitter::guarded(llvm::Value* condition, llvm::Type* type,
+                                    const std::function<llvm::Value*()>& make) {
+  auto *before = b_.GetInsertBlock(), *yes = block("yes"), *after = block("after");
+  b_.CreateCondBr(condition, yes, after);
+  b_.SetInsertPoint(yes);
+  llvm::Value* made = make();
+  auto* from = b_.GetInsertBlock();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
+  auto* phi = b_.CreatePHI(type, 2);
+  phi->addIncoming(made, from);
+  phi->addIncoming(llvm::Constant::getNullValue(type), before);
+  return phi;
+}
+
+// What a store makes of an element and a value; none: it takes its place.
+static std::optional<loops::Combine> combine_of(loops::StoreMode mode) {
+  switch (mode) {
+    case loops::StoreMode::assign:
+    case loops::StoreMode::scatter: return std::nullopt;
+    case loops::StoreMode::add: return loops::Combine::sum;
+    case loops::StoreMode::multiply: return loops::Combine::product;
+    case loops::StoreMode::minimum: return loops::Combine::minimum;
+    case loops::StoreMode::maximum: return loops::Combine::maximum;
+    case loops::StoreMode::any: return loops::Combine::any;
+  }
+  internal_error("a store of an unknown mode", __FILE__, __LINE__);
+}
+
+// Lanes that combine with what is there are at different places, which the verifier has seen to.
+void KernelEmitter::store(const Store& s, Frame& f) {
+  const Dtype dtype = dtype_of(s.buffer);
+  const Place at = place(s.buffer, s.index, f);
+  const bool wide = at.consecutive || at.address->getType()->isVectorTy();
+  ScalarCode& code = wide ? *wide_ : *narrow_;
+  const Val& value = f.values[s.value];
+  LENZ_CHECK(wide || !value.wide, "lanes of one point are stored at one place");
+  llvm::Value* mask = wide ? f.mask : nullptr;
+  if (s.mask != kNone) mask = both(mask, as(f.values[s.mask], wide).value);
+  Lanes made = as(value, wide);
+  if (auto combine = combine_of(s.mode)) {
+    const State there{code.load_convert(dtype, fetch(s.buffer, at, wide, mask))};
+    made = combine_code(code, *combine, dtype, there, {made})[0];
+  }
+  put(s.buffer, at, wide, mask, code.store_convert(dtype, made));
+}
+
+void KernelEmitter::put(BufferId id, const Place& at, bool wide, llvm::Value* mask, const Lanes& stored) {
+  const Dtype dtype = dtype_of(id);
+  auto part = [&](int p, llvm::Value* v) {
+    if (!wide) {
+      llvm::Value* to = pointer(id, at.address, p);
+      auto put = [&] { b_.CreateAlignedStore(v, to, alignment(id)); };
+      if (!mask) return put();
+      return only_if(mask, put);
+    }
+    if (at.consecutive && !is_complex(dtype)) {
+      llvm::Value* to = pointer(id, at.address, p);
+      if (mask) {
+        b_.CreateMaskedStore(v, to, alignment(id), mask);
+      } else {
+        b_.CreateAlignedStore(v, to, alignment(id));
+      }
+      return;
+    }
+    b_.CreateMaskedScatter(v, pointer(id, spread(at), p), alignment(id), mask);
+  };
+  part(0, stored.value);
+  if (is_complex(dtype)) part(1, stored.imaginary);
+}
+
+}  // namespace lenz::native

@@ -1,0 +1,129 @@
+// Writes one kernel as a function: what it takes and how its points are walked (kernel_code.cpp), nests, their lanes
+// and reductions (nest_code.cpp), instructions and memory (access_code.cpp). Internal to the room.
+// Thread-safety: one emitter per module.
+#pragma once
+
+#include <llvm/IR/IRBuilder.h>
+
+#include <functional>
+#include <map>
+#include <optional>
+
+#include "compiler/backend/llvm/combine_code.h"
+#include "compiler/backend/llvm/dim_code.h"
+#include "compiler/backend/llvm/ir.h"
+#include "compiler/backend/llvm/kernel_code.h"
+
+namespace lenz::native {
+
+class KernelEmitter {
+ public:
+  KernelEmitter(CodeModule& module, const Compiler& compiler, const loops::Program& program,
+                const loops::Kernel& kernel)
+      : ir_(module.ir()), target_(compiler.target()), program_(program), kernel_(kernel), b_(*ir_.context) {}
+
+  KernelArguments run(std::string_view symbol);
+
+ private:
+  // A value of a nest's body: one for all lanes, or one for each.
+  struct Val {
+    Lanes lanes;
+    bool wide = false;
+  };
+
+  // One copy of a nest's body under construction.
+  struct Frame {
+    std::vector<Val> values;
+    std::map<loops::Ssa, State> states;  // of reduces and scans, once they have values
+    DimCode dims;
+    llvm::Value* base = nullptr;  // of the axis that runs in lanes: its value in the first lane
+    llvm::Value* mask = nullptr;  // lanes that there are; null: all
+  };
+
+  struct Place {
+    llvm::Value* address = nullptr;  // in elements: a scalar, or a vector
+    bool consecutive = false;        // scalar, of the first lane; the others follow
+  };
+
+  // A reduce or scan of the nest: its state so far, in memory that the first pass of the pipeline takes into registers.
+  struct Accumulator {
+    loops::Ssa at;
+    std::vector<std::vector<llvm::Value*>> parts;  // by copy, by part: real and imaginary
+  };
+
+  using Body = std::function<void(std::vector<Frame>&)>;
+  using Axes = std::vector<const loops::Axis*>;
+
+  // What it takes.
+  void collect();
+  Dtype dtype_of(loops::BufferId id) const;
+  DimVec strides_of(loops::BufferId id) const;
+
+  // Control flow.
+  llvm::BasicBlock* block(const char* name);
+  void loop(llvm::Value* from, llvm::Value* to, int64_t step, const std::function<void(llvm::Value*)>& body);
+  void only_if(llvm::Value* condition, const std::function<void()>& body);
+  void leave(KernelStatus status);
+  void leave_if(llvm::Value* any, KernelStatus status);
+
+  // Nests.
+  void nest(const loops::Nest& n, const DimCode& outside);
+  void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
+  void in_lanes(const Frame& frame, const Body& body);
+  void find_levels();
+  void points(std::vector<Frame>& frames, const Axes& inner);
+  void walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body);
+  void late(Frame& f, bool all_stores);
+
+  // Reductions.
+  std::vector<Accumulator> accumulators(size_t copies);
+  State read(const Accumulator& a, size_t copy);
+  State take_in(const Accumulator& a, Frame& f, size_t copy, bool masked);
+  State element(loops::Ssa at, Frame& f);
+  void finish_reduce(loops::Ssa at, Frame& f, State state, bool wide);
+  State across_lanes(const loops::Instr& instr, State state);
+  llvm::Value* alloca_at_entry(llvm::Type* type);
+
+  // Instructions.
+  Lanes as(const Val& v, bool wide);
+  void instruction(loops::Ssa at, Frame& f);
+  Val scalar(const loops::Instr& i, Frame& f);
+  Val position(const loops::Instr& i, Frame& f);
+  Val draw(const loops::Instr& i, Frame& f);
+  bool in_blocks(Dim element) const;
+
+  // Memory.
+  Place place(loops::BufferId id, const DimVec& index, Frame& f);
+  llvm::Value* pointer(loops::BufferId id, llvm::Value* address, int part);
+  llvm::Align alignment(loops::BufferId id) const;
+  llvm::Value* both(llvm::Value* a, llvm::Value* b);
+  Val load(const loops::Instr& i, Frame& f);
+  // Elements as memory has them, of each part; zero where the mask does not hold.
+  Lanes fetch(loops::BufferId id, const Place& at, bool wide, llvm::Value* mask);
+  void put(loops::BufferId id, const Place& at, bool wide, llvm::Value* mask, const Lanes& stored);
+  llvm::Value* spread(const Place& at);
+  llvm::Value* guarded(llvm::Value* condition, llvm::Type* type, const std::function<llvm::Value*()>& make);
+  void store(const loops::Store& s, Frame& f);
+
+  Ir& ir_;
+  const CpuTarget& target_;
+  const loops::Program& program_;
+  const loops::Kernel& kernel_;
+  llvm::IRBuilder<> b_;
+  llvm::Function* function_ = nullptr;
+  llvm::BasicBlock* exit_ = nullptr;
+  std::vector<std::pair<llvm::Value*, llvm::BasicBlock*>> leaving_;
+  KernelArguments arguments_;
+  std::vector<loops::BufferId> registers_;  // local buffers without dims
+  std::map<loops::BufferId, llvm::Value*> pointers_;
+  std::vector<llvm::Value*> streams_;
+
+  // Of the nest at hand.
+  const loops::Nest* nest_ = nullptr;
+  const loops::Axis* lane_axis_ = nullptr;
+  int lanes_ = 1;
+  std::optional<ScalarCode> narrow_, wide_;
+  std::vector<bool> inner_, late_, store_inner_;
+};
+
+}  // namespace lenz::native

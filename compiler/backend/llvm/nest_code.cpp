@@ -1,0 +1,275 @@
+// Nests: loops over their axes, lanes, reductions.
+#include <algorithm>
+
+#include "compiler/backend/llvm/kernel_emitter.h"
+
+namespace lenz::native {
+
+using loops::Axis;
+using loops::AxisKind;
+using loops::Instr;
+using loops::InstrKind;
+using loops::Nest;
+using loops::Ssa;
+using loops::Store;
+
+// --- nests
+
+void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
+  nest_ = &n;
+  lane_axis_ = nullptr;
+  for (const Axis& a : n.axes)
+    if (a.lanes > 1) lane_axis_ = &a;
+  lanes_ = lane_axis_ ? static_cast<int>(lane_axis_->lanes) : 1;
+  narrow_.emplace(b_, target_, 1);
+  wide_.emplace(b_, target_, lanes_);
+  find_levels();
+  Frame frame{std::vector<Val>(n.body.size()), {}, outside, nullptr, nullptr};
+  Axes outer, inner;
+  for (const Axis& a : n.axes) {
+    if (&a == lane_axis_) continue;
+    (a.kind == AxisKind::parallel ? outer : inner).push_back(&a);
+  }
+  const bool lanes_outside = lane_axis_ && lane_axis_->kind == AxisKind::parallel;
+  nested(outer, 0, frame, [&](Frame& at) {
+    if (lanes_outside) {
+      in_lanes(at, [&](std::vector<Frame>& frames) { points(frames, inner); });
+    } else {
+      std::vector<Frame> one{at};
+      points(one, inner);
+    }
+  });
+}
+
+void KernelEmitter::nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body) {
+  if (depth == axes.size()) return body(frame);
+  loop(b_.getInt64(0), frame.dims(axes[depth]->extent), 1, [&](llvm::Value* at) {
+    frame.dims.bind(axes[depth]->symbol, at);
+    nested(axes, depth + 1, frame, body);
+  });
+}
+
+// Copies of the frame, each for some lanes: as many as are unrolled, then one after another for the rest.
+void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
+  Frame dims = frame;
+  llvm::Value* count = dims.dims(lane_axis_->extent);
+  const int64_t turn = int64_t{lanes_} * lane_axis_->unroll;
+  std::vector<llvm::Constant*> numbers;
+  for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(static_cast<uint64_t>(i)));
+  llvm::Value* iota = llvm::ConstantVector::get(numbers);
+  auto at_base = [&](llvm::Value* base) {
+    Frame made = frame;
+    made.dims = DimCode(frame.dims);
+    made.dims.lanes(lanes_);
+    made.base = base;
+    made.dims.bind(lane_axis_->symbol, b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(lanes_), base), iota));
+    return made;
+  };
+  llvm::Value* whole = b_.CreateSub(count, b_.CreateURem(count, b_.getInt64(static_cast<uint64_t>(turn))));
+  loop(b_.getInt64(0), whole, turn, [&](llvm::Value* at) {
+    std::vector<Frame> frames;
+    for (uint32_t u = 0; u < lane_axis_->unroll; ++u)
+      frames.push_back(at_base(b_.CreateAdd(at, b_.getInt64(uint64_t{u} * static_cast<uint64_t>(lanes_)))));
+    body(frames);
+  });
+  if (lane_axis_->extent.is_constant() && lane_axis_->extent.constant() % turn == 0) return;
+  loop(whole, count, lanes_, [&](llvm::Value* at) {
+    std::vector<Frame> frames{at_base(at)};
+    llvm::Value* limit = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), count);
+    frames[0].mask = b_.CreateICmpSLT(frames[0].dims.value_of(lane_axis_->symbol), limit);
+    body(frames);
+  });
+}
+
+// Of each instruction: whether it belongs to a point of the axes that are reduced or scanned, or comes after these.
+void KernelEmitter::find_levels() {
+  inner_.assign(nest_->body.size(), false);
+  late_ = loops::epilogue(*nest_);
+  std::vector<const SymNode*> symbols;
+  for (const Axis& a : nest_->axes)
+    if (a.kind != AxisKind::parallel) symbols.push_back(a.symbol.node());
+  auto mentions = [&](Dim d) {
+    bool found = false;
+    if (!d.is_constant())
+      for_each_symbol(d, [&](const SymNode* s) { found = found || std::ranges::find(symbols, s) != symbols.end(); });
+    return found;
+  };
+  for (Ssa i = 0; i < nest_->body.size(); ++i) {
+    const Instr& instr = nest_->body[i];
+    bool inner = instr.kind == InstrKind::scan || (instr.mask != kNone && inner_[instr.mask]);
+    for (Ssa operand : instr.operands) inner = inner || inner_[operand];
+    for (Dim d : instr.index) inner = inner || mentions(d);
+    inner_[i] = inner && instr.kind != InstrKind::reduce;
+    if (instr.kind == InstrKind::position && inner_[i]) symbols.push_back(instr.symbol.node());
+  }
+  store_inner_.clear();
+  for (const Store& s : nest_->stores) {
+    bool inner = inner_[s.value] || (s.mask != kNone && inner_[s.mask]);
+    for (Dim d : s.index) inner = inner || mentions(d);
+    store_inner_.push_back(inner);
+  }
+}
+
+// The points of the inner axes for some frames of the outer ones. Where the lanes are inside, there is one frame.
+void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
+  const bool lanes_inside = lane_axis_ && lane_axis_->kind != AxisKind::parallel;
+  const bool any_inner = lanes_inside || !inner.empty();
+  for (Ssa i = 0; i < nest_->body.size(); ++i)
+    for (Frame& f : frames)
+      if (!inner_[i] && !late_[i] && nest_->body[i].kind != InstrKind::reduce) instruction(i, f);
+  if (!any_inner) {
+    for (Frame& f : frames)
+      for (Ssa i = 0; i < nest_->body.size(); ++i)
+        if (nest_->body[i].kind == InstrKind::reduce) finish_reduce(i, f, element(i, f), lane_axis_ != nullptr);
+    for (Frame& f : frames) late(f, true);
+    return;
+  }
+  const size_t copies = lanes_inside ? lane_axis_->unroll : frames.size();
+  const std::vector<Accumulator> all = accumulators(copies);
+  auto body = [&](std::vector<Frame>& at) {
+    for (Ssa i = 0; i < nest_->body.size(); ++i) {
+      if (!inner_[i]) continue;
+      const auto scan = std::ranges::find(all, i, &Accumulator::at);
+      for (size_t c = 0; c < at.size(); ++c) {
+        if (scan == all.end()) {
+          instruction(i, at[c]);
+          continue;
+        }
+        State state = take_in(*scan, at[c], c, lanes_inside);
+        at[c].values[i] = {state[0], lane_axis_ != nullptr};
+        at[c].states[i] = std::move(state);
+      }
+    }
+    for (const Accumulator& a : all)
+      for (size_t c = 0; c < at.size() && nest_->body[a.at].kind == InstrKind::reduce; ++c)
+        take_in(a, at[c], c, lanes_inside);
+    for (size_t s = 0; s < nest_->stores.size(); ++s)
+      for (Frame& f : at)
+        if (store_inner_[s]) store(nest_->stores[s], f);
+  };
+  // Every frame walks the same inner points: the first one's sizes serve all.
+  walk(inner, 0, frames, [&](std::vector<Frame>& at) {
+    if (lanes_inside) {
+      in_lanes(at[0], [&](std::vector<Frame>& copies_at) { body(copies_at); });
+    } else {
+      body(at);
+    }
+  });
+  for (const Accumulator& a : all) {
+    if (nest_->body[a.at].kind != InstrKind::reduce) continue;
+    if (!lanes_inside) {
+      for (size_t c = 0; c < frames.size(); ++c) finish_reduce(a.at, frames[c], read(a, c), lane_axis_ != nullptr);
+      continue;
+    }
+    const Instr& instr = nest_->body[a.at];
+    State total = read(a, 0);
+    for (size_t c = 1; c < copies; ++c) total = combine_code(*wide_, instr.combine, instr.dtype, total, read(a, c));
+    finish_reduce(a.at, frames[0], across_lanes(instr, std::move(total)), false);
+  }
+  for (Frame& f : frames) late(f, false);
+}
+
+void KernelEmitter::walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body) {
+  if (depth == axes.size()) return body(frames);
+  loop(b_.getInt64(0), frames[0].dims(axes[depth]->extent), 1, [&](llvm::Value* at) {
+    for (Frame& f : frames) f.dims.bind(axes[depth]->symbol, at);
+    walk(axes, depth + 1, frames, body);
+  });
+}
+
+void KernelEmitter::late(Frame& f, bool all_stores) {
+  for (Ssa i = 0; i < nest_->body.size(); ++i)
+    if (late_[i] && nest_->body[i].kind != InstrKind::reduce) instruction(i, f);
+  for (size_t s = 0; s < nest_->stores.size(); ++s)
+    if (all_stores || !store_inner_[s]) store(nest_->stores[s], f);
+}
+
+// --- reductions
+
+std::vector<KernelEmitter::Accumulator> KernelEmitter::accumulators(size_t copies) {
+  std::vector<Accumulator> all;
+  ScalarCode& code = lane_axis_ ? *wide_ : *narrow_;
+  for (Ssa i = 0; i < nest_->body.size(); ++i) {
+    const Instr& instr = nest_->body[i];
+    if (instr.kind != InstrKind::reduce && instr.kind != InstrKind::scan) continue;
+    Accumulator made{i, {}};
+    State start = identity_code(code, instr.combine, instr.dtype);
+    for (size_t c = 0; c < copies; ++c) {
+      made.parts.emplace_back();
+      for (const Lanes& part : start)
+        for (llvm::Value* v : {part.value, part.imaginary}) {
+          if (!v) continue;
+          llvm::Value* slot = alloca_at_entry(v->getType());
+          b_.CreateStore(v, slot);
+          made.parts.back().push_back(slot);
+        }
+    }
+    all.push_back(std::move(made));
+  }
+  return all;
+}
+
+State KernelEmitter::read(const Accumulator& a, size_t copy) {
+  const Instr& instr = nest_->body[a.at];
+  State state;
+  size_t slot = 0;
+  for (uint32_t p = 0; p < loops::row_of(instr.combine).parts; ++p) {
+    auto get = [&] {
+      auto* from = llvm::cast<llvm::AllocaInst>(a.parts[copy][slot++]);
+      return static_cast<llvm::Value*>(b_.CreateLoad(from->getAllocatedType(), from));
+    };
+    Lanes lanes{get()};
+    if (is_complex(loops::part_dtype(instr.combine, instr.dtype, p))) lanes.imaginary = get();
+    state.push_back(lanes);
+  }
+  return state;
+}
+
+// `masked`: lanes of the frame that there are not leave the state as it was.
+State KernelEmitter::take_in(const Accumulator& a, Frame& f, size_t copy, bool masked) {
+  const Instr& instr = nest_->body[a.at];
+  ScalarCode& code = lane_axis_ ? *wide_ : *narrow_;
+  State before = read(a, copy), after = combine_code(code, instr.combine, instr.dtype, before, element(a.at, f));
+  if (f.mask && masked)
+    for (size_t p = 0; p < after.size(); ++p) after[p] = select_code(code, f.mask, after[p], before[p]);
+  size_t slot = 0;
+  for (const Lanes& part : after)
+    for (llvm::Value* v : {part.value, part.imaginary})
+      if (v) b_.CreateStore(v, a.parts[copy][slot++]);
+  return after;
+}
+
+State KernelEmitter::element(Ssa at, Frame& f) {
+  const Instr& instr = nest_->body[at];
+  std::vector<Lanes> operands;
+  for (Ssa operand : instr.operands) operands.push_back(as(f.values[operand], lane_axis_ != nullptr));
+  return one_code(lane_axis_ ? *wide_ : *narrow_, instr.combine, instr.dtype, operands);
+}
+
+void KernelEmitter::finish_reduce(Ssa at, Frame& f, State state, bool wide) {
+  f.values[at] = {state[0], wide};
+  f.states[at] = std::move(state);
+}
+
+// All lanes' states as one, of scalars.
+State KernelEmitter::across_lanes(const Instr& instr, State state) {
+  for (int half = lanes_ / 2; half > 0; half /= 2) {
+    std::vector<int> from;
+    for (int i = 0; i < lanes_; ++i) from.push_back(i < half ? i + half : i);
+    auto upper = [&](llvm::Value* v) { return v ? b_.CreateShuffleVector(v, from) : nullptr; };
+    State other;
+    for (const Lanes& part : state) other.push_back({upper(part.value), upper(part.imaginary)});
+    state = combine_code(*wide_, instr.combine, instr.dtype, state, other);
+  }
+  State made;
+  auto first = [&](llvm::Value* v) { return v ? b_.CreateExtractElement(v, uint64_t{0}) : nullptr; };
+  for (const Lanes& part : state) made.push_back({first(part.value), first(part.imaginary)});
+  return made;
+}
+
+llvm::Value* KernelEmitter::alloca_at_entry(llvm::Type* type) {
+  llvm::IRBuilder<> at(&function_->getEntryBlock(), function_->getEntryBlock().begin());
+  return at.CreateAlloca(type);
+}
+
+}  // namespace lenz::native

@@ -1,0 +1,17 @@
+// Nests that combine with what is in memory: which of their axes keep the elements that they write apart. Along these,
+// points may run side by side, and in lanes; points along the others run one after another, as a sum over positions
+// that data decide has to.
+// Thread-safety: as the program's.
+#pragma once
+
+#include "compiler/loops/program.h"
+
+namespace lenz::schedule {
+
+// Whether the axis alone is a coordinate of all that the nest combines with: the same one of each buffer.
+bool keeps_apart(const loops::Nest& nest, Dim axis);
+
+// Puts such axes outermost, in the nests that combine. Points that meet keep their order.
+void move_out_axes_apart(loops::Program& program);
+
+}  // namespace lenz::schedule

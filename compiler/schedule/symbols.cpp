@@ -1,0 +1,35 @@
+#include "compiler/schedule/symbols.h"
+
+namespace lenz::schedule {
+
+SymbolSet symbols_of(const loops::Program& program) {
+  SymbolSet taken;
+  auto all = [&](Dim d) {
+    if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { taken.insert(s); });
+  };
+  for (const loops::Input& i : program.inputs) all(i.sym);
+  for (const loops::Buffer& b : program.buffers) {
+    for (Dim d : b.type.sizes) all(d);
+    for (Dim d : b.type.strides) all(d);
+    all(b.type.offset);
+  }
+  for_each_node(program.body, [&](const loops::Node& n) {
+    if (const auto* repeat = std::get_if<loops::Repeat>(&n.is)) all(repeat->symbol);
+    if (const auto* bind = std::get_if<loops::Bind>(&n.is)) all(bind->symbol);
+    const auto* nest = std::get_if<loops::Nest>(&n.is);
+    if (nest == nullptr) return;
+    for (const loops::Axis& a : nest->axes) all(a.symbol);
+    for (const loops::Instr& i : nest->body)
+      if (i.kind == loops::InstrKind::position) all(i.symbol);
+  });
+  return taken;
+}
+
+Dim fresh_symbol(Context& context, SymbolSet& taken, std::string_view prefix) {
+  for (size_t n = 0;; ++n) {
+    Dim symbol = context.syms.symbol(std::string(prefix) + std::to_string(n));
+    if (taken.insert(symbol.node()).second) return symbol;
+  }
+}
+
+}  // namespace lenz::schedule
