@@ -27,4 +27,54 @@ void move_out_axes_apart(loops::Program& program) {
   });
 }
 
+namespace {
+
+// The axes that index what the load reads, if these are some of the nest's axes, but not the innermost.
+std::vector<Dim> axes_of(const loops::Program& program, const loops::Nest& nest, const loops::Instr& load) {
+  std::vector<Dim> made;
+  const loops::Buffer& buffer = program.buffers[load.buffer];
+  if (load.kind != loops::InstrKind::load || buffer.kind != loops::BufferKind::temporary) return {};
+  for (Dim d : load.index) {
+    if (d.is_constant()) continue;
+    auto axis = std::ranges::find(nest.axes, d, &loops::Axis::symbol);
+    if (axis == nest.axes.end() || axis + 1 == nest.axes.end() || std::ranges::find(made, d) != made.end()) return {};
+    made.push_back(d);
+  }
+  return made;
+}
+
+}  // namespace
+
+void move_out_axes_of_statistics(loops::Program& program) {
+  std::map<loops::BufferId, std::vector<size_t>> moved;  // which dims, of buffers whose nests were changed
+  for_each_node(program.body, [&](loops::Node& node) {
+    auto* nest = std::get_if<loops::Nest>(&node.is);
+    if (nest == nullptr || nest->tag != loops::NestTag::none) return;
+    auto parallel = [](const loops::Axis& a) { return a.kind == loops::AxisKind::parallel; };
+    auto assigns = [](const loops::Store& s) { return s.mode == loops::StoreMode::assign; };
+    if (!std::ranges::all_of(nest->axes, parallel) || !std::ranges::all_of(nest->stores, assigns)) return;
+    std::vector<Dim> first;
+    for (const loops::Instr& i : nest->body) {
+      if (auto of = moved.find(i.buffer); i.kind == loops::InstrKind::load && of != moved.end()) {
+        first.clear();
+        for (size_t d : of->second) first.push_back(i.index[d]);
+        break;
+      }
+      if (first.empty()) first = axes_of(program, *nest, i);
+    }
+    // Those that stay behind are in order; the innermost one is among them.
+    auto is_inner_axis = [&](Dim d) {
+      auto axis = std::ranges::find(nest->axes, d, &loops::Axis::symbol);
+      return axis != nest->axes.end() && axis + 1 != nest->axes.end();
+    };
+    if (first.empty() || !std::ranges::all_of(first, is_inner_axis)) return;
+    std::ranges::stable_sort(nest->axes, {},
+                             [&](const loops::Axis& a) { return std::ranges::find(first, a.symbol) - first.begin(); });
+    for (const loops::Store& s : nest->stores)
+      for (Dim f : first)
+        if (auto d = std::ranges::find(s.index, f); d != s.index.end())
+          moved[s.buffer].push_back(static_cast<size_t>(d - s.index.begin()));
+  });
+}
+
 }  // namespace lenz::schedule

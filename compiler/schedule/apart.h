@@ -14,4 +14,8 @@ bool keeps_apart(const loops::Nest& nest, Dim axis);
 // Puts such axes outermost, in the nests that combine. Points that meet keep their order.
 void move_out_axes_apart(loops::Program& program);
 
+// Nests of independent points that read what is one value for many of them (a mean of each channel): puts the axes that
+// tell which one outermost, as the nests that compute it have them, unless neighbours in memory would be torn apart.
+void move_out_axes_of_statistics(loops::Program& program);
+
 }  // namespace lenz::schedule

@@ -18,6 +18,12 @@ using loops::Store;
 
 namespace {
 
+constexpr size_t kMostBetween = 16;  // groups that another one may be moved past
+
+void add_once(std::vector<BufferId>& list, BufferId id) {
+  if (std::ranges::find(list, id) == list.end()) list.push_back(id);
+}
+
 struct Access {
   BufferId buffer;
   const DimVec* index;
@@ -244,12 +250,14 @@ class Fuser {
       if (const auto* nest = std::get_if<Nest>(&block_.nodes[i].is)) {
         add(i, *nest);
       } else {
-        open_.push_back({{}, i, 0, 0, false});
+        open_.push_back({{}, i, 0, 0, false, false, {}, {}});
+        forward_.push_back(open_.size() - 1);
         barrier_ = static_cast<int64_t>(open_.size());
       }
     }
     std::vector<Group> made;
     for (Open& o : open_) {
+      if (o.gone) continue;
       Group g;
       g.node = o.node;
       g.shared = static_cast<uint32_t>(o.shared);
@@ -269,7 +277,9 @@ class Fuser {
     std::vector<size_t> members;
     uint32_t node = 0;
     size_t shared = 0, instructions = 0;
-    bool closed = false;  // takes no more
+    bool closed = false;                  // takes no more
+    bool gone = false;                    // its members are another group's
+    std::vector<BufferId> reads, writes;  // storages
   };
 
   void add(uint32_t number, const Nest& nest) {
@@ -277,10 +287,10 @@ class Fuser {
     Member& m = members_.back();
     int64_t lower = barrier_;
     auto after = [&](int64_t group) { lower = std::max(lower, group); };
-    for (const Access& a : m.loads) after(writer_[conflicts_.storage(a.buffer)]);
+    for (const Access& a : m.loads) after(last(writer_, a.buffer));
     for (const Access& a : m.stores) {
-      after(writer_[conflicts_.storage(a.buffer)]);
-      after(reader_[conflicts_.storage(a.buffer)]);
+      after(last(writer_, a.buffer));
+      after(last(reader_, a.buffer));
     }
     int64_t at = best(m, lower);
     if (at < 0) {
@@ -289,9 +299,54 @@ class Fuser {
       fresh.shared = independent(m);
       fresh.closed = !may_join(m);
       open_.push_back(std::move(fresh));
+      forward_.push_back(open_.size() - 1);
     }
     join(static_cast<size_t>(at), m);
+    // What else it reads may have been waiting in groups of their own.
+    for (const Access& a : m.loads) absorb(last(writer_, a.buffer), static_cast<size_t>(at));
   }
+
+  // Makes an earlier group part of this one, if nothing between them touches what the earlier one does.
+  void absorb(int64_t from, size_t into) {
+    const auto earlier = static_cast<size_t>(from);
+    if (from < barrier_ || earlier >= into || into - earlier > kMostBetween) return;
+    Open &a = open_[earlier], &b = open_[into];
+    if (a.members.empty() || a.closed || b.closed) return;
+    if (a.instructions + b.instructions > limits_.instructions || a.members.size() + b.members.size() > limits_.nests)
+      return;
+    auto meet = [](const std::vector<BufferId>& x, const std::vector<BufferId>& y) {
+      return std::ranges::any_of(x, [&](BufferId id) { return std::ranges::find(y, id) != y.end(); });
+    };
+    for (size_t k = earlier + 1; k < into; ++k) {
+      const Open& between = open_[k];
+      if (between.gone) continue;
+      if (between.members.empty() || meet(a.writes, between.reads) || meet(a.writes, between.writes) ||
+          meet(a.reads, between.writes))
+        return;
+    }
+    size_t shared = std::min({a.shared, b.shared, common_extents(members_[a.members[0]], members_[b.members[0]])});
+    if (shared < a.shared || shared < b.shared) return;
+    for (size_t x : a.members)
+      for (size_t y : b.members)
+        if (auto with = conflicts_.shareable(members_[x], members_[y], shared); !with || *with < shared) return;
+    b.members.insert(b.members.end(), a.members.begin(), a.members.end());
+    std::ranges::sort(b.members);
+    b.instructions += a.instructions;
+    for (BufferId id : a.reads) add_once(b.reads, id);
+    for (BufferId id : a.writes) add_once(b.writes, id);
+    forward_[earlier] = into;
+    for (BufferId id : a.reads) reader_[id] = std::max(last_of(reader_, id), static_cast<int64_t>(into));
+    a.gone = true;
+  }
+
+  // The last group that writes or reads a storage.
+  int64_t last_of(const std::vector<int64_t>& list, BufferId storage) const {
+    int64_t g = list[storage];
+    while (g >= 0 && forward_[static_cast<size_t>(g)] != static_cast<size_t>(g))
+      g = static_cast<int64_t>(forward_[static_cast<size_t>(g)]);
+    return g;
+  }
+  int64_t last(const std::vector<int64_t>& list, BufferId id) const { return last_of(list, conflicts_.storage(id)); }
 
   static bool may_join(const Member& m) {
     return m.nest->tag == loops::NestTag::none && !m.facts.combines && !m.facts.distinct;
@@ -314,7 +369,7 @@ class Fuser {
     // Groups that touch its buffers, the newest first: a producer's before one that reads the same input.
     std::vector<int64_t> candidates;
     for (const Access& a : m.loads)
-      for (int64_t g : {writer_[conflicts_.storage(a.buffer)], reader_[conflicts_.storage(a.buffer)]})
+      for (int64_t g : {last(writer_, a.buffer), last(reader_, a.buffer)})
         if (g >= lower && g >= 0 && std::ranges::find(candidates, g) == candidates.end()) candidates.push_back(g);
     std::ranges::sort(candidates, std::greater());
     for (int64_t g : candidates) {
@@ -353,10 +408,13 @@ class Fuser {
     o.members.push_back(members_.size() - 1);
     o.instructions += m.nest->body.size();
     for (const Access& a : m.loads) {
-      int64_t& r = reader_[conflicts_.storage(a.buffer)];
-      r = std::max(r, static_cast<int64_t>(group));
+      reader_[conflicts_.storage(a.buffer)] = std::max(last(reader_, a.buffer), static_cast<int64_t>(group));
+      add_once(o.reads, conflicts_.storage(a.buffer));
     }
-    for (const Access& a : m.stores) writer_[conflicts_.storage(a.buffer)] = static_cast<int64_t>(group);
+    for (const Access& a : m.stores) {
+      writer_[conflicts_.storage(a.buffer)] = static_cast<int64_t>(group);
+      add_once(o.writes, conflicts_.storage(a.buffer));
+    }
   }
 
   const Block& block_;
@@ -364,6 +422,7 @@ class Fuser {
   Conflicts conflicts_;
   std::deque<Member> members_;
   std::vector<Open> open_;
+  std::vector<size_t> forward_;           // where a group's members are
   std::vector<int64_t> writer_, reader_;  // the last group that writes and reads each storage
   int64_t barrier_ = 0;                   // groups before it take nothing more
 };

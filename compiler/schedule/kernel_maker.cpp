@@ -4,6 +4,7 @@
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/loops/verify.h"
+#include "compiler/schedule/collapse.h"
 
 namespace lenz::schedule {
 
@@ -104,7 +105,10 @@ std::vector<Node> KernelMaker::run() {
   for (size_t p = 0; p < group_.phases.size(); ++p) {
     Nest nest = merged(p);
     if (nest.stores.empty()) continue;
-    if (lanes_) add_lanes(nest);
+    if (lanes_) {
+      collapse_axes(program_, nest, [&] { return fresh("j"); });
+      add_lanes(nest);
+    }
     kernel.body->nodes.push_back({std::move(nest)});
   }
   kernel.axes = axes_;
@@ -199,15 +203,22 @@ void KernelMaker::tile() {
     double along_shared = 0, along_inner = 0;
     for (const Member& m : members_) {
       if (m.facts.scans) return;
+      if (m.nest->axes.size() == group_.shared) continue;
       size_t shared_axis = SIZE_MAX, last = m.nest->axes.size() - 1;
       for (size_t k = 0; k < m.nest->axes.size(); ++k)
         if (m.nest->axes[k].symbol == m.facts.parallel[group_.shared - 1]) shared_axis = k;
       along_shared += contiguity(*m.nest, shared_axis);
-      if (m.nest->axes.size() > group_.shared) along_inner += contiguity(*m.nest, last == shared_axis ? 0 : last);
+      along_inner += contiguity(*m.nest, last == shared_axis ? 0 : last);
     }
     column = along_shared > along_inner;
   }
   if (!bare && !column) return;
+  const size_t joined = bare && group_.phases.size() == 1 ? joined_axes() : 1;
+  std::vector<Dim> extents;  // of the axes that become one, from the innermost
+  for (size_t n = 0; n < joined; ++n) extents.push_back(axes_[axes_.size() - 1 - n].extent);
+  axes_.resize(axes_.size() - (joined - 1));
+  point_.resize(axes_.size());
+  axes_.back().extent = numel(extents);
   const int64_t size = column ? kColumnTile : kTile;
   Axis last = axes_.back();
   axes_.pop_back();
@@ -219,10 +230,27 @@ void KernelMaker::tile() {
     Dim number = fresh("t");
     axes_.push_back({number, ceil_div(last.extent, size), AxisKind::parallel});
     point_.push_back(number);
-    inner.extent = min(Dim(size), last.extent - number * size);
+    const bool whole = last.extent.is_constant() && last.extent.constant() % size == 0;
+    inner.extent = whole ? Dim(size) : min(Dim(size), last.extent - number * size);
     shared_.back() = number * size + inner.symbol;
   }
   tile_ = inner;
+  Dim rest = shared_.back();
+  for (size_t n = 0; n < joined; ++n) {
+    Dim& at = shared_[shared_.size() - 1 - n];
+    at = n + 1 == joined ? rest : mod(rest, extents[n]);
+    rest = floor_div(rest, extents[n]);
+  }
+}
+
+// How many of the innermost shared axes are one axis for all members.
+size_t KernelMaker::joined_axes() const {
+  for (size_t n = 1; n < group_.shared; ++n) {
+    const size_t k = group_.shared - 1 - n;
+    for (const Member& m : members_)
+      if (!collapsible(program_, *m.nest, k)) return n;
+  }
+  return std::max<size_t>(group_.shared, 1);
 }
 
 // How well accesses go along an axis: neighbours, or one element for all, against strides.
@@ -251,13 +279,29 @@ bool KernelMaker::may_have_lanes(const Nest& nest, const Axis& axis) const {
   });
 }
 
+// Bytes of the largest value that lanes along the axis have one each of.
+int64_t KernelMaker::widest(const Nest& nest, const Axis& axis) {
+  int64_t most = 4;
+  std::vector<const SymNode*> symbols{axis.symbol.node()};
+  std::vector<bool> varies;
+  for (const loops::Instr& i : nest.body) {
+    bool here = i.kind == InstrKind::scan || (i.mask != kNone && varies[i.mask]);
+    for (Ssa operand : i.operands) here = here || varies[operand];
+    for (Dim d : i.index)
+      if (!d.is_constant())
+        for_each_symbol(d, [&](const SymNode* s) { here = here || std::ranges::find(symbols, s) != symbols.end(); });
+    varies.push_back(here);
+    if (here && i.kind == InstrKind::position) symbols.push_back(i.symbol.node());
+    if (here && i.kind != InstrKind::index) most = std::max(most, std::min<int64_t>(item_size(i.dtype), 8));
+  }
+  return most;
+}
+
 void KernelMaker::add_lanes(Nest& nest) const {
   bool reduces = false, scans = false;
-  int64_t widest = 4;
   for (const loops::Instr& i : nest.body) {
     reduces = reduces || i.kind == InstrKind::reduce;
     scans = scans || i.kind == InstrKind::scan;
-    if (i.kind != InstrKind::index) widest = std::max<int64_t>(widest, std::min<int64_t>(item_size(i.dtype), 8));
   }
   std::optional<size_t> best;
   double most = 0;
@@ -270,7 +314,7 @@ void KernelMaker::add_lanes(Nest& nest) const {
   }
   if (!best || (scans && most <= 0)) return;
   Axis& axis = nest.axes[*best];
-  axis.lanes = target_.lanes(widest);
+  axis.lanes = target_.lanes(widest(nest, axis));
   while (axis.unroll < (reduces ? 4U : 2U) && nest.body.size() * axis.unroll * 2 <= kMostUnrolled) axis.unroll *= 2;
 }
 

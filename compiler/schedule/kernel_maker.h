@@ -44,6 +44,8 @@ class KernelMaker {
   const Local& local_for(BufferId id, const DimVec& index);
   DimVec local_index(const Local& local, const DimVec& index) const;
   bool may_have_lanes(const loops::Nest& nest, const loops::Axis& axis) const;
+  size_t joined_axes() const;
+  static int64_t widest(const loops::Nest& nest, const loops::Axis& axis);
   void add_lanes(loops::Nest& nest) const;
   double contiguity(const loops::Nest& nest, size_t axis) const;
   Dim fresh(std::string_view prefix);

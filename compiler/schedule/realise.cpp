@@ -63,6 +63,7 @@ void prepare(Program& program, const Target& target) {
   recompute(program, choose_recomputed(program, target));
   split_reductions(program, target);
   move_out_axes_apart(program);
+  move_out_axes_of_statistics(program);
 }
 
 Program schedule(Program program, const Target& target, const RealiseOptions& options) {

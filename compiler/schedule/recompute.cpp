@@ -21,6 +21,8 @@ using loops::Store;
 namespace {
 
 constexpr double kCheap = 2;       // simple operations that are no more than a load and a store
+constexpr double kFew = 4;         // that are less than both, where memory is far
+constexpr double kLoad = 0.5;      // that a reader need not make then
 constexpr size_t kMostBody = 128;  // instructions of a nest: beyond, registers run out and compilation takes long
 constexpr size_t kMostReaders = 8;
 
@@ -38,10 +40,20 @@ bool stores_by_axes(const Nest& nest) {
   return seen.size() == nest.axes.size();
 }
 
+// At most one element is read for each that it gives; others are the same for many.
 bool moves(const Nest& nest, const NestFacts& facts) {
+  auto whole = [&](const Instr& i) {
+    return std::ranges::all_of(nest.axes, [&](const loops::Axis& a) {
+      return std::ranges::any_of(i.index, [&](Dim d) {
+        bool found = false;
+        if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { found = found || s == a.symbol.node(); });
+        return found;
+      });
+    });
+  };
   size_t loads = 0;
-  for (const Instr& i : nest.body) loads += i.kind == InstrKind::load;
-  return loads <= 1 && facts.cost <= kCheap && !facts.draws;
+  for (const Instr& i : nest.body) loads += i.kind == InstrKind::load && whole(i);
+  return loads <= 1 && !facts.draws;
 }
 
 // Whether a reader goes over the elements as the writer does: its first axes are the buffer's dims, in order.
@@ -56,6 +68,14 @@ bool in_order(const Nest& reader, BufferId buffer) {
     }
   }
   return true;
+}
+
+// Whether it has no more points than the buffer has elements.
+bool fewer_points(const Program& program, const Nest& reader, BufferId buffer) {
+  Dim points = 1;
+  for (const loops::Axis& a : reader.axes) points = points * a.extent;
+  const Dim elements = numel(program.buffers[buffer].type.sizes);
+  return points == elements || program.assumptions.known().proves(le(points, elements));
 }
 
 // Whether it reads each element once at most.
@@ -100,6 +120,8 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
   std::vector<BufferId> chosen;
   std::unordered_map<const Nest*, size_t> sizes;  // of bodies that others went into
   auto size = [&](const Nest& n) -> size_t& { return sizes.try_emplace(&n, n.body.size()).first->second; };
+  std::unordered_map<const Nest*, double> costs;  // with those of others that went into them
+  auto cost = [&](const Nest& n) -> double& { return costs.try_emplace(&n, facts_of(n).cost).first->second; };
   auto consider = [&](const loops::Node& node) {
     const auto* nest = std::get_if<Nest>(&node.is);
     if (nest == nullptr || nest->stores.size() != 1 || nest->tag != loops::NestTag::none) return;
@@ -122,8 +144,14 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
       if (uses.buffers[read].writes > 1) return;
     bool one = use.readers.size() == 1 && (feeding.contains(nest) || !in_order(nest_at(use.readers[0]), id)) &&
                once(program, nest_at(use.readers[0]), id) && !facts.draws;
-    if (!moves(*nest, facts) && !one) return;
-    for (const Uses::Place& reader : use.readers) size(nest_at(reader)) += size(*nest);
+    auto fewer = [&](const Uses::Place& reader) { return fewer_points(program, nest_at(reader), id); };
+    const bool cheap = moves(*nest, facts) &&
+                       (cost(*nest) <= kCheap || (cost(*nest) <= kFew && std::ranges::all_of(use.readers, fewer)));
+    if (!cheap && !one) return;
+    for (const Uses::Place& reader : use.readers) {
+      size(nest_at(reader)) += size(*nest);
+      cost(nest_at(reader)) += cost(*nest) - kLoad;
+    }
     chosen.push_back(id);
   };
   for_each_node(program.body, consider);

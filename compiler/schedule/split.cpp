@@ -40,7 +40,7 @@ int64_t most_of(const Program& program, Dim extent) {
   return std::clamp<int64_t>(most, 1, kMany >> 16);
 }
 
-// Whether neighbours in memory are neighbours along the innermost axis that stays.
+// Whether neighbours in what it reduces are neighbours along the innermost axis that stays.
 bool in_columns(const Program& program, const Nest& nest) {
   loops::IndexSpace space(program.context->syms, program.assumptions.known());
   std::optional<size_t> last;
@@ -50,8 +50,11 @@ bool in_columns(const Program& program, const Nest& nest) {
   }
   return last && std::ranges::any_of(nest.body, [&](const loops::Instr& i) {
            if (i.kind != InstrKind::load) return false;
-           auto stride = space.stride(address_of(program, i.buffer, i.index), *last);
-           return stride && stride->is(1);
+           auto form = space.linear(address_of(program, i.buffer, i.index));
+           if (!form || !form->coefficients[*last].is(1)) return false;
+           for (size_t k = 0; k < nest.axes.size(); ++k)
+             if (nest.axes[k].kind == AxisKind::reduction && !form->coefficients[k].is(0)) return true;
+           return false;
          });
 }
 

@@ -148,6 +148,12 @@ V hypot(V a, V b) {
 }
 
 V pow(V a, V b) {
+  if (auto exponent = b.code->known(b)) {  // small whole ones are products, rounded once or twice
+    if (*exponent == 1) return a;
+    if (*exponent == 2) return a * a;
+    if (*exponent == 3) return a * a * a;
+    if (*exponent == -1) return 1 / a;
+  }
   const V size = abs(a), plain = is_finite(size) & (size > 0) & is_finite(b);
   const Wide exponent = widen(select(plain, b, 1)), base = log(widen(select(plain, size, 1)));
   Wide product = base * exponent;

@@ -73,6 +73,13 @@ V LaneCode::wrap(llvm::Value* value) {
 V LaneCode::real(LaneType type, double value) {
   return make(llvm::ConstantFP::get(llvm_type(type), type == LaneType::f32 ? static_cast<float>(value) : value), type);
 }
+std::optional<double> LaneCode::known(V x) const {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(x.value);
+  if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();
+  const auto* number = llvm::dyn_cast_or_null<llvm::ConstantFP>(constant);
+  if (number == nullptr) return std::nullopt;
+  return x.type == LaneType::f32 ? number->getValueAPF().convertToFloat() : number->getValueAPF().convertToDouble();
+}
 V LaneCode::integer(LaneType type, int64_t value) {
   return make(llvm::ConstantInt::get(llvm_type(type), static_cast<uint64_t>(value), true), type);
 }

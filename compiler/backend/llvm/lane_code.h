@@ -11,6 +11,7 @@
 #include <concepts>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -89,6 +90,8 @@ class LaneCode {
     return is_float(like.type) ? real(like.type, static_cast<double>(value))
                                : integer(like.type, static_cast<int64_t>(value));
   }
+  // The number that a float is in every lane, where that is known as code is emitted.
+  std::optional<double> known(V x) const;
   V truth(bool value) { return integer(LaneType::i1, value ? 1 : 0); }
   V splat(llvm::Value* scalar);
   V lane_numbers();  // 0, 1, 2, ... as i64

@@ -1,0 +1,51 @@
+#include "compiler/schedule/collapse.h"
+
+#include <algorithm>
+
+#include "compiler/loops/index_algebra.h"
+#include "compiler/schedule/nest_facts.h"
+#include "compiler/schedule/nest_writer.h"
+
+namespace lenz::schedule {
+
+using loops::Axis;
+using loops::InstrKind;
+
+bool collapsible(const loops::Program& program, const loops::Nest& nest, size_t k) {
+  const Axis &outer = nest.axes[k], &inner = nest.axes[k + 1];
+  if (outer.kind != inner.kind || outer.kind == loops::AxisKind::scan) return false;
+  // Orders that mean something, and coordinates that have to stand alone.
+  if (std::ranges::any_of(nest.stores, [](const loops::Store& s) { return s.mode != loops::StoreMode::assign; }))
+    return false;
+  const Facts& facts = program.assumptions.known();
+  if (!facts.proves(ge(inner.extent, 1))) return false;
+  loops::IndexSpace space(program.context->syms, facts);
+  for (const Axis& a : nest.axes) space.add_axis(a.symbol, a.extent);
+  if (space.mentions_axis(outer.extent) || space.mentions_axis(inner.extent)) return false;
+  auto one = [&](Dim value) { return space.mergeable(k, value); };
+  for (const loops::Instr& i : nest.body) {
+    if (i.ordered) return false;
+    if (i.kind == InstrKind::load && !one(address_of(program, i.buffer, i.index))) return false;
+    if ((i.kind == InstrKind::index || i.kind == InstrKind::draw) && !one(i.index[0])) return false;
+  }
+  return std::ranges::all_of(nest.stores,
+                             [&](const loops::Store& s) { return one(address_of(program, s.buffer, s.index)); });
+}
+
+void collapse(loops::Program& program, loops::Nest& nest, size_t k, Dim symbol) {
+  const Axis outer = nest.axes[k], inner = nest.axes[k + 1];
+  Replacement with(program.context->syms);
+  with.set(outer.symbol, floor_div(symbol, inner.extent));
+  with.set(inner.symbol, mod(symbol, inner.extent));
+  loops::IndexSpace space(program.context->syms, program.assumptions.known());
+  nest.axes.erase(nest.axes.begin() + static_cast<ptrdiff_t>(k));
+  nest.axes[k] = {symbol, outer.extent * inner.extent, outer.kind};
+  for (const Axis& a : nest.axes) space.add_axis(a.symbol, a.extent);
+  auto replace = [&](DimVec& index) {
+    for (Dim& d : index) d = space.simplify(with(d));
+  };
+  for (loops::Instr& i : nest.body) replace(i.index);
+  for (loops::Store& s : nest.stores) replace(s.index);
+}
+
+}  // namespace lenz::schedule
