@@ -12,6 +12,7 @@
 #include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/schedule/realise.h"
+#include "compiler/schedule/recompute.h"
 
 namespace lenz {
 
@@ -48,9 +49,8 @@ ExitCode compile_command(std::span<const std::string> args) {
     text = loops::print(program);
   } else if (stage == "plan" || stage == "fused" || stage == "realised" || stage == "llvm" || stage == "asm") {
     loops::Program program = lower_graph(*graph);
-    const schedule::Target machine = schedule::cpu_target(target, cores);
-    schedule::prepare(program, machine);
-    schedule::Plan plan = schedule::plan(program, machine);
+    schedule::recompute(program, schedule::choose_recomputed(program));
+    schedule::Plan plan = schedule::plan(program, schedule::cpu_target(target, cores));
     if (stage == "plan") {
       text = schedule::print(plan, program);
     } else {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/loops/index_algebra.h"
+#include "compiler/schedule/addresses.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/nest_writer.h"
 

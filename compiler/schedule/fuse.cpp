@@ -348,9 +348,7 @@ class Fuser {
   }
   int64_t last(const std::vector<int64_t>& list, BufferId id) const { return last_of(list, conflicts_.storage(id)); }
 
-  static bool may_join(const Member& m) {
-    return m.nest->tag == loops::NestTag::none && !m.facts.combines && !m.facts.distinct;
-  }
+  static bool may_join(const Member& m) { return m.nest->tag == loops::NestTag::none && !m.facts.combines; }
 
   // How many of its outermost axes the points of a kernel may differ in.
   static size_t independent(const Member& m) {

@@ -4,6 +4,7 @@
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/loops/verify.h"
+#include "compiler/schedule/addresses.h"
 #include "compiler/schedule/collapse.h"
 
 namespace lenz::schedule {

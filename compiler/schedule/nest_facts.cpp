@@ -51,22 +51,11 @@ NestFacts facts_of(const Nest& nest) {
   }
   // Reduction axes without a reduce run a store at each of their points: as good as parallel ones for what follows.
   for (const loops::Store& s : nest.stores) {
-    made.combines = made.combines || s.mode != StoreMode::assign;
-    made.distinct = made.distinct || s.distinct;
+    made.combines = made.combines || s.mode != StoreMode::assign || s.distinct;
     made.masked_store = made.masked_store || s.mask != kNone;
     add_once(made.writes, s.buffer);
   }
   return made;
-}
-
-Dim address_of(const Program& program, BufferId id, const DimVec& index) {
-  const TensorType& type = program.buffers[id].type;
-  Dim at = program.buffers[id].placed ? type.offset : Dim(0), stride = 1;
-  for (size_t d = index.size(); d-- > 0;) {
-    at += index[d] * (program.buffers[id].placed ? type.strides[d] : stride);
-    stride = stride * type.sizes[d];
-  }
-  return at;
 }
 
 std::vector<BufferId> storages_of(const Program& program) {

@@ -13,25 +13,19 @@ using loops::Ssa;
 
 struct NestFacts {
   std::vector<Dim> parallel, inner;  // symbols of its parallel axes, and of those that it reduces or scans, in order
-  bool reduces = false, scans = false, draws = false, positions = false, masked_store = false;
-  bool combines = false, distinct = false;  // stores that do, or whose index is said to be
-  std::vector<BufferId> reads, writes;      // each once
+  bool reduces = false, scans = false, draws = false, positions = false, combines = false, masked_store = false;
+  std::vector<BufferId> reads, writes;  // each once
   // Of one point of all axes, in simple operations: a transcendental counts as many.
   double cost = 0;
 
   // A value for each point, and nothing else: it may be computed anywhere and as often as one likes.
-  bool plain() const {
-    return !reduces && !scans && !positions && !combines && !distinct && !masked_store && writes.size() == 1;
-  }
+  bool plain() const { return !reduces && !scans && !positions && !combines && !masked_store && writes.size() == 1; }
 };
 
 NestFacts facts_of(const loops::Nest& nest);
 
 // Simple operations that an instruction stands for.
 double cost_of(const loops::Instr& instr);
-
-// Where an element lies, in elements.
-Dim address_of(const loops::Program& program, BufferId id, const DimVec& index);
 
 // For each buffer the first one of those that share its memory: views, and inputs of one alias class.
 std::vector<BufferId> storages_of(const loops::Program& program);

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "compiler/loops/index_algebra.h"
+#include "compiler/schedule/addresses.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/nest_writer.h"
 #include "compiler/schedule/symbols.h"
