@@ -5,6 +5,7 @@
 
 #include "compiler/backend/llvm/native_kernels.h"
 #include "compiler/base/hash.h"
+#include "compiler/driver/build.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
 #include "compiler/loops/verify.h"
@@ -237,13 +238,15 @@ class GraphCheck {
       attempt("kernels", [&] { check_kernels(); });
   }
 
+  loops::Program fresh_program(const LowerOptions& lower = {}) {
+    return program_for(*graph_, trial_->binding().lookup(), checked_options(), lower, options_.lines);
+  }
+
   // What a plan makes of the loops: kernels, then kernels in tiles and lanes, then these as machine code.
   void check_kernels() {
     const schedule::Target target = schedule::cpu_target("avx512", 1);
     auto scheduled = [&](bool tiles) {
-      loops::Program program =
-          schedule::schedule(program_for(*graph_, trial_->binding().lookup(), checked_options(), {}, options_.lines),
-                             target, {.tiles = tiles});
+      loops::Program program = schedule::schedule(fresh_program(), target, {.tiles = tiles});
       loops::require_valid(program, "scheduling");
       return program;
     };
@@ -253,12 +256,38 @@ class GraphCheck {
     ++report_.on_kernels;
     for (const native::CpuTarget& cpu : native::targets()) {
       if (!cpu.runs_here || (!options_.every_target && cpu.name != native::runnable_target().name)) continue;
-      native::NativeKernels kernels(program, cpu, 2);
-      check_program("llvm " + cpu.name, program, [&](const loops::KernelCall& call) { return kernels.run(call); });
-      for (const std::string& why : kernels.refused())
-        if (std::ranges::find(report_.without_code, why) == report_.without_code.end())
-          report_.without_code.push_back(why);
+      const std::string step = "llvm " + cpu.name;
+      try {
+        check_executable(step, cpu.name, 2, false);
+      } catch (const Unsupported& why) {
+        // Kernels that have code, on the interpreter's memory.
+        native::NativeKernels kernels(program, cpu, 2);
+        check_program(step, program, [&](const loops::KernelCall& call) { return kernels.run(call); });
+        if (std::ranges::find(report_.without_code, why.what()) == report_.without_code.end())
+          report_.without_code.push_back(why.what());
+        continue;
+      }
+      check_executable(step + ", products outside", cpu.name, 1, true);
     }
+  }
+
+  // Built as `lenz run --on llvm` builds it; called twice, which must give the same bits.
+  void check_executable(const std::string& step, const std::string& target, int threads, bool products_outside) {
+    BuildOptions options;
+    options.target = target;
+    options.threads = threads;
+    options.executable.load_constant = constants_in(options_.folder);
+    options.executable.while_limit = ExecuteOptions().loop_limit;
+    loops::Program program = fresh_program({.products_outside = products_outside});
+    const bool random = !program.streams.empty();
+    std::unique_ptr<runtime::Executable> executable = build(std::move(program), options);
+    ++report_.runs;
+    Execution first = trial_->on_executable(*executable);
+    if (auto mismatch = trial_->out_of_bounds(first, random)) return find(step, *mismatch);
+    Execution again = trial_->on_executable(*executable);
+    if (first.ending == Ending::finished)
+      if (auto mismatch = compare_runs(*graph_, first, again)) find(step + ", called again", *mismatch);
+    note_memory();
   }
 
   void check_program(const std::string& step, const loops::Program& program, KernelRunner kernels = {}) {

@@ -12,6 +12,7 @@
 #include "oracle/gradients.h"
 #include "oracle/interpreted.h"
 #include "oracle/random_machine.h"
+#include "oracle/run_compiled.h"
 #include "oracle/tensors.h"
 #include "oracle/values_file.h"
 
@@ -114,12 +115,12 @@ ExitCode run_command(std::span<const std::string> args) {
   bool guard = false, grad = false;
   std::string random = "eager";
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
-  app.add_option(
-         "--on", on,
-         "what runs it: eager libtorch; interp, the compiler's loops on their interpreter (random ops draw from "
-         "Lenz's stream); f64, eager with every float in float64; bound, that with an error bound for every "
-         "element, out0.error in the file")
-      ->check(CLI::IsMember({"eager", "interp", "f64", "bound"}))
+  app.add_option("--on", on,
+                 "what runs it: eager libtorch; llvm, compiled to machine code, products and convolutions by libtorch; "
+                 "interp, the compiler's loops on their interpreter (random ops draw from "
+                 "Lenz's stream); f64, eager with every float in float64; bound, that with an error bound for every "
+                 "element, out0.error in the file")
+      ->check(CLI::IsMember({"eager", "llvm", "interp", "f64", "bound"}))
       ->capture_default_str();
   app.add_option("--seed", seed, "of inputs without an initialiser, and of draws")->capture_default_str();
   add_values_option(app, mode);
@@ -138,6 +139,17 @@ ExitCode run_command(std::span<const std::string> args) {
   app.add_flag(
       "--guard", guard,
       "watch memory: a write beside the elements of a buffer is wrong (exit code 7), fresh memory is poisoned");
+  CompiledRun compiled;
+  app.add_option("--target", compiled.target,
+                 "llvm: avx512, avx2 or generic; the best that this machine runs if absent");
+  app.add_option("--threads", compiled.threads, "llvm: how many; as many as this process may use if absent")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--cache", compiled.cache, "llvm: a folder that keeps compiled objects for the next time");
+  app.add_flag("--profile", compiled.profile,
+               "llvm: print what each kernel takes, reads and writes, against what the machine can copy");
+  app.add_option("--trace", compiled.trace, "llvm: write a profile for chrome://tracing or Perfetto to this file");
+  app.add_option("--calls", compiled.calls, "llvm: calls of a profile, of which the best one counts")
+      ->check(CLI::Range(1, 1'000'000));
   app.add_option("--show", largest, "print elements of tensors with up to this many")->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
@@ -169,6 +181,15 @@ ExitCode run_command(std::span<const std::string> args) {
     std::printf("%llu elements read, %llu written, %llu scalar operations\n",
                 static_cast<unsigned long long>(counters.loads), static_cast<unsigned long long>(counters.stores),
                 static_cast<unsigned long long>(counters.operations));
+    if (!save.empty()) write_results(save, *graph, run);
+    return ExitCode::fine;
+  }
+  if (on == "llvm") {
+    if (compiled.profile && app.count("--calls") == 0) compiled.calls = 20;
+    Execution run = run_compiled(*graph, values, boxed, options, compiled);
+    if (run.ending == Ending::raised) throw UserError("the program raises: " + run.text, file);
+    if (run.ending == Ending::out_of_memory) throw Unsupported("out of memory: " + run.text);
+    show_results(*graph, run, largest);
     if (!save.empty()) write_results(save, *graph, run);
     return ExitCode::fine;
   }

@@ -86,6 +86,10 @@ Execution Trial::on_loops(const loops::Program& program, KernelRunner kernels) c
   return run_interpreted(program, inputs(), boxed_, options_, nullptr, std::move(kernels));
 }
 
+Execution Trial::on_executable(runtime::Executable& executable) const {
+  return run_native(executable, inputs(), boxed_, options_);
+}
+
 Execution Trial::on_loops_up_to(const Graph& core, size_t nodes) const {
   std::unique_ptr<Graph> dense = core.clone(), before = dense->clone(), behind = dense->clone();  // of the same ids
   std::vector<NodeId> early, late;

@@ -10,6 +10,7 @@
 #include "oracle/bounds/reference.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/interpreted.h"
+#include "oracle/native_run.h"
 
 namespace lenz::oracle {
 
@@ -27,6 +28,7 @@ class Trial {
   Execution eager(const Graph& other) const;  // another graph of the same inputs
   // `kernels`, if there is one, runs the kernels instead of the interpreter.
   Execution on_loops(const loops::Program& program, KernelRunner kernels = {}) const;
+  Execution on_executable(runtime::Executable& executable) const;
   // What the first nodes of a functional graph give as loops, and the others in eager behind them.
   Execution on_loops_up_to(const Graph& core, size_t nodes) const;
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <map>
 
-#include "compiler/backend/llvm/native_kernels.h"
+#include "compiler/backend/llvm/compile_kernels.h"
 #include "compiler/driver/arguments.h"
 #include "compiler/driver/compile.h"
 #include "compiler/graph/text.h"
@@ -11,8 +11,8 @@
 #include "compiler/loops/text.h"
 #include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/runtime/memory_plan.h"
 #include "compiler/schedule/realise.h"
-#include "compiler/schedule/recompute.h"
 
 namespace lenz {
 
@@ -30,9 +30,9 @@ ExitCode compile_command(std::span<const std::string> args) {
          "graph: as it is; pregrad: cleaned up, its writes where they were; functional: once values are all "
          "there is; joint: once idioms are recognised; postgrad: as that is decomposed; core: once ops are core "
          "ones; loops: a nest for each value; plan: which nests make a kernel; fused: kernels; realised: kernels in "
-         "tiles and lanes; llvm, asm: their code")
+         "tiles and lanes; memory: where buffers lie; llvm, asm: kernels' code")
       ->check(CLI::IsMember({"graph", "pregrad", "functional", "joint", "postgrad", "core", "loops", "plan", "fused",
-                             "realised", "llvm", "asm"}))
+                             "realised", "memory", "llvm", "asm"}))
       ->capture_default_str();
   app.add_option("--target", target, "the machine to plan for: avx512, avx2, generic")->capture_default_str();
   app.add_option("--cores", cores, "how many cores it has")->check(CLI::Range(1, 4096))->capture_default_str();
@@ -47,18 +47,21 @@ ExitCode compile_command(std::span<const std::string> args) {
     loops::Program program = lower_graph(*graph);
     loops::require_valid(program, "lowering");
     text = loops::print(program);
-  } else if (stage == "plan" || stage == "fused" || stage == "realised" || stage == "llvm" || stage == "asm") {
+  } else if (stage == "plan" || stage == "fused" || stage == "realised" || stage == "memory" || stage == "llvm" ||
+             stage == "asm") {
     loops::Program program = lower_graph(*graph);
-    schedule::recompute(program, schedule::choose_recomputed(program));
-    schedule::Plan plan = schedule::plan(program, schedule::cpu_target(target, cores));
+    const schedule::Target machine = schedule::cpu_target(target, cores);
+    schedule::prepare(program, machine);
+    schedule::Plan plan = schedule::plan(program, machine);
     if (stage == "plan") {
       text = schedule::print(plan, program);
     } else {
       program = schedule::realise(std::move(program), plan, {.tiles = stage != "fused"});
       loops::require_valid(program, "scheduling");
       bool code = stage == "llvm" || stage == "asm";
-      text =
-          code ? native::kernels_as_text(program, native::find_target(target), stage == "asm") : loops::print(program);
+      text = stage == "memory" ? runtime::print(runtime::plan_memory(program), program)
+             : code            ? native::kernels_as_text(program, native::find_target(target), stage == "asm")
+                               : loops::print(program);
     }
   } else {
     text = print(*graph);

@@ -6,6 +6,7 @@
 #include <unordered_map>
 
 #include "compiler/loops/run_state.h"
+#include "compiler/loops/take_inputs.h"
 #include "compiler/loops/uses.h"
 
 namespace lenz::loops {
@@ -30,7 +31,7 @@ class Interpreter {
   }
 
   Results run(std::span<const InputValue> inputs) {
-    take_inputs(inputs);
+    take_inputs(program_, inputs, symbols_, [&](BufferId id, const Tensor& tensor) { memory_.put(id, tensor); });
     try {
       for (size_t i = 0; i < program_.body.nodes.size(); ++i) {
         std::visit([&](const auto& n) { run(n); }, program_.body.nodes[i].is);
@@ -60,11 +61,7 @@ class Interpreter {
       return b.view_of == kNone ? id : b.view_of;
     };
     for (size_t i = 0; i < nodes.size(); ++i) for_each_buffer(nodes[i], [&](BufferId id) { last[owner(id)] = i; });
-    auto keep = [&](const Output& output, auto&& self) -> void {
-      if (output.buffer != kNone) last[owner(output.buffer)] = SIZE_MAX;
-      for (const Output& element : output.elements) self(element, self);
-    };
-    for (const Output& output : program_.outputs) keep(output, keep);
+    for_each_output_buffer(program_, [&](BufferId id) { last[owner(id)] = SIZE_MAX; });
     dying_.resize(nodes.size());
     for (BufferId id = 0; id < last.size(); ++id)
       if (last[id] != SIZE_MAX && memory_.buffer(id).kind == BufferKind::temporary) dying_[last[id]].push_back(id);
@@ -74,117 +71,6 @@ class Interpreter {
     results_.ending = ending;
     results_.text = std::move(text);
     results_.outputs.clear();
-  }
-
-  // --- inputs
-
-  struct Expected {  // an input's size, stride, offset or value, and what it is given as
-    Dim dim;
-    int64_t given;
-    size_t input;
-    std::string what;
-  };
-
-  std::string label(size_t input) const { return "input '" + program_.inputs[input].name + "'"; }
-  [[noreturn]] void refuse(size_t input, const std::string& why) const {
-    const Input& i = program_.inputs[input];
-    std::string takes = i.kind == Input::symbol ? "an integer" : "nothing";
-    if (i.kind == Input::tensor) {
-      const TensorType& type = memory_.buffer(i.buffer).type;
-      takes = "a tensor " + std::string(name(type.dtype)) + "[";
-      for (size_t d = 0; d < type.rank(); ++d) takes += (d ? ", " : "") + to_string(type.sizes[d]);
-      takes += "]";
-    }
-    throw UserError(label(input) + " " + why, "", "it takes " + takes);
-  }
-
-  void take_inputs(std::span<const InputValue> inputs) {
-    if (inputs.size() != program_.inputs.size())
-      throw UserError("the program takes " + std::to_string(program_.inputs.size()) + " inputs, " +
-                      std::to_string(inputs.size()) + " are given");
-    std::vector<Tensor> tensors(inputs.size());
-    std::vector<Expected> open;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Input& input = program_.inputs[i];
-      if (input.kind == Input::none) continue;
-      if (input.kind == Input::symbol) {
-        const auto* number = std::get_if<int64_t>(&inputs[i]);
-        if (number == nullptr) refuse(i, "is no integer");
-        open.push_back({input.sym, *number, i, "its value"});
-        continue;
-      }
-      tensors[i] = as_tensor(i, inputs[i]);
-      expect_tensor(i, tensors[i], open);
-    }
-    match(std::move(open));
-    symbols_.check(nullptr);
-    for (const Input& input : program_.inputs)
-      if (input.kind == Input::symbol && !input.sym.is_constant())
-        for_each_symbol(input.sym, [&](const SymNode* s) { symbols_.check(s); });
-    check_aliases(tensors);
-    for (size_t i = 0; i < inputs.size(); ++i)
-      if (tensors[i]) memory_.put(program_.inputs[i].buffer, tensors[i]);
-  }
-
-  Tensor as_tensor(size_t i, const InputValue& value) const {
-    const TensorType& type = memory_.buffer(program_.inputs[i].buffer).type;
-    const Dtype dtype = type.dtype;
-    if (const auto* tensor = std::get_if<Tensor>(&value); tensor && *tensor) return *tensor;
-    if (type.rank() != 0) refuse(i, "is no tensor");
-    if (const auto* truth = std::get_if<bool>(&value); truth && dtype == Dtype::b8)
-      return Tensor::integers(dtype, {}, {*truth});
-    if (const auto* real = std::get_if<double>(&value); real && is_floating(dtype))
-      return Tensor::reals(dtype, {}, {*real});
-    refuse(i, "is neither a tensor nor a number of its dtype");
-  }
-
-  void expect_tensor(size_t i, const Tensor& tensor, std::vector<Expected>& open) const {
-    const Buffer& buffer = memory_.buffer(program_.inputs[i].buffer);
-    const TensorType& type = buffer.type;
-    if (tensor.dtype() != type.dtype) refuse(i, "is of dtype " + std::string(name(tensor.dtype())));
-    if (tensor.rank() != type.rank()) refuse(i, "has " + std::to_string(tensor.rank()) + " dims");
-    for (size_t d = 0; d < type.rank(); ++d)
-      open.push_back({type.sizes[d], tensor.sizes()[d], i, "the size of dim " + std::to_string(d)});
-    if (!buffer.placed) return;
-    open.push_back({type.offset, tensor.offset(), i, "the storage offset"});
-    for (size_t d = 0; d < type.rank(); ++d)  // eager computes with no stride of a dim that has at most one element
-      if (tensor.sizes()[d] > 1 && tensor.numel() > 0)
-        open.push_back({type.strides[d], tensor.strides()[d], i, "the stride of dim " + std::to_string(d)});
-  }
-
-  // Symbols that stand alone first; then whatever has but one open symbol, as often as that helps.
-  void match(std::vector<Expected> open) {
-    std::stable_partition(open.begin(), open.end(),
-                          [](const Expected& e) { return !e.dim.is_constant() && kind_of(e.dim) == SymKind::symbol; });
-    while (!open.empty()) {
-      std::vector<Expected> left;
-      for (const Expected& e : open) {
-        std::optional<bool> matched = symbols_.match(e.dim, e.given, &program_);
-        if (!matched) left.push_back(e);
-        if (matched == std::optional(false)) disagree(e);
-      }
-      if (left.size() == open.size()) disagree(left[0]);
-      open = std::move(left);
-    }
-  }
-  [[noreturn]] void disagree(const Expected& e) const {
-    std::string wanted = to_string(e.dim);
-    if (std::optional<int64_t> value = symbols_.try_value(e.dim); value && !e.dim.is_constant())
-      wanted += " = " + std::to_string(*value);
-    refuse(e.input, "has " + std::to_string(e.given) + " as " + e.what + ", not " + wanted);
-  }
-
-  // Inputs of one class share storage; what is mutated shares it with no others.
-  void check_aliases(const std::vector<Tensor>& tensors) const {
-    for (size_t i = 0; i < tensors.size(); ++i)
-      for (size_t j = 0; j < i && tensors[i]; ++j) {
-        if (!tensors[j]) continue;
-        const Buffer &a = memory_.buffer(program_.inputs[i].buffer), &b = memory_.buffer(program_.inputs[j].buffer);
-        const bool shared = tensors[i].storage()->data == tensors[j].storage()->data;
-        if (a.alias && a.alias == b.alias && !shared) refuse(i, "does not share its storage with " + label(j));
-        if (!(a.alias && a.alias == b.alias) && shared && (a.mutated || b.mutated))
-          refuse(i, "shares its storage with " + label(j) + ", and one of them is mutated");
-      }
   }
 
   // --- nodes
@@ -264,12 +150,7 @@ class Interpreter {
     for (size_t i = 0; i < made.size(); ++i) {
       if (node.results[i] == kNone) continue;
       const TensorType& type = memory_.buffer(node.results[i]).type;
-      for (size_t d = 0; made[i] && d < std::min(type.rank(), made[i].rank()); ++d) {
-        symbols_.match(type.sizes[d], made[i].sizes()[d], &node);
-        for_each_symbol(type.sizes[d], [&](const SymNode* s) {
-          if (symbols_.bound_by(Dim(s), &node)) symbols_.check(s);
-        });
-      }
+      if (made[i]) symbols_.take_sizes(type.sizes, made[i].sizes(), &node);
       memory_.put(node.results[i], std::move(made[i]));
     }
   }

@@ -50,4 +50,15 @@ void for_each_buffer(const Node& node, const std::function<void(BufferId)>& visi
   std::visit(Visitor{visit}, node.is);
 }
 
+namespace {
+void visit_output(const Output& output, const std::function<void(BufferId)>& visit) {
+  if (output.buffer != kNone) visit(output.buffer);
+  for (const Output& element : output.elements) visit_output(element, visit);
+}
+}  // namespace
+
+void for_each_output_buffer(const Program& program, const std::function<void(BufferId)>& visit) {
+  for (const Output& output : program.outputs) visit_output(output, visit);
+}
+
 }  // namespace lenz::loops

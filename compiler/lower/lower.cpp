@@ -170,15 +170,16 @@ BufferId Lowering::tensor_buffer(const Node& node, ValueId v, const Type& type) 
   return b;
 }
 
-// A view that is only shown as an output is made of its storage's buffer there. Backwards, so that a chain of views is
-// walked once.
+// A view that is only shown, as an output or to an extern kernel, is made of its storage's buffer there. Backwards, so
+// that a chain of views is walked once.
 std::vector<bool> Lowering::only_shown() const {
   std::vector<bool> only(graph_->node_capacity());
   for (NodeId id = graph_->last(); id != kNone; id = graph_->node(id).prev) {
     const Node& node = graph_->node(id);
     bool shown = is_geometry_view(*graph_, node);
     for (uint16_t i = 0; i < node.result_count && shown; ++i)
-      for (NodeId user : graph_->value(node.result(i)).users) shown = shown && (user == kOutputs || only[user]);
+      for (NodeId user : graph_->value(node.result(i)).users)
+        shown = shown && (user == kOutputs || only[user] || runs_outside(graph_->node(user)));
     only[id] = shown;
   }
   return only;
@@ -205,7 +206,9 @@ void Lowering::lower_computed(const Node& node) {
   // Sizes are known from types; only what depends on data is computed.
   bool only_sizes = std::ranges::all_of(results, [](BufferId b) { return b == kNone; });
   if (only_sizes && !node.op->has(Trait::data_dependent) && !node.op->has(Trait::effect)) return;
-  if (!row.lowering.body.empty()) {
+  if (runs_outside(node)) {
+    lower_extern(node, results);
+  } else if (!row.lowering.body.empty()) {
     size_t nodes = block->nodes.size();
     try {
       lower_by_text(*this, node, results);
@@ -220,6 +223,20 @@ void Lowering::lower_computed(const Node& node) {
   }
 }
 
+bool Lowering::runs_outside(const Node& node) const {
+  const OpDef& row = node.op->base ? *node.op->base : *node.op;
+  return options_.products_outside && row.has(Trait::contraction) && row.has(Trait::core) &&
+         node.op->variant == VariantKind::functional;
+}
+
+// A view of a buffer's storage where the graph has one; whose strides are its own business.
+BufferId Lowering::operand_outside(ValueId v) {
+  ValueId base = v;
+  for (NodeId n; (n = graph_->value(base).producer) != kNone && is_geometry_view(*graph_, graph_->node(n));)
+    base = graph_->node(n).args[0].value();
+  return base == v ? buffer(v) : view(buffer(base), type(v).tensor());
+}
+
 void Lowering::lower_extern(const Node& node, std::span<const BufferId> results) {
   if (!options_.externs) throw Unsupported(node.op->full_name + " has no loops");
   if (node.result_count == 1 && type(node.result()).kind == TypeKind::list)
@@ -231,7 +248,7 @@ void Lowering::lower_extern(const Node& node, std::span<const BufferId> results)
   for (const Arg& a : node.arguments()) {
     Arg made = a;
     if (a.is_value()) {
-      made = Arg::of_value(buffer(a.value()));
+      made = Arg::of_value(runs_outside(node) ? operand_outside(a.value()) : buffer(a.value()));
     } else if (a.kind == ArgKind::value_list) {
       SmallVec<ValueId, 8> ids;
       for (ValueId v : a.value_list()) ids.push_back(v == kNone ? kNone : buffer(v));

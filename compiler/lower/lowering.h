@@ -70,6 +70,8 @@ class Lowering {
   void lower_assert(const Node& node);
   void lower_print(const Node& node);
   void lower_extern(const Node& node, std::span<const loops::BufferId> results);
+  bool runs_outside(const Node& node) const;
+  loops::BufferId operand_outside(ValueId v);
   std::vector<bool> only_shown() const;  // by node
   void lower_node(const Node& node);
 

@@ -81,7 +81,7 @@ class UseFinder {
 
   Uses run() {
     block(program_.body);
-    for (const loops::Output& o : program_.outputs) output(o);
+    loops::for_each_output_buffer(program_, [&](BufferId id) { other(id); });
     for (BufferId id = 0; id < storages_.size(); ++id)
       if (storages_[id] != id) out_.buffers[id].otherwise = out_.buffers[storages_[id]].otherwise = true;
     for (BufferId id = 0; id < storages_.size(); ++id) out_.buffers[id].writes = out_.buffers[storages_[id]].writes;
@@ -95,11 +95,6 @@ class UseFinder {
 
   void writes(BufferId id) {
     if (id != kNone) ++out_.buffers[storages_[id]].writes;
-  }
-
-  void output(const loops::Output& o) {
-    other(o.buffer);
-    for (const loops::Output& e : o.elements) output(e);
   }
 
   void block(const loops::Block& b) {

@@ -8,51 +8,15 @@
 namespace lenz::native {
 
 using loops::BufferId;
-using loops::Kernel;
 using loops::Program;
 
-namespace {
-
-template <class F>
-void for_each_kernel(const Program& program, F&& visit) {
-  size_t number = 0;
-  loops::for_each_node(program.body, [&](const loops::Node& node) {
-    if (const auto* kernel = std::get_if<Kernel>(&node.is)) visit(*kernel, "kernel_" + std::to_string(number++));
-  });
-}
-
-void check(int32_t status) {
-  switch (static_cast<KernelStatus>(status)) {
-    case KernelStatus::finished: return;
-    case KernelStatus::division_by_zero: throw UserError("division of an integer by zero");
-    case KernelStatus::index_out_of_range: throw UserError("an index is out of range");
-  }
-  internal_error("a kernel ended in an unknown way", __FILE__, __LINE__);
-}
-
-}  // namespace
-
 NativeKernels::NativeKernels(const Program& program, const CpuTarget& target, int threads)
-    : program_(program), threads_(std::max(1, threads)) {
-  const Compiler compiler(target);
-  for_each_kernel(program, [&](const Kernel& kernel, const std::string& symbol) {
-    try {
-      CodeModule module(symbol);
-      Compiled made{emit_kernel(module, compiler, program, kernel, symbol), nullptr};
-      jit_.add_object(compiler.object(module));
-      made.function = jit_.function<KernelFunction>(symbol);
-      LENZ_CHECK(made.function != nullptr, "a kernel was compiled and is not there");
-      kernels_.emplace(&kernel, std::move(made));
-    } catch (const Unsupported& why) {
-      refused_.push_back(kernel.name + ": " + why.what());
-    }
-  });
-}
+    : program_(program), threads_(std::max(1, threads)), code_(compile_kernels(program, target)) {}
 
 bool NativeKernels::run(const loops::KernelCall& call) {
-  auto found = kernels_.find(&call.kernel);
-  if (found == kernels_.end()) return false;
-  const KernelArguments& takes = found->second.arguments;
+  auto found = code_.kernels.find(&call.kernel);
+  if (found == code_.kernels.end()) return false;
+  const runtime::KernelArguments& takes = found->second.arguments;
   std::vector<int64_t> symbols;
   for (Dim s : takes.symbols) symbols.push_back(call.integer(s));
   std::vector<uint64_t> streams;
@@ -91,29 +55,8 @@ bool NativeKernels::run(const loops::KernelCall& call) {
   for (int64_t t = 1; t < threads; ++t) others.emplace_back(part, t);
   part(0);
   for (std::thread& t : others) t.join();
-  for (int32_t s : status) check(s);
+  for (int32_t s : status) runtime::raise_for(s, call.kernel.name);
   return true;
-}
-
-std::string kernels_as_text(const Program& program, const CpuTarget& target, bool assembly) {
-  const Compiler compiler(target);
-  std::string out;
-  for_each_kernel(program, [&](const Kernel& kernel, const std::string& symbol) {
-    out += (assembly ? "# " : "; ") + symbol + ": " + kernel.name + "\n";
-    try {
-      CodeModule module(symbol);
-      emit_kernel(module, compiler, program, kernel, symbol);
-      if (assembly) {
-        out += compiler.assembly(module);
-      } else {
-        compiler.optimise(module);
-        out += module.text();
-      }
-    } catch (const Unsupported& why) {
-      out += (assembly ? "# " : "; ") + std::string("no code: ") + why.what() + "\n";
-    }
-  });
-  return out;
 }
 
 }  // namespace lenz::native

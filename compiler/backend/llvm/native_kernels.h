@@ -4,12 +4,10 @@
 // Thread-safety: run() from one thread at a time; with several threads it runs a kernel's points on as many.
 #pragma once
 
-#include <memory>
 #include <string>
-#include <unordered_map>
 #include <vector>
 
-#include "compiler/backend/llvm/kernel_code.h"
+#include "compiler/backend/llvm/compile_kernels.h"
 #include "compiler/loops/interpret.h"
 
 namespace lenz::native {
@@ -21,22 +19,13 @@ class NativeKernels {
 
   bool run(const loops::KernelCall& call);
 
-  size_t compiled() const { return kernels_.size(); }
-  const std::vector<std::string>& refused() const { return refused_; }  // why a kernel has no code
+  size_t compiled() const { return code_.kernels.size(); }
+  const std::vector<std::string>& refused() const { return code_.refused; }
 
  private:
-  struct Compiled {
-    KernelArguments arguments;
-    KernelFunction* function = nullptr;
-  };
   const loops::Program& program_;
   int threads_;
-  Jit jit_;
-  std::unordered_map<const loops::Kernel*, Compiled> kernels_;
-  std::vector<std::string> refused_;
+  runtime::KernelCode code_;
 };
-
-// The program's kernels as text: LLVM's IR, or the target's assembly.
-std::string kernels_as_text(const loops::Program& program, const CpuTarget& target, bool assembly);
 
 }  // namespace lenz::native

@@ -1,0 +1,28 @@
+// The kernels of a program as machine code in this process: what the executor and the interpreter call.
+// Thread-safety: pure functions; the code may be called from any thread.
+#pragma once
+
+#include <string>
+
+#include "compiler/backend/llvm/target.h"
+#include "compiler/runtime/native_kernel.h"
+
+namespace lenz::native {
+
+struct CompileOptions {
+  int threads = 1;
+  std::string cache;  // a folder of objects (object_cache.h); empty: none
+};
+
+struct CompileStatistics {
+  size_t kernels = 0, compiled = 0, from_cache = 0, repeated = 0;  // repeated: equal to another one
+};
+
+// What has no code is listed in `refused`.
+runtime::KernelCode compile_kernels(const loops::Program& program, const CpuTarget& target,
+                                    const CompileOptions& options = {}, CompileStatistics* statistics = nullptr);
+
+// The program's kernels as text: LLVM's IR, or the target's assembly.
+std::string kernels_as_text(const loops::Program& program, const CpuTarget& target, bool assembly);
+
+}  // namespace lenz::native

@@ -1,0 +1,99 @@
+#include "compiler/loops/symbols.h"
+
+#include <algorithm>
+
+namespace lenz::loops {
+
+std::optional<int64_t> Symbols::find(const SymNode* symbol) const {
+  const uint32_t id = symbol_id(symbol);
+  if (id >= by_.size() || by_[id] == nullptr) return std::nullopt;
+  return values_[id];
+}
+
+std::optional<int64_t> Symbols::try_value(Dim dim) const {
+  return dim.is_constant() ? dim.constant() : evaluate(dim, lookup());
+}
+
+int64_t Symbols::value(Dim dim) const {
+  if (std::optional<int64_t> value = try_value(dim)) return *value;
+  throw InternalError("'" + to_string(dim) + "' has no value here: a symbol is not bound, or it overflows");
+}
+
+bool Symbols::bound_by(Dim symbol, const void* who) const {
+  const uint32_t id = symbol_id(symbol.node());
+  return id < by_.size() && by_[id] == who;
+}
+
+void Symbols::bind(Dim symbol, int64_t value, const void* who) {
+  const uint32_t id = symbol_id(symbol.node());
+  if (id >= by_.size()) {
+    values_.resize(id + 1);
+    by_.resize(id + 1);
+  }
+  values_[id] = value;
+  by_[id] = who;
+}
+
+void Symbols::unbind_all(const void* who) {
+  for (const void*& by : by_)
+    if (by == who) by = nullptr;
+}
+
+std::optional<bool> Symbols::match(Dim dim, int64_t number, const void* who) {
+  const SymNode* open = nullptr;
+  size_t count = 0;
+  if (!dim.is_constant())
+    for_each_symbol(dim, [&](const SymNode* symbol) {
+      if (find(symbol)) return;
+      ++count;
+      open = symbol;
+    });
+  if (count == 0) return try_value(dim) == number;
+  if (count > 1) return std::nullopt;
+  // A linear dim follows from two of its values; one that is not shows by the third.
+  auto at = [&](int64_t x) {
+    return evaluate(dim, [&](const SymNode* s) { return s == open ? std::optional(x) : find(s); });
+  };
+  std::optional<int64_t> zero = at(0), first = at(1);
+  if (!zero || !first || *zero == *first || (number - *zero) % (*first - *zero) != 0) return false;
+  const int64_t x = (number - *zero) / (*first - *zero);
+  if (at(x) != number) return false;
+  bind(Dim(open), x, who);
+  return true;
+}
+
+void Symbols::take_sizes(std::span<const Dim> sizes, std::span<const int64_t> numbers, const void* who) {
+  for (size_t d = 0; d < std::min(sizes.size(), numbers.size()); ++d) {
+    match(sizes[d], numbers[d], who);
+    if (sizes[d].is_constant()) continue;
+    for_each_symbol(sizes[d], [&](const SymNode* s) {
+      if (bound_by(Dim(s), who)) check(s);
+    });
+  }
+}
+
+void Symbols::check(const SymNode* symbol) const {
+  auto concerns = [&](Dim dim) {
+    bool found = symbol == nullptr;
+    if (!found && !dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { found = found || s == symbol; });
+    return found;
+  };
+  auto require = [&](const Cond& cond, const char* what) {
+    if ((concerns(cond.lhs) || concerns(cond.rhs)) && evaluate(cond, lookup()) == std::optional(false))
+      throw UserError(std::string(what) + " " + to_string(cond) + " does not hold: it is " +
+                      std::to_string(value(cond.lhs)) + " against " + std::to_string(value(cond.rhs)));
+  };
+  bool declared = false;
+  for (const auto& [about, range] : assumptions_.facts().ranges()) {
+    declared = declared || about == symbol;
+    if (range.low) require(le(*range.low, Dim(about)), "the fact");
+    if (range.high) require(le(Dim(about), *range.high), "the fact");
+  }
+  if (symbol != nullptr && !declared) require(le(0, Dim(symbol)), "the fact");  // it is a size
+  for (const Cond& fact : assumptions_.facts().conditions()) require(fact, "the fact");
+  // Guards are for those who choose a program by its inputs; of a size that data made nobody may ask so much.
+  if (symbol == nullptr)
+    for (const Cond& guard : assumptions_.guards()) require(guard, "the guard");
+}
+
+}  // namespace lenz::loops

@@ -1,0 +1,43 @@
+// The values of a running program's symbols. Thread-safety: one per run.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "compiler/loops/program.h"
+
+namespace lenz::loops {
+
+// Values of symbols, by id. Each knows who bound it (a node, an axis's nest, the caller): the same one may do it again.
+class Symbols {
+ public:
+  explicit Symbols(const Assumptions& assumptions) : assumptions_(assumptions) {}
+
+  std::optional<int64_t> find(const SymNode* symbol) const;
+  std::optional<int64_t> try_value(Dim dim) const;  // nullopt while a symbol has no value
+  int64_t value(Dim dim) const;                     // InternalError then
+  bool bound_by(Dim symbol, const void* who) const;
+
+  void bind(Dim symbol, int64_t value, const void* who);
+  void unbind_all(const void* who);
+  // Matches a dim to a number: what it mentions has a value and gives that number, or its one open symbol gets the
+  // value that does. False if it can't; nullopt if several are open.
+  std::optional<bool> match(Dim dim, int64_t number, const void* who);
+  // Matches the sizes of what `who` made; facts about symbols that it binds so must hold.
+  void take_sizes(std::span<const Dim> sizes, std::span<const int64_t> numbers, const void* who);
+  // UserError unless facts and guards about the symbol (all of them: null) hold, as far as they can be told.
+  void check(const SymNode* symbol) const;
+
+  int64_t* data() { return values_.data(); }
+
+ private:
+  SymValues lookup() const {
+    return [this](const SymNode* s) { return find(s); };
+  }
+  const Assumptions& assumptions_;
+  std::vector<int64_t> values_;
+  std::vector<const void*> by_;  // null: not bound
+};
+
+}  // namespace lenz::loops

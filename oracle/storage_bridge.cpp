@@ -1,0 +1,92 @@
+#include "oracle/storage_bridge.h"
+
+#include <ATen/Functions.h>
+
+#include "oracle/aten.h"
+
+namespace lenz::oracle {
+
+at::Tensor tensor_in(const c10::Storage& storage, Dtype dtype, std::span<const int64_t> sizes,
+                     std::span<const int64_t> strides, int64_t offset) {
+  auto made = at::detail::make_tensor<c10::TensorImpl>(
+      c10::Storage(storage), c10::DispatchKeySet(c10::DispatchKey::CPU), c10::scalarTypeToTypeMeta(to_aten(dtype)));
+  made.unsafeGetTensorImpl()->set_sizes_and_strides({sizes.data(), sizes.size()}, {strides.data(), strides.size()},
+                                                    offset);
+  return made;
+}
+
+loops::Tensor StorageBridge::in(const at::Tensor& given) {
+  at::Tensor t = given.resolve_conj().resolve_neg();
+  const c10::Storage& storage = t.storage();
+  std::shared_ptr<loops::Storage>& s = known_[storage.unsafeGetStorageImpl()];
+  if (!s) {
+    s = std::make_shared<loops::Storage>();
+    s->data = static_cast<std::byte*>(storage.mutable_data());
+    s->bytes = storage.nbytes();
+    s->owner = std::make_shared<c10::Storage>(storage);
+    back_.emplace(s.get(), storage);
+  }
+  loops::Ints sizes, strides;
+  for (int64_t n : t.sizes()) sizes.push_back(n);
+  for (int64_t n : t.strides()) strides.push_back(n);
+  return {s, *from_aten(t.scalar_type()), sizes, strides, t.storage_offset()};
+}
+
+at::Tensor StorageBridge::out(const loops::Tensor& t) {
+  auto at = back_.find(t.storage().get());
+  if (at == back_.end()) {
+    auto* keep = new std::shared_ptr<loops::Storage>(t.storage());
+    auto release = [](void* p) { delete static_cast<std::shared_ptr<loops::Storage>*>(p); };
+    c10::DataPtr data((*keep)->data, keep, release, at::kCPU);
+    c10::Storage made(c10::Storage::use_byte_size_t(), (*keep)->bytes, std::move(data), nullptr, false);
+    at = back_.emplace(t.storage().get(), made).first;
+  }
+  return tensor_in(at->second, t.dtype(), t.sizes(), t.strides(), t.offset());
+}
+
+namespace {
+// Whether the op's own result may stand for the buffer: it lies as the buffer wants it, in memory of nobody else's.
+bool lies_so(const at::Tensor& made, const std::vector<int64_t>& strides, int64_t offset,
+             const std::vector<const void*>& operands) {
+  if (made.storage_offset() != offset || made.is_conj() || made.is_neg()) return false;
+  for (size_t d = 0; d < strides.size(); ++d)
+    if (made.size(static_cast<int64_t>(d)) > 1 && made.stride(static_cast<int64_t>(d)) != strides[d]) return false;
+  return std::ranges::find(operands, made.storage().data()) == operands.end();
+}
+}  // namespace
+
+std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops::Program& program, Boxed& boxed,
+                                      StorageBridge& bridge) {
+  std::vector<RunValue> values(program.buffers.size());
+  std::vector<const void*> operands;
+  for (const Arg& a : call.node.args)
+    for_each_value(a, [&](ValueId v) {
+      loops::Tensor t = call.tensor(v);
+      operands.push_back(t.storage()->data);
+      values[v] = hold(bridge.out(t));
+    });
+  SymValues symbols = [&](const SymNode* s) -> std::optional<int64_t> { return call.integer(Dim(s)); };
+  Outcome out = boxed.run(*call.node.op, call.node.args, values, symbols);
+  if (out.raised) throw UserError(call.node.op->full_name + ": " + out.text);
+  std::vector<loops::Tensor> results;
+  for (size_t i = 0; i < call.node.results.size(); ++i) {
+    if (call.node.results[i] == kNone) {
+      results.emplace_back();
+      continue;
+    }
+    at::Tensor made = out.results[i]->value.toTensor();
+    const loops::Buffer& wanted = program.buffers[call.node.results[i]];
+    std::vector<int64_t> strides;
+    for (Dim d : wanted.type.strides) strides.push_back(call.integer(d));
+    const bool mine = wanted.type.offset.is(0) && lies_so(made, strides, 0, operands);
+    if (!mine) {
+      at::Tensor placed = at::empty_strided(made.sizes(), strides, made.options());
+      placed.copy_(made);
+      made = std::move(placed);
+    }
+    results.push_back(bridge.in(made));
+  }
+  return results;
+}
+
+}  // namespace lenz::oracle
