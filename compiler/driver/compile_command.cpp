@@ -11,6 +11,7 @@
 #include "compiler/loops/text.h"
 #include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/passes/postgrad/reuse.h"
 #include "compiler/runtime/memory_plan.h"
 #include "compiler/schedule/realise.h"
 
@@ -29,10 +30,11 @@ ExitCode compile_command(std::span<const std::string> args) {
          "--emit", stage,
          "graph: as it is; pregrad: cleaned up, its writes where they were; functional: once values are all "
          "there is; joint: once idioms are recognised; postgrad: as that is decomposed; core: once ops are core "
-         "ones; loops: a nest for each value; plan: which nests make a kernel; fused: kernels; realised: kernels in "
+         "ones; reuse: which of those results may take an operand's memory; loops: a nest for each value; plan: which "
+         "nests make a kernel; fused: kernels; realised: kernels in "
          "tiles and lanes; memory: where buffers lie; llvm, asm: kernels' code")
-      ->check(CLI::IsMember({"graph", "pregrad", "functional", "joint", "postgrad", "core", "loops", "plan", "fused",
-                             "realised", "memory", "llvm", "asm"}))
+      ->check(CLI::IsMember({"graph", "pregrad", "functional", "joint", "postgrad", "core", "reuse", "loops", "plan",
+                             "fused", "realised", "memory", "llvm", "asm"}))
       ->capture_default_str();
   app.add_option("--target", target, "the machine to plan for: avx512, avx2, generic")->capture_default_str();
   app.add_option("--cores", cores, "how many cores it has")->check(CLI::Range(1, 4096))->capture_default_str();
@@ -43,7 +45,9 @@ ExitCode compile_command(std::span<const std::string> args) {
   graph = at == passes.end() ? to_level(*graph, levels.contains(stage) ? levels.at(stage) : Level::core)
                              : to_stage(*graph, at->second);
   std::string text;
-  if (stage == "loops") {
+  if (stage == "reuse") {
+    text = print(*graph, reuse_candidates(*graph));
+  } else if (stage == "loops") {
     loops::Program program = lower_graph(*graph);
     loops::require_valid(program, "lowering");
     text = loops::print(program);

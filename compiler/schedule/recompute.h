@@ -13,7 +13,7 @@
 namespace lenz::schedule {
 
 // In the order in which they are written.
-std::vector<loops::BufferId> choose_recomputed(const loops::Program& program, const Target& target = {});
+std::vector<loops::BufferId> choose_recomputed(const loops::Program& program, const Target& target);
 // Puts their computation into the nests that read them; their own nests are gone, the buffers are without use.
 void recompute(loops::Program& program, const std::vector<loops::BufferId>& chosen);
 
