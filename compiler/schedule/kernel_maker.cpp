@@ -239,8 +239,12 @@ void KernelMaker::tile() {
   Dim rest = shared_.back();
   for (size_t n = 0; n < joined; ++n) {
     Dim& at = shared_[shared_.size() - 1 - n];
-    at = n + 1 == joined ? rest : mod(rest, extents[n]);
-    rest = floor_div(rest, extents[n]);
+    if (n + 1 == joined) {
+      at = rest;  // the outermost one may have no points: nothing is divided by it
+    } else {
+      at = mod(rest, extents[n]);
+      rest = floor_div(rest, extents[n]);
+    }
   }
 }
 

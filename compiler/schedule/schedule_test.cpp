@@ -334,6 +334,20 @@ TEST(Schedule, LongReductionsAreSplit) {
   }
 }
 
+TEST(Schedule, AnOuterAxisWithoutPoints) {
+  constexpr std::string_view text = R"(loops @p {
+  input %x: f32[0, 3] placed
+  temp %f: f32[0, 3] placed
+  for i0 < 0, i1 < 3 {
+    %0 = load %x[i0, i1]
+    %1 = neg.f32 %0
+    store %f[i0, i1] = %1
+  }
+  return %f
+})";
+  expect_same_loops(text, [] { return std::vector<loops::InputValue>{loops::Tensor(Dtype::f32, loops::Ints{0, 3})}; });
+}
+
 TEST(Schedule, TilesOfSymbolicSizes) {
   constexpr std::string_view text = R"(graph @g(%x: f32[s0]) where s0 in 2..100000 {
   %a = aten.mul(%x, %x)
