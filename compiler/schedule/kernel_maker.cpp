@@ -18,17 +18,10 @@ using loops::Node;
 using loops::Program;
 using loops::Store;
 
-namespace {
-
-constexpr int64_t kTile = 4096;        // points of a tile: enough to pay for the turn, few enough for the cache
-constexpr int64_t kColumnTile = 64;    // columns that are reduced together: four vectors of accumulators
-constexpr size_t kMostUnrolled = 160;  // instructions of an unrolled body
-
-}  // namespace
-
 KernelMaker::KernelMaker(Program& program, const Target& target, const Uses& uses, loops::Block& block,
                          const Group& group, const SymbolSet& taken)
     : program_(program), target_(target), uses_(uses), block_(block), group_(group), taken_(taken) {
+  order_axes();
   for (uint32_t number : group.nests) {
     const auto& nest = std::get<Nest>(block.nodes[number].is);
     size_t phase = 0;
@@ -122,6 +115,7 @@ Nest KernelMaker::merged(size_t phase) {
   values_.clear();
   Nest made;
   NestWriter writer(made);
+  if (rows_) made.axes.push_back(*rows_);
   if (tile_) made.axes.push_back(*tile_);
   const size_t before = made.axes.size();
   bool first = true;
@@ -189,138 +183,6 @@ void KernelMaker::store(NestWriter& writer, const Member& member, const Replacem
     made.buffer = local.buffer;
   }
   writer.nest().stores.push_back(std::move(made));
-}
-
-// --- tiles and lanes
-
-void KernelMaker::tile() {
-  lanes_ = true;
-  if (group_.shared == 0) return;
-  // Inside goes the innermost shared axis, where the nests have no other axes, or where it is the one along which
-  // memory is contiguous.
-  bool bare = std::ranges::all_of(members_, [&](const Member& m) { return m.nest->axes.size() == group_.shared; });
-  bool column = false;
-  if (!bare) {
-    double along_shared = 0, along_inner = 0;
-    for (const Member& m : members_) {
-      if (m.facts.scans) return;
-      if (m.nest->axes.size() == group_.shared) continue;
-      size_t shared_axis = SIZE_MAX, last = m.nest->axes.size() - 1;
-      for (size_t k = 0; k < m.nest->axes.size(); ++k)
-        if (m.nest->axes[k].symbol == m.facts.parallel[group_.shared - 1]) shared_axis = k;
-      along_shared += contiguity(*m.nest, shared_axis);
-      along_inner += contiguity(*m.nest, last == shared_axis ? 0 : last);
-    }
-    column = along_shared > along_inner;
-  }
-  if (!bare && !column) return;
-  const size_t joined = bare && group_.phases.size() == 1 ? joined_axes() : 1;
-  std::vector<Dim> extents;  // of the axes that become one, from the innermost
-  for (size_t n = 0; n < joined; ++n) extents.push_back(axes_[axes_.size() - 1 - n].extent);
-  axes_.resize(axes_.size() - (joined - 1));
-  point_.resize(axes_.size());
-  axes_.back().extent = numel(extents);
-  const int64_t size = column ? kColumnTile : kTile;
-  Axis last = axes_.back();
-  axes_.pop_back();
-  point_.pop_back();
-  Axis inner{fresh("i"), last.extent, AxisKind::parallel};
-  if (last.extent.is_constant() && last.extent.constant() <= size) {
-    shared_.back() = inner.symbol;
-  } else {
-    Dim number = fresh("t");
-    axes_.push_back({number, ceil_div(last.extent, size), AxisKind::parallel});
-    point_.push_back(number);
-    const bool whole = last.extent.is_constant() && last.extent.constant() % size == 0;
-    inner.extent = whole ? Dim(size) : min(Dim(size), last.extent - number * size);
-    shared_.back() = number * size + inner.symbol;
-  }
-  tile_ = inner;
-  Dim rest = shared_.back();
-  for (size_t n = 0; n < joined; ++n) {
-    Dim& at = shared_[shared_.size() - 1 - n];
-    if (n + 1 == joined) {
-      at = rest;  // the outermost one may have no points: nothing is divided by it
-    } else {
-      at = mod(rest, extents[n]);
-      rest = floor_div(rest, extents[n]);
-    }
-  }
-}
-
-// How many of the innermost shared axes are one axis for all members.
-size_t KernelMaker::joined_axes() const {
-  for (size_t n = 1; n < group_.shared; ++n) {
-    const size_t k = group_.shared - 1 - n;
-    for (const Member& m : members_)
-      if (!collapsible(program_, *m.nest, k)) return n;
-  }
-  return std::max<size_t>(group_.shared, 1);
-}
-
-// How well accesses go along an axis: neighbours, or one element for all, against strides.
-double KernelMaker::contiguity(const Nest& nest, size_t axis) const {
-  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
-  for (const Axis& a : nest.axes) space.add_axis(a.symbol, a.extent);
-  double score = 0;
-  auto access = [&](BufferId id, const DimVec& index) {
-    if (index.empty()) return;
-    auto stride = space.stride(address_of(program_, id, index), axis);
-    score += !stride ? -2 : stride->is(1) ? 1 : stride->is(0) ? 0 : -1;
-  };
-  for (const loops::Instr& i : nest.body)
-    if (i.kind == InstrKind::load) access(i.buffer, i.index);
-  for (const Store& s : nest.stores) access(s.buffer, s.index);
-  return score;
-}
-
-// Whether points along an axis may run in lanes: they are in order then, all at once.
-bool KernelMaker::may_have_lanes(const Nest& nest, const Axis& axis) const {
-  if (axis.kind == AxisKind::scan) return false;
-  for (const loops::Instr& i : nest.body)
-    if (i.ordered && axis.kind == AxisKind::reduction) return false;
-  return std::ranges::all_of(nest.stores, [&](const Store& s) {
-    return s.mode == loops::StoreMode::assign || loops::lanes_apart(program_, nest, s, axis);
-  });
-}
-
-// Bytes of the largest value that lanes along the axis have one each of.
-int64_t KernelMaker::widest(const Nest& nest, const Axis& axis) {
-  int64_t most = 4;
-  std::vector<const SymNode*> symbols{axis.symbol.node()};
-  std::vector<bool> varies;
-  for (const loops::Instr& i : nest.body) {
-    bool here = i.kind == InstrKind::scan || (i.mask != kNone && varies[i.mask]);
-    for (Ssa operand : i.operands) here = here || varies[operand];
-    for (Dim d : i.index)
-      if (!d.is_constant())
-        for_each_symbol(d, [&](const SymNode* s) { here = here || std::ranges::find(symbols, s) != symbols.end(); });
-    varies.push_back(here);
-    if (here && i.kind == InstrKind::position) symbols.push_back(i.symbol.node());
-    if (here && i.kind != InstrKind::index) most = std::max(most, std::min<int64_t>(item_size(i.dtype), 8));
-  }
-  return most;
-}
-
-void KernelMaker::add_lanes(Nest& nest) const {
-  bool reduces = false, scans = false;
-  for (const loops::Instr& i : nest.body) {
-    reduces = reduces || i.kind == InstrKind::reduce;
-    scans = scans || i.kind == InstrKind::scan;
-  }
-  std::optional<size_t> best;
-  double most = 0;
-  for (size_t k = nest.axes.size(); k-- > 0;) {
-    if (!may_have_lanes(nest, nest.axes[k])) continue;
-    double score = contiguity(nest, k);
-    if (best && score <= most) continue;
-    best = k;
-    most = score;
-  }
-  if (!best || (scans && most <= 0)) return;
-  Axis& axis = nest.axes[*best];
-  axis.lanes = target_.lanes(widest(nest, axis));
-  while (axis.unroll < (reduces ? 4U : 2U) && nest.body.size() * axis.unroll * 2 <= kMostUnrolled) axis.unroll *= 2;
 }
 
 }  // namespace lenz::schedule

@@ -21,6 +21,8 @@ class KernelMaker {
   std::vector<loops::Node> run();
 
  private:
+  static constexpr int64_t kTile = 4096;  // points of a tile: enough to pay for the turn, few enough for the cache
+
   struct Member {
     const loops::Nest* nest;
     NestFacts facts;
@@ -43,6 +45,9 @@ class KernelMaker {
   bool used_later(BufferId id, size_t phase) const;
   const Local& local_for(BufferId id, const DimVec& index);
   DimVec local_index(const Local& local, const DimVec& index) const;
+  void order_axes();
+  std::optional<size_t> crossing_axis() const;
+  std::pair<loops::Axis, Dim> cut(size_t k, int64_t size);
   bool may_have_lanes(const loops::Nest& nest, const loops::Axis& axis) const;
   size_t joined_axes() const;
   static int64_t widest(const loops::Nest& nest, const loops::Axis& axis);
@@ -61,6 +66,8 @@ class KernelMaker {
   std::vector<Dim> shared_;          // what stands for the shared axes, in order
   std::vector<Dim> point_;           // symbols that tell the kernel's point
   std::optional<loops::Axis> tile_;  // the innermost shared axis, inside
+  std::optional<loops::Axis>
+      rows_;  // the shared axis along which some memory is contiguous, but not along the innermost
   bool lanes_ = false;
   size_t phase_ = 0;
   std::map<BufferId, Value> values_;

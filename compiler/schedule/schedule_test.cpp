@@ -86,6 +86,24 @@ TEST(Schedule, ChainsOfPointsAreOneNest) {
   expect_same(text, {numbers({40, 300}), numbers({300})}, 1e-6);
 }
 
+// Axes go as memory lies, whatever the order of the dims; where two buffers disagree, squares are turned in registers.
+TEST(Schedule, AxesFollowMemory) {
+  constexpr std::string_view last = R"(graph @g(%x: f32[2, 40, 5, 6] strides [1200, 1, 240, 40]) {
+  %a = aten.relu(%x)
+  return %a
+})";
+  const std::string flat = loops::print(made(last).program);
+  EXPECT_THAT(flat, testing::HasSubstr("< 2400 lanes 16")) << flat;
+  constexpr std::string_view crossed = R"(graph @g(%x: f32[70, 90], %y: f32[90, 70]) {
+  %t = aten.t(%y)
+  %a = aten.add(%x, %t)
+  return %a
+})";
+  const std::string squares = loops::print(made(crossed).program);
+  EXPECT_THAT(squares, testing::ContainsRegex("unroll 16, .* lanes 16")) << squares;
+  expect_same(crossed, {numbers({70, 90}), numbers({90, 70})}, 1e-6);
+}
+
 TEST(Schedule, WhatReadsOtherPointsIsAnotherKernel) {
   constexpr std::string_view text = R"(graph @g(%x: f32[50, 60]) {
   %a = aten.exp(%x)

@@ -70,10 +70,20 @@ class KernelEmitter {
   void nest(const loops::Nest& n, const DimCode& outside);
   void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
   void in_lanes(const Frame& frame, const Body& body);
+  Frame lanes_at(const Frame& frame, llvm::Value* base);
   void find_levels();
   void points(std::vector<Frame>& frames, const Axes& inner);
   void walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body);
   void late(Frame& f, bool all_stores);
+
+  // Squares of as many rows as lanes (squares.cpp).
+  void squares(const Frame& frame);
+  void square(std::vector<Frame>& frames);
+  bool crosses(loops::BufferId id, const DimVec& index, const Frame& f);
+  std::vector<llvm::Value*> places_along_rows(loops::BufferId id, const DimVec& index, const Frame& first);
+  std::vector<llvm::Value*> turned(std::vector<llvm::Value*> rows);
+  void load_square(loops::Ssa at, std::vector<Frame>& frames);
+  void store_square(const loops::Store& s, std::vector<Frame>& frames);
 
   // Reductions.
   std::vector<Accumulator> accumulators(size_t copies);
@@ -121,6 +131,7 @@ class KernelEmitter {
   // Of the nest at hand.
   const loops::Nest* nest_ = nullptr;
   const loops::Axis* lane_axis_ = nullptr;
+  const loops::Axis* row_axis_ = nullptr;  // of squares, if the nest runs in squares
   int lanes_ = 1;
   std::optional<ScalarCode> narrow_, wide_;
   std::vector<bool> inner_, late_, store_inner_;

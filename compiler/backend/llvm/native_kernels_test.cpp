@@ -158,6 +158,41 @@ TEST(NativeKernels, StoresThatCombine) {
               {numbers(Dtype::i64, {50}), numbers(Dtype::f32, {50, 37})});
 }
 
+// Read and stored along the rows, with rows and lanes left over; narrow and wide elements; an axis outside.
+TEST(NativeKernels, Squares) {
+  for (int64_t n : {16, 5, 32, 41})
+    expect_same(R"(loops @squares where s0 in 1..1000 {
+  input %x: f32[2, 37, s0] placed
+  input %t: bf16[2, s0, 37] placed
+  temp %y: f32[2, 37, s0] placed
+  temp %z: f32[2, s0, 37] placed
+  kernel k0 < 2, t < (s0 + 31)//32 {
+    for i0 < 37 unroll 16, i1 < min(32, s0 - t*32) lanes 16 {
+      %0 = load %x[k0, i0, t*32 + i1]
+      %1 = load %t[k0, t*32 + i1, i0]
+      %2: f32 = to_dtype.bf16 %1
+      %3 = add.f32 %0, %2
+      store %y[k0, i0, t*32 + i1] = %3
+      store %z[k0, t*32 + i1, i0] = %2
+    }
+  }
+  return %y, %z
+})",
+                {numbers(Dtype::f32, {2, 37, n}), numbers(Dtype::bf16, {2, n, 37})});
+  expect_same(R"(loops @wide {
+  input %x: i64[19, 24] placed
+  temp %y: i64[24, 19] placed
+  kernel {
+    for i0 < 24 unroll 8, i1 < 19 lanes 8 {
+      %0 = load %x[i1, i0]
+      store %y[i0, i1] = %0
+    }
+  }
+  return %y
+})",
+              {numbers(Dtype::i64, {19, 24})});
+}
+
 TEST(NativeKernels, RaisesAsTheInterpreterDoes) {
   expect_same(R"(loops @raises {
   input %x: i64[20] placed

@@ -31,8 +31,15 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
     (a.kind == AxisKind::parallel ? outer : inner).push_back(&a);
   }
   const bool lanes_outside = lane_axis_ && lane_axis_->kind == AxisKind::parallel;
+  row_axis_ = nullptr;
+  if (lanes_outside && inner.empty())
+    for (const Axis* a : outer)
+      if (a->unroll == lane_axis_->lanes && lanes_ > 1) row_axis_ = a;
+  std::erase(outer, row_axis_);
   nested(outer, 0, frame, [&](Frame& at) {
-    if (lanes_outside) {
+    if (row_axis_) {
+      squares(at);
+    } else if (lanes_outside) {
       in_lanes(at, [&](std::vector<Frame>& frames) { points(frames, inner); });
     } else {
       std::vector<Frame> one{at};
@@ -49,32 +56,33 @@ void KernelEmitter::nested(const Axes& axes, size_t depth, Frame& frame, const s
   });
 }
 
+// A copy of the frame for the lanes from a value of their axis on.
+KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* base) {
+  std::vector<llvm::Constant*> numbers;
+  for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(static_cast<uint64_t>(i)));
+  Frame made = frame;
+  made.dims.lanes(lanes_);
+  made.base = base;
+  llvm::Value* first = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), base);
+  made.dims.bind(lane_axis_->symbol, b_.CreateAdd(first, llvm::ConstantVector::get(numbers)));
+  return made;
+}
+
 // Copies of the frame, each for some lanes: as many as are unrolled, then one after another for the rest.
 void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
   Frame dims = frame;
   llvm::Value* count = dims.dims(lane_axis_->extent);
   const int64_t turn = int64_t{lanes_} * lane_axis_->unroll;
-  std::vector<llvm::Constant*> numbers;
-  for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(static_cast<uint64_t>(i)));
-  llvm::Value* iota = llvm::ConstantVector::get(numbers);
-  auto at_base = [&](llvm::Value* base) {
-    Frame made = frame;
-    made.dims = DimCode(frame.dims);
-    made.dims.lanes(lanes_);
-    made.base = base;
-    made.dims.bind(lane_axis_->symbol, b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(lanes_), base), iota));
-    return made;
-  };
   llvm::Value* whole = b_.CreateSub(count, b_.CreateURem(count, b_.getInt64(static_cast<uint64_t>(turn))));
   loop(b_.getInt64(0), whole, turn, [&](llvm::Value* at) {
     std::vector<Frame> frames;
     for (uint32_t u = 0; u < lane_axis_->unroll; ++u)
-      frames.push_back(at_base(b_.CreateAdd(at, b_.getInt64(uint64_t{u} * static_cast<uint64_t>(lanes_)))));
+      frames.push_back(lanes_at(frame, b_.CreateAdd(at, b_.getInt64(uint64_t{u} * static_cast<uint64_t>(lanes_)))));
     body(frames);
   });
   if (lane_axis_->extent.is_constant() && lane_axis_->extent.constant() % turn == 0) return;
   loop(whole, count, lanes_, [&](llvm::Value* at) {
-    std::vector<Frame> frames{at_base(at)};
+    std::vector<Frame> frames{lanes_at(frame, at)};
     llvm::Value* limit = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), count);
     frames[0].mask = b_.CreateICmpSLT(frames[0].dims.value_of(lane_axis_->symbol), limit);
     body(frames);
