@@ -121,6 +121,12 @@ def the_stages(options):
         stages.WRONG,
     )
     yield Stage(
+        "peers",
+        ["build/lenz", "bench", "--peers", "--neighbours", "5", "--json", "build/nightly/peers.json"],
+        "the tracked workloads beside eager and torch.compile, and at sizes nearby: every result right",
+        on_failure=None,
+    )
+    yield Stage(
         "operator database, values",
         [".venv/bin/python", "oracle/opinfo_values.py", "build/lenz", "--samples", "300"],
         "eager's values on the samples of PyTorch's operator database, judged by the reference and its bounds",

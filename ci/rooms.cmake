@@ -20,4 +20,6 @@ lenz_room(driver   compiler/driver   USES backend)
 lenz_room(store    corpus/store      USES graph)
 lenz_room(torch    compiler/torch    USES driver TORCH)
 lenz_room(oracle   oracle            USES torch store TORCH)
+# `measure`: lenz_bench is what Google Benchmark runs.
+lenz_room(measure  bench             USES oracle TORCH)
 lenz_room(fuzz     fuzz              USES driver store)

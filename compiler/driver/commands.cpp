@@ -17,6 +17,7 @@ namespace lenz {
 namespace {
 ExitCode run_command(std::span<const std::string> args) { return run_plugin_command("run", args); }
 ExitCode check_command(std::span<const std::string> args) { return run_plugin_command("check", args); }
+ExitCode bench_command(std::span<const std::string> args) { return run_plugin_command("bench", args); }
 ExitCode controls_command(std::span<const std::string> args) { return run_plugin_command("controls", args); }
 
 constexpr Command kCommands[] = {
@@ -30,6 +31,7 @@ constexpr Command kCommands[] = {
     {"run", "run a graph on given or made inputs", run_command},
     {"check", "hold every pass against eager libtorch, on one graph", check_command},
     {"controls", "hold the oracle against legal and wrong variants of random graphs", controls_command},
+    {"bench", "measure workloads beside eager and torch.compile", bench_command},
     {"ops", "list the ops and what their rows know; --check holds them against libtorch", ops_command},
     {"scalar", "list the scalar primitives; --eval computes them on bits", scalar_command},
     {"ulp", "hold the code of scalar primitives against the table, over every input or a sample", ulp_command},

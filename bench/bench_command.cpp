@@ -1,0 +1,113 @@
+// `lenz bench`: workloads measured beside what a user would take instead.
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "bench/commands.h"
+#include "bench/peers.h"
+#include "compiler/driver/arguments.h"
+
+namespace lenz::bench {
+
+namespace {
+// On a terminal one line that changes; else a line each.
+void show_progress(const std::string& line) {
+  if (isatty(STDERR_FILENO) != 0)
+    std::fprintf(stderr, "\r\033[K%s", line.c_str());
+  else
+    std::fprintf(stderr, "%s\n", line.c_str());
+}
+
+ExitCode verdict(const PeersReport& report) {
+  ExitCode code = ExitCode::fine;
+  auto look_at = [&](const PeerRow& row) {
+    if (row.our_fault && code != ExitCode::wrong) code = ExitCode::our_fault;
+    if (!row.wrong.empty()) code = ExitCode::wrong;
+    const bool missing = row.ms("lenz") == 0 || !row.unchecked.empty();
+    if (missing && code == ExitCode::fine) code = ExitCode::not_covered;
+  };
+  for (const PeerRow& row : report.rows) {
+    look_at(row);
+    for (const PeerRow& n : row.neighbours) look_at(n);
+  }
+  return report.rows.empty() ? ExitCode::not_covered : code;
+}
+
+void write_json(const std::string& file, const nlohmann::json& j) {
+  std::ofstream out(file);
+  out << j.dump(1) << "\n";
+  if (!out.flush()) throw UserError("can't write '" + file + "'");
+}
+
+ExitCode bench_command(std::span<const std::string> args) {
+  CLI::App app(
+      "Measures workloads (bench/workloads.py): Lenz through its own executor, eager PyTorch and torch.compile in a\n"
+      "process of their own, in rounds that take turns; the best call of each counts.\n"
+      "Exit codes: 0 all rows measured and right; 7 a wrong result; 1 a fault of the compiler's; 6 a row that could "
+      "not be\n"
+      "built or checked.",
+      "lenz bench");
+  PeersOptions options;
+  std::string json;
+  bool peers = false, list = false, no_max_autotune = false, no_check = false;
+  app.add_flag("--peers", peers, "Lenz beside eager and torch.compile, default and max-autotune");
+  app.add_flag("--list", list, "only name the workloads");
+  app.add_option("--only", options.only, "rows to measure, with commas between them")->delimiter(',');
+  app.add_option("--rounds", options.rounds, "how often each side has its turn")
+      ->check(CLI::Range(1, 1000))
+      ->capture_default_str();
+  app.add_option("--seconds", options.seconds, "of a turn")->check(CLI::Range(0.001, 60.0))->capture_default_str();
+  app.add_option("--threads", options.threads, "of each side; as many as this process may use if absent")
+      ->check(CLI::Range(1, 4096));
+  app.add_option("--subjects", options.peers, "the peers: eager, and modes of torch.compile")
+      ->delimiter(',')
+      ->capture_default_str();
+  app.add_flag("--no-max-autotune", no_max_autotune, "without that mode, which takes minutes to compile");
+  app.add_option("--neighbours", options.neighbours,
+                 "rows of our own code also at so many sizes nearby, that tiles don't like")
+      ->check(CLI::Range(0, 100));
+  app.add_flag("--no-check", no_check, "do not check Lenz's results first");
+  app.add_option("--target", options.target, "avx512, avx2 or generic; the best that this machine runs if absent");
+  app.add_option("--json", json, "write the rows to this file (bench/peers.schema.json)");
+  app.add_option("--folder", options.folder,
+                 "keeps exported workloads (NAME.lenz, NAME.inputs.npz) and torch.compile's cache; bench beside the "
+                 "executable if absent");
+  app.add_option("--python", options.python, "a Python that has PyTorch; the repository's .venv if absent");
+  if (!parse_arguments(app, args)) return ExitCode::fine;
+  if (!peers && !list) throw UserError("nothing to measure", "lenz bench", "say --peers, or --list");
+
+  if (options.python.empty()) options.python = repository() + "/.venv/bin/python";
+  if (options.folder.empty())
+    options.folder = (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "bench").string();
+  options.folder = std::filesystem::absolute(options.folder).string();
+  std::error_code failure;
+  std::filesystem::create_directories(options.folder, failure);
+  if (failure) throw UserError("can't make the folder '" + options.folder + "': " + failure.message());
+  if (no_max_autotune) std::erase(options.peers, "max-autotune");
+  options.check = !no_check;
+  options.progress = show_progress;
+  if (list) {
+    Worker worker({options.python, repository() + "/bench/worker.py"}, options.folder + "/worker.log");
+    for (const nlohmann::json& r : worker.ask({{"do", "rows"}})["rows"])
+      std::printf("%-30s %s%s\n", r["name"].get<std::string>().c_str(), r["sizes"].dump().c_str(),
+                  r["own"].get<bool>() ? "" : ", with products");
+    return ExitCode::fine;
+  }
+  const PeersReport report = run_peers(options);
+  if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+  report.print(stdout);
+  if (!json.empty()) write_json(json, report.to_json());
+  return verdict(report);
+}
+}  // namespace
+
+std::span<const Command> bench_commands() {
+  static constexpr Command kCommands[] = {
+      {"bench", "measure workloads beside eager and torch.compile", bench_command},
+  };
+  return kCommands;
+}
+
+}  // namespace lenz::bench

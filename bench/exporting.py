@@ -1,0 +1,73 @@
+"""Workloads as files: NAME.lenz, NAME.inputs.npz with its values, NAME.json with what they were made from.
+
+Files that are up to date stay."""
+
+import hashlib
+import json
+import logging
+import sys
+import warnings
+from pathlib import Path
+
+import torch
+
+HERE = Path(__file__).resolve().parent
+PACKAGE = HERE.parent / "compiler" / "torch" / "python"
+sys.path.insert(0, str(PACKAGE))
+
+import lenz  # noqa: E402
+from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+
+import workloads  # noqa: E402
+
+
+def joint_graph(case):
+    """Forward and backward as one FX graph of ATen calls, and its arguments."""
+    names, values = zip(*case.program.named_parameters())
+
+    def step(x, *weights):
+        program = lambda x: torch.func.functional_call(case.program, dict(zip(names, weights)), (x,))
+        loss = program(x).float().pow(2).mean()
+        return (loss, *torch.autograd.grad(loss, [x, *weights]))
+
+    args = (case.args[0].requires_grad_(True), *values)
+    return make_fx(step, tracing_mode="fake")(*args), args
+
+
+def write(case, path):
+    """Writes text and values; returns what lenz.export returns."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        logging.disable(logging.WARNING)
+        try:
+            if case.train:
+                graph, args = joint_graph(case)
+                made = lenz.export_fx(graph, args, path, weights="seeded", sources=False)
+            else:
+                made = lenz.export(case.program, case.args, path, weights="seeded", sources=False)
+        finally:
+            logging.disable(logging.NOTSET)
+    made.save_inputs(path.with_suffix(".inputs.npz"))
+    return made
+
+
+def made_from(name, sizes):
+    """What decides the files: the sources that make them, torch, the row and its sizes."""
+    digest = hashlib.sha256(json.dumps([torch.__version__, name, sizes]).encode())
+    for source in sorted([*PACKAGE.glob("lenz/*.py"), HERE / "workloads.py", HERE / "exporting.py"]):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def export(name, row, sizes, folder):
+    """The files of a row at these sizes (none: its own); `name` is theirs."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    path, note = folder / f"{name}.lenz", folder / f"{name}.json"
+    key = made_from(row.name, sizes)
+    told = {"lenz": str(path), "inputs": str(path.with_suffix(".inputs.npz"))}
+    if note.exists() and path.exists() and json.loads(note.read_text()).get("made from") == key:
+        return told
+    write(row.build(sizes), path)
+    note.write_text(json.dumps({"made from": key, "row": row.name, "sizes": sizes}, indent=1) + "\n")
+    return told

@@ -1,0 +1,55 @@
+"""usage: peers_command_test.py LENZ
+
+`lenz bench` from the outside: small rows beside eager, their files by hand, and what it says of itself."""
+
+import json
+import subprocess
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+LENZ = Path(sys.argv.pop(1)).resolve()
+
+
+def lenz(*arguments):
+    return subprocess.run([LENZ, *map(str, arguments)], capture_output=True, text=True, check=False, timeout=240)
+
+
+class Peers(unittest.TestCase):
+    def test_rows_are_measured_and_right(self):
+        rows = ["cross_entropy_bf16", "mlp8_batch16"]
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder) / "rows.json"
+            done = lenz("bench", "--peers", "--only", ",".join(rows), "--subjects", "eager", "--rounds", 2, "--seconds",
+                        0.02, "--neighbours", 1, "--json", told, "--folder", folder)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            report = json.loads(told.read_text())
+            self.assertEqual([r["name"] for r in report["rows"]], rows)
+            for row in report["rows"]:
+                self.assertEqual(row["check"], "right")
+                self.assertEqual(set(row["ms"]), {"lenz", "eager"})
+                self.assertGreater(row["ratio"], 0)
+                self.assertGreater(row["roofline"], 0)
+                self.assertIn(row["name"], done.stdout)
+            self.assertEqual(len(report["rows"][0]["neighbours"]), 1)
+            self.assertEqual(report["rows"][0]["neighbours"][0]["check"], "right")
+            # 256 x 50257 numbers of 2 bytes, and as many targets of 8.
+            self.assertEqual(report["rows"][0]["read"], 256 * (2 * 50257 + 8))
+            by_hand = lenz("run", Path(folder) / "mlp8_batch16.lenz", "--on", "llvm", "--profile", "--inputs",
+                           Path(folder) / "mlp8_batch16.inputs.npz", "--calls", 2)
+            self.assertEqual(by_hand.returncode, 0, by_hand.stderr)
+            self.assertIn("us in all", by_hand.stdout)
+
+    def test_it_says_what_it_lacks(self):
+        done = lenz("bench", "--peers", "--only", "softmax_row_f32")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("did you mean 'softmax_rows_f32'?", done.stderr)
+        done = lenz("bench", "--peers", "--python", "/no/such/python")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("--python", done.stderr)
+        self.assertEqual(lenz("bench").returncode, 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

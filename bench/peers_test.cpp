@@ -1,0 +1,135 @@
+#include "bench/peers.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include "bench/stream.h"
+#include "compiler/base/json_schema.h"
+
+namespace lenz::bench {
+namespace {
+
+Measured took(const std::string& subject, double ms) {
+  Measured m(subject);
+  m.times = {ms, ms};
+  return m;
+}
+
+PeerRow row(const std::string& name, std::vector<Measured> subjects) {
+  PeerRow r;
+  r.name = name;
+  r.own = true;
+  r.subjects = std::move(subjects);
+  return r;
+}
+
+std::vector<std::string> violations(const PeersReport& report) {
+  std::ifstream file(std::string(LENZ_SOURCE_DIR) + "/bench/peers.schema.json");
+  return schema_violations(report.to_json(), nlohmann::json::parse(file));
+}
+
+TEST(PeersReport, RatioIsToTheBestPeer) {
+  PeerRow r = row("r", {took("lenz", 2), took("eager", 6), took("default", 3), took("max-autotune", 0)});
+  r.roof = {1.5, 1.5};
+  EXPECT_DOUBLE_EQ(r.ratio(), 1.5);
+  EXPECT_DOUBLE_EQ(r.roofline(), 0.75);
+  EXPECT_EQ(r.best_peer()->subject, "default");
+}
+
+TEST(PeersReport, WhatWasNotMeasuredHasNoRatio) {
+  EXPECT_EQ(row("r", {took("lenz", 0), took("eager", 6)}).ratio(), 0);
+  EXPECT_EQ(row("r", {took("lenz", 1), took("eager", 0)}).ratio(), 0);
+  EXPECT_EQ(row("r", {took("lenz", 1)}).ratio(), 0);
+}
+
+TEST(PeersReport, TheGeomeanIsOfOwnRowsAndCapped) {
+  PeersReport report;
+  report.rows = {row("a", {took("lenz", 1), took("eager", 100)}), row("b", {took("lenz", 3), took("eager", 1)}),
+                 row("c", {took("lenz", 1), took("eager", 100)})};
+  report.rows[2].own = false;
+  EXPECT_NEAR(report.geomean(3), 1, 1e-12);
+}
+
+TEST(PeersReport, JsonFitsItsSchema) {
+  PeersReport report;
+  report.torch = "2";
+  report.cpu = "some";
+  report.threads = 1;
+  report.rows = {row("a", {took("lenz", 1), took("eager", 100)}), row("b", {took("lenz", 0), took("eager", 0)})};
+  report.rows[0].neighbours = {row("a.n1", {took("lenz", 1)})};
+  report.rows[0].neighbours[0].sizes = {{"n", 7}};
+  report.rows[1].failed = report.rows[1].subjects[0].failed = "can't";
+  EXPECT_TRUE(violations(report).empty()) << violations(report)[0];
+  const nlohmann::json j = report.to_json();
+  EXPECT_EQ(j["rows"][0]["ratio"], 100);
+  EXPECT_EQ(j["rows"][0]["neighbours"][0]["sizes"]["n"], 7);
+  EXPECT_TRUE(j["rows"][1]["ratio"].is_null());
+  EXPECT_EQ(j["rows"][1]["failed"]["lenz"], "can't");
+}
+
+TEST(Times, KeepsTheBetterOfEach) {
+  Times t = Times::of({0.003, 0.001, 0.002});
+  EXPECT_DOUBLE_EQ(t.best, 1);
+  EXPECT_DOUBLE_EQ(t.median, 2);
+  t.keep_better({0.5, 4});
+  t.keep_better({});
+  EXPECT_DOUBLE_EQ(t.best, 0.5);
+  EXPECT_DOUBLE_EQ(t.median, 2);
+}
+
+TEST(Stream, MoreBytesTakeLonger) {
+  auto pool = runtime::make_pool(1);
+  const double little = Stream(1e5, 1e5, *pool).round(0.01).best, much = Stream(4e7, 4e7, *pool).round(0.01).best;
+  EXPECT_GT(little, 0);
+  EXPECT_GT(much, 20 * little);
+  EXPECT_GT(Stream(0, 0, *pool).round(0.001).best, 0);
+}
+
+// --- the process on the other side
+// ------------------------------------------------------------------------------------
+
+// A shell in the worker's place: it greets, then does this for every line.
+std::vector<std::string> shell(const std::string& each) {
+  return {"/bin/sh", "-c", "echo '{\"torch\": \"0\"}'; while read line; do " + each + "; done"};
+}
+
+TEST(Worker, AnswersLineByLine) {
+  Worker worker(shell("echo '{\"n\": 1}'"), "");
+  EXPECT_EQ(worker.greeting()["torch"], "0");
+  EXPECT_EQ(worker.ask({{"do", "anything"}})["n"], 1);
+  EXPECT_EQ(worker.ask({{"do", "anything"}})["n"], 1);
+}
+
+TEST(Worker, AnErrorThereIsAnErrorHere) {
+  Worker worker(shell("echo '{\"error\": \"no such row\"}'"), "");
+  try {
+    worker.ask({{"do", "rows"}});
+    FAIL();
+  } catch (const UserError& error) {
+    EXPECT_EQ(error.message(), "no such row");
+  }
+}
+
+TEST(Worker, DiesAndStartsAnew) {
+  const std::string mark = testing::TempDir() + "worker_died_" + std::to_string(getpid());
+  Worker worker(shell("if [ -e " + mark + " ]; then echo '{\"n\": 2}'; else touch " + mark + "; kill -9 $$; fi"), "");
+  EXPECT_THROW(worker.ask({{"do", "rows"}}), WorkerDied);
+  EXPECT_EQ(worker.ask({{"do", "rows"}})["n"], 2);
+  unlink(mark.c_str());
+}
+
+TEST(Worker, DoesNotWaitForEver) {
+  Worker worker(shell("exec sleep 5"), "");
+  EXPECT_THROW(worker.ask({{"do", "rows"}}, 0.1), WorkerDied);
+}
+
+TEST(Worker, NonsenseIsNoAnswer) {
+  Worker worker(shell("echo Traceback"), "");
+  EXPECT_THROW(worker.ask({{"do", "rows"}}), WorkerDied);
+  EXPECT_THROW(Worker({"/no/such/python"}, "").greeting(), UserError);
+}
+
+}  // namespace
+}  // namespace lenz::bench

@@ -1,0 +1,114 @@
+"""usage: worker.py [--threads N] [--cache FOLDER]
+
+Runs workloads in PyTorch for `lenz bench`: one JSON object a line comes in, one goes out. It sleeps between lines.
+
+  {"do": "rows"}                                          names, and which are our own code alone
+  {"do": "export", "row": R, "name": N, "folder": F}      the workload as files; "sizes" other than the row's own
+  {"do": "neighbours", "row": R, "count": K}              sizes near the row's
+  {"do": "load", "row": R}                                makes the program and its values; forgets those before
+  {"do": "first", "subject": S}                           its first call: seconds
+  {"do": "round", "subject": S, "seconds": T}             calls for so long: "best" and "median" of their times, ms
+
+A subject is `eager` or a mode of torch.compile. What fails answers {"error": text}."""
+
+import argparse
+import json
+import os
+import statistics
+import sys
+import time
+import traceback
+
+# What libraries print must not stand between the answers.
+answers = os.fdopen(os.dup(1), "w", buffering=1)
+os.dup2(2, 1)
+
+
+def compiled(program, subject):
+    import torch
+
+    if subject == "eager":
+        return program
+    return torch.compile(program, mode=None if subject == "default" else subject, dynamic=False)
+
+
+class Server:
+    def __init__(self):
+        self.case, self.calls = None, {}
+
+    def rows(self):
+        import workloads
+
+        return {"rows": [{"name": r.name, "own": r.own, "sizes": r.sizes} for r in workloads.ROWS.values()]}
+
+    def row(self, name):
+        import workloads
+
+        if name not in workloads.ROWS:
+            raise KeyError(f"no workload {name}")
+        return workloads.ROWS[name]
+
+    def export(self, row, name, folder, sizes=None):
+        import exporting
+
+        return exporting.export(name, self.row(row), sizes, folder)
+
+    def neighbours(self, row, count, seed=0):
+        return {"sizes": self.row(row).neighbours(count, seed)}
+
+    def load(self, row, sizes=None):
+        import torch
+
+        self.case = None
+        self.calls.clear()
+        torch._dynamo.reset()
+        self.case = self.row(row).build(sizes)
+        return {"touched": self.case.touched}
+
+    def first(self, subject):
+        import workloads
+
+        if self.case is None:
+            raise ValueError("the workload could not be made")
+        call = workloads.measured(self.case, compiled(self.case.program, subject))
+        began = time.perf_counter()
+        call()
+        self.calls[subject] = call
+        return {"seconds": time.perf_counter() - began}
+
+    def round(self, subject, seconds):
+        call, times = self.calls[subject], []
+        call()
+        end = time.perf_counter() + seconds
+        while len(times) < 3 or time.perf_counter() < end:
+            began = time.perf_counter()
+            call()
+            times.append(time.perf_counter() - began)
+        return {"best": min(times) * 1e3, "median": statistics.median(times) * 1e3}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--cache")
+    options = parser.parse_args()
+    if options.cache:
+        os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", options.cache)
+    import torch
+
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    print(json.dumps({"torch": torch.__version__, "threads": torch.get_num_threads()}), file=answers)
+    server = Server()
+    for line in sys.stdin:
+        asked = json.loads(line)
+        try:
+            told = getattr(server, asked.pop("do"))(**asked)
+        except Exception as e:  # the row's fault; the others are still wanted
+            traceback.print_exc()
+            told = {"error": f"{type(e).__name__}: {str(e).strip().splitlines()[0] if str(e).strip() else ''}"}
+        print(json.dumps(told), file=answers)
+
+
+if __name__ == "__main__":
+    main()
