@@ -60,6 +60,7 @@ class GraphCheck {
       if (!plan.possible()) values_ = Values::ordinary;
     }
     begin(binding, plan.range);
+    if (!report_.out_of_memory.empty()) return;
     if (trial_->needless()) ++report_.needless;
     if (trial_->expected().ending == Ending::raised) ++report_.refused;
     size_t findings = report_.findings.size();
@@ -87,6 +88,7 @@ class GraphCheck {
     for (const Binding& sizes : various_sizes(parse_binding(options_.bind, given_), given_)) {
       if (!report_.out_of_memory.empty() || !report_.not_lowered.empty()) return;
       begin(sizes, 0);
+      if (!report_.out_of_memory.empty()) return;
       ++report_.rebound;
       size_t findings = report_.findings.size();
       attempt("loops", [&] { check_loops(); });
@@ -175,7 +177,9 @@ class GraphCheck {
     RunStatistics statistics = run_passes(*graph, lines, options);
     if (done) *done = statistics.rewrites;
     ++report_.runs;
-    return trial_->differs(trial_->eager(*graph));
+    auto mismatch = trial_->differs(trial_->eager(*graph));
+    note_memory();
+    return mismatch;
   }
 
   void check(const std::string& path, std::span<const PipelineLine> lines) {
@@ -285,7 +289,7 @@ class GraphCheck {
     Execution first = trial_->on_executable(*executable);
     if (auto mismatch = trial_->out_of_bounds(first, random)) return find(step, *mismatch);
     Execution again = trial_->on_executable(*executable);
-    if (first.ending == Ending::finished)
+    if (first.ending == Ending::finished && again.ending == Ending::finished)
       if (auto mismatch = compare_runs(*graph_, first, again)) find(step + ", called again", *mismatch);
     note_memory();
   }

@@ -88,7 +88,7 @@ void show(const Answer& a) {
                 at.sizes.empty() ? "" : ", ", at.sizes.c_str(), report.culprit->text().c_str());
   }
   if (!report.out_of_memory.empty())
-    std::printf("%s: not covered, out of memory at %s\n", file.c_str(), report.out_of_memory.c_str());
+    std::printf("%s: not covered, out of memory: %s\n", file.c_str(), report.out_of_memory.c_str());
   if (all_weak(report))
     std::printf(
         "%s: weak: passes agree, but of every input more than 5 %% of the elements are ambiguous in the float64 "

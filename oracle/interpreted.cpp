@@ -39,6 +39,15 @@ RunValue output_value(StorageBridge& bridge, const loops::OutputValue& o) {
 
 }  // namespace
 
+Execution out_of_memory(std::span<const RunValue> inputs, uint64_t limit) {
+  Execution run;
+  run.ending = Ending::out_of_memory;
+  run.text = "beside inputs of " + std::to_string(storage_bytes(inputs)) + " bytes there is no room";
+  if (limit) run.text += ": the limit is " + std::to_string(limit) + " bytes";
+  run.inputs.assign(inputs.begin(), inputs.end());
+  return run;
+}
+
 Execution run_interpreted(const loops::Program& program, std::span<const RunValue> inputs, Boxed& boxed,
                           const ExecuteOptions& options, loops::Counters* counters, KernelRunner kernels) {
   StorageBridge bridge;
@@ -49,7 +58,11 @@ Execution run_interpreted(const loops::Program& program, std::span<const RunValu
   loops::InterpretOptions how;
   boxed.seed(options.ambient_seed);
   how.ambient = {boxed.draw_seed(), 0};
-  if (options.memory_limit) how.memory_limit = options.memory_limit;
+  if (options.memory_limit) {
+    const uint64_t taken = storage_bytes(inputs);
+    if (taken > options.memory_limit) return out_of_memory(inputs, options.memory_limit);
+    how.memory_limit = options.memory_limit - taken;
+  }
   how.while_limit = options.loop_limit;
   how.run_extern = [&](const loops::ExternCall& call) { return run_extern(call, program, boxed, bridge); };
   how.run_kernel = std::move(kernels);
@@ -65,11 +78,14 @@ Execution run_interpreted(const loops::Program& program, std::span<const RunValu
   loops::Results results = loops::interpret(program, values, how);
   if (counters) *counters = results.counters;
 
+  if (results.ending == loops::Ending::out_of_memory) {
+    Execution run = out_of_memory(inputs, options.memory_limit);
+    run.text += " (" + results.text + ")";
+    return run;
+  }
   Execution run;
   run.text = results.text;
-  run.ending = results.ending == loops::Ending::finished        ? Ending::finished
-               : results.ending == loops::Ending::out_of_memory ? Ending::out_of_memory
-                                                                : Ending::raised;
+  run.ending = results.ending == loops::Ending::finished ? Ending::finished : Ending::raised;
   for (const loops::OutputValue& o : results.outputs) run.outputs.push_back(output_value(bridge, o));
   run.inputs.assign(inputs.begin(), inputs.end());
   return run;

@@ -17,4 +17,7 @@ Execution run_interpreted(const loops::Program& program, std::span<const RunValu
                           const ExecuteOptions& options = {}, loops::Counters* counters = nullptr,
                           KernelRunner kernels = {});
 
+// What a run ends with for which there is not enough memory; `limit` of 0: none but the machine's.
+Execution out_of_memory(std::span<const RunValue> inputs, uint64_t limit);
+
 }  // namespace lenz::oracle

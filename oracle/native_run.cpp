@@ -3,6 +3,7 @@
 #include <c10/core/CPUAllocator.h>
 
 #include "oracle/aten.h"
+#include "oracle/interpreted.h"
 #include "oracle/storage_bridge.h"
 #include "oracle/structural.h"
 #include "oracle/tensors.h"
@@ -112,8 +113,7 @@ Execution run_native(runtime::Executable& executable, std::span<const RunValue> 
     run.ending = Ending::raised;
     run.text = error.what();
   } catch (const std::bad_alloc&) {
-    run.ending = Ending::out_of_memory;
-    run.text = "the machine, or the limit, has no more memory";
+    return out_of_memory(inputs, options.memory_limit);
   }
   return run;
 }

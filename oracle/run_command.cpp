@@ -98,6 +98,57 @@ ExitCode run_reference(const Graph& graph, Boxed& boxed, const std::vector<RunVa
   if (!save.empty()) write_reference(save, graph, r);
   return ExitCode::fine;
 }
+// What runs a graph, and which options each takes beside those that all do.
+struct Way {
+  std::string_view name;
+  std::vector<std::string_view> options;
+};
+const std::array<Way, 5>& ways() {
+  static const std::array<Way, 5> all{{
+      {"llvm", {"--target", "--threads", "--cache", "--profile", "--trace", "--calls"}},
+      {"interp", {}},
+      {"eager", {"--random", "--grad", "--guard"}},
+      {"f64", {}},
+      {"bound", {}},
+  }};
+  return all;
+}
+
+// The one asked for; else that of the options given, else the first. UserError for options of another way.
+std::string_view way_to_run(const CLI::App& app, const std::string& asked) {
+  std::string_view chosen = asked, because;
+  for (const Way& way : ways()) {
+    for (std::string_view option : way.options) {
+      if (app.count(std::string(option)) == 0 || chosen == way.name) continue;
+      const std::string needs = std::string(option) + " is an option of --on " + std::string(way.name);
+      if (!asked.empty()) throw UserError(needs + ", not of --on " + asked, app.get_name());
+      if (!chosen.empty())
+        throw UserError(needs + ", " + std::string(because) + " one of --on " + std::string(chosen), app.get_name());
+      chosen = way.name;
+      because = option;
+    }
+  }
+  return chosen.empty() ? ways()[0].name : chosen;
+}
+
+void show_and_save(const Graph& graph, const Execution& run, const std::string& raiser, const std::string& save,
+                   size_t largest) {
+  const std::string place = run.where.empty() ? "" : " at " + run.where;
+  if (run.ending == Ending::raised) throw UserError(raiser + " raises: " + run.text, run.where);
+  if (run.ending == Ending::out_of_memory) throw Unsupported("out of memory" + place + ": " + run.text);
+  show_results(graph, run, largest);
+  if (!save.empty()) write_results(save, graph, run);
+}
+
+// What can't be compiled may be interpreted, and always be run as it is.
+[[noreturn]] void refuse(const Graph& graph, std::string_view on, const Unsupported& why) {
+  std::string remedy = "--on eager runs the graph by libtorch, as it stands";
+  try {
+    if (on == "llvm") to_loops(graph), remedy = "--on interp runs its loops on the interpreter; " + remedy;
+  } catch (const Unsupported&) {
+  }
+  throw Unsupported("--on " + std::string(on) + " can't run this graph: " + why.what() + "\n  help: " + remedy);
+}
 }  // namespace
 
 ExitCode run_command(std::span<const std::string> args) {
@@ -108,7 +159,7 @@ ExitCode run_command(std::span<const std::string> args) {
       "that "
       "can't run.",
       "lenz run");
-  std::string file, inputs, save, bind, on = "eager";
+  std::string file, inputs, save, bind, on;
   uint64_t seed = 0, memory_limit = 0;
   std::string mode = "ordinary";
   size_t largest = 64;
@@ -116,12 +167,11 @@ ExitCode run_command(std::span<const std::string> args) {
   std::string random = "eager";
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
   app.add_option("--on", on,
-                 "what runs it: eager libtorch; llvm, compiled to machine code, products and convolutions by libtorch; "
-                 "interp, the compiler's loops on their interpreter (random ops draw from "
-                 "Lenz's stream); f64, eager with every float in float64; bound, that with an error bound for every "
-                 "element, out0.error in the file")
-      ->check(CLI::IsMember({"eager", "llvm", "interp", "f64", "bound"}))
-      ->capture_default_str();
+                 "what runs it: llvm, compiled to machine code, products and convolutions by libtorch (the default); "
+                 "interp, the compiler's loops on their interpreter; eager libtorch (the default with --random, --grad "
+                 "and --guard); f64, eager with every float in float64; bound, that with an error bound for every "
+                 "element, out0.error in the file. Of random ops llvm and interp draw from Lenz's stream")
+      ->check(CLI::IsMember({"llvm", "interp", "eager", "f64", "bound"}));
   app.add_option("--seed", seed, "of inputs without an initialiser, and of draws")->capture_default_str();
   add_values_option(app, mode);
   app.add_option("--inputs", inputs, "an .npz file with an array for each input (those it has not are made)");
@@ -129,16 +179,18 @@ ExitCode run_command(std::span<const std::string> args) {
                  "write results to this .npz file: out0, out1, ..., and inputs that were written to, by name");
   app.add_option("--bind", bind, "sizes of symbols: s0=17,s1=3; those not named get typical values");
   app.add_option("--mem-limit", memory_limit, "bytes of tensors alive at once; more is an error, exit code 6");
-  app.add_option("--random", random,
-                 "where random ops draw from: eager's generator, or lenz, the stream that compiled code draws from")
+  app.add_option(
+         "--random", random,
+         "eager: where random ops draw from: eager's generator, or lenz, the stream that compiled code draws from")
       ->check(CLI::IsMember({"eager", "lenz"}))
       ->capture_default_str();
-  app.add_flag("--grad", grad,
-               "instead of results, gradients of the inputs that require one, by eager autograd in float64 (no error "
-               "bound is known); --save writes grad_x for input %x, and grad_out0 for what output 0 was given");
+  app.add_flag(
+      "--grad", grad,
+      "eager: instead of results, gradients of the inputs that require one, by eager autograd in float64 (no error "
+      "bound is known); --save writes grad_x for input %x, and grad_out0 for what output 0 was given");
   app.add_flag(
       "--guard", guard,
-      "watch memory: a write beside the elements of a buffer is wrong (exit code 7), fresh memory is poisoned");
+      "eager: watch memory; a write beside the elements of a buffer is wrong (exit code 7), fresh memory is poisoned");
   CompiledRun compiled;
   app.add_option("--target", compiled.target,
                  "llvm: avx512, avx2 or generic; the best that this machine runs if absent");
@@ -152,6 +204,7 @@ ExitCode run_command(std::span<const std::string> args) {
       ->check(CLI::Range(1, 1'000'000));
   app.add_option("--show", largest, "print elements of tensors with up to this many")->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;
+  const std::string_view way = way_to_run(app, on);
 
   quieten_libtorch();
   auto graph = read_valid_graph(file, op_table());
@@ -172,39 +225,32 @@ ExitCode run_command(std::span<const std::string> args) {
   options.guard = guard;
   options.print = [](const std::string& line) { std::fputs(line.c_str(), stdout); };
   if (grad) return run_gradients(*graph, values, binding, options, seed, save, largest);
-  if (on == "interp") {
-    loops::Counters counters;
-    Execution run = run_interpreted(to_loops(*graph), values, boxed, options, &counters);
-    if (run.ending == Ending::raised) throw UserError("the program raises: " + run.text, file);
-    if (run.ending == Ending::out_of_memory) throw Unsupported("out of memory: " + run.text);
-    show_results(*graph, run, largest);
+  if (way == "f64" || way == "bound")
+    return run_reference(*graph, boxed, values, binding, options,
+                         way == "bound" ? Widening::bounds : Widening::values_only, save, largest);
+  if (way == "eager") {
+    LenzRandom stream(boxed);
+    Executor executor = random == "lenz" ? Executor(stream, options) : Executor(boxed, options);
+    Execution run = executor.run(*graph, values, binding);
+    for (const Damage& d : run.damage) std::fprintf(stderr, "wrong: %s\n", d.text().c_str());
+    show_and_save(*graph, run, "eager", save, largest);
+    return run.damage.empty() ? ExitCode::fine : ExitCode::wrong;
+  }
+  Execution run;
+  loops::Counters counters;
+  try {
+    if (way == "llvm" && compiled.profile && app.count("--calls") == 0) compiled.calls = 20;
+    run = way == "llvm" ? run_compiled(*graph, values, boxed, options, compiled)
+                        : run_interpreted(to_loops(*graph), values, boxed, options, &counters);
+  } catch (const Unsupported& why) {
+    refuse(*graph, way, why);
+  }
+  show_and_save(*graph, run, "the program", save, largest);
+  if (way == "interp")
     std::printf("%llu elements read, %llu written, %llu scalar operations\n",
                 static_cast<unsigned long long>(counters.loads), static_cast<unsigned long long>(counters.stores),
                 static_cast<unsigned long long>(counters.operations));
-    if (!save.empty()) write_results(save, *graph, run);
-    return ExitCode::fine;
-  }
-  if (on == "llvm") {
-    if (compiled.profile && app.count("--calls") == 0) compiled.calls = 20;
-    Execution run = run_compiled(*graph, values, boxed, options, compiled);
-    if (run.ending == Ending::raised) throw UserError("the program raises: " + run.text, file);
-    if (run.ending == Ending::out_of_memory) throw Unsupported("out of memory: " + run.text);
-    show_results(*graph, run, largest);
-    if (!save.empty()) write_results(save, *graph, run);
-    return ExitCode::fine;
-  }
-  if (on != "eager")
-    return run_reference(*graph, boxed, values, binding, options,
-                         on == "bound" ? Widening::bounds : Widening::values_only, save, largest);
-  LenzRandom stream(boxed);
-  Executor executor = random == "lenz" ? Executor(stream, options) : Executor(boxed, options);
-  Execution run = executor.run(*graph, values, binding);
-  for (const Damage& d : run.damage) std::fprintf(stderr, "wrong: %s\n", d.text().c_str());
-  if (run.ending == Ending::raised) throw UserError("eager raises: " + run.text, run.where);
-  if (run.ending == Ending::out_of_memory) throw Unsupported("out of memory at " + run.where + ": " + run.text);
-  show_results(*graph, run, largest);
-  if (!save.empty()) write_results(save, *graph, run);
-  return run.damage.empty() ? ExitCode::fine : ExitCode::wrong;
+  return ExitCode::fine;
 }
 
 }  // namespace lenz::oracle

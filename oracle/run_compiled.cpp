@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/build.h"
+#include "oracle/interpreted.h"
 #include "oracle/native_run.h"
 #include "oracle/tensors.h"
 
@@ -89,7 +90,11 @@ Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, Box
   build_options.cache = how.cache;
   build_options.threads = how.threads;
   build_options.executable.load_constant = constants_in(options.folder);
-  if (options.memory_limit) build_options.executable.memory_limit = options.memory_limit;
+  if (options.memory_limit) {
+    const uint64_t taken = storage_bytes(inputs);
+    if (taken > options.memory_limit) return out_of_memory(inputs, options.memory_limit);
+    build_options.executable.memory_limit = options.memory_limit - taken;
+  }
   build_options.executable.while_limit = options.loop_limit;
   std::shared_ptr<runtime::Pool> pool = runtime::make_pool(how.threads > 0 ? how.threads : runtime::usable_threads());
   build_options.executable.pool = pool;

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <sstream>
 
 #include "oracle/aten.h"
@@ -95,6 +96,15 @@ void for_each_storage(const RunValue& value, const std::function<void(const void
   if (value->value.isTensor()) one(tensor_of(value));
   if (value->value.isTensorList())
     for (const at::Tensor& t : value->value.toTensorVector()) one(t);
+}
+
+uint64_t storage_bytes(std::span<const RunValue> values) {
+  std::map<const void*, uint64_t> storages;
+  for (const RunValue& v : values)
+    for_each_storage(v, [&](const void* storage, uint64_t bytes) { storages[storage] = bytes; });
+  uint64_t total = 0;
+  for (const auto& [storage, bytes] : storages) total += bytes;
+  return total;
 }
 
 bool plainly_is(const Type& claimed, const RunValue& value) {

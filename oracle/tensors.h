@@ -29,6 +29,8 @@ RunValue constant_tensor(const ConstantData& constant, const std::string& folder
 std::string to_text(const RunValue& value);  // elements of a small tensor, a number: for people
 // Each tensor's storage, of a list's elements too.
 void for_each_storage(const RunValue& value, const std::function<void(const void* storage, uint64_t bytes)>& visit);
+// Of all these values, storage that several share counted once.
+uint64_t storage_bytes(std::span<const RunValue> values);
 // Whether a tensor is just what a type without symbols says; false where that takes a closer look.
 bool plainly_is(const Type& claimed, const RunValue& value);
 

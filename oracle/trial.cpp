@@ -75,7 +75,19 @@ const Execution& Trial::as_ended(const Execution& got) const {
   return refusal_ && got.ending == Ending::raised ? *refusal_ : expected_;
 }
 
-std::optional<Mismatch> Trial::differs(const Execution& got) const { return compare_runs(graph_, as_ended(got), got); }
+bool Trial::lacks_memory(const Execution& got) {
+  for (const Execution* run : std::initializer_list<const Execution*>{&expected_, &got}) {
+    if (run->ending != Ending::out_of_memory) continue;
+    out_of_memory = (run->where.empty() ? "" : run->where + ": ") + run->text;
+    return true;
+  }
+  return false;
+}
+
+std::optional<Mismatch> Trial::differs(const Execution& got) {
+  if (lacks_memory(got)) return std::nullopt;
+  return compare_runs(graph_, as_ended(got), got);
+}
 
 Execution Trial::eager(const Graph& other) const {
   // The given graph says which values its inputs have: that of a pass may read them in other ways.
@@ -136,6 +148,7 @@ std::optional<Judgement> Trial::judged(Widening widening, const Execution& got) 
 }
 
 std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn) {
+  if (lacks_memory(got)) return std::nullopt;
   if (auto outside = compare_outside(graph_, as_ended(got), got)) return outside;
   if (drawn || got.ending != Ending::finished) return std::nullopt;
   auto judgement = judged(Widening::bounds, got);

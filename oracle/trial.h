@@ -32,15 +32,17 @@ class Trial {
   // What the first nodes of a functional graph give as loops, and the others in eager behind them.
   Execution on_loops_up_to(const Graph& core, size_t nodes) const;
 
-  std::optional<Mismatch> differs(const Execution& got) const;  // in any bit
+  // In any bit. Runs that memory ended say nothing of results, here and below: out_of_memory notes them.
+  std::optional<Mismatch> differs(const Execution& got);
   // By the reference; nothing if that does not run here.
   std::optional<Judgement> judged(Widening widening, const Execution& got);
   // From outside, and by the bounds; of random loops (`drawn`), which draw from a stream of their own, from outside.
   std::optional<Mismatch> out_of_bounds(const Execution& got, bool drawn = false);
 
-  std::string out_of_memory;  // the reference's
+  std::string out_of_memory;  // what there was not enough for, and where
 
  private:
+  bool lacks_memory(const Execution& got);
   const Graph& needed() const { return needed_ ? *needed_ : graph_; }
   // What a run has to be like: it may raise where eager does so needlessly, or end as without that.
   const Execution& as_ended(const Execution& got) const;

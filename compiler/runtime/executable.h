@@ -26,9 +26,9 @@ namespace lenz::runtime {
 using Argument = std::variant<std::monostate, TensorRef, int64_t, double, bool>;
 
 struct ExecutableOptions {
-  std::shared_ptr<Pool> pool;                                       // null: one of usable_threads()
-  uint64_t memory_limit = UINT64_MAX;                               // bytes of temporaries; more is std::bad_alloc
-  uint64_t while_limit = 1'000'000;                                 // rounds of one While
+  std::shared_ptr<Pool> pool;          // null: one of usable_threads()
+  uint64_t memory_limit = UINT64_MAX;  // bytes of temporaries and outputs; more is std::bad_alloc
+  uint64_t while_limit = 1'000'000;    // rounds of one While
   std::function<loops::Tensor(const ConstantData&)> load_constant;  // of elements beside the text. Null: Unsupported
 };
 

@@ -122,7 +122,9 @@ void Frame::lay_out() {
     at.push_back(total);
     if (__builtin_add_overflow(total, rounded(bytes), &total)) throw std::bad_alloc();
   }
-  if (total > s_.options.memory_limit) throw std::bad_alloc();
+  laid_out_bytes_ = total;
+  for (BufferId id : s_.plan.outputs) laid_out_bytes_ += bytes_[id];
+  if (laid_out_bytes_ > s_.options.memory_limit) throw std::bad_alloc();
   arena_ = AlignedMemory(total);
   for (BufferId id = 0; id < s_.plan.places.size(); ++id) {
     const Place& p = s_.plan.places[id];
@@ -282,6 +284,7 @@ void Frame::take(std::span<const Argument> arguments, Host& host) {
 void Frame::run(std::span<const Argument> arguments, Host& host, const RandomStream& ambient) {
   host_ = &host;
   ambient_ = ambient;
+  late_output_bytes_ = 0;
   take(arguments, host);
   try {
     run(*s_.tape);
@@ -308,11 +311,12 @@ void Frame::room_for(BufferId id) {
   const uint64_t bytes = bytes_of(id);
   if (b.placed) offsets_[id] = value(b.type.offset) * item_size(b.type.dtype);
   if (storages_[id] == nullptr || bytes > bytes_[id] || p.kind == Place::output) {
+    uint64_t& counted = p.kind == Place::output ? late_output_bytes_ : late_bytes_;
+    counted += bytes - (p.kind == Place::output ? 0 : late_[id].bytes);
+    if (laid_out_bytes_ + late_bytes_ + late_output_bytes_ > s_.options.memory_limit) throw std::bad_alloc();
     if (p.kind == Place::output) {
       point_at(id, host_->output(p.number, bytes));
     } else {
-      late_bytes_ += bytes - late_[id].bytes;
-      if (late_bytes_ + arena_.bytes() > s_.options.memory_limit) throw std::bad_alloc();
       late_[id].memory = AlignedMemory(bytes);
       late_[id].bytes = bytes;
       point_at(id, late_[id].memory.data());

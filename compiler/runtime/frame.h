@@ -118,7 +118,9 @@ class Frame {
   std::vector<Result> outputs_;
   std::vector<std::pair<const std::byte*, uint32_t>> sharing_;
   AlignedMemory arena_, scratch_;
-  uint64_t scratch_of_worker_ = 0, late_bytes_ = 0;
+  uint64_t scratch_of_worker_ = 0;
+  // Of the arena and of outputs whose sizes are known early; of what got memory later; of outputs that did, this call.
+  uint64_t laid_out_bytes_ = 0, late_bytes_ = 0, late_output_bytes_ = 0;
   Host* host_ = nullptr;
   RandomStream ambient_;
 };

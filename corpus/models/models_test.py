@@ -48,7 +48,9 @@ class Models(unittest.TestCase):
         inputs, results = folder / f"{name}.in.npz", folder / f"{name}.out.npz"
         case = zoo.build(name)
         made.save_inputs(inputs)
-        done = command.run("run", path, "--inputs", inputs, "--save", results, "--seed", "5", "--show", "0")
+        done = command.run(
+            "run", path, "--on", "eager", "--inputs", inputs, "--save", results, "--seed", "5", "--show", "0"
+        )
         self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
         torch.manual_seed(5)
         with np.load(results) as got:
@@ -80,7 +82,7 @@ class Models(unittest.TestCase):
             for name in zoo.MODELS if ALL else QUICK[:3]:
                 with self.subTest(name):
                     results = Path(folder) / f"{name}.npz"
-                    done = command.run("run", HERE / f"{name}.lenz", "--save", results, "--show", "0")
+                    done = command.run("run", HERE / f"{name}.lenz", "--on", "eager", "--save", results, "--show", "0")
                     self.assertEqual(done.returncode, 0, f"{name}: {done.stderr}")
                     with np.load(results) as got:
                         for key in (k for k in got.files if k != "lenz" and got[k].dtype.kind in "fc"):

@@ -40,7 +40,9 @@ class Exports(unittest.TestCase):
         """The text run by lenz gives what the model gives, bit for bit."""
         inputs, results = self.folder / "in.npz", self.folder / "out.npz"
         made.save_inputs(inputs)
-        done = command.run("run", made.path, "--inputs", inputs, "--save", results, "--seed", "3", "--show", "0")
+        done = command.run(
+            "run", made.path, "--on", "eager", "--inputs", inputs, "--save", results, "--seed", "3", "--show", "0"
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         torch.manual_seed(3)
         expected = torch.utils._pytree.tree_leaves(model(*args))
@@ -189,7 +191,8 @@ class Exports(unittest.TestCase):
         net = nn.Linear(4, 3).bfloat16()
         made = self.export(net, X.bfloat16())
         made.save_inputs(self.folder / "in.npz")
-        done = command.run("run", made.path, "--inputs", self.folder / "in.npz", "--save", self.folder / "out.npz")
+        inputs, results = self.folder / "in.npz", self.folder / "out.npz"
+        done = command.run("run", made.path, "--on", "eager", "--inputs", inputs, "--save", results)
         self.assertEqual(done.returncode, 0, done.stderr)
         with np.load(self.folder / "out.npz") as got:
             expected = net(X.bfloat16()).detach().view(torch.int16).numpy()

@@ -1,0 +1,212 @@
+// `lenz run` from the outside: what runs a graph, what it says of bad files, of too little memory, of NaN and of
+// nothing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "compiler/graph/npz.h"
+#include "oracle/commands.h"
+
+namespace lenz::oracle {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::string_view kText = R"(graph @g(%x: f32[3, 4], %w: f32[4, 5], %i: i64[2]) {
+  %y = aten.mm(%x, %w)
+  %t = aten.tanh(%y)
+  %s = aten.index_select(%t, 0, %i)
+  %a = aten.amax(%t, [1])
+  return %s, %a
+})";
+
+struct Said {
+  ExitCode code = ExitCode::fine;
+  std::string text;
+};
+
+class RunCommand : public testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ = testing::TempDir() + "run_command_" + std::to_string(getpid()) + "/";
+    std::filesystem::create_directory(folder_);
+    write("g.lenz", kText);
+    arrays_.emplace_back("x", NpyArray{Dtype::f32, 0, {3, 4}, std::vector<std::byte>(48)});
+    arrays_.emplace_back("w", NpyArray{Dtype::f32, 0, {4, 5}, std::vector<std::byte>(80)});
+    arrays_.emplace_back("i", NpyArray{Dtype::i64, 0, {2}, std::vector<std::byte>(16)});
+    write_npz(file("in.npz"), arrays_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::string file(const std::string& name) const { return folder_ + name; }
+  void write(const std::string& name, std::string_view text) const {
+    std::ofstream(file(name), std::ios::binary) << text;
+  }
+  static Said said(ExitCode (*command)(std::span<const std::string>), std::vector<std::string> args) {
+    Said s;
+    testing::internal::CaptureStdout();
+    try {
+      s.code = command(args);
+    } catch (const Error& error) {
+      s.code = error.exit_code();
+      s.text = error.what();
+    }
+    s.text = testing::internal::GetCapturedStdout() + s.text;
+    return s;
+  }
+  Said run(std::vector<std::string> args, const std::string& graph = "g.lenz") const {
+    args.insert(args.begin(), file(graph));
+    return said(run_command, args);
+  }
+  Said check(std::vector<std::string> args, const std::string& graph = "g.lenz") const {
+    args.insert(args.begin(), file(graph));
+    return said(graph_check_command, args);
+  }
+  // Every way runs the graph on these inputs; what comes out of those that keep dtypes is judged.
+  void every_way_is_right(const std::string& graph, const std::vector<std::string>& inputs) const {
+    for (const char* on : {"llvm", "interp", "eager", "f64", "bound"}) {
+      std::vector<std::string> args = inputs;
+      args.insert(args.end(), {"--on", on, "--save", file("out.npz")});
+      const Said ran = run(args, graph);
+      EXPECT_EQ(ran.code, ExitCode::fine) << on << ": " << ran.text;
+      if (std::string_view(on) == "f64" || std::string_view(on) == "bound") continue;
+      args = inputs;
+      args.insert(args.end(), {"--against", file("out.npz")});
+      const Said judged = check(args, graph);
+      EXPECT_EQ(judged.code, ExitCode::fine) << on << ": " << judged.text;
+    }
+  }
+
+  std::string folder_;
+  std::vector<std::pair<std::string, NpyArray>> arrays_;
+};
+
+TEST_F(RunCommand, MachineCodeRunsAGraphUnlessAnotherIsAskedFor) {
+  EXPECT_THAT(run({"--profile", "--calls", "2"}).text, AllOf(HasSubstr("to code ("), HasSubstr("output 0")));
+  EXPECT_THAT(run({}).text, Not(HasSubstr("elements read")));
+  EXPECT_THAT(run({"--on", "interp"}).text, HasSubstr("elements read"));
+  EXPECT_EQ(run({"--on", "nobody"}).code, ExitCode::bad_input);
+}
+
+TEST_F(RunCommand, OptionsChooseTheirWayOrContradictIt) {
+  write("noise.lenz", "graph @g(%x: f32[4]) { %r = aten.rand_like(%x) return %r }");
+  EXPECT_EQ(run({"--random", "eager"}, "noise.lenz").text, run({"--on", "eager"}, "noise.lenz").text);
+  EXPECT_EQ(run({"--random", "lenz"}, "noise.lenz").text, run({"--on", "llvm"}, "noise.lenz").text);
+  EXPECT_EQ(run({"--guard"}).code, ExitCode::fine);
+  const Said other = run({"--on", "llvm", "--guard"});
+  EXPECT_EQ(other.code, ExitCode::bad_input);
+  EXPECT_THAT(other.text, HasSubstr("--guard is an option of --on eager, not of --on llvm"));
+  EXPECT_THAT(run({"--on", "interp", "--trace", "t.json"}).text, HasSubstr("--trace is an option of --on llvm"));
+  EXPECT_THAT(run({"--guard", "--threads", "1"}).text,
+              HasSubstr("--guard is an option of --on eager, --threads one of --on llvm"));
+}
+
+TEST_F(RunCommand, WhatCannotBeCompiledNamesWhatRunsItInstead) {
+  write("lists.lenz", "graph @g(%l: [f32[4], f32[4]]) { %s = aten.stack(%l) return %s }");
+  for (const char* on : {"llvm", "interp"}) {
+    const Said lists = run({"--on", on}, "lists.lenz");
+    EXPECT_EQ(lists.code, ExitCode::not_covered);
+    EXPECT_THAT(lists.text, AllOf(HasSubstr("can't run this graph: "), HasSubstr("--on eager"),
+                                  Not(HasSubstr("--on interp runs"))));
+  }
+  EXPECT_EQ(run({"--on", "eager"}, "lists.lenz").code, ExitCode::fine);
+}
+
+TEST_F(RunCommand, BadFilesOfInputsAreBadInput) {
+  std::ifstream whole(file("in.npz"), std::ios::binary);
+  const std::string bytes((std::istreambuf_iterator<char>(whole)), {});
+  for (size_t length : {size_t{0}, size_t{10}, bytes.size() / 3, bytes.size() / 2, bytes.size() - 1})
+    write("cut" + std::to_string(length) + ".npz", std::string_view(bytes).substr(0, length));
+  auto changed = [&](const std::string& key, const NpyArray& array, const std::string& name) {
+    auto arrays = arrays_;
+    for (auto& [k, a] : arrays)
+      if (k == key) a = array;
+    write_npz(file(name), arrays);
+  };
+  changed("x", {Dtype::f64, 0, {3, 4}, std::vector<std::byte>(96)}, "dtype.npz");
+  changed("x", {Dtype::f32, 0, {4, 3}, std::vector<std::byte>(48)}, "shape.npz");
+  changed("x", {Dtype::f32, 0, {12}, std::vector<std::byte>(48)}, "rank.npz");
+  auto more = arrays_;
+  more.emplace_back("stranger", arrays_[0].second);
+  write_npz(file("more.npz"), more);
+  std::vector<std::pair<std::string, std::string>> files{
+      {"dtype.npz", "f64"},
+      {"shape.npz", "dim 0 of array x is 4, the graph's input is f32[3, 4]"},
+      {"rank.npz", "rank 1"},
+      {"more.npz", "stranger"},
+      {"no.npz", "no.npz"}};
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    if (entry.path().filename().string().starts_with("cut"))
+      files.emplace_back(entry.path().filename().string(), entry.path().filename().string());
+  ASSERT_EQ(files.size(), 10u);
+  ASSERT_EQ(run({"--inputs", file("in.npz"), "--save", file("right.npz")}).code, ExitCode::fine);
+  for (const auto& [name, what] : files) {
+    for (const char* on : {"llvm", "interp", "eager", "f64", "bound"}) {
+      const Said s = run({"--on", on, "--inputs", file(name)});
+      EXPECT_EQ(s.code, ExitCode::bad_input) << name << " " << on;
+      EXPECT_THAT(s.text, HasSubstr(what)) << on;
+    }
+    const Said s = check({"--inputs", file(name), "--against", file("right.npz")});
+    EXPECT_EQ(s.code, ExitCode::bad_input) << name;
+    EXPECT_THAT(s.text, HasSubstr(what));
+    EXPECT_EQ(check({"--inputs", file("in.npz"), "--against", file(name)}).code, ExitCode::bad_input) << name;
+  }
+}
+
+TEST_F(RunCommand, AnIndexOutOfRangeIsRefusedByAll) {
+  const int64_t far[2] = {0, 3};
+  std::memcpy(arrays_[2].second.bytes.data(), far, sizeof far);
+  write_npz(file("far.npz"), arrays_);
+  for (const char* on : {"llvm", "interp", "eager", "f64", "bound"}) {
+    const Said s = run({"--on", on, "--inputs", file("far.npz")});
+    EXPECT_EQ(s.code, ExitCode::bad_input) << on;
+    EXPECT_THAT(s.text, HasSubstr("raises")) << on;
+  }
+}
+
+TEST_F(RunCommand, MemoryHasALimitOnEveryWay) {
+  write("big.lenz", R"(graph @g(%x: f32[1000]) {
+    %a = aten.add(%x, 1.0) %s = aten.cumsum(%a, 0) %f = aten.flip(%s, [0]) return %f })");
+  for (const char* on : {"llvm", "interp", "eager", "f64", "bound"}) {
+    const Said enough = run({"--on", on, "--mem-limit", "1000000"}, "big.lenz");
+    EXPECT_EQ(enough.code, ExitCode::fine) << on << ": " << enough.text;
+    for (const char* limit : {"64", "4100", "7900"}) {
+      const Said s = run({"--on", on, "--mem-limit", limit}, "big.lenz");
+      EXPECT_EQ(s.code, ExitCode::not_covered) << on << " " << limit;
+      EXPECT_THAT(s.text, AllOf(HasSubstr("out of memory"), HasSubstr(limit))) << on;
+    }
+  }
+  const Said checked = check({"--mem-limit", "4100"}, "big.lenz");
+  EXPECT_EQ(checked.code, ExitCode::not_covered);
+  EXPECT_THAT(checked.text, HasSubstr("4100"));
+}
+
+TEST_F(RunCommand, NaNInEveryInput) {
+  write("nan.lenz", R"(graph @g(%x: f32[3, 4], %y: f64[4], %h: f16[4], %b: bf16[4]) {
+    %s = aten.softmax(%x, -1) %m = aten.amax(%s, [0]) %c = aten.argmax(%x, 1) %t = aten.maximum(%h, %b)
+    %e = aten.exp(%y) %o, %oi = aten.sort(%e, stable=true) %l = aten.le(%x, 0.0) %n = aten.layer_norm(%x, [4])
+    return %m, %c, %t, %o, %oi, %l, %n })");
+  every_way_is_right("nan.lenz", {"--values", "nan"});
+  EXPECT_THAT(run({"--values", "nan"}, "nan.lenz").text, HasSubstr("nan"));
+}
+
+TEST_F(RunCommand, TensorsWithoutElements) {
+  write("empty.lenz", R"(graph @g(%x: f32[0, 4], %w: f32[4, 0], %v: f32[0]) {
+    %p = aten.mm(%x, %w) %q = aten.mm(%w, %x) %s = aten.sum(%x, [0]) %c = aten.cat([%v, %v], 0)
+    %k = aten.softmax(%x, 0) %e, %ei = aten.sort(%v) %r = aten.prod(%v)
+    return %p, %q, %s, %c, %k, %e, %ei, %r })");
+  every_way_is_right("empty.lenz", {});
+  write("extreme.lenz", "graph @g(%v: f32[s0]) where s0 in 0..9 { %m = aten.amax(%v, [0]) return %m }");
+  for (const char* on : {"llvm", "interp", "eager"}) {
+    const Said s = run({"--on", on, "--bind", "s0=0"}, "extreme.lenz");
+    EXPECT_EQ(s.code, ExitCode::bad_input) << on << ": " << s.text;
+  }
+}
+
+}  // namespace
+}  // namespace lenz::oracle
