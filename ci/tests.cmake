@@ -38,7 +38,7 @@ endif()
 
 # The op table against libtorch: on calls that rows generate, and on those of PyTorch's own operator database.
 if(LENZ_TORCH)
-  lenz_ci_test(corpus_check 300 ${LENZ_PYTHON} ${ci}/corpus_check.py $<TARGET_FILE:lenz>)
+  lenz_ci_test(corpus_check 600 ${LENZ_PYTHON} ${ci}/corpus_check.py $<TARGET_FILE:lenz>)
   lenz_ci_test(ops_check 600 $<TARGET_FILE:lenz> ops --check --calls 200)
   lenz_ci_test(values_check 600 $<TARGET_FILE:lenz> ops --check --values --calls 8 --known
     ${PROJECT_SOURCE_DIR}/oracle/values_known.txt)
