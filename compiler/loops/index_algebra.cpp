@@ -220,6 +220,76 @@ std::optional<LinearForm> IndexSpace::linear(Dim index) const {
   return form;
 }
 
+// floor(a / b). A quotient inside becomes one with the one outside: (x//m + c)//b = (x + c*m)//(b*m).
+Dim IndexSpace::quotient(Dim a, Dim b) const {
+  const DimParts sum = terms_of(a);
+  for (size_t i = 0; i < sum.operands.size(); ++i) {
+    if (sum.coefficients[i] != 1) continue;
+    const DimParts inside = parts_of(sum.operands[i]);
+    if (inside.kind != SymKind::floor_div || !proves(ge(inside.operands[1], 1)) || !proves(ge(b, 1))) continue;
+    const Dim m = inside.operands[1];
+    return quotient(inside.operands[0] + (a - sum.operands[i]) * m, b * m);
+  }
+  if (!b.is_constant() || b.constant() < 1) return floor_div(a, b);
+  // Coefficients from 0 to b - 1 stay inside: then equal quotients look alike.
+  const int64_t by = b.constant();
+  auto outside = [&](int64_t n) { return n / by - (n % by < 0 ? 1 : 0); };
+  Dim rest = sum.constant - outside(sum.constant) * by, whole = outside(sum.constant);
+  for (size_t i = 0; i < sum.operands.size(); ++i) {
+    const int64_t q = outside(sum.coefficients[i]);
+    rest += sum.operands[i] * Dim(sum.coefficients[i] - q * by);
+    whole += sum.operands[i] * Dim(q);
+  }
+  return floor_div(rest, b) + whole;
+}
+
+// Without remainders, and without quotients of quotients: the digits of a number cancel where they are added up.
+Dim IndexSpace::flattened(Dim dim) const {
+  if (dim.is_constant()) return dim;
+  const DimParts parts = parts_of(dim);
+  switch (parts.kind) {
+    case SymKind::sum: {
+      Dim total = parts.constant;
+      for (size_t i = 0; i < parts.operands.size(); ++i)
+        total += flattened(parts.operands[i]) * Dim(parts.coefficients[i]);
+      return total;
+    }
+    case SymKind::product: {
+      Dim total = 1;
+      for (Dim operand : parts.operands) total = total * flattened(operand);
+      return total;
+    }
+    case SymKind::floor_div: return quotient(flattened(parts.operands[0]), parts.operands[1]);
+    case SymKind::mod: {
+      const Dim a = flattened(parts.operands[0]);
+      return a - parts.operands[1] * quotient(a, parts.operands[1]);
+    }
+    case SymKind::symbol:
+    case SymKind::min:
+    case SymKind::max:
+    case SymKind::call: return dim;
+  }
+  return dim;
+}
+
+Dim IndexSpace::simplify(Dim index) const {
+  const Dim simple = facts_.simplify(index);
+  const DimParts sum = terms_of(simple);
+  const auto divides = std::ranges::count_if(sum.operands, [](Dim d) {
+    return std::ranges::any_of(factors_of(d), [](Dim f) {
+      const SymKind kind = parts_of(f).kind;
+      return kind == SymKind::mod || kind == SymKind::floor_div;
+    });
+  });
+  if (divides < 2) return simple;
+  try {
+    const Dim flat = facts_.simplify(flattened(simple));
+    if (linear(flat)) return flat;
+  } catch (const UserError&) {  // an overflow
+  }
+  return simple;
+}
+
 std::optional<Dim> IndexSpace::stride(Dim address, size_t axis) const {
   auto form = linear(simplify(address));
   if (!form) return std::nullopt;

@@ -3,7 +3,8 @@
 //
 //   bounds         each axis at its end, where the sign of what it is multiplied with is known; multiples of assumed
 //                  conditions taken off; min(a, b) <= (a + b)//2; else Facts
-//   // and %       Facts::simplify under the axes' ranges: (i0*8 + i1)//8 = i0 and (i0*8 + i1)%8 = i1 for i1 < 8
+//   // and %       Facts::simplify under the axes' ranges: (i0*8 + i1)//8 = i0 and (i0*8 + i1)%8 = i1 for i1 < 8;
+//                  digits of one number that are added up again are that number
 //   injectivity    mixed radix: sorted by their strides, each axis's stride is more than all lesser axes reach
 //   together;
 //                  axes are taken apart where an index has one under // or %; tiles of an axis are taken together
@@ -53,7 +54,7 @@ class IndexSpace {
   // The least and the greatest value over the box, without axes in them.
   std::optional<std::pair<Dim, Dim>> ends(Dim index) const;
   bool in_bounds(Dim index, Dim size) const;  // 0 <= index < size
-  Dim simplify(Dim index) const { return facts_.simplify(index); }
+  Dim simplify(Dim index) const;
 
   // --- strides
   std::optional<LinearForm> linear(Dim index) const;
@@ -74,7 +75,9 @@ class IndexSpace {
 
   // --- proofs about accesses
   std::optional<Dim> points() const;  // how many, exactly
-  bool injective(std::span<const Dim> index) const;
+  // `radices`: numbers to multiply the coordinates with, for another try: what tells the sums apart tells the
+  // coordinates apart.
+  bool injective(std::span<const Dim> index, std::span<const DimVec> radices = {}) const;
   bool inside(std::span<const Dim> index, std::span<const Dim> sizes) const;
 
   // 32 if every step of computing these fits 32 bits, in any order of additions and multiplications; else 64.
@@ -100,6 +103,9 @@ class IndexSpace {
   void replace(std::vector<Dim>& index, const std::vector<std::pair<Dim, Dim>>& replaced) const;
   bool separated(const LinearForm& form, std::vector<bool>& known) const;
   double magnitude(Dim dim) const;
+  Dim flattened(Dim dim) const;
+  Dim quotient(Dim a, Dim b) const;
+  bool tells_axes(std::span<const Dim> index) const;
 
   SymPool* pool_;
   Facts base_, facts_;  // without and with the axes
@@ -117,6 +123,7 @@ struct Piece {
   DimVec index;
 };
 // Whether the pieces together are every element of a tensor of these sizes, each once.
-bool partition(std::span<const Piece> pieces, std::span<const Dim> sizes, const Facts& facts);
+bool partition(std::span<const Piece> pieces, std::span<const Dim> sizes, const Facts& facts,
+               std::span<const DimVec> radices = {});
 
 }  // namespace lenz::loops

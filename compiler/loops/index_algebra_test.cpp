@@ -43,6 +43,35 @@ TEST(IndexAlgebra, QuotientsAndRemaindersOfAxes) {
   EXPECT_EQ(s.simplify(f.dim("((i0*8 + i1)*s1 + i2)//s1%8")), f.dim("i1"));
 }
 
+// Added up again, the digits of a number are the number, however their quotients were written.
+TEST(IndexAlgebra, DigitsOfANumber) {
+  Fixture f;
+  IndexSpace s = f.space({{"t", "4"}, {"i", "4096"}});
+  const Dim x = f.dim("t*4096 + i");
+  auto digits = [&](std::initializer_list<int64_t> sizes) {  // of x, the last one first
+    std::vector<Dim> made;
+    Dim rest = x;
+    for (auto size = std::rbegin(sizes); size != std::rend(sizes); ++size) {
+      made.insert(made.begin(), size + 1 == std::rend(sizes) ? rest : mod(rest, *size));
+      rest = floor_div(rest, *size);
+    }
+    return made;
+  };
+  for (std::initializer_list<int64_t> sizes :
+       {std::initializer_list<int64_t>{12, 512, 64}, {3, 7, 11, 13, 5}, {5, 1, 999, 3}, {2, 2, 2, 2, 4099}}) {
+    const std::vector<Dim> index = digits(sizes);
+    DimVec shape;
+    for (int64_t size : sizes) shape.push_back(size);
+    const DimVec strides = contiguous_strides(shape);
+    Dim address = 0;
+    for (size_t d = 0; d < index.size(); ++d) address += index[d] * strides[d];
+    EXPECT_EQ(s.simplify(address), x) << to_string(address);
+    EXPECT_TRUE(s.injective(index, {&strides, 1}));
+  }
+  const DimVec wrong{Dim(1), Dim(1), Dim(1)};
+  EXPECT_FALSE(s.injective({{Dim(0), Dim(0), mod(x, 4096)}}, {&wrong, 1}));
+}
+
 TEST(IndexAlgebra, Bounds) {
   Fixture f;
   f.fact("s0 >= 1");

@@ -199,7 +199,21 @@ void IndexSpace::replace(std::vector<Dim>& index, const std::vector<std::pair<Di
       }));
 }
 
-bool IndexSpace::injective(std::span<const Dim> given) const {
+bool IndexSpace::injective(std::span<const Dim> index, std::span<const DimVec> radices) const {
+  if (tells_axes(index)) return true;
+  return std::ranges::any_of(radices, [&](const DimVec& radix) {
+    if (radix.size() != index.size()) return false;
+    try {
+      Dim number = 0;
+      for (size_t d = 0; d < index.size(); ++d) number += index[d] * radix[d];
+      return tells_axes({&number, 1});
+    } catch (const UserError&) {
+      return false;
+    }
+  });
+}
+
+bool IndexSpace::tells_axes(std::span<const Dim> given) const {
   if (empty_) return true;
   try {
     IndexSpace space = *this;
@@ -262,13 +276,14 @@ bool disjoint(const IndexSpace& a, std::span<const Dim> index_a, const IndexSpac
   return false;
 }
 
-bool partition(std::span<const Piece> pieces, std::span<const Dim> sizes, const Facts& facts) {
+bool partition(std::span<const Piece> pieces, std::span<const Dim> sizes, const Facts& facts,
+               std::span<const DimVec> radices) {
   if (pieces.size() > kMostPieces) return false;
   try {
     Dim total = 0;
     for (const Piece& p : pieces) {
       auto count = p.space.points();
-      if (!count || !p.space.injective(p.index) || !p.space.inside(p.index, sizes)) return false;
+      if (!count || !p.space.injective(p.index, radices) || !p.space.inside(p.index, sizes)) return false;
       total += *count;
     }
     Dim elements = numel(sizes);

@@ -365,6 +365,7 @@ class NestMachine {
     const auto element = static_cast<uint64_t>((*step.index)(env_));
     switch (step.instr->draw) {
       case DrawKind::word: return ScalarValue(int64_t{step.stream.word(element)});
+      case DrawKind::signed_word: return ScalarValue(int64_t{step.stream.word(element)} - (int64_t{1} << 31));
       case DrawKind::wide_word: return ScalarValue(static_cast<int64_t>(step.stream.wide_word(element)));
       case DrawKind::uniform: return ScalarValue(step.stream.uniform(step.instr->dtype, element));
       case DrawKind::normal: return ScalarValue(step.stream.normal(Dtype::f32, element));

@@ -167,7 +167,7 @@ void ProgramParser::instruction_of(Instr& instr, const Token& word, const ValueN
     auto found = find_word(kind.text, DrawKind::wide_normal);
     if (!found)
       fail(kind, "there is no draw `" + std::string(kind.text.substr(0, 80)) + "`",
-           "the draws are word, wide_word, uniform, normal and wide_normal");
+           "the draws are word, signed_word, wide_word, uniform, normal and wide_normal");
     instr.draw = *found;
     expect_word("stream");
     instr.stream = small("the stream's number");

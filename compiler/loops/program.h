@@ -91,6 +91,7 @@ enum class InstrKind : uint8_t {
 
 enum class DrawKind : uint8_t {
   word,         // 32 bits, as i64
+  signed_word,  // a word less 2^31, as i32: words in their order, in half the room
   wide_word,    // 64 bits, as i64
   uniform,      // [0, 1)
   normal,       // of two words

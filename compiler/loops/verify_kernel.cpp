@@ -66,6 +66,18 @@ void ProgramVerifier::note_store(const Store& store, size_t number, const Piece&
   accesses_->push_back({store.buffer, store.index, piece.space, true, store.distinct, node_, at_, number});
 }
 
+// How elements of a buffer may be numbered: as its shape has them, and as they lie in memory.
+std::vector<DimVec> ProgramVerifier::radices(BufferId id) const {
+  const Buffer& b = buffer(id);
+  std::vector<DimVec> made;
+  try {
+    made.push_back(contiguous_strides(b.type.sizes));
+  } catch (const UserError&) {  // more elements than can be numbered
+  }
+  if (b.placed) made.push_back(b.type.strides);
+  return made;
+}
+
 // Accesses of two points are apart where dims that are written alike in both, over the kernel's axes and axes that
 // their nests have in common, tell the point.
 bool ProgramVerifier::same_point(const Kernel& n, const Access& a, const Access& b, const Scope& scope) const {
@@ -96,6 +108,7 @@ bool ProgramVerifier::same_point(const Kernel& n, const Access& a, const Access&
     }
     if (known) shared.push_back(a.index[d]);
   }
+  if (shared.size() == a.index.size()) return points.injective(shared, radices(a.buffer));
   return points.injective(shared);
 }
 
@@ -123,7 +136,7 @@ void ProgramVerifier::points_apart(const Kernel& n, std::span<const Access> acce
   };
   for (const Access& store : accesses) {
     if (!store.is_store) continue;
-    bool fine = store.distinct || apart(store, store) || store.space.injective(store.index);
+    bool fine = store.distinct || apart(store, store) || store.space.injective(store.index, radices(store.buffer));
     for (const Access& other : accesses) {
       if (!fine) break;
       if (&other != &store && share(other.buffer, store.buffer)) fine = apart(store, other);

@@ -247,7 +247,7 @@ void ProgramVerifier::stores(NestState& state) {
     may_write(store.buffer, s);
     pieces.push_back(piece(state, store));
     if (store.mode == StoreMode::assign && !store.distinct && inside.back() &&
-        !pieces.back().space.injective(store.index))
+        !pieces.back().space.injective(store.index, radices(store.buffer)))
       report(401, "nothing proves that two points write two elements of " + name(store.buffer), kNone, s);
     for (const Axis& a : nest.axes)
       if (store.mode != StoreMode::assign && a.lanes * a.unroll > 1 && !lanes_apart(program_, nest, store, a))
@@ -262,7 +262,8 @@ void ProgramVerifier::stores(NestState& state) {
     const Store& store = nest.stores[s];
     if (store.mode != StoreMode::assign && store.mode != StoreMode::scatter) {
       read(store.buffer, kNone, s);
-    } else if (inside[s] && (store.mode == StoreMode::assign || pieces[s].space.injective(store.index))) {
+    } else if (inside[s] &&
+               (store.mode == StoreMode::assign || pieces[s].space.injective(store.index, radices(store.buffer)))) {
       write_piece(store.buffer, std::move(pieces[s]), state.scope.facts);
     } else {
       write_somewhere(store.buffer);

@@ -39,10 +39,11 @@ void ProgramVerifier::write_piece(BufferId id, Piece piece, const Facts& facts) 
   if (w.level == Written::whole) return;
   const auto& sizes = buffer(id).type.sizes;
   w.level = Written::partly;
-  bool all = partition(std::span(&piece, 1), sizes, facts);
+  const std::vector<DimVec> by = radices(id);
+  bool all = partition(std::span(&piece, 1), sizes, facts, by);
   if (!all) {
     w.pieces.push_back(std::move(piece));
-    all = w.pieces.size() > 1 && partition(w.pieces, sizes, facts);
+    all = w.pieces.size() > 1 && partition(w.pieces, sizes, facts, by);
   }
   if (all) w = {Written::whole, {}};
 }
@@ -76,7 +77,8 @@ void ProgramVerifier::stack(const std::vector<Written>& before, const Repeat& n,
     }
     if (w.level != Written::partly) continue;
     for (size_t k = before[id].pieces.size(); k < w.pieces.size(); ++k) w.pieces[k].space.add_axis(n.symbol, n.count);
-    if (!w.pieces.empty() && partition(w.pieces, buffer(id).type.sizes, scope.facts)) w = {Written::whole, {}};
+    if (!w.pieces.empty() && partition(w.pieces, buffer(id).type.sizes, scope.facts, radices(id)))
+      w = {Written::whole, {}};
   }
 }
 

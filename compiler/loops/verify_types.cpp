@@ -95,7 +95,8 @@ void ProgramVerifier::type_of(const Nest& nest, Ssa at) {
     case InstrKind::part: combine_types(nest, at); break;
     case InstrKind::draw: {
       bool word = instr.draw == DrawKind::word || instr.draw == DrawKind::wide_word;
-      if (word ? instr.dtype != Dtype::i64 : !dtypes::floats.has(instr.dtype))
+      bool narrow = instr.draw == DrawKind::signed_word;
+      if (word || narrow ? instr.dtype != (narrow ? Dtype::i32 : Dtype::i64) : !dtypes::floats.has(instr.dtype))
         report(210, "a draw of " + text(instr.dtype), at);
       if (instr.stream >= program_.streams.size())
         report(101, "there is no stream " + std::to_string(instr.stream), at);

@@ -22,7 +22,7 @@ std::string_view name(StoreMode mode) {
   return word_of(kNames, static_cast<size_t>(mode));
 }
 std::string_view name(DrawKind kind) {
-  constexpr std::string_view kNames[] = {"word", "wide_word", "uniform", "normal", "wide_normal"};
+  constexpr std::string_view kNames[] = {"word", "signed_word", "wide_word", "uniform", "normal", "wide_normal"};
   return word_of(kNames, static_cast<size_t>(kind));
 }
 std::vector<BufferId> declaration_order(const Program& program) {
@@ -65,6 +65,7 @@ std::optional<Dtype> derived_dtype(const Program& program, const Nest& nest, con
     case InstrKind::scan: return part(&instr, 0);
     case InstrKind::part: return part(operand(0), instr.part);
     case InstrKind::draw:
+      if (instr.draw == DrawKind::signed_word) return Dtype::i32;
       if (instr.draw == DrawKind::word || instr.draw == DrawKind::wide_word) return Dtype::i64;
       return std::nullopt;
   }

@@ -230,6 +230,16 @@ Item draw_word(TextRunner& in, Items a) {
   return Item::of_scalar(
       in.nest().draw(loops::DrawKind::word, Dtype::i64, in.stream(false, drawn(in, a, 1)), in.dim(a[0])));
 }
+// Whether a coin shows its face: word / 2^32 < probability, as integers of 32 bits.
+Item coin(TextRunner& in, Items a) {  // coin(element, probability, how many)
+  const double below = std::ceil(std::ldexp(a[1].arg.real(), 32));
+  NestBuilder& nest = in.nest();
+  if (!(below > 0)) return Item::of_scalar(nest.constant(Dtype::b8, Arg::of_bool(false)));
+  if (below > 0xFFFFFFFFp0) return Item::of_scalar(nest.constant(Dtype::b8, Arg::of_bool(true)));
+  Ssa word = nest.draw(loops::DrawKind::signed_word, Dtype::i32, in.stream(false, drawn(in, a, 2)), in.dim(a[0]));
+  const int64_t limit = static_cast<int64_t>(below) - (int64_t{1} << 31);
+  return Item::of_scalar(nest.apply("lt", {word, nest.constant(Dtype::i32, Arg::of_int(limit))}));
+}
 Item draw_wide(TextRunner& in, Items a) {
   return Item::of_scalar(
       in.nest().draw(loops::DrawKind::wide_word, Dtype::i64, in.stream(true, drawn(in, a, 1)), in.dim(a[0])));
@@ -315,6 +325,7 @@ constexpr Row kRows[] = {
     {"within", 2, within},
     {"divides", 2, divides},
     {"draw_word", 1, draw_word},
+    {"coin", 2, coin},
     {"draw_wide", 1, draw_wide},
     {"draw_uniform", 2, draw_uniform},
     {"draw_normal", 2, draw_normal},

@@ -141,6 +141,10 @@ Ssa NestBuilder::apply(std::string_view row, std::initializer_list<Ssa> operands
 Ssa NestBuilder::converted(Ssa value, Dtype to) {
   if (dtype(value) == to) return value;
   static const ScalarRow& row = *find_scalar("to_dtype");
+  // There and back through a wider float is where it came from.
+  if (const Instr& i = nest_.body[value]; i.kind == InstrKind::scalar && i.row == &row && i.compute == to &&
+                                          is_floating(to) && is_floating(i.dtype) && item_size(to) < item_size(i.dtype))
+    return i.operands[0];
   return apply(row, {&value, 1}, to);
 }
 

@@ -1,5 +1,6 @@
 // Plans and what they make of programs: the verifier proves that kernels are independent, the interpreter that they
 // compute what the naive loops do.
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,6 +103,21 @@ TEST(Schedule, AxesFollowMemory) {
   const std::string squares = loops::print(made(crossed).program);
   EXPECT_THAT(squares, testing::ContainsRegex("unroll 16, .* lanes 16")) << squares;
   expect_same(crossed, {numbers({70, 90}), numbers({90, 70})}, 1e-6);
+}
+
+// Axes that go as one and are cut into tiles anywhere: the verifier knows the digits for one number, and the code for
+// neighbours.
+TEST(Schedule, TilesOfAxesThatGoAsOne) {
+  for (std::string_view sizes :
+       {"[12, 512, 64]", "[3, 7, 11, 13, 5]", "[9, 56, 56, 64]", "[1, 12, 512, 64]", "[5, 1, 999, 3]",
+        "[2, 2, 2, 2, 4099]", "[9, 256, 56, 56] strides [802816, 1, 14336, 256]",
+        "[4, 3, 65, 97] strides [18915, 1, 291, 3]", "[64, 128, 33] strides [1, 64, 8192]"}) {
+    const std::string text =
+        fmt::format("graph @g(%x: f32{}) {{\n  %a = aten.relu(%x)\n  %b = aten.exp(%a)\n  return %b\n}}\n", sizes);
+    const std::string flat = loops::print(made(text).program);
+    EXPECT_THAT(flat, testing::ContainsRegex("for i[0-9]* < .* lanes 16 unroll")) << flat;
+    EXPECT_THAT(flat, testing::Not(testing::HasSubstr("unroll 16"))) << flat;
+  }
 }
 
 TEST(Schedule, WhatReadsOtherPointsIsAnotherKernel) {

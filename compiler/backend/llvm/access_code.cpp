@@ -96,6 +96,18 @@ KernelEmitter::Val KernelEmitter::draw(const Instr& i, Frame& f) {
           wide};
 }
 
+void KernelEmitter::everywhere(Ssa at, std::vector<Frame>& frames) {
+  const Instr& i = nest_->body[at];
+  if (i.kind != InstrKind::draw || frames.size() < 2 || !frames[0].dims.varies(i.index[0]) || !in_blocks(i.index[0])) {
+    for (Frame& f : frames) instruction(at, f);
+    return;
+  }
+  const auto stream = static_cast<size_t>(std::ranges::find(arguments_.streams, i.stream) - arguments_.streams.begin());
+  const std::vector<Lanes> drawn = wide_->draw_together(i.draw, i.dtype, streams_[2 * stream], streams_[2 * stream + 1],
+                                                        frames[0].dims(i.index[0]), static_cast<int>(frames.size()));
+  for (size_t f = 0; f < frames.size(); ++f) frames[f].values[at] = {drawn[f], true};
+}
+
 // Whether each vector of the lanes draws for elements that follow one another, from a multiple of four on.
 bool KernelEmitter::in_blocks(Dim element) const {
   loops::IndexSpace space(program_.context->syms, program_.assumptions.known());

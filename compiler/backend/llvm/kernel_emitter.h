@@ -97,6 +97,7 @@ class KernelEmitter {
   // Instructions.
   Lanes as(const Val& v, bool wide);
   void instruction(loops::Ssa at, Frame& f);
+  void everywhere(loops::Ssa at, std::vector<Frame>& frames);  // of neighbouring lanes
   Val scalar(const loops::Instr& i, Frame& f);
   Val position(const loops::Instr& i, Frame& f);
   Val draw(const loops::Instr& i, Frame& f);

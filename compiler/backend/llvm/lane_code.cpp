@@ -303,6 +303,30 @@ V LaneCode::slice(V x, int first, int count) {
   if (count == 1) return make(builder_->CreateExtractElement(x.value, static_cast<uint64_t>(first)), x.type);
   return make(builder_->CreateShuffleVector(x.value, from), x.type);
 }
+std::pair<V, V> LaneCode::whole_product(V x, int64_t factor) {
+  if (lanes_ % 2 != 0) {
+    const V product = zero_extend(x, LaneType::i64) * factor;
+    return {convert(lshr(product, 32), LaneType::i32), convert(product, LaneType::i32)};
+  }
+  // Even and odd lanes apart, where they stand: what machines multiply 32 bits to 64 with takes them so.
+  llvm::IRBuilderBase& e = *builder_;
+  auto* pairs = llvm::FixedVectorType::get(e.getInt64Ty(), static_cast<unsigned>(lanes_ / 2));
+  llvm::Value* both = e.CreateBitCast(x.value, pairs);
+  auto number = [&](uint64_t n) { return llvm::ConstantInt::get(pairs, n); };
+  auto product = [&](llvm::Value* lower) {
+    return e.CreateBitCast(e.CreateMul(lower, number(static_cast<uint64_t>(factor))), x.value->getType());
+  };
+  llvm::Value* even = product(e.CreateAnd(both, number(0xFFFFFFFF)));
+  llvm::Value* odd = product(e.CreateLShr(both, number(32)));
+  std::vector<int> high, low;
+  for (int i = 0; i < lanes_; i += 2)
+    for (int from : {i, i + lanes_}) {
+      low.push_back(from);
+      high.push_back(from + 1);
+    }
+  return {make(e.CreateShuffleVector(even, odd, high), x.type), make(e.CreateShuffleVector(even, odd, low), x.type)};
+}
+
 V LaneCode::interleave(std::span<const V> parts, int lanes) {
   llvm::IRBuilderBase& e = *builder_;
   llvm::Type* type =

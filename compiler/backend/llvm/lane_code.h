@@ -124,6 +124,8 @@ class LaneCode {
   V pick(V x, std::span<const int> from);             // lane i of the result is lane from[i]
   V interleave(std::span<const V> parts, int lanes);  // lane i is lane i / n of part i % n; of any lane counts
   V slice(V x, int first, int count);
+  // The upper and the lower half of an i32, unsigned, times a factor of 32 bits.
+  std::pair<V, V> whole_product(V x, int64_t factor);
 
   // What rarely happens: where `condition` holds in some lane, `rare` is computed, else branched around. The result is
   // rare's where the condition holds, `usual` elsewhere.

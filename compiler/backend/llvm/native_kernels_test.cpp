@@ -193,6 +193,38 @@ TEST(NativeKernels, Squares) {
               {numbers(Dtype::i64, {19, 24})});
 }
 
+// Several vectors of one nest draw together, and the rest by themselves.
+TEST(NativeKernels, Draws) {
+  expect_same(R"(loops @draws {
+  stream 0 offset 3
+  temp %coin: i32[3, 100] placed
+  temp %u: f32[3, 100] placed
+  temp %z: f64[3, 100] placed
+  temp %some: f32[3] placed
+  kernel k0 < 3 {
+    for i0 < 100 lanes 16 unroll 4 {
+      %0 = draw signed_word stream 0[i0 + k0*100]
+      store %coin[k0, i0] = %0
+    }
+    for i0 < 100 lanes 16 unroll 2 {
+      %0: f32 = draw uniform stream 0[i0 + k0*100]
+      store %u[k0, i0] = %0
+    }
+    for i0 < 100 lanes 8 unroll 2 {
+      %0: f64 = draw wide_normal stream 0[i0 + k0*100]
+      store %z[k0, i0] = %0
+    }
+    for reduce i0 < 100 lanes 16 unroll 4 {
+      %0: f32 = draw uniform stream 0[i0*3 + k0]
+      %1 = reduce sum %0
+      store %some[k0] = %1
+    }
+  }
+  return %coin, %u, %z, %some
+})",
+              {});
+}
+
 TEST(NativeKernels, RaisesAsTheInterpreterDoes) {
   expect_same(R"(loops @raises {
   input %x: i64[20] placed

@@ -123,8 +123,7 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
   const bool lanes_inside = lane_axis_ && lane_axis_->kind != AxisKind::parallel;
   const bool any_inner = lanes_inside || !inner.empty();
   for (Ssa i = 0; i < nest_->body.size(); ++i)
-    for (Frame& f : frames)
-      if (!inner_[i] && !late_[i] && nest_->body[i].kind != InstrKind::reduce) instruction(i, f);
+    if (!inner_[i] && !late_[i] && nest_->body[i].kind != InstrKind::reduce) everywhere(i, frames);
   if (!any_inner) {
     for (Frame& f : frames)
       for (Ssa i = 0; i < nest_->body.size(); ++i)
@@ -138,11 +137,11 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
     for (Ssa i = 0; i < nest_->body.size(); ++i) {
       if (!inner_[i]) continue;
       const auto scan = std::ranges::find(all, i, &Accumulator::at);
+      if (scan == all.end()) {
+        everywhere(i, at);
+        continue;
+      }
       for (size_t c = 0; c < at.size(); ++c) {
-        if (scan == all.end()) {
-          instruction(i, at[c]);
-          continue;
-        }
         State state = take_in(*scan, at[c], c, lanes_inside);
         at[c].values[i] = {state[0], lane_axis_ != nullptr};
         at[c].states[i] = std::move(state);

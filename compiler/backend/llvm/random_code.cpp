@@ -22,10 +22,9 @@ Words philox(LaneCode& code, V seed, V counter) {
   const V zero = code.integer(LaneType::i32, 0);
   Words c = {convert(counter, LaneType::i32), convert(lshr(counter, 32), LaneType::i32), zero, zero};
   for (int round = 0; round < 10; ++round) {
-    auto product = [&](int64_t factor, V x) { return code.zero_extend(x, LaneType::i64) * factor; };
-    auto high = [](V p) { return convert(lshr(p, 32), LaneType::i32); };
-    const V a = product(kFirst, c[0]), b = product(kSecond, c[2]);
-    c = {high(b) ^ c[1] ^ low_key, convert(b, LaneType::i32), high(a) ^ c[3] ^ high_key, convert(a, LaneType::i32)};
+    const auto [high_a, low_a] = code.whole_product(c[0], kFirst);
+    const auto [high_b, low_b] = code.whole_product(c[2], kSecond);
+    c = {high_b ^ c[1] ^ low_key, low_b, high_a ^ c[3] ^ high_key, low_a};
     low_key = low_key + kGolden, high_key = high_key + kRootOfThree;
   }
   return c;
@@ -95,6 +94,7 @@ class Drawing {
  private:
   V held(Wide x) const { return narrow(x, held_); }
   V of_word(V word) const {
+    if (kind_ == DrawKind::signed_word) return word ^ int64_t { 0x80000000 };
     if (kind_ == DrawKind::word) return code_.zero_extend(word, LaneType::i64);
     return convert(lshr(word, 32 - digits_), held_) * std::ldexp(1.0, -digits_);
   }
@@ -122,6 +122,11 @@ class Drawing {
   bool wide_ = false;
 };
 
+LaneType held_in(Dtype dtype) {
+  if (is_integral(dtype, false)) return dtype == Dtype::i32 ? LaneType::i32 : LaneType::i64;
+  return dtype == Dtype::f64 ? LaneType::f64 : LaneType::f32;
+}
+
 }  // namespace
 
 Lanes ScalarCode::draw(DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Value* offset, llvm::Value* element,
@@ -129,9 +134,7 @@ Lanes ScalarCode::draw(DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Valu
   llvm::IRBuilderBase::FastMathFlagGuard guard(*builder_);
   builder_->clearFastMathFlags();
   LaneCode code(*builder_, *target_, lanes_);
-  const bool of_integers = is_integral(dtype, false);
-  LENZ_CHECK(of_integers == (kind == DrawKind::word || kind == DrawKind::wide_word), "a draw of another dtype");
-  const LaneType held = of_integers ? LaneType::i64 : dtype == Dtype::f64 ? LaneType::f64 : LaneType::f32;
+  const LaneType held = held_in(dtype);
   const V at = code.wrap(element);
   const Drawing whole(code, kind, dtype, held);
   const int per = whole.per_block();
@@ -139,13 +142,31 @@ Lanes ScalarCode::draw(DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Valu
     const V block = lshr(at, per == 4 ? 2 : 1);
     return {whole.one(philox(code, code.splat(seed), block + code.splat(offset)), at).value};
   }
-  // One block for several lanes: computed in fewer lanes, then brought into order.
-  LaneCode blocks(*builder_, *target_, lanes_ / per);
+  return draw_together(kind, dtype, seed, offset, element, 1)[0];
+}
+
+std::vector<Lanes> ScalarCode::draw_together(DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Value* offset,
+                                             llvm::Value* element, int vectors) {
+  llvm::IRBuilderBase::FastMathFlagGuard guard(*builder_);
+  builder_->clearFastMathFlags();
+  LaneCode code(*builder_, *target_, lanes_);
+  const LaneType held = held_in(dtype);
+  const V at = code.wrap(element);
+  // One block for several elements: computed in fewer lanes, then brought into order.
+  const int per = Drawing(code, kind, dtype, held).per_block();
+  LaneCode blocks(*builder_, *target_, lanes_ * vectors / per);
   const V first = code.slice(at, 0, 1);
   llvm::Value* start = builder_->CreateAdd(builder_->CreateLShr(first.value, per == 4 ? 2 : 1), offset);
-  const Drawing drawing(blocks, kind, dtype, held);
-  const Words words = philox(blocks, blocks.splat(seed), blocks.splat(start) + blocks.lane_numbers());
-  return {code.interleave(drawing.all(words), lanes_).value};
+  const std::vector<V> drawn =
+      Drawing(blocks, kind, dtype, held)
+          .all(philox(blocks, blocks.splat(seed), blocks.splat(start) + blocks.lane_numbers()));
+  std::vector<Lanes> made;
+  for (int v = 0; v < vectors; ++v) {
+    std::vector<V> parts;
+    for (const V& of_block : drawn) parts.push_back(blocks.slice(of_block, v * lanes_ / per, lanes_ / per));
+    made.push_back({code.interleave(parts, lanes_).value});
+  }
+  return made;
 }
 
 }  // namespace lenz::native

@@ -39,6 +39,9 @@ TEST(RandomCode, Words) {
   compare_both<int64_t>(DrawKind::word, Dtype::i64, [](const RandomStream& stream, uint64_t i, int64_t drawn) {
     EXPECT_EQ(drawn, int64_t{stream.word(i)});
   });
+  compare_both<int32_t>(DrawKind::signed_word, Dtype::i32, [](const RandomStream& stream, uint64_t i, int32_t drawn) {
+    EXPECT_EQ(drawn + (int64_t{1} << 31), int64_t{stream.word(i)});
+  });
   compare_both<int64_t>(DrawKind::wide_word, Dtype::i64, [](const RandomStream& stream, uint64_t i, int64_t drawn) {
     EXPECT_EQ(static_cast<uint64_t>(drawn), stream.wide_word(i));
   });

@@ -65,11 +65,14 @@ class ScalarCode {
   Lanes store_convert(Dtype dtype, const Lanes& held);
 
   // Random numbers (compiler/scalar/random_stream.h) of the stream {seed, offset}, both i64 scalars, for the logical
-  // elements `element` (a vector of i64). `dtype` is the instruction's: word and wide_word give i64.
+  // elements `element` (a vector of i64). `dtype` is the instruction's: word and wide_word give i64, signed_word i32.
   // `consecutive`: element i + 1 follows element i, and the first is a multiple of four: then one Philox block serves
   // four lanes (two of wide draws).
   Lanes draw(loops::DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Value* offset, llvm::Value* element,
              bool consecutive = false);
+  // Several vectors that follow one another, the first one for `element`: their blocks fill whole vectors.
+  std::vector<Lanes> draw_together(loops::DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Value* offset,
+                                   llvm::Value* element, int vectors);
 
  private:
   llvm::IRBuilderBase* builder_;

@@ -117,10 +117,11 @@ inline constexpr std::string_view kNativeDropoutLoops =
     "  if $p == 0 or (given($train) and $train == false) { "
     "    %out0[$i] = %input[$i] kept = to(true, bool) "
     "  } else { "
-    "    kept = " LENZ_COIN("to(1 - $p, f64)") " "
-    "    if $p == 1 { factor = to(0.0, f64) %out0[$i] = to(%input[$i], f64) * factor } else { "
-    "      factor = to(to(1.0 / (1 - $p), dtype(%out0)), f64) "
-    "      %out0[$i] = to(%input[$i], f64) * where(kept, factor, 0) } "
+    "    $a = accumulates(dtype(%out0)) "  // where the product of two of the dtype is exact, or its own
+    "    kept = coin($e, 1 - $p, $n) "
+    "    if $p == 1 { factor = to(0.0, $a) %out0[$i] = to(%input[$i], $a) * factor } else { "
+    "      factor = to(to(1.0 / (1 - $p), dtype(%out0)), $a) "
+    "      %out0[$i] = to(%input[$i], $a) * where(kept, factor, 0) } "
     "  } "
     "  %out1[$i] = kept }";
 #undef LENZ_COIN
