@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <unordered_set>
 
 namespace lenz::schedule {
 
@@ -29,11 +30,29 @@ void move_out_axes_apart(loops::Program& program) {
 
 namespace {
 
+// Buffers that hold what a reduction gave, or what was made of that element by element.
+std::unordered_set<loops::BufferId> statistics_of(const loops::Program& program) {
+  std::unordered_set<loops::BufferId> found;
+  for_each_node(program.body, [&](const loops::Node& node) {
+    const auto* nest = std::get_if<loops::Nest>(&node.is);
+    if (nest == nullptr) return;
+    auto tells_every_axis = [&](const DimVec& index) {
+      return std::ranges::all_of(
+          nest->axes, [&](const loops::Axis& a) { return std::ranges::find(index, a.symbol) != index.end(); });
+    };
+    const bool is = std::ranges::any_of(nest->body, [&](const loops::Instr& i) {
+      return i.kind == loops::InstrKind::reduce ||
+             (i.kind == loops::InstrKind::load && found.contains(i.buffer) && tells_every_axis(i.index));
+    });
+    for (const loops::Store& s : nest->stores)
+      if (is) found.insert(s.buffer);
+  });
+  return found;
+}
+
 // The axes that index what the load reads, if these are some of the nest's axes, but not the innermost.
-std::vector<Dim> axes_of(const loops::Program& program, const loops::Nest& nest, const loops::Instr& load) {
+std::vector<Dim> axes_of(const loops::Nest& nest, const loops::Instr& load) {
   std::vector<Dim> made;
-  const loops::Buffer& buffer = program.buffers[load.buffer];
-  if (load.kind != loops::InstrKind::load || buffer.kind != loops::BufferKind::temporary) return {};
   for (Dim d : load.index) {
     if (d.is_constant()) continue;
     auto axis = std::ranges::find(nest.axes, d, &loops::Axis::symbol);
@@ -46,6 +65,7 @@ std::vector<Dim> axes_of(const loops::Program& program, const loops::Nest& nest,
 }  // namespace
 
 void move_out_axes_of_statistics(loops::Program& program) {
+  const std::unordered_set<loops::BufferId> statistics = statistics_of(program);
   std::map<loops::BufferId, std::vector<size_t>> moved;  // which dims, of buffers whose nests were changed
   for_each_node(program.body, [&](loops::Node& node) {
     auto* nest = std::get_if<loops::Nest>(&node.is);
@@ -60,7 +80,7 @@ void move_out_axes_of_statistics(loops::Program& program) {
         for (size_t d : of->second) first.push_back(i.index[d]);
         break;
       }
-      if (first.empty()) first = axes_of(program, *nest, i);
+      if (first.empty() && i.kind == loops::InstrKind::load && statistics.contains(i.buffer)) first = axes_of(*nest, i);
     }
     // Those that stay behind are in order; the innermost one is among them.
     auto is_inner_axis = [&](Dim d) {

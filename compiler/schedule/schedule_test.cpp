@@ -72,6 +72,23 @@ TEST(Schedule, ReductionsOverOneRowAreOneKernel) {
   expect_same(kSoftmaxNorm, {numbers({7, 100}), numbers({100}), numbers({100})}, 1e-5);
 }
 
+// A mask made of coordinates says nothing about the order of the axes.
+TEST(Schedule, MaskedSoftmaxIsOneKernel) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[3, 20, 20]) {
+  %i = aten.arange(20)
+  %r = aten.unsqueeze(%i, 0)
+  %c = aten.unsqueeze(%i, 1)
+  %d = aten.sub(%r, %c)
+  %m = aten.gt(%d, 0)
+  %a = aten.mul(%x, 0.125)
+  %f = aten.masked_fill.Scalar(%a, %m, -inf)
+  %y = aten.softmax.int(%f, -1)
+  return %y
+})";
+  EXPECT_LE(made(text).kernels, 3u) << loops::print(made(text).program);
+  expect_same(text, {numbers({3, 20, 20})}, 1e-6);
+}
+
 TEST(Schedule, ChainsOfPointsAreOneNest) {
   constexpr std::string_view text = R"(graph @g(%x: f32[40, 300], %y: f32[300]) {
   %a = aten.mul(%x, %y)
