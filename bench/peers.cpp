@@ -35,6 +35,7 @@ class Peers {
       : options_(options),
         threads_(options.threads > 0 ? options.threads : runtime::usable_threads()),
         pool_(runtime::make_pool(threads_)),
+        throughput_(pool_),
         worker_({options.python, repository() + "/bench/worker.py", "--threads", std::to_string(threads_), "--cache",
                  options.folder + "/inductor"},
                 options.folder + "/worker.log") {
@@ -56,6 +57,7 @@ class Peers {
       for (const nlohmann::json& sizes : told["sizes"])
         own.neighbours.push_back(row(listed, sizes, listed.name + ".n" + std::to_string(++number)));
     }
+    for (PeerRow& r : report.rows) settle(r);
     return report;
   }
 
@@ -120,6 +122,7 @@ class Peers {
     const Traffic traffic = lenz->traffic();
     row.read = traffic.read;
     row.written = traffic.written;
+    row.work = lenz->work();
     if (!touched.is_null()) row.read = std::max(0.0, touched.get<double>() - row.written);
     if (!options_.check) {
       row.unchecked = "not asked for";
@@ -156,7 +159,8 @@ class Peers {
         const size_t side = (k + static_cast<size_t>(r)) % sides;
         let_threads_sleep();
         if (side == row.subjects.size()) {
-          row.roof.keep_better(stream.round(options_.seconds));
+          row.memory.keep_better(stream.round(options_.seconds));
+          throughput_.measure(row.work);
         } else if (side == 0) {
           if (lenz) row.subjects[0].times.keep_better(lenz->round(options_.seconds));
         } else {
@@ -164,6 +168,12 @@ class Peers {
         }
       }
     }
+  }
+
+  // What was measured for one row's arithmetic tells more of another's.
+  void settle(PeerRow& row) const {
+    row.arithmetic_ms = throughput_.time(row.work);
+    for (PeerRow& n : row.neighbours) settle(n);
   }
 
   void round_of(Measured& peer) {
@@ -180,6 +190,7 @@ class Peers {
   const PeersOptions& options_;
   int threads_;
   std::shared_ptr<runtime::Pool> pool_;
+  Throughput throughput_;
   Worker worker_;
 };
 

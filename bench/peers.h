@@ -41,13 +41,16 @@ struct PeerRow {
   bool our_fault = false;                              // why it is not built
   std::string failed, wrong, unchecked;  // Lenz's: not built; other results than eager's; nobody could tell
   double read = 0, written = 0;          // bytes that have to move
-  Times roof;                            // in which memory moves them
+  Times memory;                          // in which memory moves them
+  Work work;                             // that has to be done
+  double arithmetic_ms = 0;              // in which the machine does it
   std::vector<PeerRow> neighbours;
 
   double ms(const std::string& subject) const;  // its best call; 0: none
   const Measured* best_peer() const;
   double ratio() const;     // the best peer's time by ours; 0: one of them is missing
-  double roofline() const;  // the roof's time by ours
+  double roof() const;      // milliseconds: memory's or arithmetic's, whichever takes longer
+  double roofline() const;  // that by ours
 };
 
 struct PeersReport {

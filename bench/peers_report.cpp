@@ -26,7 +26,9 @@ double PeerRow::ratio() const {
   return best && ms("lenz") > 0 ? best->times.best / ms("lenz") : 0;
 }
 
-double PeerRow::roofline() const { return ms("lenz") > 0 ? roof.best / ms("lenz") : 0; }
+double PeerRow::roof() const { return std::max(memory.best, arithmetic_ms); }
+
+double PeerRow::roofline() const { return ms("lenz") > 0 ? roof() / ms("lenz") : 0; }
 
 double PeersReport::geomean(double cap) const {
   double sum = 0;
@@ -62,7 +64,10 @@ nlohmann::json row_json(const PeerRow& row) {
                       {"first_seconds", first}, {"failed", failed}, {"read", row.read}, {"written", row.written}};
   j["ratio"] = number_or_null(row.ratio());
   j["roofline"] = number_or_null(row.roofline());
-  j["roof_ms"] = row.roof.best;
+  j["memory_ms"] = row.memory.best;
+  j["arithmetic_ms"] = row.arithmetic_ms;
+  j["primitives"] = row.work.primitives;
+  j["operations"] = row.work.simple + row.work.narrow;
   j["check"] = check_of(row);
   j["why"] = row.wrong + row.unchecked;
   j["neighbours"] = nlohmann::json::array();
@@ -91,8 +96,9 @@ void print_row(std::FILE* out, const PeerRow& row, size_t peers) {
   std::fprintf(out, "%-30s", row.name.c_str());
   for (size_t i = 0; i <= peers; ++i)
     std::fprintf(out, " %12s", i < row.subjects.size() ? cell(row.subjects[i].times.best).c_str() : "");
-  const double gbs = row.roof.best > 0 ? (row.read + row.written) / row.roof.best / 1e6 : 0;
-  std::fprintf(out, " %6.2f %9.2f %9s %8.1f\n", row.ratio(), row.roofline(), cell(row.roof.best).c_str(), gbs);
+  const double gbs = row.memory.best > 0 ? (row.read + row.written) / row.memory.best / 1e6 : 0;
+  std::fprintf(out, " %6.2f %9.2f %9s %11s %8.1f\n", row.ratio(), row.roofline(), cell(row.memory.best).c_str(),
+               cell(row.arithmetic_ms).c_str(), gbs);
   if (!row.wrong.empty()) std::fprintf(out, "    WRONG: %s\n", row.wrong.c_str());
   if (!row.unchecked.empty()) std::fprintf(out, "    not checked: %s\n", row.unchecked.c_str());
   for (const Measured& m : row.subjects) {
@@ -118,10 +124,13 @@ void PeersReport::print(std::FILE* out) const {
   std::fprintf(out, "%s, %d threads, torch %s; milliseconds, each side's best call\n%-30s", cpu.c_str(), threads,
                torch.c_str(), "row");
   for (size_t i = 0; widest && i <= peers; ++i) std::fprintf(out, " %12s", widest->subjects[i].subject.c_str());
-  std::fprintf(out, " %6s %9s %9s %8s\n", "ratio", "roofline", "roof ms", "GB/s");
+  std::fprintf(out, " %6s %9s %9s %11s %8s\n", "ratio", "roofline", "memory ms", "arithmetic", "GB/s");
   for (const PeerRow& row : rows) print_row(out, row, peers);
-  std::fprintf(
-      out, "ratio: the best peer's time by ours; roofline: the time in which memory moves each row's bytes by ours\n");
+  std::fputs(
+      "ratio: the best peer's time by ours; roofline: the time that memory needs for the row's bytes, or arithmetic "
+      "for "
+      "its\nprimitives, whichever is longer, by ours\n",
+      out);
   if (geomean(3) > 0)
     std::fprintf(out, "geomean of ratios, each at most 3, of rows of our own code alone: %.3f\n", geomean(3));
 }

@@ -7,6 +7,9 @@
 
 #include "bench/stream.h"
 #include "compiler/base/json_schema.h"
+#include "compiler/driver/compile.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
 
 namespace lenz::bench {
 namespace {
@@ -32,7 +35,8 @@ std::vector<std::string> violations(const PeersReport& report) {
 
 TEST(PeersReport, RatioIsToTheBestPeer) {
   PeerRow r = row("r", {took("lenz", 2), took("eager", 6), took("default", 3), took("max-autotune", 0)});
-  r.roof = {1.5, 1.5};
+  r.memory = {1.5, 1.5};
+  r.arithmetic_ms = 1;
   EXPECT_DOUBLE_EQ(r.ratio(), 1.5);
   EXPECT_DOUBLE_EQ(r.roofline(), 0.75);
   EXPECT_EQ(r.best_peer()->subject, "default");
@@ -85,6 +89,51 @@ TEST(Stream, MoreBytesTakeLonger) {
   EXPECT_GT(little, 0);
   EXPECT_GT(much, 20 * little);
   EXPECT_GT(Stream(0, 0, *pool).round(0.001).best, 0);
+}
+
+// --- arithmetic
+// ---------------------------------------------------------------------------------------------------------
+
+Work of_graph(const std::string& text) {
+  return work_of(to_loops(*parse_graph(text, op_table()), {}, {.products_outside = false}), {});
+}
+
+TEST(Work, CountsEachValueOnce) {
+  const Work work = of_graph(
+      "graph @g(%x: f32[6, 5]) {\n  %e = aten.exp(%x)\n  %s = aten.sum(%e, dim=[1])\n  %t = aten.tanh(%s)\n"
+      "  return %t\n}\n");
+  EXPECT_EQ(work.primitives, (std::map<std::string, double>{{"exp.f32", 30}, {"tanh.f32", 6}}));
+  EXPECT_EQ(work.simple, 30);
+}
+
+TEST(Work, NarrowFloatsAreComputedWide) {
+  EXPECT_EQ(of_graph("graph @g(%x: bf16[7]) {\n  %e = aten.erf(%x)\n  return %e\n}\n").primitives.count("erf.f32"), 1);
+}
+
+TEST(Work, ConstantsArePartOfAPrimitive) {
+  const Work work = of_graph("graph @g(%x: f32[5]) {\n  %p = aten.pow(%x, 2.5)\n  return %p\n}\n");
+  EXPECT_EQ(work.primitives, (std::map<std::string, double>{{"pow.f32 _ 2.5", 5}}));
+}
+
+TEST(Work, ProductsCountTwo) {
+  EXPECT_EQ(of_graph("graph @g(%x: f32[4, 8], %y: f32[8, 3]) {\n  %m = aten.mm(%x, %y)\n  return %m\n}\n").simple,
+            2 * 4 * 8 * 3);
+  EXPECT_EQ(of_graph("graph @g(%x: bf16[4, 8], %y: bf16[8, 3]) {\n  %m = aten.mm(%x, %y)\n  return %m\n}\n").narrow,
+            2 * 4 * 8 * 3);
+}
+
+TEST(Throughput, MeasuresWhatIsAskedFor) {
+  Throughput throughput(runtime::make_pool(1));
+  const Work work{.simple = 1e6,
+                  .narrow = 0,
+                  .primitives = {{"exp.f32", 1e6}, {"draw.word", 1e6}, {"div.f64", 1e6}, {"pow.f32 _ 2.0", 1e6}}};
+  EXPECT_EQ(throughput.time(work), 0);
+  throughput.measure(work);
+  const double together = throughput.time(work);
+  EXPECT_GT(together, throughput.time({.simple = 1e6, .narrow = 0, .primitives = {}}));
+  EXPECT_GT(throughput.time({.simple = 0, .narrow = 0, .primitives = {{"exp.f32", 2e6}}}),
+            1.9 * throughput.time({.simple = 0, .narrow = 0, .primitives = {{"exp.f32", 1e6}}}));
+  EXPECT_LT(together, 1000);
 }
 
 // --- the process on the other side

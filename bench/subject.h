@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 
+#include "bench/roof.h"
 #include "bench/times.h"
 #include "compiler/driver/build.h"
 
@@ -39,6 +40,7 @@ class Subject {
 
   const BuildReport& report() const;
   Traffic traffic() const;
+  Work work() const;
 
  private:
   struct Impl;

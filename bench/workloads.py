@@ -121,7 +121,7 @@ def layernorm_f32(rows=4096, columns=768):
 
 
 @row(own=True)
-def rmsnorm_residual_bf16(rows=8192, columns=2048):
+def rmsnorm_residual_bf16(rows=2048, columns=2048):
     def program(x, residual, scale):
         sum_ = x + residual
         wide = sum_.float()
@@ -148,7 +148,7 @@ def sum_all_f32(n=1 << 24):
 
 
 @row(own=True)
-def sum_cols_f32(rows=4096, columns=1024):
+def sum_cols_f32(rows=8192, columns=1024):
     def program(x):
         return x.sum(0)
 
@@ -173,7 +173,7 @@ def batchnorm_train_bf16(batch=8, channels=64, size=56):
 
 
 @row(own=True)
-def dropout_add_layernorm_bf16(rows=4096, columns=1024):
+def dropout_add_layernorm_bf16(rows=2048, columns=1024):
     def program(x, residual, scale, shift):
         return F.layer_norm(F.dropout(x, 0.1, training=True) + residual, x.shape[-1:], scale, shift)
 

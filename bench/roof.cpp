@@ -1,0 +1,113 @@
+#include "bench/roof.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "bench/peak.h"
+#include "bench/primitive.h"
+#include "compiler/loops/text.h"
+#include "compiler/schedule/nest_facts.h"
+
+namespace lenz::bench {
+
+namespace {
+using loops::Instr;
+using loops::InstrKind;
+
+// As the text of a program spells a float.
+std::string number_text(double x) {
+  char digits[64];
+  std::string text(digits, std::to_chars(digits, digits + sizeof digits, x).ptr);
+  return text.find_first_of(".en") == std::string::npos ? text + ".0" : text;
+}
+
+// Reduced floats are computed as f32.
+Dtype computed_as(Dtype dtype) { return is_reduced_float(dtype) ? Dtype::f32 : dtype; }
+
+bool takes_long(const Instr& i) {
+  if (i.kind == InstrKind::draw) return true;
+  return i.kind == InstrKind::scalar && i.row->arity <= 2 && i.row->result != ResultRule::target &&
+         is_floating(i.compute) && schedule::cost_of(i) > 3;
+}
+
+// Of the program's text: a primitive, and what stands in it as a constant, for a square is no power. "pow.f32 _ 2.0".
+std::string primitive(const loops::Nest& nest, const Instr& i) {
+  if (i.kind == InstrKind::draw) return "draw." + std::string(loops::name(i.draw));
+  std::string key = std::string(i.row->name) + "." + std::string(name(computed_as(i.compute)));
+  std::string operands;
+  bool constants = false;
+  for (loops::Ssa o : i.operands) {
+    const Instr& operand = nest.body[o];
+    const bool constant = operand.kind == InstrKind::constant;
+    constants = constants || constant;
+    operands += constant ? " " + number_text(operand.value.real()) : " _";
+  }
+  return constants ? key + operands : key;
+}
+
+void count(const loops::Nest& nest, const SymValues& symbols, Work& work) {
+  double points = 1, each = 1;  // of all axes; of the parallel ones
+  for (const loops::Axis& a : nest.axes) {
+    const auto extent = static_cast<double>(evaluate(a.extent, symbols).value_or(0));
+    points *= extent;
+    if (a.kind == loops::AxisKind::parallel) each *= extent;
+  }
+  const std::vector<bool> after = loops::epilogue(nest);
+  if (nest.tag == loops::NestTag::matmul || nest.tag == loops::NestTag::convolution) {
+    // A multiplication and an addition at each point: all else is the dtype's.
+    const bool narrow = std::ranges::any_of(
+        nest.body, [](const Instr& i) { return i.kind == InstrKind::load && i.dtype == Dtype::bf16; });
+    (narrow ? work.narrow : work.simple) += 2 * points;
+    return;
+  }
+  for (size_t n = 0; n < nest.body.size(); ++n) {
+    const Instr& i = nest.body[n];
+    const double times = after[n] && i.kind != InstrKind::reduce ? each : points;
+    if (takes_long(i))
+      work.primitives[primitive(nest, i)] += times;
+    else if (i.kind == InstrKind::scalar || i.kind == InstrKind::reduce || i.kind == InstrKind::scan)
+      work.simple += times * (item_size(i.dtype) > 4 ? 2 : 1);
+  }
+}
+
+}  // namespace
+
+Work work_of(const loops::Program& program, const SymValues& symbols) {
+  Work work;
+  loops::for_each_node(program.body, [&](const loops::Node& node) {
+    if (const auto* nest = std::get_if<loops::Nest>(&node.is)) count(*nest, symbols, work);
+  });
+  return work;
+}
+
+struct Throughput::Impl {
+  std::shared_ptr<runtime::Pool> pool;
+  oracle::Boxed boxed{DeviceKind::cpu};
+  double operations = 0;  // a second
+  std::map<std::string, std::unique_ptr<Primitive>> primitives;
+};
+
+Throughput::Throughput(std::shared_ptr<runtime::Pool> pool) : impl_(std::make_unique<Impl>()) {
+  impl_->pool = std::move(pool);
+}
+Throughput::~Throughput() = default;
+
+void Throughput::measure(const Work& work) {
+  impl_->operations = std::max(impl_->operations, peak_operations(*impl_->pool, 0.005));
+  for (const auto& [key, times] : work.primitives) {
+    std::unique_ptr<Primitive>& one = impl_->primitives[key];
+    if (!one) one = std::make_unique<Primitive>(key, impl_->pool);
+    one->measure(impl_->boxed);
+  }
+}
+
+double Throughput::time(const Work& work) const {
+  if (impl_->operations == 0) return 0;
+  double seconds = (work.simple + work.narrow / 2) / impl_->operations;
+  for (const auto& [key, times] : work.primitives)
+    if (auto found = impl_->primitives.find(key); found != impl_->primitives.end())
+      seconds += times * found->second->seconds();
+  return 1e3 * seconds;
+}
+
+}  // namespace lenz::bench
