@@ -3,11 +3,13 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/hash.h"
+#include "compiler/driver/build.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/symbolic_call.h"
 #include "oracle/interpreted.h"
+#include "oracle/native_run.h"
 #include "oracle/random_machine.h"
 #include "oracle/row_check.h"
 #include "oracle/tensors.h"
@@ -75,23 +77,52 @@ struct Operands {
   Binding sizes;
 };
 
+// Programs as the interpreter runs them, or built for a target; each is built once.
+class Runner {
+ public:
+  Runner(const Graph& graph, const ValuesOptions& options, Boxed& boxed)
+      : graph_(graph), options_(options), boxed_(boxed), programs_(graph, {}, kLower) {}
+
+  size_t programs() const { return programs_.size(); }
+
+  Execution run(const SymValues& sizes, std::vector<RunValue> inputs) {
+    const loops::Program& program = programs_.at(sizes);
+    if (options_.target.empty()) return run_interpreted(program, inputs, boxed_);
+    std::unique_ptr<runtime::Executable>& built = built_[&program];
+    if (!built) {
+      BuildOptions build_options;
+      build_options.target = options_.target;
+      build_options.threads = 1 + static_cast<int>(options_.seed % 2);
+      built = build(program_for(graph_, sizes, {}, kLower), build_options);
+    }
+    return run_native(*built, inputs, boxed_);
+  }
+
+ private:
+  static constexpr LowerOptions kLower = {.externs = false};
+  const Graph& graph_;
+  const ValuesOptions& options_;
+  Boxed& boxed_;
+  ProgramSet programs_;
+  std::map<const loops::Program*, std::unique_ptr<runtime::Executable>> built_;
+};
+
 // The compiler's loops in eager's place: they must end as it does, look like it from outside, and lie within the
 // reference's bounds.
-void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Operands& on, ProgramSet& programs,
+void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Operands& on, Runner& runner,
                  const std::function<bool(const Binding& sizes)>& known) {
   ++cell.calls;
   LenzRandom stream(boxed);
   bool random = draws(graph);
   Execution eager = (random ? Executor(stream) : Executor(boxed)).run(graph, on.make(), on.sizes);
-  const loops::Program* program = nullptr;
+  Execution got;
   try {
-    program = &programs.at(on.sizes.lookup());
+    got = runner.run(on.sizes.lookup(), on.make());
   } catch (const Unsupported& error) {
     ++cell.unlowered;
-    if (cell.note.empty()) cell.note = std::string("no loops: ") + error.what();
+    if (cell.note.empty()) cell.note = std::string("no loops or no code: ") + error.what();
     return;
   }
-  Execution got = run_interpreted(*program, on.make(), boxed);
   if (eager.ending != Ending::finished) {
     ++cell.refused;
     bool no_kernel = eager.text.find("not implemented for") != std::string::npos;  // which says nothing of the op
@@ -175,11 +206,15 @@ void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Operan
 }  // namespace
 
 namespace {
+uint64_t call_seed(const OpDef& op, Dtype dtype, int number, uint64_t seed) {
+  return combine(hash_bytes(op.full_name, seed), static_cast<uint64_t>(static_cast<int>(dtype) * 1000003 + number));
+}
+
 // The calls of one row, each filed under the dtype of its leading tensor.
 class RowValues {
  public:
-  RowValues(const OpDef& op, const OpTable& table, const ValuesOptions& options)
-      : op_(op), table_(table), options_(options) {}
+  RowValues(const OpDef& op, const OpTable& table, const ValuesOptions& options, Place* place)
+      : op_(op), table_(table), options_(options), place_(place) {}
 
   ValuesRow run() {
     if (options_.given) {
@@ -197,9 +232,13 @@ class RowValues {
   void generated(Dtype dtype) {
     ValuesCell& cell = row_.cells[dtype];
     for (int i = 0; i < options_.calls; ++i) {
-      uint64_t seed = combine(hash_bytes(op_.full_name, options_.seed),
-                              static_cast<uint64_t>(static_cast<int>(dtype) * 1000003 + i));
+      const uint64_t seed = call_seed(op_, dtype, i, options_.seed);
       seed_ = seed;
+      if (place_) {
+        place_->index = static_cast<uint32_t>(dtype);
+        place_->stage = static_cast<uint32_t>(i);
+        ++place_->steps;
+      }
       judged(cell, dtype, [&] {
         auto graph = one_call(op_, table_, dtype, seed, options_.rebind);
         if (!graph && cell.note.empty())
@@ -239,17 +278,17 @@ class RowValues {
       auto known = [&](const std::function<bool(const Leeway&)>& within) { return known_at({}, within); };
       if (const Type* t = options_.rebind ? nullptr : leading_tensor(*graph)) cell.layouts.emplace(layout_of(*t, {}));
       if (!options_.on_loops) return judge_call(*graph, boxed_, cell, operands(*graph, {}), known);
-      ProgramSet programs(*graph, {}, {.externs = false});
+      Runner runner(*graph, options_, boxed_);
       auto listed = [&](const Binding& sizes) { return known_at(sizes, [](const Leeway&) { return false; }); };
-      if (!options_.rebind) return judge_loops(*graph, boxed_, cell, operands(*graph, {}), programs, listed);
+      if (!options_.rebind) return judge_loops(*graph, boxed_, cell, operands(*graph, {}), runner, listed);
       int sizes = 0;
       for (const Binding& binding : various_sizes({}, *graph)) {
         if (elements(*graph, binding) > kMostElements) continue;
         if (InputSource(*graph, binding, Values::ordinary, seed_).hopeless()) continue;  // eager may die of it
-        judge_loops(*graph, boxed_, cell, operands(*graph, binding), programs, listed);
+        judge_loops(*graph, boxed_, cell, operands(*graph, binding), runner, listed);
         ++sizes;
       }
-      cell.rebound += sizes >= 4 && programs.size() == 1;
+      cell.rebound += sizes >= 4 && runner.programs() == 1;
     } catch (const UserError& error) {  // an in-place result that can't be cast back
       ++cell.refused;
       if (cell.note.empty()) cell.note = std::string("no legal call: ") + error.what();
@@ -292,13 +331,14 @@ class RowValues {
   const OpDef& op_;
   const OpTable& table_;
   const ValuesOptions& options_;
+  Place* place_;  // where it is; may be null
   Boxed boxed_{DeviceKind::cpu};
   ValuesRow row_{&op_, {}};
 };
 }  // namespace
 
-ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options) {
-  return RowValues(op, table, options).run();
+ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options, Place* place) {
+  return RowValues(op, table, options, place).run();
 }
 
 nlohmann::json ValuesCell::to_json() const {
@@ -353,7 +393,7 @@ std::vector<ValuesRow> check_values(std::span<const OpDef* const> rows, const Op
     quieten_libtorch();
     ++place.steps;
     nlohmann::json j = nlohmann::json::object();
-    for (const auto& [dtype, cell] : check_row_values(*rows[task], table, options).cells)
+    for (const auto& [dtype, cell] : check_row_values(*rows[task], table, options, &place).cells)
       j[std::to_string(static_cast<int>(dtype))] = cell.to_json();
     return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
@@ -364,9 +404,13 @@ std::vector<ValuesRow> check_values(std::span<const OpDef* const> rows, const Op
   };
   calls.died = [&](size_t task, const Death& death) {
     all[task].op = rows[task];
-    ValuesCell& cell = all[task].cells[Dtype::f32];
+    const auto dtype = static_cast<Dtype>(death.place.index);
+    ValuesCell& cell = all[task].cells[dtype];
     cell.died = 1;
     cell.finding = "the process died: " + death.text();
+    if (options.given) return false;
+    const uint64_t seed = call_seed(*rows[task], dtype, static_cast<int>(death.place.stage), options.seed);
+    if (auto graph = one_call(*rows[task], table, dtype, seed, options.rebind)) cell.graph = print(*graph);
     return false;
   };
   calls.tick = progress;

@@ -13,6 +13,7 @@
 #include "compiler/ops/call_file.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/known_faults.h"
+#include "oracle/workers.h"
 
 namespace lenz::oracle {
 
@@ -21,6 +22,7 @@ struct ValuesOptions {
   uint64_t seed = 0;
   std::vector<KnownFault> known = {};
   bool on_loops = false;  // judge what the compiler's loops give on the interpreter, instead of eager
+  std::string target;     // `on_loops`: as machine code for this target, instead of on the interpreter
   bool special = false;   // NaN, infinities, zeros, largest and smallest among the operands' values
   bool rebind = false;    // `on_loops`: calls of symbolic sizes, one program at several sizes
   // Calls to judge instead of generated ones, by row.
@@ -35,7 +37,7 @@ struct ValuesCell {
   int known = 0;      // differ where eager is known to be at fault (values_known.txt)
   int unbounded = 0;  // no rule bounds the op, or what it is made of
   int died = 0;       // eager killed the process
-  int unlowered = 0;  // `on_loops`: an op has no loops
+  int unlowered = 0;  // `on_loops`: an op has no loops, or its loops have no code
   int rebound = 0;    // `rebind`: programs that ran at four sizes or more
   Shares shares;
   std::set<std::string> layouts;  // of the leading tensor
@@ -50,7 +52,8 @@ struct ValuesRow {
   std::map<Dtype, ValuesCell> cells;
 };
 
-ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options);
+// `place`: is told which dtype (index) and which call of it (stage) is at hand.
+ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options, Place* place = nullptr);
 std::vector<ValuesRow> check_values(std::span<const OpDef* const> rows, const OpTable& table,
                                     const ValuesOptions& options, int jobs,
                                     const std::function<void(size_t done)>& progress);

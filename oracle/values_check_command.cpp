@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "compiler/backend/llvm/target.h"
 #include "compiler/driver/arguments.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
@@ -98,7 +99,7 @@ void print_words(const std::vector<ValuesRow>& rows, const ValuesOptions& option
       "a bound, %lld refused by eager, %lld where eager is known to be at fault, %lld wrong, %lld died; seed %llu\n",
       rows.size(), t.cells, t.without_verdict, t.calls, t.passed, t.weak, t.unbounded, t.refused, t.known, t.wrong,
       t.died, static_cast<unsigned long long>(options.seed));
-  if (options.on_loops) std::printf("%lld calls of ops that have no loops\n", t.unlowered);
+  if (options.on_loops) std::printf("%lld calls of ops that have no loops, or no code\n", t.unlowered);
   if (options.rebind) std::printf("%lld programs served four sizes or more, each alone\n", t.rebound);
   std::printf("of %llu elements %.2f %% were judged within 2^-6 of their value, %.2f %% are ambiguous\n",
               static_cast<unsigned long long>(t.shares.elements), share(t.shares.strong), share(t.shares.ambiguous));
@@ -121,6 +122,10 @@ ExitCode values_check_command(std::span<const std::string> args) {
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of all choices")->capture_default_str();
   app.add_option("--jobs", jobs, "worker processes")->check(CLI::Range(1, 1024));
+  app.add_option(
+      "--llvm", options.target,
+      "judge what the loops give as machine code for a target: avx512, avx2 or generic (an odd --seed: on two "
+      "threads)");
   app.add_flag("--loops", options.on_loops,
                "judge what the compiler's loops give on the interpreter, instead of what eager gives");
   app.add_flag("--special", options.special,
@@ -133,6 +138,9 @@ ExitCode values_check_command(std::span<const std::string> args) {
   app.add_flag("--quiet", quiet, "no progress");
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
+  if (!options.target.empty() && !native::find_target(options.target).runs_here)
+    throw UserError("this machine does not run " + options.target, "lenz ops --check --values --llvm generic");
+  options.on_loops = options.on_loops || !options.target.empty();
   if (options.rebind && (!options.on_loops || options.special || !from.empty()))
     throw UserError("--rebind goes with --loops, and with neither --special nor --from", "lenz ops --check --values");
   if (!known.empty()) options.known = parse_known_faults(read_text(known, size_t{1} << 20), known);

@@ -72,6 +72,7 @@ class KernelEmitter {
   void in_lanes(const Frame& frame, const Body& body);
   Frame lanes_at(const Frame& frame, llvm::Value* base);
   void find_levels();
+  void keep_inside();
   void points(std::vector<Frame>& frames, const Axes& inner);
   void walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body);
   void late(Frame& f, bool all_stores);

@@ -225,6 +225,59 @@ TEST(NativeKernels, Draws) {
               {});
 }
 
+// A scan or reduction along a dim of size 1 has no axis.
+TEST(NativeKernels, ScansOfOnePoint) {
+  expect_same(R"(loops @one {
+  input %x: bf16[24] placed
+  temp %y: bf16[24] placed
+  temp %z: f32[24] placed
+  kernel {
+    for i0 < 24 lanes 16 unroll 2 {
+      %0 = load %x[i0]
+      %1: f32 = to_dtype.bf16 %0
+      %2 = scan sum %1
+      %3: bf16 = to_dtype.f32 %2
+      store %y[i0] = %3
+    }
+    for i0 < 24 {
+      %0 = load %x[i0]
+      %1: f32 = to_dtype.bf16 %0
+      %2 = reduce maximum %1
+      %3 = exp.f32 %2
+      store %z[i0] = %3
+    }
+  }
+  return %y, %z
+})",
+              {numbers(Dtype::bf16, {24})});
+}
+
+// What there are no points for is not read either.
+TEST(NativeKernels, InnerAxesWithoutPoints) {
+  expect_same(R"(loops @none where s0 in 0..9 {
+  input %x: f64[s0] placed
+  input %b: f64[3] placed
+  temp %y: f64[3] placed
+  temp %z: f64[3, s0] placed
+  kernel {
+    for i0 < 3, reduce i1 < s0 {
+      %0 = load %x[0]
+      %1 = load %b[i0]
+      %2 = reduce sum %0
+      %3 = add.f64 %2, %1
+      store %y[i0] = %3
+    }
+    for i0 < 3, scan i1 < s0 {
+      %0 = load %x[0]
+      %1 = scan sum %0
+      store %z[i0, i1] = %1
+    }
+  }
+  return %y, %z
+})",
+              {numbers(Dtype::f64, {0}), numbers(Dtype::f64, {3})});
+}
+
 TEST(NativeKernels, RaisesAsTheInterpreterDoes) {
   expect_same(R"(loops @raises {
   input %x: i64[20] placed

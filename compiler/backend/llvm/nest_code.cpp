@@ -15,6 +15,8 @@ using loops::Store;
 
 // --- nests
 
+static bool combines(const Instr& i) { return i.kind == InstrKind::reduce || i.kind == InstrKind::scan; }
+
 void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   nest_ = &n;
   lane_axis_ = nullptr;
@@ -32,7 +34,7 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   }
   const bool lanes_outside = lane_axis_ && lane_axis_->kind == AxisKind::parallel;
   row_axis_ = nullptr;
-  if (lanes_outside && inner.empty())
+  if (lanes_outside && inner.empty() && std::ranges::none_of(n.body, combines))
     for (const Axis* a : outer)
       if (a->unroll == lane_axis_->lanes && lanes_ > 1) row_axis_ = a;
   std::erase(outer, row_axis_);
@@ -110,11 +112,38 @@ void KernelEmitter::find_levels() {
     inner_[i] = inner && instr.kind != InstrKind::reduce;
     if (instr.kind == InstrKind::position && inner_[i]) symbols.push_back(instr.symbol.node());
   }
+  keep_inside();
   store_inner_.clear();
   for (const Store& s : nest_->stores) {
     bool inner = inner_[s.value] || (s.mask != kNone && inner_[s.mask]);
     for (Dim d : s.index) inner = inner || mentions(d);
     store_inner_.push_back(inner);
+  }
+}
+
+// Where the inner axes may have no points, what is read for these points alone is not read before them: it need not be
+// there.
+void KernelEmitter::keep_inside() {
+  const bool some_points = std::ranges::all_of(nest_->axes, [&](const Axis& a) {
+    return a.kind == AxisKind::parallel || program_.assumptions.known().proves(ge(a.extent, 1));
+  });
+  if (some_points) return;
+  std::vector<bool> outside(nest_->body.size());
+  for (const Store& s : nest_->stores)
+    for (Ssa v : {s.value, s.mask})
+      if (v != kNone && !inner_[v]) outside[v] = true;
+  for (Ssa i = static_cast<Ssa>(nest_->body.size()); i-- > 0;) {
+    const Instr& instr = nest_->body[i];
+    if (inner_[i] || combines(instr) || !(outside[i] || late_[i])) continue;
+    for (Ssa operand : instr.operands) outside[operand] = true;
+    if (instr.mask != kNone) outside[instr.mask] = true;
+  }
+  for (Ssa i = 0; i < nest_->body.size(); ++i) {
+    const Instr& instr = nest_->body[i];
+    if (late_[i] || outside[i] || instr.kind == InstrKind::reduce) continue;
+    const bool reads = instr.kind == InstrKind::load || instr.kind == InstrKind::position;
+    inner_[i] = inner_[i] || reads || (instr.mask != kNone && inner_[instr.mask]) ||
+                std::ranges::any_of(instr.operands, [&](Ssa operand) { return inner_[operand]; });
   }
 }
 
@@ -126,8 +155,13 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
     if (!inner_[i] && !late_[i] && nest_->body[i].kind != InstrKind::reduce) everywhere(i, frames);
   if (!any_inner) {
     for (Frame& f : frames)
-      for (Ssa i = 0; i < nest_->body.size(); ++i)
-        if (nest_->body[i].kind == InstrKind::reduce) finish_reduce(i, f, element(i, f), lane_axis_ != nullptr);
+      for (Ssa i = 0; i < nest_->body.size(); ++i) {
+        if (combines(nest_->body[i])) {  // one point
+          finish_reduce(i, f, element(i, f), lane_axis_ != nullptr);
+        } else if (inner_[i]) {
+          instruction(i, f);
+        }
+      }
     for (Frame& f : frames) late(f, true);
     return;
   }
@@ -198,7 +232,7 @@ std::vector<KernelEmitter::Accumulator> KernelEmitter::accumulators(size_t copie
   ScalarCode& code = lane_axis_ ? *wide_ : *narrow_;
   for (Ssa i = 0; i < nest_->body.size(); ++i) {
     const Instr& instr = nest_->body[i];
-    if (instr.kind != InstrKind::reduce && instr.kind != InstrKind::scan) continue;
+    if (!combines(instr)) continue;
     Accumulator made{i, {}};
     State start = identity_code(code, instr.combine, instr.dtype);
     for (size_t c = 0; c < copies; ++c) {
