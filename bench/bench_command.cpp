@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/commands.h"
+#include "bench/compile_times.h"
 #include "bench/peers.h"
 #include "compiler/driver/arguments.h"
 
@@ -35,6 +36,12 @@ ExitCode verdict(const PeersReport& report) {
   return report.rows.empty() ? ExitCode::not_covered : code;
 }
 
+ExitCode verdict(const CompileReport& report) {
+  auto failed = [](const CompileRow& row) { return !row.failed.empty(); };
+  const bool any = std::ranges::any_of(report.rows, failed) || std::ranges::any_of(report.growth, failed);
+  return any || report.rows.empty() ? ExitCode::not_covered : ExitCode::fine;
+}
+
 void write_json(const std::string& file, const nlohmann::json& j) {
   std::ofstream out(file);
   out << j.dump(1) << "\n";
@@ -51,8 +58,20 @@ ExitCode bench_command(std::span<const std::string> args) {
       "lenz bench");
   PeersOptions options;
   std::string json;
-  bool peers = false, list = false, no_max_autotune = false, no_check = false;
+  CompileOptions compile;
+  std::string compile_one, inputs, cache;
+  bool peers = false, no_peers = false, compile_times = false, list = false, no_max_autotune = false, no_check = false;
   app.add_flag("--peers", peers, "Lenz beside eager and torch.compile, default and max-autotune");
+  app.add_flag("--compile", compile_times,
+               "how long compiling takes, in fresh processes: cold, from the object cache, beside TorchInductor on the "
+               "same captured graph, and how it grows");
+  app.add_option("--growth", compile.growth,
+                 "compile: steps of the larger of two programs, of which the other one has a tenth; 0: none")
+      ->check(CLI::Range(0, 1'000'000))
+      ->capture_default_str();
+  app.add_option("--compile-one", compile_one, "only compile this text, call it once, and print how long that took");
+  app.add_option("--inputs", inputs, "of that text; made as it declares them if absent");
+  app.add_option("--cache", cache, "its folder of compiled objects; none if absent");
   app.add_flag("--list", list, "only name the workloads");
   app.add_option("--only", options.only, "rows to measure, with commas between them")->delimiter(',');
   app.add_option("--rounds", options.rounds, "how often each side has its turn")
@@ -68,15 +87,22 @@ ExitCode bench_command(std::span<const std::string> args) {
   app.add_option("--neighbours", options.neighbours,
                  "rows of our own code also at so many sizes nearby, that tiles don't like")
       ->check(CLI::Range(0, 100));
+  app.add_flag("--no-peers", no_peers, "Lenz alone");
   app.add_flag("--no-check", no_check, "do not check Lenz's results first");
   app.add_option("--target", options.target, "avx512, avx2 or generic; the best that this machine runs if absent");
-  app.add_option("--json", json, "write the rows to this file (bench/peers.schema.json)");
+  app.add_option("--json", json,
+                 "write the rows to this file (bench/peers.schema.json, bench/compile_times.schema.json)");
   app.add_option("--folder", options.folder,
                  "keeps exported workloads (NAME.lenz, NAME.inputs.npz) and torch.compile's cache; bench beside the "
                  "executable if absent");
   app.add_option("--python", options.python, "a Python that has PyTorch; the repository's .venv if absent");
   if (!parse_arguments(app, args)) return ExitCode::fine;
-  if (!peers && !list) throw UserError("nothing to measure", "lenz bench", "say --peers, or --list");
+  if (!compile_one.empty()) {
+    compile_once(compile_one, inputs, options.target, cache, options.threads);
+    return ExitCode::fine;
+  }
+  if (!peers && !compile_times && !list)
+    throw UserError("nothing to measure", "lenz bench", "say --peers, --compile or --list");
 
   if (options.python.empty()) options.python = repository() + "/.venv/bin/python";
   if (options.folder.empty())
@@ -85,6 +111,7 @@ ExitCode bench_command(std::span<const std::string> args) {
   std::error_code failure;
   std::filesystem::create_directories(options.folder, failure);
   if (failure) throw UserError("can't make the folder '" + options.folder + "': " + failure.message());
+  if (no_peers) options.peers.clear();
   if (no_max_autotune) std::erase(options.peers, "max-autotune");
   options.check = !no_check;
   options.progress = show_progress;
@@ -94,6 +121,20 @@ ExitCode bench_command(std::span<const std::string> args) {
       std::printf("%-30s %s%s\n", r["name"].get<std::string>().c_str(), r["sizes"].dump().c_str(),
                   r["own"].get<bool>() ? "" : ", with products");
     return ExitCode::fine;
+  }
+  if (compile_times) {
+    compile.only = options.only;
+    compile.threads = options.threads;
+    compile.peers = !options.peers.empty();
+    compile.target = options.target;
+    compile.python = options.python;
+    compile.folder = options.folder;
+    compile.progress = show_progress;
+    const CompileReport report = run_compile_times(compile);
+    if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
+    report.print(stdout);
+    if (!json.empty()) write_json(json, report.to_json());
+    return verdict(report);
   }
   const PeersReport report = run_peers(options);
   if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);

@@ -1,12 +1,10 @@
 #include "bench/peers.h"
 
-#include <algorithm>
 #include <chrono>
 #include <fstream>
 #include <thread>
 
 #include "bench/stream.h"
-#include "compiler/base/suggest.h"
 
 namespace lenz::bench {
 
@@ -23,11 +21,6 @@ std::string cpu_model() {
     if (line.starts_with("model name")) return line.substr(line.find(':') + 2);
   return "unknown";
 }
-
-struct Listed {
-  std::string name;
-  bool own = false;
-};
 
 class Peers {
  public:
@@ -47,7 +40,7 @@ class Peers {
     report.torch = worker_.greeting()["torch"];
     report.threads = threads_;
     report.cpu = cpu_model();
-    for (const Listed& listed : chosen()) {
+    for (const Listed& listed : chosen_rows(worker_, options_.only)) {
       report.rows.push_back(row(listed, nullptr, listed.name));
       PeerRow& own = report.rows.back();
       if (!listed.own || options_.neighbours == 0 || own.ms("lenz") == 0) continue;
@@ -66,25 +59,6 @@ class Peers {
     if (options_.progress) options_.progress(line);
   }
 
-  std::vector<Listed> chosen() {
-    const nlohmann::json told = worker_.ask({{"do", "rows"}});
-    std::vector<Listed> all, some;
-    for (const nlohmann::json& r : told["rows"]) all.push_back({r["name"], r["own"]});
-    for (const std::string& wanted : options_.only) {
-      auto found = std::ranges::find(all, wanted, &Listed::name);
-      if (found == all.end()) {
-        std::vector<std::string_view> names;
-        for (const Listed& l : all) names.push_back(l.name);
-        const std::string_view nearest = nearest_name(wanted, names);
-        throw UserError(
-            "no workload '" + wanted + "'", "lenz bench",
-            nearest.empty() ? "lenz bench --list names them" : "did you mean '" + std::string(nearest) + "'?");
-      }
-      some.push_back(*found);
-    }
-    return options_.only.empty() ? all : some;
-  }
-
   // `sizes`: other ones than the row's, for Lenz alone; null: its own, beside its peers.
   PeerRow row(const Listed& listed, const nlohmann::json& sizes, const std::string& name) {
     PeerRow row;
@@ -97,7 +71,7 @@ class Peers {
       nlohmann::json exported = {{"do", "export"}, {"row", listed.name}, {"name", name}, {"folder", options_.folder}};
       nlohmann::json loaded = {{"do", "load"}, {"row", listed.name}};
       if (!sizes.is_null()) exported["sizes"] = loaded["sizes"] = sizes;
-      say(name + ": made and exported");
+      say(name + ": making and exporting");
       const nlohmann::json touched = worker_.ask(loaded, 300)["touched"];
       const nlohmann::json files = worker_.ask(exported, 300);
       lenz = prepared(row, files["lenz"], files["inputs"], touched);
@@ -115,7 +89,7 @@ class Peers {
 
   std::unique_ptr<Subject> prepared(PeerRow& row, const std::string& text, const std::string& inputs,
                                     const nlohmann::json& touched) {
-    say(row.name + ": compiled");
+    say(row.name + ": compiling");
     auto lenz = std::make_unique<Subject>(text, inputs, SubjectOptions{options_.target, "", pool_});
     const BuildReport& built = lenz->report();
     row.subjects[0].first_seconds = built.graph_seconds + built.schedule_seconds + built.code_seconds;
@@ -128,7 +102,7 @@ class Peers {
       row.unchecked = "not asked for";
       return lenz;
     }
-    say(row.name + ": checked");
+    say(row.name + ": checking");
     try {
       row.wrong = lenz->wrong().value_or("");
     } catch (const Unsupported& error) {

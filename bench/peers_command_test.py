@@ -41,6 +41,20 @@ class Peers(unittest.TestCase):
             self.assertEqual(by_hand.returncode, 0, by_hand.stderr)
             self.assertIn("us in all", by_hand.stdout)
 
+    def test_compiling_is_timed_in_fresh_processes(self):
+        with tempfile.TemporaryDirectory() as folder:
+            told = Path(folder) / "times.json"
+            done = lenz("bench", "--compile", "--only", "mlp8_batch16", "--no-peers", "--growth", 20, "--json", told,
+                        "--folder", folder)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            report = json.loads(told.read_text())
+            row = report["rows"][0]
+            self.assertEqual(row["cold"]["cached"], 0)
+            self.assertGreater(row["cold"]["kernels"], 0)
+            self.assertEqual(row["warm"]["cached"], row["warm"]["kernels"])
+            self.assertGreater(row["cold"]["first_call_ms"], row["cold"]["ms"])
+            self.assertEqual([g["cold"]["kernels"] // 10 for g in report["growth"]], [0, 2])
+
     def test_it_says_what_it_lacks(self):
         done = lenz("bench", "--peers", "--only", "softmax_row_f32")
         self.assertEqual(done.returncode, 2)

@@ -58,11 +58,17 @@ struct Subject::Impl {
   Impl(const std::string& text, const std::string& inputs, const SubjectOptions& options)
       : boxed(DeviceKind::cpu), graph(read_valid_graph(text, op_table())) {
     execute.folder = folder_of(text);
-    values = read_inputs(inputs, *graph, boxed, binding, 0, true);
+    if (inputs.empty()) {
+      complete(binding, *graph);
+      values = initial_inputs(*graph, boxed, binding);
+    } else {
+      values = read_inputs(inputs, *graph, boxed, binding, 0, true);
+    }
     BuildOptions how;
     how.target = options.target;
     how.cache = options.cache;
     how.threads = options.pool->workers();
+    how.verify = options.verify;
     how.executable.pool = options.pool;
     how.executable.load_constant = constants_in(execute.folder);
     executable = build(*graph, how, &report);
@@ -97,6 +103,8 @@ std::optional<std::string> Subject::wrong() {
   if (judgement.mismatch) return judgement.mismatch->summary();
   return judgement.shares.weak() ? apart_from(expected, got) : std::nullopt;
 }
+
+void Subject::call() { impl_->call(); }
 
 Times Subject::round(double seconds) {
   impl_->call();

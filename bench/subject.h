@@ -18,6 +18,7 @@ void set_libtorch_threads(int threads);
 struct SubjectOptions {
   std::string target, cache;
   std::shared_ptr<runtime::Pool> pool;
+  bool verify = true;  // the loops, before and after scheduling
 };
 
 // Bytes that have to move in one call: what arguments and results hold, each once.
@@ -28,13 +29,14 @@ struct Traffic {
 
 class Subject {
  public:
-  // Throws Error for what can't be compiled.
+  // Without a file of inputs they are made as the text says. Throws Error for what can't be compiled.
   Subject(const std::string& text, const std::string& inputs, const SubjectOptions& options);
   ~Subject();
 
   // Nothing if the results are right; else in words what is wrong. By the float64 reference and its bounds; where
   // random numbers are drawn, against eager with the same stream.
   std::optional<std::string> wrong();
+  void call();
   // Calls for so long, at least three.
   Times round(double seconds);
 

@@ -7,18 +7,18 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 
 #include "compiler/base/error.h"
+#include "compiler/base/suggest.h"
 
 namespace lenz::bench {
 
 namespace {
-constexpr double kStartSeconds = 120;  // to import PyTorch on a busy machine
-
 std::string how_it_ended(int status) {
   if (WIFSIGNALED(status)) return std::string("it died of ") + strsignal(WTERMSIG(status));
   return "it left with exit code " + std::to_string(WEXITSTATUS(status));
@@ -58,7 +58,7 @@ void Worker::start() {
     throw UserError("can't start " + command_[0] + ": " + std::strerror(failed), "lenz bench",
                     "run ./ci/setup, or name a Python that has PyTorch with --python");
   }
-  greeting_ = answer(kStartSeconds);
+  greeting_ = answer(start_seconds_);
 }
 
 void Worker::stop() {
@@ -126,6 +126,25 @@ nlohmann::json Worker::ask(const nlohmann::json& question, double seconds) {
   nlohmann::json told = answer(seconds);
   if (told.contains("error")) throw UserError(told["error"].get<std::string>(), "PyTorch");
   return told;
+}
+
+std::vector<Listed> chosen_rows(Worker& worker, const std::vector<std::string>& only) {
+  const nlohmann::json told = worker.ask({{"do", "rows"}});
+  std::vector<Listed> all, some;
+  for (const nlohmann::json& r : told["rows"]) all.push_back({r["name"], r["own"]});
+  for (const std::string& wanted : only) {
+    auto found = std::ranges::find(all, wanted, &Listed::name);
+    if (found == all.end()) {
+      std::vector<std::string_view> names;
+      for (const Listed& l : all) names.push_back(l.name);
+      const std::string_view nearest = nearest_name(wanted, names);
+      throw UserError(
+          "no workload '" + wanted + "'", "lenz bench",
+          nearest.empty() ? "lenz bench --list names them" : "did you mean '" + std::string(nearest) + "'?");
+    }
+    some.push_back(*found);
+  }
+  return only.empty() ? all : some;
 }
 
 }  // namespace lenz::bench

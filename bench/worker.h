@@ -26,8 +26,10 @@ std::string repository();
 
 class Worker {
  public:
-  // Starts when it is first asked, and anew after it died. `log`: where its own output goes; empty: nowhere.
-  Worker(std::vector<std::string> command, std::string log) : command_(std::move(command)), log_(std::move(log)) {}
+  // Starts when it is first asked, and anew after it died; then it has so many seconds for its first line. `log`: where
+  // its own output goes; empty: nowhere.
+  Worker(std::vector<std::string> command, std::string log, double start_seconds = 120)
+      : command_(std::move(command)), log_(std::move(log)), start_seconds_(start_seconds) {}
   ~Worker() { stop(); }
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
@@ -44,9 +46,17 @@ class Worker {
 
   std::vector<std::string> command_;
   std::string log_, pending_;
+  double start_seconds_;
   nlohmann::json greeting_;
   pid_t pid_ = 0;
   int to_ = -1, from_ = -1;
 };
+
+// Names of the workloads that it has, or of those asked for. UserError for one that it has not.
+struct Listed {
+  std::string name;
+  bool own = false;  // our own code alone
+};
+std::vector<Listed> chosen_rows(Worker& worker, const std::vector<std::string>& only);
 
 }  // namespace lenz::bench

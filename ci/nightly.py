@@ -127,6 +127,12 @@ def the_stages(options):
         on_failure=None,
     )
     yield Stage(
+        "compile times",
+        ["build/lenz", "bench", "--compile", "--growth", "20000", "--json", "build/nightly/compile_times.json"],
+        "how long the tracked workloads take to compile, beside TorchInductor; programs of 2000 and 20000 kernels",
+        on_failure=None,
+    )
+    yield Stage(
         "operator database, values",
         [".venv/bin/python", "oracle/opinfo_values.py", "build/lenz", "--samples", "300"],
         "eager's values on the samples of PyTorch's operator database, judged by the reference and its bounds",

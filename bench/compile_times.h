@@ -1,0 +1,54 @@
+// How long compiling takes: each workload in a fresh process, cold and from the object cache, beside TorchInductor on
+// the same captured graph; and whether it grows as the graph does. Thread-safety: one at a time in a process.
+#pragma once
+
+#include <functional>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "bench/worker.h"
+
+namespace lenz::bench {
+
+struct CompileOptions {
+  std::vector<std::string> only;  // rows; empty: all
+  int rounds = 3;                 // of ours: the best one counts
+  int threads = 0;
+  int64_t growth = 2000;  // kernels of the larger of two programs; the other one has a tenth. 0: none
+  bool peers = true;
+  std::string target, python, folder;
+  std::function<void(const std::string& line)> progress;
+};
+
+// Of one compilation, in seconds.
+struct CompileTime {
+  double graph = 0, schedule = 0, code = 0;
+  double first = 0;  // and of the first call
+  size_t kernels = 0, cached = 0;
+  double all() const { return graph + schedule + code; }
+};
+
+struct CompileRow {
+  std::string name;
+  CompileTime cold, warm;
+  double inductor = 0, inductor_first = 0;  // seconds: on the captured graph; the first call of torch.compile's
+  std::string failed, inductor_failed;
+};
+
+struct CompileReport {
+  std::vector<CompileRow> rows, growth;
+  nlohmann::json to_json() const;  // as compile_times.schema.json says
+  void print(std::FILE* out) const;
+};
+
+CompileReport run_compile_times(const CompileOptions& options);
+
+// What the fresh process does: compiles a graph's text, and says in a line of JSON how long it took.
+void compile_once(const std::string& text, const std::string& inputs, const std::string& target,
+                  const std::string& cache, int threads);
+
+// A graph of about this many kernels, each a reduction that the next one waits for.
+std::string graph_of_kernels(int64_t kernels);
+
+}  // namespace lenz::bench
