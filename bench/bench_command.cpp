@@ -88,6 +88,9 @@ ExitCode bench_command(std::span<const std::string> args) {
                  "rows of our own code also at so many sizes nearby, that tiles don't like")
       ->check(CLI::Range(0, 100));
   app.add_flag("--no-peers", no_peers, "Lenz alone");
+  app.add_flag("--models", options.models,
+               "the models too (bench/models.py), with the share of them that is our own code");
+  app.add_flag("--dynamic", options.dynamic, "peers: Lenz also with every size left open, beside itself");
   app.add_flag("--no-check", no_check, "do not check Lenz's results first");
   app.add_option("--target", options.target, "avx512, avx2 or generic; the best that this machine runs if absent");
   app.add_option("--json", json,
@@ -118,12 +121,16 @@ ExitCode bench_command(std::span<const std::string> args) {
   if (list) {
     Worker worker({options.python, repository() + "/bench/worker.py"}, options.folder + "/worker.log");
     for (const nlohmann::json& r : worker.ask({{"do", "rows"}})["rows"])
-      std::printf("%-30s %s%s\n", r["name"].get<std::string>().c_str(), r["sizes"].dump().c_str(),
-                  r["own"].get<bool>() ? "" : ", with products");
+      std::printf("%-30s %s%s\n", r["name"].get<std::string>().c_str(),
+                  r["model"].get<bool>() ? "" : r["sizes"].dump().c_str(),
+                  r["model"].get<bool>() ? "model"
+                  : r["own"].get<bool>() ? ""
+                                         : ", with products");
     return ExitCode::fine;
   }
   if (compile_times) {
     compile.only = options.only;
+    compile.models = options.models;
     compile.threads = options.threads;
     compile.peers = !options.peers.empty();
     compile.target = options.target;

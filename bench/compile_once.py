@@ -36,7 +36,7 @@ def captured(case):
         return graph.forward
 
     with torch.no_grad():
-        torch.compile(case.program, backend=keep, dynamic=False)(*case.args)
+        torch.compile(case.program, backend=keep, dynamic=False)(*case.args, **case.kwargs)
     if len(caught) != 1:
         raise RuntimeError(f"captured as {len(caught)} graphs")
     return caught[0]
@@ -58,7 +58,7 @@ def main():
     try:
         torch.compile(lambda x: x.sin() + 1)(torch.zeros(64))
         torch._dynamo.reset()
-        row = workloads.ROWS[options.row]
+        row = workloads.all_rows()[options.row]
         graph, inputs = captured(row.build())
         with torch.no_grad():
             told = {"backend_seconds": seconds(lambda: compile_fx(graph, inputs))}

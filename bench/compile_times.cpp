@@ -28,7 +28,7 @@ class CompileTimes {
 
   CompileReport run() {
     CompileReport report;
-    for (const Listed& listed : chosen_rows(worker_, options_.only)) {
+    for (const Listed& listed : chosen_rows(worker_, options_.only, options_.models)) {
       CompileRow& row = report.rows.emplace_back();
       row.name = listed.name;
       ours(row);

@@ -16,7 +16,7 @@ struct CompileOptions {
   int rounds = 3;                 // of ours: the best one counts
   int threads = 0;
   int64_t growth = 2000;  // kernels of the larger of two programs; the other one has a tenth. 0: none
-  bool peers = true;
+  bool peers = true, models = false;
   std::string target, python, folder;
   std::function<void(const std::string& line)> progress;
 };

@@ -12,11 +12,13 @@ from pathlib import Path
 import torch
 
 HERE = Path(__file__).resolve().parent
-PACKAGE = HERE.parent / "compiler" / "torch" / "python"
+ROOT = HERE.parent
+PACKAGE = ROOT / "compiler" / "torch" / "python"
 sys.path.insert(0, str(PACKAGE))
 
 import lenz  # noqa: E402
 from torch.fx.experimental.proxy_tensor import make_fx  # noqa: E402
+from torch.utils._pytree import tree_map  # noqa: E402
 
 import workloads  # noqa: E402
 
@@ -34,7 +36,14 @@ def joint_graph(case):
     return make_fx(step, tracing_mode="fake")(*args), args
 
 
-def write(case, path):
+def every_size(case):
+    """What lenz.export takes to leave every size open that the program does not fix."""
+    if case.train or case.kwargs:
+        raise ValueError("sizes are left open of functions of tensors alone")
+    return tuple(tree_map(lambda t: [torch.export.Dim.AUTO] * t.dim(), case.args))
+
+
+def write(case, path, dynamic=None):
     """Writes text and values; returns what lenz.export returns."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -44,30 +53,32 @@ def write(case, path):
                 graph, args = joint_graph(case)
                 made = lenz.export_fx(graph, args, path, weights="seeded", sources=False)
             else:
-                made = lenz.export(case.program, case.args, path, weights="seeded", sources=False)
+                made = lenz.export(case.program, case.args, path, case.kwargs, dynamic or case.dynamic, weights="seeded",
+                                   sources=False)
         finally:
             logging.disable(logging.NOTSET)
     made.save_inputs(path.with_suffix(".inputs.npz"))
     return made
 
 
-def made_from(name, sizes):
+def made_from(name, *how):
     """What decides the files: the sources that make them, torch, the row and its sizes."""
-    digest = hashlib.sha256(json.dumps([torch.__version__, name, sizes]).encode())
-    for source in sorted([*PACKAGE.glob("lenz/*.py"), HERE / "workloads.py", HERE / "exporting.py"]):
+    digest = hashlib.sha256(json.dumps([torch.__version__, name, *how]).encode())
+    for source in sorted([*PACKAGE.glob("lenz/*.py"), *HERE.glob("*.py"), ROOT / "corpus/models/zoo.py"]):
         digest.update(source.read_bytes())
     return digest.hexdigest()
 
 
-def export(name, row, sizes, folder):
-    """The files of a row at these sizes (none: its own); `name` is theirs."""
+def export(name, row, sizes, folder, dynamic=False):
+    """The files of a row at these sizes (none: its own); `name` is theirs. `dynamic`: with every size left open."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path, note = folder / f"{name}.lenz", folder / f"{name}.json"
-    key = made_from(row.name, sizes)
+    key = made_from(row.name, sizes, dynamic)
     told = {"lenz": str(path), "inputs": str(path.with_suffix(".inputs.npz"))}
     if note.exists() and path.exists() and json.loads(note.read_text()).get("made from") == key:
         return told
-    write(row.build(sizes), path)
+    case = row.build(sizes)
+    write(case, path, every_size(case) if dynamic else None)
     note.write_text(json.dumps({"made from": key, "row": row.name, "sizes": sizes}, indent=1) + "\n")
     return told

@@ -40,7 +40,7 @@ class Peers {
     report.torch = worker_.greeting()["torch"];
     report.threads = threads_;
     report.cpu = cpu_model();
-    for (const Listed& listed : chosen_rows(worker_, options_.only)) {
+    for (const Listed& listed : chosen_rows(worker_, options_.only, options_.models)) {
       report.rows.push_back(row(listed, nullptr, listed.name));
       PeerRow& own = report.rows.back();
       if (!listed.own || options_.neighbours == 0 || own.ms("lenz") == 0) continue;
@@ -82,8 +82,11 @@ class Peers {
       row.failed = error.what();
     }
     if (!row.failed.empty()) row.subjects[0].failed = row.failed;
+    std::unique_ptr<Subject> open;
+    if (sizes.is_null() && options_.dynamic && lenz) open = with_open_sizes(row);
     if (sizes.is_null()) prepare_peers(row);
-    if (row.wrong.empty()) measure(row, lenz.get());
+    if (row.wrong.empty()) measure(row, lenz.get(), open.get());
+    if (listed.model && lenz && row.wrong.empty()) row.share = lenz->share();
     return row;
   }
 
@@ -111,6 +114,25 @@ class Peers {
     return lenz;
   }
 
+  std::unique_ptr<Subject> with_open_sizes(PeerRow& row) {
+    try {
+      say(row.name + ": compiling, with its sizes open");
+      const nlohmann::json files = worker_.ask({{"do", "export"},
+                                                {"row", row.name},
+                                                {"name", row.name + ".open"},
+                                                {"folder", options_.folder},
+                                                {"dynamic", true}},
+                                               300);
+      auto open = std::make_unique<Subject>(files["lenz"], files["inputs"], SubjectOptions{options_.target, "", pool_});
+      if (options_.check)
+        if (auto wrong = open->wrong()) row.wrong = "with its sizes open: " + *wrong;
+      return open;
+    } catch (const std::exception& error) {
+      row.dynamic.failed = error.what();
+      return nullptr;
+    }
+  }
+
   void prepare_peers(PeerRow& row) {
     for (const std::string& peer : options_.peers) {
       Measured made(peer);
@@ -124,7 +146,7 @@ class Peers {
     }
   }
 
-  void measure(PeerRow& row, Subject* lenz) {
+  void measure(PeerRow& row, Subject* lenz, Subject* open) {
     Stream stream(row.read, row.written, *pool_);
     const size_t sides = row.subjects.size() + 1;
     for (int r = 0; r < options_.rounds; ++r) {
@@ -137,6 +159,7 @@ class Peers {
           throughput_.measure(row.work);
         } else if (side == 0) {
           if (lenz) row.subjects[0].times.keep_better(lenz->round(options_.seconds));
+          if (open) row.dynamic.times.keep_better(open->round(options_.seconds));
         } else {
           round_of(row.subjects[side]);
         }

@@ -20,6 +20,8 @@ struct PeersOptions {
   double seconds = 0.15;  // of one side in one round
   int threads = 0;        // 0: as many as this process may use
   int neighbours = 0;     // sizes beside each own row's, of Lenz and the roof alone
+  bool models = false;    // rows that are models too
+  bool dynamic = false;   // Lenz also with every size left open
   bool check = true;      // results against the oracle, before anything is timed
   std::string target, python, folder;
   std::function<void(const std::string& line)> progress;
@@ -44,6 +46,8 @@ struct PeerRow {
   Times memory;                          // in which memory moves them
   Work work;                             // that has to be done
   double arithmetic_ms = 0;              // in which the machine does it
+  Measured dynamic{"lenz, sizes open"};
+  std::optional<Share> share;  // of a model
   std::vector<PeerRow> neighbours;
 
   double ms(const std::string& subject) const;  // its best call; 0: none

@@ -68,6 +68,13 @@ nlohmann::json row_json(const PeerRow& row) {
   j["arithmetic_ms"] = row.arithmetic_ms;
   j["primitives"] = row.work.primitives;
   j["operations"] = row.work.simple + row.work.narrow;
+  j["open_ms"] = row.dynamic.times.best;
+  j["open_failed"] = row.dynamic.failed;
+  if (row.share)
+    j["share"] = {{"nodes", row.share->nodes()},
+                  {"bytes", row.share->bytes()},
+                  {"time", row.share->time()},
+                  {"without_loops", row.share->without_loops}};
   j["check"] = check_of(row);
   j["why"] = row.wrong + row.unchecked;
   j["neighbours"] = nlohmann::json::array();
@@ -104,6 +111,18 @@ void print_row(std::FILE* out, const PeerRow& row, size_t peers) {
   for (const Measured& m : row.subjects) {
     const std::string first = m.failed.substr(0, m.failed.find('\n'));
     if (!first.empty()) std::fprintf(out, "    %s: %s\n", m.subject.c_str(), first.c_str());
+  }
+  if (row.dynamic.times.best > 0)
+    std::fprintf(out, "    with its sizes open: %s, %.2f of the time\n", cell(row.dynamic.times.best).c_str(),
+                 row.dynamic.times.best / row.ms("lenz"));
+  if (!row.dynamic.failed.empty())
+    std::fprintf(out, "    with its sizes open: %s\n",
+                 row.dynamic.failed.substr(0, row.dynamic.failed.find('\n')).c_str());
+  if (row.share) {
+    std::fprintf(out, "    our own code, products aside: %.0f %% of nodes, %.0f %% of bytes, %.0f %% of the time",
+                 100 * row.share->nodes(), 100 * row.share->bytes(), 100 * row.share->time());
+    for (const std::string& op : row.share->without_loops) std::fprintf(out, "; %s", op.c_str());
+    std::fputs("\n", out);
   }
   for (const PeerRow& n : row.neighbours) print_row(out, n, peers);
 }

@@ -64,6 +64,7 @@ TEST(PeersReport, JsonFitsItsSchema) {
   report.rows = {row("a", {took("lenz", 1), took("eager", 100)}), row("b", {took("lenz", 0), took("eager", 0)})};
   report.rows[0].neighbours = {row("a.n1", {took("lenz", 1)})};
   report.rows[0].neighbours[0].sizes = {{"n", 7}};
+  report.rows[1].share = Share();
   report.rows[1].failed = report.rows[1].subjects[0].failed = "can't";
   EXPECT_TRUE(violations(report).empty()) << violations(report)[0];
   const nlohmann::json j = report.to_json();
@@ -120,6 +121,21 @@ TEST(Work, ProductsCountTwo) {
             2 * 4 * 8 * 3);
   EXPECT_EQ(of_graph("graph @g(%x: bf16[4, 8], %y: bf16[8, 3]) {\n  %m = aten.mm(%x, %y)\n  return %m\n}\n").narrow,
             2 * 4 * 8 * 3);
+}
+
+TEST(Share, ProductsStandApart) {
+  auto graph = parse_graph(
+      "extern \"aten::linalg_inv(Tensor x) -> Tensor\"\n"
+      "graph @g(%x: f32[4, 8], %y: f32[8, 3], %z: f32[3, 3]) {\n  %m = aten.mm(%x, %y)\n  %r = aten.relu(%m)\n"
+      "  %i: f32[3, 3] = aten.linalg_inv(%z)\n  return %r, %i\n}\n",
+      op_table());
+  const Share share = share_of(to_loops(*graph, {}, {.products_outside = true}), {}, {});
+  EXPECT_EQ(share.ours.nodes, 1);
+  EXPECT_EQ(share.ours.bytes, 48);
+  EXPECT_EQ(share.products.nodes, 1);
+  EXPECT_EQ(share.time(), 1);
+  EXPECT_LT(share.nodes(), 1);
+  EXPECT_FALSE(share.without_loops.empty());
 }
 
 TEST(Throughput, MeasuresWhatIsAskedFor) {

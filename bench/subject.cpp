@@ -74,6 +74,13 @@ struct Subject::Impl {
     executable = build(*graph, how, &report);
   }
 
+  // What a run writes to stays what it was.
+  std::vector<RunValue> copies() const {
+    std::vector<RunValue> made;
+    for (const RunValue& v : values) made.push_back(v && look(v).kind == TypeKind::tensor ? detached_copy(v) : v);
+    return made;
+  }
+
   Execution call() { return run_native(*executable, values, boxed, execute); }
 
   Boxed boxed;
@@ -90,11 +97,11 @@ Subject::Subject(const std::string& text, const std::string& inputs, const Subje
 Subject::~Subject() = default;
 
 std::optional<std::string> Subject::wrong() {
-  const Execution got = impl_->call();
+  const Execution got = run_native(*impl_->executable, impl_->copies(), impl_->boxed, impl_->execute);
   const bool drawn = draws(*impl_->graph);
   LenzRandom stream(impl_->boxed);
   Executor eager = drawn ? Executor(stream, impl_->execute) : Executor(impl_->boxed, impl_->execute);
-  const Execution expected = eager.run(*impl_->graph, impl_->values, impl_->binding);
+  const Execution expected = eager.run(*impl_->graph, impl_->copies(), impl_->binding);
   if (auto outside = compare_outside(*impl_->graph, expected, got)) return outside->summary();
   if (drawn) return apart_from(expected, got);
   const Reference reference = Referee(impl_->boxed, impl_->execute).run(*impl_->graph, impl_->values, impl_->binding);
@@ -122,6 +129,13 @@ const BuildReport& Subject::report() const { return impl_->report; }
 
 Work Subject::work() const {
   return work_of(to_loops(*impl_->graph, {}, {.products_outside = false}), impl_->binding.lookup());
+}
+
+Share Subject::share() {
+  impl_->executable->profile(true);
+  for (int i = 0; i < 5; ++i) impl_->call();
+  return share_of(to_loops(*impl_->graph, {}, {.products_outside = true}), impl_->binding.lookup(),
+                  impl_->executable->times());
 }
 
 Traffic Subject::traffic() const {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "bench/roof.h"
+#include "bench/share.h"
 #include "bench/times.h"
 #include "compiler/driver/build.h"
 
@@ -43,6 +44,8 @@ class Subject {
   const BuildReport& report() const;
   Traffic traffic() const;
   Work work() const;
+  // Times each step by itself from then on.
+  Share share();
 
  private:
   struct Impl;

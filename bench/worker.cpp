@@ -128,10 +128,10 @@ nlohmann::json Worker::ask(const nlohmann::json& question, double seconds) {
   return told;
 }
 
-std::vector<Listed> chosen_rows(Worker& worker, const std::vector<std::string>& only) {
+std::vector<Listed> chosen_rows(Worker& worker, const std::vector<std::string>& only, bool models) {
   const nlohmann::json told = worker.ask({{"do", "rows"}});
   std::vector<Listed> all, some;
-  for (const nlohmann::json& r : told["rows"]) all.push_back({r["name"], r["own"]});
+  for (const nlohmann::json& r : told["rows"]) all.push_back({r["name"], r["own"], r["model"]});
   for (const std::string& wanted : only) {
     auto found = std::ranges::find(all, wanted, &Listed::name);
     if (found == all.end()) {
@@ -144,7 +144,9 @@ std::vector<Listed> chosen_rows(Worker& worker, const std::vector<std::string>& 
     }
     some.push_back(*found);
   }
-  return only.empty() ? all : some;
+  if (!only.empty()) return some;
+  if (!models) std::erase_if(all, [](const Listed& l) { return l.model; });
+  return all;
 }
 
 }  // namespace lenz::bench

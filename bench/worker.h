@@ -52,11 +52,12 @@ class Worker {
   int to_ = -1, from_ = -1;
 };
 
-// Names of the workloads that it has, or of those asked for. UserError for one that it has not.
 struct Listed {
   std::string name;
   bool own = false;  // our own code alone
+  bool model = false;
 };
-std::vector<Listed> chosen_rows(Worker& worker, const std::vector<std::string>& only);
+// The workloads that it has, models among them if `models`, or those asked for. UserError for one that it has not.
+std::vector<Listed> chosen_rows(Worker& worker, const std::vector<std::string>& only, bool models);
 
 }  // namespace lenz::bench

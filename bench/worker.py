@@ -2,8 +2,9 @@
 
 Runs workloads in PyTorch for `lenz bench`: one JSON object a line comes in, one goes out. It sleeps between lines.
 
-  {"do": "rows"}                                          names, and which are our own code alone
-  {"do": "export", "row": R, "name": N, "folder": F}      the workload as files; "sizes" other than the row's own
+  {"do": "rows"}                                          names, which are our own code alone, which models
+  {"do": "export", "row": R, "name": N, "folder": F}      the workload as files; "sizes" other than the row's own,
+                                                          "dynamic": every size left open
   {"do": "neighbours", "row": R, "count": K}              sizes near the row's
   {"do": "load", "row": R}                                makes the program and its values; forgets those before
   {"do": "first", "subject": S}                           its first call: seconds
@@ -39,19 +40,21 @@ class Server:
     def rows(self):
         import workloads
 
-        return {"rows": [{"name": r.name, "own": r.own, "sizes": r.sizes} for r in workloads.ROWS.values()]}
+        return {"rows": [{"name": r.name, "own": r.own, "model": r.model, "sizes": r.sizes}
+                         for r in workloads.all_rows().values()]}
 
     def row(self, name):
         import workloads
 
-        if name not in workloads.ROWS:
+        rows = workloads.all_rows()
+        if name not in rows:
             raise KeyError(f"no workload {name}")
-        return workloads.ROWS[name]
+        return rows[name]
 
-    def export(self, row, name, folder, sizes=None):
+    def export(self, row, name, folder, sizes=None, dynamic=False):
         import exporting
 
-        return exporting.export(name, self.row(row), sizes, folder)
+        return exporting.export(name, self.row(row), sizes, folder, dynamic)
 
     def neighbours(self, row, count, seed=0):
         return {"sizes": self.row(row).neighbours(count, seed)}

@@ -25,6 +25,8 @@ class Case:
     args: tuple
     train: bool = False
     touched: int | None = None
+    kwargs: dict = dataclasses.field(default_factory=dict)
+    dynamic: object = None  # as lenz.export takes it
 
 
 @dataclasses.dataclass
@@ -33,6 +35,7 @@ class Row:
     make: object
     sizes: dict
     own: bool  # no products, convolutions or attention: nothing but our own code runs
+    model: bool = False
     device: str = "cpu"
 
     def build(self, sizes=None):
@@ -338,6 +341,27 @@ def resnet_bottleneck_x3_f32(batch=2, channels=64, size=56, depth=3):
     return inference(nn.Sequential(*blocks), torch.randn(batch, 4 * channels, size, size))
 
 
+# --- models -------------------------------------------------------------------------------------------------------------
+
+
+def of_model(name):
+    """A model of models.py as a row."""
+
+    def make():
+        import models
+
+        case = models.MODELS[name]()
+        return Case(case.module, case.args, kwargs=case.kwargs, dynamic=case.dynamic)
+
+    return Row(name, make, {}, own=False, model=True)
+
+
+def all_rows():
+    import models
+
+    return {**ROWS, **{name: of_model(name) for name in models.MODELS}}
+
+
 # --- what is measured ---------------------------------------------------------------------------------------------------
 
 
@@ -356,7 +380,7 @@ def loss_and_gradients(case, program):
 def forward(case, program):
     def call():
         with torch.no_grad():
-            return program(*case.args)
+            return program(*case.args, **case.kwargs)
 
     return call
 

@@ -122,8 +122,8 @@ def the_stages(options):
     )
     yield Stage(
         "peers",
-        ["build/lenz", "bench", "--peers", "--neighbours", "5", "--json", "build/nightly/peers.json"],
-        "the tracked workloads beside eager and torch.compile, and at sizes nearby: every result right",
+        ["build/lenz", "bench", "--peers", "--models", "--dynamic", "--neighbours", "5", "--json", "build/nightly/peers.json"],
+        "the tracked workloads and the models beside eager and torch.compile, at sizes nearby and with sizes open",
         on_failure=None,
     )
     yield Stage(
