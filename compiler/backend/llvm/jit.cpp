@@ -21,14 +21,24 @@
 #include "compiler/backend/llvm/ir.h"
 #include "compiler/base/error.h"
 
+// LLVM's static initialisers, which the build keeps from running at the start (ci/llvm.cmake). The linker names a
+// section's ends so.
+extern "C" {
+using StaticInitialiser = void(int, char**, char**);
+[[gnu::visibility("hidden")]] extern StaticInitialiser* const __start_lenz_llvm_init[];
+[[gnu::visibility("hidden")]] extern StaticInitialiser* const __stop_lenz_llvm_init[];
+}
+
 namespace lenz::native {
 
 namespace {
 
-// Targets are made known when the first module is compiled or linked: a command that compiles nothing does not pay.
-void initialise_llvm() {
+// LLVM starts, and its targets are made known, when the first module is made or linked: a command that compiles nothing
+// does not pay.
+void start_llvm() {
   static std::once_flag once;
   std::call_once(once, [] {
+    for (auto at = __start_lenz_llvm_init; at != __stop_lenz_llvm_init; ++at) (*at)(0, nullptr, nullptr);
     LLVMInitializeX86TargetInfo();
     LLVMInitializeX86Target();
     LLVMInitializeX86TargetMC();
@@ -60,6 +70,7 @@ std::string printed(const T& value) {
 }  // namespace
 
 CodeModule::CodeModule(std::string_view name) : ir_(std::make_unique<Ir>()) {
+  start_llvm();
   ir_->context = std::make_unique<llvm::LLVMContext>();
   ir_->module = std::make_unique<llvm::Module>(llvm::StringRef(name.data(), name.size()), *ir_->context);
 }
@@ -85,7 +96,7 @@ struct Compiler::Parts {
 };
 
 Compiler::Compiler(CpuTarget target, CompilerOptions options) : parts_(std::make_unique<Parts>()) {
-  initialise_llvm();
+  start_llvm();
   std::string error;
   const llvm::Target* found = llvm::TargetRegistry::lookupTarget(target.triple, error);
   if (found == nullptr) throw InternalError("no code generator for " + target.triple + ": " + error);
@@ -154,7 +165,7 @@ struct Jit::Parts {
 };
 
 Jit::Jit() : parts_(std::make_unique<Parts>()) {
-  initialise_llvm();
+  start_llvm();
   auto machine = must(llvm::orc::JITTargetMachineBuilder::detectHost(), "the host's code generator");
   auto jit = must(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create(), "ORC");
   auto process =
