@@ -33,6 +33,49 @@ class Setup(unittest.TestCase):
         command = [self.root / "ci/setup", *arguments]
         return subprocess.run(command, env=env, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
 
+    def machine(self, identity, repositories, user):
+        """A machine of that distribution, with cmake alone. Its programs write down what they are asked to do."""
+        release = self.root / "os-release"
+        release.write_text(identity)
+        script = self.root / "ci/setup"
+        script.write_text(script.read_text().replace("/etc/os-release", str(release)))
+        note = f'echo "$(basename "$0") $*" >>{self.root}/asked'
+        there = self.root / "installed"
+        self.program("dpkg-query", f'if [ -e {there} ]; then exec /usr/bin/dpkg-query "$@"; else echo "ii  cmake"; fi')
+        self.program("id", f"echo {user}")
+        self.program("sudo", f'[ "$1" != -n ] || shift; {note}; exec "$@"')
+        self.program("apt-get", f'{note}; case "$*" in *" install "*mold*) touch {there} ;; esac')
+        self.program("apt-cache", f"echo '{repositories}'")
+        self.program("add-apt-repository", note)
+        done = self.run_setup()
+        asked = self.root / "asked"
+        return done, asked.read_text() if asked.exists() else ""
+
+    def test_ubuntu_gets_its_component_universe_first(self):
+        done, asked = self.machine("ID=ubuntu\nVERSION_ID='24.04'\n", "500 noble/main amd64 release c=main", 0)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn("(ubuntu-24.04)", done.stdout)
+        self.assertLess(asked.index("add-apt-repository -y universe"), asked.index("mold"))
+        self.assertLess(asked.index("software-properties-common"), asked.index("add-apt-repository"))
+        self.assertNotIn("sudo", asked)
+
+    def test_ubuntu_that_has_universe_is_left_alone(self):
+        done, asked = self.machine("ID=ubuntu\nVERSION_ID='24.04'\n", "500 noble/universe release c=universe", 0)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertNotIn("add-apt-repository", asked)
+
+    def test_who_is_not_root_asks_sudo(self):
+        done, asked = self.machine("ID=debian\nVERSION_ID='12'\n", "", 1000)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        for line in asked.splitlines():
+            if line.startswith("apt-get"):
+                self.assertIn(line.replace("apt-get", "sudo env DEBIAN_FRONTEND=noninteractive apt-get"), asked)
+        self.assertIn("sudo env DEBIAN_FRONTEND=noninteractive apt-get", asked)
+
+    def test_another_distribution_is_said(self):
+        done, _ = self.machine("ID=plan9\n", "", 0)
+        self.assertIn("this is plan9-; tried are debian-12 and ubuntu-24.04", done.stdout)
+
     def test_the_second_run_takes_under_a_second(self):
         def used():
             times = resource.getrusage(resource.RUSAGE_CHILDREN)

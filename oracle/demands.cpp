@@ -49,7 +49,7 @@ class Analysis {
   std::vector<Demand> run() {
     expand_definitions(*graph_, [&](const Node& node) { own_demands(node); });
     demands_.resize(graph_->value_count());
-    for (NodeId id = graph_->last(); id != kNone; id = graph_->node(id).prev) visit(graph_->node(id));
+    for (NodeId id = graph_->last(); id != kNone; id = graph_->previous(id)) visit(graph_->node(id));
     std::vector<Demand> inputs;
     for (const Input& input : graph_->inputs()) inputs.push_back(demands_[input.value]);
     return inputs;

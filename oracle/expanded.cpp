@@ -26,7 +26,7 @@ bool expand_one(Graph& graph, NodeId id, const Node& node) {
 void expand_definitions(Graph& graph, const std::function<void(const Node&)>& before) {
   for (NodeId id = graph.first(); id != kNone;) {
     const Node node = graph.node(id);
-    NodeId next = node.next, previous = node.prev;
+    NodeId next = node.next, previous = graph.previous(id);
     if (!node.op->decompose.empty() && !node.op->schema.mutates() && graph.node_count() < kMostNodes) {
       if (before) before(node);
       if (expand_one(graph, id, node)) next = previous == kNone ? graph.first() : graph.node(previous).next;

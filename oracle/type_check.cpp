@@ -210,12 +210,12 @@ Default named(const Param& p) {
 }
 
 bool same_default(const Param& a, const Param& b) {
-  if (a.fallback.has_value() != b.fallback.has_value()) return false;
+  if (!a.fallback != !b.fallback) return false;
   if (!a.fallback) return true;
   Context scratch;
   auto value = [&](const Param& p) {
     Param copy = p;
-    copy.fallback = named(p);
+    copy.fallback = std::make_shared<const Default>(named(p));
     return default_arg(scratch, copy);
   };
   return value(a) == value(b);

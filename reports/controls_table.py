@@ -5,14 +5,13 @@ mutants that the oracle lets pass, and how tight its bounds are.
     build/lenz controls --graphs 6000 --mutants --json > controls.json
     .venv/bin/python reports/controls_table.py controls.json controls.html
 """
-import argparse
 import html
-import json
 import sys
 
+from report_page import make_page, opening
+
 STYLE = """
-body { font: 14px system-ui, sans-serif; margin: 2em auto; max-width: 100em; padding: 0 1em; color: #222; }
-table { border-collapse: collapse; font-size: 12px; margin: 0.5em 0 1.5em; }
+table { margin: 0.5em 0 1.5em; }
 th, td { border: 1px solid #e4e4e4; padding: 2px 8px; text-align: right; }
 th:first-child, td:first-child { text-align: left; }
 .silent { background: #e3f0fb; } .less { background: #f6c9c9; } .ours { font-weight: bold; }
@@ -96,8 +95,7 @@ def dtype_part(dtype, t):
 
 
 def page(report):
-    out = ["<!doctype html><meta charset=utf-8><title>Lenz: the oracle's controls</title>",
-           f"<style>{STYLE}</style><h1>The oracle's controls</h1>",
+    out = [opening("the oracle's controls", STYLE), "<h1>The oracle's controls</h1>",
            f"<p>{report['graphs']} random graphs, seed {report['seed']}, {report['seconds']:.0f} s in {report['jobs']} "
            "processes. <span class=silent>Criteria that call no legal result wrong</span> are what the oracle is held "
            "against; <span class=less>fewer caught than by one of them</span>. A mutant that passes is <b>reached</b> if "
@@ -110,24 +108,5 @@ def page(report):
     return "\n".join(out)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("report", help="what `lenz controls --mutants --json` wrote")
-    parser.add_argument("page", help="the HTML file to write")
-    args = parser.parse_args()
-    try:
-        with open(args.report, encoding="utf-8") as file:
-            report = json.load(file)
-        text = page(report)
-    except (OSError, json.JSONDecodeError, KeyError, TypeError, AttributeError) as error:
-        print(f"controls_table: {args.report} is no report of controls: {error!r}\n"
-              "  help: make it with `lenz controls --mutants --json`", file=sys.stderr)
-        return 2
-    with open(args.page, "w", encoding="utf-8") as file:
-        file.write(text)
-    print(f"{args.page}: {len(report['dtypes'])} dtypes")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(make_page("controls_table", __doc__, "lenz controls --mutants --json", page, "dtypes"))

@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
 """The page of the controls: figures of each criterion, what is held against ours, survivors; no report is refused."""
 import json
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-HERE = pathlib.Path(__file__).resolve().parent
+from page_checks import check_refusals, make_page
+
 SCOPE = {"alarms": {"ours": 0, "NNSmith": 3, "running error": 0},
          "mutants": {"one bad element": {"made": 10, "killed": {"ours": 8, "NNSmith": 10, "running error": 9}},
                      "row unwritten": {"made": 4, "killed": {"ours": 4, "NNSmith": 4, "running error": 3}}}}
@@ -18,18 +15,12 @@ TALLY = {"graphs": 5, "runs": 5, "extremes": 10, "extreme_alarms": 0, "eager_ala
          "tightness": [{"longest": 32, "tensors": 7, "median": 1.7}],
          "ops": {"aten.add": {"elements": 9, "open": 0, "strong": 9, "median": 0}}}
 
-
-def make_page(text):
-    with tempfile.TemporaryDirectory() as folder:
-        report, page = pathlib.Path(folder, "controls.json"), pathlib.Path(folder, "controls.html")
-        report.write_text(text)
-        done = subprocess.run([sys.executable, HERE / "controls_table.py", report, page], capture_output=True, text=True)
-        return done, page.read_text() if page.exists() else None
+REPORT = json.dumps({"graphs": 5, "seed": 1, "seconds": 2.5, "jobs": 1, "dtypes": {"bf16": TALLY}})
 
 
 class ControlsTable(unittest.TestCase):
     def test_figures_stand_beside_each_other(self):
-        done, page = make_page(json.dumps({"graphs": 5, "seed": 1, "seconds": 2.5, "jobs": 1, "dtypes": {"bf16": TALLY}}))
+        done, page = make_page("controls_table.py", REPORT)
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("<td class=less>80.0</td>", page)  # the running error raises no alarm, and sees more
         self.assertIn("<td class=ours>100.0</td>", page)
@@ -38,11 +29,7 @@ class ControlsTable(unittest.TestCase):
         self.assertIn("<th>all</th><th>2</th><th>1</th><th>0</th><th>0</th><th>0</th><th>1</th>", page)
 
     def test_what_is_no_report_is_refused(self):
-        for text in ("{", "[]", json.dumps({"dtypes": {}})):
-            done, page = make_page(text)
-            self.assertEqual(done.returncode, 2)
-            self.assertIn("help:", done.stderr)
-            self.assertIsNone(page)
+        check_refusals(self, "controls_table.py", REPORT, json.dumps({"dtypes": {}}))
 
 
 if __name__ == "__main__":

@@ -4,16 +4,14 @@
     build/lenz ops --check --values --json > values.json
     .venv/bin/python reports/values_table.py values.json values.html
 """
-import argparse
 import html
-import json
 import sys
+
+from report_page import make_page, opening
 
 DTYPES = ["bool", "u8", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "c64", "c128", "f8e4m3", "f8e5m2"]
 
 STYLE = """
-body { font: 14px system-ui, sans-serif; margin: 2em auto; max-width: 110em; padding: 0 1em; color: #222; }
-table { border-collapse: collapse; font-size: 12px; }
 th { position: sticky; top: 0; background: #fff; text-align: left; padding: 4px 6px; }
 td { border: 1px solid #e4e4e4; padding: 2px 6px; white-space: nowrap; }
 td.name { font-family: ui-monospace, monospace; border: none; }
@@ -62,8 +60,7 @@ def words(cell):
 
 def page(report):
     totals = report["totals"]
-    out = ["<!doctype html><meta charset=utf-8><title>Lenz: the op table by values</title>",
-           f"<style>{STYLE}</style><h1>The op table by values</h1>",
+    out = [opening("the op table by values", STYLE), "<h1>The op table by values</h1>",
            f"<p>{totals['calls']} calls in {totals['cells']} cells of row and dtype, {report['calls_per_cell']} each, "
            f"seed {report['seed']}: {totals['passed']} passed, {totals['weak']} weak, {totals['unbounded']} without a "
            f"bound, {totals['refused']} refused by eager, <b>{totals['wrong']} wrong</b>.</p><p>"]
@@ -87,24 +84,5 @@ def page(report):
     return "\n".join(out)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("report", help="what `lenz ops --check --values --json` wrote")
-    parser.add_argument("page", help="the HTML file to write")
-    args = parser.parse_args()
-    try:
-        with open(args.report, encoding="utf-8") as file:
-            report = json.load(file)
-        text = page(report)
-    except (OSError, json.JSONDecodeError, KeyError, TypeError) as error:
-        print(f"values_table: {args.report} is no table of values: {error!r}\n"
-              "  help: make it with `lenz ops --check --values --json`", file=sys.stderr)
-        return 2
-    with open(args.page, "w", encoding="utf-8") as file:
-        file.write(text)
-    print(f"{args.page}: {len(report['rows'])} rows")
-    return 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(make_page("values_table", __doc__, "lenz ops --check --values --json", page, "rows"))

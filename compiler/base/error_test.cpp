@@ -14,6 +14,14 @@ TEST(Error, SaysWhatWhereAndHowToMendIt) {
   EXPECT_STREQ(UserError("bad dim").what(), "bad dim");
 }
 
+TEST(Error, WhatAUserWroteIsNotRepeatedAtAnyLength) {
+  UserError error("not \"" + std::string(1'000'000, 't') + "\"", "a.lenz:1:1", "leave it out");
+  EXPECT_LT(std::string_view(error.what()).size(), 4200u);
+  EXPECT_TRUE(std::string_view(error.what()).starts_with("a.lenz:1:1: not \"tt"));
+  EXPECT_TRUE(error.message().ends_with("tt\""));
+  EXPECT_NE(error.message().find(" [996006 characters] "), std::string::npos) << error.message();
+}
+
 TEST(Error, TypeDecidesTheExitCode) {
   EXPECT_EQ(UserError("x").exit_code(), ExitCode::bad_input);
   EXPECT_EQ(Unsupported("x").exit_code(), ExitCode::not_covered);

@@ -31,6 +31,7 @@ Effects effects_of_subgraph(const Graph& sub) {
 }  // namespace
 
 bool writes_operands(const OpDef& op, std::span<const Arg> args) {
+  if (!op.may_write) return false;
   if (op.schema.mutates()) return true;
   return std::ranges::any_of(op.unsaid_writes, [&](size_t i) { return writes_operand(op, args, i); });
 }
@@ -79,6 +80,8 @@ ValueId GeometryBases::of(ValueId v) {
 }
 
 AliasClasses::AliasClasses(const Graph& graph) : graph_(graph) {
+  parent_.reserve(graph.value_count());
+  info_.reserve(graph.value_count());
   std::unordered_map<NameId, ValueId> named;
   for (const Input& input : graph.inputs()) {
     info(input.value).external = true;
@@ -89,7 +92,9 @@ AliasClasses::AliasClasses(const Graph& graph) : graph_(graph) {
   }
   for (const Arg& a : graph.outputs()) for_each_value(a, [&](ValueId v) { info(v).output = true; });
   graph.for_each_node([&](NodeId id) {
-    for_each_written(graph, graph.node(id), [&](ValueId v) {
+    const Node& node = graph.node(id);
+    if (!node.op->may_write && !node.op->has(Trait::structural)) return;
+    for_each_written(graph, node, [&](ValueId v) {
       info(v).written = true;
       any_writes_ = true;
     });

@@ -216,7 +216,7 @@ bool structurally_equal(const Graph& a, const Graph& b, std::string* why) {
 namespace {
 class Hasher {
  public:
-  explicit Hasher(const Graph& graph) : graph_(graph), numbers_(value_numbers(graph)) {}
+  explicit Hasher(const Graph& graph) : graph_(graph), numbers_(graph.value_count(), kNone) {}
 
   uint64_t run() {
     uint64_t h = combine(static_cast<uint64_t>(graph_.level), graph_.inputs().size());
@@ -228,6 +228,7 @@ class Hasher {
       h = combine(h, texts.size());
       for (const std::string& text : texts) h = hash_bytes(text, h);
     }
+    for (const Input& i : graph_.inputs()) number(i.value);
     graph_.for_each_node([&](NodeId id) { h = combine(h, node(graph_.node(id))); });
     h = combine(h, graph_.outputs().size());
     for (const Arg& a : graph_.outputs()) h = combine(h, argument(a, false));
@@ -246,18 +247,18 @@ class Hasher {
   }
 
   uint64_t node(const Node& n) {
-    uint64_t h = combine(op(*n.op), n.result_count);
-    for (size_t i = 0; i < n.arg_count; ++i) h = combine(h, argument(n.args[i], takes_float(n, i)));
+    uint64_t h = combine(n.op->name_hash, n.result_count);
+    for (size_t i = 0; i < n.arg_count; ++i) {
+      const Arg& a = n.args[i];
+      h = combine(h, argument(a, (a.kind == ArgKind::integer || is_list(a)) && takes_float(n, i)));
+    }
+    for (size_t i = 0; i < n.result_count; ++i) number(n.result(i));
     for (size_t i = 0; i < n.result_count; ++i)
       h = combine(combine(h, graph_.type(n.result(i)).hash), numbers_[graph_.storage(n.result(i))]);
     return h;
   }
 
-  uint64_t op(const OpDef& op) {
-    auto [at, fresh] = ops_.try_emplace(&op, 0);
-    if (fresh) at->second = hash_bytes(op.full_name);
-    return at->second;
-  }
+  void number(ValueId v) { numbers_[v] = next_++; }
 
   uint64_t argument(const Arg& given, bool for_float) {
     Arg a = as_given(given, for_float);
@@ -277,8 +278,8 @@ class Hasher {
   }
 
   const Graph& graph_;
-  std::vector<uint32_t> numbers_;
-  std::unordered_map<const OpDef*, uint64_t> ops_;
+  std::vector<uint32_t> numbers_;  // as value_numbers() has them, of what is defined so far
+  uint32_t next_ = 0;
   std::unordered_map<uint32_t, uint64_t> subgraphs_;
 };
 }  // namespace

@@ -35,7 +35,6 @@ struct Value {
   NodeId producer = kNone;    // kNone: a graph input
   uint32_t index = 0;         // which result, or which input
   NameId name = kNone;        // kNone: unnamed; the printer numbers it
-  ValueId storage = kNone;    // the value that owns its storage (itself unless a view or an in-place result)
   SmallVec<NodeId, 2> users;  // kOutputs for the graph's outputs
 };
 inline constexpr NodeId kOutputs = 0xFFFFFFFEu;
@@ -51,15 +50,18 @@ struct Input {
 struct Node {
   const OpDef* op = nullptr;
   const Arg* args = nullptr;  // one per parameter of the schema, defaults filled in
-  uint16_t arg_count = 0, result_count = 0;
+  uint16_t arg_count = 0;
+  uint16_t result_count : 15 = 0;
+  bool erased : 1 = false;
   ValueId first_result = kNone;
   uint32_t origin = 0;  // Context::origin: names of the nodes it came from
-  NodeId prev = kNone, next = kNone;
-  bool erased = false;
+  NodeId next = kNone;
 
   std::span<const Arg> arguments() const { return {args, arg_count}; }
   ValueId result(size_t i = 0) const { return first_result + static_cast<ValueId>(i); }
 };
+// Passes walk all nodes many times: two share a cache line, and what few ask for (the node before) lies elsewhere.
+static_assert(sizeof(Node) == 32);
 
 class Graph {
  public:
@@ -86,6 +88,7 @@ class Graph {
   NodeId first() const { return first_; }
   NodeId last() const { return last_; }
   const Node& node(NodeId id) const { return nodes_[id]; }
+  NodeId previous(NodeId id) const { return previous_[id]; }
   size_t node_count() const { return live_; }
   size_t node_capacity() const { return nodes_.size(); }  // ids are below this
   template <class F>
@@ -115,7 +118,8 @@ class Graph {
   const Value& value(ValueId v) const { return values_[v]; }
   const Type& type(ValueId v) const { return *types_[v]; }
   std::span<const Type* const> types() const { return types_; }
-  ValueId storage(ValueId v) const { return values_[v].storage; }
+  // The value that owns its storage: itself unless it is a view or an in-place result.
+  ValueId storage(ValueId v) const { return storage_[v]; }
   void set_name(ValueId v, NameId name) { values_[v].name = name; }
   std::string value_name(ValueId v) const;  // "%h", or "%#12" for an unnamed one: for messages, not for the text form
   // In nodes and outputs. Provenance of from's node goes to to's node; views of `from` now own what `to` owns.
@@ -140,8 +144,10 @@ class Graph {
   std::vector<Input> inputs_;
   std::vector<Arg> outputs_;
   std::vector<Node> nodes_;
+  std::vector<NodeId> previous_;  // one for each node
   std::vector<Value> values_;
-  std::vector<const Type*> types_;
+  std::vector<const Type*> types_;  // one for each value
+  std::vector<ValueId> storage_;    // one for each value
   NodeId first_ = kNone, last_ = kNone;
   size_t live_ = 0;
 };

@@ -1,5 +1,7 @@
 #include "compiler/graph/op_def.h"
 
+#include "compiler/base/hash.h"
+
 namespace lenz {
 
 namespace {
@@ -131,6 +133,8 @@ void OpTable::add(OpDef def) {
     *text = keep_text(*text);
   def.full_name = def.schema.full_name();
   auto keep = [&](OpDef row) {
+    row.name_hash = hash_bytes(row.full_name);
+    row.may_write = row.schema.mutates() || !row.unsaid_writes.empty();
     rows_.push_back(std::make_unique<OpDef>(std::move(row)));
     const OpDef* kept = rows_.back().get();
     bool fresh = by_name_.emplace(kept->full_name, kept).second;

@@ -151,7 +151,9 @@ enum class VariantKind : uint8_t { functional, in_place, out };
 
 struct OpDef {
   Schema schema;
-  std::string full_name;  // "aten.add.Tensor"
+  std::string full_name;   // "aten.add.Tensor"
+  uint64_t name_hash = 0;  // of that; set when the row joins the table, as is
+  bool may_write = false;  // whether any call of it writes to an operand
   VariantKind variant = VariantKind::functional;
   const OpDef* base = nullptr;  // the functional row it was derived from
   const OpDef* each = nullptr;  // a row over lists: the row that it applies to every element

@@ -59,11 +59,11 @@ class Order {
   void place(NodeId id) {
     place_.resize(graph_.node_capacity(), 0);
     NodeId begin = id, end = graph_.node(id).next;
-    for (NodeId p = graph_.node(id).prev; p != kNone && place_[p] == 0; p = graph_.node(p).prev) begin = p;
+    for (NodeId p = graph_.previous(id); p != kNone && place_[p] == 0; p = graph_.previous(p)) begin = p;
     uint64_t count = 1;
     while (end != kNone && place_[end] == 0) end = graph_.node(end).next;
     for (NodeId n = begin; n != end; n = graph_.node(n).next) ++count;
-    NodeId prev = graph_.node(begin).prev;
+    NodeId prev = graph_.previous(begin);
     uint64_t low = prev == kNone ? 0 : place_[prev];
     uint64_t step = end == kNone ? kGap : (place_[end] - low) / count;
     if (step == 0) return number();

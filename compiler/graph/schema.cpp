@@ -143,7 +143,7 @@ class SchemaParser : TextCursor<SchemaParser> {
     p.type = type(p.alias, p.writes, &p.widens);
     p.name = word();
     p.is_out = keyword_only && p.writes;
-    if (eat("=")) p.fallback = fallback(p.type);
+    if (eat("=")) p.fallback = std::make_shared<const Default>(fallback(p.type));
     return p;
   }
 

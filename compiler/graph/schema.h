@@ -3,7 +3,7 @@
 // Thread-safety: constant once parsed.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,11 +53,11 @@ struct Param {
   std::string name;
   ParamType type;
   bool keyword_only = false;
-  char alias = 0;       // 'a' in Tensor(a!); 0: none
-  bool writes = false;  // the "!"
-  bool is_out = false;  // an out= argument
-  bool widens = false;  // Tensor(a -> *): the results may alias more
-  std::optional<Default> fallback;
+  char alias = 0;                           // 'a' in Tensor(a!); 0: none
+  bool writes = false;                      // the "!"
+  bool is_out = false;                      // an out= argument
+  bool widens = false;                      // Tensor(a -> *): the results may alias more
+  std::shared_ptr<const Default> fallback;  // null: it must be given; derived schemas share it
 };
 
 struct Return {

@@ -152,7 +152,7 @@ bool Verifier::links() {
   size_t count = 0;
   NodeId previous = kNone;
   for (NodeId at = graph_.first(); at != kNone; at = graph_.node(at).next) {
-    if (at >= graph_.node_capacity() || graph_.node(at).erased || graph_.node(at).prev != previous ||
+    if (at >= graph_.node_capacity() || graph_.node(at).erased || graph_.previous(at) != previous ||
         ++count > graph_.node_count()) {
       report(101, kNone, "the list of nodes is broken at node " + std::to_string(at));
       return false;
@@ -186,7 +186,7 @@ bool Verifier::values() {
     }
   });
   for (ValueId v = 0; v < count; ++v)
-    if (graph_.value(v).storage >= count) report(501, kNone, "value " + std::to_string(v) + " has no storage");
+    if (graph_.storage(v) >= count) report(501, kNone, "value " + std::to_string(v) + " has no storage");
   return out_.size() == before;
 }
 

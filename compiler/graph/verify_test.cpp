@@ -14,6 +14,8 @@ namespace lenz {
 struct GraphTestAccess {
   static Node& node(Graph& g, NodeId id) { return g.nodes_[id]; }
   static Value& value(Graph& g, ValueId v) { return g.values_[v]; }
+  static NodeId& previous(Graph& g, NodeId id) { return g.previous_[id]; }
+  static ValueId& storage(Graph& g, ValueId v) { return g.storage_[v]; }
   static std::vector<Arg>& outputs(Graph& g) { return g.outputs_; }
   static Arg& arg(Graph& g, NodeId id, size_t i) { return const_cast<Arg&>(g.nodes_[id].args[i]); }
 };
@@ -46,7 +48,7 @@ void set_constant(Graph& g, ConstantData data) {
 }
 
 const Breakage kBreakages[] = {
-    {101, kChain, [](Graph& g) { Access::node(g, second(g)).prev = kNone; }},
+    {101, kChain, [](Graph& g) { Access::previous(g, second(g)) = kNone; }},
     {102, kChain, [](Graph& g) { Access::value(g, g.node(first(g)).result()).producer = second(g); }},
     {102, kTwo, [](Graph& g) { Access::value(g, g.node(first(g)).result(1)).index = 0; }},
     {103, kChain, [](Graph& g) { Access::value(g, g.inputs()[1].value).index = 0; }},
@@ -86,7 +88,7 @@ const Breakage kBreakages[] = {
        Access::node(g, first(g)).result_count = 1;
      }},
     {403, kSymbolic, [](Graph& g) { g.assumptions.restart(); }},
-    {501, kChain, [](Graph& g) { Access::value(g, g.node(first(g)).result()).storage = g.inputs()[0].value; }},
+    {501, kChain, [](Graph& g) { Access::storage(g, g.node(first(g)).result()) = g.inputs()[0].value; }},
     {704, kSymbolic,
      [](Graph& g) {
        Dim s0 = *g.context().syms.find_symbol("s0"), s1 = *g.context().syms.find_symbol("s1");

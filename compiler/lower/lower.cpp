@@ -174,7 +174,7 @@ BufferId Lowering::tensor_buffer(const Node& node, ValueId v, const Type& type) 
 // that a chain of views is walked once.
 std::vector<bool> Lowering::only_shown() const {
   std::vector<bool> only(graph_->node_capacity());
-  for (NodeId id = graph_->last(); id != kNone; id = graph_->node(id).prev) {
+  for (NodeId id = graph_->last(); id != kNone; id = graph_->previous(id)) {
     const Node& node = graph_->node(id);
     bool shown = is_geometry_view(*graph_, node);
     for (uint16_t i = 0; i < node.result_count && shown; ++i)

@@ -86,7 +86,7 @@ void drop_unused_subgraphs(Graph& graph, PassContext& context) {
 void run(Graph& graph, PassContext& context) {
   Liveness liveness(graph);
   std::vector<NodeId> dead;
-  for (NodeId id = graph.last(); id != kNone; id = graph.node(id).prev) {
+  for (NodeId id = graph.last(); id != kNone; id = graph.previous(id)) {
     if (liveness.is_needed(id) || !context.allow("node")) {
       liveness.need(id);
     } else {

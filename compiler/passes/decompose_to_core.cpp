@@ -32,7 +32,7 @@ class Decomposer {
  private:
   void expand_all() {
     for (NodeId id = graph_.first(); id != kNone;) {
-      NodeId previous = graph_.node(id).prev, next = graph_.node(id).next;
+      NodeId previous = graph_.previous(id), next = graph_.node(id).next;
       if (expanded(id)) next = previous == kNone ? graph_.first() : graph_.node(previous).next;
       id = next;
     }

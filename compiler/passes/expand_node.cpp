@@ -76,7 +76,7 @@ void replace_by(Graph& graph, ValueId list, const Arg& elements) {
 // The nodes that were inserted between two places go again.
 void erase_between(Graph& graph, NodeId after, NodeId before) {
   SmallVec<NodeId, 16> fresh;
-  for (NodeId at = graph.node(before).prev; at != after; at = graph.node(at).prev) fresh.push_back(at);
+  for (NodeId at = graph.previous(before); at != after; at = graph.previous(at)) fresh.push_back(at);
   graph.erase_all(fresh);
 }
 
@@ -142,7 +142,7 @@ void replace_node(Graph& graph, NodeId id, std::span<const Arg> results) {
 
 bool expand_node(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
-  NodeId after = node.prev;
+  NodeId after = graph.previous(id);
   Assumptions before = graph.assumptions;  // a definition that is refused guards nothing
   try {
     SmallVec<Arg, 4> results = expand(graph, id, *node.op, node.arguments(), provenance(graph, id));

@@ -194,7 +194,7 @@ class Functionaliser {
       if (!view || !node.op->written_base.empty() || node.op->schema.mutates() ||
           graph_.storage(node.result()) == node.result() || !classes.is_written(node.result()))
         continue;
-      NodeId after = node.prev;
+      NodeId after = graph_.previous(id);
       if (!context_.allow("view") || !expand_node(graph_, id)) continue;
       for (NodeId at = after == kNone ? graph_.first() : graph_.node(after).next; at != kNone && at > id;
            at = graph_.node(at).next)
@@ -358,7 +358,7 @@ class Functionaliser {
     graph_.erase_all(gone_);
     for (NodeId at = graph_.last(); at != kNone;) {
       const Node& node = graph_.node(at);
-      NodeId before = node.prev;
+      NodeId before = graph_.previous(at);
       bool used = at < first_fresh_ || effects(graph_, node).any();
       for (uint16_t i = 0; i < node.result_count; ++i) used = used || !graph_.value(node.result(i)).users.empty();
       if (!used) graph_.erase(at);

@@ -14,7 +14,7 @@ class Schedule {
 
   template <class Allow>
   std::vector<NodeId> reversed(Allow&& allow) {
-    for (NodeId at = graph_.last(); at != kNone; at = graph_.node(at).prev) {
+    for (NodeId at = graph_.last(); at != kNone; at = graph_.previous(at)) {
       if (taken_[at]) continue;
       std::vector<NodeId> stack{at};
       while (!stack.empty()) {
@@ -56,7 +56,7 @@ bool stands(const Graph& graph, const std::vector<NodeId>& reversed) {
   NodeId at = graph.last();
   for (NodeId id : reversed) {
     if (id != at) return false;
-    at = graph.node(at).prev;
+    at = graph.previous(at);
   }
   return true;
 }

@@ -197,7 +197,7 @@ class RandomGraph {
   // A call that stands there already.
   void again() {
     NodeId id = graph_->last();
-    for (size_t skip = c_.below(4); skip > 0 && id != kNone; --skip) id = graph_->node(id).prev;
+    for (size_t skip = c_.below(4); skip > 0 && id != kNone; --skip) id = graph_->previous(id);
     if (id == kNone || graph_->node(id).op->schema.mutates()) return;
     Node node = graph_->node(id);
     made(graph_->append(*node.op, node.arguments()));

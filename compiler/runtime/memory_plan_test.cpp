@@ -30,12 +30,17 @@ void expect_apart(const MemoryPlan& plan, const loops::Program& program) {
     }
 }
 
-TEST(MemoryPlan, AChainThroughPermutationsNeedsTwoPlaces) {
-  std::string text = "graph @g(%x: f32[64, 64]) {\n  %a0, %i0 = aten.sort(%x)\n";
-  for (int i = 1; i < 12; ++i)
+// Sorts of sorts, along rows and columns in turn: none of them becomes one kernel with another.
+std::string sorted_often(std::string_view signature, int times) {
+  std::string text = "graph @g(" + std::string(signature) + " {\n  %a0, %i0 = aten.sort(%x)\n";
+  for (int i = 1; i < times; ++i)
     text += "  %a" + std::to_string(i) + ", %i" + std::to_string(i) + " = aten.sort(%a" + std::to_string(i - 1) + ", " +
             std::to_string(i % 2) + ")\n";
-  loops::Program program = kernels(text + "  return %a11\n}");
+  return text + "  return %a" + std::to_string(times - 1) + "\n}";
+}
+
+TEST(MemoryPlan, AChainThroughPermutationsNeedsTwoPlaces) {
+  loops::Program program = kernels(sorted_often("%x: f32[64, 64])", 12));
   MemoryPlan plan = plan_memory(program);
   expect_apart(plan, program);
   Dim once = 64 * 64 * 4;  // positions take two of them
@@ -44,11 +49,7 @@ TEST(MemoryPlan, AChainThroughPermutationsNeedsTwoPlaces) {
 }
 
 TEST(MemoryPlan, SizesThatAreOneExpressionShareAPlace) {
-  std::string text = "graph @g(%x: f32[s0, s1]) where s0 in 2..1000, s1 in 2..1000 {\n  %a0, %i0 = aten.sort(%x)\n";
-  for (int i = 1; i < 8; ++i)
-    text += "  %a" + std::to_string(i) + ", %i" + std::to_string(i) + " = aten.sort(%a" + std::to_string(i - 1) + ", " +
-            std::to_string(i % 2) + ")\n";
-  loops::Program program = kernels(text + "  return %a7\n}");
+  loops::Program program = kernels(sorted_often("%x: f32[s0, s1]) where s0 in 2..1000, s1 in 2..1000", 8));
   MemoryPlan plan = plan_memory(program);
   expect_apart(plan, program);
   EXPECT_LE(plan.slots.size(), 3u) << print(plan, program);

@@ -257,7 +257,7 @@ class Planner {
   void whole(Step& s, NodeId id) {
     s.compute = Compute::whole;
     const Node node = graph_.node(id);
-    const NodeId before = node.prev;
+    const NodeId before = graph_.previous(id);
     SmallVec<Arg, 4> results = expand(graph_, id, *node.op, node.arguments());
     for (const Arg& a : results) {
       if (!a.is_value()) throw Unsupported("the controls know no lists: " + node.op->full_name);

@@ -1,0 +1,65 @@
+#include "compiler/graph/graph.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/graph/equal.h"
+#include "compiler/graph/test_ops.h"
+#include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
+
+namespace lenz {
+namespace {
+
+// A chain, and beside each of its links a dead end that uses the link and one value that everybody uses.
+struct Comb {
+  std::unique_ptr<Graph> graph;
+  std::vector<NodeId> teeth;
+};
+Comb comb(size_t links, size_t teeth) {
+  std::string text = "graph @g(%x: f32[2], %hub: f32[2]) {\n", last = "%x";
+  for (size_t i = 0; i < links; ++i) {
+    std::string link = "%a" + std::to_string(i);
+    text += link + " = test.relu(" + last + ")\n";
+    if (i < teeth) text += "%t" + std::to_string(i) + " = test.add(" + link + ", %hub)\n";
+    last = link;
+  }
+  Comb made{parse_graph(text + "return " + last + ", %hub\n}", test::table()), {}};
+  made.graph->for_each_node([&](NodeId id) {
+    if (made.graph->node(id).arg_count > 1) made.teeth.push_back(id);
+  });
+  return made;
+}
+
+// However many go, and in whatever order they are named, the rest stays what it was.
+TEST(Graph, NodesAreErasedTogether) {
+  const auto bare = comb(200, 0).graph;
+  for (size_t teeth : {1, 5, 60, 200}) {
+    for (bool backwards : {false, true}) {
+      Comb c = comb(200, teeth);
+      ASSERT_EQ(c.teeth.size(), teeth);
+      if (backwards) std::reverse(c.teeth.begin(), c.teeth.end());
+      c.graph->erase_all(c.teeth);
+      std::string why;
+      EXPECT_TRUE(structurally_equal(*c.graph, *bare, &why)) << why;
+      EXPECT_TRUE(verify(*c.graph).empty());
+      EXPECT_EQ(c.graph->node_count(), 200u);
+      EXPECT_EQ(c.graph->value(c.graph->inputs()[1].value).users.size(), 1u);
+      EXPECT_TRUE(c.graph->node(c.teeth[0]).erased);
+      EXPECT_THROW(c.graph->erase_all(c.teeth), InternalError);
+    }
+  }
+}
+
+TEST(Graph, WhatIsUsedIsNotErased) {
+  for (size_t teeth : {1, 200}) {
+    Comb c = comb(200, teeth);
+    c.teeth.push_back(c.graph->first());  // a link
+    EXPECT_THROW(c.graph->erase_all(c.teeth), InternalError);
+    Comb again = comb(200, teeth);
+    again.teeth.push_back(again.teeth[0]);
+    EXPECT_THROW(again.graph->erase_all(again.teeth), InternalError);
+  }
+}
+
+}  // namespace
+}  // namespace lenz
