@@ -33,8 +33,25 @@ void Graph::remove_input(size_t i) {
   for (size_t k = i; k < inputs_.size(); ++k) values_[inputs_[k].value].index = static_cast<uint32_t>(k);
 }
 
+namespace {
+// A copy that shares no list of values: what a node mentions is its own memory, to be patched in place.
+Arg owned(Context& context, const Arg& arg) {
+  if (arg.kind == ArgKind::value_list) return context.values(arg.value_list());
+  if (arg.kind != ArgKind::arg_list) return arg;
+  std::vector<Arg> items;
+  for (const Arg& a : arg.arg_list()) items.push_back(owned(context, a));
+  return context.args(items);
+}
+const Arg* owned(Context& context, std::span<const Arg> args) {
+  Arg* own = context.copy(args);
+  for (size_t i = 0; i < args.size(); ++i) own[i] = owned(context, args[i]);
+  return own;
+}
+}  // namespace
+
 void Graph::set_outputs(std::span<const Arg> outputs) {
-  std::vector<Arg> fresh(outputs.begin(), outputs.end());  // may be a view of our own
+  std::vector<Arg> fresh;  // `outputs` may be a view of our own
+  for (const Arg& a : outputs) fresh.push_back(owned(*context_, a));
   remove_users(kOutputs, outputs_);
   outputs_ = std::move(fresh);
   add_users(kOutputs, outputs_);
@@ -100,7 +117,7 @@ NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, 
   auto id = static_cast<NodeId>(nodes_.size());
   Node n;
   n.op = &op;
-  n.args = context_->copy(full);
+  n.args = owned(*context_, full);
   n.arg_count = static_cast<uint16_t>(full.size());
   n.result_count = static_cast<uint16_t>(results.size());
   n.first_result = static_cast<ValueId>(values_.size());
@@ -183,7 +200,7 @@ void Graph::move_before(NodeId id, NodeId before) {
 void Graph::set_args(NodeId id, std::span<const Arg> args) {
   Node& n = nodes_[id];
   LENZ_CHECK(args.size() == n.arg_count, "set_args changes the number of arguments");
-  const Arg* fresh = context_->copy(args);
+  const Arg* fresh = owned(*context_, args);
   for (size_t i = 0; i < args.size(); ++i) {  // what stays is not touched: a value may have very many users
     if (n.args[i] == fresh[i]) continue;
     remove_users(id, {n.args + i, 1});
@@ -198,20 +215,16 @@ std::string Graph::value_name(ValueId v) const {
 }
 
 namespace {
-// The same argument with one value for another; lists are copied only if they mention it.
-Arg replaced(Context& context, const Arg& arg, ValueId from, ValueId to) {
-  if (arg.kind == ArgKind::value) return arg.value() == from ? Arg::of_value(to) : arg;
-  if (arg.kind == ArgKind::value_list && std::ranges::find(arg.value_list(), from) != arg.value_list().end()) {
-    SmallVec<ValueId, 8> items(arg.value_list());
-    std::replace(items.begin(), items.end(), from, to);
-    return context.values(items);
+// Where an argument mentions one value it mentions another now.
+void patch(Arg& arg, ValueId from, ValueId to) {
+  if (arg.kind == ArgKind::value) {
+    if (arg.value() == from) arg = Arg::of_value(to);
+  } else if (arg.kind == ArgKind::value_list) {
+    auto* items = const_cast<ValueId*>(arg.values);
+    std::replace(items, items + arg.count, from, to);
+  } else if (arg.kind == ArgKind::arg_list) {
+    for (Arg& a : std::span(const_cast<Arg*>(arg.args), arg.count)) patch(a, from, to);
   }
-  if (arg.kind == ArgKind::arg_list) {
-    SmallVec<Arg, 8> items(arg.arg_list());
-    for (Arg& a : items) a = replaced(context, a, from, to);
-    return context.args(items);
-  }
-  return arg;
 }
 }  // namespace
 
@@ -234,8 +247,8 @@ void Graph::move_storage(ValueId from, ValueId to) {
   }
 }
 
-// Patches the users' arguments in place (a node's arguments are its own memory) and hands the list of users over, so
-// that a value with many users costs no more than their number.
+// Patches the users' arguments in place and hands the list of users over, so that a value with many users, or a list of
+// many values, costs no more than their number.
 void Graph::replace_uses(ValueId from, ValueId to) {
   if (from == to) return;
   if (storage_[from] != storage_[to]) move_storage(from, to);
@@ -243,7 +256,7 @@ void Graph::replace_uses(ValueId from, ValueId to) {
     std::span<Arg> args = user == kOutputs
                               ? std::span<Arg>(outputs_)
                               : std::span<Arg>(const_cast<Arg*>(nodes_[user].args), nodes_[user].arg_count);
-    for (Arg& a : args) a = replaced(*context_, a, from, to);  // a second mention finds nothing left to do
+    for (Arg& a : args) patch(a, from, to);  // a second mention finds nothing left to do
   }
   auto& moved = values_[from].users;
   values_[to].users.append(moved.begin(), moved.end());

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+
 #include "compiler/graph/equal.h"
 #include "compiler/graph/test_ops.h"
 #include "compiler/graph/text.h"
@@ -48,6 +50,22 @@ TEST(Graph, NodesAreErasedTogether) {
       EXPECT_THROW(c.graph->erase_all(c.teeth), InternalError);
     }
   }
+}
+
+// A list belongs to the node that holds it: patching it touches no other, and takes no memory each time.
+TEST(Graph, ListsArePatchedInPlace) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[2], %y: f32[2]) { %a = test.relu(%x) %b = test.cat([%a, %y, %a]) return %b }", test::table());
+  const NodeId cat = graph->last();
+  const Arg list = graph->node(cat).args[0];
+  const NodeId twin = graph->append(*graph->node(cat).op, graph->node(cat).arguments());
+  EXPECT_NE(graph->node(twin).args[0].values, list.values);
+  const size_t before = graph->memory_bytes();
+  const ValueId x = graph->inputs()[0].value, y = graph->inputs()[1].value, a = graph->node(graph->first()).result();
+  graph->replace_uses(a, x);
+  for (NodeId id : {cat, twin}) EXPECT_EQ(graph->node(id).args[0], graph->context().values(std::array{x, y, x}));
+  for (int i = 0; i < 1000; ++i) graph->replace_uses(i % 2 ? a : x, i % 2 ? x : a);
+  EXPECT_LT(graph->memory_bytes(), before + 1000);
 }
 
 TEST(Graph, WhatIsUsedIsNotErased) {

@@ -129,7 +129,7 @@ std::string read_text(const std::string& path, size_t limit) {
   while (text.size() <= limit && (got = std::fread(buffer, 1, sizeof buffer, file)) > 0) text.append(buffer, got);
   bool failed = std::ferror(file) != 0;
   if (file != stdin) std::fclose(file);
-  if (failed) throw UserError("can't read the file", path);
+  if (failed) throw UserError("can't read the file", path, "is it a folder?");
   if (text.size() > limit)
     throw UserError("the file is larger than the limit of " + std::to_string(limit) + " bytes", path);
   return text;
