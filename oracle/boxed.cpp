@@ -299,5 +299,6 @@ std::optional<std::string> registered_schema(const Schema& schema) {
 }
 
 void quieten_libtorch() { at::set_num_threads(1); }
+void give_libtorch_threads(int threads) { at::set_num_threads(threads); }
 
 }  // namespace lenz::oracle

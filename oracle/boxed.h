@@ -61,5 +61,7 @@ std::optional<std::string> registered_schema(const Schema& schema);
 // libtorch's own threads: none for calls of our sizes, where they cost more than they give and are shared by all of our
 // threads. Call once, before the first run.
 void quieten_libtorch();
+// As many as a compiled program has: for what it leaves to libtorch.
+void give_libtorch_threads(int threads);
 
 }  // namespace lenz::oracle

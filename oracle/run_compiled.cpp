@@ -98,6 +98,7 @@ Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, Box
   build_options.executable.while_limit = options.loop_limit;
   std::shared_ptr<runtime::Pool> pool = runtime::make_pool(how.threads > 0 ? how.threads : runtime::usable_threads());
   build_options.executable.pool = pool;
+  give_libtorch_threads(pool->workers());
   BuildReport report;
   std::unique_ptr<runtime::Executable> executable = build(graph, build_options, &report);
   if (!how.profile && how.trace.empty()) return run_native(*executable, inputs, boxed, options);

@@ -1,5 +1,6 @@
 #include "oracle/values_check.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/hash.h"
@@ -8,6 +9,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/symbolic_call.h"
+#include "oracle/element_compare.h"
 #include "oracle/interpreted.h"
 #include "oracle/native_run.h"
 #include "oracle/random_machine.h"
@@ -83,6 +85,7 @@ class Runner {
   Runner(const Graph& graph, const ValuesOptions& options, Boxed& boxed)
       : graph_(graph), options_(options), boxed_(boxed), programs_(graph, {}, kLower) {}
 
+  bool native() const { return !options_.target.empty(); }
   size_t programs() const { return programs_.size(); }
 
   Execution run(const SymValues& sizes, std::vector<RunValue> inputs) {
@@ -106,6 +109,15 @@ class Runner {
   ProgramSet programs_;
   std::map<const loops::Program*, std::unique_ptr<runtime::Executable>> built_;
 };
+
+bool drawn_alike(const Execution& expected, const Execution& got) {
+  for (size_t i = 0; i < expected.outputs.size(); ++i) {
+    const Dtype dtype = look(expected.outputs[i]).dtype;
+    const double places = is_floating(to_real(dtype)) ? 32 * std::ldexp(1.0, -info(to_real(dtype)).mantissa_bits) : 0;
+    if (first_apart(expected.outputs[i], got.outputs[i], {.relative = places, .absolute = places})) return false;
+  }
+  return true;
+}
 
 // The compiler's loops in eager's place: they must end as it does, look like it from outside, and lie within the
 // reference's bounds.
@@ -146,7 +158,10 @@ void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Opera
   };
   if (auto outside = compare_outside(graph, eager, got)) return differs(*outside);
   if (random) {
-    if (auto different = compare_runs(graph, eager, got)) return differs(*different);
+    auto different = compare_runs(graph, eager, got);
+    // Machine code draws normal numbers to the last places only.
+    if (different && runner.native() && different->rung == Rung::bitwise && drawn_alike(eager, got)) different.reset();
+    if (different) return differs(*different);
     ++cell.passed;
     return;
   }
@@ -267,9 +282,11 @@ class RowValues {
   }
 
   void judged(ValuesCell& cell, Dtype dtype, const std::function<std::unique_ptr<Graph>()>& make) {
+    std::string text;
     try {
       auto graph = make();
       if (!graph) return;
+      text = print(*graph);
       auto known_at = [&](const Binding& sizes, const std::function<bool(const Leeway&)>& within) {
         return std::ranges::any_of(options_.known, [&](const KnownFault& k) {
           return applies(k, op_, dtype, *graph, sizes.lookup(), within);
@@ -302,7 +319,9 @@ class RowValues {
         return;
       }
       ++cell.wrong;
-      if (cell.finding.empty()) cell.finding = "the check failed: " + first_line(error.what());
+      if (!cell.finding.empty()) return;
+      cell.finding = "the check failed: " + std::string(error.what()).substr(0, 600);
+      cell.graph = text;
     }
   }
 

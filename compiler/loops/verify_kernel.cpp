@@ -88,16 +88,19 @@ bool ProgramVerifier::same_point(const Kernel& n, const Access& a, const Access&
     auto at = std::ranges::find_if(access.space.axes(), [&](const auto& x) { return x.symbol.node() == s; });
     return at == access.space.axes().end() ? nullptr : &*at;
   };
-  std::vector<Dim> shared;
+  std::vector<Dim> told, shared;  // of these the kernel's axes alone, and with axes of the nests
   std::unordered_set<const SymNode*> added;
   for (const Axis& axis : n.axes) added.insert(axis.symbol.node());
+  const IndexSpace of_kernel = points;
   for (size_t d = 0; d < a.index.size(); ++d) {
     if (a.index[d] != b.index[d]) continue;
     std::vector<const IndexSpace::Axis*> more;
-    bool known = true;
+    bool known = true, outside = true;
     if (!a.index[d].is_constant())
       for_each_symbol(a.index[d], [&](const SymNode* s) {
-        if (scope.bound.contains(s) || added.contains(s)) return;
+        const bool of_nest = !scope.bound.contains(s) && !of_kernel.mentions_axis(Dim(s));
+        outside = outside && !of_nest;
+        if (!of_nest || added.contains(s)) return;
         const auto *of_a = axis_of(a, s), *of_b = axis_of(b, s);
         known = known && of_a != nullptr && of_b != nullptr && of_a->extent == of_b->extent;
         if (known && added.insert(s).second) more.push_back(of_a);
@@ -107,7 +110,9 @@ bool ProgramVerifier::same_point(const Kernel& n, const Access& a, const Access&
       if (!known) added.erase(axis->symbol.node());
     }
     if (known) shared.push_back(a.index[d]);
+    if (outside) told.push_back(a.index[d]);
   }
+  if (of_kernel.injective(told)) return true;
   if (shared.size() == a.index.size()) return points.injective(shared, radices(a.buffer));
   return points.injective(shared);
 }

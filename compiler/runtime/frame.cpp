@@ -32,6 +32,7 @@ Frame::Frame(Shared& shared, std::span<const Argument> arguments) : s_(shared), 
   bytes_.resize(buffers);
   kept_.resize(buffers);
   late_.resize(buffers);
+  given_.resize(buffers);
   numbers_.resize(s_.program.inputs.size());
   kernels_.resize(s_.steps);
   remember(arguments);
@@ -107,13 +108,22 @@ uint64_t Frame::bytes_of(BufferId id) const {
   return static_cast<uint64_t>(bytes);
 }
 
+// Where the product of the sizes is known early, one of them need not be: 0 times anything.
+uint64_t Frame::early_bytes_of(BufferId id) const {
+  const Buffer& b = s_.program.buffers[id];
+  auto early = [&](Dim d) { return all_in(d, s_.early); };
+  if (std::ranges::all_of(b.type.sizes, early) && std::ranges::all_of(b.type.strides, early)) return bytes_of(id);
+  return static_cast<uint64_t>(value(s_.plan.places[id].bytes));
+}
+
 void Frame::lay_out() {
   std::vector<uint64_t> slots(s_.plan.slots.size());
   for (BufferId id = 0; id < s_.plan.places.size(); ++id) {
     const Place& p = s_.plan.places[id];
     const Buffer& b = s_.program.buffers[id];
     if (b.placed && all_in(b.type.offset, s_.early)) offsets_[id] = value(b.type.offset) * item_size(b.type.dtype);
-    if (p.kind == Place::arena || (p.kind == Place::output && all_in(p.bytes, s_.early))) bytes_[id] = bytes_of(id);
+    if (p.kind == Place::arena || (p.kind == Place::output && all_in(p.bytes, s_.early)))
+      bytes_[id] = early_bytes_of(id);
     if (p.kind == Place::arena) slots[p.number] = std::max(slots[p.number], bytes_[id]);
   }
   std::vector<uint64_t> at;
@@ -285,6 +295,7 @@ void Frame::run(std::span<const Argument> arguments, Host& host, const RandomStr
   host_ = &host;
   ambient_ = ambient;
   late_output_bytes_ = 0;
+  given_.assign(given_.size(), false);
   take(arguments, host);
   try {
     run(*s_.tape);
@@ -310,7 +321,10 @@ void Frame::room_for(BufferId id) {
   const Buffer& b = s_.program.buffers[id];
   const uint64_t bytes = bytes_of(id);
   if (b.placed) offsets_[id] = value(b.type.offset) * item_size(b.type.dtype);
-  if (storages_[id] == nullptr || bytes > bytes_[id] || p.kind == Place::output) {
+  // What a call gives to its caller is not what an earlier call gave to its own.
+  const bool fresh = p.kind == Place::output && !given_[id];
+  if (storages_[id] == nullptr || bytes > bytes_[id] || fresh) {
+    given_[id] = true;
     uint64_t& counted = p.kind == Place::output ? late_output_bytes_ : late_bytes_;
     counted += bytes - (p.kind == Place::output ? 0 : late_[id].bytes);
     if (laid_out_bytes_ + late_bytes_ + late_output_bytes_ > s_.options.memory_limit) throw std::bad_alloc();

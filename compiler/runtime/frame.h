@@ -85,6 +85,7 @@ class Frame {
   void prepare_all(const Tape& tape);
   int64_t value(Dim d) const { return symbols_.value(d); }
   uint64_t bytes_of(loops::BufferId id) const;
+  uint64_t early_bytes_of(loops::BufferId id) const;
   double points_of(const loops::Nest& nest) const;
   double nanoseconds_of(const loops::Nest& nest) const;
   void measure(const Step& step, StepTime& time) const;
@@ -113,6 +114,7 @@ class Frame {
   std::vector<uint64_t> bytes_;       // of an owner's storage
   std::vector<KernelRun> kernels_;    // by number of the step
   std::vector<Late> late_;            // by buffer; empty if there are none
+  std::vector<bool> given_;           // by buffer: outputs that got their memory during this call
   std::vector<loops::Tensor> kept_;   // results of externs, by buffer
   std::vector<double> numbers_;       // arguments that are numbers, by input
   std::vector<Result> outputs_;

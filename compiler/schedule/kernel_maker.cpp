@@ -55,6 +55,17 @@ bool KernelMaker::used_later(BufferId id, size_t phase) const {
   });
 }
 
+// Whether all accesses of the buffer have one constant there.
+bool KernelMaker::always_at(BufferId id, size_t d, Dim at) const {
+  if (!at.is_constant()) return false;
+  return std::ranges::all_of(members_, [&](const Member& m) {
+    return std::ranges::all_of(
+               m.nest->body,
+               [&](const Instr& i) { return i.kind != InstrKind::load || i.buffer != id || i.index[d] == at; }) &&
+           std::ranges::all_of(m.nest->stores, [&](const Store& s) { return s.buffer != id || s.index[d] == at; });
+  });
+}
+
 // The dims that the point of the kernel does not tell.
 const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& index) {
   auto [at, fresh] = locals_.try_emplace(id);
@@ -67,7 +78,7 @@ const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& inde
   made.type.dtype = b.type.dtype;
   made.type.device = b.type.device;
   for (size_t d = 0; d < index.size(); ++d) {
-    if (index[d].is_constant() || std::ranges::find(point_, index[d]) != point_.end()) continue;
+    if (always_at(id, d, index[d]) || std::ranges::find(point_, index[d]) != point_.end()) continue;
     bool tiled = tile_ && index[d] == shared_.back();
     made.type.sizes.push_back(tiled ? Dim(tile_->extent) : b.type.sizes[d]);
     at->second.dims.push_back(d);

@@ -41,6 +41,7 @@ class KernelMaker {
   void add_member(NestWriter& writer, const Member& member, Replacement with);
   void store(NestWriter& writer, const Member& member, const Replacement& with, const loops::Store& from, Ssa value,
              Ssa mask);
+  bool always_at(BufferId id, size_t d, Dim at) const;
   bool used_outside(BufferId id) const;
   bool used_later(BufferId id, size_t phase) const;
   const Local& local_for(BufferId id, const DimVec& index);

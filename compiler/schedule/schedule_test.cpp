@@ -89,6 +89,21 @@ TEST(Schedule, MaskedSoftmaxIsOneKernel) {
   expect_same(text, {numbers({3, 20, 20})}, 1e-6);
 }
 
+// A buffer that a kernel keeps to itself has a place for each coordinate that some access names.
+TEST(Schedule, PiecesOfALocalBufferStayApart) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[4, 1, 6], %y: f32[4, 2, 6] mut) {
+  %s = aten.sigmoid(%x)
+  %n = aten.neg(%x)
+  %c = aten.cat([%s, %n], 1)
+  %r = aten.copy_(%y, %c)
+  return %s
+})";
+  loops::Tensor x = numbers({4, 1, 6}), wanted = numbers({4, 2, 6}), got = numbers({4, 2, 6});
+  loops::interpret(naive(text), std::vector<loops::InputValue>{x, wanted});
+  loops::interpret(made(text).program, std::vector<loops::InputValue>{x, got});
+  for (int64_t i = 0; i < wanted.numel(); ++i) EXPECT_EQ(wanted.at(i).real(), got.at(i).real()) << i;
+}
+
 TEST(Schedule, ChainsOfPointsAreOneNest) {
   constexpr std::string_view text = R"(graph @g(%x: f32[40, 300], %y: f32[300]) {
   %a = aten.mul(%x, %y)

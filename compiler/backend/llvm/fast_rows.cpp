@@ -123,19 +123,19 @@ V log1p_f32(V x) {
 
 // --- the error function
 
+// 1 - erfc, where erfc falls as a power whose exponent is nearly a parabola. Near 0 the exponent is nearly the answer,
+// so that nothing cancels; its first coefficient is one that f32 has, the rest of it stands among the others.
 V erf(V x) {
-  static const std::vector<double> kNear = fit_doubles(
-      [](DoubleDouble s) {
-        const DoubleDouble r = dd::sqrt(s);
-        return (dd::erf(r) - r) / r;
-      },
-      0, 0.95, 6);
-  // Far out 1 - erf falls as a power of two, whose exponent is nearly a parabola.
-  static const std::vector<double> kFar = fit_doubles([](DoubleDouble r) { return dd::log2(dd::erfc(r)); }, 0.9, 4, 9);
-  const V size = abs(x), square = x * x;
-  const V near = fma(size, polynomial(at_most(square, 1), kNear), size);
-  const V far = from(x, 1) - exp2(polynomial(at_most(size, 4), kFar));
-  return copysign(select(size < 0.95, near, far), x);
+  constexpr double kFirst = -0x1.20dd76p+0;  // -2 / sqrt(pi), nearly
+  static const std::vector<double> kExponent =
+      fit_doubles([](DoubleDouble r) { return (dd::log(dd::erfc(r)) - r * kFirst) / r; }, 0, 4, 11);
+  static const std::vector<double> kTail =
+      fit_doubles([](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -0.3472, 0.35, 4);
+  const V size = at_most(abs(x), 4);  // from there on it is 1
+  const V exponent = fma(size, kFirst, size * polynomial(size, kExponent));
+  const V n = round_even(exponent * 1.4426950408889634), r = fma(n, -0x1.62e43p-1, exponent);
+  const V power = x.code->scale(from(x, 1), n), more = fma(r * r, polynomial(r, kTail), r);
+  return copysign(fma(-power, more, from(x, 1) - power), x);
 }
 
 // --- sine and cosine: the angle reduced in double, the series in f32

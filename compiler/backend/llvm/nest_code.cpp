@@ -18,6 +18,9 @@ using loops::Store;
 static bool combines(const Instr& i) { return i.kind == InstrKind::reduce || i.kind == InstrKind::scan; }
 
 void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
+  for (const auto* axes : {&kernel_.axes, &n.axes})
+    for (const Axis& a : *axes)
+      if (a.kind == AxisKind::parallel && a.extent.is(0)) return;  // no points
   nest_ = &n;
   lane_axis_ = nullptr;
   for (const Axis& a : n.axes)
