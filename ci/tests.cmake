@@ -44,6 +44,8 @@ if(LENZ_TORCH)
     ${PROJECT_SOURCE_DIR}/oracle/values_known.txt)
   lenz_ci_test(loops_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --calls 4 --known
     ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
+  lenz_ci_test(native_check 1500 $<TARGET_FILE:lenz> ops --check --values --llvm best --calls 1 --seed 1 --known
+    ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
   lenz_ci_test(loops_special_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --special --calls 1 --known
     ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
   lenz_ci_test(loops_rebind_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --rebind --calls 1 --known

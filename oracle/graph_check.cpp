@@ -1,6 +1,9 @@
 #include "oracle/graph_check.h"
 
+#include <stdlib.h>
+
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "compiler/backend/llvm/native_kernels.h"
@@ -18,6 +21,26 @@
 namespace lenz::oracle {
 
 namespace {
+// A folder for as long as a check runs.
+class ObjectFolder {
+ public:
+  ObjectFolder() {
+    std::string name = (std::filesystem::temp_directory_path() / "lenz_check_XXXXXX").string();
+    if (mkdtemp(name.data()) == nullptr) throw UserError("can't make a folder in " + name);
+    path_ = name;
+  }
+  ~ObjectFolder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  ObjectFolder(const ObjectFolder&) = delete;
+  ObjectFolder& operator=(const ObjectFolder&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
 class GraphCheck {
  public:
   GraphCheck(const Graph& graph, const GraphCheckOptions& options)
@@ -275,11 +298,12 @@ class GraphCheck {
     }
   }
 
-  // Built as `lenz run --on llvm` builds it; called twice, which must give the same bits.
+  // Built as `lenz run --on llvm` builds it; called twice, and again from cached objects: the same bits each time.
   void check_executable(const std::string& step, const std::string& target, int threads, bool products_outside) {
     BuildOptions options;
     options.target = target;
     options.threads = threads;
+    if (!products_outside) options.cache = objects_.path();
     options.executable.load_constant = constants_in(options_.folder);
     options.executable.while_limit = ExecuteOptions().loop_limit;
     loops::Program program = fresh_program({.products_outside = products_outside});
@@ -288,9 +312,18 @@ class GraphCheck {
     ++report_.runs;
     Execution first = trial_->on_executable(*executable);
     if (auto mismatch = trial_->out_of_bounds(first, random)) return find(step, *mismatch);
-    Execution again = trial_->on_executable(*executable);
-    if (first.ending == Ending::finished && again.ending == Ending::finished)
-      if (auto mismatch = compare_runs(*graph_, first, again)) find(step + ", called again", *mismatch);
+    auto same = [&](const std::string& path) {
+      Execution again = trial_->on_executable(*executable);
+      if (first.ending == Ending::finished && again.ending == Ending::finished)
+        if (auto mismatch = compare_runs(*graph_, first, again)) find(step + path, *mismatch);
+    };
+    same(", called again");
+    if (!products_outside) {
+      BuildReport report;
+      executable = build(fresh_program({.products_outside = products_outside}), options, &report);
+      LENZ_CHECK(report.kernels.from_cache == report.kernels.kernels, "an object was not found in the cache");
+      same(", from the cache");
+    }
     note_memory();
   }
 
@@ -333,6 +366,7 @@ class GraphCheck {
   Relayout relaid_;
   const GraphCheckOptions& options_;
   Boxed boxed_;
+  ObjectFolder objects_;
   ProgramSet programs_;                       // of the given graph
   std::vector<const loops::Program*> valid_;  // of them
   GraphReport report_;

@@ -168,6 +168,8 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   app.add_option("--inputs", judge.inputs, "their inputs, all of them; without it those of --seed and --values");
   app.add_option("--bind", options.bind, "sizes of symbols: s0=17,s1=3; those not named vary with the seed");
   app.add_option("--mem-limit", options.memory_limit, "bytes of tensors alive at once");
+  app.add_flag("--every-target", options.every_target,
+               "machine code for every target that this machine runs, not the best one alone");
   app.add_flag(
       "--bisect", options.bisect,
       "names the one step to blame where a graph goes wrong: a rewrite of a pass, with what it changes, or the "

@@ -138,8 +138,8 @@ ExitCode values_check_command(std::span<const std::string> args) {
   app.add_flag("--quiet", quiet, "no progress");
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
-  if (!options.target.empty() && !native::find_target(options.target).runs_here)
-    throw UserError("this machine does not run " + options.target, "lenz ops --check --values --llvm generic");
+  if (!options.target.empty())
+    options.target = native::runnable_target(options.target == "best" ? "" : options.target).name;
   options.on_loops = options.on_loops || !options.target.empty();
   if (options.rebind && (!options.on_loops || options.special || !from.empty()))
     throw UserError("--rebind goes with --loops, and with neither --special nor --from", "lenz ops --check --values");
