@@ -21,19 +21,28 @@ void show_progress(const std::string& line) {
     std::fprintf(stderr, "%s\n", line.c_str());
 }
 
-ExitCode verdict(const PeersReport& report) {
-  ExitCode code = ExitCode::fine;
+struct Gate {
+  double ratio = 0, roofline = 0;  // what every row must reach; the latter of rows of our own code alone
+};
+
+ExitCode verdict(const PeersReport& report, const Gate& gate) {
+  bool wrong = false, fault = false, slower = false, missing = report.rows.empty();
   auto look_at = [&](const PeerRow& row) {
-    if (row.our_fault && code != ExitCode::wrong) code = ExitCode::our_fault;
-    if (!row.wrong.empty()) code = ExitCode::wrong;
-    const bool missing = row.ms("lenz") == 0 || !row.unchecked.empty();
-    if (missing && code == ExitCode::fine) code = ExitCode::not_covered;
+    wrong = wrong || !row.wrong.empty();
+    fault = fault || row.our_fault;
+    missing = missing || row.ms("lenz") == 0 || !row.unchecked.empty() || !row.roof_failed.empty();
+    slower = slower || (row.own && row.ms("lenz") > 0 && row.roofline() < gate.roofline);
   };
   for (const PeerRow& row : report.rows) {
     look_at(row);
+    slower = slower || (row.ratio() > 0 && row.ratio() < gate.ratio);
     for (const PeerRow& n : row.neighbours) look_at(n);
   }
-  return report.rows.empty() ? ExitCode::not_covered : code;
+  return wrong     ? ExitCode::wrong
+         : fault   ? ExitCode::our_fault
+         : slower  ? ExitCode::slower
+         : missing ? ExitCode::not_covered
+                   : ExitCode::fine;
 }
 
 ExitCode verdict(const CompileReport& report) {
@@ -52,13 +61,13 @@ ExitCode bench_command(std::span<const std::string> args) {
   CLI::App app(
       "Measures workloads (bench/workloads.py): Lenz through its own executor, eager PyTorch and torch.compile in a\n"
       "process of their own, in rounds that take turns; the best call of each counts.\n"
-      "Exit codes: 0 all rows measured and right; 7 a wrong result; 1 a fault of the compiler's; 6 a row that could "
-      "not be\n"
-      "built or checked.",
+      "Exit codes: 0 all rows measured and right; 7 a wrong result; 1 a fault of the compiler's; 3 slower than\n"
+      "--min-ratio or --min-roofline; 6 a row that could not be built or checked.",
       "lenz bench");
   PeersOptions options;
   std::string json;
   CompileOptions compile;
+  Gate gate;
   std::string compile_one, inputs, cache;
   bool peers = false, no_peers = false, compile_times = false, list = false, no_max_autotune = false, no_check = false;
   app.add_flag("--peers", peers, "Lenz beside eager and torch.compile, default and max-autotune");
@@ -91,6 +100,9 @@ ExitCode bench_command(std::span<const std::string> args) {
   app.add_flag("--models", options.models,
                "the models too (bench/models.py), with the share of them that is our own code");
   app.add_flag("--dynamic", options.dynamic, "peers: Lenz also with every size left open, beside itself");
+  app.add_option("--min-ratio", gate.ratio, "exit code 3 if a row's ratio to its best peer is less");
+  app.add_option("--min-roofline", gate.roofline,
+                 "exit code 3 if a row of our own code alone reaches less of its roof");
   app.add_flag("--no-check", no_check, "do not check Lenz's results first");
   app.add_option("--target", options.target, "avx512, avx2 or generic; the best that this machine runs if absent");
   app.add_option("--json", json,
@@ -147,7 +159,7 @@ ExitCode bench_command(std::span<const std::string> args) {
   if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);
   report.print(stdout);
   if (!json.empty()) write_json(json, report.to_json());
-  return verdict(report);
+  return verdict(report, gate);
 }
 }  // namespace
 

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/subject.h"
+#include "oracle/boxed.h"
 
 namespace lenz::bench {
 
@@ -152,7 +153,7 @@ void compile_once(const std::string& text, const std::string& inputs, const std:
   options.cache = cache;
   options.pool = runtime::make_pool(threads > 0 ? threads : runtime::usable_threads());
   options.verify = false;  // as a backend does it, who has checked that before
-  set_libtorch_threads(options.pool->workers());
+  oracle::give_libtorch_threads(options.pool->workers());
   Subject subject(text, inputs, options);
   const BuildReport& built = subject.report();
   const auto start = std::chrono::steady_clock::now();

@@ -1,10 +1,12 @@
 #include "bench/peers.h"
 
 #include <chrono>
+#include <cstdlib>
 #include <fstream>
 #include <thread>
 
 #include "bench/stream.h"
+#include "oracle/boxed.h"
 
 namespace lenz::bench {
 
@@ -32,7 +34,7 @@ class Peers {
         worker_({options.python, repository() + "/bench/worker.py", "--threads", std::to_string(threads_), "--cache",
                  options.folder + "/inductor"},
                 options.folder + "/worker.log") {
-    set_libtorch_threads(threads_);
+    oracle::give_libtorch_threads(threads_);
   }
 
   PeersReport run() {
@@ -40,6 +42,7 @@ class Peers {
     report.torch = worker_.greeting()["torch"];
     report.threads = threads_;
     report.cpu = cpu_model();
+    getloadavg(&report.load_before, 1);
     for (const Listed& listed : chosen_rows(worker_, options_.only, options_.models)) {
       report.rows.push_back(row(listed, nullptr, listed.name));
       PeerRow& own = report.rows.back();
@@ -51,6 +54,7 @@ class Peers {
         own.neighbours.push_back(row(listed, sizes, listed.name + ".n" + std::to_string(++number)));
     }
     for (PeerRow& r : report.rows) settle(r);
+    getloadavg(&report.load_after, 1);
     return report;
   }
 
@@ -156,7 +160,7 @@ class Peers {
         let_threads_sleep();
         if (side == row.subjects.size()) {
           row.memory.keep_better(stream.round(options_.seconds));
-          throughput_.measure(row.work);
+          measure_arithmetic(row);
         } else if (side == 0) {
           if (lenz) row.subjects[0].times.keep_better(lenz->round(options_.seconds));
           if (open) row.dynamic.times.keep_better(open->round(options_.seconds));
@@ -164,6 +168,15 @@ class Peers {
           round_of(row.subjects[side]);
         }
       }
+    }
+  }
+
+  void measure_arithmetic(PeerRow& row) {
+    if (!row.roof_failed.empty()) return;
+    try {
+      throughput_.measure(row.work);
+    } catch (const std::exception& error) {
+      row.roof_failed = error.what();
     }
   }
 

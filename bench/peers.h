@@ -46,6 +46,7 @@ struct PeerRow {
   Times memory;                          // in which memory moves them
   Work work;                             // that has to be done
   double arithmetic_ms = 0;              // in which the machine does it
+  std::string roof_failed;               // why arithmetic was not measured
   Measured dynamic{"lenz, sizes open"};
   std::optional<Share> share;  // of a model
   std::vector<PeerRow> neighbours;
@@ -60,6 +61,7 @@ struct PeerRow {
 struct PeersReport {
   std::string torch, cpu;
   int threads = 0;
+  double load_before = 0, load_after = 0;  // processes that wanted a core, in the mean over a minute
   std::vector<PeerRow> rows;
 
   // Of rows of our own code alone, each ratio capped. 0: there are none.

@@ -41,6 +41,12 @@ class Peers(unittest.TestCase):
             self.assertEqual(by_hand.returncode, 0, by_hand.stderr)
             self.assertIn("us in all", by_hand.stdout)
 
+    def test_what_is_slower_than_asked_for_fails(self):
+        with tempfile.TemporaryDirectory() as folder:
+            done = lenz("bench", "--peers", "--only", "sum_cols_f32", "--subjects", "eager", "--rounds", 1, "--seconds",
+                        0.01, "--min-ratio", 1e9, "--folder", folder)
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+
     def test_compiling_is_timed_in_fresh_processes(self):
         with tempfile.TemporaryDirectory() as folder:
             told = Path(folder) / "times.json"

@@ -68,6 +68,7 @@ nlohmann::json row_json(const PeerRow& row) {
   j["arithmetic_ms"] = row.arithmetic_ms;
   j["primitives"] = row.work.primitives;
   j["operations"] = row.work.simple + row.work.narrow;
+  j["roof_failed"] = row.roof_failed;
   j["open_ms"] = row.dynamic.times.best;
   j["open_failed"] = row.dynamic.failed;
   if (row.share)
@@ -108,6 +109,9 @@ void print_row(std::FILE* out, const PeerRow& row, size_t peers) {
                cell(row.arithmetic_ms).c_str(), gbs);
   if (!row.wrong.empty()) std::fprintf(out, "    WRONG: %s\n", row.wrong.c_str());
   if (!row.unchecked.empty()) std::fprintf(out, "    not checked: %s\n", row.unchecked.c_str());
+  if (!row.roof_failed.empty())
+    std::fprintf(out, "    arithmetic not measured: %s\n",
+                 row.roof_failed.substr(0, row.roof_failed.find('\n')).c_str());
   for (const Measured& m : row.subjects) {
     const std::string first = m.failed.substr(0, m.failed.find('\n'));
     if (!first.empty()) std::fprintf(out, "    %s: %s\n", m.subject.c_str(), first.c_str());
@@ -129,7 +133,11 @@ void print_row(std::FILE* out, const PeerRow& row, size_t peers) {
 }  // namespace
 
 nlohmann::json PeersReport::to_json() const {
-  nlohmann::json j = {{"torch", torch}, {"cpu", cpu}, {"threads", threads}, {"rows", nlohmann::json::array()}};
+  nlohmann::json j = {{"torch", torch},
+                      {"cpu", cpu},
+                      {"threads", threads},
+                      {"load", {load_before, load_after}},
+                      {"rows", nlohmann::json::array()}};
   for (const PeerRow& row : rows) j["rows"].push_back(row_json(row));
   j["geomean_own_capped"] = geomean(3);
   return j;
@@ -140,8 +148,9 @@ void PeersReport::print(std::FILE* out) const {
   const PeerRow* widest = nullptr;
   for (const PeerRow& row : rows)
     if (row.subjects.size() > peers + 1 || widest == nullptr) widest = &row, peers = row.subjects.size() - 1;
-  std::fprintf(out, "%s, %d threads, torch %s; milliseconds, each side's best call\n%-30s", cpu.c_str(), threads,
-               torch.c_str(), "row");
+  std::fprintf(out,
+               "%s, %d threads, torch %s, load %.1f before and %.1f after; milliseconds, each side's best call\n%-30s",
+               cpu.c_str(), threads, torch.c_str(), load_before, load_after, "row");
   for (size_t i = 0; widest && i <= peers; ++i) std::fprintf(out, " %12s", widest->subjects[i].subject.c_str());
   std::fprintf(out, " %6s %9s %9s %11s %8s\n", "ratio", "roofline", "memory ms", "arithmetic", "GB/s");
   for (const PeerRow& row : rows) print_row(out, row, peers);

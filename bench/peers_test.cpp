@@ -138,11 +138,21 @@ TEST(Share, ProductsStandApart) {
   EXPECT_FALSE(share.without_loops.empty());
 }
 
+TEST(Throughput, MeasuresWhatRandomOpsDraw) {
+  const Work work = of_graph(
+      "graph @g(%x: bf16[64, 32]) {\n  %d = aten.dropout(%x, 0.1, true)\n  %n = aten.randn_like(%x)\n  return %d, "
+      "%n\n}\n");
+  EXPECT_EQ(work.primitives.size(), 2) << "a word and a normal number";
+  Throughput throughput(runtime::make_pool(1));
+  throughput.measure(work);
+  EXPECT_GT(throughput.time(work), 0);
+}
+
 TEST(Throughput, MeasuresWhatIsAskedFor) {
   Throughput throughput(runtime::make_pool(1));
   const Work work{.simple = 1e6,
                   .narrow = 0,
-                  .primitives = {{"exp.f32", 1e6}, {"draw.word", 1e6}, {"div.f64", 1e6}, {"pow.f32 _ 2.0", 1e6}}};
+                  .primitives = {{"exp.f32", 1e6}, {"draw.word i64", 1e6}, {"div.f64", 1e6}, {"pow.f32 _ 2.0", 1e6}}};
   EXPECT_EQ(throughput.time(work), 0);
   throughput.measure(work);
   const double together = throughput.time(work);

@@ -62,7 +62,7 @@ double best_of(F&& call) {
 // The program of a primitive, from its name.
 struct Primitive::Text {
   std::string what;
-  std::vector<std::string> constants;  // of each operand, _ for none; empty: none has one
+  std::vector<std::string> constants;  // of each operand, _ for none; empty: none has one. Of a draw, its dtype
   const ScalarRow* row = nullptr;      // null: a draw
   Dtype dtype = Dtype::f32;
 
@@ -76,6 +76,16 @@ struct Primitive::Text {
   }
 
   bool constant(int operand) const { return !constants.empty() && constants[static_cast<size_t>(operand)] != "_"; }
+
+  // Each number is another one, so there is nothing to walk again; they go to memory.
+  std::string draws(int64_t rows) const {
+    const std::string kind = what.substr(what.find('.') + 1), given = constants.at(0);
+    return "loops @primitive {\n  stream 0 offset 0\n  temp %y: " + std::string(name(Dtype::f32)) + "[" +
+           std::to_string(rows) + ", " + std::to_string(kRow) + "] placed\n  for t < " + std::to_string(rows) +
+           ", i < " + std::to_string(kRow) + " {\n    %0: " + given + " = draw " + kind + " stream 0[t*" +
+           std::to_string(kRow) + " + i]\n    %1: f32 = to_dtype." + given +
+           " %0\n    store %y[t, i] = %1\n  }\n  return %y\n}\n";
+  }
 
   std::string program(int64_t rows) const {
     std::string inputs, body;
@@ -97,13 +107,7 @@ struct Primitive::Text {
       body += "    %" + std::to_string(last) + " = " + what + " " + operands + "\n";
       result = result_dtype(*row, dtype);
     } else {
-      inputs = "  stream 0 offset 0\n";
-      const std::string at = "[(t*" + std::to_string(kTurns) + " + r)*" + std::to_string(kRow) + " + i]";
-      const std::string kind = what.substr(what.find('.') + 1);
-      body = "    %0 = draw " + kind + " stream 0" + at + "\n";
-      const bool integer = kind == "word" || kind == "wide_word";
-      body += std::string("    %1: f32 = to_dtype.") + (integer ? "i64" : "f64") + " %0\n";
-      last = 1;
+      return draws(rows * kTurns);
     }
     const std::string sum = std::to_string(last + 1);
     return "loops @primitive {\n" + inputs + "  temp %y: " + sized(result, rows) + " placed\n  for t < " +

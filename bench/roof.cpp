@@ -30,9 +30,10 @@ bool takes_long(const Instr& i) {
          is_floating(i.compute) && schedule::cost_of(i) > 3;
 }
 
-// Of the program's text: a primitive, and what stands in it as a constant, for a square is no power. "pow.f32 _ 2.0".
+// Of the program's text: a primitive, and what stands in it as a constant, for a square is no power: "pow.f32 _ 2.0". A
+// draw, and the dtype that it gives: "draw.word i64".
 std::string primitive(const loops::Nest& nest, const Instr& i) {
-  if (i.kind == InstrKind::draw) return "draw." + std::string(loops::name(i.draw));
+  if (i.kind == InstrKind::draw) return "draw." + std::string(loops::name(i.draw)) + " " + std::string(name(i.dtype));
   std::string key = std::string(i.row->name) + "." + std::string(name(computed_as(i.compute)));
   std::string operands;
   bool constants = false;

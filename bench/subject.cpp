@@ -1,7 +1,5 @@
 #include "bench/subject.h"
 
-#include <ATen/Parallel.h>
-
 #include <chrono>
 #include <set>
 
@@ -19,8 +17,6 @@
 namespace lenz::bench {
 
 using namespace oracle;
-
-void set_libtorch_threads(int threads) { at::set_num_threads(threads); }
 
 namespace {
 using Clock = std::chrono::steady_clock;

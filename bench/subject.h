@@ -13,9 +13,6 @@
 
 namespace lenz::bench {
 
-// Of libtorch, in this process.
-void set_libtorch_threads(int threads);
-
 struct SubjectOptions {
   std::string target, cache;
   std::shared_ptr<runtime::Pool> pool;
