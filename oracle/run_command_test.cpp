@@ -186,6 +186,13 @@ TEST_F(RunCommand, MemoryHasALimitOnEveryWay) {
   EXPECT_THAT(checked.text, HasSubstr("4100"));
 }
 
+// The corpus holds this graph to eager at small sizes; only machine code can count so far.
+TEST_F(RunCommand, MorePointsThan32BitsCount) {
+  const std::string graph = "/corpus/regressions/154168_more_points_than_32_bits_count.lenz";
+  const Said s = said(run_command, {LENZ_SOURCE_DIR + graph, "--bind", "s0=4294967301"});
+  EXPECT_THAT(s.text, AllOf(HasSubstr("output 0: i64[]\n4294967301\n"), HasSubstr("output 1: f64[]\n1\n")));
+}
+
 TEST_F(RunCommand, NaNInEveryInput) {
   write("nan.lenz", R"(graph @g(%x: f32[3, 4], %y: f64[4], %h: f16[4], %b: bf16[4]) {
     %s = aten.softmax(%x, -1) %m = aten.amax(%s, [0]) %c = aten.argmax(%x, 1) %t = aten.maximum(%h, %b)

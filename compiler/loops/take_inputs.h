@@ -4,11 +4,15 @@
 
 #include <functional>
 #include <span>
+#include <string_view>
 
 #include "compiler/loops/interpret.h"
 #include "compiler/loops/symbols.h"
 
 namespace lenz::loops {
+
+// What to do about inputs that share memory otherwise than the program says.
+inline constexpr std::string_view kAliasRemedy = "a graph says which inputs share memory by their `alias` class";
 
 // Binds the program's symbols and puts every tensor into its buffer. UserError that names the input, with what it
 // should be.

@@ -244,7 +244,8 @@ void Frame::check_sharing(std::span<const Argument> arguments) {
   std::ranges::sort(sharing_);
   auto of = [&](size_t k) -> const Buffer& { return s_.program.buffers[s_.program.inputs[sharing_[k].second].buffer]; };
   auto refuse = [&](size_t k, const std::string& why) {
-    throw UserError("input '" + s_.program.inputs[sharing_[k].second].name + "' " + why);
+    throw UserError("input '" + s_.program.inputs[sharing_[k].second].name + "' " + why, {},
+                    std::string(loops::kAliasRemedy));
   };
   std::vector<std::pair<NameId, const std::byte*>> classes;
   for (size_t k = 0; k < sharing_.size(); ++k) {

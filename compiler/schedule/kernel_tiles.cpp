@@ -6,6 +6,7 @@
 #include "compiler/schedule/addresses.h"
 #include "compiler/schedule/collapse.h"
 #include "compiler/schedule/kernel_maker.h"
+#include "compiler/schedule/symbols.h"
 
 namespace lenz::schedule {
 
@@ -32,16 +33,20 @@ void KernelMaker::tile() {
   bool column = false;
   if (!bare) {
     double along_shared = 0, along_inner = 0;
+    bool ragged = false;  // how far an inner axis goes hangs on where the shared one is: that one stays outside
     for (const Member& m : members_) {
       if (m.facts.scans) return;
       if (m.nest->axes.size() == group_.shared) continue;
       size_t shared_axis = SIZE_MAX, last = m.nest->axes.size() - 1;
-      for (size_t k = 0; k < m.nest->axes.size(); ++k)
-        if (m.nest->axes[k].symbol == m.facts.parallel[group_.shared - 1]) shared_axis = k;
+      const Dim shared = m.facts.parallel[group_.shared - 1];
+      for (size_t k = 0; k < m.nest->axes.size(); ++k) {
+        if (m.nest->axes[k].symbol == shared) shared_axis = k;
+        ragged = ragged || mentions(m.nest->axes[k].extent, shared);
+      }
       along_shared += contiguity(*m.nest, shared_axis);
       along_inner += contiguity(*m.nest, last == shared_axis ? 0 : last);
     }
-    column = along_shared > along_inner;
+    column = along_shared > along_inner && !ragged;
   }
   if (!bare && !column) return;
   const bool single = bare && group_.phases.size() == 1;

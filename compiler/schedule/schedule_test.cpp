@@ -43,8 +43,7 @@ loops::Tensor numbers(std::initializer_list<int64_t> sizes) {
 }
 
 // Every element of every output, before and after.
-void expect_same(std::string_view text, const std::vector<loops::Tensor>& inputs, double within) {
-  std::vector<loops::InputValue> values(inputs.begin(), inputs.end());
+void expect_same(std::string_view text, const std::vector<loops::InputValue>& values, double within) {
   loops::Results wanted = loops::interpret(naive(text), values);
   ASSERT_EQ(wanted.ending, loops::Ending::finished) << wanted.text;
   for (bool tiles : {false, true}) {
@@ -421,6 +420,16 @@ TEST(Schedule, TilesOfSymbolicSizes) {
   return %b
 })";
   for (int64_t n : {2, 63, 4095, 4096, 4097, 9001}) expect_same(text, {numbers({n})}, 1e-6);
+}
+
+// The last chunk is shorter: how far the inner axis goes hangs on the chunk, which no tile may take inside.
+TEST(Schedule, ChunksOfOneElementSeenManyTimes) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[1], %n: int s0) where s0 in 1..10000000 {
+  %e = aten.expand(%x, [s0])
+  %s = aten.sum(%e)
+  return %s
+})";
+  for (int64_t n : {2, 32768, 70001}) expect_same(text, {numbers({1}), n}, 1e-6 * static_cast<double>(n));
 }
 
 TEST(Schedule, SaysWhyNot) {

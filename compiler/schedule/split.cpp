@@ -195,11 +195,6 @@ class Splitter {
           if (mentions(d, nest.body[at].symbol)) return false;
     return true;
   }
-  static bool mentions(Dim d, Dim symbol) {
-    bool found = false;
-    if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { found = found || s == symbol.node(); });
-    return found;
-  }
 
   // --- taken together
 

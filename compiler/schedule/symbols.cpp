@@ -32,4 +32,10 @@ Dim fresh_symbol(Context& context, SymbolSet& taken, std::string_view prefix) {
   }
 }
 
+bool mentions(Dim dim, Dim symbol) {
+  bool found = false;
+  if (!dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { found = found || s == symbol.node(); });
+  return found;
+}
+
 }  // namespace lenz::schedule

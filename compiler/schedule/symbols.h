@@ -16,4 +16,6 @@ SymbolSet symbols_of(const loops::Program& program);
 // One that is not taken, and is then.
 Dim fresh_symbol(Context& context, SymbolSet& taken, std::string_view prefix);
 
+bool mentions(Dim dim, Dim symbol);
+
 }  // namespace lenz::schedule

@@ -1,0 +1,44 @@
+// Programs on libtorch's tensors that are not what they were compiled for.
+#include "oracle/native_run.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/driver/build.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/draw_inputs.h"
+#include "oracle/interpreted.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle {
+namespace {
+
+// What such a program does wrong is read the one input after it has written the other.
+TEST(NativeRun, InputsThatStartToShareMemoryAreRefused) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[6] mut, %y: f32[6]) {
+    %w = aten.add_(%x, 1.0) %r = aten.mul(%y, 2.0) return %r })",
+                           op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const loops::Program program = to_loops(*graph);
+  auto executable = build(*graph);
+  std::vector<RunValue> inputs = draw_inputs(*graph, boxed, {}, Values::ordinary, 0);
+  EXPECT_EQ(run_native(*executable, inputs, boxed).ending, Ending::finished);
+  inputs[1] = inputs[0];
+  auto refusal = [](const std::function<void()>& run) -> std::string {
+    try {
+      run();
+    } catch (const UserError& error) {
+      return error.what();
+    }
+    return "it ran";
+  };
+  for (const std::string& said : {refusal([&] { run_native(*executable, inputs, boxed); }),
+                                  refusal([&] { run_interpreted(program, inputs, boxed); })})
+    EXPECT_THAT(said,
+                testing::AllOf(testing::HasSubstr("shares its storage with input 'x', and one of them is mutated"),
+                               testing::HasSubstr("`alias`")));
+}
+
+}  // namespace
+}  // namespace lenz::oracle
