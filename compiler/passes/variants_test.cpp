@@ -156,5 +156,20 @@ TEST(Variants, EachPassFiresOnThemToo) {
   EXPECT_LE(without, kMostWithout) << "of " << 4 * pipeline().size();
 }
 
+// Examples are written for their pass; models were written for what they compute.
+TEST(ImportedModels, EachPassFiresOnOne) {
+  std::map<std::string, size_t> models;
+  for (const PipelineLine& line : pipeline()) models[std::string(line.pass.name)];
+  for (const auto& entry : fs::directory_iterator(fs::path(LENZ_SOURCE_DIR) / "corpus/models")) {
+    if (entry.path().extension() != ".lenz") continue;
+    auto graph = as_written(read(entry.path()));
+    std::set<std::string> fired;
+    for (const PassRun& run : run_passes(*graph, pipeline()).runs)
+      if (run.allowed > 0) fired.insert(std::string(run.pass));
+    for (const std::string& pass : fired) ++models[pass];
+  }
+  for (const auto& [pass, count] : models) EXPECT_GT(count, 0u) << pass;
+}
+
 }  // namespace
 }  // namespace lenz

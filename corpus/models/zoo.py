@@ -266,6 +266,33 @@ def lstm_tagger():
     return Case(Tagger(), torch.randint(50, (2, 6)))
 
 
+class Reader(nn.Module):
+    """A recurrent cell, step by step; what it says at the end looks back at every step. Large batches have their own."""
+
+    def __init__(self):
+        super().__init__()
+        self.read, self.keep = nn.Linear(6, 8), nn.Linear(8, 8)
+        self.short, self.long = nn.Linear(8, 3), nn.Linear(8, 3)
+
+    def forward(self, x):
+        h, states = torch.zeros(x.shape[0], 8), []
+        for step in x.unbind(1):
+            h = torch.tanh(self.read(step) + self.keep(h))
+            states.append(h)
+        states = torch.stack(states, 1)
+        last = states[:, -1]
+        weights = torch.bmm(states, last[:, :, None]).softmax(1)
+        found = torch.tanh((weights * states).sum(1) + last)
+        said = torch.cond(torch.tensor(x.numel() > 100), lambda a, b: self.long(a), lambda a, b: self.short(b),
+                          (F.normalize(found, dim=-1), F.normalize(found, dim=-1)))
+        return said, x.numel()
+
+
+@model
+def recurrent_reader():
+    return Case(Reader(), torch.randn(3, 4, 6), dynamic=({0: range(2, 9)},))
+
+
 class ScanCell(nn.Module):
     """A gated recurrence written as torch's scan."""
 
@@ -353,6 +380,27 @@ class Gcn(nn.Module):
 @model
 def gcn():
     return Case(Gcn(), torch.randn(10, 8), torch.randint(10, (2, 24)))
+
+
+class Gat(nn.Module):
+    """Graph attention among all nodes, unless told who is whose neighbour."""
+
+    def __init__(self):
+        super().__init__()
+        self.project, self.give, self.take = nn.Linear(8, 12, bias=False), nn.Linear(12, 1), nn.Linear(12, 1)
+
+    def forward(self, x, neighbours=None):
+        h = self.project(x)
+        nodes = h.shape[0]
+        if neighbours is None:
+            neighbours = torch.ones(nodes, nodes)
+        scores = self.give(h).expand(nodes, nodes) + self.take(h).T.expand(nodes, nodes)
+        return (F.leaky_relu(scores, 0.2) + (1.0 - neighbours) * -1e9).softmax(-1) @ h
+
+
+@model
+def gat():
+    return Case(Gat(), torch.randn(10, 8))
 
 
 class EquationOfState(nn.Module):

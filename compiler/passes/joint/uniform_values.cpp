@@ -6,6 +6,7 @@
 #include "compiler/graph/rewrite.h"
 #include "compiler/graph/try_infer.h"
 #include "compiler/passes/algebraic_patterns.h"
+#include "compiler/passes/expand_node.h"
 #include "compiler/passes/pass.h"
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
@@ -14,8 +15,8 @@ namespace lenz {
 
 namespace {
 
-// Calls of one primitive whose operands are all one number each: so is the result. Only primitives whose every bit is
-// defined, and operands that already have the dtype that they are computed in.
+// Calls whose operands are all one number each: so is the result. Of primitives only those whose every bit is defined,
+// with operands that already have the dtype that they are computed in; of other calls what their definitions come to.
 class Folder {
  public:
   Folder(Graph& graph, PassContext& context)
@@ -32,11 +33,12 @@ class Folder {
  private:
   void visit(NodeId id) {
     const Node& node = graph_.node(id);
-    if (!node.op->has(Trait::elementwise) || node.op->scalar.empty() || node.result_count != 1) return;
+    if (!node.op->has(Trait::elementwise) || node.result_count != 1) return;
     if (node.op->accuracy != Accuracy::exact && node.op->accuracy != Accuracy::rounded) return;
+    if (node.op->scalar.empty() && !node.op->has(Trait::composite)) return;
     const Type& type = graph_.type(node.result());
     if (!type.is_tensor() || is_complex(type.dtype) || is_float8(type.dtype) || effects(graph_, node).any()) return;
-    auto number = value(node, type.dtype);
+    auto number = node.op->scalar.empty() ? by_definition(node) : value(node, type.dtype);
     if (!number) return;
     Context& c = graph_.context();
     const Arg args[] = {c.dims(type.sizes()),        *number,    Arg::of_dtype(type.dtype), Arg::none(),
@@ -47,6 +49,41 @@ class Folder {
     NodeId fresh = graph_.insert(id, *full_, args, provenance(graph_, id));
     replace_value(graph_, aliases_, node.result(), graph_.node(fresh).result());
     dead_.push_back(id);
+  }
+
+  // In a graph of its own, whose fills stand for the operands.
+  std::optional<Arg> by_definition(const Node& node) {
+    Graph scratch(graph_.shared_context(), graph_.ops(), "definition");
+    scratch.level = graph_.level;
+    scratch.assumptions = graph_.assumptions;
+    SmallVec<Arg, 8> args;
+    for (const Arg& a : node.arguments()) {
+      if (!a.is_value()) {
+        if (a.kind == ArgKind::value_list || a.kind == ArgKind::arg_list) return std::nullopt;
+        args.push_back(a);
+        continue;
+      }
+      const Type& type = graph_.type(a.value());
+      auto n = uniforms_.of(a.value());
+      auto number = n ? literal_of(type.dtype, *n) : std::nullopt;
+      if (!number) return std::nullopt;
+      const Arg fill[] = {graph_.context().dims(type.sizes()), *number,    Arg::of_dtype(type.dtype), Arg::none(),
+                          Arg::of_device(type.device),         Arg::none()};
+      auto filled = try_infer(scratch, *full_, fill);
+      if (!filled) return std::nullopt;
+      args.push_back(Arg::of_value(scratch.node(scratch.append(*full_, fill)).result()));
+    }
+    if (!try_infer(scratch, *node.op, args)) return std::nullopt;
+    const NodeId call = scratch.append(*node.op, args);
+    const Arg result[] = {Arg::of_value(scratch.node(call).result())};
+    scratch.set_outputs(result);
+    if (!expand_node(scratch, call)) return std::nullopt;
+    PassContext unasked;
+    Folder(scratch, unasked).run();
+    AliasClasses aliases(scratch);
+    const ValueId made = scratch.outputs()[0].value();
+    auto n = Uniforms(scratch, aliases).of(made);
+    return n ? literal_of(scratch.type(made).dtype, *n) : std::nullopt;
   }
 
   std::optional<Arg> value(const Node& node, Dtype result) {
@@ -90,6 +127,11 @@ class Folder {
     return wrap_to(d, i) == i ? std::optional(ScalarValue(i)) : std::nullopt;
   }
 
+  static std::optional<Arg> literal_of(Dtype d, double n) {
+    auto exact = as(d, n);
+    return exact ? literal(d, *exact) : std::nullopt;
+  }
+
   static std::optional<Arg> literal(Dtype d, const ScalarValue& v) {
     if (d == Dtype::b8) return Arg::of_bool(v.integer() != 0);
     if (v.kind() == ScalarKind::integer) return Arg::of_int(v.integer());
@@ -114,7 +156,7 @@ Pass uniform_values() {
   return {.name = "uniform_values",
           .contract =
               "Computes calls whose operands are all one number each, and fills their results with what comes out.\n"
-              "Asks the row's scalar primitive; only such whose every bit is defined, in the operands' own dtype.\n"
+              "Asks the row's scalar primitive, in the operands' own dtype, its every bit defined; or its definition.\n"
               "Keeps dtypes and strides; 0 times a tensor that is not all one number is no number of floats.",
           .levels = {Level::torch, Level::aten},
           .idempotent = true,

@@ -72,12 +72,24 @@ class Trimmer {
   static ValueId value(const Graph& callee, size_t operands, size_t i) {
     return callee.inputs()[input(callee, operands, i)].value;
   }
-  // An input that binds no symbol, shares no memory and is not written to.
+  // An input that binds no symbol that the others do not bind, shares no memory and is not written to.
   static bool plain(const Graph& callee, size_t i) {
     const Input& in = callee.inputs()[i];
-    bool symbols = false;
-    for_each_symbolic_dim(callee.type(in.value), [&](Dim) { symbols = true; });
-    return !symbols && !in.mutated && !in.alias;
+    bool bound = true;
+    for_each_symbolic_dim(callee.type(in.value), [&](Dim d) {
+      for_each_symbol(d, [&](const SymNode* symbol) { bound = bound && bound_beside(callee, i, symbol); });
+    });
+    return bound && !in.mutated && !in.alias;
+  }
+  static bool bound_beside(const Graph& callee, size_t i, const SymNode* symbol) {
+    for (size_t k = 0; k < callee.inputs().size(); ++k) {
+      if (k == i) continue;
+      const Type& type = callee.type(callee.inputs()[k].value);
+      if (!type.is_tensor()) continue;
+      for (Dim size : type.sizes())
+        if (!size.is_constant() && size.node() == symbol && size == Dim(symbol)) return true;
+    }
+    return false;
   }
 
   Graph& graph_;

@@ -346,7 +346,7 @@ class Exports(unittest.TestCase):
     def test_wrong_inputs(self):
         self.assertIn("tuple", str(self.refused_args([X])))
         self.assertIn("object", str(self.refused(lambda x: x, object())))
-        self.assertIn("layout", str(self.refused(lambda x: x + x, X.to_sparse())))
+        self.assertIn("to_dense", self.refused(lambda x: x + x, X.to_sparse()).remedy)
         self.assertIn("uint16", str(self.refused(lambda x: x.clone(), torch.zeros(3, dtype=torch.uint16))))
         self.refused(lambda x: x)
 
@@ -360,6 +360,38 @@ class Exports(unittest.TestCase):
         error = self.refused_here(lambda x: x[0, 0] + table, X, constant_limit=1000)
         self.assertIn("4,000 bytes", error.what)
         self.assertIn("buffer", error.remedy)
+
+    def test_tensors_that_are_not_dense(self):
+        def holding(tensor):
+            module = nn.Module()
+            module.register_buffer("held", tensor)
+            module.forward = lambda x: x + 1
+            return module
+
+        quantised = torch.quantize_per_tensor(torch.ones(4), 0.1, 0, torch.qint8)
+        for tensor, what in ((quantised, "quantised"), (torch.eye(4).to_sparse(), "sparse"),
+                             (torch.ones(4, device="meta"), "meta device")):
+            error = self.refused(holding(tensor), X)
+            self.assertIn("the buffer `held`", error.what)
+            self.assertIn(what, error.what)
+        self.assertIn("nested", self.refused(lambda x: x * 2, torch.nested.nested_tensor([torch.ones(2), X[0]])).what)
+        inside = self.refused_here(lambda x: torch.quantize_per_tensor(x, 0.1, 0, torch.qint8).dequantize(), X)
+        self.assertIn("dense", inside.remedy)
+
+    def test_a_buffer_that_is_conjugated_lazily(self):
+        net = nn.Module()
+        net.register_buffer("turn", torch.polar(torch.ones(2), torch.randn(2)).conj())
+        net.forward = lambda x: torch.view_as_real(torch.view_as_complex(x.reshape(-1, 2, 2)) * net.turn)
+        x = torch.randn(3, 4)
+        self.agrees(self.export(net, x), net, x)
+
+    def test_an_op_that_torch_takes_apart_at_fixed_sizes_alone(self):
+        cell, step, state = nn.GRUCell(6, 8), torch.randn(3, 6), torch.randn(3, 8)
+        self.agrees(self.export(cell, step, state), cell, step, state)
+        self.path.unlink()
+        error = self.refused_here(lambda x, h: cell(x, h), step, state, dynamic=({0: range(2, 9)}, {0: range(2, 9)}))
+        self.assertIn("gru_cell", error.what)
+        self.assertIn("dynamic", error.remedy)
 
     def test_hidden_writes_without_a_row(self):
         statistics = torch.zeros(4), torch.ones(4)

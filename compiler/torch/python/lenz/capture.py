@@ -203,6 +203,28 @@ def _whole(gm, inputs):
     return Program(gm, inputs, [None] * len(tree_leaves(output.args[0], is_leaf=lambda x: x is None)))
 
 
+_DENSE = "a graph holds dense tensors: hand over and compute with such"
+
+
+def require_dense(model_or_fn, args, kwargs):
+    """Refuses tensors that a graph can't hold, by name, before torch stumbles over them."""
+    named = [("an argument", t) for t in tree_leaves((args, kwargs))]
+    if isinstance(model_or_fn, torch.nn.Module):
+        named += [(f"the parameter `{n}`", t) for n, t in model_or_fn.named_parameters()]
+        named += [(f"the buffer `{n}`", t) for n, t in model_or_fn.named_buffers()]
+    for name, t in named:
+        if not isinstance(t, torch.Tensor):
+            continue
+        if t.is_nested:
+            raise ExportError(f"{name} is a nested tensor", remedy=f"{_DENSE} (to_padded_tensor)")
+        if t.layout is not torch.strided:
+            raise ExportError(f"{name} is sparse ({t.layout})", remedy=f"{_DENSE} (to_dense)")
+        if t.is_quantized:
+            raise ExportError(f"{name} is quantised ({t.dtype})", remedy=f"{_DENSE} (dequantize)")
+        if t.is_meta:
+            raise ExportError(f"{name} is on the meta device: it has no values", remedy="give it values (to_empty, load)")
+
+
 def translated(error):
     """torch's error as ours."""
     if isinstance(error, ExportError):
@@ -222,5 +244,7 @@ def translated(error):
         return ExportError(f"{first} {rest}".strip(), where,
                            "let `dynamic` say what the program is: another range, one name for equal sizes, or None for "
                            "a size that is fixed")
+    if any(word in first.lower() for word in ("quantized", "sparse", "nested")):
+        return ExportError(f"{type(error).__name__}: {first}", where, _DENSE)
     return ExportError(f"{type(error).__name__}: {first}", where,
                        "make it run eagerly with the same arguments first; keep what is not tensors outside")

@@ -49,6 +49,7 @@ def export(model_or_fn, args, path, kwargs=None, dynamic=None, *, weights="store
     sources: whether a `.sources.json` says where in the user's source each value came from.
     constant_limit: bytes; a tensor that the program has built in may not be larger."""
     kwargs = kwargs or {}
+    capture.require_dense(model_or_fn, args, kwargs)
     if via == "export":
         if isinstance(model_or_fn, torch.export.ExportedProgram):
             program = capture.of_exported(model_or_fn, (args, kwargs))

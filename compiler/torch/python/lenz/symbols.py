@@ -47,6 +47,10 @@ class Symbols:
             e = self.shape_env.replace(e)
         return sympy.expand(e.xreplace(self._solved)) if self._solved else e
 
+    def fixed(self):
+        """How many of torch's symbols stand for something else by now."""
+        return 0 if self.shape_env is None else len(self.shape_env.replacements)
+
     def bind(self, dims):
         """Gives every symbol of these sizes of inputs a name: each must stand alone somewhere, or be solved for."""
         dims = [self.shape_env.replace(expression(d)) for d in dims if isinstance(d, torch.SymInt)]

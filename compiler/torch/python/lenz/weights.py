@@ -45,7 +45,7 @@ def like_example(tensor, seed):
 
 def as_array(tensor):
     """As it travels in an `.npz`: dtypes that NumPy lacks as their bits."""
-    tensor = tensor.detach().cpu().contiguous()
+    tensor = tensor.detach().cpu().resolve_conj().resolve_neg().contiguous()
     if tensor.dtype == torch.bfloat16:
         return tensor.view(torch.int16).numpy().view(np.uint16)
     if tensor.dtype in (torch.float8_e4m3fn, torch.float8_e5m2):

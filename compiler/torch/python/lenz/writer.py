@@ -22,6 +22,7 @@ _STATED = {_ATEN._assert_tensor_metadata.default, _ATEN.sym_constrain_range.defa
 _RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, _ATEN.detach_.default: _ATEN.detach.default}
 # Without a row, which would say it.
 _HIDES_WRITES = {_ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
+_SIZES = {"aten::sym_size", "aten::size"}  # the second one is that of TorchScript, which ops below gru_cell call
 _COMPARISONS = {operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operator.le: "le", operator.gt: "gt",
                 operator.ge: "ge"}
 _NUMBERS = (int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
@@ -165,8 +166,8 @@ class GraphWriter:
         if target is _ATEN._assert_scalar.default:
             return self.assertion(node, env)
         if isinstance(target, torch._ops.OpOverload):
-            if target.namespace == "aten" and target._schema.name == "aten::sym_size":
-                return None
+            if target._schema.name in _SIZES:
+                return None  # stands as an expression where it is used
             return self.op(node, env)
         value = node.meta.get("val")
         if isinstance(value, torch.SymInt) or (isinstance(value, int) and not isinstance(value, bool)):
@@ -208,6 +209,8 @@ class GraphWriter:
 
     def getitem(self, node, env):
         source, index = env.get(node.args[0]), node.args[1]
+        if source is None:  # sizes, which stand as expressions where they are used
+            return None
         if isinstance(source, Several):
             return source[index]
         name = self.fresh(node.name)
@@ -256,8 +259,12 @@ class GraphWriter:
 
     def inline_op(self, node, op, env, context=None):
         """An op without a row as the ops it is made of."""
+        fixed = self.symbols.fixed()
         graph, places = autocast.decomposed(op, self.metas(node.args), self.metas(dict(node.kwargs)),
                                             *([context] if context else []))
+        if self.symbols.fixed() != fixed:  # by kernels that ask for sizes as numbers
+            raise ExportError(f"torch takes `{op._schema.name}` apart only at sizes that are fixed",
+                              source_of_node(node), "leave its sizes out of `dynamic`, or write it in simpler calls")
         flat, _ = tree_flatten((node.args, dict(node.kwargs)))
         inner, contexts, self.contexts = {}, self.contexts, []
         for placeholder, place in zip((n for n in graph.graph.nodes if n.op == "placeholder"), places):
