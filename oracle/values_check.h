@@ -21,10 +21,10 @@ struct ValuesOptions {
   int calls = 8;  // of each row in each of its dtypes
   uint64_t seed = 0;
   std::vector<KnownFault> known = {};
-  bool on_loops = false;  // judge what the compiler's loops give on the interpreter, instead of eager
-  std::string target;     // `on_loops`: as machine code for this target, instead of on the interpreter
-  bool special = false;   // NaN, infinities, zeros, largest and smallest among the operands' values
-  bool rebind = false;    // `on_loops`: calls of symbolic sizes, one program at several sizes
+  bool on_loops = false;    // judge what the compiler's loops give on the interpreter, instead of eager
+  std::string target = {};  // `on_loops`: as machine code for this target, instead of on the interpreter
+  bool special = false;     // NaN, infinities, zeros, largest and smallest among the operands' values
+  bool rebind = false;      // `on_loops`: calls of symbolic sizes, one program at several sizes
   // Calls to judge instead of generated ones, by row.
   const std::map<std::string, std::vector<CallText>>* given = nullptr;
 };
