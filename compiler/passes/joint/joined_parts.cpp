@@ -12,6 +12,7 @@ namespace {
 
 constexpr size_t kAncestors = 6;  // how far up a chain of views we look
 constexpr size_t kParts = 1024;   // of one list
+constexpr size_t kSunk = 16;      // parts of which each gets a call of its own
 
 struct Join {
   std::vector<ValueId> parts;
@@ -41,6 +42,7 @@ class Joiner {
       if (!flatten(id, *join)) whole(id, *join);
       return;
     }
+    if (sink(id)) return;
     const Node& node = graph_.node(id);
     if (node.result_count == 1 && is_geometry_view(graph_, node) && graph_.type(node.result()).is_tensor()) part(id);
   }
@@ -86,6 +88,40 @@ class Joiner {
     ValueId made =
         make.call(join_forms().cat, {graph_.context().values(parts), Arg::of_int(static_cast<int64_t>(join.dim))});
     return take(id, made, make, "list of lists");
+  }
+
+  // neg(cat([a, b])), of a cat that nobody else reads, is cat([neg(a), neg(b)]): loops write each part where it
+  // belongs, but not behind a cat that has to be whole first. Only of calls that give each element the same bits
+  // wherever it lies.
+  bool sink(NodeId id) {
+    const Node node = graph_.node(id);
+    if (!node.op->has(Trait::elementwise) || node.op->has(Trait::random) || node.result_count != 1) return false;
+    if (node.op->accuracy != Accuracy::exact && node.op->accuracy != Accuracy::rounded) return false;
+    if (effects(graph_, node).any() || !type(node.result()).is_tensor()) return false;
+    size_t operands = 0, at = 0;
+    for (size_t i = 0; i < node.arg_count; ++i) {
+      const Arg& a = node.args[i];
+      if (a.kind == ArgKind::value_list || a.kind == ArgKind::arg_list) return false;
+      if (a.is_value()) ++operands, at = i;
+    }
+    if (operands != 1) return false;
+    const ValueId joined = node.args[at].value();
+    const NodeId producer = graph_.value(joined).producer;
+    if (producer == kNone || graph_.value(joined).users.size() != 1 || aliases_.is_written(joined)) return false;
+    auto join = join_at(producer);
+    if (!join || join->parts.size() > kSunk || any_written(join->parts)) return false;
+    NodeMaker make(graph_, id);
+    SmallVec<ValueId, 8> parts;
+    SmallVec<Arg, 8> args(node.arguments());
+    for (ValueId part : join->parts) {
+      args[at] = Arg::of_value(part);
+      parts.push_back(make.call(*node.op, args));
+    }
+    const Node whole = graph_.node(producer);
+    SmallVec<Arg, 8> again(whole.arguments());
+    for (Arg& a : again)
+      if (a.kind == ArgKind::value_list) a = graph_.context().values(parts);
+    return take(id, make.call(*whole.op, again), make, "call of parts");
   }
 
   bool any_written(std::span<const ValueId> values) {
@@ -275,7 +311,8 @@ void run(Graph& graph, PassContext& context) { Joiner(graph, context).run(); }
 Pass joined_parts() {
   return {.name = "joined_parts",
           .contract =
-              "Joined parts of one tensor are that tensor or a slice of it; a part of what was joined is the part.\n"
+              "Joined parts of one tensor are it or a slice of it; a part of what was joined, or a call of it, the "
+              "part's.\n"
               "Asks types where views lie, patterns what joins (join_patterns.cpp), and users whether they can tell.\n"
               "Keeps types, aliasing, and copies that somebody holds: one of the whole instead of one a part.",
           .levels = {Level::torch, Level::aten},

@@ -12,6 +12,11 @@ ValueId NodeMaker::call(std::string_view op, std::initializer_list<Arg> args, st
   return graph_.node(made_.back()).result();
 }
 
+ValueId NodeMaker::call(const OpDef& op, std::span<const Arg> args) {
+  made_.push_back(graph_.insert(root_, op, args, origin_));
+  return graph_.node(made_.back()).result();
+}
+
 void NodeMaker::undo() {
   graph_.erase_all(made_);
   made_.clear();

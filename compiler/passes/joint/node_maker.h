@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "compiler/graph/rewrite.h"
@@ -16,6 +17,7 @@ class NodeMaker {
   NodeMaker(Graph& graph, NodeId root);
   // The first result of a call. Throws UserError if the op refuses.
   ValueId call(std::string_view op, std::initializer_list<Arg> args, std::initializer_list<Keyword> keywords = {});
+  ValueId call(const OpDef& op, std::span<const Arg> args);  // of all its arguments
   bool guards_added() const { return saved_ && saved_->guards().size() != graph_.assumptions.guards().size(); }
   void undo();  // the new nodes are gone; nobody else may use them
 

@@ -1,0 +1,87 @@
+// What rewrites would gain that are left out (compiler/passes/REFERENCE.md) because the stages behind the graph do
+// their work: two graphs of the same values, as machine code on one thread, arg 0 as it stands and arg 1 as rewritten.
+#include <benchmark/benchmark.h>
+
+#include "compiler/driver/build.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/draw_inputs.h"
+#include "oracle/native_run.h"
+
+namespace lenz::oracle {
+namespace {
+
+struct Pair {
+  const char *name, *graphs[2];
+};
+
+constexpr Pair kPairs[] = {
+    {"cat_behind_pointwise",
+     {"graph @g(%x: f32[256, 512], %y: f32[256, 512]) { %c = aten.cat([%x, %y], 1) %r = aten.relu(%c) return %r }",
+      "graph @g(%x: f32[256, 512], %y: f32[256, 512]) { %a = aten.relu(%x) %b = aten.relu(%y) %r = aten.cat([%a, %b], "
+      "1) "
+      "return %r }"}},
+    {"bmm_of_one_batch",
+     {"graph @g(%x: f32[1, 128, 128], %y: f32[1, 128, 128]) { %r = aten.bmm(%x, %y) return %r }",
+      "graph @g(%x: f32[1, 128, 128], %y: f32[1, 128, 128]) { %a = aten.squeeze(%x, 0) %b = aten.squeeze(%y, 0) "
+      "%m = aten.mm(%a, %b) %r = aten.unsqueeze(%m, 0) return %r }"}},
+    {"mm_plus_mm",
+     {"graph @g(%a: f32[256, 64], %b: f32[64, 256], %c: f32[256, 64], %d: f32[64, 256]) { %m = aten.mm(%a, %b) "
+      "%n = aten.mm(%c, %d) %r = aten.add(%m, %n) return %r }",
+      "graph @g(%a: f32[256, 64], %b: f32[64, 256], %c: f32[256, 64], %d: f32[64, 256]) { %l = aten.cat([%a, %c], 1) "
+      "%k = aten.cat([%b, %d], 0) %r = aten.mm(%l, %k) return %r }"}},
+    {"bias_of_a_product",
+     {"graph @g(%x: f32[256, 256], %w: f32[256, 256], %b: f32[256]) { %m = aten.mm(%x, %w) %s = aten.add(%m, %b) "
+      "%r = aten.gelu(%s) return %r }",
+      "graph @g(%x: f32[256, 256], %w: f32[256, 256], %b: f32[256]) { %s = aten.addmm(%b, %x, %w) %r = aten.gelu(%s) "
+      "return %r }"}},
+    {"padded_product",
+     {"graph @g(%x: f32[255, 255], %y: f32[255, 255]) { %r = aten.mm(%x, %y) return %r }",
+      "graph @g(%x: f32[255, 255], %y: f32[255, 255]) { %a = aten.constant_pad_nd(%x, [0, 1]) "
+      "%b = aten.constant_pad_nd(%y, [0, 1, 0, 1]) %m = aten.mm(%a, %b) %r = aten.slice(%m, 1, 0, 255) return %r }"}},
+    {"padded_convolution",
+     {"graph @g(%x: f32[1, 32, 28, 28], %w: f32[32, 32, 3, 3]) { %p = aten.constant_pad_nd(%x, [1, 1, 1, 1]) "
+      "%r = aten.conv2d(%p, %w) return %r }",
+      "graph @g(%x: f32[1, 32, 28, 28], %w: f32[32, 32, 3, 3]) { %r = aten.conv2d(%x, %w, padding=[1, 1]) return %r "
+      "}"}},
+    {"rsqrt",
+     {"graph @g(%x: f32[262144] init uniform(1, 2, seed=1)) { %s = aten.sqrt(%x) %r = aten.reciprocal(%s) return %r }",
+      "graph @g(%x: f32[262144] init uniform(1, 2, seed=1)) { %r = aten.rsqrt(%x) return %r }"}},
+    {"division_by_a_constant",
+     {"graph @g(%x: f32[262144]) { %r = aten.div(%x, 3.0) return %r }",
+      "graph @g(%x: f32[262144]) { %r = aten.mul(%x, 0.3333333333333333) return %r }"}},
+    {"full_scatter",
+     {"graph @g(%i: i64[256, 1] init integers(0, 1024, seed=1)) { %z = aten.zeros([256, 1024]) "
+      "%r = aten.scatter(%z, 1, %i, 1.0) return %r }",
+      "graph @g(%i: i64[256, 1] init integers(0, 1024, seed=1)) { %n = aten.arange(1024) %e = aten.eq(%i, %n) "
+      "%r = aten.to(%e, dtype=f32) return %r }"}},
+    {"split_pointwise_stack",
+     {"graph @g(%x: f32[256, 1024]) { %l = aten.split(%x, 512, 1) %p = lenz.getitem(%l, 0) %q = lenz.getitem(%l, 1) %a "
+      "= aten.sin(%p) %b = aten.sin(%q) "
+      "%r = aten.cat([%a, %b], 1) return %r }",
+      "graph @g(%x: f32[256, 1024]) { %r = aten.sin(%x) return %r }"}},
+};
+
+void compiled(benchmark::State& state, const Pair& pair) {
+  auto graph = parse_graph(pair.graphs[state.range(0)], op_table());
+  Boxed boxed(DeviceKind::cpu);
+  BuildOptions options;
+  options.threads = 1;
+  auto executable = build(*graph, options);
+  const auto inputs = draw_inputs(*graph, boxed, {}, Values::ordinary, 0);
+  for (auto _ : state) benchmark::DoNotOptimize(run_native(*executable, inputs, boxed));
+}
+
+const bool registered = [] {
+  for (const Pair& pair : kPairs)
+    benchmark::RegisterBenchmark(("left_out/compiled/" + std::string(pair.name)).c_str(),
+                                 [&pair](benchmark::State& state) { compiled(state, pair); })
+        ->Arg(0)
+        ->Arg(1)
+        ->ArgName("rewritten")
+        ->Unit(benchmark::kMicrosecond);
+  return true;
+}();
+
+}  // namespace
+}  // namespace lenz::oracle
