@@ -104,11 +104,11 @@ Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, Box
   if (!how.profile && how.trace.empty()) return run_native(*executable, inputs, boxed, options);
 
   std::printf(
-      "compiled in %.1f ms: %.1f to loops, %.1f to plan, %.1f to code (%zu kernels, %zu from the cache, "
-      "%zu externs)\n",
+      "compiled in %.1f ms: %.1f to loops, %.1f to plan, %.1f to code (%zu kernels, %zu like others, %zu from the "
+      "cache, %zu externs)\n",
       1e3 * (report.graph_seconds + report.schedule_seconds + report.code_seconds), 1e3 * report.graph_seconds,
-      1e3 * report.schedule_seconds, 1e3 * report.code_seconds, report.kernels.kernels, report.kernels.from_cache,
-      report.externs);
+      1e3 * report.schedule_seconds, 1e3 * report.code_seconds, report.kernels.kernels, report.kernels.repeated,
+      report.kernels.from_cache, report.externs);
   double best = 1e9;
   for (int i = 0; i < how.calls; ++i) {
     std::vector<RunValue> given = copies(inputs);

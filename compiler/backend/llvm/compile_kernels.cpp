@@ -6,7 +6,9 @@
 #include <mutex>
 #include <optional>
 #include <thread>
+#include <unordered_map>
 
+#include "compiler/backend/llvm/ir.h"
 #include "compiler/backend/llvm/kernel_code.h"
 #include "compiler/backend/llvm/object_cache.h"
 #include "compiler/base/error.h"
@@ -29,51 +31,80 @@ void for_each_kernel(const Program& program, F&& visit) {
   });
 }
 
+constexpr std::string_view kAnyName = "kernel";  // of a function, until its text says what it is called
+
 struct Emitted {
   const Kernel* kernel;
-  std::string symbol;
   KernelArguments arguments;
   CodeModule module;
-  std::string object;
+  std::string key = {};     // kernels with equal keys are one function
+  std::string object = {};  // of the first one of these
 };
 
-// Objects of modules, each thread with a compiler of its own. The first thing that goes wrong is thrown.
-void make_objects(std::vector<Emitted>& all, const CpuTarget& target, const CompileOptions& options,
-                  const std::optional<ObjectCache>& cache, CompileStatistics& statistics) {
-  std::atomic<size_t> next = 0, found = 0;
+std::string symbol_of(const Emitted& e) { return "kernel_" + e.key; }
+
+// do(i, compiler) for all i, on several threads, each with a compiler of its own once it asks for one. The first thing
+// that goes wrong is thrown.
+template <class F>
+void in_parallel(size_t count, const CpuTarget& target, int threads, F&& work_on) {
+  std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::exception_ptr failure;
   auto work = [&] {
     try {
       std::optional<Compiler> compiler;
-      for (size_t i; (i = next++) < all.size();) {
-        std::string key;
-        if (cache) {
-          key = ObjectCache::key(all[i].module.text(), target.key());
-          if (std::optional<std::string> object = cache->find(key)) {
-            all[i].object = std::move(*object);
-            ++found;
-            continue;
-          }
-        }
-        if (!compiler) compiler.emplace(target);
-        all[i].object = compiler->object(all[i].module);
-        if (cache) cache->put(key, all[i].object);
-      }
+      auto own = [&]() -> const Compiler& { return compiler ? *compiler : compiler.emplace(target); };
+      for (size_t i; (i = next++) < count;) work_on(i, own);
     } catch (...) {
       std::scoped_lock lock(mutex);
       if (!failure) failure = std::current_exception();
-      next = all.size();
+      next = count;
     }
   };
   std::vector<std::thread> others;
-  const size_t threads = std::min<size_t>(static_cast<size_t>(std::max(1, options.threads)), all.size());
-  for (size_t t = 1; t < threads; ++t) others.emplace_back(work);
+  for (size_t t = 1; t < std::min<size_t>(static_cast<size_t>(std::max(1, threads)), count); ++t)
+    others.emplace_back(work);
   work();
   for (std::thread& t : others) t.join();
   if (failure) std::rethrow_exception(failure);
+}
+
+// Functions of all that was emitted, by key; those that are there already are not made again.
+using Functions = std::unordered_map<std::string, KernelFunction*>;
+
+void make_functions(std::vector<Emitted>& all, const CpuTarget& target, const CompileOptions& options,
+                    const std::optional<ObjectCache>& cache, Jit& jit, Functions& functions,
+                    CompileStatistics& statistics) {
+  in_parallel(all.size(), target, options.threads,
+              [&](size_t i, auto&&) { all[i].key = ObjectCache::key(all[i].module.text(), target.key()); });
+  std::vector<Emitted*> first;
+  for (Emitted& e : all) {
+    if (functions.try_emplace(e.key, nullptr).second) {
+      first.push_back(&e);
+    } else {
+      ++statistics.repeated;
+    }
+  }
+  std::atomic<size_t> found = 0;
+  in_parallel(first.size(), target, options.threads, [&](size_t i, auto&& compiler) {
+    Emitted& e = *first[i];
+    if (std::optional<std::string> object = cache ? cache->find(e.key) : std::nullopt) {
+      e.object = std::move(*object);
+      ++found;
+      return;
+    }
+    e.module.ir().module->getFunction(kAnyName)->setName(symbol_of(e));
+    e.object = compiler().object(e.module);
+    if (cache) cache->put(e.key, e.object);
+  });
   statistics.from_cache += found;
-  statistics.compiled += all.size() - found;
+  statistics.compiled += first.size() - found;
+  for (Emitted* e : first) {
+    jit.add_object(e->object);
+    KernelFunction* made = jit.function<KernelFunction>(symbol_of(*e));
+    LENZ_CHECK(made != nullptr, "a kernel was compiled and is not there");
+    functions[e->key] = made;
+  }
 }
 
 }  // namespace
@@ -87,22 +118,19 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
   if (!options.cache.empty()) cache.emplace(options.cache);
   const Compiler emitter(target);  // says types' layout; emission makes sizes, which belong to one thread
   std::vector<Emitted> batch;
+  Functions functions;
   auto flush = [&] {
-    make_objects(batch, target, options, cache, counted);
-    for (Emitted& e : batch) {
-      jit->add_object(e.object);
-      runtime::NativeKernel made{std::move(e.arguments), jit->function<KernelFunction>(e.symbol)};
-      LENZ_CHECK(made.function != nullptr, "a kernel was compiled and is not there");
-      code.kernels.emplace(e.kernel, std::move(made));
-    }
+    make_functions(batch, target, options, cache, *jit, functions, counted);
+    for (Emitted& e : batch)
+      code.kernels.emplace(e.kernel, runtime::NativeKernel{std::move(e.arguments), functions.at(e.key)});
     batch.clear();
   };
-  for_each_kernel(program, [&](const Kernel& kernel, const std::string& symbol) {
+  for_each_kernel(program, [&](const Kernel& kernel, const std::string&) {
     ++counted.kernels;
     try {
-      CodeModule module(symbol);
-      KernelArguments arguments = emit_kernel(module, emitter, program, kernel, symbol);
-      batch.push_back({&kernel, symbol, std::move(arguments), std::move(module), {}});
+      CodeModule module(kAnyName);
+      KernelArguments arguments = emit_kernel(module, emitter, program, kernel, kAnyName);
+      batch.push_back({&kernel, std::move(arguments), std::move(module)});
     } catch (const Unsupported& why) {
       code.refused.push_back(kernel.name + ": " + why.what());
     }
