@@ -65,9 +65,10 @@ void Graph::remove_users(NodeId user, std::span<const Arg> args) {
   for (const Arg& a : args)
     for_each_value(a, [&](ValueId v) {
       auto& users = values_[v].users;
-      for (size_t i = users.size(); i-- > 0;)  // the newest first: removal is mostly of what was just added
-        if (users[i] == user) {
-          users.erase(i);
+      // From both ends: what goes is mostly what was just added, or one after another from the oldest on.
+      for (size_t i = 0, last = users.size(); i < last; ++i)
+        if (size_t at = users[last - 1 - i] == user ? last - 1 - i : i; users[at] == user) {
+          users.erase(at);
           break;
         }
     });
