@@ -77,6 +77,13 @@ def the_stages(options):
             f"every op's loops on the interpreter, {what}: a million calls",
             on_failure=None,
         )
+    for target in ("avx512", "avx2", "generic"):
+        yield Stage(
+            f"rows, {target}",
+            f"build/lenz ops --check --values --llvm {target} --calls 6 --known oracle/loops_known.txt".split(),
+            f"every op in every dtype as machine code for {target}, a hundred thousand calls: judged in the same way",
+            on_failure=None,
+        )
     yield Stage(
         "code, every f32",
         ["build/lenz", "ulp", *EVERY_F32, "--all", "--dtype", "f32"],

@@ -75,6 +75,14 @@ def the_stages(quick):
             unless=no_plugin,
         )
     yield Stage(
+        "code",
+        [LENZ, "ops", "--check", "--values", "--llvm", "best", "--calls", "1" if quick else "6"]
+        + ["--known", "oracle/loops_known.txt"],
+        "every op in every dtype as machine code: judged in the same way",
+        on_failure=None,
+        unless=no_plugin,
+    )
+    yield Stage(
         "corpus",
         [LENZ, "verify", *graphs],
         f"{len(graphs)} graphs of the corpus against the verifier",
