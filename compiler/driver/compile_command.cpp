@@ -13,6 +13,7 @@
 #include "compiler/ops/op_table.h"
 #include "compiler/passes/postgrad/reuse.h"
 #include "compiler/runtime/memory_plan.h"
+#include "compiler/schedule/explain.h"
 #include "compiler/schedule/realise.h"
 
 namespace lenz {
@@ -38,9 +39,13 @@ ExitCode compile_command(std::span<const std::string> args) {
       ->capture_default_str();
   app.add_option("--target", target, "the machine to plan for: avx512, avx2, generic")->capture_default_str();
   app.add_option("--cores", cores, "how many cores it has")->check(CLI::Range(1, 4096))->capture_default_str();
+  std::vector<std::string> pair;
+  app.add_option("--explain", pair, "instead: why two buffers or nodes are, or are not, computed by one kernel")
+      ->expected(2);
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   auto graph = read_valid_graph(file, op_table());
+  if (!pair.empty()) stage = "plan";
   auto at = passes.find(stage);
   graph = at == passes.end() ? to_level(*graph, levels.contains(stage) ? levels.at(stage) : Level::core)
                              : to_stage(*graph, at->second);
@@ -57,7 +62,9 @@ ExitCode compile_command(std::span<const std::string> args) {
     const schedule::Target machine = schedule::cpu_target(target, cores);
     schedule::prepare(program, machine);
     schedule::Plan plan = schedule::plan(program, machine);
-    if (stage == "plan") {
+    if (!pair.empty()) {
+      text = schedule::explain(lower_graph(*graph), program, plan, pair[0], pair[1]);
+    } else if (stage == "plan") {
       text = schedule::print(plan, program);
     } else {
       program = schedule::realise(std::move(program), plan, {.tiles = stage != "fused"});

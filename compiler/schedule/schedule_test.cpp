@@ -13,6 +13,7 @@
 #include "compiler/loops/text.h"
 #include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/schedule/explain.h"
 #include "compiler/schedule/realise.h"
 
 namespace lenz::schedule {
@@ -441,6 +442,26 @@ TEST(Schedule, SaysWhyNot) {
   const auto& a = std::get<loops::Nest>(program.body.nodes[0].is);
   const auto& b = std::get<loops::Nest>(program.body.nodes[1].is);
   EXPECT_THAT(why_illegal(program, a, b, 1), testing::HasSubstr("at another point of axis 0"));
+}
+
+TEST(Schedule, ExplainsWhatIsFused) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[50, 60], %m: f32[60, 70]) {
+  %a = aten.exp(%x)
+  %s = aten.sum.dim_IntList(%a, [1])
+  %c = aten.sum.dim_IntList(%a, [0])
+  %p = aten.mm(%a, %m)
+  %r = aten.relu(%p)
+  return %s, %c, %r
+})";
+  const Target cpu = cpu_target("avx512", 1);
+  loops::Program prepared = naive(text);
+  prepare(prepared, cpu);
+  const Plan planned = plan(prepared, cpu);
+  auto why = [&](std::string_view a, std::string_view b) { return explain(naive(text), prepared, planned, a, b); };
+  EXPECT_THAT(why("%s", "a"), testing::HasSubstr("one kernel"));
+  EXPECT_THAT(why("s", "c"), testing::HasSubstr("axes"));
+  EXPECT_THAT(why("p", "r"), testing::HasSubstr("stays by itself"));
+  EXPECT_THROW(why("p", "nothing"), UserError);
 }
 
 TEST(Schedule, PlansPrint) {
