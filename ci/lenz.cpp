@@ -2,7 +2,9 @@
 // was.
 #include <unistd.h>
 
+#include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <new>
@@ -111,8 +113,11 @@ int main(int argc, char** argv) {
   if (all.empty()) all.emplace_back("lenz");
   const lenz::ExitCode code = lenz::run(all);
   // Output that could not be written is a failure too: a full disk must not look like success.
-  if (std::fflush(stdout) != 0 && code == lenz::ExitCode::fine) {
-    std::perror("error: can't write the output");
+  // What failed before the last flush left its mark only.
+  const bool failed = std::fflush(stdout) != 0 || std::ferror(stdout) != 0;
+  if (failed && code == lenz::ExitCode::fine) {
+    std::fprintf(stderr, "error: can't write the output%s%s\n", errno != 0 ? ": " : "",
+                 errno != 0 ? std::strerror(errno) : "");
     return static_cast<int>(lenz::ExitCode::unfit);
   }
   return static_cast<int>(code);

@@ -54,7 +54,11 @@ class Lenz(unittest.TestCase):
     def test_a_full_disk_is_no_success(self):
         with open("/dev/full", "w", encoding="utf-8") as full:
             done = subprocess.run([LENZ, "--help"], stdout=full, stderr=subprocess.PIPE, check=False)
+            # More than a buffer: what fails is a write long before the last one.
+            long = subprocess.run([LENZ, "ops", "--json"], stdout=full, stderr=subprocess.PIPE, check=False)
         self.assertEqual(done.returncode, 5)
+        self.assertEqual(long.returncode, 5, long.stderr)
+        self.assertIn(b"can't write", long.stderr)
 
     @unittest.skipIf(SANITIZED, "sanitizers take their time")
     def test_starts_at_once(self):

@@ -225,12 +225,19 @@ void check_facts(const Binding& binding, const Graph& graph) {
     throw UserError("these sizes contradict " + lenz::to_string(fact), "@" + graph.name,
                     "the graph's `where` and `assuming` say which sizes it is right for");
   };
-  for (const Input& input : graph.inputs())
-    if (const Type& t = graph.type(input.value); t.is_tensor())
-      for (Dim d : t.sizes())
-        if (auto size = evaluate(d, binding.lookup()); size && *size < 0)
-          throw UserError("the size " + std::to_string(*size) + " of " + graph.value_name(input.value) + " is negative",
-                          "@" + graph.name);
+  for (const Input& input : graph.inputs()) {
+    const Type& t = graph.type(input.value);
+    if (!t.is_tensor()) continue;
+    auto refuse_negative = [&](std::string_view what, Dim d) {
+      if (auto value = evaluate(d, binding.lookup()); value && *value < 0)
+        throw UserError("the " + std::string(what) + " " + std::to_string(*value) + " of " +
+                            graph.value_name(input.value) + " is negative",
+                        "@" + graph.name, "bind its symbols to other sizes");
+    };
+    for (Dim d : t.sizes()) refuse_negative("size", d);
+    for (Dim d : t.strides()) refuse_negative("stride", d);
+    refuse_negative("offset", t.offset);
+  }
   for (const Cond& fact : graph.assumptions.facts().conditions()) check(fact);
   for (const Cond& guard : graph.assumptions.guards()) check(guard);
 }

@@ -36,9 +36,36 @@ void IndexSpace::add_position(Dim symbol, Dim extent) {
   restrict(lt(symbol, extent));
 }
 
+namespace {
+// What a condition says of x, where x//m stands in it by itself: x//m >= r is x >= r*m, and x//m <= r is x < (r + 1)*m.
+std::vector<Cond> without_quotients(const Cond& cond, const Facts& facts) {
+  std::vector<Dim> differences;  // that are at least 0
+  if (cond.rel == Rel::eq) differences.push_back(cond.lhs - cond.rhs);
+  if (cond.rel == Rel::le || cond.rel == Rel::eq) differences.push_back(cond.rhs - cond.lhs);
+  if (cond.rel == Rel::lt) differences.push_back(cond.rhs - cond.lhs - 1);
+  std::vector<Cond> made;
+  for (Dim difference : differences) {
+    const DimParts sum = terms_of(difference);
+    for (size_t i = 0; i < sum.operands.size(); ++i) {
+      const DimParts quotient = parts_of(sum.operands[i]);
+      const int64_t sign = sum.coefficients[i];
+      if (quotient.kind != SymKind::floor_div || (sign != 1 && sign != -1)) continue;
+      const Dim x = quotient.operands[0], m = quotient.operands[1], rest = difference - sum.operands[i] * Dim(sign);
+      if (!facts.proves(ge(m, 1))) continue;
+      made.push_back(sign == 1 ? ge(x + rest * m, 0) : ge(rest * m + m - 1 - x, 0));
+    }
+  }
+  return made;
+}
+}  // namespace
+
 void IndexSpace::assume(const Cond& cond) {
   conditions_.push_back(cond);
   restrict(cond);
+  try {
+    for (const Cond& c : without_quotients(cond, facts_)) restrict(c);
+  } catch (const UserError&) {  // an overflow
+  }
 }
 
 bool IndexSpace::mentions_axis(Dim dim) const {

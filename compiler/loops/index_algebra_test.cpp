@@ -72,6 +72,19 @@ TEST(IndexAlgebra, DigitsOfANumber) {
   EXPECT_FALSE(s.injective({{Dim(0), Dim(0), mod(x, 4096)}}, {&wrong, 1}));
 }
 
+// A condition on a quotient is one on what is divided.
+TEST(IndexAlgebra, ConditionsOnQuotients) {
+  Fixture f;
+  IndexSpace s = f.space({{"i", "15"}});
+  s.assume(parse_cond("0 <= i//3 - 1", f.pool));
+  s.assume(parse_cond("i//3 - 1 < 3", f.pool));
+  EXPECT_TRUE(s.in_bounds(f.dim("(i + 3)//6 - 1"), Dim(2)));
+  EXPECT_FALSE(s.in_bounds(f.dim("(i + 4)//6 - 1"), Dim(1)));
+  EXPECT_TRUE(s.proves(parse_cond("i >= 3", f.pool)));
+  EXPECT_TRUE(s.proves(parse_cond("i <= 11", f.pool)));
+  EXPECT_FALSE(s.proves(parse_cond("i <= 10", f.pool)));
+}
+
 TEST(IndexAlgebra, Bounds) {
   Fixture f;
   f.fact("s0 >= 1");

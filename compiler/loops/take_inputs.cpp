@@ -113,11 +113,12 @@ class InputTaker {
         if (!tensors[j]) continue;
         const Buffer &a = program_.buffers[program_.inputs[i].buffer], &b = program_.buffers[program_.inputs[j].buffer];
         const bool shared = tensors[i].storage()->data == tensors[j].storage()->data;
+        const bool empty = tensors[i].storage()->bytes == 0;  // nothing is shared, wherever it is
         auto refuse_sharing = [&](const std::string& why) {
           throw UserError(label(i) + " " + why, "", std::string(kAliasRemedy));
         };
         if (a.alias && a.alias == b.alias && !shared) refuse_sharing("does not share its storage with " + label(j));
-        if (!(a.alias && a.alias == b.alias) && shared && (a.mutated || b.mutated))
+        if (!(a.alias && a.alias == b.alias) && shared && !empty && (a.mutated || b.mutated))
           refuse_sharing("shares its storage with " + label(j) + ", and one of them is mutated");
       }
   }

@@ -240,7 +240,8 @@ void Frame::point_at(BufferId owner, std::byte* storage) {
 void Frame::check_sharing(std::span<const Argument> arguments) {
   sharing_.clear();
   for (uint32_t i = 0; i < arguments.size(); ++i)
-    if (const auto* t = std::get_if<TensorRef>(&arguments[i]); t && t->storage) sharing_.emplace_back(t->storage, i);
+    if (const auto* t = std::get_if<TensorRef>(&arguments[i]); t && t->storage && t->bytes > 0)
+      sharing_.emplace_back(t->storage, i);
   std::ranges::sort(sharing_);
   auto of = [&](size_t k) -> const Buffer& { return s_.program.buffers[s_.program.inputs[sharing_[k].second].buffer]; };
   auto refuse = [&](size_t k, const std::string& why) {

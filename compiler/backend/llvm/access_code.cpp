@@ -242,10 +242,15 @@ void KernelEmitter::store(const Store& s, Frame& f) {
   const bool wide = at.consecutive || at.address->getType()->isVectorTy();
   ScalarCode& code = wide ? *wide_ : *narrow_;
   const Val& value = f.values[s.value];
-  LENZ_CHECK(wide || !value.wide, "lanes of one point are stored at one place");
   llvm::Value* mask = wide ? f.mask : nullptr;
-  if (s.mask != kNone) mask = both(mask, as(f.values[s.mask], wide).value);
+  // Lanes whose place does not vary, where points have places of their own: there is one point, in the first lane.
+  auto first = [&](llvm::Value* v) {
+    return !wide && v && v->getType()->isVectorTy() ? b_.CreateExtractElement(v, uint64_t{0}) : v;
+  };
+  if (s.mask != kNone) mask = both(mask, first(as(f.values[s.mask], wide).value));
   Lanes made = as(value, wide);
+  made.value = first(made.value);
+  made.imaginary = first(made.imaginary);
   if (auto combine = combine_of(s.mode)) {
     const State there{code.load_convert(dtype, fetch(s.buffer, at, wide, mask))};
     made = combine_code(code, *combine, dtype, there, {made})[0];
