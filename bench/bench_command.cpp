@@ -91,6 +91,7 @@ ExitCode bench_command(std::span<const std::string> args) {
       ->check(CLI::Range(1, 4096));
   app.add_option("--subjects", options.peers, "the peers: eager, and modes of torch.compile")
       ->delimiter(',')
+      ->check(CLI::IsMember({"eager", "default", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs"}))
       ->capture_default_str();
   app.add_flag("--no-max-autotune", no_max_autotune, "without that mode, which takes minutes to compile");
   app.add_option("--neighbours", options.neighbours,

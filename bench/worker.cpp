@@ -58,7 +58,12 @@ void Worker::start() {
     throw UserError("can't start " + command_[0] + ": " + std::strerror(failed), "lenz bench",
                     "run ./ci/setup, or name a Python that has PyTorch with --python");
   }
-  greeting_ = answer(start_seconds_);
+  try {
+    greeting_ = answer(start_seconds_);
+  } catch (const WorkerDied& died) {
+    throw UserError(command_[0] + " did not start to work: " + died.what(), "lenz bench",
+                    "run ./ci/setup, or name a Python that has PyTorch with --python");
+  }
 }
 
 void Worker::stop() {
