@@ -345,7 +345,7 @@ std::vector<size_t> IndexSpace::order_by_stride(Dim address) const {
 // --- other axes
 
 // The same points over other axes, where each replaced symbol is the expression given for it.
-void IndexSpace::rebuild(std::vector<Axis> axes, const std::vector<std::pair<Dim, Dim>>& replaced) {
+void IndexSpace::rebuild(const std::vector<Axis>& axes, const std::vector<std::pair<Dim, Dim>>& replaced) {
   auto with = [&](Dim d) {
     if (d.is_constant()) return d;
     return substitute(d, *pool_, [&](const SymNode* symbol) -> std::optional<Dim> {
@@ -371,7 +371,7 @@ std::optional<Dim> IndexSpace::split(size_t axis, Dim factor, Dim outer, Dim inn
   axes[axis] = {outer, base_.simplify(floor_div(old.extent, factor))};
   axes.insert(axes.begin() + static_cast<ptrdiff_t>(axis) + 1, {inner, factor});
   Dim whole = outer * factor + inner;
-  rebuild(std::move(axes), {{old.symbol, whole}});
+  rebuild(axes, {{old.symbol, whole}});
   return whole;
 }
 
@@ -383,7 +383,7 @@ std::pair<Dim, Dim> IndexSpace::merge(size_t axis, Dim symbol) {
   // An inner extent of 0 has no points, and no coordinates to speak of.
   Dim by = base_.proves(ge(inner.extent, 1)) ? inner.extent : max(inner.extent, 1);
   Dim high = floor_div(symbol, by), low = mod(symbol, by);
-  rebuild(std::move(axes), {{outer.symbol, high}, {inner.symbol, low}});
+  rebuild(axes, {{outer.symbol, high}, {inner.symbol, low}});
   return {high, low};
 }
 

@@ -91,7 +91,7 @@ class IndexSpace {
   };
 
   void restrict(const Cond& cond);  // what is known
-  void rebuild(std::vector<Axis> axes, const std::vector<std::pair<Dim, Dim>>& replaced);
+  void rebuild(const std::vector<Axis>& axes, const std::vector<std::pair<Dim, Dim>>& replaced);
   std::optional<std::pair<Dim, Dim>> product_ends(Dim monomial) const;
   std::optional<std::pair<Dim, Dim>> atom_ends(Dim atom) const;
   bool at_least_zero(Dim dim, int depth) const;

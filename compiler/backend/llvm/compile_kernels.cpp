@@ -70,7 +70,11 @@ void in_parallel(size_t count, const CpuTarget& target, int threads, F&& work_on
 }
 
 // Functions of all that was emitted, by key; those that are there already are not made again.
-using Functions = std::unordered_map<std::string, KernelFunction*>;
+struct Function {
+  KernelFunction* code = nullptr;
+  bool cached = false;
+};
+using Functions = std::unordered_map<std::string, Function>;
 
 void make_functions(std::vector<Emitted>& all, const CpuTarget& target, const CompileOptions& options,
                     const std::optional<ObjectCache>& cache, Jit& jit, Functions& functions,
@@ -78,33 +82,31 @@ void make_functions(std::vector<Emitted>& all, const CpuTarget& target, const Co
   in_parallel(all.size(), target, options.threads,
               [&](size_t i, auto&&) { all[i].key = ObjectCache::key(all[i].module.text(), target.key()); });
   std::vector<Emitted*> first;
-  for (Emitted& e : all) {
-    if (functions.try_emplace(e.key, nullptr).second) {
-      first.push_back(&e);
-    } else {
-      ++statistics.repeated;
-    }
-  }
-  std::atomic<size_t> found = 0;
+  for (Emitted& e : all)
+    if (functions.try_emplace(e.key).second) first.push_back(&e);
+  std::vector<char> found(first.size());
   in_parallel(first.size(), target, options.threads, [&](size_t i, auto&& compiler) {
     Emitted& e = *first[i];
     if (std::optional<std::string> object = cache ? cache->find(e.key) : std::nullopt) {
       e.object = std::move(*object);
-      ++found;
+      found[i] = 1;
       return;
     }
     e.module.ir().module->getFunction(kAnyName)->setName(symbol_of(e));
     e.object = compiler().object(e.module);
     if (cache) cache->put(e.key, e.object);
   });
-  statistics.from_cache += found;
-  statistics.compiled += first.size() - found;
-  for (Emitted* e : first) {
-    jit.add_object(e->object);
-    KernelFunction* made = jit.function<KernelFunction>(symbol_of(*e));
+  for (size_t i = 0; i < first.size(); ++i) {
+    jit.add_object(first[i]->object);
+    KernelFunction* made = jit.function<KernelFunction>(symbol_of(*first[i]));
     LENZ_CHECK(made != nullptr, "a kernel was compiled and is not there");
-    functions[e->key] = made;
+    functions[first[i]->key] = {made, found[i] != 0};
+    statistics.compiled += found[i] == 0;
   }
+  size_t from_cache = 0;
+  for (const Emitted& e : all) from_cache += functions.at(e.key).cached;
+  statistics.from_cache += from_cache;
+  statistics.repeated += all.size() - from_cache - static_cast<size_t>(std::ranges::count(found, 0));
 }
 
 }  // namespace
@@ -122,7 +124,7 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
   auto flush = [&] {
     make_functions(batch, target, options, cache, *jit, functions, counted);
     for (Emitted& e : batch)
-      code.kernels.emplace(e.kernel, runtime::NativeKernel{std::move(e.arguments), functions.at(e.key)});
+      code.kernels.emplace(e.kernel, runtime::NativeKernel{std::move(e.arguments), functions.at(e.key).code});
     batch.clear();
   };
   for_each_kernel(program, [&](const Kernel& kernel, const std::string&) {

@@ -15,7 +15,7 @@ struct CompileOptions {
 };
 
 struct CompileStatistics {
-  size_t kernels = 0, compiled = 0, from_cache = 0, repeated = 0;  // repeated: equal to another one
+  size_t kernels = 0, compiled = 0, from_cache = 0, repeated = 0;  // repeated: like one that was compiled
 };
 
 // What has no code is listed in `refused`.
