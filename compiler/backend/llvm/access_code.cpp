@@ -122,17 +122,17 @@ bool KernelEmitter::in_blocks(Dim element) const {
 
 // --- memory
 
-struct Place {
-  llvm::Value* address = nullptr;  // in elements: a scalar, or a vector
-  bool consecutive = false;        // scalar, of the first lane; the others follow
-};
-
-KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Frame& f) {
+// In elements.
+Dim KernelEmitter::address_of(BufferId id, const DimVec& index) const {
   const DimVec strides = strides_of(id);
   Dim address = 0;
-  bool varies = false;
-  for (size_t d = 0; d < index.size(); ++d) varies = varies || f.dims.varies(index[d]);
   for (size_t d = 0; d < index.size(); ++d) address += index[d] * strides[d];
+  return address;
+}
+
+KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Frame& f) {
+  const Dim address = address_of(id, index);
+  const bool varies = std::ranges::any_of(index, [&](Dim d) { return f.dims.varies(d); });
   if (!varies || !lane_axis_) return {f.dims(address), false};
   loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
   space.add_axis(lane_axis_->symbol, lane_axis_->extent);

@@ -105,6 +105,7 @@ class KernelEmitter {
   bool in_blocks(Dim element) const;
 
   // Memory.
+  Dim address_of(loops::BufferId id, const DimVec& index) const;
   Place place(loops::BufferId id, const DimVec& index, Frame& f);
   llvm::Value* pointer(loops::BufferId id, llvm::Value* address, int part);
   llvm::Align alignment(loops::BufferId id) const;

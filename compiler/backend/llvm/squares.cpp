@@ -74,9 +74,7 @@ void KernelEmitter::square(std::vector<Frame>& frames) {
 // Whether rows are neighbours in memory, and lanes are not.
 bool KernelEmitter::crosses(BufferId id, const DimVec& index, const Frame& f) {
   if (is_complex(dtype_of(id))) return false;
-  const DimVec strides = strides_of(id);
-  Dim address = 0;
-  for (size_t d = 0; d < index.size(); ++d) address += index[d] * strides[d];
+  const Dim address = address_of(id, index);
   loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
   space.add_axis(row_axis_->symbol, row_axis_->extent);
   space.add_axis(lane_axis_->symbol, lane_axis_->extent);
@@ -90,9 +88,7 @@ bool KernelEmitter::crosses(BufferId id, const DimVec& index, const Frame& f) {
 
 // For each lane, where the square's first row is.
 std::vector<llvm::Value*> KernelEmitter::places_along_rows(BufferId id, const DimVec& index, const Frame& first) {
-  const DimVec strides = strides_of(id);
-  Dim address = 0;
-  for (size_t d = 0; d < index.size(); ++d) address += index[d] * strides[d];
+  const Dim address = address_of(id, index);
   std::vector<llvm::Value*> made;
   for (int lane = 0; lane < lanes_; ++lane) {
     DimCode dims = first.dims;
