@@ -5,12 +5,14 @@
 #include "compiler/driver/build_id.h"
 #include "compiler/driver/plugin.h"
 #include "compiler/torch/commands.h"
+#include "fuzz/commands.h"
 #include "oracle/commands.h"
 
 extern "C" const lenz::PluginTable* lenz_torch_plugin() {
   static const std::vector<lenz::Command> commands = [] {
     std::vector<lenz::Command> all(lenz::torch_commands().begin(), lenz::torch_commands().end());
     for (const lenz::Command& c : lenz::oracle::oracle_commands()) all.push_back(c);
+    for (const lenz::Command& c : lenz::fuzz::fuzz_commands()) all.push_back(c);
     for (const lenz::Command& c : lenz::bench::bench_commands()) all.push_back(c);
     return all;
   }();

@@ -1,8 +1,6 @@
 #include "oracle/graph_check.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "compiler/backend/llvm/native_kernels.h"
@@ -16,30 +14,11 @@
 #include "oracle/exact.h"
 #include "oracle/interpreted.h"
 #include "oracle/relayout.h"
+#include "oracle/scratch.h"
 
 namespace lenz::oracle {
 
 namespace {
-// A folder for as long as a check runs.
-class ObjectFolder {
- public:
-  ObjectFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "lenz_check_XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr) throw UserError("can't make a folder in " + name);
-    path_ = name;
-  }
-  ~ObjectFolder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
-  }
-  ObjectFolder(const ObjectFolder&) = delete;
-  ObjectFolder& operator=(const ObjectFolder&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 class GraphCheck {
  public:
   GraphCheck(const Graph& graph, const GraphCheckOptions& options)
@@ -136,19 +115,7 @@ class GraphCheck {
     return options;
   }
 
-  // The passes up to the first one that may round otherwise. An op that writes and has a definition alone becomes that
-  // where writes become values, and a definition may round otherwise than its op.
-  std::span<const PipelineLine> exact_lines() const {
-    bool defined_writes = false;
-    graph_->for_each_node([&](NodeId id) {
-      const OpDef& op = *graph_->node(id).op;
-      defined_writes |= op.schema.mutates() && !op.base && !op.decompose.empty();
-    });
-    auto rounds = std::ranges::find_if(options_.lines, [&](const PipelineLine& l) {
-      return l.pass.rounds || (defined_writes && l.pass.name == "functionalise");
-    });
-    return options_.lines.first(static_cast<size_t>(rounds - options_.lines.begin()));
-  }
+  std::span<const PipelineLine> exact_lines() const { return oracle::exact_lines(*graph_, options_.lines); }
 
   // --- findings
 
@@ -367,7 +334,7 @@ class GraphCheck {
   Relayout relaid_;
   const GraphCheckOptions& options_;
   Boxed boxed_;
-  ObjectFolder objects_;
+  Scratch objects_;
   ProgramSet programs_;                       // of the given graph
   std::vector<const loops::Program*> valid_;  // of them
   GraphReport report_;
@@ -377,6 +344,20 @@ class GraphCheck {
   std::optional<Trial> trial_;
 };
 }  // namespace
+
+std::span<const PipelineLine> exact_lines(const Graph& graph, std::span<const PipelineLine> lines) {
+  // An op that writes and has a definition alone becomes that where writes become values, and a definition may round
+  // otherwise than its op.
+  bool defined_writes = false;
+  graph.for_each_node([&](NodeId id) {
+    const OpDef& op = *graph.node(id).op;
+    defined_writes |= op.schema.mutates() && !op.base && !op.decompose.empty();
+  });
+  auto rounds = std::ranges::find_if(lines, [&](const PipelineLine& l) {
+    return l.pass.rounds || (defined_writes && l.pass.name == "functionalise");
+  });
+  return lines.first(static_cast<size_t>(rounds - lines.begin()));
+}
 
 GraphReport check_graph(const Graph& graph, const GraphCheckOptions& options) {
   return GraphCheck(graph, options).run();

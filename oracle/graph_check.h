@@ -67,6 +67,9 @@ struct GraphReport {
   nlohmann::json to_json() const;  // as graph_check.schema.json says
 };
 
+// The passes up to the first one that may round otherwise.
+std::span<const PipelineLine> exact_lines(const Graph& graph, std::span<const PipelineLine> lines);
+
 GraphReport check_graph(const Graph& graph, const GraphCheckOptions& options);
 
 }  // namespace lenz::oracle

@@ -21,7 +21,8 @@ const Type* wide(Context& context, const Type& type) {
 }  // namespace
 
 std::unique_ptr<Graph> rebuilt(const Graph& graph, std::span<const Type* const> inputs,
-                               const std::function<Arg(const Arg&)>& argument, const ResultMap& result) {
+                               const std::function<Arg(const Arg&, const ParamType&)>& argument,
+                               const ResultMap& result) {
   auto copy = std::make_unique<Graph>(graph.shared_context(), graph.ops(), graph.name);
   copy->level = graph.level;
   copy->assumptions = graph.assumptions;
@@ -39,7 +40,10 @@ std::unique_ptr<Graph> rebuilt(const Graph& graph, std::span<const Type* const> 
     graph.for_each_node([&](NodeId at) {
       const Node& node = graph.node(at);
       SmallVec<Arg, 12> args;
-      for (const Arg& a : node.arguments()) args.push_back(renumbered(context, argument ? argument(a) : a, ids));
+      for (size_t i = 0; i < node.arg_count; ++i) {
+        const Arg& a = node.args[i];
+        args.push_back(renumbered(context, argument ? argument(a, node.op->schema.params[i].type) : a, ids));
+      }
       SmallVec<const Type*, 4> annotated;
       for (uint16_t i = 0; i < node.result_count; ++i) annotated.push_back(&graph.type(node.result(i)));
       NodeId id = copy->insert(kNone, *node.op, args, node.origin, annotated);
@@ -65,7 +69,9 @@ std::unique_ptr<Graph> widened_graph(const Graph& graph) {
   if (!ruled) return nullptr;
   std::vector<const Type*> inputs;
   for (const Input& input : graph.inputs()) inputs.push_back(wide(graph.context(), graph.type(input.value)));
-  auto argument = [](const Arg& a) { return a.kind == ArgKind::dtype ? Arg::of_dtype(wide(a.dtype())) : a; };
+  auto argument = [](const Arg& a, const ParamType&) {
+    return a.kind == ArgKind::dtype ? Arg::of_dtype(wide(a.dtype())) : a;
+  };
   // Constants, and what is made without being told a dtype.
   auto result = [](Graph& made, ValueId v) {
     const Type& t = made.type(v);

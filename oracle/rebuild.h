@@ -15,7 +15,8 @@ using ResultMap = std::function<ValueId(Graph& graph, ValueId made)>;
 
 // Null if a rule refuses. `argument` and `result` may change what they are given.
 std::unique_ptr<Graph> rebuilt(const Graph& graph, std::span<const Type* const> inputs,
-                               const std::function<Arg(const Arg&)>& argument = {}, const ResultMap& result = {});
+                               const std::function<Arg(const Arg&, const ParamType&)>& argument = {},
+                               const ResultMap& result = {});
 
 // The graph with every float widened to float64 and complex64 to complex128: inputs, dtypes among arguments, constants.
 // Null if that is no graph: an op without a type rule, sub-graphs, ops that take no float64.

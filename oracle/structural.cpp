@@ -64,9 +64,27 @@ Values restride(const StructuralCall& call) {
   return {call.runner.machine().placed(call.values[call.node.args[0].value()], type, call.binding.lookup())};
 }
 
+// Tensors of their own that lie as the types of the node's results say, whichever way they were made: by the other
+// branch, or by no iteration at all.
+Values as_declared(const StructuralCall& call, Values results, const Values& handed) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Seen seen = look(results[i]);
+    if (seen.kind != TypeKind::tensor) continue;
+    const Type& type = call.graph.type(call.node.result(i));
+    const SymValues sizes = call.binding.lookup();
+    bool lies = evaluate(type.offset, sizes).value_or(seen.offset) == seen.offset;
+    for (size_t d = 0; d < seen.strides.size(); ++d)
+      lies = lies && evaluate(type.strides()[d], sizes).value_or(seen.strides[d]) == seen.strides[d];
+    if (!lies || std::ranges::find(handed, results[i]) != handed.end())
+      results[i] = call.runner.machine().placed(results[i], type, sizes);
+  }
+  return results;
+}
+
 Values cond(const StructuralCall& call) {
   bool yes = call.runner.machine().truth(literal_or_value(call.node.args[0], call.values, call.binding));
-  return call_graph(call, subgraph(call, yes ? 1 : 2), operands(call, 3));
+  const Values handed = operands(call, 3);
+  return as_declared(call, call_graph(call, subgraph(call, yes ? 1 : 2), handed), handed);
 }
 
 Values while_loop(const StructuralCall& call) {
@@ -79,11 +97,7 @@ Values while_loop(const StructuralCall& call) {
       throw Refusal{"the loop has not ended after " + std::to_string(i) + " iterations"};
     carried = call_graph(call, subgraph(call, 1), all);
   }
-  // Of no iteration at all: what goes out is still a tensor of its own.
-  for (RunValue& v : carried)
-    if (std::ranges::find(initial, v) != initial.end() && look(v).kind == TypeKind::tensor)
-      v = call.runner.machine().copied(v);
-  return carried;
+  return as_declared(call, std::move(carried), initial);
 }
 
 Values scan(const StructuralCall& call) {
@@ -103,7 +117,7 @@ Values scan(const StructuralCall& call) {
   for (size_t k = 0; k < columns.size(); ++k)
     results.push_back(
         call.runner.machine().stacked(columns[k], call.graph.type(call.node.result(width + k)), call.binding.lookup()));
-  return results;
+  return as_declared(call, std::move(results), operands(call, 1));
 }
 
 Values make_token(const StructuralCall&) { return {nullptr}; }

@@ -151,6 +151,7 @@ std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn) {
   if (lacks_memory(got)) return std::nullopt;
   if (auto outside = compare_outside(graph_, as_ended(got), got)) return outside;
   if (drawn || got.ending != Ending::finished) return std::nullopt;
+  if (!compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's: no bounds are asked
   auto judgement = judged(Widening::bounds, got);
   return judgement ? judgement->mismatch : std::nullopt;
 }

@@ -18,6 +18,8 @@ namespace {
 ExitCode run_command(std::span<const std::string> args) { return run_plugin_command("run", args); }
 ExitCode check_command(std::span<const std::string> args) { return run_plugin_command("check", args); }
 ExitCode bench_command(std::span<const std::string> args) { return run_plugin_command("bench", args); }
+ExitCode fuzz_command(std::span<const std::string> args) { return run_plugin_command("fuzz", args); }
+ExitCode reduce_command(std::span<const std::string> args) { return run_plugin_command("reduce", args); }
 ExitCode controls_command(std::span<const std::string> args) { return run_plugin_command("controls", args); }
 
 constexpr Command kCommands[] = {
@@ -30,6 +32,8 @@ constexpr Command kCommands[] = {
     {"passes", "list the passes, in the order in which they run", passes_command},
     {"run", "run a graph on given or made inputs", run_command},
     {"check", "hold every pass against eager libtorch, on one graph", check_command},
+    {"fuzz", "hold every stage of the compiler against the oracle, on random graphs", fuzz_command},
+    {"reduce", "find the smallest graph that fails as a given one does", reduce_command},
     {"controls", "hold the oracle against legal and wrong variants of random graphs", controls_command},
     {"bench", "measure workloads beside eager and torch.compile", bench_command},
     {"ops", "list the ops and what their rows know; --check holds them against libtorch", ops_command},

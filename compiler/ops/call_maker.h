@@ -57,11 +57,11 @@ class CallMaker {
 
   // --- choices of sizes
   int64_t a_size(int64_t low = 0);  // one size >= low: often small, sometimes 0 or 1
-  Sizes a_shape(int min_rank = 0, int max_rank = 5, int64_t min_size = 0);  // bounded number of elements
+  virtual Sizes a_shape(int min_rank = 0, int max_rank = 5, int64_t min_size = 0);  // bounded number of elements
   // Shapes that broadcast together; the first has the result's rank at least as often as not.
   std::vector<Sizes> broadcast_shapes(size_t count, int max_rank = 5);
   Sizes shape_like_with_ones(const Sizes& full);  // a shape that broadcasts to `full`
-  Dtype a_dtype(DtypeSet set);
+  virtual Dtype a_dtype(DtypeSet set);
   int64_t a_dim(size_t rank);                                     // in [-max(rank,1), max(rank,1))
   SmallVec<int64_t, 6> some_dims(size_t rank, bool allow_empty);  // distinct dims, in any order, some negative
   Arg a_number(Dtype like);  // a Scalar that keeps a tensor of this dtype in its category

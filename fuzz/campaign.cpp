@@ -1,0 +1,362 @@
+#include "fuzz/campaign.h"
+
+#include <sys/mman.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "compiler/driver/plugin.h"
+#include "compiler/ops/op_table.h"
+#include "fuzz/triage.h"
+#include "oracle/scratch.h"
+#include "oracle/workers.h"
+
+namespace lenz::fuzz {
+
+namespace {
+using Clock = std::chrono::steady_clock;
+using nlohmann::json;
+constexpr uint64_t kBatch = 32;  // cases that are stored together
+constexpr size_t kSlice = 12;    // batches that one worker process sees at most
+constexpr int kHangSeconds = 60;
+constexpr int kDeathsOfBatch = 16;
+
+double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
+
+std::string now() {
+  const std::time_t t = std::time(nullptr);
+  std::tm tm{};
+  gmtime_r(&t, &tm);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
+  return text;
+}
+
+// Ctrl-C as something to ask for. Workers inherit the blocked signal, and end when their parent asks them to.
+class Interrupt {
+ public:
+  Interrupt() {
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGINT);
+    sigaddset(&set, SIGTERM);
+    sigprocmask(SIG_BLOCK, &set, &before_);
+    fd_ = signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
+  }
+  ~Interrupt() {
+    if (fd_ >= 0) close(fd_);
+    sigprocmask(SIG_SETMASK, &before_, nullptr);
+  }
+  Interrupt(const Interrupt&) = delete;
+  Interrupt& operator=(const Interrupt&) = delete;
+  bool came() {
+    signalfd_siginfo info;
+    came_ |= fd_ >= 0 && read(fd_, &info, sizeof info) == static_cast<ssize_t>(sizeof info);
+    return came_;
+  }
+
+ private:
+  int fd_ = -1;
+  sigset_t before_{};
+  bool came_ = false;
+};
+
+// A flag that workers see.
+class Shared {
+ public:
+  Shared() {
+    void* memory = mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (memory == MAP_FAILED) throw Unsupported("no memory to share with worker processes");
+    stop_ = new (memory) std::atomic<bool>(false);
+  }
+  ~Shared() { munmap(stop_, sizeof(std::atomic<bool>)); }
+  Shared(const Shared&) = delete;
+  Shared& operator=(const Shared&) = delete;
+  std::atomic<bool>& stop() { return *stop_; }
+
+ private:
+  std::atomic<bool>* stop_;
+};
+
+struct Dead {
+  uint64_t number = 0;
+  uint32_t property = 0;
+  std::string symptom;
+};
+
+class Campaign {
+ public:
+  explicit Campaign(const CampaignOptions& options)
+      : options_(options), pool_(op_table()), store_(store_of(options.out)) {
+    begin_run();
+  }
+
+  CampaignSummary run() {
+    begin_ = Clock::now();
+    look_into_findings();
+    while (!over()) {
+      slice();
+      look_into_findings();
+    }
+    return summary();
+  }
+
+ private:
+  static std::string store_of(const std::string& out) {
+    std::error_code failed;
+    std::filesystem::create_directories(out, failed);
+    if (failed) throw UserError("can't make the folder: " + failed.message(), out);
+    return (std::filesystem::path(out) / "store.sqlite").string();
+  }
+
+  json options_json() const {
+    json only = json::array();
+    for (const Property* p : options_.only) only.push_back(p->name);
+    return {{"only", only}, {"target", options_.target}, {"first", options_.first}};
+  }
+
+  void begin_run() {
+    next_ = options_.first;
+    if (options_.resume) {
+      auto rows =
+          store_.query("SELECT id, seed, version, options FROM run WHERE kind = 'fuzz' ORDER BY id DESC LIMIT 1");
+      if (rows.empty()) throw UserError("there is no campaign to resume", store_.path(), "leave --resume out");
+      run_ = store::integer(rows[0][0]);
+      seed_ = static_cast<uint64_t>(store::integer(rows[0][1]));
+      if (store::text(rows[0][2]) != build_id())
+        throw UserError("the last campaign was run by another build of lenz, whose cases are others", store_.path(),
+                        "start a new one: leave --resume out");
+      if (store::text(rows[0][3]) != options_json().dump())
+        throw UserError("the last campaign had other options: " + store::text(rows[0][3]), store_.path(),
+                        "give the same ones, or leave --resume out");
+      for (const store::Row& row : store_.query("SELECT first, cases FROM batch WHERE run = ?", {run_}))
+        done_[static_cast<uint64_t>(store::integer(row[0]))] = static_cast<uint64_t>(store::integer(row[1]));
+      return;
+    }
+    seed_ = options_.seed;
+    store_.query("INSERT INTO run (kind, version, started, seed, options) VALUES ('fuzz', ?, ?, ?, ?)",
+                 {std::string(build_id()), now(), static_cast<int64_t>(seed_), options_json().dump()});
+    run_ = store_.last_id();
+  }
+
+  uint64_t end() const { return options_.cases ? options_.first + options_.cases : UINT64_MAX; }
+  bool time_is_up() const { return options_.seconds > 0 && since(begin_) >= options_.seconds; }
+  bool over() { return interrupt_.came() || time_is_up() || next_ >= end(); }
+
+  // --- cases
+
+  void slice() {
+    const int workers = options_.workers;
+    std::vector<std::pair<uint64_t, uint64_t>> batches;  // first, cases
+    while (batches.size() < kSlice * static_cast<size_t>(workers) && next_ < end()) {
+      const uint64_t count = std::min(kBatch, end() - next_);
+      if (!done_.contains(next_)) batches.emplace_back(next_, count);
+      next_ += count;
+    }
+    std::vector<std::vector<Dead>> dead(batches.size());
+    shared_.stop() = false;
+    oracle::WorkerCalls calls;
+    calls.work = [&](size_t task, oracle::Place& place) {
+      return batch(batches[task].first, batches[task].second, dead[task], place);
+    };
+    calls.done = [&](size_t task, const std::string& result) {
+      if (!result.empty()) record(batches[task].first, batches[task].second, json::parse(result), dead[task]);
+    };
+    calls.died = [&](size_t task, const oracle::Death& death) {
+      dead[task].push_back({batches[task].first + death.place.index, death.place.phase, death.text()});
+      if (dead[task].size() < kDeathsOfBatch) return true;
+      record(batches[task].first, batches[task].second, json::object(), dead[task]);
+      return false;
+    };
+    calls.tick = [&](size_t finished) {
+      if (interrupt_.came() || time_is_up()) shared_.stop() = true;
+      if (options_.progress) show_progress(finished);
+    };
+    oracle::run_in_workers(batches.size(), workers, {.hang_seconds = kHangSeconds}, calls);
+  }
+
+  // In a child. Empty: it was told to stop.
+  std::string batch(uint64_t first, uint64_t count, const std::vector<Dead>& dead, oracle::Place& place) {
+    oracle::quieten_libtorch();
+    CaseRunner runner(options_.only, scratch_.path());
+    const auto begin = Clock::now();
+    GrowthStatistics grown;
+    json findings = json::array();
+    std::map<std::string, uint64_t> ends, why, features, asked;
+    std::map<std::string, double> seconds;
+    for (uint64_t i = 0; i < count; ++i) {
+      if (shared_.stop()) return {};
+      ++place.steps;
+      place.index = static_cast<uint32_t>(i);
+      if (std::ranges::find(dead, first + i, &Dead::number) != dead.end()) continue;
+      Case c = draw_case(seed_, first + i, pool_, {}, &grown);
+      c.setting.target = options_.target;
+      CaseResult result = runner.run(*c.graph, c.setting, [&](size_t property) {
+        ++place.steps;
+        place.phase = static_cast<uint32_t>(property);
+      });
+      constexpr const char* kEnds[] = {"held", "refused", "not_covered", "found"};
+      ++ends[kEnds[static_cast<size_t>(result.end)]];
+      for (const auto& [what, n] : result.not_covered) why[what] += n;
+      for (const auto& [what, s] : result.seconds) seconds[std::string(what)] += s, ++asked[std::string(what)];
+      for (const std::string& f : result.features) ++features[f];
+      if (!result.failure) continue;
+      const Failure& f = *result.failure;
+      findings.push_back({{"number", first + i},
+                          {"property", f.property},
+                          {"symptom", f.symptom},
+                          {"detail", f.detail},
+                          {"text", c.text()}});
+    }
+    json all = {{"ends", ends},         {"why", why},           {"seconds", seconds},   {"asked", asked},
+                {"features", features}, {"findings", findings}, {"calls", grown.calls}, {"refused", grown.refused},
+                {"took", since(begin)}};
+    return all.dump(-1, ' ', false, json::error_handler_t::replace);
+  }
+
+  void record(uint64_t first, uint64_t count, json result, const std::vector<Dead>& dead) {
+    store::Database::Transaction transaction(store_);
+    json counts = result;
+    counts.erase("features");
+    counts.erase("findings");
+    store_.query(
+        "INSERT INTO batch (run, first, cases, seconds, counts) VALUES (?, ?, ?, ?, ?)",
+        {run_, static_cast<int64_t>(first), static_cast<int64_t>(count), result.value("took", 0.0), counts.dump()});
+    const json features = result.value("features", json::object()), findings = result.value("findings", json::array());
+    for (const auto& [feature, n] : features.items())
+      store_.query(
+          "INSERT INTO coverage (run, feature, cases) VALUES (?, ?, ?) "
+          "ON CONFLICT (run, feature) DO UPDATE SET cases = cases + excluded.cases",
+          {run_, feature, n.get<int64_t>()});
+    for (const json& f : findings) add_finding(f["number"], f["property"], f["symptom"], f["detail"], f["text"]);
+    for (const Dead& d : dead) {
+      const Property& p = options_.only.empty() ? properties()[d.property] : *options_.only[d.property];
+      Case c = draw_case(seed_, d.number, pool_);
+      c.setting.target = options_.target;
+      add_finding(static_cast<int64_t>(d.number), std::string(p.name), d.symptom, "the process died: " + d.symptom,
+                  c.text());
+    }
+    transaction.commit();
+    done_[first] = count;
+    cases_done_ += count;
+    found_ += findings.size() + dead.size();
+  }
+
+  void add_finding(int64_t number, const std::string& property, const std::string& symptom, const std::string& detail,
+                   const std::string& text) {
+    store_.query("INSERT INTO finding (run, number, property, symptom, detail, text) VALUES (?, ?, ?, ?, ?, ?)",
+                 {run_, number, property, symptom, detail, text});
+  }
+
+  // --- findings
+
+  void look_into_findings() {
+    for (const store::Row& row : store_.query("SELECT id, property, symptom, detail, text FROM finding WHERE run = ? "
+                                              "AND signature IS NULL ORDER BY number",
+                                              {run_})) {
+      if (interrupt_.came()) return;
+      const std::string kind = store::text(row[1]) + " | " + store::text(row[2]);
+      if (looked_into_[kind]++ >= options_.reductions) continue;
+      if (options_.progress) std::fprintf(stderr, "\r\33[Klooking into a finding: %s\n", kind.c_str());
+      Failure failure{store::text(row[1]), store::text(row[1]), store::text(row[2]), store::text(row[3])};
+      const Triaged t = triaged(store::text(row[4]), failure);
+      store::Database::Transaction transaction(store_);
+      auto known = store_.query("SELECT id, state FROM signature WHERE name = ?", {t.name});
+      int64_t id = 0;
+      if (known.empty()) {
+        store_.query("INSERT INTO signature (name, state, text, detail) VALUES (?, 'open', ?, ?)",
+                     {t.name, t.text, t.detail});
+        id = store_.last_id();
+      } else {
+        id = store::integer(known[0][0]);
+        store_.query("UPDATE signature SET state = 'open' WHERE id = ?", {id});  // one that was fixed is back
+      }
+      store_.query("UPDATE finding SET signature = ? WHERE id = ?", {id, row[0]});
+      transaction.commit();
+      write_finding(options_.out, id, t);
+      if (options_.progress) std::fprintf(stderr, "  %s\n", t.name.c_str());
+    }
+  }
+
+  // A case whose text can't be read back can't be reduced either: that is its finding.
+  Triaged triaged(const std::string& text, const Failure& failure) {
+    ReduceOptions options;
+    options.jobs = options_.workers;
+    options.seconds = options_.reduce_seconds;
+    try {
+      return triage(parse_case(text), failure, options);
+    } catch (const UserError& error) {
+      return {.name = failure.key() + " | not readable", .text = text, .detail = failure.detail + "\n" + error.what()};
+    }
+  }
+
+  void show_progress(size_t) {
+    const double s = since(begin_);
+    if (s - shown_ < 1 || !isatty(STDERR_FILENO)) return;
+    shown_ = s;
+    std::fprintf(stderr, "\r\33[K%.0f s: %llu cases, %.1f/s, %llu findings", s,
+                 static_cast<unsigned long long>(cases_done_), static_cast<double>(cases_done_) / s,
+                 static_cast<unsigned long long>(found_));
+  }
+
+  CampaignSummary summary() {
+    CampaignSummary s;
+    s.interrupted = interrupt_.came();
+    s.seconds = since(begin_);
+    for (const store::Row& row : store_.query("SELECT cases, counts FROM batch WHERE run = ?", {run_})) {
+      s.cases += static_cast<uint64_t>(store::integer(row[0]));
+      const json j = json::parse(store::text(row[1]));
+      const json ends = j.value("ends", json::object()), why = j.value("why", json::object()),
+                 took = j.value("seconds", json::object()), asked = j.value("asked", json::object());
+      s.held += ends.value("held", 0u);
+      s.refused += ends.value("refused", 0u);
+      s.not_covered += ends.value("not_covered", 0u);
+      s.calls += j.value("calls", 0u);
+      s.refused_calls += j.value("refused", 0u);
+      for (const auto& [what, n] : why.items()) s.why_not[what] += n.get<uint64_t>();
+      for (const auto& [what, n] : took.items()) s.property_seconds[what] += n.get<double>();
+      for (const auto& [what, n] : asked.items()) s.property_cases[what] += n.get<uint64_t>();
+    }
+    s.found =
+        static_cast<uint64_t>(store::integer(store_.query("SELECT count(*) FROM finding WHERE run = ?", {run_})[0][0]));
+    s.features = static_cast<uint64_t>(
+        store::integer(store_.query("SELECT count(*) FROM coverage WHERE run = ?", {run_})[0][0]));
+    for (const store::Row& row :
+         store_.query("SELECT s.id, s.name, count(*), s.state FROM finding f JOIN signature s ON f.signature = s.id "
+                      "WHERE f.run = ? GROUP BY s.id ORDER BY s.id",
+                      {run_}))
+      s.findings.push_back({store::text(row[1]), finding_file(options_.out, store::integer(row[0])),
+                            static_cast<uint64_t>(store::integer(row[2])), store::text(row[3]) == "open", true});
+    for (const store::Row& row : store_.query("SELECT property, symptom, count(*) FROM finding WHERE run = ? AND "
+                                              "signature IS NULL GROUP BY property, symptom",
+                                              {run_}))
+      s.findings.push_back({store::text(row[0]) + " | " + store::text(row[1]), "",
+                            static_cast<uint64_t>(store::integer(row[2])), true, false});
+    return s;
+  }
+
+  const CampaignOptions& options_;
+  Pool pool_;
+  store::Database store_;
+  Interrupt interrupt_;
+  Shared shared_;
+  oracle::Scratch scratch_;
+  int64_t run_ = 0;
+  uint64_t seed_ = 0, next_ = 0, cases_done_ = 0, found_ = 0;
+  double shown_ = 0;
+  std::map<uint64_t, uint64_t> done_;
+  std::map<std::string, int> looked_into_;
+  Clock::time_point begin_;
+};
+}  // namespace
+
+CampaignSummary run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,50 @@
+// A campaign: cases by number, in worker processes, into a store; what fails is run alone, reduced, named, counted
+// once.
+//
+// A batch of cases is in the store whole or not at all, so a campaign that was killed goes on where it was: batches
+// that are not there are run again, findings without a signature are looked into again. Thread-safety: one campaign per
+// process, from a thread that has run nothing of libtorch (oracle/workers.h).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "corpus/store/database.h"
+#include "fuzz/case.h"
+
+namespace lenz::fuzz {
+
+struct CampaignOptions {
+  uint64_t seed = 0;
+  uint64_t first = 0, cases = 0;  // cases: 0: until the time is up
+  double seconds = 0;             // 0: until the cases are done
+  int workers = 0;                // 0: as many as this process may use cores
+  std::vector<const Property*> only;
+  std::string target;    // of machine code
+  std::string out;       // folder of findings and of the store
+  bool resume = false;   // goes on with the last campaign in the store
+  bool progress = true;  // on stderr
+  int reductions = 4;    // of findings that fail one property with one symptom; the others are counted
+  double reduce_seconds = 40;
+};
+
+struct CampaignSummary {
+  uint64_t cases = 0, held = 0, refused = 0, not_covered = 0, found = 0;
+  double seconds = 0;
+  uint64_t calls = 0, refused_calls = 0;  // of the generator
+  std::map<std::string, double> property_seconds;
+  std::map<std::string, uint64_t> property_cases, why_not;
+  struct Finding {
+    std::string name, file;
+    uint64_t cases = 0;
+    bool open = true, looked_into = true;
+  };
+  std::vector<Finding> findings;
+  uint64_t features = 0;
+  bool interrupted = false;
+};
+
+CampaignSummary run_campaign(const CampaignOptions& options);
+
+}  // namespace lenz::fuzz

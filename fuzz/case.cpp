@@ -1,0 +1,142 @@
+#include "fuzz/case.h"
+
+#include <chrono>
+
+#include "compiler/base/hash.h"
+#include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
+#include "fuzz/excuses.h"
+#include "oracle/graph_check.h"
+
+namespace lenz::fuzz {
+
+namespace {
+constexpr std::string_view kSettingLine = "# fuzz: ";
+
+// The same error at another place, or of another number, is the same error.
+std::string without_details(std::string_view text) {
+  std::string out;
+  for (char c : text.substr(0, text.find('\n'))) {
+    if (c >= '0' && c <= '9') {
+      if (out.empty() || out.back() != 'N') out += 'N';
+    } else {
+      out += c;
+    }
+    if (out.size() > 100) break;
+  }
+  return out;
+}
+}  // namespace
+
+std::string Case::text() const { return std::string(kSettingLine) + setting.text() + "\n" + print(*graph); }
+
+Case draw_case(uint64_t seed, uint64_t number, const Pool& pool, const GrowOptions& options,
+               GrowthStatistics* statistics) {
+  RandomChooser choose(combine(seed, number));
+  Case c;
+  using oracle::Values;
+  constexpr Values kModes[] = {Values::ordinary, Values::special, Values::exact,   Values::ties,
+                               Values::sorted,   Values::nan,     Values::constant};
+  constexpr uint32_t kWeights[] = {12, 5, 6, 3, 1, 1, 1};
+  c.setting.values = kModes[choose.weighted(kWeights)];
+  c.setting.seed = choose.below(uint64_t{1} << 32);
+  c.graph = grow(choose, pool, options, statistics);
+  return c;
+}
+
+Case parse_case(const std::string& text, const std::string& file) {
+  Case c;
+  if (text.starts_with(kSettingLine))
+    c.setting =
+        Setting::parse(std::string_view(text).substr(kSettingLine.size(), text.find('\n') - kSettingLine.size()));
+  ParseOptions options;
+  options.file = file;
+  c.graph = parse_graph(text, op_table(), options);
+  std::vector<UserError> broken = verify_text(*c.graph, text, options);
+  if (!broken.empty()) throw UserError(broken[0]);
+  return c;
+}
+
+Case read_case(const std::string& path) {
+  Case c = parse_case(read_text(path, ParseLimits().text), path);
+  const size_t slash = path.rfind('/');
+  c.setting.folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  return c;
+}
+
+CaseRunner::CaseRunner(std::vector<const Property*> only, std::string scratch)
+    : properties_(std::move(only)), scratch_(std::move(scratch)), boxed_(DeviceKind::cpu) {
+  if (properties_.empty())
+    for (const Property& p : properties()) properties_.push_back(&p);
+}
+
+CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std::function<void(size_t)>& before) {
+  CaseResult result;
+  Subject subject(graph, setting, boxed_, scratch_);
+  for (size_t i = 0; i < properties_.size() && !result.failure; ++i) {
+    const Property& property = *properties_[i];
+    if (before) before(i);
+    const auto begin = std::chrono::steady_clock::now();
+    const std::string name(property.name);
+    try {
+      result.failure = property.holds(subject);
+    } catch (const InternalError& error) {
+      result.failure = Failure{name, name, "internal error: " + without_details(error.what()), error.what()};
+    } catch (const Unsupported& why) {
+      ++result.not_covered[name + ": " + without_details(why.what())];
+    } catch (const UserError& error) {
+      // Eager takes the graph, so it is no user's fault.
+      result.failure = Failure{name, name, "refused: " + without_details(error.message()), error.what()};
+    } catch (const std::bad_alloc&) {
+      result.failure = Failure{name, name, "out of memory", "the process has no memory left"};
+    } catch (const std::exception& error) {
+      result.failure = Failure{name, name, "exception: " + without_details(error.what()), error.what()};
+    }
+    result.seconds.emplace_back(property.name,
+                                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+  }
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    std::string_view dtype = "none";
+    for (size_t a = node.arg_count; a-- > 0;)
+      if (node.args[a].is_value() && graph.type(node.args[a].value()).is_tensor())
+        dtype = info(graph.type(node.args[a].value()).dtype).name;
+    subject.features.insert("op " + node.op->full_name + " " + std::string(dtype));
+  });
+  result.features = std::move(subject.features);
+  // An error of ours is one whatever eager does; values of an op that is known are no evidence.
+  if (result.failure && !result.failure->symptom.starts_with("internal error") &&
+      !result.failure->symptom.starts_with("refused")) {
+    if (std::string excuse = excuse_of(graph); !excuse.empty()) {
+      ++result.not_covered["differs, and eager's values are known: " + excuse];
+      result.failure.reset();
+    }
+  }
+  if (result.failure) {
+    result.end = CaseEnd::found;
+  } else if (!result.not_covered.empty()) {
+    result.end = CaseEnd::not_covered;
+  } else if (subject.has_run() && subject.trial().expected().ending == oracle::Ending::raised) {
+    result.end = CaseEnd::refused;
+  }
+  return result;
+}
+
+void blame(const Graph& graph, const Setting& setting, Failure& failure) {
+  oracle::GraphCheckOptions options;
+  options.seeds = 1;
+  options.first_seed = setting.seed;
+  options.values = setting.values;
+  options.core = options.loops = options.bisect = true;
+  options.folder = setting.folder;
+  try {
+    oracle::GraphReport report = check_graph(graph, options);
+    if (!report.culprit) return;
+    failure.stage = (report.culprit->kind == oracle::Culprit::lowering ? "lowering of " : "") + report.culprit->step;
+    failure.detail += "\n" + report.culprit->text();
+  } catch (const std::exception&) {  // the bisection fails where the case does: then the property's name has to do
+  }
+}
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,214 @@
+#include "fuzz/control_flow.h"
+
+#include <algorithm>
+
+#include "fuzz/adapt.h"
+
+namespace lenz::fuzz {
+
+namespace {
+// What loops and branches are made of: data, as patterns are.
+constexpr std::string_view kLess = "aten.lt.Scalar";   // op name: a loop's condition
+constexpr std::string_view kNext = "aten.add.Scalar";  // op name: a loop's counter
+constexpr std::string_view kAny = "aten.any";          // op name: a branch's condition, from a value
+constexpr std::string_view kCopy = "aten.clone";       // op name: a sub-graph returns what is its own
+constexpr std::string_view kCond = "lenz.cond";
+constexpr std::string_view kWhile = "lenz.while_loop";
+constexpr std::string_view kScan = "lenz.scan";
+
+NodeId call(Graph& graph, std::string_view op, std::span<const Arg> args) {
+  Resolved r = resolve(graph, op, args, {});
+  return graph.append(*r.op, r.args);
+}
+
+class ControlFlow {
+ public:
+  ControlFlow(Growth& outer, Chooser& choose, const GrowSteps& grow)
+      : outer_(outer), graph_(*outer.graph), c_(choose), grow_(grow) {}
+
+  void make() {
+    if (outer_.values.empty()) return;
+    size_t count = 1 + c_.below(3);
+    for (size_t i = 0; i < count; ++i) operands_.push_back(c_.pick(outer_.values));
+    try {
+      switch (c_.below(3)) {
+        case 0: return branch();
+        case 1: return loop();
+        default: return scan();
+      }
+    } catch (const UserError&) {  // a rule refused: the node is not there, its sub-graphs are dropped again
+      graph_.subgraphs.resize(subgraphs_before_);
+    }
+  }
+
+ private:
+  struct Sub {
+    std::unique_ptr<Graph> graph;
+    Growth growth;
+  };
+
+  Sub start(const char* name, std::span<const Type* const> inputs) {
+    Sub s;
+    s.graph = std::make_unique<Graph>(graph_.shared_context(), graph_.ops(),
+                                      std::string(name) + std::to_string(graph_.subgraphs.size()) + graph_.name);
+    s.growth.graph = s.graph.get();
+    s.growth.habits = outer_.habits;
+    s.growth.habits.writing = s.growth.habits.control = s.growth.habits.aliases = 0;
+    s.growth.habits.fresh = 0;
+    s.growth.habits.families[static_cast<size_t>(Family::indexing)] = 0;
+    s.growth.habits.families[static_cast<size_t>(Family::random)] = 0;
+    s.growth.most_inputs = inputs.size() + 1;
+    for (const Type* t : inputs) {
+      s.growth.add(s.graph->add_input("a" + std::to_string(s.graph->inputs().size()), t));
+    }
+    return s;
+  }
+
+  // Inputs that a sub-graph asked for beside those that it was given: the outer graph gets them too.
+  void lift_inputs(Sub& s, std::vector<const Type*>& types) {
+    for (size_t i = types.size(); i < s.graph->inputs().size(); ++i) {
+      Input& input = s.graph->input(i);
+      const Type* type = &s.graph->type(input.value);
+      ValueId v = graph_.add_input("x" + std::to_string(graph_.inputs().size()), type);
+      graph_.input(graph_.inputs().size() - 1).init = input.init;
+      input.init = {};
+      types.push_back(type);
+      operands_.push_back(v);
+    }
+  }
+  void give_inputs(Sub& s, std::span<const Type* const> types) {
+    for (size_t i = s.graph->inputs().size(); i < types.size(); ++i)
+      s.graph->add_input("a" + std::to_string(i), types[i]);
+  }
+
+  std::vector<const Type*> operand_types() const {
+    std::vector<const Type*> types;
+    for (ValueId v : operands_) types.push_back(&graph_.type(v));
+    return types;
+  }
+
+  // A value of that dtype and those sizes: of the sub-graph's, made to fit if need be.
+  ValueId result(Sub& s, const Type& like) {
+    const auto& values = s.growth.values;
+    ValueId v = values[values.size() - 1 - c_.below(std::min<size_t>(values.size(), 3))];
+    Sizes sizes;
+    for (Dim d : like.sizes()) sizes.push_back(d.constant());
+    v = with_sizes(*s.graph, v, sizes, c_);
+    if (v != kNone) v = with_dtype(*s.graph, v, like.dtype);
+    if (v == kNone) throw UserError("no value of this type");
+    if (s.graph->storage(v) != v || s.graph->value(v).producer == kNone) {
+      Arg self = Arg::of_value(v);
+      v = s.graph->node(call(*s.graph, kCopy, {&self, 1})).result();
+    }
+    return v;
+  }
+
+  Arg hand_over(Sub& s) {
+    graph_.subgraphs.push_back(std::move(s.graph));
+    return Arg::of_graph(static_cast<uint32_t>(graph_.subgraphs.size() - 1));
+  }
+  void made(NodeId id) {
+    for (uint16_t i = 0; i < graph_.node(id).result_count; ++i) {
+      ValueId v = graph_.node(id).result(i);
+      if (graph_.type(v).kind == TypeKind::list) continue;
+      outer_.add(v);
+    }
+  }
+
+  ValueId predicate() {
+    if (c_.flip()) {
+      Arg self = Arg::of_value(c_.pick(outer_.values));
+      if (!is_complex(graph_.type(self.value()).dtype)) return graph_.node(call(graph_, kAny, {&self, 1})).result();
+    }
+    ValueId v = graph_.add_input("p" + std::to_string(graph_.inputs().size()),
+                                 graph_.context().tensor(contiguous_tensor(Dtype::b8, {})));
+    graph_.input(graph_.inputs().size() - 1).init = {Initialiser::integers, 0, 1, c_.below(1u << 16)};
+    return v;
+  }
+
+  void branch() {
+    std::vector<const Type*> types = operand_types();
+    ValueId p = predicate();
+    Sub yes = start("yes", types);
+    grow_(yes.growth, 1 + c_.below(4));
+    lift_inputs(yes, types);
+    Sub no = start("no", types);
+    grow_(no.growth, c_.below(4));
+    lift_inputs(no, types);
+    give_inputs(yes, types);
+    std::vector<Arg> a, b;
+    size_t count = 1 + c_.below(2);
+    for (size_t i = 0; i < count; ++i) {
+      ValueId model = c_.pick(yes.growth.values);
+      a.push_back(Arg::of_value(result(yes, yes.graph->type(model))));
+      b.push_back(Arg::of_value(result(no, yes.graph->type(a.back().value()))));
+    }
+    yes.graph->set_outputs(a);
+    no.graph->set_outputs(b);
+    Arg args[] = {Arg::of_value(p), hand_over(yes), hand_over(no), graph_.context().values(operands_)};
+    made(call(graph_, kCond, args));
+  }
+
+  // A few rounds: the counter starts anywhere from 0 to 4, and ends at 3.
+  void loop() {
+    const Type* counter = graph_.context().tensor(contiguous_tensor(Dtype::i64, {}));
+    ValueId start_at = graph_.add_input("n" + std::to_string(graph_.inputs().size()), counter);
+    graph_.input(graph_.inputs().size() - 1).init = {Initialiser::integers, 0, 4, c_.below(1u << 16)};
+    operands_.insert(operands_.begin(), start_at);
+    const size_t carried = operands_.size();
+    std::vector<const Type*> types = operand_types();
+    Sub body = start("body", types);
+    const ValueId count = body.graph->inputs()[0].value;
+    std::erase(body.growth.values, count);
+    grow_(body.growth, 1 + c_.below(4));
+    lift_inputs(body, types);
+    Arg next[] = {Arg::of_value(count), Arg::of_int(1)};
+    std::vector<Arg> results{Arg::of_value(body.graph->node(call(*body.graph, kNext, next)).result())};
+    for (size_t i = 1; i < carried; ++i) results.push_back(Arg::of_value(result(body, *types[i])));
+    body.graph->set_outputs(results);
+    Sub test = start("test", types);
+    Arg less[] = {Arg::of_value(test.graph->inputs()[0].value), Arg::of_int(3)};
+    Arg verdict = Arg::of_value(test.graph->node(call(*test.graph, kLess, less)).result());
+    test.graph->set_outputs({&verdict, 1});
+    std::span<const ValueId> all = operands_;
+    Arg args[] = {hand_over(test), hand_over(body), graph_.context().values(all.first(carried)),
+                  graph_.context().values(all.subspan(carried))};
+    made(call(graph_, kWhile, args));
+  }
+
+  // Along the first dim of a sequence that has one.
+  void scan() {
+    std::vector<ValueId> sequences;
+    for (ValueId v : outer_.values)
+      if (graph_.type(v).rank() > 0 && graph_.type(v).sizes()[0].constant() > 0) sequences.push_back(v);
+    if (sequences.empty()) return branch();
+    const ValueId xs = c_.pick(sequences);
+    operands_.resize(1);
+    std::vector<const Type*> types = operand_types();
+    const Type& whole = graph_.type(xs);
+    types.push_back(graph_.context().tensor(contiguous_tensor(whole.dtype, whole.sizes().subspan(1))));
+    operands_.push_back(xs);
+    Sub step = start("step", types);
+    grow_(step.growth, 1 + c_.below(4));
+    lift_inputs(step, types);
+    std::vector<Arg> results{Arg::of_value(result(step, *types[0]))};
+    if (c_.flip()) results.push_back(Arg::of_value(result(step, step.graph->type(c_.pick(step.growth.values)))));
+    step.graph->set_outputs(results);
+    std::span<const ValueId> all = operands_;
+    Arg args[] = {hand_over(step), graph_.context().values(all.first(1)), graph_.context().values(all.subspan(1, 1)),
+                  graph_.context().values(all.subspan(2))};
+    made(call(graph_, kScan, args));
+  }
+
+  Growth& outer_;
+  Graph& graph_;
+  Chooser& c_;
+  const GrowSteps& grow_;
+  std::vector<ValueId> operands_;
+  const size_t subgraphs_before_ = graph_.subgraphs.size();
+};
+}  // namespace
+
+void control_flow(Growth& growth, Chooser& choose, const GrowSteps& grow) { ControlFlow(growth, choose, grow).make(); }
+
+}  // namespace lenz::fuzz

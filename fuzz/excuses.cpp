@@ -1,0 +1,45 @@
+#include "fuzz/excuses.h"
+
+#include <fnmatch.h>
+
+#include <known_lines.h>  // made by CMake
+#include "oracle/known_faults.h"
+
+namespace lenz::fuzz {
+
+namespace {
+const std::vector<oracle::KnownFault>& known() {
+  static const std::vector<oracle::KnownFault> all = [] {
+    auto lines = oracle::parse_known_faults(kValuesKnown, "oracle/values_known.txt");
+    for (oracle::KnownFault& line : oracle::parse_known_faults(kLoopsKnown, "oracle/loops_known.txt"))
+      lines.push_back(std::move(line));
+    return lines;
+  }();
+  return all;
+}
+
+// In a larger graph nobody knows how far a line's conditions reach: its row and dtype decide.
+bool names(const oracle::KnownFault& line, const OpDef& op, std::string_view dtype) {
+  if (fnmatch(line.row.c_str(), op.full_name.c_str(), 0) != 0) return false;
+  return line.dtypes == "*" || (" " + line.dtypes + " ").find(" " + std::string(dtype) + " ") != std::string::npos;
+}
+}  // namespace
+
+std::string excuse_of(const Graph& graph) {
+  std::string found;
+  for (const auto& sub : graph.subgraphs)
+    if (found = excuse_of(*sub); !found.empty()) return found;
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    for (const Arg& a : node.arguments())
+      for_each_value(a, [&](ValueId v) {
+        if (!graph.type(v).is_tensor() || !found.empty()) return;
+        for (const oracle::KnownFault& line : known())
+          if (found.empty() && names(line, *node.op, name(graph.type(v).dtype)))
+            found = node.op->full_name + ": " + line.why;
+      });
+  });
+  return found;
+}
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,226 @@
+// `lenz fuzz`: campaigns; single cases by number or from a file; the list of properties.
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <random>
+#include <thread>
+
+#include "compiler/driver/arguments.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "fuzz/campaign.h"
+#include "fuzz/commands.h"
+#include "fuzz/durations.h"
+#include "fuzz/reduce.h"
+
+namespace lenz::fuzz {
+
+namespace {
+std::vector<const Property*> named(const std::vector<std::string>& names) {
+  std::vector<const Property*> list;
+  for (const std::string& name : names) {
+    const Property* p = find_property(name);
+    if (!p) {
+      std::string all;
+      for (const Property& each : properties()) all += (all.empty() ? "" : ", ") + std::string(each.name);
+      throw UserError("there is no property `" + name + "`", "lenz fuzz", "there are: " + all);
+    }
+    list.push_back(p);
+  }
+  return list;
+}
+
+ExitCode list_properties() {
+  for (const Property& p : properties())
+    std::printf("%-18s %s\n", std::string(p.name).c_str(), std::string(p.contract).c_str());
+  return ExitCode::fine;
+}
+
+ExitCode print_cases(uint64_t seed, uint64_t first, uint64_t count) {
+  const Pool pool(op_table());
+  for (uint64_t i = 0; i < count; ++i) std::printf("%s\n", draw_case(seed, first + i, pool).text().c_str());
+  return ExitCode::fine;
+}
+
+// Generated, printed, parsed and compared: how fast.
+ExitCode time_generator(uint64_t seed, uint64_t count) {
+  const Pool pool(op_table());
+  GrowthStatistics grown;
+  uint64_t nodes = 0, bytes = 0;
+  const auto begin = std::chrono::steady_clock::now();
+  for (uint64_t i = 0; i < count; ++i) {
+    Case c = draw_case(seed, i, pool, {}, &grown);
+    const std::string text = print(*c.graph);
+    auto again = parse_graph(text, op_table());
+    nodes += again->node_count();
+    bytes += text.size();
+  }
+  const double s = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  std::printf("%llu graphs generated, printed and parsed in %.2f s: %.0f/s; %.1f nodes and %.0f bytes each\n",
+              static_cast<unsigned long long>(count), s, static_cast<double>(count) / s,
+              static_cast<double>(nodes) / static_cast<double>(count),
+              static_cast<double>(bytes) / static_cast<double>(count));
+  std::printf("%llu calls drawn, %llu refused by their rules\n", static_cast<unsigned long long>(grown.calls),
+              static_cast<unsigned long long>(grown.refused));
+  return ExitCode::fine;
+}
+
+ExitCode replay(const std::string& file, const std::vector<const Property*>& only) {
+  Case c = read_case(file);
+  auto failure = failure_alone(c, only);
+  if (!failure) {
+    std::printf("%s: every property holds\n", file.c_str());
+    return ExitCode::fine;
+  }
+  *failure = failure_blamed(c, *failure);
+  std::printf("%s: %s\n%s\n", file.c_str(), failure->key().c_str(), failure->detail.c_str());
+  return ExitCode::wrong;
+}
+
+nlohmann::json to_json(const CampaignSummary& s, uint64_t seed) {
+  nlohmann::json findings = nlohmann::json::array();
+  for (const auto& f : s.findings)
+    findings.push_back(
+        {{"name", f.name}, {"file", f.file}, {"cases", f.cases}, {"open", f.open}, {"looked_into", f.looked_into}});
+  return {{"seed", seed},
+          {"cases", s.cases},
+          {"held", s.held},
+          {"refused", s.refused},
+          {"not_covered", s.not_covered},
+          {"found", s.found},
+          {"seconds", s.seconds},
+          {"calls", s.calls},
+          {"refused_calls", s.refused_calls},
+          {"features", s.features},
+          {"property_seconds", s.property_seconds},
+          {"property_cases", s.property_cases},
+          {"why_not_covered", s.why_not},
+          {"findings", findings}};
+}
+
+void show(const CampaignSummary& s) {
+  auto n = [](uint64_t x) { return static_cast<unsigned long long>(x); };
+  std::printf(
+      "%llu cases in %.0f s: %llu held, %llu refused by eager and by all else, %llu covered in part, %llu failed\n",
+      n(s.cases), s.seconds, n(s.held), n(s.refused), n(s.not_covered), n(s.found));
+  std::printf("%llu calls drawn, %llu refused by their rules; %llu features covered\n", n(s.calls), n(s.refused_calls),
+              n(s.features));
+  for (const Property& p : properties()) {
+    auto at = s.property_cases.find(std::string(p.name));
+    if (at == s.property_cases.end()) continue;
+    const double seconds = s.property_seconds.at(at->first);
+    std::printf("  %-18s %8llu cases, %9.1f/s\n", at->first.c_str(), n(at->second),
+                seconds > 0 ? static_cast<double>(at->second) / seconds : 0);
+  }
+  std::vector<std::pair<uint64_t, std::string>> why;
+  for (const auto& [text, count] : s.why_not) why.emplace_back(count, text);
+  std::ranges::sort(why, std::greater<>());
+  for (size_t i = 0; i < std::min<size_t>(why.size(), 8); ++i)
+    std::printf("  not covered %6llu times: %s\n", n(why[i].first), why[i].second.c_str());
+  for (const auto& f : s.findings) {
+    if (f.looked_into) {
+      std::printf("FOUND %s\n  %llu case(s); %s\n", f.name.c_str(), n(f.cases), f.file.c_str());
+    } else {
+      std::printf("and %llu more that fail with %s\n", n(f.cases), f.name.c_str());
+    }
+  }
+  if (s.interrupted) std::printf("Interrupted; go on with --resume.\n");
+  std::printf(s.findings.empty() ? "fuzz: nothing found\n" : "fuzz: %zu findings\n", s.findings.size());
+}
+}  // namespace
+
+ExitCode fuzz_command(std::span<const std::string> args) {
+  CLI::App app(
+      "Random graphs through every stage of the compiler, each stage held against eager libtorch. What fails is "
+      "run again alone, reduced, named and filed.",
+      "lenz fuzz");
+  CampaignOptions options;
+  std::string time, replayed;
+  std::vector<std::string> only;
+  std::optional<uint64_t> seed;
+  bool list = false, json = false;
+  uint64_t print = 0, generate = 0;
+  options.out = "lenz-fuzz";
+  app.add_option("--time", time, "how long: 30s, 10m, 8h (default: 1m, if no --cases are given)");
+  app.add_option("--cases", options.cases, "how many cases");
+  app.add_option("--seed", seed, "one seed is one campaign (default: a fresh one, which is printed)");
+  app.add_option("--first", options.first, "number of the first case");
+  app.add_option("--workers", options.workers, "processes (default: one for each core)")->check(CLI::Range(0, 1024));
+  app.add_option("--only", only, "these properties alone")->delimiter(',');
+  app.add_option("--target", options.target,
+                 "of machine code: avx512, avx2, generic (default: the best that runs here)");
+  app.add_option("--out", options.out, "folder of the store and of what is found");
+  app.add_flag("--resume", options.resume, "go on with the last campaign in that folder's store");
+  app.add_flag("--json", json, "the summary as JSON");
+  app.add_flag("--list", list, "the properties, in their order");
+  app.add_option("--print", print, "print so many cases, and run none");
+  app.add_option("--generate", generate, "time the generator over so many cases, and run none");
+  app.add_option("--replay", replayed, "run one case from a file");
+  if (!parse_arguments(app, args)) return ExitCode::fine;
+  if (list) return list_properties();
+  options.only = named(only);
+  if (!replayed.empty()) return replay(replayed, options.only);
+  options.seed = seed ? *seed : (uint64_t{std::random_device()()} << 20 ^ std::random_device()()) & 0xFFFFFFFFFF;
+  if (options.seed > INT64_MAX)
+    throw UserError("--seed is " + std::to_string(options.seed), "lenz fuzz", "give one below 2^63");
+  if (print) return print_cases(options.seed, options.first, print);
+  if (generate) return time_generator(options.seed, generate);
+  if (!time.empty()) options.seconds = parse_duration(time);
+  if (time.empty() && options.cases == 0) options.seconds = 60;
+  if (options.workers == 0) options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (!json && !options.resume) std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+  std::fflush(stdout);
+  const CampaignSummary summary = run_campaign(options);
+  if (json) {
+    std::printf("%s\n", to_json(summary, options.seed).dump(1).c_str());
+  } else {
+    std::fprintf(stderr, "\r\33[K");
+    show(summary);
+  }
+  if (!summary.findings.empty()) return ExitCode::wrong;
+  return summary.cases ? ExitCode::fine : ExitCode::not_covered;
+}
+
+ExitCode reduce_command(std::span<const std::string> args) {
+  CLI::App app(
+      "The smallest graph that fails as a given one does: fewer nodes, smaller sizes, plainer types and numbers.",
+      "lenz reduce");
+  std::string file, out, time = "2m";
+  ReduceOptions options;
+  std::vector<std::string> only;
+  app.add_option("graph", file, "a .lenz file; a first line `# fuzz: ...` says the setting, as `lenz fuzz` writes it")
+      ->required();
+  app.add_option("--only", only, "properties to ask (default: all, in their order)")->delimiter(',');
+  app.add_option("--out", out, "where the result goes (default: standard output)");
+  app.add_option("--time", time, "how long at most");
+  app.add_option("--jobs", options.jobs, "processes side by side")->check(CLI::Range(1, 1024));
+  if (!parse_arguments(app, args)) return ExitCode::fine;
+  options.seconds = parse_duration(time);
+  Case c = read_case(file);
+  auto failure = failure_alone(c, named(only));
+  if (!failure) {
+    std::fprintf(stderr, "%s: every property holds, there is nothing to reduce\n", file.c_str());
+    return ExitCode::not_covered;
+  }
+  std::fprintf(stderr, "%s fails: %s\n", file.c_str(), failure->key().c_str());
+  options.progress = [](size_t evaluations, size_t nodes) {
+    std::fprintf(stderr, "  %zu runs: %zu nodes\n", evaluations, nodes);
+  };
+  Reduction r = reduce(c, *failure, options);
+  Failure smallest = failure_blamed(r.smallest, *failure);
+  std::fprintf(stderr, "%s after %zu runs: %s\n%s\n", r.finished ? "done" : "out of time", r.evaluations,
+               smallest.key().c_str(), smallest.detail.c_str());
+  if (out.empty()) {
+    std::printf("%s", r.smallest.text().c_str());
+    return ExitCode::fine;
+  }
+  std::FILE* to = std::fopen(out.c_str(), "w");
+  if (!to) throw UserError("can't write it", out);
+  std::fputs(r.smallest.text().c_str(), to);
+  if (std::fclose(to) != 0) throw UserError("can't write it", out);
+  return ExitCode::fine;
+}
+
+}  // namespace lenz::fuzz

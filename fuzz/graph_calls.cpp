@@ -1,0 +1,162 @@
+#include "fuzz/graph_calls.h"
+
+#include <algorithm>
+
+#include "fuzz/adapt.h"
+
+namespace lenz::fuzz {
+
+namespace {
+constexpr int64_t kMostElements = 8192;
+
+bool constant_sizes(const Type& t) {
+  bool constant = true;
+  for_each_symbolic_dim(t, [&](Dim) { constant = false; });
+  return constant;
+}
+
+bool shares_elements(const Type& t) {  // a dim of several elements at one place
+  for (size_t d = 0; d < t.rank(); ++d)
+    if (t.sizes()[d].constant() > 1 && t.strides()[d].constant() == 0) return true;
+  return false;
+}
+
+bool wants_values(const TensorWish& w) { return w.integers || w.permutation || w.sorted; }
+}  // namespace
+
+void Growth::add(ValueId v) {
+  const Type& t = graph->type(v);
+  if (!t.is_tensor() || !constant_sizes(t)) return;
+  int64_t elements = 1;
+  for (Dim d : t.sizes()) elements *= std::max<int64_t>(d.constant(), 1);
+  if (elements <= kMostElements) values.push_back(v);
+}
+
+GraphCalls::GraphCalls(Growth& growth, Chooser& choose, const OpDef& op)
+    : CallMaker(*growth.graph, choose, op), growth_(growth) {}
+
+// New values are used more often than old ones, so that graphs become deep; and those that nobody uses yet most of all.
+ValueId GraphCalls::recent(std::span<const ValueId> from) {
+  if (choose().below(16) < growth_.habits.old) return from[choose().below(from.size())];
+  std::vector<ValueId> unused;
+  for (ValueId v : from)
+    if (graph().value(v).users.empty() && graph().value(v).producer != kNone) unused.push_back(v);
+  if (!unused.empty()) return unused[unused.size() - 1 - choose().below(std::min<size_t>(unused.size(), 3))];
+  return from[from.size() - 1 - choose().below(std::min<size_t>(from.size(), 4))];
+}
+
+// Sizes that the graph has already, so that calls meet.
+Sizes GraphCalls::a_shape(int min_rank, int max_rank, int64_t min_size) {
+  if (growth_.values.empty() || choose().below(16) < growth_.habits.fresh)
+    return CallMaker::a_shape(min_rank, max_rank, min_size);
+  ValueId v = recent(growth_.values);
+  const auto rank = static_cast<int>(type(v).rank());
+  Sizes s = sizes(v);
+  if (rank < min_rank || rank > max_rank || std::ranges::any_of(s, [&](int64_t n) { return n < min_size; }))
+    return CallMaker::a_shape(min_rank, max_rank, min_size);
+  return s;
+}
+
+Dtype GraphCalls::a_dtype(DtypeSet set) {
+  if (!growth_.values.empty() && choose().below(16) >= growth_.habits.fresh) {
+    Dtype d = type(recent(growth_.values)).dtype;
+    if (set.has(d)) return d;
+  }
+  DtypeSet liked = set & growth_.habits.dtypes;
+  return CallMaker::a_dtype(liked.empty() || choose().below(8) == 7 ? set : liked);
+}
+
+bool GraphCalls::keeps_apart(ValueId v, bool written) const {
+  ValueId storage = graph_.storage(v);
+  return std::ranges::none_of(handed_, [&](const Handed& h) {
+    return (h.written || written) && graph_.storage(h.value) == storage && (h.value != v || (h.written && written));
+  });
+}
+
+bool GraphCalls::fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const {
+  const Type& t = type(v);
+  if (!dtypes.has(t.dtype)) return false;
+  Sizes s = sizes(v);
+  if (wish.sizes && *wish.sizes != s) return false;
+  const auto rank = static_cast<int>(t.rank());
+  if (!wish.sizes && (rank < wish.min_rank || rank > wish.max_rank)) return false;
+  if (std::ranges::any_of(s, [&](int64_t n) { return n < wish.min_size; })) return false;
+  if (wants_values(wish)) {
+    // Only values whose elements are known to be of that kind: they were made for it, and nobody wrote to them.
+    auto made = growth_.made_for.find(v);
+    if (made == growth_.made_for.end() || graph_.input(graph_.value(v).index).mutated) return false;
+    const TensorWish& m = made->second;
+    if (wish.permutation != m.permutation || wish.sorted != m.sorted ||
+        wish.integers.has_value() != m.integers.has_value())
+      return false;
+    if (wish.integers && (m.integers->first < wish.integers->first || m.integers->second > wish.integers->second))
+      return false;
+  }
+  if (wish.plain || wish.strides || wish.format) {
+    if (t.offset.constant() != 0) return false;
+    Strided dense =
+        wish.format && (*wish.format == MemoryFormat::channels_last || *wish.format == MemoryFormat::channels_last_3d)
+            ? draw_layout(LayoutClass::channels_last, s, false, chooser_)
+            : draw_layout(LayoutClass::contiguous, s, false, chooser_);
+    Sizes strides;
+    for (Dim d : t.strides()) strides.push_back(d.constant());
+    if (strides != (wish.strides ? *wish.strides : Sizes(dense.strides))) return false;
+  }
+  if (wish.written && (shares_elements(t) || growth_.made_for.contains(v))) return false;
+  return keeps_apart(v, wish.written);
+}
+
+ValueId GraphCalls::hand_out(ValueId v, const TensorWish& wish) {
+  handed_.push_back({v, wish.written});
+  return v;
+}
+
+ValueId GraphCalls::tensor(const TensorWish& wish) {
+  DtypeSet dtypes = wish.dtype ? DtypeSet::of(*wish.dtype) : wish.dtypes.empty() ? op_.dtypes : wish.dtypes;
+  // What will be resized is nobody else's.
+  const bool resized = wish.written && wish.sizes && wish.sizes->size() == 1 && (*wish.sizes)[0] == 0;
+  const bool full = graph_.inputs().size() >= growth_.most_inputs;
+  if (resized) return hand_out(fresh(wish, dtypes), wish);
+  if (full || choose().below(16) >= growth_.habits.fresh) {
+    std::vector<ValueId> fitting;
+    for (ValueId v : growth_.values)
+      if (fits(v, wish, dtypes)) fitting.push_back(v);
+    if (!fitting.empty()) return hand_out(recent(fitting), wish);
+    if (!wants_values(wish) && !wish.written && !wish.strides && !wish.format &&
+        choose().below(16) < growth_.habits.adapt)
+      if (ValueId v = adapted(wish, dtypes); v != kNone) return hand_out(v, wish);
+  }
+  return hand_out(fresh(wish, dtypes), wish);
+}
+
+ValueId GraphCalls::adapted(const TensorWish& wish, DtypeSet dtypes) {
+  if (growth_.values.empty()) return kNone;
+  const ValueId from = recent(growth_.values);
+  ValueId v = from;
+  const Dtype to = dtypes.has(type(v).dtype) ? type(v).dtype : a_dtype(dtypes);
+  Sizes wanted = sizes(v);
+  if (wish.sizes) {
+    wanted = *wish.sizes;
+  } else if (static_cast<int>(wanted.size()) < wish.min_rank || static_cast<int>(wanted.size()) > wish.max_rank ||
+             std::ranges::any_of(wanted, [&](int64_t n) { return n < wish.min_size; })) {
+    wanted = CallMaker::a_shape(wish.min_rank, wish.max_rank, wish.min_size);
+  }
+  v = with_sizes(graph_, v, wanted, choose());
+  if (v == kNone) return kNone;
+  v = with_dtype(graph_, v, to);
+  if (v != kNone && wish.plain) v = as_plain(graph_, v);
+  if (v != kNone && v != from) growth_.add(v);
+  return v;
+}
+
+ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
+  TensorWish whole = wish;
+  whole.dtype = wish.dtype ? *wish.dtype : a_dtype(dtypes);
+  whole.sizes = wish.sizes ? *wish.sizes : a_shape(wish.min_rank, wish.max_rank, wish.min_size);
+  ValueId v = FreshCalls(graph_, choose(), op_).tensor(whole);
+  if (wants_values(wish)) growth_.made_for.emplace(v, whole);
+  growth_.add(v);
+  return v;
+}
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,49 @@
+// Operands for a generated call out of a growing graph: values that it has already, as often as a call takes them, else
+// values made from those (cast, reshaped, cut, repeated), else new inputs in any layout.
+// Thread-safety: one per thread.
+#pragma once
+
+#include <unordered_map>
+
+#include "compiler/ops/call_maker.h"
+#include "compiler/ops/layouts.h"
+#include "fuzz/habits.h"
+
+namespace lenz::fuzz {
+
+// What the generator remembers of a graph while it grows.
+struct Growth {
+  Graph* graph = nullptr;
+  Habits habits;
+  std::vector<ValueId> values;                       // tensors of constant sizes that calls may use, oldest first
+  std::unordered_map<ValueId, TensorWish> made_for;  // new inputs that were made with values of a kind: indices
+  size_t most_inputs = 10;
+
+  void add(ValueId v);  // if calls can use it
+};
+
+class GraphCalls final : public CallMaker {
+ public:
+  GraphCalls(Growth& growth, Chooser& choose, const OpDef& op);
+
+  ValueId tensor(const TensorWish& wish) override;
+  Sizes a_shape(int min_rank = 0, int max_rank = 5, int64_t min_size = 0) override;
+  Dtype a_dtype(DtypeSet set) override;
+
+ private:
+  struct Handed {
+    ValueId value;
+    bool written;
+  };
+  bool fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const;
+  bool keeps_apart(ValueId v, bool written) const;
+  ValueId recent(std::span<const ValueId> from);
+  ValueId fresh(const TensorWish& wish, DtypeSet dtypes);
+  ValueId adapted(const TensorWish& wish, DtypeSet dtypes);  // kNone: there is nothing to make it from
+  ValueId hand_out(ValueId v, const TensorWish& wish);
+
+  Growth& growth_;
+  std::vector<Handed> handed_;
+};
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,182 @@
+#include "fuzz/grow.h"
+
+#include <algorithm>
+
+#include "compiler/graph/alias.h"
+#include "compiler/ops/op_table.h"
+#include "fuzz/control_flow.h"
+#include "fuzz/graph_calls.h"
+#include "fuzz/symbolic.h"
+
+namespace lenz::fuzz {
+
+namespace {
+constexpr std::string_view kElement = "lenz.getitem";
+constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"};  // op name: they bound magnitudes
+
+class Grower {
+ public:
+  Grower(Chooser& choose, const Pool& pool, const GrowOptions& options, GrowthStatistics& statistics)
+      : c_(choose), pool_(pool), options_(options), statistics_(statistics) {}
+
+  std::unique_ptr<Graph> make() {
+    Growth growth;
+    growth.habits = draw_habits(pool_, options_, c_);
+    graph_ = std::make_unique<Graph>(std::make_shared<Context>(), op_table(), "fuzzed");
+    growth.graph = graph_.get();
+    growth.most_inputs = 3 + c_.below(8);
+    steps(growth, growth.habits.ops);
+    outputs(growth);
+    auto whole = growth.habits.symbolic ? with_symbols(*graph_, c_) : nullptr;
+    return (whole ? *whole : *graph_).clone();  // values numbered densely, inputs first: as its text would be read
+  }
+
+ private:
+  void steps(Growth& growth, size_t count) {
+    const size_t goal = growth.graph->node_count() + count;
+    // A call may be refused or bring others with it; so many attempts, and no more.
+    for (size_t tries = 0; growth.graph->node_count() < goal && tries < 2 * count + 2; ++tries) step(growth);
+  }
+
+  void step(Growth& growth) {
+    if (c_.below(16) < growth.habits.control)
+      return control_flow(growth, c_, [&](Growth& inner, size_t count) { steps(inner, count); });
+    if (growth.habits.aliases && growth.graph->inputs().size() && c_.below(16) < growth.habits.aliases)
+      return alias_input(growth);
+    const OpDef* op = choose_op(growth.habits);
+    if (op) call(growth, *op);
+  }
+
+  const OpDef* choose_op(const Habits& h) {
+    if (!h.favourites.empty() && c_.below(8) != 7) return c_.pick(h.favourites);
+    const size_t family = c_.weighted(h.families);
+    const auto& rows =
+        c_.below(16) < h.writing && !pool_.writing[family].empty() ? pool_.writing[family] : pool_.pure[family];
+    return rows.empty() ? nullptr : c_.pick(rows);
+  }
+
+  void call(Growth& growth, const OpDef& op) {
+    Graph& graph = *growth.graph;
+    ++statistics_.calls;
+    try {
+      GraphCalls maker(growth, c_, op);
+      op.generate(maker);
+      std::span<const Arg> args = maker.finish();
+      made(growth, graph.append(op, args));
+    } catch (const UserError&) {
+      ++statistics_.refused;
+    } catch (const Unsupported&) {
+      ++statistics_.refused;
+    }
+  }
+
+  void made(Growth& growth, NodeId id) {
+    Graph& graph = *growth.graph;
+    const Node node = graph.node(id);
+    for_each_written(graph, node, [&](ValueId v) { mark_written(growth, v); });
+    if (node.op->variant == VariantKind::out) forget_resized(growth, node);
+    for (uint16_t i = 0; i < node.result_count; ++i) {
+      ValueId v = node.result(i);
+      const Type& t = graph.type(v);
+      const size_t elements = t.elements().size();
+      for (size_t e = c_.below(2); e < elements; e += 1 + c_.below(3)) {
+        Arg args[] = {Arg::of_value(v), Arg::of_int(static_cast<int64_t>(e))};
+        Resolved r = resolve(graph, kElement, args, {});
+        growth.add(graph.node(graph.append(*r.op, r.args)).result());
+      }
+      growth.add(v);
+      if (growth.habits.tame && t.is_tensor() && is_floating(t.dtype) && c_.below(6) == 5) tame(growth, v);
+    }
+  }
+
+  void mark_written(Growth& growth, ValueId v) {
+    Graph& graph = *growth.graph;
+    for (size_t i = 0; i < graph.inputs().size(); ++i)
+      if (graph.inputs()[i].value == graph.storage(v)) graph.input(i).mutated = true;
+    growth.made_for.erase(graph.storage(v));
+  }
+
+  // A tensor that an out= op resized is not what its type says; nor are views of it.
+  void forget_resized(Growth& growth, const Node& node) {
+    const Graph& graph = *growth.graph;
+    auto result_of_its_size = [&](ValueId v) {
+      for (uint16_t i = 0; i < node.result_count; ++i)
+        if (std::ranges::equal(graph.type(node.result(i)).sizes(), graph.type(v).sizes())) return true;
+      return node.result_count == 0;
+    };
+    for_each_written(graph, node, [&](ValueId v) {
+      if (!result_of_its_size(v))
+        std::erase_if(growth.values, [&](ValueId other) { return graph.storage(other) == graph.storage(v); });
+    });
+  }
+
+  void tame(Growth& growth, ValueId v) {
+    try {
+      Arg self = Arg::of_value(v);
+      Resolved r = resolve(*growth.graph, c_.pick(kTaming), {&self, 1}, {});
+      growth.add(growth.graph->node(growth.graph->append(*r.op, r.args)).result());
+    } catch (const UserError&) {  // float8
+    }
+  }
+
+  // Another input in the memory of one that is there: the same places, some of them, or in another order.
+  void alias_input(Growth& growth) {
+    Graph& graph = *growth.graph;
+    const size_t i = c_.below(graph.inputs().size());
+    const ValueId v = graph.inputs()[i].value;
+    const Type& t = graph.type(v);
+    if (!t.is_tensor() || growth.made_for.contains(v) || graph.inputs().size() >= growth.most_inputs) return;
+    if (std::ranges::any_of(t.sizes(), [](Dim d) { return d.constant() == 0; })) return;
+    TensorType other = t.tensor();
+    for (size_t d = 0; d < other.rank(); ++d) {
+      const int64_t n = other.sizes[d].constant();
+      if (n < 2 || c_.flip()) continue;
+      const int64_t from = c_.between(0, n - 1);  // a part of the dim
+      other.offset = other.offset + other.strides[d] * from;
+      other.sizes[d] = c_.between(1, n - from);
+    }
+    if (other.rank() >= 2 && c_.flip()) {
+      std::swap(other.sizes[0], other.sizes[1]);
+      std::swap(other.strides[0], other.strides[1]);
+    }
+    const NameId shared =
+        graph.inputs()[i].alias ? *graph.inputs()[i].alias : graph.context().intern("m" + std::to_string(i));
+    const Initialiser init = graph.inputs()[i].init;
+    graph.input(i).alias = shared;
+    ValueId made = graph.add_input("x" + std::to_string(graph.inputs().size()), graph.context().tensor(other));
+    graph.input(graph.inputs().size() - 1).alias = shared;
+    graph.input(graph.inputs().size() - 1).init = init;
+    growth.add(made);
+  }
+
+  // What nobody uses, and some of what somebody does: intermediates, inputs, one value twice.
+  void outputs(Growth& growth) {
+    Graph& graph = *growth.graph;
+    std::vector<Arg> all;
+    std::vector<ValueId> made;
+    for (ValueId v = 0; v < graph.value_count(); ++v)
+      if (graph.type(v).is_tensor() && graph.value(v).producer != kNone) made.push_back(v);
+    for (ValueId v : made)
+      if (graph.value(v).users.empty() && c_.below(8) != 7) all.push_back(Arg::of_value(v));
+    if (!made.empty() && c_.below(3) == 2) all.push_back(Arg::of_value(c_.pick(made)));
+    if (!growth.values.empty() && c_.below(12) == 11) all.push_back(Arg::of_value(c_.pick(growth.values)));
+    if (all.empty() && !made.empty()) all.push_back(Arg::of_value(made.back()));
+    if (all.size() > 12) all.resize(12);
+    graph.set_outputs(all);
+  }
+
+  Chooser& c_;
+  const Pool& pool_;
+  const GrowOptions& options_;
+  GrowthStatistics& statistics_;
+  std::unique_ptr<Graph> graph_;
+};
+}  // namespace
+
+std::unique_ptr<Graph> grow(Chooser& choose, const Pool& pool, const GrowOptions& options,
+                            GrowthStatistics* statistics) {
+  GrowthStatistics own;
+  return Grower(choose, pool, options, statistics ? *statistics : own).make();
+}
+
+}  // namespace lenz::fuzz

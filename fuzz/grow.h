@@ -1,0 +1,21 @@
+// A random graph, grown from the op table alone: a row that lands is fuzzed the same day. Every call is legal by
+// construction; what a rule refuses all the same (overlapping writes, numbers that make no shape) is left out.
+// Thread-safety: pure, given one chooser.
+#pragma once
+
+#include <memory>
+
+#include "compiler/graph/graph.h"
+#include "fuzz/habits.h"
+
+namespace lenz::fuzz {
+
+struct GrowthStatistics {
+  uint64_t calls = 0, refused = 0;  // by the rule of the row whose generator made the call
+};
+
+// Its inputs carry initialisers: the printed text says everything.
+std::unique_ptr<Graph> grow(Chooser& choose, const Pool& pool, const GrowOptions& options = {},
+                            GrowthStatistics* statistics = nullptr);
+
+}  // namespace lenz::fuzz

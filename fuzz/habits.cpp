@@ -1,0 +1,86 @@
+#include "fuzz/habits.h"
+
+#include <algorithm>
+
+namespace lenz::fuzz {
+
+std::string_view name(Family family) {
+  constexpr std::string_view names[] = {"elementwise", "view",     "movement", "reduction", "scan", "contraction",
+                                        "indexing",    "creation", "random",   "list",      "other"};
+  return names[static_cast<size_t>(family)];
+}
+
+Family family_of(const OpDef& op) {
+  const bool lists = std::ranges::any_of(
+      op.schema.params, [](const Param& p) { return p.type.list && p.type.kind == ParamKind::tensor; });
+  if (op.has(Trait::random)) return Family::random;
+  if (op.each || (lists && !op.has(Trait::movement) && !op.has(Trait::indexing))) return Family::list;
+  if (op.has(Trait::creation)) return Family::creation;
+  if (op.has(Trait::view) || op.has(Trait::maybe_view)) return Family::view;
+  if (op.has(Trait::contraction)) return Family::contraction;
+  if (op.has(Trait::scan)) return Family::scan;
+  if (op.has(Trait::indexing)) return Family::indexing;
+  if (op.has(Trait::elementwise)) return Family::elementwise;
+  if (op.has(Trait::reduction)) return Family::reduction;
+  if (op.has(Trait::movement)) return Family::movement;
+  return Family::other;
+}
+
+Pool::Pool(const OpTable& table) {
+  for (const auto& row : table.rows()) {
+    const OpDef& op = *row;
+    if (!op.generate || !op.infer || op.has(Trait::nondeterministic) || op.has(Trait::effect)) continue;
+    auto& pools = op.schema.mutates() || op.variant != VariantKind::functional ? writing : pure;
+    pools[static_cast<size_t>(family_of(op))].push_back(&op);
+  }
+}
+
+Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
+  Habits h;
+  // Short graphs find most faults, and quickly; long ones the others.
+  switch (c.below(8)) {
+    case 0:
+    case 1: h.ops = 1 + c.below(3); break;
+    case 2:
+    case 3:
+    case 4: h.ops = 3 + c.below(6); break;
+    case 5:
+    case 6: h.ops = 6 + c.below(10); break;
+    default: h.ops = 12 + c.below(20); break;
+  }
+  h.ops = std::min(h.ops, options.most);
+  constexpr uint32_t kUsual[kFamilies] = {12, 6, 4, 5, 2, 2, 3, 1, 1, 1, 4};
+  for (size_t f = 0; f < kFamilies; ++f) {
+    constexpr uint32_t kLevels[] = {4, 1, 0, 16};
+    h.families[f] = kUsual[f] * c.pick(kLevels);
+  }
+  if (!options.random) h.families[static_cast<size_t>(Family::random)] = 0;
+  h.families[0] += 1;  // there is always something to do
+  if (c.below(4) == 3) {
+    size_t count = 2 + c.below(6);
+    for (size_t i = 0; i < count; ++i) {
+      const auto& rows = pool.pure[c.weighted(h.families)];
+      if (!rows.empty()) h.favourites.push_back(c.pick(rows));
+    }
+  }
+  constexpr uint32_t kShares[] = {0, 2, 5, 10};
+  if (options.writes) h.writing = c.pick(kShares);
+  h.fresh = c.any_of<uint32_t>({2, 0, 5});
+  h.adapt = c.any_of<uint32_t>({10, 4, 15});
+  h.old = c.any_of<uint32_t>({4, 1, 12});
+  if (options.control) h.control = c.any_of<uint32_t>({0, 0, 0, 1, 3});
+  if (options.writes) h.aliases = c.any_of<uint32_t>({0, 0, 4});
+  h.symbolic = options.symbols && c.below(4) == 3;
+  h.tame = c.below(3) != 0;
+  switch (c.below(6)) {
+    case 1: h.dtypes = DtypeSet::of(Dtype::f32); break;
+    case 2: h.dtypes = DtypeSet::of(Dtype::f32, Dtype::bf16, Dtype::f16); break;
+    case 3: h.dtypes = DtypeSet::of(Dtype::f32, Dtype::i64, Dtype::b8); break;
+    case 4: h.dtypes = dtypes::integers | dtypes::boolean; break;
+    case 5: h.dtypes = dtypes::wide_floats | dtypes::complexes; break;
+    default: break;
+  }
+  return h;
+}
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,61 @@
+// What one random graph likes to do, drawn before its first node: graphs that each do a few things often reach deeper
+// than graphs that all do a little of everything.
+// Thread-safety: values.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "compiler/base/chooser.h"
+#include "compiler/graph/op_def.h"
+
+namespace lenz::fuzz {
+
+// What a row is to the generator, by its traits.
+enum class Family : uint8_t {
+  elementwise,
+  view,
+  movement,
+  reduction,
+  scan,
+  contraction,
+  indexing,
+  creation,
+  random,
+  list,   // over lists of tensors
+  other,  // composites: norms, losses, pooling, interpolation
+};
+inline constexpr size_t kFamilies = 11;
+std::string_view name(Family family);
+Family family_of(const OpDef& op);
+
+// The rows that graphs grow from: those with a generator and a rule whose results are the same each time. By family,
+// functional ones and those that write.
+struct Pool {
+  explicit Pool(const OpTable& table);
+  std::array<std::vector<const OpDef*>, kFamilies> pure, writing;
+};
+
+struct GrowOptions {
+  size_t most = 24;     // ops
+  bool symbols = true;  // some graphs leave sizes open
+  bool control = true;  // some hold sub-graphs
+  bool writes = true;   // some mutate
+  bool random = true;   // some draw
+};
+
+struct Habits {
+  size_t ops = 1;
+  std::array<uint32_t, kFamilies> families{};  // weights
+  std::vector<const OpDef*> favourites;        // ops that this graph is mostly made of; empty: none
+  uint32_t writing = 0;                        // of 16 calls, how many write if there is a row that does
+  uint32_t fresh = 0;                          // of 16 operands, how many are new inputs though a value would do
+  uint32_t adapt = 0;                          // of 16 that nothing fits, how many are made from another value
+  uint32_t old = 0;                            // of 16 operands, how many are any value, not a recent one
+  uint32_t control = 0, aliases = 0;           // of 16 graphs' steps; of 16 inputs, how many share memory with another
+  bool symbolic = false, tame = false;         // tame: large magnitudes are brought back
+  DtypeSet dtypes;                             // that it prefers; empty: any
+};
+Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& choose);
+
+}  // namespace lenz::fuzz

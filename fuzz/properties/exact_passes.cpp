@@ -1,0 +1,21 @@
+#include "fuzz/properties/list.h"
+#include "oracle/graph_check.h"
+
+namespace lenz::fuzz {
+
+namespace {
+std::optional<Failure> holds(Subject& subject) {
+  auto graph = subject.graph().clone();
+  auto lines = oracle::exact_lines(subject.graph(), pipeline());
+  if (run_passes(*graph, lines, subject.runner()).rewrites == 0) return std::nullopt;
+  oracle::Trial& trial = subject.trial();
+  if (auto mismatch = trial.differs(trial.eager(*graph))) return subject.failed("exact_passes", *mismatch);
+  return std::nullopt;
+}
+}  // namespace
+
+Property exact_passes() {
+  return {"exact_passes", "the passes up to the first that may round change no bit of what eager gives", holds};
+}
+
+}  // namespace lenz::fuzz

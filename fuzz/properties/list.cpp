@@ -1,0 +1,21 @@
+#include "fuzz/properties/list.h"
+
+#include <algorithm>
+
+namespace lenz::fuzz {
+
+std::span<const Property> properties() {
+  static const Property kProperties[] = {
+      text_round_trip(), structure(),  exact_passes(), all_passes(),   settled(),      loops_interpreted(), fused(),
+      realised(),        passes_off(), rebound(),      machine_code(), called_again(), from_cache(),
+  };
+  return kProperties;
+}
+
+const Property* find_property(std::string_view name) {
+  auto all = properties();
+  auto found = std::ranges::find(all, name, &Property::name);
+  return found == all.end() ? nullptr : &*found;
+}
+
+}  // namespace lenz::fuzz

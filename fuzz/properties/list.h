@@ -1,0 +1,22 @@
+// Thread-safety: as property.h.
+#pragma once
+
+#include "fuzz/property.h"
+
+namespace lenz::fuzz {
+
+Property text_round_trip();
+Property structure();
+Property exact_passes();
+Property all_passes();
+Property settled();
+Property passes_off();
+Property loops_interpreted();
+Property fused();
+Property realised();
+Property machine_code();
+Property called_again();
+Property from_cache();
+Property rebound();
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,21 @@
+#include "compiler/loops/verify.h"
+#include "fuzz/properties/list.h"
+
+namespace lenz::fuzz {
+
+namespace {
+std::optional<Failure> holds(Subject& subject) {
+  loops::Program program = subject.program();
+  loops::require_valid(program, "the lowering");
+  oracle::Trial& trial = subject.trial();
+  if (auto mismatch = trial.out_of_bounds(trial.on_loops(program), oracle::draws(subject.graph())))
+    return subject.failed("loops_interpreted", *mismatch);
+  return std::nullopt;
+}
+}  // namespace
+
+Property loops_interpreted() {
+  return {"loops_interpreted", "the loops break no rule, and their interpreter gives what the bounds allow", holds};
+}
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,32 @@
+#include "compiler/graph/equal.h"
+#include "compiler/graph/text.h"
+#include "fuzz/properties/list.h"
+
+namespace lenz::fuzz {
+
+namespace {
+// What passes leave is what they would leave: the pipeline once more over its own result keeps what the program
+// computes, and a third time changes nothing more than the second did.
+std::optional<Failure> holds(Subject& subject) {
+  auto graph = subject.graph().clone();
+  run_passes(*graph, pipeline(), subject.runner());
+  auto again = graph->clone();
+  run_passes(*again, pipeline(), subject.runner());
+  oracle::Trial& trial = subject.trial();
+  if (!structurally_equal(*graph, *again))
+    if (auto mismatch = trial.out_of_bounds(trial.eager(*again))) return subject.failed("settled", *mismatch);
+  auto third = again->clone();
+  run_passes(*third, pipeline(), subject.runner());
+  if (third->node_count() > again->node_count() + 2)
+    return Failure{"settled", "pipeline", "grows",
+                   "each run over its own result makes the graph larger: " + std::to_string(again->node_count()) +
+                       " nodes, then " + std::to_string(third->node_count())};
+  return std::nullopt;
+}
+}  // namespace
+
+Property settled() {
+  return {"settled", "the pipeline over its own result computes the same, and does not grow it", holds};
+}
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,109 @@
+#include "fuzz/property.h"
+
+#include <nlohmann/json.hpp>
+
+#include "compiler/driver/program_set.h"
+#include "oracle/exact.h"
+#include "oracle/native_run.h"
+
+namespace lenz::fuzz {
+
+std::string Setting::text() const {
+  std::string out = "values=" + std::string(name(values)) + " seed=" + std::to_string(seed);
+  if (!passes.empty()) out += " passes=" + passes;
+  if (!target.empty()) out += " target=" + target;
+  return out;
+}
+
+Setting Setting::parse(std::string_view text) {
+  Setting s;
+  while (!text.empty()) {
+    size_t end = std::min(text.find(' '), text.size());
+    std::string_view word = text.substr(0, end);
+    text.remove_prefix(std::min(end + 1, text.size()));
+    if (word.empty()) continue;
+    size_t equals = word.find('=');
+    std::string_view key = word.substr(0, equals);
+    std::string value(equals == std::string_view::npos ? "" : word.substr(equals + 1));
+    if (key == "values") {
+      auto mode = oracle::parse_values(value);
+      if (!mode) throw UserError("no mode of values is called " + value, "a fuzzer's setting");
+      s.values = *mode;
+    } else if (key == "seed" && !value.empty() && value.find_first_not_of("0123456789") == std::string::npos &&
+               value.size() < 20) {
+      s.seed = std::stoull(value);
+    } else if (key == "passes") {
+      s.passes = value;
+    } else if (key == "target") {
+      s.target = value;
+    } else {
+      throw UserError("can't read `" + std::string(word) + "`", "a fuzzer's setting",
+                      "it is of the kind values=special seed=7 passes=-dead_code target=avx2");
+    }
+  }
+  return s;
+}
+
+struct Subject::Run {
+  oracle::Binding binding;
+  std::optional<oracle::InputSource> source;
+  std::optional<oracle::Trial> trial;
+  SymValues sizes;
+};
+
+Subject::Subject(const Graph& graph, const Setting& setting, oracle::Boxed& boxed, std::string scratch)
+    : graph_(graph), setting_(setting), boxed_(boxed), scratch_(std::move(scratch)) {}
+Subject::~Subject() = default;
+
+oracle::Trial& Subject::trial() {
+  if (run_) return *run_->trial;
+  auto run = std::make_unique<Run>();
+  complete(run->binding, graph_, 0);
+  check_facts(run->binding, graph_);
+  oracle::Values values = setting_.values;
+  int range = 0;
+  if (values == oracle::Values::exact) {
+    oracle::ExactPlan plan = oracle::plan_exact(graph_, boxed_, run->binding);
+    range = plan.range;
+    if (!plan.possible()) values = oracle::Values::ordinary;
+  }
+  run->source.emplace(graph_, run->binding, values, setting_.seed, range);
+  oracle::ExecuteOptions options;
+  options.memory_limit = uint64_t{1} << 30;
+  options.ambient_seed = setting_.seed;
+  options.folder = setting_.folder;
+  options.guard = true;
+  run->trial.emplace(graph_, boxed_, *run->source, run->binding, options);
+  run_ = std::move(run);
+  run_->sizes = run_->binding.lookup();
+  return *run_->trial;
+}
+
+const SymValues& Subject::sizes() {
+  trial();
+  return run_->sizes;
+}
+
+RunnerOptions Subject::runner() const {
+  RunnerOptions options = checked_options();
+  options.selection = PassSelection::parse(setting_.passes, pipeline());
+  return options;
+}
+
+loops::Program Subject::program(const LowerOptions& lower) { return program_for(graph_, sizes(), runner(), lower); }
+
+BuildOptions Subject::build_options() {
+  BuildOptions options;
+  options.target = setting_.target;
+  options.runner = runner();
+  options.executable.load_constant = oracle::constants_in(setting_.folder);
+  options.executable.while_limit = oracle::ExecuteOptions().loop_limit;
+  return options;
+}
+
+std::optional<Failure> Subject::failed(std::string_view property, const oracle::Mismatch& mismatch) const {
+  return Failure{std::string(property), std::string(property), std::string(oracle::name(mismatch.rung)),
+                 mismatch.summary()};
+}
+
+}  // namespace lenz::fuzz

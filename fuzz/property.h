@@ -1,0 +1,85 @@
+// What must hold of every graph: one property, one file in properties/. They run in the order of the list, cheapest
+// first, and the first that fails names the failure.
+// Thread-safety: a subject belongs to one thread; properties are constant data.
+#pragma once
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compiler/driver/build.h"
+#include "compiler/driver/compile.h"
+#include "oracle/trial.h"
+
+namespace lenz::fuzz {
+
+// Everything besides the graph that a case depends on.
+struct Setting {
+  oracle::Values values = oracle::Values::ordinary;
+  uint64_t seed = 0;         // of the values
+  std::string passes;        // `lenz opt --select`: what is left out; empty: nothing
+  std::string target;        // of machine code; empty: the best that runs here
+  std::string folder = ".";  // of constants beside the text
+
+  std::string text() const;  // "values=special seed=7", as a line of a .lenz file says it behind "# fuzz: "
+  static Setting parse(std::string_view text);  // throws UserError
+};
+
+struct Failure {
+  std::string property;
+  std::string stage;    // the step to blame where it was found: a pass, an op's lowering; else the property's own
+  std::string symptom;  // a rung of the ladder, "internal error", "refused", "SIGSEGV", "no answer"
+  std::string detail;   // for people
+
+  // What the failure is called, before and after reduction: `ops` are the reduced graph's.
+  std::string key() const { return property + " | " + stage + " | " + symptom; }
+};
+
+// One case on its way through the properties; what one computes, the next ones use.
+class Subject {
+ public:
+  Subject(const Graph& graph, const Setting& setting, oracle::Boxed& boxed, std::string scratch);
+  ~Subject();
+
+  const Graph& graph() const { return graph_; }
+  const Setting& setting() const { return setting_; }
+  oracle::Boxed& boxed() { return boxed_; }
+  const std::string& scratch() const { return scratch_; }  // a folder for compiled objects
+
+  bool has_run() const { return run_ != nullptr; }
+  // Eager's run of the graph, made when first asked for.
+  oracle::Trial& trial();
+  const SymValues& sizes();
+  RunnerOptions runner() const;  // with all checks, and the setting's selection
+  // The loops at the trial's sizes, each time a copy of one's own.
+  loops::Program program(const LowerOptions& lower = {});
+  BuildOptions build_options();
+
+  // What the case reached, for the campaign's coverage: "pass dead_code", "op aten.add.Tensor f32".
+  std::set<std::string> features;
+
+  std::optional<Failure> failed(std::string_view property, const oracle::Mismatch& mismatch) const;
+
+ private:
+  struct Run;
+  const Graph& graph_;
+  const Setting& setting_;
+  oracle::Boxed& boxed_;
+  std::string scratch_;
+  std::unique_ptr<Run> run_;
+};
+
+struct Property {
+  std::string_view name;
+  std::string_view contract;
+  std::optional<Failure> (*holds)(Subject& subject);
+  bool compiles = false;  // machine code: the slow ones
+};
+std::span<const Property> properties();
+const Property* find_property(std::string_view name);
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,31 @@
+// The smallest case that still fails in the same way.
+// Thread-safety: one reduction per thread; cases are run in worker processes (oracle/workers.h says from where).
+#pragma once
+
+#include <functional>
+
+#include "fuzz/candidates.h"
+
+namespace lenz::fuzz {
+
+struct ReduceOptions {
+  int jobs = 2;
+  double seconds = 60;  // after which the smallest so far is given
+  std::function<void(size_t evaluations, size_t nodes)> progress = {};
+};
+struct Reduction {
+  Case smallest;
+  size_t evaluations = 0, steps = 0;
+  bool finished = true;  // nothing simpler fails; else the time was up
+};
+
+// `failure` is what the case fails with: the same property, and the same symptom.
+Reduction reduce(const Case& from, const Failure& failure, const ReduceOptions& options);
+
+// What a case fails with when it is run alone, in a process of its own; nothing: it holds.
+std::optional<Failure> failure_alone(const Case& c, const std::vector<const Property*>& only = {});
+
+// The failure with its stage and detail, as a bisection in a process of its own finds them.
+Failure failure_blamed(const Case& c, const Failure& failure);
+
+}  // namespace lenz::fuzz

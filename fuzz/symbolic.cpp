@@ -1,0 +1,80 @@
+#include "fuzz/symbolic.h"
+
+#include <map>
+
+#include "oracle/rebuild.h"
+
+namespace lenz::fuzz {
+
+namespace {
+class Symbols {
+ public:
+  Symbols(const Graph& graph, Chooser& choose) : graph_(graph), c_(choose), share_(choose.below(4) != 3) {}
+
+  std::unique_ptr<Graph> make() {
+    if (!graph_.subgraphs.empty()) return nullptr;  // their inputs have sizes of their own
+    auto base = graph_.clone();
+    std::vector<const Type*> types;
+    for (const Input& input : base->inputs()) {
+      const Type& t = base->type(input.value);
+      types.push_back(t.is_tensor() && !input.alias ? symbolic(*base, t) : &t);
+    }
+    if (values_.empty()) return nullptr;
+    auto argument = [&](const Arg& a, const ParamType& type) { return replaced(base->context(), a, type); };
+    auto made = oracle::rebuilt(*base, types, argument);
+    if (!made) return nullptr;
+    // Guards that the rules recorded must hold where the graph came from.
+    SymValues at = [&](const SymNode* s) -> std::optional<int64_t> {
+      auto found = values_.find(s);
+      return found == values_.end() ? std::nullopt : std::optional(found->second);
+    };
+    for (const Cond& guard : made->assumptions.guards())
+      if (evaluate(guard, at) != true) return nullptr;
+    return made;
+  }
+
+ private:
+  Dim symbol_for(Graph& graph, int64_t size) {
+    if (size < 2 || c_.below(4) == 3) return size;
+    if (share_)
+      if (auto found = shared_.find(size); found != shared_.end()) return found->second;
+    Dim s = graph.context().syms.symbol("s" + std::to_string(values_.size()));
+    values_[s.node()] = size;
+    shared_[size] = s;
+    graph.assumptions.facts().set_range(s.node(), {c_.any_of<int64_t>({0, 1, 2}), 64});
+    return s;
+  }
+
+  // Strides that are products of sizes become products of symbols; a tensor with others keeps its sizes.
+  const Type* symbolic(Graph& graph, const Type& t) {
+    TensorType s = t.tensor();
+    if (!std::ranges::equal(t.strides(), contiguous_strides(s.sizes))) return &t;
+    for (Dim& d : s.sizes) d = symbol_for(graph, d.constant());
+    s.strides = contiguous_strides(s.sizes);
+    return graph.context().tensor(s);
+  }
+
+  Dim replaced(Dim d) const {
+    auto found = d.is_constant() ? shared_.find(d.constant()) : shared_.end();
+    return found == shared_.end() ? d : found->second;
+  }
+  Arg replaced(Context& context, const Arg& a, const ParamType& type) const {
+    if (type.kind != ParamKind::sym_int) return a;
+    if (a.kind == ArgKind::integer && !type.list) return Arg::of_dim(replaced(a.dim()));
+    if (a.kind != ArgKind::int_list) return a;
+    DimVec list(a.dim_list());
+    for (Dim& d : list) d = replaced(d);
+    return context.dims(list);
+  }
+
+  const Graph& graph_;
+  Chooser& c_;
+  const bool share_;
+  std::unordered_map<const SymNode*, int64_t> values_;
+  std::map<int64_t, Dim> shared_;
+};
+}  // namespace
+
+std::unique_ptr<Graph> with_symbols(const Graph& graph, Chooser& choose) { return Symbols(graph, choose).make(); }
+
+}  // namespace lenz::fuzz
