@@ -81,13 +81,20 @@ Initialiser usual_init(const Type& t) {
 
 // The nodes go; what others use of them becomes an input.
 void cut_off(Graph& graph, std::span<const NodeId> ids) {
+  std::set<const SymNode*> bound;  // symbols that inputs bind, not data
+  for (const Input& input : graph.inputs())
+    for_each_symbolic_dim(graph.type(input.value),
+                          [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { bound.insert(s); }); });
   for (NodeId id : ids) {
     const Node node = graph.node(id);
     for (uint16_t r = 0; r < node.result_count; ++r) {
       ValueId v = node.result(r);
       if (graph.value(v).users.empty()) continue;
       const Type& t = graph.type(v);
-      if (!t.is_tensor()) throw Unsupported("a list");
+      bool known = t.is_tensor();
+      for_each_symbolic_dim(
+          t, [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { known = known && bound.contains(s); }); });
+      if (!known) throw Unsupported("a list, or sizes that only data know");
       ValueId input = graph.add_input("c" + std::to_string(graph.inputs().size()), &t);
       graph.input(graph.inputs().size() - 1).init = usual_init(t);
       graph.replace_uses(v, input);

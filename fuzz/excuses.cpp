@@ -4,6 +4,7 @@
 
 #include <known_lines.h>  // made by CMake
 #include "oracle/known_faults.h"
+#include "oracle/row_check.h"
 
 namespace lenz::fuzz {
 
@@ -38,6 +39,17 @@ std::string excuse_of(const Graph& graph) {
           if (found.empty() && names(line, *node.op, name(graph.type(v).dtype)))
             found = node.op->full_name + ": " + line.why;
       });
+  });
+  return found;
+}
+
+std::string refusal_excuse(const Graph& graph, std::string_view said) {
+  std::string found;
+  for (const auto& sub : graph.subgraphs)
+    if (found = refusal_excuse(*sub, said); !found.empty()) return found;
+  graph.for_each_node([&](NodeId id) {
+    const OpDef& op = *graph.node(id).op;
+    if (found.empty() && oracle::quotes(op, said)) found = op.full_name + " refuses by values";
   });
   return found;
 }

@@ -69,7 +69,9 @@ Dtype GraphCalls::a_dtype(DtypeSet set) {
 bool GraphCalls::keeps_apart(ValueId v, bool written) const {
   ValueId storage = graph_.storage(v);
   return std::ranges::none_of(handed_, [&](const Handed& h) {
-    return (h.written || written) && graph_.storage(h.value) == storage && (h.value != v || (h.written && written));
+    if ((!h.written && !written) || graph_.storage(h.value) != storage) return false;
+    // Elementwise ops read a place before they write it; others are undefined, and eager does not always say so.
+    return h.value != v || (h.written && written) || !op_.has(Trait::elementwise);
   });
 }
 

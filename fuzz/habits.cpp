@@ -30,6 +30,8 @@ Pool::Pool(const OpTable& table) {
   for (const auto& row : table.rows()) {
     const OpDef& op = *row;
     if (!op.generate || !op.infer || op.has(Trait::nondeterministic) || op.has(Trait::effect)) continue;
+    // Eager copies a lazily conjugated tensor in front of some ops and not of others; in types there is no such bit.
+    if (op.has(Trait::opaque_view)) continue;
     auto& pools = op.schema.mutates() || op.variant != VariantKind::functional ? writing : pure;
     pools[static_cast<size_t>(family_of(op))].push_back(&op);
   }

@@ -29,8 +29,8 @@ inline constexpr size_t kFamilies = 11;
 std::string_view name(Family family);
 Family family_of(const OpDef& op);
 
-// The rows that graphs grow from: those with a generator and a rule whose results are the same each time. By family,
-// functional ones and those that write.
+// The rows that graphs grow from: those with a generator and a rule, whose results are the same each time, and that are
+// no lazy views. By family, functional ones and those that write.
 struct Pool {
   explicit Pool(const OpTable& table);
   std::array<std::vector<const OpDef*>, kFamilies> pure, writing;

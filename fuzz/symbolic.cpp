@@ -13,6 +13,12 @@ class Symbols {
 
   std::unique_ptr<Graph> make() {
     if (!graph_.subgraphs.empty()) return nullptr;  // their inputs have sizes of their own
+    // Sizes that data decide are bounded by facts, and those speak of the numbers.
+    for (const Type* t : graph_.types()) {
+      bool constant = true;
+      for_each_symbolic_dim(*t, [&](Dim) { constant = false; });
+      if (!constant) return nullptr;
+    }
     auto base = graph_.clone();
     std::vector<const Type*> types;
     for (const Input& input : base->inputs()) {

@@ -7,6 +7,7 @@
 #include "compiler/base/hash.h"
 #include "compiler/driver/build.h"
 #include "compiler/driver/program_set.h"
+#include "compiler/graph/alias.h"
 #include "compiler/graph/text.h"
 #include "compiler/loops/verify.h"
 #include "compiler/passes/runner.h"
@@ -351,7 +352,10 @@ std::span<const PipelineLine> exact_lines(const Graph& graph, std::span<const Pi
   bool defined_writes = false;
   graph.for_each_node([&](NodeId id) {
     const OpDef& op = *graph.node(id).op;
-    defined_writes |= op.schema.mutates() && !op.base && !op.decompose.empty();
+    if (!writes_operands(op, graph.node(id).arguments())) return;
+    defined_writes |= !op.base && !op.decompose.empty();
+    defined_writes |= op.base && !op.base->unsaid_writes.empty() && !op.base->decompose.empty();
+    defined_writes |= op.has(Trait::contraction);  // eager's products of other layouts sum in other orders
   });
   auto rounds = std::ranges::find_if(lines, [&](const PipelineLine& l) {
     return l.pass.rounds || (defined_writes && l.pass.name == "functionalise");

@@ -30,8 +30,15 @@ std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId from) {
   SymbolMakers makers(graph);
   for (NodeId id : dependent) makers.for_each([&](NodeId maker) { needed = needed || maker == id; });
   if (needed) return nullptr;
+  // A copy numbers its nodes anew, in their order.
   std::unique_ptr<Graph> left = graph.clone();
-  left->erase_all(dependent);
+  std::vector<bool> goes(graph.node_capacity());
+  for (NodeId id : dependent) goes[id] = true;
+  std::vector<NodeId> erased;
+  for (NodeId here = graph.first(), there = left->first(); here != kNone;
+       here = graph.node(here).next, there = left->node(there).next)
+    if (goes[here]) erased.push_back(there);
+  left->erase_all(erased);
   return left;
 }
 

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 
 #include "oracle/aten.h"
+#include "oracle/binding.h"
 
 namespace lenz::oracle {
 
@@ -76,8 +77,16 @@ std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops
     }
     at::Tensor made = out.results[i]->value.toTensor();
     const loops::Buffer& wanted = program.buffers[call.node.results[i]];
+    // Sizes that only this op knows are read off its result.
+    Binding sizes;
+    for (size_t d = 0; d < wanted.type.rank(); ++d)
+      sizes.match(wanted.type.sizes[d], made.size(static_cast<int64_t>(d)));
+    SymValues known = [&](const SymNode* s) {
+      auto seen = sizes.value(s);
+      return seen ? seen : symbols(s);
+    };
     std::vector<int64_t> strides;
-    for (Dim d : wanted.type.strides) strides.push_back(call.integer(d));
+    for (Dim d : wanted.type.strides) strides.push_back(evaluate(d, known).value());
     const bool mine = wanted.type.offset.is(0) && lies_so(made, strides, 0, operands);
     if (!mine) {
       at::Tensor placed = at::empty_strided(made.sizes(), strides, made.options());

@@ -120,8 +120,17 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
   Range next = intersect_ranges(k.range, range);
   if (!round_inwards(next, k.congruence)) return false;
   if (next == k.range) return true;
+  const bool now_positive = next.low && *next.low > 0 && !(k.range.low && *k.range.low > 0);
   k.range = next;
   changed_.add(symbol->id);
+  // What it is a factor of may be divided by it now.
+  if (now_positive) {
+    for (const auto& [atom, value] : facts_.rewrites_)
+      if (mentions(atom, symbol) && mentions(value, symbol))
+        pending_.push_back({Pending::Kind::zero, atom - value, {}});
+    for (const Facts::Bound& b : facts_.bounds_)
+      if (mentions(b.dim, symbol)) pending_.push_back({Pending::Kind::nonnegative, b.dim, {}});
+  }
   if (k.solved) {
     if (next.low) pending_.push_back({Pending::Kind::nonnegative, *k.solved - *next.low, {}});
     if (next.high) pending_.push_back({Pending::Kind::nonnegative, Dim(*next.high) - *k.solved, {}});
@@ -277,6 +286,35 @@ const SymNode* growing_in(const FactsReader& reader, Dim dim) {
 }
 }  // namespace
 
+namespace {
+// A sum without a constant, divided by a positive factor of all its terms: of the same sign.
+std::optional<Dim> without_common_factor(const FactsReader& reader, Dim dim) {
+  SumView view(dim);
+  if (view.constant() != 0 || view.terms().size() < 2) return std::nullopt;
+  ProductView first(view.terms()[0].monomial);
+  for (const SymFactor& candidate : first.factors()) {
+    const Range r = reader.range(Dim(candidate.atom));
+    if (!r.low || *r.low <= 0) continue;
+    Dim rest = 0;
+    bool common = true;
+    for (const SymTerm& t : view.terms()) {
+      Dim left = t.coefficient;
+      bool found = false;
+      ProductView product(t.monomial);
+      for (const SymFactor& f : product.factors()) {
+        const bool taken = f.atom == candidate.atom;
+        found = found || taken;
+        for (auto power = f.power - (taken ? 1 : 0); power > 0; --power) left = left * Dim(f.atom);
+      }
+      common = common && found;
+      rest = rest + left;
+    }
+    if (common) return rest;
+  }
+  return std::nullopt;
+}
+}  // namespace
+
 // dim >= 0 or, if `exactly`, dim = 0, for a sum of powers of one symbol: says in which range the symbol lies.
 bool FactsLearner::assume_power(Dim dim, bool exactly, bool& done) {
   FactsReader reader(facts_);
@@ -300,6 +338,7 @@ bool FactsLearner::assume_power(Dim dim, bool exactly, bool& done) {
 
 bool FactsLearner::assume_zero(Dim dim) {
   if (dim.is_constant()) return dim.constant() == 0;
+  if (auto rest = without_common_factor(FactsReader(facts_), dim)) return assume_zero(*rest);
   if (--budget_ > 0 && FactsReader(facts_).prove(eq(dim, 0)) == Truth::no) return false;
   SumView view(dim);
   int64_t g = content(dim);
@@ -349,6 +388,7 @@ bool FactsLearner::assume_nonzero(Dim dim) {
 
 bool FactsLearner::assume_nonnegative(Dim dim) {
   if (dim.is_constant()) return dim.constant() >= 0;
+  if (auto rest = without_common_factor(FactsReader(facts_), dim)) return assume_nonnegative(*rest);
   int64_t g = content(dim);
   if (g > 1) return assume_nonnegative(floor_div(dim, g));  // g*X + c >= 0: X + c//g >= 0
   SumView view(dim);
@@ -361,6 +401,17 @@ bool FactsLearner::assume_nonnegative(Dim dim) {
   Range r = reader.range(dim);
   if (r.high && *r.high < 0) return false;
   if (r.low && *r.low >= 0) return true;
+  // A product that is above 0 has no factor that is 0.
+  if (view.terms().size() == 1 && t.coefficient == 1 && view.constant() < 0) {
+    ProductView product(t.monomial);
+    const bool none_negative = std::ranges::all_of(product.factors(), [&](const SymFactor& f) {
+      const Range r = reader.range(Dim(f.atom));
+      return r.low && *r.low >= 0;
+    });
+    if (none_negative && product.factors().size() > 1)  // of a power, below
+      for (const SymFactor& f : product.factors())
+        pending_.push_back({Pending::Kind::nonnegative, Dim(f.atom) - 1, {}});
+  }
   bool done = false;
   if (!assume_power(dim, false, done)) return false;
   if (done) return true;

@@ -51,7 +51,9 @@ bool Assumptions::assume(const Cond& cond) {
 
 bool Assumptions::declare(const Cond& cond) {
   if (declared_.proves(cond)) return true;
-  return declared_.add(cond) && (!started_ || known_.add(cond));
+  if (!declared_.add(cond) || (started_ && !known_.add(cond))) return false;
+  std::erase_if(guards_, [&](const Cond& guard) { return declared_.proves(guard); });  // no guard says what is declared
+  return true;
 }
 
 Infer::Infer(const std::shared_ptr<Context>& context, const OpTable& table, const OpDef& op, std::span<const Arg> args,

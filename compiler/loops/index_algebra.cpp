@@ -25,13 +25,14 @@ void IndexSpace::restrict(const Cond& cond) {
 
 void IndexSpace::add_axis(Dim symbol, Dim extent) {
   axes_.push_back({symbol, extent});
+  restrict(ge(extent, 1));  // first: once the symbol lies below it nothing is learnt from what is proved already
   restrict(ge(symbol, 0));
   restrict(lt(symbol, extent));
-  restrict(ge(extent, 1));
 }
 
 void IndexSpace::add_position(Dim symbol, Dim extent) {
   positions_.push_back({symbol, extent});
+  restrict(ge(extent, 1));  // as of an axis
   restrict(ge(symbol, 0));
   restrict(lt(symbol, extent));
 }
@@ -202,17 +203,55 @@ bool IndexSpace::at_least_zero(Dim dim, int depth) const {
   return false;
 }
 
+bool IndexSpace::tried_out(Dim index, Dim size) const {
+  constexpr int64_t kMostPoints = 1 << 12;
+  if (!size.is_constant()) return false;
+  std::vector<std::pair<const SymNode*, int64_t>> axes;  // and their extents
+  bool known = true;
+  for_each_symbol(index, [&](const SymNode* s) {
+    if (std::ranges::find(axes, s, &std::pair<const SymNode*, int64_t>::first) != axes.end()) return;
+    const Axis* axis = nullptr;
+    for (const auto* list : {&axes_, &positions_})
+      for (const Axis& a : *list)
+        if (a.symbol == Dim(s)) axis = &a;
+    known = known && axis && axis->extent.is_constant();
+    if (known) axes.emplace_back(s, axis->extent.constant());
+  });
+  int64_t points = 1;
+  for (size_t i = 0; i < axes.size() && known; ++i) known = (points *= axes[i].second) <= kMostPoints;
+  if (!known) return false;
+  for (int64_t p = 0; p < points; ++p) {
+    const auto at = evaluate(index, [&](const SymNode* s) -> std::optional<int64_t> {
+      int64_t rest = p;
+      for (const auto& [symbol, extent] : axes) {
+        if (symbol == s) return rest % extent;
+        rest /= extent;
+      }
+      return std::nullopt;
+    });
+    if (!at || *at < 0 || *at >= size.constant()) return false;
+  }
+  return true;
+}
+
 bool IndexSpace::in_bounds(Dim index, Dim size) const {
   if (empty_) return true;
   if (proves(ge(index, 0)) && proves(lt(index, size))) return true;
   try {
     index = simplify(index);
     if (at_least_zero(index, kConditionSteps) && at_least_zero(size - 1 - index, kConditionSteps)) return true;
-    if (!has_tiles()) return false;
-    IndexSpace joined = *this;
-    std::vector<Dim> at{index};
-    size_t fresh = axes_.size();  // another name than in the spaces that this one was joined from
-    return joined.join_tiles(at, fresh) && joined.in_bounds(at[0], size);
+    // x//m < size is x < size*m.
+    const DimParts parts = parts_of(index);
+    if (parts.kind == SymKind::floor_div && proves(ge(parts.operands[1], 1)) &&
+        in_bounds(parts.operands[0], size * parts.operands[1]))
+      return true;
+    if (has_tiles()) {
+      IndexSpace joined = *this;
+      std::vector<Dim> at{index};
+      size_t fresh = axes_.size();  // another name than in the spaces that this one was joined from
+      if (joined.join_tiles(at, fresh)) return joined.in_bounds(at[0], size);
+    }
+    return tried_out(index, size);
   } catch (const UserError&) {
     return false;
   }

@@ -59,7 +59,7 @@ class Lowering {
   // Lowers a sub-graph into `into`; the buffers of what it returns.
   std::vector<loops::BufferId> call(const Graph& callee, std::span<const Operand> operands, loops::Block& into);
   loops::BufferId truth(loops::BufferId of);
-  std::vector<Operand> fresh_copies(std::span<const Operand> from);
+  std::vector<Operand> fresh_copies(const Node& loop, std::span<const Operand> from);
   void hand_on(std::vector<loops::BufferId> made, std::span<const Operand> carried);
   void lower_structural(const Node& node);
   void lower_constant(const Node& node);

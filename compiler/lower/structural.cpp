@@ -170,11 +170,14 @@ void Lowering::hand_on(std::vector<BufferId> made, std::span<const Operand> carr
   for (size_t i = 0; i < carried.size(); ++i) copy(made[i], carried[i].buffer, "step");
 }
 
-std::vector<Lowering::Operand> Lowering::fresh_copies(std::span<const Operand> from) {
+std::vector<Lowering::Operand> Lowering::fresh_copies(const Node& loop, std::span<const Operand> from) {
   std::vector<Operand> out;
   for (const Operand& o : from) {
     if (o.buffer == kNone) throw Unsupported("a loop that carries a size");
     BufferId b = add_buffer("carried", program.buffers[o.buffer].type.dtype, program.buffers[o.buffer].type.sizes);
+    // What the loop ends with is its result, which lies as its type says.
+    const Type& result = graph_->type(loop.result(out.size()));
+    if (result.is_tensor()) program.buffers[b].type = result.tensor();
     copy(o.buffer, b, "carried");
     out.push_back({b, 0});
   }
@@ -182,7 +185,7 @@ std::vector<Lowering::Operand> Lowering::fresh_copies(std::span<const Operand> f
 }
 
 void Lowering::lower_while(const Node& node) {
-  std::vector<Operand> carried = fresh_copies(operands_of(node.args[2])), all = carried;
+  std::vector<Operand> carried = fresh_copies(node, operands_of(node.args[2])), all = carried;
   for (const Operand& o : operands_of(node.args[3])) all.push_back(o);
   loops::While loop;
   loop.test = std::make_unique<Block>();
@@ -199,7 +202,7 @@ void Lowering::lower_while(const Node& node) {
 }
 
 void Lowering::lower_scan(const Node& node) {
-  std::vector<Operand> carried = fresh_copies(operands_of(node.args[1])), all = carried;
+  std::vector<Operand> carried = fresh_copies(node, operands_of(node.args[1])), all = carried;
   std::vector<Operand> xs = operands_of(node.args[2]);
   loops::Repeat loop;
   loop.symbol = program.context->syms.symbol("step" + std::to_string(steps_++));

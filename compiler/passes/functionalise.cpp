@@ -49,6 +49,7 @@ class Functionaliser {
   Functionaliser(Graph& graph, PassContext& context) : graph_(graph), context_(context) {}
 
   void run() {
+    drop_empty_writes();
     expand_writing_definitions();
     bool functional = true;
     if (has_writes()) {
@@ -80,6 +81,18 @@ class Functionaliser {
   }
 
  private:
+  // An op that writes to the tensors of a list that is empty.
+  void drop_empty_writes() {
+    graph_.for_each_node([&](NodeId id) {
+      const Node& node = graph_.node(id);
+      if (node.op->variant == VariantKind::functional) return;
+      bool needed = false;
+      for_each_written(graph_, node, [&](ValueId) { needed = true; });
+      for (uint16_t i = 0; i < node.result_count; ++i) needed |= !graph_.value(node.result(i)).users.empty();
+      if (!needed && context_.allow("nothing")) graph_.erase(id);
+    });
+  }
+
   bool has_writes() const {
     bool any = false;
     graph_.for_each_node([&](NodeId id) { for_each_target(graph_, graph_.node(id), [&](ValueId) { any = true; }); });

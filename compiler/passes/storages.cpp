@@ -35,19 +35,23 @@ void Storages::result(const Node& node, uint16_t index) {
   const Schema& schema = node.op->schema;
   char letter = index < schema.returns.size() ? schema.returns[index].alias : '\0';
   ValueId of = kNone;
-  bool written = false;
+  bool written = false, listed = false;
   for (size_t i = 0; i < node.arg_count; ++i) {
-    if (!node.args[i].is_value()) continue;
-    ValueId operand = node.args[i].value();
-    if (graph_.storage(operand) != graph_.storage(v)) continue;
+    ValueId operand = kNone;
+    for_each_value(node.args[i], [&](ValueId each) {
+      if (operand == kNone && graph_.storage(each) == graph_.storage(v)) operand = each;
+    });
+    if (operand == kNone) continue;
     bool named = letter && schema.params[i].alias == letter;
     if (of != kNone && !named) continue;
     of = operand;
     written = schema.params[i].writes;
+    listed = !node.args[i].is_value();
     if (named) break;
   }
   LENZ_CHECK(of != kNone, node.op->full_name + " shares the storage of none of its operands");
-  bool same = written && &graph_.type(of) == &type;
+  // One of a list that is handed on is that element.
+  bool same = (written || listed) && &graph_.type(of) == &type;
   storage_[v] = storage_[of];
   if (written && !same) return;  // resized: what it was has no meaning any more
   links_[v] = {of, same ? kNone : graph_.value(v).producer, -1};

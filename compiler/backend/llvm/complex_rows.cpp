@@ -130,12 +130,13 @@ Complex lerp(Complex a, Complex b, Complex w) {
 
 V limited(V x, double limit) { return select(x > limit, limit, select(x < -limit, -limit, x)); }
 SinCos sine_and_cosine(Wide like, V y) { return sin_cos(like, quadrant(convert(y, LaneType::f64))); }
-// Of an angle in two parts: the low one turns a little further, sin(a + d) = sin a + d cos a.
+// Of an angle in two parts: the low one turns further, by much where the angle is huge.
 SinCos turned_by(Wide angle) {
-  const SinCos at = sin_cos(angle, quadrant(select(is_finite(angle.hi), angle.hi, 0)));
+  auto part = [&](V x) { return sin_cos(angle, quadrant(convert(select(is_finite(angle.hi), x, 0), LaneType::f64))); };
+  const SinCos at = part(angle.hi);
   if (angle.is_double()) return at;
-  const Wide low = wide_of(angle, angle.lo);
-  return {at.sin + low * at.cos, at.cos - low * at.sin};
+  const SinCos low = part(angle.lo);
+  return {at.sin * low.cos + at.cos * low.sin, at.cos * low.cos - at.sin * low.sin};
 }
 Complex times_power(Pair w, V n, Complex z) {
   auto part = [&](Wide x) { return convert(ldexp(narrow(x, LaneType::f64), n), z.re.type); };

@@ -63,13 +63,20 @@ void KernelEmitter::collect() {
   for (const loops::Node& node : kernel_.body->nodes)
     for (const Instr& i : std::get<Nest>(node.is).body)
       if (i.kind == InstrKind::position) own.push_back(i.symbol.node());
-  auto note = [&](Dim d) {
+  auto note_one = [&](Dim d) {
     if (d.is_constant()) return;
     for_each_symbol(d, [&](const SymNode* s) {
       if (std::ranges::find(own, s) != own.end() || std::ranges::find(seen, s) != seen.end()) return;
       seen.push_back(s);
       arguments_.symbols.push_back(Dim(s));
     });
+  };
+  // Indices are simplified by what is known of symbols, which may name others that are equal.
+  const Facts& facts = program_.assumptions.known();
+  auto note = [&](Dim d) {
+    note_one(d);
+    for (size_t i = 0; i < arguments_.symbols.size(); ++i) note_one(facts.simplify(arguments_.symbols[i]));
+    if (!d.is_constant()) note_one(facts.simplify(d));
   };
   auto use = [&](BufferId id) {
     const loops::Buffer& buffer = program_.buffers[id];

@@ -104,7 +104,8 @@ void probabilities(RowSink& t) {
           .domain = {0.0625, 0.9375},
           .accuracy = Accuracy::composed,
           .raises = "values outside [0, 1]; dtypes that differ",
-          .wants = "self in [0, 1]; target in [0, 1]"};
+          .wants = "self in [0, 1]; target in [0, 1]",
+          .exception = "elements decide, which its definition does not ask: `should be between 0 and 1`"};
   t.row("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
         meaning(R"(
     %no = aten.clamp_min(aten.log1p(aten.neg(%self)), -100)
@@ -258,6 +259,7 @@ void several_labels(RowSink& t) {
   row.traits = {};
   row.infer = rule::multilabel_margin_loss_backward;
   row.wants = "target < self[-1]; is_target in [0, 1]";
+  row.exception = "elements decide, which its definition does not ask: `is_target' is out of range`";
   row.decompose = LENZ_LABELS("aten._to_copy(aten.ne(aten.reshape(%is_target, shape(%x)), 0), dtype=dtype(%self))") R"(
     %g = aten.reshape(%grad_output, [choose($reduction == 0, $rows, 1), 1])
     $n = max(size(%x, 1), 1)

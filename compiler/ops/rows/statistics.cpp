@@ -63,7 +63,8 @@ void quantiles(RowSink& t) {
           .dtypes = dtypes::wide_floats,
           .accuracy = Accuracy::rounded,
           .raises = "numbers in `q` outside [0, 1]; no elements",
-          .wants = "q in [0, 1]"};
+          .wants = "q in [0, 1]",
+          .exception = "elements decide, which its definition does not ask: `must be in the range [0, 1]`"};
   t.row("quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation=\"linear\") -> Tensor",
         meaning(LENZ_QUANTILE(LENZ_RANKS), row));
   t.row(

@@ -79,6 +79,9 @@ bool may_read(Graph& graph, NodeId user, ValueId from, ValueId to, Traits users)
   if (!(node.op->traits.bits & users.bits) || node.op->has(Trait::view) || node.op->has(Trait::maybe_view) ||
       effects(graph, node).any())
     return false;
+  // Products broadcast nothing: a sum over one element is no sum over its copies, though its type is the same.
+  if (node.op->has(Trait::contraction) && !std::ranges::equal(graph.type(from).sizes(), graph.type(to).sizes()))
+    return false;
   auto results = try_infer(graph, *node.op, arguments(graph, user, from, to));
   if (!results || results->size() != node.result_count) return false;
   for (uint16_t i = 0; i < node.result_count; ++i)
