@@ -25,6 +25,7 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   lenz_ci_test(ci.walkthrough_test 180 ${LENZ_PYTHON} ${ci}/walkthrough_test.py)
   lenz_ci_test(ci.golden 60 ${LENZ_PYTHON} ${ci}/golden)
   if(LENZ_TORCH)
+    lenz_ci_test(fuzz.command_test 120 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/fuzz_command_test.py $<TARGET_FILE:lenz>)
     lenz_ci_test(bench.peers_command_test 300 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/bench/peers_command_test.py
       $<TARGET_FILE:lenz>)
     lenz_ci_test(scalar.vs_eager 400 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/compiler/scalar/scalar_vs_eager_test.py

@@ -41,6 +41,26 @@ void tidy(Graph& graph) {
   }
 }
 
+// What is assumed of symbols that nothing mentions any more.
+void forget_symbols(Graph& graph) {
+  std::set<const SymNode*> live;
+  for (const Type* t : graph.types())
+    for_each_symbolic_dim(*t, [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { live.insert(s); }); });
+  auto known = [&](const Cond& c) {
+    bool all = true;
+    for (Dim d : {c.lhs, c.rhs}) for_each_symbol(d, [&](const SymNode* s) { all = all && live.contains(s); });
+    return all;
+  };
+  const Assumptions before = graph.assumptions;
+  graph.assumptions = {};
+  for (const auto& [symbol, range] : before.facts().ranges())
+    if (live.contains(symbol)) graph.assumptions.facts().set_range(symbol, range);
+  for (const Cond& c : before.facts().conditions())
+    if (known(c)) graph.assumptions.facts().add(c);
+  for (const Cond& c : before.guards())
+    if (known(c)) graph.assumptions.assume(c);
+}
+
 bool valid(const Graph& graph) { return verify(graph).empty(); }
 
 class Candidates {
@@ -62,6 +82,7 @@ class Candidates {
   void add(std::unique_ptr<Graph> graph, const Setting& setting) {
     if (!graph) return;
     graph = graph->clone();
+    forget_symbols(*graph);
     if (!(simplicity(*graph, setting) < measure_) || !valid(*graph)) return;
     made_.push_back({std::move(graph), setting});
   }
@@ -106,6 +127,15 @@ void cut_off(Graph& graph, std::span<const NodeId> ids) {
 std::vector<Case> fewer_outputs(const Case& from) {
   Candidates c(from);
   const size_t count = from.graph->outputs().size();
+  // What one node gives, and what that needs.
+  const size_t nodes = nodes_of(*from.graph).size();
+  for (size_t i = 0; i < nodes; ++i)
+    c.edit([&](Graph& g) {
+      const Node& node = g.node(nodes_of(g)[i]);
+      if (node.result_count == 0 || !g.type(node.result()).is_tensor()) throw Unsupported("no tensor");
+      Arg one = Arg::of_value(node.result());
+      g.set_outputs({&one, 1});
+    });
   for (size_t keep = 0; keep < count && count > 1; ++keep)
     c.edit([&](Graph& g) {
       Arg one = g.outputs()[keep];

@@ -104,6 +104,12 @@ class ControlFlow {
   }
 
   Arg hand_over(Sub& s) {
+    for (size_t i = 0; i < std::min(operands_.size(), s.graph->inputs().size()); ++i) {
+      if (!s.graph->inputs()[i].mutated) continue;  // a write to what it was called with
+      const ValueId storage = graph_.storage(operands_[i]);
+      for (size_t k = 0; k < graph_.inputs().size(); ++k)
+        if (graph_.inputs()[k].value == storage) graph_.input(k).mutated = true;
+    }
     graph_.subgraphs.push_back(std::move(s.graph));
     return Arg::of_graph(static_cast<uint32_t>(graph_.subgraphs.size() - 1));
   }

@@ -92,13 +92,25 @@ RunnerOptions Subject::runner() const {
 
 loops::Program Subject::program(const LowerOptions& lower) { return program_for(graph_, sizes(), runner(), lower); }
 
-BuildOptions Subject::build_options() {
+std::unique_ptr<runtime::Executable> Subject::built(int threads, bool products_outside, BuildReport* report) {
   BuildOptions options;
   options.target = setting_.target;
-  options.runner = runner();
+  options.threads = threads;
+  options.verify = false;  // properties before this one have
+  if (!products_outside) options.cache = scratch_;
   options.executable.load_constant = oracle::constants_in(setting_.folder);
   options.executable.while_limit = oracle::ExecuteOptions().loop_limit;
-  return options;
+  return build(program({.products_outside = products_outside}), options, report);
+}
+
+runtime::Executable& Subject::executable(int threads, bool products_outside) {
+  auto& made = executables_[{threads, products_outside}];
+  if (!made) made = built(threads, products_outside, nullptr);
+  return *made;
+}
+
+std::unique_ptr<runtime::Executable> Subject::build_again(int threads, BuildReport& report) {
+  return built(threads, false, &report);
 }
 
 std::optional<Failure> Subject::failed(std::string_view property, const oracle::Mismatch& mismatch) const {

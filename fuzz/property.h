@@ -3,6 +3,7 @@
 // Thread-safety: a subject belongs to one thread; properties are constant data.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -57,7 +58,9 @@ class Subject {
   RunnerOptions runner() const;  // with all checks, and the setting's selection
   // The loops at the trial's sizes, each time a copy of one's own.
   loops::Program program(const LowerOptions& lower = {});
-  BuildOptions build_options();
+  // As `lenz run` builds it; without products outside into the scratch folder's cache. Built once for each answer.
+  runtime::Executable& executable(int threads, bool products_outside);
+  std::unique_ptr<runtime::Executable> build_again(int threads, BuildReport& report);  // anew, out of that cache
 
   // What the case reached, for the campaign's coverage: "pass dead_code", "op aten.add.Tensor f32".
   std::set<std::string> features;
@@ -70,7 +73,10 @@ class Subject {
   const Setting& setting_;
   oracle::Boxed& boxed_;
   std::string scratch_;
+  std::unique_ptr<runtime::Executable> built(int threads, bool products_outside, BuildReport* report);
+
   std::unique_ptr<Run> run_;
+  std::map<std::pair<int, bool>, std::unique_ptr<runtime::Executable>> executables_;
 };
 
 struct Property {

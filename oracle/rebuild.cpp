@@ -55,6 +55,8 @@ std::unique_ptr<Graph> rebuilt(const Graph& graph, std::span<const Type* const> 
     });
   } catch (const UserError&) {
     return nullptr;
+  } catch (const Unsupported&) {
+    return nullptr;
   }
   std::vector<Arg> outputs;
   for (const Arg& a : graph.outputs()) outputs.push_back(renumbered(context, a, ids));

@@ -1,0 +1,101 @@
+#!/usr/bin/env python3
+"""fuzz_command_test.py LENZ: campaigns from the outside: killed and resumed, interrupted, asked for nonsense."""
+
+import json
+import os
+import random
+import signal
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+from pathlib import Path
+
+LENZ = sys.argv.pop(1)
+CASES = 640
+
+
+def lenz(*arguments, **options):
+    return subprocess.run([LENZ, "fuzz", *arguments], capture_output=True, text=True, check=False, **options)
+
+
+class Campaigns(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.out = Path(folder.name) / "out"
+
+    def campaign(self, *more):
+        return ["--only", "text_round_trip,structure", "--cases", str(CASES), "--seed", "9", "--workers", "2",
+                "--out", str(self.out), *more]
+
+    def batches(self):
+        with sqlite3.connect(self.out / "store.sqlite") as store:
+            return store.execute("SELECT first, cases FROM batch ORDER BY first").fetchall()
+
+    def test_a_killed_campaign_loses_nothing_and_does_nothing_twice(self):
+        draw = random.Random(1)
+        killed = 0
+        begun = lenz(*self.campaign()[:2], "--cases", "32", "--seed", "9", "--out", str(self.out))
+        self.assertEqual(begun.returncode, 0, begun.stderr)
+        for _ in range(12):
+            running = subprocess.Popen([LENZ, "fuzz", *self.campaign("--resume")], stdout=subprocess.DEVNULL,
+                                       stderr=subprocess.DEVNULL, start_new_session=True)
+            try:
+                running.wait(draw.uniform(0.05, 0.8))
+            except subprocess.TimeoutExpired:
+                os.killpg(running.pid, signal.SIGKILL)
+                running.wait()
+                killed += 1
+        done = lenz(*self.campaign("--resume", "--json"))
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["cases"], CASES)
+        batches = self.batches()
+        self.assertEqual(sum(cases for _, cases in batches), CASES)
+        self.assertEqual([first for first, _ in batches], sorted({first for first, _ in batches}))
+        self.assertGreater(killed, 0)
+
+    def test_ctrl_c_ends_it_cleanly(self):
+        running = subprocess.Popen([LENZ, "fuzz", "--only", "structure", "--time", "60s", "--out", str(self.out)],
+                                   stdout=subprocess.PIPE, text=True)
+        time.sleep(1.0)
+        running.send_signal(signal.SIGINT)
+        said, _ = running.communicate(timeout=30)
+        self.assertEqual(running.returncode, 0)
+        self.assertIn("--resume", said)
+
+    def test_resuming_asks_for_the_same_campaign(self):
+        self.assertEqual(lenz(*self.campaign()).returncode, 0)
+        other = lenz("--resume", "--only", "structure", "--cases", "5", "--out", str(self.out))
+        self.assertEqual(other.returncode, 2)
+        self.assertIn("other options", other.stderr)
+        nothing = lenz("--resume", "--cases", "5", "--out", str(self.out) + "_other")
+        self.assertEqual(nothing.returncode, 2)
+        self.assertIn("no campaign to resume", nothing.stderr)
+
+    def test_one_seed_is_one_campaign(self):
+        text = [lenz("--print", "5", "--seed", "4").stdout for _ in range(2)]
+        self.assertEqual(text[0], text[1])
+        self.assertEqual(text[0].count("graph @fuzzed"), 5)
+
+    def test_bad_arguments(self):
+        for arguments, words in [(["--time", "soon"], "no length of time"), (["--only", "nothing"], "there is no property"),
+                                 (["--seed", "-1"], "--seed"), (["--replay", "no.lenz"], "no.lenz"),
+                                 (["--cases", "5", "--out", "/proc/no"], "/proc/no")]:
+            done = lenz(*arguments)
+            self.assertEqual(done.returncode, 2, arguments)
+            self.assertIn(words, done.stderr)
+
+    def test_a_broken_store_is_left_alone(self):
+        self.out.mkdir()
+        (self.out / "store.sqlite").write_text("not a database, but a text that is long enough " * 20)
+        done = lenz(*self.campaign())
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("store.sqlite", done.stderr)
+        self.assertTrue((self.out / "store.sqlite").read_text().startswith("not a database"))
+
+
+if __name__ == "__main__":
+    unittest.main()

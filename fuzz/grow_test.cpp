@@ -1,0 +1,108 @@
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "compiler/graph/equal.h"
+#include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
+#include "fuzz/case.h"
+
+namespace lenz::fuzz {
+namespace {
+
+const Pool& pool() {
+  static const Pool p(op_table());
+  return p;
+}
+
+TEST(Grow, GraphsAreValidAndPrintAndParse) {
+  for (uint64_t i = 0; i < 600; ++i) {
+    Case c = draw_case(11, i, pool());
+    const std::string text = print(*c.graph);
+    ASSERT_TRUE(verify(*c.graph).empty()) << to_string(verify(*c.graph)[0]) << text;
+    auto again = parse_graph(text, op_table());
+    std::string why;
+    ASSERT_TRUE(structurally_equal(*again, *c.graph, &why)) << why << text;
+  }
+}
+
+TEST(Grow, OneSeedIsOneCase) {
+  for (uint64_t i : {0, 7, 123}) {
+    EXPECT_EQ(draw_case(3, i, pool()).text(), draw_case(3, i, pool()).text());
+    EXPECT_NE(draw_case(3, i, pool()).text(), draw_case(4, i, pool()).text());
+  }
+}
+
+// The same code driven by a record, and by bytes that mean nothing.
+TEST(Grow, EveryChooserDrivesIt) {
+  RandomChooser random(5);
+  RecordingChooser recording(random);
+  const std::string text = print(*grow(recording, pool()));
+  ReplayChooser replay(recording.record());
+  EXPECT_EQ(print(*grow(replay, pool())), text);
+  for (uint8_t length = 0; length < 60; ++length) {
+    std::vector<uint8_t> bytes;
+    for (uint8_t i = 0; i < length; ++i) bytes.push_back(static_cast<uint8_t>(i * 37 + length * 11));
+    BytesChooser chooser(bytes);
+    auto graph = grow(chooser, pool());
+    EXPECT_TRUE(verify(*graph).empty()) << print(*graph);
+  }
+}
+
+TEST(Grow, FewCallsAreRefused) {
+  GrowthStatistics statistics;
+  for (uint64_t i = 0; i < 500; ++i) draw_case(21, i, pool(), {}, &statistics);
+  EXPECT_GT(statistics.calls, 2000u);
+  EXPECT_LT(statistics.refused * 100, statistics.calls) << statistics.refused << " of " << statistics.calls;
+}
+
+// What other fuzzers' graphs lack has to be there, and not as a rarity.
+TEST(Grow, ReachesWhatGraphsCanBe) {
+  std::map<std::string, int> share;
+  std::set<std::string> ops;
+  constexpr int kGraphs = 1500;
+  for (uint64_t i = 0; i < kGraphs; ++i) {
+    Case c = draw_case(31, i, pool());
+    const Graph& g = *c.graph;
+    bool fans_out = false, views = false, odd = false;
+    for (ValueId v = 0; v < g.value_count(); ++v) {
+      fans_out |= g.value(v).users.size() > 1;
+      views |= g.storage(v) != v;
+    }
+    bool writes = false, aliases = false, symbols = false, empty = false;
+    for (const Input& input : g.inputs()) {
+      const Type& t = g.type(input.value);
+      writes |= input.mutated;
+      aliases |= input.alias.has_value();
+      for_each_symbolic_dim(t, [&](Dim) { symbols = true; });
+      if (!t.is_tensor()) continue;
+      odd |= !std::ranges::equal(t.strides(), contiguous_strides(t.sizes()));
+      for (Dim d : t.sizes()) empty |= d.is(0);
+    }
+    g.for_each_node([&](NodeId id) { ops.insert(g.node(id).op->full_name); });
+    share["fan-out"] += fans_out;
+    share["several outputs"] += g.outputs().size() > 1;
+    share["views"] += views;
+    share["odd strides"] += odd;
+    share["written inputs"] += writes;
+    share["inputs that share memory"] += aliases;
+    share["open sizes"] += symbols;
+    share["empty dims"] += empty;
+    share["control flow"] += !g.subgraphs.empty();
+    share["more than ten ops"] += g.node_count() > 10;
+  }
+  for (const auto& [what, count] : share) EXPECT_GT(count, kGraphs / 50) << what;
+  EXPECT_GT(ops.size(), 700u);
+}
+
+TEST(Setting, ReadsWhatItWrites) {
+  Setting s{.values = oracle::Values::special, .seed = 77, .passes = "-dead_code", .target = "avx2"};
+  const Setting again = Setting::parse(s.text());
+  EXPECT_EQ(again.text(), s.text());
+  for (const char* bad : {"values=strange", "seed=-1", "seed=", "seed=99999999999999999999", "what=1", "values"})
+    EXPECT_THROW(Setting::parse(bad), UserError) << bad;
+}
+
+}  // namespace
+}  // namespace lenz::fuzz
