@@ -35,7 +35,7 @@ class Bisection {
     if (auto found = among_rewrites(lines_.first(exact_), 0, true)) return found;
     if (exact_ < lines_.size()) {
       size_t from = count(lines_.first(exact_));
-      if (auto mismatch = trial_.out_of_bounds(trial_.expected())) return among_definitions(from, *mismatch);
+      if (auto mismatch = trial_.eager_out_of_bounds(trial_.expected())) return among_definitions(from, *mismatch);
       if (auto found = among_rewrites(lines_, from, false)) return found;
     }
     return among_nodes();
@@ -55,7 +55,7 @@ class Bisection {
   std::optional<Mismatch> differs(Lines lines, size_t rewrites, bool exact) {
     try {
       Execution got = trial_.eager(*passed(lines, rewrites));
-      return exact ? trial_.differs(got) : trial_.out_of_bounds(got);
+      return exact ? trial_.differs(got) : trial_.eager_out_of_bounds(got);
     } catch (const InternalError& error) {
       return broken(error);
     }

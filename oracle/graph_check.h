@@ -12,6 +12,7 @@
 #include "oracle/bisect.h"
 #include "oracle/compare.h"
 #include "oracle/draw_inputs.h"
+#include "oracle/known_faults.h"
 
 namespace lenz::oracle {
 
@@ -30,6 +31,7 @@ struct GraphCheckOptions {
   bool bounds = false;         // eager's values too, by the float64 reference and its bounds
   bool bisect = false;         // names the step to blame; an error of Lenz's own is a finding then
   std::string folder, bind;
+  std::span<const KnownFault> known = known_faults();  // of eager's own
   std::span<const PipelineLine> lines = pipeline();
   std::function<void(int seeds_done)> progress;  // after each
 };
@@ -52,6 +54,9 @@ struct GraphReport {
   size_t relaid = 0;                 // of the seeds, with other layouts
   size_t exact = 0, inexact = 0;     // of the seeds for exact mode: those that had it, and had to do without
   size_t bounded = 0, weak = 0;      // of the seeds: eager lies within the bounds; so wide that this says too little
+  size_t known = 0;                  // of the seeds: eager is outside, and known for it
+  std::string known_why;             // the row, and what it does
+  std::string no_stream;             // why random loops were compared from outside alone
   size_t on_loops = 0;               // of the seeds: its loops were run on the interpreter
   size_t on_kernels = 0;             // of the seeds: its kernels were run too
   size_t rebound = 0;                // sizes beside those of the seeds at which its loops were run

@@ -104,6 +104,10 @@ void show(const Answer& a) {
     if (report.needless) std::printf("; on %zu eager raises at what nobody needs", report.needless);
     if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu inputs", report.bounded);
     if (report.weak) std::printf(", hardly judged on %zu more", report.weak);
+    if (report.known)
+      std::printf("; on %zu eager is wrong, and known for it: %s", report.known, report.known_why.c_str());
+    if (!report.no_stream.empty())
+      std::printf("; random loops compared from outside alone: %s", report.no_stream.c_str());
     if (report.on_loops) std::printf("; so do its loops on %zu", report.on_loops);
     if (report.on_kernels) std::printf(", and its kernels");
     if (!report.without_code.empty()) std::printf(", %zu of them without code", report.without_code.size());

@@ -58,6 +58,7 @@ Execution run_interpreted(const loops::Program& program, std::span<const RunValu
   loops::InterpretOptions how;
   boxed.seed(options.ambient_seed);
   how.ambient = {boxed.draw_seed(), 0};
+  boxed.seed(options.ambient_seed);  // what is left to libtorch draws as it does in eager
   if (options.memory_limit) {
     const uint64_t taken = storage_bytes(inputs);
     if (taken > options.memory_limit) return out_of_memory(inputs, options.memory_limit);

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "compiler/graph/alias.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -46,7 +47,18 @@ bool overlaps(const Type& t, const SymValues& sizes) {
   return layout == "stride 0" || layout == "overlapping";
 }
 
-constexpr double kRoundedPlaces = 8, kSingle = 4e-6;
+// Contiguous, but for the strides of dims of one element.
+bool restrided(const Type& t, const SymValues& sizes) {
+  int64_t dense = 1;
+  bool other = false;
+  for (size_t i = t.rank(); i-- > 0;) {
+    other = other || evaluate(t.strides()[i], sizes) != dense;
+    dense *= std::max<int64_t>(evaluate(t.sizes()[i], sizes).value_or(1), 1);
+  }
+  return other && layout_of(t, sizes).starts_with("contiguous");
+}
+
+constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16;
 
 void loosen(Bounded& b, const Leeway& by) {
   for (Bounded& e : b.elements) loosen(e, by);
@@ -58,12 +70,16 @@ void loosen(Bounded& b, const Leeway& by) {
     return all;
   };
   double largest = 0;
-  for (double v : doubles(b.value))
+  const std::vector<double> values = doubles(b.value);
+  for (double v : values)
     if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
   RunValue error = detached_copy(b.error ? b.error : b.value);
   std::vector<double> errors = doubles(error);
   if (!b.error) std::ranges::fill(errors, 0.0);
-  for (double& e : errors) e += by.relative * largest + by.absolute;
+  for (size_t i = 0; i < errors.size(); ++i) {
+    errors[i] += by.relative * largest + by.absolute;
+    if (by.infinite && std::isinf(values[i])) errors[i] = HUGE_VAL;
+  }
   set_elements(error, std::as_bytes(std::span(errors)));
   b.error = error;
 }
@@ -76,9 +92,10 @@ bool within(const Leeway& by, const Graph& graph, Reference reference, const Exe
   return !judge(graph, reference, got).mismatch;
 }
 
-bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph& graph, const SymValues& sizes,
+bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId node, const SymValues& sizes,
              const std::function<bool(const Leeway&)>& within) {
-  if (fnmatch(known.row.c_str(), op.full_name.c_str(), 0) != 0) return false;
+  const Node& call = graph.node(node);
+  if (fnmatch(known.row.c_str(), call.op->full_name.c_str(), 0) != 0) return false;
   bool named = known.dtypes == "*";
   for (size_t at = 0; at < known.dtypes.size() && !named;) {
     size_t end = std::min(known.dtypes.find(' ', at), known.dtypes.size());
@@ -90,16 +107,20 @@ bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph&
   if (known.when == KnownFault::rounds)
     return is_floating(dtype) && within({kRoundedPlaces * std::ldexp(1.0, 1 - info(dtype).mantissa_bits), 0});
   if (known.when == KnownFault::single) return within({kSingle, kSingle});
+  if (known.when == KnownFault::infinite) return within({.infinite = true});
   if (known.when == KnownFault::drops) {
-    const Node& node = graph.node(graph.first());
-    int p = node.op->schema.find("dropout_p");
-    return p >= 0 && node.args[p].kind == ArgKind::real && node.args[p].d > 0;
+    int p = call.op->schema.find("dropout_p");
+    return p >= 0 && call.args[p].kind == ArgKind::real && call.args[p].d > 0;
   }
-  const Node& call = graph.node(graph.first());
   auto argument = [&](std::string_view name) -> const Arg* {
     int p = call.op->schema.find(name);
     return p < 0 ? nullptr : &call.args[p];
   };
+  if (known.when == KnownFault::by_products) {
+    const Arg* mode = argument("compute_mode");
+    return mode && mode->kind == ArgKind::integer && mode->i == 1 && is_floating(dtype) &&
+           within({kRootsOfPlaces * std::sqrt(std::ldexp(1.0, -info(dtype).mantissa_bits)), 0});
+  }
   if (known.when == KnownFault::unsorted) {
     const Arg *sorted = argument("sorted"), *stable = argument("stable");
     return (sorted && sorted->kind == ArgKind::boolean && !sorted->boolean()) ||
@@ -128,15 +149,55 @@ bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph&
     const Type& result = graph.type(call.result());
     return result.is_tensor() && result.rank() > 0 && evaluate(result.sizes().back(), sizes) == 1;
   }
-  for (const Input& input : graph.inputs()) {
-    const Type& t = graph.type(input.value);
-    if (!t.is_tensor()) continue;
-    std::string_view layout = layout_of(t, sizes);
-    if (known.when == KnownFault::out_strided && input.mutated && !layout.starts_with("contiguous")) return true;
-    if (known.when == KnownFault::any_strided && !layout.starts_with("contiguous")) return true;
-    if (known.when == KnownFault::self_overlaps && overlaps(t, sizes)) return true;
+  bool found = false;
+  for (size_t i = 0; i < call.arguments().size(); ++i) {
+    const bool written = writes_operand(*call.op, call.arguments(), i);
+    auto look_at = [&](const Type& t) {
+      const std::string_view layout = layout_of(t, sizes);
+      const bool strided = !layout.starts_with("contiguous");
+      found = found || (known.when == KnownFault::out_restrided && written && restrided(t, sizes)) ||
+              (known.when == KnownFault::out_strided && written && strided) ||
+              ((known.when == KnownFault::any_strided || known.when == KnownFault::strided_rounds) && strided) ||
+              (known.when == KnownFault::self_overlaps && overlaps(t, sizes));
+    };
+    for_each_value(call.arguments()[i], [&](ValueId v) {
+      const Type& t = graph.type(v);
+      if (t.is_tensor()) look_at(t);
+      if (t.kind == TypeKind::list)
+        for (const Type* e : t.elements()) look_at(*e);
+    });
   }
-  return false;
+  return found;
+}
+
+const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph, const SymValues& sizes,
+                           const std::function<bool(const Leeway&)>& within, bool rounding) {
+  const KnownFault* found = nullptr;
+  const bool alone = graph.first() == graph.last();
+  graph.for_each_node([&](NodeId node) {
+    if (found) return;
+    std::optional<Dtype> leading;
+    for (const Arg& a : graph.node(node).arguments())
+      for_each_value(a, [&](ValueId v) {
+        const Type& t = graph.type(v);
+        if (leading) return;
+        if (t.is_tensor()) leading = t.dtype;
+        if (t.kind == TypeKind::list && !t.elements().empty()) leading = t.elements()[0]->dtype;
+      });
+    if (!leading) return;
+    for (const KnownFault& k : known)
+      if (!found && (k.when == KnownFault::strided_rounds) == rounding &&
+          applies(k, *leading, graph, node, sizes, [&](const Leeway& by) { return !alone || within(by); }))
+        found = &k;
+  });
+  return found;
+}
+
+std::span<const KnownFault> known_faults() {
+  static const std::vector<KnownFault> all = parse_known_faults(
+#include "oracle/values_known.inc"
+      , "oracle/values_known.txt");
+  return all;
 }
 
 std::vector<KnownFault> parse_known_faults(std::string_view text, const std::string& file) {
@@ -154,13 +215,15 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       fields[i] = rest.substr(0, bar);
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
-    constexpr std::string_view kWhen[] = {"always", "out_strided", "any_strided",   "self_overlaps", "drops", "rounds",
-                                          "single", "unsorted",    "part_overlaps", "one_wide",      "misfit"};
+    constexpr std::string_view kWhen[] = {"always", "out_strided",   "any_strided", "self_overlaps", "drops",
+                                          "rounds", "single",        "unsorted",    "part_overlaps", "one_wide",
+                                          "misfit", "out_restrided", "by_products", "infinite",      "strided_rounds"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
-          "rounds, single, unsorted, part_overlaps, one_wide, misfit",
+          "rounds, single, unsorted, part_overlaps, one_wide, misfit, out_restrided, by_products, infinite, "
+          "strided_rounds",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

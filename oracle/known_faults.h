@@ -27,7 +27,11 @@ struct KnownFault {
     unsorted,
     part_overlaps,
     one_wide,
-    misfit
+    misfit,
+    out_restrided,
+    by_products,
+    infinite,
+    strided_rounds
   } when = always;
   std::string why;
 };
@@ -37,13 +41,21 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
 // The reference, with so much more at each element: a part of the tensor's largest, and something whatever that is.
 struct Leeway {
   double relative = 0, absolute = 0;
+  bool infinite = false;  // whatever there is where the reference is infinite
 };
 // Whether what was run is within bounds that are loosened so.
 bool within(const Leeway& by, const Graph& graph, Reference reference, const Execution& got);
 
-// Whether a line is about this call. `within`: whether it is right if given some leeway.
-bool applies(const KnownFault& known, const OpDef& op, Dtype dtype, const Graph& graph, const SymValues& sizes,
+// Whether a line is about this node, whose leading tensor has that dtype. `within`: whether it is right if given some
+// leeway.
+bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId node, const SymValues& sizes,
              const std::function<bool(const Leeway&)>& within);
+// The first line that is about any node; null: none. What one fault does to the values behind it nobody measures: of a
+// graph of several nodes leeway has no bound. `rounding`: instead of faults, where eager rounds otherwise.
+const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph, const SymValues& sizes,
+                           const std::function<bool(const Leeway&)>& within, bool rounding = false);
+// The lines of oracle/values_known.txt.
+std::span<const KnownFault> known_faults();
 
 // The class of layouts that a tensor belongs to, in words.
 std::string_view layout_of(const Type& t, const SymValues& sizes);

@@ -104,10 +104,12 @@ Execution run_native(runtime::Executable& executable, std::span<const RunValue> 
   std::vector<runtime::Argument> arguments;
   for (size_t i = 0; i < inputs.size(); ++i) arguments.push_back(host.argument(program.inputs[i], inputs[i]));
   boxed.seed(options.ambient_seed);
+  const RandomStream ambient{boxed.draw_seed(), 0};
+  boxed.seed(options.ambient_seed);  // what is left to libtorch draws as it does in eager
   Execution run;
   run.inputs.assign(inputs.begin(), inputs.end());
   try {
-    runtime::Executable::Call call = executable.call(arguments, host, {boxed.draw_seed(), 0});
+    runtime::Executable::Call call = executable.call(arguments, host, ambient);
     for (const runtime::Result& r : call.outputs()) run.outputs.push_back(host.result(r, inputs));
   } catch (const runtime::Raised& error) {
     run.ending = Ending::raised;

@@ -133,27 +133,54 @@ Execution Trial::on_loops_up_to(const Graph& core, size_t nodes) const {
   return rest;
 }
 
-std::optional<Judgement> Trial::judged(Widening widening, const Execution& got) {
+const Reference& Trial::reference(Widening widening, Draws draws) {
+  // Where eager needed no excuse, the bounds are the same for all.
+  if (widening == Widening::bounds) {
+    const Reference& of_eager = reference(Widening::bounds_of_eager, draws);
+    if (of_eager.excused.empty()) return of_eager;
+  }
+  auto [at, fresh] = references_.try_emplace({widening, draws});
+  if (!fresh) return at->second;
+  ExecuteOptions options = options_;
+  options.guard = false;  // its machine knows tensors by their memory
+  at->second = Referee(boxed_, options, widening, draws).run(needed(), inputs(), binding_);
+  return at->second;
+}
+
+std::optional<Judgement> Trial::judged(Widening widening, const Execution& got, Draws draws) {
   if (!judgeable_) judgeable_ = !reads_written_bits(graph_);
   if (!*judgeable_) return std::nullopt;
-  std::optional<Reference>& reference = widening == Widening::bounds ? by_bounds_ : by_values_;
-  if (!reference) {
-    ExecuteOptions options = options_;
-    options.guard = false;  // its machine knows tensors by their memory
-    reference = Referee(boxed_, options, widening).run(needed(), inputs(), binding_);
-    if (reference->ending == Ending::out_of_memory) out_of_memory = reference->where + ": " + reference->text;
-  }
-  if (reference->ending != Ending::finished) return std::nullopt;
-  return judge(needed(), *reference, got);
+  const Reference& right = reference(widening, draws);
+  if (right.ending == Ending::out_of_memory) out_of_memory = right.where + ": " + right.text;
+  if (right.ending != Ending::finished) return std::nullopt;
+  return judge(needed(), right, got);
 }
 
 std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn) {
   if (lacks_memory(got)) return std::nullopt;
   if (auto outside = compare_outside(graph_, as_ended(got), got)) return outside;
-  if (drawn || got.ending != Ending::finished) return std::nullopt;
-  if (!compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's: no bounds are asked
-  auto judgement = judged(Widening::bounds, got);
+  if (got.ending != Ending::finished) return std::nullopt;
+  if (!drawn && !compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
+  try {
+    auto judgement = judged(Widening::bounds, got, drawn ? Draws::lenz : Draws::eager);
+    return judgement ? judgement->mismatch : std::nullopt;
+  } catch (const Unsupported& why) {
+    if (!drawn) throw;
+    no_stream = why.what();
+    return std::nullopt;
+  }
+}
+
+std::optional<Mismatch> Trial::eager_out_of_bounds(const Execution& got) {
+  if (lacks_memory(got)) return std::nullopt;
+  if (auto outside = compare_outside(graph_, as_ended(got), got)) return outside;
+  if (got.ending != Ending::finished) return std::nullopt;
+  auto judgement = judged(Widening::bounds_of_eager, got);
   return judgement ? judgement->mismatch : std::nullopt;
+}
+
+bool Trial::within(const Leeway& by, const Execution& got) {
+  return oracle::within(by, needed(), reference(Widening::bounds_of_eager, Draws::eager), got);
 }
 
 }  // namespace lenz::oracle

@@ -2,6 +2,7 @@
 // Thread-safety: one thread; the graph, the machine and the inputs outlive it.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,6 +11,7 @@
 #include "oracle/bounds/reference.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/interpreted.h"
+#include "oracle/known_faults.h"
 #include "oracle/native_run.h"
 
 namespace lenz::oracle {
@@ -35,11 +37,16 @@ class Trial {
   // In any bit. Runs that memory ended say nothing of results, here and below: out_of_memory notes them.
   std::optional<Mismatch> differs(const Execution& got);
   // By the reference; nothing if that does not run here.
-  std::optional<Judgement> judged(Widening widening, const Execution& got);
-  // From outside, and by the bounds; of random loops (`drawn`), which draw from a stream of their own, from outside.
+  std::optional<Judgement> judged(Widening widening, const Execution& got, Draws draws = Draws::eager);
+  // From outside, and by the bounds. `drawn`: by a program whose random ops draw from Lenz's stream: so does the
+  // reference then.
   std::optional<Mismatch> out_of_bounds(const Execution& got, bool drawn = false);
+  // The same of what libtorch computed: where it is known to be off it is not held against it.
+  std::optional<Mismatch> eager_out_of_bounds(const Execution& got);
+  bool within(const Leeway& by, const Execution& got);  // what libtorch computed, given some leeway more
 
   std::string out_of_memory;  // what there was not enough for, and where
+  std::string no_stream;      // why random ops were compared from outside alone: an op that Lenz's stream does not draw
 
  private:
   bool lacks_memory(const Execution& got);
@@ -57,7 +64,8 @@ class Trial {
   std::optional<Execution> refusal_;  // what eager does with nodes that raise and that nobody needs
   std::unique_ptr<Graph> needed_;     // the graph without them; null: there are none
   std::optional<bool> judgeable_;
-  std::optional<Reference> by_values_, by_bounds_;
+  const Reference& reference(Widening widening, Draws draws);
+  std::map<std::pair<Widening, Draws>, Reference> references_;
 };
 
 bool draws(const Graph& graph);  // whether any of its ops is random, those of sub-graphs too

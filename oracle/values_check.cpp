@@ -188,7 +188,7 @@ void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Operan
     if (cell.note.empty()) cell.note = "eager refuses: " + eager.text;
     return;
   }
-  Reference reference = Referee(boxed).run(graph, on.make());
+  Reference reference = Referee(boxed, {}, Widening::bounds_of_eager).run(graph, on.make());
   if (reference.ending != Ending::finished) {
     ++cell.wrong;
     if (cell.finding.empty()) {
@@ -289,7 +289,8 @@ class RowValues {
       text = print(*graph);
       auto known_at = [&](const Binding& sizes, const std::function<bool(const Leeway&)>& within) {
         return std::ranges::any_of(options_.known, [&](const KnownFault& k) {
-          return applies(k, op_, dtype, *graph, sizes.lookup(), within);
+          return k.when != KnownFault::strided_rounds &&
+                 applies(k, dtype, *graph, graph->first(), sizes.lookup(), within);
         });
       };
       auto known = [&](const std::function<bool(const Leeway&)>& within) { return known_at({}, within); };

@@ -96,7 +96,16 @@ Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<co
   for (Arg& a : wide)
     if (a.kind == ArgKind::dtype) a = Arg::of_dtype(widened(a.dtype()));
   DefaultsToDouble defaults;
-  return boxed.run(*op, wide, with, *symbols);
+  // Some of eager's kernels that pick elements of one tensor read what lies otherwise in another order than they
+  // should.
+  const bool picks =
+      op->has(Trait::indexing) && op->variant == VariantKind::functional && !op->has(Trait::view) && with.size() == 1;
+  std::vector<RunValue> in_order(with.begin(), with.end());
+  for (RunValue& v : in_order)
+    if (picks && v && v->value.isTensor() && v->value.toTensor().layout() == at::kStrided &&
+        !v->value.toTensor().is_contiguous())
+      v = hold(v->value.toTensor().contiguous());
+  return boxed.run(*op, wide, in_order, *symbols);
 }
 
 Outcome Call::run_native(Boxed& boxed, std::span<const RunValue> with) const {

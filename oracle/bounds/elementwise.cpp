@@ -45,6 +45,11 @@ double Rounding::at(double magnitude) const {
   return std::max(binade(magnitude) * eps_, tiny_);
 }
 
+double Rounding::anywhere(double magnitude) const {
+  if (!(magnitude <= limit_)) return kUnbounded;
+  return std::max(magnitude * eps_, tiny_);
+}
+
 double Rounding::spread(double v, double e, double unsure) const {
   const double size = std::fabs(v) + e, added = at(size);
   if (!(added < kUnbounded)) return kUnbounded;
@@ -64,6 +69,8 @@ class OwnError {
         absolute_(row.accuracy.absolute),
         of_operands_(row.accuracy.of_operands),
         monotone_(!loosely && rounds(row, result)),
+        anywhere_(loosely && row.accuracy.absolute == 0 &&
+                  (row.error.rule == ErrorRule::product || row.error.rule == ErrorRule::quotient)),
         exact_if_known_(row.error.rule == ErrorRule::product),  // of two floats, in float64
         unsure_(plain(row) ? 0x1p-52 : 0x1p-21),
         rounding_(result_for(result), ulps(row, result),
@@ -73,7 +80,7 @@ class OwnError {
   bool of_operands() const { return of_operands_; }
   double at(double magnitude) const {
     if (exact_) return 0;
-    return rounding_.at(std::max(magnitude, absolute_));
+    return anywhere_ ? rounding_.anywhere(magnitude) : rounding_.at(std::max(magnitude, absolute_));
   }
   // That and what the operands bring, e. `known`: they are certain.
   double with(double value, double e, bool known) const {
@@ -107,7 +114,9 @@ class OwnError {
   bool exact_;
   double absolute_;
   bool of_operands_;
-  bool monotone_, exact_if_known_;
+  bool monotone_;
+  bool anywhere_;  // factors may be taken in another order, whose products lie elsewhere in their binades
+  bool exact_if_known_;
   double unsure_;
   Rounding rounding_;
 };
@@ -171,6 +180,13 @@ std::optional<double> finite_part_of_a_sum(const ScalarRow& row, std::span<const
   return std::max(finite(result.complex().real()), finite(result.complex().imag()));
 }
 
+// How much more than a place of its operands a sum of exponentials may be off by, where its terms cancel: the row says
+// so of the operands' difference, which is off by `unsure` itself.
+double cancellation(const ScalarRow& row, std::span<const ElementsIn> operands, int64_t i, double unsure) {
+  if (operands.size() != 2 || row.error.complex_slope == nullptr || operands[0].kind != ScalarKind::complex) return 1;
+  return 1 + row.error.complex_slope(operands[0].at(i).complex() - operands[1].at(i).complex(), unsure);
+}
+
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
@@ -195,8 +211,10 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
       double reach = (magnitude + error);
       if (out.kind == ScalarKind::real && !own.of_operands())
         error = own.with(results.real(i), error, exact) * (exact ? 1 : kSlack);
-      else
-        error = (error + own.at(own.of_operands() ? std::max(reach, largest_operand) : reach)) * (exact ? 1 : kSlack);
+      else {
+        const double added = own.at(own.of_operands() ? std::max(reach, largest_operand) : reach);
+        error = (error + added * cancellation(row, operands, i, added)) * (exact ? 1 : kSlack);
+      }
       if (std::isnan(error)) error = kUnbounded;
     } else if (auto part = finite_part_of_a_sum(row, operands, i, results.at(i))) {
       out.error[i] = p.error + own.at(*part + p.error);

@@ -52,6 +52,8 @@ class Rounding {
  public:
   Rounding(Dtype dtype, double ulps, double reference_ulps = 0.5);
   double at(double magnitude) const;
+  // The same of a number that has been rounded when it was another one, some factor away.
+  double anywhere(double magnitude) const;
   // How far from v a number within e of it is, once it is rounded to nearest or, in a wider dtype, hardly: rounding is
   // monotone, and takes no number farther than the ends of the interval. `unsure`, of the magnitude: what the interval
   // itself may be off by.

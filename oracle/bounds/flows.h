@@ -8,6 +8,7 @@
 
 #include "oracle/bounds/call.h"
 #include "oracle/bounds/planes.h"
+#include "oracle/execute.h"
 
 namespace lenz::oracle {
 
@@ -15,6 +16,9 @@ struct FlowContext {
   Boxed& boxed;
   PlaneStore& store;
   std::set<std::string>& unbounded;  // names of ops that no rule bounds
+  std::set<std::string>& excused;    // rows where eager is known to be off, and was
+  NodeMachine* stream = nullptr;     // where random ops draw from; null: eager's generator
+  bool of_eager = false;             // what is judged was computed by eager
   bool errors = true;                // false: values alone
   bool in_storage = false;           // the op is part of one whose sums are carried in the storage's dtype
   bool in_definition = false;        // the op is a step of a definition, for which eager has formulas of its own

@@ -2,7 +2,10 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include <algorithm>
+
 #include "compiler/graph/alias.h"
+#include "compiler/ops/draws.h"
 #include "oracle/bounds/flow_parts.h"
 
 namespace lenz::oracle {
@@ -32,6 +35,25 @@ std::vector<RunValue> narrowed(const Call& call) {
 }
 }  // namespace
 
+namespace {
+// Bits of floats of one sign, read as integers of their size, grow with them. What may be of either sign, or NaN, is
+// open.
+std::optional<at::Tensor> bits_moved(FlowContext& in, const Call& call, const Outcome& bits) {
+  Planes p = in.store.read(call.values[0]->value.toTensor());
+  const Dtype from = call.types[0]->dtype, to = call.result_dtypes[0];
+  at::Tensor value = bits.results[0]->value.toTensor();
+  if (!is_floating(from) || !is_integral(to, false) || item_size(from) != item_size(to) || !info(to).is_signed)
+    return std::nullopt;
+  at::Tensor e = p.error.defined() ? p.error : at::zeros(p.value.sizes(), at::kDouble);
+  auto read = [&](double sign) {
+    return (p.value + sign * e).to(to_aten(from)).contiguous().view(to_aten(to)).to(at::kDouble);
+  };
+  at::Tensor here = value.to(at::kDouble), far = at::maximum((read(1) - here).abs(), (read(-1) - here).abs());
+  at::Tensor open = p.value.isnan().logical_or((at::abs(p.value) <= e).logical_and(e > 0));
+  return nothing_where(open, far, kInf).contiguous();
+}
+}  // namespace
+
 Outcome flow_bits(FlowContext& in, const Call& call) {
   std::vector<RunValue> narrow = narrowed(call);
   Outcome out = call.run_native(in.boxed, narrow);
@@ -43,20 +65,86 @@ Outcome flow_bits(FlowContext& in, const Call& call) {
   bool nan = false;  // whose other bits a wider float does not keep
   for (const at::Tensor& t : leaves(narrow))
     nan |= (t.is_floating_point() || t.is_complex()) && t.isnan().any().item<bool>();
-  if (in.errors && (nan || any_error(in, call.values))) mark_unknown(in, out.results);
+  if (!in.errors || (!nan && !any_error(in, call.values))) return out;
+  if (std::optional<at::Tensor> error = bits_moved(in, call, out)) {
+    in.store.write(out.results[0]->value.toTensor(), *error, error->isinf());
+    return out;
+  }
+  in.unbounded.insert(call.op->full_name + ": bits of a number that may be another, of another size");
+  mark_unknown(in, out.results);
   return out;
 }
 
+namespace {
+// The call as Lenz's stream draws it. Throws Unsupported if its row does not say how.
+Outcome drawn_by(NodeMachine& stream, const Call& call, std::span<const RunValue> narrow) {
+  Graph scratch(call.graph->shared_context(), call.graph->ops(), "draw");
+  for (const Type* t : call.types) scratch.add_input({}, t);
+  const NodeId node = scratch.append(*call.op, call.args);
+  std::vector<RunValue> values(scratch.value_count());
+  std::ranges::copy(narrow, values.begin());
+  return stream.run(scratch, scratch.node(node), values, *call.symbols);
+}
+
+// Of what is drawn by logarithms, roots and angles, code may get the last places alone otherwise.
+bool draws_by_functions(const OpDef& op) {
+  auto draw = draw_of(op.variant == VariantKind::functional ? op : *op.base);
+  return draw && (draw->kind == Draw::normal || draw->kind == Draw::log_normal || draw->kind == Draw::exponential ||
+                  draw->kind == Draw::cauchy);
+}
+struct Passed {
+  at::Tensor error;
+  at::Tensor kept;  // the operand of which elements are kept or dropped, to nothing; undefined: no such draw
+};
+// What the errors of operands come to: of elements that are kept or dropped, and of normal numbers around means.
+// Nothing: which number is drawn jumps.
+std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
+  constexpr double kFarthest = 10;  // no 53 bits give a normal number beyond
+  const OpDef& op = *call.op;
+  auto draw = draw_of(op.variant == VariantKind::functional ? op : *op.base);
+  if (!draw || (draw->kind != Draw::keep && draw->kind != Draw::normal)) return std::nullopt;
+  Passed passed{at::zeros({}, at::kDouble), {}};
+  at::Tensor& error = passed.error;
+  for (size_t k = 0; k < draw->operands.size(); ++k) {
+    const int param = draw->operands[k].param;
+    if (param < 0 || !call.args[static_cast<size_t>(param)].is_value()) continue;
+    Planes p = in.store.read(call.values[call.args[static_cast<size_t>(param)].value()]->value.toTensor());
+    if (!p.error.defined()) continue;
+    if (draw->kind == Draw::normal) {
+      error = error + p.error * (k == 0 ? 1 : kFarthest);
+      continue;
+    }
+    const int at = draw->operands[1].param;
+    const Arg& odds = call.args[static_cast<size_t>(at)];
+    if (k != 0 || at < 0 || odds.kind != ArgKind::real) return std::nullopt;
+    error = error + p.error * (odds.d < 1 ? (1 + 0x1p-7) / (1 - odds.d) : 0);  // the factor is rounded to the dtype
+    if (!draw->saturates) passed.kept = p.value;
+  }
+  return passed;
+}
+}  // namespace
+
 Outcome flow_random(FlowContext& in, const Call& call) {
   std::vector<RunValue> narrow = narrowed(call);
-  bool unknown = in.errors && any_error(in, call.values), computes = false;
+  const bool uncertain = in.errors && any_error(in, call.values);
+  const std::optional<Passed> passed = uncertain ? passed_through(in, call) : std::nullopt;
+  const bool unknown = uncertain && !passed;
+  bool computes = false;
   for (const Type* t : call.types) computes |= t->is_tensor() && is_inexact(t->dtype);
   computes &= !call.op->has(Trait::reads_metadata_only);
-  Outcome out = call.run_native(in.boxed, narrow);
+  Outcome out = in.stream ? drawn_by(*in.stream, call, narrow) : call.run_native(in.boxed, narrow);
   if (out.raised) return out;
+  const bool by_functions = in.stream && draws_by_functions(*call.op);
   auto settle_drawn = [&](const at::Tensor& wide, Dtype native) {
     at::Tensor error;
     if (computes && is_inexact(native)) error = magnitude(wide) * (4 * unit_of(to_real(native)));
+    if (by_functions && is_inexact(native)) error = (magnitude(wide) + 1) * (32 * unit_of(to_real(native)));
+    if (passed && is_inexact(native)) {
+      error = (error.defined() ? error : at::zeros(wide.sizes(), at::kDouble)) + passed->error;
+      if (passed->kept.defined() && passed->kept.sizes() == wide.sizes())
+        error = nothing_where(wide.eq(0).logical_and(passed->kept.ne(0)), error, 0);  // dropped
+    }
+    if (error.defined()) error = nothing_where(error.isfinite().logical_not(), error, wide.is_complex() ? kInf : 0);
     if (in.errors) in.store.write(wide, error, {});
     RunValue held = hold(wide);
     if (unknown) mark_unknown(in, {&held, 1});
@@ -84,7 +172,7 @@ Outcome flow_random(FlowContext& in, const Call& call) {
     settle_drawn(wide, *native);
     r = hold(wide);
   }
-  if (unknown) in.unbounded.insert(call.op->full_name);
+  if (unknown) in.unbounded.insert(call.op->full_name + ": which number is drawn jumps with its operands");
   return out;
 }
 

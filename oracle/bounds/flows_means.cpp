@@ -129,6 +129,20 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
   return out;
 }
 
+namespace {
+// Of exponentials whose arguments lie within less than half a turn, every partial sum lies between them, and is at
+// least cos(half that angle) of what its terms' sizes add up to: the inverse of that. Infinite where they lie further
+// apart.
+at::Tensor share_left(const Planes& operand, int64_t dim) {
+  at::Tensor angle = at::imag(operand.value), radius = at::zeros(angle.sizes(), at::kDouble);
+  if (operand.error.defined()) radius = operand.error;
+  at::Tensor high = angle + radius, low = angle - radius;
+  at::Tensor width = angle.dim() ? std::get<0>(at::cummax(high, dim)) - std::get<0>(at::cummin(low, dim)) : high - low;
+  constexpr double kAlmostHalfATurn = 3.1;
+  return nothing_where((width < kAlmostHalfATurn).logical_not(), 1 / at::cos(width / 2), kInf);
+}
+}  // namespace
+
 Outcome flow_log_sums(FlowContext& in, const Call& call) {
   Outcome out = call.run_widened(in.boxed);
   if (out.raised || !in.errors) return out;
@@ -136,12 +150,20 @@ Outcome flow_log_sums(FlowContext& in, const Call& call) {
   at::Tensor value = leaves(out.results)[0];
   Dtype d = call.result_dtypes[0];
   if (value.numel() == 0) return out;
-  if (lenz::is_complex(d) || !at::isfinite(operand.value).all().item<bool>()) {
-    in.unbounded.insert(call.op->full_name);
+  int64_t dim = dim_of(call).value_or(0);
+  at::Tensor share;  // how much of what its terms add up to is left of a sum, from none on
+  if (!at::isfinite(operand.value).all().item<bool>()) {
+    in.unbounded.insert(call.op->full_name + ": infinities among the terms");
+  } else if (lenz::is_complex(d)) {
+    share = share_left(operand, dim);
+    if (!at::isfinite(share).all().item<bool>())
+      in.unbounded.insert(call.op->full_name +
+                          ": the sum's argument may differ by whole turns with the order of terms");
+  }
+  if (share.defined() ? !at::isfinite(share).any().item<bool>() : !at::isfinite(operand.value).all().item<bool>()) {
     mark_unknown(in, out.results);
     return out;
   }
-  int64_t dim = dim_of(call).value_or(0);
   double n = operand.value.dim() ? static_cast<double>(operand.value.size(dim)) : 1;
   Dtype sums = carrier(d, false);
   // It moves by no more than its terms do; and the sum's relative error is the logarithm's absolute one.
@@ -150,6 +172,10 @@ Outcome flow_log_sums(FlowContext& in, const Call& call) {
   at::Tensor error = at::full(value.sizes(), own, at::kDouble);
   if (operand.error.defined())
     error = error + (operand.error.dim() ? std::get<0>(at::cummax(operand.error, dim)) : operand.error);
+  if (share.defined()) {  // the logarithm of a sum that is off by so much of itself
+    error = error * share;
+    error = nothing_where((error < 0.5).logical_not(), error * 2, kInf);
+  }
   if (sums != to_real(d)) error = error + (magnitude(value) + error) * (2 * unit_of(d));
   settle(in, value, error, operand.ambiguous.defined() ? error != 0 : at::Tensor());
   return out;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
 
 namespace lenz::oracle {
@@ -25,8 +26,19 @@ Parts parts(const ScalarValue& v) {
 
 bool far_from_one(double x) { return !(std::fabs(x) < kFar && std::fabs(x) > 1 / kFar); }
 
-bool has_exception(const ScalarRow& row, Dtype compute) {
-  return std::ranges::any_of(row.eager.exceptions, [&](const EagerException& e) { return e.dtypes.has(compute); });
+// Whether the steps of a complex product or quotient, a b, |b|^2 and a b / |b|^2, leave the dtype's range or its normal
+// numbers: kernels that scale first have what others have lost by then.
+bool loses_on_the_way(const ScalarRow& row, Dtype compute, std::span<const ScalarValue> operands) {
+  if (row.error.rule != ErrorRule::product && row.error.rule != ErrorRule::quotient) return false;
+  const double most = largest_finite(to_real(compute)) / 4, least = smallest_normal(to_real(compute));
+  auto size = [](const ScalarValue& v) {
+    const Parts p = parts(v);
+    return std::max(std::fabs(p.real), std::fabs(p.imaginary));
+  };
+  auto leaves = [&](double product) { return product > most || product < least; };
+  const double a = size(operands[0]), b = size(operands.back());
+  if (operands.size() > 1 && a != 0 && b != 0 && leaves(a * b)) return true;
+  return row.error.rule == ErrorRule::quotient && leaves(b * b);
 }
 
 // How far apart two answers are; open where one of them is no number and the other is.
@@ -35,6 +47,10 @@ double apart(double a, double b) {
   return std::isfinite(a) && std::isfinite(b) ? std::fabs(a - b) : kOpen;
 }
 }  // namespace
+
+bool has_exception(const ScalarRow& row, Dtype compute) {
+  return std::ranges::any_of(row.eager.exceptions, [&](const EagerException& e) { return e.dtypes.has(compute); });
+}
 
 bool has_open_ends(const ScalarRow& row, Dtype compute, Dtype result) {
   bool inexact = row.accuracy.kind != AccuracyClass::exact;
@@ -64,6 +80,8 @@ void widen_at_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<
     if (!is_defined(row, compute, given, target)) {
       error = kOpen;
     } else if (complex && !sum && !(finite && eager.finite())) {
+      error = kOpen;
+    } else if (end && complex && loses_on_the_way(row, compute, given)) {
       error = kOpen;
     } else if (end && !sum && !targeted && (complex || has_exception(row, compute))) {
       Parts table = parts(evaluate(row, compute, given));

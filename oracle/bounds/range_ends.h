@@ -8,6 +8,9 @@
 
 namespace lenz::oracle {
 
+// Whether the row lists that eager contradicts itself, or the row, in a dtype.
+bool has_exception(const ScalarRow& row, Dtype compute);
+
 // Whether a row has such elements at all.
 bool has_open_ends(const ScalarRow& row, Dtype compute, Dtype result);
 

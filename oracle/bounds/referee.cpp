@@ -9,6 +9,7 @@
 #include "oracle/aten.h"
 #include "oracle/bounds/flows.h"
 #include "oracle/bounds/reference.h"
+#include "oracle/random_machine.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -88,14 +89,21 @@ struct Referee::Impl final : NodeMachine {
   Boxed& boxed;
   ExecuteOptions options;
   Widening widening;
+  Draws draws;
   PlaneStore store;
-  std::set<std::string> unbounded;
+  std::set<std::string> unbounded, excused;
+  std::optional<LenzRandom> stream;
   bool undecided = false;  // a predicate of control flow is open: whatever follows may be otherwise
 
-  Impl(Boxed& b, ExecuteOptions o, Widening w) : boxed(b), options(std::move(o)), widening(w) {}
+  Impl(Boxed& b, ExecuteOptions o, Widening w, Draws d) : boxed(b), options(std::move(o)), widening(w), draws(d) {
+    if (draws == Draws::lenz) stream.emplace(boxed);
+  }
 
   bool widens() const override { return true; }
-  void seed(uint64_t ambient) override { boxed.seed(ambient); }
+  void seed(uint64_t ambient) override {
+    if (stream) return stream->seed(ambient);
+    boxed.seed(ambient);
+  }
 
   RunValue constant(const ConstantData& data, const std::string& folder) override {
     return WideStorages().widen(constant_tensor(data, folder));
@@ -145,7 +153,17 @@ struct Referee::Impl final : NodeMachine {
   }
 
  private:
-  FlowContext context() { return {boxed, store, unbounded, widening == Widening::bounds, in_storage_, in_definition_}; }
+  FlowContext context() {
+    return {.boxed = boxed,
+            .store = store,
+            .unbounded = unbounded,
+            .excused = excused,
+            .stream = stream ? &*stream : nullptr,
+            .of_eager = widening == Widening::bounds_of_eager,
+            .errors = widening != Widening::values_only,
+            .in_storage = in_storage_,
+            .in_definition = in_definition_};
+  }
 
   // A kernel of float64 may lay its results in another way than the one of the graph's dtype, on whose strides the
   // views behind it count.
@@ -205,14 +223,14 @@ struct Referee::Impl final : NodeMachine {
     bool bits = op.has(Trait::movement) && op.schema.find("dtype") >= 0;
     if (op.has(Trait::view) && !bits) return call.run_widened(boxed);
     Outcome out = run_functional(call, dtypes);
-    if (!out.raised && op.flow.eager != 1 && in.errors && !computed_wider(call)) add_steps_of_eager(call, out);
+    if (!out.raised && op.flow.eager != 1 && in.errors && !computed_wider(call, dtypes)) add_steps_of_eager(call, out);
     return out;
   }
 
   // Narrow floats of a pointwise op eager computes in f32, whose last places are nothing beside theirs.
-  static bool computed_wider(const Call& call) {
-    return call.op->has(Trait::elementwise) && call.op->flow.in_storage.empty() && !call.result_dtypes.empty() &&
-           is_reduced_float(call.result_dtypes[0]);
+  static bool computed_wider(const Call& call, std::span<const Dtype> made) {
+    return call.op->has(Trait::elementwise) && call.op->flow.in_storage.empty() && !made.empty() &&
+           is_reduced_float(made[0]);
   }
 
   // What the op's steps add by themselves, as many times more as eager's do: what operands bring does not grow by that.
@@ -311,6 +329,7 @@ struct Referee::Impl final : NodeMachine {
     size_t count = 0;
     for (size_t i = 0; i < params.size() && !count; ++i) count = length_of(call, i);
     std::vector<RunValue> made;
+    std::vector<Dtype> made_dtypes;  // of an element that is narrower than what it meets: another one than its own
     for (size_t k = 0; k < count; ++k) {
       Call one;
       one.op = &element_op;
@@ -325,8 +344,9 @@ struct Referee::Impl final : NodeMachine {
       Outcome out = run_call(one, dtypes);
       if (out.raised) return out;
       made.push_back(out.results[0]);
+      made_dtypes.push_back(dtypes[0]);
     }
-    if (op.variant == VariantKind::out) write_lists(call, made);
+    if (op.variant == VariantKind::out) write_lists(call, made, made_dtypes);
     Outcome out;
     if (!op.schema.returns.empty()) out.results.push_back(list_of(made));
     return out;
@@ -381,23 +401,42 @@ struct Referee::Impl final : NodeMachine {
     }
   }
 
-  void write_lists(const Call& call, std::span<const RunValue> made) {
+  void write_lists(const Call& call, std::span<const RunValue> made, std::span<const Dtype> made_dtypes) {
     FlowContext in = context();
     for (size_t i = 0; i < call.args.size(); ++i) {
       if (!call.op->schema.params[i].is_out) continue;
       size_t k = 0;
       for_each_value(call.args[i], [&](ValueId v) {
+        const Type& type = *call.types[v];
+        size_t at = 0;
         for (const at::Tensor& target : leaves({&call.values[v], 1})) {
-          Planes p = store.read(made[k]->value.toTensor());
-          Dtype d = element_dtype(call, k++);
-          assign(in, target, p, d, d, true);
+          const Dtype to = type.is_tensor() ? type.dtype : type.elements()[at++]->dtype;
+          assign(in, target, store.read(made[k]->value.toTensor()), made_dtypes[k], to, true);
+          ++k;
         }
       });
     }
   }
 
+  // Eager has formulas of its own for what is a definition here: where a step is no finite number, or large, another
+  // formula's may be NaN, or another infinity.
+  void open_far_steps(const OpDef& op, const Call& step, const Outcome& out) {
+    constexpr double kLarge = 0x1p60;
+    for (const at::Tensor& t : leaves(out.results)) {
+      if (!t.is_floating_point() && !t.is_complex()) continue;
+      if (step.op->has(Trait::view) || step.op->has(Trait::maybe_view) || t.numel() == 0) continue;
+      at::Tensor far = (at::abs(t) < kLarge).logical_not();
+      if (!far.any().item<bool>()) continue;
+      Planes p = store.read(t);
+      at::Tensor error = p.error.defined() ? p.error : at::zeros(t.sizes(), at::kDouble);
+      store.write(t, error.masked_fill(far, HUGE_VAL), p.ambiguous.defined() ? p.ambiguous.logical_or(far) : far);
+      excused.insert(op.full_name);
+    }
+  }
+
   // What a composite means: its definition, node by node.
   Outcome run_definition(const Call& call, std::vector<Dtype>& dtypes) {
+    const OpDef& op = *call.op;
     Graph scratch(call.graph->shared_context(), call.graph->ops(), "definition");
     for (size_t v = 0; v < call.values.size(); ++v) scratch.add_input({}, call.types[v]);
     SmallVec<Arg, 12> args(call.args);
@@ -424,6 +463,7 @@ struct Referee::Impl final : NodeMachine {
         return;
       }
       for (uint16_t i = 0; i < node.result_count; ++i) values[node.result(i)] = out.results[i];
+      if (widening == Widening::bounds_of_eager) open_far_steps(op, inner, out);
     });
     in_storage_ = outside;
     in_definition_ = inner_step;
@@ -464,12 +504,12 @@ struct Referee::Impl final : NodeMachine {
   }
 };
 
-Referee::Referee(Boxed& boxed, ExecuteOptions options, Widening widening)
-    : impl_(std::make_unique<Impl>(boxed, std::move(options), widening)) {}
+Referee::Referee(Boxed& boxed, ExecuteOptions options, Widening widening, Draws draws)
+    : impl_(std::make_unique<Impl>(boxed, std::move(options), widening, draws)) {}
 Referee::~Referee() = default;
 
 Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
-  Impl run(impl_->boxed, impl_->options, impl_->widening);
+  Impl run(impl_->boxed, impl_->options, impl_->widening, impl_->draws);
   WideStorages wide;
   std::vector<RunValue> widened_inputs;
   for (const RunValue& v : inputs) widened_inputs.push_back(wide.widen(v));
@@ -479,6 +519,7 @@ Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, con
   r.text = e.text;
   r.where = e.where;
   r.unbounded.assign(run.unbounded.begin(), run.unbounded.end());
+  r.excused.assign(run.excused.begin(), run.excused.end());
   const Type nothing{};
   for (size_t i = 0; i < e.outputs.size(); ++i) {
     const Arg& a = graph.outputs()[i];

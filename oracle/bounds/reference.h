@@ -36,17 +36,24 @@ struct Reference {
   std::string text, where;  // as in Execution
   std::vector<Bounded> outputs;
   std::vector<Bounded> inputs;         // as they are afterwards
+  std::vector<std::string> excused;    // scalar rows where eager was given more, and would be wrong else
   std::vector<std::string> unbounded;  // ops that no rule bounds; what hangs on their errors has an infinite one
 };
 
 enum class Widening : uint8_t {
   values_only,  // float64 values, no errors
   bounds,
+  // And what rows list of eager's own contradictions (EagerCall::exceptions): for what libtorch has computed, which
+  // would be wrong of anybody else.
+  bounds_of_eager,
 };
+// Where random ops draw from: eager's generator, or Lenz's own stream (oracle/random_machine.h), as compiled code does.
+enum class Draws : uint8_t { eager, lenz };
 
 class Referee {
  public:
-  explicit Referee(Boxed& boxed, ExecuteOptions options = {}, Widening widening = Widening::bounds);
+  explicit Referee(Boxed& boxed, ExecuteOptions options = {}, Widening widening = Widening::bounds,
+                   Draws draws = Draws::eager);
   ~Referee();
   // `inputs` are the graph's, in its own dtypes; they are copied, not written to.
   Reference run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding = {});

@@ -423,10 +423,11 @@ void nonzero_static(CallMaker& m) {
 void isin(CallMaker& m) {
   TensorWish wish;
   // Who says that nothing occurs twice must mean it.
-  bool unique = m.choose().chance(1, 4);
+  const DtypeSet wide = m.op().dtypes & (dtypes::wide_floats | DtypeSet::of(Dtype::i32, Dtype::i64));
+  bool unique = m.choose().chance(1, 4) && !wide.empty();  // others have too few values
   m.set("assume_unique", Arg::of_bool(unique));
-  wish.permutation = unique;
-  if (unique) wish.dtypes = m.op().dtypes & (dtypes::wide_floats | DtypeSet::of(Dtype::i32, Dtype::i64));
+  wish.permutation = wish.plain = unique;
+  if (unique) wish.dtypes = wide;
   ValueId elements = m.tensor(wish);
   m.set("elements", elements);
   if (m.has("test_element")) {

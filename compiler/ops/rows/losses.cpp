@@ -59,18 +59,20 @@ void regression(RowSink& t) {
                .generate = make::loss_backward,
                .dtypes = dtypes::real,
                .accuracy = Accuracy::composed,
+               // Narrow floats too: each step is rounded, and the factor 1 / numel by itself.
+               .flow = {.in_storage = "always", .eager = 2},
                .exception = "the meta kernel keeps dense strides; eager fills a contiguous tensor"};
   t.row("mse_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction) -> Tensor",
         meaning(R"(
-    %d = aten.mul(aten.sub(%self, %target), 2)
+    %d = aten.sub(%self, %target)
     if is_integral(%self) and $reduction == 1 and numel(%self) > 2 {
-      return aten.zeros_like(%d, dtype=dtype(%self))
+      return aten.zeros_like(aten.mul(%d, 2), dtype=dtype(%self))
     }
-    %y = aten.mul(%d, %grad_output))" LENZ_SHARED,
+    if $reduction == 1 { %d = aten.div(%d, numel(%self)) }
+    return aten._to_copy(aten.mul(aten.mul(%d, 2), %grad_output), dtype=dtype(%self)))",
                 backward));  // of integers eager rounds 2 / numel towards 0 first
   backward.dtypes = dtypes::floats;
   Row smooth = backward;
-  smooth.flow.eager = 2;  // it divides before it multiplies
   smooth.exception =
       "the meta kernel keeps dense strides; eager fills a contiguous tensor; of u8, i8, i16, i32 and i64 eager rounds "
       "beta or not as the operands' layout has it";
@@ -84,7 +86,9 @@ void regression(RowSink& t) {
   t.row("huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
         meaning(R"(
     %d = aten.sub(%self, %target)
-    %y = aten.mul(aten.clamp(%d, 0 - $delta, $delta), %grad_output))" LENZ_SHARED,
+    %y = aten.clamp(%d, 0 - $delta, $delta)
+    if $reduction == 1 { %y = aten.div(%y, numel(%self)) }
+    return aten._to_copy(aten.mul(%y, %grad_output), dtype=dtype(%self)))",
                 backward));
 
   t.row("l1_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",

@@ -1,0 +1,173 @@
+// Where eager is off, and known for it, or has formulas of its own: no alarm. Each graph raised one.
+#include <gtest/gtest.h>
+
+#include "compiler/driver/program_set.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/graph_check.h"
+#include "oracle/trial.h"
+
+namespace lenz::oracle {
+namespace {
+
+GraphReport checked(std::string_view text, Values values = Values::ordinary, int seeds = 2) {
+  auto graph = parse_graph(text, op_table());
+  GraphCheckOptions options;
+  options.bounds = options.core = options.loops = true;
+  options.values = values;
+  options.seeds = seeds;
+  return check_graph(*graph, options);
+}
+
+std::string first_finding(const GraphReport& r) {
+  return r.findings.empty() ? "" : r.findings[0].path + ": " + r.findings[0].mismatch.summary();
+}
+
+struct Raised {
+  std::string_view text;
+  Values values = Values::ordinary;
+  bool known = false;  // counted as a fault of eager's
+};
+
+TEST(EagerFaults, RaiseNoAlarm) {
+  const Raised all[] = {
+      {"graph @g(%x: f64[30]) {\n  %a = aten.polygamma(1, %x)\n  return %a\n}\n", Values::ordinary, true},
+      {"graph @g(%x: f64[30] init uniform(0.1, 9.0)) {\n"
+       "  %a = aten.special_bessel_j1(%x)\n  %b = aten.special_bessel_y0(%x)\n  return %a, %b\n}\n"},
+      {"graph @g(%x: c64[30], %y: c64[30]) {\n"
+       "  %a = aten.div(%x, %y)\n  %b = aten.reciprocal(%x)\n  return %a, %b\n}\n",
+       Values::special},
+      {"graph @g(%x: f32[4]) {\n  %a = aten._to_copy(%x, dtype=f8e4m3)\n  return %a\n}\n", Values::special},
+      {"graph @g(%x: f32[40]) {\n  %a = aten.gelu(%x)\n  return %a\n}\n", Values::special},
+      {"graph @g(%x: bf16[2, 5, 3] strides [15, 1, 5]) {\n"
+       "  %a = aten.upsample_nearest1d(%x, scale_factors=[2.25])\n  return %a\n}\n"},
+      {"graph @g(%x: f32[1, 1, 1], %y: f32[1, 1, 1] strides [60, 12, 3] offset 14 mut) {\n"
+       "  %a = aten.cat([%x], 2, out=%y)\n  return %a\n}\n",
+       Values::ordinary, true},
+      {"graph @g(%x: f32[40, 1, 2], %y: f32[30, 2]) {\n  %a = aten.cdist(%x, %y, compute_mode=1)\n  return %a\n}\n",
+       Values::ordinary, true},
+      {"graph @g(%x: c64[4000], %y: c64[4000]) {\n  %a = aten.logaddexp(%x, %y)\n  return %a\n}\n"},
+      {"graph @g(%x: f16[2000], %y: f16[2000], %g: f16[]) {\n"
+       "  %a = aten.huber_loss_backward(%g, %x, %y, 1, 1.875)\n"
+       "  %b = aten.mse_loss_backward(%g, %x, %y, 1)\n  return %a, %b\n}\n"},
+      {"graph @g(%x: bf16[900] init uniform(0.125, 4.0), %y: f32[900] init uniform(0.125, 4.0),\n"
+       "    %z: bf16[900] init uniform(0.125, 4.0)) {\n"
+       "  %a = aten._foreach_addcdiv([%x], [%y], [%z], value=3)\n  return %a\n}\n"},
+      {"graph @g(%x: f32[9, 5]) {\n  %a, %b = aten.var_mean(%x, [1])\n  return %a, %b\n}\n", Values::special},
+  };
+  for (const Raised& raised : all) {
+    GraphReport r = checked(raised.text, raised.values, 4);
+    EXPECT_EQ(first_finding(r), "") << raised.text;
+    EXPECT_EQ(r.known > 0, raised.known) << raised.text;
+  }
+}
+
+// What excuses eager excuses nobody else: the bounds that loops are held to do not know of it.
+TEST(EagerFaults, ExcuseEagerAlone) {
+  auto graph = parse_graph(
+      "graph @g(%x: f64[30] init uniform(5.0, 6.0)) {\n"
+      "  %a = aten.special_bessel_j1(%x)\n  return %a\n}\n",
+      op_table());
+  Boxed boxed(DeviceKind::cpu);
+  InputSource source(*graph, {}, Values::ordinary, 1);
+  Trial trial(*graph, boxed, source, {}, {});
+  EXPECT_FALSE(trial.eager_out_of_bounds(trial.expected()));
+  auto strict = trial.judged(Widening::bounds, trial.expected());
+  EXPECT_TRUE(strict && strict->mismatch);
+}
+
+// Random loops are held to Lenz's stream, bit for bit where nothing but the draw makes the value.
+TEST(RandomLoops, MustDrawWhatTheStreamDraws) {
+  auto with_seed = [](int seed) {
+    return parse_graph("graph @g(%x: f32[40] init ones) {\n  %a = aten.rand([9], generator=seed(" +
+                           std::to_string(seed) + "))\n  %b = aten.mul(%x, 2.0)\n  return %a, %b\n}\n",
+                       op_table());
+  };
+  auto graph = with_seed(1), other = with_seed(2);
+  Boxed boxed(DeviceKind::cpu);
+  InputSource source(*graph, {}, Values::ordinary, 1);
+  Trial trial(*graph, boxed, source, {}, {});
+  auto drawn = [&](const Graph& g) { return trial.out_of_bounds(trial.on_loops(program_for(g, {}, {})), true); };
+  EXPECT_FALSE(drawn(*graph));
+  auto mismatch = drawn(*other);
+  ASSERT_TRUE(mismatch);
+  EXPECT_EQ(mismatch->rung, Rung::bitwise);
+  EXPECT_EQ(trial.no_stream, "");
+}
+
+// What Lenz's stream does not draw is left to libtorch, whose generator starts where it does in eager.
+TEST(RandomLoops, WhatIsLeftToLibtorchDrawsAsInEager) {
+  GraphReport r = checked("graph @g(%x: f32[50] init uniform(0.5, 9.0)) {\n  %a = aten.poisson(%x)\n  return %a\n}\n");
+  EXPECT_EQ(first_finding(r), "");
+  EXPECT_EQ(r.externs, std::vector<std::string>{"aten.poisson"});
+}
+
+TEST(RandomLoops, BesideSuchAreComparedFromOutsideAndSaySo) {
+  GraphReport r = checked(
+      "graph @g(%x: f32[50] init uniform(0.5, 9.0)) {\n"
+      "  %b = aten.rand([5])\n  %a = aten.poisson(%x)\n  return %a, %b\n}\n");
+  EXPECT_EQ(first_finding(r), "");
+  EXPECT_NE(r.no_stream, "");
+}
+
+// What a pass lays otherwise eager may round otherwise.
+TEST(EagerFaults, StatisticsThatLieOtherwiseAreHeldToTheBounds) {
+  GraphReport r = checked(
+      "graph @g(%x: f32[4, 3, 5], %m: f32[3] strides [2] mut, %v: f32[3] strides [2] mut init uniform(0.5, 2.0)) {\n"
+      "  %s = aten.mul(%x, 1.5)\n"
+      "  %a = aten.batch_norm(%s, none, none, %m, %v, true, 0.1, 0.00001, false)\n  return %a\n}\n");
+  EXPECT_EQ(first_finding(r), "");
+  EXPECT_EQ(r.bounded + r.weak, r.seeds);
+}
+
+Reference bounded(const Graph& graph) {
+  Boxed boxed(DeviceKind::cpu);
+  return Referee(boxed).run(graph, draw_inputs(graph, boxed, {}, Values::ordinary, 1));
+}
+bool telling(std::string_view text, size_t output = 0) {
+  auto graph = parse_graph(text, op_table());
+  Reference r = bounded(*graph);
+  Boxed boxed(DeviceKind::cpu);
+  Execution eager = Executor(boxed).run(*graph, draw_inputs(*graph, boxed, {}, Values::ordinary, 1));
+  Judgement j = judge(*graph, r, eager);
+  EXPECT_FALSE(j.mismatch) << text << (j.mismatch ? j.mismatch->summary() : "");
+  EXPECT_GT(r.outputs.size(), output);
+  return r.unbounded.empty() && j.shares.strong * 10 >= j.shares.elements * 9;
+}
+
+TEST(Bounds, OfWhatIsDrawnAroundUncertainOperands) {
+  EXPECT_TRUE(
+      telling("graph @g(%x: f32[60]) {\n  %s = aten.mul(%x, %x)\n"
+              "  %a = aten.dropout(%s, 0.4, true)\n  return %a\n}\n"));
+  EXPECT_TRUE(
+      telling("graph @g(%x: f32[60] init uniform(3.0, 4.0)) {\n  %s = aten.mul(%x, 1.1)\n"
+              "  %a = aten.normal.Tensor_float(%s, 0.5)\n  return %a\n}\n"));
+  // Which number is drawn jumps: counted, with the reason.
+  auto graph = parse_graph(
+      "graph @g(%x: f32[60] init uniform(3.0, 4.0)) {\n  %s = aten.mul(%x, 1.1)\n"
+      "  %a = aten.poisson(%s)\n  return %a\n}\n",
+      op_table());
+  ASSERT_EQ(bounded(*graph).unbounded.size(), 1u);
+  EXPECT_NE(bounded(*graph).unbounded[0].find("jumps"), std::string::npos);
+}
+
+TEST(Bounds, OfBitsOfUncertainNumbers) {
+  EXPECT_TRUE(
+      telling("graph @g(%x: f32[60] init uniform(1.0, 4.0)) {\n  %s = aten.mul(%x, %x)\n"
+              "  %a = aten.view(%s, i32)\n  return %a\n}\n"));
+}
+
+TEST(Bounds, OfComplexSumsOfExponentialsThatDoNotCancel) {
+  constexpr std::string_view kSums =
+      "graph @g(%x: f32[4, 9], %y: f32[4, 9] init uniform(-1.5, 1.5)) {\n  %z = aten.complex(%x, %y)\n"
+      "  %a = aten.logcumsumexp(%z, 1)\n  return %a\n}\n";
+  EXPECT_TRUE(telling(kSums));
+  std::string turning(kSums);
+  turning.replace(turning.find("init uniform(-1.5, 1.5)"), 23, "init uniform(-3.5, 3.5)");
+  auto graph = parse_graph(turning, op_table());
+  ASSERT_EQ(bounded(*graph).unbounded.size(), 1u);
+  EXPECT_NE(bounded(*graph).unbounded[0].find("whole turns"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lenz::oracle
