@@ -6,6 +6,7 @@
 
 #include "compiler/graph/alias.h"
 #include "compiler/ops/draws.h"
+#include "compiler/scalar/rounding.h"
 #include "oracle/bounds/flow_parts.h"
 
 namespace lenz::oracle {
@@ -25,6 +26,7 @@ at::Tensor with_storage_in(const at::Tensor& t, at::ScalarType type) {
   at::Tensor all = t.resolve_conj().as_strided({count}, {1}, 0).to(type, false, true);
   return all.as_strided(t.sizes(), t.strides(), t.storage_offset());
 }
+}  // namespace
 
 std::vector<RunValue> narrowed(const Call& call) {
   std::vector<RunValue> narrow(call.values.size());
@@ -33,7 +35,6 @@ std::vector<RunValue> narrowed(const Call& call) {
                          [](const Leaf& leaf) { return with_storage_in(leaf.value, to_aten(leaf.dtype)); });
   return narrow;
 }
-}  // namespace
 
 namespace {
 // Bits of floats of one sign, read as integers of their size, grow with them. What may be of either sign, or NaN, is
@@ -139,12 +140,14 @@ Outcome flow_random(FlowContext& in, const Call& call) {
     at::Tensor error;
     if (computes && is_inexact(native)) error = magnitude(wide) * (4 * unit_of(to_real(native)));
     if (by_functions && is_inexact(native)) error = (magnitude(wide) + 1) * (32 * unit_of(to_real(native)));
+    // What is no number stays so; of complex ones the parts may meet.
+    if (error.defined()) error = nothing_where(error.isfinite().logical_not(), error, wide.is_complex() ? kInf : 0);
     if (passed && is_inexact(native)) {
       error = (error.defined() ? error : at::zeros(wide.sizes(), at::kDouble)) + passed->error;
       if (passed->kept.defined() && passed->kept.sizes() == wide.sizes())
-        error = nothing_where(wide.eq(0).logical_and(passed->kept.ne(0)), error, 0);  // dropped
+        error = nothing_where(wide.eq(0).logical_and(magnitude(passed->kept) > smallest_normal(to_real(native))), error,
+                              0);  // dropped
     }
-    if (error.defined()) error = nothing_where(error.isfinite().logical_not(), error, wide.is_complex() ? kInf : 0);
     if (in.errors) in.store.write(wide, error, {});
     RunValue held = hold(wide);
     if (unknown) mark_unknown(in, {&held, 1});
