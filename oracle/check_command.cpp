@@ -82,6 +82,7 @@ nlohmann::json to_json(const RowReport& r) {
                         {"exception", std::string(r.op->exception)},
                         {"illegal", r.illegal},
                         {"refused", r.refused},
+                        {"without_kernel", r.without_kernel},
                         {"eager_crashes", r.eager_crashes},
                         {"symbolic", r.symbolic},
                         {"guarded", r.guarded},
@@ -105,7 +106,7 @@ nlohmann::json to_json(const RowReport& r) {
 struct Totals {
   long long calls = 0, on_meta = 0, on_cpu = 0, illegal = 0, symbolic = 0, guarded = 0, defined = 0;
   int rows = 0, checked = 0, structural = 0, uncovered = 0, disagreements = 0, refusals = 0, without_meta = 0,
-      excused = 0, definitions = 0;
+      excused = 0, definitions = 0, agreed = 0;
 };
 
 Totals add_up(const std::vector<RowReport>& reports) {
@@ -123,6 +124,7 @@ Totals add_up(const std::vector<RowReport>& reports) {
     t.guarded += r.guarded;
     t.defined += r.defined;
     t.definitions += r.defined > 0;
+    if (r.illegal == 0) t.agreed += r.refused;
     t.disagreements += r.disagreements();
     t.refusals += r.refusals();
     t.without_meta += r.without_meta > 0;
@@ -191,6 +193,7 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
       t.checked, t.structural, t.uncovered, t.calls, t.on_meta, t.on_cpu, t.symbolic, t.guarded, t.illegal,
       static_cast<unsigned long long>(request.options.seed));
   if (t.definitions) std::printf("%d definitions run beside their ops on %lld calls\n", t.definitions, t.defined);
+  if (t.agreed) std::printf("%d given calls are refused by row and eager alike\n", t.agreed);
   std::printf("%d disagreements, %d on broken calls\n", t.disagreements, t.refusals);
 }
 
@@ -232,8 +235,7 @@ ExitCode ops_check_command(std::span<const std::string> args) {
   std::vector<const OpDef*> rows = select_rows(table, request.names);
   std::map<std::string, std::vector<CallText>> given;
   if (!request.from.empty()) {
-    for (CallText& call : split_calls(read_text(request.from, size_t{1} << 30)))
-      given[call.op].push_back(std::move(call));
+    given = calls_by_row(read_text(request.from, size_t{1} << 30), table);
     std::erase_if(rows, [&](const OpDef* op) { return !given.contains(op->full_name); });
     request.options.given = &given;
   }

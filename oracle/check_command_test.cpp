@@ -52,9 +52,16 @@ TEST(CheckCommand, ChecksGivenCalls) {
   Ran ran = run({"--from", path});
   EXPECT_EQ(ran.code, ExitCode::fine);
   EXPECT_NE(ran.out.find("2 calls: 2 on meta"), std::string::npos) << ran.out;
-  // One that the row refuses disagrees: whoever gives a call says that it is legal.
-  std::ofstream(path) << "graph @c(%x: f32[2], %y: f32[3]) {\n  %r = aten.mul.Tensor(%x, %y)\n  return %r\n}\n";
-  EXPECT_EQ(run({"--from", path}).code, ExitCode::wrong);
+  // To refuse what eager refuses is to agree, of whatever overload the arguments are.
+  std::ofstream(path) << "graph @c(%x: f32[2], %y: f32[3]) {\n  %r = aten.mul.Tensor(%x, %y)\n  return %r\n}\n%%\n"
+                      << "graph @c(%x: f16[4, 2]) {\n  %r = aten.trace(%x)\n  return %r\n}\n%%\n"
+                      << "graph @c(%x: bool[4, 2]) {\n  %v, %i = aten.kthvalue(%x, 1)\n  return %v, %i\n}\n%%\n"
+                      << "graph @c(%x: f32[4, 2]) {\n  %r = aten.sum(%x, [7])\n  return %r\n}\n";
+  ran = run({"--from", path});
+  EXPECT_EQ(ran.code, ExitCode::fine) << ran.out;
+  EXPECT_NE(ran.out.find("4 given calls are refused by row and eager alike"), std::string::npos) << ran.out;
+  std::ofstream(path) << "graph @c(%x: f32[2]) {\n  %r = aten.no_such_op(%x)\n  return %r\n}\n";
+  EXPECT_THROW(run({"--from", path}), UserError);
 }
 
 TEST(CheckCommand, OneSeedIsOneReport) {

@@ -21,6 +21,7 @@ std::string packed(const RowReport& r) {
               r.eager_excused,
               r.illegal,
               r.refused,
+              r.without_kernel,
               r.eager_crashes,
               r.symbolic,
               r.guarded,
@@ -39,9 +40,9 @@ RowReport unpacked(const OpDef* op, const std::string& text) {
   RowReport r;
   r.op = op;
   r.state = static_cast<RowReport::State>(all[0].get<int>());
-  int* numbers[] = {&r.calls,         &r.on_meta, &r.on_cpu,   &r.without_meta,  &r.meta_excused,
-                    &r.eager_excused, &r.illegal, &r.refused,  &r.eager_crashes, &r.symbolic,
-                    &r.guarded,       &r.defined, &r.by_layout};
+  int* numbers[] = {&r.calls,         &r.on_meta, &r.on_cpu,  &r.without_meta,   &r.meta_excused,
+                    &r.eager_excused, &r.illegal, &r.refused, &r.without_kernel, &r.eager_crashes,
+                    &r.symbolic,      &r.guarded, &r.defined, &r.by_layout};
   size_t at = 1;
   for (int* n : numbers) *n = all[at++];
   r.reached = DtypeSet(all[at++].get<uint32_t>());

@@ -210,6 +210,41 @@ TEST(RowCheck, BrokenCallsAreReportedApart) {
   EXPECT_GT(r.refusals(), 0);
 }
 
+// A dtype that the row does not list is refused, and whether eager refuses it too is asked.
+TEST(RowCheck, BrokenCallsOfDtypesThatTheRowLeavesOutAreHeldAgainstEager) {
+  CheckOptions options = few();
+  options.illegal = 300;
+  Row row = kRight;
+  row.infer = rule::same_dtype;
+  row.dtypes = dtypes::usual - dtypes::boolean;
+  RowReport right = check("neg(Tensor self) -> Tensor", row, options);
+  EXPECT_EQ(right.refusals(), 0) << right.findings[0].difference.text;
+  row.dtypes = dtypes::floats;  // and integers, which eager takes
+  EXPECT_GT(check("neg(Tensor self) -> Tensor", row, options).refusals(), 0);
+  row.dtypes = dtypes::usual - dtypes::boolean;
+  row.infer = rule::bool_dtype;
+  row.dtypes = dtypes::all;  // and float8, which eager has no kernel for
+  row.infer = [](Infer& in) { in.result(in.tensor(0).tensor()); };
+  row.generate = [](CallMaker& m) { m.set("self", m.tensor({.dtype = Dtype::f32, .min_size = 2, .plain = true})); };
+  EXPECT_GT(check("sin(Tensor self) -> Tensor", row, options).refusals(), 0);
+}
+
+TEST(RowCheck, WhatMeetsNoKernelExcusesADtype) {
+  Row row = kRight;
+  row.infer = rule::same_dtype;
+  row.dtypes = dtypes::floats | dtypes::complexes;
+  row.generate = [](CallMaker& m) {
+    m.set("self", m.tensor({.dtype = Dtype::f32, .sizes = Sizes{0, 3}, .plain = true}));
+    m.set("dim", Arg::of_int(1));
+    m.set("half_to_float", Arg::of_bool(false));
+  };
+  row.infer = [](Infer& in) { in.result(in.tensor(0).tensor()); };
+  CheckOptions options = few();
+  options.illegal = 100;
+  RowReport r = check("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", row, options);
+  EXPECT_GT(r.without_kernel, 0);
+}
+
 TEST(RowCheck, ReportsWhatItDoesNotCover) {
   Row row = kRight;
   row.generate = nullptr;

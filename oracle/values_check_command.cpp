@@ -147,7 +147,7 @@ ExitCode values_check_command(std::span<const std::string> args) {
   std::vector<const OpDef*> rows = select_rows(op_table(), names);
   std::map<std::string, std::vector<CallText>> given;
   if (!from.empty()) {
-    for (CallText& call : split_calls(read_text(from, size_t{1} << 30))) given[call.op].push_back(std::move(call));
+    given = calls_by_row(read_text(from, size_t{1} << 30), op_table());
     std::erase_if(rows, [&](const OpDef* op) { return !given.contains(op->full_name); });
     options.given = &given;
   }

@@ -72,6 +72,11 @@ TEST_F(TextCommands, VerifySaysWhichRule) {
   ran = run("verify --level core " + file("view.lenz", "graph @g(%x: f32[4]) { %y = aten.ravel(%x) return %y }"));
   EXPECT_EQ(ran.code, 2);
   EXPECT_THAT(ran.out, HasSubstr("G603 core_ops"));
+  ran = run("verify " +
+            file("weights.lenz", "graph @g() { %w = lenz.constant(f32[4] \"no_such.npz\":\"w\") return %w }"));
+  EXPECT_EQ(ran.code, 2);
+  EXPECT_THAT(ran.out, HasSubstr("no_such.npz: can't open the file"));
+  EXPECT_EQ(run("verify " LENZ_SOURCE_DIR "/corpus/seeds/weights_beside.lenz").code, 0);
   EXPECT_THAT(run("verify --rules").out, HasSubstr("G503 write_to_input"));
   EXPECT_EQ(run("verify").code, 2);
   ran = run("verify --guards " +

@@ -1,11 +1,14 @@
 #include "compiler/driver/verify_command.h"
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
+#include <filesystem>
 
 #include "compiler/base/chooser.h"
 #include "compiler/driver/arguments.h"
 #include "compiler/graph/mutate.h"
+#include "compiler/graph/npz.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/loops/mutate.h"
@@ -48,6 +51,24 @@ bool verify_program(const std::string& text, const std::string& path, bool guard
     for (const Cond& guard : verified.program.assumptions.guards())
       std::printf("  @%s relies on %s\n", verified.program.name.c_str(), to_string(guard).c_str());
   return verified.violations.empty();
+}
+
+// Constants of files that can't be read, or that hold no such entry: a graph without its weights is not whole.
+std::vector<std::string> missing_files(const Graph& graph, const std::string& folder) {
+  std::vector<std::string> missing;
+  graph.for_each_node([&](NodeId id) {
+    for (const Arg& a : graph.node(id).arguments()) {
+      if (a.kind != ArgKind::data || a.data->bytes) continue;
+      std::string where = (std::filesystem::path(folder) / a.data->file).string();
+      try {
+        if (!NpzReader(where).has(a.data->key)) missing.push_back(where + ": has no entry `" + a.data->key + "`");
+      } catch (const UserError& e) {
+        missing.emplace_back(e.what());
+      }
+    }
+  });
+  for (const auto& sub : graph.subgraphs) std::ranges::copy(missing_files(*sub, folder), std::back_inserter(missing));
+  return missing;
 }
 
 // What fails is said with its seed; after a crash, the last line of progress says where to look again.
@@ -124,8 +145,13 @@ ExitCode verify_command(std::span<const std::string> args) {
     }
     std::vector<UserError> violations = verify_text(*graph, text, options, level);
     for (const UserError& v : violations) std::printf("%s\n", v.what());
-    if (!violations.empty()) code = ExitCode::bad_input;
-    if (violations.empty())
+    // A text from standard input stands nowhere that its files could be beside.
+    std::vector<std::string> missing;
+    if (path != "-") missing = missing_files(*graph, std::filesystem::path(path).parent_path().string());
+    for (const std::string& m : missing) std::printf("%s: %s\n", path.c_str(), m.c_str());
+    bool whole = violations.empty() && missing.empty();
+    if (!whole) code = ExitCode::bad_input;
+    if (whole)
       std::printf("%s: valid at level %s, %zu nodes\n", path.c_str(),
                   std::string(name(level.value_or(graph->level))).c_str(), nodes_of(*graph));
     if (guards) print_guards(*graph);

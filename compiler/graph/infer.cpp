@@ -192,7 +192,30 @@ int64_t Infer::wrap_dim(int64_t dim, size_t rank) const {
   return dim < 0 ? dim + n : dim;
 }
 
+namespace {
+std::string listed(DtypeSet set) {
+  std::string text;
+  for (int d = 0; d < kDtypeCount; ++d)
+    if (set.has(static_cast<Dtype>(d))) text += (text.empty() ? "" : ", ") + std::string(name(static_cast<Dtype>(d)));
+  return text;
+}
+
+// A row lists the dtypes that its kernels take; what its rule would make of others, nothing can run.
+void require_listed_dtype(const Infer& in) {
+  const Type* leading = nullptr;
+  for (const Arg& a : in.args())
+    for_each_value(a, [&](ValueId v) {
+      const Type& t = in.type_of(v);
+      if (!leading && t.is_tensor()) leading = &t;
+      if (!leading && t.kind == TypeKind::list && !t.elements().empty()) leading = t.elements()[0];
+    });
+  if (leading && leading->is_tensor() && !in.op().dtypes.has(leading->dtype))
+    in.raise("has no kernel for " + std::string(name(leading->dtype)) + "; it takes " + listed(in.op().dtypes));
+}
+}  // namespace
+
 void Infer::run() {
+  require_listed_dtype(*this);
   op_.infer(*this);
   if (op_.variant == VariantKind::in_place) finish_in_place();
   if (op_.variant == VariantKind::out) finish_out();

@@ -35,6 +35,15 @@ Item dtype_of(TextRunner& in, Items a) {
   if (is_tensor(in, a[0])) return Item::of(Arg::of_dtype(in.type(a[0]).dtype));
   return Item::of(Arg::of_dtype(in.host_values().dtype(a[0].arg)));
 }
+// As eager promotes tensors and numbers that stand together.
+Item result_type(TextRunner& in, Items a) {
+  Infer rules = in.host_values().rules();
+  rule::Operands operands;
+  for (const Item& x : a)
+    operands.push_back(is_tensor(in, x) ? rule::Operand{.type = rules.context().tensor(in.type(x))}
+                                        : rule::number_operand(rules, x.arg));
+  return Item::of(Arg::of_dtype(rule::result_type(rules, operands)));
+}
 // The dtypes that sums are taken in: never a narrow float.
 Item accumulates(TextRunner&, Items a) {
   Dtype d = a[0].arg.dtype();
@@ -293,6 +302,7 @@ constexpr Row kRows[] = {
     {"numel", 1, elements},
     {"stride", 2, stride},
     {"dtype", 1, dtype_of},
+    {"result_type", 1, result_type},
     {"is_tensor", 1, tensor_given},
     {"accumulates", 1, accumulates},
     {"temporary", 2, temporary},

@@ -53,7 +53,14 @@ Dtype DefinitionValues::dtype(const Arg& a) const {
   wrong("expected a dtype");
 }
 
-Dim DefinitionValues::dim(const Arg& a) const {
+// An integer that a value of the graph holds is its symbol.
+Arg DefinitionValues::integer_of(const Arg& a) const {
+  bool holds = a.is_value() && graph_.type(a.value()).kind == TypeKind::sym_int;
+  return holds ? Arg::of_dim(graph_.type(a.value()).offset) : a;
+}
+
+Dim DefinitionValues::dim(const Arg& given) const {
+  const Arg a = integer_of(given);
   if (a.kind == ArgKind::boolean) return Dim(a.i);
   if (a.kind != ArgKind::integer) wrong("expected an integer");
   return a.dim();
@@ -68,7 +75,8 @@ bool DefinitionValues::same(Dim x, Dim y) {
   return x.is_constant() && y.is_constant() ? x.constant() == y.constant() : graph_.assumptions.decide(eq(x, y));
 }
 
-bool DefinitionValues::compare(const Arg& a, std::string_view op, const Arg& b) {
+bool DefinitionValues::compare(const Arg& left, std::string_view op, const Arg& right) {
+  const Arg a = integer_of(left), b = integer_of(right);
   if (a.kind == ArgKind::integer && b.kind == ArgKind::integer) {
     Dim x = a.dim(), y = b.dim();
     Cond cond = op == "=="   ? eq(x, y)
@@ -94,7 +102,8 @@ bool DefinitionValues::compare(const Arg& a, std::string_view op, const Arg& b) 
   wrong("these can't be ordered");
 }
 
-Arg DefinitionValues::arithmetic(char op, const Arg& a, const Arg& b) {
+Arg DefinitionValues::arithmetic(char op, const Arg& left, const Arg& right) {
+  const Arg a = integer_of(left), b = integer_of(right);
   if (a.kind == ArgKind::integer && b.kind == ArgKind::integer && op != '/') {
     Dim x = a.dim(), y = b.dim();
     switch (op) {

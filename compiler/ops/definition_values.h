@@ -26,12 +26,13 @@ class DefinitionValues {
   // Expressions. What the definition's text gets wrong is an InternalError.
   const Type& tensor(const Arg& a) const;
   Dtype dtype(const Arg& a) const;  // of a tensor, a number or a dtype
-  Dim dim(const Arg& a) const;
+  Dim dim(const Arg& given) const;
   int64_t constant(const Arg& a) const { return dim(a).constant(); }
   bool truth(const Arg& a) const;
   bool same(Dim x, Dim y);
-  bool compare(const Arg& a, std::string_view op, const Arg& b);
-  Arg arithmetic(char op, const Arg& a, const Arg& b);  // op: + - * / %, or f for //
+  Arg integer_of(const Arg& a) const;
+  bool compare(const Arg& left, std::string_view op, const Arg& right);
+  Arg arithmetic(char op, const Arg& left, const Arg& right);  // op: + - * / %, or f for //
   Arg list_of(std::span<const Arg> items);
   SmallVec<Arg, 8> items_of(const Arg& list);  // one integer counts as a list of one
 

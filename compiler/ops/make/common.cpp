@@ -27,6 +27,11 @@ ValueId set_self_sized(CallMaker& m, const Sizes& sizes) {
 
 DtypeSet computes(const CallMaker& m) { return m.op().computes.empty() ? m.op().dtypes : m.op().computes; }
 
+DtypeSet alone(const CallMaker& m) {
+  DtypeSet both = computes(m) & m.op().dtypes;
+  return both.empty() ? computes(m) : both;
+}
+
 bool writes_in_place(const CallMaker& m) { return m.op().variant == VariantKind::in_place; }
 
 std::optional<Dtype> dtype_with_number(Dtype tensor, const Arg& number) {

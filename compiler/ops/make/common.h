@@ -34,5 +34,6 @@ Arg number_for(CallMaker& m, Dtype tensor, DtypeSet allowed, bool in_place);
 Dtype partner_of(CallMaker& m, Dtype first, DtypeSet allowed, bool no_bool = false);
 bool writes_in_place(const CallMaker& m);
 DtypeSet computes(const CallMaker& m);  // the dtypes in which the row computes
+DtypeSet alone(const CallMaker& m);     // of its own, those that it computes in without another operand's help
 
 }  // namespace lenz::make

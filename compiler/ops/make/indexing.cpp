@@ -372,21 +372,32 @@ void sort(CallMaker& m) {
                         : Arg::of_bool(m.choose().flip()));
 }
 
+namespace {
+// What is looked up meets the sequence in the dtype that both promote to.
+ValueId looked_up(CallMaker& m, ValueId sequence, const Sizes& sizes) {
+  TensorWish wish;
+  wish.dtype = partner_of(m, m.type(sequence).dtype, computes(m));
+  wish.sizes = sizes;
+  return m.tensor(wish);
+}
+}  // namespace
+
 void searchsorted(CallMaker& m) {
   Chooser& c = m.choose();
   TensorWish wish;
   bool number = m.op().schema.params[1].type.kind == ParamKind::scalar;
   wish.min_rank = 1;
   wish.max_rank = number || c.flip() ? 1 : 3;
+  wish.dtypes = alone(m);
   wish.sorted = true;
   ValueId sequence = m.tensor(wish);
   m.set("sorted_sequence", sequence);
   if (number) {
-    m.set("self", m.a_number(m.type(sequence).dtype));
+    m.set("self", number_for(m, m.type(sequence).dtype, computes(m), false));
   } else {
     Sizes sizes = m.rank(sequence) == 1 ? m.a_shape(0, 3) : m.sizes(sequence);
     if (m.rank(sequence) > 1) sizes.back() = m.a_size();
-    m.set("self", same_dtype(m, sequence, sizes));
+    m.set("self", looked_up(m, sequence, sizes));
   }
   if (c.chance(1, 4)) {
     // Positions that ascend, as the sequence does: what they pick is sorted, as it has to be.
@@ -405,13 +416,14 @@ void searchsorted(CallMaker& m) {
 void bucketize(CallMaker& m) {
   TensorWish wish;
   wish.min_rank = wish.max_rank = 1;
+  wish.dtypes = alone(m);
   wish.sorted = true;
   ValueId boundaries = m.tensor(wish);
   m.set("boundaries", boundaries);
   if (m.op().schema.params[0].type.kind == ParamKind::scalar) {
-    m.set("self", m.a_number(m.type(boundaries).dtype));
+    m.set("self", number_for(m, m.type(boundaries).dtype, computes(m), false));
   } else {
-    m.set("self", same_dtype(m, boundaries, m.a_shape()));
+    m.set("self", looked_up(m, boundaries, m.a_shape()));
   }
 }
 

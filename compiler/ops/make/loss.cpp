@@ -42,7 +42,7 @@ void common(CallMaker& m) {
 
 void loss(CallMaker& m) {
   const auto& params = m.op().schema.params;
-  ValueId self = m.tensor({});
+  ValueId self = m.tensor({.dtypes = alone(m)});
   m.set(params[0].name, self);
   m.set(params[1].name, like(m, self));
   // Stirling's term compares: complex numbers have no order.
@@ -56,6 +56,7 @@ void broadcast_loss_of(CallMaker& m, bool promotes) {
   Sizes full = m.a_shape();
   TensorWish wish;
   wish.sizes = full;
+  wish.dtypes = alone(m);
   ValueId self = m.tensor(wish);
   m.set(params[0].name, self);
   wish.sizes = m.shape_like_with_ones(full);
@@ -219,6 +220,7 @@ void row_pairs(CallMaker& m) {
   Sizes full = m.a_shape();
   TensorWish wish;
   wish.sizes = full;
+  wish.dtypes = alone(m);
   ValueId x1 = m.tensor(wish);
   m.set("x1", x1);
   wish.sizes = m.shape_like_with_ones(full);

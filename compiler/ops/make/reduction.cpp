@@ -1,5 +1,7 @@
 #include "compiler/ops/make/reduction.h"
 
+#include "compiler/ops/make/common.h"
+
 #include <limits>
 
 namespace lenz::make {
@@ -27,9 +29,9 @@ void maybe_dtype(CallMaker& m, Dtype self) {
   for (int i = 0; i < kDtypeCount; ++i) {
     auto d = static_cast<Dtype>(i);
     if (d == Dtype::b8 && m.op().has(Trait::scan)) continue;
-    if (m.op().dtypes.has(d) && info(d).category >= info(self).category) fit = fit | DtypeSet::of(d);
+    if (computes(m).has(d) && info(d).category >= info(self).category) fit = fit | DtypeSet::of(d);
   }
-  if (fit.empty() || !m.choose().chance(1, 3)) return;
+  if (fit.empty() || (computes(m).has(self) && !m.choose().chance(1, 3))) return;
   m.set("dtype", Arg::of_dtype(m.a_dtype(fit)));
 }
 
@@ -163,6 +165,7 @@ void distance(CallMaker& m) {
   Sizes full = m.a_shape(0, 5, 1);
   TensorWish wish;
   wish.sizes = m.shape_like_with_ones(full);
+  wish.dtypes = alone(m);
   ValueId self = m.tensor(wish);
   wish.sizes = m.shape_like_with_ones(full);
   wish.dtype = m.type(self).dtype;

@@ -52,9 +52,11 @@ void forward_rows(RowSink& t) {
          .infer = rule::same_dtype,
          .generate = make::activation_of_any_sign,
          .dtypes = dtypes::real,
-         .raises = "bool, complex"};
+         .raises = "bool, complex",
+         .exception = "the numbers have to fit: `without overflow`"};
   t.row("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
         meaning("return aten.where(aten.le(%self, $threshold), $value, %self)", row));
+  row.exception = {};
   row.generate = make::activation;
 
   row.variants = kSameDtype;
@@ -269,6 +271,10 @@ void backward_rows(RowSink& t) {
   row.infer = rule::gelu_backward;
   row.flow.eager = 4;
   row.generate = make::same_shape_backward;
+  const std::string_view converts = row.exception;
+  row.exception =
+      "oneDNN refuses ranks that differ, and integers: `could not create a primitive descriptor`, "
+      "`itensor_view_from_dense`; " LENZ_CONVERTS;
   t.row("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor",
         meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     if $approximate == "tanh" {
@@ -285,6 +291,7 @@ void backward_rows(RowSink& t) {
     return aten.mul(%g, aten.add(%area, aten.mul(%x, %density))))",
                 row));
   row.flow = {};
+  row.exception = converts;
   row.generate = make::mish_backward;
   row.infer = rule::mish_backward;
   row.variants = {};
@@ -363,6 +370,7 @@ void backward_rows(RowSink& t) {
   row.dtypes = dtypes::numbers;
   row.raises = "no dims; halves that don't broadcast; bools";
   row.flow.eager = 2;  // it takes the same terms together in another order, which cancel otherwise
+  row.exception = "with out= eager copies the first operand of any dtype: `has no kernel for bool`";
   t.row("glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor",
         meaning(R"(
         if rank(%x) == 0 or rank(%grad_glu) == 0 { raise "a tensor without dims has no halves" }
@@ -407,9 +415,9 @@ void backward_rows(RowSink& t) {
        .accuracy = Accuracy::ulp4,
        .raises = "integers among themselves, complex",
        .decompose = R"(
-         if $training and $upper - $lower > 0.000001 { return aten.mul(%noise, %grad_output) }
+         if $training { return aten.mul(%noise, %grad_output) }
          return aten.leaky_relu_backward(%grad_output, %self, ($lower + $upper) / 2, $self_is_result))",
-       .exception = rule::kConvertsOnCpu});
+       .exception = "what is not trained multiplies complex numbers too: `has no kernel for c`; " LENZ_CONVERTS});
 }
 }  // namespace
 

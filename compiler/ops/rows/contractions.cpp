@@ -58,9 +58,8 @@ void products(RowSink& t) {
   added.infer = rule::addmv;
   added.generate = make::mv;
   added.exception =
-      "over an empty matrix eager forgets to expand self: `eager gives`; with alpha=0 it forgets dtypes: `the operands "
-      "must have one "
-      "dtype`";
+      "over an empty matrix eager forgets to expand self: `eager gives`; with alpha=0 it forgets dtypes, and self's "
+      "otherwise: `the operands must have one dtype`, `has no kernel for`";
   added.flow.in_storage = "always";
   added.loops = {};
   added.decompose = R"(
@@ -80,8 +79,8 @@ void products(RowSink& t) {
   added.infer = rule::addbmm;
   added.generate = make::bmm;
   added.exception =
-      "eager expands `self` first and resizes it: `can't hold in place`; of no batches it forgets dtypes: `the "
-      "operands must have one dtype`";
+      "eager expands `self` first and resizes it: `can't hold in place`; of no batches it forgets dtypes, and with "
+      "out= self's: `the operands must have one dtype`, `has no kernel for`, `can't be stored as the type of`";
   added.flow = {.in_storage = "always"};  // one matrix after the other
   added.loops = {};
   // Batches are summed over as what is between them is.
@@ -217,15 +216,15 @@ void composed(RowSink& t) {
                                                       .raises = "operands that are no vectors",
                                                       .decompose = "return aten.mul(aten.unsqueeze(%self, 1), %vec2)"});
   t.alias("ger(Tensor self, Tensor vec2) -> Tensor", "outer");
-  t.row(
-      "einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
-      {.infer = rule::composite,
-       .generate = make::einsum,
-       .dtypes = kProduct | dtypes::boolean,
-       .accuracy = Accuracy::composed,
-       .raises = "an equation that doesn't fit the tensors",
-       .decompose = "return einsum($equation, $tensors, $path)",
-       .exception = "where there is nothing to multiply, eager forgets to check: `the operands must have one dtype`"});
+  t.row("einsum(str equation, Tensor[] tensors, *, int[]? path=None) -> Tensor",
+        {.infer = rule::composite,
+         .generate = make::einsum,
+         .dtypes = kProduct | dtypes::boolean,
+         .accuracy = Accuracy::composed,
+         .raises = "an equation that doesn't fit the tensors",
+         .decompose = "return einsum($equation, $tensors, $path)",
+         .exception = "where there is nothing to multiply, eager forgets to check: `the operands must have one dtype`, "
+                      "`has no kernel for f8`"});
   t.row("linalg_cross(Tensor self, Tensor other, *, int dim=-1) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .infer = rule::cross,
@@ -256,13 +255,15 @@ void composed(RowSink& t) {
          .raises = "vectors of unequal length",
          .decompose = R"(
            %apart = aten.sub(aten.unsqueeze(%x1, -2), aten.unsqueeze(%x2, -3))
-           return aten.linalg_vector_norm(%apart, $p, [-1]))"});
+           return aten.linalg_vector_norm(%apart, $p, [-1]))",
+         .exception = "of no rows the dtypes may differ: `needs f32 or f64`"});
   t.row("cdist(Tensor x1, Tensor x2, float p=2., int? compute_mode=None) -> Tensor",
         {.infer = rule::composite,
          .generate = make::cdist,
          .dtypes = dtypes::wide_floats,
          .accuracy = Accuracy::composed,
-         .decompose = "return aten._cdist_forward(%x1, %x2, $p, $compute_mode)"});
+         .decompose = "return aten._cdist_forward(%x1, %x2, $p, $compute_mode)",
+         .exception = "of no rows the dtypes may differ: `needs f32 or f64`"});
   t.row("pdist(Tensor self, float p=2.) -> Tensor", {.traits = contraction,
                                                      .infer = rule::pdist,
                                                      .generate = make::pdist,
@@ -284,7 +285,9 @@ void convolutions(RowSink& t) {
       "the meta kernel knows no channels-last; where strides fit both memory formats, or a kernel is of one "
       "element, the kernel that eager picks (by CPU and threads too) decides the result's; so it does for volumes in "
       "channels-last: calls have none; of nothing to multiply eager lays out and counts results otherwise: `eager "
-      "gives`";
+      "gives`; its slower kernels forget to compare the bias: `the operands must have one dtype`, and its faster ones "
+      "that "
+      "nothing comes out: `the output would be empty`";
   t.row(
       "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
       "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
@@ -426,7 +429,11 @@ void attentions(RowSink& t) {
           .dtypes = dtypes::floats,
           .accuracy = Accuracy::composed,
           .raises = "shapes that don't fit",
-          .exception = "the meta device never takes the fused kernel, whose result is laid out like the query"};
+          .exception =
+              "the meta device never takes the fused kernel, whose result is laid out like the query; that "
+              "kernel forgets to check: `there must be one value per key`, `batches and lengths must agree`, "
+              "`keys and values must have as many heads`, `the heads of keys and values`, "
+              "` must be of the queries' dtype`, ` must be of rank 2`, ` doesn't broadcast`"};
   t.row(
       "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
       "dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
@@ -444,7 +451,7 @@ void attentions(RowSink& t) {
                                "return aten.matmul(%p, %values), %sums",
               row));
   row.infer = rule::math_attention;
-  row.exception = {};
+  row.exception = "eager scales, which makes floats, before it multiplies: `has no kernel for`, `must have one dtype`";
   t.row(
       "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
       "dropout_p=0., bool is_causal=False, Tensor? dropout_mask=None, *, float? scale=None, bool enable_gqa=False) -> "

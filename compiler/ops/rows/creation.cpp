@@ -289,6 +289,8 @@ void draws(RowSink& t) {
     row.variants = {.in_place = true, .out = out, .out_rule = OutRule::copied};
     row.sampling = sampling;
     row.loops = loops;
+    if (schema.find("int to") != schema.npos || schema.find("int? to") != schema.npos)
+      row.exception = "the dtype has to hold the bounds: `is out of bounds for`";
     t.row(std::string(schema) + std::string(kGenerator), row);
   };
   draw("uniform(Tensor self, float from=0., float to=1.", kDrawn, "out", "uniform(from, to)", "an empty range",
@@ -319,6 +321,7 @@ void draws(RowSink& t) {
 
   Row coin = row_of(random, rule::bernoulli, make::probabilities, "a probability out of [0, 1]", dtypes::floats);
   coin.variants = {.out = "out"};
+  coin.exception = "eager draws into an out= tensor of any dtype: `can't be cast to the type of`, `draws only numbers`";
   coin.wants = "self in [0, 1]";
   coin.loops = kCoinBySelfLoops;
   coin.sampling = "coin(self)";
@@ -361,6 +364,7 @@ void draws(RowSink& t) {
         meaning("return aten.mul(aten.mul(%grad_output, %mask), $scale)", dropped));
   Row binomial = row_of(random, rule::binomial, make::binomial, "a probability out of [0, 1]", dtypes::wide_floats);
   binomial.variants = {.out = "out", .out_rule = OutRule::copied};
+  binomial.exception = "eager counts elements: `prob does not expand to count`";
   binomial.wants = "count in [1, 9]; prob in [0, 1]";
   t.row("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial);
   Row multinomial = row_of(random, rule::multinomial, make::multinomial, "more samples than there are", dtypes::floats);
@@ -392,10 +396,12 @@ void draws(RowSink& t) {
 #define LENZ_SCALED                                                                                               \
   "%scale = aten._to_copy(aten.full([], 1.0 / (1 - $p), dtype=dtype(%input), device=device(%input)), dtype=f64) " \
   "return aten._to_copy(aten.mul(%x, aten.where(%kept, %scale, 0.0)), dtype=dtype(%input))"
+  constexpr std::string_view kNoFloat8 = "float8 times 0 eager can't make: `not implemented for 'Float8`";
   t.row("dropout(Tensor input, float p, bool train) -> Tensor",
         meaning("if result_is_view() { return %input } "
                 "%y, %kept = aten.native_dropout(%input, $p, $train) return %y",
                 drop));
+  drop.exception = kNoFloat8;
   drop.sampling = "keep_or_saturate(input, p, train)";
   t.row("alpha_dropout(Tensor input, float p, bool train) -> Tensor",
         meaning(LENZ_KEPT("%input") LENZ_SATURATED, drop));
@@ -413,6 +419,7 @@ void draws(RowSink& t) {
 #undef LENZ_SATURATED
 #undef LENZ_CHANNELS
 #undef LENZ_KEPT
+  drop.exception = {};
   drop.infer = rule::native_dropout;
   drop.sampling = "keep(input, p, train)";
   t.row("native_dropout(Tensor input, float p, bool? train) -> (Tensor, Tensor)", looped(kNativeDropoutLoops, drop));

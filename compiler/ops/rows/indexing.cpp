@@ -12,7 +12,9 @@ namespace lenz {
 namespace {
 using enum Trait;
 constexpr std::string_view kNoOrder =
-    "of a scalar, or of elements at one place, any dtype will do: `this dtype has no order here`";
+    "of a scalar, or of elements at one place, any dtype will do: `has no kernel for`";
+constexpr std::string_view kValues =
+    "values decide: `is out of bounds for dimension`; numbers have to fit: `without overflow`";
 constexpr std::string_view kRange = "an index out of range; shapes that don't fit";
 
 void reads(RowSink& t) {
@@ -22,7 +24,8 @@ void reads(RowSink& t) {
           .generate = make::gather,
           .dtypes = dtypes::usual,
           .raises = kRange,
-          .wants = "index < self[dim]"};
+          .wants = "index < self[dim]",
+          .exception = kValues};
   row.loops = kGatherLoops;
   t.row("gather(Tensor self, int dim, Tensor index, *, bool sparse_grad=False) -> Tensor", row);
   row.variants = {};  // an out= tensor is laid out as the index is, the result contiguous: not derivable
@@ -53,6 +56,7 @@ void reads(RowSink& t) {
       "sparse=False) -> Tensor",
       row);
   row.dtypes = dtypes::usual;
+  row.exception = "beside a dim without elements: `ZeroDivisionError`; values decide: `is out of bounds`";
   row.infer = rule::take_along_dim;
   row.generate = make::take_along_dim;
   row.decompose = R"(
@@ -69,6 +73,7 @@ void reads(RowSink& t) {
   row.wants = "indices < self[dim]";
   t.row("take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor", row);
   row.dtypes = dtypes::all;
+  row.exception = "of no elements eager needs no index, of others its own assertion fails: `at least one index`";
   row.infer = rule::index;
   row.generate = make::index;
   row.loops = kIndexLoops;
@@ -100,7 +105,8 @@ void writes(RowSink& t) {
           .generate = make::scatter,
           .dtypes = dtypes::usual,
           .raises = kRange,
-          .wants = "index < self[dim]"};
+          .wants = "index < self[dim]",
+          .exception = kValues};
   row.loops = kScatterLoops;
   t.row("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", row);
   row.variants.out = "value_out";
@@ -154,6 +160,8 @@ void writes(RowSink& t) {
   t.row("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", row);
 
   row.variants = {.in_place = true};
+  row.exception =
+      "values decide: `without overflow`; of no elements eager fills beyond them: `are out of bounds for storage`";
   row.infer = rule::index_fill;
   row.generate = make::index_fill;
 #define LENZ_FILLED                                            \
@@ -177,6 +185,7 @@ void writes(RowSink& t) {
   t.row("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", row);
   row.decompose = LENZ_ONE_VALUE "return aten.where(%mask, %v, %self)";
   t.row("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", row);
+  row.exception = "values decide: `Number of elements of source`";
   row.infer = rule::masked_scatter;
   row.generate = make::masked_scatter;
 #undef LENZ_ONE_VALUE
@@ -185,6 +194,7 @@ void writes(RowSink& t) {
   row.decompose = {};
   row.loops = kMaskedScatterLoops;
   t.row("masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor", row);
+  row.exception = "values decide: `Tried to put elements into an empty tensor`";
   row.infer = rule::put;
   row.generate = make::put;
   row.wants = "index < numel(self)";
@@ -200,7 +210,10 @@ void writes(RowSink& t) {
   row.infer = rule::index_put;
   row.generate = make::index_put;
   row.wants = "indices < self";
-  row.exception = "where a mask takes nothing eager forgets to check: `must have the dtype of`";
+  row.exception =
+      "where a mask takes nothing eager forgets to check: `must have the dtype of`; values decide: `is out of "
+      "bounds`, and how many a mask takes: `shape mismatch`; a mask of u8 does not always do: `only supports boolean "
+      "masks`";
   row.decompose = {};
   row.loops = kIndexPutLoops;
   t.row("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", row);
@@ -229,7 +242,8 @@ void writes(RowSink& t) {
          %g = aten.where(aten.unsqueeze(%padding, 1), %zero, %g)
          %rows = aten.where(%padding, 0, %i)
          return aten.index_add(aten.full(result_shape(), 0, dtype=dtype(%g), device=device(%g)), 0, %rows, %g))",
-       .wants = "indices < num_weights"});
+       .wants = "indices < num_weights",
+       .exception = "what is all padding may be float8: `has no kernel for f8`"});
 }
 
 #undef LENZ_WHOLE_SLICES
@@ -280,10 +294,12 @@ void orders(RowSink& t) {
   Row search{.traits = indexing | core,
              .infer = rule::searchsorted,
              .generate = make::searchsorted,
-             .dtypes = dtypes::real,
+             .dtypes = dtypes::real_and_bool,
+             .computes = dtypes::real,
              .flow = {.kind = ErrorFlow::opaque},
-             .raises = "dtypes or leading dims that differ",
-             .wants = "sorted_sequence sorted; sorter < sorted_sequence[-1]; sorter sorted"};
+             .raises = "leading dims that differ",
+             .wants = "sorted_sequence sorted; sorter < sorted_sequence[-1]; sorter sorted",
+             .exception = "of nothing to look up any dtype will do: `with float8 types`"};
   search.loops = kSearchsortedLoops;
   t.row(
       "searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? "
@@ -348,6 +364,7 @@ void found(RowSink& t) {
   row.generate = make::item;
   row.dtypes = dtypes::real_and_bool;
   row.raises = "more or less than one element";
+  row.exception = "eager's kernel takes the first of several, its caller counts: `a tensor of one element is needed`";
   row.loops = kItemLoops;
   t.row("_local_scalar_dense(Tensor self) -> Scalar", row);
 
@@ -359,7 +376,11 @@ void found(RowSink& t) {
          .dtypes = dtypes::usual,
          .raises = "a negative size",
          .loops = kNonzeroStaticLoops});
-  Row isin{.infer = rule::isin, .generate = make::isin, .dtypes = dtypes::real, .raises = "bools and complex numbers"};
+  Row isin{.infer = rule::isin,
+           .generate = make::isin,
+           .dtypes = dtypes::real,
+           .raises = "bools and complex numbers",
+           .exception = "of no elements any dtype will do: `with float8 types`"};
   isin.decompose = R"(
     %list = aten.reshape(%test_elements, [numel(%test_elements)])
     %found = aten.any(aten.eq(aten.unsqueeze(%elements, -1), %list), -1)

@@ -130,11 +130,12 @@ inline constexpr std::string_view kSearchsortedLoops = R"(
   $to_right = $right
   if given($side) { $to_right = $side == "right" or $right }
   $n = size(%sorted_sequence, -1)
+  $t = result_type(%sorted_sequence, %self)
   for $i in shape(%out), reduce $k < $n {
     $row = choose(rank(%sorted_sequence) == 1, [], first($i, rank(%sorted_sequence) - 1))
     $q = choose(given($sorter), position($sorter[$row, $k], $n), $k)
-    b = %sorted_sequence[$row, $q]
-    x = to(%self[$i], dtype(%sorted_sequence))
+    b = to(%sorted_sequence[$row, $q], $t)
+    x = to(%self[$i], $t)
     before = choose($to_right, not (b > x), not (b >= x))
     c = reduce sum(to(before, i64))
     %out[$i] = c
@@ -143,10 +144,11 @@ inline constexpr std::string_view kSearchsortedScalarLoops = R"(
   $to_right = $right
   if given($side) { $to_right = $side == "right" or $right }
   $n = size(%sorted_sequence, -1)
+  $t = result_type(%sorted_sequence, $self)
   for $i in shape(%out), reduce $k < $n {
     $q = choose(given($sorter), position($sorter[$k], $n), $k)
-    b = %sorted_sequence[$q]
-    x = to($self, dtype(%sorted_sequence))
+    b = to(%sorted_sequence[$q], $t)
+    x = to($self, $t)
     before = choose($to_right, not (b > x), not (b >= x))
     c = reduce sum(to(before, i64))
     %out[$i] = c

@@ -31,9 +31,11 @@ void regression(RowSink& t) {
            .traits = reduction,
            .infer = rule::pointwise_loss,
            .generate = make::broadcast_loss,
-           .dtypes = dtypes::floats,
+           .dtypes = dtypes::real_and_bool,
+           .computes = dtypes::floats,
            .accuracy = Accuracy::composed,
-           .raises = "integers"};
+           .raises = "integers alone",
+           .exception = "to average into float8 there is no kernel: `not implemented for 'Float8`"};
   t.row("mse_loss(Tensor self, Tensor target, int reduction=1) -> Tensor",
         meaning("%d = aten.sub(%self, %target) %l = aten.mul(%d, %d)" LENZ_REDUCED, loss));
   t.row("smooth_l1_loss(Tensor self, Tensor target, int reduction=1, float beta=1.) -> Tensor", meaning(R"(
@@ -44,6 +46,7 @@ void regression(RowSink& t) {
     })" LENZ_REDUCED,
                                                                                                         loss));
   loss.variants = {};  // an out= tensor is resized as the broadcast is laid out, the result as `self`: not derivable
+  loss.dtypes = dtypes::floats;
   loss.infer = rule::huber_loss;
   loss.exception = "the meta kernel promotes where eager writes into a tensor like `self`";
   t.row("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", meaning(R"(
@@ -75,7 +78,9 @@ void regression(RowSink& t) {
   Row smooth = backward;
   smooth.exception =
       "the meta kernel keeps dense strides; eager fills a contiguous tensor; of u8, i8, i16, i32 and i64 eager rounds "
-      "beta or not as the operands' layout has it";
+      "beta or not as the operands' layout has it; beside a gradient of another dtype that layout decides what is "
+      "legal: "
+      "`the result would not have the dtype of`";
   t.row("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
         meaning(R"(
     %d = aten.sub(%self, %target)
@@ -101,15 +106,19 @@ void regression(RowSink& t) {
 
 void probabilities(RowSink& t) {
   // Its out= variant wants room for the unreduced loss even where it is reduced: not derivable, so left out.
-  Row bce{.traits = reduction,
-          .infer = rule::binary_cross_entropy,
-          .generate = make::cross_entropy,
-          .dtypes = dtypes::floats,
-          .domain = {0.0625, 0.9375},
-          .accuracy = Accuracy::composed,
-          .raises = "values outside [0, 1]; dtypes that differ",
-          .wants = "self in [0, 1]; target in [0, 1]",
-          .exception = "elements decide, which its definition does not ask: `should be between 0 and 1`"};
+  Row bce{
+      .traits = reduction,
+      .infer = rule::binary_cross_entropy,
+      .generate = make::cross_entropy,
+      .dtypes = dtypes::floats,
+      .domain = {0.0625, 0.9375},
+      .accuracy = Accuracy::composed,
+      .raises = "values outside [0, 1]; dtypes that differ",
+      .wants = "self in [0, 1]; target in [0, 1]",
+      .exception =
+          "elements decide, which its definition does not ask: `should be between 0 and 1`; eager's kernel "
+          "broadcasts what PyTorch's own function refuses: `must have one shape`; of nothing it forgets the weight's "
+          "dtype: `must have the dtype of`"};
   t.row("binary_cross_entropy(Tensor self, Tensor target, Tensor? weight=None, int reduction=1) -> Tensor",
         meaning(R"(
     %no = aten.clamp_min(aten.log1p(aten.neg(%self)), -100)
@@ -144,7 +153,8 @@ void probabilities(RowSink& t) {
   t.row("poisson_nll_loss(Tensor input, Tensor target, bool log_input, bool full, float eps, int reduction) -> Tensor",
         {.infer = rule::composite,
          .generate = make::loss,
-         .dtypes = dtypes::numbers,
+         .dtypes = dtypes::usual,
+         .computes = dtypes::numbers,
          .domain = {0.0625, 4},
          .accuracy = Accuracy::composed,
          .decompose = R"(
@@ -217,7 +227,8 @@ void margins(RowSink& t) {
            %z = aten.mul(%z, aten.reshape(%w, [$rows, 1]))
          }
          %others = aten.scatter(%z, 1, %t, 0)
-         %l = aten.reshape(aten.div(aten.sum(%others, [1]), size(%x, 1)), shape(%target)))" LENZ_REDUCED});
+         %l = aten.reshape(aten.div(aten.sum(%others, [1]), size(%x, 1)), shape(%target)))" LENZ_REDUCED,
+       .exception = "eager counts its elements: `must be a vector`"});
 }
 
 // Classes %t of scores %x, a row each, up to the first that is negative: %valid says which count, %in how %is_target
@@ -245,7 +256,8 @@ void several_labels(RowSink& t) {
           .dtypes = dtypes::wide_floats,
           .accuracy = Accuracy::composed,
           .raises = "class numbers out of range",
-          .wants = "target < self[-1]"};
+          .wants = "target < self[-1]",
+          .exception = "eager counts elements: ` must have the shape of `, `the gradient must have th`"};
   row.decompose = LENZ_LABELS(LENZ_IN) R"(
     %l = aten.div(aten.sum(aten.mul(%pairs, %z), [1, 2]), max(size(%x, 1), 1))
     if rank(%self) < 2 { %l = aten.reshape(%l, []) }
@@ -282,7 +294,11 @@ void several_labels(RowSink& t) {
 #undef LENZ_LABELS
 
 constexpr std::string_view kClasses =
-    "the classes decide: `is out of bounds`; of no classes loops refuse ignored ones too: `for a dim of size 0`";
+    "the classes decide: `is out of bounds`; of no classes loops refuse ignored ones too: `for a dim of size 0`; "
+    "one class alone may not: `doesn't match the broadcast shape`, `weight tensor should be defined`; weights are "
+    "counted: `must be a vector`; what is "
+    "not divided by goes unchecked: `the operands must have one "
+    "dtype`";
 
 void classes(RowSink& t) {
   Row nll{.variants = {.out = "output", .out_params = "!output total_weight", .out_rule = OutRule::same_dtype},
@@ -387,6 +403,9 @@ void classes(RowSink& t) {
            $classes = size(%self, $dim)
            %p = aten.log_softmax(%self, $dim)
            if given($weight) { %w = aten.view(%weight, concat(concat(list($dim, 1), [$classes]), list(rank(%self) - $dim - 1, 1))) }
+           if rank(%self) == 1 and shape(%target) == shape(%self) and not is_float(%target) {
+             raise "a target of this shape holds probabilities"
+           }
            if is_float(%target) {
              if rank(%target) != rank(%self) or numel(%target) != numel(%self) { raise "probabilities must have the shape of `self`" }
              if $reduction < 0 or $reduction > 2 { raise "`reduction` must be 0, 1 or 2" }
@@ -430,7 +449,8 @@ void distances(RowSink& t) {
       "pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=9.9999999999999995e-07, bool keepdim=False) -> "
       "Tensor",
       row);
-  row.dtypes = dtypes::floats;
+  row.dtypes = dtypes::real_and_bool;
+  row.computes = dtypes::floats;
   row.decompose = R"(
     %both = aten.add(%x1, %x2)
     if not is_float(%both) { raise "needs floating dtypes" }
@@ -443,6 +463,7 @@ void distances(RowSink& t) {
     %b = aten.clamp_min(aten.linalg_vector_norm(aten.expand_as(%y, %both), 2, [$dim]), $eps)
     return aten.div(%s, aten.mul(%a, %b)))";
   t.row("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", row);
+  row.computes = {};
   row.generate = make::cosine_embedding;
   row.dtypes = dtypes::real_and_bool;
   row.decompose = R"(

@@ -33,6 +33,9 @@ Row except(std::string_view why, Row row) {
   return row;
 }
 constexpr std::string_view kFormat = "channels-last: the CPU keeps it, libtorch's meta device says contiguous";
+constexpr std::string_view kShuffled =
+    "channels-last: the CPU keeps it, and has no kernel for float8: `not implemented for 'Float8`; libtorch's meta "
+    "device says contiguous";
 Row looped(std::string_view loops, Row row) {
   row.loops = loops;
   return row;
@@ -150,8 +153,8 @@ void reorderings(RowSink& t) {
     $sizes = concat($lead, [size(%x, $n), size(%self, -2) * $f, size(%self, -1) * $f])
     return aten.reshape(aten.clone(%x, memory_format=contiguous_format), $sizes))";
   t.row("pixel_shuffle(Tensor self, int upscale_factor) -> Tensor",
-        with(meaning(kShuffle, except(kFormat, row_of(movement, rule::pixel_shuffle, make::pixel_shuffle,
-                                                      "channels that are no multiple of the factor's square"))),
+        with(meaning(kShuffle, except(kShuffled, row_of(movement, rule::pixel_shuffle, make::pixel_shuffle,
+                                                        "channels that are no multiple of the factor's square"))),
              kCopied));
   constexpr std::string_view kUnshuffle = R"(
     if numel(%self) == 0 { return aten.clone(%self) }
@@ -167,7 +170,8 @@ void reorderings(RowSink& t) {
       "pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor",
       with(meaning(kUnshuffle,
                    except("channels-last: the CPU keeps it, libtorch's meta device says contiguous; of an empty tensor "
-                          "the CPU returns a clone, shape and all",
+                          "the CPU returns a clone, shape and all; channels-last it has no kernel for float8: `not "
+                          "implemented for 'Float8`",
                           row_of(movement, rule::pixel_unshuffle, make::pixel_unshuffle,
                                  "a height or width that is no multiple of the factor"))),
            kCopied));
@@ -180,8 +184,7 @@ void reorderings(RowSink& t) {
                               row_of(maybe_view | movement, rule::channel_shuffle, make::channel_shuffle,
                                      "channels that are no multiple of the groups"));
   t.row("channel_shuffle(Tensor self, SymInt groups) -> Tensor",
-        with(except("eager has no float8 kernel but for what it views: `\"channel_shuffle\" not implemented`", shuffle),
-             kCopied));
+        with(except("eager has no float8 kernel but for what it views: `channel_shuffle`", shuffle), kCopied));
   t.row(
       "native_channel_shuffle(Tensor self, SymInt groups) -> Tensor",
       except(
@@ -378,7 +381,8 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
   row.loops = Dims < 3 ? std::string_view() : Reflect ? kReflectionPadLoops : kReplicationPadLoops;
   row.decompose = Dims == 3 ? std::string_view() : Reflect ? kInMoreDims<Dims>.reflect : kInMoreDims<Dims>.replicate;
   // Eager gives the out= tensors of the others strides that depend on more than the result.
-  if (Dims == 3 || (Dims == 2 && !Reflect)) row.exception = kFormat;
+  row.exception =
+      Dims == 3 || (Dims == 2 && !Reflect) ? kFormat : "an empty batch goes unchecked: `negative paddings take more`";
   if (Dims == 1) row.variants = {.out = "out", .out_rule = OutRule::copied};
   t.row(forward, row);
   Row gradient = row;
@@ -409,9 +413,11 @@ void edge_pads(RowSink& t, std::string_view forward, std::string_view backward) 
 
 void paddings(RowSink& t) {
   constexpr std::string_view kRaises = "paddings that leave nothing, or don't fit the rank";
-  t.row("constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-        with(looped(kConstantPadLoops, row_of(movement | core, rule::constant_pad, make::constant_pad, kRaises)),
-             kCopied));
+  t.row(
+      "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
+      with(looped(kConstantPadLoops, except("the number has to fit: `without overflow`",
+                                            row_of(movement | core, rule::constant_pad, make::constant_pad, kRaises))),
+           kCopied));
   t.row("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
         meaning(R"($dims = len($pad) // 2
                    if $mode == "constant" {

@@ -58,7 +58,11 @@
 namespace lenz {
 
 namespace {
-constexpr std::string_view kAnyDtype = "of no elements any dtype will do: `needs a floating dtype`";
+constexpr std::string_view kAnyDtype =
+    "of no elements any dtype will do, with a dtype given float8 too: `needs a floating dtype`, `has no kernel for f8`";
+#define LENZ_UNCHECKED                                                                               \
+  "eager forgets to check, and may read out of bounds: `has the wrong length`, `must be a vector`, " \
+  "`needs an input of rank`, `must not be empty`, `must have the input's d`, `can't be stored as the type of`"
 
 void softmaxes(RowSink& t) {
   using enum Trait;
@@ -176,18 +180,19 @@ void norms(RowSink& t) {
        .exception = "eager reads a weight or bias with gaps as if it had none; the meta kernel gives statistics the "
                     "input's dtype and accepts inputs that are not dense"});
   constexpr std::string_view kVariances = "running_var in [0.25, 4]";
-  Row batch{.variants = {.out = "out", .out_params = "out save_mean save_invstd", .out_rule = OutRule::copied},
-            .traits = reduction,
-            .infer = rule::native_batch_norm,
-            .generate = make::batch_norm,
-            .dtypes = dtypes::floats,
-            .accuracy = Accuracy::composed,
-            .raises = "an empty input; no statistics in evaluation",
-            .decompose = "if $training and given($running_mean) { " LENZ_WRITES_STATISTICS
-                         " } " LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, "", LENZ_BEFORE, "", ""),
-            .writes = "running_mean running_var if training",
-            .wants = kVariances,
-            .exception = "the meta kernel keeps odd dense strides, and saves statistics in evaluation"};
+  Row batch{
+      .variants = {.out = "out", .out_params = "out save_mean save_invstd", .out_rule = OutRule::copied},
+      .traits = reduction,
+      .infer = rule::native_batch_norm,
+      .generate = make::batch_norm,
+      .dtypes = dtypes::floats,
+      .accuracy = Accuracy::composed,
+      .raises = "an empty input; no statistics in evaluation",
+      .decompose = "if $training and given($running_mean) { " LENZ_WRITES_STATISTICS
+                   " } " LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, "", LENZ_BEFORE, "", ""),
+      .writes = "running_mean running_var if training",
+      .wants = kVariances,
+      .exception = "the meta kernel keeps odd dense strides, and saves statistics in evaluation; " LENZ_UNCHECKED};
   t.row(
       "native_batch_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
       "training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
@@ -254,7 +259,7 @@ void norms(RowSink& t) {
            %y, %m, %r = aten.native_batch_norm(%input, $weight, $bias, $running_mean, $running_var, $training, $momentum, $eps)
            return %y)",
        .writes = "running_mean running_var if training",
-       .exception = "the meta kernel keeps odd dense strides"});
+       .exception = "the meta kernel keeps odd dense strides; " LENZ_UNCHECKED});
 }
 
 // Statistics of each image apart: a batch norm over one batch of all images' channels.
@@ -290,7 +295,9 @@ void instance_norms(RowSink& t) {
            %moved = aten.copy_(aten.alias(%running_var), aten.mean(aten.view(%v, [$b, $c]), [0], false))
          }
          return aten.view(%y, shape(%input)))",
-       .writes = "running_mean running_var"});
+       .writes = "running_mean running_var",
+       .exception = LENZ_UNCHECKED ", `more dims than the place that it goes to`, "
+                                   "`the shape has another number of elements`"});
 }
 
 void rms_norms(RowSink& t) {

@@ -15,9 +15,7 @@ constexpr DtypeSet kIntegers = dtypes::integers | dtypes::boolean;
 constexpr DtypeSet kReals = dtypes::floats | dtypes::integers;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-constexpr std::string_view kDividesOnCpu =
-    "values decide on a `ZeroDivisionError`; on a CPU eager first converts operands to the dtype it computes in, which "
-    "makes them dense; its meta device doesn't, and then the strides of dims of size 1 may differ";
+constexpr std::string_view kDividesOnCpu = "values decide on a `ZeroDivisionError`; " LENZ_CONVERTS;
 
 Variants both(std::string_view out) { return {true, out}; }
 Variants copied(bool in_place, std::string_view out) { return {in_place, out, {}, OutRule::copied}; }
@@ -105,7 +103,7 @@ void division_rows(RowSink& t) {
            if dtype(%self) == $d { %x = %self } else { %x = aten._to_copy(%self, dtype=$d) }
            %rest = aten.fmod(%x, %other)
            return aten.floor_divide(aten.sub(%x, %rest), %other))",
-         .exception = rule::kConvertsOnCpu};
+         .exception = kDividesOnCpu};
   t.row("div.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", with(row, both("out_mode")));
   t.alias("divide.Tensor_mode(Tensor self, Tensor other, *, str? rounding_mode) -> Tensor", "div.Tensor_mode");
   t.row("div.Scalar_mode(Tensor self, Scalar other, *, str? rounding_mode) -> Tensor",
@@ -143,6 +141,9 @@ void power_rows(RowSink& t) {
   t.row("pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor",
         with(row, {true, "Tensor_Tensor_out", {}, OutRule::direct, "Tensor"}));
   row.infer = rule::pow_of_number;
+  row.exception =
+      "powers of 1 eager fills in, of any dtype: `has no kernel for f8`, but not of bools alone: "
+      "`not implemented for 'Bool'`; " LENZ_CONVERTS;
   t.row("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", with(row, {false, "Scalar_out"}));
   row.infer = rule::pow_number;
   row.dtypes = dtypes::all;  // float8 to the powers 0 and 1

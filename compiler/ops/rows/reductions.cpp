@@ -16,6 +16,12 @@ Row with_loops(Row row, std::string_view loops) {
   return row;
 }
 
+constexpr std::string_view kConverted =
+    "with a dtype given, or over no elements or memory with gaps, eager takes float8: `has no kernel for f8`, "
+    "`float8 is not supported`, `needs a floating dtype`; over none complex numbers too: `complex numbers are not`";
+constexpr std::string_view kAnyFloats =
+    "eager computes in whatever floats the out= tensor is of: `can't be stored as the type of`, `has no kernel for f8`";
+
 void sums(RowSink& t) {
   using enum Trait;
   const Row sum{.variants = {.out = "out", .out_rule = OutRule::same_dtype},
@@ -24,7 +30,7 @@ void sums(RowSink& t) {
                 .generate = make::reduction,
                 .accuracy = Accuracy::accumulated,
                 .raises = "a dim is named twice",
-                .exception = "over no elements or memory with gaps eager takes float8: `float8 is not supported`"};
+                .exception = kConverted};
   auto with_out = [](Row row, std::string_view out) {
     row.variants.out = out;
     return row;
@@ -48,15 +54,20 @@ void sums(RowSink& t) {
          .raises = "complex numbers",
          .decompose = R"(
            if is_integral(%self) { return aten.sum.dim_IntList(%self, $dim, $keepdim, dtype=$dtype) }
-           return aten.sum.dim_IntList(aten.where(aten.isnan(%self), 0.0, %self), $dim, $keepdim, dtype=$dtype))"});
+           return aten.sum.dim_IntList(aten.where(aten.isnan(%self), 0.0, %self), $dim, $keepdim, dtype=$dtype))",
+         .exception = kConverted});
 
   const Row mean{.variants = {.out = "dtype_out", .out_rule = OutRule::same_dtype},
                  .traits = reduction,
                  .infer = rule::mean_like,
                  .generate = make::reduction,
-                 .dtypes = kFloatOrComplex,
+                 .dtypes = dtypes::usual,
+                 .computes = kFloatOrComplex,
                  .accuracy = Accuracy::accumulated,
-                 .raises = "integers without `dtype`"};
+                 .raises = "integers without `dtype`",
+                 .exception =
+                     "with a dtype given eager takes f8e4m3 and f8e5m2 too; over no elements unchecked: `needs "
+                     "a floating or complex dtype`"};
   t.row("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
         meaning("return aten.div(aten.sum(%self, dtype=$dtype), numel(%self))", mean));
   t.row("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
@@ -73,7 +84,8 @@ void sums(RowSink& t) {
          .raises = "integers and complex numbers",
          .decompose = R"(
            %there = aten.sum.dim_IntList(aten.logical_not(aten.isnan(%self)), $dim, $keepdim)
-           return aten.div(aten.nansum(%self, $dim, $keepdim, dtype=$dtype), %there))"});
+           return aten.div(aten.nansum(%self, $dim, $keepdim, dtype=$dtype), %there))",
+         .exception = kConverted});
 
   t.row("count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor",
         {.variants = {.out = "dim_IntList_out", .out_rule = OutRule::same_dtype},
@@ -104,21 +116,24 @@ void sums(RowSink& t) {
 }
 
 constexpr std::string_view kAnyOrder =
-    "of a scalar, or of no elements, any dtype will do: `complex and float8 numbers have no order`";
+    "of a scalar, of one place or of no elements any dtype will do: `has no kernel for c`, `has no kernel for f8`";
 
 void extrema(RowSink& t) {
   using enum Trait;
-  const Row all{.variants = {.out = "unary_out", .out_rule = OutRule::same_dtype},
+  const Row all{.variants = {.out = "unary_out"},
                 .traits = reduction | core,
                 .infer = rule::extremum,
                 .generate = make::reduction_nonempty,
                 .dtypes = dtypes::real_and_bool,
                 .raises = "an empty reduction",
                 .exception = kAnyOrder};
-  t.row("max(Tensor self) -> Tensor", with_loops(all, kMaxAllLoops));
-  t.row("min(Tensor self) -> Tensor", with_loops(all, kMinAllLoops));
+  Row whole = all;
+  whole.exception =
+      "of no elements out= stays as it is: `the tensor is empty`; of a scalar any dtype will do: `has no kernel for`";
+  t.row("max(Tensor self) -> Tensor", with_loops(whole, kMaxAllLoops));
+  t.row("min(Tensor self) -> Tensor", with_loops(whole, kMinAllLoops));
   Row over_dims = all;
-  over_dims.variants.out = "out";
+  over_dims.variants = {.out = "out", .out_rule = OutRule::same_dtype};
   t.row("amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", with_loops(over_dims, kMaxLoops));
   t.row("amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor", with_loops(over_dims, kMinLoops));
   t.row("aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)",
@@ -133,7 +148,7 @@ void extrema(RowSink& t) {
            return aten.amin(%self, $dims, $keepdim), aten.amax(%self, $dims, $keepdim))",
          .exception = kAnyOrder});
   Row index = all;
-  index.variants.out = "out";
+  index.variants = {.out = "out", .out_rule = OutRule::same_dtype};
   index.infer = rule::arg_extremum;
   index.dtypes = dtypes::real;
   index.flow.extreme_index = true;
@@ -196,7 +211,8 @@ void extrema(RowSink& t) {
                    .traits = reduction | core,
                    .infer = rule::extremum,
                    .generate = make::reduction_nonempty,
-                   .dtypes = dtypes::real};
+                   .dtypes = dtypes::real,
+                   .exception = "of no elements eager gives NaN or the least integer: `the tensor is empty`"};
   t.row("median(Tensor self) -> Tensor",
         meaning(R"(%v, %i = aten.median.dim(aten.contiguous(aten.reshape(%self, [numel(%self)])), 0) return %v)",
                 middle));
@@ -255,7 +271,8 @@ void moments(RowSink& t) {
           .generate = make::variance,
           .dtypes = kFloatOrComplex,
           .accuracy = Accuracy::accumulated,
-          .raises = "integers"};
+          .raises = "integers",
+          .exception = kAnyFloats};
   Row both = var;
   both.infer = rule::variance_and_mean;
   // Overloads of one op: what each hands to the last.
@@ -316,7 +333,7 @@ void norms(RowSink& t) {
            .dtypes = kFloatOrComplex,
            .accuracy = Accuracy::accumulated,
            .raises = "integers; a `dtype` that narrows",
-           .exception = "of no elements eager takes float8: `needs a floating or complex dtype, not f8`"};
+           .exception = "over no elements a `dtype` goes unchecked: `needs a floating or complex dtype, not f8`"};
   t.row(
       "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
       "-> Tensor",
@@ -362,16 +379,20 @@ void norms(RowSink& t) {
        .decompose = R"(
          if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }
          if given($dim) { $dims = $dim } else { $dims = [] }
-         return aten.sum.dim_IntList(aten.pow(aten.abs(%x), $ord), $dims, $keepdim))"});
+         return aten.sum.dim_IntList(aten.pow(aten.abs(%x), $ord), $dims, $keepdim))",
+       .exception = "with a `dtype` eager converts any other first, and drops imaginary parts: `has no kernel for`, "
+                    "`must be complex just where the tensor is`"});
   t.row("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,
          .infer = rule::distance,
          .generate = make::distance,
-         .dtypes = kFloatOrComplex,
+         .dtypes = dtypes::numbers,
+         .computes = kFloatOrComplex,
          .accuracy = Accuracy::accumulated,
-         .raises = "integers",
-         .decompose = "return aten.linalg_vector_norm(aten.sub(%self, %other), $p)"});
+         .raises = "integers alone",
+         .decompose = "return aten.linalg_vector_norm(aten.sub(%self, %other), $p)",
+         .exception = "of no elements only some orders have a norm: `norm on an empty tensor`"});
   t.row("logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction | makes_float,
@@ -389,7 +410,7 @@ void norms(RowSink& t) {
             %y = aten.add(aten.log(%sum), %top)
             if $keepdim { return %y }
             return aten.squeeze(%y, $dim))",
-         .exception = "eager computes in whatever floats the out= tensor is of: `can't be stored as the type of`"});
+         .exception = kAnyFloats});
   t.alias("special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor", "logsumexp");
   t.row("renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor",
         {.variants = {.in_place = true, .out = "out", .out_rule = OutRule::same_dtype},
@@ -414,7 +435,7 @@ void scans(RowSink& t) {
                  .infer = rule::cumulative,
                  .generate = make::scan,
                  .accuracy = Accuracy::accumulated,
-                 .exception = "over no elements eager takes float8: `float8 is not supported`"};
+                 .exception = kConverted};
   t.row("cumsum(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", with_loops(cumulative, kCumsumLoops));
   cumulative.flow.terms = ErrorFlow::factors;
   t.row("cumprod(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", with_loops(cumulative, kCumprodLoops));

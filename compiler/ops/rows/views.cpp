@@ -293,19 +293,20 @@ void parts(RowSink& t) {
       "return aten.diagonal_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
       "%grad_output, $offset, $dim1, $dim2)",
       {});
-  t.row(
-      "unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
-      {.variants = {.out = "out", .out_rule = OutRule::copied},
-       .traits = movement | core,
-       .infer = rule::unfold_backward,
-       .generate = make::unfold_backward,
-       .dtypes = dtypes::all,
-       .flow = {.kind = ErrorFlow::positive, .in_storage = "always"},
-       .raises = "windows that don't overlap, and a gradient of another shape; float8",
-       .loops = kUnfoldBackwardLoops,
-       .exception = "of a gradient without elements eager reads nevertheless: `are out of bounds for storage`; of one "
-                    "with other windows it reads what lies behind: `the windows are of another`",
-       .dims_of_result = true});
+  t.row("unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
+        {.variants = {.out = "out", .out_rule = OutRule::copied},
+         .traits = movement | core,
+         .infer = rule::unfold_backward,
+         .generate = make::unfold_backward,
+         .dtypes = dtypes::all,
+         .flow = {.kind = ErrorFlow::positive, .in_storage = "always"},
+         .raises = "windows that don't overlap, and a gradient of another shape; float8",
+         .loops = kUnfoldBackwardLoops,
+         .exception =
+             "of a gradient without elements eager reads nevertheless: `are out of bounds for storage`; of one "
+             "with other windows it reads what lies behind: `the windows are of another`, `has another rank than "
+             "the windows`",
+         .dims_of_result = true});
 }
 
 void lists(RowSink& t) {

@@ -233,8 +233,7 @@ void rrelu_with_noise_backward(Infer& in) {
   bool random = in.boolean("training");
   if (!random && in.boolean("self_is_result") && in.real("lower") + in.real("upper") < 0)
     in.raise("from the result, the slope must not be negative");
-  if (!random || in.real("upper") - in.real("lower") <= 1e-6)
-    return promoted(in, operands(in, {"self", "grad_output"}));
+  if (!random) return promoted(in, operands(in, {"self", "grad_output"}));
   Operands product = operands(in, {"noise", "grad_output"});
   in.result(elementwise_result(in, product, result_type(in, product)));
 }

@@ -198,6 +198,7 @@ void inner(Infer& in) {
   const Type& b = in.tensor("other");
   if (a.rank() == 0 || b.rank() == 0) {
     Operands both{{&a, Dtype::b8}, {&b, Dtype::b8}};
+    in.require(!is_float8(result_type(in, both)), "float8 is not supported");
     return in.result(elementwise_result(in, both, result_type(in, both)));
   }
   one_dtype(in, {&a, &b});
@@ -322,6 +323,14 @@ DimVec convolution_strides(Infer& in, const Type& input, const Type& weight, std
   bool has_kernel = sizes.size() == 4 || input.dtype == Dtype::f32 || input.dtype == Dtype::bf16;
   return has_kernel && (last(input) || last(weight)) ? channels_last_strides(sizes) : contiguous_strides(sizes);
 }
+// Of nothing eager makes a view of the input times a number: one of the input's sizes keeps its strides.
+DimVec empty_strides(Infer& in, const Type& input, std::span<const Dim> sizes) {
+  if (!std::ranges::equal(input.sizes(), sizes)) return contiguous_strides(sizes);
+  const Type& wide = sizes.size() == 3 ? with_row(in, input, true) : input;
+  DimVec strides = elementwise_result(in, {{&wide, Dtype::b8}}, input.dtype).strides;
+  if (sizes.size() == 3) strides.erase(2);
+  return strides;
+}
 }  // namespace
 
 void convolution(Infer& in) {
@@ -372,8 +381,9 @@ void convolution(Infer& in) {
       sizes.push_back(floor_div(size + 2 * padding[i] - reach - 1, stride[i]) + 1);
     }
   }
-  TensorType t{input.dtype, input.device, sizes, convolution_strides(in, input, weight, sizes), 0};
-  in.result(t);
+  bool nothing = input.sizes()[0].is(0) || input.sizes()[1].is(0);
+  DimVec strides = nothing ? empty_strides(in, input, sizes) : convolution_strides(in, input, weight, sizes);
+  in.result(TensorType{input.dtype, input.device, sizes, strides, 0});
 }
 
 namespace {

@@ -50,7 +50,7 @@ Operands all_operands(Infer& in) {
 void require_dtype(Infer& in, Dtype dtype) {
   const OpDef& op = in.op();
   if (!(op.computes.empty() ? op.dtypes : op.computes).has(dtype))
-    in.raise("not implemented for " + std::string(name(dtype)));
+    in.raise("has no kernel for " + std::string(name(dtype)));
 }
 
 namespace {

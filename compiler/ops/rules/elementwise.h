@@ -46,10 +46,10 @@ bool suggests_channels_last(Infer& in, const Type& t);
 DimVec channels_last_strides(std::span<const Dim> sizes);  // rank 4 or 5, channel second
 
 // What rows say that have operands to convert.
-inline constexpr std::string_view kConvertsOnCpu =
-    "on a CPU eager first converts operands to the dtype it computes in, which makes them dense; its meta device "
-    "doesn't, "
-    "and then the strides of dims of size 1 may differ";
+#define LENZ_CONVERTS                                                                                            \
+  "on a CPU eager first converts operands to the dtype it computes in, which makes them dense; its meta device " \
+  "doesn't, and then the strides of dims of size 1 may differ"
+inline constexpr std::string_view kConvertsOnCpu = LENZ_CONVERTS;
 
 // Rules for rows, over all_operands.
 void same_dtype(Infer& in);   // promoted type of all operands

@@ -171,6 +171,7 @@ Operand placed_index(Infer& in, const Indexed& x, const Type& index, size_t befo
   }
   t.sizes = *x.shape;
   t.strides = strides;
+  t = converted(in, *in.context().tensor(t), Dtype::i64);  // once it is expanded
   DimVec sizes(before, Dim(1));
   sizes.append(x.shape->begin(), x.shape->end());
   for (size_t i = 0; i < after; ++i) sizes.push_back(Dim(1));
@@ -357,7 +358,10 @@ void index_fill(Infer& in) {
   require_index(in, index, false);
   in.require(index.rank() <= 1, "`index` must be a vector");
   if (const Type* value = in.op().schema.params[3].type.kind == ParamKind::tensor ? &in.tensor("value") : nullptr)
-    in.require(value->rank() == 0, "`value` must be a scalar tensor");
+    in.require(value->rank() == 0 && (!is_complex(value->dtype) || is_complex(self.dtype)),
+               "`value` must be a scalar tensor, and real where `self` is");
+  in.require(in.arg("value").kind != ArgKind::complex || is_complex(self.dtype),
+             "`value` must be real where `self` is");
   in.result(TensorType{self.dtype, self.device, DimVec(self.sizes()), like_strides(in, self, std::nullopt), 0});
 }
 
@@ -497,10 +501,11 @@ void searchsorted(Infer& in) {
   }
   if (in.op().schema.params[1].type.kind == ParamKind::scalar) {
     in.require(sequence.rank() == 1, "a number is looked up in a vector");
+    require_dtype(in, result_type(in, operands(in, {"sorted_sequence", "self"})));
     return in.result(contiguous_tensor(position_dtype(in), {}, sequence.device));
   }
   const Type& self = in.tensor("self");
-  in.require(self.dtype == sequence.dtype, "`self` must have the sequence's dtype");
+  require_dtype(in, result_type(in, operands(in, {"sorted_sequence", "self"})));
   in.require(sequence.rank() >= 1, "the sequence needs a dim");
   if (sequence.rank() > 1) {
     in.require(self.rank() == sequence.rank(), "`self` must be of the sequence's rank");
@@ -513,10 +518,10 @@ void searchsorted(Infer& in) {
 void bucketize(Infer& in) {
   const Type& boundaries = in.tensor("boundaries");
   in.require(boundaries.rank() == 1, "`boundaries` must be a vector");
+  require_dtype(in, result_type(in, operands(in, {"boundaries", "self"})));
   if (in.op().schema.params[0].type.kind == ParamKind::scalar)
     return in.result(contiguous_tensor(position_dtype(in), {}, boundaries.device));
   const Type& self = in.tensor("self");
-  in.require(self.dtype == boundaries.dtype, "`self` must have the dtype of `boundaries`");
   in.result(contiguous_tensor(position_dtype(in), self.sizes(), self.device));
 }
 
@@ -550,6 +555,7 @@ void unique(Infer& in) {
 
 void isin(Infer& in) {
   const Type& elements = in.tensor("elements");
+  if (in.has_param("test_elements")) result_type(in, operands(in, {"elements", "test_elements"}));
   for (const Param& p : in.op().schema.params) {
     if (p.type.kind != ParamKind::tensor || p.is_out) continue;
     Dtype d = in.tensor(p.name).dtype;

@@ -140,8 +140,12 @@ void nll_loss_backward(Infer& in) {
     in.require(target.rank() == 1, "`target` must be a vector beside a matrix");
     in.require(eq(target.sizes()[0], rows), "`self` and `target` must hold as many rows");
   }
+  if (self.rank() == 2 && self.sizes()[1].is(0))
+    in.require(rows.is(0), "no target is among no classes");  // eager writes out of bounds
   require_class_weight(in, self, self.sizes().back(), false);
   in.require(eq(numel(in.tensor("total_weight").sizes()), 1), "`total_weight` must be one number");
+  for (std::string_view p : {"grad_output", "total_weight"})
+    in.require(in.tensor(p).dtype == self.dtype, "the operands must have one dtype");
   const Type& grad = in.tensor("grad_output");
   if (in.constant("reduction") == 0 && self.rank() == 2) {
     in.require(grad.rank() == 1, "the gradient must hold one number per row");

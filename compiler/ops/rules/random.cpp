@@ -48,6 +48,7 @@ void bernoulli(Infer& in) {
 void bernoulli_by_tensor(Infer& in) {
   const Type &self = in.tensor(0), &p = in.tensor("p");
   if (std::ranges::any_of(self.sizes(), [](Dim d) { return d.is(0); })) return draw_like(in);  // eager looks no further
+  in.require(dtypes::floats.has(p.dtype), "p holds no probabilities");
   DimVec shape = broadcast(in, self.sizes(), p.sizes());
   in.require(shape.size() == self.rank(), "p does not expand to self");
   for (size_t i = 0; i < shape.size(); ++i) in.require(eq(shape[i], self.sizes()[i]), "p does not expand to self");

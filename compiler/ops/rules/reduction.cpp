@@ -103,6 +103,7 @@ void mean_like(Infer& in) {
     in.require(is_complex(out) || !is_complex(self), "complex numbers can't be cast to the type of `out`");
     d = in.dtype("dtype").value_or(out);
   }
+  if (!in.dtype("dtype")) require_inexact(in, self);
   require_inexact(in, d);
   in.result(reduced(in, d));
 }
