@@ -6,6 +6,7 @@
 #include "compiler/ops/break_call.h"
 #include "compiler/ops/symbolic_check.h"
 #include "oracle/definition_check.h"
+#include "oracle/initialise.h"
 
 namespace lenz::oracle {
 
@@ -163,6 +164,10 @@ class RowChecker {
       }
     }
     if (v.on_meta && !by_meta && !want_cpu) return v;
+    if (too_large(call)) {
+      if (!v.without_meta) v.difference = by_meta;
+      return v;
+    }
     v.on_cpu = true;
     v.difference = on(cpu_, call, predicted, outcome);
     if (v.difference && v.difference->aspect == Aspect::eager_raises && quotes(op_, outcome.text)) {
@@ -212,6 +217,7 @@ class RowChecker {
       // What both refuse is refused, though a kernel on the CPU may forget to check. To lack a kernel is no refusal.
       if (options_.devices == Devices::meta || (outcome.raised && !lacks_meta_kernel(outcome.text))) return v;
     }
+    if (too_large(call)) return v;
     // The meta device knows no kernels: that it takes a call proves nothing.
     v.difference = on(cpu_, call, predicted, outcome);
     // What values decide no rule can know: then the row says so.
@@ -457,7 +463,8 @@ class RowChecker {
       enter(Phase::probe, index);
       RandomChooser random(seed_of("dtype", index));
       DrawnCall call;
-      if (draw(random, call, wider) || leading_dtype(call) != dtype || meets_no_kernel(call)) continue;
+      if (draw(random, call, wider) || leading_dtype(call) != dtype || meets_no_kernel(call) || too_large(call))
+        continue;
       std::vector<RunValue> inputs;
       tried += 1;
       Outcome outcome = run_on(cpu_, call, inputs);
@@ -473,6 +480,14 @@ class RowChecker {
            example,
            false,
            1});
+  }
+
+  // Layouts with gaps may span more than a process ought to take: the meta device judges such calls alone.
+  static bool too_large(const DrawnCall& call) {
+    size_t bytes = 0;
+    for (const Input& input : call.graph->inputs())
+      if (const Type& t = call.graph->type(input.value); t.is_tensor()) bytes += storage_bytes(t);
+    return bytes > size_t{1} << 30;
   }
 
   static bool is_foreign(const RunValue& value) { return look(value).foreign; }

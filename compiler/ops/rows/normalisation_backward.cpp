@@ -16,7 +16,9 @@ namespace {
 constexpr std::string_view kUnchecked =
     "eager forgets to check, and reads out of bounds: `the gradient must have the input's shape`, `of the statistics`, "
     "`the input's shape must end in`, `must be a vector`, `has the wrong length`, `must be at least 1`, "
-    "`must have the input's d`, `is longer than`, `the channels don't divide`, `needs statistics`, `needs an input of`";
+    "`must have the input's d`, `is longer than`, `the channels don't divide`, `needs statistics`, `needs an input "
+    "of`, "
+    "`needs a floating dtype`";
 
 void layer_norms(RowSink& t) {
   t.row(

@@ -143,7 +143,7 @@ void power_rows(RowSink& t) {
   row.infer = rule::pow_of_number;
   row.exception =
       "powers of 1 eager fills in, of any dtype: `has no kernel for f8`, but not of bools alone: "
-      "`not implemented for 'Bool'`; " LENZ_CONVERTS;
+      "`not implemented for 'Bool'`, and what it would cast decides: `the desired output type`; " LENZ_CONVERTS;
   t.row("pow.Scalar(Scalar self, Tensor exponent) -> Tensor", with(row, {false, "Scalar_out"}));
   row.infer = rule::pow_number;
   row.dtypes = dtypes::all;  // float8 to the powers 0 and 1
