@@ -79,6 +79,13 @@ def the_stages(options):
         )
     for target in ("avx512", "avx2", "generic"):
         yield Stage(
+            f"graphs, {target}",
+            ["build/lenz", "fuzz", "--time", "40m", "--target", target, "--out", f"build/nightly/fuzz_{target}"],
+            f"random graphs of a fresh seed, every stage against eager libtorch, machine code for {target}",
+            on_failure=None,
+        )
+    for target in ("avx512", "avx2", "generic"):
+        yield Stage(
             f"rows, {target}",
             f"build/lenz ops --check --values --llvm {target} --calls 6 --known oracle/loops_known.txt".split(),
             f"every op in every dtype as machine code for {target}, a hundred thousand calls: judged in the same way",

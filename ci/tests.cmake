@@ -40,6 +40,8 @@ endif()
 # The op table against libtorch: on calls that rows generate, and on those of PyTorch's own operator database.
 if(LENZ_TORCH)
   lenz_ci_test(corpus_check 600 ${LENZ_PYTHON} ${ci}/corpus_check.py $<TARGET_FILE:lenz>)
+  # Two minutes of random graphs, the same each time; ./ci/signoff draws fresh ones.
+  lenz_ci_test(fuzz_check 1200 $<TARGET_FILE:lenz> fuzz --cases 1000 --seed 1 --out ${PROJECT_BINARY_DIR}/fuzz_check)
   lenz_ci_test(ops_check 600 $<TARGET_FILE:lenz> ops --check --calls 200)
   lenz_ci_test(values_check 600 $<TARGET_FILE:lenz> ops --check --values --calls 8 --known
     ${PROJECT_SOURCE_DIR}/oracle/values_known.txt)

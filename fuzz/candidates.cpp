@@ -61,6 +61,23 @@ void forget_symbols(Graph& graph) {
     if (known(c)) graph.assumptions.assume(c);
 }
 
+// Of the symbols that are still there.
+std::string sizes_left(const Graph& graph, const std::string& sizes) {
+  std::set<std::string> names;
+  for (const Input& input : graph.inputs())
+    for_each_symbolic_dim(graph.type(input.value), [&](Dim d) {
+      for_each_symbol(d, [&](const SymNode* s) { names.insert(to_string(Dim(s))); });
+    });
+  std::string left;
+  for (size_t at = 0; at < sizes.size();) {
+    const size_t end = std::min(sizes.find(',', at), sizes.size());
+    const std::string one = sizes.substr(at, end - at);
+    if (names.contains(one.substr(0, one.find('=')))) left += (left.empty() ? "" : ",") + one;
+    at = end + 1;
+  }
+  return left;
+}
+
 bool valid(const Graph& graph) { return verify(graph).empty(); }
 
 class Candidates {
@@ -85,6 +102,7 @@ class Candidates {
     forget_symbols(*graph);
     if (!(simplicity(*graph, setting) < measure_) || !valid(*graph)) return;
     made_.push_back({std::move(graph), setting});
+    made_.back().setting.sizes = sizes_left(*made_.back().graph, setting.sizes);
   }
   void set(const Setting& setting) { add(from_.graph->clone(), setting); }
   std::vector<Case> take() { return std::move(made_); }

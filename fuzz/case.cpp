@@ -47,7 +47,10 @@ Case draw_case(uint64_t seed, uint64_t number, const Pool& pool, const GrowOptio
   constexpr uint32_t kWeights[] = {12, 5, 6, 3, 1, 1, 1};
   c.setting.values = kModes[choose.weighted(kWeights)];
   c.setting.seed = choose.below(uint64_t{1} << 32);
-  c.graph = grow(choose, pool, options, statistics);
+  GrowthStatistics own;
+  GrowthStatistics& grown = statistics ? *statistics : own;
+  c.graph = grow(choose, pool, options, &grown);
+  c.setting.sizes = grown.sizes;
   return c;
 }
 
@@ -135,6 +138,7 @@ void blame(const Graph& graph, const Setting& setting, Failure& failure) {
   oracle::GraphCheckOptions options;
   options.seeds = 1;
   options.first_seed = setting.seed;
+  options.bind = setting.sizes;
   options.values = setting.values;
   options.core = options.loops = options.bisect = true;
   options.folder = setting.folder;

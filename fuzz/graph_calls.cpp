@@ -126,7 +126,7 @@ ValueId GraphCalls::tensor(const TensorWish& wish) {
     if (!fitting.empty()) return hand_out(recent(fitting), wish);
     if (!wants_values(wish) && !wish.written && !wish.strides && !wish.format &&
         choose().below(16) < growth_.habits.adapt)
-      if (ValueId v = adapted(wish, dtypes); v != kNone) return hand_out(v, wish);
+      if (ValueId v = adapted(wish, dtypes); v != kNone && keeps_apart(v, false)) return hand_out(v, wish);
   }
   return hand_out(fresh(wish, dtypes), wish);
 }

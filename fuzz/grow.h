@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "compiler/graph/graph.h"
 #include "fuzz/habits.h"
@@ -12,6 +13,7 @@ namespace lenz::fuzz {
 
 struct GrowthStatistics {
   uint64_t calls = 0, refused = 0;  // by the rule of the row whose generator made the call
+  std::string sizes;                // of the last graph's symbols, for which its guards hold: "s0=4,s1=2"
 };
 
 // Its inputs carry initialisers: the printed text says everything.

@@ -10,6 +10,7 @@ namespace lenz::fuzz {
 
 std::string Setting::text() const {
   std::string out = "values=" + std::string(name(values)) + " seed=" + std::to_string(seed);
+  if (!sizes.empty()) out += " sizes=" + sizes;
   if (!passes.empty()) out += " passes=" + passes;
   if (!target.empty()) out += " target=" + target;
   return out;
@@ -32,6 +33,8 @@ Setting Setting::parse(std::string_view text) {
     } else if (key == "seed" && !value.empty() && value.find_first_not_of("0123456789") == std::string::npos &&
                value.size() < 20) {
       s.seed = std::stoull(value);
+    } else if (key == "sizes") {
+      s.sizes = value;
     } else if (key == "passes") {
       s.passes = value;
     } else if (key == "target") {
@@ -58,6 +61,7 @@ Subject::~Subject() = default;
 oracle::Trial& Subject::trial() {
   if (run_) return *run_->trial;
   auto run = std::make_unique<Run>();
+  run->binding = oracle::parse_binding(setting_.sizes, graph_);
   complete(run->binding, graph_, 0);
   check_facts(run->binding, graph_);
   oracle::Values values = setting_.values;

@@ -22,6 +22,7 @@ namespace lenz::fuzz {
 struct Setting {
   oracle::Values values = oracle::Values::ordinary;
   uint64_t seed = 0;         // of the values
+  std::string sizes;         // of the graph's symbols: "s0=4,s1=2"; those left out are completed
   std::string passes;        // `lenz opt --select`: what is left out; empty: nothing
   std::string target;        // of machine code; empty: the best that runs here
   std::string folder = ".";  // of constants beside the text

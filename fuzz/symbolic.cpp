@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "oracle/binding.h"
 #include "oracle/rebuild.h"
 
 namespace lenz::fuzz {
@@ -37,6 +38,12 @@ class Symbols {
     for (const Cond& guard : made->assumptions.guards())
       if (evaluate(guard, at) != true) return nullptr;
     return made;
+  }
+
+  std::string sizes(const Graph& made) const {
+    oracle::Binding binding;
+    for (const auto& [symbol, size] : values_) binding.set(symbol, size);
+    return to_text(binding, made);
   }
 
  private:
@@ -81,6 +88,11 @@ class Symbols {
 };
 }  // namespace
 
-std::unique_ptr<Graph> with_symbols(const Graph& graph, Chooser& choose) { return Symbols(graph, choose).make(); }
+std::unique_ptr<Graph> with_symbols(const Graph& graph, Chooser& choose, std::string& sizes) {
+  Symbols symbols(graph, choose);
+  auto made = symbols.make();
+  if (made) sizes = symbols.sizes(*made);
+  return made;
+}
 
 }  // namespace lenz::fuzz

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "compiler/base/chooser.h"
 #include "compiler/graph/graph.h"
@@ -10,6 +11,7 @@
 namespace lenz::fuzz {
 
 // Null where no size can be left open. Equal sizes often become one symbol; the chooser says which stay numbers.
-std::unique_ptr<Graph> with_symbols(const Graph& graph, Chooser& choose);
+// `sizes`: those that the symbols stand for, "s0=4,s1=2".
+std::unique_ptr<Graph> with_symbols(const Graph& graph, Chooser& choose, std::string& sizes);
 
 }  // namespace lenz::fuzz

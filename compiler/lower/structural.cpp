@@ -100,7 +100,22 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   Block* before = std::exchange(block, &into);
   std::vector<BufferId> outer = std::exchange(buffers_, std::vector<BufferId>(sub->value_count(), kNone));
   auto outer_lists = std::exchange(lists_, {});
-  for (size_t i = 0; i < operands.size(); ++i) buffers_[sub->inputs()[i].value] = operands[i].buffer;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    BufferId given = operands[i].buffer;
+    const Input& input = sub->inputs()[i];
+    const Type& formal = sub->type(input.value);
+    // What is only read may come in another layout; views in the sub-graph are of the one that it declares.
+    if (given != kNone && formal.is_tensor() && !input.mutated) {
+      const TensorType& actual = program.buffers[given].type;
+      if (!std::ranges::equal(actual.strides, formal.strides()) || actual.offset != formal.offset) {
+        BufferId laid = add_buffer("operand", actual.dtype, actual.sizes);
+        program.buffers[laid].type = formal.tensor();
+        copy(given, laid, "operand");
+        given = laid;
+      }
+    }
+    buffers_[input.value] = given;
+  }
   sub->for_each_node([&](NodeId id) { lower_node(sub->node(id)); });
   std::vector<BufferId> results;
   for (const Arg& out : sub->outputs()) {

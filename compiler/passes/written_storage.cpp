@@ -296,6 +296,7 @@ void StorageValues::give_back() {
       const Type& type = graph_.type(input);
       if (storage.flat && (storage.written_anywhere || !lies_apart(graph_, type))) {
         Dim extent = extent_of(graph_, type);
+        if (extent.is(0)) continue;  // no places: nothing to give back
         copies.push_back({input, all_of(in_dtype(storage.base, type.dtype, kNone, 0), extent), extent});
       } else {
         copies.push_back({input, current(input, kNone)});
