@@ -57,6 +57,7 @@ TEST(EagerFaults, RaiseNoAlarm) {
       {"graph @g(%x: bf16[900] init uniform(0.125, 4.0), %y: f32[900] init uniform(0.125, 4.0),\n"
        "    %z: bf16[900] init uniform(0.125, 4.0)) {\n"
        "  %a = aten._foreach_addcdiv([%x], [%y], [%z], value=3)\n  return %a\n}\n"},
+      {"graph @g(%x: f16[400] init uniform(-0.001, 0.001)) {\n  %a = aten.erf(%x)\n  return %a\n}\n"},
       {"graph @g(%x: f32[9, 5]) {\n  %a, %b = aten.var_mean(%x, [1])\n  return %a, %b\n}\n", Values::special},
   };
   for (const Raised& raised : all) {

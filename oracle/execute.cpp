@@ -1,7 +1,6 @@
 #include "oracle/execute.h"
 
 #include <algorithm>
-#include <unordered_map>
 
 #include "compiler/base/hash.h"
 #include "compiler/scalar/scalar.h"
@@ -21,22 +20,29 @@ class Memory {
 
  private:
   struct HeldStorage {
+    const void* storage = nullptr;
     int64_t holders = 0;
     uint64_t bytes = 0;
   };
   void each_storage(const RunValue& value, int sign) {
     for_each_storage(value, [this, sign](const void* storage, uint64_t bytes) {
-      HeldStorage& held = storages_[storage];
+      auto at = std::ranges::find(storages_, storage, &HeldStorage::storage);
+      if (at == storages_.end()) at = storages_.insert(at, {storage});
+      HeldStorage& held = *at;
       live_ -= held.bytes;
       held.holders += sign;
       held.bytes = held.holders > 0 ? bytes : 0;  // an op may resize it
       live_ += held.bytes;
       peak_ = std::max(peak_, live_);
-      if (held.holders == 0) storages_.erase(storage);
+      if (held.holders == 0) {
+        held = storages_.back();
+        storages_.pop_back();
+      }
     });
   }
 
-  std::unordered_map<const void*, HeldStorage> storages_;
+  std::vector<HeldStorage>
+      storages_;  // few are alive at once: looking through them takes less than a map's memory does
   uint64_t live_ = 0, peak_ = 0;
 };
 

@@ -35,6 +35,13 @@ std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed)
   return s;
 }
 
+Judgement Subject::judge_eager() const {
+  Judgement j = judge(*every_, reference_, eager_);
+  if (!j.mismatch) return j;
+  Referee of_eager(*boxed_, {}, Widening::bounds_of_eager);  // with what it is known to be off by
+  return judge(*every_, of_eager.run(*every_, initial_inputs(*every_, *boxed_, {})), eager_);
+}
+
 Judgement Subject::judge_elements(const std::vector<Elements>& got, Scope scope) const {
   Execution made;
   made.inputs = eager_.inputs;

@@ -27,7 +27,7 @@ class Subject {
   const Plan& plan() const { return plan_; }
   // Our judge on elements of every result.
   Judgement judge_elements(const std::vector<Elements>& got, Scope scope) const;
-  Judgement judge_eager() const { return judge(*every_, reference_, eager_); }
+  Judgement judge_eager() const;
   // The others. What they hold results against is worked out at the first question. No criterion is asked where it
   // does not apply.
   bool alarmed(Criterion criterion, const std::vector<Elements>& got, Scope scope);
