@@ -275,7 +275,9 @@ void several_labels(RowSink& t) {
   row.traits = {};
   row.infer = rule::multilabel_margin_loss_backward;
   row.wants = "target < self[-1]; is_target in [0, 1]";
-  row.exception = "elements decide, which its definition does not ask: `is_target' is out of range`";
+  row.exception =
+      "elements decide, which its definition does not ask: `is_target' is out of range`; "
+      "eager counts: ` must have the shape of `, `the gradient must have th`";
   row.decompose = LENZ_LABELS("aten._to_copy(aten.ne(aten.reshape(%is_target, shape(%x)), 0), dtype=dtype(%self))") R"(
     %g = aten.reshape(%grad_output, [choose($reduction == 0, $rows, 1), 1])
     $n = max(size(%x, 1), 1)
