@@ -103,6 +103,34 @@ void adaptive_pool(CallMaker& m) {
   m.set_ints("output_size", target);
 }
 
+// Every place is taken once: a plane holds as many elements as there are indices.
+void max_unpool(CallMaker& m) {
+  Chooser& c = m.choose();
+  size_t dims = m.has("stride") ? 3 : 2;
+  TensorWish wish;
+  if (c.chance(3, 4)) wish.sizes = Sizes{c.between(0, 3)};
+  Sizes sizes = wish.sizes.value_or(Sizes{});
+  for (size_t i = 0; i <= dims; ++i) sizes.push_back(c.between(1, 4));
+  wish.sizes = sizes;
+  ValueId self = m.tensor(wish);
+  m.set("self", self);
+  TensorWish places;
+  places.dtype = Dtype::i64;
+  places.sizes = sizes;
+  places.permutation = true;
+  m.set("indices", m.tensor(places));
+  int64_t n = 1;
+  for (int64_t s : sizes) n *= s;
+  Sizes window(dims, 1);
+  window[0] = c.between(1, 5);
+  window[dims - 1] = n / window[0] + 1 + c.between(0, 2);
+  m.set_ints("output_size", window);
+  if (dims == 3) {
+    m.set_ints("stride", Sizes{c.between(1, 2), 1, c.between(1, 3)});
+    m.set_ints("padding", Sizes{0, c.between(0, 1), 0});
+  }
+}
+
 void max_pool_backward(CallMaker& m) {
   Chooser& c = m.choose();
   bool ceil = c.chance(1, 3);

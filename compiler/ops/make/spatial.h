@@ -8,6 +8,7 @@ namespace lenz::make {
 void pool(CallMaker& m);
 void adaptive_pool(CallMaker& m);
 void max_pool_backward(CallMaker& m);
+void max_unpool(CallMaker& m);
 void avg_pool_backward(CallMaker& m);
 void adaptive_pool_backward(CallMaker& m);
 void upsample(CallMaker& m);

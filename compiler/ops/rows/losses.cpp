@@ -80,7 +80,7 @@ void regression(RowSink& t) {
       "the meta kernel keeps dense strides; eager fills a contiguous tensor; of u8, i8, i16, i32 and i64 eager rounds "
       "beta or not as the operands' layout has it; beside a gradient of another dtype that layout decides what is "
       "legal: "
-      "`the result would not have the dtype of`";
+      "`the result would not have the dtype of`, `has no kernel for`";
   t.row("smooth_l1_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float beta) -> Tensor",
         meaning(R"(
     %d = aten.sub(%self, %target)

@@ -89,6 +89,25 @@ void max_pools(RowSink& t) {
          %y = aten.scatter_add(%zeros, -1, aten.reshape(%indices, $windows), aten.reshape(%grad_output, $windows))
          return aten.view(%y, shape(%self)))",
        .wants = "indices < self[-2] * self[-1]"});
+  // Elements go back to where they were the greatest of their windows.
+  Row unpool{.traits = indexing,
+             .infer = rule::max_unpool,
+             .generate = make::max_unpool,
+             .dtypes = dtypes::floats,
+             .raises = "an index out of range; shapes that don't fit",
+             .decompose = R"(
+               $lead = first(shape(%self), rank(%self) - len($output_size))
+               $n = product(last(shape(%self), len($output_size)))
+               %zeros = aten.full(concat($lead, [product($output_size)]), 0, dtype=dtype(%self), device=device(%self))
+               %from = aten.reshape(%self, concat($lead, [$n]))
+               %y = aten.scatter(%zeros, -1, aten.reshape(%indices, concat($lead, [$n])), %from)
+               return aten.view(%y, concat($lead, $output_size)))",
+             .wants = "indices < self[-1]",
+             .exception = "values decide: `invalid max index`; of nothing any size will do: `a size is negative`"};
+  // Their out= tensors have to be contiguous, or are made so: not derivable.
+  t.row("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", unpool);
+  t.row("max_unpool3d(Tensor self, Tensor indices, SymInt[3] output_size, int[3] stride, int[3] padding) -> Tensor",
+        unpool);
 }
 
 void avg_pools(RowSink& t) {

@@ -161,6 +161,32 @@ void adaptive_max_pool(Infer& in) {
   in.result(t);
 }
 
+void max_unpool(Infer& in) {
+  const Type& self = in.tensor("self");
+  const Type& indices = in.tensor("indices");
+  DimVec window = in.ints("output_size");
+  size_t dims = in.has_param("stride") ? 3 : 2;
+  in.require(window.size() == dims, "`output_size` must name each spatial dim");
+  in.require(self.rank() == dims + 1 || self.rank() == dims + 2, "`self` must hold channels of planes or volumes");
+  in.require(indices.dtype == Dtype::i64, "`indices` must be i64");
+  in.require(indices.rank() == self.rank(), "`indices` must have the shape of `self`");
+  for (size_t i = 0; i < self.rank(); ++i)
+    in.require(eq(self.sizes()[i], indices.sizes()[i]), "`indices` must have the shape of `self`");
+  for (size_t i = self.rank() == dims + 2 ? 1 : 0; i < self.rank(); ++i)
+    in.require(gt(self.sizes()[i], 0), "only the batch may be empty");
+  for (Dim d : window) in.require(ge(d, 0), "a size is negative");
+  if (dims == 3) {
+    DimVec stride = in.ints("stride");
+    in.require(stride.size() == 3 && in.ints("padding").size() == 3, "`stride` and `padding` must name each dim");
+    for (Dim d : stride) in.require(gt(d, 0), "`stride` must be positive");
+  }
+  DimVec sizes(self.sizes().first(self.rank() - dims));
+  sizes.append(window.begin(), window.end());
+  bool last = self.rank() == 4 && dims == 2 && suggests_channels_last(in, self);
+  in.result(
+      TensorType{self.dtype, self.device, sizes, last ? channels_last_strides(sizes) : contiguous_strides(sizes), 0});
+}
+
 void pool_backward(Infer& in) {
   const Type& self = in.tensor("self");
   const Type& grad = in.tensor("grad_output");

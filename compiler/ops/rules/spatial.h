@@ -11,7 +11,8 @@ void max_pool_with_indices(Infer& in);
 void avg_pool(Infer& in);
 void adaptive_avg_pool(Infer& in);
 void adaptive_max_pool(Infer& in);
-void pool_backward(Infer& in);  // a gradient of the input's shape and format
+void pool_backward(Infer& in);
+void max_unpool(Infer& in);  // a gradient of the input's shape and format
 
 void upsample(Infer& in);      // output_size is given
 void upsample_vec(Infer& in);  // output_size or scale_factors
