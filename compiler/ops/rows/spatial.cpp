@@ -102,7 +102,6 @@ void max_pools(RowSink& t) {
                %from = aten.reshape(%self, concat($lead, [$n]))
                %y = aten.scatter(%zeros, -1, aten.reshape(%indices, concat($lead, [$n])), %from)
                return aten.view(%y, concat($lead, $output_size)))",
-             .wants = "indices < self[-1]",
              .exception = "values decide: `invalid max index`; of nothing any size will do: `a size is negative`"};
   // Their out= tensors have to be contiguous, or are made so: not derivable.
   t.row("max_unpool2d(Tensor self, Tensor indices, SymInt[2] output_size) -> Tensor", unpool);
