@@ -3,7 +3,8 @@
 #include <chrono>
 #include <set>
 
-#include "compiler/driver/compile.h"
+#include "compiler/driver/program_set.h"
+#include "compiler/graph/rebuild.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/bounds/reference.h"
@@ -60,6 +61,7 @@ struct Subject::Impl {
     } else {
       values = read_inputs(inputs, *graph, boxed, binding, 0, true);
     }
+    if (auto other = specialised(*graph, binding.lookup())) graph = std::move(other);
     BuildOptions how;
     how.target = options.target;
     how.cache = options.cache;
@@ -67,7 +69,7 @@ struct Subject::Impl {
     how.verify = options.verify;
     how.executable.pool = options.pool;
     how.executable.load_constant = constants_in(execute.folder);
-    executable = build(*graph, how, &report);
+    executable = ExecutableSet(*graph, how, {.products_outside = true}).at(binding.lookup(), &report);
   }
 
   // What a run writes to stays what it was.
@@ -77,6 +79,7 @@ struct Subject::Impl {
     return made;
   }
 
+  loops::Program program(const LowerOptions& lower) const { return program_for(*graph, binding.lookup(), {}, lower); }
   Execution call() { return run_native(*executable, values, boxed, execute); }
 
   Boxed boxed;
@@ -85,7 +88,7 @@ struct Subject::Impl {
   ExecuteOptions execute;
   std::vector<RunValue> values;
   BuildReport report;
-  std::unique_ptr<runtime::Executable> executable;
+  std::shared_ptr<runtime::Executable> executable;
 };
 
 Subject::Subject(const std::string& text, const std::string& inputs, const SubjectOptions& options)
@@ -123,15 +126,12 @@ Times Subject::round(double seconds) {
 
 const BuildReport& Subject::report() const { return impl_->report; }
 
-Work Subject::work() const {
-  return work_of(to_loops(*impl_->graph, {}, {.products_outside = false}), impl_->binding.lookup());
-}
+Work Subject::work() const { return work_of(impl_->program({.products_outside = false}), impl_->binding.lookup()); }
 
 Share Subject::share() {
   impl_->executable->profile(true);
   for (int i = 0; i < 5; ++i) impl_->call();
-  return share_of(to_loops(*impl_->graph, {}, {.products_outside = true}), impl_->binding.lookup(),
-                  impl_->executable->times());
+  return share_of(impl_->program({.products_outside = true}), impl_->binding.lookup(), impl_->executable->times());
 }
 
 Traffic Subject::traffic() const {

@@ -42,6 +42,12 @@ def the_stages(options):
     yield Stage("build", ["./ci/build", "release"], "the release build", vital=True)
     yield Stage("asan build", ["./ci/build", "asan"], "the build with address and undefined-behaviour sanitizers")
     yield Stage("asan tests", [*CTEST, "build/asan"], "every test under ASan and UBSan", stages.WRONG)
+    yield Stage(
+        "hostile texts",
+        ["build/asan/tests/graph_tests", "--gtest_also_run_disabled_tests", "--gtest_filter=*AMillionMutations"],
+        "a million damaged graphs of the corpus under ASan and UBSan: none crashes or leaks",
+        stages.WRONG,
+    )
     yield Stage("tsan build", ["./ci/build", "tsan"], "the build with the thread sanitizer, without libtorch")
     yield Stage("tsan tests", [*CTEST, "build/tsan"], "every test without libtorch under TSan", stages.WRONG)
     if fuzzers():

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/rebuild.h"
 #include "compiler/graph/verify.h"
-#include "oracle/rebuild.h"
 
 namespace lenz::fuzz {
 
@@ -200,7 +200,7 @@ std::vector<Case> bypassed(const Case& from) {
   for (Case& m : made) {
     std::vector<const Type*> types;
     for (const Input& input : m.graph->inputs()) types.push_back(&m.graph->type(input.value));
-    if (auto graph = oracle::rebuilt(*m.graph, types); graph && valid(*graph))
+    if (auto graph = rebuilt(*m.graph, {.inputs = types}); graph && valid(*graph))
       again.push_back({std::move(graph), m.setting});
   }
   return again;
@@ -214,7 +214,7 @@ void retyped(Candidates& c, const Case& from, const TypeChange& type, const ArgC
   std::vector<const Type*> types;
   for (const Input& input : base->inputs()) types.push_back(type(base->context(), base->type(input.value)));
   auto arg = [&](const Arg& a, const ParamType& p) { return argument ? argument(base->context(), a, p) : a; };
-  c.add(oracle::rebuilt(*base, types, arg), from.setting);
+  c.add(rebuilt(*base, {.inputs = types, .argument = arg}), from.setting);
 }
 
 // One size of the graph, wherever it stands, by another one.
@@ -282,7 +282,7 @@ std::vector<Case> plainer_layouts(const Case& from) {
                                               : &t);
     }
     base->input(i).alias.reset();
-    c.add(oracle::rebuilt(*base, types), from.setting);
+    c.add(rebuilt(*base, {.inputs = types}), from.setting);
   }
   // Symbols by numbers.
   retyped(c, from, [&](Context& context, const Type& t) -> const Type* {
@@ -326,7 +326,7 @@ std::vector<Case> plainer_arguments(const Case& from) {
         }
         std::vector<const Type*> types;
         for (const Input& input : base->inputs()) types.push_back(&base->type(input.value));
-        c.add(oracle::rebuilt(*base, types), from.setting);
+        c.add(rebuilt(*base, {.inputs = types}), from.setting);
       }
     }
   }

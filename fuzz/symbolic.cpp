@@ -2,8 +2,8 @@
 
 #include <map>
 
+#include "compiler/graph/rebuild.h"
 #include "oracle/binding.h"
-#include "oracle/rebuild.h"
 
 namespace lenz::fuzz {
 
@@ -28,7 +28,7 @@ class Symbols {
     }
     if (values_.empty()) return nullptr;
     auto argument = [&](const Arg& a, const ParamType& type) { return replaced(base->context(), a, type); };
-    auto made = oracle::rebuilt(*base, types, argument);
+    auto made = rebuilt(*base, {.inputs = types, .argument = argument});
     if (!made) return nullptr;
     // Guards that the rules recorded must hold where the graph came from.
     SymValues at = [&](const SymNode* s) -> std::optional<int64_t> {

@@ -47,7 +47,8 @@ Seen look_at(const c10::IValue& v) {
     seen.number = v.toBool() ? 1 : 0;
   } else if (v.isInt()) {
     seen.kind = TypeKind::sym_int;
-    seen.number = static_cast<double>(v.toInt());
+    seen.integer = v.toInt();
+    seen.number = static_cast<double>(seen.integer);
   } else if (v.isDouble()) {
     seen.kind = TypeKind::sym_float;
     seen.number = v.toDouble();
@@ -107,7 +108,7 @@ RunValue list_of(const std::vector<RunValue>& tensors) {
 std::string to_string(const Seen& seen) {
   switch (seen.kind) {
     case TypeKind::none: return seen.foreign ? seen.text : "none";
-    case TypeKind::sym_int: return "int " + std::to_string(static_cast<int64_t>(seen.number));
+    case TypeKind::sym_int: return "int " + std::to_string(seen.integer);
     case TypeKind::sym_float: return "float";
     case TypeKind::sym_bool: return "bool";
     case TypeKind::token: return "token";

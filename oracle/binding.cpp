@@ -30,8 +30,7 @@ bool Binding::match(Dim claimed, int64_t seen) {
 }
 
 bool Binding::match(const Type& claimed, const Seen& seen) {
-  if (claimed.kind == TypeKind::sym_int)
-    return seen.kind != TypeKind::sym_int || match(claimed.offset, static_cast<int64_t>(seen.number));
+  if (claimed.kind == TypeKind::sym_int) return seen.kind != TypeKind::sym_int || match(claimed.offset, seen.integer);
   if (claimed.kind == TypeKind::list) {
     auto elements = claimed.elements();
     for (size_t i = 0; i < elements.size() && i < seen.elements.size(); ++i)
@@ -78,6 +77,8 @@ Binding parse_binding(const std::string& text, const Graph& graph) {
     std::string number = equals == std::string::npos ? "" : item.substr(equals + 1);
     int64_t value = 0;
     auto [end, error] = std::from_chars(number.data(), number.data() + number.size(), value);
+    if (error == std::errc::result_out_of_range)
+      throw UserError("`" + item + "`: the number overflows 64 bits", "--bind", "sizes go up to 9223372036854775807");
     if (number.empty() || error != std::errc() || end != number.data() + number.size())
       throw UserError("`" + item + "` binds no symbol", "--bind", "write --bind s0=17,s1=3");
     const SymNode* symbol = nullptr;
@@ -107,10 +108,12 @@ std::vector<const SymNode*> input_symbols(const Graph& graph) {
   return symbols;
 }
 
+bool may_hold(std::span<const Cond> conditions, const Binding& binding) {
+  return std::ranges::all_of(conditions, [&](const Cond& c) { return evaluate(c, binding.lookup()) != false; });
+}
+
 bool holds(const Binding& binding, const Graph& graph) {
-  auto may = [&](const Cond& c) { return evaluate(c, binding.lookup()) != false; };
-  return std::ranges::all_of(graph.assumptions.facts().conditions(), may) &&
-         std::ranges::all_of(graph.assumptions.guards(), may);
+  return may_hold(graph.assumptions.facts().conditions(), binding) && may_hold(graph.assumptions.guards(), binding);
 }
 
 // What equations say of the inputs' symbols that have no value yet.
@@ -207,6 +210,25 @@ std::vector<Binding> various_sizes(const Binding& given, const Graph& graph) {
   return all;
 }
 
+std::vector<Binding> sizes_beside_guards(const Binding& given, const Graph& graph) {
+  std::vector<Binding> all;
+  std::vector<std::string> seen;
+  for (const SymNode* s : input_symbols(graph))
+    for (int64_t small : {0, 1}) {
+      const Range range = graph.assumptions.facts().range(Dim(s));
+      if (given.value(s) || small < range.low.value_or(0) || small > range.high.value_or(small)) continue;
+      Binding sizes = given;
+      sizes.set(s, small);
+      complete(sizes, graph);
+      if (!may_hold(graph.assumptions.facts().conditions(), sizes) || holds(sizes, graph)) continue;
+      if (std::string text = to_text(sizes, graph); std::ranges::find(seen, text) == seen.end()) {
+        seen.push_back(text);
+        all.push_back(sizes);
+      }
+    }
+  return all;
+}
+
 std::string to_text(const Binding& binding, const Graph& graph) {
   std::string text;
   for (const SymNode* s : input_symbols(graph))
@@ -215,16 +237,19 @@ std::string to_text(const Binding& binding, const Graph& graph) {
   return text;
 }
 
+namespace {
+void check(const Cond& cond, const Binding& binding, const Graph& graph, const std::string& clause) {
+  if (evaluate(cond, binding.lookup()) == false)
+    throw UserError("these sizes contradict " + lenz::to_string(cond), "@" + graph.name,
+                    "the graph's " + clause + " says which sizes it is for");
+}
+}  // namespace
+
 void check_facts(const Binding& binding, const Graph& graph) {
   for (const auto& [symbol, range] : graph.assumptions.facts().ranges())
     if (auto v = binding.value(symbol); v && ((range.low && *v < *range.low) || (range.high && *v > *range.high)))
       throw UserError(std::string(symbol_name(symbol)) + " = " + std::to_string(*v) + " is out of its range",
                       "@" + graph.name, "the graph's `where` says which values it may have");
-  auto check = [&](const Cond& fact) {
-    if (evaluate(fact, binding.lookup()) != false) return;
-    throw UserError("these sizes contradict " + lenz::to_string(fact), "@" + graph.name,
-                    "the graph's `where` and `assuming` say which sizes it is right for");
-  };
   for (const Input& input : graph.inputs()) {
     const Type& t = graph.type(input.value);
     if (!t.is_tensor()) continue;
@@ -238,8 +263,11 @@ void check_facts(const Binding& binding, const Graph& graph) {
     for (Dim d : t.strides()) refuse_negative("stride", d);
     refuse_negative("offset", t.offset);
   }
-  for (const Cond& fact : graph.assumptions.facts().conditions()) check(fact);
-  for (const Cond& guard : graph.assumptions.guards()) check(guard);
+  for (const Cond& fact : graph.assumptions.facts().conditions()) check(fact, binding, graph, "`where`");
+}
+
+void check_guards(const Binding& binding, const Graph& graph) {
+  for (const Cond& guard : graph.assumptions.guards()) check(guard, binding, graph, "`assuming`");
 }
 
 }  // namespace lenz::oracle

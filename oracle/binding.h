@@ -40,8 +40,13 @@ void complete(Binding& binding, const Graph& graph, uint64_t seed = 0);
 // What sizes may be, tried out: 0, 1, primes, odd and even ones, as near as facts and guards allow; each another. Those
 // that are `given` stay. Empty for a graph of constant sizes.
 std::vector<Binding> various_sizes(const Binding& given, const Graph& graph);
-// UserError names the fact or guard that does not hold.
+// What sizes may be beyond that: each symbol 0, and 1, in turn, where that breaks a guard and no fact. Some may be no
+// graph at all (specialised() says so).
+std::vector<Binding> sizes_beside_guards(const Binding& given, const Graph& graph);
+// UserError names the fact that does not hold.
 void check_facts(const Binding& binding, const Graph& graph);
+// The same for guards: for who doesn't ask specialised() for the graph that serves sizes which break one.
+void check_guards(const Binding& binding, const Graph& graph);
 
 std::string to_text(const Binding& binding, const Graph& graph);  // "s0=17,s1=3", of the inputs' symbols
 

@@ -154,6 +154,10 @@ class Converter {
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 }  // namespace
 
+bool Outcome::says_no_memory(std::string_view text) {
+  return text.find("can't allocate memory") != std::string::npos || text.find("not enough memory") != std::string::npos;
+}
+
 struct Boxed::Impl {
   Autograd autograd;
   struct Found {

@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "compiler/graph/graph.h"
@@ -19,6 +20,9 @@ struct Outcome {
   bool no_kernel = false;         // raised because this device has no kernel for the op or for one that it calls
   std::string text;               // the first line of what eager said
   std::vector<RunValue> results;  // in the schema's order
+
+  bool out_of_memory() const { return raised && says_no_memory(text); }
+  static bool says_no_memory(std::string_view text);  // of libtorch's allocators, in what they raise
 };
 
 class Boxed {

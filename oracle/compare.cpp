@@ -183,6 +183,10 @@ std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expect
     if (a[i].seen.kind == TypeKind::tensor) {
       std::vector<int64_t> sizes(a[i].seen.sizes.begin(), a[i].seen.sizes.end());
       m = compare_elements(a[i].seen.dtype, sizes, elements_of(a[i].value), elements_of(b[i].value));
+    } else if (a[i].seen.kind == TypeKind::sym_int && b[i].seen.kind == TypeKind::sym_int) {
+      if (a[i].seen.integer == b[i].seen.integer) continue;
+      m = mismatch(Rung::bitwise, "", std::to_string(a[i].seen.integer), std::to_string(b[i].seen.integer));
+      m->wrong = m->total = 1;
     } else if (a[i].seen.number != b[i].seen.number &&
                !(std::isnan(a[i].seen.number) && std::isnan(b[i].seen.number))) {
       m = mismatch(Rung::bitwise, "", number_text(a[i].seen.number), number_text(b[i].seen.number));

@@ -163,9 +163,7 @@ struct Executor::Impl final : GraphRunner {
     }
     Outcome outcome = nodes.run(graph, node, values, binding.lookup());
     if (outcome.raised) {
-      bool memory_out = outcome.text.find("can't allocate memory") != std::string::npos ||
-                        outcome.text.find("not enough memory") != std::string::npos;  // allocators differ
-      stop(graph, node, memory_out ? Ending::out_of_memory : Ending::raised, outcome.text);
+      stop(graph, node, outcome.out_of_memory() ? Ending::out_of_memory : Ending::raised, outcome.text);
     }
     return std::move(outcome.results);
   }

@@ -11,8 +11,8 @@
 #include "compiler/graph/npz.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/aten.h"
-#include "oracle/rebuild.h"
 #include "oracle/tensors.h"
+#include "oracle/widen.h"
 
 namespace lenz::oracle {
 

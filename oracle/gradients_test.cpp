@@ -12,8 +12,8 @@
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/draw_inputs.h"
-#include "oracle/rebuild.h"
 #include "oracle/tensors.h"
+#include "oracle/widen.h"
 
 namespace lenz::oracle {
 namespace {

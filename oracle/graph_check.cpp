@@ -5,9 +5,9 @@
 
 #include "compiler/backend/llvm/native_kernels.h"
 #include "compiler/base/hash.h"
-#include "compiler/driver/build.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/alias.h"
+#include "compiler/graph/rebuild.h"
 #include "compiler/graph/text.h"
 #include "compiler/loops/verify.h"
 #include "compiler/passes/runner.h"
@@ -44,17 +44,16 @@ class GraphCheck {
   void check_seed(uint64_t seed) {
     seed_ = seed;
     values_ = options_.values.value_or(values_of_seed(seed_));
-    graph_ = &given_;
-    relaid_ = {};
+    Binding binding = parse_binding(options_.bind, given_);
+    complete(binding, given_, seed_);
+    check_facts(binding, given_);
+    take(binding);
     if (RandomChooser choose(combine(seed_, 0x1A)); options_.layouts && seed_ != 0)
-      relaid_ = with_other_layouts(given_, choose);
+      relaid_ = with_other_layouts(*graph_, choose);
     if (relaid_.graph) {
       graph_ = relaid_.graph.get();
       ++report_.relaid;
     }
-    Binding binding = parse_binding(options_.bind, *graph_);
-    complete(binding, *graph_, seed_);
-    check_facts(binding, *graph_);
     ExactPlan plan;
     if (values_ == Values::exact) {
       plan = plan_exact(*graph_, boxed_, binding);
@@ -85,17 +84,32 @@ class GraphCheck {
   void rebind() {
     seed_ = options_.first_seed;
     values_ = options_.values.value_or(Values::ordinary);
-    graph_ = &given_;
-    relaid_ = {};
-    for (const Binding& sizes : various_sizes(parse_binding(options_.bind, given_), given_)) {
-      if (!report_.out_of_memory.empty() || !report_.not_lowered.empty()) return;
-      begin(sizes, 0);
-      if (!report_.out_of_memory.empty()) return;
-      ++report_.rebound;
-      size_t findings = report_.findings.size();
-      attempt("loops", [&] { check_loops(); });
-      if (report_.findings.size() > findings) blame();
+    const Binding given = parse_binding(options_.bind, given_);
+    for (const Binding& sizes : various_sizes(given, given_)) rebind(sizes);
+    for (const Binding& sizes : sizes_beside_guards(given, given_)) rebind(sizes);
+  }
+
+  void rebind(const Binding& sizes) {
+    if (!report_.out_of_memory.empty() || !report_.not_lowered.empty()) return;
+    try {
+      take(sizes);
+    } catch (const UserError&) {  // for which the graph is none
+      return;
     }
+    begin(sizes, 0);
+    if (!report_.out_of_memory.empty()) return;
+    ++report_.rebound;
+    size_t findings = report_.findings.size();
+    attempt("loops", [&] { check_loops(); });
+    if (report_.findings.size() > findings) blame();
+  }
+
+  // The graph for these sizes.
+  void take(const Binding& sizes) {
+    trial_.reset();  // of the graph before
+    relaid_ = {};
+    specialised_ = specialised(given_, sizes.lookup());
+    graph_ = specialised_ ? specialised_.get() : &given_;
   }
 
   void begin(const Binding& binding, int exact_range) {
@@ -214,7 +228,7 @@ class GraphCheck {
     const loops::Program* program = nullptr;
     try {
       if (relaid_.graph)
-        program = &relaid.emplace(to_loops(*graph_, checked_options(), {}, options_.lines));
+        program = &relaid.emplace(fresh_program());
       else
         program = &programs_.at(trial_->binding().lookup());
     } catch (const Unsupported& error) {
@@ -355,7 +369,8 @@ class GraphCheck {
 
   static constexpr size_t kAll = 1'000'000'000;
   const Graph& given_;
-  const Graph* graph_;  // the given one, or it with other layouts
+  const Graph* graph_;  // the given one, or it for other sizes, or with other layouts
+  std::unique_ptr<Graph> specialised_;
   Relayout relaid_;
   const GraphCheckOptions& options_;
   Boxed boxed_;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "compiler/graph/rebuild.h"
 #include "oracle/tensors.h"
 #include "oracle/values_file.h"
 
@@ -21,15 +22,17 @@ std::vector<RunValue> copies_of(Boxed& boxed, const Graph& graph, Binding& bindi
 }
 }  // namespace
 
-ResultsVerdict judge_results(const Graph& graph, const JudgeOptions& options) {
+ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   ResultsVerdict verdict;
   Boxed boxed(DeviceKind::cpu);
-  Binding binding = parse_binding(options.bind, graph);
+  Binding binding = parse_binding(options.bind, given);
   if (options.inputs.empty()) {
-    complete(binding, graph);
-    check_facts(binding, graph);
+    complete(binding, given);
+    check_facts(binding, given);
   }
-  std::vector<RunValue> inputs = copies_of(boxed, graph, binding, options);
+  std::vector<RunValue> inputs = copies_of(boxed, given, binding, options);
+  const std::unique_ptr<Graph> other = specialised(given, binding.lookup());
+  const Graph& graph = other ? *other : given;
   ExecuteOptions execute;
   execute.memory_limit = options.memory_limit;
   execute.ambient_seed = options.seed;

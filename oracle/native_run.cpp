@@ -19,8 +19,10 @@ class TorchHost : public runtime::Host {
 
   std::byte* output(uint32_t number, uint64_t bytes) override {
     if (outputs_.size() <= number) outputs_.resize(number + 1);
-    outputs_[number] =
-        c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes), c10::GetCPUAllocator(), true);
+    if (bytes > INT64_MAX) throw std::bad_alloc();
+    outputs_[number] = allocated([&] {
+      return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes), c10::GetCPUAllocator(), true);
+    });
     return static_cast<std::byte*>(outputs_[number].mutable_data());
   }
   std::vector<loops::Tensor> run_extern(const loops::ExternCall& call) override {

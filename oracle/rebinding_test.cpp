@@ -100,5 +100,33 @@ TEST(Rebinding, ACheckRunsTheLoopsAtOtherSizes) {
   EXPECT_EQ(report.programs, 1u);
 }
 
+TEST(Rebinding, ACheckTriesSizesThatTheGraphAssumesNot) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[s0, 4], %w: f32[5, 4], %b: f32[5]) {\n"
+      "  %h = aten.linear(%x, %w, %b)\n  %z = aten.gelu(%h)\n  return %z\n}\n",
+      op_table());
+  ASSERT_FALSE(graph->assumptions.guards().empty());
+  std::vector<std::string> tried;
+  for (const Binding& b : sizes_beside_guards({}, *graph)) tried.push_back(to_text(b, *graph));
+  EXPECT_EQ(tried, (std::vector<std::string>{"s0=0", "s0=1"}));
+  GraphCheckOptions options;
+  options.loops = options.rebind = true;
+  GraphReport report = check_graph(*graph, options);
+  EXPECT_TRUE(report.findings.empty()) << report.findings[0].mismatch.summary();
+  EXPECT_EQ(report.programs, 3u);
+}
+
+TEST(Rebinding, ExecutablesAreChosenBySizes) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[s0, 4], %w: f32[5, 4], %b: f32[5]) { %h = aten.linear(%x, %w, %b) return %h }", op_table());
+  ExecutableSet set(*graph, {}, {});
+  auto at = [&](int64_t size) { return set.at([=](const SymNode*) { return std::optional(size); }); };
+  auto usual = at(3), one = at(1);
+  EXPECT_NE(usual, one);
+  EXPECT_EQ(at(7), usual);
+  EXPECT_EQ(at(1), one);
+  EXPECT_EQ(set.built(), 2u);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

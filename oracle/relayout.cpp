@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/rebuild.h"
 #include "compiler/ops/layouts.h"
-#include "oracle/rebuild.h"
 
 namespace lenz::oracle {
 
@@ -39,7 +39,7 @@ Relayout with_other_layouts(const Graph& graph, Chooser& choose) {
     bool written = input.mutated || classes.is_written(input.value);
     types[i] = relaid(graph.context(), *own, layout, written, choose);
     if (types[i] == own) continue;
-    if (auto made = rebuilt(graph, types)) {
+    if (auto made = rebuilt(graph, {.inputs = types})) {
       result.graph = std::move(made);
       result.what +=
           (result.what.empty() ? "" : ", ") + graph.value_name(input.value) + " " + std::string(name(layout));

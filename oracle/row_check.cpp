@@ -241,7 +241,7 @@ class RowChecker {
       v.difference.reset();
     }
     // A limit of ours, not a refusal of eager's.
-    if (outcome.raised && outcome.text.find("can't allocate memory") != std::string::npos) v.difference.reset();
+    if (outcome.out_of_memory()) v.difference.reset();
     return v;
   }
 

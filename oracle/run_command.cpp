@@ -2,7 +2,8 @@
 #include <cstdio>
 
 #include "compiler/driver/arguments.h"
-#include "compiler/driver/compile.h"
+#include "compiler/driver/program_set.h"
+#include "compiler/graph/rebuild.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
@@ -218,6 +219,7 @@ ExitCode run_command(std::span<const std::string> args) {
   } else {
     values = read_inputs(inputs, *graph, boxed, binding, seed);
   }
+  if (auto other = specialised(*graph, binding.lookup())) graph = std::move(other);
   ExecuteOptions options;
   options.memory_limit = memory_limit;
   options.ambient_seed = seed;
@@ -240,8 +242,8 @@ ExitCode run_command(std::span<const std::string> args) {
   loops::Counters counters;
   try {
     if (way == "llvm" && compiled.profile && app.count("--calls") == 0) compiled.calls = 20;
-    run = way == "llvm" ? run_compiled(*graph, values, boxed, options, compiled)
-                        : run_interpreted(to_loops(*graph), values, boxed, options, &counters);
+    run = way == "llvm" ? run_compiled(*graph, values, binding.lookup(), boxed, options, compiled)
+                        : run_interpreted(program_for(*graph, binding.lookup()), values, boxed, options, &counters);
   } catch (const Unsupported& why) {
     refuse(*graph, way, why);
   }

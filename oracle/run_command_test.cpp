@@ -193,6 +193,62 @@ TEST_F(RunCommand, MorePointsThan32BitsCount) {
   EXPECT_THAT(s.text, AllOf(HasSubstr("output 0: i64[]\n4294967301\n"), HasSubstr("output 1: f64[]\n1\n")));
 }
 
+TEST_F(RunCommand, SizesThatTheGraphAssumesNot) {
+  write("mlp.lenz", R"(graph @mlp(%x: f32[s0, 4], %w: f32[5, 4], %b: f32[5]) where s0 in 1..9 assuming s0 != 1 {
+    %h = aten.linear(%x, %w, %b) %z = aten.gelu(%h) return %z })");
+  every_way_is_right("mlp.lenz", {"--bind", "s0=1"});
+  EXPECT_THAT(run({"--bind", "s0=1"}, "mlp.lenz").text, HasSubstr("output 0: f32[1, 5]"));
+  arrays_ = {{"x", NpyArray{Dtype::f32, 0, {1, 4}, std::vector<std::byte>(16)}}};
+  write_npz(file("one.npz"), arrays_);
+  EXPECT_THAT(run({"--inputs", file("one.npz")}, "mlp.lenz").text, HasSubstr("output 0: f32[1, 5]"));
+  // What a branch assumes of its operands.
+  write("branch.lenz", R"(graph @g(%p: bool[], %x: f32[s0, 4], %y: f32[s1, 4]) {
+    %r = lenz.cond(%p, @yes, @no, [%x, %y]) return %r }
+    graph @yes(%x: f32[s0, 4], %y: f32[s1, 4]) { %a = aten.mul(%x, %y) %s = aten.sum(%a) return %s }
+    graph @no(%x: f32[s0, 4], %y: f32[s1, 4]) { %a = aten.sub(%x, %y) %s = aten.sum(%a) return %s })");
+  for (const char* bind : {"s0=1,s1=5", "s0=5,s1=1", "s0=1,s1=1", "s0=3,s1=3"})
+    every_way_is_right("branch.lenz", {"--bind", bind});
+  // The way from the graph to loops assumes more than the graph.
+  const std::string dynamic = LENZ_SOURCE_DIR "/corpus/seeds/dynamic_shapes.lenz";
+  for (const char* on : {"llvm", "interp"}) {
+    const Said s = said(run_command, {dynamic, "--on", on, "--bind", "s0=4,s2=3,s3=5"});
+    EXPECT_EQ(s.code, ExitCode::fine) << on << ": " << s.text;
+  }
+}
+
+TEST_F(RunCommand, SizesThatNoGraphServesNameTheAssumption) {
+  write("add.lenz", "graph @g(%x: f32[s0], %y: f32[s1]) { %a = aten.add(%x, %y) return %a }");
+  for (const char* on : {"llvm", "interp", "eager", "bound"}) {
+    const Said s = run({"--on", on, "--bind", "s0=3,s1=4"}, "add.lenz");
+    EXPECT_EQ(s.code, ExitCode::bad_input) << on;
+    EXPECT_EQ(s.text,
+              "@g: %a = aten.add(%x, %y): these sizes break s0 == s1, and without that, aten.add.Tensor: sizes don't "
+              "broadcast (needs s0 == s1)\n  help: give sizes for which that holds");
+    EXPECT_EQ(run({"--on", on, "--bind", "s0=1,s1=4"}, "add.lenz").code, ExitCode::fine) << on;
+  }
+}
+
+TEST_F(RunCommand, NumbersBeyondMemoryAndBeyond64Bits) {
+  write("zeros.lenz", "graph @g(%n: int) { %z = aten.zeros([n]) return %z }");
+  write("mm.lenz", R"(graph @g(%n: int) {
+    %z = aten.ones([n, 1]) %w = aten.ones([1, n]) %m = aten.mm(%z, %w) %s = aten.sum(%m) return %s })");
+  for (const char* on : {"llvm", "interp", "eager", "f64"}) {
+    for (const auto& [graph, n] : {std::pair("zeros.lenz", "9999999999999"), std::pair("mm.lenz", "9999999")}) {
+      const Said s = run({"--on", on, "--bind", std::string("n=") + n}, graph);
+      EXPECT_EQ(s.code, ExitCode::not_covered) << on << " " << graph << " " << n << ": " << s.text;
+      EXPECT_THAT(s.text, HasSubstr("out of memory")) << on;
+    }
+    EXPECT_EQ(run({"--on", on, "--bind", "n=99999999999999999999"}, "zeros.lenz").text,
+              "--bind: `n=99999999999999999999`: the number overflows 64 bits\n"
+              "  help: sizes go up to 9223372036854775807");
+  }
+  write("integer.lenz", "graph @g(%n: int) { return %n, n - 1 }");
+  for (const char* on : {"llvm", "interp", "eager"}) {
+    const Said s = run({"--on", on, "--bind", "n=9223372036854775807"}, "integer.lenz");
+    EXPECT_THAT(s.text, AllOf(HasSubstr("9223372036854775807"), HasSubstr("9223372036854775806"))) << on;
+  }
+}
+
 TEST_F(RunCommand, NaNInEveryInput) {
   write("nan.lenz", R"(graph @g(%x: f32[3, 4], %y: f64[4], %h: f16[4], %b: bf16[4]) {
     %s = aten.softmax(%x, -1) %m = aten.amax(%s, [0]) %c = aten.argmax(%x, 1) %t = aten.maximum(%h, %b)

@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "compiler/driver/build.h"
+#include "compiler/driver/program_set.h"
 #include "oracle/interpreted.h"
 #include "oracle/native_run.h"
 #include "oracle/tensors.h"
@@ -83,7 +83,7 @@ void write_trace(const std::string& file, const std::vector<runtime::StepTime>& 
 
 }  // namespace
 
-Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, Boxed& boxed,
+Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, const SymValues& sizes, Boxed& boxed,
                        const ExecuteOptions& options, const CompiledRun& how) {
   BuildOptions build_options;
   build_options.target = how.target;
@@ -100,7 +100,7 @@ Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, Box
   build_options.executable.pool = pool;
   give_libtorch_threads(pool->workers());
   BuildReport report;
-  std::unique_ptr<runtime::Executable> executable = build(graph, build_options, &report);
+  const auto executable = ExecutableSet(graph, build_options, {.products_outside = true}).at(sizes, &report);
   if (!how.profile && how.trace.empty()) return run_native(*executable, inputs, boxed, options);
 
   std::printf(

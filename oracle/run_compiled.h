@@ -14,7 +14,7 @@ struct CompiledRun {
   std::string trace;  // a file for chrome://tracing or Perfetto
 };
 
-Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, Boxed& boxed,
+Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, const SymValues& sizes, Boxed& boxed,
                        const ExecuteOptions& options, const CompiledRun& how);
 
 }  // namespace lenz::oracle

@@ -68,6 +68,7 @@ std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops
     });
   SymValues symbols = [&](const SymNode* s) -> std::optional<int64_t> { return call.integer(Dim(s)); };
   Outcome out = boxed.run(*call.node.op, call.node.args, values, symbols);
+  if (out.out_of_memory()) throw std::bad_alloc();
   if (out.raised) throw UserError(call.node.op->full_name + ": " + out.text);
   std::vector<loops::Tensor> results;
   for (size_t i = 0; i < call.node.results.size(); ++i) {
@@ -89,7 +90,7 @@ std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops
     for (Dim d : wanted.type.strides) strides.push_back(evaluate(d, known).value());
     const bool mine = wanted.type.offset.is(0) && lies_so(made, strides, 0, operands);
     if (!mine) {
-      at::Tensor placed = at::empty_strided(made.sizes(), strides, made.options());
+      at::Tensor placed = allocated([&] { return at::empty_strided(made.sizes(), strides, made.options()); });
       placed.copy_(made);
       made = std::move(placed);
     }

@@ -5,6 +5,7 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <new>
 #include <unordered_map>
 
 #include "compiler/loops/interpret.h"
@@ -23,11 +24,22 @@ class StorageBridge {
   std::unordered_map<const loops::Storage*, c10::Storage> back_;
 };
 
+// What `make` allocates by libtorch. std::bad_alloc where its allocator has no memory.
+template <class F>
+auto allocated(F&& make) {
+  try {
+    return make();
+  } catch (const c10::Error& error) {
+    if (Outcome::says_no_memory(error.what())) throw std::bad_alloc();
+    throw;
+  }
+}
+
 // A tensor of these elements in the storage.
 at::Tensor tensor_in(const c10::Storage& storage, Dtype dtype, std::span<const int64_t> sizes,
                      std::span<const int64_t> strides, int64_t offset);
 
-// Runs an extern node; its results lie as the program's buffers want it. UserError where the op raises.
+// Runs an extern node; its results lie as the program's buffers want it. UserError where the op raises; std::bad_alloc.
 std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops::Program& program, Boxed& boxed,
                                       StorageBridge& bridge);
 

@@ -105,8 +105,7 @@ struct Comparison {
           return d;
       return std::nullopt;
     }
-    if (t.kind == TypeKind::sym_int && !unbacked.matches(t.offset, static_cast<int64_t>(seen.number)))
-      return differ(Aspect::sizes);
+    if (t.kind == TypeKind::sym_int && !unbacked.matches(t.offset, seen.integer)) return differ(Aspect::sizes);
     if (t.kind != TypeKind::tensor) return std::nullopt;
     if (auto aspect = geometry(t, seen)) return differ(*aspect);
     const void* claimed = alias_of == kNone ? nullptr : inputs[alias_of].storage;

@@ -24,7 +24,8 @@ struct Seen {
   int64_t offset = 0;
   const void* storage = nullptr;  // the identity of the storage, not its address in memory
 
-  double number = 0;
+  double number = 0;           // kinds sym_float and sym_bool; roughly that of kind sym_int
+  int64_t integer = 0;         // kind sym_int
   std::vector<Seen> elements;  // kind list
   std::string text;
 };

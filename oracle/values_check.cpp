@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/hash.h"
-#include "compiler/driver/build.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/call_maker.h"
@@ -83,31 +82,31 @@ struct Operands {
 class Runner {
  public:
   Runner(const Graph& graph, const ValuesOptions& options, Boxed& boxed)
-      : graph_(graph), options_(options), boxed_(boxed), programs_(graph, {}, kLower) {}
+      : options_(options),
+        boxed_(boxed),
+        programs_(graph, {}, kLower),
+        executables_(graph, build_options(options), kLower) {}
 
   bool native() const { return !options_.target.empty(); }
-  size_t programs() const { return programs_.size(); }
+  size_t programs() const { return native() ? executables_.built() : programs_.size(); }
 
   Execution run(const SymValues& sizes, std::vector<RunValue> inputs) {
-    const loops::Program& program = programs_.at(sizes);
-    if (options_.target.empty()) return run_interpreted(program, inputs, boxed_);
-    std::unique_ptr<runtime::Executable>& built = built_[&program];
-    if (!built) {
-      BuildOptions build_options;
-      build_options.target = options_.target;
-      build_options.threads = 1 + static_cast<int>(options_.seed % 2);
-      built = build(program_for(graph_, sizes, {}, kLower), build_options);
-    }
-    return run_native(*built, inputs, boxed_);
+    if (!native()) return run_interpreted(programs_.at(sizes), inputs, boxed_);
+    return run_native(*executables_.at(sizes), inputs, boxed_);
   }
 
  private:
+  static BuildOptions build_options(const ValuesOptions& options) {
+    BuildOptions how;
+    how.target = options.target;
+    how.threads = 1 + static_cast<int>(options.seed % 2);
+    return how;
+  }
   static constexpr LowerOptions kLower = {.externs = false};
-  const Graph& graph_;
   const ValuesOptions& options_;
   Boxed& boxed_;
   ProgramSet programs_;
-  std::map<const loops::Program*, std::unique_ptr<runtime::Executable>> built_;
+  ExecutableSet executables_;
 };
 
 bool drawn_alike(const Execution& expected, const Execution& got) {

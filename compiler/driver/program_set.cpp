@@ -1,6 +1,9 @@
 #include "compiler/driver/program_set.h"
 
 #include <algorithm>
+#include <chrono>
+
+#include "compiler/graph/rebuild.h"
 
 namespace lenz {
 
@@ -29,15 +32,37 @@ const loops::Program& ProgramSet::at(const SymValues& sizes) {
 
 loops::Program program_for(const Graph& given, const SymValues& sizes, const RunnerOptions& options,
                            const LowerOptions& lower, std::span<const PipelineLine> lines) {
-  std::unique_ptr<Graph> graph = given.clone();
+  std::unique_ptr<Graph> graph = specialised(given, sizes);
+  if (!graph) graph = given.clone();
   for (;;) {
     loops::Program program = to_loops(*graph, options, lower, lines);
     const Cond* guard = broken_by(program.assumptions.guards(), sizes);
     if (!guard) return program;
     if (!graph->assumptions.declare(negate(*guard)))
-      throw UserError("these sizes contradict " + to_string(*guard), "@" + given.name,
-                      "the graph's `where` and `assuming` say which sizes it is right for");
+      throw UserError("these sizes break " + to_string(*guard) + ", which the graph's `where` implies",
+                      "@" + given.name, "give sizes for which that holds");
   }
+}
+
+ExecutableSet::ExecutableSet(const Graph& graph, BuildOptions options, const LowerOptions& lower)
+    : graph_(graph), options_(std::move(options)), lower_(lower) {}
+
+std::shared_ptr<runtime::Executable> ExecutableSet::at(const SymValues& sizes, BuildReport* report) {
+  auto found = std::ranges::find_if(kept_, [&](const auto& e) { return serves(e->program(), sizes); });
+  std::shared_ptr<runtime::Executable> chosen;
+  if (found != kept_.end()) {
+    chosen = *found;
+    kept_.erase(found);
+  } else {
+    const auto start = std::chrono::steady_clock::now();
+    loops::Program program = program_for(graph_, sizes, options_.runner, lower_);
+    if (report) report->graph_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    chosen = build(std::move(program), options_, report);
+    ++built_;
+    if (kept_.size() == kMost) kept_.pop_back();
+  }
+  kept_.push_front(chosen);
+  return chosen;
 }
 
 }  // namespace lenz

@@ -1,16 +1,16 @@
-// The loop programs of one graph. One serves all sizes that its facts and guards allow; sizes that break a guard which
-// the way to it had to assume get another, that assumes the contrary.
+// The loop programs of one graph, and what they are built into. One serves all sizes that its facts and guards allow;
+// sizes that break a guard, of the graph or of the way from it, get another, that assumes the contrary.
 // Thread-safety: as the graph's.
 #pragma once
 
 #include <deque>
 
-#include "compiler/driver/compile.h"
+#include "compiler/driver/build.h"
 
 namespace lenz {
 
-// A program that serves these sizes: guards which the way to it had to assume and which they break are assumed
-// otherwise. UserError for sizes that the graph itself is not for; Unsupported as to_loops.
+// A program that serves these sizes: guards that they break are assumed otherwise, and types inferred anew. UserError
+// for sizes that the graph's facts exclude, or a row of its; Unsupported as to_loops.
 loops::Program program_for(const Graph& graph, const SymValues& sizes, const RunnerOptions& options = {},
                            const LowerOptions& lower = {}, std::span<const PipelineLine> lines = pipeline());
 
@@ -29,6 +29,24 @@ class ProgramSet {
   LowerOptions lower_;
   std::span<const PipelineLine> lines_;
   std::deque<loops::Program> programs_;  // which stay where they are
+};
+
+// The same as machine code. At most kMost are kept: those called last.
+class ExecutableSet {
+ public:
+  static constexpr size_t kMost = 8;
+  ExecutableSet(const Graph& graph, BuildOptions options, const LowerOptions& lower);
+
+  // Built by program_for() if there is none yet; the report says what that took.
+  std::shared_ptr<runtime::Executable> at(const SymValues& sizes, BuildReport* report = nullptr);
+  size_t built() const { return built_; }  // so far
+
+ private:
+  const Graph& graph_;
+  BuildOptions options_;
+  LowerOptions lower_;
+  std::deque<std::shared_ptr<runtime::Executable>> kept_;  // the last called first
+  size_t built_ = 0;
 };
 
 }  // namespace lenz

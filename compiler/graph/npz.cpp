@@ -192,7 +192,7 @@ NpyArray NpzReader::read(const std::string& key) {
 
 namespace {
 void put(std::string& out, uint64_t value, size_t width) {
-  for (size_t i = 0; i < width; ++i) out += static_cast<char>(value >> (8 * i) & 0xFF);
+  for (size_t i = 0; i < width; ++i, value >>= 8) out += static_cast<char>(value & 0xFF);
 }
 }  // namespace
 

@@ -81,7 +81,9 @@ constexpr VerifyRule kRules[] = {
 
     {901, "token_linear", "A token is used once at most.",
      "an op with an effect gives the token that the next one takes"},
-    {902, "effects_ordered", "From level aten on, an op with an effect takes a token.", kNotInText},
+    {902, "effects_ordered",
+     "The tokens of a graph's effects descend from one, and from level aten on an op with an effect takes one.",
+     "take the token that the op with an effect before it gives"},
 };
 constexpr size_t kMostViolations = 100;
 }  // namespace
@@ -311,13 +313,28 @@ void Verifier::effects() {
       report(901, id, "the token " + name(v) + " is used " + std::to_string(graph_.value(v).users.size()) + " times");
   };
   for (const Input& i : graph_.inputs()) check_token(i.value, kNone);
+  std::unordered_map<ValueId, ValueId> descends;  // from which first one a token does
+  ValueId first = kNone;
   graph_.for_each_node([&](NodeId id) {
     const Node& n = graph_.node(id);
     for (size_t i = 0; i < n.result_count; ++i) check_token(n.result(i), id);
-    if (level_ == Level::torch || !n.op->has(Trait::effect)) return;
-    bool token =
-        std::ranges::any_of(n.op->schema.params, [](const Param& p) { return p.type.kind == ParamKind::token; });
-    if (!token) report(902, id, n.op->full_name + " has an effect and takes no token");
+    ValueId taken = kNone;
+    for (const Arg& a : n.arguments())
+      for_each_value(a, [&](ValueId v) {
+        if (graph_.type(v).kind == TypeKind::token) taken = descends.emplace(v, v).first->second;
+      });
+    for (size_t i = 0; i < n.result_count && taken != kNone; ++i)
+      if (graph_.type(n.result(i)).kind == TypeKind::token) descends.emplace(n.result(i), taken);
+    if (!n.op->has(Trait::effect)) return;
+    if (taken == kNone) {
+      if (level_ != Level::torch) report(902, id, n.op->full_name + " has an effect and takes no token");
+      return;
+    }
+    if (first == kNone) first = taken;
+    if (taken != first)
+      report(902, id,
+             "nothing orders this and the effects before it: its token descends from " + name(taken) +
+                 ", theirs from " + name(first));
   });
 }
 

@@ -51,12 +51,14 @@ class Lowering {
   void lower_computed(const Node& node);
 
   // structural.cpp: Lenz's own ops
-  struct Operand {  // of a sub-graph: a buffer, or a size
+  struct Operand {  // of a sub-graph: a buffer, a size, or a token, which is nothing at all
     loops::BufferId buffer = kNone;
     Dim number = 0;
+    bool token = false;
   };
   std::vector<Operand> operands_of(const Arg& list) const;
-  // Lowers a sub-graph into `into`; the buffers of what it returns.
+  void assume_of(const Graph& sub, const std::function<Dim(Dim)>& bound);
+  // Lowers a sub-graph into `into`; the buffers of what it returns, kNone for tokens.
   std::vector<loops::BufferId> call(const Graph& callee, std::span<const Operand> operands, loops::Block& into);
   loops::BufferId truth(loops::BufferId of);
   std::vector<Operand> fresh_copies(const Node& loop, std::span<const Operand> from);

@@ -93,6 +93,7 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
     }
     bind_dim(formal.offset, actual.offset, bound);
   }
+  assume_of(*sub, [&](Dim d) { return bound_dim(d, sub->context().syms, bound); });
   put_symbols(*sub, bound);
   declare_symbols(*sub);
 
@@ -120,9 +121,10 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   std::vector<BufferId> results;
   for (const Arg& out : sub->outputs()) {
     if (!out.is_value()) throw Unsupported("@" + sub->name + " returns something that is no value");
-    if (sub->type(out.value()).kind == TypeKind::sym_int)
+    const TypeKind kind = sub->type(out.value()).kind;
+    if (kind == TypeKind::sym_int)
       throw Unsupported("@" + sub->name + " returns a size, which control flow would have to carry");
-    results.push_back(buffer(out.value()));
+    results.push_back(kind == TypeKind::token ? kNone : buffer(out.value()));
   }
   graph_ = caller;
   block = before;
@@ -131,11 +133,27 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   return results;
 }
 
+// The types in a sub-graph are right where its facts and guards hold: so they must for what it is called with.
+void Lowering::assume_of(const Graph& sub, const std::function<Dim(Dim)>& bound) {
+  auto assume = [&](const Cond& c) {
+    if (!program.assumptions.assume({c.rel, bound(c.lhs), bound(c.rhs)}))
+      throw Unsupported("@" + sub.name + " is called with sizes that break " + to_string(c));
+  };
+  for (const auto& [symbol, range] : sub.assumptions.facts().ranges()) {
+    if (range.low) assume(ge(Dim(symbol), *range.low));
+    if (range.high) assume(le(Dim(symbol), *range.high));
+  }
+  for (const auto* list : {&sub.assumptions.facts().conditions(), &sub.assumptions.guards()})
+    for (const Cond& c : *list) assume(c);
+}
+
 std::vector<Lowering::Operand> Lowering::operands_of(const Arg& list) const {
   std::vector<Operand> out;
   for (const Arg& a : operands(list)) {
     bool number = !a.is_value() || graph_->type(a.value()).kind == TypeKind::sym_int;
-    if (number)
+    if (a.is_value() && graph_->type(a.value()).kind == TypeKind::token)
+      out.push_back({kNone, 0, true});
+    else if (number)
       out.push_back({kNone, a.is_value() ? graph_->type(a.value()).offset : a.dim()});
     else
       out.push_back({buffer(a.value()), 0});
@@ -176,18 +194,23 @@ void Lowering::lower_cond(const Node& node) {
 // Copies what a step made to where the next one looks for it. All are made before the first is overwritten.
 void Lowering::hand_on(std::vector<BufferId> made, std::span<const Operand> carried) {
   for (BufferId& b : made)
-    if (std::ranges::any_of(carried, [&](const Operand& c) { return c.buffer == b; })) {
+    if (b != kNone && std::ranges::any_of(carried, [&](const Operand& c) { return c.buffer == b; })) {
       BufferId fresh =
           add_buffer(program.buffers[b].name, program.buffers[b].type.dtype, program.buffers[b].type.sizes);
       copy(b, fresh, "step");
       b = fresh;
     }
-  for (size_t i = 0; i < carried.size(); ++i) copy(made[i], carried[i].buffer, "step");
+  for (size_t i = 0; i < carried.size(); ++i)
+    if (!carried[i].token) copy(made[i], carried[i].buffer, "step");
 }
 
 std::vector<Lowering::Operand> Lowering::fresh_copies(const Node& loop, std::span<const Operand> from) {
   std::vector<Operand> out;
   for (const Operand& o : from) {
+    if (o.token) {
+      out.push_back(o);
+      continue;
+    }
     if (o.buffer == kNone) throw Unsupported("a loop that carries a size");
     BufferId b = add_buffer("carried", program.buffers[o.buffer].type.dtype, program.buffers[o.buffer].type.sizes);
     // What the loop ends with is its result, which lies as its type says.

@@ -132,6 +132,7 @@ TEST(Selection, RefusesWhatItDoesNotKnow) {
   };
   EXPECT_THAT(error("cosine"), HasSubstr("did you mean `cosines`?"));
   EXPECT_THAT(error("cosines:many"), HasSubstr("bad number"));
+  EXPECT_THAT(error("cosines:#0"), HasSubstr("they count from 1"));
   EXPECT_THAT(error("-@metal"), HasSubstr("no level"));
 }
 

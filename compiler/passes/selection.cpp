@@ -12,9 +12,9 @@ Window parse_window(std::string_view text, std::string_view item) {
   bool only = text.starts_with('#');
   if (only) text.remove_prefix(1);
   auto [end, error] = std::from_chars(text.begin(), text.end(), w.last);
-  if (error != std::errc() || end != text.end())
+  if (error != std::errc() || end != text.end() || (only && w.last == 0))
     throw UserError("bad number in `" + std::string(item) + "`", {},
-                    "NAME:3 allows the first three rewrites, NAME:#3 only the third");
+                    "NAME:3 allows the first three rewrites, NAME:#3 only the third; they count from 1");
   w.first = only ? w.last : 1;
   return w;
 }

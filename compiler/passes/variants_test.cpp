@@ -93,10 +93,10 @@ std::unique_ptr<Graph> twice(const std::string& text) {
     return graph->context().values(list);
   };
   for (NodeId id : nodes) {
-    if (graph->node(id).op->schema.mutates()) return nullptr;  // what it wrote would be read
+    const OpDef& op = *graph->node(id).op;
+    if (op.schema.mutates() || op.has(Trait::effect)) return nullptr;  // read again, or in no order
     SmallVec<Arg, 8> args;
     for (const Arg& a : graph->node(id).arguments()) args.push_back(mapped(a));
-    const OpDef& op = *graph->node(id).op;
     NodeId copy = graph->append(op, args);
     for (uint16_t i = 0; i < graph->node(id).result_count; ++i)
       again[graph->node(id).result(i)] = graph->node(copy).result(i);

@@ -1,0 +1,171 @@
+#include "compiler/graph/rebuild.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+#include "compiler/graph/renumber.h"
+#include "compiler/graph/text.h"
+
+namespace lenz {
+
+namespace {
+// Without a node yet: inputs, facts and guards, flags.
+std::unique_ptr<Graph> without_nodes(const Graph& graph) {
+  auto copy = std::make_unique<Graph>(graph.shared_context(), graph.ops(), graph.name);
+  copy->level = graph.level;
+  copy->assumptions = graph.assumptions;
+  return copy;
+}
+
+// UserError as a rule refuses, with the node in `refused`.
+void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused = nullptr) {
+  Context& context = copy.context();
+  std::vector<ValueId> ids(graph.value_count(), kNone);
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    const Input& input = graph.inputs()[i];
+    const Type* type = how.inputs.empty() ? graph.types()[input.value] : how.inputs[i];
+    ids[input.value] = copy.add_input({}, type);
+    copy.set_name(ids[input.value], graph.value(input.value).name);
+    Input& made = copy.input(i);
+    made = input;
+    made.value = ids[input.value];
+  }
+  graph.for_each_node([&](NodeId at) {
+    const Node& node = graph.node(at);
+    if (refused) *refused = at;
+    SmallVec<Arg, 12> args;
+    for (size_t i = 0; i < node.arg_count; ++i) {
+      const Arg& a = node.args[i];
+      args.push_back(renumbered(context, how.argument ? how.argument(a, node.op->schema.params[i].type) : a, ids));
+    }
+    SmallVec<const Type*, 4> annotated;
+    for (uint16_t i = 0; i < node.result_count; ++i) annotated.push_back(&graph.type(node.result(i)));
+    NodeId id = copy.insert(kNone, *node.op, args, node.origin, annotated);
+    for (uint16_t i = 0; i < node.result_count; ++i) {
+      ValueId made = copy.node(id).result(i);
+      ids[node.result(i)] = how.result ? how.result(copy, made) : made;
+      copy.set_name(ids[node.result(i)], graph.value(node.result(i)).name);
+    }
+  });
+  std::vector<Arg> outputs;
+  for (const Arg& a : graph.outputs()) outputs.push_back(renumbered(context, a, ids));
+  copy.set_outputs(outputs);
+}
+
+const Cond* broken_guard(const Graph& graph, const SymValues& sizes) {
+  const std::vector<Cond>& guards = graph.assumptions.guards();
+  auto at = std::ranges::find_if(guards, [&](const Cond& c) { return evaluate(c, sizes) == false; });
+  return at == guards.end() ? nullptr : &*at;
+}
+
+// The operands of control flow, in the order of its sub-graphs' inputs.
+SmallVec<Arg, 8> operands(const Node& node) {
+  SmallVec<Arg, 8> all;
+  for (const Arg& a : node.arguments()) {
+    if (a.kind == ArgKind::value_list)
+      for (ValueId v : a.value_list()) all.push_back(Arg::of_value(v));
+    if (a.kind == ArgKind::arg_list)
+      for (const Arg& e : a.arg_list()) all.push_back(e);
+    if (a.kind == ArgKind::int_list)
+      for (Dim d : a.dim_list()) all.push_back(Arg::of_dim(d));
+  }
+  return all;
+}
+
+// A sub-graph's symbols are its own: they are what it is called with. One that differs from call to call has no value.
+SymValues sizes_inside(const Graph& graph, size_t number, const SymValues& sizes) {
+  std::unordered_map<const SymNode*, std::optional<int64_t>> values;
+  auto bind = [&](Dim formal, Dim actual) {
+    if (formal.is_constant() || kind_of(formal) != SymKind::symbol) return;
+    const auto value = evaluate(actual, sizes);
+    auto [at, fresh] = values.emplace(formal.node(), value);
+    if (!fresh && at->second != value) at->second = std::nullopt;
+  };
+  const Graph& sub = *graph.subgraphs[number];
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    if (std::ranges::none_of(node.arguments(),
+                             [&](const Arg& a) { return a == Arg::of_graph(static_cast<uint32_t>(number)); }))
+      return;
+    const SmallVec<Arg, 8> given = operands(node);
+    for (size_t i = 0; i < std::min(given.size(), sub.inputs().size()); ++i) {
+      const Type& formal = sub.type(sub.inputs()[i].value);
+      if (formal.kind == TypeKind::sym_int)
+        bind(formal.offset, given[i].is_value() ? graph.type(given[i].value()).offset : given[i].dim());
+      if (!formal.is_tensor()) continue;
+      const Type& actual = graph.type(given[i].value());
+      const size_t walked = actual.rank() - formal.rank();  // a scan hands over slices
+      for (size_t d = 0; d < formal.rank(); ++d) {
+        bind(formal.sizes()[d], actual.sizes()[d + walked]);
+        bind(formal.strides()[d], actual.strides()[d + walked]);
+      }
+    }
+  });
+  return [values = std::move(values)](const SymNode* s) -> std::optional<int64_t> {
+    auto at = values.find(s);
+    return at == values.end() ? std::nullopt : at->second;
+  };
+}
+
+bool all_hold(const Graph& graph, const SymValues& sizes) {
+  if (broken_guard(graph, sizes)) return false;
+  for (size_t i = 0; i < graph.subgraphs.size(); ++i)
+    if (!all_hold(*graph.subgraphs[i], sizes_inside(graph, i, sizes))) return false;
+  return true;
+}
+
+// Round by round, the contrary of the first guard that the last one took and these sizes break becomes a fact: what the
+// rules asked behind it they may not ask again.
+std::unique_ptr<Graph> for_sizes(const Graph& graph, const SymValues& sizes) {
+  std::vector<Cond> excluded;
+  std::string broken;  // the same, for people
+  std::unique_ptr<Graph> made;
+  for (const Graph* last = &graph;; last = made.get()) {
+    const Cond* guard = broken_guard(*last, sizes);
+    if (made && !guard) return made;
+    if (guard) {
+      excluded.push_back(negate(*guard));
+      broken += (broken.empty() ? "" : ", ") + to_string(*guard);
+    }
+    std::unique_ptr<Graph> next = without_nodes(graph);
+    next->assumptions.restart();
+    for (size_t i = 0; i < graph.subgraphs.size(); ++i) {
+      const SymValues inside = sizes_inside(*last, i, sizes);
+      const Graph& sub = *graph.subgraphs[i];
+      next->subgraphs.push_back(all_hold(sub, inside) ? sub.clone() : for_sizes(sub, inside));
+    }
+    NodeId refused = kNone;
+    auto refuse = [&](const std::string& why, const std::string& node) {
+      throw UserError("these sizes break " + broken + ", " + why, "@" + graph.name + node,
+                      "give sizes for which that holds");
+    };
+    for (const Cond& c : excluded)
+      if (!next->assumptions.declare(c)) refuse("which the graph's `where` implies", "");
+    try {
+      fill(*next, graph, {}, &refused);
+    } catch (const UserError& error) {
+      refuse("and without that, " + error.message(), ": " + GraphText(graph).node(refused));
+    }
+    made = std::move(next);
+  }
+}
+}  // namespace
+
+std::unique_ptr<Graph> rebuilt(const Graph& graph, const Rebuild& how) {
+  std::unique_ptr<Graph> copy = without_nodes(graph);
+  for (const auto& sub : graph.subgraphs) copy->subgraphs.push_back(sub->clone());
+  try {
+    fill(*copy, graph, how);
+  } catch (const UserError&) {
+    return nullptr;
+  } catch (const Unsupported&) {
+    return nullptr;
+  }
+  return copy;
+}
+
+std::unique_ptr<Graph> specialised(const Graph& graph, const SymValues& sizes) {
+  return all_hold(graph, sizes) ? nullptr : for_sizes(graph, sizes);
+}
+
+}  // namespace lenz

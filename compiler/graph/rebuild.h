@@ -1,0 +1,27 @@
+// A graph again with other types of its inputs, other arguments, or other facts: every type is inferred anew; names,
+// initialisers and flags stay.
+// Thread-safety: as the graph's context.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "compiler/graph/graph.h"
+
+namespace lenz {
+
+struct Rebuild {
+  std::span<const Type* const> inputs = {};                        // their types; empty: those that they have
+  std::function<Arg(const Arg&, const ParamType&)> argument = {};  // what becomes of a node's argument
+  std::function<ValueId(Graph&, ValueId)> result = {};  // which value stands for a node's result in the new graph
+};
+
+// Sub-graphs are copied as they are. Null if a rule refuses.
+std::unique_ptr<Graph> rebuilt(const Graph& graph, const Rebuild& how);
+
+// The graph for sizes that its guards exclude: the contrary of those that they break is among its facts, also in
+// sub-graphs. Null where all guards hold, and the graph itself is right. UserError where these sizes are no graph: a
+// rule refuses them.
+std::unique_ptr<Graph> specialised(const Graph& graph, const SymValues& sizes);
+
+}  // namespace lenz

@@ -1,0 +1,15 @@
+// A graph in float64.
+// Thread-safety: as the graph's context.
+#pragma once
+
+#include <memory>
+
+#include "compiler/graph/graph.h"
+
+namespace lenz::oracle {
+
+// The graph with every float widened to float64 and complex64 to complex128: inputs, dtypes among arguments, constants.
+// Null if that is no graph: an op without a type rule, sub-graphs, ops that take no float64.
+std::unique_ptr<Graph> widened_graph(const Graph& graph);
+
+}  // namespace lenz::oracle
