@@ -148,7 +148,8 @@ class Campaign {
 
   uint64_t end() const { return options_.cases ? options_.first + options_.cases : UINT64_MAX; }
   bool time_is_up() const { return options_.seconds > 0 && since(begin_) >= options_.seconds; }
-  bool over() { return interrupt_.came() || time_is_up() || next_ >= end(); }
+  bool enough() const { return options_.first_finding && found_ > 0; }
+  bool over() { return interrupt_.came() || time_is_up() || enough() || next_ >= end(); }
 
   // --- cases
 
@@ -176,7 +177,7 @@ class Campaign {
       return false;
     };
     calls.tick = [&](size_t finished) {
-      if (interrupt_.came() || time_is_up()) shared_.stop() = true;
+      if (interrupt_.came() || time_is_up() || enough()) shared_.stop() = true;
       if (options_.progress) show_progress(finished);
     };
     oracle::run_in_workers(batches.size(), workers, {.hang_seconds = kHangSeconds}, calls);
@@ -258,6 +259,7 @@ class Campaign {
   // --- findings
 
   void look_into_findings() {
+    if (options_.first_finding) return;
     for (const store::Row& row : store_.query("SELECT id, property, symptom, detail, text FROM finding WHERE run = ? "
                                               "AND signature IS NULL ORDER BY number",
                                               {run_})) {

@@ -21,11 +21,12 @@ struct CampaignOptions {
   double seconds = 0;             // 0: until the cases are done
   int workers = 0;                // 0: as many as this process may use cores
   std::vector<const Property*> only;
-  std::string target;    // of machine code
-  std::string out;       // folder of findings and of the store
-  bool resume = false;   // goes on with the last campaign in the store
-  bool progress = true;  // on stderr
-  int reductions = 4;    // of findings that fail one property with one symptom; the others are counted
+  std::string target;          // of machine code
+  std::string out;             // folder of findings and of the store
+  bool resume = false;         // goes on with the last campaign in the store
+  bool first_finding = false;  // ends with it, and does not look into it
+  bool progress = true;        // on stderr
+  int reductions = 4;          // of findings that fail one property with one symptom; the others are counted
   double reduce_seconds = 40;
 };
 

@@ -117,8 +117,8 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
   // An error of ours is one whatever eager does; values of an op that is known are no evidence.
   if (result.failure && of_values(result.failure->symptom)) {
     std::string excuse = excuse_of(graph);
-    if (excuse.empty() && subject.has_run() && subject.trial().expected().ending == oracle::Ending::raised)
-      excuse = refusal_excuse(graph, subject.trial().expected().text);
+    if (excuse.empty() && result.failure->symptom == oracle::name(oracle::Rung::ending))
+      excuse = refusal_excuse(graph, result.failure->detail);
     if (!excuse.empty()) {
       ++result.not_covered["differs, and eager's values are known: " + excuse];
       result.failure.reset();

@@ -153,6 +153,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
                  "of machine code: avx512, avx2, generic (default: the best that runs here)");
   app.add_option("--out", options.out, "folder of the store and of what is found");
   app.add_flag("--resume", options.resume, "go on with the last campaign in that folder's store");
+  app.add_flag("--first-finding", options.first_finding, "end with the first case that fails, as it was found");
   app.add_flag("--json", json, "the summary as JSON");
   app.add_flag("--list", list, "the properties, in their order");
   app.add_option("--print", print, "print so many cases, and run none");

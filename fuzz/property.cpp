@@ -117,6 +117,11 @@ std::unique_ptr<runtime::Executable> Subject::build_again(int threads, BuildRepo
   return built(threads, false, &report);
 }
 
+std::optional<oracle::Mismatch> Subject::wrong(const oracle::Execution& got) {
+  // A definition may ask the generator in another order than its op.
+  return oracle::draws(graph_) ? trial().differs_outside(got) : trial().out_of_bounds(got);
+}
+
 std::optional<Failure> Subject::failed(std::string_view property, const oracle::Mismatch& mismatch) const {
   return Failure{std::string(property), std::string(property), std::string(oracle::name(mismatch.rung)),
                  mismatch.summary()};

@@ -66,6 +66,8 @@ class Subject {
   // What the case reached, for the campaign's coverage: "pass dead_code", "op aten.add.Tensor f32".
   std::set<std::string> features;
 
+  // What is wrong with a run of eager's, of what passes that may round made of the graph.
+  std::optional<oracle::Mismatch> wrong(const oracle::Execution& got);
   std::optional<Failure> failed(std::string_view property, const oracle::Mismatch& mismatch) const;
 
  private:

@@ -156,6 +156,11 @@ std::optional<Judgement> Trial::judged(Widening widening, const Execution& got, 
   return judge(needed(), right, got);
 }
 
+std::optional<Mismatch> Trial::differs_outside(const Execution& got) {
+  if (lacks_memory(got)) return std::nullopt;
+  return compare_outside(graph_, as_ended(got), got);
+}
+
 std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn) {
   if (lacks_memory(got)) return std::nullopt;
   if (auto outside = compare_outside(graph_, as_ended(got), got)) return outside;

@@ -38,6 +38,8 @@ class Trial {
   std::optional<Mismatch> differs(const Execution& got);
   // By the reference; nothing if that does not run here.
   std::optional<Judgement> judged(Widening widening, const Execution& got, Draws draws = Draws::eager);
+  // From outside alone: of eager's own draws in another order, nothing is known of their values.
+  std::optional<Mismatch> differs_outside(const Execution& got);
   // From outside, and by the bounds. `drawn`: by a program whose random ops draw from Lenz's stream: so does the
   // reference then.
   std::optional<Mismatch> out_of_bounds(const Execution& got, bool drawn = false);

@@ -131,10 +131,9 @@ Dim Infer::integer(std::string_view param) const {
   return *value;
 }
 
-int64_t Infer::constant(std::string_view param) const {
+int64_t Infer::constant(std::string_view param) {
   Dim d = integer(param);
-  if (!d.is_constant()) raise("argument `" + std::string(param) + "` must be a constant integer");
-  return d.constant();
+  return specialize(d);  // a definition may hand on a size where its op takes a number
 }
 
 bool Infer::boolean(std::string_view param) const {

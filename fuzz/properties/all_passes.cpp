@@ -10,8 +10,7 @@ std::optional<Failure> holds(Subject& subject) {
     if (run.changed) subject.features.insert("pass " + std::string(run.pass));
   if (statistics.rewrites == 0) return std::nullopt;
   oracle::Trial& trial = subject.trial();
-  if (auto mismatch = trial.out_of_bounds(trial.eager(*graph), oracle::draws(subject.graph())))
-    return subject.failed("all_passes", *mismatch);
+  if (auto mismatch = subject.wrong(trial.eager(*graph))) return subject.failed("all_passes", *mismatch);
   return std::nullopt;
 }
 }  // namespace
