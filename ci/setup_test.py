@@ -106,6 +106,13 @@ class Setup(unittest.TestCase):
         self.assertIn("expecttest==0.0.1 (it has 0.3.0)", done.stdout)
         self.assertIn("FAILED: pip install", done.stderr)
 
+    def test_an_environment_without_pip_is_made_again(self):
+        (self.root / ".venv").unlink()
+        subprocess.run(["python3", "-m", "venv", "--without-pip", self.root / ".venv"], check=True)
+        done = self.run_setup()
+        self.assertIn("setup: making .venv", done.stdout)
+        self.assertIn("FAILED: pip install", done.stderr)  # there is no index
+
     def test_a_missing_package_without_rights_is_said(self):
         self.program("dpkg-query", "echo 'ii  cmake'")
         self.program("id", "echo 1000")

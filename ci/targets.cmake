@@ -23,10 +23,14 @@ function(lenz_precompile name headers)
   add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/generated/${name}.cpp)
   target_link_libraries(${name} PRIVATE lenz_flags ${ARGN})
   target_precompile_headers(${name} PRIVATE ${headers})
+  set(torch_version "")
+  if("lenz_libtorch" IN_LIST ARGN)
+    set(torch_version ${LENZ_TORCH_VERSION})
+  endif()
   # What a precompiled header is made of, for ccache (pch_external_checksum): its bytes differ from folder to folder.
   string(SHA256 made_of "${headers};${ARGN};${CMAKE_CXX_COMPILER_ID} ${CMAKE_CXX_COMPILER_VERSION};${CMAKE_BUILD_TYPE};\
 ${CMAKE_CXX_FLAGS_RELEASE};${CMAKE_CXX_FLAGS_DEBUG};${LENZ_SANITIZE};${fmt_VERSION};${nlohmann_json_VERSION};\
-${GTest_VERSION};${LENZ_TORCH_VERSION}")
+${GTest_VERSION};${torch_version}")
   foreach(suffix gch pch)
     file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.${suffix}.sum CONTENT "${made_of}\n" @ONLY)
   endforeach()

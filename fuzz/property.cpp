@@ -64,6 +64,7 @@ oracle::Trial& Subject::trial() {
   run->binding = oracle::parse_binding(setting_.sizes, graph_);
   complete(run->binding, graph_, 0);
   check_facts(run->binding, graph_);
+  check_guards(run->binding, graph_);
   oracle::Values values = setting_.values;
   int range = 0;
   if (values == oracle::Values::exact) {

@@ -5,6 +5,10 @@
 
 namespace lenz {
 
+namespace {
+constexpr size_t kLong = 64;  // lists beyond it are not walked from their beginning each time
+}  // namespace
+
 std::string_view name(Level level) {
   constexpr std::string_view names[] = {"torch", "aten", "core"};
   return names[static_cast<size_t>(level)];
@@ -65,12 +69,19 @@ void Graph::remove_users(NodeId user, std::span<const Arg> args) {
   for (const Arg& a : args)
     for_each_value(a, [&](ValueId v) {
       auto& users = values_[v].users;
-      // From both ends: what goes is mostly what was just added, or one after another from the oldest on.
-      for (size_t i = 0, last = users.size(); i < last; ++i)
-        if (size_t at = users[last - 1 - i] == user ? last - 1 - i : i; users[at] == user) {
-          users.erase(at);
-          break;
-        }
+      const size_t count = users.size();
+      const size_t start = count > kLong && last_user_.list == v ? std::min<size_t>(last_user_.place, count - 1) : 0;
+      for (size_t i = 0; i < count; ++i) {  // from there both ways, and from the end: what goes was often just added
+        size_t at = count - 1 - i;
+        if (users[at] != user) at = start + i < count ? start + i : start + i - count;
+        if (users[at] != user) at = start >= i ? start - i : start + count - i;
+        if (users[at] != user) continue;
+        if (count <= kLong) return users.erase(at);
+        users[at] = users.back();  // their order is worth less than moving all that stand behind
+        users.pop_back();
+        last_user_ = {v, static_cast<uint32_t>(at)};
+        return;
+      }
     });
 }
 
@@ -216,18 +227,51 @@ std::string Graph::value_name(ValueId v) const {
 }
 
 namespace {
-// Where an argument mentions one value it mentions another now.
-void patch(Arg& arg, ValueId from, ValueId to) {
+// The place of x in a list, sought from a place on, around the end; the list's size if it is not there.
+size_t place_of(std::span<const uint32_t> list, uint32_t x, size_t from) {
+  from = std::min(from, list.size());
+  auto middle = list.begin() + static_cast<ptrdiff_t>(from);
+  auto at = std::find(middle, list.end(), x);
+  if (at == list.end()) at = std::find(list.begin(), middle, x), at = at == middle ? list.end() : at;
+  return static_cast<size_t>(at - list.begin());
+}
+
+// Where an argument mentions one value first it mentions another now; false if it doesn't mention it.
+bool patch(Arg& arg, ValueId from, ValueId to, uint32_t& place) {
   if (arg.kind == ArgKind::value) {
-    if (arg.value() == from) arg = Arg::of_value(to);
-  } else if (arg.kind == ArgKind::value_list) {
-    auto* items = const_cast<ValueId*>(arg.values);
-    std::replace(items, items + arg.count, from, to);
-  } else if (arg.kind == ArgKind::arg_list) {
-    for (Arg& a : std::span(const_cast<Arg*>(arg.args), arg.count)) patch(a, from, to);
+    if (arg.value() != from) return false;
+    arg = Arg::of_value(to);
+    return true;
   }
+  if (arg.kind == ArgKind::value_list) {
+    const std::span<const ValueId> items = arg.value_list();
+    const size_t at = place_of(items, from, place);
+    if (at == items.size()) return false;
+    const_cast<ValueId&>(items[at]) = to;
+    place = static_cast<uint32_t>(at + 1);
+    return true;
+  }
+  if (arg.kind == ArgKind::arg_list)
+    for (Arg& a : std::span(const_cast<Arg*>(arg.args), arg.count))
+      if (patch(a, from, to, place)) return true;
+  return false;
 }
 }  // namespace
+
+// One mention of a value in a user.
+void Graph::patch_user(NodeId user, ValueId from, ValueId to) {
+  std::span<Arg> args = user == kOutputs ? std::span<Arg>(outputs_)
+                                         : std::span<Arg>(const_cast<Arg*>(nodes_[user].args), nodes_[user].arg_count);
+  uint32_t place = last_operand_.list == user ? last_operand_.place : 0;
+  const size_t count = args.size(), start = count > kLong ? place : 0;  // of outputs there may be many
+  for (size_t i = 0; i < count; ++i) {
+    const size_t at = (start + i) % count;
+    if (!patch(args[at], from, to, place)) continue;
+    if (count > kLong) place = static_cast<uint32_t>(at + 1);
+    if (place > kLong) last_operand_ = {user, place};
+    return;
+  }
+}
 
 // What was made from `from` in its storage lies in that of `to` from now on.
 void Graph::move_storage(ValueId from, ValueId to) {
@@ -253,12 +297,7 @@ void Graph::move_storage(ValueId from, ValueId to) {
 void Graph::replace_uses(ValueId from, ValueId to) {
   if (from == to) return;
   if (storage_[from] != storage_[to]) move_storage(from, to);
-  for (NodeId user : values_[from].users) {
-    std::span<Arg> args = user == kOutputs
-                              ? std::span<Arg>(outputs_)
-                              : std::span<Arg>(const_cast<Arg*>(nodes_[user].args), nodes_[user].arg_count);
-    for (Arg& a : args) patch(a, from, to);  // a second mention finds nothing left to do
-  }
+  for (NodeId user : values_[from].users) patch_user(user, from, to);  // it stands there once for each mention
   auto& moved = values_[from].users;
   values_[to].users.append(moved.begin(), moved.end());
   moved = {};

@@ -138,6 +138,7 @@ class Graph {
   void add_users(NodeId user, std::span<const Arg> args);
   void remove_users(NodeId user, std::span<const Arg> args);
   void move_storage(ValueId from, ValueId to);
+  void patch_user(NodeId user, ValueId from, ValueId to);
 
   std::shared_ptr<Context> context_;
   const OpTable* ops_;
@@ -150,6 +151,12 @@ class Graph {
   std::vector<ValueId> storage_;    // one for each value
   NodeId first_ = kNone, last_ = kNone;
   size_t live_ = 0;
+  // Where something was found last in a long list: what is sought next mostly lies there or behind it.
+  struct Found {
+    uint32_t list = kNone, place = 0;
+  };
+  Found last_operand_;  // of this node, in a list of operands
+  Found last_user_;     // of this value
 };
 
 // The argument that a schema default stands for. Throws InternalError for a default that no Arg can hold.

@@ -10,7 +10,12 @@ namespace {
 class Schedule {
  public:
   explicit Schedule(const Graph& graph)
-      : graph_(graph), region_(regions(graph)), placed_(graph.node_capacity(), false), taken_(placed_) {}
+      : graph_(graph),
+        region_(regions(graph)),
+        waiting_(graph.node_capacity(), 0),
+        taken_(graph.node_capacity(), false) {
+    graph.for_each_node([&](NodeId id) { for_each_operand(id, [&](NodeId producer) { ++waiting_[producer]; }); });
+  }
 
   template <class Allow>
   std::vector<NodeId> reversed(Allow&& allow) {
@@ -20,34 +25,34 @@ class Schedule {
       while (!stack.empty()) {
         NodeId id = stack.back();
         stack.pop_back();
-        placed_[id] = true;
         order_.push_back(id);
-        for (const Arg& a : graph_.node(id).arguments())
-          for_each_value(a, [&](ValueId v) {
-            NodeId producer = graph_.value(v).producer;
-            if (producer == kNone || !may_follow(producer, id) || !allow()) return;
-            taken_[producer] = true;
-            stack.push_back(producer);
-          });
+        for_each_operand(id, [&](NodeId producer) { --waiting_[producer]; });
+        for_each_operand(id, [&](NodeId producer) {
+          if (!may_follow(producer, id) || !allow()) return;
+          taken_[producer] = true;
+          stack.push_back(producer);
+        });
       }
     }
     return std::move(order_);
   }
 
  private:
+  template <class F>
+  void for_each_operand(NodeId id, F&& visit) const {
+    for (const Arg& a : graph_.node(id).arguments())
+      for_each_value(a, [&](ValueId v) {
+        if (NodeId producer = graph_.value(v).producer; producer != kNone) visit(producer);
+      });
+  }
   bool may_follow(NodeId producer, NodeId user) const {
-    if (taken_[producer] || placed_[producer] || region_[producer] == 0 || region_[producer] != region_[user])
-      return false;
-    const Node& node = graph_.node(producer);
-    for (uint16_t i = 0; i < node.result_count; ++i)
-      for (NodeId other : graph_.value(node.result(i)).users)
-        if (other != kOutputs && !placed_[other]) return false;
-    return true;
+    return !taken_[producer] && waiting_[producer] == 0 && region_[producer] != 0 && region_[producer] == region_[user];
   }
 
   const Graph& graph_;
   std::vector<uint32_t> region_;
-  std::vector<bool> placed_, taken_;
+  std::vector<uint32_t> waiting_;  // how many mentions of a node's results have no place yet
+  std::vector<bool> taken_;
   std::vector<NodeId> order_;
 };
 
