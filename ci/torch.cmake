@@ -20,7 +20,9 @@ target_link_libraries(lenz_libtorch INTERFACE
   -Wl,--push-state,--no-as-needed ${LENZ_TORCH_DIR}/lib/libtorch_cpu.so ${LENZ_TORCH_DIR}/lib/libc10.so
   -Wl,--pop-state)
 
-# What is known of eager's own faults, as text that the plugin holds.
-set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/oracle/values_known.txt)
-file(READ ${PROJECT_SOURCE_DIR}/oracle/values_known.txt lenz_known)
-file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/oracle/values_known.inc CONTENT "R\"lenz(@lenz_known@)lenz\"\n" @ONLY)
+# What is known of eager's own faults and of what ops leave open, as texts that the plugin holds.
+foreach(list values_known loops_known)
+  set_property(DIRECTORY ${PROJECT_SOURCE_DIR} APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/oracle/${list}.txt)
+  file(READ ${PROJECT_SOURCE_DIR}/oracle/${list}.txt lenz_known)
+  file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/generated/oracle/${list}.inc CONTENT "R\"lenz(@lenz_known@)lenz\"\n" @ONLY)
+endforeach()

@@ -2,23 +2,12 @@
 
 #include <fnmatch.h>
 
-#include <known_lines.h>  // made by CMake
 #include "oracle/known_faults.h"
 #include "oracle/row_check.h"
 
 namespace lenz::fuzz {
 
 namespace {
-const std::vector<oracle::KnownFault>& known() {
-  static const std::vector<oracle::KnownFault> all = [] {
-    auto lines = oracle::parse_known_faults(kValuesKnown, "oracle/values_known.txt");
-    for (oracle::KnownFault& line : oracle::parse_known_faults(kLoopsKnown, "oracle/loops_known.txt"))
-      lines.push_back(std::move(line));
-    return lines;
-  }();
-  return all;
-}
-
 // In a larger graph nobody knows how far a line's conditions reach: its row and dtype decide.
 bool names(const oracle::KnownFault& line, const OpDef& op, std::string_view dtype) {
   if (fnmatch(line.row.c_str(), op.full_name.c_str(), 0) != 0) return false;
@@ -35,9 +24,10 @@ std::string excuse_of(const Graph& graph) {
     for (const Arg& a : node.arguments())
       for_each_value(a, [&](ValueId v) {
         if (!graph.type(v).is_tensor() || !found.empty()) return;
-        for (const oracle::KnownFault& line : known())
-          if (found.empty() && names(line, *node.op, name(graph.type(v).dtype)))
-            found = node.op->full_name + ": " + line.why;
+        for (auto lines : {oracle::known_faults(), oracle::known_openings()})
+          for (const oracle::KnownFault& line : lines)
+            if (found.empty() && names(line, *node.op, name(graph.type(v).dtype)))
+              found = node.op->full_name + ": " + line.why;
       });
   });
   return found;

@@ -97,7 +97,8 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
 }
 
 TEST(Setting, ReadsWhatItWrites) {
-  Setting s{.values = oracle::Values::special, .seed = 77, .passes = "-dead_code", .target = "avx2"};
+  Setting s{
+      .values = oracle::Values::special, .seed = 77, .sizes = "s0=4,s1=2", .passes = "-dead_code", .target = "avx2"};
   const Setting again = Setting::parse(s.text());
   EXPECT_EQ(again.text(), s.text());
   for (const char* bad : {"values=strange", "seed=-1", "seed=", "seed=99999999999999999999", "what=1", "values"})

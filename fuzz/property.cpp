@@ -61,10 +61,14 @@ Subject::~Subject() = default;
 oracle::Trial& Subject::trial() {
   if (run_) return *run_->trial;
   auto run = std::make_unique<Run>();
-  run->binding = oracle::parse_binding(setting_.sizes, graph_);
-  complete(run->binding, graph_, 0);
-  check_facts(run->binding, graph_);
-  check_guards(run->binding, graph_);
+  try {
+    run->binding = oracle::parse_binding(setting_.sizes, graph_);
+    complete(run->binding, graph_, 0);
+    check_facts(run->binding, graph_);
+    check_guards(run->binding, graph_);
+  } catch (const UserError& error) {  // the setting's fault, not the compiler's
+    throw Unsupported("no sizes for it: " + error.message());
+  }
   oracle::Values values = setting_.values;
   int range = 0;
   if (values == oracle::Values::exact) {

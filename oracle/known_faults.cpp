@@ -200,6 +200,13 @@ std::span<const KnownFault> known_faults() {
   return all;
 }
 
+std::span<const KnownFault> known_openings() {
+  static const std::vector<KnownFault> all = parse_known_faults(
+#include "oracle/loops_known.inc"
+      , "oracle/loops_known.txt");
+  return all;
+}
+
 std::vector<KnownFault> parse_known_faults(std::string_view text, const std::string& file) {
   std::vector<KnownFault> all;
   int line = 0;

@@ -54,8 +54,9 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
 // graph of several nodes leeway has no bound. `rounding`: instead of faults, where eager rounds otherwise.
 const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph, const SymValues& sizes,
                            const std::function<bool(const Leeway&)>& within, bool rounding = false);
-// The lines of oracle/values_known.txt.
+// The lines of oracle/values_known.txt, and of oracle/loops_known.txt.
 std::span<const KnownFault> known_faults();
+std::span<const KnownFault> known_openings();
 
 // The class of layouts that a tensor belongs to, in words.
 std::string_view layout_of(const Type& t, const SymValues& sizes);

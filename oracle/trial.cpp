@@ -166,6 +166,7 @@ std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn) {
   if (auto outside = compare_outside(graph_, as_ended(got), got)) return outside;
   if (got.ending != Ending::finished) return std::nullopt;
   if (!drawn && !compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
+  by_the_reference = true;
   try {
     auto judgement = judged(Widening::bounds, got, drawn ? Draws::lenz : Draws::eager);
     return judgement ? judgement->mismatch : std::nullopt;

@@ -47,6 +47,7 @@ class Trial {
   std::optional<Mismatch> eager_out_of_bounds(const Execution& got);
   bool within(const Leeway& by, const Execution& got);  // what libtorch computed, given some leeway more
 
+  bool by_the_reference = false;  // whether a run that was no eager's bit for bit was held to the reference's bounds
   std::string out_of_memory;  // what there was not enough for, and where
   std::string no_stream;      // why random ops were compared from outside alone: an op that Lenz's stream does not draw
 

@@ -6,8 +6,8 @@ namespace lenz::fuzz {
 
 std::span<const Property> properties() {
   static const Property kProperties[] = {
-      text_round_trip(), structure(),  exact_passes(), all_passes(),   settled(),      loops_interpreted(), fused(),
-      realised(),        passes_off(), rebound(),      machine_code(), called_again(), from_cache(),
+      text_round_trip(), structure(),  exact_passes(), all_passes(), settled(),      loops_interpreted(), fused(),
+      realised(),        passes_off(), rebound(),      reference(),  machine_code(), called_again(),      from_cache(),
   };
   return kProperties;
 }

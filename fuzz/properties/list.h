@@ -18,5 +18,6 @@ Property machine_code();
 Property called_again();
 Property from_cache();
 Property rebound();
+Property reference();
 
 }  // namespace lenz::fuzz
