@@ -127,6 +127,17 @@ std::optional<oracle::Mismatch> Subject::wrong(const oracle::Execution& got) {
   return oracle::draws(graph_) ? trial().differs_outside(got) : trial().out_of_bounds(got);
 }
 
+std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
+                                      const oracle::Execution& got) {
+  bool by_eager = false;
+  loops::for_each_node(program.body, [&](const loops::Node& node) {
+    const auto* e = std::get_if<loops::Extern>(&node.is);
+    by_eager = by_eager || (e && e->op->has(Trait::random));
+  });
+  const bool by_stream = !program.streams.empty();
+  return by_stream && by_eager ? trial.differs_outside(got) : trial.out_of_bounds(got, by_stream);
+}
+
 std::optional<Failure> Subject::failed(std::string_view property, const oracle::Mismatch& mismatch) const {
   return Failure{std::string(property), std::string(property), std::string(oracle::name(mismatch.rung)),
                  mismatch.summary()};

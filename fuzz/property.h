@@ -82,6 +82,10 @@ class Subject {
   std::map<std::pair<int, bool>, std::unique_ptr<runtime::Executable>> executables_;
 };
 
+// What is wrong with what a program gave: its random ops draw from Lenz's stream, those of its externs as eager does.
+std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
+                                      const oracle::Execution& got);
+
 struct Property {
   std::string_view name;
   std::string_view contract;

@@ -36,7 +36,21 @@ const Graph& subgraph(const StructuralCall& call, size_t arg) {
 }
 
 // A sub-graph's symbols are its own: they are read off what it is called with. Its results are tensors of their own.
-Values call_graph(const StructuralCall& call, const Graph& sub, const Values& inputs) {
+Values call_graph(const StructuralCall& call, const Graph& sub, const Values& given) {
+  // What is only read lies as the sub-graph declares: its views count on it.
+  Values inputs = given;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Input& input = sub.inputs()[i];
+    const Type& formal = sub.type(input.value);
+    const Seen seen = look(inputs[i]);
+    if (input.mutated || seen.kind != TypeKind::tensor || !formal.is_tensor()) continue;
+    Binding sizes;
+    sizes.match_sizes(formal, seen);
+    bool lies = evaluate(formal.offset, sizes.lookup()).value_or(seen.offset) == seen.offset;
+    for (size_t d = 0; d < seen.strides.size(); ++d)
+      lies = lies && evaluate(formal.strides()[d], sizes.lookup()).value_or(seen.strides[d]) == seen.strides[d];
+    if (!lies) inputs[i] = call.runner.machine().placed(inputs[i], formal, sizes.lookup());
+  }
   Values outputs = call.runner.run_graph(sub, inputs, {});
   std::vector<const void*> known;
   for (const RunValue& v : inputs) known.push_back(look(v).storage);

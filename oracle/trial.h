@@ -48,8 +48,8 @@ class Trial {
   bool within(const Leeway& by, const Execution& got);  // what libtorch computed, given some leeway more
 
   bool by_the_reference = false;  // whether a run that was no eager's bit for bit was held to the reference's bounds
-  std::string out_of_memory;  // what there was not enough for, and where
-  std::string no_stream;      // why random ops were compared from outside alone: an op that Lenz's stream does not draw
+  std::string out_of_memory;      // what there was not enough for, and where
+  std::string no_stream;  // why random ops were compared from outside alone: an op that Lenz's stream does not draw
 
  private:
   bool lacks_memory(const Execution& got);

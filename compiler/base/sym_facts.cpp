@@ -336,6 +336,17 @@ bool FactsLearner::assume_power(Dim dim, bool exactly, bool& done) {
   return assume_range(symbol, {std::nullopt, zero ? low : low - 1});
 }
 
+// A product that is not 0 has no factor that is 0.
+void FactsLearner::none_is_zero(const SymTerm& term) {
+  FactsReader reader(facts_);
+  ProductView product(term.monomial);
+  if (product.factors().size() < 2) return;  // a power says so by itself
+  for (const SymFactor& f : product.factors()) {
+    const Range r = reader.range(Dim(f.atom));
+    if (r.low && *r.low == 0) pending_.push_back({Pending::Kind::nonnegative, Dim(f.atom) - 1, {}});
+  }
+}
+
 bool FactsLearner::assume_zero(Dim dim) {
   if (dim.is_constant()) return dim.constant() == 0;
   if (auto rest = without_common_factor(FactsReader(facts_), dim)) return assume_zero(*rest);
@@ -343,6 +354,7 @@ bool FactsLearner::assume_zero(Dim dim) {
   SumView view(dim);
   int64_t g = content(dim);
   if (view.constant() % g != 0) return false;
+  if (view.terms().size() == 1 && view.constant() != 0) none_is_zero(view.terms()[0]);
   if (g > 1) return assume_zero(floor_div(dim, g));
   bool done = false;
   if (!assume_remainder(dim, done)) return false;
@@ -401,17 +413,7 @@ bool FactsLearner::assume_nonnegative(Dim dim) {
   Range r = reader.range(dim);
   if (r.high && *r.high < 0) return false;
   if (r.low && *r.low >= 0) return true;
-  // A product that is above 0 has no factor that is 0.
-  if (view.terms().size() == 1 && t.coefficient == 1 && view.constant() < 0) {
-    ProductView product(t.monomial);
-    const bool none_negative = std::ranges::all_of(product.factors(), [&](const SymFactor& f) {
-      const Range r = reader.range(Dim(f.atom));
-      return r.low && *r.low >= 0;
-    });
-    if (none_negative && product.factors().size() > 1)  // of a power, below
-      for (const SymFactor& f : product.factors())
-        pending_.push_back({Pending::Kind::nonnegative, Dim(f.atom) - 1, {}});
-  }
+  if (view.terms().size() == 1 && t.coefficient == 1 && view.constant() < 0) none_is_zero(t);
   bool done = false;
   if (!assume_power(dim, false, done)) return false;
   if (done) return true;

@@ -72,6 +72,7 @@ class FactsLearner {
   };
 
   bool take_in(const Pending& pending);
+  void none_is_zero(const SymTerm& term);
   bool assume_zero(Dim dim);
   bool assume_nonzero(Dim dim);
   bool assume_nonnegative(Dim dim);

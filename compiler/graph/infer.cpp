@@ -52,8 +52,10 @@ bool Assumptions::assume(const Cond& cond) {
 bool Assumptions::declare(const Cond& cond) {
   if (declared_.proves(cond)) return true;
   if (!declared_.add(cond) || (started_ && !known_.add(cond))) return false;
-  std::erase_if(guards_, [&](const Cond& guard) { return declared_.proves(guard); });  // no guard says what is declared
-  return true;
+  // No guard says what is known without it.
+  const std::vector<Cond> guards = std::move(guards_);
+  restart();
+  return std::ranges::all_of(guards, [&](const Cond& guard) { return assume(guard); });
 }
 
 Infer::Infer(const std::shared_ptr<Context>& context, const OpTable& table, const OpDef& op, std::span<const Arg> args,
@@ -131,9 +133,11 @@ Dim Infer::integer(std::string_view param) const {
   return *value;
 }
 
-int64_t Infer::constant(std::string_view param) {
+int64_t Infer::constant(std::string_view param) const {
   Dim d = integer(param);
-  return specialize(d);  // a definition may hand on a size where its op takes a number
+  // A definition may hand on a size where its op takes a number.
+  if (!d.is_constant()) throw Unsupported(op_.full_name + ": `" + std::string(param) + "` is a size that is left open");
+  return d.constant();
 }
 
 bool Infer::boolean(std::string_view param) const {

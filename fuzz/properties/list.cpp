@@ -5,11 +5,11 @@
 namespace lenz::fuzz {
 
 std::span<const Property> properties() {
-  static const Property kProperties[] = {
+  static const Property all[] = {
       text_round_trip(), structure(),  exact_passes(), all_passes(), settled(),      loops_interpreted(), fused(),
       realised(),        passes_off(), rebound(),      reference(),  machine_code(), called_again(),      from_cache(),
   };
-  return kProperties;
+  return all;
 }
 
 const Property* find_property(std::string_view name) {

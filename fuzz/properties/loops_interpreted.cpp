@@ -8,7 +8,7 @@ std::optional<Failure> holds(Subject& subject) {
   loops::Program program = subject.program();
   loops::require_valid(program, "the lowering");
   oracle::Trial& trial = subject.trial();
-  if (auto mismatch = trial.out_of_bounds(trial.on_loops(program), oracle::draws(subject.graph())))
+  if (auto mismatch = wrong(trial, program, trial.on_loops(program)))
     return subject.failed("loops_interpreted", *mismatch);
   return std::nullopt;
 }

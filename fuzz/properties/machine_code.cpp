@@ -17,11 +17,11 @@ bool has_products(const Graph& graph) {
 
 std::optional<Failure> right(Subject& subject) {
   oracle::Trial& trial = subject.trial();
-  const bool random = oracle::draws(subject.graph());
+  const loops::Program program = subject.program();
   for (bool outside : {false, true}) {
     if (outside && !has_products(subject.graph())) break;
     oracle::Execution got = trial.on_executable(subject.executable(outside ? 1 : 2, outside));
-    if (auto mismatch = trial.out_of_bounds(got, random)) {
+    if (auto mismatch = wrong(trial, program, got)) {
       auto failure = subject.failed("machine_code", *mismatch);
       if (outside) failure->detail += "\n  with products left to the host";
       return failure;

@@ -23,7 +23,7 @@ std::optional<Failure> holds(Subject& subject) {
   loops::Program program = to_loops(subject.graph(), options);
   loops::require_valid(program, "the lowering, without " + off);
   oracle::Trial& trial = subject.trial();
-  if (auto mismatch = trial.out_of_bounds(trial.on_loops(program), oracle::draws(subject.graph()))) {
+  if (auto mismatch = wrong(trial, program, trial.on_loops(program))) {
     auto failure = subject.failed("passes_off", *mismatch);
     failure->detail += "\n  without: " + off;
     return failure;

@@ -17,7 +17,7 @@ std::optional<Failure> holds(Subject& subject) {
     oracle::Trial trial(graph, subject.boxed(), source, sizes, options);
     const loops::Program& program = programs.at(sizes.lookup());
     loops::require_valid(program, "the lowering");
-    if (auto mismatch = trial.out_of_bounds(trial.on_loops(program), oracle::draws(subject.graph()))) {
+    if (auto mismatch = wrong(trial, program, trial.on_loops(program))) {
       auto failure = subject.failed("rebound", *mismatch);
       failure->detail += "\n  at " + to_text(sizes, graph);
       return failure;

@@ -11,8 +11,7 @@ std::optional<Failure> scheduled(Subject& subject, std::string_view property, bo
   loops::Program program = schedule::schedule(subject.program(), target, {.tiles = tiles});
   loops::require_valid(program, "scheduling");
   oracle::Trial& trial = subject.trial();
-  if (auto mismatch = trial.out_of_bounds(trial.on_loops(program), oracle::draws(subject.graph())))
-    return subject.failed(property, *mismatch);
+  if (auto mismatch = wrong(trial, program, trial.on_loops(program))) return subject.failed(property, *mismatch);
   return std::nullopt;
 }
 }  // namespace
