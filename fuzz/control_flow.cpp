@@ -28,8 +28,13 @@ class ControlFlow {
 
   void make() {
     if (outer_.values.empty()) return;
+    // A sub-graph declares how its inputs lie; nothing else can be made to lie like a tensor with a stride of 0.
+    std::vector<ValueId> dense;
+    for (ValueId v : outer_.values)
+      if (std::ranges::none_of(graph_.type(v).strides(), [](Dim s) { return s.is(0); })) dense.push_back(v);
+    if (dense.empty()) return;
     size_t count = 1 + c_.below(3);
-    for (size_t i = 0; i < count; ++i) operands_.push_back(c_.pick(outer_.values));
+    for (size_t i = 0; i < count; ++i) operands_.push_back(c_.pick(dense));
     try {
       switch (c_.below(3)) {
         case 0: return branch();
@@ -186,7 +191,9 @@ class ControlFlow {
   void scan() {
     std::vector<ValueId> sequences;
     for (ValueId v : outer_.values)
-      if (graph_.type(v).rank() > 0 && graph_.type(v).sizes()[0].constant() > 0) sequences.push_back(v);
+      if (graph_.type(v).rank() > 0 && graph_.type(v).sizes()[0].constant() > 0 &&
+          std::ranges::none_of(graph_.type(v).strides(), [](Dim s) { return s.is(0); }))
+        sequences.push_back(v);
     if (sequences.empty()) return branch();
     const ValueId xs = c_.pick(sequences);
     operands_.resize(1);

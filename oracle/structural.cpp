@@ -35,6 +35,13 @@ const Graph& subgraph(const StructuralCall& call, size_t arg) {
   return *call.graph.subgraphs[static_cast<size_t>(call.node.args[arg].i)];
 }
 
+// A dim whose elements lie at one place: nothing can be copied to lie so.
+bool shares_places(const Type& type) {
+  for (size_t d = 0; d < type.rank(); ++d)
+    if (type.strides()[d].is(0) && !type.sizes()[d].is(1)) return true;
+  return false;
+}
+
 // A sub-graph's symbols are its own: they are read off what it is called with. Its results are tensors of their own.
 Values call_graph(const StructuralCall& call, const Graph& sub, const Values& given) {
   // What is only read lies as the sub-graph declares: its views count on it.
@@ -43,7 +50,7 @@ Values call_graph(const StructuralCall& call, const Graph& sub, const Values& gi
     const Input& input = sub.inputs()[i];
     const Type& formal = sub.type(input.value);
     const Seen seen = look(inputs[i]);
-    if (input.mutated || seen.kind != TypeKind::tensor || !formal.is_tensor()) continue;
+    if (input.mutated || seen.kind != TypeKind::tensor || !formal.is_tensor() || shares_places(formal)) continue;
     Binding sizes;
     sizes.match_sizes(formal, seen);
     bool lies = evaluate(formal.offset, sizes.lookup()).value_or(seen.offset) == seen.offset;
@@ -86,6 +93,7 @@ Values as_declared(const StructuralCall& call, Values results, const Values& han
     if (seen.kind != TypeKind::tensor) continue;
     const Type& type = call.graph.type(call.node.result(i));
     const SymValues sizes = call.binding.lookup();
+    if (shares_places(type)) continue;
     bool lies = evaluate(type.offset, sizes).value_or(seen.offset) == seen.offset;
     for (size_t d = 0; d < seen.strides.size(); ++d)
       lies = lies && evaluate(type.strides()[d], sizes).value_or(seen.strides[d]) == seen.strides[d];

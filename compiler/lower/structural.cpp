@@ -74,6 +74,13 @@ SmallVec<Arg, 8> operands(const Arg& list) {
     for (Dim d : list.dim_list()) all.push_back(Arg::of_dim(d));
   return all;
 }
+
+// A dim whose elements lie at one place: nothing can be copied to lie so.
+bool shares_places(const Type& type) {
+  for (size_t d = 0; d < type.rank(); ++d)
+    if (type.strides()[d].is(0) && !type.sizes()[d].is(1)) return true;
+  return false;
+}
 }  // namespace
 
 // --- calls of sub-graphs
@@ -106,7 +113,7 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
     const Input& input = sub->inputs()[i];
     const Type& formal = sub->type(input.value);
     // What is only read may come in another layout; views in the sub-graph are of the one that it declares.
-    if (given != kNone && formal.is_tensor() && !input.mutated) {
+    if (given != kNone && formal.is_tensor() && !input.mutated && !shares_places(formal)) {
       const TensorType& actual = program.buffers[given].type;
       if (!std::ranges::equal(actual.strides, formal.strides()) || actual.offset != formal.offset) {
         BufferId laid = add_buffer("operand", actual.dtype, actual.sizes);
@@ -215,7 +222,7 @@ std::vector<Lowering::Operand> Lowering::fresh_copies(const Node& loop, std::spa
     BufferId b = add_buffer("carried", program.buffers[o.buffer].type.dtype, program.buffers[o.buffer].type.sizes);
     // What the loop ends with is its result, which lies as its type says.
     const Type& result = graph_->type(loop.result(out.size()));
-    if (result.is_tensor()) program.buffers[b].type = result.tensor();
+    if (result.is_tensor() && !shares_places(result)) program.buffers[b].type = result.tensor();
     copy(o.buffer, b, "carried");
     out.push_back({b, 0});
   }

@@ -206,7 +206,30 @@ at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype) {
 }
 }  // namespace
 
-Outcome flow_positive(FlowContext& in, const Call& call) {
+namespace {
+// "sum(x, dtype=bf16)" may convert x first, and convert is to round.
+Call with_rounded_operands(FlowContext& in, const Call& call) {
+  const int at = call.op->schema.find("dtype");
+  Call made = call;
+  if (at < 0 || !in.errors || call.args[static_cast<size_t>(at)].kind != ArgKind::dtype) return made;
+  const Dtype to = to_real(call.args[static_cast<size_t>(at)].dtype());
+  for (const Arg& a : call.args) {
+    if (!a.is_value()) continue;
+    const Type& type = *call.types[a.value()];
+    if (!type.is_tensor() || !is_inexact(type.dtype) || !is_inexact(to)) continue;
+    if (info(to).mantissa_bits >= info(to_real(type.dtype)).mantissa_bits) continue;
+    const at::Tensor x = call.values[a.value()]->value.toTensor();
+    const Planes planes = in.store.read(x);
+    const at::Tensor rounding = half_place(magnitude(x), to), copy = x.clone();
+    in.store.write(copy, planes.error.defined() ? planes.error + rounding : rounding, planes.ambiguous);
+    made.values[a.value()] = hold(copy);
+  }
+  return made;
+}
+}  // namespace
+
+Outcome flow_positive(FlowContext& in, const Call& given) {
+  const Call call = with_rounded_operands(in, given);
   Outcome out = call.run_widened(in.boxed);
   if (out.raised || out.results.empty() || !in.errors) return out;
   Summary s = summary_of(in, call);
