@@ -71,8 +71,8 @@ class Infer {
   // A list of tensors: an argument list of values, or one value of list type. Absent elements are null.
   std::vector<const Type*> tensors(std::string_view param) const;
 
-  Dim integer(std::string_view param) const;  // int or SymInt, also from a sym_int value
-  int64_t constant(std::string_view param) const;   // must be a constant: dims, flags
+  Dim integer(std::string_view param) const;       // int or SymInt, also from a sym_int value
+  int64_t constant(std::string_view param) const;  // must be a constant: dims, flags
   std::optional<Dim> maybe_integer(std::string_view param) const;
   bool boolean(std::string_view param) const;
   DimVec ints(std::string_view param) const;  // a list; one integer counts as a list of one
