@@ -14,7 +14,7 @@
 
 namespace lenz::oracle {
 
-using namespace flow;
+using namespace flow;  // NOLINT(google-build-using-namespace): a name for what flows share
 
 namespace {
 struct Summary {

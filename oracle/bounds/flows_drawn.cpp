@@ -11,7 +11,7 @@
 
 namespace lenz::oracle {
 
-using namespace flow;
+using namespace flow;  // NOLINT(google-build-using-namespace): a name for what flows share
 
 Outcome flow_unwritten(FlowContext& in, const Call& call) {
   Outcome out = call.run_widened(in.boxed);

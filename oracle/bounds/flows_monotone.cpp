@@ -5,7 +5,7 @@
 
 namespace lenz::oracle {
 
-using namespace flow;
+using namespace flow;  // NOLINT(google-build-using-namespace): a name for what flows share
 
 namespace {
 // For each element of the operand, whether another one of its row may stand in its place: their intervals meet.
