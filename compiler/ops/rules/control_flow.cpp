@@ -98,6 +98,12 @@ const Type* bound(Infer& in, const Type& t, const Binding& binding) {
   for (Dim& d : copy.sizes) d = value(d);
   for (Dim& d : copy.strides) d = value(d);
   copy.offset = 0;  // what a branch returns is a tensor of its own
+  // And none whose elements lie at one place: nothing could be copied to lie so.
+  for (size_t d = 0; d < copy.rank(); ++d)
+    if (copy.strides[d].is(0) && !copy.sizes[d].is(1)) {
+      copy.strides = contiguous_strides(copy.sizes);
+      break;
+    }
   return in.context().tensor(copy);
 }
 
