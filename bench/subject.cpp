@@ -24,11 +24,6 @@ using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
-std::string folder_of(const std::string& file) {
-  const size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "." : file.substr(0, slash);
-}
-
 double bytes_in(const RunValue& value, std::set<const void*>& seen) {
   double bytes = 0;
   for_each_storage(value, [&](const void* storage, uint64_t size) {

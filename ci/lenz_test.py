@@ -30,6 +30,9 @@ class Lenz(unittest.TestCase):
         listed = run("--help").stdout.split("commands:\n")[1].split("\n\n")[0]
         for line in listed.splitlines():
             done = run(line.split()[0], "--help")
+            if not PLUGIN.exists() and "no plugin" in done.stderr:  # a command of the plugin; it says where that is from
+                self.assertEqual(done.returncode, 6, line + done.stderr)
+                continue
             self.assertEqual(done.returncode, 0, line + done.stderr)
             self.assertTrue(done.stdout, line)
 

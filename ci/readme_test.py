@@ -30,7 +30,7 @@ def run_block(script, folder):
     """The completed process."""
     kept = "\n".join(line for line in script.splitlines() if not CI_COMMAND.match(line))
     command = ["bash", "-euo", "pipefail", "-c", kept]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=120)
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, timeout=280)
 
 
 class Readme(unittest.TestCase):

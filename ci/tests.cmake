@@ -15,7 +15,7 @@ lenz_ci_test(ci.lenz_test 60 ${LENZ_PYTHON} ${ci}/lenz_test.py $<TARGET_FILE:len
 # What does not depend on how the sources were compiled runs once, in the release build.
 if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   lenz_ci_test(layout 60 ${LENZ_PYTHON} ${ci}/layout)
-  lenz_ci_test(layout.tidy 300 ${LENZ_PYTHON} ${ci}/layout --tidy --budget 45)
+  lenz_ci_test(layout.tidy 300 ${LENZ_PYTHON} ${ci}/layout --tidy --budget 25)
   lenz_ci_test(ci.layout_test 60 ${LENZ_PYTHON} ${ci}/layout_test.py)
   lenz_ci_test(ci.stages_test 60 ${LENZ_PYTHON} ${ci}/stages_test.py)
   lenz_ci_test(reports.values_table_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/reports/values_table_test.py)
@@ -27,6 +27,8 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   lenz_ci_test(ci.golden 60 ${LENZ_PYTHON} ${ci}/golden)
   if(LENZ_TORCH)
     lenz_ci_test(fuzz.command_test 120 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/fuzz_command_test.py $<TARGET_FILE:lenz>)
+    lenz_ci_test(oracle.python_program_test 120 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/oracle/python_program_test.py
+      $<TARGET_FILE:lenz>)
     lenz_ci_test(bench.peers_command_test 300 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/bench/peers_command_test.py
       $<TARGET_FILE:lenz>)
     lenz_ci_test(scalar.vs_eager 400 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/compiler/scalar/scalar_vs_eager_test.py
@@ -41,22 +43,27 @@ endif()
 # The op table against libtorch: on calls that rows generate, and on those of PyTorch's own operator database.
 if(LENZ_TORCH)
   lenz_ci_test(corpus_check 600 ${LENZ_PYTHON} ${ci}/corpus_check.py $<TARGET_FILE:lenz>)
-  # Two minutes of random graphs, the same each time; ./ci/signoff draws fresh ones.
-  lenz_ci_test(fuzz_check 1200 $<TARGET_FILE:lenz> fuzz --cases 1000 --seed 1 --out ${PROJECT_BINARY_DIR}/fuzz_check)
+  # A minute of random graphs, the same each time; ./ci/signoff and ./ci/nightly draw fresh ones, and more.
+  lenz_ci_test(fuzz_check 1200 $<TARGET_FILE:lenz> fuzz --cases 500 --seed 1 --out ${PROJECT_BINARY_DIR}/fuzz_check)
   lenz_ci_test(ops_check 600 $<TARGET_FILE:lenz> ops --check --calls 200)
   lenz_ci_test(values_check 600 $<TARGET_FILE:lenz> ops --check --values --calls 8 --known
     ${PROJECT_SOURCE_DIR}/oracle/values_known.txt)
-  lenz_ci_test(loops_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --calls 4 --known
+  lenz_ci_test(loops_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --calls 2 --known
     ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
-  lenz_ci_test(native_check 1500 $<TARGET_FILE:lenz> ops --check --values --llvm best --calls 1 --seed 1 --known
+  # Each kind of number once; ./ci/signoff and ./ci/nightly have every dtype.
+  set(few_dtypes --dtype f32 --dtype bf16 --dtype i64 --dtype u8 --dtype bool --dtype c64)
+  lenz_ci_test(native_check 1500 $<TARGET_FILE:lenz> ops --check --values --llvm best --calls 1 --seed 1
+    ${few_dtypes} --known
     ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
-  lenz_ci_test(loops_special_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --special --calls 1 --known
+  lenz_ci_test(loops_special_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --special --calls 1
+    ${few_dtypes} --known
     ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
-  lenz_ci_test(loops_rebind_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --rebind --calls 1 --known
-    ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
+  lenz_ci_test(loops_rebind_check 600 $<TARGET_FILE:lenz> ops --check --values --loops --rebind --calls 1
+    ${few_dtypes} --known ${PROJECT_SOURCE_DIR}/oracle/loops_known.txt)
   if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
     set(oracle ${PROJECT_SOURCE_DIR}/oracle)
     lenz_ci_test(oracle.opinfo_classes_test 60 ${LENZ_PYTHON} ${oracle}/opinfo_classes_test.py)
+    lenz_ci_test(oracle.absent 120 ${LENZ_PYTHON} ${oracle}/absent.py $<TARGET_FILE:lenz> --check)
     lenz_ci_test(opinfo_classes 600 ${LENZ_PYTHON} ${oracle}/opinfo_classes.py $<TARGET_FILE:lenz>)
     # On the calls that it has recorded.
     lenz_ci_test(opinfo_values 600 ${LENZ_PYTHON} ${oracle}/opinfo_values.py $<TARGET_FILE:lenz>)

@@ -100,6 +100,7 @@ class Campaign {
 
   CampaignSummary run() {
     begin_ = Clock::now();
+    if (options_.begins) options_.begins(seed_);
     look_into_findings();
     while (!over()) {
       slice();
@@ -173,7 +174,8 @@ class Campaign {
     calls.died = [&](size_t task, const oracle::Death& death) {
       dead[task].push_back({batches[task].first + death.place.index, death.place.phase, death.text()});
       if (dead[task].size() < kDeathsOfBatch) return true;
-      record(batches[task].first, batches[task].second, json::object(), dead[task]);
+      record(batches[task].first, batches[task].second, {{"given_up", batches[task].second - dead[task].size()}},
+             dead[task]);
       return false;
     };
     calls.tick = [&](size_t finished) {
@@ -266,7 +268,8 @@ class Campaign {
       if (interrupt_.came()) return;
       const std::string kind = store::text(row[1]) + " | " + store::text(row[2]);
       if (looked_into_[kind]++ >= options_.reductions) continue;
-      if (options_.progress) std::fprintf(stderr, "\r\33[Klooking into a finding: %s\n", kind.c_str());
+      if (options_.progress)
+        std::fprintf(stderr, "%slooking into a finding: %s\n", isatty(STDERR_FILENO) ? "\r\33[K" : "", kind.c_str());
       Failure failure{store::text(row[1]), store::text(row[1]), store::text(row[2]), store::text(row[3])};
       const Triaged t = triaged(store::text(row[4]), failure);
       store::Database::Transaction transaction(store_);
@@ -301,20 +304,26 @@ class Campaign {
 
   void show_progress(size_t) {
     const double s = since(begin_);
-    if (s - shown_ < 1 || !isatty(STDERR_FILENO)) return;
+    const bool terminal = isatty(STDERR_FILENO);
+    if (s - shown_ < (terminal ? 1 : 60)) return;
     shown_ = s;
-    std::fprintf(stderr, "\r\33[K%.0f s: %llu cases, %.1f/s, %llu findings", s,
-                 static_cast<unsigned long long>(cases_done_), static_cast<double>(cases_done_) / s,
-                 static_cast<unsigned long long>(found_));
+    std::fprintf(
+        stderr,
+        terminal ? "\r\33[K%.0f s: %llu cases, %.1f/s, %llu findings" : "%.0f s: %llu cases, %.1f/s, %llu findings\n",
+        s, static_cast<unsigned long long>(cases_done_), static_cast<double>(cases_done_) / s,
+        static_cast<unsigned long long>(found_));
   }
 
   CampaignSummary summary() {
     CampaignSummary s;
+    s.seed = seed_;
     s.interrupted = interrupt_.came();
     s.seconds = since(begin_);
     for (const store::Row& row : store_.query("SELECT cases, counts FROM batch WHERE run = ?", {run_})) {
-      s.cases += static_cast<uint64_t>(store::integer(row[0]));
       const json j = json::parse(store::text(row[1]));
+      const uint64_t given_up = j.value("given_up", 0u);
+      s.given_up += given_up;
+      s.cases += static_cast<uint64_t>(store::integer(row[0])) - given_up;
       const json ends = j.value("ends", json::object()), why = j.value("why", json::object()),
                  took = j.value("seconds", json::object()), asked = j.value("asked", json::object());
       s.held += ends.value("held", 0u);
@@ -345,9 +354,9 @@ class Campaign {
   }
 
   const CampaignOptions& options_;
+  Interrupt interrupt_;  // before anything that shows from outside that it runs
   Pool pool_;
   store::Database store_;
-  Interrupt interrupt_;
   Shared shared_;
   oracle::Scratch scratch_;
   int64_t run_ = 0;

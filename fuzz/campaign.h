@@ -6,6 +6,7 @@
 // process, from a thread that has run nothing of libtorch (oracle/workers.h).
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -21,17 +22,20 @@ struct CampaignOptions {
   double seconds = 0;             // 0: until the cases are done
   int workers = 0;                // 0: as many as this process may use cores
   std::vector<const Property*> only;
-  std::string target;          // of machine code
-  std::string out;             // folder of findings and of the store
-  bool resume = false;         // goes on with the last campaign in the store
-  bool first_finding = false;  // ends with it, and does not look into it
-  bool progress = true;        // on stderr
-  int reductions = 4;          // of findings that fail one property with one symptom; the others are counted
+  std::string target;                              // of machine code
+  std::string out;                                 // folder of findings and of the store
+  bool resume = false;                             // goes on with the last campaign in the store
+  bool first_finding = false;                      // ends with it, and does not look into it
+  bool progress = true;                            // on stderr
+  std::function<void(uint64_t seed)> begins = {};  // told before the first case
+  int reductions = 4;  // of findings that fail one property with one symptom; the others are counted
   double reduce_seconds = 40;
 };
 
 struct CampaignSummary {
+  uint64_t seed = 0;
   uint64_t cases = 0, held = 0, refused = 0, not_covered = 0, found = 0;
+  uint64_t given_up = 0;  // cases that were not run: too many before them killed their process
   double seconds = 0;
   uint64_t calls = 0, refused_calls = 0;  // of the generator
   std::map<std::string, double> property_seconds;

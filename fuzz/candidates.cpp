@@ -149,10 +149,12 @@ std::vector<Case> fewer_outputs(const Case& from) {
   const size_t nodes = nodes_of(*from.graph).size();
   for (size_t i = 0; i < nodes; ++i)
     c.edit([&](Graph& g) {
-      const Node& node = g.node(nodes_of(g)[i]);
+      const std::vector<NodeId> ids = nodes_of(g);
+      const Node node = g.node(ids[i]);
       if (node.result_count == 0 || !g.type(node.result()).is_tensor()) throw Unsupported("no tensor");
       Arg one = Arg::of_value(node.result());
       g.set_outputs({&one, 1});
+      for (size_t k = ids.size(); k-- > i + 1;) g.erase(ids[k]);  // draws and writes too
     });
   for (size_t keep = 0; keep < count && count > 1; ++keep)
     c.edit([&](Graph& g) {
@@ -238,14 +240,7 @@ std::vector<Case> smaller_sizes(const Case& from) {
             changed.offset = 0;
             return context.tensor(changed);
           },
-          [&](Context& context, const Arg& a, const ParamType& p) {
-            if (p.kind != ParamKind::sym_int) return a;
-            if (a.kind == ArgKind::integer && !p.list) return Arg::of_dim(other(a.dim()));
-            if (a.kind != ArgKind::int_list) return a;
-            DimVec list(a.dim_list());
-            for (Dim& d : list) d = other(d);
-            return context.dims(list);
-          });
+          [&](Context& context, const Arg& a, const ParamType& p) { return with_sizes(context, a, p, other); });
     }
   return c.take();
 }

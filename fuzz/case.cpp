@@ -8,6 +8,7 @@
 #include "compiler/ops/op_table.h"
 #include "fuzz/excuses.h"
 #include "oracle/graph_check.h"
+#include "oracle/values_file.h"
 
 namespace lenz::fuzz {
 
@@ -69,8 +70,7 @@ Case parse_case(const std::string& text, const std::string& file) {
 
 Case read_case(const std::string& path) {
   Case c = parse_case(read_text(path, ParseLimits().text), path);
-  const size_t slash = path.rfind('/');
-  c.setting.folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  c.setting.folder = oracle::folder_of(path);
   return c;
 }
 
@@ -116,7 +116,7 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
   result.features = std::move(subject.features);
   // An error of ours is one whatever eager does; values of an op that is known are no evidence.
   if (result.failure && of_values(result.failure->symptom)) {
-    std::string excuse = excuse_of(graph);
+    std::string excuse = excuse_of(graph, subject.sizes());
     if (excuse.empty() && result.failure->symptom == oracle::name(oracle::Rung::ending))
       excuse = refusal_excuse(graph, result.failure->detail);
     if (!excuse.empty()) {

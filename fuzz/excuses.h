@@ -10,7 +10,7 @@
 namespace lenz::fuzz {
 
 // "aten.avg_pool3d.out: writes in the order of a contiguous tensor"; empty: there is none.
-std::string excuse_of(const Graph& graph);
+std::string excuse_of(const Graph& graph, const SymValues& sizes);
 // Where one run raised and another did not: the row whose `exception` quotes what was said, for values decide there.
 std::string refusal_excuse(const Graph& graph, std::string_view said);
 

@@ -1,4 +1,6 @@
 // `lenz fuzz`: campaigns; single cases by number or from a file; the list of properties.
+#include <unistd.h>
+
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -7,6 +9,7 @@
 #include <random>
 #include <thread>
 
+#include "compiler/backend/llvm/target.h"
 #include "compiler/driver/arguments.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
@@ -79,15 +82,16 @@ ExitCode replay(const std::string& file, const std::vector<const Property*>& onl
   return ExitCode::wrong;
 }
 
-nlohmann::json to_json(const CampaignSummary& s, uint64_t seed) {
+nlohmann::json to_json(const CampaignSummary& s) {
   nlohmann::json findings = nlohmann::json::array();
   for (const auto& f : s.findings)
     findings.push_back(
         {{"name", f.name}, {"file", f.file}, {"cases", f.cases}, {"open", f.open}, {"looked_into", f.looked_into}});
-  return {{"seed", seed},
+  return {{"seed", s.seed},
           {"cases", s.cases},
           {"held", s.held},
           {"refused", s.refused},
+          {"given_up", s.given_up},
           {"not_covered", s.not_covered},
           {"found", s.found},
           {"seconds", s.seconds},
@@ -105,6 +109,7 @@ void show(const CampaignSummary& s) {
   std::printf(
       "%llu cases in %.0f s: %llu held, %llu refused by eager and by all else, %llu covered in part, %llu failed\n",
       n(s.cases), s.seconds, n(s.held), n(s.refused), n(s.not_covered), n(s.found));
+  if (s.given_up) std::printf("%llu cases were not run: too many of their batch killed the process\n", n(s.given_up));
   std::printf("%llu calls drawn, %llu refused by their rules; %llu features covered\n", n(s.calls), n(s.refused_calls),
               n(s.features));
   for (const Property& p : properties()) {
@@ -164,6 +169,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   options.only = named(only);
   if (!replayed.empty()) return replay(replayed, options.only);
   options.seed = seed ? *seed : (uint64_t{std::random_device()()} << 20 ^ std::random_device()()) & 0xFFFFFFFFFF;
+  if (!options.target.empty()) options.target = native::runnable_target(options.target).name;
   if (options.seed > INT64_MAX)
     throw UserError("--seed is " + std::to_string(options.seed), "lenz fuzz", "give one below 2^63");
   if (print) return print_cases(options.seed, options.first, print);
@@ -171,13 +177,16 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   if (!time.empty()) options.seconds = parse_duration(time);
   if (time.empty() && options.cases == 0) options.seconds = 60;
   if (options.workers == 0) options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
-  if (!json && !options.resume) std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
-  std::fflush(stdout);
+  if (!json)
+    options.begins = [](uint64_t seed) {
+      std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
+      std::fflush(stdout);
+    };
   const CampaignSummary summary = run_campaign(options);
   if (json) {
-    std::printf("%s\n", to_json(summary, options.seed).dump(1).c_str());
+    std::printf("%s\n", to_json(summary).dump(1).c_str());
   } else {
-    std::fprintf(stderr, "\r\33[K");
+    if (isatty(STDERR_FILENO)) std::fprintf(stderr, "\r\33[K");
     show(summary);
   }
   if (!summary.findings.empty()) return ExitCode::wrong;
@@ -213,14 +222,7 @@ ExitCode reduce_command(std::span<const std::string> args) {
   Failure smallest = failure_blamed(r.smallest, *failure);
   std::fprintf(stderr, "%s after %zu runs: %s\n%s\n", r.finished ? "done" : "out of time", r.evaluations,
                smallest.key().c_str(), smallest.detail.c_str());
-  if (out.empty()) {
-    std::printf("%s", r.smallest.text().c_str());
-    return ExitCode::fine;
-  }
-  std::FILE* to = std::fopen(out.c_str(), "w");
-  if (!to) throw UserError("can't write it", out);
-  std::fputs(r.smallest.text().c_str(), to);
-  if (std::fclose(to) != 0) throw UserError("can't write it", out);
+  write_output(out, r.smallest.text());
   return ExitCode::fine;
 }
 

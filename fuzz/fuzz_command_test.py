@@ -60,7 +60,10 @@ class Campaigns(unittest.TestCase):
     def test_ctrl_c_ends_it_cleanly(self):
         running = subprocess.Popen([LENZ, "fuzz", "--only", "text_round_trip", "--seed", "9", "--time", "60s", "--out", str(self.out)],
                                    stdout=subprocess.PIPE, text=True)
-        time.sleep(1.0)
+        for _ in range(300):  # until it has begun: a busy machine takes its time
+            if list(self.out.glob("*")):
+                break
+            time.sleep(0.1)
         running.send_signal(signal.SIGINT)
         said, _ = running.communicate(timeout=30)
         self.assertEqual(running.returncode, 0)

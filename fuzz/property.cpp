@@ -2,9 +2,11 @@
 
 #include <nlohmann/json.hpp>
 
+#include "compiler/backend/llvm/target.h"
 #include "compiler/driver/program_set.h"
 #include "oracle/exact.h"
 #include "oracle/native_run.h"
+#include "oracle/rewritten.h"
 
 namespace lenz::fuzz {
 
@@ -38,7 +40,7 @@ Setting Setting::parse(std::string_view text) {
     } else if (key == "passes") {
       s.passes = value;
     } else if (key == "target") {
-      s.target = value;
+      s.target = native::runnable_target(value).name;
     } else {
       throw UserError("can't read `" + std::string(word) + "`", "a fuzzer's setting",
                       "it is of the kind values=special seed=7 passes=-dead_code target=avx2");
@@ -122,9 +124,12 @@ std::unique_ptr<runtime::Executable> Subject::build_again(int threads, BuildRepo
   return built(threads, false, &report);
 }
 
-std::optional<oracle::Mismatch> Subject::wrong(const oracle::Execution& got) {
-  // A definition may ask the generator in another order than its op.
-  return oracle::draws(graph_) ? trial().differs_outside(got) : trial().out_of_bounds(got);
+std::unique_ptr<Graph> Subject::passed(std::span<const PipelineLine> lines, RunStatistics* statistics) {
+  return passed_for(graph_, sizes(), lines, runner(), statistics);
+}
+
+std::optional<oracle::Mismatch> Subject::wrong(const Graph& passed) {
+  return oracle::Rewritten(trial()).out_of_bounds(passed, trial().eager(passed));
 }
 
 std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
@@ -136,6 +141,15 @@ std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program
   });
   const bool by_stream = !program.streams.empty();
   return by_stream && by_eager ? trial.differs_outside(got) : trial.out_of_bounds(got, by_stream);
+}
+
+std::vector<const Property*> leading_to(std::string_view name) {
+  std::vector<const Property*> all;
+  for (const Property& p : properties()) {
+    all.push_back(&p);
+    if (p.name == name) return p.looks_back ? all : std::vector<const Property*>{&p};
+  }
+  return {};
 }
 
 std::optional<Failure> Subject::failed(std::string_view property, const oracle::Mismatch& mismatch) const {

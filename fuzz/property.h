@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "compiler/driver/build.h"
 #include "compiler/driver/compile.h"
@@ -66,8 +67,10 @@ class Subject {
   // What the case reached, for the campaign's coverage: "pass dead_code", "op aten.add.Tensor f32".
   std::set<std::string> features;
 
-  // What is wrong with a run of eager's, of what passes that may round made of the graph.
-  std::optional<oracle::Mismatch> wrong(const oracle::Execution& got);
+  // What these passes make of the graph, at the case's sizes; their rewrites are counted, if anybody asks.
+  std::unique_ptr<Graph> passed(std::span<const PipelineLine> lines, RunStatistics* statistics = nullptr);
+  // What is wrong with what it gives in eager, if the passes may round.
+  std::optional<oracle::Mismatch> wrong(const Graph& passed);
   std::optional<Failure> failed(std::string_view property, const oracle::Mismatch& mismatch) const;
 
  private:
@@ -90,9 +93,12 @@ struct Property {
   std::string_view name;
   std::string_view contract;
   std::optional<Failure> (*holds)(Subject& subject);
-  bool compiles = false;  // machine code: the slow ones
+  bool compiles = false;    // machine code: the slow ones
+  bool looks_back = false;  // at what the properties before it did
 };
 std::span<const Property> properties();
 const Property* find_property(std::string_view name);
+// What has to be asked for this property to say again what it said; empty: all.
+std::vector<const Property*> leading_to(std::string_view name);
 
 }  // namespace lenz::fuzz

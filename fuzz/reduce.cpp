@@ -63,7 +63,7 @@ class Reducer {
         end_(Clock::now() +
              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds))) {
     result_.smallest = copy_of(from);
-    if (const Property* property = find_property(failure.property)) only_.push_back(property);
+    only_ = leading_to(failure.property);
     fresh_ = failure.symptom.starts_with("SIG") || failure.symptom == "no answer";
   }
 
@@ -122,9 +122,7 @@ std::optional<Failure> failure_alone(const Case& c, const std::vector<const Prop
 }
 
 Failure failure_blamed(const Case& c, const Failure& failure) {
-  std::vector<const Property*> only;
-  if (const Property* p = find_property(failure.property)) only.push_back(p);
-  Failure result = failure_alone(c, only).value_or(failure);
+  Failure result = failure_alone(c, leading_to(failure.property)).value_or(failure);
   oracle::WorkerCalls calls;
   calls.work = [&](size_t, oracle::Place&) {
     oracle::quieten_libtorch();

@@ -27,7 +27,9 @@ class Symbols {
       types.push_back(t.is_tensor() && !input.alias ? symbolic(*base, t) : &t);
     }
     if (values_.empty()) return nullptr;
-    auto argument = [&](const Arg& a, const ParamType& type) { return replaced(base->context(), a, type); };
+    auto argument = [&](const Arg& a, const ParamType& type) {
+      return with_sizes(base->context(), a, type, [&](Dim d) { return replaced(d); });
+    };
     auto made = rebuilt(*base, {.inputs = types, .argument = argument});
     if (!made) return nullptr;
     // Guards that the rules recorded must hold where the graph came from.
@@ -70,14 +72,6 @@ class Symbols {
   Dim replaced(Dim d) const {
     auto found = d.is_constant() ? shared_.find(d.constant()) : shared_.end();
     return found == shared_.end() ? d : found->second;
-  }
-  Arg replaced(Context& context, const Arg& a, const ParamType& type) const {
-    if (type.kind != ParamKind::sym_int) return a;
-    if (a.kind == ArgKind::integer && !type.list) return Arg::of_dim(replaced(a.dim()));
-    if (a.kind != ArgKind::int_list) return a;
-    DimVec list(a.dim_list());
-    for (Dim& d : list) d = replaced(d);
-    return context.dims(list);
   }
 
   const Graph& graph_;

@@ -1,9 +1,11 @@
 #include "fuzz/triage.h"
 
 #include <filesystem>
-#include <fstream>
 
+#include "compiler/driver/arguments.h"
 #include "compiler/graph/text.h"
+#include "oracle/python_program.h"
+#include "oracle/workers.h"
 
 namespace lenz::fuzz {
 
@@ -19,11 +21,32 @@ std::string op_chain(const Graph& graph) {
 }
 }  // namespace
 
+namespace {
+// The same for somebody who has PyTorch alone; empty where that has not all of it. In a process of its own, as all that
+// runs libtorch.
+std::string python_of(const Case& c, const std::string& name) {
+  std::string made;
+  oracle::WorkerCalls calls;
+  calls.work = [&](size_t, oracle::Place&) -> std::string {
+    oracle::quieten_libtorch();
+    oracle::Boxed boxed(DeviceKind::cpu);
+    try {
+      Subject subject(*c.graph, c.setting, boxed, {});
+      return python_program(*c.graph, subject.trial().inputs(), {.comment = name, .folder = c.setting.folder});
+    } catch (const Error&) {
+      return {};
+    }
+  };
+  calls.done = [&](size_t, const std::string& text) { made = text; };
+  calls.died = [](size_t, const oracle::Death&) { return false; };
+  oracle::run_in_workers(1, 1, {.fresh = true}, calls);
+  return made;
+}
+}  // namespace
+
 Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& options) {
   Triaged t;
-  std::vector<const Property*> only;
-  if (const Property* p = find_property(failure.property)) only.push_back(p);
-  auto alone = failure_alone(found, only);
+  auto alone = failure_alone(found, leading_to(failure.property));
   if (!alone || alone->symptom != failure.symptom) {
     t.alone = false;
     t.name = failure.key() + " | not alone";
@@ -38,6 +61,7 @@ Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& o
   t.name = smallest.key() + " | " + op_chain(*r.smallest.graph);
   t.text = r.smallest.text();
   t.detail = smallest.detail;
+  t.python = python_of(r.smallest, t.name);
   if (!r.finished) t.detail += "\nThe reduction ran out of time.";
   return t;
 }
@@ -47,12 +71,12 @@ std::string finding_file(const std::string& folder, int64_t id) {
 }
 
 void write_finding(const std::string& folder, int64_t id, const Triaged& t) {
-  const std::string file = finding_file(folder, id);
-  std::ofstream(file) << t.text;
-  std::ofstream page(file.substr(0, file.size() - 5) + ".md");
-  page << "# " << t.name << "\n\n```\n"
-       << t.text << "```\n\n"
-       << t.detail << "\n\nAgain: `lenz fuzz --replay " << file << "`\n";
+  const std::string file = finding_file(folder, id), stem = file.substr(0, file.size() - 5);
+  write_output(file, t.text);
+  if (!t.python.empty()) write_output(stem + ".py", t.python);
+  write_output(stem + ".md", "# " + t.name + "\n\n```\n" + t.text + "```\n\n" + t.detail +
+                                 "\n\nAgain: `lenz fuzz --replay " + file + "`\n" +
+                                 (t.python.empty() ? "" : "For PyTorch: `python " + stem + ".py`\n"));
 }
 
 }  // namespace lenz::fuzz

@@ -7,9 +7,10 @@
 namespace lenz::fuzz {
 
 struct Triaged {
-  std::string name;    // the signature: property, stage, symptom, ops of the smallest graph
-  std::string text;    // the smallest case
-  std::string detail;  // for people: what differs, the step and its diff
+  std::string name;         // the signature: property, stage, symptom, ops of the smallest graph
+  std::string text;         // the smallest case
+  std::string detail;       // for people: what differs, the step and its diff
+  std::string python = {};  // the smallest case as a program for PyTorch; empty: it has not all of it
   size_t evaluations = 0;
   bool alone = true;  // it fails by itself; else something that ran before it is to blame
 };

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "compiler/driver/program_set.h"
 #include "compiler/graph/diff.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/loops/text.h"
 #include "compiler/lower/lower.h"
 #include "compiler/passes/runner.h"
+#include "oracle/rewritten.h"
 
 namespace lenz::oracle {
 
@@ -29,7 +31,8 @@ struct Steps {
 
 class Bisection {
  public:
-  Bisection(Trial& trial, Lines lines, size_t exact) : trial_(trial), lines_(lines), exact_(exact) {}
+  Bisection(Trial& trial, Lines lines, size_t exact, std::span<const KnownFault> known)
+      : trial_(trial), rewritten_(trial, known), lines_(lines), exact_(exact) {}
 
   std::optional<Culprit> run() {
     if (auto found = among_rewrites(lines_.first(exact_), 0, true)) return found;
@@ -45,17 +48,16 @@ class Bisection {
   // --- rewrites
 
   std::unique_ptr<Graph> passed(Lines lines, size_t rewrites) const {
-    auto graph = trial_.graph().clone();
     RunnerOptions options = checked_options();
     options.selection = first_rewrites(rewrites, lines_);
-    run_passes(*graph, lines, options);
-    return graph;
+    return passed_for(trial_.graph(), trial_.binding().lookup(), lines, options);
   }
 
   std::optional<Mismatch> differs(Lines lines, size_t rewrites, bool exact) {
     try {
-      Execution got = trial_.eager(*passed(lines, rewrites));
-      return exact ? trial_.differs(got) : trial_.eager_out_of_bounds(got);
+      auto graph = passed(lines, rewrites);
+      const Execution got = trial_.eager(*graph);
+      return exact ? rewritten_.differs(*graph, got) : rewritten_.out_of_bounds(*graph, got);
     } catch (const InternalError& error) {
       return broken(error);
     }
@@ -256,6 +258,7 @@ class Bisection {
   }
 
   Trial& trial_;
+  Rewritten rewritten_;
   Lines lines_;
   size_t exact_;
   std::unique_ptr<Graph> core_;
@@ -281,8 +284,9 @@ Mismatch broken(const InternalError& error) {
   return m;
 }
 
-std::optional<Culprit> bisect(Trial& trial, std::span<const PipelineLine> lines, size_t exact) {
-  return Bisection(trial, lines, exact).run();
+std::optional<Culprit> bisect(Trial& trial, std::span<const PipelineLine> lines, size_t exact,
+                              std::span<const KnownFault> known) {
+  return Bisection(trial, lines, exact, known).run();
 }
 
 nlohmann::json Culprit::to_json() const {

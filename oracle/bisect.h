@@ -39,7 +39,8 @@ struct Culprit {
 };
 
 // `exact`: how many of the lines keep every bit; what the others make is held to the bounds. Nothing if all agrees.
-std::optional<Culprit> bisect(Trial& trial, std::span<const PipelineLine> lines, size_t exact);
+std::optional<Culprit> bisect(Trial& trial, std::span<const PipelineLine> lines, size_t exact,
+                              std::span<const KnownFault> known = known_faults());
 
 // What an error of Lenz's own on the way counts as.
 Mismatch broken(const InternalError& error);

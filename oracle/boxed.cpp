@@ -158,8 +158,23 @@ bool Outcome::says_no_memory(std::string_view text) {
   return text.find("can't allocate memory") != std::string::npos || text.find("not enough memory") != std::string::npos;
 }
 
+namespace {
+// How libtorch runs our calls: silent, and with as much autograd as was asked for.
+struct Manner {
+  Silent silent;
+  c10::WarningUtils::WarningHandlerGuard no_warnings{&silent};
+  std::optional<at::AutoDispatchBelowADInplaceOrView> below;
+  c10::AutoGradMode grad_mode;
+  explicit Manner(Boxed::Autograd autograd) : grad_mode(autograd == Boxed::Autograd::recorded) {
+    if (autograd == Boxed::Autograd::below) below.emplace();
+  }
+};
+}  // namespace
+
 struct Boxed::Impl {
   Autograd autograd;
+  bool within = false;             // of many calls, for which the manner is set once
+  std::vector<c10::IValue> stack;  // of a call; empty between calls, but its memory stays
   struct Found {
     std::string name;  // a row may die, and another one stand in its place
     std::optional<c10::OperatorHandle> handle;
@@ -268,24 +283,26 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
   const auto& params = handle->schema().arguments();
   if (params.size() != args.size()) throw Unsupported(op.full_name + " has other parameters in libtorch");
 
-  Silent silent;
-  c10::WarningUtils::WarningHandlerGuard no_warnings(&silent);
-  std::optional<at::AutoDispatchBelowADInplaceOrView> below;
-  if (impl_->autograd == Autograd::below) below.emplace();
-  c10::AutoGradMode grad_mode(impl_->autograd == Autograd::recorded);
+  std::optional<Manner> manner;
+  if (!impl_->within) manner.emplace(impl_->autograd);
 
   Outcome outcome;
+  std::vector<c10::IValue>& stack = impl_->stack;
+  stack.clear();
   try {
+    const bool to_meta = device_ == DeviceKind::meta;
     bool has_tensors = false;
-    for (const Arg& a : args) for_each_value(a, [&](ValueId) { has_tensors = true; });
-    Converter convert(values, symbols, device_ == DeviceKind::meta, has_tensors);
-    std::vector<c10::IValue> stack;
-    stack.reserve(args.size());
+    if (to_meta)
+      for (const Arg& a : args) for_each_value(a, [&](ValueId) { has_tensors = true; });
+    Converter convert(values, symbols, to_meta, has_tensors);
     for (size_t i = 0; i < args.size(); ++i)
       stack.push_back(convert(args[i], *params[i].real_type(), op.schema.params[i].type.list_size));
     handle->callBoxed(&stack);
+    outcome.results.reserve(stack.size());
     for (c10::IValue& v : stack) outcome.results.push_back(v.isNone() ? nullptr : hold(std::move(v)));
+    stack.clear();
   } catch (const Error&) {
+    stack.clear();
     throw;
   } catch (const c10::Error& error) {
     outcome.raised = true;
@@ -296,7 +313,20 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
     outcome.raised = true;
     outcome.text = first_line(error.what());
   }
+  if (outcome.raised) stack.clear();
   return outcome;
+}
+
+void Boxed::within(const std::function<void()>& calls) {
+  Manner manner(impl_->autograd);
+  const bool before = std::exchange(impl_->within, true);
+  try {
+    calls();
+  } catch (...) {
+    impl_->within = before;
+    throw;
+  }
+  impl_->within = before;
 }
 
 std::optional<std::string> registered_schema(const Schema& schema) {

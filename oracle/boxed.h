@@ -51,6 +51,8 @@ class Boxed {
   // Runs `op`. `values` are indexed by ValueId; `op` must be one of ATen's, with the arguments that its row says.
   Outcome run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
               const SymValues& symbols = {});
+  // Many such calls: libtorch is told once how it has to run them.
+  void within(const std::function<void()>& calls);
 
  private:
   RunValue input(const Type& type, const Initialiser& init, const RunValue& shared, const SymValues& symbols);

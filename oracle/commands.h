@@ -15,6 +15,7 @@ ExitCode values_check_command(std::span<const std::string> args);  // `lenz ops 
 
 ExitCode run_command(std::span<const std::string> args);
 ExitCode graph_check_command(std::span<const std::string> args);  // `lenz check`
+ExitCode python_command(std::span<const std::string> args);
 ExitCode controls_command(std::span<const std::string> args);
 
 }  // namespace lenz::oracle

@@ -67,6 +67,46 @@ TEST(EagerFaults, RaiseNoAlarm) {
   }
 }
 
+// Where ranges end eager's kernels contradict each other, and the definitions of float64.
+TEST(EagerFaults, EndsOfRangesRaiseNoAlarm) {
+  const std::string_view all[] = {
+      // Vectors, and what lies behind them.
+      "%a = aten.sgn(%z) %b = aten.log1p(%z) %c = aten.sinc(%z) %d = aten.pow(%z, %z)",
+      "%a = aten.sigmoid(%z) %b = aten.silu(%z) %c = aten.lerp(%z, %z, 0.5) %d = aten.reciprocal(%z)",
+      // NaN is between no bounds, or it is.
+      "%a = aten.hardtanh_backward(%x, %y, -1, 1) %b = aten.softshrink_backward(%x, %y, 0.5) "
+      "%c = aten.elu_backward(%x, 1, 1, 1, false, %y) %d = aten.sigmoid_backward(%x, %y)",
+      // What a product leaves is none where the next factor is large.
+      "%a = aten.glu_backward(%h, %x, 1) %b = aten.addcdiv(%x, %y, %x, value=-1.5) "
+      "%c = aten.addmm(%x, %s, %x, alpha=2) %d = aten.addmm(%x, %s, %x, alpha=0)",
+      "%n = aten._to_copy(%x, dtype=bf16) %t = aten._to_copy(%s, dtype=bf16) %a = aten.mm(%t, %n) "
+      "%b = aten.gelu(%n) %c = aten.gelu_backward(%n, %n) %d = aten.addmm(%n, %t, %n, alpha=0)",
+  };
+  for (std::string_view ops : all) {
+    std::string text = "graph @g(%x: f32[7, 14], %y: f32[7, 14], %h: f32[7, 7], %s: f32[7, 7], %z: c64[5, 7]) {\n  " +
+                       std::string(ops) + "\n  return %a, %b, %c, %d\n}\n";
+    GraphReport r = checked(text, Values::special, 60);
+    EXPECT_EQ(first_finding(r), "") << text;
+  }
+}
+
+// Of what is uncertain and small an error function of 16 bits is off wherever it is.
+TEST(EagerFaults, ErrorFunctionsOfUncertainNarrowFloats) {
+  const GraphReport r = checked(
+      "graph @g(%x: f16[17, 25] init uniform(-0.03125, 0.03125, seed=496159), "
+      "%y: f16[17, 25] init uniform(-0.03125, 0.03125, seed=918214)) {\n"
+      "  %a = aten.mul(%x, %y)\n  %b = aten.gelu(%a)\n  %c = aten.erf(%b)\n  return %c\n}\n");
+  EXPECT_EQ(first_finding(r), "");
+}
+
+// Formulas whose steps are rounded in eager's order.
+TEST(EagerFaults, OrdersOfFormulas) {
+  const GraphReport r = checked(
+      "graph @g(%x: f32[7, 3] strides [0, 0] init uniform(1e7, 2e7), %t: i64[7] init integers(0, 2)) {\n"
+      "  %a = aten.multi_margin_loss(%x, %t, margin=0.1875)\n  return %a\n}\n");
+  EXPECT_EQ(first_finding(r), "");
+}
+
 // What excuses eager excuses nobody else: the bounds that loops are held to do not know of it.
 TEST(EagerFaults, ExcuseEagerAlone) {
   auto graph = parse_graph(

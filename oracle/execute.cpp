@@ -25,20 +25,22 @@ class Memory {
     uint64_t bytes = 0;
   };
   void each_storage(const RunValue& value, int sign) {
-    for_each_storage(value, [this, sign](const void* storage, uint64_t bytes) {
-      auto at = std::ranges::find(storages_, storage, &HeldStorage::storage);
-      if (at == storages_.end()) at = storages_.insert(at, {storage});
-      HeldStorage& held = *at;
-      live_ -= held.bytes;
-      held.holders += sign;
-      held.bytes = held.holders > 0 ? bytes : 0;  // an op may resize it
-      live_ += held.bytes;
-      peak_ = std::max(peak_, live_);
-      if (held.holders == 0) {
-        held = storages_.back();
-        storages_.pop_back();
-      }
-    });
+    if (auto one = only_storage(value)) return count(one->first, one->second, sign);
+    for_each_storage(value, [&](const void* storage, uint64_t bytes) { count(storage, bytes, sign); });
+  }
+  void count(const void* storage, uint64_t bytes, int sign) {
+    auto at = std::ranges::find(storages_, storage, &HeldStorage::storage);
+    if (at == storages_.end()) at = storages_.insert(at, {storage});
+    HeldStorage& held = *at;
+    live_ -= held.bytes;
+    held.holders += sign;
+    held.bytes = held.holders > 0 ? bytes : 0;  // an op may resize it
+    live_ += held.bytes;
+    peak_ = std::max(peak_, live_);
+    if (held.holders == 0) {
+      held = storages_.back();
+      storages_.pop_back();
+    }
   }
 
   std::vector<HeldStorage>
@@ -72,6 +74,7 @@ class Eager final : public NodeMachine {
     return boxed_.run(*node.op, node.arguments(), values, symbols);
   }
   void seed(uint64_t ambient) override { boxed_.seed(ambient); }
+  void within(const std::function<void()>& nodes) override { boxed_.within(nodes); }
 
  private:
   Boxed& boxed_;
@@ -112,6 +115,7 @@ struct Executor::Impl final : GraphRunner {
       ValueId v = graph.inputs()[i].value;
       values[v] = inputs[i];
       memory.acquire(inputs[i]);
+      if (plainly_is(graph.type(v), inputs[i])) continue;
       Seen seen = see(graph.type(v), inputs[i]);
       if (!(depth_ == 0 ? binding.match(graph.type(v), seen) : binding.match_sizes(graph.type(v), seen)))
         throw UserError(
@@ -119,8 +123,8 @@ struct Executor::Impl final : GraphRunner {
             "@" + graph.name);
     }
     if (over_limit()) throw Stop{Ending::out_of_memory, limit_text(), "the inputs of @" + graph.name};
-    const std::vector<std::vector<ValueId>> dying = last_uses(graph);
-    bool outermost = depth_ == 0;
+    const LastUses dying = last_uses(graph);
+    const bool outermost = depth_ == 0, seen_outside = outermost && options.on_node;
     ++depth_;
     size_t position = 0;
     graph.for_each_node([&](NodeId id) {
@@ -128,19 +132,20 @@ struct Executor::Impl final : GraphRunner {
       std::vector<RunValue> results = run_node(graph, node, values, binding);
       if (guarded) guarded->look_around(describe(graph, node));
       for (size_t i = 0; i < results.size() && i < node.result_count; ++i) {
-        values[node.result(i)] = results[i];
-        memory.acquire(results[i]);
+        RunValue& result = values[node.result(i)];
+        result = seen_outside ? results[i] : std::move(results[i]);
+        memory.acquire(result);
         const Type& claimed = graph.type(node.result(i));
-        if (plainly_is(claimed, results[i])) continue;
-        if (binding.match(claimed, see(claimed, results[i])) || !outermost || nodes.widens()) continue;
+        if (plainly_is(claimed, result)) continue;
+        if (binding.match(claimed, see(claimed, result)) || !outermost || nodes.widens()) continue;
         for (const Cond& guard : graph.assumptions.guards())  // sizes that only the run knows may break one
           if (evaluate(guard, binding.lookup()) == false)
             stop(graph, node, Ending::raised, "these values contradict " + lenz::to_string(guard));
-        mismatches.emplace_back(node.result(i), to_string(look(results[i])));
+        mismatches.emplace_back(node.result(i), to_string(look(result)));
       }
       if (over_limit()) stop(graph, node, Ending::out_of_memory, limit_text());
-      if (outermost && options.on_node) options.on_node(id, results);
-      for (ValueId v : dying[position++]) {
+      if (seen_outside) options.on_node(id, results);
+      for (ValueId v : dying.after(position++)) {
         memory.release(values[v]);
         values[v] = nullptr;
       }
@@ -190,25 +195,36 @@ struct Executor::Impl final : GraphRunner {
     return results;
   }
 
-  // For each node, in order, the values that nobody needs afterwards.
-  static std::vector<std::vector<ValueId>> last_uses(const Graph& graph) {
-    std::vector<uint32_t> last(graph.value_count(), 0);
-    std::vector<bool> kept(graph.value_count());
-    for (const Arg& a : graph.outputs()) for_each_value(a, [&](ValueId v) { kept[v] = true; });
-    for (const Input& i : graph.inputs()) kept[i.value] = true;
-    std::vector<std::vector<ValueId>> dying(graph.node_count());
-    uint32_t position = 0;
+  // The values that nobody needs after a node: those of all nodes in one vector, in the nodes' order.
+  struct LastUses {
+    std::vector<uint32_t> begins;  // of the node at each position from 1 on, and the end of all
+    std::vector<ValueId> values;
+    std::span<const ValueId> after(size_t position) const {
+      const uint32_t begin = begins[position + 1], end = begins[position + 2];
+      return std::span(values).subspan(begin, end - begin);
+    }
+  };
+  static LastUses last_uses(const Graph& graph) {
+    constexpr uint32_t kNever = UINT32_MAX;
+    std::vector<uint32_t> last(graph.value_count(), kNever);
+    uint32_t nodes = 0;
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);
-      for (const Arg& a : node.arguments()) for_each_value(a, [&](ValueId v) { last[v] = position; });
-      for (uint16_t i = 0; i < node.result_count; ++i) last[node.result(i)] = position;
-      ++position;
+      for (const Arg& a : node.arguments()) for_each_value(a, [&](ValueId v) { last[v] = nodes; });
+      for (uint16_t i = 0; i < node.result_count; ++i) last[node.result(i)] = nodes;
+      ++nodes;
     });
-    for (ValueId v = 0; v < graph.value_count(); ++v) {
-      NodeId producer = graph.value(v).producer;
-      if (!kept[v] && producer != kNone && !graph.node(producer).erased && position) dying[last[v]].push_back(v);
-    }
-    return dying;
+    for (const Arg& a : graph.outputs()) for_each_value(a, [&](ValueId v) { last[v] = kNever; });
+    for (const Input& i : graph.inputs()) last[i.value] = kNever;
+    LastUses uses;
+    uses.begins.resize(nodes + 2);
+    for (uint32_t at : last)
+      if (at != kNever) ++uses.begins[at + 1];
+    for (uint32_t at = 0; at <= nodes; ++at) uses.begins[at + 1] += uses.begins[at];
+    uses.values.resize(uses.begins.back());
+    for (ValueId v = 0; v < last.size(); ++v)  // from behind: what is a node's end becomes its beginning
+      if (last[v] != kNever) uses.values[--uses.begins[last[v] + 1]] = v;
+    return uses;
   }
 
   [[noreturn]] void stop(const Graph& graph, const Node& node, Ending ending, std::string text) {
@@ -243,7 +259,7 @@ Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, co
   }
   machine_.seed(options_.ambient_seed);
   try {
-    e.outputs = run.run_graph(graph, e.inputs, binding);
+    machine_.within([&] { e.outputs = run.run_graph(graph, e.inputs, binding); });
   } catch (const Impl::Stop& stop) {
     e.ending = stop.ending;
     e.text = stop.text;

@@ -31,6 +31,7 @@ class NodeMachine {
   virtual bool truth(const RunValue& predicate);  // of control flow
   virtual bool widens() const { return false; }   // floats have other dtypes than the graph says
   virtual void seed(uint64_t ambient) = 0;
+  virtual void within(const std::function<void()>& nodes) { nodes(); }  // what a whole run is done in
 };
 
 struct ExecuteOptions {

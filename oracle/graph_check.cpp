@@ -15,6 +15,7 @@
 #include "oracle/exact.h"
 #include "oracle/interpreted.h"
 #include "oracle/relayout.h"
+#include "oracle/rewritten.h"
 #include "oracle/scratch.h"
 
 namespace lenz::oracle {
@@ -164,10 +165,10 @@ class GraphCheck {
 
   void blame() {
     if (!options_.bisect || report_.culprit) return;
-    report_.culprit = bisect(*trial_, options_.lines, exact_lines().size());
+    report_.culprit = bisect(*trial_, options_.lines, exact_lines().size(), options_.known);
     for (size_t i = 0; i < options_.lines.size() && !report_.culprit; ++i)  // a pass that is wrong only by itself
       if (found(std::string(options_.lines[i].pass.name)))
-        report_.culprit = bisect(*trial_, options_.lines.subspan(i, 1), 1);
+        report_.culprit = bisect(*trial_, options_.lines.subspan(i, 1), 1, options_.known);
     if (report_.culprit) report_.culprit_at = here("", report_.culprit->mismatch);
   }
 
@@ -175,16 +176,13 @@ class GraphCheck {
 
   // What differs after the first `rewrites` of these passes.
   std::optional<Mismatch> differs(std::span<const PipelineLine> lines, size_t rewrites, size_t* done = nullptr) {
-    auto graph = graph_->clone();
     RunnerOptions options = checked_options();
     options.selection = PassSelection::parse("all:" + std::to_string(rewrites), options_.lines);
-    RunStatistics statistics = run_passes(*graph, lines, options);
+    RunStatistics statistics;
+    auto graph = passed_for(*graph_, trial_->binding().lookup(), lines, options, &statistics);
     if (done) *done = statistics.rewrites;
     ++report_.runs;
-    Execution got = trial_->eager(*graph);
-    auto mismatch = trial_->differs(got);
-    // What eager gets wrong it need not get wrong in the same way for what a pass has made of it.
-    if (mismatch && (eager_is_at_fault() || rounds_by_layout())) mismatch = trial_->eager_out_of_bounds(got);
+    auto mismatch = rewritten().differs(*graph, trial_->eager(*graph));
     note_memory();
     return mismatch;
   }
@@ -210,11 +208,11 @@ class GraphCheck {
   void check_rounding(const std::string& path, std::span<const PipelineLine> lines) {
     if (found(path)) return;
     attempt(path, [&] {
-      auto graph = graph_->clone();
-      if (run_passes(*graph, lines, checked_options()).rewrites == 0) return;
+      RunStatistics statistics;
+      auto graph = passed_for(*graph_, trial_->binding().lookup(), lines, checked_options(), &statistics);
+      if (statistics.rewrites == 0) return;
       ++report_.runs;
-      Execution got = trial_->eager(*graph);
-      if (auto mismatch = trial_->eager_out_of_bounds(got); mismatch && !known_of(*graph, got)) find(path, *mismatch);
+      if (auto mismatch = rewritten().out_of_bounds(*graph, trial_->eager(*graph))) find(path, *mismatch);
       note_memory();
     });
   }
@@ -340,7 +338,7 @@ class GraphCheck {
     auto j = trial_->judged(widening, got);
     note_memory();
     if (!j || !j->mismatch) return j;
-    const KnownFault* known = known_of(*graph_, got);
+    const KnownFault* known = rewritten().known_of(*graph_, got);
     if (!known) {
       find(path, *j->mismatch);
     } else if (std::exchange(known_at_, report_.seeds) != report_.seeds) {
@@ -355,17 +353,7 @@ class GraphCheck {
     if (j && !j->mismatch) ++(j->shares.weak() ? report_.weak : report_.bounded);
   }
 
-  // Whether eager is known to be wrong somewhere in what it ran.
-  const KnownFault* known_of(const Graph& ran, const Execution& got) {
-    return known_in(options_.known, ran, trial_->binding().lookup(),
-                    [&](const Leeway& by) { return trial_->within(by, got); });
-  }
-  bool rounds_by_layout() { return known_in(options_.known, *graph_, trial_->binding().lookup(), {}, true) != nullptr; }
-  bool eager_is_at_fault() {
-    const Execution& expected = trial_->expected();
-    if (expected.ending != Ending::finished || !known_of(*graph_, expected)) return false;
-    return trial_->eager_out_of_bounds(expected).has_value();
-  }
+  Rewritten rewritten() { return Rewritten(*trial_, options_.known); }
 
   static constexpr size_t kAll = 1'000'000'000;
   const Graph& given_;

@@ -12,6 +12,7 @@
 #include "oracle/commands.h"
 #include "oracle/graph_check.h"
 #include "oracle/judge_results.h"
+#include "oracle/values_file.h"
 
 namespace lenz::oracle {
 
@@ -37,8 +38,7 @@ Answer answer(const std::string& file, GraphCheckOptions options) {
   a.file = file;
   try {
     auto graph = read_valid_graph(file, op_table());
-    size_t slash = file.rfind('/');
-    options.folder = slash == std::string::npos ? "." : file.substr(0, slash);
+    options.folder = folder_of(file);
     a.report = check_graph(*graph, options);
     a.code = verdict(a.report);
   } catch (const Error& error) {
@@ -122,8 +122,7 @@ void show(const Answer& a) {
 
 ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
   auto graph = read_valid_graph(file, op_table());
-  size_t slash = file.rfind('/');
-  options.folder = slash == std::string::npos ? "." : file.substr(0, slash);
+  options.folder = folder_of(file);
   ResultsVerdict v = judge_results(*graph, options);
   if (json) {
     nlohmann::json j = v.to_json();

@@ -58,7 +58,7 @@ bool restrided(const Type& t, const SymValues& sizes) {
   return other && layout_of(t, sizes).starts_with("contiguous");
 }
 
-constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16;
+constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16, kNearPole = 1024;
 
 void loosen(Bounded& b, const Leeway& by) {
   for (Bounded& e : b.elements) loosen(e, by);
@@ -78,7 +78,7 @@ void loosen(Bounded& b, const Leeway& by) {
   if (!b.error) std::ranges::fill(errors, 0.0);
   for (size_t i = 0; i < errors.size(); ++i) {
     errors[i] += by.relative * largest + by.absolute;
-    if (by.infinite && std::isinf(values[i])) errors[i] = HUGE_VAL;
+    if (by.open_from && std::fabs(values[i]) >= *by.open_from) errors[i] = HUGE_VAL;
   }
   set_elements(error, std::as_bytes(std::span(errors)));
   b.error = error;
@@ -107,7 +107,8 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
   if (known.when == KnownFault::rounds)
     return is_floating(dtype) && within({kRoundedPlaces * std::ldexp(1.0, 1 - info(dtype).mantissa_bits), 0});
   if (known.when == KnownFault::single) return within({kSingle, kSingle});
-  if (known.when == KnownFault::infinite) return within({.infinite = true});
+  if (known.when == KnownFault::infinite) return within({.open_from = HUGE_VAL});
+  if (known.when == KnownFault::poles) return within({.open_from = kNearPole});
   if (known.when == KnownFault::drops) {
     int p = call.op->schema.find("dropout_p");
     return p >= 0 && call.args[p].kind == ArgKind::real && call.args[p].d > 0;
@@ -173,7 +174,9 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
 const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph, const SymValues& sizes,
                            const std::function<bool(const Leeway&)>& within, bool rounding) {
   const KnownFault* found = nullptr;
-  const bool alone = graph.first() == graph.last();
+  for (const auto& sub : graph.subgraphs)
+    if ((found = known_in(known, *sub, sizes, {}, rounding))) return found;
+  const bool alone = within && graph.first() == graph.last() && graph.subgraphs.empty();
   graph.for_each_node([&](NodeId node) {
     if (found) return;
     std::optional<Dtype> leading;
@@ -222,14 +225,15 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       fields[i] = rest.substr(0, bar);
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
-    constexpr std::string_view kWhen[] = {"always", "out_strided",   "any_strided", "self_overlaps", "drops",
-                                          "rounds", "single",        "unsorted",    "part_overlaps", "one_wide",
-                                          "misfit", "out_restrided", "by_products", "infinite",      "strided_rounds"};
+    constexpr std::string_view kWhen[] = {"always",        "out_strided", "any_strided", "self_overlaps",
+                                          "drops",         "rounds",      "single",      "unsorted",
+                                          "part_overlaps", "one_wide",    "misfit",      "out_restrided",
+                                          "by_products",   "infinite",    "poles",       "strided_rounds"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
-          "rounds, single, unsorted, part_overlaps, one_wide, misfit, out_restrided, by_products, infinite, "
+          "rounds, single, unsorted, part_overlaps, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,6 +32,7 @@ struct KnownFault {
     out_restrided,
     by_products,
     infinite,
+    poles,
     strided_rounds
   } when = always;
   std::string why;
@@ -41,7 +43,7 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
 // The reference, with so much more at each element: a part of the tensor's largest, and something whatever that is.
 struct Leeway {
   double relative = 0, absolute = 0;
-  bool infinite = false;  // whatever there is where the reference is infinite
+  std::optional<double> open_from = std::nullopt;  // whatever there is where the reference is as large as that
 };
 // Whether what was run is within bounds that are loosened so.
 bool within(const Leeway& by, const Graph& graph, Reference reference, const Execution& got);
@@ -51,7 +53,8 @@ bool within(const Leeway& by, const Graph& graph, Reference reference, const Exe
 bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId node, const SymValues& sizes,
              const std::function<bool(const Leeway&)>& within);
 // The first line that is about any node; null: none. What one fault does to the values behind it nobody measures: of a
-// graph of several nodes leeway has no bound. `rounding`: instead of faults, where eager rounds otherwise.
+// graph of several nodes, or where `within` can't say, leeway has no bound. `rounding`: instead of faults, where eager
+// rounds otherwise.
 const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph, const SymValues& sizes,
                            const std::function<bool(const Leeway&)>& within, bool rounding = false);
 // The lines of oracle/values_known.txt, and of oracle/loops_known.txt.

@@ -5,8 +5,8 @@
 #include "compiler/base/hash.h"
 #include "compiler/ops/break_call.h"
 #include "compiler/ops/symbolic_check.h"
+#include "oracle/call_judge.h"
 #include "oracle/definition_check.h"
-#include "oracle/initialise.h"
 
 namespace lenz::oracle {
 
@@ -23,41 +23,11 @@ int RowReport::refusals() const {
 }
 
 namespace {
-// What one call showed.
-struct Verdict {
-  std::optional<Difference> difference;
-  bool on_meta = false, on_cpu = false, without_meta = false, excused = false, eager_excused = false, refused = false;
-  bool without_kernel = false;
-  std::string meta_text;
-};
-
-// The dtype of the first tensor that is handed over, in a list too.
-std::optional<Dtype> leading_dtype(const DrawnCall& call) {
-  std::optional<Dtype> found;
-  for (const Arg& a : call.args)
-    for_each_value(a, [&](ValueId v) {
-      if (!found && call.graph->type(v).is_tensor()) found = call.graph->type(v).dtype;
-    });
-  return found;
-}
-
-std::string text_of(const Death& death) {
-  constexpr std::string_view where[] = {"while the generator draws a call", "in the row's rule",
-                                        "in libtorch, on the meta device", "in libtorch, on the CPU"};
-  return death.text() + " " + std::string(where[std::min<uint32_t>(death.place.stage, 3)]);
-}
-
 class RowChecker {
  public:
   RowChecker(const OpDef& op, const OpTable& table, const CheckOptions& options, Place& place,
              std::span<const Death> deaths)
-      : op_(op),
-        table_(table),
-        options_(options),
-        place_(place),
-        deaths_(deaths),
-        meta_(DeviceKind::meta),
-        cpu_(DeviceKind::cpu) {
+      : op_(op), table_(table), options_(options), place_(place), deaths_(deaths), judge_(op, options, place) {
     report_.op = &op;
   }
 
@@ -103,11 +73,7 @@ class RowChecker {
   void enter(Phase phase, int index) {
     place_.phase = static_cast<uint32_t>(phase);
     place_.index = static_cast<uint32_t>(index);
-    at(Stage::drawing);
-  }
-  void at(Stage stage) {
-    place_.stage = static_cast<uint32_t>(stage);
-    place_.steps += 1;
+    judge_.at(Stage::drawing);
   }
   const Death* death(Phase phase, int index) const {
     for (const Death& d : deaths_)
@@ -129,122 +95,6 @@ class RowChecker {
     }
   }
 
-  Outcome run_on(Boxed& device, const DrawnCall& call, std::vector<RunValue>& inputs) {
-    at(device.device() == DeviceKind::meta ? Stage::meta : Stage::cpu);
-    inputs = device.inputs(*call.graph);
-    return device.run(op_, call.args, inputs);
-  }
-
-  std::optional<Difference> on(Boxed& device, DrawnCall& call, const Prediction& predicted, Outcome& outcome) {
-    std::vector<RunValue> inputs;
-    outcome = run_on(device, call, inputs);
-    return compare(call, predicted, outcome, inputs);
-  }
-
-  // The CPU is what a row follows. The meta device may lack a kernel; where it differs otherwise the row must say why.
-  Verdict judge(DrawnCall& call, bool want_cpu) {
-    Verdict v;
-    at(Stage::rule);
-    Prediction predicted = predict(call);
-    v.refused = predicted.raised;
-    if (predicted.broken) {
-      v.difference = Difference{Aspect::broken, predicted.text};
-      return v;
-    }
-    Outcome outcome;
-    std::optional<Difference> by_meta;
-    if (options_.devices != Devices::cpu) {
-      v.on_meta = true;
-      by_meta = on(meta_, call, predicted, outcome);
-      v.without_meta = outcome.raised && !predicted.raised;
-      if (by_meta) v.meta_text = v.without_meta ? outcome.text : by_meta->text;
-      if (options_.devices == Devices::meta) {
-        if (!v.without_meta) v.difference = by_meta;
-        return v;
-      }
-    }
-    if (v.on_meta && !by_meta && !want_cpu) return v;
-    if (too_large(call)) {
-      if (!v.without_meta) v.difference = by_meta;
-      return v;
-    }
-    v.on_cpu = true;
-    v.difference = on(cpu_, call, predicted, outcome);
-    if (v.difference && v.difference->aspect == Aspect::eager_raises && quotes(op_, outcome.text)) {
-      v.eager_excused = true;
-      v.difference.reset();
-      return v;
-    }
-    if (!v.difference && by_meta && !v.without_meta) {
-      v.excused = speaks_of_meta();
-      if (!v.excused)
-        v.difference = Difference{Aspect::meta, "libtorch's meta device: " + by_meta->text +
-                                                    "\neager on the CPU agrees with the rule; the row's `exception` "
-                                                    "must say so"};
-    }
-    return v;
-  }
-
-  // Whether a clause of the row's exception is more than a quotation of what is or ought to be refused.
-  bool speaks_of_meta() const {
-    for (std::string_view rest = op_.exception; !rest.empty();) {
-      std::string_view clause = rest.substr(0, rest.find(';'));
-      if (clause.find('`') == clause.npos || clause.find("meta") != clause.npos) return true;
-      rest.remove_prefix(std::min(rest.size(), clause.size() + 1));
-    }
-    return false;
-  }
-
-  Verdict judge_broken(DrawnCall& call, const Death* died) {
-    Verdict v;
-    at(Stage::rule);
-    Prediction predicted = predict(call);
-    if (predicted.broken) return v;  // out of what Lenz can say, and it says so
-    v.refused = predicted.raised;
-    // What eager forgets to check may write where it should not, and the process would die of it later.
-    if (predicted.raised && quotes(op_, predicted.text)) {
-      v.eager_excused = true;
-      return v;
-    }
-    if (died) {
-      report_.eager_crashes += 1;
-      if (!predicted.raised) v.difference = Difference{Aspect::eager_raises, "eager dies: " + text_of(*died)};
-      return v;
-    }
-    Outcome outcome;
-    if (options_.devices == Devices::meta || (predicted.raised && options_.devices == Devices::both)) {
-      v.difference = on(meta_, call, predicted, outcome);
-      // What both refuse is refused, though a kernel on the CPU may forget to check. To lack a kernel is no refusal.
-      if (options_.devices == Devices::meta || (outcome.raised && !lacks_meta_kernel(outcome.text))) return v;
-    }
-    if (too_large(call)) return v;
-    // The meta device knows no kernels: that it takes a call proves nothing.
-    v.difference = on(cpu_, call, predicted, outcome);
-    // What values decide no rule can know: then the row says so.
-    if (v.difference && quotes(op_, outcome.raised ? outcome.text : v.difference->text)) {
-      v.eager_excused = true;
-      v.difference.reset();
-    }
-    // What a rule assumes of values, the values may refute.
-    if (v.difference && v.difference->aspect == Aspect::sizes && !call.graph->assumptions.guards().empty())
-      v.difference.reset();
-    // A row may leave out a dtype that eager takes, if it says so by name.
-    auto d = leading_dtype(call);
-    if (v.difference && predicted.raised && d && !op_.dtypes.has(*d) &&
-        op_.exception.find(name(*d)) != std::string_view::npos) {
-      v.eager_excused = true;
-      v.difference.reset();
-    }
-    if (v.difference && v.difference->aspect == Aspect::rule_raises && says_no_kernel(predicted.text) &&
-        (meets_no_kernel(call) || std::ranges::all_of(outcome.results, has_no_elements))) {
-      v.without_kernel = true;
-      v.difference.reset();
-    }
-    // A limit of ours, not a refusal of eager's.
-    if (outcome.out_of_memory()) v.difference.reset();
-    return v;
-  }
-
   // --- legal calls
   void legal(int i) {
     RandomChooser random(seed_of("call", i));
@@ -257,14 +107,14 @@ class RowChecker {
       return;
     }
     enter(Phase::legal, i);
-    Verdict v = judge_drawn(recording, wants_cpu(i), nullptr);
+    CallVerdict v = judge_drawn(recording, wants_cpu(i), nullptr);
     count(v);
     if (v.difference) found(*v.difference, recording.record(), i, v.on_cpu);
   }
 
   bool wants_cpu(int i) const { return options_.devices == Devices::cpu || i % options_.cpu_every == 0; }
 
-  void count(const Verdict& v) {
+  void count(const CallVerdict& v) {
     report_.calls += 1;
     report_.on_meta += v.on_meta;
     report_.on_cpu += v.on_cpu;
@@ -282,14 +132,14 @@ class RowChecker {
     }
     enter(Phase::legal, i);
     DrawnCall call;
-    Verdict v;
+    CallVerdict v;
     try {
-      at(Stage::rule);
+      judge_.at(Stage::rule);
       call = read_unjudged_call(text, table_);
       if (auto d = leading_dtype(call)) report_.reached = report_.reached | DtypeSet::of(*d);
-      v = judge(call, true);
+      v = judge_.judge(call, true);
       if (v.difference) {
-        Verdict again = judge_broken(call, nullptr);
+        CallVerdict again = judge_.judge_broken(call, nullptr);
         v.difference = again.difference;
         v.eager_excused |= again.eager_excused;
         report_.without_kernel += again.without_kernel;
@@ -305,9 +155,9 @@ class RowChecker {
   }
 
   // Without `text` the call counts; with it, it is one more look at a call that counted already.
-  Verdict judge_drawn(Chooser& chooser, bool want_cpu, std::string* text) {
+  CallVerdict judge_drawn(Chooser& chooser, bool want_cpu, std::string* text) {
     DrawnCall call;
-    Verdict v;
+    CallVerdict v;
     v.difference = draw(chooser, call, op_);
     if (!v.difference) {
       auto d = leading_dtype(call);
@@ -317,7 +167,7 @@ class RowChecker {
         int& met = met_kernel_[static_cast<size_t>(*d)];
         if (met < 4 && !meets_no_kernel(call)) want_cpu = ++met > 0;
       }
-      v = judge(call, want_cpu);
+      v = judge_.judge(call, want_cpu);
     }
     if (text && call.graph) *text = describe(call);
     return v;
@@ -340,7 +190,7 @@ class RowChecker {
     auto still = [&](const std::vector<uint64_t>& choices) {
       ReplayChooser replay(choices);
       std::string text;
-      Verdict v = judge_drawn(replay, want_cpu, &text);
+      CallVerdict v = judge_drawn(replay, want_cpu, &text);
       if (!v.difference || v.difference->aspect != difference.aspect) return false;
       f->difference = *v.difference;
       f->call = text;
@@ -383,7 +233,7 @@ class RowChecker {
       add({Aspect::symbolic, text_of(*died) + " with symbols for sizes"}, describe(call), false);
       return;
     }
-    at(Stage::rule);
+    judge_.at(Stage::rule);
     Prediction predicted = predict(call);
     if (predicted.raised || predicted.broken) return;
     RandomChooser symbols(seed_of("symbols", i));
@@ -412,10 +262,10 @@ class RowChecker {
       return;
     }
     std::string text = describe(call);
-    at(Stage::cpu);
+    judge_.at(Stage::cpu);
     DefinitionVerdict v;
     try {
-      v = check_definition(call, cpu_);
+      v = check_definition(call, judge_.cpu());
     } catch (const Error& error) {
       v = {true, Difference{Aspect::definition, std::string("its definition fails: ") + error.what()}};
     }
@@ -438,8 +288,9 @@ class RowChecker {
     if (draw(random, call, op_)) return;
     std::string what = break_call(call, random);
     if (what.empty()) return;
-    Verdict v = judge_broken(call, died);
+    CallVerdict v = judge_.judge_broken(call, died);
     report_.illegal += 1;
+    report_.eager_crashes += v.eager_died;
     report_.refused += v.refused;
     report_.eager_excused += v.eager_excused;
     report_.without_kernel += v.without_kernel;
@@ -465,10 +316,8 @@ class RowChecker {
       DrawnCall call;
       if (draw(random, call, wider) || leading_dtype(call) != dtype || meets_no_kernel(call) || too_large(call))
         continue;
-      std::vector<RunValue> inputs;
       tried += 1;
-      Outcome outcome = run_on(cpu_, call, inputs);
-      if (outcome.raised || std::ranges::any_of(outcome.results, is_foreign)) continue;
+      if (!judge_.takes(call)) continue;
       accepted += 1;
       if (example.empty()) example = describe(call);
     }
@@ -482,58 +331,16 @@ class RowChecker {
            1});
   }
 
-  // Layouts with gaps may span more than a process ought to take: the meta device judges such calls alone.
-  static bool too_large(const DrawnCall& call) {
-    size_t bytes = 0;
-    for (const Input& input : call.graph->inputs())
-      if (const Type& t = call.graph->type(input.value); t.is_tensor()) bytes += storage_bytes(t);
-    return bytes > size_t{1} << 30;
-  }
-
-  static bool is_foreign(const RunValue& value) { return look(value).foreign; }
-
-  // What rules say of dtypes, whether listed by the row or by one that it computes with.
-  static bool says_no_kernel(std::string_view text) { return text.find("has no kernel") != text.npos; }
-
-  // "Could not run 'aten::x' with arguments from the 'Meta' backend", "Cannot copy out of meta tensor".
-  static bool lacks_meta_kernel(std::string_view text) {
-    return text.find("Meta") != text.npos || text.find("meta") != text.npos;
-  }
-
-  static bool has_no_elements(const RunValue& value) {
-    Seen seen = look(value);
-    return seen.kind == TypeKind::tensor && std::ranges::find(seen.sizes, 0) != seen.sizes.end();
-  }
-
-  // Eager answers for empty tensors and for single elements without asking what the kernel supports.
-  static bool meets_no_kernel(const DrawnCall& call) {
-    return std::ranges::any_of(call.graph->inputs(), [&](const Input& input) {
-      Dim n = numel(call.graph->type(input.value).sizes());
-      return n.is(0) || n.is(1);
-    });
-  }
-
   const OpDef& op_;
   const OpTable& table_;
   const CheckOptions& options_;
   Place& place_;
   std::span<const Death> deaths_;
-  Boxed meta_, cpu_;
+  CallJudge judge_;
   int met_kernel_[kDtypeCount] = {};  // calls of each leading dtype that ran on the CPU
   RowReport report_;
 };
 }  // namespace
-
-bool quotes(const OpDef& op, std::string_view said) {
-  for (std::string_view rest = op.exception; !rest.empty();) {
-    size_t open = rest.find('`'), close = open == rest.npos ? open : rest.find('`', open + 1);
-    if (close == rest.npos) return false;
-    std::string_view quote = rest.substr(open + 1, close - open - 1);
-    if (!quote.empty() && said.find(quote) != said.npos) return true;
-    rest.remove_prefix(close + 1);
-  }
-  return false;
-}
 
 RowReport check_row(const OpDef& op, const OpTable& table, const CheckOptions& options, Place& place,
                     std::span<const Death> deaths) {

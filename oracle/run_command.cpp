@@ -30,11 +30,6 @@ void add_values_option(CLI::App& app, std::string& mode) {
       ->capture_default_str();
 }
 
-std::string folder_of(const std::string& file) {
-  size_t slash = file.rfind('/');
-  return slash == std::string::npos ? "." : file.substr(0, slash);
-}
-
 void show(const std::string& what, const RunValue& value, bool elements) {
   std::printf("%s: %s\n", what.c_str(), to_string(look(value)).c_str());
   if (elements) std::printf("%s\n", to_text(value).c_str());
@@ -211,14 +206,7 @@ ExitCode run_command(std::span<const std::string> args) {
   auto graph = read_valid_graph(file, op_table());
   Boxed boxed(DeviceKind::cpu);
   Binding binding = parse_binding(bind, *graph);
-  std::vector<RunValue> values;
-  if (inputs.empty()) {
-    complete(binding, *graph);
-    check_facts(binding, *graph);
-    values = draw_inputs(*graph, boxed, binding, *parse_values(mode), seed);
-  } else {
-    values = read_inputs(inputs, *graph, boxed, binding, seed);
-  }
+  const std::vector<RunValue> values = given_or_drawn(inputs, *graph, boxed, binding, *parse_values(mode), seed);
   if (auto other = specialised(*graph, binding.lookup())) graph = std::move(other);
   ExecuteOptions options;
   options.memory_limit = memory_limit;

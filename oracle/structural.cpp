@@ -35,11 +35,12 @@ const Graph& subgraph(const StructuralCall& call, size_t arg) {
   return *call.graph.subgraphs[static_cast<size_t>(call.node.args[arg].i)];
 }
 
-// A dim whose elements lie at one place: nothing can be copied to lie so.
-bool shares_places(const Type& type) {
-  for (size_t d = 0; d < type.rank(); ++d)
-    if (type.strides()[d].is(0) && !type.sizes()[d].is(1)) return true;
-  return false;
+// Whether a tensor lies as a type says; of what the sizes leave open nothing is asked.
+bool lies_as(const Type& type, const Seen& seen, const SymValues& sizes) {
+  bool lies = evaluate(type.offset, sizes).value_or(seen.offset) == seen.offset;
+  for (size_t d = 0; d < seen.strides.size(); ++d)
+    lies = lies && evaluate(type.strides()[d], sizes).value_or(seen.strides[d]) == seen.strides[d];
+  return lies;
 }
 
 // A sub-graph's symbols are its own: they are read off what it is called with. Its results are tensors of their own.
@@ -50,13 +51,12 @@ Values call_graph(const StructuralCall& call, const Graph& sub, const Values& gi
     const Input& input = sub.inputs()[i];
     const Type& formal = sub.type(input.value);
     const Seen seen = look(inputs[i]);
-    if (input.mutated || seen.kind != TypeKind::tensor || !formal.is_tensor() || shares_places(formal)) continue;
+    if (input.mutated || seen.kind != TypeKind::tensor || !formal.is_tensor()) continue;
+    if (shares_places(formal.sizes(), formal.strides())) continue;
     Binding sizes;
     sizes.match_sizes(formal, seen);
-    bool lies = evaluate(formal.offset, sizes.lookup()).value_or(seen.offset) == seen.offset;
-    for (size_t d = 0; d < seen.strides.size(); ++d)
-      lies = lies && evaluate(formal.strides()[d], sizes.lookup()).value_or(seen.strides[d]) == seen.strides[d];
-    if (!lies) inputs[i] = call.runner.machine().placed(inputs[i], formal, sizes.lookup());
+    if (!lies_as(formal, seen, sizes.lookup()))
+      inputs[i] = call.runner.machine().placed(inputs[i], formal, sizes.lookup());
   }
   Values outputs = call.runner.run_graph(sub, inputs, {});
   std::vector<const void*> known;
@@ -93,11 +93,7 @@ Values as_declared(const StructuralCall& call, Values results, const Values& han
     if (seen.kind != TypeKind::tensor) continue;
     const Type& type = call.graph.type(call.node.result(i));
     const SymValues sizes = call.binding.lookup();
-    if (shares_places(type)) continue;
-    bool lies = evaluate(type.offset, sizes).value_or(seen.offset) == seen.offset;
-    for (size_t d = 0; d < seen.strides.size(); ++d)
-      lies = lies && evaluate(type.strides()[d], sizes).value_or(seen.strides[d]) == seen.strides[d];
-    if (!lies || std::ranges::find(handed, results[i]) != handed.end())
+    if (!lies_as(type, seen, sizes) || std::ranges::find(handed, results[i]) != handed.end())
       results[i] = call.runner.machine().placed(results[i], type, sizes);
   }
   return results;

@@ -88,6 +88,11 @@ std::string to_text(const RunValue& value) {
   return text.str();
 }
 
+std::optional<std::pair<const void*, uint64_t>> only_storage(const RunValue& value) {
+  if (!value || !value->value.isTensor() || !tensor_of(value).defined()) return std::nullopt;
+  const c10::StorageImpl* storage = tensor_of(value).storage().unsafeGetStorageImpl();
+  return std::pair<const void*, uint64_t>(storage, storage->nbytes());
+}
 void for_each_storage(const RunValue& value, const std::function<void(const void* storage, uint64_t bytes)>& visit) {
   auto one = [&](const at::Tensor& t) {
     if (t.defined()) visit(t.storage().unsafeGetStorageImpl(), t.storage().nbytes());

@@ -28,6 +28,7 @@ RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbo
 RunValue constant_tensor(const ConstantData& constant, const std::string& folder);
 std::string to_text(const RunValue& value);  // elements of a small tensor, a number: for people
 // Each tensor's storage, of a list's elements too.
+std::optional<std::pair<const void*, uint64_t>> only_storage(const RunValue& value);  // of one tensor
 void for_each_storage(const RunValue& value, const std::function<void(const void* storage, uint64_t bytes)>& visit);
 // Of all these values, storage that several share counted once.
 uint64_t storage_bytes(std::span<const RunValue> values);

@@ -237,8 +237,10 @@ class RowValues {
         for (const CallText& call : found->second) given(call);
       return std::move(row_);
     }
+    DtypeSet wanted = op_.dtypes & options_.dtypes;
+    if (wanted.empty()) wanted = op_.dtypes;
     for (int d = 0; d < kDtypeCount && op_.generate; ++d)
-      if (op_.dtypes.has(static_cast<Dtype>(d))) generated(static_cast<Dtype>(d));
+      if (wanted.has(static_cast<Dtype>(d))) generated(static_cast<Dtype>(d));
     return std::move(row_);
   }
 

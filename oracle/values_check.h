@@ -20,6 +20,7 @@ namespace lenz::oracle {
 struct ValuesOptions {
   int calls = 8;  // of each row in each of its dtypes
   uint64_t seed = 0;
+  DtypeSet dtypes = dtypes::all;  // only these; a row that takes none of them is checked in its own
   std::vector<KnownFault> known = {};
   bool on_loops = false;    // judge what the compiler's loops give on the interpreter, instead of eager
   std::string target = {};  // `on_loops`: as machine code for this target, instead of on the interpreter

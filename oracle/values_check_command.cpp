@@ -112,7 +112,7 @@ ExitCode values_check_command(std::span<const std::string> args) {
       "codes: 0 none is wrong; 7 some are; 6 nothing could be judged.",
       "lenz ops --check --values");
   ValuesOptions options;
-  std::vector<std::string> names;
+  std::vector<std::string> names, dtypes;
   std::string known, from;
   int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   bool json = false, quiet = false;
@@ -121,6 +121,7 @@ ExitCode values_check_command(std::span<const std::string> args) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of all choices")->capture_default_str();
+  app.add_option("--dtype", dtypes, "only rows' cells of these dtypes; a row that has none of them keeps its own");
   app.add_option("--jobs", jobs, "worker processes")->check(CLI::Range(1, 1024));
   app.add_option(
       "--llvm", options.target,
@@ -138,6 +139,13 @@ ExitCode values_check_command(std::span<const std::string> args) {
   app.add_flag("--quiet", quiet, "no progress");
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
+  if (!dtypes.empty()) options.dtypes = {};
+  for (const std::string& text : dtypes) {
+    const auto dtype = parse_dtype(text);
+    if (!dtype)
+      throw UserError("no dtype '" + text + "'", "lenz ops --check --values", "for example f32, i64, bool, c64");
+    options.dtypes = options.dtypes | DtypeSet::of(*dtype);
+  }
   if (!options.target.empty())
     options.target = native::runnable_target(options.target == "best" ? "" : options.target).name;
   options.on_loops = options.on_loops || !options.target.empty();

@@ -54,6 +54,12 @@ TEST(ValuesCheck, AFunctionThatIsSaidToBeExactIsFound) {
   EXPECT_GT(total(check_row_values(exponential, op_table(), {.calls = 10})).wrong, 0);
 }
 
+TEST(ValuesCheck, DtypesThatARowHasNoneOfAreItsOwn) {
+  ValuesOptions options{.calls = 1, .dtypes = DtypeSet::of(Dtype::f32)};
+  EXPECT_EQ(check_row_values(*op_table().find("aten.add.Tensor"), op_table(), options).cells.size(), 1u);
+  EXPECT_GT(check_row_values(*op_table().find("aten.bitwise_not"), op_table(), options).cells.size(), 3u);
+}
+
 TEST(ValuesCheck, AListedFaultIsKnown) {
   OpDef sum = in_f32("aten.sum");
   sum.flow.kind = ErrorFlow::moved;

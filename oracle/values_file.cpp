@@ -33,6 +33,19 @@ void check_array(const NpyArray& array, const Type& type, const std::string& pat
 }
 }  // namespace
 
+std::string folder_of(const std::string& text) {
+  const size_t slash = text.rfind('/');
+  return slash == std::string::npos ? "." : text.substr(0, slash);
+}
+
+std::vector<RunValue> given_or_drawn(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
+                                     Values values, uint64_t seed) {
+  if (!path.empty()) return read_inputs(path, graph, boxed, binding, seed);
+  complete(binding, graph);
+  check_facts(binding, graph);
+  return draw_inputs(graph, boxed, binding, values, seed);
+}
+
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
                                   uint64_t seed, bool all) {
   NpzReader reader(path);

@@ -7,10 +7,17 @@
 #include <string>
 
 #include "oracle/bounds/reference.h"
+#include "oracle/draw_inputs.h"
 #include "oracle/execute.h"
 
 namespace lenz::oracle {
 
+// Where a text's constants lie: the files that it names are relative to it.
+std::string folder_of(const std::string& text);
+
+// From a file; if none is named drawn ones, for which the binding is completed and held to the graph's facts.
+std::vector<RunValue> given_or_drawn(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
+                                     Values values, uint64_t seed);
 // The graph's inputs from a file, in the layout that their types say; symbols are read off the arrays' shapes. Inputs
 // that the file has not are drawn, or an error if it must have `all`. UserError for arrays of other names, dtypes or
 // shapes.

@@ -37,4 +37,13 @@ inline bool parse_arguments(CLI::App& app, std::span<const std::string> args) {
   return true;
 }
 
+// What a command makes, into the file that was asked for; standard output if none was.
+inline void write_output(const std::string& file, const std::string& text) {
+  std::FILE* to = file.empty() ? stdout : std::fopen(file.c_str(), "w");
+  bool fine = to && std::fwrite(text.data(), 1, text.size(), to) == text.size();
+  if (to) fine = (file.empty() ? std::fflush(to) : std::fclose(to)) == 0 && fine;
+  if (!fine)
+    throw UserError("can't write it", file.empty() ? "standard output" : file, "see that there is room, and a folder");
+}
+
 }  // namespace lenz

@@ -20,6 +20,7 @@ ExitCode check_command(std::span<const std::string> args) { return run_plugin_co
 ExitCode bench_command(std::span<const std::string> args) { return run_plugin_command("bench", args); }
 ExitCode fuzz_command(std::span<const std::string> args) { return run_plugin_command("fuzz", args); }
 ExitCode reduce_command(std::span<const std::string> args) { return run_plugin_command("reduce", args); }
+ExitCode python_command(std::span<const std::string> args) { return run_plugin_command("python", args); }
 ExitCode controls_command(std::span<const std::string> args) { return run_plugin_command("controls", args); }
 
 constexpr Command kCommands[] = {
@@ -32,6 +33,7 @@ constexpr Command kCommands[] = {
     {"passes", "list the passes, in the order in which they run", passes_command},
     {"run", "run a graph on given or made inputs", run_command},
     {"check", "hold every pass against eager libtorch, on one graph", check_command},
+    {"python", "print a graph as a program for PyTorch", python_command},
     {"fuzz", "hold every stage of the compiler against the oracle, on random graphs", fuzz_command},
     {"reduce", "find the smallest graph that fails as a given one does", reduce_command},
     {"controls", "hold the oracle against legal and wrong variants of random graphs", controls_command},

@@ -18,6 +18,21 @@ bool serves(const loops::Program& program, const SymValues& sizes) {
     if (auto v = sizes(symbol); v && ((range.low && *v < *range.low) || (range.high && *v > *range.high))) return false;
   return !broken_by(program.assumptions.facts().conditions(), sizes) && !broken_by(program.assumptions.guards(), sizes);
 }
+
+// What `make` gives, of a graph for which the sizes break no guard of what is given.
+template <class Make, class Guards>
+auto for_sizes(const Graph& given, const SymValues& sizes, Make make, Guards assumptions) {
+  std::unique_ptr<Graph> graph = specialised(given, sizes);
+  if (!graph) graph = given.clone();
+  for (;;) {
+    auto made = make(*graph);
+    const Cond* guard = broken_by(assumptions(made).guards(), sizes);
+    if (!guard) return made;
+    if (!graph->assumptions.declare(negate(*guard)))
+      throw UserError("these sizes break " + to_string(*guard) + ", which the graph's `where` implies",
+                      "@" + given.name, "give sizes for which that holds");
+  }
+}
 }  // namespace
 
 ProgramSet::ProgramSet(const Graph& graph, RunnerOptions options, LowerOptions lower,
@@ -32,16 +47,21 @@ const loops::Program& ProgramSet::at(const SymValues& sizes) {
 
 loops::Program program_for(const Graph& given, const SymValues& sizes, const RunnerOptions& options,
                            const LowerOptions& lower, std::span<const PipelineLine> lines) {
-  std::unique_ptr<Graph> graph = specialised(given, sizes);
-  if (!graph) graph = given.clone();
-  for (;;) {
-    loops::Program program = to_loops(*graph, options, lower, lines);
-    const Cond* guard = broken_by(program.assumptions.guards(), sizes);
-    if (!guard) return program;
-    if (!graph->assumptions.declare(negate(*guard)))
-      throw UserError("these sizes break " + to_string(*guard) + ", which the graph's `where` implies",
-                      "@" + given.name, "give sizes for which that holds");
-  }
+  return for_sizes(
+      given, sizes, [&](const Graph& graph) { return to_loops(graph, options, lower, lines); },
+      [](const loops::Program& made) -> const Assumptions& { return made.assumptions; });
+}
+
+std::unique_ptr<Graph> passed_for(const Graph& given, const SymValues& sizes, std::span<const PipelineLine> lines,
+                                  const RunnerOptions& options, RunStatistics* statistics) {
+  auto pass = [&](const Graph& graph) {
+    auto made = graph.clone();
+    RunStatistics run = run_passes(*made, lines, options);
+    if (statistics) *statistics = std::move(run);
+    return made;
+  };
+  return for_sizes(given, sizes, pass,
+                   [](const std::unique_ptr<Graph>& made) -> const Assumptions& { return made->assumptions; });
 }
 
 ExecutableSet::ExecutableSet(const Graph& graph, BuildOptions options, const LowerOptions& lower)

@@ -14,6 +14,11 @@ namespace lenz {
 loops::Program program_for(const Graph& graph, const SymValues& sizes, const RunnerOptions& options = {},
                            const LowerOptions& lower = {}, std::span<const PipelineLine> lines = pipeline());
 
+// The graph that these passes leave of it where the sizes are these: guards that they ask for and that the sizes break
+// are assumed otherwise. As program_for(), without the loops. `statistics`: of the run that made it.
+std::unique_ptr<Graph> passed_for(const Graph& graph, const SymValues& sizes, std::span<const PipelineLine> lines,
+                                  const RunnerOptions& options = {}, RunStatistics* statistics = nullptr);
+
 class ProgramSet {
  public:
   explicit ProgramSet(const Graph& graph, RunnerOptions options = {}, LowerOptions lower = {},

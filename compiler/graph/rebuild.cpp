@@ -164,6 +164,43 @@ std::unique_ptr<Graph> rebuilt(const Graph& graph, const Rebuild& how) {
   return copy;
 }
 
+const Type* with_dims(Context& context, const Type& type, const std::function<Dim(Dim)>& other) {
+  if (type.kind == TypeKind::sym_int) return context.sym_int(other(type.offset));
+  if (type.kind == TypeKind::list) {
+    SmallVec<const Type*, 8> elements;
+    for (const Type* e : type.elements()) elements.push_back(with_dims(context, *e, other));
+    return context.list(elements);
+  }
+  if (!type.is_tensor()) return &type;
+  TensorType copy = type.tensor();
+  for (Dim& d : copy.sizes) d = other(d);
+  for (Dim& d : copy.strides) d = other(d);
+  copy.offset = other(copy.offset);
+  return context.tensor(copy);
+}
+
+Arg with_dims(Context& context, const Arg& arg, const std::function<Dim(Dim)>& other) {
+  if (arg.kind == ArgKind::integer && arg.symbolic) return Arg::of_dim(other(arg.dim()));
+  if (arg.kind == ArgKind::int_list) {
+    DimVec dims;
+    for (Dim d : arg.dim_list()) dims.push_back(other(d));
+    return context.dims(dims);
+  }
+  if (arg.kind != ArgKind::arg_list) return arg;
+  SmallVec<Arg, 8> items;
+  for (const Arg& e : arg.arg_list()) items.push_back(with_dims(context, e, other));
+  return context.args(items);
+}
+
+Arg with_sizes(Context& context, const Arg& arg, const ParamType& type, const std::function<Dim(Dim)>& other) {
+  if (type.kind != ParamKind::sym_int) return arg;
+  if (arg.kind == ArgKind::integer && !type.list) return Arg::of_dim(other(arg.dim()));
+  if (arg.kind != ArgKind::int_list) return arg;
+  DimVec list(arg.dim_list());
+  for (Dim& d : list) d = other(d);
+  return context.dims(list);
+}
+
 std::unique_ptr<Graph> specialised(const Graph& graph, const SymValues& sizes) {
   return all_hold(graph, sizes) ? nullptr : for_sizes(graph, sizes);
 }

@@ -19,6 +19,13 @@ struct Rebuild {
 // Sub-graphs are copied as they are. Null if a rule refuses.
 std::unique_ptr<Graph> rebuilt(const Graph& graph, const Rebuild& how);
 
+// A type, or an argument, with other dims in it: sizes, strides, offsets, numbers.
+const Type* with_dims(Context& context, const Type& type, const std::function<Dim(Dim)>& other);
+Arg with_dims(Context& context, const Arg& arg, const std::function<Dim(Dim)>& other);
+
+// An argument that is a size, or a list of sizes, with others in their place; any other argument as it is.
+Arg with_sizes(Context& context, const Arg& arg, const ParamType& type, const std::function<Dim(Dim)>& other);
+
 // The graph for sizes that its guards exclude: the contrary of those that they break is among its facts, also in
 // sub-graphs. Null where all guards hold, and the graph itself is right. UserError where these sizes are no graph: a
 // rule refuses them.

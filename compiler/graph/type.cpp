@@ -21,6 +21,12 @@ Dim numel(std::span<const Dim> sizes) {
 }
 
 // Eager multiplies max(size, 1), so that an empty tensor still has the strides of its neighbours' sizes.
+bool shares_places(std::span<const Dim> sizes, std::span<const Dim> strides) {
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (strides[d].is(0) && !sizes[d].is(1)) return true;
+  return false;
+}
+
 DimVec contiguous_strides(std::span<const Dim> sizes) {
   DimVec strides(sizes.size(), Dim(1));
   for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * max(sizes[i], Dim(1));

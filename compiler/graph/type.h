@@ -59,6 +59,8 @@ struct Type {
   TensorType tensor() const;  // as a value; only of a tensor
 };
 
+// Whether elements of a dim lie at one place, so that nothing can be copied to lie so.
+bool shares_places(std::span<const Dim> sizes, std::span<const Dim> strides);
 DimVec contiguous_strides(std::span<const Dim> sizes);  // as eager computes them: sizes below 1 count as 1
 TensorType contiguous_tensor(Dtype dtype, std::span<const Dim> sizes, Device device = {});
 Dim numel(std::span<const Dim> sizes);

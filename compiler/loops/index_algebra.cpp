@@ -221,14 +221,16 @@ bool IndexSpace::tried_out(Dim index, Dim size) const {
   for (size_t i = 0; i < axes.size() && known; ++i) known = (points *= axes[i].second) <= kMostPoints;
   if (!known) return false;
   for (int64_t p = 0; p < points; ++p) {
-    const auto at = evaluate(index, [&](const SymNode* s) -> std::optional<int64_t> {
+    const SymValues point = [&](const SymNode* s) -> std::optional<int64_t> {
       int64_t rest = p;
       for (const auto& [symbol, extent] : axes) {
         if (symbol == s) return rest % extent;
         rest /= extent;
       }
       return std::nullopt;
-    });
+    };
+    if (std::ranges::any_of(conditions_, [&](const Cond& c) { return evaluate(c, point) == false; })) continue;
+    const auto at = evaluate(index, point);
     if (!at || *at < 0 || *at >= size.constant()) return false;
   }
   return true;
@@ -240,11 +242,13 @@ bool IndexSpace::in_bounds(Dim index, Dim size) const {
   try {
     index = simplify(index);
     if (at_least_zero(index, kConditionSteps) && at_least_zero(size - 1 - index, kConditionSteps)) return true;
-    // x//m < size is x < size*m.
-    const DimParts parts = parts_of(index);
-    if (parts.kind == SymKind::floor_div && proves(ge(parts.operands[1], 1)) &&
-        in_bounds(parts.operands[0], size * parts.operands[1]))
-      return true;
+    // x//m < size is x < size*m. The digits of a number may add up to such a quotient.
+    for (Dim form : {index, facts_.simplify(flattened(index))}) {
+      const DimParts parts = parts_of(form);
+      if (parts.kind == SymKind::floor_div && proves(ge(parts.operands[1], 1)) &&
+          in_bounds(parts.operands[0], size * parts.operands[1]))
+        return true;
+    }
     if (has_tiles()) {
       IndexSpace joined = *this;
       std::vector<Dim> at{index};

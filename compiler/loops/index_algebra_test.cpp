@@ -72,6 +72,16 @@ TEST(IndexAlgebra, DigitsOfANumber) {
   EXPECT_FALSE(s.injective({{Dim(0), Dim(0), mod(x, 4096)}}, {&wrong, 1}));
 }
 
+// The digits of a quotient, in an open radix, add up to it.
+TEST(IndexAlgebra, BoundsOfDigitsThatAddUp) {
+  Fixture f;
+  f.fact("s1 >= 1");
+  f.fact("s2 >= 1");
+  IndexSpace s = f.space({{"i", "s0*s1*s2"}});
+  EXPECT_TRUE(s.in_bounds(f.dim("s1*((i//s2)//s1) + (i//s2) % s1"), f.dim("s0*s1")));
+  EXPECT_FALSE(s.in_bounds(f.dim("s1*((i//s2)//s1) + (i//s2) % s1"), f.dim("s0*s1 - 1")));
+}
+
 // A condition on a quotient is one on what is divided.
 TEST(IndexAlgebra, ConditionsOnQuotients) {
   Fixture f;

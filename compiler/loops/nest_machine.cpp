@@ -214,7 +214,7 @@ class NestMachine {
     Write write{&store, access(store.buffer, store.index, memory_.writable(store.buffer)), std::nullopt};
     for (const Step& step : steps_)
       if (step.access.window.tensor && step.access.window.tensor.storage() == write.access.window.tensor.storage() &&
-          !(step.instr->buffer == store.buffer && step.instr->index == store.index && step.instr->mask == kNone))
+          !(step.instr->buffer == store.buffer && step.instr->index == store.index))
         throw InternalError("buffer '" + memory_.buffer(store.buffer).name + "' is read and written");
     switch (store.mode) {
       case StoreMode::assign:

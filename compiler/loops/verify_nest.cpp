@@ -223,8 +223,7 @@ void ProgramVerifier::stores(NestState& state) {
   std::vector<bool> inside;
   // A point may load what it stores itself.
   auto own = [&](const Instr& load, const Store& store) {
-    return load.buffer == store.buffer && load.index == store.index && load.mask == kNone &&
-           store.mode == StoreMode::assign;
+    return load.buffer == store.buffer && load.index == store.index && store.mode == StoreMode::assign;
   };
   auto reads = [&](const Store& store) {
     return std::ranges::any_of(nest.body, [&](const Instr& i) {

@@ -293,7 +293,6 @@ ProgramVerdict ProgramVerifier::run() {
     if (const auto* bound = std::get_if<Bind>(&n.is)) own(bound->symbol);
     if (const auto* loop = std::get_if<Repeat>(&n.is)) own(loop->symbol);
   });
-  for (const Stream& s : program_.streams) use(s.offset, scope);
   for (BufferId id = 0; id < program_.buffers.size(); ++id)  // nothing has to be written
     if (std::ranges::any_of(buffer(id).type.sizes, [](Dim d) { return d.is(0); })) written_[id].level = Written::whole;
   next_node_ = 0;
@@ -354,6 +353,8 @@ void ProgramVerifier::visit(const Nest& n, Scope& scope) {
   levels(state);
   for (Ssa i = 0; i < n.body.size(); ++i) {
     const Instr& instr = n.body[i];
+    if (instr.kind == InstrKind::draw && instr.stream < program_.streams.size())
+      use(program_.streams[instr.stream].offset, scope);  // at the draw: a loop may bind it anew each time
     if (instr.kind != InstrKind::load) continue;
     use_type(instr.buffer, scope);
     bool inside = bounds(state, 301, instr.buffer, instr.index, instr.mask, i, SIZE_MAX);
@@ -472,6 +473,7 @@ void ProgramVerifier::declare_counter(Dim counter, Dim count, Scope& inner, bool
     report(104, "`" + std::string(symbol_name(symbol)) + "` is something else already");
   inner.bound.insert(symbol);
   try {
+    inner.facts.add(ge(count, 1));  // in the body; first, as of an axis: IndexSpace::add_axis
     inner.facts.add(ge(counter, 0));
     inner.facts.add(lt(counter, count));
   } catch (const UserError&) {

@@ -66,6 +66,11 @@ class Lowering {
   void lower_structural(const Node& node);
   void lower_constant(const Node& node);
   void lower_getitem(const Node& node);
+  // Control flow whose sub-graphs draw of the ambient seed: how far that is behind it depends on the way taken, so a
+  // buffer counts the offsets. kNone: it draws nothing.
+  loops::BufferId count_draws(const Node& node);
+  void take_draws(loops::BufferId counter, loops::Block& into);  // goes on from what is counted
+  void note_draws(loops::BufferId counter, loops::Block& into);  // counts what was drawn
   void lower_cond(const Node& node);
   void lower_while(const Node& node);
   void lower_scan(const Node& node);
@@ -86,6 +91,7 @@ class Lowering {
   Dim ambient_offset_ = 0;
   std::map<std::string, uint32_t> names_;  // taken by buffers
   uint32_t steps_ = 0;                     // loops over steps so far
+  uint32_t counts_ = 0;                    // symbols for what has been drawn so far
 };
 
 // A text says that it has no loops for these operands, before it has made any.

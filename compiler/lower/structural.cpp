@@ -1,6 +1,8 @@
 // Lenz's own ops: constants, elements of lists, control flow with sub-graphs, effects.
 #include <algorithm>
 
+#include "compiler/graph/alias.h"
+#include "compiler/graph/rebuild.h"
 #include "compiler/lower/lowering.h"
 
 namespace lenz::lower {
@@ -24,43 +26,14 @@ Dim bound_dim(Dim d, SymPool& pool, const Bound& bound) {
   });
 }
 
-const Type* bound_type(const Type& t, Context& context, const Bound& bound) {
-  if (t.kind == TypeKind::sym_int) return context.sym_int(bound_dim(t.offset, context.syms, bound));
-  if (t.kind == TypeKind::list) {
-    SmallVec<const Type*, 8> elements;
-    for (const Type* e : t.elements()) elements.push_back(bound_type(*e, context, bound));
-    return context.list(elements);
-  }
-  if (!t.is_tensor()) return &t;
-  TensorType copy = t.tensor();
-  for (Dim& d : copy.sizes) d = bound_dim(d, context.syms, bound);
-  for (Dim& d : copy.strides) d = bound_dim(d, context.syms, bound);
-  copy.offset = bound_dim(copy.offset, context.syms, bound);
-  return context.tensor(copy);
-}
-
-Arg bound_arg(const Arg& a, Context& context, const Bound& bound) {
-  if (a.kind == ArgKind::integer && a.symbolic) return Arg::of_dim(bound_dim(a.dim(), context.syms, bound));
-  if (a.kind == ArgKind::int_list) {
-    DimVec dims;
-    for (Dim d : a.dim_list()) dims.push_back(bound_dim(d, context.syms, bound));
-    return context.dims(dims);
-  }
-  if (a.kind == ArgKind::arg_list) {
-    SmallVec<Arg, 8> items;
-    for (const Arg& e : a.arg_list()) items.push_back(bound_arg(e, context, bound));
-    return context.args(items);
-  }
-  return a;
-}
-
 // The sub-graph in the caller's symbols.
 void put_symbols(Graph& sub, const Bound& bound) {
   Context& context = sub.context();
-  for (ValueId v = 0; v < sub.value_count(); ++v) sub.set_type(v, bound_type(sub.type(v), context, bound));
+  auto caller = [&](Dim d) { return bound_dim(d, context.syms, bound); };
+  for (ValueId v = 0; v < sub.value_count(); ++v) sub.set_type(v, with_dims(context, sub.type(v), caller));
   sub.for_each_node([&](NodeId id) {
     SmallVec<Arg, 8> args;
-    for (const Arg& a : sub.node(id).arguments()) args.push_back(bound_arg(a, context, bound));
+    for (const Arg& a : sub.node(id).arguments()) args.push_back(with_dims(context, a, caller));
     sub.set_args(id, args);
   });
 }
@@ -75,12 +48,6 @@ SmallVec<Arg, 8> operands(const Arg& list) {
   return all;
 }
 
-// A dim whose elements lie at one place: nothing can be copied to lie so.
-bool shares_places(const Type& type) {
-  for (size_t d = 0; d < type.rank(); ++d)
-    if (type.strides()[d].is(0) && !type.sizes()[d].is(1)) return true;
-  return false;
-}
 }  // namespace
 
 // --- calls of sub-graphs
@@ -113,7 +80,7 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
     const Input& input = sub->inputs()[i];
     const Type& formal = sub->type(input.value);
     // What is only read may come in another layout; views in the sub-graph are of the one that it declares.
-    if (given != kNone && formal.is_tensor() && !input.mutated && !shares_places(formal)) {
+    if (given != kNone && formal.is_tensor() && !input.mutated && !shares_places(formal.sizes(), formal.strides())) {
       const TensorType& actual = program.buffers[given].type;
       if (!std::ranges::equal(actual.strides, formal.strides()) || actual.offset != formal.offset) {
         BufferId laid = add_buffer("operand", actual.dtype, actual.sizes);
@@ -179,8 +146,32 @@ BufferId Lowering::truth(BufferId of) {
   return made;
 }
 
+BufferId Lowering::count_draws(const Node& node) {
+  if (!effects(*graph_, node).advances_random) return kNone;
+  BufferId counter = add_buffer("drawn", Dtype::i64, {});
+  note_draws(counter, *block);
+  return counter;
+}
+
+void Lowering::take_draws(BufferId counter, Block& into) {
+  if (counter == kNone) return;
+  Dim drawn = program.context->syms.symbol("drawn" + std::to_string(counts_++));
+  taken.insert(drawn.node());
+  program.assumptions.facts().set_range(drawn.node(), {0, std::nullopt});
+  into.nodes.push_back({loops::Bind{drawn, counter}});
+  ambient_offset_ = drawn;
+}
+
+void Lowering::note_draws(BufferId counter, Block& into) {
+  if (counter == kNone) return;
+  NestBuilder nest = this->nest("drawn", 0);
+  nest.store(counter, {}, nest.index(ambient_offset_), loops::StoreMode::assign);
+  nest.finish(into);
+}
+
 void Lowering::lower_cond(const Node& node) {
   std::vector<Operand> given = operands_of(node.args[3]);
+  const BufferId drawn = count_draws(node);
   loops::If branch;
   branch.condition = truth(buffer(node.args[0].value()));
   branch.then = std::make_unique<Block>();
@@ -188,7 +179,9 @@ void Lowering::lower_cond(const Node& node) {
   std::vector<BufferId> results;
   for (uint16_t i = 0; i < node.result_count; ++i) results.push_back(result_buffer(node, node.result(i)));
   for (auto [arg, into] : {std::pair(1, branch.then.get()), std::pair(2, branch.otherwise.get())}) {
+    take_draws(drawn, *into);
     std::vector<BufferId> made = call(*graph_->subgraphs[node.args[arg].graph()], given, *into);
+    note_draws(drawn, *into);
     Block* before = std::exchange(block, into);
     for (size_t i = 0; i < made.size(); ++i)
       if (results[i] != kNone) copy(made[i], results[i], "cond");  // op name: for people
@@ -196,6 +189,7 @@ void Lowering::lower_cond(const Node& node) {
   }
   for (uint16_t i = 0; i < node.result_count; ++i) buffers_[node.result(i)] = results[i];
   block->nodes.push_back({std::move(branch)});
+  take_draws(drawn, *block);
 }
 
 // Copies what a step made to where the next one looks for it. All are made before the first is overwritten.
@@ -222,7 +216,7 @@ std::vector<Lowering::Operand> Lowering::fresh_copies(const Node& loop, std::spa
     BufferId b = add_buffer("carried", program.buffers[o.buffer].type.dtype, program.buffers[o.buffer].type.sizes);
     // What the loop ends with is its result, which lies as its type says.
     const Type& result = graph_->type(loop.result(out.size()));
-    if (result.is_tensor() && !shares_places(result)) program.buffers[b].type = result.tensor();
+    if (result.is_tensor()) program.buffers[b].type = result.tensor();
     copy(o.buffer, b, "carried");
     out.push_back({b, 0});
   }
@@ -232,23 +226,30 @@ std::vector<Lowering::Operand> Lowering::fresh_copies(const Node& loop, std::spa
 void Lowering::lower_while(const Node& node) {
   std::vector<Operand> carried = fresh_copies(node, operands_of(node.args[2])), all = carried;
   for (const Operand& o : operands_of(node.args[3])) all.push_back(o);
+  const BufferId drawn = count_draws(node);
   loops::While loop;
   loop.test = std::make_unique<Block>();
   loop.body = std::make_unique<Block>();
+  take_draws(drawn, *loop.test);
   loop.condition = call(*graph_->subgraphs[node.args[0].graph()], all, *loop.test)[0];
+  note_draws(drawn, *loop.test);
   Block* before = std::exchange(block, loop.test.get());
   loop.condition = truth(loop.condition);
+  take_draws(drawn, *loop.body);
   std::vector<BufferId> made = call(*graph_->subgraphs[node.args[1].graph()], all, *loop.body);
+  note_draws(drawn, *loop.body);
   block = loop.body.get();
   hand_on(made, carried);
   block = before;
   for (uint16_t i = 0; i < node.result_count; ++i) buffers_[node.result(i)] = carried[i].buffer;
   block->nodes.push_back({std::move(loop)});
+  take_draws(drawn, *block);
 }
 
 void Lowering::lower_scan(const Node& node) {
   std::vector<Operand> carried = fresh_copies(node, operands_of(node.args[1])), all = carried;
   std::vector<Operand> xs = operands_of(node.args[2]);
+  const BufferId drawn = count_draws(node);
   loops::Repeat loop;
   loop.symbol = program.context->syms.symbol("step" + std::to_string(steps_++));
   taken.insert(loop.symbol.node());
@@ -268,7 +269,9 @@ void Lowering::lower_scan(const Node& node) {
     all.push_back({slice, 0});
   }
   for (const Operand& o : operands_of(node.args[3])) all.push_back(o);
+  take_draws(drawn, *loop.body);
   std::vector<BufferId> made = call(*graph_->subgraphs[node.args[0].graph()], all, *loop.body);
+  note_draws(drawn, *loop.body);
   for (size_t i = carried.size(); i < node.result_count; ++i) {  // a row of what is stacked
     BufferId stack = result_buffer(node, node.result(i));
     buffers_[node.result(i)] = stack;
@@ -285,6 +288,7 @@ void Lowering::lower_scan(const Node& node) {
   block = before;
   for (size_t i = 0; i < carried.size(); ++i) buffers_[node.result(i)] = carried[i].buffer;
   block->nodes.push_back({std::move(loop)});
+  take_draws(drawn, *block);
 }
 
 // --- the others

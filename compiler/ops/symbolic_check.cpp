@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "compiler/graph/rebuild.h"
+
 namespace lenz {
 
 namespace {
@@ -127,13 +129,7 @@ class Symbolic {
   // SymInt arguments that equal a size may be that size's symbol. Whether any is.
   bool replace_sizes(Arg& arg, const ParamType& type) {
     Arg old = arg;
-    if (type.kind != ParamKind::sym_int) return false;
-    if (arg.kind == ArgKind::integer && !type.list) arg = Arg::of_dim(replaced(arg.dim()));
-    if (arg.kind == ArgKind::int_list) {
-      DimVec list(arg.dim_list());
-      for (Dim& d : list) d = replaced(d);
-      arg = context().dims(list);
-    }
+    arg = with_sizes(context(), arg, type, [&](Dim d) { return replaced(d); });
     return !(arg == old);
   }
 

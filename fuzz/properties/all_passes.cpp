@@ -4,13 +4,12 @@ namespace lenz::fuzz {
 
 namespace {
 std::optional<Failure> holds(Subject& subject) {
-  auto graph = subject.graph().clone();
-  const RunStatistics statistics = run_passes(*graph, pipeline(), subject.runner());
+  RunStatistics statistics;
+  auto graph = subject.passed(pipeline(), &statistics);
   for (const PassRun& run : statistics.runs)
     if (run.changed) subject.features.insert("pass " + std::string(run.pass));
   if (statistics.rewrites == 0) return std::nullopt;
-  oracle::Trial& trial = subject.trial();
-  if (auto mismatch = subject.wrong(trial.eager(*graph))) return subject.failed("all_passes", *mismatch);
+  if (auto mismatch = subject.wrong(*graph)) return subject.failed("all_passes", *mismatch);
   return std::nullopt;
 }
 }  // namespace

@@ -1,18 +1,17 @@
 #include "fuzz/properties/list.h"
 #include "oracle/graph_check.h"
+#include "oracle/rewritten.h"
 
 namespace lenz::fuzz {
 
 namespace {
 std::optional<Failure> holds(Subject& subject) {
-  auto graph = subject.graph().clone();
-  auto lines = oracle::exact_lines(subject.graph(), pipeline());
-  if (run_passes(*graph, lines, subject.runner()).rewrites == 0) return std::nullopt;
+  RunStatistics statistics;
+  auto graph = subject.passed(oracle::exact_lines(subject.graph(), pipeline()), &statistics);
+  if (statistics.rewrites == 0) return std::nullopt;
   oracle::Trial& trial = subject.trial();
-  // A definition may ask the generator in another order than its op.
-  const oracle::Execution got = trial.eager(*graph);
-  auto mismatch = oracle::draws(subject.graph()) ? trial.differs_outside(got) : trial.differs(got);
-  if (mismatch) return subject.failed("exact_passes", *mismatch);
+  if (auto mismatch = oracle::Rewritten(trial).differs(*graph, trial.eager(*graph)))
+    return subject.failed("exact_passes", *mismatch);
   return std::nullopt;
 }
 }  // namespace

@@ -1,5 +1,6 @@
 #include "compiler/base/chooser.h"
 #include "compiler/base/hash.h"
+#include "compiler/driver/program_set.h"
 #include "compiler/loops/verify.h"
 #include "fuzz/properties/list.h"
 
@@ -20,7 +21,7 @@ std::optional<Failure> holds(Subject& subject) {
   RunnerOptions options = checked_options();
   const std::string off = some_off(subject.setting().seed);
   options.selection = PassSelection::parse(off, pipeline());
-  loops::Program program = to_loops(subject.graph(), options);
+  loops::Program program = program_for(subject.graph(), subject.sizes(), options);
   loops::require_valid(program, "the lowering, without " + off);
   oracle::Trial& trial = subject.trial();
   if (auto mismatch = wrong(trial, program, trial.on_loops(program))) {

@@ -7,6 +7,7 @@ namespace lenz::fuzz {
 namespace {
 std::optional<Failure> holds(Subject& subject) {
   const Graph& graph = subject.graph();
+  std::string beyond;
   ProgramSet programs(graph, subject.runner());
   for (const oracle::Binding& sizes : oracle::various_sizes({}, graph)) {
     oracle::InputSource source(graph, sizes, subject.setting().values, subject.setting().seed);
@@ -17,12 +18,20 @@ std::optional<Failure> holds(Subject& subject) {
     oracle::Trial trial(graph, subject.boxed(), source, sizes, options);
     const loops::Program& program = programs.at(sizes.lookup());
     loops::require_valid(program, "the lowering");
-    if (auto mismatch = wrong(trial, program, trial.on_loops(program))) {
+    const oracle::Execution got = trial.on_loops(program);
+    if (auto mismatch = wrong(trial, program, got)) {
+      // Indices were given for the case's own sizes, and not every kernel of eager's looks whether they point beyond.
+      if (mismatch->rung == oracle::Rung::ending &&
+          got.text.find("is out of range for a dim of size") != std::string::npos) {
+        beyond = got.text;
+        continue;
+      }
       auto failure = subject.failed("rebound", *mismatch);
       failure->detail += "\n  at " + to_text(sizes, graph);
       return failure;
     }
   }
+  if (!beyond.empty()) throw Unsupported("indices point beyond the dims at other sizes: " + beyond);
   return std::nullopt;
 }
 }  // namespace

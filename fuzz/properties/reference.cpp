@@ -16,7 +16,7 @@ std::optional<Failure> holds(Subject& subject) {
 
 Property reference() {
   return {"reference", "where a run differs from eager in any bit, eager itself lies within the reference's bounds",
-          holds};
+          holds, false, true};
 }
 
 }  // namespace lenz::fuzz

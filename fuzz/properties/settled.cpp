@@ -1,3 +1,4 @@
+#include "compiler/driver/program_set.h"
 #include "compiler/graph/equal.h"
 #include "compiler/graph/text.h"
 #include "fuzz/properties/list.h"
@@ -8,15 +9,11 @@ namespace {
 // What passes leave is what they would leave: the pipeline once more over its own result keeps what the program
 // computes, and a third time changes nothing more than the second did.
 std::optional<Failure> holds(Subject& subject) {
-  auto graph = subject.graph().clone();
-  run_passes(*graph, pipeline(), subject.runner());
-  auto again = graph->clone();
-  run_passes(*again, pipeline(), subject.runner());
-  oracle::Trial& trial = subject.trial();
+  auto graph = subject.passed(pipeline());
+  auto again = passed_for(*graph, subject.sizes(), pipeline(), subject.runner());
   if (!structurally_equal(*graph, *again))
-    if (auto mismatch = subject.wrong(trial.eager(*again))) return subject.failed("settled", *mismatch);
-  auto third = again->clone();
-  run_passes(*third, pipeline(), subject.runner());
+    if (auto mismatch = subject.wrong(*again)) return subject.failed("settled", *mismatch);
+  auto third = passed_for(*again, subject.sizes(), pipeline(), subject.runner());
   if (third->node_count() > again->node_count() + 2)
     return Failure{"settled", "pipeline", "grows",
                    "each run over its own result makes the graph larger: " + std::to_string(again->node_count()) +

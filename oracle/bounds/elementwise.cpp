@@ -187,11 +187,42 @@ double cancellation(const ScalarRow& row, std::span<const ElementsIn> operands, 
   return 1 + row.error.complex_slope(operands[0].at(i).complex() - operands[1].at(i).complex(), unsure);
 }
 
+// Operand k of a call as a NaN of this sign: what the row gives.
+double with_nan(const ScalarRow& row, Dtype compute, std::span<const Uncertain> given, size_t k, double sign) {
+  ScalarValue at[3];
+  for (size_t i = 0; i < given.size(); ++i) at[i] = given[i].value;
+  at[k] = ScalarValue(std::copysign(dd::kNan, sign));
+  const ScalarValue made = evaluate(row, compute, {at, given.size()});
+  return made.kind() == ScalarKind::integer ? static_cast<double>(made.integer()) : made.real();
+}
+
+// How far the signs of operands that are NaN move the result: which sign a NaN has is nobody's promise.
+double moved_by_signs(const ScalarRow& row, Dtype compute, std::span<const Uncertain> given) {
+  double moved = 0;
+  for (size_t k = 0; k < given.size(); ++k)
+    if (given[k].value.kind() == ScalarKind::real && std::isnan(given[k].value.real())) {
+      const double apart = with_nan(row, compute, given, k, 1) - with_nan(row, compute, given, k, -1);
+      if (!std::isnan(apart)) moved = std::max(moved, std::fabs(apart));
+    }
+  return moved;
+}
+
+// Functions of a complex number are made of steps that cancel where they are steep (near a pole): as if the operand
+// were off by a last place.
+double steepness(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, int64_t i) {
+  if (operands.size() != 1 || row.error.complex_slope == nullptr || operands[0].kind != ScalarKind::complex) return 0;
+  const std::complex<double> z = operands[0].at(i).complex();
+  const double place = std::abs(z) * std::ldexp(1.0, 1 - info(to_real(result)).mantissa_bits);
+  const double error = row.error.complex_slope(z, place) * place;
+  return std::isnan(error) ? 0 : error;  // of zero by an infinite slope
+}
+
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
   OwnError own(row, result, out.fine, out.loosely);
   bool targeted = row.result == ResultRule::target;
+  const bool signs = reads_signs_of_nan(row, compute);
   ElementsIn results{out.kind, out.value, nullptr, 1};
   for (int64_t i = 0; i < count; ++i) {
     Uncertain given[3];
@@ -205,6 +236,9 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     Propagated p;
     if (!exact)
       p = propagate_error(row, compute, {given, operands.size()}, targeted ? std::optional(result) : std::nullopt);
+    if (signs)
+      if (const double moved = moved_by_signs(row, compute, {given, operands.size()}); moved > 0)
+        p = {std::max(p.error, moved), true};
     double magnitude = magnitude_of(results.at(i));
     double error = p.error;
     if (std::isfinite(magnitude)) {
@@ -213,7 +247,8 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
         error = own.with(results.real(i), error, exact) * (exact ? 1 : kSlack);
       else {
         const double added = own.at(own.of_operands() ? std::max(reach, largest_operand) : reach);
-        error = (error + added * cancellation(row, operands, i, added)) * (exact ? 1 : kSlack);
+        error = (error + added * cancellation(row, operands, i, added) + steepness(row, result, operands, i)) *
+                (exact ? 1 : kSlack);
       }
       if (std::isnan(error)) error = kUnbounded;
     } else if (auto part = finite_part_of_a_sum(row, operands, i, results.at(i))) {
@@ -296,6 +331,16 @@ double quotient_error(double a, double ea, double b, double eb) {
   return b > eb ? (ea + a / b * eb) / (b - eb) : kUnbounded;
 }
 }  // namespace
+
+bool reads_signs_of_nan(const ScalarRow& row, Dtype compute) {
+  if (!is_floating(compute) || row.nan == NanRule::propagates || row.arity > 2 || row.error.jump != Jump::at_zero)
+    return false;
+  const Uncertain ones[2] = {{ScalarValue(1.0), 0}, {ScalarValue(1.0), 0}};
+  const std::span<const Uncertain> given(ones, static_cast<size_t>(row.arity));
+  for (size_t k = 0; k < given.size(); ++k)
+    if (std::fabs(with_nan(row, compute, given, k, 1) - with_nan(row, compute, given, k, -1)) > 0) return true;
+  return false;
+}
 
 bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, bool loosely, double* out) {
   const Rounding rounding(to, kRoundingUlps);

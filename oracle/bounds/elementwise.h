@@ -34,6 +34,9 @@ struct ElementsOut {
   bool loosely = false;  // another formula may stand for this step: its roundings may be any
 };
 
+// Whether the sign of a NaN shows in what the row gives.
+bool reads_signs_of_nan(const ScalarRow& row, Dtype compute);
+
 // `compute` and `result` are the graph's own dtypes; values are those of the row evaluated without rounding.
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out);

@@ -14,7 +14,7 @@
 
 namespace lenz::oracle {
 
-using namespace flow;  // NOLINT(google-build-using-namespace): a name for what flows share
+using namespace flow;
 
 namespace {
 struct Summary {
@@ -43,10 +43,11 @@ Summary summary_of(FlowContext& in, const Call& call) {
   return s;
 }
 
-// Number arguments of the op's own (Scalar parameters), each as `map` gives it.
+// Number arguments of the op's own (Scalar parameters), each as `map` gives it; a dtype among them is that of errors.
 std::vector<Arg> with_numbers(const Call& call, const std::function<double(double)>& map) {
   std::vector<Arg> args = call.args;
   for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].kind == ArgKind::dtype) args[i] = Arg::of_dtype(Dtype::f64);
     if (call.op->schema.params[i].type.kind != ParamKind::scalar) continue;
     if (args[i].kind == ArgKind::real) args[i] = Arg::of_real(map(args[i].d));
     if (args[i].kind == ArgKind::integer && !args[i].symbolic)
@@ -72,18 +73,18 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     return number_error(x);
   });
   if (!s.error && worst == 0) return out;
-  if (s.index_error) {
+  // Where is open; or what is uncertain decides it.
+  if (s.index_error || (s.floats && call.op->has(Trait::indexing) && is_integral(to, true))) {
     mark_unknown(in, out.results);
     return out;
   }
-  // Integers are what is moved if they are uncertain, or stand in one list with what is; else they say where to.
+  // Integers are what is moved, but for those that say where to: of ops that index, or whose sizes follow values.
+  const bool places = call.op->has(Trait::indexing) || call.op->has(Trait::data_dependent);
   auto on = [&](const std::function<at::Tensor(const Planes&)>& plane) {
     return [&, plane](const Leaf& leaf) -> at::Tensor {
       Planes p = in.store.read(leaf.value);
       if (p.error.defined()) return plane(p);
-      bool where = !is_inexact(leaf.dtype) && (call.op->has(Trait::indexing) || leaf.value.dtype() == at::kBool ||
-                                               (s.floats && call.args[leaf.param].kind == ArgKind::value));
-      return where ? leaf.value : zeros_like_plane(leaf.value);
+      return places && !is_inexact(leaf.dtype) ? leaf.value : zeros_like_plane(leaf.value);
     };
   };
   auto errors = run_on(in, call, errors_of_numbers, on([](const Planes& p) { return p.error; }));
@@ -191,6 +192,29 @@ at::Tensor meets_padding(FlowContext& in, const Call& call) {
   return all.defined() && inside.defined() ? all != inside : at::Tensor();
 }
 
+// Where what is not finite has no share in the result, for it is multiplied by a number that is zero: some kernels
+// leave it out. Undefined if no number is.
+at::Tensor meets_no_share(FlowContext& in, const Call& call) {
+  const int alpha = call.op->schema.find("alpha");
+  if (alpha < 0) return {};
+  const Arg& share = call.args[static_cast<size_t>(alpha)];
+  if (share.kind == ArgKind::real ? share.d != 0 : share.kind != ArgKind::integer || share.symbolic || share.i != 0)
+    return {};
+  // A term that is not finite counts more than all that are.
+  auto counted = [&](double by) {
+    std::vector<Arg> args = call.args;
+    args[static_cast<size_t>(alpha)] = Arg::of_real(by);
+    auto counts = run_on(in, call, args, [&](const Leaf& leaf) {
+      if (!flows(in, call, leaf)) return leaf.value;
+      const at::Tensor finite = at::isfinite(magnitude(leaf.value));
+      return nothing_where(finite, at::full(leaf.value.sizes(), 1.0, at::kDouble), 0x1p-20);
+    });
+    return counts.empty() ? at::Tensor() : counts[0];
+  };
+  const at::Tensor with = counted(1), without = counted(0);
+  return with.defined() && without.defined() ? at::abs(with - without) >= 0x1p-21 : at::Tensor();
+}
+
 // The most that a part of a sum may come to, in whatever order it is taken: all that has one sign, whose size is half
 // of that of all and of the sum together; and what operands and roundings bring to it.
 at::Tensor most_of_sums(const at::Tensor& far, const at::Tensor& near, const at::Tensor& size, const at::Tensor& n,
@@ -246,6 +270,9 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   std::vector<Arg> absolute = with_numbers(call, [](double x) { return std::fabs(x); });
   std::vector<Arg> ones = with_numbers(call, [](double x) { return x == 0 ? 0 : 1; });
   bool finite = true, mixed = false;  // infinities and NaN beside uncertain factors
+  // The instructions that multiply bfloat16 take subnormal factors, and leave subnormal products, for zeros.
+  const bool flushes = in.of_eager && d == Dtype::bf16 && call.op->flow.terms == ErrorFlow::counted;
+  bool tiny = false;  // there are such factors
   auto on = [&](bool with_error) {
     return [&, with_error](const Leaf& leaf) -> at::Tensor {
       if (!flows(in, call, leaf)) return leaf.value;
@@ -256,8 +283,14 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       finite &= !any_bad;
       if (any_bad) size = nothing_where(bad, size, 0);
       if (p.value.is_complex()) size = size.clamp_max(largest_finite(Dtype::f64));  // finite parts may have no modulus
-      if (!with_error || !p.error.defined()) return size;
-      at::Tensor e = p.error;
+      at::Tensor lost;
+      if (flushes) {
+        lost = nothing_where(size >= smallest_normal(Dtype::bf16), size, 0);
+        tiny |= at::any(lost != 0).item<bool>();
+      }
+      if (!with_error || (!p.error.defined() && !lost.defined())) return size;
+      at::Tensor e = p.error.defined() ? p.error : at::zeros_like(size);
+      if (lost.defined()) e = e + lost;
       if (any_bad) {
         mixed = true;
         e = nothing_where(bad.logical_and(e != 0), e, kInf);
@@ -266,7 +299,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     };
   };
   auto reach = run_on(in, call, absolute, on(true));
-  auto exact = s.error ? run_on(in, call, absolute, on(false)) : reach;
+  auto exact = s.error || tiny ? run_on(in, call, absolute, on(false)) : reach;
   if (reach.size() != results.size() || exact.size() != results.size()) {
     in.unbounded.insert(call.op->full_name);
     mark_unknown(in, out.results);
@@ -277,15 +310,18 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   // may scale a sum that is whole already.
   auto peak = exact, least = exact;
   const bool products = multiplies(call), averages = reduction_of(call) == "mean";
-  if (products || call.op->schema.find("alpha") >= 0)
+  const bool spread = products || divisor >= 0 || call.op->schema.find("alpha") >= 0;  // factors in any order
+  if (spread)
     peak = run_on(in, call, with_numbers(call, [](double x) { return std::max(std::fabs(x), 1.0); }),
                   [&](const Leaf& leaf) {
                     at::Tensor size = on(true)(leaf);
-                    return products && flows(in, call, leaf) ? size.clamp_min(1) : size;
+                    if (static_cast<int>(leaf.param) == divisor) return at::abs(size).clamp_max(1);
+                    return flows(in, call, leaf) ? size.clamp_min(1) : size;
                   });
-  // A number that comes first may leave nothing of a small factor, and what is lost so is multiplied by the others.
+  // A number that comes first may leave nothing of a small factor, and what is lost so is multiplied by the others, or
+  // divided.
   auto others = exact;
-  if (call.op->schema.find("alpha") >= 0)
+  if (divisor >= 0 || call.op->schema.find("alpha") >= 0)
     others = run_on(in, call, with_numbers(call, [](double x) { return std::max(std::fabs(x), 1.0); }),
                     [&](const Leaf& leaf) {
                       at::Tensor size = on(false)(leaf);
@@ -316,11 +352,13 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
                                 call.op->flow.terms == ErrorFlow::counted && !lenz::is_complex(d);
       const at::Tensor roundings_in_sum = sum_of_terms ? n * half_place(most_of_sums(far, near, size, n, sums), sums)
                                                        : gamma(steps, unit_of(sums)) * far;
-      error = error + roundings_in_sum + steps * smallest_subnormal(sums) +
-              (fine ? fine->error : gamma(steps, 0x1p-53) * far);
+      const double least =
+          flushes && at::any(near < 0x1p-60).item<bool>() ? smallest_normal(sums) : smallest_subnormal(sums);
+      error = error + roundings_in_sum + steps * least + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
       // An average is a sum first.
       at::Tensor highest = at::maximum(far, at::abs(peak[i]).to(at::kDouble));
-      error = error + smallest_subnormal(sums) * at::abs(others[i]).to(at::kDouble).clamp_max(largest_finite(sums));
+      const at::Tensor lost = at::abs(others[i]).to(at::kDouble).clamp_max(largest_finite(sums));
+      error = error + smallest_subnormal(sums) * (divisor >= 0 ? steps * lost : lost);
       at::Tensor sum = averages || call.op->flow.terms == ErrorFlow::windowed ? highest * n : highest;
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (products) error = error + steps * smallest_subnormal(sums) * highest;  // what is lost below is multiplied
@@ -345,8 +383,12 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       error = at::where(special, nothing_where(certain, at::full_like(error, kInf), 0), error);
       // An infinity times what is lost on the way is NaN.
       if (products) error = nothing_where(special.logical_and(at::abs(least[i]) < smallest_normal(sums)), error, kInf);
-      at::Tensor open = i == 0 ? meets_padding(in, call) : at::Tensor();
-      if (open.defined()) error = nothing_where(open, error, kInf);
+      if (divisor >= 0) error = nothing_where(special, error, kInf);  // and what is divided may be infinite by then
+      if (tiny) error = nothing_where(special, error, kInf);          // of infinity by what is taken for zero
+      if (flushes && call.op->schema.find("weight") >= 0)             // and by zeros that fill up a block of products
+        error = at::full_like(error, kInf);
+      for (const at::Tensor& open : {meets_padding(in, call), meets_no_share(in, call)})
+        if (i == 0 && open.defined()) error = nothing_where(open, error, kInf);
     }
     settle(in, value, error, s.ambiguous ? far != near : at::Tensor());
   }

@@ -11,7 +11,7 @@
 
 namespace lenz::oracle {
 
-using namespace flow;  // NOLINT(google-build-using-namespace): a name for what flows share
+using namespace flow;
 
 Outcome flow_unwritten(FlowContext& in, const Call& call) {
   Outcome out = call.run_widened(in.boxed);
@@ -56,6 +56,11 @@ std::optional<at::Tensor> bits_moved(FlowContext& in, const Call& call, const Ou
 }  // namespace
 
 Outcome flow_bits(FlowContext& in, const Call& call) {
+  if (call.op->has(Trait::view) && call.result_dtypes[0] == call.types[0]->dtype) {  // the memory itself, to be written
+    Outcome same;
+    same.results = {hold(at::alias(call.values[0]->value.toTensor()))};
+    return same;
+  }
   std::vector<RunValue> narrow = narrowed(call);
   Outcome out = call.run_native(in.boxed, narrow);
   if (out.raised) return out;

@@ -5,6 +5,7 @@
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/aten.h"
+#include "oracle/bounds/eager_kernels.h"
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/flows.h"
@@ -133,7 +134,8 @@ at::Tensor at_ends(FlowContext& in, const Call& call, const ScalarRow& row, Dtyp
               row.error.jump == Jump::none && row.error.critical_count == 0 && is_floating(compute) &&
               operand.error.defined() && value.numel() >= kMany && call.args[0].is_value() &&
               operand.value.is_floating_point();
-  if (!fits) return {};
+  // What may be anything may be NaN, which is no end of an interval.
+  if (!fits || !operand.error.isfinite().all().item<bool>()) return {};
   auto end = [&](double sign) {
     std::vector<RunValue> values = call.values;
     values[call.args[0].value()] = hold(operand.value + sign * operand.error);
@@ -237,23 +239,6 @@ void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dty
   if (in.errors) in.store.write(target, p.error, p.ambiguous);
 }
 
-// What eager's own kernel for these operands is off by, where its row lists that it contradicts itself or the function:
-// both are right.
-void excuse_eager(FlowContext& in, const ScalarRow& row, const at::Tensor& eager, const at::Tensor& value,
-                  Planes& made) {
-  if (value.is_complex() || !value.is_floating_point() || eager.sizes() != value.sizes()) return;
-  at::Tensor apart = (eager - value).abs();
-  apart = nothing_where(eager.eq(value).logical_or(eager.isnan().logical_and(value.isnan())), apart, 0);
-  apart = nothing_where(apart.isnan(), apart, kInf);
-  at::Tensor beyond = made.error.defined() ? apart > made.error : apart > 0;
-  if (!at::any(beyond).item<bool>()) return;
-  in.excused.insert(std::string(row.name));
-  at::Tensor more = nothing_where(beyond.logical_not(), apart * 2, 0);  // its kernels differ among themselves too
-  made.error = made.error.defined() ? made.error + more : more;
-  at::Tensor open = made.error.isinf();
-  made.ambiguous = made.ambiguous.defined() ? made.ambiguous.logical_or(open) : open;
-}
-
 Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const ScalarRow& row = *find_scalar(call.op->scalar);
   Outcome out = call.run_widened(in.boxed);
@@ -298,13 +283,16 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   }
   if (!in.errors) return out;
   bool exact = row.accuracy.kind == AccuracyClass::exact || !is_inexact(result);
-  if (!listed && !uncertain(operands) && exact && !has_open_ends(row, compute, result)) return out;
+  if (!listed && !uncertain(operands) && exact && !has_open_ends(row, compute, result) &&
+      !reads_signs_of_nan(row, compute))
+    return out;
   bool fine = evaluated_finely(row, compute, result, operands, value);
   Planes made =
       apply(row, compute, result, operands, value, loosely, at_ends(in, call, row, compute, operands[0], value), fine);
-  if (listed)
-    if (Outcome own = call.run_native(in.boxed, narrowed(call)); !own.raised)
-      excuse_eager(in, row, own.results[0]->value.toTensor().to(value.scalar_type()), value, made);
+  if (listed && value.is_floating_point()) excuse_row(in, call, row, {}, made);
+  if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
+    if (at::Tensor ends = operands_at_end(call, value.sizes(), true); ends.defined())
+      excuse_row(in, call, row, ends, made);
   in.store.write(value, made.error, made.ambiguous);
   return out;
 }

@@ -6,7 +6,7 @@
 
 namespace lenz::oracle {
 
-using namespace flow;  // NOLINT(google-build-using-namespace): a name for what flows share
+using namespace flow;
 
 namespace {
 // Where an operand `grid` says that a mean is taken: from -1 to 1 along each dim, the last dim first.

@@ -50,9 +50,14 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
   bool whole = !b.error.defined() && error.defined() && value.is_contiguous() && value.storage_offset() == 0 &&
                !value.is_complex() &&
                value.numel() * value.element_size() == static_cast<int64_t>(value.storage().nbytes());
-  if (whole && error.is_contiguous() && error.sizes() == value.sizes()) {  // most results: no copy
-    b.error = error.reshape({-1});
-    b.ambiguous = ambiguous.defined() ? ambiguous.expand(value.sizes()).reshape({-1}).contiguous() : at::Tensor();
+  if (whole && error.is_contiguous() && error.sizes() == value.sizes()) {
+    // A plane is a storage of its own from its beginning on; most are nobody else's, and need no copy.
+    auto own = [&](const at::Tensor& plane) {
+      at::Tensor flat = plane.expand(value.sizes()).reshape({-1});
+      return plane.storage().use_count() > 1 || plane.storage_offset() != 0 ? flat.clone() : flat.contiguous();
+    };
+    b.error = own(error);
+    b.ambiguous = ambiguous.defined() ? own(ambiguous) : at::Tensor();
     return;
   }
   int64_t slots = static_cast<int64_t>(value.storage().nbytes()) / b.slot_bytes;
@@ -70,10 +75,10 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
         continue;
       }
       // Elements may share memory: the largest error of them stands.
-      at::Tensor here = view(at::arange(slots), value, b.slot_bytes, part).reshape({-1});
+      at::Tensor here = view(at::arange(slots), value, b.slot_bytes, part).reshape({-1}), flat;
+      if (with.defined()) flat = with.expand(value.sizes()).reshape({-1}).clone();  // it may be this plane itself
       plane.index_fill_(0, here, 0);
       if (!with.defined()) continue;
-      at::Tensor flat = with.expand(value.sizes()).reshape({-1});
       if (plane.scalar_type() == at::kBool)
         plane.index_fill_(0, here.masked_select(flat), true);
       else

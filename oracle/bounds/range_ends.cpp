@@ -52,6 +52,10 @@ bool has_exception(const ScalarRow& row, Dtype compute) {
   return std::ranges::any_of(row.eager.exceptions, [&](const EagerException& e) { return e.dtypes.has(compute); });
 }
 
+bool is_plain_sum(const ScalarRow& row) {
+  return row.error.rule == ErrorRule::sum && row.accuracy.kind == AccuracyClass::correctly_rounded;
+}
+
 bool has_open_ends(const ScalarRow& row, Dtype compute, Dtype result) {
   bool inexact = row.accuracy.kind != AccuracyClass::exact;
   return row.defined || (is_complex(result) && inexact) || has_exception(row, compute);
@@ -61,7 +65,7 @@ void widen_at_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<
                    int64_t count, ElementsOut& out) {
   if (!has_open_ends(row, compute, result)) return;
   const bool complex = is_complex(result) && row.accuracy.kind != AccuracyClass::exact;
-  const bool sum = row.error.rule == ErrorRule::sum && row.accuracy.kind == AccuracyClass::correctly_rounded;
+  const bool sum = is_plain_sum(row);
   const bool targeted = row.result == ResultRule::target;
   const auto target = targeted ? std::optional(result) : std::nullopt;
   ElementsIn results{out.kind, out.value, nullptr, 1};

@@ -11,6 +11,9 @@ namespace lenz::oracle {
 // Whether the row lists that eager contradicts itself, or the row, in a dtype.
 bool has_exception(const ScalarRow& row, Dtype compute);
 
+// A sum, whose parts don't meet if it is one of complex numbers.
+bool is_plain_sum(const ScalarRow& row);
+
 // Whether a row has such elements at all.
 bool has_open_ends(const ScalarRow& row, Dtype compute, Dtype result);
 

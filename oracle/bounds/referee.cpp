@@ -2,11 +2,15 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
+#include <ranges>
+
 #include "compiler/graph/alias.h"
+#include "compiler/graph/rebuild.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/rules/each.h"
 #include "compiler/scalar/scalar.h"
 #include "oracle/aten.h"
+#include "oracle/bounds/eager_kernels.h"
 #include "oracle/bounds/flows.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/random_machine.h"
@@ -418,43 +422,48 @@ struct Referee::Impl final : NodeMachine {
     }
   }
 
-  static constexpr double kLarge = 0x1p60;
-  static at::Tensor far(const at::Tensor& t) { return (at::abs(t.resolve_conj()) < kLarge).logical_not(); }
-  static bool any_far(const Outcome& out) {
-    return std::ranges::any_of(leaves(out.results), [](const at::Tensor& t) {
-      return (t.is_floating_point() || t.is_complex()) && far(t).any().item<bool>();
+  static bool any_far(const Outcome& out, std::span<const Dtype> dtypes) {
+    const std::vector<at::Tensor> made = leaves(out.results);
+    for (size_t i = 0; i < made.size() && !dtypes.empty(); ++i)
+      if ((made[i].is_floating_point() || made[i].is_complex()) &&
+          at::any(at_range_end(made[i], dtypes[std::min(i, dtypes.size() - 1)])).item<bool>())
+        return true;
+    return false;
+  }
+
+  static bool any_far_operand(const Call& call) {
+    return std::ranges::any_of(std::views::iota(size_t{0}, call.values.size()), [&](size_t v) {
+      if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.types[v]->dtype)) return false;
+      return at::any(at_range_end(call.values[v]->value.toTensor(), call.types[v]->dtype)).item<bool>();
     });
   }
 
-  // Eager has formulas of its own for what is a definition here: where a step of it is no finite number, or large, what
-  // eager's kernel makes of these operands is right too, where that is no finite number either, or large.
-  void excuse_kernel(const Call& call, const Outcome& defined) {
-    Outcome own = call.run_native(boxed, narrowed(call));
-    if (own.raised) return;
-    std::vector<at::Tensor> right = leaves(defined.results), kernels = leaves(own.results);
-    for (size_t i = 0; i < std::min(right.size(), kernels.size()); ++i) {
-      const at::Tensor &t = right[i], k = kernels[i].to(t.scalar_type());
-      if ((!t.is_floating_point() && !t.is_complex()) || k.sizes() != t.sizes() || t.numel() == 0) continue;
-      at::Tensor apart = at::abs(t - k), special = far(t).logical_or(far(k));
-      at::Tensor same = t.eq(k);
-      if (!t.is_complex()) same = same.logical_or(t.isnan().logical_and(k.isnan()));
-      apart = at::where(apart.isfinite(), apart, at::scalar_tensor(HUGE_VAL, at::kDouble));
-      special = special.logical_and(same.logical_not());
-      apart = at::where(special, apart, at::scalar_tensor(0.0, at::kDouble));
-      if (!at::any(apart != 0).item<bool>()) continue;
-      Planes p = store.read(t);
-      at::Tensor error = p.error.defined() ? p.error + 2 * apart : 2 * apart, open = error.isinf();
-      store.write(t, error, p.ambiguous.defined() ? p.ambiguous.logical_or(open) : open);
-      excused.insert(call.op->full_name);
-    }
+  // A call that writes to its operands, with copies of them: its kernel is run once they are written to.
+  std::optional<Call> kept_if_written(const Call& call) const {
+    bool writes = false;
+    for (size_t i = 0; i < call.args.size(); ++i) writes = writes || writes_operand(*call.op, call.args, i);
+    if (!writes || widening != Widening::bounds_of_eager) return std::nullopt;
+    Call kept = call;
+    for (RunValue& v : kept.values)
+      if (v && v->value.isTensor()) v = hold(v->value.toTensor().clone());
+    return kept;
   }
 
   // What a composite means: its definition, node by node.
   Outcome run_definition(const Call& call, std::vector<Dtype>& dtypes) {
-    if (!in_definition_) far_step_ = false;
+    const std::optional<Call> before = in_definition_ ? std::nullopt : kept_if_written(call);
+    if (!in_definition_)
+      far_step_ = widening == Widening::bounds_of_eager && call.op->has(Trait::elementwise) && any_far_operand(call);
     Graph scratch(call.graph->shared_context(), call.graph->ops(), "definition");
-    for (size_t v = 0; v < call.values.size(); ++v) scratch.add_input({}, call.types[v]);
-    SmallVec<Arg, 12> args(call.args);
+    // In numbers: a definition that is open to other sizes may be another one.
+    auto number = [&](Dim d) {
+      const auto known = evaluate(d, *call.symbols);
+      return known ? Dim(*known) : d;
+    };
+    for (size_t v = 0; v < call.values.size(); ++v)
+      scratch.add_input({}, with_dims(scratch.context(), *call.types[v], number));
+    SmallVec<Arg, 12> args;
+    for (const Arg& a : call.args) args.push_back(with_dims(scratch.context(), a, number));
     auto results = expand(scratch, kNone, *call.op, args);
     std::vector<RunValue> values(scratch.value_count());
     std::copy(call.values.begin(), call.values.end(), values.begin());
@@ -478,7 +487,7 @@ struct Referee::Impl final : NodeMachine {
         return;
       }
       for (uint16_t i = 0; i < node.result_count; ++i) values[node.result(i)] = out.results[i];
-      far_step_ = far_step_ || (widening == Widening::bounds_of_eager && any_far(out));
+      far_step_ = far_step_ || (widening == Widening::bounds_of_eager && any_far(out, made));
     });
     in_storage_ = outside;
     in_definition_ = inner_step;
@@ -496,7 +505,10 @@ struct Referee::Impl final : NodeMachine {
         out.results.push_back(list_of(items));
       }
     }
-    if (far_step_ && !in_definition_) excuse_kernel(call, out);
+    if (far_step_ && !in_definition_) {
+      FlowContext in = context();
+      excuse_definition(in, before ? *before : call, out);
+    }
     return out;
   }
 
@@ -526,6 +538,24 @@ Referee::Referee(Boxed& boxed, ExecuteOptions options, Widening widening, Draws 
 Referee::~Referee() = default;
 
 Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
+  auto out_of_memory = [&](const char* what) {
+    Reference r;
+    r.ending = Ending::out_of_memory;
+    r.text = std::string(what).substr(0, std::string(what).find('\n'));
+    r.where = "the reference of @" + graph.name;
+    return r;
+  };
+  try {  // its own tensors are more and wider than eager's
+    return run_within_memory(graph, inputs, binding);
+  } catch (const c10::Error& error) {
+    if (!Outcome::says_no_memory(error.what())) throw;
+    return out_of_memory(error.what());
+  } catch (const std::bad_alloc&) {
+    return out_of_memory("the process has no memory left");
+  }
+}
+
+Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
   Impl run(impl_->boxed, impl_->options, impl_->widening, impl_->draws);
   WideStorages wide;
   std::vector<RunValue> widened_inputs;

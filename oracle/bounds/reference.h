@@ -59,6 +59,7 @@ class Referee {
   Reference run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding = {});
 
  private:
+  Reference run_within_memory(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };

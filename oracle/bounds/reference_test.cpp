@@ -65,6 +65,53 @@ class Judged {
 
 constexpr double kUlp = 0x1p-23;  // of f32, at one
 
+// What may be infinite in its dtype may be NaN behind a difference, and no function's range bounds that.
+TEST(Reference, WhatMayBeNanHasNoBound) {
+  Judged j(R"(graph @g(%x: f32[600]) {
+    %big = aten.exp(%x)
+    %apart = aten.sub(%big, %big)
+    %y = aten.erf(%apart)
+    return %y
+  })",
+           {std::vector<double>(600, 88.72284)});
+  EXPECT_TRUE(std::isinf(j.errors()[0]));
+  EXPECT_FALSE(j.with(0, 7, std::nanf("")).mismatch);
+}
+
+// Nobody promises which sign a NaN has.
+TEST(Reference, SignsOfNanAreOpen) {
+  Judged j(R"(graph @g(%x: f32[2]) {
+    %nan = aten.acos(%x)
+    %bit = aten.signbit(%nan)
+    %two = aten.copysign(%x, %nan)
+    return %bit, %two
+  })",
+           {{2, 0.5}});
+  EXPECT_EQ(j.errors(0), (std::vector<double>{1, 0}));
+  EXPECT_EQ(j.errors(1), (std::vector<double>{4, 0}));
+}
+
+// A slice's elements carry their own errors wherever the slice's storage is read again.
+TEST(Reference, ErrorsStayWithTheElementsOfASlice) {
+  std::vector<double> x;
+  for (int i = 0; i < 12; ++i) x.push_back(i);
+  Judged whole(R"(graph @g(%x: f32[3, 4]) {
+    %y = aten.exp(%x)
+    return %y
+  })",
+               {x});
+  Judged slice(R"(graph @g(%x: f32[3, 4]) {
+    %y = aten.exp(%x)
+    %row = aten.select(%y, 0, 1)
+    %again = lenz.restride(%row, [1])
+    return %again
+  })",
+               {x});
+  std::vector<double> all = whole.errors();
+  EXPECT_EQ(slice.errors(), std::vector<double>(all.begin() + 4, all.begin() + 8));
+  EXPECT_FALSE(slice.verdict().mismatch);
+}
+
 // Kernels differ in whether they multiply the zeros around an image: 0 * inf is NaN. Inside, inf is inf.
 TEST(Reference, InfiniteWeightsThatMeetPaddingAreOpen) {
   std::vector<double> weight(9, 1.0);

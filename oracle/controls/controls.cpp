@@ -232,6 +232,7 @@ class Batch {
     search_towards(s.plan(), s.exact(), bad, options_.search, seed, worst);
     double beyond = 0;        // how many times what is reached there
     double beyond_share = 0;  // of the bound, against the greatest share that is reached in the tensor
+    size_t where = 0;         // of the results
     for (size_t i = 0; i < bad.size(); ++i) {
       double share = 0, reached = 0;
       for (size_t k = 0; k < bad[i].size(); ++k) {
@@ -242,7 +243,7 @@ class Batch {
         share = std::max(share, d / e);
         reached = std::max(reached, worst[i][k] / e);
       }
-      if (share > 0) beyond_share = std::max(beyond_share, share / reached);
+      if (share > 0 && share / reached > beyond_share) beyond_share = share / reached, where = i;
     }
     if (beyond <= 1) {
       ++t.found;
@@ -250,6 +251,7 @@ class Batch {
       ++t.in_tensor;
     } else {
       t.beyond.add(beyond_share);
+      ++t.beyond_at[s.op_of(where)];
     }
   }
 

@@ -49,6 +49,7 @@ struct SurvivorTally {
   uint64_t found = 0;      // the same once legal variants have been searched for such deviations
   uint64_t in_tensor = 0;  // beyond it there, but within the worst of the tensor, relative to the bound
   Histogram beyond;        // of the others: deviation over the worst one reached
+  std::map<std::string, uint64_t> beyond_at;  // and by the op whose result is farthest beyond
 };
 
 // Of the results of one op.

@@ -89,16 +89,31 @@ void show_criteria(const char* what) {
   std::printf("\n");
 }
 
+// The one that catches most of a mutant, of those that call no legal result wrong; ours apart.
+std::optional<Criterion> best_silent(const DtypeTally& t, int scope, const MutantTally& m) {
+  std::optional<Criterion> best;
+  for (int c = 1; c < kCriteria; ++c)
+    if (t.runs && t.alarms[scope][c] == 0 && m.killed[c] && (!best || m.killed[c] > m.killed[static_cast<int>(*best)]))
+      best = static_cast<Criterion>(c);
+  return best;
+}
+
 void show_mutants(const std::string& dtype, const DtypeTally& t, const Campaign& campaign) {
   for (int s = 0; s < kScopes; ++s) {
     show_criteria((dtype + ", " + std::string(kScopeNames[s])).c_str());
     std::printf("  %-30s", "called wrong, of legal ones, %");
     for (uint64_t n : t.alarms[s]) std::printf(" %14.3f", percent(n, t.runs));
-    std::printf("\n");
+    std::printf("%s\n", campaign.options.mutants ? "  best of those that call none wrong" : "");
     if (!campaign.options.mutants) continue;
     for (const auto& [mutant, m] : t.mutants[s]) {
       std::printf("  %-22s %7llu", mutant.c_str(), static_cast<unsigned long long>(m.made));
       for (uint64_t n : m.killed) std::printf(" %14.1f", percent(n, m.made));
+      if (auto best = best_silent(t, s, m)) {
+        const uint64_t theirs = m.killed[static_cast<int>(*best)];
+        std::printf("  %s, %.1f", std::string(name(*best)).c_str(), percent(theirs, m.made));
+        if (theirs > m.killed[0])
+          std::printf(": %llu more than ours", static_cast<unsigned long long>(theirs - m.killed[0]));
+      }
       std::printf("\n");
     }
   }
@@ -116,6 +131,12 @@ void show_survivors(const std::string& dtype, const DtypeTally& t) {
                 static_cast<unsigned long long>(m.attained), static_cast<unsigned long long>(m.found),
                 static_cast<unsigned long long>(m.in_tensor), static_cast<unsigned long long>(m.beyond.count()),
                 m.beyond.median());
+  std::map<std::string, uint64_t> where;
+  for (const auto& [mutant, m] : t.survivors)
+    for (const auto& [op, n] : m.beyond_at) where[op] += n;
+  if (!where.empty()) std::printf("%s: beyond all at the results of", dtype.c_str());
+  for (const auto& [op, n] : where) std::printf(" %s (%llu)", op.c_str(), static_cast<unsigned long long>(n));
+  if (!where.empty()) std::printf("\n");
   std::printf("%s: bound over the worst deviation reached, median over tensors, by the graph's longest reduction:",
               dtype.c_str());
   for (const auto& [length, h] : t.tightness)

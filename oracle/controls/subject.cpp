@@ -35,6 +35,10 @@ std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed)
   return s;
 }
 
+const std::string& Subject::op_of(size_t result) const {
+  return every_->node(every_->value(every_->outputs()[result].value()).producer).op->full_name;
+}
+
 Judgement Subject::judge_eager() const {
   Judgement j = judge(*every_, reference_, eager_);
   if (!j.mismatch) return j;

@@ -36,6 +36,7 @@ class Subject {
   const std::vector<Elements>& exact() const { return exact_; }
   const std::vector<Elements>& errors() const { return errors_; }
   const std::vector<Elements>& eager() const { return eager_elements_; }
+  const std::string& op_of(size_t result) const;
   bool in_scope(size_t result, Scope scope) const { return scope == Scope::every_result || is_output_[result]; }
 
  private:

@@ -17,6 +17,8 @@ void add(MutantTally& to, const MutantTally& from) {
   to.made += from.made;
   for (int c = 0; c < kCriteria; ++c) to.killed[c] += from.killed[c];
 }
+template <class K, class V>
+void add(std::map<K, V>& to, const std::map<K, V>& from);
 void add(SurvivorTally& to, const SurvivorTally& from) {
   to.survivors += from.survivors;
   to.reached += from.reached;
@@ -24,6 +26,7 @@ void add(SurvivorTally& to, const SurvivorTally& from) {
   to.found += from.found;
   to.in_tensor += from.in_tensor;
   to.beyond.merge(from.beyond);
+  add(to.beyond_at, from.beyond_at);
 }
 void add(Histogram& to, const Histogram& from) { to.merge(from); }
 void add(OpTally& to, const OpTally& from) {
@@ -87,7 +90,8 @@ json to_json(const DtypeTally& t) {
                               {"found", m.found},
                               {"in_tensor", m.in_tensor},
                               {"beyond", m.beyond.to_json()},
-                              {"median_beyond", m.beyond.median()}};
+                              {"median_beyond", m.beyond.median()},
+                              {"beyond_at", m.beyond_at}};
   for (const auto& [op, o] : t.ops)
     j["ops"][op] = {{"tensors", o.tensors}, {"elements", o.elements},         {"open", o.open},
                     {"strong", o.strong},   {"median", o.tightness.median()}, {"histogram", o.tightness.to_json()}};
@@ -111,8 +115,13 @@ DtypeTally dtype_from(const json& j) {
     }
   }
   for (const auto& [mutant, m] : j.at("survivors").items())
-    t.survivors[mutant] = {m.at("survivors"), m.at("reached"),   m.at("attained"),
-                           m.at("found"),     m.at("in_tensor"), Histogram::from_json(m.at("beyond"))};
+    t.survivors[mutant] = {m.at("survivors"),
+                           m.at("reached"),
+                           m.at("attained"),
+                           m.at("found"),
+                           m.at("in_tensor"),
+                           Histogram::from_json(m.at("beyond")),
+                           m.at("beyond_at").get<std::map<std::string, uint64_t>>()};
   for (const auto& [op, o] : j.at("ops").items())
     t.ops[op] = {o.at("tensors"), o.at("elements"), o.at("open"), o.at("strong"),
                  Histogram::from_json(o.at("histogram"))};

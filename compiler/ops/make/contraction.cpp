@@ -67,6 +67,19 @@ void dot(CallMaker& m) {
   m.set(m.op().schema.params[1].name, shaped(m, {n}, d));
 }
 
+void vecdot(CallMaker& m) {
+  Dtype d = m.a_dtype(m.op().dtypes);
+  Sizes x = m.a_shape(1, 4);
+  int64_t dim = m.a_dim(x.size());
+  auto at = static_cast<size_t>(dim < 0 ? dim + static_cast<int64_t>(x.size()) : dim);
+  Sizes y = x;
+  for (size_t i = 0; i < y.size(); ++i)
+    if (i != at && m.choose().chance(1, 4)) y[i] = 1;
+  m.set("x", shaped(m, x, d));
+  m.set("y", shaped(m, y, d));
+  m.set("dim", Arg::of_int(dim));
+}
+
 void outer(CallMaker& m) {
   Dtype d = m.a_dtype(m.op().dtypes - dtypes::float8);  // eager has float8 kernels for some strides only
   int64_t n = m.a_size(), p = m.a_size();
@@ -199,7 +212,8 @@ void set_spatial(CallMaker& m, std::string_view param, std::span<const int64_t> 
   m.set_ints(param, values);
 }
 
-void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
+// Returns the sizes of its result.
+Sizes a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   Chooser& c = m.choose();
   constexpr DtypeSet kPlainOnly = dtypes::integers - DtypeSet::of(Dtype::i64);
   Dtype d = m.a_dtype(transposed ? m.op().dtypes - kPlainOnly : m.op().dtypes);
@@ -219,7 +233,11 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
     input.push_back(dilate * (kernel - 1) + 1 + 2 * padding.back() * (transposed ? 1 : 0) + c.between(0, 3));
     weight.push_back(kernel);
   }
-  if (!batched) input.erase(0);
+  if (!batched) {
+    input.erase(0);
+  } else if (c.chance(1, 16)) {
+    input[0] = 0;
+  }
   TensorWish wish;
   wish.dtype = d;
   wish.sizes = input;
@@ -239,7 +257,7 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   m.set("input", m.tensor(wish));
   wish.sizes = weight;
   m.set("weight", m.tensor(wish));
-  if (c.flip()) m.set("bias", shaped(m, {out_channels}, d));
+  if (m.has("bias") && c.flip()) m.set("bias", shaped(m, {out_channels}, d));
   const Param& padded = m.op().schema.params[static_cast<size_t>(m.op().schema.find("padding"))];
   bool by_name = padded.type.kind == ParamKind::string, same = by_name && c.flip();
   if (same) stride = Sizes(dims, 1);
@@ -253,12 +271,31 @@ void a_convolution(CallMaker& m, size_t dims, bool transposed, bool batched) {
   if (m.has("output_padding")) set_spatial(m, "output_padding", extra);
   if (m.has("transposed")) m.set("transposed", Arg::of_bool(transposed));
   m.set("groups", Arg::of_int(groups));
+  Sizes result{input[0], out_channels};
+  for (size_t i = 0; i < dims; ++i) {
+    int64_t size = input[input.size() - dims + i], reach = dilation[i] * (weight[i + 2] - 1);
+    result.push_back(transposed ? (size - 1) * stride[i] - 2 * padding[i] + reach + extra[i] + 1
+                                : (size + 2 * padding[i] - reach - 1) / stride[i] + 1);
+  }
+  return result;
 }
 }  // namespace
 
 void convolution(CallMaker& m) {
   auto dims = static_cast<size_t>(m.choose().any_of<int64_t>({2, 1, 3}));
   a_convolution(m, dims, m.choose().chance(1, 3), true);
+}
+
+void convolution_backward(CallMaker& m) {
+  Chooser& c = m.choose();
+  auto dims = static_cast<size_t>(c.any_of<int64_t>({2, 1, 3}));
+  Sizes result = a_convolution(m, dims, c.chance(1, 3), true);
+  m.set("grad_output", shaped(m, result, m.type(m.get("input").value()).dtype));
+  // Of no images eager asks for the bias's sizes, and dies if there are none.
+  if (result[0] == 0 || c.flip()) m.set_ints("bias_sizes", std::span<const int64_t>(&result[1], 1));
+  // Eager's faster kernels give the weight's gradient beside the bias's, asked for or not.
+  bool bias = c.flip(), mask[] = {c.chance(3, 4), bias || c.flip(), bias};
+  m.set("output_mask", m.context().bools(mask));
 }
 
 void conv(CallMaker& m) {

@@ -9,6 +9,7 @@ void mm(CallMaker& m);   // two matrices, and an addend if there is one
 void bmm(CallMaker& m);  // batches of them
 void mv(CallMaker& m);
 void dot(CallMaker& m);
+void vecdot(CallMaker& m);  // of any ranks
 void outer(CallMaker& m);
 void matmul(CallMaker& m);  // any ranks
 void linear(CallMaker& m);
@@ -19,7 +20,8 @@ void cross(CallMaker& m);
 void cdist(CallMaker& m);
 void pdist(CallMaker& m);
 void convolution(CallMaker& m);  // with all its arguments
-void conv(CallMaker& m);         // conv1d and its kin: unbatched inputs too
+void convolution_backward(CallMaker& m);
+void conv(CallMaker& m);  // conv1d and its kin: unbatched inputs too
 void attention(CallMaker& m);
 void einsum(CallMaker& m);  // an equation and tensors that fit it
 

@@ -12,7 +12,7 @@ void softmax(CallMaker& m) {
 void softmax_dtype(CallMaker& m) {
   bool convert = m.choose().chance(1, 3);
   TensorWish wish;
-  wish.dtypes = convert ? dtypes::usual : dtypes::floats;  // others only with a `dtype`
+  wish.dtypes = convert ? m.op().dtypes : dtypes::floats;  // others only with a `dtype`
   ValueId self = m.tensor(wish);
   m.set("self", self);
   m.set("dim", Arg::of_int(m.a_dim(m.rank(self))));
@@ -148,7 +148,7 @@ void batch_norm(CallMaker& m) {
     running.domain = Domain{0.25, 4};
     m.set("running_var", m.tensor(running));
   }
-  m.set(flag, Arg::of_bool(training));
+  if (m.has(flag)) m.set(flag, Arg::of_bool(training));
   m.set("momentum", Arg::of_real(m.choose().any_of({0.125, 0.0, -0.5})));
   set_eps(m);
 }

@@ -199,6 +199,13 @@ void isclose(CallMaker& m) {
   if (c.flip()) m.set("atol", Arg::of_real(c.flip() ? 0 : m.a_real(0, 1)));
 }
 
+void equal(CallMaker& m) {
+  ValueId self = m.tensor({});
+  m.set("self", self);
+  bool other_shape = m.choose().chance(1, 4);
+  m.set("other", m.tensor({.dtype = m.type(self).dtype, .sizes = other_shape ? m.a_shape() : m.sizes(self)}));
+}
+
 void where(CallMaker& m) {
   Chooser& c = m.choose();
   Sizes full = m.a_shape();

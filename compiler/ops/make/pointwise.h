@@ -28,6 +28,7 @@ void pow(CallMaker& m);  // any of its overloads
 void float_power(CallMaker& m);
 void ldexp(CallMaker& m);
 void isclose(CallMaker& m);
+void equal(CallMaker& m);  // two of one dtype, mostly of one shape
 
 // --- more
 void where(CallMaker& m);

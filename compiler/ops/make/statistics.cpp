@@ -50,4 +50,17 @@ void trapezoid(CallMaker& m) {
   m.set("x", m.tensor(wish));
 }
 
+void covariance(CallMaker& m) {
+  Chooser& c = m.choose();
+  ValueId self = m.tensor({.max_rank = 2, .min_size = 1});
+  m.set("self", self);
+  Sizes observations{m.rank(self) ? m.size(self, -1) : 1};
+  if (m.has("correction") && c.flip()) m.set("correction", Arg::of_int(c.between(0, 2)));
+  if (observations[0] < 2) return;  // of a single one that is weighted eager overwrites its input
+  if (m.has("fweights") && c.flip())
+    m.set("fweights", m.tensor({.dtypes = dtypes::integers, .sizes = observations, .integers = {{1, 4}}}));
+  if (m.has("aweights") && c.flip())
+    m.set("aweights", m.tensor({.dtypes = dtypes::wide_floats, .sizes = observations, .domain = Domain{0.25, 4}}));
+}
+
 }  // namespace lenz::make

@@ -355,7 +355,7 @@ void backward_rows(RowSink& t) {
   t.row("glu_backward(Tensor grad_output, Tensor self, int dim) -> Tensor", meaning(LENZ_HALVES("%self") R"(
     %s = aten.sigmoid(%b)
     %first = aten.mul(%s, %grad_output)
-    %second = aten.mul(aten.mul(%first, %a), aten.rsub(%s, 1))
+    %second = aten.mul(aten.mul(aten.mul(aten.rsub(%s, 1), %s), %a), %grad_output)
     return aten.cat([%first, %second], $dim))",
                                                                                     row));
   row.variants = {false, "out", {}, OutRule::copied};

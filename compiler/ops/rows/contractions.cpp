@@ -1,4 +1,4 @@
-// Matrix products, convolutions, attention.
+// Matrix products, attention.
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/make/contraction.h"
 #include "compiler/ops/rows/contraction_loops.h"
@@ -46,6 +46,18 @@ void products(RowSink& t) {
     if is_complex(%self) { return aten.dot(aten._conj_physical(%self), %other) }
     return aten.dot(%self, %other))";
   t.row("vdot(Tensor self, Tensor other) -> Tensor", row);
+
+  t.row("linalg_vecdot(Tensor x, Tensor y, *, int dim=-1) -> Tensor", {.traits = contraction,
+                                                                       .infer = rule::composite,
+                                                                       .generate = make::vecdot,
+                                                                       .dtypes = dtypes::floats | dtypes::complexes,
+                                                                       .accuracy = Accuracy::accumulated,
+                                                                       .raises = "integers; vectors of unequal length",
+                                                                       .decompose = R"(
+           if is_integral(%x) { raise "needs a floating or complex dtype" }
+           if dtype(%x) != dtype(%y) { raise "the operands must have one dtype" }
+           if rank(%x) == 1 and rank(%y) == 1 { return aten.vdot(%x, %y) }
+           return aten.sum(aten.mul(aten.conj(%x), %y), [$dim]))"});
 
   Row added = row;
   added.variants.in_place = true;
@@ -279,123 +291,6 @@ void composed(RowSink& t) {
                                                      .loops = kPdistLoops});
 }
 
-void convolutions(RowSink& t) {
-  constexpr DtypeSet kConvolved = dtypes::real;
-  constexpr std::string_view kMeta =
-      "the meta kernel knows no channels-last; where strides fit both memory formats, or a kernel is of one "
-      "element, the kernel that eager picks (by CPU and threads too) decides the result's; so it does for volumes in "
-      "channels-last: calls have none; of nothing to multiply eager lays out and counts results otherwise: `eager "
-      "gives`; its slower kernels forget to compare the bias: `the operands must have one dtype`, and its faster ones "
-      "that "
-      "nothing comes out: `the output would be empty`";
-  t.row(
-      "convolution(Tensor input, Tensor weight, Tensor? bias, SymInt[] stride, SymInt[] padding, SymInt[] dilation, "
-      "bool transposed, SymInt[] output_padding, SymInt groups) -> Tensor",
-      {.traits = contraction | core,
-       .infer = rule::convolution,
-       .generate = make::convolution,
-       .dtypes = kConvolved,
-       .accuracy = Accuracy::accumulated,
-       .flow = {.in_storage = "transposed"},
-       .raises = "shapes that don't fit; a kernel larger than the padded input",
-       .loops = kConvolutionLoops,
-       .exception = kMeta});
-  Row conv{.infer = rule::composite,
-           .generate = make::conv,
-           .dtypes = dtypes::numbers,
-           .accuracy = Accuracy::accumulated,
-           .exception = kMeta};
-  // An input without a batch gets one for the time being. `prepare` may do something to %x.
-#define LENZ_CONVOLUTION(x, weight, bias, padding, call) \
-  "aten.convolution(" x ", " weight ", " bias ", $stride, " padding ", $dilation, " call ", $groups)"
-#define LENZ_CONVOLVED(rank, prepare, padding, call) \
-  "if rank(%input) == " rank " { %x = aten.unsqueeze(%input, 0) } else { %x = %input } " prepare                   \
-  "if is_complex(%input) { "                                                                                       \
-  "  %xr = aten.real(%x) %xi = aten.imag(%x) %wr = aten.real(%weight) %wi = aten.imag(%weight) "                   \
-  "  if given($bias) { %br = aten.real(%bias) %bi = aten.imag(%bias) %bs = aten.add(%br, %bi) } "                  \
-  "  else { %br = none %bi = none %bs = none } "                                                                   \
-  "  %a = " LENZ_CONVOLUTION("%xr", "%wr", "%br", padding, call)                                                   \
-  "  %b = " LENZ_CONVOLUTION("%xi", "%wi", "none", padding, call)                                                  \
-  "  %c = " LENZ_CONVOLUTION("aten.add(%xr, %xi)", "aten.add(%wr, %wi)", "%bs", padding, call)                     \
-  "  %y = aten.complex(aten.sub(%a, %b), aten.sub(aten.sub(%c, %a), %b)) "                                         \
-  "} else { %y = " LENZ_CONVOLUTION("%x", "%weight", "$bias", padding, call) " } "                                 \
-  "if rank(%input) == " rank " { return aten.squeeze(%y, 0) } return %y"
-#define LENZ_BATCHED(rank, call) LENZ_CONVOLVED(rank, "", "$padding", call)
-  conv.decompose = LENZ_BATCHED("2", "false, [0]");
-  t.row(
-      "conv1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], SymInt[1] "
-      "dilation=[1], SymInt groups=1) -> Tensor",
-      conv);
-  conv.decompose = LENZ_BATCHED("3", "false, [0]");
-  t.row(
-      "conv2d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] padding=[0, 0], "
-      "SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-      conv);
-  conv.decompose = LENZ_BATCHED("4", "false, [0]");
-  t.row(
-      "conv3d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] padding=[0, 0, 0], "
-      "SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-      conv);
-  conv.dtypes = dtypes::floats | dtypes::complexes | DtypeSet::of(Dtype::i64);
-  conv.decompose = LENZ_BATCHED("2", "true, $output_padding");
-  t.row(
-      "conv_transpose1d(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], SymInt[1] padding=[0], "
-      "SymInt[1] output_padding=[0], SymInt groups=1, SymInt[1] dilation=[1]) -> Tensor",
-      conv);
-  conv.decompose = LENZ_BATCHED("3", "true, $output_padding");
-  t.row(
-      "conv_transpose2d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], SymInt[2] "
-      "padding=[0, 0], SymInt[2] output_padding=[0, 0], SymInt groups=1, SymInt[2] dilation=[1, 1]) -> Tensor",
-      conv);
-  conv.decompose = LENZ_BATCHED("4", "true, $output_padding");
-  t.row(
-      "conv_transpose3d.input(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], SymInt[3] "
-      "padding=[0, 0, 0], SymInt[3] output_padding=[0, 0, 0], SymInt groups=1, SymInt[3] dilation=[1, 1, 1]) -> Tensor",
-      conv);
-
-  // Padding by name. "same" pads such that nothing shrinks; where that is odd, one more goes to the right, by itself.
-#define LENZ_NAMED_PADDING(rank, dims, more)                                                         \
-  LENZ_CONVOLVED(rank,                                                                               \
-                 "if $padding == \"valid\" { $pad = [0] } else { "                                   \
-                 "  if $padding != \"same\" { raise \"no such padding\" } "                          \
-                 "  if product($stride) != 1 { raise \"the same size can't be had with strides\" } " \
-                 "  if rank(%weight) != " dims                                                       \
-                 " + 2 { raise \"the weight is of the wrong rank\" } "                               \
-                 "  $apart = choose(len($dilation) == 1, list(" dims                                 \
-                 ", at($dilation, 0)), $dilation) "                                                  \
-                 "  $pad = each(range(0, " dims                                                      \
-                 "), %i, at($apart, %i) * (size(%weight, %i + 2) - 1) // 2) "                        \
-                 "  $odd = each(range(0, " dims                                                      \
-                 "), %i, at($apart, %i) * (size(%weight, %i + 2) - 1) % 2) "                         \
-                 "  if not equal($odd, list(" dims ", 0)) { %x = aten.constant_pad_nd(%x, " more     \
-                 ", 0) } "                                                                           \
-                 "} ",                                                                               \
-                 "$pad", "false, [0]")
-  Row named = conv;
-  named.dtypes = dtypes::numbers;
-  named.raises = "\"same\" with strides; another name";
-  named.decompose = LENZ_NAMED_PADDING("2", "1", "[0, at($odd, 0)]");
-  t.row(
-      "conv1d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[1] stride=[1], str padding=\"valid\", "
-      "SymInt[1] dilation=[1], SymInt groups=1) -> Tensor",
-      named);
-  named.decompose = LENZ_NAMED_PADDING("3", "2", "[0, at($odd, 1), 0, at($odd, 0)]");
-  t.row(
-      "conv2d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[2] stride=[1, 1], str padding=\"valid\", "
-      "SymInt[2] dilation=[1, 1], SymInt groups=1) -> Tensor",
-      named);
-  named.decompose = LENZ_NAMED_PADDING("4", "3", "[0, at($odd, 2), 0, at($odd, 1), 0, at($odd, 0)]");
-  t.row(
-      "conv3d.padding(Tensor input, Tensor weight, Tensor? bias=None, SymInt[3] stride=[1, 1, 1], str "
-      "padding=\"valid\", SymInt[3] dilation=[1, 1, 1], SymInt groups=1) -> Tensor",
-      named);
-#undef LENZ_NAMED_PADDING
-#undef LENZ_BATCHED
-#undef LENZ_CONVOLVED
-
-#undef LENZ_CONVOLUTION
-}
-
 // Attention as its definition says: its weights %p, before dropout, and their logarithms' denominators %w.
 #define LENZ_ATTENTION(masked)                                                                              \
   "if given($scale) { %s = $scale } "                                                                       \
@@ -498,7 +393,6 @@ void attentions(RowSink& t) {
 void contraction_rows(RowSink& t) {
   products(t);
   composed(t);
-  convolutions(t);
   attentions(t);
 }
 

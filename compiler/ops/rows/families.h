@@ -18,6 +18,7 @@ void loss_rows(RowSink& t);
 void indexing_rows(RowSink& t);
 void spatial_rows(RowSink& t);
 void contraction_rows(RowSink& t);
+void convolution_rows(RowSink& t);
 void pointwise_unary_rows(RowSink& t);
 void pointwise_binary_rows(RowSink& t);
 void view_rows(RowSink& t);
@@ -45,6 +46,7 @@ inline constexpr Family kFamilies[] = {
     {"indexing", indexing_rows},
     {"spatial", spatial_rows},
     {"contraction", contraction_rows},
+    {"convolution", convolution_rows},
     {"pointwise_unary", pointwise_unary_rows},
     {"pointwise_binary", pointwise_binary_rows},
     {"views", view_rows},

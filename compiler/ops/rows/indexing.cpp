@@ -2,6 +2,7 @@
 #include "compiler/ops/make/indexing.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/make/common.h"
+#include "compiler/ops/make/pointwise.h"
 #include "compiler/ops/rows/creation_loops.h"
 #include "compiler/ops/rows/families.h"
 #include "compiler/ops/rows/indexing_loops.h"
@@ -217,6 +218,10 @@ void writes(RowSink& t) {
   row.decompose = {};
   row.loops = kIndexPutLoops;
   t.row("index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", row);
+  row.variants = {};
+  row.loops = {};
+  row.decompose = "return aten.index_put(%self, $indices, %values, $accumulate)";
+  t.row("_unsafe_index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor", row);
   t.row(
       "embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, SymInt padding_idx, bool "
       "scale_grad_by_freq) -> Tensor",
@@ -243,7 +248,9 @@ void writes(RowSink& t) {
          %rows = aten.where(%padding, 0, %i)
          return aten.index_add(aten.full(result_shape(), 0, dtype=dtype(%g), device=device(%g)), 0, %rows, %g))",
        .wants = "indices < num_weights",
-       .exception = "what is all padding may be float8: `has no kernel for f8`"});
+       .exception =
+           "what is all padding may be float8: `has no kernel for f8`; eager skips indices beyond the weights: "
+           "`is out of`"});
 }
 
 #undef LENZ_WHOLE_SLICES
@@ -367,6 +374,26 @@ void found(RowSink& t) {
   row.exception = "eager's kernel takes the first of several, its caller counts: `a tensor of one element is needed`";
   row.loops = kItemLoops;
   t.row("_local_scalar_dense(Tensor self) -> Scalar", row);
+
+  Row question{.traits = data_dependent, .infer = rule::composite, .dtypes = dtypes::all};
+  question.generate = make::equal;
+  question.decompose = R"(
+    if not equal(shape(%self), shape(%other)) { return aten._local_scalar_dense(aten.zeros([], dtype=bool)) }
+    return aten._local_scalar_dense(aten.all(aten.eq(%self, %other))))";
+  t.row("equal(Tensor self, Tensor other) -> bool", question);
+  question.dtypes = dtypes::usual;
+  question.generate = make::isclose;
+  question.raises = "operands of different dtypes; negative tolerances";
+  question.decompose =
+      "return aten._local_scalar_dense(aten.all(aten.isclose(%self, %other, $rtol, $atol, $equal_nan)))";
+  t.row(
+      "allclose(Tensor self, Tensor other, float rtol=1.0000000000000001e-05, float atol=1e-08, bool equal_nan=False) "
+      "-> bool",
+      question);
+  Row flags{.traits = reduction, .infer = rule::composite, .generate = make::unary, .dtypes = dtypes::boolean};
+  flags.raises = "anything but bools";
+  t.row("_is_all_true(Tensor self) -> Tensor", meaning("return aten.all(%self)", flags));
+  t.row("_is_any_true(Tensor self) -> Tensor", meaning("return aten.any(%self)", flags));
 
   t.row("nonzero_static(Tensor self, *, SymInt size, int fill_value=-1) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},

@@ -220,7 +220,7 @@ void margins(RowSink& t) {
          if rank(%self) == 2 { %x = %self } else { %x = aten.reshape(%self, [1, numel(%self)]) }
          $rows = size(%x, 0)
          %t = aten.reshape(%target, [$rows, 1])
-         %z = aten.clamp_min(aten.add(aten.sub(%x, aten.gather(%x, 1, %t)), $margin), 0)
+         %z = aten.clamp_min(aten.add(aten.rsub(aten.gather(%x, 1, %t), $margin), %x), 0)
          if $p == 2 { %z = aten.mul(%z, %z) }
          if given($weight) {
            %w = aten.index_select(%weight, 0, aten.reshape(%t, [$rows]))
@@ -241,7 +241,7 @@ void margins(RowSink& t) {
   "%class = aten.clamp_min(%t, 0) "                                                                    \
   "%in = " in                                                                                          \
   " "                                                                                                  \
-  "%z = aten.rsub(aten.sub(aten.unsqueeze(aten.gather(%x, 1, %class), 2), aten.unsqueeze(%x, 1)), 1) " \
+  "%z = aten.add(aten.rsub(aten.unsqueeze(aten.gather(%x, 1, %class), 2), 1), aten.unsqueeze(%x, 1)) " \
   "%pairs = aten.mul(aten.unsqueeze(%valid, 2), aten.rsub(aten.unsqueeze(%in, 1), 1)) "                \
   "%pairs = aten.where(aten.gt(%z, 0), %pairs, 0) "
 

@@ -106,7 +106,7 @@ void softmaxes(RowSink& t) {
   Row above{.variants = {.out = "int_out", .out_rule = OutRule::same_dtype},
             .infer = rule::composite,
             .generate = make::softmax_dtype,
-            .dtypes = dtypes::usual,
+            .dtypes = dtypes::all,
             .accuracy = Accuracy::composed,
             .exception = kAnyDtype};
   constexpr std::string_view kSoftmax = R"(
@@ -120,6 +120,16 @@ void softmaxes(RowSink& t) {
   above.decompose = kLogSoftmax;
   t.row("log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", above);
   above.variants = {};
+  // Rows that see nothing are zeros.
+  above.dtypes = dtypes::real_and_bool;
+  above.decompose = R"(
+    %y = aten.softmax(%self, $dim, $dtype)
+    %hidden = aten.all(aten.isneginf(%self), $dim, true)
+    if numel(%self) == 0 { return %y }
+    return aten.where(%hidden, aten.scalar_tensor(0.0, dtype=dtype(%y), device=device(%y)), %y))";
+  t.row("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", above);
+  above.dtypes = dtypes::all;
+  above.decompose = kLogSoftmax;
   t.row("special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor", above);
   above.decompose = kSoftmax;
   t.row("special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", above);
@@ -212,6 +222,15 @@ void norms(RowSink& t) {
       "_native_batch_norm_legit(Tensor input, Tensor? weight, Tensor? bias, Tensor(a!) running_mean, Tensor(b!) "
       "running_var, bool training, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
       batch);
+  Row trained = batch;
+  trained.infer = rule::composite;
+  trained.decompose =
+      "%y, %s, %r = aten.native_batch_norm(%input, $weight, $bias, %running_mean, %running_var, false, $momentum, "
+      "$eps) return %y, %s, %r";
+  t.row(
+      "_native_batch_norm_legit_no_training(Tensor input, Tensor? weight, Tensor? bias, Tensor running_mean, Tensor "
+      "running_var, float momentum, float eps) -> (Tensor, Tensor, Tensor)",
+      trained);
   batch.infer = rule::native_batch_norm_functional;
   batch.decompose = LENZ_BATCH_NORM(LENZ_RUNNING_DTYPE, LENZ_MOVED, LENZ_BEFORE, LENZ_MOVED_RESULTS, LENZ_KEPT_RESULTS);
   t.row(

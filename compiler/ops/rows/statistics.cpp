@@ -1,4 +1,4 @@
-// Quantiles and integrals by the trapezoid rule: all by definition.
+// Quantiles, integrals by the trapezoid rule, covariances: all by definition.
 #include "compiler/ops/make/statistics.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/rows/families.h"
@@ -136,11 +136,65 @@ void trapezoids(RowSink& t) {
 #undef LENZ_WIDTHS
 #undef LENZ_SIDES
 #undef LENZ_ALONG
+
+void covariances(RowSink& t) {
+  Row row{.infer = rule::composite,
+          .generate = make::covariance,
+          .dtypes = dtypes::numbers,
+          .accuracy = Accuracy::composed,
+          .raises = "bools; more than 2 dims; weights of another number than the observations",
+          .wants = "aweights in [0.25, 4]",
+          .exception =
+              "elements decide, which its definition does not ask: `cannot be negative`, `sum to zero`; a "
+              "single observation that is weighted eager overwrites in its input, and refuses a weight of "
+              "another dtype: `to have the same dtype`"};
+  // What is left of the weights when the correction is taken off is none at least.
+  row.decompose = R"(
+    if rank(%self) > 2 { raise "at most two dims" }
+    if dtype(%self) == bool { raise "bools have no mean" }
+    if rank(%self) < 2 { %x = aten.view(%self, [1, numel(%self)]) } else { %x = %self }
+    $n = size(%x, 1)
+    %w = none
+    if given($fweights) {
+      if not is_integral(%fweights) or dtype(%fweights) == bool { raise "`fweights` must be integers" }
+      if rank(%fweights) > 1 or numel(%fweights) != $n { raise "one of `fweights` for each observation" }
+      %w = %fweights
+    }
+    if given($aweights) {
+      if not is_float(%aweights) { raise "`aweights` must be floats" }
+      if rank(%aweights) > 1 or numel(%aweights) != $n { raise "one of `aweights` for each observation" }
+      if given($fweights) { %w = aten.mul(%fweights, %aweights) } else { %w = %aweights }
+    }
+    if given(%w) { %all = aten.sum(%w) %mean = aten.div(aten.sum(aten.mul(%x, %w), [1]), %all) }
+    else { %all = aten.full([], $n, dtype=i64, device=device(%x)) %mean = aten.div(aten.sum(%x, [1]), %all) }
+    if given($aweights) and $correction != 0 {
+      %norm = aten.sub(%all, aten.div(aten.mul(aten.sum(aten.mul(%w, %aweights)), $correction), %all))
+    } else { %norm = aten.sub(%all, $correction) }
+    %norm = aten.clamp_min(%norm, 0)
+    %apart = aten.sub(%x, aten.unsqueeze(%mean, 1))
+    if given(%w) { %y = aten.mul(%apart, %w) } else { %y = %apart }
+    return aten.squeeze(aten.div(aten.mm(%apart, aten.conj(aten.t(%y))), %norm)))";
+  t.row("cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor", row);
+  row.wants = {};
+  row.exception = {};
+  row.decompose = R"(
+    if rank(%self) > 2 { raise "at most two dims" }
+    %c = aten.cov(%self)
+    if rank(%c) == 0 { return aten.div(%c, %c) }
+    %d = aten.diagonal(%c)
+    if is_complex(%c) { %d = aten.real(%d) }
+    %s = aten.sqrt(%d)
+    %c = aten.div(aten.div(%c, aten.unsqueeze(%s, 1)), aten.unsqueeze(%s, 0))
+    if not is_complex(%c) { return aten.clamp(%c, -1, 1) }
+    return aten.complex(aten.clamp(aten.real(%c), -1, 1), aten.clamp(aten.imag(%c), -1, 1)))";
+  t.row("corrcoef(Tensor self) -> Tensor", row);
+}
 }  // namespace
 
 void statistics_rows(RowSink& t) {
   quantiles(t);
   trapezoids(t);
+  covariances(t);
 }
 #undef LENZ_SCALAR_Q
 #undef LENZ_RANKS_OF_NUMBERS

@@ -233,6 +233,9 @@ void parts(RowSink& t) {
         meaning(R"(if $start < 0 { $at = $start + size(%self, $dim) } else { $at = $start }
                    return aten.slice(%self, $dim, $at, $at + $length))",
                 row_of(kComposite, rule::view<at::narrowed>, make::narrow, "the range leaves the dim")));
+  t.row("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
+        meaning("return aten.clone(aten.narrow(%self, $dim, $start, $length), memory_format=contiguous_format)",
+                row_of(movement, rule::view_copy<at::narrowed>, make::narrow, "the range leaves the dim")));
   view_and_copy<at::unfolded>(t, "unfold", "", "out", ", int dimension, int size, int step", make::unfold,
                               {kUnfoldLoops, {}}, "a window larger than the dim, a step below 1");
   view_and_copy<at::on_diagonal>(
@@ -416,6 +419,10 @@ void wholes(RowSink& t) {
       "the parts of a conjugate are floats; of bool, u8, i8, i16, i32, i64, c64, c128, f8e4m3 and f8e5m2, which eager "
       "takes too, nobody asks for it";
   t.row("_neg_view(Tensor(a) self) -> Tensor(a)", negative);
+  // What is not lazy is its own answer.
+  t.row("resolve_conj(Tensor(a) self) -> Tensor(a)",
+        meaning("if conjugated(%self) { return aten.clone(%self) } return %self",
+                row_of(maybe_view | movement, rule::resolved_conj, make::unary)));
   Row fresh = meaning("return aten.clone(%self, memory_format=contiguous_format)",
                       row_of(movement, rule::view_copy<at::whole>, make::unary));
   fresh.variants = {.out = "out", .out_rule = OutRule::copied};

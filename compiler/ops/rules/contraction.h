@@ -6,6 +6,8 @@
 
 namespace lenz::rule {
 
+void one_dtype(Infer& in, std::initializer_list<const Type*> types);  // no bools, which don't multiply
+
 void mm(Infer& in);
 void bmm(Infer& in);
 void addmm(Infer& in);
@@ -26,6 +28,7 @@ void cdist(Infer& in);
 void pdist(Infer& in);
 
 void convolution(Infer& in);
+void convolution_backward(Infer& in);
 
 void attention(Infer& in);        // the fused kernel where eager takes it, the product of matrices elsewhere
 void flash_attention(Infer& in);  // the fused kernel for CPUs

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "compiler/graph/graph.h"
+#include "compiler/graph/rebuild.h"
 
 namespace lenz::rule {
 
@@ -91,19 +91,11 @@ void require_unwritten(Infer& in, const Graph& sub, size_t handed) {
 }
 
 const Type* bound(Infer& in, const Type& t, const Binding& binding) {
-  auto value = [&](Dim d) { return bound_dim(in, d, binding); };
-  if (t.kind == TypeKind::sym_int) return in.context().sym_int(value(t.offset));
-  if (!t.is_tensor()) return &t;
-  TensorType copy = t.tensor();
-  for (Dim& d : copy.sizes) d = value(d);
-  for (Dim& d : copy.strides) d = value(d);
+  const Type* made = with_dims(in.context(), t, [&](Dim d) { return bound_dim(in, d, binding); });
+  if (!made->is_tensor()) return made;
+  TensorType copy = made->tensor();
   copy.offset = 0;  // what a branch returns is a tensor of its own
-  // And none whose elements lie at one place: nothing could be copied to lie so.
-  for (size_t d = 0; d < copy.rank(); ++d)
-    if (copy.strides[d].is(0) && !copy.sizes[d].is(1)) {
-      copy.strides = contiguous_strides(copy.sizes);
-      break;
-    }
+  if (shares_places(copy.sizes, copy.strides)) copy.strides = contiguous_strides(copy.sizes);
   return in.context().tensor(copy);
 }
 

@@ -56,13 +56,30 @@ TensorType pool_result(Infer& in, MemoryFormat format) {
                            in.boolean("ceil_mode")));
     in.require(ge(sizes.back(), 1), "the output would be empty");
   }
-  return {self.dtype, self.device, sizes, format_strides(in, format, sizes), 0};
+  const bool unbatched = format == MemoryFormat::channels_last_3d && sizes.size() == 4;
+  if (unbatched) sizes.insert(0, Dim(1));
+  DimVec strides = format_strides(in, format, sizes);
+  if (unbatched) {
+    sizes.erase(0);
+    strides.erase(0);
+  }
+  return {self.dtype, self.device, sizes, strides, 0};
+}
+
+// As a batch of one, which lies as the dense formats are.
+MemoryFormat format_of_unbatched(Infer& in, const Type& self) {
+  in.require(suggested_format(in, self) == MemoryFormat::contiguous, "an unbatched volume must be contiguous");
+  if (is_contiguous(in, self)) return MemoryFormat::contiguous;
+  TensorType batch = self.tensor();
+  batch.sizes.insert(0, Dim(1));
+  batch.strides.insert(0, Dim(1));
+  const bool last = is_contiguous_in(in, *in.context().tensor(batch), MemoryFormat::channels_last_3d);
+  return last ? MemoryFormat::channels_last_3d : MemoryFormat::contiguous;
 }
 
 // Kernels for 2-D (and max pooling in 3-D) follow the input's memory format; others are contiguous.
 MemoryFormat followed_format(Infer& in, const Type& self, bool three) {
-  if (three && spatial_dims(in) == 3 && self.rank() == 4)
-    in.require(suggested_format(in, self) == MemoryFormat::contiguous, "an unbatched volume must be contiguous");
+  if (three && spatial_dims(in) == 3 && self.rank() == 4) return format_of_unbatched(in, self);
   if (self.rank() == 4 && spatial_dims(in) == 2) return suggested_format(in, self);
   return three && self.rank() == 5 ? suggested_format(in, self) : MemoryFormat::contiguous;
 }

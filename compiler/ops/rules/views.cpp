@@ -410,4 +410,10 @@ TensorType unflattened(Infer& in, const Type& t) {
 
 }  // namespace at
 
+void resolved_conj(Infer& in) {
+  const Type& self = in.tensor(0);
+  if (!in.owner || !is_lazily_conjugated(*in.owner, in.arg(size_t{0}).value())) return in.alias(self.tensor(), 0);
+  in.result(TensorType{self.dtype, self.device, DimVec(self.sizes()), preserved_strides(in, self), 0});
+}
+
 }  // namespace lenz::rule

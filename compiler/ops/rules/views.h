@@ -104,5 +104,7 @@ void reshape_as(Infer& in);
 void flatten(Infer& in);
 void ravel(Infer& in);
 void contiguous(Infer& in);
+// A copy of what is lazily conjugated, which only the graph around it knows; else the operand itself.
+void resolved_conj(Infer& in);
 
 }  // namespace lenz::rule

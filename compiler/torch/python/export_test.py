@@ -251,6 +251,25 @@ class Exports(unittest.TestCase):
         self.assertIn("%twice: f32[6, 4] = lenztest.twice(%x, by=3.0)", made.text)
         self.assertEqual(len(made.externs), 1)
 
+    def test_views_in_place_are_views(self):
+        def model(x, y):
+            z = x.clone()
+            same = z
+            z.t_()
+            wide = z.unsqueeze_(0).add_(1)
+            wide.swapaxes_(1, 2).transpose_(1, 2)
+            return same + 1, wide.squeeze_(0) @ y, z.as_strided_((2, 2), (1, 2))
+
+        args = X, X.clone()
+        made = self.export(model, *args)
+        self.assertNotIn("extern", made.text)
+        self.agrees(made, model, *args)
+
+    def test_an_argument_keeps_its_look(self):
+        error = self.refused_here(lambda x: x.add_(1).t_() + 1, X.clone())
+        self.assertIn("another shape", error.what)
+        self.export(lambda x: x.squeeze_() + 1, X)
+
     def test_shared_memory_of_arguments(self):
         storage = torch.zeros(10)
 

@@ -19,7 +19,7 @@ _HIGHER = torch.ops.higher_order
 _STATED = {_ATEN._assert_tensor_metadata.default, _ATEN.sym_constrain_range.default,
            _ATEN.sym_constrain_range_for_size.default, _ATEN._assert_async.msg}
 # The same under a name that has a row.
-_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, _ATEN.detach_.default: _ATEN.detach.default}
+_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default}
 # Without a row, which would say it.
 _HIDES_WRITES = {_ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
 _SIZES = {"aten::sym_size", "aten::size"}  # the second one is that of TorchScript, which ops below gru_cell call
@@ -57,6 +57,19 @@ def bare(value):
     return value[1:].strip('"')
 
 
+def as_view(op):
+    """An op that makes its operand look otherwise as the view that it becomes: who comes later is handed its result."""
+    if torch.Tag.inplace_view not in op.tags:
+        return op
+    packet = getattr(_ATEN, op._schema.name.split("::")[1].removesuffix("_"), None)
+    wanted = [(a.name, str(a.type)) for a in op._schema.arguments]
+    for view in (getattr(packet, name) for name in packet.overloads()) if packet else ():
+        shares = view._schema.returns and view._schema.returns[0].alias_info is not None
+        if shares and [(a.name, str(a.type)) for a in view._schema.arguments] == wanted:
+            return view
+    return op
+
+
 class Several(list):
     """What a call with several results gives."""
 
@@ -74,6 +87,7 @@ class GraphWriter:
         self.made = set()  # unbacked symbols that a node of ours has made
         self.roots = {}  # value -> inputs whose memory it may share
         self.written = set()
+        self.objects = {}  # value -> the input that it is, and not just looks at
         self.grads = set()  # values that a gradient flows to
         self.token = None
         self.sources = module.sources.setdefault(self.name, {})
@@ -86,6 +100,7 @@ class GraphWriter:
     def input(self, name, value=None):
         spelled = self.fresh(name)
         self.roots[spelled] = {spelled}
+        self.objects[spelled] = spelled
         if isinstance(value, torch.Tensor) and value.requires_grad:
             self.grads.add(spelled)
         return spelled
@@ -221,8 +236,10 @@ class GraphWriter:
     # --- ops ---
 
     def op(self, node, env):
-        op = _RENAMED.get(node.target, node.target)
+        op = as_view(_RENAMED.get(node.target, node.target))
         args, kwargs = node.args, dict(node.kwargs)
+        if op is not node.target and torch.Tag.inplace_view in node.target.tags:
+            self.keeps_its_look(node, env)
         if op in (_ATEN.batch_norm.default, _ATEN.native_batch_norm.default) and args[5] and args[3] is not None:
             # Its schema does not say that it writes the statistics; this one's does.
             results = self.emit(node, _ATEN._native_batch_norm_legit.default, args[:8], {}, env, results=3)
@@ -242,6 +259,14 @@ class GraphWriter:
             if op._can_decompose() and op.namespace == "aten":
                 return self.inline_op(node, op, env)
         return self.emit(node, op, args, kwargs, env)
+
+    def keeps_its_look(self, node, env):
+        """An argument can't look otherwise once the graph has run."""
+        before, after = node.args[0].meta.get("val"), node.meta.get("val")
+        same = before.shape == after.shape and before.stride() == after.stride()
+        if not same and env.get(node.args[0]) in self.objects:
+            raise ExportError(f"`{node.target._schema.name}` gives an argument another shape, which stays when the program ends",
+                              source_of_node(node), "take a view of it, without the underscore")
 
     def context(self):
         if not self.contexts or not self.contexts[-1][2]:
@@ -326,6 +351,12 @@ class GraphWriter:
         names = [self.fresh(node.name if one else f"{node.name}.{i}") for i in range(len(metas))]
         annotated = any([not known, *map(self.makes_symbols, metas)])
         targets = [(name, self.symbols.type(value) if annotated else None) for name, value in zip(names, metas)]
+        for returned, name in zip(schema.returns, names):
+            for parameter, value in operands:
+                aliases = parameter.alias_info, returned.alias_info
+                written = all(a is not None and a.is_write for a in aliases)
+                if written and aliases[0].before_set == aliases[1].before_set and value in self.objects:
+                    self.objects[name] = self.objects[value]
         for name in names:
             self.roots[name] = shared
             if any(v in self.grads for _, v in operands):

@@ -1,0 +1,191 @@
+#include "oracle/bounds/eager_kernels.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+
+#include "compiler/scalar/rounding.h"
+#include "oracle/bounds/flow_parts.h"
+
+namespace lenz::oracle {
+
+using flow::kInf;
+using flow::nothing_where;
+
+namespace {
+constexpr double kFar = 0x1p60;
+constexpr int64_t kVectors = 64;             // elements that fill whole vectors of every dtype
+constexpr int64_t kMost = int64_t{1} << 22;  // elements of an operand that is repeated so
+
+at::Tensor real_at_end(const at::Tensor& t, Dtype dtype) {
+  const at::Tensor size = at::abs(t.to(at::kDouble));
+  at::Tensor end = (size < kFar).logical_not();
+  if (!is_inexact(dtype)) return end;
+  const double least = std::max(1 / kFar, smallest_normal(to_real(dtype)));
+  return end.logical_or((size < least).logical_and(size != 0));
+}
+
+bool has_any(const at::Tensor& mask) { return mask.defined() && at::any(mask).item<bool>(); }
+
+at::Tensor either(const at::Tensor& a, const at::Tensor& b) { return a.defined() ? a.logical_or(b) : b; }
+
+bool fits(at::IntArrayRef from, at::IntArrayRef to) {  // expanded
+  if (from.size() > to.size()) return false;
+  const at::IntArrayRef last = to.slice(to.size() - from.size());
+  for (size_t d = 0; d < from.size(); ++d)
+    if (from[d] != last[d] && from[d] != 1) return false;
+  return true;
+}
+
+// A call's operands, each laid anew.
+template <class Lay>
+std::vector<RunValue> laid(const std::vector<RunValue>& values, Lay&& lay) {
+  std::vector<RunValue> made = values;
+  for (RunValue& v : made)
+    if (v && v->value.isTensor() && v->value.toTensor().dim() > 0) v = hold(lay(v->value.toTensor()));
+  return made;
+}
+}  // namespace
+
+at::Tensor at_range_end(const at::Tensor& t, Dtype dtype) {
+  if (!t.is_complex()) return real_at_end(t, dtype);
+  const at::Tensor parts = at::view_as_real(t.resolve_conj());
+  return real_at_end(parts, dtype).any(-1);
+}
+
+at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros) {
+  at::Tensor all;
+  for (size_t v = 0; v < call.values.size(); ++v) {
+    if (!call.values[v] || !call.values[v]->value.isTensor()) continue;
+    const at::Tensor t = call.values[v]->value.toTensor();
+    at::Tensor end = at_range_end(t, call.types[v]->dtype);
+    if (zeros) end = end.logical_or(t.is_complex() ? (at::view_as_real(t.resolve_conj()) == 0).any(-1) : t == 0);
+    if (has_any(end) && fits(end.sizes(), sizes)) all = either(all, end.expand(sizes));
+  }
+  return all;
+}
+
+namespace {
+// Each of these kernels' results.
+std::vector<Outcome> kernels_of(FlowContext& in, const Call& call) {
+  const std::vector<RunValue> operands = narrowed(call);
+  std::vector<Outcome> kernels;
+  auto run = [&](const std::vector<RunValue>& values) {
+    Outcome out = call.run_native(in.boxed, values);
+    if (!out.raised) kernels.push_back(std::move(out));
+    return !kernels.empty();
+  };
+  if (!run(operands) || !call.op->has(Trait::elementwise)) return kernels;
+  const at::Tensor result = leaves(kernels[0].results)[0];
+  if (result.dim() == 0 || !std::ranges::all_of(leaves(operands), [&](const at::Tensor& t) {
+        return fits(t.sizes(), result.sizes());  // not so of an outer product
+      }))
+    return kernels;
+  // No element lies beside its neighbours.
+  run(laid(operands, [](const at::Tensor& t) {
+    std::vector<int64_t> sizes = t.sizes().vec();
+    sizes.push_back(2);
+    at::Tensor apart = at::zeros(sizes, t.options()).select(-1, 0);
+    apart.copy_(t);
+    return apart;
+  }));
+  if (result.numel() * kVectors > kMost) return kernels;
+  // Each fills a vector.
+  const size_t before = kernels.size();
+  const std::vector<int64_t> all = result.sizes().vec();
+  std::vector<int64_t> often = all;
+  often.push_back(kVectors);
+  run(laid(operands, [&](const at::Tensor& t) { return t.expand(all).unsqueeze(-1).expand(often).contiguous(); }));
+  for (size_t k = before; k < kernels.size(); ++k)
+    for (RunValue& r : kernels[k].results) r = hold(r->value.toTensor().select(-1, 0));
+  return kernels;
+}
+
+// How far the farthest of them is from `value`, their `result`-th; infinite where one is a number and the other none.
+at::Tensor apart_from(std::span<const Outcome> kernels, size_t result, const at::Tensor& value) {
+  at::Tensor farthest = at::zeros(value.sizes(), at::kDouble);
+  for (const Outcome& kernel : kernels) {
+    const std::vector<at::Tensor> made = leaves(kernel.results);
+    if (result >= made.size() || made[result].sizes() != value.sizes()) continue;
+    const at::Tensor k = made[result].to(value.scalar_type());
+    at::Tensor same = value.eq(k);
+    if (!value.is_complex()) same = same.logical_or(value.isnan().logical_and(k.isnan()));
+    at::Tensor apart = at::abs(value - k).to(at::kDouble);
+    apart = nothing_where(apart.isfinite().logical_not(), apart, kInf);
+    farthest = at::maximum(farthest, nothing_where(same, apart, 0));
+  }
+  return farthest;
+}
+
+// Where `where` holds, `apart` is no fault. False: it was none anyway.
+bool excuse(FlowContext& in, std::string_view name, const at::Tensor& where, at::Tensor apart, Planes& made) {
+  if (where.defined()) apart = nothing_where(where.logical_not(), apart, 0);
+  const at::Tensor beyond = made.error.defined() ? apart > made.error : apart > 0;
+  if (!has_any(beyond)) return false;
+  in.excused.insert(std::string(name));
+  // They differ among themselves too, and where by much no digit is right.
+  const at::Tensor much = apart > at::abs(made.value) * 0.125;
+  const at::Tensor more = nothing_where(beyond.logical_not(), nothing_where(much, apart * 2, kInf), 0);
+  made.error = made.error.defined() ? made.error + more : more;
+  made.ambiguous = either(made.ambiguous, at::isinf(made.error));
+  return true;
+}
+}  // namespace
+
+void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined) {
+  const std::vector<Outcome> kernels = kernels_of(in, call);
+  if (kernels.empty()) return;
+  const std::vector<at::Tensor> right = leaves(defined.results);
+  for (size_t i = 0; i < right.size(); ++i) {
+    const at::Tensor& t = right[i];
+    if ((!t.is_floating_point() && !t.is_complex()) || t.numel() == 0) continue;
+    const Dtype dtype = call.result_dtypes[std::min(i, call.result_dtypes.size() - 1)];
+    at::Tensor end = at_range_end(t, dtype);
+    if (call.op->has(Trait::elementwise))
+      if (const at::Tensor operands = operands_at_end(call, t.sizes(), false); operands.defined())
+        end = either(operands, end);
+    for (const Outcome& kernel : kernels)
+      if (const auto made = leaves(kernel.results); i < made.size() && made[i].sizes() == t.sizes())
+        end = either(end, at_range_end(made[i].to(t.scalar_type()), dtype));
+    if (!has_any(end)) continue;
+    Planes p = in.store.read(t);
+    if (excuse(in, call.op->full_name, end, apart_from(kernels, i, t), p)) in.store.write(t, p.error, p.ambiguous);
+  }
+}
+
+void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const at::Tensor& where, Planes& made) {
+  const std::vector<Outcome> kernels = kernels_of(in, call);
+  if (kernels.empty()) return;
+  at::Tensor apart = apart_from(kernels, 0, made.value);
+  if (!any_error(in, call.values)) {
+    excuse(in, row.name, where, apart, made);
+    return;
+  }
+  // What eager computes from need not be what the reference does: it may be off by more at the ends of intervals, or
+  // anywhere in narrow floats, whose kernels are as good as f32's places of 1.
+  for (double way : {-1.0, 1.0}) {
+    Call there = call;
+    for (size_t v = 0; v < there.values.size(); ++v) {
+      if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.types[v]->dtype)) continue;
+      const Planes p = in.store.read(call.values[v]->value.toTensor());
+      if (!p.error.defined()) continue;
+      const at::Tensor end = p.value + way * nothing_where(at::isfinite(p.error).logical_not(), p.error, 0);
+      there.values[v] = hold(end.to(to_aten(call.types[v]->dtype)).to(p.value.scalar_type()));
+    }
+    Outcome right = there.run_widened(in.boxed);
+    if (right.raised) continue;
+    const at::Tensor off = apart_from(kernels_of(in, there), 0, leaves(right.results)[0]);
+    if (off.sizes() == apart.sizes())
+      apart = at::maximum(apart, nothing_where(at::isfinite(off).logical_not(), off, 0));
+  }
+  if (is_reduced_float(call.result_dtypes[0]) && apart.numel() > 0) {
+    const at::Tensor finite = nothing_where(at::isfinite(apart).logical_not(), apart, 0);
+    apart = at::maximum(apart, finite.max().clamp_max(0x1p-20));
+  }
+  excuse(in, row.name, where, apart, made);
+  if (!made.error.defined()) return;
+  at::Tensor own = nothing_where(at::isfinite(apart).logical_not(), apart, 0);  // beside what operands bring
+  if (where.defined()) own = nothing_where(where.logical_not(), own, 0);
+  made.error = made.error + own;
+}
+
+}  // namespace lenz::oracle

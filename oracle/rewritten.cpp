@@ -1,0 +1,79 @@
+#include "oracle/rewritten.h"
+
+#include <algorithm>
+#include <set>
+
+namespace lenz::oracle {
+
+namespace {
+void random_ops(const Graph& graph, std::set<const OpDef*>& into) {
+  for (const auto& sub : graph.subgraphs) random_ops(*sub, into);
+  graph.for_each_node([&](NodeId id) {
+    if (graph.node(id).op->has(Trait::random)) into.insert(graph.node(id).op);
+  });
+}
+
+// A definition may ask the generator in another order than its op, and then nothing is known of the values. What is
+// left of the graph's own random ops draws as it did.
+bool draws_otherwise(const Graph& graph, const Graph& made) {
+  std::set<const OpDef*> before, behind;
+  random_ops(graph, before);
+  random_ops(made, behind);
+  return !std::ranges::includes(before, behind);
+}
+
+bool lays_otherwise(const Graph& made) {
+  bool any = std::ranges::any_of(made.subgraphs, [](const auto& sub) { return lays_otherwise(*sub); });
+  made.for_each_node([&](NodeId id) {
+    any |= made.node(id).op->full_name == "lenz.restride";  // op name: what says how a value lies
+  });
+  return any;
+}
+
+bool inexact_on_strides(const Graph& graph, const SymValues& sizes) {
+  bool any = std::ranges::any_of(graph.subgraphs, [&](const auto& sub) { return inexact_on_strides(*sub, sizes); });
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    if (node.op->accuracy == Accuracy::exact) return;
+    for (const Arg& a : node.arguments())
+      for_each_value(a, [&](ValueId v) {
+        const Type& t = graph.type(v);
+        any = any || (t.is_tensor() && !layout_of(t, sizes).starts_with("contiguous"));
+      });
+  });
+  return any;
+}
+}  // namespace
+
+std::optional<Mismatch> Rewritten::differs(const Graph& made, const Execution& got) {
+  if (draws_otherwise(trial_.graph(), made)) return trial_.differs_outside(got);
+  auto mismatch = trial_.differs(got);
+  if (mismatch && (eager_is_at_fault() || rounds_by_layout(made))) mismatch = trial_.eager_out_of_bounds(got);
+  return mismatch;
+}
+
+std::optional<Mismatch> Rewritten::out_of_bounds(const Graph& made, const Execution& got) {
+  if (draws_otherwise(trial_.graph(), made)) return trial_.differs_outside(got);
+  auto mismatch = trial_.eager_out_of_bounds(got);
+  return mismatch && known_of(made, got) ? std::nullopt : mismatch;
+}
+
+const KnownFault* Rewritten::known_of(const Graph& ran, const Execution& got) {
+  return known_in(known_, ran, trial_.binding().lookup(), [&](const Leeway& by) { return trial_.within(by, got); });
+}
+
+// Eager's kernels for vectors and those for strided operands are two: a function that is not exact may end in other
+// last places where a pass has laid an operand otherwise.
+bool Rewritten::rounds_by_layout(const Graph& made) const {
+  const SymValues sizes = trial_.binding().lookup();
+  return known_in(known_, trial_.graph(), sizes, {}, true) != nullptr ||
+         (lays_otherwise(made) && inexact_on_strides(trial_.graph(), sizes));
+}
+
+bool Rewritten::eager_is_at_fault() {
+  const Execution& expected = trial_.expected();
+  if (expected.ending != Ending::finished || !known_of(trial_.graph(), expected)) return false;
+  return trial_.eager_out_of_bounds(expected).has_value();
+}
+
+}  // namespace lenz::oracle

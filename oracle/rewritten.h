@@ -1,0 +1,29 @@
+// What passes make of a graph, run in eager, and held to what the graph itself gives there. What eager is known to get
+// wrong it need not get wrong in the same way for both: then the reference decides.
+// Thread-safety: the trial's.
+#pragma once
+
+#include "oracle/trial.h"
+
+namespace lenz::oracle {
+
+class Rewritten {
+ public:
+  explicit Rewritten(Trial& trial, std::span<const KnownFault> known = known_faults()) : trial_(trial), known_(known) {}
+
+  // Bit for bit.
+  std::optional<Mismatch> differs(const Graph& made, const Execution& got);
+  // Where the passes may round otherwise: within the bounds.
+  std::optional<Mismatch> out_of_bounds(const Graph& made, const Execution& got);
+  // Whether eager is known to be wrong somewhere in what it ran.
+  const KnownFault* known_of(const Graph& ran, const Execution& got);
+
+ private:
+  bool rounds_by_layout(const Graph& made) const;
+  bool eager_is_at_fault();
+
+  Trial& trial_;
+  std::span<const KnownFault> known_;
+};
+
+}  // namespace lenz::oracle
