@@ -173,6 +173,7 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
     if (r.without_meta) without_meta.push_back(r.op->full_name);
     if (r.meta_excused) excused.push_back(r.op->full_name);
     if (r.eager_excused) quoted.push_back(r.op->full_name);
+    if (r.eager_crashes) crashes.push_back(r.op->full_name);
     if (r.by_layout) by_layout.push_back(r.op->full_name);
     if (r.state == RowReport::no_generator || r.state == RowReport::no_rule) uncovered.push_back(r.op->full_name);
     if (r.state == RowReport::checked && !r.op->base && !r.reached.empty() && !(r.op->dtypes - r.reached).empty() &&
@@ -184,7 +185,7 @@ void print_report(const std::vector<RowReport>& reports, const Request& request)
   print_list("what is legal differs, in words that the row's exception quotes", quoted);
   print_list("eager's values depend on how operands lie in memory; of dense ones it agrees with the definition",
              by_layout);
-  print_list("eager kills its process on broken calls or unsupported dtypes", crashes);
+  print_list("eager kills its process: on broken calls, unsupported dtypes, or as the row's exception says", crashes);
   print_list("dtypes of the row that its generator did not reach", unreached);
   print_list("not covered: no generator or no rule", uncovered);
   std::printf(

@@ -1,4 +1,4 @@
-// Kernels with one fault each, run by eager: writes beside elements, results that are not wholly written.
+// Kernels with one fault each, run by eager: writes beside elements, results that are not wholly written, death.
 #include "oracle/guarded.h"
 
 #include <ATen/Functions.h>
@@ -6,10 +6,16 @@
 #include <gtest/gtest.h>
 #include <torch/library.h>
 
+#include <csignal>
+
 #include "compiler/graph/text.h"
+#include "compiler/ops/make/common.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/ops/row.h"
+#include "compiler/ops/rules/elementwise.h"
 #include "oracle/compare.h"
 #include "oracle/execute.h"
+#include "oracle/row_check.h"
 
 namespace {
 at::Tensor write_at(const at::Tensor& x, int64_t place) {
@@ -22,6 +28,10 @@ at::Tensor partly_written(const at::Tensor& x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) static_cast<float*>(r.mutable_data_ptr())[i] = 2;
   return r;
 }
+at::Tensor die_of_one_matrix(const at::Tensor& x) {
+  if (x.dim() == 3 && x.size(0) == 1) raise(SIGSEGV);
+  return at::empty_like(x);
+}
 }  // namespace
 
 TORCH_LIBRARY(lenz_guard_test, m) {
@@ -32,6 +42,10 @@ TORCH_LIBRARY_IMPL(lenz_guard_test, CPU, m) {
   m.impl("write_at", write_at);
   m.impl("partly_written", partly_written);
 }
+
+// Rows are of ATen's own ops.
+TORCH_LIBRARY_FRAGMENT(aten, m) { m.def("lenz_die_of_one_matrix(Tensor self) -> Tensor"); }
+TORCH_LIBRARY_IMPL(aten, CPU, m) { m.impl("lenz_die_of_one_matrix", die_of_one_matrix); }
 
 namespace lenz::oracle {
 namespace {
@@ -116,6 +130,33 @@ TEST(Guarded, MemoryOutlivesItsGuard) {
     kept = e.outputs[0];
   }
   EXPECT_EQ(look(kept).sizes[0], 5);
+}
+
+// --- eager that dies of calls that are legal
+RowReport check_dying_row(std::string_view exception) {
+  OpTable table;
+  RowSink(table).row(
+      "lenz_die_of_one_matrix(Tensor self) -> Tensor",
+      {.infer = rule::same_dtype, .generate = make::unary, .dtypes = DtypeSet::of(Dtype::f32), .exception = exception});
+  CheckOptions options;
+  options.calls = 100;
+  options.illegal = options.symbolic = 0;
+  options.devices = Devices::cpu;
+  const OpDef* row = table.rows()[0].get();
+  return check_rows({&row, 1}, table, options, 1, {})[0];
+}
+bool has_crash(const RowReport& report) {
+  return std::ranges::any_of(report.findings, [](const Finding& f) { return f.difference.aspect == Aspect::crash; });
+}
+
+TEST(DyingEager, IsAFindingUnlessTheRowsExceptionSaysSo) {
+  RowReport silent = check_dying_row("");
+  EXPECT_TRUE(has_crash(silent));
+  RowReport said = check_dying_row("it dies of one matrix: `SIGSEGV in libtorch, on the CPU`");
+  EXPECT_FALSE(has_crash(said)) << said.findings[0].difference.text;
+  EXPECT_GT(said.eager_crashes, 0);
+  RowReport other = check_dying_row("it dies of one matrix: `SIGFPE in libtorch, on the CPU`");
+  EXPECT_TRUE(has_crash(other));
 }
 
 }  // namespace

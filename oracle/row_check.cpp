@@ -103,13 +103,22 @@ class RowChecker {
       DrawnCall call;
       if (died->place.stage != static_cast<uint32_t>(Stage::drawing)) draw(recording, call, op_);
       report_.calls += 1;
-      add({Aspect::crash, text_of(*died)}, call.graph ? describe(call, in_libtorch(*died)) : "", false);
+      died_on(*died, call.graph ? describe(call, in_libtorch(*died)) : "");
       return;
     }
     enter(Phase::legal, i);
     CallVerdict v = judge_drawn(recording, wants_cpu(i), nullptr);
     count(v);
     if (v.difference) found(*v.difference, recording.record(), i, v.on_cpu);
+  }
+
+  // A process that a legal call killed. What the row's exception says of eager's own deaths is no finding.
+  void died_on(const Death& died, const std::string& call) {
+    if (in_libtorch(died) && quotes(op_, text_of(died))) {
+      report_.eager_crashes += 1;
+    } else {
+      add({Aspect::crash, text_of(died)}, call, false);
+    }
   }
 
   bool wants_cpu(int i) const { return options_.devices == Devices::cpu || i % options_.cpu_every == 0; }
@@ -127,7 +136,7 @@ class RowChecker {
   void given(const CallText& text, int i) {
     if (const Death* died = death(Phase::legal, i)) {
       report_.calls += 1;
-      add({Aspect::crash, text_of(*died)}, text.text, false);
+      died_on(*died, text.text);
       return;
     }
     enter(Phase::legal, i);

@@ -44,7 +44,7 @@ struct RowReport {
   int eager_excused = 0;  // they differ on what is legal, in words that the row's `exception` quotes
   int illegal = 0, refused = 0;
   int without_kernel = 0;         // of dtypes that no kernel takes, on which eager's never met one: it answers
-  int eager_crashes = 0;          // of broken calls and probes, on which eager may die; they count as refused
+  int eager_crashes = 0;          // broken calls and probes on which eager died, and legal ones as the exception says
   int symbolic = 0, guarded = 0;  // comparable; and those where a guard did not hold
   int defined = 0;                // calls whose definition was compared with the op
   int by_layout = 0;              // of these: eager's values depend on how operands lie, and dense ones agree

@@ -296,7 +296,9 @@ void several_labels(RowSink& t) {
 #undef LENZ_LABELS
 
 constexpr std::string_view kClasses =
-    "the classes decide: `is out of bounds`; of no classes loops refuse ignored ones too: `for a dim of size 0`; "
+    "the classes decide: `is out of bounds`; of no classes loops refuse ignored ones too: `for a dim of size 0`, `no "
+    "target is "
+    "among no classes`; "
     "one class alone may not: `doesn't match the broadcast shape`, `weight tensor should be defined`; weights are "
     "counted: `must be a vector`; what is "
     "not divided by goes unchecked: `the operands must have one "

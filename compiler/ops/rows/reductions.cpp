@@ -333,7 +333,9 @@ void norms(RowSink& t) {
            .dtypes = kFloatOrComplex,
            .accuracy = Accuracy::accumulated,
            .raises = "integers; a `dtype` that narrows",
-           .exception = "over no elements a `dtype` goes unchecked: `needs a floating or complex dtype, not f8`"};
+           .exception =
+               "over no elements a `dtype` goes unchecked: `needs a floating or complex dtype, not f8`; over dims of "
+               "one it takes absolute values of any dtype: `has no kernel for f8`"};
   t.row(
       "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
       "-> Tensor",

@@ -52,8 +52,13 @@ DimVec result_strides(Infer& in, const Type& input, const Type& weight, std::spa
   DimVec strides = convolution_strides(in, input, weight, sizes), dense = contiguous_strides(sizes);
   bool plain = std::ranges::equal(input.strides(), contiguous_strides(input.sizes()));
   for (Dim n : input.sizes().subspan(1)) plain = plain && in.assumptions().prove(ge(n, 2)) == Truth::yes;
-  if (!plain && std::ranges::equal(input.sizes(), sizes) && in.is_zero(input.sizes()[0]))
-    return empty_strides(in, input, sizes);
+  bool alike = !plain;
+  for (size_t i = 1; i < sizes.size(); ++i)
+    alike = alike && in.assumptions().prove(eq(input.sizes()[i], sizes[i])) != Truth::no;
+  if (alike && in.is_zero(input.sizes()[0])) {
+    for (size_t i = 1; i < sizes.size(); ++i) alike = alike && in.same(input.sizes()[i], sizes[i]);
+    if (alike) return empty_strides(in, input, sizes);
+  }
   return strides != dense && (in.is_zero(input.sizes()[0]) || in.is_zero(input.sizes()[1])) ? dense : strides;
 }
 
