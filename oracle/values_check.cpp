@@ -8,6 +8,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/symbolic_call.h"
+#include "oracle/controls/call_controls.h"
 #include "oracle/element_compare.h"
 #include "oracle/interpreted.h"
 #include "oracle/native_run.h"
@@ -296,7 +297,11 @@ class RowValues {
       };
       auto known = [&](const std::function<bool(const Leeway&)>& within) { return known_at({}, within); };
       if (const Type* t = options_.rebind ? nullptr : leading_tensor(*graph)) cell.layouts.emplace(layout_of(*t, {}));
-      if (!options_.on_loops) return judge_call(*graph, boxed_, cell, operands(*graph, {}), known);
+      if (!options_.on_loops) {
+        judge_call(*graph, boxed_, cell, operands(*graph, {}), known);
+        if (options_.variants > 0) control(cell, dtype, *graph);
+        return;
+      }
       Runner runner(*graph, options_, boxed_);
       auto listed = [&](const Binding& sizes) { return known_at(sizes, [](const Leeway&) { return false; }); };
       if (!options_.rebind) return judge_loops(*graph, boxed_, cell, operands(*graph, {}), runner, listed);
@@ -325,6 +330,17 @@ class RowValues {
       cell.finding = "the check failed: " + std::string(error.what()).substr(0, 600);
       cell.graph = text;
     }
+  }
+
+  // What a row's variants do to their operands is its own business: they are computed as the row itself.
+  void control(ValuesCell& cell, Dtype dtype, const Graph& graph) {
+    if (op_.base || !is_floating(dtype) || is_float8(dtype)) return;
+    const controls::CallControls found = controls::control_call(graph, boxed_, options_.variants, seed_);
+    cell.variants += found.runs;
+    cell.tightness.merge(found.tightness);
+    cell.uncontrolled += !found.uncovered.empty();
+    if (cell.uncontrolled_by.empty()) cell.uncontrolled_by = found.uncovered;
+    if (!found.alarm.empty()) find_wrong(cell, graph, found.alarm);
   }
 
   Operands operands(const Graph& graph, const Binding& binding) {
@@ -373,6 +389,8 @@ nlohmann::json ValuesCell::to_json() const {
                       {"died", died},
                       {"unlowered", unlowered},
                       {"rebound", rebound},
+                      {"variants", variants},
+                      {"uncontrolled", uncontrolled},
                       {"elements", shares.elements},
                       {"ambiguous", shares.ambiguous},
                       {"strong", shares.strong},
@@ -380,6 +398,11 @@ nlohmann::json ValuesCell::to_json() const {
   if (!finding.empty()) j["finding"] = finding;
   if (!graph.empty()) j["graph"] = graph;
   if (!note.empty()) j["note"] = note;
+  if (!uncontrolled_by.empty()) j["uncontrolled_by"] = uncontrolled_by;
+  if (tightness.count()) {
+    j["median_tightness"] = tightness.median();
+    j["tightness"] = tightness.to_json();
+  }
   return j;
 }
 
@@ -396,6 +419,10 @@ ValuesCell cell_from(const nlohmann::json& j) {
   c.died = j["died"];
   c.unlowered = j["unlowered"];
   c.rebound = j["rebound"];
+  c.variants = j["variants"];
+  c.uncontrolled = j["uncontrolled"];
+  c.uncontrolled_by = j.value("uncontrolled_by", "");
+  if (j.contains("tightness")) c.tightness = controls::Histogram::from_json(j["tightness"]);
   c.shares = {j["elements"], j["ambiguous"], j["strong"]};
   c.layouts = j["layouts"].get<std::set<std::string>>();
   c.finding = j.value("finding", "");

@@ -12,6 +12,7 @@
 
 #include "compiler/ops/call_file.h"
 #include "oracle/bounds/reference.h"
+#include "oracle/controls/histogram.h"
 #include "oracle/known_faults.h"
 #include "oracle/workers.h"
 
@@ -25,6 +26,7 @@ struct ValuesOptions {
   bool on_loops = false;    // judge what the compiler's loops give on the interpreter, instead of eager
   std::string target = {};  // `on_loops`: as machine code for this target, instead of on the interpreter
   bool special = false;     // NaN, infinities, zeros, largest and smallest among the operands' values
+  int variants = 0;         // of eager's calls: legal ways to compute each, none of which may be called wrong
   bool rebind = false;      // `on_loops`: calls of symbolic sizes, one program at several sizes
   // Calls to judge instead of generated ones, by row.
   const std::map<std::string, std::vector<CallText>>* given = nullptr;
@@ -40,10 +42,14 @@ struct ValuesCell {
   int died = 0;       // eager killed the process
   int unlowered = 0;  // `on_loops`: an op has no loops, or its loops have no code
   int rebound = 0;    // `rebind`: programs that ran at four sizes or more
+  // `variants`: how many ran, of how many calls there are none, and how wide the bounds are beside what they reach.
+  int variants = 0, uncontrolled = 0;
+  controls::Histogram tightness;
   Shares shares;
   std::set<std::string> layouts;  // of the leading tensor
   std::string finding, graph;     // the first wrong one
   std::string note;               // the first refusal, or what is unbounded
+  std::string uncontrolled_by;    // why the first call without variants has none
 
   nlohmann::json to_json() const;
 };

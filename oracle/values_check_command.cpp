@@ -18,7 +18,7 @@ namespace lenz::oracle {
 namespace {
 struct ValuesTotals {
   long long calls = 0, passed = 0, weak = 0, wrong = 0, refused = 0, unbounded = 0, died = 0, known = 0, unlowered = 0,
-            rebound = 0;
+            rebound = 0, variants = 0, uncontrolled = 0;
   long long cells = 0, without_verdict = 0;  // of the cells with calls: those where none passed or was weak
   Shares shares;
 };
@@ -38,6 +38,8 @@ ValuesTotals add_up(const std::vector<ValuesRow>& rows) {
       t.died += c.died;
       t.unlowered += c.unlowered;
       t.rebound += c.rebound;
+      t.variants += c.variants;
+      t.uncontrolled += c.uncontrolled;
       t.known += c.known;
       t.shares.elements += c.shares.elements;
       t.shares.ambiguous += c.shares.ambiguous;
@@ -63,6 +65,8 @@ void print_json(const std::vector<ValuesRow>& rows, const ValuesOptions& options
                           {"unlowered", t.unlowered},
                           {"rebound", t.rebound},
                           {"known", t.known},
+                          {"variants", t.variants},
+                          {"uncontrolled", t.uncontrolled},
                           {"elements", t.shares.elements},
                           {"ambiguous", t.shares.ambiguous},
                           {"strong", t.shares.strong}}},
@@ -74,6 +78,38 @@ void print_json(const std::vector<ValuesRow>& rows, const ValuesOptions& options
     all["rows"].push_back(std::move(r));
   }
   std::printf("%s\n", all.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
+}
+
+// By row: how wide its bounds are beside what legal variants reach, the widest first; and why others have none.
+void print_tightness(const std::vector<ValuesRow>& rows, const ValuesTotals& t) {
+  std::vector<std::pair<double, std::string>> by_row;
+  std::map<std::string, std::vector<std::string>> without;
+  for (const ValuesRow& row : rows) {
+    controls::Histogram all;
+    std::string why;
+    for (const auto& [dtype, c] : row.cells) {
+      all.merge(c.tightness);
+      if (c.variants == 0 && why.empty() && is_floating(dtype)) why = c.uncontrolled_by;
+    }
+    if (all.count())
+      by_row.emplace_back(all.median(), row.op->full_name);
+    else if (!why.empty())
+      without[why].push_back(row.op->full_name);
+  }
+  std::ranges::sort(by_row, std::greater<>());
+  for (const auto& [why, names] : without) {
+    std::printf("no variants of %zu rows: %s:", names.size(), why.c_str());
+    for (const std::string& name : names) std::printf(" %s", name.c_str());
+    std::printf("\n");
+  }
+  std::printf("%lld legal variants; %lld calls have none\n", t.variants, t.uncontrolled);
+  if (by_row.empty()) return;
+  const auto wide = std::ranges::count_if(by_row, [](const auto& r) { return r.first > 30; });
+  std::printf(
+      "bound over the worst deviation that they reach, medians of %zu rows: half are up to %.3g; above 30: %td\n",
+      by_row.size(), by_row[by_row.size() / 2].first, wide);
+  for (size_t i = 0; i < by_row.size() && (by_row[i].first > 30 || i < 5); ++i)
+    std::printf("  %s: %.3g\n", by_row[i].second.c_str(), by_row[i].first);
 }
 
 void print_words(const std::vector<ValuesRow>& rows, const ValuesOptions& options) {
@@ -99,6 +135,7 @@ void print_words(const std::vector<ValuesRow>& rows, const ValuesOptions& option
       "a bound, %lld refused by eager, %lld where eager is known to be at fault, %lld wrong, %lld died; seed %llu\n",
       rows.size(), t.cells, t.without_verdict, t.calls, t.passed, t.weak, t.unbounded, t.refused, t.known, t.wrong,
       t.died, static_cast<unsigned long long>(options.seed));
+  if (options.variants) print_tightness(rows, t);
   if (options.on_loops) std::printf("%lld calls of ops that have no loops, or no code\n", t.unlowered);
   if (options.rebind) std::printf("%lld programs served four sizes or more, each alone\n", t.rebound);
   std::printf("of %llu elements %.2f %% were judged within 2^-6 of their value, %.2f %% are ambiguous\n",
@@ -131,6 +168,10 @@ ExitCode values_check_command(std::span<const std::string> args) {
                "judge what the compiler's loops give on the interpreter, instead of what eager gives");
   app.add_flag("--special", options.special,
                "NaN, infinities, zeros, subnormals, largest and smallest among the operands' values");
+  app.add_option("--variants", options.variants,
+                 "legal ways to compute each call, none of which may be called wrong, and how wide its bounds are "
+                 "beside what they reach")
+      ->check(CLI::Range(0, 100000));
   app.add_flag("--rebind", options.rebind,
                "with --loops: symbols for sizes, and one program at 0, 1, primes and others, as its facts allow");
   app.add_option("--from", from, "a file of calls to judge instead of generated ones");
@@ -151,6 +192,8 @@ ExitCode values_check_command(std::span<const std::string> args) {
   options.on_loops = options.on_loops || !options.target.empty();
   if (options.rebind && (!options.on_loops || options.special || !from.empty()))
     throw UserError("--rebind goes with --loops, and with neither --special nor --from", "lenz ops --check --values");
+  if (options.variants && (options.on_loops || options.special))
+    throw UserError("--variants goes with neither --loops, --llvm nor --special", "lenz ops --check --values");
   if (!known.empty()) options.known = parse_known_faults(read_text(known, size_t{1} << 20), known);
   std::vector<const OpDef*> rows = select_rows(op_table(), names);
   std::map<std::string, std::vector<CallText>> given;

@@ -54,6 +54,12 @@ def words(cell):
                      f"2^-6 of their value, {100 * cell['ambiguous'] / cell['elements']:.1f} % ambiguous")
     if cell["layouts"]:
         parts.append("layouts: " + ", ".join(cell["layouts"]))
+    if cell.get("variants"):
+        parts.append(f"{cell['variants']} legal variants called right" +
+                     (f"; bound over the worst of them: {cell['median_tightness']:.3g}"
+                      if "median_tightness" in cell else ""))
+    if cell.get("uncontrolled_by"):
+        parts.append("no variants: " + cell["uncontrolled_by"])
     parts += [cell[key] for key in ("finding", "note") if cell.get(key)]
     return "\n".join(parts)
 

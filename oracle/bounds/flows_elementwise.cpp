@@ -267,7 +267,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   }
   bool tied = row.error.rule == ErrorRule::unbounded && is_floating(result) && result != Dtype::f64;
   // Where eager's own float64 is known to be off, the table says what is right.
-  bool better = compute == Dtype::f64 && result == Dtype::f64 &&
+  bool better = is_floating(compute) && is_floating(result) &&
                 std::ranges::any_of(row.eager.exceptions,
                                     [](const EagerException& e) { return e.dtypes.has(Dtype::f64) && e.ulps > 1e6; });
   const bool listed = in.of_eager && has_exception(row, compute);
@@ -277,7 +277,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     out.results[0] = hold(value);
   }
   if ((tied && !uncertain(operands)) || better) {
-    value = evaluated_natively(row, compute, result, operands, value);
+    value = evaluated_natively(row, compute, better ? Dtype::f64 : result, operands, value);
     out.results[0] = hold(value);
     if (tied || !in.errors) return out;
   }

@@ -70,7 +70,11 @@ std::string text_of(const Choices& x, const Step& s) {
 }
 
 double number_of(const Step& s, double number, const Choices& x) {
-  if (!is_floating(s.computes)) return number;
+  if (!is_floating(s.computes)) {
+    if (s.computes == Dtype::b8) return number != 0;
+    const ScalarValue wrapped = from_bits(s.computes, to_bits(s.computes, ScalarValue(static_cast<int64_t>(number))));
+    return static_cast<double>(wrapped.integer());
+  }
   if (x.number == 1) return number;
   if (x.number == 2) return nearest(s.computes, number);
   return s.computes == Dtype::f64 ? number : nearest(Dtype::f32, number);
@@ -81,10 +85,17 @@ double rounded(const Choices& x, double exact) {
   return nearest(x.keeps, nearest(x.through, exact));
 }
 
+// What the row's accuracy allows, or eager is known to take: it is one of those who are judged.
+double legal_error(const ScalarRow& row, Dtype dtype, double exact, std::span<const ScalarValue> operands) {
+  const double own = own_error(row, dtype, ScalarValue(exact), operands);
+  const double eager = dtype == Dtype::f64 && row.eager.f64_ulps > 0 ? row.eager.f64_ulps : row.eager.ulps;
+  return row.accuracy.kind == AccuracyClass::ulps ? own * std::max(1.0, eager / row.accuracy.ulps) : own;
+}
+
 double pushed(const Step& s, const Choices& x, double exact, std::span<const ScalarValue> operands, uint64_t& state) {
   if (!std::isfinite(exact) || exact == 0) return rounded(x, exact);
   const Dtype by = x.push_narrow ? s.dtype : x.through;  // whose last places are meant
-  const double error = own_error(*s.row, by, ScalarValue(exact), operands);
+  const double error = legal_error(*s.row, by, exact, operands);
   double share = 0;
   switch (x.push) {
     case Choices::none: break;
@@ -123,7 +134,7 @@ double precise(const Step& s, const Choices& x, const double* v, std::span<const
   ScalarValue operands[3];
   for (size_t k = 0; k < s.operands.size(); ++k) operands[k] = ScalarValue(DoubleDouble(v[k]));
   const DoubleDouble exact = s.row->eval.dds({s.computes, s.dtype}, operands).double_double();
-  const double error = own_error(*s.row, Dtype::f64, ScalarValue(exact.hi), plain.first(s.operands.size()));
+  const double error = legal_error(*s.row, Dtype::f64, exact.hi, plain.first(s.operands.size()));
   const double share = x.push == Choices::down ? -1 : x.push == Choices::outwards && exact.hi < 0 ? -1 : 1;
   const double candidate = exact.hi + (exact.lo + share * error);
   if (candidate * exact.hi < 0) return exact.hi;

@@ -133,9 +133,7 @@ class Batch {
 
   // By element, the worst deviation of some legal variants and of eager.
   std::vector<Elements> reach(Subject& s, uint64_t index) {
-    std::vector<Elements> worst;
-    for (const Elements& e : s.exact()) worst.emplace_back(e.size(), 0.0);
-    raise_to(worst, s.exact(), s.eager());
+    std::vector<Elements> worst = s.eager_deviations();
     for (int v = 0; v < options_.reach; ++v) {
       RandomChooser choose(seed_of(options_.seed, index, 1000 + static_cast<uint64_t>(v)));
       raise_to(worst, s.exact(), run_variant(s.plan(), choose));
@@ -170,21 +168,20 @@ class Batch {
       for (const Arg& a : node.arguments()) for_each_value(a, [&](ValueId v) { operands = operands && bounded[v]; });
       for (uint16_t r = 0; r < node.result_count; ++r, ++i) {
         OpTally& op = tally.ops[node.op->full_name];
-        double share = 0;
         uint64_t open = 0;
         for (size_t k = 0; k < worst[i].size(); ++k) {
           const double error = s.errors()[i][k];
           open += std::isinf(error) ? 1 : 0;
           op.strong += error <= 0x1p-6 * std::fabs(s.exact()[i][k]) ? 1 : 0;
-          if (error > 0 && std::isfinite(error)) share = std::max(share, worst[i][k] / error);
         }
         bounded[node.result(r)] = open == 0;
         ++op.tensors;
         op.elements += worst[i].size();
         op.open += operands ? open : 0;
-        if (share == 0) continue;
-        tally.tightness[length].add(1 / share);
-        if (length <= 32) op.tightness.add(1 / share);
+        const double ratio = s.bound_over(worst[i], i);
+        if (ratio == 0) continue;
+        tally.tightness[length].add(ratio);
+        if (length <= 32) op.tightness.add(ratio);
       }
     });
   }
@@ -262,34 +259,6 @@ class Batch {
 };
 
 }  // namespace
-
-void Histogram::add(double value) {
-  const double at = 2 * (std::log2(value) + 8);
-  const auto last = static_cast<double>(counts_.size() - 1);
-  ++counts_[static_cast<size_t>(std::isnan(at) ? 0 : std::clamp(at, 0.0, last))];
-}
-void Histogram::merge(const Histogram& other) {
-  for (size_t i = 0; i < counts_.size(); ++i) counts_[i] += other.counts_[i];
-}
-uint64_t Histogram::count() const {
-  uint64_t n = 0;
-  for (uint64_t c : counts_) n += c;
-  return n;
-}
-double Histogram::median() const {
-  const uint64_t n = count();
-  uint64_t seen = 0;
-  for (size_t i = 0; i < counts_.size(); ++i) {
-    seen += counts_[i];
-    if (n && seen * 2 >= n) return std::exp2((static_cast<double>(i) + 0.5) / 2 - 8);
-  }
-  return 0;
-}
-Histogram Histogram::from_json(const nlohmann::json& json) {
-  Histogram h;
-  h.counts_ = json.get<std::vector<uint64_t>>();
-  return h;
-}
 
 std::unique_ptr<Graph> control_graph(uint64_t seed, uint64_t index) {
   RandomChooser choose(seed_of(seed, index, 0));

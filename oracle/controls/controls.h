@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "oracle/controls/criteria.h"
+#include "oracle/controls/histogram.h"
 #include "oracle/controls/mutant.h"
 #include "oracle/controls/subject.h"
 
@@ -22,20 +23,6 @@ struct ControlsOptions {
   int reach = 12;               // legal variants whose worst deviation is what is reached
   int search = 400;             // more of them, for each mutant that survives beyond that: steps towards its deviation
   std::optional<Mutant> fault;  // of what passes for legal: to see that, and how, an alarm is raised
-};
-
-// Counts in halves of powers of two: [k] is of values in [2^(k/2 - 8), 2^((k+1)/2 - 8)).
-class Histogram {
- public:
-  void add(double value);
-  void merge(const Histogram& other);
-  double median() const;  // 0 of none
-  uint64_t count() const;
-  nlohmann::json to_json() const { return counts_; }
-  static Histogram from_json(const nlohmann::json& json);
-
- private:
-  std::vector<uint64_t> counts_ = std::vector<uint64_t>(96);
 };
 
 struct MutantTally {

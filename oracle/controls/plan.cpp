@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "compiler/graph/alias.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/tensors.h"
@@ -79,6 +80,27 @@ void walk(const Sizes& sizes, const Sizes& strides, F&& visit) {
   }
 }
 
+// Whether two of its elements may lie at one place: as far as each dim by itself tells.
+bool may_overlap_itself(const Type& type) {
+  const Sizes sizes = sizes_of(type);
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t i = 0; i < sizes.size(); ++i)
+    if (sizes[i] > 1) dims.emplace_back(type.strides()[i].constant(), sizes[i]);
+  std::ranges::sort(dims);
+  int64_t reach = 0;
+  for (const auto& [stride, size] : dims) {
+    if (stride <= reach) return true;
+    reach += stride * (size - 1);
+  }
+  return false;
+}
+
+void refuse_unknown(const Type& type) {
+  if (type.kind == TypeKind::list) throw Unsupported("the controls know no lists");
+  if (type.is_tensor() && (is_complex(type.dtype) || is_float8(type.dtype)))
+    throw Unsupported("the controls know neither complex numbers nor float8");
+}
+
 class Planner {
  public:
   Planner(Plan& plan, Boxed& boxed, std::vector<RunValue> values)
@@ -91,12 +113,15 @@ class Planner {
     const Node node = graph_.node(id);
     for (uint16_t i = 0; i < node.result_count; ++i) s.results.push_back(node.result(i));
     const Type& type = graph_.type(node.result());
-    if (!type.is_tensor()) throw Unsupported("the controls know no lists: " + node.op->full_name);
+    for (uint16_t i = 0; i < node.result_count; ++i) refuse_unknown(graph_.type(node.result(i)));
+    if (!type.is_tensor()) throw Unsupported("the controls know tensors alone");
     s.dtype = s.computes = type.dtype;
     const Sizes sizes = sizes_of(type);
     s.count = count_of(sizes);
     s.last = sizes.empty() ? 1 : static_cast<size_t>(sizes.back());
     const OpDef& op = *node.op;
+    if (op.has(Trait::random)) throw Unsupported("the controls draw nothing");
+    if (writes_operands(op, node.arguments())) throw Unsupported("the controls know no writes");
     const auto* primitive = std::ranges::find(kPrimitives, op.schema.packet, &Primitive::packet);
     if (!op.scalar.empty()) {
       scalar(s, node);
@@ -112,7 +137,8 @@ class Planner {
       s.compute == Compute::contract ? contract(s, node) : reduce(s, node);
     } else if (!op.fills.empty()) {
       s.compute = Compute::fill;
-      s.operands.push_back(number(node.args[static_cast<size_t>(op.schema.find(op.fills))]));
+      const int param = op.schema.find(op.fills);
+      s.operands.push_back(param >= 0 ? number(node.args[static_cast<size_t>(param)]) : literal(op.fills));
     } else if (!op.decompose.empty()) {
       whole(s, id);
     } else {
@@ -132,6 +158,12 @@ class Planner {
     } else {
       throw Unsupported("the controls know no such argument");
     }
+    return o;
+  }
+
+  static Operand literal(std::string_view zero_or_one) {
+    Operand o;
+    o.number = zero_or_one == "1";
     return o;
   }
 
@@ -173,8 +205,11 @@ class Planner {
     return o;
   }
 
-  // Eager moves the numbers of the operands' elements, and shows where each went.
+  // Eager moves the numbers of the operands' elements, and shows where each went. They begin where no number that
+  // stands in a graph is taken for one.
   void move(Step& s, const Node& node) {
+    if (node.op->schema.find("storage_offset") >= 0) throw Unsupported("the controls know no storage");
+    constexpr double kFirst = 0x1p40;
     std::vector<ValueId> moved;
     bool first = true;
     for (const Arg& a : node.arguments()) {
@@ -187,28 +222,38 @@ class Planner {
     s.compute = Compute::move;
     std::vector<RunValue> numbered = values_;
     numbered.resize(graph_.value_count());
-    int64_t next = 1;
+    double next = kFirst;
     for (ValueId v : moved) {
+      const Type& type = graph_.type(v);
+      if (type.dtype != s.dtype) throw Unsupported("the controls know no moves into another dtype");
+      if (v != moved[0] && may_overlap_itself(graph_.type(moved[0])))
+        throw Unsupported("the controls know no writes over each other");
       Operand o;
       o.value = v;
       s.operands.push_back(o);
-      TensorType t = contiguous_tensor(Dtype::i64, graph_.type(v).sizes());
-      std::vector<int64_t> numbers(count_of(sizes_of(graph_.type(v))));
+      Elements numbers(count_of(sizes_of(type)));
       std::iota(numbers.begin(), numbers.end(), next);
-      next += static_cast<int64_t>(numbers.size());
-      numbered[v] = boxed_.make(*graph_.context().tensor(t), {});
-      set_elements(numbered[v], std::as_bytes(std::span(numbers)));
+      next += static_cast<double>(numbers.size());
+      numbered[v] =
+          write_elements(numbers, *graph_.context().tensor(contiguous_tensor(Dtype::f64, type.sizes())), boxed_);
     }
     Outcome outcome = boxed_.run(*node.op, node.arguments(), numbered);
     if (outcome.raised) throw Unsupported("the controls can't follow " + node.op->full_name + ": " + outcome.text);
-    std::vector<std::byte> bytes = elements_of(outcome.results[0]);
-    std::vector<int64_t> came(bytes.size() / 8);
-    std::memcpy(came.data(), bytes.data(), bytes.size());
-    s.operands[0].sources = Sources(came.begin(), came.end());
+    s.operands[0].sources.emplace();
+    for (double came : read_elements(outcome.results[0], Dtype::f64)) {
+      if (came != 0 && (came < kFirst || came >= next || came != std::floor(came)))
+        throw Unsupported("the controls can't follow " + node.op->full_name + ": it does more than to move");
+      s.operands[0].sources->push_back(came == 0 ? 0 : static_cast<uint32_t>(came - kFirst) + 1);
+    }
+    if (s.operands[0].sources->size() != s.count)
+      throw Unsupported("the controls can't follow " + node.op->full_name + ": it looks at dtypes");
   }
 
   void reduce(Step& s, const Node& node) {
-    const Sizes sizes = sizes_of(graph_.type(node.args[0].value()));
+    const Type& from = graph_.type(node.args[0].value());
+    if (is_floating(from.dtype) && from.dtype != s.dtype)
+      throw Unsupported("the controls know no reductions in another dtype");
+    const Sizes sizes = sizes_of(from);
     std::vector<bool> reduced(sizes.size(), true);
     if (int at = node.op->schema.find("dim"); at >= 0) {
       const Arg& a = node.args[static_cast<size_t>(at)];
@@ -216,7 +261,7 @@ class Planner {
       if (a.kind == ArgKind::integer) dims.push_back(a.i);
       if (a.kind == ArgKind::int_list)
         for (Dim d : a.dim_list()) dims.push_back(d.constant());
-      if (!dims.empty()) {
+      if (!dims.empty() && !sizes.empty()) {
         reduced.assign(sizes.size(), false);
         for (int64_t d : dims) reduced[static_cast<size_t>(d < 0 ? d + static_cast<int64_t>(sizes.size()) : d)] = true;
       }
@@ -277,7 +322,7 @@ class Planner {
     reduce(s, node);
     if (s.fused != Fused::variance) return;
     const Arg& correction = node.args[static_cast<size_t>(node.op->schema.find("correction"))];
-    s.correction = correction.is_none() ? 1 : static_cast<int64_t>(number(correction).number);
+    s.correction = correction.is_none() ? 1 : number(correction).number;
   }
 
   Plan& plan_;
@@ -335,6 +380,7 @@ RunValue write_elements(const Elements& elements, const Type& type, Boxed& boxed
 Plan make_plan(const Graph& graph, std::span<const RunValue> inputs, Boxed& boxed) {
   Plan plan;
   plan.graph = graph.clone();
+  for (ValueId v = 0; v < graph.value_count(); ++v) refuse_unknown(graph.type(v));
   std::vector<RunValue> values(plan.graph->value_count());
   for (size_t i = 0; i < inputs.size(); ++i) {
     const ValueId v = plan.graph->inputs()[i].value;

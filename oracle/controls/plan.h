@@ -61,7 +61,7 @@ struct Step {
   size_t last = 1;               // the result's last dim
   // contract: (batch, rows, columns), each operand's strides.
   size_t batches = 1, rows = 1, columns = 1;
-  int64_t correction = 0;      // variance
+  double correction = 0;       // variance
   size_t dropped = 0;          // of `length`, at the end: what a mutant forgets
   std::vector<Step> body;      // whole: in order
   SmallVec<ValueId, 3> gives;  // whole: the values that are its results

@@ -1,6 +1,7 @@
 #include "oracle/controls/subject.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "oracle/controls/running_error.h"
 #include "oracle/controls/search.h"
@@ -14,10 +15,10 @@ std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed)
   s.graph_ = std::move(graph);
   s.every_ = with_every_result(*s.graph_);
   const std::vector<RunValue> inputs = initial_inputs(*s.every_, boxed, {});
+  s.plan_ = make_plan(*s.every_, inputs, boxed);
   s.reference_ = Referee(boxed).run(*s.every_, inputs);
   s.eager_ = Executor(boxed).run(*s.every_, inputs);
   if (s.reference_.ending != Ending::finished || s.eager_.ending != Ending::finished) return std::nullopt;
-  s.plan_ = make_plan(*s.every_, inputs, boxed);
 
   std::vector<ValueId> outputs;
   for (const Arg& a : s.graph_->outputs()) outputs.push_back(a.value());
@@ -37,6 +38,22 @@ std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed)
 
 const std::string& Subject::op_of(size_t result) const {
   return every_->node(every_->value(every_->outputs()[result].value()).producer).op->full_name;
+}
+
+std::vector<Elements> Subject::eager_deviations() const {
+  std::vector<Elements> worst;
+  for (const Elements& e : exact_) worst.emplace_back(e.size(), 0.0);
+  raise_to(worst, exact_, eager_elements_);
+  return worst;
+}
+
+double Subject::bound_over(const Elements& deviations, size_t result) const {
+  double share = 0;
+  for (size_t k = 0; k < deviations.size(); ++k) {
+    const double error = errors_[result][k];
+    if (error > 0 && std::isfinite(error)) share = std::max(share, deviations[k] / error);
+  }
+  return share > 0 ? 1 / share : 0;
 }
 
 Judgement Subject::judge_eager() const {

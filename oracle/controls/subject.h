@@ -37,6 +37,11 @@ class Subject {
   const std::vector<Elements>& errors() const { return errors_; }
   const std::vector<Elements>& eager() const { return eager_elements_; }
   const std::string& op_of(size_t result) const;
+  // By result, how far eager is from the exact values.
+  std::vector<Elements> eager_deviations() const;
+  // How wide a result's bound is beside deviations from it, where it is least so: of whole tensors, for the share is
+  // the same thing in every element. 0 where nothing deviates, or nothing is bounded.
+  double bound_over(const Elements& deviations, size_t result) const;
   bool in_scope(size_t result, Scope scope) const { return scope == Scope::every_result || is_output_[result]; }
 
  private:

@@ -270,7 +270,7 @@ class Run {
           sum = kept(kept(sum * kept(std::exp(kept(top - v)))) + 1);
           top = v;
         } else {
-          sum = kept(sum + kept(std::exp(kept(v - top))));
+          sum = kept(sum + (v == top ? 1 : kept(std::exp(kept(v - top)))));  // both may be -inf
         }
       }
       for (size_t k = 0; k < s.length; ++k) {
@@ -293,8 +293,8 @@ class Run {
         mean = kept(mean + kept(before / static_cast<double>(k + 1)));
         squares = kept(squares + kept(before * kept(gathered_[k] - mean)));
       }
-      const auto n = static_cast<double>(static_cast<int64_t>(s.length) - s.correction);
-      out[r] = rounded(x, kept(squares / std::max(n, 0.0)));
+      const double n = static_cast<double>(s.length) - s.correction;
+      out[r] = s.length ? rounded(x, kept(squares / std::max(n, 0.0))) : std::numeric_limits<double>::quiet_NaN();
     }
   }
 

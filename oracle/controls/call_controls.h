@@ -1,0 +1,26 @@
+// One call of a row, computed in legal ways: whether the judge calls any of them wrong, and how wide the bounds are
+// beside what they reach. Thread-safety: one Boxed per thread.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "oracle/controls/histogram.h"
+#include "oracle/controls/subject.h"
+
+namespace lenz::oracle::controls {
+
+// Reductions up to here count for how tight a bound is: a bound for any order grows with their length.
+inline constexpr size_t kShortReduction = 32;
+
+struct CallControls {
+  int runs = 0;           // legal variants
+  Histogram tightness;    // bound over the worst deviation reached: a ratio per result, of short reductions
+  std::string alarm;      // empty if no variant is called wrong
+  std::string uncovered;  // why there is no variant, if there is none
+};
+
+// The graph's inputs are as it initialises them.
+CallControls control_call(const Graph& graph, Boxed& boxed, int variants, uint64_t seed);
+
+}  // namespace lenz::oracle::controls
