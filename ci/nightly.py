@@ -63,8 +63,8 @@ def the_stages(options):
     )
     yield Stage(
         "values",
-        ["build/lenz", "ops", "--check", "--values", "--calls", "100", "--known", "oracle/values_known.txt"],
-        "every op's values in every dtype, 100 calls each: eager judged by the float64 reference and its bounds",
+        "build/lenz ops --check --values --calls 100 --variants 12 --known oracle/values_known.txt".split(),
+        "every op's values in every dtype, 100 calls each: eager and legal variants judged by the float64 reference",
         on_failure=None,
     )
     yield Stage(

@@ -48,6 +48,31 @@ TEST(ValuesCheck, ASumThatIsSaidToBeExactIsFound) {
   EXPECT_EQ(total(check_row_values(in_f32("aten.sum"), op_table(), {.calls = 40})).wrong, 0);
 }
 
+// Legal ways to compute a call are called right, and come near the bounds; one that a row's accuracy does not allow is
+// called wrong.
+TEST(ValuesCheck, LegalVariantsOfCalls) {
+  for (std::string_view name : {"aten.softmax.int", "aten.native_layer_norm", "aten.mm", "aten.sort"}) {
+    OpDef op = in_f32(name);
+    ValuesCell cell = check_row_values(op, op_table(), {.calls = 20, .variants = 8}).cells.at(Dtype::f32);
+    EXPECT_EQ(cell.wrong, 0) << cell.finding;
+    EXPECT_GE(cell.variants, 4 * cell.calls) << name << ": " << cell.uncontrolled_by;
+    if (name == "aten.sort") continue;  // eager computes it: that is no measure
+    EXPECT_GT(cell.tightness.count(), 0u) << name;
+    EXPECT_LT(cell.tightness.median(), 30) << name;
+  }
+  OpDef drawn = in_f32("aten.rand_like");
+  ValuesCell cell = check_row_values(drawn, op_table(), {.calls = 2, .variants = 2}).cells.at(Dtype::f32);
+  EXPECT_EQ(cell.variants, 0);
+  EXPECT_NE(cell.uncontrolled_by.find("draw"), std::string::npos);
+}
+
+TEST(ValuesCheck, AVariantThatIsNotLegalIsFound) {
+  OpDef sum = in_f32("aten.sum");
+  sum.flow.kind = ErrorFlow::moved;  // no order but one would be right
+  ValuesCell cell = check_row_values(sum, op_table(), {.calls = 20, .variants = 8}).cells.at(Dtype::f32);
+  EXPECT_NE(cell.finding, "");
+}
+
 TEST(ValuesCheck, AFunctionThatIsSaidToBeExactIsFound) {
   OpDef exponential = in_f32("aten.exp");
   exponential.scalar = "floor";

@@ -10,7 +10,7 @@ CallControls control_call(const Graph& graph, Boxed& boxed, int variants, uint64
   CallControls found;
   std::optional<Subject> made;
   try {
-    made = Subject::make(graph.clone(), boxed);
+    made = Subject::make(graph.clone(), boxed, Others::by_eager);
   } catch (const Unsupported& error) {
     found.uncovered = error.what();
     return found;
@@ -31,7 +31,7 @@ CallControls control_call(const Graph& graph, Boxed& boxed, int variants, uint64
     found.alarm = "a legal variant is called wrong: " + j.mismatch->summary();
     for (const std::string& choice : choices) found.alarm += "\n      " + choice;
   }
-  if (made->plan().longest <= kShortReduction)
+  if (made->plan().perturbed && made->plan().longest <= kShortReduction)
     for (size_t i = 0; i < worst.size(); ++i)
       if (const double ratio = made->bound_over(worst[i], i); ratio > 0) found.tightness.add(ratio);
   return found;

@@ -15,7 +15,8 @@ inline constexpr size_t kShortReduction = 32;
 
 struct CallControls {
   int runs = 0;           // legal variants
-  Histogram tightness;    // bound over the worst deviation reached: a ratio per result, of short reductions
+  Histogram tightness;    // bound over the worst deviation reached: a ratio per result, of short reductions,
+                          // where no part is left to eager, which computes it in a few widths alone
   std::string alarm;      // empty if no variant is called wrong
   std::string uncovered;  // why there is no variant, if there is none
 };

@@ -166,7 +166,8 @@ class Batch {
       const Node& node = graph.node(id);
       bool operands = true;
       for (const Arg& a : node.arguments()) for_each_value(a, [&](ValueId v) { operands = operands && bounded[v]; });
-      for (uint16_t r = 0; r < node.result_count; ++r, ++i) {
+      for (uint16_t r = 0; r < node.result_count; ++r) {
+        if (!graph.type(node.result(r)).is_tensor()) continue;
         OpTally& op = tally.ops[node.op->full_name];
         uint64_t open = 0;
         for (size_t k = 0; k < worst[i].size(); ++k) {
@@ -179,6 +180,7 @@ class Batch {
         op.elements += worst[i].size();
         op.open += operands ? open : 0;
         const double ratio = s.bound_over(worst[i], i);
+        ++i;
         if (ratio == 0) continue;
         tally.tightness[length].add(ratio);
         if (length <= 32) op.tightness.add(ratio);

@@ -137,7 +137,8 @@ class Extent {
   void step(const Step& s) {
     if (s.compute == Compute::whole) {
       for (const Step& part : s.body) step(part);
-      for (size_t i = 0; i < s.results.size(); ++i) values_[s.results[i]] = values_[s.gives[i]];
+      for (size_t i = 0; i < s.results.size(); ++i)
+        if (s.gives[i] != kNone) values_[s.results[i]] = values_[s.gives[i]];
       return;
     }
     choices_ = choices_of(s);
@@ -154,6 +155,7 @@ class Extent {
       case Compute::contract: return contract(s, out);
       case Compute::scan_sum: return scan(s, out);
       case Compute::whole: return;
+      case Compute::eager: throw Unsupported("nobody knows what eager might choose");
     }
   }
 

@@ -532,7 +532,8 @@ std::unique_ptr<Graph> with_every_result(const Graph& graph) {
   std::vector<Arg> outputs;
   all->for_each_node([&](NodeId id) {
     const Node& node = all->node(id);
-    for (uint16_t i = 0; i < node.result_count; ++i) outputs.push_back(Arg::of_value(node.result(i)));
+    for (uint16_t i = 0; i < node.result_count; ++i)
+      if (all->type(node.result(i)).is_tensor()) outputs.push_back(Arg::of_value(node.result(i)));
   });
   all->set_outputs(outputs);
   return all;

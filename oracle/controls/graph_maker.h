@@ -18,7 +18,7 @@ struct GraphMakerOptions {
 
 // Outputs are the values that no node uses.
 std::unique_ptr<Graph> make_graph(Chooser& choose, const GraphMakerOptions& options);
-// The same graph with the result of every node as an output, in the order of the nodes.
+// The same graph with each node's results that are tensors as outputs, in the order of the nodes.
 std::unique_ptr<Graph> with_every_result(const Graph& graph);
 
 }  // namespace lenz::oracle::controls

@@ -96,6 +96,8 @@ bool may_overlap_itself(const Type& type) {
 }
 
 void refuse_unknown(const Type& type) {
+  if (type.is_tensor() && !std::ranges::all_of(type.sizes(), [](Dim d) { return d.is_constant(); }))
+    throw Unsupported("the controls know no sizes that depend on data");
   if (type.kind == TypeKind::list) throw Unsupported("the controls know no lists");
   if (type.is_tensor() && (is_complex(type.dtype) || is_float8(type.dtype)))
     throw Unsupported("the controls know neither complex numbers nor float8");
@@ -103,25 +105,50 @@ void refuse_unknown(const Type& type) {
 
 class Planner {
  public:
-  Planner(Plan& plan, Boxed& boxed, std::vector<RunValue> values)
-      : plan_(plan), graph_(*plan.graph), boxed_(boxed), values_(std::move(values)) {}
+  Planner(Plan& plan, Boxed& boxed, std::vector<RunValue> values, Others others)
+      : plan_(plan), graph_(*plan.graph), boxed_(boxed), values_(std::move(values)), others_(others) {}
 
   Step step(NodeId id) {
+    const Node node = graph_.node(id);
+    for (uint16_t i = 0; i < node.result_count; ++i) refuse_unknown(graph_.type(node.result(i)));
+    if (!graph_.type(node.result()).is_tensor()) throw Unsupported("the controls know tensors alone");
+    if (node.op->has(Trait::random)) throw Unsupported("the controls draw nothing");
+    if (writes_operands(*node.op, node.arguments())) throw Unsupported("the controls know no writes");
+    if (node.op->schema.find("storage_offset") >= 0) throw Unsupported("the controls know no storage");
+    if ((node.op->has(Trait::view) || node.op->has(Trait::movement)) && node.args[0].is_value() &&
+        graph_.type(node.args[0].value()).dtype != graph_.type(node.result()).dtype)
+      throw Unsupported("the controls know no other dtypes' bits");
+    try {
+      return own_step(id);
+    } catch (const Unsupported&) {
+      if (others_ == Others::refused) throw;
+    }
+    Step s = blank(id);
+    s.compute = Compute::eager;
+    plan_.perturbed = plan_.perturbed && !is_floating(s.dtype);
+    return s;
+  }
+
+ private:
+  Step blank(NodeId id) const {
+    const Node& node = graph_.node(id);
     Step s;
     s.node = id;
     s.inside_reduction = reducing_;
-    const Node node = graph_.node(id);
     for (uint16_t i = 0; i < node.result_count; ++i) s.results.push_back(node.result(i));
     const Type& type = graph_.type(node.result());
-    for (uint16_t i = 0; i < node.result_count; ++i) refuse_unknown(graph_.type(node.result(i)));
-    if (!type.is_tensor()) throw Unsupported("the controls know tensors alone");
     s.dtype = s.computes = type.dtype;
     const Sizes sizes = sizes_of(type);
     s.count = count_of(sizes);
     s.last = sizes.empty() ? 1 : static_cast<size_t>(sizes.back());
+    return s;
+  }
+
+  Step own_step(NodeId id) {
+    Step s = blank(id);
+    const Node node = graph_.node(id);
+    const Sizes sizes = sizes_of(graph_.type(node.result()));
     const OpDef& op = *node.op;
-    if (op.has(Trait::random)) throw Unsupported("the controls draw nothing");
-    if (writes_operands(op, node.arguments())) throw Unsupported("the controls know no writes");
     const auto* primitive = std::ranges::find(kPrimitives, op.schema.packet, &Primitive::packet);
     if (!op.scalar.empty()) {
       scalar(s, node);
@@ -148,7 +175,6 @@ class Planner {
     return s;
   }
 
- private:
   static Operand number(const Arg& a) {
     Operand o;
     if (a.kind == ArgKind::real) {
@@ -208,7 +234,6 @@ class Planner {
   // Eager moves the numbers of the operands' elements, and shows where each went. They begin where no number that
   // stands in a graph is taken for one.
   void move(Step& s, const Node& node) {
-    if (node.op->schema.find("storage_offset") >= 0) throw Unsupported("the controls know no storage");
     constexpr double kFirst = 0x1p40;
     std::vector<ValueId> moved;
     bool first = true;
@@ -225,7 +250,6 @@ class Planner {
     double next = kFirst;
     for (ValueId v : moved) {
       const Type& type = graph_.type(v);
-      if (type.dtype != s.dtype) throw Unsupported("the controls know no moves into another dtype");
       if (v != moved[0] && may_overlap_itself(graph_.type(moved[0])))
         throw Unsupported("the controls know no writes over each other");
       Operand o;
@@ -305,8 +329,8 @@ class Planner {
     const NodeId before = graph_.previous(id);
     SmallVec<Arg, 4> results = expand(graph_, id, *node.op, node.arguments());
     for (const Arg& a : results) {
-      if (!a.is_value()) throw Unsupported("the controls know no lists: " + node.op->full_name);
-      s.gives.push_back(a.value());
+      if (!a.is_value() && !a.is_none()) throw Unsupported("the controls know no lists: " + node.op->full_name);
+      s.gives.push_back(a.is_none() ? kNone : a.value());
     }
     std::vector<NodeId> inner;
     for (NodeId at = before == kNone ? graph_.first() : graph_.node(before).next; at != id; at = graph_.node(at).next)
@@ -329,6 +353,7 @@ class Planner {
   Graph& graph_;
   Boxed& boxed_;
   std::vector<RunValue> values_;
+  Others others_;
   bool reducing_ = false;
 };
 
@@ -377,8 +402,9 @@ RunValue write_elements(const Elements& elements, const Type& type, Boxed& boxed
   return made;
 }
 
-Plan make_plan(const Graph& graph, std::span<const RunValue> inputs, Boxed& boxed) {
+Plan make_plan(const Graph& graph, std::span<const RunValue> inputs, Boxed& boxed, Others others) {
   Plan plan;
+  plan.boxed = &boxed;
   plan.graph = graph.clone();
   for (ValueId v = 0; v < graph.value_count(); ++v) refuse_unknown(graph.type(v));
   std::vector<RunValue> values(plan.graph->value_count());
@@ -390,7 +416,7 @@ Plan make_plan(const Graph& graph, std::span<const RunValue> inputs, Boxed& boxe
   for (const Arg& a : plan.graph->outputs()) plan.outputs.push_back(a.value());
   std::vector<NodeId> nodes;
   plan.graph->for_each_node([&](NodeId id) { nodes.push_back(id); });
-  Planner planner(plan, boxed, std::move(values));
+  Planner planner(plan, boxed, std::move(values), others);
   for (NodeId id : nodes) plan.steps.push_back(planner.step(id));
   for (ValueId v = 0; v < plan.graph->value_count(); ++v) plan.dtypes.push_back(plan.graph->type(v).dtype);
   return plan;

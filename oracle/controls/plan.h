@@ -31,6 +31,7 @@ enum class Compute : uint8_t {
   contract,  // sums of products: of matrices, batches of them, vectors
   scan_sum,
   whole,  // a composite: its body, or a kernel that computes it in one go (`fused`)
+  eager,  // what we don't compute ourselves, where the planner was told so
 };
 // What is computed in one go, beside the primitives of its definition.
 enum class Fused : uint8_t { no, softmax, log_softmax, variance };
@@ -64,7 +65,7 @@ struct Step {
   double correction = 0;       // variance
   size_t dropped = 0;          // of `length`, at the end: what a mutant forgets
   std::vector<Step> body;      // whole: in order
-  SmallVec<ValueId, 3> gives;  // whole: the values that are its results
+  SmallVec<ValueId, 3> gives;  // whole: the values that are its results; none: no tensor
 };
 
 struct Plan {
@@ -74,10 +75,16 @@ struct Plan {
   std::vector<Dtype> dtypes;     // by value
   std::vector<ValueId> outputs;  // of the graph handed in, in its order
   size_t longest = 1;            // reduction, at any depth
+  Boxed* boxed = nullptr;        // of Compute::eager
+  bool perturbed = true;         // no floating results are by eager: variants get about as far as is legal
 };
 
-// `inputs` are the graph's. Throws Unsupported for ops whose primitives we can't compute.
-Plan make_plan(const Graph& graph, std::span<const RunValue> inputs, Boxed& boxed);
+// What becomes of primitives that we don't compute: no plan, or a plan that has eager compute them, as it does or
+// wider.
+enum class Others : uint8_t { refused, by_eager };
+
+// `inputs` are the graph's. Throws Unsupported for ops whose primitives we can't compute. `boxed` outlives the plan.
+Plan make_plan(const Graph& graph, std::span<const RunValue> inputs, Boxed& boxed, Others others = Others::refused);
 
 Elements read_elements(const RunValue& tensor, Dtype dtype);
 RunValue write_elements(const Elements& elements, const Type& type, Boxed& boxed);  // rounded to the type's dtype

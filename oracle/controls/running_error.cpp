@@ -60,9 +60,11 @@ class Propagation {
       case Compute::least: return extremum(s);
       case Compute::contract: return contract(s);
       case Compute::scan_sum: return scan(s);
+      case Compute::eager: throw Unsupported("nobody knows how errors run through eager");
       case Compute::whole:
         for (const Step& part : s.body) step(part);
         for (size_t i = 0; i < s.results.size(); ++i) {
+          if (s.gives[i] == kNone) continue;
           values_[s.results[i]] = values_[s.gives[i]];
           errors_[s.results[i]] = errors_[s.gives[i]];
         }

@@ -10,12 +10,12 @@
 
 namespace lenz::oracle::controls {
 
-std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed) {
+std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed, Others others) {
   Subject s(boxed);
   s.graph_ = std::move(graph);
   s.every_ = with_every_result(*s.graph_);
   const std::vector<RunValue> inputs = initial_inputs(*s.every_, boxed, {});
-  s.plan_ = make_plan(*s.every_, inputs, boxed);
+  s.plan_ = make_plan(*s.every_, inputs, boxed, others);
   s.reference_ = Referee(boxed).run(*s.every_, inputs);
   s.eager_ = Executor(boxed).run(*s.every_, inputs);
   if (s.reference_.ending != Ending::finished || s.eager_.ending != Ending::finished) return std::nullopt;

@@ -21,7 +21,7 @@ inline constexpr std::string_view kScopeNames[kScopes] = {"outputs", "every resu
 class Subject {
  public:
   // Empty if eager refuses the graph, or nothing can be said of it.
-  static std::optional<Subject> make(std::unique_ptr<Graph> graph, Boxed& boxed);
+  static std::optional<Subject> make(std::unique_ptr<Graph> graph, Boxed& boxed, Others others = Others::refused);
 
   const Graph& graph(Scope scope) const { return scope == Scope::outputs ? *graph_ : *every_; }
   const Plan& plan() const { return plan_; }

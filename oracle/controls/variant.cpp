@@ -60,6 +60,7 @@ class Run {
       case Compute::contract: return contract(s, x);
       case Compute::scan_sum: return scan(s, x);
       case Compute::whole: return whole(s, x);
+      case Compute::eager: return eagerly(s, x);
     }
   }
 
@@ -244,6 +245,27 @@ class Run {
     }
   }
 
+  // --- by eager, floats as wide as the result is to be kept
+  void eagerly(const Step& s, const Choices& x) {
+    const Graph& graph = *plan_.graph;
+    const Node& node = graph.node(s.node);
+    const bool wider = item_size(x.keeps) > item_size(s.dtype) && node.op->schema.find("dtype") < 0;
+    std::vector<RunValue> values(graph.value_count());
+    for (const Arg& a : node.arguments())
+      for_each_value(a, [&](ValueId v) {
+        TensorType type = graph.type(v).tensor();
+        if (wider && is_floating(type.dtype)) type.dtype = x.keeps;
+        values[v] = write_elements(values_[v], *graph.context().tensor(type), *plan_.boxed);
+      });
+    const Outcome outcome = plan_.boxed->run(*node.op, node.arguments(), values);
+    if (outcome.raised) throw Unsupported("the controls can't run " + node.op->full_name + ": " + outcome.text);
+    for (size_t i = 0; i < s.results.size(); ++i) {
+      if (!graph.type(s.results[i]).is_tensor()) continue;
+      const Dtype dtype = plan_.dtypes[s.results[i]];
+      values_[s.results[i]] = read_elements(outcome.results[i], wider && is_floating(dtype) ? x.keeps : dtype);
+    }
+  }
+
   // --- composites
   void whole(const Step& s, const Choices& x) {
     if (s.fused != Fused::no && x.in_one_go && !options_.by_definition) {
@@ -252,7 +274,8 @@ class Run {
       return;
     }
     for (const Step& part : s.body) step(part);
-    for (size_t i = 0; i < s.results.size(); ++i) values_[s.results[i]] = values_[s.gives[i]];
+    for (size_t i = 0; i < s.results.size(); ++i)
+      if (s.gives[i] != kNone) values_[s.results[i]] = values_[s.gives[i]];
   }
 
   // One pass keeps the greatest element so far and the sum that belongs to it.
