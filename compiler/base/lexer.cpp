@@ -98,7 +98,8 @@ Token Lexer::quoted(TokenKind kind, size_t start) {
       return bad(at + 1, "unknown escape; the escapes are \\\" \\\\ \\n \\t \\r \\xHH");
     }
   }
-  if (at >= text_.size() || text_[at] != '"') return bad(at, "a string without its closing quote");
+  if (at >= text_.size() || text_[at] != '"')
+    return bad(at, "a string without its closing quote; end it with \" on its own line");
   Token t{kind, true, text_.substr(start + 1, at - start - 1), at_, at + 1};
   at_ = at + 1;
   return t;
@@ -146,7 +147,8 @@ Token Lexer::number() {
       kind = TokenKind::real;
     }
   }
-  if (at < text_.size() && is(text_[at], letter)) return bad(name_end(text_, at), "a number that runs into a name");
+  if (at < text_.size() && is(text_[at], letter))
+    return bad(name_end(text_, at), "a number that runs into a name; put a space or a comma between them");
   Token t{kind, false, text_.substr(at_, at - at_), at_, at};
   at_ = at;
   return t;
@@ -197,11 +199,11 @@ Token Lexer::next() {
     case '.':
       if (following == '.') return punctuation(TokenKind::dot_dot, 2);
       return bad(at_ + 1, "a `.` that starts nothing; a number has a digit before its point");
-    case '\'': return bad(at_ + 1, "strings stand between double quotes");
+    case '\'': return bad(at_ + 1, "strings stand between double quotes; write \" for '");
     case ';': return bad(at_ + 1, "no `;` ends a statement; the next one just follows");
     default: break;
   }
-  return bad(at_ + 1, "a character that starts nothing");
+  return bad(at_ + 1, "a character that starts nothing; text stands in strings and comments alone");
 }
 
 namespace {

@@ -74,8 +74,10 @@ void derive(SymNode& node) {
 
 }  // namespace
 
-void throw_overflow() { throw UserError("dimension overflows 64 bits"); }
-void throw_zero_division() { throw UserError("dimension divides by zero"); }
+void throw_overflow() {
+  throw UserError("dimension overflows 64 bits", "", "sizes and their products must stay below 2**63");
+}
+void throw_zero_division() { throw UserError("dimension divides by zero", "", "divide by a number that is not 0"); }
 
 double SymNode::factor() const { return std::bit_cast<double>(constant); }
 

@@ -30,6 +30,7 @@ TEST(CorpusErrors, TextsThatDoNotParse) {
     } catch (const UserError& e) {
       const std::string all = e.what();
       EXPECT_EQ(all.substr(0, all.find('\n')), "f:" + expected_error(text)) << path;
+      EXPECT_FALSE(e.remedy().empty()) << path;
     }
   }
 }

@@ -21,14 +21,15 @@ void TextParser::fact(Assumptions& assumptions) {
     if (second.kind == TokenKind::name && second.text == "in") {
       Token name = take();
       take();
-      if (!is_symbol(name.text)) fail(name, "this is no symbol");
+      if (!is_symbol(name.text)) fail(name, "this is no symbol", "symbols are names such as s0, and no dtype's");
       Range range;
       auto number = [&] { return at(TokenKind::integer) || at(TokenKind::minus); };
       if (number()) range.low = signed_integer();
       expect(TokenKind::dot_dot, "`..`");
       if (number()) range.high = signed_integer();
       Dim symbol = context_->syms.symbol(name.text);
-      if (range.low && range.high && *range.low > *range.high) fail(name, "this range is empty");
+      if (range.low && range.high && *range.low > *range.high)
+        fail(name, "this range is empty", "write low..high with low <= high");
       placed(name, [&] { assumptions.facts().set_range(symbol.node(), range); });
       return;
     }
@@ -58,7 +59,9 @@ Cond TextParser::condition() {
     case TokenKind::less_equal: take(); return le(lhs, dim());
     case TokenKind::greater: take(); return gt(lhs, dim());
     case TokenKind::greater_equal: take(); return ge(lhs, dim());
-    default: fail_here("expected a relation: == != < <= > >= or, behind a symbol, `in`");
+    default:
+      fail_here("expected a relation: == != < <= > >= or, behind a symbol, `in`",
+                "of an expression, write both ends: 3 <= s0*2, s0*2 <= 4");
   }
 }
 

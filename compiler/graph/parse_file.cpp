@@ -74,7 +74,8 @@ uint32_t Parser::subgraph(const Token& name) {
                          : "did you mean @" + std::string(nearest) + "?");
   }
   Entry& entry = known->second;
-  if (entry.state == Entry::open) fail(name, "@" + text + " would call itself");
+  if (entry.state == Entry::open)
+    fail(name, "@" + text + " would call itself", "lenz.while_loop and lenz.scan repeat a sub-graph");
   if (entry.state == Entry::read)
     fail(name, "@" + text + " is called from two graphs", "a sub-graph belongs to one graph: write a copy of it");
   Nest nest(*this);

@@ -223,7 +223,12 @@ void Parser::statement() {
       annotated_.push_back(t.type);
     }
     if (!all) annotated_.clear();
-    return graph.insert(kNone, *call.op, call.args, from, annotated_);
+    try {
+      return graph.insert(kNone, *call.op, call.args, from, annotated_);
+    } catch (const UserError& e) {
+      if (!e.remedy().empty()) throw;
+      throw UserError(e.message(), e.where(), "`lenz ops " + call.op->full_name + "` says what it takes, and refuses");
+    }
   });
   list_count_ = lists_before;
   if (options_.places) options_.places->nodes[{&graph, id}] = {op_name.at, op_name.end};
@@ -239,9 +244,10 @@ void Parser::statement() {
     fail(op_name, "the lists of tensors are longer than the limit, " + std::to_string(options_.limits.list_elements) +
                       " in all");
   if (node.result_count != targets_.size())
-    fail(targets_.empty() ? op_name : start, "`" + node.op->full_name + "` has " + std::to_string(node.result_count) +
-                                                 " results here, and " + std::to_string(targets_.size()) +
-                                                 " are named");
+    fail(targets_.empty() ? op_name : start,
+         "`" + node.op->full_name + "` has " + std::to_string(node.result_count) + " results here, and " +
+             std::to_string(targets_.size()) + " are named",
+         "name each of them: %a, %b = ...");
   for (size_t i = 0; i < targets_.size(); ++i) {
     const Target& t = targets_[i];
     ValueId v = node.result(i);

@@ -145,7 +145,8 @@ Arg TextParser::list() {
   take();
   SmallVec<Arg, 16> items;
   while (!eat(TokenKind::r_bracket)) {
-    if (at(TokenKind::l_bracket)) fail_here("a list can't hold a list");
+    if (at(TokenKind::l_bracket))
+      fail_here("a list can't hold a list", "no op takes lists of lists: write them one behind the other");
     Token start = peek();
     Arg item = literal();
     if (item.kind == ArgKind::data || item.kind == ArgKind::graph) fail(start, "a list can't hold this");
@@ -193,7 +194,8 @@ Arg TextParser::data(Dtype dtype, const Token& name) {
     if (!at(TokenKind::r_bracket)) expect(TokenKind::comma, "`,` or `]`");
   }
   if (found < count)
-    fail(name, "the shape has " + std::to_string(count) + " elements, and " + std::to_string(found) + " are given");
+    fail(name, "the shape has " + std::to_string(count) + " elements, and " + std::to_string(found) + " are given",
+         "write one element for each place, in the order of a dense tensor");
   constant.bytes = std::move(bytes);
   return context_->data(std::move(constant));
 }
@@ -248,7 +250,7 @@ void TextParser::float_element(std::vector<std::byte>& bytes, Dtype dtype) {
   double value = real(negative);
   uint64_t bits = float_bits(dtype, value);
   if (std::isfinite(value) && !std::isfinite(float_value(dtype, bits)))
-    fail(number, "this does not fit " + std::string(lenz::name(dtype)));
+    fail(number, "this does not fit " + std::string(lenz::name(dtype)), "write inf if that is what you mean");
   append(bytes, bits, size);
 }
 
@@ -259,7 +261,9 @@ void TextParser::integer_element(std::vector<std::byte>& bytes, Dtype dtype) {
   if (bits < 64) {
     int64_t low = info(dtype).is_signed ? -(int64_t{1} << (bits - 1)) : 0;
     int64_t high = (int64_t{1} << (info(dtype).is_signed ? bits - 1 : bits)) - 1;
-    if (value < low || value > high) fail(start, "this does not fit " + std::string(lenz::name(dtype)));
+    if (value < low || value > high)
+      fail(start, "this does not fit " + std::string(lenz::name(dtype)),
+           "it holds " + std::to_string(low) + " to " + std::to_string(high));
   }
   append(bytes, static_cast<uint64_t>(value), bits / 8);
 }

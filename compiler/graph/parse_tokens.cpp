@@ -29,7 +29,11 @@ Token TextParser::take() {
   Token taken = token_;
   taken_end_ = taken.end;
   token_ = lexer_.next();
-  if (token_.kind == TokenKind::bad) fail(token_, std::string(token_.text));
+  if (token_.kind == TokenKind::bad) {
+    const size_t remedy = token_.text.find("; ");
+    const bool has = remedy != std::string_view::npos;
+    fail(token_, std::string(token_.text.substr(0, remedy)), has ? std::string(token_.text.substr(remedy + 2)) : "");
+  }
   return taken;
 }
 
@@ -72,7 +76,9 @@ void TextParser::fail_here(const std::string& message, const std::string& remedy
           : "`" + std::string(source_.text().substr(token_.at, std::min(token_.end - token_.at, kShown))) + "`";
   for (char& c : found)
     if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7F) c = '?';
-  fail(token_, message + ", found " + found, remedy);
+  const std::string general = token_.kind == TokenKind::end ? "something is left open: graphs end with }, lists with ]"
+                                                            : "compiler/graph/GRAMMAR.md says what may stand here";
+  fail(token_, message + ", found " + found, remedy.empty() ? general : remedy);
 }
 
 std::string TextParser::text_of(const Token& token) {
@@ -170,11 +176,11 @@ void TextParser::extern_op() {
     fail(text, "this schema has more parameters than the limit, " + std::to_string(options_.limits.params));
   std::string name = schema.full_name();
   if (ops_.find(name)) fail(text, "`" + name + "` is an op that Lenz knows", "leave the declaration out");
-  if (context_->externs.find(name)) fail(text, "`" + name + "` is declared twice");
+  if (context_->externs.find(name)) fail(text, "`" + name + "` is declared twice", "leave one of the two out");
   placed(text, [&] {
     for (const Param& p : schema.params)
       if (p.fallback && !fits(default_arg(*context_, p), p.type, {}))
-        throw UserError("the default of `" + p.name + "` does not fit its type");
+        throw UserError("the default of `" + p.name + "` does not fit its type", "", "write one that does, or none");
   });
   OpDef def;
   def.schema = std::move(schema);
@@ -228,7 +234,8 @@ uint32_t TextParser::origin() {
 
 TextParser::Nest::Nest(TextParser& parser) : parser_(parser) {
   if (parser.depth_ >= parser.options_.limits.nesting) {
-    parser.fail(parser.token_, "nested deeper than " + std::to_string(parser.options_.limits.nesting) + " levels");
+    parser.fail(parser.token_, "nested deeper than " + std::to_string(parser.options_.limits.nesting) + " levels",
+                "split it: name parts by nodes or symbols of their own");
   }
   ++parser.depth_;
 }

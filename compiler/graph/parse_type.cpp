@@ -95,7 +95,7 @@ DimVec TextParser::dim_list(bool sizes) {
     if (sizes && dims.back().is_constant() && dims.back().constant() < 0)
       fail(first, "the size " + to_string(dims.back()) + " is negative", "write 0 or more");
     if (dims.size() > options_.limits.rank)
-      fail(open, "a rank above the limit, " + std::to_string(options_.limits.rank));
+      fail(open, "a rank above the limit, " + std::to_string(options_.limits.rank), "join dims");
     if (!at(TokenKind::r_bracket)) expect(TokenKind::comma, "`,` or `]`");
   }
   return dims;
@@ -119,7 +119,8 @@ void TextParser::check_extent(const TensorType& t, const Token& name) {
   }
   int64_t bytes = item_size(t.dtype);
   fits = fits && elements * bytes <= kMost && (last + 1) * bytes <= kMost;
-  if (!fits && !empty) fail(name, "the size of this tensor overflows 64 bits");
+  if (!fits && !empty)
+    fail(name, "the size of this tensor overflows 64 bits", "its bytes, and its last place, must stay below 2**63");
 }
 
 TensorType TextParser::tensor_parts(Dtype dtype, const Token& name, bool dense) {
@@ -131,7 +132,8 @@ TensorType TextParser::tensor_parts(Dtype dtype, const Token& name, bool dense) 
     Token at = peek();
     t.strides = dim_list();
     if (t.strides.size() != t.sizes.size())
-      fail(at, std::to_string(t.strides.size()) + " strides for " + std::to_string(t.sizes.size()) + " dims");
+      fail(at, std::to_string(t.strides.size()) + " strides for " + std::to_string(t.sizes.size()) + " dims",
+           "write one stride per dim, or none for a dense tensor");
   } else {
     t.strides = placed(name, [&] { return contiguous_strides(t.sizes); });
   }
@@ -167,13 +169,18 @@ Device TextParser::device() {
 
 // --- numbers
 
+namespace {
+constexpr const char* kSixtyFour = "integers are from -2**63 to 2**63 - 1, seeds to 2**64 - 1";
+}
+
 int64_t TextParser::integer(const Token& token, bool negative) {
   uint64_t magnitude = 0;
   auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), magnitude);
   if (error == std::errc() && end != token.text.data() + token.text.size())
     fail(token, "a decimal integer stands here");
   uint64_t most = uint64_t{1} << 63;
-  if (error != std::errc() || magnitude > most - (negative ? 0 : 1)) fail(token, "this integer does not fit 64 bits");
+  if (error != std::errc() || magnitude > most - (negative ? 0 : 1))
+    fail(token, "this integer does not fit 64 bits", kSixtyFour);
   return static_cast<int64_t>(negative ? 0 - magnitude : magnitude);
 }
 
@@ -187,7 +194,7 @@ uint64_t TextParser::unsigned_integer() {
   uint64_t value = 0;
   auto [end, error] = std::from_chars(token.text.data(), token.text.data() + token.text.size(), value);
   if (error != std::errc() || end != token.text.data() + token.text.size())
-    fail(token, "this integer does not fit 64 bits");
+    fail(token, "this integer does not fit 64 bits", kSixtyFour);
   return value;
 }
 
@@ -247,7 +254,11 @@ Dim TextParser::dim_unary(bool negative) {
       unit = dim_function(token);
     } else {
       if (!is_word(token.text)) fail(token, "a symbol has no dot in its name");
-      if (!is_symbol(token.text)) fail(token, "`" + std::string(token.text) + "` is no symbol");
+      for (auto [python, ours] : {std::pair("True", "true"), std::pair("False", "false"), std::pair("None", "none")})
+        if (token.text == python)
+          fail(token, "`" + std::string(python) + "` is Python's", "write " + std::string(ours));
+      if (!is_symbol(token.text))
+        fail(token, "`" + std::string(token.text) + "` is no symbol", "it has a meaning of its own: take another name");
       unit = context_->syms.symbol(token.text);
     }
   } else {

@@ -89,7 +89,8 @@ class SchemaParser : TextCursor<SchemaParser> {
   friend TextCursor;
   [[noreturn]] void fail(const std::string& what) {
     throw UserError("bad schema: " + what + " at character " + std::to_string(all_.size() - rest_.size()) + " of `" +
-                    std::string(all_) + "`");
+                        std::string(all_) + "`",
+                    "", "write it as PyTorch does: my::op(Tensor x, int n=0) -> Tensor");
   }
   std::string word() { return std::string(name()); }
 
