@@ -113,6 +113,7 @@ class WalkThroughs(unittest.TestCase):
         op, new_pass = told
         self.assertIn("lenz.squared", op)
         self.assertEqual(op.count("lenz.squared(%x)"), 1, op)
+        self.assertIn("= mul.f32", op)  # its loops
         self.assertIn("metadata_operands", new_pass)
         self.assertIn("aten.zeros_like(%x)", new_pass)
         self.assertNotIn("aten.sin", new_pass)

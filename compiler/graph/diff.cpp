@@ -108,6 +108,35 @@ std::vector<std::string> pieces(const std::string& text) {
   return out;
 }
 
+// "f32[3] [1.0, 2.0, 3.0]" cut into what stands before the last list and the list's elements. Empty: there is no list.
+std::vector<std::string_view> elements(std::string_view piece) {
+  const size_t open = piece.rfind('[');
+  if (open == std::string_view::npos || !piece.ends_with("]")) return {};
+  std::vector<std::string_view> out{piece.substr(0, open + 1)};
+  for (std::string_view rest = piece.substr(open + 1, piece.size() - open - 2);;) {
+    const size_t comma = rest.find(", ");
+    out.push_back(rest.substr(0, comma));
+    if (comma == std::string_view::npos) return out;
+    rest.remove_prefix(comma + 2);
+  }
+}
+
+// Two long lists of one length, by the places where they differ: nobody reads the rest. Empty if they are not such.
+std::string list_diff(const std::string& a, const std::string& b) {
+  constexpr size_t kLong = 16, kShown = 4;
+  const std::vector<std::string_view> x = elements(a), y = elements(b);
+  if (x.size() <= kLong || x.size() != y.size() || x[0] != y[0]) return "";
+  std::string out(x[0]);
+  size_t differ = 0;
+  for (size_t i = 1; i < x.size(); ++i) {
+    if (x[i] == y[i] || ++differ > kShown) continue;
+    out += (differ == 1 ? "" : ", ") + std::to_string(i - 1) + ": [-" + std::string(x[i]) + "-]{+" + std::string(y[i]) +
+           "+}";
+  }
+  if (differ > kShown) out += ", ...";
+  return out + "; " + std::to_string(differ) + " of " + std::to_string(x.size() - 1) + " elements]";
+}
+
 // Both lines in one: what only a has as [-...-], what only b has as {+...+}.
 std::string inline_diff(const std::string& a, const std::string& b) {
   std::vector<std::string> x = pieces(a), y = pieces(b);
@@ -120,6 +149,11 @@ std::string inline_diff(const std::string& a, const std::string& b) {
   };
   for (auto [to_i, to_j] : pairs) {
     if (i < to_i || j < to_j) separate();
+    if (to_i == i + 1 && to_j == j + 1)
+      if (const std::string lists = list_diff(x[i], y[j]); !lists.empty()) {
+        out += lists;
+        ++i, ++j;
+      }
     for (bool first = true; i < to_i; ++i, first = false)
       out += (first ? "[-" : ", ") + x[i] + (i + 1 == to_i ? "-]" : "");
     for (bool first = true; j < to_j; ++j, first = false)

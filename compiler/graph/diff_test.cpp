@@ -24,6 +24,19 @@ graph @g(%x: f32[4], %y: f32[4]) {
   return %h
 })";
 
+TEST(Diff, LongListsByThePlacesWhereTheyDiffer) {
+  auto graph = [](std::string_view at_7, std::string_view at_9) {
+    std::string text = "graph @g(%x: f32[4]) {\n  %c = lenz.constant(f32[20] [";
+    for (int i = 0; i < 20; ++i)
+      text += (i ? ", " : "") + (i == 7 ? std::string(at_7) : i == 9 ? std::string(at_9) : std::to_string(i) + ".0");
+    return text + "])\n  return %c\n}";
+  };
+  const std::string apart = diff_of(graph("7.0", "9.0"), graph("8.5", "0.5"));
+  EXPECT_NE(apart.find("lenz.constant(f32[20] [7: [-7.0-]{+8.5+}, 9: [-9.0-]{+0.5+}; 2 of 20 elements])"),
+            std::string::npos)
+      << apart;
+}
+
 TEST(Diff, NothingForEqualGraphs) { EXPECT_EQ(diff_of(kBefore, kBefore), ""); }
 
 TEST(Diff, ChangedArgumentsStandInTheLine) {
