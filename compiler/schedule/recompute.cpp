@@ -227,6 +227,8 @@ class Inliner {
       for (Dim& d : i.index) d = space.simplify(with(d));
       if (i.mask != kNone) i.mask = values[i.mask];
       if (i.kind == InstrKind::load) i.mask = writer.both(load.mask, i.mask);
+      if (load.mask != kNone && divides_integers(i))
+        i.operands[1] = chosen(writer, load.mask, i.operands[1], operand_dtype(*i.row, i.compute, 1), 1);
       if (i.kind == InstrKind::index && i.index[0].is_constant()) {
         values.push_back(writer.constant(Dtype::i64, ScalarValue(i.index[0].constant())));
       } else {
@@ -235,16 +237,32 @@ class Inliner {
     }
     Ssa value = values[source.stores[0].value];
     if (load.mask == kNone) return value;
-    Instr chosen;  // zero where the load is not made
-    chosen.kind = InstrKind::scalar;
-    chosen.row = find_scalar("where");
-    chosen.dtype = chosen.compute = load.dtype;
-    chosen.operands = {load.mask, value, writer.constant(load.dtype, zero(load.dtype))};
-    return writer.add(std::move(chosen));
+    return chosen(writer, load.mask, value, load.dtype, 0);
   }
-  static ScalarValue zero(Dtype dtype) {
-    if (is_complex(dtype)) return ScalarValue(std::complex<double>(0, 0));
-    return is_floating(dtype) ? ScalarValue(0.0) : ScalarValue(int64_t{0});
+
+  // Whether it raises of a zero: where nothing is loaded there may be one.
+  static bool divides_integers(const Instr& i) {
+    if (i.kind != InstrKind::scalar || i.row->arity != 2 || !is_integral(i.compute, false)) return false;
+    try {
+      const ScalarValue operands[] = {ScalarValue(int64_t{1}), ScalarValue(int64_t{0})};
+      evaluate(*i.row, i.compute, operands);
+      return false;
+    } catch (const UserError&) {
+      return true;
+    }
+  }
+
+  static Ssa chosen(NestWriter& writer, Ssa mask, Ssa value, Dtype dtype, int64_t otherwise) {
+    Instr made;
+    made.kind = InstrKind::scalar;
+    made.row = find_scalar("where");
+    made.dtype = made.compute = dtype;
+    made.operands = {mask, value, writer.constant(dtype, number(dtype, otherwise))};
+    return writer.add(std::move(made));
+  }
+  static ScalarValue number(Dtype dtype, int64_t n) {
+    if (is_complex(dtype)) return ScalarValue(std::complex<double>(static_cast<double>(n), 0));
+    return is_floating(dtype) ? ScalarValue(static_cast<double>(n)) : ScalarValue(n);
   }
 
   Program& program_;

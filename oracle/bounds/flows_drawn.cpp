@@ -21,9 +21,10 @@ Outcome flow_unwritten(FlowContext& in, const Call& call) {
 
 namespace {
 // The whole storage in another dtype, seen as the tensor sees it.
-at::Tensor with_storage_in(const at::Tensor& t, at::ScalarType type) {
+at::Tensor with_storage_in(const at::Tensor& given, at::ScalarType type) {
+  const at::Tensor t = given.resolve_conj();  // memory of its own, if it was a conjugate
   int64_t count = static_cast<int64_t>(t.storage().nbytes()) / t.element_size();
-  at::Tensor all = t.resolve_conj().as_strided({count}, {1}, 0).to(type, false, true);
+  at::Tensor all = t.as_strided({count}, {1}, 0).to(type, false, true);
   return all.as_strided(t.sizes(), t.strides(), t.storage_offset());
 }
 }  // namespace

@@ -276,10 +276,10 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     value = at::where(right.isfinite(), value, right);  // eager's kernels miss poles
     out.results[0] = hold(value);
   }
-  if ((tied && !uncertain(operands)) || better) {
+  if (tied || better) {
     value = evaluated_natively(row, compute, better ? Dtype::f64 : result, operands, value);
     out.results[0] = hold(value);
-    if (tied || !in.errors) return out;
+    if ((tied && !uncertain(operands)) || !in.errors) return out;
   }
   if (!in.errors) return out;
   bool exact = row.accuracy.kind == AccuracyClass::exact || !is_inexact(result);
