@@ -27,6 +27,7 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
   switch (atom->kind) {
     case SymKind::floor_div: {
       Dim x = atom->args()[0], k = atom->args()[1];
+      if (!at_least_one(range(k))) x = -x, k = -k;  // the same quotient: with solved symbols it may be written so
       if (!at_least_one(range(k))) return false;
       if (at_least_zero(range(x)) && with(up ? Dim(0) : x)) return true;
       Dim lowest = up ? x - k + 1 : x;

@@ -38,6 +38,15 @@ void IndexSpace::add_position(Dim symbol, Dim extent) {
 }
 
 namespace {
+// The parts of a dim. Where it is x//m and m is negative, those of (-x)//(-m), which is the same: with solved symbols a
+// quotient may be written so.
+DimParts parts_of(Dim dim, const Facts& facts) {
+  DimParts parts = lenz::parts_of(dim);
+  if (parts.kind == SymKind::floor_div && facts.proves(le(parts.operands[1], -1)))
+    for (Dim& operand : parts.operands) operand = -operand;
+  return parts;
+}
+
 // What a condition says of x, where x//m stands in it by itself: x//m >= r is x >= r*m, and x//m <= r is x < (r + 1)*m.
 std::vector<Cond> without_quotients(const Cond& cond, const Facts& facts) {
   std::vector<Dim> differences;  // that are at least 0
@@ -48,7 +57,7 @@ std::vector<Cond> without_quotients(const Cond& cond, const Facts& facts) {
   for (Dim difference : differences) {
     const DimParts sum = terms_of(difference);
     for (size_t i = 0; i < sum.operands.size(); ++i) {
-      const DimParts quotient = parts_of(sum.operands[i]);
+      const DimParts quotient = parts_of(sum.operands[i], facts);
       const int64_t sign = sum.coefficients[i];
       if (quotient.kind != SymKind::floor_div || (sign != 1 && sign != -1)) continue;
       const Dim x = quotient.operands[0], m = quotient.operands[1], rest = difference - sum.operands[i] * Dim(sign);
@@ -88,7 +97,7 @@ Ends IndexSpace::atom_ends(Dim atom) const {
     for (const Axis& a : *list)
       if (a.symbol == atom) return std::pair(Dim(0), a.extent - 1);
   if (!mentions_axis(atom)) return std::pair(atom, atom);
-  DimParts parts = parts_of(atom);
+  DimParts parts = parts_of(atom, facts_);
   switch (parts.kind) {
     case SymKind::floor_div: {
       Dim by = parts.operands[1];
@@ -244,7 +253,7 @@ bool IndexSpace::in_bounds(Dim index, Dim size) const {
     if (at_least_zero(index, kConditionSteps) && at_least_zero(size - 1 - index, kConditionSteps)) return true;
     // x//m < size is x < size*m. The digits of a number may add up to such a quotient.
     for (Dim form : {index, facts_.simplify(flattened(index))}) {
-      const DimParts parts = parts_of(form);
+      const DimParts parts = parts_of(form, facts_);
       if (parts.kind == SymKind::floor_div && proves(ge(parts.operands[1], 1)) &&
           in_bounds(parts.operands[0], size * parts.operands[1]))
         return true;
@@ -295,7 +304,7 @@ Dim IndexSpace::quotient(Dim a, Dim b) const {
   const DimParts sum = terms_of(a);
   for (size_t i = 0; i < sum.operands.size(); ++i) {
     if (sum.coefficients[i] != 1) continue;
-    const DimParts inside = parts_of(sum.operands[i]);
+    const DimParts inside = parts_of(sum.operands[i], facts_);
     if (inside.kind != SymKind::floor_div || !proves(ge(inside.operands[1], 1)) || !proves(ge(b, 1))) continue;
     const Dim m = inside.operands[1];
     return quotient(inside.operands[0] + (a - sum.operands[i]) * m, b * m);

@@ -82,6 +82,15 @@ TEST(IndexAlgebra, BoundsOfDigitsThatAddUp) {
   EXPECT_FALSE(s.in_bounds(f.dim("s1*((i//s2)//s1) + (i//s2) % s1"), f.dim("s0*s1 - 1")));
 }
 
+// Where a size is another's complement, a divisor may come out negated.
+TEST(IndexAlgebra, QuotientsOfComplements) {
+  Fixture f;
+  for (std::string_view fact : {"s0 >= 2", "s1 >= 2", "s0 + s1 == 9"}) f.fact(fact);
+  IndexSpace s = f.space({{"t", "(s0*s1 + 1023)//1024"}, {"i", "min(4096, s0*s1*4 - t*4096)"}});
+  EXPECT_TRUE(s.in_bounds(f.dim("(i + t*4096)//(s1*4)"), f.dim("s0")));
+  EXPECT_FALSE(s.in_bounds(f.dim("(i + t*4096)//(s1*4)"), f.dim("s0 - 1")));
+}
+
 // A condition on a quotient is one on what is divided.
 TEST(IndexAlgebra, ConditionsOnQuotients) {
   Fixture f;
