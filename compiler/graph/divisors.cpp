@@ -28,7 +28,8 @@ OpenDivisor guarding(Graph& graph, std::string_view who) {
   return [&graph, who](Dim divisor) {
     if (given_by_inputs(graph, divisor) && !graph.assumptions.assume(ne(divisor, 0)))
       throw UserError(std::string(who) + (who.empty() ? "" : ": ") + "a size divides by " + to_string(divisor) +
-                      ", which is 0 here");
+                          ", which is 0 here",
+                      {}, "divide by what may be other than 0");
   };
 }
 }  // namespace
