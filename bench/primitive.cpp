@@ -26,7 +26,7 @@ class OwnMemory : public runtime::Host {
   std::vector<loops::Tensor> run_extern(const loops::ExternCall&) override {
     throw InternalError("a primitive is no extern");
   }
-  void print(std::string_view, std::span<const loops::Tensor>) override {}
+  void print(const loops::Print&, std::span<const loops::Tensor>) override {}
 
  private:
   std::vector<std::byte> memory_;

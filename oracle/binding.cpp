@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "compiler/base/hash.h"
+#include "compiler/base/sym_parts.h"
 
 namespace lenz::oracle {
 
@@ -67,6 +68,12 @@ void for_each_input_dim(const Graph& graph, F&& visit) {
   }
 }
 }  // namespace
+
+UserError no_value(Dim size, const SymValues& values) {
+  if (values)
+    if (const std::string why = why_no_value(size, values); !why.empty()) return UserError(why);
+  return UserError("the size " + lenz::to_string(size) + " has no value", {}, "bind its symbols");
+}
 
 Binding parse_binding(const std::string& text, const Graph& graph) {
   Binding binding;

@@ -13,6 +13,7 @@
 #include <unordered_map>
 
 #include "oracle/aten.h"
+#include "oracle/binding.h"
 #include "oracle/initialise.h"
 
 namespace lenz::oracle {
@@ -27,7 +28,7 @@ class Silent final : public c10::WarningHandler {
 int64_t constant(Dim d, const SymValues& symbols) {
   if (d.is_constant()) return d.constant();
   auto value = symbols ? evaluate(d, symbols) : std::nullopt;
-  if (!value) throw UserError("the size " + lenz::to_string(d) + " has no value", {}, "bind its symbols");
+  if (!value) throw no_value(d, symbols);
   return *value;
 }
 

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "compiler/loops/tensor.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/tensors.h"
 
@@ -120,6 +121,33 @@ Mismatch mismatch(Rung rung, std::string what, std::string expected, std::string
   return m;
 }
 
+// What two runs print must be of one kind, and of the same numbers; elements are for who compares those.
+std::optional<Mismatch> first_other_print(const Execution& expected, const Execution& got) {
+  if (expected.printed.size() != got.printed.size())
+    return mismatch(Rung::metadata, "what is printed", std::to_string(expected.printed.size()) + " lines",
+                    std::to_string(got.printed.size()) + " lines");
+  auto text = [](const RunValue& value) {
+    Seen seen = look(value);
+    if (seen.kind != TypeKind::tensor) return seen.kind == TypeKind::sym_int ? to_text(value) : to_string(seen);
+    const std::vector<int64_t> sizes(seen.sizes.begin(), seen.sizes.end());
+    return std::string(name(seen.dtype)) + loops::to_string(sizes);
+  };
+  for (size_t i = 0; i < expected.printed.size(); ++i) {
+    const Printed &a = expected.printed[i], &b = got.printed[i];
+    const std::string what = "line " + std::to_string(i) + " that is printed";
+    if (a.format != b.format) return mismatch(Rung::metadata, what, a.format, b.format);
+    for (size_t k = 0; k < std::min(a.values.size(), b.values.size()); ++k)
+      if (std::string x = text(a.values[k]), y = text(b.values[k]); x != y) return mismatch(Rung::metadata, what, x, y);
+  }
+  return std::nullopt;
+}
+
+// The values that are printed, as held_by_caller has those that are returned.
+void add_printed(std::vector<CallersValue>& all, const Execution& e) {
+  for (size_t i = 0; i < e.printed.size(); ++i)
+    for (const RunValue& v : e.printed[i].values) add(all, "line " + std::to_string(i) + " that is printed", v);
+}
+
 // A graph may itself write where its inputs have no elements: what the expected run did too is no news.
 std::optional<Mismatch> first_new_damage(const Execution& expected, const Execution& got) {
   for (const Damage& d : got.damage) {
@@ -171,12 +199,15 @@ std::optional<Mismatch> compare_outside(const Graph& graph, const Execution& exp
     auto with = [&](size_t k) { return k == i ? std::string("memory of its own") : "memory shared with " + a[k].what; };
     if (x != y) return mismatch(Rung::aliasing, a[i].what, with(x), with(y));
   }
+  if (auto other = first_other_print(expected, got)) return other;
   return first_new_damage(expected, got);
 }
 
 std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expected, const Execution& got) {
   if (auto m = compare_outside(graph, expected, got); m || expected.ending != Ending::finished) return m;
   std::vector<CallersValue> a = held_by_caller(graph, expected), b = held_by_caller(graph, got);
+  add_printed(a, expected);
+  add_printed(b, got);
   std::optional<Mismatch> worst;
   for (size_t i = 0; i < a.size(); ++i) {
     std::optional<Mismatch> m;

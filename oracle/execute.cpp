@@ -4,6 +4,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/scalar/scalar.h"
+#include "oracle/printed.h"
 #include "oracle/structural.h"
 #include "oracle/tensors.h"
 
@@ -96,6 +97,7 @@ struct Executor::Impl final : GraphRunner {
   Memory memory;
   std::string where;  // of the innermost node that failed
   GuardedMemory* guarded = nullptr;
+  std::vector<Printed> printed;
 
   Impl(NodeMachine& m, ExecuteOptions o) : nodes(m), options(std::move(o)) {}
 
@@ -175,8 +177,8 @@ struct Executor::Impl final : GraphRunner {
 
   RunValue constant(const ConstantData& data) override { return nodes.constant(data, options.folder); }
   NodeMachine& machine() override { return nodes; }
-  void print(const std::string& line) override {
-    if (options.print) options.print(line);
+  void print(std::string_view format, std::span<const RunValue> values) override {
+    if (!nodes.widens()) note_print(printed, options, format, values);
   }
   uint64_t loop_limit() const override { return options.loop_limit; }
 
@@ -270,6 +272,7 @@ Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, co
     throw InternalError("the graph says that " + graph.value_name(value) + " is " + lenz::to_string(graph.type(value)) +
                         ", eager gives " + seen);
   }
+  e.printed = std::move(run.printed);
   e.peak_memory = run.memory.peak();
   if (guarded) e.damage = guarded->damage();
   return e;

@@ -47,12 +47,18 @@ struct ExecuteOptions {
 
 enum class Ending : uint8_t { finished, raised, out_of_memory };
 
+struct Printed {
+  std::string format;
+  std::vector<RunValue> values;  // copies
+};
+
 struct Execution {
   Ending ending = Ending::finished;
   std::string text;   // what eager said, its first line
   std::string where;  // the node: its result's name and its op
   std::vector<RunValue> outputs;
   std::vector<RunValue> inputs;  // one per input of the graph, as they are afterwards
+  std::vector<Printed> printed;  // in order; not by machines that widen
   uint64_t peak_memory = 0;      // bytes
   std::vector<Damage> damage;    // with `guard`: what was written beside elements
 };

@@ -158,6 +158,25 @@ TEST(Execute, EffectsComeInOrder) {
   EXPECT_EQ(r.printed, std::vector<std::string>{"before"});
 }
 
+TEST(Execute, RunsThatPrintOtherwiseDiffer) {
+  auto printing = [](const std::string& format, const std::string& value) {
+    return run(
+        "graph @g(%x: f32[2] init ones, %y: f32[2] init zeros, %z: f32[3] init ones) { %t = lenz.make_token() "
+        "%u = lenz.print(%t, \"" +
+        format + "\", [" + value + "]) return %x }");
+  };
+  const Ran first = printing("{}", "%x");
+  auto unlike = [&](const std::string& format, const std::string& value) {
+    auto mismatch = compare_runs(*first.graph, first.run, printing(format, value).run);
+    return mismatch ? mismatch->summary() : "";
+  };
+  EXPECT_EQ(unlike("{}", "%x"), "");
+  EXPECT_THAT(unlike("x {}", "%x"), testing::HasSubstr("line 0 that is printed"));
+  EXPECT_THAT(unlike("{}", "%y"), testing::HasSubstr("expected 1, got 0"));
+  EXPECT_THAT(unlike("{}", "%z"), testing::HasSubstr("expected f32[2], got f32[3]"));
+  EXPECT_THAT(unlike("{}", "1"), testing::HasSubstr("expected f32[2], got 1"));
+}
+
 TEST(Execute, ARefusalIsAnOutcomeWithItsPlace) {
   Ran r = run(R"(graph @g(%x: f32[4], %i: i64[2] init integers(9, 12)) {
     %s = aten.sin(%x)

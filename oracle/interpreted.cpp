@@ -1,6 +1,7 @@
 #include "oracle/interpreted.h"
 
 #include "oracle/aten.h"
+#include "oracle/printed.h"
 #include "oracle/storage_bridge.h"
 #include "oracle/structural.h"
 #include "oracle/tensors.h"
@@ -22,10 +23,7 @@ RunValue output_value(StorageBridge& bridge, const loops::OutputValue& o) {
   switch (o.kind) {
     case loops::Output::tensor: return hold(bridge.out(o.tensor));
     case loops::Output::integer: return number(o.integer);
-    case loops::Output::number: {
-      ScalarValue x = o.tensor.at(0);
-      return o.tensor.dtype() == Dtype::b8 ? truth_value(x.integer() != 0) : real_number(x.real());
-    }
+    case loops::Output::number: return plain_number(o.tensor);
     case loops::Output::list: {
       std::vector<RunValue> all;
       for (const loops::OutputValue& e : o.elements) all.push_back(output_value(bridge, e));
@@ -70,21 +68,18 @@ Execution run_interpreted(const loops::Program& program, std::span<const RunValu
   how.load_constant = [&](const ConstantData& data) {
     return bridge.in(constant_tensor(data, options.folder)->value.toTensor());
   };
-  if (options.print)
-    how.print = [&](std::string_view text, std::span<const loops::Tensor> shown) {
-      std::vector<std::string> words;
-      for (const loops::Tensor& t : shown) words.push_back(to_text(hold(bridge.out(t))));
-      options.print(filled_in(text, words));
-    };
+  Execution run;
+  how.print = [&](const loops::Print& node, std::span<const loops::Tensor> values) {
+    note_print(run.printed, options, node.text, shown(node, values, bridge));
+  };
   loops::Results results = loops::interpret(program, values, how);
   if (counters) *counters = results.counters;
 
   if (results.ending == loops::Ending::out_of_memory) {
-    Execution run = out_of_memory(inputs, options.memory_limit);
+    run = out_of_memory(inputs, options.memory_limit);
     run.text += " (" + results.text + ")";
     return run;
   }
-  Execution run;
   run.text = results.text;
   run.ending = results.ending == loops::Ending::finished ? Ending::finished : Ending::raised;
   for (const loops::OutputValue& o : results.outputs) run.outputs.push_back(output_value(bridge, o));

@@ -4,6 +4,7 @@
 
 #include "oracle/aten.h"
 #include "oracle/interpreted.h"
+#include "oracle/printed.h"
 #include "oracle/storage_bridge.h"
 #include "oracle/structural.h"
 #include "oracle/tensors.h"
@@ -28,11 +29,8 @@ class TorchHost : public runtime::Host {
   std::vector<loops::Tensor> run_extern(const loops::ExternCall& call) override {
     return oracle::run_extern(call, program_, boxed_, bridge_);
   }
-  void print(std::string_view text, std::span<const loops::Tensor> values) override {
-    if (!options_.print) return;
-    std::vector<std::string> words;
-    for (const loops::Tensor& t : values) words.push_back(to_text(hold(bridge_.out(t))));
-    options_.print(filled_in(text, words));
+  void print(const loops::Print& node, std::span<const loops::Tensor> values) override {
+    note_print(printed, options_, node.text, shown(node, values, bridge_));
   }
 
   runtime::Argument argument(const loops::Input& input, const RunValue& v) {
@@ -62,10 +60,7 @@ class TorchHost : public runtime::Host {
                                           : bridge_.out(r.tensor).storage();
         return hold(tensor_in(storage, r.dtype, r.sizes, r.strides, r.offset));
       }
-      case loops::Output::number: {
-        ScalarValue x = r.tensor.at(0);
-        return r.dtype == Dtype::b8 ? truth_value(x.integer() != 0) : real_number(x.real());
-      }
+      case loops::Output::number: return plain_number(r.tensor);
       case loops::Output::integer: return number(r.integer);
       case loops::Output::literal: return literal_or_value(*r.literal, {}, {});
       case loops::Output::list: {
@@ -77,6 +72,8 @@ class TorchHost : public runtime::Host {
     }
     return nullptr;
   }
+
+  std::vector<Printed> printed;
 
  private:
   const loops::Program& program_;
@@ -119,6 +116,7 @@ Execution run_native(runtime::Executable& executable, std::span<const RunValue> 
   } catch (const std::bad_alloc&) {
     return out_of_memory(inputs, options.memory_limit);
   }
+  run.printed = std::move(host.printed);
   return run;
 }
 

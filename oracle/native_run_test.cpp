@@ -40,5 +40,31 @@ TEST(NativeRun, InputsThatStartToShareMemoryAreRefused) {
                                testing::HasSubstr("`alias`")));
 }
 
+// Results may show a constant that the executable loaded, and are read when the executable is gone.
+TEST(NativeRun, ResultsKeepTheConstantsThatTheyShow) {
+  auto graph = parse_graph(R"(graph @g() {
+    %c = lenz.constant(f32[2, 3] "beside.npz":"w") %t = aten.t(%c) return %c, [%t, %c] })",
+                           op_table());
+  auto elements = std::make_shared<std::vector<float>>(std::vector<float>{1, 2, 3, 4, 5, 6});
+  BuildOptions options;
+  options.executable.load_constant = [&](const ConstantData&) {
+    auto storage = std::make_shared<loops::Storage>();
+    storage->data = reinterpret_cast<std::byte*>(elements->data());
+    storage->bytes = elements->size() * sizeof(float);
+    storage->owner = elements;
+    const loops::Ints sizes{2, 3};
+    return loops::Tensor(std::move(storage), Dtype::f32, sizes, loops::contiguous_strides(sizes), 0);
+  };
+  Boxed boxed(DeviceKind::cpu);
+  Execution run;
+  run = run_native(*build(*graph, options), {}, boxed);
+  ASSERT_EQ(run.ending, Ending::finished);
+  options = {};
+  EXPECT_GT(elements.use_count(), 1) << "nobody keeps what the results show";
+  EXPECT_THAT(to_text(run.outputs[0]), testing::HasSubstr("6"));
+  run.outputs.clear();
+  EXPECT_EQ(elements.use_count(), 1);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

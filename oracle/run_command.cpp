@@ -213,7 +213,7 @@ ExitCode run_command(std::span<const std::string> args) {
   options.ambient_seed = seed;
   options.folder = folder_of(file);
   options.guard = guard;
-  options.print = [](const std::string& line) { std::fputs(line.c_str(), stdout); };
+  options.print = [](const std::string& line) { std::printf(line.ends_with('\n') ? "%s" : "%s\n", line.c_str()); };
   if (grad) return run_gradients(*graph, values, binding, options, seed, save, largest);
   if (way == "f64" || way == "bound")
     return run_reference(*graph, boxed, values, binding, options,

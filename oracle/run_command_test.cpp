@@ -1,7 +1,9 @@
 // `lenz run` from the outside: what runs a graph, what it says of bad files, of too little memory, of NaN and of
 // nothing.
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -247,6 +249,56 @@ TEST_F(RunCommand, NumbersBeyondMemoryAndBeyond64Bits) {
     const Said s = run({"--on", on, "--bind", "n=9223372036854775807"}, "integer.lenz");
     EXPECT_THAT(s.text, AllOf(HasSubstr("9223372036854775807"), HasSubstr("9223372036854775806"))) << on;
   }
+}
+
+TEST_F(RunCommand, DivisionsOfSizesByZeroAndSizesBeyond64Bits) {
+  write("div.lenz", "graph @g(%a: int, %b: int, %x: f32[3]) { %y = aten.mul(%x, a // b) return %y, a % b }");
+  write("view.lenz", "graph @g(%x: f32[s0], %y: f32[s1]) { %v = aten.view(%x, [s0 // s1, s1]) return %v }");
+  write("back.lenz", "graph @g(%a: int, %b: int) { return a // b }");
+  write("square.lenz", "graph @g(%a: int, %x: f32[3]) { %y = aten.mul(%x, a * a) return %y, a * a }");
+  write("unbacked.lenz", R"(graph @g(%a: int, %i: i64[] init zeros, %x: f32[3]) {
+    %k: int u0 = aten._local_scalar_dense(%i) %y = aten.mul(%x, a // u0) return %y })");
+  for (const char* on : {"llvm", "interp", "eager"}) {
+    for (const auto& [graph, bind, said] : {std::tuple("div.lenz", "a=3,b=0", "b != 0"),
+                                            {"view.lenz", "s0=0,s1=0", "s1 != 0"},
+                                            {"back.lenz", "a=3,b=0", "b != 0"},
+                                            {"square.lenz", "a=4294967296", "overflow"},
+                                            {"unbacked.lenz", "a=3", ""}}) {
+      const Said s = run({"--on", on, "--bind", bind}, graph);
+      EXPECT_EQ(s.code, ExitCode::bad_input) << on << " " << graph << ": " << s.text;
+      EXPECT_THAT(s.text, AllOf(HasSubstr(said), Not(HasSubstr("bug")))) << on << " " << graph;
+    }
+    EXPECT_EQ(run({"--on", on, "--bind", "a=7,b=2"}, "div.lenz").code, ExitCode::fine) << on;
+  }
+}
+
+TEST_F(RunCommand, EveryWayPrintsTheSame) {
+  write("print.lenz", R"(graph @g(%x: f32[s0], %n: int) {
+    %t = lenz.make_token() %u = lenz.print(%t, "{} {} {}", [n, s0 * 2, %n]) %v = lenz.print(%u, "{}", [%x])
+    %w = lenz.print(%v, "{} {}", [2.5, true]) return %x })");
+  const Said eager = run({"--on", "eager", "--bind", "s0=2,n=5"}, "print.lenz");
+  EXPECT_THAT(eager.text, HasSubstr("5 4 5\n"));
+  EXPECT_THAT(eager.text, HasSubstr("]\n2.5 "));
+  for (const char* on : {"llvm", "interp"}) {
+    const Said s = run({"--on", on, "--bind", "s0=2,n=5"}, "print.lenz");
+    EXPECT_EQ(s.text.substr(0, s.text.find("output 0")), eager.text.substr(0, eager.text.find("output 0"))) << on;
+  }
+  EXPECT_EQ(check({}, "print.lenz").code, ExitCode::fine);
+}
+
+// A device or a pipe stays what it is.
+TEST_F(RunCommand, ResultsGoIntoAPipe) {
+  const std::string pipe = file("pipe");
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const int end = open(pipe.c_str(), O_RDWR);  // so that nobody waits
+  ASSERT_GE(end, 0);
+  EXPECT_EQ(run({"--save", pipe}).code, ExitCode::fine);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+  EXPECT_FALSE(std::filesystem::exists(pipe + ".new"));
+  char magic[2] = {};
+  EXPECT_EQ(read(end, magic, 2), 2);
+  EXPECT_EQ(std::string_view(magic, 2), "PK");
+  close(end);
 }
 
 TEST_F(RunCommand, NaNInEveryInput) {

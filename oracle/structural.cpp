@@ -147,9 +147,7 @@ Values assertion(const StructuralCall& call) {
 }
 
 Values print(const StructuralCall& call) {
-  std::vector<std::string> words;
-  for (const RunValue& v : operands(call, 2)) words.push_back(to_text(v));
-  call.runner.print(filled_in(call.node.args[1].string(), words));
+  call.runner.print(call.node.args[1].string(), operands(call, 2));
   return {nullptr};
 }
 
@@ -202,19 +200,6 @@ constexpr Entry kEntries[] = {
 };
 }  // namespace
 
-std::string filled_in(std::string_view format, std::span<const std::string> words) {
-  std::string line;
-  for (size_t at = 0, next = 0; at < format.size(); ++at) {
-    if (format.substr(at, 2) != "{}" || next == words.size()) {
-      line += format[at];
-      continue;
-    }
-    line += words[next++];
-    ++at;
-  }
-  return line;
-}
-
 Structural find_structural(const OpDef& op) {
   if (op.schema.space != "lenz") return nullptr;
   for (const Entry& e : kEntries)
@@ -228,7 +213,7 @@ RunValue literal_or_value(const Arg& arg, std::span<const RunValue> values, cons
     case ArgKind::value: return values[arg.value()];
     case ArgKind::integer: {
       auto known = evaluate(arg.dim(), binding.lookup());
-      if (!known) throw UserError("the size " + lenz::to_string(arg.dim()) + " has no value", {}, "bind its symbols");
+      if (!known) throw no_value(arg.dim(), binding.lookup());
       return number(*known);
     }
     case ArgKind::boolean: return truth_value(arg.boolean());

@@ -23,7 +23,7 @@ class GraphRunner {
  public:
   virtual std::vector<RunValue> run_graph(const Graph& graph, std::span<const RunValue> inputs, Binding binding) = 0;
   virtual RunValue constant(const ConstantData& data) = 0;
-  virtual void print(const std::string& line) = 0;
+  virtual void print(std::string_view format, std::span<const RunValue> values) = 0;
   virtual uint64_t loop_limit() const = 0;
   virtual NodeMachine& machine() = 0;  // what copies tensors and decides predicates
 
@@ -42,9 +42,6 @@ using Structural = std::vector<RunValue> (*)(const StructuralCall& call);
 
 // Null: an op of libtorch's.
 Structural find_structural(const OpDef& op);
-
-// What a print says: each {} of the format is the next word.
-std::string filled_in(std::string_view format, std::span<const std::string> words);
 
 // An argument that is a value or a number, as a value.
 RunValue literal_or_value(const Arg& arg, std::span<const RunValue> values, const Binding& binding);

@@ -34,4 +34,30 @@ DimParts parts_of(Dim dim) {
   return parts;
 }
 
+std::string why_no_value(Dim dim, const SymValues& values) {
+  bool known = true;
+  if (!dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { known = known && values(s).has_value(); });
+  return known ? "the size " + to_string(dim) + " overflows 64 bits, or divides by 0" : std::string();
+}
+
+void for_each_divisor(Dim dim, const std::function<void(Dim)>& visit) {
+  if (dim.is_constant()) return;
+  const SymNode* node = dim.node();
+  switch (node->kind) {
+    case SymKind::symbol: return;
+    case SymKind::sum:
+      for (const SymTerm& t : node->terms()) for_each_divisor(Dim(t.monomial), visit);
+      return;
+    case SymKind::product:
+      for (const SymFactor& f : node->factors()) for_each_divisor(Dim(f.atom), visit);
+      return;
+    case SymKind::floor_div:
+    case SymKind::mod: visit(node->args()[1]); break;
+    case SymKind::min:
+    case SymKind::max:
+    case SymKind::call: break;
+  }
+  for (Dim operand : node->args()) for_each_divisor(operand, visit);
+}
+
 }  // namespace lenz

@@ -2,6 +2,8 @@
 // Thread-safety: as the dim's pool.
 #pragma once
 
+#include <functional>
+#include <string>
 #include <vector>
 
 #include "compiler/base/sym.h"
@@ -24,5 +26,11 @@ DimParts terms_of(Dim dim);
 
 // The factors of a product; of anything else, itself.
 std::vector<Dim> factors_of(Dim dim);
+
+// Why evaluate() gives no value, for people: empty where a symbol has none.
+std::string why_no_value(Dim dim, const SymValues& values);
+
+// Calls visit(divisor) for every division and remainder in it, however deep.
+void for_each_divisor(Dim dim, const std::function<void(Dim)>& visit);
 
 }  // namespace lenz

@@ -72,6 +72,7 @@ nlohmann::json to_json(const OpDef& op) {
       {"core", stands_at_core(op)},
       {"raises", op.raises},
       {"writes", op.writes},
+      {"devices", op.devices},
       {"exception", op.exception},
       {"decompose", op.decompose},
       {"meaning", std::string(meaning(op))},
@@ -105,6 +106,7 @@ void print_one(const OpDef& op) {
   line("scalar", op.scalar);
   line("raises", op.raises);
   line("writes", op.writes);
+  line("devices", op.devices);
   line("exception", op.exception);
   line("lowering", name(op.lowering.kind));
   line("gradient", op.gradient.empty() ? "no" : "yes");

@@ -177,12 +177,18 @@ void print_table(const std::vector<const ScalarRow*>& rows) {
                   "a line is NAME DTYPE[:TARGET] BITS..., for example: add i8 7f 01");
 }
 
-ScalarBits parse_bits(const std::string& text, const std::string& line, size_t number) {
+ScalarBits parse_bits(const std::string& text, Dtype dtype, const std::string& line, size_t number) {
   if (text.empty() || text.size() > 32 || text.find_first_not_of("0123456789abcdefABCDEF") != std::string::npos)
     bad_line(line, number, "'" + text + "' is not up to 32 hexadecimal digits");
   auto word = [](const std::string& digits) { return digits.empty() ? 0 : std::stoull(digits, nullptr, 16); };
-  if (text.size() <= 16) return {word(text), 0};
-  return {word(text.substr(text.size() - 16)), word(text.substr(0, text.size() - 16))};
+  const size_t low = text.size() - std::min<size_t>(text.size(), 16);
+  const ScalarBits made{word(text.substr(low)), word(text.substr(0, low))};
+  const int width = dtype == Dtype::b8 ? 1 : info(dtype).bits;
+  const bool fits = width >= 128 || (made[1] == 0 && (width >= 64 || made[0] >> width == 0));
+  if (!fits)
+    bad_line(line, number,
+             "'" + text + "' has more bits than " + std::string(name(dtype)) + ", " + std::to_string(width));
+  return made;
 }
 
 std::string bits_text(Dtype dtype, ScalarBits bits) {
@@ -211,7 +217,7 @@ std::string answer(const std::string& line, size_t number) {
   std::vector<ScalarValue> operands;
   for (std::string bits; words >> bits;) {
     Dtype dtype = operand_dtype(*row, *compute, static_cast<int>(operands.size()));
-    operands.push_back(from_bits(dtype, parse_bits(bits, line, number)));
+    operands.push_back(from_bits(dtype, parse_bits(bits, dtype, line, number)));
     // float64 is computed in double-double where the row can.
     if (dtype == Dtype::f64 && row->eval.dds != nullptr)
       operands.back() = ScalarValue(DoubleDouble(operands.back().real()));

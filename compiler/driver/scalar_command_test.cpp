@@ -47,7 +47,8 @@ TEST(ScalarCommand, EvaluatesBits) {
 TEST(ScalarCommand, RefusesWhatIsNoRequest) {
   for (const char* line :
        {"nothing f32 0", "add f33 0 0", "add f32", "add f32 0", "add f32 0 0 0", "add f32 xyz 0", "add",
-        "to_dtype f32 0", "bitcast f32:f64 0", "add f32:f99 0 0", "exp f64 123456789012345678901234567890123"}) {
+        "to_dtype f32 0", "bitcast f32:f64 0", "add f32:f99 0 0", "exp f64 123456789012345678901234567890123",
+        "add i8 fff 1", "add f32 100000000 0", "logical_not bool 2", "exp f64 13ff0000000000000"}) {
     Ran ran = run("scalar --eval", line);
     EXPECT_EQ(ran.code, 2) << line << "\n" << ran.out;
     EXPECT_NE(ran.out.find("line 1"), std::string::npos) << line << "\n" << ran.out;

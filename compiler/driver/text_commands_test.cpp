@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "compiler/driver/command_testing.h"
+#include "compiler/graph/npz.h"
 #include "compiler/graph/text.h"
 
 namespace lenz {
@@ -82,6 +83,26 @@ TEST_F(TextCommands, VerifySaysWhichRule) {
   ran = run("verify --guards " +
             file("guard.lenz", "graph @g(%x: f32[s0], %y: f32[s1]) { %z = aten.mul(%x, %y) return %z }"));
   EXPECT_THAT(ran.out, HasSubstr("@g relies on "));
+}
+
+TEST_F(TextCommands, VerifyLooksAtConstantsBesideTheText) {
+  const std::vector<std::pair<std::string, NpyArray>> arrays{
+      {"w", {Dtype::f32, 0, {2, 2}, std::vector<std::byte>(16)}}};
+  write_npz((folder_ / "w.npz").string(), arrays);
+  auto verified = [&](const std::string& type, const std::string& constant) {
+    const std::string text = "graph @g() {\n  %c = lenz.constant(" + type + " " + constant + ")\n  return %c\n}\n";
+    return run("verify " + file("g.lenz", text));
+  };
+  EXPECT_EQ(verified("f32[2, 2]", "\"w.npz\":\"w\"").code, 0);
+  for (const auto& [type, constant, why] :
+       {std::tuple("f64[2, 2]", "\"w.npz\":\"w\"", "the entry `w` holds f32, not f64\n"),
+        {"f32[4]", "\"w.npz\":\"w\"", "the entry `w` has the shape [2, 2], not the declared one\n"},
+        {"f32[2, 2]", "\"w.npz\":\"v\"", "it has no entry `v`\n"},
+        {"f32[2, 2]", "\"v.npz\":\"v\"", "can't open the file\n"}}) {
+    const Ran ran = verified(type, constant);
+    EXPECT_EQ(ran.code, 2) << type;
+    EXPECT_THAT(ran.out, testing::AllOf(HasSubstr(why), HasSubstr("g.lenz:2:8"), HasSubstr("^"))) << type;
+  }
 }
 
 TEST_F(TextCommands, DiffShowsWhatChanged) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "compiler/base/chooser.h"
+#include "compiler/base/source.h"
 #include "compiler/driver/arguments.h"
 #include "compiler/graph/mutate.h"
 #include "compiler/graph/npz.h"
@@ -53,22 +54,44 @@ bool verify_program(const std::string& text, const std::string& path, bool guard
   return verified.violations.empty();
 }
 
-// Constants of files that can't be read, or that hold no such entry: a graph without its weights is not whole.
-std::vector<std::string> missing_files(const Graph& graph, const std::string& folder) {
-  std::vector<std::string> missing;
+struct Unstored {
+  const Graph* graph;
+  NodeId node;
+  UserError why;
+};
+
+// Constants of files that can't be read, or that hold no such entry, or another one: a graph without its weights is not
+// whole.
+std::vector<Unstored> unstored(const Graph& graph, const std::string& folder) {
+  std::vector<Unstored> found;
   graph.for_each_node([&](NodeId id) {
     for (const Arg& a : graph.node(id).arguments()) {
-      if (a.kind != ArgKind::data || a.data->bytes) continue;
-      std::string where = (std::filesystem::path(folder) / a.data->file).string();
+      if (a.kind != ArgKind::data) continue;
       try {
-        if (!NpzReader(where).has(a.data->key)) missing.push_back(where + ": has no entry `" + a.data->key + "`");
-      } catch (const UserError& e) {
-        missing.emplace_back(e.what());
+        require_stored(*a.data, folder);
+      } catch (const UserError& why) {
+        found.push_back({&graph, id, why});
       }
     }
   });
-  for (const auto& sub : graph.subgraphs) std::ranges::copy(missing_files(*sub, folder), std::back_inserter(missing));
-  return missing;
+  for (const auto& sub : graph.subgraphs) std::ranges::move(unstored(*sub, folder), std::back_inserter(found));
+  return found;
+}
+
+// The same of a text, each with its place.
+std::vector<UserError> unstored_constants(const Graph& graph, const std::string& text, ParseOptions options,
+                                          const std::string& folder) {
+  if (unstored(graph, folder).empty()) return {};
+  Places places;  // kept for no graph that is whole: a second reading finds them
+  options.places = &places;
+  auto again = parse_graph(text, graph.ops(), options);
+  Source source(text, options.file);
+  std::vector<UserError> errors;
+  for (const Unstored& u : unstored(*again, folder)) {
+    const Places::Place place = places.nodes.at({u.graph, u.node});
+    errors.push_back(source.error(place.at, place.end, u.why.where() + ": " + u.why.message(), u.why.remedy()));
+  }
+  return errors;
 }
 
 // What fails is said with its seed; after a crash, the last line of progress says where to look again.
@@ -146,10 +169,13 @@ ExitCode verify_command(std::span<const std::string> args) {
     std::vector<UserError> violations = verify_text(*graph, text, options, level);
     for (const UserError& v : violations) std::printf("%s\n", v.what());
     // A text from standard input stands nowhere that its files could be beside.
-    std::vector<std::string> missing;
-    if (path != "-") missing = missing_files(*graph, std::filesystem::path(path).parent_path().string());
-    for (const std::string& m : missing) std::printf("%s: %s\n", path.c_str(), m.c_str());
-    bool whole = violations.empty() && missing.empty();
+    if (path != "-")
+      for (UserError& e :
+           unstored_constants(*graph, text, options, std::filesystem::path(path).parent_path().string())) {
+        std::printf("%s\n", e.what());
+        violations.push_back(std::move(e));
+      }
+    bool whole = violations.empty();
     if (!whole) code = ExitCode::bad_input;
     if (whole)
       std::printf("%s: valid at level %s, %zu nodes\n", path.c_str(),

@@ -1,4 +1,6 @@
 #include "compiler/graph/graph.h"
+
+#include "compiler/graph/divisors.h"
 #include "compiler/graph/renumber.h"
 
 #include <algorithm>
@@ -56,6 +58,7 @@ const Arg* owned(Context& context, std::span<const Arg> args) {
 void Graph::set_outputs(std::span<const Arg> outputs) {
   std::vector<Arg> fresh;  // `outputs` may be a view of our own
   for (const Arg& a : outputs) fresh.push_back(owned(*context_, a));
+  guard_divisors(*this, fresh, {});
   remove_users(kOutputs, outputs_);
   outputs_ = std::move(fresh);
   add_users(kOutputs, outputs_);
@@ -125,6 +128,9 @@ NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, 
       results.push_back({annotated[i], alias});
     }
   }
+
+  guard_divisors(*this, full, op.full_name);
+  for (const InferredResult& r : results) guard_divisors(*this, *r.type, op.full_name);
 
   auto id = static_cast<NodeId>(nodes_.size());
   Node n;

@@ -1,5 +1,6 @@
 #include "compiler/graph/infer.h"
 
+#include "compiler/graph/operand_devices.h"
 #include "compiler/graph/overlap.h"
 
 #include "compiler/graph/graph.h"
@@ -141,7 +142,9 @@ int64_t Infer::constant(std::string_view param) const {
 }
 
 bool Infer::boolean(std::string_view param) const {
-  return arg(param).kind == ArgKind::boolean && arg(param).boolean();
+  const Arg& a = arg(param);
+  if (a.is_value()) raise("`" + std::string(param) + "` must be a constant: the result's type depends on it");
+  return a.kind == ArgKind::boolean && a.boolean();
 }
 
 DimVec Infer::ints(std::string_view param) const {
@@ -219,10 +222,22 @@ void require_listed_dtype(const Infer& in) {
 
 void Infer::run() {
   require_listed_dtype(*this);
+  const std::optional<Device> joined = require_one_device(*this);
   op_.infer(*this);
+  if (joined) move_results(*joined);
   if (op_.variant == VariantKind::in_place) finish_in_place();
   if (op_.variant == VariantKind::out) finish_out();
   if (op_.variant != VariantKind::functional && owner) refuse_overlaps(*this);
+}
+
+// Rules take the first operand's device for the results'.
+void Infer::move_results(Device device) {
+  for (InferredResult& r : results_) {
+    if (!r.type->is_tensor()) continue;
+    TensorType moved = r.type->tensor();
+    moved.device = device;
+    r.type = context_->tensor(moved);
+  }
 }
 
 namespace {
@@ -239,6 +254,9 @@ void Infer::write_to(const Type& target, const Type& computed, std::string_view 
   if (exact ? computed.dtype != target.dtype : !can_cast(computed.dtype, target.dtype))
     raise("result type " + std::string(name(computed.dtype)) + " can't be " + (exact ? "stored as" : "cast to") +
           " the type of `" + std::string(param) + "`, " + std::string(name(target.dtype)));
+  if (op_.variant == VariantKind::in_place && !on_one_device(computed.device, target.device))
+    raise("a result on " + to_string(computed.device) + " can't be stored in `" + std::string(param) +
+          "`, which is on " + to_string(target.device));
   for (Dim size : target.sizes())
     if (is_zero(size)) return;  // nothing is written
   for (size_t i = 0; i < target.rank(); ++i)

@@ -74,8 +74,8 @@ class Infer {
   Dim integer(std::string_view param) const;       // int or SymInt, also from a sym_int value
   int64_t constant(std::string_view param) const;  // must be a constant: dims, flags
   std::optional<Dim> maybe_integer(std::string_view param) const;
-  bool boolean(std::string_view param) const;
-  DimVec ints(std::string_view param) const;  // a list; one integer counts as a list of one
+  bool boolean(std::string_view param) const;  // must be a constant; none counts as false
+  DimVec ints(std::string_view param) const;   // a list; one integer counts as a list of one
   SmallVec<int64_t, 6> constants(std::string_view param) const;
   std::optional<Dtype> dtype(std::string_view param) const;
   double real(std::string_view param) const;  // int, real or bool, as a double
@@ -131,6 +131,7 @@ class Infer {
 
  private:
   void add(const Type* type, ValueId alias) { results_.push_back({type, alias}); }
+  void move_results(Device device);
   void finish_in_place();
   void finish_out();
   void write_to(const Type& target, const Type& computed, std::string_view param, bool exact);

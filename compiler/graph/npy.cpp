@@ -140,7 +140,14 @@ void to_c_order(NpyArray& array) {
 }
 }  // namespace
 
-NpyArray parse_npy(std::span<const std::byte> file, const NpzLimits& limits) {
+namespace {
+struct NpyHeader {
+  NpyArray array;  // without elements
+  bool fortran = false;
+  size_t elements_at = 0;
+};
+
+NpyHeader header_of(std::span<const std::byte> file) {
   std::string_view text(reinterpret_cast<const char*>(file.data()), file.size());
   if (!text.starts_with(kMagic) || text.size() < 10) fail("it does not start as one");
   auto byte = [&](size_t i) { return static_cast<size_t>(file[i]); };
@@ -149,14 +156,21 @@ NpyArray parse_npy(std::span<const std::byte> file, const NpzLimits& limits) {
   size_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;
   if (length > kLongestHeader || length > text.size() - start) fail("its header is longer than it is");
-  NpyArray array;
-  bool fortran = false;
-  HeaderReader(text.substr(start, length)).read(array, fortran);
+  NpyHeader header;
+  header.elements_at = start + length;
+  HeaderReader(text.substr(start, length)).read(header.array, header.fortran);
+  return header;
+}
+}  // namespace
+
+NpyArray parse_npy_header(std::span<const std::byte> file) { return header_of(file).array; }
+
+NpyArray parse_npy(std::span<const std::byte> file, const NpzLimits& limits) {
+  auto [array, fortran, elements_at] = header_of(file);
   size_t bytes = byte_count(array, limits.array_bytes);
-  if (text.size() - start - length != bytes)
-    fail("its shape asks for " + std::to_string(bytes) + " bytes, it has " +
-         std::to_string(text.size() - start - length));
-  array.bytes.assign(file.begin() + static_cast<ptrdiff_t>(start + length), file.end());
+  if (file.size() - elements_at != bytes)
+    fail("its shape asks for " + std::to_string(bytes) + " bytes, it has " + std::to_string(file.size() - elements_at));
+  array.bytes.assign(file.begin() + static_cast<ptrdiff_t>(elements_at), file.end());
   if (fortran && array.shape.size() > 1 && bytes) to_c_order(array);
   return array;
 }

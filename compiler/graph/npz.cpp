@@ -136,7 +136,7 @@ std::vector<std::string> NpzReader::keys() const {
   return out;
 }
 
-std::vector<std::byte> NpzReader::unpack(const std::string& key, const Member& m) {
+uint64_t NpzReader::place_of(const std::string& key, const Member& m) {
   constexpr uint64_t kBestRatio = 1032;  // deflate's; a claim beyond it is a lie
   constexpr size_t kHeaderSpace = 1 << 17;
   if (m.size > limits_.array_bytes + kHeaderSpace) fail("`" + key + "` is larger than the limit");
@@ -146,30 +146,42 @@ std::vector<std::byte> NpzReader::unpack(const std::string& key, const Member& m
   Fields local(header);
   if (local.number(4) != kLocal) fail("`" + key + "` is not where the directory says");
   local.bytes(22);
-  uint64_t data_at = m.header_at + 30 + local.number(2) + local.number(2);
-  std::vector<std::byte> packed = bytes_at(data_at, m.packed), bytes;
-  if (m.method == 0) {
-    bytes = std::move(packed);
-  } else {
-    bytes.resize(m.size);
-    z_stream z{};
-    if (inflateInit2(&z, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
-    int state = Z_OK;
-    uint64_t in = 0, out = 0;
-    while (state == Z_OK) {  // zlib counts in 32 bits
-      constexpr uint64_t kStep = 1 << 30;
-      z.next_in = reinterpret_cast<Bytef*>(packed.data() + in);
-      z.avail_in = static_cast<uInt>(std::min(kStep, m.packed - in));
-      z.next_out = reinterpret_cast<Bytef*>(bytes.data() + out);
-      z.avail_out = static_cast<uInt>(std::min(kStep, m.size - out));
-      uint64_t in_step = z.avail_in, out_step = z.avail_out;
-      state = inflate(&z, Z_NO_FLUSH);
-      in += in_step - z.avail_in;
-      out += out_step - z.avail_out;
-      if (state == Z_OK && in_step == z.avail_in && out_step == z.avail_out) state = Z_BUF_ERROR;
-    }
-    inflateEnd(&z);
-    if (state != Z_STREAM_END || out != m.size) fail("`" + key + "` does not unpack");
+  return m.header_at + 30 + local.number(2) + local.number(2);
+}
+
+namespace {
+// The first `count` bytes, fewer if there are no more; `whole`: whether it ended there.
+std::vector<std::byte> inflated(std::span<const std::byte> packed, uint64_t count, bool& whole) {
+  std::vector<std::byte> bytes(count);
+  z_stream z{};
+  if (inflateInit2(&z, -MAX_WBITS) != Z_OK) throw std::bad_alloc();
+  int state = Z_OK;
+  uint64_t in = 0, out = 0;
+  while (state == Z_OK) {  // zlib counts in 32 bits
+    constexpr uint64_t kStep = 1 << 30;
+    z.next_in = reinterpret_cast<Bytef*>(const_cast<std::byte*>(packed.data() + in));
+    z.avail_in = static_cast<uInt>(std::min<uint64_t>(kStep, packed.size() - in));
+    z.next_out = reinterpret_cast<Bytef*>(bytes.data() + out);
+    z.avail_out = static_cast<uInt>(std::min(kStep, count - out));
+    uint64_t in_step = z.avail_in, out_step = z.avail_out;
+    state = inflate(&z, Z_NO_FLUSH);
+    in += in_step - z.avail_in;
+    out += out_step - z.avail_out;
+    if (state == Z_OK && in_step == z.avail_in && out_step == z.avail_out) state = Z_BUF_ERROR;
+  }
+  inflateEnd(&z);
+  whole = state == Z_STREAM_END;
+  bytes.resize(out);
+  return bytes;
+}
+}  // namespace
+
+std::vector<std::byte> NpzReader::unpack(const std::string& key, const Member& m) {
+  std::vector<std::byte> bytes = bytes_at(place_of(key, m), m.packed);
+  if (m.method != 0) {
+    bool whole = false;
+    bytes = inflated(bytes, m.size, whole);
+    if (!whole || bytes.size() != m.size) fail("`" + key + "` does not unpack");
   }
   uLong crc = crc32_z(0, nullptr, 0);
   crc = crc32_z(crc, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
@@ -177,15 +189,29 @@ std::vector<std::byte> NpzReader::unpack(const std::string& key, const Member& m
   return bytes;
 }
 
-NpyArray NpzReader::read(const std::string& key) {
+template <class F>
+NpyArray NpzReader::member(const std::string& key, F&& parse) {
   auto at = members_.find(key);
   if (at == members_.end()) fail("it has no entry `" + key + "`");
   try {
-    return parse_npy(unpack(key, at->second), limits_);
+    return parse(at->second);
   } catch (const UserError& e) {
     if (!e.where().empty()) throw;
-    fail("`" + key + "`: " + e.message());
+    throw UserError("bad .npz: `" + key + "`: " + e.message(), path_, e.remedy());
   }
+}
+
+NpyArray NpzReader::read(const std::string& key) {
+  return member(key, [&](const Member& m) { return parse_npy(unpack(key, m), limits_); });
+}
+
+NpyArray NpzReader::header(const std::string& key) {
+  constexpr uint64_t kLongest = 1 << 17;
+  return member(key, [&](const Member& m) {
+    std::vector<std::byte> bytes = bytes_at(place_of(key, m), std::min(m.packed, kLongest));
+    bool whole = false;
+    return parse_npy_header(m.method == 0 ? bytes : inflated(bytes, std::min(m.size, kLongest), whole));
+  });
 }
 
 // --- writing
@@ -198,7 +224,11 @@ void put(std::string& out, uint64_t value, size_t width) {
 
 void write_npz(const std::string& path, std::span<const std::pair<std::string, NpyArray>> arrays) {
   constexpr uint64_t kMost = 0xFFFFFFFEu, kDate = 0x5CA10000;  // a fixed date: equal arrays are equal files
-  std::string fresh = path + ".new", directory;
+  std::error_code error;
+  // What is no file of a disk, a device or a pipe, is written as it stands.
+  const bool in_place = std::filesystem::exists(path, error) && !std::filesystem::is_regular_file(path, error);
+  const std::string fresh = in_place ? path : path + ".new";
+  std::string directory;
   std::ofstream file(fresh, std::ios::binary);
   uint64_t at = 0;
   for (const auto& [key, array] : arrays) {
@@ -241,33 +271,48 @@ void write_npz(const std::string& path, std::span<const std::pair<std::string, N
   put(end, 0, 2);
   file << directory << end;
   file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(fresh, path, error);
+  error.clear();
+  if (file && !in_place) std::filesystem::rename(fresh, path, error);
   if (!file || error) {
-    std::filesystem::remove(fresh, error);
+    if (!in_place) std::filesystem::remove(fresh, error);
     throw UserError("can't write the file", path);
   }
 }
 
 // --- constants
 
-std::shared_ptr<const std::vector<std::byte>> load_constant(const ConstantData& constant, const std::string& folder) {
-  if (constant.bytes) return constant.bytes;
-  std::string where = (std::filesystem::path(folder) / constant.file).string();
-  NpyArray array = NpzReader(where).read(constant.key);
+namespace {
+// What an array has else than a constant's type says.
+std::optional<std::string> unlike(const ConstantData& constant, const NpyArray& array) {
   const TensorType& t = constant.type;
   bool raw = array.raw_bits == 16                              ? t.dtype == Dtype::bf16 || t.dtype == Dtype::f16
              : array.raw_bits == 8 || array.dtype == Dtype::u8 ? is_float8(t.dtype)
                                                                : false;
+  const std::string holds =
+      array.raw_bits ? std::to_string(array.raw_bits) + " raw bits" : std::string(name(array.dtype));
   if (!raw && (array.raw_bits || array.dtype != t.dtype))
-    throw UserError("the entry `" + constant.key + "` does not hold " + std::string(name(t.dtype)), where);
+    return "the entry `" + constant.key + "` holds " + holds + ", not " + std::string(name(t.dtype));
   bool same = array.shape.size() == t.rank();
   for (size_t i = 0; same && i < t.rank(); ++i) same = t.sizes[i].is(array.shape[i]);
-  if (!same) {
-    std::string shape;
-    for (int64_t s : array.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(s);
-    throw UserError("the entry `" + constant.key + "` has the shape [" + shape + "], not the declared one", where);
-  }
+  if (same) return std::nullopt;
+  std::string shape;
+  for (int64_t s : array.shape) shape += (shape.empty() ? "" : ", ") + std::to_string(s);
+  return "the entry `" + constant.key + "` has the shape [" + shape + "], not the declared one";
+}
+}  // namespace
+
+void require_stored(const ConstantData& constant, const std::string& folder) {
+  if (constant.bytes) return;
+  const std::string where = (std::filesystem::path(folder) / constant.file).string();
+  if (auto why = unlike(constant, NpzReader(where).header(constant.key)))
+    throw UserError(*why, where, "correct the constant's type, or save what it says");
+}
+
+std::shared_ptr<const std::vector<std::byte>> load_constant(const ConstantData& constant, const std::string& folder) {
+  if (constant.bytes) return constant.bytes;
+  std::string where = (std::filesystem::path(folder) / constant.file).string();
+  NpyArray array = NpzReader(where).read(constant.key);
+  if (auto why = unlike(constant, array)) throw UserError(*why, where);
   return std::make_shared<const std::vector<std::byte>>(std::move(array.bytes));
 }
 

@@ -33,6 +33,7 @@ struct NpzLimits {
 
 // One .npy file's content.
 NpyArray parse_npy(std::span<const std::byte> file, const NpzLimits& limits = {});
+NpyArray parse_npy_header(std::span<const std::byte> file);  // without elements, of which none need be there
 std::vector<std::byte> format_npy(const NpyArray& array);
 
 class NpzReader {
@@ -41,6 +42,7 @@ class NpzReader {
   std::vector<std::string> keys() const;  // sorted; without ".npy"
   bool has(const std::string& key) const { return members_.contains(key); }
   NpyArray read(const std::string& key);
+  NpyArray header(const std::string& key);  // without elements, which are not read
 
  private:
   struct Member {
@@ -50,6 +52,9 @@ class NpzReader {
   };
   void read_directory();
   std::vector<std::byte> bytes_at(uint64_t at, uint64_t count);
+  uint64_t place_of(const std::string& key, const Member& member);
+  template <class F>
+  NpyArray member(const std::string& key, F&& parse);
   std::vector<std::byte> unpack(const std::string& key, const Member& member);
   [[noreturn]] void fail(const std::string& what) const;
 
@@ -60,9 +65,12 @@ class NpzReader {
   std::map<std::string, Member> members_;
 };
 
-// Writes all or nothing. Members are stored, not deflated: weights don't shrink.
+// Writes all or nothing, but into what is no regular file as it stands. Members are stored, not deflated: weights don't
+// shrink.
 void write_npz(const std::string& path, std::span<const std::pair<std::string, NpyArray>> arrays);
 
+// UserError unless its file below `folder` has what its type says; elements are not read.
+void require_stored(const ConstantData& constant, const std::string& folder);
 // The elements of a constant, from memory or from its file below `folder`; dtype and shape must be what its type says.
 std::shared_ptr<const std::vector<std::byte>> load_constant(const ConstantData& constant, const std::string& folder);
 

@@ -130,6 +130,19 @@ TEST_F(Npz, ConstantsAreHeldAgainstTheirType) {
   EXPECT_THROW(load(Dtype::f32, DimVec{2}, "x"), UserError);
 }
 
+// Their headers alone are read, deflated ones too.
+TEST_F(Npz, HeadersSayWhatElementsAre) {
+  NpzReader reader(written("a.npz", numpy_file()));
+  for (const std::string& key : reader.keys()) {
+    const NpyArray whole = reader.read(key), header = reader.header(key);
+    EXPECT_EQ(header.shape, whole.shape) << key;
+    EXPECT_EQ(header.raw_bits, whole.raw_bits) << key;
+    EXPECT_EQ(header.dtype, whole.dtype) << key;
+    EXPECT_TRUE(header.bytes.empty()) << key;
+  }
+  EXPECT_THROW(reader.header("nobody"), UserError);
+}
+
 void expect_refused(const std::string& path, std::string_view why) {
   try {
     NpzReader reader(path);

@@ -124,12 +124,24 @@ void read_writes(OpDef& def) {
     }
   }
 }
+
+void check_devices(const OpDef& def) {
+  for (std::string_view rest = def.devices; !rest.empty();) {
+    const std::string_view entry = rest.substr(0, std::min(rest.find(' '), rest.size()));
+    const size_t colon = std::min(entry.find(':'), entry.size() - 1);
+    const std::string_view said = entry.substr(colon + 1);
+    LENZ_CHECK(def.schema.find(entry.substr(0, colon)) >= 0 && (said == "any" || said == "cpu" || said == "number"),
+               def.schema.full_name() + " says of devices " + std::string(entry));
+    rest.remove_prefix(std::min(entry.size() + 1, rest.size()));
+  }
+}
 }  // namespace
 
 void OpTable::add(OpDef def) {
   read_writes(def);
-  for (std::string_view* text : {&def.raises, &def.decompose, &def.written_base, &def.writes, &def.wants, &def.sampling,
-                                 &def.exception, &def.gradient, &def.lowering.body})
+  check_devices(def);
+  for (std::string_view* text : {&def.raises, &def.decompose, &def.written_base, &def.writes, &def.devices, &def.wants,
+                                 &def.sampling, &def.exception, &def.gradient, &def.lowering.body})
     *text = keep_text(*text);
   def.full_name = def.schema.full_name();
   auto keep = [&](OpDef row) {

@@ -176,6 +176,9 @@ struct OpDef {
   // Operands that it writes to though ATen's schema does not say so, by parameter: "running_mean running_var if
   // training" (only where that flag is not false), "mean" (always).
   std::string_view writes;
+  // Operands that need not lie where the others do, "src:any indices:cpu": anywhere; there or on the CPU (`cpu`); there
+  // or, of no dims, on the CPU (`number`).
+  std::string_view devices;
   std::string_view wants;     // what it wants of single operands' values, see compiler/ops/wants.h
   std::string_view sampling;  // how a random op samples from Lenz's own stream, see compiler/ops/draws.h
   Lowering lowering;

@@ -59,6 +59,7 @@ void Parser::inputs(Graph& graph) {
     }
     ValueId v = graph.add_input({}, t);
     define(name, v);
+    if (options_.places) options_.places->inputs[{&graph, graph.inputs().size() - 1}] = {name.at, name.end};
     Input& input = graph.input(graph.inputs().size() - 1);
     for (;;) {
       if (eat_word("alias")) {
@@ -184,6 +185,15 @@ void Parser::refuse_operator(std::string_view expected) {
                 "%y = aten.add(%x, 1)");  // op name: an example in a message
 }
 
+// Where nothing infers an integer, `int` alone would say nothing of it.
+void Parser::require_expressions(const OpDef& op) const {
+  for (const Target& t : targets_)
+    if (t.any_int)
+      throw source_.error(t.type_at, t.type_end,
+                          "`" + op.full_name + "` has no type rule, so its `int` needs an expression",
+                          "name it: `int u0` is whatever the op gives");
+}
+
 void Parser::statement() {
   targets_.clear();
   size_t lists_before = list_count_;
@@ -223,6 +233,7 @@ void Parser::statement() {
       annotated_.push_back(t.type);
     }
     if (!all) annotated_.clear();
+    if (!call.op->infer) require_expressions(*call.op);
     try {
       return graph.insert(kNone, *call.op, call.args, from, annotated_);
     } catch (const UserError& e) {
@@ -262,7 +273,7 @@ void Parser::statement() {
 
 void Parser::returns() {
   if (options_.comments) comments_to(&options_.comments->returns[scope_->graph]);
-  take();
+  const Token start = take();
   size_t lists_before = list_count_;
   std::vector<Arg> outputs;
   if (!at(TokenKind::r_brace)) {
@@ -272,7 +283,7 @@ void Parser::returns() {
     while (eat(TokenKind::comma));
     refuse_operator("`,` or `}`");
   }
-  scope_->graph->set_outputs(outputs);
+  placed(start, [&] { scope_->graph->set_outputs(outputs); });
   if (options_.comments) {
     last_place_ = &options_.comments->returns[scope_->graph];
     last_place_end_ = taken_end_;

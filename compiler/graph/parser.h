@@ -45,6 +45,7 @@ class Parser : private TextParser {
   // --- graph
   void inputs(Graph& graph);
   Initialiser initialiser();
+  void require_expressions(const OpDef& op) const;
   void statement();
   void returns();
   void define(const Token& token, ValueId value);

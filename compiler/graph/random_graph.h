@@ -76,15 +76,14 @@ class RandomGraph {
       tensors_.push_back(named(graph_->add_input("", tensor_type()), true));
       Input& input = graph_->input(graph_->inputs().size() - 1);
       input.mutated = c_.flip();
-      input.requires_grad = c_.flip();
+      const Dtype dtype = graph_->type(input.value).dtype;
+      input.requires_grad = is_inexact(dtype) && c_.flip();
       if (c_.flip()) input.alias = context_->intern(c_.flip() ? "a" : "other class");
       // One alias class is one device.
       if (input.alias && !(graph_->type(input.value).device == Device{})) input.alias.reset();
       if (c_.flip()) {
         input.init.kind = static_cast<Initialiser::Kind>(c_.below(7));
-        input.init.low = real();
-        input.init.high = real();
-        if (input.init.kind == Initialiser::integers) input.init = {Initialiser::integers, -3, 12, 0, c_.flip()};
+        initialise(input.init, dtype);
         input.init.seed = c_.below(UINT64_MAX);
       }
     }
@@ -92,8 +91,20 @@ class RandomGraph {
     if (c_.flip()) graph_->add_input("f", context_->simple(TypeKind::sym_float));
     if (c_.flip()) graph_->add_input("none_", context_->simple(TypeKind::none));
     predicate_ = graph_->add_input("p", context_->simple(TypeKind::sym_bool));
-    const Type* list[] = {tensor_type(), tensor_type()};
+    const Type* list[] = {tensor_type(), nullptr};
+    list[1] = list[0];
     lists_.push_back(graph_->add_input("l", context_->list(list)));
+  }
+
+  // What the dtype has, as the verifier asks.
+  void initialise(Initialiser& init, Dtype dtype) {
+    const bool drawn = init.kind == Initialiser::uniform || init.kind == Initialiser::normal;
+    if (init.kind == Initialiser::permutation && !is_integral(dtype, false)) init.kind = Initialiser::zeros;
+    if (init.kind == Initialiser::integers || (drawn && is_integral(dtype, true)))
+      init = {Initialiser::integers, 0, 1, 0, c_.flip()};
+    if (!drawn || init.kind == Initialiser::integers) return;
+    init.low = -static_cast<double>(c_.below(100));
+    init.high = static_cast<double>(c_.below(100)) / 8;
   }
 
   void facts() {
@@ -129,6 +140,13 @@ class RandomGraph {
   }
 
   ValueId tensor() { return c_.pick(tensors_); }
+  // One on the same device.
+  ValueId beside(ValueId other) {
+    std::vector<ValueId> near;
+    for (ValueId v : tensors_)
+      if (graph_->type(v).device == graph_->type(other).device) near.push_back(v);
+    return c_.pick(near);
+  }
 
   Arg scalar() {
     switch (c_.below(5)) {
@@ -160,9 +178,10 @@ class RandomGraph {
     bool bools[] = {c_.flip(), c_.flip(), c_.flip()};
     Arg scalars[] = {scalar(), scalar(), scalar()};
     Arg none;
+    const ValueId first = tensor();
     auto maybe = [&](Arg a) { return c_.flip() ? a : none; };
     add("test.kinds",
-        {Arg::of_value(tensor()), maybe(Arg::of_value(tensor())), scalar(), Arg::of_int(integer()),
+        {Arg::of_value(first), maybe(Arg::of_value(beside(first))), scalar(), Arg::of_int(integer()),
          c_.flip() ? context_->dims(plain) : context_->args(dims), Arg::of_real(real()), Arg::of_bool(c_.flip()),
          context_->string(text()), maybe(Arg::of_dtype(static_cast<Dtype>(c_.below(kDtypeCount)))),
          maybe(Arg::of_device({DeviceKind::cuda, static_cast<int8_t>(c_.between(-1, 7))})),
@@ -185,12 +204,12 @@ class RandomGraph {
       case 7: return add("test.nonzero", {x});
       case 8: return add("test.draw", {x, Arg::of_real(real()), c_.flip() ? Arg::of_seed(c_.below(9)) : Arg::none()});
       case 9: {
-        ValueId two[] = {tensor(), tensor()};
+        ValueId two[] = {x.value(), beside(x.value())};
         return add("test.cat", {c_.flip() ? context_->values({two, c_.below(3)}) : Arg::of_value(lists_[0]),
                                 Arg::of_int(integer())});
       }
       case 10: {
-        ValueId two[] = {tensor(), kNone};
+        ValueId two[] = {beside(x.value()), kNone};
         return add("test.index", {x, context_->values({two, c_.below(3)})});
       }
       case 11: {

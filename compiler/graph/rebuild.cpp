@@ -17,7 +17,7 @@ std::unique_ptr<Graph> without_nodes(const Graph& graph) {
   return copy;
 }
 
-// UserError as a rule refuses, with the node in `refused`.
+// UserError as a rule refuses, with the node in `refused`, kNone for the outputs.
 void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused = nullptr) {
   Context& context = copy.context();
   std::vector<ValueId> ids(graph.value_count(), kNone);
@@ -47,6 +47,7 @@ void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused =
       copy.set_name(ids[node.result(i)], graph.value(node.result(i)).name);
     }
   });
+  if (refused) *refused = kNone;
   std::vector<Arg> outputs;
   for (const Arg& a : graph.outputs()) outputs.push_back(renumbered(context, a, ids));
   copy.set_outputs(outputs);
@@ -144,7 +145,7 @@ std::unique_ptr<Graph> for_sizes(const Graph& graph, const SymValues& sizes) {
     try {
       fill(*next, graph, {}, &refused);
     } catch (const UserError& error) {
-      refuse("and without that, " + error.message(), ": " + GraphText(graph).node(refused));
+      refuse("and without that, " + error.message(), refused == kNone ? ": its outputs" : ": " + GraphText(graph).node(refused));
     }
     made = std::move(next);
   }

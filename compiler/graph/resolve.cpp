@@ -72,6 +72,10 @@ Arg default_arg(Context& context, const Param& param) {
 }
 
 namespace {
+bool all_of_kind(const Arg& list, ArgKind kind) {
+  return std::ranges::all_of(list.arg_list(), [&](const Arg& e) { return e.kind == kind; });
+}
+
 bool is_number(ArgKind k) {
   return k == ArgKind::integer || k == ArgKind::real || k == ArgKind::boolean || k == ArgKind::complex;
 }
@@ -130,16 +134,13 @@ bool fits(const Arg& a, const ParamType& t, std::span<const Type* const> types) 
       return empty || a.kind == ArgKind::int_list || a.kind == ArgKind::real_list || a.kind == ArgKind::bool_list ||
              (a.kind == ArgKind::arg_list &&
               std::ranges::all_of(a.arg_list(), [&](const Arg& e) { return fits_one(e, ParamKind::scalar, types); }));
+    case ParamKind::string: return empty || (a.kind == ArgKind::arg_list && all_of_kind(a, ArgKind::string));
     case ParamKind::any: return true;
     default: return false;
   }
 }
 
 namespace {
-bool all_of_kind(const Arg& list, ArgKind kind) {
-  return std::ranges::all_of(list.arg_list(), [&](const Arg& e) { return e.kind == kind; });
-}
-
 Arg as_values(Context& context, const Arg& list) {
   SmallVec<ValueId, 8> items;
   for (const Arg& e : list.arg_list()) items.push_back(e.is_none() ? kNone : e.value());
@@ -296,6 +297,22 @@ std::string wrong_kind(const Graph& graph, const Param& param, const Arg& given)
 }
 }  // namespace
 
+namespace {
+// A value that is none says no more than the literal does; where a parameter may be none, the literal stands for it.
+// One integer stands for a list of them, as a value too.
+Arg said_of(const Graph& graph, const Arg& given, const ParamType& type) {
+  const bool integers = type.kind == ParamKind::integer || type.kind == ParamKind::sym_int;
+  if (integers && type.list_size > 0 && given.is_value() && graph.type(given.value()).kind == TypeKind::sym_int)
+    return graph.context().args({&given, 1});
+  auto is_none = [&](const Arg& a) { return a.is_value() && graph.type(a.value()).kind == TypeKind::none; };
+  if (is_none(given) && type.optional) return Arg::none();
+  if (given.kind != ArgKind::arg_list || !type.element_optional) return given;
+  SmallVec<Arg, 8> elements;
+  for (const Arg& e : given.arg_list()) elements.push_back(is_none(e) ? Arg::none() : e);
+  return graph.context().args(elements);
+}
+}  // namespace
+
 bool match_call(const Graph& graph, const OpDef& op, std::span<const Arg> positional, std::span<const Keyword> keywords,
                 CallArgs& full, std::string* why) {
   const auto& params = op.schema.params;
@@ -320,6 +337,8 @@ bool match_call(const Graph& graph, const OpDef& op, std::span<const Arg> positi
       full.push_back(default_arg(graph.context(), param));
       continue;
     }
+    const Arg said = said_of(graph, *given, param.type);
+    given = &said;
     if (given->kind != ArgKind::arg_list && fits(*given, param.type, graph.types())) {
       bool as_real = param.type.kind == ParamKind::real && given->kind == ArgKind::integer;
       full.push_back(as_real ? *shaped_for(graph.context(), *given, param.type) : *given);

@@ -36,13 +36,14 @@ struct Comments {
   std::vector<std::string> below;  // behind everything
 };
 
-// Where graphs (their names) and nodes (their ops) stand in a text, for messages about what was parsed.
+// Where graphs and inputs (their names) and nodes (their ops) stand in a text, for messages about what was parsed.
 struct Places {
   struct Place {
     size_t at = 0, end = 0;
   };
   std::map<const Graph*, Place> graphs;
   std::map<std::pair<const Graph*, NodeId>, Place> nodes;
+  std::map<std::pair<const Graph*, size_t>, Place> inputs;  // by number
 };
 
 struct ParseOptions {

@@ -1,5 +1,6 @@
 #include "compiler/graph/text.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "compiler/graph/test_ops.h"
@@ -116,6 +117,25 @@ TEST(Text, Constants) {
       "  %f = lenz.constant(u8[0] [])\n"
       "  return %a, %b, %c, %d, %e, %f\n"
       "}\n");
+}
+
+// A value that is none is none where a parameter may be; one integer stands for a list of them as a value too.
+TEST(Text, ValuesThatStandForLiterals) {
+  auto ops = [](std::string_view body) { return print(*parse_graph(body, op_table())); };
+  EXPECT_THAT(ops("graph @g(%x: f32[2, 3], %w: f32[4, 3], %q: none) { %y = aten.linear(%x, %w, %q) return %y }"),
+              testing::HasSubstr("%y = aten.linear(%x, %w)\n"));
+  EXPECT_THAT(ops("graph @g(%x: f32[3], %i: i64[2], %q: none) { %y = aten.index(%x, [%i]) return %y, %q }"),
+              testing::HasSubstr("return %y, %q"));
+  EXPECT_THAT(ops("graph @g(%x: f32[3], %n: int) { %y = aten.roll(%x, %n) return %y }"),
+              testing::HasSubstr("%y = aten.roll(%x, [%n])\n"));
+  constexpr std::string_view kStrings = R"(extern "my::op(Tensor x, str[] names=[]) -> Tensor"
+graph @g(%x: f32[2]) {
+  %y: f32[2] = my.op(%x, names=["a", "b"])
+  %z: f32[2] = my.op(%y)
+  return %z
+}
+)";
+  EXPECT_EQ(ops(kStrings), kStrings);
 }
 
 TEST(Text, SubGraphs) {

@@ -18,6 +18,7 @@ class Verifier {
 
  private:
   void report(int rule, NodeId node, std::string message);
+  void report_input(int rule, size_t number, std::string message);
   bool full() const;
   std::string name(ValueId v) const { return graph_.value_name(v); }
 
@@ -36,7 +37,9 @@ class Verifier {
   // verify_types.cpp
   void arguments(NodeId id);
   void constant(NodeId id, const ConstantData& data);
+  void input_flags(size_t number);
   void outputs();
+  void divisors(NodeId id, std::span<const Arg> args);
   void inputs();
   void layout(NodeId id, ValueId v);
   void results(NodeId id);

@@ -39,6 +39,10 @@ constexpr VerifyRule kRules[] = {
     {405, "strides", "The strides of inputs and of annotated results are not negative.", "write 0 or more"},
     {406, "offset", "The storage offset of an input or an annotated result is not negative.", "write 0 or more"},
 
+    {407, "requires_grad", "What requires a gradient is a tensor of floating or complex numbers.",
+     "leave out `requires_grad`, or make the input one of floats"},
+    {408, "initialiser", "An initialiser gives a tensor values of its dtype.", "correct the initialiser"},
+
     {501, "storage", "A value's storage is its own, or that of the operand that its op says it shares.", kNotInText},
     {502, "alias_device", "Inputs of one alias class are on one device.",
      "put them on one device, or leave out one's alias class"},
@@ -109,7 +113,11 @@ Verifier::Verifier(const Graph& graph, Level level, std::vector<Violation>& out)
 bool Verifier::full() const { return out_.size() >= kMostViolations; }
 
 void Verifier::report(int rule, NodeId node, std::string message) {
-  if (!full()) out_.push_back({rule, &graph_, node, std::move(message)});
+  if (!full()) out_.push_back({rule, &graph_, node, std::move(message), {}});
+}
+
+void Verifier::report_input(int rule, size_t number, std::string message) {
+  if (!full()) out_.push_back({rule, &graph_, kNone, std::move(message), number});
 }
 
 void Verifier::run() {
@@ -357,7 +365,9 @@ std::vector<UserError> verify_text(const Graph& graph, std::string_view text, Pa
   std::vector<UserError> errors;
   for (const Violation& v : verify(*again, level)) {
     const VerifyRule& rule = verify_rule(v.rule);
-    Places::Place place = v.node == kNone ? places.graphs.at(v.graph) : places.nodes.at({v.graph, v.node});
+    Places::Place place = v.input           ? places.inputs.at({v.graph, *v.input})
+                          : v.node == kNone ? places.graphs.at(v.graph)
+                                            : places.nodes.at({v.graph, v.node});
     errors.push_back(source.error(place.at, place.end,
                                   "G" + std::to_string(rule.number) + " " + std::string(rule.name) + ": " + v.message,
                                   std::string(rule.remedy)));

@@ -28,6 +28,7 @@ struct Violation {
   const Graph* graph = nullptr;  // the graph given, or one of its sub-graphs
   NodeId node = kNone;           // kNone: of the graph as a whole
   std::string message;
+  std::optional<size_t> input = {};  // the number of the input that it is about
 };
 std::string to_string(const Violation& violation);  // "G503 write_to_input: ... in @main: %y = ..."
 

@@ -247,5 +247,29 @@ TEST(Verify, ReportsAHundredViolationsAtMost) {
   EXPECT_EQ(verify(*graph).size(), 100u);
 }
 
+// corpus/errors has one of these.
+TEST(Verify, InitialisersGiveValuesOfTheDtype) {
+  auto refused = [](const std::string& input) {
+    auto graph = parse_graph("graph @g(%x: " + input + ") { return %x }", op_table());
+    std::vector<Violation> found = verify(*graph);
+    return found.empty() ? std::string() : found[0].message;
+  };
+  using testing::HasSubstr;
+  EXPECT_THAT(refused("f32[3] init uniform(nan, 1)"), HasSubstr("must be finite"));
+  EXPECT_THAT(refused("f32[3] init normal(0, -1)"), HasSubstr("the deviation -1 is negative"));
+  EXPECT_THAT(refused("i8[3] init integers(0, 128)"), HasSubstr("values that i8 has not"));
+  EXPECT_THAT(refused("u8[3] init integers(-1, 3)"), HasSubstr("values that u8 has not"));
+  EXPECT_THAT(refused("i64[3] init integers(0, 9223372036854775808)"), HasSubstr("values that i64 has not"));
+  EXPECT_THAT(refused("f16[3] init uniform(0, 70000)"), HasSubstr("values that f16 has not"));
+  EXPECT_THAT(refused("i64[3] init integers(3, 2)"), HasSubstr("nothing lies from 3 to 2"));
+  EXPECT_THAT(refused("i64[3] init integers(0.5, 2)"), HasSubstr("whole numbers"));
+  EXPECT_THAT(refused("f32[3] init permutation(seed=1)"), HasSubstr("of integers"));
+  EXPECT_THAT(refused("i8[129] init permutation(seed=1)"), HasSubstr("129 numbers"));
+  EXPECT_THAT(refused("bool[3] init uniform(0, 1)"), HasSubstr("integers(0, 1)"));
+  for (const char* input : {"bool[3] init integers(0, 1)", "i64[3] init integers(-9223372036854775808, 7)",
+                            "i8[128] init permutation(seed=1)", "f16[2] init normal(0, 0)", "u8[] init ones"})
+    EXPECT_EQ(refused(input), "") << input;
+}
+
 }  // namespace
 }  // namespace lenz

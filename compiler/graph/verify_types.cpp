@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/divisors.h"
 #include "compiler/graph/verifier.h"
 
 namespace lenz {
@@ -42,6 +43,18 @@ void Verifier::outputs() {
   for (const Arg& a : graph_.outputs())
     if (a.kind == ArgKind::graph || a.kind == ArgKind::data)
       report(203, kNone, std::string(a.kind == ArgKind::graph ? "a sub-graph" : "a constant") + " is an output");
+  divisors(kNone, graph_.outputs());
+}
+
+void Verifier::divisors(NodeId id, std::span<const Arg> args) {
+  auto report_open = [&](Dim divisor) {
+    if (!given_by_inputs(graph_, divisor)) return;
+    report(403, id, "a size divides by " + to_string(divisor) + ", which neither a fact nor a guard keeps from 0");
+  };
+  for (const Arg& a : args) for_each_open_divisor(graph_.assumptions, a, report_open);
+  if (id == kNone) return;
+  for (uint16_t i = 0; i < graph_.node(id).result_count; ++i)
+    for_each_open_divisor(graph_.assumptions, graph_.type(graph_.node(id).result(i)), report_open);
 }
 
 // --- types that nothing infers
@@ -61,7 +74,10 @@ void Verifier::layout(NodeId id, ValueId v) {
 }
 
 void Verifier::inputs() {
-  for (const Input& i : graph_.inputs()) layout(kNone, i.value);
+  for (size_t i = 0; i < graph_.inputs().size(); ++i) {
+    layout(kNone, graph_.inputs()[i].value);
+    input_flags(i);
+  }
 }
 
 void Verifier::declared_results(NodeId id) {
@@ -88,6 +104,7 @@ void Verifier::declared_results(NodeId id) {
 
 void Verifier::results(NodeId id) {
   const Node& n = graph_.node(id);
+  divisors(id, n.arguments());
   if (!n.op->infer) return declared_results(id);
   SmallVec<const Type*, 4> have;
   for (size_t i = 0; i < n.result_count; ++i) have.push_back(&graph_.type(n.result(i)));

@@ -206,7 +206,9 @@ class Comparison {
     return !x.cond || (x.cond->rel == y.cond->rel && same(x.cond->lhs, y.cond->lhs) && same(x.cond->rhs, y.cond->rhs));
   }
 
-  bool same_node(const Print& x, const Print& y) { return x.text == y.text && refs(x.values, y.values); }
+  bool same_node(const Print& x, const Print& y) {
+    return x.text == y.text && x.numbers == y.numbers && refs(x.values, y.values);
+  }
 
   bool same_node(const If& x, const If& y) {
     return ref(x.condition, y.condition) && same_block(x.then, y.then) && same_block(x.otherwise, y.otherwise);

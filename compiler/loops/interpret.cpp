@@ -171,7 +171,7 @@ class Interpreter {
   void run(const Print& print) {
     std::vector<Tensor> values;
     for (BufferId id : print.values) values.push_back(memory_.whole(id, "a print"));
-    if (options_.print) options_.print(print.text, values);
+    if (options_.print) options_.print(print, values);
   }
 
   void run(const If& branch) {

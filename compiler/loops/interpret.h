@@ -62,7 +62,7 @@ struct InterpretOptions {
   RandomStream ambient;  // streams without a seed start from here: their offsets are added to its offset
   uint64_t memory_limit = uint64_t{4} << 30;  // bytes of temporaries
   uint64_t while_limit = 1'000'000;           // rounds of one While
-  std::function<void(std::string_view text, std::span<const Tensor> values)> print;
+  std::function<void(const Print& node, std::span<const Tensor> values)> print;
   // One tensor for each of node.results (none where it is not wanted), in the types of their buffers. Null:
   // Unsupported.
   std::function<std::vector<Tensor>(const ExternCall&)> run_extern;

@@ -352,13 +352,13 @@ TEST(Interpret, RepeatAndPrint) {
   NestBuilder carry = p.nest("carry");
   carry.store(sum, {}, p.load(carry, next, {}));
   body->nodes.push_back(carry.done());
-  body->nodes.push_back(Node{Print{"sum", {sum}}});
+  body->nodes.push_back(Node{Print{"sum", {sum}, {false}}});
   p.add(Repeat{t, n, std::move(body)});
   p.output(sum);
   std::vector<int64_t> printed;
   InterpretOptions options;
-  options.print = [&](std::string_view text, std::span<const Tensor> values) {
-    EXPECT_EQ(text, "sum");
+  options.print = [&](const Print& node, std::span<const Tensor> values) {
+    EXPECT_EQ(node.text, "sum");
     printed.push_back(values[0].at(0).integer());
   };
   EXPECT_THAT(run_for_first(p, {Tensor::integers(Dtype::i64, {3}, {5, 6, 7})}, options), ElementsAre(20));

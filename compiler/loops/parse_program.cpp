@@ -415,7 +415,10 @@ Print ProgramParser::print_node() {
   take();
   Print made;
   made.text = text_of(expect(TokenKind::string, "the text, between quotes"));
-  while (eat(TokenKind::comma)) made.values.push_back(buffer());
+  while (eat(TokenKind::comma)) {
+    made.numbers.push_back(eat_word("number"));
+    made.values.push_back(buffer());
+  }
   return made;
 }
 

@@ -402,9 +402,9 @@ class Printer {
   void head(const Print& n) {
     out += "print ";
     append_quoted(out, n.text);
-    for (BufferId b : n.values) {
-      out += ", ";
-      buffer(b);
+    for (size_t i = 0; i < n.values.size(); ++i) {
+      out += n.numbers[i] ? ", number " : ", ";
+      buffer(n.values[i]);
     }
   }
 

@@ -190,6 +190,7 @@ struct Check {
 struct Print {
   std::string text;
   std::vector<BufferId> values;
+  std::vector<bool> numbers;  // by value: shown as a number, not as a tensor of no dims
 };
 
 struct Node;

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/base/sym_parts.h"
+
 namespace lenz::loops {
 
 std::optional<int64_t> Symbols::find(const SymNode* symbol) const {
@@ -16,7 +18,8 @@ std::optional<int64_t> Symbols::try_value(Dim dim) const {
 
 int64_t Symbols::value(Dim dim) const {
   if (std::optional<int64_t> value = try_value(dim)) return *value;
-  throw InternalError("'" + to_string(dim) + "' has no value here: a symbol is not bound, or it overflows");
+  if (const std::string why = why_no_value(dim, lookup()); !why.empty()) throw UserError(why);
+  throw InternalError("'" + to_string(dim) + "' has no value here: a symbol is not bound");
 }
 
 bool Symbols::bound_by(Dim symbol, const void* who) const {

@@ -428,9 +428,12 @@ void ProgramVerifier::visit(const Check& n, Scope& scope) {
 }
 
 void ProgramVerifier::visit(const Print& n, Scope& scope) {
-  for (BufferId id : n.values) {
-    use_type(id, scope);
-    read(id);
+  for (size_t i = 0; i < n.values.size(); ++i) {
+    if (n.numbers[i] && buffer(n.values[i]).type.rank() != 0)
+      report(212, "a number to print is a buffer of no dims, and " + name(n.values[i]) + " is " +
+                      to_string(*program_.context->tensor(buffer(n.values[i]).type)));
+    use_type(n.values[i], scope);
+    read(n.values[i]);
   }
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/divisors.h"
 #include "compiler/graph/rewrite.h"
 #include "compiler/lower/lowering.h"
 #include "compiler/scalar/random_stream.h"
@@ -185,7 +186,23 @@ std::vector<bool> Lowering::only_shown() const {
   return only;
 }
 
+// Guards keep divisors from 0 that inputs give; of the others the run has to see.
+void Lowering::check_divisors(const Node& node) {
+  auto check = [&](Dim divisor) {
+    loops::Check made;
+    made.cond = ne(divisor, 0);
+    made.message = node.op->full_name + ": a size divides by " + to_string(divisor) + ", which is 0 here";
+    made.origin = node.origin;
+    block->nodes.push_back({std::move(made)});
+  };
+  for (const Arg& a : node.arguments()) for_each_open_divisor(program.assumptions, a, check);
+  if (node.op->has(Trait::data_dependent)) return;  // the sizes that it makes are not known before
+  for (uint16_t i = 0; i < node.result_count; ++i)
+    for_each_open_divisor(program.assumptions, type(node.result(i)), check);
+}
+
 void Lowering::lower_node(const Node& node) {
+  check_divisors(node);
   if (node.op->has(Trait::structural)) return lower_structural(node);
   lower_computed(node);
 }

@@ -63,6 +63,7 @@ class Lowering {
   loops::BufferId truth(loops::BufferId of);
   std::vector<Operand> fresh_copies(const Node& loop, std::span<const Operand> from);
   void hand_on(std::vector<loops::BufferId> made, std::span<const Operand> carried);
+  loops::BufferId shown_buffer(const Node& node, const Arg& shown);  // what a print shows of an operand
   void lower_structural(const Node& node);
   void lower_constant(const Node& node);
   void lower_getitem(const Node& node);
@@ -80,6 +81,7 @@ class Lowering {
   bool runs_outside(const Node& node) const;
   loops::BufferId operand_outside(ValueId v);
   std::vector<bool> only_shown() const;  // by node
+  void check_divisors(const Node& node);
   void lower_node(const Node& node);
 
   LowerOptions options_;

@@ -326,18 +326,31 @@ void Lowering::lower_assert(const Node& node) {
   block->nodes.push_back({std::move(check)});
 }
 
+BufferId Lowering::shown_buffer(const Node& node, const Arg& shown) {
+  const Type* type = shown.is_value() ? &graph_->type(shown.value()) : nullptr;
+  const bool integer = type ? type->kind == TypeKind::sym_int : shown.kind == ArgKind::integer;
+  if (type && !integer) {
+    if (!type->is_tensor() && type->kind != TypeKind::sym_float && type->kind != TypeKind::sym_bool)
+      throw Unsupported("nothing prints " + to_string(*type));
+    return buffer(shown.value());
+  }
+  if (!integer && shown.kind != ArgKind::real && shown.kind != ArgKind::boolean)
+    throw Unsupported("nothing prints a literal of this kind");
+  const Dtype dtype = integer ? Dtype::i64 : shown.kind == ArgKind::real ? Dtype::f64 : Dtype::b8;
+  const BufferId b = add_buffer("number", dtype, {});
+  NestBuilder nest = this->nest("number", node.origin);
+  nest.store(b, {}, integer ? nest.index(type ? type->offset : shown.dim()) : nest.constant(dtype, shown),
+             loops::StoreMode::assign);
+  nest.finish(*block);
+  return b;
+}
+
 void Lowering::lower_print(const Node& node) {
   loops::Print print;
   print.text = node.args[1].string();
-  for (const Operand& o : operands_of(node.args[2])) {
-    BufferId b = o.buffer;
-    if (b == kNone) {
-      b = add_buffer("number", Dtype::i64, {});
-      NestBuilder nest = this->nest("number", node.origin);
-      nest.store(b, {}, nest.index(o.number), loops::StoreMode::assign);
-      nest.finish(*block);
-    }
-    print.values.push_back(b);
+  for (const Arg& shown : operands(node.args[2])) {
+    print.numbers.push_back(!shown.is_value() || !graph_->type(shown.value()).is_tensor());
+    print.values.push_back(shown_buffer(node, shown));
   }
   block->nodes.push_back({std::move(print)});
 }

@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/rebuild.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
@@ -79,6 +80,42 @@ TEST(Definitions, WriteWhatTheRowSays) {
     }
   }
   EXPECT_GT(writing, 100u);
+}
+
+const Type* on_device(Context& context, const Type& type, Device device) {
+  if (type.kind == TypeKind::list) {
+    SmallVec<const Type*, 8> elements;
+    for (const Type* e : type.elements()) elements.push_back(on_device(context, *e, device));
+    return context.list(elements);
+  }
+  if (!type.is_tensor()) return &type;
+  TensorType moved = type.tensor();
+  moved.device = device;
+  return context.tensor(moved);
+}
+
+// What a definition makes itself lies where the operands do.
+TEST(Definitions, KeepToTheDeviceOfTheirOperands) {
+  const Device device{DeviceKind::cuda, 0};
+  for (const auto& row : op_table().rows()) {
+    if (row->decompose.empty() || !row->generate || row->variant != VariantKind::functional) continue;
+    for (uint64_t seed = 0; seed < 40; ++seed) {
+      RandomChooser chooser(seed);
+      auto graph = generate_call(*row, op_table(), chooser);
+      const auto given_device = [](const Arg& a) { return a.kind == ArgKind::device; };
+      if (std::ranges::any_of(graph->node(graph->last()).arguments(), given_device)) continue;
+      std::vector<const Type*> types;
+      for (const Input& i : graph->inputs()) types.push_back(on_device(graph->context(), graph->type(i.value), device));
+      try {
+        auto moved = rebuilt(*graph, {.inputs = types});
+        ASSERT_TRUE(moved) << row->full_name << " seed " << seed << " is refused on " << to_string(device);
+        expand(*moved, kNone, *row, moved->node(moved->last()).arguments());
+      } catch (const Error& error) {
+        ADD_FAILURE() << row->full_name << " seed " << seed << ": " << error.what();
+        break;
+      }
+    }
+  }
 }
 
 }  // namespace

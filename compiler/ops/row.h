@@ -34,6 +34,7 @@ struct Row {
   std::string_view loops = {};  // Lowering::body
   std::string_view written_base = {};
   std::string_view writes = {};
+  std::string_view devices = {};
   std::string_view wants = {};
   std::string_view sampling = {};
   std::string_view exception = {};
@@ -56,6 +57,12 @@ struct EachRow {
 // A row by definition: `definition` says its values, see compiler/ops/decompose.h.
 inline Row meaning(std::string_view definition, Row row) {
   row.decompose = definition;
+  return row;
+}
+
+// A row whose operands need not lie on one device: OpDef::devices.
+inline Row crossing(std::string_view devices, Row row) {
+  row.devices = devices;
   return row;
 }
 

@@ -226,6 +226,19 @@ void Frame::prepare(const Step& step) {
     run.chunks = std::clamp<int64_t>(static_cast<int64_t>(run.nanoseconds / kChunkNanoseconds), 1,
                                      std::min<int64_t>(std::max<int64_t>(run.points, 1), workers * 8));
   scratch_of_worker_ = std::max(scratch_of_worker_, run.scratch);
+  for (const loops::Node& node : kernel.body->nodes) look_at_numbers(std::get<loops::Nest>(node.is));
+}
+
+// Code counts without looking: numbers that sizes alone decide are looked at here, once for all calls of these sizes.
+void Frame::look_at_numbers(const loops::Nest& nest) const {
+  for (const loops::Instr& i : nest.body) {
+    if (i.kind != loops::InstrKind::index) continue;
+    for (Dim d : i.index) {
+      bool known = true;
+      if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { known = known && symbols_.find(s); });
+      if (known) value(d);
+    }
+  }
 }
 
 // ---------------------------------------------------------------------------------------------------------------------
@@ -359,9 +372,13 @@ loops::Tensor Frame::tensor(BufferId id) {
     if (owner == id) return kept_[owner];
     return {kept_[owner].storage(), b.type.dtype, sizes, strides, offset};
   }
-  auto storage = std::make_shared<loops::Storage>();
-  storage->data = storages_[owner];
-  storage->bytes = bytes_[owner];
+  // Results may show a constant, and outlive the executable that loaded it.
+  std::shared_ptr<loops::Storage> storage = s_.constants[owner] ? s_.constants[owner].storage() : nullptr;
+  if (!storage) {
+    storage = std::make_shared<loops::Storage>();
+    storage->data = storages_[owner];
+    storage->bytes = bytes_[owner];
+  }
   if (loops::elements_needed(sizes, strides, offset) == std::optional<int64_t>(0)) offset = 0;
   return {std::move(storage), b.type.dtype, sizes, strides, offset};
 }

@@ -86,6 +86,7 @@ class Frame {
   int64_t value(Dim d) const { return symbols_.value(d); }
   uint64_t bytes_of(loops::BufferId id) const;
   uint64_t early_bytes_of(loops::BufferId id) const;
+  void look_at_numbers(const loops::Nest& nest) const;
   double points_of(const loops::Nest& nest) const;
   double nanoseconds_of(const loops::Nest& nest) const;
   void measure(const Step& step, StepTime& time) const;

@@ -29,7 +29,7 @@ class Host {
   // One tensor for each of node.results (none where it is not wanted), lying as its buffer's type says. They live until
   // the call is over, and for the caller's use behind it where an output shows them. UserError where the op raises.
   virtual std::vector<loops::Tensor> run_extern(const loops::ExternCall& call) = 0;
-  virtual void print(std::string_view text, std::span<const loops::Tensor> values) = 0;
+  virtual void print(const loops::Print& node, std::span<const loops::Tensor> values) = 0;
 };
 
 }  // namespace lenz::runtime

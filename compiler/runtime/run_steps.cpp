@@ -134,7 +134,7 @@ void Frame::run(const Step& step, const Tape& tape, size_t& inner) {
     void operator()(const Print& n) const {
       std::vector<Tensor> values;
       for (BufferId id : n.values) values.push_back(f.tensor(id));
-      f.host_->print(n.text, values);
+      f.host_->print(n, values);
     }
     void operator()(const If& n) const {
       const size_t branch = inner + (f.truth(n.condition) ? 0 : 1);

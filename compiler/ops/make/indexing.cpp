@@ -435,7 +435,7 @@ void nonzero_static(CallMaker& m) {
 void isin(CallMaker& m) {
   TensorWish wish;
   // Who says that nothing occurs twice must mean it.
-  const DtypeSet wide = m.op().dtypes & (dtypes::wide_floats | DtypeSet::of(Dtype::i32, Dtype::i64));
+  const DtypeSet wide = m.op().dtypes & DtypeSet::of(Dtype::i32, Dtype::i64);
   bool unique = m.choose().chance(1, 4) && !wide.empty();  // others have too few values
   m.set("assume_unique", Arg::of_bool(unique));
   wish.permutation = wish.plain = unique;

@@ -17,7 +17,9 @@ void control_flow_rows(RowSink& t) {
   t.row("lenz::assert(Token token, Any condition, str message) -> Token",
         {.traits = structural | effect | core, .infer = rule::token, .raises = "the condition is false"});
   t.row("lenz::print(Token token, str format, Any[] values) -> Token",
-        {.traits = structural | effect | core, .infer = rule::token});
+        {.traits = structural | effect | core,
+         .infer = rule::print,
+         .raises = "the text has another number of {} than there are values"});
 }
 
 }  // namespace lenz

@@ -111,8 +111,10 @@ void of_sizes(RowSink& t) {
   fill.decompose = R"(
     %number = aten._to_copy(%value, dtype=dtype(%self), device=device(%self))
     return aten.clone(aten.expand(%number, shape(%self))))";
+  fill.devices = "value:any";
   t.row("fill.Tensor(Tensor self, Tensor value) -> Tensor", fill);
   fill.variants.out = "out";
+  fill.devices = {};
   fill.traits = Traits(reads_metadata_only);
   fill.raises = {};
   t.row("zero(Tensor self) -> Tensor", meaning("return aten.fill(%self, 0)", fill));
@@ -139,6 +141,7 @@ void ranges(RowSink& t) {
     t.row(with_options("logspace" + sides + ", int steps, float base=10., *, "), curved);
   };
   between("(Scalar start, Scalar end", kLinspaceLoops, kLogspaceLoops);
+  spaced.devices = "start:any end:any";
   between(".Tensor_Tensor(Tensor start, Tensor end", kLinspaceTTLoops, kLogspaceTTLoops);
   between(".Tensor_Scalar(Tensor start, Scalar end", kLinspaceTSLoops, kLogspaceTSLoops);
   between(".Scalar_Tensor(Scalar start, Tensor end", kLinspaceSTLoops, kLogspaceSTLoops);
@@ -278,6 +281,7 @@ void random_of_sizes(RowSink& t) {
   integers_like.wants = "high in [1, 9]";
   integers_like.exception = "the value of `high` decides: `random_ expects 'from' to be less than 'to'`";
   integers_like.loops = {};
+  integers_like.devices = "high:cpu";
   t.row(with_options("randint_like.Tensor(Tensor self, Tensor high, *, ", kFormat), integers_like);
 }
 
@@ -340,6 +344,7 @@ void draws(RowSink& t) {
   each.wants = "p in [0, 1]";
   each.loops = kCoinByTensorLoops;
   each.sampling = "coin(p)";
+  each.devices = "p:cpu";
   t.row("bernoulli.Tensor(Tensor self, Tensor p" + std::string(kGenerator), each);
 
   Row gauss = row_of(random, rule::normal, make::normal, "a negative deviation", kDrawn);

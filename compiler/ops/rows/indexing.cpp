@@ -80,6 +80,7 @@ void reads(RowSink& t) {
   row.loops = kIndexLoops;
   row.wants = "indices < self";
   row.decompose = {};
+  row.devices = "indices:cpu";
   t.row("index.Tensor(Tensor self, Tensor?[] indices) -> Tensor", row);
   row.loops = {};
   row.decompose = "return aten.index.Tensor(%self, $indices)";
@@ -177,7 +178,9 @@ void writes(RowSink& t) {
   row.decompose = LENZ_NUMBER LENZ_FILLED;
   t.row("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", row);
   row.decompose = LENZ_ONE_VALUE LENZ_FILLED;
+  row.devices = "value:any";
   t.row("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", row);
+  row.devices = {};
   row.infer = rule::masked_fill;
   row.generate = make::masked_fill;
   row.raises = "a mask that is not of bools";
@@ -185,8 +188,10 @@ void writes(RowSink& t) {
   row.wants = {};
   t.row("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", row);
   row.decompose = LENZ_ONE_VALUE "return aten.where(%mask, %v, %self)";
+  row.devices = "value:number";
   t.row("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", row);
   row.exception = "values decide: `Number of elements of source`";
+  row.devices = {};
   row.infer = rule::masked_scatter;
   row.generate = make::masked_scatter;
 #undef LENZ_ONE_VALUE
@@ -208,6 +213,7 @@ void writes(RowSink& t) {
   t.row("put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Tensor", row);
   row.dtypes = dtypes::all;
   row.accuracy = Accuracy::accumulated;
+  row.devices = "indices:cpu values:number";
   row.infer = rule::index_put;
   row.generate = make::index_put;
   row.wants = "indices < self";

@@ -55,8 +55,9 @@ void copies(RowSink& t) {
         meaning(R"(%c = aten._to_copy(%src, dtype=dtype(%self), device=device(%self))
                    if equal(shape(%self), shape(%src)) { return %c }
                    return aten.expand_copy(%c, shape(%self)))",
-                looped(kCopyFromLoops, with(row_of(movement, rule::copy, make::copy, "src does not expand to self"),
-                                            {.in_place = true, .out = "out", .out_rule = OutRule::copied}))));
+                crossing("src:any", looped(kCopyFromLoops,
+                                           with(row_of(movement, rule::copy, make::copy, "src does not expand to self"),
+                                                {.in_place = true, .out = "out", .out_rule = OutRule::copied})))));
   t.row(
       "_to_copy(Tensor self, *, ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? "
       "pin_memory=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor",
@@ -83,7 +84,8 @@ void copies(RowSink& t) {
       "to.device(Tensor(a) self, Device device, ScalarType dtype, bool non_blocking=False, bool copy=False, "
       "MemoryFormat? memory_format=None) -> Tensor(a)",
       to);
-  const Row like = meaning(kConverted, whole(copying(row_of(maybe_view, rule::to_other, make::conversion_like))));
+  const Row like = meaning(
+      kConverted, crossing("other:any", whole(copying(row_of(maybe_view, rule::to_other, make::conversion_like)))));
   t.row(
       "to.other(Tensor(a) self, Tensor other, bool non_blocking=False, bool copy=False, MemoryFormat? "
       "memory_format=None) -> Tensor(a)",

@@ -107,7 +107,7 @@ void shapes(RowSink& t) {
                        "eager reads what lies behind its memory: `out of the storage's bounds`")));
   t.row("view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         meaning("return aten.view(%self, shape(%other))",
-                row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView)));
+                crossing("other:any", row_of(kComposite, rule::view<at::like_other>, make::view_like, kNoView))));
 
   const Row reshape = meaning(
       R"(if result_is_view() { return aten.view(%self, result_shape()) }
@@ -122,7 +122,8 @@ void shapes(RowSink& t) {
   };
   t.row("reshape(Tensor(a) self, SymInt[] shape) -> Tensor(a)", reshape);
   t.row("reshape_as(Tensor(a) self, Tensor other) -> Tensor(a)",
-        meaning("return aten.reshape(%self, shape(%other))", reshaping(rule::reshape_as, make::reshape_like)));
+        meaning("return aten.reshape(%self, shape(%other))",
+                crossing("other:any", reshaping(rule::reshape_as, make::reshape_like))));
   t.row("flatten.using_ints(Tensor(a) self, int start_dim=0, int end_dim=-1) -> Tensor(a)",
         meaning(R"($n = rank(%self)
                    if $n == 0 { return aten.reshape(%self, [1]) }
@@ -156,7 +157,7 @@ void shapes(RowSink& t) {
             rule::view_copy<at::expanded>, "out");
   t.row("expand_as(Tensor(a) self, Tensor other) -> Tensor(a)",
         meaning("return aten.expand(%self, shape(%other))",
-                row_of(kComposite, rule::view<at::expanded_as>, make::expansion_like, kGrows)));
+                crossing("other:any", row_of(kComposite, rule::view<at::expanded_as>, make::expansion_like, kGrows))));
   t.row("broadcast_to(Tensor(a) self, SymInt[] size) -> Tensor(a)",
         meaning("return aten.expand(%self, $size)",
                 row_of(kComposite, rule::view<at::expanded>, make::expansion, kGrows, kNegative)));
@@ -248,9 +249,10 @@ void parts(RowSink& t) {
                              ", SymInt[] size, SymInt[] stride, SymInt? storage_offset=None", make::as_strided,
                              {kAsStridedLoops, {}}, "an element lies outside of the storage");
 
+  constexpr std::string_view kSource = "src:any";
   constexpr std::string_view kScatter = "src has another shape than the part, or the part is illegal";
   auto scatter = [&](std::string_view schema, void (*infer)(Infer&), Make generate, std::string_view definition,
-                     std::string_view loops) {
+                     std::string_view loops, std::string_view devices) {
     t.row(schema, {.variants = {.out = "out", .out_rule = OutRule::copied},
                    .traits = movement,
                    .infer = infer,
@@ -259,43 +261,46 @@ void parts(RowSink& t) {
                    .raises = kScatter,
                    .decompose = definition,
                    .loops = loops,
+                   .devices = devices,
                    .dims_of_result = true});
   };
   scatter(
       "slice_scatter(Tensor self, Tensor src, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> "
       "Tensor",
-      rule::scatter<at::sliced>, make::scatter<make::slice, at::sliced>, {}, kSliceScatterLoops);
+      rule::scatter<at::sliced>, make::scatter<make::slice, at::sliced>, {}, kSliceScatterLoops, kSource);
   scatter("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", rule::scatter<at::selected>,
           make::scatter<make::select, at::selected>, R"(
             $d = wrap($dim, rank(%self))
             if $index < 0 { $k = $index + size(%self, $d) } else { $k = $index }
             return aten.slice_scatter(%self, aten.unsqueeze(%src, $d), $d, $k, $k + 1))",
-          {});
+          {}, kSource);
   scatter("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",
-          rule::scatter<at::on_diagonal>, make::scatter<make::diagonal, at::on_diagonal>, {}, kDiagonalScatterLoops);
+          rule::scatter<at::on_diagonal>, make::scatter<make::diagonal, at::on_diagonal>, {}, kDiagonalScatterLoops,
+          kSource);
   scatter(
       "as_strided_scatter(Tensor self, Tensor src, SymInt[] size, SymInt[] stride, SymInt? storage_offset=None) -> "
       "Tensor",
-      rule::scatter<at::strided>, make::scatter<make::as_strided_writable, at::strided>, {}, kAsStridedScatterLoops);
+      rule::scatter<at::strided>, make::scatter<make::as_strided_writable, at::strided>, {}, kAsStridedScatterLoops,
+      kSource);
   scatter(
       "select_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt index) -> Tensor",
       rule::view_backward<at::selected>, make::select_backward,
       "return aten.select_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
       "%grad_output, $dim, $index)",
-      {});
+      {}, {});
   scatter(
       "slice_backward(Tensor grad_output, SymInt[] input_sizes, int dim, SymInt start, SymInt end, SymInt step) -> "
       "Tensor",
       rule::view_backward<at::sliced>, make::slice_backward,
       "return aten.slice_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
       "%grad_output, $dim, $start, $end, $step)",
-      {});
+      {}, {});
   scatter(
       "diagonal_backward(Tensor grad_output, SymInt[] input_sizes, int offset, int dim1, int dim2) -> Tensor",
       rule::view_backward<at::on_diagonal>, make::diagonal_backward,
       "return aten.diagonal_scatter(aten.zeros($input_sizes, dtype=dtype(%grad_output), device=device(%grad_output)), "
       "%grad_output, $offset, $dim1, $dim2)",
-      {});
+      {}, {});
   t.row("unfold_backward(Tensor grad_in, SymInt[] input_sizes, int dim, int size, int step) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::copied},
          .traits = movement | core,

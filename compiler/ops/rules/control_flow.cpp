@@ -189,6 +189,17 @@ void scan(Infer& in) {
   }
 }
 
+void print(Infer& in) {
+  const std::string_view text = in.string("format");
+  const Arg& values = in.arg("values");
+  size_t places = 0;
+  for (size_t at = text.find("{}"); at != std::string_view::npos; at = text.find("{}", at + 2)) ++places;
+  const size_t count = values.is_value() ? in.type_of(values.value()).elements().size() : values.count;
+  in.require(places == count, "the text has " + std::to_string(places) + " {}, and there are " + std::to_string(count) +
+                                  " values to print");
+  token(in);
+}
+
 void token(Infer& in) { in.result(in.context().simple(TypeKind::token)); }
 
 }  // namespace lenz::rule

@@ -9,6 +9,7 @@ namespace lenz::rule {
 void cond(Infer& in);
 void while_loop(Infer& in);
 void scan(Infer& in);
+void print(Infer& in);  // of as many values as its text has places for
 void token(Infer& in);
 
 }  // namespace lenz::rule

@@ -298,8 +298,7 @@ TensorType elementwise_result(Infer& in, const Operands& given, Dtype dtype, std
   for (const Operand& o : list) {
     if (!o.type) continue;
     shape = first ? DimVec(o.type->sizes()) : broadcast(in, shape, o.type->sizes());
-    // A 0-dim CPU tensor joins tensors of any device.
-    if (first || (device.kind == DeviceKind::cpu && o.type->rank())) device = o.type->device;
+    if (first) device = o.type->device;
     first = false;
   }
   TensorType result{dtype, device, shape, {}, 0};
