@@ -117,7 +117,7 @@ struct Primitive::Text {
   }
 };
 
-Primitive::Primitive(const std::string& key, std::shared_ptr<runtime::Pool> pool)
+Primitive::Primitive(const std::string& key, const std::shared_ptr<runtime::Pool>& pool)
     : rows_(kRowsOfThread * pool->workers()), memory_(std::make_unique<OwnMemory>()) {
   const Text text(key);
   dtype_ = text.dtype;

@@ -14,7 +14,7 @@ namespace lenz::bench {
 class Primitive {
  public:
   // As Work names it: "exp.f32", "pow.f32 _ 2.0", "draw.word i64".
-  Primitive(const std::string& key, std::shared_ptr<runtime::Pool> pool);
+  Primitive(const std::string& key, const std::shared_ptr<runtime::Pool>& pool);
   ~Primitive();
   void measure(oracle::Boxed& boxed);
   // That one result took, all threads at work, at best.

@@ -137,7 +137,8 @@ bool FactsReader::nonnegative_by_bound(Dim dim, const SumView& view, int depth, 
 bool FactsReader::nonnegative(Dim dim, int depth, int& budget) const {
   if (dim.is_constant()) return dim.constant() >= 0;
   if (at_least_zero(range(dim))) return true;
-  if (depth == 0 || (budget -= 16) < 0) return false;
+  budget -= 16;
+  if (depth == 0 || budget < 0) return false;
   SumView view(dim);
   if (nonnegative_by_factor(view, depth, budget) || nonnegative_by_bound(dim, view, depth, budget)) return true;
   for (const SymTerm& t : view.terms())

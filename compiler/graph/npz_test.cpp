@@ -47,7 +47,11 @@ class Npz : public testing::Test {
                 ("lenz_npz_" + std::to_string(std::chrono::steady_clock::now().time_since_epoch().count()))) {
     fs::create_directories(folder_);
   }
+
+ public:
   ~Npz() override { fs::remove_all(folder_); }
+
+ protected:
   std::string file(const std::string& name) { return (folder_ / name).string(); }
   std::string written(const std::string& name, const std::string& bytes) {
     std::ofstream(file(name), std::ios::binary) << bytes;

@@ -145,7 +145,8 @@ std::unique_ptr<Graph> for_sizes(const Graph& graph, const SymValues& sizes) {
     try {
       fill(*next, graph, {}, &refused);
     } catch (const UserError& error) {
-      refuse("and without that, " + error.message(), refused == kNone ? ": its outputs" : ": " + GraphText(graph).node(refused));
+      refuse("and without that, " + error.message(),
+             refused == kNone ? ": its outputs" : ": " + GraphText(graph).node(refused));
     }
     made = std::move(next);
   }

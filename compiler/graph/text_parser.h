@@ -42,7 +42,7 @@ class TextParser {
   // `comments_below` (null: comments are dropped) gets those that nothing follows.
   TextParser(std::string_view text, const OpTable& ops, const ParseOptions& options,
              std::vector<std::string>* comments_below);
-  virtual ~TextParser() = default;
+  ~TextParser() = default;
 
   // What stands behind a sigil in a literal.
   virtual ValueId value(const Token& token) = 0;
