@@ -37,7 +37,7 @@ class Campaigns(unittest.TestCase):
 
     def has_done_something(self):
         try:
-            return bool(self.batches())
+            return (self.out / "store.sqlite").exists() and bool(self.batches())
         except sqlite3.Error:  # no store yet, or no tables in it
             return False
 
