@@ -140,9 +140,9 @@ struct Executor::Impl final : GraphRunner {
         const Type& claimed = graph.type(node.result(i));
         if (plainly_is(claimed, result)) continue;
         if (binding.match(claimed, see(claimed, result)) || !outermost || nodes.widens()) continue;
-        for (const Cond& guard : graph.assumptions.guards())  // sizes that only the run knows may break one
-          if (evaluate(guard, binding.lookup()) == false)
-            stop(graph, node, Ending::raised, "these values contradict " + lenz::to_string(guard));
+        for (const Cond& fact : graph.assumptions.facts().conditions())  // sizes that only the run knows may break one
+          if (evaluate(fact, binding.lookup()) == false)
+            stop(graph, node, Ending::raised, "these values contradict " + lenz::to_string(fact));
         mismatches.emplace_back(node.result(i), to_string(look(result)));
       }
       if (over_limit()) stop(graph, node, Ending::out_of_memory, limit_text());

@@ -7,58 +7,6 @@
 
 namespace lenz {
 
-bool Assumptions::record(const Cond& cond) {
-  if (!started_) {
-    known_ = declared_;
-    started_ = true;
-  }
-  if (!known_.add(cond)) return false;
-  guards_.push_back(cond);
-  return true;
-}
-
-// What stands there literally needs no proof: later facts may have taken the shape from an earlier one by which the
-// prover would find it.
-Truth Assumptions::known_truth(const Cond& cond) const {
-  Truth truth = prove(cond);
-  if (truth != Truth::unknown) return truth;
-  Cond opposite = negate(cond);
-  for (const auto* list : {&guards_, &declared_.conditions()})
-    for (const Cond& c : *list)
-      if (c == cond || c == opposite) return c == cond ? Truth::yes : Truth::no;
-  return Truth::unknown;
-}
-
-bool Assumptions::decide(const Cond& cond) {
-  Truth truth = known_truth(cond);
-  if (truth != Truth::unknown) return truth == Truth::yes;
-  auto lhs = known().hint(cond.lhs), rhs = known().hint(cond.rhs);
-  bool holds = false;
-  if (lhs && rhs) {
-    switch (cond.rel) {
-      case Rel::eq: holds = *lhs == *rhs; break;
-      case Rel::ne: holds = *lhs != *rhs; break;
-      case Rel::lt: holds = *lhs < *rhs; break;
-      case Rel::le: holds = *lhs <= *rhs; break;
-    }
-  }
-  return record(holds ? cond : negate(cond)) ? holds : !holds;  // what contradicts the facts is refuted by them
-}
-
-bool Assumptions::assume(const Cond& cond) {
-  Truth truth = known_truth(cond);
-  return truth == Truth::unknown ? record(cond) : truth == Truth::yes;
-}
-
-bool Assumptions::declare(const Cond& cond) {
-  if (declared_.proves(cond)) return true;
-  if (!declared_.add(cond) || (started_ && !known_.add(cond))) return false;
-  // No guard says what is known without it.
-  const std::vector<Cond> guards = std::move(guards_);
-  restart();
-  return std::ranges::all_of(guards, [&](const Cond& guard) { return assume(guard); });
-}
-
 Infer::Infer(const std::shared_ptr<Context>& context, const OpTable& table, const OpDef& op, std::span<const Arg> args,
              std::span<const Type* const> value_types, Assumptions& assumptions)
     : context_(context), table_(table), op_(op), args_(args), value_types_(value_types), assumptions_(assumptions) {}
@@ -71,6 +19,11 @@ size_t Infer::at(std::string_view param) const {
 
 int64_t Infer::specialize(Dim d) {
   if (d.is_constant()) return d.constant();
+  if (assumptions_.mentions_open(d)) {
+    Range range = assumptions_.known().range(d);
+    if (range.low && range.low == range.high) return *range.low;
+    throw DataDependent(eq(d, assumptions_.known().hint(d).value_or(1)), op_.full_name);
+  }
   for (const Cond& c : assumptions_.guards())  // settled before, whatever later guards made of the hints
     if (c.rel == Rel::eq && c.lhs == d && c.rhs.is_constant()) return c.rhs.constant();
   auto value = assumptions_.known().hint(d);
@@ -220,7 +173,7 @@ void require_listed_dtype(const Infer& in) {
 }
 }  // namespace
 
-void Infer::run() {
+void Infer::run_rule() {
   require_listed_dtype(*this);
   const std::optional<Device> joined = require_one_device(*this);
   op_.infer(*this);
@@ -339,11 +292,6 @@ void Infer::finish_out() {
   }
 }
 
-void Assumptions::declare_range(const SymNode* symbol, Range range) {
-  declared_.set_range(symbol, range);
-  if (started_) known_.set_range(symbol, range);
-}
-
 namespace {
 Dim fresh_symbol(SymPool& pool, const std::string& prefix, uint32_t number) {
   std::string name;
@@ -355,7 +303,7 @@ Dim fresh_symbol(SymPool& pool, const std::string& prefix, uint32_t number) {
 
 Dim Infer::unbacked(Dim low, std::optional<Dim> high) {
   Dim symbol;
-  if (keep_assumptions_ && !kept_) kept_ = assumptions_;
+  if (keep_assumptions_ && !kept_) kept_ = fork_ ? *fork_ : assumptions_;
   if (unbacked_count_ < unbacked_symbols.size()) {
     symbol = unbacked_symbols[unbacked_count_];
   } else {
@@ -365,6 +313,7 @@ Dim Infer::unbacked(Dim low, std::optional<Dim> high) {
     unbacked_symbols.push_back(symbol);
   }
   ++unbacked_count_;
+  assumptions_.open(symbol.node());
   if (low.is_constant() && low.constant() < 0) {
     LENZ_CHECK(!high, "an upper bound beside a negative lower one");
     assumptions_.declare_range(symbol.node(), {low.constant(), std::nullopt});
