@@ -18,9 +18,9 @@ struct Infer::Outcome {
 };
 
 bool Infer::decide(const Cond& cond) {
+  if (!assumptions_.is_open(cond)) return assumptions_.decide(cond);
   Truth known = assumptions_.truth(cond);
   if (known != Truth::unknown) return known == Truth::yes;
-  if (!assumptions_.is_open(cond)) return assumptions_.decide(cond);
   if (keep_assumptions_ && kept_) return assumptions_.likely(cond);  // a run that is forgotten
   if (taken_ == path_.size()) {
     if (!fork_) fork_ = assumptions_;
@@ -89,18 +89,34 @@ Assumptions Infer::supposing(std::span<const Decision> decisions) const {
   return known;
 }
 
-bool equal_types(const Assumptions& known, const Type& a, const Type& b) {
+namespace {
+// All strides, or those that an element's place depends on: of dims of several elements.
+enum class StridesOf : uint8_t { dims, elements };
+
+bool equal_types(const Assumptions& known, const Type& a, const Type& b, StridesOf strides) {
   auto same = [&](Dim x, Dim y) { return x == y || known.prove(eq(x, y)) == Truth::yes; };
   if (&a == &b) return true;
   if (a.kind != b.kind || a.count != b.count) return false;
   for (size_t i = 0; i < a.elements().size(); ++i)
-    if (!equal_types(known, *a.elements()[i], *b.elements()[i])) return false;
+    if (!equal_types(known, *a.elements()[i], *b.elements()[i], strides)) return false;
   if (a.kind == TypeKind::sym_int) return same(a.offset, b.offset);
   if (!a.is_tensor()) return true;
   if (a.dtype != b.dtype || !(a.device == b.device) || !same(a.offset, b.offset)) return false;
-  for (size_t i = 0; i < a.rank(); ++i)
-    if (!same(a.sizes()[i], b.sizes()[i]) || !same(a.strides()[i], b.strides()[i])) return false;
+  bool idle = false;  // there are no elements
+  for (size_t i = 0; i < a.rank(); ++i) {
+    if (!same(a.sizes()[i], b.sizes()[i])) return false;
+    idle = idle || (strides == StridesOf::elements && same(a.sizes()[i], 0));
+  }
+  for (size_t i = 0; i < a.rank(); ++i) {
+    if (idle || (strides == StridesOf::elements && same(a.sizes()[i], 1))) continue;
+    if (!same(a.strides()[i], b.strides()[i])) return false;
+  }
   return true;
+}
+}  // namespace
+
+bool equal_types(const Assumptions& known, const Type& a, const Type& b) {
+  return equal_types(known, a, b, StridesOf::dims);
 }
 
 // `one` for both, if that is what `other` says where it holds, and each asserts there what the other does.
@@ -118,7 +134,7 @@ std::optional<Infer::Outcome> Infer::general(const Outcome& one, const Outcome& 
   for (const Cond& c : other.relied) known.assume(c);
   for (size_t i = 0; i < one.results.size(); ++i)
     if (one.results[i].alias_of != other.results[i].alias_of ||
-        !equal_types(known, *one.results[i].type, *other.results[i].type))
+        !equal_types(known, *one.results[i].type, *other.results[i].type, StridesOf::elements))
       return std::nullopt;
   Outcome both = one;
   for (const Cond& c : other.relied)
@@ -149,8 +165,12 @@ Infer::Outcome Infer::merge(Outcome likely, Outcome other, std::span<const Decis
 void Infer::settle(const Outcome& outcome) {
   assumptions_ = *fork_;
   if (outcome.raised) throw UserError(*outcome.raised);
-  for (const Cond& c : outcome.relied)
-    if (!assumptions_.assume(c)) raise("the facts contradict what it needs: " + to_string(c));
+  auto assume = [&](const Cond& c, bool open) {
+    if (assumptions_.is_open(c) == open && !assumptions_.assume(c))
+      raise("the facts contradict what it needs: " + to_string(c));
+  };
+  for (const Cond& c : outcome.relied) assume(c, false);
+  for (size_t i = outcome.relied.size(); i-- > 0;) assume(outcome.relied[i], true);  // the last say most
   results_ = outcome.results;
 }
 

@@ -88,6 +88,20 @@ struct Indexed {
   SmallVec<Dim, 1> counts;           // how many elements each mask takes
 };
 
+// As broadcast(), but that what a mask takes beside several indices is as many, or one that stands for all: whether it
+// is, eager finds out when it runs.
+DimVec broadcast_counts(Infer& in, DimVec a, DimVec b, std::span<const Dim> counts) {
+  for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+    Dim &x = a[a.size() - i], &y = b[b.size() - i];
+    auto is_count = [&](Dim d) { return std::ranges::find(counts, d) != counts.end(); };
+    auto several = [&](Dim d) { return !is_count(d) && in.assumptions().prove(gt(d, 1)) == Truth::yes; };
+    if (is_count(x) && is_count(y) && x != y) x = y = in.unbacked(0, std::nullopt);
+    if (is_count(x) && several(y)) x = y;
+    if (is_count(y) && several(x)) y = x;
+  }
+  return broadcast(in, a, b);
+}
+
 // A mask stands for the indices of its true elements, of which only the run knows how many.
 Indexed indexed(Infer& in) {
   const Type& self = in.tensor("self");
@@ -114,7 +128,7 @@ Indexed indexed(Infer& in) {
   in.require(list.size() <= self.rank(), "too many indices");
   while (list.size() < self.rank()) list.push_back(nullptr);
   for (const Type* t : list)
-    if (t) r.shape = r.shape ? broadcast(in, *r.shape, t->sizes()) : DimVec(t->sizes());
+    if (t) r.shape = r.shape ? broadcast_counts(in, *r.shape, t->sizes(), r.counts) : DimVec(t->sizes());
   // Indexed dims that aren't neighbours move to the front.
   size_t first = list.size(), last = 0, count = 0;
   for (size_t i = 0; i < list.size(); ++i)
