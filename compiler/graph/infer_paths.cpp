@@ -108,7 +108,7 @@ bool equal_types(const Assumptions& known, const Type& a, const Type& b, Strides
     idle = idle || (strides == StridesOf::elements && same(a.sizes()[i], 0));
   }
   for (size_t i = 0; i < a.rank(); ++i) {
-    if (idle || (strides == StridesOf::elements && same(a.sizes()[i], 1))) continue;
+    if (idle || (strides == StridesOf::elements && known.prove(le(a.sizes()[i], 1)) == Truth::yes)) continue;
     if (!same(a.strides()[i], b.strides()[i])) return false;
   }
   return true;

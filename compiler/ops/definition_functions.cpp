@@ -8,6 +8,7 @@
 #include "compiler/ops/definition_values.h"
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/layout.h"
+#include "compiler/ops/rules/view_parts.h"
 
 namespace lenz {
 
@@ -110,6 +111,9 @@ Arg wrap(DefinitionValues& v, Args a) {
 }
 Arg from_start(DefinitionValues& v, Args a) {
   return Arg::of_dim(rule::from_start(v.graph().assumptions, v.dim(a[0]), v.dim(a[1])));
+}
+Arg element_place(DefinitionValues& v, Args a) {
+  return Arg::of_dim(rule::at::element_place(v.graph().assumptions, v.dim(a[0]), v.dim(a[1])));
 }
 void require_numbers(DefinitionValues& v, Args a) {
   for (const Arg& x : a)
@@ -284,6 +288,7 @@ constexpr Function kFunctions[] = {
     {"epsilon", 1, epsilon},
     {"wrap", 2, wrap},
     {"from_start", 2, from_start},
+    {"element_place", 2, element_place},
     {"max", 2, larger},
     {"min", 2, smaller},
     {"power", 2, power},

@@ -26,7 +26,7 @@ inline constexpr std::string_view kSliceLoops =
     LENZ_SLICE "for $i in shape(%out) { %out[$i] = %self[replaced($i, $d, $s + at($i, $d) * $step)] }";
 #define LENZ_SELECT               \
   "$d = wrap($dim, rank(%self)) " \
-  "$k = from_start($index, size(%self, $d)) "
+  "$k = element_place($index, size(%self, $d)) "
 inline constexpr std::string_view kSelectLoops = LENZ_SELECT "%out[$i] = %self[inserted($i, $d, $k)]";
 inline constexpr std::string_view kUnfoldLoops = R"(
   if rank(%self) == 0 { %out[$i] = %self[[]] } else {

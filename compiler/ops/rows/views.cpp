@@ -271,7 +271,7 @@ void parts(RowSink& t) {
   scatter("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", rule::scatter<at::selected>,
           make::scatter<make::select, at::selected>, R"(
             $d = wrap($dim, rank(%self))
-            $k = from_start($index, size(%self, $d))
+            $k = element_place($index, size(%self, $d))
             return aten.slice_scatter(%self, aten.unsqueeze(%src, $d), $d, $k, $k + 1))",
           {}, kSource);
   scatter("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",

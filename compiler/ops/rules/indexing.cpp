@@ -128,7 +128,7 @@ Indexed indexed(Infer& in) {
   in.require(list.size() <= self.rank(), "too many indices");
   while (list.size() < self.rank()) list.push_back(nullptr);
   for (const Type* t : list)
-    if (t) r.shape = r.shape ? broadcast_counts(in, *r.shape, t->sizes(), r.counts) : DimVec(t->sizes());
+    if (t) r.shape = r.shape ? broadcast_counts(in, *r.shape, DimVec(t->sizes()), r.counts) : DimVec(t->sizes());
   // Indexed dims that aren't neighbours move to the front.
   size_t first = list.size(), last = 0, count = 0;
   for (size_t i = 0; i < list.size(); ++i)

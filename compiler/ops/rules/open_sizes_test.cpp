@@ -84,7 +84,6 @@ TEST(OpenSizes, WhatMustHoldIsAsserted) {
 
 TEST(OpenSizes, WhatWouldDecideATypeIsRefusedUnlessAFactTells) {
   EXPECT_THAT(refusal("aten.view(%x, [%u])"), HasSubstr("whether u == -1 decides"));
-  EXPECT_THAT(refusal("aten.expand(%x, [%u, 8])"), HasSubstr("u == 1"));
   EXPECT_THAT(refusal("aten.split(%x, %u)"), HasSubstr("only the run knows it"));
   EXPECT_EQ(to_string(graph_of("aten.view(%x, [%u])", "where u in 0..")->type(2)), "int u");
   EXPECT_THAT(refusal("aten.view(%x, [%u])"), HasSubstr("say which behind the graph's `where`"));

@@ -72,6 +72,10 @@ size_t dim_of_ranked(Infer& in, std::string_view param, const Type& t) {
   return static_cast<size_t>(in.wrap_dim(in.constant(param), t.rank()));
 }
 
+Dim element_place(Assumptions& known, Dim at, Dim size) {
+  return known.mentions_open(at) ? mod(at, max(size, 1)) : from_start(known, at, size);
+}
+
 Dim clamped(Infer& in, Dim at, Dim low, Dim size) {
   if (at.is(INT64_MAX)) return size;  // how exporters write "to the end"
   at = from_start(in.assumptions(), at, size);
@@ -276,7 +280,7 @@ TensorType selected(Infer& in, const Type& t) {
   Dim index = in.integer("index"), size = t.sizes()[d];
   in.require(lt(index, size), "the index is out of range");
   in.require(ge(index, -size), "the index is out of range");
-  index = from_start(in.assumptions(), index, size);
+  index = element_place(in.assumptions(), index, size);
   TensorType v = t.tensor();
   v.offset += index * v.strides[d];
   v.sizes.erase(d);
