@@ -22,6 +22,14 @@ bool Infer::decide(const Cond& cond) {
   Truth known = assumptions_.truth(cond);
   if (known != Truth::unknown) return known == Truth::yes;
   if (keep_assumptions_ && kept_) return assumptions_.likely(cond);  // a run that is forgotten
+  // A stride over a dim is written max(1, u), of which facts tell most where it is known which of the two it is.
+  for (Dim side : {cond.lhs, cond.rhs})
+    if (!side.is_constant() && kind_of(side) == SymKind::max)
+      for_each_symbol(side, [&](const SymNode* s) {
+        if (assumptions_.mentions_open(Dim(s))) decide(le(Dim(s), 1));
+      });
+  known = assumptions_.truth(cond);
+  if (known != Truth::unknown) return known == Truth::yes;
   if (taken_ == path_.size()) {
     if (!fork_) fork_ = assumptions_;
     path_.push_back({cond, assumptions_.likely(cond)});

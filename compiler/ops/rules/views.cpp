@@ -280,6 +280,7 @@ TensorType selected(Infer& in, const Type& t) {
   Dim index = in.integer("index"), size = t.sizes()[d];
   in.require(lt(index, size), "the index is out of range");
   in.require(ge(index, -size), "the index is out of range");
+  if (in.assumptions().mentions_open(index)) in.require(gt(size, 0), "the index is out of range");
   index = element_place(in.assumptions(), index, size);
   TensorType v = t.tensor();
   v.offset += index * v.strides[d];
