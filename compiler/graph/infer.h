@@ -2,9 +2,9 @@
 // A rule that must decide what the facts leave open decides as typical values of the symbols say, and the condition is
 // recorded: it becomes a guard of the graph. Of sizes that only a run knows nothing is decided so: the rule runs once
 // for each answer. Where they give one type, that is the type (its strides are those of dims of several elements; where
-// a dim may turn out to have fewer, no element's place depends on them). An answer for which the rule raises is excluded
-// by a run-time assertion; where types differ, the call is refused (DataDependent), and says which fact it lacks.
-// Thread-safety: one Infer per call of a rule.
+// a dim may turn out to have fewer, no element's place depends on them). An answer for which the rule raises is
+// excluded by a run-time assertion; where types differ, the call is refused (DataDependent), and says which fact it
+// lacks. Thread-safety: one Infer per call of a rule.
 #pragma once
 
 #include <optional>
