@@ -200,6 +200,13 @@ bool can_cast(Dtype from, Dtype to) {
   if (is_floating(from) && is_integral(to, true)) return false;
   return from == Dtype::b8 || to != Dtype::b8;
 }
+
+// Whether what only the run knows holds, as facts say. To assert it would refuse what eager takes: it resizes.
+bool is_told(const Assumptions& known, const Cond& cond, const std::string& who) {
+  Truth truth = known.truth(cond);
+  if (truth == Truth::unknown) throw DataDependent(cond, who);
+  return truth == Truth::yes;
+}
 }  // namespace
 
 // Also refuses a target in which the write would hit one location twice: a dim with stride 0 and more than one element.
@@ -245,7 +252,9 @@ const Type* Infer::written_out(const Type& target, const Type& computed, std::st
   write_to(target, computed, param, rule == OutRule::same_dtype || rule == OutRule::copied || rule == OutRule::plain);
   if (rule == OutRule::plain) {
     auto equal = [&](Dim a, Dim b) {
-      return a == b || (!(a.is_constant() && b.is_constant()) && assumptions_.assume(eq(a, b)));
+      if (a == b) return true;
+      if (assumptions_.is_open(eq(a, b))) return is_told(assumptions_, eq(a, b), op_.full_name);
+      return !(a.is_constant() && b.is_constant()) && assumptions_.assume(eq(a, b));
     };
     DimVec strides = contiguous_strides(target.sizes());
     bool plain = target.rank() == computed.rank();
@@ -278,8 +287,11 @@ void Infer::finish_out() {
       for (size_t d = 0; fits && d < have.size(); ++d)
         fits = have[d] == want[d] || !(have[d].is_constant() && want[d].is_constant());
       if (!fits) throw Unsupported(op_.full_name + ": eager would resize a tensor of `" + params[first].name + "`");
-      for (size_t d = 0; d < have.size(); ++d)
-        require(eq(have[d], want[d]), "an out= tensor must have the result's size");
+      for (size_t d = 0; d < have.size(); ++d) {
+        const Cond equal = eq(have[d], want[d]);
+        if (assumptions_.is_open(equal)) is_told(assumptions_, equal, op_.full_name);
+        require(equal, "an out= tensor must have the result's size");
+      }
       written_out(*list[i], *computed[i], params[first].name);
     }
     results_.clear();

@@ -2,6 +2,7 @@
 // agree.
 #include <algorithm>
 
+#include "compiler/base/sym_overflow.h"
 #include "compiler/graph/infer.h"
 
 namespace lenz {
@@ -66,6 +67,8 @@ Infer::Outcome Infer::run_path(std::span<const Decision> decisions) {
   try {
     run_rule();
   } catch (const DataDependent&) {
+    throw;
+  } catch (const DimOverflow&) {  // eager may do without the number
     throw;
   } catch (const UserError& error) {
     outcome.raised = error;
