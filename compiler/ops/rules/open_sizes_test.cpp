@@ -9,9 +9,11 @@
 namespace lenz {
 namespace {
 
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 // Of a call that speaks of u, a number read from a tensor; `facts` ends the graph's own.
 std::unique_ptr<Graph> graph_of(std::string_view call, std::string_view facts = "") {
@@ -87,6 +89,17 @@ TEST(OpenSizes, WhatWouldDecideATypeIsRefusedUnlessAFactTells) {
   EXPECT_THAT(refusal("aten.split(%x, %u)"), HasSubstr("only the run knows it"));
   EXPECT_EQ(to_string(graph_of("aten.view(%x, [%u])", "where u in 0..")->type(2)), "int u");
   EXPECT_THAT(refusal("aten.view(%x, [%u])"), HasSubstr("say which behind the graph's `where`"));
+}
+
+TEST(OpenSizes, WhatEagerResizesIsNotAsserted) {
+  const std::string part = "aten.slice(%x, 0, 0, %u)\n  %o = aten.zeros([8])\n  ";
+  EXPECT_THAT(refusal(part + "aten._foreach_neg([%r], out=[%o])"), HasSubstr("whether 8 == min("));
+  EXPECT_THAT(refusal(part + "%b = aten.zeros([0])\n  %p, %q = aten.log_sigmoid_forward(%r, output=%o, buffer=%b)"),
+              HasSubstr("whether 8 == min("));
+  auto padded = graph_of(
+      "aten.unsqueeze(%x, 0)\n  %o = aten.zeros([1, 9])\n"
+      "  %p = aten.replication_pad1d(%r, [0, %u], out=%o)");
+  EXPECT_THAT(facts_of(*padded), Not(Contains("9 != u + 8")));
 }
 
 TEST(OpenSizes, LayoutsOfEverySizeNeedNothing) {
