@@ -46,19 +46,7 @@ void forget_symbols(Graph& graph) {
   std::set<const SymNode*> live;
   for (const Type* t : graph.types())
     for_each_symbolic_dim(*t, [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { live.insert(s); }); });
-  auto known = [&](const Cond& c) {
-    bool all = true;
-    for (Dim d : {c.lhs, c.rhs}) for_each_symbol(d, [&](const SymNode* s) { all = all && live.contains(s); });
-    return all;
-  };
-  const Assumptions before = graph.assumptions;
-  graph.assumptions = {};
-  for (const auto& [symbol, range] : before.facts().ranges())
-    if (live.contains(symbol)) graph.assumptions.facts().set_range(symbol, range);
-  for (const Cond& c : before.facts().conditions())
-    if (known(c)) graph.assumptions.facts().add(c);
-  for (const Cond& c : before.guards())
-    if (known(c)) graph.assumptions.assume(c);
+  graph.assumptions.keep([&](const SymNode* s) { return live.contains(s); });
 }
 
 // Of the symbols that are still there.

@@ -7,6 +7,7 @@
 
 #include "compiler/loops/tensor.h"
 #include "compiler/scalar/rounding.h"
+#include "oracle/idle_strides.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -99,7 +100,12 @@ void add(std::vector<CallersValue>& all, const std::string& what, const RunValue
 }
 std::vector<CallersValue> held_by_caller(const Graph& graph, const Execution& e) {
   std::vector<CallersValue> all;
-  for (size_t i = 0; i < e.outputs.size(); ++i) add(all, "output " + std::to_string(i), e.outputs[i]);
+  for (size_t i = 0; i < e.outputs.size(); ++i) {
+    size_t first = all.size();
+    add(all, "output " + std::to_string(i), e.outputs[i]);
+    if (i >= graph.outputs().size() || !has_open_sizes(graph, graph.outputs()[i])) continue;
+    for (; first < all.size(); ++first) all[first].seen = with_idle_strides(std::move(all[first].seen), {});
+  }
   for (size_t i = 0; i < e.inputs.size(); ++i)
     add(all, "input " + graph.value_name(graph.inputs()[i].value) + " afterwards", e.inputs[i]);
   return all;

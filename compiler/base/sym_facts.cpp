@@ -5,6 +5,8 @@
 
 #include <algorithm>
 
+#include "compiler/base/sym_overflow.h"
+
 namespace lenz {
 
 namespace {
@@ -190,6 +192,14 @@ void FactsLearner::keep_remainder(Dim dim, int64_t modulus, int64_t residue) {
   facts_.rewrites_.push_back(fact);
 }
 
+// That dim - least is not below 0. An end near those of 64 bits may leave it without a number: then nothing is learnt.
+void FactsLearner::keep_difference(Dim dim, Dim least) {
+  try {
+    pending_.push_back({Pending::Kind::nonnegative, dim - least, {}});
+  } catch (const DimOverflow&) {
+  }
+}
+
 // Eliminates a symbol everywhere: what was known of it now holds for what replaces it.
 void FactsLearner::replace(const SymNode* symbol, Dim by) {
   Facts::Known old = known(symbol);
@@ -209,8 +219,8 @@ void FactsLearner::replace(const SymNode* symbol, Dim by) {
     pending_.push_back({kind, dim, {}});
     return true;
   };
-  if (old.range.low) pending_.push_back({Pending::Kind::nonnegative, by - *old.range.low, {}});
-  if (old.range.high) pending_.push_back({Pending::Kind::nonnegative, Dim(*old.range.high) - by, {}});
+  if (old.range.low) keep_difference(by, *old.range.low);
+  if (old.range.high) keep_difference(*old.range.high, by);
   if (old.congruence.modulus > 1) pending_.push_back({Pending::Kind::congruent, by, old.congruence});
   std::erase_if(facts_.rewrites_, [&](auto& r) { return move_out(Pending::Kind::zero, r.first - r.second); });
   std::erase_if(facts_.bounds_,

@@ -78,6 +78,7 @@ class FactsLearner {
   bool assume_nonnegative(Dim dim);
   bool assume_congruence(Dim dim, int64_t modulus, int64_t residue);
   void keep_remainder(Dim dim, int64_t modulus, int64_t residue);
+  void keep_difference(Dim dim, Dim least);
   bool assume_remainder(Dim dim, bool& done);
   bool assume_power(Dim dim, bool exactly, bool& done);
   bool solve(Dim dim);

@@ -467,6 +467,19 @@ TEST(SymFacts, HintsOfLongChainsTakeLittleTime) {
   EXPECT_TRUE(std::is_sorted(given.begin(), given.end()));
 }
 
+// As those of a number that a tensor holds.
+TEST(SymFacts, AnyNumberMayEqualASum) {
+  for (int64_t low : {INT64_MIN, INT64_MIN + 1}) {
+    SymPool pool;
+    Facts facts;
+    Dim s = pool.symbol("s"), n = pool.symbol("n"), m = pool.symbol("m");
+    for (Dim d : {n, m}) facts.set_range(d.node(), {low, std::nullopt});
+    EXPECT_TRUE(facts.add(eq(s, n + m + 5)));
+    EXPECT_TRUE(facts.proves(le(0, n + m + 5)));
+    EXPECT_TRUE(facts.add(eq(n, m)));
+  }
+}
+
 TEST(Facts, ConstantsAreComparedEvenIfTheirDifferenceOverflows) {
   Facts facts;
   EXPECT_EQ(facts.prove(lt(INT64_MIN, 0)), Truth::yes);

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "compiler/base/sym_node.h"
+#include "compiler/base/sym_overflow.h"
 
 namespace lenz {
 
@@ -74,9 +75,7 @@ void derive(SymNode& node) {
 
 }  // namespace
 
-void throw_overflow() {
-  throw UserError("dimension overflows 64 bits", "", "sizes and their products must stay below 2**63");
-}
+void throw_overflow() { throw DimOverflow(); }
 void throw_zero_division() { throw UserError("dimension divides by zero", "", "divide by a number that is not 0"); }
 
 double SymNode::factor() const { return std::bit_cast<double>(constant); }

@@ -103,6 +103,20 @@ void Graph::unlink(NodeId id) {
   (next == kNone ? last_ : previous_[next]) = previous;
 }
 
+namespace {
+// What an op without a rule brings along, and no input says, only the run knows.
+void open_symbols(Graph& graph, std::span<const Type* const> results) {
+  std::vector<const SymNode*> fresh;
+  for (const Type* t : results)
+    for_each_symbolic_dim(*t, [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { fresh.push_back(s); }); });
+  if (fresh.empty()) return;
+  for (const Input& input : graph.inputs())
+    for_each_symbolic_dim(graph.type(input.value),
+                          [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { std::erase(fresh, s); }); });
+  for (const SymNode* s : fresh) graph.assumptions.open(s);
+}
+}  // namespace
+
 NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin,
                      std::span<const Type* const> annotated) {
   SmallVec<Arg, 12> full(args);
@@ -121,6 +135,7 @@ NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, 
     if (annotated.size() != op.schema.returns.size())
       throw UserError(op.full_name + " has no type rule: its results need type annotations", {},
                       "write `%r: f32[2, 3] = " + op.full_name + "(...)`");
+    open_symbols(*this, annotated);
     for (size_t i = 0; i < annotated.size(); ++i) {  // the schema says what shares memory with what
       ValueId alias = kNone;
       for (size_t k = 0; k < full.size() && op.schema.returns[i].alias; ++k)

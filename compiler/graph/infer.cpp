@@ -7,58 +7,6 @@
 
 namespace lenz {
 
-bool Assumptions::record(const Cond& cond) {
-  if (!started_) {
-    known_ = declared_;
-    started_ = true;
-  }
-  if (!known_.add(cond)) return false;
-  guards_.push_back(cond);
-  return true;
-}
-
-// What stands there literally needs no proof: later facts may have taken the shape from an earlier one by which the
-// prover would find it.
-Truth Assumptions::known_truth(const Cond& cond) const {
-  Truth truth = prove(cond);
-  if (truth != Truth::unknown) return truth;
-  Cond opposite = negate(cond);
-  for (const auto* list : {&guards_, &declared_.conditions()})
-    for (const Cond& c : *list)
-      if (c == cond || c == opposite) return c == cond ? Truth::yes : Truth::no;
-  return Truth::unknown;
-}
-
-bool Assumptions::decide(const Cond& cond) {
-  Truth truth = known_truth(cond);
-  if (truth != Truth::unknown) return truth == Truth::yes;
-  auto lhs = known().hint(cond.lhs), rhs = known().hint(cond.rhs);
-  bool holds = false;
-  if (lhs && rhs) {
-    switch (cond.rel) {
-      case Rel::eq: holds = *lhs == *rhs; break;
-      case Rel::ne: holds = *lhs != *rhs; break;
-      case Rel::lt: holds = *lhs < *rhs; break;
-      case Rel::le: holds = *lhs <= *rhs; break;
-    }
-  }
-  return record(holds ? cond : negate(cond)) ? holds : !holds;  // what contradicts the facts is refuted by them
-}
-
-bool Assumptions::assume(const Cond& cond) {
-  Truth truth = known_truth(cond);
-  return truth == Truth::unknown ? record(cond) : truth == Truth::yes;
-}
-
-bool Assumptions::declare(const Cond& cond) {
-  if (declared_.proves(cond)) return true;
-  if (!declared_.add(cond) || (started_ && !known_.add(cond))) return false;
-  // No guard says what is known without it.
-  const std::vector<Cond> guards = std::move(guards_);
-  restart();
-  return std::ranges::all_of(guards, [&](const Cond& guard) { return assume(guard); });
-}
-
 Infer::Infer(const std::shared_ptr<Context>& context, const OpTable& table, const OpDef& op, std::span<const Arg> args,
              std::span<const Type* const> value_types, Assumptions& assumptions)
     : context_(context), table_(table), op_(op), args_(args), value_types_(value_types), assumptions_(assumptions) {}
@@ -71,6 +19,11 @@ size_t Infer::at(std::string_view param) const {
 
 int64_t Infer::specialize(Dim d) {
   if (d.is_constant()) return d.constant();
+  if (assumptions_.mentions_open(d)) {
+    Range range = assumptions_.known().range(d);
+    if (range.low && range.low == range.high) return *range.low;
+    throw DataDependent(eq(d, assumptions_.known().hint(d).value_or(1)), op_.full_name);
+  }
   for (const Cond& c : assumptions_.guards())  // settled before, whatever later guards made of the hints
     if (c.rel == Rel::eq && c.lhs == d && c.rhs.is_constant()) return c.rhs.constant();
   auto value = assumptions_.known().hint(d);
@@ -220,7 +173,7 @@ void require_listed_dtype(const Infer& in) {
 }
 }  // namespace
 
-void Infer::run() {
+void Infer::run_rule() {
   require_listed_dtype(*this);
   const std::optional<Device> joined = require_one_device(*this);
   op_.infer(*this);
@@ -246,6 +199,13 @@ bool can_cast(Dtype from, Dtype to) {
   if (is_complex(from) && !is_complex(to)) return false;
   if (is_floating(from) && is_integral(to, true)) return false;
   return from == Dtype::b8 || to != Dtype::b8;
+}
+
+// Whether what only the run knows holds, as facts say. To assert it would refuse what eager takes: it resizes.
+bool is_told(const Assumptions& known, const Cond& cond, const std::string& who) {
+  Truth truth = known.truth(cond);
+  if (truth == Truth::unknown) throw DataDependent(cond, who);
+  return truth == Truth::yes;
 }
 }  // namespace
 
@@ -292,7 +252,9 @@ const Type* Infer::written_out(const Type& target, const Type& computed, std::st
   write_to(target, computed, param, rule == OutRule::same_dtype || rule == OutRule::copied || rule == OutRule::plain);
   if (rule == OutRule::plain) {
     auto equal = [&](Dim a, Dim b) {
-      return a == b || (!(a.is_constant() && b.is_constant()) && assumptions_.assume(eq(a, b)));
+      if (a == b) return true;
+      if (assumptions_.is_open(eq(a, b))) return is_told(assumptions_, eq(a, b), op_.full_name);
+      return !(a.is_constant() && b.is_constant()) && assumptions_.assume(eq(a, b));
     };
     DimVec strides = contiguous_strides(target.sizes());
     bool plain = target.rank() == computed.rank();
@@ -325,8 +287,11 @@ void Infer::finish_out() {
       for (size_t d = 0; fits && d < have.size(); ++d)
         fits = have[d] == want[d] || !(have[d].is_constant() && want[d].is_constant());
       if (!fits) throw Unsupported(op_.full_name + ": eager would resize a tensor of `" + params[first].name + "`");
-      for (size_t d = 0; d < have.size(); ++d)
-        require(eq(have[d], want[d]), "an out= tensor must have the result's size");
+      for (size_t d = 0; d < have.size(); ++d) {
+        const Cond equal = eq(have[d], want[d]);
+        if (assumptions_.is_open(equal)) is_told(assumptions_, equal, op_.full_name);
+        require(equal, "an out= tensor must have the result's size");
+      }
       written_out(*list[i], *computed[i], params[first].name);
     }
     results_.clear();
@@ -337,11 +302,6 @@ void Infer::finish_out() {
     const Type* type = written_out(tensor(first + k), *results_[k].type, params[first + k].name);
     results_[k] = {type, args_[first + k].value()};
   }
-}
-
-void Assumptions::declare_range(const SymNode* symbol, Range range) {
-  declared_.set_range(symbol, range);
-  if (started_) known_.set_range(symbol, range);
 }
 
 namespace {
@@ -355,7 +315,7 @@ Dim fresh_symbol(SymPool& pool, const std::string& prefix, uint32_t number) {
 
 Dim Infer::unbacked(Dim low, std::optional<Dim> high) {
   Dim symbol;
-  if (keep_assumptions_ && !kept_) kept_ = assumptions_;
+  if (keep_assumptions_ && !kept_) kept_ = fork_ ? *fork_ : assumptions_;
   if (unbacked_count_ < unbacked_symbols.size()) {
     symbol = unbacked_symbols[unbacked_count_];
   } else {
@@ -365,6 +325,7 @@ Dim Infer::unbacked(Dim low, std::optional<Dim> high) {
     unbacked_symbols.push_back(symbol);
   }
   ++unbacked_count_;
+  assumptions_.open(symbol.node());
   if (low.is_constant() && low.constant() < 0) {
     LENZ_CHECK(!high, "an upper bound beside a negative lower one");
     assumptions_.declare_range(symbol.node(), {low.constant(), std::nullopt});

@@ -1,47 +1,29 @@
 // What a row's type rule sees: the arguments' types, the graph's facts, and a place for the results.
 // A rule that must decide what the facts leave open decides as typical values of the symbols say, and the condition is
-// recorded: it becomes a guard of the graph.
-// Thread-safety: one Infer per call of a rule.
+// recorded: it becomes a guard of the graph. Of sizes that only a run knows nothing is decided so: the rule runs once
+// for each answer. Where they give one type, that is the type (its strides are those of dims of several elements; where
+// a dim may turn out to have fewer, no element's place depends on them). An answer for which the rule raises is
+// excluded by a run-time assertion; where types differ, the call is refused (DataDependent), and says which fact it
+// lacks. Thread-safety: one Infer per call of a rule.
 #pragma once
 
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "compiler/graph/assumptions.h"
 #include "compiler/graph/context.h"
 #include "compiler/graph/op_def.h"
 
 namespace lenz {
 
-// Facts of a graph and the conditions that type rules relied on beyond them.
-class Assumptions {
- public:
-  Facts& facts() { return declared_; }  // as declared; call `restart` after changing them
-  const Facts& facts() const { return declared_; }
-  const Facts& known() const { return started_ ? known_ : declared_; }  // declared facts and guards
-  const std::vector<Cond>& guards() const { return guards_; }
-  Truth prove(const Cond& cond) const { return known().prove(cond); }
-  bool decide(const Cond& cond);                           // proven, or as hints say (recorded)
-  bool assume(const Cond& cond);                           // proven, or recorded as holding; false if refuted
-  void declare_range(const SymNode* symbol, Range range);  // of a symbol that may be negative
-  bool declare(const Cond& cond);                          // a fact that needs no guard; false if refuted
-  void restart() {
-    started_ = false;
-    guards_.clear();
-  }
-
- private:
-  bool record(const Cond& cond);  // false if it contradicts what is known
-  Truth known_truth(const Cond& cond) const;
-  Facts declared_, known_;
-  bool started_ = false;
-  std::vector<Cond> guards_;
-};
-
 struct InferredResult {
   const Type* type = nullptr;
   ValueId alias_of = kNone;  // shares the storage of this operand
 };
+
+// Whether two types are one under what is known, however they are written.
+bool equal_types(const Assumptions& known, const Type& a, const Type& b);
 
 class Infer {
  public:
@@ -86,7 +68,7 @@ class Infer {
 
   // Questions about sizes. `decide` answers always (recording a guard when nothing proves it); `require` raises with
   // this message when the condition is refuted, and records it when it is open.
-  bool decide(const Cond& cond) { return assumptions_.decide(cond); }
+  bool decide(const Cond& cond);
   void require(const Cond& cond, std::string_view message);
   void require(bool condition, std::string_view message) const {
     if (!condition) raise(message);
@@ -130,8 +112,21 @@ class Infer {
   SmallVec<Dim, 2> unbacked_symbols;
 
  private:
+  struct Decision {  // of a condition that only the run can tell
+    Cond cond;
+    bool holds;
+    Cond taken() const { return holds ? cond : negate(cond); }
+  };
+  struct Outcome;  // of the rule on one way through its decisions, or on several that agree
   void add(const Type* type, ValueId alias) { results_.push_back({type, alias}); }
   void move_results(Device device);
+  void run_rule();
+  Outcome run_path(std::span<const Decision> decisions);
+  Outcome explore(std::span<const Decision> decisions);
+  Outcome merge(Outcome likely, Outcome other, std::span<const Decision> shared);
+  std::optional<Outcome> general(const Outcome& one, const Outcome& other, std::span<const Decision> there) const;
+  Assumptions supposing(std::span<const Decision> decisions) const;
+  void settle(const Outcome& outcome);
   void finish_in_place();
   void finish_out();
   void write_to(const Type& target, const Type& computed, std::string_view param, bool exact);
@@ -147,6 +142,12 @@ class Infer {
   uint32_t unbacked_count_ = 0;
   bool keep_assumptions_ = false;
   std::optional<Assumptions> kept_;  // from before the first unbacked symbol
+  // infer_paths.cpp
+  std::vector<Decision> path_;       // those that are taken or to be taken on this way, in order
+  size_t taken_ = 0;                 // so many of them have been
+  bool impossible_ = false;          // what is known excludes this way
+  size_t ways_ = 0;                  // run so far
+  std::optional<Assumptions> fork_;  // from before the first decision
 };
 
 }  // namespace lenz

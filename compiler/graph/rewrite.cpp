@@ -171,7 +171,7 @@ class Rewriter {
     auto first_new = static_cast<ValueId>(graph_.value_count());
     std::vector<NodeId> fresh;
     Refusal refusal = build(rule, m, graph_.node(last).next, fresh);
-    if (saved && saved->guards().size() != graph_.assumptions.guards().size()) refusal = Refusal::inference;
+    if (saved && saved->relied().size() != graph_.assumptions.relied().size()) refusal = Refusal::inference;
     if (refusal == Refusal::none) refusal = results_fit(rule, m, first_new);
     if (refusal == Refusal::none && !allowed(rule, m, last)) refusal = Refusal::denied;
     if (refusal != Refusal::none) {

@@ -35,22 +35,7 @@ void forget_unmade_symbols(Graph& graph) {
   graph.for_each_node([&](NodeId id) {
     for (uint16_t i = 0; i < graph.node(id).result_count; ++i) says(graph.type(graph.node(id).result(i)));
   });
-  auto stays = [&](const Cond& c) {
-    bool all = true;
-    for (Dim side : {c.lhs, c.rhs}) for_each_symbol(side, [&](const SymNode* s) { all = all && said.contains(s); });
-    return all;
-  };
-  bool unchanged = std::ranges::all_of(facts.ranges(), [&](const auto& r) { return said.contains(r.first); }) &&
-                   std::ranges::all_of(facts.conditions(), stays) && std::ranges::all_of(guards, stays);
-  if (unchanged) return;
-  Assumptions kept;
-  for (const auto& [symbol, range] : facts.ranges())
-    if (said.contains(symbol)) kept.facts().set_range(symbol, range);
-  for (const Cond& c : facts.conditions())
-    if (stays(c)) kept.facts().add(c);
-  for (const Cond& c : guards)
-    if (stays(c)) kept.assume(c);
-  graph.assumptions = std::move(kept);
+  graph.assumptions.keep([&](const SymNode* s) { return said.contains(s); });
 }
 
 }  // namespace lenz

@@ -4,18 +4,18 @@ namespace lenz {
 
 std::optional<InferredResults> try_infer(Graph& graph, const OpDef& op, std::span<const Arg> args) {
   if (!op.infer || op.has(Trait::data_dependent)) return std::nullopt;
-  size_t guards = graph.assumptions.guards().size();
+  size_t relied = graph.assumptions.relied().size();
   auto saved = graph.context().syms.node_count() ? std::optional(graph.assumptions) : std::nullopt;
   std::optional<InferredResults> results;
   try {
     Infer infer(graph.shared_context(), graph.ops(), op, args, graph.types(), graph.assumptions);
     infer.owner = &graph;
     infer.run();
-    if (graph.assumptions.guards().size() == guards) results = InferredResults(infer.results());
+    if (graph.assumptions.relied().size() == relied) results = InferredResults(infer.results());
   } catch (const UserError&) {
   } catch (const Unsupported&) {
   }
-  if (saved && graph.assumptions.guards().size() != guards) graph.assumptions = std::move(*saved);
+  if (saved && graph.assumptions.relied().size() != relied) graph.assumptions = std::move(*saved);
   return results;
 }
 

@@ -113,7 +113,7 @@ void Verifier::results(NodeId id) {
   infer.unbacked_prefix = "u" + std::to_string(graph_.value_count()) + "_";
   bool calls = std::ranges::any_of(n.arguments(), [](const Arg& a) { return a.kind == ArgKind::graph; });
   int rule = calls ? 801 : 401;
-  size_t guards = assumptions_.guards().size();
+  size_t relied = assumptions_.relied().size();
   try {
     infer.run_as(have);
   } catch (const UserError& e) {
@@ -126,15 +126,15 @@ void Verifier::results(NodeId id) {
   for (size_t i = 0; i < n.result_count; ++i) {
     ValueId v = n.result(i);
     const InferredResult& r = infer.results()[i];
-    if (r.type != have[i])
+    if (!equal_types(assumptions_, *r.type, *have[i]))
       report(rule, id, name(v) + " is inferred as " + to_string(*r.type) + ", not as " + to_string(*have[i]));
     ValueId expected = r.alias_of == kNone ? v : graph_.storage(r.alias_of);
     if (graph_.storage(v) != expected)
       report(501, id, name(v) + " has the storage of " + name(graph_.storage(v)) + ", its op gives " + name(expected));
   }
-  if (assumptions_.guards().size() > guards)
+  if (assumptions_.relied().size() > relied)
     report(403, id,
-           "its type relies on " + to_string(assumptions_.guards().back()) +
+           "its type relies on " + to_string(assumptions_.relied().back()) +
                ", which is neither a fact nor a guard of the graph");
 }
 

@@ -284,6 +284,18 @@ TEST(Interpret, ASizeThatDependsOnDataIsNotNegative) {
   EXPECT_THAT(run(p, {Tensor::integers(Dtype::i64, {}, {-1})}).text, HasSubstr("0 <= u does not hold"));
 }
 
+// What has no value in 64 bits does not hold, whatever else is known.
+TEST(Interpret, ASizeThatOverflowsAFactIsRefused) {
+  ProgramBuilder p;
+  BufferId x = p.input("x", Dtype::i64, {});
+  Dim u = p.symbol("u");
+  p.add(Bind{u, x});
+  ASSERT_TRUE(p.program.assumptions.facts().add(le(u * 4 + 8, 32)));
+  EXPECT_EQ(run(p, {Tensor::integers(Dtype::i64, {}, {6})}).ending, Ending::finished);
+  EXPECT_EQ(run(p, {Tensor::integers(Dtype::i64, {}, {7})}).ending, Ending::raised);
+  EXPECT_EQ(run(p, {Tensor::integers(Dtype::i64, {}, {int64_t{1} << 62})}).ending, Ending::raised);
+}
+
 // A block of one nest that stores row(load(from), value) in `to`; all of no dims.
 std::unique_ptr<Block> step(ProgramBuilder& p, BufferId to, std::string_view row, BufferId from, int64_t value) {
   auto block = std::make_unique<Block>();

@@ -81,10 +81,21 @@ void Symbols::check(const SymNode* symbol) const {
     if (!found && !dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { found = found || s == symbol; });
     return found;
   };
+  auto told = [&](Dim dim) {  // that it has no value is no matter of symbols then
+    bool all = true;
+    if (!dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { all = all && find(s).has_value(); });
+    return all;
+  };
   auto require = [&](const Cond& cond, const char* what) {
-    if ((concerns(cond.lhs) || concerns(cond.rhs)) && evaluate(cond, lookup()) == std::optional(false))
-      throw UserError(std::string(what) + " " + to_string(cond) + " does not hold: it is " +
-                      std::to_string(value(cond.lhs)) + " against " + std::to_string(value(cond.rhs)));
+    if (!concerns(cond.lhs) && !concerns(cond.rhs)) return;
+    const std::optional<bool> holds = evaluate(cond, lookup());
+    if (holds ? *holds : !told(cond.lhs) || !told(cond.rhs)) return;
+    auto number = [&](Dim dim) {
+      const std::optional<int64_t> n = try_value(dim);
+      return n ? std::to_string(*n) : "beyond 64 bits";
+    };
+    throw UserError(std::string(what) + " " + to_string(cond) + " does not hold: it is " + number(cond.lhs) +
+                    " against " + number(cond.rhs));
   };
   bool declared = false;
   for (const auto& [about, range] : assumptions_.facts().ranges()) {

@@ -336,7 +336,10 @@ Item TextRunner::binary(const Expr& e) {
   Item b = evaluate(*e.items[1]);
   if (logical && b.kind == Item::host) return is_truth(b) == (e.name == "or") ? b : a;
   auto is_host = [](const Item& v) { return v.kind == Item::host && !v.arg.is_value(); };
-  if (is_host(a) && is_host(b)) return host_binary(e.name, a.arg, b.arg);
+  if (a.kind == Item::host && b.kind == Item::host) {  // a number that a value of the graph holds is its symbol
+    Item x = Item::of(values_.integer_of(a.arg)), y = Item::of(values_.integer_of(b.arg));
+    if (is_host(x) && is_host(y)) return host_binary(e.name, x.arg, y.arg);
+  }
   // A number takes the dtype of what it stands beside.
   std::optional<Dtype> like;
   for (const Item& v : {a, b})

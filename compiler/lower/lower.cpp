@@ -366,7 +366,7 @@ void Lowering::run() {
     if (!skipped[id]) lower_node(graph_->node(id));
   });
   for (const Arg& a : graph_->outputs()) program.outputs.push_back(output_of(a));
-  for (const Cond& guard : whole_->assumptions.guards()) program.assumptions.assume(guard);
+  for (const Cond& c : whole_->assumptions.relied()) program.assumptions.assume(c);
 }
 
 }  // namespace lower

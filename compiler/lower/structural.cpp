@@ -54,6 +54,7 @@ SmallVec<Arg, 8> operands(const Arg& list) {
 
 std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operand> operands, Block& into) {
   std::unique_ptr<Graph> sub = callee.clone();
+  sub->assumptions.open_as(graph_->assumptions);
   Bound bound;
   for (size_t i = 0; i < operands.size(); ++i) {
     const Type& formal = sub->type(sub->inputs()[i].value);
@@ -91,7 +92,9 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
     }
     buffers_[input.value] = given;
   }
+  const size_t relied = sub->assumptions.relied().size();
   sub->for_each_node([&](NodeId id) { lower_node(sub->node(id)); });
+  for (const Cond& c : std::span(sub->assumptions.relied()).subspan(relied)) program.assumptions.assume(c);
   std::vector<BufferId> results;
   for (const Arg& out : sub->outputs()) {
     if (!out.is_value()) throw Unsupported("@" + sub->name + " returns something that is no value");
@@ -107,13 +110,24 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   return results;
 }
 
-// The types in a sub-graph are right where its facts and guards hold: so they must for what it is called with.
+// The types in a sub-graph are right where its facts and guards hold: so they must for what it is called with. What
+// they say of sizes that only its own run knows is checked there, as in any graph.
 void Lowering::assume_of(const Graph& sub, const std::function<Dim(Dim)>& bound) {
+  program.assumptions.open_as(sub.assumptions);
   auto assume = [&](const Cond& c) {
-    if (!program.assumptions.assume({c.rel, bound(c.lhs), bound(c.rhs)}))
+    const Cond cond{c.rel, bound(c.lhs), bound(c.rhs)};
+    // Asked when the caller knows the size, it might exclude what the way taken does not need.
+    if (!sub.assumptions.is_open(c) && program.assumptions.is_open(cond) &&
+        program.assumptions.truth(cond) == Truth::unknown)
+      throw Unsupported("@" + sub.name + " needs " + to_string(cond) + ", which only the run knows");
+    if (!program.assumptions.assume(cond))
       throw Unsupported("@" + sub.name + " is called with sizes that break " + to_string(c));
   };
   for (const auto& [symbol, range] : sub.assumptions.facts().ranges()) {
+    if (sub.assumptions.mentions_open(Dim(symbol))) {
+      program.assumptions.declare_range(symbol, range);
+      continue;
+    }
     if (range.low) assume(ge(Dim(symbol), *range.low));
     if (range.high) assume(le(Dim(symbol), *range.high));
   }

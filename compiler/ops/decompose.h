@@ -8,6 +8,7 @@
 // strings, true, false, none, dtype names, lists [a, b], + - * // % and / on numbers, == != < <= > >=, and, or, not,
 // and the functions rank(t) size(t, dim) shape(t) numel(t) dtype(t) device(t) given(x) len(list) at(list, i)
 // first(list, n) last(list, n) drop(list, n) product(list) list(n, value) sum(list) range(a, b) wrap(dim, rank)
+// from_start(place, size), of a place that may be counted from the end, element_place(place, size), of an element;
 // compute_dtype(d) real_dtype(d) is_float(d) is_complex(d) is_integral(d) promote(d, e) suggested_format(t) concat(a,
 // b); conjugated(t), whether a view is lazily conjugated; result_type(x, y...) of tensors and numbers as eager promotes
 // them; float_type(d), which integers and bools become f32 in; highest(d) and lowest(d), a dtype's largest and smallest

@@ -7,6 +7,8 @@
 #include "compiler/graph/lazy_views.h"
 #include "compiler/ops/definition_values.h"
 #include "compiler/ops/rules/elementwise.h"
+#include "compiler/ops/rules/layout.h"
+#include "compiler/ops/rules/view_parts.h"
 
 namespace lenz {
 
@@ -106,6 +108,12 @@ Arg wrap(DefinitionValues& v, Args a) {
   int64_t d = v.constant(a[0]), r = std::max<int64_t>(v.constant(a[1]), 1);
   if (d < -r || d >= r) v.refuse("dim " + std::to_string(d) + " is out of range");
   return Arg::of_int(d < 0 ? d + r : d);
+}
+Arg from_start(DefinitionValues& v, Args a) {
+  return Arg::of_dim(rule::from_start(v.graph().assumptions, v.dim(a[0]), v.dim(a[1])));
+}
+Arg element_place(DefinitionValues& v, Args a) {
+  return Arg::of_dim(rule::at::element_place(v.graph().assumptions, v.dim(a[0]), v.dim(a[1])));
 }
 void require_numbers(DefinitionValues& v, Args a) {
   for (const Arg& x : a)
@@ -279,6 +287,8 @@ constexpr Function kFunctions[] = {
     {"lowest", 1, lowest},
     {"epsilon", 1, epsilon},
     {"wrap", 2, wrap},
+    {"from_start", 2, from_start},
+    {"element_place", 2, element_place},
     {"max", 2, larger},
     {"min", 2, smaller},
     {"power", 2, power},

@@ -16,7 +16,8 @@ class Symbolic {
       : call_(call),
         choose_(chooser),
         graph_(call.graph->shared_context(), call.graph->ops(), "symbolic"),
-        share_(chooser.chance(3, 4)) {}
+        share_(chooser.chance(3, 4)),
+        open_(chooser.chance(1, 4)) {}
 
   SymbolicVerdict run() {
     Results concrete = infer(call_.graph->types(), call_.args, call_.graph->assumptions);
@@ -37,8 +38,11 @@ class Symbolic {
       graph_.assumptions.restart();
       raised = attempt(call_.args, results);
     }
+    if (undecided_) return {SymbolicVerdict::guarded, {}};
     for (const Cond& guard : graph_.assumptions.guards())
       if (evaluate(guard, binding()) == false) return {SymbolicVerdict::guarded, {}};
+    if (const Cond* broken = broken_assertion())
+      return differs("it asserts " + to_string(*broken) + ", which the same sizes as numbers need not");
     if (!raised.empty()) return differs("the rule refuses what it accepts with the same sizes as numbers: " + raised);
     if (results.size() != concrete.size()) return differs("another number of results");
     for (size_t i = 0; i < results.size(); ++i) {
@@ -67,11 +71,20 @@ class Symbolic {
     try {
       results = infer(graph_.types(), args, graph_.assumptions);
       return {};
+    } catch (const DataDependent&) {
+      undecided_ = true;
+      return {};
     } catch (const UserError& error) {
       return error.message();
     } catch (const Unsupported& gap) {  // perhaps of sizes that a guard rules out
       return gap.what();
     }
+  }
+
+  const Cond* broken_assertion() const {
+    for (const Cond& c : graph_.assumptions.relied())
+      if (graph_.assumptions.is_open(c) && evaluate(c, binding()) == false) return &c;
+    return nullptr;
   }
 
   SymValues binding() const {
@@ -89,6 +102,7 @@ class Symbolic {
       if (auto found = shared_.find(size); found != shared_.end()) return found->second;
     Dim s = context().syms.symbol("s" + std::to_string(values_.size()));
     values_[s.node()] = size;
+    if (open_) graph_.assumptions.open(s.node());
     if (shared) shared_[size] = s;
     Facts& facts = graph_.assumptions.facts();
     if (size > 1) {
@@ -121,7 +135,17 @@ class Symbolic {
     return s;
   }
 
+  // A number that the run reads from a tensor, and that is no size.
+  Dim number_for(int64_t number) {
+    Dim s = context().syms.symbol("n" + std::to_string(values_.size()));
+    values_[s.node()] = number;
+    graph_.assumptions.open(s.node());
+    graph_.assumptions.facts().set_range(s.node(), {INT64_MIN, std::nullopt});
+    return s;
+  }
+
   Dim replaced(Dim d) {
+    if (open_ && d.is_constant() && choose_.chance(1, 3)) return number_for(d.constant());
     auto found = d.is_constant() ? shared_.find(d.constant()) : shared_.end();
     return found != shared_.end() && choose_.chance(1, 3) ? found->second : d;
   }
@@ -150,6 +174,8 @@ class Symbolic {
     if (a.dtype != b.dtype) return "another dtype";
     for (size_t i = 0; i < a.rank(); ++i) {
       if (!equal(a.sizes()[i], b.sizes()[i])) return "another size of dim " + std::to_string(i);
+      // Where only a run knows the sizes, they are those of dims of several elements.
+      if (open_ && (b.sizes()[i].is(1) || numel(b.sizes()).is(0))) continue;
       if (!equal(a.strides()[i], b.strides()[i])) return "another stride of dim " + std::to_string(i);
     }
     return {};
@@ -166,7 +192,8 @@ class Symbolic {
   const DrawnCall& call_;
   Chooser& choose_;
   Graph graph_;
-  bool share_;
+  bool share_, open_;  // open: as if only the run knew them
+  bool undecided_ = false;
   std::unordered_map<const SymNode*, int64_t> values_;
   std::unordered_map<int64_t, Dim> shared_;
 };

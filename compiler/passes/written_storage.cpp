@@ -27,12 +27,16 @@ bool lies_apart(const Graph& graph, const Type& type) {
 }
 
 Dim extent_of(Graph& graph, const Type& type) {
-  Dim last = type.offset;
+  Dim last = type.offset, any = 1;
   for (size_t i = 0; i < type.rank(); ++i) {
-    if (graph.assumptions.decide(eq(type.sizes()[i], 0))) return 0;
-    last += (type.sizes()[i] - 1) * type.strides()[i];
+    Dim size = type.sizes()[i];
+    if (graph.assumptions.mentions_open(size))
+      any *= min(size, 1);
+    else if (graph.assumptions.decide(eq(size, 0)))
+      return 0;
+    last += (size - 1) * type.strides()[i];
   }
-  return last + 1;
+  return (last + 1) * any;
 }
 
 StorageValues::StorageValues(Graph& graph, const Storages& storages)

@@ -21,13 +21,12 @@ inline constexpr std::string_view kPermutedLoops =
   "$d = wrap($dim, rank(%self)) "          \
   "$n = size(%self, $d) "                  \
   "$s = choose(given($start), $start, 0) " \
-  "if $s < 0 { $s = $s + $n } "            \
-  "$s = min(max($s, 0), $n) "
+  "$s = min(max(from_start($s, $n), 0), $n) "
 inline constexpr std::string_view kSliceLoops =
     LENZ_SLICE "for $i in shape(%out) { %out[$i] = %self[replaced($i, $d, $s + at($i, $d) * $step)] }";
 #define LENZ_SELECT               \
   "$d = wrap($dim, rank(%self)) " \
-  "if $index < 0 { $k = $index + size(%self, $d) } else { $k = $index } "
+  "$k = element_place($index, size(%self, $d)) "
 inline constexpr std::string_view kSelectLoops = LENZ_SELECT "%out[$i] = %self[inserted($i, $d, $k)]";
 inline constexpr std::string_view kUnfoldLoops = R"(
   if rank(%self) == 0 { %out[$i] = %self[[]] } else {
@@ -81,8 +80,7 @@ inline constexpr std::string_view kAsComplexLoops = "%out[$i] = complex(wide(%se
   "] put= %src[$i] } } else { "
 inline constexpr std::string_view kSliceScatterLoops = LENZ_SLICE R"(
   if given($end) { $e = $end } else { $e = $n }
-  if $e < 0 { $e = $e + $n }
-  $e = min(max($e, $s), $n)
+  $e = min(max(from_start($e, $n), $s), $n)
 )" LENZ_OVER("replaced($i, $d, $s + at($i, $d) * $step)") R"(
   for $i in shape(%out) {
     $k = at($i, $d) - $s

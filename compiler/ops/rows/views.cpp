@@ -231,7 +231,7 @@ void parts(RowSink& t) {
                               {kSelectLoops, "return aten.select_scatter(%self, %written, $dim, $index)"},
                               "the index is out of range");
   t.row("narrow(Tensor(a) self, int dim, SymInt start, SymInt length) -> Tensor(a)",
-        meaning(R"(if $start < 0 { $at = $start + size(%self, $dim) } else { $at = $start }
+        meaning(R"($at = from_start($start, size(%self, $dim))
                    return aten.slice(%self, $dim, $at, $at + $length))",
                 row_of(kComposite, rule::view<at::narrowed>, make::narrow, "the range leaves the dim")));
   t.row("narrow_copy(Tensor self, int dim, SymInt start, SymInt length) -> Tensor",
@@ -271,7 +271,7 @@ void parts(RowSink& t) {
   scatter("select_scatter(Tensor self, Tensor src, int dim, SymInt index) -> Tensor", rule::scatter<at::selected>,
           make::scatter<make::select, at::selected>, R"(
             $d = wrap($dim, rank(%self))
-            if $index < 0 { $k = $index + size(%self, $d) } else { $k = $index }
+            $k = element_place($index, size(%self, $d))
             return aten.slice_scatter(%self, aten.unsqueeze(%src, $d), $d, $k, $k + 1))",
           {}, kSource);
   scatter("diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor",

@@ -88,6 +88,20 @@ struct Indexed {
   SmallVec<Dim, 1> counts;           // how many elements each mask takes
 };
 
+// As broadcast(), but that what a mask takes beside several indices is as many, or one that stands for all: whether it
+// is, eager finds out when it runs.
+DimVec broadcast_counts(Infer& in, DimVec a, DimVec b, std::span<const Dim> counts) {
+  for (size_t i = 1; i <= std::min(a.size(), b.size()); ++i) {
+    Dim &x = a[a.size() - i], &y = b[b.size() - i];
+    auto is_count = [&](Dim d) { return std::ranges::find(counts, d) != counts.end(); };
+    auto several = [&](Dim d) { return !is_count(d) && in.assumptions().prove(gt(d, 1)) == Truth::yes; };
+    if (is_count(x) && is_count(y) && x != y) x = y = in.unbacked(0, std::nullopt);
+    if (is_count(x) && several(y)) x = y;
+    if (is_count(y) && several(x)) y = x;
+  }
+  return broadcast(in, a, b);
+}
+
 // A mask stands for the indices of its true elements, of which only the run knows how many.
 Indexed indexed(Infer& in) {
   const Type& self = in.tensor("self");
@@ -114,7 +128,7 @@ Indexed indexed(Infer& in) {
   in.require(list.size() <= self.rank(), "too many indices");
   while (list.size() < self.rank()) list.push_back(nullptr);
   for (const Type* t : list)
-    if (t) r.shape = r.shape ? broadcast(in, *r.shape, t->sizes()) : DimVec(t->sizes());
+    if (t) r.shape = r.shape ? broadcast_counts(in, *r.shape, DimVec(t->sizes()), r.counts) : DimVec(t->sizes());
   // Indexed dims that aren't neighbours move to the front.
   size_t first = list.size(), last = 0, count = 0;
   for (size_t i = 0; i < list.size(); ++i)
@@ -202,76 +216,25 @@ TensorType index_result(Infer& in, const Indexed& x) {
   return elementwise_result(in, all, x.source.dtype, std::nullopt);
 }
 
-// The same with a number for how many elements the mask takes.
-struct Counted {
-  Context& context;
-  Dim count, number;
-
-  Dim operator()(Dim d) const {
-    return substitute(d, context.syms,
-                      [&](const SymNode* s) { return Dim(s) == count ? std::optional(number) : std::nullopt; });
-  }
-  DimVec operator()(std::span<const Dim> dims) const {
-    DimVec result;
-    for (Dim d : dims) result.push_back((*this)(d));
-    return result;
-  }
-  Indexed operator()(Indexed x) const {
-    for (const Type*& t : x.indices) {
-      if (!t) continue;
-      TensorType index = t->tensor();
-      index.sizes = (*this)(index.sizes);
-      index.strides = (*this)(index.strides);
-      t = context.tensor(index);
-    }
-    x.shape = (*this)(*x.shape);
-    return x;
-  }
-};
-
-// Guards that were added since, and that don't speak of how much masks take.
-std::vector<Cond> other_guards(Infer& in, size_t since, const Indexed& x) {
+// What was relied on since, and does not speak of how much masks take.
+std::vector<Cond> others_relied(Infer& in, size_t since, const Indexed& x) {
   std::vector<Cond> others;
-  for (size_t i = since; i < in.assumptions().guards().size(); ++i) {
-    const Cond& guard = in.assumptions().guards()[i];
+  for (size_t i = since; i < in.assumptions().relied().size(); ++i) {
+    const Cond& c = in.assumptions().relied()[i];
     bool counts = false;
-    for (Dim side : {guard.lhs, guard.rhs})
+    for (Dim side : {c.lhs, c.rhs})
       for_each_symbol(side, [&](const SymNode* s) { counts |= std::ranges::find(x.counts, Dim(s)) != x.counts.end(); });
-    if (!counts) others.push_back(guard);
+    if (!counts) others.push_back(c);
   }
   return others;
 }
 
-// Eager lays out results with no or one element along a dim in ways of its own. Where that gives what the general case
-// gives, nothing needs to be assumed of what a mask takes.
-TensorType masked_result(Infer& in, const Indexed& x) {
-  const Assumptions before = in.assumptions();
-  TensorType general = index_result(in, x);
-  const Assumptions assuming = in.assumptions();
-  std::vector<Cond> others;  // guards that don't speak of the count
-  bool same = true;
-  auto gather_guards = [&] {
-    for (const Cond& guard : other_guards(in, before.guards().size(), x)) others.push_back(guard);
-  };
-  gather_guards();
-  for (int64_t n : {0, 1}) {
-    Counted counted{in.context(), x.counts[0], Dim(n)};
-    in.assumptions() = before;
-    TensorType special = index_result(in, counted(x));
-    same = same && counted(general.sizes) == special.sizes && counted(general.strides) == special.strides;
-    gather_guards();
-  }
-  in.assumptions() = same ? before : assuming;
-  if (same)
-    for (const Cond& guard : others) in.assumptions().assume(guard);
-  return general;
-}
 }  // namespace
 
 void index(Infer& in) {
   Indexed x = indexed(in);
   in.require(x.shape.has_value(), "at least one index must be given");
-  in.result(x.counts.size() == 1 ? masked_result(in, x) : index_result(in, x));
+  in.result(index_result(in, x));
 }
 
 void unsafe_index(Infer& in) {
@@ -294,9 +257,9 @@ void index_put(Infer& in) {
     if (!in.is_one(v)) in.require(eq(v, s), "`values` must broadcast to what is indexed");
   }
   if (!x.counts.empty()) {  // the result does not show them: whether the values fit, eager finds out
-    std::vector<Cond> others = other_guards(in, before.guards().size(), x);
+    std::vector<Cond> others = others_relied(in, before.relied().size(), x);
     in.assumptions() = before;
-    for (const Cond& guard : others) in.assumptions().assume(guard);
+    for (const Cond& c : others) in.assumptions().assume(c);
   }
   in.result(TensorType{self.dtype, self.device, DimVec(self.sizes()), like_strides(in, self, std::nullopt), 0});
 }

@@ -93,12 +93,23 @@ TensorType same_placement(Infer& in, const Type& t) {
   return result;
 }
 
+Dim from_start(Assumptions& known, Dim at, Dim size) {
+  if (!known.mentions_open(at)) {
+    bool negative = at.is_constant() ? at.constant() < 0 : known.decide(lt(at, 0));
+    return negative ? at + size : at;
+  }
+  Dim from_end = mod(max(min(at, 0), -size), max(size, 1));  // 0 where it is counted from the start
+  return min(max(at, 0) + from_end, size);
+}
+
+bool is_left_open(Infer& in, Dim size) { return size.is_constant() ? size.is(-1) : in.decide(eq(size, -1)); }
+
 DimVec infer_size(Infer& in, std::span<const Dim> shape, Dim elements) {
   DimVec sizes(shape);
   Dim known = 1;
   size_t hole = sizes.size();
   for (size_t i = 0; i < sizes.size(); ++i) {
-    if (sizes[i].is(-1)) {
+    if (is_left_open(in, sizes[i])) {
       in.require(hole == sizes.size(), "only one size may be -1");
       hole = i;
     } else {

@@ -30,6 +30,10 @@ bool overlaps_itself(Infer& in, const Type& t);
 // What eager's clone_preserve_strides gives: the same strides and offset, but for tensors that overlap themselves.
 TensorType same_placement(Infer& in, const Type& t);
 
+// A place that may be counted from the end, counted from the start: not below 0 if it lies in the dim, or right behind
+// it. Of one that only the run knows it is an expression, and lies in 0 .. size whatever the place.
+Dim from_start(Assumptions& known, Dim at, Dim size);
+bool is_left_open(Infer& in, Dim size);  // it is -1: the tensor says it
 // The shape with its -1 filled in; raises when the number of elements differs.
 DimVec infer_size(Infer& in, std::span<const Dim> shape, Dim elements);
 // Strides under which the same memory has this shape; nothing if only a copy can have it.

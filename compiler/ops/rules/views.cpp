@@ -55,7 +55,7 @@ TensorType expanded_to(Infer& in, const Type& t, std::span<const Dim> target) {
       continue;
     }
     Dim size = t.sizes()[i - missing];
-    if (target[i].is(-1) || target[i] == size || in.same(target[i], size)) {
+    if (is_left_open(in, target[i]) || target[i] == size || in.same(target[i], size)) {
       v.sizes[i] = size;
       v.strides[i] = t.strides()[i - missing];
     } else {
@@ -72,9 +72,14 @@ size_t dim_of_ranked(Infer& in, std::string_view param, const Type& t) {
   return static_cast<size_t>(in.wrap_dim(in.constant(param), t.rank()));
 }
 
+Dim element_place(Assumptions& known, Dim at, Dim size) {
+  return known.mentions_open(at) ? mod(at, max(size, 1)) : from_start(known, at, size);
+}
+
 Dim clamped(Infer& in, Dim at, Dim low, Dim size) {
   if (at.is(INT64_MAX)) return size;  // how exporters write "to the end"
-  if (!at.is(0) && in.decide(lt(at, 0))) at += size;
+  at = from_start(in.assumptions(), at, size);
+  if (in.assumptions().mentions_open(at - size) || in.assumptions().mentions_open(low)) return min(max(at, low), size);
   if (!(at == low) && in.decide(lt(at, low))) return low;
   if (!(at == size) && in.decide(gt(at, size))) return size;
   return at;
@@ -275,7 +280,8 @@ TensorType selected(Infer& in, const Type& t) {
   Dim index = in.integer("index"), size = t.sizes()[d];
   in.require(lt(index, size), "the index is out of range");
   in.require(ge(index, -size), "the index is out of range");
-  if (in.decide(lt(index, 0))) index += size;
+  if (in.assumptions().mentions_open(index)) in.require(gt(size, 0), "the index is out of range");
+  index = element_place(in.assumptions(), index, size);
   TensorType v = t.tensor();
   v.offset += index * v.strides[d];
   v.sizes.erase(d);
@@ -289,7 +295,7 @@ TensorType narrowed(Infer& in, const Type& t) {
   in.require(ge(length, 0), "the length is negative");
   in.require(ge(start, -size), "the start is out of range");
   in.require(le(start, size), "the start is out of range");
-  if (in.decide(lt(start, 0))) start += size;
+  start = from_start(in.assumptions(), start, size);
   in.require(le(start + length, size), "start + length is out of range");
   return slice_of(t.tensor(), d, start, length);
 }

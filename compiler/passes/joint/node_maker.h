@@ -18,7 +18,7 @@ class NodeMaker {
   // The first result of a call. Throws UserError if the op refuses.
   ValueId call(std::string_view op, std::initializer_list<Arg> args, std::initializer_list<Keyword> keywords = {});
   ValueId call(const OpDef& op, std::span<const Arg> args);  // of all its arguments
-  bool guards_added() const { return saved_ && saved_->guards().size() != graph_.assumptions.guards().size(); }
+  bool guards_added() const { return saved_ && saved_->relied().size() != graph_.assumptions.relied().size(); }
   void undo();  // the new nodes are gone; nobody else may use them
 
  private:
