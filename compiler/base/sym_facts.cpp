@@ -363,7 +363,7 @@ bool FactsLearner::assume_zero(Dim dim) {
   if (--budget_ > 0 && FactsReader(facts_).prove(eq(dim, 0)) == Truth::no) return false;
   SumView view(dim);
   int64_t g = content(dim);
-  if (view.constant() % g != 0) return false;
+  if (g < 1 || view.constant() % g != 0) return false;  // of something open it is 1 at least
   if (view.terms().size() == 1 && view.constant() != 0) none_is_zero(view.terms()[0]);
   if (g > 1) return assume_zero(floor_div(dim, g));
   bool done = false;

@@ -12,7 +12,7 @@ struct World {
   Facts facts;
 
   // "a in 1..9", "a in 8.." or a condition.
-  explicit World(std::initializer_list<const char*> given) {
+  World(std::initializer_list<const char*> given) {
     for (const char* g : given) EXPECT_TRUE(learn(g)) << g;
   }
   World() = default;
@@ -184,7 +184,7 @@ TEST(SymFacts, Proofs) {
 }
 
 TEST(SymFacts, ContradictionsAreRefusedAndChangeNothing) {
-  const std::pair<std::vector<const char*>, const char*> kCases[] = {
+  const std::pair<std::vector<const char*>, const char*> cases[] = {
       {{"a in 1..8"}, "a == 9"},
       {{"a in 1..8"}, "a > 8"},
       {{"a % 8 == 0"}, "a == 12"},
@@ -214,7 +214,7 @@ TEST(SymFacts, ContradictionsAreRefusedAndChangeNothing) {
       {{}, "a + b < 0"},
       {{}, "1 == 2"},
   };
-  for (const auto& [given, refused] : kCases) {
+  for (const auto& [given, refused] : cases) {
     World w;
     for (const char* f : given) EXPECT_TRUE(w.learn(f)) << f;
     auto look = [&] {

@@ -37,7 +37,7 @@ std::string thrown(F&& f) {
 }
 
 inline Tensor iota(Dtype dtype, Ints sizes) {
-  Tensor t(dtype, sizes);
+  Tensor t(dtype, std::move(sizes));
   for (int64_t i = 0; i < t.numel(); ++i)
     t.put(i, is_floating(dtype) ? ScalarValue(static_cast<double>(i)) : ScalarValue(i));
   return t;
