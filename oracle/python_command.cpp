@@ -1,9 +1,5 @@
 // `lenz python`: a graph as a program for PyTorch.
 #include "compiler/driver/arguments.h"
-#include "compiler/graph/rebuild.h"
-#include "compiler/graph/text.h"
-#include "compiler/graph/verify.h"
-#include "compiler/ops/op_table.h"
 #include "oracle/commands.h"
 #include "oracle/python_program.h"
 #include "oracle/values_file.h"
@@ -30,11 +26,8 @@ ExitCode python_command(std::span<const std::string> args) {
   app.add_option("--out", out, "where it goes (default: standard output)");
   if (!parse_arguments(app, args)) return ExitCode::fine;
   quieten_libtorch();
-  auto graph = read_valid_graph(file, op_table());
   Boxed boxed(DeviceKind::cpu);
-  Binding binding = parse_binding(bind, *graph);
-  const std::vector<RunValue> values = given_or_drawn(inputs, *graph, boxed, binding, *parse_values(mode), seed);
-  if (auto other = specialised(*graph, binding.lookup())) graph = std::move(other);
+  const auto [graph, binding, values] = given_graph(file, {inputs, bind, *parse_values(mode), seed}, boxed);
   PythonOptions options;
   options.compile = !eager;
   options.folder = folder_of(file);

@@ -3,9 +3,7 @@
 
 #include "compiler/driver/arguments.h"
 #include "compiler/driver/program_set.h"
-#include "compiler/graph/rebuild.h"
 #include "compiler/graph/text.h"
-#include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/commands.h"
@@ -203,11 +201,8 @@ ExitCode run_command(std::span<const std::string> args) {
   const std::string_view way = way_to_run(app, on);
 
   quieten_libtorch();
-  auto graph = read_valid_graph(file, op_table());
   Boxed boxed(DeviceKind::cpu);
-  Binding binding = parse_binding(bind, *graph);
-  const std::vector<RunValue> values = given_or_drawn(inputs, *graph, boxed, binding, *parse_values(mode), seed);
-  if (auto other = specialised(*graph, binding.lookup())) graph = std::move(other);
+  const auto [graph, binding, values] = given_graph(file, {inputs, bind, *parse_values(mode), seed}, boxed);
   ExecuteOptions options;
   options.memory_limit = memory_limit;
   options.ambient_seed = seed;

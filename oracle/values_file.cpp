@@ -6,6 +6,9 @@
 
 #include "compiler/base/suggest.h"
 #include "compiler/graph/npz.h"
+#include "compiler/graph/rebuild.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/tensors.h"
 
@@ -38,12 +41,18 @@ std::string folder_of(const std::string& text) {
   return slash == std::string::npos ? "." : text.substr(0, slash);
 }
 
-std::vector<RunValue> given_or_drawn(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
-                                     Values values, uint64_t seed) {
-  if (!path.empty()) return read_inputs(path, graph, boxed, binding, seed);
-  complete(binding, graph);
-  check_facts(binding, graph);
-  return draw_inputs(graph, boxed, binding, values, seed);
+GivenGraph given_graph(const std::string& file, const GivenInputs& inputs, Boxed& boxed) {
+  GivenGraph given{read_valid_graph(file, op_table()), {}, {}};
+  given.binding = parse_binding(inputs.bind, *given.graph);
+  if (inputs.path.empty()) {
+    complete(given.binding, *given.graph);
+    check_facts(given.binding, *given.graph);
+    given.values = draw_inputs(*given.graph, boxed, given.binding, inputs.values, inputs.seed);
+  } else {
+    given.values = read_inputs(inputs.path, *given.graph, boxed, given.binding, inputs.seed);
+  }
+  if (auto other = specialised(*given.graph, given.binding.lookup())) given.graph = std::move(other);
+  return given;
 }
 
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,

@@ -15,9 +15,19 @@ namespace lenz::oracle {
 // Where a text's constants lie: the files that it names are relative to it.
 std::string folder_of(const std::string& text);
 
-// From a file; if none is named drawn ones, for which the binding is completed and held to the graph's facts.
-std::vector<RunValue> given_or_drawn(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
-                                     Values values, uint64_t seed);
+// What a command line says of inputs: a file (`path`), or how to draw them; `bind` the sizes of symbols.
+struct GivenInputs {
+  std::string path, bind;
+  Values values = Values::ordinary;
+  uint64_t seed = 0;
+};
+struct GivenGraph {
+  std::unique_ptr<Graph> graph;
+  Binding binding;  // complete, and held to the graph's facts
+  std::vector<RunValue> values;
+};
+// A file's graph on them: where they break its guards, the graph that serves their sizes.
+GivenGraph given_graph(const std::string& file, const GivenInputs& inputs, Boxed& boxed);
 // The graph's inputs from a file, in the layout that their types say; symbols are read off the arrays' shapes. Inputs
 // that the file has not are drawn, or an error if it must have `all`. UserError for arrays of other names, dtypes or
 // shapes.

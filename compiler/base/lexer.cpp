@@ -77,6 +77,7 @@ Token Lexer::punctuation(TokenKind kind, size_t length) {
   return t;
 }
 
+// `what` is wrong; behind "; " stands what to do.
 Token Lexer::bad(size_t end, std::string_view what) {
   Token t{TokenKind::bad, false, what, at_, end};
   at_ = end;

@@ -118,10 +118,12 @@ class Planner {
     if ((node.op->has(Trait::view) || node.op->has(Trait::movement)) && node.args[0].is_value() &&
         graph_.type(node.args[0].value()).dtype != graph_.type(node.result()).dtype)
       throw Unsupported("the controls know no other dtypes' bits");
+    const bool reducing = reducing_;
     try {
       return own_step(id);
     } catch (const Unsupported&) {
       if (others_ == Others::refused) throw;
+      reducing_ = reducing;
     }
     Step s = blank(id);
     s.compute = Compute::eager;

@@ -1,5 +1,5 @@
-// A graph made ready to be run many times in many ways, without libtorch: its composites written out by their
-// definitions down to primitives, every movement a table of where elements come from.
+// A graph made ready to be run many times in many ways, without libtorch (but for Others::by_eager): its composites
+// written out by their definitions down to primitives, every movement a table of where elements come from.
 // Thread-safety: constant once made.
 #pragma once
 

@@ -1,9 +1,11 @@
-// One legal way to compute a graph: a perturbing executor in plain C++. What it chooses, for every primitive:
+// One legal way to compute a graph: a perturbing executor in plain C++, but for parts that a plan
+// leaves to eager. What it chooses, for every primitive:
 //
 // * where a floating result is rounded to: its dtype, f32 or f64 (f64: kept as the unevaluated sum of two);
 // * whether numbers in the graph are rounded first, and narrow dtypes computed through f32;
-// * how far, and which way, a function is off within its row's accuracy, and by which formula it is computed (exp by
-//   exp2, division by reciprocal, each brought back into the accuracy where it leaves it);
+// * how far, and which way, a function is off within its row's accuracy, or what eager is known to take where that is
+//   more (the bounds grant it too), and by which formula it is computed (exp by exp2, division by reciprocal, each
+//   brought back into the accuracy where it leaves it);
 // * the order of a reduction, its accumulator's dtype, contraction of products;
 // * whether a composite is computed by its definition or in one go: softmax online, variance by Welford's recurrence.
 //
