@@ -15,7 +15,7 @@ struct Held {
   c10::IValue value;
 };
 
-inline RunValue hold(c10::IValue value) { return std::make_shared<const Held>(Held{std::move(value)}); }
+inline RunValue hold(c10::IValue value) { return std::make_shared<const Held>(std::move(value)); }
 
 c10::ScalarType to_aten(Dtype dtype);
 std::optional<Dtype> from_aten(c10::ScalarType type);  // nothing for a type that Lenz has not

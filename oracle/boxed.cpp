@@ -90,6 +90,13 @@ class Converter {
 
   c10::IValue to_list(const Arg& arg, const c10::Type& element, int list_size) const {
     if (arg.is_value()) return held(arg.value());
+    const bool ints = element.kind() == c10::TypeKind::IntType || element.kind() == c10::TypeKind::SymIntType;
+    if (ints && arg.kind == ArgKind::int_list) {  // the sizes, strides and dims of most calls, without detours
+      c10::List<int64_t> list;
+      list.reserve(arg.dim_list().size());
+      for (Dim d : arg.dim_list()) list.push_back(constant(d, symbols_));
+      return list;
+    }
     std::vector<c10::IValue> items;
     switch (arg.kind) {
       case ArgKind::value_list:
@@ -152,6 +159,12 @@ class Converter {
   bool to_meta_, has_tensors_;
 };
 
+const c10::IValue* tensor_of(const Arg& arg, std::span<const RunValue> values) {
+  if (!arg.is_value() || arg.value() >= values.size()) return nullptr;
+  const RunValue& value = values[arg.value()];
+  return value && value->value.isTensor() ? &value->value : nullptr;
+}
+
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 }  // namespace
 
@@ -177,16 +190,16 @@ struct Boxed::Impl {
   bool within = false;             // of many calls, for which the manner is set once
   std::vector<c10::IValue> stack;  // of a call; empty between calls, but its memory stays
   struct Found {
-    std::string name;  // a row may die, and another one stand in its place
+    uint64_t name_hash = 0;  // a row may die, and another one stand in its place
     std::optional<c10::OperatorHandle> handle;
   };
   std::unordered_map<const OpDef*, Found> handles;
 
   const std::optional<c10::OperatorHandle>& handle(const OpDef& op) {
     Found& found = handles[&op];
-    if (found.name != op.full_name) {
+    if (found.name_hash != op.name_hash || op.name_hash == 0) {
       const Schema& s = op.schema;
-      found = {op.full_name, c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet, s.overload})};
+      found = {op.name_hash, c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet, s.overload})};
     }
     return found.handle;
   }
@@ -296,8 +309,13 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
     if (to_meta)
       for (const Arg& a : args) for_each_value(a, [&](ValueId) { has_tensors = true; });
     Converter convert(values, symbols, to_meta, has_tensors);
-    for (size_t i = 0; i < args.size(); ++i)
-      stack.push_back(convert(args[i], *params[i].real_type(), op.schema.params[i].type.list_size));
+    for (size_t i = 0; i < args.size(); ++i) {
+      // A tensor goes as it is, whatever the parameter's type.
+      if (const c10::IValue* tensor = tensor_of(args[i], values))
+        stack.push_back(*tensor);
+      else
+        stack.push_back(convert(args[i], *params[i].real_type(), op.schema.params[i].type.list_size));
+    }
     handle->callBoxed(&stack);
     outcome.results.reserve(stack.size());
     for (c10::IValue& v : stack) outcome.results.push_back(v.isNone() ? nullptr : hold(std::move(v)));

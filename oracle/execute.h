@@ -59,7 +59,7 @@ struct Execution {
   std::vector<RunValue> outputs;
   std::vector<RunValue> inputs;  // one per input of the graph, as they are afterwards
   std::vector<Printed> printed;  // in order; not by machines that widen
-  uint64_t peak_memory = 0;      // bytes
+  uint64_t peak_memory = 0;      // bytes of storage alive at once; counted where there is a limit
   std::vector<Damage> damage;    // with `guard`: what was written beside elements
 };
 

@@ -191,7 +191,10 @@ TEST(Execute, ARefusalIsAnOutcomeWithItsPlace) {
 TEST(Execute, ValuesAreLetGoAfterTheirLastUse) {
   std::string text = "graph @g(%x: f32[1000]) {\n  %0 = aten.sin(%x)\n";
   for (int i = 1; i < 50; ++i) text += "  %" + std::to_string(i) + " = aten.sin(%" + std::to_string(i - 1) + ")\n";
-  Ran r = run(text + "  return %49\n}\n");
+  ExecuteOptions limited;
+  limited.memory_limit = 1 << 20;
+  Ran r = run(text + "  return %49\n}\n", limited);
+  EXPECT_EQ(r.run.ending, Ending::finished);
   EXPECT_EQ(r.run.peak_memory, 3u * 4000);  // the input, and a node's operand and result
 }
 
