@@ -22,6 +22,18 @@ EAGER_IS_OUTSIDE = {
     "norm_chain.lenz": ("expected -inf, got -nan", "eager's running mean of a row with an infinity is NaN"),
 }
 
+# Where a result is open on all inputs: that nobody is called wrong there is what these are for.
+OPEN = {
+    "decided_by_what_is_open.lenz": "which elements are not zero is open",
+    "draws_on_the_way.lenz": "eager's own draws inside of loops; its loops are held to Lenz's stream",
+    "largest_of_open_integers.lenz": "which of some open integers is the largest is open",
+    "sizes_that_are_equal_by_guards.lenz": "a mean of powers of 0",
+    "uniform_values-arithmetic.lenz": "a sum beyond f16, which wider code need not round",
+}
+
+# Of more layers than worst-case bounds reach: what they leave open must lie no further from float64 than rounding noise.
+DEEP = {"diffusion_attention.lenz", "gpt2.lenz", "resnet50.lenz", "t5.lenz", "unet_step.lenz", "vit.lenz"}
+
 # Of the models so many must come down to loops alone: nothing left to libtorch, not even products.
 MODELS_OF_LOOPS_ALONE = 0.85
 
@@ -64,8 +76,14 @@ def main():
         ):
             agreed += 1
             print(f"{name}: agrees but for special values: {EAGER_IS_OUTSIDE[name][1]}")
-        elif report["code"] == FINE and not expected:
+        elif report["code"] == FINE and not expected and name not in OPEN:
             agreed += 1
+        elif report["code"] == NOT_COVERED and name in DEEP and report["alike"] and not text and not report["findings"]:
+            agreed += 1
+            print(f"{name}: agrees, as near to float64 as rounding noise is")
+        elif report["code"] == NOT_COVERED and name in OPEN and not text and not report["findings"]:
+            agreed += 1
+            print(f"{name}: agrees as far as it is certain: {OPEN[name]}")
         else:
             found = "; ".join(f["path"] + ": " + f["mismatch"]["summary"] for f in report["findings"])
             print(f"{name}: exit code {report['code']}: {text or found or 'nothing could be compared'}")

@@ -167,7 +167,7 @@ def main():
     parser.add_argument("--controls", type=int, default=300000)
     options = parser.parse_args()
     # libtorch keeps what it allocates until the end, on purpose.
-    env = {"ASAN_OPTIONS": "detect_leaks=1:detect_odr_violation=0", "UBSAN_OPTIONS": "print_stacktrace=1", **os.environ}
+    env = {"ASAN_OPTIONS": "detect_leaks=1:detect_odr_violation=0:allocator_may_return_null=1", "UBSAN_OPTIONS": "print_stacktrace=1", **os.environ}
     env["LSAN_OPTIONS"] = f"suppressions={ROOT}/ci/lsan.supp:print_suppressions=0"
     return stages.run("nightly", list(the_stages(options)), ["CUDA"], env, ROOT / "build/nightly")
 

@@ -13,7 +13,8 @@
 namespace lenz::oracle {
 
 std::string_view name(Rung rung) {
-  constexpr std::string_view names[] = {"ending", "metadata", "aliasing", "guard", "special", "bitwise", "bound"};
+  constexpr std::string_view names[] = {"ending",  "metadata", "aliasing", "guard",
+                                        "special", "bitwise",  "bound",    "likeness"};
   return names[static_cast<size_t>(rung)];
 }
 

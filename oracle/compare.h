@@ -20,6 +20,7 @@ enum class Rung : uint8_t {
   special,   // where NaN and infinities stand
   bitwise,   // every element; NaNs are one value, zeros are two
   bound,     // further from the reference than any right answer can be (bounds/reference.h)
+  likeness,  // where bounds are open: far further from it than rounding noise and eager are (likeness.h)
 };
 std::string_view name(Rung rung);
 

@@ -33,9 +33,9 @@ constexpr double kInf = std::numeric_limits<double>::infinity();
 
 // Ranges that an operand may be asked to lie in, widest and most usual first.
 constexpr std::pair<double, double> kRanges[] = {
-    {-kInf, kInf},    {0, kInf},    {0x1p-10, kInf}, {-4, 4},           {0, 4},           {0.125, 4}, {-1, 1},
-    {0.0625, 0.9375}, {1.125, 4},   {0.25, 1},       {2.5, 6},          {-0.5, 0.5},      {0, 0.25},  {1, 1.5},
-    {-0.25, 0.25},    {-4, -0.125}, {-1, -0.25},     {-0.0625, 0.0625}, {0.03125, 0.0625}};
+    {-kInf, kInf}, {0, kInf},        {0x1p-10, kInf}, {-4, 4},     {-2, 2},           {0, 4},           {0.125, 4},
+    {-1, 1},       {0.0625, 0.9375}, {1.125, 4},      {0.25, 1},   {2.5, 6},          {-0.5, 0.5},      {0, 0.25},
+    {1, 1.5},      {-0.25, 0.25},    {-4, -0.125},    {-1, -0.25}, {-0.0625, 0.0625}, {0.03125, 0.0625}};
 
 struct Candidate {
   double low, high;
@@ -138,11 +138,16 @@ class Analysis {
       for_each_value(a, [&](ValueId v) {
         const Type& t = graph_->type(v);
         if (!t.is_tensor() || !is_inexact(t.dtype)) return;
-        // Whether it is a sum or a mean the traits don't say; wide ranges are for fear of overflow alone.
-        bool wide = d.low <= -4 && d.high >= 4;
-        double n = wide ? 1 : std::max(1.0, elements(t) / std::max(1.0, elements(r)));
+        // Whether it is a sum or a mean the traits don't say; wide ranges are for fear of overflow alone. What picks
+        // elements adds nothing up, and terms of both signs hardly ever add up to more than 2 sqrt(n) of them.
+        const bool wide = d.low <= -4 && d.high >= 4, picks = node.op->accuracy == Accuracy::exact;
+        double n = wide || picks ? 1 : std::max(1.0, elements(t) / std::max(1.0, elements(r)));
+        if (!d.strict && d.low < 0 && d.high > 0) n = std::min(n, 2 * std::sqrt(n));
         Demand part;
         part.low = d.low > 0 || d.low == -kInf ? d.low : d.low / n;
+        // A sum is positive where its terms are not all zero. Asked of each, the squares behind a variance would leave
+        // their operands one sign and hardly any spread.
+        if (n > 1 && d.low > 0 && d.low <= d.high / 4) part.low = 0;
         part.high = d.high / n;
         if (part.low > part.high) part.high = std::max(part.low * 2, d.high);
         at(v).narrow(part);
@@ -254,9 +259,16 @@ class Analysis {
     for (const Interval& i : domain_of_row) list.push_back({i.low, i.high, false});
     if (costly) return list;
     if (wanted.low > -1e300 || wanted.high < 1e300) list.push_back({wanted.low, wanted.high, wanted.nonzero});
+    // An input is drawn from the row's own domain in any case (`usual`); what comes from other ops may be all that is
+    // defined.
+    auto add_ranges = [&](bool bounded) {
+      for (auto [low, high] : kRanges)
+        if (bounded == (high < kInf) && (!integers || (low == std::floor(low) && high == std::floor(high))))
+          list.push_back({low, high, false});
+    };
+    add_ranges(false);
     list.push_back({domain.low, domain.high, domain.exclude_zero});
-    for (auto [low, high] : kRanges)
-      if (!integers || (low == std::floor(low) && high == std::floor(high))) list.push_back({low, high, false});
+    add_ranges(true);
     if (integers) {
       double half = std::floor(wanted.high / 2), root = std::floor(std::sqrt(std::max(wanted.high, 0.0)));
       if (wanted.high < 1e15) {

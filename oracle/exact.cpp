@@ -319,10 +319,10 @@ class Magnitudes {
 
 ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding) {
   ExactPlan plan;
-  // A definition may name another of equal elements than the op does.
+  // Whoever computes it may name another of equal elements.
   graph.for_each_node([&](NodeId id) {
     const OpDef& op = graph.node(id).op->base ? *graph.node(id).op->base : *graph.node(id).op;
-    if (op.flow.ties_open && !op.decompose.empty()) plan.why = op.full_name + ": ties are open";
+    if (op.flow.ties_open) plan.why = op.full_name + ": ties are open";
   });
   if (!plan.why.empty()) return plan;
   SymValues sizes = binding.lookup();

@@ -63,6 +63,8 @@ class GraphCheck {
     }
     begin(binding, plan.range);
     if (!report_.out_of_memory.empty()) return;
+    trial_->exact = plan.possible();
+    trial_->asks_likeness = values_ == Values::ordinary;
     if (trial_->needless()) ++report_.needless;
     if (trial_->expected().ending == Ending::raised) ++report_.refused;
     size_t findings = report_.findings.size();
@@ -78,6 +80,7 @@ class GraphCheck {
     // What is exact in the graph's own dtypes is the same in float64, bit for bit.
     if (plan.possible() && finished) judged("float64 path", Widening::values_only, trial_->expected());
     if (options_.bounds && finished) check_bounds();
+    if (trial_->alike > 0) ++report_.alike;
     if (report_.findings.size() > findings) blame();
   }
 
@@ -91,6 +94,7 @@ class GraphCheck {
   }
 
   void rebind(const Binding& sizes) {
+    built_.clear();
     if (!report_.out_of_memory.empty() || !report_.not_lowered.empty()) return;
     try {
       take(sizes);
@@ -243,9 +247,26 @@ class GraphCheck {
     ++report_.on_loops;
     if (auto mismatch = trial_->out_of_bounds(got, !program->streams.empty())) find("loops", *mismatch);
     note_memory();
-    // Once for each graph: plans and code do not depend on values.
-    if (options_.kernels && seed_ == options_.first_seed && !relaid_.graph)
-      attempt("kernels", [&] { check_kernels(); });
+    if (!options_.kernels || relaid_.graph) return;
+    // Planned and built once for each graph, as neither depends on values; run on all of them.
+    if (seed_ == options_.first_seed)
+      attempt("kernels", [&] { check_kernels(*program); });
+    else
+      check_built(*program);
+  }
+
+  void check_built(const loops::Program& program) {
+    const bool any = std::ranges::any_of(built_, [&](const Built& b) { return b.from == &program; });
+    report_.on_kernels += any ? 1 : 0;
+    for (const Built& b : built_) {
+      if (b.from != &program || found(b.step)) continue;
+      attempt(b.step, [&] {
+        ++report_.runs;
+        if (auto mismatch = trial_->out_of_bounds(trial_->on_executable(*b.executable), b.random))
+          find(b.step, *mismatch);
+        note_memory();
+      });
+    }
   }
 
   loops::Program fresh_program(const LowerOptions& lower = {}) {
@@ -253,7 +274,7 @@ class GraphCheck {
   }
 
   // What a plan makes of the loops: kernels, then kernels in tiles and lanes, then these as machine code.
-  void check_kernels() {
+  void check_kernels(const loops::Program& from) {
     const schedule::Target target = schedule::cpu_target("avx512", 1);
     auto scheduled = [&](bool tiles) {
       loops::Program program = schedule::schedule(fresh_program(), target, {.tiles = tiles});
@@ -268,7 +289,7 @@ class GraphCheck {
       if (!cpu.runs_here || (!options_.every_target && cpu.name != native::runnable_target().name)) continue;
       const std::string step = "llvm " + cpu.name;
       try {
-        check_executable(step, cpu.name, 2, false);
+        check_executable(from, step, cpu.name, 2, false);
       } catch (const Unsupported& why) {
         // Kernels that have code, on the interpreter's memory.
         native::NativeKernels kernels(program, cpu, 2);
@@ -277,12 +298,13 @@ class GraphCheck {
           report_.without_code.push_back(why.what());
         continue;
       }
-      check_executable(step + ", products outside", cpu.name, 1, true);
+      check_executable(from, step + ", products outside", cpu.name, 1, true);
     }
   }
 
   // Built as `lenz run --on llvm` builds it; called twice, and again from cached objects: the same bits each time.
-  void check_executable(const std::string& step, const std::string& target, int threads, bool products_outside) {
+  void check_executable(const loops::Program& from, const std::string& step, const std::string& target, int threads,
+                        bool products_outside) {
     BuildOptions options;
     options.target = target;
     options.threads = threads;
@@ -309,6 +331,7 @@ class GraphCheck {
                         "see that there is room in that folder; if there is, this is a bug in lenz");
       same(", from the cache");
     }
+    built_.push_back({&from, step, random, std::move(executable)});
     note_memory();
   }
 
@@ -363,8 +386,15 @@ class GraphCheck {
   const GraphCheckOptions& options_;
   Boxed boxed_;
   Scratch objects_;
+  struct Built {
+    const loops::Program* from;  // what the graph was lowered to
+    std::string step;
+    bool random;
+    std::unique_ptr<runtime::Executable> executable;
+  };
   ProgramSet programs_;                       // of the given graph
   std::vector<const loops::Program*> valid_;  // of them
+  std::vector<Built> built_;                  // from them
   GraphReport report_;
   uint64_t seed_ = 0;
   size_t known_at_ = 0;  // the last of the seeds where eager was wrong, and known for it
@@ -407,23 +437,15 @@ nlohmann::json GraphReport::to_json() const {
     if (!f.text.empty()) list.back()["layouts"] = f.layouts;
     if (!f.text.empty()) list.back()["text"] = f.text;
   }
-  nlohmann::json j = {{"needless", needless},
-                      {"runs", runs},
-                      {"rewrites", rewrites},
-                      {"seeds", seeds},
-                      {"refused", refused},
-                      {"relaid", relaid},
-                      {"exact", exact},
-                      {"inexact", inexact},
-                      {"bounded", bounded},
-                      {"weak", weak},
-                      {"known", known},
-                      {"on_loops", on_loops},
-                      {"rebound", rebound},
-                      {"on_kernels", on_kernels},
-                      {"without_code", without_code},
-                      {"programs", programs},
-                      {"externs", externs},
+  nlohmann::json j = {{"needless", needless}, {"runs", runs},
+                      {"rewrites", rewrites}, {"seeds", seeds},
+                      {"refused", refused},   {"relaid", relaid},
+                      {"exact", exact},       {"inexact", inexact},
+                      {"bounded", bounded},   {"weak", weak},
+                      {"known", known},       {"on_loops", on_loops},
+                      {"rebound", rebound},   {"on_kernels", on_kernels},
+                      {"alike", alike},       {"without_code", without_code},
+                      {"programs", programs}, {"externs", externs},
                       {"findings", list}};
   if (culprit) {
     j["culprit"] = culprit->to_json();

@@ -58,6 +58,7 @@ struct GraphReport {
   std::string known_why;             // the row, and what it does
   std::string no_stream;             // why random loops were compared from outside alone
   size_t on_loops = 0;               // of the seeds: its loops were run on the interpreter
+  size_t alike = 0;                  // of the weak ones: what bounds leave open lies no further off than noise does
   size_t on_kernels = 0;             // of the seeds: its kernels were run too
   size_t rebound = 0;                // sizes beside those of the seeds at which its loops were run
   size_t programs = 0;               // loop programs that it took to serve all sizes

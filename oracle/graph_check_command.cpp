@@ -12,6 +12,7 @@
 #include "oracle/commands.h"
 #include "oracle/graph_check.h"
 #include "oracle/judge_results.h"
+#include "oracle/trial.h"
 #include "oracle/values_file.h"
 
 namespace lenz::oracle {
@@ -89,11 +90,15 @@ void show(const Answer& a) {
   }
   if (!report.out_of_memory.empty())
     std::printf("%s: not covered, out of memory: %s\n", file.c_str(), report.out_of_memory.c_str());
-  if (all_weak(report))
+  if (all_weak(report)) {
     std::printf(
-        "%s: weak: passes agree, but of every input more than 5 %% of the elements are ambiguous in the float64 "
-        "reference\n",
+        "%s: weak: passes agree, but on every input more than 5 %% of the elements, or one whole result, are ambiguous "
+        "in the float64 reference",
         file.c_str());
+    if (report.alike)
+      std::printf("; on %zu what is computed lies no further from it than rounding noise does", report.alike);
+    std::printf("\n");
+  }
   if (a.code == ExitCode::fine) {
     std::printf("%s: agrees with eager; %zu runs, %zu rewrites", file.c_str(), report.runs, report.rewrites);
     if (report.refused == report.seeds) {
@@ -109,7 +114,7 @@ void show(const Answer& a) {
     if (!report.no_stream.empty())
       std::printf("; random loops compared from outside alone: %s", report.no_stream.c_str());
     if (report.on_loops) std::printf("; so do its loops on %zu", report.on_loops);
-    if (report.on_kernels) std::printf(", and its kernels");
+    if (report.on_kernels) std::printf(", its kernels on %zu", report.on_kernels);
     if (!report.without_code.empty()) std::printf(", %zu of them without code", report.without_code.size());
     if (report.rebound) std::printf(", %zu sizes among them, by %zu program(s)", report.rebound, report.programs);
     for (size_t i = 0; i < report.externs.size(); ++i)
@@ -133,6 +138,8 @@ ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
   for (const std::string& what : v.untold) std::printf("not judged, for the file does not say it: %s\n", what.c_str());
   if (v.mismatch) {
     std::printf("%s: wrong: %s\n", options.results.c_str(), v.mismatch->summary().c_str());
+    if (options.draws == Draws::eager && draws(*graph))
+      std::printf("  held to eager's own draws; what drew from Lenz's stream is held to it by --random lenz\n");
   } else if (v.code != ExitCode::fine) {
     std::printf("%s: not covered, %s\n", options.results.c_str(), v.why.c_str());
   } else {
@@ -169,6 +176,13 @@ ExitCode graph_check_command(std::span<const std::string> args) {
                  "judges results made by anybody else instead: an .npz file with out0, out1, ... and inputs that the "
                  "graph writes to, as `lenz run --save` writes them");
   app.add_option("--inputs", judge.inputs, "their inputs, all of them; without it those of --seed and --values");
+  std::string random = "eager";
+  auto* drawn =
+      app.add_option("--random", random,
+                     "with --against: where their random ops drew from: eager's generator, or lenz, the stream "
+                     "that compiled code draws from")
+          ->check(CLI::IsMember({"eager", "lenz"}))
+          ->capture_default_str();
   app.add_option("--bind", options.bind, "sizes of symbols: s0=17,s1=3; those not named vary with the seed");
   app.add_option("--mem-limit", options.memory_limit, "bytes of tensors alive at once");
   app.add_flag("--every-target", options.every_target,
@@ -183,6 +197,9 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   if (!mode.empty()) options.values = parse_values(mode);
   options.bounds = options.core = options.loops = options.kernels = options.rebind = true;
   quieten_libtorch();
+  if (judge.results.empty() && drawn->count())
+    throw UserError("--random goes with --against", "lenz check",
+                    "say which results to judge: --against Y.npz; code is held to Lenz's stream without being asked");
   if (judge.results.empty() && !judge.inputs.empty())
     throw UserError("--inputs goes with --against", "lenz check", "say which results to judge: --against Y.npz");
   if (!judge.results.empty()) {
@@ -190,6 +207,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
     judge.values = options.values.value_or(Values::ordinary);
     judge.seed = options.first_seed;
     judge.bind = options.bind;
+    judge.draws = random == "lenz" ? Draws::lenz : Draws::eager;
     judge.memory_limit = options.memory_limit;
     return show_judged(files[0], judge, json);
   }

@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/json_schema.h"
+#include "compiler/driver/pipeline.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/commands.h"
@@ -129,6 +130,19 @@ TEST(GraphCheck, RightPassesAgree) {
     EXPECT_TRUE(r.findings.empty()) << r.findings[0].mismatch.summary();
     EXPECT_EQ(r.runs, 9u);
   }
+}
+
+TEST(GraphCheck, MachineCodeSeesEveryKindOfValues) {
+  auto graph =
+      parse_graph("graph @g(%x: f32[8, 4], %w: f32[4, 8]) {\n  %m = aten.mm(%x, %w)\n  return %m\n}\n", op_table());
+  GraphCheckOptions options;
+  options.lines = pipeline();
+  options.loops = options.kernels = true;
+  options.seeds = 3;
+  GraphReport r = check_graph(*graph, options);
+  EXPECT_TRUE(r.findings.empty());
+  EXPECT_EQ(r.exact, 1u);
+  EXPECT_EQ(r.on_kernels, 3u);  // ordinary, special and exact ones
 }
 
 TEST(GraphCheck, WhatEagerRefusesIsNoFinding) {

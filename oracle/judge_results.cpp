@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/graph/rebuild.h"
+#include "oracle/random_machine.h"
 #include "oracle/tensors.h"
 #include "oracle/values_file.h"
 
@@ -37,13 +38,19 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   execute.memory_limit = options.memory_limit;
   execute.ambient_seed = options.seed;
   execute.folder = options.folder;
-  Execution expected = Executor(boxed, execute).run(graph, inputs, binding);
+  LenzRandom stream(boxed);
+  const bool by_stream = options.draws == Draws::lenz;
+  Execution expected = (by_stream ? Executor(stream, execute) : Executor(boxed, execute)).run(graph, inputs, binding);
   if (expected.ending == Ending::out_of_memory)
     return not_covered(verdict, "out of memory at " + expected.where + ": " + expected.text);
 
   // Eager wrote to its inputs: the candidate's are made anew.
   std::vector<RunValue> fresh = copies_of(boxed, graph, binding, options);
   Execution got = read_results(options.results, graph, boxed, expected, fresh, verdict.untold);
+  if (!expected.printed.empty() && got.ending == Ending::finished) {
+    verdict.untold.emplace_back("what the graph prints");
+    got.printed = expected.printed;
+  }
   verdict.mismatch = compare_outside(graph, expected, got);
   if (verdict.mismatch) {
     verdict.code = ExitCode::wrong;
@@ -52,8 +59,12 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   if (expected.ending == Ending::raised) return verdict;  // both are refused
 
   fresh = copies_of(boxed, graph, binding, options);
-  // Anybody: libtorch may have computed it.
-  Reference reference = Referee(boxed, execute, Widening::bounds_of_eager).run(graph, fresh, binding);
+  // Inputs drawn for it keep every operation exact: nothing but these values is right. Else anybody, libtorch too, may
+  // have computed it.
+  const bool exact = options.inputs.empty() && options.values == Values::exact;
+  Reference reference =
+      Referee(boxed, execute, exact ? Widening::values_only : Widening::bounds_of_eager, options.draws)
+          .run(graph, fresh, binding);
   if (reference.ending != Ending::finished)
     return not_covered(verdict, "the float64 reference ended at " + reference.where + ": " + reference.text);
   verdict.unbounded = reference.unbounded;
@@ -65,6 +76,7 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   } else if (verdict.shares.weak()) {
     std::string ops;
     for (const std::string& op : verdict.unbounded) ops += (ops.empty() ? "; nothing bounds " : ", ") + op;
+    if (verdict.shares.open) ops = ", among them all of " + std::to_string(verdict.shares.open) + " result(s)" + ops;
     return not_covered(verdict, "weak: " + std::to_string(verdict.shares.ambiguous) + " of " +
                                     std::to_string(verdict.shares.elements) +
                                     " elements may be anything, or another branch's" + ops);

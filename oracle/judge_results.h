@@ -20,6 +20,7 @@ struct JudgeOptions {
   uint64_t seed = 0;
   uint64_t memory_limit = 0;
   Values values = Values::ordinary;
+  Draws draws = Draws::eager;  // where the results' random ops drew from
 };
 
 struct ResultsVerdict {

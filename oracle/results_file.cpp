@@ -29,6 +29,8 @@ class ResultsReader {
     std::string text(reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size());
     told_ = nlohmann::json::parse(text, nullptr, false);
     if (!told_.is_object()) fail("the entry `lenz` is no JSON object");
+    if (auto ending = told_.find("ending"); ending != told_.end() && *ending != "raised" && *ending != "finished")
+      fail("the entry `lenz`: ending is neither \"finished\" nor \"raised\"");
   }
 
   Execution read(const Execution& expected, std::span<const RunValue> inputs) {
@@ -61,6 +63,9 @@ class ResultsReader {
       set_elements(inputs[i], array.bytes);
       filled_.push_back({inputs_by_key[i], inputs[i], std::move(array.bytes)});
     }
+    for (const auto& [key, what] : told_.items())
+      if (key != "ending" && !(what.is_object() && file_.has(key)))
+        fail("the entry `lenz` speaks of " + key + ", of which the file has no array");
     for (size_t i = 0; i < inputs.size(); ++i) owners_.emplace_back(inputs_by_key[i], inputs[i]);
     note_expected_sharing(expected, inputs_by_key);
     for (auto& [key, seen] : seen_) claim(key, seen);
@@ -176,10 +181,20 @@ class ResultsReader {
     }
   }
 
+  uint64_t claimed_bytes(const TensorType& type) const {
+    uint64_t bytes = 0;
+    try {
+      bytes = storage_bytes(*graph_.context().tensor(type));
+    } catch (const Unsupported&) {
+      fail("it claims a tensor of more bytes than there are numbers for");
+    }
+    if (bytes > kMostBytes) fail("it claims a tensor of " + std::to_string(bytes) + " bytes");
+    return bytes;
+  }
+
   RunValue make(const TensorType& type, const RunValue& shared) {
-    const Type* t = graph_.context().tensor(type);
-    if (storage_bytes(*t) > kMostBytes) fail("it claims a tensor of " + std::to_string(storage_bytes(*t)) + " bytes");
-    return boxed_.make(*t, {.kind = Initialiser::zeros}, shared);
+    claimed_bytes(type);
+    return boxed_.make(*graph_.context().tensor(type), {.kind = Initialiser::zeros}, shared);
   }
 
   void make_all() {
@@ -196,9 +211,7 @@ class ResultsReader {
         room.dtype = Dtype::u8;
         uint64_t bytes = 0;
         for (const Claim& other : claims_)
-          if (&other == &c || owner_of(other) == c.key)
-            bytes = std::max<uint64_t>(bytes, storage_bytes(*graph_.context().tensor(other.type)));
-        if (bytes > kMostBytes) fail("it claims a tensor of " + std::to_string(bytes) + " bytes");
+          if (&other == &c || owner_of(other) == c.key) bytes = std::max(bytes, claimed_bytes(other.type));
         room.sizes = {Dim(static_cast<int64_t>(bytes))};
         room.strides = {Dim(1)};
         shared = make(room, nullptr);

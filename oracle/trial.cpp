@@ -7,6 +7,7 @@
 #include "compiler/loops/verify.h"
 #include "compiler/lower/lower.h"
 #include "oracle/interpreted.h"
+#include "oracle/likeness.h"
 #include "oracle/needless.h"
 
 namespace lenz::oracle {
@@ -168,13 +169,25 @@ std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn) {
   if (!drawn && !compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
   by_the_reference = true;
   try {
-    auto judgement = judged(Widening::bounds, got, drawn ? Draws::lenz : Draws::eager);
-    return judgement ? judgement->mismatch : std::nullopt;
+    auto judgement = judged(exact ? Widening::values_only : Widening::bounds, got, drawn ? Draws::lenz : Draws::eager);
+    if (!judgement || judgement->mismatch) return judgement ? judgement->mismatch : std::nullopt;
+    return judgement->shares.weak() && asks_likeness && !drawn ? differs_from_noise(got) : std::nullopt;
   } catch (const Unsupported& why) {
     if (!drawn) throw;
     no_stream = why.what();
     return std::nullopt;
   }
+}
+
+std::optional<Mismatch> Trial::differs_from_noise(const Execution& got) {
+  ExecuteOptions options = options_;
+  options.guard = false;
+  for (uint64_t seed = noisy_.size(); seed < kNoisyRuns; ++seed)
+    noisy_.push_back(
+        Referee(boxed_, options, Widening::values_only, Draws::eager, seed).run(needed(), inputs(), binding_));
+  auto mismatch = unlike(needed(), reference(Widening::values_only, Draws::eager), noisy_, expected_, got);
+  alike += mismatch ? 0 : 1;
+  return mismatch;
 }
 
 std::optional<Mismatch> Trial::eager_out_of_bounds(const Execution& got) {

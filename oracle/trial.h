@@ -47,6 +47,10 @@ class Trial {
   std::optional<Mismatch> eager_out_of_bounds(const Execution& got);
   bool within(const Leeway& by, const Execution& got);  // what libtorch computed, given some leeway more
 
+  // The inputs keep every operation on floats exact (exact.h): out_of_bounds leaves no bounds then.
+  bool exact = false;
+  bool asks_likeness = false;     // of results that bounds leave open; for values that nothing was chosen special in
+  size_t alike = 0;               // how often it was asked, and was there
   bool by_the_reference = false;  // whether a run that was no eager's bit for bit was held to the reference's bounds
   std::string out_of_memory;      // what there was not enough for, and where
   std::string no_stream;  // why random ops were compared from outside alone: an op that Lenz's stream does not draw
@@ -69,6 +73,8 @@ class Trial {
   std::optional<bool> judgeable_;
   const Reference& reference(Widening widening, Draws draws);
   std::map<std::pair<Widening, Draws>, Reference> references_;
+  std::optional<Mismatch> differs_from_noise(const Execution& got);
+  std::vector<Reference> noisy_;
 };
 
 bool draws(const Graph& graph);  // whether any of its ops is random, those of sub-graphs too

@@ -58,12 +58,6 @@ const Type* leading_tensor(const Graph& graph) {
   return nullptr;
 }
 
-void add(Shares& to, const Shares& from) {
-  to.elements += from.elements;
-  to.ambiguous += from.ambiguous;
-  to.strong += from.strong;
-}
-
 std::string first_line(std::string_view text) { return std::string(text.substr(0, text.find('\n'))); }
 
 void find_wrong(ValuesCell& cell, const Graph& graph, const std::string& what) {
@@ -167,7 +161,7 @@ void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Opera
   }
   Reference reference = Referee(boxed).run(graph, on.make(), on.sizes);
   Judgement j = judge(graph, reference, got);
-  add(cell.shares, j.shares);
+  cell.shares.add(j.shares);
   if (j.mismatch) return differs(*j.mismatch);
   if (!reference.unbounded.empty()) {
     ++cell.unbounded;
@@ -198,7 +192,7 @@ void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Operan
     return;
   }
   Judgement j = judge(graph, reference, eager);
-  add(cell.shares, j.shares);
+  cell.shares.add(j.shares);
   if (j.mismatch && known([&](const Leeway& by) { return within(by, graph, reference, eager); })) {
     ++cell.known;
     if (cell.note.empty()) cell.note = "known: " + j.mismatch->summary();

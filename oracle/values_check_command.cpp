@@ -41,9 +41,7 @@ ValuesTotals add_up(const std::vector<ValuesRow>& rows) {
       t.variants += c.variants;
       t.uncontrolled += c.uncontrolled;
       t.known += c.known;
-      t.shares.elements += c.shares.elements;
-      t.shares.ambiguous += c.shares.ambiguous;
-      t.shares.strong += c.shares.strong;
+      t.shares.add(c.shares);
     }
   return t;
 }

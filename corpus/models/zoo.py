@@ -59,8 +59,10 @@ def mobilenet_v3():
 def vit():
     from torchvision.models import VisionTransformer
 
-    return Case(VisionTransformer(image_size=32, patch_size=8, num_layers=3, num_heads=2, hidden_dim=32, mlp_dim=64,
-                                  num_classes=10), torch.randn(2, 3, 32, 32))
+    vit = VisionTransformer(image_size=32, patch_size=8, num_layers=3, num_heads=2, hidden_dim=32, mlp_dim=64,
+                            num_classes=10)
+    torch.nn.init.normal_(vit.heads.head.weight, std=0.1)  # zeros otherwise, behind which nothing shows
+    return Case(vit, torch.randn(2, 3, 32, 32))
 
 
 @model

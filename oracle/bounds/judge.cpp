@@ -74,24 +74,28 @@ class Judge {
  public:
   Judgement judgement;
 
-  void check(const std::string& what, const Bounded& expected, const RunValue& got) {
+  // `computed`: by the graph; of anything else it tells nothing that its elements agree.
+  void check(const std::string& what, const Bounded& expected, const RunValue& got, bool computed) {
     for (size_t i = 0; i < expected.elements.size(); ++i)
-      check(what + "[" + std::to_string(i) + "]", expected.elements[i], element(got, static_cast<int64_t>(i)));
+      check(what + "[" + std::to_string(i) + "]", expected.elements[i], element(got, static_cast<int64_t>(i)),
+            computed);
     Seen seen = look(got), reference = look(expected.value);
     if (reference.kind != TypeKind::tensor || seen.kind != TypeKind::tensor) return;
     uint64_t count = 1;
     for (int64_t s : seen.sizes) count *= static_cast<uint64_t>(s);
     if (!std::ranges::equal(seen.sizes, reference.sizes)) {  // data-dependent sizes that hang on open decisions
-      judgement.shares.elements += count;
-      judgement.shares.ambiguous += count;
+      judgement.shares.add({count, count, 0, count ? 1U : 0U});
       return;
     }
-    elements(what, expected, seen, elements_of(got), count);
+    Shares shares = elements(what, expected, seen, elements_of(got), count);
+    shares.open = count && shares.ambiguous == count;
+    if (computed) judgement.shares.add(shares);
   }
 
  private:
-  void elements(const std::string& what, const Bounded& expected, const Seen& seen, const std::vector<std::byte>& got,
-                uint64_t count) {
+  Shares elements(const std::string& what, const Bounded& expected, const Seen& seen, const std::vector<std::byte>& got,
+                  uint64_t count) {
+    Shares shares;
     PlaneElements values(expected.value), errors(expected.error), marks(expected.ambiguous);
     Dtype wide = look(expected.value).dtype, native = seen.dtype;
     auto size = static_cast<size_t>(item_size(native)), wide_size = static_cast<size_t>(item_size(wide));
@@ -104,16 +108,17 @@ class Judge {
       ScalarValue x = from_bits(native, bits), v = from_bits(wide, reference);
       double error = errors.present() ? errors.at<double>(i) : 0;
       bool marked = marks.present() && marks.at<uint8_t>(i) != 0;
-      count_shares(v, error, marked);
+      count_element(shares, v, error, marked);
       ElementVerdict verdict = judged(native, v, error, x, expected.zeros_signed);
       if (!verdict.wrong) continue;
       ++wrong;
       if (!first) first = found(what, seen, i, verdict.rung, native, v, error, x);
     }
-    if (!first) return;
+    if (!first) return shares;
     first->wrong = wrong;
     first->total = count;
     if (!judgement.mismatch || first->rung < judgement.mismatch->rung) judgement.mismatch = first;
+    return shares;
   }
 
   static ElementVerdict judged(Dtype dtype, const ScalarValue& v, double error, const ScalarValue& got,
@@ -127,12 +132,12 @@ class Judge {
     return verdict(dtype, part(v, true), error, part(got, true), zeros_signed);
   }
 
-  void count_shares(const ScalarValue& v, double error, bool marked) {
+  static void count_element(Shares& shares, const ScalarValue& v, double error, bool marked) {
     double size = std::hypot(part(v, false), part(v, true) * (v.kind() == ScalarKind::complex));
     bool telling = error == 0 || error < kTelling * size;
-    ++judgement.shares.elements;
-    judgement.shares.strong += telling;
-    judgement.shares.ambiguous += (marked || std::isinf(error)) && !telling;
+    ++shares.elements;
+    shares.strong += telling;
+    shares.ambiguous += (marked || std::isinf(error)) && !telling;
   }
 
   static Mismatch found(const std::string& what, const Seen& seen, uint64_t i, Rung rung, Dtype dtype,
@@ -155,10 +160,10 @@ class Judge {
 Judgement judge(const Graph& graph, const Reference& reference, const Execution& got) {
   Judge judge;
   for (size_t i = 0; i < reference.outputs.size() && i < got.outputs.size(); ++i)
-    judge.check("output " + std::to_string(i), reference.outputs[i], got.outputs[i]);
+    judge.check("output " + std::to_string(i), reference.outputs[i], got.outputs[i], true);
   for (size_t i = 0; i < reference.inputs.size() && i < got.inputs.size(); ++i)
     judge.check("input " + graph.value_name(graph.inputs()[i].value) + " afterwards", reference.inputs[i],
-                got.inputs[i]);
+                got.inputs[i], graph.inputs()[i].mutated);
   return std::move(judge.judgement);
 }
 

@@ -1,3 +1,4 @@
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
@@ -99,8 +100,12 @@ struct Referee::Impl final : NodeMachine {
   std::optional<LenzRandom> stream;
   bool undecided = false;  // a predicate of control flow is open: whatever follows may be otherwise
 
-  Impl(Boxed& b, ExecuteOptions o, Widening w, Draws d) : boxed(b), options(std::move(o)), widening(w), draws(d) {
+  std::optional<uint64_t> noise;
+
+  Impl(Boxed& b, ExecuteOptions o, Widening w, Draws d, std::optional<uint64_t> n)
+      : boxed(b), options(std::move(o)), widening(w), draws(d), noise(n) {
     if (draws == Draws::lenz) stream.emplace(boxed);
+    if (noise) noise_source_ = at::detail::createCPUGenerator(*noise);
   }
 
   bool widens() const override { return true; }
@@ -148,6 +153,7 @@ struct Referee::Impl final : NodeMachine {
     std::vector<Dtype> dtypes = call.result_dtypes;
     Outcome out = run_call(call, dtypes);
     lay_as_claimed(graph, node, call, symbols, out);
+    if (noise && !out.raised && rounds(*node.op)) add_noise(values, graph, node, dtypes, out);
     if (undecided && !out.raised) {
       FlowContext in = context();
       mark_unknown(in, out.results);
@@ -167,6 +173,35 @@ struct Referee::Impl final : NodeMachine {
             .errors = widening != Widening::values_only,
             .in_storage = in_storage_,
             .in_definition = in_definition_};
+  }
+
+  static bool rounds(const OpDef& op) {
+    constexpr Trait kKeeps[] = {Trait::movement, Trait::view, Trait::maybe_view, Trait::structural, Trait::random};
+    return op.accuracy != Accuracy::exact && std::ranges::none_of(kKeeps, [&](Trait t) { return op.has(t); });
+  }
+
+  void add_noise(std::span<const RunValue> values, const Graph& graph, const Node& node, std::span<const Dtype> dtypes,
+                 const Outcome& out) {
+    double largest = 1, next = 1;  // operands
+    for (const Arg& a : node.arguments())
+      for_each_value(a, [&](ValueId v) {
+        if (!graph.type(v).is_tensor() || !values[v]) return;
+        auto n = static_cast<double>(values[v]->value.toTensor().numel());
+        next = std::max(next, std::min(n, largest));
+        largest = std::max(largest, n);
+      });
+    for (size_t i = 0; i < out.results.size() && i < dtypes.size(); ++i) {
+      if (!is_inexact(dtypes[i])) continue;
+      for (const at::Tensor& t : leaves({&out.results[i], 1})) {
+        if (!(t.is_floating_point() || t.is_complex()) || !t.is_non_overlapping_and_dense() || t.numel() == 0) continue;
+        // Of so many terms a sum in any order is off by as many times its root, mostly.
+        const auto results = static_cast<double>(t.numel());
+        const bool sums = node.op->accuracy == Accuracy::accumulated || node.op->accuracy == Accuracy::composed;
+        const double terms = sums ? std::max({1.0, largest / results, std::sqrt(largest * next / results)}) : 1;
+        const double size = std::ldexp(std::sqrt(terms), -info(dtypes[i]).mantissa_bits);
+        t.mul_(at::rand(t.sizes(), noise_source_, at::kDouble).mul_(2).sub_(1).mul_(size).add_(1));
+      }
+    }
   }
 
   // A kernel of float64 may lay its results in another way than the one of the graph's dtype, on whose strides the
@@ -512,6 +547,7 @@ struct Referee::Impl final : NodeMachine {
     return out;
   }
 
+  at::Generator noise_source_;
   bool in_storage_ = false, in_definition_ = false;
   bool far_step_ = false;  // of the outermost definition
 
@@ -533,8 +569,8 @@ struct Referee::Impl final : NodeMachine {
   }
 };
 
-Referee::Referee(Boxed& boxed, ExecuteOptions options, Widening widening, Draws draws)
-    : impl_(std::make_unique<Impl>(boxed, std::move(options), widening, draws)) {}
+Referee::Referee(Boxed& boxed, ExecuteOptions options, Widening widening, Draws draws, std::optional<uint64_t> noise)
+    : impl_(std::make_unique<Impl>(boxed, std::move(options), widening, draws, noise)) {}
 Referee::~Referee() = default;
 
 Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
@@ -556,7 +592,7 @@ Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, con
 }
 
 Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
-  Impl run(impl_->boxed, impl_->options, impl_->widening, impl_->draws);
+  Impl run(impl_->boxed, impl_->options, impl_->widening, impl_->draws, impl_->noise);
   WideStorages wide;
   std::vector<RunValue> widened_inputs;
   for (const RunValue& v : inputs) widened_inputs.push_back(wide.widen(v));

@@ -52,8 +52,10 @@ enum class Draws : uint8_t { eager, lenz };
 
 class Referee {
  public:
+  // With `noise`, the seed of a generator, every result of an op that rounds is off by up to half a last place
+  // of the graph's dtype, at random: a run of values_only for likeness.h.
   explicit Referee(Boxed& boxed, ExecuteOptions options = {}, Widening widening = Widening::bounds,
-                   Draws draws = Draws::eager);
+                   Draws draws = Draws::eager, std::optional<uint64_t> noise = {});
   ~Referee();
   // `inputs` are the graph's, in its own dtypes; they are copied, not written to.
   Reference run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding = {});
@@ -64,12 +66,20 @@ class Referee {
   std::unique_ptr<Impl> impl_;
 };
 
-// How well the bounds can tell, over all elements of floating outputs and of mutated inputs.
+// How well the bounds can tell, over all elements of outputs and of inputs that the graph writes to.
 struct Shares {
   uint64_t elements = 0;
   uint64_t ambiguous = 0;  // marked, and the error leaves more than 2^-6 of the value open
   uint64_t strong = 0;     // error below 2^-6 of the value, or exact
-  bool weak() const { return ambiguous * 20 > elements; }  // more than 5 %: agreement says too little
+  uint64_t open = 0;       // tensors among the results all of whose elements are ambiguous
+  // Agreement says too little: more than 5 % of all elements are ambiguous, or one result wholly is.
+  bool weak() const { return ambiguous * 20 > elements || open > 0; }
+  void add(const Shares& other) {
+    elements += other.elements;
+    ambiguous += other.ambiguous;
+    strong += other.strong;
+    open += other.open;
+  }
 };
 
 struct Judgement {

@@ -1,0 +1,24 @@
+// What is left to say of results that bounds leave open. Worst-case bounds grow with every layer, and behind tens of
+// them allow anything; a result that is right still lies about as far from float64 as rounding noise brings float64
+// from itself. This is no theorem: it is asked only where bounds say nothing, and its verdicts name it. Thread-safety:
+// pure functions.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "oracle/bounds/reference.h"
+
+namespace lenz::oracle {
+
+constexpr int kNoisyRuns = 3;
+// A result may lie this many times further off than noise and eager do, by the greatest deviation in its tensor.
+// Rounding noise of a whole run spreads over elements as it does over runs, while what is wrong by a miscompilation is
+// so by the size of the values: 10^4 times more, even in bf16's 2^-8 still 10 times more.
+constexpr double kLikeness = 16;
+
+// `noisy`: references of the same inputs, with noise. The first result too far off; integers are not looked at.
+std::optional<Mismatch> unlike(const Graph& graph, const Reference& right, std::span<const Reference> noisy,
+                               const Execution& eager, const Execution& got);
+
+}  // namespace lenz::oracle

@@ -1,0 +1,86 @@
+#include "oracle/likeness.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/draw_inputs.h"
+#include "oracle/tensors.h"
+
+namespace lenz::oracle {
+namespace {
+
+// Layers of products and normalisations, behind which worst-case bounds allow anything.
+std::string deep(int layers) {
+  std::string text = "graph @deep(%x: f32[8, 64], %w: f32[64, 64]) {\n", last = "%x";
+  for (int i = 0; i < layers; ++i) {
+    const std::string n = std::to_string(i);
+    text += "  %m" + n + " = aten.mm(" + last + ", %w)\n  %n" + n + " = aten.layer_norm(%m" + n + ", [64])\n  %t" + n +
+            " = aten.tanh(%n" + n + ")\n";
+    last = "%t" + n;
+  }
+  return text + "  return " + last + "\n}\n";
+}
+
+class Likeness : public testing::Test {
+ protected:
+  void SetUp() override {
+    graph_ = parse_graph(deep(12), op_table());
+    inputs_ = draw_inputs(*graph_, boxed_, {}, Values::ordinary, 1);
+    right_ = Referee(boxed_).run(*graph_, inputs_);
+    for (uint64_t seed = 0; seed < kNoisyRuns; ++seed)
+      noisy_.push_back(Referee(boxed_, {}, Widening::values_only, Draws::eager, seed).run(*graph_, inputs_));
+    eager_ = Executor(boxed_).run(*graph_, inputs_);
+  }
+  std::optional<Mismatch> unlike_after(const std::function<void(std::span<float>)>& spoil) {
+    Execution got = eager_;
+    got.outputs[0] = detached_copy(got.outputs[0]);
+    std::vector<std::byte> bytes = elements_of(got.outputs[0]);
+    std::vector<float> numbers(bytes.size() / sizeof(float));
+    std::memcpy(numbers.data(), bytes.data(), bytes.size());
+    spoil(numbers);
+    std::memcpy(bytes.data(), numbers.data(), bytes.size());
+    set_elements(got.outputs[0], bytes);
+    return unlike(*graph_, right_, noisy_, eager_, got);
+  }
+
+  Boxed boxed_{DeviceKind::cpu};
+  std::unique_ptr<Graph> graph_;
+  std::vector<RunValue> inputs_;
+  Reference right_;
+  std::vector<Reference> noisy_;
+  Execution eager_;
+};
+
+TEST_F(Likeness, IsAskedWhereBoundsSayNothing) {
+  EXPECT_TRUE(judge(*graph_, right_, eager_).shares.weak());
+  EXPECT_FALSE(unlike_after([](std::span<float>) {}));
+}
+
+TEST_F(Likeness, NoiseOfAFewLastPlacesIsLikeAnyOther) {
+  EXPECT_FALSE(unlike_after([](std::span<float> x) {
+    for (size_t i = 0; i < x.size(); ++i) x[i] *= i % 2 ? 1 + 0x1p-21F : 1 - 0x1p-21F;
+  }));
+}
+
+TEST_F(Likeness, OneWrongElementIsNot) {
+  auto m = unlike_after([](std::span<float> x) { x[100] += 0.01F; });
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->rung, Rung::likeness);
+  EXPECT_EQ(m->element, 100U);
+  EXPECT_EQ(m->wrong, 1U);
+  EXPECT_TRUE(unlike_after([](std::span<float> x) { x[7] = NAN; }));
+}
+
+TEST_F(Likeness, AnotherSeedIsOtherNoise) {
+  EXPECT_NE(elements_of(noisy_[0].outputs[0].value), elements_of(noisy_[1].outputs[0].value));
+  Reference again = Referee(boxed_, {}, Widening::values_only, Draws::eager, 0).run(*graph_, inputs_);
+  EXPECT_EQ(elements_of(noisy_[0].outputs[0].value), elements_of(again.outputs[0].value));
+}
+
+}  // namespace
+}  // namespace lenz::oracle
