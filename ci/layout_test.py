@@ -177,6 +177,22 @@ class OpNames(Layout):
         self.write("compiler/backend/a.cpp", 'print("add"); bool b = word == "subtract";\n')
         self.expect_none("op-names")
 
+    def test_looking_into_a_name_or_for_it_is_asking_it(self):
+        for code in (
+            "bool b = op.schema.packet.ends_with(suffix);\n",
+            'bool b = op.full_name.find("conv") != npos;\n',
+            "bool b = kOps.contains(op.schema.packet);\n",
+            "bool b = std::ranges::find(kOps, op.schema.packet) != kOps.end();\n",
+            "char c = op.schema.packet[0];\n",
+            'std::string_view p = op.schema.packet;\nbool b = p == "softmax";\n',
+        ):
+            self.write("compiler/graph/a.cpp", code)
+            self.expect("op-names", "looks into an op's name")
+        self.write("compiler/graph/a.cpp", "bool b = packet.ends_with(x);  // op name: an example\n")
+        self.expect_none("op-names")
+        self.write("compiler/graph/a.cpp", "bool b = a.schema.packet == b.schema.packet; print(a.schema.packet);\n")
+        self.expect_none("op-names")
+
     def test_comments_are_prose(self):
         self.write("compiler/graph/a.cpp", '// "aten.relu" is one\n/* so is\n"aten.add" */\n')
         self.expect_none("op-names")

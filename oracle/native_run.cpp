@@ -54,10 +54,10 @@ class TorchHost : public runtime::Host {
   RunValue result(const runtime::Result& r, std::span<const RunValue> inputs) {
     switch (r.kind) {
       case loops::Output::tensor: {
-        const c10::Storage& storage = r.storage == runtime::Place::output ? outputs_[r.number]
-                                      : r.storage == runtime::Place::input
-                                          ? inputs[r.number]->value.toTensor().storage()
-                                          : bridge_.out(r.tensor).storage();
+        // Held, not referred to: a constant's tensor is made for it alone.
+        const c10::Storage storage = r.storage == runtime::Place::output  ? outputs_[r.number]
+                                     : r.storage == runtime::Place::input ? inputs[r.number]->value.toTensor().storage()
+                                                                          : bridge_.out(r.tensor).storage();
         return hold(tensor_in(storage, r.dtype, r.sizes, r.strides, r.offset));
       }
       case loops::Output::number: return plain_number(r.tensor);

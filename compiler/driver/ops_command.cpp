@@ -139,7 +139,7 @@ void print_counts(std::span<const OpDef* const> rows) {
   for (auto [what, n] : meanings) std::printf(" %.*s %d", static_cast<int>(what.size()), what.data(), n);
   std::printf("; lowering");
   for (auto [what, n] : lowerings) std::printf(" %.*s %d", static_cast<int>(what.size()), what.data(), n);
-  std::erase_if(scalars, [&](const std::string& packet) { return core.contains(packet); });
+  std::erase_if(scalars, [&](const std::string& packet) { return core.contains(packet); });  // op name: counts them
   std::printf("\nlevel core: %zu packets that are one scalar primitive, %zu others\n", scalars.size(), core.size());
 }
 

@@ -1,6 +1,7 @@
 #include "compiler/driver/scalar_command.h"
 
 #include <cinttypes>
+#include <cmath>
 #include <cstdio>
 #include <iostream>
 #include <nlohmann/json.hpp>
@@ -201,6 +202,20 @@ std::string bits_text(Dtype dtype, ScalarBits bits) {
   return text;
 }
 
+// Unsupported where the row takes as many steps as an operand says, and that is too many to wait for.
+void refuse_what_never_ends(const ScalarRow& row, std::span<const ScalarValue> operands) {
+  constexpr double kMostSteps = 0x1p20;
+  if (!row.has(traits::costly)) return;
+  for (const ScalarValue& v : operands) {
+    const double size = std::fabs(v.kind() == ScalarKind::double_double ? static_cast<double>(v.double_double())
+                                  : v.kind() == ScalarKind::real        ? v.real()
+                                                                        : 0);
+    if (std::isfinite(size) && size > kMostSteps)
+      throw Unsupported(std::string(row.name) + " takes as many steps as an operand says; with " +
+                        std::to_string(size) + " it is not evaluated");
+  }
+}
+
 std::string answer(const std::string& line, size_t number) {
   std::istringstream words(line);
   std::string row_name, types;
@@ -224,6 +239,7 @@ std::string answer(const std::string& line, size_t number) {
   }
   if (static_cast<int>(operands.size()) != row->arity)
     bad_line(line, number, "expected " + std::to_string(row->arity) + " operands");
+  refuse_what_never_ends(*row, operands);
   try {
     const ScalarValue result = evaluate(*row, *compute, operands, target);
     const Dtype dtype = result_dtype(*row, *compute, target);

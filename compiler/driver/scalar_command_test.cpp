@@ -53,6 +53,9 @@ TEST(ScalarCommand, RefusesWhatIsNoRequest) {
     EXPECT_EQ(ran.code, 2) << line << "\n" << ran.out;
     EXPECT_NE(ran.out.find("line 1"), std::string::npos) << line << "\n" << ran.out;
   }
+  Ran endless = run("scalar --eval", "special_legendre_polynomial_p f32 3f000000 4f000000");  // of degree 2^31
+  EXPECT_EQ(endless.code, 6);
+  EXPECT_NE(endless.out.find("as many steps"), std::string::npos) << endless.out;
   EXPECT_EQ(run("scalar --eval", "exp i32 0").code, 6);  // no such dtype of a row: not supported
 }
 

@@ -1,5 +1,7 @@
 #include "compiler/ops/make/contraction.h"
 
+#include "compiler/ops/spatial_dims.h"
+
 namespace lenz::make {
 
 namespace {
@@ -299,15 +301,13 @@ void convolution_backward(CallMaker& m) {
 }
 
 void conv(CallMaker& m) {
-  const std::string& name = m.op().schema.packet;
-  auto dims = static_cast<size_t>(name[name.size() - 2] - '0');
-  a_convolution(m, dims, m.has("output_padding"), m.choose().chance(3, 4));
+  a_convolution(m, spatial_dims(m.op()).value(), m.has("output_padding"), m.choose().chance(3, 4));
 }
 
 void attention(CallMaker& m) {
   Chooser& c = m.choose();
   Dtype d = m.a_dtype(m.op().dtypes);
-  bool fused = m.op().schema.packet.find("flash") != std::string::npos;
+  bool fused = m.op().schema.packet.find("flash") != std::string::npos;  // op name: eager's kernel wants rank 4
   Sizes q = fused ? m.a_shape(4, 4, 1) : m.a_shape(c.flip() ? 4 : 3, 4, 1), k = q, mask;
   k[k.size() - 2] = m.a_size(1);
   // Heads of queries that share one of the keys and values.

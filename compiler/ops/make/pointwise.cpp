@@ -52,7 +52,8 @@ void nan_to_num(CallMaker& m) {
 
 void round_decimals(CallMaker& m) {
   unary(m);
-  if (m.op().schema.packet.starts_with("special") && m.choose().chance(1, 4)) return;  // has a default
+  const bool optional = m.op().schema.params[1].fallback != nullptr;
+  if (optional && m.choose().chance(1, 4)) return;
   m.set("decimals", Arg::of_int(m.choose().between(-2, 3)));
 }
 

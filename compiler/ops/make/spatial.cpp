@@ -2,14 +2,12 @@
 
 #include <cmath>
 
+#include "compiler/ops/spatial_dims.h"
+
 namespace lenz::make {
 
 namespace {
-size_t spatial_dims(const CallMaker& m) {
-  for (char c : m.op().schema.packet)
-    if (c >= '1' && c <= '3') return static_cast<size_t>(c - '0');
-  return 2;
-}
+size_t spatial_dims(const CallMaker& m) { return lenz::spatial_dims(m.op()).value_or(2); }
 
 struct Window {
   Sizes input, kernel, stride, padding, dilation, output;
@@ -188,7 +186,8 @@ ValueId interpolated(CallMaker& m, std::string_view param, const Sizes& sizes, D
 namespace {
 // Eager's separable kernel (of antialiasing, and of bytes) takes every row for the first where rows have one element.
 bool needs_columns(CallMaker& m, ValueId input) {
-  return m.rank(input) == 4 && (m.op().schema.packet.ends_with("_aa") || m.type(input).dtype == Dtype::u8);
+  const bool smooths = m.op().schema.packet.ends_with("_aa");  // op name: what tells it from upsampling is its name
+  return m.rank(input) == 4 && (smooths || m.type(input).dtype == Dtype::u8);
 }
 }  // namespace
 
@@ -232,8 +231,7 @@ void upsample_vec(CallMaker& m) {
 
 void grid_sampler(CallMaker& m) {
   Chooser& c = m.choose();
-  const std::string& name = m.op().schema.packet;
-  size_t dims = name.ends_with("2d") ? 2 : name.ends_with("3d") ? 3 : c.flip() ? 3 : 2;
+  size_t dims = lenz::spatial_dims(m.op()).value_or(c.flip() ? 3 : 2);
   Sizes sizes = upsampled_input(m, dims), grid{sizes[0]};
   for (size_t i = 0; i < dims; ++i) grid.push_back(c.between(1, 4));
   grid.push_back(static_cast<int64_t>(dims));

@@ -2,16 +2,12 @@
 
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/layout.h"
+#include "compiler/ops/spatial_dims.h"
 
 namespace lenz::rule {
 
 namespace {
-// How many spatial dims an op has: the digit in its name, "max_pool2d_with_indices", "upsample_linear1d".
-size_t spatial_dims(const Infer& in) {
-  for (char c : in.op().schema.packet)
-    if (c >= '1' && c <= '3') return static_cast<size_t>(c - '0');
-  return 2;
-}
+size_t spatial_dims(const Infer& in) { return lenz::spatial_dims(in.op()).value_or(2); }
 
 DimVec window(Infer& in, std::string_view param, size_t dims, std::optional<DimVec> otherwise = {}) {
   DimVec list = in.ints(param);
@@ -143,7 +139,8 @@ TensorType adaptive_result(Infer& in, MemoryFormat format) {
 void adaptive_avg_pool(Infer& in) {
   const Type& self = in.tensor("self");
   size_t dims = spatial_dims(in);
-  bool to_one = in.op().schema.packet[0] != '_' && dims > 1;  // the public op takes a mean where one element is left
+  // The public op takes a mean where one element is left.
+  bool to_one = in.op().schema.packet[0] != '_' && dims > 1;  // op name: ATen's mark of what is not public
   for (Dim d : window(in, "output_size", dims)) to_one = to_one && d.is(1);
   DimVec target = window(in, "output_size", dims);
   if (dims == 1 && target[0].is(1) && (self.rank() == 2 || self.rank() == 3) && in.is_zero(numel(self.sizes()))) {
