@@ -32,7 +32,7 @@ class Folder {
 
  private:
   void visit(NodeId id) {
-    const Node& node = graph_.node(id);
+    const Node node = graph_.node(id);  // not a reference: nodes move where one is inserted
     if (!node.op->has(Trait::elementwise) || node.result_count != 1) return;
     if (node.op->accuracy != Accuracy::exact && node.op->accuracy != Accuracy::rounded) return;
     if (node.op->scalar.empty() && !node.op->has(Trait::composite)) return;
