@@ -77,7 +77,8 @@ int64_t integer_of(Dtype dtype) {
     case 0: return wrap_to(dtype, any);
     case 1: return wrap_to(dtype, small);
     default:  // around the least and the greatest
-      return wrap_to(dtype, (info(dtype).is_signed ? int64_t{1} << (info(dtype).bits - 1) : 0) + small);
+      return wrap_to(dtype, static_cast<int64_t>((info(dtype).is_signed ? uint64_t{1} << (info(dtype).bits - 1) : 0) +
+                                                 static_cast<uint64_t>(small)));
   }
 }
 

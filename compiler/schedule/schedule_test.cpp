@@ -166,7 +166,7 @@ TEST(Schedule, WhatReadsOtherPointsIsAnotherKernel) {
 }
 
 TEST(Schedule, InputsAreUpdatedInPlace) {
-  constexpr std::string_view text = R"(graph @g(%p: f32[33], %g: f32[33]) {
+  constexpr std::string_view text = R"(graph @g(%p: f32[33] mut, %g: f32[33]) {
   %d = aten.mul(%g, 0.5)
   %n = aten.sub_(%p, %d)
   return %d
