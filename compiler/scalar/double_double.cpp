@@ -128,7 +128,7 @@ DoubleDouble sin_turned(DoubleDouble quarter_turns, int quadrant) {
 Reduced reduce_pi(DoubleDouble x) {                                  // x half turns
   DoubleDouble turns = scale(x, 1) - scale(floor(scale(x, -1)), 2);  // quarter turns in [0, 4)
   DoubleDouble whole = round_half_even(turns);
-  return {static_cast<int>(whole.hi) & 3, turns - whole};
+  return {std::isfinite(whole.hi) ? static_cast<int>(whole.hi) & 3 : 0, turns - whole};
 }
 
 }  // namespace
