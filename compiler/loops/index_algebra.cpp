@@ -203,13 +203,16 @@ bool IndexSpace::at_least_zero(Dim dim, int depth) const {
     }
     return false;
   };
-  for (size_t i = 0; i < std::min(conditions_.size(), kMostConditions); ++i) {
-    const Cond& c = conditions_[i];
-    Dim gap = c.rhs - c.lhs;
-    if (c.rel == Rel::ne) continue;
-    if (less(c.rel == Rel::lt ? gap - 1 : gap) || (c.rel == Rel::eq && less(-gap))) return true;
-  }
-  return false;
+  auto by = [&](const Cond& c) {
+    if (c.rel == Rel::ne) return false;
+    const Dim gap = c.rhs - c.lhs;
+    return less(c.rel == Rel::lt ? gap - 1 : gap) || (c.rel == Rel::eq && less(-gap));
+  };
+  // Of facts those that could not be solved for a symbol: 5*a*b == 2*c, as views of open sizes leave them.
+  auto any = [&](std::span<const Cond> conditions) {
+    return std::ranges::any_of(conditions.first(std::min(conditions.size(), kMostConditions)), by);
+  };
+  return any(conditions_) || any(base_.conditions());
 }
 
 bool IndexSpace::tried_out(Dim index, Dim size) const {
