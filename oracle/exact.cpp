@@ -152,8 +152,8 @@ class Magnitudes {
   void compute(const Node& node, const ScalarRow& row) {
     constexpr ErrorRule kExact[] = {ErrorRule::sum,     ErrorRule::product, ErrorRule::largest, ErrorRule::predicate,
                                     ErrorRule::corners, ErrorRule::step,    ErrorRule::fraction};
-    bool sound = row.accuracy.kind != AccuracyClass::ulps || row.error.rule == ErrorRule::largest;
-    if (!sound || std::ranges::find(kExact, row.error.rule) == std::end(kExact)) fail(node, "is not exact");
+    const bool rounds = row.accuracy.kind == AccuracyClass::ulps;
+    if (rounds || std::ranges::find(kExact, row.error.rule) == std::end(kExact)) fail(node, "is not exact");
     SmallVec<double, 3> most;
     SmallVec<bool, 3> free;
     bool complex = false;
@@ -177,7 +177,7 @@ class Magnitudes {
           if (free[k]) most[k] *= std::abs(*n);
       }
     }
-    if (complex && row.accuracy.kind == AccuracyClass::ulps) fail(node, "is not exact");  // a modulus
+    if (complex && row.accuracy.of_complex == AccuracyClass::ulps) fail(node, "is not exact");  // a modulus
     if (complex && row.error.rule == ErrorRule::product)
       for (double& m : most) m *= 2;  // a part is a sum of two products
     if (most.size() < static_cast<size_t>(row.arity)) fail(node, "has an operand that is no number");

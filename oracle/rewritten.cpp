@@ -48,7 +48,8 @@ bool inexact_on_strides(const Graph& graph, const SymValues& sizes) {
 std::optional<Mismatch> Rewritten::differs(const Graph& made, const Execution& got) {
   if (draws_otherwise(trial_.graph(), made)) return trial_.differs_outside(got);
   auto mismatch = trial_.differs(got);
-  if (mismatch && (eager_is_at_fault() || rounds_by_layout(made))) mismatch = trial_.eager_out_of_bounds(got);
+  if (mismatch && (eager_is_at_fault() || rounds_by_layout(made) || trial_.hangs_on_signs_of_zero(got)))
+    mismatch = trial_.eager_out_of_bounds(got);
   return mismatch;
 }
 

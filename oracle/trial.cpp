@@ -198,6 +198,13 @@ std::optional<Mismatch> Trial::eager_out_of_bounds(const Execution& got) {
   return judgement ? judgement->mismatch : std::nullopt;
 }
 
+bool Trial::hangs_on_signs_of_zero(const Execution& got) {
+  if (!judged(Widening::bounds_of_eager, got)) return false;
+  const Reference& right = reference(Widening::bounds_of_eager, Draws::eager);
+  return right.zero_signs_open && got.printed.empty() && !compare_outside(graph_, as_ended(got), got) &&
+         !differs_where_settled(needed(), right, as_ended(got), got);
+}
+
 bool Trial::within(const Leeway& by, const Execution& got) {
   return oracle::within(by, needed(), reference(Widening::bounds_of_eager, Draws::eager), got);
 }

@@ -45,6 +45,8 @@ class Trial {
   std::optional<Mismatch> out_of_bounds(const Execution& got, bool drawn = false);
   // The same of what libtorch computed: where it is known to be off it is not held against it.
   std::optional<Mismatch> eager_out_of_bounds(const Execution& got);
+  // Whether it differs where a zero may have either sign and in what hangs on such decisions alone.
+  bool hangs_on_signs_of_zero(const Execution& got);
   bool within(const Leeway& by, const Execution& got);  // what libtorch computed, given some leeway more
 
   // The inputs keep every operation on floats exact (exact.h): out_of_bounds leaves no bounds then.

@@ -72,7 +72,9 @@ std::vector<std::string> trait_names(const ScalarRow& row) {
                                                               {traits::even, "even"},
                                                               {traits::odd, "odd"},
                                                               {traits::loose_zero, "loose_zero"},
-                                                              {traits::costly, "costly"}};
+                                                              {traits::costly, "costly"},
+                                                              {traits::never_negative, "never_negative"},
+                                                              {traits::keeps_above_zero, "keeps_above_zero"}};
   std::vector<std::string> list;
   for (const auto& [bit, text] : kNames)
     if (row.has(bit)) list.emplace_back(text);
@@ -105,6 +107,7 @@ nlohmann::json to_json(const ScalarRow& row) {
           {"jump", name(row.error.jump)},
           {"accuracy",
            {{"class", name(row.accuracy.kind)},
+            {"class_of_complex", name(row.accuracy.of_complex)},
             {"ulps", row.accuracy.ulps},
             {"absolute", row.accuracy.absolute},
             {"of_operands", row.accuracy.of_operands},

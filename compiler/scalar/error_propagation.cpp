@@ -136,9 +136,10 @@ Propagated corner_rule(const Box& box) {
   return p;
 }
 
-// x^y: monotone in each operand for a positive base. A negative base needs a whole exponent that is exact.
+// x^y: monotone in each operand for a positive base, and of zero too while exponents are positive. A negative base needs
+// a whole exponent that is exact.
 Propagated power_rule(const Box& box) {
-  if (box.low[0] > 0) return at_corners(box);
+  if (box.low[0] > 0 || (box.low[0] == 0 && box.low[1] > 0)) return at_corners(box);
   const bool whole = box.error[1] == 0 && std::nearbyint(box.value[1]) == box.value[1];
   if (!whole || (box.value[1] < 0 && box.high[0] >= 0)) return kUnknown;
   Propagated p = at_corners(box);
@@ -318,6 +319,7 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
     const double e = whole ? std::ceil(box.error[i]) : box.error[i];
     box.low[i] = e == 0 ? box.value[i] : whole ? box.value[i] - e : down(box.value[i] - e);
     box.high[i] = e == 0 ? box.value[i] : whole ? box.value[i] + e : up(box.value[i] + e);
+    box.low[i] = std::min(std::max(box.low[i], operands[i].least), box.value[i]);
     // An uncertain NaN or infinity is no interval.
     if (box.error[i] > 0 && !std::isfinite(box.value[i])) return kUnknown;
   }
@@ -330,11 +332,12 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
 double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, std::span<const ScalarValue> operands) {
   if (is_integral(dtype, true)) return 0;
   const ScalarAccuracy& a = row.accuracy;
+  const auto is_complex = [](const ScalarValue& v) { return v.kind() == ScalarKind::complex; };
   double magnitude = std::max(modulus(result), a.absolute);
   if (a.of_operands)
     for (const ScalarValue& operand : operands) magnitude = std::max(magnitude, modulus(operand));
-  const bool complex = result.kind() == ScalarKind::complex;
-  switch (a.kind) {
+  const bool complex = is_complex(result);
+  switch (complex || std::ranges::any_of(operands, is_complex) ? a.of_complex : a.kind) {
     case AccuracyClass::exact: return 0;
     case AccuracyClass::correctly_rounded: return (complex ? a.complex_ulps : 0.5) * last_place(dtype, magnitude);
     case AccuracyClass::ulps: return (complex ? a.complex_ulps : a.ulps) * last_place(dtype, magnitude);

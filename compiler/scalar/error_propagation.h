@@ -9,6 +9,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <cmath>
 #include <optional>
 #include <span>
 
@@ -19,6 +20,7 @@ namespace lenz {
 struct Uncertain {
   ScalarValue value;  // an integer, a real or a complex number
   double error = 0;   // >= 0; infinite if nothing is known
+  double least = -HUGE_VAL;  // of a real number: it is none below this, however far the error reaches
 };
 
 struct Propagated {

@@ -199,6 +199,17 @@ TEST(ErrorPropagation, known_bounds) {
   EXPECT_TRUE(ambiguous);
 }
 
+TEST(ErrorPropagation, what_is_never_negative_stays_in_the_domain) {
+  bool ambiguous = false;
+  EXPECT_TRUE(std::isinf(bound_of("sqrt", {about(0.25, 1)}, &ambiguous)));
+  EXPECT_TRUE(ambiguous);
+  const Uncertain above{ScalarValue(0.25), 1, 0}, power = about(0.5, 0);
+  EXPECT_NEAR(bound_of("sqrt", {above}, &ambiguous), std::sqrt(1.25) - 0.5, 1e-12);
+  EXPECT_FALSE(ambiguous);
+  EXPECT_NEAR(bound_of("pow", {above, power}, &ambiguous), std::sqrt(1.25) - 0.5, 1e-12);
+  EXPECT_TRUE(std::isinf(bound_of("pow", {above, about(-0.5, 0)}, &ambiguous)));
+}
+
 TEST(ErrorPropagation, an_open_condition_allows_either_branch) {
   const Uncertain open[] = {{ScalarValue(int64_t{1}), 1}, about(5, 0.5), about(2, 0.25)};
   const Uncertain sure[] = {{ScalarValue(int64_t{0}), 0}, about(5, 0.5), about(2, 0.25)};
@@ -224,6 +235,9 @@ TEST(ErrorPropagation, own_error_is_the_row_s_accuracy) {
   const ScalarValue operands[] = {ScalarValue(1.0), ScalarValue(-4.0), ScalarValue(0.2)};
   EXPECT_EQ(own_error(*find_scalar("lerp"), Dtype::f32, ScalarValue(0.0), operands), 4 * 0x1p-21);
   EXPECT_EQ(own_error(*find_scalar("neg"), Dtype::f32, ScalarValue(1.5), {}), 0);
+  const ScalarValue real[] = {ScalarValue(-1.5)}, complex[] = {ScalarValue(std::complex<double>(-1.5, 1))};
+  for (const char* name : {"abs", "sgn"}) EXPECT_EQ(own_error(*find_scalar(name), Dtype::f32, real[0], real), 0);
+  EXPECT_GT(own_error(*find_scalar("abs"), Dtype::f32, ScalarValue(1.8), complex), 0);
   EXPECT_EQ(own_error(*find_scalar("add"), Dtype::i32, ScalarValue(int64_t{3}), {}), 0);
 }
 

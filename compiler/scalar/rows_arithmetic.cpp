@@ -154,7 +154,7 @@ void add_sums(Table& t) {
   constexpr auto over = [](auto a, auto b) { return a / b; };
   t.push_back(row("add", 2, with_bool, {integers<wrap_add>, reals<plus>, dds<plus>, complexes<plus>}, "torch.add(a, b)",
                   "a + b; integers wrap; on bool it is or")
-                  .with(commutative)
+                  .with(commutative | keeps_above_zero)
                   .passes(ErrorRule::sum)
                   .rising()
                   .rounded());
@@ -167,7 +167,7 @@ void add_sums(Table& t) {
                   "torch.mul(a, b)",
                   "a * b; integers wrap; on bool it is and; complex by the plain formula of four products, so that an "
                   "infinite operand may give NaN")
-                  .with(commutative)
+                  .with(commutative | keeps_above_zero)
                   .passes(ErrorRule::product)
                   .rounded());
   t.push_back(row("div", 2, kInexact,
@@ -175,12 +175,14 @@ void add_sums(Table& t) {
                    .dds = dds<over>,
                    .complexes = complexes<[](Complex a, Complex b) { return narrow(divide(wide(a), wide(b))); }>},
                   "torch.div(a, b)", "a / b as IEEE divides; integers are promoted before it")
+                  .with(keeps_above_zero)
                   .passes(ErrorRule::quotient)
                   .rounded());
   t.push_back(
       row("fma", 3, dtypes::floats,
           {.reals = reals<fused>, .dds = dds<[](DoubleDouble a, DoubleDouble b, DoubleDouble c) { return a * b + c; }>},
           "", "a * b + c with one rounding, to the compute dtype; not an op of eager: what contraction makes")
+          .with(keeps_above_zero)
           .passes(ErrorRule::product)
           .rounded());
   t.push_back(row("neg", 1, dtypes::numbers,
@@ -196,9 +198,10 @@ void add_sums(Table& t) {
            dds<dd::abs>, complexes<[](Complex a) { return static_cast<double>(std::abs(wide(a))); }>},
           "torch.abs(a)", "|a|; the least integer is its own; of a complex number: its modulus, a real")
           .giving(ResultRule::real_of)
-          .with(even | idempotent)
+          .with(even | idempotent | never_negative)
           .passes(ErrorRule::largest)
           .within(1)
+          .exact_of_reals()
           .except(kFloat8Zero));
   t.push_back(row("sign", 1, dtypes::real_and_bool,
                   {.integers = integers<sign_int>,
@@ -219,13 +222,14 @@ void add_sums(Table& t) {
                   .passes(ErrorRule::corners, Jump::at_zero)
                   .complex_slope([](Complex z, double r) { return 2 / distance(z, r, 0); })
                   .within(0)
+                  .exact_of_reals()
                   .on_nan(NanRule::selects));
   t.push_back(row("reciprocal", 1, kInexact,
                   {.reals = reals<[](double a) { return 1 / a; }>,
                    .dds = dds<[](DoubleDouble a) { return DoubleDouble(1) / a; }>,
                    .complexes = complexes<[](Complex a) { return narrow(divide(1, wide(a))); }>},
                   "torch.reciprocal(a)", "1 / a; integers are promoted before it")
-                  .with(odd)
+                  .with(odd | keeps_above_zero)
                   .passes(ErrorRule::quotient)
                   .rounded()
                   .over(domains::nonzero));
@@ -233,7 +237,7 @@ void add_sums(Table& t) {
                   {integers<[](int64_t a) { return wrap_mul(a, a); }>, reals<[](double a) { return a * a; }>,
                    dds<[](DoubleDouble a) { return a * a; }>, complexes<[](Complex a) { return complex_mul(a, a); }>},
                   "torch.square(a)", "a * a")
-                  .with(even)
+                  .with(even | never_negative)
                   .passes(ErrorRule::product)
                   .rounded());
   t.push_back(row("lerp", 3, kInexact,
@@ -330,7 +334,7 @@ void add_minmax(Table& t) {
   };
   for (const Spec& s : specs)
     t.push_back(row(s.name, 2, ordered, s.eval, s.call, s.semantics)
-                    .with(commutative | associative | idempotent | loose_zero)
+                    .with(commutative | associative | idempotent | loose_zero | keeps_above_zero)
                     .passes(ErrorRule::largest)
                     .on_nan(s.nan)
                     .rising());
@@ -339,13 +343,13 @@ void add_minmax(Table& t) {
                    .reals = reals<[](double a) { return a <= 0 ? 0 : a; }>,
                    .dds = dds<[](DoubleDouble a) { return a.hi <= 0 ? DoubleDouble(0) : a; }>},
                   "torch.relu(a)", "max(a, 0); NaN stays")
-                  .with(idempotent | loose_zero)
+                  .with(idempotent | loose_zero | never_negative)
                   .passes(ErrorRule::largest)
                   .rising());
   constexpr auto clamp = [](auto a, auto low, auto high) { return kMinimum(kMaximum(a, low), high); };
   t.push_back(row("clamp", 3, dtypes::real, all_real<clamp>, "torch.clamp(a, b, c)",
                   "min(max(a, b), c): c if b > c; NaN if any is NaN")
-                  .with(loose_zero)
+                  .with(loose_zero | keeps_above_zero)
                   .passes(ErrorRule::largest)
                   .rising());
 }

@@ -82,6 +82,7 @@ void add_conversions(Table& t) {
                   "defined only where the result fits; anything but zero, NaN too, is true; complex to real drops the "
                   "imaginary part; floats of 16 and 8 bits round by way of float, f8e4m3 gives NaN beyond its range")
                   .giving(ResultRule::target)
+                  .with(traits::keeps_above_zero)
                   .passes(ErrorRule::conversion)
                   .bounded_for_reals_only()
                   .on_nan(NanRule::selects)

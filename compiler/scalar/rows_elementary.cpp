@@ -236,6 +236,7 @@ void add_powers(Table& t) {
                    .dds = dds<dd::sqrt>,
                    .complexes = wide_complex<[](WideComplex z) { return std::sqrt(z); }>},
                   "torch.sqrt(a)", "the square root; -0 for -0, NaN below; complex: the principal branch")
+                  .with(never_negative)
                   .rounded()
                   .eager_within(1)
                   .passes(ErrorRule::corners)
@@ -269,6 +270,7 @@ void add_powers(Table& t) {
                   "a^b with C's special cases: 1 for b = 0 or a = 1 even of NaN; NaN for a negative base and a "
                   "fractional exponent; integers wrap, and a negative exponent gives 0 but for a = 1 and -1 (eager "
                   "refuses it if it is a Python number); complex: exp(b log a)")
+                  .with(keeps_above_zero)
                   .within(1)
                   .eager_within(2)
                   .eager_complex_within(512)

@@ -164,6 +164,7 @@ enum class AccuracyClass : uint8_t {
 // What an implementation of the row has to meet in every floating dtype, and what the reference itself meets in f64.
 struct ScalarAccuracy {
   AccuracyClass kind = AccuracyClass::exact;
+  AccuracyClass of_complex = AccuracyClass::exact;  // of complex operands: a modulus rounds, an absolute value doesn't
   double ulps = 0;
   // Errors are counted in units of the last place of max(|result|, absolute): functions with zeros inside their domain
   // (lgamma, Bessel's J) are accurate in the absolute sense near them.
@@ -172,6 +173,8 @@ struct ScalarAccuracy {
   bool of_operands = false;
   // For complex dtypes, whatever the class: the modulus of the error, in last places of the result's modulus.
   double complex_ulps = 8;
+
+  AccuracyClass of(Dtype compute) const { return is_complex(compute) ? of_complex : kind; }
 };
 
 enum class NanRule : uint8_t {
@@ -189,6 +192,8 @@ inline constexpr uint32_t commutative = 1, associative = 2, idempotent = 4, invo
 inline constexpr uint32_t loose_zero = 64;
 // The work grows with an operand's magnitude, here and in eager: generators must not leave the domain.
 inline constexpr uint32_t costly = 128;
+// No real result is less than zero, whatever the operands; or none is where no operand is. NaN aside.
+inline constexpr uint32_t never_negative = 256, keeps_above_zero = 512;
 }  // namespace traits
 
 struct Interval {

@@ -324,9 +324,10 @@ def exact_errors(name, got, ref):
 
 def allowed_error(row, compute, result):
     accuracy, eager = row["accuracy"], row["eager"]
-    if is_complex(compute) and result != "bool" and accuracy["class"] != "exact":
+    kind = accuracy["class_of_complex" if is_complex(compute) else "class"]
+    if is_complex(compute) and result != "bool" and kind != "exact":
         return max(accuracy["complex_ulps"], eager["complex_ulps"])
-    bound = {"exact": 0.5, "correctly_rounded": 0.5, "ulps": accuracy["ulps"]}[accuracy["class"]]
+    bound = {"exact": 0.5, "correctly_rounded": 0.5, "ulps": accuracy["ulps"]}[kind]
     return max(bound, eager["f64_ulps"] or eager["ulps"] if compute == "f64" else eager["ulps"])
 
 

@@ -132,11 +132,16 @@ struct Row : ScalarRow {
     error.cut = cut;
     return error.complex_slope = bound, std::move(*this);
   }
-  Row&& rounded() && { return accuracy.kind = AccuracyClass::correctly_rounded, accuracy.ulps = 0.5, std::move(*this); }
-  Row&& within(double ulps, double absolute = 0) && {
-    accuracy.kind = AccuracyClass::ulps, accuracy.ulps = ulps, accuracy.absolute = absolute;
+  Row&& rounded() && {
+    accuracy.kind = accuracy.of_complex = AccuracyClass::correctly_rounded, accuracy.ulps = 0.5;
     return std::move(*this);
   }
+  Row&& within(double ulps, double absolute = 0) && {
+    accuracy.kind = accuracy.of_complex = AccuracyClass::ulps, accuracy.ulps = ulps, accuracy.absolute = absolute;
+    return std::move(*this);
+  }
+  // After within(), which then holds of complex operands alone.
+  Row&& exact_of_reals() && { return accuracy.kind = AccuracyClass::exact, std::move(*this); }
   Row&& of_operands() && { return accuracy.of_operands = true, std::move(*this); }
   Row&& on_nan(NanRule rule) && { return nan = rule, std::move(*this); }
   Row&& rising() && { return monotone = Monotone::increasing, std::move(*this); }

@@ -30,7 +30,7 @@ double cost_of(const loops::Instr& instr) {
     case InstrKind::scan: return 1;
     case InstrKind::scalar:
       // What is not rounded correctly takes a polynomial.
-      if (instr.row->accuracy.kind == AccuracyClass::ulps) return 15;
+      if (instr.row->accuracy.of(instr.compute) == AccuracyClass::ulps) return 15;
       if (instr.row->name == "div" || instr.row->name == "sqrt") return 5;  // op name: of a primitive, by what it costs
       return is_complex(instr.compute) ? 3 : 1;
   }

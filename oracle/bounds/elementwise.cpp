@@ -64,8 +64,8 @@ namespace {
 class OwnError {
  public:
   // `fine`: the reference itself is right to half a last place.
-  OwnError(const ScalarRow& row, Dtype result, bool fine, bool loosely)
-      : exact_(row.accuracy.kind == AccuracyClass::exact || is_integral(result, true)),
+  OwnError(const ScalarRow& row, Dtype compute, Dtype result, bool fine, bool loosely)
+      : exact_(row.accuracy.of(compute) == AccuracyClass::exact || is_integral(result, true)),
         absolute_(row.accuracy.absolute),
         of_operands_(row.accuracy.of_operands),
         monotone_(!loosely && rounds(row, result)),
@@ -127,6 +127,23 @@ double magnitude_of(const ScalarValue& v) {
     case ScalarKind::complex: return std::abs(v.complex());
     default: return std::fabs(v.real());
   }
+}
+
+// Whether a row that rounds correctly gives zero because its exact result is zero, not because that is too small: any
+// rounding of it is zero. `loosely`: a sum that cancels may be taken another way.
+bool is_zero_exactly(const ScalarRow& row, std::span<const ElementsIn> operands, int64_t i, bool loosely) {
+  if (row.accuracy.kind != AccuracyClass::correctly_rounded || operands.size() > 2) return false;
+  const bool sum = row.error.rule == ErrorRule::sum;
+  if (sum && !loosely) return true;
+  size_t zeros = 0;
+  bool infinite = false;
+  for (const ElementsIn& o : operands) {
+    if (o.kind != ScalarKind::real) return false;
+    const bool certain = o.error_at(i) == 0;
+    zeros += certain && o.real(i) == 0;
+    infinite = infinite || (certain && std::isinf(o.real(i)));
+  }
+  return sum ? zeros == operands.size() : zeros > 0 || infinite;
 }
 
 struct ElementError {
@@ -220,7 +237,7 @@ double steepness(const ScalarRow& row, Dtype result, std::span<const ElementsIn>
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
-  OwnError own(row, result, out.fine, out.loosely);
+  OwnError own(row, compute, result, out.fine, out.loosely);
   bool targeted = row.result == ResultRule::target;
   const bool signs = reads_signs_of_nan(row, compute);
   ElementsIn results{out.kind, out.value, nullptr, 1};
@@ -230,6 +247,7 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     double largest_operand = 0;
     for (size_t k = 0; k < operands.size(); ++k) {
       given[k] = {operands[k].at(i), operands[k].error_at(i)};
+      if (operands[k].never_negative) given[k].least = 0;
       exact = exact && given[k].error == 0;
       largest_operand = std::max(largest_operand, magnitude_of(given[k].value) + given[k].error);
     }
@@ -241,7 +259,10 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
         p = {std::max(p.error, moved), true};
     double magnitude = magnitude_of(results.at(i));
     double error = p.error;
-    if (std::isfinite(magnitude)) {
+    if (magnitude == 0 && exact && error == 0 && out.kind == ScalarKind::real &&
+        is_zero_exactly(row, operands, i, out.loosely)) {
+      error = 0;
+    } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
       if (out.kind == ScalarKind::real && !own.of_operands())
         error = own.with(results.real(i), error, exact) * (exact ? 1 : kSlack);
@@ -272,15 +293,16 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
 
 // Rules that are plain arithmetic on real operands: `error(i)` gives what the operands' errors come to.
 template <class Error>
-void plain_rule(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, int64_t count,
+void plain_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
                 ElementsOut& out, Error&& error) {
-  OwnError own(row, result, out.fine, out.loosely);
+  OwnError own(row, compute, result, out.fine, out.loosely);
   const auto* value = static_cast<const double*>(out.value);
   double total = 0;
   bool open = false;
   for (int64_t i = 0; i < count; ++i) {
     double e = error(i) * kSlack;
-    double all = own.with(value[i], e, e == 0);
+    double all =
+        e == 0 && value[i] == 0 && is_zero_exactly(row, operands, i, out.loosely) ? 0 : own.with(value[i], e, e == 0);
     out.error[i] = all;
     total += all;
     open |= !(all <= std::numeric_limits<double>::max());
@@ -308,11 +330,11 @@ bool moves_exponent(const ElementsIn& by, const ElementsOut& out) {
   int exponent = 0;
   return !out.loosely && by.step == 0 && by.error_at(0) == 0 && std::fabs(std::frexp(by.real(0), &exponent)) == 0.5;
 }
-bool scaled(const ScalarRow& row, Dtype result, const ElementsIn& operand, double scale, int64_t count,
+bool scaled(const ScalarRow& row, Dtype compute, Dtype result, const ElementsIn& operand, double scale, int64_t count,
             ElementsOut& out) {
   const double safe = std::ldexp(smallest_subnormal(result), info(result).mantissa_bits);
   const auto* value = static_cast<const double*>(out.value);
-  const OwnError own(row, result, out.fine, out.loosely);
+  const OwnError own(row, compute, result, out.fine, out.loosely);
   bool any = false;
   for (int64_t i = 0; i < count; ++i) {
     const double e = operand.error_at(i) * scale, size = std::fabs(value[i]);
@@ -342,6 +364,103 @@ bool reads_signs_of_nan(const ScalarRow& row, Dtype compute) {
   return false;
 }
 
+namespace {
+struct Answer {
+  double real = 0, imaginary = 0;
+};
+Answer answer_of(const ScalarValue& v) {
+  switch (v.kind()) {
+    case ScalarKind::integer: return {static_cast<double>(v.integer()), 0};
+    case ScalarKind::complex: return {v.complex().real(), v.complex().imag()};
+    default: return {v.real(), 0};
+  }
+}
+// How far apart a number's possible values lie; whether they are zeros of either sign.
+class Spread {
+ public:
+  void add(double x) {
+    (std::isnan(x) ? nan_ : number_) = true;
+    if (std::isnan(x)) return;
+    low_ = std::min(low_, x), high_ = std::max(high_, x);
+    if (x == 0) (std::signbit(x) ? minus_ : plus_) = true;
+  }
+  double width() const {
+    if (nan_ && number_) return kUnbounded;
+    if (nan_ || low_ == high_) return 0;
+    return std::isfinite(low_) && std::isfinite(high_) ? high_ - low_ : kUnbounded;
+  }
+  bool both_zeros() const { return minus_ && plus_; }
+
+ private:
+  double low_ = kUnbounded, high_ = -kUnbounded;
+  bool nan_ = false, number_ = false, minus_ = false, plus_ = false;
+};
+
+// The real and imaginary parts of a row's operands, of which some are zeros that may have either sign.
+struct LooseParts {
+  double at[6] = {};
+  int loose[6], count = 0;
+
+  LooseParts(std::span<const ElementsIn> operands, int64_t i) {
+    for (size_t k = 0; k < operands.size(); ++k) {
+      const ElementsIn& o = operands[k];
+      const ScalarValue v = o.at(i);
+      const Answer parts = answer_of(v);
+      at[2 * k] = parts.real, at[2 * k + 1] = parts.imaginary;
+      if (!o.loose_zeros || o.kind == ScalarKind::integer || o.error_at(i) != 0) continue;
+      for (size_t part = 2 * k; part <= 2 * k + (o.kind == ScalarKind::complex ? 1 : 0); ++part)
+        if (at[part] == 0) loose[count++] = static_cast<int>(part);
+    }
+  }
+  // The operands with the zeros' signs as the bits say.
+  void put(unsigned signs, std::span<const ElementsIn> operands, int64_t i, ScalarValue* given) {
+    for (int l = 0; l < count; ++l) at[loose[l]] = (signs >> l & 1U) != 0 ? -0.0 : 0.0;
+    for (size_t k = 0; k < operands.size(); ++k)
+      given[k] = operands[k].kind == ScalarKind::complex ? ScalarValue(std::complex<double>(at[2 * k], at[2 * k + 1]))
+                 : operands[k].kind == ScalarKind::real  ? ScalarValue(at[2 * k])
+                                                         : operands[k].at(i);
+  }
+};
+
+// Whether the sign of a certain result may hang on an operand that may be of either sign.
+bool takes_an_open_sign(std::span<const ElementsIn> operands, int64_t i) {
+  return std::ranges::any_of(operands, [&](const ElementsIn& o) {
+    return o.kind == ScalarKind::real && o.error_at(i) > 0 && !(std::fabs(o.real(i)) > o.error_at(i));
+  });
+}
+}  // namespace
+
+void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                      int64_t count, ElementsOut& out) {
+  const bool uncertain = std::ranges::any_of(operands, [](const ElementsIn& o) { return o.error != nullptr; });
+  const bool loose = std::ranges::any_of(operands, [](const ElementsIn& o) { return o.loose_zeros; });
+  if (uncertain && out.kind == ScalarKind::real) {
+    const ElementsIn results{out.kind, out.value};
+    for (int64_t i = 0; i < count && !out.loose_zeros; ++i)
+      out.loose_zeros = results.real(i) == 0 && out.error[i] == 0 && takes_an_open_sign(operands, i);
+  }
+  if (!loose) return;
+  const auto target = row.result == ResultRule::target ? std::optional(result) : std::nullopt;
+  for (int64_t i = 0; i < count; ++i) {
+    LooseParts parts(operands, i);
+    if (parts.count == 0) continue;
+    Spread real, imaginary;
+    for (unsigned signs = 0; signs < 1U << parts.count; ++signs) {
+      ScalarValue given[3];
+      parts.put(signs, operands, i, given);
+      const Answer there = answer_of(evaluate(row, compute, {given, operands.size()}, target));
+      real.add(there.real);
+      imaginary.add(there.imaginary);
+    }
+    out.loose_zeros = out.loose_zeros || real.both_zeros() || imaginary.both_zeros();
+    const double apart = real.width() + imaginary.width();
+    if (apart == 0) continue;
+    out.error[i] += apart;
+    out.ambiguous[i] = 1;
+    out.any_error = out.any_ambiguous = true;
+  }
+}
+
 bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, bool loosely, double* out) {
   const Rounding rounding(to, kRoundingUlps);
   const bool disc = lenz::is_complex(to);  // values are sizes, whose parts are rounded
@@ -358,9 +477,9 @@ bool conversion_errors(const double* values, const double* errors, int64_t count
   return any;
 }
 
-void settled_errors(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, const double* passed,
+void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, const double* passed,
                     int64_t count, ElementsOut& out) {
-  plain_rule(row, result, operands, count, out, [&](int64_t i) { return passed[i]; });
+  plain_rule(row, compute, result, operands, count, out, [&](int64_t i) { return passed[i]; });
 }
 
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
@@ -368,7 +487,7 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
   bool plain = out.kind == ScalarKind::real && is_floating(compute) && is_floating(result) && !row.accuracy.of_operands;
   for (const ElementsIn& o : operands) plain = plain && o.kind == ScalarKind::real;
   if (!plain || row.error.jump != Jump::none) return any_rule(row, compute, result, operands, count, out);
-  auto run = [&](auto&& error) { plain_rule(row, result, operands, count, out, error); };
+  auto run = [&](auto&& error) { plain_rule(row, compute, result, operands, count, out, error); };
   const ElementsIn &a = operands[0], &b = operands[operands.size() > 1 ? 1 : 0];
   const ElementsIn& c = operands[operands.size() - 1];
   switch (row.error.rule) {
@@ -386,7 +505,7 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
     case ErrorRule::product:
       if (operands.size() == 1)
         return run([&](int64_t i) { return (2 * std::fabs(a.real(i)) + a.error_at(i)) * a.error_at(i); });
-      if (operands.size() == 2 && moves_exponent(b, out) && scaled(row, result, a, std::fabs(b.real(0)), count, out))
+      if (operands.size() == 2 && moves_exponent(b, out) && scaled(row, compute, result, a, std::fabs(b.real(0)), count, out))
         return;
       return run([&](int64_t i) {
         double ea = a.error_at(i), eb = b.error_at(i);
@@ -398,7 +517,7 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
         return run([&](int64_t i) {
           return a.error_at(i) == 0 ? 0 : quotient_error(1, 0, std::fabs(a.real(i)), a.error_at(i));
         });
-      if (moves_exponent(b, out) && scaled(row, result, a, std::fabs(1 / b.real(0)), count, out)) return;
+      if (moves_exponent(b, out) && scaled(row, compute, result, a, std::fabs(1 / b.real(0)), count, out)) return;
       return run([&](int64_t i) {
         double ea = a.error_at(i), eb = b.error_at(i);
         return ea == 0 && eb == 0 ? 0 : quotient_error(std::fabs(a.real(i)), ea, std::fabs(b.real(i)), eb);

@@ -18,6 +18,8 @@ struct ElementsIn {
   const void* value = nullptr;
   const double* error = nullptr;  // null: zero
   int64_t step = 1;
+  bool loose_zeros = false;     // a zero may have either sign
+  bool never_negative = false;  // nothing is less than zero, however far errors reach
 
   double real(int64_t i) const { return static_cast<const double*>(value)[i * step]; }
   ScalarValue at(int64_t i) const;
@@ -30,6 +32,7 @@ struct ElementsOut {
   double* error = nullptr;       // written
   uint8_t* ambiguous = nullptr;  // written where it is set; starts as zeros
   bool any_error = false, any_ambiguous = false;
+  bool loose_zeros = false;  // a zero takes its sign from an operand's that may have either
   bool fine = false;     // the results are right to half a last place of float64
   bool loosely = false;  // another formula may stand for this step: its roundings may be any
 };
@@ -41,8 +44,13 @@ bool reads_signs_of_nan(const ScalarRow& row, Dtype compute);
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out);
 
+// What the rules leave out: where a certain zero of an operand may have either sign, the row gives what it gives for
+// both.
+void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                      int64_t count, ElementsOut& out);
+
 // The same where somebody knows already what the operands' errors come to (`passed`, one for each result).
-void settled_errors(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, const double* passed,
+void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, const double* passed,
                     int64_t count, ElementsOut& out);
 
 // A floating value in another floating dtype, or an integer in one: what is representable and certain stays exact.

@@ -3,6 +3,8 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include <algorithm>
+
 #include "compiler/scalar/rounding.h"
 
 namespace lenz::oracle {
@@ -61,6 +63,20 @@ void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at
   in.store.write(value, error, at::any(open).item<bool>() ? open : at::Tensor());
 }
 
+bool operands_above_zero(FlowContext& in, const Call& call) {
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const Arg& a = call.args[i];
+    const ParamKind kind = call.op->schema.params[i].type.kind;
+    if (kind != ParamKind::scalar && kind != ParamKind::real) continue;
+    if (a.kind == ArgKind::complex || (a.kind == ArgKind::real && !(a.d >= 0)) ||
+        (a.kind == ArgKind::integer && (a.symbolic || a.i < 0)))
+      return false;
+  }
+  return std::ranges::all_of(leaves(call.values), [&](const at::Tensor& t) {
+    return !t.is_floating_point() || above_zero(in.store.read(t));
+  });
+}
+
 double unit_of(Dtype d) { return std::ldexp(1.0, -info(d).mantissa_bits); }
 Dtype carrier(Dtype d, bool in_storage) {
   d = to_real(d);
@@ -109,8 +125,10 @@ bool any_error(FlowContext& in, std::span<const RunValue> values) {
 }
 
 void mark_unknown(FlowContext& in, std::span<const RunValue> results) {
-  for (const at::Tensor& t : leaves(results))
+  for (const at::Tensor& t : leaves(results)) {
     in.store.write(t, at::full(t.sizes(), kInf, at::kDouble), at::ones(t.sizes(), at::kBool));
+    in.store.may_be_negative(t);
+  }
 }
 
 void grow_errors(FlowContext& in, const Call& call, const Outcome& outcome, const Outcome& steps, double times) {

@@ -35,6 +35,12 @@ void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at
 // Whether errors of this operand are the result's, and its size counts.
 bool flows(FlowContext& in, const Call& call, const Leaf& leaf);
 
+// Opens the results that name elements by their index where another element may stand in their place.
+void mark_indices(FlowContext& in, const Call& call, const Planes& operand, const at::Tensor& indices);
+
+// Whether none of a call's floating operands and numbers is less than zero.
+bool operands_above_zero(FlowContext& in, const Call& call);
+
 double unit_of(Dtype d);
 at::Tensor gamma(const at::Tensor& n, double unit);  // n roundings, one after the other
 Dtype carrier(Dtype d, bool in_storage);             // what sums are carried in: a narrow float's in f32 at least

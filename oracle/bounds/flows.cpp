@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 
@@ -99,17 +100,33 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     mark_unknown(in, out.results);
     return out;
   }
+  const bool above = operands_above_zero(in, call);
   for (size_t i = 0; i < results.size(); ++i) {
     if (shares_operand(call, results[i])) continue;
     at::Tensor e = errors[i].is_complex() ? at::abs(errors[i]) : errors[i].to(at::kDouble);
     settle(in, results[i], e, s.ambiguous ? marks[i] != 0 : at::Tensor());
+    if (above) in.store.bound_below(results[i]);
   }
   return out;
 }
 
 namespace {
-// How many terms an element of the result has at most, and how many factors a term.
-at::Tensor terms_of(FlowContext& in, const Call& call, const std::vector<Arg>& ones, const at::Tensor& result) {
+// How many terms of each result may be other than zero: what the op gives for operands of ones and zeros, with the sign
+// of its coefficients. None where the result is zero for certain, for each term has a factor that is.
+std::vector<at::Tensor> live_terms(FlowContext& in, const Call& call, const std::vector<Arg>& ones) {
+  auto counts = run_on(in, call, ones, [&](const Leaf& leaf) {
+    if (!flows(in, call, leaf)) return leaf.value;
+    const Planes p = in.store.read(leaf.value);
+    const at::Tensor live = p.value != 0;
+    return (p.error.defined() ? live.logical_or(p.error != 0) : live).to(at::kDouble);
+  });
+  for (at::Tensor& n : counts) n = n.to(at::kDouble);
+  return counts;
+}
+
+// How many terms an element of the result has at most, and how many factors a term. `live`: its live_terms, or
+// undefined.
+at::Tensor terms_of(const Call& call, const at::Tensor& live, const at::Tensor& result) {
   auto constant = [&](double n) { return at::scalar_tensor(n, at::kDouble); };
   double elements = 0, largest = 1;
   for (const at::Tensor& t : leaves(call.values)) {
@@ -117,12 +134,7 @@ at::Tensor terms_of(FlowContext& in, const Call& call, const std::vector<Arg>& o
     for (int64_t s : t.sizes()) largest = std::max(largest, static_cast<double>(s));
   }
   switch (call.op->flow.terms) {
-    case ErrorFlow::counted: {
-      auto n = run_on(in, call, ones, [&](const Leaf& leaf) {
-        return flows(in, call, leaf) ? at::ones_like(zeros_like_plane(leaf.value)) : leaf.value;
-      });
-      return n.empty() ? constant(elements) : at::abs(n[0]).to(at::kDouble);
-    }
+    case ErrorFlow::counted: return live.defined() ? at::abs(live) : constant(elements);
     case ErrorFlow::factors: {
       bool kept = call.op->has(Trait::scan);  // a prefix of one dim
       return constant(kept ? largest : elements / std::max<double>(1, static_cast<double>(result.numel())));
@@ -136,12 +148,13 @@ at::Tensor terms_of(FlowContext& in, const Call& call, const std::vector<Arg>& o
         if (dims.size() == 1 && result.dim() >= 4) n = std::pow(n, static_cast<double>(result.dim() - 2));
         return constant(n);
       }
-      // Adaptive windows: each is at most in / out + 2 long.
+      // Adaptive windows: each is at most in / out + 2 long, and in / out where that is whole.
       double n = 1;
       at::Tensor x = leaves(call.values)[0];
       for (int64_t d = 1; d <= std::min<int64_t>(3, std::min(x.dim(), result.dim())); ++d) {
-        double a = static_cast<double>(x.size(-d)), b = static_cast<double>(result.size(-d));
-        n *= std::max(a, b) / std::max(1.0, std::min(a, b)) + 2;
+        const int64_t longer = std::max(x.size(-d), result.size(-d));
+        const int64_t shorter = std::max<int64_t>(1, std::min(x.size(-d), result.size(-d)));
+        n *= static_cast<double>(longer / shorter + (longer % shorter == 0 ? 0 : 2));
       }
       return constant(n);
     }
@@ -222,30 +235,59 @@ at::Tensor most_of_sums(const at::Tensor& far, const at::Tensor& near, const at:
   at::Tensor of_one_sign = (near + size) * 0.5 + (far - near).clamp_min(0);
   return at::minimum(of_one_sign, far) + gamma(n, unit_of(sums)) * far;
 }
-// Half of a dtype's last place.
+// Half of a dtype's last place, as if there were no least one; nothing of zero.
 at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype) {
   auto [fraction, exponent] = at::frexp(magnitude);
-  at::Tensor half = at::exp2((exponent - 1).to(at::kDouble)) * unit_of(dtype);
+  at::Tensor half = nothing_where(magnitude == 0, at::exp2((exponent - 1).to(at::kDouble)) * unit_of(dtype), 0);
   return nothing_where(at::isfinite(magnitude).logical_not(), half, kInf);
+}
+
+// Nothing but a sum of elements: no products, no numbers.
+bool only_adds(const Call& call) {
+  const OpDef& op = *call.op;
+  const bool scales = std::ranges::any_of(op.schema.params, [](const Param& p) {
+    return p.type.kind == ParamKind::scalar;
+  });
+  return (op.has(Trait::reduction) || op.has(Trait::scan)) && op.flow.terms == ErrorFlow::counted &&
+         op.flow.divisor.empty() && !scales;
 }
 }  // namespace
 
 namespace {
+// The largest power of two of which all these numbers, which are finite, are multiples; nothing if all are zero.
+std::optional<double> quantum_of(const at::Tensor& numbers) {
+  const at::Tensor some = numbers.masked_select(numbers != 0);
+  if (some.numel() == 0) return std::nullopt;
+  auto [fraction, exponent] = at::frexp(some);
+  const at::Tensor digits = (fraction * 0x1p53).to(at::kLong);
+  const at::Tensor lowest = at::bitwise_and(digits, -digits).to(at::kDouble) * 0x1p-53;
+  return at::ldexp(lowest, exponent.to(at::kDouble)).min().item<double>();
+}
+
+// Where a sum is exact in whatever order: the terms are multiples of a number of which no part of the sum is more times
+// than a format of that unit can count. `sizes`: what the terms add up to without signs.
+at::Tensor counts_exactly(const Call& call, const at::Tensor& sizes, double unit) {
+  double quantum = HUGE_VAL;
+  for (const at::Tensor& t : leaves(call.values))
+    if (t.is_floating_point())
+      if (const auto q = quantum_of(t.to(at::kDouble))) quantum = std::min(quantum, *q);
+  return sizes <= quantum / unit;
+}
+
 // "sum(x, dtype=bf16)" may convert x first, and convert is to round.
 Call with_rounded_operands(FlowContext& in, const Call& call) {
   const int at = call.op->schema.find("dtype");
   Call made = call;
   if (at < 0 || !in.errors || call.args[static_cast<size_t>(at)].kind != ArgKind::dtype) return made;
-  const Dtype to = to_real(call.args[static_cast<size_t>(at)].dtype());
+  const Dtype to = call.args[static_cast<size_t>(at)].dtype();
   for (const Arg& a : call.args) {
     if (!a.is_value()) continue;
     const Type& type = *call.types[a.value()];
     if (!type.is_tensor() || !is_inexact(type.dtype) || !is_inexact(to)) continue;
-    if (info(to).mantissa_bits >= info(to_real(type.dtype)).mantissa_bits) continue;
-    const at::Tensor x = call.values[a.value()]->value.toTensor();
-    const Planes planes = in.store.read(x);
-    const at::Tensor rounding = half_place(magnitude(x), to), copy = x.clone();
-    in.store.write(copy, planes.error.defined() ? planes.error + rounding : rounding, planes.ambiguous);
+    if (info(to_real(to)).mantissa_bits >= info(to_real(type.dtype)).mantissa_bits) continue;
+    const at::Tensor x = call.values[a.value()]->value.toTensor(), copy = x.clone();
+    const Planes rounded = converted(in.store.read(x), type.dtype, to, in.in_definition);
+    in.store.write(copy, rounded.error, rounded.ambiguous);
     made.values[a.value()] = hold(copy);
   }
   return made;
@@ -332,13 +374,16 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       at::Tensor size = on(false)(leaf);
       return flows(in, call, leaf) ? nothing_where(size == 0, size, 1).clamp_max(1) : size;
     });
+  auto live = live_terms(in, call, ones);
+  if (live.size() != results.size()) live.assign(results.size(), {});
   if (peak.size() != results.size()) peak = exact;
   if (least.size() != results.size()) least = exact;
   if (others.size() != results.size()) others = exact;
+  const bool above = operands_above_zero(in, call);
   for (size_t i = 0; i < results.size(); ++i) {
     const at::Tensor& value = results[i];
     at::Tensor far = at::abs(reach[i]).to(at::kDouble), near = at::abs(exact[i]).to(at::kDouble);
-    at::Tensor n = terms_of(in, call, ones, value);
+    at::Tensor n = terms_of(call, live[i], value);
     at::Tensor size = magnitude(value);
     if (!finite)
       size = nothing_where(at::isfinite(size).logical_not(), size, 0);  // infinities are infinite as they are
@@ -348,17 +393,21 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     at::Tensor steps = (n + 2) * roundings;
     at::Tensor error = fine ? fine->passed : (far - near).clamp_min(0);
     if (is_inexact(d)) {
-      const bool sum_of_terms = (call.op->has(Trait::reduction) || call.op->has(Trait::scan)) &&
-                                call.op->flow.terms == ErrorFlow::counted && !lenz::is_complex(d);
-      const at::Tensor roundings_in_sum = sum_of_terms ? n * half_place(most_of_sums(far, near, size, n, sums), sums)
-                                                       : gamma(steps, unit_of(sums)) * far;
-      const double least =
-          flushes && at::any(near < 0x1p-60).item<bool>() ? smallest_normal(sums) : smallest_subnormal(sums);
-      error = error + roundings_in_sum + steps * least + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
+      const at::Tensor roundings_in_sum = only_adds(call) && !lenz::is_complex(d)
+                                              ? n * half_place(most_of_sums(far, near, size, n, sums), sums)
+                                              : gamma(steps, unit_of(sums)) * far;
+      error = error + roundings_in_sum + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
+      if (only_adds(call) && !s.error && finite && !lenz::is_complex(d))
+        error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);
+      // Numbers of a dtype add up to multiples of its least one: below its normal numbers their sums are exact.
+      if (!only_adds(call) || s.error) {
+        const double least =
+            flushes && at::any(near < 0x1p-60).item<bool>() ? smallest_normal(sums) : smallest_subnormal(sums);
+        const at::Tensor lost = at::abs(others[i]).to(at::kDouble).clamp_max(largest_finite(sums));
+        error = error + steps * least + smallest_subnormal(sums) * (divisor >= 0 ? steps * lost : lost);
+      }
       // An average is a sum first.
       at::Tensor highest = at::maximum(far, at::abs(peak[i]).to(at::kDouble));
-      const at::Tensor lost = at::abs(others[i]).to(at::kDouble).clamp_max(largest_finite(sums));
-      error = error + smallest_subnormal(sums) * (divisor >= 0 ? steps * lost : lost);
       at::Tensor sum = averages || call.op->flow.terms == ErrorFlow::windowed ? highest * n : highest;
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (products) error = error + steps * smallest_subnormal(sums) * highest;  // what is lost below is multiplied
@@ -374,6 +423,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       } else {
         error = nothing_where(size + error > largest_finite(sums), error, kInf);
       }
+      if (live[i].defined()) error = nothing_where(live[i].eq(0).logical_and(error.isfinite()), error, 0);
     }
     if (!finite) {
       at::Tensor special = at::isfinite(magnitude(value)).logical_not();
@@ -391,6 +441,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
         if (i == 0 && open.defined()) error = nothing_where(open, error, kInf);
     }
     settle(in, value, error, s.ambiguous ? far != near : at::Tensor());
+    if (above && live[i].defined() && !at::any(live[i] < 0).item<bool>()) in.store.bound_below(value);
   }
   return out;
 }
@@ -401,7 +452,8 @@ Outcome flow_opaque(FlowContext& in, const Call& call) {
   bool unknown = any_error(in, call.values);
   for (Dtype d : call.result_dtypes) unknown |= is_inexact(d) && call.op->accuracy != Accuracy::exact;
   // Which of several equal elements an index names is left open.
-  if (call.op->flow.ties_open && out.results.size() > 1) mark_unknown(in, {&out.results[1], 1});
+  if (call.op->flow.ties_open && out.results.size() > 1)
+    mark_indices(in, call, in.store.read(leaves(call.values)[0]), out.results[1]->value.toTensor());
   // NaN has no place in an order, and equals nothing: what is found among it is the way that the search takes.
   for (const at::Tensor& t : leaves(call.values)) {
     if (!t.is_floating_point() || !t.isnan().any().item<bool>()) continue;

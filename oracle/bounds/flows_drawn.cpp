@@ -51,7 +51,8 @@ std::optional<at::Tensor> bits_moved(FlowContext& in, const Call& call, const Ou
     return (p.value + sign * e).to(to_aten(from)).contiguous().view(to_aten(to)).to(at::kDouble);
   };
   at::Tensor here = value.to(at::kDouble), far = at::maximum((read(1) - here).abs(), (read(-1) - here).abs());
-  at::Tensor open = p.value.isnan().logical_or((at::abs(p.value) <= e).logical_and(e > 0));
+  at::Tensor open = p.value.isnan().logical_or(at::abs(p.value) <= e);
+  if (!p.loose_zeros) open = open.logical_and((e > 0).logical_or(p.value.isnan()));
   return nothing_where(open, far, kInf).contiguous();
 }
 }  // namespace
@@ -72,7 +73,9 @@ Outcome flow_bits(FlowContext& in, const Call& call) {
   bool nan = false;  // whose other bits a wider float does not keep
   for (const at::Tensor& t : leaves(narrow))
     nan |= (t.is_floating_point() || t.is_complex()) && t.isnan().any().item<bool>();
-  if (!in.errors || (!nan && !any_error(in, call.values))) return out;
+  const Planes from = in.store.read(call.values[0]->value.toTensor());
+  const bool loose = from.loose_zeros && may_hold_zero(from);
+  if (!in.errors || (!nan && !loose && !any_error(in, call.values))) return out;
   if (std::optional<at::Tensor> error = bits_moved(in, call, out)) {
     in.store.write(out.results[0]->value.toTensor(), *error, error->isinf());
     return out;

@@ -82,7 +82,9 @@ Laid lay(const Planes& planes, at::IntArrayRef sizes, ScalarKind kind) {
   l.value = laid(planes.value, type);
   if (planes.error.defined()) l.error = laid(planes.error, at::kDouble);
   l.elements = {kind, l.value.const_data_ptr(), l.error.defined() ? l.error.const_data_ptr<double>() : nullptr,
-                one ? 0 : 1};
+                one ? 0 : 1,
+                planes.loose_zeros,
+                planes.never_negative};
   return l;
 }
 
@@ -101,18 +103,20 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
     marked |= operands[i].ambiguous.defined();
   }
   for (const Laid& l : laid) elements.push_back(l.elements);
-  Laid results = lay({value, {}, {}}, value.sizes(), kind_of(result));
+  Laid results = lay({.value = value, .error = {}, .ambiguous = {}}, value.sizes(), kind_of(result));
   at::Tensor error = at::empty(value.sizes(), at::kDouble), open = at::zeros(value.sizes(), at::kBool);
   ElementsOut out{kind_of(result), results.value.const_data_ptr(), error.mutable_data_ptr<double>(),
                   static_cast<uint8_t*>(open.mutable_data_ptr())};
   out.fine = fine;
   out.loosely = loosely;
   if (passed.defined())
-    settled_errors(row, result, elements, passed.const_data_ptr<double>(), value.numel(), out);
+    settled_errors(row, compute, result, elements, passed.const_data_ptr<double>(), value.numel(), out);
   else
     elementwise_errors(row, compute, result, elements, value.numel(), out);
   widen_at_ends(row, compute, result, elements, value.numel(), out);
+  open_loose_zeros(row, compute, result, elements, value.numel(), out);
   Planes made{value, out.any_error ? error : at::Tensor(), {}};
+  made.loose_zeros = out.loose_zeros;
   if (out.any_ambiguous) made.ambiguous = open;
   if (marked && out.any_error) {  // an operand on the other branch: open where that shows
     for (const Planes& p : operands)
@@ -138,7 +142,8 @@ at::Tensor at_ends(FlowContext& in, const Call& call, const ScalarRow& row, Dtyp
   if (!fits || !operand.error.isfinite().all().item<bool>()) return {};
   auto end = [&](double sign) {
     std::vector<RunValue> values = call.values;
-    values[call.args[0].value()] = hold(operand.value + sign * operand.error);
+    at::Tensor moved = operand.value + sign * operand.error;
+    values[call.args[0].value()] = hold(operand.never_negative ? moved.clamp_min(0) : moved);
     Outcome out = call.run_widened(in.boxed, call.args, values);
     return out.raised ? at::Tensor() : out.results[0]->value.toTensor();
   };
@@ -201,7 +206,7 @@ bool evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::sp
 
 Planes converted(const Planes& planes, Dtype from, Dtype to, bool loosely) {
   if (from == to) return planes;
-  Planes made{planes.value.to(to_aten(widened(to))), {}, {}};
+  Planes made{planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros, planes.never_negative};
   // Fewer digits, or a smaller range: bfloat16 does not fit into float16, whose numbers have more digits.
   auto fits = [&] {
     if (!is_inexact(from)) return false;
@@ -224,20 +229,39 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, bool loosely) {
     return made;
   }
   if (lenz::is_complex(from)) {
-    Planes real{at::real(planes.value), planes.error, planes.ambiguous};
+    Planes real{at::real(planes.value), planes.error, planes.ambiguous, planes.loose_zeros};
     return converted(real, to_real(from), to, loosely);
   }
   const ScalarRow& row = *find_scalar("to_dtype");
   return apply(row, from, to, {&planes, 1}, made.value, false);
 }
 
+namespace {
+bool shows_whole_storage(const at::Tensor& t) {
+  return t.is_contiguous() && static_cast<int64_t>(t.storage().nbytes()) == t.numel() * t.element_size();
+}
+}  // namespace
+
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized) {
   Planes p =
       in.errors ? converted(planes, from, to, in.in_definition) : Planes{planes.value.to(to_aten(widened(to))), {}, {}};
   if (resized && target.sizes() != p.value.sizes()) target.resize_(p.value.sizes());
+  p.never_negative = p.never_negative && (shows_whole_storage(target) || above_zero(in.store.read(target)));
   target.copy_(p.value);
-  if (in.errors) in.store.write(target, p.error, p.ambiguous);
+  if (in.errors) in.store.carry(p, target);
 }
+
+namespace {
+// Whether no result is less than zero: the row says so, or its operands are not and it keeps that, or it multiplies a
+// number by itself.
+bool stays_above_zero(const ScalarRow& row, Dtype compute, std::span<const Planes> operands) {
+  if (!is_floating(compute)) return false;
+  if (row.has(traits::never_negative)) return true;
+  const bool product = row.error.rule == ErrorRule::product && operands.size() == 2;
+  if (product && operands[0].value.is_same(operands[1].value)) return true;
+  return row.has(traits::keeps_above_zero) && std::ranges::all_of(operands, above_zero);
+}
+}  // namespace
 
 Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const ScalarRow& row = *find_scalar(call.op->scalar);
@@ -247,9 +271,11 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   result = row.result == ResultRule::target ? call.result_dtypes[0] : result_dtype(row, compute);
   at::Tensor value = out.results[0]->value.toTensor();
   std::vector<Planes> operands;
+  bool loose = false;  // a zero among the operands may have either sign
   for (int i = 0; i < row.arity; ++i) {
     ElementOperand o = operand_of(in, call, call.args[static_cast<size_t>(i)]);
     operands.push_back(converted(o.planes, o.dtype, operand_dtype(row, compute, i), in.in_definition));
+    loose = loose || operands.back().loose_zeros;
   }
   const bool loosely = in.in_definition;
   if (int alpha = call.op->schema.find("alpha"); alpha >= 0 && !is_one(call.args[static_cast<size_t>(alpha)])) {
@@ -282,10 +308,14 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     if ((tied && !uncertain(operands)) || !in.errors) return out;
   }
   if (!in.errors) return out;
-  bool exact = row.accuracy.kind == AccuracyClass::exact || !is_inexact(result);
-  if (!listed && !uncertain(operands) && exact && !has_open_ends(row, compute, result) &&
-      !reads_signs_of_nan(row, compute))
+  bool exact = row.accuracy.of(compute) == AccuracyClass::exact || !is_inexact(result);
+  const bool promises_zeros = !row.has(traits::loose_zero) && (exact || !in.in_definition) &&
+                              !has_exception(row, compute) && !lenz::is_complex(result);
+  if (!listed && !loose && !uncertain(operands) && exact && !has_open_ends(row, compute, result) &&
+      !reads_signs_of_nan(row, compute)) {
+    if (!promises_zeros && may_hold_zero({.value = value, .error = {}, .ambiguous = {}})) in.store.loosen_zeros(value);
     return out;
+  }
   bool fine = evaluated_finely(row, compute, result, operands, value);
   Planes made =
       apply(row, compute, result, operands, value, loosely, at_ends(in, call, row, compute, operands[0], value), fine);
@@ -293,7 +323,9 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true); ends.defined())
       excuse_row(in, call, row, ends, made);
-  in.store.write(value, made.error, made.ambiguous);
+  made.loose_zeros = (made.loose_zeros || !promises_zeros) && may_hold_zero(made);
+  made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);
+  in.store.carry(made, value);
   return out;
 }
 
@@ -308,8 +340,7 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
     out.results[0] = hold(value);
   }
   if (!in.errors) return out;
-  Planes made = converted(from.planes, from.dtype, call.result_dtypes[0], in.in_definition);
-  in.store.write(value, made.error, made.ambiguous);
+  in.store.carry(converted(from.planes, from.dtype, call.result_dtypes[0], in.in_definition), value);
   return out;
 }
 

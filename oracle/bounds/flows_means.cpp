@@ -141,6 +141,22 @@ at::Tensor share_left(const Planes& operand, int64_t dim) {
   constexpr double kAlmostHalfATurn = 3.1;
   return nothing_where((width < kAlmostHalfATurn).logical_not(), 1 / at::cos(width / 2), kInf);
 }
+
+// What the steps to each sum of exponentials add. Two logarithms of sums are put together by x + log1p(exp(y - x)),
+// x >= y: that adds a rounding of the result and, as e^-t (t + 4) <= 4, no more than 8 units of one by the exponential
+// and the logarithm; what it is made of counts by its share. The result lies between its least term, and its greatest
+// and the logarithm of their number. As many steps are made as terms stand before. Complex ones take more.
+at::Tensor steps_of_log_sum(const Planes& operand, int64_t dim, double unit, bool complex) {
+  at::Tensor size = magnitude(operand.value);
+  if (operand.error.defined()) size = size + operand.error;
+  if (size.dim() == 0) return (size + 8) * (complex ? 16 * unit : unit);
+  std::vector<int64_t> along(static_cast<size_t>(size.dim()), 1);
+  const int64_t n = size.size(dim);
+  along[static_cast<size_t>(dim < 0 ? dim + size.dim() : dim)] = n;
+  const at::Tensor terms = at::arange(1, n + 1, at::kDouble).reshape(along);
+  const at::Tensor each = (std::get<0>(at::cummax(size, dim)) + at::log(terms + 1) + 8) * unit;
+  return each * (complex ? 2 * terms + 16 : terms);
+}
 }  // namespace
 
 Outcome flow_log_sums(FlowContext& in, const Call& call) {
@@ -164,12 +180,9 @@ Outcome flow_log_sums(FlowContext& in, const Call& call) {
     mark_unknown(in, out.results);
     return out;
   }
-  double n = operand.value.dim() ? static_cast<double>(operand.value.size(dim)) : 1;
   Dtype sums = carrier(d, false);
   // It moves by no more than its terms do; and the sum's relative error is the logarithm's absolute one.
-  double largest = 1 + at::abs(operand.value).max().item<double>();
-  double own = (2 * n + 16) * (unit_of(sums) + 0x1p-53) * (largest + std::log(n + 1));
-  at::Tensor error = at::full(value.sizes(), own, at::kDouble);
+  at::Tensor error = steps_of_log_sum(operand, dim, unit_of(sums) + 0x1p-53, lenz::is_complex(d));
   if (operand.error.defined())
     error = error + (operand.error.dim() ? std::get<0>(at::cummax(operand.error, dim)) : operand.error);
   if (share.defined()) {  // the logarithm of a sum that is off by so much of itself

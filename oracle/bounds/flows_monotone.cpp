@@ -41,8 +41,9 @@ at::Tensor has_rival(const Planes& p, int64_t dim, bool ties_open) {
   return at::zeros_like(met).scatter(dim, order, met);
 }
 
-// Marks the results that name elements by their index.
-void mark_indices(FlowContext& in, const Call& call, const Planes& operand, const at::Tensor& indices) {
+}  // namespace
+
+void flow::mark_indices(FlowContext& in, const Call& call, const Planes& operand, const at::Tensor& indices) {
   at::Tensor open;
   auto dim = dim_of(call);
   bool pool = operand.value.dim() > 0 && !dim && indices.numel() != 1;
@@ -65,7 +66,6 @@ void mark_indices(FlowContext& in, const Call& call, const Planes& operand, cons
   at::Tensor error = at::zeros(indices.sizes(), at::kDouble).masked_fill(open, kInf);
   in.store.write(indices, error, open);
 }
-}  // namespace
 
 namespace {
 // The ends of an integer dtype that a double can say.
@@ -122,6 +122,7 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
       return out;
     }
   }
+  const bool above = !certain && operands_above_zero(in, call);  // of which it picks
   for (size_t i = 0; i < results.size(); ++i) {
     if (is_index(results[i], i)) {
       mark_indices(in, call, operand, results[i]);
@@ -135,6 +136,7 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
     if (i < undefined.size() && undefined[i].is_floating_point())
       error = nothing_where(undefined[i].isnan().logical_and(v.isnan().logical_not()), error, kInf);
     settle(in, results[i], error, operand.ambiguous.defined() ? error != 0 : at::Tensor());
+    if (above) in.store.bound_below(results[i]);
   }
   return out;
 }

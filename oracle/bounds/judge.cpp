@@ -74,6 +74,32 @@ class Judge {
  public:
   Judgement judgement;
 
+  // Bit for bit, where nothing is open.
+  void check_settled(const std::string& what, const Bounded& reference, const RunValue& expected, const RunValue& got) {
+    for (size_t i = 0; i < reference.elements.size(); ++i) {
+      const auto at = static_cast<int64_t>(i);
+      check_settled(what + "[" + std::to_string(i) + "]", reference.elements[i], element(expected, at),
+                    element(got, at));
+    }
+    const Seen seen = look(got);
+    if (seen.kind != TypeKind::tensor || look(reference.value).kind != TypeKind::tensor) return;
+    const PlaneElements values(expected), others(got), marks(reference.ambiguous);
+    const auto size = static_cast<size_t>(item_size(seen.dtype));
+    uint64_t count = 1;
+    for (int64_t s : seen.sizes) count *= static_cast<uint64_t>(s);
+    // Sizes may hang on what is open.
+    const bool marked = marks.present() && std::ranges::equal(seen.sizes, look(reference.value).sizes);
+    for (uint64_t i = 0; i < count; ++i) {
+      ScalarBits a{}, b{};
+      std::memcpy(a.data(), values.bytes_at(i, size), size);
+      std::memcpy(b.data(), others.bytes_at(i, size), size);
+      const ScalarValue v = from_bits(seen.dtype, a), x = from_bits(seen.dtype, b);
+      if (same_bits(v, x, reference.zeros_signed) || (marked && marks.at<uint8_t>(i) != 0)) continue;
+      if (!judgement.mismatch) judgement.mismatch = found(what, seen, i, Rung::bitwise, seen.dtype, v, 0, x);
+      return;
+    }
+  }
+
   // `computed`: by the graph; of anything else it tells nothing that its elements agree.
   void check(const std::string& what, const Bounded& expected, const RunValue& got, bool computed) {
     for (size_t i = 0; i < expected.elements.size(); ++i)
@@ -93,6 +119,15 @@ class Judge {
   }
 
  private:
+  static bool same_bits(const ScalarValue& v, const ScalarValue& x, bool zeros_signed) {
+    if (v.kind() == ScalarKind::integer) return v.integer() == x.integer();
+    auto agree = [&](bool imaginary) {
+      const double a = part(v, imaginary), b = part(x, imaginary);
+      return same(a, b) && !(zeros_signed && a == 0 && std::signbit(a) != std::signbit(b));
+    };
+    return agree(false) && (v.kind() == ScalarKind::real || agree(true));
+  }
+
   Shares elements(const std::string& what, const Bounded& expected, const Seen& seen, const std::vector<std::byte>& got,
                   uint64_t count) {
     Shares shares;
@@ -165,6 +200,17 @@ Judgement judge(const Graph& graph, const Reference& reference, const Execution&
     judge.check("input " + graph.value_name(graph.inputs()[i].value) + " afterwards", reference.inputs[i],
                 got.inputs[i], graph.inputs()[i].mutated);
   return std::move(judge.judgement);
+}
+
+std::optional<Mismatch> differs_where_settled(const Graph& graph, const Reference& reference, const Execution& expected,
+                                              const Execution& got) {
+  Judge judge;
+  for (size_t i = 0; i < reference.outputs.size() && i < got.outputs.size(); ++i)
+    judge.check_settled("output " + std::to_string(i), reference.outputs[i], expected.outputs[i], got.outputs[i]);
+  for (size_t i = 0; i < reference.inputs.size() && i < got.inputs.size(); ++i)
+    judge.check_settled("input " + graph.value_name(graph.inputs()[i].value) + " afterwards", reference.inputs[i],
+                        expected.inputs[i], got.inputs[i]);
+  return std::move(judge.judgement.mismatch);
 }
 
 }  // namespace lenz::oracle

@@ -16,6 +16,25 @@ c10::weak_intrusive_ptr<c10::StorageImpl> weak(const at::Tensor& value) {
 }
 }  // namespace
 
+bool may_hold_zero(const Planes& planes) {
+  const at::Tensor& v = planes.value;
+  if (!v.is_floating_point() && !v.is_complex()) return false;
+  auto reached = [&](const at::Tensor& part) {
+    const at::Tensor zero = planes.error.defined() ? (at::abs(part) <= planes.error) : part == 0;
+    return at::any(zero).item<bool>();
+  };
+  if (!v.is_complex()) return reached(v);
+  const at::Tensor parts = at::view_as_real(v.resolve_conj());
+  return reached(parts.select(-1, 0)) || reached(parts.select(-1, 1));
+}
+
+bool above_zero(const Planes& planes) {
+  if (planes.never_negative) return true;
+  if (planes.value.is_complex()) return false;
+  if (!planes.error.defined()) return !at::any(planes.value < 0).item<bool>();
+  return !at::any((planes.value < planes.error).logical_or(planes.error.isinf())).item<bool>();
+}
+
 at::Tensor PlaneStore::view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part) const {
   int64_t per = value.element_size() / slot_bytes;
   std::vector<int64_t> strides(value.strides().begin(), value.strides().end());
@@ -24,7 +43,11 @@ at::Tensor PlaneStore::view(const at::Tensor& slots, const at::Tensor& value, in
 }
 
 Planes PlaneStore::read(const at::Tensor& value) const {
-  Planes planes{value, {}, {}};
+  Planes planes{.value = value, .error = {}, .ambiguous = {}};
+  if (auto facts = facts_.find(value.storage().unsafeGetStorageImpl()); facts != facts_.end()) {
+    planes.loose_zeros = facts->second.loose_zeros;
+    planes.never_negative = facts->second.never_negative;
+  }
   auto found = beside_.find(value.storage().unsafeGetStorageImpl());
   if (found == beside_.end() || !found->second.error.defined()) return planes;
   const Beside& b = found->second;
@@ -96,12 +119,23 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
   }
 }
 
-void PlaneStore::loosen_zeros(const at::Tensor& value) {
-  loose_.try_emplace(value.storage().unsafeGetStorageImpl(), weak(value));
+PlaneStore::Facts& PlaneStore::facts_of(const at::Tensor& value) {
+  return facts_.try_emplace(value.storage().unsafeGetStorageImpl(), Facts{.alive = weak(value)}).first->second;
+}
+
+void PlaneStore::may_be_negative(const at::Tensor& value) {
+  auto facts = facts_.find(value.storage().unsafeGetStorageImpl());
+  if (facts != facts_.end()) facts->second.never_negative = false;
+}
+
+void PlaneStore::carry(const Planes& from, const at::Tensor& to) {
+  write(to, from.error, from.ambiguous);
+  if (from.loose_zeros) loosen_zeros(to);
+  from.never_negative ? bound_below(to) : may_be_negative(to);
 }
 
 void PlaneStore::collect() {
-  std::erase_if(loose_, [](const auto& entry) { return entry.second.expired(); });
+  std::erase_if(facts_, [](const auto& entry) { return entry.second.alive.expired(); });
   std::erase_if(beside_, [](const auto& entry) { return entry.second.alive.expired(); });
 }
 

@@ -13,7 +13,13 @@ struct Planes {
   at::Tensor value;
   at::Tensor error;      // float64, of the value's sizes (of a complex number: the radius of a disc); undefined: zero
   at::Tensor ambiguous;  // bool; undefined: nowhere
+  // Of real numbers, all that the storage holds:
+  bool loose_zeros = false;     // a zero may have either sign
+  bool never_negative = false;  // nothing is less than zero, however far errors reach
 };
+
+bool may_hold_zero(const Planes& planes);  // of floats: in either part
+bool above_zero(const Planes& planes);  // nothing is less than zero: never_negative, or by its intervals
 
 class PlaneStore {
  public:
@@ -23,10 +29,14 @@ class PlaneStore {
   void write(const at::Tensor& value, const at::Tensor& error, const at::Tensor& ambiguous);
   void collect();  // forgets storages that nobody holds any more
 
-  // Whether a zero's sign is what it must be, wherever the storage has zeros: until something writes to it whose zeros
-  // may have either sign.
-  bool zeros_signed(const at::Tensor& value) const { return !loose_.contains(value.storage().unsafeGetStorageImpl()); }
-  void loosen_zeros(const at::Tensor& value);
+  // What holds of all of a storage's numbers. Zeros have the signs that they must have until something is written whose
+  // zeros may have either.
+  void loosen_zeros(const at::Tensor& value) { facts_of(value).loose_zeros = loosened_ = true; }
+  bool loosened() const { return loosened_; }  // any
+  void bound_below(const at::Tensor& value) { facts_of(value).never_negative = true; }
+  void may_be_negative(const at::Tensor& value);
+  // Sets all of a tensor's planes and what is known of them, which is that of the whole storage.
+  void carry(const Planes& from, const at::Tensor& to);
 
  private:
   // Slots are as wide as an element, at most 8 bytes: a complex number has two, and its parts one each.
@@ -36,10 +46,16 @@ class PlaneStore {
     bool discs;  // of complex numbers: both slots hold the radius, which is no box of two sides
     at::Tensor error, ambiguous;
   };
+  struct Facts {
+    c10::weak_intrusive_ptr<c10::StorageImpl> alive;
+    bool loose_zeros = false, never_negative = false;
+  };
+  Facts& facts_of(const at::Tensor& value);
   at::Tensor view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part = 0) const;
 
   std::unordered_map<const c10::StorageImpl*, Beside> beside_;
-  std::unordered_map<const c10::StorageImpl*, c10::weak_intrusive_ptr<c10::StorageImpl>> loose_;
+  std::unordered_map<const c10::StorageImpl*, Facts> facts_;
+  bool loosened_ = false;
 };
 
 }  // namespace lenz::oracle

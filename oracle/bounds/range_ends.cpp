@@ -57,14 +57,14 @@ bool is_plain_sum(const ScalarRow& row) {
 }
 
 bool has_open_ends(const ScalarRow& row, Dtype compute, Dtype result) {
-  bool inexact = row.accuracy.kind != AccuracyClass::exact;
+  bool inexact = row.accuracy.of(compute) != AccuracyClass::exact;
   return row.defined || (is_complex(result) && inexact) || has_exception(row, compute);
 }
 
 void widen_at_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                    int64_t count, ElementsOut& out) {
   if (!has_open_ends(row, compute, result)) return;
-  const bool complex = is_complex(result) && row.accuracy.kind != AccuracyClass::exact;
+  const bool complex = is_complex(result) && row.accuracy.of(compute) != AccuracyClass::exact;
   const bool sum = is_plain_sum(row);
   const bool targeted = row.result == ResultRule::target;
   const auto target = targeted ? std::optional(result) : std::nullopt;

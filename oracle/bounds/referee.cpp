@@ -118,17 +118,13 @@ struct Referee::Impl final : NodeMachine {
     return WideStorages().widen(constant_tensor(data, folder));
   }
   RunValue copied(const RunValue& tensor) override {
-    Planes p = store.read(tensor->value.toTensor());
     RunValue made = detached_copy(tensor);
-    store.write(made->value.toTensor(), p.error, p.ambiguous);
-    if (!store.zeros_signed(p.value)) store.loosen_zeros(made->value.toTensor());
+    store.carry(store.read(tensor->value.toTensor()), made->value.toTensor());
     return made;
   }
   RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols) override {
-    Planes p = store.read(tensor->value.toTensor());
     RunValue made = oracle::placed(tensor, like, symbols);
-    store.write(made->value.toTensor(), p.error, p.ambiguous);
-    if (!store.zeros_signed(p.value)) store.loosen_zeros(made->value.toTensor());
+    store.carry(store.read(tensor->value.toTensor()), made->value.toTensor());
     return made;
   }
   RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols) override {
@@ -137,7 +133,7 @@ struct Referee::Impl final : NodeMachine {
     for (size_t i = 0; i < tensors.size(); ++i) {
       Planes p = store.read(tensors[i]->value.toTensor());
       store.write(made->value.toTensor().select(0, static_cast<int64_t>(i)), p.error, p.ambiguous);
-      if (!store.zeros_signed(p.value)) store.loosen_zeros(made->value.toTensor());
+      if (p.loose_zeros) store.loosen_zeros(made->value.toTensor());
     }
     return made;
   }
@@ -224,17 +220,15 @@ struct Referee::Impl final : NodeMachine {
     }
   }
 
+  static bool is_scalar(const OpDef& op) { return !op.scalar.empty() && find_scalar(op.scalar) != nullptr; }
+
   // Whether the op's zeros have the signs that its operands' have, or ones that it promises.
   bool promises_zeros(const Call& call) const {
     const OpDef& op = *call.op;
+    if (is_scalar(op)) return true;  // but where its own rule found otherwise
     for (const at::Tensor& t : leaves(call.values))
-      if (!store.zeros_signed(t)) return false;
+      if (store.read(t).loose_zeros) return false;
     if (op.has(Trait::random)) return false;
-    // Eager's vectorised kernels negate complex numbers by subtraction from zero.
-    bool complex = !call.result_dtypes.empty() && is_complex(call.result_dtypes[0]);
-    if (const ScalarRow* row = op.scalar.empty() ? nullptr : find_scalar(op.scalar))
-      return row->accuracy.kind == AccuracyClass::exact && !row->has(traits::loose_zero) && !complex &&
-             op.schema.find("alpha") < 0;
     if (op.has(Trait::view) || op.has(Trait::movement) || op.has(Trait::maybe_view) || !op.fills.empty()) return true;
     return op.decompose.empty() && op.accuracy == Accuracy::exact && rule_for(call) == flow_moved;
   }
@@ -242,13 +236,19 @@ struct Referee::Impl final : NodeMachine {
   Outcome run_call(const Call& call, std::vector<Dtype>& dtypes) {
     bool promised = promises_zeros(call);
     Outcome out = run_unsigned(call, dtypes);
-    if (promised || out.raised) return out;
-    for (const at::Tensor& t : leaves(out.results)) store.loosen_zeros(t);
+    if (out.raised || widening == Widening::values_only) return out;
+    std::vector<at::Tensor> written;
     for (size_t i = 0; i < call.args.size(); ++i)
       if (writes_operand(*call.op, call.args, i))
         for_each_value(call.args[i], [&](ValueId v) {
-          for (const at::Tensor& t : leaves({&call.values[v], 1})) store.loosen_zeros(t);
+          std::ranges::copy(leaves({&call.values[v], 1}), std::back_inserter(written));
         });
+    for (const at::Tensor& t : written)
+      if (call.op->variant == VariantKind::functional) store.may_be_negative(t);
+    std::vector<at::Tensor> made = leaves(out.results);
+    made.insert(made.end(), written.begin(), written.end());
+    for (const at::Tensor& t : made)
+      if (!promised && may_hold_zero(store.read(t))) store.loosen_zeros(t);
     return out;
   }
 
@@ -560,7 +560,7 @@ struct Referee::Impl final : NodeMachine {
       Planes p = store.read(v->value.toTensor());
       if (p.error.defined()) b.error = hold(p.error);
       if (p.ambiguous.defined()) b.ambiguous = hold(p.ambiguous);
-      b.zeros_signed = store.zeros_signed(p.value);
+      b.zeros_signed = !p.loose_zeros;
     }
     if (v && v->value.isTensorList())
       for (size_t i = 0; i < type.elements().size(); ++i)
@@ -603,6 +603,7 @@ Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValu
   r.where = e.where;
   r.unbounded.assign(run.unbounded.begin(), run.unbounded.end());
   r.excused.assign(run.excused.begin(), run.excused.end());
+  r.zero_signs_open = run.store.loosened();
   const Type nothing{};
   for (size_t i = 0; i < e.outputs.size(); ++i) {
     const Arg& a = graph.outputs()[i];

@@ -38,6 +38,7 @@ struct Reference {
   std::vector<Bounded> inputs;         // as they are afterwards
   std::vector<std::string> excused;    // scalar rows where eager was given more, and would be wrong else
   std::vector<std::string> unbounded;  // ops that no rule bounds; what hangs on their errors has an infinite one
+  bool zero_signs_open = false;        // there was a zero that may have either sign
 };
 
 enum class Widening : uint8_t {
@@ -90,5 +91,10 @@ struct Judgement {
 // The ladder's upper rungs: special values, exact elements bitwise, the others within their errors. The lower ones
 // (ending, metadata, aliasing) are compare_runs' against eager in the graph's own dtypes.
 Judgement judge(const Graph& graph, const Reference& reference, const Execution& got);
+
+// What differs from another run in any bit, but for zeros that may have either sign and for marked elements, which hang
+// on open decisions. Both runs have ended, and look the same from outside.
+std::optional<Mismatch> differs_where_settled(const Graph& graph, const Reference& reference, const Execution& expected,
+                                              const Execution& got);
 
 }  // namespace lenz::oracle

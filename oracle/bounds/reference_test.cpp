@@ -26,7 +26,8 @@ class Judged {
   std::vector<double> values(size_t output = 0) const { return doubles(reference.outputs[output].value); }
   std::vector<double> errors(size_t output = 0) const {
     const Bounded& b = reference.outputs[output];
-    return b.error ? doubles(b.error) : std::vector<double>(doubles(b.value).size(), 0.0);
+    const auto size = static_cast<size_t>(item_size(look(b.value).dtype));
+    return b.error ? doubles(b.error) : std::vector<double>(elements_of(b.value).size() / size, 0.0);
   }
   Judgement verdict() const { return judge(*graph_, reference, eager); }
   // An element of an output of eager's put otherwise.
@@ -247,7 +248,7 @@ TEST(Bounds, SumsOfFloat64AreRightToALastPlace) {
 
 TEST(Bounds, AZeroHasASignWhereItsRowPromisesOne) {
   Judged j(R"(graph @g(%x: f32[2]) {
-    %t = aten.neg(%x) %y = aten.flip(%t, [0]) %s = aten.sum(%y) %u = aten.clone(%y) %w = aten.mul_(%u, 0.0)
+    %t = aten.neg(%x) %y = aten.flip(%t, [0]) %s = aten.sum(%y) %u = aten.clone(%y) %w = aten.relu_(%u)
     return %y, %s, %u
   })",
            {{0.0, 0.0}});
@@ -259,6 +260,151 @@ TEST(Bounds, AZeroHasASignWhereItsRowPromisesOne) {
   EXPECT_FALSE(j.with(1, 0, 0.0F).mismatch);  // where a sum starts is nobody's promise
   EXPECT_FALSE(j.with(1, 0, -0.0F).mismatch);
   EXPECT_FALSE(j.with(2, 0, 0.0F).mismatch);
+}
+
+// Which zero a maximum gives is nobody's promise, and so is what looks at its sign; a product's zero has one.
+TEST(Bounds, WhatLooksAtALooseZeroIsOpenBothWays) {
+  Judged j(R"(graph @g(%x: f32[3], %y: f32[3]) {
+    %n = aten.neg(%x) %m = aten.maximum(%n, %y)
+    %r = aten.reciprocal(%m) %s = aten.signbit(%m) %o = aten.ones_like(%m) %c = aten.copysign(%o, %m) %a = aten.atan2(%m, %x)
+    %b = aten.view.dtype(%m, i32)
+    %p = aten.mul(%x, 2.0) %q = aten.reciprocal(%p) %u = aten.signbit(%p)
+    return %r, %s, %c, %a, %b, %q, %u
+  })",
+           {{0, -1, 1}, {0, -1, -1}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  for (size_t output : {0, 4}) EXPECT_TRUE(std::isinf(j.errors(output)[0])) << output;
+  EXPECT_EQ(j.errors(1), (std::vector<double>{1, 0, 0}));
+  EXPECT_EQ(j.errors(2), (std::vector<double>{2, 0, 0}));
+  EXPECT_LT(j.errors(3)[0], 1e-40);  // of (+-0, +0): the result's sign alone
+  EXPECT_EQ(j.errors(4)[1], 0);
+  for (size_t output : {5, 6}) EXPECT_EQ(j.errors(output)[0], 0) << output;
+  EXPECT_FALSE(j.with(0, 0, -INFINITY).mismatch);
+  EXPECT_FALSE(j.with(2, 0, -1.0F).mismatch);
+  EXPECT_TRUE(j.with(5, 0, -INFINITY).mismatch);
+}
+
+// The sign that a zero takes is open only where what it comes from may have either.
+TEST(Bounds, SignsOfZeroAreHeldWhereTheyAreDefinite) {
+  Judged j(R"(graph @g(%x: f32[4], %z: f32[4]) {
+    %r = aten.reciprocal(%x) %d = aten.div(%z, %x)
+    %two = aten.mul(%x, 2.0) %c = aten.copysign(%z, %two)
+    %w = aten.relu(%x) %l = aten.copysign(%z, %w)
+    %o = aten.exp(%z) %e = aten.sub(%o, 1.0) %m = aten.mul(%e, 0.0)
+    return %r, %d, %c, %l, %m
+  })",
+           {{INFINITY, -INFINITY, -INFINITY, INFINITY}, {0, 0, 0, 0}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  for (size_t output : {0, 1, 2}) {
+    EXPECT_EQ(j.errors(output)[1], 0);
+    EXPECT_TRUE(j.with(output, 1, 0.0F).mismatch) << output;
+    EXPECT_FALSE(j.with(output, 1, -0.0F).mismatch) << output;
+  }
+  EXPECT_FALSE(j.with(3, 1, -0.0F).mismatch);  // relu's zero
+  EXPECT_FALSE(j.with(3, 1, 0.0F).mismatch);
+  EXPECT_FALSE(j.with(4, 1, -0.0F).mismatch);  // of what is nearly zero, and may be less
+  EXPECT_FALSE(j.with(4, 1, 0.0F).mismatch);
+}
+
+// Partial sums that a format can count are exact in whatever order they are taken.
+TEST(Bounds, SumsOfWholeNumbersAreExactAsFarAsTheyCanBeCounted) {
+  auto errors = [](double x) {
+    return Judged(R"(graph @g(%x: f32[3]) { %s = aten.sum(%x) %c = aten.cumsum(%x, 0) return %s, %c })",
+                  {{x, -0.5, 3}})
+        .errors()[0];
+  };
+  EXPECT_EQ(errors(8388604), 0);  // 2^23 and a few halves
+  EXPECT_GT(errors(8388605), 0);
+  Judged norm("graph @g(%x: f32[4]) { %n = aten.linalg_vector_norm(%x, 0) return %n }", {{1, 0, -3, 0.1}});
+  EXPECT_EQ(norm.errors()[0], 0);
+}
+
+// Of equal elements mode may name any; one that stands alone has one place.
+TEST(Bounds, ThePlaceOfAModeIsOpenAmongEqualElements) {
+  std::string_view text = "graph @g(%x: f32[4]) { %v, %i = aten.mode(%x) return %v, %i }";
+  EXPECT_EQ(Judged(text, {{3, 1, 4, 2}}).errors(1)[0], 0);
+  EXPECT_TRUE(std::isinf(Judged(text, {{3, 1, 3, 2}}).errors(1)[0]));
+}
+
+TEST(Bounds, OfLogarithmsOfSumsGrowWithTheTermsBefore) {
+  Judged j("graph @g(%x: f32[16]) { %y = aten.logcumsumexp(%x, 0) return %y }", {std::vector<double>(16, 1.0)});
+  EXPECT_LT(j.errors()[0], 12 * kUlp);
+  EXPECT_LT(j.errors()[15], 16 * 14 * kUlp);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+TEST(Bounds, OfAdaptiveWindowsCountTheirPlaces) {
+  Judged j("graph @g(%x: f32[1, 1, 9, 9] init ones) { %y = aten._adaptive_avg_pool2d(%x, [3, 3]) return %y }");
+  EXPECT_LT(j.errors()[0], 8 * kUlp);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+TEST(Bounds, AbsoluteValuesAndSignsOfRealsAreExact) {
+  Judged j("graph @g(%x: f32[2]) { %a = aten.abs(%x) %s = aten.sgn(%x) %f = aten.floor(%a) return %a, %s, %f }",
+           {{-1.5, 2}});
+  for (size_t output : {0, 1, 2}) EXPECT_EQ(j.errors(output), (std::vector<double>{0, 0}));
+  auto wrong = j.with(0, 0, std::nextafter(1.5F, 2.0F)).mismatch;
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->rung, Rung::bitwise);
+  Judged modulus("graph @g(%x: f32[2]) { %z = aten.complex(%x, %x) %a = aten.abs(%z) return %a }", {{-1.5, 2}});
+  EXPECT_GT(modulus.errors()[0], 0);
+}
+
+// No order of its terms makes anything of zeros, and below a dtype's normal numbers sums round nothing.
+TEST(Bounds, SumsOfZerosAreExact) {
+  for (const char* dtype : {"f32", "f16", "f64"}) {
+    Judged j(std::string("graph @g(%x: ") + dtype + R"([4, 3] init zeros) {
+      %s = aten.sum(%x) %m = aten.mean.dim(%x, [0]) %c = aten.cumsum(%x, 0) %n = aten.nansum(%x)
+      %l = aten.log(%s) %t = aten.t(%x) %p = aten.mm(%x, %t) %q = aten.prod(%x)
+      return %s, %m, %c, %n, %l, %p, %q
+    })");
+    for (size_t output = 0; output < 7; ++output)
+      for (double e : j.errors(output)) EXPECT_EQ(e, 0) << dtype << ", output " << output;
+    EXPECT_FALSE(j.verdict().mismatch);
+  }
+  Judged tiny("graph @g(%x: f32[3]) { %s = aten.sum(%x) return %s }", {{0x1p-149, 0, 0x1p-148}});
+  EXPECT_LT(tiny.errors()[0], 0x1p-165);
+}
+
+TEST(Bounds, MeansOfNothingAreCertain) {
+  Judged j(R"(graph @g(%x: f32[0, 4]) {
+    %m = aten.mean.dim(%x, [0]) %v = aten.var.correction(%x, [0]) %d = aten.std.correction(%x, [0])
+    %l = aten.logsumexp(%x, [0])
+    return %m, %v, %d, %l
+  })");
+  for (size_t output = 0; output < 4; ++output)
+    for (double e : j.errors(output)) EXPECT_EQ(e, 0) << output;
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_FALSE(j.verdict().shares.weak());
+  EXPECT_TRUE(j.with(0, 1, 0.0F).mismatch);
+}
+
+// A sum of squares is nothing below zero, however far its error reaches.
+TEST(Bounds, RootsOfWhatIsNeverNegativeAreBounded) {
+  Judged j(R"(graph @g(%z: f32[1, 8] init zeros, %c: f32[1, 8], %t: f32[1, 8]) {
+    %n = aten.linalg_vector_norm(%z, 2, [1]) %s = aten.norm.ScalarOpt_dim(%z, 2, [1]) %d = aten.std.correction(%c, [1])
+    %r = aten.linalg_vector_norm(%t, 2, [1]) %p = aten.linalg_vector_norm(%t, 3, [1])
+    return %n, %s, %d, %r, %p
+  })",
+           {{}, std::vector<double>(8, 0.7), std::vector<double>(8, 1e-30)});
+  EXPECT_EQ(j.errors(0)[0], 0);
+  EXPECT_EQ(j.errors(1)[0], 0);
+  EXPECT_LT(j.errors(2)[0], 1e-6);
+  EXPECT_LT(j.errors(3)[0], 1e-21);
+  EXPECT_LT(j.errors(4)[0], 1e-13);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+// What is written over, or taken from a number that is not, may be negative again.
+TEST(Bounds, NeverNegativeEndsWithWhatIsWritten) {
+  Judged j(R"(graph @g(%x: f32[600] init uniform(1, 2, seed=1)) {
+    %e = aten.exp(%x) %d = aten.sub(%e, %e) %s = aten.mul(%d, %d)
+    %a = aten.sqrt(%s) %w = aten.add_(%s, %d) %b = aten.sqrt(%w) %n = aten.neg(%s) %c = aten.sqrt(%n)
+    return %a, %b, %c
+  })");
+  EXPECT_TRUE(std::isfinite(j.errors(0)[0]));
+  EXPECT_TRUE(std::isinf(j.errors(1)[0]));
+  EXPECT_TRUE(std::isinf(j.errors(2)[0]));
 }
 
 TEST(Bounds, OfALongSumGrowWithItsTermsAndStillSeeOneLeftOut) {

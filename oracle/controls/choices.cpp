@@ -51,7 +51,7 @@ std::string text_of(const Choices& x, const Step& s) {
   if (x.keeps != s.dtype && is_floating(s.dtype)) say("kept in " + std::string(lenz::name(x.keeps)));
   if (is_reduced_float(s.dtype) && x.through == s.dtype) say("not through f32");
   constexpr std::string_view kPush[] = {"", "up", "down", "outwards", "anyhow"};
-  if (s.row && s.row->accuracy.kind == AccuracyClass::ulps && x.push)
+  if (s.row && s.row->accuracy.of(s.computes) == AccuracyClass::ulps && x.push)
     say(std::string("off ") + std::string(kPush[x.push]) + (x.push_narrow ? " by the dtype's last places" : ""));
   const bool has_formula = s.arithmetic == Arithmetic::div || s.arithmetic == Arithmetic::exp;
   if (x.formula && (has_formula || s.compute == Compute::contract)) say("by another formula");

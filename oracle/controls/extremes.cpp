@@ -54,7 +54,7 @@ std::vector<Choices> choices_of(const Step& s) {
   std::vector<Choices> all;
   const bool narrow = is_reduced_float(s.dtype);
   const bool inexact =
-      s.compute == Compute::scalar && is_floating(s.dtype) && s.row->accuracy.kind == AccuracyClass::ulps;
+      s.compute == Compute::scalar && is_floating(s.dtype) && s.row->accuracy.of(s.computes) == AccuracyClass::ulps;
   const bool formula = s.arithmetic == Arithmetic::div || s.arithmetic == Arithmetic::exp;
   std::vector<Dtype> keeps{s.dtype, Dtype::f64};
   if (narrow) keeps.insert(keeps.begin() + 1, Dtype::f32);
@@ -218,7 +218,7 @@ class Extent {
     const double exact =
         answered.kind() == ScalarKind::integer ? static_cast<double>(answered.integer()) : answered.real();
     if (!is_floating(s.dtype)) return collector.add(exact);
-    const bool inexact = s.row->accuracy.kind == AccuracyClass::ulps;
+    const bool inexact = s.row->accuracy.of(s.computes) == AccuracyClass::ulps;
     uint64_t state = 0;
     for (const Choices& x : choices_) {
       if (inexact && s.dtype == Dtype::f64)

@@ -88,7 +88,7 @@ class Run {
       at[k] = o.sources ? o.sources->data() : nullptr;
     }
     const bool floating = is_floating(s.dtype);
-    const bool inexact = floating && row.accuracy.kind == AccuracyClass::ulps;
+    const bool inexact = floating && row.accuracy.of(s.computes) == AccuracyClass::ulps;
     const bool kept = s.dtype == Dtype::f64 && x.keeps == Dtype::f64 && x.formula && arity == 2;
     const bool wide = floating && s.dtype == Dtype::f64 && row.eval.dds && x.push != Choices::none && inexact;
     const bool by_reciprocal = s.arithmetic == Arithmetic::div && x.formula && floating;

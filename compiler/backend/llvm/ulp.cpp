@@ -99,7 +99,7 @@ struct Judge {
 
   double limit() const {
     if (is_complex(request.result)) return row.accuracy.complex_ulps;
-    return row.accuracy.kind == AccuracyClass::ulps ? row.accuracy.ulps : 0;
+    return row.accuracy.of(request.compute) == AccuracyClass::ulps ? row.accuracy.ulps : 0;
   }
 
   ScalarValue reference(std::span<const ScalarValue> operands) const {
