@@ -136,8 +136,8 @@ Propagated corner_rule(const Box& box) {
   return p;
 }
 
-// x^y: monotone in each operand for a positive base, and of zero too while exponents are positive. A negative base needs
-// a whole exponent that is exact.
+// x^y: monotone in each operand for a positive base, and of zero too while exponents are positive. A negative base
+// needs a whole exponent that is exact.
 Propagated power_rule(const Box& box) {
   if (box.low[0] > 0 || (box.low[0] == 0 && box.low[1] > 0)) return at_corners(box);
   const bool whole = box.error[1] == 0 && std::nearbyint(box.value[1]) == box.value[1];

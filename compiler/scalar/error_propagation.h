@@ -18,8 +18,8 @@
 namespace lenz {
 
 struct Uncertain {
-  ScalarValue value;  // an integer, a real or a complex number
-  double error = 0;   // >= 0; infinite if nothing is known
+  ScalarValue value;         // an integer, a real or a complex number
+  double error = 0;          // >= 0; infinite if nothing is known
   double least = -HUGE_VAL;  // of a real number: it is none below this, however far the error reaches
 };
 

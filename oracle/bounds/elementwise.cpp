@@ -477,8 +477,8 @@ bool conversion_errors(const double* values, const double* errors, int64_t count
   return any;
 }
 
-void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, const double* passed,
-                    int64_t count, ElementsOut& out) {
+void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                    const double* passed, int64_t count, ElementsOut& out) {
   plain_rule(row, compute, result, operands, count, out, [&](int64_t i) { return passed[i]; });
 }
 
@@ -505,7 +505,8 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
     case ErrorRule::product:
       if (operands.size() == 1)
         return run([&](int64_t i) { return (2 * std::fabs(a.real(i)) + a.error_at(i)) * a.error_at(i); });
-      if (operands.size() == 2 && moves_exponent(b, out) && scaled(row, compute, result, a, std::fabs(b.real(0)), count, out))
+      if (operands.size() == 2 && moves_exponent(b, out) &&
+          scaled(row, compute, result, a, std::fabs(b.real(0)), count, out))
         return;
       return run([&](int64_t i) {
         double ea = a.error_at(i), eb = b.error_at(i);

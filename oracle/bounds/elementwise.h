@@ -33,8 +33,8 @@ struct ElementsOut {
   uint8_t* ambiguous = nullptr;  // written where it is set; starts as zeros
   bool any_error = false, any_ambiguous = false;
   bool loose_zeros = false;  // a zero takes its sign from an operand's that may have either
-  bool fine = false;     // the results are right to half a last place of float64
-  bool loosely = false;  // another formula may stand for this step: its roundings may be any
+  bool fine = false;         // the results are right to half a last place of float64
+  bool loosely = false;      // another formula may stand for this step: its roundings may be any
 };
 
 // Whether the sign of a NaN shows in what the row gives.
@@ -50,8 +50,8 @@ void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::sp
                       int64_t count, ElementsOut& out);
 
 // The same where somebody knows already what the operands' errors come to (`passed`, one for each result).
-void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, const double* passed,
-                    int64_t count, ElementsOut& out);
+void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                    const double* passed, int64_t count, ElementsOut& out);
 
 // A floating value in another floating dtype, or an integer in one: what is representable and certain stays exact.
 // Of complex numbers the values are sizes. Returns whether any error is not zero.

@@ -72,9 +72,8 @@ bool operands_above_zero(FlowContext& in, const Call& call) {
         (a.kind == ArgKind::integer && (a.symbolic || a.i < 0)))
       return false;
   }
-  return std::ranges::all_of(leaves(call.values), [&](const at::Tensor& t) {
-    return !t.is_floating_point() || above_zero(in.store.read(t));
-  });
+  return std::ranges::all_of(
+      leaves(call.values), [&](const at::Tensor& t) { return !t.is_floating_point() || above_zero(in.store.read(t)); });
 }
 
 double unit_of(Dtype d) { return std::ldexp(1.0, -info(d).mantissa_bits); }

@@ -111,22 +111,24 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
 }
 
 namespace {
-// How many terms of each result may be other than zero: what the op gives for operands of ones and zeros, with the sign
-// of its coefficients. None where the result is zero for certain, for each term has a factor that is.
-std::vector<at::Tensor> live_terms(FlowContext& in, const Call& call, const std::vector<Arg>& ones) {
+// How many terms each result has, with the sign of its coefficients: what the op gives for operands of ones. Or how
+// many that may be other than zero, for zeros among the ones: none where every term has a factor that is zero for
+// certain.
+std::vector<at::Tensor> counted_terms(FlowContext& in, const Call& call, const std::vector<Arg>& ones, bool live) {
   auto counts = run_on(in, call, ones, [&](const Leaf& leaf) {
     if (!flows(in, call, leaf)) return leaf.value;
     const Planes p = in.store.read(leaf.value);
-    const at::Tensor live = p.value != 0;
-    return (p.error.defined() ? live.logical_or(p.error != 0) : live).to(at::kDouble);
+    if (!live) return at::ones_like(zeros_like_plane(p.value));
+    const at::Tensor some = p.value != 0;
+    return (p.error.defined() ? some.logical_or(p.error != 0) : some).to(at::kDouble);
   });
   for (at::Tensor& n : counts) n = n.to(at::kDouble);
   return counts;
 }
 
-// How many terms an element of the result has at most, and how many factors a term. `live`: its live_terms, or
+// How many terms an element of the result has at most, and how many factors a term. `counted`: its counted_terms, or
 // undefined.
-at::Tensor terms_of(const Call& call, const at::Tensor& live, const at::Tensor& result) {
+at::Tensor terms_of(const Call& call, const at::Tensor& counted, const at::Tensor& result) {
   auto constant = [&](double n) { return at::scalar_tensor(n, at::kDouble); };
   double elements = 0, largest = 1;
   for (const at::Tensor& t : leaves(call.values)) {
@@ -134,7 +136,7 @@ at::Tensor terms_of(const Call& call, const at::Tensor& live, const at::Tensor& 
     for (int64_t s : t.sizes()) largest = std::max(largest, static_cast<double>(s));
   }
   switch (call.op->flow.terms) {
-    case ErrorFlow::counted: return live.defined() ? at::abs(live) : constant(elements);
+    case ErrorFlow::counted: return counted.defined() ? at::abs(counted) : constant(elements);
     case ErrorFlow::factors: {
       bool kept = call.op->has(Trait::scan);  // a prefix of one dim
       return constant(kept ? largest : elements / std::max<double>(1, static_cast<double>(result.numel())));
@@ -245,9 +247,8 @@ at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype) {
 // Nothing but a sum of elements: no products, no numbers.
 bool only_adds(const Call& call) {
   const OpDef& op = *call.op;
-  const bool scales = std::ranges::any_of(op.schema.params, [](const Param& p) {
-    return p.type.kind == ParamKind::scalar;
-  });
+  const bool scales =
+      std::ranges::any_of(op.schema.params, [](const Param& p) { return p.type.kind == ParamKind::scalar; });
   return (op.has(Trait::reduction) || op.has(Trait::scan)) && op.flow.terms == ErrorFlow::counted &&
          op.flow.divisor.empty() && !scales;
 }
@@ -374,8 +375,11 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       at::Tensor size = on(false)(leaf);
       return flows(in, call, leaf) ? nothing_where(size == 0, size, 1).clamp_max(1) : size;
     });
-  auto live = live_terms(in, call, ones);
+  auto live = counted_terms(in, call, ones, true);
   if (live.size() != results.size()) live.assign(results.size(), {});
+  // Eager has formulas of its own for sums in definitions, such as a running mean, which zeros round too.
+  auto counted = in.in_definition ? counted_terms(in, call, ones, false) : live;
+  if (counted.size() != results.size()) counted.assign(results.size(), {});
   if (peak.size() != results.size()) peak = exact;
   if (least.size() != results.size()) least = exact;
   if (others.size() != results.size()) others = exact;
@@ -383,7 +387,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   for (size_t i = 0; i < results.size(); ++i) {
     const at::Tensor& value = results[i];
     at::Tensor far = at::abs(reach[i]).to(at::kDouble), near = at::abs(exact[i]).to(at::kDouble);
-    at::Tensor n = terms_of(call, live[i], value);
+    at::Tensor n = terms_of(call, counted[i], value);
     at::Tensor size = magnitude(value);
     if (!finite)
       size = nothing_where(at::isfinite(size).logical_not(), size, 0);  // infinities are infinite as they are
@@ -397,10 +401,10 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
                                               ? n * half_place(most_of_sums(far, near, size, n, sums), sums)
                                               : gamma(steps, unit_of(sums)) * far;
       error = error + roundings_in_sum + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
-      if (only_adds(call) && !s.error && finite && !lenz::is_complex(d))
+      if (only_adds(call) && !in.in_definition && !s.error && finite && !lenz::is_complex(d))
         error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);
       // Numbers of a dtype add up to multiples of its least one: below its normal numbers their sums are exact.
-      if (!only_adds(call) || s.error) {
+      if (!only_adds(call) || in.in_definition || s.error) {
         const double least =
             flushes && at::any(near < 0x1p-60).item<bool>() ? smallest_normal(sums) : smallest_subnormal(sums);
         const at::Tensor lost = at::abs(others[i]).to(at::kDouble).clamp_max(largest_finite(sums));

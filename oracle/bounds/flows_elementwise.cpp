@@ -81,10 +81,8 @@ Laid lay(const Planes& planes, at::IntArrayRef sizes, ScalarKind kind) {
   Laid l;
   l.value = laid(planes.value, type);
   if (planes.error.defined()) l.error = laid(planes.error, at::kDouble);
-  l.elements = {kind, l.value.const_data_ptr(), l.error.defined() ? l.error.const_data_ptr<double>() : nullptr,
-                one ? 0 : 1,
-                planes.loose_zeros,
-                planes.never_negative};
+  l.elements = {kind,        l.value.const_data_ptr(), l.error.defined() ? l.error.const_data_ptr<double>() : nullptr,
+                one ? 0 : 1, planes.loose_zeros,       planes.never_negative};
   return l;
 }
 
@@ -272,13 +270,15 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   at::Tensor value = out.results[0]->value.toTensor();
   std::vector<Planes> operands;
   bool loose = false;  // a zero among the operands may have either sign
+  const int alpha = call.op->schema.find("alpha");
+  const bool multiplies = alpha >= 0 && !is_one(call.args[static_cast<size_t>(alpha)]);  // by what may be left out
   for (int i = 0; i < row.arity; ++i) {
     ElementOperand o = operand_of(in, call, call.args[static_cast<size_t>(i)]);
     operands.push_back(converted(o.planes, o.dtype, operand_dtype(row, compute, i), in.in_definition));
     loose = loose || operands.back().loose_zeros;
   }
   const bool loosely = in.in_definition;
-  if (int alpha = call.op->schema.find("alpha"); alpha >= 0 && !is_one(call.args[static_cast<size_t>(alpha)])) {
+  if (multiplies) {
     ElementOperand by = operand_of(in, call, call.args[static_cast<size_t>(alpha)]);
     Planes factors[] = {operands[1], converted(by.planes, by.dtype, compute, in.in_definition)};
     operands[1] =
@@ -309,7 +309,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   }
   if (!in.errors) return out;
   bool exact = row.accuracy.of(compute) == AccuracyClass::exact || !is_inexact(result);
-  const bool promises_zeros = !row.has(traits::loose_zero) && (exact || !in.in_definition) &&
+  const bool promises_zeros = !multiplies && !row.has(traits::loose_zero) && (exact || !in.in_definition) &&
                               !has_exception(row, compute) && !lenz::is_complex(result);
   if (!listed && !loose && !uncertain(operands) && exact && !has_open_ends(row, compute, result) &&
       !reads_signs_of_nan(row, compute)) {

@@ -19,7 +19,7 @@ struct Planes {
 };
 
 bool may_hold_zero(const Planes& planes);  // of floats: in either part
-bool above_zero(const Planes& planes);  // nothing is less than zero: never_negative, or by its intervals
+bool above_zero(const Planes& planes);     // nothing is less than zero: never_negative, or by its intervals
 
 class PlaneStore {
  public:
