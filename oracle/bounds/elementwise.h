@@ -3,6 +3,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <cmath>
 #include <complex>
 #include <cstdint>
 #include <optional>
@@ -11,6 +12,19 @@
 #include "compiler/scalar/scalar.h"
 
 namespace lenz::oracle {
+
+// A number's real and imaginary part.
+struct Parts {
+  double real = 0, imaginary = 0;
+  bool finite() const { return std::isfinite(real) && std::isfinite(imaginary); }
+};
+inline Parts parts(const ScalarValue& v) {
+  switch (v.kind()) {
+    case ScalarKind::integer: return {static_cast<double>(v.integer()), 0};
+    case ScalarKind::complex: return {v.complex().real(), v.complex().imag()};
+    default: return {v.real(), 0};
+  }
+}
 
 // An operand's planes in logical order; step 0: one element stands for all.
 struct ElementsIn {
@@ -43,11 +57,6 @@ bool reads_signs_of_nan(const ScalarRow& row, Dtype compute);
 // `compute` and `result` are the graph's own dtypes; values are those of the row evaluated without rounding.
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out);
-
-// What the rules leave out: where a certain zero of an operand may have either sign, the row gives what it gives for
-// both.
-void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
-                      int64_t count, ElementsOut& out);
 
 // The same where somebody knows already what the operands' errors come to (`passed`, one for each result).
 void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,

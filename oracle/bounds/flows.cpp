@@ -270,9 +270,16 @@ std::optional<double> quantum_of(const at::Tensor& numbers) {
 at::Tensor counts_exactly(const Call& call, const at::Tensor& sizes, double unit) {
   double quantum = HUGE_VAL;
   for (const at::Tensor& t : leaves(call.values))
-    if (t.is_floating_point())
-      if (const auto q = quantum_of(t.to(at::kDouble))) quantum = std::min(quantum, *q);
+    quantum = std::min(quantum, t.is_floating_point() ? quantum_of(t).value_or(HUGE_VAL) : 1.0);
   return sizes <= quantum / unit;
+}
+
+// Eager has formulas of its own for sums of floats in definitions, such as a running mean. What a definition counts it
+// counts.
+bool sums_as_defined(FlowContext& in, const Call& call) {
+  return !in.in_definition || std::ranges::none_of(leaves(call.values), [](const at::Tensor& t) {
+    return t.is_floating_point() || t.is_complex();
+  });
 }
 
 // "sum(x, dtype=bf16)" may convert x first, and convert is to round.
@@ -377,8 +384,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     });
   auto live = counted_terms(in, call, ones, true);
   if (live.size() != results.size()) live.assign(results.size(), {});
-  // Eager has formulas of its own for sums in definitions, such as a running mean, which zeros round too.
-  auto counted = in.in_definition ? counted_terms(in, call, ones, false) : live;
+  auto counted = sums_as_defined(in, call) ? live : counted_terms(in, call, ones, false);
   if (counted.size() != results.size()) counted.assign(results.size(), {});
   if (peak.size() != results.size()) peak = exact;
   if (least.size() != results.size()) least = exact;
@@ -401,10 +407,10 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
                                               ? n * half_place(most_of_sums(far, near, size, n, sums), sums)
                                               : gamma(steps, unit_of(sums)) * far;
       error = error + roundings_in_sum + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
-      if (only_adds(call) && !in.in_definition && !s.error && finite && !lenz::is_complex(d))
+      if (only_adds(call) && sums_as_defined(in, call) && !s.error && finite && !lenz::is_complex(d))
         error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);
       // Numbers of a dtype add up to multiples of its least one: below its normal numbers their sums are exact.
-      if (!only_adds(call) || in.in_definition || s.error) {
+      if (!only_adds(call) || !sums_as_defined(in, call) || s.error) {
         const double least =
             flushes && at::any(near < 0x1p-60).item<bool>() ? smallest_normal(sums) : smallest_subnormal(sums);
         const at::Tensor lost = at::abs(others[i]).to(at::kDouble).clamp_max(largest_finite(sums));

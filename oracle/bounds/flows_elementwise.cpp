@@ -10,6 +10,7 @@
 #include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/flows.h"
 #include "oracle/bounds/range_ends.h"
+#include "oracle/bounds/zero_signs.h"
 
 namespace lenz::oracle {
 
@@ -204,7 +205,8 @@ bool evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::sp
 
 Planes converted(const Planes& planes, Dtype from, Dtype to, bool loosely) {
   if (from == to) return planes;
-  Planes made{planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros, planes.never_negative};
+  Planes made{
+      planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros && is_inexact(to), planes.never_negative};
   // Fewer digits, or a smaller range: bfloat16 does not fit into float16, whose numbers have more digits.
   auto fits = [&] {
     if (!is_inexact(from)) return false;
@@ -235,18 +237,23 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, bool loosely) {
 }
 
 namespace {
+// In another dtype, as far as this run keeps account.
+Planes recorded(FlowContext& in, const Planes& planes, Dtype from, Dtype to) {
+  if (in.errors) return converted(planes, from, to, in.in_definition);
+  return {planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros && is_inexact(to)};
+}
+
 bool shows_whole_storage(const at::Tensor& t) {
   return t.is_contiguous() && static_cast<int64_t>(t.storage().nbytes()) == t.numel() * t.element_size();
 }
 }  // namespace
 
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized) {
-  Planes p =
-      in.errors ? converted(planes, from, to, in.in_definition) : Planes{planes.value.to(to_aten(widened(to))), {}, {}};
+  Planes p = recorded(in, planes, from, to);
   if (resized && target.sizes() != p.value.sizes()) target.resize_(p.value.sizes());
   p.never_negative = p.never_negative && (shows_whole_storage(target) || above_zero(in.store.read(target)));
   target.copy_(p.value);
-  if (in.errors) in.store.carry(p, target);
+  in.store.carry(p, target);
 }
 
 namespace {
@@ -305,17 +312,19 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   if (tied || better) {
     value = evaluated_natively(row, compute, better ? Dtype::f64 : result, operands, value);
     out.results[0] = hold(value);
-    if ((tied && !uncertain(operands)) || !in.errors) return out;
   }
-  if (!in.errors) return out;
   bool exact = row.accuracy.of(compute) == AccuracyClass::exact || !is_inexact(result);
   const bool promises_zeros = !multiplies && !row.has(traits::loose_zero) && (exact || !in.in_definition) &&
                               !has_exception(row, compute) && !lenz::is_complex(result);
-  if (!listed && !loose && !uncertain(operands) && exact && !has_open_ends(row, compute, result) &&
-      !reads_signs_of_nan(row, compute)) {
-    if (!promises_zeros && may_hold_zero({.value = value, .error = {}, .ambiguous = {}})) in.store.loosen_zeros(value);
+  auto without_errors = [&] {
+    if ((loose || !promises_zeros) && may_hold_zero({.value = value, .error = {}, .ambiguous = {}}))
+      in.store.loosen_zeros(value);
     return out;
-  }
+  };
+  if (!in.errors || (tied && !uncertain(operands))) return without_errors();
+  if (!listed && !loose && !uncertain(operands) && exact && !has_open_ends(row, compute, result) &&
+      !reads_signs_of_nan(row, compute))
+    return without_errors();
   bool fine = evaluated_finely(row, compute, result, operands, value);
   Planes made =
       apply(row, compute, result, operands, value, loosely, at_ends(in, call, row, compute, operands[0], value), fine);
@@ -339,8 +348,7 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
     value = value.clone();
     out.results[0] = hold(value);
   }
-  if (!in.errors) return out;
-  in.store.carry(converted(from.planes, from.dtype, call.result_dtypes[0], in.in_definition), value);
+  in.store.carry(recorded(in, from.planes, from.dtype, call.result_dtypes[0]), value);
   return out;
 }
 

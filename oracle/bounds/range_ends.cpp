@@ -12,18 +12,6 @@ namespace {
 constexpr double kOpen = HUGE_VAL;
 constexpr double kFar = 0x1p60;  // further from 1 than ordinary operands get
 
-struct Parts {
-  double real = 0, imaginary = 0;
-  bool finite() const { return std::isfinite(real) && std::isfinite(imaginary); }
-};
-Parts parts(const ScalarValue& v) {
-  switch (v.kind()) {
-    case ScalarKind::integer: return {static_cast<double>(v.integer()), 0};
-    case ScalarKind::complex: return {v.complex().real(), v.complex().imag()};
-    default: return {v.real(), 0};
-  }
-}
-
 bool far_from_one(double x) { return !(std::fabs(x) < kFar && std::fabs(x) > 1 / kFar); }
 
 // Whether the steps of a complex product or quotient, a b, |b|^2 and a b / |b|^2, leave the dtype's range or its normal

@@ -236,7 +236,7 @@ struct Referee::Impl final : NodeMachine {
   Outcome run_call(const Call& call, std::vector<Dtype>& dtypes) {
     bool promised = promises_zeros(call);
     Outcome out = run_unsigned(call, dtypes);
-    if (out.raised || widening == Widening::values_only) return out;
+    if (out.raised) return out;
     std::vector<at::Tensor> written;
     for (size_t i = 0; i < call.args.size(); ++i)
       if (writes_operand(*call.op, call.args, i))

@@ -284,6 +284,21 @@ TEST(Bounds, WhatLooksAtALooseZeroIsOpenBothWays) {
   EXPECT_TRUE(j.with(5, 0, -INFINITY).mismatch);
 }
 
+// Values alone are held to zeros' signs too, where these are promised.
+TEST(Bounds, LooseZerosAreKnownWithoutErrors) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[4] init zeros, %y: f32[4] mut init zeros, %z: f32[4] init zeros) {
+    %r = aten.relu(%x) %n = aten.neg(%r) %h = aten._to_copy(%n, dtype=f16) %w = aten.add_(%y, %r) %p = aten.mul(%z, 2.0)
+    return %r, %n, %h, %w, %p
+  })",
+                           op_table());
+  Boxed boxed(DeviceKind::cpu);
+  for (Widening widening : {Widening::values_only, Widening::bounds}) {
+    Reference r = Referee(boxed, {}, widening).run(*graph, initial_inputs(*graph, boxed, {}));
+    for (size_t output : {0, 1, 2}) EXPECT_FALSE(r.outputs[output].zeros_signed) << output;
+    EXPECT_TRUE(r.outputs[4].zeros_signed);
+  }
+}
+
 // The sign that a zero takes is open only where what it comes from may have either.
 TEST(Bounds, SignsOfZeroAreHeldWhereTheyAreDefinite) {
   Judged j(R"(graph @g(%x: f32[4], %z: f32[4]) {
@@ -314,6 +329,11 @@ TEST(Bounds, SumsOfWholeNumbersAreExactAsFarAsTheyCanBeCounted) {
   };
   EXPECT_EQ(errors(8388604), 0);  // 2^23 and a few halves
   EXPECT_GT(errors(8388605), 0);
+  Judged norm("graph @g(%x: f32[4]) { %n = aten.linalg_vector_norm(%x, 0) return %n }", {{1, 0, -3, 0.1}});
+  EXPECT_EQ(norm.errors()[0], 0);
+  Judged integers(
+      "graph @g(%x: i64[2] init integers(16777217, 16777217, seed=1)) { %s = aten.sum(%x, dtype=f32) return %s }");
+  EXPECT_GT(integers.errors()[0], 0);  // which are rounded first
 }
 
 // Eager takes a running mean, which rounds where a sum of all would not, and where a term is zero.
