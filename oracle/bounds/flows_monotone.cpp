@@ -90,10 +90,14 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
   };
   std::vector<at::Tensor> high, low, undefined;
   if (!certain) {
+    const bool truths = results[0].scalar_type() == at::kBool && operand.value.scalar_type() != at::kBool;
     auto shifted = [&](double sign) {
       return run_on(in, call, call.args, [&](const Leaf& leaf) -> at::Tensor {
         Planes p = in.store.read(leaf.value);
         if (!p.error.defined()) return leaf.value;
+        // A number is true on both sides of zero: what may be zero may be false.
+        if (truths)
+          return sign > 0 ? leaf.value.ne(0).logical_or(p.error > 0) : at::abs(p.value).le(p.error).logical_not();
         at::Tensor moved = leaf.value.to(at::kDouble) + sign * p.error;
         if (leaf.value.scalar_type() == at::kBool) return moved > 0.5;
         // What is NaN and may be otherwise may be anything.

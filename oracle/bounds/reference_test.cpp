@@ -457,6 +457,13 @@ TEST(Bounds, AnIndexAmongRivalsIsOpenAndAClearOneIsNot) {
   EXPECT_EQ(clear.verdict().shares.ambiguous, 0u);
 }
 
+// Zero lies inside the interval, not at its ends.
+TEST(Bounds, WhetherAnyIsTrueIsOpenWhereAllMayBeZero) {
+  std::string_view text = "graph @g(%x: f32[2]) { %s = aten.sigmoid(%x) %a = aten.any(%s) return %a }";
+  EXPECT_EQ(Judged(text, {{-140, -150}}).errors()[0], 1);
+  EXPECT_EQ(Judged(text, {{-140, 1}}).errors()[0], 0);
+}
+
 TEST(Bounds, WhatMayOverflowIsOpen) {
   Judged j("graph @g(%x: f16[1] init ones) { %y = aten.mul(%x, 65504) %z = aten.add(%y, 16) return %z }");
   EXPECT_TRUE(std::isinf(j.errors()[0]));
