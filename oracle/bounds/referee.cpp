@@ -14,6 +14,7 @@
 #include "oracle/bounds/eager_kernels.h"
 #include "oracle/bounds/flows.h"
 #include "oracle/bounds/reference.h"
+#include "oracle/bounds/wide_storages.h"
 #include "oracle/random_machine.h"
 #include "oracle/tensors.h"
 
@@ -55,39 +56,6 @@ bool changes_dtype(const Call& call) {
   return !call.values.empty() && call.values[0] && call.values[0]->value.isTensor() &&
          call.types[0]->dtype != call.result_dtypes[0];
 }
-
-// Widens whole storages once, so that what shared memory goes on sharing it.
-class WideStorages {
- public:
-  RunValue widen(const RunValue& v) {
-    if (!v) return v;
-    if (v->value.isTensor()) return hold(widen(v->value.toTensor()));
-    if (v->value.isTensorList()) {
-      c10::List<at::Tensor> list;
-      for (const at::Tensor& t : v->value.toTensorVector()) list.push_back(widen(t));
-      return hold(std::move(list));
-    }
-    return v;
-  }
-
- private:
-  at::Tensor widen(const at::Tensor& t) {
-    auto dtype = from_aten(t.scalar_type());
-    if (!dtype) return t;
-    auto key = std::pair(t.storage().unsafeGetStorageImpl(), t.scalar_type());
-    auto [at, fresh] = storages_.try_emplace(key);
-    if (fresh) {
-      auto count = static_cast<int64_t>(t.storage().nbytes()) / t.element_size();
-      at::Tensor flat = at::empty({0}, t.options());
-      flat.set_(t.storage(), 0, {count}, {1});
-      at->second = at::empty({count}, to_aten(widened(*dtype)));
-      at->second.copy_(flat);
-    }
-    return at->second.as_strided(t.sizes(), t.strides(), t.storage_offset());
-  }
-
-  std::map<std::pair<const c10::StorageImpl*, at::ScalarType>, at::Tensor> storages_;
-};
 }  // namespace
 
 struct Referee::Impl final : NodeMachine {
