@@ -301,7 +301,7 @@ void convolution_backward(CallMaker& m) {
 }
 
 void conv(CallMaker& m) {
-  a_convolution(m, spatial_dims(m.op()).value(), m.has("output_padding"), m.choose().chance(3, 4));
+  a_convolution(m, spatial_dims(m.op()).value_or(2), m.has("output_padding"), m.choose().chance(3, 4));
 }
 
 void attention(CallMaker& m) {
