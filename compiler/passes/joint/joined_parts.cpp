@@ -62,6 +62,7 @@ class Joiner {
       join.parts.assign(parts.value_list().begin(), parts.value_list().end());
       auto rank = static_cast<int64_t>(type(graph_.node(id).result()).rank());
       join.dim = static_cast<size_t>(dim.i < 0 ? dim.i + rank : dim.i);
+      if (join.dim >= static_cast<size_t>(rank)) return std::nullopt;  // vectors of no elements may name any dim
       for (ValueId v : join.parts)  // eager passes by empty vectors among matrices, and promotes dtypes
         if (type(v).rank() + (join.stacks ? 1 : 0) != static_cast<size_t>(rank) ||
             type(v).dtype != type(graph_.node(id).result()).dtype)
