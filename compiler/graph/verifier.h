@@ -59,6 +59,7 @@ class Verifier {
   void bind(const Type& type);
   std::vector<const SymNode*> made_by(NodeId id) const;
   void bind_results(NodeId id);
+  void makes(NodeId id, std::span<const Dim> unbacked);
   void fact_symbols();
   void use(NodeId id, Dim dim);
   void use(NodeId id, const Type& type);
@@ -69,7 +70,8 @@ class Verifier {
   std::vector<Violation>& out_;
   Assumptions assumptions_;  // a copy: re-inference must need nothing beyond it
   std::unordered_set<const SymNode*> bound_;
-  std::unordered_set<const SymNode*> made_later_;  // unbacked, by a node that has not been reached
+  std::unordered_map<const SymNode*, NodeId> makers_;  // kNone: an input
+  std::unordered_set<const SymNode*> made_later_;      // unbacked, by a node that has not been reached
   std::unordered_set<const SymNode*> reported_;
   std::unordered_set<const Type*> seen_types_;  // all their symbols are bound
   std::optional<AliasClasses> aliases_;         // made when first asked

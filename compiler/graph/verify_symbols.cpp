@@ -14,7 +14,10 @@ const SymNode* bare_symbol(Dim d) { return !d.is_constant() && kind_of(d) == Sym
 
 void Verifier::bind(const Type& t) {
   for_each_symbolic_dim(t, [&](Dim d) {
-    if (const SymNode* s = bare_symbol(d)) bound_.insert(s);
+    const SymNode* s = bare_symbol(d);
+    if (!s) return;
+    bound_.insert(s);
+    makers_.emplace(s, kNone);
   });
 }
 
@@ -48,6 +51,15 @@ void Verifier::bind_results(NodeId id) {
     if (!bound_.insert(s).second && reported_.insert(s).second)
       report(703, id, "the symbol " + std::string(symbol_name(s)) + " is bound already");
     made_later_.erase(s);
+  }
+}
+
+// What a rule makes may stand in the types of operands too, where `made_by` takes it for theirs: only the rule knows.
+void Verifier::makes(NodeId id, std::span<const Dim> unbacked) {
+  for (Dim d : unbacked) {
+    const SymNode* s = bare_symbol(d);
+    if (s && !makers_.emplace(s, id).second && reported_.insert(s).second)
+      report(703, id, "the symbol " + std::string(symbol_name(s)) + " is bound already");
   }
 }
 

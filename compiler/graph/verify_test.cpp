@@ -247,6 +247,27 @@ TEST(Verify, ReportsAHundredViolationsAtMost) {
   EXPECT_EQ(verify(*graph).size(), 100u);
 }
 
+// corpus/errors has two nodes that make one.
+TEST(Verify, SizesThatOnlyARunKnowsHaveSymbolsOfTheirOwn) {
+  auto rules = [](const std::string& text) {
+    std::set<int> found;
+    for (const Violation& v : verify(*parse_graph(text, op_table()))) found.insert(v.rule);
+    return found;
+  };
+  using testing::ElementsAre;
+  EXPECT_THAT(rules("graph @g(%x: i64[n]) where n in 1..9 { %b: i64[n] = aten.bincount(%x) return %b }"),
+              ElementsAre(703));
+  EXPECT_THAT(rules("graph @g(%x: f32[n], %m: bool[n]) where n in 1..9 {"
+                    "  %b: f32[n] = aten.masked_select(%x, %m) %c = aten.add(%b, %x) return %c }"),
+              ElementsAre(703));
+  EXPECT_THAT(rules("graph @g(%x: f32[n]) { %i: i64[n, 1] strides [1, n] = aten.nonzero(%x) return %i }"),
+              ElementsAre(703));
+  EXPECT_THAT(rules("graph @g(%x: i64[8]) { %a: i64[n] = aten.bincount(%x) %b: i64[n] = aten.bincount(%a) return %b }"),
+              ElementsAre(703));
+  EXPECT_THAT(rules("graph @g(%x: f32[n, 3]) { %i: i64[u, 2] strides [1, u] = aten.nonzero(%x) return %i }"),
+              ElementsAre());
+}
+
 // corpus/errors has one of these.
 TEST(Verify, InitialisersGiveValuesOfTheDtype) {
   auto refused = [](const std::string& input) {

@@ -119,6 +119,7 @@ void Verifier::results(NodeId id) {
   } catch (const UserError& e) {
     return report(rule, id, e.message());
   }
+  makes(id, infer.unbacked_symbols);
   if (infer.results().size() != n.result_count)
     return report(calls ? 801 : 402, id,
                   n.op->full_name + " gives " + std::to_string(infer.results().size()) + " results, not " +
