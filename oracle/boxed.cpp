@@ -216,9 +216,7 @@ RunValue Boxed::make(const Type& type, const Initialiser& init, const RunValue& 
   c10::Storage storage;
   if (shared) {
     storage = shared->value.toTensor().storage();
-    if (storage.nbytes() < bytes)
-      throw UserError("an input does not fit into the storage of its alias class", {},
-                      "give the largest of the class first");
+    LENZ_CHECK(storage.nbytes() >= bytes, "an input does not fit into the storage that it is to share");
   } else {
     c10::Allocator* allocator = meta ? c10::GetAllocator(c10::DeviceType::Meta) : c10::GetCPUAllocator();
     try {
@@ -239,6 +237,36 @@ RunValue Boxed::make(const Type& type, const Initialiser& init, const RunValue& 
   return hold(std::move(tensor));
 }
 
+namespace {
+// What `then` says of the type that a tensor's is for these symbols.
+template <class F>
+auto with_constants(const Type& type, const SymValues& symbols, F&& then) {
+  TensorType concrete = type.tensor();
+  for (Dim& d : concrete.sizes) d = constant(d, symbols);
+  for (Dim& d : concrete.strides) d = constant(d, symbols);
+  concrete.offset = constant(concrete.offset, symbols);
+  Type plain = type;
+  plain.size_data = concrete.sizes.data();
+  plain.stride_data = concrete.strides.data();
+  plain.offset = concrete.offset;
+  return then(plain);
+}
+
+// The input of each alias class that needs the most memory; the first of several.
+std::unordered_map<NameId, const Input*> largest_of_classes(const Graph& graph, const SymValues& symbols) {
+  std::unordered_map<NameId, const Input*> largest;
+  auto bytes = [&](const Input& i) {
+    return with_constants(graph.type(i.value), symbols, [](const Type& type) { return storage_bytes(type); });
+  };
+  for (const Input& i : graph.inputs()) {
+    if (!i.alias || !graph.type(i.value).is_tensor()) continue;
+    auto [at, first] = largest.emplace(*i.alias, &i);
+    if (!first && bytes(i) > bytes(*at->second)) at->second = &i;
+  }
+  return largest;
+}
+}  // namespace
+
 RunValue Boxed::input(const Type& type, const Initialiser& init, const RunValue& shared, const SymValues& symbols) {
   if (type.kind == TypeKind::sym_int) return hold(constant(type.offset, symbols));
   if (type.kind == TypeKind::list) {
@@ -251,25 +279,16 @@ RunValue Boxed::input(const Type& type, const Initialiser& init, const RunValue&
     return list_of(tensors);
   }
   if (!type.is_tensor()) throw Unsupported("an input of type " + lenz::to_string(type) + " has no initial value");
-  TensorType concrete = type.tensor();
-  for (Dim& d : concrete.sizes) d = constant(d, symbols);
-  for (Dim& d : concrete.strides) d = constant(d, symbols);
-  concrete.offset = constant(concrete.offset, symbols);
-  Type plain = type;
-  plain.size_data = concrete.sizes.data();
-  plain.stride_data = concrete.strides.data();
-  plain.offset = concrete.offset;
-  return make(plain, init, shared);
+  return with_constants(type, symbols, [&](const Type& plain) { return make(plain, init, shared); });
 }
 
 std::vector<RunValue> Boxed::inputs(const Graph& graph, const SymValues& symbols) {
   std::vector<RunValue> values(graph.value_count());
   std::unordered_map<NameId, RunValue> classes;
-  for (const Input& i : graph.inputs()) {
-    RunValue* shared = i.alias ? &classes[*i.alias] : nullptr;
-    values[i.value] = input(graph.type(i.value), i.init, shared ? *shared : nullptr, symbols);
-    if (shared && !*shared) *shared = values[i.value];
-  }
+  for (const auto& [name, largest] : largest_of_classes(graph, symbols))
+    classes[name] = input(graph.type(largest->value), largest->init, nullptr, symbols);
+  for (const Input& i : graph.inputs())
+    values[i.value] = input(graph.type(i.value), i.init, i.alias ? classes[*i.alias] : nullptr, symbols);
   return values;
 }
 

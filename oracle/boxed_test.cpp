@@ -211,6 +211,15 @@ TEST_F(BoxedTest, InputsHaveTheirTypeAndTheirAliasClass) {
   }
 }
 
+TEST_F(BoxedTest, TheLargestOfAnAliasClassNeedNotComeFirst) {
+  ValueId a = input(contiguous_tensor(Dtype::f32, DimVec{4}));
+  ValueId b = input({Dtype::f32, {}, {4}, {1}, 4});
+  for (size_t i : {0, 1}) graph.input(i).alias = context().intern("shared");
+  auto values = cpu.inputs(graph);
+  EXPECT_EQ(look(values[a]).storage, look(values[b]).storage);
+  EXPECT_EQ(to_string(look(values[b])), "f32[4] offset 4");
+}
+
 TEST_F(BoxedTest, ValuesDoNotDependOnLayoutAndFollowTheInitialiser) {
   TensorType plain = contiguous_tensor(Dtype::f32, DimVec{4, 6}), odd{Dtype::f32, {}, {4, 6}, {1, 9}, 3};
   ValueId a = input(plain, {Initialiser::uniform, -2, 2, 11, false}),
