@@ -14,7 +14,8 @@ namespace lenz {
 
 ExitCode opt_command(std::span<const std::string> args) {
   CLI::App app("Runs passes over a graph and prints the result.", "lenz opt");
-  std::string file, passes, selection;
+  std::string file, selection;
+  std::optional<std::string> passes;
   bool statistics = false, checked = false, provenance = false;
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
   app.add_option("--passes", passes, "these, in this order (a,b,c); without it the whole pipeline");
@@ -28,7 +29,7 @@ ExitCode opt_command(std::span<const std::string> args) {
 
   auto graph = read_valid_graph(file, op_table());
   std::vector<PipelineLine> lines(pipeline().begin(), pipeline().end());
-  if (!passes.empty()) lines = select_passes(passes);
+  if (passes) lines = select_passes(*passes);
   RunnerOptions options;
   if (checked) options = checked_options();
   options.selection = PassSelection::parse(selection, pipeline());

@@ -57,6 +57,10 @@ TEST(OptCommand, StatisticsFitTheirSchema) {
 
 TEST(OptCommand, MistakesAreBadInput) {
   EXPECT_EQ(run("opt --passes dead_coed -", kGraph).code, 2);
+  for (const char* names : {"''", "dead_code,", ",dead_code", "dead_code,,dead_code"}) {
+    EXPECT_EQ(run("opt --passes " + std::string(names) + " -", kGraph).code, 2) << names;
+    EXPECT_THAT(run("trace --passes " + std::string(names) + " -", kGraph).out, HasSubstr("a pass without a name"));
+  }
   EXPECT_THAT(run("opt --passes dead_coed -", kGraph).out, HasSubstr("did you mean `dead_code`?"));
   EXPECT_EQ(run("opt --select nonsense -", kGraph).code, 2);
   EXPECT_EQ(run("opt").code, 2);

@@ -53,10 +53,14 @@ const PipelineLine* find_pass(std::string_view name) {
 
 std::vector<PipelineLine> select_passes(std::string_view names) {
   std::vector<PipelineLine> lines;
-  while (!names.empty()) {
+  const std::string all(names);
+  for (bool more = true; more;) {
     size_t comma = std::min(names.find(','), names.size());
     std::string_view name = names.substr(0, comma);
+    more = comma < names.size();
     names.remove_prefix(std::min(comma + 1, names.size()));
+    if (name.empty())
+      throw UserError("a pass without a name in `" + all + "`", {}, "name passes as a,b,c; `lenz passes` lists them");
     const PipelineLine* line = find_pass(name);
     if (!line) {
       std::vector<std::string_view> known;

@@ -29,7 +29,8 @@ std::string heading(const PassRun& run) {
 
 ExitCode trace_command(std::span<const std::string> args) {
   CLI::App app("Shows the graph, what each pass changes, and the result.", "lenz trace");
-  std::string file, passes, selection;
+  std::string file, selection;
+  std::optional<std::string> passes;
   bool whole = false;
   DiffOptions how;
   app.add_option("FILE", file, "a graph's text; - is the standard input")->required();
@@ -41,7 +42,7 @@ ExitCode trace_command(std::span<const std::string> args) {
 
   auto graph = read_valid_graph(file, op_table());
   std::vector<PipelineLine> lines(pipeline().begin(), pipeline().end());
-  if (!passes.empty()) lines = select_passes(passes);
+  if (passes) lines = select_passes(*passes);
   RunnerOptions options;
   options.selection = PassSelection::parse(selection, pipeline());
   options.on_pass = [&](const PassRun& run, const Graph& before, const Graph& after) {

@@ -258,7 +258,9 @@ void Parser::statement() {
     fail(targets_.empty() ? op_name : start,
          "`" + node.op->full_name + "` has " + std::to_string(node.result_count) + " results here, and " +
              std::to_string(targets_.size()) + " are named",
-         "name each of them: %a, %b = ...");
+         node.result_count == 1 && graph.type(node.result()).kind == TypeKind::list
+             ? "its result is one list: `%b = lenz.getitem(%a, 0)` names an element of the list %a"
+             : "name each of them: %a, %b = ...");
   for (size_t i = 0; i < targets_.size(); ++i) {
     const Target& t = targets_[i];
     ValueId v = node.result(i);

@@ -155,8 +155,35 @@ std::vector<std::string_view> ValueNames::all() const {
   return names;
 }
 
+namespace {
+// Whether a statement of this text gives its value such a name: `%name` stands before `=`, a type, or others that do.
+bool defines(std::string_view text, std::string_view name) {
+  auto skip = [&](size_t& at, auto&& of) {
+    while (at < text.size() && of(text[at])) ++at;
+  };
+  auto space = [](char c) { return c == ' ' || c == '\n' || c == '\t' || c == '\r'; };
+  auto word = [](char c) { return is_word(std::string_view(&c, 1)) || (c >= '0' && c <= '9'); };
+  const std::string wanted = "%" + std::string(name);
+  for (size_t from = text.find(wanted); from != text.npos; from = text.find(wanted, from + 1)) {
+    size_t at = from + wanted.size();
+    if (at < text.size() && word(text[at])) continue;
+    for (skip(at, space); at < text.size() && text[at] == ','; skip(at, space)) {
+      skip(++at, space);
+      if (at == text.size() || text[at] != '%') break;
+      skip(++at, word);
+    }
+    if (at < text.size() && (text[at] == '=' || text[at] == ':')) return true;
+  }
+  return false;
+}
+}  // namespace
+
 void TextParser::no_value(const Token& token, const ValueNames& known) const {
   std::string shown(token.text.substr(0, 80));
+  const std::string_view rest = source_.text().substr(token.end);
+  if (defines(rest.substr(0, rest.find("graph @")), token.text))
+    fail(token, "%" + shown + " is used before it is defined",
+         "move the statement that defines it in front of this one");
   std::vector<std::string_view> names = known.all();
   constexpr size_t kSearched = 20'000;  // the nearest of the last ones is near enough
   std::span<const std::string_view> searched = names;
