@@ -292,14 +292,12 @@ bool Verifier::copies_back(const Node& node) const {
 
 void Verifier::epilogue() {
   bool begun = false;
-  std::vector<bool> written(graph_.value_count());
   SmallVec<NodeId, 8> copies;
   graph_.for_each_node([&](NodeId id) {
     const Node& node = graph_.node(id);
     if (copies_back(node)) {
       begun = true;
       copies.push_back(id);
-      written[graph_.storage(node.args[0].value())] = true;
       return;
     }
     if (!begun || node.op->schema.mutates()) return;
@@ -308,9 +306,13 @@ void Verifier::epilogue() {
       view = view && graph_.value(graph_.storage(node.result(i))).producer == kNone;
     if (!view) report(605, id, node.op->full_name + " stands behind a `copy_` to an input");
   });
+  if (copies.empty()) return;
+  if (!aliases_) aliases_.emplace(graph_);
+  std::vector<bool> written(graph_.value_count());
+  for (NodeId id : copies) written[aliases_->root(graph_.node(id).args[0].value())] = true;
   for (NodeId id : copies) {
     const Arg& source = graph_.node(id).args[1];
-    if (source.is_value() && written[graph_.storage(source.value())])
+    if (source.is_value() && written[aliases_->root(source.value())])
       report(606, id, "this copies " + name(source.value()) + ", which lies in an input that is written to");
   }
 }
