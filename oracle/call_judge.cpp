@@ -45,6 +45,17 @@ bool too_large(const DrawnCall& call) {
   return bytes > size_t{1} << 30;
 }
 
+namespace {
+// A range up to a broken number may be.
+bool too_large(const Prediction& predicted) {
+  return std::ranges::any_of(predicted.results, [](const InferredResult& r) {
+    if (!r.type->is_tensor()) return false;
+    const Dim n = numel(r.type->sizes());
+    return n.is_constant() && n.constant() > int64_t{1} << 25;
+  });
+}
+}  // namespace
+
 bool meets_no_kernel(const DrawnCall& call) {
   return std::ranges::any_of(call.graph->inputs(), [&](const Input& input) {
     Dim n = numel(call.graph->type(input.value).sizes());
@@ -141,7 +152,9 @@ CallVerdict CallJudge::judge_broken(DrawnCall& call, const Death* died) {
   }
   if (died) {
     v.eager_died = true;
-    if (!predicted.raised) v.difference = Difference{Aspect::eager_raises, "eager dies: " + text_of(*died)};
+    // That it takes longer than we wait is no refusal.
+    if (!predicted.raised && !died->hung)
+      v.difference = Difference{Aspect::eager_raises, "eager dies: " + text_of(*died)};
     return v;
   }
   Outcome outcome;
@@ -150,7 +163,7 @@ CallVerdict CallJudge::judge_broken(DrawnCall& call, const Death* died) {
     // What both refuse is refused, though a kernel on the CPU may forget to check. To lack a kernel is no refusal.
     if (options_.devices == Devices::meta || (outcome.raised && !lacks_meta_kernel(outcome.text))) return v;
   }
-  if (too_large(call)) return v;
+  if (too_large(call) || too_large(predicted)) return v;
   // The meta device knows no kernels: that it takes a call proves nothing.
   v.difference = on(cpu_, call, predicted, outcome);
   // What values decide no rule can know: then the row says so.

@@ -4,6 +4,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/ops/break_call.h"
+#include "compiler/ops/decompose.h"
 #include "compiler/ops/symbolic_check.h"
 #include "oracle/call_judge.h"
 #include "oracle/definition_check.h"
@@ -295,6 +296,7 @@ class RowChecker {
     RandomChooser random(seed_of("broken", i));
     DrawnCall call;
     if (draw(random, call, op_)) return;
+    const std::vector<Arg> whole = call.args;
     std::string what = break_call(call, random);
     if (what.empty()) return;
     CallVerdict v = judge_.judge_broken(call, died);
@@ -303,7 +305,30 @@ class RowChecker {
     report_.refused += v.refused;
     report_.eager_excused += v.eager_excused;
     report_.without_kernel += v.without_kernel;
+    if (!v.difference && !v.refused && !died && number_differs(call, whole)) v.difference = refused_by_definition(call);
     if (v.difference) add(*v.difference, describe(call) + "\nafter the change: " + what, true);
+  }
+
+  static bool number_differs(const DrawnCall& call, std::span<const Arg> before) {
+    for (size_t i = 0; i < before.size(); ++i) {
+      const ParamKind kind = call.op->schema.params[i].type.kind;
+      if ((kind == ParamKind::scalar || kind == ParamKind::real) && !(call.args[i] == before[i])) return true;
+    }
+    return false;
+  }
+
+  // What rule and eager take, the row's definition must not refuse.
+  std::optional<Difference> refused_by_definition(const DrawnCall& call) const {
+    const OpDef& row = op_.base && !op_.redefined() ? *op_.base : op_;
+    if (row.decompose.empty()) return std::nullopt;
+    std::unique_ptr<Graph> graph = call.graph->clone();
+    try {
+      expand(*graph, kNone, row, std::span<const Arg>(call.args).first(row.schema.params.size()));
+    } catch (const Unsupported&) {  // a form that it has not, and says so
+    } catch (const UserError& error) {
+      return Difference{Aspect::definition, "its definition refuses what eager takes: " + error.message()};
+    }
+    return std::nullopt;
   }
 
   // --- dtypes that the row does not list must fail on the CPU. Where eager takes some calls and refuses others, the

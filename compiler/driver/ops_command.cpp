@@ -73,6 +73,7 @@ nlohmann::json to_json(const OpDef& op) {
       {"raises", op.raises},
       {"writes", op.writes},
       {"devices", op.devices},
+      {"fits", op.fits},
       {"exception", op.exception},
       {"decompose", op.decompose},
       {"meaning", std::string(meaning(op))},
@@ -107,6 +108,7 @@ void print_one(const OpDef& op) {
   line("raises", op.raises);
   line("writes", op.writes);
   line("devices", op.devices);
+  line("fits", op.fits);
   line("exception", op.exception);
   line("lowering", name(op.lowering.kind));
   line("gradient", op.gradient.empty() ? "no" : "yes");

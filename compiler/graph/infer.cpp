@@ -177,6 +177,7 @@ void Infer::run_rule() {
   require_listed_dtype(*this);
   const std::optional<Device> joined = require_one_device(*this);
   op_.infer(*this);
+  require_fitting_numbers(*this);
   if (joined) move_results(*joined);
   if (op_.variant == VariantKind::in_place) finish_in_place();
   if (op_.variant == VariantKind::out) finish_out();
@@ -220,7 +221,7 @@ void Infer::write_to(const Type& target, const Type& computed, std::string_view 
   for (Dim size : target.sizes())
     if (is_zero(size)) return;  // nothing is written
   for (size_t i = 0; i < target.rank(); ++i)
-    if (target.strides()[i].is(0) && decide(gt(target.sizes()[i], 1)))
+    if (is_zero(target.strides()[i]) && decide(gt(target.sizes()[i], 1)))
       raise("`" + std::string(param) + "` is written to, but several of its elements share one memory location");
 }
 

@@ -140,8 +140,9 @@ void check_devices(const OpDef& def) {
 void OpTable::add(OpDef def) {
   read_writes(def);
   check_devices(def);
-  for (std::string_view* text : {&def.raises, &def.decompose, &def.written_base, &def.writes, &def.devices, &def.wants,
-                                 &def.sampling, &def.exception, &def.gradient, &def.lowering.body})
+  def.number_fits = read_fits(def);
+  for (std::string_view* text : {&def.raises, &def.decompose, &def.written_base, &def.writes, &def.devices, &def.fits,
+                                 &def.wants, &def.sampling, &def.exception, &def.gradient, &def.lowering.body})
     *text = keep_text(*text);
   def.full_name = def.schema.full_name();
   auto keep = [&](OpDef row) {
@@ -161,6 +162,8 @@ void OpTable::add(OpDef def) {
     row.variant = kind;
     row.base = base;
     row.variants = {};
+    if (kind == VariantKind::in_place && !variants.in_place_value.empty())
+      row.decompose = keep_text(variants.in_place_value);
     row.schema = std::move(schema);
     row.full_name = row.schema.full_name();
     keep(std::move(row));

@@ -12,6 +12,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "compiler/graph/number_fits.h"
 #include "compiler/graph/schema.h"
 #include "compiler/graph/type.h"
 
@@ -146,6 +147,8 @@ struct Variants {
   std::string_view out_params = {};
   OutRule out_rule = OutRule::direct;
   std::optional<std::string_view> in_place_as = {};  // the in-place overload's name where it is not the row's own
+  // A definition of what the in-place variant writes, where that is not what the row gives.
+  std::string_view in_place_value = {};
 };
 enum class VariantKind : uint8_t { functional, in_place, out };
 
@@ -179,6 +182,7 @@ struct OpDef {
   // Operands that need not lie where the others do, "src:any indices:cpu": anywhere; there or on the CPU (`cpu`); there
   // or, of no dims, on the CPU (`number`).
   std::string_view devices;
+  std::string_view fits;      // numbers that must fit into a dtype, see number_fits.h
   std::string_view wants;     // what it wants of single operands' values, see compiler/ops/wants.h
   std::string_view sampling;  // how a random op samples from Lenz's own stream, see compiler/ops/draws.h
   Lowering lowering;
@@ -196,7 +200,10 @@ struct OpDef {
   std::string_view exception;
   SmallVec<uint8_t, 2> unsaid_writes;  // `writes`, read when the row joins the table: parameters,
   int unsaid_writes_if = -1;           // and the flag; -1: always
+  std::vector<NumberFit> number_fits;  // `fits`, read then
   bool has(Trait t) const { return traits.has(t); }
+  // Whether a variant writes something else than its base gives: its definition says what.
+  bool redefined() const { return base && decompose != base->decompose; }
 };
 
 // The table: rows by name and by packet. Built once; lookups are const and thread-safe.

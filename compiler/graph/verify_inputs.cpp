@@ -3,29 +3,13 @@
 #include <optional>
 
 #include "compiler/graph/verifier.h"
-#include "compiler/scalar/rounding.h"
 
 namespace lenz {
 
 namespace {
-// Least and greatest finite values, as a double says them.
-struct Ends {
-  double low = 0, high = 0;
-};
-Ends ends_of(Dtype dtype) {
-  if (dtype == Dtype::b8) return {0, 1};
-  if (is_integral(dtype, true)) {
-    const bool sign = dtype != Dtype::u8;
-    const double half = std::ldexp(1.0, info(dtype).bits - 1);
-    return sign ? Ends{-half, half - 1} : Ends{0, 2 * half - 1};
-  }
-  const double high = largest_finite(to_real(dtype));
-  return {-high, high};
-}
-
 // The greatest i64 is no double: what rounds to it is beyond.
 bool beyond(double x, Dtype dtype) {
-  const Ends ends = ends_of(dtype);
+  const FiniteRange ends = finite_range(dtype);
   return x < ends.low || x > ends.high || (dtype == Dtype::i64 && x >= ends.high);
 }
 

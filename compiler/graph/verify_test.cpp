@@ -48,7 +48,7 @@ const Untellable kUntellable[] = {
      "<text>:1:33: the shape has 3 elements, and 2 are given"},
     {301, "what is mentioned must stand before",
      "graph @g(%x: f32[2]) { %a = aten.relu(%b) %b = aten.relu(%x) return %a }",
-     "<text>:1:39: there is no value %b here"},
+     "<text>:1:39: %b is used before it is defined"},
     {401, "types are inferred, and annotations compared with them",
      "graph @g(%x: f32[2]) { %a: f32[3] = aten.relu(%x) return %a }", "<text>:1:28: %a is f32[2] here"},
     {402, "results are counted", "graph @g(%x: f32[2]) { %a, %b = aten.relu(%x) return %a }",
@@ -245,6 +245,24 @@ TEST(Verify, ReportsAHundredViolationsAtMost) {
   for (int i = 0; i < 300; ++i) text += (i ? ", %x" : "%x") + std::to_string(i) + ": f32[1] strides [-1]";
   auto graph = parse_graph(text + ") { return %x0 }", test::table());
   EXPECT_EQ(verify(*graph).size(), 100u);
+}
+
+// corpus/errors has one input for all.
+TEST(Verify, WhatACopyAtTheEndTakesLiesInNoMemoryThatOneWrites) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[4] alias a mut, %w: f32[4] alias a, %z: f32[4] mut, %y: f32[4]) level aten {"
+      "  %c = aten.copy_(%x, %y) %d = aten.copy_(%z, %w) return %z }",
+      op_table());
+  auto violations = verify(*graph);
+  ASSERT_EQ(violations.size(), 1u);
+  EXPECT_EQ(violations[0].rule, 606);
+}
+
+TEST(Verify, AWriteAsksForAStrideThatKeepsElementsApart) {
+  auto graph = parse_graph("graph @g(%x: f32[4] strides [s1] mut, %q: f32[s1]) { %y = aten.add_(%x, 1.0) return %y }",
+                           op_table());
+  ASSERT_EQ(graph->assumptions.guards().size(), 1u);
+  EXPECT_EQ(to_string(graph->assumptions.guards()[0]), "s1 != 0");
 }
 
 // corpus/errors has two nodes that make one.

@@ -1,5 +1,9 @@
 #include "compiler/ops/break_call.h"
 
+#include <cmath>
+
+#include "compiler/graph/text.h"
+
 namespace lenz {
 
 namespace {
@@ -56,10 +60,34 @@ struct Breaker {
 
   int64_t odd_integer(int64_t old) { return choose.any_of<int64_t>({old + 1, old - 1, -1, 0, 5, 6, -6, 100, -100}); }
 
+  // A number at the edge of what a dtype holds, or beyond.
+  Arg odd_number(bool real) {
+    const FiniteRange range = finite_range(static_cast<Dtype>(choose.below(kDtypeCount)));
+    const double edge = choose.flip() ? range.high : range.low;
+    const double beyond = edge == 0 ? -1 : edge * (1 + 0x1p-20);
+    switch (choose.below(6)) {
+      case 0: return Arg::of_real(edge);
+      case 1: return Arg::of_real(choose.any_of<double>({INFINITY, -INFINITY, NAN, 1e300, -1e300}));
+      case 2: return Arg::of_real(beyond);
+      case 3: return Arg::of_real(real ? choose.any_of<double>({-1, 0, 0.5}) : choose.any_of<double>({-1, 0, 1e-39}));
+      default: break;
+    }
+    const bool whole = !real && std::abs(edge) < 0x1p62;
+    return whole ? Arg::of_int(static_cast<int64_t>(edge) + choose.between(-1, 1)) : Arg::of_real(edge + edge);
+  }
+
+  std::string break_number(size_t i) {
+    Arg& a = call.args[i];
+    const Param& p = call.op->schema.params[i];
+    a = odd_number(p.type.kind == ParamKind::real);
+    return p.name + ": " + GraphText(*call.graph).arg(a);
+  }
+
   std::string break_arg(size_t i) {
     Arg& a = call.args[i];
     const Param& p = call.op->schema.params[i];
     std::string what = p.name + ": ";
+    if ((p.type.kind == ParamKind::scalar || p.type.kind == ParamKind::real) && !p.type.list) return break_number(i);
     switch (a.kind) {
       case ArgKind::integer: {
         if (a.symbolic) return {};

@@ -1,6 +1,6 @@
 // Changes one thing of a legal call, mostly into something that eager refuses: a dtype, a size, a rank, a dim that is
-// out of range, a list of the wrong length. What it makes may still be legal; who asks must look. Thread-safety: one
-// call per thread.
+// out of range, a number beyond a dtype's, a list of the wrong length. What it makes may still be legal; who asks must
+// look. Thread-safety: one call per thread.
 #pragma once
 
 #include <string>

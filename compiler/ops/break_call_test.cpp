@@ -30,6 +30,20 @@ TEST(BreakCall, ChangesOneThingAndSaysWhat) {
     EXPECT_TRUE(std::ranges::any_of(kinds, [&](const std::string& k) { return k.starts_with(kind); })) << kind;
 }
 
+TEST(BreakCall, DrawsNumbersThatFitAndThatDoNot) {
+  const OpDef& op = *op_table().find("aten.clamp_max");
+  int fit = 0, beyond = 0;
+  for (uint64_t seed = 0; seed < 300; ++seed) {
+    RandomChooser random(seed);
+    DrawnCall call = draw_call(op, op_table(), random);
+    if (!break_call(call, random).starts_with("max: ")) continue;
+    const Dtype dtype = call.graph->type(call.args[0].value()).dtype;
+    (representable(call.args[1], dtype) ? fit : beyond) += 1;
+  }
+  EXPECT_GT(fit, 10);
+  EXPECT_GT(beyond, 10);
+}
+
 TEST(BreakCall, ReachesCallsThatTheRuleRefuses) {
   const OpDef& op = *op_table().find("aten.mul.Tensor");
   int refused = 0;

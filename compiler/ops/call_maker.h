@@ -2,7 +2,8 @@
 //
 // The maker decides where a tensor comes from: `FreshCalls` makes a new graph input for each; a graph generator may
 // instead hand out a value that the graph already has. Sizes are constants here; who wants symbols replaces them later.
-// Generators never reject: every sequence of choices gives a legal call.
+// Generators never reject: every sequence of choices gives a legal call. Their numbers are small, so that every dtype
+// holds them (OpDef::fits); `break_call` draws those at the edges of dtypes and beyond.
 // Thread-safety: one maker per thread.
 #pragma once
 

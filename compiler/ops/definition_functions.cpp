@@ -10,6 +10,8 @@
 #include "compiler/ops/rules/layout.h"
 #include "compiler/ops/rules/view_parts.h"
 
+#include "compiler/scalar/rounding.h"
+
 namespace lenz {
 
 namespace {
@@ -139,6 +141,19 @@ Arg power(DefinitionValues& v, Args a) {
 Arg factorial(DefinitionValues& v, Args a) {
   require_numbers(v, a);
   return Arg::of_real(std::tgamma(real_of(a[0]) + 1));
+}
+Arg fits(DefinitionValues& v, Args a) { return Arg::of_bool(representable(a[0], v.dtype(a[1]))); }
+// What an element of this dtype becomes that is given the number: eager refuses such a number, and rounds an element.
+Arg held(DefinitionValues& v, Args a) {
+  const Dtype d = v.dtype(a[1]);
+  if (representable(a[0], d)) return a[0];
+  if (a[0].kind == ArgKind::complex) {
+    if (!is_complex(d)) v.refuse("a complex number for a real dtype");
+    return v.graph().context().complex(round_to(d, *a[0].complex_value));
+  }
+  if (is_inexact(d)) return Arg::of_real(round_to(to_real(d), real_of(a[0])));
+  if (a[0].kind != ArgKind::integer) v.refuse("a number that no integer is");
+  return Arg::of_int(wrap_to(d, a[0].i));
 }
 Arg is_constant(DefinitionValues&, Args a) { return Arg::of_bool(!a[0].symbolic); }
 // floor(size * factor), as interpolation scales a size.
@@ -293,6 +308,8 @@ constexpr Function kFunctions[] = {
     {"min", 2, smaller},
     {"power", 2, power},
     {"factorial", 1, factorial},
+    {"fits", 2, fits},
+    {"held", 2, held},
     {"is_constant", 1, is_constant},
     {"scaled", 2, scaled},
     {"result_shape", 0, result_shape},

@@ -3,6 +3,7 @@
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/rebuild.h"
+#include "compiler/graph/text.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
@@ -115,6 +116,23 @@ TEST(Definitions, KeepToTheDeviceOfTheirOperands) {
         break;
       }
     }
+  }
+}
+
+// What a row takes its definition must not refuse: eager computes in f32, or converts numbers as elements.
+TEST(Definitions, TakeNumbersThatTheResultsDtypeHasNot) {
+  for (const char* call :
+       {"aten.addcmul(%h, %h, %h, value=1e6)", "aten.addcdiv(%h, %h, %h, value=1e6)", "aten.norm(%h, 1e6)",
+        "aten.linalg_vector_norm(%h, 1e6)", "aten.dist(%h, %h, 1e6)", "aten.addcmul(%i, %i, %i, value=-2.5)",
+        "aten.rsub(%i, 300)", "aten.rsub(%f, 1e39)", "aten.nan_to_num(%f, 1e300)", "aten.renorm(%m, 2, 0, 1e39)",
+        "aten.cosine_similarity(%h, %h, 0, 1e5)", "aten.scalar_tensor(1e6, dtype=f16)", "aten.leaky_relu(%h, 1e6)"}) {
+    auto graph = parse_graph(
+        "graph @g(%h: f16[4], %i: i8[4], %f: f32[4], %m: f32[2, 2]) { %y = " + std::string(call) + " return %y }",
+        op_table());
+    const NodeId id = graph->first();
+    const OpDef* op = graph->node(id).op;
+    SmallVec<Arg, 8> args(graph->node(id).arguments());
+    EXPECT_NO_THROW(expand(*graph, id, *op, args)) << call;
   }
 }
 

@@ -23,6 +23,7 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.written_base = fields.written_base;
   def.writes = fields.writes;
   def.devices = fields.devices;
+  def.fits = fields.fits;
   def.wants = fields.wants;
   def.sampling = fields.sampling;
   def.exception = fields.exception;

@@ -35,6 +35,7 @@ struct Row {
   std::string_view written_base = {};
   std::string_view writes = {};
   std::string_view devices = {};
+  std::string_view fits = {};
   std::string_view wants = {};
   std::string_view sampling = {};
   std::string_view exception = {};
@@ -63,6 +64,12 @@ inline Row meaning(std::string_view definition, Row row) {
 // A row whose operands need not lie on one device: OpDef::devices.
 inline Row crossing(std::string_view devices, Row row) {
   row.devices = devices;
+  return row;
+}
+
+// A row some of whose numbers must fit into a dtype: OpDef::fits.
+inline Row fitting(std::string_view fits, Row row) {
+  row.fits = fits;
   return row;
 }
 

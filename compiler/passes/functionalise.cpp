@@ -5,6 +5,7 @@
 #include "compiler/graph/rewrite.h"
 #include "compiler/graph/try_infer.h"
 #include "compiler/ops/decompose.h"
+#include "compiler/ops/rules/each.h"
 #include "compiler/passes/expand_node.h"
 #include "compiler/passes/pass.h"
 #include "compiler/passes/written_storage.h"
@@ -186,7 +187,8 @@ class Functionaliser {
     graph_.for_each_node([&](NodeId id) {
       const Node& node = graph_.node(id);
       bool in_place = node.op->each && node.op->variant == VariantKind::in_place;
-      if (in_place && shared(node) && context_.allow("elements")) expand_elements(graph_, id);
+      bool apart = in_place && (shared(node) || element_row(*node.op, graph_.ops()).redefined());
+      if (apart && context_.allow("elements")) expand_elements(graph_, id);
     });
   }
   bool classes_shared(ValueId a, ValueId b) {
@@ -301,10 +303,16 @@ class Functionaliser {
     for (const Arg& a : node.arguments().first(count))
       args.push_back(map_values(graph_.context(), a, [&](ValueId v) { return values_->elements(v, id); }));
     compute_as_written(node, functional, args);
-    NodeId made = graph_.insert(id, functional, args, origin);
+    SmallVec<Arg, 4> made;
+    if (node.op->redefined()) {
+      made = expand(graph_, id, *node.op, args, origin);
+    } else {
+      NodeId computed = graph_.insert(id, functional, args, origin);
+      for (uint16_t k = 0; k < node.result_count; ++k) made.push_back(Arg::of_value(graph_.node(computed).result(k)));
+    }
     size_t first = first_target(node);
     for (uint16_t k = 0; k < node.result_count; ++k) {
-      ValueId target = node.args[first + k].value(), value = graph_.node(made).result(k);
+      ValueId target = node.args[first + k].value(), value = made[k].value();
       if (NameId name = graph_.value(node.result(k)).name; name != kNone) {
         graph_.set_name(node.result(k), kNone);
         graph_.set_name(value, name);

@@ -55,7 +55,8 @@ void bmm(CallMaker& m) {
 
 void mv(CallMaker& m) {
   Dtype d = m.a_dtype(m.op().dtypes);
-  int64_t least = m.has("mat") ? 1 : 0, n = m.a_size(least), k = m.a_size(least);
+  int64_t least = m.op().variant == VariantKind::out && m.has("mat") ? 1 : 0;  // its rule knows no empty matrices
+  int64_t n = m.a_size(least), k = m.a_size(least);
   bool added = m.has("mat");
   m.set(added ? "mat" : "self", shaped(m, {n, k}, d));
   m.set("vec", shaped(m, {k}, d));

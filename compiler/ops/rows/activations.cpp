@@ -46,17 +46,17 @@ void forward_rows(RowSink& t) {
   row.generate = make::hardtanh;
   row.raises = "bool, complex; negative bounds for u8";
   t.row("hardtanh(Tensor self, Scalar min_val=-1, Scalar max_val=1) -> Tensor",
-        meaning("return aten._to_copy(aten.clamp(%self, $min_val, $max_val), dtype=dtype(%self))", row));
+        fitting("min_val:truncated max_val:truncated",
+                meaning("return aten._to_copy(aten.clamp(%self, $min_val, $max_val), dtype=dtype(%self))", row)));
   row = {.variants = {true, "out"},
          .traits = elementwise,
          .infer = rule::same_dtype,
          .generate = make::activation_of_any_sign,
          .dtypes = dtypes::real,
-         .raises = "bool, complex",
-         .exception = "the numbers have to fit: `without overflow`"};
+         .raises = "bool, complex"};
   t.row("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
-        meaning("return aten.where(aten.le(%self, $threshold), $value, %self)", row));
-  row.exception = {};
+        fitting("threshold:computed value:result",
+                meaning("return aten.where(aten.le(%self, $threshold), $value, %self)", row)));
   row.generate = make::activation;
 
   row.variants = kSameDtype;
@@ -68,24 +68,27 @@ void forward_rows(RowSink& t) {
         meaning("return aten.mul(%self, aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6))", loosely(row)));
   t.row("hardsigmoid(Tensor self) -> Tensor", meaning("return aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6)", row));
   t.row("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
-        meaning("return aten.where(aten.gt(%self, 0), %self, aten.mul(%self, $negative_slope))", row));
-  t.row("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor", meaning(R"(
+        fitting("negative_slope:computed",
+                meaning("return aten.where(aten.gt(%self, 0), %self, aten.mul(%self, $negative_slope))", row)));
+  t.row("elu(Tensor self, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1) -> Tensor",
+        fitting("alpha:computed scale:computed input_scale:computed", meaning(R"(
     %low = aten.mul(aten.expm1(aten.mul(%self, $input_scale)), $alpha * $scale)
     return aten.where(aten.lt(%self, 0), %low, aten.mul(%self, $scale)))",
-                                                                                                    row));
+                                                                              row)));
   Row selu = row;
   selu.variants = {true};
   t.row("selu(Tensor self) -> Tensor", meaning("return aten.elu(%self, 1.6732632423543772, 1.0507009873554805)", selu));
   row.variants.in_place = false;
-  t.row("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor", meaning(R"(
+  t.row("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
+        fitting("beta:computed threshold:computed", meaning(R"(
     %z = aten.mul(%self, $beta)
     return aten.where(aten.gt(%z, $threshold), %self, aten.div(aten.log1p(aten.exp(%z)), $beta)))",
-                                                                                       row));
+                                                            row)));
   row.generate = make::activation_of_any_sign;
-  t.row("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", meaning(R"(
+  t.row("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fitting("lambd:result", meaning(R"(
     %small = aten.logical_and(aten.ge(%self, 0 - $lambd), aten.le(%self, $lambd))
     return aten.where(%small, 0.0, %self))",
-                                                                       row));
+                                                                                               row)));
   row.generate = make::activation;
   row.infer = rule::softshrink;
   row.raises = "integers, complex; a negative lambd";
@@ -97,7 +100,7 @@ void forward_rows(RowSink& t) {
   row.infer = rule::celu;
   row.raises = "integers, complex; alpha=0";
   t.row("celu(Tensor self, Scalar alpha=1.) -> Tensor",
-        meaning("return aten.elu(%self, $alpha, 1.0, 1 / $alpha)", row));
+        fitting("alpha:computed", meaning("return aten.elu(%self, $alpha, 1.0, 1 / $alpha)", row)));
   row.variants = kSameDtype;
   row.infer = rule::gelu;
   // Its vectorised error function is off by up to 11.5 * 2^-24 (measured at 28 million x from -6 to -1, the worst near
@@ -161,6 +164,8 @@ void forward_rows(RowSink& t) {
   row.raises = "integers, complex; operands of different dtypes";
   t.row("_prelu_kernel(Tensor self, Tensor weight) -> Tensor",
         meaning("return aten.where(aten.gt(%self, 0), %self, aten.mul(%weight, %self))", row));
+  constexpr std::string_view kDrawsBetween =
+      "eager looks at its bounds where it draws only: `lower must not be above upper`, `the bounds must be finite`";
   t.row(
       "rrelu(Tensor self, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool training=False, Generator? "
       "generator=None) -> Tensor",
@@ -176,7 +181,8 @@ void forward_rows(RowSink& t) {
            %slope = aten.uniform(%self, $lower, $upper, generator=$generator)
            return aten.where(aten.le(%self, 0), aten.mul(%self, %slope), %self)
          }
-         return aten.leaky_relu(%self, ($lower + $upper) / 2))"});
+         return aten.leaky_relu(%self, ($lower + $upper) / 2))",
+       .exception = kDrawsBetween});
   // Its out= variant writes beyond a tensor that is too small instead of resizing it.
   Row noisy{.variants = {true, "out", {}, OutRule::plain},
             .traits = random,
@@ -192,7 +198,7 @@ void forward_rows(RowSink& t) {
                 return aten.mul(%self, %slope)
               }
               return aten.leaky_relu(%self, ($lower + $upper) / 2))",
-            .exception = "eager looks at its bounds where it draws only: `lower must not be above upper`"};
+            .exception = kDrawsBetween};
   t.row(
       "rrelu_with_noise(Tensor self, Tensor(b!) noise, Scalar lower=0.125, Scalar upper=0.33333333333333331, bool "
       "training=False, Generator? generator=None) -> Tensor",
@@ -225,27 +231,27 @@ void backward_rows(RowSink& t) {
     return aten.where(%inside, aten.mul(%g, 0.16666667163372040), 0.0))",
                 row));
   t.row("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
-        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+        fitting("min_val:computed max_val:computed", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     %outside = aten.logical_or(aten.le(%x, $min_val), aten.ge(%x, $max_val))
     return aten.where(%outside, 0.0, %g))",
-                row));
+                                                             row)));
   t.row("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor",
-        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+        fitting("beta:computed threshold:computed", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     %z = aten.mul(%x, $beta)
     return aten.where(aten.gt(%z, $threshold), %g, aten.mul(%g, aten.sigmoid(%z))))",
-                row));
+                                                            row)));
   t.row("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor",
-        meaning(LENZ_PROMOTED("%grad_out", "%self") R"(
+        fitting("lambd:result", meaning(LENZ_PROMOTED("%grad_out", "%self") R"(
     %small = aten.logical_and(aten.ge(%x, 0 - $lambd), aten.le(%x, $lambd))
     return aten.where(%small, 0.0, %g))",
-                row));
+                                        row)));
   t.row("softshrink_backward(Tensor grad_output, Tensor self, Scalar lambd) -> Tensor",
-        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+        fitting("lambd:result", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     %small = aten.logical_and(aten.ge(%x, 0 - $lambd), aten.le(%x, $lambd))
     return aten.where(%small, 0.0, %g))",
-                row));
+                                        row)));
   t.row("logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor",
-        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+        fitting("eps:result", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     %y = aten.div(%g, aten.mul(%x, aten.rsub(%x, 1)))
     if given($eps) and $eps >= 0 {
       %outside = aten.logical_or(aten.lt(%x, $eps), aten.gt(%x, 1 - $eps))
@@ -253,21 +259,23 @@ void backward_rows(RowSink& t) {
     }
     %outside = aten.logical_or(aten.lt(%x, 0), aten.gt(%x, 1))
     return aten.where(%outside, nan, %y))",
-                row));
+                                      row)));
   row.infer = rule::elu_backward;
   t.row(
       "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
       "self_or_result) -> Tensor",
-      meaning(LENZ_PROMOTED("%grad_output", "%self_or_result") R"(
+      fitting("alpha:computed scale:computed input_scale:computed",
+              meaning(LENZ_PROMOTED("%grad_output", "%self_or_result") R"(
     if $is_result { %low = aten.mul(aten.add(%x, $alpha * $scale), $input_scale) }
     else { %low = aten.mul(aten.exp(aten.mul(%x, $input_scale)), $input_scale * $alpha * $scale) }
     return aten.where(aten.le(%x, 0), aten.mul(%g, %low), aten.mul(%g, $scale)))",
-              loosely(row)));
+                      loosely(row))));
   row.infer = rule::leaky_relu_backward;
   t.row("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
-        meaning(LENZ_PROMOTED("%grad_output",
-                              "%self") "return aten.where(aten.gt(%x, 0), %g, aten.mul(%g, $negative_slope))",
-                row));
+        fitting("negative_slope:computed",
+                meaning(LENZ_PROMOTED("%grad_output",
+                                      "%self") "return aten.where(aten.gt(%x, 0), %g, aten.mul(%g, $negative_slope))",
+                        row)));
   row.infer = rule::gelu_backward;
   row.flow.eager = 4;
   row.generate = make::same_shape_backward;
@@ -314,9 +322,9 @@ void backward_rows(RowSink& t) {
   row.computes = dtypes::real;
   row.raises = "bools among themselves; complex";
   t.row("threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor",
-        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
+        fitting("threshold:computed", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     return aten.where(aten.le(%x, $threshold), 0, %g))",
-                row));
+                                              row)));
   row.infer = rule::activation_backward;
   row.dtypes = dtypes::usual;
   row.computes = kFloatOrComplex;

@@ -66,18 +66,24 @@ void products(RowSink& t) {
   added.exception = kEmptyProduct;
   added.decompose = {};
   added.loops = kBaddbmmLoops;
+  added.fits = "beta:computed/batch1/batch2 alpha:computed/batch1/batch2";
   t.row("baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addmv;
   added.generate = make::mv;
   added.exception =
-      "over an empty matrix eager forgets to expand self: `eager gives`; with alpha=0 it forgets dtypes, and self's "
+      "of an empty matrix eager does not expand self, libtorch's meta device of some; with alpha=0 it forgets dtypes, "
+      "and self's "
       "otherwise: `the operands must have one dtype`, `has no kernel for`";
   added.flow.in_storage = "always";
   added.loops = {};
   added.decompose = R"(
+    if not equal(result_shape(), [size(%mat, 0)]) {
+      return aten.mul(%self, aten.scalar_tensor($beta, dtype=dtype(%self), device=device(%self)))
+    }
     %x = aten.unsqueeze(aten.expand(%self, [size(%mat, 0)]), 1)
     %y = aten.addmm(%x, %mat, aten.unsqueeze(%vec, 1), beta=$beta, alpha=$alpha)
     return aten.view(%y, [size(%mat, 0)]))";
+  added.fits = "beta:element beta:result/mat alpha:result/mat";
   t.row("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.flow = {};
   added.exception = {};
@@ -87,11 +93,12 @@ void products(RowSink& t) {
   added.flow.eager = 2;  // it may store the product before it adds
   added.decompose = {};
   added.loops = kAddmmLoops;
+  added.fits = "beta:computed/mat1/mat2 alpha:computed/mat1/mat2";
   t.row("addmm(Tensor self, Tensor mat1, Tensor mat2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.infer = rule::addbmm;
   added.generate = make::bmm;
   added.exception =
-      "eager expands `self` first and resizes it: `can't hold in place`; of no batches it forgets dtypes, and with "
+      "eager expands self first and resizes it: `can't hold in place`; of no batches it forgets dtypes, and with "
       "out= self's: `the operands must have one dtype`, `has no kernel for`, `can't be stored as the type of`";
   added.flow = {.in_storage = "always"};  // one matrix after the other
   added.loops = {};
@@ -101,6 +108,7 @@ void products(RowSink& t) {
     %x = aten.reshape(aten.permute(%batch1, [1, 0, 2]), [size(%batch1, 1), $n])
     %y = aten.reshape(%batch2, [$n, size(%batch2, 2)])
     return aten.addmm(%self, %x, %y, beta=$beta, alpha=$alpha))";
+  added.fits = "beta:computed/batch1/batch2 alpha:computed/batch1/batch2";
   t.row("addbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.flow = {};
   added.loops = {};
@@ -111,6 +119,7 @@ void products(RowSink& t) {
   added.variants.out_rule = OutRule::direct;
   added.infer = rule::addr;
   added.generate = make::outer;
+  added.fits = "beta:result alpha:result";
   t.row("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meaning(R"(
     $d = result_type(%self, %vec1, %vec2)
     if $d == bool {

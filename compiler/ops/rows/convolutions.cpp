@@ -11,8 +11,9 @@ namespace lenz {
 #define LENZ_KERNELS                                                                                                 \
   "the meta kernel knows no channels-last; where strides fit both memory formats, or a kernel is of one element, "   \
   "the kernel that eager picks (by CPU and threads too) decides the result's; so it does for volumes in "            \
-  "channels-last: calls have none; of nothing to multiply eager lays out and counts results otherwise: `eager "      \
-  "gives`; its slower kernels forget to compare the bias: `the operands must have one dtype`, and its faster ones "  \
+  "channels-last: calls have none; its slower kernels forget to compare the bias: `the operands must have one "      \
+  "dtype`, "                                                                                                         \
+  "and its faster ones "                                                                                             \
   "that nothing comes out: `the output would be empty`; of no images they check less: `must be below stride` `must " \
   "have the shape of the result`; in f16 "                                                                           \
   "its vector library dies of one narrow image under strides and dilations: `SIGSEGV in libtorch, on the CPU`"

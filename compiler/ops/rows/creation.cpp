@@ -65,8 +65,7 @@ void of_sizes(RowSink& t) {
   t.row(with_options("ones(SymInt[] size, *, "),
         filled(meaning("return aten.full($size, 1.0, dtype=$dtype, device=$device)", constant), "1"));
   t.row(with_options("full(SymInt[] size, Scalar fill_value, *, "),
-        filled(looped(kFullLoops, row_of(kMade, rule::full, make::sized, "a number out of the dtype's range")),
-               "fill_value"));
+        filled(fitting("fill_value:filled", looped(kFullLoops, row_of(kMade, rule::full, make::sized))), "fill_value"));
 
   constexpr Traits kLike = creation | reads_metadata_only;
   constexpr std::string_view kFilled =
@@ -83,8 +82,7 @@ void of_sizes(RowSink& t) {
                        constant_like),
                "1"));
   t.row(with_options("full_like(Tensor self, Scalar fill_value, *, ", kFormat),
-        filled(meaning(kFilled,
-                       row_of(kLike, rule::full_like, make::like<dtypes::all>, "a number out of the dtype's range")),
+        filled(fitting("fill_value:filled", meaning(kFilled, row_of(kLike, rule::full_like, make::like<dtypes::all>))),
                "fill_value"));
   t.row(with_options("new_empty(Tensor self, SymInt[] size, *, "),
         meaning(kUnwritten, row_of(kLike | nondeterministic, rule::new_sized, make::sized, "a negative size")));
@@ -93,18 +91,18 @@ void of_sizes(RowSink& t) {
         filled(meaning("return aten.new_full(%self, $size, 0, dtype=$dtype, device=$device)", constant_new), "0"));
   t.row(with_options("new_ones(Tensor self, SymInt[] size, *, "),
         filled(meaning("return aten.new_full(%self, $size, 1, dtype=$dtype, device=$device)", constant_new), "1"));
-  t.row(with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
-        filled(meaning(kFilled, row_of(kLike, rule::new_full, make::sized, "a number out of the dtype's range")),
-               "fill_value"));
+  t.row(
+      with_options("new_full(Tensor self, SymInt[] size, Scalar fill_value, *, "),
+      filled(fitting("fill_value:filled", meaning(kFilled, row_of(kLike, rule::new_full, make::sized))), "fill_value"));
   strided.traits = kLike | nondeterministic;
   strided.loops = {};
   strided.decompose = kUnwritten;
   t.row(with_options("new_empty_strided(Tensor self, SymInt[] size, SymInt[] stride, *, "), strided);
 
-  Row fill = row_of(Traits(reads_metadata_only), rule::fill, make::fill, "a number out of the dtype's range");
+  Row fill = row_of(Traits(reads_metadata_only), rule::fill, make::fill);
   fill.variants = {.in_place = true, .out = "Scalar_out", .out_rule = OutRule::copied};
   fill.decompose = "return aten.full(shape(%self), $value, dtype=dtype(%self), device=device(%self))";
-  t.row("fill.Scalar(Tensor self, Scalar value) -> Tensor", fill);
+  t.row("fill.Scalar(Tensor self, Scalar value) -> Tensor", fitting("value:filled", fill));
   fill.variants.out = "Tensor_out";
   fill.traits = {};
   fill.raises = "a value that has dims";
@@ -132,19 +130,26 @@ void ranges(RowSink& t) {
 
   Row spaced = row_of(creation | core, rule::linspace, make::linspace, "a negative number of steps",
                       dtypes::usual - dtypes::boolean);
-  spaced.exception =
-      "of one step or none any dtype will do: `not of this dtype`; the ends decide: `cannot be converted to type`";
-  auto between = [&](const std::string& sides, std::string_view linear, std::string_view powers) {
-    t.row(with_options("linspace" + sides + ", int steps, *, "), looped(linear, spaced));
-    Row curved = looped(powers, spaced);
+  spaced.exception = "of one step or none any dtype will do: `not of this dtype`";
+  // Of one step the end is not looked at, and of powers the start's power only.
+  constexpr std::string_view kFirst = "start:filled/steps", kStart = "start:result/steps>1",
+                             kEnd = "end:result/steps>1";
+  constexpr std::string_view kFirstAndEnd = "start:filled/steps end:result/steps>1",
+                             kStartAndEnd = "start:result/steps>1 end:result/steps>1";
+  auto between = [&](const std::string& sides, std::string_view linear, std::string_view powers,
+                     std::string_view linear_fits, std::string_view power_fits) {
+    t.row(with_options("linspace" + sides + ", int steps, *, "), fitting(linear_fits, looped(linear, spaced)));
+    Row curved = fitting(power_fits, looped(powers, spaced));
     curved.accuracy = Accuracy::ulp4;
     t.row(with_options("logspace" + sides + ", int steps, float base=10., *, "), curved);
   };
-  between("(Scalar start, Scalar end", kLinspaceLoops, kLogspaceLoops);
+  between("(Scalar start, Scalar end", kLinspaceLoops, kLogspaceLoops, kFirstAndEnd, kStartAndEnd);
   spaced.devices = "start:any end:any";
-  between(".Tensor_Tensor(Tensor start, Tensor end", kLinspaceTTLoops, kLogspaceTTLoops);
-  between(".Tensor_Scalar(Tensor start, Scalar end", kLinspaceTSLoops, kLogspaceTSLoops);
-  between(".Scalar_Tensor(Scalar start, Tensor end", kLinspaceSTLoops, kLogspaceSTLoops);
+  spaced.exception =
+      "of one step or none any dtype will do: `not of this dtype`; the ends decide: `cannot be converted to type`";
+  between(".Tensor_Tensor(Tensor start, Tensor end", kLinspaceTTLoops, kLogspaceTTLoops, {}, {});
+  between(".Tensor_Scalar(Tensor start, Scalar end", kLinspaceTSLoops, kLogspaceTSLoops, kEnd, kEnd);
+  between(".Scalar_Tensor(Scalar start, Tensor end", kLinspaceSTLoops, kLogspaceSTLoops, kFirst, kStart);
   const Row eye = row_of(creation, rule::eye, make::eye, "a negative size");
   t.row(with_options("eye(SymInt n, *, "), meaning("return aten.eye.m($n, $n, dtype=$dtype, device=$device)", eye));
   t.row(with_options("eye.m(SymInt n, SymInt m, *, "), meaning(R"(
@@ -167,8 +172,8 @@ void ranges(RowSink& t) {
                 row_of(creation, rule::triangle_indices<false>, make::triangle_indices, "a negative size", indices)));
 #undef LENZ_PLACES
   t.row(with_options("scalar_tensor(Scalar s, *, "),
-        filled(meaning("return aten.full([], $s, dtype=result_dtype(), device=result_device())",
-                       row_of(creation, rule::scalar_tensor, make::number, "a number out of the dtype's range")),
+        filled(fitting("s:filled", meaning("return aten.full([], $s, dtype=result_dtype(), device=result_device())",
+                                           row_of(creation, rule::scalar_tensor, make::number))),
                "s"));
 
   Row window = row_of(creation, rule::window, make::window, "a dtype of integers", dtypes::floats);
@@ -188,7 +193,7 @@ void ranges(RowSink& t) {
   constexpr std::string_view kKaiser = LENZ_WINDOW(
       "aten.div(aten.i0(aten.mul(aten.sqrt(aten.rsub(aten.square(aten.sub(aten.mul(%i, 2.0 / $last), 1)), 1)), "
       "$beta)), "
-      "aten.i0(aten.full([], $beta, dtype=$d, device=$device)))");
+      "aten.i0(aten.full([], held($beta, $d), dtype=$d, device=$device)))");
 #undef LENZ_COSINE
 #undef LENZ_WINDOW
   // The overloads with fewer parameters hand on what they stand for.
@@ -279,7 +284,7 @@ void random_of_sizes(RowSink& t) {
   t.row(with_options("randint_like.low_dtype(Tensor self, SymInt low, SymInt high, *, ", kFormat), integers_like);
   integers_like.sampling = kBelow;
   integers_like.wants = "high in [1, 9]";
-  integers_like.exception = "the value of `high` decides: `random_ expects 'from' to be less than 'to'`";
+  integers_like.exception = "the value of high decides: `random_ expects 'from' to be less than 'to'`";
   integers_like.loops = {};
   integers_like.devices = "high:cpu";
   t.row(with_options("randint_like.Tensor(Tensor self, Tensor high, *, ", kFormat), integers_like);
@@ -288,8 +293,8 @@ void random_of_sizes(RowSink& t) {
 void draws(RowSink& t) {
   constexpr std::string_view kGenerator = ", *, Generator? generator=None) -> Tensor";
   auto draw = [&](std::string_view schema, DtypeSet dtypes, std::string_view out, std::string_view sampling,
-                  std::string_view raises, std::string_view loops = {}) {
-    Row row = row_of(Traits(random) | reads_metadata_only, rule::draw_like, make::draw, raises, dtypes);
+                  std::string_view raises, std::string_view loops = {}, void (*infer)(Infer&) = rule::draw_like) {
+    Row row = row_of(Traits(random) | reads_metadata_only, infer, make::draw, raises, dtypes);
     row.variants = {.in_place = true, .out = out, .out_rule = OutRule::copied};
     row.sampling = sampling;
     row.loops = loops;
@@ -301,9 +306,10 @@ void draws(RowSink& t) {
        kUniformLoops);
   draw("exponential(Tensor self, float lambd=1.", dtypes::floats, "out", "exponential(lambd)",
        "a rate that is not positive", kExponentialLoops);
-  draw("geometric(Tensor self, float p", kReal, "out", "geometric(p)", "a probability out of (0, 1)", kGeometricLoops);
+  draw("geometric(Tensor self, float p", kReal, "out", "geometric(p)", "a probability out of (0, 1)", kGeometricLoops,
+       rule::geometric);
   draw("log_normal(Tensor self, float mean=1., float std=2.", dtypes::floats, "out", "log_normal(mean, std)",
-       "a negative deviation", kLogNormalLoops);
+       "a deviation that is not positive", kLogNormalLoops, rule::log_normal);
   draw("cauchy(Tensor self, float median=0., float sigma=1.", dtypes::floats, "out", "cauchy(median, sigma)",
        "a scale that is not positive", kCauchyLoops);
   draw("random(Tensor self", dtypes::real_and_bool, "out", "integers(0, end)", {}, kIntegersOfDtypeLoops);
@@ -357,7 +363,7 @@ void draws(RowSink& t) {
   t.row("normal.Tensor_Tensor(Tensor mean, Tensor std" + std::string(kGenerator), gauss);
   gauss.dtypes = dtypes::floats;
   gauss.loops = kNormalFTLoops;
-  t.row("normal.float_Tensor(float mean, Tensor std" + std::string(kGenerator), gauss);
+  t.row("normal.float_Tensor(float mean, Tensor std" + std::string(kGenerator), fitting("mean:element", gauss));
   Row poisson = row_of(random, rule::poisson, make::counts, "negative rates", dtypes::floats);
   poisson.variants = {.out = "out", .out_rule = OutRule::copied};
   poisson.wants = "self in [0, 9]";

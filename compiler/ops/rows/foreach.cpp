@@ -96,7 +96,11 @@ void foreach_rows(RowSink& t) {
           .variants = {false, "Scalar_out", {}, OutRule::copied},
           .generate = make::each_norm});
   t.each("_foreach_powsum.Scalar(Tensor[] self, Scalar ord=2, ScalarType? dtype=None) -> Tensor[]",
-         {.of = "linalg__powsum", .variants = {false, "Scalar_out", {}, OutRule::copied}});
+         {.of = "linalg__powsum",
+          .variants = {false, "Scalar_out", {}, OutRule::copied},
+          .exception = "with a dtype eager converts any other first: `has no kernel for`, `needs a floating or "
+                       "complex dtype`, `would narrow the tensor's`, "
+                       "`must be complex just where the tensor is`"});
 }
 
 }  // namespace lenz

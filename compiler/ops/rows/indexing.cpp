@@ -14,8 +14,7 @@ namespace {
 using enum Trait;
 constexpr std::string_view kNoOrder =
     "of a scalar, or of elements at one place, any dtype will do: `has no kernel for`";
-constexpr std::string_view kValues =
-    "values decide: `is out of bounds for dimension`; numbers have to fit: `without overflow`";
+constexpr std::string_view kValues = "values decide: `is out of bounds for dimension`";
 constexpr std::string_view kRange = "an index out of range; shapes that don't fit";
 
 void reads(RowSink& t) {
@@ -113,7 +112,8 @@ void writes(RowSink& t) {
   t.row("scatter.src(Tensor self, int dim, Tensor index, Tensor src) -> Tensor", row);
   row.variants.out = "value_out";
   row.loops = kScatterValueLoops;
-  t.row("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", row);
+  t.row("scatter.value(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+        fitting("value:result/index", row));
   row.accuracy = Accuracy::accumulated;
   row.flow.terms = ErrorFlow::all;  // they may multiply and average
   row.variants.out = "reduce_out";
@@ -121,7 +121,8 @@ void writes(RowSink& t) {
   t.row("scatter.reduce(Tensor self, int dim, Tensor index, Tensor src, *, str reduce) -> Tensor", row);
   row.variants.out = "value_reduce_out";
   row.loops = kScatterValueByWordLoops;
-  t.row("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor", row);
+  t.row("scatter.value_reduce(Tensor self, int dim, Tensor index, Scalar value, *, str reduce) -> Tensor",
+        fitting("value:result/index", row));
   row.flow = {};
   row.variants.out = "out";
   row.loops = kScatterAddLoops;
@@ -143,7 +144,8 @@ void writes(RowSink& t) {
     if $alpha == 1 { %x = %source }
     else { %x = aten._to_copy(aten.mul(%source, $alpha), dtype=dtype(%self)) })" LENZ_WHOLE_SLICES
                   "return aten.scatter_add(%self, $dim, %i, aten.reshape(%x, shape(%i)))";
-  t.row("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor", row);
+  t.row("index_add(Tensor self, int dim, Tensor index, Tensor source, *, Scalar alpha=1) -> Tensor",
+        fitting("alpha:result", row));
   row.exception = "of some layouts eager's own assertion fails: `INTERNAL ASSERT FAILED`";
   row.flow.terms = ErrorFlow::all;
   row.decompose = LENZ_WHOLE_SLICES
@@ -162,8 +164,7 @@ void writes(RowSink& t) {
   t.row("index_copy(Tensor self, int dim, Tensor index, Tensor source) -> Tensor", row);
 
   row.variants = {.in_place = true};
-  row.exception =
-      "values decide: `without overflow`; of no elements eager fills beyond them: `are out of bounds for storage`";
+  row.exception = "of no elements eager fills beyond them: `are out of bounds for storage`";
   row.infer = rule::index_fill;
   row.generate = make::index_fill;
 #define LENZ_FILLED                                            \
@@ -176,7 +177,10 @@ void writes(RowSink& t) {
 #define LENZ_NUMBER "%v = aten.full([], $value, dtype=dtype(%self), device=device(%self)) "
 #define LENZ_ONE_VALUE "%v = aten._to_copy(aten.reshape(%value, []), dtype=dtype(%self), device=device(%self)) "
   row.decompose = LENZ_NUMBER LENZ_FILLED;
-  t.row("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor", row);
+  t.row("index_fill.int_Scalar(Tensor self, int dim, Tensor index, Scalar value) -> Tensor",
+        fitting("value:result", row));
+  row.exception =
+      "values decide: `without overflow`; of no elements eager fills beyond them: `are out of bounds for storage`";
   row.decompose = LENZ_ONE_VALUE LENZ_FILLED;
   row.devices = "value:any";
   t.row("index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor", row);
@@ -186,7 +190,7 @@ void writes(RowSink& t) {
   row.raises = "a mask that is not of bools";
   row.decompose = LENZ_NUMBER "return aten.where(%mask, %v, %self)";
   row.wants = {};
-  t.row("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", row);
+  t.row("masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor", fitting("value:result", row));
   row.decompose = LENZ_ONE_VALUE "return aten.where(%mask, %v, %self)";
   row.devices = "value:number";
   t.row("masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor", row);
@@ -256,7 +260,7 @@ void writes(RowSink& t) {
        .wants = "indices < num_weights",
        .exception =
            "what is all padding may be float8: `has no kernel for f8`; eager skips indices beyond the weights: "
-           "`is out of`"});
+           "`is out of bounds`"});
 }
 
 #undef LENZ_WHOLE_SLICES

@@ -48,7 +48,7 @@ void regression(RowSink& t) {
   loss.variants = {};  // an out= tensor is resized as the broadcast is laid out, the result as `self`: not derivable
   loss.dtypes = dtypes::floats;
   loss.infer = rule::huber_loss;
-  loss.exception = "the meta kernel promotes where eager writes into a tensor like `self`";
+  loss.exception = "the meta kernel promotes where eager writes into a tensor like self";
   t.row("huber_loss(Tensor self, Tensor target, int reduction=1, float delta=1.) -> Tensor", meaning(R"(
     %z = aten.abs(aten.sub(%self, %target))
     %far = aten.mul(aten.sub(%z, 0.5 * $delta), $delta)
@@ -91,7 +91,7 @@ void regression(RowSink& t) {
   t.row("huber_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, float delta) -> Tensor",
         meaning(R"(
     %d = aten.sub(%self, %target)
-    %y = aten.clamp(%d, 0 - $delta, $delta)
+    %y = aten.clamp(%d, held(0 - $delta, dtype(%d)), held($delta, dtype(%d)))
     if $reduction == 1 { %y = aten.div(%y, numel(%self)) }
     return aten._to_copy(aten.mul(%y, %grad_output), dtype=dtype(%self)))",
                 backward));
@@ -228,6 +228,7 @@ void margins(RowSink& t) {
          }
          %others = aten.scatter(%z, 1, %t, 0)
          %l = aten.reshape(aten.div(aten.sum(%others, [1]), size(%x, 1)), shape(%target)))" LENZ_REDUCED,
+       .fits = "margin:result",
        .exception = "eager counts its elements: `must be a vector`"});
 }
 
@@ -403,6 +404,7 @@ void classes(RowSink& t) {
        .accuracy = Accuracy::composed,
        .raises = "class numbers out of range",
        .decompose = R"(
+           if $label_smoothing > 1 { raise "label_smoothing must be in [0, 1]" }
            if rank(%self) == 1 { $dim = 0 } else { $dim = 1 }
            $classes = size(%self, $dim)
            %p = aten.log_softmax(%self, $dim)
@@ -463,10 +465,14 @@ void distances(RowSink& t) {
     if is_integral(%x1) { %x = aten._to_copy(%x1, dtype=dtype(%both)) }
     if is_integral(%x2) { %y = aten._to_copy(%x2, dtype=dtype(%both)) }
     %s = aten.sum(aten.mul(%x1, %x2), [$dim])
-    %a = aten.clamp_min(aten.linalg_vector_norm(aten.expand_as(%x, %both), 2, [$dim]), $eps)
-    %b = aten.clamp_min(aten.linalg_vector_norm(aten.expand_as(%y, %both), 2, [$dim]), $eps)
+    if not ($eps >= 0) { raise "eps must not be negative" }
+    %least = aten.scalar_tensor($eps, dtype=dtype(%both), device=device(%both))
+    %a = aten.maximum(aten.linalg_vector_norm(aten.expand_as(%x, %both), 2, [$dim]), %least)
+    %b = aten.maximum(aten.linalg_vector_norm(aten.expand_as(%y, %both), 2, [$dim]), %least)
     return aten.div(%s, aten.mul(%a, %b)))";
+  row.fits = "eps:computed";
   t.row("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", row);
+  row.fits = {};
   row.computes = {};
   row.generate = make::cosine_embedding;
   row.dtypes = dtypes::real_and_bool;
@@ -519,6 +525,7 @@ void counts(RowSink& t) {
            %inside = aten.logical_and(aten.ge(%x, %low), aten.le(%x, %high))
            return aten.scatter_add(%zeros, 0, %bin, aten._to_copy(%inside, dtype=$d)))",
          .loops = kHistcLoops,
+         .fits = "min:result max:result",
          .exception = "elements decide, which its definition does not ask: `is not finite`"});
   t.row("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
         {.traits = reduction | data_dependent | core,

@@ -222,7 +222,7 @@ void repetitions(RowSink& t) {
                    return aten.view(%all, concat(first(shape(%x), $d), concat([size(%x, $d) * $repeats],
                                                                              drop(shape(%x), $d + 1)))))",
                 interleave));
-  constexpr std::string_view kSum = "the values of `repeats` decide: `allocated size does not match required size`";
+  constexpr std::string_view kSum = "the values of repeats decide: `allocated size does not match required size`";
   constexpr std::string_view kRepeats = "repeats in [0, 3]";
   Row by_tensor = interleave;
   by_tensor.exception = kSum;
@@ -417,9 +417,9 @@ void paddings(RowSink& t) {
   constexpr std::string_view kRaises = "paddings that leave nothing, or don't fit the rank";
   t.row(
       "constant_pad_nd(Tensor self, SymInt[] pad, Scalar value=0) -> Tensor",
-      with(looped(kConstantPadLoops, except("the number has to fit: `without overflow`",
-                                            row_of(movement | core, rule::constant_pad, make::constant_pad, kRaises))),
-           kCopied));
+      fitting("value:result/pad",
+              with(looped(kConstantPadLoops, row_of(movement | core, rule::constant_pad, make::constant_pad, kRaises)),
+                   kCopied)));
   t.row("pad(Tensor self, SymInt[] pad, str mode=\"constant\", float? value=None) -> Tensor",
         meaning(R"($dims = len($pad) // 2
                    if $mode == "constant" {
@@ -435,7 +435,7 @@ void paddings(RowSink& t) {
                    if $dims == 1 { return aten.replication_pad1d(%self, $pad) }
                    if $dims == 2 { return aten.replication_pad2d(%self, $pad) }
                    return aten.replication_pad3d(%self, $pad))",
-                except(kFormat, row_of(movement, rule::pad, make::pad, kRaises))));
+                fitting("value:result/pad", except(kFormat, row_of(movement, rule::pad, make::pad, kRaises)))));
   t.row(
       "_pad_circular(Tensor self, SymInt[] pad) -> Tensor",
       except(
@@ -460,7 +460,8 @@ void paddings(RowSink& t) {
         %padded = each(%sequences, %x, aten.constant_pad_nd(%x, concat(list(2 * (rank(%x) - 1), 0),
             choose($padding_side == "left", [$most - size(%x, 0), 0], [0, $most - size(%x, 0)])), $padding_value))
         return aten.stack(%padded, choose($batch_first, 0, 1)))",
-          row_of(movement, rule::pad_sequence, make::pad_sequence, "shapes that differ in more than the first dim")));
+          fitting("padding_value:filled", row_of(movement, rule::pad_sequence, make::pad_sequence,
+                                                 "shapes that differ in more than the first dim"))));
   edge_pads<1, true>(t, "reflection_pad1d(Tensor self, SymInt[2] padding) -> Tensor",
                      "reflection_pad1d_backward(Tensor grad_output, Tensor self, SymInt[2] padding) -> Tensor");
   edge_pads<2, true>(t, "reflection_pad2d(Tensor self, SymInt[4] padding) -> Tensor",

@@ -33,6 +33,7 @@ void arithmetic_rows(RowSink& t) {
           .accuracy = Accuracy::rounded,
           .scalar = "add",
           .raises = "an alpha that the result type can't hold",
+          .fits = "alpha:result",
           .exception = rule::kConvertsOnCpu,
           .neutral = {{0, Neutral::both, dtypes::integers}, {-0.0, Neutral::both, dtypes::floats}}};
   t.row("add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor", with(row, both("out")));
@@ -55,7 +56,8 @@ void arithmetic_rows(RowSink& t) {
   t.row("rsub.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor",
         meaning("return aten.sub(%other, %self, alpha=$alpha)", with(row, copied(false, "Tensor_out"))));
   t.row("rsub.Scalar(Tensor self, Scalar other, Scalar alpha=1) -> Tensor",
-        meaning(R"(%other = aten.scalar_tensor($other, dtype=result_type(%self, $other), device=device(%self))
+        meaning(R"($d = result_type(%self, $other)
+                   %other = aten.scalar_tensor(held($other, $d), dtype=$d, device=device(%self))
                    return aten.sub(%other, %self, alpha=$alpha))",
                 with(row, copied(false, "Scalar_out"))));
 
@@ -70,9 +72,14 @@ void arithmetic_rows(RowSink& t) {
          .neutral = {{1, Neutral::both, kReals | dtypes::boolean}},
          .absorbing = {{0, 0, kIntegers}}};
   t.row("mul.Tensor(Tensor self, Tensor other) -> Tensor", with(row, both("out")));
-  t.row("mul.Scalar(Tensor self, Scalar other) -> Tensor", with(row, copied(true, "Scalar_out")));
+  Variants by_number = copied(true, "Scalar_out"), other_name{true};
+  // In place eager multiplies self to the number, which half precision rounds first.
+  by_number.in_place_value = other_name.in_place_value = R"(
+    if not is_float(%self) or dtype(%self) == f32 or dtype(%self) == f64 { return aten.mul(%self, $other) }
+    return aten.mul(aten.scalar_tensor($other, dtype=dtype(%self), device=device(%self)), %self))";
+  t.row("mul.Scalar(Tensor self, Scalar other) -> Tensor", with(row, by_number));
   t.alias("multiply.Tensor(Tensor self, Tensor other) -> Tensor", "mul.Tensor");
-  t.alias("multiply.Scalar(Tensor self, Scalar other) -> Tensor", "mul.Scalar", Variants{true});
+  t.alias("multiply.Scalar(Tensor self, Scalar other) -> Tensor", "mul.Scalar", other_name);
 }
 
 void division_rows(RowSink& t) {
@@ -148,6 +155,7 @@ void power_rows(RowSink& t) {
   row.infer = rule::pow_number;
   row.dtypes = dtypes::all;  // float8 to the powers 0 and 1
   row.raises = "an integer to a negative integer power";
+  row.fits = "exponent:power";
   t.row("pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor",
         with(row, {true, "Tensor_Scalar_out", {}, OutRule::direct, "Scalar"}));
 

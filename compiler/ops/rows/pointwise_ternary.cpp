@@ -27,14 +27,14 @@ void bound_rows(RowSink& t) {
     if given($min) { %x = aten.clamp_min(%x, $min) }
     if given($max) { %x = aten.clamp_max(%x, $max) }
     return %x)";
-  t.row("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", row);
+  t.row("clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", fitting("min:result max:result", row));
   t.alias("clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor", "clamp");
   row.decompose = {};
   row.traits = row.traits | core;
   row.scalar = "maximum";
-  t.row("clamp_min(Tensor self, Scalar min) -> Tensor", row);
+  t.row("clamp_min(Tensor self, Scalar min) -> Tensor", fitting("min:result", row));
   row.scalar = "minimum";
-  t.row("clamp_max(Tensor self, Scalar max) -> Tensor", row);
+  t.row("clamp_max(Tensor self, Scalar max) -> Tensor", fitting("max:result", row));
   row.scalar = {};
   row.variants = {true, "Tensor_out"};
   row.traits = elementwise | idempotent;
@@ -70,9 +70,10 @@ void pointwise_ternary_rows(RowSink& t) {
           .raises = "a condition that is not bool (or u8)"};
   t.row("where.self(Tensor condition, Tensor self, Tensor other) -> Tensor", row);
   row.variants = {};
-  t.row("where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", row);
-  t.row("where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", row);
-  t.row("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor", row);
+  t.row("where.ScalarSelf(Tensor condition, Scalar self, Tensor other) -> Tensor", fitting("self:element", row));
+  t.row("where.ScalarOther(Tensor condition, Tensor self, Scalar other) -> Tensor", fitting("other:element", row));
+  t.row("where.Scalar(Tensor condition, Scalar self, Scalar other) -> Tensor",
+        fitting("self:element other:element", row));
 
   bound_rows(t);
 
@@ -85,7 +86,7 @@ void pointwise_ternary_rows(RowSink& t) {
          .scalar = "{}",
          .raises = "integers; tensors of different dtypes, but for a weight without dims",
          .exception = rule::kConvertsOnCpu};
-  t.row("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", row);
+  t.row("lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor", fitting("weight:computed", row));
   row.variants = {true, "Tensor_out"};
   t.row("lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor", row);
   t.row("addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
@@ -98,8 +99,14 @@ void pointwise_ternary_rows(RowSink& t) {
          .raises = "bools among themselves",
          .decompose = R"(
     $d = result_type(%self, %tensor1, %tensor2)
-    %part = aten.mul(aten._to_copy(%tensor1, dtype=$d), aten._to_copy(%tensor2, dtype=$d))
-    return aten.add(aten._to_copy(%self, dtype=$d), %part, alpha=$value))",
+    $v = $value
+    if is_integral($d) and is_float($value) {
+      $v = choose($value < 0, 0 - scaled(1, 0 - $value), scaled(1, $value))
+    }
+    $c = compute_dtype($d)
+    %part = aten.mul(aten._to_copy(aten._to_copy(%tensor1, dtype=$d), dtype=$c), aten._to_copy(aten._to_copy(%tensor2, dtype=$d), dtype=$c))
+    return aten._to_copy(aten.add(aten._to_copy(aten._to_copy(%self, dtype=$d), dtype=$c), %part, alpha=$v), dtype=$d))",
+         .fits = "value:computed",
          .exception = rule::kConvertsOnCpu});
   t.row("addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor",
         {.variants = {true, "out"},
@@ -113,8 +120,10 @@ void pointwise_ternary_rows(RowSink& t) {
          .raises = "an integer divided by an integer",
          .decompose = R"(
     $d = result_type(%self, %tensor1, %tensor2)
-    %part = aten.div(aten._to_copy(%tensor1, dtype=$d), aten._to_copy(%tensor2, dtype=$d))
-    return aten.add(aten._to_copy(%self, dtype=$d), %part, alpha=$value))",
+    $c = compute_dtype($d)
+    %part = aten.div(aten._to_copy(aten._to_copy(%tensor1, dtype=$d), dtype=$c), aten._to_copy(aten._to_copy(%tensor2, dtype=$d), dtype=$c))
+    return aten._to_copy(aten.add(aten._to_copy(aten._to_copy(%self, dtype=$d), dtype=$c), %part, alpha=$value), dtype=$d))",
+         .fits = "value:computed",
          .exception = rule::kConvertsOnCpu});
   row = {.variants = {false, "out", {}, OutRule::same_dtype},
          .traits = elementwise | core,

@@ -136,9 +136,9 @@ void same_dtype_rows(RowSink& t) {
            if given($nan) { $missing = $nan } else { $missing = 0.0 }
            if given($posinf) { $above = $posinf } else { $above = highest(%self) }
            if given($neginf) { $below = $neginf } else { $below = lowest(%self) }
-           %x = aten.where(aten.isneginf(%self), $below, %self)
-           %x = aten.where(aten.isposinf(%self), $above, %x)
-           return aten.where(aten.isnan(%self), $missing, %x))",
+           %x = aten.where(aten.isneginf(%self), held($below, dtype(%self)), %self)
+           %x = aten.where(aten.isposinf(%self), held($above, dtype(%self)), %x)
+           return aten.where(aten.isnan(%self), held($missing, dtype(%self)), %x))",
          .copies = dtypes::integers | dtypes::boolean});
 }
 
@@ -193,7 +193,7 @@ void float_rows(RowSink& t) {
       %x = aten.where(aten.lt(%x, $eps), $eps, aten.where(aten.gt(%x, 1 - $eps), 1 - $eps, %x))
     }
     return aten.log(aten.div(%x, aten.rsub(%x, 1))))";
-  t.row("logit(Tensor self, float? eps=None) -> Tensor", row);
+  t.row("logit(Tensor self, float? eps=None) -> Tensor", fitting("eps:result", row));
 
   const Row scaled{.variants = kBoth,
                    .traits = elementwise | makes_float,

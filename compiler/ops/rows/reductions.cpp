@@ -334,7 +334,7 @@ void norms(RowSink& t) {
            .accuracy = Accuracy::accumulated,
            .raises = "integers; a `dtype` that narrows",
            .exception =
-               "over no elements a `dtype` goes unchecked: `needs a floating or complex dtype, not f8`; over dims of "
+               "over no elements a dtype goes unchecked: `needs a floating or complex dtype, not f8`; over dims of "
                "one it takes absolute values of any dtype: `has no kernel for f8`"};
   t.row(
       "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
@@ -350,7 +350,9 @@ void norms(RowSink& t) {
         }
         if $ord == 1 { return aten.sum.dim_IntList(%size, $dims, $keepdim) }
         if $ord == 2 { return aten.sqrt(aten.sum.dim_IntList(aten.mul(%size, %size), $dims, $keepdim)) }
-        return aten.pow(aten.sum.dim_IntList(aten.pow(%size, $ord), $dims, $keepdim), 1 / $ord))",
+        %wide = aten._to_copy(%size, dtype=compute_dtype(%size))
+        %sum = aten.sum.dim_IntList(aten.pow(%wide, $ord), $dims, $keepdim)
+        return aten._to_copy(aten.pow(%sum, 1 / $ord), dtype=dtype(%size)))",
               norm));
   norm.generate = make::norm;
   t.row("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
@@ -381,8 +383,10 @@ void norms(RowSink& t) {
        .decompose = R"(
          if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }
          if given($dim) { $dims = $dim } else { $dims = [] }
-         return aten.sum.dim_IntList(aten.pow(aten.abs(%x), $ord), $dims, $keepdim))",
-       .exception = "with a `dtype` eager converts any other first, and drops imaginary parts: `has no kernel for`, "
+         %size = aten.abs(%x)
+         %wide = aten._to_copy(%size, dtype=compute_dtype(%size))
+         return aten._to_copy(aten.sum.dim_IntList(aten.pow(%wide, $ord), $dims, $keepdim), dtype=dtype(%size)))",
+       .exception = "with a dtype eager converts any other first, and drops imaginary parts: `has no kernel for`, "
                     "`must be complex just where the tensor is`"});
   t.row("dist(Tensor self, Tensor other, Scalar p=2) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
@@ -426,7 +430,7 @@ void norms(RowSink& t) {
            $at = wrap($dim, rank(%self))
            $rest = concat(range(0, $at), range($at + 1, rank(%self)))
            %norm = aten.linalg_vector_norm(%self, $p, $rest, true)
-           %factor = aten.div(aten.full_like(%norm, $maxnorm), aten.add(%norm, 1e-7))
+           %factor = aten.div(aten.full_like(%norm, held($maxnorm, dtype(%norm))), aten.add(%norm, 1e-7))
            return aten.mul(%self, aten.where(aten.gt(%norm, $maxnorm), %factor, 1.0)))"});
 }
 

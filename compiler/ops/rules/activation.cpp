@@ -1,5 +1,7 @@
 #include "compiler/ops/rules/activation.h"
 
+#include <cmath>
+
 #include "compiler/ops/rules/elementwise.h"
 
 namespace lenz::rule {
@@ -32,6 +34,7 @@ void check_approximate(Infer& in) {
 
 void celu(Infer& in) {
   if (in.real("alpha") == 0) in.raise("alpha must not be 0");
+  require_fit(in, "1 / alpha", 1 / in.real("alpha"), NumberFit::computed, in.tensor(0).dtype);
   same_dtype(in);
 }
 
@@ -42,6 +45,7 @@ void gelu(Infer& in) {
 
 void softshrink(Infer& in) {
   if (!(in.real("lambd") >= 0)) in.raise("lambd must not be negative");
+  in.require(in.real("lambd") <= finite_range(in.tensor(0).dtype).high, "lambd must be a finite number of the dtype");
   same_dtype(in);
 }
 
@@ -107,17 +111,35 @@ void prelu_kernel(Infer& in) {
   in.result(same_sizes(in, result.sizes, self.sizes()) ? like(in, self) : result);
 }
 
+namespace {
+// In training a slope is drawn between the bounds, else it is their mean.
+void require_slopes(const Infer& in, Dtype dtype) {
+  const double lower = in.real("lower"), upper = in.real("upper");
+  if (!in.boolean("training"))
+    return require_fit(in, "(lower + upper) / 2", (lower + upper) / 2, NumberFit::computed, dtype);
+  require_fit(in, "lower", lower, NumberFit::computed, dtype);
+  require_fit(in, "upper", upper, NumberFit::computed, dtype);
+  const FiniteRange range = finite_range(dtype);
+  in.require(lower >= range.low && upper <= range.high && upper - lower <= range.high,
+             "the bounds must be finite, and so near that the dtype holds what lies between");
+}
+}  // namespace
+
 void rrelu(Infer& in) {
   const Type& self = in.tensor("self");
   require_dtype(in, self.dtype);
+  if (in.op().variant == VariantKind::functional)  // in place eager asks only where it draws
+    in.require(std::isfinite(in.real("lower")) && std::isfinite(in.real("upper")), "the bounds must be finite");
   in.require(in.real("lower") <= in.real("upper"), "lower must not be above upper");
   if (in.boolean("training") && self.dtype == Dtype::f16) in.raise("not implemented for f16 in training");
+  require_slopes(in, self.dtype);
   in.result(contiguous_tensor(self.dtype, self.sizes(), self.device));
 }
 
 namespace {
 void check_noise(Infer& in, const Type& self, const Type& noise) {
   require_dtype(in, self.dtype);
+  require_slopes(in, self.dtype);
   in.require(same_sizes(in, self.sizes(), noise.sizes()), "noise must have the shape of self");
   if (in.boolean("training")) {
     in.require(in.real("lower") <= in.real("upper"), "lower must not be above upper");
@@ -151,7 +173,7 @@ void activation_backward(Infer& in) {
 }
 
 void elu_backward(Infer& in) {
-  if (in.boolean("is_result") && in.real("alpha") < 0) in.raise("from the result, alpha must not be negative");
+  if (in.boolean("is_result") && !(in.real("alpha") >= 0)) in.raise("from the result, alpha must not be negative");
   activation_backward(in);
 }
 
@@ -161,7 +183,7 @@ void gelu_backward(Infer& in) {
 }
 
 void leaky_relu_backward(Infer& in) {
-  if (in.boolean("self_is_result") && in.real("negative_slope") < 0)
+  if (in.boolean("self_is_result") && !(in.real("negative_slope") >= 0))
     in.raise("from the result, negative_slope must not be negative");
   threshold_backward(in);
 }
@@ -231,9 +253,12 @@ void prelu_kernel_backward(Infer& in) {
 
 void rrelu_with_noise_backward(Infer& in) {
   bool random = in.boolean("training");
-  if (!random && in.boolean("self_is_result") && in.real("lower") + in.real("upper") < 0)
+  if (!random && in.boolean("self_is_result") && !(in.real("lower") + in.real("upper") >= 0))
     in.raise("from the result, the slope must not be negative");
-  if (!random) return promoted(in, operands(in, {"self", "grad_output"}));
+  if (!random) {
+    promoted(in, operands(in, {"self", "grad_output"}));
+    return require_slopes(in, in.results()[0].type->dtype);
+  }
   Operands product = operands(in, {"noise", "grad_output"});
   in.result(elementwise_result(in, product, result_type(in, product)));
 }

@@ -46,6 +46,15 @@ TensorType batched_product(Infer& in, const Type& a, const Type& b) {
 }
 }  // namespace
 
+namespace {
+// Where no products are summed eager scales `self`.
+void require_integral_beta(Infer& in, const TensorType& product, Dim inner) {
+  const Arg& beta = in.arg("beta");
+  if (is_inexact(product.dtype) || beta.kind != ArgKind::real || beta.d == 0) return;
+  if (in.is_zero(inner) && !in.is_zero(numel(product.sizes))) in.raise("integers need an integral beta");
+}
+}  // namespace
+
 void mm(Infer& in) { in.result(product_of(in, of_rank(in, "self", 2), of_rank(in, "mat2", 2))); }
 void bmm(Infer& in) { in.result(batched_product(in, of_rank(in, "self", 3), of_rank(in, "mat2", 3))); }
 
@@ -53,6 +62,7 @@ void addmm(Infer& in) {
   TensorType product = product_of(in, of_rank(in, "mat1", 2), of_rank(in, "mat2", 2));
   one_dtype(in, {&in.tensor("self"), &in.tensor("mat1")});
   broadcasts_to(in, in.tensor("self"), product);
+  require_integral_beta(in, product, in.tensor("mat1").sizes()[1]);
   in.result(product);
 }
 
@@ -60,6 +70,7 @@ void baddbmm(Infer& in) {
   TensorType product = batched_product(in, of_rank(in, "batch1", 3), of_rank(in, "batch2", 3));
   one_dtype(in, {&in.tensor("self"), &in.tensor("batch1")});
   broadcasts_to(in, in.tensor("self"), product);
+  require_integral_beta(in, product, in.tensor("batch1").sizes()[2]);
   in.result(product);
 }
 
@@ -71,6 +82,7 @@ void addbmm(Infer& in) {
   in.require(eq(a.sizes()[2], b.sizes()[1]), "the inner dims differ");
   TensorType product = fresh(a, {a.sizes()[1], b.sizes()[2]});
   broadcasts_to(in, in.tensor("self"), product);
+  require_integral_beta(in, product, a.sizes()[0] * a.sizes()[2]);
   in.result(product);
 }
 
@@ -85,10 +97,27 @@ TensorType times_vector(Infer& in, const Type& m, const Type& v) {
 
 void mv(Infer& in) { in.result(times_vector(in, of_rank(in, "self", 2), of_rank(in, "vec", 1))); }
 
+namespace {
+bool is_zero_number(const Arg& number) {
+  return number.kind == ArgKind::complex ? *number.complex_value == 0.0
+         : number.kind == ArgKind::real  ? number.d == 0
+                                         : number.i == 0;
+}
+}  // namespace
+
+// Of a matrix without elements eager scales self and does not expand it, unless it writes in place.
 void addmv(Infer& in) {
-  TensorType product = times_vector(in, of_rank(in, "mat", 2), of_rank(in, "vec", 1));
-  one_dtype(in, {&in.tensor("self"), &in.tensor("mat")});
-  broadcasts_to(in, in.tensor("self"), product);
+  const Type &self = in.tensor("self"), &mat = of_rank(in, "mat", 2);
+  TensorType product = times_vector(in, mat, of_rank(in, "vec", 1));
+  one_dtype(in, {&self, &mat});
+  broadcasts_to(in, self, product);
+  const bool expands = DimVec(self.sizes()) == product.sizes || in.op().variant == VariantKind::in_place ||
+                       is_zero_number(in.arg("beta"));
+  if (!expands && (in.is_zero(mat.sizes()[0]) || in.is_zero(mat.sizes()[1]))) {
+    if (in.op().variant == VariantKind::out)
+      throw Unsupported(in.op().full_name + ": of an empty matrix eager resizes `out` twice, and forgets its strides");
+    product = contiguous_tensor(self.dtype, self.sizes(), self.device);
+  }
   in.result(product);
 }
 
@@ -117,12 +146,23 @@ void outer(Infer& in) {
   in.result(elementwise_result(in, both, d));
 }
 
+namespace {
+void require_integral_factors(Infer& in, Dtype result) {
+  for (std::string_view param : {"alpha", "beta"}) {
+    const Arg& factor = in.arg(param);
+    if (factor.kind == ArgKind::real && !is_inexact(result)) in.raise("integers need integral factors");
+    if (factor.kind == ArgKind::boolean && result != Dtype::b8) in.raise("boolean factors are for boolean results");
+  }
+}
+}  // namespace
+
 void addr(Infer& in) {
   const Type& a = of_rank(in, "vec1", 1);
   const Type& b = of_rank(in, "vec2", 1);
   Operands all{{&in.tensor("self"), Dtype::b8}, {&a, Dtype::b8}, {&b, Dtype::b8}};
   Dtype d = result_type(in, all);
   in.require(!is_float8(d), "float8 is not supported");
+  require_integral_factors(in, d);
   TensorType t = contiguous_tensor(d, {}, a.device);
   t.sizes = {a.sizes()[0], b.sizes()[0]};
   broadcasts_to(in, in.tensor("self"), [&] {
@@ -180,7 +220,9 @@ void linear(Infer& in) {
     bool as_matrix = is_line(in, *bias) && is_contiguous(in, input), at_once = input.rank() == 2 || as_matrix;
     in.require(weight.rank() == 2 || !at_once, "a weight of rank 1 beside a bias");
     if (at_once || info(bias->dtype).category > info(input.dtype).category) one_dtype(in, {&input, bias});
-    in.require(promote(input.dtype, bias->dtype).has_value(), "the product and the bias have no common dtype");
+    const bool number = bias->rank() == 0 && product.rank() > 0;  // its dtype does not count
+    in.require(number || promote(input.dtype, bias->dtype).has_value(),
+               "the product and the bias have no common dtype");
     if (as_matrix && bias->rank() > 1) {
       Dim columns = weight.sizes()[0], rows = 1;
       for (Dim size : input.sizes().first(input.rank() - 1)) rows *= size;
@@ -372,6 +414,7 @@ bool is_fused(Infer& in, const Attention& a) {
 
 void attention(Infer& in) {
   Attention a = attention_operands(in);
+  in.require(!(in.real("dropout_p") > 1), "a probability out of [0, 1]");
   bool fused = may_be_fused(in, a);
   if (const Type* mask = in.tensor_or_null("attn_mask")) {
     in.require(!fused || mask->rank() >= 2, "`attn_mask` must have the scores' two dims");
@@ -380,6 +423,7 @@ void attention(Infer& in) {
   }
   require_mask(in, a);
   if (!fused || !is_fused(in, a)) return in.result(plain_attention(in, a));
+  in.require(in.real("dropout_p") == 0, "dropout is not supported");
   in.require(gt(a.key.sizes()[1], 0), "there must be a head");  // eager divides by their number
   in.result(TensorType{a.query.dtype, a.query.device, DimVec(a.query.sizes()), preserved_strides(in, a.query), 0});
 }
@@ -414,6 +458,7 @@ void flash_attention(Infer& in) {
 
 void math_attention(Infer& in) {
   Attention a = attention_operands(in);
+  in.require(!(in.real("dropout_p") > 1) || in.given("dropout_mask"), "a probability out of [0, 1]");
   TensorType out = plain_attention(in, a);
   require_mask(in, a);
   in.result(out);

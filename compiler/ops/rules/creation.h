@@ -7,7 +7,6 @@
 namespace lenz::rule {
 
 // Eager converts a number to an element of this dtype, and raises when it is out of range.
-void require_representable(Infer& in, const Arg& number, Dtype dtype);
 
 // --- of sizes
 void empty(Infer& in);
@@ -44,9 +43,11 @@ void randperm(Infer& in);
 void fill(Infer& in);  // fill, zero: self's place, another value
 
 // --- random
-void draw_like(Infer& in);  // uniform and its kin: parameters are checked by what they are called
-void draw_into(Infer& in);  // the same, in place
-void bernoulli(Infer& in);  // .default and .p
+void draw_like(Infer& in);
+void geometric(Infer& in);
+void log_normal(Infer& in);  // uniform and its kin: parameters are checked by what they are called
+void draw_into(Infer& in);   // the same, in place
+void bernoulli(Infer& in);   // .default and .p
 void bernoulli_by_tensor(Infer& in);
 void normal(Infer& in);  // one or both parameters are tensors
 void poisson(Infer& in);

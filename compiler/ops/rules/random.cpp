@@ -6,6 +6,18 @@
 namespace lenz::rule {
 
 namespace {
+// Numbers of the dtype, and what lies between them. Eager does not look where there are no complex numbers to draw.
+void require_interval(Infer& in) {
+  const Type& self = in.tensor(0);
+  if (is_complex(self.dtype) && in.is_zero(numel(self.sizes()))) return;
+  const double from = in.real("from"), to = in.real("to");
+  const FiniteRange range = finite_range(self.dtype);
+  for (double bound : {from, to})
+    in.require(bound >= range.low && bound <= range.high, "a bound is no finite number of the dtype");
+  in.require(from <= to, "an empty range");
+  in.require(to - from <= range.high, "a range that is wider than the dtype");
+}
+
 // What a distribution's parameters must be, by the names that ATen gives them.
 void require_parameters(Infer& in) {
   auto real = [&](std::string_view name) { return in.has_param(name) && in.arg(in.at(name)).kind != ArgKind::value; };
@@ -14,8 +26,7 @@ void require_parameters(Infer& in) {
   if (real("lambd")) in.require(in.real("lambd") > 0, "a rate that is not positive");
   if (real("sigma")) in.require(in.real("sigma") > 0, "a scale that is not positive");
   bool between = in.has_param("from") && in.has_param("to");
-  if (between && in.op().schema.params[in.at("from")].type.kind == ParamKind::real)
-    in.require(in.real("from") <= in.real("to"), "an empty range");
+  if (between && in.op().schema.params[in.at("from")].type.kind == ParamKind::real) require_interval(in);
   if (!in.has_param("to") || in.op().schema.params[in.at("to")].type.kind != ParamKind::integer) return;
   Dim low = in.has_param("from") ? in.integer("from") : Dim(0);
   if (in.given("to")) in.require(lt(low, in.integer("to")), "an empty range");
@@ -30,6 +41,16 @@ void draw_like(Infer& in) {
   t.strides = preserved_strides(in, in.tensor(0));
   t.offset = 0;
   in.result(t);
+}
+
+void geometric(Infer& in) {
+  in.require(in.real("p") > 0 && in.real("p") < 1, "a probability out of (0, 1)");
+  draw_like(in);
+}
+
+void log_normal(Infer& in) {
+  in.require(in.real("std") > 0, "a deviation that is not positive");
+  draw_like(in);
 }
 
 void draw_into(Infer& in) {

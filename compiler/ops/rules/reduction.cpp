@@ -1,5 +1,7 @@
 #include "compiler/ops/rules/reduction.h"
 
+#include <cmath>
+
 #include "compiler/ops/rules/elementwise.h"
 
 namespace lenz::rule {
@@ -200,7 +202,7 @@ void vector_norm(Infer& in) {
   std::string_view order = in.has_param("ord") ? "ord" : "p";
   double p = in.given(order) ? in.real(order) : 2;
   const Type& t = in.tensor(0);
-  if (p < 0 || p > 1e300) {
+  if (p < 0 || std::isinf(p)) {
     auto mask = reduced_dims(in, t.rank());
     Dim total = numel(t.sizes());
     if (total.is_constant() ? total.is(0) : in.is_zero(total)) require_elements(in, t, mask);

@@ -1,0 +1,44 @@
+// Shapes that eager gives where the shapes of operands alone would say others.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz {
+namespace {
+
+std::unique_ptr<Graph> added(std::string_view inputs, std::string_view more = "") {
+  return parse_graph(
+      "graph @g(" + std::string(inputs) + ") { %y = aten.addmv(%x, %m, %v" + std::string(more) + ") return %y }",
+      op_table());
+}
+
+std::string type(const Graph& graph) { return to_string(graph.type(graph.outputs()[0].value())); }
+
+TEST(Contraction, OfAMatrixWithoutElementsAddmvGivesSelfAsItIs) {
+  EXPECT_EQ(type(*added("%x: i64[1], %m: i64[0, 3], %v: i64[3]")), "i64[1]");
+  EXPECT_EQ(type(*added("%x: f32[1], %m: f32[3, 0], %v: f32[0]")), "f32[1]");
+  EXPECT_EQ(type(*added("%x: f32[], %m: f32[3, 0], %v: f32[0]")), "f32[]");
+  EXPECT_EQ(type(*added("%x: f32[1], %m: f32[3, 0], %v: f32[0]", ", beta=0")), "f32[3]");
+  EXPECT_EQ(type(*added("%x: f32[1], %m: f32[3, 2], %v: f32[2]")), "f32[3]");
+  EXPECT_THROW(parse_graph("graph @g(%x: f32[1] mut, %m: f32[3, 0], %v: f32[0]) {"
+                           "  %y = aten.addmv_(%x, %m, %v) return %y }",
+                           op_table()),
+               UserError);
+}
+
+TEST(Contraction, AddmvAsksOfSizesOnlyWhereSelfWouldBeExpanded) {
+  auto asks = [](const Graph& graph) {
+    return std::ranges::count_if(graph.assumptions.guards(),
+                                 [](const Cond& guard) { return to_string(guard).ends_with("!= 0"); });
+  };
+  EXPECT_EQ(asks(*added("%x: f32[n], %m: f32[n, k], %v: f32[k]")), 0);
+  auto expanded = added("%x: f32[1], %m: f32[n, k], %v: f32[k]");
+  EXPECT_EQ(type(*expanded), "f32[n]");
+  EXPECT_EQ(asks(*expanded), 2);
+}
+
+}  // namespace
+}  // namespace lenz
