@@ -143,7 +143,8 @@ class Run {
       if (rests[k])
         rest += (*rests[k])[at[k] ? at[k][i] : i] * (k ? sign * s.operands[k].factor : s.operands[k].factor);
     const double sum = a + b, back = sum - a;
-    return sum + ((a - (sum - back)) + (b - back) + rest);
+    const double more = (a - (sum - back)) + (b - back) + rest;
+    return more == 0 ? sum : sum + more;  // -0 and nothing more is -0
   }
 
   void cast(const Step& s, const Choices& x) {
