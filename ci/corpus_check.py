@@ -27,7 +27,6 @@ OPEN = {
     "decided_by_what_is_open.lenz": "which elements are not zero is open",
     "draws_on_the_way.lenz": "eager's own draws inside of loops; its loops are held to Lenz's stream",
     "largest_of_open_integers.lenz": "which of some open integers is the largest is open",
-    "sizes_that_are_equal_by_guards.lenz": "a mean of powers of 0",
     "uniform_values-arithmetic.lenz": "a sum beyond f16, which wider code need not round",
 }
 

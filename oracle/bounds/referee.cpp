@@ -196,7 +196,7 @@ struct Referee::Impl final : NodeMachine {
     if (is_scalar(op)) return true;  // but where its own rule found otherwise
     for (const at::Tensor& t : leaves(call.values))
       if (store.read(t).loose_zeros) return false;
-    if (op.has(Trait::random)) return false;
+    if (op.has(Trait::random) || op.flow.kind == ErrorFlow::positive) return false;  // a sum may begin with 0 or a term
     if (op.has(Trait::view) || op.has(Trait::movement) || op.has(Trait::maybe_view) || !op.fills.empty()) return true;
     return op.decompose.empty() && op.accuracy == Accuracy::exact && rule_for(call) == flow_moved;
   }

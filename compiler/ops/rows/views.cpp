@@ -307,6 +307,7 @@ void parts(RowSink& t) {
          .infer = rule::unfold_backward,
          .generate = make::unfold_backward,
          .dtypes = dtypes::all,
+         .accuracy = Accuracy::accumulated,
          .flow = {.kind = ErrorFlow::positive, .in_storage = "always"},
          .raises = "windows that don't overlap, and a gradient of another shape; float8",
          .loops = kUnfoldBackwardLoops,
