@@ -214,7 +214,7 @@ TEST_F(JudgeResults, TheCommandSaysItInItsExitCode) {
   EXPECT_EQ(code(folder_ + "cut.npz"), ExitCode::bad_input);
 }
 
-// A graph's own results, written as `lenz run --save` writes them, judged after `spoil` had them.
+// A graph's own results, written as `lenz run --save` writes them, judged with one number off by `spoilt`.
 class JudgeOwnResults : public JudgeResults {
  protected:
   ResultsVerdict judged_after(std::string_view text, JudgeOptions options, std::string_view key, float spoilt) {

@@ -12,9 +12,8 @@
 namespace lenz::oracle {
 
 constexpr int kNoisyRuns = 3;
-// A result may lie this many times further off than noise and eager do, by the greatest deviation in its tensor.
-// Rounding noise of a whole run spreads over elements as it does over runs, while what is wrong by a miscompilation is
-// so by the size of the values: 10^4 times more, even in bf16's 2^-8 still 10 times more.
+// A result may lie this many times further off than noise and eager do, by the greatest deviation in its tensor: room
+// for orders of sums that a few runs of noise did not meet. Chosen, not derived.
 constexpr double kLikeness = 16;
 
 // `noisy`: references of the same inputs, with noise. The first result too far off; integers are not looked at.

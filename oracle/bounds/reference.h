@@ -53,8 +53,8 @@ enum class Draws : uint8_t { eager, lenz };
 
 class Referee {
  public:
-  // With `noise`, the seed of a generator, every result of an op that rounds is off by up to half a last place
-  // of the graph's dtype, at random: a run of values_only for likeness.h.
+  // With `noise`, the seed of a generator, every result of an op that rounds is off at random by up to half a last
+  // place of the graph's dtype, a sum's by the root of its terms as many: a run of values_only for likeness.h.
   explicit Referee(Boxed& boxed, ExecuteOptions options = {}, Widening widening = Widening::bounds,
                    Draws draws = Draws::eager, std::optional<uint64_t> noise = {});
   ~Referee();
