@@ -100,6 +100,7 @@ struct ErrorFlow {
   bool ties_open = false;         // which of equal elements an index names is nobody's promise
   bool extreme_index = false;     // its result is where the greatest or least element stands
   double eager = 1;               // eager's own error is up to this many times what its steps may add
+  bool stores_steps = false;      // eager's formula has steps that the definition has not, and stores them in the dtype
 };
 
 // Values for which an op is defined and smooth: what input generation draws from. Indices carry their bound elsewhere.

@@ -183,6 +183,9 @@ Propagated largest_rule(const Box& box) {
     if (box.spans(1, 0)) return {2 * std::fabs(box.value[0]) + box.error[0], true};
     return {box.error[0], false};
   }
+  // One that picks (the lesser, what is above zero) is not off by what it does not pick. What has no bound may be NaN.
+  if (box.row.monotone == Monotone::increasing && worst > 0 && std::isfinite(worst))
+    return {std::min(worst, at_corners(box).error), false};
   return {worst, false};
 }
 

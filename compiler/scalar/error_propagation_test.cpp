@@ -199,6 +199,16 @@ TEST(ErrorPropagation, known_bounds) {
   EXPECT_TRUE(ambiguous);
 }
 
+// The lesser of two, and what is above zero, are not off by what they are not.
+TEST(ErrorPropagation, what_is_not_picked_brings_no_error) {
+  EXPECT_EQ(bound_of("minimum", {about(1, 0), about(3, 0.5)}), 0);
+  EXPECT_EQ(bound_of("maximum", {about(1, 0), about(3, 0.5)}), 0.5);
+  EXPECT_NEAR(bound_of("minimum", {about(1, 0), about(1.25, 0.5)}), 0.25, 1e-12);
+  EXPECT_EQ(bound_of("relu", {about(-1, 0.5)}), 0);
+  EXPECT_NEAR(bound_of("clamp", {about(2, 0.5), about(0, 0.5), about(1, 0.125)}), 0.125, 1e-12);
+  EXPECT_TRUE(std::isinf(bound_of("minimum", {about(1, 0), about(3, HUGE_VAL)})));  // and may be NaN
+}
+
 TEST(ErrorPropagation, what_is_never_negative_stays_in_the_domain) {
   bool ambiguous = false;
   EXPECT_TRUE(std::isinf(bound_of("sqrt", {about(0.25, 1)}, &ambiguous)));

@@ -1,6 +1,7 @@
 #include "oracle/bounds/elementwise.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -60,19 +61,27 @@ double Rounding::spread(double v, double e, double unsure) const {
 }
 
 namespace {
+// Whether what is stored in this dtype is the step's own result, within an interval whose ends rounding takes it to.
+bool rounds_ends(Formula formula, Dtype dtype) {
+  return formula == Formula::given || (formula == Formula::computed && is_reduced_float(dtype));
+}
+
 // What the row's accuracy lets an implementation add.
 class OwnError {
  public:
   // `fine`: the reference itself is right to half a last place.
-  OwnError(const ScalarRow& row, Dtype compute, Dtype result, bool fine, bool loosely)
+  OwnError(const ScalarRow& row, Dtype compute, Dtype result, bool fine, Formula formula)
       : exact_(row.accuracy.of(compute) == AccuracyClass::exact || is_integral(result, true)),
         absolute_(row.accuracy.absolute),
         of_operands_(row.accuracy.of_operands),
-        monotone_(!loosely && rounds(row, result)),
-        anywhere_(loosely && row.accuracy.absolute == 0 &&
+        monotone_(rounds_ends(formula, result) && rounds(row, result)),
+        anywhere_(formula != Formula::given && row.accuracy.absolute == 0 &&
                   (row.error.rule == ErrorRule::product || row.error.rule == ErrorRule::quotient)),
-        exact_if_known_(row.error.rule == ErrorRule::product),  // of two floats, in float64
-        unsure_(plain(row) ? 0x1p-52 : 0x1p-21),
+        exact_if_known_(formula == Formula::given &&
+                        row.error.rule == ErrorRule::product),  // of two floats, in float64
+        unsure_(formula != Formula::given ? kOtherFormula
+                : plain(row)              ? 0x1p-52
+                                          : 0x1p-21),
         rounding_(result_for(result), ulps(row, result),
                   fine ? 0.5 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)) {}
 
@@ -130,11 +139,11 @@ double magnitude_of(const ScalarValue& v) {
 }
 
 // Whether a row that rounds correctly gives zero because its exact result is zero, not because that is too small: any
-// rounding of it is zero. `loosely`: a sum that cancels may be taken another way.
-bool is_zero_exactly(const ScalarRow& row, std::span<const ElementsIn> operands, int64_t i, bool loosely) {
+// rounding of it is zero. By another formula a sum that cancels may be taken another way.
+bool is_zero_exactly(const ScalarRow& row, std::span<const ElementsIn> operands, int64_t i, Formula formula) {
   if (row.accuracy.kind != AccuracyClass::correctly_rounded || operands.size() > 2) return false;
   const bool sum = row.error.rule == ErrorRule::sum;
-  if (sum && !loosely) return true;
+  if (sum && formula == Formula::given) return true;
   size_t zeros = 0;
   bool infinite = false;
   for (const ElementsIn& o : operands) {
@@ -234,33 +243,41 @@ double steepness(const ScalarRow& row, Dtype result, std::span<const ElementsIn>
   return std::isnan(error) ? 0 : error;  // of zero by an infinite slope
 }
 
+std::array<Uncertain, 3> uncertain(std::span<const ElementsIn> operands, int64_t i) {
+  std::array<Uncertain, 3> given;
+  for (size_t k = 0; k < operands.size(); ++k) {
+    given[k] = {operands[k].at(i), operands[k].error_at(i)};
+    if (operands[k].never_negative) given[k].least = 0;
+  }
+  return given;
+}
+
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
-  OwnError own(row, compute, result, out.fine, out.loosely);
+  OwnError own(row, compute, result, out.fine, out.formula);
   bool targeted = row.result == ResultRule::target;
   const bool signs = reads_signs_of_nan(row, compute);
   ElementsIn results{out.kind, out.value, nullptr, 1};
   for (int64_t i = 0; i < count; ++i) {
-    Uncertain given[3];
+    const std::array<Uncertain, 3> given = uncertain(operands, i);
     bool exact = true;
     double largest_operand = 0;
     for (size_t k = 0; k < operands.size(); ++k) {
-      given[k] = {operands[k].at(i), operands[k].error_at(i)};
-      if (operands[k].never_negative) given[k].least = 0;
       exact = exact && given[k].error == 0;
       largest_operand = std::max(largest_operand, magnitude_of(given[k].value) + given[k].error);
     }
     Propagated p;
     if (!exact)
-      p = propagate_error(row, compute, {given, operands.size()}, targeted ? std::optional(result) : std::nullopt);
+      p = propagate_error(row, compute, {given.data(), operands.size()},
+                          targeted ? std::optional(result) : std::nullopt);
     if (signs)
-      if (const double moved = moved_by_signs(row, compute, {given, operands.size()}); moved > 0)
+      if (const double moved = moved_by_signs(row, compute, {given.data(), operands.size()}); moved > 0)
         p = {std::max(p.error, moved), true};
     double magnitude = magnitude_of(results.at(i));
     double error = p.error;
     if (magnitude == 0 && exact && error == 0 && out.kind == ScalarKind::real &&
-        is_zero_exactly(row, operands, i, out.loosely)) {
+        is_zero_exactly(row, operands, i, out.formula)) {
       error = 0;
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
@@ -295,14 +312,14 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
 template <class Error>
 void plain_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
                 ElementsOut& out, Error&& error) {
-  OwnError own(row, compute, result, out.fine, out.loosely);
+  OwnError own(row, compute, result, out.fine, out.formula);
   const auto* value = static_cast<const double*>(out.value);
   double total = 0;
   bool open = false;
   for (int64_t i = 0; i < count; ++i) {
     double e = error(i) * kSlack;
     double all =
-        e == 0 && value[i] == 0 && is_zero_exactly(row, operands, i, out.loosely) ? 0 : own.with(value[i], e, e == 0);
+        e == 0 && value[i] == 0 && is_zero_exactly(row, operands, i, out.formula) ? 0 : own.with(value[i], e, e == 0);
     out.error[i] = all;
     total += all;
     open |= !(all <= std::numeric_limits<double>::max());
@@ -328,13 +345,14 @@ void plain_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<con
 // scaled, for the result. Not where numbers end.
 bool moves_exponent(const ElementsIn& by, const ElementsOut& out) {
   int exponent = 0;
-  return !out.loosely && by.step == 0 && by.error_at(0) == 0 && std::fabs(std::frexp(by.real(0), &exponent)) == 0.5;
+  return out.formula == Formula::given && by.step == 0 && by.error_at(0) == 0 &&
+         std::fabs(std::frexp(by.real(0), &exponent)) == 0.5;
 }
 bool scaled(const ScalarRow& row, Dtype compute, Dtype result, const ElementsIn& operand, double scale, int64_t count,
             ElementsOut& out) {
   const double safe = std::ldexp(smallest_subnormal(result), info(result).mantissa_bits);
   const auto* value = static_cast<const double*>(out.value);
-  const OwnError own(row, compute, result, out.fine, out.loosely);
+  const OwnError own(row, compute, result, out.fine, out.formula);
   bool any = false;
   for (int64_t i = 0; i < count; ++i) {
     const double e = operand.error_at(i) * scale, size = std::fabs(value[i]);
@@ -364,17 +382,18 @@ bool reads_signs_of_nan(const ScalarRow& row, Dtype compute) {
   return false;
 }
 
-bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, bool loosely, double* out) {
+bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, Formula formula,
+                       double* out) {
   const Rounding rounding(to, kRoundingUlps);
   const bool disc = lenz::is_complex(to);  // values are sizes, whose parts are rounded
   bool any = false;
   for (int64_t i = 0; i < count; ++i) {
     double v = values[i], e = errors ? errors[i] : 0;
     bool stays = e == 0 && (!std::isfinite(v) || (disc ? v == 0 : round_to(to, v) == v));
-    out[i] = stays               ? 0
-             : !std::isfinite(v) ? kUnbounded
-             : disc || loosely   ? e + rounding.at(std::fabs(v) + e)
-                                 : rounding.spread(v, e, 0);
+    out[i] = stays                               ? 0
+             : !std::isfinite(v)                 ? kUnbounded
+             : disc || !rounds_ends(formula, to) ? e + rounding.at(std::fabs(v) + e)
+                                                 : rounding.spread(v, e, formula == Formula::given ? 0 : kOtherFormula);
     any |= out[i] != 0;
   }
   return any;
@@ -399,9 +418,10 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
       if (operands.size() == 2) return run([&](int64_t i) { return a.error_at(i) + b.error_at(i); });
       break;
     case ErrorRule::largest:
-      if (operands.size() == 1) return run([&](int64_t i) { return a.error_at(i); });
-      if (operands.size() == 2) return run([&](int64_t i) { return std::max(a.error_at(i), b.error_at(i)); });
-      break;
+      return run([&](int64_t i) {
+        if (a.error_at(i) == 0 && b.error_at(i) == 0 && c.error_at(i) == 0) return 0.0;
+        return propagate_error(row, compute, {uncertain(operands, i).data(), operands.size()}).error;
+      });
     case ErrorRule::lipschitz:
       if (operands.size() == 1) return run([&](int64_t i) { return row.error.lipschitz * a.error_at(i); });
       break;

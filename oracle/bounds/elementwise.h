@@ -40,6 +40,13 @@ struct ElementsIn {
   double error_at(int64_t i) const { return error ? error[i * step] : 0; }
 };
 
+// Whether another formula may stand for what is computed, and what its roundings may be then.
+enum class Formula : uint8_t {
+  given,     // none may
+  computed,  // for a step of a definition: computed in f32 at least, and what the definition stores is stored
+  stored,    // eager's own has other steps, and stores them in the dtype, however narrow: its roundings may be any
+};
+
 struct ElementsOut {
   ScalarKind kind = ScalarKind::real;
   const void* value = nullptr;   // the results, computed already
@@ -48,7 +55,7 @@ struct ElementsOut {
   bool any_error = false, any_ambiguous = false;
   bool loose_zeros = false;  // a zero takes its sign from an operand's that may have either
   bool fine = false;         // the results are right to half a last place of float64
-  bool loosely = false;      // another formula may stand for this step: its roundings may be any
+  Formula formula = Formula::given;
 };
 
 // Whether the sign of a NaN shows in what the row gives.
@@ -64,7 +71,11 @@ void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span
 
 // A floating value in another floating dtype, or an integer in one: what is representable and certain stays exact.
 // Of complex numbers the values are sizes. Returns whether any error is not zero.
-bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, bool loosely, double* out);
+bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, Formula formula,
+                       double* out);
+
+// What a formula that computes in f32 may be off by, of the magnitude, where a step's dtype is narrow.
+inline constexpr double kOtherFormula = 0x1p-20;
 
 // What rounding to a floating dtype may add at magnitude m, `ulps` of it (a half: to nearest); and the rounding of
 // the float64 reference itself. Infinite where the dtype may overflow.

@@ -277,9 +277,9 @@ at::Tensor counts_exactly(const Call& call, const at::Tensor& sizes, double unit
 // Eager has formulas of its own for sums of floats in definitions, such as a running mean. What a definition counts it
 // counts.
 bool sums_as_defined(FlowContext& in, const Call& call) {
-  return !in.in_definition || std::ranges::none_of(leaves(call.values), [](const at::Tensor& t) {
-    return t.is_floating_point() || t.is_complex();
-  });
+  return in.formula == Formula::given || std::ranges::none_of(leaves(call.values), [](const at::Tensor& t) {
+           return t.is_floating_point() || t.is_complex();
+         });
 }
 
 // "sum(x, dtype=bf16)" may convert x first, and convert is to round.
@@ -294,7 +294,7 @@ Call with_rounded_operands(FlowContext& in, const Call& call) {
     if (!type.is_tensor() || !is_inexact(type.dtype) || !is_inexact(to)) continue;
     if (info(to_real(to)).mantissa_bits >= info(to_real(type.dtype)).mantissa_bits) continue;
     const at::Tensor x = call.values[a.value()]->value.toTensor(), copy = x.clone();
-    const Planes rounded = converted(in.store.read(x), type.dtype, to, in.in_definition);
+    const Planes rounded = converted(in.store.read(x), type.dtype, to, in.formula);
     in.store.write(copy, rounded.error, rounded.ambiguous);
     made.values[a.value()] = hold(copy);
   }
@@ -428,8 +428,9 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
         const auto *from = sizes.const_data_ptr<double>(), *within = carried.const_data_ptr<double>();
         auto* to = error.mutable_data_ptr<double>();
         for (int64_t k = 0; k < sizes.numel(); ++k)
-          to[k] =
-              in.in_definition ? within[k] + storage.at(from[k] + within[k]) : storage.spread(from[k], within[k], 0);
+          to[k] = in.formula == Formula::stored
+                      ? within[k] + storage.at(from[k] + within[k])
+                      : storage.spread(from[k], within[k], in.formula == Formula::given ? 0 : kOtherFormula);
       } else {
         error = nothing_where(size + error > largest_finite(sums), error, kInf);
       }

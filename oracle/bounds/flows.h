@@ -7,6 +7,7 @@
 #include <string>
 
 #include "oracle/bounds/call.h"
+#include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/planes.h"
 #include "oracle/execute.h"
 
@@ -21,7 +22,7 @@ struct FlowContext {
   bool of_eager = false;             // what is judged was computed by eager
   bool errors = true;                // false: values alone
   bool in_storage = false;           // the op is part of one whose sums are carried in the storage's dtype
-  bool in_definition = false;        // the op is a step of a definition, for which eager has formulas of its own
+  Formula formula = Formula::given;  // another one than `given` in the steps of a definition
 };
 
 bool sums_in_storage(const Call& call);  // as the row's flow says, for these arguments
@@ -40,7 +41,7 @@ Outcome flow_bits(FlowContext& in, const Call& call);       // the operand's bit
 Outcome flow_random(FlowContext& in, const Call& call);     // drawn in the graph's own dtypes
 
 // Planes of one tensor in another dtype.
-Planes converted(const Planes& planes, Dtype from, Dtype to, bool loosely);
+Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula);
 // Stores them in what `target` shows; an out= tensor of another size is `resized` first.
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized);
 std::vector<RunValue> narrowed(const Call& call);  // its operands in the graph's own dtypes

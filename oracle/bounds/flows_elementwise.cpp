@@ -93,7 +93,7 @@ ScalarKind kind_of(Dtype d) {
 
 // The row over planes whose operands have met in `compute`.
 Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
-             const at::Tensor& value, bool loosely, const at::Tensor& passed = {}, bool fine = false) {
+             const at::Tensor& value, Formula formula, const at::Tensor& passed = {}, bool fine = false) {
   std::vector<Laid> laid;
   std::vector<ElementsIn> elements;
   bool marked = false;
@@ -107,7 +107,7 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   ElementsOut out{kind_of(result), results.value.const_data_ptr(), error.mutable_data_ptr<double>(),
                   static_cast<uint8_t*>(open.mutable_data_ptr())};
   out.fine = fine;
-  out.loosely = loosely;
+  out.formula = formula;
   if (passed.defined())
     settled_errors(row, compute, result, elements, passed.const_data_ptr<double>(), value.numel(), out);
   else
@@ -203,7 +203,7 @@ bool evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::sp
 }
 }  // namespace
 
-Planes converted(const Planes& planes, Dtype from, Dtype to, bool loosely) {
+Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   if (from == to) return planes;
   Planes made{
       planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros && is_inexact(to), planes.never_negative};
@@ -224,22 +224,22 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, bool loosely) {
     at::Tensor error = at::empty(value.sizes(), at::kDouble);
     at::Tensor given = exact ? at::Tensor() : planes.error.contiguous();
     bool any = conversion_errors(value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(),
-                                 value.numel(), to, loosely, error.mutable_data_ptr<double>());
+                                 value.numel(), to, formula, error.mutable_data_ptr<double>());
     if (any) made.error = error;
     return made;
   }
   if (lenz::is_complex(from)) {
     Planes real{at::real(planes.value), planes.error, planes.ambiguous, planes.loose_zeros};
-    return converted(real, to_real(from), to, loosely);
+    return converted(real, to_real(from), to, formula);
   }
   const ScalarRow& row = *find_scalar("to_dtype");
-  return apply(row, from, to, {&planes, 1}, made.value, false);
+  return apply(row, from, to, {&planes, 1}, made.value, Formula::given);
 }
 
 namespace {
 // In another dtype, as far as this run keeps account.
 Planes recorded(FlowContext& in, const Planes& planes, Dtype from, Dtype to) {
-  if (in.errors) return converted(planes, from, to, in.in_definition);
+  if (in.errors) return converted(planes, from, to, in.formula);
   return {planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros && is_inexact(to)};
 }
 
@@ -281,15 +281,14 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const bool multiplies = alpha >= 0 && !is_one(call.args[static_cast<size_t>(alpha)]);  // by what may be left out
   for (int i = 0; i < row.arity; ++i) {
     ElementOperand o = operand_of(in, call, call.args[static_cast<size_t>(i)]);
-    operands.push_back(converted(o.planes, o.dtype, operand_dtype(row, compute, i), in.in_definition));
+    operands.push_back(converted(o.planes, o.dtype, operand_dtype(row, compute, i), in.formula));
     loose = loose || operands.back().loose_zeros;
   }
-  const bool loosely = in.in_definition;
   if (multiplies) {
     ElementOperand by = operand_of(in, call, call.args[static_cast<size_t>(alpha)]);
-    Planes factors[] = {operands[1], converted(by.planes, by.dtype, compute, in.in_definition)};
+    Planes factors[] = {operands[1], converted(by.planes, by.dtype, compute, in.formula)};
     operands[1] =
-        apply(*find_scalar("mul"), compute, compute, factors, at::mul(factors[0].value, factors[1].value), loosely);
+        apply(*find_scalar("mul"), compute, compute, factors, at::mul(factors[0].value, factors[1].value), in.formula);
     // A fused sum is of the product itself, which may overflow where the sum does not.
     at::Tensor& product = operands[1].value;
     at::Tensor over = at::isinf(product).logical_and(at::isfinite(factors[0].value));
@@ -314,7 +313,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     out.results[0] = hold(value);
   }
   bool exact = row.accuracy.of(compute) == AccuracyClass::exact || !is_inexact(result);
-  const bool promises_zeros = !multiplies && !row.has(traits::loose_zero) && (exact || !in.in_definition) &&
+  const bool promises_zeros = !multiplies && !row.has(traits::loose_zero) && (exact || in.formula == Formula::given) &&
                               !has_exception(row, compute) && !lenz::is_complex(result);
   auto without_errors = [&] {
     if ((loose || !promises_zeros) && may_hold_zero({.value = value, .error = {}, .ambiguous = {}}))
@@ -326,8 +325,8 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
       !reads_signs_of_nan(row, compute))
     return without_errors();
   bool fine = evaluated_finely(row, compute, result, operands, value);
-  Planes made =
-      apply(row, compute, result, operands, value, loosely, at_ends(in, call, row, compute, operands[0], value), fine);
+  Planes made = apply(row, compute, result, operands, value, in.formula,
+                      at_ends(in, call, row, compute, operands[0], value), fine);
   if (listed && value.is_floating_point()) excuse_row(in, call, row, {}, made);
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true); ends.defined())
@@ -392,7 +391,7 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   at::Tensor value = out.results[0]->value.toTensor();
   at::Tensor size = (value.is_complex() ? at::abs(value) : value).contiguous();
   at::Tensor error = at::empty(size.sizes(), at::kDouble);
-  bool any = conversion_errors(size.const_data_ptr<double>(), nullptr, size.numel(), d, in.in_definition,
+  bool any = conversion_errors(size.const_data_ptr<double>(), nullptr, size.numel(), d, in.formula,
                                error.mutable_data_ptr<double>());
   bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
   if (fill && !any) return out;

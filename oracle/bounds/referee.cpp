@@ -136,7 +136,7 @@ struct Referee::Impl final : NodeMachine {
             .of_eager = widening == Widening::bounds_of_eager,
             .errors = widening != Widening::values_only,
             .in_storage = in_storage_,
-            .in_definition = in_definition_};
+            .formula = formula_};
   }
 
   static bool rounds(const OpDef& op) {
@@ -455,8 +455,8 @@ struct Referee::Impl final : NodeMachine {
 
   // What a composite means: its definition, node by node.
   Outcome run_definition(const Call& call, std::vector<Dtype>& dtypes) {
-    const std::optional<Call> before = in_definition_ ? std::nullopt : kept_if_written(call);
-    if (!in_definition_)
+    const std::optional<Call> before = formula_ != Formula::given ? std::nullopt : kept_if_written(call);
+    if (formula_ == Formula::given)
       far_step_ = widening == Widening::bounds_of_eager && call.op->has(Trait::elementwise) && any_far_operand(call);
     Graph scratch(call.graph->shared_context(), call.graph->ops(), "definition");
     // In numbers: a definition that is open to other sizes may be another one.
@@ -473,8 +473,10 @@ struct Referee::Impl final : NodeMachine {
     std::copy(call.values.begin(), call.values.end(), values.begin());
     Outcome failed;
     bool outside = in_storage_;
-    bool inner_step = std::exchange(in_definition_, true);
     in_storage_ = in_storage_ || (!call.op->flow.in_storage.empty() && sums_in_storage(call));
+    const Formula around = formula_;
+    const bool stores = around == Formula::stored || in_storage_ || call.op->flow.stores_steps;
+    formula_ = stores ? Formula::stored : Formula::computed;
     scratch.for_each_node([&](NodeId id) {
       if (failed.raised) return;
       const Node& node = scratch.node(id);
@@ -494,7 +496,7 @@ struct Referee::Impl final : NodeMachine {
       far_step_ = far_step_ || (widening == Widening::bounds_of_eager && any_far(out, made));
     });
     in_storage_ = outside;
-    in_definition_ = inner_step;
+    formula_ = around;
     if (failed.raised) return failed;
     Outcome out;
     dtypes.clear();
@@ -509,7 +511,7 @@ struct Referee::Impl final : NodeMachine {
         out.results.push_back(list_of(items));
       }
     }
-    if (far_step_ && !in_definition_) {
+    if (far_step_ && formula_ == Formula::given) {
       FlowContext in = context();
       excuse_definition(in, before ? *before : call, out);
     }
@@ -517,7 +519,8 @@ struct Referee::Impl final : NodeMachine {
   }
 
   at::Generator noise_source_;
-  bool in_storage_ = false, in_definition_ = false;
+  bool in_storage_ = false;
+  Formula formula_ = Formula::given;
   bool far_step_ = false;  // of the outermost definition
 
  public:

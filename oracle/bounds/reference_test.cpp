@@ -153,6 +153,20 @@ TEST(Bounds, OfOneOpenSumIsHowFarRoundingTakesTheEnds) {
   EXPECT_LT(error(1), 0x1.01p-29);
 }
 
+// Another formula for a step of a definition computes in f32: what is stored between is rounded as any number is, and
+// what a narrow dtype holds is off by no more than f32 is.
+TEST(Bounds, StepsOfDefinitionsInNarrowDtypesAreRoundedToNearest) {
+  auto error = [](const char* dtype, std::vector<double> x) {
+    return Judged("graph @g(%x: f32[2]) { %y = aten._to_copy(%x, dtype=" + std::string(dtype) +
+                      ") %z = aten.var(%y, [0], correction=0) return %z }",
+                  {std::move(x)})
+        .errors()[0];
+  };
+  for (const char* dtype : {"bf16", "f16"})
+    EXPECT_LT(error(dtype, {0, 4}), 0x1p-14) << dtype;  // every step is a whole number
+  EXPECT_GT(error("bf16", {1, 1.0078125}), 0x1p-16);    // the mean may be stored, which leaves nothing of this
+}
+
 TEST(Bounds, APowerOfTwoRoundsNothing) {
   auto error = [](const char* by, double x) {
     return Judged("graph @g(%x: f32[1]) { %z = aten." + std::string(by) + " return %z }", {{x}}).errors()[0];

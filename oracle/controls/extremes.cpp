@@ -159,6 +159,11 @@ class Extent {
     }
   }
 
+  static bool multiplies_itself(const Step& s) {
+    return s.row->error.rule == ErrorRule::product && s.operands.size() == 2 && s.operands[0].value != kNone &&
+           s.operands[0].value == s.operands[1].value && s.operands[0].sources == s.operands[1].sources;
+  }
+
   static Attained number(const Step& s, double number) {
     Collector c;
     for (uint64_t n : {0, 1, 2}) {
@@ -194,6 +199,11 @@ class Extent {
       // Every corner, and two more between.
       size_t ends[3] = {1, 1, 1};
       for (size_t k = 0; k < arity; ++k) ends[k] = from[k].one() ? 1 : 2;
+      if (multiplies_itself(s)) {  // both factors are one value, that is read once
+        for (size_t which = 0; which < kKept; ++which) answer({which, which, which});
+        out[i] = collector.take();
+        continue;
+      }
       std::array<size_t, 3> at{};
       for (at[0] = 0; at[0] < ends[0]; ++at[0])
         for (at[1] = 0; at[1] < ends[1]; ++at[1])

@@ -49,5 +49,21 @@ TEST(Extremes, ElementsChooseForThemselves) {
   for (size_t k = 0; k < 32; ++k) EXPECT_EQ(e.least[0][k], e.greatest[0][k]);  // stored, it is one number
 }
 
+// What multiplies a number by itself reads it once: no square is negative, and none has a root that is NaN.
+TEST(Extremes, SquaresAreOfOneNumber) {
+  Boxed boxed(DeviceKind::cpu);
+  Subject s = subject(R"(graph @g(%x: bf16[3] init uniform(1, 1.0625)) {
+  %y = aten.std(%x, [0], correction=0)
+  %d = aten.sub(%x, 1.03)
+  %s = aten.mul(%d, %d)
+  %r = aten.sqrt(%s)
+  return %y, %s, %r
+})",
+                      boxed);
+  const Extremes e = find_extremes(s.plan());
+  for (size_t i : {0, 2, 3})
+    for (double least : e.least[i]) EXPECT_GE(least, 0) << i;
+}
+
 }  // namespace
 }  // namespace lenz::oracle::controls

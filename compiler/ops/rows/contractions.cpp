@@ -118,6 +118,7 @@ void products(RowSink& t) {
   added.exception = "the meta kernel composes it of products and sums, with the strides of these";
   added.variants.out_rule = OutRule::direct;
   added.infer = rule::addr;
+  added.flow.stores_steps = true;  // it multiplies one vector by alpha first
   added.generate = make::outer;
   added.fits = "beta:result alpha:result";
   t.row("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meaning(R"(

@@ -471,8 +471,10 @@ void distances(RowSink& t) {
     %b = aten.maximum(aten.linalg_vector_norm(aten.expand_as(%y, %both), 2, [$dim]), %least)
     return aten.div(%s, aten.mul(%a, %b)))";
   row.fits = "eps:computed";
+  row.flow.stores_steps = true;  // it divides both vectors by their norms first
   t.row("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", row);
   row.fits = {};
+  row.flow = {};
   row.computes = {};
   row.generate = make::cosine_embedding;
   row.dtypes = dtypes::real_and_bool;
