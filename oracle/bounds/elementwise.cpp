@@ -404,6 +404,25 @@ void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span
   plain_rule(row, compute, result, operands, count, out, [&](int64_t i) { return passed[i]; });
 }
 
+namespace {
+// propagate_error's rule for `largest`, without its generality: there are many elements.
+double off_by_what_is_picked(const ScalarRow& row, const EvalContext& context, std::span<const ElementsIn> operands,
+                             int64_t i, double value) {
+  double worst = 0;
+  for (const ElementsIn& o : operands) worst = std::max(worst, o.error_at(i));
+  if (worst == 0 || worst == kUnbounded || row.monotone != Monotone::increasing) return worst;
+  ScalarValue low[3], high[3];
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const double x = operands[k].real(i), e = operands[k].error_at(i);
+    low[k] = ScalarValue(operands[k].never_negative ? std::max(x - e, 0.0) : x - e);
+    high[k] = ScalarValue(x + e);
+  }
+  const double least = row.eval.reals(context, low).real(), greatest = row.eval.reals(context, high).real();
+  const double far = std::max(greatest - value, value - least);
+  return far == 0 ? 0 : std::min(worst, far + 0x1p-50 * std::max(std::fabs(least), std::fabs(greatest)));
+}
+}  // namespace
+
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out) {
   bool plain = out.kind == ScalarKind::real && is_floating(compute) && is_floating(result) && !row.accuracy.of_operands;
@@ -412,16 +431,14 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
   auto run = [&](auto&& error) { plain_rule(row, compute, result, operands, count, out, error); };
   const ElementsIn &a = operands[0], &b = operands[operands.size() > 1 ? 1 : 0];
   const ElementsIn& c = operands[operands.size() - 1];
+  const auto* value = static_cast<const double*>(out.value);
   switch (row.error.rule) {
     case ErrorRule::sum:
       if (operands.size() == 1) return run([&](int64_t i) { return a.error_at(i); });
       if (operands.size() == 2) return run([&](int64_t i) { return a.error_at(i) + b.error_at(i); });
       break;
     case ErrorRule::largest:
-      return run([&](int64_t i) {
-        if (a.error_at(i) == 0 && b.error_at(i) == 0 && c.error_at(i) == 0) return 0.0;
-        return propagate_error(row, compute, {uncertain(operands, i).data(), operands.size()}).error;
-      });
+      return run([&](int64_t i) { return off_by_what_is_picked(row, {compute, result}, operands, i, value[i]); });
     case ErrorRule::lipschitz:
       if (operands.size() == 1) return run([&](int64_t i) { return row.error.lipschitz * a.error_at(i); });
       break;

@@ -34,7 +34,7 @@ class FineSums {
     rest_ = at::zeros(value.sizes(), at::kDouble);
     at::Tensor unsure = products_ ? add_products() : add_terms();
     at::Tensor fine = total_ + rest_;
-    if (!at::isfinite(fine).all().item<bool>()) return std::nullopt;
+    if (!all_finite(fine)) return std::nullopt;
     value.copy_(fine);
     at::Tensor size = at::abs(run(absolute_, sizes(0), sizes(1)));
     constexpr double kSlack = 1 + 0x1p-40;

@@ -328,8 +328,8 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       if (!flows(in, call, leaf)) return leaf.value;
       Planes p = in.store.read(leaf.value);
       at::Tensor size = magnitude(p.value);
-      at::Tensor bad = at::isfinite(p.value).logical_not();
-      bool any_bad = at::any(bad).item<bool>();
+      const bool any_bad = !all_finite(p.value);
+      const at::Tensor bad = any_bad ? at::isfinite(p.value).logical_not() : at::Tensor();
       finite &= !any_bad;
       if (any_bad) size = nothing_where(bad, size, 0);
       if (p.value.is_complex()) size = size.clamp_max(largest_finite(Dtype::f64));  // finite parts may have no modulus

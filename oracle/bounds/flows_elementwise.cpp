@@ -138,7 +138,7 @@ at::Tensor at_ends(FlowContext& in, const Call& call, const ScalarRow& row, Dtyp
               operand.error.defined() && value.numel() >= kMany && call.args[0].is_value() &&
               operand.value.is_floating_point();
   // What may be anything may be NaN, which is no end of an interval.
-  if (!fits || !operand.error.isfinite().all().item<bool>()) return {};
+  if (!fits || !all_finite(operand.error)) return {};
   auto end = [&](double sign) {
     std::vector<RunValue> values = call.values;
     at::Tensor moved = operand.value + sign * operand.error;
@@ -151,7 +151,7 @@ at::Tensor at_ends(FlowContext& in, const Call& call, const ScalarRow& row, Dtyp
   at::Tensor far = at::maximum((high - value).abs_(), (low - value).abs_());
   at::Tensor passed = far.add_(at::maximum(high.abs_(), low.abs_()), kSlack);
   // Outside the domain, or at a pole, the general rule decides.
-  return passed.isfinite().all().item<bool>() ? passed.contiguous() : at::Tensor();
+  return all_finite(passed) ? passed.contiguous() : at::Tensor();
 }
 
 bool uncertain(std::span<const Planes> operands) {
@@ -181,8 +181,7 @@ bool evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::sp
                       const at::Tensor& value) {
   constexpr int64_t kMany = 1 << 16;
   if (compute != Dtype::f64 || result != Dtype::f64 || row.accuracy.kind != AccuracyClass::ulps || !row.eval.dds ||
-      row.has(traits::costly) || value.numel() > kMany || value.scalar_type() != at::kDouble ||
-      !at::isfinite(value).all().item<bool>())
+      row.has(traits::costly) || value.numel() > kMany || value.scalar_type() != at::kDouble || !all_finite(value))
     return false;
   std::vector<Laid> laid;
   for (size_t i = 0; i < operands.size(); ++i)
@@ -197,7 +196,7 @@ bool evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::sp
     }
     to[i] = static_cast<double>(row.eval.dds({compute, result}, at).double_double());
   }
-  if (!at::isfinite(made).all().item<bool>()) return false;
+  if (!all_finite(made)) return false;
   value.copy_(made);
   return true;
 }

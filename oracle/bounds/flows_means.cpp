@@ -168,15 +168,15 @@ Outcome flow_log_sums(FlowContext& in, const Call& call) {
   if (value.numel() == 0) return out;
   int64_t dim = dim_of(call).value_or(0);
   at::Tensor share;  // how much of what its terms add up to is left of a sum, from none on
-  if (!at::isfinite(operand.value).all().item<bool>()) {
+  if (!all_finite(operand.value)) {
     in.unbounded.insert(call.op->full_name + ": infinities among the terms");
   } else if (lenz::is_complex(d)) {
     share = share_left(operand, dim);
-    if (!at::isfinite(share).all().item<bool>())
+    if (!all_finite(share))
       in.unbounded.insert(call.op->full_name +
                           ": the sum's argument may differ by whole turns with the order of terms");
   }
-  if (share.defined() ? !at::isfinite(share).any().item<bool>() : !at::isfinite(operand.value).all().item<bool>()) {
+  if (share.defined() ? !at::isfinite(share).any().item<bool>() : !all_finite(operand.value)) {
     mark_unknown(in, out.results);
     return out;
   }

@@ -4,6 +4,8 @@
 #include <ATen/MemoryOverlap.h>
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 namespace lenz::oracle {
 
@@ -16,12 +18,36 @@ c10::weak_intrusive_ptr<c10::StorageImpl> weak(const at::Tensor& value) {
 }
 }  // namespace
 
+namespace {
+// Whether it holds of any element and its error, in one pass that makes no tensors.
+template <class Holds>
+bool any_element(const at::Tensor& value, const at::Tensor& error, const Holds& holds) {
+  const at::Tensor v = value.to(at::kDouble).contiguous();
+  const at::Tensor e = error.defined() ? error.expand(value.sizes()).contiguous() : at::Tensor();
+  const auto* x = v.const_data_ptr<double>();
+  const auto* off = e.defined() ? e.const_data_ptr<double>() : nullptr;
+  constexpr int64_t kRun = 1024;  // long enough for vectors, short enough to end early
+  for (int64_t from = 0; from < v.numel(); from += kRun) {
+    bool any = false;
+    for (int64_t i = from; i < std::min(from + kRun, v.numel()); ++i) any |= holds(x[i], off ? off[i] : 0.0);
+    if (any) return true;
+  }
+  return false;
+}
+}  // namespace
+
+bool all_finite(const at::Tensor& t) {
+  if (!t.is_floating_point() && !t.is_complex()) return true;
+  const at::Tensor numbers = t.is_complex() ? at::view_as_real(t.resolve_conj()) : t;
+  return !any_element(numbers, {},
+                      [](double x, double) { return !(std::fabs(x) <= std::numeric_limits<double>::max()); });
+}
+
 bool may_hold_zero(const Planes& planes) {
   const at::Tensor& v = planes.value;
   if (!v.is_floating_point() && !v.is_complex()) return false;
   auto reached = [&](const at::Tensor& part) {
-    const at::Tensor zero = planes.error.defined() ? (at::abs(part) <= planes.error) : part == 0;
-    return at::any(zero).item<bool>();
+    return any_element(part, planes.error, [](double x, double e) { return std::fabs(x) <= e; });
   };
   if (!v.is_complex()) return reached(v);
   const at::Tensor parts = at::view_as_real(v.resolve_conj());
@@ -31,8 +57,7 @@ bool may_hold_zero(const Planes& planes) {
 bool above_zero(const Planes& planes) {
   if (planes.never_negative) return true;
   if (planes.value.is_complex()) return false;
-  if (!planes.error.defined()) return !at::any(planes.value < 0).item<bool>();
-  return !at::any((planes.value < planes.error).logical_or(planes.error.isinf())).item<bool>();
+  return !any_element(planes.value, planes.error, [](double x, double e) { return x < e || e == HUGE_VAL; });
 }
 
 at::Tensor PlaneStore::view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part) const {
@@ -76,8 +101,9 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
   if (whole && error.is_contiguous() && error.sizes() == value.sizes()) {
     // A plane is a storage of its own from its beginning on; most are nobody else's, and need no copy.
     auto own = [&](const at::Tensor& plane) {
+      const bool shared = plane.storage().use_count() > 1 || plane.storage_offset() != 0;
       at::Tensor flat = plane.expand(value.sizes()).reshape({-1});
-      return plane.storage().use_count() > 1 || plane.storage_offset() != 0 ? flat.clone() : flat.contiguous();
+      return shared ? flat.clone() : flat.contiguous();
     };
     b.error = own(error);
     b.ambiguous = ambiguous.defined() ? own(ambiguous) : at::Tensor();

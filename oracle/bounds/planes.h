@@ -18,6 +18,7 @@ struct Planes {
   bool never_negative = false;  // nothing is less than zero, however far errors reach
 };
 
+bool all_finite(const at::Tensor& t);
 bool may_hold_zero(const Planes& planes);  // of floats: in either part
 bool above_zero(const Planes& planes);     // nothing is less than zero: never_negative, or by its intervals
 
