@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "bench/worker.h"
+#include "bench/rows.h"
 
 namespace lenz::bench {
 

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "bench/rows.h"
 #include "bench/subject.h"
-#include "bench/worker.h"
 
 namespace lenz::bench {
 

@@ -23,9 +23,7 @@ namespace lenz::fuzz {
 namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
-constexpr uint64_t kBatch = 32;  // cases that are stored together
-constexpr size_t kSlice = 12;    // batches that one worker process sees at most
-constexpr int kHangSeconds = 60;
+constexpr size_t kSlice = 12;  // batches that one worker process sees at most
 constexpr int kDeathsOfBatch = 16;
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -94,7 +92,7 @@ struct Dead {
 class Campaign {
  public:
   explicit Campaign(const CampaignOptions& options)
-      : options_(options), pool_(op_table()), store_(store_of(options.out)) {
+      : options_(options), batch_(is_foreign(options.only) ? 4 : 32), pool_(op_table()), store_(store_of(options.out)) {
     begin_run();
   }
 
@@ -158,7 +156,7 @@ class Campaign {
     const int workers = options_.workers;
     std::vector<std::pair<uint64_t, uint64_t>> batches;  // first, cases
     while (batches.size() < kSlice * static_cast<size_t>(workers) && next_ < end()) {
-      const uint64_t count = std::min(kBatch, end() - next_);
+      const uint64_t count = std::min(batch_, end() - next_);
       if (!done_.contains(next_)) batches.emplace_back(next_, count);
       next_ += count;
     }
@@ -182,7 +180,9 @@ class Campaign {
       if (interrupt_.came() || time_is_up() || enough()) shared_.stop() = true;
       if (options_.progress) show_progress(finished);
     };
-    oracle::run_in_workers(batches.size(), workers, {.hang_seconds = kHangSeconds}, calls);
+    oracle::WorkerLimits limits = limits_for(options_.only, false);
+    limits.hang_seconds *= 2;  // beside all the others
+    oracle::run_in_workers(batches.size(), workers, limits, calls);
   }
 
   // In a child. Empty: it was told to stop.
@@ -354,7 +354,8 @@ class Campaign {
   }
 
   const CampaignOptions& options_;
-  Interrupt interrupt_;  // before anything that shows from outside that it runs
+  const uint64_t batch_;  // cases that are stored together
+  Interrupt interrupt_;   // before anything that shows from outside that it runs
   Pool pool_;
   store::Database store_;
   Shared shared_;

@@ -77,7 +77,8 @@ Case read_case(const std::string& path) {
 CaseRunner::CaseRunner(std::vector<const Property*> only, std::string scratch)
     : properties_(std::move(only)), scratch_(std::move(scratch)), boxed_(DeviceKind::cpu) {
   if (properties_.empty())
-    for (const Property& p : properties()) properties_.push_back(&p);
+    for (const Property& p : properties())
+      if (!p.foreign) properties_.push_back(&p);
 }
 
 CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std::function<void(size_t)>& before) {

@@ -142,7 +142,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
       "run again alone, reduced, named and filed.",
       "lenz fuzz");
   CampaignOptions options;
-  std::string time, replayed;
+  std::string time, replayed, subject = "lenz";
   std::vector<std::string> only;
   std::optional<uint64_t> seed;
   bool list = false, json = false;
@@ -153,7 +153,11 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_option("--seed", seed, "one seed is one campaign (default: a fresh one, which is printed)");
   app.add_option("--first", options.first, "number of the first case");
   app.add_option("--workers", options.workers, "processes (default: one for each core)")->check(CLI::Range(0, 1024));
-  app.add_option("--only", only, "these properties alone")->delimiter(',');
+  auto* chosen = app.add_option("--only", only, "these properties alone")->delimiter(',');
+  app.add_option("--subject", subject, "who is held to it: Lenz, or torch.compile on the same graphs")
+      ->check(CLI::IsMember({"lenz", "inductor"}))
+      ->excludes(chosen)
+      ->capture_default_str();
   app.add_option("--target", options.target,
                  "of machine code: avx512, avx2, generic (default: the best that runs here)");
   app.add_option("--out", options.out, "folder of the store and of what is found");
@@ -166,7 +170,8 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_option("--replay", replayed, "run one case from a file");
   if (!parse_arguments(app, args)) return ExitCode::fine;
   if (list) return list_properties();
-  options.only = named(only);
+  options.only = named(subject == "lenz" ? only : std::vector{subject});
+  if (is_foreign(options.only)) options.reduce_seconds = 300;  // each run of it takes seconds
   if (!replayed.empty()) return replay(replayed, options.only);
   options.seed = seed ? *seed : (uint64_t{std::random_device()()} << 20 ^ std::random_device()()) & 0xFFFFFFFFFF;
   if (!options.target.empty()) options.target = native::runnable_target(options.target).name;

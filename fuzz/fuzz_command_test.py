@@ -89,6 +89,17 @@ class Campaigns(unittest.TestCase):
         self.assertEqual(text[0], text[1])
         self.assertEqual(text[0].count("graph @fuzzed"), 5)
 
+    def test_another_compiler_is_held_to_the_same(self):
+        # What eager raises at, it need not; what it takes, it has to give.
+        file = self.out.with_suffix(".lenz")
+        file.write_text("graph @g(%x: bf16[3, 5] mut init normal(0, 1)) {\n  %y = aten.add_(%x, 1.5)\n"
+                        "  %s = aten.sum(%y, [1])\n  %r = aten.relu(%s)\n  return %s, %r\n}\n")
+        held = lenz("--subject", "inductor", "--replay", str(file))
+        self.assertEqual(held.returncode, 0, held.stdout + held.stderr)
+        self.assertIn("every property holds", held.stdout)
+        both = lenz("--subject", "inductor", "--only", "structure", "--replay", str(file))
+        self.assertEqual(both.returncode, 2, both.stdout)
+
     def test_bad_arguments(self):
         for arguments, words in [(["--time", "soon"], "no length of time"), (["--only", "nothing"], "there is no property"),
                                  (["--seed", "-1"], "--seed"), (["--replay", "no.lenz"], "no.lenz"),

@@ -95,9 +95,11 @@ struct Property {
   std::optional<Failure> (*holds)(Subject& subject);
   bool compiles = false;    // machine code: the slow ones
   bool looks_back = false;  // at what the properties before it did
+  bool foreign = false;     // of another compiler: asked for by name alone, with patience and memory of its own
 };
-std::span<const Property> properties();
+std::span<const Property> properties();  // those of other compilers come last
 const Property* find_property(std::string_view name);
+bool is_foreign(std::span<const Property* const> asked);
 // What has to be asked for this property to say again what it said; empty: all.
 std::vector<const Property*> leading_to(std::string_view name);
 

@@ -8,13 +8,11 @@
 #include "compiler/graph/equal.h"
 #include "oracle/boxed.h"
 #include "oracle/scratch.h"
-#include "oracle/workers.h"
 
 namespace lenz::fuzz {
 
 namespace {
 using Clock = std::chrono::steady_clock;
-constexpr int kHang = 30;  // seconds
 
 std::string packed(const std::optional<Failure>& f) {
   if (!f) return {};
@@ -51,7 +49,7 @@ std::vector<std::optional<Failure>> failures(std::span<const Case> cases, const 
     results[task] = Failure{name, name, death.text(), "the process died: " + death.text()};
     return false;
   };
-  oracle::run_in_workers(cases.size(), jobs, {.hang_seconds = kHang, .fresh = fresh}, calls);
+  oracle::run_in_workers(cases.size(), jobs, limits_for(only, fresh), calls);
   return results;
 }
 
@@ -113,6 +111,12 @@ class Reducer {
 };
 }  // namespace
 
+oracle::WorkerLimits limits_for(const std::vector<const Property*>& only, bool fresh) {
+  oracle::WorkerLimits limits{.hang_seconds = 30, .fresh = fresh};
+  if (is_foreign(only)) limits.hang_seconds = 400, limits.extra_memory = 0;
+  return limits;
+}
+
 Reduction reduce(const Case& from, const Failure& failure, const ReduceOptions& options) {
   return Reducer(from, failure, options).run();
 }
@@ -122,7 +126,9 @@ std::optional<Failure> failure_alone(const Case& c, const std::vector<const Prop
 }
 
 Failure failure_blamed(const Case& c, const Failure& failure) {
-  Failure result = failure_alone(c, leading_to(failure.property)).value_or(failure);
+  const std::vector<const Property*> only = leading_to(failure.property);
+  Failure result = failure_alone(c, only).value_or(failure);
+  if (is_foreign(only)) return result;  // its steps are not ours
   oracle::WorkerCalls calls;
   calls.work = [&](size_t, oracle::Place&) {
     oracle::quieten_libtorch();
@@ -132,7 +138,7 @@ Failure failure_blamed(const Case& c, const Failure& failure) {
   };
   calls.done = [&](size_t, const std::string& text) { result = unpacked(text).value_or(result); };
   calls.died = [](size_t, const oracle::Death&) { return false; };
-  oracle::run_in_workers(1, 1, {.hang_seconds = kHang, .fresh = true}, calls);
+  oracle::run_in_workers(1, 1, limits_for(only, true), calls);
   return result;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "fuzz/candidates.h"
+#include "oracle/workers.h"
 
 namespace lenz::fuzz {
 
@@ -21,6 +22,9 @@ struct Reduction {
 
 // `failure` is what the case fails with: the same property, and the same symptom.
 Reduction reduce(const Case& from, const Failure& failure, const ReduceOptions& options);
+
+// What cases run within. Another compiler is slow, and has processes of its own, which would inherit a limit of memory.
+oracle::WorkerLimits limits_for(const std::vector<const Property*>& only, bool fresh);
 
 // What a case fails with when it is run alone, in a process of its own; nothing: it holds.
 std::optional<Failure> failure_alone(const Case& c, const std::vector<const Property*>& only = {});

@@ -6,8 +6,9 @@ namespace lenz::fuzz {
 
 std::span<const Property> properties() {
   static const Property all[] = {
-      text_round_trip(), structure(),  exact_passes(), all_passes(), settled(),      loops_interpreted(), fused(),
-      realised(),        passes_off(), rebound(),      reference(),  machine_code(), called_again(),      from_cache(),
+      text_round_trip(),   structure(),    exact_passes(), all_passes(), settled(),
+      loops_interpreted(), fused(),        realised(),     passes_off(), rebound(),
+      reference(),         machine_code(), called_again(), from_cache(), inductor(),
   };
   return all;
 }
@@ -16,6 +17,10 @@ const Property* find_property(std::string_view name) {
   auto all = properties();
   auto found = std::ranges::find(all, name, &Property::name);
   return found == all.end() ? nullptr : &*found;
+}
+
+bool is_foreign(std::span<const Property* const> asked) {
+  return std::ranges::any_of(asked, [](const Property* p) { return p->foreign; });
 }
 
 }  // namespace lenz::fuzz

@@ -19,5 +19,6 @@ Property called_again();
 Property from_cache();
 Property rebound();
 Property reference();
+Property inductor();
 
 }  // namespace lenz::fuzz

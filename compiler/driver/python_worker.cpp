@@ -1,4 +1,4 @@
-#include "bench/worker.h"
+#include "compiler/driver/python_worker.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -7,16 +7,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <filesystem>
 
 #include "compiler/base/error.h"
-#include "compiler/base/suggest.h"
 
-namespace lenz::bench {
+namespace lenz {
 
 namespace {
 std::string how_it_ended(int status) {
@@ -32,7 +30,7 @@ std::string repository() {
     folder = folder.parent_path();
     if (std::filesystem::exists(folder / "bench" / "worker.py", failure)) return folder.string();
   }
-  throw UserError("the folder `bench` is nowhere above the executable", "lenz bench",
+  throw UserError("the folder `bench` is nowhere above the executable", "lenz",
                   "run the executable of a build folder inside of the repository");
 }
 
@@ -55,14 +53,12 @@ void Worker::start() {
   if (failed != 0) {
     pid_ = 0;
     stop();
-    throw UserError("can't start " + command_[0] + ": " + std::strerror(failed), "lenz bench",
-                    "run ./ci/setup, or name a Python that has PyTorch with --python");
+    throw UserError("can't start " + command_[0] + ": " + std::strerror(failed), "lenz", "run ./ci/setup");
   }
   try {
     greeting_ = answer(start_seconds_);
   } catch (const WorkerDied& died) {
-    throw UserError(command_[0] + " did not start to work: " + died.what(), "lenz bench",
-                    "run ./ci/setup, or name a Python that has PyTorch with --python");
+    throw UserError(command_[0] + " did not start to work: " + died.what(), "lenz", "run ./ci/setup");
   }
 }
 
@@ -133,25 +129,4 @@ nlohmann::json Worker::ask(const nlohmann::json& question, double seconds) {
   return told;
 }
 
-std::vector<Listed> chosen_rows(Worker& worker, const std::vector<std::string>& only, bool models) {
-  const nlohmann::json told = worker.ask({{"do", "rows"}});
-  std::vector<Listed> all, some;
-  for (const nlohmann::json& r : told["rows"]) all.push_back({r["name"], r["own"], r["model"]});
-  for (const std::string& wanted : only) {
-    auto found = std::ranges::find(all, wanted, &Listed::name);
-    if (found == all.end()) {
-      std::vector<std::string_view> names;
-      for (const Listed& l : all) names.push_back(l.name);
-      const std::string_view nearest = nearest_name(wanted, names);
-      throw UserError(
-          "no workload '" + wanted + "'", "lenz bench",
-          nearest.empty() ? "lenz bench --list names them" : "did you mean '" + std::string(nearest) + "'?");
-    }
-    some.push_back(*found);
-  }
-  if (!only.empty()) return some;
-  if (!models) std::erase_if(all, [](const Listed& l) { return l.model; });
-  return all;
-}
-
-}  // namespace lenz::bench
+}  // namespace lenz

@@ -1,5 +1,5 @@
-// PyTorch in a process of its own, spoken to by lines: `bench/worker.py` says which. It sleeps between them.
-// Thread-safety: one per thread.
+// PyTorch in a process of its own, spoken to by lines, a JSON object each: the script says which. It sleeps between
+// them. Thread-safety: one per thread.
 #pragma once
 
 #include <sys/types.h>
@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace lenz::bench {
+namespace lenz {
 
 // A process that ended, or did not answer in time.
 class WorkerDied : public std::exception {
@@ -20,8 +20,8 @@ class WorkerDied : public std::exception {
   std::string text_;
 };
 
-// The folder with bench/ and the Python environment: that of the executable, or one above it. UserError if there is
-// none.
+// The folder with the scripts and the Python environment: that of the executable, or one above it. UserError if there
+// is none.
 std::string repository();
 
 class Worker {
@@ -52,12 +52,4 @@ class Worker {
   int to_ = -1, from_ = -1;
 };
 
-struct Listed {
-  std::string name;
-  bool own = false;  // our own code alone
-  bool model = false;
-};
-// The workloads that it has, models among them if `models`, or those asked for. UserError for one that it has not.
-std::vector<Listed> chosen_rows(Worker& worker, const std::vector<std::string>& only, bool models);
-
-}  // namespace lenz::bench
+}  // namespace lenz

@@ -1,0 +1,83 @@
+// torch.compile in the place of Lenz: another compiler for the same graphs, with the same judge.
+#include <nlohmann/json.hpp>
+
+#include "compiler/driver/arguments.h"
+#include "compiler/driver/python_worker.h"
+#include "compiler/graph/rebuild.h"
+#include "fuzz/properties/list.h"
+#include "oracle/python_program.h"
+#include "oracle/values_file.h"
+
+namespace lenz::fuzz {
+
+namespace {
+constexpr double kPatience = 90;  // seconds, for one compilation
+constexpr double kStart = 240;    // for the first one
+
+// One for the process: it takes seconds to start, and lives as long as this does.
+Worker& pytorch(const std::string& scratch) {
+  static Worker worker(
+      {repository() + "/.venv/bin/python", repository() + "/fuzz/subjects/inductor.py", scratch + "/inductor"}, {},
+      kStart);
+  return worker;
+}
+
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+// By the rule of those who would get the report.
+std::string upstream(Worker& worker, const std::string& program) {
+  try {
+    const nlohmann::json told = worker.ask({{"do", "same"}, {"program", program}}, 2 * kPatience);
+    return std::string("\n  by torch._dynamo.utils.same, with ") + told["by"].get<std::string>() +
+           " as arbiter: " + (told["same"].get<bool>() ? "the same" : "not the same");
+  } catch (const std::exception& error) {
+    return std::string("\n  torch._dynamo.utils.same says nothing: ") + first_line(error.what());
+  }
+}
+
+std::optional<Failure> holds(Subject& subject) {
+  oracle::Trial& trial = subject.trial();
+  if (trial.expected().ending != oracle::Ending::finished) return std::nullopt;  // nothing to hold it to
+  if (oracle::draws(subject.graph())) throw Unsupported("random ops, which it draws in its own order");
+  const std::unique_ptr<Graph> fixed = specialised(subject.graph(), trial.binding().lookup());
+  const Graph& graph = fixed ? *fixed : subject.graph();
+  const std::string program = subject.scratch() + "/program.py", results = subject.scratch() + "/results.npz";
+  write_output(program, oracle::python_program(graph, trial.inputs(),
+                                               {.comment = {}, .compile = false, .folder = subject.setting().folder}));
+  nlohmann::json mutated = nlohmann::json::array();
+  for (size_t i = 0; i < graph.inputs().size(); ++i)
+    if (graph.inputs()[i].mutated) mutated.push_back({i, graph.value_name(graph.inputs()[i].value).substr(1)});
+  Worker& worker = pytorch(subject.scratch());
+  nlohmann::json told;
+  try {
+    told = worker.ask({{"do", "run"}, {"program", program}, {"results", results}, {"mutated", mutated}}, kPatience);
+  } catch (const WorkerDied& died) {
+    return Failure{"inductor", "torch.compile", std::string("the process: ") + died.what(), died.what()};
+  }
+  const std::string outcome = told["outcome"];
+  if (outcome == "refused") throw Unsupported("torch.compile refuses: " + first_line(told["text"]));
+  if (outcome == "raised") {
+    const std::string kind = told["kind"], text = told["text"];
+    return Failure{"inductor", "torch.compile", "raises " + kind, first_line(text)};
+  }
+  std::vector<std::string> untold;
+  const oracle::Execution got =
+      oracle::read_results(results, graph, subject.boxed(), trial.expected(), trial.inputs(), untold);
+  auto mismatch = trial.eager_out_of_bounds(got);
+  if (!mismatch) return std::nullopt;
+  auto failure = subject.failed("inductor", *mismatch);
+  failure->stage = "torch.compile";
+  failure->detail += upstream(worker, program);
+  return failure;
+}
+}  // namespace
+
+Property inductor() {
+  return {.name = "inductor",
+          .contract = "torch.compile gives what the bounds allow (only with --subject inductor)",
+          .holds = holds,
+          .compiles = true,
+          .foreign = true};
+}
+
+}  // namespace lenz::fuzz
