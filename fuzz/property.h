@@ -93,8 +93,9 @@ struct Property {
   std::string_view name;
   std::string_view contract;
   std::optional<Failure> (*holds)(Subject& subject);
-  bool compiles = false;    // machine code: the slow ones
-  bool looks_back = false;  // at what the properties before it did
+  bool compiles = false;     // machine code: the slow ones
+  bool looks_back = false;   // at what the properties before it did
+  bool over_result = false;  // it runs the pipeline over what the pipeline made of the graph
 };
 std::span<const Property> properties();
 const Property* find_property(std::string_view name);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which faults does the fuzzer find? score.py [--written] [--only NAME,...] [--faults N] [--seconds S] [--jobs J] [--again]
+"""Which faults does the fuzzer find? score.py [--written] [--only NAME,...] [--faults N] [--seconds S | --cases N] [--jobs J]
 
 Takes faults made mechanically, or those of written.toml, builds them in, and runs `lenz fuzz` with one awake after the
 other until something fails or the time is up. Of what fails with a fault awake only that counts which holds with none
@@ -42,12 +42,13 @@ class Runner:
 
     def score(self, fault):
         """What the fuzzer finds with this fault awake (0: none)."""
-        seconds = self.options.seconds
+        seconds, cases = self.options.seconds, self.options.cases
+        budget = ["--cases", cases] if cases else ["--time", f"{seconds}s"]
         with tempfile.TemporaryDirectory() as out:
             began = time.monotonic()
             try:
-                done = self.lenz_says(fault["id"], "fuzz", "--time", f"{seconds}s", "--seed", self.options.seed, "--workers", 1,
-                                      "--out", out, "--first-finding", "--json", limit=seconds * 3 + 120)
+                done = self.lenz_says(fault["id"], "fuzz", *budget, "--seed", self.options.seed, "--workers", 1, "--out", out,
+                                      "--first-finding", "--json", limit=max(seconds, cases) * 3 + 120)
             except subprocess.TimeoutExpired:
                 return {"killed": True, "by": "the whole campaign hung", "cases": 0, "seconds": seconds}
             took = time.monotonic() - began
@@ -56,12 +57,12 @@ class Runner:
             except json.JSONDecodeError:  # it did not even start
                 return {"killed": True, "by": f"start: exit code {done.returncode}", "cases": 0, "seconds": took}
             result = {"killed": False, "cases": report["cases"], "seconds": took}
-            for prop, symptom, text in self.findings(Path(out)):
-                case = Path(out) / "case.lenz"
-                case.write_text(text)
-                if fault["id"] and self.lenz_says(0, "fuzz", "--replay", case, limit=120).returncode != 0:
+            for number, prop, symptom, text in self.findings(Path(out)):
+                if fault["id"] and self.fails_without(number, out):
                     result["also_without"] = result.get("also_without", 0) + 1
                     continue
+                case = Path(out) / "case.lenz"
+                case.write_text(text)
                 result |= {"killed": True, "by": f"{prop} | {symptom}"}
                 if fault.get("blame"):
                     result |= self.reduced(fault, prop, case)
@@ -71,7 +72,13 @@ class Runner:
     @staticmethod
     def findings(out):
         with sqlite3.connect(out / "store.sqlite") as store:
-            return store.execute(f"SELECT property, symptom, text FROM finding ORDER BY number LIMIT {FINDINGS}").fetchall()
+            return store.execute(f"SELECT number, property, symptom, text FROM finding ORDER BY number LIMIT {FINDINGS}").fetchall()
+
+    def fails_without(self, number, out):
+        """Whether the case fails with no fault awake; by its number, as its text may be what the fault has changed."""
+        done = self.lenz_says(0, "fuzz", "--seed", self.options.seed, "--first", number, "--cases", 1, "--workers", 1, "--out",
+                              out + "/without", "--first-finding", "--json", limit=120)
+        return bool(json.loads(done.stdout)["findings"])
 
     def reduced(self, fault, prop, case):
         """The size of the smallest case, the stage that it is blamed on, and whether that is right."""
@@ -170,6 +177,7 @@ def main():
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--reduce-seconds", type=int, default=20)
+    parser.add_argument("--cases", type=int, default=0, help="so many for each fault, however long they take, instead of --seconds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants")
@@ -181,7 +189,9 @@ def main():
     options.folder.mkdir(parents=True, exist_ok=True)
     faults = plant.plant(chosen(options), options.folder, options.build, options.jobs)
     runner = Runner(options.folder / "lenz", options)
-    kept, how = options.folder / "score.json", f"{options.seconds} s, seed {options.seed}"
+    kept = options.folder / "score.json"
+    how = f"{options.cases} cases" if options.cases else f"{options.seconds} s"
+    how += f", seed {options.seed}"
     score = {}
     if kept.exists() and not options.again:
         before = json.loads(kept.read_text())
