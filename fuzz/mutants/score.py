@@ -187,7 +187,10 @@ def main():
     options = parser.parse_args()
     options.folder = options.folder.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
-    faults = plant.plant(chosen(options), options.folder, options.build, options.jobs)
+    asked = chosen(options)
+    faults = plant.plant(asked, options.folder, options.build, options.jobs)
+    if (options.written or options.only) and len(faults) < len(asked):
+        return 1
     runner = Runner(options.folder / "lenz", options)
     kept = options.folder / "score.json"
     how = f"{options.cases} cases" if options.cases else f"{options.seconds} s"
