@@ -74,8 +74,9 @@ def faults():
     for kind in ("fault", "control"):
         for entry in listed[kind]:
             edits = [text_edit(entry)] if "text" in entry else [code_edit(entry, p) for p in [entry, *entry.get("also", [])]]
+            place = find(entry["name"], entry["file"], entry["text"][0] if "text" in entry else entry["snippet"])[0]
             made.append({"id": len(made) + 1, "name": entry["name"], "kind": kind, "file": entry["file"],
-                         "line": edits[0]["line"], "snippet": edits[0]["snippet"], "wrong": entry.get("wrong", ""),
+                         "line": source(entry["file"])[:place].count("\n") + 1, "snippet": edits[0]["snippet"], "wrong": entry.get("wrong", ""),
                          "blame": entry.get("blame", []), "edits": edits})
     return made
 
