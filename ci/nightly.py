@@ -90,6 +90,12 @@ def the_stages(options):
             f"random graphs of a fresh seed, every stage against eager libtorch, machine code for {target}",
             on_failure=None,
         )
+    yield Stage(
+        "seeded faults",
+        [".venv/bin/python", "fuzz/mutants/score.py", "--written", "--seconds", "60"],
+        "the faults of fuzz/mutants/written.toml: which of them the fuzzer finds and blames rightly; it finds no control",
+        stages.WRONG,
+    )
     for target in ("avx512", "avx2", "generic"):
         yield Stage(
             f"rows, {target}",

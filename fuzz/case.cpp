@@ -144,7 +144,13 @@ void blame(const Graph& graph, const Setting& setting, Failure& failure) {
   options.core = options.loops = options.bisect = true;
   options.folder = setting.folder;
   try {
-    oracle::GraphReport report = check_graph(graph, options);
+    // A step that goes wrong on what the pipeline left is looked for from there on.
+    std::unique_ptr<Graph> left;
+    if (const Property* property = find_property(failure.property); property && property->over_result) {
+      oracle::Boxed boxed(DeviceKind::cpu);
+      left = Subject(graph, setting, boxed, {}).passed(pipeline());
+    }
+    oracle::GraphReport report = check_graph(left ? *left : graph, options);
     if (!report.culprit) return;
     failure.stage = (report.culprit->kind == oracle::Culprit::lowering ? "lowering of " : "") + report.culprit->step;
     failure.detail += "\n" + report.culprit->text();

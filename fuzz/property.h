@@ -93,9 +93,10 @@ struct Property {
   std::string_view name;
   std::string_view contract;
   std::optional<Failure> (*holds)(Subject& subject);
-  bool compiles = false;    // machine code: the slow ones
-  bool looks_back = false;  // at what the properties before it did
-  bool foreign = false;     // of another compiler: asked for by name alone, with patience and memory of its own
+  bool compiles = false;     // machine code: the slow ones
+  bool looks_back = false;   // at what the properties before it did
+  bool over_result = false;  // it runs the pipeline over what the pipeline made of the graph
+  bool foreign = false;      // of another compiler: asked for by name alone, with patience and memory of its own
 };
 std::span<const Property> properties();  // those of other compilers come last
 const Property* find_property(std::string_view name);

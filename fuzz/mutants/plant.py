@@ -1,30 +1,41 @@
 #!/usr/bin/env python3
-"""Builds the compiler with faults that sleep: plant.py [--faults FILE] [--folder DIR]
+"""Builds the compiler with faults that sleep: plant.py [--faults FILE] [--folder DIR] [--build DIR] [--jobs N]
 
-The sources are copied; in the copy each fault's snippet becomes a choice between it and its replacement. LENZ_FAULT says
-which fault is awake when a program starts, 0 or nothing: none. What doesn't compile is taken out and listed."""
+In copies of the sources each fault's snippet becomes a choice between it and its replacement; these copies are compiled
+as the build at hand compiles the sources, and linked with the other objects of that build. LENZ_FAULT says which fault
+is awake when a program starts, 0 or nothing: none. What doesn't compile is taken out and listed."""
 
 import argparse
+import concurrent.futures
 import json
 import os
 import re
-import shutil
+import shlex
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 
+# Copies are compiled by the flags of the sources: what a choice between two expressions warns of is nobody's business.
 HEADER = """// Made by fuzz/mutants/plant.py: which fault is awake.
 #pragma once
+#include <string_view>
+#pragma clang diagnostic ignored "-Weverything"
 namespace lenz {
 extern const int awake_fault;
 inline bool fault(int id) { return awake_fault == id; }
+// The text, with other words for some if the fault is awake.
+std::string_view fault_text(int id, std::string_view text, std::string_view from, std::string_view to);
 }  // namespace lenz
 """
-SOURCE = """#include "compiler/base/fault.h"
+SOURCE = """#include "@HEADER@"
 
 #include <cstdlib>
+#include <map>
+#include <mutex>
+#include <string>
 
 namespace lenz {
 namespace {
@@ -34,98 +45,169 @@ int chosen() {
 }
 }  // namespace
 const int awake_fault = chosen();
+
+std::string_view fault_text(int id, std::string_view text, std::string_view from, std::string_view to) {
+  if (!fault(id) || text.find(from) == text.npos) return text;
+  static std::mutex mutex;
+  static std::map<std::string, std::string, std::less<>> made;
+  std::scoped_lock lock(mutex);
+  if (auto at = made.find(text); at != made.end()) return at->second;
+  std::string other(text);
+  for (size_t at = other.find(from); at != other.npos; at = other.find(from, at + to.size()))
+    other.replace(at, from.size(), to);
+  return made.emplace(text, other).first->second;
+}
 }  // namespace lenz
 """
 
 
-def copy_sources(folder):
-    """The tracked and new files, only those that differ written anew: so that a second build builds little."""
-    names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True,
-                           capture_output=True, text=True).stdout.split()
-    for name in names:
-        source, copy = ROOT / name, folder / name
-        if source.is_symlink() or not source.is_file():
-            continue
-        if not copy.exists() or copy.read_bytes() != source.read_bytes():
-            copy.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copyfile(source, copy)
-            shutil.copymode(source, copy)
-    if not (folder / ".venv").exists():
-        (folder / ".venv").symlink_to(ROOT / ".venv")
-
-
 def write(path, text):
-    if not path.exists() or path.read_bytes() != text:
+    if not path.exists() or path.read_text() != text:
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text)
+        path.write_text(text)
 
 
-def plant(faults, folder):
-    files = {}
-    for fault in faults:
-        files.setdefault(fault["file"], []).append(fault)
-    for name, planted in files.items():
-        text = (ROOT / name).read_bytes()
-        for fault in sorted(planted, key=lambda f: -f["start"]):
-            start, end = fault["start"], fault["end"]
-            if text[start:end].decode() != fault["snippet"]:
-                raise SystemExit(f"{name}:{fault['line']}: the source is not what fault {fault['id']} was made from")
-            text = text[:start] + fault["replacement"].encode() + text[end:]
-        # On the first line: lines keep their numbers.
-        write(folder / name, b'#include "compiler/base/fault.h" // made\n#line 1\n' + text)
-    write(folder / "compiler/base/fault.h", HEADER.encode())
-    write(folder / "compiler/base/fault.cpp", SOURCE.encode())
+def edits_of(fault):
+    """A fault made mechanically is its own edit."""
+    return [{**e, "id": fault["id"]} for e in fault.get("edits", [fault])]
 
 
-def build(folder, log):
-    preset = ["cmake", "-S", str(folder), "-B", str(folder / "build"), "-G", "Ninja", "-DCMAKE_BUILD_TYPE=Release",
-              "-DCMAKE_CXX_COMPILER=clang++-19", "-DCMAKE_COMPILE_WARNING_AS_ERROR=OFF"]
-    subprocess.run(preset, check=True, stdout=subprocess.DEVNULL)
-    done = subprocess.run(["ninja", "-C", str(folder / "build"), "-k", "0", "lenz", "liblenz_torch.so"],
-                          capture_output=True, text=True, check=False)
-    log.write_text(done.stdout)
-    return done.returncode == 0, done.stdout
+def render(text, edits, begin, end):
+    """The bytes of text from begin to end with all edits made; edits may lie within others, or be at one place."""
+    outer = []
+    for e in sorted(edits, key=lambda e: (e["start"], -e["end"])):
+        if outer and e["end"] <= outer[-1][0]["end"]:
+            outer[-1][1].append(e)
+        elif outer and e["start"] < outer[-1][0]["end"]:
+            raise SystemExit(f"{e['file']}:{e['line']}: two faults overlap")
+        else:
+            outer.append((e, []))
+    made, at = b"", begin
+    for e, inner in outer:
+        if text[e["start"]:e["end"]].decode() != e["snippet"]:
+            raise SystemExit(f"{e['file']}:{e['line']}: the source is not what fault {e['id']} was made from")
+        snippet = render(text, inner, e["start"], e["end"]).decode()
+        made += text[at:e["start"]] + e["replacement"].replace("@ID@", str(e["id"])).replace("@SNIPPET@", snippet).encode()
+        at = e["end"]
+    return made + text[at:end]
 
 
-def broken_by(output, faults):
-    """The faults on whose lines a compiler found errors."""
-    places = {(Path(file).name, int(line)) for file, line in re.findall(r"([\w./-]+\.(?:cpp|h)):(\d+):\d+: (?:fatal )?error", output)}
-    return [f for f in faults
-            if any(name == Path(f["file"]).name and f["line"] - 1 <= line <= f["line"] + f["snippet"].count("\n") + 1
-                   for name, line in places)]
+class Planter:
+    def __init__(self, folder, build, jobs):
+        self.folder, self.build, self.jobs = folder.resolve(), build.resolve(), jobs
+        entries = json.loads((self.build / "compile_commands.json").read_text())
+        self.commands = {str(Path(e["file"]).relative_to(ROOT)): e["command"] for e in entries if "_tests.dir" not in e["command"]}
+        self.header = self.folder / "fault.h"
+        self.environment = {**os.environ, "CCACHE_BASEDIR": str(ROOT), "CCACHE_NOHASHDIR": "1", "CCACHE_PCH_EXTSUM": "1",
+                            "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
+
+    def run(self, faults):
+        """Gives the faults that could be planted, and those that could not."""
+        subprocess.run(["ninja", "-C", self.build, "-j", str(self.jobs), "lenz", "liblenz_torch.so"], check=True,
+                       stdout=subprocess.DEVNULL)
+        write(self.header, HEADER)
+        write(self.folder / "source/fault.cpp", SOURCE.replace("@HEADER@", str(self.header)))
+        files = {}
+        for fault in faults:
+            for e in edits_of(fault):
+                files.setdefault(e["file"], []).append(e)
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            wrong = {number for numbers in pool.map(lambda item: self.plant(*item), files.items()) for number in numbers}
+        base = next(f for f in self.commands if f.startswith("compiler/base/") and not f.endswith("_test.cpp"))
+        said = self.compile(self.folder / "source/fault.cpp", base, self.folder / "objects/fault.o")
+        if said:
+            raise SystemExit(said)
+        self.link(list(files), base)
+        return [f for f in faults if f["id"] not in wrong], [f for f in faults if f["id"] in wrong]
+
+    def plant(self, name, edits):
+        """The numbers of the faults without which the file compiles."""
+        text, dropped = (ROOT / name).read_bytes(), set()
+        for _ in range(6):
+            left = [e for e in edits if e["id"] not in dropped]
+            # Lines keep their numbers.
+            made = f'#include "{self.header}"\n#line 1 "{ROOT / name}"\n' + render(text, left, 0, len(text)).decode()
+            write(self.folder / "source" / name, made)
+            said = self.compile(self.folder / "source" / name, name, self.object_of(name))
+            if not said:
+                return dropped
+            lines = {int(n) for n in re.findall(re.escape(Path(name).name) + r":(\d+):\d+: (?:fatal )?error", said)}
+            bad = {e["id"] for e in left if any(e["line"] - 1 <= n <= e["line"] + e["snippet"].count("\n") + 1 for n in lines)}
+            if not bad:
+                raise SystemExit(f"{name} does not compile, and at no fault:\n{said[-4000:]}")
+            (self.folder / "build.log").open("a").write(said)
+            dropped |= bad
+        raise SystemExit(f"{name} does not compile again and again")
+
+    def object_of(self, name):
+        return self.folder / "objects" / (name + ".o")
+
+    def compile(self, source, like, object_file):
+        """What the compiler says if it fails."""
+        words = shlex.split(self.commands[like])
+        words[words.index("-o") + 1] = str(object_file)
+        words[words.index("-c") + 1] = str(source)
+        object_file.parent.mkdir(parents=True, exist_ok=True)
+        launcher = ["ccache"] if subprocess.run(["which", "ccache"], capture_output=True, check=False).returncode == 0 else []
+        done = subprocess.run([*launcher, *words], cwd=self.build, env=self.environment, capture_output=True, text=True, check=False)
+        return done.stderr if done.returncode else ""
+
+    def link(self, files, base):
+        """The build's own command, with archives that have the planted objects in the place of others."""
+        lines = subprocess.run(["ninja", "-C", self.build, "-t", "commands", "lenz"], check=True, capture_output=True,
+                               text=True).stdout.splitlines()
+        planted = {}
+        for name in files:
+            words = shlex.split(self.commands[name])
+            planted[words[words.index("-o") + 1]] = self.object_of(name)
+        own = shlex.split(self.commands[base])
+        own = own[own.index("-o") + 1]
+        command, used = lines[-1], set()
+        for line in lines:
+            archive = re.search(r" qc (\S+\.a) ", line)
+            if not archive:
+                continue
+            objects = [w for w in shlex.split(line) if w.endswith(".o")]
+            if not any(o in planted or o == own for o in objects):
+                continue
+            used |= set(objects)
+            members = [str(planted.get(o, self.build / o)) for o in objects]
+            members += [str(self.folder / "objects/fault.o")] if own in objects else []
+            made = self.folder / archive[1]
+            made.unlink(missing_ok=True)
+            subprocess.run(["llvm-ar-19", "qcT", made, *members], check=True)
+            command = re.sub(r"(?<![\w/])" + re.escape(archive[1]) + r"(?!\w)", str(made), command)
+        missing = [o for o in planted if o not in used]
+        if missing:
+            raise SystemExit("faults may stand in what `lenz` itself is linked of alone: " + ", ".join(missing))
+        command = command.replace(" -o lenz ", f" -o {self.folder / 'lenz'} ")
+        subprocess.run(command, shell=True, cwd=self.build, check=True)
+        plugin = self.folder / "liblenz_torch.so"
+        plugin.unlink(missing_ok=True)
+        plugin.symlink_to(self.build / "liblenz_torch.so")
+
+
+def plant(faults, folder, build, jobs):
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "build.log").write_text("")
+    began = time.monotonic()
+    good, dropped = Planter(folder, build, jobs).run(faults)
+    for f in dropped:
+        print(f"does not compile: {f.get('name', f['kind'])} at {f['file']}:{f['line']}")
+    (folder / "planted.json").write_text(json.dumps(good, indent=1))
+    print(f"{folder / 'lenz'}: {len(good)} faults, {len(dropped)} dropped, in {time.monotonic() - began:.0f} s", flush=True)
+    return good
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants")
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--faults", type=Path)
+    parser.add_argument("--jobs", type=int, default=os.cpu_count())
     options = parser.parse_args()
-    listed = options.faults or options.folder / "faults.json"
-    faults = json.loads(listed.read_text())
-    source = options.folder / "source"
-    source.mkdir(parents=True, exist_ok=True)
-    dropped = []
-    os.environ.update({"CCACHE_BASEDIR": str(source), "CCACHE_NOHASHDIR": "1", "CCACHE_PCH_EXTSUM": "1",
-                       "CCACHE_SLOPPINESS": "pch_defines,time_macros"})
-    for _ in range(6):
-        copy_sources(source)
-        plant(faults, source)
-        print(f"building with {len(faults)} faults that sleep", flush=True)
-        good, output = build(source, options.folder / "build.log")
-        if good:
-            break
-        bad = broken_by(output, faults)
-        if not bad:
-            sys.stderr.write(output[-4000:])
-            raise SystemExit("the build fails, and at no fault")
-        dropped += bad
-        faults = [f for f in faults if f not in bad]
-        print(f"{len(bad)} faults do not compile: " + ", ".join(f"{f['file']}:{f['line']} ({f['kind']})" for f in bad))
-    else:
-        raise SystemExit("the build fails again and again")
-    (options.folder / "planted.json").write_text(json.dumps(faults, indent=1))
-    print(f"{source / 'build/lenz'}: {len(faults)} faults, {len(dropped)} dropped")
+    plant(json.loads((options.faults or options.folder / "faults.json").read_text()), options.folder, options.build, options.jobs)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

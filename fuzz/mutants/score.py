@@ -1,104 +1,224 @@
 #!/usr/bin/env python3
-"""Which faults does the fuzzer find? score.py [--faults N] [--seconds S] [--jobs J] [--folder DIR] [--again]
+"""Which faults does the fuzzer find? score.py [--written] [--only NAME,...] [--faults N] [--seconds S | --cases N] [--jobs J]
 
-Makes faults mechanically, builds them in, and runs `lenz fuzz` with one awake after the other until something fails or the
-time is up. What is scored is kept in FOLDER/score.json and not asked again, unless the sources have changed or --again.
+Takes faults made mechanically, or those of written.toml, builds them in, and runs `lenz fuzz` with one awake after the
+other until something fails or the time is up. Of what fails with a fault awake only that counts which holds with none
+awake. With --written the case is reduced, and the stage that it is blamed on compared with the one where the fault is;
+then come the controls, which have to survive.
+What is scored is kept in FOLDER/score.json and not asked again, unless the fault or the options have changed, or --again.
 Every fault that is not found is listed: it is equivalent, unreachable, or the fuzzer is blind to it."""
 
 import argparse
 import concurrent.futures
+import fnmatch
 import hashlib
 import json
 import os
+import re
+import sqlite3
 import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from pathlib import Path
 
+import plant
+import written
+
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+FINDINGS = 3  # of a run, that are looked at until one counts
 
 
-def run(lenz, fault, seconds, seed):
-    """What the fuzzer says with this fault awake (0: none)."""
-    with tempfile.TemporaryDirectory() as out:
-        command = [lenz, "fuzz", "--time", f"{seconds}s", "--seed", str(seed), "--workers", "1", "--out", out, "--first-finding",
-                   "--json"]
+class Runner:
+    def __init__(self, lenz, options):
+        self.lenz, self.options = lenz, options
+
+    def lenz_says(self, fault, *arguments, limit):
+        return subprocess.run([self.lenz, *map(str, arguments)], env={**os.environ, "LENZ_FAULT": str(fault)},
+                              capture_output=True, text=True, check=False, timeout=limit)
+
+    def score(self, fault):
+        """What the fuzzer finds with this fault awake (0: none)."""
+        seconds, cases = self.options.seconds, self.options.cases
+        budget = ["--cases", cases] if cases else ["--time", f"{seconds}s"]
+        with tempfile.TemporaryDirectory() as out:
+            began = time.monotonic()
+            try:
+                done = self.lenz_says(fault["id"], "fuzz", *budget, "--seed", self.options.seed, "--workers", 1, "--out", out,
+                                      "--first-finding", "--json", limit=max(seconds, cases) * 3 + 120)
+            except subprocess.TimeoutExpired:
+                return {"killed": True, "by": "the whole campaign hung", "cases": 0, "seconds": seconds}
+            took = time.monotonic() - began
+            try:
+                report = json.loads(done.stdout)
+            except json.JSONDecodeError:  # it did not even start
+                return {"killed": True, "by": f"start: exit code {done.returncode}", "cases": 0, "seconds": took}
+            result = {"killed": False, "cases": report["cases"], "seconds": took}
+            for number, prop, symptom, text in self.findings(Path(out)):
+                if fault["id"] and self.fails_without(number, out):
+                    result["also_without"] = result.get("also_without", 0) + 1
+                    continue
+                case = Path(out) / "case.lenz"
+                case.write_text(text)
+                result |= {"killed": True, "by": f"{prop} | {symptom}"}
+                if fault.get("blame"):
+                    result |= self.reduced(fault, prop, case)
+                break
+            return result
+
+    @staticmethod
+    def findings(out):
+        with sqlite3.connect(out / "store.sqlite") as store:
+            return store.execute(f"SELECT number, property, symptom, text FROM finding ORDER BY number LIMIT {FINDINGS}").fetchall()
+
+    def fails_without(self, number, out):
+        """Whether the case fails with no fault awake; by its number, as its text may be what the fault has changed."""
+        done = self.lenz_says(0, "fuzz", "--seed", self.options.seed, "--first", number, "--cases", 1, "--workers", 1, "--out",
+                              out + "/without", "--first-finding", "--json", limit=120)
+        return bool(json.loads(done.stdout)["findings"])
+
+    def reduced(self, fault, prop, case):
+        """The size of the smallest case, the stage that it is blamed on, and whether that is right."""
+        small = case.with_name("small.lenz")
         began = time.monotonic()
         try:
-            done = subprocess.run(command, env={**os.environ, "LENZ_FAULT": str(fault)}, capture_output=True, text=True,
-                                  check=False, timeout=seconds * 3 + 120)
+            done = self.lenz_says(fault["id"], "reduce", case, "--out", small, "--time", f"{self.options.reduce_seconds}s",
+                                  "--jobs", 1, limit=self.options.reduce_seconds * 3 + 120)
         except subprocess.TimeoutExpired:
-            return {"killed": True, "by": "the whole campaign hung", "cases": 0, "seconds": seconds}
-        took = time.monotonic() - began
-    try:
-        report = json.loads(done.stdout)
-    except json.JSONDecodeError:  # it did not even start
-        return {"killed": True, "by": f"start: exit code {done.returncode}", "cases": 0, "seconds": took}
-    if not report["findings"]:
-        return {"killed": False, "cases": report["cases"], "seconds": took}
-    return {"killed": True, "by": report["findings"][0]["name"], "cases": report["cases"], "seconds": took}
+            return {"stage": prop, "right": False, "reduced": None}
+        key = re.search(r"^(?:done|out of time) after \d+ runs: (.*)$", done.stderr, re.M)
+        stage = key[1].split(" | ")[1] if key else prop
+        text = small.read_text() if small.exists() else ""
+        return {"stage": stage, "right": any(fnmatch.fnmatchcase(stage, b) for b in fault["blame"]),
+                "reduced": nodes(text) if text else None, "reduce_seconds": time.monotonic() - began, "text": text}
+
+
+def nodes(text):
+    """How many nodes a printed graph has."""
+    return sum(1 for line in text.splitlines() if line.startswith("  ") and not line.lstrip().startswith(("return", "#")))
+
+
+def share(part, whole):
+    return f"{part} of {whole} ({100 * part / max(whole, 1):.1f} %)"
 
 
 def show(score, faults):
-    killed = [s for s in score.values() if s["killed"]]
-    print(f"{len(killed)} of {len(score)} faults found ({100 * len(killed) / max(len(score), 1):.1f} %)", end="")
-    if killed:
-        print(f", median {statistics.median(s['seconds'] for s in killed):.1f} s", end="")
-    print()
+    scored = [(f, score[key(f)]) for f in faults if key(f) in score]
+    asked = [(f, s) for f, s in scored if f["kind"] != "control"]
+    killed = [(f, s) for f, s in asked if s["killed"]]
+    print(share(len(killed), len(asked)) + " faults found", end="")
+    print(f", median {statistics.median(s['seconds'] for _, s in killed):.1f} s" if killed else "")
     by_property = {}
-    for s in killed:
+    for _, s in killed:
         by_property.setdefault(s["by"].split(" | ")[0], []).append(s)
     for name, all_of_it in sorted(by_property.items(), key=lambda item: -len(item[1])):
         print(f"  {len(all_of_it):4} by {name}")
-    for fault in faults:
-        s = score.get(str(fault["id"]))
-        if s and not s["killed"]:
-            print(f"  not found in {s['cases']} cases: {fault['file']}:{fault['line']}: {fault['kind']}: "
-                  f"{' '.join(fault['snippet'].split())[:90]}")
+    judged = [(f, s) for f, s in killed if "right" in s]
+    if judged:
+        sizes = [s["reduced"] for _, s in judged if s["reduced"] is not None]
+        print(f"the right stage blamed for {share(sum(s['right'] for _, s in judged), len(judged))}"
+              + (f"; reduced to {statistics.median(sizes)} ops, median of {len(sizes)}" if sizes else ""))
+        for f, s in judged:
+            if not s["right"]:
+                print(f"  blamed wrongly: {f['name']}: {s['stage']}, not {' or '.join(f['blame'])}")
+    for f, s in asked:
+        if not s["killed"]:
+            besides = f", {s['also_without']} findings that no fault is needed for" if s.get("also_without") else ""
+            print(f"  not found in {s['cases']} cases: {f['file']}:{f['line']}: {f.get('name', f['kind'])}: "
+                  f"{f.get('wrong') or ' '.join(f['snippet'].split())[:90]}{besides}")
+    controls = [(f, s) for f, s in scored if f["kind"] == "control"]
+    if controls:
+        wrong = [(f, s) for f, s in controls if s["killed"]]
+        print(f"controls: {len(wrong)} of {len(controls)} found, in {sum(s['cases'] for _, s in controls)} cases")
+        for f, s in wrong:
+            print(f"  {f['name']}: {s['by']}")
+    if len(scored) < len(faults):
+        print(f"{len(faults) - len(scored)} are not scored yet")
+    return not any(s["killed"] for _, s in controls)
+
+
+def key(fault):
+    """What a result holds for: the fault as it stands in the source."""
+    return hashlib.sha256(json.dumps([fault.get("name"), plant.edits_of({**fault, "id": 0})]).encode()).hexdigest()[:16]
+
+
+def line(fault, result):
+    what = f"{fault.get('name', fault['kind'])} at {fault['file']}:{fault['line']}"
+    if not result["killed"]:
+        return f"{what}: NOT found in {result['cases']} cases, {result['seconds']:.1f} s"
+    more = f"; {result['reduced']} ops, blamed on {result['stage']}: {'right' if result['right'] else 'WRONG'}" if "right" in result else ""
+    return f"{what}: after {result['cases']} cases, {result['seconds']:.1f} s by {result['by'][:90]}{more}"
+
+
+def chosen(options):
+    if options.written or options.only:
+        faults = written.faults()
+        if options.only:
+            names = options.only.split(",")
+            unknown = set(names) - {f["name"] for f in faults}
+            if unknown:
+                raise SystemExit(f"written.toml has no {', '.join(sorted(unknown))}")
+            faults = [f for f in faults if f["name"] in names]
+        # Whatever is scored until the time is up is a sample of all; controls last.
+        return sorted(faults, key=lambda f: (f["kind"] == "control", hashlib.sha256(f["name"].encode()).digest()))
+    listed = options.folder / "faults.json"
+    subprocess.run(["/usr/bin/python3", HERE / "mechanical.py", "--build", options.build, "--count", str(options.faults), "--out",
+                    listed], check=True)
+    return json.loads(listed.read_text())
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--written", action="store_true", help="the faults of written.toml, and the controls")
+    parser.add_argument("--only", help="these of them alone")
     parser.add_argument("--faults", type=int, default=200)
     parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--reduce-seconds", type=int, default=20)
+    parser.add_argument("--cases", type=int, default=0, help="so many for each fault, however long they take, instead of --seconds")
     parser.add_argument("--jobs", type=int, default=os.cpu_count())
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants")
+    parser.add_argument("--build", type=Path, default=ROOT / "build")
     parser.add_argument("--again", action="store_true")
+    parser.add_argument("--all-found", action="store_true", help="fails unless every fault is found and blamed rightly")
     options = parser.parse_args()
+    options.folder = options.folder.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
-    listed = options.folder / "faults.json"
-    subprocess.run(["/usr/bin/python3", HERE / "mechanical.py", "--count", str(options.faults), "--out", listed], check=True)
-    subprocess.run([sys.executable, HERE / "plant.py", "--folder", options.folder], check=True)
-    faults = json.loads((options.folder / "planted.json").read_text())
-    lenz = options.folder / "source/build/lenz"
-    state = hashlib.sha256(listed.read_bytes() + f"{options.seconds} {options.seed}".encode()).hexdigest()
+    asked = chosen(options)
+    faults = plant.plant(asked, options.folder, options.build, options.jobs)
+    if (options.written or options.only) and len(faults) < len(asked):
+        return 1
+    runner = Runner(options.folder / "lenz", options)
     kept = options.folder / "score.json"
+    how = f"{options.cases} cases" if options.cases else f"{options.seconds} s"
+    how += f", seed {options.seed}"
     score = {}
     if kept.exists() and not options.again:
         before = json.loads(kept.read_text())
-        score = before["score"] if before["state"] == state else {}
-    control = run(lenz, 0, options.seconds, options.seed)
-    if control["killed"]:
-        print(f"with no fault awake the fuzzer finds something: {control['by']}")
+        score = before["score"] if before["how"] == how else {}
+    control = runner.score({"id": 0})
+    if control["cases"] == 0 or control["killed"]:
+        print(f"with no fault awake the fuzzer finds something: {control.get('by')}")
         return 1
     print(f"no fault awake: nothing found in {control['cases']} cases", flush=True)
+    lock = threading.Lock()
 
     def one(fault):
-        return fault, run(lenz, fault["id"], options.seconds, options.seed)
+        result = runner.score(fault)
+        with lock:
+            score[key(fault)] = result
+            kept.write_text(json.dumps({"how": how, "score": score}, indent=1))
+            print(line(fault, result), flush=True)
 
-    left = [f for f in faults if str(f["id"]) not in score]
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
-        for fault, result in pool.map(one, left):
-            score[str(fault["id"])] = result
-            kept.write_text(json.dumps({"state": state, "score": score}, indent=1))
-            verdict = f"found after {result['cases']} cases, {result['seconds']:.1f} s: {result['by'][:90]}" if result["killed"] else "NOT found"
-            print(f"{fault['id']:4} {fault['file']}:{fault['line']} {fault['kind']}: {verdict}", flush=True)
-    show(score, faults)
-    return 0
+        list(pool.map(one, [f for f in faults if key(f) not in score]))
+    fine = show(score, faults)
+    if options.all_found:
+        fine = fine and all(score[key(f)]["killed"] and score[key(f)].get("right", True) for f in faults if f["kind"] != "control")
+    return 0 if fine else 1
 
 
 if __name__ == "__main__":

@@ -23,7 +23,10 @@ std::optional<Failure> holds(Subject& subject) {
 }  // namespace
 
 Property settled() {
-  return {"settled", "the pipeline over its own result computes the same, and does not grow it", holds};
+  return {.name = "settled",
+          .contract = "the pipeline over its own result computes the same, and does not grow it",
+          .holds = holds,
+          .over_result = true};
 }
 
 }  // namespace lenz::fuzz

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""Every fault of written.toml still has its place in the sources, and a stage to blame that there is."""
+
+import re
+import unittest
+from pathlib import Path
+
+import plant
+import score
+import written
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+class Written(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.faults = written.faults()  # raises where a snippet does not occur exactly once
+
+    def test_enough_of_them(self):
+        self.assertGreaterEqual(sum(f["kind"] == "fault" for f in self.faults), 80)
+        self.assertGreaterEqual(sum(f["kind"] == "control" for f in self.faults), 12)
+
+    def test_names(self):
+        names = [f["name"] for f in self.faults]
+        self.assertEqual(sorted(names), sorted(set(names)))
+
+    def test_edits_can_be_made_together(self):
+        files = {}
+        for fault in self.faults:
+            for edit in plant.edits_of(fault):
+                files.setdefault(edit["file"], []).append(edit)
+        for name, edits in files.items():
+            self.assertTrue(name.endswith(".cpp"), name)
+            text = (ROOT / name).read_bytes()
+            made = plant.render(text, edits, 0, len(text)).decode()
+            self.assertNotIn("@ID@", made)
+            self.assertNotIn("@SNIPPET@", made)
+            for edit in edits:
+                self.assertIn(f"({edit['id']}", made)
+
+    def test_stages_exist(self):
+        passes = set(re.findall(r"PASS\(\w+, (\w+),", (ROOT / "compiler/driver/pipeline.cpp").read_text()))
+        asked = "".join(p.read_text() for p in (ROOT / "fuzz/properties").glob("*.cpp"))
+        stages = passes | set(re.findall(r'return \{"(\w+)"', asked)) | {"lowering of *"}
+        self.assertGreater(len(stages), len(passes) + 10)
+        for fault in self.faults:
+            if fault["kind"] == "control":
+                continue
+            self.assertTrue(fault["wrong"], fault["name"])
+            self.assertTrue(fault["blame"], fault["name"])
+            self.assertLessEqual(set(fault["blame"]), stages, fault["name"])
+
+    def test_nested_edits(self):
+        text = b"f(a + b)"
+        edits = [{"id": 1, "file": "x", "line": 1, "start": 0, "end": 8, "snippet": "f(a + b)", "replacement": "<@ID@ @SNIPPET@>"},
+                 {"id": 2, "file": "x", "line": 1, "start": 2, "end": 7, "snippet": "a + b", "replacement": "[@ID@ @SNIPPET@]"},
+                 {"id": 3, "file": "x", "line": 1, "start": 2, "end": 7, "snippet": "a + b", "replacement": "{@ID@ @SNIPPET@}"}]
+        self.assertEqual(plant.render(text, edits, 0, 8), b"<1 f([2 {3 a + b}])>")
+
+    def test_nodes_are_counted(self):
+        self.assertEqual(score.nodes("# fuzz: seed=1\ngraph @g(%a: f32[2]) {\n  %b = aten.neg(%a)\n  return %b\n}\n"), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()
