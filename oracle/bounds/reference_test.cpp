@@ -559,8 +559,19 @@ TEST(Bounds, NumbersInATensorThatAListIsComputedWithAreAsUncertain) {
   EXPECT_FALSE(j.verdict().mismatch);
 }
 
+TEST(Bounds, PartsOfComplexNumbersAreWrittenThroughAViewAsTheirDtype) {
+  Judged j(R"(graph @g(%x: c64[2] mut init uniform(1.0, 2.0, seed=1), %s: f32[4] init uniform(1.0, 2.0, seed=2)) {
+    %v = aten.view(%x, f32) %e = aten.exp(%s) %w = aten.copy_(%v, %e) %r = aten.view(%w, c64) %y = aten.real(%r)
+    return %y
+  })");
+  EXPECT_NEAR(j.values()[0], std::exp(1.5), std::exp(1.0)) << "what was written";
+  EXPECT_GT(j.errors()[0], 0);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
 TEST(Bounds, AnExternIsTheSameKernelWhoeverCallsIt) {
-  Judged j(R"graph(extern "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)"
+  Judged j(
+      R"graph(extern "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)"
   graph @g(%x: f32[4, 4] init normal(0.0, 1.0, seed=1)) {
     %u: f32[4, 4] strides [1, 4], %s: f32[4], %v: f32[4, 4] strides [1, 4] = aten._linalg_svd(%x, false, true)
     %big = aten.exp(%x)
