@@ -143,6 +143,8 @@ auto TextParser::placed(const Token& token, F&& work) {
   } catch (const UserError& e) {
     if (!e.where().empty()) throw;
     throw source_.error(token.at, token.end, e.message(), e.remedy());
+  } catch (const Unsupported& e) {
+    throw Unsupported(source_.error(token.at, token.end, e.what(), "").what());
   }
 }
 

@@ -64,6 +64,7 @@ void Lowering::declare_symbols(const Graph& graph) {
 // --- memory
 
 BufferId Lowering::add_buffer(std::string_view name, Dtype dtype, std::span<const Dim> sizes, Device device) {
+  if (device.kind != DeviceKind::cpu) throw Unsupported("loops over tensors on " + to_string(device));
   Buffer b;
   std::string base(name);
   uint32_t& used = names_[base];

@@ -77,5 +77,9 @@ TEST(LoweredPrograms, Corpus) {
   EXPECT_GT(programs, 20u);
 }
 
+TEST(LoweredPrograms, LoopsAreForTheHost) {
+  auto graph = parse_graph("graph @g(%x: f32[4]) { %y = aten._to_copy(%x, device=cuda) return %y }", op_table());
+  EXPECT_THROW(lower_graph(*graph), Unsupported);
+}
 }  // namespace
 }  // namespace lenz

@@ -56,7 +56,8 @@ class Models(unittest.TestCase):
         with np.load(results) as got:
             expected = case.run()
             for i, value in enumerate(expected):
-                self.same(name, f"out{i}", got[f"out{i}"], value)
+                if isinstance(value, torch.Tensor):  # numbers are not saved
+                    self.same(name, f"out{i}", got[f"out{i}"], value)
             state = dict(case.module.named_buffers())
             written = {k for k in got.files if k != "lenz" and not k.startswith("out")}
             self.assertLessEqual(written, set(state), f"{name}: written to")

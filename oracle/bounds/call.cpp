@@ -62,9 +62,14 @@ Call::Call(const Graph& in, const Node& node, std::span<const RunValue> from, co
   auto taken = [&](ValueId v) {
     return add(from[v], from[v] ? concrete_type(in.context(), in.type(v), from[v]) : &in.type(v));
   };
+  auto argument = [&](ValueId v) {
+    if (!is_number(from[v])) return Arg::of_value(taken(v));
+    numbers.emplace_back(args.size(), from[v]);
+    return number_arg(from[v]);
+  };
   for (const Arg& a : node.arguments()) {
     if (a.kind == ArgKind::value) {
-      args.push_back(is_number(from[a.value()]) ? number_arg(from[a.value()]) : Arg::of_value(taken(a.value())));
+      args.push_back(argument(a.value()));
     } else if (a.kind == ArgKind::value_list) {
       std::vector<ValueId> ids;
       for (ValueId v : a.value_list()) ids.push_back(v == kNone ? kNone : taken(v));
@@ -72,8 +77,7 @@ Call::Call(const Graph& in, const Node& node, std::span<const RunValue> from, co
     } else if (a.kind == ArgKind::arg_list) {
       SmallVec<Arg, 8> items(a.arg_list());
       for (Arg& item : items)
-        if (item.is_value())
-          item = is_number(from[item.value()]) ? number_arg(from[item.value()]) : Arg::of_value(taken(item.value()));
+        if (item.is_value()) item = argument(item.value());
       args.push_back(in.context().args(items));
     } else {
       args.push_back(a);

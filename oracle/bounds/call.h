@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "oracle/boxed.h"
@@ -16,7 +17,10 @@ struct Call {
   std::vector<RunValue> values;      // widened
   std::vector<const Type*> types;    // the graph's own
   std::vector<Dtype> result_dtypes;  // the graph's own; of a list: of its first element
-  const Graph* graph = nullptr;      // whose context and op table they live in
+  // Numbers of the run among the arguments (in lists too), each with its argument's index. They stand in `args` as
+  // literals; here is who they are.
+  std::vector<std::pair<size_t, RunValue>> numbers;
+  const Graph* graph = nullptr;  // whose context and op table they live in
   const SymValues* symbols = nullptr;
 
   Call() = default;

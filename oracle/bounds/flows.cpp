@@ -12,6 +12,7 @@
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/fine_sums.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/wide_storages.h"
 
 namespace lenz::oracle {
 
@@ -457,7 +458,37 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   return out;
 }
 
+namespace {
+// Where a call's results are numbers, which have no planes, notes how far off they may be.
+bool note_numbers(FlowContext& in, const Call& call, const Outcome& out) {
+  bool any = false;
+  for (const RunValue& r : out.results) {
+    if (!r || !(r->value.isDouble() || r->value.isInt() || r->value.isBool())) continue;
+    any = true;
+    double error = kInf;
+    if (const auto from = leaves(call.values); r->value.isDouble() && from.size() == 1 && from[0].numel() == 1)
+      if (Planes p = in.store.read(from[0]); p.error.defined()) error = p.error.item<double>();
+    in.store.note_number(r, error);
+  }
+  return any;
+}
+
+// An extern's kernel is one that nobody compiles: of certain operands it makes the very bits, in the graph's own
+// dtypes. Nothing: one that writes, or whose results share memory with operands, works on the planes themselves.
+std::optional<Outcome> run_extern(FlowContext& in, const Call& call) {
+  if (call.op->infer || call.op->schema.mutates() || any_error(in, call.values)) return std::nullopt;
+  const std::vector<RunValue> narrow = narrowed(call);
+  Outcome out = call.run_native(in.boxed, narrow);
+  for (const at::Tensor& made : leaves(out.results))
+    for (const at::Tensor& operand : leaves(narrow))
+      if (made.is_alias_of(operand)) return std::nullopt;
+  for (RunValue& r : out.results) r = WideStorages().widen(r);
+  return out;
+}
+}  // namespace
+
 Outcome flow_opaque(FlowContext& in, const Call& call) {
+  if (std::optional<Outcome> same = run_extern(in, call)) return *same;
   Outcome out = call.run_widened(in.boxed);
   if (out.raised || !in.errors) return out;
   bool unknown = any_error(in, call.values);
@@ -476,7 +507,7 @@ Outcome flow_opaque(FlowContext& in, const Call& call) {
       if (r.sizes() == t.sizes() && r.scalar_type() == at::kLong && t.numel() > 0)
         settle(in, r, nothing_where(t.isnan(), at::zeros(r.sizes(), at::kDouble), kInf), {});
   }
-  if (!unknown) return out;
+  if (!unknown || note_numbers(in, call, out)) return out;
   in.unbounded.insert(call.op->full_name);
   mark_unknown(in, out.results);
   for (size_t i = 0; i < call.args.size(); ++i)

@@ -63,6 +63,9 @@ Outcome flow_bits(FlowContext& in, const Call& call) {
     same.results = {hold(at::alias(call.values[0]->value.toTensor()))};
     return same;
   }
+  // The parts of complex numbers lie in the wider memory as they do in the graph's own.
+  if (call.op->has(Trait::view) && to_real(call.result_dtypes[0]) == to_real(call.types[0]->dtype))
+    return call.run_widened(in.boxed);
   std::vector<RunValue> narrow = narrowed(call);
   Outcome out = call.run_native(in.boxed, narrow);
   if (out.raised) return out;

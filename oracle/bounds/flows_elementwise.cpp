@@ -38,11 +38,16 @@ at::Scalar scalar_of(const Arg& a, const SymValues& symbols) {
   }
 }
 
-ElementOperand operand_of(FlowContext& in, const Call& call, const Arg& a) {
+ElementOperand operand_of(FlowContext& in, const Call& call, size_t at) {
+  const Arg& a = call.args[at];
   if (a.is_value()) return {in.store.read(call.values[a.value()]->value.toTensor()), call.types[a.value()]->dtype};
   at::Scalar s = scalar_of(a, *call.symbols);
   Dtype d = s.isBoolean() ? Dtype::b8 : s.isIntegral(false) ? Dtype::i64 : s.isComplex() ? Dtype::c128 : Dtype::f64;
-  return {{at::scalar_tensor(s, to_aten(d)), {}, {}}, d};
+  ElementOperand number{{at::scalar_tensor(s, to_aten(d)), {}, {}}, d};
+  for (const auto& [index, known] : call.numbers)
+    if (const double error = in.store.number_error(known); index == at && error > 0)
+      number.planes.error = at::scalar_tensor(error, at::kDouble);
+  return number;
 }
 
 // The dtype that operands meet in, as the op table's rules promote; integers of an op that makes floats in f32.
@@ -279,12 +284,12 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const int alpha = call.op->schema.find("alpha");
   const bool multiplies = alpha >= 0 && !is_one(call.args[static_cast<size_t>(alpha)]);  // by what may be left out
   for (int i = 0; i < row.arity; ++i) {
-    ElementOperand o = operand_of(in, call, call.args[static_cast<size_t>(i)]);
+    ElementOperand o = operand_of(in, call, static_cast<size_t>(i));
     operands.push_back(converted(o.planes, o.dtype, operand_dtype(row, compute, i), in.formula));
     loose = loose || operands.back().loose_zeros;
   }
   if (multiplies) {
-    ElementOperand by = operand_of(in, call, call.args[static_cast<size_t>(alpha)]);
+    ElementOperand by = operand_of(in, call, static_cast<size_t>(alpha));
     Planes factors[] = {operands[1], converted(by.planes, by.dtype, compute, in.formula)};
     operands[1] =
         apply(*find_scalar("mul"), compute, compute, factors, at::mul(factors[0].value, factors[1].value), in.formula);
@@ -340,7 +345,7 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
   Outcome out = call.run_widened(in.boxed);
   if (out.raised) return out;
   at::Tensor value = out.results[0]->value.toTensor();
-  ElementOperand from = operand_of(in, call, call.args[0]);
+  ElementOperand from = operand_of(in, call, 0);
   if (value.storage().unsafeGetStorageImpl() == from.planes.value.storage().unsafeGetStorageImpl()) {
     // In the graph's own dtypes it is a copy.
     value = value.clone();

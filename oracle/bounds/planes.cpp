@@ -67,6 +67,11 @@ at::Tensor PlaneStore::view(const at::Tensor& slots, const at::Tensor& value, in
   return slots.as_strided(value.sizes(), strides, value.storage_offset() * per + part);
 }
 
+double PlaneStore::number_error(const RunValue& number) const {
+  auto found = numbers_.find(number.get());
+  return found == numbers_.end() ? 0 : found->second.second;
+}
+
 Planes PlaneStore::read(const at::Tensor& value) const {
   Planes planes{.value = value, .error = {}, .ambiguous = {}};
   if (auto facts = facts_.find(value.storage().unsafeGetStorageImpl()); facts != facts_.end()) {

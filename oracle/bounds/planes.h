@@ -6,6 +6,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <unordered_map>
+#include <utility>
+
+#include "oracle/value.h"
 
 namespace lenz::oracle {
 
@@ -39,6 +42,10 @@ class PlaneStore {
   // Sets all of a tensor's planes and what is known of them, which is that of the whole storage.
   void carry(const Planes& from, const at::Tensor& to);
 
+  // A number that a run has read from a tensor has no planes: how far from it a right one may lie.
+  void note_number(const RunValue& number, double error) { numbers_[number.get()] = {number, error}; }
+  double number_error(const RunValue& number) const;  // 0: it is certain
+
  private:
   // Slots are as wide as an element, at most 8 bytes: a complex number has two, and its parts one each.
   struct Beside {
@@ -56,6 +63,8 @@ class PlaneStore {
 
   std::unordered_map<const c10::StorageImpl*, Beside> beside_;
   std::unordered_map<const c10::StorageImpl*, Facts> facts_;
+  // The first keeps the number alive, so that no other has its address.
+  std::unordered_map<const Held*, std::pair<RunValue, double>> numbers_;
   bool loosened_ = false;
 };
 

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
+#include <array>
 #include <ranges>
 
 #include "compiler/graph/alias.h"
@@ -13,6 +14,7 @@
 #include "oracle/aten.h"
 #include "oracle/bounds/eager_kernels.h"
 #include "oracle/bounds/flows.h"
+#include "oracle/bounds/noise.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/bounds/wide_storages.h"
 #include "oracle/random_machine.h"
@@ -117,7 +119,9 @@ struct Referee::Impl final : NodeMachine {
     std::vector<Dtype> dtypes = call.result_dtypes;
     Outcome out = run_call(call, dtypes);
     lay_as_claimed(graph, node, call, symbols, out);
-    if (noise && !out.raised && rounds(*node.op)) add_noise(values, graph, node, dtypes, out);
+    if (noise && !out.raised && rounds(*node.op)) add_noise(noise_source_, values, graph, node, dtypes, out);
+    for (const RunValue& r : out.results)  // an integer or a truth that may be another
+      undecided = undecided || (r && !r->value.isDouble() && store.number_error(r) > 0);
     if (undecided && !out.raised) {
       FlowContext in = context();
       mark_unknown(in, out.results);
@@ -137,35 +141,6 @@ struct Referee::Impl final : NodeMachine {
             .errors = widening != Widening::values_only,
             .in_storage = in_storage_,
             .formula = formula_};
-  }
-
-  static bool rounds(const OpDef& op) {
-    constexpr Trait kKeeps[] = {Trait::movement, Trait::view, Trait::maybe_view, Trait::structural, Trait::random};
-    return op.accuracy != Accuracy::exact && std::ranges::none_of(kKeeps, [&](Trait t) { return op.has(t); });
-  }
-
-  void add_noise(std::span<const RunValue> values, const Graph& graph, const Node& node, std::span<const Dtype> dtypes,
-                 const Outcome& out) {
-    double largest = 1, next = 1;  // operands
-    for (const Arg& a : node.arguments())
-      for_each_value(a, [&](ValueId v) {
-        if (!graph.type(v).is_tensor() || !values[v]) return;
-        auto n = static_cast<double>(values[v]->value.toTensor().numel());
-        next = std::max(next, std::min(n, largest));
-        largest = std::max(largest, n);
-      });
-    for (size_t i = 0; i < out.results.size() && i < dtypes.size(); ++i) {
-      if (!is_inexact(dtypes[i])) continue;
-      for (const at::Tensor& t : leaves({&out.results[i], 1})) {
-        if (!(t.is_floating_point() || t.is_complex()) || !t.is_non_overlapping_and_dense() || t.numel() == 0) continue;
-        // Of so many terms a sum in any order is off by as many times its root, mostly.
-        const auto results = static_cast<double>(t.numel());
-        const bool sums = node.op->accuracy == Accuracy::accumulated || node.op->accuracy == Accuracy::composed;
-        const double terms = sums ? std::max({1.0, largest / results, std::sqrt(largest * next / results)}) : 1;
-        const double size = std::ldexp(std::sqrt(terms), -info(dtypes[i]).mantissa_bits);
-        t.mul_(at::rand(t.sizes(), noise_source_, at::kDouble).mul_(2).sub_(1).mul_(size).add_(1));
-      }
-    }
   }
 
   // A kernel of float64 may lay its results in another way than the one of the graph's dtype, on whose strides the
@@ -205,12 +180,13 @@ struct Referee::Impl final : NodeMachine {
     bool promised = promises_zeros(call);
     Outcome out = run_unsigned(call, dtypes);
     if (out.raised) return out;
-    std::vector<at::Tensor> written;
-    for (size_t i = 0; i < call.args.size(); ++i)
-      if (writes_operand(*call.op, call.args, i))
-        for_each_value(call.args[i], [&](ValueId v) {
-          std::ranges::copy(leaves({&call.values[v], 1}), std::back_inserter(written));
-        });
+    std::vector<at::Tensor> written = written_by(call);
+    if (loses_numbers(call)) {
+      FlowContext in = context();
+      unbounded.insert(call.op->full_name + ": of a number that may be another");
+      mark_unknown(in, out.results);
+      for (const at::Tensor& t : written) mark_unknown(in, std::array{hold(t)});
+    }
     for (const at::Tensor& t : written)
       if (call.op->variant == VariantKind::functional) store.may_be_negative(t);
     std::vector<at::Tensor> made = leaves(out.results);
@@ -218,6 +194,24 @@ struct Referee::Impl final : NodeMachine {
     for (const at::Tensor& t : made)
       if (!promised && may_hold_zero(store.read(t))) store.loosen_zeros(t);
     return out;
+  }
+
+  static std::vector<at::Tensor> written_by(const Call& call) {
+    std::vector<at::Tensor> written;
+    for (size_t i = 0; i < call.args.size(); ++i)
+      if (writes_operand(*call.op, call.args, i))
+        for_each_value(call.args[i], [&](ValueId v) {
+          std::ranges::copy(leaves({&call.values[v], 1}), std::back_inserter(written));
+        });
+    return written;
+  }
+
+  // Whether a number among the arguments may be another, and no rule asks by how much: primitives' alone do. A variant
+  // that writes asks what it is made of.
+  bool loses_numbers(const Call& call) const {
+    const OpDef& op = *call.op;
+    if (!op.each && !op.redefined() && (op.variant != VariantKind::functional || is_scalar(op))) return false;
+    return std::ranges::any_of(call.numbers, [&](const auto& n) { return store.number_error(n.second) > 0; });
   }
 
   // `dtypes`: of the results in the graph's own terms; a variant that writes may compute in another one first.
@@ -301,8 +295,13 @@ struct Referee::Impl final : NodeMachine {
     }
     if (op.variant == VariantKind::out) {
       functional.args.clear();
-      for (size_t i = 0; i < call.args.size(); ++i)
-        if (!op.schema.params[i].is_out) functional.args.push_back(call.args[i]);
+      functional.numbers.clear();
+      for (size_t i = 0; i < call.args.size(); ++i) {
+        if (op.schema.params[i].is_out) continue;
+        for (const auto& [index, number] : call.numbers)
+          if (index == i) functional.numbers.emplace_back(functional.args.size(), number);
+        functional.args.push_back(call.args[i]);
+      }
       while (functional.args.size() < op.base->schema.params.size())
         functional.args.push_back(default_arg(call.graph->context(), op.base->schema.params[functional.args.size()]));
     }
@@ -377,7 +376,7 @@ struct Referee::Impl final : NodeMachine {
     return Dtype::f32;
   }
 
-  static Arg argument_at(const Call& call, Call& one, size_t param, size_t k) {
+  Arg argument_at(const Call& call, Call& one, size_t param, size_t k) {
     const Arg& a = call.args[param];
     auto tensor = [&](ValueId v) { return Arg::of_value(one.add(call.values[v], call.types[v])); };
     bool list = call.op->schema.params[param].type.list;
@@ -388,6 +387,10 @@ struct Referee::Impl final : NodeMachine {
         at::Tensor t = call.values[a.value()]->value.toTensor();
         at::Tensor number = t.dim() ? t[static_cast<int64_t>(k)] : t;
         if (number.is_complex()) throw Unsupported("complex numbers in a tensor, for " + call.op->full_name);
+        if (Planes p = store.read(number); p.error.defined()) {
+          one.numbers.emplace_back(at, hold(number.item()));
+          store.note_number(one.numbers.back().second, p.error.item<double>());
+        }
         return number.is_floating_point() ? Arg::of_real(number.item<double>()) : Arg::of_int(number.item<int64_t>());
       }
       return tensor(a.value());

@@ -532,5 +532,55 @@ TEST(Bounds, InPlaceInANarrowerDtypeRoundsToIt) {
   EXPECT_GE(j.errors()[0], 0x1p-30);
   EXPECT_FALSE(j.verdict().mismatch);
 }
+
+TEST(Bounds, ANumberReadFromASumIsOffByWhatTheSumIs) {
+  Judged j(R"(graph @g(%x: f32[64] init uniform(1.0, 2.0, seed=1), %w: f32[2] init ones) {
+    %s = aten.sum(%x) %n: float = aten._local_scalar_dense(%s)
+    %q = aten.div(%w, %n) %a = aten.add(%w, %w, alpha=%n) %i = aten.div_(%w, %n) %f = aten.full([2], %n, dtype=f32)
+    %ones = aten.ones_like(%x) %m = aten.amax(%ones) %c: float = aten._local_scalar_dense(%m) %e = aten.mul(%ones, %c)
+    return %q, %a, %i, %f, %e
+  })");
+  for (size_t output : {0, 1, 2}) {
+    EXPECT_GT(j.errors(output)[0] / j.values(output)[0], kUlp) << output;
+    EXPECT_LT(j.errors(output)[0] / j.values(output)[0], 64 * kUlp) << output;
+  }
+  EXPECT_TRUE(std::isinf(j.errors(3)[0])) << "no rule asks how far a number is off";
+  EXPECT_EQ(j.errors(4)[0], 0) << "a certain one";
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+TEST(Bounds, NumbersInATensorThatAListIsComputedWithAreAsUncertain) {
+  Judged j(R"(graph @g(%x: f32[4] init uniform(1.0, 2.0, seed=1), %y: f64[2] mut init ones) {
+    %c = aten.cumsum(%x, 0) %n = aten.slice(%c, start=3) %f = aten.to(%n, f64)
+    aten._foreach_addcdiv_([%y], [%y], [%y], %f)
+    return %y
+  })");
+  EXPECT_GT(j.errors()[0], 0);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+TEST(Bounds, PartsOfComplexNumbersAreWrittenThroughAViewAsTheirDtype) {
+  Judged j(R"(graph @g(%x: c64[2] mut init uniform(1.0, 2.0, seed=1), %s: f32[4] init uniform(1.0, 2.0, seed=2)) {
+    %v = aten.view(%x, f32) %e = aten.exp(%s) %w = aten.copy_(%v, %e) %r = aten.view(%w, c64) %y = aten.real(%r)
+    return %y
+  })");
+  EXPECT_NEAR(j.values()[0], std::exp(1.5), std::exp(1.0)) << "what was written";
+  EXPECT_GT(j.errors()[0], 0);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+TEST(Bounds, AnExternIsTheSameKernelWhoeverCallsIt) {
+  Judged j(
+      R"graph(extern "aten::_linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)"
+  graph @g(%x: f32[4, 4] init normal(0.0, 1.0, seed=1)) {
+    %u: f32[4, 4] strides [1, 4], %s: f32[4], %v: f32[4, 4] strides [1, 4] = aten._linalg_svd(%x, false, true)
+    %big = aten.exp(%x)
+    %u2: f32[4, 4] strides [1, 4], %s2: f32[4], %v2: f32[4, 4] strides [1, 4] = aten._linalg_svd(%big, false, true)
+    return %s, %s2
+  })graph");
+  EXPECT_EQ(j.errors(0)[0], 0);
+  EXPECT_TRUE(std::isinf(j.errors(1)[0])) << "of what is uncertain nothing is known";
+  EXPECT_FALSE(j.verdict().mismatch);
+}
 }  // namespace
 }  // namespace lenz::oracle

@@ -504,7 +504,8 @@ void counts(RowSink& t) {
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::composed,
          .raises = "integers; a range that is not finite",
-         // Places are computed in the dtype, and decide between bins; the ends belong to the first and the last.
+         // Places are computed in the dtype, and decide between bins; the ends belong to the first and the last. Of a
+         // range that is not finite no bin is one, which the scatter refuses.
          .decompose = R"(
            $d = dtype(%self)
            %zeros = aten.zeros([$bins], dtype=$d, device=device(%self))
@@ -524,11 +525,12 @@ void counts(RowSink& t) {
            %place = aten.where(aten.ge(%x, %high), aten.full([], $bins - 0.5, dtype=$d, device=device(%self)), %place)
            %place = aten.where(aten.le(%x, %low), aten.full([], 0.5, dtype=$d, device=device(%self)), %place)
            %bin = aten.clamp(aten._to_copy(aten.floor(%place), dtype=i64), 0, $bins - 1)
+           %finite = aten.logical_and(aten.isfinite(%low), aten.isfinite(%high))
+           %bin = aten.where(%finite, %bin, aten.full([], $bins, dtype=i64, device=device(%self)))
            %inside = aten.logical_and(aten.ge(%x, %low), aten.le(%x, %high))
            return aten.scatter_add(%zeros, 0, %bin, aten._to_copy(%inside, dtype=$d)))",
          .loops = kHistcLoops,
-         .fits = "min:result max:result",
-         .exception = "elements decide, which its definition does not ask: `is not finite`"});
+         .fits = "min:result max:result"});
   t.row("bincount(Tensor self, Tensor? weights=None, SymInt minlength=0) -> Tensor",
         {.traits = reduction | data_dependent | core,
          .infer = rule::bincount,

@@ -84,7 +84,8 @@ DimVec convolved_sizes(Infer& in) {
   in.require(ge(weight.sizes()[0], groups), "`weight` must hold a kernel per group");
   in.require(divisible(transposed ? input.sizes()[1] : out_channels, groups),
              "the channels don't divide into the groups");
-  DimVec sizes{input.sizes()[0], out_channels};
+  const bool nothing = !transposed && in.is_zero(input.sizes()[1]);  // of which eager makes nothing, not the bias
+  DimVec sizes{input.sizes()[0], nothing ? Dim(0) : out_channels};
   bool plainly = is_integral(input.dtype, true) && input.dtype != Dtype::i64;
   in.require(!plainly || !transposed, "of integers, only i64 can be transposed");
   for (size_t i = 0; i < dims; ++i) {
@@ -115,7 +116,9 @@ void convolution(Infer& in) {
   DimVec sizes = convolved_sizes(in);
   if (const Type* bias = in.tensor_or_null("bias")) {
     in.require(bias->rank() == 1, "`bias` must be a vector");
-    in.require(eq(bias->sizes()[0], sizes[1]), "`bias` must have one number per output channel");
+    const Type& weight = in.tensor("weight");
+    const Dim channels = in.boolean("transposed") ? sizes[1] : weight.sizes()[0];
+    in.require(eq(bias->sizes()[0], channels), "`bias` must have one number per output channel");
     one_dtype(in, {&input, bias});
   }
   in.result(TensorType{input.dtype, input.device, sizes, result_strides(in, input, in.tensor("weight"), sizes), 0});

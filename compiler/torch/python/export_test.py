@@ -110,6 +110,20 @@ class Exports(unittest.TestCase):
         self.assertIn("s0", made.text)
         self.agrees(made, lambda x: x.reshape(2, -1).sum(0), X)
 
+    def test_every_guard_is_a_fact(self):
+        """What the program asks of its sizes decides what is written: of other sizes the text must not be a graph."""
+        two = {"x": {0: range(2, 20)}, "y": {0: range(2, 20)}}
+        asks = {
+            "20 < s0*s1": lambda x, y: x.shape[0] * y.shape[0] > 20,
+            "s0 != s1": lambda x, y: x.shape[0] != y.shape[0],
+            "s0 % 2 == 0": lambda x, y: x.shape[0] % 2 == 0,
+            "floor(0.5*s0) == 3": lambda x, y: int(x.shape[0] * 0.5) == 3,
+        }
+        for fact, asked in asks.items():
+            made = self.export(lambda x, y: (x + 1 if asked(x, y) else x - 1, y + 1), X.clone(), X[:5].clone(), dynamic=two)
+            self.assertIn(fact, made.text)
+            self.assertIn("aten.add(%x", made.text)
+
     def test_mutation_of_inputs_and_buffers_stays(self):
         class Counter(nn.Module):
             def __init__(self):
@@ -362,13 +376,50 @@ class Exports(unittest.TestCase):
         error = self.refused(lambda x: x + torch.ones(6, 4), X, dynamic={"x": {0: range(2, 65)}})
         self.assertIn("`dynamic`", error.remedy)
 
+    def test_the_line_that_fixes_a_size(self):
+        def f(x):
+            return x + torch.linspace(0, 1, x.shape[0])[:, None]  # a number of steps
+
+        example = X.clone()
+        error = self.refused_here(f, example, dynamic={"x": {0: range(2, 65)}})
+        self.assertIn("a number of steps", error.where.code)
+        self.assertIn("`dynamic`", error.remedy)
+        made = self.export(lambda x: x + 1, example)
+        self.assertNotIn("s0", made.text, "the example is as it was before the export that failed")
+
+    def test_sizes_of_nothing(self):
+        for dynamic in ({"x": {7: "rows"}}, 5, {"other": {0: "rows"}}):
+            error = self.refused_here(lambda x: x + 1, X.clone(), dynamic=dynamic)
+            self.assertIn("`dynamic`", error.remedy)
+
+    def test_arguments_that_it_does_not_take(self):
+        for args in ((), (X, X)):
+            error = self.refused_here(lambda x: x + 1, *args)
+            self.assertIn("other arguments", error.what)
+        self.assertIn("no program", self.refused(5, X).what)
+
+    def test_results_that_no_graph_has(self):
+        error = self.refused_here(lambda x: (x + i for i in range(3)), X)
+        self.assertIn("generator", error.what)
+        self.assertIn("lists", error.remedy)
+
+    def test_derivatives_go_through_the_other_door(self):
+        f = lambda x: torch.func.grad(lambda z: (z**2).sum())(x)
+        self.assertIn("export_fx", self.refused_here(f, X).remedy)
+        traced = torch.fx.experimental.proxy_tensor.make_fx(f, tracing_mode="fake")(X)
+        self.agrees(lenz.export_fx(traced, (X,), self.path), f, X)
+
+    def test_a_form_that_a_row_does_not_know(self):
+        def f(x):
+            return torch.arange(0, x.shape[0], 0.5)  # real steps
+
+        self.assertIn("real steps", self.refused_here(f, X.clone(), dynamic={"x": {0: range(2, 65)}}).where.code)
+
     def test_wrong_inputs(self):
         self.assertIn("tuple", str(self.refused_args([X])))
         self.assertIn("object", str(self.refused(lambda x: x, object())))
         self.assertIn("to_dense", self.refused(lambda x: x + x, X.to_sparse()).remedy)
         self.assertIn("uint16", str(self.refused(lambda x: x.clone(), torch.zeros(3, dtype=torch.uint16))))
-        self.refused(lambda x: x)
-
     def refused_args(self, args):
         with self.assertRaises(lenz.ExportError) as caught:
             lenz.export(lambda x: x, args, self.path)

@@ -3,16 +3,19 @@
 import contextlib
 import dataclasses
 import functools
+import inspect
 import traceback
 import unittest.mock
 
+import sympy
 import torch
+from torch._export.non_strict_utils import _clean_dynamic_markers
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
 from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
 
-from .errors import ExportError, may_be_told, source_in, source_of_exception
+from .errors import ExportError, may_be_told, source_in, source_of_exception, source_of_here, source_of_program
 
 
 @dataclasses.dataclass
@@ -66,9 +69,38 @@ def _every_frame_of_the_users():
         yield
 
 
-def _check(args, kwargs):
+@contextlib.contextmanager
+def _guards_with_sources():
+    """A list of (condition on sizes, the user's line that asked it), which grows while the block traces."""
+    asked, log = [], ShapeEnv._log_guard
+
+    def noted(shape_env, prefix, guard, *rest, **options):
+        asked.append((guard, source_of_here()))
+        return log(shape_env, prefix, guard, *rest, **options)
+
+    with unittest.mock.patch.object(ShapeEnv, "_log_guard", noted):
+        yield asked
+
+
+def _that_fixed(asked):
+    """The line that fixed a size: the first that asked for one to be a number, else the last that asked anything."""
+    fixed = [at for guard, at in asked if at and isinstance(guard, sympy.Equality) and any(s.is_number for s in guard.args)]
+    return next(iter(fixed), None) or next((at for _, at in reversed(asked) if at), None)
+
+
+def _check(program, args, kwargs):
+    if not callable(program):
+        raise ExportError(f"{program!r} is no program", remedy="give a module, a function or an ExportedProgram")
     if not isinstance(args, tuple):
         raise ExportError(f"`args` is a {type(args).__name__}", remedy="give the arguments as a tuple: (x,)")
+    taken = getattr(program, "forward", program)
+    try:
+        inspect.signature(taken).bind(*args, **kwargs)
+    except TypeError as e:
+        raise ExportError(f"the program takes other arguments: {e}", source_of_program(program),
+                          "give in `args` and `kwargs` what a call of it would") from None
+    except ValueError:  # Python does not know what it takes
+        pass
     for path, leaf in tree_flatten_with_path((args, kwargs))[0]:
         if not isinstance(leaf, (torch.Tensor, int, float, bool, str, type(None), torch.dtype, torch.device)):
             raise ExportError(f"the argument at {keystr(path)} is a {type(leaf).__name__}",
@@ -97,15 +129,18 @@ def _dims(dynamic):
 
 
 def by_export(model, args, kwargs, dynamic):
-    _check(args, kwargs)
+    _check(model, args, kwargs)
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     try:
-        with _every_frame_of_the_users():
+        with _every_frame_of_the_users(), _guards_with_sources() as asked:
             program = torch.export.export(module, args, kwargs, dynamic_shapes=_dims(dynamic), strict=False)
             if any(_is_functorch(n.target) for n in program.graph.nodes):
                 program = program.run_decompositions({})
     except Exception as e:  # whatever torch raises: say where and what to do
-        raise translated(e) from e
+        for leaf in tree_leaves((args, kwargs)):  # torch leaves its marks on the examples, which the next export would obey
+            if isinstance(leaf, torch.Tensor):
+                _clean_dynamic_markers(leaf)
+        raise translated(e, asked, model, dynamic) from e
     return of_exported(program, (args, kwargs))
 
 
@@ -147,7 +182,7 @@ def of_exported(program, example=None):
 
 def by_fx(model, args, kwargs):
     """FX's own symbolic trace, then its ATen calls."""
-    _check(args, kwargs)
+    _check(model, args, kwargs)
     try:
         traced = torch.fx.symbolic_trace(model)
     except Exception as e:
@@ -225,8 +260,13 @@ def require_dense(model_or_fn, args, kwargs):
             raise ExportError(f"{name} is on the meta device: it has no values", remedy="give it values (to_empty, load)")
 
 
-def translated(error):
-    """torch's error as ours."""
+_DYNAMIC = ("let `dynamic` say what the program is: dims of its tensors, another range, one name for equal sizes, or None for "
+            "a size that is fixed")
+
+
+def translated(error, asked=(), program=None, dynamic=None):
+    """torch's error as ours. `asked`: conditions on sizes with the lines that asked them; `program`: what was captured,
+    with `dynamic` sizes."""
     if isinstance(error, ExportError):
         return error
     text = str(error).strip() or type(error).__name__
@@ -241,9 +281,18 @@ def translated(error):
                            "take the other door (lenz.export without via=\"fx\"), or branch with torch.where")
     if any(word in text.lower() for word in ("constraint", "dynamic_shapes", "dynamic shapes", "dim hint")):
         rest = " ".join(line.strip() for line in text.splitlines()[1:3] if line.strip())
-        return ExportError(f"{first} {rest}".strip(), where,
-                           "let `dynamic` say what the program is: another range, one name for equal sizes, or None for "
-                           "a size that is fixed")
+        return ExportError(f"{first} {rest}".strip(), where or _that_fixed(asked) or source_of_program(program), _DYNAMIC)
+    if dynamic is not None and where is None and isinstance(error, (IndexError, KeyError, TypeError)):
+        return ExportError(f"`dynamic` does not fit the arguments ({type(error).__name__}: {first})",
+                           source_of_program(program), _DYNAMIC)
+    where = where or source_of_program(program)
+    if "in output, which is not a known type" in first:
+        return ExportError(first.split(". ")[0], where, "return tensors, numbers, strings, None, and lists, tuples and dicts "
+                           "of them")
+    if "Expected FakeTensor" in first:
+        return ExportError("torch.export can't follow what this computes with torch's own machinery (torch.func, tensors "
+                           "made outside)", where, "trace it by torch.fx.experimental.proxy_tensor.make_fx("
+                           "f, tracing_mode=\"fake\")(*args), and give that to lenz.export_fx")
     if any(word in first.lower() for word in ("quantized", "sparse", "nested")):
         return ExportError(f"{type(error).__name__}: {first}", where, _DENSE)
     return ExportError(f"{type(error).__name__}: {first}", where,

@@ -1,6 +1,7 @@
 """Errors that say what, where in the user's source, and what to do; and where in the source a node came from."""
 
 import dataclasses
+import inspect
 import linecache
 import os
 import re
@@ -72,17 +73,36 @@ def source_of_node(node):
     return source_in(node.meta.get("stack_trace") or "")
 
 
+def _below_us(stack):
+    """The user's innermost line of a stack (as traceback has it) below a frame that is not the user's; None if it has none."""
+    frames = [Source(f.filename, f.lineno, f.name, linecache.getline(f.filename, f.lineno).strip()) for f in stack]
+    inside = next((i for i, f in enumerate(frames) if not _is_users(f.file)), len(frames))
+    # What stands before the first frame that is not the user's only called us.
+    found = _best(frames[inside:])
+    return found if found is not None and _is_users(found.file) else None
+
+
 def source_of_exception(error):
     """The user's line below which an exception was raised; looks into what caused it too."""
     seen = set()
     while error is not None and id(error) not in seen:
         seen.add(id(error))
-        frames = [Source(f.filename, f.lineno, f.name, linecache.getline(f.filename, f.lineno).strip())
-                  for f in traceback.extract_tb(error.__traceback__)]
-        inside = next((i for i, f in enumerate(frames) if not _is_users(f.file)), len(frames))
-        # What stands before the first frame that is not the user's only called us.
-        found = _best(frames[inside:])
-        if found is not None and _is_users(found.file):
+        if found := _below_us(traceback.extract_tb(error.__traceback__)):
             return found
         error = error.__cause__ or error.__context__
     return None
+
+
+def source_of_here():
+    """The user's line that is being run; None if it is none of theirs."""
+    return _below_us(traceback.extract_stack())
+
+
+def source_of_program(model_or_fn):
+    """Where a module's forward or a function begins; None if Python does not know."""
+    function = inspect.unwrap(getattr(model_or_fn, "forward", model_or_fn))
+    try:
+        file, (lines, line) = inspect.getsourcefile(function), inspect.getsourcelines(function)
+    except (TypeError, OSError):
+        return None
+    return Source(file, line, getattr(function, "__qualname__", str(function)), lines[0].strip())

@@ -104,7 +104,8 @@ class Symbols:
                 facts.append(f"{spelling.dim(sympy.Mod(size - b, a), self._name)} == 0")
         for guard in self.shape_env.guards:
             e = self.shape_env.replace(guard.expr)
-            if self.shape_env._maybe_evaluate_static(e) is not None or free_unbacked_symbols(e):
+            # By ranges alone: each guard is among the axioms, by which it holds.
+            if self.shape_env._maybe_evaluate_static(e, axioms=()) is not None or free_unbacked_symbols(e):
                 continue
             facts.extend(spelling.conditions(self._ours(e), self._name))
         return list(dict.fromkeys(facts))
