@@ -90,6 +90,35 @@ TEST(EagerFaults, EndsOfRangesRaiseNoAlarm) {
   }
 }
 
+// A kernel has other formulas for operands that lie otherwise, those that are written to too; and what they lose of the
+// least numbers a large one makes visible.
+TEST(EagerFaults, EndsOfRangesOfStatisticsThatLieOtherwise) {
+  const GraphReport r = checked(
+      "graph @g(%x: f32[3, 5, 4], %w: f32[5], %m: f32[5] strides [2] mut, %v: f32[5] mut init uniform(0.5, 2.0)) {\n"
+      "  %a, %b, %c = aten._native_batch_norm_legit(%x, %w, none, %m, %v, false, 0.1, 0.00001)\n  return %a\n}\n",
+      Values::special, 60);
+  EXPECT_EQ(first_finding(r), "");
+  EXPECT_GT(r.bounded, 0);
+}
+
+// Numbers have ends of their range as operands have: by which factors of a product eager multiplies first it tells.
+TEST(EagerFaults, NumbersAtEndsOfRangesRaiseNoAlarm) {
+  const GraphReport r = checked(
+      "graph @g(%x: f64[9], %y: f64[9], %z: f64[9] init zeros, %v: f64[1] init uniform(1e308, 1.5e308)) {\n"
+      "  %a = aten._foreach_addcmul([%x], [%y], [%z], %v)\n  %b = aten.addcmul(%x, %y, %z, value=1e308)\n"
+      "  return %a, %b\n}\n",
+      Values::ordinary, 4);
+  EXPECT_EQ(first_finding(r), "");
+}
+
+// What numbers are spaced by may overflow where they don't.
+TEST(EagerFaults, StepsThatOverflowRaiseNoAlarm) {
+  const GraphReport r = checked(
+      "graph @g(%x: f32[] init uniform(1e38, 3e38)) {\n  %z = aten.complex(%x, %x)\n"
+      "  %a = aten.logspace(1.3125, %z, 4)\n  %b = aten.linspace(-3e38, 3e38, 5)\n  return %a, %b\n}\n");
+  EXPECT_EQ(first_finding(r), "");
+}
+
 // Of what is uncertain and small an error function of 16 bits is off wherever it is.
 TEST(EagerFaults, ErrorFunctionsOfUncertainNarrowFloats) {
   const GraphReport r = checked(
@@ -211,6 +240,29 @@ TEST(Bounds, OfWhatIsDrawnAroundUncertainOperands) {
       op_table());
   ASSERT_EQ(bounded(*graph).unbounded.size(), 1u);
   EXPECT_NE(bounded(*graph).unbounded[0].find("jumps"), std::string::npos);
+}
+
+// A number that stands in a tensor brings that tensor's error.
+TEST(Bounds, OfUncertainNumbersForLists) {
+  for (std::string_view op : {"addcdiv", "addcmul"})
+    for (std::string_view dtype : {"bf16", "f16", "f32", "f64", "c64"}) {
+      const std::string list = std::string(dtype) + "[60], ";
+      EXPECT_TRUE(telling("graph @g(%x: " + list + "%y: " + list + "%z: " + list + "%s: " + std::string(dtype) +
+                          "[2]) {\n  %t = aten.sin(%s)\n  %a = aten._foreach_" + std::string(op) +
+                          "([%x, %y], [%y, %z], [%z, %z], %t)\n  %b = lenz.getitem(%a, 1)\n  return %b\n}\n"))
+          << op << dtype;
+    }
+  // A complex number without imaginary part is one for real tensors too.
+  EXPECT_TRUE(
+      telling("graph @g(%x: f32[60], %s: f32[1]) {\n  %i = aten.zeros_like(%s)\n  %c = aten.complex(%s, %i)\n"
+              "  %a = aten._foreach_addcmul([%x], [%x], [%x], %c)\n  %b = lenz.getitem(%a, 0)\n  return %b\n}\n"));
+  // Integers make another integer of it.
+  auto graph = parse_graph(
+      "graph @g(%x: i32[9], %s: f32[1]) {\n  %t = aten.sin(%s)\n  %a = aten._foreach_addcmul([%x], [%x], [%x], %t)\n"
+      "  %b = lenz.getitem(%a, 0)\n  return %b\n}\n",
+      op_table());
+  const Reference r = bounded(*graph);
+  EXPECT_TRUE(std::isinf(look_at_double(r.outputs[0].error, 0)));
 }
 
 TEST(Bounds, OfBitsOfUncertainNumbers) {

@@ -250,6 +250,7 @@ class RowValues {
         place_->stage = static_cast<uint32_t>(i);
         ++place_->steps;
       }
+      const bool told = !cell.graph.empty();
       judged(cell, dtype, [&] {
         auto graph = one_call(op_, table_, dtype, seed, options_.rebind);
         if (!graph && cell.note.empty())
@@ -257,6 +258,8 @@ class RowValues {
               options_.rebind ? "no size of its calls can be a symbol" : "its generator makes no call in this dtype";
         return graph;
       });
+      if (options_.special && !told && !cell.graph.empty())
+        cell.graph = "# --values special --seed " + std::to_string(seed) + "\n" + cell.graph;
     }
   }
 

@@ -1,5 +1,6 @@
 #include "oracle/bounds/call.h"
 
+#include <ATen/Functions.h>
 #include <c10/core/DefaultDtype.h>
 
 #include "compiler/base/dtype.h"
@@ -51,7 +52,7 @@ const Type* concrete_type(Context& context, const Type& claimed, const RunValue&
   return context.tensor(type);
 }
 
-Dtype dtype_of(const Type& type) {
+Dtype first_dtype(const Type& type) {
   if (type.kind == TypeKind::list) return type.elements().empty() ? Dtype::f32 : type.elements()[0]->dtype;
   return type.is_tensor() ? type.dtype : Dtype::i64;
 }
@@ -83,7 +84,7 @@ Call::Call(const Graph& in, const Node& node, std::span<const RunValue> from, co
       args.push_back(a);
     }
   }
-  for (uint16_t i = 0; i < node.result_count; ++i) result_dtypes.push_back(dtype_of(in.type(node.result(i))));
+  for (uint16_t i = 0; i < node.result_count; ++i) result_dtypes.push_back(first_dtype(in.type(node.result(i))));
 }
 
 Arg Call::list_arg(std::vector<ValueId> ids) {
@@ -96,7 +97,7 @@ Arg Call::list_arg(std::vector<ValueId> ids) {
 }
 
 Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<const RunValue> with) const {
-  std::vector<Arg> wide(given.begin(), given.end());
+  std::vector<Arg> wide = numbers_read(given, with);
   for (Arg& a : wide)
     if (a.kind == ArgKind::dtype) a = Arg::of_dtype(widened(a.dtype()));
   DefaultsToDouble defaults;
@@ -113,7 +114,23 @@ Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<co
 }
 
 Outcome Call::run_native(Boxed& boxed, std::span<const RunValue> with) const {
-  return boxed.run(*op, args, with, *symbols);
+  return boxed.run(*op, numbers_read(args, with), with, *symbols);
+}
+
+std::vector<Arg> Call::numbers_read(std::span<const Arg> given, std::span<const RunValue> with) const {
+  std::vector<Arg> read(given.begin(), given.end());
+  for (Arg& a : read) {
+    if (!a.is_value() || types[a.value()]->kind != TypeKind::sym_float || !with[a.value()]->value.isTensor()) continue;
+    const at::Scalar number = with[a.value()]->value.toTensor().item();
+    a = number.isComplex() ? graph->context().complex(std::complex<double>(number.toComplexDouble()))
+                           : Arg::of_real(number.toDouble());
+  }
+  return read;
+}
+
+Dtype Call::dtype_of(size_t v) const {
+  if (types[v]->kind != TypeKind::sym_float) return types[v]->dtype;
+  return *from_aten(values[v]->value.toTensor().scalar_type());
 }
 
 }  // namespace lenz::oracle

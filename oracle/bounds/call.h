@@ -13,7 +13,9 @@ namespace lenz::oracle {
 
 struct Call {
   const OpDef* op = nullptr;
-  std::vector<Arg> args;             // values are indices into `values`
+  // Values are indices into `values`. A tensor of the type of a number is a number that may be another: it has an
+  // error.
+  std::vector<Arg> args;
   std::vector<RunValue> values;      // widened
   std::vector<const Type*> types;    // the graph's own
   std::vector<Dtype> result_dtypes;  // the graph's own; of a list: of its first element
@@ -32,6 +34,9 @@ struct Call {
   // In the graph's own dtypes: `values` are native ones.
   Outcome run_native(Boxed& boxed, std::span<const RunValue> values) const;
 
+  // The graph's own dtype of a tensor among `values`.
+  Dtype dtype_of(size_t v) const;
+
   ValueId add(RunValue value, const Type* type) {
     values.push_back(std::move(value));
     types.push_back(type);
@@ -40,6 +45,7 @@ struct Call {
   Arg list_arg(std::vector<ValueId> ids);  // a value_list that lives as long as the call
 
  private:
+  std::vector<Arg> numbers_read(std::span<const Arg> args, std::span<const RunValue> values) const;
   std::shared_ptr<std::deque<std::vector<ValueId>>> lists_ = std::make_shared<std::deque<std::vector<ValueId>>>();
 };
 

@@ -24,6 +24,8 @@ at::Tensor real_at_end(const at::Tensor& t, Dtype dtype) {
   return end.logical_or((size < least).logical_and(size != 0));
 }
 
+bool real_at_end(double x) { return !(std::fabs(x) < kFar) || (x != 0 && std::fabs(x) < 1 / kFar); }
+
 bool has_any(const at::Tensor& mask) { return mask.defined() && at::any(mask).item<bool>(); }
 
 at::Tensor either(const at::Tensor& a, const at::Tensor& b) { return a.defined() ? a.logical_or(b) : b; }
@@ -52,12 +54,18 @@ at::Tensor at_range_end(const at::Tensor& t, Dtype dtype) {
   return real_at_end(parts, dtype).any(-1);
 }
 
+bool number_at_range_end(const Arg& a) {
+  if (a.kind == ArgKind::complex) return real_at_end(a.complex_value->real()) || real_at_end(a.complex_value->imag());
+  return a.kind == ArgKind::real && real_at_end(a.d);
+}
+
 at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros) {
   at::Tensor all;
+  if (std::ranges::any_of(call.args, number_at_range_end)) all = at::ones(sizes, at::kBool);
   for (size_t v = 0; v < call.values.size(); ++v) {
     if (!call.values[v] || !call.values[v]->value.isTensor()) continue;
     const at::Tensor t = call.values[v]->value.toTensor();
-    at::Tensor end = at_range_end(t, call.types[v]->dtype);
+    at::Tensor end = at_range_end(t, call.dtype_of(v));
     if (zeros) end = end.logical_or(t.is_complex() ? (at::view_as_real(t.resolve_conj()) == 0).any(-1) : t == 0);
     if (has_any(end) && fits(end.sizes(), sizes)) all = either(all, end.expand(sizes));
   }
@@ -129,20 +137,41 @@ bool excuse(FlowContext& in, std::string_view name, const at::Tensor& where, at:
   made.ambiguous = either(made.ambiguous, at::isinf(made.error));
   return true;
 }
+
+// What the call gives where its operands' least numbers, of which products keep few digits or none, are zeros. Empty if
+// there are none.
+std::vector<at::Tensor> without_least(FlowContext& in, const Call& call) {
+  bool some = false;
+  std::vector<RunValue> operands = copied_as_laid(call);
+  for (size_t v = 0; v < operands.size(); ++v) {
+    if (!operands[v] || !operands[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) continue;
+    const at::Tensor t = operands[v]->value.toTensor();
+    const at::Tensor least = at_range_end(t, call.dtype_of(v)).logical_and(at::abs(t) < 1).logical_and(t != 0);
+    if (!has_any(least)) continue;
+    some = true;
+    t.copy_(at::where(least, at::zeros_like(t), t));
+  }
+  if (!some) return {};
+  const Outcome out = call.run_widened(in.boxed, call.args, operands);
+  return out.raised ? std::vector<at::Tensor>() : leaves(out.results);
+}
 }  // namespace
 
 void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined) {
   const std::vector<Outcome> kernels = kernels_of(in, call);
   if (kernels.empty()) return;
   const std::vector<at::Tensor> right = leaves(defined.results);
+  const bool pointwise = call.op->has(Trait::elementwise);
+  const std::vector<at::Tensor> without = pointwise ? std::vector<at::Tensor>() : without_least(in, call);
   for (size_t i = 0; i < right.size(); ++i) {
     const at::Tensor& t = right[i];
     if ((!t.is_floating_point() && !t.is_complex()) || t.numel() == 0) continue;
     const Dtype dtype = call.result_dtypes[std::min(i, call.result_dtypes.size() - 1)];
     at::Tensor end = at_range_end(t, dtype);
-    if (call.op->has(Trait::elementwise))
+    if (pointwise)
       if (const at::Tensor operands = operands_at_end(call, t.sizes(), false); operands.defined())
         end = either(operands, end);
+    if (i < without.size() && without[i].sizes() == t.sizes()) end = either(end, without[i].to(t.scalar_type()) != t);
     for (const Outcome& kernel : kernels)
       if (const auto made = leaves(kernel.results); i < made.size() && made[i].sizes() == t.sizes())
         end = either(end, at_range_end(made[i].to(t.scalar_type()), dtype));
@@ -165,11 +194,11 @@ void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const a
   for (double way : {-1.0, 1.0}) {
     Call there = call;
     for (size_t v = 0; v < there.values.size(); ++v) {
-      if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.types[v]->dtype)) continue;
+      if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) continue;
       const Planes p = in.store.read(call.values[v]->value.toTensor());
       if (!p.error.defined()) continue;
       const at::Tensor end = p.value + way * nothing_where(at::isfinite(p.error).logical_not(), p.error, 0);
-      there.values[v] = hold(end.to(to_aten(call.types[v]->dtype)).to(p.value.scalar_type()));
+      there.values[v] = hold(end.to(to_aten(call.dtype_of(v))).to(p.value.scalar_type()));
     }
     Outcome right = there.run_widened(in.boxed);
     if (right.raised) continue;

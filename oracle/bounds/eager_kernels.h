@@ -12,6 +12,8 @@ namespace lenz::oracle {
 // Where numbers of this dtype are none, or further from 1 than 2^60, or subnormal.
 at::Tensor at_range_end(const at::Tensor& t, Dtype dtype);
 
+bool number_at_range_end(const Arg& a);  // of an argument that is a number, the same
+
 // Where an operand of a pointwise call is so, or has a part that is; undefined: nowhere. `zeros` count too, as for
 // complex numbers they do: their angle is none.
 at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros);

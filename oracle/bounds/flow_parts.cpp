@@ -12,7 +12,10 @@ namespace lenz::oracle {
 namespace flow {
 RunValue replaced(const RunValue& v, const Type& type, size_t param, const Replacer& with) {
   if (!v) return v;
-  if (v->value.isTensor()) return hold(with({v->value.toTensor(), type.dtype, param}));
+  if (v->value.isTensor()) {
+    const at::Tensor t = v->value.toTensor();
+    return hold(with({t, type.is_tensor() ? type.dtype : *from_aten(t.scalar_type()), param}));
+  }
   if (v->value.isTensorList()) {
     c10::List<at::Tensor> list;
     size_t i = 0;

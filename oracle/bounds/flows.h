@@ -44,7 +44,8 @@ Outcome flow_random(FlowContext& in, const Call& call);     // drawn in the grap
 Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula);
 // Stores them in what `target` shows; an out= tensor of another size is `resized` first.
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized);
-std::vector<RunValue> narrowed(const Call& call);  // its operands in the graph's own dtypes
+std::vector<RunValue> narrowed(const Call& call);        // its operands in the graph's own dtypes
+std::vector<RunValue> copied_as_laid(const Call& call);  // they themselves, in storages of their own
 void mark_unknown(FlowContext& in, std::span<const RunValue> results);
 
 // Errors of results grow by so many times those of `steps`, the same results of another run.

@@ -37,6 +37,14 @@ std::vector<RunValue> narrowed(const Call& call) {
   return narrow;
 }
 
+std::vector<RunValue> copied_as_laid(const Call& call) {
+  std::vector<RunValue> copies(call.values.size());
+  for (size_t v = 0; v < copies.size(); ++v)
+    copies[v] = replaced(call.values[v], *call.types[v], 0,
+                         [](const Leaf& leaf) { return with_storage_in(leaf.value, leaf.value.scalar_type()); });
+  return copies;
+}
+
 namespace {
 // Bits of floats of one sign, read as integers of their size, grow with them. What may be of either sign, or NaN, is
 // open.

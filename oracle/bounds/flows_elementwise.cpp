@@ -40,7 +40,7 @@ at::Scalar scalar_of(const Arg& a, const SymValues& symbols) {
 
 ElementOperand operand_of(FlowContext& in, const Call& call, size_t at) {
   const Arg& a = call.args[at];
-  if (a.is_value()) return {in.store.read(call.values[a.value()]->value.toTensor()), call.types[a.value()]->dtype};
+  if (a.is_value()) return {in.store.read(call.values[a.value()]->value.toTensor()), call.dtype_of(a.value())};
   at::Scalar s = scalar_of(a, *call.symbols);
   Dtype d = s.isBoolean() ? Dtype::b8 : s.isIntegral(false) ? Dtype::i64 : s.isComplex() ? Dtype::c128 : Dtype::f64;
   ElementOperand number{{at::scalar_tensor(s, to_aten(d)), {}, {}}, d};
@@ -381,6 +381,16 @@ double largest_number(const Call& call) {
   }
   return largest;
 }
+
+// Whether what numbers are spaced by, the difference of both ends, may exceed the dtype where none of them does; of
+// complex powers the exponent times the base's logarithm.
+bool steps_may_overflow(const Call& call, Dtype dtype) {
+  const Dtype real = to_real(dtype);
+  const double logarithm = std::log(largest_finite(real)) - std::log(smallest_subnormal(real)) + 4;
+  const double times = lenz::is_complex(dtype) && call.op->schema.find("base") >= 0 ? logarithm : 2;
+  const double largest = largest_number(call);
+  return std::isfinite(largest) && largest > largest_finite(real) / times;
+}
 }  // namespace
 
 Outcome flow_created(FlowContext& in, const Call& call) {
@@ -400,6 +410,10 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
   if (fill && !any) return out;
   if (value.numel() == 0 || (!fill && !any && !value.is_complex() && size.equal(size.round()))) return out;  // whole
+  if (!fill && steps_may_overflow(call, d)) {
+    mark_unknown(in, out.results);
+    return out;
+  }
   if (!fill) {  // start + i * step, or a power of that
     double last = 2 * std::ldexp(1.0, -info(to_real(d)).mantissa_bits);
     at::Tensor magnitude = at::abs(size);

@@ -9,9 +9,9 @@
 #include "compiler/graph/alias.h"
 #include "compiler/graph/rebuild.h"
 #include "compiler/ops/decompose.h"
-#include "compiler/ops/rules/each.h"
 #include "compiler/scalar/scalar.h"
 #include "oracle/aten.h"
+#include "oracle/bounds/each_call.h"
 #include "oracle/bounds/eager_kernels.h"
 #include "oracle/bounds/flows.h"
 #include "oracle/bounds/noise.h"
@@ -331,25 +331,17 @@ struct Referee::Impl final : NodeMachine {
   // A row over lists, element by element.
   Outcome run_each(const Call& call) {
     const OpDef& op = *call.op;
-    const OpDef& element_op = element_row(op, call.graph->ops());
-    const auto& params = op.schema.params;
-    size_t count = 0;
-    for (size_t i = 0; i < params.size() && !count; ++i) count = length_of(call, i);
+    const size_t count = elements_of_lists(call);
     std::vector<RunValue> made;
     std::vector<Dtype> made_dtypes;  // of an element that is narrower than what it meets: another one than its own
     for (size_t k = 0; k < count; ++k) {
-      Call one;
-      one.op = &element_op;
-      one.graph = call.graph;
-      one.symbols = call.symbols;
-      for (const Param& p : element_op.schema.params)
-        one.args.push_back(p.fallback || p.type.optional ? default_arg(call.graph->context(), p) : Arg::none());
-      for (size_t i = 0; i < params.size(); ++i)
-        if (!params[i].is_out) one.args[element_param(element_op, op.schema, i)] = argument_at(call, one, i, k);
-      one.result_dtypes = {element_dtype(call, k)};
-      std::vector<Dtype> dtypes = one.result_dtypes;
-      Outcome out = run_call(one, dtypes);
+      ElementCall one = element_call(call, k, store);
+      if (one.refused) return *std::move(one.refused);
+      std::vector<Dtype> dtypes = one.call.result_dtypes;
+      Outcome out = run_call(one.call, dtypes);
       if (out.raised) return out;
+      FlowContext in = context();
+      if (one.open && in.errors) mark_unknown(in, out.results);
       made.push_back(out.results[0]);
       made_dtypes.push_back(dtypes[0]);
     }
@@ -357,59 +349,6 @@ struct Referee::Impl final : NodeMachine {
     Outcome out;
     if (!op.schema.returns.empty()) out.results.push_back(list_of(made));
     return out;
-  }
-
-  static size_t length_of(const Call& call, size_t param) {
-    const Arg& a = call.args[param];
-    if (!call.op->schema.params[param].type.list) return 0;
-    if (a.is_value()) return call.values[a.value()]->value.toTensorVector().size();
-    return a.count;
-  }
-
-  static Dtype element_dtype(const Call& call, size_t k) {
-    for (size_t i = 0; i < call.args.size(); ++i) {
-      if (!call.op->schema.params[i].type.list) continue;
-      const Arg& a = call.args[i];
-      if (a.kind == ArgKind::value_list) return call.types[a.value_list()[k]]->dtype;
-      if (a.is_value()) return call.types[a.value()]->elements()[k]->dtype;
-    }
-    return Dtype::f32;
-  }
-
-  Arg argument_at(const Call& call, Call& one, size_t param, size_t k) {
-    const Arg& a = call.args[param];
-    auto tensor = [&](ValueId v) { return Arg::of_value(one.add(call.values[v], call.types[v])); };
-    bool list = call.op->schema.params[param].type.list;
-    if (!list && a.is_value()) {
-      const OpDef& to = *one.op;
-      size_t at = element_param(to, call.op->schema, param);
-      if (to.schema.params[at].type.kind == ParamKind::scalar) {  // numbers in a tensor
-        at::Tensor t = call.values[a.value()]->value.toTensor();
-        at::Tensor number = t.dim() ? t[static_cast<int64_t>(k)] : t;
-        if (number.is_complex()) throw Unsupported("complex numbers in a tensor, for " + call.op->full_name);
-        if (Planes p = store.read(number); p.error.defined()) {
-          one.numbers.emplace_back(at, hold(number.item()));
-          store.note_number(one.numbers.back().second, p.error.item<double>());
-        }
-        return number.is_floating_point() ? Arg::of_real(number.item<double>()) : Arg::of_int(number.item<int64_t>());
-      }
-      return tensor(a.value());
-    }
-    if (!list) return a;
-    switch (a.kind) {
-      case ArgKind::value_list: return tensor(a.value_list()[k]);
-      case ArgKind::value:
-        return Arg::of_value(
-            one.add(element(call.values[a.value()], static_cast<int64_t>(k)), call.types[a.value()]->elements()[k]));
-      case ArgKind::int_list: return Arg::of_dim(a.dim_list()[k]);
-      case ArgKind::real_list: return Arg::of_real(a.real_list()[k]);
-      case ArgKind::bool_list: return Arg::of_bool(a.bool_list()[k]);
-      case ArgKind::arg_list: {
-        const Arg& item = a.arg_list()[k];
-        return item.is_value() ? tensor(item.value()) : item;
-      }
-      default: return a;
-    }
   }
 
   void write_lists(const Call& call, std::span<const RunValue> made, std::span<const Dtype> made_dtypes) {
@@ -439,20 +378,21 @@ struct Referee::Impl final : NodeMachine {
   }
 
   static bool any_far_operand(const Call& call) {
+    if (std::ranges::any_of(call.args, number_at_range_end)) return true;
     return std::ranges::any_of(std::views::iota(size_t{0}, call.values.size()), [&](size_t v) {
-      if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.types[v]->dtype)) return false;
-      return at::any(at_range_end(call.values[v]->value.toTensor(), call.types[v]->dtype)).item<bool>();
+      if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) return false;
+      return at::any(at_range_end(call.values[v]->value.toTensor(), call.dtype_of(v))).item<bool>();
     });
   }
 
-  // A call that writes to its operands, with copies of them: its kernel is run once they are written to.
+  // A call that writes to its operands, with copies of them that lie as they do: its kernel is run once they are
+  // written to.
   std::optional<Call> kept_if_written(const Call& call) const {
     bool writes = false;
     for (size_t i = 0; i < call.args.size(); ++i) writes = writes || writes_operand(*call.op, call.args, i);
     if (!writes || widening != Widening::bounds_of_eager) return std::nullopt;
     Call kept = call;
-    for (RunValue& v : kept.values)
-      if (v && v->value.isTensor()) v = hold(v->value.toTensor().clone());
+    kept.values = copied_as_laid(call);
     return kept;
   }
 
