@@ -99,6 +99,9 @@ TEST(EagerFaults, EndsOfRangesOfStatisticsThatLieOtherwise) {
       Values::special, 60);
   EXPECT_EQ(first_finding(r), "");
   EXPECT_GT(r.bounded, 0);
+  const GraphReport overlapping = checked(
+      "graph @g(%x: f64[5, 4] strides [0, 1]) {\n  %a = aten.mean(%x, [1])\n  return %a\n}\n", Values::special, 20);
+  EXPECT_EQ(first_finding(overlapping), "");
 }
 
 // Numbers have ends of their range as operands have: by which factors of a product eager multiplies first it tells.

@@ -145,11 +145,12 @@ std::vector<at::Tensor> without_least(FlowContext& in, const Call& call) {
   std::vector<RunValue> operands = copied_as_laid(call);
   for (size_t v = 0; v < operands.size(); ++v) {
     if (!operands[v] || !operands[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) continue;
-    const at::Tensor t = operands[v]->value.toTensor();
-    const at::Tensor least = at_range_end(t, call.dtype_of(v)).logical_and(at::abs(t) < 1).logical_and(t != 0);
-    if (!has_any(least)) continue;
-    some = true;
-    t.copy_(at::where(least, at::zeros_like(t), t));
+    const at::Tensor t = operands[v]->value.toTensor();  // elements may share memory
+    const int64_t count = static_cast<int64_t>(t.storage().nbytes()) / t.element_size();
+    const at::Tensor all = t.as_strided({count}, {1}, 0);
+    const at::Tensor least = at_range_end(all, call.dtype_of(v)).logical_and(at::abs(all) < 1).logical_and(all != 0);
+    some = some || has_any(least);
+    all.masked_fill_(least, 0);
   }
   if (!some) return {};
   const Outcome out = call.run_widened(in.boxed, call.args, operands);
