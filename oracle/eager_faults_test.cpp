@@ -8,6 +8,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/graph_check.h"
+#include "oracle/known_faults.h"
 #include "oracle/tensors.h"
 #include "oracle/trial.h"
 
@@ -58,6 +59,8 @@ TEST(EagerFaults, RaiseNoAlarm) {
        "    %z: bf16[900] init uniform(0.125, 4.0)) {\n"
        "  %a = aten._foreach_addcdiv([%x], [%y], [%z], value=3)\n  return %a\n}\n"},
       {"graph @g(%x: f16[400] init uniform(-0.001, 0.001)) {\n  %a = aten.erf(%x)\n  return %a\n}\n"},
+      {"graph @g(%r: f64[] init uniform(1.0, 4.0), %o: f64[] init zeros, %x: bf16[40] init uniform(-4.0, 4.0)) {\n"
+       "  %i = aten.reciprocal(%o)\n  %z = aten.complex(%r, %i)\n  %a = aten.add(%z, %x)\n  return %a\n}\n"},
       {"graph @g(%x: f32[9, 5]) {\n  %a, %b = aten.var_mean(%x, [1])\n  return %a, %b\n}\n", Values::special},
   };
   for (const Raised& raised : all) {
@@ -120,6 +123,29 @@ TEST(EagerFaults, StepsThatOverflowRaiseNoAlarm) {
       "graph @g(%x: f32[] init uniform(1e38, 3e38)) {\n  %z = aten.complex(%x, %x)\n"
       "  %a = aten.logspace(1.3125, %z, 4)\n  %b = aten.linspace(-3e38, 3e38, 5)\n  return %a, %b\n}\n");
   EXPECT_EQ(first_finding(r), "");
+  const GraphReport vanishing = checked(  // in f32
+      "graph @g(%x: f64[] init uniform(2e-46, 5e-46)) {\n  %a = aten.linspace(0, %x, 3)\n  return %a\n}\n");
+  EXPECT_EQ(first_finding(vanishing), "");
+}
+
+// What is rounded on its way may cancel: then the operands say by how much it may be off, and those of them alone that
+// are ordinary.
+TEST(EagerFaults, LeewayOfWhatCancels) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[9] init uniform(1.0, 2.0), %h: f32[1] init uniform(1e30, 2e30)) {\n"
+      "  %a = aten.sub(%x, %x)\n  return %a\n}\n",
+      op_table());
+  auto off = parse_graph(
+      "graph @g(%x: f32[9] init uniform(1.0, 2.0), %h: f32[1] init uniform(1e30, 2e30)) {\n"
+      "  %a = aten.mul(%x, 0.01)\n  return %a\n}\n",
+      op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const auto inputs = draw_inputs(*graph, boxed, {}, Values::ordinary, 1);
+  const Reference reference = Referee(boxed).run(*graph, inputs);
+  const Execution got = Executor(boxed).run(*off, draw_inputs(*graph, boxed, {}, Values::ordinary, 1));
+  EXPECT_FALSE(within({.relative = 0.02}, *graph, reference, inputs, got));
+  EXPECT_TRUE(within({.relative = 0.02, .of_operands = true}, *graph, reference, inputs, got));
+  EXPECT_FALSE(within({.relative = 0.002, .of_operands = true}, *graph, reference, inputs, got));
 }
 
 // Of what is uncertain and small an error function of 16 bits is off wherever it is.

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "compiler/graph/alias.h"
+#include "compiler/scalar/rounding.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -58,10 +59,29 @@ bool restrided(const Type& t, const SymValues& sizes) {
   return other && layout_of(t, sizes).starts_with("contiguous");
 }
 
-constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16, kNearPole = 1024;
+constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16, kNearPole = 1024, kOrdinary = 0x1p60;
 
-void loosen(Bounded& b, const Leeway& by) {
-  for (Bounded& e : b.elements) loosen(e, by);
+// The largest element of any floating input, those left out that no ordinary values are.
+double largest_ordinary(std::span<const RunValue> inputs) {
+  double largest = 0;
+  for (const RunValue& v : inputs) {
+    const Seen seen = look(v);
+    if (seen.kind != TypeKind::tensor || !is_floating(seen.dtype)) continue;
+    const std::vector<std::byte> bytes = elements_of(v);
+    const auto size = static_cast<size_t>(item_size(seen.dtype));
+    for (size_t at = 0; at < bytes.size(); at += size) {
+      ScalarBits bits{};
+      std::memcpy(bits.data(), bytes.data() + at, size);
+      const double x = std::fabs(from_bits(seen.dtype, bits).real());
+      if (x < kOrdinary) largest = std::max(largest, x);
+    }
+  }
+  return largest;
+}
+
+// `least`: what the largest element counts as at least.
+void loosen(Bounded& b, const Leeway& by, double least) {
+  for (Bounded& e : b.elements) loosen(e, by, least);
   if (!b.value || !is_floating(b.dtype) || look(b.value).kind != TypeKind::tensor) return;
   auto doubles = [](const RunValue& plane) {
     std::vector<std::byte> bytes = elements_of(plane);
@@ -69,7 +89,7 @@ void loosen(Bounded& b, const Leeway& by) {
     std::memcpy(all.data(), bytes.data(), bytes.size());
     return all;
   };
-  double largest = 0;
+  double largest = least;
   const std::vector<double> values = doubles(b.value);
   for (double v : values)
     if (std::isfinite(v)) largest = std::max(largest, std::fabs(v));
@@ -86,9 +106,11 @@ void loosen(Bounded& b, const Leeway& by) {
 
 }  // namespace
 
-bool within(const Leeway& by, const Graph& graph, Reference reference, const Execution& got) {
-  for (Bounded& b : reference.outputs) loosen(b, by);
-  for (Bounded& b : reference.inputs) loosen(b, by);
+bool within(const Leeway& by, const Graph& graph, Reference reference, std::span<const RunValue> inputs,
+            const Execution& got) {
+  const double least = by.of_operands ? largest_ordinary(inputs) : 0;
+  for (Bounded& b : reference.outputs) loosen(b, by, least);
+  for (Bounded& b : reference.inputs) loosen(b, by, least);
   return !judge(graph, reference, got).mismatch;
 }
 
@@ -104,8 +126,9 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
   }
   if (!named) return false;
   if (known.when == KnownFault::always) return true;
-  if (known.when == KnownFault::rounds)
-    return is_floating(dtype) && within({kRoundedPlaces * std::ldexp(1.0, 1 - info(dtype).mantissa_bits), 0});
+  if (known.when == KnownFault::rounds || known.when == KnownFault::steps)
+    return is_floating(dtype) && within({.relative = kRoundedPlaces * std::ldexp(1.0, 1 - info(dtype).mantissa_bits),
+                                         .of_operands = known.when == KnownFault::steps});
   if (known.when == KnownFault::single) return within({kSingle, kSingle});
   if (known.when == KnownFault::infinite) return within({.open_from = HUGE_VAL});
   if (known.when == KnownFault::poles) return within({.open_from = kNearPole});
@@ -225,16 +248,16 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       fields[i] = rest.substr(0, bar);
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
-    constexpr std::string_view kWhen[] = {"always",        "out_strided", "any_strided", "self_overlaps",
-                                          "drops",         "rounds",      "single",      "unsorted",
-                                          "part_overlaps", "one_wide",    "misfit",      "out_restrided",
-                                          "by_products",   "infinite",    "poles",       "strided_rounds"};
+    constexpr std::string_view kWhen[] = {"always",         "out_strided",   "any_strided", "self_overlaps", "drops",
+                                          "rounds",         "single",        "unsorted",    "part_overlaps", "one_wide",
+                                          "misfit",         "out_restrided", "by_products", "infinite",      "poles",
+                                          "strided_rounds", "steps"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
           "rounds, single, unsorted, part_overlaps, one_wide, misfit, out_restrided, by_products, infinite, poles, "
-          "strided_rounds",
+          "strided_rounds, steps",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

@@ -33,7 +33,8 @@ struct KnownFault {
     by_products,
     infinite,
     poles,
-    strided_rounds
+    strided_rounds,
+    steps
   } when = always;
   std::string why;
 };
@@ -44,9 +45,11 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
 struct Leeway {
   double relative = 0, absolute = 0;
   std::optional<double> open_from = std::nullopt;  // whatever there is where the reference is as large as that
+  bool of_operands = false;                        // the largest that is meant may be an ordinary one of an input
 };
-// Whether what was run is within bounds that are loosened so.
-bool within(const Leeway& by, const Graph& graph, Reference reference, const Execution& got);
+// Whether what was run on these inputs is within bounds that are loosened so.
+bool within(const Leeway& by, const Graph& graph, Reference reference, std::span<const RunValue> inputs,
+            const Execution& got);
 
 // Whether a line is about this node, whose leading tensor has that dtype. `within`: whether it is right if given some
 // leeway.

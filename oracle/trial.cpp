@@ -1,9 +1,7 @@
 #include "oracle/trial.h"
 
 #include <algorithm>
-#include <map>
 
-#include "compiler/graph/alias.h"
 #include "compiler/loops/verify.h"
 #include "compiler/lower/lower.h"
 #include "oracle/interpreted.h"
@@ -13,19 +11,6 @@
 namespace lenz::oracle {
 
 namespace {
-// Whether memory that is written is also seen in another dtype: the reference holds floats wider, and can't say what
-// their bits become.
-bool reads_written_bits(const Graph& graph) {
-  AliasClasses classes(graph);
-  std::map<ValueId, Dtype> seen;  // by class; a complex number's parts count as it
-  for (ValueId v = 0; v < graph.value_count(); ++v) {
-    const Type& type = graph.type(v);
-    if (!type.is_tensor() || !classes.is_written(v)) continue;
-    if (seen.try_emplace(classes.root(v), to_real(type.dtype)).first->second != to_real(type.dtype)) return true;
-  }
-  return false;
-}
-
 // The values that the first nodes make and that somebody needs afterwards.
 std::vector<ValueId> alive_behind(const Graph& graph, std::span<const NodeId> first) {
   std::vector<bool> made(graph.value_count()), asked(graph.value_count());
@@ -149,8 +134,6 @@ const Reference& Trial::reference(Widening widening, Draws draws) {
 }
 
 std::optional<Judgement> Trial::judged(Widening widening, const Execution& got, Draws draws) {
-  if (!judgeable_) judgeable_ = !reads_written_bits(graph_);
-  if (!*judgeable_) return std::nullopt;
   const Reference& right = reference(widening, draws);
   if (right.ending == Ending::out_of_memory) out_of_memory = right.where + ": " + right.text;
   if (right.ending != Ending::finished) return std::nullopt;
@@ -206,7 +189,7 @@ bool Trial::hangs_on_signs_of_zero(const Execution& got) {
 }
 
 bool Trial::within(const Leeway& by, const Execution& got) {
-  return oracle::within(by, needed(), reference(Widening::bounds_of_eager, Draws::eager), got);
+  return oracle::within(by, needed(), reference(Widening::bounds_of_eager, Draws::eager), inputs(), got);
 }
 
 }  // namespace lenz::oracle

@@ -72,7 +72,6 @@ class Trial {
   Execution expected_;
   std::optional<Execution> refusal_;  // what eager does with nodes that raise and that nobody needs
   std::unique_ptr<Graph> needed_;     // the graph without them; null: there are none
-  std::optional<bool> judgeable_;
   const Reference& reference(Widening widening, Draws draws);
   std::map<std::pair<Widening, Draws>, Reference> references_;
   std::optional<Mismatch> differs_from_noise(const Execution& got);

@@ -1,5 +1,6 @@
 // The zip around the arrays. The central directory is believed about sizes and places once they lie inside the file;
-// local headers are read for their length alone.
+// local headers are read for their length alone. Whatever stands before the zip, all places count from its beginning:
+// the directory ends where the record behind it begins, and so says how much that is.
 #include "compiler/graph/npz.h"
 
 #include <zlib.h>
@@ -36,10 +37,6 @@ class Fields {
  private:
   std::span<const std::byte> bytes_;
 };
-
-struct Directory {
-  uint64_t at = 0, size = 0, entries = 0;
-};
 }  // namespace
 
 NpzReader::NpzReader(std::string path, const NpzLimits& limits)
@@ -68,8 +65,8 @@ std::vector<std::byte> NpzReader::bytes_at(uint64_t at, uint64_t count) {
   return bytes;
 }
 
-void NpzReader::read_directory() {
-  constexpr uint64_t kEndSize = 22, kLongestComment = 65535;
+NpzReader::Directory NpzReader::find_directory() {
+  constexpr uint64_t kEndSize = 22, kLongestComment = 65535, kEnd64Size = 56;
   if (size_ < kEndSize) fail("it is too short for a zip");
   uint64_t tail_size = std::min(size_, kEndSize + kLongestComment), tail_at = size_ - tail_size;
   std::vector<std::byte> tail = bytes_at(tail_at, tail_size);
@@ -82,21 +79,39 @@ void NpzReader::read_directory() {
   d.entries = f.number(2);
   d.size = f.number(4);
   d.at = f.number(4);
-  if ((d.entries == 0xFFFF || d.size == 0xFFFFFFFF || d.at == 0xFFFFFFFF) && tail_at + *end >= 20) {
-    std::vector<std::byte> locator_bytes = bytes_at(tail_at + *end - 20, 20);
+  uint64_t record_at = tail_at + *end;
+  if ((d.entries == 0xFFFF || d.size == 0xFFFFFFFF || d.at == 0xFFFFFFFF) && record_at >= 20) {
+    std::vector<std::byte> locator_bytes = bytes_at(record_at - 20, 20);
     Fields locator(locator_bytes);
     if (locator.number(4) == kLocator64) {
       locator.number(4);
-      std::vector<std::byte> raw = bytes_at(locator.number(8), 56);
+      const uint64_t told = locator.number(8);
+      // Before its locator, if it has the size of most and something stands before the zip.
+      auto record = [&](uint64_t at) {
+        std::vector<std::byte> raw = bytes_at(at, kEnd64Size);
+        return Fields(raw).number(4) == kEnd64 ? raw : std::vector<std::byte>();
+      };
+      const uint64_t locator_at = record_at - 20;
+      record_at = locator_at >= kEnd64Size ? locator_at - kEnd64Size : told;
+      std::vector<std::byte> raw = record(record_at);
+      if (raw.empty()) raw = record(record_at = told);
+      if (raw.empty()) fail("its 64-bit directory is broken");
       Fields e(raw);
-      if (e.number(4) != kEnd64) fail("its 64-bit directory is broken");
-      e.bytes(28);
+      e.bytes(32);
       d.entries = e.number(8);
       d.size = e.number(8);
       d.at = e.number(8);
     }
   }
   if (d.entries > limits_.entries) fail("it has more entries than the limit");
+  if (d.size > record_at || d.at > record_at - d.size) fail("it points outside itself");
+  d.before = record_at - d.size - d.at;
+  d.at += d.before;
+  return d;
+}
+
+void NpzReader::read_directory() {
+  const Directory d = find_directory();
   std::vector<std::byte> directory = bytes_at(d.at, d.size);
   Fields c(directory);
   for (uint64_t i = 0; i < d.entries; ++i) {
@@ -122,6 +137,8 @@ void NpzReader::read_directory() {
       for (uint64_t* number : {&m.size, &m.packed, &m.header_at})
         if (*number == 0xFFFFFFFF && field.left() >= 8) *number = field.number(8);
     }
+    if (m.header_at > size_ - d.before) fail("it points outside itself");
+    m.header_at += d.before;
     c.bytes(comment_size);
     if (flags & 1) fail("`" + name + "` is encrypted");
     if (m.method != 0 && m.method != 8) fail("`" + name + "` is packed in an unknown way");

@@ -50,6 +50,11 @@ class NpzReader {
     uint32_t crc = 0;
     uint16_t method = 0;
   };
+  struct Directory {
+    uint64_t at = 0, size = 0, entries = 0;
+    uint64_t before = 0;  // bytes before the zip, of which places in it know nothing
+  };
+  Directory find_directory();
   void read_directory();
   std::vector<std::byte> bytes_at(uint64_t at, uint64_t count);
   uint64_t place_of(const std::string& key, const Member& member);

@@ -112,6 +112,37 @@ TEST_F(Npz, ReadsWhatItWrites) {
   }
 }
 
+// With the 64-bit record that large zips end with.
+std::string with_long_end(const std::string& zip) {
+  auto number = [](uint64_t value, size_t width) {
+    std::string out;
+    for (size_t i = 0; i < width; ++i, value >>= 8) out += static_cast<char>(value & 0xFF);
+    return out;
+  };
+  const size_t end = zip.size() - 22;
+  std::string record = "PK\x06\x06" + number(44, 8) + number(45, 2) + number(45, 2) + number(0, 8);
+  uint64_t size = 0, at = 0;
+  for (size_t i = 4; i-- > 0;) {
+    size = size << 8 | static_cast<uint8_t>(zip[end + 12 + i]);
+    at = at << 8 | static_cast<uint8_t>(zip[end + 16 + i]);
+  }
+  record += number(4, 8) + number(4, 8) + number(size, 8) + number(at, 8);
+  const std::string locator = "PK\x06\x07" + number(0, 4) + number(end, 8) + number(1, 4);
+  return zip.substr(0, end) + record + locator + "PK\x05\x06" + number(0, 4) + std::string(12, '\xFF') + number(0, 2);
+}
+
+// Places in a zip count from its beginning, wherever that is in the file: so Python's zipfile reads them.
+TEST_F(Npz, SomethingMayStandBeforeTheZip) {
+  for (const std::string& zip : {numpy_file(), with_long_end(numpy_file())})
+    for (const std::string& before : {std::string(), std::string("#!/bin/sh\n"), std::string(70000, 'x'),
+                                      std::string("PK\x03\x04PK\x05\x06"), numpy_file()}) {
+      NpzReader reader(written("before.npz", before + zip));
+      EXPECT_EQ(reader.keys(), (std::vector<std::string>{"big", "c", "flags", "w"}));
+      EXPECT_EQ(as<float>(reader.read("w")), (std::vector<float>{0, 1, 2, 3, 4, 5}));
+      EXPECT_EQ(as<double>(reader.read("c")), (std::vector<double>{1, -2}));
+    }
+}
+
 TEST_F(Npz, ConstantsAreHeldAgainstTheirType) {
   NpyArray raw = array_of<uint16_t>(Dtype::f32, {2}, {0x3F80, 0x7FC1});
   raw.raw_bits = 16;
@@ -167,6 +198,23 @@ TEST_F(Npz, BadFilesAreRefused) {
   std::string damaged = good;
   damaged[90] ^= 0x40;  // inside the deflated bytes of w
   expect_refused(written("damaged.npz", damaged), "`w`");
+  // Places that point before the file or behind it, whatever stands before the zip.
+  for (const std::string& before : {std::string(), std::string(100, 'x')})
+    for (const std::string& zip : {good, with_long_end(good)}) {
+      std::string outside = before + zip;
+      const size_t record = zip == good ? outside.size() - 22 + 12 : outside.size() - 22 - 20 - 56 + 40;
+      outside[record + 2] = 1;  // the directory is larger
+      expect_refused(written("larger.npz", outside), "outside itself");
+      outside = before + zip;
+      outside[record + (zip == good ? 4 : 8) + 3] = 0x7F;  // and far away
+      expect_refused(written("far.npz", outside), "outside itself");
+      outside = before + zip;
+      outside[outside.find("PK\x01\x02") + 42 + 3] = 0x7F;  // an entry is
+      expect_refused(written("entry.npz", outside), "outside itself");
+    }
+  std::string shifted = std::string(100, 'x') + good;
+  shifted[shifted.size() - 22 + 16] -= 1;  // the directory is told to be a byte nearer: so is all else
+  expect_refused(written("shifted.npz", shifted), "not where the directory says");
   std::string bomb = good;
   size_t central = bomb.find("PK\x01\x02");
   for (int i = 0; i < 4; ++i) bomb[central + 24 + static_cast<size_t>(i)] = '\xF0';  // w claims to hold 4 GB
@@ -203,7 +251,8 @@ TEST_F(Npz, DamagedFilesNeverCrash) {
   std::string good = numpy_file();
   for (uint64_t seed = 0; seed < 1000; ++seed) {
     RandomChooser c(seed);
-    std::string bad = good;
+    std::string bad = c.flip() ? good : with_long_end(good);
+    if (c.flip()) bad.insert(0, c.below(40), 'P');
     for (size_t n = 1 + c.below(4); n-- > 0;) {
       size_t at = c.below(bad.size());
       if (c.below(8) == 0) {

@@ -9,6 +9,7 @@
 #include "oracle/bounds/call.h"
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/planes.h"
+#include "oracle/bounds/shared_bits.h"
 #include "oracle/execute.h"
 
 namespace lenz::oracle {
@@ -17,6 +18,7 @@ struct FlowContext {
   Boxed& boxed;
   PlaneStore& store;
   std::set<std::string>& unbounded;  // names of ops that no rule bounds
+  SharedBits& shared;
   std::set<std::string>& excused;    // rows where eager is known to be off, and was
   NodeMachine* stream = nullptr;     // where random ops draw from; null: eager's generator
   bool of_eager = false;             // what is judged was computed by eager

@@ -81,6 +81,9 @@ Outcome flow_bits(FlowContext& in, const Call& call) {
     at::Tensor t = r->value.toTensor();
     r = hold(with_storage_in(t, to_aten(widened(*from_aten(t.scalar_type())))));
   }
+  if (call.op->has(Trait::view))  // and what is written to one shows in the other
+    in.shared.relate(call.values[0]->value.toTensor(), call.types[0]->dtype, out.results[0]->value.toTensor(),
+                     call.result_dtypes[0]);
   bool nan = false;  // whose other bits a wider float does not keep
   for (const at::Tensor& t : leaves(narrow))
     nan |= (t.is_floating_point() || t.is_complex()) && t.isnan().any().item<bool>();

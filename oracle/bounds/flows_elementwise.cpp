@@ -207,6 +207,16 @@ bool evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::sp
 }
 }  // namespace
 
+namespace {
+// Sizes of complex numbers: of one whose other part is not finite that of the part that is, which rounds as ever.
+at::Tensor finite_size(const at::Tensor& complex) {
+  const at::Tensor parts = at::view_as_real(complex.resolve_conj());
+  const at::Tensor finite = parts.isfinite();
+  return at::where(finite.all(-1).logical_or(finite.any(-1).logical_not()), at::abs(complex),
+                   at::where(finite, parts, at::zeros_like(parts)).abs().sum(-1));
+}
+}  // namespace
+
 Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   if (from == to) return planes;
   Planes made{
@@ -224,7 +234,7 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   if (exact && (!is_inexact(to) || !narrows) && !counts) return made;
   made.ambiguous = planes.ambiguous;
   if (is_floating(to) || lenz::is_complex(to)) {
-    at::Tensor value = (lenz::is_complex(to) ? at::abs(made.value) : made.value).contiguous();
+    at::Tensor value = (lenz::is_complex(to) ? finite_size(made.value) : made.value).contiguous();
     at::Tensor error = at::empty(value.sizes(), at::kDouble);
     at::Tensor given = exact ? at::Tensor() : planes.error.contiguous();
     bool any = conversion_errors(value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(),
@@ -417,7 +427,7 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   if (!fill) {  // start + i * step, or a power of that
     double last = 2 * std::ldexp(1.0, -info(to_real(d)).mantissa_bits);
     at::Tensor magnitude = at::abs(size);
-    error = 4 * last * (magnitude.max() + magnitude * (1 + at::log(magnitude.clamp_min(1e-300)).abs()));
+    error = error + 4 * last * (magnitude.max() + magnitude * (1 + at::log(magnitude.clamp_min(1e-300)).abs()));
     error = nothing_where(error.isnan().logical_and(value.isfinite()), error, kInf);  // beside what is not finite
     // An angle is off by places of the numbers that it is computed from.
     if (value.is_complex()) error = error * (1 + largest_number(call));

@@ -66,6 +66,7 @@ struct Referee::Impl final : NodeMachine {
   Widening widening;
   Draws draws;
   PlaneStore store;
+  SharedBits shared;
   std::set<std::string> unbounded, excused;
   std::optional<LenzRandom> stream;
   bool undecided = false;  // a predicate of control flow is open: whatever follows may be otherwise
@@ -135,6 +136,7 @@ struct Referee::Impl final : NodeMachine {
     return {.boxed = boxed,
             .store = store,
             .unbounded = unbounded,
+            .shared = shared,
             .excused = excused,
             .stream = stream ? &*stream : nullptr,
             .of_eager = widening == Widening::bounds_of_eager,
@@ -193,6 +195,7 @@ struct Referee::Impl final : NodeMachine {
     made.insert(made.end(), written.begin(), written.end());
     for (const at::Tensor& t : made)
       if (!promised && may_hold_zero(store.read(t))) store.loosen_zeros(t);
+    for (const at::Tensor& t : written) shared.written(store, t);
     return out;
   }
 
@@ -508,7 +511,7 @@ Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, con
 
 Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
   Impl run(impl_->boxed, impl_->options, impl_->widening, impl_->draws, impl_->noise);
-  WideStorages wide;
+  WideStorages wide(&run.shared);
   std::vector<RunValue> widened_inputs;
   for (const RunValue& v : inputs) widened_inputs.push_back(wide.widen(v));
   Execution e = Executor(run, run.options).run(graph, widened_inputs, binding);

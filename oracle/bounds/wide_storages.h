@@ -10,12 +10,16 @@
 
 #include "oracle/aten.h"
 #include "oracle/bounds/call.h"
+#include "oracle/bounds/shared_bits.h"
 
 namespace lenz::oracle {
 
-// Widens whole storages once, so that what shared memory goes on sharing it.
+// Widens whole storages once, so that what shared memory goes on sharing it: complex numbers with their parts; of
+// other dtypes each has a storage of its own, and `shared` relates them.
 class WideStorages {
  public:
+  explicit WideStorages(SharedBits* shared = nullptr) : shared_(shared) {}
+
   RunValue widen(const RunValue& v) {
     if (!v) return v;
     if (v->value.isTensor()) return hold(widen(v->value.toTensor()));
@@ -31,19 +35,25 @@ class WideStorages {
   at::Tensor widen(const at::Tensor& t) {
     auto dtype = from_aten(t.scalar_type());
     if (!dtype) return t;
-    auto key = std::pair(t.storage().unsafeGetStorageImpl(), t.scalar_type());
-    auto [at, fresh] = storages_.try_emplace(key);
+    const Dtype part = to_real(*dtype);
+    auto& [native, seen] = storages_[t.storage().unsafeGetStorageImpl()];
+    native = t.storage();  // is held, so that nobody else has its address
+    auto [at, fresh] = seen.try_emplace(part);
     if (fresh) {
-      auto count = static_cast<int64_t>(t.storage().nbytes()) / t.element_size();
-      at::Tensor flat = at::empty({0}, t.options());
+      const auto count = static_cast<int64_t>(t.storage().nbytes()) / item_size(part);
+      at::Tensor flat = at::empty({0}, at::TensorOptions().dtype(to_aten(part)));
       flat.set_(t.storage(), 0, {count}, {1});
-      at->second = at::empty({count}, to_aten(widened(*dtype)));
+      at->second = at::empty({count}, to_aten(widened(part)));
       at->second.copy_(flat);
+      for (const auto& [other, wide] : seen)
+        if (shared_ && other != part) shared_->relate(wide, other, at->second, part);
     }
-    return at->second.as_strided(t.sizes(), t.strides(), t.storage_offset());
+    return at::empty({0}, at::TensorOptions().dtype(to_aten(widened(*dtype))))
+        .set_(at->second.storage(), t.storage_offset(), t.sizes(), t.strides());
   }
 
-  std::map<std::pair<const c10::StorageImpl*, at::ScalarType>, at::Tensor> storages_;
+  SharedBits* shared_;
+  std::map<const c10::StorageImpl*, std::pair<c10::Storage, std::map<Dtype, at::Tensor>>> storages_;
 };
 
 }  // namespace lenz::oracle
