@@ -102,6 +102,11 @@ TEST(EagerFaults, EndsOfRangesOfStatisticsThatLieOtherwise) {
       Values::special, 60);
   EXPECT_EQ(first_finding(r), "");
   EXPECT_GT(r.bounded, 0);
+  const GraphReport outer = checked(
+      "graph @g(%x: f16[17], %y: f16[4], %s: f16[1, 1]) {\n"
+      "  %a = aten.addr(%s, %x, %y, alpha=0.75)\n  return %a\n}\n",
+      Values::special, 100);
+  EXPECT_EQ(first_finding(outer), "");
   const GraphReport overlapping = checked(
       "graph @g(%x: f64[5, 4] strides [0, 1]) {\n  %a = aten.mean(%x, [1])\n  return %a\n}\n", Values::special, 20);
   EXPECT_EQ(first_finding(overlapping), "");

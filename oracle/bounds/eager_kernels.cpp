@@ -163,7 +163,7 @@ void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined
   if (kernels.empty()) return;
   const std::vector<at::Tensor> right = leaves(defined.results);
   const bool pointwise = call.op->has(Trait::elementwise);
-  const std::vector<at::Tensor> without = pointwise ? std::vector<at::Tensor>() : without_least(in, call);
+  const std::vector<at::Tensor> without = without_least(in, call);  // an outer product knows nothing of broadcasting
   for (size_t i = 0; i < right.size(); ++i) {
     const at::Tensor& t = right[i];
     if ((!t.is_floating_point() && !t.is_complex()) || t.numel() == 0) continue;
