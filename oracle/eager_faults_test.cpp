@@ -299,6 +299,17 @@ TEST(Bounds, OfUncertainNumbersForLists) {
   EXPECT_TRUE(std::isinf(look_at_double(r.outputs[0].error, 0)));
 }
 
+// Of narrow floats positions are f32's, however far from zero: weights are off by their own places.
+TEST(Bounds, OfInterpolationsOfNarrowFloats) {
+  for (std::string_view op : {"upsample_bilinear2d", "upsample_bicubic2d"}) {
+    auto graph = parse_graph("graph @g(%x: bf16[1, 2, 50, 60] init uniform(-1.0, 1.0)) {\n  %a = aten." +
+                                 std::string(op) + "(%x, [70, 80], false)\n  return %a\n}\n",
+                             op_table());
+    const Reference r = bounded(*graph);
+    for (size_t i = 0; i < 2 * 70 * 80; ++i) ASSERT_LT(look_at_double(r.outputs[0].error, i), 0x1p-4) << op;
+  }
+}
+
 TEST(Bounds, OfBitsOfUncertainNumbers) {
   EXPECT_TRUE(
       telling("graph @g(%x: f32[60] init uniform(1.0, 4.0)) {\n  %s = aten.mul(%x, %x)\n"

@@ -100,11 +100,12 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
     }
     largest = of_plane(in, call, around(size));
   }
-  Dtype sums = carrier(d, in.in_storage || sums_in_storage(call));
+  const bool by_grid = call.op->schema.find("grid") >= 0;
+  const Dtype sums = carrier(d, in.in_storage || (by_grid && sums_in_storage(call)));
   double unit = unit_of(sums) + 0x1p-53;
   at::Tensor error;
   bool jumps = false;
-  if (call.op->schema.find("grid") >= 0) {
+  if (by_grid) {
     Positions positions = positions_of(in, call, operand.value, unit);
     jumps = positions.jumps;
     error = 2 * width + 64 * unit * largest;
@@ -119,6 +120,10 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
       extent = std::max(extent, static_cast<double>(operand.value.size(k) + value.size(k)) + 8);
     // Weights of magnitude two at most altogether; each off by a few places of the position that it is computed from.
     error = 2 * width + 8 * extent * unit * largest;
+    // Positions and sums of narrow floats are f32's, but for each dim weights may be stored: each rounds, and so does
+    // what one leaves of 1.
+    const double all_weights = near ? 1 : 2;
+    if (sums != to_real(d)) error = error + 2 * static_cast<double>(places.size()) * unit_of(d) * all_weights * largest;
   }
   constexpr double kTerms = 64;  // of a cubic kernel in three dims
   error = error.expand(value.sizes()) + kTerms * smallest_subnormal(to_real(d));

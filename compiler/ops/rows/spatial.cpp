@@ -253,7 +253,7 @@ void interpolations(RowSink& t) {
         name, row);
   }
   row.accuracy = Accuracy::composed;
-  row.flow = {.kind = ErrorFlow::interpolated, .in_storage = "always"};
+  row.flow = {.kind = ErrorFlow::interpolated};
   row.exception = kOnePixel;
   auto planar = [&](std::string_view name, std::string_view loops) {
     row.loops = loops;
@@ -262,8 +262,7 @@ void interpolations(RowSink& t) {
         "Tensor",
         name, row);
   };
-  const ErrorFlow anywhere = row.flow,
-                  neighbours{.kind = anywhere.kind, .terms = ErrorFlow::windowed, .in_storage = anywhere.in_storage};
+  const ErrorFlow anywhere = row.flow, neighbours{.kind = anywhere.kind, .terms = ErrorFlow::windowed};
   row.flow = neighbours;
   planar("upsample_bilinear2d", kBilinear2dLoops);
   row.flow = anywhere;
