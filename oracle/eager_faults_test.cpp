@@ -77,13 +77,13 @@ TEST(EagerFaults, EndsOfRangesRaiseNoAlarm) {
       "%a = aten.sgn(%z) %b = aten.log1p(%z) %c = aten.sinc(%z) %d = aten.pow(%z, %z)",
       "%a = aten.sigmoid(%z) %b = aten.silu(%z) %c = aten.lerp(%z, %z, 0.5) %d = aten.reciprocal(%z)",
       // NaN is between no bounds, or it is.
-      "%a = aten.hardtanh_backward(%x, %y, -1, 1) %b = aten.softshrink_backward(%x, %y, 0.5) "
-      "%c = aten.elu_backward(%x, 1, 1, 1, false, %y) %d = aten.sigmoid_backward(%x, %y)",
+      R"(%a = aten.hardtanh_backward(%x, %y, -1, 1) %b = aten.softshrink_backward(%x, %y, 0.5)
+       %c = aten.elu_backward(%x, 1, 1, 1, false, %y) %d = aten.sigmoid_backward(%x, %y))",
       // What a product leaves is none where the next factor is large.
-      "%a = aten.glu_backward(%h, %x, 1) %b = aten.addcdiv(%x, %y, %x, value=-1.5) "
-      "%c = aten.addmm(%x, %s, %x, alpha=2) %d = aten.addmm(%x, %s, %x, alpha=0)",
-      "%n = aten._to_copy(%x, dtype=bf16) %t = aten._to_copy(%s, dtype=bf16) %a = aten.mm(%t, %n) "
-      "%b = aten.gelu(%n) %c = aten.gelu_backward(%n, %n) %d = aten.addmm(%n, %t, %n, alpha=0)",
+      R"(%a = aten.glu_backward(%h, %x, 1) %b = aten.addcdiv(%x, %y, %x, value=-1.5)
+       %c = aten.addmm(%x, %s, %x, alpha=2) %d = aten.addmm(%x, %s, %x, alpha=0))",
+      R"(%n = aten._to_copy(%x, dtype=bf16) %t = aten._to_copy(%s, dtype=bf16) %a = aten.mm(%t, %n)
+       %b = aten.gelu(%n) %c = aten.gelu_backward(%n, %n) %d = aten.addmm(%n, %t, %n, alpha=0))",
   };
   for (std::string_view ops : all) {
     std::string text = "graph @g(%x: f32[7, 14], %y: f32[7, 14], %h: f32[7, 7], %s: f32[7, 7], %z: c64[5, 7]) {\n  " +

@@ -32,7 +32,7 @@ Execution run(const Graph& graph, Stream stream, uint64_t seed) {
 std::vector<float> floats(const RunValue& value) {
   std::vector<std::byte> bytes = elements_of(value);
   std::vector<float> list(bytes.size() / sizeof(float));
-  std::memcpy(list.data(), bytes.data(), bytes.size());
+  if (!bytes.empty()) std::memcpy(list.data(), bytes.data(), bytes.size());
   return list;
 }
 

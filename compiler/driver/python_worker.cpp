@@ -53,12 +53,14 @@ void Worker::start() {
   if (failed != 0) {
     pid_ = 0;
     stop();
-    throw UserError("can't start " + command_[0] + ": " + std::strerror(failed), "lenz", "run ./ci/setup");
+    throw UserError("can't start " + command_[0] + ": " + std::strerror(failed), "lenz",
+                    "run ./ci/setup (`lenz bench` takes another Python: --python)");
   }
   try {
     greeting_ = answer(start_seconds_);
   } catch (const WorkerDied& died) {
-    throw UserError(command_[0] + " did not start to work: " + died.what(), "lenz", "run ./ci/setup");
+    throw UserError(command_[0] + " did not start to work: " + died.what(), "lenz",
+                    "run ./ci/setup (`lenz bench` takes another Python: --python)");
   }
 }
 
