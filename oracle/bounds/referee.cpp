@@ -422,7 +422,8 @@ struct Referee::Impl final : NodeMachine {
     in_storage_ = in_storage_ || (!call.op->flow.in_storage.empty() && sums_in_storage(call));
     const Formula around = formula_;
     const bool stores = around == Formula::stored || in_storage_ || call.op->flow.stores_steps;
-    formula_ = stores ? Formula::stored : Formula::computed;
+    // A variant that is defined otherwise than its row is defined by the very steps that eager takes.
+    if (!call.op->redefined()) formula_ = stores ? Formula::stored : Formula::computed;
     scratch.for_each_node([&](NodeId id) {
       if (failed.raised) return;
       const Node& node = scratch.node(id);
