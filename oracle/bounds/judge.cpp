@@ -106,7 +106,8 @@ class Judge {
       check(what + "[" + std::to_string(i) + "]", expected.elements[i], element(got, static_cast<int64_t>(i)),
             computed);
     Seen seen = look(got), reference = look(expected.value);
-    if (reference.kind != TypeKind::tensor || seen.kind != TypeKind::tensor) return;
+    if (reference.kind != TypeKind::tensor || seen.kind != TypeKind::tensor)
+      return number(what, expected, reference, seen, computed);
     uint64_t count = 1;
     for (int64_t s : seen.sizes) count *= static_cast<uint64_t>(s);
     if (!std::ranges::equal(seen.sizes, reference.sizes)) {  // data-dependent sizes that hang on open decisions
@@ -119,6 +120,26 @@ class Judge {
   }
 
  private:
+  // A number among the results: what a tensor's element was, or a size.
+  void number(const std::string& what, const Bounded& expected, const Seen& reference, const Seen& got, bool computed) {
+    const bool whole = reference.kind == TypeKind::sym_int;
+    if (reference.kind != got.kind || !(whole || reference.kind == TypeKind::sym_float)) return;
+    const double v = whole ? static_cast<double>(reference.integer) : reference.number;
+    const double x = whole ? static_cast<double>(got.integer) : got.number, error = expected.number_error;
+    const uint64_t open = std::isinf(error) ? 1 : 0;
+    if (computed) judgement.shares.add({1, open, 1 - open, open});
+    const bool other_integer = whole && reference.integer != got.integer;
+    if (error == 0 ? !other_integer && same(v, x) : open || std::fabs(x - v) <= error) return;
+    Mismatch m;
+    m.rung = error == 0 ? Rung::bitwise : Rung::bound;
+    m.what = what;
+    m.expected = whole ? std::to_string(reference.integer) : element_text(Dtype::f64, ScalarValue(v));
+    m.got = whole ? std::to_string(got.integer) : element_text(Dtype::f64, ScalarValue(x));
+    m.bound = error;
+    m.wrong = m.total = 1;
+    if (!judgement.mismatch || m.rung < judgement.mismatch->rung) judgement.mismatch = m;
+  }
+
   static bool same_bits(const ScalarValue& v, const ScalarValue& x, bool zeros_signed) {
     if (v.kind() == ScalarKind::integer) return v.integer() == x.integer();
     auto agree = [&](bool imaginary) {

@@ -28,6 +28,7 @@ struct Bounded {
   RunValue error;                 // float64 (complex128: of each part); null: zero everywhere
   RunValue ambiguous;             // bool; null: nowhere
   bool zeros_signed = false;      // a zero that is exact has the sign that it must have
+  double number_error = 0;        // of a number
   std::vector<Bounded> elements;  // of a list
 };
 

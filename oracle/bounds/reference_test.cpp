@@ -167,6 +167,20 @@ TEST(Bounds, StepsOfDefinitionsInNarrowDtypesAreRoundedToNearest) {
   EXPECT_GT(error("bf16", {1, 1.0078125}), 0x1p-16);    // the mean may be stored, which leaves nothing of this
 }
 
+TEST(Bounds, NumbersAmongTheResultsAreJudged) {
+  Judged j("graph @g(%x: f32[2]) { %s = aten.sum(%x) %n: float = aten._local_scalar_dense(%s) return %n }", {{1.0, 0x1p-30}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_EQ(j.verdict().shares.elements, 1U);
+  j.eager.outputs[0] = real_number(1 + 8 * kUlp);
+  ASSERT_TRUE(j.verdict().mismatch);
+  EXPECT_EQ(j.verdict().mismatch->rung, Rung::bound);
+  Judged whole("graph @g(%x: i64[1]) { %n: int = aten._local_scalar_dense(%x) return %n }");
+  EXPECT_FALSE(whole.verdict().mismatch);
+  whole.eager.outputs[0] = number(integer_of(whole.eager.outputs[0]) + 1);
+  ASSERT_TRUE(whole.verdict().mismatch);
+  EXPECT_EQ(whole.verdict().mismatch->rung, Rung::bitwise);
+}
+
 TEST(Bounds, APowerOfTwoRoundsNothing) {
   auto error = [](const char* by, double x) {
     return Judged("graph @g(%x: f32[1]) { %z = aten." + std::string(by) + " return %z }", {{x}}).errors()[0];
