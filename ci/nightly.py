@@ -174,7 +174,7 @@ def main():
     options = parser.parse_args()
     # libtorch keeps what it allocates until the end, on purpose; tests ask for more memory than there is, and count on
     # seeing the signal that a worker died of.
-    asan = ["detect_leaks=1", "detect_odr_violation=0", "allocator_may_return_null=1", "handle_segv=0"]
+    asan = ["detect_leaks=1", "detect_odr_violation=0", "allocator_may_return_null=1", "handle_segv=0", "handle_sigfpe=0"]
     env = {"ASAN_OPTIONS": ":".join(asan), "UBSAN_OPTIONS": "print_stacktrace=1", **os.environ}
     env["LSAN_OPTIONS"] = f"suppressions={ROOT}/ci/lsan.supp:print_suppressions=0"
     return stages.run("nightly", list(the_stages(options)), ["CUDA"], env, ROOT / "build/nightly")

@@ -86,7 +86,7 @@ void loosen(Bounded& b, const Leeway& by, double least) {
   auto doubles = [](const RunValue& plane) {
     std::vector<std::byte> bytes = elements_of(plane);
     std::vector<double> all(bytes.size() / sizeof(double));
-    std::memcpy(all.data(), bytes.data(), bytes.size());
+    if (!bytes.empty()) std::memcpy(all.data(), bytes.data(), bytes.size());
     return all;
   };
   double largest = least;

@@ -54,7 +54,7 @@ struct Header {
 };
 
 void limit_memory(uint64_t extra) {
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(LENZ_ADDRESS_SANITIZER)
   std::FILE* file = extra ? std::fopen("/proc/self/statm", "r") : nullptr;
   if (!file) return;
   unsigned long long pages = 0;
@@ -73,7 +73,7 @@ void limit_memory(uint64_t extra) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   rlimit no_core{0, 0};
   setrlimit(RLIMIT_CORE, &no_core);
-#if !defined(__SANITIZE_ADDRESS__)
+#if !defined(LENZ_ADDRESS_SANITIZER)
   // A dying allocator's last words would stand between our own.
   if (int null = open("/dev/null", O_WRONLY | O_CLOEXEC); null >= 0) dup2(null, STDERR_FILENO);
 #endif

@@ -83,7 +83,7 @@ TEST(Workers, WhatATaskThrowsComesOut) {
 }
 
 TEST(Workers, MemoryIsBounded) {
-#if defined(__SANITIZE_ADDRESS__)
+#if defined(LENZ_ADDRESS_SANITIZER)
   GTEST_SKIP() << "the sanitizer needs its address space";
 #endif
   WorkerCalls calls;

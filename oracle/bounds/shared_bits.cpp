@@ -64,7 +64,7 @@ void SharedBits::written(PlaneStore& store, const at::Tensor& value) {
     at::Tensor seen = at::zeros(to.sizes(), at::TensorOptions().dtype(to_aten(other.dtype)));
     const bool fits = seen.nbytes() <= bits.nbytes();
     if (known && fits) {
-      std::memcpy(seen.mutable_data_ptr(), bits.const_data_ptr(), seen.nbytes());
+      if (seen.numel()) std::memcpy(seen.mutable_data_ptr(), bits.const_data_ptr(), seen.nbytes());
       to.copy_(seen);
       store.write(to, {}, {});
     } else {

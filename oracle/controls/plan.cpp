@@ -366,7 +366,7 @@ Elements read_elements(const RunValue& tensor, Dtype dtype) {
   const size_t width = static_cast<size_t>(item_size(dtype)), n = bytes.size() / width;
   Elements out(n);
   if (dtype == Dtype::f64) {
-    std::memcpy(out.data(), bytes.data(), bytes.size());
+    if (n) std::memcpy(out.data(), bytes.data(), bytes.size());
     return out;
   }
   for (size_t i = 0; i < n; ++i) {
