@@ -97,6 +97,18 @@ class Campaigns(unittest.TestCase):
         held = lenz("--subject", "inductor", "--replay", str(file))
         self.assertEqual(held.returncode, 0, held.stdout + held.stderr)
         self.assertIn("every property holds", held.stdout)
+        # One that computes something else, or raises, is found out.
+        for body, symptom in [("return [r + 1 for r in f(*given)]", "bound"),
+                              ("raise ZeroDivisionError('no')", "raises ZeroDivisionError")]:
+            spoilt = Path(str(self.out) + "_site")
+            spoilt.mkdir(exist_ok=True)
+            (spoilt / "sitecustomize.py").write_text(
+                "import torch\n\ndef compile(f, **_):\n    def wrong(*given):\n"
+                "        if f.__name__ == '<lambda>': return f(*given)\n"
+                f"        {body}\n    return wrong\n\ntorch.compile = compile\n")
+            found = lenz("--subject", "inductor", "--replay", str(file), env={**os.environ, "PYTHONPATH": str(spoilt)})
+            self.assertEqual(found.returncode, 7, found.stdout + found.stderr)
+            self.assertIn(f"inductor | torch.compile | {symptom}", found.stdout)
         both = lenz("--subject", "inductor", "--only", "structure", "--replay", str(file))
         self.assertEqual(both.returncode, 2, both.stdout)
 

@@ -1,4 +1,6 @@
 // torch.compile in the place of Lenz: another compiler for the same graphs, with the same judge.
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/arguments.h"
@@ -41,7 +43,9 @@ std::optional<Failure> holds(Subject& subject) {
   if (oracle::draws(subject.graph())) throw Unsupported("random ops, which it draws in its own order");
   const std::unique_ptr<Graph> fixed = specialised(subject.graph(), trial.binding().lookup());
   const Graph& graph = fixed ? *fixed : subject.graph();
-  const std::string program = subject.scratch() + "/program.py", results = subject.scratch() + "/results.npz";
+  // The folder is that of all workers.
+  const std::string own = subject.scratch() + "/" + std::to_string(getpid());
+  const std::string program = own + ".py", results = own + ".npz";
   write_output(program, oracle::python_program(graph, trial.inputs(),
                                                {.comment = {}, .compile = false, .folder = subject.setting().folder}));
   nlohmann::json mutated = nlohmann::json::array();

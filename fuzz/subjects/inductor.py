@@ -12,11 +12,9 @@ torch.compile as a subject of `lenz fuzz`: one JSON object a line comes in, one 
 
 What fails otherwise answers {"error": text}."""
 
-import copy
 import ctypes
 import json
 import os
-import resource
 import signal
 import sys
 import traceback
@@ -116,13 +114,11 @@ def same(program):
         except Exception:
             arbiter = None
         got = torch.compile(graph, dynamic=False)(*other) + other
-    verdict = agree(copy.copy(expected), got, fp64_ref=arbiter, equal_nan=True, tol=1e-4)
+    verdict = agree(expected, got, fp64_ref=arbiter, equal_nan=True, tol=1e-4)
     return {"same": bool(verdict), "by": "float64" if arbiter is not None else "eager alone"}
 
 
 def main():
-    soft, hard = resource.getrlimit(resource.RLIMIT_CORE)
-    resource.setrlimit(resource.RLIMIT_CORE, (0, hard))
     torch.compile(lambda x: x + 1)(torch.ones(8))  # it looks for compilers and instructions first
     print(json.dumps({"torch": torch.__version__}), file=answers)
     for line in sys.stdin:

@@ -120,10 +120,11 @@ class Judge {
   }
 
  private:
-  // A number among the results: what a tensor's element was, or a size.
+  // A number or a truth among the results: what a tensor's element was, or a size.
   void number(const std::string& what, const Bounded& expected, const Seen& reference, const Seen& got, bool computed) {
     const bool whole = reference.kind == TypeKind::sym_int;
-    if (reference.kind != got.kind || !(whole || reference.kind == TypeKind::sym_float)) return;
+    const bool any = whole || reference.kind == TypeKind::sym_float || reference.kind == TypeKind::sym_bool;
+    if (reference.kind != got.kind || !any) return;
     const double v = whole ? static_cast<double>(reference.integer) : reference.number;
     const double x = whole ? static_cast<double>(got.integer) : got.number, error = expected.number_error;
     const uint64_t open = std::isinf(error) ? 1 : 0;

@@ -481,7 +481,8 @@ struct Referee::Impl final : NodeMachine {
       if (p.ambiguous.defined()) b.ambiguous = hold(p.ambiguous);
       b.zeros_signed = !p.loose_zeros;
     }
-    if (v && (v->value.isDouble() || v->value.isInt())) b.number_error = undecided ? HUGE_VAL : store.number_error(v);
+    if (v && (v->value.isDouble() || v->value.isInt() || v->value.isBool()))
+      b.number_error = undecided ? HUGE_VAL : store.number_error(v);
     if (v && v->value.isTensorList())
       for (size_t i = 0; i < type.elements().size(); ++i)
         b.elements.push_back(bounded(element(v, static_cast<int64_t>(i)), *type.elements()[i]));

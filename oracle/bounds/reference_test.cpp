@@ -168,7 +168,8 @@ TEST(Bounds, StepsOfDefinitionsInNarrowDtypesAreRoundedToNearest) {
 }
 
 TEST(Bounds, NumbersAmongTheResultsAreJudged) {
-  Judged j("graph @g(%x: f32[2]) { %s = aten.sum(%x) %n: float = aten._local_scalar_dense(%s) return %n }", {{1.0, 0x1p-30}});
+  Judged j("graph @g(%x: f32[2]) { %s = aten.sum(%x) %n: float = aten._local_scalar_dense(%s) return %n }",
+           {{1.0, 0x1p-30}});
   EXPECT_FALSE(j.verdict().mismatch);
   EXPECT_EQ(j.verdict().shares.elements, 1U);
   j.eager.outputs[0] = real_number(1 + 8 * kUlp);
@@ -179,6 +180,10 @@ TEST(Bounds, NumbersAmongTheResultsAreJudged) {
   whole.eager.outputs[0] = number(integer_of(whole.eager.outputs[0]) + 1);
   ASSERT_TRUE(whole.verdict().mismatch);
   EXPECT_EQ(whole.verdict().mismatch->rung, Rung::bitwise);
+  Judged truth("graph @g(%x: bool[1]) { %n: bool = aten._local_scalar_dense(%x) return %n }");
+  EXPECT_FALSE(truth.verdict().mismatch);
+  truth.eager.outputs[0] = truth_value(!truth_of(truth.eager.outputs[0]));
+  EXPECT_TRUE(truth.verdict().mismatch);
 }
 
 TEST(Bounds, APowerOfTwoRoundsNothing) {
