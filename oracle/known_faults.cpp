@@ -102,6 +102,7 @@ void loosen(Bounded& b, const Leeway& by, double least) {
   }
   set_elements(error, std::as_bytes(std::span(errors)));
   b.error = error;
+  b.lean = nullptr;
 }
 
 }  // namespace

@@ -178,7 +178,8 @@ void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined
         end = either(end, at_range_end(made[i].to(t.scalar_type()), dtype));
     if (!has_any(end)) continue;
     Planes p = in.store.read(t);
-    if (excuse(in, call.op->full_name, end, apart_from(kernels, i, t), p)) in.store.write(t, p.error, p.ambiguous);
+    const bool excused = excuse(in, call.op->full_name, end, apart_from(kernels, i, t), p);
+    if (excused || p.lean.defined()) in.store.write(t, p.error, p.ambiguous);  // which is as far either way
   }
 }
 

@@ -51,13 +51,27 @@ double Rounding::anywhere(double magnitude) const {
   return std::max(magnitude * eps_, tiny_);
 }
 
-double Rounding::spread(double v, double e, double unsure) const {
+void ElementsOut::set(int64_t i, Sides sides) {
+  error[i] = sides.error();
+  any_error |= error[i] != 0;
+  if (lean == nullptr) return;
+  lean[i] = sides.lean();
+  any_lean |= lean[i] != 0;
+}
+
+void ElementsOut::widen(int64_t i, double by) {
+  error[i] += by;
+  any_error = true;
+  if (lean != nullptr) lean[i] = 0;
+}
+
+Sides Rounding::spread(double v, double e, double unsure) const {
   const double size = std::fabs(v) + e, added = at(size);
-  if (!(added < kUnbounded)) return kUnbounded;
+  if (!(added < kUnbounded)) return {kUnbounded, kUnbounded};
   const double off = size * unsure, kept = e + off + size * wider_;
   const double margin = e + off + added * twice_;
-  const double ends = std::max(nearest(dtype_, v + margin) - v, v - nearest(dtype_, v - margin));
-  return std::min(e + off + added, std::max(kept, ends) * kSlack);
+  auto side = [&](double end) { return std::min(e + off + added, std::max(kept, end) * kSlack); };
+  return {side(v - nearest(dtype_, v - margin)), side(nearest(dtype_, v + margin) - v)};
 }
 
 namespace {
@@ -92,8 +106,11 @@ class OwnError {
     return anywhere_ ? rounding_.anywhere(magnitude) : rounding_.at(std::max(magnitude, absolute_));
   }
   // That and what the operands bring, e. `known`: they are certain.
-  double with(double value, double e, bool known) const {
-    if (!monotone_) return e + at(std::fabs(value) + e);
+  Sides with(double value, double e, bool known) const {
+    if (!monotone_) {
+      const double all = e + at(std::fabs(value) + e);
+      return {all, all};
+    }
     return rounding_.spread(value, e, known && exact_if_known_ ? 0 : unsure_);
   }
 
@@ -275,22 +292,25 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
         p = {std::max(p.error, moved), true};
     double magnitude = magnitude_of(results.at(i));
     double error = p.error;
+    Sides sides;
     if (magnitude == 0 && exact && error == 0 && out.kind == ScalarKind::real &&
         is_zero_exactly(row, operands, i, out.formula)) {
       error = 0;
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
-      if (out.kind == ScalarKind::real && !own.of_operands())
-        error = own.with(results.real(i), error, exact) * (exact ? 1 : kSlack);
-      else {
+      if (out.kind == ScalarKind::real && !own.of_operands()) {
+        sides = own.with(results.real(i), error, exact);
+        if (!exact) sides = {sides.low * kSlack, sides.high * kSlack};
+        error = sides.error();
+      } else {
         const double added = own.at(own.of_operands() ? std::max(reach, largest_operand) : reach);
         error = (error + added * cancellation(row, operands, i, added) + steepness(row, result, operands, i)) *
                 (exact ? 1 : kSlack);
       }
       if (std::isnan(error)) error = kUnbounded;
     } else if (auto part = finite_part_of_a_sum(row, operands, i, results.at(i))) {
-      out.error[i] = p.error + own.at(*part + p.error);
-      out.any_error |= out.error[i] != 0;
+      const double all = p.error + own.at(*part + p.error);
+      out.set(i, {all, all});
       continue;
     } else if (!exact) {
       // Certain if the rule found so: both ends of each interval are NaN too.
@@ -298,8 +318,7 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
       error = certain ? 0 : kUnbounded;
       p.ambiguous = p.ambiguous && !certain;
     }
-    out.error[i] = error;
-    out.any_error |= error != 0;
+    out.set(i, error == sides.error() ? sides : Sides{error, error});
     if (p.ambiguous || std::isinf(error)) {
       out.ambiguous[i] = 1;
       out.any_ambiguous = true;
@@ -317,9 +336,14 @@ void plain_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<con
   bool open = false;
   for (int64_t i = 0; i < count; ++i) {
     double e = error(i) * kSlack;
-    double all =
-        e == 0 && value[i] == 0 && is_zero_exactly(row, operands, i, out.formula) ? 0 : own.with(value[i], e, e == 0);
+    const bool zero = e == 0 && value[i] == 0 && is_zero_exactly(row, operands, i, out.formula);
+    const Sides sides = zero ? Sides{} : own.with(value[i], e, e == 0);
+    const double all = sides.error();
     out.error[i] = all;
+    if (out.lean != nullptr) {
+      out.lean[i] = sides.lean();
+      out.any_lean |= out.lean[i] != 0;
+    }
     total += all;
     open |= !(all <= std::numeric_limits<double>::max());
   }
@@ -381,21 +405,23 @@ bool reads_signs_of_nan(const ScalarRow& row, Dtype compute) {
   return false;
 }
 
-bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, Formula formula,
-                       double* out) {
+void conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, Formula formula,
+                       ElementsOut& out) {
   const Rounding rounding(to, kRoundingUlps);
   const bool disc = lenz::is_complex(to);  // values are sizes, whose parts are rounded
-  bool any = false;
   for (int64_t i = 0; i < count; ++i) {
     double v = values[i], e = errors ? errors[i] : 0;
     bool stays = e == 0 && (!std::isfinite(v) || (disc ? v == 0 : round_to(to, v) == v));
-    out[i] = stays                               ? 0
-             : !std::isfinite(v)                 ? kUnbounded
-             : disc || !rounds_ends(formula, to) ? e + rounding.at(std::fabs(v) + e)
-                                                 : rounding.spread(v, e, formula == Formula::given ? 0 : kOtherFormula);
-    any |= out[i] != 0;
+    auto either_way = [&](double all) { out.set(i, {all, all}); };
+    if (stays)
+      either_way(0);
+    else if (!std::isfinite(v))
+      either_way(kUnbounded);
+    else if (disc || !rounds_ends(formula, to))
+      either_way(e + rounding.at(std::fabs(v) + e));
+    else
+      out.set(i, rounding.spread(v, e, formula == Formula::given ? 0 : kOtherFormula));
   }
-  return any;
 }
 
 void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,

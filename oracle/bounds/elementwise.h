@@ -3,9 +3,11 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <complex>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -25,6 +27,17 @@ inline Parts parts(const ScalarValue& v) {
     default: return {v.real(), 0};
   }
 }
+
+// How far a right number may lie below and above another.
+struct Sides {
+  double low = 0, high = 0;
+  double error() const { return std::max(low, high); }
+  // By how much one side is longer, positive if that is the upper one; 0 where that is not worth the trouble.
+  double lean() const {
+    const double by = high - low;
+    return std::fabs(by) > 0x1p-6 * error() && error() <= std::numeric_limits<double>::max() ? by : 0;
+  }
+};
 
 // An operand's planes in logical order; step 0: one element stands for all.
 struct ElementsIn {
@@ -51,11 +64,15 @@ struct ElementsOut {
   ScalarKind kind = ScalarKind::real;
   const void* value = nullptr;   // the results, computed already
   double* error = nullptr;       // written
+  double* lean = nullptr;        // null, or zeros, written where rounding takes it one way farther than the other
   uint8_t* ambiguous = nullptr;  // written where it is set; starts as zeros
-  bool any_error = false, any_ambiguous = false;
+  bool any_error = false, any_lean = false, any_ambiguous = false;
   bool loose_zeros = false;  // a zero takes its sign from an operand's that may have either
   bool fine = false;         // the results are right to half a last place of float64
   Formula formula = Formula::given;
+
+  void set(int64_t i, Sides sides);
+  void widen(int64_t i, double by);  // either way
 };
 
 // Whether the sign of a NaN shows in what the row gives.
@@ -70,9 +87,9 @@ void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span
                     const double* passed, int64_t count, ElementsOut& out);
 
 // A floating value in another floating dtype, or an integer in one: what is representable and certain stays exact.
-// Of complex numbers the values are sizes. Returns whether any error is not zero.
-bool conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, Formula formula,
-                       double* out);
+// Of complex numbers the values are sizes. Writes `out`'s errors and what they lean.
+void conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, Formula formula,
+                       ElementsOut& out);
 
 // What a formula that computes in f32 may be off by, of the magnitude, where a step's dtype is narrow.
 inline constexpr double kOtherFormula = 0x1p-20;
@@ -88,7 +105,7 @@ class Rounding {
   // How far from v a number within e of it is, once it is rounded to nearest or, in a wider dtype, hardly: rounding is
   // monotone, and takes no number farther than the ends of the interval. `unsure`, of the magnitude: what the interval
   // itself may be off by.
-  double spread(double v, double e, double unsure) const;
+  Sides spread(double v, double e, double unsure) const;
 
  private:
   Dtype dtype_;

@@ -58,12 +58,13 @@ at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, doubl
   return at::where(condition, at::scalar_tensor(with, at::kDouble), t);
 }
 
-void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at::Tensor& ambiguous) {
+void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at::Tensor& ambiguous,
+            const at::Tensor& lean) {
   error = nothing_where(error.isnan(), error, kInf);
   if (!at::any(error != 0).item<bool>()) return in.store.write(value, {}, {});
   at::Tensor open = error.isinf();
   if (ambiguous.defined()) open = open.logical_or(ambiguous.logical_and(error != 0));
-  in.store.write(value, error, at::any(open).item<bool>() ? open : at::Tensor());
+  in.store.write(value, error, at::any(open).item<bool>() ? open : at::Tensor(), lean);
 }
 
 bool operands_above_zero(FlowContext& in, const Call& call) {

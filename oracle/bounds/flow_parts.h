@@ -30,7 +30,8 @@ at::Tensor zeros_like_plane(const at::Tensor& t);
 at::Tensor magnitude(const at::Tensor& t);
 at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, double with);  // `with` where it holds
 // Writes a result's planes; an infinite error is a mark too.
-void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at::Tensor& ambiguous);
+void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at::Tensor& ambiguous,
+            const at::Tensor& lean = {});
 
 // Whether errors of this operand are the result's, and its size counts.
 bool flows(FlowContext& in, const Call& call, const Leaf& leaf);

@@ -256,6 +256,36 @@ bool only_adds(const Call& call) {
 }  // namespace
 
 namespace {
+// What is carried in f32 and stored in a narrow dtype: its errors then.
+struct StoredErrors {
+  at::Tensor error, lean;
+
+  StoredErrors() = default;
+  StoredErrors(const at::Tensor& values, const at::Tensor& carried, Dtype dtype, Formula formula) {
+    const at::Tensor v = values.to(at::kDouble).contiguous(), e = carried.contiguous();
+    error = at::empty(v.sizes(), at::kDouble);
+    lean = at::empty(v.sizes(), at::kDouble);
+    const Rounding storage(dtype, 0.5);
+    const auto *from = v.const_data_ptr<double>(), *within = e.const_data_ptr<double>();
+    ElementsOut out{.error = error.mutable_data_ptr<double>(), .lean = lean.mutable_data_ptr<double>()};
+    for (int64_t k = 0; k < v.numel(); ++k) {
+      const double all = within[k] + storage.at(std::fabs(from[k]) + within[k]);
+      out.set(k, formula == Formula::stored
+                     ? Sides{all, all}
+                     : storage.spread(from[k], within[k], formula == Formula::given ? 0 : kOtherFormula));
+    }
+    any_ = out.any_lean;
+  }
+  // That of a value's errors where they are still these.
+  at::Tensor lean_of(const at::Tensor& value, const at::Tensor& now) const {
+    if (!any_ || !value.is_floating_point()) return {};
+    return nothing_where(now != error, lean, 0);
+  }
+
+ private:
+  bool any_ = false;
+};
+
 // The largest power of two of which all these numbers, which are finite, are multiples; nothing if all are zero.
 std::optional<double> quantum_of(const at::Tensor& numbers) {
   const at::Tensor some = numbers.masked_select(numbers != 0);
@@ -403,6 +433,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     double roundings = lenz::is_complex(d) ? 2 : 1;  // each part of a product is a sum of two
     at::Tensor steps = (n + 2) * roundings;
     at::Tensor error = fine ? fine->passed : (far - near).clamp_min(0);
+    StoredErrors stored;
     if (is_inexact(d)) {
       const at::Tensor roundings_in_sum = only_adds(call) && !lenz::is_complex(d)
                                               ? n * half_place(most_of_sums(far, near, size, n, sums), sums)
@@ -423,15 +454,9 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (products) error = error + steps * smallest_subnormal(sums) * highest;  // what is lost below is multiplied
       if (sums != to_real(d)) {                                                  // stored at the end
-        at::Tensor sizes = size.contiguous(), carried = error.contiguous();
-        error = at::empty(sizes.sizes(), at::kDouble);
-        const Rounding storage(to_real(d), 0.5);
-        const auto *from = sizes.const_data_ptr<double>(), *within = carried.const_data_ptr<double>();
-        auto* to = error.mutable_data_ptr<double>();
-        for (int64_t k = 0; k < sizes.numel(); ++k)
-          to[k] = in.formula == Formula::stored
-                      ? within[k] + storage.at(from[k] + within[k])
-                      : storage.spread(from[k], within[k], in.formula == Formula::given ? 0 : kOtherFormula);
+        const at::Tensor real = value.is_complex() ? size : nothing_where(at::isfinite(value).logical_not(), value, 0);
+        stored = StoredErrors(real, error, to_real(d), in.formula);
+        error = stored.error;
       } else {
         error = nothing_where(size + error > largest_finite(sums), error, kInf);
       }
@@ -452,7 +477,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       for (const at::Tensor& open : {meets_padding(in, call), meets_no_share(in, call)})
         if (i == 0 && open.defined()) error = nothing_where(open, error, kInf);
     }
-    settle(in, value, error, s.ambiguous ? far != near : at::Tensor());
+    settle(in, value, error, s.ambiguous ? far != near : at::Tensor(), stored.lean_of(value, error));
     if (above && live[i].defined() && !at::any(live[i] < 0).item<bool>()) in.store.bound_below(value);
   }
   return out;

@@ -96,6 +96,13 @@ ScalarKind kind_of(Dtype d) {
   return lenz::is_complex(d) ? ScalarKind::complex : is_floating(d) ? ScalarKind::real : ScalarKind::integer;
 }
 
+// Whether it is worth knowing which way rounding takes the results: of what is not too large to look at twice, and of
+// float64 the reference itself rounds.
+bool may_lean(Dtype result, const at::Tensor& value) {
+  constexpr int64_t kMany = 1 << 16;
+  return is_floating(result) && result != Dtype::f64 && value.numel() <= kMany;
+}
+
 // The row over planes whose operands have met in `compute`.
 Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
              const at::Tensor& value, Formula formula, const at::Tensor& passed = {}, bool fine = false) {
@@ -109,8 +116,12 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   for (const Laid& l : laid) elements.push_back(l.elements);
   Laid results = lay({.value = value, .error = {}, .ambiguous = {}}, value.sizes(), kind_of(result));
   at::Tensor error = at::empty(value.sizes(), at::kDouble), open = at::zeros(value.sizes(), at::kBool);
-  ElementsOut out{kind_of(result), results.value.const_data_ptr(), error.mutable_data_ptr<double>(),
-                  static_cast<uint8_t*>(open.mutable_data_ptr())};
+  at::Tensor lean = may_lean(result, value) ? at::zeros(value.sizes(), at::kDouble) : at::Tensor();
+  ElementsOut out{.kind = kind_of(result),
+                  .value = results.value.const_data_ptr(),
+                  .error = error.mutable_data_ptr<double>(),
+                  .lean = lean.defined() ? lean.mutable_data_ptr<double>() : nullptr,
+                  .ambiguous = static_cast<uint8_t*>(open.mutable_data_ptr())};
   out.fine = fine;
   out.formula = formula;
   if (passed.defined())
@@ -121,6 +132,7 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   open_loose_zeros(row, compute, result, elements, value.numel(), out);
   Planes made{value, out.any_error ? error : at::Tensor(), {}};
   made.loose_zeros = out.loose_zeros;
+  if (out.any_lean) made.lean = lean;
   if (out.any_ambiguous) made.ambiguous = open;
   if (marked && out.any_error) {  // an operand on the other branch: open where that shows
     for (const Planes& p : operands)
@@ -237,9 +249,13 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
     at::Tensor value = (lenz::is_complex(to) ? finite_size(made.value) : made.value).contiguous();
     at::Tensor error = at::empty(value.sizes(), at::kDouble);
     at::Tensor given = exact ? at::Tensor() : planes.error.contiguous();
-    bool any = conversion_errors(value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(),
-                                 value.numel(), to, formula, error.mutable_data_ptr<double>());
-    if (any) made.error = error;
+    at::Tensor lean = may_lean(to, value) ? at::empty(value.sizes(), at::kDouble) : at::Tensor();
+    ElementsOut out{.error = error.mutable_data_ptr<double>(),
+                    .lean = lean.defined() ? lean.mutable_data_ptr<double>() : nullptr};
+    conversion_errors(value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(), value.numel(),
+                      to, formula, out);
+    if (out.any_error) made.error = error;
+    if (out.any_lean) made.lean = lean;
     return made;
   }
   if (lenz::is_complex(from)) {
@@ -309,6 +325,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     if (is_floating(compute) && over.any().item<bool>()) {
       at::Tensor error = operands[1].error.defined() ? operands[1].error : at::zeros(product.sizes(), at::kDouble);
       operands[1].error = nothing_where(over, error, kInf);
+      operands[1].lean = at::Tensor();
     }
   }
   bool tied = row.error.rule == ErrorRule::unbounded && is_floating(result) && result != Dtype::f64;
@@ -341,6 +358,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   bool fine = evaluated_finely(row, compute, result, operands, value);
   Planes made = apply(row, compute, result, operands, value, in.formula,
                       at_ends(in, call, row, compute, operands[0], value), fine);
+  if (listed) made.lean = at::Tensor();  // of which eager's own errors know nothing
   if (listed && value.is_floating_point()) excuse_row(in, call, row, {}, made);
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true); ends.defined())
@@ -415,8 +433,9 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   at::Tensor value = out.results[0]->value.toTensor();
   at::Tensor size = (value.is_complex() ? at::abs(value) : value).contiguous();
   at::Tensor error = at::empty(size.sizes(), at::kDouble);
-  bool any = conversion_errors(size.const_data_ptr<double>(), nullptr, size.numel(), d, in.formula,
-                               error.mutable_data_ptr<double>());
+  ElementsOut rounded{.error = error.mutable_data_ptr<double>()};
+  conversion_errors(size.const_data_ptr<double>(), nullptr, size.numel(), d, in.formula, rounded);
+  const bool any = rounded.any_error;
   bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
   if (fill && !any) return out;
   if (value.numel() == 0 || (!fill && !any && !value.is_complex() && size.equal(size.round()))) return out;  // whole

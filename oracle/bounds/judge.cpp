@@ -54,8 +54,15 @@ struct ElementVerdict {
 
 bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
 
+// How far a right answer may lie from the reference, and by how much less on one side: as the planes say.
+struct Bound {
+  double error = 0, lean = 0;
+  double towards(double away) const { return error - (away < 0 ? std::max(lean, 0.0) : std::max(-lean, 0.0)); }
+};
+
 // One real number, or one part of a complex one.
-ElementVerdict verdict(Dtype dtype, double expected, double error, double got, bool zeros_signed) {
+ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bool zeros_signed) {
+  const double error = bound.error;
   if (std::isinf(error)) return {};
   // A dtype without infinities (float8 of four exponent bits) stores them as NaN.
   if (!std::isfinite(expected)) return {!same(round_to(to_real(dtype), expected), got), Rung::special};
@@ -67,7 +74,7 @@ ElementVerdict verdict(Dtype dtype, double expected, double error, double got, b
     return {other_zero || !same(stored, got), std::isinf(got) ? Rung::special : Rung::bitwise};
   }
   if (std::isinf(got)) return {true, Rung::special};
-  return {!(std::fabs(got - expected) <= error), Rung::bound};
+  return {!(std::fabs(got - expected) <= bound.towards(got - expected)), Rung::bound};
 }
 
 class Judge {
@@ -95,7 +102,7 @@ class Judge {
       std::memcpy(b.data(), others.bytes_at(i, size), size);
       const ScalarValue v = from_bits(seen.dtype, a), x = from_bits(seen.dtype, b);
       if (same_bits(v, x, reference.zeros_signed) || (marked && marks.at<uint8_t>(i) != 0)) continue;
-      if (!judgement.mismatch) judgement.mismatch = found(what, seen, i, Rung::bitwise, seen.dtype, v, 0, x);
+      if (!judgement.mismatch) judgement.mismatch = found(what, seen, i, Rung::bitwise, seen.dtype, v, {}, x);
       return;
     }
   }
@@ -153,7 +160,7 @@ class Judge {
   Shares elements(const std::string& what, const Bounded& expected, const Seen& seen, const std::vector<std::byte>& got,
                   uint64_t count) {
     Shares shares;
-    PlaneElements values(expected.value), errors(expected.error), marks(expected.ambiguous);
+    PlaneElements values(expected.value), errors(expected.error), leans(expected.lean), marks(expected.ambiguous);
     Dtype wide = look(expected.value).dtype, native = seen.dtype;
     auto size = static_cast<size_t>(item_size(native)), wide_size = static_cast<size_t>(item_size(wide));
     uint64_t wrong = 0;
@@ -163,13 +170,13 @@ class Judge {
       std::memcpy(bits.data(), got.data() + i * size, size);
       std::memcpy(reference.data(), values.bytes_at(i, wide_size), wide_size);
       ScalarValue x = from_bits(native, bits), v = from_bits(wide, reference);
-      double error = errors.present() ? errors.at<double>(i) : 0;
+      const Bound bound{errors.present() ? errors.at<double>(i) : 0, leans.present() ? leans.at<double>(i) : 0};
       bool marked = marks.present() && marks.at<uint8_t>(i) != 0;
-      count_element(shares, v, error, marked);
-      ElementVerdict verdict = judged(native, v, error, x, expected.zeros_signed);
+      count_element(shares, v, bound.error, marked);
+      ElementVerdict verdict = judged(native, v, bound, x, expected.zeros_signed);
       if (!verdict.wrong) continue;
       ++wrong;
-      if (!first) first = found(what, seen, i, verdict.rung, native, v, error, x);
+      if (!first) first = found(what, seen, i, verdict.rung, native, v, bound, x);
     }
     if (!first) return shares;
     first->wrong = wrong;
@@ -178,15 +185,15 @@ class Judge {
     return shares;
   }
 
-  static ElementVerdict judged(Dtype dtype, const ScalarValue& v, double error, const ScalarValue& got,
+  static ElementVerdict judged(Dtype dtype, const ScalarValue& v, Bound bound, const ScalarValue& got,
                                bool zeros_signed) {
     if (v.kind() == ScalarKind::integer) {
-      if (error == 0) return {v.integer() != got.integer(), Rung::bitwise};
-      return verdict(dtype, part(v, false), error, part(got, false), false);
+      if (bound.error == 0) return {v.integer() != got.integer(), Rung::bitwise};
+      return verdict(dtype, part(v, false), bound, part(got, false), false);
     }
-    ElementVerdict real = verdict(dtype, part(v, false), error, part(got, false), zeros_signed);
+    ElementVerdict real = verdict(dtype, part(v, false), bound, part(got, false), zeros_signed);
     if (v.kind() == ScalarKind::real || real.wrong) return real;
-    return verdict(dtype, part(v, true), error, part(got, true), zeros_signed);
+    return verdict(dtype, part(v, true), bound, part(got, true), zeros_signed);
   }
 
   static void count_element(Shares& shares, const ScalarValue& v, double error, bool marked) {
@@ -198,7 +205,7 @@ class Judge {
   }
 
   static Mismatch found(const std::string& what, const Seen& seen, uint64_t i, Rung rung, Dtype dtype,
-                        const ScalarValue& v, double error, const ScalarValue& got) {
+                        const ScalarValue& v, Bound bound, const ScalarValue& got) {
     Mismatch m;
     m.rung = rung;
     m.what = what;
@@ -206,7 +213,7 @@ class Judge {
     m.got = element_text(dtype, got);
     m.element = i;
     m.at = coordinates(seen.sizes.span(), i);
-    m.bound = error;
+    m.bound = v.kind() == ScalarKind::real ? bound.towards(part(got, false) - part(v, false)) : bound.error;
     if (v.kind() == ScalarKind::real && std::isfinite(got.real()) && std::isfinite(v.real()))
       m.ulps = std::fabs(got.real() - v.real()) / last_place(dtype, v.real());
     return m;

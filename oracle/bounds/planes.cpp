@@ -89,15 +89,18 @@ Planes PlaneStore::read(const at::Tensor& value) const {
   planes.error = view(b.error, value, b.slot_bytes);
   if (value.is_complex() && !b.discs) planes.error = at::hypot(planes.error, view(b.error, value, b.slot_bytes, 1));
   if (b.ambiguous.defined()) planes.ambiguous = view(b.ambiguous, value, b.slot_bytes);
+  if (b.lean.defined() && value.is_floating_point() && !value.is_neg()) planes.lean = view(b.lean, value, b.slot_bytes);
   return planes;
 }
 
-void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const at::Tensor& ambiguous) {
+void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const at::Tensor& ambiguous,
+                       const at::Tensor& lean) {
+  leans_ |= lean.defined();
   const c10::StorageImpl* key = value.storage().unsafeGetStorageImpl();
   auto found = beside_.find(key);
   if (found == beside_.end()) {
     if (!error.defined()) return;
-    found = beside_.emplace(key, Beside{weak(value), slot_bytes_of(value), value.is_complex(), {}, {}}).first;
+    found = beside_.emplace(key, Beside{weak(value), slot_bytes_of(value), value.is_complex(), {}, {}, {}}).first;
   }
   Beside& b = found->second;
   bool whole = !b.error.defined() && error.defined() && value.is_contiguous() && value.storage_offset() == 0 &&
@@ -112,6 +115,7 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
     };
     b.error = own(error);
     b.ambiguous = ambiguous.defined() ? own(ambiguous) : at::Tensor();
+    b.lean = lean.defined() ? own(lean) : at::Tensor();
     return;
   }
   int64_t slots = static_cast<int64_t>(value.storage().nbytes()) / b.slot_bytes;
@@ -139,6 +143,7 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
         plane.scatter_reduce_(0, here, flat, "amax", true);
     }
   };
+  auto overlaps = [&] { return at::has_internal_overlap(value) != at::MemOverlap::No; };
   if (value.is_complex() != b.discs && b.slot_bytes == 8) b.discs = false;
   if (error.defined() || b.error.defined()) {
     grown(b.error, at::kDouble);
@@ -147,6 +152,11 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
   if (ambiguous.defined() || b.ambiguous.defined()) {
     grown(b.ambiguous, at::kBool);
     fill(b.ambiguous, ambiguous);
+  }
+  const bool one_sided = lean.defined() && !value.is_neg() && !overlaps();
+  if (one_sided || b.lean.defined()) {
+    grown(b.lean, at::kDouble);
+    fill(b.lean, one_sided ? lean : at::Tensor());
   }
 }
 
@@ -160,7 +170,7 @@ void PlaneStore::may_be_negative(const at::Tensor& value) {
 }
 
 void PlaneStore::carry(const Planes& from, const at::Tensor& to) {
-  write(to, from.error, from.ambiguous);
+  write(to, from.error, from.ambiguous, from.lean);
   if (from.loose_zeros) loosen_zeros(to);
   from.never_negative ? bound_below(to) : may_be_negative(to);
 }

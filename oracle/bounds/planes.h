@@ -19,6 +19,9 @@ struct Planes {
   // Of real numbers, all that the storage holds:
   bool loose_zeros = false;     // a zero may have either sign
   bool never_negative = false;  // nothing is less than zero, however far errors reach
+  // Float64, of real numbers: by how much less than `error` a right number may lie below the value, or, if this is
+  // negative, above it. Undefined: zero. Who does not ask for it takes the error both ways, which is as right.
+  at::Tensor lean = {};
 };
 
 bool all_finite(const at::Tensor& t);
@@ -30,8 +33,10 @@ class PlaneStore {
   Planes read(const at::Tensor& value) const;  // views of the planes
   bool certain(const at::Tensor& value) const { return !read(value).error.defined(); }
   // Sets the planes of what `value` shows; undefined ones are zero.
-  void write(const at::Tensor& value, const at::Tensor& error, const at::Tensor& ambiguous);
-  void collect();  // forgets storages that nobody holds any more
+  void write(const at::Tensor& value, const at::Tensor& error, const at::Tensor& ambiguous,
+             const at::Tensor& lean = {});
+  bool leans() const { return leans_; }  // any of the run does
+  void collect();                        // forgets storages that nobody holds any more
 
   // What holds of all of a storage's numbers. Zeros have the signs that they must have until something is written whose
   // zeros may have either.
@@ -52,7 +57,7 @@ class PlaneStore {
     c10::weak_intrusive_ptr<c10::StorageImpl> alive;
     int64_t slot_bytes;
     bool discs;  // of complex numbers: both slots hold the radius, which is no box of two sides
-    at::Tensor error, ambiguous;
+    at::Tensor error, ambiguous, lean;
   };
   struct Facts {
     c10::weak_intrusive_ptr<c10::StorageImpl> alive;
@@ -65,7 +70,7 @@ class PlaneStore {
   std::unordered_map<const c10::StorageImpl*, Facts> facts_;
   // The first keeps the number alive, so that no other has its address.
   std::unordered_map<const Held*, std::pair<RunValue, double>> numbers_;
-  bool loosened_ = false;
+  bool loosened_ = false, leans_ = false;
 };
 
 }  // namespace lenz::oracle

@@ -81,8 +81,7 @@ void widen_at_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<
       if (!(error > out.error[i])) error = 0;
     }
     if (error == 0) continue;
-    out.error[i] += error;
-    out.any_error = true;
+    out.widen(i, error);
     if (!std::isfinite(error)) out.ambiguous[i] = 1, out.any_ambiguous = true;
   }
 }

@@ -11,6 +11,7 @@
 #include "compiler/ops/decompose.h"
 #include "compiler/scalar/scalar.h"
 #include "oracle/aten.h"
+#include "oracle/bounds/centred.h"
 #include "oracle/bounds/each_call.h"
 #include "oracle/bounds/eager_kernels.h"
 #include "oracle/bounds/flows.h"
@@ -103,7 +104,7 @@ struct Referee::Impl final : NodeMachine {
     if (tensors.empty()) return WideStorages().widen(made);
     for (size_t i = 0; i < tensors.size(); ++i) {
       Planes p = store.read(tensors[i]->value.toTensor());
-      store.write(made->value.toTensor().select(0, static_cast<int64_t>(i)), p.error, p.ambiguous);
+      store.write(made->value.toTensor().select(0, static_cast<int64_t>(i)), p.error, p.ambiguous, p.lean);
       if (p.loose_zeros) store.loosen_zeros(made->value.toTensor());
     }
     return made;
@@ -265,7 +266,13 @@ struct Referee::Impl final : NodeMachine {
   Outcome run_functional(const Call& call, std::vector<Dtype>& dtypes) {
     const OpDef& op = *call.op;
     FlowContext in = context();
-    if (!op.scalar.empty() && find_scalar(op.scalar)) return flow_elementwise(in, call, dtypes[0]);
+    if (const ScalarRow* row = op.scalar.empty() ? nullptr : find_scalar(op.scalar)) {
+      auto flow = [&](FlowContext& context, const Call& c) { return flow_elementwise(context, c, dtypes[0]); };
+      // Of what hangs on the very number, such as the next one, the middle of its interval tells nothing.
+      if (row->error.rule == ErrorRule::unbounded || (in.of_eager && !row->eager.exceptions.empty()))
+        return flow(in, call);
+      return flow_about_middles(in, call, flow);
+    }
     // A move between dtypes rounds, which its definition shows.
     bool moves = op.has(Trait::movement) && !mixes_dtypes(call);
     // Of equal elements a definition names the one that it finds, and the op may name another.
@@ -274,7 +281,9 @@ struct Referee::Impl final : NodeMachine {
     bool copy = op.has(Trait::maybe_view) || op.has(Trait::elementwise);
     if (copy && op.accuracy == Accuracy::exact && dtypes.size() == 1 && changes_dtype(call))
       return flow_converted(in, call);
-    return rule_for(call)(in, call);
+    const Rule rule = rule_for(call);
+    if (rule == flow_moved || rule == flow_positive || rule == flow_monotone) return flow_about_middles(in, call, rule);
+    return rule(in, call);
   }
 
   // The functional row, then a copy into the tensors that the variant writes to.
@@ -478,6 +487,7 @@ struct Referee::Impl final : NodeMachine {
     if (v && v->value.isTensor()) {
       Planes p = store.read(v->value.toTensor());
       if (p.error.defined()) b.error = hold(p.error);
+      if (p.lean.defined()) b.lean = hold(p.lean);
       if (p.ambiguous.defined()) b.ambiguous = hold(p.ambiguous);
       b.zeros_signed = !p.loose_zeros;
     }

@@ -26,6 +26,7 @@ struct Bounded {
   Dtype dtype = Dtype::f32;       // the graph's own
   RunValue value;                 // float64, complex128, or the dtype of an integer; what is no tensor stands as it is
   RunValue error;                 // float64 (complex128: of each part); null: zero everywhere
+  RunValue lean;                  // float64: by how much less below the value, or if negative above; null: nowhere
   RunValue ambiguous;             // bool; null: nowhere
   bool zeros_signed = false;      // a zero that is exact has the sign that it must have
   double number_error = 0;        // of a number

@@ -89,9 +89,9 @@ void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::sp
     out.loose_zeros = out.loose_zeros || real.both_zeros() || imaginary.both_zeros();
     const double apart = real.width() + imaginary.width();
     if (apart == 0) continue;
-    out.error[i] += apart;
+    out.widen(i, apart);
     out.ambiguous[i] = 1;
-    out.any_error = out.any_ambiguous = true;
+    out.any_ambiguous = true;
   }
 }
 

@@ -1,0 +1,93 @@
+#include "oracle/bounds/centred.h"
+
+#include <ATen/Functions.h>
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+
+#include "compiler/graph/alias.h"
+#include "oracle/bounds/flow_parts.h"
+
+namespace lenz::oracle {
+
+using namespace flow;
+
+namespace {
+constexpr double kLost = 0x1p-51;  // of a number, where it is moved
+
+bool leans(FlowContext& in, const at::Tensor& t) { return in.store.read(t).lean.defined(); }
+
+// Half the lean of what leans by little of its value: what has another sign, or is zero, has other rules.
+at::Tensor shift_of(const Planes& p) {
+  const at::Tensor small = at::abs(p.lean) <= at::abs(p.value) * 0.125;
+  return nothing_where(small.logical_not(), p.lean * 0.5, 0);
+}
+
+// The middle of the intervals, with its errors.
+at::Tensor middle_of(FlowContext& in, const at::Tensor& t) {
+  Planes p = in.store.read(t);
+  if (!p.lean.defined()) return t;
+  const at::Tensor shift = shift_of(p);
+  p.value = (t + shift).contiguous();
+  p.error = (p.error - at::abs(shift)).clamp_min(0) + nothing_where(shift == 0, at::abs(t) * kLost, 0);
+  p.lean = at::Tensor();
+  in.store.carry(p, p.value);
+  return p.value;
+}
+
+RunValue about_middles(FlowContext& in, const RunValue& v) {
+  if (!v) return v;
+  if (v->value.isTensor() && v->value.toTensor().defined()) return hold(middle_of(in, v->value.toTensor()));
+  if (!v->value.isTensorList()) return v;
+  std::vector<RunValue> elements;
+  for (const at::Tensor& t : v->value.toTensorVector()) elements.push_back(hold(middle_of(in, t)));
+  return list_of(elements);
+}
+
+bool gives_floats_alone(const Call& call) {
+  for (size_t i = 0; i < call.args.size(); ++i)
+    if (writes_operand(*call.op, call.args, i)) return false;
+  return std::ranges::all_of(call.result_dtypes, [](Dtype d) { return is_floating(d); });
+}
+
+// What is known of a number from what is known of another: how far that lies from it, and its errors.
+Planes seen_from(const at::Tensor& value, const Planes& middle) {
+  Planes p = middle;
+  p.value = value;
+  if (!middle.error.defined()) return p;  // nothing that leans has a hand in it
+  const at::Tensor same = (middle.value == value).logical_or(middle.value.isnan().logical_and(value.isnan()));
+  const at::Tensor away = nothing_where(same, middle.value - value, 0);
+  const at::Tensor lost = nothing_where(same, (at::abs(middle.value) + at::abs(value)) * kLost, 0);
+  const at::Tensor lean = middle.lean.defined() ? middle.lean : at::zeros_like(away);
+  const at::Tensor high = (away + middle.error + lean.clamp_max(0) + lost).clamp_min(0);
+  const at::Tensor low = (middle.error - lean.clamp_min(0) - away + lost).clamp_min(0);
+  p.error = at::maximum(high, low);
+  const at::Tensor open = at::isfinite(p.error).logical_not();
+  p.error = nothing_where(open, p.error, kInf);
+  p.lean = nothing_where(open, high - low, 0);
+  if (at::any(open).item<bool>()) p.ambiguous = p.ambiguous.defined() ? p.ambiguous.logical_or(open) : open;
+  return p;
+}
+}  // namespace
+
+Outcome flow_about_middles(FlowContext& in, const Call& call, const Flow& flow) {
+  if (!in.errors || !in.store.leans() || !gives_floats_alone(call) ||
+      std::ranges::none_of(leaves(call.values), [&](const at::Tensor& t) { return leans(in, t); }))
+    return flow(in, call);
+  FlowContext values = in;
+  values.errors = false;
+  Outcome out = flow(values, call);
+  const std::vector<at::Tensor> results = leaves(out.results);
+  if (out.raised || std::ranges::any_of(results, [&](const at::Tensor& r) { return shares_operand(call, r); }))
+    return flow(in, call);
+  Call centred = call;
+  for (RunValue& v : centred.values) v = about_middles(in, v);
+  const Outcome there = flow(in, centred);
+  const std::vector<at::Tensor> middles = leaves(there.results);
+  if (there.raised || middles.size() != results.size()) return flow(in, call);
+  for (size_t i = 0; i < results.size(); ++i)
+    in.store.carry(seen_from(results[i], in.store.read(middles[i])), results[i]);
+  return out;
+}
+
+}  // namespace lenz::oracle

@@ -1,0 +1,123 @@
+// What rounding alone makes of bounds: which way, how far, and where it does nothing.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "oracle/bounds/judged_case.h"
+
+namespace lenz::oracle {
+namespace {
+
+constexpr double kUlp = 0x1p-23;  // of f32, at one
+
+TEST(Bounds, OfOneCertainSumIsWhatRoundingDoesToIt) {
+  Judged j("graph @g(%x: f32[1], %y: f32[1]) { %z = aten.add(%x, %y) return %z }", {{1.0}, {0x1p-30}});
+  EXPECT_EQ(j.values()[0], 1 + 0x1p-30);
+  EXPECT_GE(j.errors()[0], 0x1p-30);
+  EXPECT_LT(j.errors()[0], 0x1.001p-30);
+  EXPECT_FALSE(j.verdict().mismatch);
+  auto wrong = j.with(0, 0, static_cast<float>(1 + kUlp)).mismatch;
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->rung, Rung::bound);
+  EXPECT_EQ(wrong->what, "output 0");
+}
+
+// Of what is open the interval's ends are rounded.
+TEST(Bounds, OfOneOpenSumIsHowFarRoundingTakesTheEnds) {
+  auto error = [](double x) {
+    return Judged("graph @g(%x: f32[1], %y: f32[1]) { %s = aten.add(%x, %y) %z = aten.add(%s, %x) return %z }",
+                  {{x}, {0x1p-30}})
+        .errors()[0];
+  };
+  EXPECT_GE(error(1), 0x1p-30);  // s is 1 or 1 + 2^-30, z may be kept so or be 2
+  EXPECT_LT(error(1), 0x1.01p-29);
+}
+
+// Another formula for a step of a definition computes in f32: what is stored between is rounded as any number is, and
+// what a narrow dtype holds is off by no more than f32 is.
+TEST(Bounds, StepsOfDefinitionsInNarrowDtypesAreRoundedToNearest) {
+  auto error = [](const char* dtype, std::vector<double> x) {
+    return Judged("graph @g(%x: f32[2]) { %y = aten._to_copy(%x, dtype=" + std::string(dtype) +
+                      ") %z = aten.var(%y, [0], correction=0) return %z }",
+                  {std::move(x)})
+        .errors()[0];
+  };
+  for (const char* dtype : {"bf16", "f16"})
+    EXPECT_LT(error(dtype, {0, 4}), 0x1p-14) << dtype;  // every step is a whole number
+  EXPECT_GT(error("bf16", {1, 1.0078125}), 0x1p-16);    // the mean may be stored, which leaves nothing of this
+}
+
+TEST(Bounds, APowerOfTwoRoundsNothing) {
+  auto error = [](const char* by, double x) {
+    return Judged("graph @g(%x: f32[1]) { %z = aten." + std::string(by) + " return %z }", {{x}}).errors()[0];
+  };
+  EXPECT_EQ(error("mul(%x, 0.25)", 1.5), 0);
+  EXPECT_EQ(error("div(%x, 8)", 1.5), 0);
+  EXPECT_GT(error("mul(%x, 0.3)", 1.5), 0);
+}
+
+TEST(Bounds, ANarrowerRangeRoundsTooWhateverTheDigits) {
+  // Below float16's smallest normal number its steps are of 2^-24: those of bfloat16 go on.
+  Judged j(R"(graph @g(%x: bf16[1] init ones) {
+    %s = aten.mul(%x, 3.904104232788086e-06) %h = aten._to_copy(%s, dtype=f16) %f = aten._to_copy(%h, dtype=f32)
+    return %f
+  })");
+  EXPECT_GE(j.errors()[0], 0x1p-25);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+TEST(Bounds, InPlaceInANarrowerDtypeRoundsToIt) {
+  Judged j(R"(graph @g(%x: f32[1] mut, %y: f64[1] init ones) { %z = aten.add_(%x, %y) return %z })", {{0x1p-30}});
+  EXPECT_GE(j.errors()[0], 0x1p-30);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+// What is certain is rounded one way, or kept as it is.
+TEST(Lean, OfOneCertainSumIsWhereRoundingTakesIt) {
+  for (const double way : {1.0, -1.0}) {
+    Judged j("graph @g(%x: bf16[1], %y: bf16[1]) { %z = aten.add(%x, %y) return %z }", {{way}, {way * 0x1.8p-8}});
+    const double near = way, far = way * (1 + 0x1p-7);
+    EXPECT_FALSE(j.with(0, 0, far).mismatch);
+    EXPECT_TRUE(j.with(0, 0, near).mismatch) << "rounded the wrong way";
+  }
+}
+
+// Many numbers that are rounded the same way can't be off the other way together.
+TEST(Lean, OfSumsIsThatOfTheirTerms) {
+  Judged j(R"(graph @g(%x: bf16[64], %y: bf16[64]) {
+    %z = aten.add(%x, %y)
+    %neg = aten.neg(%z)
+    %s = aten.sum(%neg, dtype=f32)
+    return %s
+  })",
+           {std::vector<double>(64, 1.0), std::vector<double>(64, 0x1.8p-8)});
+  const double exact = -64 * (1 + 0x1.8p-8), off = 64 * 0x1p-9;
+  EXPECT_FALSE(j.with(0, 0, exact - off).mismatch);
+  EXPECT_TRUE(j.with(0, 0, exact + off).mismatch);
+}
+
+TEST(Lean, EndsWithWhatIsWritten) {
+  Judged j(R"(graph @g(%x: bf16[2], %y: bf16[2], %w: bf16[2]) {
+    %z = aten.add(%x, %y)
+    %half = aten.select(%z, 0, 0)
+    %from = aten.select(%w, 0, 0)
+    %u = aten.mul(%from, %from)
+    %v = aten.copy_(%half, %u)
+    return %z
+  })",
+           {{1, 1}, {0x1.8p-8, 0x1.8p-8}, {1 + 0x1p-7, 1}});
+  const double square = 1 + 0x1p-6;  // and 2^-14, which rounding takes away
+  EXPECT_FALSE(j.with(0, 0, square).mismatch);
+  EXPECT_TRUE(j.with(0, 0, square + 0x1p-7).mismatch);
+  Judged whole(R"(graph @g(%x: bf16[2], %y: bf16[2]) {
+    %z = aten.add(%x, %y)
+    %whole = aten.view(%z, [2, 1])
+    %v = aten.mul_(%whole, %whole)
+    return %z
+  })",
+               {{1, 1}, {0x1.8p-8, 0x1.8p-8}});
+  EXPECT_FALSE(whole.verdict().mismatch);
+}
+
+}  // namespace
+}  // namespace lenz::oracle
