@@ -14,6 +14,7 @@ namespace lenz::oracle {
 
 namespace {
 constexpr double kUnbounded = std::numeric_limits<double>::infinity();
+constexpr double kRoundingUlps = 0.5;
 // The errors' own arithmetic rounds too.
 constexpr double kSlack = 1 + 0x1p-45;
 
@@ -88,6 +89,7 @@ class OwnError {
       : exact_(row.accuracy.of(compute) == AccuracyClass::exact || is_integral(result, true)),
         absolute_(row.accuracy.absolute),
         of_operands_(row.accuracy.of_operands),
+        floating_(is_floating(result)),
         monotone_(rounds_ends(formula, result) && rounds(row, result)),
         anywhere_(formula != Formula::given && row.accuracy.absolute == 0 &&
                   (row.error.rule == ErrorRule::product || row.error.rule == ErrorRule::quotient)),
@@ -97,13 +99,19 @@ class OwnError {
                 : plain(row)              ? 0x1p-52
                                           : 0x1p-21),
         rounding_(result_for(result), ulps(row, result),
-                  fine ? 0.5 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)) {}
+                  fine ? 0.5 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)),
+        storage_(result_for(result), kRoundingUlps) {}
 
   bool exact() const { return exact_; }
   bool of_operands() const { return of_operands_; }
   double at(double magnitude) const {
     if (exact_) return 0;
     return anywhere_ ? rounding_.anywhere(magnitude) : rounding_.at(std::max(magnitude, absolute_));
+  }
+  // Of an exact row, what the operands bring, e: a whole number next to one that is kept wider may be no number of the
+  // dtype.
+  Sides stored(double value, double e) const {
+    return floating_ && e > 0 ? storage_.spread(value, e, 0) : Sides{e, e};
   }
   // That and what the operands bring, e. `known`: they are certain.
   Sides with(double value, double e, bool known) const {
@@ -140,11 +148,12 @@ class OwnError {
   bool exact_;
   double absolute_;
   bool of_operands_;
+  bool floating_;
   bool monotone_;
   bool anywhere_;  // factors may be taken in another order, whose products lie elsewhere in their binades
   bool exact_if_known_;
   double unsure_;
-  Rounding rounding_;
+  Rounding rounding_, storage_;
 };
 
 double magnitude_of(const ScalarValue& v) {
@@ -299,7 +308,7 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
       if (out.kind == ScalarKind::real && !own.of_operands()) {
-        sides = own.with(results.real(i), error, exact);
+        sides = !exact && own.exact() ? own.stored(results.real(i), error) : own.with(results.real(i), error, exact);
         if (!exact) sides = {sides.low * kSlack, sides.high * kSlack};
         error = sides.error();
       } else {
@@ -387,8 +396,6 @@ bool scaled(const ScalarRow& row, Dtype compute, Dtype result, const ElementsIn&
   out.any_error = any;
   return true;
 }
-
-constexpr auto kRoundingUlps = 0.5;
 
 double quotient_error(double a, double ea, double b, double eb) {
   return b > eb ? (ea + a / b * eb) / (b - eb) : kUnbounded;

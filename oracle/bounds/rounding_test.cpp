@@ -96,6 +96,19 @@ TEST(Lean, OfSumsIsThatOfTheirTerms) {
   EXPECT_TRUE(j.with(0, 0, exact + off).mismatch);
 }
 
+// 3214.7 is kept as it is, or 3214; the whole number next to it is no number of the dtype.
+TEST(Lean, OfWholeNumbersThatAreNoneOfTheDtype) {
+  Judged j(R"(graph @g(%x: f16[1]) {
+    %thousands = aten.mul(%x, 1000)
+    %whole = aten.round(%thousands)
+    return %whole
+  })",
+           {{0x1.9b8p+1}});  // 3.21484375
+  EXPECT_FALSE(j.with(0, 0, 3214).mismatch);
+  EXPECT_FALSE(j.with(0, 0, 3216).mismatch);
+  EXPECT_TRUE(j.with(0, 0, 3210).mismatch);
+}
+
 TEST(Lean, EndsWithWhatIsWritten) {
   Judged j(R"(graph @g(%x: bf16[2], %y: bf16[2], %w: bf16[2]) {
     %z = aten.add(%x, %y)
