@@ -92,7 +92,7 @@ def the_stages(options):
         )
     yield Stage(
         "seeded faults",
-        [".venv/bin/python", "fuzz/mutants/score.py", "--written", "--seconds", "60"],
+        ["build/lenz", "fuzz", "--score", "--time", "60s", "--out", "build/nightly/score"],
         "the faults of fuzz/mutants/written.toml: which of them the fuzzer finds and blames rightly; it finds no control",
         stages.WRONG,
     )

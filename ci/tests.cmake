@@ -20,6 +20,7 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   lenz_ci_test(ci.stages_test 60 ${LENZ_PYTHON} ${ci}/stages_test.py)
   lenz_ci_test(reports.values_table_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/reports/values_table_test.py)
   lenz_ci_test(reports.controls_table_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/reports/controls_table_test.py)
+  lenz_ci_test(reports.faults_table_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/reports/faults_table_test.py)
   lenz_ci_test(ci.build_test 60 ${LENZ_PYTHON} ${ci}/build_test.py)
   lenz_ci_test(ci.setup_test 60 ${LENZ_PYTHON} ${ci}/setup_test.py)
   lenz_ci_test(ci.readme_test 300 ${LENZ_PYTHON} ${ci}/readme_test.py)
@@ -29,9 +30,9 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
     lenz_ci_test(fuzz.command_test 120 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/fuzz_command_test.py $<TARGET_FILE:lenz>)
     lenz_ci_test(fuzz.written_faults_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/mutants/written_test.py)
     # One fault each of text, a pass, lowering, schedule and machine code, found and blamed from end to end.
-    lenz_ci_test(fuzz.seeded_faults 600 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/mutants/score.py --again --jobs 1
+    lenz_ci_test(fuzz.seeded_faults 600 $<TARGET_FILE:lenz> fuzz --score --workers 1 --cases 32 --all-found
       --only text-forgets-mutated,views-of-two-bases-are-one,last-element-taken-for-proved,recomputed-without-mask,cache-forgets-code
-      --cases 32 --reduce-seconds 20 --all-found --folder ${PROJECT_BINARY_DIR}/seeded_faults)
+      --out ${PROJECT_BINARY_DIR}/seeded_faults)
     lenz_ci_test(oracle.python_program_test 120 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/oracle/python_program_test.py
       $<TARGET_FILE:lenz>)
     lenz_ci_test(bench.peers_command_test 300 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/bench/peers_command_test.py

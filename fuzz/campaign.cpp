@@ -8,12 +8,11 @@
 #include <atomic>
 #include <chrono>
 #include <csignal>
-#include <ctime>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/plugin.h"
 #include "compiler/ops/op_table.h"
+#include "fuzz/run_record.h"
 #include "fuzz/triage.h"
 #include "oracle/scratch.h"
 #include "oracle/workers.h"
@@ -27,15 +26,6 @@ constexpr size_t kSlice = 12;  // batches that one worker process sees at most
 constexpr int kDeathsOfBatch = 16;
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
-
-std::string now() {
-  const std::time_t t = std::time(nullptr);
-  std::tm tm{};
-  gmtime_r(&t, &tm);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &tm);
-  return text;
-}
 
 // Ctrl-C as something to ask for. Workers inherit the blocked signal, and end when their parent asks them to.
 class Interrupt {
@@ -92,7 +82,7 @@ struct Dead {
 class Campaign {
  public:
   explicit Campaign(const CampaignOptions& options)
-      : options_(options), batch_(is_foreign(options.only) ? 4 : 32), pool_(op_table()), store_(store_of(options.out)) {
+      : options_(options), batch_(is_foreign(options.only) ? 4 : 32), pool_(op_table()), store_(store_in(options.out)) {
     begin_run();
   }
 
@@ -108,13 +98,6 @@ class Campaign {
   }
 
  private:
-  static std::string store_of(const std::string& out) {
-    std::error_code failed;
-    std::filesystem::create_directories(out, failed);
-    if (failed) throw UserError("can't make the folder: " + failed.message(), out);
-    return (std::filesystem::path(out) / "store.sqlite").string();
-  }
-
   json options_json() const {
     json only = json::array();
     for (const Property* p : options_.only) only.push_back(p->name);
@@ -124,25 +107,13 @@ class Campaign {
   void begin_run() {
     next_ = options_.first;
     if (options_.resume) {
-      auto rows =
-          store_.query("SELECT id, seed, version, options FROM run WHERE kind = 'fuzz' ORDER BY id DESC LIMIT 1");
-      if (rows.empty()) throw UserError("there is no campaign to resume", store_.path(), "leave --resume out");
-      run_ = store::integer(rows[0][0]);
-      seed_ = static_cast<uint64_t>(store::integer(rows[0][1]));
-      if (store::text(rows[0][2]) != build_id())
-        throw UserError("the last campaign was run by another build of lenz, whose cases are others", store_.path(),
-                        "start a new one: leave --resume out");
-      if (store::text(rows[0][3]) != options_json().dump())
-        throw UserError("the last campaign had other options: " + store::text(rows[0][3]), store_.path(),
-                        "give the same ones, or leave --resume out");
+      std::tie(run_, seed_) = last_run(store_, "fuzz", options_json().dump());
       for (const store::Row& row : store_.query("SELECT first, cases FROM batch WHERE run = ?", {run_}))
         done_[static_cast<uint64_t>(store::integer(row[0]))] = static_cast<uint64_t>(store::integer(row[1]));
       return;
     }
     seed_ = options_.seed;
-    store_.query("INSERT INTO run (kind, version, started, seed, options) VALUES ('fuzz', ?, ?, ?, ?)",
-                 {std::string(build_id()), now(), static_cast<int64_t>(seed_), options_json().dump()});
-    run_ = store_.last_id();
+    run_ = new_run(store_, "fuzz", seed_, options_json().dump());
   }
 
   uint64_t end() const { return options_.cases ? options_.first + options_.cases : UINT64_MAX; }

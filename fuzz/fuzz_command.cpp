@@ -17,6 +17,7 @@
 #include "fuzz/commands.h"
 #include "fuzz/durations.h"
 #include "fuzz/reduce.h"
+#include "fuzz/score.h"
 
 namespace lenz::fuzz {
 
@@ -145,7 +146,8 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   std::string time, replayed, subject = "lenz";
   std::vector<std::string> only;
   std::optional<uint64_t> seed;
-  bool list = false, json = false;
+  bool list = false, json = false, score = false;
+  ScoreOptions faults;
   uint64_t print = 0, generate = 0;
   options.out = "lenz-fuzz";
   app.add_option("--time", time, "how long: 30s, 10m, 8h (default: 1m, if no --cases are given)");
@@ -168,8 +170,31 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_option("--print", print, "print so many cases, and run none");
   app.add_option("--generate", generate, "time the generator over so many cases, and run none");
   app.add_option("--replay", replayed, "run one case from a file");
+  auto* scored = app.add_flag("--score", score,
+                              "put faults into the compiler, and say which are found: --time (1m) or --cases for each, "
+                              "--only these of them")
+                     ->excludes("--subject");
+  app.add_option("--faults", faults.faults,
+                 "`written`: those of fuzz/mutants/written.toml; or how many made mechanically")
+      ->check(CLI::IsMember({"written"}) | CLI::PositiveNumber)
+      ->needs(scored)
+      ->capture_default_str();
+  app.add_flag("--all-found", faults.all_found, "fail unless every fault is found and blamed rightly")->needs(scored);
   if (!parse_arguments(app, args)) return ExitCode::fine;
   if (list) return list_properties();
+  if (score) {
+    faults.names = only;
+    faults.cases = options.cases;
+    if (options.cases == 0)
+      faults.seconds = std::to_string(static_cast<int>(parse_duration(time.empty() ? "1m" : time)));
+    faults.seed = seed.value_or(1);
+    faults.jobs =
+        options.workers ? options.workers : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+    faults.out = options.out;
+    faults.resume = options.resume;
+    faults.json = json;
+    return score_faults(faults);
+  }
   options.only = named(subject == "lenz" ? only : std::vector{subject});
   if (is_foreign(options.only)) options.reduce_seconds = 300;  // each run of it takes seconds
   if (!replayed.empty()) return replay(replayed, options.only);

@@ -7,8 +7,6 @@
 namespace lenz::fuzz {
 
 namespace {
-constexpr int64_t kMostElements = 8192;
-
 bool constant_sizes(const Type& t) {
   bool constant = true;
   for_each_symbolic_dim(t, [&](Dim) { constant = false; });
@@ -29,7 +27,7 @@ void Growth::add(ValueId v) {
   if (!t.is_tensor() || !constant_sizes(t)) return;
   int64_t elements = 1;
   for (Dim d : t.sizes()) elements *= std::max<int64_t>(d.constant(), 1);
-  if (elements <= kMostElements) values.push_back(v);
+  if (elements <= habits.most_elements) values.push_back(v);
 }
 
 GraphCalls::GraphCalls(Growth& growth, Chooser& choose, const OpDef& op)
@@ -48,12 +46,32 @@ ValueId GraphCalls::recent(std::span<const ValueId> from) {
 // Sizes that the graph has already, so that calls meet.
 Sizes GraphCalls::a_shape(int min_rank, int max_rank, int64_t min_size) {
   if (growth_.values.empty() || choose().below(16) < growth_.habits.fresh)
-    return CallMaker::a_shape(min_rank, max_rank, min_size);
+    return growth_.habits.large ? a_large_shape(min_rank, max_rank, min_size)
+                                : CallMaker::a_shape(min_rank, max_rank, min_size);
   ValueId v = recent(growth_.values);
   const auto rank = static_cast<int>(type(v).rank());
   Sizes s = sizes(v);
   if (rank < min_rank || rank > max_rank || std::ranges::any_of(s, [&](int64_t n) { return n < min_size; }))
     return CallMaker::a_shape(min_rank, max_rank, min_size);
+  return s;
+}
+
+// One dim is long, and of no round size more often than not.
+Sizes GraphCalls::a_large_shape(int min_rank, int max_rank, int64_t min_size) {
+  Sizes s = CallMaker::a_shape(std::max(min_rank, 1), std::min(max_rank, 3), min_size);
+  if (s.empty()) return s;
+  const size_t longest = choose().below(s.size());
+  int64_t others = 1;
+  for (size_t d = 0; d < s.size(); ++d)
+    if (d != longest) others *= std::max<int64_t>(s[d], 1);
+  const int64_t most = std::max<int64_t>(growth_.habits.most_elements / others, min_size + 1);
+  switch (choose().below(4)) {
+    case 0: s[longest] = most; break;
+    case 1: s[longest] = most - choose().between(0, 17); break;
+    case 2: s[longest] = most / 2 + choose().between(0, 3); break;
+    default: s[longest] = choose().between(most / 8, most);
+  }
+  s[longest] = std::max(s[longest], min_size);
   return s;
 }
 

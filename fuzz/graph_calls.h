@@ -37,6 +37,7 @@ class GraphCalls final : public CallMaker {
   };
   bool fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const;
   bool keeps_apart(ValueId v, bool written) const;
+  Sizes a_large_shape(int min_rank, int max_rank, int64_t min_size);
   ValueId recent(std::span<const ValueId> from);
   ValueId fresh(const TensorWish& wish, DtypeSet dtypes);
   ValueId adapted(const TensorWish& wish, DtypeSet dtypes);  // kNone: there is nothing to make it from

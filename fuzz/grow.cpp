@@ -48,8 +48,49 @@ class Grower {
       return control_flow(growth, c_, [&](Growth& inner, size_t count) { steps(inner, count); });
     if (growth.habits.aliases && growth.graph->inputs().size() && c_.below(16) < growth.habits.aliases)
       return alias_input(growth);
+    if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
     const OpDef* op = choose_op(growth.habits);
     if (op) call(growth, *op);
+  }
+
+  // A call that the graph has already, once more: the same one or, where it writes nothing, with another operand of
+  // that type. What may be made one, must not be, or runs beside the other.
+  bool repeat(Growth& growth) {
+    Graph& graph = *growth.graph;
+    std::vector<NodeId> calls;
+    graph.for_each_node([&](NodeId id) {
+      const Node& node = graph.node(id);
+      bool fits = node.op->generate && node.result_count > 0;
+      for (const Arg& a : node.arguments()) {
+        fits = fits && a.kind != ArgKind::graph;
+        for_each_value(a, [&](ValueId v) { fits = fits && std::ranges::count(growth.values, v) > 0; });
+      }
+      if (fits) calls.push_back(id);
+    });
+    if (calls.empty()) return false;
+    const Node node = graph.node(c_.pick(calls));
+    std::vector<Arg> args(node.arguments().begin(), node.arguments().end());
+    bool writes = false;
+    for (size_t i = 0; i < args.size(); ++i) writes = writes || writes_operand(*node.op, args, i);
+    if (!writes && c_.flip()) replace_operand(growth, args);
+    try {
+      made(growth, graph.append(*node.op, args));
+    } catch (const UserError&) {
+      ++statistics_.refused;
+    } catch (const Unsupported&) {
+      ++statistics_.refused;
+    }
+    ++statistics_.calls;
+    return true;
+  }
+
+  void replace_operand(Growth& growth, std::vector<Arg>& args) {
+    Arg& a = args[c_.below(args.size())];
+    if (!a.is_value() || growth.made_for.contains(a.value())) return;
+    std::vector<ValueId> alike;
+    for (ValueId v : growth.values)
+      if (&growth.graph->type(v) == &growth.graph->type(a.value())) alike.push_back(v);
+    if (!alike.empty()) a = Arg::of_value(c_.pick(alike));
   }
 
   const OpDef* choose_op(const Habits& h) {

@@ -37,6 +37,29 @@ Pool::Pool(const OpTable& table) {
   }
 }
 
+namespace {
+// Few calls on many elements: what is cut into parts, counted in 32 bits, or shared among threads.
+void make_large(Habits& h, Chooser& c) {
+  constexpr int64_t kMost[] = {1 << 14, 1 << 17, 1 << 21};
+  constexpr uint32_t kWeights[] = {8, 4, 1};
+  h.large = true;
+  h.most_elements = kMost[c.weighted(kWeights)];
+  h.ops = 1 + c.below(4);
+  h.symbolic = false;
+  h.control = 0;
+  // Of the others some are quadratic in their sizes.
+  for (size_t f = 0; f < kFamilies; ++f) switch (static_cast<Family>(f)) {
+      case Family::elementwise:
+      case Family::view:
+      case Family::movement:
+      case Family::reduction:
+      case Family::scan: break;
+      default: h.families[f] = 0;
+    }
+  h.favourites.clear();
+}
+}  // namespace
+
 Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   Habits h;
   // Short graphs find most faults, and quickly; long ones the others.
@@ -74,6 +97,8 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   if (options.writes) h.aliases = c.any_of<uint32_t>({0, 0, 4});
   h.symbolic = options.symbols && c.below(4) == 3;
   h.tame = c.below(3) != 0;
+  h.repeats = c.any_of<uint32_t>({0, 0, 1, 4});
+  if (options.large && c.below(24) == 23) make_large(h, c);
   switch (c.below(6)) {
     case 1: h.dtypes = DtypeSet::of(Dtype::f32); break;
     case 2: h.dtypes = DtypeSet::of(Dtype::f32, Dtype::bf16, Dtype::f16); break;

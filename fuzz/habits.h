@@ -42,6 +42,7 @@ struct GrowOptions {
   bool control = true;  // some hold sub-graphs
   bool writes = true;   // some mutate
   bool random = true;   // some draw
+  bool large = true;    // some have many elements
 };
 
 struct Habits {
@@ -53,7 +54,10 @@ struct Habits {
   uint32_t adapt = 0;                          // of 16 that nothing fits, how many are made from another value
   uint32_t old = 0;                            // of 16 operands, how many are any value, not a recent one
   uint32_t control = 0, aliases = 0;           // of 16 graphs' steps; of 16 inputs, how many share memory with another
+  uint32_t repeats = 0;                        // of 16 steps, how many make a call that was made before once more
   bool symbolic = false, tame = false;         // tame: large magnitudes are brought back
+  int64_t most_elements = 8192;                // of a value that is used again
+  bool large = false;                          // some dim has as many as that allows
   DtypeSet dtypes;                             // that it prefers; empty: any
 };
 Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& choose);

@@ -143,6 +143,8 @@ std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program
   return by_stream && by_eager ? trial.differs_outside(got) : trial.out_of_bounds(got, by_stream);
 }
 
+bool points_beyond(const oracle::Execution& got) { return got.text.find("is out of range") != std::string::npos; }
+
 std::vector<const Property*> leading_to(std::string_view name) {
   std::vector<const Property*> all;
   for (const Property& p : properties()) {

@@ -89,6 +89,10 @@ class Subject {
 std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
                                       const oracle::Execution& got);
 
+// Whether a run ended at an index that points nowhere: indices that were made for one size may be too large for
+// another.
+bool points_beyond(const oracle::Execution& got);
+
 struct Property {
   std::string_view name;
   std::string_view contract;

@@ -58,7 +58,10 @@ struct Breaker {
     input.init.high = 1;
   }
 
-  int64_t odd_integer(int64_t old) { return choose.any_of<int64_t>({old + 1, old - 1, -1, 0, 5, 6, -6, 100, -100}); }
+  int64_t odd_integer(int64_t old) {
+    const int64_t more = old == INT64_MAX ? old : old + 1, less = old == INT64_MIN ? old : old - 1;
+    return choose.any_of<int64_t>({more, less, -1, 0, 5, 6, -6, 100, -100});
+  }
 
   // A number at the edge of what a dtype holds, or beyond.
   Arg odd_number(bool real) {

@@ -46,6 +46,26 @@ CREATE TABLE finding (         -- a case that failed
   UNIQUE (run, number)
 );
 )",
+    R"(
+CREATE TABLE fault (           -- a fault put into the compiler on purpose, and what a run of kind score found of it
+  run INTEGER NOT NULL REFERENCES run(id),
+  key TEXT NOT NULL,           -- the fault as it stands in the source
+  name TEXT NOT NULL,
+  kind TEXT NOT NULL,          -- fault, control, or how it was made
+  place TEXT NOT NULL,         -- file:line
+  wrong TEXT NOT NULL,         -- what it does, for people
+  killed INTEGER NOT NULL,     -- found
+  by TEXT,                     -- property | symptom
+  cases INTEGER NOT NULL,
+  seconds REAL NOT NULL,
+  others INTEGER NOT NULL,     -- findings that need no fault
+  stage TEXT,                  -- that is blamed
+  right INTEGER,               -- whether that is right; null: nobody asked
+  reduced INTEGER,             -- nodes of the smallest case
+  text TEXT,                   -- it, as .lenz
+  PRIMARY KEY (run, key)
+);
+)",
 };
 
 }  // namespace lenz::store

@@ -188,15 +188,16 @@ class Planter:
         shutil.copy2(self.build / "liblenz_torch.so", plugin)  # the build goes on
 
 
-def plant(faults, folder, build, jobs):
+def plant(faults, folder, build, jobs, says=sys.stdout):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "build.log").write_text("")
     began = time.monotonic()
     good, dropped = Planter(folder, build, jobs).run(faults)
     for f in dropped:
-        print(f"does not compile: {f.get('name', f['kind'])} at {f['file']}:{f['line']}")
+        print(f"does not compile: {f.get('name', f['kind'])} at {f['file']}:{f['line']}", file=says)
     (folder / "planted.json").write_text(json.dumps(good, indent=1))
-    print(f"{folder / 'lenz'}: {len(good)} faults, {len(dropped)} dropped, in {time.monotonic() - began:.0f} s", flush=True)
+    print(f"{folder / 'lenz'}: {len(good)} faults, {len(dropped)} dropped, in {time.monotonic() - began:.0f} s", file=says,
+          flush=True)
     return good
 
 

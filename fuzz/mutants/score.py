@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Which faults does the fuzzer find? score.py [--written] [--only NAME,...] [--faults N] [--seconds S | --cases N] [--jobs J]
+"""Which faults does the fuzzer find? What `lenz fuzz --score` runs, which has opened the store and begun a run in it.
 
 Takes faults made mechanically, or those of written.toml, builds them in, and runs `lenz fuzz` with one awake after the
 other until something fails or the time is up. Of what fails with a fault awake only that counts which holds with none
-awake. With --written the case is reduced, and the stage that it is blamed on compared with the one where the fault is;
-then come the controls, which have to survive.
-What is scored is kept in FOLDER/score.json and not asked again, unless the fault or the options have changed, or --again.
-Every fault that is not found is listed: it is equivalent, unreachable, or the fuzzer is blind to it."""
+awake. Of a written fault the case is reduced, and the stage that it is blamed on compared with the one where the fault
+is; then come the controls, which have to survive.
+What the run has scored already is not asked again. Every fault that is not found is listed: it is equivalent,
+unreachable, or the fuzzer is blind to it."""
 
 import argparse
 import concurrent.futures
@@ -30,6 +30,11 @@ import written
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FINDINGS = 3  # of a run, that are looked at until one counts
+FAILED, WRONG = 1, 7  # exit codes, as lenz has them
+
+# Of one fault, as the store has it.
+RESULT = {"killed": False, "by": None, "cases": 0, "seconds": 0.0, "others": 0, "stage": None, "right": None, "reduced": None,
+          "text": None}
 
 
 class Runner:
@@ -50,20 +55,20 @@ class Runner:
                 done = self.lenz_says(fault["id"], "fuzz", *budget, "--seed", self.options.seed, "--workers", 1, "--out", out,
                                       "--first-finding", "--json", limit=max(seconds, cases) * 3 + 120)
             except subprocess.TimeoutExpired:
-                return {"killed": True, "by": "the whole campaign hung", "cases": 0, "seconds": seconds}
+                return RESULT | {"killed": True, "by": "the whole campaign hung", "seconds": seconds}
             took = time.monotonic() - began
             try:
                 report = json.loads(done.stdout)
             except json.JSONDecodeError:  # it did not even start
-                return {"killed": True, "by": f"start: exit code {done.returncode}", "cases": 0, "seconds": took}
-            result = {"killed": False, "cases": report["cases"], "seconds": took}
+                return RESULT | {"killed": True, "by": f"start: exit code {done.returncode}", "seconds": took}
+            result = RESULT | {"cases": report["cases"], "seconds": took}
             for number, prop, symptom, text in self.findings(Path(out)):
                 if fault["id"] and self.fails_without(number, out):
-                    result["also_without"] = result.get("also_without", 0) + 1
+                    result["others"] += 1
                     continue
                 case = Path(out) / "case.lenz"
                 case.write_text(text)
-                result |= {"killed": True, "by": f"{prop} | {symptom}"}
+                result |= {"killed": True, "by": f"{prop} | {symptom}", "text": text}
                 if fault.get("blame"):
                     result |= self.reduced(fault, prop, case)
                 break
@@ -83,7 +88,6 @@ class Runner:
     def reduced(self, fault, prop, case):
         """The size of the smallest case, the stage that it is blamed on, and whether that is right."""
         small = case.with_name("small.lenz")
-        began = time.monotonic()
         try:
             done = self.lenz_says(fault["id"], "reduce", case, "--out", small, "--time", f"{self.options.reduce_seconds}s",
                                   "--jobs", 1, limit=self.options.reduce_seconds * 3 + 120)
@@ -93,7 +97,7 @@ class Runner:
         stage = key[1].split(" | ")[1] if key else prop
         text = small.read_text() if small.exists() else ""
         return {"stage": stage, "right": any(fnmatch.fnmatchcase(stage, b) for b in fault["blame"]),
-                "reduced": nodes(text) if text else None, "reduce_seconds": time.monotonic() - began, "text": text}
+                "reduced": nodes(text) if text else None, "text": text}
 
 
 def nodes(text):
@@ -116,7 +120,7 @@ def show(score, faults):
         by_property.setdefault(s["by"].split(" | ")[0], []).append(s)
     for name, all_of_it in sorted(by_property.items(), key=lambda item: -len(item[1])):
         print(f"  {len(all_of_it):4} by {name}")
-    judged = [(f, s) for f, s in killed if "right" in s]
+    judged = [(f, s) for f, s in killed if s["right"] is not None]
     if judged:
         sizes = [s["reduced"] for _, s in judged if s["reduced"] is not None]
         print(f"the right stage blamed for {share(sum(s['right'] for _, s in judged), len(judged))}"
@@ -126,18 +130,27 @@ def show(score, faults):
                 print(f"  blamed wrongly: {f['name']}: {s['stage']}, not {' or '.join(f['blame'])}")
     for f, s in asked:
         if not s["killed"]:
-            besides = f", {s['also_without']} findings that no fault is needed for" if s.get("also_without") else ""
-            print(f"  not found in {s['cases']} cases: {f['file']}:{f['line']}: {f.get('name', f['kind'])}: "
-                  f"{f.get('wrong') or ' '.join(f['snippet'].split())[:90]}{besides}")
+            besides = f", {s['others']} findings that no fault is needed for" if s["others"] else ""
+            print(f"  not found in {s['cases']} cases: {place(f)}: {name_of(f)}: {wrong(f)}{besides}")
     controls = [(f, s) for f, s in scored if f["kind"] == "control"]
     if controls:
-        wrong = [(f, s) for f, s in controls if s["killed"]]
-        print(f"controls: {len(wrong)} of {len(controls)} found, in {sum(s['cases'] for _, s in controls)} cases")
-        for f, s in wrong:
+        found = [(f, s) for f, s in controls if s["killed"]]
+        print(f"controls: {len(found)} of {len(controls)} found, in {sum(s['cases'] for _, s in controls)} cases")
+        for f, s in found:
             print(f"  {f['name']}: {s['by']}")
     if len(scored) < len(faults):
         print(f"{len(faults) - len(scored)} are not scored yet")
-    return not any(s["killed"] for _, s in controls)
+
+
+def fine(score, faults, all_found):
+    """No control may be found; every fault must be, if that is asked for."""
+    for f in faults:
+        s = score.get(key(f))
+        if s and f["kind"] == "control" and s["killed"]:
+            return False
+        if all_found and f["kind"] != "control" and not (s and s["killed"] and s["right"] in (None, 1, True)):
+            return False
+    return True
 
 
 def key(fault):
@@ -145,16 +158,54 @@ def key(fault):
     return hashlib.sha256(json.dumps([fault.get("name"), plant.edits_of({**fault, "id": 0})]).encode()).hexdigest()[:16]
 
 
+def name_of(fault):
+    return fault.get("name", fault["kind"])
+
+
+def place(fault):
+    return f"{fault['file']}:{fault['line']}"
+
+
+def wrong(fault):
+    return fault.get("wrong") or " ".join(fault["snippet"].split())[:90]
+
+
 def line(fault, result):
-    what = f"{fault.get('name', fault['kind'])} at {fault['file']}:{fault['line']}"
+    what = f"{name_of(fault)} at {place(fault)}"
     if not result["killed"]:
         return f"{what}: NOT found in {result['cases']} cases, {result['seconds']:.1f} s"
-    more = f"; {result['reduced']} ops, blamed on {result['stage']}: {'right' if result['right'] else 'WRONG'}" if "right" in result else ""
+    more = ""
+    if result["right"] is not None:
+        more = f"; {result['reduced']} ops, blamed on {result['stage']}: {'right' if result['right'] else 'WRONG'}"
     return f"{what}: after {result['cases']} cases, {result['seconds']:.1f} s by {result['by'][:90]}{more}"
 
 
+class Scoreboard:
+    """The run's rows in the store."""
+
+    COLUMNS = ("killed", "by", "cases", "seconds", "others", "stage", "right", "reduced", "text")
+
+    def __init__(self, store, run):
+        self.store, self.run = sqlite3.connect(store, check_same_thread=False, timeout=60), run
+
+    def read(self):
+        rows = self.store.execute(f'SELECT key, {", ".join(self.quoted())} FROM fault WHERE run = ?', (self.run,))
+        return {row[0]: dict(zip(self.COLUMNS, row[1:])) for row in rows}
+
+    def write(self, fault, result):
+        with self.store:
+            self.store.execute(
+                f'INSERT INTO fault (run, key, name, kind, place, wrong, {", ".join(self.quoted())}) '
+                f'VALUES ({", ".join("?" * (6 + len(self.COLUMNS)))})',
+                (self.run, key(fault), name_of(fault), fault["kind"], place(fault), wrong(fault),
+                 *(result[c] for c in self.COLUMNS)))
+
+    def quoted(self):
+        return [f'"{c}"' for c in self.COLUMNS]
+
+
 def chosen(options):
-    if options.written or options.only:
+    if options.faults == "written":
         faults = written.faults()
         if options.only:
             names = options.only.split(",")
@@ -165,16 +216,24 @@ def chosen(options):
         # Whatever is scored until the time is up is a sample of all; controls last.
         return sorted(faults, key=lambda f: (f["kind"] == "control", hashlib.sha256(f["name"].encode()).digest()))
     listed = options.folder / "faults.json"
-    subprocess.run(["/usr/bin/python3", HERE / "mechanical.py", "--build", options.build, "--count", str(options.faults), "--out",
+    subprocess.run(["/usr/bin/python3", HERE / "mechanical.py", "--build", options.build, "--count", options.faults, "--out",
                     listed], check=True)
     return json.loads(listed.read_text())
 
 
+def report(options, score, faults):
+    rows = [{"name": name_of(f), "kind": f["kind"], "place": place(f), "wrong": wrong(f), "blame": f.get("blame", []),
+             **score[key(f)]} for f in faults if key(f) in score]
+    budget = {"cases": options.cases} if options.cases else {"seconds": options.seconds}
+    return {"seed": options.seed, "each": budget, "faults": rows, "not_scored": len(faults) - len(rows)}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--written", action="store_true", help="the faults of written.toml, and the controls")
-    parser.add_argument("--only", help="these of them alone")
-    parser.add_argument("--faults", type=int, default=200)
+    parser.add_argument("--store", type=Path, required=True)
+    parser.add_argument("--run", type=int, required=True)
+    parser.add_argument("--faults", default="written", help="`written`, or how many made mechanically")
+    parser.add_argument("--only", help="these of the written ones alone")
     parser.add_argument("--seconds", type=int, default=60)
     parser.add_argument("--reduce-seconds", type=int, default=20)
     parser.add_argument("--cases", type=int, default=0, help="so many for each fault, however long they take, instead of --seconds")
@@ -182,43 +241,40 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=ROOT / "build/mutants")
     parser.add_argument("--build", type=Path, default=ROOT / "build")
-    parser.add_argument("--again", action="store_true")
+    parser.add_argument("--json", action="store_true", help="the scoreboard as JSON")
     parser.add_argument("--all-found", action="store_true", help="fails unless every fault is found and blamed rightly")
     options = parser.parse_args()
     options.folder = options.folder.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
+    says = sys.stderr if options.json else sys.stdout
     asked = chosen(options)
-    faults = plant.plant(asked, options.folder, options.build, options.jobs)
-    if (options.written or options.only) and len(faults) < len(asked):
-        return 1
+    faults = plant.plant(asked, options.folder, options.build, options.jobs, says)
+    if options.faults == "written" and len(faults) < len(asked):
+        return FAILED
     runner = Runner(options.folder / "lenz", options)
-    kept = options.folder / "score.json"
-    how = f"{options.cases} cases" if options.cases else f"{options.seconds} s"
-    how += f", seed {options.seed}"
-    score = {}
-    if kept.exists() and not options.again:
-        before = json.loads(kept.read_text())
-        score = before["score"] if before["how"] == how else {}
+    board = Scoreboard(options.store, options.run)
+    score = board.read()
     control = runner.score({"id": 0})
     if control["cases"] == 0 or control["killed"]:
-        print(f"with no fault awake the fuzzer finds something: {control.get('by')}")
-        return 1
-    print(f"no fault awake: nothing found in {control['cases']} cases", flush=True)
+        print(f"with no fault awake the fuzzer finds something: {control['by']}", file=sys.stderr)
+        return FAILED
+    print(f"no fault awake: nothing found in {control['cases']} cases", file=says, flush=True)
     lock = threading.Lock()
 
     def one(fault):
         result = runner.score(fault)
         with lock:
             score[key(fault)] = result
-            kept.write_text(json.dumps({"how": how, "score": score}, indent=1))
-            print(line(fault, result), flush=True)
+            board.write(fault, result)
+            print(line(fault, result), file=says, flush=True)
 
     with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
         list(pool.map(one, [f for f in faults if key(f) not in score]))
-    fine = show(score, faults)
-    if options.all_found:
-        fine = fine and all(score[key(f)]["killed"] and score[key(f)].get("right", True) for f in faults if f["kind"] != "control")
-    return 0 if fine else 1
+    if options.json:
+        print(json.dumps(report(options, score, faults), indent=1))
+    else:
+        show(score, faults)
+    return 0 if fine(score, faults, options.all_found) else WRONG
 
 
 if __name__ == "__main__":

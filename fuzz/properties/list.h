@@ -16,6 +16,7 @@ Property fused();
 Property realised();
 Property machine_code();
 Property called_again();
+Property called_elsewhere();
 Property from_cache();
 Property rebound();
 Property reference();

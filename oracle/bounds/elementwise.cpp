@@ -110,9 +110,7 @@ class OwnError {
   }
   // Of an exact row, what the operands bring, e: a whole number next to one that is kept wider may be no number of the
   // dtype.
-  Sides stored(double value, double e) const {
-    return floating_ && e > 0 ? storage_.spread(value, e, 0) : Sides{e, e};
-  }
+  Sides stored(double value, double e) const { return floating_ && e > 0 ? storage_.spread(value, e, 0) : Sides{e, e}; }
   // That and what the operands bring, e. `known`: they are certain.
   Sides with(double value, double e, bool known) const {
     if (!monotone_) {

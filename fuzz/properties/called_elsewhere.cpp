@@ -1,0 +1,120 @@
+// An executable keeps what it found out about its first call's arguments: other calls must not be taken for that one.
+#include "compiler/driver/program_set.h"
+#include "fuzz/properties/list.h"
+#include "oracle/interpreted.h"
+#include "oracle/native_run.h"
+#include "oracle/tensors.h"
+
+namespace lenz::fuzz {
+
+namespace {
+constexpr size_t kSizes = 3;
+
+// The same elements an element later in memory, or with gaps between them.
+enum class Laid : uint8_t { later, apart };
+oracle::RunValue laid(const oracle::RunValue& tensor, Laid how) {
+  const oracle::Seen seen = oracle::look(tensor);
+  Context context;
+  TensorType type;
+  type.dtype = seen.dtype;
+  for (const int64_t n : seen.sizes) type.sizes.push_back(n);
+  for (const int64_t n : seen.strides) type.strides.push_back(how == Laid::apart ? 2 * n : n);
+  type.offset = seen.offset + (how == Laid::later ? 1 : 0);
+  return oracle::placed(tensor, *context.tensor(type), {});
+}
+
+// Inputs that nobody shares memory with, no two of whose elements do.
+std::vector<size_t> movable(const Graph& graph, std::span<const oracle::RunValue> inputs) {
+  std::vector<size_t> all;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const oracle::Seen seen = oracle::look(inputs[i]);
+    if (graph.inputs()[i].alias || seen.kind != TypeKind::tensor) continue;
+    int64_t elements = 1, reach = 1;
+    for (size_t d = 0; d < seen.sizes.size(); ++d) {
+      elements *= seen.sizes[d];
+      reach += (seen.sizes[d] - 1) * seen.strides[d];
+    }
+    if (elements > 1 && elements <= reach) all.push_back(i);
+  }
+  return all;
+}
+
+// What the interpreter refuses the executable refuses, after it has taken something like it.
+std::optional<Failure> otherwise_laid(Subject& subject) {
+  oracle::Trial& trial = subject.trial();
+  runtime::Executable& executable = subject.executable(2, false);
+  const std::vector<size_t> some = movable(subject.graph(), trial.inputs());
+  if (some.empty()) return std::nullopt;
+  const size_t which = some[subject.setting().seed % some.size()];
+  for (const Laid how : {Laid::later, Laid::apart}) {
+    if (trial.on_executable(executable).ending != oracle::Ending::finished) return std::nullopt;
+    auto refused = [&](auto&& run) {
+      std::vector<oracle::RunValue> inputs = trial.inputs();
+      inputs[which] = laid(inputs[which], how);
+      try {
+        run(inputs);
+      } catch (const UserError& error) {
+        return error.message();
+      }
+      return std::string();
+    };
+    const std::string by_loops =
+        refused([&](const auto& inputs) { oracle::run_interpreted(executable.program(), inputs, subject.boxed()); });
+    const std::string by_code =
+        refused([&](const auto& inputs) { oracle::run_native(executable, inputs, subject.boxed()); });
+    if (by_loops.empty() != by_code.empty())
+      return Failure{"called_elsewhere", "frame", by_code.empty() ? "taken" : "refused",
+                     "input " + std::to_string(which) + " laid " + (how == Laid::later ? "an element later" : "apart") +
+                         ": the interpreter " + (by_loops.empty() ? "takes it" : "refuses it: " + by_loops) +
+                         "; the executable " + (by_code.empty() ? "takes it" : "refuses it: " + by_code)};
+  }
+  return std::nullopt;
+}
+
+// At one size after the other, and at the first again.
+std::optional<Failure> of_other_sizes(Subject& subject) {
+  const Graph& graph = subject.graph();
+  BuildOptions options;
+  options.target = subject.setting().target;
+  options.threads = 2;
+  options.verify = false;
+  options.products_outside = false;
+  options.cache = subject.scratch();
+  options.runner = subject.runner();
+  options.executable.load_constant = oracle::constants_in(subject.setting().folder);
+  options.executable.while_limit = oracle::ExecuteOptions().loop_limit;
+  ExecutableSet executables(graph, options, {.products_outside = false});
+  std::vector<oracle::Binding> sizes = oracle::various_sizes({}, graph);
+  if (sizes.size() > kSizes) sizes.resize(kSizes);
+  if (!sizes.empty()) sizes.push_back(sizes[0]);
+  for (const oracle::Binding& at : sizes) {
+    oracle::InputSource source(graph, at, subject.setting().values, subject.setting().seed);
+    if (source.hopeless()) continue;
+    oracle::ExecuteOptions how;
+    how.ambient_seed = subject.setting().seed;
+    how.guard = true;
+    oracle::Trial trial(graph, subject.boxed(), source, at, how);
+    const std::shared_ptr<runtime::Executable> executable = executables.at(at.lookup());
+    const oracle::Execution got = trial.on_executable(*executable);
+    if (points_beyond(got)) continue;
+    if (auto mismatch = wrong(trial, executable->program(), got)) {
+      auto failure = subject.failed("called_elsewhere", *mismatch);
+      failure->detail += "\n  at " + to_text(at, graph);
+      return failure;
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<Failure> holds(Subject& subject) {
+  if (auto failure = otherwise_laid(subject)) return failure;
+  return of_other_sizes(subject);
+}
+}  // namespace
+
+Property called_elsewhere() {
+  return {"called_elsewhere", "called at other sizes it is right there too, and it refuses what is laid otherwise",
+          holds, true};
+}
+
+}  // namespace lenz::fuzz
