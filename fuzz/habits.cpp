@@ -41,7 +41,7 @@ namespace {
 // Few calls on many elements: what is cut into parts, counted in 32 bits, or shared among threads.
 void make_large(Habits& h, Chooser& c) {
   constexpr int64_t kMost[] = {1 << 14, 1 << 17, 1 << 21};
-  constexpr uint32_t kWeights[] = {8, 4, 1};
+  constexpr uint32_t kWeights[] = {24, 8, 1};
   h.large = true;
   h.most_elements = kMost[c.weighted(kWeights)];
   h.ops = 1 + c.below(4);

@@ -12,6 +12,7 @@
 #include "oracle/demands.h"
 #include "oracle/expanded.h"
 #include "oracle/tensors.h"
+#include "oracle/ties.h"
 
 namespace lenz::oracle {
 
@@ -321,8 +322,9 @@ ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding) {
   ExactPlan plan;
   // Whoever computes it may name another of equal elements.
   graph.for_each_node([&](NodeId id) {
-    const OpDef& op = graph.node(id).op->base ? *graph.node(id).op->base : *graph.node(id).op;
-    if (op.flow.ties_open) plan.why = op.full_name + ": ties are open";
+    const Node& node = graph.node(id);
+    const OpDef& op = *node.op;
+    if (ties_open(op, node.arguments())) plan.why = op.full_name + ": ties are open";
   });
   if (!plan.why.empty()) return plan;
   SymValues sizes = binding.lookup();

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/ties.h"
 
 namespace lenz::oracle {
 
@@ -60,7 +61,7 @@ void flow::mark_indices(FlowContext& in, const Call& call, const Planes& operand
     at::Tensor at = !dim || operand.value.dim() == 0       ? indices.reshape({-1})
                     : indices.dim() == operand.value.dim() ? indices
                                                            : indices.unsqueeze(along);
-    open = has_rival(row, along, call.op->flow.ties_open).gather(along, at).reshape(indices.sizes());
+    open = has_rival(row, along, ties_open(*call.op, call.args)).gather(along, at).reshape(indices.sizes());
   }
   if (!at::any(open).item<bool>()) return;
   at::Tensor error = at::zeros(indices.sizes(), at::kDouble).masked_fill(open, kInf);
@@ -83,7 +84,7 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
   Planes operand = in.store.read(leaves(call.values)[0]);
   bool certain = !any_error(in, call.values);
   auto results = leaves(out.results);
-  if (certain && !call.op->flow.ties_open) return out;
+  if (certain && !ties_open(*call.op, call.args)) return out;
   bool integral = !operand.value.is_floating_point();
   auto is_index = [&](const at::Tensor& t, size_t i) {
     return t.scalar_type() == at::kLong && (!integral || i > 0 || call.op->flow.extreme_index);

@@ -392,6 +392,19 @@ TEST(Bounds, AnIndexAmongRivalsIsOpenAndAClearOneIsNot) {
   EXPECT_EQ(clear.verdict().shares.ambiguous, 0u);
 }
 
+TEST(Bounds, OfAnOrderNobodyAskedToBeStableIndicesOfEqualElementsAreOpen) {
+  auto errors = [](const char* stable) {
+    return Judged(
+        "graph @g(%x: f32[3]) { %v, %i = aten.sort.stable(%x, stable=" + std::string(stable) + ") return %v, %i }",
+        {{1, 0, 1}});
+  };
+  EXPECT_EQ(errors("true").errors(1), (std::vector<double>{0, 0, 0}));
+  for (const char* stable : {"false", "none"}) {
+    EXPECT_EQ(errors(stable).errors(0), (std::vector<double>{0, 0, 0})) << stable;
+    EXPECT_EQ(errors(stable).errors(1), (std::vector<double>{0, INFINITY, INFINITY})) << stable;
+  }
+}
+
 // Zero lies inside the interval, not at its ends.
 TEST(Bounds, WhetherAnyIsTrueIsOpenWhereAllMayBeZero) {
   std::string_view text = "graph @g(%x: f32[2]) { %s = aten.sigmoid(%x) %a = aten.any(%s) return %a }";
