@@ -50,7 +50,7 @@ class Grower {
       return alias_input(growth);
     if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
     const OpDef* op = choose_op(growth.habits);
-    if (op) call(growth, *op);
+    if (op && !(growth.habits.large && too_much(*op))) call(growth, *op);
   }
 
   // A call that the graph has already, once more: the same one or, where it writes nothing, with another operand of
@@ -91,6 +91,12 @@ class Grower {
     for (ValueId v : growth.values)
       if (&growth.graph->type(v) == &growth.graph->type(a.value())) alike.push_back(v);
     if (!alike.empty()) a = Arg::of_value(c_.pick(alike));
+  }
+
+  // For many elements: rows that are made of others may look at every pair of elements.
+  static bool too_much(const OpDef& op) {
+    const OpDef& row = op.base ? *op.base : op;
+    return !row.has(Trait::core) && !row.has(Trait::elementwise) && !row.has(Trait::view) && !row.has(Trait::movement);
   }
 
   const OpDef* choose_op(const Habits& h) {

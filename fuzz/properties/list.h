@@ -9,6 +9,7 @@ Property text_round_trip();
 Property structure();
 Property exact_passes();
 Property all_passes();
+Property pass_alone();
 Property settled();
 Property passes_off();
 Property loops_interpreted();
