@@ -82,7 +82,7 @@ class Campaigns(unittest.TestCase):
         self.assertIn("other options", other.stderr)
         nothing = lenz("--resume", "--cases", "5", "--out", str(self.out) + "_other")
         self.assertEqual(nothing.returncode, 2)
-        self.assertIn("no campaign to resume", nothing.stderr)
+        self.assertIn("no run to resume", nothing.stderr)
 
     def test_one_seed_is_one_campaign(self):
         text = [lenz("--print", "5", "--seed", "4").stdout for _ in range(2)]

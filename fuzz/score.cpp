@@ -31,15 +31,16 @@ ExitCode score_faults(const ScoreOptions& o) {
                                   : new_run(database, "score", o.seed, how.dump()));
   }
   const std::filesystem::path build = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  std::vector<std::string> words = {folder + "/.venv/bin/python",
-                                    folder + "/fuzz/mutants/score.py",
-                                    "--store=" + store,
-                                    "--run=" + run,
-                                    "--build=" + build.string(),
-                                    "--folder=" + (build / "mutants").string(),
-                                    "--seed=" + std::to_string(o.seed),
-                                    "--jobs=" + std::to_string(o.jobs),
-                                    "--faults=" + o.faults};
+  std::vector<std::string> words = {
+      folder + "/.venv/bin/python",
+      folder + "/fuzz/mutants/score.py",
+      "--store=" + store,
+      "--run=" + run,
+      "--build=" + build.string(),
+      "--folder=" + std::filesystem::absolute(std::filesystem::path(o.out) / "mutants").string(),
+      "--seed=" + std::to_string(o.seed),
+      "--jobs=" + std::to_string(o.jobs),
+      "--faults=" + o.faults};
   if (!o.names.empty()) words.push_back("--only=" + joined(o.names));
   words.push_back(o.seconds.empty() ? "--cases=" + std::to_string(o.cases) : "--seconds=" + o.seconds);
   if (o.json) words.emplace_back("--json");

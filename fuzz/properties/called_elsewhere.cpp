@@ -63,7 +63,7 @@ std::optional<Failure> otherwise_laid(Subject& subject) {
     const std::string by_code =
         refused([&](const auto& inputs) { oracle::run_native(executable, inputs, subject.boxed()); });
     if (by_loops.empty() != by_code.empty())
-      return Failure{"called_elsewhere", "frame", by_code.empty() ? "taken" : "refused",
+      return Failure{"called_elsewhere", "called_elsewhere", by_code.empty() ? "taken" : "refused",
                      "input " + std::to_string(which) + " laid " + (how == Laid::later ? "an element later" : "apart") +
                          ": the interpreter " + (by_loops.empty() ? "takes it" : "refuses it: " + by_loops) +
                          "; the executable " + (by_code.empty() ? "takes it" : "refuses it: " + by_code)};
