@@ -54,17 +54,19 @@ bool gives_floats_alone(const Call& call) {
 Planes seen_from(const at::Tensor& value, const Planes& middle) {
   Planes p = middle;
   p.value = value;
-  if (!middle.error.defined()) return p;  // nothing that leans has a hand in it
+  if (!middle.error.defined() && middle.value.equal(value)) return p;  // nothing that leans has a hand in it
   const at::Tensor same = (middle.value == value).logical_or(middle.value.isnan().logical_and(value.isnan()));
   const at::Tensor away = nothing_where(same, middle.value - value, 0);
   const at::Tensor lost = nothing_where(same, (at::abs(middle.value) + at::abs(value)) * kLost, 0);
+  const at::Tensor error = middle.error.defined() ? middle.error : at::zeros_like(away);
   const at::Tensor lean = middle.lean.defined() ? middle.lean : at::zeros_like(away);
-  const at::Tensor high = (away + middle.error + lean.clamp_max(0) + lost).clamp_min(0);
-  const at::Tensor low = (middle.error - lean.clamp_min(0) - away + lost).clamp_min(0);
+  const at::Tensor high = (away + error + lean.clamp_max(0) + lost).clamp_min(0);
+  const at::Tensor low = (error - lean.clamp_min(0) - away + lost).clamp_min(0);
   p.error = at::maximum(high, low);
   const at::Tensor open = at::isfinite(p.error).logical_not();
   p.error = nothing_where(open, p.error, kInf);
   p.lean = nothing_where(open, high - low, 0);
+  if (!at::any(p.error != 0).item<bool>()) p.error = p.lean = p.ambiguous = at::Tensor();
   if (at::any(open).item<bool>()) p.ambiguous = p.ambiguous.defined() ? p.ambiguous.logical_or(open) : open;
   return p;
 }
