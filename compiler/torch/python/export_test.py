@@ -4,6 +4,7 @@ The package lenz: what programs become, and what is said of those that can't."""
 
 import copy
 import json
+import math
 import os
 import sys
 import tempfile
@@ -187,6 +188,28 @@ class Exports(unittest.TestCase):
 
     def test_a_number_from_a_tensor(self):
         f = lambda x: (x * x.sum().item(), torch.cond((x.sum() > 0).item(), lambda a: a + 1, lambda a: a - 1, (x,)))
+        self.agrees(self.export(f, X), f, X)
+
+    def test_numbers_made_of_sizes(self):
+        def f(x):
+            m, n = x.shape
+            root = n**0.5
+            return (x * n**-0.5, x / math.sqrt(n), x * (1 / n), x * (n / 2 + 1.5), x * (m / n), x - abs(root - 3),
+                    x * -root, x * round(n / 3), x + x.shape[0], x * (root * m / 2.0))
+
+        varying = {"x": {0: range(2, 65), 1: range(2, 65)}}
+        made = self.export(f, X.clone(), dynamic=varying)
+        self.assertIn("s1 in 2..64", made.text)
+        self.agrees(made, f, X)
+        checked = command.run("check", made.path)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        bounded = lambda x: x.clamp(max=1 / (x.shape[0] + x.shape[1]))
+        self.agrees(self.export(bounded, X.clone(), dynamic=varying), bounded, X)
+        made = self.export(lambda x: x if x.shape[1] ** 0.5 < 5 else -x, X.clone(), dynamic=varying)
+        self.assertIn("s1 in 2..24", made.text, "what a condition on such a number leaves of a range")
+
+    def test_numbers_made_of_numbers_from_tensors(self):
+        f = lambda x: (x * (x.sum().item() * 2.0), x / (x.shape[0] + abs(x[0, 0].item())))
         self.agrees(self.export(f, X), f, X)
 
     def test_several_results_of_unknown_sizes(self):
@@ -472,8 +495,15 @@ class Exports(unittest.TestCase):
         error = self.refused_here(lambda x, i: x[: i.item()], X, torch.tensor(3))
         self.assertIn("slice", error.what)
 
-    def test_python_numbers_from_tensors(self):
-        error = self.refused_here(lambda x: x * (x.sum().item() * 2.0), X)
+    def test_a_size_that_only_a_number_fixes(self):
+        def f(x):
+            y = x[None]
+            return F.scaled_dot_product_attention(y, y, y, scale=x.shape[1] ** -0.5)  # torch reads the number
+
+        error = self.refused_here(f, X.clone(), dynamic={"x": {1: range(2, 65)}})
+        self.assertIn("for 4 alone", error.what)
+        self.assertIn("scaled_dot", error.where.code)
+        error = self.refused_here(lambda x: x * 2 ** x.shape[1], X.clone(), dynamic={"x": {1: range(2, 65)}})
         self.assertIn("tensors", error.remedy)
 
     def test_bad_options(self):

@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 import functools
 import inspect
+import math
 import traceback
 import unittest.mock
 
@@ -34,6 +35,7 @@ class Program:
     inputs: list
     # For each result of the FX graph: None if the user gets it, else the placeholder that it is written to.
     written_back: list
+    asked: list = dataclasses.field(default_factory=list)  # conditions on sizes, with the user's lines that asked them
 
     def shape_env(self):
         for node in self.gm.graph.nodes:
@@ -80,6 +82,19 @@ def _guards_with_sources():
 
     with unittest.mock.patch.object(ShapeEnv, "_log_guard", noted):
         yield asked
+
+
+@contextlib.contextmanager
+def _roots_of_sizes():
+    """While it lasts, math.sqrt takes sizes that are symbols; else it would fix them. torch exports no other such function."""
+    plain = math.sqrt
+
+    @functools.wraps(plain)
+    def sqrt(x):
+        return torch._sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else plain(x)
+
+    with unittest.mock.patch.object(math, "sqrt", sqrt):
+        yield
 
 
 def _that_fixed(asked):
@@ -132,7 +147,7 @@ def by_export(model, args, kwargs, dynamic):
     _check(model, args, kwargs)
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     try:
-        with _every_frame_of_the_users(), _guards_with_sources() as asked:
+        with _every_frame_of_the_users(), _roots_of_sizes(), _guards_with_sources() as asked:
             program = torch.export.export(module, args, kwargs, dynamic_shapes=_dims(dynamic), strict=False)
             if any(_is_functorch(n.target) for n in program.graph.nodes):
                 program = program.run_decompositions({})
@@ -141,7 +156,7 @@ def by_export(model, args, kwargs, dynamic):
             if isinstance(leaf, torch.Tensor):
                 _clean_dynamic_markers(leaf)
         raise translated(e, asked, model, dynamic) from e
-    return of_exported(program, (args, kwargs))
+    return dataclasses.replace(of_exported(program, (args, kwargs)), asked=asked)
 
 
 def _is_functorch(target):
