@@ -102,9 +102,7 @@ ValueId with_sizes_of(Graph& graph, NodeId before, ValueId made, const Type& typ
   const Node producer = graph.value(made).producer == kNone ? Node{} : graph.node(graph.value(made).producer);
   if (!producer.op || !producer.op->has(Trait::data_dependent) || producer.result_count != 1) return made;
   const Type* carried[] = {&type};
-  NodeId again = graph.insert(before, *producer.op, producer.arguments(), producer.origin, carried);
-  if (graph.value(made).users.empty()) graph.erase(graph.value(made).producer);
-  return graph.node(again).result();
+  return graph.node(graph.insert(before, *producer.op, producer.arguments(), producer.origin, carried)).result();
 }
 
 // One result as the op gives it: of its type, in storage of its own or in that of the same operand. kNone if not.
