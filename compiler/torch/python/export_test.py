@@ -411,9 +411,37 @@ class Exports(unittest.TestCase):
         self.assertNotIn("s0", made.text, "the example is as it was before the export that failed")
 
     def test_sizes_of_nothing(self):
-        for dynamic in ({"x": {7: "rows"}}, 5, {"other": {0: "rows"}}):
+        for dynamic, what in (({"x": {7: "rows"}}, "dim 7 of `x`, which has 2 dims"), (5, "`dynamic` is 5"),
+                              ({"other": {0: "rows"}}, "`other`, which is no argument; those are x"),
+                              (({0: "rows"}, None), "2 entries for 1 arguments")):
             error = self.refused_here(lambda x: x + 1, X.clone(), dynamic=dynamic)
+            self.assertIn(what, error.what)
             self.assertIn("`dynamic`", error.remedy)
+
+    def test_dims_of_arguments_by_name_and_in_a_row(self):
+        named, row = lambda x, y=None: x + y, lambda *xs: xs[0] + xs[1]
+        made = lenz.export(named, (X.clone(),), self.path, kwargs={"y": X.clone()}, dynamic={"x": {0: "n"}, "y": {0: "n"}})
+        self.assertIn("%y: f32[s0, 4]", made.text)
+        self.assertIn("s0", self.export(row, X.clone(), X.clone(), dynamic=(({0: "n"}, {0: "n"}),)).text)
+
+    def test_lines_that_fix_a_size(self):
+        def compares(x):
+            if x.shape[0] == 6:  # a fixing line
+                return x + 1
+            return x
+
+        def takes_the_number(x):
+            y = x + 1
+            return y * math.log(y.shape[0])  # a fixing line
+
+        def views(x):
+            return x.view(6, -1) + 1  # a fixing line
+
+        for program in (compares, takes_the_number, views):
+            error = self.refused_here(program, X.clone(), dynamic={"x": {0: range(2, 65)}})
+            self.assertIn("fixes dim 0 of `x` to 6", error.what)
+            self.assertIn("a fixing line", error.where.code)
+            self.assertIn("leave the size out of `dynamic`", error.remedy)
 
     def test_arguments_that_it_does_not_take(self):
         for args in ((), (X, X)):
@@ -428,15 +456,50 @@ class Exports(unittest.TestCase):
 
     def test_derivatives_go_through_the_other_door(self):
         f = lambda x: torch.func.grad(lambda z: (z**2).sum())(x)
-        self.assertIn("export_fx", self.refused_here(f, X).remedy)
+        g = lambda x: torch.func.jvp(torch.sin, (x,), (x,))[1]  # a derivative
+        for program in (f, g):
+            error = self.refused_here(program, X)
+            self.assertIn("torch.func", error.what)
+            self.assertIn("torch.func", error.where.code)
+            self.assertIn("export_fx", error.remedy)
         traced = torch.fx.experimental.proxy_tensor.make_fx(f, tracing_mode="fake")(X)
         self.agrees(lenz.export_fx(traced, (X,), self.path), f, X)
+
+    def test_data_that_is_set(self):
+        def sets(x):
+            y = x.clone()
+            y.data = x * 2  # behind the graph
+            return y
+
+        def reads(x):
+            y = x.clone()
+            y.data.mul_(2)  # behind the graph
+            return y
+
+        for program in (sets, reads):
+            error = self.refused_here(program, X.clone())
+            self.assertIn("`.data`", error.what)
+            self.assertIn("behind the graph", error.where.code)
+            self.assertIn("copy_", error.remedy)
+        self.export(lambda x: x + x.data.dim(), X.clone())
+
+    def test_an_argument_that_out_resizes(self):
+        def f(x, o):
+            torch.sin(x, out=o)  # of other sizes
+            return o
+
+        error = self.refused_here(f, X.clone(), torch.empty(3))
+        self.assertIn("another size", error.what)
+        self.assertIn("of other sizes", error.where.code)
+        self.assertIn("return the result", error.remedy)
 
     def test_a_form_that_a_row_does_not_know(self):
         def f(x):
             return torch.arange(0, x.shape[0], 0.5)  # real steps
 
-        self.assertIn("real steps", self.refused_here(f, X.clone(), dynamic={"x": {0: range(2, 65)}}).where.code)
+        error = self.refused_here(f, X.clone(), dynamic={"x": {0: range(2, 65)}})
+        self.assertIn("real steps", error.where.code)
+        self.assertIn("multiply an arange of integers by the step", error.what)
 
     def test_wrong_inputs(self):
         self.assertIn("tuple", str(self.refused_args([X])))
