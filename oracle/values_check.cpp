@@ -85,6 +85,20 @@ class Runner {
   bool native() const { return !options_.target.empty(); }
   size_t programs() const { return native() ? executables_.built() : programs_.size(); }
 
+  // How many points the interpreter visits, of loops outside of control flow; machine code is none of its business.
+  double points(const SymValues& sizes) {
+    double sum = 0;
+    if (native()) return sum;
+    for (const loops::Node& node : programs_.at(sizes).body.nodes) {
+      const auto* nest = std::get_if<loops::Nest>(&node.is);
+      double count = nest ? 1 : 0;
+      for (size_t i = 0; nest && i < nest->axes.size(); ++i)
+        count *= static_cast<double>(evaluate(nest->axes[i].extent, sizes).value_or(1));
+      sum += count;
+    }
+    return sum;
+  }
+
   Execution run(const SymValues& sizes, std::vector<RunValue> inputs) {
     if (!native()) return run_interpreted(programs_.at(sizes), inputs, boxed_);
     return run_native(*executables_.at(sizes), inputs, boxed_);
@@ -306,6 +320,7 @@ class RowValues {
       for (const Binding& binding : various_sizes({}, *graph)) {
         if (elements(*graph, binding) > kMostElements) continue;
         if (InputSource(*graph, binding, Values::ordinary, seed_).hopeless()) continue;  // eager may die of it
+        if (too_many_points(runner, binding)) continue;
         judge_loops(*graph, boxed_, cell, operands(*graph, binding), runner, listed);
         ++sizes;
       }
@@ -360,7 +375,17 @@ class RowValues {
     return sum;
   }
 
+  // A few operands may meet at very many places: large kernels spread over a large result.
+  static bool too_many_points(Runner& runner, const Binding& binding) {
+    try {
+      return runner.points(binding.lookup()) > kMostPoints;
+    } catch (const Unsupported&) {
+      return false;  // which running it will tell
+    }
+  }
+
   static constexpr int64_t kMostElements = 5000;  // the interpreter takes its time
+  static constexpr double kMostPoints = 1e7;
   uint64_t seed_ = 0;
   const OpDef& op_;
   const OpTable& table_;

@@ -1,6 +1,7 @@
 // Floor division and remainder, with Python's signs. Rules, for every integer value of the symbols with which the left
 // side is defined (k, d, m: constants > 0; g: what all terms share; X: no constant term of its own):
-//   a // -b = (-a) // b                           a % -b = -((-a) % b)
+//   a // -b = (-a) // b                           a % -b = -((-a) % b)        if no term of b is negative: which of
+//                                                 s - t and t - s is a size only facts know, so they stay as they are
 //   (g*a) // (g*b) = a // b                       (g*a) % (g*b) = g*(a % b)
 //   (g*X + c) // (g*k) = (X + c//g) // k          (g*X + c) % (g*k) = g*((X + c//g) % k) + c%g
 //   (q*b + r) // b = q + r//b                     (q*b + r) % b = r % b
@@ -8,6 +9,7 @@
 //   (X + a//d) // k = (d*X + a) // (d*k)          (X + c*(a % d)) % k = (X + c*a) % k, if k divides c*d
 //   a // k = n, if n <= a/k < n+1 everywhere      a % k = a - n*k, likewise
 //   (a // b) // k = a // (b*k)                    (X + c*(a % b)) % b = (X + c*a) % b
+#include <algorithm>
 #include <numeric>
 
 #include "compiler/base/sym_node.h"
@@ -224,11 +226,14 @@ std::optional<Division> divide_polynomial(Dim a, Dim b) {
   return Division{quotient, rest};
 }
 
-bool leads_negative(Dim b) { return SumView(b).terms()[0].coefficient < 0; }
+bool is_negated(Dim b) {
+  SumView view(b);
+  return view.constant() <= 0 && std::ranges::all_of(view.terms(), [](const SymTerm& t) { return t.coefficient < 0; });
+}
 
 Dim divide_by_symbol(Dim a, Dim b) {
   if (a.is(0)) return 0;
-  if (leads_negative(b)) return divide_by_symbol(-a, -b);
+  if (is_negated(b)) return divide_by_symbol(-a, -b);
   {
     SumView va(a), vb(b);
     SymTerm shared = shared_factor(va, vb);
@@ -252,7 +257,7 @@ Dim open_remainders(Dim a, Dim b) {
 
 Dim remainder_by_symbol(Dim a, Dim b) {
   if (a.is(0)) return 0;
-  if (leads_negative(b)) return -remainder_by_symbol(-a, -b);
+  if (is_negated(b)) return -remainder_by_symbol(-a, -b);
   {
     SumView va(a), vb(b);
     SymTerm shared = shared_factor(va, vb);

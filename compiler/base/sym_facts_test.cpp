@@ -134,6 +134,14 @@ const Proof kProofs[] = {
     {{"a >= 1"}, "b % a < a", Truth::yes},
     {{"a >= 1"}, "b % a <= b", Truth::yes},
     {{"a >= 1"}, "b // a <= b", Truth::yes},
+    {{"b < a"}, "c % (a - b) >= 0", Truth::yes},
+    {{"b < a"}, "c % (a - b) < a - b", Truth::yes},
+    {{"b < a"}, "c % (b - a) <= 0", Truth::yes},
+    {{"b < a"}, "c % (b - a) > b - a", Truth::yes},
+    {{"b < a"}, "c % (b - a) >= -c", Truth::unknown},
+    {{"b < a"}, "(-c) % (b - a) >= -c", Truth::yes},
+    {{"a - b*c + b >= 1"}, "d % (a - b*c + b) >= 0", Truth::yes},
+    {{"a in ..-1"}, "c % (-a) < -a", Truth::yes},
     {{}, "(a + 7) // 8 * 8 >= a", Truth::yes},
     {{}, "a // 8 * 8 <= a", Truth::yes},
     {{}, "a // 8 * 8 > a - 8", Truth::yes},
@@ -277,6 +285,30 @@ TEST(SymFacts, DivisorAndCongruence) {
   EXPECT_EQ(divisor("0"), 0);
   EXPECT_EQ(divisor("-12"), 12);
   EXPECT_EQ(w.facts.congruence(w.dim("b*2 + 1")), (Congruence{12, 9}));
+}
+
+// Whatever the signs that a divisor is written with: what facts say of its own sign is what is proved with it.
+TEST(SymFacts, DivisorsKeepTheSignThatFactsKnow) {
+  Grammar g;
+  for (uint64_t seed = 0; seed < 2000; ++seed) {
+    RandomChooser choose(seed);
+    World w;
+    auto term = [&] {
+      std::string out = std::to_string(choose.between(1, 3)) + "*" + choose.pick(g.names);
+      return choose.flip() ? out : out + "*" + choose.pick(g.names);
+    };
+    std::string by = term() + " - " + term() + choose.any_of({" + ", " - "}) + term();
+    bool positive = choose.flip();
+    try {
+      if (!w.learn(by + (positive ? " >= 1" : " <= -1"))) continue;
+    } catch (const UserError&) {
+      continue;
+    }
+    std::string rest = "e % (" + by + ")";
+    EXPECT_EQ(w.prove(rest + (positive ? " >= 0" : " <= 0")), Truth::yes) << rest << ", seed " << seed;
+    EXPECT_EQ(w.prove(rest + (positive ? " < " : " > ") + by), Truth::yes) << rest << ", seed " << seed;
+    EXPECT_EQ(w.prove("e // (" + by + ")" + (positive ? " >= 0" : " <= 0")), Truth::yes) << by << ", seed " << seed;
+  }
 }
 
 // Random facts that hold in a random model; a few more models found by chance.

@@ -4,6 +4,7 @@
 //   k*d >= c*(x - k + 1) + ...        for a term c*(x // k), c > 0; c*x + ... for c < 0; then k*d > -k is enough
 //   for x >= 0: a term c*(x // k) is >= 0 for c > 0, >= c*x for c < 0
 //   a term c*(x % m): >= 0 for c > 0, >= c*(m - 1) or (for x >= 0) >= c*x for c < 0
+//   for divisors below 0: x // k = (-x) // -k, x % m = -((-x) % -m)
 //   a term c*max(x, y): with one of them for c > 0, with both in turn for c < 0; min the other way round
 #include "compiler/base/sym_facts.h"
 
@@ -19,6 +20,14 @@ bool at_least_zero(const Range& r) { return r.low && *r.low >= 0; }
 bool at_least_one(const Range& r) { return r.low && *r.low >= 1; }
 }  // namespace
 
+// 1 or -1 where that is what the sign of every value is, else 0.
+int FactsReader::sign_of_divisor(Dim k, int depth, int& budget) const {
+  if (at_least_one(range(k))) return 1;
+  if (at_least_one(range(-k))) return -1;
+  if (nonnegative(k - 1, depth - 1, budget)) return 1;
+  return nonnegative(-k - 1, depth - 1, budget) ? -1 : 0;
+}
+
 bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const {
   const SymNode* atom = term.monomial;
   bool up = term.coefficient > 0;
@@ -27,17 +36,20 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
   switch (atom->kind) {
     case SymKind::floor_div: {
       Dim x = atom->args()[0], k = atom->args()[1];
-      if (!at_least_one(range(k))) x = -x, k = -k;  // the same quotient: with solved symbols it may be written so
-      if (!at_least_one(range(k))) return false;
+      int sign = sign_of_divisor(k, depth, budget);
+      if (sign == 0) return false;
+      if (sign < 0) x = -x, k = -k;  // the same quotient
       if (at_least_zero(range(x)) && with(up ? Dim(0) : x)) return true;
       Dim lowest = up ? x - k + 1 : x;
       return nonnegative(others * k + lowest * Dim(term.coefficient) + k - 1, depth - 1, budget);
     }
     case SymKind::mod: {
       Dim x = atom->args()[0], m = atom->args()[1];
-      if (!at_least_one(range(m))) return false;
-      if (up) return with(0);
-      return with(m - 1) || (at_least_zero(range(x)) && with(x));
+      int sign = sign_of_divisor(m, depth, budget);
+      if (sign == 0) return false;
+      if (sign < 0) x = -x, m = -m;  // the remainder, negated
+      if (up == (sign > 0)) return with(0);
+      return with((m - 1) * Dim(sign)) || (at_least_zero(range(x)) && with(x * Dim(sign)));
     }
     case SymKind::min:
     case SymKind::max: {

@@ -40,6 +40,9 @@ Lowering::Lowering(const Graph& graph, loops::Program& program, const LowerOptio
   program.name = graph.name;
   program.context = graph.shared_context();
   program.assumptions = graph.assumptions;
+  const size_t results = graph.inputs().size() + graph.node_count();  // and seldom much more
+  program.buffers.reserve(results);
+  program.body.nodes.reserve(results);
   declare_symbols(graph);
   say_where_from(*whole_);
 }
@@ -63,12 +66,12 @@ void Lowering::declare_symbols(const Graph& graph) {
 
 // --- memory
 
-BufferId Lowering::add_buffer(std::string_view name, Dtype dtype, std::span<const Dim> sizes, Device device) {
+BufferId Lowering::add_buffer(NameId name, Dtype dtype, std::span<const Dim> sizes, Device device) {
   if (device.kind != DeviceKind::cpu) throw Unsupported("loops over tensors on " + to_string(device));
   Buffer b;
-  std::string base(name);
-  uint32_t& used = names_[base];
-  b.name = used++ ? base + "_" + std::to_string(used) : base;
+  b.name = program.context->name(name);
+  if (name >= names_.size()) names_.resize(std::max<size_t>(name + 1, names_.size() * 2));
+  if (uint32_t& used = names_[name]; used++) b.name += "_" + std::to_string(used);
   b.type = contiguous_tensor(dtype, sizes, device);
   program.buffers.push_back(std::move(b));
   return static_cast<BufferId>(program.buffers.size() - 1);
@@ -103,10 +106,17 @@ BufferId Lowering::buffer(ValueId v) const {
   return buffers_[v];
 }
 
-std::string Lowering::buffer_name(ValueId v) const {
+NameId Lowering::buffer_name(ValueId v) const {
+  auto is_sign = [](char c) { return c == '%' || c == '#'; };
+  auto is_number = [](std::string_view name) { return std::isdigit(static_cast<unsigned char>(name[0])); };
+  NameId given = graph_->value(v).name;
+  if (given != kNone) {
+    std::string_view name = program.context->name(given);
+    if (!name.empty() && !is_number(name) && std::ranges::none_of(name, is_sign)) return given;
+  }
   std::string name = graph_->value_name(v);
-  std::erase_if(name, [](char c) { return c == '%' || c == '#'; });
-  return std::isdigit(static_cast<unsigned char>(name[0])) ? "v" + name : name;
+  std::erase_if(name, is_sign);
+  return program.context->intern(is_number(name) ? "v" + name : name);
 }
 
 // --- inputs
@@ -115,7 +125,7 @@ void Lowering::lower_inputs() {
   for (const lenz::Input& input : graph_->inputs()) {
     const Type& t = graph_->type(input.value);
     loops::Input in;
-    in.name = buffer_name(input.value);
+    in.name = program.context->name(buffer_name(input.value));
     switch (t.kind) {
       case TypeKind::tensor: {
         in.buffer = add_buffer(in.name, t.dtype, t.sizes(), t.device);

@@ -28,7 +28,10 @@ class Lowering {
   loops::BufferId buffer(ValueId v) const;
 
   // --- memory
-  loops::BufferId add_buffer(std::string_view name, Dtype dtype, std::span<const Dim> sizes, Device device = {});
+  loops::BufferId add_buffer(NameId name, Dtype dtype, std::span<const Dim> sizes, Device device = {});
+  loops::BufferId add_buffer(std::string_view name, Dtype dtype, std::span<const Dim> sizes, Device device = {}) {
+    return add_buffer(program.context->intern(name), dtype, sizes, device);
+  }
   // The buffer's storage through other eyes; the buffer becomes placed.
   loops::BufferId view(loops::BufferId of, const TensorType& type);
   NestBuilder nest(std::string_view name, uint32_t origin) { return {program, taken, name, origin}; }
@@ -45,7 +48,7 @@ class Lowering {
   void lower_inputs();
   loops::Output output_of(const Arg& arg);
   void require_whole_chain(ValueId v) const;
-  std::string buffer_name(ValueId v) const;
+  NameId buffer_name(ValueId v) const;
   loops::BufferId result_buffer(const Node& node, ValueId v);
   loops::BufferId tensor_buffer(const Node& node, ValueId v, const Type& type);
   void lower_computed(const Node& node);
@@ -91,9 +94,9 @@ class Lowering {
   std::map<ValueId, std::vector<loops::BufferId>> lists_;  // of its values that are lists of tensors
   std::map<std::string_view, std::vector<notation::Statement>> texts_;
   Dim ambient_offset_ = 0;
-  std::map<std::string, uint32_t> names_;  // taken by buffers
-  uint32_t steps_ = 0;                     // loops over steps so far
-  uint32_t counts_ = 0;                    // symbols for what has been drawn so far
+  std::vector<uint32_t> names_;  // by NameId, how many buffers took it
+  uint32_t steps_ = 0;           // loops over steps so far
+  uint32_t counts_ = 0;          // symbols for what has been drawn so far
 };
 
 // A text says that it has no loops for these operands, before it has made any.

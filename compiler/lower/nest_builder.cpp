@@ -43,6 +43,8 @@ NestBuilder::NestBuilder(loops::Program& program, const SymbolSet& taken, std::s
     : program_(program), taken_(taken) {
   nest_.name = name;
   nest_.origin = origin;
+  nest_.axes.reserve(2);  // of most nests: growing step by step costs more than they do
+  nest_.body.reserve(3);
 }
 
 Dim NestBuilder::fresh_symbol(std::string_view prefix) {

@@ -55,5 +55,18 @@ TEST(LoweredRuns, TemporariesLiveUntilTheirLastUse) {
   EXPECT_EQ(loops::interpret(program, inputs, one).ending, loops::Ending::out_of_memory);
 }
 
+TEST(LoweredRuns, ATransposedConvolutionVisitsTheTapsThatReachAPlace) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[1, 1, 5], %w: f32[1, 1, 6]) {
+    %y = aten.convolution(%x, %w, none, [3], [0], [1], true, [0], 1)
+    return %y
+  })",
+                           op_table());
+  const loops::InputValue inputs[] = {Tensor::reals(Dtype::f32, {1, 1, 5}, {1, 2, 3, 4, 5}),
+                                      Tensor::reals(Dtype::f32, {1, 1, 6}, {1, 2, 3, 4, 5, 6})};
+  loops::Results run = loops::interpret(lower_graph(*graph), inputs);
+  ASSERT_EQ(run.ending, loops::Ending::finished);
+  EXPECT_EQ(run.counters.points, 18u * 2);  // of six taps each place meets every third one
+}
+
 }  // namespace
 }  // namespace lenz

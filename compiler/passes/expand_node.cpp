@@ -97,10 +97,19 @@ ValueId viewed_as(Graph& graph, NodeId before, ValueId v, const Type& like, uint
   return &graph.type(v) == &like ? v : kNone;
 }
 
+// A size that only the run knows has a symbol already, where the op says one: what was made anew takes that.
+ValueId with_sizes_of(Graph& graph, NodeId before, ValueId made, const Type& type) {
+  const Node producer = graph.value(made).producer == kNone ? Node{} : graph.node(graph.value(made).producer);
+  if (!producer.op || !producer.op->has(Trait::data_dependent) || producer.result_count != 1) return made;
+  const Type* carried[] = {&type};
+  return graph.node(graph.insert(before, *producer.op, producer.arguments(), producer.origin, carried)).result();
+}
+
 // One result as the op gives it: of its type, in storage of its own or in that of the same operand. kNone if not.
 ValueId as_the_op_gives(Graph& graph, NodeId id, ValueId given, ValueId made) {
   const Type& type = graph.type(given);
   if (!type.is_tensor()) return &type == &graph.type(made) ? made : kNone;
+  if (!std::ranges::equal(graph.type(made).sizes(), type.sizes())) made = with_sizes_of(graph, id, made, type);
   const Type& have = graph.type(made);
   if (have.dtype != type.dtype || have.rank() != type.rank() || !(have.device == type.device)) return kNone;
   for (size_t i = 0; i < type.rank(); ++i)

@@ -60,8 +60,9 @@ inline constexpr std::string_view kBaddbmmLoops = LENZ_PRODUCT_OF(LENZ_BATCHES("
 #undef LENZ_PRODUCT
 #undef LENZ_TIMES
 
-// A kernel meets the padded input; transposed, each element of the input spreads the kernel over the result. No group
-// reaches beyond the last channel, which `min` says to those who cannot know that groups divide them.
+// A kernel meets the padded input; transposed, each element of the input spreads the kernel over the result. Only each
+// stride-th tap of a kernel without holes reaches a place: the others are not visited. No group reaches beyond the last
+// channel, which `min` says to those who cannot know that groups divide them.
 inline constexpr std::string_view kConvolutionLoops = R"(
   $n = rank(%input) - 2
   $stride = spread($stride, $n)
@@ -71,15 +72,26 @@ inline constexpr std::string_view kConvolutionLoops = R"(
   $a = accumulates(dtype(%out))
   $ins = size(%input, 1) // $groups
   $outs = size(%out, 1) // $groups
-  for $i in shape(%out), reduce $c < $ins, reduce $k in drop(shape(%weight), 2) as convolution {
+  $taps = drop(shape(%weight), 2)
+  $dense = $dilation == list($n, 1)
+  for $i in shape(%out), reduce $c < $ins,
+      reduce $k in choose($transposed and $dense, ($taps + $stride - 1) // $stride, $taps) as convolution {
     $o = at($i, 1)
     if $groups == 1 { $channel = $c }
     else { $channel = min($o // $outs * $ins + $c, size(%input, 1) - 1) }
     if $transposed {
-      $from = drop($i, 2) + $padding - $k * $dilation
-      $at = $from // $stride
-      inside = divides($from, $stride) and within($at, $sizes)
-      x = masked(inside, to(%input[at($i, 0), $channel, $at], $a) * to(%weight[$channel, $o % $outs, $k], $a), 0)
+      $from = drop($i, 2) + $padding
+      if $dense {
+        $tap = $from % $stride + $k * $stride
+        $at = $from // $stride - $k
+        meets = within($tap, $taps)
+      } else {
+        $tap = $k
+        $at = ($from - $k * $dilation) // $stride
+        meets = divides($from - $k * $dilation, $stride)
+      }
+      inside = meets and within($at, $sizes)
+      x = masked(inside, to(%input[at($i, 0), $channel, $at], $a) * to(%weight[$channel, $o % $outs, $tap], $a), 0)
     } else {
       $at = drop($i, 2) * $stride - $padding + $k * $dilation
       x = masked(within($at, $sizes), to(%input[at($i, 0), $channel, $at], $a), 0) * to(%weight[$o, $c, $k], $a)

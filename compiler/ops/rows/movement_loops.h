@@ -145,13 +145,23 @@ inline constexpr std::string_view kRollLoops = R"(
 inline constexpr std::string_view kRepeatsLoops = LENZ_REPEATED R"(
   if not given($output_size) { bind(%total, size(%out, 0)) }
   for $t < size(%out, 0), reduce $k < $n { c = reduce sum(to(%sums[$k] <= $t, i64)) %out[$t] = c })";
+// One number of repeats is that of each row.
 inline constexpr std::string_view kRepeatInterleaveLoops = R"(
-  if rank(%repeats) == 0 or numel(%repeats) == 1 { extern() })" LENZ_REPEATED R"(
   $flat = not given($dim)
-  if $flat { $d = 0 } else { $d = wrap($dim, rank(%self)) }
-  if not given($output_size) { bind(%total, size(%out, $d)) }
-  %row = temporary(i64, [size(%out, $d)])
-  for $t < size(%out, $d), reduce $k < $n { c = reduce sum(to(%sums[$k] <= $t, i64)) %row[$t] = c }
+  if $flat { $d = 0 $rows = numel(%self) } else { $d = wrap($dim, rank(%self)) $rows = size(%self, $d) }
+  $one = rank(%repeats) == 0 or numel(%repeats) == 1
+  if $one {
+    $only = list(rank(%repeats), 0)
+    %total = temporary(i64, [])
+    for $none in [] { %total[[]] = to(%repeats[$only], i64) * to($rows, i64) }
+    if not given($output_size) { bind(%total, size(%out, $d)) }
+    %row = temporary(i64, [size(%out, $d)])
+    %row[$t] = floor_divide(to(at($t, 0), i64), to(%repeats[$only], i64))
+  } else {)" LENZ_REPEATED R"(
+    if not given($output_size) { bind(%total, size(%out, $d)) }
+    %row = temporary(i64, [size(%out, $d)])
+    for $t < size(%out, $d), reduce $k < $n { c = reduce sum(to(%sums[$k] <= $t, i64)) %row[$t] = c }
+  }
   for $i in shape(%out) {
     if $flat {
       $j = reshaped([position(%row[at($i, 0)], numel(%self))], [numel(%self)], shape(%self))

@@ -4,6 +4,7 @@ The package lenz: what programs become, and what is said of those that can't."""
 
 import copy
 import json
+import math
 import os
 import sys
 import tempfile
@@ -187,6 +188,28 @@ class Exports(unittest.TestCase):
 
     def test_a_number_from_a_tensor(self):
         f = lambda x: (x * x.sum().item(), torch.cond((x.sum() > 0).item(), lambda a: a + 1, lambda a: a - 1, (x,)))
+        self.agrees(self.export(f, X), f, X)
+
+    def test_numbers_made_of_sizes(self):
+        def f(x):
+            m, n = x.shape
+            root = n**0.5
+            return (x * n**-0.5, x / math.sqrt(n), x * (1 / n), x * (n / 2 + 1.5), x * (m / n), x - abs(root - 3),
+                    x * -root, x * round(n / 3), x + x.shape[0], x * (root * m / 2.0))
+
+        varying = {"x": {0: range(2, 65), 1: range(2, 65)}}
+        made = self.export(f, X.clone(), dynamic=varying)
+        self.assertIn("s1 in 2..64", made.text)
+        self.agrees(made, f, X)
+        checked = command.run("check", made.path)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+        bounded = lambda x: x.clamp(max=1 / (x.shape[0] + x.shape[1]))
+        self.agrees(self.export(bounded, X.clone(), dynamic=varying), bounded, X)
+        made = self.export(lambda x: x if x.shape[1] ** 0.5 < 5 else -x, X.clone(), dynamic=varying)
+        self.assertIn("s1 in 2..24", made.text, "what a condition on such a number leaves of a range")
+
+    def test_numbers_made_of_numbers_from_tensors(self):
+        f = lambda x: (x * (x.sum().item() * 2.0), x / (x.shape[0] + abs(x[0, 0].item())))
         self.agrees(self.export(f, X), f, X)
 
     def test_several_results_of_unknown_sizes(self):
@@ -388,9 +411,37 @@ class Exports(unittest.TestCase):
         self.assertNotIn("s0", made.text, "the example is as it was before the export that failed")
 
     def test_sizes_of_nothing(self):
-        for dynamic in ({"x": {7: "rows"}}, 5, {"other": {0: "rows"}}):
+        for dynamic, what in (({"x": {7: "rows"}}, "dim 7 of `x`, which has 2 dims"), (5, "`dynamic` is 5"),
+                              ({"other": {0: "rows"}}, "`other`, which is no argument; those are x"),
+                              (({0: "rows"}, None), "2 entries for 1 arguments")):
             error = self.refused_here(lambda x: x + 1, X.clone(), dynamic=dynamic)
+            self.assertIn(what, error.what)
             self.assertIn("`dynamic`", error.remedy)
+
+    def test_dims_of_arguments_by_name_and_in_a_row(self):
+        named, row = lambda x, y=None: x + y, lambda *xs: xs[0] + xs[1]
+        made = lenz.export(named, (X.clone(),), self.path, kwargs={"y": X.clone()}, dynamic={"x": {0: "n"}, "y": {0: "n"}})
+        self.assertIn("%y: f32[s0, 4]", made.text)
+        self.assertIn("s0", self.export(row, X.clone(), X.clone(), dynamic=(({0: "n"}, {0: "n"}),)).text)
+
+    def test_lines_that_fix_a_size(self):
+        def compares(x):
+            if x.shape[0] == 6:  # a fixing line
+                return x + 1
+            return x
+
+        def takes_the_number(x):
+            y = x + 1
+            return y * math.log(y.shape[0])  # a fixing line
+
+        def views(x):
+            return x.view(6, -1) + 1  # a fixing line
+
+        for program in (compares, takes_the_number, views):
+            error = self.refused_here(program, X.clone(), dynamic={"x": {0: range(2, 65)}})
+            self.assertIn("fixes dim 0 of `x` to 6", error.what)
+            self.assertIn("a fixing line", error.where.code)
+            self.assertIn("leave the size out of `dynamic`", error.remedy)
 
     def test_arguments_that_it_does_not_take(self):
         for args in ((), (X, X)):
@@ -405,15 +456,50 @@ class Exports(unittest.TestCase):
 
     def test_derivatives_go_through_the_other_door(self):
         f = lambda x: torch.func.grad(lambda z: (z**2).sum())(x)
-        self.assertIn("export_fx", self.refused_here(f, X).remedy)
+        g = lambda x: torch.func.jvp(torch.sin, (x,), (x,))[1]  # a derivative
+        for program in (f, g):
+            error = self.refused_here(program, X)
+            self.assertIn("torch.func", error.what)
+            self.assertIn("torch.func", error.where.code)
+            self.assertIn("export_fx", error.remedy)
         traced = torch.fx.experimental.proxy_tensor.make_fx(f, tracing_mode="fake")(X)
         self.agrees(lenz.export_fx(traced, (X,), self.path), f, X)
+
+    def test_data_that_is_set(self):
+        def sets(x):
+            y = x.clone()
+            y.data = x * 2  # behind the graph
+            return y
+
+        def reads(x):
+            y = x.clone()
+            y.data.mul_(2)  # behind the graph
+            return y
+
+        for program in (sets, reads):
+            error = self.refused_here(program, X.clone())
+            self.assertIn("`.data`", error.what)
+            self.assertIn("behind the graph", error.where.code)
+            self.assertIn("copy_", error.remedy)
+        self.export(lambda x: x + x.data.dim(), X.clone())
+
+    def test_an_argument_that_out_resizes(self):
+        def f(x, o):
+            torch.sin(x, out=o)  # of other sizes
+            return o
+
+        error = self.refused_here(f, X.clone(), torch.empty(3))
+        self.assertIn("another size", error.what)
+        self.assertIn("of other sizes", error.where.code)
+        self.assertIn("return the result", error.remedy)
 
     def test_a_form_that_a_row_does_not_know(self):
         def f(x):
             return torch.arange(0, x.shape[0], 0.5)  # real steps
 
-        self.assertIn("real steps", self.refused_here(f, X.clone(), dynamic={"x": {0: range(2, 65)}}).where.code)
+        error = self.refused_here(f, X.clone(), dynamic={"x": {0: range(2, 65)}})
+        self.assertIn("real steps", error.where.code)
+        self.assertIn("multiply an arange of integers by the step", error.what)
 
     def test_wrong_inputs(self):
         self.assertIn("tuple", str(self.refused_args([X])))
@@ -472,8 +558,15 @@ class Exports(unittest.TestCase):
         error = self.refused_here(lambda x, i: x[: i.item()], X, torch.tensor(3))
         self.assertIn("slice", error.what)
 
-    def test_python_numbers_from_tensors(self):
-        error = self.refused_here(lambda x: x * (x.sum().item() * 2.0), X)
+    def test_a_size_that_only_a_number_fixes(self):
+        def f(x):
+            y = x[None]
+            return F.scaled_dot_product_attention(y, y, y, scale=x.shape[1] ** -0.5)  # torch reads the number
+
+        error = self.refused_here(f, X.clone(), dynamic={"x": {1: range(2, 65)}})
+        self.assertIn("for 4 alone", error.what)
+        self.assertIn("scaled_dot", error.where.code)
+        error = self.refused_here(lambda x: x * 2 ** x.shape[1], X.clone(), dynamic={"x": {1: range(2, 65)}})
         self.assertIn("tensors", error.remedy)
 
     def test_bad_options(self):

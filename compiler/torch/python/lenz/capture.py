@@ -1,21 +1,20 @@
 """Programs as FX graphs of ATen calls, with what stands behind each input."""
 
-import contextlib
 import dataclasses
 import functools
 import inspect
-import traceback
-import unittest.mock
+import re
 
 import sympy
 import torch
 from torch._export.non_strict_utils import _clean_dynamic_markers
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx.experimental.proxy_tensor import make_fx
-from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode, ShapeEnv
+from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
 
-from .errors import ExportError, may_be_told, source_in, source_of_exception, source_of_here, source_of_program
+from .errors import ExportError, source_in, source_of_exception, source_of_program
+from .tracing import Notes, every_frame_of_the_users, noted
 
 
 @dataclasses.dataclass
@@ -34,6 +33,7 @@ class Program:
     inputs: list
     # For each result of the FX graph: None if the user gets it, else the placeholder that it is written to.
     written_back: list
+    asked: list = dataclasses.field(default_factory=list)  # conditions on sizes, with the user's lines that asked them
 
     def shape_env(self):
         for node in self.gm.graph.nodes:
@@ -56,30 +56,6 @@ class _Function(torch.nn.Module):
             return function(*args, **kwargs)
 
         self.forward = forward
-
-
-@contextlib.contextmanager
-def _every_frame_of_the_users():
-    """While it lasts, traced nodes tell all of the user's frames; torch keeps those of functions called `forward` only."""
-
-    def kept(_tracer, frames):
-        return traceback.StackSummary.from_list([f for f in frames if may_be_told(f.filename)])
-
-    with unittest.mock.patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", kept):
-        yield
-
-
-@contextlib.contextmanager
-def _guards_with_sources():
-    """A list of (condition on sizes, the user's line that asked it), which grows while the block traces."""
-    asked, log = [], ShapeEnv._log_guard
-
-    def noted(shape_env, prefix, guard, *rest, **options):
-        asked.append((guard, source_of_here()))
-        return log(shape_env, prefix, guard, *rest, **options)
-
-    with unittest.mock.patch.object(ShapeEnv, "_log_guard", noted):
-        yield asked
 
 
 def _that_fixed(asked):
@@ -128,11 +104,45 @@ def _dims(dynamic):
     return one(dynamic)
 
 
+def _check_dims(dynamic, program, args, kwargs):
+    """That `dynamic` names arguments and dims that there are; what it says of trees of tensors torch compares."""
+    if dynamic is None:
+        return
+
+    def refuse(what):
+        raise ExportError(f"`dynamic` {what}", source_of_program(program), _DYNAMIC)
+
+    if not isinstance(dynamic, (dict, list, tuple)):
+        refuse(f"is {dynamic!r}, no dict or tuple with an entry for each argument")
+    try:
+        given = inspect.signature(getattr(program, "forward", program)).bind(*args, **kwargs).arguments
+    except ValueError:  # Python does not know what it takes
+        return
+    if isinstance(dynamic, dict):
+        entries = [(name, given[name], entry) for name, entry in dynamic.items() if name in given]
+        if unknown := [str(name) for name in dynamic if name not in given]:
+            refuse(f"names `{unknown[0]}`, which is no argument; those are {', '.join(given)}")
+    elif len(dynamic) != len(given):
+        refuse(f"has {len(dynamic)} entries for {len(given)} arguments: {', '.join(given)}")
+    else:
+        entries = list(zip(given, given.values(), dynamic))
+    for name, value, entry in entries:
+        if not isinstance(value, torch.Tensor) or entry is None:
+            continue
+        if not isinstance(entry, (dict, list, tuple)):
+            refuse(f"says {entry!r} of the tensor `{name}`, no dict from its dims")
+        dims = entry if isinstance(entry, dict) else range(len(entry))
+        for d in dims:
+            if d not in range(value.dim()) or len(dims) != value.dim() and not isinstance(entry, dict):
+                refuse(f"names dim {d} of `{name}`, which has {value.dim()} dims")
+
+
 def by_export(model, args, kwargs, dynamic):
     _check(model, args, kwargs)
+    _check_dims(dynamic, model, args, kwargs)
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
     try:
-        with _every_frame_of_the_users(), _guards_with_sources() as asked:
+        with noted() as notes:
             program = torch.export.export(module, args, kwargs, dynamic_shapes=_dims(dynamic), strict=False)
             if any(_is_functorch(n.target) for n in program.graph.nodes):
                 program = program.run_decompositions({})
@@ -140,8 +150,8 @@ def by_export(model, args, kwargs, dynamic):
         for leaf in tree_leaves((args, kwargs)):  # torch leaves its marks on the examples, which the next export would obey
             if isinstance(leaf, torch.Tensor):
                 _clean_dynamic_markers(leaf)
-        raise translated(e, asked, model, dynamic) from e
-    return of_exported(program, (args, kwargs))
+        raise translated(e, notes, model, dynamic) from e
+    return dataclasses.replace(of_exported(program, (args, kwargs)), asked=notes.asked)
 
 
 def _is_functorch(target):
@@ -217,7 +227,7 @@ def of_graph_module(gm, args):
         return torch.func.functional_call(gm, values, inputs)
 
     try:
-        with _every_frame_of_the_users():
+        with every_frame_of_the_users():
             traced = make_fx(interpret, tracing_mode="fake", pre_dispatch=True)(*state.values(), *args)
     except Exception as e:
         raise translated(e) from e
@@ -262,13 +272,27 @@ def require_dense(model_or_fn, args, kwargs):
 
 _DYNAMIC = ("let `dynamic` say what the program is: dims of its tensors, another range, one name for equal sizes, or None for "
             "a size that is fixed")
+_VARY = ("write that line for any size (no float(), int(), math.log() of it, no comparison with a number, no view or constant "
+         "of the example's size), or leave the size out of `dynamic`")
+_FIXED = re.compile(r"You marked (?:L\['(?P<name>[^']+)'\]\.size\(\)\[(?P<dim>\d+)\]|(?P<size>\S+)) as dynamic but your code "
+                    r"specialized it to be a constant \((?P<value>\d+)\)")
 
 
-def translated(error, asked=(), program=None, dynamic=None):
-    """torch's error as ours. `asked`: conditions on sizes with the lines that asked them; `program`: what was captured,
-    with `dynamic` sizes."""
+def _of_sizes(text, where):
+    """An error about sizes that were to vary."""
+    if fixed := [m.groupdict() for m in _FIXED.finditer(text)]:
+        named = lambda m: f"dim {m['dim']} of `{m['name']}`" if m["name"] else f"the size {m['size']}"
+        which = " and ".join(f"{named(m)} to {m['value']}" for m in fixed)
+        return ExportError(f"the program fixes {which}, which `dynamic` lets vary", where, _VARY)
+    lines = [line.strip().partition(" For more information, run with")[0] for line in text.splitlines() if line.strip()]
+    return ExportError(" ".join(lines[:3]), where, _DYNAMIC)
+
+
+def translated(error, notes=None, program=None, dynamic=None):
+    """torch's error as ours. `notes`: what was seen meanwhile; `program`: what was captured, with `dynamic` sizes."""
     if isinstance(error, ExportError):
         return error
+    notes = notes or Notes()
     text = str(error).strip() or type(error).__name__
     where = source_of_exception(error) or source_in(text)
     first = next((line.strip() for line in text.splitlines() if line.strip()), "")
@@ -280,19 +304,28 @@ def translated(error, asked=(), program=None, dynamic=None):
         return ExportError(f"FX's symbolic trace can't follow this: {first}", where,
                            "take the other door (lenz.export without via=\"fx\"), or branch with torch.where")
     if any(word in text.lower() for word in ("constraint", "dynamic_shapes", "dynamic shapes", "dim hint")):
-        rest = " ".join(line.strip() for line in text.splitlines()[1:3] if line.strip())
-        return ExportError(f"{first} {rest}".strip(), where or _that_fixed(asked) or source_of_program(program), _DYNAMIC)
-    if dynamic is not None and where is None and isinstance(error, (IndexError, KeyError, TypeError)):
+        return _of_sizes(text, where or _that_fixed(notes.asked) or source_of_program(program))
+    if dynamic is not None and where is None and not notes.resized and isinstance(error, (IndexError, KeyError, TypeError)):
         return ExportError(f"`dynamic` does not fit the arguments ({type(error).__name__}: {first})",
                            source_of_program(program), _DYNAMIC)
-    where = where or source_of_program(program)
+    begin = source_of_program(program)
+    if notes.derived and ("Expected FakeTensor" in first or where is None):
+        return ExportError("torch.export can't follow derivatives by torch.func (grad, vjp, jvp, jacrev, hessian)",
+                           notes.derived[-1] or begin, "trace it by torch.fx.experimental.proxy_tensor.make_fx("
+                           "f, tracing_mode=\"fake\")(*args), and give that to lenz.export_fx")
+    if notes.looked_behind and where is None:
+        return ExportError("what `.data` shows torch.export does not see", notes.looked_behind[-1] or begin,
+                           "take x.detach() for it; write elements by x.copy_(y) under torch.no_grad()")
+    if notes.resized and where is None:
+        return ExportError("an argument gets another size as out= of an op, which no graph can do to its caller's tensor",
+                           notes.resized[-1] or begin, "hand over an out= of the result's sizes, or return the result")
+    where = where or begin
     if "in output, which is not a known type" in first:
         return ExportError(first.split(". ")[0], where, "return tensors, numbers, strings, None, and lists, tuples and dicts "
                            "of them")
-    if "Expected FakeTensor" in first:
-        return ExportError("torch.export can't follow what this computes with torch's own machinery (torch.func, tensors "
-                           "made outside)", where, "trace it by torch.fx.experimental.proxy_tensor.make_fx("
-                           "f, tracing_mode=\"fake\")(*args), and give that to lenz.export_fx")
+    if "Expected FakeTensor" in first or "fake tensor in the exported program constant" in first:
+        return ExportError("torch.export can't follow what this computes with tensors made outside, or with torch's own "
+                           "machinery", where, "hand such tensors over as arguments, parameters or buffers")
     if any(word in first.lower() for word in ("quantized", "sparse", "nested")):
         return ExportError(f"{type(error).__name__}: {first}", where, _DENSE)
     return ExportError(f"{type(error).__name__}: {first}", where,

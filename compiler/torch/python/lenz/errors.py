@@ -43,14 +43,14 @@ class ExportError(Exception):
         super().__init__("\n".join(lines))
 
 
-def _is_users(file):
+def is_users(file):
     """Whether a file is the user's program, or a library of models: not PyTorch's machinery, nor ours."""
     return not file.startswith((_TORCH, _OURS, "<")) and (not file.startswith(_STDLIB) or file.startswith(_PACKAGES))
 
 
 def _best(frames):
     """The innermost frame of the user's; else the innermost of torch.nn (the line of the layer)."""
-    for wanted in (_is_users, lambda file: file.startswith(_TORCH + "nn" + os.sep)):
+    for wanted in (is_users, lambda file: file.startswith(_TORCH + "nn" + os.sep)):
         for frame in reversed(frames):
             if wanted(frame.file):
                 return frame
@@ -59,7 +59,7 @@ def _best(frames):
 
 def may_be_told(file):
     """Whether a frame of this file says something: the user's, or a layer's."""
-    return _is_users(file) or file.startswith(_TORCH + "nn" + os.sep)
+    return is_users(file) or file.startswith(_TORCH + "nn" + os.sep)
 
 
 def source_in(text):
@@ -76,10 +76,10 @@ def source_of_node(node):
 def _below_us(stack):
     """The user's innermost line of a stack (as traceback has it) below a frame that is not the user's; None if it has none."""
     frames = [Source(f.filename, f.lineno, f.name, linecache.getline(f.filename, f.lineno).strip()) for f in stack]
-    inside = next((i for i, f in enumerate(frames) if not _is_users(f.file)), len(frames))
+    inside = next((i for i, f in enumerate(frames) if not is_users(f.file)), len(frames))
     # What stands before the first frame that is not the user's only called us.
     found = _best(frames[inside:])
-    return found if found is not None and _is_users(found.file) else None
+    return found if found is not None and is_users(found.file) else None
 
 
 def source_of_exception(error):

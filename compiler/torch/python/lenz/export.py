@@ -75,7 +75,7 @@ def _write(program, path, weights, sources, constant_limit):
     path = Path(path)
     if path.suffix != ".lenz":
         raise ExportError(f"the path {path} does not end in .lenz", remedy="name the text so: model.lenz")
-    module = Module(Symbols(program.shape_env()))
+    module = Module(Symbols(program.shape_env(), program.asked))
     writer = GraphWriter(module, program.gm, _graph_name(path))
     inputs, metas, env, arrays, kept = [], [], {}, {}, []
     by_memory = {}

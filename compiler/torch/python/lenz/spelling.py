@@ -156,17 +156,21 @@ def _dim(e, names):
         return f"{_inside(e.args[0], names, _UNIT)} % {_inside(e.args[1], names, _UNIT)}", _PRODUCT - 0.5
     if kind in ("Max", "Min"):
         return f"{kind.lower()}({', '.join(_dim(a, names)[0] for a in e.args)})", _UNIT
-    if kind in ("FloorToInt", "TruncToInt", "CeilToInt"):
+    if kind in _ROUNDED:
         factor, unit = _scaled(e.args[0])
-        return f"{'ceil' if kind == 'CeilToInt' else 'floor'}({real(factor)}*{_inside(unit, names, _UNIT)})", _UNIT
+        return f"{_ROUNDED[kind]}({real(factor)}*{_inside(unit, names, _UNIT)})", _UNIT
     raise Unspeakable(f"the size {e}")
+
+
+_ROUNDED = {"FloorToInt": "floor", "TruncToInt": "floor", "CeilToInt": "ceil", "RoundToInt": "round"}
 
 
 def _scaled(e):
     """A real number times an integer expression."""
     factor, unit = 1.0, None
-    for part in e.args if e.is_Mul or type(e).__name__ == "FloatTrueDiv" else [e]:
-        if type(e).__name__ == "FloatTrueDiv" and part is e.args[1]:
+    quotient = type(e).__name__ in ("FloatTrueDiv", "IntTrueDiv")
+    for part in e.args if e.is_Mul or quotient else [e]:
+        if quotient and part is e.args[1]:
             if not part.is_number:
                 raise Unspeakable(f"the size {e}")
             factor /= float(part)

@@ -6,7 +6,10 @@ from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._sympy.numbers import int_oo
 
 from . import spelling
+from .errors import ExportError
 from .spelling import Unspeakable
+
+_MOST_TRIED = 1 << 14  # sizes for which a condition is looked at one by one
 
 
 def expression(x):
@@ -23,8 +26,9 @@ def _sizes(value):
 
 
 class Symbols:
-    def __init__(self, shape_env):
+    def __init__(self, shape_env, asked=()):
         self.shape_env = shape_env
+        self.asked = asked  # conditions on sizes, with the user's lines that asked them
         self._names = {}
         self._solved = {}  # torch's symbol -> expression of ours, where inputs show it only within an expression
         self._divisible = []
@@ -41,6 +45,10 @@ class Symbols:
         if isinstance(x, int):
             return str(x)
         return spelling.dim(self._ours(expression(x)), self._name)
+
+    def real(self, x):
+        """The expression of a SymFloat, of torch's symbols."""
+        return expression(x) if self.shape_env is None else self.shape_env.replace(expression(x))
 
     def _ours(self, e):
         if self.shape_env is not None:
@@ -107,8 +115,26 @@ class Symbols:
             # By ranges alone: each guard is among the axioms, by which it holds.
             if self.shape_env._maybe_evaluate_static(e, axioms=()) is not None or free_unbacked_symbols(e):
                 continue
-            facts.extend(spelling.conditions(self._ours(e), self._name))
+            try:
+                facts.extend(spelling.conditions(self._ours(e), self._name))
+            except Unspeakable:
+                facts.append(self._by_trial(e, guard.expr))
         return list(dict.fromkeys(facts))
+
+    def _by_trial(self, condition, guard):
+        """A condition on real numbers made of one size as the range in which it holds; raises Unspeakable if there is none."""
+        (symbol, *others) = condition.free_symbols
+        low, high = self._range(symbol)
+        if others or high is None or high - low >= _MOST_TRIED:
+            raise Unspeakable(f"the condition {condition}")
+        holds = [n for n in range(low, high + 1) if condition.subs(symbol, n) == sympy.true]
+        if not holds or holds[-1] - holds[0] + 1 != len(holds):
+            raise Unspeakable(f"the condition {condition}")
+        if len(holds) == 1 and low < high:
+            raise ExportError(f"the program fixes a size that is to vary from {low} to {high}: it holds for {holds[0]} alone",
+                              next((at for asked, at in self.asked if asked == guard and at), None),
+                              "leave that size out of `dynamic`, or compute with tensors what needs it as a number")
+        return f"{self._name(symbol)} in {holds[0]}..{holds[-1]}"
 
     def facts_about(self, names, facts):
         """Those of the facts that only speak of these symbols."""

@@ -10,6 +10,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
 from . import autocast, command, spelling
 from .errors import ExportError, source_of_node
+from .reals import Reals
 from .spelling import Unspeakable, quoted, value_name
 
 _ATEN = torch.ops.aten
@@ -90,6 +91,7 @@ class GraphWriter:
         self.objects = {}  # value -> the input that it is, and not just looks at
         self.grads = set()  # values that a gradient flows to
         self.token = None
+        self.reals = Reals(self)
         self.sources = module.sources.setdefault(self.name, {})
 
     # --- names and statements ---
@@ -158,6 +160,8 @@ class GraphWriter:
             value = x.meta.get("val")
             if known is None and isinstance(value, (torch.SymInt, int)) and not isinstance(value, bool):
                 return self.symbols.dim(value)
+            if known is None and isinstance(value, torch.SymFloat):
+                return self.reals.spell(value, x)
             if known is None:
                 raise Unspeakable(f"the value {value}")
             return known
@@ -183,9 +187,12 @@ class GraphWriter:
         if isinstance(target, torch._ops.OpOverload):
             if target._schema.name in _SIZES:
                 return None  # stands as an expression where it is used
-            return self.op(node, env)
+            result = self.op(node, env)
+            if isinstance(node.meta.get("val"), torch.SymFloat):
+                self.reals.known(node.meta["val"], result)
+            return result
         value = node.meta.get("val")
-        if isinstance(value, torch.SymInt) or (isinstance(value, int) and not isinstance(value, bool)):
+        if isinstance(value, (torch.SymInt, torch.SymFloat)) or (isinstance(value, int) and not isinstance(value, bool)):
             return None  # stands as an expression where it is used
         if target in _COMPARISONS and all(isinstance(v, (int, torch.SymInt)) for v in self.metas(node.args)):
             return self.comparison(node)

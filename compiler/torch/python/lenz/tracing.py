@@ -1,0 +1,113 @@
+"""What is changed in PyTorch and Python while a program is captured, and what is noted meanwhile for those errors of
+torch's that do not say where they come from."""
+
+import contextlib
+import dataclasses
+import functools
+import math
+import sys
+import traceback
+import unittest.mock
+
+import torch
+import torch._functorch.eager_transforms
+import torch._prims_common.wrappers
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from .errors import ExportError, is_users, may_be_told, source_of_here
+
+
+@dataclasses.dataclass
+class Notes:
+    """The user's lines that did something, in order."""
+
+    asked: list = dataclasses.field(default_factory=list)  # (condition on sizes, line)
+    derived: list = dataclasses.field(default_factory=list)  # torch.func's derivatives
+    looked_behind: list = dataclasses.field(default_factory=list)  # reads of `.data`
+    resized: list = dataclasses.field(default_factory=list)  # tensors that an op with out= gave another size
+
+
+@contextlib.contextmanager
+def noted():
+    """Notes that grow while the block traces."""
+    notes = Notes()
+    with contextlib.ExitStack() as changed:
+        for change in (every_frame_of_the_users(), _roots_of_sizes(), _conditions(notes), _derivatives(notes),
+                       _data(notes), _resized(notes)):
+            changed.enter_context(change)
+        yield notes
+
+
+def every_frame_of_the_users():
+    """Traced nodes tell all of the user's frames; torch keeps those of functions called `forward` only."""
+
+    def kept(_tracer, frames):
+        return traceback.StackSummary.from_list([f for f in frames if may_be_told(f.filename)])
+
+    return unittest.mock.patch.object(torch.fx.proxy.TracerBase, "_filter_traceback_frames", kept)
+
+
+def _roots_of_sizes():
+    """math.sqrt takes sizes that are symbols; else it would fix them. torch exports no other such function."""
+    plain = math.sqrt
+
+    @functools.wraps(plain)
+    def sqrt(x):
+        return torch._sym_sqrt(x) if isinstance(x, (torch.SymInt, torch.SymFloat)) else plain(x)
+
+    return unittest.mock.patch.object(math, "sqrt", sqrt)
+
+
+def _conditions(notes):
+    log = ShapeEnv._log_guard
+
+    def logged(shape_env, prefix, guard, *rest, **options):
+        notes.asked.append((guard, source_of_here()))
+        return log(shape_env, prefix, guard, *rest, **options)
+
+    return unittest.mock.patch.object(ShapeEnv, "_log_guard", logged)
+
+
+def _derivatives(notes):
+    transforms = torch._functorch.eager_transforms
+
+    def noting(enter):
+        @functools.wraps(enter)
+        def entered():
+            notes.derived.append(source_of_here())
+            return enter()
+
+        return entered
+
+    return unittest.mock.patch.multiple(transforms, **{
+        name: noting(getattr(transforms, name)) for name in ("grad_increment_nesting", "jvp_increment_nesting")})
+
+
+def _data(notes):
+    """`.data` of a tensor is another tensor, of which the capture knows nothing: to set it is to do something unseen."""
+    plain = torch.Tensor.data
+
+    def read(tensor):
+        if is_users(sys._getframe(1).f_code.co_filename):
+            notes.looked_behind.append(source_of_here())
+        return plain.__get__(tensor)
+
+    def write(tensor, value):
+        if is_users(sys._getframe(1).f_code.co_filename):
+            raise ExportError("`.data` is set, which no graph shows", source_of_here(),
+                              "write the elements (x.copy_(y) under torch.no_grad()), or go on with the new tensor")
+        plain.__set__(tensor, value)
+
+    return unittest.mock.patch.object(torch.Tensor, "data", property(read, write))
+
+
+def _resized(notes):
+    wrappers = torch._prims_common.wrappers
+    check = wrappers._resize_output_check
+
+    def checked(out, shape):
+        if tuple(out.shape) != tuple(shape):
+            notes.resized.append(source_of_here())
+        return check(out, shape)
+
+    return unittest.mock.patch.object(wrappers, "_resize_output_check", checked)
