@@ -294,6 +294,22 @@ void Graph::patch_user(NodeId user, ValueId from, ValueId to) {
   }
 }
 
+namespace {
+// Whether a result may be made in this operand's storage: schemas say of views which operand that is. An operand beside
+// it may lie in the same storage, and give nothing but its sizes.
+bool may_view(const Node& node, uint16_t result, ValueId operand) {
+  const Schema& schema = node.op->schema;
+  if (result >= schema.returns.size() || !schema.returns[result].alias) return true;
+  for (size_t k = 0; k < node.arg_count; ++k) {
+    if (schema.params[k].alias != schema.returns[result].alias) continue;
+    bool there = false;
+    for_each_value(node.args[k], [&](ValueId v) { there |= v == operand; });
+    if (there) return true;
+  }
+  return false;
+}
+}  // namespace
+
 // What was made from `from` in its storage lies in that of `to` from now on.
 void Graph::move_storage(ValueId from, ValueId to) {
   ValueId old = storage_[from];
@@ -305,7 +321,7 @@ void Graph::move_storage(ValueId from, ValueId to) {
       if (user == kOutputs) continue;
       for (uint16_t i = 0; i < nodes_[user].result_count; ++i) {
         ValueId r = nodes_[user].result(i);
-        if (storage_[r] != old || r == old) continue;
+        if (storage_[r] != old || r == old || !may_view(nodes_[user], i, v)) continue;
         storage_[r] = storage_[to];
         queue.push_back(r);
       }
