@@ -11,6 +11,7 @@
 #include "compiler/backend/llvm/ir.h"
 #include "compiler/backend/llvm/kernel_code.h"
 #include "compiler/backend/llvm/object_cache.h"
+#include "compiler/backend/llvm/row_call.h"
 #include "compiler/base/error.h"
 
 namespace lenz::native {
@@ -116,6 +117,7 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
   KernelCode code;
   CompileStatistics counted;
   auto jit = std::make_shared<Jit>();
+  define_row_calls(*jit);
   std::optional<ObjectCache> cache;
   if (!options.cache.empty()) cache.emplace(options.cache);
   const Compiler emitter(target);  // says types' layout; emission makes sizes, which belong to one thread
