@@ -4,6 +4,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "compiler/base/hash.h"
+
 namespace lenz::native {
 
 using loops::Axis;
@@ -125,7 +127,9 @@ class KeyWriter {
 
 std::string kernel_key(const loops::Program& program, const loops::Kernel& kernel,
                        const runtime::KernelArguments& arguments) {
-  return KeyWriter(program, kernel).run(arguments);
+  const std::string all = KeyWriter(program, kernel).run(arguments);
+  const uint64_t digest[] = {hash_bytes(all, 1), hash_bytes(all, 2)};  // programs have tens of thousands of kernels
+  return {reinterpret_cast<const char*>(digest), sizeof digest};
 }
 
 }  // namespace lenz::native
