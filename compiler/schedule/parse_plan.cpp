@@ -100,11 +100,12 @@ class PlanParser {
     return take();
   }
   uint32_t number(const std::string& what) {
-    const Token digits = expect(TokenKind::integer, what);
+    const Token token = expect(TokenKind::integer, what);
+    const std::string digits(token.text);
     uint32_t value = 0;
-    const char* end = digits.text.data() + digits.text.size();
-    if (auto read = std::from_chars(digits.text.data(), end, value); read.ec != std::errc() || read.ptr != end)
-      fail(digits, "no number of 32 bits", "numbers here are small and decimal");
+    const char* end = digits.data() + digits.size();
+    if (auto read = std::from_chars(digits.data(), end, value); read.ec != std::errc() || read.ptr != end)
+      fail(token, "no number of 32 bits", "numbers here are small and decimal");
     return value;
   }
   uint32_t positive(const std::string& what, int64_t most) {
