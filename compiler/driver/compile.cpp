@@ -31,7 +31,9 @@ std::unique_ptr<Graph> to_stage(const Graph& graph, Stage stage, const RunnerOpt
 
 loops::Program to_loops(const Graph& graph, const RunnerOptions& options, const LowerOptions& lower,
                         std::span<const PipelineLine> lines) {
-  return lower_graph(*to_level(graph, Level::core, options, lines), lower);
+  RunnerOptions how = options;
+  how.products_outside = lower.products_outside;
+  return lower_graph(*to_level(graph, Level::core, how, lines), lower);
 }
 
 bool stands_at_core(const OpDef& op) {

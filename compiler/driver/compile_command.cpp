@@ -18,6 +18,23 @@
 
 namespace lenz {
 
+namespace {
+constexpr size_t kLongestPlan = size_t{1} << 28;
+
+// The program as a plan that somebody wrote makes it.
+loops::Program realise_given(loops::Program program, const schedule::Plan& plan, const std::string& file,
+                             const schedule::RealiseOptions& options) {
+  std::string why = schedule::why_illegal(plan, program);
+  if (why.empty()) {
+    program = schedule::realise(std::move(program), plan, options);
+    const loops::ProgramVerdict verdict = loops::verify(program);
+    if (verdict.valid()) return program;
+    why = to_string(verdict.violations[0]);
+  }
+  throw UserError("this plan is not legal: " + why, file, "`lenz compile FILE --emit=plan` prints one that is");
+}
+}  // namespace
+
 ExitCode compile_command(std::span<const std::string> args) {
   CLI::App app("Takes a graph as far as a stage of the compiler and prints what it is then.", "lenz compile");
   std::string file, stage = "core";
@@ -39,6 +56,9 @@ ExitCode compile_command(std::span<const std::string> args) {
       ->capture_default_str();
   app.add_option("--target", target, "the machine to plan for: avx512, avx2, generic")->capture_default_str();
   app.add_option("--cores", cores, "how many cores it has")->check(CLI::Range(1, 4096))->capture_default_str();
+  std::string plan_file;
+  app.add_option("--plan", plan_file,
+                 "make kernels as this plan says, which --emit=plan printed, for the machine that it names");
   std::vector<std::string> pair;
   app.add_option("--explain", pair, "instead: why two buffers or nodes are, or are not, computed by one kernel")
       ->expected(2);
@@ -46,6 +66,7 @@ ExitCode compile_command(std::span<const std::string> args) {
 
   auto graph = read_valid_graph(file, op_table());
   if (!pair.empty()) stage = "plan";
+  if (!plan_file.empty() && stage == "core") stage = "realised";
   auto at = passes.find(stage);
   graph = at == passes.end() ? to_level(*graph, levels.contains(stage) ? levels.at(stage) : Level::core)
                              : to_stage(*graph, at->second);
@@ -59,19 +80,23 @@ ExitCode compile_command(std::span<const std::string> args) {
   } else if (stage == "plan" || stage == "fused" || stage == "realised" || stage == "memory" || stage == "llvm" ||
              stage == "asm") {
     loops::Program program = lower_graph(*graph);
-    const schedule::Target machine = schedule::cpu_target(target, cores);
+    std::optional<schedule::Plan> given;
+    if (!plan_file.empty()) given = schedule::parse_plan(read_text(plan_file, kLongestPlan), plan_file);
+    const schedule::Target machine = given ? given->target : schedule::cpu_target(target, cores);
     schedule::prepare(program, machine);
-    schedule::Plan plan = schedule::plan(program, machine);
+    const schedule::Plan plan = given ? *given : schedule::plan(program, machine);
     if (!pair.empty()) {
       text = schedule::explain(lower_graph(*graph), program, plan, pair[0], pair[1]);
     } else if (stage == "plan") {
       text = schedule::print(plan, program);
     } else {
-      program = schedule::realise(std::move(program), plan, {.tiles = stage != "fused"});
+      const schedule::RealiseOptions how{.tiles = stage != "fused"};
+      program = given ? realise_given(std::move(program), plan, plan_file, how)
+                      : schedule::realise(std::move(program), plan, how);
       loops::require_valid(program, "scheduling");
       bool code = stage == "llvm" || stage == "asm";
       text = stage == "memory" ? runtime::print(runtime::plan_memory(program), program)
-             : code            ? native::kernels_as_text(program, native::find_target(target), stage == "asm")
+             : code            ? native::kernels_as_text(program, native::find_target(machine.name), stage == "asm")
                                : loops::print(program);
     }
   } else {

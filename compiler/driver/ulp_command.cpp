@@ -115,7 +115,8 @@ ExitCode ulp_command(std::span<const std::string> args) {
       ->check(CLI::NonNegativeNumber);
   app.add_option("--threads", options.threads, "threads for --all")->check(CLI::PositiveNumber);
   app.add_flag("--json", options.json, "an object with all results");
-  app.add_flag("--missing", options.missing, "only list the rows and dtypes that have no code");
+  app.add_flag("--missing", options.missing,
+               "only list the rows and dtypes that have no code of their own: calls of the table's");
   if (!parse_arguments(app, args)) return ExitCode::fine;
   if (options.missing) {
     for (const std::string& row : native::missing_spellings()) std::printf("%s\n", row.c_str());
@@ -144,8 +145,8 @@ ExitCode ulp_command(std::span<const std::string> args) {
   if (options.json) {
     std::printf("%s\n", nlohmann::json{{"results", totals.results}, {"missing", missing}}.dump(2).c_str());
   } else {
-    std::printf("%d checked on %s, %d wrong, %zu without code\n", totals.checked, target.name.c_str(), totals.failed,
-                missing.size());
+    std::printf("%d checked on %s, %d wrong, %zu without code of their own\n", totals.checked, target.name.c_str(),
+                totals.failed, missing.size());
   }
   if (totals.failed > 0) return ExitCode::wrong;
   return totals.checked == 0 || (!options.ops.empty() && !missing.empty()) ? ExitCode::not_covered : ExitCode::fine;

@@ -5,6 +5,7 @@
 #include "compiler/base/hash.h"
 #include "compiler/base/source.h"
 #include "compiler/graph/alias.h"
+#include "compiler/graph/host_kernels.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verifier.h"
 
@@ -277,7 +278,8 @@ void Verifier::level() {
       report(602, id, op.full_name + " has an out= argument at level " + level_name);
     } else if (writes_operands(op, node.arguments()) && !copies_back(node)) {
       report(601, id, op.full_name + " writes to an operand at level " + level_name);
-    } else if (level_ == Level::core && op.infer && !op.has(Trait::core) && !op.schema.mutates()) {
+    } else if (level_ == Level::core && op.infer && !op.has(Trait::core) && !op.schema.mutates() &&
+               !may_have_host_kernel(op)) {
       report(603, id, op.full_name + " is no core op");
     }
   });

@@ -76,6 +76,11 @@ void Symbols::take_sizes(std::span<const Dim> sizes, std::span<const int64_t> nu
 }
 
 void Symbols::check(const SymNode* symbol) const {
+  if (const std::string why = broken(symbol); !why.empty()) throw UserError(why);
+}
+
+std::string Symbols::broken(const SymNode* symbol) const {
+  std::string why;
   auto concerns = [&](Dim dim) {
     bool found = symbol == nullptr;
     if (!found && !dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { found = found || s == symbol; });
@@ -87,15 +92,15 @@ void Symbols::check(const SymNode* symbol) const {
     return all;
   };
   auto require = [&](const Cond& cond, const char* what) {
-    if (!concerns(cond.lhs) && !concerns(cond.rhs)) return;
+    if (!why.empty() || (!concerns(cond.lhs) && !concerns(cond.rhs))) return;
     const std::optional<bool> holds = evaluate(cond, lookup());
     if (holds ? *holds : !told(cond.lhs) || !told(cond.rhs)) return;
     auto number = [&](Dim dim) {
       const std::optional<int64_t> n = try_value(dim);
       return n ? std::to_string(*n) : "beyond 64 bits";
     };
-    throw UserError(std::string(what) + " " + to_string(cond) + " does not hold: it is " + number(cond.lhs) +
-                    " against " + number(cond.rhs));
+    why = std::string(what) + " " + to_string(cond) + " does not hold: it is " + number(cond.lhs) + " against " +
+          number(cond.rhs);
   };
   bool declared = false;
   for (const auto& [about, range] : assumptions_.facts().ranges()) {
@@ -108,6 +113,7 @@ void Symbols::check(const SymNode* symbol) const {
   // Guards are for those who choose a program by its inputs; of a size that data made nobody may ask so much.
   if (symbol == nullptr)
     for (const Cond& guard : assumptions_.guards()) require(guard, "the guard");
+  return why;
 }
 
 }  // namespace lenz::loops

@@ -28,6 +28,7 @@ class Symbols {
   void take_sizes(std::span<const Dim> sizes, std::span<const int64_t> numbers, const void* who);
   // UserError unless facts and guards about the symbol (all of them: null) hold, as far as they can be told.
   void check(const SymNode* symbol) const;
+  std::string broken(const SymNode* symbol) const;  // what check() would say; empty: nothing
 
   int64_t* data() { return values_.data(); }
 

@@ -14,7 +14,7 @@ class InputTaker {
       throw UserError("the program takes " + std::to_string(program_.inputs.size()) + " inputs, " +
                       std::to_string(inputs.size()) + " are given");
     std::vector<Tensor> tensors(inputs.size());
-    std::vector<Expected> open;
+    std::vector<Expected> open, unread;
     for (size_t i = 0; i < inputs.size(); ++i) {
       const Input& input = program_.inputs[i];
       if (input.kind == Input::none) continue;
@@ -25,9 +25,10 @@ class InputTaker {
         continue;
       }
       tensors[i] = as_tensor(i, inputs[i]);
-      expect_tensor(i, tensors[i], open);
+      expect_tensor(i, tensors[i], open, unread);
     }
     match(std::move(open));
+    for (const Expected& e : unread) invent(e);
     symbols_.check(nullptr);
     for (const Input& input : program_.inputs)
       if (input.kind == Input::symbol && !input.sym.is_constant())
@@ -70,7 +71,7 @@ class InputTaker {
     refuse(i, "is neither a tensor nor a number of its dtype");
   }
 
-  void expect_tensor(size_t i, const Tensor& tensor, std::vector<Expected>& open) const {
+  void expect_tensor(size_t i, const Tensor& tensor, std::vector<Expected>& open, std::vector<Expected>& unread) const {
     const Buffer& buffer = program_.buffers[program_.inputs[i].buffer];
     const TensorType& type = buffer.type;
     if (tensor.dtype() != type.dtype) refuse(i, "is of dtype " + std::string(name(tensor.dtype())));
@@ -79,9 +80,27 @@ class InputTaker {
       open.push_back({type.sizes[d], tensor.sizes()[d], i, "the size of dim " + std::to_string(d)});
     if (!buffer.placed) return;
     open.push_back({type.offset, tensor.offset(), i, "the storage offset"});
-    for (size_t d = 0; d < type.rank(); ++d)  // eager computes with no stride of a dim that has at most one element
-      if (tensor.sizes()[d] > 1 && tensor.numel() > 0)
-        open.push_back({type.strides[d], tensor.strides()[d], i, "the stride of dim " + std::to_string(d)});
+    for (size_t d = 0; d < type.rank(); ++d) {  // eager computes with no stride of a dim that has at most one element
+      auto& into = tensor.sizes()[d] > 1 && tensor.numel() > 0 ? open : unread;
+      into.push_back({type.strides[d], tensor.strides()[d], i, "the stride of dim " + std::to_string(d)});
+    }
+  }
+
+  // Symbols of a stride that nobody reads: any value will do that facts and guards allow.
+  void invent(const Expected& e) {
+    if (e.dim.is_constant()) return;
+    for_each_symbol(e.dim, [&](const SymNode* symbol) {
+      if (symbols_.find(symbol)) return;
+      const Facts& facts = program_.assumptions.known();
+      const Range range = facts.range(Dim(symbol));
+      const int64_t low = range.low.value_or(0);
+      for (std::optional<int64_t> value :
+           {std::optional(e.given), std::optional(low), std::optional(low + 1), facts.hint(Dim(symbol)), range.high}) {
+        if (!value) continue;
+        symbols_.bind(Dim(symbol), *value, &program_);
+        if (symbols_.broken(nullptr).empty()) return;
+      }
+    });
   }
 
   // Symbols that stand alone first; then whatever has but one open symbol, as often as that helps.

@@ -4,6 +4,7 @@
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/divisors.h"
+#include "compiler/graph/host_kernels.h"
 #include "compiler/graph/rewrite.h"
 #include "compiler/lower/lowering.h"
 #include "compiler/scalar/random_stream.h"
@@ -253,8 +254,8 @@ void Lowering::lower_computed(const Node& node) {
 
 bool Lowering::runs_outside(const Node& node) const {
   const OpDef& row = node.op->base ? *node.op->base : *node.op;
-  return options_.products_outside && row.has(Trait::contraction) && row.has(Trait::core) &&
-         node.op->variant == VariantKind::functional;
+  return options_.products_outside && row.has(Trait::contraction) &&
+         (row.has(Trait::core) || may_have_host_kernel(row)) && node.op->variant == VariantKind::functional;
 }
 
 // A view of a buffer's storage where the graph has one; whose strides are its own business.

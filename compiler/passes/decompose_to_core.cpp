@@ -1,3 +1,4 @@
+#include "compiler/graph/host_kernels.h"
 #include "compiler/passes/expand_node.h"
 #include "compiler/passes/pass.h"
 
@@ -23,7 +24,7 @@ class Decomposer {
       expand_all();  // what writes became
     }
     bool core = true;
-    graph_.for_each_node([&](NodeId id) { core = core && is_core(graph_.node(id)); });
+    graph_.for_each_node([&](NodeId id) { core = core && stays(graph_.node(id)); });
     for (const auto& sub : graph_.subgraphs) core = core && sub->level == Level::core;
     if (core && graph_.level == Level::aten && context_.allow("level")) graph_.level = Level::core;
     for (const auto& sub : graph_.subgraphs) sub->level = graph_.level;
@@ -41,6 +42,10 @@ class Decomposer {
   // Externs say what they are; a write to an input is how a functional graph ends.
   static bool is_core(const Node& node) {
     return !node.op->infer || node.op->has(Trait::core) || node.op->schema.mutates();
+  }
+
+  bool stays(const Node& node) const {
+    return is_core(node) || (context_.products_outside && has_host_kernel(graph_, node));
   }
 
   // Whether anything but writes and views stands behind a write.
@@ -61,6 +66,7 @@ class Decomposer {
       writes_ = writes_ || (op.schema.mutates() && !ends(node));
       return false;
     }
+    if (stays(node)) return false;
     if (op.each) return context_.allow("elements") && expand_elements(graph_, id);
     if (op.decompose.empty()) return false;
     if (!context_.allow("definition")) return false;

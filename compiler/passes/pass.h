@@ -53,6 +53,7 @@ class PassContext {
   size_t asked = 0;             // this pass, over all its runs
   size_t* asked_by_all = nullptr;
   const TensorEvaluator* evaluator = nullptr;  // null: none
+  bool products_outside = false;               // RunnerOptions'
 
   size_t allowed() const { return allowed_; }
   size_t denied() const { return denied_; }

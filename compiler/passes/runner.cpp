@@ -57,6 +57,7 @@ class Runner {
     context.asked = asked_[std::string(pass.name)];
     context.asked_by_all = &asked_by_all_;
     if (options_.evaluator) context.evaluator = &options_.evaluator;
+    context.products_outside = options_.products_outside;
 
     auto start = std::chrono::steady_clock::now();
     apply(pass, graph_, context);

@@ -65,8 +65,8 @@ class StorageValues {
   std::vector<Made> made_, elements_;
 };
 
-// Whether no two elements of such a tensor share a place, as far as one can prove.
-bool lies_apart(const Graph& graph, const Type& type);
+// Whether no two elements of such a tensor share a place. May add guards: as strides typically are.
+bool lies_apart(Graph& graph, const Type& type);
 // How many elements of its dtype a storage needs for this tensor. May add a guard: whether there is any.
 Dim extent_of(Graph& graph, const Type& type);
 

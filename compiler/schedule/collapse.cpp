@@ -12,8 +12,8 @@ namespace lenz::schedule {
 using loops::Axis;
 using loops::InstrKind;
 
-bool collapsible(const loops::Program& program, const loops::Nest& nest, size_t k) {
-  const Axis &outer = nest.axes[k], &inner = nest.axes[k + 1];
+bool collapsible(const loops::Program& program, const loops::Nest& nest, std::span<const Axis> axes, size_t k) {
+  const Axis &outer = axes[k], &inner = axes[k + 1];
   if (outer.kind != inner.kind || outer.kind == loops::AxisKind::scan) return false;
   // Orders that mean something, and coordinates that have to stand alone.
   if (std::ranges::any_of(nest.stores, [](const loops::Store& s) { return s.mode != loops::StoreMode::assign; }))
@@ -21,7 +21,7 @@ bool collapsible(const loops::Program& program, const loops::Nest& nest, size_t 
   const Facts& facts = program.assumptions.known();
   if (!facts.proves(ge(inner.extent, 1))) return false;
   loops::IndexSpace space(program.context->syms, facts);
-  for (const Axis& a : nest.axes) space.add_axis(a.symbol, a.extent);
+  for (const Axis& a : axes) space.add_axis(a.symbol, a.extent);
   if (space.mentions_axis(outer.extent) || space.mentions_axis(inner.extent)) return false;
   auto one = [&](Dim value) { return space.mergeable(k, value); };
   for (const loops::Instr& i : nest.body) {

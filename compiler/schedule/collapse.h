@@ -3,12 +3,14 @@
 // Thread-safety: as the program's.
 #pragma once
 
+#include <span>
+
 #include "compiler/loops/program.h"
 
 namespace lenz::schedule {
 
-// Whether axes k and k + 1 of the nest are one axis for all that it does.
-bool collapsible(const loops::Program& program, const loops::Nest& nest, size_t k);
+// Whether axes k and k + 1 of the nest are one axis for all that it does. `axes`: its own in some order.
+bool collapsible(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes, size_t k);
 
 // Makes one axis of as many as may be, by the symbols that `fresh` gives.
 template <class F>
@@ -20,7 +22,7 @@ void collapse(loops::Program& program, loops::Nest& nest, size_t k, Dim symbol);
 template <class F>
 void collapse_axes(loops::Program& program, loops::Nest& nest, F&& fresh) {
   for (size_t k = nest.axes.size(); k-- > 1;)
-    if (collapsible(program, nest, k - 1)) collapse(program, nest, k - 1, fresh());
+    if (collapsible(program, nest, nest.axes, k - 1)) collapse(program, nest, k - 1, fresh());
 }
 
 }  // namespace lenz::schedule

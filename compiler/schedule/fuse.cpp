@@ -135,6 +135,26 @@ class PhaseMaker {
     return made;
   }
 
+  // Why the members may not be in these phases; empty if they may. `phase_of`: of each.
+  std::string why_not(const std::vector<size_t>& phase_of) {
+    for (size_t i = 0; i < members_.size(); ++i) {
+      const size_t at = phase_of[i];
+      for (size_t k = 0; k < i; ++k) {
+        bool apart = false;
+        if (!conflict(*members_[k], *members_[i], apart)) continue;
+        if (phase_of[k] + (apart ? 1 : 0) > at)
+          return "nest " + std::to_string(members_[i]->number) + " depends on nest " +
+                 std::to_string(members_[k]->number) + ", whose phase has to be an earlier one";
+      }
+      open_.resize(std::max(open_.size(), at + 1));
+      std::vector<Inner> inner = inner_axes(*members_[i], shared_);
+      if (!open_[at].members.empty() && !fits(open_[at], *members_[i], inner))
+        return "nest " + std::to_string(members_[i]->number) + " has other inner axes than its phase";
+      put(i, at, inner);
+    }
+    return {};
+  }
+
  private:
   struct Open {
     std::vector<size_t> members;
@@ -155,14 +175,19 @@ class PhaseMaker {
     }
     size_t at = earliest;
     while (at < open_.size() && !fits(open_[at], m, inner)) ++at;
-    if (at == open_.size()) {
-      open_.emplace_back();
-      for (const Inner& a : inner) {
-        open_.back().extents.push_back(a.extent);
-        open_.back().kinds.push_back(AxisKind::parallel);
-      }
-    }
+    if (at == open_.size()) open_.emplace_back();
+    put(i, at, inner);
+    phase_.push_back(at);
+  }
+
+  void put(size_t i, size_t at, const std::vector<Inner>& inner) {
+    const Member& m = *members_[i];
     Open& o = open_[at];
+    if (o.members.empty())
+      for (const Inner& a : inner) {
+        o.extents.push_back(a.extent);
+        o.kinds.push_back(AxisKind::parallel);
+      }
     o.members.push_back(i);
     o.body += m.nest->body.size();
     o.scans = o.scans || m.facts.scans;
@@ -170,7 +195,6 @@ class PhaseMaker {
       o.reduces = true;
       for (size_t d = 0; d < inner.size(); ++d) o.kinds[d] = inner[d].kind;
     }
-    phase_.push_back(at);
   }
 
   bool fits(const Open& o, const Member& m, const std::vector<Inner>& inner) const {
@@ -235,6 +259,18 @@ class PhaseMaker {
 
 // ---------------------------------------------------------------------------------------------------------------------
 // Groups
+
+bool may_join(const Member& m) { return m.nest->tag == loops::NestTag::none && !m.facts.combines; }
+
+// How many of its outermost axes the points of a kernel may differ in.
+size_t independent(const Member& m) {
+  if (!m.facts.combines) return m.extents.size();
+  size_t n = 0;
+  while (n < m.extents.size() && m.nest->axes[n].symbol == m.facts.parallel[n] &&
+         keeps_apart(*m.nest, m.facts.parallel[n]))
+    ++n;
+  return n;
+}
 
 class Fuser {
  public:
@@ -348,18 +384,6 @@ class Fuser {
   }
   int64_t last(const std::vector<int64_t>& list, BufferId id) const { return last_of(list, conflicts_.storage(id)); }
 
-  static bool may_join(const Member& m) { return m.nest->tag == loops::NestTag::none && !m.facts.combines; }
-
-  // How many of its outermost axes the points of a kernel may differ in.
-  static size_t independent(const Member& m) {
-    if (!m.facts.combines) return m.extents.size();
-    size_t n = 0;
-    while (n < m.extents.size() && m.nest->axes[n].symbol == m.facts.parallel[n] &&
-           keeps_apart(*m.nest, m.facts.parallel[n]))
-      ++n;
-    return n;
-  }
-
   // The group that it gains most by joining; -1 if it had better be alone.
   int64_t best(const Member& m, int64_t lower) {
     if (!may_join(m)) return -1;
@@ -441,6 +465,37 @@ std::string why_illegal(const Program& program, const Nest& a, const Nest& b, si
   if (!most) return "what one stores the other one accesses under another name of the same memory";
   if (*most < shared) return "what one stores the other one accesses at another point of axis " + std::to_string(*most);
   return {};
+}
+
+std::string why_illegal(const Program& program, const Block& block, const Group& group) {
+  std::deque<Member> members;
+  std::vector<const Member*> list;
+  std::vector<size_t> phase_of;
+  for (uint32_t number : group.nests) {
+    members.push_back(member_of(number, std::get<Nest>(block.nodes[number].is)));
+    list.push_back(&members.back());
+    size_t phase = 0;
+    while (std::ranges::find(group.phases[phase].nests, number) == group.phases[phase].nests.end()) ++phase;
+    phase_of.push_back(phase);
+  }
+  const Conflicts conflicts(program);
+  for (const Member& m : members) {
+    const std::string nest = "nest " + std::to_string(m.number);
+    if (members.size() > 1 && !may_join(m)) return nest + " stays by itself";
+    if (independent(m) < group.shared)
+      return "points of " + nest + " are apart along " + std::to_string(independent(m)) + " axes only, not " +
+             std::to_string(group.shared);
+    if (common_extents(members[0], m) < group.shared) return nest + " has other outermost axes than the first one";
+    for (const Member& other : members) {
+      if (&other == &m) break;
+      const auto most = conflicts.shareable(other, m, group.shared);
+      if (!most || *most < group.shared)
+        return "what one of nests " + std::to_string(other.number) + " and " + std::to_string(m.number) +
+               " stores the other one accesses at another point";
+    }
+  }
+  return PhaseMaker({.instructions = SIZE_MAX, .body = SIZE_MAX, .nests = SIZE_MAX}, group.shared, list)
+      .why_not(phase_of);
 }
 
 }  // namespace lenz::schedule

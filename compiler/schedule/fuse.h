@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "compiler/schedule/nest_facts.h"
+#include "compiler/schedule/tiles.h"
 
 namespace lenz::schedule {
 
@@ -23,6 +24,7 @@ struct Group {
   uint32_t node = 0;
   uint32_t shared = 0;  // how many outermost parallel axes
   std::vector<Phase> phases;
+  Tiles tiles;
   friend bool operator==(const Group&, const Group&) = default;
 };
 
@@ -32,10 +34,12 @@ struct FusionLimits {
   size_t nests = 64;
 };
 
-// In an order in which they may run.
+// In an order in which they may run; nobody has cut them yet.
 std::vector<Group> fuse(const loops::Program& program, const loops::Block& block, const FusionLimits& limits = {});
 
 // Why two nests of a block may not be in one group that shares this many axes; empty if they may.
 std::string why_illegal(const loops::Program& program, const loops::Nest& a, const loops::Nest& b, size_t shared);
+// Why a group may not be a kernel with these phases; empty if it may.
+std::string why_illegal(const loops::Program& program, const loops::Block& block, const Group& group);
 
 }  // namespace lenz::schedule

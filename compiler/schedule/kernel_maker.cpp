@@ -21,9 +21,9 @@ using loops::Store;
 KernelMaker::KernelMaker(Program& program, const Target& target, const Uses& uses, loops::Block& block,
                          const Group& group, const SymbolSet& taken)
     : program_(program), target_(target), uses_(uses), block_(block), group_(group), taken_(taken) {
-  order_axes();
   for (uint32_t number : group.nests) {
-    const auto& nest = std::get<Nest>(block.nodes[number].is);
+    auto& nest = std::get<Nest>(block.nodes[number].is);
+    nest.axes = reordered(nest, group.tiles.order);
     size_t phase = 0;
     while (std::ranges::find(group.phases[phase].nests, number) == group.phases[phase].nests.end()) ++phase;
     members_.push_back({&nest, facts_of(nest), phase});
@@ -38,16 +38,6 @@ KernelMaker::KernelMaker(Program& program, const Target& target, const Uses& use
 }
 
 Dim KernelMaker::fresh(std::string_view prefix) { return fresh_symbol(*program_.context, taken_, prefix); }
-
-bool KernelMaker::used_outside(BufferId id) const {
-  const Buffer& b = program_.buffers[id];
-  if (b.kind != loops::BufferKind::temporary || b.view_of != kNone) return true;
-  const Uses::OfBuffer& use = uses_.buffers[id];
-  auto inside = [&](const Uses::Place& p) {
-    return p.block == &block_ && std::ranges::binary_search(group_.nests, p.node);
-  };
-  return use.otherwise || !std::ranges::all_of(use.readers, inside) || !std::ranges::all_of(use.writers, inside);
-}
 
 bool KernelMaker::used_later(BufferId id, size_t phase) const {
   return std::ranges::any_of(members_, [&](const Member& m) {
@@ -85,7 +75,7 @@ const KernelMaker::Local& KernelMaker::local_for(BufferId id, const DimVec& inde
   }
   if (tile_)  // its extent may depend on the point: the largest one is room enough
     for (Dim& size : made.type.sizes)
-      if (size == tile_->extent && !size.is_constant()) size = kTile;
+      if (size == tile_->extent && !size.is_constant()) size = group_.tiles.size;
   made.type.strides = contiguous_strides(made.type.sizes);
   at->second.buffer = static_cast<BufferId>(program_.buffers.size());
   program_.buffers.push_back(std::move(made));
@@ -186,7 +176,7 @@ void KernelMaker::store(NestWriter& writer, const Member& member, const Replacem
   made.value = value;
   made.mask = mask;
   if (mask == kNone && from.mode == loops::StoreMode::assign) values_[from.buffer] = {value, made.index};
-  const bool outside = used_outside(from.buffer);
+  const bool outside = used_outside(program_, block_, uses_, group_, from.buffer);
   if (!outside && !used_later(from.buffer, member.phase)) return;
   if (!outside) {
     const Local& local = local_for(from.buffer, made.index);

@@ -16,13 +16,11 @@ class KernelMaker {
   // `taken`: symbols that mean something already. The block's nests are moved from.
   KernelMaker(loops::Program& program, const Target& target, const Uses& uses, loops::Block& block, const Group& group,
               const SymbolSet& taken);
-  // Decides tiles and lanes. Not asked: none.
+  // Cuts tiles and decides lanes. Not asked: none.
   void tile();
   std::vector<loops::Node> run();
 
  private:
-  static constexpr int64_t kTile = 4096;  // points of a tile: enough to pay for the turn, few enough for the cache
-
   struct Member {
     const loops::Nest* nest;
     NestFacts facts;
@@ -42,18 +40,13 @@ class KernelMaker {
   void store(NestWriter& writer, const Member& member, const Replacement& with, const loops::Store& from, Ssa value,
              Ssa mask);
   bool always_at(BufferId id, size_t d, Dim at) const;
-  bool used_outside(BufferId id) const;
   bool used_later(BufferId id, size_t phase) const;
   const Local& local_for(BufferId id, const DimVec& index);
   DimVec local_index(const Local& local, const DimVec& index) const;
-  void order_axes();
-  std::optional<size_t> crossing_axis() const;
   std::pair<loops::Axis, Dim> cut(size_t k, int64_t size);
   bool may_have_lanes(const loops::Nest& nest, const loops::Axis& axis) const;
-  size_t joined_axes() const;
   static int64_t widest(const loops::Nest& nest, const loops::Axis& axis);
   void add_lanes(loops::Nest& nest) const;
-  double contiguity(const loops::Nest& nest, size_t axis) const;
   Dim fresh(std::string_view prefix);
 
   loops::Program& program_;

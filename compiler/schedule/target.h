@@ -14,6 +14,8 @@ struct Target {
   uint32_t vector_bytes = 64;
   uint32_t cores = 1;
 
+  friend bool operator==(const Target&, const Target&) = default;
+
   // Of f32, the lanes that scalar code computes in: narrower dtypes are widened to it.
   uint32_t lanes(int64_t item_bytes) const {
     return vector_bytes / static_cast<uint32_t>(item_bytes < 4 ? 4 : item_bytes);

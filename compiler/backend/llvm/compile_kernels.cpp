@@ -10,7 +10,9 @@
 
 #include "compiler/backend/llvm/ir.h"
 #include "compiler/backend/llvm/kernel_code.h"
+#include "compiler/backend/llvm/kernel_key.h"
 #include "compiler/backend/llvm/object_cache.h"
+#include "compiler/backend/llvm/row_call.h"
 #include "compiler/base/error.h"
 
 namespace lenz::native {
@@ -116,6 +118,7 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
   KernelCode code;
   CompileStatistics counted;
   auto jit = std::make_shared<Jit>();
+  define_row_calls(*jit);
   std::optional<ObjectCache> cache;
   if (!options.cache.empty()) cache.emplace(options.cache);
   const Compiler emitter(target);  // says types' layout; emission makes sizes, which belong to one thread
@@ -127,8 +130,19 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
       code.kernels.emplace(e.kernel, runtime::NativeKernel{std::move(e.arguments), functions.at(e.key).code});
     batch.clear();
   };
+  struct Like {
+    const Kernel *kernel, *first;
+    KernelArguments arguments;
+  };
+  std::unordered_map<std::string, const Kernel*> first;  // of each key
+  std::vector<Like> others;
   for_each_kernel(program, [&](const Kernel& kernel, const std::string&) {
     ++counted.kernels;
+    KernelArguments takes = arguments_of(program, kernel);
+    if (auto [known, fresh] = first.try_emplace(kernel_key(program, kernel, takes), &kernel); !fresh) {
+      others.push_back({&kernel, known->second, std::move(takes)});
+      return;
+    }
     try {
       CodeModule module(kAnyName);
       KernelArguments arguments = emit_kernel(module, emitter, program, kernel, kAnyName);
@@ -139,6 +153,16 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
     if (batch.size() == kBatch) flush();
   });
   flush();
+  for (Like& other : others) {
+    auto found = code.kernels.find(other.first);
+    if (found == code.kernels.end()) {
+      code.refused.push_back(other.kernel->name + ": it is like " + other.first->name);
+      continue;
+    }
+    KernelFunction* function = found->second.function;
+    code.kernels.emplace(other.kernel, runtime::NativeKernel{std::move(other.arguments), function});
+    ++counted.repeated;
+  }
   code.owner = std::move(jit);
   if (statistics) *statistics = counted;
   return code;

@@ -13,8 +13,73 @@ using loops::InstrKind;
 using loops::Nest;
 using loops::Store;
 
+namespace {
+struct Collected {
+  KernelArguments arguments;
+  std::vector<BufferId> registers;  // local buffers without dims
+};
+
+DimVec strides_of(const loops::Program& program, BufferId id) {
+  const loops::Buffer& b = program.buffers[id];
+  return b.placed ? b.type.strides : contiguous_strides(b.type.sizes);
+}
+
+Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
+  Collected made;
+  std::vector<const SymNode*> own, seen;
+  for (const Axis& a : kernel.axes) own.push_back(a.symbol.node());
+  for (const loops::Node& node : kernel.body->nodes)
+    for (const Axis& a : std::get<Nest>(node.is).axes) own.push_back(a.symbol.node());
+  for (const loops::Node& node : kernel.body->nodes)
+    for (const Instr& i : std::get<Nest>(node.is).body)
+      if (i.kind == InstrKind::position) own.push_back(i.symbol.node());
+  auto note_one = [&](Dim d) {
+    if (d.is_constant()) return;
+    for_each_symbol(d, [&](const SymNode* s) {
+      if (std::ranges::find(own, s) != own.end() || std::ranges::find(seen, s) != seen.end()) return;
+      seen.push_back(s);
+      made.arguments.symbols.push_back(Dim(s));
+    });
+  };
+  // Indices are simplified by what is known of symbols, which may name others that are equal.
+  const Facts& facts = program.assumptions.known();
+  auto note = [&](Dim d) {
+    note_one(d);
+    for (size_t i = 0; i < made.arguments.symbols.size(); ++i) note_one(facts.simplify(made.arguments.symbols[i]));
+    if (!d.is_constant()) note_one(facts.simplify(d));
+  };
+  auto use = [&](BufferId id) {
+    const loops::Buffer& buffer = program.buffers[id];
+    auto& list = buffer.local && buffer.type.rank() == 0 ? made.registers : made.arguments.buffers;
+    if (std::ranges::find(list, id) != list.end()) return;
+    list.push_back(id);
+    for (Dim d : strides_of(program, id)) note(d);
+  };
+  for (const Axis& a : kernel.axes) note(a.extent);
+  for (const loops::Node& node : kernel.body->nodes) {
+    const Nest& n = std::get<Nest>(node.is);
+    for (const Axis& a : n.axes) note(a.extent);
+    for (const Instr& i : n.body) {
+      if (i.kind == InstrKind::load) use(i.buffer);
+      for (Dim d : i.index) note(d);
+      if (i.kind == InstrKind::position) note(i.extent);
+      if (i.kind == InstrKind::draw &&
+          std::ranges::find(made.arguments.streams, i.stream) == made.arguments.streams.end())
+        made.arguments.streams.push_back(i.stream);
+    }
+    for (const Store& s : n.stores) {
+      use(s.buffer);
+      for (Dim d : s.index) note(d);
+    }
+  }
+  return made;
+}
+}  // namespace
+
 KernelArguments KernelEmitter::run(std::string_view symbol) {
-  collect();
+  Collected taken = collect(program_, kernel_);
+  arguments_ = std::move(taken.arguments);
+  registers_ = std::move(taken.registers);
   auto* pointer = llvm::PointerType::get(*ir_.context, 0);
   auto* type =
       llvm::FunctionType::get(b_.getInt32Ty(), {pointer, pointer, pointer, b_.getInt64Ty(), b_.getInt64Ty()}, false);
@@ -53,61 +118,8 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
   return std::move(arguments_);
 }
 
-// --- what it takes
-
-void KernelEmitter::collect() {
-  std::vector<const SymNode*> own, seen;
-  for (const Axis& a : kernel_.axes) own.push_back(a.symbol.node());
-  for (const loops::Node& node : kernel_.body->nodes)
-    for (const Axis& a : std::get<Nest>(node.is).axes) own.push_back(a.symbol.node());
-  for (const loops::Node& node : kernel_.body->nodes)
-    for (const Instr& i : std::get<Nest>(node.is).body)
-      if (i.kind == InstrKind::position) own.push_back(i.symbol.node());
-  auto note_one = [&](Dim d) {
-    if (d.is_constant()) return;
-    for_each_symbol(d, [&](const SymNode* s) {
-      if (std::ranges::find(own, s) != own.end() || std::ranges::find(seen, s) != seen.end()) return;
-      seen.push_back(s);
-      arguments_.symbols.push_back(Dim(s));
-    });
-  };
-  // Indices are simplified by what is known of symbols, which may name others that are equal.
-  const Facts& facts = program_.assumptions.known();
-  auto note = [&](Dim d) {
-    note_one(d);
-    for (size_t i = 0; i < arguments_.symbols.size(); ++i) note_one(facts.simplify(arguments_.symbols[i]));
-    if (!d.is_constant()) note_one(facts.simplify(d));
-  };
-  auto use = [&](BufferId id) {
-    const loops::Buffer& buffer = program_.buffers[id];
-    auto& list = buffer.local && buffer.type.rank() == 0 ? registers_ : arguments_.buffers;
-    if (std::ranges::find(list, id) != list.end()) return;
-    list.push_back(id);
-    for (Dim d : strides_of(id)) note(d);
-  };
-  for (const Axis& a : kernel_.axes) note(a.extent);
-  for (const loops::Node& node : kernel_.body->nodes) {
-    const Nest& n = std::get<Nest>(node.is);
-    for (const Axis& a : n.axes) note(a.extent);
-    for (const Instr& i : n.body) {
-      if (i.kind == InstrKind::load) use(i.buffer);
-      for (Dim d : i.index) note(d);
-      if (i.kind == InstrKind::position) note(i.extent);
-      if (i.kind == InstrKind::draw && std::ranges::find(arguments_.streams, i.stream) == arguments_.streams.end())
-        arguments_.streams.push_back(i.stream);
-    }
-    for (const Store& s : n.stores) {
-      use(s.buffer);
-      for (Dim d : s.index) note(d);
-    }
-  }
-}
-
 Dtype KernelEmitter::dtype_of(BufferId id) const { return program_.buffers[id].type.dtype; }
-DimVec KernelEmitter::strides_of(BufferId id) const {
-  const loops::Buffer& b = program_.buffers[id];
-  return b.placed ? b.type.strides : contiguous_strides(b.type.sizes);
-}
+DimVec KernelEmitter::strides_of(BufferId id) const { return native::strides_of(program_, id); }
 
 // --- control flow
 
@@ -156,6 +168,10 @@ KernelArguments emit_kernel(CodeModule& module, const Compiler& compiler, const 
                             const loops::Kernel& kernel, std::string_view symbol) {
   compiler.prepare(module);
   return KernelEmitter(module, compiler, program, kernel).run(symbol);
+}
+
+KernelArguments arguments_of(const loops::Program& program, const loops::Kernel& kernel) {
+  return collect(program, kernel).arguments;
 }
 
 }  // namespace lenz::native

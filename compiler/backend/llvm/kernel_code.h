@@ -19,4 +19,7 @@ using runtime::KernelStatus;
 KernelArguments emit_kernel(CodeModule& module, const Compiler& compiler, const loops::Program& program,
                             const loops::Kernel& kernel, std::string_view symbol);
 
+// What it takes, without its code.
+KernelArguments arguments_of(const loops::Program& program, const loops::Kernel& kernel);
+
 }  // namespace lenz::native

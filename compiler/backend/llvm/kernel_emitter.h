@@ -55,7 +55,6 @@ class KernelEmitter {
   using Axes = std::vector<const loops::Axis*>;
 
   // What it takes.
-  void collect();
   Dtype dtype_of(loops::BufferId id) const;
   DimVec strides_of(loops::BufferId id) const;
 

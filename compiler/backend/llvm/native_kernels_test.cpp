@@ -278,6 +278,29 @@ TEST(NativeKernels, InnerAxesWithoutPoints) {
               {numbers(Dtype::f64, {0}), numbers(Dtype::f64, {3})});
 }
 
+// Kernels that differ in what they work on, in their axes' names, in a number, and in which size is whose.
+TEST(NativeKernels, KernelsThatAreAlikeShareCode) {
+  const std::string text = R"(loops @alike where s0 in 1..99, s1 in 1..99 {
+  input %a: f32[s0, s1] placed
+  input %b: f32[s1, s0] placed
+  temp %c: f32[s0, s1] placed
+  temp %d: f32[s0, s1] placed
+  temp %e: f32[s1, s0] placed
+  temp %f: f32[s0, s1] placed
+  kernel k0 < s0 { for i0 < s1 lanes 16 { %0 = load %a[k0, i0] %1 = f32 2.0 %2 = mul.f32 %0, %1 store %c[k0, i0] = %2 } }
+  kernel z < s0 { for b < s1 lanes 16 { %0 = load %c[z, b] %1 = f32 2.0 %2 = mul.f32 %0, %1 store %d[z, b] = %2 } }
+  kernel k0 < s1 { for i0 < s0 lanes 16 { %0 = load %b[k0, i0] %1 = f32 2.0 %2 = mul.f32 %0, %1 store %e[k0, i0] = %2 } }
+  kernel k0 < s0 { for i0 < s1 lanes 16 { %0 = load %a[k0, i0] %1 = f32 3.0 %2 = mul.f32 %0, %1 store %f[k0, i0] = %2 } }
+  return %c, %d, %e, %f
+})";
+  expect_same(text, {numbers(Dtype::f32, {5, 40}), numbers(Dtype::f32, {40, 5})});
+  CompileStatistics statistics;
+  compile_kernels(loops::parse_program(text, op_table()), runnable_target(), {}, &statistics);
+  EXPECT_EQ(statistics.kernels, 4u);
+  EXPECT_EQ(statistics.compiled, 2u);
+  EXPECT_EQ(statistics.repeated, 2u);
+}
+
 TEST(NativeKernels, RaisesAsTheInterpreterDoes) {
   expect_same(R"(loops @raises {
   input %x: i64[20] placed

@@ -3,6 +3,7 @@
 #include <llvm/IR/Verifier.h>
 
 #include "compiler/backend/llvm/ir.h"
+#include "compiler/backend/llvm/row_call.h"
 #include "compiler/backend/llvm/scalar_code.h"
 
 namespace lenz::native {
@@ -77,6 +78,7 @@ RowKernel::RowKernel(const ScalarRow& row, Dtype compute, Dtype result, const Cp
       jit_(std::make_unique<Jit>()) {
   const Compiler compiler(target);
   CodeModule module = row_module(row, compute, result, compiler, lanes_);
+  define_row_calls(*jit_);
   jit_->add_object(compiler.object(module));
   function_ = jit_->function<Function>("row");
 }

@@ -2,10 +2,12 @@
 
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/Module.h>
 
 #include <map>
 
 #include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/row_call.h"
 #include "compiler/base/error.h"
 #include "compiler/scalar/rounding.h"
 
@@ -86,6 +88,7 @@ llvm::Type* ScalarCode::memory_type(Dtype dtype) const {
 
 Lanes ScalarCode::apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Lanes> operands,
                         llvm::Value** raised) {
+  if (is_called(row, compute)) return call(row, compute, operands);
   const Spell spelling = find_spelling(row, compute);
   if (spelling == nullptr)
     throw Unsupported("no code for scalar primitive '" + std::string(row.name) + "' in " + std::string(name(compute)));
@@ -109,6 +112,32 @@ Lanes ScalarCode::apply(const ScalarRow& row, Dtype compute, Dtype result, std::
   return {answer.re.value, answer.im.value};
 }
 
+// Vectors are handed over in memory: the function computes all lanes of one.
+Lanes ScalarCode::call(const ScalarRow& row, Dtype compute, std::span<const Lanes> operands) {
+  llvm::IRBuilderBase& b = *builder_;
+  llvm::Module& module = *b.GetInsertBlock()->getModule();
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  auto* pointer = llvm::PointerType::get(b.getContext(), 0);
+  const Dtype dtype = compute == Dtype::f64 ? Dtype::f64 : Dtype::f32;
+  std::vector<llvm::Value*> arguments{module.getOrInsertGlobal(symbol_of(row), b.getInt8Ty()),
+                                      b.getInt32(static_cast<uint32_t>(dtype)),
+                                      b.getInt64(static_cast<uint64_t>(lanes_))};
+  for (size_t i = 0; i < 3; ++i) {
+    arguments.push_back(llvm::ConstantPointerNull::get(pointer));
+    if (i >= operands.size()) continue;
+    arguments.back() = at_entry.CreateAlloca(operands[i].value->getType());
+    b.CreateStore(operands[i].value, arguments.back());
+  }
+  llvm::Type* held = held_type(dtype);
+  llvm::Value* result = at_entry.CreateAlloca(held);
+  arguments.push_back(result);
+  llvm::Type* types[] = {pointer, b.getInt32Ty(), b.getInt64Ty(), pointer, pointer, pointer, pointer};
+  b.CreateCall(module.getOrInsertFunction(kRowFunction, llvm::FunctionType::get(b.getVoidTy(), types, false)),
+               arguments);
+  return {b.CreateLoad(held, result)};
+}
+
 Lanes ScalarCode::constant(Dtype dtype, const ScalarValue& value) {
   LaneCode code(*builder_, *target_, lanes_);
   const LaneType lane = held_lane(dtype);
@@ -130,6 +159,12 @@ Lanes ScalarCode::store_convert(Dtype dtype, const Lanes& held) {
 }
 
 bool has_spelling(const ScalarRow& row, Dtype compute) { return find_spelling(row, compute) != nullptr; }
+
+bool is_called(const ScalarRow& row, Dtype compute) {
+  return row.dtypes.has(compute) && is_floating(compute) && row.eval.reals != nullptr &&
+         result_dtype(row, Dtype::f64, Dtype::f64) == Dtype::f64 && row.operands != OperandRule::condition_first &&
+         !has_spelling(row, compute);
+}
 
 std::vector<std::string> missing_spellings() {
   std::vector<std::string> missing;

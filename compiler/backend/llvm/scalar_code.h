@@ -52,7 +52,8 @@ class ScalarCode {
 
   // Computes a row. `result` is result_dtype(row, compute, target). Where eager raises in some lanes (integer division
   // by zero), *raised becomes a vector of i1 that says in which, and these lanes' values mean nothing; it becomes null
-  // where none can. The caller masks out lanes that don't exist. Throws Unsupported for a row without spelling.
+  // where none can. The caller masks out lanes that don't exist. Throws Unsupported for a row without spelling
+  // that is not called either.
   Lanes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Lanes> operands,
               llvm::Value** raised = nullptr);
 
@@ -75,6 +76,8 @@ class ScalarCode {
                                    llvm::Value* element, int vectors);
 
  private:
+  Lanes call(const ScalarRow& row, Dtype compute, std::span<const Lanes> operands);
+
   llvm::IRBuilderBase* builder_;
   const CpuTarget* target_;
   int lanes_;
@@ -82,8 +85,10 @@ class ScalarCode {
 
 // Whether apply() has a spelling.
 bool has_spelling(const ScalarRow& row, Dtype compute);
+// Whether it calls the table's own function instead, for want of one (row_call.h).
+bool is_called(const ScalarRow& row, Dtype compute);
 
-// The rows and dtypes of the table that apply() refuses: "special_zeta f64", in the table's order.
+// The rows and dtypes of the table that have no spelling: "special_zeta f64", in the table's order.
 std::vector<std::string> missing_spellings();
 
 }  // namespace lenz::native

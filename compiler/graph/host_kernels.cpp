@@ -1,0 +1,29 @@
+#include "compiler/graph/host_kernels.h"
+
+#include <algorithm>
+#include <array>
+
+namespace lenz {
+
+bool may_have_host_kernel(const OpDef& op) {
+  static constexpr std::array<std::string_view, 3> kAttention{
+      "lenz.attention",                                    // op name: of attention, what hosts have whole
+      "aten.scaled_dot_product_attention",                 // op name: as above
+      "aten._scaled_dot_product_flash_attention_for_cpu",  // op name: as above
+  };
+  return std::ranges::find(kAttention, op.full_name) != kAttention.end();
+}
+
+bool has_host_kernel(const Graph& graph, const Node& node) {
+  if (!may_have_host_kernel(*node.op)) return false;
+  const Type &query = graph.type(node.args[0].value()), &key = graph.type(node.args[1].value()),
+             &value = graph.type(node.args[2].value());
+  auto holds = [&](const Cond& cond) { return graph.assumptions.prove(cond) == Truth::yes; };
+  if (!holds(eq(query.sizes().back(), value.sizes().back())) || !holds(gt(key.sizes()[key.rank() - 2], 0)))
+    return false;
+  for (size_t i = 0; i < node.arg_count; ++i)
+    if (node.op->schema.params[i].name == "dropout_p" && node.args[i].real() != 0) return false;
+  return true;
+}
+
+}  // namespace lenz

@@ -1,0 +1,15 @@
+// Ops that have a definition, and that whoever runs a program may have a kernel for all the same: one that never
+// stores what lies between.
+// Thread-safety: pure functions.
+#pragma once
+
+#include "compiler/graph/graph.h"
+
+namespace lenz {
+
+bool may_have_host_kernel(const OpDef& op);
+// Whether such a kernel takes these operands: queries, keys and values of one length, a key at least, and no dropout,
+// whose numbers are ours.
+bool has_host_kernel(const Graph& graph, const Node& node);
+
+}  // namespace lenz

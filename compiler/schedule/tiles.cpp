@@ -1,0 +1,235 @@
+#include "compiler/schedule/tiles.h"
+
+#include <algorithm>
+
+#include "compiler/loops/index_algebra.h"
+#include "compiler/schedule/addresses.h"
+#include "compiler/schedule/collapse.h"
+#include "compiler/schedule/fuse.h"
+#include "compiler/schedule/symbols.h"
+
+namespace lenz::schedule {
+
+using loops::Axis;
+using loops::AxisKind;
+using loops::InstrKind;
+using loops::Nest;
+using loops::Program;
+using loops::Store;
+
+namespace {
+
+constexpr int64_t kTile = 4096;      // points of a tile: enough to pay for the turn, few enough for the cache
+constexpr int64_t kColumnTile = 64;  // columns that are reduced together: four vectors of accumulators
+constexpr int64_t kSquareTile = 64;  // of two axes, where memory is contiguous along one here and the other one there
+
+template <class F>
+void for_each_access(const Nest& nest, F&& visit) {
+  for (const loops::Instr& i : nest.body)
+    if (i.kind == InstrKind::load) visit(i.buffer, i.index);
+  for (const Store& s : nest.stores) visit(s.buffer, s.index);
+}
+
+loops::IndexSpace space_of(const Program& program, std::span<const Axis> axes) {
+  loops::IndexSpace space(program.context->syms, program.assumptions.known());
+  for (const Axis& a : axes) space.add_axis(a.symbol, a.extent);
+  return space;
+}
+
+bool scans(const Nest& nest) {
+  return std::ranges::any_of(nest.body, [](const loops::Instr& i) { return i.kind == InstrKind::scan; });
+}
+
+// Where a nest's outermost parallel axes are among all.
+std::vector<size_t> places_of_shared(std::span<const Axis> axes, size_t shared) {
+  std::vector<size_t> at;
+  for (size_t k = 0; k < axes.size() && at.size() < shared; ++k)
+    if (axes[k].kind == AxisKind::parallel) at.push_back(k);
+  return at;
+}
+
+class TileChooser {
+ public:
+  TileChooser(const Program& program, const loops::Block& block, const Uses& uses, const Group& group,
+              const Target& target)
+      : program_(program), block_(block), uses_(uses), group_(group), target_(target) {}
+
+  Tiles run() {
+    Tiles made;
+    made.order = order();
+    for (uint32_t number : group_.nests) {
+      const Nest& nest = nest_of(number);
+      members_.push_back({&nest, reordered(nest, made.order)});
+    }
+    if (group_.shared == 0) return made;
+    const bool bare = is_bare();
+    if (!bare && !in_columns()) return made;
+    made.size = bare ? kTile : kColumnTile;
+    if (!bare || group_.phases.size() != 1) return made;
+    made.rows = crossing_axis();
+    if (made.rows) {
+      made.size = kSquareTile;
+    } else {
+      made.joined = joined_axes();
+    }
+    return made;
+  }
+
+ private:
+  struct Member {
+    const Nest* nest;
+    std::vector<Axis> axes;
+  };
+
+  const Nest& nest_of(uint32_t number) const { return std::get<Nest>(block_.nodes[number].is); }
+
+  bool is_bare() const {
+    return std::ranges::all_of(members_, [&](const Member& m) { return m.axes.size() == group_.shared; });
+  }
+
+  // From the axis with the longest steps in memory to the one with the shortest, as what the group writes lies. Points
+  // of a kernel may run in any order.
+  std::vector<uint32_t> order() const {
+    if (group_.shared < 2) return {};
+    std::vector<uint32_t> found;
+    for (size_t n = group_.nests.size(); n-- > 0 && found.empty();) {
+      const Nest& nest = nest_of(group_.nests[n]);
+      const std::vector<size_t> shared = places_of_shared(nest.axes, group_.shared);
+      const loops::IndexSpace space = space_of(program_, nest.axes);
+      for (const Store& s : nest.stores) {
+        const Dim address = address_of(program_, s.buffer, s.index);
+        if (!used_outside(program_, block_, uses_, group_, s.buffer) || !space.linear(address)) continue;
+        for (size_t k : space.order_by_stride(address))
+          if (auto at = std::ranges::find(shared, k); at != shared.end())
+            found.push_back(static_cast<uint32_t>(at - shared.begin()));
+        break;
+      }
+    }
+    if (std::ranges::is_sorted(found)) found.clear();
+    return found;
+  }
+
+  // Whether memory is contiguous along the innermost shared axis rather than along those that only some nests have.
+  bool in_columns() const {
+    double along_shared = 0, along_inner = 0;
+    for (const Member& m : members_) {
+      if (scans(*m.nest)) return false;
+      if (m.axes.size() == group_.shared) continue;
+      const size_t shared = places_of_shared(m.axes, group_.shared).back(), last = m.axes.size() - 1;
+      // How far an inner axis goes hangs on where the shared one is: that one stays outside.
+      for (const Axis& a : m.axes)
+        if (mentions(a.extent, m.axes[shared].symbol)) return false;
+      along_shared += contiguity(program_, *m.nest, m.axes, shared);
+      along_inner += contiguity(program_, *m.nest, m.axes, last == shared ? 0 : last);
+    }
+    return along_shared > along_inner;
+  }
+
+  // The shared axis along which most of what is strange to the innermost one is contiguous.
+  std::optional<uint32_t> crossing_axis() const {
+    std::vector<int> along(group_.shared);
+    const std::vector<Axis>& axes = members_[0].axes;
+    auto too_few = [&](size_t k) {
+      return axes[k].extent.is_constant() && axes[k].extent.constant() < target_.lanes(4);
+    };
+    if (too_few(group_.shared - 1)) return std::nullopt;
+    for (const Member& m : members_) {
+      const loops::IndexSpace space = space_of(program_, m.axes);
+      for_each_access(*m.nest, [&](BufferId id, const DimVec& index) {
+        const Dim address = address_of(program_, id, index);
+        auto innermost = space.stride(address, group_.shared - 1);
+        if (!innermost || innermost->is(0) || innermost->is(1)) return;
+        for (size_t k = 0; k + 1 < group_.shared; ++k)
+          if (auto stride = space.stride(address, k); stride && stride->is(1)) ++along[k];
+      });
+    }
+    std::optional<uint32_t> best;
+    for (uint32_t k = 0; k + 1 < group_.shared; ++k)
+      if (along[k] > 0 && !too_few(k) && (!best || along[k] > along[*best])) best = k;
+    return best;
+  }
+
+  // How many of the innermost shared axes are one axis for all members.
+  uint32_t joined_axes() const {
+    for (uint32_t n = 1; n < group_.shared; ++n)
+      for (const Member& m : members_)
+        if (!collapsible(program_, *m.nest, m.axes, group_.shared - 1 - n)) return n;
+    return group_.shared;
+  }
+
+  const Program& program_;
+  const loops::Block& block_;
+  const Uses& uses_;
+  const Group& group_;
+  const Target& target_;
+  std::vector<Member> members_;  // in the order of the group's nests
+};
+
+}  // namespace
+
+Tiles choose_tiles(const Program& program, const loops::Block& block, const Uses& uses, const Group& group,
+                   const Target& target) {
+  return TileChooser(program, block, uses, group, target).run();
+}
+
+std::vector<Axis> reordered(const Nest& nest, std::span<const uint32_t> order) {
+  std::vector<Axis> made = nest.axes;
+  const std::vector<size_t> shared = places_of_shared(nest.axes, order.size());
+  for (size_t k = 0; k < order.size(); ++k) made[shared[k]] = nest.axes[shared[order[k]]];
+  return made;
+}
+
+bool used_outside(const Program& program, const loops::Block& block, const Uses& uses, const Group& group,
+                  BufferId id) {
+  const loops::Buffer& b = program.buffers[id];
+  if (b.kind != loops::BufferKind::temporary || b.view_of != kNone) return true;
+  const Uses::OfBuffer& use = uses.buffers[id];
+  auto inside = [&](const Uses::Place& p) {
+    return p.block == &block && std::ranges::binary_search(group.nests, p.node);
+  };
+  return use.otherwise || !std::ranges::all_of(use.readers, inside) || !std::ranges::all_of(use.writers, inside);
+}
+
+double contiguity(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis) {
+  const loops::IndexSpace space = space_of(program, axes);
+  double score = 0;
+  for_each_access(nest, [&](BufferId id, const DimVec& index) {
+    if (index.empty()) return;
+    auto stride = space.stride(address_of(program, id, index), axis);
+    score += !stride ? -2 : stride->is(1) ? 1 : stride->is(0) ? 0 : -1;
+  });
+  return score;
+}
+
+std::string why_not_cut(const Program& program, const loops::Block& block, const Group& group) {
+  const Tiles& t = group.tiles;
+  if (!t.order.empty()) {
+    std::vector<uint32_t> sorted = t.order;
+    std::ranges::sort(sorted);
+    for (size_t k = 0; k < sorted.size(); ++k)
+      if (sorted.size() != group.shared || sorted[k] != k) return "its order does not name each shared axis once";
+  }
+  if (t.size == 0) return t.joined != 1 || t.rows ? "nothing is joined or turned where nothing is cut" : "";
+  if (group.shared == 0) return "there is no shared axis to be cut";
+  if (t.size < 0 || t.size > kLargestTile) return "a tile has 1 to " + std::to_string(kLargestTile) + " points";
+  if (t.joined < 1 || t.joined > group.shared) return "more axes are joined than are shared";
+  if (t.rows && (*t.rows + 1 >= group.shared || t.joined != 1)) return "squares are of one other shared axis";
+  for (uint32_t number : group.nests) {
+    const auto& nest = std::get<Nest>(block.nodes[number].is);
+    const std::vector<Axis> axes = reordered(nest, t.order);
+    const bool bare = axes.size() == group.shared;
+    if (!bare && scans(nest)) return "nest " + std::to_string(number) + " scans";
+    if ((t.joined > 1 || t.rows) && (!bare || group.phases.size() != 1))
+      return "axes are joined or turned where they are all there is, in one phase";
+    for (size_t n = 1; n < t.joined; ++n)
+      if (!collapsible(program, nest, axes, group.shared - 1 - n))
+        return "the joined axes are not one in all memory of nest " + std::to_string(number);
+    const Dim cut = axes[places_of_shared(axes, group.shared).back()].symbol;
+    for (const Axis& a : axes)
+      if (mentions(a.extent, cut))
+        return "how far nest " + std::to_string(number) + " goes hangs on the axis that is cut";
+  }
+  return {};
+}
+
+}  // namespace lenz::schedule

@@ -1,0 +1,121 @@
+// The fused kernel gives what the steps of lenz.attention give, where rows see nothing or little too.
+#include <ATen/ATen.h>
+#include <gtest/gtest.h>
+
+#include "compiler/base/chooser.h"
+#include "compiler/driver/compile.h"
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/attention.h"
+
+namespace lenz::oracle {
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Given {
+  at::Tensor query, key, value;
+  std::optional<at::Tensor> bias, seen;
+  double scale = 0.3, hidden = 0;
+};
+
+at::Tensor by_definition(const Given& g) {
+  at::Tensor scores = at::matmul(g.query.to(at::kDouble), g.key.to(at::kDouble).transpose(-2, -1)) * g.scale;
+  if (g.seen) scores = at::where(*g.seen, scores, at::Scalar(g.hidden));
+  if (g.bias) scores = scores + g.bias->to(at::kDouble);
+  return at::matmul(at::softmax(scores, -1), g.value.to(at::kDouble));
+}
+
+void expect_right(const Given& g, const std::string& what) {
+  const at::Tensor got = attention(g.query, g.key, g.value, g.bias, g.seen, g.scale, g.hidden);
+  const at::Tensor wanted = by_definition(g);
+  ASSERT_EQ(got.sizes(), wanted.sizes()) << what;
+  ASSERT_EQ(got.scalar_type(), g.query.scalar_type()) << what;
+  const double near = got.scalar_type() == at::kBFloat16 ? 2e-2 : 1e-5;
+  EXPECT_TRUE(at::allclose(got.to(at::kDouble), wanted, near, near, true)) << what << "\n" << got << "\n" << wanted;
+}
+
+Given drawn(at::IntArrayRef batch, int64_t rows, int64_t columns, at::ScalarType dtype = at::kFloat) {
+  auto tensor = [&](int64_t n) {
+    std::vector<int64_t> sizes = batch.vec();
+    sizes.push_back(n);
+    sizes.push_back(8);
+    return at::randn(sizes).to(dtype);
+  };
+  return {tensor(rows), tensor(columns), tensor(columns), {}, {}};
+}
+
+TEST(AttentionKernel, BatchesOfAnyRankAndSharedHeads) {
+  at::manual_seed(1);
+  for (const std::vector<int64_t>& batch : std::vector<std::vector<int64_t>>{{}, {3}, {2, 3}, {2, 3, 2}})
+    for (at::ScalarType dtype : {at::kFloat, at::kDouble, at::kBFloat16})
+      expect_right(drawn(batch, 5, 7, dtype), "rank " + std::to_string(batch.size()));
+  Given shared = drawn({2, 4}, 5, 7);
+  shared.key = shared.key.slice(1, 0, 1);
+  shared.value = shared.value.slice(1, 0, 1);
+  expect_right(shared, "shared heads");
+  Given turned = drawn({2, 4}, 8, 8);
+  turned.key = turned.key.transpose(-2, -1);
+  expect_right(turned, "vectors that are not whole in memory");
+  Given none = drawn({2}, 5, 7);
+  none.query = none.query.slice(1, 0, 0);
+  expect_right(none, "no queries");
+}
+
+TEST(AttentionKernel, RowsThatSeeNothingOrLittle) {
+  at::manual_seed(2);
+  Given g = drawn({2, 3}, 5, 7);
+  g.seen = at::ones({5, 7}, at::kBool).tril();
+  for (double hidden : {-kInfinity, -1000.0, -5.0, 0.0}) {
+    g.hidden = hidden;
+    expect_right(g, "hidden behind " + std::to_string(hidden));
+  }
+  g.seen->select(0, 2).fill_(false);
+  for (double hidden : {-kInfinity, -1000.0, -5.0}) {
+    g.hidden = hidden;
+    expect_right(g, "a row that sees nothing, " + std::to_string(hidden));
+  }
+  g.bias = at::randn({2, 1, 5, 7}) * 500;
+  g.hidden = -1000;
+  expect_right(g, "a bias that lifts what is hidden");
+  g.seen.reset();
+  g.bias->select(2, 1).fill_(-kInfinity);
+  expect_right(g, "a bias of infinities");
+}
+
+TEST(AttentionKernel, ScoresThatAreInfiniteOrSumToOne) {
+  at::manual_seed(3);
+  Given g = drawn({1, 1}, 4, 6);
+  g.key = g.key.abs();
+  g.query.select(2, 1).fill_(-kInfinity);
+  expect_right(g, "scores of minus infinity alone");
+  Given one = drawn({1, 1}, 4, 1);
+  one.query.zero_();
+  expect_right(one, "one key, no score");
+}
+
+// Products are left to the host: so is attention, where its kernels take it.
+TEST(AttentionKernel, StaysOneOp) {
+  auto externs = [](const std::string& text, bool outside) {
+    std::string names;
+    const loops::Program program = to_loops(*parse_graph(text, op_table()), {}, {.products_outside = outside});
+    loops::for_each_node(program.body, [&](const loops::Node& node) {
+      if (const auto* e = std::get_if<loops::Extern>(&node.is)) names += e->op->full_name + " ";
+    });
+    return names;
+  };
+  const std::string inputs = "%q: f32[2, 4, 5, 8], %k: f32[2, 4, 6, 8], %v: f32[2, 4, 6, 8]";
+  const std::string written = "graph @g(" + inputs +
+                              ") { %t = aten.transpose(%k, -2, -1) %s = aten.matmul(%q, %t) %p = aten.softmax(%s, -1) "
+                              "%r = aten.matmul(%p, %v) return %r }";
+  const std::string called =
+      "graph @g(" + inputs + ") { %r = aten.scaled_dot_product_attention(%q, %k, %v, $) return %r }";
+  auto with = [&](const std::string& rest) { return std::string(called).replace(called.find('$'), 1, rest); };
+  EXPECT_EQ(externs(written, true), "lenz.attention ");
+  EXPECT_EQ(externs(written, false), "");
+  EXPECT_EQ(externs(with("is_causal=true"), true), "aten.scaled_dot_product_attention ");
+  EXPECT_EQ(externs(with("dropout_p=0.5"), true).find("attention"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace lenz::oracle
