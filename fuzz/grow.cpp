@@ -60,7 +60,7 @@ class Grower {
     std::vector<NodeId> calls;
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);
-      bool fits = node.op->generate && node.result_count > 0;
+      bool fits = node.op->generate && node.result_count > 0 && resized(graph, node).empty();
       for (const Arg& a : node.arguments()) {
         fits = fits && a.kind != ArgKind::graph;
         for_each_value(a, [&](ValueId v) { fits = fits && std::ranges::count(growth.values, v) > 0; });
@@ -155,15 +155,21 @@ class Grower {
   // A tensor that an out= op resized is not what its type says; nor are views of it.
   void forget_resized(Growth& growth, const Node& node) {
     const Graph& graph = *growth.graph;
-    auto result_of_its_size = [&](ValueId v) {
-      for (uint16_t i = 0; i < node.result_count; ++i)
-        if (std::ranges::equal(graph.type(node.result(i)).sizes(), graph.type(v).sizes())) return true;
-      return node.result_count == 0;
-    };
-    for_each_written(graph, node, [&](ValueId v) {
-      if (!result_of_its_size(v))
-        std::erase_if(growth.values, [&](ValueId other) { return graph.storage(other) == graph.storage(v); });
-    });
+    for (ValueId v : resized(graph, node))
+      std::erase_if(growth.values, [&](ValueId other) { return graph.storage(other) == graph.storage(v); });
+  }
+
+  // What is written to another size than its type says: it may be used through the result alone.
+  static std::vector<ValueId> resized(const Graph& graph, const Node& node) {
+    std::vector<ValueId> all;
+    uint16_t result = 0;
+    if (node.op->variant == VariantKind::out)
+      for_each_written(graph, node, [&](ValueId v) {
+        if (result >= node.result_count) return;
+        const ValueId made = node.result(result++);
+        if (!std::ranges::equal(graph.type(made).sizes(), graph.type(v).sizes())) all.push_back(v);
+      });
+    return all;
   }
 
   void tame(Growth& growth, ValueId v) {

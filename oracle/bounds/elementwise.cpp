@@ -66,9 +66,15 @@ void ElementsOut::widen(int64_t i, double by) {
   if (lean != nullptr) lean[i] = 0;
 }
 
+Sides Rounding::beyond(double v, double e) const {
+  const double nearer = std::fabs(v) - e - binade(std::fabs(v) + e) * eps_;
+  const bool certain = std::isfinite(v) && !is_float8(dtype_) && std::isinf(nearest(dtype_, nearer)) && nearer > 0;
+  return {kUnbounded, kUnbounded, certain ? std::copysign(kUnbounded, v) : 0};
+}
+
 Sides Rounding::spread(double v, double e, double unsure) const {
   const double size = std::fabs(v) + e, added = at(size);
-  if (!(added < kUnbounded)) return {kUnbounded, kUnbounded};
+  if (!(added < kUnbounded)) return beyond(v, e + size * unsure);
   const double off = size * unsure, kept = e + off + size * wider_;
   const double margin = e + off + added * twice_;
   auto side = [&](double end) { return std::min(e + off + added, std::max(kept, end) * kSlack); };
@@ -115,7 +121,7 @@ class OwnError {
   Sides with(double value, double e, bool known) const {
     if (!monotone_) {
       const double all = e + at(std::fabs(value) + e);
-      return {all, all};
+      return all < kUnbounded ? Sides{all, all} : rounding_.beyond(value, e);
     }
     return rounding_.spread(value, e, known && exact_if_known_ ? 0 : unsure_);
   }
@@ -191,6 +197,13 @@ ElementError settle(double value, ElementError e, const Uncertainties& uncertain
   return uncertain() ? ElementError{kUnbounded, true} : ElementError{0, false};
 }
 
+// What is not zero, by what is for certain: an infinity.
+bool divides_by_zero(const ScalarRow& row, std::span<const ElementsIn> operands, int64_t i) {
+  if (row.error.rule != ErrorRule::quotient || operands.size() != 2) return false;
+  const ElementsIn &a = operands[0], &b = operands[1];
+  return b.real(i) == 0 && b.error_at(i) == 0 && std::fabs(a.real(i)) > a.error_at(i);
+}
+
 // Whether a NaN or an infinity comes out whatever the uncertain operands are within their intervals.
 bool special_is_certain(const ScalarRow& row, std::span<const ElementsIn> operands, int64_t i) {
   bool special = false, nan = false, open = false, meets_zero = false;
@@ -206,7 +219,7 @@ bool special_is_certain(const ScalarRow& row, std::span<const ElementsIn> operan
       nan |= std::isnan(v);
     }
   }
-  if (!special) return !open;
+  if (!special) return !open || divides_by_zero(row, operands, i);
   if (nan) return row.nan == NanRule::propagates;
   switch (row.error.rule) {
     case ErrorRule::sum:

@@ -31,11 +31,13 @@ inline Parts parts(const ScalarValue& v) {
 // How far a right number may lie below and above another.
 struct Sides {
   double low = 0, high = 0;
+  double overflows = 0;  // an infinity, if that is what is stored for certain; it may be kept wider
   double error() const { return std::max(low, high); }
   // By how much one side is longer, positive if that is the upper one; 0 where that is not worth the trouble.
   double lean() const {
+    if (!(error() <= std::numeric_limits<double>::max())) return overflows;
     const double by = high - low;
-    return std::fabs(by) > 0x1p-6 * error() && error() <= std::numeric_limits<double>::max() ? by : 0;
+    return std::fabs(by) > 0x1p-6 * error() ? by : 0;
   }
 };
 
@@ -106,6 +108,8 @@ class Rounding {
   // monotone, and takes no number farther than the ends of the interval. `unsure`, of the magnitude: what the interval
   // itself may be off by.
   Sides spread(double v, double e, double unsure) const;
+  // The same where the dtype may overflow.
+  Sides beyond(double v, double e) const;
 
  private:
   Dtype dtype_;

@@ -256,6 +256,22 @@ bool only_adds(const Call& call) {
 }  // namespace
 
 namespace {
+// Where a factor or a term that is NaN for certain has a part in the result: that is NaN then, whatever the others are.
+std::vector<at::Tensor> meets_certain_nan(FlowContext& in, const Call& call, const std::vector<Arg>& ones) {
+  auto counted = [&](double of_nan) {
+    return run_on(in, call, ones, [&](const Leaf& leaf) {
+      if (!flows(in, call, leaf)) return leaf.value;
+      const Planes p = in.store.read(leaf.value);
+      at::Tensor nan = at::isnan(magnitude(p.value));
+      if (p.error.defined()) nan = nan.logical_and(p.error == 0);
+      return nothing_where(nan, at::ones(leaf.value.sizes(), at::kDouble), of_nan);
+    });
+  };
+  std::vector<at::Tensor> all = counted(1), more = counted(2);
+  for (size_t i = 0; i < all.size() && i < more.size(); ++i) all[i] = all[i] != more[i];
+  return all;
+}
+
 // What is carried in f32 and stored in a narrow dtype: its errors then.
 struct StoredErrors {
   at::Tensor error, lean;
@@ -421,6 +437,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   if (least.size() != results.size()) least = exact;
   if (others.size() != results.size()) others = exact;
   const bool above = operands_above_zero(in, call);
+  const std::vector<at::Tensor> nan = finite ? std::vector<at::Tensor>() : meets_certain_nan(in, call, ones);
   for (size_t i = 0; i < results.size(); ++i) {
     const at::Tensor& value = results[i];
     at::Tensor far = at::abs(reach[i]).to(at::kDouble), near = at::abs(exact[i]).to(at::kDouble);
@@ -465,8 +482,8 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     if (!finite) {
       at::Tensor special = at::isfinite(magnitude(value)).logical_not();
       if (value.is_complex()) error = nothing_where(special, error, kInf);  // parts meet in the order of the kernel
-      at::Tensor certain = mixed || s.error ? at::isfinite(error).logical_and(at::scalar_tensor(!mixed, at::kBool))
-                                            : at::isfinite(error);
+      // Of sums what is finite for certain changes nothing; a factor may be zero, or have either sign.
+      at::Tensor certain = mixed && !only_adds(call) ? at::zeros_like(special) : at::isfinite(error);
       error = at::where(special, nothing_where(certain, at::full_like(error, kInf), 0), error);
       // An infinity times what is lost on the way is NaN.
       if (products) error = nothing_where(special.logical_and(at::abs(least[i]) < smallest_normal(sums)), error, kInf);
@@ -474,6 +491,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       if (tiny) error = nothing_where(special, error, kInf);          // of infinity by what is taken for zero
       if (flushes && call.op->schema.find("weight") >= 0)             // and by zeros that fill up a block of products
         error = at::full_like(error, kInf);
+      if (i < nan.size() && !value.is_complex()) error = nothing_where(nan[i].logical_and(value.isnan()), error, 0);
       for (const at::Tensor& open : {meets_padding(in, call), meets_no_share(in, call)})
         if (i == 0 && open.defined()) error = nothing_where(open, error, kInf);
     }

@@ -63,7 +63,7 @@ struct Bound {
 // One real number, or one part of a complex one.
 ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bool zeros_signed) {
   const double error = bound.error;
-  if (std::isinf(error)) return {};
+  if (std::isinf(error)) return {std::isinf(bound.lean) && got != bound.lean, Rung::special};
   // A dtype without infinities (float8 of four exponent bits) stores them as NaN.
   if (!std::isfinite(expected)) return {!same(round_to(to_real(dtype), expected), got), Rung::special};
   if (std::isnan(got)) return {true, Rung::special};

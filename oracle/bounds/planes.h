@@ -20,7 +20,8 @@ struct Planes {
   bool loose_zeros = false;     // a zero may have either sign
   bool never_negative = false;  // nothing is less than zero, however far errors reach
   // Float64, of real numbers: by how much less than `error` a right number may lie below the value, or, if this is
-  // negative, above it. Undefined: zero. Who does not ask for it takes the error both ways, which is as right.
+  // negative, above it. An infinity beside an infinite error: what is stored is that, for certain. Undefined: zero. Who
+  // does not ask for it takes the error both ways, which is as right.
   at::Tensor lean = {};
 };
 

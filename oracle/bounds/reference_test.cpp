@@ -430,6 +430,52 @@ TEST(Bounds, NaNAndInfinityStandWhereTheyMust) {
           .mismatch);
 }
 
+// Whatever else is uncertain.
+TEST(Bounds, WhatMeetsANaNIsNaN) {
+  std::vector<double> x(40, 1.0);
+  x[7] = NAN;
+  for (const char* call : {"aten._softmax(%x, 1, false)", "aten._log_softmax(%x, 1, false)", "aten.logsumexp(%x, [1])",
+                           "aten.linalg_vector_norm(%x, 2, [1])", "aten.var(%x, [1])", "aten.sum(%p, [1])",
+                           "aten.mean(%p, [1])", "aten.mm(%p, %w)", "aten.prod(%p)", "aten.cumsum(%p, 1)"}) {
+    Judged j(
+        "graph @g(%x: f32[1, 40], %w: f32[40, 3]) { %p = aten.mul(%x, 1.3) %y = " + std::string(call) + " return %y }",
+        {x, std::vector<double>(120, 0.0)});
+    EXPECT_FALSE(j.verdict().mismatch) << call;
+    const auto last = static_cast<size_t>(j.values().size() - 1);
+    EXPECT_TRUE(std::isnan(j.values()[last])) << call;
+    EXPECT_TRUE(j.with(0, last, 0).mismatch) << call;
+  }
+}
+
+TEST(Bounds, AnInfinityAmongUncertainTermsIsOne) {
+  Judged j("graph @g(%x: f32[3]) { %p = aten.mul(%x, 1.3) %s = aten.sum(%p) return %s }", {{1, INFINITY, 3}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_TRUE(j.with(0, 0, 0).mismatch);
+  EXPECT_TRUE(j.with(0, 0, NAN).mismatch);
+  Judged by_zero("graph @g(%x: f32[1], %y: f32[1]) { %p = aten.mul(%x, 1.3) %q = aten.div(%p, %y) return %q }",
+                 {{-2}, {0}});
+  EXPECT_FALSE(by_zero.verdict().mismatch);
+  EXPECT_TRUE(by_zero.with(0, 0, 0).mismatch);
+}
+
+// It may be kept wider on the way, and must be an infinity where it is stored.
+TEST(Bounds, WhatOverflowsForCertainIsStoredAsAnInfinity) {
+  for (const char* graph : {"graph @g(%x: f16[1]) { %y = aten.add(%x, %x) return %y }",
+                            "graph @g(%x: f16[1]) { %y = aten.exp(%x) return %y }",
+                            "graph @g(%x: f16[1]) { %z = aten.mul_(%x, %x) return %x }",
+                            "graph @g(%x: f16[1]) { %t = aten.expand(%x, [3]) %y = aten.sum(%t) return %y }"}) {
+    Judged j(graph, {{40000}});
+    EXPECT_FALSE(j.verdict().mismatch) << graph;
+    for (const double bad : {0.0, -5.0, 65504.0, static_cast<double>(NAN), -static_cast<double>(INFINITY)})
+      EXPECT_TRUE(j.with(0, 0, bad).mismatch) << graph << bad;
+  }
+  Judged maybe("graph @g(%x: f16[1], %y: f16[1]) { %z = aten.add(%x, %y) return %z }", {{65504}, {15}});
+  EXPECT_FALSE(maybe.with(0, 0, 65504).mismatch);
+  Judged kept("graph @g(%x: f16[1]) { %y = aten.add(%x, %x) %z = aten.mul(%y, 0.25) return %z }", {{40000}});
+  EXPECT_FALSE(kept.with(0, 0, 20000).mismatch);  // computed in one go
+  EXPECT_FALSE(kept.with(0, 0, INFINITY).mismatch);
+}
+
 TEST(Bounds, AnOpenPredicateOpensWhatFollows) {
   Judged j(R"(graph @g(%x: f32[1]) {
     %e = aten.exp(%x) %c = aten.gt(%e, 1.0) %p = aten.any(%c)
