@@ -346,6 +346,50 @@ TEST_F(JudgeResults, NaNInEveryInputIsExpectedInEveryResult) {
   EXPECT_EQ(judged(numbers), ExitCode::wrong);
 }
 
+TEST_F(JudgeResults, NumbersAreJudged) {
+  graph_ = parse_graph(R"(graph @g(%i: i64[], %x: f32[2], %b: bool[1]) {
+    %u: int u0 = aten._local_scalar_dense(%i)
+    %y = aten.neg(%x)
+    %s = aten.sum(%y)
+    %f: float = aten._local_scalar_dense(%s)
+    %t: bool = aten._local_scalar_dense(%b)
+    return %u, %y, %f, %t
+  })",
+                       op_table());
+  Boxed boxed(DeviceKind::cpu);
+  write_results(options_.results, *graph_,
+                Executor(boxed).run(*graph_, draw_inputs(*graph_, boxed, {}, Values::ordinary, 3)));
+  NpzReader reader(options_.results);
+  arrays_.clear();
+  for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
+  const Arrays right = arrays_;
+  ResultsVerdict v = judged();
+  EXPECT_EQ(v.code, ExitCode::fine) << v.why << (v.mismatch ? v.mismatch->summary() : "");
+  EXPECT_TRUE(v.untold.empty());
+  EXPECT_EQ(v.shares.elements, 5U);
+  array(arrays_, "out0").bytes[0] ^= std::byte{1};
+  expect_wrong(Rung::bitwise, "output 0");
+  arrays_ = right;
+  array(arrays_, "out2").bytes[7] ^= std::byte{0x80};
+  expect_wrong(Rung::bound, "output 2");
+  arrays_ = right;
+  array(arrays_, "out3").bytes[0] ^= std::byte{1};
+  expect_wrong(Rung::bitwise, "output 3");
+  array(arrays_, "out3").bytes[0] = std::byte{255};
+  expect_wrong(Rung::metadata, "output 3");
+  arrays_ = right;
+  array(arrays_, "out0") = array(arrays_, "out2");
+  expect_wrong(Rung::metadata, "output 0");
+  array(arrays_, "out0").shape = {1};
+  EXPECT_THAT(refusal(), testing::HasSubstr("array out0 is no number"));
+  arrays_ = right;
+  for (const char* key : {"out0", "out2", "out3"}) drop(arrays_, key);
+  v = judged();
+  EXPECT_EQ(v.code, ExitCode::fine);
+  EXPECT_EQ(v.shares.elements, 2U);
+  EXPECT_THAT(v.untold, testing::ElementsAre("the number out0", "the number out2", "the number out3"));
+}
+
 TEST_F(JudgeResults, InputsMustAllBeThere) {
   Arrays inputs;
   inputs.emplace_back("x", NpyArray{Dtype::f32, 0, {3, 4}, std::vector<std::byte>(48)});

@@ -1,5 +1,6 @@
 // Reads results that may be anybody's: every claim of the file is checked before memory is taken or made.
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "compiler/graph/npz.h"
@@ -22,7 +23,7 @@ struct Claim {
 
 class ResultsReader {
  public:
-  ResultsReader(const std::string& path, const Graph& graph, Boxed& boxed, std::vector<std::string>& untold)
+  ResultsReader(const std::string& path, const Graph& graph, Boxed& boxed, Untold& untold)
       : path_(path), graph_(graph), boxed_(boxed), untold_(untold), file_(path) {
     if (!file_.has("lenz")) return;
     NpyArray entry = file_.read("lenz");
@@ -46,7 +47,8 @@ class ResultsReader {
 
     for (size_t i = 0; i < expected.outputs.size(); ++i) expect("out" + std::to_string(i), expected.outputs[i]);
     for (const std::string& key : file_.keys()) {
-      bool known = key == "lenz" || std::ranges::find(inputs_by_key, key) != inputs_by_key.end() ||
+      bool known = std::ranges::find(numbers_, key) != numbers_.end() || key == "lenz" ||
+                   std::ranges::find(inputs_by_key, key) != inputs_by_key.end() ||
                    std::ranges::find(seen_, key, [](const auto& s) { return s.first; }) != seen_.end();
       if (!known) fail("the graph has no output or input " + key);
     }
@@ -70,8 +72,11 @@ class ResultsReader {
     note_expected_sharing(expected, inputs_by_key);
     for (auto& [key, seen] : seen_) claim(key, seen);
     make_all();
-    for (size_t i = 0; i < expected.outputs.size(); ++i)
-      got.outputs.push_back(output("out" + std::to_string(i), expected.outputs[i]));
+    for (size_t i = 0; i < expected.outputs.size(); ++i) {
+      const std::string key = "out" + std::to_string(i);
+      got.outputs.push_back(output(key, expected.outputs[i]));
+      if (is_number(look(expected.outputs[i])) && !file_.has(key)) untold_.outputs.push_back(i);
+    }
     for (const Filled& f : filled_)
       if (elements_of(f.value) != f.bytes) fail("array " + f.key + " contradicts another one that has the same memory");
     return got;
@@ -85,6 +90,10 @@ class ResultsReader {
     if (seen.kind == TypeKind::list) {
       for (size_t k = 0; k < seen.elements.size(); ++k)
         expect(key + "." + std::to_string(k), element(value, static_cast<int64_t>(k)));
+    } else if (is_number(seen)) {
+      // Who says of it what tensors have holds it for one.
+      numbers_.push_back(key);
+      if (entry(key)) seen_.emplace_back(key, std::move(seen));
     } else if (seen.kind == TypeKind::tensor) {
       if (!file_.has(key)) fail("it lacks " + key + ", which the graph returns: " + to_string(seen));
       seen_.emplace_back(key, std::move(seen));
@@ -148,7 +157,7 @@ class ResultsReader {
         fail("the entry `lenz`: " + key + ".offset is no count");
       c.type.offset = e.value("offset", int64_t{0});
     } else {
-      untold_.push_back("the layout of " + key);
+      untold_.what.push_back("the layout of " + key);
       if (as_expected) {
         for (int64_t s : expected.strides) c.type.strides.push_back(s);
         c.type.offset = expected.offset;
@@ -162,7 +171,7 @@ class ResultsReader {
         c.shares = (*e)["shares"].get<std::string>();
       }
     } else {
-      untold_.push_back("with whom " + key + " shares memory");
+      untold_.what.push_back("with whom " + key + " shares memory");
       auto sharer = std::ranges::find(expected_sharing_, key, [](const auto& s) { return s.first; });
       if (sharer != expected_sharing_.end()) c.shares = sharer->second;
     }
@@ -242,8 +251,33 @@ class ResultsReader {
         all.push_back(output(key + "." + std::to_string(k), element(expected, static_cast<int64_t>(k))));
       return list_of(all);
     }
-    if (seen.kind != TypeKind::tensor) return expected;  // numbers don't travel
+    if (is_number(seen) && !entry(key)) return number(key, expected, seen);
+    if (seen.kind != TypeKind::tensor && !is_number(seen)) return expected;
     return std::ranges::find(owners_, key, [](const auto& o) { return o.first; })->second;
+  }
+
+  static bool is_number(const Seen& seen) {
+    return seen.kind == TypeKind::sym_int || seen.kind == TypeKind::sym_float || seen.kind == TypeKind::sym_bool;
+  }
+
+  RunValue number(const std::string& key, const RunValue& expected, const Seen& seen) {
+    if (!file_.has(key)) {
+      untold_.what.push_back("the number " + key);
+      return expected;
+    }
+    const NpyArray array = file_.read(key);
+    auto as = [&]<class T>(T value) {
+      std::memcpy(&value, array.bytes.data(), sizeof value);
+      return value;
+    };
+    if (array.shape.empty() && !array.raw_bits) {
+      if (array.dtype == Dtype::i64) return oracle::number(as(int64_t{}));
+      if (array.dtype == Dtype::f64) return real_number(as(double{}));
+      // Any other byte is no truth.
+      if (array.dtype == Dtype::b8)
+        return as(uint8_t{}) <= 1 ? truth_value(as(uint8_t{}) == 1) : oracle::number(as(uint8_t{}));
+    }
+    fail("array " + key + " is no number (i64, f64 or bool without dims), the graph returns: " + to_string(seen));
   }
 
   struct Filled {
@@ -255,10 +289,11 @@ class ResultsReader {
   const std::string& path_;
   const Graph& graph_;
   Boxed& boxed_;
-  std::vector<std::string>& untold_;
+  Untold& untold_;
   NpzReader file_;
   nlohmann::json told_ = nlohmann::json::object();
   std::vector<std::pair<std::string, Seen>> seen_;  // expected outputs, by key
+  std::vector<std::string> numbers_;                // those of them that are numbers
   std::vector<std::pair<std::string, std::string>> expected_sharing_;
   std::vector<Claim> claims_;
   std::vector<std::pair<std::string, RunValue>> owners_;  // who may be shared with, inputs first
@@ -267,7 +302,7 @@ class ResultsReader {
 }  // namespace
 
 Execution read_results(const std::string& path, const Graph& graph, Boxed& boxed, const Execution& expected,
-                       std::span<const RunValue> inputs, std::vector<std::string>& untold) {
+                       std::span<const RunValue> inputs, Untold& untold) {
   return ResultsReader(path, graph, boxed, untold).read(expected, inputs);
 }
 

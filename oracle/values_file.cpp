@@ -95,6 +95,23 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
 }
 
 namespace {
+// A number as an array without dims; nothing for what is no number.
+std::optional<NpyArray> number_array(const Seen& seen) {
+  NpyArray array;
+  auto hold = [&](Dtype dtype, auto value) {
+    array.dtype = dtype;
+    array.bytes.resize(sizeof value);
+    std::memcpy(array.bytes.data(), &value, sizeof value);
+    return array;
+  };
+  switch (seen.kind) {
+    case TypeKind::sym_int: return hold(Dtype::i64, seen.integer);
+    case TypeKind::sym_float: return hold(Dtype::f64, seen.number);
+    case TypeKind::sym_bool: return hold(Dtype::b8, static_cast<uint8_t>(seen.number != 0));
+    default: return std::nullopt;
+  }
+}
+
 // Arrays under their keys, and what their entry in the description says of each.
 class ResultsWriter {
  public:
@@ -104,6 +121,7 @@ class ResultsWriter {
     if (seen.kind == TypeKind::list)
       for (size_t k = 0; k < seen.elements.size(); ++k)
         add(key + "." + std::to_string(k), element(value, static_cast<int64_t>(k)));
+    if (auto array = number_array(seen)) arrays_.emplace_back(key, std::move(*array));
     if (seen.kind != TypeKind::tensor || seen.foreign) return;
     nlohmann::json entry = {{"dtype", std::string(name(seen.dtype))},
                             {"sizes", std::vector<int64_t>(seen.sizes.begin(), seen.sizes.end())},

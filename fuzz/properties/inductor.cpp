@@ -64,7 +64,7 @@ std::optional<Failure> holds(Subject& subject) {
     const std::string kind = told["kind"], text = told["text"];
     return Failure{"inductor", "torch.compile", "raises " + kind, first_line(text)};
   }
-  std::vector<std::string> untold;
+  oracle::Untold untold;
   const oracle::Execution got =
       oracle::read_results(results, graph, subject.boxed(), trial.expected(), trial.inputs(), untold);
   auto mismatch = trial.eager_out_of_bounds(got);
