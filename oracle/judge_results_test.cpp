@@ -346,6 +346,64 @@ TEST_F(JudgeResults, NaNInEveryInputIsExpectedInEveryResult) {
   EXPECT_EQ(judged(numbers), ExitCode::wrong);
 }
 
+TEST_F(JudgeResults, WhatIsSaidOfAnInputsMemoryIsJudged) {
+  const Arrays right = arrays_;
+  const auto with = [&](const char* key, const char* field, const nlohmann::json& value) {
+    arrays_ = right;
+    nlohmann::json j = told(arrays_);
+    j[key][field] = value;
+    tell(arrays_, j);
+  };
+  with("s", "shares", "out0");
+  expect_wrong(Rung::aliasing, "output 3");
+  with("s", "shares", "x");
+  expect_wrong(Rung::aliasing, "afterwards");
+  with("s", "strides", {7});
+  nlohmann::json j = told(arrays_);
+  j["out3"]["strides"] = {7};
+  tell(arrays_, j);
+  expect_wrong(Rung::metadata, "output 3");
+  j["out3"]["strides"] = {1};
+  j["out3"].erase("shares");
+  tell(arrays_, j);
+  expect_wrong(Rung::metadata, "input %s afterwards");
+  with("s", "sizes", {1, 5});
+  EXPECT_THAT(refusal(), testing::HasSubstr("array s has another shape than the entry `lenz` says"));
+  for (const char* key : {"s", "out0"}) {
+    with(key, "strdies", {1});
+    EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr(std::string(key) + " has an unknown field strdies"),
+                                          testing::HasSubstr("did you mean strides")));
+    with(key, "shares", "nobody");
+    EXPECT_THAT(refusal(), testing::HasSubstr("shares memory with nobody, which is no other tensor of the run"));
+  }
+  arrays_ = right;
+  j = told(arrays_);
+  j["out1"] = 5;
+  tell(arrays_, j);
+  EXPECT_THAT(refusal(), testing::HasSubstr("the entry `lenz`: out1 is no object"));
+}
+
+TEST_F(JudgeResults, WrongElementsWhereSharingIsAssumedAreWrong) {
+  graph_ = parse_graph(R"(graph @g(%x: f32[8]) {
+    %b = aten.add(%x, 1.0) %c = aten.slice(%b, 0, 0, 4) %e = aten.expand(%b, [2, 8])
+    return %b, %c, %e
+  })",
+                       op_table());
+  Boxed boxed(DeviceKind::cpu);
+  write_results(options_.results, *graph_,
+                Executor(boxed).run(*graph_, draw_inputs(*graph_, boxed, {}, Values::ordinary, 3)));
+  NpzReader reader(options_.results);
+  arrays_.clear();
+  for (const char* key : {"out0", "out1", "out2"}) arrays_.emplace_back(key, reader.read(key));
+  const Arrays right = arrays_;
+  EXPECT_EQ(judged().code, ExitCode::fine);
+  number("out1", 2) += 1;
+  expect_wrong(Rung::bound, "output 1");
+  arrays_ = right;
+  number("out2", 9) += 1;
+  expect_wrong(Rung::metadata, "output 2");
+}
+
 TEST_F(JudgeResults, NumbersAreJudged) {
   graph_ = parse_graph(R"(graph @g(%i: i64[], %x: f32[2], %b: bool[1]) {
     %u: int u0 = aten._local_scalar_dense(%i)

@@ -37,6 +37,7 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
 struct Untold {
   std::vector<std::string> what;  // in words: "the layout of out0"
   std::vector<size_t> outputs;    // of which it has nothing: numbers
+  bool contradicted = false;      // sharing that its arrays belie was assumed, and is not any more
 };
 // As write_results writes it, or anybody: `expected` says which arrays there must be, `inputs` are what the run began
 // with (in memory of their own) and stand for inputs that the file does not have. Without the entry `lenz`, or where it
