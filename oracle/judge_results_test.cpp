@@ -404,6 +404,36 @@ TEST_F(JudgeResults, WrongElementsWhereSharingIsAssumedAreWrong) {
   expect_wrong(Rung::metadata, "output 2");
 }
 
+TEST_F(JudgeResults, InputsMayHaveTheNamesOfResults) {
+  graph_ = parse_graph(R"(graph @g(%out1: f32[3], %out0: f32[3] mut, %lenz: f32[3] mut) {
+    %a = aten.add_(%out0, %out1) %b = aten.neg(%lenz) %c = aten.add_(%lenz, 1.0)
+    return %b, %a
+  })",
+                       op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const std::vector<RunValue> inputs = draw_inputs(*graph_, boxed, {}, Values::ordinary, 3);
+  Arrays given;
+  for (size_t i = 0; i < 3; ++i)
+    given.emplace_back(graph_->value_name(graph_->inputs()[i].value).substr(1), to_npy(inputs[i]));
+  write_npz(folder_ + "x.npz", given);  // plain names are read
+  options_.inputs = folder_ + "x.npz";
+  write_results(options_.results, *graph_, Executor(boxed).run(*graph_, inputs));
+  NpzReader reader(options_.results);
+  EXPECT_THAT(reader.keys(), testing::UnorderedElementsAre("%lenz", "%out0", "lenz", "out0", "out1"));
+  arrays_.clear();
+  for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
+  ResultsVerdict v = judged();
+  EXPECT_EQ(v.code, ExitCode::fine) << v.why << (v.mismatch ? v.mismatch->summary() : "");
+  EXPECT_TRUE(v.untold.empty());
+  number("%lenz", 1) += 1;
+  expect_wrong(Rung::bound, "input %lenz afterwards");
+  // As inputs, results are no outputs: what a run left in %out0.
+  Binding binding;
+  const std::vector<RunValue> after = read_inputs(options_.results, *graph_, boxed, binding, 3);
+  EXPECT_EQ(elements_of(after[1]), array(arrays_, "%out0").bytes);
+  EXPECT_EQ(elements_of(after[0]), array(given, "out1").bytes);
+}
+
 TEST_F(JudgeResults, NumbersAreJudged) {
   graph_ = parse_graph(R"(graph @g(%i: i64[], %x: f32[2], %b: bool[1]) {
     %u: int u0 = aten._local_scalar_dense(%i)

@@ -49,7 +49,7 @@ class ResultsReader {
     if (expected.ending == Ending::raised) return got;  // it finished, which is all that matters
     got.inputs.assign(inputs.begin(), inputs.end());
     std::vector<std::string> inputs_by_key;
-    for (const Input& input : graph_.inputs()) inputs_by_key.push_back(graph_.value_name(input.value).substr(1));
+    for (const Input& input : graph_.inputs()) inputs_by_key.push_back(input_key(graph_, input));
 
     for (size_t i = 0; i < expected.outputs.size(); ++i) expect("out" + std::to_string(i), expected.outputs[i]);
     for (const std::string& key : file_.keys()) {

@@ -17,7 +17,18 @@ namespace lenz::oracle {
 namespace {
 constexpr std::string_view kDescription = "lenz";
 
-std::string input_key(const Graph& graph, const Input& input) { return graph.value_name(input.value).substr(1); }
+// out0, out0.1, out0.error, ...
+bool names_output(std::string_view name) {
+  return name.starts_with("out") && name.size() > 3 && name[3] >= '0' && name[3] <= '9';
+}
+
+// The input's key in this file: older ones have plain names, which are outputs' where the file is of results.
+std::string key_in(NpzReader& file, const std::string& key) {
+  if (file.has(key) || !key.starts_with('%')) return key;
+  const std::string description(kDescription);
+  const bool results = file.has(description) && file.header(description).dtype == Dtype::u8;
+  return results ? key : key.substr(1);
+}
 
 void check_array(const NpyArray& array, const Type& type, const std::string& path, const std::string& key) {
   bool raw = type.dtype == Dtype::bf16 || is_float8(type.dtype);
@@ -35,6 +46,11 @@ void check_array(const NpyArray& array, const Type& type, const std::string& pat
                     path);
 }
 }  // namespace
+
+std::string input_key(const Graph& graph, const Input& input) {
+  const std::string name = graph.value_name(input.value), plain = name.substr(1);
+  return names_output(plain) || plain == kDescription || plain == "ending" ? name : plain;
+}
 
 std::string folder_of(const std::string& text) {
   const size_t slash = text.rfind('/');
@@ -59,7 +75,7 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
                                   uint64_t seed, bool all) {
   NpzReader reader(path);
   std::vector<std::string> names;
-  for (const Input& input : graph.inputs()) names.push_back(input_key(graph, input));
+  for (const Input& input : graph.inputs()) names.push_back(key_in(reader, input_key(graph, input)));
   for (const std::string& key : reader.keys())
     if (key != kDescription && std::ranges::find(names, key) == names.end() && !key.starts_with("out"))
       throw UserError("the graph has no input " + key, path,

@@ -1,7 +1,7 @@
-// Inputs and results of a run as .npz files: a key per input name, `out0`, `out1`, ... for outputs (numbers as arrays
-// of i64, f64 or bool without dims), and an entry `lenz` of JSON that says of each tensor the dtype, sizes, strides,
-// offset and with whom it `shares` memory (an earlier key, or an input); `"ending": "raised"` in it says that the run
-// raised. Thread-safety: free functions.
+// Inputs and results of a run as .npz files: a key per input name (`%out0` for an input that has an output's), `out0`,
+// `out1`, ... for outputs (numbers as arrays of i64, f64 or bool without dims), and an entry `lenz` of JSON that says
+// of each tensor the dtype, sizes, strides, offset and with whom it `shares` memory (an earlier key, or an input);
+// `"ending": "raised"` in it says that the run raised. Thread-safety: free functions.
 #pragma once
 
 #include <string>
@@ -33,6 +33,8 @@ GivenGraph given_graph(const std::string& file, const GivenInputs& inputs, Boxed
 // shapes.
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
                                   uint64_t seed, bool all = false);
+// Of an input in a file: its name, with % where that is an output's key, the description's or one in it.
+std::string input_key(const Graph& graph, const Input& input);
 // What a file of results does not say, and is taken to be as expected.
 struct Untold {
   std::vector<std::string> what;  // in words: "the layout of out0"

@@ -50,7 +50,7 @@ std::optional<Failure> holds(Subject& subject) {
                                                {.comment = {}, .compile = false, .folder = subject.setting().folder}));
   nlohmann::json mutated = nlohmann::json::array();
   for (size_t i = 0; i < graph.inputs().size(); ++i)
-    if (graph.inputs()[i].mutated) mutated.push_back({i, graph.value_name(graph.inputs()[i].value).substr(1)});
+    if (graph.inputs()[i].mutated) mutated.push_back({i, oracle::input_key(graph, graph.inputs()[i])});
   Worker& worker = pytorch(subject.scratch());
   nlohmann::json told;
   try {
