@@ -15,6 +15,8 @@
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/commands.h"
+#include "oracle/compare.h"
+#include "oracle/element_compare.h"
 #include "oracle/random_machine.h"
 #include "oracle/tensors.h"
 #include "oracle/values_file.h"
@@ -432,6 +434,38 @@ TEST_F(JudgeResults, InputsMayHaveTheNamesOfResults) {
   const std::vector<RunValue> after = read_inputs(options_.results, *graph_, boxed, binding, 3);
   EXPECT_EQ(elements_of(after[1]), array(arrays_, "%out0").bytes);
   EXPECT_EQ(elements_of(after[0]), array(given, "out1").bytes);
+}
+
+TEST_F(JudgeResults, ABoolIsZeroOrOne) {
+  graph_ = parse_graph(R"(graph @g(%b: bool[2, 3] init ones) {
+    %n = aten.logical_and(%b, %b) %t = aten.transpose(%n, 0, 1)
+    return %t
+  })",
+                       op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const std::vector<RunValue> inputs = draw_inputs(*graph_, boxed, {}, Values::ordinary, 3);
+  Execution run = Executor(boxed).run(*graph_, inputs);
+  write_results(options_.results, *graph_, run);
+  NpzReader reader(options_.results);
+  arrays_.clear();
+  for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
+  EXPECT_EQ(judged().code, ExitCode::fine);
+  for (int byte : {2, 255}) {
+    array(arrays_, "out0").bytes[1] = static_cast<std::byte>(byte);
+    expect_wrong(Rung::bitwise, "output 0");
+    EXPECT_EQ(judged().mismatch->got, std::to_string(byte));
+  }
+  // In other comparisons too, and in no order of memory.
+  Execution spoilt = Executor(boxed).run(*graph_, inputs);
+  set_elements(spoilt.outputs[0], std::vector<std::byte>(6, std::byte{255}));
+  std::optional<Mismatch> m = compare_runs(*graph_, run, spoilt);
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->wrong, 6U);
+  EXPECT_EQ(m->got, "255");
+  EXPECT_TRUE(first_apart(run.outputs[0], spoilt.outputs[0], {}));
+  write_npz(folder_ + "x.npz", Arrays{{"b", NpyArray{Dtype::b8, 0, {2, 3}, std::vector<std::byte>(6, std::byte{2})}}});
+  Binding binding;
+  EXPECT_THROW(read_inputs(folder_ + "x.npz", *graph_, boxed, binding, 3), UserError);
 }
 
 TEST_F(JudgeResults, NumbersAreJudged) {

@@ -40,6 +40,8 @@ void check_array(const NpyArray& array, const Type& type, const std::string& pat
             (array.raw_bits ? std::to_string(array.raw_bits) + "-bit words" : std::string(name(array.dtype))) +
             ", the graph's input is " + lenz::to_string(type),
         path, raw ? "bf16 and float8 travel as their bits in unsigned integers" : "convert it first");
+  if (type.dtype == Dtype::b8 && !are_bools(array.bytes))
+    throw UserError("array " + key + " holds bools that are neither 0 nor 1", path);
   if (array.shape.size() != type.rank())
     throw UserError("array " + key + " has rank " + std::to_string(array.shape.size()) + ", the graph's input is " +
                         lenz::to_string(type),
