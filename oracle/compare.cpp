@@ -175,7 +175,7 @@ std::optional<Mismatch> compare_elements(Dtype dtype, std::span<const int64_t> s
     ScalarBits a = bits_at(expected, dtype, i), b = bits_at(got, dtype, i);
     if (same_element(dtype, a, b)) continue;
     ++wrong;
-    ScalarValue x = from_bits(dtype, a), y = from_bits(dtype, b);
+    ScalarValue x = scalar_at(dtype, expected, i), y = scalar_at(dtype, got, i);
     Rung rung = classes(x) == classes(y) ? Rung::bitwise : Rung::special;
     if (first && first->rung <= rung) continue;
     first = mismatch(rung, "", element_text(dtype, x), element_text(dtype, y));

@@ -22,6 +22,7 @@ Elements elements(const at::Tensor& given) {
   at::NoGradGuard no_grad;
   Elements e;
   at::Tensor t = given.detach().resolve_conj().resolve_neg();
+  if (t.scalar_type() == at::kBool) t = t.view(at::kByte);  // 1 is the only true one
   if (at::isIntegralType(t.scalar_type(), true)) {
     t = t.to(at::kLong).contiguous();
     e.whole.assign(t.const_data_ptr<int64_t>(), t.const_data_ptr<int64_t>() + t.numel());

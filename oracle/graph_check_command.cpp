@@ -184,7 +184,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
           ->check(CLI::IsMember({"eager", "lenz"}))
           ->capture_default_str();
   app.add_option("--bind", options.bind, "sizes of symbols: s0=17,s1=3; those not named vary with the seed");
-  app.add_option("--mem-limit", options.memory_limit, "bytes of tensors alive at once");
+  app.add_option("--mem-limit", options.memory_limit, "bytes of tensors alive at once; 0: no limit");
   app.add_flag("--every-target", options.every_target,
                "machine code for every target that this machine runs, not the best one alone");
   app.add_flag(

@@ -15,6 +15,8 @@
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/commands.h"
+#include "oracle/compare.h"
+#include "oracle/element_compare.h"
 #include "oracle/random_machine.h"
 #include "oracle/tensors.h"
 #include "oracle/values_file.h"
@@ -344,6 +346,170 @@ TEST_F(JudgeResults, NaNInEveryInputIsExpectedInEveryResult) {
   };
   EXPECT_EQ(judged(inputs), ExitCode::fine);
   EXPECT_EQ(judged(numbers), ExitCode::wrong);
+}
+
+TEST_F(JudgeResults, WhatIsSaidOfAnInputsMemoryIsJudged) {
+  const Arrays right = arrays_;
+  const auto with = [&](const char* key, const char* field, const nlohmann::json& value) {
+    arrays_ = right;
+    nlohmann::json j = told(arrays_);
+    j[key][field] = value;
+    tell(arrays_, j);
+  };
+  with("s", "shares", "out0");
+  expect_wrong(Rung::aliasing, "output 3");
+  with("s", "shares", "x");
+  expect_wrong(Rung::aliasing, "afterwards");
+  with("s", "strides", {7});
+  nlohmann::json j = told(arrays_);
+  j["out3"]["strides"] = {7};
+  tell(arrays_, j);
+  expect_wrong(Rung::metadata, "output 3");
+  j["out3"]["strides"] = {1};
+  j["out3"].erase("shares");
+  tell(arrays_, j);
+  expect_wrong(Rung::metadata, "input %s afterwards");
+  with("s", "sizes", {1, 5});
+  EXPECT_THAT(refusal(), testing::HasSubstr("array s has another shape than the entry `lenz` says"));
+  for (const char* key : {"s", "out0"}) {
+    with(key, "strdies", {1});
+    EXPECT_THAT(refusal(), testing::AllOf(testing::HasSubstr(std::string(key) + " has an unknown field strdies"),
+                                          testing::HasSubstr("did you mean strides")));
+    with(key, "shares", "nobody");
+    EXPECT_THAT(refusal(), testing::HasSubstr("shares memory with nobody, which is no other tensor of the run"));
+  }
+  arrays_ = right;
+  j = told(arrays_);
+  j["out1"] = 5;
+  tell(arrays_, j);
+  EXPECT_THAT(refusal(), testing::HasSubstr("the entry `lenz`: out1 is no object"));
+}
+
+TEST_F(JudgeResults, WrongElementsWhereSharingIsAssumedAreWrong) {
+  graph_ = parse_graph(R"(graph @g(%x: f32[8]) {
+    %b = aten.add(%x, 1.0) %c = aten.slice(%b, 0, 0, 4) %e = aten.expand(%b, [2, 8])
+    return %b, %c, %e
+  })",
+                       op_table());
+  Boxed boxed(DeviceKind::cpu);
+  write_results(options_.results, *graph_,
+                Executor(boxed).run(*graph_, draw_inputs(*graph_, boxed, {}, Values::ordinary, 3)));
+  NpzReader reader(options_.results);
+  arrays_.clear();
+  for (const char* key : {"out0", "out1", "out2"}) arrays_.emplace_back(key, reader.read(key));
+  const Arrays right = arrays_;
+  EXPECT_EQ(judged().code, ExitCode::fine);
+  number("out1", 2) += 1;
+  expect_wrong(Rung::bound, "output 1");
+  arrays_ = right;
+  number("out2", 9) += 1;
+  expect_wrong(Rung::metadata, "output 2");
+}
+
+TEST_F(JudgeResults, InputsMayHaveTheNamesOfResults) {
+  graph_ = parse_graph(R"(graph @g(%out1: f32[3], %out0: f32[3] mut, %lenz: f32[3] mut) {
+    %a = aten.add_(%out0, %out1) %b = aten.neg(%lenz) %c = aten.add_(%lenz, 1.0)
+    return %b, %a
+  })",
+                       op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const std::vector<RunValue> inputs = draw_inputs(*graph_, boxed, {}, Values::ordinary, 3);
+  Arrays given;
+  for (size_t i = 0; i < 3; ++i)
+    given.emplace_back(graph_->value_name(graph_->inputs()[i].value).substr(1), to_npy(inputs[i]));
+  write_npz(folder_ + "x.npz", given);  // plain names are read
+  options_.inputs = folder_ + "x.npz";
+  write_results(options_.results, *graph_, Executor(boxed).run(*graph_, inputs));
+  NpzReader reader(options_.results);
+  EXPECT_THAT(reader.keys(), testing::UnorderedElementsAre("%lenz", "%out0", "lenz", "out0", "out1"));
+  arrays_.clear();
+  for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
+  ResultsVerdict v = judged();
+  EXPECT_EQ(v.code, ExitCode::fine) << v.why << (v.mismatch ? v.mismatch->summary() : "");
+  EXPECT_TRUE(v.untold.empty());
+  number("%lenz", 1) += 1;
+  expect_wrong(Rung::bound, "input %lenz afterwards");
+  // As inputs, results are no outputs: what a run left in %out0.
+  Binding binding;
+  const std::vector<RunValue> after = read_inputs(options_.results, *graph_, boxed, binding, 3);
+  EXPECT_EQ(elements_of(after[1]), array(arrays_, "%out0").bytes);
+  EXPECT_EQ(elements_of(after[0]), array(given, "out1").bytes);
+}
+
+TEST_F(JudgeResults, ABoolIsZeroOrOne) {
+  graph_ = parse_graph(R"(graph @g(%b: bool[2, 3] init ones) {
+    %n = aten.logical_and(%b, %b) %t = aten.transpose(%n, 0, 1)
+    return %t
+  })",
+                       op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const std::vector<RunValue> inputs = draw_inputs(*graph_, boxed, {}, Values::ordinary, 3);
+  Execution run = Executor(boxed).run(*graph_, inputs);
+  write_results(options_.results, *graph_, run);
+  NpzReader reader(options_.results);
+  arrays_.clear();
+  for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
+  EXPECT_EQ(judged().code, ExitCode::fine);
+  for (int byte : {2, 255}) {
+    array(arrays_, "out0").bytes[1] = static_cast<std::byte>(byte);
+    expect_wrong(Rung::bitwise, "output 0");
+    EXPECT_EQ(judged().mismatch->got, std::to_string(byte));
+  }
+  // In other comparisons too, and in no order of memory.
+  Execution spoilt = Executor(boxed).run(*graph_, inputs);
+  set_elements(spoilt.outputs[0], std::vector<std::byte>(6, std::byte{255}));
+  std::optional<Mismatch> m = compare_runs(*graph_, run, spoilt);
+  ASSERT_TRUE(m);
+  EXPECT_EQ(m->wrong, 6U);
+  EXPECT_EQ(m->got, "255");
+  EXPECT_TRUE(first_apart(run.outputs[0], spoilt.outputs[0], {}));
+  write_npz(folder_ + "x.npz", Arrays{{"b", NpyArray{Dtype::b8, 0, {2, 3}, std::vector<std::byte>(6, std::byte{2})}}});
+  Binding binding;
+  EXPECT_THROW(read_inputs(folder_ + "x.npz", *graph_, boxed, binding, 3), UserError);
+}
+
+TEST_F(JudgeResults, NumbersAreJudged) {
+  graph_ = parse_graph(R"(graph @g(%i: i64[], %x: f32[2], %b: bool[1]) {
+    %u: int u0 = aten._local_scalar_dense(%i)
+    %y = aten.neg(%x)
+    %s = aten.sum(%y)
+    %f: float = aten._local_scalar_dense(%s)
+    %t: bool = aten._local_scalar_dense(%b)
+    return %u, %y, %f, %t
+  })",
+                       op_table());
+  Boxed boxed(DeviceKind::cpu);
+  write_results(options_.results, *graph_,
+                Executor(boxed).run(*graph_, draw_inputs(*graph_, boxed, {}, Values::ordinary, 3)));
+  NpzReader reader(options_.results);
+  arrays_.clear();
+  for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
+  const Arrays right = arrays_;
+  ResultsVerdict v = judged();
+  EXPECT_EQ(v.code, ExitCode::fine) << v.why << (v.mismatch ? v.mismatch->summary() : "");
+  EXPECT_TRUE(v.untold.empty());
+  EXPECT_EQ(v.shares.elements, 5U);
+  array(arrays_, "out0").bytes[0] ^= std::byte{1};
+  expect_wrong(Rung::bitwise, "output 0");
+  arrays_ = right;
+  array(arrays_, "out2").bytes[7] ^= std::byte{0x80};
+  expect_wrong(Rung::bound, "output 2");
+  arrays_ = right;
+  array(arrays_, "out3").bytes[0] ^= std::byte{1};
+  expect_wrong(Rung::bitwise, "output 3");
+  array(arrays_, "out3").bytes[0] = std::byte{255};
+  expect_wrong(Rung::metadata, "output 3");
+  arrays_ = right;
+  array(arrays_, "out0") = array(arrays_, "out2");
+  expect_wrong(Rung::metadata, "output 0");
+  array(arrays_, "out0").shape = {1};
+  EXPECT_THAT(refusal(), testing::HasSubstr("array out0 is no number"));
+  arrays_ = right;
+  for (const char* key : {"out0", "out2", "out3"}) drop(arrays_, key);
+  v = judged();
+  EXPECT_EQ(v.code, ExitCode::fine);
+  EXPECT_EQ(v.shares.elements, 2U);
+  EXPECT_THAT(v.untold, testing::ElementsAre("the number out0", "the number out2", "the number out3"));
 }
 
 TEST_F(JudgeResults, InputsMustAllBeThere) {

@@ -1,8 +1,11 @@
 // Reads results that may be anybody's: every claim of the file is checked before memory is taken or made.
 #include <algorithm>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "compiler/base/suggest.h"
 #include "compiler/graph/npz.h"
+#include "oracle/compare.h"
 #include "oracle/initialise.h"
 #include "oracle/tensors.h"
 #include "oracle/values_file.h"
@@ -12,17 +15,21 @@ namespace lenz::oracle {
 namespace {
 constexpr uint64_t kMostBytes = uint64_t{1} << 33;  // of one tensor's memory, as a file claims it
 
-// A tensor of the run, by its key in the file.
+// A tensor that the caller holds afterwards, by its key in the file: where it lies, and its elements.
 struct Claim {
   std::string key;
-  NpyArray array;
   TensorType type;
-  std::string shares;  // the key of who has its memory; empty: memory of its own
+  std::vector<std::byte> elements;
+  bool in_file = true;          // false: an input, as the run began with it
+  bool layout_assumed = false;  // strides are none of the file's
+  std::string shares;           // the key of another one in the same memory; empty: nobody before it
+  bool sharing_assumed = false;
+  RunValue made;
 };
 
 class ResultsReader {
  public:
-  ResultsReader(const std::string& path, const Graph& graph, Boxed& boxed, std::vector<std::string>& untold)
+  ResultsReader(const std::string& path, const Graph& graph, Boxed& boxed, Untold& untold)
       : path_(path), graph_(graph), boxed_(boxed), untold_(untold), file_(path) {
     if (!file_.has("lenz")) return;
     NpyArray entry = file_.read("lenz");
@@ -42,38 +49,40 @@ class ResultsReader {
     if (expected.ending == Ending::raised) return got;  // it finished, which is all that matters
     got.inputs.assign(inputs.begin(), inputs.end());
     std::vector<std::string> inputs_by_key;
-    for (const Input& input : graph_.inputs()) inputs_by_key.push_back(graph_.value_name(input.value).substr(1));
+    for (const Input& input : graph_.inputs()) inputs_by_key.push_back(input_key(graph_, input));
 
     for (size_t i = 0; i < expected.outputs.size(); ++i) expect("out" + std::to_string(i), expected.outputs[i]);
     for (const std::string& key : file_.keys()) {
-      bool known = key == "lenz" || std::ranges::find(inputs_by_key, key) != inputs_by_key.end() ||
+      bool known = std::ranges::find(numbers_, key) != numbers_.end() || key == "lenz" ||
+                   std::ranges::find(inputs_by_key, key) != inputs_by_key.end() ||
                    std::ranges::find(seen_, key, [](const auto& s) { return s.first; }) != seen_.end();
       if (!known) fail("the graph has no output or input " + key);
     }
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      const Input& input = graph_.inputs()[i];
-      if (!file_.has(inputs_by_key[i])) {
-        if (input.mutated) fail("it lacks " + inputs_by_key[i] + ", an input that the graph writes to");
-        continue;
-      }
-      Seen seen = look(inputs[i]);
-      NpyArray array = checked(inputs_by_key[i], seen);
-      if (!std::ranges::equal(array.shape, seen.sizes) || array.bytes.size() != elements_of(inputs[i]).size())
-        fail("array " + inputs_by_key[i] + " has another shape or dtype than the input");
-      set_elements(inputs[i], array.bytes);
-      filled_.push_back({inputs_by_key[i], inputs[i], std::move(array.bytes)});
+    for (size_t i = 0; i < inputs.size(); ++i) claim_input(inputs_by_key[i], inputs[i], graph_.inputs()[i].mutated);
+    for (const auto& [key, what] : told_.items()) {
+      if (key == "ending") continue;
+      if (!file_.has(key)) fail("the entry `lenz` speaks of " + key + ", of which the file has no array");
+      check_fields(key, what);
     }
-    for (const auto& [key, what] : told_.items())
-      if (key != "ending" && !(what.is_object() && file_.has(key)))
-        fail("the entry `lenz` speaks of " + key + ", of which the file has no array");
-    for (size_t i = 0; i < inputs.size(); ++i) owners_.emplace_back(inputs_by_key[i], inputs[i]);
+    note_input_sharing(inputs, inputs_by_key);
     note_expected_sharing(expected, inputs_by_key);
-    for (auto& [key, seen] : seen_) claim(key, seen);
-    make_all();
-    for (size_t i = 0; i < expected.outputs.size(); ++i)
-      got.outputs.push_back(output("out" + std::to_string(i), expected.outputs[i]));
-    for (const Filled& f : filled_)
-      if (elements_of(f.value) != f.bytes) fail("array " + f.key + " contradicts another one that has the same memory");
+    for (auto& [key, seen] : seen_) claim_output(key, seen);
+    for (const Claim& c : claims_)
+      if (!c.shares.empty() &&
+          (c.shares == c.key || std::ranges::find(claims_, c.shares, &Claim::key) == claims_.end()))
+        fail("the entry `lenz`: " + c.key + " shares memory with " + c.shares +
+             ", which is no other tensor of the run");
+    while (!make_all()) untold_.contradicted = true;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (auto c = std::ranges::find(claims_, inputs_by_key[i], &Claim::key); c != claims_.end())
+        got.inputs[i] = c->made;
+    for (size_t i = 0; i < expected.outputs.size(); ++i) {
+      const std::string key = "out" + std::to_string(i);
+      got.outputs.push_back(output(key, expected.outputs[i]));
+      if (is_number(look(expected.outputs[i])) && !file_.has(key)) untold_.outputs.push_back(i);
+    }
+    // Memory that the graph's results have not is wrong, whatever is in it.
+    if (!contradiction_.empty() && !compare_outside(graph_, expected, got)) fail(contradiction_);
     return got;
   }
 
@@ -85,6 +94,10 @@ class ResultsReader {
     if (seen.kind == TypeKind::list) {
       for (size_t k = 0; k < seen.elements.size(); ++k)
         expect(key + "." + std::to_string(k), element(value, static_cast<int64_t>(k)));
+    } else if (is_number(seen)) {
+      // Who says of it what tensors have holds it for one.
+      numbers_.push_back(key);
+      if (entry(key)) seen_.emplace_back(key, std::move(seen));
     } else if (seen.kind == TypeKind::tensor) {
       if (!file_.has(key)) fail("it lacks " + key + ", which the graph returns: " + to_string(seen));
       seen_.emplace_back(key, std::move(seen));
@@ -130,43 +143,110 @@ class ResultsReader {
     return array;
   }
 
-  void claim(const std::string& key, const Seen& expected) {
+  // An entry of the description has known fields and no others.
+  void check_fields(const std::string& key, const nlohmann::json& entry) const {
+    if (!entry.is_object()) fail("the entry `lenz`: " + key + " is no object");
+    constexpr std::string_view kFields[] = {"dtype", "sizes", "strides", "offset", "shares"};
+    for (const auto& [field, value] : entry.items()) {
+      if (std::ranges::find(kFields, field) != std::end(kFields)) continue;
+      const std::string_view meant = nearest_name(field, kFields);
+      throw UserError("the entry `lenz`: " + key + " has an unknown field " + field, path_,
+                      meant.empty() ? "there are dtype, sizes, strides, offset and shares"
+                                    : "did you mean " + std::string(meant) + "?");
+    }
+  }
+
+  // What the file says of an array: its type, and who has its memory. Of what it does not say, nothing.
+  Claim told_claim(const std::string& key, const Seen& expected) {
     Claim c;
     c.key = key;
-    c.array = checked(key, expected);
-    c.type.dtype = c.array.dtype;
-    for (int64_t s : c.array.shape) c.type.sizes.push_back(s);
+    NpyArray array = checked(key, expected);
+    c.type.dtype = array.dtype;
+    c.elements = std::move(array.bytes);
+    for (int64_t s : array.shape) c.type.sizes.push_back(s);
     if (auto sizes = dims(key, "sizes"); sizes && !(*sizes == c.type.sizes))
-      fail("array " + key + " has another shape than the entry `lenz` says");
-    bool as_expected = std::ranges::equal(c.array.shape, expected.sizes);
-    auto strides = dims(key, "strides");
+      fail("array " + key + " has another shape than the entry `lenz` says in sizes");
+    const auto strides = dims(key, "strides");
     if (strides && strides->size() != c.type.sizes.size()) fail("the entry `lenz`: " + key + ".strides: another rank");
+    c.layout_assumed = !strides;
     if (strides) {
       c.type.strides = *strides;
-      const nlohmann::json& e = *entry(key);
-      if (e.contains("offset") && (!e["offset"].is_number_integer() || e["offset"].get<int64_t>() < 0))
-        fail("the entry `lenz`: " + key + ".offset is no count");
-      c.type.offset = e.value("offset", int64_t{0});
+    } else if (std::ranges::equal(array.shape, expected.sizes)) {
+      for (int64_t s : expected.strides) c.type.strides.push_back(s);
+      c.type.offset = expected.offset;
     } else {
-      untold_.push_back("the layout of " + key);
-      if (as_expected) {
-        for (int64_t s : expected.strides) c.type.strides.push_back(s);
-        c.type.offset = expected.offset;
-      } else {
-        c.type.strides = contiguous_strides(c.type.sizes);
-      }
+      c.type.strides = contiguous_strides(c.type.sizes);
     }
-    if (const nlohmann::json* e = entry(key)) {
-      if (e->contains("shares")) {
-        if (!(*e)["shares"].is_string()) fail("the entry `lenz`: " + key + ".shares is no name");
-        c.shares = (*e)["shares"].get<std::string>();
-      }
-    } else {
-      untold_.push_back("with whom " + key + " shares memory");
+    const nlohmann::json* e = entry(key);
+    if (e && e->contains("offset")) {
+      if (!(*e)["offset"].is_number_integer() || (*e)["offset"].get<int64_t>() < 0)
+        fail("the entry `lenz`: " + key + ".offset is no count");
+      c.type.offset = (*e)["offset"].get<int64_t>();
+    } else if (strides) {
+      c.type.offset = 0;
+    }
+    if (e && e->contains("shares")) {
+      if (!(*e)["shares"].is_string()) fail("the entry `lenz`: " + key + ".shares is no name");
+      c.shares = (*e)["shares"].get<std::string>();
+    }
+    // Who says where it lies would say who is there too.
+    c.sharing_assumed = !e || !(e->contains("strides") || e->contains("offset") || e->contains("shares"));
+    if (claimed_bytes(c.type) > kMostBytes)
+      fail("it claims a tensor of " + std::to_string(claimed_bytes(c.type)) + " bytes");
+    return c;
+  }
+
+  void claim_input(const std::string& key, const RunValue& input, bool mutated) {
+    const Seen seen = look(input);
+    if (!file_.has(key)) {
+      if (mutated) fail("it lacks " + key + ", an input that the graph writes to");
+      if (seen.kind != TypeKind::tensor) return;
+      Claim c;
+      c.key = key;
+      c.type.dtype = seen.dtype;
+      for (int64_t s : seen.sizes) c.type.sizes.push_back(s);
+      for (int64_t s : seen.strides) c.type.strides.push_back(s);
+      c.type.offset = seen.offset;
+      c.elements = elements_of(input);
+      c.in_file = false;
+      c.sharing_assumed = c.layout_assumed = true;
+      claims_.push_back(std::move(c));
+      return;
+    }
+    if (seen.kind != TypeKind::tensor) fail("the graph's input " + key + " is no tensor");
+    Claim c = told_claim(key, seen);
+    if (c.type.dtype != seen.dtype || c.type.sizes.size() != seen.sizes.size() ||
+        c.elements.size() != elements_of(input).size() ||
+        !std::ranges::equal(c.type.sizes, seen.sizes, [](Dim d, int64_t s) { return d.constant() == s; }))
+      fail("array " + key + " has another shape or dtype than the input");
+    claims_.push_back(std::move(c));
+  }
+
+  void claim_output(const std::string& key, const Seen& expected) {
+    Claim c = told_claim(key, expected);
+    if (c.layout_assumed) untold_.what.push_back("the layout of " + key);
+    if (c.sharing_assumed) {
+      untold_.what.push_back("with whom " + key + " shares memory");
       auto sharer = std::ranges::find(expected_sharing_, key, [](const auto& s) { return s.first; });
       if (sharer != expected_sharing_.end()) c.shares = sharer->second;
     }
     claims_.push_back(std::move(c));
+  }
+
+  // Inputs of which the file says nothing lie where they were.
+  void note_input_sharing(std::span<const RunValue> inputs, std::span<const std::string> keys) {
+    std::vector<std::pair<const void*, std::string>> storages;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      auto c = std::ranges::find(claims_, keys[i], &Claim::key);
+      if (c == claims_.end()) continue;
+      const void* storage = look(inputs[i]).storage;
+      auto owner = std::ranges::find(storages, storage, [](const auto& s) { return s.first; });
+      if (owner == storages.end()) {
+        storages.emplace_back(storage, keys[i]);
+      } else if (c->sharing_assumed) {
+        c->shares = owner->second;
+      }
+    }
   }
 
   void note_expected_sharing(const Execution& expected, std::span<const std::string> input_keys) {
@@ -182,56 +262,85 @@ class ResultsReader {
   }
 
   uint64_t claimed_bytes(const TensorType& type) const {
-    uint64_t bytes = 0;
     try {
-      bytes = storage_bytes(*graph_.context().tensor(type));
+      return storage_bytes(*graph_.context().tensor(type));
     } catch (const Unsupported&) {
       fail("it claims a tensor of more bytes than there are numbers for");
     }
-    if (bytes > kMostBytes) fail("it claims a tensor of " + std::to_string(bytes) + " bytes");
-    return bytes;
   }
 
   RunValue make(const TensorType& type, const RunValue& shared) {
-    claimed_bytes(type);
     return boxed_.make(*graph_.context().tensor(type), {.kind = Initialiser::zeros}, shared);
   }
 
-  void make_all() {
-    for (Claim& c : claims_) {
-      RunValue shared;
-      if (!c.shares.empty()) {
-        auto owner = std::ranges::find(owners_, c.shares, [](const auto& o) { return o.first; });
-        if (owner == owners_.end())
-          fail("the entry `lenz`: " + c.key + " shares memory with " + c.shares + ", which does not stand before it");
-        shared = owner->second;
-      } else {
-        // Memory for whoever shares it later, too.
-        TensorType room;
-        room.dtype = Dtype::u8;
-        uint64_t bytes = 0;
-        for (const Claim& other : claims_)
-          if (&other == &c || owner_of(other) == c.key) bytes = std::max(bytes, claimed_bytes(other.type));
-        room.sizes = {Dim(static_cast<int64_t>(bytes))};
-        room.strides = {Dim(1)};
-        shared = make(room, nullptr);
-      }
-      RunValue made = make(c.type, shared);
-      set_elements(made, c.array.bytes);
-      owners_.emplace_back(c.key, made);
-      filled_.push_back({c.key, made, std::move(c.array.bytes)});
+  // Memory for those who share it, and their elements in it. False where they contradict each other and something was
+  // assumed of them, which now is not.
+  bool make_all() {
+    const std::vector<size_t> groups = memory_groups();
+    for (size_t g = 0; g < claims_.size(); ++g) {
+      if (groups[g] != g) continue;
+      std::vector<Claim*> members;
+      for (size_t i = 0; i < claims_.size(); ++i)
+        if (groups[i] == g) members.push_back(&claims_[i]);
+      if (!fill(members)) return false;
     }
+    return true;
   }
 
-  // The first of those that share with it; what is none of ours, an input's name or nobody's.
-  std::string owner_of(const Claim& claim) const {
-    std::string key = claim.key, next = claim.shares;
-    for (size_t steps = 0; !next.empty() && steps <= claims_.size(); ++steps) {
-      key = next;
-      auto found = std::ranges::find(claims_, key, &Claim::key);
-      next = found == claims_.end() ? "" : found->shares;
+  bool fill(std::span<Claim* const> members) {
+    TensorType room;
+    room.dtype = Dtype::u8;
+    uint64_t bytes = 0;
+    for (const Claim* c : members) bytes = std::max(bytes, claimed_bytes(c->type));
+    room.sizes = {Dim(static_cast<int64_t>(bytes))};
+    room.strides = {Dim(1)};
+    const RunValue memory = make(room, nullptr);
+    for (const bool in_file : {false, true})  // an input that the file has not shows what was written to its memory
+      for (Claim* c : members) {
+        if (c->in_file != in_file) continue;
+        c->made = make(c->type, memory);
+        set_elements(c->made, c->elements);
+        if (elements_of(c->made) != c->elements && let_go(*c, std::span(&c, 1))) return false;
+      }
+    for (const Claim* c : members)
+      if (c->in_file && elements_of(c->made) != c->elements && let_go(*c, members)) return false;
+    return true;
+  }
+
+  // Whether something was assumed of these, of which one is not what the file says; it is not any more.
+  bool let_go(const Claim& one, std::span<Claim* const> members) {
+    bool assumed = false;
+    for (Claim* c : members) {
+      if (members.size() == 1 && c->layout_assumed) {
+        TensorType plain = c->type;
+        plain.strides = contiguous_strides(plain.sizes);
+        plain.offset = Dim(0);
+        assumed = !(plain.strides == c->type.strides);
+        c->type = plain;
+      } else if (c->sharing_assumed && !c->shares.empty()) {
+        assumed = true;
+        c->shares.clear();
+      }
     }
-    return key;
+    if (!assumed)
+      contradiction_ =
+          "array " + one.key + " contradicts " +
+          (members.size() == 1 ? "itself: its elements share memory" : "another one that has the same memory");
+    return assumed;
+  }
+
+  // Of each claim the first that has the same memory.
+  std::vector<size_t> memory_groups() const {
+    std::vector<size_t> group(claims_.size());
+    for (size_t i = 0; i < group.size(); ++i) group[i] = i;
+    for (size_t i = 0; i < group.size(); ++i) {
+      if (claims_[i].shares.empty()) continue;
+      const auto other = std::ranges::find(claims_, claims_[i].shares, &Claim::key) - claims_.begin();
+      const size_t a = group[i], b = group[static_cast<size_t>(other)];
+      for (size_t& g : group)
+        if (g == a || g == b) g = std::min(a, b);
+    }
+    return group;
   }
 
   RunValue output(const std::string& key, const RunValue& expected) {
@@ -242,32 +351,51 @@ class ResultsReader {
         all.push_back(output(key + "." + std::to_string(k), element(expected, static_cast<int64_t>(k))));
       return list_of(all);
     }
-    if (seen.kind != TypeKind::tensor) return expected;  // numbers don't travel
-    return std::ranges::find(owners_, key, [](const auto& o) { return o.first; })->second;
+    if (is_number(seen) && !entry(key)) return number(key, expected, seen);
+    if (seen.kind != TypeKind::tensor && !is_number(seen)) return expected;
+    return std::ranges::find(claims_, key, &Claim::key)->made;
   }
 
-  struct Filled {
-    std::string key;
-    RunValue value;
-    std::vector<std::byte> bytes;
-  };
+  static bool is_number(const Seen& seen) {
+    return seen.kind == TypeKind::sym_int || seen.kind == TypeKind::sym_float || seen.kind == TypeKind::sym_bool;
+  }
+
+  RunValue number(const std::string& key, const RunValue& expected, const Seen& seen) {
+    if (!file_.has(key)) {
+      untold_.what.push_back("the number " + key);
+      return expected;
+    }
+    const NpyArray array = file_.read(key);
+    auto as = [&]<class T>(T value) {
+      std::memcpy(&value, array.bytes.data(), sizeof value);
+      return value;
+    };
+    if (array.shape.empty() && !array.raw_bits) {
+      if (array.dtype == Dtype::i64) return oracle::number(as(int64_t{}));
+      if (array.dtype == Dtype::f64) return real_number(as(double{}));
+      // Any other byte is no truth.
+      if (array.dtype == Dtype::b8)
+        return as(uint8_t{}) <= 1 ? truth_value(as(uint8_t{}) == 1) : oracle::number(as(uint8_t{}));
+    }
+    fail("array " + key + " is no number (i64, f64 or bool without dims), the graph returns: " + to_string(seen));
+  }
 
   const std::string& path_;
   const Graph& graph_;
   Boxed& boxed_;
-  std::vector<std::string>& untold_;
+  Untold& untold_;
   NpzReader file_;
   nlohmann::json told_ = nlohmann::json::object();
   std::vector<std::pair<std::string, Seen>> seen_;  // expected outputs, by key
+  std::vector<std::string> numbers_;                // those of them that are numbers
   std::vector<std::pair<std::string, std::string>> expected_sharing_;
-  std::vector<Claim> claims_;
-  std::vector<std::pair<std::string, RunValue>> owners_;  // who may be shared with, inputs first
-  std::vector<Filled> filled_;
+  std::string contradiction_;  // of two arrays, by all that the file says
+  std::vector<Claim> claims_;  // inputs first
 };
 }  // namespace
 
 Execution read_results(const std::string& path, const Graph& graph, Boxed& boxed, const Execution& expected,
-                       std::span<const RunValue> inputs, std::vector<std::string>& untold) {
+                       std::span<const RunValue> inputs, Untold& untold) {
   return ResultsReader(path, graph, boxed, untold).read(expected, inputs);
 }
 

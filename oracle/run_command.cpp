@@ -172,7 +172,8 @@ ExitCode run_command(std::span<const std::string> args) {
   app.add_option("--save", save,
                  "write results to this .npz file: out0, out1, ..., and inputs that were written to, by name");
   app.add_option("--bind", bind, "sizes of symbols: s0=17,s1=3; those not named get typical values");
-  app.add_option("--mem-limit", memory_limit, "bytes of tensors alive at once; more is an error, exit code 6");
+  app.add_option("--mem-limit", memory_limit,
+                 "bytes of tensors alive at once; more is an error, exit code 6; 0: no limit");
   app.add_option(
          "--random", random,
          "eager: where random ops draw from: eager's generator, or lenz, the stream that compiled code draws from")

@@ -177,6 +177,7 @@ TEST_F(RunCommand, MemoryHasALimitOnEveryWay) {
   for (const char* on : {"llvm", "interp", "eager", "f64", "bound"}) {
     const Said enough = run({"--on", on, "--mem-limit", "1000000"}, "big.lenz");
     EXPECT_EQ(enough.code, ExitCode::fine) << on << ": " << enough.text;
+    EXPECT_EQ(run({"--on", on, "--mem-limit", "0"}, "big.lenz").code, ExitCode::fine) << on << ": no limit";
     for (const char* limit : {"64", "4100", "7900"}) {
       const Said s = run({"--on", on, "--mem-limit", limit}, "big.lenz");
       EXPECT_EQ(s.code, ExitCode::not_covered) << on << " " << limit;

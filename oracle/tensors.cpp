@@ -126,9 +126,21 @@ bool plainly_is(const Type& claimed, const RunValue& value) {
 
 std::vector<std::byte> elements_of(const RunValue& tensor) {
   at::NoGradGuard no_grad;
-  at::Tensor t = tensor_of(tensor).detach().resolve_conj().resolve_neg().contiguous();
+  at::Tensor t = tensor_of(tensor).detach().resolve_conj().resolve_neg();
+  if (t.scalar_type() == at::kBool) t = t.view(at::kByte);  // a copy of bools makes bools of any bytes
+  t = t.contiguous();
   const auto* data = static_cast<const std::byte*>(t.const_data_ptr());
   return {data, data + t.nbytes()};
+}
+
+ScalarValue scalar_at(Dtype dtype, std::span<const std::byte> elements, uint64_t i) {
+  ScalarBits bits{};
+  const auto size = static_cast<size_t>(item_size(dtype));
+  std::memcpy(bits.data(), elements.data() + i * size, size);
+  return from_bits(dtype == Dtype::b8 ? Dtype::u8 : dtype, bits);
+}
+bool are_bools(std::span<const std::byte> elements) {
+  return std::ranges::all_of(elements, [](std::byte b) { return b <= std::byte{1}; });
 }
 
 void set_elements(const RunValue& tensor, std::span<const std::byte> elements) {

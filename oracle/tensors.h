@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "compiler/graph/npz.h"
+#include "compiler/scalar/rounding.h"
 #include "oracle/value.h"
 
 namespace lenz::oracle {
@@ -37,6 +38,9 @@ bool plainly_is(const Type& claimed, const RunValue& value);
 
 // Elements in logical order, as to_bits (compiler/scalar/rounding.h) packs them in memory; lazy conjugation done.
 std::vector<std::byte> elements_of(const RunValue& tensor);
+// The element at this place among them; of a bool its byte, of which only 0 and 1 are bools.
+ScalarValue scalar_at(Dtype dtype, std::span<const std::byte> elements, uint64_t i);
+bool are_bools(std::span<const std::byte> elements);
 // Writes elements in that order into a tensor; of those that share memory the last one stays.
 void set_elements(const RunValue& tensor, std::span<const std::byte> elements);
 NpyArray to_npy(const RunValue& tensor);

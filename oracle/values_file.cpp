@@ -17,7 +17,18 @@ namespace lenz::oracle {
 namespace {
 constexpr std::string_view kDescription = "lenz";
 
-std::string input_key(const Graph& graph, const Input& input) { return graph.value_name(input.value).substr(1); }
+// out0, out0.1, out0.error, ...
+bool names_output(std::string_view name) {
+  return name.starts_with("out") && name.size() > 3 && name[3] >= '0' && name[3] <= '9';
+}
+
+// The input's key in this file: older ones have plain names, which are outputs' where the file is of results.
+std::string key_in(NpzReader& file, const std::string& key) {
+  if (file.has(key) || !key.starts_with('%')) return key;
+  const std::string description(kDescription);
+  const bool results = file.has(description) && file.header(description).dtype == Dtype::u8;
+  return results ? key : key.substr(1);
+}
 
 void check_array(const NpyArray& array, const Type& type, const std::string& path, const std::string& key) {
   bool raw = type.dtype == Dtype::bf16 || is_float8(type.dtype);
@@ -29,12 +40,19 @@ void check_array(const NpyArray& array, const Type& type, const std::string& pat
             (array.raw_bits ? std::to_string(array.raw_bits) + "-bit words" : std::string(name(array.dtype))) +
             ", the graph's input is " + lenz::to_string(type),
         path, raw ? "bf16 and float8 travel as their bits in unsigned integers" : "convert it first");
+  if (type.dtype == Dtype::b8 && !are_bools(array.bytes))
+    throw UserError("array " + key + " holds bools that are neither 0 nor 1", path);
   if (array.shape.size() != type.rank())
     throw UserError("array " + key + " has rank " + std::to_string(array.shape.size()) + ", the graph's input is " +
                         lenz::to_string(type),
                     path);
 }
 }  // namespace
+
+std::string input_key(const Graph& graph, const Input& input) {
+  const std::string name = graph.value_name(input.value), plain = name.substr(1);
+  return names_output(plain) || plain == kDescription || plain == "ending" ? name : plain;
+}
 
 std::string folder_of(const std::string& text) {
   const size_t slash = text.rfind('/');
@@ -59,7 +77,7 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
                                   uint64_t seed, bool all) {
   NpzReader reader(path);
   std::vector<std::string> names;
-  for (const Input& input : graph.inputs()) names.push_back(input_key(graph, input));
+  for (const Input& input : graph.inputs()) names.push_back(key_in(reader, input_key(graph, input)));
   for (const std::string& key : reader.keys())
     if (key != kDescription && std::ranges::find(names, key) == names.end() && !key.starts_with("out"))
       throw UserError("the graph has no input " + key, path,
@@ -95,6 +113,23 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
 }
 
 namespace {
+// A number as an array without dims; nothing for what is no number.
+std::optional<NpyArray> number_array(const Seen& seen) {
+  NpyArray array;
+  auto hold = [&](Dtype dtype, auto value) {
+    array.dtype = dtype;
+    array.bytes.resize(sizeof value);
+    std::memcpy(array.bytes.data(), &value, sizeof value);
+    return array;
+  };
+  switch (seen.kind) {
+    case TypeKind::sym_int: return hold(Dtype::i64, seen.integer);
+    case TypeKind::sym_float: return hold(Dtype::f64, seen.number);
+    case TypeKind::sym_bool: return hold(Dtype::b8, static_cast<uint8_t>(seen.number != 0));
+    default: return std::nullopt;
+  }
+}
+
 // Arrays under their keys, and what their entry in the description says of each.
 class ResultsWriter {
  public:
@@ -104,6 +139,7 @@ class ResultsWriter {
     if (seen.kind == TypeKind::list)
       for (size_t k = 0; k < seen.elements.size(); ++k)
         add(key + "." + std::to_string(k), element(value, static_cast<int64_t>(k)));
+    if (auto array = number_array(seen)) arrays_.emplace_back(key, std::move(*array));
     if (seen.kind != TypeKind::tensor || seen.foreign) return;
     nlohmann::json entry = {{"dtype", std::string(name(seen.dtype))},
                             {"sizes", std::vector<int64_t>(seen.sizes.begin(), seen.sizes.end())},

@@ -1,7 +1,7 @@
-// Inputs and results of a run as .npz files: a key per input name, `out0`, `out1`, ... for outputs, and an entry `lenz`
-// of JSON that says of each the dtype, sizes, strides, offset and with whom it `shares` memory (an earlier key, or an
-// input); `"ending": "raised"` in it says that the run raised.
-// Thread-safety: free functions.
+// Inputs and results of a run as .npz files: a key per input name (`%out0` for an input that has an output's), `out0`,
+// `out1`, ... for outputs (numbers as arrays of i64, f64 or bool without dims), and an entry `lenz` of JSON that says
+// of each tensor the dtype, sizes, strides, offset and with whom it `shares` memory (an earlier key, or an input);
+// `"ending": "raised"` in it says that the run raised. Thread-safety: free functions.
 #pragma once
 
 #include <string>
@@ -33,12 +33,20 @@ GivenGraph given_graph(const std::string& file, const GivenInputs& inputs, Boxed
 // shapes.
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
                                   uint64_t seed, bool all = false);
+// Of an input in a file: its name, with % where that is an output's key, the description's or one in it.
+std::string input_key(const Graph& graph, const Input& input);
+// What a file of results does not say, and is taken to be as expected.
+struct Untold {
+  std::vector<std::string> what;  // in words: "the layout of out0"
+  std::vector<size_t> outputs;    // of which it has nothing: numbers
+  bool contradicted = false;      // sharing that its arrays belie was assumed, and is not any more
+};
 // As write_results writes it, or anybody: `expected` says which arrays there must be, `inputs` are what the run began
 // with (in memory of their own) and stand for inputs that the file does not have. Without the entry `lenz`, or where it
 // leaves something out, layout and sharing are taken to be as expected, and `untold` says so. UserError for a file that
 // lacks an array, has one of an unknown name, or contradicts itself.
 Execution read_results(const std::string& path, const Graph& graph, Boxed& boxed, const Execution& expected,
-                       std::span<const RunValue> inputs, std::vector<std::string>& untold);
+                       std::span<const RunValue> inputs, Untold& untold);
 void write_results(const std::string& path, const Graph& graph, const Execution& execution);
 // The reference's values as float64, and where they are uncertain beside `out0` also `out0.error` and `out0.ambiguous`.
 void write_reference(const std::string& path, const Graph& graph, const Reference& reference);

@@ -50,7 +50,7 @@ std::optional<Failure> holds(Subject& subject) {
                                                {.comment = {}, .compile = false, .folder = subject.setting().folder}));
   nlohmann::json mutated = nlohmann::json::array();
   for (size_t i = 0; i < graph.inputs().size(); ++i)
-    if (graph.inputs()[i].mutated) mutated.push_back({i, graph.value_name(graph.inputs()[i].value).substr(1)});
+    if (graph.inputs()[i].mutated) mutated.push_back({i, oracle::input_key(graph, graph.inputs()[i])});
   Worker& worker = pytorch(subject.scratch());
   nlohmann::json told;
   try {
@@ -64,7 +64,7 @@ std::optional<Failure> holds(Subject& subject) {
     const std::string kind = told["kind"], text = told["text"];
     return Failure{"inductor", "torch.compile", "raises " + kind, first_line(text)};
   }
-  std::vector<std::string> untold;
+  oracle::Untold untold;
   const oracle::Execution got =
       oracle::read_results(results, graph, subject.boxed(), trial.expected(), trial.inputs(), untold);
   auto mismatch = trial.eager_out_of_bounds(got);

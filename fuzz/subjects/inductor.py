@@ -58,6 +58,8 @@ def save(path, results, inputs, mutated):
             arrays[key], said = array(value)
             if said:
                 told[key] = said
+        elif isinstance(value, (bool, int, float)):
+            arrays[key] = np.array(value, dtype={bool: np.bool_, int: np.int64, float: np.float64}[type(value)])
 
     for i, result in enumerate(results):
         add(f"out{i}", result)

@@ -17,7 +17,7 @@ class PlaneElements {
     if (present_) bytes_ = elements_of(plane);
   }
   bool present() const { return present_; }
-  const std::byte* bytes_at(uint64_t i, size_t size) const { return bytes_.data() + i * size; }
+  ScalarValue scalar(Dtype dtype, uint64_t i) const { return scalar_at(dtype, bytes_, i); }
   template <class T>
   T at(uint64_t i) const {
     T value;
@@ -79,6 +79,7 @@ ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bo
 
 class Judge {
  public:
+  explicit Judge(const Graph& graph) : any_bytes_(sees_bits_as_bools(graph)) {}
   Judgement judgement;
 
   // Bit for bit, where nothing is open.
@@ -91,16 +92,13 @@ class Judge {
     const Seen seen = look(got);
     if (seen.kind != TypeKind::tensor || look(reference.value).kind != TypeKind::tensor) return;
     const PlaneElements values(expected), others(got), marks(reference.ambiguous);
-    const auto size = static_cast<size_t>(item_size(seen.dtype));
     uint64_t count = 1;
     for (int64_t s : seen.sizes) count *= static_cast<uint64_t>(s);
     // Sizes may hang on what is open.
     const bool marked = marks.present() && std::ranges::equal(seen.sizes, look(reference.value).sizes);
     for (uint64_t i = 0; i < count; ++i) {
-      ScalarBits a{}, b{};
-      std::memcpy(a.data(), values.bytes_at(i, size), size);
-      std::memcpy(b.data(), others.bytes_at(i, size), size);
-      const ScalarValue v = from_bits(seen.dtype, a), x = from_bits(seen.dtype, b);
+      const ScalarValue v = settled(seen.dtype, values.scalar(seen.dtype, i)),
+                        x = settled(seen.dtype, others.scalar(seen.dtype, i));
       if (same_bits(v, x, reference.zeros_signed) || (marked && marks.at<uint8_t>(i) != 0)) continue;
       if (!judgement.mismatch) judgement.mismatch = found(what, seen, i, Rung::bitwise, seen.dtype, v, {}, x);
       return;
@@ -148,6 +146,23 @@ class Judge {
     if (!judgement.mismatch || m.rung < judgement.mismatch->rung) judgement.mismatch = m;
   }
 
+  // Bytes seen as bools are true however many bits they have; elsewhere a bool that is neither 0 nor 1 is nobody's.
+  static bool sees_bits_as_bools(const Graph& graph) {
+    bool found = false;
+    graph.for_each_node([&](NodeId id) {
+      const Node& node = graph.node(id);
+      if (!node.op->has(Trait::view) || node.arg_count == 0 || !node.args[0].is_value()) return;
+      const Type &from = graph.type(node.args[0].value()), &to = graph.type(node.result());
+      found = found || (from.is_tensor() && to.is_tensor() && to.dtype == Dtype::b8 && from.dtype != Dtype::b8);
+    });
+    return found;
+  }
+  ScalarValue settled(Dtype dtype, const ScalarValue& v) const {
+    if (dtype != Dtype::b8 || !any_bytes_) return v;
+    return ScalarValue(int64_t{v.integer() != 0});
+  }
+  bool any_bytes_;
+
   static bool same_bits(const ScalarValue& v, const ScalarValue& x, bool zeros_signed) {
     if (v.kind() == ScalarKind::integer) return v.integer() == x.integer();
     auto agree = [&](bool imaginary) {
@@ -162,14 +177,10 @@ class Judge {
     Shares shares;
     PlaneElements values(expected.value), errors(expected.error), leans(expected.lean), marks(expected.ambiguous);
     Dtype wide = look(expected.value).dtype, native = seen.dtype;
-    auto size = static_cast<size_t>(item_size(native)), wide_size = static_cast<size_t>(item_size(wide));
     uint64_t wrong = 0;
     std::optional<Mismatch> first;
     for (uint64_t i = 0; i < count; ++i) {
-      ScalarBits bits{}, reference{};
-      std::memcpy(bits.data(), got.data() + i * size, size);
-      std::memcpy(reference.data(), values.bytes_at(i, wide_size), wide_size);
-      ScalarValue x = from_bits(native, bits), v = from_bits(wide, reference);
+      const ScalarValue x = settled(native, scalar_at(native, got, i)), v = settled(wide, values.scalar(wide, i));
       const Bound bound{errors.present() ? errors.at<double>(i) : 0, leans.present() ? leans.at<double>(i) : 0};
       bool marked = marks.present() && marks.at<uint8_t>(i) != 0;
       count_element(shares, v, bound.error, marked);
@@ -222,7 +233,7 @@ class Judge {
 }  // namespace
 
 Judgement judge(const Graph& graph, const Reference& reference, const Execution& got) {
-  Judge judge;
+  Judge judge(graph);
   for (size_t i = 0; i < reference.outputs.size() && i < got.outputs.size(); ++i)
     judge.check("output " + std::to_string(i), reference.outputs[i], got.outputs[i], true);
   for (size_t i = 0; i < reference.inputs.size() && i < got.inputs.size(); ++i)
@@ -233,7 +244,7 @@ Judgement judge(const Graph& graph, const Reference& reference, const Execution&
 
 std::optional<Mismatch> differs_where_settled(const Graph& graph, const Reference& reference, const Execution& expected,
                                               const Execution& got) {
-  Judge judge;
+  Judge judge(graph);
   for (size_t i = 0; i < reference.outputs.size() && i < got.outputs.size(); ++i)
     judge.check_settled("output " + std::to_string(i), reference.outputs[i], expected.outputs[i], got.outputs[i]);
   for (size_t i = 0; i < reference.inputs.size() && i < got.inputs.size(); ++i)
