@@ -58,7 +58,8 @@ Sizes GraphCalls::a_shape(int min_rank, int max_rank, int64_t min_size) {
 
 // One dim is long, and of no round size more often than not.
 Sizes GraphCalls::a_large_shape(int min_rank, int max_rank, int64_t min_size) {
-  Sizes s = CallMaker::a_shape(std::max(min_rank, 1), std::min(max_rank, 3), min_size);
+  const int least = std::min(std::max(min_rank, 1), max_rank), most_dims = std::max(least, std::min(max_rank, 3));
+  Sizes s = CallMaker::a_shape(least, most_dims, min_size);
   if (s.empty()) return s;
   const size_t longest = choose().below(s.size());
   int64_t others = 1;

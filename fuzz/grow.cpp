@@ -93,9 +93,11 @@ class Grower {
     if (!alike.empty()) a = Arg::of_value(c_.pick(alike));
   }
 
-  // For many elements: rows that are made of others may look at every pair of elements.
+  // For many elements: rows that are made of others may look at every pair of elements, and lists have a tensor for
+  // each.
   static bool too_much(const OpDef& op) {
     const OpDef& row = op.base ? *op.base : op;
+    if (row.schema.returns_list()) return true;
     return !row.has(Trait::core) && !row.has(Trait::elementwise) && !row.has(Trait::view) && !row.has(Trait::movement);
   }
 
@@ -162,13 +164,14 @@ class Grower {
   // What is written to another size than its type says: it may be used through the result alone.
   static std::vector<ValueId> resized(const Graph& graph, const Node& node) {
     std::vector<ValueId> all;
-    uint16_t result = 0;
-    if (node.op->variant == VariantKind::out)
-      for_each_written(graph, node, [&](ValueId v) {
-        if (result >= node.result_count) return;
-        const ValueId made = node.result(result++);
-        if (!std::ranges::equal(graph.type(made).sizes(), graph.type(v).sizes())) all.push_back(v);
-      });
+    const Schema& schema = node.op->schema;
+    for (uint16_t i = 0; node.op->variant == VariantKind::out && i < node.result_count; ++i)
+      for (size_t k = 0; k < node.arg_count; ++k) {
+        if (schema.returns[i].alias == 0 || schema.params[k].alias != schema.returns[i].alias) continue;
+        const Arg& to = node.args[k];
+        if (to.is_value() && !std::ranges::equal(graph.type(node.result(i)).sizes(), graph.type(to.value()).sizes()))
+          all.push_back(to.value());
+      }
     return all;
   }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "compiler/graph/rebuild.h"
+#include "compiler/graph/verify.h"
 #include "oracle/binding.h"
 
 namespace lenz::fuzz {
@@ -85,7 +86,9 @@ class Symbols {
 std::unique_ptr<Graph> with_symbols(const Graph& graph, Chooser& choose, std::string& sizes) {
   Symbols symbols(graph, choose);
   auto made = symbols.make();
-  if (made) sizes = symbols.sizes(*made);
+  // Calls that were legal for numbers need not be for all that the symbols may be.
+  if (!made || !verify(*made).empty()) return nullptr;
+  sizes = symbols.sizes(*made);
   return made;
 }
 

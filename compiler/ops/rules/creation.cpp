@@ -196,7 +196,10 @@ void arange(Infer& in) {
     count = whole_count(in, start.number, end.number, step.number);
   } else {
     for (const Bound* b : {&start, &end, &step})
-      if (b->whole && !b->number.is_constant()) throw Unsupported(in.op().full_name + ": bounds that are symbols and real ones together; multiply an arange of integers by the step");
+      if (b->whole && !b->number.is_constant())
+        throw Unsupported(
+            in.op().full_name +
+            ": bounds that are symbols and real ones together; multiply an arange of integers by the step");
     count = real_count(in, start.real, end.real, step.real, dtype);
   }
   in.result(made(in, {count}, whole ? Dtype::i64 : Dtype::f32));
