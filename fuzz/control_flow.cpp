@@ -108,6 +108,14 @@ class ControlFlow {
     return v;
   }
 
+  // What a sub-graph writes to no other operand may share memory with.
+  void keep_writes_apart(const Sub& s) const {
+    for (size_t i = 0; i < std::min(operands_.size(), s.graph->inputs().size()); ++i)
+      for (size_t k = 0; s.graph->inputs()[i].mutated && k < operands_.size(); ++k)
+        if (k != i && graph_.storage(operands_[k]) == graph_.storage(operands_[i]))
+          throw UserError("operands share what the sub-graph writes to");
+  }
+
   Arg hand_over(Sub& s) {
     for (size_t i = 0; i < std::min(operands_.size(), s.graph->inputs().size()); ++i) {
       if (!s.graph->inputs()[i].mutated) continue;  // a write to what it was called with
@@ -156,6 +164,8 @@ class ControlFlow {
     }
     yes.graph->set_outputs(a);
     no.graph->set_outputs(b);
+    keep_writes_apart(yes);
+    keep_writes_apart(no);
     Arg args[] = {Arg::of_value(p), hand_over(yes), hand_over(no), graph_.context().values(operands_)};
     made(call(graph_, kCond, args));
   }
