@@ -53,10 +53,11 @@ std::optional<at::Tensor> mask_of(const Operands& of, const std::vector<int64_t>
   return mask.dim() <= 2 ? mask.expand({rows, columns}) : in_heads(mask, batch, rows, columns);
 }
 
-// Whether each row has seen something, and so much that hidden scores add nothing to it. `sums`: of the exponentials
-// of each row's scores that are not hidden, as logarithms; the kernel says 0 of none.
+// Whether each row has seen something, and so much that hidden scores add nothing to it, and nothing that is not
+// finite, which the kernel may lose. `sums`: of the exponentials of each row's scores that are not hidden, as
+// logarithms; the kernel says 0 of none.
 bool rows_see(const Operands& of, const at::Tensor& sums) {
-  if (sums.eq(0).any().item<bool>()) return false;
+  if (sums.eq(0).any().item<bool>() || !sums.isfinite().all().item<bool>()) return false;
   double least = -kInfinity;
   if (of.seen) least = of.hidden + (of.bias ? of.bias->max().item<double>() : 0);
   const double nothing = of.wide() == at::kDouble ? 750 : 110;  // an exponential of that much less is 0

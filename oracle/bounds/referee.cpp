@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/host_kernels.h"
 #include "compiler/graph/rebuild.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/scalar/scalar.h"
@@ -467,7 +468,9 @@ struct Referee::Impl final : NodeMachine {
         out.results.push_back(list_of(items));
       }
     }
-    if (far_step_ && formula_ == Formula::given) {
+    // Who leaves an op whole to a host has the host's kernel, with what that loses of NaN.
+    const bool hosts = widening != Widening::values_only && may_have_host_kernel(*call.op);
+    if ((far_step_ || hosts) && formula_ == Formula::given) {
       FlowContext in = context();
       excuse_definition(in, before ? *before : call, out);
     }
