@@ -15,6 +15,7 @@ from stages import FINE, GRAVITY, NOT_COVERED, OUR_FAULT, ROOT, WRONG
 NOT_RUN = {
     "devices.lenz": "eager runs on the CPU here",
     "externs.lenz": "libtorch has no op",
+    "functionalise-open_strides.lenz": "a write to a tensor whose elements may share places",
 }
 
 # Where eager itself leaves the bounds of the float64 reference: what the message says of it, and why.
@@ -24,6 +25,7 @@ EAGER_IS_OUTSIDE = {
 
 # Where a result is open on all inputs: that nobody is called wrong there is what these are for.
 OPEN = {
+    "174459_sort_that_is_not_asked_for_order.lenz": "which of equal elements stands where",
     "decided_by_what_is_open.lenz": "which elements are not zero is open",
     "draws_on_the_way.lenz": "eager's own draws inside of loops; its loops are held to Lenz's stream",
     "largest_of_open_integers.lenz": "which of some open integers is the largest is open",

@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "compiler/backend/llvm/ir.h"
 #include "compiler/backend/llvm/kernel_code.h"
@@ -153,6 +154,9 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
     if (batch.size() == kBatch) flush();
   });
   flush();
+  std::unordered_set<KernelFunction*> cached;
+  for (const auto& [key, function] : functions)
+    if (function.cached) cached.insert(function.code);
   for (Like& other : others) {
     auto found = code.kernels.find(other.first);
     if (found == code.kernels.end()) {
@@ -161,7 +165,7 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
     }
     KernelFunction* function = found->second.function;
     code.kernels.emplace(other.kernel, runtime::NativeKernel{std::move(other.arguments), function});
-    ++counted.repeated;
+    ++(cached.contains(function) ? counted.from_cache : counted.repeated);
   }
   code.owner = std::move(jit);
   if (statistics) *statistics = counted;
