@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -174,6 +175,8 @@ ExitCode fuzz_command(std::span<const std::string> args) {
                               "put faults into the compiler, and say which are found: --time (1m) or --cases for each, "
                               "--only these of them")
                      ->excludes("--subject");
+  for (const char* other : {"--first", "--target", "--first-finding", "--list", "--print", "--generate", "--replay"})
+    scored->excludes(other);
   app.add_option("--faults", faults.faults,
                  "`written`: those of fuzz/mutants/written.toml; or how many made mechanically")
       ->check(CLI::IsMember({"written"}) | CLI::PositiveNumber)
@@ -182,11 +185,17 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_flag("--all-found", faults.all_found, "fail unless every fault is found and blamed rightly")->needs(scored);
   if (!parse_arguments(app, args)) return ExitCode::fine;
   if (list) return list_properties();
+  if (seed && *seed > INT64_MAX)
+    throw UserError("--seed is " + std::to_string(*seed), "lenz fuzz", "give one below 2^63");
   if (score) {
     faults.names = only;
     faults.cases = options.cases;
+    if (options.cases && !time.empty())
+      throw UserError("--time and --cases are both given", "lenz fuzz --score", "for each fault give one of them");
+    if (!only.empty() && faults.faults != "written")
+      throw UserError("--only names written faults", "lenz fuzz --score", "leave --faults out, or --only");
     if (options.cases == 0)
-      faults.seconds = std::to_string(static_cast<int>(parse_duration(time.empty() ? "1m" : time)));
+      faults.seconds = std::to_string(static_cast<int64_t>(std::ceil(parse_duration(time.empty() ? "1m" : time))));
     faults.seed = seed.value_or(1);
     faults.jobs =
         options.workers ? options.workers : static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
@@ -200,8 +209,6 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   if (!replayed.empty()) return replay(replayed, options.only);
   options.seed = seed ? *seed : (uint64_t{std::random_device()()} << 20 ^ std::random_device()()) & 0xFFFFFFFFFF;
   if (!options.target.empty()) options.target = native::runnable_target(options.target).name;
-  if (options.seed > INT64_MAX)
-    throw UserError("--seed is " + std::to_string(options.seed), "lenz fuzz", "give one below 2^63");
   if (print) return print_cases(options.seed, options.first, print);
   if (generate) return time_generator(options.seed, generate);
   if (!time.empty()) options.seconds = parse_duration(time);

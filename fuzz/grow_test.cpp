@@ -70,7 +70,7 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
       fans_out |= g.value(v).users.size() > 1;
       views |= g.storage(v) != v;
     }
-    bool writes = false, aliases = false, symbols = false, empty = false;
+    bool writes = false, aliases = false, symbols = false, empty = false, large = false, again = false;
     for (const Input& input : g.inputs()) {
       const Type& t = g.type(input.value);
       writes |= input.mutated;
@@ -78,9 +78,17 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
       for_each_symbolic_dim(t, [&](Dim) { symbols = true; });
       if (!t.is_tensor()) continue;
       odd |= !std::ranges::equal(t.strides(), contiguous_strides(t.sizes()));
-      for (Dim d : t.sizes()) empty |= d.is(0);
+      for (Dim d : t.sizes()) empty |= d.is(0), large |= d.is_constant() && d.constant() > 1000;
     }
-    g.for_each_node([&](NodeId id) { ops.insert(g.node(id).op->full_name); });
+    std::vector<const Node*> calls;
+    g.for_each_node([&](NodeId id) {
+      const Node& node = g.node(id);
+      ops.insert(node.op->full_name);
+      again |= node.arg_count > 0 && std::ranges::any_of(calls, [&](const Node* other) {
+                 return other->op == node.op && std::ranges::equal(other->arguments(), node.arguments());
+               });
+      calls.push_back(&node);
+    });
     share["fan-out"] += fans_out;
     share["several outputs"] += g.outputs().size() > 1;
     share["views"] += views;
@@ -89,6 +97,8 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
     share["inputs that share memory"] += aliases;
     share["open sizes"] += symbols;
     share["empty dims"] += empty;
+    share["dims of thousands"] += large;
+    share["calls made twice"] += again;
     share["control flow"] += !g.subgraphs.empty();
     share["more than ten ops"] += g.node_count() > 10;
   }

@@ -3,6 +3,7 @@
 // Thread-safety: a subject belongs to one thread; properties are constant data.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
@@ -63,6 +64,7 @@ class Subject {
   // As `lenz run` builds it; without products outside into the scratch folder's cache. Built once for each answer.
   runtime::Executable& executable(int threads, bool products_outside);
   std::unique_ptr<runtime::Executable> build_again(int threads, BuildReport& report);  // anew, out of that cache
+  BuildOptions build_options(int threads, bool products_outside) const;                // of all of them
 
   // What the case reached, for the campaign's coverage: "pass dead_code", "op aten.add.Tensor f32".
   std::set<std::string> features;
@@ -89,9 +91,16 @@ class Subject {
 std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
                                       const oracle::Execution& got);
 
-// Whether a run ended at an index that points nowhere: indices that were made for one size may be too large for
-// another.
-bool points_beyond(const oracle::Execution& got);
+// What ran a subject at some sizes, and what it gave there.
+struct RunAtSizes {
+  const loops::Program* program = nullptr;
+  oracle::Execution got;
+};
+using RunsAtSizes = std::function<RunAtSizes(oracle::Trial& trial, const oracle::Binding& sizes)>;
+// What goes wrong at one of these sizes, with values of the subject's seed. Unsupported if nothing does, and somewhere
+// indices that were made for the case's own sizes point beyond a dim.
+std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view property,
+                                        std::span<const oracle::Binding> sizes, const RunsAtSizes& run);
 
 struct Property {
   std::string_view name;

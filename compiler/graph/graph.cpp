@@ -300,7 +300,7 @@ namespace {
 bool may_view(const Node& node, uint16_t result, ValueId operand) {
   const Schema& schema = node.op->schema;
   if (result >= schema.returns.size() || !schema.returns[result].alias) return true;
-  bool said = false;  // of lists schemas may name another set than their operand's
+  bool said = false;  // `lenz.getitem` names a set that none of its parameters has
   for (size_t k = 0; k < node.arg_count; ++k) {
     if (schema.params[k].alias != schema.returns[result].alias) continue;
     bool there = false;

@@ -192,6 +192,7 @@ def plant(faults, folder, build, jobs, says=sys.stdout):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "build.log").write_text("")
     began = time.monotonic()
+    print(f"building {len(faults)} faults into a copy of the compiler: some minutes the first time", file=says, flush=True)
     good, dropped = Planter(folder, build, jobs).run(faults)
     for f in dropped:
         print(f"does not compile: {f.get('name', f['kind'])} at {f['file']}:{f['line']}", file=says)

@@ -30,7 +30,7 @@ import written
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FINDINGS = 3  # of a run, that are looked at until one counts
-FAILED, WRONG = 1, 7  # exit codes, as lenz has them
+FAILED, BAD_INPUT, WRONG = 1, 2, 7  # exit codes, as lenz has them
 
 # Of one fault, as the store has it.
 RESULT = {"killed": False, "by": None, "cases": 0, "seconds": 0.0, "others": 0, "stage": None, "right": None, "reduced": None,
@@ -211,7 +211,9 @@ def chosen(options):
             names = options.only.split(",")
             unknown = set(names) - {f["name"] for f in faults}
             if unknown:
-                raise SystemExit(f"written.toml has no {', '.join(sorted(unknown))}")
+                print(f"error: there is no fault {', '.join(sorted(unknown))}\n  help: fuzz/mutants/written.toml names them",
+                      file=sys.stderr)
+                raise SystemExit(BAD_INPUT)
             faults = [f for f in faults if f["name"] in names]
         # Whatever is scored until the time is up is a sample of all; controls last.
         return sorted(faults, key=lambda f: (f["kind"] == "control", hashlib.sha256(f["name"].encode()).digest()))
@@ -254,22 +256,31 @@ def main():
     runner = Runner(options.folder / "lenz", options)
     board = Scoreboard(options.store, options.run)
     score = board.read()
+    print("with no fault awake: running", file=says, flush=True)
     control = runner.score({"id": 0})
     if control["cases"] == 0 or control["killed"]:
         print(f"with no fault awake the fuzzer finds something: {control['by']}", file=sys.stderr)
         return FAILED
     print(f"no fault awake: nothing found in {control['cases']} cases", file=says, flush=True)
-    lock = threading.Lock()
+    lock, stopping = threading.Lock(), threading.Event()
 
     def one(fault):
         result = runner.score(fault)
+        if stopping.is_set():  # Ctrl-C has ended its campaign too
+            return
         with lock:
             score[key(fault)] = result
             board.write(fault, result)
             print(line(fault, result), file=says, flush=True)
 
-    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+    pool = concurrent.futures.ThreadPoolExecutor(options.jobs)
+    try:
         list(pool.map(one, [f for f in faults if key(f) not in score]))
+    except KeyboardInterrupt:
+        stopping.set()
+        print("Interrupted; go on with --resume.", file=sys.stderr)
+    finally:
+        pool.shutdown(cancel_futures=True)
     if options.json:
         print(json.dumps(report(options, score, faults), indent=1))
     else:

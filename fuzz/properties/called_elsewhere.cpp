@@ -73,37 +73,15 @@ std::optional<Failure> otherwise_laid(Subject& subject) {
 
 // At one size after the other, and at the first again.
 std::optional<Failure> of_other_sizes(Subject& subject) {
-  const Graph& graph = subject.graph();
-  BuildOptions options;
-  options.target = subject.setting().target;
-  options.threads = 2;
-  options.verify = false;
-  options.products_outside = false;
-  options.cache = subject.scratch();
-  options.runner = subject.runner();
-  options.executable.load_constant = oracle::constants_in(subject.setting().folder);
-  options.executable.while_limit = oracle::ExecuteOptions().loop_limit;
-  ExecutableSet executables(graph, options, {.products_outside = false});
-  std::vector<oracle::Binding> sizes = oracle::various_sizes({}, graph);
+  ExecutableSet executables(subject.graph(), subject.build_options(2, false), {.products_outside = false});
+  std::vector<oracle::Binding> sizes = oracle::various_sizes({}, subject.graph());
   if (sizes.size() > kSizes) sizes.resize(kSizes);
   if (!sizes.empty()) sizes.push_back(sizes[0]);
-  for (const oracle::Binding& at : sizes) {
-    oracle::InputSource source(graph, at, subject.setting().values, subject.setting().seed);
-    if (source.hopeless()) continue;
-    oracle::ExecuteOptions how;
-    how.ambient_seed = subject.setting().seed;
-    how.guard = true;
-    oracle::Trial trial(graph, subject.boxed(), source, at, how);
-    const std::shared_ptr<runtime::Executable> executable = executables.at(at.lookup());
-    const oracle::Execution got = trial.on_executable(*executable);
-    if (points_beyond(got)) continue;
-    if (auto mismatch = wrong(trial, executable->program(), got)) {
-      auto failure = subject.failed("called_elsewhere", *mismatch);
-      failure->detail += "\n  at " + to_text(at, graph);
-      return failure;
-    }
-  }
-  return std::nullopt;
+  std::shared_ptr<runtime::Executable> executable;  // outlives the look at what it gave
+  return failure_at_sizes(subject, "called_elsewhere", sizes, [&](oracle::Trial& trial, const oracle::Binding& at) {
+    executable = executables.at(at.lookup());
+    return RunAtSizes{&executable->program(), trial.on_executable(*executable)};
+  });
 }
 
 std::optional<Failure> holds(Subject& subject) {

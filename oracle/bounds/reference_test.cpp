@@ -447,6 +447,17 @@ TEST(Bounds, WhatMeetsANaNIsNaN) {
   }
 }
 
+// Whoever leaves attention to the host has what its kernel gives beside a NaN; elsewhere nothing is excused.
+TEST(Bounds, WhatTheHostsAttentionLosesIsExcused) {
+  std::string_view text =
+      "graph @g(%q: f32[1, 2, 1, 2], %k: f32[1, 2, 1, 2]) {\n"
+      "  %o, %s = aten._scaled_dot_product_flash_attention_for_cpu(%q, %k, %k) return %o }";
+  Judged j(text, {{1, 1, 1, 1}, {NAN, 1, 2, 3}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_FALSE(j.with(0, 1, 0).mismatch);
+  EXPECT_TRUE(j.with(0, 2, 2.5).mismatch);
+}
+
 TEST(Bounds, AnInfinityAmongUncertainTermsIsOne) {
   Judged j("graph @g(%x: f32[3]) { %p = aten.mul(%x, 1.3) %s = aten.sum(%p) return %s }", {{1, INFINITY, 3}});
   EXPECT_FALSE(j.verdict().mismatch);
