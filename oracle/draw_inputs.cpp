@@ -214,7 +214,10 @@ InputSource::InputSource(const Graph& graph, const Binding& binding, Values valu
   }
 }
 
+InputSource::InputSource(const Graph& graph, Given given) : graph_(graph), given_(std::move(given)) {}
+
 std::vector<RunValue> InputSource::make(Boxed& boxed) const {
+  if (given_) return given_(boxed);
   std::vector<RunValue> inputs = initial_inputs(graph_, boxed, binding_, seed_);
   for (size_t i = 0; i < inputs.size(); ++i)
     if (demands_[i])

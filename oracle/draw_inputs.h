@@ -3,6 +3,7 @@
 // Thread-safety: free functions over the caller's values.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -32,17 +33,21 @@ Values values_of_seed(uint64_t seed);  // the modes in turn; of seed 0 ordinary 
 // Whatever the mode, indices stay in range, and nothing divides integers by zero. `exact_range` is an ExactPlan's.
 class InputSource {
  public:
+  using Given = std::function<std::vector<RunValue>(Boxed&)>;
+
   InputSource(const Graph& graph, const Binding& binding, Values values, uint64_t seed, int exact_range = 0);
+  InputSource(const Graph& graph, Given given);    // nothing is drawn: these, made anew each time
   std::vector<RunValue> make(Boxed& boxed) const;  // one per input; the same values each time, in memory of their own
   // Whether no values serve: at these sizes an index points into a dim of no elements.
   bool hopeless() const { return hopeless_; }
 
  private:
   const Graph& graph_;
+  Given given_;
   Binding binding_;
-  Values values_;
-  uint64_t seed_;
-  int exact_range_;
+  Values values_ = Values::ordinary;
+  uint64_t seed_ = 0;
+  int exact_range_ = 0;
   bool hopeless_ = false;
   std::vector<std::optional<Demand>> demands_;  // none: as initial_inputs makes it
 };

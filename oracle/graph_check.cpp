@@ -1,6 +1,7 @@
 #include "oracle/graph_check.h"
 
 #include <algorithm>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "compiler/backend/llvm/native_kernels.h"
@@ -14,9 +15,11 @@
 #include "compiler/schedule/realise.h"
 #include "oracle/exact.h"
 #include "oracle/interpreted.h"
+#include "oracle/parts.h"
 #include "oracle/relayout.h"
 #include "oracle/rewritten.h"
 #include "oracle/scratch.h"
+#include "oracle/values_file.h"
 
 namespace lenz::oracle {
 
@@ -36,7 +39,8 @@ class GraphCheck {
       check_seed(options_.first_seed + static_cast<uint64_t>(i));
       if (options_.progress) options_.progress(i + 1);
     }
-    if (options_.loops && options_.rebind) rebind();
+    if (options_.loops && options_.rebind && !options_.given) rebind();
+    if (options_.parts && weak_seed_ && report_.findings.empty() && report_.out_of_memory.empty()) check_in_parts();
     report_.programs = programs_.size();
     return std::move(report_);
   }
@@ -44,10 +48,8 @@ class GraphCheck {
  private:
   void check_seed(uint64_t seed) {
     seed_ = seed;
-    values_ = options_.values.value_or(values_of_seed(seed_));
-    Binding binding = parse_binding(options_.bind, given_);
-    complete(binding, given_, seed_);
-    check_facts(binding, given_);
+    values_ = options_.given ? Values::ordinary : options_.values.value_or(values_of_seed(seed_));
+    const Binding binding = sizes_of_seed();
     take(binding);
     if (RandomChooser choose(combine(seed_, 0x1A)); options_.layouts && seed_ != 0)
       relaid_ = with_other_layouts(*graph_, choose);
@@ -82,6 +84,68 @@ class GraphCheck {
     if (options_.bounds && finished) check_bounds();
     if (trial_->alike > 0) ++report_.alike;
     if (report_.findings.size() > findings) blame();
+  }
+
+  Binding sizes_of_seed() {
+    Binding binding = parse_binding(options_.bind, given_);
+    if (options_.given) static_cast<void>(options_.given(given_, boxed_, binding));
+    complete(binding, given_, seed_);
+    check_facts(binding, given_);
+    return binding;
+  }
+
+  // Of the whole the bounds say too little: of its parts they may say enough.
+  void check_in_parts() {
+    seed_ = *weak_seed_;
+    values_ = Values::ordinary;
+    const Binding binding = sizes_of_seed();
+    take(binding);
+    begin(binding, 0);
+    if (std::ranges::any_of(graph_->inputs(), [](const Input& i) { return i.alias.has_value(); })) {
+      report_.no_parts = "inputs share memory";
+      return;
+    }
+    PartsWalk walk(*graph_, boxed_, source_->make(boxed_), binding, execute_options());
+    while (auto part = walk.next()) {
+      const std::string file = save(*part);
+      GraphCheckOptions of_part = options_;
+      of_part.seeds = 1;
+      of_part.values = values_;
+      of_part.bind = to_text(binding, *graph_);
+      of_part.parts = of_part.layouts = of_part.rebind = false;
+      of_part.progress = {};
+      of_part.given = [&](const Graph& graph, Boxed&, const Binding& sizes) {
+        return laid_inputs(graph, part->values, sizes);
+      };
+      GraphReport report = check_graph(*part->part.graph, of_part);
+      add_part(part->where + (file.empty() ? "" : " (" + file + ")"), *part->part.graph, std::move(report));
+    }
+  }
+
+  void add_part(const std::string& where, const Graph& part, GraphReport report) {
+    ++report_.parts;
+    report_.runs += report.runs;
+    if (report.hardly_judged()) report_.weak_parts.push_back(where);
+    if (report_.out_of_memory.empty()) report_.out_of_memory = report.out_of_memory;
+    for (PassFinding& f : report.findings) {
+      f.path = where + ": " + f.path;
+      f.text = print(part);
+      f.layouts = "the part of the graph";
+      report_.findings.push_back(std::move(f));
+    }
+  }
+
+  // As `lenz check --inputs` reads it again; the name of its files.
+  std::string save(const PartRun& part) const {
+    if (options_.save_parts.empty()) return {};
+    const std::string file = options_.save_parts + "/part" + std::to_string(report_.parts);
+    std::ofstream text(file + ".lenz");
+    text << print(*part.part.graph);
+    if (!text.flush())
+      throw UserError("cannot write to " + file + ".lenz", "lenz check --save-parts",
+                      "name a folder that is there, with room in it");
+    write_inputs(file + ".npz", *part.part.graph, part.values);
+    return file + ".lenz";
   }
 
   // The same loops at other sizes.
@@ -119,7 +183,14 @@ class GraphCheck {
 
   void begin(const Binding& binding, int exact_range) {
     trial_.reset();
-    source_.emplace(*graph_, binding, values_, seed_, exact_range);
+    if (options_.given) {
+      source_.emplace(*graph_, [this, binding](Boxed& boxed) {
+        Binding known = binding;
+        return options_.given(*graph_, boxed, known);
+      });
+    } else {
+      source_.emplace(*graph_, binding, values_, seed_, exact_range);
+    }
     ++report_.runs;
     trial_.emplace(*graph_, boxed_, *source_, binding, execute_options());
     const Execution& expected = trial_->expected();
@@ -373,7 +444,9 @@ class GraphCheck {
 
   void check_bounds() {
     auto j = judged("float64 reference and its bounds", Widening::bounds_of_eager, trial_->expected());
-    if (j && !j->mismatch) ++(j->shares.weak() ? report_.weak : report_.bounded);
+    if (!j || j->mismatch) return;
+    ++(j->shares.weak() ? report_.weak : report_.bounded);
+    if (j->shares.weak() && values_ == Values::ordinary && !weak_seed_) weak_seed_ = seed_;
   }
 
   Rewritten rewritten() { return Rewritten(*trial_, options_.known); }
@@ -397,7 +470,8 @@ class GraphCheck {
   std::vector<Built> built_;                  // from them
   GraphReport report_;
   uint64_t seed_ = 0;
-  size_t known_at_ = 0;  // the last of the seeds where eager was wrong, and known for it
+  std::optional<uint64_t> weak_seed_;  // the first on whose ordinary values bounds say too little
+  size_t known_at_ = 0;                // the last of the seeds where eager was wrong, and known for it
   Values values_ = Values::ordinary;
   std::optional<InputSource> source_;
   std::optional<Trial> trial_;
@@ -446,6 +520,7 @@ nlohmann::json GraphReport::to_json() const {
                       {"rebound", rebound},   {"on_kernels", on_kernels},
                       {"alike", alike},       {"without_code", without_code},
                       {"programs", programs}, {"externs", externs},
+                      {"parts", parts},       {"weak_parts", weak_parts},
                       {"findings", list}};
   if (culprit) {
     j["culprit"] = culprit->to_json();
@@ -456,6 +531,7 @@ nlohmann::json GraphReport::to_json() const {
     if (!culprit_at.text.empty()) j["culprit"]["text"] = culprit_at.text;
   }
   if (!known_why.empty()) j["known_why"] = known_why;
+  if (!no_parts.empty()) j["no_parts"] = no_parts;
   if (!no_stream.empty()) j["no_stream"] = no_stream;
   if (!not_lowered.empty()) j["not_lowered"] = not_lowered;
   if (!out_of_memory.empty()) j["out_of_memory"] = out_of_memory;

@@ -30,7 +30,11 @@ struct GraphCheckOptions {
   bool rebind = false;         // the loops at various sizes more, where the graph leaves them open
   bool bounds = false;         // eager's values too, by the float64 reference and its bounds
   bool bisect = false;         // names the step to blame; an error of Lenz's own is a finding then
+  bool parts = false;          // what is weak on ordinary values, once more in parts (parts.h)
+  std::string save_parts;      // folder for the parts' graphs and inputs; empty: they are not kept
   std::string folder, bind;
+  // Inputs of somebody's in place of drawn ones, made anew each time; it binds the symbols that they tell.
+  std::function<std::vector<RunValue>(const Graph& graph, Boxed& boxed, Binding& binding)> given;
   std::span<const KnownFault> known = known_faults();  // of eager's own
   std::span<const PipelineLine> lines = pipeline();
   std::function<void(int seeds_done)> progress;  // after each
@@ -49,27 +53,32 @@ struct PassFinding {
 
 struct GraphReport {
   size_t runs = 0, rewrites = 0;
-  size_t seeds = 0, refused = 0;     // of inputs; those that eager refuses, and the passes' graphs then must
-  size_t needless = 0;               // those where eager raises at a node that nobody needs: needless.h
-  size_t relaid = 0;                 // of the seeds, with other layouts
-  size_t exact = 0, inexact = 0;     // of the seeds for exact mode: those that had it, and had to do without
-  size_t bounded = 0, weak = 0;      // of the seeds: eager lies within the bounds; so wide that this says too little
-  size_t known = 0;                  // of the seeds: eager is outside, and known for it
-  std::string known_why;             // the row, and what it does
-  std::string no_stream;             // why random loops were compared from outside alone
-  size_t on_loops = 0;               // of the seeds: its loops were run on the interpreter
-  size_t alike = 0;                  // of the weak ones: what bounds leave open lies no further off than noise does
-  size_t on_kernels = 0;             // of the seeds: its kernels were run too
-  size_t rebound = 0;                // sizes beside those of the seeds at which its loops were run
-  size_t programs = 0;               // loop programs that it took to serve all sizes
-  std::string not_lowered;           // why they were not
-  std::vector<std::string> externs;  // ops without loops, run by libtorch
+  size_t seeds = 0, refused = 0;        // of inputs; those that eager refuses, and the passes' graphs then must
+  size_t needless = 0;                  // those where eager raises at a node that nobody needs: needless.h
+  size_t relaid = 0;                    // of the seeds, with other layouts
+  size_t exact = 0, inexact = 0;        // of the seeds for exact mode: those that had it, and had to do without
+  size_t bounded = 0, weak = 0;         // of the seeds: eager lies within the bounds; so wide that this says too little
+  size_t known = 0;                     // of the seeds: eager is outside, and known for it
+  std::string known_why;                // the row, and what it does
+  std::string no_stream;                // why random loops were compared from outside alone
+  size_t on_loops = 0;                  // of the seeds: its loops were run on the interpreter
+  size_t alike = 0;                     // of the weak ones: what bounds leave open lies no further off than noise does
+  size_t on_kernels = 0;                // of the seeds: its kernels were run too
+  size_t rebound = 0;                   // sizes beside those of the seeds at which its loops were run
+  size_t programs = 0;                  // loop programs that it took to serve all sizes
+  std::string not_lowered;              // why they were not
+  size_t parts = 0;                     // that it was judged in, where as a whole it is weak on ordinary values
+  std::vector<std::string> weak_parts;  // those of them where bounds say too little, too
+  std::string no_parts;                 // why it could not be
+  std::vector<std::string> externs;     // ops without loops, run by libtorch
   std::vector<std::string> without_code;  // kernels that the interpreter runs on every path, and why
   std::string out_of_memory;
   std::vector<PassFinding> findings;  // the first of each path
   std::optional<Culprit> culprit;     // of the first that can be traced to a step
   PassFinding culprit_at;             // its inputs
 
+  // Passes agree, but nothing tells whether the values are right: neither of the whole nor of its parts.
+  bool hardly_judged() const { return weak && !bounded && findings.empty() && (parts == 0 || !weak_parts.empty()); }
   nlohmann::json to_json() const;  // as graph_check.schema.json says
 };
 

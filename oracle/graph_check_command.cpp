@@ -25,11 +25,9 @@ struct Answer {
   ExitCode code = ExitCode::fine;
 };
 
-bool all_weak(const GraphReport& report) { return report.weak && !report.bounded && report.findings.empty(); }
-
 ExitCode verdict(const GraphReport& report) {
   if (!report.findings.empty()) return ExitCode::wrong;
-  if (all_weak(report)) return ExitCode::not_covered;
+  if (report.hardly_judged()) return ExitCode::not_covered;
   return report.out_of_memory.empty() ? ExitCode::fine : ExitCode::not_covered;
 }
 
@@ -90,13 +88,16 @@ void show(const Answer& a) {
   }
   if (!report.out_of_memory.empty())
     std::printf("%s: not covered, out of memory: %s\n", file.c_str(), report.out_of_memory.c_str());
-  if (all_weak(report)) {
+  if (report.hardly_judged()) {
     std::printf(
-        "%s: weak: passes agree, but on every input more than 5 %% of the elements, or one whole result, are ambiguous "
-        "in the float64 reference",
+        "%s: weak: passes agree, but on every input more than 5 %% of the elements, or most of one result, are "
+        "ambiguous in the float64 reference",
         file.c_str());
     if (report.alike)
       std::printf("; on %zu what is computed lies no further from it than rounding noise does", report.alike);
+    if (report.parts) std::printf("; and so of %zu of %zu parts:", report.weak_parts.size(), report.parts);
+    for (const std::string& part : report.weak_parts) std::printf("\n  %s", part.c_str());
+    if (!report.no_parts.empty()) std::printf("; not judged in parts: %s", report.no_parts.c_str());
     std::printf("\n");
   }
   if (a.code == ExitCode::fine) {
@@ -109,6 +110,8 @@ void show(const Answer& a) {
     if (report.needless) std::printf("; on %zu eager raises at what nobody needs", report.needless);
     if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu inputs", report.bounded);
     if (report.weak) std::printf(", hardly judged on %zu more", report.weak);
+    if (report.parts)
+      std::printf("; in parts within the bounds of %zu of %zu", report.parts - report.weak_parts.size(), report.parts);
     if (report.known)
       std::printf("; on %zu eager is wrong, and known for it: %s", report.known, report.known_why.c_str());
     if (!report.no_stream.empty())
@@ -175,7 +178,13 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   app.add_option("--against", judge.results,
                  "judges results made by anybody else instead: an .npz file with out0, out1, ... and inputs that the "
                  "graph writes to, as `lenz run --save` writes them");
-  app.add_option("--inputs", judge.inputs, "their inputs, all of them; without it those of --seed and --values");
+  auto* inputs = app.add_option(
+      "--inputs", judge.inputs,
+      "an .npz file with all inputs, by name, in place of drawn ones: of every path, or of the results that --against "
+      "judges");
+  app.add_option("--save-parts", options.save_parts,
+                 "a folder for the graphs and inputs of the parts in which a graph is judged of which bounds say too "
+                 "little as a whole: `lenz check part0.lenz --inputs part0.npz`");
   std::string random = "eager";
   auto* drawn =
       app.add_option("--random", random,
@@ -195,13 +204,20 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   if (!parse_arguments(app, args)) return ExitCode::fine;
 
   if (!mode.empty()) options.values = parse_values(mode);
-  options.bounds = options.core = options.loops = options.kernels = options.rebind = true;
+  options.bounds = options.core = options.loops = options.kernels = options.rebind = options.parts = true;
   quieten_libtorch();
   if (judge.results.empty() && drawn->count())
     throw UserError("--random goes with --against", "lenz check",
                     "say which results to judge: --against Y.npz; code is held to Lenz's stream without being asked");
-  if (judge.results.empty() && !judge.inputs.empty())
-    throw UserError("--inputs goes with --against", "lenz check", "say which results to judge: --against Y.npz");
+  if (inputs->count() && files.size() != 1) throw UserError("--inputs are those of one graph", "lenz check");
+  if (judge.results.empty() && inputs->count()) {
+    if (options.values || options.layouts)
+      throw UserError("--inputs stand in place of --values and --layouts", "lenz check");
+    options.seeds = 1;
+    options.given = [&](const Graph& graph, Boxed& boxed, Binding& binding) {
+      return read_inputs(judge.inputs, graph, boxed, binding, options.first_seed, true);
+    };
+  }
   if (!judge.results.empty()) {
     if (files.size() != 1) throw UserError("--against judges the results of one graph", "lenz check");
     judge.values = options.values.value_or(Values::ordinary);

@@ -86,7 +86,7 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   } else if (verdict.shares.weak()) {
     std::string ops;
     for (const std::string& op : verdict.unbounded) ops += (ops.empty() ? "; nothing bounds " : ", ") + op;
-    if (verdict.shares.open) ops = ", among them all of " + std::to_string(verdict.shares.open) + " result(s)" + ops;
+    if (verdict.shares.open) ops = ", among them most of " + std::to_string(verdict.shares.open) + " result(s)" + ops;
     return not_covered(verdict, "weak: " + std::to_string(verdict.shares.ambiguous) + " of " +
                                     std::to_string(verdict.shares.elements) +
                                     " elements may be anything, or another branch's" + ops);

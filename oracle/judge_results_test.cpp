@@ -59,15 +59,21 @@ class JudgeResults : public testing::Test {
  protected:
   void SetUp() override {
     folder_ = testing::TempDir() + "judge_results_" + std::to_string(getpid()) + "_";
-    graph_ = parse_graph(kText, op_table());
     std::ofstream(folder_ + "g.lenz") << kText;
-    Boxed boxed(DeviceKind::cpu);
-    Execution run = Executor(boxed).run(*graph_, draw_inputs(*graph_, boxed, {}, Values::ordinary, 3));
-    write_results(folder_ + "right.npz", *graph_, run);
-    NpzReader reader(folder_ + "right.npz");
-    for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
     options_.seed = 3;
     options_.results = folder_ + "y.npz";
+    graph_ = parse_graph(kText, op_table());
+    computed_by_eager();
+  }
+
+  // `arrays_`: what eager makes of the graph's drawn inputs, and what a file says of it.
+  void computed_by_eager() {
+    Boxed boxed(DeviceKind::cpu);
+    write_results(options_.results, *graph_,
+                  Executor(boxed).run(*graph_, draw_inputs(*graph_, boxed, {}, Values::ordinary, options_.seed)));
+    NpzReader reader(options_.results);
+    arrays_.clear();
+    for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
   }
 
   ResultsVerdict judged() {
@@ -205,12 +211,12 @@ TEST_F(JudgeResults, TheCommandSaysItInItsExitCode) {
     }
     return code;
   };
-  EXPECT_EQ(code(folder_ + "right.npz"), ExitCode::fine);
+  EXPECT_EQ(code(options_.results), ExitCode::fine);
   number("out0", 0) += 1;
   write_npz(options_.results, arrays_);
   EXPECT_EQ(code(options_.results), ExitCode::wrong);
   EXPECT_EQ(code("/no/such/file.npz"), ExitCode::bad_input);
-  std::ifstream whole(folder_ + "right.npz", std::ios::binary);
+  std::ifstream whole(options_.results, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(whole)), {});
   std::ofstream(folder_ + "cut.npz", std::ios::binary) << bytes.substr(0, bytes.size() / 2);
   EXPECT_EQ(code(folder_ + "cut.npz"), ExitCode::bad_input);
@@ -254,7 +260,7 @@ TEST_F(JudgeOwnResults, InputsThatNobodyWritesToDoNotMakeOpenResultsStrong) {
   ResultsVerdict v = judged_after(kOpen, {}, "out0", 1);
   EXPECT_EQ(v.code, ExitCode::not_covered);
   EXPECT_EQ(v.shares.elements, 2u);
-  EXPECT_THAT(v.why, testing::HasSubstr("among them all of 2 result(s)"));
+  EXPECT_THAT(v.why, testing::HasSubstr("among them most of 2 result(s)"));
 }
 
 TEST_F(JudgeOwnResults, OneOpenResultAmongManyCertainElementsIsWeak) {
@@ -264,6 +270,48 @@ TEST_F(JudgeOwnResults, OneOpenResultAmongManyCertainElementsIsWeak) {
     return %n, %i
   })";
   EXPECT_EQ(judged_after(kOpen, {}, "out1", 1).code, ExitCode::not_covered);
+}
+
+TEST_F(JudgeOwnResults, MostOfOneResultOpenIsWeak) {
+  // 60 of 100 elements hang on the sign of a rounding; beside them stand 10,000 that are certain.
+  constexpr std::string_view kOpen = R"(graph @g(%x: f32[1000], %y: f32[10000], %p: f32[40]) {
+    %s = aten.sum(%x) %t = aten.flip(%x, [0]) %u = aten.sum(%t)
+    %d = aten.sub(%s, %u) %i = aten.sign(%d) %e = aten.expand(%i, [60]) %c = aten.cat([%e, %p]) %n = aten.neg(%y)
+    return %n, %c
+  })";
+  ResultsVerdict v = judged_after(kOpen, {}, "", 0);
+  EXPECT_EQ(v.code, ExitCode::not_covered);
+  EXPECT_EQ(v.shares.ambiguous, 60U);
+}
+
+TEST_F(JudgeOwnResults, BoundsBeyondEveryNumberHoldNobody) {
+  // What cancels is off by 1e-4 or so, and everything given is below 1e4 times that: exp makes of it anything.
+  constexpr std::string_view kWide = R"(graph @g(%x: f32[1000]) {
+    %s = aten.sum(%x) %t = aten.flip(%x, [0]) %u = aten.sum(%t)
+    %d = aten.sub(%s, %u) %b = aten.mul(%d, 1e9) %c = aten.sin(%x) return %c, %b
+  })";
+  ResultsVerdict v = judged_after(kWide, {}, "", 0);
+  EXPECT_EQ(v.code, ExitCode::not_covered) << v.shares.ambiguous;
+  // Noise that stays below what it came from still holds to something.
+  constexpr std::string_view kNoise = R"(graph @g(%x: f32[1000]) {
+    %s = aten.sum(%x) %t = aten.flip(%x, [0]) %u = aten.sum(%t) %d = aten.sub(%s, %u) return %d
+  })";
+  EXPECT_EQ(judged_after(kNoise, {}, "", 0).code, ExitCode::fine);
+}
+
+TEST_F(JudgeResults, AnOpenTruthIsZeroOrOne) {
+  graph_ = parse_graph(R"(graph @g(%x: f32[1000], %y: f32[100]) {
+    %s = aten.sum(%x) %t = aten.flip(%x, [0]) %u = aten.sum(%t)
+    %d = aten.gt(%s, %u) %e = aten.neg(%y) %f = aten.gt(%e, %y) %p = aten.expand(%d, [4]) %c = aten.cat([%p, %f])
+    return %c
+  })",
+                       op_table());
+  computed_by_eager();
+  auto& first = array(arrays_, "out0").bytes[0];
+  first ^= std::byte{1};
+  EXPECT_EQ(judged().code, ExitCode::fine);
+  first = std::byte{3};
+  expect_wrong(Rung::bitwise, "output 0");
 }
 
 TEST_F(JudgeOwnResults, ExactValuesLeaveNoBounds) {
@@ -318,7 +366,7 @@ TEST_F(JudgeResults, WhatCannotBeJudgedIsSixAndSaidInWords) {
   EXPECT_EQ(static_cast<int>(ExitCode::not_covered), 6);
   EXPECT_THAT(said({folder_ + "open.lenz", "--against", folder_ + "open.npz"}),
               testing::AllOf(testing::HasSubstr("not covered"), testing::HasSubstr("weak: 40 of 40")));
-  EXPECT_THAT(said({folder_ + "g.lenz", "--seed", "3", "--against", folder_ + "right.npz", "--mem-limit", "64"}),
+  EXPECT_THAT(said({folder_ + "g.lenz", "--seed", "3", "--against", options_.results, "--mem-limit", "64"}),
               testing::AllOf(testing::HasSubstr("not covered"), testing::HasSubstr("memory")));
 }
 
@@ -391,12 +439,8 @@ TEST_F(JudgeResults, WrongElementsWhereSharingIsAssumedAreWrong) {
     return %b, %c, %e
   })",
                        op_table());
-  Boxed boxed(DeviceKind::cpu);
-  write_results(options_.results, *graph_,
-                Executor(boxed).run(*graph_, draw_inputs(*graph_, boxed, {}, Values::ordinary, 3)));
-  NpzReader reader(options_.results);
-  arrays_.clear();
-  for (const char* key : {"out0", "out1", "out2"}) arrays_.emplace_back(key, reader.read(key));
+  computed_by_eager();
+  drop(arrays_, "lenz");
   const Arrays right = arrays_;
   EXPECT_EQ(judged().code, ExitCode::fine);
   number("out1", 2) += 1;
@@ -478,12 +522,7 @@ TEST_F(JudgeResults, NumbersAreJudged) {
     return %u, %y, %f, %t
   })",
                        op_table());
-  Boxed boxed(DeviceKind::cpu);
-  write_results(options_.results, *graph_,
-                Executor(boxed).run(*graph_, draw_inputs(*graph_, boxed, {}, Values::ordinary, 3)));
-  NpzReader reader(options_.results);
-  arrays_.clear();
-  for (const std::string& key : reader.keys()) arrays_.emplace_back(key, reader.read(key));
+  computed_by_eager();
   const Arrays right = arrays_;
   ResultsVerdict v = judged();
   EXPECT_EQ(v.code, ExitCode::fine) << v.why << (v.mismatch ? v.mismatch->summary() : "");

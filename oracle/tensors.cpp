@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <ranges>
 
 #include <algorithm>
 #include <cstring>
@@ -64,7 +65,11 @@ RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbo
   }
   if (from.numel() == 0) extent = offset;
   at::Tensor made = at::empty({extent}, from.options()).as_strided(from.sizes(), strides, offset);
-  made.copy_(from);
+  const auto overlaps = [&](size_t d) { return strides[d] == 0 && from.size(static_cast<int64_t>(d)) > 1; };
+  if (std::ranges::any_of(std::views::iota(size_t{0}, strides.size()), overlaps))
+    set_elements(hold(made), elements_of(tensor));  // which eager refuses to write
+  else
+    made.copy_(from);
   return hold(made);
 }
 

@@ -54,6 +54,14 @@ std::string input_key(const Graph& graph, const Input& input) {
   return names_output(plain) || plain == kDescription || plain == "ending" ? name : plain;
 }
 
+void write_inputs(const std::string& path, const Graph& graph, std::span<const RunValue> values) {
+  std::vector<std::pair<std::string, NpyArray>> arrays;
+  for (size_t i = 0; i < values.size(); ++i)
+    if (graph.type(graph.inputs()[i].value).is_tensor())
+      arrays.emplace_back(input_key(graph, graph.inputs()[i]), to_npy(values[i]));
+  write_npz(path, arrays);
+}
+
 std::string folder_of(const std::string& text) {
   const size_t slash = text.rfind('/');
   return slash == std::string::npos ? "." : text.substr(0, slash);

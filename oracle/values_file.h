@@ -33,6 +33,7 @@ GivenGraph given_graph(const std::string& file, const GivenInputs& inputs, Boxed
 // shapes.
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
                                   uint64_t seed, bool all = false);
+void write_inputs(const std::string& path, const Graph& graph, std::span<const RunValue> values);
 // Of an input in a file: its name, with % where that is an output's key, the description's or one in it.
 std::string input_key(const Graph& graph, const Input& input);
 // What a file of results does not say, and is taken to be as expected.

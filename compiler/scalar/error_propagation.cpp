@@ -175,9 +175,7 @@ Propagated largest_rule(const Box& box) {
   double worst = 0;
   for (size_t i = 0; i < box.arity; ++i) worst = std::max(worst, box.error[i]);
   if (box.row.error.jump == Jump::at_condition) {
-    const double branches = std::max(box.error[1], box.error[2]);
-    if (box.error[0] == 0) return {box.value[0] != 0 ? box.error[1] : box.error[2], false};
-    return {std::fabs(box.value[1] - box.value[2]) + branches, true};
+    return {std::fabs(box.value[1] - box.value[2]) + std::max(box.error[1], box.error[2]), true};
   }
   if (box.row.error.jump == Jump::at_zero) {  // copysign: the second operand's sign
     if (box.spans(1, 0)) return {2 * std::fabs(box.value[0]) + box.error[0], true};
@@ -286,7 +284,6 @@ Propagated complex_rule(const ScalarRow& row, std::span<const Uncertain> operand
     }
     case ErrorRule::largest:
       if (row.error.jump != Jump::at_condition) return {std::max({e[0], e[1], e[2]}), false};
-      if (e[0] == 0) return {z[0] != 0.0 ? e[1] : e[2], false};
       return {std::abs(z[1] - z[2]) + std::max(e[1], e[2]), true};
     case ErrorRule::predicate:
       switch (row.error.jump) {
@@ -308,6 +305,11 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
                            std::optional<Dtype> target) {
   LENZ_CHECK(static_cast<int>(operands.size()) == row.arity, "wrong number of operands of a scalar primitive");
   bool exact = true, complex = is_complex(compute);
+  // What a certain condition does not take is not looked at, whatever it may be.
+  if (row.error.jump == Jump::at_condition && operands[0].error == 0) {
+    const Uncertain& taken = operands[operands[0].value.integer() != 0 ? 1 : 2];
+    return std::isinf(taken.error) ? kUnknown : Propagated{taken.error, false};
+  }
   for (const Uncertain& u : operands) {
     if (!(u.error >= 0) || std::isinf(u.error)) return kUnknown;
     exact = exact && u.error == 0;

@@ -231,6 +231,15 @@ TEST(ErrorPropagation, an_open_condition_allows_either_branch) {
   EXPECT_FALSE(p.ambiguous);
 }
 
+TEST(ErrorPropagation, what_a_certain_condition_does_not_take_may_be_anything) {
+  const Uncertain condition{ScalarValue(int64_t{0}), 0}, anything = about(5, HUGE_VAL), known = about(2, 0);
+  const Uncertain not_taken[] = {condition, anything, known}, taken[] = {condition, known, anything};
+  const Propagated p = propagate_error(*find_scalar("where"), Dtype::f32, not_taken);
+  EXPECT_EQ(p.error, 0);
+  EXPECT_FALSE(p.ambiguous);
+  EXPECT_TRUE(std::isinf(propagate_error(*find_scalar("where"), Dtype::f32, taken).error));
+}
+
 TEST(ErrorPropagation, conversions) {
   const Uncertain near_three[] = {about(2.9, 0.2)}, near_half[] = {about(2.5, 0.2)};
   const ScalarRow& row = *find_scalar("to_dtype");

@@ -1,8 +1,10 @@
 #include "oracle/bounds/eager_kernels.h"
 
+#include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
+#include "compiler/graph/host_kernels.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/flow_parts.h"
 
@@ -82,7 +84,15 @@ std::vector<Outcome> kernels_of(FlowContext& in, const Call& call) {
     if (!out.raised) kernels.push_back(std::move(out));
     return !kernels.empty();
   };
-  if (!run(operands) || !call.op->has(Trait::elementwise)) return kernels;
+  if (!run(operands)) return kernels;
+  if (may_have_host_kernel(*call.op)) {
+    // Which of eager's two it is hangs on strides and flags; one adds a mask to scores that the other does not look at.
+    const bool fused = at::globalContext().userEnabledFlashSDP();
+    at::globalContext().setSDPUseFlash(!fused);
+    run(operands);
+    at::globalContext().setSDPUseFlash(fused);
+  }
+  if (!call.op->has(Trait::elementwise)) return kernels;
   const at::Tensor result = leaves(kernels[0].results)[0];
   if (result.dim() == 0 || !std::ranges::all_of(leaves(operands), [&](const at::Tensor& t) {
         return fits(t.sizes(), result.sizes());  // not so of an outer product

@@ -35,6 +35,16 @@ double part(const ScalarValue& v, bool imaginary) {
   return v.kind() == ScalarKind::integer ? static_cast<double>(v.integer()) : v.real();
 }
 
+double magnitude(const ScalarValue& v) {
+  return v.kind() == ScalarKind::complex ? std::hypot(part(v, false), part(v, true)) : std::fabs(part(v, false));
+}
+
+uint64_t count_of(const Seen& tensor) {
+  uint64_t count = 1;
+  for (int64_t s : tensor.sizes) count *= static_cast<uint64_t>(s);
+  return count;
+}
+
 std::string element_text(Dtype dtype, const ScalarValue& v) {
   if (v.kind() == ScalarKind::integer) return std::to_string(v.integer());
   char text[80];
@@ -77,9 +87,18 @@ ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bo
   return {!(std::fabs(got - expected) <= bound.towards(got - expected)), Rung::bound};
 }
 
+// `strong`: an error below this part of the value counts so.
+void count_element(Shares& shares, const ScalarValue& v, double error, bool marked, double strong = kTelling) {
+  const double size = magnitude(v);
+  ++shares.elements;
+  shares.strong += error == 0 || error < strong * size;
+  shares.ambiguous += (marked || std::isinf(error)) && error != 0 && !(error < kTelling * size);
+}
+
 class Judge {
  public:
-  explicit Judge(const Graph& graph) : any_bytes_(sees_bits_as_bools(graph)) {}
+  Judge(const Graph& graph, const Reference& reference)
+      : any_bytes_(sees_bits_as_bools(graph)), reference_(reference) {}
   Judgement judgement;
 
   // Bit for bit, where nothing is open.
@@ -92,8 +111,7 @@ class Judge {
     const Seen seen = look(got);
     if (seen.kind != TypeKind::tensor || look(reference.value).kind != TypeKind::tensor) return;
     const PlaneElements values(expected), others(got), marks(reference.ambiguous);
-    uint64_t count = 1;
-    for (int64_t s : seen.sizes) count *= static_cast<uint64_t>(s);
+    const uint64_t count = count_of(seen);
     // Sizes may hang on what is open.
     const bool marked = marks.present() && std::ranges::equal(seen.sizes, look(reference.value).sizes);
     for (uint64_t i = 0; i < count; ++i) {
@@ -113,14 +131,13 @@ class Judge {
     Seen seen = look(got), reference = look(expected.value);
     if (reference.kind != TypeKind::tensor || seen.kind != TypeKind::tensor)
       return number(what, expected, reference, seen, computed);
-    uint64_t count = 1;
-    for (int64_t s : seen.sizes) count *= static_cast<uint64_t>(s);
+    const uint64_t count = count_of(seen);
     if (!std::ranges::equal(seen.sizes, reference.sizes)) {  // data-dependent sizes that hang on open decisions
       judgement.shares.add({count, count, 0, count ? 1U : 0U});
       return;
     }
     Shares shares = elements(what, expected, seen, elements_of(got), count);
-    shares.open = count && shares.ambiguous == count;
+    shares.open = shares.ambiguous * 2 > count;
     if (computed) judgement.shares.add(shares);
   }
 
@@ -162,6 +179,29 @@ class Judge {
     return ScalarValue(int64_t{v.integer() != 0});
   }
   bool any_bytes_;
+  const Reference& reference_;
+  std::optional<double> largest_input_;
+
+  // The largest finite number that the graph was given. Few bounds are so wide that anybody asks.
+  double largest_input() {
+    if (!largest_input_) {
+      largest_input_ = 0;
+      for (const Bounded& input : reference_.inputs) *largest_input_ = std::max(*largest_input_, largest_in(input));
+    }
+    return *largest_input_;
+  }
+  static double largest_in(const Bounded& tensor) {
+    double largest = 0;
+    const Seen seen = look(tensor.value);
+    if (seen.kind != TypeKind::tensor) return 0;
+    const PlaneElements values(tensor.value);
+    const uint64_t count = count_of(seen);
+    for (uint64_t i = 0; i < count; ++i) {
+      const double size = magnitude(values.scalar(seen.dtype, i));
+      if (std::isfinite(size)) largest = std::max(largest, size);
+    }
+    return largest;
+  }
 
   static bool same_bits(const ScalarValue& v, const ScalarValue& x, bool zeros_signed) {
     if (v.kind() == ScalarKind::integer) return v.integer() == x.integer();
@@ -179,10 +219,16 @@ class Judge {
     Dtype wide = look(expected.value).dtype, native = seen.dtype;
     uint64_t wrong = 0;
     std::optional<Mismatch> first;
+    std::optional<double> largest;  // number among the inputs and in this result
     for (uint64_t i = 0; i < count; ++i) {
       const ScalarValue x = settled(native, scalar_at(native, got, i)), v = settled(wide, values.scalar(wide, i));
       const Bound bound{errors.present() ? errors.at<double>(i) : 0, leans.present() ? leans.at<double>(i) : 0};
       bool marked = marks.present() && marks.at<uint8_t>(i) != 0;
+      // Wider than all that is given and all that comes out, a bound holds nobody to anything.
+      if (std::isfinite(bound.error) && bound.error > magnitude(v)) {
+        if (!largest) largest = std::max(largest_input(), largest_in(expected));
+        marked = marked || bound.error > *largest;
+      }
       count_element(shares, v, bound.error, marked);
       ElementVerdict verdict = judged(native, v, bound, x, expected.zeros_signed);
       if (!verdict.wrong) continue;
@@ -196,8 +242,10 @@ class Judge {
     return shares;
   }
 
-  static ElementVerdict judged(Dtype dtype, const ScalarValue& v, Bound bound, const ScalarValue& got,
-                               bool zeros_signed) {
+  ElementVerdict judged(Dtype dtype, const ScalarValue& v, Bound bound, const ScalarValue& got,
+                        bool zeros_signed) const {
+    // However open, a truth is 0 or 1.
+    if (dtype == Dtype::b8 && !any_bytes_ && (got.integer() & ~int64_t{1}) != 0) return {true, Rung::bitwise};
     if (v.kind() == ScalarKind::integer) {
       if (bound.error == 0) return {v.integer() != got.integer(), Rung::bitwise};
       return verdict(dtype, part(v, false), bound, part(got, false), false);
@@ -205,14 +253,6 @@ class Judge {
     ElementVerdict real = verdict(dtype, part(v, false), bound, part(got, false), zeros_signed);
     if (v.kind() == ScalarKind::real || real.wrong) return real;
     return verdict(dtype, part(v, true), bound, part(got, true), zeros_signed);
-  }
-
-  static void count_element(Shares& shares, const ScalarValue& v, double error, bool marked) {
-    double size = std::hypot(part(v, false), part(v, true) * (v.kind() == ScalarKind::complex));
-    bool telling = error == 0 || error < kTelling * size;
-    ++shares.elements;
-    shares.strong += telling;
-    shares.ambiguous += (marked || std::isinf(error)) && !telling;
   }
 
   static Mismatch found(const std::string& what, const Seen& seen, uint64_t i, Rung rung, Dtype dtype,
@@ -232,8 +272,22 @@ class Judge {
 };
 }  // namespace
 
+Shares shares_of(const Bounded& result, double strong) {
+  Shares shares;
+  for (const Bounded& element : result.elements) shares.add(shares_of(element, strong));
+  const Seen seen = look(result.value);
+  if (seen.kind != TypeKind::tensor) return shares;
+  const PlaneElements values(result.value), errors(result.error), marks(result.ambiguous);
+  const uint64_t count = count_of(seen);
+  for (uint64_t i = 0; i < count; ++i)
+    count_element(shares, values.scalar(seen.dtype, i), errors.present() ? errors.at<double>(i) : 0,
+                  marks.present() && marks.at<uint8_t>(i) != 0, strong);
+  shares.open += shares.ambiguous * 2 > count;
+  return shares;
+}
+
 Judgement judge(const Graph& graph, const Reference& reference, const Execution& got) {
-  Judge judge(graph);
+  Judge judge(graph, reference);
   for (size_t i = 0; i < reference.outputs.size() && i < got.outputs.size(); ++i)
     judge.check("output " + std::to_string(i), reference.outputs[i], got.outputs[i], true);
   for (size_t i = 0; i < reference.inputs.size() && i < got.inputs.size(); ++i)
@@ -244,7 +298,7 @@ Judgement judge(const Graph& graph, const Reference& reference, const Execution&
 
 std::optional<Mismatch> differs_where_settled(const Graph& graph, const Reference& reference, const Execution& expected,
                                               const Execution& got) {
-  Judge judge(graph);
+  Judge judge(graph, reference);
   for (size_t i = 0; i < reference.outputs.size() && i < got.outputs.size(); ++i)
     judge.check_settled("output " + std::to_string(i), reference.outputs[i], expected.outputs[i], got.outputs[i]);
   for (size_t i = 0; i < reference.inputs.size() && i < got.inputs.size(); ++i)

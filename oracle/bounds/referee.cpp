@@ -507,7 +507,12 @@ Referee::Referee(Boxed& boxed, ExecuteOptions options, Widening widening, Draws 
     : impl_(std::make_unique<Impl>(boxed, std::move(options), widening, draws, noise)) {}
 Referee::~Referee() = default;
 
-Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
+namespace {
+struct SeenEnough {};
+}  // namespace
+
+Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding,
+                       const Observe& observe) {
   auto out_of_memory = [&](const char* what) {
     Reference r;
     r.ending = Ending::out_of_memory;
@@ -516,7 +521,9 @@ Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, con
     return r;
   };
   try {  // its own tensors are more and wider than eager's
-    return run_within_memory(graph, inputs, binding);
+    return run_within_memory(graph, inputs, binding, observe);
+  } catch (const SeenEnough&) {
+    return {};
   } catch (const c10::Error& error) {
     if (!Outcome::says_no_memory(error.what())) throw;
     return out_of_memory(error.what());
@@ -525,8 +532,16 @@ Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, con
   }
 }
 
-Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
+Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding,
+                                     const Observe& observe) {
   Impl run(impl_->boxed, impl_->options, impl_->widening, impl_->draws, impl_->noise);
+  if (observe)
+    run.options.on_node = [&](NodeId node, std::span<const RunValue> results) {
+      std::vector<Bounded> seen;
+      for (size_t i = 0; i < results.size(); ++i)
+        seen.push_back(run.bounded(results[i], graph.type(graph.node(node).result(static_cast<uint16_t>(i)))));
+      if (!observe(seen)) throw SeenEnough();
+    };
   WideStorages wide(&run.shared);
   std::vector<RunValue> widened_inputs;
   for (const RunValue& v : inputs) widened_inputs.push_back(wide.widen(v));

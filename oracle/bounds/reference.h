@@ -61,10 +61,15 @@ class Referee {
                    Draws draws = Draws::eager, std::optional<uint64_t> noise = {});
   ~Referee();
   // `inputs` are the graph's, in its own dtypes; they are copied, not written to.
-  Reference run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding = {});
+  // `observe` sees what each node of the outermost graph gives, and says whether to go on; where it does not, nothing
+  // else is said of the run.
+  using Observe = std::function<bool(std::span<const Bounded> results)>;
+  Reference run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding = {},
+                const Observe& observe = {});
 
  private:
-  Reference run_within_memory(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding);
+  Reference run_within_memory(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding,
+                              const Observe& observe);
   struct Impl;
   std::unique_ptr<Impl> impl_;
 };
@@ -72,10 +77,12 @@ class Referee {
 // How well the bounds can tell, over all elements of outputs and of inputs that the graph writes to.
 struct Shares {
   uint64_t elements = 0;
-  uint64_t ambiguous = 0;  // marked, and the error leaves more than 2^-6 of the value open
-  uint64_t strong = 0;     // error below 2^-6 of the value, or exact
-  uint64_t open = 0;       // tensors among the results all of whose elements are ambiguous
-  // Agreement says too little: more than 5 % of all elements are ambiguous, or one result wholly is.
+  // Marked, or with an error beyond every number among the inputs and in the result, which leaves more than 2^-6 of the
+  // value open.
+  uint64_t ambiguous = 0;
+  uint64_t strong = 0;  // error below 2^-6 of the value, or exact
+  uint64_t open = 0;    // tensors among the results more than half of whose elements are ambiguous
+  // Agreement says too little: more than 5 % of all elements are ambiguous, or most of one result are.
   bool weak() const { return ambiguous * 20 > elements || open > 0; }
   void add(const Shares& other) {
     elements += other.elements;
@@ -84,6 +91,9 @@ struct Shares {
     open += other.open;
   }
 };
+
+// Whatever is computed; an error below `strong` times the value counts as strong.
+Shares shares_of(const Bounded& result, double strong);
 
 struct Judgement {
   std::optional<Mismatch> mismatch;

@@ -456,6 +456,13 @@ TEST(Bounds, WhatTheHostsAttentionLosesIsExcused) {
   EXPECT_FALSE(j.verdict().mismatch);
   EXPECT_FALSE(j.with(0, 1, 0).mismatch);
   EXPECT_TRUE(j.with(0, 2, 2.5).mismatch);
+  // One of its kernels adds a mask to scores that the other does not look at.
+  Judged masked(
+      "graph @g(%q: f32[1, 1, 2, 2], %k: f32[1, 1, 2, 2]) {\n"
+      "  %o = aten.scaled_dot_product_attention(%q, %k, %k, is_causal=true) return %o }",
+      {{1, 1, 1, 1}, {1, 2, NAN, 3}});
+  EXPECT_FALSE(masked.verdict().mismatch);
+  EXPECT_FALSE(masked.with(0, 0, NAN).mismatch);
 }
 
 TEST(Bounds, AnInfinityAmongUncertainTermsIsOne) {

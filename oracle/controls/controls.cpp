@@ -96,6 +96,7 @@ class Batch {
         ++tally.alarms[scope][c];
         wrong = wrong || c == 0;
       }
+    if (!wrong && s.judge_as_written(got).mismatch) ++tally.alarms[0][0], wrong = true;
     if (wrong && kept_[1] < kAlarmsKept) explain(s, index, variant, how, choose.record());
   }
 
@@ -105,7 +106,8 @@ class Batch {
       ReplayChooser replay(choices);
       const std::vector<Elements> got = run_variant(s.plan(), replay, how);
       auto found = s.judge_elements(got, Scope::every_result).mismatch;
-      return found ? found : s.judge_elements(got, Scope::outputs).mismatch;
+      if (!found) found = s.judge_elements(got, Scope::outputs).mismatch;
+      return found ? found : s.judge_as_written(got).mismatch;
     };
     for (uint64_t& choice : record) {
       const uint64_t before = std::exchange(choice, 0);
@@ -148,7 +150,8 @@ class Batch {
     for (const std::vector<Elements>* got : {&found.least, &found.greatest}) {
       raise_to(utmost, s.exact(), *got);
       ++tally.extremes;
-      const Judgement j = s.judge_elements(*got, Scope::every_result);
+      Judgement j = s.judge_elements(*got, Scope::every_result);
+      if (!j.mismatch) j = s.judge_as_written(*got);
       if (!j.mismatch) continue;
       ++tally.extreme_alarms;
       keep_alarm(s, index, "a legal variant", 0, *j.mismatch, {"each element as far as it gets"});

@@ -6,6 +6,7 @@
 #include "oracle/controls/running_error.h"
 #include "oracle/controls/search.h"
 #include "oracle/controls/variant.h"
+#include "oracle/controls/written.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle::controls {
@@ -20,6 +21,8 @@ std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed,
   s.eager_ = Executor(boxed).run(*s.every_, inputs);
   if (s.reference_.ending != Ending::finished || s.eager_.ending != Ending::finished) return std::nullopt;
 
+  s.written_ = with_writes(*s.graph_);
+  if (s.written_) s.of_written_ = Referee(boxed).run(*s.written_, inputs);
   std::vector<ValueId> outputs;
   for (const Arg& a : s.graph_->outputs()) outputs.push_back(a.value());
   s.of_outputs_ = s.reference_;
@@ -63,13 +66,21 @@ Judgement Subject::judge_eager() const {
   return judge(*every_, of_eager.run(*every_, initial_inputs(*every_, *boxed_, {})), eager_);
 }
 
-Judgement Subject::judge_elements(const std::vector<Elements>& got, Scope scope) const {
+Execution Subject::made(const std::vector<Elements>& got, Scope scope) const {
   Execution made;
   made.inputs = eager_.inputs;
   for (size_t i = 0; i < got.size(); ++i)
     if (in_scope(i, scope))
       made.outputs.push_back(write_elements(got[i], every_->type(every_->outputs()[i].value()), *boxed_));
-  return judge(graph(scope), scope == Scope::outputs ? of_outputs_ : reference_, made);
+  return made;
+}
+
+Judgement Subject::judge_elements(const std::vector<Elements>& got, Scope scope) const {
+  return judge(graph(scope), scope == Scope::outputs ? of_outputs_ : reference_, made(got, scope));
+}
+
+Judgement Subject::judge_as_written(const std::vector<Elements>& got) const {
+  return written_ ? judge(*written_, of_written_, made(got, Scope::outputs)) : Judgement{};
 }
 
 void Subject::prepare_criteria() {

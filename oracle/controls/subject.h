@@ -27,6 +27,8 @@ class Subject {
   const Plan& plan() const { return plan_; }
   // Our judge on elements of every result.
   Judgement judge_elements(const std::vector<Elements>& got, Scope scope) const;
+  // On its outputs, by the reference of the graph's twin that writes in place (written.h), where there is one.
+  Judgement judge_as_written(const std::vector<Elements>& got) const;
   Judgement judge_eager() const;
   // The others. What they hold results against is worked out at the first question. No criterion is asked where it
   // does not apply.
@@ -46,12 +48,13 @@ class Subject {
 
  private:
   explicit Subject(Boxed& boxed) : boxed_(&boxed) {}
+  Execution made(const std::vector<Elements>& got, Scope scope) const;
   void prepare_criteria();
 
   Boxed* boxed_;
-  std::unique_ptr<Graph> graph_, every_;
+  std::unique_ptr<Graph> graph_, every_, written_;
   Plan plan_;
-  Reference reference_, of_outputs_;
+  Reference reference_, of_outputs_, of_written_;
   Execution eager_;
   std::vector<bool> is_output_;
   std::vector<Elements> exact_, errors_, eager_elements_, running_, running_worst_, perturbed_;
