@@ -90,6 +90,13 @@ def the_stages(options):
             f"random graphs of a fresh seed, every stage against eager libtorch, machine code for {target}",
             on_failure=None,
         )
+    kills = ["env", "LENZ_FUZZ_KILLS=200", sys.executable, "fuzz/fuzz_command_test.py", "build/lenz"]
+    yield Stage(
+        "killed campaigns",
+        kills,
+        "campaigns and their workers killed 200 times at random moments: nothing is lost, nothing done twice",
+        stages.WRONG,
+    )
     yield Stage(
         "seeded faults",
         ["build/lenz", "fuzz", "--score", "--time", "60s", "--out", "build/nightly/score"],

@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "compiler/driver/plugin.h"
 #include "compiler/ops/op_table.h"
@@ -132,15 +133,23 @@ class Campaign {
       next_ += count;
     }
     std::vector<std::vector<Dead>> dead(batches.size());
+    std::vector<std::set<uint64_t>> killed(batches.size());
     shared_.stop() = false;
     oracle::WorkerCalls calls;
     calls.work = [&](size_t task, oracle::Place& place) {
       return batch(batches[task].first, batches[task].second, dead[task], place);
     };
     calls.done = [&](size_t task, const std::string& result) {
-      if (!result.empty()) record(batches[task].first, batches[task].second, json::parse(result), dead[task]);
+      if (result.empty()) return;
+      json counts = json::parse(result);
+      if (!killed[task].empty()) counts["killed"] = killed[task].size();
+      record(batches[task].first, batches[task].second, std::move(counts), dead[task]);
     };
     calls.died = [&](size_t task, const oracle::Death& death) {
+      // No case sends that to itself: somebody killed the worker, or the system had no memory left. A case that has a
+      // hand in it is met again.
+      if (death.signal == SIGKILL && !death.hung && killed[task].insert(batches[task].first + death.place.index).second)
+        return true;
       dead[task].push_back({batches[task].first + death.place.index, death.place.phase, death.text()});
       if (dead[task].size() < kDeathsOfBatch) return true;
       record(batches[task].first, batches[task].second, {{"given_up", batches[task].second - dead[task].size()}},
@@ -294,6 +303,7 @@ class Campaign {
       const json j = json::parse(store::text(row[1]));
       const uint64_t given_up = j.value("given_up", 0u);
       s.given_up += given_up;
+      s.killed += j.value("killed", 0u);
       s.cases += static_cast<uint64_t>(store::integer(row[0])) - given_up;
       const json ends = j.value("ends", json::object()), why = j.value("why", json::object()),
                  took = j.value("seconds", json::object()), asked = j.value("asked", json::object());

@@ -35,6 +35,7 @@ struct CampaignOptions {
 struct CampaignSummary {
   uint64_t seed = 0;
   uint64_t cases = 0, held = 0, refused = 0, not_covered = 0, found = 0;
+  uint64_t killed = 0;    // workers that somebody killed: what they were at was run again
   uint64_t given_up = 0;  // cases that were not run: too many before them killed their process
   double seconds = 0;
   uint64_t calls = 0, refused_calls = 0;  // of the generator

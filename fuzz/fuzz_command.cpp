@@ -94,6 +94,7 @@ nlohmann::json to_json(const CampaignSummary& s) {
           {"held", s.held},
           {"refused", s.refused},
           {"given_up", s.given_up},
+          {"killed", s.killed},
           {"not_covered", s.not_covered},
           {"found", s.found},
           {"seconds", s.seconds},
@@ -111,6 +112,7 @@ void show(const CampaignSummary& s) {
   std::printf(
       "%llu cases in %.0f s: %llu held, %llu refused by eager and by all else, %llu covered in part, %llu failed\n",
       n(s.cases), s.seconds, n(s.held), n(s.refused), n(s.not_covered), n(s.found));
+  if (s.killed) std::printf("%llu times somebody killed a worker; what it was at was run again\n", n(s.killed));
   if (s.given_up) std::printf("%llu cases were not run: too many of their batch killed the process\n", n(s.given_up));
   std::printf("%llu calls drawn, %llu refused by their rules; %llu features covered\n", n(s.calls), n(s.refused_calls),
               n(s.features));

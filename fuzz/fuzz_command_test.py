@@ -14,7 +14,8 @@ import unittest
 from pathlib import Path
 
 LENZ = sys.argv.pop(1)
-CASES = 640
+KILLS = int(os.environ.get("LENZ_FUZZ_KILLS", "12"))  # nightly: more
+CASES = 54 * KILLS
 
 
 def lenz(*arguments, **options):
@@ -46,13 +47,17 @@ class Campaigns(unittest.TestCase):
         killed = 0
         begun = lenz(*self.campaign()[:2], "--cases", "32", "--seed", "9", "--out", str(self.out))
         self.assertEqual(begun.returncode, 0, begun.stderr)
-        for _ in range(12):
+        for _ in range(KILLS):
             running = subprocess.Popen([LENZ, "fuzz", *self.campaign("--resume")], stdout=subprocess.DEVNULL,
                                        stderr=subprocess.DEVNULL, start_new_session=True)
             try:
                 running.wait(draw.uniform(0.05, 0.8))
             except subprocess.TimeoutExpired:
-                os.killpg(running.pid, signal.SIGKILL)
+                # Now and then its workers live on for a while.
+                if draw.random() < 0.5:
+                    os.killpg(running.pid, signal.SIGKILL)
+                else:
+                    running.kill()
                 running.wait()
                 killed += 1
         done = lenz(*self.campaign("--resume", "--json"))
@@ -61,7 +66,32 @@ class Campaigns(unittest.TestCase):
         batches = self.batches()
         self.assertEqual(sum(cases for _, cases in batches), CASES)
         self.assertEqual([first for first, _ in batches], sorted({first for first, _ in batches}))
-        self.assertGreater(killed, 0)
+        self.assertGreater(killed, KILLS // 2)
+        with sqlite3.connect(self.out / "store.sqlite") as store:
+            self.assertEqual(store.execute("PRAGMA integrity_check").fetchone()[0], "ok")
+
+    def test_killed_workers_are_no_findings(self):
+        draw = random.Random(2)
+        cases = 10 * KILLS
+        running = subprocess.Popen([LENZ, "fuzz", "--cases", str(cases), "--seed", "9", "--workers", "2", "--json",
+                                    "--out", str(self.out)], stdout=subprocess.PIPE, text=True)
+        killed = 0
+        while running.poll() is None and killed < KILLS:
+            time.sleep(draw.uniform(0.02, 0.3))
+            children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
+            try:
+                workers = children.read_text().split()
+                if workers:
+                    os.kill(int(draw.choice(workers)), signal.SIGKILL)
+                    killed += 1
+            except (FileNotFoundError, ProcessLookupError):  # it has ended by itself
+                pass
+        said, _ = running.communicate(timeout=600)
+        summary = json.loads(said)
+        # One that has nothing to do, nobody misses.
+        self.assertTrue(0 < summary["killed"] <= killed, said)
+        self.assertEqual((running.returncode, summary["cases"], summary["findings"]), (0, cases, []), said)
+        self.assertEqual(sum(done for _, done in self.batches()), cases)
 
     def test_ctrl_c_ends_it_cleanly(self):
         running = subprocess.Popen([LENZ, "fuzz", "--only", "text_round_trip", "--seed", "9", "--time", "60s", "--out", str(self.out)],
