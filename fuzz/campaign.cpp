@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 constexpr size_t kSlice = 12;  // batches that one worker process sees at most
 constexpr int kDeathsOfBatch = 16;
+const std::string kKilled = oracle::Death{SIGKILL, false, {}}.text();
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 
@@ -146,12 +147,12 @@ class Campaign {
       record(batches[task].first, batches[task].second, std::move(counts), dead[task]);
     };
     calls.died = [&](size_t task, const oracle::Death& death) {
-      // No case sends that to itself: somebody killed the worker, or the system had no memory left. A case that has a
-      // hand in it is met again.
-      if (death.signal == SIGKILL && !death.hung && killed[task].insert(batches[task].first + death.place.index).second)
-        return true;
-      dead[task].push_back({batches[task].first + death.place.index, death.place.phase, death.text()});
-      if (dead[task].size() < kDeathsOfBatch) return true;
+      // No case sends that to itself: somebody killed the worker, or the system had no memory left.
+      const uint64_t number = batches[task].first + death.place.index;
+      if (death.text() == kKilled && killed[task].insert(number).second) return true;
+      dead[task].push_back({number, death.place.phase, death.text()});
+      const auto by_itself = [](const Dead& d) { return d.symptom != kKilled; };
+      if (std::ranges::count_if(dead[task], by_itself) < kDeathsOfBatch) return true;
       record(batches[task].first, batches[task].second, {{"given_up", batches[task].second - dead[task].size()}},
              dead[task]);
       return false;
@@ -247,12 +248,17 @@ class Campaign {
                                               {run_})) {
       if (interrupt_.came()) return;
       const std::string kind = store::text(row[1]) + " | " + store::text(row[2]);
-      if (looked_into_[kind]++ >= options_.reductions) continue;
+      if (looked_into_[kind]++ >= options_.reductions && store::text(row[2]) != kKilled) continue;
       if (options_.progress)
         std::fprintf(stderr, "%slooking into a finding: %s\n", isatty(STDERR_FILENO) ? "\r\33[K" : "", kind.c_str());
       Failure failure{store::text(row[1]), store::text(row[1]), store::text(row[2]), store::text(row[3])};
       const Triaged t = triaged(store::text(row[4]), failure);
       store::Database::Transaction transaction(store_);
+      if (!t.alone && failure.symptom == kKilled) {  // again, and yet it holds
+        store_.query("DELETE FROM finding WHERE id = ?", {row[0]});
+        transaction.commit();
+        continue;
+      }
       auto known = store_.query("SELECT id, state FROM signature WHERE name = ?", {t.name});
       int64_t id = 0;
       if (known.empty()) {

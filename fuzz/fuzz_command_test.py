@@ -77,7 +77,7 @@ class Campaigns(unittest.TestCase):
                                     "--out", str(self.out)], stdout=subprocess.PIPE, text=True)
         killed = 0
         while running.poll() is None and killed < KILLS:
-            time.sleep(draw.uniform(0.02, 0.3))
+            time.sleep(draw.uniform(0.1, 0.6))
             children = Path(f"/proc/{running.pid}/task/{running.pid}/children")
             try:
                 workers = children.read_text().split()
