@@ -81,6 +81,8 @@ struct Dead {
   std::string symptom;
 };
 
+bool by_itself(const Dead& d) { return d.symptom != kKilled; }
+
 class Campaign {
  public:
   explicit Campaign(const CampaignOptions& options)
@@ -151,7 +153,6 @@ class Campaign {
       const uint64_t number = batches[task].first + death.place.index;
       if (death.text() == kKilled && killed[task].insert(number).second) return true;
       dead[task].push_back({number, death.place.phase, death.text()});
-      const auto by_itself = [](const Dead& d) { return d.symptom != kKilled; };
       if (std::ranges::count_if(dead[task], by_itself) < kDeathsOfBatch) return true;
       record(batches[task].first, batches[task].second, {{"given_up", batches[task].second - dead[task].size()}},
              dead[task]);
@@ -230,7 +231,7 @@ class Campaign {
     transaction.commit();
     done_[first] = count;
     cases_done_ += count;
-    found_ += findings.size() + dead.size();
+    found_ += findings.size() + static_cast<size_t>(std::ranges::count_if(dead, by_itself));
   }
 
   void add_finding(int64_t number, const std::string& property, const std::string& symptom, const std::string& detail,

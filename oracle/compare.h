@@ -44,8 +44,10 @@ std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expect
 // Of an element by its index in logical order.
 std::vector<int64_t> coordinates(std::span<const int64_t> sizes, uint64_t element);
 
-// The lower rungs alone, up to guards: everything but the elements.
-std::optional<Mismatch> compare_outside(const Graph& graph, const Execution& expected, const Execution& got);
+// The lower rungs alone, up to guards: everything but the elements. With `open_sizes`, of the inputs' symbols: outputs
+// may have other sizes where the run alone knows them.
+std::optional<Mismatch> compare_outside(const Graph& graph, const Execution& expected, const Execution& got,
+                                        const Binding* open_sizes = nullptr);
 
 // The elements of two tensors of one dtype and shape.
 std::optional<Mismatch> compare_elements(Dtype dtype, std::span<const int64_t> sizes,

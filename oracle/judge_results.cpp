@@ -60,8 +60,10 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   verdict.mismatch = compare_outside(graph, expected, got);
   // Where it was assumed who shares memory, an element that is wrong says more than that they do not.
   const bool by_elements = verdict.mismatch && verdict.mismatch->rung == Rung::aliasing && untold.contradicted;
+  // Sizes that only the run knows may hang on what is open.
+  const bool by_sizes = verdict.mismatch && verdict.mismatch->rung == Rung::metadata;
   if (verdict.mismatch) verdict.code = ExitCode::wrong;
-  if (verdict.mismatch && !by_elements) return verdict;
+  if (verdict.mismatch && !by_elements && !by_sizes) return verdict;
   if (expected.ending == Ending::raised) return verdict;  // both are refused
 
   fresh = copies_of(boxed, graph, binding, options);
@@ -71,9 +73,15 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   Reference reference =
       Referee(boxed, execute, exact ? Widening::values_only : Widening::bounds_of_eager, options.draws)
           .run(graph, fresh, binding);
-  if (reference.ending != Ending::finished && by_elements) return verdict;
+  if (reference.ending != Ending::finished && (by_elements || by_sizes)) return verdict;
   if (reference.ending != Ending::finished)
     return not_covered(verdict, "the float64 reference ended at " + reference.where + ": " + reference.text);
+  if (by_sizes) {
+    if (!reference.sizes_open) return verdict;
+    verdict.mismatch = compare_outside(graph, expected, got, &binding);
+    if (verdict.mismatch) return verdict;
+    verdict.code = ExitCode::fine;
+  }
   verdict.unbounded = reference.unbounded;
   for (size_t i : untold.outputs) reference.outputs[i] = {};
   Judgement judgement = judge(graph, reference, got);

@@ -299,6 +299,27 @@ TEST_F(JudgeOwnResults, BoundsBeyondEveryNumberHoldNobody) {
   EXPECT_EQ(judged_after(kNoise, {}, "", 0).code, ExitCode::fine);
 }
 
+TEST_F(JudgeResults, OpenSizesAreNobodysFault) {
+  // Of numbers that are one but for their last places two may come out; of certain ones not.
+  auto code_of_two = [&](const std::string& op) {
+    graph_ =
+        parse_graph("graph @g(%x: f32[1] init uniform(1, 2, seed=1)) {\n  %e = aten.expand(%x, [8])\n  %a = " + op +
+                        "(%e)\n  %u: f32[u0], %i: i64[0], %c: i64[0] = aten._unique2(%a)\n  return %u\n}\n",
+                    op_table());
+    computed_by_eager();
+    drop(arrays_, "lenz");
+    NpyArray& found = array(arrays_, "out0");
+    EXPECT_FALSE(judged().mismatch);
+    found.shape = {2};
+    found.bytes.resize(8);
+    const float next = std::nextafter(number("out0", 0), 100.0F);
+    std::memcpy(found.bytes.data() + 4, &next, sizeof next);
+    return judged().code;
+  };
+  EXPECT_EQ(code_of_two("aten.neg"), ExitCode::wrong);
+  EXPECT_EQ(code_of_two("aten.exp"), ExitCode::not_covered);
+}
+
 TEST_F(JudgeResults, AnOpenTruthIsZeroOrOne) {
   graph_ = parse_graph(R"(graph @g(%x: f32[1000], %y: f32[100]) {
     %s = aten.sum(%x) %t = aten.flip(%x, [0]) %u = aten.sum(%t)

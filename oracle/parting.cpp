@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/symbol_makers.h"
 
 namespace lenz::oracle {
 
@@ -145,6 +146,7 @@ Part Parting::part(size_t first, size_t last) const {
         if (p.graph->storage(v) == p.graph->inputs()[i].value) p.graph->input(i).mutated = true;
     });
   });
+  forget_unmade_symbols(*p.graph);
   p.graph = p.graph->clone();  // values numbered densely, inputs first
   return p;
 }

@@ -161,6 +161,16 @@ TEST(Parts, NothingSharedIsCutApartBeforeItIsWrittenTo) {
   for (size_t at = 0; at <= parting.nodes(); ++at) EXPECT_EQ(parting.may_cut(at), may[at]) << at;
 }
 
+TEST(Parts, FactsOfWhatALaterNodeMakesStayBehind) {
+  const auto graph = parse_graph(R"(graph @g(%x: f32[4]) where u0 in 1..4 {
+    %a = aten.sin(%x) %u: f32[u0], %i: i64[0], %c: i64[0] = aten._unique2(%a) return %u
+  })",
+                                 op_table());
+  const Parting parting(*graph);
+  verify(*parting.part(0, 1).graph);
+  EXPECT_THAT(print(*parting.part(1, 2).graph), testing::HasSubstr("u0 in 1..4"));
+}
+
 TEST(Parts, SizesAreAskedForAgain) {
   const auto graph = parse_graph(R"(graph @g(%x: f32[s0, 3]) {
     %a = aten.sin(%x) %n = aten.sym_size(%a, 0) %b = aten.cos(%a) %c = aten.neg(%b) %z = aten.zeros([%n])

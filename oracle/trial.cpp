@@ -145,14 +145,23 @@ std::optional<Mismatch> Trial::differs_outside(const Execution& got) {
   return compare_outside(graph_, as_ended(got), got);
 }
 
+std::optional<Mismatch> Trial::differs_outside(const Execution& got, Widening widening, Draws draws) {
+  const Execution& expected = as_ended(got);
+  auto outside = compare_outside(graph_, expected, got);
+  const bool sizes = outside && outside->rung == Rung::metadata && reference(widening, draws).sizes_open;
+  return sizes ? compare_outside(graph_, expected, got, &binding_) : outside;
+}
+
 std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn) {
   if (lacks_memory(got)) return std::nullopt;
-  if (auto outside = compare_outside(graph_, as_ended(got), got)) return outside;
-  if (got.ending != Ending::finished) return std::nullopt;
-  if (!drawn && !compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
-  by_the_reference = true;
+  const Widening widening = exact ? Widening::values_only : Widening::bounds;
+  const Draws draws = drawn ? Draws::lenz : Draws::eager;
   try {
-    auto judgement = judged(exact ? Widening::values_only : Widening::bounds, got, drawn ? Draws::lenz : Draws::eager);
+    if (auto outside = differs_outside(got, widening, draws)) return outside;
+    if (got.ending != Ending::finished) return std::nullopt;
+    if (!drawn && !compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
+    by_the_reference = true;
+    auto judgement = judged(widening, got, draws);
     if (!judgement || judgement->mismatch) return judgement ? judgement->mismatch : std::nullopt;
     return judgement->shares.weak() && asks_likeness && !drawn ? differs_from_noise(got) : std::nullopt;
   } catch (const Unsupported& why) {
@@ -175,7 +184,7 @@ std::optional<Mismatch> Trial::differs_from_noise(const Execution& got) {
 
 std::optional<Mismatch> Trial::eager_out_of_bounds(const Execution& got) {
   if (lacks_memory(got)) return std::nullopt;
-  if (auto outside = compare_outside(graph_, as_ended(got), got)) return outside;
+  if (auto outside = differs_outside(got, Widening::bounds_of_eager, Draws::eager)) return outside;
   if (got.ending != Ending::finished) return std::nullopt;
   auto judgement = judged(Widening::bounds_of_eager, got);
   return judgement ? judgement->mismatch : std::nullopt;

@@ -71,7 +71,8 @@ struct Referee::Impl final : NodeMachine {
   SharedBits shared;
   std::set<std::string> unbounded, excused;
   std::optional<LenzRandom> stream;
-  bool undecided = false;  // a predicate of control flow is open: whatever follows may be otherwise
+  bool sizes_open = false;  // a size that only the run knows may be another
+  bool undecided = false;   // a predicate of control flow is open: whatever follows may be otherwise
 
   std::optional<uint64_t> noise;
 
@@ -123,6 +124,7 @@ struct Referee::Impl final : NodeMachine {
     Outcome out = run_call(call, dtypes);
     lay_as_claimed(graph, node, call, symbols, out);
     if (noise && !out.raised && rounds(*node.op)) add_noise(noise_source_, values, graph, node, dtypes, out);
+    sizes_open = sizes_open || (node.op->has(Trait::data_dependent) && unbounded.contains(node.op->full_name));
     for (const RunValue& r : out.results)  // an integer or a truth that may be another
       undecided = undecided || (r && !r->value.isDouble() && store.number_error(r) > 0);
     if (undecided && !out.raised) {
@@ -552,6 +554,7 @@ Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValu
   r.where = e.where;
   r.unbounded.assign(run.unbounded.begin(), run.unbounded.end());
   r.excused.assign(run.excused.begin(), run.excused.end());
+  r.sizes_open = run.sizes_open || run.undecided;
   r.zero_signs_open = run.store.loosened();
   const Type nothing{};
   for (size_t i = 0; i < e.outputs.size(); ++i) {

@@ -40,6 +40,7 @@ struct Reference {
   std::vector<Bounded> inputs;         // as they are afterwards
   std::vector<std::string> excused;    // scalar rows where eager was given more, and would be wrong else
   std::vector<std::string> unbounded;  // ops that no rule bounds; what hangs on their errors has an infinite one
+  bool sizes_open = false;             // what decides sizes that only the run knows was uncertain
   bool zero_signs_open = false;        // there was a zero that may have either sign
 };
 

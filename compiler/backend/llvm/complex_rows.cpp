@@ -71,8 +71,13 @@ Wide argument(Complex z) {
   return select(zero, select(sign_bit(z.im), -of_zero, of_zero), angle);
 }
 V angle(Complex z) {
-  const V value = narrow(argument(z), z.re.type);
-  return select(finite(z), with_sign(value, z.im), from(z.re, kNan));
+  // Beside an infinite part a finite one is nothing; two of them are alike.
+  const V infinite = is_infinite(z.re) | is_infinite(z.im);
+  auto seen_from_afar = [&](V part) {
+    return select(infinite, copysign(select(is_infinite(part), from(part, 1), from(part, 0)), part), part);
+  };
+  const V value = narrow(argument({seen_from_afar(z.re), seen_from_afar(z.im)}), z.re.type);
+  return select(is_nan(z.re) | is_nan(z.im), from(z.re, kNan), with_sign(value, z.im));
 }
 
 Complex multiplied(Complex a, Complex b) { return a * b; }
