@@ -55,6 +55,10 @@ struct Buffer {
   uint32_t origin = 0;                 // Context::origin: the graph's nodes that it comes from
 };
 
+// As what code keeps its elements: what belongs to one point of a kernel stays as registers would hold it, which takes
+// no rounding and no widening.
+inline Dtype kept_as(const Buffer& b) { return b.local && is_reduced_float(b.type.dtype) ? Dtype::f32 : b.type.dtype; }
+
 // ---------------------------------------------------------------------------------------------------------------------
 // Nests
 

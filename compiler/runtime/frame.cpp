@@ -104,7 +104,7 @@ uint64_t Frame::bytes_of(BufferId id) const {
   }
   std::optional<int64_t> elements = loops::elements_needed(sizes, strides, b.placed ? value(b.type.offset) : 0);
   int64_t bytes = 0;
-  if (!elements || __builtin_mul_overflow(*elements, item_size(b.type.dtype), &bytes)) throw std::bad_alloc();
+  if (!elements || __builtin_mul_overflow(*elements, item_size(loops::kept_as(b)), &bytes)) throw std::bad_alloc();
   return static_cast<uint64_t>(bytes);
 }
 

@@ -171,7 +171,7 @@ KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
   const bool wide = at.consecutive || at.address->getType()->isVectorTy() || (masked && f.values[i.mask].wide);
   llvm::Value* mask = wide ? f.mask : nullptr;
   if (masked) mask = both(mask, as(f.values[i.mask], wide).value);
-  return {(wide ? *wide_ : *narrow_).load_convert(i.dtype, fetch(i.buffer, at, wide, mask)), wide};
+  return {(wide ? *wide_ : *narrow_).load_convert(dtype_of(i.buffer), fetch(i.buffer, at, wide, mask)), wide};
 }
 
 Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, llvm::Value* mask) {
@@ -253,7 +253,7 @@ void KernelEmitter::store(const Store& s, Frame& f) {
   made.imaginary = first(made.imaginary);
   if (auto combine = combine_of(s.mode)) {
     const State there{code.load_convert(dtype, fetch(s.buffer, at, wide, mask))};
-    made = combine_code(code, *combine, dtype, there, {made})[0];
+    made = combine_code(code, *combine, program_.buffers[s.buffer].type.dtype, there, {made})[0];
   }
   put(s.buffer, at, wide, mask, code.store_convert(dtype, made));
 }

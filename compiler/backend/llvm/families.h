@@ -33,6 +33,7 @@ struct Spelling {
   Spell booleans = nullptr, integers = nullptr, reals = nullptr, complexes = nullptr;
   // Of `reals`, by how they are held; a spelling in `reals` serves both.
   Spell only_f32 = nullptr, only_f64 = nullptr;
+  Spell only_reduced = nullptr;  // f16 and bf16, which are held as f32; none: as f32
 };
 using Spellings = std::vector<Spelling>;
 

@@ -41,6 +41,14 @@ V exp(V x) {
   const Power p = power_of(at_least(at_most(x, 89), -105));
   return x.code->scale(p.one_more() + p.lost(), p.n);
 }
+// For results of at most 11 digits: right to 18.
+V short_exp(V x) {
+  static const std::vector<double> kSlope =
+      fit_doubles([](DoubleDouble r) { return dd::expm1(r) / r; }, -0.3472, 0.35, 3);
+  const V inside = at_least(at_most(x, 89), -105);
+  const V n = round_even(inside * 1.4426950408889634), r = fma(n, -0x1.62e43p-1, inside);
+  return x.code->scale(fma(r, polynomial(r, kSlope), 1), n);
+}
 V exp2(V x) {
   static const std::vector<double> kSlope =
       fit_doubles([](DoubleDouble r) { return dd::expm1(r * dd::kLn2) / r; }, -0.5, 0.5, 5);
@@ -184,7 +192,7 @@ V wave(V x) {
 }  // namespace
 
 void add_fast(Spellings& t) {
-  t.push_back({.name = "exp", .only_f32 = spell<exp>});
+  t.push_back({.name = "exp", .only_f32 = spell<exp>, .only_reduced = spell<short_exp>});
   t.push_back({.name = "exp2", .only_f32 = spell<exp2>});
   t.push_back({.name = "sigmoid", .only_f32 = spell<sigmoid>});
   t.push_back({.name = "tanh", .only_f32 = spell<tanh>});

@@ -118,7 +118,7 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
   return std::move(arguments_);
 }
 
-Dtype KernelEmitter::dtype_of(BufferId id) const { return program_.buffers[id].type.dtype; }
+Dtype KernelEmitter::dtype_of(BufferId id) const { return loops::kept_as(program_.buffers[id]); }
 DimVec KernelEmitter::strides_of(BufferId id) const { return native::strides_of(program_, id); }
 
 // --- control flow

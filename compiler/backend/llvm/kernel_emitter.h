@@ -55,7 +55,7 @@ class KernelEmitter {
   using Axes = std::vector<const loops::Axis*>;
 
   // What it takes.
-  Dtype dtype_of(loops::BufferId id) const;
+  Dtype dtype_of(loops::BufferId id) const;  // in memory
   DimVec strides_of(loops::BufferId id) const;
 
   // Control flow.

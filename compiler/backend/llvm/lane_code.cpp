@@ -1,5 +1,6 @@
 #include "compiler/backend/llvm/lane_code.h"
 
+#include <llvm/Analysis/VectorUtils.h>
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/IRBuilder.h>
@@ -73,6 +74,7 @@ V LaneCode::wrap(llvm::Value* value) {
 V LaneCode::real(LaneType type, double value) {
   return make(llvm::ConstantFP::get(llvm_type(type), type == LaneType::f32 ? static_cast<float>(value) : value), type);
 }
+bool LaneCode::same_in_all(V x) const { return lanes_ > 1 && llvm::getSplatValue(x.value) != nullptr; }
 std::optional<double> LaneCode::known(V x) const {
   const auto* constant = llvm::dyn_cast<llvm::Constant>(x.value);
   if (constant && constant->getType()->isVectorTy()) constant = constant->getSplatValue();

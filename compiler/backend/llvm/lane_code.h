@@ -92,6 +92,8 @@ class LaneCode {
   }
   // The number that a float is in every lane, where that is known as code is emitted.
   std::optional<double> known(V x) const;
+  // Of several lanes: whether all are one scalar.
+  bool same_in_all(V x) const;
   V truth(bool value) { return integer(LaneType::i1, value ? 1 : 0); }
   V splat(llvm::Value* scalar);
   V lane_numbers();  // 0, 1, 2, ... as i64

@@ -39,7 +39,7 @@ bool NativeKernels::run(const loops::KernelCall& call) {
     }
     int64_t elements = 1;
     for (Dim d : b.type.sizes) elements *= call.integer(d);
-    locals.emplace_back(shared.size(), static_cast<size_t>(elements * item_size(b.type.dtype)));
+    locals.emplace_back(shared.size(), static_cast<size_t>(elements * item_size(loops::kept_as(b))));
     shared.push_back(nullptr);
   }
   const int64_t threads = std::clamp<int64_t>(threads_, 1, std::max<int64_t>(points, 1));

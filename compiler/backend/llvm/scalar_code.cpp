@@ -45,6 +45,7 @@ const std::map<std::string_view, Spelling>& spellings() {
       take(into.complexes, s.complexes);
       take(into.only_f32, s.only_f32);
       take(into.only_f64, s.only_f64);
+      take(into.only_reduced, s.only_reduced);
     }
     return merged;
   }();
@@ -59,6 +60,7 @@ Spell find_spelling(const ScalarRow& row, Dtype compute) {
   if (compute == Dtype::b8) return s.booleans;
   if (is_integral(compute, false)) return s.integers;
   if (is_complex(compute)) return s.complexes;
+  if (is_reduced_float(compute) && s.only_reduced != nullptr) return s.only_reduced;
   const Spell own = compute == Dtype::f64 ? s.only_f64 : s.only_f32;
   return own != nullptr ? own : s.reals;
 }

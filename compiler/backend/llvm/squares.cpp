@@ -125,7 +125,7 @@ void KernelEmitter::load_square(Ssa at, std::vector<Frame>& frames) {
     rows.push_back(b_.CreateAlignedLoad(wide_->memory_type(dtype_of(i.buffer)), from, alignment(i.buffer)));
   rows = turned(std::move(rows));
   for (size_t u = 0; u < frames.size(); ++u)
-    frames[u].values[at] = {wide_->load_convert(i.dtype, Lanes{rows[u]}), true};
+    frames[u].values[at] = {wide_->load_convert(dtype_of(i.buffer), Lanes{rows[u]}), true};
 }
 
 void KernelEmitter::store_square(const Store& s, std::vector<Frame>& frames) {
