@@ -255,7 +255,7 @@ void KernelEmitter::store(const Store& s, Frame& f) {
     const State there{code.load_convert(dtype, fetch(s.buffer, at, wide, mask))};
     made = combine_code(code, *combine, program_.buffers[s.buffer].type.dtype, there, {made})[0];
   }
-  put(s.buffer, at, wide, mask, code.store_convert(dtype, made));
+  put(s.buffer, at, wide, mask, code.store_convert(dtype, made, s.mode == loops::StoreMode::assign && fits_[s.value]));
 }
 
 void KernelEmitter::put(BufferId id, const Place& at, bool wide, llvm::Value* mask, const Lanes& stored) {

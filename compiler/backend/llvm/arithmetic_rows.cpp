@@ -1,4 +1,6 @@
 // Sums, products, signs, minima and maxima.
+#include <limits>
+
 #include "compiler/backend/llvm/families.h"
 #include "compiler/backend/llvm/wide.h"
 
@@ -6,15 +8,18 @@ namespace lenz::native {
 
 namespace {
 
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
 V less(const Call& call, V a, V b) { return call.is_unsigned() ? a.code->compare(Compare::unsigned_lt, a, b) : a < b; }
 
 V minimum(Call& call, V a, V b) { return select(less(call, b, a), b, a); }
 V maximum(Call& call, V a, V b) { return select(less(call, a, b), b, a); }
-// NaN wins: of a NaN b no comparison holds, so that a is asked. The inner selection is an instruction of processors'.
-V float_minimum(V a, V b) { return select(is_nan(a), a, smaller(a, b)); }
-V float_maximum(V a, V b) { return select(is_nan(a), a, larger(a, b)); }
-V fmin(V a, V b) { return select(is_nan(b), a, smaller(a, b)); }
-V fmax(V a, V b) { return select(is_nan(b), a, larger(a, b)); }
+// NaN wins: of a NaN no comparison holds, so that a stays where it is one, and b is asked. A NaN of their own, in place
+// of b's, keeps the selections apart: the inner one is an instruction of processors'.
+V float_minimum(V a, V b) { return select(is_nan(b), kNan, smaller(b, a)); }
+V float_maximum(V a, V b) { return select(is_nan(b), kNan, larger(b, a)); }
+V fmin(V a, V b) { return select((a < b) | is_nan(b), a, b); }
+V fmax(V a, V b) { return select((a > b) | is_nan(b), a, b); }
 
 V integer_abs(Call& call, V a) { return call.is_unsigned() ? a : select(a < 0, -a, a); }
 V integer_sign(Call& call, V a) {
@@ -67,8 +72,8 @@ V plus(V a, V b) { return a + b; }
 V minus(V a, V b) { return a - b; }
 V times(V a, V b) { return a * b; }
 // Quotients of numbers of 8 digits lie no nearer to a tie than 2^-17 of their size, so that a product with the inverse
-// is rounded as they are: where lanes share a divisor, there is one division for all. It is brought to where its inverse
-// is normal.
+// is rounded as they are: where lanes share a divisor, there is one division for all. It is brought to where its
+// inverse is normal.
 V over(Call& call, V a, V b) {
   if (call.compute != Dtype::bf16 || !call.code.same_in_all(b)) return a / b;
   const V size = abs(b);

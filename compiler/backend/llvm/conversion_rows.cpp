@@ -62,6 +62,13 @@ V bf16_word(V x) {  // rounded, in the upper half
   return select(is_nan(x), select((word & 0x7f0000) == 0, cut | 0x400000, cut), rounded);
 }
 
+bool rounds_bf16(const LaneCode& code) { return code.target().bf16 && (code.lanes() == 8 || code.lanes() == 16); }
+V bf16_bits(LaneCode& code, V x) {
+  const auto by_words = [&] { return convert(lshr(bf16_word(x), 16), LaneType::i16); };
+  if (!rounds_bf16(code)) return by_words();
+  return code.rarely(code.is_subnormal(x), {code.bf16_bits(x)}, [&] { return std::vector<V>{by_words()}; })[0];
+}
+
 // --- to_dtype
 
 V integer_as(Call& call, V x, LaneType to) {
@@ -182,7 +189,7 @@ V held_bits(LaneCode& code, Dtype dtype, V held) {
   if (dtype == Dtype::b8) return code.zero_extend(held, LaneType::i8);
   if (is_integral(dtype, false)) return held;
   if (dtype == Dtype::f32 || dtype == Dtype::f64) return bits(held);
-  if (dtype == Dtype::bf16) return convert(lshr(bf16_word(held), 16), LaneType::i16);
+  if (dtype == Dtype::bf16) return bf16_bits(code, held);
   if (dtype == Dtype::f16 && code.target().f16) return code.f16_bits(held);
   return packed(held, narrow_of(dtype));
 }
@@ -196,7 +203,7 @@ V held_from_bits(LaneCode& code, Dtype dtype, V word) {
 }
 V value_of_dtype(Call& call, V held, Dtype dtype) {
   if (dtype == Dtype::f32 || dtype == Dtype::f64) return held;
-  if (dtype == Dtype::bf16) return as_float(bf16_word(held));
+  if (dtype == Dtype::bf16 && !rounds_bf16(call.code)) return as_float(bf16_word(held));
   return held_from_bits(call.code, dtype, held_bits(call.code, dtype, held));
 }
 

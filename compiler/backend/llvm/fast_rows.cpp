@@ -37,17 +37,10 @@ Power power_of(V x) {
   const V high = fma(n, -kLn2High, x), r = fma(n, -kLn2Low, high);
   return {high, fma(r * r, polynomial(r, kTail), n * -kLn2Low), n};
 }
+// What the last sum but one takes away stays lost: a quarter of a last place.
 V exp(V x) {
   const Power p = power_of(at_least(at_most(x, 89), -105));
-  return x.code->scale(p.one_more() + p.lost(), p.n);
-}
-// For results of at most 11 digits: right to 18.
-V short_exp(V x) {
-  static const std::vector<double> kSlope =
-      fit_doubles([](DoubleDouble r) { return dd::expm1(r) / r; }, -0.3472, 0.35, 3);
-  const V inside = at_least(at_most(x, 89), -105);
-  const V n = round_even(inside * 1.4426950408889634), r = fma(n, -0x1.62e43p-1, inside);
-  return x.code->scale(fma(r, polynomial(r, kSlope), 1), n);
+  return x.code->scale(p.minus_one + p.low + 1, p.n);
 }
 V exp2(V x) {
   static const std::vector<double> kSlope =
@@ -146,6 +139,38 @@ V erf(V x) {
   return copysign(fma(-power, more, from(x, 1) - power), x);
 }
 
+// --- of results that have at most 11 binary digits, 16 or more
+
+V short_exp(V x) {
+  static const std::vector<double> kSlope =
+      fit_doubles([](DoubleDouble r) { return dd::expm1(r) / r; }, -0.3472, 0.35, 3);
+  const V inside = at_least(at_most(x, 89), -105);
+  const V n = round_even(inside * 1.4426950408889634), r = fma(n, -0x1.62e43p-1, inside);
+  return x.code->scale(fma(r, polynomial(r, kSlope), 1), n);
+}
+// e^x - 1, beside 0 as elsewhere.
+V short_expm1(V x) {
+  static const std::vector<double> kTail =
+      fit_doubles([](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -0.3472, 0.35, 2);
+  const V n = round_even(x * 1.4426950408889634), r = fma(n, -0x1.62e43p-1, x);
+  const V power = x.code->scale(from(x, 1), n);
+  return fma(power, fma(r * r, polynomial(r, kTail), r), power - 1);
+}
+V short_erf(V x) {
+  static const std::vector<double> kExponent =
+      fit_doubles([](DoubleDouble r) { return dd::log(dd::erfc(r)) / r; }, 0, 4, 6);
+  const V size = at_most(abs(x), 4);
+  return copysign(short_expm1(size * polynomial(size, kExponent)), x);
+}
+V short_sigmoid(V x) {
+  const V e = short_exp(-abs(x));
+  return select(x < 0, e, 1) / (e + 1);
+}
+V short_tanh(V x) {
+  const V less = short_expm1(at_least(abs(x) * -2, -40));
+  return copysign(less / (less + 2), x);
+}
+
 // --- sine and cosine: the angle reduced in double, the series in f32
 
 struct Angle {
@@ -194,11 +219,11 @@ V wave(V x) {
 void add_fast(Spellings& t) {
   t.push_back({.name = "exp", .only_f32 = spell<exp>, .only_reduced = spell<short_exp>});
   t.push_back({.name = "exp2", .only_f32 = spell<exp2>});
-  t.push_back({.name = "sigmoid", .only_f32 = spell<sigmoid>});
-  t.push_back({.name = "tanh", .only_f32 = spell<tanh>});
+  t.push_back({.name = "sigmoid", .only_f32 = spell<sigmoid>, .only_reduced = spell<short_sigmoid>});
+  t.push_back({.name = "tanh", .only_f32 = spell<tanh>, .only_reduced = spell<short_tanh>});
   t.push_back({.name = "log", .only_f32 = spell<log_f32>});
   t.push_back({.name = "log1p", .only_f32 = spell<log1p_f32>});
-  t.push_back({.name = "erf", .only_f32 = spell<erf>});
+  t.push_back({.name = "erf", .only_f32 = spell<erf>, .only_reduced = spell<short_erf>});
   t.push_back({.name = "sin", .only_f32 = spell<wave<0>>});
   t.push_back({.name = "cos", .only_f32 = spell<wave<1>>});
 }

@@ -45,6 +45,13 @@ class KernelEmitter {
     bool consecutive = false;        // scalar, of the first lane; the others follow
   };
 
+  // What a nest of the kernel reads, neighbours in neighbouring lanes.
+  struct Reading {
+    loops::BufferId buffer;
+    DimVec index;
+    const loops::Nest* nest;
+  };
+
   // A reduce or scan of the nest: its state so far, in memory that the first pass of the pipeline takes into registers.
   struct Accumulator {
     loops::Ssa at;
@@ -70,8 +77,11 @@ class KernelEmitter {
   void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
   void in_lanes(const Frame& frame, const Body& body);
   Frame lanes_at(const Frame& frame, llvm::Value* base);
+  void find_next();
+  void fetch_next(std::vector<Frame>& frames);
   void find_levels();
   void keep_inside();
+  void find_fitting();
   void points(std::vector<Frame>& frames, const Axes& inner);
   void walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body);
   void late(Frame& f, bool all_stores);
@@ -130,6 +140,9 @@ class KernelEmitter {
   std::map<loops::BufferId, llvm::Value*> pointers_;
   std::vector<llvm::Value*> streams_;
 
+  std::vector<Reading> read_;  // by nests before, not yet fetched for the next point
+  std::vector<loops::BufferId> fetched_;
+
   // Of the nest at hand.
   const loops::Nest* nest_ = nullptr;
   const loops::Axis* lane_axis_ = nullptr;
@@ -137,6 +150,8 @@ class KernelEmitter {
   int lanes_ = 1;
   std::optional<ScalarCode> narrow_, wide_;
   std::vector<bool> inner_, late_, store_inner_;
+  std::vector<std::pair<loops::BufferId, DimVec>> next_;  // what to fetch for the kernel's next point
+  std::vector<bool> fits_;  // of values: whether what is held of them is a number of their dtype
 };
 
 }  // namespace lenz::native

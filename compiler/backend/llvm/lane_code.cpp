@@ -212,6 +212,19 @@ V LaneCode::f16_value(V bits) {
   return make(e.CreateFPExt(e.CreateBitCast(bits.value, half), llvm_type(LaneType::f32)), LaneType::f32);
 }
 
+V LaneCode::bf16_bits(V x) {
+  const auto id = lanes_ == 16 ? llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_512
+                               : llvm::Intrinsic::x86_avx512bf16_cvtneps2bf16_256;
+  return make(builder_->CreateBitCast(builder_->CreateIntrinsic(id, {}, {x.value}), llvm_type(LaneType::i16)),
+              LaneType::i16);
+}
+V LaneCode::is_subnormal(V x) {
+  const auto id =
+      lanes_ == 16 ? llvm::Intrinsic::x86_avx512_fpclass_ps_512 : llvm::Intrinsic::x86_avx512_fpclass_ps_256;
+  constexpr uint32_t kSubnormal = 0x20;  // of the instruction's classes
+  return make(builder_->CreateIntrinsic(id, {}, {x.value, builder_->getInt32(kSubnormal)}), LaneType::i1);
+}
+
 V LaneCode::scale(V x, V n) {
   const int bytes = bits_of(x.type) / 8, step = 64 / bytes;
   if (target_->avx512 && lanes_ % step == 0) {

@@ -114,6 +114,10 @@ class LaneCode {
   V truth_to_float(V x, LaneType to) { return select(x, real(to, 1), real(to, 0)); }
   V f16_bits(V x);  // target().f16: the bits of the nearest f16 of an f32, as i16
   V f16_value(V bits);
+  // target().bf16, 8 or 16 lanes: the bits of the nearest bf16 of each f32 that is not subnormal, as i16; a NaN arrives
+  // quiet.
+  V bf16_bits(V x);
+  V is_subnormal(V x);  // as above
   // 2^n * x with one rounding, for an x near one (within 2^100; of f32, 2^20) and an n of whole numbers, |n| <= 1900
   // (of f32, 240). For any other x only where the result and half the way to it are normal.
   V scale(V x, V n);

@@ -1,6 +1,10 @@
 // Kernels as machine code against the same kernels on the interpreter, on every target that runs here.
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+
+#include "compiler/backend/llvm/compile_kernels.h"
 #include "compiler/backend/llvm/native_kernels.h"
 #include "compiler/loops/text.h"
 #include "compiler/loops/verify.h"
@@ -250,6 +254,93 @@ TEST(NativeKernels, ScansOfOnePoint) {
   return %y, %z
 })",
               {numbers(Dtype::bf16, {24})});
+}
+
+double of_bits(uint32_t bf16) { return static_cast<double>(std::bit_cast<float>(bf16 << 16)); }
+
+// Quotients by a divisor that all lanes share: rounded right for every size of divisor, results below the normal
+// numbers and beyond the greatest included. Maxima and what does not change a number are stored as they are.
+TEST(NativeKernels, SharedDivisorsOfBf16) {
+  constexpr int64_t kNumbers = 4096 + 37;
+  const std::vector<uint32_t> divisors{0x0000, 0x8000, 0x0001, 0x0003, 0x007f, 0x0080, 0x00c1, 0x1f7f,
+                                       0x1f80, 0x1f81, 0x3f80, 0xbfab, 0x3faf, 0x40b3, 0x42fd, 0x5f7f,
+                                       0x5f80, 0x5fab, 0x7e81, 0x7f7f, 0x7f80, 0xff80, 0x7fc0};
+  const auto rows = static_cast<int64_t>(divisors.size());
+  loops::Tensor x(Dtype::bf16, {kNumbers}), by(Dtype::bf16, {rows});
+  for (int64_t i = 0; i < kNumbers; ++i)
+    x.put(i, ScalarValue(of_bits(static_cast<uint32_t>(i * 16 + i / 4096) & 0xffff)));
+  for (int64_t i = 0; i < rows; ++i) by.put(i, ScalarValue(of_bits(divisors[static_cast<size_t>(i)])));
+  loops::Program program = loops::parse_program(R"(loops @divided {
+  input %x: bf16[4133] placed
+  input %by: bf16[23] placed
+  temp %y: bf16[23, 4133] placed
+  temp %z: bf16[23, 4133] placed
+  kernel k0 < 23 {
+    for j0 < 4133 lanes 16 unroll 2 {
+      %0 = load %x[j0]
+      %1 = load %by[k0]
+      %2 = div.bf16 %0, %1
+      %3 = relu.bf16 %0
+      store %y[k0, j0] = %2
+      store %z[k0, j0] = %3
+    }
+  }
+  return %y, %z
+})",
+                                                op_table());
+  const std::vector<loops::InputValue> inputs{x, by};
+  const loops::Results wanted = loops::interpret(program, inputs);
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here) continue;
+    NativeKernels kernels(program, target, 1);
+    loops::InterpretOptions options;
+    options.run_kernel = [&](const loops::KernelCall& call) { return kernels.run(call); };
+    const loops::Results got = loops::interpret(program, inputs, options);
+    size_t wrong = 0;
+    for (size_t o = 0; o < wanted.outputs.size(); ++o)
+      for (int64_t i = 0; i < wanted.outputs[o].tensor.numel(); ++i) {
+        const double a = wanted.outputs[o].tensor.at(i).real(), b = got.outputs[o].tensor.at(i).real();
+        const bool same = std::isnan(a) ? std::isnan(b) : a == b;
+        if (!same && wrong++ == 0)
+          ADD_FAILURE() << target.name << " output " << o << " element " << i << ": " << b << ", should be " << a;
+      }
+    EXPECT_EQ(wrong, 0u) << target.name;
+  }
+}
+
+constexpr std::string_view kRowsOfBf16 = R"(loops @rows {
+  input %x: bf16[5, 117] placed
+  temp %most: bf16[] local
+  temp %e: bf16[117] local
+  temp %y: bf16[5, 117] placed
+  kernel k0 < 5 {
+    for reduce i1 < 117 lanes 16 unroll 4 {
+      %0 = load %x[k0, i1]
+      %1 = reduce maximum %0
+      store %most[] = %1
+    }
+    for i1 < 117 lanes 16 unroll 2 {
+      %0 = load %x[k0, i1]
+      %1 = load %most[]
+      %2 = sub.bf16 %0, %1
+      store %e[i1] = %2
+    }
+    for i1 < 117 lanes 16 unroll 2 {
+      %0 = load %e[i1]
+      store %y[k0, i1] = %0
+    }
+  }
+  return %y
+})";
+
+// A local row takes the room of the numbers that code holds, not of its dtype's.
+TEST(NativeKernels, LocalRowsOfBf16) { expect_same(kRowsOfBf16, {numbers(Dtype::bf16, {5, 117})}); }
+
+// While a row is read again, the next one is fetched.
+TEST(NativeKernels, NextRowsAreFetchedAhead) {
+  const std::string code =
+      kernels_as_text(loops::parse_program(kRowsOfBf16, op_table()), find_target("generic"), false);
+  EXPECT_NE(code.find("call void @llvm.prefetch"), std::string::npos) << code;
 }
 
 // What there are no points for is not read either.

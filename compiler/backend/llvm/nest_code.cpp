@@ -29,6 +29,8 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   narrow_.emplace(b_, target_, 1);
   wide_.emplace(b_, target_, lanes_);
   find_levels();
+  find_fitting();
+  find_next();
   Frame frame{std::vector<Val>(n.body.size()), {}, outside, nullptr, nullptr};
   Axes outer, inner;
   for (const Axis& a : n.axes) {
@@ -83,6 +85,7 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
     std::vector<Frame> frames;
     for (uint32_t u = 0; u < lane_axis_->unroll; ++u)
       frames.push_back(lanes_at(frame, b_.CreateAdd(at, b_.getInt64(uint64_t{u} * static_cast<uint64_t>(lanes_)))));
+    fetch_next(frames);
     body(frames);
   });
   if (lane_axis_->extent.is_constant() && lane_axis_->extent.constant() % turn == 0) return;
@@ -147,6 +150,22 @@ void KernelEmitter::keep_inside() {
     const bool reads = instr.kind == InstrKind::load || instr.kind == InstrKind::position;
     inner_[i] = inner_[i] || reads || (instr.mask != kNone && inner_[instr.mask]) ||
                 std::ranges::any_of(instr.operands, [&](Ssa operand) { return inner_[operand]; });
+  }
+}
+
+// Arithmetic leaves more digits than f16 and bf16 have; rows that choose among their operands, or convert, do not.
+void KernelEmitter::find_fitting() {
+  fits_.assign(nest_->body.size(), false);
+  for (Ssa i = 0; i < nest_->body.size(); ++i) {
+    const Instr& instr = nest_->body[i];
+    const ScalarRow* row = instr.kind == InstrKind::scalar   ? instr.row
+                           : instr.kind == InstrKind::reduce ? loops::primitive(instr.combine)
+                                                             : nullptr;
+    const bool from_operands = std::ranges::all_of(instr.operands, [&](Ssa operand) { return fits_[operand]; });
+    fits_[i] =
+        !is_reduced_float(instr.dtype) || instr.kind == InstrKind::constant ||
+        (instr.kind == InstrKind::load && dtype_of(instr.buffer) == instr.dtype) ||
+        (row && (row->result == ResultRule::target || (row->accuracy.kind == AccuracyClass::exact && from_operands)));
   }
 }
 

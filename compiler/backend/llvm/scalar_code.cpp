@@ -154,9 +154,10 @@ Lanes ScalarCode::load_convert(Dtype dtype, const Lanes& in_memory) {
   LaneCode code(*builder_, *target_, lanes_);
   return {held_from_bits(code, dtype, code.wrap(in_memory.value)).value};
 }
-Lanes ScalarCode::store_convert(Dtype dtype, const Lanes& held) {
+Lanes ScalarCode::store_convert(Dtype dtype, const Lanes& held, bool fits) {
   if (is_complex(dtype) || dtype == Dtype::f32 || dtype == Dtype::f64) return held;
   LaneCode code(*builder_, *target_, lanes_);
+  if (fits && dtype == Dtype::bf16) return {convert(lshr(bits(code.wrap(held.value)), 16), LaneType::i16).value};
   return {held_bits(code, dtype, code.wrap(held.value)).value};
 }
 

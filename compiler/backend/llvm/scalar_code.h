@@ -63,7 +63,8 @@ class ScalarCode {
   // Between memory and the held form: what a load gave, or what a store takes. Complex parts come and go already
   // separated: memory_type of their component. Stores round to nearest even; a NaN stays one.
   Lanes load_convert(Dtype dtype, const Lanes& in_memory);
-  Lanes store_convert(Dtype dtype, const Lanes& held);
+  // `fits`: a number of the dtype, which need not be rounded.
+  Lanes store_convert(Dtype dtype, const Lanes& held, bool fits = false);
 
   // Random numbers (compiler/scalar/random_stream.h) of the stream {seed, offset}, both i64 scalars, for the logical
   // elements `element` (a vector of i64). `dtype` is the instruction's: word and wide_word give i64, signed_word i32.

@@ -130,7 +130,8 @@ void KernelEmitter::load_square(Ssa at, std::vector<Frame>& frames) {
 
 void KernelEmitter::store_square(const Store& s, std::vector<Frame>& frames) {
   std::vector<llvm::Value*> rows;
-  for (Frame& f : frames) rows.push_back(wide_->store_convert(dtype_of(s.buffer), as(f.values[s.value], true)).value);
+  for (Frame& f : frames)
+    rows.push_back(wide_->store_convert(dtype_of(s.buffer), as(f.values[s.value], true), fits_[s.value]).value);
   rows = turned(std::move(rows));
   const std::vector<llvm::Value*> to = places_along_rows(s.buffer, s.index, frames[0]);
   for (size_t lane = 0; lane < rows.size(); ++lane) b_.CreateAlignedStore(rows[lane], to[lane], alignment(s.buffer));

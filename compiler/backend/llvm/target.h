@@ -18,6 +18,7 @@ struct CpuTarget {
   bool fma = false;     // fused multiply and add is an instruction
   bool avx512 = false;  // F, BW, DQ, VL, CD
   bool f16 = false;     // conversion between f32 and f16 is an instruction
+  bool bf16 = false;    // so is rounding to bf16, of numbers that are not subnormal
   bool runs_here = false;
 
   int lanes(int bytes) const { return vector_bytes / bytes; }              // of elements of so many bytes
