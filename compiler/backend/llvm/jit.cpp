@@ -84,14 +84,24 @@ struct Compiler::Parts {
   CompilerOptions options;
   std::unique_ptr<llvm::TargetMachine> machine;
 
-  std::string emit(llvm::Module& module, llvm::CodeGenFileType type) const {
+  // What makes files of one type: setting it up takes as long as a small kernel, so that one serves all modules.
+  struct Emission {
     llvm::SmallVector<char, 0> bytes;
-    llvm::raw_svector_ostream out(bytes);
+    llvm::raw_svector_ostream out{bytes};
     llvm::legacy::PassManager passes;
-    if (machine->addPassesToEmitFile(passes, out, nullptr, type))
-      internal_error("the target '" + target.name + "' makes no such file", __FILE__, __LINE__);
-    passes.run(module);
-    return {bytes.begin(), bytes.end()};
+  };
+  std::unique_ptr<Emission> objects, texts;
+
+  std::string emit(llvm::Module& module, llvm::CodeGenFileType type) {
+    std::unique_ptr<Emission>& emission = type == llvm::CodeGenFileType::ObjectFile ? objects : texts;
+    if (!emission) {
+      emission = std::make_unique<Emission>();
+      if (machine->addPassesToEmitFile(emission->passes, emission->out, nullptr, type))
+        internal_error("the target '" + target.name + "' makes no such file", __FILE__, __LINE__);
+    }
+    emission->bytes.clear();
+    emission->passes.run(module);
+    return {emission->bytes.begin(), emission->bytes.end()};
   }
 };
 
