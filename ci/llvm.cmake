@@ -1,7 +1,7 @@
 # LLVM, for the backend alone: linked statically, which starts in a third of the shared library's time. Its symbols stay
 # inside the executable, where an LLVM of somebody else's, in the same process, does not meet them.
 find_package(LLVM 19.1 REQUIRED CONFIG)
-llvm_map_components_to_libnames(lenz_llvm_libraries Core OrcJIT Passes X86CodeGen X86Desc X86Info AArch64CodeGen
+llvm_map_components_to_libnames(lenz_llvm_libraries BitWriter Core OrcJIT Passes X86CodeGen X86Desc X86Info AArch64CodeGen
   AArch64Desc AArch64Info)
 
 # LLVM's four hundred static initialisers (its command line's options) would take most of the time in which a small

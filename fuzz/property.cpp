@@ -57,7 +57,11 @@ struct Subject::Run {
 };
 
 Subject::Subject(const Graph& graph, const Setting& setting, oracle::Boxed& boxed, std::string scratch)
-    : graph_(graph), setting_(setting), boxed_(boxed), scratch_(std::move(scratch)) {}
+    : graph_(graph),
+      setting_(setting),
+      boxed_(boxed),
+      scratch_(std::move(scratch)),
+      quick_code_(setting.seed % 4 != 0) {}
 Subject::~Subject() = default;
 
 oracle::Trial& Subject::trial() {
@@ -107,10 +111,11 @@ BuildOptions Subject::build_options(int threads, bool products_outside) const {
   BuildOptions options;
   options.target = setting_.target;
   options.threads = threads;
+  options.quick = quick_code_;
   options.verify = false;  // properties before this one have
   options.products_outside = products_outside;
   options.runner = runner();
-  if (!products_outside) options.cache = scratch_;
+  options.cache = scratch_;
   options.executable.load_constant = oracle::constants_in(setting_.folder);
   options.executable.while_limit = oracle::ExecuteOptions().loop_limit;
   return options;
@@ -128,6 +133,11 @@ runtime::Executable& Subject::executable(int threads, bool products_outside) {
 
 std::unique_ptr<runtime::Executable> Subject::build_again(int threads, BuildReport& report) {
   return built(threads, false, &report);
+}
+
+void Subject::compile_as_users_do() {
+  quick_code_ = false;
+  executables_.clear();
 }
 
 std::unique_ptr<Graph> Subject::passed(std::span<const PipelineLine> lines, RunStatistics* statistics) {

@@ -64,7 +64,10 @@ class Subject {
   // As `lenz run` builds it; without products outside into the scratch folder's cache. Built once for each answer.
   runtime::Executable& executable(int threads, bool products_outside);
   std::unique_ptr<runtime::Executable> build_again(int threads, BuildReport& report);  // anew, out of that cache
-  BuildOptions build_options(int threads, bool products_outside) const;                // of all of them
+  // Of four cases three have code that is made quickly: emission is ours alike, LLVM's work differs.
+  bool quick_code() const { return quick_code_; }
+  void compile_as_users_do();                                            // from now on
+  BuildOptions build_options(int threads, bool products_outside) const;  // of all of them
 
   // What the case reached, for the campaign's coverage: "pass dead_code", "op aten.add.Tensor f32".
   std::set<std::string> features;
@@ -83,6 +86,7 @@ class Subject {
   std::string scratch_;
   std::unique_ptr<runtime::Executable> built(int threads, bool products_outside, BuildReport* report);
 
+  bool quick_code_;
   std::unique_ptr<Run> run_;
   std::map<std::pair<int, bool>, std::unique_ptr<runtime::Executable>> executables_;
 };

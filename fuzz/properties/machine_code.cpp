@@ -15,7 +15,7 @@ bool has_products(const Graph& graph) {
   return any;
 }
 
-std::optional<Failure> right(Subject& subject) {
+std::optional<Failure> wrong_code(Subject& subject) {
   oracle::Trial& trial = subject.trial();
   const loops::Program program = subject.program();
   for (bool outside : {false, true}) {
@@ -28,6 +28,15 @@ std::optional<Failure> right(Subject& subject) {
     }
   }
   return std::nullopt;
+}
+
+std::optional<Failure> right(Subject& subject) {
+  auto failure = wrong_code(subject);
+  if (!failure || !subject.quick_code()) return failure;
+  subject.compile_as_users_do();
+  failure = wrong_code(subject);
+  if (!failure) throw Unsupported("code that is made quickly is wrong, and a user's is right");
+  return failure;
 }
 
 std::optional<Failure> same_bits(Subject& subject, std::string_view property, runtime::Executable& a,

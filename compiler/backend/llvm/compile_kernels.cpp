@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
+#include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <thread>
@@ -46,17 +48,54 @@ struct Emitted {
 
 std::string symbol_of(const Emitted& e) { return "kernel_" + e.key; }
 
+// A compiler of one's own for a while. To make one takes as long as to compile a small kernel: those that nobody uses
+// wait for the next, who may be another thread.
+class Lease {
+ public:
+  Lease(const CpuTarget& target, bool quick) : key_(target.key() + (quick ? " quick" : "")) {
+    {
+      std::scoped_lock lock(mutex());
+      auto& waiting = idle()[key_];
+      if (!waiting.empty()) {
+        compiler_ = std::move(waiting.back());
+        waiting.pop_back();
+      }
+    }
+    if (!compiler_) compiler_ = std::make_unique<Compiler>(target, CompilerOptions{.quick = quick});
+  }
+  ~Lease() {
+    std::scoped_lock lock(mutex());
+    idle()[key_].push_back(std::move(compiler_));
+  }
+  Lease(const Lease&) = delete;
+  Lease& operator=(const Lease&) = delete;
+  const Compiler& operator*() const { return *compiler_; }
+
+ private:
+  static std::mutex& mutex() {
+    static std::mutex one;
+    return one;
+  }
+  using Idle = std::map<std::string, std::vector<std::unique_ptr<Compiler>>>;  // by what they make
+  static Idle& idle() {
+    static Idle& all = *new Idle;  // for ever: at the end of the process, LLVM's own statics may go first
+    return all;
+  }
+  std::string key_;
+  std::unique_ptr<Compiler> compiler_;
+};
+
 // do(i, compiler) for all i, on several threads, each with a compiler of its own once it asks for one. The first thing
 // that goes wrong is thrown.
 template <class F>
-void in_parallel(size_t count, const CpuTarget& target, int threads, F&& work_on) {
+void in_parallel(size_t count, const CpuTarget& target, const CompileOptions& options, F&& work_on) {
   std::atomic<size_t> next = 0;
   std::mutex mutex;
   std::exception_ptr failure;
   auto work = [&] {
     try {
-      std::optional<Compiler> compiler;
-      auto own = [&]() -> const Compiler& { return compiler ? *compiler : compiler.emplace(target); };
+      std::optional<Lease> compiler;
+      auto own = [&]() -> const Compiler& { return compiler ? **compiler : *compiler.emplace(target, options.quick); };
       for (size_t i; (i = next++) < count;) work_on(i, own);
     } catch (...) {
       std::scoped_lock lock(mutex);
@@ -65,7 +104,7 @@ void in_parallel(size_t count, const CpuTarget& target, int threads, F&& work_on
     }
   };
   std::vector<std::thread> others;
-  for (size_t t = 1; t < std::min<size_t>(static_cast<size_t>(std::max(1, threads)), count); ++t)
+  for (size_t t = 1; t < std::min<size_t>(static_cast<size_t>(std::max(1, options.threads)), count); ++t)
     others.emplace_back(work);
   work();
   for (std::thread& t : others) t.join();
@@ -82,13 +121,14 @@ using Functions = std::unordered_map<std::string, Function>;
 void make_functions(std::vector<Emitted>& all, const CpuTarget& target, const CompileOptions& options,
                     const std::optional<ObjectCache>& cache, Jit& jit, Functions& functions,
                     CompileStatistics& statistics) {
-  in_parallel(all.size(), target, options.threads,
-              [&](size_t i, auto&&) { all[i].key = ObjectCache::key(all[i].module.text(), target.key()); });
+  const std::string made_for = target.key() + (options.quick ? " quick" : "");
+  in_parallel(all.size(), target, options,
+              [&](size_t i, auto&&) { all[i].key = ObjectCache::key(all[i].module.content(), made_for); });
   std::vector<Emitted*> first;
   for (Emitted& e : all)
     if (functions.try_emplace(e.key).second) first.push_back(&e);
   std::vector<char> found(first.size());
-  in_parallel(first.size(), target, options.threads, [&](size_t i, auto&& compiler) {
+  in_parallel(first.size(), target, options, [&](size_t i, auto&& compiler) {
     Emitted& e = *first[i];
     if (std::optional<std::string> object = cache ? cache->find(e.key) : std::nullopt) {
       e.object = std::move(*object);
@@ -122,7 +162,7 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
   define_row_calls(*jit);
   std::optional<ObjectCache> cache;
   if (!options.cache.empty()) cache.emplace(options.cache);
-  const Compiler emitter(target);  // says types' layout; emission makes sizes, which belong to one thread
+  const Lease emitter(target, options.quick);  // says types' layout; emission makes sizes, which belong to one thread
   std::vector<Emitted> batch;
   Functions functions;
   auto flush = [&] {
@@ -146,7 +186,7 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
     }
     try {
       CodeModule module(kAnyName);
-      KernelArguments arguments = emit_kernel(module, emitter, program, kernel, kAnyName);
+      KernelArguments arguments = emit_kernel(module, *emitter, program, kernel, kAnyName);
       batch.push_back({&kernel, std::move(arguments), std::move(module)});
     } catch (const Unsupported& why) {
       code.refused.push_back(kernel.name + ": " + why.what());

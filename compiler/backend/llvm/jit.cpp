@@ -2,6 +2,7 @@
 
 #include <llvm/Analysis/CGSCCPassManager.h>
 #include <llvm/Analysis/LoopAnalysisManager.h>
+#include <llvm/Bitcode/BitcodeWriter.h>
 #include <llvm/ExecutionEngine/JITLink/JITLink.h>
 #include <llvm/ExecutionEngine/Orc/Core.h>
 #include <llvm/ExecutionEngine/Orc/ExecutionUtils.h>
@@ -78,6 +79,12 @@ CodeModule::~CodeModule() = default;
 CodeModule::CodeModule(CodeModule&&) noexcept = default;
 CodeModule& CodeModule::operator=(CodeModule&&) noexcept = default;
 std::string CodeModule::text() const { return printed(*ir_->module); }
+std::string CodeModule::content() const {
+  llvm::SmallVector<char, 0> bytes;
+  llvm::raw_svector_ostream out(bytes);
+  llvm::WriteBitcodeToFile(*ir_->module, out);
+  return {bytes.begin(), bytes.end()};
+}
 
 struct Compiler::Parts {
   CpuTarget target;
@@ -113,9 +120,9 @@ Compiler::Compiler(CpuTarget target, CompilerOptions options) : parts_(std::make
   llvm::TargetOptions codegen;
   codegen.AllowFPOpFusion = llvm::FPOpFusion::Strict;  // the emitter says where to fuse
   codegen.EmulatedTLS = false;
-  parts_->machine.reset(found->createTargetMachine(target.triple, target.cpu, target.features, codegen,
-                                                   llvm::Reloc::PIC_, llvm::CodeModel::Small,
-                                                   llvm::CodeGenOptLevel::Default));
+  parts_->machine.reset(found->createTargetMachine(
+      target.triple, target.cpu, target.features, codegen, llvm::Reloc::PIC_, llvm::CodeModel::Small,
+      options.quick ? llvm::CodeGenOptLevel::None : llvm::CodeGenOptLevel::Default));
   parts_->target = std::move(target);
   parts_->options = options;
 }
@@ -174,10 +181,29 @@ struct Jit::Parts {
   std::unique_ptr<llvm::orc::LLJIT> jit;
 };
 
+namespace {
+// Objects alone are linked: to make a code generator for IR would take longer than to link a kernel.
+class NoCodeOfIr final : public llvm::orc::IRCompileLayer::IRCompiler {
+ public:
+  NoCodeOfIr() : IRCompiler({}) {}
+  llvm::Expected<std::unique_ptr<llvm::MemoryBuffer>> operator()(llvm::Module&) override {
+    return llvm::createStringError("IR is compiled before it is linked");
+  }
+};
+}  // namespace
+
 Jit::Jit() : parts_(std::make_unique<Parts>()) {
   start_llvm();
-  auto machine = must(llvm::orc::JITTargetMachineBuilder::detectHost(), "the host's code generator");
-  auto jit = must(llvm::orc::LLJITBuilder().setJITTargetMachineBuilder(std::move(machine)).create(), "ORC");
+  static const auto host = must(llvm::orc::JITTargetMachineBuilder::detectHost(), "the host");
+  static const auto layout =
+      must(llvm::orc::JITTargetMachineBuilder(host).getDefaultDataLayoutForTarget(), "the host's data layout");
+  auto jit = must(llvm::orc::LLJITBuilder()
+                      .setJITTargetMachineBuilder(host)
+                      .setDataLayout(layout)
+                      .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
+                      .setCompileFunctionCreator([](auto) { return std::make_unique<NoCodeOfIr>(); })
+                      .create(),
+                  "ORC");
   auto process =
       must(llvm::orc::DynamicLibrarySearchGenerator::GetForCurrentProcess(jit->getDataLayout().getGlobalPrefix()),
            "symbols of the process");

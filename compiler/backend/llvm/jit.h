@@ -28,7 +28,8 @@ class CodeModule {
   CodeModule& operator=(CodeModule&&) noexcept;
 
   Ir& ir() { return *ir_; }
-  std::string text() const;  // the IR
+  std::string text() const;     // the IR
+  std::string content() const;  // the same for programs, made sooner: equal for equal IR
 
  private:
   std::unique_ptr<Ir> ir_;
@@ -36,6 +37,7 @@ class CodeModule {
 
 struct CompilerOptions {
   bool optimise = true;  // the short pipeline; false: only what code generation asks for
+  bool quick = false;    // code that is made in less than half the time, and runs slower
 };
 
 class Compiler {

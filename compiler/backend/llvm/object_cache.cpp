@@ -16,7 +16,7 @@
 namespace lenz::native {
 
 namespace {
-// Part of every key: raise it when the passes or the code generator's options change, which texts do not show.
+// Part of every key: raise it when the passes or the code generator's options change, which the IR does not show.
 constexpr std::string_view kMade = "lenz object 1, LLVM " LLVM_VERSION_STRING;
 
 std::string hex(uint64_t x) {
@@ -42,9 +42,9 @@ ObjectCache::ObjectCache(std::string folder) : folder_(std::move(folder)) {
                     "name a folder of your own, or chmod go-w it");
 }
 
-std::string ObjectCache::key(std::string_view text, std::string_view target) {
+std::string ObjectCache::key(std::string_view code, std::string_view target) {
   std::string made_of = std::string(kMade) + "\n" + std::string(target) + "\n";
-  made_of += text;
+  made_of += code;
   return hex(hash_bytes(made_of, 1)) + hex(hash_bytes(made_of, 2)) + hex(made_of.size());
 }
 
