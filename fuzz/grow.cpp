@@ -6,6 +6,7 @@
 #include "compiler/ops/op_table.h"
 #include "fuzz/control_flow.h"
 #include "fuzz/graph_calls.h"
+#include "fuzz/idioms.h"
 #include "fuzz/symbolic.h"
 
 namespace lenz::fuzz {
@@ -49,6 +50,7 @@ class Grower {
     if (growth.habits.aliases && growth.graph->inputs().size() && c_.below(16) < growth.habits.aliases)
       return alias_input(growth);
     if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
+    if (c_.below(16) < growth.habits.idioms && grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); })) return;
     const OpDef* op = choose_op(growth.habits);
     if (op && !(growth.habits.large && too_much(*op))) call(growth, *op);
   }

@@ -26,12 +26,16 @@ Family family_of(const OpDef& op) {
   return Family::other;
 }
 
+bool Pool::takes(const OpDef& op) {
+  // Eager copies a lazily conjugated tensor in front of some ops and not of others; in types there is no such bit.
+  return op.generate && op.infer && !op.has(Trait::nondeterministic) && !op.has(Trait::effect) &&
+         !op.has(Trait::opaque_view);
+}
+
 Pool::Pool(const OpTable& table) {
   for (const auto& row : table.rows()) {
     const OpDef& op = *row;
-    if (!op.generate || !op.infer || op.has(Trait::nondeterministic) || op.has(Trait::effect)) continue;
-    // Eager copies a lazily conjugated tensor in front of some ops and not of others; in types there is no such bit.
-    if (op.has(Trait::opaque_view)) continue;
+    if (!takes(op)) continue;
     auto& pools = op.schema.mutates() || op.variant != VariantKind::functional ? writing : pure;
     pools[static_cast<size_t>(family_of(op))].push_back(&op);
   }
@@ -46,7 +50,7 @@ void make_large(Habits& h, Chooser& c) {
   h.most_elements = kMost[c.weighted(kWeights)];
   h.ops = 1 + c.below(4);
   h.symbolic = false;
-  h.control = 0;
+  h.control = h.idioms = 0;
   // Of the others some are quadratic in their sizes.
   for (size_t f = 0; f < kFamilies; ++f) switch (static_cast<Family>(f)) {
       case Family::elementwise:
@@ -98,6 +102,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.symbolic = options.symbols && c.below(4) == 3;
   h.tame = c.below(3) != 0;
   h.repeats = c.any_of<uint32_t>({0, 0, 1, 4});
+  h.idioms = c.any_of<uint32_t>({0, 0, 2, 8});
   if (options.large && c.below(24) == 23) make_large(h, c);
   switch (c.below(6)) {
     case 1: h.dtypes = DtypeSet::of(Dtype::f32); break;

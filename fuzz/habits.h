@@ -33,6 +33,7 @@ Family family_of(const OpDef& op);
 // no lazy views. By family, functional ones and those that write.
 struct Pool {
   explicit Pool(const OpTable& table);
+  static bool takes(const OpDef& op);
   std::array<std::vector<const OpDef*>, kFamilies> pure, writing;
 };
 
@@ -54,6 +55,7 @@ struct Habits {
   uint32_t adapt = 0;                          // of 16 that nothing fits, how many are made from another value
   uint32_t old = 0;                            // of 16 operands, how many are any value, not a recent one
   uint32_t control = 0, aliases = 0;           // of 16 graphs' steps; of 16 inputs, how many share memory with another
+  uint32_t idioms = 0;                         // of 16 steps, how many make what a rewrite rule looks for
   uint32_t repeats = 0;                        // of 16 steps, how many make a call that was made before once more
   bool symbolic = false, tame = false;         // tame: large magnitudes are brought back
   int64_t most_elements = 8192;                // of a value that is used again

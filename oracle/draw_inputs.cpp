@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "compiler/base/hash.h"
+#include "compiler/graph/pattern_functions.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/exact.h"
 #include "oracle/execute.h"
@@ -25,8 +26,9 @@ double unit(uint64_t bits) { return static_cast<double>(bits >> 11) * 0x1p-53; }
 // The elements of one tensor.
 class Source {
  public:
-  Source(Dtype dtype, const Demand& demand, Values values, uint64_t seed, int exact_range)
-      : dtype_(dtype), real_(to_real(dtype)), demand_(demand), values_(values), seed_(seed) {
+  // `said`: numbers that the graph itself says.
+  Source(Dtype dtype, const Demand& demand, Values values, uint64_t seed, int exact_range, std::span<const double> said)
+      : dtype_(dtype), real_(to_real(dtype)), demand_(demand), values_(values), seed_(seed), said_(said) {
     if (values == Values::exact) demand_.usual = {-1.0 * exact_range, 1.0 * exact_range};
     auto [low, high] = range();
     low_ = low;
@@ -83,6 +85,12 @@ class Source {
     return ScalarValue(integer(i));
   }
 
+  // Whether this element is a number of the graph's: where steps, thresholds and rules have their ends.
+  bool says(uint64_t i) const {
+    if (said_.empty() || demand_.sorted) return false;
+    return values_ == Values::ties ? i == 0 : values_ == Values::special && mix(combine(seed_ + 3, i)) % 4 == 0;
+  }
+
   uint64_t bits(uint64_t i, uint64_t part) const { return mix(combine(combine(seed_, part), i)); }
   bool nonzero() const { return demand_.nonzero || demand_.usual.exclude_zero; }
 
@@ -91,6 +99,8 @@ class Source {
     uint64_t b = bits(i, part);
     if (values_ == Values::special && mix(b) % 8 < 3)
       if (double x = special(mix(b + 1)); fits(x)) return x;
+    if (says(i))
+      if (double x = said_[mix(b + 2) % said_.size()]; demand_.admits(x) && x >= -1e4 && x <= 1e4) return x;
     if (values_ == Values::exact) {
       double x = low_ + std::floor((high_ - low_ + 1) * unit(b));
       return nonzero() && x == 0 ? high_ : x;
@@ -118,6 +128,11 @@ class Source {
     uint64_t b = bits(i, 0);
     if (dtype_ == Dtype::b8) return low_ == high_ ? static_cast<int64_t>(low_) : static_cast<int64_t>(b >> 63);
     if (values_ == Values::special && mix(b) % 8 < 3) return special_integer(mix(b + 1));
+    if (says(i)) {
+      const double x = said_[mix(b + 2) % said_.size()];
+      const bool fits = x == std::floor(x) && x >= low_ && x <= high_ && !(nonzero() && x == 0);
+      if (fits && demand_.admits(x)) return static_cast<int64_t>(x);
+    }
     int64_t x = static_cast<int64_t>(low_ + std::floor((high_ - low_ + 1) * unit(b)));
     bool traps = nonzero() && (x == 0 || (x == -1 && values_ == Values::special));  // the least integer / -1 does
     if (!traps) return x;
@@ -140,8 +155,22 @@ class Source {
   Demand demand_;
   Values values_;
   uint64_t seed_;
+  std::span<const double> said_;
   double low_ = 0, high_ = 0;
 };
+
+// The numbers among a graph's arguments that stand for elements, not for dims or sizes.
+void said_in(const Graph& graph, std::vector<double>& numbers) {
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    for (size_t i = 0; i < node.arg_count; ++i) {
+      const ParamKind kind = node.op->schema.params[i].type.kind;
+      if (kind != ParamKind::scalar && kind != ParamKind::real) continue;
+      if (const auto x = number_of(node.args[i]); x && std::isfinite(*x)) numbers.push_back(*x);
+    }
+  });
+  for (const auto& sub : graph.subgraphs) said_in(*sub, numbers);
+}
 
 // What the graph itself says of an input's values; nothing if it says all of them.
 std::optional<Demand> declared(const Initialiser& init) {
@@ -161,16 +190,17 @@ std::optional<Demand> declared(const Initialiser& init) {
   return d;
 }
 
-void fill(const RunValue& value, const Type& type, const Demand& demand, Values values, uint64_t seed,
-          int exact_range) {
+void fill(const RunValue& value, const Type& type, const Demand& demand, Values values, uint64_t seed, int exact_range,
+          std::span<const double> said) {
   if (type.kind == TypeKind::list) {
     for (size_t k = 0; k < type.elements().size(); ++k)
-      fill(element(value, static_cast<int64_t>(k)), *type.elements()[k], demand, values, combine(seed, k), exact_range);
+      fill(element(value, static_cast<int64_t>(k)), *type.elements()[k], demand, values, combine(seed, k), exact_range,
+           said);
     return;
   }
   if (!type.is_tensor()) return;
   Seen seen = look(value);
-  Source source(type.dtype, demand, values, seed, exact_range);
+  Source source(type.dtype, demand, values, seed, exact_range, said);
   set_elements(value, source.elements({seen.sizes.data(), seen.sizes.size()}));
 }
 }  // namespace
@@ -194,6 +224,7 @@ InputSource::InputSource(const Graph& graph, const Binding& binding, Values valu
       seed_(seed),
       exact_range_(exact_range),
       demands_(graph.inputs().size()) {
+  said_in(graph, said_);
   std::vector<Demand> asked = input_demands(graph, binding.lookup());
   std::unordered_map<NameId, size_t> owners;  // of memory that inputs share: the first of them is filled
   for (size_t i = 0; i < asked.size(); ++i)
@@ -222,7 +253,7 @@ std::vector<RunValue> InputSource::make(Boxed& boxed) const {
   for (size_t i = 0; i < inputs.size(); ++i)
     if (demands_[i])
       fill(inputs[i], graph_.type(graph_.inputs()[i].value), *demands_[i], values_, combine(combine(seed_, 0xD1), i),
-           exact_range_);
+           exact_range_, said_);
   return inputs;
 }
 

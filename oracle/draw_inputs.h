@@ -17,9 +17,10 @@ namespace lenz::oracle {
 
 enum class Values : uint8_t {
   ordinary,  // in the domains of those who read them (demands.h); what the graph declares by `init` is that
-  special,   // among ordinary ones NaN, infinities, zeros, subnormals, largest and smallest; the ends of integers
+  special,   // among ordinary ones NaN, infinities, zeros, subnormals, largest and smallest; the ends of integers;
+             // numbers that the graph says
   exact,     // small integers for which every float operation is exact (exact.h), if there are such
-  ties,      // three different values in each input: duplicates among indices, equal keys
+  ties,      // three different values in each input: duplicates among indices, equal keys; one is the graph's
   sorted,    // ascending along the last dim
   constant,  // one value in each input
   nan,       // NaN in every float
@@ -49,6 +50,7 @@ class InputSource {
   uint64_t seed_ = 0;
   int exact_range_ = 0;
   bool hopeless_ = false;
+  std::vector<double> said_;                    // numbers that the graph says itself
   std::vector<std::optional<Demand>> demands_;  // none: as initial_inputs makes it
 };
 // Throws Unsupported where no inputs keep the graph exact, and those were asked for.

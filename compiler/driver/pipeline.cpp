@@ -1,6 +1,13 @@
 #include "compiler/driver/pipeline.h"
 
 #include "compiler/base/suggest.h"
+#include "compiler/passes/algebraic_patterns.h"
+#include "compiler/passes/joint/attention_patterns.h"
+#include "compiler/passes/joint/idiom_patterns.h"
+#include "compiler/passes/joint/join_patterns.h"
+#include "compiler/passes/joint/source_patterns.h"
+#include "compiler/passes/noop_patterns.h"
+#include "compiler/passes/postgrad/batch_norm_patterns.h"
 
 // One line a pass, in the order in which they run: its stage, its name, which is its function and its file in
 // compiler/passes, and why it stands here. What may round otherwise stands behind what may not: that is compared bit by
@@ -43,6 +50,15 @@ std::span<const PipelineLine> pipeline() {
   static const PipelineLine lines[] = {LENZ_PIPELINE(LENZ_LINE)};
 #undef LENZ_LINE
   return lines;
+}
+
+std::span<const RuleSet* const> rule_sets() {
+  static const AttentionPatterns& attention = attention_patterns();
+  static const RuleSet* const all[] = {&algebraic_patterns(), &noop_patterns(),       &idiom_patterns(),
+                                       &join_patterns(),      &source_patterns(),     &batch_norm_patterns(),
+                                       &attention.products,   &attention.weights,     &attention.softmax,
+                                       &attention.scores,     &attention.shared_heads};
+  return all;
 }
 
 const PipelineLine* find_pass(std::string_view name) {

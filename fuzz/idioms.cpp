@@ -1,0 +1,229 @@
+#include "fuzz/idioms.h"
+
+#include <algorithm>
+
+#include "compiler/driver/pipeline.h"
+#include "compiler/graph/pattern_functions.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz::fuzz {
+
+namespace {
+// A rule, and what its conditions say of its holes.
+struct Idiom {
+  const Rule* rule;
+  std::vector<std::vector<const OpDef*>> ops;  // that may stand in a hole for an op
+  std::vector<std::vector<Arg>> numbers;       // that an attribute is compared with
+};
+
+void attributes_and_numbers(const Expr& e, std::vector<Slot>& attributes, std::vector<Arg>& numbers) {
+  if (e.kind == Expr::attr) attributes.push_back(e.slot);
+  if (e.kind == Expr::literal && number_of(e.number)) numbers.push_back(e.number);
+  for (const Expr& operand : e.operands) attributes_and_numbers(operand, attributes, numbers);
+}
+
+bool asks_of_op(const Expr& e, Slot hole) {
+  return e.kind == Expr::binary && (e.text == "is" || e.text == "in") && e.operands[0].kind == Expr::op &&
+         e.operands[0].slot == hole;
+}
+
+Idiom idiom_of(const RuleSet& rules, const Rule& rule) {
+  Idiom idiom{&rule, std::vector<std::vector<const OpDef*>>(rule.op_slots),
+              std::vector<std::vector<Arg>>(rule.attr_slots)};
+  Graph nothing(std::make_shared<Context>(), op_table(), "none");
+  Bindings bound;
+  bound.ops.resize(rule.op_slots);
+  for (Slot hole = 0; hole < rule.op_slots; ++hole)
+    for (const auto& row : op_table().rows()) {
+      if (!Pool::takes(*row) || row->schema.mutates() || row->variant != VariantKind::functional) continue;
+      bound.ops[hole] = row.get();
+      const bool fits = std::ranges::all_of(rule.conditions, [&](const Condition& c) {
+        if (c.kind != Condition::test || !asks_of_op(c.expr, hole)) return true;
+        const auto truth = evaluate(nothing, rules, c.expr, bound);
+        return truth && truth->boolean();
+      });
+      if (fits) idiom.ops[hole].push_back(row.get());
+    }
+  for (const Condition& c : rule.conditions) {
+    std::vector<Slot> attributes;
+    std::vector<Arg> numbers;
+    if (c.kind != Condition::type) attributes_and_numbers(c.expr, attributes, numbers);
+    for (const Slot slot : attributes)
+      idiom.numbers[slot].insert(idiom.numbers[slot].end(), numbers.begin(), numbers.end());
+  }
+  return idiom;
+}
+
+const std::vector<Idiom>& idioms() {
+  static const std::vector<Idiom> all = [] {
+    std::vector<Idiom> made;
+    for (const RuleSet* rules : rule_sets())
+      for (const Rule& rule : rules->rules()) made.push_back(idiom_of(*rules, rule));
+    return made;
+  }();
+  return all;
+}
+
+// One rule on its way into a graph.
+class Instance {
+ public:
+  Instance(Growth& growth, Chooser& choose, const Idiom& idiom)
+      : growth_(growth),
+        graph_(*growth.graph),
+        c_(choose),
+        idiom_(idiom),
+        values_(idiom.rule->value_slots, kNone),
+        attrs_(idiom.rule->attr_slots),
+        ops_(idiom.rule->op_slots) {}
+
+  bool make(const NodeMade& made) {
+    bool any = false;
+    for (const NodePattern& pattern : idiom_.rule->nodes) {
+      constexpr int kTries = 6;
+      NodeId node = kNone;
+      for (int i = 0; i < kTries && node == kNone; ++i) node = call(pattern);
+      if (node == kNone) return any;
+      any = true;
+      for (size_t r = 0; r < pattern.results.size() && r < graph_.node(node).result_count; ++r)
+        if (pattern.results[r] != kNoSlot)
+          values_[pattern.results[r]] = graph_.node(node).result(static_cast<uint16_t>(r));
+      made(node);
+    }
+    return any;
+  }
+
+ private:
+  // kNone: this time it can't be made. What it bound is bound only if it was.
+  NodeId call(const NodePattern& pattern) {
+    const auto values = values_;
+    const auto attrs = attrs_;
+    const auto ops = ops_;
+    try {
+      const OpDef* op = nullptr;
+      std::span<const ArgPattern> wanted = pattern.positional;
+      if (pattern.op != kNoSlot) {
+        if (!ops_[pattern.op] && !idiom_.ops[pattern.op].empty()) ops_[pattern.op] = c_.pick(idiom_.ops[pattern.op]);
+        op = ops_[pattern.op];
+      } else if (!pattern.choices.empty()) {
+        const NodePattern::Choice& choice = c_.pick(pattern.choices);
+        op = choice.op;
+        wanted = choice.args;
+      }
+      if (op && Pool::takes(*op)) {
+        std::vector<Arg> args = drawn(*op);
+        for (size_t i = 0; i < wanted.size() && i < args.size(); ++i)
+          args[i] = fitting(op->schema.params[i], as(wanted[i], args[i]));
+        return graph_.append(*op, args);
+      }
+    } catch (const UserError&) {
+    } catch (const Unsupported&) {
+    }
+    values_ = values;
+    attrs_ = attrs;
+    ops_ = ops;
+    return kNone;
+  }
+
+  // A call from the row's generator, of what the rule has made so far where that fits: then shapes agree.
+  std::vector<Arg> drawn(const OpDef& op) {
+    std::vector<ValueId> all = growth_.values;
+    std::vector<ValueId> own;
+    for (const ValueId v : all)
+      if (std::ranges::find(values_, v) != values_.end()) own.push_back(v);
+    if (!own.empty() && c_.below(4) != 3) growth_.values = own;
+    const size_t before = growth_.values.size();
+    GraphCalls maker(growth_, c_, op);
+    std::vector<Arg> args;
+    auto keep = [&] {  // what the generator added stays
+      if (growth_.values.size() != all.size())
+        all.insert(all.end(), growth_.values.begin() + static_cast<ptrdiff_t>(before), growth_.values.end());
+      growth_.values = std::move(all);
+    };
+    try {
+      op.generate(maker);
+      const std::span<const Arg> made = maker.finish();
+      args.assign(made.begin(), made.end());
+    } catch (...) {
+      keep();
+      throw;
+    }
+    keep();
+    return args;
+  }
+
+  // What stands in a place: what the rule wants there, and seldom what the generator drew all the same.
+  Arg as(const ArgPattern& wanted, const Arg& generated) {
+    const bool strays = c_.below(16) == 15;
+    switch (wanted.kind) {
+      case ArgPattern::any: return generated;
+      case ArgPattern::value: {
+        if (!generated.is_value()) return generated;
+        ValueId& v = values_[wanted.slot];
+        if (v == kNone) v = generated.value();
+        return strays || growth_.made_for.contains(generated.value()) ? generated : Arg::of_value(v);
+      }
+      case ArgPattern::attr: {
+        std::optional<Arg>& bound = attrs_[wanted.slot];
+        if (!bound) bound = strays ? generated : numbered(idiom_.numbers[wanted.slot], generated);
+        return strays ? generated : *bound;
+      }
+      case ArgPattern::literal: return strays ? generated : wanted.number;
+      case ArgPattern::list: return listed(wanted, generated);
+    }
+    return generated;
+  }
+
+  // As the parameter's text would be read: 0 where reals stand is 0.0.
+  static Arg fitting(const Param& param, const Arg& a) {
+    if (param.type.kind == ParamKind::real && !param.type.list && a.kind == ArgKind::integer && number_of(a))
+      return Arg::of_real(*number_of(a));
+    return a;
+  }
+
+  // With the numbers that the rule asks about; a list of integers may come out even as well.
+  Arg numbered(const std::vector<Arg>& numbers, const Arg& generated) {
+    if (generated.kind == ArgKind::int_list && generated.count > 0 && c_.below(3) == 2) {
+      Sizes items;
+      for (const Dim d : generated.dim_list()) items.push_back(d.is_constant() ? d.constant() : 0);
+      if (!numbers.empty() && c_.flip())
+        for (int64_t& n : items) n = static_cast<int64_t>(*number_of(c_.pick(numbers)));
+      if (items.size() > 1 && c_.flip()) {
+        const size_t at = c_.below(items.size() - 1);
+        items[at + 1] = -items[at];
+        if (items[at] == 0) items[at] = 1, items[at + 1] = -1;
+      }
+      return graph_.context().ints(items);
+    }
+    if (numbers.empty() || !number_of(generated) || c_.below(3) == 2) return generated;
+    const Arg number = c_.pick(numbers);
+    if (generated.kind == ArgKind::integer && number.kind == ArgKind::real) return generated;
+    return number;
+  }
+
+  Arg listed(const ArgPattern& wanted, const Arg& generated) {
+    if (generated.kind != ArgKind::value_list) return generated;
+    SmallVec<ValueId, 4> items;
+    for (const ArgPattern& item : wanted.items) {
+      if (item.kind != ArgPattern::value) return generated;
+      ValueId& v = values_[item.slot];
+      if (v == kNone) v = generated.value_list()[c_.below(generated.count)];
+      items.push_back(v);
+    }
+    return graph_.context().values(items);
+  }
+
+  Growth& growth_;
+  Graph& graph_;
+  Chooser& c_;
+  const Idiom& idiom_;
+  std::vector<ValueId> values_;
+  std::vector<std::optional<Arg>> attrs_;
+  std::vector<const OpDef*> ops_;
+};
+}  // namespace
+
+bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made) {
+  return Instance(growth, choose, choose.pick(idioms())).make(made);
+}
+
+}  // namespace lenz::fuzz
