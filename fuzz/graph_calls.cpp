@@ -85,10 +85,17 @@ Dtype GraphCalls::a_dtype(DtypeSet set) {
   return CallMaker::a_dtype(liked.empty() || choose().below(8) == 7 ? set : liked);
 }
 
+bool GraphCalls::shares_memory(ValueId a, ValueId b) const {
+  const ValueId x = graph_.storage(a), y = graph_.storage(b);
+  if (x == y) return true;
+  if (graph_.value(x).producer != kNone || graph_.value(y).producer != kNone) return false;
+  const auto& memory = graph_.input(graph_.value(x).index).alias;
+  return memory && memory == graph_.input(graph_.value(y).index).alias;
+}
+
 bool GraphCalls::keeps_apart(ValueId v, bool written) const {
-  ValueId storage = graph_.storage(v);
   return std::ranges::none_of(handed_, [&](const Handed& h) {
-    if ((!h.written && !written) || graph_.storage(h.value) != storage) return false;
+    if ((!h.written && !written) || !shares_memory(h.value, v)) return false;
     // Elementwise ops read a place before they write it; others are undefined, and eager does not always say so.
     return h.value != v || (h.written && written) || !op_.has(Trait::elementwise);
   });

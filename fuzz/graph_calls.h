@@ -37,6 +37,7 @@ class GraphCalls final : public CallMaker {
   };
   bool fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const;
   bool keeps_apart(ValueId v, bool written) const;
+  bool shares_memory(ValueId a, ValueId b) const;  // also as two inputs that do
   Sizes a_large_shape(int min_rank, int max_rank, int64_t min_size);
   ValueId recent(std::span<const ValueId> from);
   ValueId fresh(const TensorWish& wish, DtypeSet dtypes);

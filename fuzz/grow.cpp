@@ -1,10 +1,12 @@
 #include "fuzz/grow.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/graph/alias.h"
 #include "compiler/ops/op_table.h"
 #include "fuzz/control_flow.h"
+#include "fuzz/from_corpus.h"
 #include "fuzz/graph_calls.h"
 #include "fuzz/idioms.h"
 #include "fuzz/symbolic.h"
@@ -28,16 +30,34 @@ class Grower {
     Growth growth;
     growth.habits = draw_habits(pool_, options_, c_);
     statistics_.sizes.clear();
-    graph_ = std::make_unique<Graph>(std::make_shared<Context>(), op_table(), "fuzzed");
+    if (growth.habits.corpus) graph_ = graph_from_corpus(c_);
+    if (!graph_) graph_ = std::make_unique<Graph>(std::make_shared<Context>(), op_table(), "fuzzed");
     growth.graph = graph_.get();
     growth.most_inputs = 3 + c_.below(8);
-    steps(growth, growth.habits.ops);
+    take_over(growth);
+    if (graph_->level == Level::torch) steps(growth, growth.habits.ops);
     outputs(growth);
     auto whole = growth.habits.symbolic ? with_symbols(*graph_, c_, statistics_.sizes) : nullptr;
     return (whole ? *whole : *graph_).clone();  // values numbered densely, inputs first: as its text would be read
   }
 
  private:
+  // What a graph that did not grow here offers. What is made of indices may be nobody else's, and nobody may write to
+  // it.
+  void take_over(Growth& growth) {
+    Graph& graph = *growth.graph;
+    for (ValueId v = 0; v < graph.value_count(); ++v) {
+      const bool input = graph.value(v).producer == kNone;
+      if (input && graph.input(graph.value(v).index).init.kind == Initialiser::integers) {
+        const Initialiser& init = graph.input(graph.value(v).index).init;
+        TensorWish wish;
+        wish.integers = {static_cast<int64_t>(init.low), static_cast<int64_t>(init.high)};
+        growth.made_for.emplace(v, wish);
+      }
+      growth.add(v);
+    }
+  }
+
   void steps(Growth& growth, size_t count) {
     const size_t goal = growth.graph->node_count() + count;
     // A call may be refused or bring others with it; so many attempts, and no more.
@@ -74,7 +94,13 @@ class Grower {
     std::vector<Arg> args(node.arguments().begin(), node.arguments().end());
     bool writes = false;
     for (size_t i = 0; i < args.size(); ++i) writes = writes || writes_operand(*node.op, args, i);
-    if (!writes && c_.flip()) replace_operand(growth, args);
+    if (!writes && c_.flip()) {
+      if (options_.writes && c_.flip()) {
+        write_to_operand(growth, args);  // what was equal is so no more
+      } else {
+        replace_operand(growth, args);
+      }
+    }
     try {
       made(growth, graph.append(*node.op, args));
     } catch (const UserError&) {
@@ -84,6 +110,21 @@ class Grower {
     }
     ++statistics_.calls;
     return true;
+  }
+
+  void write_to_operand(Growth& growth, std::span<const Arg> args) {
+    std::vector<ValueId> operands;
+    for (const Arg& a : args)
+      if (a.is_value() && growth.graph->type(a.value()).is_tensor() && !growth.made_for.contains(a.value()))
+        operands.push_back(a.value());
+    const auto& rows = pool_.writing[static_cast<size_t>(Family::elementwise)];
+    if (operands.empty() || rows.empty()) return;
+    std::vector<ValueId> all = std::exchange(growth.values, {c_.pick(operands)});
+    const uint32_t fresh = std::exchange(growth.habits.fresh, 0);
+    call(growth, *c_.pick(rows));
+    all.insert(all.end(), growth.values.begin() + 1, growth.values.end());
+    growth.values = std::move(all);
+    growth.habits.fresh = fresh;
   }
 
   void replace_operand(Growth& growth, std::vector<Arg>& args) {

@@ -103,7 +103,11 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.tame = c.below(3) != 0;
   h.repeats = c.any_of<uint32_t>({0, 0, 1, 4});
   h.idioms = c.any_of<uint32_t>({0, 0, 2, 8});
-  if (options.large && c.below(24) == 23) make_large(h, c);
+  if (options.corpus && c.below(8) == 7) {
+    h.corpus = true;
+    h.ops = c.below(5);
+  }
+  if (options.large && !h.corpus && c.below(24) == 23) make_large(h, c);
   switch (c.below(6)) {
     case 1: h.dtypes = DtypeSet::of(Dtype::f32); break;
     case 2: h.dtypes = DtypeSet::of(Dtype::f32, Dtype::bf16, Dtype::f16); break;

@@ -44,6 +44,7 @@ struct GrowOptions {
   bool writes = true;   // some mutate
   bool random = true;   // some draw
   bool large = true;    // some have many elements
+  bool corpus = true;   // some begin with a graph of the corpus
 };
 
 struct Habits {
@@ -57,6 +58,7 @@ struct Habits {
   uint32_t control = 0, aliases = 0;           // of 16 graphs' steps; of 16 inputs, how many share memory with another
   uint32_t idioms = 0;                         // of 16 steps, how many make what a rewrite rule looks for
   uint32_t repeats = 0;                        // of 16 steps, how many make a call that was made before once more
+  bool corpus = false;                         // begins with a graph of the corpus, changed
   bool symbolic = false, tame = false;         // tame: large magnitudes are brought back
   int64_t most_elements = 8192;                // of a value that is used again
   bool large = false;                          // some dim has as many as that allows

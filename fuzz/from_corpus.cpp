@@ -1,0 +1,177 @@
+#include "fuzz/from_corpus.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler/graph/rebuild.h"
+#include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
+#include "fuzz/corpus_texts.h"
+#include "fuzz/habits.h"
+
+namespace lenz::fuzz {
+
+namespace {
+constexpr size_t kMostElements = 1 << 14, kMostNodes = 40;
+
+bool constant(const Type& t) {
+  bool all = t.is_tensor();
+  int64_t elements = 1;
+  for_each_symbolic_dim(t, [&](Dim) { all = false; });
+  if (all)
+    for (const Dim d : t.sizes()) elements *= std::max<int64_t>(d.constant(), 1);
+  return all && elements <= static_cast<int64_t>(kMostElements);
+}
+
+// Those whose ops the fuzzer grows graphs from; of constant sizes, without sub-graphs.
+bool serves(const Graph& graph) {
+  bool fine = graph.subgraphs.empty() && graph.node_count() <= kMostNodes && !graph.inputs().empty();
+  for (const Input& input : graph.inputs()) fine = fine && constant(graph.type(input.value));
+  graph.for_each_node([&](NodeId id) {
+    const OpDef& op = *graph.node(id).op;
+    fine = fine && (Pool::takes(op) || op.has(Trait::structural)) && !op.has(Trait::random);
+    for (const Arg& a : graph.node(id).arguments()) fine = fine && a.kind != ArgKind::data && a.kind != ArgKind::graph;
+  });
+  return fine;
+}
+
+std::unique_ptr<Graph> parsed(const char* text) {
+  try {
+    auto graph = parse_graph(text, op_table());
+    return verify(*graph).empty() ? std::move(graph) : nullptr;
+  } catch (const Error&) {  // ops of plugins that are not here
+    return nullptr;
+  }
+}
+
+const std::vector<const char*>& texts() {
+  static const std::vector<const char*> all = [] {
+    std::vector<const char*> some;
+    for (const char* text : kCorpusTexts)
+      if (auto graph = parsed(text); graph && serves(*graph)) some.push_back(text);
+    return some;
+  }();
+  return all;
+}
+
+// What a graph becomes another by.
+class Changes {
+ public:
+  Changes(const Graph& graph, Chooser& choose) : graph_(graph), c_(choose) {
+    std::vector<Dtype> dtypes;
+    std::vector<int64_t> sizes;
+    for (const Input& input : graph.inputs()) {
+      const Type& t = graph.type(input.value);
+      dtypes.push_back(t.dtype);
+      for (const Dim d : t.sizes()) sizes.push_back(d.constant());
+    }
+    if (c_.below(3) == 2) {
+      from_ = c_.pick(dtypes);
+      to_ = c_.any_of({Dtype::f32, Dtype::f64, Dtype::bf16, Dtype::f16, Dtype::i64, Dtype::i32, Dtype::u8, Dtype::i8,
+                       Dtype::b8, Dtype::c64});
+    }
+    if (!sizes.empty() && c_.below(3) == 2) {
+      size_ = c_.pick(sizes);
+      other_size_ = c_.any_of<int64_t>({1, 0, 2, 3, 5, 8, 17, 33});
+    }
+    arguments_ = c_.below(3);  // of 8
+  }
+
+  std::unique_ptr<Graph> made() {
+    std::vector<const Type*> inputs;
+    for (const Input& input : graph_.inputs()) inputs.push_back(type_of(input));
+    return rebuilt(graph_,
+                   {.inputs = inputs, .argument = [&](const Arg& a, const ParamType& p) { return other(a, p); }});
+  }
+
+ private:
+  const Type* type_of(const Input& input) {
+    const Type& t = graph_.type(input.value);
+    TensorType other = t.tensor();
+    if (t.dtype == from_ && !is_index(input)) other.dtype = to_;
+    const DimVec sizes(t.sizes());
+    if (size_ > 0 && !input.alias && std::ranges::equal(t.strides(), contiguous_strides(sizes))) {
+      for (Dim& d : other.sizes)
+        if (d.is(size_)) d = other_size_;
+      const DimVec strides = contiguous_strides(other.sizes);
+      for (size_t i = 0; i < strides.size(); ++i) other.strides[i] = strides[i];
+    }
+    return graph_.context().tensor(other);
+  }
+  static bool is_index(const Input& input) { return input.init.kind == Initialiser::integers; }
+
+  Arg other(const Arg& a, const ParamType& p) {
+    const bool changes = c_.below(8) < arguments_;
+    if (a.kind == ArgKind::integer && !a.symbolic) {
+      if (size_ > 0 && a.i == size_ && p.kind != ParamKind::scalar) return Arg::of_int(other_size_);
+      if (!changes) return a;
+      if (p.kind == ParamKind::scalar) return Arg::of_int(c_.any_of<int64_t>({0, 1, -1, 2, 3}));
+      return Arg::of_int(a.i + (c_.flip() ? 1 : -1));
+    }
+    if (a.kind == ArgKind::int_list && size_ > 0) {
+      SmallVec<int64_t, 6> items;
+      for (const Dim d : a.dim_list()) items.push_back(d.is(size_) ? other_size_ : d.is_constant() ? d.constant() : 0);
+      return graph_.context().ints(items);
+    }
+    if (!changes) return a;
+    if (a.kind == ArgKind::real) return Arg::of_real(c_.any_of({0.0, 1.0, -1.0, 2.0, 0.5, -0.0, 3.0}));
+    if (a.kind == ArgKind::boolean) return Arg::of_bool(!a.boolean());
+    if (a.kind == ArgKind::value && c_.flip()) return Arg::of_value(an_input_like(a.value()));
+    return a;
+  }
+
+  ValueId an_input_like(ValueId v) {
+    std::vector<ValueId> alike{v};
+    for (const Input& input : graph_.inputs())
+      if (!is_index(input) && &graph_.type(input.value) == &graph_.type(v)) alike.push_back(input.value);
+    return c_.pick(alike);
+  }
+
+  const Graph& graph_;
+  Chooser& c_;
+  std::optional<Dtype> from_;
+  Dtype to_ = Dtype::f32;
+  int64_t size_ = 0, other_size_ = 0;
+  uint64_t arguments_ = 0;
+};
+
+// So that what grows on it does not meet its names.
+void rename(Graph& graph) {
+  Context& context = graph.context();
+  for (ValueId v = 0; v < graph.value_count(); ++v) graph.set_name(v, kNone);
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    Input& input = graph.input(i);
+    graph.set_name(input.value, context.intern("b" + std::to_string(i)));
+    if (input.alias) input.alias = context.intern("shared" + std::to_string(*input.alias));
+  }
+}
+
+void initialise(Graph& graph, Chooser& c) {
+  for (size_t i = 0; i < graph.inputs().size(); ++i) {
+    Input& input = graph.input(i);
+    if (input.init.kind != Initialiser::none || input.alias) continue;
+    const Dtype dtype = graph.type(input.value).dtype;
+    const uint64_t seed = c.below(1 << 16);
+    input.init = is_integral(dtype, true) ? Initialiser{Initialiser::integers, 0, dtype == Dtype::b8 ? 1.0 : 3.0, seed}
+                                          : Initialiser{Initialiser::uniform, -4, 4, seed};
+  }
+}
+}  // namespace
+
+std::unique_ptr<Graph> graph_from_corpus(Chooser& choose) {
+  if (texts().empty()) return nullptr;
+  std::unique_ptr<Graph> graph = parsed(choose.pick(texts()));
+  std::unique_ptr<Graph> made;
+  try {
+    made = Changes(*graph, choose).made();
+  } catch (const Error&) {  // numbers that make no type
+  }
+  if (!made || !serves(*made) || !verify(*made).empty()) return nullptr;
+  rename(*made);
+  initialise(*made, choose);
+  made->name = "fuzzed";
+  return made;
+}
+
+}  // namespace lenz::fuzz

@@ -1,0 +1,15 @@
+// Graphs of the corpus with other dtypes, sizes, numbers and operands, as beginnings: what was hard once, is near
+// there. Thread-safety: pure, given one chooser.
+#pragma once
+
+#include <memory>
+
+#include "compiler/base/chooser.h"
+#include "compiler/graph/graph.h"
+
+namespace lenz::fuzz {
+
+// Null: this time a rule refuses what it would be. Its inputs have initialisers, its sizes are constants.
+std::unique_ptr<Graph> graph_from_corpus(Chooser& choose);
+
+}  // namespace lenz::fuzz
