@@ -171,8 +171,9 @@ inline constexpr std::string_view kRepeatInterleaveLoops = R"(
     %out[$i] = %self[$j]
   })";
 
+// Where all tensors are bare [0], eager takes any dim.
 inline constexpr std::string_view kCatLoops = R"(
-  $d = wrap($dim, rank(%out))
+  if rank(%out) == 1 { $d = 0 } else { $d = wrap($dim, rank(%out)) }
   $before = 0
   each %x in $tensors {
     if rank(%x) == rank(%out) {
