@@ -147,14 +147,16 @@ void rename(Graph& graph) {
   }
 }
 
+// Integers have none: they may be indices, and who reads them says into what.
 void initialise(Graph& graph, Chooser& c) {
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     Input& input = graph.input(i);
-    if (input.init.kind != Initialiser::none || input.alias) continue;
-    const Dtype dtype = graph.type(input.value).dtype;
-    const uint64_t seed = c.below(1 << 16);
-    input.init = is_integral(dtype, true) ? Initialiser{Initialiser::integers, 0, dtype == Dtype::b8 ? 1.0 : 3.0, seed}
-                                          : Initialiser{Initialiser::uniform, -4, 4, seed};
+    if (input.alias) continue;
+    if (is_integral(graph.type(input.value).dtype, true)) {
+      input.init = {};
+    } else if (input.init.kind == Initialiser::none) {
+      input.init = {Initialiser::uniform, -4, 4, c.below(1 << 16)};
+    }
   }
 }
 }  // namespace

@@ -9,7 +9,8 @@
 
 namespace lenz::fuzz {
 
-// Null: this time a rule refuses what it would be. Its inputs have initialisers, its sizes are constants.
+// Null: this time a rule refuses what it would be. Its sizes are constants; its inputs have initialisers, but for those
+// of integers.
 std::unique_ptr<Graph> graph_from_corpus(Chooser& choose);
 
 }  // namespace lenz::fuzz

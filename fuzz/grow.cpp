@@ -42,20 +42,12 @@ class Grower {
   }
 
  private:
-  // What a graph that did not grow here offers. What is made of indices may be nobody else's, and nobody may write to
-  // it.
+  // What a graph that did not grow here offers. Its integers may be indices: nobody may write to them.
   void take_over(Growth& growth) {
     Graph& graph = *growth.graph;
-    for (ValueId v = 0; v < graph.value_count(); ++v) {
-      const bool input = graph.value(v).producer == kNone;
-      if (input && graph.input(graph.value(v).index).init.kind == Initialiser::integers) {
-        const Initialiser& init = graph.input(graph.value(v).index).init;
-        TensorWish wish;
-        wish.integers = {static_cast<int64_t>(init.low), static_cast<int64_t>(init.high)};
-        growth.made_for.emplace(v, wish);
-      }
-      growth.add(v);
-    }
+    for (const Input& input : graph.inputs())
+      if (input.init.kind == Initialiser::none) growth.made_for.emplace(input.value, TensorWish());
+    for (ValueId v = 0; v < graph.value_count(); ++v) growth.add(v);
   }
 
   void steps(Growth& growth, size_t count) {
