@@ -1,6 +1,7 @@
 #include "fuzz/grow.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "compiler/graph/alias.h"
@@ -15,6 +16,7 @@ namespace lenz::fuzz {
 
 namespace {
 constexpr std::string_view kElement = "lenz.getitem";
+constexpr std::string_view kFilled = "aten.full_like";                             // op name: a tensor of one number
 constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"};  // op name: they bound magnitudes
 
 bool has_gaps(const Type& t) {
@@ -150,7 +152,9 @@ class Grower {
     try {
       GraphCalls maker(growth, c_, op);
       op.generate(maker);
-      std::span<const Arg> args = maker.finish();
+      const std::span<const Arg> made_args = maker.finish();
+      std::vector<Arg> args(made_args.begin(), made_args.end());
+      if ((op.neutral.size() > 0 || op.absorbing.size() > 0) && c_.below(3) == 2) single_out(growth, op, args);
       // It looks at memory, also between a tensor's elements: what lies there is nobody's business.
       if (op.schema.packet.starts_with("as_strided") &&  // op name: no trait says it
           has_gaps(graph.type(args[0].value())))
@@ -161,6 +165,31 @@ class Grower {
     } catch (const Unsupported&) {
       ++statistics_.refused;
     }
+  }
+
+  // One operand becomes a number that the row singles out: what it ignores, or what swallows all else.
+  void single_out(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
+    std::vector<double> numbers;
+    for (const Neutral& n : op.neutral) numbers.push_back(n.value);
+    for (const Absorbing& a : op.absorbing) numbers.push_back(a.value);
+    const double number = c_.pick(numbers);
+    const Arg arg =
+        number == std::floor(number) && c_.flip() ? Arg::of_int(static_cast<int64_t>(number)) : Arg::of_real(number);
+    std::vector<size_t> places;
+    for (size_t i = 0; i < std::min<size_t>(args.size(), 2); ++i) {
+      const bool scalar = op.schema.params[i].type.kind == ParamKind::scalar;
+      const bool tensor = args[i].is_value() && growth.graph->type(args[i].value()).is_tensor();
+      if (scalar || (tensor && !writes_operand(op, args, i))) places.push_back(i);
+    }
+    if (places.empty()) return;
+    Arg& place = args[c_.pick(places)];
+    if (!place.is_value()) {
+      place = arg;
+      return;
+    }
+    const Arg like[] = {place, arg};
+    Resolved r = resolve(*growth.graph, kFilled, like, {});
+    place = Arg::of_value(growth.graph->node(growth.graph->append(*r.op, r.args)).result());
   }
 
   void made(Growth& growth, NodeId id) {

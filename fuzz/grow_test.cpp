@@ -1,12 +1,16 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <set>
 
+#include "compiler/graph/alias.h"
 #include "compiler/graph/equal.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
 #include "fuzz/case.h"
+#include "fuzz/from_corpus.h"
+#include "fuzz/idioms.h"
 
 namespace lenz::fuzz {
 namespace {
@@ -55,6 +59,45 @@ TEST(Grow, FewCallsAreRefused) {
   for (uint64_t i = 0; i < 500; ++i) draw_case(21, i, pool(), {}, &statistics);
   EXPECT_GT(statistics.calls, 2000u);
   EXPECT_LT(statistics.refused * 100, statistics.calls) << statistics.refused << " of " << statistics.calls;
+}
+
+TEST(Grow, MakesWhatRewriteRulesLookFor) {
+  constexpr int kGraphs = 400;
+  int begun = 0, several = 0;
+  for (uint64_t i = 0; i < kGraphs; ++i) {
+    RandomChooser choose(i);
+    Graph graph(std::make_shared<Context>(), op_table(), "g");
+    Growth growth;
+    growth.graph = &graph;
+    growth.habits.adapt = 10;
+    int nodes = 0;
+    begun += grow_idiom(growth, choose, [&](NodeId id) {
+      ++nodes;
+      for_each_written(graph, graph.node(id), [&](ValueId v) {
+        const ValueId base = graph.storage(v);
+        if (graph.value(base).producer == kNone) graph.input(graph.value(base).index).mutated = true;
+      });
+      for (uint16_t r = 0; r < graph.node(id).result_count; ++r) growth.add(graph.node(id).result(r));
+    });
+    several += nodes > 1;
+    const auto broken = verify(graph);
+    EXPECT_TRUE(broken.empty()) << to_string(broken[0]) << print(graph);
+  }
+  EXPECT_GT(begun, kGraphs * 9 / 10);
+  EXPECT_GT(several, kGraphs / 3);
+}
+
+TEST(Grow, ChangesGraphsOfTheCorpus) {
+  constexpr int kGraphs = 400;
+  std::set<std::string> texts;
+  for (uint64_t i = 0; i < kGraphs; ++i) {
+    RandomChooser choose(i);
+    auto graph = graph_from_corpus(choose);
+    if (!graph) continue;
+    EXPECT_TRUE(verify(*graph).empty()) << print(*graph);
+    texts.insert(print(*graph));
+  }
+  EXPECT_GT(texts.size(), size_t{kGraphs} / 2);
 }
 
 // What other fuzzers' graphs lack has to be there, and not as a rarity.

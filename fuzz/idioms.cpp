@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/driver/pipeline.h"
+#include "compiler/graph/alias.h"
 #include "compiler/graph/pattern_functions.h"
 #include "compiler/ops/op_table.h"
 
@@ -113,7 +114,7 @@ class Instance {
         std::vector<Arg> args = drawn(*op);
         for (size_t i = 0; i < wanted.size() && i < args.size(); ++i)
           args[i] = fitting(op->schema.params[i], as(wanted[i], args[i]));
-        return graph_.append(*op, args);
+        if (apart(*op, args)) return graph_.append(*op, args);
       }
     } catch (const UserError&) {
     } catch (const Unsupported&) {
@@ -122,6 +123,17 @@ class Instance {
     attrs_ = attrs;
     ops_ = ops;
     return kNone;
+  }
+
+  // What a call writes to, it may not read besides.
+  bool apart(const OpDef& op, const std::vector<Arg>& args) const {
+    for (size_t w = 0; w < args.size(); ++w) {
+      if (!args[w].is_value() || !writes_operand(op, args, w)) continue;
+      for (size_t i = 0; i < args.size(); ++i)
+        if (i != w && args[i].is_value() && graph_.storage(args[i].value()) == graph_.storage(args[w].value()))
+          return false;
+    }
+    return true;
   }
 
   // A call from the row's generator, of what the rule has made so far where that fits: then shapes agree.
@@ -182,7 +194,7 @@ class Instance {
 
   // With the numbers that the rule asks about; a list of integers may come out even as well.
   Arg numbered(const std::vector<Arg>& numbers, const Arg& generated) {
-    if (generated.kind == ArgKind::int_list && generated.count > 0 && c_.below(3) == 2) {
+    if (generated.kind == ArgKind::int_list && generated.count > 0 && c_.flip()) {
       Sizes items;
       for (const Dim d : generated.dim_list()) items.push_back(d.is_constant() ? d.constant() : 0);
       if (!numbers.empty() && c_.flip())

@@ -147,6 +147,16 @@ TEST(DrawInputs, TheOtherModes) {
   EXPECT_TRUE(std::ranges::is_sorted(drawn(kText, Values::sorted)[1]));
 }
 
+// Where a step has its end, values lie on it.
+TEST(DrawInputs, NumbersOfTheGraphAreAmongThem) {
+  constexpr std::string_view kText =
+      "graph @g(%x: f32[90]) {\n  %y = aten.threshold(%x, 0.3125, 7.5)\n  return %y\n}\n";
+  for (const Values values : {Values::ties, Values::special}) {
+    const std::vector<double> list = drawn(kText, values, 3)[0];
+    EXPECT_TRUE(std::ranges::count(list, 0.3125) + std::ranges::count(list, 7.5) > 0) << name(values);
+  }
+}
+
 TEST(DrawInputs, ASeedIsOneSetOfValues) {
   constexpr std::string_view kText = "graph @g(%x: f32[2, 3] strides [1, 2], %y: f32[7]) {\n  return %x, %y\n}\n";
   for (size_t mode = 0; mode < kValueModes - 1; ++mode) {  // NaNs are all alike

@@ -73,8 +73,18 @@ TEST(Compiler, MakesTheSameObjectTwice) {
   EXPECT_EQ(first.object(a), second.object(b));
 }
 
-TEST(Jit, RunsAnObject) {
-  const Compiler compiler(runnable_target("generic"));
+TEST(Compiler, ContentTellsModulesApart) {
+  const Compiler compiler(runnable_target());
+  CodeModule a = module_for(compiler, "exp"), b = module_for(compiler, "exp"), c = module_for(compiler, "sin");
+  EXPECT_EQ(a.content(), b.content());
+  EXPECT_NE(a.content(), c.content());
+}
+
+class JitRuns : public testing::TestWithParam<bool> {};
+INSTANTIATE_TEST_SUITE_P(QuickOrNot, JitRuns, testing::Bool());
+
+TEST_P(JitRuns, AnObject) {
+  const Compiler compiler(runnable_target("generic"), {.quick = GetParam()});
   CodeModule module = module_for(compiler, "mul", 4);
   Jit jit;
   jit.add_object(compiler.object(module));
