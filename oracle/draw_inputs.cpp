@@ -238,9 +238,9 @@ InputSource::InputSource(const Graph& graph, const Binding& binding, Values valu
     hopeless_ |= asked[i].hopeless && type.is_tensor() &&
                  std::ranges::none_of(type.sizes(), [&](Dim s) { return evaluate(s, binding.lookup()) == 0; });
     bool none = input.init.kind == Initialiser::none;
-    if (input.alias && owners[*input.alias] != i) continue;
     if (values == Values::ordinary && !none) continue;
-    demands_[i] = none ? asked[i] : declared(input.init);
+    const size_t owner = input.alias ? owners[*input.alias] : i;
+    demands_[i] = none ? asked[owner] : declared(input.init);
     if (!none && demands_[i] && asked[i].strict && !demands_[i]->strict) demands_[i]->narrow(asked[i]);
   }
 }
@@ -250,7 +250,8 @@ InputSource::InputSource(const Graph& graph, Given given) : graph_(graph), given
 std::vector<RunValue> InputSource::make(Boxed& boxed) const {
   if (given_) return given_(boxed);
   std::vector<RunValue> inputs = initial_inputs(graph_, boxed, binding_, seed_);
-  for (size_t i = 0; i < inputs.size(); ++i)
+  // Of memory that inputs share the first says what it shows, the others what they show beyond.
+  for (size_t i = inputs.size(); i-- > 0;)
     if (demands_[i])
       fill(inputs[i], graph_.type(graph_.inputs()[i].value), *demands_[i], values_, combine(combine(seed_, 0xD1), i),
            exact_range_, said_);

@@ -201,5 +201,16 @@ TEST(DrawInputs, EveryRowGetsValuesThatItIsDefinedFor) {
   EXPECT_LE(with_nan * 500, calls);  // no class is left, memory that nobody wrote
 }
 
+TEST(DrawInputs, ExactValuesReachWhatOnlyAnAliasShows) {
+  auto graph = parse_graph(
+      "graph @g(%a: f32[3, 4] alias m, %b: f32[3, 4] offset 6 alias m) { %s = aten.sum(%b) return %s }", op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const RunValue b = draw_inputs(*graph, boxed, {}, Values::exact, 2)[1];
+  const std::vector<std::byte> bytes = elements_of(b);
+  std::vector<float> numbers(12);
+  std::memcpy(numbers.data(), bytes.data(), bytes.size());
+  for (float x : numbers) EXPECT_EQ(x, std::floor(x));
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -446,6 +446,7 @@ class GraphCheck {
     auto j = judged("float64 reference and its bounds", Widening::bounds_of_eager, trial_->expected());
     if (!j || j->mismatch) return;
     ++(j->shares.weak() ? report_.weak : report_.bounded);
+    report_.telling += !j->shares.weak() && values_ != Values::special && values_ != Values::nan;
     if (j->shares.weak() && values_ == Values::ordinary && !weak_seed_) weak_seed_ = seed_;
   }
 

@@ -58,6 +58,7 @@ struct GraphReport {
   size_t relaid = 0;                    // of the seeds, with other layouts
   size_t exact = 0, inexact = 0;        // of the seeds for exact mode: those that had it, and had to do without
   size_t bounded = 0, weak = 0;         // of the seeds: eager lies within the bounds; so wide that this says too little
+  size_t telling = 0;                   // of the bounded: with values of which more than NaN is left
   size_t known = 0;                     // of the seeds: eager is outside, and known for it
   std::string known_why;                // the row, and what it does
   std::string no_stream;                // why random loops were compared from outside alone
@@ -78,7 +79,7 @@ struct GraphReport {
   PassFinding culprit_at;             // its inputs
 
   // Passes agree, but nothing tells whether the values are right: neither of the whole nor of its parts.
-  bool hardly_judged() const { return weak && !bounded && findings.empty() && (parts == 0 || !weak_parts.empty()); }
+  bool hardly_judged() const { return weak && !telling && findings.empty() && (parts == 0 || !weak_parts.empty()); }
   nlohmann::json to_json() const;  // as graph_check.schema.json says
 };
 

@@ -90,8 +90,8 @@ void show(const Answer& a) {
     std::printf("%s: not covered, out of memory: %s\n", file.c_str(), report.out_of_memory.c_str());
   if (report.hardly_judged()) {
     std::printf(
-        "%s: weak: passes agree, but on every input more than 5 %% of the elements, or most of one result, are "
-        "ambiguous in the float64 reference",
+        "%s: weak: passes agree, but on every input that is not special more than 5 %% of the elements, or most of one "
+        "result, are ambiguous in the float64 reference",
         file.c_str());
     if (report.alike)
       std::printf("; on %zu what is computed lies no further from it than rounding noise does", report.alike);
@@ -112,6 +112,7 @@ void show(const Answer& a) {
     if (report.weak) std::printf(", hardly judged on %zu more", report.weak);
     if (report.parts)
       std::printf("; in parts within the bounds of %zu of %zu", report.parts - report.weak_parts.size(), report.parts);
+    for (const std::string& part : report.weak_parts) std::printf(", not of %s", part.c_str());
     if (report.known)
       std::printf("; on %zu eager is wrong, and known for it: %s", report.known, report.known_why.c_str());
     if (!report.no_stream.empty())

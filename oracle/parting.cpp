@@ -63,6 +63,19 @@ std::vector<ValueId> Parting::alive_at(size_t at) const {
   return alive;
 }
 
+// Its own; of one that has none, one that nobody has.
+std::string Parting::name_of(ValueId v) const {
+  if (graph_->value(v).name != kNone) return graph_->value_name(v).substr(1);
+  std::string name = "part" + std::to_string(v);
+  const auto taken = [&] {
+    for (ValueId other = 0; other < graph_->value_count(); ++other)
+      if (graph_->value(other).name != kNone && graph_->value_name(other).substr(1) == name) return true;
+    return false;
+  };
+  while (taken()) name += "_";
+  return name;
+}
+
 void Parting::find_cuts() {
   cuts_.assign(nodes_.size() + 1, true);
   // By storage, the last node that writes to it.
@@ -116,7 +129,7 @@ Part Parting::part(size_t first, size_t last) const {
   p.graph->set_outputs(outputs);
 
   for (ValueId v : before) {
-    const ValueId input = p.graph->add_input("part" + std::to_string(p.taken.size()), &graph_->type(v));
+    const ValueId input = p.graph->add_input(name_of(v), &graph_->type(v));
     p.graph->replace_uses(v, input);
     p.taken.push_back(v);
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "compiler/graph/graph.h"
@@ -36,6 +37,7 @@ class Parting {
   bool only_sizes(NodeId id) const;
   std::vector<ValueId> alive_at(size_t at) const;
   std::vector<ValueId> caller_reads() const;
+  std::string name_of(ValueId v) const;
   void find_cuts();
 
   std::unique_ptr<Graph> graph_;

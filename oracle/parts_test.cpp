@@ -161,6 +161,28 @@ TEST(Parts, NothingSharedIsCutApartBeforeItIsWrittenTo) {
   for (size_t at = 0; at <= parting.nodes(); ++at) EXPECT_EQ(parting.may_cut(at), may[at]) << at;
 }
 
+TEST(Parts, InputsHaveTheNamesOfWhatTheyStandFor) {
+  const auto graph = parse_graph(R"(graph @g(%part0: f32[4]) {
+    %h = aten.sin(%part0) %1 = aten.cos(%h) %part3 = aten.exp(%1) %c = aten.neg(%part3) return %c
+  })",
+                                 op_table());
+  const Parting parting(*graph);
+  for (size_t first = 0; first < parting.nodes(); ++first) verify(*parting.part(first, first + 1).graph);
+  EXPECT_THAT(print(*parting.part(1, 2).graph), testing::HasSubstr("%h: f32[4]"));
+}
+
+TEST(Parts, ValuesThatAreNoNumbersTellNothing) {
+  // Two seeds: of ordinary values bounds say nothing, of special ones NaN is certain. Inputs in one piece of memory are
+  // in one part.
+  auto text = deep(12);
+  text.replace(text.find("%x: f32[8, 64]"), 14, "%x: f32[8, 64] alias a, %y: f32[8, 64] alias a");
+  GraphCheckOptions options = by_bounds();
+  options.seeds = 2;
+  const GraphReport report = check_graph(*parse_graph(text, op_table()), options);
+  EXPECT_THAT(report.no_parts, testing::HasSubstr("share memory"));
+  EXPECT_TRUE(report.hardly_judged());
+}
+
 TEST(Parts, FactsOfWhatALaterNodeMakesStayBehind) {
   const auto graph = parse_graph(R"(graph @g(%x: f32[4]) where u0 in 1..4 {
     %a = aten.sin(%x) %u: f32[u0], %i: i64[0], %c: i64[0] = aten._unique2(%a) return %u
