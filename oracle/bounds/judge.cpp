@@ -163,11 +163,13 @@ class Judge {
     if (!judgement.mismatch || m.rung < judgement.mismatch->rung) judgement.mismatch = m;
   }
 
-  // Bytes seen as bools are true however many bits they have; elsewhere a bool that is neither 0 nor 1 is nobody's.
+  // Bytes seen as bools, or that nobody wrote, are true however many bits they have; elsewhere a bool that is neither 0
+  // nor 1 is nobody's.
   static bool sees_bits_as_bools(const Graph& graph) {
     bool found = false;
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);
+      found = found || (node.op->has(Trait::creation) && node.op->has(Trait::nondeterministic));  // nobody wrote to it
       if (!node.op->has(Trait::view) || node.arg_count == 0 || !node.args[0].is_value()) return;
       const Type &from = graph.type(node.args[0].value()), &to = graph.type(node.result());
       found = found || (from.is_tensor() && to.is_tensor() && to.dtype == Dtype::b8 && from.dtype != Dtype::b8);
