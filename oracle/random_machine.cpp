@@ -111,6 +111,11 @@ Kept kept_as(const Draw& draw, double p, Dtype dtype) {
   double a = 1 / std::sqrt((p * kSaturation * kSaturation + 1) * (1 - p));
   return {a, a * p * kSaturation, a * p * kSaturation - a * kSaturation};
 }
+// A coin of this probability that always falls on one side is not thrown.
+bool is_settled(double probability) {
+  const double below = std::ceil(std::ldexp(probability, 32));
+  return !(below > 0) || below > 0xFFFFFFFFp0;
+}
 }  // namespace
 
 void LenzRandom::seed(uint64_t ambient) {
@@ -219,7 +224,7 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
       double p = operand(1, 0);
       uint64_t each = 1;  // elements of one coin
       for (size_t d = 2; draw->channels && d < result.sizes.size(); ++d) each *= static_cast<uint64_t>(result.sizes[d]);
-      drawn /= std::max<uint64_t>(each, 1);
+      drawn = is_settled(1 - p) ? 0 : drawn / std::max<uint64_t>(each, 1);
       Kept as = kept_as(*draw, p, dtype);
       auto keeps = [&](uint64_t i) { return stream.coin(i / each, 1 - p); };
       if (complex) throw Unsupported(op.full_name + " drops no complex numbers by Lenz's stream yet");

@@ -80,8 +80,9 @@ Outcome flow_about_middles(FlowContext& in, const Call& call, const Flow& flow) 
   values.errors = false;
   Outcome out = flow(values, call);
   const std::vector<at::Tensor> results = leaves(out.results);
-  if (out.raised || std::ranges::any_of(results, [&](const at::Tensor& r) { return shares_operand(call, r); }))
-    return flow(in, call);
+  // A truth that is written to a float is one here still.
+  const auto unfit = [&](const at::Tensor& r) { return !r.is_floating_point() || shares_operand(call, r); };
+  if (out.raised || std::ranges::any_of(results, unfit)) return flow(in, call);
   Call centred = call;
   for (RunValue& v : centred.values) v = about_middles(in, v);
   const Outcome there = flow(in, centred);
