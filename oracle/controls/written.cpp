@@ -11,6 +11,11 @@ namespace lenz::oracle::controls {
 
 namespace {
 
+// Joining is the one movement that is commonly written as copies into parts.
+constexpr std::string_view kJoin = "aten.cat";                // op name: what is taken apart
+constexpr std::string_view kWhole = "aten.empty";             // op name: what it becomes
+constexpr std::string_view kPart = "aten.slice";              // op name: what it becomes
+constexpr std::string_view kCopy = "aten.copy_";              // op name: what it becomes
 constexpr size_t kRead = std::numeric_limits<size_t>::max();  // by the caller
 
 // The variant of a row that writes to its first operand what the row gives; null: there is none.
@@ -31,8 +36,7 @@ class Writer {
 
   std::unique_ptr<Graph> take() {
     graph_->for_each_node([&](NodeId id) {
-      // op name: joining is the one movement that is commonly written as copies into parts
-      if (graph_->node(id).op->full_name == "aten.cat") join(id);
+      if (graph_->node(id).op->full_name == kJoin) join(id);
     });
     read_last();
     size_t at = 0;
@@ -61,14 +65,13 @@ class Writer {
     const auto alike = [&](ValueId v) { return graph_->type(v).dtype == type.dtype; };
     if (!std::ranges::all_of(parts, alike)) return;
     const int64_t dim = graph_->node(id).args[1].i;
-    const ValueId whole =
-        append(id, "aten.empty", {context().dims(type.sizes())}, {{"dtype", Arg::of_dtype(type.dtype)}});
+    const ValueId whole = append(id, kWhole, {context().dims(type.sizes())}, {{"dtype", Arg::of_dtype(type.dtype)}});
     int64_t from = 0;
     for (ValueId part : parts) {
       const int64_t to = from + graph_->type(part).sizes()[static_cast<size_t>(dim)].constant();
       const ValueId place =
-          append(id, "aten.slice", {Arg::of_value(whole), Arg::of_int(dim), Arg::of_int(from), Arg::of_int(to)});
-      append(id, "aten.copy_", {Arg::of_value(place), Arg::of_value(part)});
+          append(id, kPart, {Arg::of_value(whole), Arg::of_int(dim), Arg::of_int(from), Arg::of_int(to)});
+      append(id, kCopy, {Arg::of_value(place), Arg::of_value(part)});
       from = to;
     }
     replace(id, whole);
