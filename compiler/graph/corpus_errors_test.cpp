@@ -1,6 +1,6 @@
 // Every file of corpus/errors breaks one thing and says in its first line which, as `# expect: ...`: for a text that
-// does not parse the place (line:column) and the message, for a graph that breaks a rule of the verifier its number and
-// the message.
+// does not parse, or is Unsupported, the place (line:column) and the message, for a graph that breaks a rule of the
+// verifier its number and the message.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,6 +31,19 @@ TEST(CorpusErrors, TextsThatDoNotParse) {
       const std::string all = e.what();
       EXPECT_EQ(all.substr(0, all.find('\n')), "f:" + expected_error(text)) << path;
       EXPECT_FALSE(e.remedy().empty()) << path;
+    }
+  }
+}
+
+TEST(CorpusErrors, TextsThatAreUnsupported) {
+  for (const fs::path& path : files("unsupported_")) {
+    std::string text = read_text(path, 1 << 20);
+    try {
+      parse_graph(text, op_table(), {"f", {}, nullptr, nullptr});
+      ADD_FAILURE() << path << " parses";
+    } catch (const Unsupported& e) {
+      const std::string all = e.what();
+      EXPECT_EQ(all.substr(0, all.find('\n')), "f:" + expected_error(text)) << path;
     }
   }
 }

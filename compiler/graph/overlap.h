@@ -1,4 +1,5 @@
-// An op that writes to a tensor while it reads another one in the same memory: what eager refuses of that.
+// An op that writes to a tensor while it reads another one in the same memory: what eager refuses of that, and where
+// its result would hang on its order.
 // Thread-safety: pure, given one Infer.
 #pragma once
 
@@ -11,9 +12,14 @@ namespace lenz {
 enum class Overlap : uint8_t { none, partial, full, open };
 Overlap overlap(const Facts& facts, const Type& a, const Type& b);
 
-// Raises where an in-place or out= op writes to a tensor that another operand overlaps: for elementwise ops and scans
-// in part, for those that go through indices at all. The op must belong to a graph. A few of eager's kernels do not
-// look (ldexp_, the out= variants of threshold, addr, cummax and cummin): what they would give depends on their order.
+// Whether no place is in both, as far as one can prove; gaps count.
+bool lie_apart(const Facts& facts, const Type& a, const Type& b);
+
+// Raises where eager refuses an in-place or out= op that writes to a tensor which another operand overlaps: for
+// elementwise ops and scans in part, for those that go through indices at all. A few of eager's kernels do not look
+// (ldexp_, the out= variants of threshold, addr, cummax and cummin), and none looks at what has gaps: what they give
+// then depends on their order. Such a call is Unsupported, unless the two lie apart, or element by element in the same
+// places (no product of matrices, which reads them again). The op must belong to a graph.
 void refuse_overlaps(const Infer& in);
 
 }  // namespace lenz

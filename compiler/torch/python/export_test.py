@@ -318,6 +318,24 @@ class Exports(unittest.TestCase):
         self.assertIn("%a: f32[4] alias a0 mut", made.text)
         self.assertIn("%b: f32[4] offset 2 alias a0", made.text)
 
+    def test_numbers_beside_an_out_of_another_dtype(self):
+        whole = (X * 5).int()
+        for op, x, number, dtype in ((torch.add, X, 1, torch.float64), (torch.mul, X.half(), 2.1, torch.float32),
+                                     (torch.div, whole, 3, torch.float64), (torch.add, whole, 0.1, torch.float64),
+                                     (torch.sub, X[0, 0], 0.1, torch.float16), (torch.add, X, 1j, torch.complex128)):
+            f = lambda x: op(x, number, out=torch.empty(x.shape, dtype=dtype))
+            self.agrees(self.export(f, x.clone()), f, x.clone())
+
+    def test_reads_through_another_view_than_writes(self):
+        self.assertIn("order of its loops", self.refused_here(lambda x: x.sub_(x[:, :1]), X.clone()).what)
+        self.refused_here(lambda x: torch.add(x[:, :3], 1, out=x[:, 1:]), X.clone())
+
+        def aside(x):
+            x[:, 1:] -= x[:, :1]
+            return x.sub_(x[:, :1].clone())
+
+        self.agrees(self.export(aside, X.clone(), dynamic={"x": {0: range(2, 65), 1: range(2, 65)}}), aside, X.clone())
+
     def test_layouts(self):
         made = self.export(lambda x: x + 1, X.t())
         self.assertIn("%x: f32[4, 6] strides [1, 4]", made.text)

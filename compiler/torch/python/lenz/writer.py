@@ -27,6 +27,8 @@ _SIZES = {"aten::sym_size", "aten::size"}  # the second one is that of TorchScri
 _COMPARISONS = {operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operator.le: "le", operator.gt: "gt",
                 operator.ge: "ge"}
 _NUMBERS = (int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
+# As which a number counts until it meets a tensor.
+_WRAPPED = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
 _CONTROL = {"cond", "while_loop", "scan"}
 # Where the sub-graph stands among the arguments of a region that is written as if it stood in the graph itself.
 _REGIONS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4, "wrap": 0, "tag_activation_checkpoint": 0,
@@ -319,7 +321,14 @@ class GraphWriter:
                 continue
             x = args[position] if position < len(args) else kwargs[parameter.name]
             text = self.spell(x, env)
-            numbers |= isinstance(parameter.type, torch._C.TensorType) and isinstance(self.metas(x), _NUMBERS)
+            if isinstance(parameter.type, torch._C.TensorType) and isinstance(self.metas(x), _NUMBERS):
+                dtype = self.wrapped_dtype(schema, args, kwargs, x)
+                if dtype is None:
+                    numbers = True
+                else:
+                    text = self.fresh("number")
+                    self.statement([(text, None)],
+                                   f"aten.scalar_tensor({spelling.literal(x)}, dtype={spelling.dtype_name(dtype)})", node)
             for value in [v for v in tree_leaves(x) if isinstance(v, torch.fx.Node)]:
                 operands.append((parameter, env.get(value)))
             if parameter.kwarg_only and parameter.has_default_value() and not isinstance(x, torch.fx.Node) \
@@ -340,6 +349,21 @@ class GraphWriter:
         # A number in a tensor's place is another overload's.
         call = f"{space}.{packet}" + ("" if numbers else f".{op._overloadname}") + f"({', '.join(spelled)})"
         return self.results(node, call, schema, operands, known, results)
+
+    def wrapped_dtype(self, schema, args, kwargs, number):
+        """What an out= op makes of a number in a tensor's place: a tensor of one element, of this dtype. The overload
+        that takes numbers writes to `out` otherwise. None: no tensor promotes as the number does, or it is no out= op."""
+        if not any(p.is_out for p in schema.arguments) or type(number) not in _WRAPPED:
+            return None
+        given = self.metas(dict(zip((p.name for p in schema.arguments), args)) | dict(kwargs))
+        others = [given[p.name] for p in schema.arguments if not p.is_out and isinstance(given.get(p.name), torch.Tensor)]
+        if len(others) != 1:
+            return None
+        wanted = torch.result_type(others[0], number)
+        if others[0].dim() == 0 and wanted.is_floating_point and wanted.itemsize < 4:
+            return None  # computes with more digits of the number than the dtype has
+        promoted = lambda dtype: torch.result_type(others[0], torch.empty((), dtype=dtype, device=others[0].device))
+        return next((d for d in (_WRAPPED[type(number)], wanted) if promoted(d) == wanted), None)
 
     def results(self, node, call, schema, operands, known, count):
         for parameter, value in operands:
