@@ -2,7 +2,9 @@
 
 The package lenz: what programs become, and what is said of those that can't."""
 
+import contextlib
 import copy
+import io
 import json
 import math
 import os
@@ -118,7 +120,6 @@ class Exports(unittest.TestCase):
             "20 < s0*s1": lambda x, y: x.shape[0] * y.shape[0] > 20,
             "s0 != s1": lambda x, y: x.shape[0] != y.shape[0],
             "s0 % 2 == 0": lambda x, y: x.shape[0] % 2 == 0,
-            "floor(0.5*s0) == 3": lambda x, y: int(x.shape[0] * 0.5) == 3,
         }
         for fact, asked in asks.items():
             made = self.export(lambda x, y: (x + 1 if asked(x, y) else x - 1, y + 1), X.clone(), X[:5].clone(), dynamic=two)
@@ -404,6 +405,64 @@ class Exports(unittest.TestCase):
         error = self.refused_here(h, X)
         self.assertIn("a loop by data", error.where.code)
 
+    def test_why_control_flow_is_no_graph(self):
+        outside = []
+
+        def leaves(x):
+            outside.append(x)
+            return x + 1
+
+        causes = {"aliasing": (lambda x: x, "clone()"), "input mutation": (lambda x: x.add_(1), "copy_"),
+                  "side effect": (leaves, "outside"), "same dtype but got torch.float64": (lambda x: x.double(), "x.to(")}
+        for cause, (branch, remedy) in causes.items():
+            error = self.refused(lambda x: torch.cond(x.sum() > 0, branch, lambda x: x - 1, (x,)), X.clone())
+            self.assertIn(cause, error.what)
+            self.assertIn(remedy, error.remedy)
+
+    def test_what_torch_has_no_symbol_for(self):
+        for program, op in ((lambda x: torch.cov(x), "aten.equal"), (lambda x: torch.combinations(x[0]), "symbol")):
+            error = self.refused(program, X.clone())
+            self.assertIn(op, error.what)
+            self.assertIn("outside", error.remedy)
+
+    def test_torch_is_silent_about_what_the_error_says(self):
+        said = io.StringIO()
+        with contextlib.redirect_stderr(said):
+            self.refused(lambda x: x if x.sum() > 0 else -x, X.clone())
+        self.assertEqual(said.getvalue(), "")
+
+    def test_seeds_within_a_program(self):
+        def sets(x):
+            torch.manual_seed(0)  # a seed
+            return torch.rand(3)
+
+        def forks(x):
+            with torch.random.fork_rng(devices=()):  # a seed
+                return torch.rand(3) + x.sum()
+
+        for program in (sets, forks, lambda x: x + torch.initial_seed()):  # a seed
+            error = self.refused_here(program, X.clone())
+            self.assertIn("seed", error.what)
+            self.assertIn("a seed", error.where.code)
+            self.assertIn("--seed", error.remedy)
+        self.assertIn("seed", self.refused_here(sets, X.clone(), via="fx").what)
+
+    def test_other_memory_for_a_tensor(self):
+        def resizes(x):
+            return x.resize_(3, 3) + 1  # of its own
+
+        def sets(x):
+            return x.clone().set_(x) + 1  # of its own
+
+        for program in (resizes, sets):
+            error = self.refused_here(program, X.clone())
+            self.assertIn("other memory", error.what)
+            self.assertIn("of its own", error.where.code)
+
+    def test_a_folder_that_is_not_there(self):
+        with self.assertRaisesRegex(lenz.ExportError, "no folder"):
+            lenz.export(lambda x: x, (X,), self.folder / "not" / "there.lenz")
+
     def test_the_users_own_error(self):
         def f(x):
             return x @ x  # wrong shapes
@@ -460,6 +519,51 @@ class Exports(unittest.TestCase):
             self.assertIn("fixes dim 0 of `x` to 6", error.what)
             self.assertIn("a fixing line", error.where.code)
             self.assertIn("leave the size out of `dynamic`", error.remedy)
+
+    def test_sizes_zero_and_one_that_are_asked_for(self):
+        def f(x):
+            n = x.shape[0]
+            return torch.tril(torch.ones(n, n)) @ x, x.mean(0), F.softmax(x.t(), 1)
+
+        for sizes, first in ((range(0, 20), "0..19"), (range(1, 20), "1..19"), (torch.export.Dim("n", max=19), "0..19")):
+            made = self.export(f, X.clone(), dynamic={"x": {0: sizes}})
+            self.assertIn(f"s0 in {first}", made.text)
+        for rows in (0, 1, 7):
+            inputs = self.folder / "in.npz"
+            made.save_inputs(inputs, (torch.rand(rows, 4),))
+            for on in ("interp", "eager"):
+                done = command.run("run", made.path, "--on", on, "--inputs", inputs, "--show", "0")
+                self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("s0 in 0..19", self.export(lambda x: x + 1, X[:1].clone(), dynamic={"x": {0: range(0, 20)}}).text)
+
+    def test_sizes_that_are_asked_for_and_left_out(self):
+        def f(x):
+            return x + 1 if x.shape[0] > 1 else x - 1  # more than one
+
+        def g(x):
+            return x + 1 if x.shape[0] % 3 == 0 else x - 1  # by threes
+
+        def h(x):
+            return x[: int(x.shape[0] * 0.5)]  # half of it
+
+        error = self.refused_here(f, X.clone(), dynamic={"x": {0: range(0, 64)}})
+        self.assertIn("captured for 2..63 of dim 0 of `x` alone; `dynamic` asks for 0..63", error.what)
+        self.assertIn("more than one", error.where.code)
+        self.assertIn("range(2, 64)", error.remedy)
+        for sizes in (range(2, 64), range(0, 64)):
+            error = self.refused_here(h, X.clone(), dynamic={"x": {0: sizes}})
+            self.assertIn("only these sizes are left: 6, 7", error.what)
+            self.assertIn("half of it", error.where.code)
+        with self.assertWarnsRegex(lenz.DynamicWarning, r"(?s)asks for 2..63; the text is not for 2, 4, 5, 7.*by threes") as told:
+            self.export(g, X.clone(), dynamic={"x": {0: range(2, 64)}})
+        self.assertEqual(Path(told.filename).name, Path(__file__).name)
+
+    def test_ranges_with_steps_and_without_sizes(self):
+        made = self.export(lambda x: x + 1, X.clone(), dynamic={"x": {0: range(4, 21, 2)}})
+        self.assertIn("s0 in 4..20, s0 % 2 == 0", made.text)
+        for sizes, what in ((range(5, 3), "no size"), (range(2, 20, 2), "from 4 on"), (range(-1, 9), "negative")):
+            self.path.unlink(missing_ok=True)
+            self.assertIn(what, self.refused(lambda x: x, X.clone(), dynamic={"x": {0: sizes}}).what)
 
     def test_arguments_that_it_does_not_take(self):
         for args in ((), (X, X)):
@@ -582,7 +686,7 @@ class Exports(unittest.TestCase):
             return F.scaled_dot_product_attention(y, y, y, scale=x.shape[1] ** -0.5)  # torch reads the number
 
         error = self.refused_here(f, X.clone(), dynamic={"x": {1: range(2, 65)}})
-        self.assertIn("for 4 alone", error.what)
+        self.assertIn("only these sizes are left: 4", error.what)
         self.assertIn("scaled_dot", error.where.code)
         error = self.refused_here(lambda x: x * 2 ** x.shape[1], X.clone(), dynamic={"x": {1: range(2, 65)}})
         self.assertIn("tensors", error.remedy)

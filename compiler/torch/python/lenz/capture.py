@@ -4,17 +4,20 @@ import dataclasses
 import functools
 import inspect
 import re
+import unittest.mock
 
 import sympy
 import torch
+import torch.fx.experimental._config
 from torch._export.non_strict_utils import _clean_dynamic_markers
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
 
+from . import dims
 from .errors import ExportError, source_in, source_of_exception, source_of_program
-from .tracing import Notes, every_frame_of_the_users, noted
+from .tracing import Notes, every_frame_of_the_users, noted, seeds_refused
 
 
 @dataclasses.dataclass
@@ -86,72 +89,37 @@ def _check(program, args, kwargs):
                               remedy="pass its parts (indices, values) as dense tensors")
 
 
-def _dims(dynamic):
-    """`dynamic` with names and ranges as torch.export wants them: the same name is the same size."""
-    named = {}
-
-    def one(x):
-        if isinstance(x, str):
-            return named.setdefault(x, torch.export.Dim(x))
-        if isinstance(x, range):
-            return torch.export.Dim.DYNAMIC(min=x.start, max=x.stop - 1)
-        if isinstance(x, dict):
-            return {k: one(v) for k, v in x.items()}
-        if isinstance(x, (list, tuple)):
-            return type(x)(one(v) for v in x)
-        return x
-
-    return one(dynamic)
-
-
-def _check_dims(dynamic, program, args, kwargs):
-    """That `dynamic` names arguments and dims that there are; what it says of trees of tensors torch compares."""
-    if dynamic is None:
-        return
-
-    def refuse(what):
-        raise ExportError(f"`dynamic` {what}", source_of_program(program), _DYNAMIC)
-
-    if not isinstance(dynamic, (dict, list, tuple)):
-        refuse(f"is {dynamic!r}, no dict or tuple with an entry for each argument")
-    try:
-        given = inspect.signature(getattr(program, "forward", program)).bind(*args, **kwargs).arguments
-    except ValueError:  # Python does not know what it takes
-        return
-    if isinstance(dynamic, dict):
-        entries = [(name, given[name], entry) for name, entry in dynamic.items() if name in given]
-        if unknown := [str(name) for name in dynamic if name not in given]:
-            refuse(f"names `{unknown[0]}`, which is no argument; those are {', '.join(given)}")
-    elif len(dynamic) != len(given):
-        refuse(f"has {len(dynamic)} entries for {len(given)} arguments: {', '.join(given)}")
-    else:
-        entries = list(zip(given, given.values(), dynamic))
-    for name, value, entry in entries:
-        if not isinstance(value, torch.Tensor) or entry is None:
-            continue
-        if not isinstance(entry, (dict, list, tuple)):
-            refuse(f"says {entry!r} of the tensor `{name}`, no dict from its dims")
-        dims = entry if isinstance(entry, dict) else range(len(entry))
-        for d in dims:
-            if d not in range(value.dim()) or len(dims) != value.dim() and not isinstance(entry, dict):
-                refuse(f"names dim {d} of `{name}`, which has {value.dim()} dims")
-
-
 def by_export(model, args, kwargs, dynamic):
     _check(model, args, kwargs)
-    _check_dims(dynamic, model, args, kwargs)
+    dims.check(dynamic, model, args, kwargs)
+    wanted, shapes = dims.asked(dynamic, model, args, kwargs), dims.as_torch_says(dynamic)
+    program, notes, error = None, None, None
+    # Where sizes 0 and 1 are asked for, torch is told to take them for no constants; not every program it follows so.
+    for any_size in (True, False) if dims.of_any_size(wanted) else (False,):
+        program, notes, error = _captured(model, args, kwargs, shapes, any_size)
+        if error is None:
+            break
+    if error is not None:
+        raise translated(error, notes, model, dynamic) from error
+    made = dataclasses.replace(of_exported(program, (args, kwargs)), asked=notes.asked)
+    dims.require_kept(wanted, made.inputs, made.shape_env(), notes.asked)
+    return made
+
+
+def _captured(model, args, kwargs, shapes, any_size):
+    """What torch.export makes of a program, what was noted, and the error that it ended in."""
     module = model if isinstance(model, torch.nn.Module) else _Function(model)
-    try:
-        with noted() as notes:
-            program = torch.export.export(module, args, kwargs, dynamic_shapes=_dims(dynamic), strict=False)
+    with noted() as notes, unittest.mock.patch.object(torch.fx.experimental._config, "backed_size_oblivious", any_size):
+        try:
+            program = torch.export.export(module, args, kwargs, dynamic_shapes=shapes, strict=False)
             if any(_is_functorch(n.target) for n in program.graph.nodes):
                 program = program.run_decompositions({})
-    except Exception as e:  # whatever torch raises: say where and what to do
-        for leaf in tree_leaves((args, kwargs)):  # torch leaves its marks on the examples, which the next export would obey
-            if isinstance(leaf, torch.Tensor):
-                _clean_dynamic_markers(leaf)
-        raise translated(e, notes, model, dynamic) from e
-    return dataclasses.replace(of_exported(program, (args, kwargs)), asked=notes.asked)
+            return program, notes, None
+        except Exception as e:  # whatever torch raises: the caller says where and what to do
+            for leaf in tree_leaves((args, kwargs)):  # torch leaves its marks on them, which the next export would obey
+                if isinstance(leaf, torch.Tensor):
+                    _clean_dynamic_markers(leaf)
+            return None, notes, e
 
 
 def _is_functorch(target):
@@ -194,7 +162,8 @@ def by_fx(model, args, kwargs):
     """FX's own symbolic trace, then its ATen calls."""
     _check(model, args, kwargs)
     try:
-        traced = torch.fx.symbolic_trace(model)
+        with seeds_refused():
+            traced = torch.fx.symbolic_trace(model)
     except Exception as e:
         raise translated(e) from e
     if kwargs:
@@ -270,8 +239,6 @@ def require_dense(model_or_fn, args, kwargs):
             raise ExportError(f"{name} is on the meta device: it has no values", remedy="give it values (to_empty, load)")
 
 
-_DYNAMIC = ("let `dynamic` say what the program is: dims of its tensors, another range, one name for equal sizes, or None for "
-            "a size that is fixed")
 _VARY = ("write that line for any size (no float(), int(), math.log() of it, no comparison with a number, no view or constant "
          "of the example's size), or leave the size out of `dynamic`")
 _FIXED = re.compile(r"You marked (?:L\['(?P<name>[^']+)'\]\.size\(\)\[(?P<dim>\d+)\]|(?P<size>\S+)) as dynamic but your code "
@@ -285,7 +252,7 @@ def _of_sizes(text, where):
         which = " and ".join(f"{named(m)} to {m['value']}" for m in fixed)
         return ExportError(f"the program fixes {which}, which `dynamic` lets vary", where, _VARY)
     lines = [line.strip().partition(" For more information, run with")[0] for line in text.splitlines() if line.strip()]
-    return ExportError(" ".join(lines[:3]), where, _DYNAMIC)
+    return ExportError(" ".join(lines[:3]), where, dims.REMEDY)
 
 
 def translated(error, notes=None, program=None, dynamic=None):
@@ -307,7 +274,7 @@ def translated(error, notes=None, program=None, dynamic=None):
         return _of_sizes(text, where or _that_fixed(notes.asked) or source_of_program(program))
     if dynamic is not None and where is None and not notes.resized and isinstance(error, (IndexError, KeyError, TypeError)):
         return ExportError(f"`dynamic` does not fit the arguments ({type(error).__name__}: {first})",
-                           source_of_program(program), _DYNAMIC)
+                           source_of_program(program), dims.REMEDY)
     begin = source_of_program(program)
     if notes.derived and ("Expected FakeTensor" in first or where is None):
         return ExportError("torch.export can't follow derivatives by torch.func (grad, vjp, jvp, jacrev, hessian)",
@@ -328,5 +295,32 @@ def translated(error, notes=None, program=None, dynamic=None):
                            "machinery", where, "hand such tensors over as arguments, parameters or buffers")
     if any(word in first.lower() for word in ("quantized", "sparse", "nested")):
         return ExportError(f"{type(error).__name__}: {first}", where, _DENSE)
-    return ExportError(f"{type(error).__name__}: {first}", where,
-                       "make it run eagerly with the same arguments first; keep what is not tensors outside")
+    if type(error).__name__ in _UNKNOWN_RESULTS:
+        return ExportError(f"what an op gives only a run knows, and torch.export has no symbol for it ({first})", where,
+                           "keep that call outside of the exported program, or write it in other ops")
+    what, remedy = _of_control_flow(text) if type(error).__name__ in _OF_DYNAMO else (None, None)
+    return ExportError(what or f"{type(error).__name__}: {first}", where, remedy or
+                       "mend the line if it fails without export too; else torch.export can't follow it: write it another way, "
+                       "or keep it outside of the exported program")
+
+
+_UNKNOWN_RESULTS = {"DataDependentOutputException", "DynamicOutputShapeException", "PendingUnbackedSymbolNotFound"}
+_OF_DYNAMO = {"UncapturedHigherOrderOpError", "TorchRuntimeError", "Unsupported"}
+_RAISED_WITHIN = re.compile(r"got \w+\(([\"'])(?P<what>.+?)\1\)", re.DOTALL)
+_REMEDIES = {"aliasing": "let the branch or body return a tensor of its own: x.clone() of an input or of a view of one",
+             "input mutation": "let the branch or body return what it computes, and write that (x.copy_(y)) after the call",
+             "side effect": "let the branch or body return what it leaves behind: no list, dict or attribute outside changes",
+             "same ": "let branches return, and bodies carry, tensors of the same dtypes and shapes (x.to(y.dtype))"}
+
+
+def _of_control_flow(text):
+    """Why torch can't take a branch or body of control flow, and what to do about it."""
+    if within := _RAISED_WITHIN.search(text):
+        what = within["what"]
+    else:
+        lines = [line.strip() for line in text.partition("Got graph break/error:")[2].splitlines() or text.splitlines()
+                 if line.strip()]
+        told = [line for line in lines[1:] if line.startswith(("Higher Order Operator:", "Explanation:", "pair"))]
+        what = " ".join([f"{lines[0].rstrip(':')}:" if told else lines[0], *(t.partition(" Found in ")[0] for t in told)])
+    remedy = next((r for word, r in _REMEDIES.items() if word in what), "write branches and bodies as functions of tensors alone")
+    return "control flow can't be captured: " + " ".join(what.split()), remedy

@@ -75,6 +75,8 @@ def _write(program, path, weights, sources, constant_limit):
     path = Path(path)
     if path.suffix != ".lenz":
         raise ExportError(f"the path {path} does not end in .lenz", remedy="name the text so: model.lenz")
+    if not path.parent.is_dir() or not os.access(path.parent, os.W_OK):
+        raise ExportError(f"there is no folder {path.parent} that can be written to", remedy="make it, or name another path")
     module = Module(Symbols(program.shape_env(), program.asked))
     writer = GraphWriter(module, program.gm, _graph_name(path))
     inputs, metas, env, arrays, kept = [], [], {}, {}, []
@@ -245,5 +247,5 @@ def _canonical(text, module, path):
                 continue
             node = module.node_of.get(line)
             raise ExportError(f"lenz refuses the graph: {e}", source_of_node(node) if node is not None else None,
-                              "lenz lacks what this needs; write that line another way") from None
+                              "mend that line if eager refuses it too; else lenz has no such form: write it another way") from None
     raise ExportError("lenz refuses the graph again and again", remedy="report it with the program")

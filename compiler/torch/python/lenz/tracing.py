@@ -4,7 +4,9 @@ torch's that do not say where they come from."""
 import contextlib
 import dataclasses
 import functools
+import logging
 import math
+import os
 import sys
 import traceback
 import unittest.mock
@@ -12,6 +14,7 @@ import unittest.mock
 import torch
 import torch._functorch.eager_transforms
 import torch._prims_common.wrappers
+import torch.export._trace
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .errors import ExportError, is_users, may_be_told, source_of_here
@@ -33,9 +36,50 @@ def noted():
     notes = Notes()
     with contextlib.ExitStack() as changed:
         for change in (every_frame_of_the_users(), _roots_of_sizes(), _conditions(notes), _derivatives(notes),
-                       _data(notes), _resized(notes)):
+                       _data(notes), _resized(notes), seeds_refused(), _silence()):
             changed.enter_context(change)
         yield notes
+
+
+@contextlib.contextmanager
+def _silence():
+    """torch logs what it fails at, with graphs and stacks; what the user has to know stands in the error."""
+    if os.environ.get("TORCH_LOGS"):
+        yield
+        return
+    loggers = [logging.getLogger(name) for name in [None, *logging.root.manager.loggerDict]]
+    handlers = {h for logger in loggers for h in logger.handlers}
+    only_ours = lambda record: not record.name.startswith("torch")
+    for handler in handlers:
+        handler.addFilter(only_ours)
+    try:
+        with unittest.mock.patch.object(torch.export._trace, "print", lambda *_, **__: None, create=True):
+            yield
+    finally:
+        for handler in handlers:
+            handler.removeFilter(only_ours)
+
+
+class _Generator:
+    """torch's own random generator while a program is captured, which must not set its state."""
+
+    _PASSED = ("/torch/random.py", "/contextlib.py", "/torch/_compile.py", "/torch/_dynamo/eval_frame.py", __file__)
+
+    def __init__(self, generator):
+        self._generator = generator
+
+    def __getattr__(self, name):
+        frame = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename.endswith(self._PASSED):
+            frame = frame.f_back
+        if frame is not None and is_users(frame.f_code.co_filename) and name != "get_state":
+            raise ExportError("the program sets or asks the seed of random numbers, which no graph does", source_of_here(),
+                              "call torch.manual_seed outside of the program, and give `lenz run` a --seed")
+        return getattr(self._generator, name)
+
+
+def seeds_refused():
+    return unittest.mock.patch.object(torch.random, "default_generator", _Generator(torch.random.default_generator))
 
 
 def every_frame_of_the_users():

@@ -249,6 +249,9 @@ class GraphWriter:
         args, kwargs = node.args, dict(node.kwargs)
         if op is not node.target and torch.Tag.inplace_view in node.target.tags:
             self.keeps_its_look(node, env)
+        elif torch.Tag.inplace_view in op.tags:
+            raise ExportError(f"`{op._schema.name}` gives a tensor other memory or another size, which no graph says",
+                              source_of_node(node), "go on with a new tensor (torch.empty, clone, reshape)")
         if op in (_ATEN.batch_norm.default, _ATEN.native_batch_norm.default) and args[5] and args[3] is not None:
             # Its schema does not say that it writes the statistics; this one's does.
             results = self.emit(node, _ATEN._native_batch_norm_legit.default, args[:8], {}, env, results=3)

@@ -1,0 +1,214 @@
+"""What `dynamic` asks of sizes: in torch's words, and whether a captured program keeps it."""
+
+import dataclasses
+import inspect
+import warnings
+
+import sympy
+import torch
+from torch.utils._sympy.functions import Mod, PythonMod
+from torch.utils._sympy.numbers import int_oo
+
+from .errors import ExportError, source_of_program
+
+REMEDY = ("let `dynamic` say what the program is: dims of its tensors, another range, one name for equal sizes, or None for "
+          "a size that is fixed")
+_FROM_TWO = 2  # torch takes sizes 0 and 1 for constants, if it is not told otherwise
+_TRIED = 32  # sizes at each end of a range for which a condition is looked at
+
+
+class DynamicWarning(UserWarning):
+    """A text is for fewer sizes than `dynamic` asks for."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Asked:
+    """The range that `dynamic` asks of one dim of a tensor among the arguments; None: it says nothing of that end."""
+
+    tensor: torch.Tensor
+    name: str  # of the argument
+    dim: int
+    low: int | None
+    high: int | None
+
+    def __str__(self):
+        return f"dim {self.dim} of `{self.name}`"
+
+
+def as_torch_says(dynamic):
+    """`dynamic` with names and ranges as torch.export wants them: the same name is the same size."""
+    named, stepped = {}, []
+
+    def bounded(sizes):
+        if len(sizes) == 0:
+            raise ExportError(f"`dynamic` has {sizes}, in which no size is", remedy="range(a, b) are the sizes from a to b - 1")
+        low, high = min(sizes), max(sizes)
+        step = abs(sizes.step)
+        if low < 0:
+            raise ExportError(f"`dynamic` has {sizes}, in which negative sizes are", remedy="begin it at 0")
+        if step == 1 or low == high:
+            return torch.export.Dim.DYNAMIC(min=low, max=high)
+        if low // step < _FROM_TWO:  # of a size that is made of another torch takes 0 and 1 for constants in any case
+            raise ExportError(f"`dynamic` has {sizes}, of which torch takes only those from {_FROM_TWO * step + low % step} on "
+                              "for one program", remedy=f"begin it there, or ask for range({low}, {high + 1})")
+        stepped.append(torch.export.Dim(f"steps{len(stepped)}", min=low // step, max=high // step))
+        return step * stepped[-1] + low % step if low % step else step * stepped[-1]
+
+    def one(x):
+        if isinstance(x, str):
+            return named.setdefault(x, torch.export.Dim(x))
+        if isinstance(x, range):
+            return bounded(x)
+        if isinstance(x, dict):
+            return {k: one(v) for k, v in x.items()}
+        if isinstance(x, (list, tuple)):
+            return type(x)(one(v) for v in x)
+        return x
+
+    return one(dynamic)
+
+
+def check(dynamic, program, args, kwargs):
+    """That `dynamic` names arguments and dims that there are; what it says of trees of tensors torch compares."""
+    if dynamic is None:
+        return
+
+    def refuse(what):
+        raise ExportError(f"`dynamic` {what}", source_of_program(program), REMEDY)
+
+    if not isinstance(dynamic, (dict, list, tuple)):
+        refuse(f"is {dynamic!r}, no dict or tuple with an entry for each argument")
+    given = _arguments(program, args, kwargs)
+    if given is None:
+        return
+    if isinstance(dynamic, dict):
+        if unknown := [str(name) for name in dynamic if name not in given]:
+            refuse(f"names `{unknown[0]}`, which is no argument; those are {', '.join(given)}")
+    elif len(dynamic) != len(given):
+        refuse(f"has {len(dynamic)} entries for {len(given)} arguments: {', '.join(given)}")
+    for name, value, entry in _entries(dynamic, given):
+        if not isinstance(value, torch.Tensor) or entry is None:
+            continue
+        if not isinstance(entry, (dict, list, tuple)):
+            refuse(f"says {entry!r} of the tensor `{name}`, no dict from its dims")
+        dims = entry if isinstance(entry, dict) else range(len(entry))
+        for d in dims:
+            if d not in range(value.dim()) or len(dims) != value.dim() and not isinstance(entry, dict):
+                refuse(f"names dim {d} of `{name}`, which has {value.dim()} dims")
+
+
+def _arguments(program, args, kwargs):
+    try:
+        return inspect.signature(getattr(program, "forward", program)).bind(*args, **kwargs).arguments
+    except ValueError:  # Python does not know what it takes
+        return None
+
+
+def _entries(dynamic, given):
+    if isinstance(dynamic, dict):
+        return [(name, given[name], entry) for name, entry in dynamic.items()]
+    return list(zip(given, given.values(), dynamic))
+
+
+def asked(dynamic, program, args, kwargs):
+    """Every dim that is to vary."""
+    given = _arguments(program, args, kwargs) if dynamic is not None else None
+    found = []
+
+    def walk(name, value, entry):
+        pairs = entry.items() if isinstance(entry, dict) else enumerate(entry) if isinstance(entry, (list, tuple)) else ()
+        for key, inner in pairs:
+            if not isinstance(value, torch.Tensor):
+                walk(f"{name}[{key!r}]", value[key], inner)
+            elif inner is not None and not isinstance(inner, int):
+                found.append(Asked(value, name, key, *_ends(inner)))
+
+    for name, value, entry in _entries(dynamic, given) if given is not None else ():
+        walk(name, value, entry)
+    return found
+
+
+def _ends(entry):
+    """The range that one dim's entry states. A Dim's own ends, 0 and infinity, are no statement."""
+    if isinstance(entry, range):
+        return (min(entry), max(entry)) if len(entry) else (None, None)
+    low, high = getattr(entry, "min", None), getattr(entry, "max", None)
+    high = None if high is None or high == int_oo else int(high)
+    return (None if low is None or (low == 0 and high is None) else int(low)), high
+
+
+def of_any_size(wanted):
+    """Whether sizes are asked for that torch takes for constants if it is not told otherwise."""
+    return any(a.low is not None and a.low < _FROM_TWO for a in wanted)
+
+
+def require_kept(wanted, inputs, shape_env, conditions):
+    """That the program is captured for the sizes that were asked for. Another range is an error, and so is an equation
+    that holds near one size alone; what else is left out is told. conditions: on sizes, with the user's lines that asked them."""
+    if shape_env is None:
+        return
+    for a in wanted:
+        for i in inputs:
+            if i.real is a.tensor and isinstance(i.placeholder.meta.get("val"), torch.Tensor):
+                _require_dim(a, i.placeholder.meta["val"].shape[a.dim], shape_env, conditions)
+
+
+def _require_dim(a, size, shape_env, conditions):
+    e = shape_env.replace(size.node.expr) if isinstance(size, torch.SymInt) else sympy.S.Zero
+    if len(e.free_symbols) != 1:
+        return
+    (symbol,) = e.free_symbols
+    low, high = _range(e, symbol, shape_env)
+    values, holes = _some(symbol, shape_env), []
+    sizes = lambda vs: ", ".join(str(e.subs(symbol, v)) for v in vs[:6]) + (", ..." if len(vs) > 6 else "")
+    for guard in shape_env.guards:
+        condition = shape_env.replace(guard.expr)
+        if condition.free_symbols != {symbol}:
+            continue
+        holds = [v for v in values if condition.subs(symbol, v) == sympy.true]
+        line = next((at for said, at in conditions if said == guard.expr and at), None)
+        if isinstance(condition, sympy.Eq) and not condition.has(Mod, PythonMod) and not set(holds) & set(values[len(values) // 2 :]):
+            raise ExportError(f"the program fixes {a}, which `dynamic` lets vary: of {_span(low, high)} only these sizes are "
+                              f"left: {sizes(holds)}", line, "leave that size out of `dynamic`, or write that line for every "
+                              "size (n // 2 for int(n * 0.5), tensors for what needs it as a number)")
+        if len(holds) < len(values):
+            holes.append((sizes([v for v in values if v not in holds]), line))
+    too_low, too_high = a.low is not None and low > a.low, a.high is not None and high is not None and high < a.high
+    if too_low or too_high:
+        raise ExportError(f"the program is captured for {_span(low, high)} of {a} alone; `dynamic` asks for "
+                          f"{_span(a.low or 0, a.high)}",
+                          _line_that_excludes(e, symbol, a.low if too_low else a.high, shape_env, conditions),
+                          f"ask for range({low}, {'...' if high is None else high + 1}), or write that line for every size")
+    for missing, line in holes if a.low is not None or a.high is not None else ():
+        warnings.warn(DynamicWarning(f"{a}: `dynamic` asks for {_span(a.low or 0, a.high)}; the text is not for {missing}"
+                                     + (f"\n  at {line}" if line else "")), stacklevel=5)
+
+
+def _range(e, symbol, shape_env):
+    """The ends of a size that grows with its symbol."""
+    r = shape_env.var_to_range[symbol]
+    return int(e.subs(symbol, int(r.lower))), None if r.upper in (int_oo, sympy.oo) else int(e.subs(symbol, int(r.upper)))
+
+
+def _some(symbol, shape_env):
+    """Values of a symbol, from both ends of its range."""
+    r = shape_env.var_to_range[symbol]
+    low = int(r.lower)
+    high = low + (1 << 20) if r.upper in (int_oo, sympy.oo) else int(r.upper)
+    if high - low < 2 * _TRIED:
+        return list(range(low, high + 1))
+    return [*range(low, low + _TRIED), *range(high - _TRIED + 1, high + 1)]
+
+
+def _line_that_excludes(e, symbol, size, shape_env, conditions):
+    for guard, at in conditions:
+        condition = shape_env.replace(guard) if isinstance(guard, sympy.Basic) else sympy.true
+        if at and condition.free_symbols == {symbol}:
+            value = (size - e.coeff(symbol, 0)) / e.coeff(symbol, 1)
+            if condition.subs(symbol, value) == sympy.false:
+                return at
+    return None
+
+
+def _span(low, high):
+    return f"{low}..{'' if high is None else high}"
