@@ -3,8 +3,36 @@
 #include <algorithm>
 
 #include "compiler/driver/pipeline.h"
+#include "compiler/ops/decompose.h"
 
 namespace lenz {
+
+namespace {
+// Which node has no definition that fits, and what the definition says to that; the graph is of no more use.
+std::string what_stays(Graph& graph) {
+  for (const auto& sub : graph.subgraphs)
+    if (std::string why = what_stays(*sub); !why.empty()) return why;
+  NodeId id = graph.first();
+  while (id != kNone) {
+    const OpDef& op = *graph.node(id).op;
+    if (op.infer && !op.has(Trait::core) && !op.schema.mutates()) break;
+    id = graph.node(id).next;
+  }
+  if (id == kNone) return "";
+  const Node node = graph.node(id);
+  std::string who = "; " + node.op->full_name + (node.result_count ? " of " + graph.value_name(node.result()) : "");
+  if (node.op->decompose.empty()) return who;
+  auto first_line = [](std::string_view text) { return ": " + std::string(text.substr(0, text.find('\n'))); };
+  try {
+    expand(graph, id, *node.op, node.arguments());
+  } catch (const UserError& e) {
+    who += first_line(e.what());
+  } catch (const Unsupported& e) {
+    who += first_line(e.what());
+  }
+  return who;
+}
+}  // namespace
 
 std::unique_ptr<Graph> to_level(const Graph& graph, Level level, const RunnerOptions& options,
                                 std::span<const PipelineLine> lines) {
@@ -16,6 +44,7 @@ std::unique_ptr<Graph> to_level(const Graph& graph, Level level, const RunnerOpt
     for (const auto& [what, times] : run.runs[0].counters)
       if (what.starts_with("not ")) why += "; " + what;
   }
+  if (made->level == Level::aten && level > Level::aten) why += what_stays(*made);
   if (made->level < level)
     throw Unsupported("@" + made->name + " stays at level " + std::string(name(made->level)) + why);
   return made;

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/driver/compile.h"
+#include "compiler/graph/text.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/op_table.h"
 
@@ -52,6 +53,33 @@ TEST(CoreOps, HoldEveryFunctionalRow) {
   }
   EXPECT_GT(rows, 800u);
   EXPECT_THAT(stay, testing::UnorderedElementsAreArray(kStays));
+}
+
+std::unique_ptr<Graph> at_an_open_size(const std::string& call) {
+  return parse_graph(R"(graph @g(%x: f32[6, 4], %m: bool[6, 4], %n: bool[6]) {
+                          %y: f32[u0] = aten.masked_select(%x, %m)
+                          %i: i64[u1, 1] strides [1, u1] = aten.nonzero(%n)
+                          %f = aten.select(%i, 1, 0)
+                          %w = aten.index_select(%x, 0, %f)
+                          %z = )" +
+                         call + "\n return %z }",
+                     op_table());
+}
+
+TEST(CoreOps, OfSizesThatOnlyTheRunKnows) {
+  for (const char* call : {"aten.softmax(%y, 0)", "aten.log_softmax(%y, 0)", "aten.logsumexp(%y, [0])", "aten.var(%y)",
+                           "aten.std(%y)", "aten._safe_softmax(%y, 0)"})
+    EXPECT_EQ(to_level(*at_an_open_size(call), Level::core)->level, Level::core) << call;
+}
+
+TEST(CoreOps, WhoStaysIsNamedWithTheReason) {
+  try {
+    to_level(*at_an_open_size("aten.group_norm(%w, 2)"), Level::core);
+    FAIL() << "a group norm decides by its size";
+  } catch (const Unsupported& e) {
+    EXPECT_THAT(e.what(),
+                testing::HasSubstr("stays at level aten; aten.native_group_norm of %z: aten.reshape: whether"));
+  }
 }
 
 }  // namespace

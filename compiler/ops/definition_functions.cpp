@@ -156,6 +156,14 @@ Arg held(DefinitionValues& v, Args a) {
   return Arg::of_int(wrap_to(d, a[0].i));
 }
 Arg is_constant(DefinitionValues&, Args a) { return Arg::of_bool(!a[0].symbolic); }
+Arg is_open(DefinitionValues& v, Args a) {
+  try {
+    v.same(v.dim(a[0]), Dim(0));
+    return Arg::of_bool(false);
+  } catch (const DataDependent&) {
+    return Arg::of_bool(true);
+  }
+}
 // floor(size * factor), as interpolation scales a size.
 Arg scaled(DefinitionValues& v, Args a) { return Arg::of_dim(call(SymFn::floor_scale, v.dim(a[0]), real_of(a[1]))); }
 
@@ -311,6 +319,7 @@ constexpr Function kFunctions[] = {
     {"fits", 2, fits},
     {"held", 2, held},
     {"is_constant", 1, is_constant},
+    {"is_open", 1, is_open},
     {"scaled", 2, scaled},
     {"result_shape", 0, result_shape},
     {"result_strides", 0, result_strides},

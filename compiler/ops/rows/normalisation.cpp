@@ -74,14 +74,23 @@ void softmaxes(RowSink& t) {
                    .accuracy = Accuracy::composed,
                    .raises = "integers; half_to_float on a CPU",
                    .exception = kAnyDtype};
-  t.row("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meaning(R"(
-    if numel(%self) == 0 { return aten.clone(%self, memory_format=contiguous_format) }
-    %e = aten.exp(aten.sub(%self, aten.amax(%self, [$dim], true)))
+  // Nothing has no maximum: where only the run knows whether there is something, -inf stands beside it.
+  const std::string from_top = R"(
+    if is_open(numel(%self)) {
+      if is_open(size(%self, $dim)) {
+        %lowest = aten.full_like(aten.sum(%self, [$dim], true), -inf)
+        %all = aten.cat([%self, %lowest], $dim)
+      } else { %all = %self }
+    } else {
+      if numel(%self) == 0 { return aten.clone(%self, memory_format=contiguous_format) }
+      %all = %self
+    }
+    %x = aten.sub(%self, aten.amax(%all, [$dim], true)))";
+  t.row("_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meaning(from_top + R"(
+    %e = aten.exp(%x)
     return aten.div(%e, aten.sum(%e, [$dim], true)))",
                                                                                 native));
-  t.row("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meaning(R"(
-    if numel(%self) == 0 { return aten.clone(%self, memory_format=contiguous_format) }
-    %x = aten.sub(%self, aten.amax(%self, [$dim], true))
+  t.row("_log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor", meaning(from_top + R"(
     return aten.sub(%x, aten.log(aten.sum(aten.exp(%x), [$dim], true))))",
                                                                                     native));
   Row backward{.variants = {.out = "out", .out_params = "grad_input", .out_rule = OutRule::same_dtype},
@@ -125,7 +134,7 @@ void softmaxes(RowSink& t) {
   above.decompose = R"(
     %y = aten.softmax(%self, $dim, $dtype)
     %hidden = aten.all(aten.isneginf(%self), $dim, true)
-    if numel(%self) == 0 { return %y }
+    if not is_open(numel(%self)) and numel(%self) == 0 { return %y }
     return aten.where(%hidden, aten.scalar_tensor(0.0, dtype=dtype(%y), device=device(%y)), %y))";
   t.row("_safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor", above);
   above.dtypes = dtypes::all;

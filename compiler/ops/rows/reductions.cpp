@@ -309,7 +309,7 @@ void moments(RowSink& t) {
       %square = aten.add(aten.mul(%re, %re), aten.mul(%im, %im))
     } else { %square = aten.mul(%apart, %apart) }
     %sum = aten.sum.dim_IntList(%square, $dim, $keepdim)
-    if count(%self, $dim) == 0 { return aten.full_like(%sum, nan) }
+    if ($c < 0 or not is_open(count(%self, $dim))) and count(%self, $dim) == 0 { return aten.full_like(%sum, nan) }
     if is_constant(count(%self, $dim)) or $c == $c // 1 { return aten.div(%sum, max(count(%self, $dim) - $c, 0)) }
     $d = compute_dtype(%sum)
     %n = aten.clamp_min(aten.sub(aten.full([], count(%self, $dim), dtype=$d, device=device(%self)), $c), 0)
@@ -408,8 +408,14 @@ void norms(RowSink& t) {
          .raises = "a dim is named twice",
          .decompose = R"(
             if is_integral(%self) { %x = aten._to_copy(%self, dtype=float_type(%self)) } else { %x = %self }
-            if numel(%x) == 0 { return aten.log(aten.sum.dim_IntList(aten.exp(%x), $dim, $keepdim)) }
+            if not is_open(numel(%x)) and numel(%x) == 0 {
+              return aten.log(aten.sum.dim_IntList(aten.exp(%x), $dim, $keepdim))
+            }
             if is_complex(%x) { %size = aten.real(%x) } else { %size = %x }
+            if is_open(count(%x, $dim)) and len($dim) == 1 {
+              %lowest = aten.full_like(aten.sum.dim_IntList(%size, $dim, true), -inf)
+              %size = aten.cat([%size, %lowest], at($dim, 0))
+            }
             %top = aten.amax(%size, $dim, true)
             %top = aten.where(aten.isinf(%top), 0.0, %top)
             %sum = aten.sum.dim_IntList(aten.exp(aten.sub(%x, %top)), $dim, true)
