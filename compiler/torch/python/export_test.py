@@ -446,6 +446,8 @@ class Exports(unittest.TestCase):
             self.assertIn("a seed", error.where.code)
             self.assertIn("--seed", error.remedy)
         self.assertIn("seed", self.refused_here(sets, X.clone(), via="fx").what)
+        own = lambda x: torch.rand(3, generator=torch.Generator()) + x.sum()
+        self.assertIn("generator", self.refused_here(own, X.clone()).what)
 
     def test_other_memory_for_a_tensor(self):
         def resizes(x):
@@ -462,6 +464,8 @@ class Exports(unittest.TestCase):
     def test_a_folder_that_is_not_there(self):
         with self.assertRaisesRegex(lenz.ExportError, "no folder"):
             lenz.export(lambda x: x, (X,), self.folder / "not" / "there.lenz")
+        with self.assertRaisesRegex(lenz.ExportError, "can't be written"):
+            lenz.export(lambda x: x, (X,), self.folder / ("long" * 80 + ".lenz"))
 
     def test_the_users_own_error(self):
         def f(x):

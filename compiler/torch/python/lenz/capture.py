@@ -293,6 +293,9 @@ def translated(error, notes=None, program=None, dynamic=None):
     if "Expected FakeTensor" in first or "fake tensor in the exported program constant" in first:
         return ExportError("torch.export can't follow what this computes with tensors made outside, or with torch's own "
                            "machinery", where, "hand such tensors over as arguments, parameters or buffers")
+    if "torch._C.Generator" in first:
+        return ExportError("a random generator of the program's own draws, of which no graph knows", where,
+                           "draw without `generator`, and give `lenz run` a --seed; or hand the numbers over as an argument")
     if any(word in first.lower() for word in ("quantized", "sparse", "nested")):
         return ExportError(f"{type(error).__name__}: {first}", where, _DENSE)
     if type(error).__name__ in _UNKNOWN_RESULTS:

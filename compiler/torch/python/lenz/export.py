@@ -137,8 +137,15 @@ def _write(program, path, weights, sources, constant_limit):
         inputs.append(text)
     main = writer.text(inputs, outputs, metas, _facts(module))
     externs = "".join(f"extern {spelling.quoted(schema)}\n" for schema in module.externs)
-    return _files(path, externs + "\n\n".join([main, *module.graphs]) + "\n", module, arrays,
+    return _filed(path, externs + "\n\n".join([main, *module.graphs]) + "\n", module, arrays,
                   [(bare(name), i.kind, i.real) for i, name in kept if name in dict(metas)], sources)
+
+
+def _filed(path, *what):
+    try:
+        return _files(path, *what)
+    except OSError as e:
+        raise ExportError(f"{path} can't be written: {e.strerror}", remedy="name another path, or make room") from e
 
 
 def _graph_name(path):
