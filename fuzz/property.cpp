@@ -164,6 +164,15 @@ namespace {
 bool points_beyond(const oracle::Mismatch& mismatch, const oracle::Execution& got) {
   return mismatch.rung == oracle::Rung::ending && got.text.find("is out of range") != std::string::npos;
 }
+// A size that follows from others may leave its range.
+bool are_sizes_of(const Graph& graph, const oracle::Binding& sizes) {
+  try {
+    oracle::check_facts(sizes, graph);
+    return true;
+  } catch (const UserError&) {
+    return false;
+  }
+}
 }  // namespace
 
 std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view property,
@@ -171,6 +180,7 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
   const Graph& graph = subject.graph();
   std::string beyond;
   for (const oracle::Binding& at : sizes) {
+    if (!are_sizes_of(graph, at)) continue;
     oracle::InputSource source(graph, at, subject.setting().values, subject.setting().seed);
     if (source.hopeless()) continue;
     oracle::ExecuteOptions options;

@@ -78,6 +78,23 @@ bool fewer_points(const Program& program, const Nest& reader, BufferId buffer) {
   return points == elements || program.assumptions.known().proves(le(points, elements));
 }
 
+// What a nest reads at places that open sizes have a hand in is in bounds over the whole range of its axes. A reader
+// that masks what lies outside of it has but its mask's conditions, which are too little to prove the places by then.
+bool loses_its_proof(const Nest& nest, const Nest& reader, BufferId buffer) {
+  const bool masked = std::ranges::any_of(
+      reader.body, [&](const Instr& i) { return i.kind == InstrKind::load && i.buffer == buffer && i.mask != kNone; });
+  const auto open = [&](const SymNode* s) {
+    return std::ranges::none_of(nest.axes, [&](const loops::Axis& a) { return a.symbol.node() == s; });
+  };
+  return masked && std::ranges::any_of(nest.body, [&](const Instr& i) {
+           return i.kind == InstrKind::load && std::ranges::any_of(i.index, [&](Dim d) {
+                    bool found = false;
+                    if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { found = found || open(s); });
+                    return found;
+                  });
+         });
+}
+
 // Whether it reads each element once at most.
 bool once(const Program& program, const Nest& reader, BufferId buffer) {
   const Instr* only = nullptr;
@@ -138,6 +155,7 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
       if (reader.block != use.writers[0].block) return;
       const Nest& into = nest_at(reader);
       if (into.tag != loops::NestTag::none || size(into) + size(*nest) > kMostBody) return;
+      if (loses_its_proof(*nest, into, id)) return;
     }
     // It is read later then: what is written once is the same from there on.
     for (BufferId read : facts.reads)
