@@ -120,12 +120,14 @@ class GraphCheck {
       GraphReport report = check_graph(*part->part.graph, of_part);
       add_part(part->where + (file.empty() ? "" : " (" + file + ")"), *part->part.graph, std::move(report));
     }
+    if (!walk.stopped().empty()) report_.weak_parts.push_back(walk.stopped());
   }
 
   void add_part(const std::string& where, const Graph& part, GraphReport report) {
     ++report_.parts;
     report_.runs += report.runs;
-    if (report.hardly_judged()) report_.weak_parts.push_back(where);
+    // Weak, refused, beyond the reference's means: whatever it is, no bounds were held to.
+    if (!report.bounded && report.findings.empty()) report_.weak_parts.push_back(where);
     if (report_.out_of_memory.empty()) report_.out_of_memory = report.out_of_memory;
     for (PassFinding& f : report.findings) {
       f.path = where + ": " + f.path;

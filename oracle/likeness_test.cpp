@@ -8,28 +8,17 @@
 
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
+#include "oracle/deep_graph.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
 namespace {
 
-// Layers of products and normalisations, behind which worst-case bounds allow anything.
-std::string deep(int layers) {
-  std::string text = "graph @deep(%x: f32[8, 64], %w: f32[64, 64]) {\n", last = "%x";
-  for (int i = 0; i < layers; ++i) {
-    const std::string n = std::to_string(i);
-    text += "  %m" + n + " = aten.mm(" + last + ", %w)\n  %n" + n + " = aten.layer_norm(%m" + n + ", [64])\n  %t" + n +
-            " = aten.tanh(%n" + n + ")\n";
-    last = "%t" + n;
-  }
-  return text + "  return " + last + "\n}\n";
-}
-
 class Likeness : public testing::Test {
  protected:
   void SetUp() override {
-    graph_ = parse_graph(deep(12), op_table());
+    graph_ = parse_graph(deep_graph(12), op_table());
     inputs_ = draw_inputs(*graph_, boxed_, {}, Values::ordinary, 1);
     right_ = Referee(boxed_).run(*graph_, inputs_);
     for (uint64_t seed = 0; seed < kNoisyRuns; ++seed)

@@ -106,6 +106,7 @@ void PartsWalk::run(const Part& part) {
   const Execution done =
       Executor(boxed_, options_).run(*part.graph, laid_inputs(*part.graph, values_of(part), binding_), binding_);
   if (done.ending != Ending::finished) {
+    stopped_ = "the nodes from " + std::to_string(at_) + " on: eager ended at " + done.where + ": " + done.text;
     at_ = parting_.nodes();
     return;
   }

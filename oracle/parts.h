@@ -5,6 +5,7 @@
 #pragma once
 
 #include <optional>
+#include <string>
 #include <unordered_map>
 
 #include "oracle/bounds/reference.h"
@@ -24,8 +25,9 @@ class PartsWalk {
  public:
   // `inputs` are the graph's; no two may share memory.
   PartsWalk(const Graph& graph, Boxed& boxed, std::vector<RunValue> inputs, Binding binding, ExecuteOptions options);
-  // As long a part as bounds say enough of, if there is one; null behind the last, and where eager does not get on.
+  // As long a part as bounds say enough of, if there is one; null behind the last, and where eager did not get on.
   std::optional<PartRun> next();
+  const std::string& stopped() const { return stopped_; }  // why eager did not; empty: it has
 
  private:
   std::vector<RunValue> values_of(const Part& part) const;
@@ -39,6 +41,7 @@ class PartsWalk {
   std::vector<RunValue> inputs_;                  // as they are before the next part
   std::unordered_map<ValueId, RunValue> values_;  // what crosses its beginning
   size_t at_ = 0;
+  std::string stopped_;
 };
 
 }  // namespace lenz::oracle

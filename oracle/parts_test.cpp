@@ -11,6 +11,7 @@
 #include "compiler/ops/op_table.h"
 #include "oracle/controls/graph_maker.h"
 #include "oracle/controls/written.h"
+#include "oracle/deep_graph.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/element_compare.h"
 #include "oracle/graph_check.h"
@@ -18,19 +19,6 @@
 
 namespace lenz::oracle {
 namespace {
-
-// Layers behind which worst-case bounds allow anything; the factor of one of them is a number of its own.
-std::string deep(int layers) {
-  std::string text = "graph @deep(%x: f32[8, 64], %w: f32[64, 64]) {\n", last = "%x";
-  for (int i = 0; i < layers; ++i) {
-    const std::string n = std::to_string(i);
-    text += "  %m" + n + " = aten.mm(" + last + ", %w)\n  %n" + n + " = aten.layer_norm(%m" + n + ", [64])\n  %f" + n +
-            " = aten.mul(%n" + n + ", " + (i == layers / 2 ? "0.37" : "0.5") + ")\n  %t" + n + " = aten.tanh(%f" + n +
-            ")\n";
-    last = "%t" + n;
-  }
-  return text + "  return " + last + "\n}\n";
-}
 
 // One factor, somewhat off: less than what noise does to the end of it.
 void a_factor_slightly_off(Graph& graph, PassContext& context) {
@@ -52,7 +40,7 @@ GraphCheckOptions by_bounds() {
 }
 
 TEST(Parts, ADeepGraphIsHeldPartByPart) {
-  const auto graph = parse_graph(deep(12), op_table());
+  const auto graph = parse_graph(deep_graph(12), op_table());
   const GraphReport report = check_graph(*graph, by_bounds());
   EXPECT_EQ(report.weak, 1u);
   EXPECT_GT(report.parts, 1u);
@@ -65,7 +53,7 @@ TEST(Parts, ADeepGraphIsHeldPartByPart) {
 }
 
 TEST(Parts, WhatNoiseHidesInTheWholeAPartShows) {
-  const auto graph = parse_graph(deep(12), op_table());
+  const auto graph = parse_graph(deep_graph(12), op_table());
   Pass slightly_off;
   slightly_off.name = "slightly_off";
   slightly_off.levels = kEveryLevel;
@@ -89,7 +77,7 @@ TEST(Parts, SavedOnesAreCheckedByThemselves) {
   std::filesystem::create_directory(folder);
   GraphCheckOptions options = by_bounds();
   options.save_parts = folder;
-  const GraphReport report = check_graph(*parse_graph(deep(8), op_table()), options);
+  const GraphReport report = check_graph(*parse_graph(deep_graph(8), op_table()), options);
   ASSERT_GT(report.parts, 1u);
   for (size_t i = 0; i < report.parts; ++i) {
     const std::string file = folder + "/part" + std::to_string(i);
@@ -103,7 +91,7 @@ TEST(Parts, SavedOnesAreCheckedByThemselves) {
     EXPECT_THAT(r.findings, testing::IsEmpty());
   }
   options.save_parts = folder + "/nowhere";
-  EXPECT_THROW(check_graph(*parse_graph(deep(8), op_table()), options), UserError);
+  EXPECT_THROW(check_graph(*parse_graph(deep_graph(8), op_table()), options), UserError);
   std::filesystem::remove_all(folder);
 }
 
@@ -174,13 +162,24 @@ TEST(Parts, InputsHaveTheNamesOfWhatTheyStandFor) {
 TEST(Parts, ValuesThatAreNoNumbersTellNothing) {
   // Two seeds: of ordinary values bounds say nothing, of special ones NaN is certain. Inputs in one piece of memory are
   // in one part.
-  auto text = deep(12);
+  auto text = deep_graph(12);
   text.replace(text.find("%x: f32[8, 64]"), 14, "%x: f32[8, 64] alias a, %y: f32[8, 64] alias a");
   GraphCheckOptions options = by_bounds();
   options.seeds = 2;
   const GraphReport report = check_graph(*parse_graph(text, op_table()), options);
   EXPECT_THAT(report.no_parts, testing::HasSubstr("share memory"));
   EXPECT_TRUE(report.hardly_judged());
+}
+
+TEST(Parts, WhereEagerDoesNotGetOnIsSaid) {
+  const auto graph = parse_graph(deep_graph(3), op_table());
+  Boxed boxed(DeviceKind::cpu);
+  ExecuteOptions options;
+  options.memory_limit = 64;
+  PartsWalk walk(*graph, boxed, draw_inputs(*graph, boxed, {}, Values::ordinary, 1), {}, options);
+  while (walk.next()) {
+  }
+  EXPECT_THAT(walk.stopped(), testing::HasSubstr("eager ended at"));
 }
 
 TEST(Parts, FactsOfWhatALaterNodeMakesStayBehind) {
