@@ -8,7 +8,7 @@
 
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
-#include "oracle/deep_graph.h"
+#include "oracle/deep_graph_test.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/tensors.h"
 

@@ -11,7 +11,7 @@
 #include "compiler/ops/op_table.h"
 #include "oracle/controls/graph_maker.h"
 #include "oracle/controls/written.h"
-#include "oracle/deep_graph.h"
+#include "oracle/deep_graph_test.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/element_compare.h"
 #include "oracle/graph_check.h"

@@ -1,4 +1,4 @@
-// Test helper: layers of products and normalisations, behind which worst-case bounds allow anything.
+// Layers of products and normalisations, behind which worst-case bounds allow anything.
 #pragma once
 
 #include <string>
