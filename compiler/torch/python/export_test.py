@@ -7,68 +7,20 @@ import copy
 import io
 import json
 import math
-import os
-import sys
-import tempfile
-import unittest
 from pathlib import Path
 
 import numpy as np
 
-sys.path[:0] = [str(Path(__file__).resolve().parent)]
-import torch  # noqa: E402
-import torch.nn.functional as F  # noqa: E402
-from torch import nn  # noqa: E402
+import torch
+import torch.nn.functional as F
+from export_case import ExportCase, X, run
+from torch import nn
 
-import lenz  # noqa: E402
-from lenz import command  # noqa: E402
-
-# Batch norms add up in as many parts as there are threads; lenz runs have one.
-torch.set_num_threads(1)
-
-X = torch.arange(24.0).reshape(6, 4) / 7 - 1
+import lenz
+from lenz import command
 
 
-class Exports(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory()
-        self.addCleanup(folder.cleanup)
-        self.folder = Path(folder.name)
-        self.path = self.folder / "g.lenz"
-
-    def export(self, model, *args, **options):
-        return lenz.export(model, args, self.path, **options)
-
-    def agrees(self, made, model, *args):
-        """The text run by lenz gives what the model gives, bit for bit."""
-        inputs, results = self.folder / "in.npz", self.folder / "out.npz"
-        made.save_inputs(inputs)
-        done = command.run(
-            "run", made.path, "--on", "eager", "--inputs", inputs, "--save", results, "--seed", "3", "--show", "0"
-        )
-        self.assertEqual(done.returncode, 0, done.stderr)
-        torch.manual_seed(3)
-        expected = torch.utils._pytree.tree_leaves(model(*args))
-        with np.load(results) as got:
-            for i, value in enumerate(expected):
-                if isinstance(value, torch.Tensor):  # numbers are not saved
-                    np.testing.assert_array_equal(got[f"out{i}"], value.detach().numpy())
-        check = command.run("fmt", "--check", made.path)
-        self.assertEqual(check.returncode, 0, "not canonical: " + check.stdout + check.stderr)
-
-    def refused(self, model, *args, **options):
-        with self.assertRaises(lenz.ExportError) as caught:
-            self.export(model, *args, **options)
-        self.assertFalse(self.path.exists())
-        return caught.exception
-
-    def refused_here(self, model, *args, **options):
-        error = self.refused(model, *args, **options)
-        self.assertIsNotNone(error.where, str(error))
-        self.assertEqual(Path(error.where.file).name, Path(__file__).name, str(error))
-        self.assertTrue(error.remedy)
-        return error
-
+class Exports(ExportCase):
     # --- what programs become ---
 
     def test_a_module_with_stored_weights(self):
@@ -91,40 +43,6 @@ class Exports(unittest.TestCase):
         sources = json.loads((self.folder / "g.sources.json").read_text())["g"]
         self.assertEqual(Path(sources["sin"]["file"]).name, Path(__file__).name)
         self.assertIn("torch.sin(x) * 2", sources["sin"]["code"])
-
-    def test_dynamic_sizes_with_ranges_and_equalities(self):
-        def f(x, y):
-            return torch.cat([x, y]).relu(), x.shape[0] * 2
-
-        made = self.export(f, X, X + 1, dynamic={"x": {0: "rows"}, "y": {0: "rows"}})
-        self.assertIn("%x: f32[s0, 4]", made.text)
-        self.assertIn("%y: f32[s0, 4]", made.text)
-        self.agrees(made, f, X, X + 1)
-        made = self.export(f, X, X + 1, dynamic={"x": {0: range(2, 65)}, "y": None})
-        self.assertIn("s0 in 2..64", made.text)
-
-    def test_a_size_that_is_a_multiple(self):
-        made = self.export(lambda x: x.reshape(-1, 8), X, dynamic={"x": {0: 2 * torch.export.Dim("half", min=2, max=9)}})
-        self.assertIn("%x: f32[s0, 4]", made.text)
-        self.assertIn("s0 in 4..18, s0 % 2 == 0", made.text)
-
-    def test_guards_become_facts(self):
-        made = self.export(lambda x: x.reshape(2, -1).sum(0), X, dynamic={"x": {0: torch.export.Dim.AUTO}})
-        self.assertIn("s0", made.text)
-        self.agrees(made, lambda x: x.reshape(2, -1).sum(0), X)
-
-    def test_every_guard_is_a_fact(self):
-        """What the program asks of its sizes decides what is written: of other sizes the text must not be a graph."""
-        two = {"x": {0: range(2, 20)}, "y": {0: range(2, 20)}}
-        asks = {
-            "20 < s0*s1": lambda x, y: x.shape[0] * y.shape[0] > 20,
-            "s0 != s1": lambda x, y: x.shape[0] != y.shape[0],
-            "s0 % 2 == 0": lambda x, y: x.shape[0] % 2 == 0,
-        }
-        for fact, asked in asks.items():
-            made = self.export(lambda x, y: (x + 1 if asked(x, y) else x - 1, y + 1), X.clone(), X[:5].clone(), dynamic=two)
-            self.assertIn(fact, made.text)
-            self.assertIn("aten.add(%x", made.text)
 
     def test_mutation_of_inputs_and_buffers_stays(self):
         class Counter(nn.Module):
@@ -474,101 +392,6 @@ class Exports(unittest.TestCase):
         error = self.refused_here(f, X)
         self.assertIn("wrong shapes", error.where.code)
 
-    def test_a_range_that_the_program_does_not_keep(self):
-        error = self.refused(lambda x: x + torch.ones(6, 4), X, dynamic={"x": {0: "rows"}})
-        self.assertIn("`dynamic`", error.remedy)
-        error = self.refused(lambda x: x + torch.ones(6, 4), X, dynamic={"x": {0: range(2, 65)}})
-        self.assertIn("`dynamic`", error.remedy)
-
-    def test_the_line_that_fixes_a_size(self):
-        def f(x):
-            return x + torch.linspace(0, 1, x.shape[0])[:, None]  # a number of steps
-
-        example = X.clone()
-        error = self.refused_here(f, example, dynamic={"x": {0: range(2, 65)}})
-        self.assertIn("a number of steps", error.where.code)
-        self.assertIn("`dynamic`", error.remedy)
-        made = self.export(lambda x: x + 1, example)
-        self.assertNotIn("s0", made.text, "the example is as it was before the export that failed")
-
-    def test_sizes_of_nothing(self):
-        for dynamic, what in (({"x": {7: "rows"}}, "dim 7 of `x`, which has 2 dims"), (5, "`dynamic` is 5"),
-                              ({"other": {0: "rows"}}, "`other`, which is no argument; those are x"),
-                              (({0: "rows"}, None), "2 entries for 1 arguments")):
-            error = self.refused_here(lambda x: x + 1, X.clone(), dynamic=dynamic)
-            self.assertIn(what, error.what)
-            self.assertIn("`dynamic`", error.remedy)
-
-    def test_dims_of_arguments_by_name_and_in_a_row(self):
-        named, row = lambda x, y=None: x + y, lambda *xs: xs[0] + xs[1]
-        made = lenz.export(named, (X.clone(),), self.path, kwargs={"y": X.clone()}, dynamic={"x": {0: "n"}, "y": {0: "n"}})
-        self.assertIn("%y: f32[s0, 4]", made.text)
-        self.assertIn("s0", self.export(row, X.clone(), X.clone(), dynamic=(({0: "n"}, {0: "n"}),)).text)
-
-    def test_lines_that_fix_a_size(self):
-        def compares(x):
-            if x.shape[0] == 6:  # a fixing line
-                return x + 1
-            return x
-
-        def takes_the_number(x):
-            y = x + 1
-            return y * math.log(y.shape[0])  # a fixing line
-
-        def views(x):
-            return x.view(6, -1) + 1  # a fixing line
-
-        for program in (compares, takes_the_number, views):
-            error = self.refused_here(program, X.clone(), dynamic={"x": {0: range(2, 65)}})
-            self.assertIn("fixes dim 0 of `x` to 6", error.what)
-            self.assertIn("a fixing line", error.where.code)
-            self.assertIn("leave the size out of `dynamic`", error.remedy)
-
-    def test_sizes_zero_and_one_that_are_asked_for(self):
-        def f(x):
-            n = x.shape[0]
-            return torch.tril(torch.ones(n, n)) @ x, x.mean(0), F.softmax(x.t(), 1)
-
-        for sizes, first in ((range(0, 20), "0..19"), (range(1, 20), "1..19"), (torch.export.Dim("n", max=19), "0..19")):
-            made = self.export(f, X.clone(), dynamic={"x": {0: sizes}})
-            self.assertIn(f"s0 in {first}", made.text)
-        for rows in (0, 1, 7):
-            inputs = self.folder / "in.npz"
-            made.save_inputs(inputs, (torch.rand(rows, 4),))
-            for on in ("interp", "eager"):
-                done = command.run("run", made.path, "--on", on, "--inputs", inputs, "--show", "0")
-                self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertIn("s0 in 0..19", self.export(lambda x: x + 1, X[:1].clone(), dynamic={"x": {0: range(0, 20)}}).text)
-
-    def test_sizes_that_are_asked_for_and_left_out(self):
-        def f(x):
-            return x + 1 if x.shape[0] > 1 else x - 1  # more than one
-
-        def g(x):
-            return x + 1 if x.shape[0] % 3 == 0 else x - 1  # by threes
-
-        def h(x):
-            return x[: int(x.shape[0] * 0.5)]  # half of it
-
-        error = self.refused_here(f, X.clone(), dynamic={"x": {0: range(0, 64)}})
-        self.assertIn("captured for 2..63 of dim 0 of `x` alone; `dynamic` asks for 0..63", error.what)
-        self.assertIn("more than one", error.where.code)
-        self.assertIn("range(2, 64)", error.remedy)
-        for sizes in (range(2, 64), range(0, 64)):
-            error = self.refused_here(h, X.clone(), dynamic={"x": {0: sizes}})
-            self.assertIn("only these sizes are left: 6, 7", error.what)
-            self.assertIn("half of it", error.where.code)
-        with self.assertWarnsRegex(lenz.DynamicWarning, r"(?s)asks for 2..63; the text is not for 2, 4, 5, 7.*by threes") as told:
-            self.export(g, X.clone(), dynamic={"x": {0: range(2, 64)}})
-        self.assertEqual(Path(told.filename).name, Path(__file__).name)
-
-    def test_ranges_with_steps_and_without_sizes(self):
-        made = self.export(lambda x: x + 1, X.clone(), dynamic={"x": {0: range(4, 21, 2)}})
-        self.assertIn("s0 in 4..20, s0 % 2 == 0", made.text)
-        for sizes, what in ((range(5, 3), "no size"), (range(2, 20, 2), "from 4 on"), (range(-1, 9), "negative")):
-            self.path.unlink(missing_ok=True)
-            self.assertIn(what, self.refused(lambda x: x, X.clone(), dynamic={"x": {0: sizes}}).what)
-
     def test_arguments_that_it_does_not_take(self):
         for args in ((), (X, X)):
             error = self.refused_here(lambda x: x + 1, *args)
@@ -680,21 +503,6 @@ class Exports(unittest.TestCase):
         f = lambda x, m, v: torch.ops.aten.cudnn_batch_norm(x, torch.ones(4), None, m, v, True, 0.1, 1e-5)[0]
         self.assertIn("hides", str(self.refused(f, X, *statistics)))
 
-    def test_a_size_that_lenz_would_take_for_another(self):
-        error = self.refused_here(lambda x, i: x[: i.item()], X, torch.tensor(3))
-        self.assertIn("slice", error.what)
-
-    def test_a_size_that_only_a_number_fixes(self):
-        def f(x):
-            y = x[None]
-            return F.scaled_dot_product_attention(y, y, y, scale=x.shape[1] ** -0.5)  # torch reads the number
-
-        error = self.refused_here(f, X.clone(), dynamic={"x": {1: range(2, 65)}})
-        self.assertIn("only these sizes are left: 4", error.what)
-        self.assertIn("scaled_dot", error.where.code)
-        error = self.refused_here(lambda x: x * 2 ** x.shape[1], X.clone(), dynamic={"x": {1: range(2, 65)}})
-        self.assertIn("tensors", error.remedy)
-
     def test_bad_options(self):
         self.assertIn("via", str(self.refused(lambda x: x, X, via="jit")))
         self.assertIn("weights", str(self.refused(lambda x: x, X, weights="none")))
@@ -703,6 +511,4 @@ class Exports(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 1 and Path(sys.argv[1]).is_file():
-        os.environ["LENZ"] = str(Path(sys.argv.pop(1)).resolve())
-    unittest.main()
+    run()
