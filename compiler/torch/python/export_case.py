@@ -56,11 +56,14 @@ class ExportCase(unittest.TestCase):
     def refused_here(self, model, *args, **options):
         error = self.refused(model, *args, **options)
         self.assertIsNotNone(error.where, str(error))
-        # A line of the program, or the call that exports it.
-        here = {Path(__file__).name, Path(sys.modules[type(self).__module__].__file__).name}
-        self.assertIn(Path(error.where.file).name, here, str(error))
+        self.assert_here(error.where.file, str(error))
         self.assertTrue(error.remedy)
         return error
+
+    def assert_here(self, file, why=None):
+        """A place in the test's program, or the call above that exports it."""
+        here = {Path(__file__).name, Path(sys.modules[type(self).__module__].__file__).name}
+        self.assertIn(Path(file).name, here, why)
 
 
 def run():
