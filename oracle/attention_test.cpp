@@ -24,8 +24,9 @@ class AttentionWriter {
     input("q", batch_ + "5, 8");
     bool shared = batch_ == "2, 4, " && choose_.chance(1, 4);  // by several queries
     input("v", (shared ? "2, 1, " : batch_) + "6, 3");
+    turned_ = choose_.chance(1, 4);
     product(shared, flat);
-    std::string rows = "5, 6";
+    std::string rows = turned_ ? "6, 5" : "5, 6";
     if (choose_.chance(1, 3)) wide();
     bool folded = flat && choose_.flip();
     if (folded) step("aten.view(%s, [2, 4, " + rows + "])");
@@ -34,12 +35,12 @@ class AttentionWriter {
     for (uint64_t n = choose_.below(3); n > 0; --n) mask(rows);
     if (choose_.chance(1, 4)) scale();
     if (folded) step("aten.view(%s, [8, " + rows + "])");
-    softmax();
-    if (wide_) step("aten.to(%s, " + dtype_ + ")");
-    if (choose_.chance(1, 3)) step("aten.dropout(%s, 0.1, false)");
     std::string last = choose_.any_of<std::string>({"matmul", flat ? "bmm" : batch_.empty() ? "mm" : "matmul"});
-    return "graph @g(" + inputs_ + ") {\n" + nodes_ + "  %r = aten." + last + "(%" + latest() +
-           ", %v)\n  return %r\n}\n";
+    if (!turned_ && !wide_ && choose_.chance(1, 5))
+      late_softmax(last);
+    else
+      weigh(last);
+    return "graph @g(" + inputs_ + ") {\n" + nodes_ + "  return %" + latest() + "\n}\n";
   }
 
  private:
@@ -56,6 +57,50 @@ class AttentionWriter {
     finish_ = after;
   }
   std::string latest() const { return finish_; }
+
+  // The last two dims, which attention counts queries and keys by, exchanged.
+  std::string turn() {
+    std::string whole = batch_.empty() ? "1, 0" : batch_ == "2, 4, " ? "0, 1, 3, 2" : "0, 2, 1";
+    return choose_.any_of<std::string>(
+        {"aten.transpose(%s, -2, -1)", "aten.permute(%s, [" + whole + "])", "aten.mT(%s)"});
+  }
+
+  // The same product by letters, of operands that have as many dims.
+  std::string equation(const std::string& x, const std::string& y) const {
+    std::string letters = batch_ == "2, 4, " ? "ab" : batch_.empty() ? "" : "a";
+    return "aten.einsum(\"" + letters + "ij," + letters + "jk->" + letters + "ik\", [%" + x + ", %" + y + "])";
+  }
+
+  void first_product(const std::string& op, const std::string& x, const std::string& y, bool shared) {
+    finish_ = "s0";
+    if (!shared && choose_.chance(1, 5)) return node("s0", equation(x, y));
+    bool flat = op == "bmm" || op == "mm";
+    if (!flat || choose_.flip()) return node("s0", "aten." + op + "(%" + x + ", %" + y + ")");
+    input("added", std::string(op == "bmm" ? "8, " : "") + (turned_ ? "6, 5" : "5, 6"));
+    std::string weights = choose_.any_of<std::string>({"", ", alpha=0.5", ", beta=0.25", ", beta=-1, alpha=2"});
+    node("s0", std::string(op == "bmm" ? "aten.baddbmm" : "aten.addmm") + "(%added, %" + x + ", %" + y + weights + ")");
+  }
+
+  // Softmax, and what stands between it and the values.
+  void weigh(const std::string& last) {
+    softmax();
+    if (wide_) step("aten.to(%s, " + dtype_ + ")");
+    if (choose_.chance(1, 3)) step("aten.dropout(%s, 0.1, false)");
+    bool left = turned_ && choose_.flip();
+    if (turned_ && !left) step(turn());
+    if (!left) return step("aten." + last + "(%s, %v)");
+    node("vt", "aten.transpose(%v, -2, -1)");
+    step("aten." + last + "(%vt, %s)");
+  }
+
+  // Divided by their sum when the product is done.
+  void late_softmax(const std::string& last) {
+    exponentials("-1");
+    std::string weights = latest();
+    node("all", "aten.sum(%" + weights + ", [-1], true)");
+    step("aten." + last + "(%s, %v)");
+    step("aten.div(%s, %all)");
+  }
 
   void product(bool shared, bool flat) {
     std::string keys = shared ? "2, 1, " : batch_;
@@ -79,8 +124,13 @@ class AttentionWriter {
       query_ = "q1";
     }
     std::string op = choose_.any_of<std::string>({"matmul", flat ? "bmm" : batch_.empty() ? "mm" : "matmul"});
-    node("s0", "aten." + op + "(%" + query_ + ", %kt)");
-    finish_ = "s0";
+    if (!turned_) return first_product(op, query_, "kt", shared);
+    node("qt", "aten.transpose(%" + query_ + ", -2, -1)");
+    node("kk", "aten.transpose(%kt, -2, -1)");
+    first_product(op, "kk", "qt", shared);
+    if (!choose_.chance(1, 4)) return;
+    turned_ = false;
+    step(turn());
   }
   void wide() {
     if (dtype_ != "f16" && dtype_ != "bf16") return;
@@ -88,8 +138,14 @@ class AttentionWriter {
     step("aten.to(%s, f32)");
   }
   void scale() {
-    switch (choose_.below(5)) {
+    switch (choose_.below(hidden_.empty() ? 6 : 5)) {
       case 0: return step("aten.mul(%s, 0.35)");
+      case 5: {  // only a run knows it
+        std::string n = "n" + std::to_string(steps_);
+        input(n, "f64", "");
+        node(n + "f: float", "aten._local_scalar_dense(%" + n + ")");
+        return step((choose_.flip() ? "aten.mul(%s, %" : "aten.div(%s, %") + n + "f)");
+      }
       case 1: return step("aten.div(%s, 2.5)");
       case 2: return step("aten.mul(%s, -0.5)");
       case 3: {
@@ -102,11 +158,14 @@ class AttentionWriter {
   }
   void mask(const std::string& rows) {
     std::string name = "m" + std::to_string(steps_);
-    std::string sizes =
-        choose_.any_of<std::string>({rows, mask_batch_ + rows, mask_batch_ == "2, 4, " ? "2, 1, 1, 6" : "6", "5, 1"});
-    switch (choose_.below(6)) {
+    std::string row = rows.substr(3), column = rows.substr(0, 1);
+    std::string sizes = choose_.any_of<std::string>(
+        {rows, mask_batch_ + rows, mask_batch_ == "2, 4, " ? "2, 1, 1, " + row : row, column + ", 1"});
+    switch (choose_.below(8)) {
       case 0: input(name, wide_ ? "f32" : dtype_, sizes); return step("aten.add(%s, %" + name + ")");
       case 1: input(name, wide_ ? "f32" : dtype_, sizes); return step("aten.add(%" + name + ", %s)");
+      case 6: input(name, wide_ ? "f32" : dtype_, sizes); return step("aten.sub(%s, %" + name + ")");
+      case 7: input(name, wide_ ? "f32" : dtype_, sizes); return step("aten.add(%s, %" + name + ", alpha=0.5)");
       case 2: input(name, "bool", sizes); return step("aten.masked_fill(%s, %" + name + ", " + hidden() + ")");
       case 3: input(name, "bool", sizes); return step("aten.where(%" + name + ", %s, " + hidden() + ")");
       case 4: input(name, "bool", sizes); return step("aten.where(%" + name + ", " + hidden() + ", %s)");
@@ -122,20 +181,36 @@ class AttentionWriter {
     if (hidden_.empty()) hidden_ = choose_.any_of<std::string>({"-inf", "-inf", "-1000.0"});
     return hidden_;
   }
+  void exponentials(const std::string& dim) {
+    std::string scores = latest();
+    if (choose_.flip())
+      node("top", "aten.amax(%" + scores + ", [" + dim + "], true)");
+    else
+      node("top, %where", "aten.max(%" + scores + ", " + dim + ", true)");
+    step("aten.sub(%s, %top)");
+    step("aten.exp(%s)");
+  }
   void softmax() {
-    if (choose_.chance(1, 5)) {
-      node("top", "aten.amax(%" + latest() + ", [-1], true)");
-      node("below", "aten.sub(%" + latest() + ", %top)");
-      node("e", "aten.exp(%below)");
-      node("all", "aten.sum(%e, [-1], true)");
-      return step("aten.div(%e, %all)");
+    std::string dim = turned_ ? "-2" : "-1";
+    switch (choose_.below(8)) {
+      case 0: {
+        exponentials(dim);
+        node("all", "aten.sum(%" + latest() + ", [" + dim + "], true)");
+        return step("aten.div(%s, %all)");
+      }
+      case 1: step("aten.log_softmax(%s, " + dim + ")"); return step("aten.exp(%s)");
+      case 2: {
+        node("all", "aten.logsumexp(%" + latest() + ", [" + dim + "], true)");
+        step("aten.sub(%s, %all)");
+        return step("aten.exp(%s)");
+      }
+      default: return step("aten.softmax(%s, " + dim + ")");
     }
-    step("aten.softmax(%s, -1)");
   }
 
   RandomChooser choose_;
   std::string dtype_, batch_, mask_batch_, inputs_, nodes_, query_ = "q", finish_, hidden_;
-  bool wide_ = false;
+  bool wide_ = false, turned_ = false;  // turned: scores are counted by keys, then by queries
   size_t steps_ = 0;
 };
 
@@ -147,7 +222,7 @@ size_t fused(const Graph& graph) {
 
 TEST(Attention, IsOneOpHoweverItIsWritten) {
   size_t refused = 0, left = 0;
-  constexpr uint64_t kGraphs = 300;
+  constexpr uint64_t kGraphs = 600;
   for (uint64_t seed = 0; seed < kGraphs; ++seed) {
     std::string text = AttentionWriter(seed).write();
     auto graph = parse_graph(text, op_table());

@@ -60,6 +60,16 @@ constexpr Pair kPairs[] = {
       "= aten.sin(%p) %b = aten.sin(%q) "
       "%r = aten.cat([%a, %b], 1) return %r }",
       "graph @g(%x: f32[256, 1024]) { %r = aten.sin(%x) return %r }"}},
+    {"attention_with_weights",
+     {"graph @g(%q: f32[8, 256, 64], %k: f32[8, 64, 256], %v: f32[8, 256, 64]) { %s = aten.bmm(%q, %k) "
+      "%p = aten.softmax(%s, -1) %r = aten.bmm(%p, %v) return %r, %p }",
+      "graph @g(%q: f32[8, 256, 64], %k: f32[8, 64, 256], %v: f32[8, 256, 64]) { %s = aten.bmm(%q, %k) "
+      "%p = aten.softmax(%s, -1) %t = aten.transpose(%k, 1, 2) %r = lenz.attention(%q, %t, %v) return %r, %p }"}},
+    {"attention_with_dropout",
+     {"graph @g(%q: f32[8, 256, 64], %k: f32[8, 64, 256], %v: f32[8, 256, 64]) { %s = aten.bmm(%q, %k) "
+      "%p = aten.softmax(%s, -1) %d = aten.dropout(%p, 0.1, true) %r = aten.bmm(%d, %v) return %r }",
+      "graph @g(%q: f32[8, 256, 64], %k: f32[8, 64, 256], %v: f32[8, 256, 64]) { %t = aten.transpose(%k, 1, 2) "
+      "%r = aten.scaled_dot_product_attention(%q, %t, %v, dropout_p=0.1, scale=1.0) return %r }"}},
 };
 
 void compiled(benchmark::State& state, const Pair& pair) {

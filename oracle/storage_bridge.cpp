@@ -65,12 +65,12 @@ Outcome outcome_of(const loops::Extern& node, Boxed& boxed, std::span<const RunV
     return boxed.run(*node.op, node.args, values, symbols);
   auto tensor = [&](size_t i) { return values[node.args[i].value()]->value.toTensor(); };
   auto optional = [&](size_t i) { return node.args[i].is_none() ? std::nullopt : std::optional(tensor(i)); };
+  // A number that only the run knows lies in a buffer.
+  auto real = [&](size_t i) { return node.args[i].is_value() ? tensor(i).item<double>() : node.args[i].real(); };
   at::Tensor made;
   boxed.within([&] {
-    made = allocated([&] {
-      return attention(tensor(0), tensor(1), tensor(2), optional(3), optional(4), node.args[5].real(),
-                       node.args[6].real());
-    });
+    made = allocated(
+        [&] { return attention(tensor(0), tensor(1), tensor(2), optional(3), optional(4), real(5), real(6)); });
   });
   Outcome out;
   out.results.push_back(hold(made));

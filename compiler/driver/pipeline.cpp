@@ -54,10 +54,10 @@ std::span<const PipelineLine> pipeline() {
 
 std::span<const RuleSet* const> rule_sets() {
   static const AttentionPatterns& attention = attention_patterns();
-  static const RuleSet* const all[] = {&algebraic_patterns(), &noop_patterns(),       &idiom_patterns(),
-                                       &join_patterns(),      &source_patterns(),     &batch_norm_patterns(),
-                                       &attention.products,   &attention.weights,     &attention.softmax,
-                                       &attention.scores,     &attention.shared_heads};
+  static const RuleSet* const all[] = {
+      &algebraic_patterns(),  &noop_patterns(),        &idiom_patterns(),   &join_patterns(),       &source_patterns(),
+      &batch_norm_patterns(), &attention.equations,    &attention.products, &attention.late,        &attention.weights,
+      &attention.softmax,     &attention.exponentials, &attention.scores,   &attention.shared_heads};
   return all;
 }
 

@@ -75,6 +75,8 @@ class Compiler {
     rule_.op_slots = static_cast<uint32_t>(op_holes_.size());
     rule_.value_names.resize(values_.size());
     for (const auto& [v, slot] : values_) rule_.value_names[slot] = v;
+    rule_.attr_names.resize(attrs_.size());
+    for (const auto& [a, slot] : attrs_) rule_.attr_names[slot] = a;
     rule_.shrinks = rule_.fresh.size() < dying_nodes();
     root_traits();
     return std::move(rule_);

@@ -114,7 +114,8 @@ struct Rule {
   uint32_t value_slots = 0, attr_slots = 0, op_slots = 0;
   Traits root_traits;                    // a root that is a hole must have these: for a quick no
   bool shrinks = false;                  // makes fewer nodes than it takes away, whatever is shared
-  std::vector<std::string> value_names;  // by slot, for messages
+  std::vector<std::string> value_names;  // by slot, for messages and for who asks a match,
+  std::vector<std::string> attr_names;   // and so these
 };
 
 // A predicate or function beyond the built-in ones. Null result: no match. Values arrive as Arg values.

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/graph/match.h"
+#include "compiler/passes/expand_node.h"
 #include "compiler/passes/joint/attention_patterns.h"
 #include "compiler/passes/joint/attention_steps.h"
 #include "compiler/passes/joint/node_maker.h"
@@ -9,6 +11,9 @@
 #include "compiler/scalar/rounding.h"
 
 namespace lenz {
+
+Pass dead_code();
+Pass pointless_views();
 
 namespace {
 
@@ -54,10 +59,12 @@ class Fusion {
   }
 
   ValueId attempt() {
-    const Type &q = type(steps_.query), &k = type(steps_.transposed_key), &v = type(steps_.value);
-    if (!is_floating(q.dtype) || is_float8(q.dtype) || q.dtype != k.dtype || q.dtype != v.dtype) return kNone;
-    wide_ = is_reduced_float(q.dtype) ? Dtype::f32 : q.dtype;
-    query_ = steps_.query;
+    Dtype dtype = type(steps_.left).dtype;
+    if (!is_floating(dtype) || is_float8(dtype) || dtype != type(steps_.right).dtype ||
+        dtype != type(steps_.value).dtype)
+      return kNone;
+    wide_ = is_reduced_float(dtype) ? Dtype::f32 : dtype;
+    query_ = steps_.scores_turned ? transposed(steps_.right) : steps_.left;
     scale_ = steps_.scale;
     product_batch_ = batch_ = batch_of(type(steps_.scores));
     for (const AttentionStep& step : steps_.on_scores)
@@ -72,6 +79,7 @@ class Fusion {
     switch (step.role) {
       case AttentionRole::cast: return info(type(step.result).dtype).bits >= info(type(step.operand).dtype).bits;
       case AttentionRole::reshape: return reshape(step);
+      case AttentionRole::turn: return true;
       case AttentionRole::scale: return scale(step, step.number);
       case AttentionRole::factor:
       case AttentionRole::divisor: return factor(step);
@@ -105,23 +113,50 @@ class Fusion {
     return true;
   }
 
+  // A number that only a run knows scales the scores too, not the queries: these might leave their dtype's range by it.
   bool factor(const AttentionStep& step) {
     bool divides = step.role == AttentionRole::divisor;
     if (auto n = uniforms_.of(step.other)) return scale(step, divides ? 1 / *n : *n);
-    if (hidden_ || !same(type(step.operand).sizes(), type(step.result).sizes())) return false;
-    std::string_view op = divides ? attention_forms().div : attention_forms().mul;
-    ValueId scaled = make_.call(op, {Arg::of_value(query_), Arg::of_value(step.other)});
-    if (!same(type(scaled).sizes(), type(query_).sizes()) || type(scaled).dtype != type(query_).dtype) return false;
-    query_ = scaled;
-    if (bias_ != kNone) bias_ = make_.call(op, {Arg::of_value(bias_), Arg::of_value(step.other)});
+    const Type &from = type(step.operand), &to = type(step.result);
+    if (hidden_ || from.dtype != to.dtype || !same(from.sizes(), to.sizes())) return false;
+    const AttentionForms& forms = attention_forms();
+    ValueId by = divides ? make_.call(forms.reciprocal, {Arg::of_value(as_tensor(step.other))}) : step.other;
+    open_scale_ = open_scale_ == kNone
+                      ? by
+                      : make_.call(forms.mul, {Arg::of_value(as_tensor(open_scale_)), Arg::of_value(as_tensor(by))});
+    if (bias_ != kNone)
+      bias_ = make_.call(divides ? forms.div : forms.mul, {Arg::of_value(bias_), Arg::of_value(step.other)});
     return true;
+  }
+
+  // A number, or a tensor of one element, as f64 without dims.
+  ValueId as_tensor(ValueId v) {
+    const AttentionForms& forms = attention_forms();
+    const Keyword wide{"dtype", Arg::of_dtype(Dtype::f64)};
+    if (!type(v).is_tensor()) return make_.call(forms.number_as_tensor, {Arg::of_value(v)}, {wide});
+    if (type(v).dtype != Dtype::f64) v = make_.call(forms.cast, {Arg::of_value(v)}, {wide});
+    return type(v).rank() == 0 ? v : make_.call(forms.reshape, {Arg::of_value(v), graph_.context().dims({})});
+  }
+
+  Arg whole_scale() {
+    const AttentionForms& forms = attention_forms();
+    if (open_scale_ == kNone) return Arg::of_real(scale_);
+    if (scale_ != 1) open_scale_ = make_.call(forms.mul, {Arg::of_value(as_tensor(open_scale_)), Arg::of_real(scale_)});
+    if (!type(open_scale_).is_tensor()) return Arg::of_value(open_scale_);
+    return Arg::of_value(make_.call(forms.number_of_tensor, {Arg::of_value(as_tensor(open_scale_))}));
   }
 
   bool bias(const AttentionStep& step) {
     if (deferred_ || !same(type(step.operand).sizes(), type(step.result).sizes())) return false;
     if (info(type(step.other).dtype).bits > info(wide_).bits) return false;
-    bias_ = bias_ == kNone ? step.other
-                           : make_.call(attention_forms().add, {Arg::of_value(bias_), Arg::of_value(step.other)});
+    ValueId added = upright(step.other, step.turned);
+    if (step.number != 1) {
+      // The op's own sum is one of wide numbers: only a sign is no rounding.
+      if (std::fabs(step.number) != 1 && type(added).dtype != wide_)
+        added = make_.call(attention_forms().cast, {Arg::of_value(added)}, {{"dtype", Arg::of_dtype(wide_)}});
+      added = make_.call(attention_forms().mul, {Arg::of_value(added), Arg::of_real(step.number)});
+    }
+    bias_ = bias_ == kNone ? added : make_.call(attention_forms().add, {Arg::of_value(bias_), Arg::of_value(added)});
     return true;
   }
 
@@ -132,7 +167,7 @@ class Fusion {
     if (!number) return false;
     double hidden = round_to(type(step.result).dtype, *number);
     if (std::isnan(hidden) || (hidden_ && *hidden_ != hidden)) return false;
-    Arg seen = Arg::of_value(step.mask);
+    Arg seen = Arg::of_value(upright(step.mask, step.turned));
     if (step.role == AttentionRole::hidden) seen = Arg::of_value(make_.call(attention_forms().negated, {seen}));
     if (bias_ != kNone) bias_ = make_.call(attention_forms().where, {seen, Arg::of_value(bias_), Arg::of_int(0)});
     if (seen_ != kNone) seen = Arg::of_value(make_.call(attention_forms().also, {Arg::of_value(seen_), seen}));
@@ -150,10 +185,21 @@ class Fusion {
     return make_.call(attention_forms().reshape, {Arg::of_value(v), c.dims(with_matrix(batch_, type(v)))});
   }
 
+  ValueId transposed(ValueId v) {
+    return make_.call(attention_forms().transpose, {Arg::of_value(v), Arg::of_int(-2), Arg::of_int(-1)});
+  }
+
+  // What broadcasts against transposed scores, for scores.
+  ValueId upright(ValueId v, bool turned) {
+    if (!turned || type(v).rank() == 0) return v;
+    if (type(v).rank() > 1) return transposed(v);
+    return make_.call(attention_forms().unsqueeze, {Arg::of_value(v), Arg::of_int(-1)});
+  }
+
   ValueId assemble() {
     const AttentionForms& forms = attention_forms();
-    ValueId key = make_.call(forms.transpose, {Arg::of_value(steps_.transposed_key), Arg::of_int(-2), Arg::of_int(-1)});
-    ValueId value = steps_.value;
+    ValueId key = steps_.scores_turned ? steps_.left : transposed(steps_.right);
+    ValueId value = steps_.turned ? transposed(steps_.value) : steps_.value;
     if (!same(product_batch_, batch_)) {
       query_ = recounted(query_, product_batch_);
       key = recounted(key, product_batch_);
@@ -164,7 +210,10 @@ class Fusion {
     ValueId made =
         make_.call(forms.attention,
                    {Arg::of_value(query_), Arg::of_value(key), Arg::of_value(value), optional(bias_), optional(seen_)},
-                   {{"scale", Arg::of_real(scale_)}, {"hidden", Arg::of_real(hidden_.value_or(0))}});
+                   {{"scale", whole_scale()}, {"hidden", Arg::of_real(hidden_.value_or(0))}});
+    if (steps_.turned)
+      made = make_.call(forms.copy, {Arg::of_value(transposed(made))},
+                        {{"memory_format", Arg::of_memory_format(MemoryFormat::contiguous)}});
     if (same(type(made).sizes(), type(out()).sizes())) return made;
     return make_.call(forms.view, {Arg::of_value(made), graph_.context().dims(type(out()).sizes())});
   }
@@ -174,15 +223,31 @@ class Fusion {
   const AttentionSteps& steps_;
   NodeMaker make_;
   Dtype wide_ = Dtype::f32;
-  ValueId query_ = kNone, bias_ = kNone, seen_ = kNone;
+  ValueId query_ = kNone, bias_ = kNone, seen_ = kNone, open_scale_ = kNone;
   double scale_ = 1;
   std::optional<double> hidden_;
   DimVec product_batch_, batch_;  // of the first product, and as counted where masks are put on
   bool reshaped_ = false, deferred_ = false;
 };
 
+// What an equation's definition makes is products between views of views, of which few are left.
+void take_equations_apart(Graph& graph, PassContext& context) {
+  const RuleSet& rules = attention_patterns().equations;
+  std::vector<NodeId> found;
+  graph.for_each_node([&](NodeId id) {
+    for (uint32_t index : rules.rooted_at(*graph.node(id).op))
+      if (match(graph, rules, rules.rules()[index], id)) found.push_back(id);
+  });
+  bool any = false;
+  for (NodeId id : found) any |= context.allow("equation") && expand_node(graph, id);
+  if (!any) return;
+  pointless_views().run(graph, context);
+  dead_code().run(graph, context);
+}
+
 void run(Graph& graph, PassContext& context) {
   context.apply(graph, attention_patterns().shared_heads);
+  take_equations_apart(graph, context);
   AliasClasses aliases(graph);
   Uniforms uniforms(graph, aliases);
   graph.for_each_node([&](NodeId id) {

@@ -10,18 +10,22 @@
 namespace lenz {
 
 struct AttentionPatterns {
-  RuleSet products;  // product, product_scaled: of %x and %y, its last attribute being the scale
-  RuleSet weights;   // between the softmax and the second product: off, cast, reshape
-  RuleSet softmax;   // over the last dim of %x
-  RuleSet
-      scores;  // between the first product and the softmax: cast, reshape, scale, factor, divisor, bias, seen, hidden
+  RuleSet equations;     // products in another spelling, which are taken apart before anything is looked for
+  RuleSet products;      // $f times that of %x and %y, and $b times %t
+  RuleSet late;          // the second product where its result is divided by the sum of the weights
+  RuleSet weights;       // between the softmax and the second product: off, cast, reshape, turn
+  RuleSet softmax;       // of %x over its dim number $back from behind
+  RuleSet exponentials;  // and but for the division
+  // Between the first product and the softmax: cast, reshape, turn, scale, factor, divisor, bias, seen, hidden.
+  RuleSet scores;
   RuleSet shared_heads;  // applied as they are: the op on keys and values that are repeated for each head of a group
 };
 const AttentionPatterns& attention_patterns();
 
 // Names of the ops that the replacement is made of.
 struct AttentionForms {
-  std::string_view attention, transpose, expand, reshape, view, add, mul, div, where, also, negated;
+  std::string_view attention, cast, copy, number_as_tensor, number_of_tensor, reciprocal, unsqueeze, transpose, expand,
+      reshape, view, add, mul, div, where, also, negated;
 };
 const AttentionForms& attention_forms();
 

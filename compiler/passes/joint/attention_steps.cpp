@@ -17,11 +17,27 @@ ValueId bound(const Match& m, std::string_view name) {
   return at == names.end() ? kNone : m.bound.values[static_cast<size_t>(at - names.begin())];
 }
 
+// What a rule binds or computes under this name.
+Arg argument(const Match& m, std::string_view name) {
+  const auto& names = m.rule->attr_names;
+  auto at = std::ranges::find(names, name);
+  return at == names.end() ? Arg::none() : m.bound.attrs[static_cast<size_t>(at - names.begin())];
+}
+double number(const Match& m, std::string_view name, double otherwise) {
+  return number_of(argument(m, name)).value_or(otherwise);
+}
+
+// The other operand of a step.
+ValueId other(const Match& m) {
+  Arg open = argument(m, "n");
+  return open.is_value() ? open.value() : bound(m, "t");
+}
+
 std::optional<AttentionRole> role_of(const Rule& rule) {
   constexpr std::pair<std::string_view, AttentionRole> roles[] = {
-      {"cast", AttentionRole::cast},     {"reshape", AttentionRole::reshape}, {"scale", AttentionRole::scale},
-      {"factor", AttentionRole::factor}, {"divisor", AttentionRole::divisor}, {"bias", AttentionRole::bias},
-      {"seen", AttentionRole::seen},     {"hidden", AttentionRole::hidden}};
+      {"cast", AttentionRole::cast},   {"reshape", AttentionRole::reshape}, {"turn", AttentionRole::turn},
+      {"scale", AttentionRole::scale}, {"factor", AttentionRole::factor},   {"divisor", AttentionRole::divisor},
+      {"bias", AttentionRole::bias},   {"seen", AttentionRole::seen},       {"hidden", AttentionRole::hidden}};
   for (const auto& [name, role] : roles)
     if (std::string_view(rule.name).substr(0, rule.name.find('/')) == name) return role;
   return std::nullopt;
@@ -31,13 +47,8 @@ class Finder {
  public:
   Finder(const Graph& graph, AliasClasses& aliases) : graph_(graph), aliases_(aliases) {}
 
-  std::optional<AttentionSteps> from(NodeId product) {
-    auto last = first_match(attention_patterns().products, product);
-    if (!last || number(*last, 1) != 1 || !clean(*last)) return std::nullopt;
-    steps_.value = bound(*last, "y");
-    steps_.nodes = {product};
-    ValueId weights = bound(*last, "x");
-    if (!weighs(weights, product)) return std::nullopt;
+  std::optional<AttentionSteps> from(NodeId root) {
+    if (!divided_late(root) && !product(root, false) && !product(root, true)) return std::nullopt;
     std::ranges::reverse(steps_.on_scores);
     std::ranges::reverse(steps_.on_weights);
     return std::move(steps_);
@@ -50,11 +61,33 @@ class Finder {
     return std::nullopt;
   }
 
-  // The last number that a rule binds or computes.
-  static double number(const Match& m, double otherwise) {
-    for (size_t i = m.bound.attrs.size(); i-- > 0;)
-      if (auto n = number_of(m.bound.attrs[i])) return *n;
-    return otherwise;
+  void start(ValueId value, bool turned) {
+    steps_ = AttentionSteps();
+    steps_.value = value;
+    steps_.turned = turned;
+  }
+
+  // The second product, of weights and values, or the other way round.
+  bool product(NodeId root, bool turned) {
+    auto last = first_match(attention_patterns().products, root);
+    if (!last || number(*last, "f", 1) != 1 || bound(*last, "t") != kNone || !clean(*last)) return false;
+    start(bound(*last, turned ? "x" : "y"), turned);
+    steps_.nodes = {root};
+    return weighs(bound(*last, turned ? "y" : "x"), root, turned);
+  }
+
+  bool divided_late(NodeId root) {
+    auto last = first_match(attention_patterns().late, root);
+    if (!last || !clean(*last)) return false;
+    ValueId weights = bound(*last, "x");
+    NodeId id = graph_.value(weights).producer;
+    if (id == kNone || !used_only_by(weights, last->nodes)) return false;
+    auto m = first_match(attention_patterns().exponentials, id);
+    if (!m || !clean(*m) || number(*m, "back", 0) != 1) return false;
+    start(bound(*last, "y"), false);
+    add_nodes(*last);
+    add_nodes(*m);
+    return scores(bound(*m, "x"), m->nodes, false);
   }
 
   // Nothing but values: no effects, no memory that is written to.
@@ -74,20 +107,21 @@ class Finder {
   }
 
   // From the operand of the last product to the softmax, and on from there.
-  bool weighs(ValueId v, NodeId user) {
+  bool weighs(ValueId v, NodeId user, bool turned) {
     SmallVec<NodeId, 6> users{user};
     for (size_t i = 0; i < kMaxSteps; ++i) {
       NodeId id = graph_.value(v).producer;
       if (id == kNone || !used_only_by(v, users)) return false;
       if (auto m = first_match(attention_patterns().softmax, id)) {
-        if (!clean(*m)) return false;
+        if (!clean(*m) || number(*m, "back", 0) != (turned ? 2 : 1)) return false;
         add_nodes(*m);
-        return scores(bound(*m, "x"), m->nodes);
+        return scores(bound(*m, "x"), m->nodes, turned);
       }
       auto m = first_match(attention_patterns().weights, id);
       if (!m || !clean(*m)) return false;
-      if (role_of(*m->rule) == AttentionRole::reshape)
-        steps_.on_weights.push_back({AttentionRole::reshape, bound(*m, "x"), v});
+      auto role = role_of(*m->rule);
+      if (role == AttentionRole::reshape) steps_.on_weights.push_back({AttentionRole::reshape, bound(*m, "x"), v});
+      if (role == AttentionRole::turn) turned = !turned;
       add_nodes(*m);
       users = SmallVec<NodeId, 6>(std::span<const NodeId>(m->nodes));
       v = bound(*m, "x");
@@ -99,16 +133,19 @@ class Finder {
   void add_nodes(const Match& m) { steps_.nodes.insert(steps_.nodes.end(), m.nodes.rbegin(), m.nodes.rend()); }
 
   // From the softmax's operand to the first product; sums are looked at from both sides.
-  bool scores(ValueId v, const std::vector<NodeId>& users) {
+  bool scores(ValueId v, const std::vector<NodeId>& users, bool turned) {
     NodeId id = graph_.value(v).producer;
     if (id == kNone || steps_.on_scores.size() > kMaxSteps || ++tried_ > kMaxTried || !used_only_by(v, users))
       return false;
     if (auto m = first_match(attention_patterns().products, id)) {
       if (!clean(*m)) return false;
-      steps_.query = bound(*m, "x");
-      steps_.transposed_key = bound(*m, "y");
+      steps_.left = bound(*m, "x");
+      steps_.right = bound(*m, "y");
       steps_.scores = v;
-      steps_.scale = number(*m, 1);
+      steps_.scores_turned = turned;
+      steps_.scale = number(*m, "f", 1);
+      if (ValueId added = bound(*m, "t"); added != kNone)
+        steps_.on_scores.push_back({AttentionRole::bias, v, v, kNone, added, number(*m, "b", 1), turned});
       add_nodes(*m);
       return true;
     }
@@ -116,9 +153,13 @@ class Finder {
     for (uint32_t index : rules.rooted_at(*graph_.node(id).op)) {
       auto m = match(graph_, rules, rules.rules()[index], id);
       if (!m || !clean(*m)) continue;
-      AttentionStep step{*role_of(*m->rule), bound(*m, "x"), v, bound(*m, "m"), bound(*m, "t"), number(*m, 0)};
+      AttentionRole role = *role_of(*m->rule);
+      std::string_view name = role == AttentionRole::bias                                    ? "b"
+                              : role == AttentionRole::seen || role == AttentionRole::hidden ? "h"
+                                                                                             : "f";
+      AttentionStep step{role, bound(*m, "x"), v, bound(*m, "m"), other(*m), number(*m, name, 0), turned};
       if (tried(*m, step)) return true;
-      if (step.role != AttentionRole::bias) continue;
+      if (role != AttentionRole::bias || step.number != 1) continue;
       std::swap(step.operand, step.other);
       if (tried(*m, step)) return true;
     }
@@ -129,7 +170,7 @@ class Finder {
     size_t nodes = steps_.nodes.size();
     steps_.on_scores.push_back(step);
     add_nodes(m);
-    if (scores(step.operand, m.nodes)) return true;
+    if (scores(step.operand, m.nodes, step.turned != (step.role == AttentionRole::turn))) return true;
     steps_.nodes.resize(nodes);
     steps_.on_scores.pop_back();
     return false;
@@ -144,7 +185,9 @@ class Finder {
 }  // namespace
 
 std::optional<AttentionSteps> AttentionSteps::find(const Graph& graph, AliasClasses& aliases, NodeId product) {
-  if (attention_patterns().products.rooted_at(*graph.node(product).op).empty()) return std::nullopt;
+  const AttentionPatterns& patterns = attention_patterns();
+  const OpDef& op = *graph.node(product).op;
+  if (patterns.products.rooted_at(op).empty() && patterns.late.rooted_at(op).empty()) return std::nullopt;
   return Finder(graph, aliases).from(product);
 }
 

@@ -11,18 +11,22 @@
 
 namespace lenz {
 
-enum class AttentionRole : uint8_t { cast, reshape, scale, factor, divisor, bias, seen, hidden };
+enum class AttentionRole : uint8_t { cast, reshape, turn, scale, factor, divisor, bias, seen, hidden };
 
 struct AttentionStep {
   AttentionRole role;
   ValueId operand, result;
   ValueId mask = kNone, other = kNone;  // other: what is added, or stands in place of a hidden score, or scales
-  double number = 0;                    // scale, or in place of a hidden score where `other` is none
+  double number = 0;    // scale, weight of what is added, or in place of a hidden score where `other` is none
+  bool turned = false;  // queries count the last dim here, keys the one before
 };
 
 struct AttentionSteps {
-  ValueId query = kNone, transposed_key = kNone, value = kNone, scores = kNone;
-  double scale = 1;                       // of the product itself
+  ValueId left = kNone, right = kNone, scores = kNone;  // the first product
+  double scale = 1;                                     // of the product itself
+  bool scores_turned = false;                           // left and right are keys and queries then
+  ValueId value = kNone;
+  bool turned = false;                    // the second product is of values and weights, both transposed
   std::vector<AttentionStep> on_scores;   // in the order in which they are done
   std::vector<AttentionStep> on_weights;  // casts are left out
   std::vector<NodeId> nodes;              // all of them; nobody else uses what they make, but for the last
