@@ -198,6 +198,40 @@ class Exports(ExportCase):
             self.assertIn(op, made.text)
         self.agrees(made, f, X)
 
+    def test_errors_that_the_program_catches(self):
+        def by_columns(x):
+            try:
+                return x @ x
+            except RuntimeError:
+                return x * 2
+
+        made = self.export(by_columns, X)
+        self.assertNotIn("matmul", made.text)
+        self.agrees(made, by_columns, X)
+        made = self.export(by_columns, X, dynamic={"x": {0: range(2, 20)}})
+        self.assertIn("s0 != 4", made.text)
+        self.agrees(made, by_columns, X)
+        self.assertIn("matmul", self.export(by_columns, X[:4]).text)
+
+        def written(x):
+            y = x.clone()
+            with contextlib.suppress(RuntimeError):
+                y.add_(torch.ones(5, 5))
+            return y
+
+        self.agrees(self.export(written, X), written, X)
+
+    def test_errors_of_the_capture_that_the_program_catches(self):
+        def undecided(x):
+            try:
+                return x + 1 if x.sum() > 0 else x - 1
+            except RuntimeError:
+                return x
+
+        error = self.refused_here(undecided, X)
+        self.assertIn("eager does not raise", error.what)
+        self.assertIn("x.sum() > 0", error.where.code)
+
     def test_an_op_without_a_row_is_an_extern(self):
         with torch.library._scoped_library("lenztest", "FRAGMENT") as library:
             library.define("twice(Tensor x, *, float by=2.) -> Tensor")

@@ -16,7 +16,7 @@ from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
 from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
 
 from . import dims
-from .errors import ExportError, source_in, source_of_exception, source_of_program
+from .errors import ExportError, source_in, source_of_caught, source_of_exception, source_of_program
 from .tracing import Notes, every_frame_of_the_users, noted, seeds_refused
 
 
@@ -101,9 +101,21 @@ def by_export(model, args, kwargs, dynamic):
             break
     if error is not None:
         raise translated(error, notes, model, dynamic) from error
+    _require_seen_by_eager(notes.caught())
     made = dataclasses.replace(of_exported(program, (args, kwargs)), asked=notes.asked)
     dims.require_kept(wanted, made.inputs, made.shape_env(), notes.asked)
     return made
+
+
+def _require_seen_by_eager(caught):
+    """A program that catches an op's error goes on as eager does: sizes decide it, and are facts. It must not catch errors of
+    the capture itself."""
+    for e in caught:
+        if type(e).__module__ != "builtins" or isinstance(e, NotImplementedError):
+            first = next((line.strip() for line in str(e).splitlines() if line.strip()), "")
+            raise ExportError(f"the program catches an error that eager does not raise, but its capture ({type(e).__name__}: "
+                              f"{first})", source_of_caught(e), "decide by sizes there, or by torch.cond or torch.where, "
+                              "without `try`; or keep it outside of the exported program") from e
 
 
 def _captured(model, args, kwargs, shapes, any_size):

@@ -73,9 +73,13 @@ def source_of_node(node):
     return source_in(node.meta.get("stack_trace") or "")
 
 
+def _sources(stack):
+    return [Source(f.filename, f.lineno, f.name, linecache.getline(f.filename, f.lineno).strip()) for f in stack]
+
+
 def _below_us(stack):
     """The user's innermost line of a stack (as traceback has it) below a frame that is not the user's; None if it has none."""
-    frames = [Source(f.filename, f.lineno, f.name, linecache.getline(f.filename, f.lineno).strip()) for f in stack]
+    frames = _sources(stack)
     inside = next((i for i, f in enumerate(frames) if not is_users(f.file)), len(frames))
     # What stands before the first frame that is not the user's only called us.
     found = _best(frames[inside:])
@@ -91,6 +95,11 @@ def source_of_exception(error):
             return found
         error = error.__cause__ or error.__context__
     return None
+
+
+def source_of_caught(error):
+    """The user's line that raised what the user's program caught: all of such a traceback is below us."""
+    return _best(_sources(traceback.extract_tb(error.__traceback__)))
 
 
 def source_of_here():

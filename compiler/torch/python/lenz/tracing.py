@@ -15,6 +15,7 @@ import torch
 import torch._functorch.eager_transforms
 import torch._prims_common.wrappers
 import torch.export._trace
+from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .errors import ExportError, is_users, may_be_told, source_of_here
@@ -28,6 +29,11 @@ class Notes:
     derived: list = dataclasses.field(default_factory=list)  # torch.func's derivatives
     looked_behind: list = dataclasses.field(default_factory=list)  # reads of `.data`
     resized: list = dataclasses.field(default_factory=list)  # tensors that an op with out= gave another size
+    raised: list = dataclasses.field(default_factory=list)  # errors of ops, and of decisions by what only a run knows
+
+    def caught(self):
+        """The errors that the user's program caught: there a traceback begins."""
+        return [e for e in self.raised if e.__traceback__ and is_users(e.__traceback__.tb_frame.f_code.co_filename)]
 
 
 @contextlib.contextmanager
@@ -36,7 +42,7 @@ def noted():
     notes = Notes()
     with contextlib.ExitStack() as changed:
         for change in (every_frame_of_the_users(), _roots_of_sizes(), _conditions(notes), _derivatives(notes),
-                       _data(notes), _resized(notes), seeds_refused(), _silence()):
+                       _data(notes), _resized(notes), _raised(notes), seeds_refused(), _silence()):
             changed.enter_context(change)
         yield notes
 
@@ -155,3 +161,25 @@ def _resized(notes):
         return check(out, shape)
 
     return unittest.mock.patch.object(wrappers, "_resize_output_check", checked)
+
+
+@contextlib.contextmanager
+def _raised(notes):
+    run, undecided = FakeTensorMode.__torch_dispatch__, ShapeEnv._make_data_dependent_error
+
+    @functools.wraps(run)
+    def runs(*args, **kwargs):
+        try:
+            return run(*args, **kwargs)
+        except Exception as e:
+            notes.raised.append(e)
+            raise
+
+    @functools.wraps(undecided)
+    def noting(*args, **kwargs):
+        notes.raised.append(undecided(*args, **kwargs))
+        return notes.raised[-1]
+
+    with (unittest.mock.patch.object(FakeTensorMode, "__torch_dispatch__", runs),
+          unittest.mock.patch.object(ShapeEnv, "_make_data_dependent_error", noting)):
+        yield

@@ -73,6 +73,13 @@ def as_view(op):
     return op
 
 
+def _gave_nothing(node):
+    """An op that should give a tensor and did not: it raised, and the program caught that."""
+    returns = node.target._schema.returns if isinstance(node.target, torch._ops.OpOverload) else ()
+    tensors = [str(r.type) for r in returns] == ["Tensor"]
+    return tensors and not node.users and "val" in node.meta and node.meta["val"] is None
+
+
 class Several(list):
     """What a call with several results gives."""
 
@@ -182,7 +189,7 @@ class GraphWriter:
             return self.getitem(node, env)
         if isinstance(target, torch._ops.HigherOrderOperator):
             return self.higher(gm, node, env)
-        if target in _STATED:
+        if target in _STATED or _gave_nothing(node):
             return None
         if target is _ATEN._assert_scalar.default:
             return self.assertion(node, env)
