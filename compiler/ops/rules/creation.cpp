@@ -216,12 +216,12 @@ void linspace(Infer& in) {
       complex = complex || in.arg(i).kind == ArgKind::complex;
     }
   }
-  int64_t steps = in.constant("steps");
-  in.require(steps >= 0, "a negative number of steps");
-  TensorType t = made(in, {Dim(steps)}, complex ? Dtype::c64 : Dtype::f32);
+  Dim steps = in.integer("steps");
+  in.require(ge(steps, 0), "a negative number of steps");
+  TensorType t = made(in, {steps}, complex ? Dtype::c64 : Dtype::f32);
   in.require(!complex || is_complex(t.dtype), "complex bounds need a complex dtype");
   const Arg& start = in.arg("start");
-  if (steps == 1 && in.has_param("base") && (start.kind == ArgKind::real || start.kind == ArgKind::integer))
+  if (steps.is(1) && in.has_param("base") && (start.kind == ArgKind::real || start.kind == ArgKind::integer))
     require_fit(in, "base ^ start", std::pow(in.real("base"), in.real("start")), NumberFit::element, t.dtype);
   in.result(t);
 }

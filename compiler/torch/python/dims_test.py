@@ -4,6 +4,7 @@ Sizes that vary: which are kept, which become facts, and what is said of those t
 
 import math
 
+import numpy as np
 import torch
 import torch.nn.functional as F
 from export_case import ExportCase, X, run
@@ -55,14 +56,34 @@ class Dims(ExportCase):
 
     def test_the_line_that_fixes_a_size(self):
         def f(x):
-            return x + torch.linspace(0, 1, x.shape[0])[:, None]  # a number of steps
+            return x + torch.hann_window(x.shape[0])[:, None]  # a number of steps
 
         example = X.clone()
         error = self.refused_here(f, example, dynamic={"x": {0: range(2, 65)}})
         self.assertIn("a number of steps", error.where.code)
+        self.assertIn("`hann_window` asks for its number", error.what)
         self.assertIn("`dynamic`", error.remedy)
         made = self.export(lambda x: x + 1, example)
         self.assertNotIn("s0", made.text, "the example is as it was before the export that failed")
+
+    def test_numbers_of_steps_are_open(self):
+        def f(x):
+            n = x.shape[0]
+            return (torch.linspace(0, 1, n), torch.linspace(-1, 2.5, steps=n + 1, dtype=torch.float64), x.new_tensor([n, 2]),
+                    torch.logspace(0, 1, n, base=2.0), torch.full((3,), n * 1.0), x.new_tensor(n))
+
+        made = self.export(f, X.clone(), dynamic={"x": {0: range(2, 65)}})
+        self.assertIn("aten.linspace(0, 1, s0)", made.text)
+        for rows in (6, 2, 31):
+            inputs, results = self.folder / "in.npz", self.folder / "out.npz"
+            x = torch.rand(rows, 4)
+            made.save_inputs(inputs, (x,))
+            for on in ("interp", "eager"):
+                done = command.run("run", made.path, "--on", on, "--inputs", inputs, "--save", results, "--show", "0")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                with np.load(results) as got:
+                    for i, value in enumerate(f(x)):
+                        np.testing.assert_allclose(got[f"out{i}"], value.numpy(), rtol=1e-6)
 
     def test_sizes_of_nothing(self):
         for dynamic, what in (({"x": {7: "rows"}}, "dim 7 of `x`, which has 2 dims"), (5, "`dynamic` is 5"),
@@ -96,6 +117,7 @@ class Dims(ExportCase):
             self.assertIn("fixes dim 0 of `x` to 6", error.what)
             self.assertIn("a fixing line", error.where.code)
             self.assertIn("leave the size out of `dynamic`", error.remedy)
+            self.assertEqual("math.log) asks for its number" in error.what, program is takes_the_number, error.what)
 
     def test_sizes_zero_and_one_that_are_asked_for(self):
         def f(x):

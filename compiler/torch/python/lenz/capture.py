@@ -251,18 +251,19 @@ def require_dense(model_or_fn, args, kwargs):
             raise ExportError(f"{name} is on the meta device: it has no values", remedy="give it values (to_empty, load)")
 
 
-_VARY = ("write that line for any size (no float(), int(), math.log() of it, no comparison with a number, no view or constant "
-         "of the example's size), or leave the size out of `dynamic`")
+_VARY = ("write that line for any size (n * 1.0 for float(n), torch.log(torch.scalar_tensor(n)) for math.log(n); no comparison "
+         "with a number, no view or constant of the example's size), or leave the size out of `dynamic`")
 _FIXED = re.compile(r"You marked (?:L\['(?P<name>[^']+)'\]\.size\(\)\[(?P<dim>\d+)\]|(?P<size>\S+)) as dynamic but your code "
                     r"specialized it to be a constant \((?P<value>\d+)\)")
 
 
-def _of_sizes(text, where):
-    """An error about sizes that were to vary."""
+def _of_sizes(text, where, fixed_by):
+    """An error about sizes that were to vary. fixed_by: who asked for the number of one, and the line."""
     if fixed := [m.groupdict() for m in _FIXED.finditer(text)]:
         named = lambda m: f"dim {m['dim']} of `{m['name']}`" if m["name"] else f"the size {m['size']}"
         which = " and ".join(f"{named(m)} to {m['value']}" for m in fixed)
-        return ExportError(f"the program fixes {which}, which `dynamic` lets vary", where, _VARY)
+        who = next((f": {who} asks for its number" for _, who, at in fixed_by if at == where), "")
+        return ExportError(f"the program fixes {which}, which `dynamic` lets vary{who}", where, _VARY)
     lines = [line.strip().partition(" For more information, run with")[0] for line in text.splitlines() if line.strip()]
     return ExportError(" ".join(lines[:3]), where, dims.REMEDY)
 
@@ -283,7 +284,7 @@ def translated(error, notes=None, program=None, dynamic=None):
         return ExportError(f"FX's symbolic trace can't follow this: {first}", where,
                            "take the other door (lenz.export without via=\"fx\"), or branch with torch.where")
     if any(word in text.lower() for word in ("constraint", "dynamic_shapes", "dynamic shapes", "dim hint")):
-        return _of_sizes(text, where or _that_fixed(notes.asked) or source_of_program(program))
+        return _of_sizes(text, where or _that_fixed(notes.asked) or source_of_program(program), notes.fixed)
     if dynamic is not None and where is None and not notes.resized and isinstance(error, (IndexError, KeyError, TypeError)):
         return ExportError(f"`dynamic` does not fit the arguments ({type(error).__name__}: {first})",
                            source_of_program(program), dims.REMEDY)

@@ -19,6 +19,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .errors import ExportError, is_users, may_be_told, source_of_here
+from .open_sizes import left_open
 
 
 @dataclasses.dataclass
@@ -29,6 +30,7 @@ class Notes:
     derived: list = dataclasses.field(default_factory=list)  # torch.func's derivatives
     looked_behind: list = dataclasses.field(default_factory=list)  # reads of `.data`
     resized: list = dataclasses.field(default_factory=list)  # tensors that an op with out= gave another size
+    fixed: list = dataclasses.field(default_factory=list)  # (of which condition on, who asked for a number, line)
     raised: list = dataclasses.field(default_factory=list)  # errors of ops, and of decisions by what only a run knows
 
     def caught(self):
@@ -42,7 +44,8 @@ def noted():
     notes = Notes()
     with contextlib.ExitStack() as changed:
         for change in (every_frame_of_the_users(), _roots_of_sizes(), _conditions(notes), _derivatives(notes),
-                       _data(notes), _resized(notes), _raised(notes), seeds_refused(), _silence()):
+                       _data(notes), _resized(notes), _raised(notes), seeds_refused(), left_open(notes),
+                       _silence()):
             changed.enter_context(change)
         yield notes
 

@@ -10,6 +10,7 @@ from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
 from . import autocast, command, spelling
 from .errors import ExportError, source_of_node
+from .open_sizes import STANDS_FOR
 from .reals import Reals
 from .spelling import Unspeakable, quoted, value_name
 
@@ -20,7 +21,7 @@ _HIGHER = torch.ops.higher_order
 _STATED = {_ATEN._assert_tensor_metadata.default, _ATEN.sym_constrain_range.default,
            _ATEN.sym_constrain_range_for_size.default, _ATEN._assert_async.msg}
 # The same under a name that has a row.
-_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default}
+_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, **STANDS_FOR}
 # Without a row, which would say it.
 _HIDES_WRITES = {_ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
 _SIZES = {"aten::sym_size", "aten::size"}  # the second one is that of TorchScript, which ops below gru_cell call
