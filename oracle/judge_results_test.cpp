@@ -250,6 +250,18 @@ class JudgeOwnResults : public JudgeResults {
   }
 };
 
+TEST_F(JudgeOwnResults, InputsThatAreWrittenToThroughAnotherStandInTheFile) {
+  constexpr std::string_view kAliased =
+      R"(graph @g(%a: f32[3, 4] alias a0 mut, %b: f32[3, 4] offset 6 alias a0, %c: f32[2]) {
+    %m = aten.mul_(%a, 2) %s = aten.sum(%c)
+    return %s
+  })";
+  EXPECT_EQ(judged_after(kAliased, {}, "", 0).code, ExitCode::fine);
+  EXPECT_EQ(NpzReader(folder_ + "own.npz").keys(), (std::vector<std::string>{"a", "b", "lenz", "out0"}));
+  EXPECT_THROW(judged_after(kAliased, {}, "b", 1), UserError) << "it lies where a says something else";
+  EXPECT_EQ(judged_after(kAliased, {}, "out0", 1).code, ExitCode::wrong);
+}
+
 TEST_F(JudgeOwnResults, InputsThatNobodyWritesToDoNotMakeOpenResultsStrong) {
   // The sum less itself in another order may be any small number, its sign and logarithm anything.
   constexpr std::string_view kOpen = R"(graph @g(%x: f32[8, 8]) {

@@ -44,8 +44,9 @@ void show_results(const Graph& graph, const Execution& run, size_t largest) {
   auto small = [&](const RunValue& v) { return is_small(v, largest); };
   for (size_t i = 0; i < run.outputs.size(); ++i)
     show("output " + std::to_string(i), run.outputs[i], small(run.outputs[i]));
+  const std::vector<bool> changed = changed_inputs(graph);
   for (size_t i = 0; i < run.inputs.size(); ++i)
-    if (graph.inputs()[i].mutated)
+    if (changed[i])
       show("input " + graph.value_name(graph.inputs()[i].value) + " afterwards", run.inputs[i], small(run.inputs[i]));
 }
 
@@ -170,7 +171,8 @@ ExitCode run_command(std::span<const std::string> args) {
   add_values_option(app, mode);
   app.add_option("--inputs", inputs, "an .npz file with an array for each input (those it has not are made)");
   app.add_option("--save", save,
-                 "write results to this .npz file: out0, out1, ..., and inputs that were written to, by name");
+                 "write results to this .npz file: out0, out1, ..., and inputs that were written to, also through "
+                 "another, by name");
   app.add_option("--bind", bind, "sizes of symbols: s0=17,s1=3; those not named get typical values");
   app.add_option("--mem-limit", memory_limit,
                  "bytes of tensors alive at once; more is an error, exit code 6; 0: no limit");

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/suggest.h"
+#include "compiler/graph/alias.h"
 #include "compiler/graph/npz.h"
 #include "compiler/graph/rebuild.h"
 #include "compiler/graph/verify.h"
@@ -185,21 +186,30 @@ void add_bounded(ResultsWriter& writer, const std::string& key, const Bounded& b
 }
 }  // namespace
 
+std::vector<bool> changed_inputs(const Graph& graph) {
+  AliasClasses classes(graph);
+  std::vector<bool> changed;
+  for (const Input& input : graph.inputs()) changed.push_back(input.mutated || classes.is_written(input.value));
+  return changed;
+}
+
 void write_results(const std::string& path, const Graph& graph, const Execution& execution) {
   ResultsWriter writer;
+  const std::vector<bool> changed = changed_inputs(graph);
   for (size_t i = 0; i < execution.inputs.size(); ++i)
-    if (!graph.inputs()[i].mutated && look(execution.inputs[i]).kind == TypeKind::tensor)
+    if (!changed[i] && look(execution.inputs[i]).kind == TypeKind::tensor)
       writer.own(execution.inputs[i], input_key(graph, graph.inputs()[i]));
   for (size_t i = 0; i < execution.inputs.size(); ++i)
-    if (graph.inputs()[i].mutated) writer.add(input_key(graph, graph.inputs()[i]), execution.inputs[i]);
+    if (changed[i]) writer.add(input_key(graph, graph.inputs()[i]), execution.inputs[i]);
   for (size_t i = 0; i < execution.outputs.size(); ++i) writer.add("out" + std::to_string(i), execution.outputs[i]);
   writer.write(path);
 }
 
 void write_reference(const std::string& path, const Graph& graph, const Reference& reference) {
   ResultsWriter writer;
+  const std::vector<bool> changed = changed_inputs(graph);
   for (size_t i = 0; i < reference.inputs.size(); ++i)
-    if (graph.inputs()[i].mutated) add_bounded(writer, input_key(graph, graph.inputs()[i]), reference.inputs[i]);
+    if (changed[i]) add_bounded(writer, input_key(graph, graph.inputs()[i]), reference.inputs[i]);
   for (size_t i = 0; i < reference.outputs.size(); ++i)
     add_bounded(writer, "out" + std::to_string(i), reference.outputs[i]);
   writer.write(path);

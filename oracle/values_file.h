@@ -49,6 +49,8 @@ struct Untold {
 Execution read_results(const std::string& path, const Graph& graph, Boxed& boxed, const Execution& expected,
                        std::span<const RunValue> inputs, Untold& untold);
 void write_results(const std::string& path, const Graph& graph, const Execution& execution);
+// Of each input whether a run may leave other elements in it: it is written to, or shares memory with one that is.
+std::vector<bool> changed_inputs(const Graph& graph);
 // The reference's values as float64, and where they are uncertain beside `out0` also `out0.error` and `out0.ambiguous`.
 void write_reference(const std::string& path, const Graph& graph, const Reference& reference);
 
