@@ -31,6 +31,10 @@ DimParts parts_of(Dim dim) {
   } else if (parts.kind != SymKind::symbol) {
     parts.operands.assign(dim.node()->args().begin(), dim.node()->args().end());
   }
+  if (parts.kind == SymKind::call) {
+    parts.function = dim.node()->fn;
+    parts.factor = dim.node()->factor();
+  }
   return parts;
 }
 

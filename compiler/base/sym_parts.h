@@ -16,6 +16,8 @@ struct DimParts {
   std::vector<int64_t> coefficients;  // sum: one for each operand
   // sum: products and atoms; product: atoms, as often as their power; floor_div, mod: two; min, max, call: all
   std::vector<Dim> operands;
+  SymFn function = SymFn::floor_scale;  // call, and
+  double factor = 1;                    // of its operand
 };
 
 // A constant is a sum of no operands; anything else than a sum has one kind and no constant.

@@ -3,7 +3,10 @@
 #include <ATen/Functions.h>
 #include <c10/core/DefaultDtype.h>
 
+#include <algorithm>
+
 #include "compiler/base/dtype.h"
+#include "compiler/graph/pattern_functions.h"
 #include "oracle/aten.h"
 
 namespace lenz::oracle {
@@ -131,6 +134,23 @@ std::vector<Arg> Call::numbers_read(std::span<const Arg> given, std::span<const 
 Dtype Call::dtype_of(size_t v) const {
   if (types[v]->kind != TypeKind::sym_float) return types[v]->dtype;
   return *from_aten(values[v]->value.toTensor().scalar_type());
+}
+
+std::optional<Call> without_ignored(const Call& call) {
+  const int beta = call.op->schema.find("beta"), self = call.op->schema.find("self");
+  if (beta < 0 || call.op->schema.find("alpha") < 0 || self < 0 || !call.args[static_cast<size_t>(self)].is_value())
+    return std::nullopt;
+  const auto is_beta = [&](const auto& number) { return number.first == static_cast<size_t>(beta); };
+  const auto weight = number_of(call.args[static_cast<size_t>(beta)]);
+  if (!weight || *weight != 0 || std::ranges::any_of(call.numbers, is_beta)) return std::nullopt;
+  Call other = call;
+  RunValue& ignored = other.values[call.args[static_cast<size_t>(self)].value()];
+  if (!ignored || !ignored->value.isTensor()) return std::nullopt;
+  // The same value may be a factor too: that is read.
+  const at::Tensor zeros = at::zeros_like(ignored->value.toTensor());
+  other.args[static_cast<size_t>(self)] =
+      Arg::of_value(other.add(hold(zeros), call.types[call.args[static_cast<size_t>(self)].value()]));
+  return other;
 }
 
 }  // namespace lenz::oracle

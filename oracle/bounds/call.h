@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -48,6 +49,10 @@ struct Call {
   std::vector<Arg> numbers_read(std::span<const Arg> args, std::span<const RunValue> values) const;
   std::shared_ptr<std::deque<std::vector<ValueId>>> lists_ = std::make_shared<std::deque<std::vector<ValueId>>>();
 };
+
+// Where the `beta` of a sum beta a + alpha b is zero, the op does not look at a, NaN and all: the call with zeros in
+// its place. Nothing for other calls.
+std::optional<Call> without_ignored(const Call& call);
 
 // What a dtype is computed in: float64 for floats, complex128 for complex numbers, itself for integers.
 Dtype widened(Dtype dtype);

@@ -68,7 +68,7 @@ void ElementsOut::widen(int64_t i, double by) {
 
 Sides Rounding::beyond(double v, double e) const {
   const double nearer = std::fabs(v) - e - binade(std::fabs(v) + e) * eps_;
-  const bool certain = std::isfinite(v) && !is_float8(dtype_) && std::isinf(nearest(dtype_, nearer)) && nearer > 0;
+  const bool certain = std::isfinite(v) && !std::isfinite(nearest(dtype_, nearer)) && nearer > 0;
   return {kUnbounded, kUnbounded, certain ? std::copysign(kUnbounded, v) : 0};
 }
 
@@ -435,8 +435,10 @@ void conversion_errors(const double* values, const double* errors, int64_t count
       either_way(0);
     else if (!std::isfinite(v))
       either_way(kUnbounded);
+    else if (const double all = e + rounding.at(std::fabs(v) + e); !disc && !(all < kUnbounded))
+      out.set(i, rounding.beyond(v, formula == Formula::given ? e : e + std::fabs(v) * kOtherFormula));
     else if (disc || !rounds_ends(formula, to))
-      either_way(e + rounding.at(std::fabs(v) + e));
+      either_way(all);
     else
       out.set(i, rounding.spread(v, e, formula == Formula::given ? 0 : kOtherFormula));
   }

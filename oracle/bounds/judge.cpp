@@ -67,14 +67,15 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 // How far a right answer may lie from the reference, and by how much less on one side: as the planes say.
 struct Bound {
   double error = 0, lean = 0;
+  bool overflows() const { return std::isinf(error) && std::isinf(lean); }  // for certain
   double towards(double away) const { return error - (away < 0 ? std::max(lean, 0.0) : std::max(-lean, 0.0)); }
 };
 
 // One real number, or one part of a complex one.
 ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bool zeros_signed) {
   const double error = bound.error;
-  if (std::isinf(error)) return {std::isinf(bound.lean) && got != bound.lean, Rung::special};
   // A dtype without infinities (float8 of four exponent bits) stores them as NaN.
+  if (std::isinf(error)) return {bound.overflows() && !same(round_to(to_real(dtype), bound.lean), got), Rung::special};
   if (!std::isfinite(expected)) return {!same(round_to(to_real(dtype), expected), got), Rung::special};
   if (std::isnan(got)) return {true, Rung::special};
   if (error == 0) {
@@ -88,8 +89,8 @@ ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bo
 }
 
 // `strong`: an error below this part of the value counts so.
-void count_element(Shares& shares, const ScalarValue& v, double error, bool marked, double strong = kTelling) {
-  const double size = magnitude(v);
+void count_element(Shares& shares, const ScalarValue& v, Bound bound, bool marked, double strong = kTelling) {
+  const double size = magnitude(v), error = bound.overflows() ? 0 : bound.error;
   ++shares.elements;
   shares.strong += error == 0 || error < strong * size;
   shares.ambiguous += (marked || std::isinf(error)) && error != 0 && !(error < kTelling * size);
@@ -231,7 +232,7 @@ class Judge {
         if (!largest) largest = std::max(largest_input(), largest_in(expected));
         marked = marked || bound.error > *largest;
       }
-      count_element(shares, v, bound.error, marked);
+      count_element(shares, v, bound, marked);
       ElementVerdict verdict = judged(native, v, bound, x, expected.zeros_signed);
       if (!verdict.wrong) continue;
       ++wrong;
@@ -279,10 +280,11 @@ Shares shares_of(const Bounded& result, double strong) {
   for (const Bounded& element : result.elements) shares.add(shares_of(element, strong));
   const Seen seen = look(result.value);
   if (seen.kind != TypeKind::tensor) return shares;
-  const PlaneElements values(result.value), errors(result.error), marks(result.ambiguous);
+  const PlaneElements values(result.value), errors(result.error), leans(result.lean), marks(result.ambiguous);
   const uint64_t count = count_of(seen);
   for (uint64_t i = 0; i < count; ++i)
-    count_element(shares, values.scalar(seen.dtype, i), errors.present() ? errors.at<double>(i) : 0,
+    count_element(shares, values.scalar(seen.dtype, i),
+                  {errors.present() ? errors.at<double>(i) : 0, leans.present() ? leans.at<double>(i) : 0},
                   marks.present() && marks.at<uint8_t>(i) != 0, strong);
   shares.open += shares.ambiguous * 2 > count;
   return shares;

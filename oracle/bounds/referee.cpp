@@ -266,7 +266,9 @@ struct Referee::Impl final : NodeMachine {
     return mixes;
   }
 
-  Outcome run_functional(const Call& call, std::vector<Dtype>& dtypes) {
+  Outcome run_functional(const Call& given, std::vector<Dtype>& dtypes) {
+    const std::optional<Call> read = without_ignored(given);
+    const Call& call = read ? *read : given;
     const OpDef& op = *call.op;
     FlowContext in = context();
     if (const ScalarRow* row = op.scalar.empty() ? nullptr : find_scalar(op.scalar)) {

@@ -277,6 +277,35 @@ TEST(Bounds, MeansBesideVariancesAreRunning) {
   EXPECT_GE(j.errors(1)[0], kUlp);
 }
 
+// One element has no deviation from itself: over one less than its number that is NaN, whatever it is.
+TEST(Bounds, VariancesOfOneElementAreNaNForCertain) {
+  for (std::string_view op : {"var", "std"}) {
+    Judged j("graph @g(%x: f32[1, 4]) { %v = aten." + std::string(op) + ".correction(%x, [0]) return %v }",
+             {{1.1, 0, -2.3, 3}});
+    EXPECT_EQ(j.errors(), (std::vector<double>{0, 0, 0, 0})) << op;
+    EXPECT_FALSE(j.verdict().mismatch) << op;
+  }
+}
+
+// What is added with no weight is not looked at, but for a factor that it is too.
+TEST(Bounds, AddendsOfNoWeightAreIgnored) {
+  Judged j(
+      "graph @g(%x: f32[2, 2], %y: f32[2, 2]) { %e = aten.empty([2, 2]) %m = aten.addmm(%e, %x, %y, beta=0) "
+      "%n = aten.addmm(%x, %x, %y, beta=0) return %m, %n }",
+      {{1, 2, 3, 4}, {5, 6, 7, 8}});
+  EXPECT_EQ(j.errors(0), j.errors(1));
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_EQ(j.verdict().shares.ambiguous, 0U);
+}
+
+TEST(Bounds, WhatOverflowsForCertainIsCertain) {
+  for (std::string_view dtype : {"f16", "f8e5m2", "f8e4m3"}) {
+    Judged j("graph @g(%x: f32[4]) { %y = aten.to(%x, " + std::string(dtype) + ") return %y }", {{1e6, -1e7, 1, 0}});
+    EXPECT_FALSE(j.verdict().mismatch) << dtype;
+    EXPECT_EQ(j.verdict().shares.ambiguous, 0U) << dtype;
+  }
+}
+
 // Of equal elements mode may name any; one that stands alone has one place.
 TEST(Bounds, ThePlaceOfAModeIsOpenAmongEqualElements) {
   std::string_view text = "graph @g(%x: f32[4]) { %v, %i = aten.mode(%x) return %v, %i }";

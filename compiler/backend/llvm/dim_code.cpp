@@ -95,9 +95,20 @@ llvm::Value* DimCode::operator()(Dim dim) {
       }
       return best;
     }
-    case SymKind::call: break;
+    case SymKind::call: return scaled((*this)(parts.operands[0]), parts.function, parts.factor);
   }
-  throw Unsupported("no code for the size " + to_string(dim));
+  internal_error("a size of no kind: " + to_string(dim), __FILE__, __LINE__);
+}
+
+// In double, as evaluate() does it.
+llvm::Value* DimCode::scaled(llvm::Value* of, SymFn function, double factor) {
+  llvm::Type *integer = of->getType(), *real = builder_->getDoubleTy();
+  if (integer->isVectorTy()) real = llvm::FixedVectorType::get(real, static_cast<unsigned>(lanes_));
+  llvm::Value* product = builder_->CreateFMul(builder_->CreateSIToFP(of, real), llvm::ConstantFP::get(real, factor));
+  const llvm::Intrinsic::ID rounding = function == SymFn::floor_scale  ? llvm::Intrinsic::floor
+                                       : function == SymFn::ceil_scale ? llvm::Intrinsic::ceil
+                                                                       : llvm::Intrinsic::roundeven;
+  return builder_->CreateFPToSI(builder_->CreateUnaryIntrinsic(rounding, product), integer);
 }
 
 }  // namespace lenz::native

@@ -23,11 +23,11 @@ class DimCode {
   llvm::Value* value_of(Dim symbol) const { return values_.at(symbol.node()); }
   // Whether it mentions a symbol that stands for a vector.
   bool varies(Dim dim) const;
-  // A vector of lanes where it varies. Throws Unsupported for functions that have no code, InternalError for symbols
-  // that nothing stands for.
+  // A vector of lanes where it varies. Throws InternalError for symbols that nothing stands for.
   llvm::Value* operator()(Dim dim);
 
  private:
+  llvm::Value* scaled(llvm::Value* of, SymFn function, double factor);
   llvm::Value* both(llvm::Value*& a, llvm::Value*& b);  // splats the scalar one of the two
   llvm::IRBuilderBase* builder_;
   int lanes_;

@@ -310,6 +310,7 @@ void moments(RowSink& t) {
     } else { %square = aten.mul(%apart, %apart) }
     %sum = aten.sum.dim_IntList(%square, $dim, $keepdim)
     if ($c < 0 or not is_open(count(%self, $dim))) and count(%self, $dim) == 0 { return aten.full_like(%sum, nan) }
+    if $c >= 1 and not is_open(count(%self, $dim)) and count(%self, $dim) == 1 { return aten.full_like(%sum, nan) }
     if is_constant(count(%self, $dim)) or $c == $c // 1 { return aten.div(%sum, max(count(%self, $dim) - $c, 0)) }
     $d = compute_dtype(%sum)
     %n = aten.clamp_min(aten.sub(aten.full([], count(%self, $dim), dtype=$d, device=device(%self)), $c), 0)
