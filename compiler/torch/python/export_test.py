@@ -275,7 +275,9 @@ class Exports(ExportCase):
         whole = (X * 5).int()
         for op, x, number, dtype in ((torch.add, X, 1, torch.float64), (torch.mul, X.half(), 2.1, torch.float32),
                                      (torch.div, whole, 3, torch.float64), (torch.add, whole, 0.1, torch.float64),
-                                     (torch.sub, X[0, 0], 0.1, torch.float16), (torch.add, X, 1j, torch.complex128)):
+                                     (torch.sub, X[0, 0], 0.1, torch.float16), (torch.add, X, 1j, torch.complex128),
+                                     (torch.add, X[0, 0].half(), 1.1, torch.float64),
+                                     (torch.mul, X[0, 1].bfloat16(), 0.1, torch.float32)):
             f = lambda x: op(x, number, out=torch.empty(x.shape, dtype=dtype))
             self.agrees(self.export(f, x.clone()), f, x.clone())
 

@@ -347,6 +347,8 @@ class GraphWriter:
                 continue
             spelled.append(f"{parameter.name}={text}" if parameter.kwarg_only else text)
         space, packet = schema.name.split("::")
+        if numbers and self.widens_more_digits(schema, args, kwargs):
+            return self.written_apart(node, f"{space}.{packet}", spelled, operands[-1])
         full = f"{space}.{packet}.{op._overloadname}"
         known = full in command.rows()
         if known:
@@ -375,6 +377,24 @@ class GraphWriter:
             return None  # computes with more digits of the number than the dtype has
         promoted = lambda dtype: torch.result_type(others[0], torch.empty((), dtype=dtype, device=others[0].device))
         return next((d for d in (_WRAPPED[type(number)], wanted) if promoted(d) == wanted), None)
+
+    def widens_more_digits(self, schema, args, kwargs):
+        """Whether `out` has another dtype than what is computed, of a tensor that has neither dims nor as many digits as the
+        number beside it."""
+        given = self.metas(dict(zip((p.name for p in schema.arguments), args)) | dict(kwargs))
+        outs = [given[p.name] for p in schema.arguments if p.is_out]
+        others = [given[p.name] for p in schema.arguments if not p.is_out and isinstance(given.get(p.name), torch.Tensor)]
+        if len(outs) != 1 or len(others) != 1 or outs[0].dtype == others[0].dtype:
+            return False
+        return others[0].dim() == 0 and others[0].is_floating_point() and others[0].itemsize < 4
+
+    def written_apart(self, node, op, spelled, out):
+        """A call with out= as one without, whose result is copied there: eager computes in the result's own dtype too."""
+        made = self.fresh(node.name)
+        self.statement([(made, None)], f"{op}({', '.join(spelled[:-1])})", node)
+        target = spelled[-1].removeprefix("out=")
+        return self.results(node, f"aten.copy_({target}, {made})", _ATEN.copy_.default._schema,
+                            [(_ATEN.copy_.default._schema.arguments[0], out[1])], True, None)
 
     def results(self, node, call, schema, operands, known, count):
         for parameter, value in operands:
