@@ -62,15 +62,26 @@ def criteria_table(dtype, what, scope, runs):
 
 
 def survivors_table(dtype, survivors):
-    heads = ["passed by the oracle", "mutants", "reached", "attained", "found", "in the tensor", "beyond",
+    heads = ["passed by the oracle", "mutants", "reached", "attained", "found", "in the tensor", "redrawn", "beyond",
              "median factor"]
     out = [f"<h3>{dtype}: mutants that the oracle lets pass</h3><table>", row(heads, "th")]
-    total = [0] * 6
+    total = [0] * 7
     for mutant, s in sorted(survivors.items()):
-        counts = [s["survivors"], s["reached"], s["attained"], s["found"], s["in_tensor"], sum(s["beyond"])]
+        counts = [s[k] for k in ("survivors", "reached", "attained", "found", "in_tensor", "redrawn", "beyond")]
         total = [a + b for a, b in zip(total, counts)]
-        out.append(row([mutant, *counts, f"{s['median_beyond']:.2g}" if counts[-1] else ""]))
+        out.append(row([mutant, *counts, f"{s['median_factor']:.2g}" if counts[-1] else ""]))
     out.append(row(["all", *total, ""], "th"))
+    return [*out, "</table>"]
+
+
+def beyond_table(beyond):
+    if not beyond:
+        return []
+    out = ["<h2>Mutants beyond what is known to be legal</h2><table>",
+           row(["graph", "dtype", "mutant", "result of", "expected", "got", "bound", "legal results reach", "factor"], "th")]
+    for b in beyond:
+        out.append(row([b["index"], b["dtype"], b["mutant"], b["op"], f"{b['expected']:.9g}", f"{b['got']:.9g}",
+                        f"{b['bound']:.3g}", f"{b['reached']:.3g}", f"{b['factor']:.3g}" if "factor" in b else "infinite"]))
     return [*out, "</table>"]
 
 
@@ -102,9 +113,11 @@ def page(report):
            "each element is as near to the exact value as random legal results come there, <b>attained</b> if as near as "
            "the element gets when what is legal is chosen for it alone, <b>found</b> if legal variants come as far once "
            "they are searched; <b>in the tensor</b> if it uses no more of its bound than legal results do of theirs "
-           "elsewhere in the tensor; else <b>beyond</b>, by the factor given.</p>"]
+           "elsewhere in the tensor, <b>redrawn</b> if no more than they do there for other inputs of the graph; else "
+           "<b>beyond</b>, by the factor given.</p>"]
     for dtype, t in report["dtypes"].items():
         out += dtype_part(dtype, t)
+    out += beyond_table(report["beyond"])
     return "\n".join(out)
 
 

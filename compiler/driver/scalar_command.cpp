@@ -121,6 +121,7 @@ nlohmann::json to_json(const ScalarRow& row) {
            {{"call", row.eager.call},
             {"ulps", row.eager.ulps},
             {"f64_ulps", row.eager.f64_ulps},
+            {"narrow_by_f32", row.eager.narrow_by_f32},
             {"complex_ulps", row.eager.complex_ulps},
             {"composite", dtype_names(row.eager.composite)},
             {"absolute", row.eager.absolute},

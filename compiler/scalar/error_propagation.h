@@ -31,6 +31,9 @@ struct Propagated {
 Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const Uncertain> operands,
                            std::optional<Dtype> target = std::nullopt);
 
+// How far f(a) is from f(value) for an a within e of it, by what a `lipschitz` row of one operand says of its slope.
+double lipschitz_error(const ErrorModel& model, double value, double e);
+
 // What an implementation that meets the row's accuracy may add at f(operands) = `result` when it rounds to `dtype`, the
 // result's dtype. Zero for bools and integers.
 double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, std::span<const ScalarValue> operands);

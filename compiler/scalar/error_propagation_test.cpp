@@ -179,6 +179,8 @@ TEST(ErrorPropagation, known_bounds) {
   EXPECT_NEAR(bound_of("exp", {about(0, 1)}), std::exp(1) - 1, 1e-12);
   EXPECT_EQ(bound_of("exp", {about(3, 0)}), 0);
   EXPECT_NEAR(bound_of("cosh", {about(0.5, 1)}), std::cosh(1.5) - std::cosh(0.5), 1e-12);
+  EXPECT_NEAR(bound_of("cos", {about(0, 0.01)}), 0.00005, 1e-12);
+  EXPECT_EQ(bound_of("sin", {about(0, 3)}), 3);
   EXPECT_EQ(bound_of("floor", {about(2.5, 0.25)}, &ambiguous), 0);
   EXPECT_FALSE(ambiguous);
   EXPECT_GE(bound_of("floor", {about(2.0, 0.25)}, &ambiguous), 1);

@@ -239,6 +239,7 @@ void add_powers(Table& t) {
                   .with(never_negative)
                   .rounded()
                   .eager_within(1)
+                  .eager_narrow_by_f32()
                   .passes(ErrorRule::corners)
                   .complex_slope([](Complex z, double r) { return 0.5 / std::sqrt(distance(z, r, 0)); },
                                  BranchCut::negative_real)
@@ -305,7 +306,7 @@ void add_trigonometric(Table& t) {
                      .dds = dds<dd::sin>,
                      .complexes = wide_complex<[](WideComplex z) { return std::sin(z); }>})
                   .with(odd)
-                  .lipschitz(1)
+                  .lipschitz(1, cos, 1)
                   .complex_slope([](Complex z, double r) { return std::cosh(std::fabs(z.imag()) + r); })
                   .over(domains::moderate));
   t.push_back(unary("cos", "torch.cos(a)", "the cosine; NaN for infinities",
@@ -313,7 +314,7 @@ void add_trigonometric(Table& t) {
                      .dds = dds<dd::cos>,
                      .complexes = wide_complex<[](WideComplex z) { return std::cos(z); }>})
                   .with(even)
-                  .lipschitz(1)
+                  .lipschitz(1, sin, 1)
                   .complex_slope([](Complex z, double r) { return std::cosh(std::fabs(z.imag()) + r); })
                   .over(domains::moderate));
   t.push_back(unary("tan", "torch.tan(a)", "the tangent; NaN for infinities",

@@ -106,7 +106,7 @@ enum class ErrorRule : uint8_t {
   quotient,        // of a by b; of one operand: its reciprocal
   whole_quotient,  // the quotient's, rounded to an integer
   remainder,       // what a whole quotient leaves
-  lipschitz,       // ErrorModel::lipschitz times the sum of the operands' errors
+  lipschitz,       // ErrorModel::lipschitz times the sum of the operands' errors; less where a derivative says so
   corners,         // monotone or convex in each operand between turning points: extremes lie at corners of the box
   power,           // corners for a positive base, with care for others
   step,            // heaviside
@@ -145,6 +145,8 @@ struct ErrorModel {
   ErrorRule rule = ErrorRule::predicate;
   Jump jump = Jump::none;
   double lipschitz = 0;
+  double (*derivative)(double a) = nullptr;  // of a `lipschitz` row, and the greatest size of the one after it
+  double curvature = 0;
   std::array<double, 3> critical{};  // turning points of the first operand, for `corners`
   int critical_count = 0;
   // Bound of |df/da_i| for operands within [low[i], high[i]].
@@ -214,9 +216,10 @@ struct EagerException {
 // How the check against eager calls the row, and what it has to forgive.
 struct EagerCall {
   std::string_view call;  // a Python expression over the tensors a, b, c; empty: eager has no such function
-  // Eager's own error as observed, where it is worse than the row's accuracy: of f32 and narrower, of f64 (0: as f32),
-  // of complex dtypes; `absolute` as in ScalarAccuracy.
+  // Eager's own error as observed, where it is worse than the row's accuracy: of f32 and narrower (but where these are
+  // computed in f32 and rounded once), of f64 (0: as f32), of complex dtypes; `absolute` as in ScalarAccuracy.
   double ulps = 0;
+  bool narrow_by_f32 = false;
   double f64_ulps = 0;
   double complex_ulps = 0;
   double absolute = 0;

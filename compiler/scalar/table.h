@@ -114,8 +114,9 @@ struct Row : ScalarRow {
     error.rule = rule, error.jump = jump;
     return std::move(*this);
   }
-  Row&& lipschitz(double constant) && {
+  Row&& lipschitz(double constant, double (*derivative)(double) = nullptr, double curvature = 0) && {
     error.rule = ErrorRule::lipschitz, error.lipschitz = constant;
+    error.derivative = derivative, error.curvature = curvature;
     return std::move(*this);
   }
   Row&& turning_at(std::initializer_list<double> points) && {
@@ -158,6 +159,7 @@ struct Row : ScalarRow {
     eager.ulps = ulps, eager.absolute = absolute;
     return std::move(*this);
   }
+  Row&& eager_narrow_by_f32() && { return eager.narrow_by_f32 = true, std::move(*this); }
   Row&& eager_f64_within(double ulps) && { return eager.f64_ulps = ulps, std::move(*this); }
   Row&& eager_complex_within(double ulps) && { return eager.complex_ulps = ulps, std::move(*this); }
   Row&& composite_for(DtypeSet more) && { return eager.composite = more, std::move(*this); }

@@ -145,6 +145,7 @@ class OwnError {
     const ScalarAccuracy& a = row.accuracy;
     if (lenz::is_complex(result)) return std::max(a.complex_ulps, row.eager.complex_ulps);
     double own = a.kind == AccuracyClass::correctly_rounded ? 0.5 : a.ulps;
+    if (row.eager.narrow_by_f32 && is_reduced_float(result)) return own;
     bool wide = result == Dtype::f64 && row.eager.f64_ulps > 0;
     return std::max(own, wide ? row.eager.f64_ulps : row.eager.ulps);
   }
@@ -485,7 +486,8 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
     case ErrorRule::largest:
       return run([&](int64_t i) { return off_by_what_is_picked(row, {compute, result}, operands, i, value[i]); });
     case ErrorRule::lipschitz:
-      if (operands.size() == 1) return run([&](int64_t i) { return row.error.lipschitz * a.error_at(i); });
+      if (operands.size() == 1)
+        return run([&](int64_t i) { return lipschitz_error(row.error, a.real(i), a.error_at(i)); });
       break;
     case ErrorRule::product:
       if (operands.size() == 1)

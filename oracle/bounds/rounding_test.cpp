@@ -47,6 +47,31 @@ TEST(Bounds, StepsOfDefinitionsInNarrowDtypesAreRoundedToNearest) {
   EXPECT_GT(error("bf16", {1, 1.0078125}), 0x1p-16);    // the mean may be stored, which leaves nothing of this
 }
 
+// Eager's root may be off by a place of f32; what is narrower goes through it, and is rounded once.
+TEST(Bounds, RootsOfNarrowNumbersAreRoundedToNearest) {
+  auto error = [](const char* dtype, const char* of) {
+    return Judged("graph @g(%x: f32[1]) { %y = aten._to_copy(%x, dtype=" + std::string(dtype) + ") %z = aten." + of +
+                      "(%y) return %z }",
+                  {{2.0}})
+        .errors()[0];
+  };
+  const double half_place = 0x1p-8;  // of bf16, at the root of two
+  EXPECT_LT(error("bf16", "sqrt"), half_place);
+  EXPECT_GT(error("bf16", "sqrt"), 0.999 * std::fabs(std::sqrt(2.0) - 1.4140625));
+  EXPECT_LT(error("f16", "sqrt"), half_place / 8);
+  EXPECT_GT(error("f32", "sqrt"), 0x1p-24);
+}
+
+// How steep the sine is where it is asked, not how steep it gets.
+TEST(Bounds, OfASineIsItsSlopeThere) {
+  auto error = [](double x) {
+    return Judged("graph @g(%x: f32[1]) { %y = aten.mul(%x, 1.25) %z = aten.sin(%y) return %z }", {{x}}).errors()[0];
+  };
+  const double turning = error(1.2566370614), steep = error(100.5309649149);  // at a quarter turn, and after 20 turns
+  EXPECT_LT(turning, 2 * kUlp);
+  EXPECT_GT(steep, 16 * kUlp);
+}
+
 TEST(Bounds, APowerOfTwoRoundsNothing) {
   auto error = [](const char* by, double x) {
     return Judged("graph @g(%x: f32[1]) { %z = aten." + std::string(by) + " return %z }", {{x}}).errors()[0];

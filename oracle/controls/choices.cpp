@@ -121,6 +121,17 @@ double pushed(const Step& s, const Choices& x, double exact, std::span<const Sca
   return rounded(x, candidate);
 }
 
+bool may_stay_wide(const Step& s) {
+  const bool sum = s.arithmetic == Arithmetic::add || s.arithmetic == Arithmetic::sub;
+  return s.dtype == Dtype::f64 && s.operands.size() == 2 && (sum || s.arithmetic == Arithmetic::mul);
+}
+
+DoubleDouble unrounded(const Step& s, DoubleDouble a, DoubleDouble b) {
+  if (s.operands[0].factor != 1) a = a * DoubleDouble(s.operands[0].factor);
+  if (s.operands[1].factor != 1) b = b * DoubleDouble(s.operands[1].factor);
+  return s.arithmetic == Arithmetic::mul ? a * b : s.arithmetic == Arithmetic::sub ? a - b : a + b;
+}
+
 double divided(const Choices& x, const Step& s, double a, double b, double exact) {
   // In f64 the one right answer is all that a correctly rounded row allows, and it is what we were given.
   if (!std::isfinite(exact) || exact == 0 || x.keeps == Dtype::f64) return rounded(x, exact);

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "compiler/base/chooser.h"
+#include "compiler/scalar/double_double.h"
 #include "oracle/controls/accumulate.h"
 #include "oracle/controls/plan.h"
 
@@ -37,6 +38,10 @@ double rounded(const Choices& x, double exact);
 double pushed(const Step& s, const Choices& x, double exact, std::span<const ScalarValue> operands, uint64_t& state);
 // The same in f64, measured from double-double.
 double precise(const Step& s, const Choices& x, const double* v, std::span<const ScalarValue> plain, double fallback);
+// Sums, differences and products of two numbers of float64 may be kept without being rounded, as the unevaluated sum
+// of two, for others of them that read it: contraction, and arithmetic wider than any dtype.
+bool may_stay_wide(const Step& s);
+DoubleDouble unrounded(const Step& s, DoubleDouble a, DoubleDouble b);
 // a / b by b's reciprocal.
 double divided(const Choices& x, const Step& s, double a, double b, double exact);
 

@@ -8,6 +8,7 @@
 #include "compiler/graph/text.h"
 #include "oracle/controls/extremes.h"
 #include "oracle/controls/search.h"
+#include "oracle/controls/survivor.h"
 #include "oracle/controls/variant.h"
 
 namespace lenz::oracle::controls {
@@ -49,7 +50,7 @@ class Batch {
     judge_eager(s, tally, index);
     for (int v = 0; v < options_.variants; ++v) legal(s, tally, index, static_cast<uint64_t>(v));
     if (options_.mutants) {
-      const std::vector<Elements> worst = reach(s, index);
+      const std::vector<Elements> worst = reach_at_random(s, options_.reach, seed_of(options_.seed, index, 1000));
       tightness(s, tally, worst);
       const std::vector<Elements> utmost = extremes(s, tally, index, worst);
       for (int m = 0; m < kMutants; ++m) mutant(s, tally, static_cast<Mutant>(m), index, worst, utmost);
@@ -133,16 +134,6 @@ class Batch {
     tally_.alarms.push_back(std::move(a));
   }
 
-  // By element, the worst deviation of some legal variants and of eager.
-  std::vector<Elements> reach(Subject& s, uint64_t index) {
-    std::vector<Elements> worst = s.eager_deviations();
-    for (int v = 0; v < options_.reach; ++v) {
-      RandomChooser choose(seed_of(options_.seed, index, 1000 + static_cast<uint64_t>(v)));
-      raise_to(worst, s.exact(), run_variant(s.plan(), choose));
-    }
-    return worst;
-  }
-
   // What elements attain where each has choices of its own: beside what is reached, and judged as any legal result.
   std::vector<Elements> extremes(Subject& s, DtypeTally& tally, uint64_t index, const std::vector<Elements>& worst) {
     std::vector<Elements> utmost = worst;
@@ -216,45 +207,31 @@ class Batch {
         t.killed[c] += caught ? 1 : 0;
         killed = killed || (c == 0 && caught);
       }
-      if (!killed && scope == Scope::every_result) survivor(s, tally.survivors[called], bad, worst, utmost, seed);
+      if (!killed && scope == Scope::every_result)
+        survivor(s, tally.survivors[called], bad, worst, utmost, seed, index, called);
     }
   }
 
   void survivor(const Subject& s, SurvivorTally& t, const std::vector<Elements>& bad,
-                const std::vector<Elements>& reached_at_random, std::vector<Elements> worst, uint64_t seed) {
-    ++t.survivors;
-    if (!farthest(s.exact(), bad, reached_at_random)) {
-      ++t.reached;
-      return;
-    }
-    if (!farthest(s.exact(), bad, worst)) {
-      ++t.attained;
-      return;
-    }
-    search_towards(s.plan(), s.exact(), bad, options_.search, seed, worst);
-    double beyond = 0;        // how many times what is reached there
-    double beyond_share = 0;  // of the bound, against the greatest share that is reached in the tensor
-    size_t where = 0;         // of the results
-    for (size_t i = 0; i < bad.size(); ++i) {
-      double share = 0, reached = 0;
-      for (size_t k = 0; k < bad[i].size(); ++k) {
-        const double d = deviation(s.exact()[i][k], bad[i][k]), e = s.errors()[i][k];
-        if (d == 0) continue;
-        beyond = std::max(beyond, d / worst[i][k]);
-        if (!(e > 0) || std::isinf(e)) continue;
-        share = std::max(share, d / e);
-        reached = std::max(reached, worst[i][k] / e);
-      }
-      if (share > 0 && share / reached > beyond_share) beyond_share = share / reached, where = i;
-    }
-    if (beyond <= 1) {
-      ++t.found;
-    } else if (beyond_share <= 1) {
-      ++t.in_tensor;
-    } else {
-      t.beyond.add(beyond_share);
-      ++t.beyond_at[s.op_of(where)];
-    }
+                const std::vector<Elements>& at_random, const std::vector<Elements>& utmost, uint64_t seed,
+                uint64_t index, const std::string& mutant) {
+    const Survivor found = look_at(s, boxed_, bad, at_random, utmost, options_.efforts, seed);
+    ++t.counts[static_cast<int>(found.standing)];
+    if (found.standing != Standing::beyond) return;
+    t.beyond.add(found.factor);
+    Beyond b;
+    b.dtype = lenz::name(dtype_of(index));
+    b.mutant = mutant;
+    b.op = s.op_of(found.result);
+    b.text = print(s.graph(Scope::every_result));
+    b.index = index;
+    b.result = found.result, b.element = found.element;
+    b.factor = found.factor;
+    b.expected = s.exact()[b.result][b.element];
+    b.got = bad[b.result][b.element];
+    b.bound = s.errors()[b.result][b.element];
+    b.reached = found.reached;
+    tally_.beyond.push_back(std::move(b));
   }
 
   const ControlsOptions& options_;

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "oracle/controls/histogram.h"
 #include "oracle/controls/mutant.h"
 #include "oracle/controls/subject.h"
+#include "oracle/controls/survivor.h"
 
 namespace lenz::oracle::controls {
 
@@ -21,7 +23,7 @@ struct ControlsOptions {
   bool mutants = false;         // one of each kind per graph where it fits, and how far legal variants reach
   bool criteria = true;         // the others too
   int reach = 12;               // legal variants whose worst deviation is what is reached
-  int search = 400;             // more of them, for each mutant that survives beyond that: steps towards its deviation
+  Efforts efforts;              // for each mutant that survives beyond that
   std::optional<Mutant> fault;  // of what passes for legal: to see that, and how, an alarm is raised
 };
 
@@ -30,13 +32,9 @@ struct MutantTally {
   uint64_t killed[kCriteria] = {};
 };
 struct SurvivorTally {
-  uint64_t survivors = 0;
-  uint64_t reached = 0;    // each deviation within the worst of some random legal variants at that element
-  uint64_t attained = 0;   // within what the element attains by choices of its own (extremes.h)
-  uint64_t found = 0;      // the same once legal variants have been searched for such deviations
-  uint64_t in_tensor = 0;  // beyond it there, but within the worst of the tensor, relative to the bound
-  Histogram beyond;        // of the others: deviation over the worst one reached
-  std::map<std::string, uint64_t> beyond_at;  // and by the op whose result is farthest beyond
+  uint64_t counts[kStandings] = {};
+  Histogram beyond;  // of those beyond: by what factor
+  uint64_t survivors() const { return std::accumulate(std::begin(counts), std::end(counts), uint64_t{0}); }
 };
 
 // Of the results of one op.
@@ -68,9 +66,19 @@ struct Alarm {
   std::vector<std::string> choices;      // what is not plain in the smallest variant that still raises it
 };
 
+// A survivor beyond all that was found to be legal, at the element where it is most so.
+struct Beyond {
+  std::string dtype, mutant, op, text;  // whose result it is; the graph's text
+  uint64_t index = 0;                   // of the graph in the campaign
+  uint64_t result = 0, element = 0;
+  double factor = 1;  // the share of its bound over the greatest that legal results are known to have; may be infinite
+  double expected = 0, got = 0, bound = 0, reached = 0;  // reached: how far from `expected` legal results get there
+};
+
 struct Tally {
   std::map<std::string, DtypeTally> dtypes;
-  std::vector<Alarm> alarms;  // the first few: legal variants', then eager's
+  std::vector<Alarm> alarms;   // the first few: legal variants', then eager's
+  std::vector<Beyond> beyond;  // all of them
   std::map<std::string, uint64_t> unsupported;
 
   void merge(const Tally& other);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -119,24 +120,25 @@ void show_mutants(const std::string& dtype, const DtypeTally& t, const Campaign&
   }
 }
 
-void show_survivors(const std::string& dtype, const DtypeTally& t) {
+void show_survivors(const std::string& dtype, const DtypeTally& t, const std::vector<Beyond>& beyond) {
   std::printf(
       "%s: survivors of our judge, every result: within what random legal variants reach at the element; what "
-      "it attains by choices of its own; what variants reach when searched; of the bound's share in the tensor; beyond "
-      "all (by what factor)\n",
+      "it attains by choices of its own; what variants reach when searched; of the bound's share in the tensor; of its "
+      "share where other inputs are drawn; beyond all (by what factor)\n",
       dtype.c_str());
-  for (const auto& [mutant, m] : t.survivors)
-    std::printf("  %-22s %7llu %7llu %7llu %7llu %7llu %7llu (median %.2g)\n", mutant.c_str(),
-                static_cast<unsigned long long>(m.survivors), static_cast<unsigned long long>(m.reached),
-                static_cast<unsigned long long>(m.attained), static_cast<unsigned long long>(m.found),
-                static_cast<unsigned long long>(m.in_tensor), static_cast<unsigned long long>(m.beyond.count()),
-                m.beyond.median());
-  std::map<std::string, uint64_t> where;
-  for (const auto& [mutant, m] : t.survivors)
-    for (const auto& [op, n] : m.beyond_at) where[op] += n;
-  if (!where.empty()) std::printf("%s: beyond all at the results of", dtype.c_str());
-  for (const auto& [op, n] : where) std::printf(" %s (%llu)", op.c_str(), static_cast<unsigned long long>(n));
-  if (!where.empty()) std::printf("\n");
+  for (const auto& [mutant, m] : t.survivors) {
+    std::printf("  %-22s %7llu", mutant.c_str(), static_cast<unsigned long long>(m.survivors()));
+    for (uint64_t n : m.counts) std::printf(" %7llu", static_cast<unsigned long long>(n));
+    std::printf(" (median %.2g)\n", m.beyond.median());
+  }
+  for (const Beyond& b : beyond)
+    if (b.dtype == dtype)
+      std::printf(
+          "  beyond all by %.3g: graph %llu, %s, result %llu of %s [%llu]: %.9g for %.9g, off by %.3g of %.3g; %.3g "
+          "reached\n",
+          b.factor, static_cast<unsigned long long>(b.index), b.mutant.c_str(),
+          static_cast<unsigned long long>(b.result), b.op.c_str(), static_cast<unsigned long long>(b.element), b.got,
+          b.expected, std::fabs(b.got - b.expected), b.bound, b.reached);
   std::printf("%s: bound over the worst deviation reached, median over tensors, by the graph's longest reduction:",
               dtype.c_str());
   for (const auto& [length, h] : t.tightness)
@@ -164,7 +166,7 @@ void show(const Campaign& campaign) {
     alarms += t.alarms[1][0] + t.extreme_alarms;
     extremes += t.extremes;
     show_mutants(dtype, t, campaign);
-    if (campaign.options.mutants) show_survivors(dtype, t);
+    if (campaign.options.mutants) show_survivors(dtype, t, campaign.tally.beyond);
     if (campaign.options.mutants) show_ops(dtype, t);
     std::printf(
         "%s: %llu graphs of %.1f ops, %llu weak, %llu refused by eager; %.1f %% of elements with a bound below "

@@ -13,27 +13,30 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Some of the values that an element may have: the least, the greatest, and two between.
+// Some of the values that an element may have: the least, the greatest, and two between. Of float64 with what rounding
+// takes from them, where it is left out (`may_stay_wide`); by itself each is the rounded value.
 constexpr size_t kKept = 4;
 struct Attained {
-  std::array<double, kKept> v{};
+  std::array<double, kKept> v{}, rest{};
   double least() const { return v[0]; }
   double greatest() const { return v[1]; }
-  bool one() const { return v[0] == v[1]; }
+  bool one() const { return v[0] == v[1] && rest[0] == rest[1]; }
+  void set(size_t k, DoubleDouble x) { v[k] = x.hi, rest[k] = x.lo; }
 };
 using AttainedElements = std::vector<Attained>;
 
 class Collector {
  public:
-  void add(double v) {
-    if (std::isnan(v)) {
+  void add(DoubleDouble v) {
+    if (std::isnan(v.hi)) {
       nan_ = true;
       return;
     }
-    if (count_ == 0 || v < a_.v[0]) a_.v[0] = v;
-    if (count_ == 0 || v > a_.v[1]) a_.v[1] = v;
-    a_.v[2 + count_ % 2] = v;
-    if (count_ == 0) a_.v[3] = v;
+    auto less = [](double a, double rest_a, double b, double rest_b) { return a < b || (a == b && rest_a < rest_b); };
+    if (count_ == 0 || less(v.hi, v.lo, a_.v[0], a_.rest[0])) a_.set(0, v);
+    if (count_ == 0 || less(a_.v[1], a_.rest[1], v.hi, v.lo)) a_.set(1, v);
+    a_.set(2 + count_ % 2, v);
+    if (count_ == 0) a_.set(3, v);
     ++count_;
   }
   Attained take() const {
@@ -195,6 +198,11 @@ class Extent {
         double v[3] = {};
         for (size_t k = 0; k < arity; ++k) v[k] = from[k].v[which[k]] * factors[k];
         answers(s, v, whole, collector);
+        if (!may_stay_wide(s)) return;
+        const DoubleDouble wide =
+            unrounded(s, {from[0].v[which[0]], from[0].rest[which[0]]}, {from[1].v[which[1]], from[1].rest[which[1]]});
+        collector.add(wide.hi);
+        collector.add(wide);
       };
       // Every corner, and two more between.
       size_t ends[3] = {1, 1, 1};

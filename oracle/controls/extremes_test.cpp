@@ -49,6 +49,21 @@ TEST(Extremes, ElementsChooseForThemselves) {
   for (size_t k = 0; k < 32; ++k) EXPECT_EQ(e.least[0][k], e.greatest[0][k]);  // stored, it is one number
 }
 
+// Wider than float64 too, element by element.
+TEST(Extremes, SumsOfFloat64MayStayWide) {
+  Boxed boxed(DeviceKind::cpu);
+  Subject s = subject(R"(graph @g(%x: f64[1] init uniform(0.5, 1)) {
+  %m = aten.mul(%x, 0.9)
+  %y = aten.add(%m, 0.25)
+  %d = aten.sub(%m, %y)
+  return %y, %d
+})",
+                      boxed);
+  const Extremes e = find_extremes(s.plan());
+  EXPECT_GT(width(e, 2), 0);
+  EXPECT_TRUE(e.least[2][0] == -0.25 || e.greatest[2][0] == -0.25);
+}
+
 // What multiplies a number by itself reads it once: no square is negative, and none has a root that is NaN.
 TEST(Extremes, SquaresAreOfOneNumber) {
   Boxed boxed(DeviceKind::cpu);

@@ -1,5 +1,7 @@
 // Tallies added up, and as JSON (controls.schema.json).
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <tuple>
 
 #include "oracle/controls/controls.h"
@@ -20,13 +22,8 @@ void add(MutantTally& to, const MutantTally& from) {
 template <class K, class V>
 void add(std::map<K, V>& to, const std::map<K, V>& from);
 void add(SurvivorTally& to, const SurvivorTally& from) {
-  to.survivors += from.survivors;
-  to.reached += from.reached;
-  to.attained += from.attained;
-  to.found += from.found;
-  to.in_tensor += from.in_tensor;
+  for (int i = 0; i < kStandings; ++i) to.counts[i] += from.counts[i];
   to.beyond.merge(from.beyond);
-  add(to.beyond_at, from.beyond_at);
 }
 void add(Histogram& to, const Histogram& from) { to.merge(from); }
 void add(OpTally& to, const OpTally& from) {
@@ -83,15 +80,11 @@ json to_json(const DtypeTally& t) {
       scope["mutants"][mutant] = {{"made", m.made}, {"killed", by_criterion(m.killed)}};
     j["scopes"][std::string(kScopeNames[s])] = scope;
   }
-  for (const auto& [mutant, m] : t.survivors)
-    j["survivors"][mutant] = {{"survivors", m.survivors},
-                              {"reached", m.reached},
-                              {"attained", m.attained},
-                              {"found", m.found},
-                              {"in_tensor", m.in_tensor},
-                              {"beyond", m.beyond.to_json()},
-                              {"median_beyond", m.beyond.median()},
-                              {"beyond_at", m.beyond_at}};
+  for (const auto& [mutant, m] : t.survivors) {
+    json one = {{"survivors", m.survivors()}, {"factors", m.beyond.to_json()}, {"median_factor", m.beyond.median()}};
+    for (int i = 0; i < kStandings; ++i) one[std::string(kStandingNames[i])] = m.counts[i];
+    j["survivors"][mutant] = std::move(one);
+  }
   for (const auto& [op, o] : t.ops)
     j["ops"][op] = {{"tensors", o.tensors}, {"elements", o.elements},         {"open", o.open},
                     {"strong", o.strong},   {"median", o.tightness.median()}, {"histogram", o.tightness.to_json()}};
@@ -114,14 +107,11 @@ DtypeTally dtype_from(const json& j) {
       by_criterion(m.at("killed"), t.mutants[s][mutant].killed);
     }
   }
-  for (const auto& [mutant, m] : j.at("survivors").items())
-    t.survivors[mutant] = {m.at("survivors"),
-                           m.at("reached"),
-                           m.at("attained"),
-                           m.at("found"),
-                           m.at("in_tensor"),
-                           Histogram::from_json(m.at("beyond")),
-                           m.at("beyond_at").get<std::map<std::string, uint64_t>>()};
+  for (const auto& [mutant, m] : j.at("survivors").items()) {
+    SurvivorTally& to = t.survivors[mutant];
+    for (int i = 0; i < kStandings; ++i) to.counts[i] = m.at(std::string(kStandingNames[i]));
+    to.beyond = Histogram::from_json(m.at("factors"));
+  }
   for (const auto& [op, o] : j.at("ops").items())
     t.ops[op] = {o.at("tensors"), o.at("elements"), o.at("open"), o.at("strong"),
                  Histogram::from_json(o.at("histogram"))};
@@ -139,10 +129,15 @@ void Tally::merge(const Tally& other) {
     return std::tuple(a.by == "eager", a.index, a.variant) < std::tuple(b.by == "eager", b.index, b.variant);
   });
   if (alarms.size() > kAlarmsKept) alarms.resize(kAlarmsKept);
+  beyond.insert(beyond.end(), other.beyond.begin(), other.beyond.end());
+  std::ranges::stable_sort(beyond, [](const Beyond& a, const Beyond& b) {
+    return std::tie(a.index, a.mutant) < std::tie(b.index, b.mutant);
+  });
 }
 
 json Tally::to_json() const {
-  json j = {{"dtypes", json::object()}, {"alarms", json::array()}, {"unsupported", unsupported}};
+  json j = {
+      {"dtypes", json::object()}, {"alarms", json::array()}, {"beyond", json::array()}, {"unsupported", unsupported}};
   for (const auto& [dtype, t] : dtypes) j["dtypes"][dtype] = controls::to_json(t);
   for (const Alarm& a : alarms)
     j["alarms"].push_back({{"dtype", a.dtype},
@@ -152,6 +147,13 @@ json Tally::to_json() const {
                            {"index", a.index},
                            {"variant", a.variant},
                            {"choices", a.choices}});
+  for (const Beyond& b : beyond) {
+    json one = {{"dtype", b.dtype}, {"mutant", b.mutant}, {"op", b.op},           {"graph", b.text},
+                {"index", b.index}, {"result", b.result}, {"element", b.element}, {"expected", b.expected},
+                {"got", b.got},     {"bound", b.bound},   {"reached", b.reached}};
+    if (std::isfinite(b.factor)) one["factor"] = b.factor;
+    j["beyond"].push_back(std::move(one));
+  }
   return j;
 }
 
@@ -162,6 +164,10 @@ Tally Tally::from_json(const json& j) {
   for (const json& a : j.at("alarms"))
     t.alarms.push_back({a.at("dtype"), a.at("by"), a.at("summary"), a.at("graph"), a.at("index"), a.at("variant"),
                         a.at("choices").get<std::vector<std::string>>()});
+  for (const json& b : j.at("beyond"))
+    t.beyond.push_back({b.at("dtype"), b.at("mutant"), b.at("op"), b.at("graph"), b.at("index"), b.at("result"),
+                        b.at("element"), b.value("factor", std::numeric_limits<double>::infinity()), b.at("expected"),
+                        b.at("got"), b.at("bound"), b.at("reached")});
   return t;
 }
 

@@ -89,17 +89,16 @@ class Run {
     }
     const bool floating = is_floating(s.dtype);
     const bool inexact = floating && row.accuracy.of(s.computes) == AccuracyClass::ulps;
-    const bool kept = s.dtype == Dtype::f64 && x.keeps == Dtype::f64 && x.formula && arity == 2;
+    const bool kept = may_stay_wide(s) && x.keeps == Dtype::f64 && x.formula;
     const bool wide = floating && s.dtype == Dtype::f64 && row.eval.dds && x.push != Choices::none && inexact;
     const bool by_reciprocal = s.arithmetic == Arithmetic::div && x.formula && floating;
     Elements& rest = rests_[s.results[0]];
     rest.clear();
-    if (kept && s.arithmetic == Arithmetic::mul) rest.resize(s.count);
+    if (kept) rest.resize(s.count);
     const Elements* rests[2] = {nullptr, nullptr};
-    if (s.arithmetic == Arithmetic::add || s.arithmetic == Arithmetic::sub)
-      for (size_t k = 0; k < 2; ++k)
-        if (s.operands[k].value != kNone && !rests_[s.operands[k].value].empty())
-          rests[k] = &rests_[s.operands[k].value];
+    if (may_stay_wide(s))
+      for (size_t k = 0; k < 2; ++k) rests[k] = rests_of(s.operands[k]);
+    const bool wider = kept || rests[0] || rests[1];
     uint64_t state = x.seed;
     ScalarValue operands[3];
     for (size_t i = 0; i < s.count; ++i) {
@@ -122,29 +121,24 @@ class Run {
         out[i] = pushed(s, x, exact, {operands, arity}, state);
       } else if (by_reciprocal) {
         out[i] = divided(x, s, v[0], v[1], exact);
-      } else if (!rest.empty()) {
-        out[i] = exact;
-        rest[i] = std::isfinite(exact) ? std::fma(v[0], v[1], -exact) : 0;
-      } else if (rests[0] || rests[1]) {
-        out[i] = std::isfinite(exact) ? with_rests(s, rests, at, i, v[0], v[1]) : exact;
+      } else if (wider) {
+        DoubleDouble pair[2];
+        for (size_t k = 0; k < 2; ++k) {
+          const size_t place = at[k] ? at[k][i] : i;
+          pair[k] = {from[k] ? from[k][place] : fixed[k], rests[k] ? (*rests[k])[place] : 0};
+        }
+        const DoubleDouble r = unrounded(s, pair[0], pair[1]);
+        out[i] = r.hi;
+        if (kept) rest[i] = r.lo;
       } else {
         out[i] = rounded(x, exact);
       }
     }
   }
 
-  // A sum of f64 whose operands' products were not rounded.
-  static double with_rests(const Step& s, const Elements* const* rests, const uint32_t* const* at, size_t i, double a,
-                           double b) {
-    const double sign = s.arithmetic == Arithmetic::sub ? -1 : 1;
-    b *= sign;
-    double rest = 0;
-    for (size_t k = 0; k < 2; ++k)
-      if (rests[k])
-        rest += (*rests[k])[at[k] ? at[k][i] : i] * (k ? sign * s.operands[k].factor : s.operands[k].factor);
-    const double sum = a + b, back = sum - a;
-    const double more = (a - (sum - back)) + (b - back) + rest;
-    return more == 0 ? sum : sum + more;  // -0 and nothing more is -0
+  // What rounding would have taken from an operand's elements; none if it has.
+  const Elements* rests_of(const Operand& o) const {
+    return o.value == kNone || rests_[o.value].empty() ? nullptr : &rests_[o.value];
   }
 
   void cast(const Step& s, const Choices& x) {
@@ -158,14 +152,23 @@ class Run {
   }
 
   void move(const Step& s) {
-    Elements& out = values_[s.results[0]];
+    moved(s, values_);
+    Elements& rest = rests_[s.results[0]];
+    rest.clear();
+    if (std::ranges::none_of(s.operands, [&](const Operand& o) { return rests_of(o); })) return;
+    for (const Operand& o : s.operands) rests_[o.value].resize(values_[o.value].size());
+    rest.resize(s.count);
+    moved(s, rests_);
+  }
+  static void moved(const Step& s, std::vector<Elements>& planes) {
+    Elements& out = planes[s.results[0]];
     const Sources& from = *s.operands[0].sources;
     for (size_t i = 0; i < s.count; ++i) {
       size_t place = from[i];
       out[i] = 0;
       if (place-- == 0) continue;
       for (const Operand& o : s.operands) {
-        const Elements& e = values_[o.value];
+        const Elements& e = planes[o.value];
         if (place < e.size()) {
           out[i] = e[place];
           break;

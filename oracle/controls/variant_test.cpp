@@ -58,6 +58,30 @@ TEST(Variant, PlainAndPerturbedRunsAreCloseToEagerInF64) {
   }
 }
 
+// Wider than float64 too: what rounding takes from a sum is there for who reads it, also behind a view.
+TEST(Variant, SumsOfFloat64MayStayWide) {
+  Boxed boxed(DeviceKind::cpu);
+  Made m = planned(R"(graph @g(%x: f64[4] init uniform(0.5, 1)) {
+    %m = aten.mul(%x, 0.9)
+    %y = aten.add(%m, 0.25)
+    %z = aten.reshape(%y, [2, 2])
+    %w = aten.reshape(%m, [2, 2])
+    %d = aten.sub(%w, %z)
+    return %d
+  })",
+                   boxed);
+  bool rounded = false, whole = false;
+  for (uint64_t seed = 0; seed < 64; ++seed) {
+    RandomChooser choose(seed);
+    const auto got = run_variant(m.plan, choose);
+    const bool exact = std::ranges::all_of(got[0], [](double v) { return v == -0.25; });
+    whole = whole || exact;
+    rounded = rounded || !exact;
+  }
+  EXPECT_TRUE(rounded);
+  EXPECT_TRUE(whole);
+}
+
 TEST(Variant, ChoicesMakeADifferenceAndTheSameOnesDoNot) {
   Boxed boxed(DeviceKind::cpu);
   Made m = planned(R"(graph @g(%x: bf16[33, 64] init normal(0, 1)) {

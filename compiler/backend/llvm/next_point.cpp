@@ -57,6 +57,7 @@ void KernelEmitter::find_next() {
 }
 
 void KernelEmitter::fetch_next(std::vector<Frame>& frames) {
+  if (next_.empty()) return;  // else the kernel has axes
   const Axis& point = kernel_.axes.back();
   for (const auto& [buffer, index] : next_) {
     const int64_t bytes = lanes_ * item_size(dtype_of(buffer));

@@ -1,0 +1,103 @@
+#include "oracle/controls/survivor.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/base/hash.h"
+#include "oracle/controls/extremes.h"
+#include "oracle/controls/search.h"
+#include "oracle/controls/variant.h"
+
+namespace lenz::oracle::controls {
+
+namespace {
+
+constexpr int kVariants = 12;  // of each redrawn graph
+
+// How much of its bound a result's deviations take, at most, and where.
+struct Share {
+  double share = 0;
+  size_t element = 0;
+};
+std::vector<Share> shares_of(const Subject& s, const std::vector<Elements>& deviations) {
+  std::vector<Share> shares(deviations.size());
+  for (size_t i = 0; i < deviations.size(); ++i)
+    for (size_t k = 0; k < deviations[i].size(); ++k) {
+      const double d = deviations[i][k], e = s.errors()[i][k];
+      if (d > 0 && e > 0 && !std::isinf(e) && d / e > shares[i].share) shares[i] = {d / e, k};
+    }
+  return shares;
+}
+
+// The result whose share exceeds the one that is reached by the greatest factor.
+struct Farthest {
+  size_t result = 0;
+  double factor = 0;
+};
+Farthest farthest_share(const std::vector<Share>& shares, const std::vector<Share>& reached) {
+  Farthest most;
+  for (size_t i = 0; i < shares.size(); ++i) {
+    if (shares[i].share == 0) continue;
+    const double factor = shares[i].share / reached[i].share;
+    if (factor > most.factor) most = {i, factor};
+  }
+  return most;
+}
+
+// Raises the shares to what legal results reach of other inputs, until nothing is beyond them.
+void redraw(const Subject& s, Boxed& boxed, const std::vector<Share>& shares, int redraws, uint64_t seed,
+            std::vector<Share>& reached) {
+  for (int draw = 0; draw < redraws && farthest_share(shares, reached).factor > 1; ++draw) {
+    const uint64_t chosen = combine(seed, static_cast<uint64_t>(draw));
+    std::unique_ptr<Graph> graph = s.graph(Scope::outputs).clone();
+    for (size_t i = 0; i < graph->inputs().size(); ++i) graph->input(i).init.seed = mix(combine(chosen, i)) >> 32;
+    const std::optional<Subject> other = Subject::make(std::move(graph), boxed);
+    if (!other) continue;
+    std::vector<Elements> worst = reach_at_random(*other, kVariants, chosen);
+    const Extremes found = find_extremes(other->plan());
+    raise_to(worst, other->exact(), found.least);
+    raise_to(worst, other->exact(), found.greatest);
+    const std::vector<Share> there = shares_of(*other, worst);
+    for (size_t i = 0; i < reached.size(); ++i) reached[i].share = std::max(reached[i].share, there[i].share);
+  }
+}
+
+}  // namespace
+
+std::vector<Elements> reach_at_random(const Subject& subject, int variants, uint64_t seed) {
+  std::vector<Elements> worst = subject.eager_deviations();
+  for (int v = 0; v < variants; ++v) {
+    RandomChooser choose(mix(combine(seed, static_cast<uint64_t>(v))));
+    raise_to(worst, subject.exact(), run_variant(subject.plan(), choose));
+  }
+  return worst;
+}
+
+Survivor look_at(const Subject& subject, Boxed& boxed, const std::vector<Elements>& bad,
+                 const std::vector<Elements>& at_random, const std::vector<Elements>& utmost, Efforts efforts,
+                 uint64_t seed) {
+  const std::vector<Elements>& exact = subject.exact();
+  if (!farthest(exact, bad, at_random)) return {.standing = Standing::reached};
+  if (!farthest(exact, bad, utmost)) return {.standing = Standing::attained};
+  std::vector<Elements> worst = utmost;
+  search_towards(subject.plan(), exact, bad, efforts.search, seed, worst);
+  if (!farthest(exact, bad, worst)) return {.standing = Standing::found};
+
+  std::vector<Elements> deviations;
+  for (const Elements& e : exact) deviations.emplace_back(e.size(), 0.0);
+  raise_to(deviations, exact, bad);
+  const std::vector<Share> shares = shares_of(subject, deviations);
+  std::vector<Share> reached = shares_of(subject, worst);
+  if (farthest_share(shares, reached).factor <= 1) return {.standing = Standing::in_tensor};
+  redraw(subject, boxed, shares, efforts.redraws, seed, reached);
+  const Farthest most = farthest_share(shares, reached);
+  if (most.factor <= 1) return {.standing = Standing::redrawn};
+  const size_t element = shares[most.result].element;
+  return {.standing = Standing::beyond,
+          .result = most.result,
+          .element = element,
+          .factor = most.factor,
+          .reached = worst[most.result][element]};
+}
+
+}  // namespace lenz::oracle::controls
