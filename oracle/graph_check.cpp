@@ -37,7 +37,7 @@ class GraphCheck {
     for (int i = 0; i < options_.seeds && report_.out_of_memory.empty(); ++i) {
       ++report_.seeds;
       check_seed(options_.first_seed + static_cast<uint64_t>(i));
-      if (options_.progress) options_.progress(i + 1);
+      tell(std::to_string(i + 1) + " of " + std::to_string(options_.seeds) + " inputs");
     }
     if (options_.loops && options_.rebind && !options_.given) rebind();
     if (options_.parts && weak_seed_ && report_.findings.empty() && report_.out_of_memory.empty()) check_in_parts();
@@ -94,6 +94,10 @@ class GraphCheck {
     return binding;
   }
 
+  void tell(const std::string& done) const {
+    if (options_.progress) options_.progress(done);
+  }
+
   // Of the whole the bounds say too little: of its parts they may say enough.
   void check_in_parts() {
     seed_ = *weak_seed_;
@@ -107,6 +111,7 @@ class GraphCheck {
     }
     PartsWalk walk(*graph_, boxed_, source_->make(boxed_), binding, execute_options());
     while (auto part = walk.next()) {
+      tell("in parts: " + part->where);
       const std::string file = save(*part);
       GraphCheckOptions of_part = options_;
       of_part.seeds = 1;

@@ -37,7 +37,7 @@ struct GraphCheckOptions {
   std::function<std::vector<RunValue>(const Graph& graph, Boxed& boxed, Binding& binding)> given;
   std::span<const KnownFault> known = known_faults();  // of eager's own
   std::span<const PipelineLine> lines = pipeline();
-  std::function<void(int seeds_done)> progress;  // after each
+  std::function<void(const std::string& done)> progress;  // after each set of inputs and each part
 };
 
 struct PassFinding {

@@ -228,14 +228,14 @@ ExitCode graph_check_command(std::span<const std::string> args) {
     judge.memory_limit = options.memory_limit;
     return show_judged(files[0], judge, json);
   }
-  if (isatty(STDERR_FILENO) && options.seeds > 10)
-    options.progress = [&](int done) {
-      std::fprintf(stderr, "\r%d of %d inputs%s", done, options.seeds, done == options.seeds ? "\n" : "");
-    };
+  constexpr const char* kCleared = "\r\x1b[K";
+  const bool seen = isatty(STDERR_FILENO);
+  if (seen) options.progress = [&](const std::string& done) { std::fprintf(stderr, "%s%s", kCleared, done.c_str()); };
   auto reports = nlohmann::json::array();
   ExitCode worst = ExitCode::fine;
   for (const std::string& file : files) {
     Answer a = answer(file, options);
+    if (seen) std::fputs(kCleared, stderr);
     if (json) {
       reports.push_back(to_json(a));
     } else {
