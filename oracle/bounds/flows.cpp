@@ -244,6 +244,18 @@ at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype) {
   at::Tensor half = nothing_where(magnitude == 0, at::exp2((exponent - 1).to(at::kDouble)) * unit_of(dtype), 0);
   return nothing_where(at::isfinite(magnitude).logical_not(), half, kInf);
 }
+// Roundings of a sum of n terms, counted as roundings of the greatest of its parts, `most`. A part of m terms is no
+// more than m times the greatest of them, and of the n - 1 parts of any tree n - m at most have more than m terms: so
+// where m of them stay below most's power of two, m - 1 parts round by half as much at most, and of these m / 2 - 1 by
+// a quarter.
+at::Tensor roundings_of(const at::Tensor& n, const at::Tensor& most, double greatest, Dtype sums) {
+  const double slack = 1 + 0x1p-10;  // what roundings bring to a part
+  if (!(greatest > 0) || !std::isfinite(greatest)) return n;
+  const at::Tensor power = half_place(most, sums) / unit_of(sums);
+  const at::Tensor below = nothing_where(n * unit_of(sums) > 0x1p-10, at::floor(power / (greatest * slack)), 0);
+  const at::Tensor few = at::minimum(below, n);
+  return n - (few - 1).clamp_min(0) * 0.5 - (at::floor(few * 0.5) - 1).clamp_min(0) * 0.25;
+}
 
 // Nothing but a sum of elements: no products, no numbers.
 bool only_adds(const Call& call) {
@@ -395,7 +407,13 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       return size + e;
     };
   };
-  auto reach = run_on(in, call, absolute, on(true));
+  const bool adds = only_adds(call) && !lenz::is_complex(d);
+  double greatest = 0;  // of the terms, where it is asked
+  auto reach = run_on(in, call, absolute, [&](const Leaf& leaf) {
+    at::Tensor size = on(true)(leaf);
+    if (adds && flows(in, call, leaf) && size.numel() > 0) greatest = std::max(greatest, size.max().item<double>());
+    return size;
+  });
   auto exact = s.error || tiny ? run_on(in, call, absolute, on(false)) : reach;
   if (reach.size() != results.size() || exact.size() != results.size()) {
     in.unbounded.insert(call.op->full_name);
@@ -452,12 +470,13 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     at::Tensor error = fine ? fine->passed : (far - near).clamp_min(0);
     StoredErrors stored;
     if (is_inexact(d)) {
-      const at::Tensor roundings_in_sum = only_adds(call) && !lenz::is_complex(d)
-                                              ? n * half_place(most_of_sums(far, near, size, n, sums), sums)
-                                              : gamma(steps, unit_of(sums)) * far;
+      const at::Tensor most = adds ? most_of_sums(far, near, size, n, sums) : far;
+      const bool by_parts = adds && sums_as_defined(in, call);
+      const at::Tensor roundings_in_sum =
+          adds ? (by_parts ? roundings_of(n, most, greatest, sums) : n) * half_place(most, sums)
+               : gamma(steps, unit_of(sums)) * far;
       error = error + roundings_in_sum + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
-      if (only_adds(call) && sums_as_defined(in, call) && !s.error && finite && !lenz::is_complex(d))
-        error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);
+      if (by_parts && !s.error && finite) error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);
       // Numbers of a dtype add up to multiples of its least one: below its normal numbers their sums are exact.
       if (!only_adds(call) || !sums_as_defined(in, call) || s.error) {
         const double least =
