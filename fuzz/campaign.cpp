@@ -170,7 +170,7 @@ class Campaign {
   // In a child. Empty: it was told to stop.
   std::string batch(uint64_t first, uint64_t count, const std::vector<Dead>& dead, oracle::Place& place) {
     oracle::quieten_libtorch();
-    CaseRunner runner(options_.only, scratch_.path());
+    CaseRunner runner(options_.only, scratch_.path(), true);
     const auto begin = Clock::now();
     GrowthStatistics grown;
     json findings = json::array();

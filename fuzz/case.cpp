@@ -74,11 +74,19 @@ Case read_case(const std::string& path) {
   return c;
 }
 
-CaseRunner::CaseRunner(std::vector<const Property*> only, std::string scratch)
-    : properties_(std::move(only)), scratch_(std::move(scratch)), boxed_(DeviceKind::cpu) {
+CaseRunner::CaseRunner(std::vector<const Property*> only, std::string scratch, bool samples)
+    : properties_(std::move(only)),
+      samples_(samples && properties_.empty()),
+      scratch_(std::move(scratch)),
+      boxed_(DeviceKind::cpu) {
   if (properties_.empty())
     for (const Property& p : properties())
       if (!p.foreign) properties_.push_back(&p);
+}
+
+// With machine code a case costs several times what it costs without.
+bool CaseRunner::asks(const Property& property, const Setting& setting) const {
+  return !samples_ || !property.compiles || setting.seed % 2 == 0;
 }
 
 CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std::function<void(size_t)>& before) {
@@ -86,6 +94,7 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
   Subject subject(graph, setting, boxed_, scratch_);
   for (size_t i = 0; i < properties_.size() && !result.failure; ++i) {
     const Property& property = *properties_[i];
+    if (!asks(property, setting)) continue;
     if (before) before(i);
     const auto begin = std::chrono::steady_clock::now();
     const std::string name(property.name);

@@ -1,10 +1,12 @@
 #include "fuzz/property.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "compiler/backend/llvm/target.h"
 #include "compiler/driver/program_set.h"
 #include "oracle/exact.h"
+#include "oracle/graph_check.h"
 #include "oracle/native_run.h"
 #include "oracle/rewritten.h"
 
@@ -61,7 +63,7 @@ Subject::Subject(const Graph& graph, const Setting& setting, oracle::Boxed& boxe
       setting_(setting),
       boxed_(boxed),
       scratch_(std::move(scratch)),
-      quick_code_(setting.seed % 4 != 0) {}
+      quick_code_(setting.seed / 2 % 4 != 0) {}
 Subject::~Subject() = default;
 
 oracle::Trial& Subject::trial() {
@@ -105,7 +107,10 @@ RunnerOptions Subject::runner() const {
   return options;
 }
 
-loops::Program Subject::program(const LowerOptions& lower) { return program_for(graph_, sizes(), runner(), lower); }
+loops::Program Subject::program(bool products_outside) {
+  if (products_outside) return program_for(graph_, sizes(), runner(), {.products_outside = true});
+  return program_for(*passed().whole, sizes(), runner(), {}, {});
+}
 
 BuildOptions Subject::build_options(int threads, bool products_outside) const {
   BuildOptions options;
@@ -122,7 +127,7 @@ BuildOptions Subject::build_options(int threads, bool products_outside) const {
 }
 
 std::unique_ptr<runtime::Executable> Subject::built(int threads, bool products_outside, BuildReport* report) {
-  return build(program({.products_outside = products_outside}), build_options(threads, products_outside), report);
+  return build(program(products_outside), build_options(threads, products_outside), report);
 }
 
 runtime::Executable& Subject::executable(int threads, bool products_outside) {
@@ -142,6 +147,36 @@ void Subject::compile_as_users_do() {
 
 std::unique_ptr<Graph> Subject::passed(std::span<const PipelineLine> lines, RunStatistics* statistics) {
   return passed_for(graph_, sizes(), lines, runner(), statistics);
+}
+
+const Subject::Passed& Subject::passed() {
+  if (passed_) return *passed_;
+  const auto exact = oracle::exact_lines(graph_, pipeline());
+  Passed made;
+  RunStatistics statistics;
+  made.exact = passed(exact, &statistics);
+  made.exact_runs = made.runs = std::move(statistics.runs);
+  made.whole = passed_for(*made.exact, sizes(), pipeline().subspan(exact.size()), runner(), &statistics);
+  made.runs.insert(made.runs.end(), statistics.runs.begin(), statistics.runs.end());
+  return passed_.emplace(std::move(made));
+}
+
+bool Subject::interprets(Form form) {
+  constexpr int64_t kMany = 1 << 14;
+  constexpr uint64_t kForms = 4;
+  const Graph& graph = *passed().whole;
+  int64_t elements = 0;
+  for (ValueId v = 0; v < graph.value_count(); ++v) {
+    if (!graph.type(v).is_tensor()) continue;
+    int64_t own = 1;
+    for (const Dim d : graph.type(v).sizes()) own *= d.is_constant() ? d.constant() : evaluate(d, sizes()).value_or(1);
+    elements += own;
+  }
+  return elements < kMany || setting_.seed / 8 % kForms == static_cast<uint64_t>(form);
+}
+
+bool Subject::any_changed(std::span<const PassRun> runs) {
+  return std::ranges::any_of(runs, [](const PassRun& run) { return run.changed; });
 }
 
 std::optional<oracle::Mismatch> Subject::wrong(const Graph& passed) {

@@ -60,10 +60,13 @@ class Subject {
   const SymValues& sizes();
   RunnerOptions runner() const;  // with all checks, and the setting's selection
   // The loops at the trial's sizes, each time a copy of one's own.
-  loops::Program program(const LowerOptions& lower = {});
+  loops::Program program(bool products_outside = false);
   // As `lenz run` builds it; without products outside into the scratch folder's cache. Built once for each answer.
   runtime::Executable& executable(int threads, bool products_outside);
   std::unique_ptr<runtime::Executable> build_again(int threads, BuildReport& report);  // anew, out of that cache
+  // Whether the interpreter is to run loops of this form: all of them, but one alone of a graph of many elements.
+  enum class Form : uint8_t { lowered, fused, realised, passes_off };
+  bool interprets(Form form);
   // Of four cases three have code that is made quickly: emission is ours alike, LLVM's work differs.
   bool quick_code() const { return quick_code_; }
   void compile_as_users_do();                                            // from now on
@@ -74,6 +77,13 @@ class Subject {
 
   // What these passes make of the graph, at the case's sizes; their rewrites are counted, if anybody asks.
   std::unique_ptr<Graph> passed(std::span<const PipelineLine> lines, RunStatistics* statistics = nullptr);
+  // What the pipeline makes of it, run once: up to the first pass that may round, and to its end.
+  struct Passed {
+    std::unique_ptr<Graph> exact, whole;
+    std::vector<PassRun> exact_runs, runs;  // runs: of all lines
+  };
+  const Passed& passed();
+  static bool any_changed(std::span<const PassRun> runs);
   // What is wrong with what it gives in eager, if the passes may round.
   std::optional<oracle::Mismatch> wrong(const Graph& passed);
   std::optional<Failure> failed(std::string_view property, const oracle::Mismatch& mismatch) const;
@@ -88,6 +98,7 @@ class Subject {
 
   bool quick_code_;
   std::unique_ptr<Run> run_;
+  std::optional<Passed> passed_;
   std::map<std::pair<int, bool>, std::unique_ptr<runtime::Executable>> executables_;
 };
 

@@ -3,6 +3,7 @@
 #include <ATen/core/Tensor.h>
 #include <c10/core/CPUAllocator.h>
 
+#include <array>
 #include <cstring>
 #include <map>
 #include <mutex>
@@ -13,10 +14,16 @@ namespace lenz::oracle {
 
 namespace {
 constexpr size_t kHeader = 64;
+constexpr std::byte kCovered{0}, kGap{0xFF};
 constexpr size_t kBand = 256;  // bytes; keeps the alignment that libtorch's kernels count on
 
 // Bytes by place, so that copying one guard over another shows.
-std::byte band_byte(size_t place) { return static_cast<std::byte>(0xA5 ^ (place * 29 & 0x5F)); }
+constexpr std::byte band_byte(size_t place) { return static_cast<std::byte>(0xA5 ^ (place * 29 & 0x5F)); }
+constexpr std::array<std::byte, kBand> kIntact = [] {
+  std::array<std::byte, kBand> bytes{};
+  for (size_t i = 0; i < kBand; ++i) bytes[i] = band_byte(i);
+  return bytes;
+}();
 
 // What stands in the gap between elements: NaN in floats, so that a read there shows; a bool must stay one.
 std::byte gap_byte(Dtype dtype, size_t place) {
@@ -28,8 +35,9 @@ std::byte gap_byte(Dtype dtype, size_t place) {
 struct Block {
   std::byte* start = nullptr;  // of the front band
   size_t size = 0;             // of what lies between the bands
-  std::string name;
-  std::vector<bool> gap;  // of an input: bytes that no element covers; empty: there are none
+  std::string name;            // of an input
+  // Of an input: all ones where no element covers a byte, else zero, and what stands there; empty: elements cover all.
+  std::vector<std::byte> gap, in_gap;
   Dtype dtype = Dtype::u8;
   bool damaged = false;  // and reported
 
@@ -45,7 +53,8 @@ struct GuardedMemory::State final : c10::Allocator, std::enable_shared_from_this
     if (n == 0) return {nullptr, cpu};
     c10::DataPtr inner = base->allocate(kHeader + n + 2 * kBand);
     std::byte* start = static_cast<std::byte*>(inner.get()) + kHeader;
-    for (size_t i = 0; i < kBand; ++i) start[i] = start[kBand + n + i] = band_byte(i);
+    std::memcpy(start, kIntact.data(), kBand);
+    std::memcpy(start + kBand + n, kIntact.data(), kBand);
     std::memset(start + kBand, static_cast<int>(poison), n);
     // Whoever frees may know the data's address alone (raw_deallocate): who we are stands before the front band.
     auto* held = new Held{shared_from_this(), std::move(inner)};
@@ -54,7 +63,6 @@ struct GuardedMemory::State final : c10::Allocator, std::enable_shared_from_this
     Block& block = blocks[start + kBand];
     block.start = start;
     block.size = n;
-    block.name = "a buffer of " + std::to_string(n) + " bytes";
     return {start + kBand, start + kBand, &release, cpu};
   }
   c10::DeleterFnPtr raw_deleter() const override { return &release; }
@@ -78,20 +86,29 @@ struct GuardedMemory::State final : c10::Allocator, std::enable_shared_from_this
   }
 
   void examine(Block& block, const std::string& after) {
-    if (block.damaged) return;
-    Damage d{.where = block.name, .after = after};
+    if (block.damaged || intact(block)) return;
+    Damage d{.where = block.name.empty() ? "a buffer of " + std::to_string(block.size) + " bytes" : block.name,
+             .after = after};
     auto count = [&](int64_t offset) {
       if (d.bytes++ == 0) d.offset = offset;
     };
     for (size_t i = 0; i < kBand; ++i)
       if (block.start[i] != band_byte(i)) count(static_cast<int64_t>(i) - static_cast<int64_t>(kBand));
     for (size_t i = 0; i < block.gap.size(); ++i)
-      if (block.gap[i] && block.data()[i] != gap_byte(block.dtype, i)) count(static_cast<int64_t>(i));
+      if (block.gap[i] != kCovered && block.data()[i] != block.in_gap[i]) count(static_cast<int64_t>(i));
     for (size_t i = 0; i < kBand; ++i)
       if (block.data()[block.size + i] != band_byte(i)) count(static_cast<int64_t>(block.size + i));
-    if (d.bytes == 0) return;
     block.damaged = true;
     damage.push_back(std::move(d));
+  }
+
+  // Asked of every block after every node.
+  static bool intact(const Block& block) {
+    if (std::memcmp(block.start, kIntact.data(), kBand) != 0) return false;
+    if (std::memcmp(block.data() + block.size, kIntact.data(), kBand) != 0) return false;
+    std::byte changed{0};
+    for (size_t i = 0; i < block.gap.size(); ++i) changed |= (block.data()[i] ^ block.in_gap[i]) & block.gap[i];
+    return changed == std::byte{0};
   }
 
   std::byte poison;
@@ -109,14 +126,14 @@ GuardedMemory::GuardedMemory(std::byte poison) : state_(std::make_shared<State>(
 GuardedMemory::~GuardedMemory() { c10::SetCPUAllocator(state_->base); }
 
 namespace {
-void cover(std::vector<bool>& gap, const at::Tensor& t) {
+void cover(std::vector<std::byte>& gap, const at::Tensor& t) {
   if (t.numel() == 0) return;
   auto item = static_cast<int64_t>(t.itemsize());
   std::vector<int64_t> at(static_cast<size_t>(t.dim()), 0);
   for (;;) {
     int64_t place = t.storage_offset();
     for (size_t d = 0; d < at.size(); ++d) place += at[d] * t.stride(static_cast<int64_t>(d));
-    for (int64_t b = 0; b < item; ++b) gap[static_cast<size_t>(place * item + b)] = false;
+    for (int64_t b = 0; b < item; ++b) gap[static_cast<size_t>(place * item + b)] = kCovered;
     size_t d = at.size();
     while (d > 0 && ++at[d - 1] == t.size(static_cast<int64_t>(d - 1))) at[--d] = 0;
     if (d == 0) return;
@@ -142,7 +159,7 @@ std::vector<RunValue> GuardedMemory::guard(const Graph& graph, std::span<const R
         block->name = name;
         block->dtype = from_aten(t.scalar_type()).value_or(Dtype::u8);
         bool dense = t.is_non_overlapping_and_dense() && t.numel() * t.itemsize() == n;
-        if (!dense) block->gap.assign(n, true);
+        if (!dense) block->gap.assign(n, kGap);
       }
       c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(n), std::move(data), state_->base,
                            true);
@@ -166,9 +183,12 @@ std::vector<RunValue> GuardedMemory::guard(const Graph& graph, std::span<const R
       values[i] = hold(std::move(list));
     }
   }
-  for (auto& [storage, m] : moved)
-    for (size_t b = 0; m.block && b < m.block->gap.size(); ++b)
-      if (m.block->gap[b]) m.block->data()[b] = gap_byte(m.block->dtype, b);
+  for (auto& [storage, m] : moved) {
+    if (!m.block) continue;
+    m.block->in_gap.resize(m.block->gap.size());
+    for (size_t b = 0; b < m.block->gap.size(); ++b)
+      if (m.block->gap[b] != kCovered) m.block->data()[b] = m.block->in_gap[b] = gap_byte(m.block->dtype, b);
+  }
   return values;
 }
 

@@ -4,12 +4,11 @@ namespace lenz::fuzz {
 
 namespace {
 std::optional<Failure> holds(Subject& subject) {
-  RunStatistics statistics;
-  auto graph = subject.passed(pipeline(), &statistics);
-  for (const PassRun& run : statistics.runs)
+  const Subject::Passed& passed = subject.passed();
+  for (const PassRun& run : passed.runs)
     if (run.changed) subject.features.insert("pass " + std::string(run.pass));
-  if (statistics.rewrites == 0) return std::nullopt;
-  if (auto mismatch = subject.wrong(*graph)) return subject.failed("all_passes", *mismatch);
+  if (!Subject::any_changed(passed.runs)) return std::nullopt;
+  if (auto mismatch = subject.wrong(*passed.whole)) return subject.failed("all_passes", *mismatch);
   return std::nullopt;
 }
 }  // namespace

@@ -1,16 +1,14 @@
 #include "fuzz/properties/list.h"
-#include "oracle/graph_check.h"
 #include "oracle/rewritten.h"
 
 namespace lenz::fuzz {
 
 namespace {
 std::optional<Failure> holds(Subject& subject) {
-  RunStatistics statistics;
-  auto graph = subject.passed(oracle::exact_lines(subject.graph(), pipeline()), &statistics);
-  if (statistics.rewrites == 0) return std::nullopt;
+  const Subject::Passed& passed = subject.passed();
+  if (!Subject::any_changed(passed.exact_runs)) return std::nullopt;
   oracle::Trial& trial = subject.trial();
-  if (auto mismatch = oracle::Rewritten(trial).differs(*graph, trial.eager(*graph)))
+  if (auto mismatch = oracle::Rewritten(trial).differs(*passed.exact, trial.eager(*passed.exact)))
     return subject.failed("exact_passes", *mismatch);
   return std::nullopt;
 }

@@ -10,6 +10,7 @@ std::optional<Failure> scheduled(Subject& subject, std::string_view property, bo
   const schedule::Target target = schedule::cpu_target("avx512", 1);
   loops::Program program = schedule::schedule(subject.program(), target, {.tiles = tiles});
   loops::require_valid(program, "scheduling");
+  if (!subject.interprets(tiles ? Subject::Form::realised : Subject::Form::fused)) return std::nullopt;
   oracle::Trial& trial = subject.trial();
   if (auto mismatch = wrong(trial, program, trial.on_loops(program))) return subject.failed(property, *mismatch);
   return std::nullopt;
