@@ -325,8 +325,11 @@ class Campaign {
     }
     s.found =
         static_cast<uint64_t>(store::integer(store_.query("SELECT count(*) FROM finding WHERE run = ?", {run_})[0][0]));
-    s.features = static_cast<uint64_t>(
-        store::integer(store_.query("SELECT count(*) FROM coverage WHERE run = ?", {run_})[0][0]));
+    std::set<std::string> features;
+    for (const store::Row& row : store_.query("SELECT feature FROM coverage WHERE run = ?", {run_}))
+      features.insert(store::text(row[0]));
+    s.features = features.size();
+    s.unreached = unreached(pool_, features);
     for (const store::Row& row :
          store_.query("SELECT s.id, s.name, count(*), s.state FROM finding f JOIN signature s ON f.signature = s.id "
                       "WHERE f.run = ? GROUP BY s.id ORDER BY s.id",

@@ -13,6 +13,7 @@
 
 #include "corpus/store/database.h"
 #include "fuzz/case.h"
+#include "fuzz/coverage.h"
 
 namespace lenz::fuzz {
 
@@ -48,6 +49,7 @@ struct CampaignSummary {
   };
   std::vector<Finding> findings;
   uint64_t features = 0;
+  std::vector<Unreached> unreached;
   bool interrupted = false;
 };
 

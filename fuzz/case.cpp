@@ -50,7 +50,9 @@ Case draw_case(uint64_t seed, uint64_t number, const Pool& pool, const GrowOptio
   c.setting.seed = choose.below(uint64_t{1} << 32);
   GrowthStatistics own;
   GrowthStatistics& grown = statistics ? *statistics : own;
-  c.graph = grow(choose, pool, options, &grown);
+  GrowOptions in_turn = options;
+  in_turn.turn = Turn{seed, number};
+  c.graph = grow(choose, pool, in_turn, &grown);
   c.setting.sizes = grown.sizes;
   return c;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/driver/pipeline.h"
 #include "compiler/graph/rebuild.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
@@ -13,7 +14,7 @@
 namespace lenz::fuzz {
 
 namespace {
-constexpr size_t kMostElements = 1 << 14, kMostNodes = 40;
+constexpr size_t kMostElements = 1 << 14, kMostNodes = 40, kMostOfText = 200;
 
 bool constant(const Type& t) {
   bool all = t.is_tensor();
@@ -25,8 +26,8 @@ bool constant(const Type& t) {
 }
 
 // Those whose ops the fuzzer grows graphs from; of constant sizes, without sub-graphs.
-bool serves(const Graph& graph) {
-  bool fine = graph.subgraphs.empty() && graph.node_count() <= kMostNodes && !graph.inputs().empty();
+bool serves(const Graph& graph, size_t most_nodes) {
+  bool fine = graph.subgraphs.empty() && graph.node_count() <= most_nodes && !graph.inputs().empty();
   for (const Input& input : graph.inputs()) fine = fine && constant(graph.type(input.value));
   graph.for_each_node([&](NodeId id) {
     const OpDef& op = *graph.node(id).op;
@@ -49,10 +50,20 @@ const std::vector<const char*>& texts() {
   static const std::vector<const char*> all = [] {
     std::vector<const char*> some;
     for (const char* text : kCorpusTexts)
-      if (auto graph = parsed(text); graph && serves(*graph)) some.push_back(text);
+      if (auto graph = parsed(text); graph && serves(*graph, kMostOfText)) some.push_back(text);
     return some;
   }();
   return all;
+}
+
+// A text that shows many things shows a case one of them: what one of its outputs needs.
+void one_of_many(Graph& graph, Chooser& c) {
+  constexpr size_t kFew = 12;
+  if (graph.node_count() <= kFew || graph.outputs().size() < 2) return;
+  const Arg output = graph.outputs()[c.below(graph.outputs().size())];
+  graph.set_outputs({&output, 1});
+  PassContext context;
+  find_pass("dead_code")->pass.run(graph, context);
 }
 
 // What a graph becomes another by.
@@ -161,15 +172,18 @@ void initialise(Graph& graph, Chooser& c) {
 }
 }  // namespace
 
-std::unique_ptr<Graph> graph_from_corpus(Chooser& choose) {
-  if (texts().empty()) return nullptr;
-  std::unique_ptr<Graph> graph = parsed(choose.pick(texts()));
+std::unique_ptr<Graph> graph_from_corpus(Chooser& choose, const std::optional<Turn>& turn) {
+  const auto& all = texts();
+  if (all.empty()) return nullptr;
+  const uint64_t which = turn ? turn->of(turn->number / kCorpusEvery, all.size()) : choose.below(all.size());
+  std::unique_ptr<Graph> graph = parsed(all[which]);
+  one_of_many(*graph, choose);
   std::unique_ptr<Graph> made;
   try {
     made = Changes(*graph, choose).made();
   } catch (const Error&) {  // numbers that make no type
   }
-  if (!made || !serves(*made) || !verify(*made).empty()) return nullptr;
+  if (!made || !serves(*made, kMostNodes) || !verify(*made).empty()) return nullptr;
   rename(*made);
   initialise(*made, choose);
   made->name = "fuzzed";

@@ -6,11 +6,12 @@
 
 #include "compiler/base/chooser.h"
 #include "compiler/graph/graph.h"
+#include "fuzz/habits.h"
 
 namespace lenz::fuzz {
 
 // Null: this time a rule refuses what it would be. Its sizes are constants; its inputs have initialisers, but for those
-// of integers.
-std::unique_ptr<Graph> graph_from_corpus(Chooser& choose);
+// of integers. `turn`: it is the graph whose turn it is; else any.
+std::unique_ptr<Graph> graph_from_corpus(Chooser& choose, const std::optional<Turn>& turn = {});
 
 }  // namespace lenz::fuzz

@@ -89,7 +89,10 @@ nlohmann::json to_json(const CampaignSummary& s) {
   for (const auto& f : s.findings)
     findings.push_back(
         {{"name", f.name}, {"file", f.file}, {"cases", f.cases}, {"open", f.open}, {"looked_into", f.looked_into}});
+  nlohmann::json unreached = nlohmann::json::object();
+  for (const Unreached& u : s.unreached) unreached[u.kind] = {{"all", u.all}, {"unreached", u.names}};
   return {{"seed", s.seed},
+          {"unreached", unreached},
           {"cases", s.cases},
           {"held", s.held},
           {"refused", s.refused},
@@ -116,6 +119,12 @@ void show(const CampaignSummary& s) {
   if (s.given_up) std::printf("%llu cases were not run: too many of their batch killed the process\n", n(s.given_up));
   std::printf("%llu calls drawn, %llu refused by their rules; %llu features covered\n", n(s.calls), n(s.refused_calls),
               n(s.features));
+  for (const Unreached& u : s.unreached) {
+    std::printf("  %-5s %zu of %zu reached", u.kind.c_str(), u.all - u.names.size(), u.all);
+    for (size_t i = 0; i < std::min<size_t>(u.names.size(), 6); ++i)
+      std::printf("%s%s", i ? ", " : "; not ", u.names[i].c_str());
+    std::printf(u.names.size() > 6 ? ", ...\n" : "\n");
+  }
   for (const Property& p : properties()) {
     auto at = s.property_cases.find(std::string(p.name));
     if (at == s.property_cases.end()) continue;

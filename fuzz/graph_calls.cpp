@@ -19,6 +19,8 @@ bool shares_elements(const Type& t) {  // a dim of several elements at one place
   return false;
 }
 
+constexpr int64_t kMostElements = 1 << 23;  // of an input
+
 bool wants_values(const TensorWish& w) { return w.integers || w.permutation || w.sorted; }
 }  // namespace
 
@@ -131,6 +133,8 @@ bool GraphCalls::fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const 
     if (strides != (wish.strides ? *wish.strides : Sizes(dense.strides))) return false;
   }
   if (wish.written && (shares_elements(t) || growth_.made_for.contains(v))) return false;
+  // Bools of other bytes than 0 and 1 are nobody's promise.
+  if (wish.written && t.dtype != Dtype::b8 && type(graph_.storage(v)).dtype == Dtype::b8) return false;
   return keeps_apart(v, wish.written);
 }
 
@@ -181,6 +185,10 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   TensorWish whole = wish;
   whole.dtype = wish.dtype ? *wish.dtype : a_dtype(dtypes);
   whole.sizes = wish.sizes ? *wish.sizes : a_shape(wish.min_rank, wish.max_rank, wish.min_size);
+  // Sizes that follow from others may multiply.
+  int64_t elements = 1;
+  for (const int64_t n : *whole.sizes) elements *= std::max<int64_t>(n, 1);
+  if (elements > kMostElements) throw Unsupported("more elements than a case may have");
   ValueId v = FreshCalls(graph_, choose(), op_).tensor(whole);
   if (wants_values(wish)) growth_.made_for.emplace(v, whole);
   growth_.add(v);

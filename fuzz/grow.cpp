@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <ranges>
 #include <utility>
 
 #include "compiler/graph/alias.h"
+#include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
 #include "fuzz/control_flow.h"
 #include "fuzz/from_corpus.h"
@@ -32,12 +34,12 @@ class Grower {
     Growth growth;
     growth.habits = draw_habits(pool_, options_, c_);
     statistics_.sizes.clear();
-    if (growth.habits.corpus) graph_ = graph_from_corpus(c_);
+    if (growth.habits.corpus) graph_ = graph_from_corpus(c_, options_.turn);
     if (!graph_) graph_ = std::make_unique<Graph>(std::make_shared<Context>(), op_table(), "fuzzed");
     growth.graph = graph_.get();
     growth.most_inputs = 3 + c_.below(8);
     take_over(growth);
-    if (graph_->level == Level::torch) steps(growth, growth.habits.ops);
+    if (graph_->level == Level::torch) grow_from_turn(growth);
     outputs(growth);
     auto whole = growth.habits.symbolic ? with_symbols(*graph_, c_, statistics_.sizes) : nullptr;
     return (whole ? *whole : *graph_).clone();  // values numbered densely, inputs first: as its text would be read
@@ -50,6 +52,52 @@ class Grower {
     for (const Input& input : graph.inputs())
       if (input.init.kind == Initialiser::none) growth.made_for.emplace(input.value, TensorWish());
     for (ValueId v = 0; v < graph.value_count(); ++v) growth.add(v);
+    graph.for_each_node([&](NodeId id) {
+      if (graph.node(id).op->variant == VariantKind::out) forget_resized(growth, graph.node(id));
+    });
+  }
+
+  // What the case's turn says stands first and in the middle, so that it meets what came before and what comes behind.
+  void grow_from_turn(Growth& growth) {
+    const size_t begun = growth.graph->node_count(), early = growth.habits.ops / 3;
+    const bool idiom_first = c_.flip();
+    if (idiom_first) idiom_in_turn(growth);
+    row_in_turn(growth, 0);
+    steps(growth, early);
+    if (!idiom_first) idiom_in_turn(growth);
+    row_in_turn(growth, 1);
+    const size_t made = growth.graph->node_count() - begun;
+    if (made < growth.habits.ops) steps(growth, growth.habits.ops - made);
+  }
+
+  // A row with operands of one class of dtypes, which is another one each time that the row comes.
+  void row_in_turn(Growth& growth, size_t place) {
+    constexpr size_t kRowsOfCase = 2;
+    if (!options_.turn) return;
+    const uint64_t index = options_.turn->number * kRowsOfCase + place;
+    const uint64_t which = options_.turn->of(index, pool_.kin.size());
+    const auto& kin = pool_.kin[which];
+    const OpDef& op = options_.writes && c_.below(3) == 2 ? *c_.pick(kin) : *kin[0];
+    if (growth.habits.large && too_much(op)) return;
+    if (!options_.writes && (op.schema.mutates() || op.variant != VariantKind::functional)) return;
+    if (!options_.random && op.has(Trait::random)) return;
+    std::vector<DtypeSet> classes;
+    for (const DtypeSet one : {dtypes::wide_floats, dtypes::integers, dtypes::half | dtypes::bfloat, dtypes::boolean,
+                               dtypes::complexes, dtypes::float8})
+      if (!(one & op.dtypes).empty()) classes.push_back(one & op.dtypes);
+    if (classes.empty()) classes.emplace_back();
+    const DtypeSet liked =
+        std::exchange(growth.habits.dtypes, classes[(which + index / pool_.kin.size()) % classes.size()]);
+    const uint32_t fresh = std::exchange(growth.habits.fresh, std::max<uint32_t>(growth.habits.fresh, 8));
+    call(growth, op);
+    growth.habits.dtypes = liked;
+    growth.habits.fresh = fresh;
+  }
+
+  void idiom_in_turn(Growth& growth) {
+    if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
+    const size_t which = options_.turn->of(options_.turn->number, idiom_count());
+    grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); }, which);
   }
 
   void steps(Growth& growth, size_t count) {
@@ -159,12 +207,25 @@ class Grower {
       if (op.schema.packet.starts_with("as_strided") &&  // op name: no trait says it
           has_gaps(graph.type(args[0].value())))
         return;
+      if (!growth.habits.large && op.variant == VariantKind::functional && !op.decompose.empty() &&
+          !definition_writes(op) && c_.below(8) == 7)
+        return write_out(growth, op, args);
       made(growth, graph.append(op, args));
     } catch (const UserError&) {
       ++statistics_.refused;
     } catch (const Unsupported&) {
       ++statistics_.refused;
     }
+  }
+
+  // What users write who don't know the op: passes look for that.
+  void write_out(Growth& growth, const OpDef& op, std::span<const Arg> args) {
+    Graph& graph = *growth.graph;
+    const NodeId before = graph.last();
+    expand(graph, kNone, op, args);
+    std::vector<NodeId> steps;
+    for (NodeId id = graph.last(); id != before; id = graph.previous(id)) steps.push_back(id);
+    for (const NodeId id : steps | std::views::reverse) made(growth, id);
   }
 
   // One operand becomes a number that the row singles out: what it ignores, or what swallows all else.
@@ -206,7 +267,7 @@ class Grower {
         Resolved r = resolve(graph, kElement, args, {});
         growth.add(graph.node(graph.append(*r.op, r.args)).result());
       }
-      growth.add(v);
+      if (std::ranges::find(growth.values, v) == growth.values.end()) growth.add(v);
       if (growth.habits.tame && t.is_tensor() && is_floating(t.dtype) && c_.below(6) == 5) tame(growth, v);
     }
   }
@@ -284,7 +345,8 @@ class Grower {
     std::vector<Arg> all;
     std::vector<ValueId> made;
     for (ValueId v = 0; v < graph.value_count(); ++v)
-      if (graph.type(v).is_tensor() && graph.value(v).producer != kNone) made.push_back(v);
+      if (graph.type(v).is_tensor() && graph.value(v).producer != kNone && !graph.node(graph.value(v).producer).erased)
+        made.push_back(v);
     for (ValueId v : made)
       if (graph.value(v).users.empty() && c_.below(8) != 7) all.push_back(Arg::of_value(v));
     if (!made.empty() && c_.below(3) == 2) all.push_back(Arg::of_value(c_.pick(made)));

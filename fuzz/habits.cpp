@@ -1,6 +1,9 @@
 #include "fuzz/habits.h"
 
 #include <algorithm>
+#include <numeric>
+
+#include "compiler/base/hash.h"
 
 namespace lenz::fuzz {
 
@@ -38,7 +41,16 @@ Pool::Pool(const OpTable& table) {
     if (!takes(op)) continue;
     auto& pools = op.schema.mutates() || op.variant != VariantKind::functional ? writing : pure;
     pools[static_cast<size_t>(family_of(op))].push_back(&op);
+    if (!op.base || kin.empty() || kin.back()[0] != op.base) kin.emplace_back();
+    kin.back().push_back(&op);
   }
+}
+
+uint64_t Turn::of(uint64_t index, uint64_t count) const {
+  const uint64_t round = combine(seed, index / count);
+  uint64_t step = 1 + round % count;
+  while (std::gcd(step, count) != 1) ++step;
+  return (mix(round) % count + index % count * step) % count;
 }
 
 namespace {
@@ -103,7 +115,8 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.tame = c.below(3) != 0;
   h.repeats = c.any_of<uint32_t>({0, 0, 1, 4});
   h.idioms = c.any_of<uint32_t>({0, 0, 2, 8});
-  if (options.corpus && c.below(8) == 7) {
+  const uint64_t begins = options.turn ? options.turn->number : c.below(kCorpusEvery);
+  if (options.corpus && begins % kCorpusEvery == kCorpusEvery - 1) {
     h.corpus = true;
     h.ops = c.below(5);
   }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <optional>
 #include <vector>
 
 #include "compiler/base/chooser.h"
@@ -35,6 +36,15 @@ struct Pool {
   explicit Pool(const OpTable& table);
   static bool takes(const OpDef& op);
   std::array<std::vector<const OpDef*>, kFamilies> pure, writing;
+  std::vector<std::vector<const OpDef*>> kin;  // a row and those derived from it
+};
+
+// A case of a campaign. Cases begin from one row or rewrite rule after the other, so that a few hundred have met them
+// all.
+struct Turn {
+  uint64_t seed = 0, number = 0;
+  // Which of `count` comes as the index-th: each once before any comes again, in an order of the seed's own.
+  uint64_t of(uint64_t index, uint64_t count) const;
 };
 
 struct GrowOptions {
@@ -45,7 +55,10 @@ struct GrowOptions {
   bool random = true;   // some draw
   bool large = true;    // some have many elements
   bool corpus = true;   // some begin with a graph of the corpus
+  std::optional<Turn> turn;
 };
+
+inline constexpr uint64_t kCorpusEvery = 6;  // of so many cases one begins with a graph of the corpus
 
 struct Habits {
   size_t ops = 1;

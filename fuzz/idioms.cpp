@@ -4,6 +4,7 @@
 
 #include "compiler/driver/pipeline.h"
 #include "compiler/graph/alias.h"
+#include "compiler/graph/match.h"
 #include "compiler/graph/pattern_functions.h"
 #include "compiler/ops/op_table.h"
 
@@ -12,6 +13,7 @@ namespace lenz::fuzz {
 namespace {
 // A rule, and what its conditions say of its holes.
 struct Idiom {
+  const RuleSet* rules;
   const Rule* rule;
   std::vector<std::vector<const OpDef*>> ops;  // that may stand in a hole for an op
   std::vector<std::vector<Arg>> numbers;       // that an attribute is compared with
@@ -29,7 +31,7 @@ bool asks_of_op(const Expr& e, Slot hole) {
 }
 
 Idiom idiom_of(const RuleSet& rules, const Rule& rule) {
-  Idiom idiom{&rule, std::vector<std::vector<const OpDef*>>(rule.op_slots),
+  Idiom idiom{&rules, &rule, std::vector<std::vector<const OpDef*>>(rule.op_slots),
               std::vector<std::vector<Arg>>(rule.attr_slots)};
   Graph nothing(std::make_shared<Context>(), op_table(), "none");
   Bindings bound;
@@ -73,24 +75,47 @@ class Instance {
         graph_(*growth.graph),
         c_(choose),
         idiom_(idiom),
+        before_(graph_.last()),
+        inputs_before_(graph_.inputs().size()),
         values_(idiom.rule->value_slots, kNone),
         attrs_(idiom.rule->attr_slots),
         ops_(idiom.rule->op_slots) {}
 
-  bool make(const NodeMade& made) {
-    bool any = false;
+  // The rule's nodes, or the first of them.
+  std::span<const NodeId> make() {
     for (const NodePattern& pattern : idiom_.rule->nodes) {
       constexpr int kTries = 6;
       NodeId node = kNone;
       for (int i = 0; i < kTries && node == kNone; ++i) node = call(pattern);
-      if (node == kNone) return any;
-      any = true;
+      if (node == kNone) break;
+      nodes_.push_back(node);
       for (size_t r = 0; r < pattern.results.size() && r < graph_.node(node).result_count; ++r)
         if (pattern.results[r] != kNoSlot)
           values_[pattern.results[r]] = graph_.node(node).result(static_cast<uint16_t>(r));
-      made(node);
+      for (uint16_t r = 0; r < graph_.node(node).result_count; ++r) growth_.add(graph_.node(node).result(r));
     }
-    return any;
+    return nodes_;
+  }
+
+  // Whether the rule applies here as things stand: what it asks beside its nodes holds too.
+  bool fits() const {
+    const size_t root = idiom_.rule->plan[0].node;
+    return root < nodes_.size() && match(graph_, *idiom_.rules, *idiom_.rule, nodes_[root]).has_value();
+  }
+
+  // As if it had never been made.
+  void undo() {
+    std::vector<NodeId> since;
+    for (NodeId id = graph_.last(); id != before_; id = graph_.previous(id)) since.push_back(id);
+    graph_.erase_all(since);
+    std::erase_if(growth_.values, [&](ValueId v) {
+      const Value& value = graph_.value(v);
+      return value.producer == kNone ? value.index >= inputs_before_ : graph_.node(value.producer).erased;
+    });
+    std::erase_if(growth_.made_for, [&](const auto& made) {
+      return graph_.value(made.first).producer == kNone && graph_.value(made.first).index >= inputs_before_;
+    });
+    while (graph_.inputs().size() > inputs_before_) graph_.remove_input(graph_.inputs().size() - 1);
   }
 
  private:
@@ -228,14 +253,35 @@ class Instance {
   Graph& graph_;
   Chooser& c_;
   const Idiom& idiom_;
+  const NodeId before_;  // the last node that was there
+  const size_t inputs_before_;
+  std::vector<NodeId> nodes_;
   std::vector<ValueId> values_;
   std::vector<std::optional<Arg>> attrs_;
   std::vector<const OpDef*> ops_;
 };
 }  // namespace
 
-bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made) {
-  return Instance(growth, choose, choose.pick(idioms())).make(made);
+bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<size_t> which) {
+  const Idiom& idiom = which ? idioms()[*which] : choose.pick(idioms());
+  // Mostly one to which the rule applies, if a few attempts give one; else one that it is led on by.
+  constexpr size_t kAttempts = 8;
+  const size_t attempts = choose.below(4) == 3 ? 1 : kAttempts;
+  const uint32_t adapt = growth.habits.adapt;
+  for (size_t i = 1;; ++i) {
+    growth.habits.adapt = choose.flip() ? adapt : 0;  // rules that ask for parameters want inputs as they are
+    Instance instance(growth, choose, idiom);
+    const std::span<const NodeId> nodes = instance.make();
+    if (i < attempts && !instance.fits()) {
+      instance.undo();
+      continue;
+    }
+    growth.habits.adapt = adapt;
+    for (const NodeId id : nodes) made(id);
+    return !nodes.empty();
+  }
 }
+
+size_t idiom_count() { return idioms().size(); }
 
 }  // namespace lenz::fuzz

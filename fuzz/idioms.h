@@ -1,6 +1,6 @@
 // What rewrite rules look for, as a beginning of graphs: a rule's nodes, with operands and numbers of any kind. What
-// the rule asks beside them holds seldom or often, so that rules apply where they may, and are led on where they may
-// not. Rules are read as the passes have them: one that is new is met the same day. Thread-safety: as the graph's.
+// the rule asks beside them holds mostly, so that rules apply where they may, and are led on where they may not. Rules
+// are read as the passes have them: one that is new is met the same day. Thread-safety: as the graph's.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@ namespace lenz::fuzz {
 using NodeMade = std::function<void(NodeId)>;
 
 // Appends the nodes of one rule, or of its beginning where a call can't be made. False: there was nothing to begin
-// with.
-bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made);
+// with. `which`: of all, one chosen otherwise.
+bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<size_t> which = {});
+size_t idiom_count();
 
 }  // namespace lenz::fuzz

@@ -127,7 +127,7 @@ struct Executor::Impl final : GraphRunner {
     const Assumptions& assumptions = graph.assumptions;
     auto require = [&](const Cond& fact) {
       if (assumptions.is_open(fact) && evaluate(fact, binding.lookup()) == false)
-        throw Stop{Ending::raised, "these values contradict " + lenz::to_string(fact), where};
+        throw Stop{Ending::raised, "these values contradict " + lenz::to_string(fact), where, fact};
     };
     for (const auto& [symbol, range] : assumptions.facts().ranges()) {
       if (range.low) require(le(*range.low, Dim(symbol)));
@@ -150,10 +150,12 @@ struct Executor::Impl final : GraphRunner {
       memory.acquire(inputs[i]);
       if (plainly_is(graph.type(v), inputs[i])) continue;
       Seen seen = see(graph.type(v), inputs[i]);
-      if (!(depth_ == 0 ? binding.match(graph.type(v), seen) : binding.match_sizes(graph.type(v), seen)))
-        throw UserError(
-            "input " + graph.value_name(v) + " is " + to_string(seen) + ", not " + lenz::to_string(graph.type(v)),
-            "@" + graph.name);
+      if (depth_ == 0 ? binding.match(graph.type(v), seen) : binding.match_sizes(graph.type(v), seen)) continue;
+      const std::string what =
+          "input " + graph.value_name(v) + " is " + to_string(seen) + ", not " + lenz::to_string(graph.type(v));
+      if (depth_ == 0) throw UserError(what, "@" + graph.name);
+      // The graph gave it that type itself: what a call before this one wrote has another size since.
+      throw Unsupported("an out= tensor that is resized where somebody else looks at it: " + what);
     }
     if (over_limit()) throw Stop{Ending::out_of_memory, limit_text(), "the inputs of @" + graph.name};
     const LastUses dying = last_uses(graph);
@@ -268,6 +270,7 @@ struct Executor::Impl final : GraphRunner {
   struct Stop {
     Ending ending;
     std::string text, where;
+    std::optional<Cond> contradicted = {};
   };
   std::vector<std::pair<ValueId, std::string>> mismatches;  // results that are not what the graph's types say
 
@@ -298,6 +301,7 @@ Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, co
     e.ending = stop.ending;
     e.text = stop.text;
     e.where = stop.where;
+    e.contradicted = stop.contradicted;
   }
   if (!run.mismatches.empty()) {
     const auto& [value, seen] = run.mismatches[0];

@@ -7,16 +7,20 @@ namespace lenz::oracle {
 
 std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId from) {
   AliasClasses classes(graph);
+  const SymbolMakers makers(graph);
   std::vector<bool> values(graph.value_count()), memory(graph.value_count());  // that depend on it; memory by class
   bool needed = false;
   std::vector<NodeId> dependent;
+  std::vector<bool> goes(graph.node_capacity());
   for (NodeId id = from; id != kNone; id = graph.node(id).next) {
     const Node& node = graph.node(id);
     bool depends = id == from;
     for (const Arg& a : node.arguments())
       for_each_value(a, [&](ValueId v) { depends = depends || values[v] || memory[classes.root(v)]; });
+    makers.for_each_maker(graph, node, [&](NodeId maker) { depends = depends || goes[maker]; });
     if (!depends) continue;
     dependent.push_back(id);
+    goes[id] = true;
     Effects e = effects(graph, node);
     needed = needed || e.visible || e.advances_random;
     for (uint16_t i = 0; i < node.result_count; ++i) values[node.result(i)] = true;
@@ -25,20 +29,29 @@ std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId from) {
       needed = needed || classes.is_external(v);
     });
   }
-  for (const Arg& a : graph.outputs())
+  for (const Arg& a : graph.outputs()) {
     for_each_value(a, [&](ValueId v) { needed = needed || values[v] || memory[classes.root(v)]; });
-  SymbolMakers makers(graph);
-  for (NodeId id : dependent) makers.for_each([&](NodeId maker) { needed = needed || maker == id; });
+    makers.for_each_maker(a, [&](NodeId maker) { needed = needed || goes[maker]; });
+  }
   if (needed) return nullptr;
   // A copy numbers its nodes anew, in their order.
   std::unique_ptr<Graph> left = graph.clone();
-  std::vector<bool> goes(graph.node_capacity());
-  for (NodeId id : dependent) goes[id] = true;
   std::vector<NodeId> erased;
   for (NodeId here = graph.first(), there = left->first(); here != kNone;
        here = graph.node(here).next, there = left->node(there).next)
     if (goes[here]) erased.push_back(there);
   left->erase_all(erased);
+  forget_unmade_symbols(*left);
+  return left;
+}
+
+std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact) {
+  std::unique_ptr<Graph> left;
+  const SymbolMakers makers(graph);
+  for (const Dim side : {fact.lhs, fact.rhs})
+    makers.for_each_maker(side, [&](NodeId maker) {
+      if (!left) left = without_needless(graph, maker);
+    });
   return left;
 }
 

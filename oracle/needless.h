@@ -1,6 +1,7 @@
 // A refusal that nobody asked for: eager runs every node, and raises at one whose results nobody needs. A compiler
 // drops such a node, and with it the error: what is pure and unseen is no effect. So a graph that raises there may also
-// end as it does without that node. Thread-safety: pure functions.
+// end as it does without that node. A fact about a size is such an error too: it goes with the node that makes the
+// size, if nobody says that size. Thread-safety: pure functions.
 #pragma once
 
 #include <memory>
@@ -12,5 +13,7 @@ namespace lenz::oracle {
 // The graph without a node of its outermost level and all that is made of it; null where anybody could tell: an output,
 // an input, an effect or a size depends on it, or it draws from the ambient generator.
 std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId node);
+// The same of a node that makes a size of which the fact speaks.
+std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact);
 
 }  // namespace lenz::oracle

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler/graph/alias.h"
+
 namespace lenz::oracle {
 
 namespace {
@@ -48,7 +50,8 @@ bool inexact_on_strides(const Graph& graph, const SymValues& sizes) {
 std::optional<Mismatch> Rewritten::differs(const Graph& made, const Execution& got) {
   if (draws_otherwise(trial_.graph(), made)) return trial_.differs_outside(got);
   auto mismatch = trial_.differs(got);
-  if (mismatch && (eager_is_at_fault() || rounds_by_layout(made) || trial_.hangs_on_signs_of_zero(got)))
+  if (mismatch && (eager_is_at_fault() || rounds_by_layout(made) || rounds_in_place(trial_.graph()) ||
+                   trial_.hangs_on_signs_of_zero(got)))
     mismatch = trial_.eager_out_of_bounds(got);
   return mismatch;
 }
@@ -62,6 +65,23 @@ std::optional<Mismatch> Rewritten::out_of_bounds(const Graph& made, const Execut
 
 const KnownFault* Rewritten::known_of(const Graph& ran, const Execution& got) {
   return known_in(known_, ran, trial_.binding().lookup(), [&](const Leeway& by) { return trial_.within(by, got); });
+}
+
+// Eager's kernels for complex numbers are vectorised by the C++ compiler, where nothing that they write overlaps what
+// they read: the loop in place is another one, and rounds otherwise.
+bool Rewritten::rounds_in_place(const Graph& graph) {
+  bool any = std::ranges::any_of(graph.subgraphs, [](const auto& sub) { return rounds_in_place(*sub); });
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    if (node.op->accuracy == Accuracy::exact) return;
+    for_each_written(graph, node, [&](ValueId v) {
+      const Type& t = graph.type(v);
+      any = any || (t.is_tensor() ? is_complex(t.dtype) : std::ranges::any_of(t.elements(), [](const Type* e) {
+              return is_complex(e->dtype);
+            }));
+    });
+  });
+  return any;
 }
 
 // Eager's kernels for vectors and those for strided operands are two: a function that is not exact may end in other

@@ -20,6 +20,7 @@ class Rewritten {
 
  private:
   bool rounds_by_layout(const Graph& made) const;
+  static bool rounds_in_place(const Graph& graph);
   bool eager_is_at_fault();
 
   Trial& trial_;

@@ -49,8 +49,10 @@ void Trial::leave_needless_out() {
     NodeId next = needed().first();  // where it raises, the node that did
     options.on_node = [&](NodeId node, std::span<const RunValue>) { next = needed().node(node).next; };
     expected_ = Executor(boxed_, options).run(needed(), inputs(), binding_);
-    if (expected_.ending != Ending::raised || next == kNone) return;
-    auto left = without_needless(needed(), next);
+    if (expected_.ending != Ending::raised) return;
+    std::unique_ptr<Graph> left;
+    if (expected_.contradicted) left = without_needless(needed(), *expected_.contradicted);
+    if (!left && next != kNone) left = without_needless(needed(), next);
     if (!left) return;
     if (!refusal_) refusal_ = std::move(expected_);
     needed_ = std::move(left);

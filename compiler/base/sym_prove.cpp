@@ -2,7 +2,7 @@
 //   its range                         d - e >= 0                   d = m*x + c with the range of m times that of x
 //   d = m*x with m >= 0 and x >= 0
 //   k*d >= c*(x - k + 1) + ...        for a term c*(x // k), c > 0; c*x + ... for c < 0; then k*d > -k is enough
-//   for x >= 0: a term c*(x // k) is >= 0 for c > 0, >= c*x for c < 0
+//   for x >= 0: a term c*(x // k) is >= 0 for c > 0, >= c*x for c < 0; for x >= 1 that k divides it is >= c for c > 0
 //   a term c*(x % m): >= 0 for c > 0, >= c*(m - 1) or (for x >= 0) >= c*x for c < 0
 //   for divisors below 0: x // k = (-x) // -k, x % m = -((-x) % -m)
 //   a term c*max(x, y): with one of them for c > 0, with both in turn for c < 0; min the other way round
@@ -40,6 +40,7 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
       if (sign == 0) return false;
       if (sign < 0) x = -x, k = -k;  // the same quotient
       if (at_least_zero(range(x)) && with(up ? Dim(0) : x)) return true;
+      if (up && at_least_one(range(x)) && normalize(mod(x, k)).is(0) && with(1)) return true;
       Dim lowest = up ? x - k + 1 : x;
       return nonnegative(others * k + lowest * Dim(term.coefficient) + k - 1, depth - 1, budget);
     }

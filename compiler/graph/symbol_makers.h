@@ -22,15 +22,22 @@ class SymbolMakers {
     if (empty()) return;
     for (const Arg& a : node.arguments()) for_each_maker(a, visit);
     for (uint16_t i = 0; i < node.result_count; ++i)
-      for_each_symbolic_dim(graph.type(node.result(i)), [&](Dim d) { of_dim(d, visit); });
+      for_each_symbolic_dim(graph.type(node.result(i)), [&](Dim d) { for_each_maker(d, visit); });
   }
   template <class F>
   void for_each_maker(const Arg& arg, F&& visit) const {
-    if (arg.kind == ArgKind::integer && arg.symbolic) of_dim(arg.dim(), visit);
+    if (arg.kind == ArgKind::integer && arg.symbolic) for_each_maker(arg.dim(), visit);
     if (arg.kind == ArgKind::int_list)
-      for (Dim d : arg.dim_list()) of_dim(d, visit);
+      for (Dim d : arg.dim_list()) for_each_maker(d, visit);
     if (arg.kind == ArgKind::arg_list)
       for (const Arg& e : arg.arg_list()) for_each_maker(e, visit);
+  }
+  template <class F>
+  void for_each_maker(Dim d, F&& visit) const {
+    if (d.is_constant()) return;
+    for_each_symbol(d, [&](const SymNode* s) {
+      if (auto at = makers_.find(s); at != makers_.end()) visit(at->second);
+    });
   }
   // Calls visit(NodeId) for each maker.
   template <class F>
@@ -39,14 +46,6 @@ class SymbolMakers {
   }
 
  private:
-  template <class F>
-  void of_dim(Dim d, F&& visit) const {
-    if (d.is_constant()) return;
-    for_each_symbol(d, [&](const SymNode* s) {
-      if (auto at = makers_.find(s); at != makers_.end()) visit(at->second);
-    });
-  }
-
   std::unordered_map<const SymNode*, NodeId> makers_;
 };
 

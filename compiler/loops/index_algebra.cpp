@@ -217,7 +217,8 @@ bool IndexSpace::at_least_zero(Dim dim, int depth) const {
 
 bool IndexSpace::tried_out(Dim index, Dim size) const {
   constexpr int64_t kMostPoints = 1 << 12;
-  if (!size.is_constant()) return false;
+  const Range above = facts_.range(facts_.simplify(size));
+  if (!above.low) return false;
   std::vector<std::pair<const SymNode*, int64_t>> axes;  // and their extents
   bool known = true;
   for_each_symbol(index, [&](const SymNode* s) {
@@ -243,7 +244,7 @@ bool IndexSpace::tried_out(Dim index, Dim size) const {
     };
     if (std::ranges::any_of(conditions_, [&](const Cond& c) { return evaluate(c, point) == false; })) continue;
     const auto at = evaluate(index, point);
-    if (!at || *at < 0 || *at >= size.constant()) return false;
+    if (!at || *at < 0 || *at >= *above.low) return false;
   }
   return true;
 }

@@ -91,6 +91,28 @@ TEST(IndexAlgebra, QuotientsOfComplements) {
   EXPECT_FALSE(s.in_bounds(f.dim("(i + t*4096)//(s1*4)"), f.dim("s0 - 1")));
 }
 
+// Heads in groups, all of open number: a digit that is always 0, and what is left once it is gone.
+TEST(IndexAlgebra, DigitsOfOpenSizes) {
+  Fixture f;
+  for (std::string_view fact : {"s2 >= 2", "s3 >= 1", "s4 >= 1", "s2 % s4 == 0", "s2 != s4", "s2//s4 != 1",
+                                "s2 == s4*(s2//s4)"})
+    f.fact(fact);
+  IndexSpace s = f.space({{"i1", "s4*(s2//s4)"}, {"i2", "s4"}, {"i3", "s3"}});
+  EXPECT_EQ(s.simplify(f.dim("i3//s3")), Dim(0));
+  EXPECT_EQ(s.simplify(f.dim("(i2 + i3//s3)//s4")), Dim(0));
+  EXPECT_TRUE(s.in_bounds(f.dim("(i1 + (i2 + i3//s3)//s4)//(s2//s4)"), f.dim("s4")));
+  EXPECT_TRUE(s.in_bounds(f.dim("(i1 + (i2 + i3//s3)//s4) % (s2//s4)"), f.dim("s2//s4")));
+}
+
+// A size that is no number may be known to be one all the same.
+TEST(IndexAlgebra, PointsBelowASizeThatFactsKnow) {
+  Fixture f;
+  for (std::string_view fact : {"s0 >= 2", "6 == s0*s1", "12 == s0 + s1 + 7"}) f.fact(fact);
+  IndexSpace s = f.space({{"i", "24"}});
+  EXPECT_TRUE(s.in_bounds(f.dim("(i//2)*3 - (i//8)*11"), f.dim("s0 + s1 + 7")));
+  EXPECT_FALSE(s.in_bounds(f.dim("(i//2)*3 - (i//8)*11"), f.dim("s0 + s1 + 6")));
+}
+
 // A condition on a quotient is one on what is divided.
 TEST(IndexAlgebra, ConditionsOnQuotients) {
   Fixture f;

@@ -199,8 +199,11 @@ Item wide(TextRunner& in, Items a) {
 Item bits_as(TextRunner& in, Items a) {
   Ssa x = in.scalar(a[0]);
   if (in.nest().dtype(x) == a[1].arg.dtype()) return a[0];
+  const Dtype to = a[1].arg.dtype();
+  // Shapes agree where widths don't if there is no element.
+  if (item_size(in.nest().dtype(x)) != item_size(to)) return Item::of_scalar(in.nest().constant(to, Arg::of_int(0)));
   const Ssa operands[] = {x};
-  return Item::of_scalar(in.nest().apply(*find_scalar("bitcast"), operands, a[1].arg.dtype()));
+  return Item::of_scalar(in.nest().apply(*find_scalar("bitcast"), operands, to));
 }
 Item position_of(TextRunner& in, const Item& x, Dim extent, bool wraps) {
   if (x.kind == Item::host && !x.arg.is_value()) return x;

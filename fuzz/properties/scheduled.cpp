@@ -6,10 +6,28 @@
 namespace lenz::fuzz {
 
 namespace {
+// What plans decide, as far as a kernel shows it.
+std::string kind_of(const loops::Kernel& kernel) {
+  constexpr std::string_view kKinds[] = {"parallel", "reduction", "scan"};
+  std::set<std::string> axes;
+  loops::for_each_node(*kernel.body, [&](const loops::Node& node) {
+    const auto* nest = std::get_if<loops::Nest>(&node.is);
+    for (const loops::Axis& axis : nest ? std::span<const loops::Axis>(nest->axes) : std::span<const loops::Axis>())
+      axes.insert(" " + std::string(kKinds[static_cast<size_t>(axis.kind)]) + (axis.lanes > 1 ? " in lanes" : "") +
+                  (axis.unroll > 1 ? " unrolled" : ""));
+  });
+  std::string kind = kernel.body->nodes.size() > 1 ? "kernel of nests:" : "kernel of one nest:";
+  for (const std::string& axis : axes) kind += axis;
+  return kind;
+}
+
 std::optional<Failure> scheduled(Subject& subject, std::string_view property, bool tiles) {
   const schedule::Target target = schedule::cpu_target("avx512", 1);
   loops::Program program = schedule::schedule(subject.program(), target, {.tiles = tiles});
   loops::require_valid(program, "scheduling");
+  loops::for_each_node(program.body, [&](const loops::Node& node) {
+    if (const auto* kernel = std::get_if<loops::Kernel>(&node.is)) subject.features.insert(kind_of(*kernel));
+  });
   if (!subject.interprets(tiles ? Subject::Form::realised : Subject::Form::fused)) return std::nullopt;
   oracle::Trial& trial = subject.trial();
   if (auto mismatch = wrong(trial, program, trial.on_loops(program))) return subject.failed(property, *mismatch);
