@@ -10,8 +10,8 @@
 
 namespace lenz::fuzz {
 
-// Null: this time a rule refuses what it would be. Its sizes are constants; its inputs have initialisers, but for those
-// of integers. `turn`: it is the graph whose turn it is; else any.
+// Null: this time a rule refuses what it would be. Its inputs have initialisers, but for those of integers. `turn`: it
+// is the graph whose turn it is; else any.
 std::unique_ptr<Graph> graph_from_corpus(Chooser& choose, const std::optional<Turn>& turn = {});
 
 }  // namespace lenz::fuzz

@@ -41,6 +41,8 @@ class Grower {
     take_over(growth);
     if (graph_->level == Level::torch) grow_from_turn(growth);
     outputs(growth);
+    for (const Input& input : graph_->inputs())
+      for_each_symbolic_dim(graph_->type(input.value), [&](Dim) { growth.habits.symbolic = false; });
     auto whole = growth.habits.symbolic ? with_symbols(*graph_, c_, statistics_.sizes) : nullptr;
     return (whole ? *whole : *graph_).clone();  // values numbered densely, inputs first: as its text would be read
   }
@@ -51,7 +53,12 @@ class Grower {
     Graph& graph = *growth.graph;
     for (const Input& input : graph.inputs())
       if (input.init.kind == Initialiser::none) growth.made_for.emplace(input.value, TensorWish());
-    for (ValueId v = 0; v < graph.value_count(); ++v) growth.add(v);
+    // Rules and patterns look for values that nobody else uses.
+    const bool from_outside = c_.flip();
+    for (ValueId v = 0; v < graph.value_count(); ++v)
+      if (!from_outside || graph.value(v).producer == kNone ||
+          std::ranges::all_of(graph.value(v).users, [](NodeId user) { return user == kOutputs; }))
+        growth.add(v);
     graph.for_each_node([&](NodeId id) {
       if (graph.node(id).op->variant == VariantKind::out) forget_resized(growth, graph.node(id));
     });

@@ -30,7 +30,10 @@ int64_t integer_of(const RunValue& value) {
   LENZ_CHECK(value && value->value.isScalar(), "a number is needed here");
   return value->value.toScalar().toLong();
 }
-bool truth_of(const RunValue& value) { return integer_of(value) != 0; }
+bool truth_of(const RunValue& value) {
+  if (value && value->value.isTensor()) return tensor_of(value).is_nonzero();  // of any dtype, halves and NaN too
+  return integer_of(value) != 0;
+}
 
 RunValue detached_copy(const RunValue& tensor) {
   at::NoGradGuard no_grad;

@@ -33,6 +33,7 @@ class FactsReader {
   Dim local_extreme(Dim dim) const;
   bool nonnegative(Dim dim, int depth, int& budget) const;
   int sign_of_divisor(Dim k, int depth, int& budget) const;
+  bool divides(Dim k, Dim x) const;
   bool nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const;
   bool nonnegative_by_factor(const SumView& view, int depth, int& budget) const;
   bool nonnegative_by_bound(Dim dim, const SumView& view, int depth, int& budget) const;

@@ -28,6 +28,14 @@ int FactsReader::sign_of_divisor(Dim k, int depth, int& budget) const {
   return nonnegative(-k - 1, depth - 1, budget) ? -1 : 0;
 }
 
+// As it stands there: a proof of it would ask for one of this.
+bool FactsReader::divides(Dim k, Dim x) const {
+  const Dim rest = mod(x, k);
+  return rest.is(0) || std::ranges::any_of(facts_.rewrites_, [&](const auto& rewrite) {
+           return rewrite.first == rest && rewrite.second.is(0);
+         });
+}
+
 bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const {
   const SymNode* atom = term.monomial;
   bool up = term.coefficient > 0;
@@ -40,7 +48,7 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
       if (sign == 0) return false;
       if (sign < 0) x = -x, k = -k;  // the same quotient
       if (at_least_zero(range(x)) && with(up ? Dim(0) : x)) return true;
-      if (up && at_least_one(range(x)) && normalize(mod(x, k)).is(0) && with(1)) return true;
+      if (up && at_least_one(range(x)) && divides(k, x) && with(1)) return true;
       Dim lowest = up ? x - k + 1 : x;
       return nonnegative(others * k + lowest * Dim(term.coefficient) + k - 1, depth - 1, budget);
     }

@@ -94,8 +94,8 @@ TEST(IndexAlgebra, QuotientsOfComplements) {
 // Heads in groups, all of open number: a digit that is always 0, and what is left once it is gone.
 TEST(IndexAlgebra, DigitsOfOpenSizes) {
   Fixture f;
-  for (std::string_view fact : {"s2 >= 2", "s3 >= 1", "s4 >= 1", "s2 % s4 == 0", "s2 != s4", "s2//s4 != 1",
-                                "s2 == s4*(s2//s4)"})
+  for (std::string_view fact :
+       {"s2 >= 2", "s3 >= 1", "s4 >= 1", "s2 % s4 == 0", "s2 != s4", "s2//s4 != 1", "s2 == s4*(s2//s4)"})
     f.fact(fact);
   IndexSpace s = f.space({{"i1", "s4*(s2//s4)"}, {"i2", "s4"}, {"i3", "s3"}});
   EXPECT_EQ(s.simplify(f.dim("i3//s3")), Dim(0));

@@ -50,7 +50,10 @@ std::vector<Arg> with_numbers(const Call& call, const std::function<double(doubl
   std::vector<Arg> args = call.args;
   for (size_t i = 0; i < args.size(); ++i) {
     if (args[i].kind == ArgKind::dtype) args[i] = Arg::of_dtype(Dtype::f64);
-    if (call.op->schema.params[i].type.kind != ParamKind::scalar) continue;
+    // A float says how (a scale), unless it is called a value: that stands among what is moved, as scalars do.
+    const Param& param = call.op->schema.params[i];
+    if (param.type.kind != ParamKind::scalar && !(param.type.kind == ParamKind::real && param.name.ends_with("value")))
+      continue;
     if (args[i].kind == ArgKind::real) args[i] = Arg::of_real(map(args[i].d));
     if (args[i].kind == ArgKind::integer && !args[i].symbolic)
       args[i] = Arg::of_real(map(static_cast<double>(args[i].i)));
