@@ -48,20 +48,34 @@ class Runner:
     def score(self, fault):
         """What the fuzzer finds with this fault awake (0: none)."""
         seconds, cases = self.options.seconds, self.options.cases
-        budget = ["--cases", cases] if cases else ["--time", f"{seconds}s"]
-        with tempfile.TemporaryDirectory() as out:
-            began = time.monotonic()
-            try:
-                done = self.lenz_says(fault["id"], "fuzz", *budget, "--seed", self.options.seed, "--workers", 1, "--out", out,
-                                      "--first-finding", "--json", limit=max(seconds, cases) * 3 + 120)
-            except subprocess.TimeoutExpired:
-                return RESULT | {"killed": True, "by": "the whole campaign hung", "seconds": seconds}
+        began = time.monotonic()
+        total = RESULT | {}
+        while True:  # what fails without the fault too ends a campaign, not the search
             took = time.monotonic() - began
+            left = cases - total["cases"] if cases else seconds - took
+            if left < 1:
+                return total | {"seconds": took}
+            result = self.campaign(fault, int(left), total["cases"])
+            finished = result["killed"] or result["cases"] == 0 or not result["others"]
+            total = result | {"cases": total["cases"] + result["cases"], "others": total["others"] + result["others"],
+                              "seconds": time.monotonic() - began}
+            if finished:
+                return total
+
+    def campaign(self, fault, left, first):
+        seconds, cases = self.options.seconds, self.options.cases
+        budget = ["--cases", left] if cases else ["--time", f"{left}s"]
+        with tempfile.TemporaryDirectory() as out:
+            try:
+                done = self.lenz_says(fault["id"], "fuzz", *budget, "--first", first, "--seed", self.options.seed, "--workers", 1,
+                                      "--out", out, "--first-finding", "--json", limit=max(seconds, cases) * 3 + 120)
+            except subprocess.TimeoutExpired:
+                return RESULT | {"killed": True, "by": "the whole campaign hung"}
             try:
                 report = json.loads(done.stdout)
             except json.JSONDecodeError:  # it did not even start
-                return RESULT | {"killed": True, "by": f"start: exit code {done.returncode}", "seconds": took}
-            result = RESULT | {"cases": report["cases"], "seconds": took}
+                return RESULT | {"killed": True, "by": f"start: exit code {done.returncode}"}
+            result = RESULT | {"cases": report["cases"]}
             for number, prop, symptom, text in self.findings(Path(out)):
                 if fault["id"] and self.fails_without(number, out):
                     result["others"] += 1
