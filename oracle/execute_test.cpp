@@ -102,6 +102,20 @@ TEST(Execute, ScansStack) {
   EXPECT_EQ(as<int64_t>(r.run.outputs[1]), (std::vector<int64_t>{10, 20, 30, 40, 50}));
 }
 
+// The second step sees what the first one resized: nobody's fault, and no type says it.
+TEST(Execute, ATensorThatAStepResizesIsUnsupported) {
+  EXPECT_THROW(run(R"(graph @g(%xs: f32[2, 3] init ones, %to: f32[0] mut init ones) {
+    %all = lenz.scan(@step, [], [%xs], additional=[%to])
+    return
+  }
+  graph @step(%x: f32[3], %to: f32[0] mut) {
+    %s = aten.sin(%x, out=%to)
+    %y = aten.cos(%x)
+    return %y
+  })"),
+               Unsupported);
+}
+
 TEST(Execute, BranchesGiveTensorsOfTheirOwn) {
   Ran r = run(R"(graph @g(%p: bool[] init ones, %x: f32[3]) {
     %r = lenz.cond(%p, @same, @other, [%x])
