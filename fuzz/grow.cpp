@@ -166,9 +166,14 @@ class Grower {
     for (const Arg& a : args)
       if (a.is_value() && growth.graph->type(a.value()).is_tensor() && !growth.made_for.contains(a.value()))
         operands.push_back(a.value());
-    const auto& rows = pool_.writing[static_cast<size_t>(Family::elementwise)];
-    if (operands.empty() || rows.empty()) return;
-    std::vector<ValueId> all = std::exchange(growth.values, {c_.pick(operands)});
+    if (!operands.empty()) call_on(growth, pool_.writing, c_.pick(operands));
+  }
+
+  // An elementwise call with this operand, as far as it fits.
+  void call_on(Growth& growth, const std::array<std::vector<const OpDef*>, kFamilies>& pool, ValueId operand) {
+    const auto& rows = pool[static_cast<size_t>(Family::elementwise)];
+    if (rows.empty()) return;
+    std::vector<ValueId> all = std::exchange(growth.values, {operand});
     const uint32_t fresh = std::exchange(growth.habits.fresh, 0);
     call(growth, *c_.pick(rows));
     all.insert(all.end(), growth.values.begin() + 1, growth.values.end());
@@ -344,6 +349,10 @@ class Grower {
     graph.input(graph.inputs().size() - 1).alias = shared;
     graph.input(graph.inputs().size() - 1).init = init;
     growth.add(made);
+    if (!options_.writes || c_.below(4) == 3) return;
+    const bool through_first = c_.flip();  // what one writes the other one sees
+    call_on(growth, pool_.writing, through_first ? v : made);
+    call_on(growth, pool_.pure, through_first ? made : v);
   }
 
   // What nobody uses, and some of what somebody does: intermediates, inputs, one value twice.

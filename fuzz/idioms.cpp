@@ -264,9 +264,9 @@ class Instance {
 
 bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<size_t> which) {
   const Idiom& idiom = which ? idioms()[*which] : choose.pick(idioms());
-  // Mostly one to which the rule applies, if a few attempts give one; else one that it is led on by.
+  // One to which the rule applies, if a few attempts give one; or as it comes, by which the rule may be led on.
   constexpr size_t kAttempts = 8;
-  const size_t attempts = choose.below(4) == 3 ? 1 : kAttempts;
+  const size_t attempts = choose.flip() ? 1 : kAttempts;
   const uint32_t adapt = growth.habits.adapt;
   for (size_t i = 1;; ++i) {
     growth.habits.adapt = choose.flip() ? adapt : 0;  // rules that ask for parameters want inputs as they are
