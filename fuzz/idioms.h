@@ -1,6 +1,6 @@
 // What rewrite rules look for, as a beginning of graphs: a rule's nodes, with operands and numbers of any kind. What
-// the rule asks beside them holds by design or by chance, so that rules apply where they may, and are led on where they may not. Rules
-// are read as the passes have them: one that is new is met the same day. Thread-safety: as the graph's.
+// the rule asks beside them holds by design or by chance, so that rules apply where they may, and are led on where they
+// may not. Rules are read as the passes have them: one that is new is met the same day. Thread-safety: as the graph's.
 #pragma once
 
 #include <functional>
