@@ -344,28 +344,34 @@ bool sums_as_defined(FlowContext& in, const Call& call) {
          });
 }
 
-// "sum(x, dtype=bf16)" may convert x first, and convert is to round.
-Call with_rounded_operands(FlowContext& in, const Call& call) {
+// "sum(x, dtype=bf16)" may convert x first, and convert is to round. Integers that add up as floats are floats then.
+Call with_converted_operands(FlowContext& in, const Call& call) {
   const int at = call.op->schema.find("dtype");
   Call made = call;
   if (at < 0 || !in.errors || call.args[static_cast<size_t>(at)].kind != ArgKind::dtype) return made;
   const Dtype to = call.args[static_cast<size_t>(at)].dtype();
-  for (const Arg& a : call.args) {
-    if (!a.is_value()) continue;
-    const Type& type = *call.types[a.value()];
-    if (!type.is_tensor() || !is_inexact(type.dtype) || !is_inexact(to)) continue;
-    if (info(to_real(to)).mantissa_bits >= info(to_real(type.dtype)).mantissa_bits) continue;
-    const at::Tensor x = call.values[a.value()]->value.toTensor(), copy = x.clone();
-    const Planes rounded = converted(in.store.read(x), type.dtype, to, in.formula);
-    in.store.write(copy, rounded.error, rounded.ambiguous);
-    made.values[a.value()] = hold(copy);
+  if (!is_inexact(to)) return made;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const Arg& a = call.args[i];
+    if (!a.is_value() || writes_operand(*call.op, call.args, i)) continue;
+    const ValueId v = a.value();
+    if (!call.types[v]->is_tensor() || call.types[v]->dtype == to) continue;
+    const Planes given = in.store.read(call.values[v]->value.toTensor());
+    const Planes planes = converted(given, call.types[v]->dtype, to, in.formula);
+    const at::Tensor value = planes.value.is_same(given.value) ? planes.value.clone() : planes.value;
+    in.store.write(value, planes.error, planes.ambiguous);
+    made.values[v] = hold(value);
+    TensorType type = call.types[v]->tensor();
+    type.dtype = to;
+    made.types[v] = call.graph->context().tensor(type);
   }
   return made;
 }
 }  // namespace
 
 Outcome flow_positive(FlowContext& in, const Call& given) {
-  const Call call = with_rounded_operands(in, given);
+  const Call call = with_converted_operands(in, given);
+  const bool as_defined = sums_as_defined(in, given);
   Outcome out = call.run_widened(in.boxed);
   if (out.raised || out.results.empty() || !in.errors) return out;
   Summary s = summary_of(in, call);
@@ -452,7 +458,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     });
   auto live = counted_terms(in, call, ones, true);
   if (live.size() != results.size()) live.assign(results.size(), {});
-  auto counted = sums_as_defined(in, call) ? live : counted_terms(in, call, ones, false);
+  auto counted = as_defined ? live : counted_terms(in, call, ones, false);
   if (counted.size() != results.size()) counted.assign(results.size(), {});
   if (peak.size() != results.size()) peak = exact;
   if (least.size() != results.size()) least = exact;
@@ -474,14 +480,14 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     StoredErrors stored;
     if (is_inexact(d)) {
       const at::Tensor most = adds ? most_of_sums(far, near, size, n, sums) : far;
-      const bool by_parts = adds && sums_as_defined(in, call);
+      const bool by_parts = adds && as_defined;
       const at::Tensor roundings_in_sum =
           adds ? (by_parts ? roundings_of(n, most, greatest, sums) : n) * half_place(most, sums)
                : gamma(steps, unit_of(sums)) * far;
       error = error + roundings_in_sum + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
       if (by_parts && !s.error && finite) error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);
       // Numbers of a dtype add up to multiples of its least one: below its normal numbers their sums are exact.
-      if (!only_adds(call) || !sums_as_defined(in, call) || s.error) {
+      if (!only_adds(call) || !as_defined || s.error) {
         const double least =
             flushes && at::any(near < 0x1p-60).item<bool>() ? smallest_normal(sums) : smallest_subnormal(sums);
         const at::Tensor lost = at::abs(others[i]).to(at::kDouble).clamp_max(largest_finite(sums));

@@ -286,6 +286,27 @@ TEST(Bounds, SumsOfWholeNumbersAreExactAsFarAsTheyCanBeCounted) {
   EXPECT_GT(integers.errors()[0], 0);  // which are rounded first
 }
 
+// Integers whose sum is a float may be converted one by one: their sizes count, not that of the sum.
+TEST(Bounds, IntegersAddUpAsTheFloatsThatTheyBecome) {
+  for (std::string_view op : {"aten.sum(%x, [1], false, dtype=f32)", "aten.cumsum(%x, 1, dtype=f32)",
+                              "aten.nansum(%x, [1], false, dtype=f32)", "aten.mean.dim(%x, [1], false, dtype=f32)"}) {
+    Judged j(R"(graph @g(%a: i64[1, 1] init integers(16777217, 16777217, seed=1)) {
+      %b = aten.neg(%a) %c = aten.sub(%b, 2) %d = aten.ones_like(%a) %x = aten.cat([%a, %b, %d, %c], 1)
+      %r = )" +
+             std::string(op) + " return %r }");
+    EXPECT_FALSE(j.verdict().mismatch) << op << j.verdict().mismatch->summary();
+    const size_t last = j.errors().size() - 1;
+    const double terms = op.find("mean") == std::string_view::npos ? 1 : 4;
+    EXPECT_GE(j.errors()[last], 3 / terms) << op;  // each but one is off by one
+    EXPECT_LE(j.errors()[last], 12) << op;
+    EXPECT_TRUE(j.with(0, last, -123.0F).mismatch) << op;
+  }
+  Judged small(R"(graph @g(%x: i64[1000] init integers(-9, 9, seed=1)) {
+    %s = aten.sum(%x, dtype=f32) %c = aten.cumsum(%x, 0, dtype=bf16) return %s, %c })");
+  EXPECT_EQ(small.errors()[0], 0);
+  EXPECT_LT(small.errors(1)[0], 1e-5);
+}
+
 // Eager takes a running mean, which rounds where a sum of all would not, and where a term is zero.
 TEST(Bounds, MeansBesideVariancesAreRunning) {
   Judged j("graph @g(%x: f32[1, 4]) { %v, %m = aten.var_mean.correction(%x, [1]) return %v, %m }", {{1, 0, 0, 3}});
