@@ -40,7 +40,9 @@ void run(Campaign& campaign) {
     quieten_libtorch();
     Boxed boxed(DeviceKind::cpu);
     const uint64_t at = task * kBatch;
-    return run_batch(campaign.options, campaign.first + at, std::min(kBatch, graphs - at), boxed,
+    ControlsOptions options = campaign.options;
+    options.efforts.alive = [&] { ++place.steps; };
+    return run_batch(options, campaign.first + at, std::min(kBatch, graphs - at), boxed,
                      [&] {
                        ++place.steps;
                        ++place.index;

@@ -50,7 +50,7 @@ std::optional<FarElement> farthest(const std::vector<Elements>& exact, const std
 }
 
 void search_towards(const Plan& plan, const std::vector<Elements>& exact, const std::vector<Elements>& bad, int runs,
-                    uint64_t seed, std::vector<Elements>& worst) {
+                    uint64_t seed, std::vector<Elements>& worst, const std::function<void()>& alive) {
   RandomChooser random(seed);
   std::vector<uint64_t> best, ranges;
   std::optional<FarElement> target;
@@ -58,6 +58,7 @@ void search_towards(const Plan& plan, const std::vector<Elements>& exact, const 
   for (int run = 0; run < runs; ++run) {
     const std::optional<FarElement> now = farthest(exact, bad, worst);
     if (!now) return;
+    if (alive) alive();
     const bool same = target && now->result == target->result && now->element == target->element;
     // Every now and then from somewhere else: a climb ends on some hill.
     if (!same || run % 100 == 0) best.clear(), reached = -1;

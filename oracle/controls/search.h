@@ -4,6 +4,7 @@
 // Thread-safety: pure functions.
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "oracle/controls/plan.h"
@@ -23,8 +24,8 @@ void raise_to(std::vector<Elements>& worst, const std::vector<Elements>& exact, 
 std::optional<FarElement> farthest(const std::vector<Elements>& exact, const std::vector<Elements>& bad,
                                    const std::vector<Elements>& worst);
 
-// Runs at most `runs` variants, and has `worst` grow with what they reach.
+// Runs at most `runs` variants, each announced, and has `worst` grow with what they reach.
 void search_towards(const Plan& plan, const std::vector<Elements>& exact, const std::vector<Elements>& bad, int runs,
-                    uint64_t seed, std::vector<Elements>& worst);
+                    uint64_t seed, std::vector<Elements>& worst, const std::function<void()>& alive = {});
 
 }  // namespace lenz::oracle::controls

@@ -45,9 +45,10 @@ Farthest farthest_share(const std::vector<Share>& shares, const std::vector<Shar
 }
 
 // Raises the shares to what legal results reach of other inputs, until nothing is beyond them.
-void redraw(const Subject& s, Boxed& boxed, const std::vector<Share>& shares, int redraws, uint64_t seed,
+void redraw(const Subject& s, Boxed& boxed, const std::vector<Share>& shares, const Efforts& efforts, uint64_t seed,
             std::vector<Share>& reached) {
-  for (int draw = 0; draw < redraws && farthest_share(shares, reached).factor > 1; ++draw) {
+  for (int draw = 0; draw < efforts.redraws && farthest_share(shares, reached).factor > 1; ++draw) {
+    if (efforts.alive) efforts.alive();
     const uint64_t chosen = combine(seed, static_cast<uint64_t>(draw));
     std::unique_ptr<Graph> graph = s.graph(Scope::outputs).clone();
     for (size_t i = 0; i < graph->inputs().size(); ++i) graph->input(i).init.seed = mix(combine(chosen, i)) >> 32;
@@ -74,13 +75,13 @@ std::vector<Elements> reach_at_random(const Subject& subject, int variants, uint
 }
 
 Survivor look_at(const Subject& subject, Boxed& boxed, const std::vector<Elements>& bad,
-                 const std::vector<Elements>& at_random, const std::vector<Elements>& utmost, Efforts efforts,
+                 const std::vector<Elements>& at_random, const std::vector<Elements>& utmost, const Efforts& efforts,
                  uint64_t seed) {
   const std::vector<Elements>& exact = subject.exact();
   if (!farthest(exact, bad, at_random)) return {.standing = Standing::reached};
   if (!farthest(exact, bad, utmost)) return {.standing = Standing::attained};
   std::vector<Elements> worst = utmost;
-  search_towards(subject.plan(), exact, bad, efforts.search, seed, worst);
+  search_towards(subject.plan(), exact, bad, efforts.search, seed, worst, efforts.alive);
   if (!farthest(exact, bad, worst)) return {.standing = Standing::found};
 
   std::vector<Elements> deviations;
@@ -89,7 +90,7 @@ Survivor look_at(const Subject& subject, Boxed& boxed, const std::vector<Element
   const std::vector<Share> shares = shares_of(subject, deviations);
   std::vector<Share> reached = shares_of(subject, worst);
   if (farthest_share(shares, reached).factor <= 1) return {.standing = Standing::in_tensor};
-  redraw(subject, boxed, shares, efforts.redraws, seed, reached);
+  redraw(subject, boxed, shares, efforts, seed, reached);
   const Farthest most = farthest_share(shares, reached);
   if (most.factor <= 1) return {.standing = Standing::redrawn};
   const size_t element = shares[most.result].element;

@@ -2,6 +2,8 @@
 // Thread-safety: pure functions; one subject per thread.
 #pragma once
 
+#include <functional>
+
 #include "oracle/controls/subject.h"
 
 namespace lenz::oracle::controls {
@@ -27,13 +29,14 @@ struct Survivor {
 };
 
 struct Efforts {
-  int search = 400;   // steps towards the mutant's deviation
-  int redraws = 100;  // of inputs
+  int search = 400;             // steps towards the mutant's deviation
+  int redraws = 100;            // of inputs
+  std::function<void()> alive;  // called between steps, if there: whoever watches sees that something moves
 };
 
 // `bad`: elements of every result, `at_random` and `utmost`: how far legal ones are known to get.
 Survivor look_at(const Subject& subject, Boxed& boxed, const std::vector<Elements>& bad,
-                 const std::vector<Elements>& at_random, const std::vector<Elements>& utmost, Efforts efforts,
+                 const std::vector<Elements>& at_random, const std::vector<Elements>& utmost, const Efforts& efforts,
                  uint64_t seed);
 
 // Eager's deviations and those of `variants` random legal ones, the worst by element.

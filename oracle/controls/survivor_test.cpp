@@ -31,7 +31,10 @@ struct Case {
   }
 };
 
-constexpr Efforts kNone{.search = 0, .redraws = 0};
+Efforts of(int search, int redraws, std::function<void()> alive = {}) {
+  return {.search = search, .redraws = redraws, .alive = std::move(alive)};
+}
+const Efforts kNone = of(0, 0);
 
 TEST(Survivor, StandsWithTheStrongestThatCanBeShown) {
   Case c(R"(graph @g(%x: bf16[64] init uniform(1, 2), %y: bf16[64] init uniform(1, 2)) {
@@ -71,9 +74,12 @@ TEST(Survivor, IsHeldBesideTheRestOfItsTensorAndOtherInputs) {
 
   const double bound = c.subject.errors()[3][0];
   ASSERT_LT(c.utmost[3][0], 0.999 * bound);
-  const Survivor alone = c.off_by(3, 0, 0.999 * bound, kNone), beside = c.off_by(3, 0, 0.999 * bound, {0, 40});
+  const Survivor alone = c.off_by(3, 0, 0.999 * bound, kNone), beside = c.off_by(3, 0, 0.999 * bound, of(0, 40));
   EXPECT_EQ(alone.standing, Standing::beyond);
   EXPECT_LT(beside.factor, alone.factor);
+  int steps = 0;
+  (void)c.off_by(3, 0, 2 * bound, of(5, 4, [&] { ++steps; }));
+  EXPECT_EQ(steps, 9);  // whoever watches sees each
 }
 
 }  // namespace
