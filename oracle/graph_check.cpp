@@ -453,6 +453,11 @@ class GraphCheck {
     auto j = judged("float64 reference and its bounds", Widening::bounds_of_eager, trial_->expected());
     if (!j || j->mismatch) return;
     ++(j->shares.weak() ? report_.weak : report_.bounded);
+    if (!j->shares.weak()) {
+      report_.elements += j->shares.elements;
+      report_.loosely_held += j->shares.elements - j->shares.strong;
+      report_.unjudged += j->shares.ambiguous;
+    }
     report_.telling += !j->shares.weak() && values_ != Values::special && values_ != Values::nan;
     if (j->shares.weak() && values_ == Values::ordinary && !weak_seed_) weak_seed_ = seed_;
   }
@@ -529,7 +534,8 @@ nlohmann::json GraphReport::to_json() const {
                       {"alike", alike},       {"without_code", without_code},
                       {"programs", programs}, {"externs", externs},
                       {"parts", parts},       {"weak_parts", weak_parts},
-                      {"findings", list}};
+                      {"elements", elements}, {"loosely_held", loosely_held},
+                      {"unjudged", unjudged}, {"findings", list}};
   if (culprit) {
     j["culprit"] = culprit->to_json();
     j["culprit"]["seed"] = culprit_at.seed;

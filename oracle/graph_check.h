@@ -58,6 +58,9 @@ struct GraphReport {
   size_t relaid = 0;                    // of the seeds, with other layouts
   size_t exact = 0, inexact = 0;        // of the seeds for exact mode: those that had it, and had to do without
   size_t bounded = 0, weak = 0;         // of the seeds: eager lies within the bounds; so wide that this says too little
+  uint64_t elements = 0;                // of results on the bounded ones
+  uint64_t loosely_held = 0;            // of these: to no better than 2^-6 of their value
+  uint64_t unjudged = 0;                // of these: may be anything, or another branch's
   size_t telling = 0;                   // of the bounded: with values of which more than NaN is left
   size_t known = 0;                     // of the seeds: eager is outside, and known for it
   std::string known_why;                // the row, and what it does

@@ -109,6 +109,11 @@ void show(const Answer& a) {
     }
     if (report.needless) std::printf("; on %zu eager raises at what nobody needs", report.needless);
     if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu inputs", report.bounded);
+    if (report.loosely_held)
+      std::printf(", %llu of %llu elements held to no better than 2^-6 of their value",
+                  static_cast<unsigned long long>(report.loosely_held),
+                  static_cast<unsigned long long>(report.elements));
+    if (report.unjudged) std::printf(", %llu may be anything", static_cast<unsigned long long>(report.unjudged));
     if (report.weak) std::printf(", hardly judged on %zu more", report.weak);
     if (report.parts)
       std::printf("; in parts within the bounds of %zu of %zu", report.parts - report.weak_parts.size(), report.parts);
