@@ -260,6 +260,21 @@ bool meets_cut(BranchCut cut, std::complex<double> z, double r) {
   return false;
 }
 
+// z^w for discs around both: exp(w log z), whose exponent is off by d at most, differs by |z^w| (e^d - 1) at most; and
+// powers of whole numbers by what they make of the modulus. Slack for the evaluations.
+Propagated complex_power(const std::complex<double>* z, const double* e) {
+  constexpr double kSlack = 1 + 0x1p-40;
+  const double a = std::abs(z[0]), n = z[1].real();
+  const bool whole = e[1] == 0 && z[1].imag() == 0 && std::nearbyint(n) == n;
+  if (whole && n >= 0) return {(std::pow(a + e[0], n) - std::pow(a, n)) * kSlack + std::pow(a, n) * 0x1p-45, false};
+  if (!(e[0] < a) || (!whole && e[0] > 0 && meets_cut(BranchCut::negative_real, z[0], e[0]))) return kUnknown;
+  const std::complex<double> log = std::log(z[0]);
+  const double of_base = -std::log1p(-e[0] / a);
+  const double off = std::abs(z[1]) * of_base + e[1] * (std::abs(log) + of_base);
+  const double error = std::exp((z[1] * log).real()) * std::expm1(off * kSlack) * kSlack;
+  return std::isfinite(error) ? Propagated{error, false} : kUnknown;
+}
+
 Propagated complex_rule(const ScalarRow& row, std::span<const Uncertain> operands) {
   std::complex<double> z[3];
   double e[3] = {};
@@ -283,6 +298,7 @@ Propagated complex_rule(const ScalarRow& row, std::span<const Uncertain> operand
       const double error = row.arity == 1 ? quotient_error(1, 0, a, e[0]) : quotient_error(a, e[0], b, e[1]);
       return {error, !std::isfinite(error)};
     }
+    case ErrorRule::power: return complex_power(z, e);
     case ErrorRule::largest:
       if (row.error.jump != Jump::at_condition) return {std::max({e[0], e[1], e[2]}), false};
       return {std::abs(z[1] - z[2]) + std::max(e[1], e[2]), true};

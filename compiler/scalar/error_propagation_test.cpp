@@ -162,6 +162,30 @@ TEST(ErrorPropagation, bounds_hold_for_complex_rows) {
   EXPECT_GT(finite, all * 3 / 4);
 }
 
+// Exponents that are whole and certain have no branch cut, and above zero no pole.
+TEST(ErrorPropagation, ComplexPowersOfWholeExponents) {
+  const ScalarRow& row = *find_scalar("pow");
+  Draw draw;
+  int finite = 0;
+  for (int i = 0; i < 3000; ++i) {
+    const std::complex<double> z(draw.uniform(-2, 2), draw.uniform(-0.5, 0.5)), n(draw.below(9) - 4.0, 0);
+    const double e = std::exp2(draw.uniform(-40, 1));
+    const Uncertain operands[] = {{ScalarValue(z), e}, {ScalarValue(n), 0}};
+    const Propagated bound = propagate_error(row, Dtype::c128, operands);
+    if (n.real() >= 0 || e < std::abs(z)) ASSERT_TRUE(std::isfinite(bound.error)) << z << " +- " << e << " ^ " << n;
+    if (!std::isfinite(bound.error)) continue;
+    ++finite;
+    const std::complex<double> centre = std::pow(z, static_cast<int>(n.real()));
+    for (int trial = 0; trial < 6; ++trial) {
+      const std::complex<double> there =
+          std::pow(z + std::polar(e, draw.uniform(-3.2, 3.2)), static_cast<int>(n.real()));
+      EXPECT_LE(std::abs(there - centre), bound.error + 64 * last_place(Dtype::f64, std::abs(centre)))
+          << z << " +- " << e << " ^ " << n;
+    }
+  }
+  EXPECT_GT(finite, 1500);
+}
+
 double bound_of(std::string_view name, std::initializer_list<Uncertain> operands, bool* ambiguous = nullptr) {
   Propagated p = propagate_error(*find_scalar(name), Dtype::f32, {operands.begin(), operands.size()});
   if (ambiguous != nullptr) *ambiguous = p.ambiguous;

@@ -245,6 +245,11 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   bool counts = exact && is_inexact(from) && is_integral(to, false);  // which is not defined beyond the integers
   if (exact && (!is_inexact(to) || !narrows) && !counts) return made;
   made.ambiguous = planes.ambiguous;
+  if (lenz::is_complex(to) && !lenz::is_complex(from)) {  // the real part alone is rounded
+    const Planes part = converted(planes, from, to_real(to), formula);
+    made.error = part.error;
+    return made;
+  }
   if (is_floating(to) || lenz::is_complex(to)) {
     at::Tensor value = (lenz::is_complex(to) ? finite_size(made.value) : made.value).contiguous();
     at::Tensor error = at::empty(value.sizes(), at::kDouble);
@@ -256,6 +261,8 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
                       to, formula, out);
     if (out.any_error) made.error = error;
     if (out.any_lean) made.lean = lean;
+    if (exact && out.any_error && lenz::is_complex(to))  // parts that the dtype holds stay
+      made.error = nothing_where(made.value.to(to_aten(to)).to(made.value.scalar_type()).eq(made.value), error, 0);
     return made;
   }
   if (lenz::is_complex(from)) {

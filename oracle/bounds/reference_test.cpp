@@ -307,6 +307,21 @@ TEST(Bounds, IntegersAddUpAsTheFloatsThatTheyBecome) {
   EXPECT_LT(small.errors(1)[0], 1e-5);
 }
 
+// What a complex dtype holds, part by part, is exact in it: numbers among them.
+TEST(Bounds, NumbersThatAComplexDtypeHoldsAreExactThere) {
+  Judged j(R"(graph @g(%x: f32[3], %d: c128[2] init uniform(3, 3, seed=1)) {
+    %z = aten.complex(%x, %x) %p = aten.pow.Tensor_Scalar(%z, 2) %q = aten.pow.Tensor_Scalar(%z, 0.1)
+    %n = aten._to_copy(%x, dtype=c64) %r = aten.real(%d) %w = aten.complex(%r, %r) %c = aten._to_copy(%w, dtype=c64)
+    %t = aten.mul(%w, 0.1) %i = aten._to_copy(%t, dtype=c64)
+    return %p, %q, %n, %c, %i })",
+           {{1.5, -0.75, 3}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  for (double e : j.errors(0)) EXPECT_LT(e, 2e-3);
+  for (double e : j.errors(1)) EXPECT_LT(e, 1e-4);  // 0.1 is rounded
+  for (double e : j.errors(2)) EXPECT_EQ(e, 0);
+  for (double e : j.errors(4)) EXPECT_GT(e, 0);
+}
+
 // Eager takes a running mean, which rounds where a sum of all would not, and where a term is zero.
 TEST(Bounds, MeansBesideVariancesAreRunning) {
   Judged j("graph @g(%x: f32[1, 4]) { %v, %m = aten.var_mean.correction(%x, [1]) return %v, %m }", {{1, 0, 0, 3}});

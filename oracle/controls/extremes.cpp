@@ -83,32 +83,37 @@ std::vector<Choices> choices_of(const Step& s) {
 }
 
 // A sum in an order chosen for its roundings to go one way. What a single term loses in a long sum is much the same
-// wherever it stands; so terms are added two and two first, each time those of the next few that do most.
+// wherever it stands, and what two lose together is another amount: so of the next few terms the one or the two are
+// added that do most for each term.
 template <class Sum>
 double steered(std::vector<double>& terms, double way) {
-  constexpr size_t kWindow = 8;
+  constexpr size_t kWindow = 24;
   auto add = [](double a, double b) { return static_cast<double>(static_cast<Sum>(a) + static_cast<Sum>(b)); };
   auto left_out = [](double a, double b, double sum) {
     const double part = sum - a;
     return (a - (sum - part)) + (b - part);
   };
   double sum = 0;
-  size_t i = 0;
-  for (; i + 1 < terms.size(); i += 2) {
+  for (size_t i = 0; i < terms.size();) {
     const size_t end = std::min(terms.size(), i + kWindow);
-    std::pair<size_t, size_t> best;
-    double most = 0, next = 0;
-    for (size_t k = i; k < end; ++k)
+    size_t first = i, second = i;                        // one term where both are the same
+    double most = -HUGE_VAL, next = add(sum, terms[i]);  // NaN and infinities do nothing
+    auto better = [&](size_t k, size_t l, double gain, double to) {
+      if (gain > most) most = gain, first = k, second = l, next = to;
+    };
+    for (size_t k = i; k < end; ++k) {
+      const double alone = add(sum, terms[k]);
+      better(k, k, -way * left_out(sum, terms[k], alone), alone);
       for (size_t l = k + 1; l < end; ++l) {
         const double two = add(terms[k], terms[l]), to = add(sum, two);
-        const double gain = -way * (left_out(terms[k], terms[l], two) + left_out(sum, two, to));
-        if (best.second == 0 || gain > most) most = gain, best = {k, l}, next = to;
+        better(k, l, -way * (left_out(terms[k], terms[l], two) + left_out(sum, two, to)) / 2, to);
       }
-    std::swap(terms[i], terms[best.first]);
-    std::swap(terms[i + 1], terms[best.second]);
+    }
+    std::swap(terms[i++], terms[first]);
+    if (second != first) std::swap(terms[i++], terms[second]);
     sum = next;
   }
-  return i < terms.size() ? add(sum, terms[i]) : sum;
+  return sum;
 }
 
 class Extent {
