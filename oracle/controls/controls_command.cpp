@@ -218,6 +218,13 @@ ExitCode controls_command(std::span<const std::string> args) {
       ->capture_default_str();
   app.add_option("--jobs", campaign.jobs, "processes; the report does not depend on them")->check(CLI::Range(1, 1024));
   app.add_flag("--mutants", campaign.options.mutants, "wrong variants too, and how tight the bounds are");
+  app.add_option("--search", campaign.options.efforts.search, "legal variants that look for each survivor's deviation")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
+  app.add_option("--redraws", campaign.options.efforts.redraws,
+                 "other inputs of its graph, to see how much of their bounds legal results use there")
+      ->check(CLI::Range(0, 1000000))
+      ->capture_default_str();
   app.add_option("--fault", fault, "of what passes for legal, to see that an alarm is raised: \"one bad element\"");
   app.add_flag("--ours", only_ours, "not the other criteria");
   app.add_flag("--json", campaign.json, "the tally as JSON (oracle/controls/controls.schema.json)");
