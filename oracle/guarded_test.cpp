@@ -16,6 +16,7 @@
 #include "oracle/compare.h"
 #include "oracle/execute.h"
 #include "oracle/row_check.h"
+#include "oracle/values_check.h"
 
 namespace {
 at::Tensor write_at(const at::Tensor& x, int64_t place) {
@@ -157,6 +158,25 @@ TEST(DyingEager, IsAFindingUnlessTheRowsExceptionSaysSo) {
   EXPECT_GT(said.eager_crashes, 0);
   RowReport other = check_dying_row("it dies of one matrix: `SIGFPE in libtorch, on the CPU`");
   EXPECT_TRUE(has_crash(other));
+}
+
+// A row's other calls are judged all the same, and what it says of deaths holds there too.
+ValuesCell values_of_dying_row(std::string_view exception) {
+  OpTable table;
+  RowSink(table).row(
+      "lenz_die_of_one_matrix(Tensor self) -> Tensor",
+      {.infer = rule::same_dtype, .generate = make::unary, .dtypes = DtypeSet::of(Dtype::f32), .exception = exception});
+  const OpDef* row = table.rows()[0].get();
+  return check_values({&row, 1}, table, {.calls = 500}, 1, {})[0].cells.at(Dtype::f32);
+}
+TEST(DyingEager, IsKnownAmongValuesWhereTheRowsExceptionSaysSo) {
+  const ValuesCell silent = values_of_dying_row("");
+  EXPECT_EQ(silent.calls, 500);
+  EXPECT_GT(silent.died, 0);
+  const ValuesCell said = values_of_dying_row("it dies of one matrix: `SIGSEGV in libtorch, on the CPU`");
+  EXPECT_EQ(said.calls, 500);
+  EXPECT_EQ(said.died, 0);
+  EXPECT_EQ(said.known, silent.died);
 }
 
 }  // namespace

@@ -236,14 +236,15 @@ uint64_t call_seed(const OpDef& op, Dtype dtype, int number, uint64_t seed) {
 // The calls of one row, each filed under the dtype of its leading tensor.
 class RowValues {
  public:
-  RowValues(const OpDef& op, const OpTable& table, const ValuesOptions& options, Place* place)
-      : op_(op), table_(table), options_(options), place_(place) {}
+  RowValues(const OpDef& op, const OpTable& table, const ValuesOptions& options, Place* place,
+            std::span<const Death> deaths)
+      : op_(op), table_(table), options_(options), place_(place), deaths_(deaths) {}
 
   ValuesRow run() {
     if (options_.given) {
       auto found = options_.given->find(op_.full_name);
       if (found != options_.given->end())
-        for (const CallText& call : found->second) given(call);
+        for (const CallText& call : found->second) given(call, static_cast<size_t>(&call - found->second.data()));
       return std::move(row_);
     }
     DtypeSet wanted = op_.dtypes & options_.dtypes;
@@ -259,11 +260,7 @@ class RowValues {
     for (int i = 0; i < options_.calls; ++i) {
       const uint64_t seed = call_seed(op_, dtype, i, options_.seed);
       seed_ = seed;
-      if (place_) {
-        place_->index = static_cast<uint32_t>(dtype);
-        place_->stage = static_cast<uint32_t>(i);
-        ++place_->steps;
-      }
+      at(static_cast<uint32_t>(dtype), static_cast<uint32_t>(i));
       const bool told = !cell.graph.empty();
       judged(cell, dtype, [&] {
         auto graph = one_call(op_, table_, dtype, seed, options_.rebind);
@@ -277,7 +274,8 @@ class RowValues {
     }
   }
 
-  void given(const CallText& call) {
+  void given(const CallText& call, size_t number) {
+    at(kGiven, static_cast<uint32_t>(number));
     std::unique_ptr<Graph> graph;
     ValuesCell failed;
     judged(failed, Dtype::f32, [&]() -> std::unique_ptr<Graph> {
@@ -300,6 +298,7 @@ class RowValues {
       auto graph = make();
       if (!graph) return;
       text = print(*graph);
+      if (const Death* died = last_death()) return ask_why(*died, cell, *graph);
       auto known_at = [&](const Binding& sizes, const std::function<bool(const Leeway&)>& within) {
         return std::ranges::any_of(options_.known, [&](const KnownFault& k) {
           return k.when != KnownFault::strided_rounds &&
@@ -342,6 +341,46 @@ class RowValues {
       cell.finding = "the check failed: " + std::string(error.what()).substr(0, 600);
       cell.graph = text;
     }
+  }
+
+  // --- calls that killed a process
+  static constexpr uint32_t kGiven = 1000;  // in the place of a dtype
+  static constexpr uint32_t kEagerAlone = 1;
+
+  void at(uint32_t index, uint32_t call) {
+    if (!place_) return;
+    place_->phase = 0;
+    place_->index = index;
+    place_->stage = call;
+    ++place_->steps;
+  }
+  const Death* last_death() const {
+    const Death* last = nullptr;
+    for (const Death& d : deaths_)
+      if (place_ && d.place.index == place_->index && d.place.stage == place_->stage) last = &d;
+    return last;
+  }
+  // A death is eager's own if eager dies of the call alone; what the row's exception says of that is no finding.
+  void ask_why(const Death& died, ValuesCell& cell, const Graph& graph) {
+    std::string said = died.text();
+    if (died.place.phase != kEagerAlone) {
+      place_->phase = kEagerAlone;
+      for (const Binding& binding : options_.rebind ? various_sizes({}, graph) : std::vector<Binding>{{}})
+        (void)Executor(boxed_).run(graph, operands(graph, binding).make());
+      said += ", but not in libtorch";
+    } else {
+      said += " in libtorch, on the CPU";
+    }
+    ++cell.calls;
+    if (quotes(op_, said)) {
+      ++cell.known;
+      if (cell.note.empty()) cell.note = "known: " + said;
+      return;
+    }
+    ++cell.died;
+    if (!cell.finding.empty()) return;
+    cell.finding = "the process died: " + said;
+    cell.graph = print(graph);
   }
 
   // What a row's variants do to their operands is its own business: they are computed as the row itself.
@@ -391,13 +430,15 @@ class RowValues {
   const OpTable& table_;
   const ValuesOptions& options_;
   Place* place_;  // where it is; may be null
+  std::span<const Death> deaths_;
   Boxed boxed_{DeviceKind::cpu};
   ValuesRow row_{&op_, {}};
 };
 }  // namespace
 
-ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options, Place* place) {
-  return RowValues(op, table, options, place).run();
+ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options, Place* place,
+                           std::span<const Death> deaths) {
+  return RowValues(op, table, options, place, deaths).run();
 }
 
 nlohmann::json ValuesCell::to_json() const {
@@ -457,13 +498,15 @@ ValuesCell cell_from(const nlohmann::json& j) {
 std::vector<ValuesRow> check_values(std::span<const OpDef* const> rows, const OpTable& table,
                                     const ValuesOptions& options, int jobs,
                                     const std::function<void(size_t done)>& progress) {
+  constexpr size_t kMostDeaths = 40;  // of a row; each call that dies does so twice
   std::vector<ValuesRow> all(rows.size());
+  std::vector<std::vector<Death>> deaths(rows.size());
   WorkerCalls calls;
   calls.work = [&](size_t task, Place& place) {
     quieten_libtorch();
     ++place.steps;
     nlohmann::json j = nlohmann::json::object();
-    for (const auto& [dtype, cell] : check_row_values(*rows[task], table, options, &place).cells)
+    for (const auto& [dtype, cell] : check_row_values(*rows[task], table, options, &place, deaths[task]).cells)
       j[std::to_string(static_cast<int>(dtype))] = cell.to_json();
     return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
   };
@@ -473,14 +516,13 @@ std::vector<ValuesRow> check_values(std::span<const OpDef* const> rows, const Op
     for (const auto& [key, cell] : cells.items()) all[task].cells[static_cast<Dtype>(std::stoi(key))] = cell_from(cell);
   };
   calls.died = [&](size_t task, const Death& death) {
+    deaths[task].push_back(death);
+    if (deaths[task].size() < kMostDeaths) return true;  // the others of its calls are judged all the same
     all[task].op = rows[task];
-    const auto dtype = static_cast<Dtype>(death.place.index);
-    ValuesCell& cell = all[task].cells[dtype];
-    cell.died = 1;
-    cell.finding = "the process died: " + death.text();
-    if (options.given) return false;
-    const uint64_t seed = call_seed(*rows[task], dtype, static_cast<int>(death.place.stage), options.seed);
-    if (auto graph = one_call(*rows[task], table, dtype, seed, options.rebind)) cell.graph = print(*graph);
+    ValuesCell& cell = all[task].cells[static_cast<Dtype>(std::min<uint32_t>(death.place.index, kDtypeCount - 1))];
+    cell.died = static_cast<int>(kMostDeaths);
+    cell.finding =
+        "the row was given up: the process died " + std::to_string(kMostDeaths) + " times, at last: " + death.text();
     return false;
   };
   calls.tick = progress;

@@ -7,6 +7,7 @@
 #include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -39,7 +40,7 @@ struct ValuesCell {
   int refused = 0;    // by eager
   int known = 0;      // differ where eager is known to be at fault (values_known.txt)
   int unbounded = 0;  // no rule bounds the op, or what it is made of
-  int died = 0;       // eager killed the process
+  int died = 0;       // of a call that no exception of the row's speaks of
   int unlowered = 0;  // `on_loops`: an op has no loops, or its loops have no code
   int rebound = 0;    // `rebind`: programs that ran at four sizes or more
   // `variants`: how many ran, of how many calls there are none, and how wide the bounds are beside what they reach.
@@ -59,8 +60,10 @@ struct ValuesRow {
   std::map<Dtype, ValuesCell> cells;
 };
 
-// `place`: is told which dtype (index) and which call of it (stage) is at hand.
-ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options, Place* place = nullptr);
+// `place`: is told which dtype (index) and which call of it (stage) is at hand. `deaths`: of processes that went
+// before, with their places: of those calls nothing is asked but whether eager alone dies of them.
+ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOptions& options, Place* place = nullptr,
+                           std::span<const Death> deaths = {});
 std::vector<ValuesRow> check_values(std::span<const OpDef* const> rows, const OpTable& table,
                                     const ValuesOptions& options, int jobs,
                                     const std::function<void(size_t done)>& progress);
