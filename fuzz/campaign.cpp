@@ -25,7 +25,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 constexpr size_t kSlice = 12;  // batches that one worker process sees at most
 constexpr int kDeathsOfBatch = 16;
-const std::string kKilled = oracle::Death{SIGKILL, false, {}}.text();
+const std::string kKilled = oracle::Death{.signal = SIGKILL}.text();
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
 

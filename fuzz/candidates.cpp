@@ -71,6 +71,8 @@ bool valid(const Graph& graph) {
     return verify(graph).empty();
   } catch (const Unsupported&) {  // memory that is shared otherwise now: a rule can't tell what a call gives
     return false;
+  } catch (const std::bad_alloc&) {
+    return false;
   }
 }
 
@@ -86,6 +88,8 @@ class Candidates {
       edit(*graph);
       tidy(*graph);
     } catch (const Error&) {  // a rule refuses, or something has users still
+      return;
+    } catch (const std::bad_alloc&) {  // as the case itself may end
       return;
     }
     add(std::move(graph), from_.setting);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/driver/pipeline.h"
+#include "compiler/graph/drawing.h"
 #include "compiler/graph/rebuild.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
@@ -37,7 +38,7 @@ bool serves(const Graph& graph, size_t most_nodes) {
   graph.for_each_node([&](NodeId id) {
     const OpDef& op = *graph.node(id).op;
     fine = fine && (Pool::takes(op) || op.has(Trait::structural) || op.has(Trait::reads_metadata_only)) &&
-           !op.has(Trait::random);
+           !draws_numbers(op, graph.node(id).arguments());
     for (const Arg& a : graph.node(id).arguments()) fine = fine && a.kind != ArgKind::data && a.kind != ArgKind::graph;
   });
   return fine;

@@ -5,6 +5,7 @@
 
 #include "compiler/backend/llvm/target.h"
 #include "compiler/driver/program_set.h"
+#include "compiler/graph/drawing.h"
 #include "oracle/exact.h"
 #include "oracle/graph_check.h"
 #include "oracle/native_run.h"
@@ -188,7 +189,7 @@ std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program
   bool by_eager = false;
   loops::for_each_node(program.body, [&](const loops::Node& node) {
     const auto* e = std::get_if<loops::Extern>(&node.is);
-    by_eager = by_eager || (e && e->op->has(Trait::random));
+    by_eager = by_eager || (e && draws_numbers(*e->op, e->args));
   });
   const bool by_stream = !program.streams.empty();
   return by_stream && by_eager ? trial.differs_outside(got) : trial.out_of_bounds(got, by_stream);

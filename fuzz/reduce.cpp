@@ -62,7 +62,8 @@ class Reducer {
              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(options.seconds))) {
     result_.smallest = copy_of(from);
     only_ = leading_to(failure.property);
-    fresh_ = failure.symptom.starts_with("SIG") || failure.symptom == "no answer";
+    // Memory too: what others of its process hold is not the case's.
+    fresh_ = failure.symptom.starts_with("SIG") || failure.symptom == "no answer" || failure.symptom == "out of memory";
   }
 
   Reduction run() {

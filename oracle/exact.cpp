@@ -7,6 +7,7 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/graph/alias.h"
+#include "compiler/graph/drawing.h"
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
 #include "oracle/demands.h"
@@ -95,7 +96,7 @@ class Magnitudes {
     auto look_at = [&](ValueId v) { floats |= holds_floats(graph_.type(v)); };
     for (const Arg& a : node.arguments()) for_each_value(a, look_at);
     for (uint16_t i = 0; i < node.result_count; ++i) look_at(node.result(i));
-    if (node.op->has(Trait::random) || node.op->has(Trait::nondeterministic))
+    if (draws_numbers(*node.op, node.arguments()) || node.op->has(Trait::nondeterministic))
       fail(node, "draws, or reads what nobody wrote");
     const ScalarRow* row = node.op->scalar.empty() ? nullptr : find_scalar(node.op->scalar);
     if (!floats || (row && row->result == ResultRule::target) || copies(node) || picks(node)) return pick(node);

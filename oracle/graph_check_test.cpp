@@ -12,6 +12,7 @@
 #include "compiler/driver/pipeline.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/passes/expand_node.h"
 #include "oracle/commands.h"
 
 namespace lenz::oracle {
@@ -179,6 +180,25 @@ TEST(GraphCheck, AnErrorThatNobodyNeedsMayBeDropped) {
   })");
   EXPECT_FALSE(written.findings.empty());
   EXPECT_EQ(written.refused, written.seeds);
+}
+
+// Of a list, though a call makes all of it: each element is made for itself.
+TEST(GraphCheck, AnErrorOfOneElementOfAListMayBeDropped) {
+  auto drop_first = [](Graph& graph, PassContext& context) {
+    const NodeId raises = graph.first(), list = graph.last();
+    if (!context.allow("drop") || !expand_elements(graph, list)) return;
+    const NodeId alone = graph.value(graph.node(raises).result()).users[0];
+    graph.erase(alone);
+    graph.erase(raises);
+  };
+  GraphReport report = check_with(drop_first, R"(graph @g(%x: f32[4], %i: i64[2] init integers(9, 12)) {
+    %r = aten.index_select(%x, 0, %i)
+    %c = aten.clone(%x)
+    aten._foreach_tanh_([%r, %c])
+    return %c
+  })");
+  EXPECT_TRUE(report.findings.empty()) << report.findings[0].mismatch.summary();
+  EXPECT_EQ(report.needless, report.seeds);
 }
 
 TEST(GraphCheck, WhatIsLeftWithoutAnErrorIsStillCompared) {

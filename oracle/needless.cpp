@@ -2,10 +2,12 @@
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/symbol_makers.h"
+#include "compiler/passes/expand_node.h"
 
 namespace lenz::oracle {
 
-std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId from) {
+namespace {
+std::unique_ptr<Graph> without_it_and_all_of_it(const Graph& graph, NodeId from) {
   AliasClasses classes(graph);
   const SymbolMakers makers(graph);
   std::vector<bool> values(graph.value_count()), memory(graph.value_count());  // that depend on it; memory by class
@@ -43,6 +45,27 @@ std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId from) {
   left->erase_all(erased);
   forget_unmade_symbols(*left);
   return left;
+}
+
+// The same with a call for each element of what takes lists: one that nobody needs has no part in the others.
+std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
+  std::unique_ptr<Graph> apart = graph.clone();
+  NodeId same = kNone;
+  std::vector<NodeId> lists;
+  for (NodeId here = graph.first(), there = apart->first(); here != kNone;
+       here = graph.node(here).next, there = apart->node(there).next) {
+    if (here == from) same = there;
+    if (here != from && graph.node(here).op->each) lists.push_back(there);
+  }
+  bool any = false;
+  for (NodeId id : lists) any |= expand_elements(*apart, id);
+  return any ? without_it_and_all_of_it(*apart, same) : nullptr;
+}
+}  // namespace
+
+std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId from) {
+  std::unique_ptr<Graph> left = without_it_and_all_of_it(graph, from);
+  return left ? std::move(left) : without_it_in_lists(graph, from);
 }
 
 std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact) {

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numbers>
 
+#include "compiler/graph/drawing.h"
 #include "compiler/ops/draws.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/tensors.h"
@@ -127,7 +128,7 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
                         const SymValues& symbols) {
   const OpDef& op = *node.op;
   std::optional<Draw> draw = draw_of(op);
-  if (!op.has(Trait::random)) return boxed_.run(op, node.arguments(), values, symbols);
+  if (!draws_numbers(op, node.arguments())) return boxed_.run(op, node.arguments(), values, symbols);
   if (!draw) throw Unsupported(op.full_name + " has no sampling from Lenz's stream yet");
 
   std::vector<PerElement> operands;

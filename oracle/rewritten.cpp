@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/drawing.h"
 
 namespace lenz::oracle {
 
@@ -11,7 +12,8 @@ namespace {
 void random_ops(const Graph& graph, std::set<const OpDef*>& into) {
   for (const auto& sub : graph.subgraphs) random_ops(*sub, into);
   graph.for_each_node([&](NodeId id) {
-    if (graph.node(id).op->has(Trait::random)) into.insert(graph.node(id).op);
+    const Node& node = graph.node(id);
+    if (draws_numbers(*node.op, node.arguments())) into.insert(node.op);
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/graph/drawing.h"
 #include "compiler/loops/verify.h"
 #include "compiler/lower/lower.h"
 #include "oracle/interpreted.h"
@@ -34,7 +35,10 @@ std::vector<ValueId> alive_behind(const Graph& graph, std::span<const NodeId> fi
 
 bool draws(const Graph& graph) {
   bool random = std::ranges::any_of(graph.subgraphs, [](const auto& sub) { return draws(*sub); });
-  graph.for_each_node([&](NodeId id) { random = random || graph.node(id).op->has(Trait::random); });
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    random = random || draws_numbers(*node.op, node.arguments());
+  });
   return random;
 }
 

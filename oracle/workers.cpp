@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -50,7 +51,7 @@ bool read_all(int fd, void* data, size_t bytes) {
 
 struct Header {
   uint64_t bytes = 0;
-  uint64_t failed = 0;  // the task threw; the text follows
+  enum Kind : uint64_t { answer, failure, no_memory } kind = answer;  // a failure: the text of what the task threw
 };
 
 void limit_memory(uint64_t extra) {
@@ -84,12 +85,15 @@ void limit_memory(uint64_t extra) {
     Header header;
     try {
       result = calls.work(task, place);
+    } catch (const std::bad_alloc&) {
+      header.kind = Header::no_memory;
     } catch (const std::exception& error) {
       result = error.what();
-      header.failed = 1;
+      header.kind = Header::failure;
     }
     header.bytes = result.size();
-    if (!write_all(fd, &header, sizeof header) || !write_all(fd, result.data(), result.size()) || limits.fresh) break;
+    if (!write_all(fd, &header, sizeof header) || !write_all(fd, result.data(), result.size())) break;
+    if (limits.fresh || header.kind == Header::no_memory) break;
   }
   _exit(0);  // what the parent registered to run at exit is the parent's
 }
@@ -189,11 +193,11 @@ class Pool {
       result.resize(header.bytes);
       whole = read_all(w.fd, result.data(), result.size());
     }
-    if (!whole) {
-      buried(w, false);
+    if (!whole || header.kind == Header::no_memory) {
+      buried(w, {.no_memory = whole});
       return;
     }
-    if (header.failed) throw InternalError(result);
+    if (header.kind == Header::failure) throw InternalError(result);
     calls_.done(*w.task, result);
     ++finished_;
     if (limits_.fresh) {
@@ -210,7 +214,7 @@ class Pool {
       w.moved = Clock::now();
     } else if (Clock::now() - w.moved > std::chrono::seconds(limits_.hang_seconds)) {
       kill(w.pid, SIGKILL);
-      buried(w, true);
+      buried(w, {.hung = true});
     }
   }
 
@@ -223,9 +227,10 @@ class Pool {
     return status;
   }
 
-  void buried(Worker& w, bool hung) {
+  void buried(Worker& w, Death death) {
     int status = bury(w);
-    Death death{WIFSIGNALED(status) ? WTERMSIG(status) : 0, hung, *w.place};
+    death.signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    death.place = *w.place;
     size_t task = *w.task;
     bool again = calls_.died(task, death);
     start(w, w.place);
@@ -247,6 +252,7 @@ class Pool {
 
 std::string Death::text() const {
   if (hung) return "no answer";
+  if (no_memory) return "out of memory";
   if (signal == 0) return "the process left";
   const char* name = sigabbrev_np(signal);
   return name ? std::string("SIG") + name : "signal " + std::to_string(signal);

@@ -1,4 +1,5 @@
-// Numbered tasks in child processes: a task that kills its process, or hangs in it, is an answer like any other.
+// Numbered tasks in child processes: a task that kills its process, hangs in it or takes all of its memory is an answer
+// like any other.
 // Thread-safety: call from one thread of a process that has run nothing of libtorch yet (a child of a process that has
 // used OpenMP hangs in its first parallel region).
 #pragma once
@@ -16,10 +17,11 @@ struct Place {
 };
 
 struct Death {
-  int signal = 0;     // 0: it left by itself
-  bool hung = false;  // nothing moved for the time limit; we killed it
-  Place place;
-  std::string text() const;  // "SIGSEGV", "no answer in 60 s"
+  int signal = 0;          // 0: it left by itself
+  bool hung = false;       // nothing moved for the time limit; we killed it
+  bool no_memory = false;  // it reached its limit and said so
+  Place place = {};
+  std::string text() const;  // "SIGSEGV", "no answer", "out of memory"
 };
 
 struct WorkerLimits {
@@ -35,7 +37,8 @@ struct WorkerCalls {
   std::function<void(size_t finished)> tick;                         // here, a few times a second
 };
 
-// Runs tasks 0..count-1 in `jobs` children. Throws InternalError with the text of what `work` threw.
+// Runs tasks 0..count-1 in `jobs` children. Throws InternalError with the text of what `work` threw; std::bad_alloc is
+// a death, for what a process without memory still holds nobody knows.
 void run_in_workers(size_t count, int jobs, const WorkerLimits& limits, const WorkerCalls& calls);
 
 }  // namespace lenz::oracle

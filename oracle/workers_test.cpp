@@ -5,6 +5,7 @@
 
 #include <csignal>
 #include <map>
+#include <new>
 
 #include "compiler/base/error.h"
 
@@ -52,6 +53,26 @@ TEST(Workers, ADeathIsToldWithItsPlaceAndTheTaskMayGoOn) {
   run_in_workers(8, 2, {}, calls);
   EXPECT_EQ(deaths, 1);
   EXPECT_EQ(done, 7);
+}
+
+TEST(Workers, WhoRunsOutOfMemoryDiesOfIt) {
+  for (bool fresh : {false, true}) {
+    std::map<size_t, std::string> ends;
+    WorkerCalls calls;
+    calls.work = [](size_t task, Place& place) -> std::string {
+      place.phase = static_cast<uint32_t>(task);
+      if (task == 1) throw std::bad_alloc();
+      return "ok";
+    };
+    calls.done = [&](size_t task, const std::string& r) { ends[task] = r; };
+    calls.died = [&](size_t task, const Death& d) {
+      EXPECT_EQ(d.place.phase, task);
+      ends[task] = d.text();
+      return false;
+    };
+    run_in_workers(4, 2, {.fresh = fresh}, calls);
+    EXPECT_EQ(ends, (std::map<size_t, std::string>{{0, "ok"}, {1, "out of memory"}, {2, "ok"}, {3, "ok"}}));
+  }
 }
 
 TEST(Workers, AHungTaskIsEnded) {

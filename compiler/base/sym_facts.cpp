@@ -77,12 +77,6 @@ bool mentions(Dim dim, const SymNode* symbol) {
   return found;
 }
 
-Dim replace_symbol(Dim dim, const SymNode* symbol, Dim by) {
-  if (dim.is_constant()) return dim;
-  if (dim.node()->kind == SymKind::symbol) return dim.node() == symbol ? by : dim;
-  return rebuild(dim, [&](Dim part) { return replace_symbol(part, symbol, by); });
-}
-
 FactsLearner::FactsLearner(Facts& facts)
     : facts_(facts),
       known_size_(facts.known_.size()),
@@ -127,9 +121,7 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
   changed_.add(symbol->id);
   // What it is a factor of may be divided by it now.
   if (now_positive) {
-    for (const auto& [atom, value] : facts_.rewrites_)
-      if (mentions(atom, symbol) && mentions(value, symbol))
-        pending_.push_back({Pending::Kind::zero, atom - value, {}});
+    relearn_rewrites([&](Dim atom, Dim value) { return mentions(atom, symbol) && mentions(value, symbol); });
     for (const Facts::Bound& b : facts_.bounds_)
       if (mentions(b.dim, symbol)) pending_.push_back({Pending::Kind::nonnegative, b.dim, {}});
   }
@@ -137,7 +129,7 @@ bool FactsLearner::assume_range(const SymNode* symbol, const Range& range) {
     if (next.low) pending_.push_back({Pending::Kind::nonnegative, *k.solved - *next.low, {}});
     if (next.high) pending_.push_back({Pending::Kind::nonnegative, Dim(*next.high) - *k.solved, {}});
   } else if (next.low && next.low == next.high) {
-    pending_.push_back({Pending::Kind::zero, Dim(symbol) - *next.low, {}});
+    pending_.push_back({Pending::Kind::fixed, Dim(symbol), {}});
   }
   return true;
 }
@@ -200,51 +192,6 @@ void FactsLearner::keep_difference(Dim dim, Dim least) {
   }
 }
 
-// Eliminates a symbol everywhere: what was known of it now holds for what replaces it.
-void FactsLearner::replace(const SymNode* symbol, Dim by) {
-  Facts::Known old = known(symbol);
-  known(symbol).solved = by;
-  changed_.add(symbol->id);
-  SymbolMask mask;
-  mask.add(symbol->id);
-  for (size_t id = 0; id < facts_.known_.size(); ++id) {
-    const Facts::Known& other = facts_.known_[id];
-    if (!other.solved || other.symbol == symbol || !mentions(*other.solved, symbol)) continue;
-    Dim value = replace_symbol(*other.solved, symbol, by);
-    known(other.symbol).solved = value;
-  }
-  if (!saved_) saved_ = Saved{facts_.bounds_, facts_.nonzero_, facts_.rewrites_};
-  auto move_out = [&](Pending::Kind kind, Dim dim) {
-    if (!mentions(dim, symbol)) return false;
-    pending_.push_back({kind, dim, {}});
-    return true;
-  };
-  if (old.range.low) keep_difference(by, *old.range.low);
-  if (old.range.high) keep_difference(*old.range.high, by);
-  if (old.congruence.modulus > 1) pending_.push_back({Pending::Kind::congruent, by, old.congruence});
-  std::erase_if(facts_.rewrites_, [&](auto& r) { return move_out(Pending::Kind::zero, r.first - r.second); });
-  std::erase_if(facts_.bounds_,
-                [&](auto& b) { return b.symbols.meets(mask) && move_out(Pending::Kind::nonnegative, b.dim); });
-  std::erase_if(facts_.nonzero_, [&](Dim d) { return move_out(Pending::Kind::nonzero, d); });
-}
-
-// Finds a symbol that the equation dim = 0 gives as an expression of others, the youngest one, and eliminates it.
-bool FactsLearner::solve(Dim dim) {
-  SymTerm best{};
-  bool plain = true;  // no symbol in it is solved: then no cycle can arise
-  for_each_symbol(dim, [&](const SymNode* s) { plain = plain && !solved(s); });
-  if (!plain) return false;
-  SumView view(dim);
-  for (const SymTerm& t : view.terms()) {
-    if (t.monomial->kind != SymKind::symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
-    if (best.monomial != nullptr && best.monomial->id > t.monomial->id) continue;
-    if (!mentions(dim - monomial_dim(t), t.monomial)) best = t;
-  }
-  if (best.monomial == nullptr) return false;
-  replace(best.monomial, (dim - monomial_dim(best)) * Dim(-best.coefficient));
-  return true;
-}
-
 // c*(a % k) + r = 0 with c = 1 or -1 is a congruence, which says all.
 bool FactsLearner::assume_remainder(Dim dim, bool& done) {
   SumView view(dim);
@@ -256,19 +203,6 @@ bool FactsLearner::assume_remainder(Dim dim, bool& done) {
   int64_t residue = narrow(-Wide{view.constant()} * t.coefficient);
   done = true;
   return residue >= 0 && residue < k.constant() && assume_congruence(a, k.constant(), residue);
-}
-
-// Keeps c*m + r = 0 with c = 1 or -1 as "m is -c*r", for the largest m, if it is larger than what it equals.
-void FactsLearner::rewrite(Dim dim) {
-  SymTerm best{};
-  SumView view(dim);
-  for (const SymTerm& t : view.terms()) {
-    if (t.monomial->kind == SymKind::symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
-    if (best.monomial == nullptr || t.monomial->size > best.monomial->size) best = t;
-  }
-  if (best.monomial == nullptr) return;
-  Dim value = (dim - monomial_dim(best)) * Dim(-best.coefficient);
-  if (size_of(value) < best.monomial->size) facts_.rewrites_.emplace_back(Dim(best.monomial), value);
 }
 
 void FactsLearner::keep_bound(Dim dim) {
@@ -383,17 +317,20 @@ bool FactsLearner::assume_zero(Dim dim) {
   return true;
 }
 
-// a//k + c >= 0 says a + k*c >= 0, and c - a//k >= 0 says k*c + k-1 - a >= 0, for a number k > 0.
+// a//k + c >= 0 says a + k*c >= 0, and c - a//k >= 0 says k*c + k-1 - a >= 0, for k > 0: where c is a number, or k is
+// none, for then no step of a proof has both.
 void FactsLearner::bound_quotient(Dim dim) {
   SumView view(dim);
-  SymTerm t = view.terms()[0];
-  if (view.terms().size() != 1 || t.monomial->kind != SymKind::floor_div || (t.coefficient != 1 && t.coefficient != -1))
-    return;
-  Dim a = t.monomial->args()[0], k = t.monomial->args()[1], c = view.constant();
-  if (!k.is_constant() || k.constant() <= 0) return;
-  try {
-    pending_.push_back({Pending::Kind::nonnegative, t.coefficient == 1 ? a + k * c : k * c + k - 1 - a, {}});
-  } catch (const UserError&) {  // too large to be worth it
+  for (const SymTerm& t : view.terms()) {
+    if (t.monomial->kind != SymKind::floor_div || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    const Dim a = t.monomial->args()[0], k = t.monomial->args()[1];
+    const Range by = FactsReader(facts_).range(k);
+    if ((k.is_constant() && view.terms().size() > 1) || !by.low || *by.low < 1) continue;
+    try {
+      const Dim c = dim - monomial_dim(t);
+      pending_.push_back({Pending::Kind::nonnegative, t.coefficient == 1 ? a + k * c : k * c + k - 1 - a, {}});
+    } catch (const UserError&) {  // too large to be worth it
+    }
   }
 }
 
@@ -404,7 +341,7 @@ bool FactsLearner::assume_nonzero(Dim dim) {
   Range r = reader.range(dim);
   if (r.low && *r.low == 0) return assume_nonnegative(dim - 1);
   if (r.high && *r.high == 0) return assume_nonnegative(-dim - 1);
-  facts_.nonzero_.push_back(dim);
+  if (std::ranges::find(facts_.nonzero_, dim) == facts_.nonzero_.end()) facts_.nonzero_.push_back(dim);
   return true;
 }
 
@@ -432,6 +369,7 @@ bool FactsLearner::assume_nonnegative(Dim dim) {
     if (reader.nonnegative(-dim)) return assume_zero(dim);
   }
   keep_bound(dim);
+  bound_quotient(dim);
   return true;
 }
 
@@ -466,6 +404,11 @@ bool FactsLearner::tighten(Dim bound) {
 }
 
 bool FactsLearner::take_in(const Pending& pending) {
+  if (pending.kind == Pending::Kind::fixed) {  // what is known of it by now has its value already: nothing to simplify
+    const SymNode* symbol = pending.dim.node();
+    if (!solved(symbol)) replace(symbol, *known(symbol).range.low);
+    return true;
+  }
   Dim dim = FactsReader(facts_).normalize(pending.dim);
   switch (pending.kind) {
     case Pending::Kind::zero: return assume_zero(dim);
@@ -474,6 +417,7 @@ bool FactsLearner::take_in(const Pending& pending) {
     case Pending::Kind::congruent:
       return assume_congruence(dim, pending.congruence.modulus, pending.congruence.residue);
     case Pending::Kind::tighten: return dim.is_constant() || tighten(dim);
+    case Pending::Kind::fixed: break;  // above
   }
   return true;
 }
@@ -494,8 +438,10 @@ bool FactsLearner::settle() {
         if (!(simpler == bound)) pending_.push_back({Pending::Kind::nonnegative, simpler, {}});
         if (!tighten(bound)) return false;
       }
-      for (Dim d : facts_.nonzero_) {  // what is not 0 may now end at 0
+      for (Dim d : facts_.nonzero_) {  // what is not 0 may now be smaller, or end at 0
         if (!symbol_mask(d).meets(mask) || --budget_ < 0) continue;
+        Dim simpler = FactsReader(facts_).normalize(d);
+        if (!(simpler == d)) pending_.push_back({Pending::Kind::nonzero, simpler, {}});
         Range r = FactsReader(facts_).range(d);
         if (r.low && *r.low == 0) pending_.push_back({Pending::Kind::nonnegative, d - 1, {}});
         if (r.high && *r.high == 0) pending_.push_back({Pending::Kind::nonnegative, -d - 1, {}});

@@ -33,9 +33,11 @@ class FactsReader {
   Dim local_extreme(Dim dim) const;
   bool nonnegative(Dim dim, int depth, int& budget) const;
   int sign_of_divisor(Dim k, int depth, int& budget) const;
+  bool positive_by_product(Dim k) const;
   bool divides(Dim k, Dim x) const;
   bool nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const;
   bool nonnegative_by_factor(const SumView& view, int depth, int& budget) const;
+  bool differs_by_ranges(const SumView& view, const SumView& bound, int64_t m) const;
   bool nonnegative_by_bound(Dim dim, const SumView& view, int depth, int& budget) const;
   SymbolMask sought_in_bounds(const SumView& view) const;
   Truth prove_zero(Dim dim) const;
@@ -63,7 +65,7 @@ class FactsLearner {
   // Something that holds and is still to be taken in. Steps append here instead of calling each other, so that a long
   // chain of consequences needs no stack.
   struct Pending {
-    enum class Kind : uint8_t { zero, nonzero, nonnegative, congruent, tighten } kind;
+    enum class Kind : uint8_t { zero, nonzero, nonnegative, congruent, tighten, fixed } kind;
     Dim dim;
     Congruence congruence;
   };
@@ -84,6 +86,8 @@ class FactsLearner {
   bool assume_remainder(Dim dim, bool& done);
   bool assume_power(Dim dim, bool exactly, bool& done);
   bool solve(Dim dim);
+  void save();
+  void relearn_rewrites(const std::function<bool(Dim, Dim)>& which);
   void replace(const SymNode* symbol, Dim by);
   void rewrite(Dim dim);
   void keep_bound(Dim dim);

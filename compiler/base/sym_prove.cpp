@@ -1,9 +1,11 @@
 // Proofs under facts. "d >= 0" is shown by one of (e >= 0 a known bound; k, m >= 1):
-//   its range                         d - e >= 0                   d = m*x + c with the range of m times that of x
+//   its range                         d - m*e >= 0                 d = m*x + c with the range of m times that of x
 //   d = m*x with m >= 0 and x >= 0
 //   k*d >= c*(x - k + 1) + ...        for a term c*(x // k), c > 0; c*x + ... for c < 0; then k*d > -k is enough
 //   for x >= 0: a term c*(x // k) is >= 0 for c > 0, >= c*x for c < 0; for x >= 1 that k divides it is >= c for c > 0
+//   x // k >= n*(x // (n*k)), and <= that + n - 1, where the other quotient stands beside it
 //   a term c*(x % m): >= 0 for c > 0, >= c*(m - 1) or (for x >= 0) >= c*x for c < 0
+//   divisors are above 0 where a bound says so of a product, m*x >= 1 with m >= 0
 //   for divisors below 0: x // k = (-x) // -k, x % m = -((-x) % -m)
 //   a term c*max(x, y): with one of them for c > 0, with both in turn for c < 0; min the other way round
 #include "compiler/base/sym_facts.h"
@@ -18,12 +20,39 @@ constexpr int kProofBudget = 1024;  // a step costs 16, a look at a bound 1
 
 bool at_least_zero(const Range& r) { return r.low && *r.low >= 0; }
 bool at_least_one(const Range& r) { return r.low && *r.low >= 1; }
+
+// What all terms share; 1 if nothing.
+Dim common_of(const SumView& view) {
+  Dim common(view.terms()[0].monomial);
+  for (const SymTerm& t : view.terms())
+    if (!common.is_constant()) common = common_monomial(common.node(), t.monomial);
+  return common;
+}
+Dim divided_by(const SumView& view, Dim monomial) {
+  std::vector<Dim> parts;
+  for (const SymTerm& t : view.terms()) parts.push_back(divide_monomial(t.monomial, monomial.node()) * t.coefficient);
+  return sum(parts);
+}
 }  // namespace
+
+// Sizes whose product with others is a number: of a bound m*x >= c with c >= 1 and m >= 0, x is at least 1.
+bool FactsReader::positive_by_product(Dim k) const {
+  SymbolMask mask = symbol_mask(k);
+  return std::ranges::any_of(facts_.bounds_, [&](const Facts::Bound& bound) {
+    SumView view(bound.dim);
+    if (!bound.symbols.meets(mask) || view.constant() >= 0 || view.terms().size() < 2) return false;
+    const Dim common = common_of(view);
+    if (common.is_constant() || !at_least_zero(range(common))) return false;
+    const Dim x = divided_by(view, common), times = floor_div(k, x);
+    return times.is_constant() && times.constant() >= 1 && x * times == k;
+  });
+}
 
 // 1 or -1 where that is what the sign of every value is, else 0.
 int FactsReader::sign_of_divisor(Dim k, int depth, int& budget) const {
   if (at_least_one(range(k))) return 1;
   if (at_least_one(range(-k))) return -1;
+  if (positive_by_product(k)) return 1;
   if (nonnegative(k - 1, depth - 1, budget)) return 1;
   return nonnegative(-k - 1, depth - 1, budget) ? -1 : 0;
 }
@@ -36,6 +65,21 @@ bool FactsReader::divides(Dim k, Dim x) const {
          });
 }
 
+namespace {
+// n > 1 if these are x // k and x // (n*k); else 0. Whatever the signs, the second is the first // n.
+int64_t times_coarser(const SymNode* fine, const SymNode* coarse) {
+  if (coarse->kind != SymKind::floor_div || coarse->args()[0] != fine->args()[0]) return 0;
+  const Dim by = coarse->args()[1], k = fine->args()[1];
+  if (!by.is_constant() && !k.is_constant()) {
+    const Dim n = floor_div(by, k);
+    return n.is_constant() && n * k == by && n.constant() > 1 ? n.constant() : 0;
+  }
+  if (!by.is_constant() || !k.is_constant() || k.is(0) || by.constant() % k.constant() != 0) return 0;
+  const int64_t n = by.constant() / k.constant();
+  return n > 1 ? n : 0;
+}
+}  // namespace
+
 bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const {
   const SymNode* atom = term.monomial;
   bool up = term.coefficient > 0;
@@ -44,6 +88,9 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
   switch (atom->kind) {
     case SymKind::floor_div: {
       Dim x = atom->args()[0], k = atom->args()[1];
+      for (SumView view(others); const SymTerm& t : view.terms())
+        if (int64_t n = times_coarser(atom, t.monomial); n > 1 && with(n * Dim(t.monomial) + (up ? 0 : n - 1)))
+          return true;
       int sign = sign_of_divisor(k, depth, budget);
       if (sign == 0) return false;
       if (sign < 0) x = -x, k = -k;  // the same quotient
@@ -78,32 +125,35 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
 // m*x + c, where m is what all terms share.
 bool FactsReader::nonnegative_by_factor(const SumView& view, int depth, int& budget) const {
   if (view.terms().size() < 2) return false;
-  Dim common(view.terms()[0].monomial);
-  for (const SymTerm& t : view.terms())
-    if (!common.is_constant()) common = common_monomial(common.node(), t.monomial);
+  const Dim common = common_of(view);
   if (common.is_constant()) return false;
-  std::vector<Dim> parts;
-  for (const SymTerm& t : view.terms())
-    parts.push_back(divide_monomial(t.monomial, common.node()) * Dim(t.coefficient));
-  Dim others = sum(parts);
+  const Dim others = divided_by(view, common);
   Range m = range(common), product = multiply_ranges(m, range(others));
   if (product.low && Wide{*product.low} + view.constant() >= 0) return true;
   return view.constant() >= 0 && at_least_zero(m) && nonnegative(others, depth - 1, budget);
 }
 
 namespace {
-// Visits the terms of a - b, which nobody makes a node of: most bounds lead nowhere.
+int64_t coefficient_in(const SumView& view, const SymNode* monomial) {
+  for (const SymTerm& t : view.terms())
+    if (t.monomial == monomial) return t.coefficient;
+  return 0;
+}
+// Visits the terms of a - m*b, which nobody makes a node of: most bounds lead nowhere.
 template <class F>
-void for_each_difference(const SumView& a, const SumView& b, F&& visit) {
-  auto coefficient_in = [](const SumView& view, const SymNode* monomial) -> Wide {
-    for (const SymTerm& t : view.terms())
-      if (t.monomial == monomial) return t.coefficient;
-    return 0;
-  };
+void for_each_difference(const SumView& a, const SumView& b, int64_t m, F&& visit) {
   for (const SymTerm& t : a.terms())
-    if (Wide c = t.coefficient - coefficient_in(b, t.monomial); c != 0) visit(t.monomial, c);
+    if (Wide c = t.coefficient - Wide{m} * coefficient_in(b, t.monomial); c != 0) visit(t.monomial, c);
   for (const SymTerm& t : b.terms())
-    if (coefficient_in(a, t.monomial) == 0) visit(t.monomial, -Wide{t.coefficient});
+    if (coefficient_in(a, t.monomial) == 0) visit(t.monomial, -Wide{m} * t.coefficient);
+}
+// How often the bound's first term goes into the same one here, but once at least.
+int64_t times_within(const SumView& view, const SumView& bound) {
+  if (bound.terms().empty()) return 1;
+  const SymTerm& first = bound.terms()[0];
+  const int64_t here = coefficient_in(view, first.monomial);
+  const bool same = (here > 0) == (first.coefficient > 0) && here != INT64_MIN && first.coefficient != INT64_MIN;
+  return same ? std::max<int64_t>(1, here / first.coefficient) : 1;
 }
 }  // namespace
 
@@ -128,27 +178,34 @@ SymbolMask FactsReader::sought_in_bounds(const SumView& view) const {
   return all;
 }
 
+// Whether view - m*bound, by the range of each of its terms, is not below 0.
+bool FactsReader::differs_by_ranges(const SumView& view, const SumView& bound, int64_t m) const {
+  Wide low = Wide{view.constant()} - Wide{m} * bound.constant();
+  bool bounded = true;
+  for_each_difference(view, bound, m, [&](const SymNode* monomial, Wide c) {
+    if (!bounded) return;
+    Range r = range(Dim(monomial));
+    const auto& end = c > 0 ? r.low : r.high;
+    Wide least;
+    bounded = end && !__builtin_mul_overflow(c, Wide{*end}, &least) && !__builtin_add_overflow(low, least, &low);
+  });
+  return bounded && low >= 0;
+}
+
 bool FactsReader::nonnegative_by_bound(Dim dim, const SumView& view, int depth, int& budget) const {
   if (facts_.bounds_.empty()) return false;
   SymbolMask mask = sought_in_bounds(view);
   for (const Facts::Bound& bound : facts_.bounds_) {  // as the last step
     if (!bound.symbols.meets(mask) || --budget < 0) continue;
     SumView subtracted(bound.dim);
-    Wide low = Wide{view.constant()} - subtracted.constant();
-    bool bounded = true;
-    for_each_difference(view, subtracted, [&](const SymNode* monomial, Wide c) {
-      if (!bounded) return;
-      Range r = range(Dim(monomial));
-      const auto& end = c > 0 ? r.low : r.high;
-      Wide least;
-      bounded = end && !__builtin_mul_overflow(c, Wide{*end}, &least) && !__builtin_add_overflow(low, least, &low);
-    });
-    if (bounded && low >= 0) return true;
+    const int64_t often = times_within(view, subtracted);
+    if (differs_by_ranges(view, subtracted, often) || (often > 1 && differs_by_ranges(view, subtracted, 1)))
+      return true;
   }
   for (const Facts::Bound& bound : facts_.bounds_) {
     if (!bound.symbols.meets(mask) || --budget < 0) continue;
     size_t terms = 0;
-    for_each_difference(view, SumView(bound.dim), [&](const SymNode*, Wide) { ++terms; });
+    for_each_difference(view, SumView(bound.dim), 1, [&](const SymNode*, Wide) { ++terms; });
     if (terms > view.terms().size()) continue;  // they have nothing in common
     if (nonnegative(dim - bound.dim, depth - 1, budget)) return true;
   }

@@ -1,5 +1,6 @@
 // Simplification under facts. Rules (k > 0 constant; T: a part that k divides; R: the rest):
 //   s = E, if solved                          e = n, if its range is one number
+//   e = E and e*m = E*m, for an atom or product e that is known to equal E
 //   (T + R) // k = T//k + n,  if n <= R/k < n+1           a // b = 0, if 0 <= a < b
 //   (X + c) // k = X//k + n,  if X + c is known mod k, for the n that makes it exact
 //   (a // b) // c = a // (b*c), if c > 0
@@ -158,8 +159,13 @@ Dim FactsReader::local(Dim dim) const {
   const SymNode* node = dim.node();
   Range r = range(dim);
   if (r.low && r.low == r.high) return *r.low;
-  for (const auto& [atom, value] : facts_.rewrites_)
+  for (const auto& [atom, value] : facts_.rewrites_) {
     if (atom == dim) return value;
+    if (node->kind != SymKind::product || atom.node()->size >= node->size) continue;
+    const Dim others = divide_monomial(node, atom.node());
+    if (others.is(0)) continue;
+    if (const Dim candidate = others * value; better(candidate, dim)) return candidate;
+  }
   switch (node->kind) {
     case SymKind::floor_div: return local_floor_div(node->args()[0], node->args()[1]);
     case SymKind::mod: return local_mod(node->args()[0], node->args()[1]);

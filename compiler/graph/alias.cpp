@@ -2,13 +2,15 @@
 
 #include <unordered_map>
 
+#include "compiler/graph/drawing.h"
+
 namespace lenz {
 
 namespace {
 // A random op with an explicit seed is a pure function of it; one that returned its operand has drawn nothing (dropout
 // outside of training).
 bool draws_from_ambient_generator(const Graph& graph, const Node& node) {
-  if (!node.op->has(Trait::random)) return false;
+  if (!draws_numbers(*node.op, node.arguments())) return false;
   if (node.op->has(Trait::maybe_view) && node.result_count && graph.storage(node.result()) != node.result())
     return false;
   const auto& params = node.op->schema.params;

@@ -53,6 +53,18 @@ TEST(Writes, TheVerifierSeesThem) {
   EXPECT_EQ(violations[0].rule, 601);
 }
 
+// Two attentions that drop weights are two draws; the others may be one.
+TEST(Draws, OfAttentionWhereItDropsWeights) {
+  auto draws = [](std::string_view call) {
+    auto graph = parse_graph("graph @g(%x: f32[1, 2, 4, 8]) { %y = " + std::string(call) + " return %y }", op_table());
+    return effects(*graph, graph->node(graph->last())).advances_random;
+  };
+  EXPECT_TRUE(draws("aten.scaled_dot_product_attention(%x, %x, %x, none, 0.5)"));
+  EXPECT_FALSE(draws("aten.scaled_dot_product_attention(%x, %x, %x, none, 0.0)"));
+  EXPECT_FALSE(draws("aten.scaled_dot_product_attention(%x, %x, %x)"));
+  EXPECT_TRUE(draws("aten.dropout(%x, 0.5, true)"));
+}
+
 TEST(Writes, OfSchemasAreSeen) {
   EXPECT_EQ(written("%y = aten.add_(%m, 1.0)"), "%m ");
   EXPECT_EQ(written("%y = aten.add(%m, 1.0)"), "");

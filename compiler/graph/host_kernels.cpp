@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler/graph/drawing.h"
+
 namespace lenz {
 
 bool may_have_host_kernel(const OpDef& op) {
@@ -21,9 +23,7 @@ bool has_host_kernel(const Graph& graph, const Node& node) {
   auto holds = [&](const Cond& cond) { return graph.assumptions.prove(cond) == Truth::yes; };
   if (!holds(eq(query.sizes().back(), value.sizes().back())) || !holds(gt(key.sizes()[key.rank() - 2], 0)))
     return false;
-  for (size_t i = 0; i < node.arg_count; ++i)
-    if (node.op->schema.params[i].name == "dropout_p" && node.args[i].real() != 0) return false;
-  return true;
+  return !draws_numbers(*node.op, node.arguments());
 }
 
 }  // namespace lenz

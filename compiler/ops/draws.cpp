@@ -38,7 +38,7 @@ Draw::Operand operand_of(const OpDef& op, std::string_view word) {
 }  // namespace
 
 std::optional<Draw> draw_of(const OpDef& op) {
-  if (op.sampling.empty()) return std::nullopt;
+  if (op.sampling.empty() || !op.has(Trait::random)) return std::nullopt;
   size_t open = op.sampling.find('(');
   std::string_view name = op.sampling.substr(0, open);
   for (const Form& form : kForms) {

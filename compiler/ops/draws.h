@@ -16,6 +16,8 @@
 //   keep_or_saturate(input, p, train), keep_or_saturate_channels(...)
 //                          kept ones times a, plus a p s; the others a p s - a s. s = 1.7580993408473766,
 //                          a = 1 / sqrt((p s^2 + 1) (1 - p)): mean and deviation stay 0 and 1. All are 0 for p = 1
+//   definition(p)          as its definition draws, and nothing unless p is above 0: no random row, for most calls draw
+//                          nothing (compiler/graph/drawing.h); the op by itself does not sample from the stream
 //
 // An operand is a number or a parameter, which may be a tensor that broadcasts. Computed in float64 and converted to
 // the dtype. The parts of complex numbers are drawn as twice as many real numbers, normal ones with std / sqrt 2.

@@ -156,7 +156,8 @@ TEST(Variants, EachPassFiresOnThemToo) {
   EXPECT_LE(without, kMostWithout) << "of " << 4 * pipeline().size();
 }
 
-// Examples are written for their pass; models were written for what they compute.
+// Examples are written for their pass; models were written for what they compute. Their parameters are inputs, though,
+// which callers fill as they like: one that asks for constants finds none.
 TEST(ImportedModels, EachPassFiresOnOne) {
   std::map<std::string, size_t> models;
   for (const PipelineLine& line : pipeline()) models[std::string(line.pass.name)];
@@ -168,7 +169,8 @@ TEST(ImportedModels, EachPassFiresOnOne) {
       if (run.allowed > 0) fired.insert(std::string(run.pass));
     for (const std::string& pass : fired) ++models[pass];
   }
-  for (const auto& [pass, count] : models) EXPECT_GT(count, 0u) << pass;
+  const std::set<std::string> of_constants = {"batch_norm_folding"};
+  for (const auto& [pass, count] : models) EXPECT_EQ(count > 0, !of_constants.contains(pass)) << pass;
 }
 
 }  // namespace

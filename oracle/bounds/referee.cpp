@@ -7,6 +7,7 @@
 #include <ranges>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/drawing.h"
 #include "compiler/graph/host_kernels.h"
 #include "compiler/graph/rebuild.h"
 #include "compiler/ops/decompose.h"
@@ -474,7 +475,8 @@ struct Referee::Impl final : NodeMachine {
     }
     // Who leaves an op whole to a host has the host's kernel, with what that loses of NaN.
     const bool hosts = widening != Widening::values_only && may_have_host_kernel(*call.op);
-    if ((far_step_ || hosts) && formula_ == Formula::given) {
+    // What draws its kernel would draw once more.
+    if ((far_step_ || hosts) && formula_ == Formula::given && !draws_numbers(*call.op, call.args)) {
       FlowContext in = context();
       excuse_definition(in, before ? *before : call, out);
     }

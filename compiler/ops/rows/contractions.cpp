@@ -339,6 +339,7 @@ void attentions(RowSink& t) {
               "kernel forgets to check: `there must be one value per key`, `batches and lengths must agree`, "
               "`keys and values must have as many heads`, `the heads of keys and values`, "
               "` must be of the queries' dtype`, ` must be of rank 2`, ` doesn't broadcast`"};
+  row.sampling = "definition(dropout_p)";
   t.row(
       "scaled_dot_product_attention(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "
       "dropout_p=0., bool is_causal=False, *, float? scale=None, bool enable_gqa=False) -> Tensor",
@@ -347,6 +348,7 @@ void attentions(RowSink& t) {
                                                         "return aten.matmul(%p, %values)",
           row));
   row.infer = rule::flash_attention;
+  row.sampling = {};
   t.row(
       "_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, float dropout_p=0., bool "
       "is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> (Tensor output, Tensor logsumexp)",
@@ -356,6 +358,7 @@ void attentions(RowSink& t) {
                                "return aten.matmul(%p, %values), %sums",
               row));
   row.infer = rule::math_attention;
+  row.sampling = "definition(dropout_p)";
   row.exception = "eager scales, which makes floats, before it multiplies: `has no kernel for`, `must have one dtype`";
   t.row(
       "_scaled_dot_product_attention_math(Tensor query, Tensor key, Tensor value, Tensor? attn_mask=None, float "

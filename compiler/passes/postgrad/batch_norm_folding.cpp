@@ -8,15 +8,16 @@ void run(Graph& graph, PassContext& context) { context.apply(graph, batch_norm_p
 }  // namespace
 
 Pass batch_norm_folding() {
-  return {.name = "batch_norm_folding",
-          .contract =
-              "Folds normalisation by running statistics into the weights of the convolution or linear map before it.\n"
-              "Asks that all of them are parameters: constants, or inputs with an initialiser that nobody writes to.\n"
-              "Keeps values within their bounds; where a weight is not frozen the normalisation stays, pointwise.",
-          .levels = {Level::torch, Level::aten},
-          .idempotent = true,
-          .rounds = true,
-          .run = run};
+  return {
+      .name = "batch_norm_folding",
+      .contract =
+          "Folds normalisation by running statistics into the weights of the convolution or linear map before it.\n"
+          "Asks that all of them are constants, and what is folded finite: an input may hold an infinity.\n"
+          "Keeps values within their bounds; where a weight is no such constant the normalisation stays, pointwise.",
+      .levels = {Level::torch, Level::aten},
+      .idempotent = true,
+      .rounds = true,
+      .run = run};
 }
 
 }  // namespace lenz

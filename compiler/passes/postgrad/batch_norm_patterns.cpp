@@ -1,18 +1,27 @@
 #include "compiler/passes/postgrad/batch_norm_patterns.h"
 
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "compiler/graph/alias.h"
+#include "compiler/graph/float_bits.h"
+#include "compiler/graph/number_fits.h"
+#include "compiler/graph/pattern_functions.h"
 #include "compiler/ops/op_table.h"
 
 namespace lenz {
 
 namespace {
 // (w x + b - mean) * s + offset, with s = scale / sqrt(var + eps) a number for each output channel, is
-// (s w) x + ((b - mean) * s + offset). What stands left of x is made of parameters alone.
-#define LENZ_NORMALISED(scale, offset)                              \
-  "either { %r = aten.batch_norm(%c, " scale ", " offset            \
-  ", %mean, %var, false, _, $eps, _) } "                            \
-  "or { %r, _, _ = aten.native_batch_norm(%c, " scale ", " offset   \
-  ", %mean, %var, false, _, $eps) } "                               \
-  "where frozen(%w), frozen(%mean), frozen(%var), is_number($eps) " \
+// (s w) x + ((b - mean) * s + offset). What stands left of x is made of constants alone.
+#define LENZ_NORMALISED(bias, scale, offset)                           \
+  "either { %r = aten.batch_norm(%c, " scale ", " offset               \
+  ", %mean, %var, false, _, $eps, _) } "                               \
+  "or { %r, _, _ = aten.native_batch_norm(%c, " scale ", " offset      \
+  ", %mean, %var, false, _, $eps) } "                                  \
+  "where foldable(%w, " bias ", %mean, %var, $eps, " scale ", " offset \
+  ") "                                                                 \
   "where dtype(%w) == dtype(%mean), dtype(%w) == dtype(%var), dtype(%w) == dtype(%r) "
 
 #define LENZ_FACTOR "%v = aten.add(%var, $eps) %d = aten.rsqrt(%v) "
@@ -28,17 +37,17 @@ namespace {
 #define LENZ_LINEAR "where ?f in [aten.linear], rank(%c) == 2 "
 
 #define LENZ_RULES(name, which) \
-  "rule " name " { %c = ?f(%x, %w, %b, ...) " which LENZ_NORMALISED("%scale", "%offset")                         \
-      "where frozen(%b), frozen(%scale), frozen(%offset) replace %r { "                                          \
+  "rule " name " { %c = ?f(%x, %w, %b, ...) " which LENZ_NORMALISED("%b", "%scale", "%offset")                   \
+      "replace %r { "                                                                                            \
       LENZ_FOLDED("%s", LENZ_FACTOR LENZ_AFFINE,                                                                 \
                   "%m = aten.sub(%b, %mean) %ms = aten.mul(%m, %s) %shift = aten.add(%ms, %offset) ")            \
-  "rule " name "_without_bias { %c = ?f(%x, %w, $b, ...) " which LENZ_NORMALISED("%scale", "%offset")            \
-      "where is_none($b), frozen(%scale), frozen(%offset) replace %r { "                                         \
+  "rule " name "_without_bias { %c = ?f(%x, %w, $b, ...) " which LENZ_NORMALISED("$b", "%scale", "%offset")      \
+      "where is_none($b) replace %r { "                                                                          \
       LENZ_FOLDED("%s", LENZ_FACTOR LENZ_AFFINE, "%ms = aten.mul(%mean, %s) %shift = aten.sub(%offset, %ms) ")   \
-  "rule " name "_plain { %c = ?f(%x, %w, %b, ...) " which LENZ_NORMALISED("$scale", "$offset")                   \
-      "where frozen(%b), is_none($scale), is_none($offset) replace %r { "                                        \
+  "rule " name "_plain { %c = ?f(%x, %w, %b, ...) " which LENZ_NORMALISED("%b", "$scale", "$offset")             \
+      "where is_none($scale), is_none($offset) replace %r { "                                                    \
       LENZ_FOLDED("%d", LENZ_FACTOR, "%m = aten.sub(%b, %mean) %shift = aten.mul(%m, %d) ")                      \
-  "rule " name "_plain_without_bias { %c = ?f(%x, %w, $b, ...) " which LENZ_NORMALISED("$scale", "$offset")      \
+  "rule " name "_plain_without_bias { %c = ?f(%x, %w, $b, ...) " which LENZ_NORMALISED("$b", "$scale", "$offset") \
       "where is_none($b), is_none($scale), is_none($offset) replace %r { "                                       \
       LENZ_FOLDED("%d", LENZ_FACTOR, "%ms = aten.mul(%mean, %d) %shift = aten.neg(%ms) ")
 
@@ -51,18 +60,55 @@ constexpr std::string_view kRules = LENZ_RULES("convolution", LENZ_CONVOLUTION) 
 #undef LENZ_FACTOR
 #undef LENZ_NORMALISED
 
-// Whether a value is known before the graph runs: a constant, or an input that says how it is initialised, as
-// parameters do, and that nobody writes to.
-std::optional<Arg> frozen(const Graph& graph, std::span<const Arg> args) {
-  if (args.size() != 1 || !args[0].is_value()) return std::nullopt;
-  ValueId v = args[0].value();
-  const Value& value = graph.value(v);
-  if (value.producer != kNone) {
-    const Node& node = graph.node(value.producer);
-    return Arg::of_bool(node.arg_count == 1 && node.args[0].kind == ArgKind::data);
+// The least and the greatest element of a constant. Nothing: it is none, somebody may write to it, its bytes are not at
+// hand, it has no elements, or one that is not finite.
+struct Extremes {
+  double least = HUGE_VAL, greatest = -HUGE_VAL;
+  double size() const { return std::max(-least, greatest); }
+};
+std::optional<Extremes> extremes(const Graph& graph, AliasClasses& aliases, const Arg& a) {
+  const NodeId producer = a.is_value() ? graph.value(a.value()).producer : kNone;
+  if (producer == kNone || graph.node(producer).arg_count != 1 || aliases.is_written(a.value())) return std::nullopt;
+  const Arg& literal = graph.node(producer).args[0];
+  if (literal.kind != ArgKind::data || !literal.data->bytes || !is_floating(literal.data->type.dtype))
+    return std::nullopt;
+  const Dtype dtype = literal.data->type.dtype;
+  const std::span<const std::byte> bytes = *literal.data->bytes;
+  Extremes seen;
+  for (size_t at = 0; at < bytes.size(); at += item_size(dtype)) {
+    uint64_t bits = 0;
+    std::memcpy(&bits, bytes.data() + at, item_size(dtype));
+    const double element = float_value(dtype, bits);
+    if (!std::isfinite(element)) return std::nullopt;
+    seen.least = std::min(seen.least, element);
+    seen.greatest = std::max(seen.greatest, element);
   }
-  const Input& input = graph.inputs()[value.index];
-  return Arg::of_bool(input.init.kind != Initialiser::none && !input.mutated);
+  return bytes.empty() ? std::nullopt : std::optional(seen);
+}
+
+// Whether weights, bias, mean, variance, eps, scale and offset (some of them none) are constants of which nothing that
+// is folded is infinite or NaN: an infinite factor times a weight of zero is NaN, where eager has it after the sum.
+// Initialisers say nothing of that, for callers hand over what they like.
+std::optional<Arg> foldable(const Graph& graph, std::span<const Arg> args) {
+  constexpr size_t kWeight = 0, kBias = 1, kMean = 2, kVar = 3, kEps = 4, kScale = 5, kOffset = 6;
+  const std::optional<double> eps = args.size() == 7 ? number_of(args[kEps]) : std::nullopt;
+  if (!eps) return std::nullopt;
+  AliasClasses aliases(graph);
+  Extremes known[7];
+  for (size_t i : {kWeight, kBias, kMean, kVar, kScale, kOffset}) {
+    known[i].least = known[i].greatest = i == kScale ? 1 : 0;
+    if (args[i].is_none()) continue;
+    const std::optional<Extremes> found = extremes(graph, aliases, args[i]);
+    if (!found) return Arg::of_bool(false);
+    known[i] = *found;
+  }
+  if (known[kVar].least < 0 || *eps < 0) return Arg::of_bool(false);  // what cancels may round to 0
+  const double spread = known[kVar].least + *eps;
+  const Dtype dtype = graph.type(args[kWeight].value()).dtype;
+  const double factor = std::max(1.0, known[kScale].size()) / std::sqrt(std::min(1.0, spread));
+  const double most = factor * (known[kWeight].size() + known[kBias].size() + known[kMean].size() + 1) +
+                      known[kOffset].size() + known[kVar].size() + std::abs(*eps);
+  return Arg::of_bool(spread >= smallest_normal(dtype) && most < finite_range(dtype).high / 2);
 }
 
 // The sizes of a column that has one number for each of a weight's output channels.
@@ -77,7 +123,7 @@ std::optional<Arg> column(const Graph& graph, std::span<const Arg> args) {
 }  // namespace
 
 const RuleSet& batch_norm_patterns() {
-  constexpr NamedFunction functions[] = {{"frozen", frozen}, {"column", column}};
+  constexpr NamedFunction functions[] = {{"foldable", foldable}, {"column", column}};
   static const RuleSet rules = RuleSet::parse(kRules, op_table(), "batch_norm_patterns", functions);
   return rules;
 }

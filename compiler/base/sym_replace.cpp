@@ -1,0 +1,124 @@
+// Equations as replacements: a symbol is solved and eliminated, an atom or product becomes the smaller one that it
+// equals. What was learnt before is put in terms of what is left, so that it does not matter which fact came first.
+#include <algorithm>
+
+#include "compiler/base/sym_facts.h"
+
+namespace lenz {
+
+Dim replace_symbol(Dim dim, const SymNode* symbol, Dim by) {
+  if (dim.is_constant()) return dim;
+  if (dim.node()->kind == SymKind::symbol) return dim.node() == symbol ? by : dim;
+  return rebuild(dim, [&](Dim part) { return replace_symbol(part, symbol, by); });
+}
+
+namespace {
+// Whether a rewrite of the monomial, which is no symbol, would change the dim.
+bool contains(Dim dim, const SymNode* monomial) {
+  if (dim.is_constant() || size_of(dim) < monomial->size) return false;
+  const SymNode* node = dim.node();
+  auto in_atom = [&](Dim part) { return contains(part, monomial); };
+  switch (node->kind) {
+    case SymKind::symbol: return false;
+    case SymKind::sum:
+      return std::ranges::any_of(node->terms(), [&](const SymTerm& t) { return contains(Dim(t.monomial), monomial); });
+    case SymKind::product:
+      return !divide_monomial(node, monomial).is(0) ||
+             std::ranges::any_of(node->factors(), [&](const SymFactor& f) { return in_atom(Dim(f.atom)); });
+    case SymKind::floor_div:
+    case SymKind::mod:
+    case SymKind::min:
+    case SymKind::max:
+    case SymKind::call: return node == monomial || std::ranges::any_of(node->args(), in_atom);
+  }
+  return false;
+}
+}  // namespace
+
+// The lists as they are, before something goes out of them.
+void FactsLearner::save() {
+  if (!saved_) saved_ = Saved{facts_.bounds_, facts_.nonzero_, facts_.rewrites_};
+}
+
+// Takes rewrites out and in once more: while they stood, by themselves they would say nothing.
+void FactsLearner::relearn_rewrites(const std::function<bool(Dim, Dim)>& which) {
+  auto chosen = [&](const auto& r) { return which(r.first, r.second); };
+  if (std::ranges::none_of(facts_.rewrites_, chosen)) return;
+  save();
+  std::erase_if(facts_.rewrites_, [&](const auto& r) {
+    if (!chosen(r)) return false;
+    pending_.push_back({Pending::Kind::zero, r.first - r.second, {}});
+    return true;
+  });
+}
+
+// Eliminates a symbol everywhere: what was known of it now holds for what replaces it.
+void FactsLearner::replace(const SymNode* symbol, Dim by) {
+  Facts::Known old = known(symbol);
+  known(symbol).solved = by;
+  changed_.add(symbol->id);
+  SymbolMask mask;
+  mask.add(symbol->id);
+  for (size_t id = 0; id < facts_.known_.size(); ++id) {
+    const Facts::Known& other = facts_.known_[id];
+    if (!other.solved || other.symbol == symbol || !mentions(*other.solved, symbol)) continue;
+    Dim value = FactsReader(facts_).normalize(replace_symbol(*other.solved, symbol, by));
+    known(other.symbol).solved = value;
+  }
+  save();
+  auto move_out = [&](Pending::Kind kind, Dim dim) {
+    if (!mentions(dim, symbol)) return false;
+    pending_.push_back({kind, dim, {}});
+    return true;
+  };
+  if (old.range.low) keep_difference(by, *old.range.low);
+  if (old.range.high) keep_difference(*old.range.high, by);
+  if (old.congruence.modulus > 1) pending_.push_back({Pending::Kind::congruent, by, old.congruence});
+  relearn_rewrites([&](Dim atom, Dim value) { return mentions(atom, symbol) || mentions(value, symbol); });
+  std::erase_if(facts_.bounds_,
+                [&](auto& b) { return b.symbols.meets(mask) && move_out(Pending::Kind::nonnegative, b.dim); });
+  std::erase_if(facts_.nonzero_, [&](Dim d) { return move_out(Pending::Kind::nonzero, d); });
+}
+
+// Finds a symbol that the equation dim = 0 gives as an expression of others, the youngest one, and eliminates it.
+bool FactsLearner::solve(Dim dim) {
+  SymTerm best{};
+  bool plain = true;  // no symbol in it is solved: then no cycle can arise
+  for_each_symbol(dim, [&](const SymNode* s) { plain = plain && !solved(s); });
+  if (!plain) return false;
+  SumView view(dim);
+  for (const SymTerm& t : view.terms()) {
+    if (t.monomial->kind != SymKind::symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    if (best.monomial != nullptr && best.monomial->id > t.monomial->id) continue;
+    if (!mentions(dim - monomial_dim(t), t.monomial)) best = t;
+  }
+  if (best.monomial == nullptr) return false;
+  replace(best.monomial, (dim - monomial_dim(best)) * Dim(-best.coefficient));
+  return true;
+}
+
+// Keeps c*m + r = 0 with c = 1 or -1 as "m is -c*r", for the largest m, if it is larger than what it equals. What was
+// learnt in terms of m before is looked at once more, so that it does not matter which fact came first.
+void FactsLearner::rewrite(Dim dim) {
+  SymTerm best{};
+  SumView view(dim);
+  for (const SymTerm& t : view.terms()) {
+    if (t.monomial->kind == SymKind::symbol || (t.coefficient != 1 && t.coefficient != -1)) continue;
+    if (best.monomial == nullptr || t.monomial->size > best.monomial->size) best = t;
+  }
+  if (best.monomial == nullptr) return;
+  Dim value = (dim - monomial_dim(best)) * Dim(-best.coefficient);
+  if (size_of(value) >= best.monomial->size) return;
+  const SymNode* known_now = best.monomial;
+  relearn_rewrites([&](Dim atom, Dim other) { return contains(atom, known_now) || contains(other, known_now); });
+  facts_.rewrites_.emplace_back(Dim(known_now), value);
+  changed_.add(symbol_mask(Dim(known_now)));
+  for (size_t id = 0; id < facts_.known_.size(); ++id) {
+    const Facts::Known& other = facts_.known_[id];
+    if (!other.solved || !contains(*other.solved, known_now)) continue;
+    Dim simpler = FactsReader(facts_).normalize(*other.solved);
+    known(other.symbol).solved = simpler;
+  }
+}
+
+}  // namespace lenz

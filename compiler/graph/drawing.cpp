@@ -1,0 +1,16 @@
+#include "compiler/graph/drawing.h"
+
+namespace lenz {
+
+bool draws_numbers(const OpDef& op, std::span<const Arg> args) {
+  if (op.has(Trait::random)) return true;
+  constexpr std::string_view kByDefinition = "definition(";
+  if (!op.sampling.starts_with(kByDefinition)) return false;
+  const std::string_view name = op.sampling.substr(kByDefinition.size(), op.sampling.size() - kByDefinition.size() - 1);
+  const int param = op.schema.find(name);
+  LENZ_CHECK(param >= 0, op.full_name + " draws by `" + std::string(name) + "`, which is no parameter of its");
+  const Arg& chance = args[static_cast<size_t>(param)];
+  return chance.kind != ArgKind::real || chance.real() > 0;
+}
+
+}  // namespace lenz
