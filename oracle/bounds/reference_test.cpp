@@ -322,6 +322,15 @@ TEST(Bounds, NumbersThatAComplexDtypeHoldsAreExactThere) {
   for (double e : j.errors(4)) EXPECT_GT(e, 0);
 }
 
+// The ends are numbers of the dtype, what lies between them is none: nobody says which bin the last element is in.
+TEST(Bounds, BinsOfARangeBeyondTheDtypeAreOpen) {
+  constexpr std::string_view text = "graph @g(%x: f32[3]) { %h = aten.histc(%x, bins=6) return %h }";
+  Judged far(text, {{-2e38, 1, 3e38}});
+  EXPECT_FALSE(far.verdict().mismatch) << far.verdict().mismatch->summary();
+  EXPECT_TRUE(std::isinf(far.errors()[0]));
+  for (double e : Judged(text, {{-2, 1.1, 3}}).errors()) EXPECT_LT(e, 1e-6);
+}
+
 // Eager takes a running mean, which rounds where a sum of all would not, and where a term is zero.
 TEST(Bounds, MeansBesideVariancesAreRunning) {
   Judged j("graph @g(%x: f32[1, 4]) { %v, %m = aten.var_mean.correction(%x, [1]) return %v, %m }", {{1, 0, 0, 3}});
