@@ -17,6 +17,7 @@
 #include "oracle/bounds/each_call.h"
 #include "oracle/bounds/eager_kernels.h"
 #include "oracle/bounds/flows.h"
+#include "oracle/bounds/folded_factors.h"
 #include "oracle/bounds/noise.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/bounds/wide_storages.h"
@@ -480,6 +481,7 @@ struct Referee::Impl final : NodeMachine {
       FlowContext in = context();
       excuse_definition(in, before ? *before : call, out);
     }
+    if (FlowContext in = context(); in.errors) open_folded_ends(in, call, out);
     return out;
   }
 

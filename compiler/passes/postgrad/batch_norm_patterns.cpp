@@ -122,6 +122,14 @@ std::optional<Arg> column(const Graph& graph, std::span<const Arg> args) {
 }
 }  // namespace
 
+bool may_be_folded(const OpDef& op, std::span<const Arg> args) {
+  static constexpr std::string_view kNames[] = {"aten.batch_norm",          // op name: what the rules above look for
+                                                "aten.native_batch_norm"};  // op name: as above
+  if (std::ranges::find(kNames, op.full_name) == std::end(kNames)) return false;
+  const Arg& training = args[static_cast<size_t>(op.schema.find("training"))];
+  return training.kind == ArgKind::boolean && training.i == 0;
+}
+
 const RuleSet& batch_norm_patterns() {
   constexpr NamedFunction functions[] = {{"foldable", foldable}, {"column", column}};
   static const RuleSet rules = RuleSet::parse(kRules, op_table(), "batch_norm_patterns", functions);

@@ -7,5 +7,7 @@
 namespace lenz {
 
 const RuleSet& batch_norm_patterns();
+// Whether rules look for such a call: normalisation by running statistics.
+bool may_be_folded(const OpDef& op, std::span<const Arg> args);
 
 }  // namespace lenz
