@@ -145,6 +145,7 @@ std::vector<RunValue> GuardedMemory::guard(const Graph& graph, std::span<const R
   struct Moved {
     c10::Storage storage;
     Block* block;
+    std::vector<std::byte> gap = {};  // becomes the block's when all of it is known: memory may end before
   };
   std::map<const void*, Moved> moved;  // by the storage that they had
   auto guarded = [&](const at::Tensor& t, const std::string& name) {
@@ -154,20 +155,21 @@ std::vector<RunValue> GuardedMemory::guard(const Graph& graph, std::span<const R
       size_t n = from.nbytes();
       c10::DataPtr data = state_->allocate(n);
       if (n) std::memcpy(data.get(), from.data(), n);
+      std::vector<std::byte> gap;
       Block* block = n ? &state_->blocks.at(data.get_context()) : nullptr;
       if (block) {
         block->name = name;
         block->dtype = from_aten(t.scalar_type()).value_or(Dtype::u8);
         bool dense = t.is_non_overlapping_and_dense() && t.numel() * t.itemsize() == n;
-        if (!dense) block->gap.assign(n, kGap);
+        if (!dense) gap.assign(n, kGap);
       }
       c10::Storage storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(n), std::move(data), state_->base,
                            true);
-      found = moved.emplace(from.unsafeGetStorageImpl(), Moved{std::move(storage), block}).first;
+      found = moved.emplace(from.unsafeGetStorageImpl(), Moved{std::move(storage), block, std::move(gap)}).first;
     } else if (found->second.block) {
       found->second.block->name += " and " + name;
     }
-    if (found->second.block && !found->second.block->gap.empty()) cover(found->second.block->gap, t);
+    if (!found->second.gap.empty()) cover(found->second.gap, t);
     auto copy = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(found->second.storage), t.key_set(), t.dtype());
     copy.unsafeGetTensorImpl()->set_sizes_and_strides(t.sizes(), t.strides(), t.storage_offset());
     return copy;
@@ -185,9 +187,10 @@ std::vector<RunValue> GuardedMemory::guard(const Graph& graph, std::span<const R
   }
   for (auto& [storage, m] : moved) {
     if (!m.block) continue;
-    m.block->in_gap.resize(m.block->gap.size());
-    for (size_t b = 0; b < m.block->gap.size(); ++b)
-      if (m.block->gap[b] != kCovered) m.block->data()[b] = m.block->in_gap[b] = gap_byte(m.block->dtype, b);
+    m.block->in_gap.resize(m.gap.size());
+    for (size_t b = 0; b < m.gap.size(); ++b)
+      if (m.gap[b] != kCovered) m.block->data()[b] = m.block->in_gap[b] = gap_byte(m.block->dtype, b);
+    m.block->gap = std::move(m.gap);
   }
   return values;
 }

@@ -4,9 +4,13 @@
 #include <ATen/Functions.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <torch/library.h>
+#include <unistd.h>
 
 #include <csignal>
+#include <fstream>
+#include <new>
 
 #include "compiler/graph/text.h"
 #include "compiler/ops/make/common.h"
@@ -117,6 +121,30 @@ TEST(Guarded, ComparisonNamesTheRung) {
   ASSERT_TRUE(unwritten);
   EXPECT_EQ(unwritten->rung, Rung::special);
   EXPECT_EQ(unwritten->element, 4u);
+}
+
+// Memory that ends while inputs are being guarded is told: nobody looks at what was not guarded yet.
+TEST(Guarded, MemoryMayEndMeanwhile) {
+  auto until_memory_ends = [] {
+    auto graph =
+        parse_graph("graph @g(%x: u8[2] strides [100000000]) {\n  %r = aten.neg(%x)\n  return %r\n}\n", op_table());
+    Boxed boxed(DeviceKind::cpu);
+    const std::vector<RunValue> inputs = initial_inputs(*graph, boxed, {});
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    const rlim_t most = pages * static_cast<size_t>(sysconf(_SC_PAGESIZE)) + 250'000'000;  // not three of it
+    const rlimit limit{most, most};
+    setrlimit(RLIMIT_AS, &limit);
+    ExecuteOptions options;
+    options.guard = true;
+    try {
+      Executor(boxed, options).run(*graph, inputs);
+    } catch (const std::bad_alloc&) {
+      _exit(3);
+    }
+    _exit(0);
+  };
+  EXPECT_EXIT(until_memory_ends(), testing::ExitedWithCode(3), "");
 }
 
 TEST(Guarded, WithoutItNothingIsWatched) {

@@ -42,13 +42,20 @@ SmallVec<size_t, 6> shuffled_order(size_t rank, Chooser& c) {
   return order;
 }
 
-// A slice of a larger dense tensor: steps, gaps and an offset; its dims in any order.
+// A slice of a larger dense tensor: steps, gaps and an offset; its dims in any order. Of many dims only some have gaps,
+// for the memory is the product of all.
 Strided sliced(const Sizes& sizes, Chooser& c) {
+  constexpr int64_t kMostStored = int64_t{1} << 20;
   Sizes base = sizes, step(sizes.size(), 1), start(sizes.size(), 0);
+  int64_t stored = 1;
+  for (const int64_t n : sizes) stored *= std::max<int64_t>(n, 1);
   for (size_t i = 0; i < sizes.size(); ++i) {
-    step[i] = c.between(1, 3);
-    start[i] = c.between(0, 2);
-    base[i] = start[i] + sizes[i] * step[i] + c.between(0, 1);
+    const int64_t by = c.between(1, 3), from = c.between(0, 2);
+    const int64_t whole = from + sizes[i] * by + c.between(0, 1);
+    const int64_t larger = stored / std::max<int64_t>(sizes[i], 1) * std::max<int64_t>(whole, 1);
+    if (larger > kMostStored && larger > stored) continue;
+    stored = larger;
+    step[i] = by, start[i] = from, base[i] = whole;
   }
   Sizes dense = dense_strides(base, c.flip() ? shuffled_order(sizes.size(), c) : plain_order(sizes.size()));
   Strided s{dense, 0};

@@ -90,13 +90,12 @@ namespace {
 // random_ between two integers.
 void require_range(Infer& in, Dim low, Dim high, Dtype dtype) {
   in.require(lt(low, high), "an empty range");
-  if (!low.is_constant() || !high.is_constant()) return;
   const FiniteRange range = finite_range(dtype);
-  in.require(static_cast<double>(low.constant()) >= range.low && static_cast<double>(low.constant()) <= range.high,
-             "the range's start is out of the dtype's");
-  in.require(
-      static_cast<double>(high.constant() - 1) >= range.low && static_cast<double>(high.constant() - 1) <= range.high,
-      "the range's end is out of the dtype's");
+  for (auto [end, what] : {std::pair(low, "the range's start is out of the dtype's"),
+                           {high - 1, "the range's end is out of the dtype's"}}) {
+    if (range.low > -0x1p63) in.require(le(Dim(static_cast<int64_t>(range.low)), end), what);
+    if (range.high < 0x1p63) in.require(le(end, Dim(static_cast<int64_t>(range.high))), what);
+  }
 }
 }  // namespace
 
