@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 
 #include "bench/subject.h"
+#include "compiler/torch/torch_pool.h"
 #include "oracle/boxed.h"
 
 namespace lenz::bench {
@@ -151,7 +152,7 @@ void compile_once(const std::string& text, const std::string& inputs, const std:
   SubjectOptions options;
   options.target = target;
   options.cache = cache;
-  options.pool = runtime::make_pool(threads > 0 ? threads : runtime::usable_threads());
+  options.pool = make_torch_pool(threads > 0 ? threads : runtime::usable_threads());
   options.verify = false;  // as a backend does it, who has checked that before
   oracle::give_libtorch_threads(options.pool->workers());
   Subject subject(text, inputs, options);

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "bench/stream.h"
+#include "compiler/torch/torch_pool.h"
 #include "oracle/boxed.h"
 
 namespace lenz::bench {
@@ -29,7 +30,7 @@ class Peers {
   explicit Peers(const PeersOptions& options)
       : options_(options),
         threads_(options.threads > 0 ? options.threads : runtime::usable_threads()),
-        pool_(runtime::make_pool(threads_)),
+        pool_(make_torch_pool(threads_)),
         throughput_(pool_),
         worker_({options.python, repository() + "/bench/worker.py", "--threads", std::to_string(threads_), "--cache",
                  options.folder + "/inductor"},

@@ -16,9 +16,14 @@ endif()
 target_compile_definitions(lenz_libtorch INTERFACE LENZ_TORCH=1)
 # The registrations inside torch_cpu are what we call, so it must be loaded even where no symbol of it is named.
 target_link_options(lenz_libtorch INTERFACE LINKER:-rpath,${LENZ_TORCH_DIR}/lib LINKER:--allow-shlib-undefined)
+# The OpenMP that it brings along (compiler/torch/torch_pool.h): whatever else were linked, that one is loaded.
+file(GLOB lenz_openmp ${LENZ_TORCH_DIR}/lib/libgomp*)
+if(NOT lenz_openmp)
+  set(lenz_openmp gomp)
+endif()
 target_link_libraries(lenz_libtorch INTERFACE
   -Wl,--push-state,--no-as-needed ${LENZ_TORCH_DIR}/lib/libtorch_cpu.so ${LENZ_TORCH_DIR}/lib/libc10.so
-  -Wl,--pop-state)
+  -Wl,--pop-state ${lenz_openmp})
 
 # What is known of eager's own faults and of what ops leave open, as texts that the plugin holds.
 foreach(list values_known loops_known)

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/program_set.h"
+#include "compiler/torch/torch_pool.h"
 #include "oracle/interpreted.h"
 #include "oracle/native_run.h"
 #include "oracle/tensors.h"
@@ -96,7 +97,7 @@ Execution run_compiled(const Graph& graph, std::span<const RunValue> inputs, con
     build_options.executable.memory_limit = options.memory_limit - taken;
   }
   build_options.executable.while_limit = options.loop_limit;
-  std::shared_ptr<runtime::Pool> pool = runtime::make_pool(how.threads > 0 ? how.threads : runtime::usable_threads());
+  std::shared_ptr<runtime::Pool> pool = make_torch_pool(how.threads > 0 ? how.threads : runtime::usable_threads());
   build_options.executable.pool = pool;
   give_libtorch_threads(pool->workers());
   BuildReport report;

@@ -84,6 +84,7 @@ void Frame::run_extern(const loops::Extern& node) {
   s_.options.pool->park();  // whoever runs it has threads of its own
   const loops::ExternCall call{node, [&](BufferId id) { return tensor(id); }, [&](Dim d) { return value(d); }};
   std::vector<loops::Tensor> made = host_->run_extern(call);
+  s_.options.pool->resume();
   LENZ_CHECK(made.size() == node.results.size(), "extern op " + node.op->full_name + " gave another number of results");
   symbols_.unbind_all(&node);
   for (size_t i = 0; i < made.size(); ++i) {

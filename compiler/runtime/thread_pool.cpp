@@ -4,10 +4,11 @@
 
 #include <atomic>
 #include <bit>
-#include <cfenv>
 #include <chrono>
 #include <thread>
 #include <vector>
+
+#include "compiler/runtime/float_mode.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -16,20 +17,6 @@
 namespace lenz::runtime {
 
 namespace {
-
-// How the floating-point unit rounds and treats subnormals.
-struct FloatMode {
-#if defined(__x86_64__)
-  unsigned word = _mm_getcsr();
-  void enter() const {
-    if ((_mm_getcsr() ^ word) & ~kFlags) _mm_setcsr(word & ~kFlags);
-  }
-  static constexpr unsigned kFlags = 0x3F;  // what happened so far
-#else
-  int rounding = std::fegetround();
-  void enter() const { std::fesetround(rounding); }
-#endif
-};
 
 void pause() {
 #if defined(__x86_64__)

@@ -28,8 +28,10 @@ class Pool {
   virtual int workers() const = 0;
   // Returns when all chunks are done. Work must not throw.
   virtual void run(int64_t chunks, Work work) = 0;
-  // Workers leave their cores at once, until the next run.
+  // Somebody else's threads are to work: workers leave their cores at once, until the next run.
   virtual void park() {}
+  // They have worked.
+  virtual void resume() {}
 };
 
 // How many threads this process may use: its affinity.
