@@ -328,6 +328,8 @@ TEST(Bounds, BinsOfARangeBeyondTheDtypeAreOpen) {
   Judged far(text, {{-2e38, 1, 3e38}});
   EXPECT_FALSE(far.verdict().mismatch) << far.verdict().mismatch->summary();
   EXPECT_TRUE(std::isinf(far.errors()[0]));
+  Judged multiple(text, {{0, 1, 3e38}});
+  EXPECT_FALSE(multiple.verdict().mismatch) << multiple.verdict().mismatch->summary();
   for (double e : Judged(text, {{-2, 1.1, 3}}).errors()) EXPECT_LT(e, 1e-6);
 }
 

@@ -508,7 +508,7 @@ void counts(RowSink& t) {
          .raises = "integers; a range that is not finite",
          // Places are computed in the dtype, and decide between bins; the ends belong to the first and the last. Of a
          // range that is not finite no bin is one, which the scatter refuses; where the ends are, but not the range
-         // between them, the last bin is nobody's promise.
+         // between them or its multiple, the last bin is nobody's promise.
          .decompose = R"(
            $d = dtype(%self)
            %zeros = aten.zeros([$bins], dtype=$d, device=device(%self))
@@ -526,7 +526,7 @@ void counts(RowSink& t) {
            %high = aten.where(%point, aten.add(%high, 1), %high)
            %range = aten.sub(%high, %low)
            %place = aten.div(aten.mul(aten.sub(%x, %low), $bins), %range)
-           %last = aten.logical_and(aten.ge(%x, %high), aten.isfinite(%range))
+           %last = aten.logical_and(aten.ge(%x, %high), aten.isfinite(aten.mul(%range, $bins)))
            %place = aten.where(%last, aten.full([], $bins - 0.5, dtype=$d, device=device(%self)), %place)
            %place = aten.where(aten.le(%x, %low), aten.full([], 0.5, dtype=$d, device=device(%self)), %place)
            %bin = aten.clamp(aten._to_copy(aten.floor(%place), dtype=i64), 0, $bins - 1)
