@@ -11,7 +11,7 @@
 
 // Of the OpenMP that libtorch brings along, which the compiler that builds this need not know.
 extern "C" {
-void GOMP_parallel(void (*work)(void*), void* data, unsigned threads, unsigned flags);
+void GOMP_parallel(void (*work)(void*), void* data, unsigned threads, unsigned flags);  // NOLINT: its name
 int omp_get_thread_num();
 }
 

@@ -50,6 +50,8 @@ class KernelEmitter {
     loops::BufferId buffer;
     DimVec index;
     const loops::Nest* nest;
+    // Where a position in the index comes from, one for each point of the kernel; null: there is none.
+    const loops::Instr *position, *number;
   };
 
   // A reduce or scan of the nest: its state so far, in memory that the first pass of the pipeline takes into registers.
@@ -79,6 +81,8 @@ class KernelEmitter {
   Frame lanes_at(const Frame& frame, llvm::Value* base);
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
+  std::optional<Reading> reading_of_points(const loops::Instr& load) const;
+  bool step_to_next(const Reading& r, Frame& f);
   void find_levels();
   void keep_inside();
   void find_fitting();
@@ -150,8 +154,8 @@ class KernelEmitter {
   int lanes_ = 1;
   std::optional<ScalarCode> narrow_, wide_;
   std::vector<bool> inner_, late_, store_inner_;
-  std::vector<std::pair<loops::BufferId, DimVec>> next_;  // what to fetch for the kernel's next point
-  std::vector<bool> fits_;  // of values: whether what is held of them is a number of their dtype
+  std::vector<Reading> next_;  // what to fetch for the kernel's next point
+  std::vector<bool> fits_;     // of values: whether what is held of them is a number of their dtype
 };
 
 }  // namespace lenz::native

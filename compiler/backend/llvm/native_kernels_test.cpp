@@ -343,6 +343,39 @@ TEST(NativeKernels, NextRowsAreFetchedAhead) {
   EXPECT_NE(code.find("call void @llvm.prefetch"), std::string::npos) << code;
 }
 
+// Rows that an index names, too: the last point has none behind it whose number could be read.
+TEST(NativeKernels, NextRowsOfATableAreFetchedAhead) {
+  constexpr std::string_view kRowsOfTable = R"(loops @rows {
+  input %index: i64[5] placed
+  input %table: f32[37, 117] placed
+  temp %most: f32[] local
+  temp %row: f32[117] local
+  temp %y: f32[5, 117] placed
+  kernel k0 < 5 {
+    for reduce i1 < 117 lanes 16 unroll 4 {
+      %0 = load %index[k0]
+      %1 = position %0 < 37 as p0 wraps
+      %2 = load %table[p0, i1]
+      %3 = reduce maximum %2
+      store %row[i1] = %2
+      store %most[] = %3
+    }
+    for i2 < 117 lanes 16 unroll 2 {
+      %0 = load %row[i2]
+      %1 = load %most[]
+      %2 = sub.f32 %0, %1
+      store %y[k0, i2] = %2
+    }
+  }
+  return %y
+})";
+  const std::string code =
+      kernels_as_text(loops::parse_program(kRowsOfTable, op_table()), find_target("generic"), false);
+  EXPECT_NE(code.find("call void @llvm.prefetch"), std::string::npos) << code;
+  EXPECT_NE(code.find("llvm.smin.i64"), std::string::npos) << code;
+  expect_same(kRowsOfTable, {numbers(Dtype::i64, {5}), numbers(Dtype::f32, {37, 117})});
+}
+
 // What there are no points for is not read either.
 TEST(NativeKernels, InnerAxesWithoutPoints) {
   expect_same(R"(loops @none where s0 in 0..9 {
