@@ -4,6 +4,7 @@
 #include <set>
 
 #include "compiler/driver/pipeline.h"
+#include "compiler/graph/alias.h"
 #include "compiler/graph/drawing.h"
 #include "compiler/graph/rebuild.h"
 #include "compiler/graph/text.h"
@@ -178,6 +179,16 @@ void initialise(Graph& graph, Chooser& c) {
     }
   }
 }
+
+// Whether a call writes to one memory by way of two operands: what stands there then is nobody's promise.
+bool writes_twice(const Graph& graph) {
+  bool twice = false;
+  graph.for_each_node([&](NodeId id) {
+    std::set<ValueId> written;
+    for_each_written(graph, graph.node(id), [&](ValueId v) { twice |= !written.insert(graph.storage(v)).second; });
+  });
+  return twice;
+}
 }  // namespace
 
 std::unique_ptr<Graph> graph_from_corpus(Chooser& choose, const std::optional<Turn>& turn) {
@@ -192,7 +203,7 @@ std::unique_ptr<Graph> graph_from_corpus(Chooser& choose, const std::optional<Tu
     made = open ? graph->clone() : Changes(*graph, choose).made();  // sizes that are open have no others
   } catch (const Error&) {                                          // numbers that make no type
   }
-  if (!made || !serves(*made, kMostNodes) || !verify(*made).empty()) return nullptr;
+  if (!made || !serves(*made, kMostNodes) || !verify(*made).empty() || writes_twice(*made)) return nullptr;
   rename(*made);
   initialise(*made, choose);
   made->name = "fuzzed";

@@ -91,13 +91,19 @@ TEST(Grow, MakesWhatRewriteRulesLookFor) {
 }
 
 TEST(Grow, ChangesGraphsOfTheCorpus) {
-  constexpr int kGraphs = 400;
+  constexpr int kGraphs = 2000;
   std::set<std::string> texts;
   for (uint64_t i = 0; i < kGraphs; ++i) {
     RandomChooser choose(i);
     auto graph = graph_from_corpus(choose);
     if (!graph) continue;
     EXPECT_TRUE(verify(*graph).empty()) << print(*graph);
+    graph->for_each_node([&](NodeId id) {
+      std::set<ValueId> written;
+      for_each_written(*graph, graph->node(id), [&](ValueId v) {
+        EXPECT_TRUE(written.insert(graph->storage(v)).second) << "two operands write one memory: " << print(*graph);
+      });
+    });
     texts.insert(print(*graph));
   }
   EXPECT_GT(texts.size(), size_t{kGraphs} / 2);
