@@ -245,8 +245,10 @@ Complex sqrt_of(Complex z) {
 Complex rsqrt_of(Complex z) { return reciprocal(sqrt_of(z)); }
 
 Complex pow_of(Complex a, Complex b) {
-  const Pair l = log_pair(a), y = widened(b);
-  const Wide grow = y.re * l.re - y.im * l.im, turn = y.re * l.im + y.im * l.re;
+  // The product of both may overflow where the power is nothing but a zero: it is taken so much smaller first.
+  constexpr double kSpare = 0x1p12;
+  const Pair l = log_pair(a), whole = widened(b), y{whole.re * (1 / kSpare), whole.im * (1 / kSpare)};
+  const Wide grow = (y.re * l.re - y.im * l.im) * kSpare, turn = (y.re * l.im + y.im * l.re) * kSpare;
   const V limit = limited(grow.hi, 800);
   const Exponential e =
       exponential(grow.is_double() ? Wide{limit, {}} : Wide{limit, select(abs(grow.hi) > 800, 0, grow.lo)});
