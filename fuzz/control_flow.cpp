@@ -96,6 +96,13 @@ class ControlFlow {
   ValueId result(Sub& s, const Type& like) {
     const auto& values = s.growth.values;
     ValueId v = values[values.size() - 1 - c_.below(std::min<size_t>(values.size(), 3))];
+    // Or one that it was given, as it stands: into another's place, where there is another.
+    std::vector<ValueId> given;
+    for (const Input& input : s.graph->inputs())
+      if (const Type& t = s.graph->type(input.value);
+          t.is_tensor() && t.dtype == like.dtype && std::ranges::equal(t.sizes(), like.sizes()))
+        given.push_back(input.value);
+    if (!given.empty() && c_.below(4) == 0) v = c_.pick(given);
     Sizes sizes;
     for (Dim d : like.sizes()) sizes.push_back(d.constant());
     v = with_sizes(*s.graph, v, sizes, c_);

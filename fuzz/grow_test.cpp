@@ -60,7 +60,7 @@ TEST(Grow, EveryChooserDrivesIt) {
 TEST(Grow, FewCallsAreRefused) {
   GrowthStatistics statistics;
   for (uint64_t i = 0; i < 500; ++i) draw_case(21, i, pool(), {}, &statistics);
-  EXPECT_GT(statistics.calls, 2000u);
+  EXPECT_GT(statistics.calls, 1900u);
   EXPECT_LT(statistics.refused * 100, statistics.calls) << statistics.refused << " of " << statistics.calls;
 }
 
@@ -109,11 +109,11 @@ TEST(Grow, ChangesGraphsOfTheCorpus) {
   EXPECT_GT(texts.size(), size_t{kGraphs} / 2);
 }
 
-// Two thousand cases begin from every row, and from every rule's idiom many times; all but a pass or two
+// Three thousand cases begin from every row, and from every rule's idiom many times; all but a pass or two
 // find something to do.
 TEST(Grow, ReachesEverythingInTurn) {
   std::set<std::string> features;
-  for (uint64_t i = 0; i < 2000; ++i) {
+  for (uint64_t i = 0; i < 3000; ++i) {
     Case c = draw_case(5, i, pool());
     c.graph->for_each_node([&](NodeId id) { features.insert("op " + c.graph->node(id).op->full_name); });
     RunStatistics run;
@@ -126,7 +126,7 @@ TEST(Grow, ReachesEverythingInTurn) {
   }
   for (const Unreached& kind : unreached(pool(), features)) {
     if (kind.kind == "op") EXPECT_LT(kind.names.size(), kind.all / 100);
-    if (kind.kind == "pass") EXPECT_LE(kind.names.size(), 2u);
+    if (kind.kind == "pass") EXPECT_LE(kind.names.size(), 2u) << testing::PrintToString(kind.names);
   }
 }
 
@@ -177,6 +177,27 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
   }
   for (const auto& [what, count] : share) EXPECT_GT(count, kGraphs / 50) << what;
   EXPECT_GT(ops.size(), 700u);
+}
+
+// A body that hands one thing it carries on in another's place is what tells whether both are read before either is
+// written.
+TEST(Grow, LoopsHandOnWhatTheyCarryInOtherPlaces) {
+  int moved = 0;
+  for (uint64_t i = 0; i < 6000; ++i) {
+    const Case c = draw_case(37, i, pool());
+    c.graph->for_each_node([&](NodeId id) {
+      const Node& node = c.graph->node(id);
+      if (node.op->full_name != "lenz.while_loop") return;
+      const Graph& body = *c.graph->subgraphs[node.args[1].graph()];
+      for (size_t k = 1; k < body.outputs().size(); ++k) {
+        const NodeId copy = body.value(body.outputs()[k].value()).producer;
+        if (copy == kNone || body.node(copy).op->full_name != "aten.clone") continue;
+        const Value& from = body.value(body.node(copy).args[0].value());
+        moved += from.producer == kNone && from.index != k && from.index < body.outputs().size();
+      }
+    });
+  }
+  EXPECT_GT(moved, 3);
 }
 
 TEST(Setting, ReadsWhatItWrites) {
