@@ -29,7 +29,6 @@ OPEN = {
     "draws_on_the_way.lenz": "eager's own draws inside of loops; its loops are held to Lenz's stream",
     "largest_of_open_integers.lenz": "which of some open integers is the largest is open",
     "sign_of_nan.lenz": "which sign a NaN has",
-    "uniform_values-arithmetic.lenz": "a sum beyond f16, which wider code need not round",
 }
 
 # Of the models so many must come down to loops alone: nothing left to libtorch, not even products.
