@@ -170,6 +170,11 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     };
     return misfits("scales_h", 2) || misfits("scales_w", 1);
   }
+  if (known.when == KnownFault::skips) {
+    const Arg* stride = argument("stride");
+    if (!stride || stride->kind != ArgKind::int_list || graph.type(call.result()).rank() < 4) return false;
+    return evaluate(stride->dim_list().back(), sizes).value_or(2) > 1;
+  }
   if (known.when == KnownFault::one_wide) {
     const Type& result = graph.type(call.result());
     return result.is_tensor() && result.rank() > 0 && evaluate(result.sizes().back(), sizes) == 1;
@@ -252,13 +257,13 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
     constexpr std::string_view kWhen[] = {"always",         "out_strided",   "any_strided", "self_overlaps", "drops",
                                           "rounds",         "single",        "unsorted",    "part_overlaps", "one_wide",
                                           "misfit",         "out_restrided", "by_products", "infinite",      "poles",
-                                          "strided_rounds", "steps"};
+                                          "strided_rounds", "steps",         "skips"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
           "rounds, single, unsorted, part_overlaps, one_wide, misfit, out_restrided, by_products, infinite, poles, "
-          "strided_rounds, steps",
+          "strided_rounds, steps, skips",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

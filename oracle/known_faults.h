@@ -34,7 +34,8 @@ struct KnownFault {
     infinite,
     poles,
     strided_rounds,
-    steps
+    steps,
+    skips
   } when = always;
   std::string why;
 };

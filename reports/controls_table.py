@@ -74,14 +74,20 @@ def survivors_table(dtype, survivors):
     return [*out, "</table>"]
 
 
-def beyond_table(beyond):
-    if not beyond:
+def digits(number, count):
+    """JSON has words for what is not finite."""
+    return number if isinstance(number, str) else f"{number:.{count}g}"
+
+
+def unreached_table(unreached):
+    if not unreached:
         return []
-    out = ["<h2>Mutants beyond what is known to be legal</h2><table>",
-           row(["graph", "dtype", "mutant", "result of", "expected", "got", "bound", "legal results reach", "factor"], "th")]
-    for b in beyond:
-        out.append(row([b["index"], b["dtype"], b["mutant"], b["op"], f"{b['expected']:.9g}", f"{b['got']:.9g}",
-                        f"{b['bound']:.3g}", f"{b['reached']:.3g}", f"{b['factor']:.3g}" if "factor" in b else "infinite"]))
+    out = ["<h2>Mutants that no legal result is known to reach at the element itself</h2><table>",
+           row(["graph", "dtype", "mutant", "standing", "result of", "expected", "got", "bound", "legal results reach", "factor"], "th")]
+    for b in unreached:
+        out.append(row([b["index"], b["dtype"], b["mutant"], b["standing"].replace("_", " "), b["op"],
+                        *(digits(b[k], n) for k, n in (("expected", 9), ("got", 9), ("bound", 3), ("reached", 3),
+                                                       ("factor", 3)))]))
     return [*out, "</table>"]
 
 
@@ -117,7 +123,7 @@ def page(report):
            "<b>beyond</b>, by the factor given.</p>"]
     for dtype, t in report["dtypes"].items():
         out += dtype_part(dtype, t)
-    out += beyond_table(report["beyond"])
+    out += unreached_table(report["unreached"])
     return "\n".join(out)
 
 

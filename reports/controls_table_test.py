@@ -16,9 +16,9 @@ TALLY = {"graphs": 5, "runs": 5, "extremes": 10, "extreme_alarms": 0, "eager_ala
          "ops": {"aten.add": {"elements": 9, "open": 0, "strong": 9, "median": 0}}}
 
 REPORT = json.dumps({"graphs": 5, "seed": 1, "seconds": 2.5, "jobs": 1, "dtypes": {"bf16": TALLY},
-                     "beyond": [{"dtype": "bf16", "mutant": "one bad element", "op": "aten.sum", "graph": "", "index": 4,
-                                 "result": 0, "element": 7, "expected": 1.5, "got": 1.25, "bound": 0.3,
-                                 "reached": 0.2}]})
+                     "unreached": [{"standing": "beyond", "dtype": "bf16", "mutant": "one bad element",
+                                    "op": "aten.sum", "graph": "", "index": 4, "result": 0, "element": 7,
+                                    "factor": "inf", "expected": 1.5, "got": "nan", "bound": 0.3, "reached": 0.2}]})
 
 
 class ControlsTable(unittest.TestCase):

@@ -363,6 +363,10 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
 double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, std::span<const ScalarValue> operands) {
   if (is_integral(dtype, true)) return 0;
   const ScalarAccuracy& a = row.accuracy;
+  if (a.kind == AccuracyClass::ulps && arithmetic_dtype(dtype) != dtype) {
+    const double computed = own_error(row, arithmetic_dtype(dtype), result, operands);
+    return computed + 0.5 * last_place(dtype, modulus(result) + computed);
+  }
   const auto is_complex = [](const ScalarValue& v) { return v.kind() == ScalarKind::complex; };
   double magnitude = std::max(modulus(result), a.absolute);
   if (a.of_operands)

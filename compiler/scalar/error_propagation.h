@@ -35,7 +35,7 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
 double lipschitz_error(const ErrorModel& model, double value, double e);
 
 // What an implementation that meets the row's accuracy may add at f(operands) = `result` when it rounds to `dtype`, the
-// result's dtype. Zero for bools and integers.
+// result's dtype; of what is computed in a wider one with that rounding. Zero for bools and integers.
 double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, std::span<const ScalarValue> operands);
 
 }  // namespace lenz

@@ -263,7 +263,8 @@ void add_divisions(Table& t) {
                   "infinite a gives NaN; integers: division by zero raises, the least integer by -1 wraps")
                   .passes(ErrorRule::whole_quotient, Jump::at_whole_quotients)
                   .rounded()
-                  .eager_within(4));
+                  .eager_within(4)
+                  .eager_narrow_within(4));
   constexpr auto trunc_div = [](const EvalContext& c, DoubleDouble a, DoubleDouble b) {
     return DoubleDouble(std::trunc(round_to(c.compute, a / b)));
   };

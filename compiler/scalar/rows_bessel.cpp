@@ -66,6 +66,7 @@ void add_bessel(Table& t) {
           .with(even)
           .within(4)
           .eager_within(16)
+          .eager_narrow_within(16)
           .turning_at({0})
           .over(domains::moderate));
   t.push_back(row("special_i1", 1, dtypes::floats, real_function<dd::bessel_i1>, "torch.special.i1(a)",

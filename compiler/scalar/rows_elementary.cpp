@@ -219,6 +219,7 @@ void add_exponentials(Table& t) {
   t.push_back(
       row("logit", 1, dtypes::floats, real_function<logit>, "torch.logit(a)", "log(a / (1 - a)); NaN outside [0, 1]")
           .within(2, 1)
+          .eager_narrow_within(2)
           .passes(ErrorRule::corners)
           .rising()
           .over(domains::probability));
@@ -239,7 +240,6 @@ void add_powers(Table& t) {
                   .with(never_negative)
                   .rounded()
                   .eager_within(1)
-                  .eager_narrow_by_f32()
                   .passes(ErrorRule::corners)
                   .complex_slope([](Complex z, double r) { return 0.5 / std::sqrt(distance(z, r, 0)); },
                                  BranchCut::negative_real)
@@ -251,6 +251,7 @@ void add_powers(Table& t) {
                    .complexes = wide_complex<[](WideComplex z) { return divide(1, std::sqrt(z)); }>},
                   "torch.rsqrt(a)", "1 / sqrt(a); infinite at 0 with its sign, NaN below")
                   .within(2)
+                  .eager_narrow_within(2)
                   .passes(ErrorRule::corners)
                   .complex_slope([](Complex z, double r) { return 0.5 / std::pow(distance(z, r, 0), 1.5); },
                                  BranchCut::negative_real)

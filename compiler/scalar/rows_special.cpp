@@ -88,6 +88,7 @@ void add_error_functions(Table& t) {
                   "the distribution function of the standard normal")
                   .within(4)
                   .eager_within(4, 1)
+                  .eager_narrow_within(4)
                   .passes(ErrorRule::corners)
                   .rising()
                   .over(domains::small_exponents));
@@ -108,17 +109,20 @@ void add_error_functions(Table& t) {
   t.push_back(row("special_entr", 1, dtypes::floats, real_function<entr>, "torch.special.entr(a)",
                   "-a log a; 0 at 0, -inf below")
                   .within(2)
+                  .eager_narrow_within(2)
                   .turning_at({0.36787944117144233})
                   .over(domains::positive));
   t.push_back(row("xlogy", 2, dtypes::floats, real_function<x_log_y<dd::log>>, "torch.xlogy(a, b)",
                   "a log b; 0 for a = 0 unless b is NaN")
                   .within(2)
+                  .eager_narrow_within(2)
                   .passes(ErrorRule::corners)
                   .on_nan(NanRule::selects)
                   .over(domains::moderate, domains::positive));
   t.push_back(row("special_xlog1py", 2, dtypes::floats, real_function<x_log_y<dd::log1p>>,
                   "torch.special.xlog1py(a, b)", "a log(1 + b); 0 for a = 0 unless b is NaN")
                   .within(2)
+                  .eager_narrow_within(2)
                   .passes(ErrorRule::corners)
                   .on_nan(NanRule::selects)
                   .over(domains::moderate, domains::above_minus_one));
@@ -166,6 +170,7 @@ void add_gamma_family(Table& t) {
                   .taking(OperandRule::integer_first)
                   .with(traits::costly)
                   .within(16)
+                  .eager_narrow_within(16)
                   .except(kPolygamma)
                   .passes(ErrorRule::corners, Jump::at_nonpositive_integers)
                   .over(domains::degrees, domains::up_to_100));

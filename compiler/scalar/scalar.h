@@ -160,10 +160,11 @@ struct ErrorModel {
 enum class AccuracyClass : uint8_t {
   exact,              // the one right answer, bit for bit (NaN payloads apart)
   correctly_rounded,  // the real result, rounded once to the dtype: add, mul, div, sqrt
-  ulps,               // within `ulps` of the real result, measured in units of the dtype's last place
+  ulps,               // within `ulps` of the real result, measured in units of the last place of what it is computed in
 };
 
 // What an implementation of the row has to meet in every floating dtype, and what the reference itself meets in f64.
+// What is narrower than f32 is computed in f32, and rounded once (arithmetic_dtype).
 struct ScalarAccuracy {
   AccuracyClass kind = AccuracyClass::exact;
   AccuracyClass of_complex = AccuracyClass::exact;  // of complex operands: a modulus rounds, an absolute value doesn't
@@ -216,10 +217,10 @@ struct EagerException {
 // How the check against eager calls the row, and what it has to forgive.
 struct EagerCall {
   std::string_view call;  // a Python expression over the tensors a, b, c; empty: eager has no such function
-  // Eager's own error as observed, where it is worse than the row's accuracy: of f32 and narrower (but where these are
-  // computed in f32 and rounded once), of f64 (0: as f32), of complex dtypes; `absolute` as in ScalarAccuracy.
+  // Eager's own error as observed, where it is worse than the row's accuracy: of f32 (and what is computed in it), of
+  // f64 (0: as f32), of complex dtypes; `absolute` as in ScalarAccuracy.
   double ulps = 0;
-  bool narrow_by_f32 = false;
+  double narrow_ulps = 0;  // in places of what is narrower than f32, where it stores steps in that
   double f64_ulps = 0;
   double complex_ulps = 0;
   double absolute = 0;
@@ -256,6 +257,8 @@ struct ScalarRow {
 std::span<const ScalarRow> scalar_table();  // in a fixed order; names are unique
 const ScalarRow* find_scalar(std::string_view name);
 
+// What a row's accuracy is counted in: f32 for what is narrower, else the dtype itself.
+Dtype arithmetic_dtype(Dtype dtype);
 Dtype operand_dtype(const ScalarRow& row, Dtype compute, int operand);
 // The result's dtype; `target` is for ResultRule::target only.
 Dtype result_dtype(const ScalarRow& row, Dtype compute, std::optional<Dtype> target = std::nullopt);

@@ -275,8 +275,21 @@ def operand_magnitude(row, operands, n):
     return np.maximum.reduce([np.where(np.isfinite(s), s, 0.0) for s in sizes])
 
 
+def arithmetic(row, name):
+    """What a dtype is computed in, whose last places are counted."""
+    return "f32" if name in ("f16", "bf16") and not row["eager"]["narrow_ulps"] else name
+
+
+def computed_distance(row, name, distance, size):
+    """Of what is computed wider, without the one rounding that stores it."""
+    if arithmetic(row, name) == name:
+        return distance
+    return np.maximum(distance - 0.5 * last_place(name, size * (1 + 2.0**-20)), 0)
+
+
 def float_errors(name, got, ref, row, operands):
-    """Per element: how far eager is from the exact result, in last places; infinite for a wrong NaN, infinity or sign."""
+    """Per element: how far eager is from the exact result, in last places of what it is computed in; infinite for a wrong
+    NaN, infinity or sign."""
     want = values_of_bits(name, ref.bits).double().numpy()
     got = got.double().numpy()
     first, second = ref.first[: len(got)], ref.second[: len(got)]
@@ -284,13 +297,16 @@ def float_errors(name, got, ref, row, operands):
     with np.errstate(all="ignore"):
         magnitude = np.maximum(np.abs(first), max(row["accuracy"]["absolute"], row["eager"]["absolute"]))
         magnitude = np.maximum(magnitude, operand_magnitude(row, operands, len(got)))
-        distance = np.abs((got - first) - np.where(np.isfinite(second), second, 0.0)) / last_place(name, magnitude)
+        distance = np.abs((got - first) - np.where(np.isfinite(second), second, 0.0))
+        distance = computed_distance(row, name, distance, np.abs(first)) / last_place(arithmetic(row, name), magnitude)
         # an infinity beside a finite number: as if the exponent went on
         p, _, high = FORMATS[name]
         beyond = np.ldexp(2.0, min(high, 1022)) * (2.0 if high == 1023 else 1.0)
         one_infinite = np.isinf(got) != np.isinf(want)
+        largest = np.full(len(got), np.ldexp(1.0, high))
         clipped = np.abs(np.clip(np.where(np.isfinite(first), first, np.sign(first) * beyond), -beyond, beyond)
-                         - np.clip(got, -beyond, beyond)) / last_place(name, np.full(len(got), np.ldexp(1.0, high)))
+                         - np.clip(got, -beyond, beyond))
+        clipped = computed_distance(row, name, clipped, largest) / last_place(arithmetic(row, name), largest)
     errors = np.where(one_infinite, clipped, distance)
     errors = np.where(got == want, np.minimum(np.where(np.isnan(distance), 0, distance), 0.5), errors)
     errors = np.where(np.isnan(got) & np.isnan(want), 0.0, errors)
@@ -328,8 +344,8 @@ def allowed_error(row, compute, result):
     if is_complex(compute) and result != "bool" and kind != "exact":
         return max(accuracy["complex_ulps"], eager["complex_ulps"])
     bound = {"exact": 0.5, "correctly_rounded": 0.5, "ulps": accuracy["ulps"]}[kind]
-    if eager["narrow_by_f32"] and compute in ("f16", "bf16"):
-        return bound + eager["ulps"] * 2.0**-13  # of f16's places, before it is rounded; of bf16's 2^-16
+    if eager["narrow_ulps"] and compute in ("f16", "bf16"):
+        return eager["narrow_ulps"]
     return max(bound, eager["f64_ulps"] or eager["ulps"] if compute == "f64" else eager["ulps"])
 
 

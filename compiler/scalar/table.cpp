@@ -53,6 +53,8 @@ const ScalarRow* find_scalar(std::string_view name) {
   return nullptr;
 }
 
+Dtype arithmetic_dtype(Dtype dtype) { return is_reduced_float(dtype) || is_float8(dtype) ? Dtype::f32 : dtype; }
+
 Dtype operand_dtype(const ScalarRow& row, Dtype compute, int operand) {
   if (row.operands == OperandRule::condition_first && operand == 0) return Dtype::b8;
   if (row.operands == OperandRule::integer_first && operand == 0) return Dtype::i64;

@@ -159,7 +159,7 @@ struct Row : ScalarRow {
     eager.ulps = ulps, eager.absolute = absolute;
     return std::move(*this);
   }
-  Row&& eager_narrow_by_f32() && { return eager.narrow_by_f32 = true, std::move(*this); }
+  Row&& eager_narrow_within(double ulps) && { return eager.narrow_ulps = ulps, std::move(*this); }
   Row&& eager_f64_within(double ulps) && { return eager.f64_ulps = ulps, std::move(*this); }
   Row&& eager_complex_within(double ulps) && { return eager.complex_ulps = ulps, std::move(*this); }
   Row&& composite_for(DtypeSet more) && { return eager.composite = more, std::move(*this); }

@@ -23,6 +23,8 @@ struct Call {
   // Numbers of the run among the arguments (in lists too), each with its argument's index. They stand in `args` as
   // literals; here is who they are.
   std::vector<std::pair<size_t, RunValue>> numbers;
+  // Numbers among `values` whose errors count what the dtype that they are computed in makes of them.
+  std::vector<size_t> settled;
   const Graph* graph = nullptr;  // whose context and op table they live in
   const SymValues* symbols = nullptr;
 

@@ -47,10 +47,8 @@ double Rounding::at(double magnitude) const {
   return std::max(binade(magnitude) * eps_, tiny_);
 }
 
-double Rounding::anywhere(double magnitude) const {
-  if (!(magnitude <= limit_)) return kUnbounded;
-  return std::max(magnitude * eps_, tiny_);
-}
+double Rounding::anywhere(double magnitude) const { return magnitude <= limit_ ? of_size(magnitude) : kUnbounded; }
+double Rounding::of_size(double magnitude) const { return std::max(magnitude * eps_, tiny_); }
 
 void ElementsOut::set(int64_t i, Sides sides) {
   error[i] = sides.error();
@@ -97,14 +95,17 @@ class OwnError {
         of_operands_(row.accuracy.of_operands),
         floating_(is_floating(result)),
         monotone_(rounds_ends(formula, result) && rounds(row, result)),
+        rounds_ends_(rounds_ends(formula, result)),
+        in_f32_(row.accuracy.kind == AccuracyClass::ulps && arithmetic_dtype(result) != result &&
+                row.eager.narrow_ulps == 0),
         anywhere_(formula != Formula::given && row.accuracy.absolute == 0 &&
                   (row.error.rule == ErrorRule::product || row.error.rule == ErrorRule::quotient)),
         exact_if_known_(formula == Formula::given &&
                         row.error.rule == ErrorRule::product),  // of two floats, in float64
         unsure_(formula != Formula::given ? kOtherFormula
-                : plain(row)              ? 0x1p-52
+                : plain(row) || in_f32_   ? 0x1p-52
                                           : 0x1p-21),
-        rounding_(result_for(result), ulps(row, result),
+        rounding_(in_f32_ ? Dtype::f32 : result_for(result), ulps(row, result),
                   fine ? 0.5 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)),
         storage_(result_for(result), kRoundingUlps) {}
 
@@ -117,16 +118,25 @@ class OwnError {
   // Of an exact row, what the operands bring, e: a whole number next to one that is kept wider may be no number of the
   // dtype.
   Sides stored(double value, double e) const { return floating_ && e > 0 ? storage_.spread(value, e, 0) : Sides{e, e}; }
-  // That and what the operands bring, e. `known`: they are certain.
-  Sides with(double value, double e, bool known) const {
+  // That and what the operands bring, e. `known`: they are certain. `scale`: of the operands, where they count.
+  Sides with(double value, double e, bool known, double scale = 0) const {
+    if (in_f32_) return computed_wider(value, e, scale);
     if (!monotone_) {
-      const double all = e + at(std::fabs(value) + e);
+      const double all = e + at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0));
       return all < kUnbounded ? Sides{all, all} : rounding_.beyond(value, e);
     }
     return rounding_.spread(value, e, known && exact_if_known_ ? 0 : unsure_);
   }
 
  private:
+  // In f32, and then stored.
+  Sides computed_wider(double value, double e, double scale) const {
+    const double magnitude = std::max({std::fabs(value) + e, absolute_, of_operands_ ? scale : 0});
+    const double computed = e + std::min(rounding_.at(magnitude), rounding_.of_size(magnitude));
+    if (rounds_ends_) return storage_.spread(value, computed, unsure_);
+    const double all = computed + storage_.at(std::fabs(value) + computed);
+    return all < kUnbounded ? Sides{all, all} : storage_.beyond(value, computed);
+  }
   // Whether results are rounded to nearest, or kept wider. In float64 the reference rounds too, which is another
   // matter.
   static bool rounds(const ScalarRow& row, Dtype result) {
@@ -145,7 +155,8 @@ class OwnError {
     const ScalarAccuracy& a = row.accuracy;
     if (lenz::is_complex(result)) return std::max(a.complex_ulps, row.eager.complex_ulps);
     double own = a.kind == AccuracyClass::correctly_rounded ? 0.5 : a.ulps;
-    if (row.eager.narrow_by_f32 && is_reduced_float(result)) return own;
+    if (row.eager.narrow_ulps > 0 && arithmetic_dtype(result) != result) return row.eager.narrow_ulps;
+    if (a.kind == AccuracyClass::correctly_rounded && arithmetic_dtype(result) != result) return own;
     bool wide = result == Dtype::f64 && row.eager.f64_ulps > 0;
     return std::max(own, wide ? row.eager.f64_ulps : row.eager.ulps);
   }
@@ -154,7 +165,8 @@ class OwnError {
   double absolute_;
   bool of_operands_;
   bool floating_;
-  bool monotone_;
+  bool monotone_, rounds_ends_;
+  bool in_f32_;    // computed there, and stored in a narrower dtype
   bool anywhere_;  // factors may be taken in another order, whose products lie elsewhere in their binades
   bool exact_if_known_;
   double unsure_;
@@ -319,8 +331,9 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
       error = 0;
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
-      if (out.kind == ScalarKind::real && !own.of_operands()) {
-        sides = !exact && own.exact() ? own.stored(results.real(i), error) : own.with(results.real(i), error, exact);
+      if (out.kind == ScalarKind::real) {
+        sides = !exact && own.exact() ? own.stored(results.real(i), error)
+                                      : own.with(results.real(i), error, exact, largest_operand);
         if (!exact) sides = {sides.low * kSlack, sides.high * kSlack};
         error = sides.error();
       } else {

@@ -104,6 +104,7 @@ class Rounding {
   double at(double magnitude) const;
   // The same of a number that has been rounded when it was another one, some factor away.
   double anywhere(double magnitude) const;
+  double of_size(double magnitude) const;  // and that may be beyond the dtype
   // How far from v a number within e of it is, once it is rounded to nearest or, in a wider dtype, hardly: rounding is
   // monotone, and takes no number farther than the ends of the interval. `unsure`, of the magnitude: what the interval
   // itself may be off by.

@@ -29,6 +29,8 @@ struct FlowContext {
 
 bool sums_in_storage(const Call& call);  // as the row's flow says, for these arguments
 
+// The call with numbers that the dtype they meet the other operands in can't hold as operands with errors, which lean.
+Call with_settled_numbers(FlowContext& in, const Call& call, const ScalarRow& row);
 Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result);  // result: the dtype before any cast
 Outcome flow_moved(FlowContext& in, const Call& call);
 Outcome flow_converted(FlowContext& in, const Call& call);  // a copy in another dtype

@@ -38,9 +38,13 @@ at::Scalar scalar_of(const Arg& a, const SymValues& symbols) {
   }
 }
 
-ElementOperand operand_of(FlowContext& in, const Call& call, size_t at) {
+// `compute`: the dtype that it is computed in.
+ElementOperand operand_of(FlowContext& in, const Call& call, size_t at, Dtype compute) {
   const Arg& a = call.args[at];
-  if (a.is_value()) return {in.store.read(call.values[a.value()]->value.toTensor()), call.dtype_of(a.value())};
+  if (a.is_value()) {
+    const bool settled = std::ranges::find(call.settled, a.value()) != call.settled.end();
+    return {in.store.read(call.values[a.value()]->value.toTensor()), settled ? compute : call.dtype_of(a.value())};
+  }
   at::Scalar s = scalar_of(a, *call.symbols);
   Dtype d = s.isBoolean() ? Dtype::b8 : s.isIntegral(false) ? Dtype::i64 : s.isComplex() ? Dtype::c128 : Dtype::f64;
   ElementOperand number{{at::scalar_tensor(s, to_aten(d)), {}, {}}, d};
@@ -60,10 +64,11 @@ Dtype compute_dtype(const Call& call, const ScalarRow& row) {
   size_t end = static_cast<size_t>(row.arity) - (row.operands == OperandRule::integer_last ? 1 : 0);
   for (size_t i = first; i < end; ++i) {
     const Arg& a = call.args[i];
-    if (a.is_value())
+    const bool known = !a.is_value();
+    if (!known && call.types[a.value()]->is_tensor())
       operands.push_back({call.types[a.value()], Dtype::b8});
     else
-      operands.push_back(rule::number_operand(infer, a));
+      operands.push_back(rule::number_operand(infer, known ? a : Arg::of_real(0)));
   }
   return call.op->has(Trait::makes_float) ? rule::float_result_type(infer, operands)
                                           : rule::result_type(infer, operands);
@@ -305,6 +310,25 @@ bool stays_above_zero(const ScalarRow& row, Dtype compute, std::span<const Plane
 }
 }  // namespace
 
+Call with_settled_numbers(FlowContext& in, const Call& call, const ScalarRow& row) {
+  Call settled = call;
+  const Dtype compute = in.errors ? compute_dtype(call, row) : Dtype::f64;
+  if (!is_floating(compute) || compute == Dtype::f64) return settled;
+  for (int i = 0; i < row.arity; ++i) {
+    const auto at = static_cast<size_t>(i);
+    if (call.args[at].kind != ArgKind::real) continue;
+    const Dtype met = operand_dtype(row, compute, i);
+    const ElementOperand number = operand_of(in, call, at, met);
+    const Planes planes = converted(number.planes, number.dtype, met, in.formula);
+    if (!planes.lean.defined()) continue;
+    const ValueId v = settled.add(hold(planes.value), call.graph->context().simple(TypeKind::sym_float));
+    in.store.carry(planes, planes.value);
+    settled.args[at] = Arg::of_value(v);
+    settled.settled.push_back(v);
+  }
+  return settled;
+}
+
 Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const ScalarRow& row = *find_scalar(call.op->scalar);
   Outcome out = call.run_widened(in.boxed);
@@ -317,12 +341,13 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const int alpha = call.op->schema.find("alpha");
   const bool multiplies = alpha >= 0 && !is_one(call.args[static_cast<size_t>(alpha)]);  // by what may be left out
   for (int i = 0; i < row.arity; ++i) {
-    ElementOperand o = operand_of(in, call, static_cast<size_t>(i));
-    operands.push_back(converted(o.planes, o.dtype, operand_dtype(row, compute, i), in.formula));
+    const Dtype met = operand_dtype(row, compute, i);
+    ElementOperand o = operand_of(in, call, static_cast<size_t>(i), met);
+    operands.push_back(converted(o.planes, o.dtype, met, in.formula));
     loose = loose || operands.back().loose_zeros;
   }
   if (multiplies) {
-    ElementOperand by = operand_of(in, call, static_cast<size_t>(alpha));
+    ElementOperand by = operand_of(in, call, static_cast<size_t>(alpha), compute);
     Planes factors[] = {operands[1], converted(by.planes, by.dtype, compute, in.formula)};
     operands[1] =
         apply(*find_scalar("mul"), compute, compute, factors, at::mul(factors[0].value, factors[1].value), in.formula);
@@ -380,7 +405,7 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
   Outcome out = call.run_widened(in.boxed);
   if (out.raised) return out;
   at::Tensor value = out.results[0]->value.toTensor();
-  ElementOperand from = operand_of(in, call, 0);
+  ElementOperand from = operand_of(in, call, 0, call.result_dtypes[0]);
   if (value.storage().unsafeGetStorageImpl() == from.planes.value.storage().unsafeGetStorageImpl()) {
     // In the graph's own dtypes it is a copy.
     value = value.clone();

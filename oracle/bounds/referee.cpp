@@ -278,7 +278,7 @@ struct Referee::Impl final : NodeMachine {
       // Of what hangs on the very number, such as the next one, the middle of its interval tells nothing.
       if (row->error.rule == ErrorRule::unbounded || (in.of_eager && !row->eager.exceptions.empty()))
         return flow(in, call);
-      return flow_about_middles(in, call, flow);
+      return flow_about_middles(in, with_settled_numbers(in, call, *row), flow);
     }
     // A move between dtypes rounds, which its definition shows.
     bool moves = op.has(Trait::movement) && !mixes_dtypes(call);
@@ -287,7 +287,7 @@ struct Referee::Impl final : NodeMachine {
     if (defined && !moves) return run_definition(call, dtypes);
     bool copy = op.has(Trait::maybe_view) || op.has(Trait::elementwise);
     if (copy && op.accuracy == Accuracy::exact && dtypes.size() == 1 && changes_dtype(call))
-      return flow_converted(in, call);
+      return flow_about_middles(in, call, flow_converted);
     const Rule rule = rule_for(call);
     if (rule == flow_moved || rule == flow_positive || rule == flow_monotone) return flow_about_middles(in, call, rule);
     return rule(in, call);

@@ -62,6 +62,39 @@ TEST(Bounds, RootsOfNarrowNumbersAreRoundedToNearest) {
   EXPECT_GT(error("f32", "sqrt"), 0x1p-24);
 }
 
+// Functions of narrow numbers are computed in f32, within their class there, and rounded once: the number next to the
+// right one is wrong. Where eager stores steps in the narrow dtype it is not.
+TEST(Bounds, FunctionsOfNarrowNumbersAreComputedInFloat) {
+  auto next_is_wrong = [](const char* dtype, const char* of, double one, double next) {
+    Judged j("graph @g(%x: f32[1]) { %y = aten._to_copy(%x, dtype=" + std::string(dtype) + ") %z = aten." + of +
+                 "(%y) return %z }",
+             {{one}});
+    EXPECT_FALSE(j.verdict().mismatch) << dtype << " " << of;
+    return j.with(0, 0, next).mismatch.has_value();
+  };
+  EXPECT_TRUE(next_is_wrong("bf16", "exp", 1, 2.734375));  // 2.71828, stored as 2.71875
+  EXPECT_TRUE(next_is_wrong("f16", "exp", 1, 2.716796875));
+  EXPECT_TRUE(next_is_wrong("bf16", "tanh", 1, 0.7578125));      // 0.761594, stored as 0.76171875
+  EXPECT_FALSE(next_is_wrong("bf16", "logit", 0.25, -1.09375));  // -1.098612, stored as -1.1015625
+}
+
+// A number that a dtype can't hold is what stands there, or what it becomes: one way alone, for all that read it.
+TEST(Bounds, NumbersAreOffTheWayThatTheyAreRounded) {
+  // In bf16 0.1 is 0.10009765625: no product is less than with 0.1, rounded.
+  Judged j(R"(graph @g(%x: f32[1]) {
+    %y = aten._to_copy(%x, dtype=bf16)
+    %w = aten.mul(%y, 0.1)
+    %z = aten._to_copy(%w, dtype=f32)
+    return %z
+  })",
+           {{96.0}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_FALSE(j.with(0, 0, 96 * 0.10009765625).mismatch);
+  EXPECT_FALSE(j.with(0, 0, 9.625).mismatch);  // 9.609375, in bf16
+  EXPECT_TRUE(j.with(0, 0, 9.59).mismatch);    // as far the other way
+  EXPECT_TRUE(j.with(0, 0, 9.5625).mismatch);
+}
+
 // How steep the sine is where it is asked, not how steep it gets.
 TEST(Bounds, OfASineIsItsSlopeThere) {
   auto error = [](double x) {

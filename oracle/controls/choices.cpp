@@ -27,7 +27,6 @@ Choices choose_for(const Step& s, Chooser& c) {
   if (keeps == 1 && !narrow) x.keeps = s.dtype;
   x.through = c.flip() && narrow ? s.dtype : narrow ? Dtype::f32 : s.dtype;
   x.push = static_cast<Choices::Push>(c.below(5));
-  x.push_narrow = c.flip();
   x.formula = c.flip();
   x.in_one_go = c.flip();
   x.number = c.below(3);
@@ -52,7 +51,7 @@ std::string text_of(const Choices& x, const Step& s) {
   if (is_reduced_float(s.dtype) && x.through == s.dtype) say("not through f32");
   constexpr std::string_view kPush[] = {"", "up", "down", "outwards", "anyhow"};
   if (s.row && s.row->accuracy.of(s.computes) == AccuracyClass::ulps && x.push)
-    say(std::string("off ") + std::string(kPush[x.push]) + (x.push_narrow ? " by the dtype's last places" : ""));
+    say("off " + std::string(kPush[x.push]));
   const bool has_formula = s.arithmetic == Arithmetic::div || s.arithmetic == Arithmetic::exp;
   if (x.formula && (has_formula || s.compute == Compute::contract)) say("by another formula");
   if (x.number && std::ranges::any_of(s.operands, [](const Operand& o) { return o.value == kNone; }))
@@ -85,8 +84,15 @@ double rounded(const Choices& x, double exact) {
   return nearest(x.keeps, nearest(x.through, exact));
 }
 
+// Whose last places a row's errors are counted in where its result is of this dtype.
+Dtype counted_in(const ScalarRow& row, Dtype dtype) {
+  return row.eager.narrow_ulps > 0 ? dtype : arithmetic_dtype(dtype);
+}
+
 // What the row's accuracy allows, or eager is known to take: it is one of those who are judged.
 double legal_error(const ScalarRow& row, Dtype dtype, double exact, std::span<const ScalarValue> operands) {
+  if (row.eager.narrow_ulps > 0 && arithmetic_dtype(dtype) != dtype)
+    return row.eager.narrow_ulps * last_place(dtype, std::max(std::fabs(exact), row.accuracy.absolute));
   const double own = own_error(row, dtype, ScalarValue(exact), operands);
   const double eager = dtype == Dtype::f64 && row.eager.f64_ulps > 0 ? row.eager.f64_ulps : row.eager.ulps;
   return row.accuracy.kind == AccuracyClass::ulps ? own * std::max(1.0, eager / row.accuracy.ulps) : own;
@@ -94,7 +100,7 @@ double legal_error(const ScalarRow& row, Dtype dtype, double exact, std::span<co
 
 double pushed(const Step& s, const Choices& x, double exact, std::span<const ScalarValue> operands, uint64_t& state) {
   if (!std::isfinite(exact) || exact == 0) return rounded(x, exact);
-  const Dtype by = x.push_narrow ? s.dtype : x.through;  // whose last places are meant
+  const Dtype by = counted_in(*s.row, s.dtype);
   const double error = legal_error(*s.row, by, exact, operands);
   double share = 0;
   switch (x.push) {

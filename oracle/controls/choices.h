@@ -17,7 +17,6 @@ struct Choices {
   enum Push : uint8_t { none, up, down, outwards, at_random } push = none;
   Dtype keeps = Dtype::f32;    // where the result is rounded to
   Dtype through = Dtype::f32;  // what a narrow dtype is computed in: itself or f32
-  bool push_narrow = false;    // off by the narrow dtype's last places, not those of `through`
   bool formula = false;        // exp by exp2, division by reciprocal, contraction
   bool in_one_go = false;
   uint64_t number = 0;  // 0: rounded to f32 at least; 1: as it stands; 2: rounded to the dtype

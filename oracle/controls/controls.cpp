@@ -217,9 +217,10 @@ class Batch {
                 uint64_t index, const std::string& mutant) {
     const Survivor found = look_at(s, boxed_, bad, at_random, utmost, options_.efforts, seed);
     ++t.counts[static_cast<int>(found.standing)];
-    if (found.standing != Standing::beyond) return;
-    t.beyond.add(found.factor);
-    Beyond b;
+    if (!unreached(found.standing)) return;
+    if (found.standing == Standing::beyond) t.beyond.add(found.factor);
+    Unreached b;
+    b.standing = found.standing;
     b.dtype = lenz::name(dtype_of(index));
     b.mutant = mutant;
     b.op = s.op_of(found.result);
@@ -231,7 +232,7 @@ class Batch {
     b.got = bad[b.result][b.element];
     b.bound = s.errors()[b.result][b.element];
     b.reached = found.reached;
-    tally_.beyond.push_back(std::move(b));
+    tally_.unreached.push_back(std::move(b));
   }
 
   const ControlsOptions& options_;

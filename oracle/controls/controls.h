@@ -66,19 +66,20 @@ struct Alarm {
   std::vector<std::string> choices;      // what is not plain in the smallest variant that still raises it
 };
 
-// A survivor beyond all that was found to be legal, at the element where it is most so.
-struct Beyond {
+// A survivor that no legal result reaches that was found, at the element where it is most so.
+struct Unreached {
+  Standing standing = Standing::beyond;
   std::string dtype, mutant, op, text;  // whose result it is; the graph's text
   uint64_t index = 0;                   // of the graph in the campaign
   uint64_t result = 0, element = 0;
-  double factor = 1;  // the share of its bound over the greatest that legal results are known to have; may be infinite
+  double factor = 1;  // beyond: the share of its bound over the greatest that legal results have; may be infinite
   double expected = 0, got = 0, bound = 0, reached = 0;  // reached: how far from `expected` legal results get there
 };
 
 struct Tally {
   std::map<std::string, DtypeTally> dtypes;
-  std::vector<Alarm> alarms;   // the first few: legal variants', then eager's
-  std::vector<Beyond> beyond;  // all of them
+  std::vector<Alarm> alarms;         // the first few: legal variants', then eager's
+  std::vector<Unreached> unreached;  // all of them
   std::map<std::string, uint64_t> unsupported;
 
   void merge(const Tally& other);

@@ -122,7 +122,7 @@ void show_mutants(const std::string& dtype, const DtypeTally& t, const Campaign&
   }
 }
 
-void show_survivors(const std::string& dtype, const DtypeTally& t, const std::vector<Beyond>& beyond) {
+void show_survivors(const std::string& dtype, const DtypeTally& t, const std::vector<Unreached>& unreached) {
   std::printf(
       "%s: survivors of our judge, every result: within what random legal variants reach at the element; what "
       "it attains by choices of its own; what variants reach when searched; of the bound's share in the tensor; of its "
@@ -133,8 +133,8 @@ void show_survivors(const std::string& dtype, const DtypeTally& t, const std::ve
     for (uint64_t n : m.counts) std::printf(" %7llu", static_cast<unsigned long long>(n));
     std::printf(" (median %.2g)\n", m.beyond.median());
   }
-  for (const Beyond& b : beyond)
-    if (b.dtype == dtype)
+  for (const Unreached& b : unreached)
+    if (b.dtype == dtype && b.standing == Standing::beyond)
       std::printf(
           "  beyond all by %.3g: graph %llu, %s, result %llu of %s [%llu]: %.9g for %.9g, off by %.3g of %.3g; %.3g "
           "reached\n",
@@ -168,7 +168,7 @@ void show(const Campaign& campaign) {
     alarms += t.alarms[1][0] + t.extreme_alarms;
     extremes += t.extremes;
     show_mutants(dtype, t, campaign);
-    if (campaign.options.mutants) show_survivors(dtype, t, campaign.tally.beyond);
+    if (campaign.options.mutants) show_survivors(dtype, t, campaign.tally.unreached);
     if (campaign.options.mutants) show_ops(dtype, t);
     std::printf(
         "%s: %llu graphs of %.1f ops, %llu weak, %llu refused by eager; %.1f %% of elements with a bound below "

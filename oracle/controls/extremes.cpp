@@ -66,17 +66,14 @@ std::vector<Choices> choices_of(const Step& s) {
   for (Dtype kept : keeps)
     for (Choices::Push push : pushes)
       for (bool itself : {false, true})
-        for (bool by : {false, true}) {
+        for (bool other : {false, true}) {
           if (!narrow && itself) continue;
-          if (!formula && !narrow && by) continue;
+          if (other && !(formula && push == Choices::none)) continue;
           Choices x;
           x.keeps = kept;
           x.through = narrow && !itself ? Dtype::f32 : s.dtype;
           x.push = push;
-          x.push_narrow = by && push != Choices::none;
-          x.formula = by && push == Choices::none && formula;
-          if (push == Choices::none && by && !formula) continue;
-          if (x.push_narrow && itself) continue;  // the same last places either way
+          x.formula = other;
           all.push_back(x);
         }
   return all;

@@ -82,23 +82,22 @@ Survivor look_at(const Subject& subject, Boxed& boxed, const std::vector<Element
   if (!farthest(exact, bad, utmost)) return {.standing = Standing::attained};
   std::vector<Elements> worst = utmost;
   search_towards(subject.plan(), exact, bad, efforts.search, seed, worst, efforts.alive);
-  if (!farthest(exact, bad, worst)) return {.standing = Standing::found};
+  const std::optional<FarElement> far = farthest(exact, bad, worst);
+  if (!far) return {.standing = Standing::found};
+  auto unreached = [&](Standing standing, size_t result, size_t element, double factor) {
+    return Survivor{standing, result, element, factor, worst[result][element]};
+  };
 
   std::vector<Elements> deviations;
   for (const Elements& e : exact) deviations.emplace_back(e.size(), 0.0);
   raise_to(deviations, exact, bad);
   const std::vector<Share> shares = shares_of(subject, deviations);
   std::vector<Share> reached = shares_of(subject, worst);
-  if (farthest_share(shares, reached).factor <= 1) return {.standing = Standing::in_tensor};
+  if (farthest_share(shares, reached).factor <= 1) return unreached(Standing::in_tensor, far->result, far->element, 1);
   redraw(subject, boxed, shares, efforts, seed, reached);
   const Farthest most = farthest_share(shares, reached);
-  if (most.factor <= 1) return {.standing = Standing::redrawn};
-  const size_t element = shares[most.result].element;
-  return {.standing = Standing::beyond,
-          .result = most.result,
-          .element = element,
-          .factor = most.factor,
-          .reached = worst[most.result][element]};
+  if (most.factor <= 1) return unreached(Standing::redrawn, far->result, far->element, 1);
+  return unreached(Standing::beyond, most.result, shares[most.result].element, most.factor);
 }
 
 }  // namespace lenz::oracle::controls

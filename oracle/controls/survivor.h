@@ -21,10 +21,14 @@ inline constexpr int kStandings = 6;
 inline constexpr std::string_view kStandingNames[kStandings] = {"reached",   "attained", "found",
                                                                 "in_tensor", "redrawn",  "beyond"};
 
+// What no legal result that is known reaches at the element itself: the last three.
+inline bool unreached(Standing s) { return s >= Standing::in_tensor; }
+
 struct Survivor {
   Standing standing = Standing::beyond;
+  // Of what is unreached:
   size_t result = 0, element = 0;  // where it is farthest out
-  double factor = 1;               // its share of the bound over the greatest share that is reached; may be infinite
+  double factor = 1;               // beyond: its share of the bound over the greatest share that is reached
   double reached = 0;              // how far legal results get at that element
 };
 

@@ -94,6 +94,16 @@ json to_json(const DtypeTally& t) {
   return j;
 }
 
+// JSON has no other numbers than finite ones.
+json number_json(double x) { return std::isfinite(x) ? json(x) : json(std::isnan(x) ? "nan" : x > 0 ? "inf" : "-inf"); }
+double number_of(const json& j) { return j.is_number() ? j.get<double>() : std::stod(j.get<std::string>()); }
+
+Standing standing_named(const std::string& name) {
+  for (int i = 0; i < kStandings; ++i)
+    if (kStandingNames[i] == name) return static_cast<Standing>(i);
+  throw UserError("no survivor stands '" + name + "'");
+}
+
 DtypeTally dtype_from(const json& j) {
   DtypeTally t;
   t.graphs = j.at("graphs"), t.refused = j.at("refused"), t.nodes = j.at("nodes"), t.weak = j.at("weak");
@@ -129,15 +139,17 @@ void Tally::merge(const Tally& other) {
     return std::tuple(a.by == "eager", a.index, a.variant) < std::tuple(b.by == "eager", b.index, b.variant);
   });
   if (alarms.size() > kAlarmsKept) alarms.resize(kAlarmsKept);
-  beyond.insert(beyond.end(), other.beyond.begin(), other.beyond.end());
-  std::ranges::stable_sort(beyond, [](const Beyond& a, const Beyond& b) {
+  unreached.insert(unreached.end(), other.unreached.begin(), other.unreached.end());
+  std::ranges::stable_sort(unreached, [](const Unreached& a, const Unreached& b) {
     return std::tie(a.index, a.mutant) < std::tie(b.index, b.mutant);
   });
 }
 
 json Tally::to_json() const {
-  json j = {
-      {"dtypes", json::object()}, {"alarms", json::array()}, {"beyond", json::array()}, {"unsupported", unsupported}};
+  json j = {{"dtypes", json::object()},
+            {"alarms", json::array()},
+            {"unreached", json::array()},
+            {"unsupported", unsupported}};
   for (const auto& [dtype, t] : dtypes) j["dtypes"][dtype] = controls::to_json(t);
   for (const Alarm& a : alarms)
     j["alarms"].push_back({{"dtype", a.dtype},
@@ -147,13 +159,20 @@ json Tally::to_json() const {
                            {"index", a.index},
                            {"variant", a.variant},
                            {"choices", a.choices}});
-  for (const Beyond& b : beyond) {
-    json one = {{"dtype", b.dtype}, {"mutant", b.mutant}, {"op", b.op},           {"graph", b.text},
-                {"index", b.index}, {"result", b.result}, {"element", b.element}, {"expected", b.expected},
-                {"got", b.got},     {"bound", b.bound},   {"reached", b.reached}};
-    if (std::isfinite(b.factor)) one["factor"] = b.factor;
-    j["beyond"].push_back(std::move(one));
-  }
+  for (const Unreached& b : unreached)
+    j["unreached"].push_back({{"standing", kStandingNames[static_cast<int>(b.standing)]},
+                              {"dtype", b.dtype},
+                              {"mutant", b.mutant},
+                              {"op", b.op},
+                              {"graph", b.text},
+                              {"index", b.index},
+                              {"result", b.result},
+                              {"element", b.element},
+                              {"factor", number_json(b.factor)},
+                              {"expected", number_json(b.expected)},
+                              {"got", number_json(b.got)},
+                              {"bound", number_json(b.bound)},
+                              {"reached", number_json(b.reached)}});
   return j;
 }
 
@@ -164,10 +183,11 @@ Tally Tally::from_json(const json& j) {
   for (const json& a : j.at("alarms"))
     t.alarms.push_back({a.at("dtype"), a.at("by"), a.at("summary"), a.at("graph"), a.at("index"), a.at("variant"),
                         a.at("choices").get<std::vector<std::string>>()});
-  for (const json& b : j.at("beyond"))
-    t.beyond.push_back({b.at("dtype"), b.at("mutant"), b.at("op"), b.at("graph"), b.at("index"), b.at("result"),
-                        b.at("element"), b.value("factor", std::numeric_limits<double>::infinity()), b.at("expected"),
-                        b.at("got"), b.at("bound"), b.at("reached")});
+  for (const json& b : j.at("unreached"))
+    t.unreached.push_back({standing_named(b.at("standing").get<std::string>()), b.at("dtype"), b.at("mutant"),
+                           b.at("op"), b.at("graph"), b.at("index"), b.at("result"), b.at("element"),
+                           number_of(b.at("factor")), number_of(b.at("expected")), number_of(b.at("got")),
+                           number_of(b.at("bound")), number_of(b.at("reached"))});
   return t;
 }
 

@@ -84,16 +84,21 @@ TEST(Variant, SumsOfFloat64MayStayWide) {
 
 TEST(Variant, ChoicesMakeADifferenceAndTheSameOnesDoNot) {
   Boxed boxed(DeviceKind::cpu);
-  Made m = planned(R"(graph @g(%x: bf16[33, 64] init normal(0, 1)) {
+  Made m = planned(R"(graph @g(%x: f32[33, 64] init normal(0, 1)) {
     %e = aten.exp(%x)
     %s = aten.sum(%e, [1])
     return %s
   })",
                    boxed);
-  RandomChooser a(1), b(1), c(2);
-  const auto one = run_variant(m.plan, a), again = run_variant(m.plan, b), other = run_variant(m.plan, c);
-  EXPECT_EQ(one, again);
-  EXPECT_NE(one, other);
+  auto variant = [&](uint64_t seed) {
+    RandomChooser choose(seed);
+    return run_variant(m.plan, choose);
+  };
+  const auto one = variant(1);
+  EXPECT_EQ(one, variant(1));
+  bool differs = false;
+  for (uint64_t seed = 2; seed < 8; ++seed) differs = differs || variant(seed) != one;
+  EXPECT_TRUE(differs);
 }
 
 // Whatever is chosen, a function stays within its row's accuracy.
@@ -116,7 +121,9 @@ TEST(Variant, StaysWithinTheRowsAccuracy) {
                                           ScalarValue(two ? m.plan.inputs[1][i] : 0.0)};
           const ScalarValue exact = evaluate(row, d, {operands, two ? size_t{2} : size_t{1}});
           // Kept wider and rounded at the end: half a last place comes to it.
-          const double allowed = own_error(row, d, exact, {operands, 1}) + 0.51 * last_place(d, exact.real());
+          const double of_eager = is_reduced_float(d) ? row.eager.narrow_ulps * last_place(d, exact.real()) : 0;
+          const double own = std::max(own_error(row, d, exact, {operands, 1}), of_eager);
+          const double allowed = own + 0.51 * last_place(d, exact.real());
           ASSERT_LE(std::fabs(got[i] - exact.real()), allowed) << op << " " << t << " seed " << seed;
         }
       }

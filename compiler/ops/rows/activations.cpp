@@ -379,6 +379,7 @@ void backward_rows(RowSink& t) {
   row.raises = "no dims; halves that don't broadcast; bools";
   row.flow.eager = 2;  // it takes the same terms together in another order, which cancel otherwise
   row.exception = "with out= eager copies the first operand of any dtype: `has no kernel for bool`";
+  row.flow.stores_steps = true;  // of that other order
   t.row("glu_backward_jvp(Tensor grad_x, Tensor grad_glu, Tensor x, Tensor dgrad_glu, Tensor dx, int dim) -> Tensor",
         meaning(R"(
         if rank(%x) == 0 or rank(%grad_glu) == 0 { raise "a tensor without dims has no halves" }

@@ -178,6 +178,7 @@ void ranges(RowSink& t) {
 
   Row window = row_of(creation, rule::window, make::window, "a dtype of integers", dtypes::floats);
   window.exception = kNothingDrawn;
+  window.flow.stores_steps = true;  // each in the dtype, one written over the other
   // %i counts the elements from 0, $last is where the window ends: a periodic one ends beyond its last element.
 #define LENZ_WINDOW(value)                                                                        \
   "if given($dtype) { $d = $dtype } else { $d = f32 } "                                           \
