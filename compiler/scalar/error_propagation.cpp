@@ -360,11 +360,17 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
   return std::isnan(p.error) ? kUnknown : p;
 }
 
+double computed_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result,
+                      std::span<const ScalarValue> operands) {
+  const double own = own_error(row, arithmetic_dtype(dtype), result, operands);
+  return arithmetic_dtype(dtype) == dtype ? own : std::max(own, kNarrowSpare * last_place(dtype, modulus(result)));
+}
+
 double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, std::span<const ScalarValue> operands) {
   if (is_integral(dtype, true)) return 0;
   const ScalarAccuracy& a = row.accuracy;
   if (a.kind == AccuracyClass::ulps && arithmetic_dtype(dtype) != dtype) {
-    const double computed = own_error(row, arithmetic_dtype(dtype), result, operands);
+    const double computed = computed_error(row, dtype, result, operands);
     return computed + 0.5 * last_place(dtype, modulus(result) + computed);
   }
   const auto is_complex = [](const ScalarValue& v) { return v.kind() == ScalarKind::complex; };

@@ -37,5 +37,8 @@ double lipschitz_error(const ErrorModel& model, double value, double e);
 // What an implementation that meets the row's accuracy may add at f(operands) = `result` when it rounds to `dtype`, the
 // result's dtype; of what is computed in a wider one with that rounding. Zero for bools and integers.
 double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, std::span<const ScalarValue> operands);
+// The same without that rounding.
+double computed_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result,
+                      std::span<const ScalarValue> operands);
 
 }  // namespace lenz

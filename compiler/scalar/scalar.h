@@ -164,7 +164,9 @@ enum class AccuracyClass : uint8_t {
 };
 
 // What an implementation of the row has to meet in every floating dtype, and what the reference itself meets in f64.
-// What is narrower than f32 is computed in f32, and rounded once (arithmetic_dtype).
+// What is narrower than f32 is computed in f32 (arithmetic_dtype), to a 16th of its own last place at least, and
+// rounded once.
+inline constexpr double kNarrowSpare = 1.0 / 16;
 struct ScalarAccuracy {
   AccuracyClass kind = AccuracyClass::exact;
   AccuracyClass of_complex = AccuracyClass::exact;  // of complex operands: a modulus rounds, an absolute value doesn't

@@ -107,7 +107,9 @@ class OwnError {
                                           : 0x1p-21),
         rounding_(in_f32_ ? Dtype::f32 : result_for(result), ulps(row, result),
                   fine ? 0.5 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)),
-        storage_(result_for(result), kRoundingUlps) {}
+        storage_(result_for(result), kRoundingUlps),
+        spare_(kNarrowSpare * std::ldexp(1, 1 - info(to_real(result_for(result))).mantissa_bits)),
+        least_(kNarrowSpare * smallest_subnormal(to_real(result_for(result)))) {}
 
   bool exact() const { return exact_; }
   bool of_operands() const { return of_operands_; }
@@ -132,7 +134,8 @@ class OwnError {
   // In f32, and then stored.
   Sides computed_wider(double value, double e, double scale) const {
     const double magnitude = std::max({std::fabs(value) + e, absolute_, of_operands_ ? scale : 0});
-    const double computed = e + std::min(rounding_.at(magnitude), rounding_.of_size(magnitude));
+    const double in_f32 = std::min(rounding_.at(magnitude), rounding_.of_size(magnitude));
+    const double computed = e + std::max(in_f32, std::max(binade(magnitude) * spare_, least_));
     if (rounds_ends_) return storage_.spread(value, computed, unsure_);
     const double all = computed + storage_.at(std::fabs(value) + computed);
     return all < kUnbounded ? Sides{all, all} : storage_.beyond(value, computed);
@@ -171,6 +174,7 @@ class OwnError {
   bool exact_if_known_;
   double unsure_;
   Rounding rounding_, storage_;
+  double spare_, least_;
 };
 
 double magnitude_of(const ScalarValue& v) {

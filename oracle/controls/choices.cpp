@@ -93,15 +93,16 @@ Dtype counted_in(const ScalarRow& row, Dtype dtype) {
 double legal_error(const ScalarRow& row, Dtype dtype, double exact, std::span<const ScalarValue> operands) {
   if (row.eager.narrow_ulps > 0 && arithmetic_dtype(dtype) != dtype)
     return row.eager.narrow_ulps * last_place(dtype, std::max(std::fabs(exact), row.accuracy.absolute));
-  const double own = own_error(row, dtype, ScalarValue(exact), operands);
+  const double own = own_error(row, arithmetic_dtype(dtype), ScalarValue(exact), operands);
   const double eager = dtype == Dtype::f64 && row.eager.f64_ulps > 0 ? row.eager.f64_ulps : row.eager.ulps;
-  return row.accuracy.kind == AccuracyClass::ulps ? own * std::max(1.0, eager / row.accuracy.ulps) : own;
+  const double all = row.accuracy.kind == AccuracyClass::ulps ? own * std::max(1.0, eager / row.accuracy.ulps) : own;
+  return std::max(all, computed_error(row, dtype, ScalarValue(exact), operands));
 }
 
 double pushed(const Step& s, const Choices& x, double exact, std::span<const ScalarValue> operands, uint64_t& state) {
   if (!std::isfinite(exact) || exact == 0) return rounded(x, exact);
   const Dtype by = counted_in(*s.row, s.dtype);
-  const double error = legal_error(*s.row, by, exact, operands);
+  const double error = legal_error(*s.row, s.dtype, exact, operands);
   double share = 0;
   switch (x.push) {
     case Choices::none: break;

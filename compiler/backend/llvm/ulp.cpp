@@ -99,7 +99,11 @@ struct Judge {
 
   double limit() const {
     if (is_complex(request.result)) return row.accuracy.complex_ulps;
-    return row.accuracy.of(request.compute) == AccuracyClass::ulps ? row.accuracy.ulps : 0;
+    if (row.accuracy.of(request.compute) != AccuracyClass::ulps) return 0;
+    const Dtype arithmetic = arithmetic_dtype(request.result);
+    if (arithmetic == request.result) return row.accuracy.ulps;
+    const double finer = std::ldexp(1.0, info(request.result).mantissa_bits - info(arithmetic).mantissa_bits);
+    return 0.5 + std::max(kNarrowSpare, row.accuracy.ulps * finer);  // and rounded once
   }
 
   ScalarValue reference(std::span<const ScalarValue> operands) const {
