@@ -80,6 +80,14 @@ bool operands_above_zero(FlowContext& in, const Call& call) {
       leaves(call.values), [&](const at::Tensor& t) { return !t.is_floating_point() || above_zero(in.store.read(t)); });
 }
 
+double parts_of_threads(const FlowContext& in, const Call& call, const at::Tensor& result) {
+  constexpr int64_t kGrain = 32768;  // elements, below which a reduction has one thread
+  if (!in.of_eager || !call.op->has(Trait::reduction) || result.numel() != 1) return 0;
+  int64_t elements = 0;
+  for (const at::Tensor& t : leaves(call.values)) elements = std::max(elements, t.numel());
+  return elements < kGrain ? 0 : static_cast<double>(elements / kGrain) + 1;
+}
+
 double unit_of(Dtype d) { return std::ldexp(1.0, -info(d).mantissa_bits); }
 Dtype carrier(Dtype d, bool in_storage) {
   d = to_real(d);

@@ -42,6 +42,9 @@ void mark_indices(FlowContext& in, const Call& call, const Planes& operand, cons
 // Whether none of a call's floating operands and numbers is less than zero.
 bool operands_above_zero(FlowContext& in, const Call& call);
 
+// In how many parts eager's threads may have summed this result in its own dtype, however narrow; 0: in none.
+double parts_of_threads(const FlowContext& in, const Call& call, const at::Tensor& result);
+
 double unit_of(Dtype d);
 at::Tensor gamma(const at::Tensor& n, double unit);  // n roundings, one after the other
 Dtype carrier(Dtype d, bool in_storage);             // what sums are carried in: a narrow float's in f32 at least

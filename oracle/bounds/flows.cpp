@@ -336,6 +336,14 @@ at::Tensor counts_exactly(const Call& call, const at::Tensor& sizes, double unit
   return sizes <= quantum / unit;
 }
 
+// What is lost where parts of a sum, or of a product, are stored in a narrow dtype on the way.
+at::Tensor lost_by_parts(const Call& call, double parts, const at::Tensor& near, const at::Tensor& most, Dtype d) {
+  const double each = multiplies(call) ? parts / (1 - parts * unit_of(d)) : 1;  // times a place: of sums one for all
+  at::Tensor lost = most * (each < 0 ? kInf : each * (unit_of(d) + smallest_subnormal(d)));
+  if (!multiplies(call)) lost = nothing_where(counts_exactly(call, near, unit_of(d)), lost, 0);
+  return nothing_where(most >= largest_finite(d), lost, kInf);
+}
+
 // Eager has formulas of its own for sums of floats in definitions, such as a running mean. What a definition counts it
 // counts.
 bool sums_as_defined(FlowContext& in, const Call& call) {
@@ -498,7 +506,9 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       at::Tensor sum = averages || call.op->flow.terms == ErrorFlow::windowed ? highest * n : highest;
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (products) error = error + steps * smallest_subnormal(sums) * highest;  // what is lost below is multiplied
-      if (sums != to_real(d)) {                                                  // stored at the end
+      if (const double parts = parts_of_threads(in, call, value); parts > 0 && sums != to_real(d))
+        error = error + lost_by_parts(call, parts, near, highest + error, to_real(d));
+      if (sums != to_real(d)) {  // stored at the end
         const at::Tensor real = value.is_complex() ? size : nothing_where(at::isfinite(value).logical_not(), value, 0);
         stored = StoredErrors(real, error, to_real(d), in.formula);
         error = stored.error;

@@ -445,11 +445,14 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   const bool any = rounded.any_error;
   bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
   if (fill && !any) return out;
-  if (value.numel() == 0 || (!fill && !any && !value.is_complex() && size.equal(size.round()))) return out;  // whole
-  if (!fill && steps_may_overflow(call, d)) {
+  if (value.numel() == 0) return out;
+  const bool whole = !fill && !any && !value.is_complex() && size.equal(size.round());
+  const bool by_count = call.op->schema.find("steps") >= 0;  // whose spacing is computed, whole or not
+  if (!fill && (by_count || !whole) && steps_may_overflow(call, d)) {
     mark_unknown(in, out.results);
     return out;
   }
+  if (whole) return out;
   if (!fill) {  // start + i * step, or a power of that
     double last = 2 * std::ldexp(1.0, -info(to_real(d)).mantissa_bits);
     at::Tensor magnitude = at::abs(size);
