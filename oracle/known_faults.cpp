@@ -142,9 +142,18 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     return p < 0 ? nullptr : &call.args[p];
   };
   if (known.when == KnownFault::by_products) {
+    // Asked for, or by default of many points.
+    constexpr int64_t kAlways = 1, kNever = 2, kMany = 25;
     const Arg* mode = argument("compute_mode");
-    return mode && mode->kind == ArgKind::integer && mode->i == 1 && is_floating(dtype) &&
-           within({kRootsOfPlaces * std::sqrt(std::ldexp(1.0, -info(dtype).mantissa_bits)), 0});
+    const int64_t told = mode && mode->kind == ArgKind::integer ? mode->i : 0;
+    auto points = [&](size_t operand) {
+      const Type& t = graph.type(call.args[operand].value());
+      return t.rank() < 2 ? 0 : evaluate(t.sizes()[t.rank() - 2], sizes).value_or(0);
+    };
+    if (told == kNever || (told != kAlways && points(0) <= kMany && points(1) <= kMany)) return false;
+    return is_floating(dtype) &&
+           within({.relative = kRootsOfPlaces * std::sqrt(std::ldexp(1.0, -info(dtype).mantissa_bits)),
+                   .of_operands = true});
   }
   if (known.when == KnownFault::unsorted) {
     const Arg *sorted = argument("sorted"), *stable = argument("stable");

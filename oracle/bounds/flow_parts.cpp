@@ -85,7 +85,8 @@ double parts_of_threads(const FlowContext& in, const Call& call, const at::Tenso
   if (!in.of_eager || !call.op->has(Trait::reduction) || result.numel() != 1) return 0;
   int64_t elements = 0;
   for (const at::Tensor& t : leaves(call.values)) elements = std::max(elements, t.numel());
-  return elements < kGrain ? 0 : static_cast<double>(elements / kGrain) + 1;
+  const int64_t parts = elements / kGrain;
+  return parts == 0 ? 0 : static_cast<double>(parts) + 1;
 }
 
 double unit_of(Dtype d) { return std::ldexp(1.0, -info(d).mantissa_bits); }

@@ -305,6 +305,12 @@ bool stays_above_zero(const ScalarRow& row, Dtype compute, std::span<const Plane
 }
 }  // namespace
 
+namespace {
+bool is_arithmetic(const ScalarRow& row) {
+  return row.error.rule == ErrorRule::product || row.error.rule == ErrorRule::quotient;
+}
+}  // namespace
+
 Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const ScalarRow& row = *find_scalar(call.op->scalar);
   Outcome out = call.run_widened(in.boxed);
@@ -368,7 +374,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   if (has_exception(row, compute)) made.lean = at::Tensor();  // of which eager's own errors know nothing
   if (listed && value.is_floating_point()) excuse_row(in, call, row, {}, made);
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
-    if (at::Tensor ends = operands_at_end(call, value.sizes(), true); ends.defined())
+    if (at::Tensor ends = operands_at_end(call, value.sizes(), true, !is_arithmetic(row)); ends.defined())
       excuse_row(in, call, row, ends, made);
   made.loose_zeros = (made.loose_zeros || !promises_zeros) && may_hold_zero(made);
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);

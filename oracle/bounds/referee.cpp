@@ -400,7 +400,7 @@ struct Referee::Impl final : NodeMachine {
     if (std::ranges::any_of(call.args, number_at_range_end)) return true;
     return std::ranges::any_of(std::views::iota(size_t{0}, call.values.size()), [&](size_t v) {
       if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) return false;
-      return at::any(at_range_end(call.values[v]->value.toTensor(), call.dtype_of(v))).item<bool>();
+      return at::any(operand_at_range_end(call.values[v]->value.toTensor(), call.dtype_of(v))).item<bool>();
     });
   }
 
