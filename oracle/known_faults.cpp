@@ -127,9 +127,13 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
   }
   if (!named) return false;
   if (known.when == KnownFault::always) return true;
-  if (known.when == KnownFault::rounds || known.when == KnownFault::steps)
-    return is_floating(dtype) && within({.relative = kRoundedPlaces * std::ldexp(1.0, 1 - info(dtype).mantissa_bits),
+  if (known.when == KnownFault::rounds || known.when == KnownFault::steps) {
+    // What the dtype may not hold is an infinity then, whatever it is stored in.
+    const double places = kRoundedPlaces * std::ldexp(1.0, 1 - info(dtype).mantissa_bits);
+    return is_floating(dtype) && within({.relative = places,
+                                         .open_from = largest_finite(dtype) * (1 - places),
                                          .of_operands = known.when == KnownFault::steps});
+  }
   if (known.when == KnownFault::single) return within({kSingle, kSingle});
   if (known.when == KnownFault::infinite) return within({.open_from = HUGE_VAL});
   if (known.when == KnownFault::poles) return within({.open_from = kNearPole});

@@ -241,12 +241,6 @@ at::Tensor most_of_sums(const at::Tensor& far, const at::Tensor& near, const at:
   at::Tensor of_one_sign = (near + size) * 0.5 + (far - near).clamp_min(0);
   return at::minimum(of_one_sign, far) + gamma(n, unit_of(sums)) * far;
 }
-// Half of a dtype's last place, as if there were no least one; nothing of zero.
-at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype) {
-  auto [fraction, exponent] = at::frexp(magnitude);
-  at::Tensor half = nothing_where(magnitude == 0, at::exp2((exponent - 1).to(at::kDouble)) * unit_of(dtype), 0);
-  return nothing_where(at::isfinite(magnitude).logical_not(), half, kInf);
-}
 // Roundings of a sum of n terms, counted as roundings of the greatest of its parts, `most`. A part of m terms is no
 // more than m times the greatest of them, and of the n - 1 parts of any tree n - m at most have more than m terms: so
 // where m of them stay below most's power of two, m - 1 parts round by half as much at most, and of these m / 2 - 1 by
@@ -492,6 +486,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       const at::Tensor roundings_in_sum =
           adds ? (by_parts ? roundings_of(n, most, greatest, sums) : n) * half_place(most, sums)
                : gamma(steps, unit_of(sums)) * far;
+      if (adds && in.running_mean) error = error + steps_of_running_mean(n, near, most, sums);
       error = error + roundings_in_sum + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
       if (by_parts && !s.error && finite) error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);
       // Numbers of a dtype add up to multiples of its least one: below its normal numbers their sums are exact.
