@@ -57,7 +57,7 @@ at::Tensor at_range_end(const at::Tensor& t, Dtype dtype) {
 }
 
 at::Tensor operand_at_range_end(const at::Tensor& t, Dtype dtype) {
-  const at::Tensor end = at_range_end(t, dtype);
+  at::Tensor end = at_range_end(t, dtype);
   if (!t.is_complex()) return end;
   constexpr double kTurned = 4;  // the exponential of so many times the operand, as of pi times it
   const double most = std::log(largest_finite(to_real(dtype))) / kTurned;

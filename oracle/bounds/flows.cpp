@@ -160,7 +160,8 @@ at::Tensor terms_of(const Call& call, const at::Tensor& counted, const at::Tenso
       for (int64_t d = 1; d <= std::min<int64_t>(3, std::min(x.dim(), result.dim())); ++d) {
         const int64_t longer = std::max(x.size(-d), result.size(-d));
         const int64_t shorter = std::max<int64_t>(1, std::min(x.size(-d), result.size(-d)));
-        n *= static_cast<double>(longer / shorter + (longer % shorter == 0 ? 0 : 2));
+        const int64_t window = longer / shorter + (longer % shorter == 0 ? 0 : 2);
+        n *= static_cast<double>(window);
       }
       return constant(n);
     }
