@@ -212,7 +212,8 @@ const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph
                            const std::function<bool(const Leeway&)>& within, bool rounding) {
   const KnownFault* found = nullptr;
   for (const auto& sub : graph.subgraphs)
-    if ((found = known_in(known, *sub, sizes, {}, rounding))) return found;
+    if (!found) found = known_in(known, *sub, sizes, {}, rounding);
+  if (found) return found;
   const bool alone = within && graph.first() == graph.last() && graph.subgraphs.empty();
   graph.for_each_node([&](NodeId node) {
     if (found) return;
