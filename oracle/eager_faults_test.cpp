@@ -52,6 +52,24 @@ TEST(EagerFaults, RaiseNoAlarm) {
       {"graph @g(%x: f32[40, 1, 2], %y: f32[30, 2]) {\n  %a = aten.cdist(%x, %y, compute_mode=1)\n  return %a\n}\n",
        Values::ordinary, true},
       {"graph @g(%x: c64[4000], %y: c64[4000]) {\n  %a = aten.logaddexp(%x, %y)\n  return %a\n}\n"},
+      {"graph @g(%x: f32[30, 3] init uniform(99.9, 100.1), %y: f32[4, 3] init uniform(99.9, 100.1)) {\n"
+       "  %a = aten.cdist(%x, %y)\n  return %a\n}\n",
+       Values::ordinary, true},
+      {"graph @g(%x: bf16[3, 9, 1, 6] strides [54, 1, 54, 9] init uniform(100.0, 101.0)) {\n"
+       "  %a, %b, %c = aten.native_group_norm(%x, N=3, C=9, HxW=6, group=3, eps=1e-05)\n  return %a, %b, %c\n}\n",
+       Values::ordinary, true},
+      {"graph @g(%x: c64[64] init uniform(-60.0, 60.0), %y: c64[64] init uniform(-60.0, 60.0),\n"
+       "    %z: c64[64] init uniform(-100.0, 100.0)) {\n  %a = aten.logaddexp(%x, %y)\n  %b = aten.sigmoid(%z)\n"
+       "  %c = aten.silu(%z)\n  return %a, %b, %c\n}\n"},
+      {"graph @g(%g: f16[64, 3] init uniform(500.0, 1000.0), %x: f16[64, 3] init uniform(2.0, 4.0),\n"
+       "    %m: f32[64, 1] init zeros, %r: f32[64, 1] init ones, %w: f32[3] init ones, %b: f32[3] init ones) {\n"
+       "  %u, %v, %s = aten.native_layer_norm_backward(%g, %x, [3], %m, %r, %w, %b, [false, true, true])\n"
+       "  return %v, %s\n}\n",
+       Values::ordinary, true},
+      {"graph @g(%x: bf16[4000, 4] init normal(0.0, 1.0, seed=101), %y: bf16[4000, 4] init normal(0.0, 1.0, seed=201)) "
+       "{\n"
+       "  %a = aten.cosine_similarity(%x, %y)\n  return %a\n}\n"},
+      {"graph @g(%x: f64[64] init uniform(20.0, 37.0)) {\n  %a = aten.special_log_ndtr(%x)\n  return %a\n}\n"},
       {"graph @g(%x: f16[2000], %y: f16[2000], %g: f16[]) {\n"
        "  %a = aten.huber_loss_backward(%g, %x, %y, 1, 1.875)\n"
        "  %b = aten.mse_loss_backward(%g, %x, %y, 1)\n  return %a, %b\n}\n"},

@@ -127,9 +127,13 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
   }
   if (!named) return false;
   if (known.when == KnownFault::always) return true;
-  if (known.when == KnownFault::rounds || known.when == KnownFault::steps)
-    return is_floating(dtype) && within({.relative = kRoundedPlaces * std::ldexp(1.0, 1 - info(dtype).mantissa_bits),
+  if (known.when == KnownFault::rounds || known.when == KnownFault::steps) {
+    // What the dtype may not hold is an infinity then, whatever it is stored in.
+    const double places = kRoundedPlaces * std::ldexp(1.0, 1 - info(dtype).mantissa_bits);
+    return is_floating(dtype) && within({.relative = places,
+                                         .open_from = largest_finite(dtype) * (1 - places),
                                          .of_operands = known.when == KnownFault::steps});
+  }
   if (known.when == KnownFault::single) return within({kSingle, kSingle});
   if (known.when == KnownFault::infinite) return within({.open_from = HUGE_VAL});
   if (known.when == KnownFault::poles) return within({.open_from = kNearPole});
@@ -142,9 +146,18 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     return p < 0 ? nullptr : &call.args[p];
   };
   if (known.when == KnownFault::by_products) {
+    // Asked for, or by default of many points.
+    constexpr int64_t kAlways = 1, kNever = 2, kMany = 25;
     const Arg* mode = argument("compute_mode");
-    return mode && mode->kind == ArgKind::integer && mode->i == 1 && is_floating(dtype) &&
-           within({kRootsOfPlaces * std::sqrt(std::ldexp(1.0, -info(dtype).mantissa_bits)), 0});
+    const int64_t told = mode && mode->kind == ArgKind::integer ? mode->i : 0;
+    auto points = [&](size_t operand) {
+      const Type& t = graph.type(call.args[operand].value());
+      return t.rank() < 2 ? 0 : evaluate(t.sizes()[t.rank() - 2], sizes).value_or(0);
+    };
+    if (told == kNever || (told != kAlways && points(0) <= kMany && points(1) <= kMany)) return false;
+    return is_floating(dtype) &&
+           within({.relative = kRootsOfPlaces * std::sqrt(std::ldexp(1.0, -info(dtype).mantissa_bits)),
+                   .of_operands = true});
   }
   if (known.when == KnownFault::unsorted) {
     const Arg *sorted = argument("sorted"), *stable = argument("stable");
@@ -204,7 +217,8 @@ const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph
                            const std::function<bool(const Leeway&)>& within, bool rounding) {
   const KnownFault* found = nullptr;
   for (const auto& sub : graph.subgraphs)
-    if ((found = known_in(known, *sub, sizes, {}, rounding))) return found;
+    if (!found) found = known_in(known, *sub, sizes, {}, rounding);
+  if (found) return found;
   const bool alone = within && graph.first() == graph.last() && graph.subgraphs.empty();
   graph.for_each_node([&](NodeId node) {
     if (found) return;

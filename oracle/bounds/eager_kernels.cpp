@@ -56,18 +56,26 @@ at::Tensor at_range_end(const at::Tensor& t, Dtype dtype) {
   return real_at_end(parts, dtype).any(-1);
 }
 
+at::Tensor operand_at_range_end(const at::Tensor& t, Dtype dtype) {
+  at::Tensor end = at_range_end(t, dtype);
+  if (!t.is_complex()) return end;
+  constexpr double kTurned = 4;  // the exponential of so many times the operand, as of pi times it
+  const double most = std::log(largest_finite(to_real(dtype))) / kTurned;
+  return end.logical_or((at::abs(at::view_as_real(t.resolve_conj())) > most).any(-1));
+}
+
 bool number_at_range_end(const Arg& a) {
   if (a.kind == ArgKind::complex) return real_at_end(a.complex_value->real()) || real_at_end(a.complex_value->imag());
   return a.kind == ArgKind::real && real_at_end(a.d);
 }
 
-at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros) {
+at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros, bool functions) {
   at::Tensor all;
   if (std::ranges::any_of(call.args, number_at_range_end)) all = at::ones(sizes, at::kBool);
   for (size_t v = 0; v < call.values.size(); ++v) {
     if (!call.values[v] || !call.values[v]->value.isTensor()) continue;
     const at::Tensor t = call.values[v]->value.toTensor();
-    at::Tensor end = at_range_end(t, call.dtype_of(v));
+    at::Tensor end = (functions ? operand_at_range_end : at_range_end)(t, call.dtype_of(v));
     if (zeros) end = end.logical_or(t.is_complex() ? (at::view_as_real(t.resolve_conj()) == 0).any(-1) : t == 0);
     if (has_any(end) && fits(end.sizes(), sizes)) all = either(all, end.expand(sizes));
   }
@@ -180,7 +188,7 @@ void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined
     const Dtype dtype = call.result_dtypes[std::min(i, call.result_dtypes.size() - 1)];
     at::Tensor end = at_range_end(t, dtype);
     if (pointwise)
-      if (const at::Tensor operands = operands_at_end(call, t.sizes(), false); operands.defined())
+      if (const at::Tensor operands = operands_at_end(call, t.sizes(), false, true); operands.defined())
         end = either(operands, end);
     if (i < without.size() && without[i].sizes() == t.sizes()) end = either(end, without[i].to(t.scalar_type()) != t);
     for (const Outcome& kernel : kernels)

@@ -109,13 +109,20 @@ class OwnError {
                   fine ? 0.5 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)),
         storage_(result_for(result), kRoundingUlps),
         spare_(kNarrowSpare * std::ldexp(1, 1 - info(to_real(result_for(result))).mantissa_bits)),
-        least_(kNarrowSpare * smallest_subnormal(to_real(result_for(result)))) {}
+        least_(kNarrowSpare * smallest_subnormal(to_real(result_for(result)))),
+        bounded_(!is_integral(result, true)),
+        largest_(largest_finite(to_real(result_for(result)))),
+        last_place_(last_place(to_real(result_for(result)), largest_)) {}
 
   bool exact() const { return exact_; }
   bool of_operands() const { return of_operands_; }
   double at(double magnitude) const {
     if (exact_) return 0;
     return anywhere_ ? rounding_.anywhere(magnitude) : rounding_.at(std::max(magnitude, absolute_));
+  }
+  // Whether what is stored may lie a place beyond the dtype's largest number, which is an infinity.
+  bool overflows(double value, double error) const {
+    return bounded_ && std::fabs(value) - largest_ + error >= last_place_;
   }
   // Of an exact row, what the operands bring, e: a whole number next to one that is kept wider may be no number of the
   // dtype.
@@ -125,7 +132,7 @@ class OwnError {
     if (in_f32_) return computed_wider(value, e, scale);
     if (!monotone_) {
       const double all = e + at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0));
-      return all < kUnbounded ? Sides{all, all} : rounding_.beyond(value, e);
+      return all < kUnbounded && !overflows(value, all) ? Sides{all, all} : rounding_.beyond(value, e);
     }
     return rounding_.spread(value, e, known && exact_if_known_ ? 0 : unsure_);
   }
@@ -138,7 +145,7 @@ class OwnError {
     const double computed = e + std::max(in_f32, std::max(binade(magnitude) * spare_, least_));
     if (rounds_ends_) return storage_.spread(value, computed, unsure_);
     const double all = computed + storage_.at(std::fabs(value) + computed);
-    return all < kUnbounded ? Sides{all, all} : storage_.beyond(value, computed);
+    return all < kUnbounded && !overflows(value, all) ? Sides{all, all} : storage_.beyond(value, computed);
   }
   // Whether results are rounded to nearest, or kept wider. In float64 the reference rounds too, which is another
   // matter.
@@ -175,6 +182,8 @@ class OwnError {
   double unsure_;
   Rounding rounding_, storage_;
   double spare_, least_;
+  bool bounded_;  // its numbers end somewhere
+  double largest_, last_place_;
 };
 
 double magnitude_of(const ScalarValue& v) {
@@ -288,10 +297,18 @@ double moved_by_signs(const ScalarRow& row, Dtype compute, std::span<const Uncer
 
 // Functions of a complex number are made of steps that cancel where they are steep (near a pole): as if the operand
 // were off by a last place.
-double steepness(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, int64_t i) {
+// A power is the exponential of b log a, which is off by places of its own, however small the power is.
+double steepness(const ScalarRow& row, Dtype result, std::span<const ElementsIn> operands, int64_t i, double size) {
+  const double last = std::ldexp(1.0, 1 - info(to_real(result)).mantissa_bits);
+  if (row.error.rule == ErrorRule::power && operands[0].kind == ScalarKind::complex) {
+    constexpr double kPlaces = 4;  // of a logarithm and of a product; eager's come to 2.3
+    const std::complex<double> exponent = operands[1].at(i).complex() * std::log(operands[0].at(i).complex());
+    const double error = size * std::expm1(kPlaces * last * std::abs(exponent));
+    return std::isnan(error) ? 0 : error;  // of zero's logarithm
+  }
   if (operands.size() != 1 || row.error.complex_slope == nullptr || operands[0].kind != ScalarKind::complex) return 0;
   const std::complex<double> z = operands[0].at(i).complex();
-  const double place = std::abs(z) * std::ldexp(1.0, 1 - info(to_real(result)).mantissa_bits);
+  const double place = std::abs(z) * last;
   const double error = row.error.complex_slope(z, place) * place;
   return std::isnan(error) ? 0 : error;  // of zero by an infinite slope
 }
@@ -342,8 +359,10 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
         error = sides.error();
       } else {
         const double added = own.at(own.of_operands() ? std::max(reach, largest_operand) : reach);
-        error = (error + added * cancellation(row, operands, i, added) + steepness(row, result, operands, i)) *
+        error = (error + added * cancellation(row, operands, i, added) + steepness(row, result, operands, i, reach)) *
                 (exact ? 1 : kSlack);
+        const Parts numbers = parts(results.at(i));
+        if (own.overflows(std::max(std::fabs(numbers.real), std::fabs(numbers.imaginary)), error)) error = kUnbounded;
       }
       if (std::isnan(error)) error = kUnbounded;
     } else if (auto part = finite_part_of_a_sum(row, operands, i, results.at(i))) {

@@ -80,6 +80,28 @@ bool operands_above_zero(FlowContext& in, const Call& call) {
       leaves(call.values), [&](const at::Tensor& t) { return !t.is_floating_point() || above_zero(in.store.read(t)); });
 }
 
+// Half of a dtype's last place, as if there were no least one; nothing of zero.
+at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype) {
+  auto [fraction, exponent] = at::frexp(magnitude);
+  at::Tensor half = nothing_where(magnitude == 0, at::exp2((exponent - 1).to(at::kDouble)) * unit_of(dtype), 0);
+  return nothing_where(at::isfinite(magnitude).logical_not(), half, kInf);
+}
+
+at::Tensor steps_of_running_mean(const at::Tensor& n, const at::Tensor& near, const at::Tensor& most, Dtype sums) {
+  constexpr double kSlack = 1 + 0x1p-10;
+  const at::Tensor of_means = most * (at::log(n.clamp_min(1)) + 1);
+  return (near + of_means) * (3 * unit_of(sums) * kSlack);
+}
+
+double parts_of_threads(const FlowContext& in, const Call& call, const at::Tensor& result) {
+  constexpr int64_t kGrain = 32768;  // elements, below which a reduction has one thread
+  if (!in.of_eager || !call.op->has(Trait::reduction) || result.numel() != 1) return 0;
+  int64_t elements = 0;
+  for (const at::Tensor& t : leaves(call.values)) elements = std::max(elements, t.numel());
+  const int64_t parts = elements / kGrain;
+  return parts == 0 ? 0 : static_cast<double>(parts) + 1;
+}
+
 double unit_of(Dtype d) { return std::ldexp(1.0, -info(d).mantissa_bits); }
 Dtype carrier(Dtype d, bool in_storage) {
   d = to_real(d);

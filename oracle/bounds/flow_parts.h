@@ -42,6 +42,15 @@ void mark_indices(FlowContext& in, const Call& call, const Planes& operand, cons
 // Whether none of a call's floating operands and numbers is less than zero.
 bool operands_above_zero(FlowContext& in, const Call& call);
 
+at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype);
+// What a running mean adds to the roundings of a sum of n terms, `near` without signs, none of whose parts exceeds
+// `most`, times n: of each term its distance from the mean so far is rounded, its share of that, and the share's size.
+// A mean of k terms is no more than a k-th of a part.
+at::Tensor steps_of_running_mean(const at::Tensor& n, const at::Tensor& near, const at::Tensor& most, Dtype sums);
+
+// In how many parts eager's threads may have summed this result in its own dtype, however narrow; 0: in none.
+double parts_of_threads(const FlowContext& in, const Call& call, const at::Tensor& result);
+
 double unit_of(Dtype d);
 at::Tensor gamma(const at::Tensor& n, double unit);  // n roundings, one after the other
 Dtype carrier(Dtype d, bool in_storage);             // what sums are carried in: a narrow float's in f32 at least

@@ -160,7 +160,8 @@ at::Tensor terms_of(const Call& call, const at::Tensor& counted, const at::Tenso
       for (int64_t d = 1; d <= std::min<int64_t>(3, std::min(x.dim(), result.dim())); ++d) {
         const int64_t longer = std::max(x.size(-d), result.size(-d));
         const int64_t shorter = std::max<int64_t>(1, std::min(x.size(-d), result.size(-d)));
-        n *= static_cast<double>(longer / shorter + (longer % shorter == 0 ? 0 : 2));
+        const int64_t window = longer / shorter + (longer % shorter == 0 ? 0 : 2);
+        n *= static_cast<double>(window);
       }
       return constant(n);
     }
@@ -240,12 +241,6 @@ at::Tensor most_of_sums(const at::Tensor& far, const at::Tensor& near, const at:
                         Dtype sums) {
   at::Tensor of_one_sign = (near + size) * 0.5 + (far - near).clamp_min(0);
   return at::minimum(of_one_sign, far) + gamma(n, unit_of(sums)) * far;
-}
-// Half of a dtype's last place, as if there were no least one; nothing of zero.
-at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype) {
-  auto [fraction, exponent] = at::frexp(magnitude);
-  at::Tensor half = nothing_where(magnitude == 0, at::exp2((exponent - 1).to(at::kDouble)) * unit_of(dtype), 0);
-  return nothing_where(at::isfinite(magnitude).logical_not(), half, kInf);
 }
 // Roundings of a sum of n terms, counted as roundings of the greatest of its parts, `most`. A part of m terms is no
 // more than m times the greatest of them, and of the n - 1 parts of any tree n - m at most have more than m terms: so
@@ -334,6 +329,14 @@ at::Tensor counts_exactly(const Call& call, const at::Tensor& sizes, double unit
   for (const at::Tensor& t : leaves(call.values))
     quantum = std::min(quantum, t.is_floating_point() ? quantum_of(t).value_or(HUGE_VAL) : 1.0);
   return sizes <= quantum / unit;
+}
+
+// What is lost where parts of a sum, or of a product, are stored in a narrow dtype on the way.
+at::Tensor lost_by_parts(const Call& call, double parts, const at::Tensor& near, const at::Tensor& most, Dtype d) {
+  const double each = multiplies(call) ? parts / (1 - parts * unit_of(d)) : 1;  // times a place: of sums one for all
+  at::Tensor lost = most * (each < 0 ? kInf : each * (unit_of(d) + smallest_subnormal(d)));
+  if (!multiplies(call)) lost = nothing_where(counts_exactly(call, near, unit_of(d)), lost, 0);
+  return nothing_where(most >= largest_finite(d), lost, kInf);
 }
 
 // Eager has formulas of its own for sums of floats in definitions, such as a running mean. What a definition counts it
@@ -484,6 +487,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       const at::Tensor roundings_in_sum =
           adds ? (by_parts ? roundings_of(n, most, greatest, sums) : n) * half_place(most, sums)
                : gamma(steps, unit_of(sums)) * far;
+      if (adds && in.running_mean) error = error + steps_of_running_mean(n, near, most, sums);
       error = error + roundings_in_sum + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
       if (by_parts && !s.error && finite) error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);
       // Numbers of a dtype add up to multiples of its least one: below its normal numbers their sums are exact.
@@ -498,7 +502,9 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       at::Tensor sum = averages || call.op->flow.terms == ErrorFlow::windowed ? highest * n : highest;
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (products) error = error + steps * smallest_subnormal(sums) * highest;  // what is lost below is multiplied
-      if (sums != to_real(d)) {                                                  // stored at the end
+      if (const double parts = parts_of_threads(in, call, value); parts > 0 && sums != to_real(d))
+        error = error + lost_by_parts(call, parts, near, highest + error, to_real(d));
+      if (sums != to_real(d)) {  // stored at the end
         const at::Tensor real = value.is_complex() ? size : nothing_where(at::isfinite(value).logical_not(), value, 0);
         stored = StoredErrors(real, error, to_real(d), in.formula);
         error = stored.error;

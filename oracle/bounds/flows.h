@@ -24,6 +24,7 @@ struct FlowContext {
   bool of_eager = false;             // what is judged was computed by eager
   bool errors = true;                // false: values alone
   bool in_storage = false;           // the op is part of one whose sums are carried in the storage's dtype
+  bool running_mean = false;         // the sum is a step of a mean that eager may take term by term
   Formula formula = Formula::given;  // another one than `given` in the steps of a definition
 };
 

@@ -328,6 +328,11 @@ Call with_settled_numbers(FlowContext& in, const Call& call, const ScalarRow& ro
   }
   return settled;
 }
+namespace {
+bool is_arithmetic(const ScalarRow& row) {
+  return row.error.rule == ErrorRule::product || row.error.rule == ErrorRule::quotient;
+}
+}  // namespace
 
 Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const ScalarRow& row = *find_scalar(call.op->scalar);
@@ -393,7 +398,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   if (has_exception(row, compute)) made.lean = at::Tensor();  // of which eager's own errors know nothing
   if (listed && value.is_floating_point()) excuse_row(in, call, row, {}, made);
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
-    if (at::Tensor ends = operands_at_end(call, value.sizes(), true); ends.defined())
+    if (at::Tensor ends = operands_at_end(call, value.sizes(), true, !is_arithmetic(row)); ends.defined())
       excuse_row(in, call, row, ends, made);
   made.loose_zeros = (made.loose_zeros || !promises_zeros) && may_hold_zero(made);
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);
@@ -470,11 +475,14 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   const bool any = rounded.any_error;
   bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
   if (fill && !any) return out;
-  if (value.numel() == 0 || (!fill && !any && !value.is_complex() && size.equal(size.round()))) return out;  // whole
-  if (!fill && steps_may_overflow(call, d)) {
+  if (value.numel() == 0) return out;
+  const bool whole = !fill && !any && !value.is_complex() && size.equal(size.round());
+  const bool by_count = call.op->schema.find("steps") >= 0;  // whose spacing is computed, whole or not
+  if (!fill && (by_count || !whole) && steps_may_overflow(call, d)) {
     mark_unknown(in, out.results);
     return out;
   }
+  if (whole) return out;
   if (!fill) {  // start + i * step, or a power of that
     double last = 2 * std::ldexp(1.0, -info(to_real(d)).mantissa_bits);
     at::Tensor magnitude = at::abs(size);

@@ -17,11 +17,12 @@ namespace lenz::oracle {
 
 class Judged {
  public:
-  explicit Judged(std::string_view text, std::vector<std::vector<double>> values = {})
+  explicit Judged(std::string_view text, std::vector<std::vector<double>> values = {},
+                  Widening widening = Widening::bounds)
       : graph_(parse_graph(text, op_table())), boxed_(DeviceKind::cpu), values_(std::move(values)) {
     complete(binding_, *graph_);
     eager = Executor(boxed_).run(*graph_, inputs(), binding_);
-    reference = Referee(boxed_).run(*graph_, inputs(), binding_);
+    reference = Referee(boxed_, {}, widening).run(*graph_, inputs(), binding_);
   }
 
   std::vector<double> values(size_t output = 0) const { return doubles(reference.outputs[output].value); }

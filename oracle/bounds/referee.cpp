@@ -148,6 +148,7 @@ struct Referee::Impl final : NodeMachine {
             .of_eager = widening == Widening::bounds_of_eager,
             .errors = widening != Widening::values_only,
             .in_storage = in_storage_,
+            .running_mean = averages_,
             .formula = formula_};
   }
 
@@ -400,7 +401,7 @@ struct Referee::Impl final : NodeMachine {
     if (std::ranges::any_of(call.args, number_at_range_end)) return true;
     return std::ranges::any_of(std::views::iota(size_t{0}, call.values.size()), [&](size_t v) {
       if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) return false;
-      return at::any(at_range_end(call.values[v]->value.toTensor(), call.dtype_of(v))).item<bool>();
+      return at::any(operand_at_range_end(call.values[v]->value.toTensor(), call.dtype_of(v))).item<bool>();
     });
   }
 
@@ -413,6 +414,21 @@ struct Referee::Impl final : NodeMachine {
     Call kept = call;
     kept.values = copied_as_laid(call);
     return kept;
+  }
+
+  // Whether a step's sum is divided by a number, for a mean that eager may take term by term: not where the mean itself
+  // is asked for.
+  bool makes_a_running_mean(const Graph& definition, const Node& sum, std::span<const Arg> results,
+                            Formula around) const {
+    bool found = false;
+    definition.for_each_node([&](NodeId id) {
+      const Node& user = definition.node(id);
+      if (user.arg_count < 2 || !(user.args[0] == Arg::of_value(sum.result())) || user.args[1].is_value()) return;
+      const ScalarRow* row = user.op->scalar.empty() ? nullptr : find_scalar(user.op->scalar);
+      const bool asked = std::ranges::find(results, Arg::of_value(user.result())) != results.end();
+      found = found || (row && row->error.rule == ErrorRule::quotient && (around != Formula::given || !asked));
+    });
+    return found && widening == Widening::bounds_of_eager;
   }
 
   // What a composite means: its definition, node by node.
@@ -449,7 +465,9 @@ struct Referee::Impl final : NodeMachine {
       }
       Call inner(scratch, node, values, *call.symbols);
       std::vector<Dtype> made = inner.result_dtypes;
+      averages_ = makes_a_running_mean(scratch, node, results, around);
       Outcome out = run_call(inner, made);
+      averages_ = false;
       lay_as_claimed(scratch, node, inner, *call.symbols, out);
       if (out.raised) {
         failed = std::move(out);
@@ -487,6 +505,7 @@ struct Referee::Impl final : NodeMachine {
 
   at::Generator noise_source_;
   bool in_storage_ = false;
+  bool averages_ = false;  // the step at hand is a mean's sum
   Formula formula_ = Formula::given;
   bool far_step_ = false;  // of the outermost definition
 

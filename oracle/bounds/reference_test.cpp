@@ -337,6 +337,15 @@ TEST(Bounds, BinsOfARangeBeyondTheDtypeAreOpen) {
 TEST(Bounds, MeansBesideVariancesAreRunning) {
   Judged j("graph @g(%x: f32[1, 4]) { %v, %m = aten.var_mean.correction(%x, [1]) return %v, %m }", {{1, 0, 0, 3}});
   EXPECT_GE(j.errors(1)[0], kUlp);
+  // It rounds distances and shares too, which shows where few terms cancel.
+  const char* norm =
+      "graph @g(%x: f32[1, 3]) { %y, %m, %r = aten.native_layer_norm(%x, [3], none, none, 1e-5) return %m }";
+  const std::vector<std::vector<double>> terms = {{0x1.def8da0000000p-1, 0x1.1747000000000p-1, -0x1.8992500000000p+0}};
+  const Judged of_eager(norm, terms, Widening::bounds_of_eager), by_definition(norm, terms);
+  EXPECT_FALSE(of_eager.verdict().mismatch);
+  EXPECT_LT(of_eager.errors()[0], 16 * by_definition.errors()[0]);
+  const char* mean = "graph @g(%x: f32[1, 3]) { %m = aten.mean(%x, [1]) return %m }";
+  EXPECT_EQ(Judged(mean, terms, Widening::bounds_of_eager).errors(), Judged(mean, terms).errors());
 }
 
 // One element has no deviation from itself: over one less than its number that is NaN, whatever it is.

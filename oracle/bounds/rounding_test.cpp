@@ -95,6 +95,39 @@ TEST(Bounds, NumbersAreOffTheWayThatTheyAreRounded) {
   EXPECT_TRUE(j.with(0, 0, 9.5625).mismatch);
 }
 
+// What is allowed more than half a place may go past the end where the exact number does not.
+TEST(Bounds, OfFunctionsNextToTheEndOfTheirDtypeAreOpen) {
+  auto error = [](double x) {
+    return Judged("graph @g(%x: bf16[1]) { %z = aten.xlogy(%x, 3) return %z }", {{x}}).errors()[0];
+  };
+  EXPECT_TRUE(std::isinf(error(0x1.d0p127)));  // eager's own is an infinity
+  EXPECT_FALSE(std::isinf(error(0x1.b0p127)));
+  auto added = [](double x) {
+    return Judged("graph @g(%x: f32[1], %y: f32[1]) { %z = aten.add(%x, %y) return %z }", {{x}, {x}}).errors()[0];
+  };
+  EXPECT_FALSE(std::isinf(added(0x1.fffffep126)));  // rounded to nearest: the largest number
+}
+
+// However whole the numbers, eager takes the difference of both ends first.
+TEST(Bounds, OfEvenlySpacedNumbersAreOpenWhereTheEndsAreTooFarApart) {
+  const char* text = "graph @g(%x: f16[], %y: f16[]) { %z = aten.linspace(%x, %y, 5, dtype=f16) return %z }";
+  EXPECT_TRUE(std::isinf(Judged(text, {{32000}, {-48000}}).errors()[0]));  // NaN
+  EXPECT_EQ(Judged(text, {{32000}, {-32000}}).errors()[0], 0);
+}
+
+// exp(b log a): places of the exponent are many of the power.
+TEST(Bounds, OfComplexPowersGrowWithTheirExponents) {
+  auto error = [](const char* exponent) {
+    return Judged("graph @g(%x: f32[1], %y: f32[1]) { %a = aten.complex(%x, %y) %z = aten.pow(%a, " +
+                      std::string(exponent) + ") return %z }",
+                  {{0.6}, {0.8}})
+        .errors()[0];
+  };
+  EXPECT_LT(error("5.0"), 0x1p-12);
+  EXPECT_GT(error("5000.0"), 5000 * 0.9 * 0x1p-23);
+  EXPECT_LT(error("5000.0"), 5000 * 8 * 0x1p-23);
+}
+
 // How steep the sine is where it is asked, not how steep it gets.
 TEST(Bounds, OfASineIsItsSlopeThere) {
   auto error = [](double x) {
@@ -128,6 +161,23 @@ TEST(Bounds, InPlaceInANarrowerDtypeRoundsToIt) {
   Judged j(R"(graph @g(%x: f32[1] mut, %y: f64[1] init ones) { %z = aten.add_(%x, %y) return %z })", {{0x1p-30}});
   EXPECT_GE(j.errors()[0], 0x1p-30);
   EXPECT_FALSE(j.verdict().mismatch);
+}
+
+// Each of eager's threads keeps its part of a sum in the result's own dtype; nobody else may.
+TEST(Bounds, EagersThreadsRoundTheirPartsOfASum) {
+  constexpr size_t kMany = 65536;
+  auto halves = [&](Widening widening, std::string_view dtype, size_t many = kMany) {
+    std::vector<double> x(many, 0x1p-8);
+    std::fill(x.begin() + static_cast<int64_t>(many / 2), x.end(), -0x1p-8);
+    x[0] = 3;
+    const std::string type = std::string(dtype) + "[" + std::to_string(many) + "]";
+    return Judged("graph @g(%x: " + type + ") { %s = aten.sum(%x) return %s }", {x}, widening);
+  };
+  EXPECT_FALSE(halves(Widening::bounds_of_eager, "f16").with(0, 0, 3).mismatch);  // of 2.99609375, on two threads
+  EXPECT_TRUE(halves(Widening::bounds_of_eager, "f16").with(0, 0, 3.5).mismatch);
+  EXPECT_TRUE(halves(Widening::bounds, "f16").with(0, 0, 3).mismatch);
+  EXPECT_TRUE(halves(Widening::bounds_of_eager, "f32").with(0, 0, 3).mismatch);
+  EXPECT_TRUE(halves(Widening::bounds_of_eager, "f16", 1024).with(0, 0, 3).mismatch);
 }
 
 // What is certain is rounded one way, or kept as it is.

@@ -474,6 +474,7 @@ void distances(RowSink& t) {
     return aten.div(%s, aten.mul(%a, %b)))";
   row.fits = "eps:computed";
   row.flow.stores_steps = true;  // it divides both vectors by their norms first
+  row.flow.eager = 3;            // which rounds each factor of a product too
   t.row("cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor", row);
   row.fits = {};
   row.flow = {};
