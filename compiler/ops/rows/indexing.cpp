@@ -364,7 +364,6 @@ void found(RowSink& t) {
       "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
       "Tensor, Tensor)",
       row);
-  row.loops = {};
   row.loops = kOneHotLoops;
   row.infer = rule::one_hot;
   row.generate = make::one_hot;
