@@ -134,6 +134,27 @@ class Exports(ExportCase):
     def test_several_results_of_unknown_sizes(self):
         f = lambda x: torch.unique((x * 2).long(), return_counts=True)
         self.agrees(self.export(f, X), f, X)
+        # torch's own shapes of them have the dtype of the values
+        for unique in (torch.unique, torch.unique_consecutive):
+            f = lambda x: unique(x.long())
+            self.agrees(self.export(f, X), f, X)
+
+            def f(x):
+                values, places, counts = unique(x.round(), return_inverse=True, return_counts=True)
+                return values[places], counts * 2
+
+            self.agrees(self.export(f, X), f, X)
+
+    def test_slices_of_which_torch_has_no_size(self):
+        def f(x, n):
+            k = n.item()
+            first, last = x[:k], x[k:]
+            return first * 2, last.sum(), torch.cat([first, last]), x[x > 0][-2:], x[x > 0][: k // 2].view(-1, 1)
+
+        made = self.export(f, X[:, 0].clone(), torch.tensor(2))
+        self.agrees(made, f, X[:, 0].clone(), torch.tensor(2))
+        checked = command.run("check", made.path)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
     def test_vmap(self):
         f = lambda x: torch.vmap(lambda row: row.sum() * row)(x)

@@ -411,8 +411,9 @@ class GraphWriter:
         one = len(schema.returns) == 1 and count is None
         metas = [meta] if one else list(meta) if count is None else [None] * count
         names = [self.fresh(node.name if one else f"{node.name}.{i}") for i in range(len(metas))]
-        annotated = any([not known, *map(self.makes_symbols, metas)])
-        targets = [(name, self.symbols.type(value) if annotated else None) for name, value in zip(names, metas)]
+        # Torch's fake kernels may guess at the dtypes of results that a call does not ask for.
+        annotated = [self.makes_symbols(value) or not known for value in metas]
+        targets = [(n, self.symbols.type(value) if told else None) for n, value, told in zip(names, metas, annotated)]
         for returned, name in zip(schema.returns, names):
             for parameter, value in operands:
                 aliases = parameter.alias_info, returned.alias_info
