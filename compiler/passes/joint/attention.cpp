@@ -59,10 +59,10 @@ class Fusion {
   }
 
   ValueId attempt() {
-    Dtype dtype = type(steps_.left).dtype;
-    if (!is_floating(dtype) || is_float8(dtype) || dtype != type(steps_.right).dtype ||
-        dtype != type(steps_.value).dtype)
-      return kNone;
+    Dtype dtype = type(steps_.left).dtype, value = type(steps_.value).dtype;
+    if (!is_floating(dtype) || is_float8(dtype) || dtype != type(steps_.right).dtype) return kNone;
+    // Weights of f32 may be rounded for values of fewer bits, which f32 holds.
+    if (value != dtype && !(dtype == Dtype::f32 && is_reduced_float(value))) return kNone;
     wide_ = is_reduced_float(dtype) ? Dtype::f32 : dtype;
     query_ = steps_.scores_turned ? transposed(steps_.right) : steps_.left;
     scale_ = steps_.scale;
@@ -134,7 +134,7 @@ class Fusion {
     const AttentionForms& forms = attention_forms();
     const Keyword wide{"dtype", Arg::of_dtype(Dtype::f64)};
     if (!type(v).is_tensor()) return make_.call(forms.number_as_tensor, {Arg::of_value(v)}, {wide});
-    if (type(v).dtype != Dtype::f64) v = make_.call(forms.cast, {Arg::of_value(v)}, {wide});
+    v = as(v, Dtype::f64);
     return type(v).rank() == 0 ? v : make_.call(forms.reshape, {Arg::of_value(v), graph_.context().dims({})});
   }
 
@@ -152,8 +152,7 @@ class Fusion {
     ValueId added = upright(step.other, step.turned);
     if (step.number != 1) {
       // The op's own sum is one of wide numbers: only a sign is no rounding.
-      if (std::fabs(step.number) != 1 && type(added).dtype != wide_)
-        added = make_.call(attention_forms().cast, {Arg::of_value(added)}, {{"dtype", Arg::of_dtype(wide_)}});
+      if (std::fabs(step.number) != 1) added = as(added, wide_);
       added = make_.call(attention_forms().mul, {Arg::of_value(added), Arg::of_real(step.number)});
     }
     bias_ = bias_ == kNone ? added : make_.call(attention_forms().add, {Arg::of_value(bias_), Arg::of_value(added)});
@@ -189,6 +188,11 @@ class Fusion {
     return make_.call(attention_forms().transpose, {Arg::of_value(v), Arg::of_int(-2), Arg::of_int(-1)});
   }
 
+  ValueId as(ValueId v, Dtype dtype) {
+    if (type(v).dtype == dtype) return v;
+    return make_.call(attention_forms().cast, {Arg::of_value(v)}, {{"dtype", Arg::of_dtype(dtype)}});
+  }
+
   // What broadcasts against transposed scores, for scores.
   ValueId upright(ValueId v, bool turned) {
     if (!turned || type(v).rank() == 0) return v;
@@ -199,7 +203,7 @@ class Fusion {
   ValueId assemble() {
     const AttentionForms& forms = attention_forms();
     ValueId key = steps_.scores_turned ? steps_.left : transposed(steps_.right);
-    ValueId value = steps_.turned ? transposed(steps_.value) : steps_.value;
+    ValueId value = as(steps_.turned ? transposed(steps_.value) : steps_.value, type(query_).dtype);
     if (!same(product_batch_, batch_)) {
       query_ = recounted(query_, product_batch_);
       key = recounted(key, product_batch_);
@@ -211,6 +215,7 @@ class Fusion {
         make_.call(forms.attention,
                    {Arg::of_value(query_), Arg::of_value(key), Arg::of_value(value), optional(bias_), optional(seen_)},
                    {{"scale", whole_scale()}, {"hidden", Arg::of_real(hidden_.value_or(0))}});
+    made = as(made, type(out()).dtype);
     if (steps_.turned)
       made = make_.call(forms.copy, {Arg::of_value(transposed(made))},
                         {{"memory_format", Arg::of_memory_format(MemoryFormat::contiguous)}});
