@@ -262,6 +262,16 @@ class Exports(ExportCase):
         self.assertIn("%twice: f32[6, 4] = lenztest.twice(%x, by=3.0)", made.text)
         self.assertEqual(len(made.externs), 1)
 
+    def test_shifts_by_operators(self):
+        def f(x, y):
+            x <<= 2
+            y >>= x
+            return x << 1, x >> y, y << y
+
+        made = self.export(f, torch.arange(4), torch.arange(4) + 3)
+        self.assertNotIn("extern", made.text)
+        self.agrees(made, f, torch.arange(4), torch.arange(4) + 3)
+
     def test_views_in_place_are_views(self):
         def model(x, y):
             z = x.clone()

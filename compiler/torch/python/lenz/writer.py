@@ -20,8 +20,12 @@ _HIGHER = torch.ops.higher_order
 # Conditions that the types or the facts of the graph state.
 _STATED = {_ATEN._assert_tensor_metadata.default, _ATEN.sym_constrain_range.default,
            _ATEN.sym_constrain_range_for_size.default, _ATEN._assert_async.msg}
+# Python's operators << and >>, <<= and >>=.
+_SHIFTS = {getattr(getattr(_ATEN, f"__{before}{way[0]}shift__"), theirs): getattr(getattr(_ATEN, f"bitwise_{way}_shift{behind}"), ours)
+           for way in ("left", "right") for before, behind in (("", ""), ("i", "_"))
+           for theirs, ours in (("Tensor", "Tensor"), ("Scalar", "Tensor_Scalar"))}
 # The same under a name that has a row.
-_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, **STANDS_FOR}
+_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, **STANDS_FOR, **_SHIFTS}
 # Without a row, which would say it.
 _HIDES_WRITES = {_ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
 _SIZES = {"aten::sym_size", "aten::size"}  # the second one is that of TorchScript, which ops below gru_cell call
