@@ -138,6 +138,17 @@ graph @g(%x: f32[2]) {
   EXPECT_EQ(ops(kStrings), kStrings);
 }
 
+TEST(Text, AnExternMayBeAnotherOverloadOfWhatHasRows) {
+  constexpr std::string_view kText = R"text(extern "aten::sin.twice(Tensor self, *, int times) -> Tensor"
+graph @g(%x: f32[3]) {
+  %a: f32[3] = aten.sin(%x, times=2)
+  %b = aten.sin(%a)
+  return %b
+}
+)text";
+  EXPECT_EQ(print(*parse_graph(kText, op_table())), kText);
+}
+
 TEST(Text, SubGraphs) {
   expect_canonical(
       "graph @main(%p: bool[], %x: f32[4]) {\n"
