@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "compiler/graph/match.h"
 #include "compiler/passes/expand_node.h"
@@ -66,7 +67,7 @@ class Fusion {
     wide_ = is_reduced_float(dtype) ? Dtype::f32 : dtype;
     query_ = steps_.scores_turned ? transposed(steps_.right) : steps_.left;
     scale_ = steps_.scale;
-    product_batch_ = batch_ = batch_of(type(steps_.scores));
+    product_batch_ = batch_ = shown_batch_ = batch_of(type(steps_.scores));
     for (const AttentionStep& step : steps_.on_scores)
       if (!take(step)) return kNone;
     for (const AttentionStep& step : steps_.on_weights)
@@ -90,17 +91,26 @@ class Fusion {
     return false;
   }
 
-  // Batches may be counted in other ways, but what was added or masked has its shape from then on: later steps are done
-  // to the result instead.
+  // Batches may be counted in other ways, but what was added or masked has its shape from then on: it is counted anew
+  // where a later step asks for that, else the result is.
   bool reshape(const AttentionStep& step) {
     const Type &from = type(step.operand), &to = type(step.result);
     if (from.rank() < 2 || to.rank() < 2 || !same(from.sizes().last(2), to.sizes().last(2))) return false;
     if (same(batch_of(from), batch_of(to))) return true;
     reshaped_ = true;
-    bool open = bias_ == kNone && seen_ == kNone && !deferred_;
-    deferred_ = !open && !same(batch_of(to), batch_);
-    if (open) batch_ = batch_of(to);
+    bool open = bias_ == kNone && seen_ == kNone && same(shown_batch_, batch_);
+    shown_batch_ = batch_of(to);
+    if (open) batch_ = shown_batch_;
     return true;
+  }
+
+  void count_as_shown() {
+    if (same(shown_batch_, batch_)) return;
+    const DimVec before = std::exchange(batch_, shown_batch_);
+    auto one = [&](Dim d) { return same(d, 1); };
+    for (ValueId* v : {&bias_, &seen_})
+      if (*v != kNone && type(*v).rank() > 2 && !std::ranges::all_of(batch_of(type(*v)), one))
+        *v = recounted(*v, before);
   }
 
   // A finite number in place of hidden scores may leave the range of a half float by a factor; then it was infinite.
@@ -147,7 +157,8 @@ class Fusion {
   }
 
   bool bias(const AttentionStep& step) {
-    if (deferred_ || !same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    if (!same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    count_as_shown();
     if (info(type(step.other).dtype).bits > info(wide_).bits) return false;
     ValueId added = upright(step.other, step.turned);
     if (step.number != 1) {
@@ -160,7 +171,8 @@ class Fusion {
   }
 
   bool mask(const AttentionStep& step) {
-    if (deferred_ || !same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    if (!same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    count_as_shown();
     if (type(step.mask).dtype != Dtype::b8 || type(step.operand).dtype != type(step.result).dtype) return false;
     std::optional<double> number = step.other == kNone ? step.number : uniforms_.of(step.other);
     if (!number) return false;
@@ -231,8 +243,9 @@ class Fusion {
   ValueId query_ = kNone, bias_ = kNone, seen_ = kNone, open_scale_ = kNone;
   double scale_ = 1;
   std::optional<double> hidden_;
-  DimVec product_batch_, batch_;  // of the first product, and as counted where masks are put on
-  bool reshaped_ = false, deferred_ = false;
+  // Of the first product; as counted where masks are put on; and as the graph counts it at the step at hand.
+  DimVec product_batch_, batch_, shown_batch_;
+  bool reshaped_ = false;
 };
 
 // What an equation's definition makes is products between views of views, of which few are left.
