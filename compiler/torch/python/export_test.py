@@ -93,6 +93,14 @@ class Exports(ExportCase):
             self.assertIn(op, made.text)
         self.agrees(made, f, X)
 
+    def test_a_map_is_a_scan(self):
+        from torch._higher_order_ops.map import map as mapped
+
+        f = lambda x, y: mapped(lambda rows, k: (rows[0] * k, rows[1].sum()), (x, y), torch.ones(4) * 2)
+        made = self.export(f, X, X + 1)
+        self.assertIn("lenz.scan(@body_graph_0, [], [%x, %y]", made.text)
+        self.agrees(made, f, X, X + 1)
+
     def test_sizes_that_only_a_run_knows(self):
         def f(x):
             n = (x > 0).sum().item()

@@ -34,7 +34,7 @@ _COMPARISONS = {operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operato
 _NUMBERS = (int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
 # As which a number counts until it meets a tensor.
 _WRAPPED = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
-_CONTROL = {"cond", "while_loop", "scan"}
+_CONTROL = {"cond", "while_loop", "scan", "map_impl"}
 # Where the sub-graph stands among the arguments of a region that is written as if it stood in the graph itself.
 _REGIONS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4, "wrap": 0, "tag_activation_checkpoint": 0,
             "invoke_subgraph": 0, "hints_wrapper": 0}
@@ -518,6 +518,12 @@ class GraphWriter:
         combine, init, xs, additional = node.args
         graph = self.subgraph(env[combine], node, combine.name)
         call = f"lenz.scan({graph}, {self.spell(list(init), env)}, {self.spell(list(xs), env)}{self.additional(additional, env)})"
+        return self.control(node, call)
+
+    def map_impl(self, node, env):
+        body, xs, additional = node.args  # a scan that carries nothing
+        graph = self.subgraph(env[body], node, body.name)
+        call = f"lenz.scan({graph}, [], {self.spell(list(xs), env)}{self.additional(additional, env)})"
         return self.control(node, call)
 
     def additional(self, operands, env):
