@@ -297,6 +297,8 @@ class Exports(ExportCase):
     def test_an_argument_keeps_its_look(self):
         error = self.refused_here(lambda x: x.add_(1).t_() + 1, X.clone())
         self.assertIn("another shape", error.what)
+        error = self.refused_here(lambda x: x.unsqueeze_(0) * 1, X.clone())
+        self.assertIn("more dims", error.what)
         self.export(lambda x: x.squeeze_() + 1, X)
 
     def test_shared_memory_of_arguments(self):
