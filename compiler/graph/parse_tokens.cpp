@@ -199,7 +199,8 @@ namespace {
 // What a schema that writes to its first operand, and returns that, is the in-place variant of: foo of foo_.
 std::optional<Schema> functional_of(const Schema& schema) {
   Schema made = schema;
-  if (schema.params.empty() || schema.returns.size() != 1 || !schema.packet.ends_with('_')) return std::nullopt;
+  if (schema.params.empty() || schema.returns.size() != 1) return std::nullopt;
+  if (!made.packet.ends_with('_')) return std::nullopt;  // op name: how ATen names what writes in place
   made.packet.pop_back();
   for (Param& p : made.params) {
     const bool first = &p == &made.params[0];
@@ -208,7 +209,7 @@ std::optional<Schema> functional_of(const Schema& schema) {
     p.writes = false;
   }
   Return& result = made.returns[0];
-  if (made.packet.empty() || made.packet.ends_with('_') || result.alias != 'a' || !result.writes) return std::nullopt;
+  if (made.packet.empty() || result.alias != 'a' || !result.writes) return std::nullopt;
   result.alias = 0;
   result.writes = false;
   return made;
