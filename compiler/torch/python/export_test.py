@@ -153,6 +153,17 @@ class Exports(ExportCase):
 
             self.agrees(self.export(f, X), f, X)
 
+    def test_counts_of_narrow_integers_and_weights(self):
+        def f(x, w):
+            narrow = x.int()
+            return torch.bincount(narrow) * 2, torch.bincount(narrow, w), torch.bincount(narrow[narrow > 1]), torch.bincount(x, w.half())
+
+        args = torch.tensor([1, 3, 1]), torch.tensor([0.5, 1.0, 2.0])
+        made = self.export(f, *args)
+        self.agrees(made, f, *args)
+        checked = command.run("check", made.path)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+
     def test_slices_of_which_torch_has_no_size(self):
         def f(x, n):
             k = n.item()
@@ -376,14 +387,14 @@ class Exports(ExportCase):
         self.assertIn("this line", error.where.code)
 
     def test_control_flow_beyond_graphs(self):
-        from torch._higher_order_ops.map import map as mapped
+        from torch.nn.attention.flex_attention import flex_attention
 
         def f(x):
-            return mapped(lambda row: row.sin() + 1, x)  # a map
+            return flex_attention(x, x, x)  # scores by a function
 
-        error = self.refused_here(f, X)
-        self.assertIn("map", error.what)
-        self.assertIn("a map", error.where.code)
+        error = self.refused_here(f, torch.ones(1, 1, 16, 16))
+        self.assertIn("flex_attention", error.what)
+        self.assertIn("scores by a function", error.where.code)
         self.assertIn("scan", error.remedy)
 
         def g(x):
