@@ -193,8 +193,17 @@ struct Boxed::Impl {
     uint64_t name_hash = 0;  // a row may die, and another one stand in its place
     std::optional<c10::OperatorHandle> handle;
   };
-  std::unordered_map<const OpDef*, Found> handles;
+  std::unordered_map<const OpDef*, Found> handles, in_place_handles;
 
+  // What libtorch has in place alone runs on a copy: the functional op that an extern's declaration brings.
+  const std::optional<c10::OperatorHandle>& in_place_handle(const OpDef& op) {
+    Found& found = in_place_handles[&op];
+    if (found.name_hash != op.name_hash || op.name_hash == 0) {
+      const Schema& s = op.schema;
+      found = {op.name_hash, c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet + "_", s.overload})};
+    }
+    return found.handle;
+  }
   const std::optional<c10::OperatorHandle>& handle(const OpDef& op) {
     Found& found = handles[&op];
     if (found.name_hash != op.name_hash || op.name_hash == 0) {
@@ -311,7 +320,8 @@ uint64_t Boxed::draw_seed() {
 
 Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
                    const SymValues& symbols) {
-  const auto& handle = impl_->handle(op);
+  const bool in_place = !impl_->handle(op) && !op.infer && !op.schema.mutates();
+  const auto& handle = in_place ? impl_->in_place_handle(op) : impl_->handle(op);
   if (!handle) throw Unsupported("libtorch has no op " + op.full_name);
   const auto& params = handle->schema().arguments();
   if (params.size() != args.size()) throw Unsupported(op.full_name + " has other parameters in libtorch");
@@ -335,6 +345,7 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
       else
         stack.push_back(convert(args[i], *params[i].real_type(), op.schema.params[i].type.list_size));
     }
+    if (in_place && !stack.empty() && stack[0].isTensor()) stack[0] = stack[0].toTensor().clone();
     handle->callBoxed(&stack);
     outcome.results.reserve(stack.size());
     for (c10::IValue& v : stack) outcome.results.push_back(v.isNone() ? nullptr : hold(std::move(v)));

@@ -236,6 +236,19 @@ TEST(RandomLoops, BesideSuchAreComparedFromOutsideAndSaySo) {
   EXPECT_NE(r.no_stream, "");
 }
 
+// What libtorch has in place alone runs on a copy where a graph of values asks for it.
+TEST(Externs, InPlaceAloneRunOnACopy) {
+  GraphReport r = checked(
+      "extern \"aten::_sobol_engine_ff_(Tensor(a!) self, int n, Tensor sobolstate, int dimension, int num_generated) "
+      "-> "
+      "Tensor(a!)\"\n"
+      "graph @g(%q: i64[2] mut init zeros, %s: i64[2, 30] init integers(0, 1000, seed=1)) {\n"
+      "  %a: i64[2] = aten._sobol_engine_ff_(%q, 3, %s, 2, 0)\n  %b = aten.add(%q, 1)\n  return %b\n}\n");
+  EXPECT_EQ(first_finding(r), "");
+  EXPECT_EQ(r.externs, std::vector<std::string>{"aten._sobol_engine_ff"});
+  EXPECT_EQ(r.on_loops, 2u);
+}
+
 // What a pass lays otherwise eager may round otherwise.
 TEST(EagerFaults, StatisticsThatLieOtherwiseAreHeldToTheBounds) {
   GraphReport r = checked(

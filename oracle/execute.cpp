@@ -305,8 +305,12 @@ Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, co
   }
   if (!run.mismatches.empty()) {
     const auto& [value, seen] = run.mismatches[0];
-    throw InternalError("the graph says that " + graph.value_name(value) + " is " + lenz::to_string(graph.type(value)) +
-                        ", eager gives " + seen);
+    const std::string what = "the graph says that " + graph.value_name(value) + " is " +
+                             lenz::to_string(graph.type(value)) + ", eager gives " + seen;
+    const NodeId producer = graph.value(value).producer;
+    if (producer != kNone && !graph.node(producer).op->infer)
+      throw UserError(what, {}, "the types of an extern's results are the graph's word: annotate them so");
+    throw InternalError(what);
   }
   e.printed = std::move(run.printed);
   e.peak_memory = run.memory.peak();

@@ -78,6 +78,20 @@ Outcome outcome_of(const loops::Extern& node, Boxed& boxed, std::span<const RunV
 }
 }  // namespace
 
+namespace {
+// The types of what has no rule are the graph's word.
+void require_declared(const loops::Extern& node, const loops::Buffer& wanted, const at::Tensor& made) {
+  const std::optional<Dtype> dtype = from_aten(made.scalar_type());
+  if (dtype == wanted.type.dtype && static_cast<size_t>(made.dim()) == wanted.type.rank()) return;
+  auto spelled = [](std::string_view d, size_t rank) {
+    return std::string(d) + " of " + std::to_string(rank) + " dims";
+  };
+  throw UserError(node.op->full_name + " gives " + spelled(dtype ? name(*dtype) : "another dtype", made.dim()) +
+                      ", the graph says " + spelled(name(wanted.type.dtype), wanted.type.rank()),
+                  {}, "annotate the extern's result so");
+}
+}  // namespace
+
 std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops::Program& program, Boxed& boxed,
                                       StorageBridge& bridge) {
   std::vector<RunValue> values(program.buffers.size());
@@ -100,6 +114,7 @@ std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops
     }
     at::Tensor made = out.results[i]->value.toTensor();
     const loops::Buffer& wanted = program.buffers[call.node.results[i]];
+    require_declared(call.node, wanted, made);
     // Sizes that only this op knows are read off its result.
     Binding sizes;
     for (size_t d = 0; d < wanted.type.rank(); ++d)

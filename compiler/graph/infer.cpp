@@ -369,6 +369,7 @@ void Infer::run_as(std::span<const Type* const> expected) {
   for (uint32_t number = 0; number < symbols.size(); ++number) {
     std::optional<Dim> found;
     for (size_t i = 0; i < std::min(expected.size(), results_.size()) && !found; ++i) {
+      if (!expected[i]) continue;
       found = counterpart(*results_[i].type, *expected[i], symbols[number]);
       if (found && !is_symbol(*found)) found.reset();
     }

@@ -227,12 +227,11 @@ void Parser::statement() {
   NodeId id = placed(op_name, [&] {
     Resolved call = resolve(graph, op_name.text, *ops, positional_, keywords_);
     annotated_.clear();
-    bool all = !targets_.empty();
-    for (const Target& t : targets_) {
-      all = all && t.type;
-      annotated_.push_back(t.type);
-    }
-    if (!all) annotated_.clear();
+    for (const Target& t : targets_) annotated_.push_back(t.type);
+    auto is_told = [](const Type* t) { return t != nullptr; };
+    // A rule infers what is not annotated; without one all of it has to be.
+    if (call.op->infer ? std::ranges::none_of(annotated_, is_told) : !std::ranges::all_of(annotated_, is_told))
+      annotated_.clear();
     if (!call.op->infer) require_expressions(*call.op);
     try {
       return graph.insert(kNone, *call.op, call.args, from, annotated_);

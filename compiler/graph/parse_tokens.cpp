@@ -195,6 +195,27 @@ void TextParser::no_value(const Token& token, const ValueNames& known) const {
 
 // --- ops
 
+namespace {
+// What a schema that writes to its first operand, and returns that, is the in-place variant of: foo of foo_.
+std::optional<Schema> functional_of(const Schema& schema) {
+  Schema made = schema;
+  if (schema.params.empty() || schema.returns.size() != 1) return std::nullopt;
+  if (!made.packet.ends_with('_')) return std::nullopt;  // op name: how ATen names what writes in place
+  made.packet.pop_back();
+  for (Param& p : made.params) {
+    const bool first = &p == &made.params[0];
+    if (p.writes != first || (p.alias == 'a') != first || p.is_out || (first && p.type.list)) return std::nullopt;
+    p.alias = 0;
+    p.writes = false;
+  }
+  Return& result = made.returns[0];
+  if (made.packet.empty() || result.alias != 'a' || !result.writes) return std::nullopt;
+  result.alias = 0;
+  result.writes = false;
+  return made;
+}
+}  // namespace
+
 void TextParser::extern_op() {
   take();
   Token text = expect(TokenKind::string, "a schema between quotes");
@@ -203,14 +224,23 @@ void TextParser::extern_op() {
     fail(text, "this schema has more parameters than the limit, " + std::to_string(options_.limits.params));
   std::string name = schema.full_name();
   if (ops_.find(name)) fail(text, "`" + name + "` is an op that Lenz knows", "leave the declaration out");
-  if (context_->externs.find(name)) fail(text, "`" + name + "` is declared twice", "leave one of the two out");
+  if (const OpDef* known = context_->externs.find(name)) {
+    if (known->variants.in_place && to_string(known->schema) == to_string(schema)) return;  // its variant brought it
+    fail(text, "`" + name + "` is declared twice", "leave one of the two out");
+  }
   placed(text, [&] {
     for (const Param& p : schema.params)
       if (p.fallback && !fits(default_arg(*context_, p), p.type, {}))
         throw UserError("the default of `" + p.name + "` does not fit its type", "", "write one that does, or none");
   });
   OpDef def;
-  def.schema = std::move(schema);
+  // A graph of values alone needs the op that gives what this one writes.
+  std::optional<Schema> functional = functional_of(schema);
+  if (functional) {
+    const std::string its_name = functional->full_name();
+    def.variants.in_place = !ops_.find(its_name) && !context_->externs.find(its_name);
+  }
+  def.schema = def.variants.in_place ? std::move(*functional) : std::move(schema);
   context_->externs.add(std::move(def));
   op_names_.clear();
 }

@@ -11,7 +11,7 @@
 
 namespace lenz {
 
-class Parser : private TextParser {
+class Parser final : private TextParser {
  public:
   Parser(std::string_view text, const OpTable& ops, const ParseOptions& options);
   std::unique_ptr<Graph> file();

@@ -357,6 +357,7 @@ bool match_call(const Graph& graph, const OpDef& op, std::span<const Arg> positi
 
 std::vector<const OpDef*> candidates(const Context& context, const OpTable& ops, std::string_view name) {
   constexpr std::string_view kUnnamed = ".default";
+  std::vector<const OpDef*> all;
   for (const OpTable* table : {&ops, &context.externs}) {
     const OpDef* exact = table->find(name);
     if (exact && !exact->schema.overload.empty()) return {exact};
@@ -364,10 +365,11 @@ std::vector<const OpDef*> candidates(const Context& context, const OpTable& ops,
       if (const OpDef* unnamed = table->find(name.substr(0, name.size() - kUnnamed.size()));
           unnamed && unnamed->schema.overload.empty())
         return {unnamed};
+    // A file may declare an overload of a packet that has rows.
     auto overloads = table->packet(name);
-    if (!overloads.empty()) return {overloads.begin(), overloads.end()};
+    all.insert(all.end(), overloads.begin(), overloads.end());
   }
-  return {};
+  return all;
 }
 
 Resolved resolve(Graph& graph, std::string_view op_name, std::span<const Arg> positional,

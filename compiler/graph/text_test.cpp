@@ -138,6 +138,49 @@ graph @g(%x: f32[2]) {
   EXPECT_EQ(ops(kStrings), kStrings);
 }
 
+TEST(Text, AnExternMayBeAnotherOverloadOfWhatHasRows) {
+  constexpr std::string_view kText = R"text(extern "aten::sin.twice(Tensor self, *, int times) -> Tensor"
+graph @g(%x: f32[3]) {
+  %a: f32[3] = aten.sin(%x, times=2)
+  %b = aten.sin(%a)
+  return %b
+}
+)text";
+  EXPECT_EQ(print(*parse_graph(kText, op_table())), kText);
+}
+
+TEST(Text, AnExternInPlaceBringsTheOpThatGivesWhatItWrites) {
+  constexpr std::string_view kWrites = R"text(extern "my::renew_.by(Tensor(a!) self, Tensor x) -> Tensor(a!)"
+graph @g(%x: f32[3] mut) {
+  %a: f32[3] = my.renew_(%x, %x)
+  return %a
+}
+)text";
+  auto graph = parse_graph(kWrites, op_table());
+  EXPECT_EQ(print(*graph), kWrites);
+  const OpDef& op = *graph->node(graph->first()).op;
+  ASSERT_TRUE(op.base);
+  EXPECT_EQ(to_string(op.base->schema), "my::renew.by(Tensor self, Tensor x) -> Tensor");
+  constexpr std::string_view kBoth = R"text(extern "my::renew(Tensor self) -> Tensor"
+extern "my::renew_(Tensor(a!) self) -> Tensor(a!)"
+graph @g(%x: f32[3] mut) {
+  %a: f32[3] = my.renew_(%x)
+  %b: f32[3] = my.renew(%a)
+  return %b
+}
+)text";
+  EXPECT_EQ(print(*parse_graph(kBoth, op_table())), kBoth);
+  std::string turned(kBoth);
+  turned = turned.substr(turned.find('\n') + 1, turned.find("graph") - turned.find('\n') - 1) +
+           turned.substr(0, turned.find('\n') + 1) + turned.substr(turned.find("graph"));
+  EXPECT_EQ(print(*parse_graph(turned, op_table())), kBoth);
+  for (const char* other : {"my::renew_(Tensor(a!) self, Tensor(b!) x) -> Tensor(a!)",
+                            "my::renew_(Tensor(a!) self) -> ()", "my::renew(Tensor(a!) self) -> Tensor(a!)"}) {
+    auto made = parse_graph("extern \"" + std::string(other) + "\"\ngraph @g() { return }", op_table());
+    for (const auto& row : made->context().externs.rows()) EXPECT_FALSE(row->base) << other;
+  }
+}
+
 TEST(Text, SubGraphs) {
   expect_canonical(
       "graph @main(%p: bool[], %x: f32[4]) {\n"

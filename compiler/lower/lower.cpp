@@ -192,7 +192,7 @@ std::vector<bool> Lowering::only_shown() const {
     bool shown = is_geometry_view(*graph_, node);
     for (uint16_t i = 0; i < node.result_count && shown; ++i)
       for (NodeId user : graph_->value(node.result(i)).users)
-        shown = shown && (user == kOutputs || only[user] || runs_outside(graph_->node(user)));
+        shown = shown && (user == kOutputs || only[user] || is_extern(graph_->node(user)));
     only[id] = shown;
   }
   return only;
@@ -235,7 +235,7 @@ void Lowering::lower_computed(const Node& node) {
   // Sizes are known from types; only what depends on data is computed.
   bool only_sizes = std::ranges::all_of(results, [](BufferId b) { return b == kNone; });
   if (only_sizes && !node.op->has(Trait::data_dependent) && !node.op->has(Trait::effect)) return;
-  if (runs_outside(node)) {
+  if (is_extern(node)) {
     lower_extern(node, results);
   } else if (!row.lowering.body.empty()) {
     size_t nodes = block->nodes.size();
@@ -245,11 +245,16 @@ void Lowering::lower_computed(const Node& node) {
       LENZ_CHECK(block->nodes.size() == nodes, node.op->full_name + " asks for an extern after it has made loops");
       lower_extern(node, results);
     }
-  } else if (!row.scalar.empty()) {
-    lower_pointwise(*this, node, results[0]);
   } else {
-    lower_extern(node, results);
+    lower_pointwise(*this, node, results[0]);
   }
+}
+
+// Whether there are no loops for it, whatever its operands are.
+bool Lowering::is_extern(const Node& node) const {
+  if (node.op->has(Trait::structural)) return false;
+  const OpDef& row = node.op->base ? *node.op->base : *node.op;
+  return runs_outside(node) || (row.lowering.body.empty() && row.scalar.empty());
 }
 
 bool Lowering::runs_outside(const Node& node) const {
@@ -258,12 +263,15 @@ bool Lowering::runs_outside(const Node& node) const {
          (row.has(Trait::core) || may_have_host_kernel(row)) && node.op->variant == VariantKind::functional;
 }
 
-// A view of a buffer's storage where the graph has one; whose strides are its own business.
-BufferId Lowering::operand_outside(ValueId v) {
+// What an extern kernel looks at lies as the graph says, for the kernel may see that: a view is one of its storage's
+// buffer. A product's own strides are its host's business.
+BufferId Lowering::operand_outside(const Node& node, ValueId v) {
   ValueId base = v;
   for (NodeId n; (n = graph_->value(base).producer) != kNone && is_geometry_view(*graph_, graph_->node(n));)
     base = graph_->node(n).args[0].value();
-  return base == v ? buffer(v) : view(buffer(base), type(v).tensor());
+  if (base != v) return view(buffer(base), type(v).tensor());
+  if (!runs_outside(node) && graph_->storage(v) == v) program.buffers[buffer(v)].placed = true;
+  return buffer(v);
 }
 
 void Lowering::lower_extern(const Node& node, std::span<const BufferId> results) {
@@ -277,10 +285,10 @@ void Lowering::lower_extern(const Node& node, std::span<const BufferId> results)
   for (const Arg& a : node.arguments()) {
     Arg made = a;
     if (a.is_value()) {
-      made = Arg::of_value(runs_outside(node) ? operand_outside(a.value()) : buffer(a.value()));
+      made = Arg::of_value(operand_outside(node, a.value()));
     } else if (a.kind == ArgKind::value_list) {
       SmallVec<ValueId, 8> ids;
-      for (ValueId v : a.value_list()) ids.push_back(v == kNone ? kNone : buffer(v));
+      for (ValueId v : a.value_list()) ids.push_back(v == kNone ? kNone : operand_outside(node, v));
       made = context.values(ids);
     }
     e.args.push_back(made);

@@ -82,7 +82,8 @@ class Lowering {
   void lower_print(const Node& node);
   void lower_extern(const Node& node, std::span<const loops::BufferId> results);
   bool runs_outside(const Node& node) const;
-  loops::BufferId operand_outside(ValueId v);
+  bool is_extern(const Node& node) const;
+  loops::BufferId operand_outside(const Node& node, ValueId v);
   std::vector<bool> only_shown() const;  // by node
   void check_divisors(const Node& node);
   void lower_node(const Node& node);

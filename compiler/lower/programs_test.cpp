@@ -49,7 +49,8 @@ TEST(LoweredPrograms, GeneratedCalls) {
   }
   EXPECT_GT(programs, 2000u);
   // That they write all of their results depends on data, or on sums of squares.
-  const std::set<std::string> known{"_unique2", "masked_select", "nonzero", "pdist", "tril_indices", "triu_indices"};
+  const std::set<std::string> known{"_unique2", "index",        "masked_select", "nonzero",
+                                    "pdist",    "tril_indices", "triu_indices"};
   for (const std::string& packet : unproved) EXPECT_TRUE(known.contains(packet)) << packet;
 }
 
@@ -75,6 +76,26 @@ TEST(LoweredPrograms, Corpus) {
       }
     }
   EXPECT_GT(programs, 20u);
+}
+
+// A kernel of somebody else's may see how its operands lie.
+TEST(LoweredPrograms, AnExternsOperandsLieAsTheGraphSays) {
+  auto graph = parse_graph(
+      "extern \"test::look(Tensor a, Tensor[] b) -> Tensor\"\n"
+      "graph @g(%x: f32[4, 6]) {\n  %s = aten.slice(%x, 1, 0, 4)\n  %e = aten.sin(%s)\n  %t = aten.t(%e)\n"
+      "  %c = aten.cos(%x)\n  %y: f32[4] = test.look(%s, [%t, %c])\n  return %y\n}\n",
+      op_table());
+  loops::Program program = lower_graph(*graph);
+  const auto& node = std::get<loops::Extern>(program.body.nodes.back().is);
+  std::vector<loops::BufferId> operands{node.args[0].value()};
+  for (ValueId v : node.args[1].value_list()) operands.push_back(v);
+  const char* types[] = {"[4, 4] strides [6, 1]", "[4, 4] strides [1, 4]", "[4, 6]"};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const loops::Buffer& b = program.buffers[operands[i]];
+    EXPECT_TRUE(b.placed) << b.name;
+    EXPECT_NE(print(program).find("f32" + std::string(types[i])), std::string::npos) << print(program);
+  }
+  EXPECT_FALSE(expect_valid(program, "extern"));
 }
 
 TEST(LoweredPrograms, LoopsAreForTheHost) {

@@ -226,7 +226,10 @@ class Functionaliser {
         WrittenStorage& s = values_->of(v);
         s.written = true;
         const Node& node = graph_.node(id);
-        if (!node.op->base || base_writes(node)) {  // an extern, control flow, or what may not be taken apart
+        // An extern, control flow, or what may not be taken apart; an extern that gives its operand another look.
+        const bool looks_otherwise = !node.op->infer && node.result_count == 1 && node.args[0].is_value() &&
+                                     &graph_.type(node.result()) != &graph_.type(node.args[0].value());
+        if (!node.op->base || base_writes(node) || looks_otherwise) {
           s.stuck = true;
           context_.count("not functional: " + node.op->full_name);
         }
@@ -300,14 +303,22 @@ class Functionaliser {
     const OpDef& functional = *node.op->base;
     size_t count = functional.schema.params.size();
     SmallVec<Arg, 8> args;
+    const bool rule = functional.infer != nullptr;  // else nobody knows what the op makes of other strides
     for (const Arg& a : node.arguments().first(count))
-      args.push_back(map_values(graph_.context(), a, [&](ValueId v) { return values_->elements(v, id); }));
+      args.push_back(map_values(graph_.context(), a,
+                                [&](ValueId v) { return rule ? values_->elements(v, id) : values_->current(v, id); }));
+    SmallVec<const Type*, 2> types;
+    if (!rule) {
+      const Type& t = graph_.type(node.result());
+      types.push_back(graph_.context().tensor(contiguous_tensor(t.dtype, t.sizes(), t.device)));
+      if (&graph_.type(args[0].value()) != types[0]) args[0] = Arg::of_value(dense_copy(id, args[0]));
+    }
     compute_as_written(node, functional, args);
     SmallVec<Arg, 4> made;
     if (node.op->redefined()) {
       made = expand(graph_, id, *node.op, args, origin);
     } else {
-      NodeId computed = graph_.insert(id, functional, args, origin);
+      NodeId computed = graph_.insert(id, functional, args, origin, types);
       for (uint16_t k = 0; k < node.result_count; ++k) made.push_back(Arg::of_value(graph_.node(computed).result(k)));
     }
     size_t first = first_target(node);
@@ -321,6 +332,11 @@ class Functionaliser {
       if (!values_->taken(target)) graph_.replace_uses(node.result(k), storages_->itself(target));
     }
     gone_.push_back(id);
+  }
+
+  ValueId dense_copy(NodeId before, const Arg& of) {
+    const Keyword dense{"memory_format", Arg::of_memory_format(MemoryFormat::contiguous)};
+    return call(graph_, before, "aten.clone", {&of, 1}, 0, {&dense, 1});  // op name: the copy itself
   }
 
   // An op that is told no dtype computes in that of the tensor that it writes to.

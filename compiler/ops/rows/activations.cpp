@@ -281,8 +281,8 @@ void backward_rows(RowSink& t) {
   row.generate = make::same_shape_backward;
   const std::string_view converts = row.exception;
   row.exception =
-      "oneDNN refuses ranks that differ, and integers: `could not create a primitive descriptor`, "
-      "`itensor_view_from_dense`; " LENZ_CONVERTS;
+      "oneDNN refuses integers: `could not create a primitive descriptor`, `itensor_view_from_dense`; it does not "
+      "broadcast, which eager does by itself in some layouts: `the operands must have one shape`; " LENZ_CONVERTS;
   t.row("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor",
         meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     if $approximate == "tanh" {

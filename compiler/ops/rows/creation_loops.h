@@ -96,7 +96,9 @@ inline constexpr std::string_view kHistcLoops = R"(
   if $a != dtype(%out) { %out[$i] = %sum[$i] })";
 
 inline constexpr std::string_view kBincountLoops = R"(
-  if numel(%self) == 0 { %out[$i] = 0 } else {
+  $empty = false
+  if not is_open(numel(%self)) { $empty = numel(%self) == 0 }
+  if $empty { %out[$i] = 0 } else {
     %count = temporary(i64, [])
     for reduce $i < size(%self, 0) {
       most = reduce maximum(to(%self[$i], i64))

@@ -277,7 +277,6 @@ void orders(RowSink& t) {
   t.row(
       "topk(Tensor self, SymInt k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)",
       row);
-  row.variants = {};
   row.traits = {};
   row.dtypes = dtypes::real_and_bool;
   row.flow.kind = ErrorFlow::monotone;
@@ -288,9 +287,11 @@ void orders(RowSink& t) {
   row.loops = kSortLoops;
   t.row("sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)", row);
   row.flow.ties_open = false;
+  row.variants.out = "values_stable";
   t.row(
       "sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)",
       row);
+  row.variants = {};
   row.traits = {};
   row.loops = {};
   row.flow = {};
@@ -364,7 +365,6 @@ void found(RowSink& t) {
       "_unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, "
       "Tensor, Tensor)",
       row);
-  row.loops = {};
   row.loops = kOneHotLoops;
   row.infer = rule::one_hot;
   row.generate = make::one_hot;

@@ -22,18 +22,21 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
     %out[$i] = %self[choose(rank(%self) == 0, [], replaced($i, $dim, $p))]
   })";
 
-// Indices that are numbers: which dims they stand for, the shape that they broadcast to, and where it stands in the
-// result: in the place of adjacent dims, else in front.
+// Which dims the indices stand for, the shape that they broadcast to, and where it stands in the result: in the place
+// of adjacent dims, else in front. A mask alone has its own way; one among other indices has none.
 #define LENZ_INDICES                                                                   \
   "$given = [] "                                                                       \
   "$b = [] "                                                                           \
+  "$masks = 0 "                                                                        \
   "each $x, $n in $indices { "                                                         \
   "if given($x) { "                                                                    \
-  "if dtype($x) == bool or dtype($x) == u8 { extern() } "                              \
   "$given = concat($given, [$n]) "                                                     \
-  "$b = broadcast($b, shape($x)) "                                                     \
+  "if dtype($x) == u8 { extern() } "                                                   \
+  "if dtype($x) == bool { $masks = $masks + 1 %mask = $x } "                           \
+  "else { $b = broadcast($b, shape($x)) } "                                            \
   "} "                                                                                 \
   "} "                                                                                 \
+  "if $masks > 0 and len($given) > 1 { extern() } "                                    \
   "$adjacent = len($given) > 0 and at($given, -1) - at($given, 0) + 1 == len($given) " \
   "$start = choose($adjacent, at($given, 0), 0) "
 #define LENZ_POSITIONS                                                                             \
@@ -43,11 +46,63 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
   "each $x, $n in $indices { "                                                                     \
   "if given($x) { $p = concat($p, [wrapped($x[broadcast_at($k, shape($x))], size(%self, $n))]) } " \
   "} "
+// The true elements of %mask up to each place of a shape, and how many there are.
+#define LENZ_COUNTED(SHAPE)            \
+  "$n = product(" SHAPE                \
+  ") "                                 \
+  "%upto = temporary(i64, [$n]) "      \
+  "for scan $t < $n {"                 \
+  "  $i = reshaped([$t], [$n], " SHAPE \
+  ") "                                 \
+  "  c = scan sum(to(wide(%mask[broadcast_at($i, shape(%mask))]) != 0, i64)) %upto[$t] = c } "
+#define LENZ_TRUE_COUNT(SHAPE)   \
+  "%total = temporary(i64, []) " \
+  "for reduce $r in " SHAPE      \
+  " {"                           \
+  "  s = reduce sum(to(wide(%mask[broadcast_at($r, shape(%mask))]) != 0, i64)) %total[[]] = s } "
+// Where a point of %self lies: within the mask, and which of the mask's true places that is.
+#define LENZ_AT_MASK                                \
+  "$within = first(drop($i, $start), rank(%mask)) " \
+  "$behind = drop($i, $start + rank(%mask)) "       \
+  "takes = %mask[$within] "                         \
+  "which = %upto[raveled($within, shape(%mask))] - 1 "
 inline constexpr std::string_view kIndexLoops =
-    LENZ_INDICES "for $i in shape(%out) { " LENZ_POSITIONS " %out[$i] = %self[merged($given, $p, $rest)] }";
-// Written where they are read: over the shape that reading would have.
-inline constexpr std::string_view kIndexPutLoops =
-    LENZ_INDICES R"(
+    LENZ_INDICES "if $masks > 0 {" LENZ_TRUE_COUNT("shape(%mask)") LENZ_COUNTED("shape(%mask)") R"(
+  bind(%total, size(%out, $start))
+  for $i in shape(%self) {)" LENZ_AT_MASK R"(
+    when takes {
+      $p = position(which, size(%out, $start))
+      %out[concat(first($i, $start), concat([$p], $behind))] = %self[$i]
+    }
+  }
+} else { for $i in shape(%out) { )" LENZ_POSITIONS " %out[$i] = %self[merged($given, $p, $rest)] } }";
+// Written where they are read: over the shape that reading would have. To the places of a mask goes one value for each,
+// or the same one.
+inline constexpr std::string_view kIndexPutLoops = LENZ_INDICES "if $masks > 0 {" LENZ_TRUE_COUNT("shape(%mask)")
+    LENZ_COUNTED("shape(%mask)") R"(
+  $axis = $start - (rank(%self) - rank(%mask) + 1 - rank(%values))
+  if $axis >= 0 {
+    $count = size(%values, $axis)
+    %fits = temporary(bool, [])
+    for $i in [] { %fits[$i] = to($count, i64) == 1 or %total[$i] == to($count, i64) }
+    check(%fits, "a mask takes as many values as it has true elements, or one")
+  }
+  for $i in shape(%out) {)" LENZ_AT_MASK R"(
+    $beside = concat(first($i, $start), $behind)
+    if $axis >= 0 {
+      when takes {
+        $p = position(where(to($count, i64) == 1, 0, which), $count)
+        v = %values[inserted(broadcast_at($beside, without(shape(%values), [$axis])), $axis, $p)]
+      }
+    } else { v = %values[broadcast_at($beside, shape(%values))] }
+    old = %self[$i]
+    if $accumulate {
+      $t = accumulates(dtype(%out))
+      new = to(to(old, $t) + to(v, $t), dtype(%out))
+    } else { new = v }
+    %out[$i] = where(takes, new, old)
+  }
+} else {
   $other = without(shape(%self), $given)
   $over = concat(first($other, $start), concat($b, drop($other, $start)))
   if $accumulate {
@@ -58,8 +113,9 @@ inline constexpr std::string_view kIndexPutLoops =
   } else {
     %out[$i] = %self[$i]
     for $i in $over {)" LENZ_POSITIONS
-                 R"(%out[merged($given, $p, $rest)] put= %values[broadcast_at($i, shape(%values))] }
-  })";
+                                 R"(%out[merged($given, $p, $rest)] put= %values[broadcast_at($i, shape(%values))] }
+  }
+})";
 
 // Scatters over the places of the index. `%t` accumulates.
 #define LENZ_FROM_SELF "%t = temporary(accumulates(dtype(%out)), shape(%out)) %t[$i] = %self[$i] "
@@ -99,14 +155,6 @@ inline constexpr std::string_view kScatterAddLoops =
 inline constexpr std::string_view kScatterReduceLoops = LENZ_REDUCED(LENZ_SCATTER, "%src[$i]");
 
 // The elements that a mask takes, in order: how many stand up to each.
-#define LENZ_COUNTED(SHAPE)            \
-  "$n = product(" SHAPE                \
-  ") "                                 \
-  "%upto = temporary(i64, [$n]) "      \
-  "for scan $t < $n {"                 \
-  "  $i = reshaped([$t], [$n], " SHAPE \
-  ") "                                 \
-  "  c = scan sum(to(wide(%mask[broadcast_at($i, shape(%mask))]) != 0, i64)) %upto[$t] = c } "
 inline constexpr std::string_view kMaskedScatterLoops = LENZ_COUNTED("shape(%out)") R"(
   for $i in shape(%out) {
     takes = %mask[broadcast_at($i, shape(%mask))]
@@ -155,11 +203,6 @@ inline constexpr std::string_view kSearchsortedScalarLoops = R"(
   })";
 
 // --- sizes that depend on data
-#define LENZ_TRUE_COUNT(SHAPE)   \
-  "%total = temporary(i64, []) " \
-  "for reduce $r in " SHAPE      \
-  " {"                           \
-  "  s = reduce sum(to(wide(%mask[broadcast_at($r, shape(%mask))]) != 0, i64)) %total[[]] = s } "
 inline constexpr std::string_view kNonzeroLoops =
     "%mask = %self " LENZ_TRUE_COUNT("shape(%self)") "bind(%total, size(%out, 0)) " LENZ_COUNTED("shape(%self)") R"(
   for $i in shape(%self) {
@@ -223,6 +266,7 @@ inline constexpr std::string_view kItemLoops = R"(
 #undef LENZ_AT_INDEX
 #undef LENZ_INDICES
 #undef LENZ_POSITIONS
+#undef LENZ_AT_MASK
 #undef LENZ_FROM_SELF
 #undef LENZ_SCATTER
 #undef LENZ_BY_WORD

@@ -179,6 +179,15 @@ void elu_backward(Infer& in) {
 
 void gelu_backward(Infer& in) {
   check_approximate(in);
+  const Type &grad = in.tensor("grad_output"), &self = in.tensor("self");
+  // oneDNN's kernel, which eager takes where it has one, does not broadcast.
+  const Dim elements = numel(self.sizes());
+  const bool several = !elements.is_constant() || elements.constant() > 1;
+  if (in.string("approximate") == "none" && grad.dtype != Dtype::f64 && self.dtype != Dtype::f64 && several) {
+    in.require(grad.rank() == self.rank(), "the operands must have one shape");
+    for (size_t i = 0; i < self.rank(); ++i)
+      in.require(eq(grad.sizes()[i], self.sizes()[i]), "the operands must have one shape");
+  }
   activation_backward(in);
 }
 

@@ -244,6 +244,7 @@ void unsafe_index(Infer& in) {
 }
 
 void index_put(Infer& in) {
+  constexpr int64_t kAny = -1;  // the size that a mask leaves
   const Type& self = in.tensor("self");
   const Type& values = in.tensor("values");
   in.require(self.dtype == values.dtype, "`values` must have the dtype of `self`");
@@ -252,14 +253,16 @@ void index_put(Infer& in) {
   in.require(x.shape.has_value(), "at least one index must be given");
   DimVec sizes = indexed_shape(x);
   in.require(values.rank() <= sizes.size(), "`values` must broadcast to what is indexed");
-  for (size_t i = 0; i < values.rank(); ++i) {
-    Dim v = values.sizes()[i], s = sizes[sizes.size() - values.rank() + i];
-    if (!in.is_one(v)) in.require(eq(v, s), "`values` must broadcast to what is indexed");
-  }
-  if (!x.counts.empty()) {  // the result does not show them: whether the values fit, eager finds out
+  if (!x.counts.empty()) {  // the result does not show them: whether the values fit, the run finds out
+    for (Dim& s : sizes)
+      if (in.assumptions().mentions_open(s) && !before.mentions_open(s)) s = Dim(kAny);
     std::vector<Cond> others = others_relied(in, before.relied().size(), x);
     in.assumptions() = before;
     for (const Cond& c : others) in.assumptions().assume(c);
+  }
+  for (size_t i = 0; i < values.rank(); ++i) {
+    Dim v = values.sizes()[i], s = sizes[sizes.size() - values.rank() + i];
+    if (!s.is(kAny) && !in.is_one(v)) in.require(eq(v, s), "`values` must broadcast to what is indexed");
   }
   in.result(TensorType{self.dtype, self.device, DimVec(self.sizes()), like_strides(in, self, std::nullopt), 0});
 }

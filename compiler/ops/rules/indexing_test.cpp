@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler/graph/text.h"
+#include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
 
 namespace lenz {
@@ -36,6 +37,23 @@ TEST(Indexing, ByAMaskIsLaidOutAsForManyWhereEagersLayoutHangsOnIt) {
   EXPECT_EQ(type(*rows), "f32[u2_0, 3, 1]");
   EXPECT_TRUE(rows->assumptions.guards().empty());
   EXPECT_TRUE(rows->assumptions.facts().conditions().empty());
+}
+
+// How much a mask takes is nobody's size where values are written: nothing may speak of it.
+TEST(Indexing, WritingByAMaskSaysNothingOfWhatItTakes) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[3, 4, 2], %m: bool[4]) {\n  %c: f32[3, u0, 2] = aten.index(%x, [none, %m])\n"
+      "  %d = aten.mul(%c, 2)\n  %e = aten.index_put(%x, [none, %m], %d)\n  return %e\n}\n",
+      op_table());
+  EXPECT_EQ(graph->assumptions.facts().ranges().size() + graph->assumptions.facts().conditions().size(), 1u);
+  EXPECT_TRUE(verify(*graph).empty()) << print(*graph);
+}
+
+TEST(Indexing, SomeOfSeveralResultsMayBeAnnotated) {
+  auto graph =
+      parse_graph("graph @g(%x: f32[4]) {\n  %a: f32[u], %b, %c = aten._unique2(%x)\n  return %a, %b\n}\n", op_table());
+  EXPECT_EQ(type(*graph), "f32[u]");
+  EXPECT_EQ(to_string(graph->type(graph->outputs()[1].value())), "i64[0]");
 }
 
 }  // namespace

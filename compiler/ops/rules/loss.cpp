@@ -223,7 +223,10 @@ void bincount(Infer& in) {
   Dim least = in.integer("minlength");
   in.require(ge(least, 0), "`minlength` must not be negative");
   Dtype d = Dtype::i64;
-  if (in.is_zero(self.sizes()[0])) {  // eager answers before it looks at the weights
+  // Of nothing eager answers before it looks at the weights; without them the answer is of the same type.
+  const Dim length = self.sizes()[0];
+  const bool may_wait = in.assumptions().mentions_open(length) && !in.tensor_or_null("weights");
+  if (!may_wait && in.is_zero(length)) {
     DimVec sizes{least};
     return in.result(contiguous_tensor(d, sizes, self.device));
   }

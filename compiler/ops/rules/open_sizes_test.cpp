@@ -63,6 +63,27 @@ std::string refusal(std::string_view call, std::string_view facts = "") {
   return "it was taken";
 }
 
+// Of what only the run knows the size of, a slice may be counted from the end.
+TEST(OpenSizes, ASliceFromTheEndIsRightForEverySize) {
+  for (const char* call : {"aten.slice(%a, 0, -2)", "aten.slice(%a, 0, 0, -3)", "aten.slice(%a, 0, -5, -1, 2)"}) {
+    auto of = [&](const std::string& size, const char* how) {
+      return parse_graph(
+          "graph @g(%x: f32[8], %i: i64[]) where u in 0..8 {\n  %u: int u = aten._local_scalar_dense(%i)\n"
+          "  %a = aten.narrow(%x, 0, 0, " +
+              size + ")\n  %r = " + how + "\n  return %r\n}\n",
+          op_table());
+    };
+    auto with_u = of("%u", call);
+    for (int64_t u = 0; u <= 8; ++u) {
+      auto plain = of(std::to_string(u), call);
+      const Type &got = with_u->type(with_u->outputs()[0].value()), &want = plain->type(plain->outputs()[0].value());
+      auto value = [&](Dim d) { return evaluate(d, [&](const SymNode*) { return std::optional(u); }); };
+      EXPECT_EQ(value(got.sizes()[0]), want.sizes()[0].constant()) << call << " of " << u;
+      if (want.sizes()[0].constant() > 0) EXPECT_EQ(value(got.offset), want.offset.constant()) << call << " of " << u;
+    }
+  }
+}
+
 TEST(OpenSizes, ASliceIsRightForEveryPlace) {
   for (int64_t u : {-100, -9, -8, -7, -1, 0, 1, 3, 7, 8, 9, 100}) {
     expect_type("aten.slice(%x, 0, ", ")", u);

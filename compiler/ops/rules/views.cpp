@@ -79,10 +79,11 @@ Dim element_place(Assumptions& known, Dim at, Dim size) {
 Dim clamped(Infer& in, Dim at, Dim low, Dim size) {
   if (at.is(INT64_MAX)) return size;  // how exporters write "to the end"
   at = from_start(in.assumptions(), at, size);
-  if (in.assumptions().mentions_open(at - size) || in.assumptions().mentions_open(low)) return min(max(at, low), size);
+  if (at == size) return size;
+  auto is_open = [&](Dim d) { return in.assumptions().mentions_open(d); };
+  if (is_open(at - size) || is_open(at - low) || is_open(low)) return min(max(at, low), size);
   if (!(at == low) && in.decide(lt(at, low))) return low;
-  if (!(at == size) && in.decide(gt(at, size))) return size;
-  return at;
+  return in.decide(gt(at, size)) ? size : at;
 }
 
 TensorType slice_of(const TensorType& t, size_t dim, Dim start, Dim length, Dim step) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "compiler/graph/match.h"
 #include "compiler/passes/expand_node.h"
@@ -59,14 +60,14 @@ class Fusion {
   }
 
   ValueId attempt() {
-    Dtype dtype = type(steps_.left).dtype;
-    if (!is_floating(dtype) || is_float8(dtype) || dtype != type(steps_.right).dtype ||
-        dtype != type(steps_.value).dtype)
-      return kNone;
+    Dtype dtype = type(steps_.left).dtype, value = type(steps_.value).dtype;
+    if (!is_floating(dtype) || is_float8(dtype) || dtype != type(steps_.right).dtype) return kNone;
+    // Weights of f32 may be rounded for values of fewer bits, which f32 holds.
+    if (value != dtype && !(dtype == Dtype::f32 && is_reduced_float(value))) return kNone;
     wide_ = is_reduced_float(dtype) ? Dtype::f32 : dtype;
     query_ = steps_.scores_turned ? transposed(steps_.right) : steps_.left;
     scale_ = steps_.scale;
-    product_batch_ = batch_ = batch_of(type(steps_.scores));
+    product_batch_ = batch_ = shown_batch_ = batch_of(type(steps_.scores));
     for (const AttentionStep& step : steps_.on_scores)
       if (!take(step)) return kNone;
     for (const AttentionStep& step : steps_.on_weights)
@@ -90,17 +91,26 @@ class Fusion {
     return false;
   }
 
-  // Batches may be counted in other ways, but what was added or masked has its shape from then on: later steps are done
-  // to the result instead.
+  // Batches may be counted in other ways, but what was added or masked has its shape from then on: it is counted anew
+  // where a later step asks for that, else the result is.
   bool reshape(const AttentionStep& step) {
     const Type &from = type(step.operand), &to = type(step.result);
     if (from.rank() < 2 || to.rank() < 2 || !same(from.sizes().last(2), to.sizes().last(2))) return false;
     if (same(batch_of(from), batch_of(to))) return true;
     reshaped_ = true;
-    bool open = bias_ == kNone && seen_ == kNone && !deferred_;
-    deferred_ = !open && !same(batch_of(to), batch_);
-    if (open) batch_ = batch_of(to);
+    bool open = bias_ == kNone && seen_ == kNone && same(shown_batch_, batch_);
+    shown_batch_ = batch_of(to);
+    if (open) batch_ = shown_batch_;
     return true;
+  }
+
+  void count_as_shown() {
+    if (same(shown_batch_, batch_)) return;
+    const DimVec before = std::exchange(batch_, shown_batch_);
+    auto one = [&](Dim d) { return same(d, 1); };
+    for (ValueId* v : {&bias_, &seen_})
+      if (*v != kNone && type(*v).rank() > 2 && !std::ranges::all_of(batch_of(type(*v)), one))
+        *v = recounted(*v, before);
   }
 
   // A finite number in place of hidden scores may leave the range of a half float by a factor; then it was infinite.
@@ -134,7 +144,7 @@ class Fusion {
     const AttentionForms& forms = attention_forms();
     const Keyword wide{"dtype", Arg::of_dtype(Dtype::f64)};
     if (!type(v).is_tensor()) return make_.call(forms.number_as_tensor, {Arg::of_value(v)}, {wide});
-    if (type(v).dtype != Dtype::f64) v = make_.call(forms.cast, {Arg::of_value(v)}, {wide});
+    v = as(v, Dtype::f64);
     return type(v).rank() == 0 ? v : make_.call(forms.reshape, {Arg::of_value(v), graph_.context().dims({})});
   }
 
@@ -147,13 +157,13 @@ class Fusion {
   }
 
   bool bias(const AttentionStep& step) {
-    if (deferred_ || !same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    if (!same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    count_as_shown();
     if (info(type(step.other).dtype).bits > info(wide_).bits) return false;
     ValueId added = upright(step.other, step.turned);
     if (step.number != 1) {
       // The op's own sum is one of wide numbers: only a sign is no rounding.
-      if (std::fabs(step.number) != 1 && type(added).dtype != wide_)
-        added = make_.call(attention_forms().cast, {Arg::of_value(added)}, {{"dtype", Arg::of_dtype(wide_)}});
+      if (std::fabs(step.number) != 1) added = as(added, wide_);
       added = make_.call(attention_forms().mul, {Arg::of_value(added), Arg::of_real(step.number)});
     }
     bias_ = bias_ == kNone ? added : make_.call(attention_forms().add, {Arg::of_value(bias_), Arg::of_value(added)});
@@ -161,7 +171,8 @@ class Fusion {
   }
 
   bool mask(const AttentionStep& step) {
-    if (deferred_ || !same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    if (!same(type(step.operand).sizes(), type(step.result).sizes())) return false;
+    count_as_shown();
     if (type(step.mask).dtype != Dtype::b8 || type(step.operand).dtype != type(step.result).dtype) return false;
     std::optional<double> number = step.other == kNone ? step.number : uniforms_.of(step.other);
     if (!number) return false;
@@ -189,6 +200,11 @@ class Fusion {
     return make_.call(attention_forms().transpose, {Arg::of_value(v), Arg::of_int(-2), Arg::of_int(-1)});
   }
 
+  ValueId as(ValueId v, Dtype dtype) {
+    if (type(v).dtype == dtype) return v;
+    return make_.call(attention_forms().cast, {Arg::of_value(v)}, {{"dtype", Arg::of_dtype(dtype)}});
+  }
+
   // What broadcasts against transposed scores, for scores.
   ValueId upright(ValueId v, bool turned) {
     if (!turned || type(v).rank() == 0) return v;
@@ -199,7 +215,7 @@ class Fusion {
   ValueId assemble() {
     const AttentionForms& forms = attention_forms();
     ValueId key = steps_.scores_turned ? steps_.left : transposed(steps_.right);
-    ValueId value = steps_.turned ? transposed(steps_.value) : steps_.value;
+    ValueId value = as(steps_.turned ? transposed(steps_.value) : steps_.value, type(query_).dtype);
     if (!same(product_batch_, batch_)) {
       query_ = recounted(query_, product_batch_);
       key = recounted(key, product_batch_);
@@ -211,6 +227,7 @@ class Fusion {
         make_.call(forms.attention,
                    {Arg::of_value(query_), Arg::of_value(key), Arg::of_value(value), optional(bias_), optional(seen_)},
                    {{"scale", whole_scale()}, {"hidden", Arg::of_real(hidden_.value_or(0))}});
+    made = as(made, type(out()).dtype);
     if (steps_.turned)
       made = make_.call(forms.copy, {Arg::of_value(transposed(made))},
                         {{"memory_format", Arg::of_memory_format(MemoryFormat::contiguous)}});
@@ -226,8 +243,9 @@ class Fusion {
   ValueId query_ = kNone, bias_ = kNone, seen_ = kNone, open_scale_ = kNone;
   double scale_ = 1;
   std::optional<double> hidden_;
-  DimVec product_batch_, batch_;  // of the first product, and as counted where masks are put on
-  bool reshaped_ = false, deferred_ = false;
+  // Of the first product; as counted where masks are put on; and as the graph counts it at the step at hand.
+  DimVec product_batch_, batch_, shown_batch_;
+  bool reshaped_ = false;
 };
 
 // What an equation's definition makes is products between views of views, of which few are left.

@@ -85,6 +85,28 @@ class Dims(ExportCase):
                     for i, value in enumerate(f(x)):
                         np.testing.assert_allclose(got[f"out{i}"], value.numpy(), rtol=1e-6)
 
+    def test_slices_within_a_range_from_nothing(self):
+        def f(x):
+            n = x.shape[0]
+            return x[: n // 2], x[n // 3 :].sum(1), x[: n // 2].relu().view(-1, 1)
+
+        made = self.export(f, X.clone(), dynamic={"x": {0: range(0, 40)}})
+        self.assertIn("s0 in 0..39", made.text)
+        self.assertIn("end=s0//2", made.text)
+        checked = command.run("check", made.path)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+
+    def test_a_size_by_which_the_program_can_not_divide(self):
+        root = lambda x, n: x ** (1 / n)
+        error = self.refused_here(root, X.clone(), 2, dynamic=(None, torch.export.Dim.DYNAMIC))
+        self.assertIn("has no place in a graph", error.what)
+        error = self.refused_here(root, X.clone(), 2, dynamic=(None, range(0, 50)))
+        self.assertIn("it holds for 2 alone", error.what)
+        halves = lambda x: x.view(x.shape[0] // 2, 2, -1).sum(1)
+        with self.assertWarns(lenz.DynamicWarning) as told:
+            self.export(halves, X.clone(), dynamic={"x": {0: range(0, 30)}})
+        self.assertIn("the text is not for 0, 1", str(told.warning))
+
     def test_sizes_of_nothing(self):
         for dynamic, what in (({"x": {7: "rows"}}, "dim 7 of `x`, which has 2 dims"), (5, "`dynamic` is 5"),
                               ({"other": {0: "rows"}}, "`other`, which is no argument; those are x"),
@@ -164,9 +186,10 @@ class Dims(ExportCase):
             self.path.unlink(missing_ok=True)
             self.assertIn(what, self.refused(lambda x: x, X.clone(), dynamic={"x": {0: sizes}}).what)
 
-    def test_a_size_that_lenz_would_take_for_another(self):
-        error = self.refused_here(lambda x, i: x[: i.item()], X, torch.tensor(3))
-        self.assertIn("slice", error.what)
+    def test_a_size_that_torch_knows_nothing_of(self):
+        f = lambda x, i: x[: i.item()]
+        for place in (3, -2, 9, -9):
+            self.agrees(self.export(f, X, torch.tensor(place)), f, X, torch.tensor(place))
 
     def test_a_size_that_only_a_number_fixes(self):
         def f(x):

@@ -93,6 +93,14 @@ class Exports(ExportCase):
             self.assertIn(op, made.text)
         self.agrees(made, f, X)
 
+    def test_a_map_is_a_scan(self):
+        from torch._higher_order_ops.map import map as mapped
+
+        f = lambda x, y: mapped(lambda rows, k: (rows[0] * k, rows[1].sum()), (x, y), torch.ones(4) * 2)
+        made = self.export(f, X, X + 1)
+        self.assertIn("lenz.scan(@body_graph_0, [], [%x, %y]", made.text)
+        self.agrees(made, f, X, X + 1)
+
     def test_sizes_that_only_a_run_knows(self):
         def f(x):
             n = (x > 0).sum().item()
@@ -134,6 +142,38 @@ class Exports(ExportCase):
     def test_several_results_of_unknown_sizes(self):
         f = lambda x: torch.unique((x * 2).long(), return_counts=True)
         self.agrees(self.export(f, X), f, X)
+        # torch's own shapes of them have the dtype of the values
+        for unique in (torch.unique, torch.unique_consecutive):
+            f = lambda x: unique(x.long())
+            self.agrees(self.export(f, X), f, X)
+
+            def f(x):
+                values, places, counts = unique(x.round(), return_inverse=True, return_counts=True)
+                return values[places], counts * 2
+
+            self.agrees(self.export(f, X), f, X)
+
+    def test_counts_of_narrow_integers_and_weights(self):
+        def f(x, w):
+            narrow = x.int()
+            return torch.bincount(narrow) * 2, torch.bincount(narrow, w), torch.bincount(narrow[narrow > 1]), torch.bincount(x, w.half())
+
+        args = torch.tensor([1, 3, 1]), torch.tensor([0.5, 1.0, 2.0])
+        made = self.export(f, *args)
+        self.agrees(made, f, *args)
+        checked = command.run("check", made.path)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
+
+    def test_slices_of_which_torch_has_no_size(self):
+        def f(x, n):
+            k = n.item()
+            first, last = x[:k], x[k:]
+            return first * 2, last.sum(), torch.cat([first, last]), x[x > 0][-2:], x[x > 0][: k // 2].view(-1, 1)
+
+        made = self.export(f, X[:, 0].clone(), torch.tensor(2))
+        self.agrees(made, f, X[:, 0].clone(), torch.tensor(2))
+        checked = command.run("check", made.path)
+        self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
     def test_vmap(self):
         f = lambda x: torch.vmap(lambda row: row.sum() * row)(x)
@@ -241,6 +281,16 @@ class Exports(ExportCase):
         self.assertIn("%twice: f32[6, 4] = lenztest.twice(%x, by=3.0)", made.text)
         self.assertEqual(len(made.externs), 1)
 
+    def test_shifts_by_operators(self):
+        def f(x, y):
+            x <<= 2
+            y >>= x
+            return x << 1, x >> y, y << y
+
+        made = self.export(f, torch.arange(4), torch.arange(4) + 3)
+        self.assertNotIn("extern", made.text)
+        self.agrees(made, f, torch.arange(4), torch.arange(4) + 3)
+
     def test_views_in_place_are_views(self):
         def model(x, y):
             z = x.clone()
@@ -258,6 +308,8 @@ class Exports(ExportCase):
     def test_an_argument_keeps_its_look(self):
         error = self.refused_here(lambda x: x.add_(1).t_() + 1, X.clone())
         self.assertIn("another shape", error.what)
+        error = self.refused_here(lambda x: x.unsqueeze_(0) * 1, X.clone())
+        self.assertIn("more dims", error.what)
         self.export(lambda x: x.squeeze_() + 1, X)
 
     def test_shared_memory_of_arguments(self):
@@ -335,14 +387,14 @@ class Exports(ExportCase):
         self.assertIn("this line", error.where.code)
 
     def test_control_flow_beyond_graphs(self):
-        from torch._higher_order_ops.map import map as mapped
+        from torch.nn.attention.flex_attention import flex_attention
 
         def f(x):
-            return mapped(lambda row: row.sin() + 1, x)  # a map
+            return flex_attention(x, x, x)  # scores by a function
 
-        error = self.refused_here(f, X)
-        self.assertIn("map", error.what)
-        self.assertIn("a map", error.where.code)
+        error = self.refused_here(f, torch.ones(1, 1, 16, 16))
+        self.assertIn("flex_attention", error.what)
+        self.assertIn("scores by a function", error.where.code)
         self.assertIn("scan", error.remedy)
 
         def g(x):

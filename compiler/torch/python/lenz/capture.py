@@ -4,6 +4,7 @@ import dataclasses
 import functools
 import inspect
 import re
+import traceback
 import unittest.mock
 
 import sympy
@@ -285,6 +286,10 @@ def translated(error, notes=None, program=None, dynamic=None):
                            "take the other door (lenz.export without via=\"fx\"), or branch with torch.where")
     if any(word in text.lower() for word in ("constraint", "dynamic_shapes", "dynamic shapes", "dim hint")):
         return _of_sizes(text, where or _that_fixed(notes.asked) or source_of_program(program), notes.fixed)
+    of_guards = any(f.name == "produce_guards" for f in traceback.extract_tb(error.__traceback__))
+    if isinstance(error, IndexError) and of_guards and not notes.resized:
+        return ExportError("an argument has more dims when the program ends (`unsqueeze_`)", where or source_of_program(program),
+                           "take a view of it, without the underscore")
     if dynamic is not None and where is None and not notes.resized and isinstance(error, (IndexError, KeyError, TypeError)):
         return ExportError(f"`dynamic` does not fit the arguments ({type(error).__name__}: {first})",
                            source_of_program(program), dims.REMEDY)

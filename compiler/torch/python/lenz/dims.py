@@ -153,6 +153,14 @@ def require_kept(wanted, inputs, shape_env, conditions):
                 _require_dim(a, i.placeholder.meta["val"].shape[a.dim], shape_env, conditions)
 
 
+def holds(condition, symbol, size):
+    """Whether it is known to hold of a size. Where it divides by what is 0 then, so does the program, which raises."""
+    try:
+        return condition.subs(symbol, size) == sympy.true
+    except ZeroDivisionError:
+        return False
+
+
 def _require_dim(a, size, shape_env, conditions):
     e = shape_env.replace(size.node.expr) if isinstance(size, torch.SymInt) else sympy.S.Zero
     if len(e.free_symbols) != 1:
@@ -165,14 +173,14 @@ def _require_dim(a, size, shape_env, conditions):
         condition = shape_env.replace(guard.expr)
         if condition.free_symbols != {symbol}:
             continue
-        holds = [v for v in values if condition.subs(symbol, v) == sympy.true]
+        holding = [v for v in values if holds(condition, symbol, v)]
         line = next((at for said, at in conditions if said == guard.expr and at), None)
-        if isinstance(condition, sympy.Eq) and not condition.has(Mod, PythonMod) and not set(holds) & set(values[len(values) // 2 :]):
+        if isinstance(condition, sympy.Eq) and not condition.has(Mod, PythonMod) and not set(holding) & set(values[len(values) // 2 :]):
             raise ExportError(f"the program fixes {a}, which `dynamic` lets vary: of {_span(low, high)} only these sizes are "
-                              f"left: {sizes(holds)}", line, "leave that size out of `dynamic`, or write that line for every "
+                              f"left: {sizes(holding)}", line, "leave that size out of `dynamic`, or write that line for every "
                               "size (n // 2 for int(n * 0.5), tensors for what needs it as a number)")
-        if len(holds) < len(values):
-            holes.append((sizes([v for v in values if v not in holds]), line))
+        if len(holding) < len(values):
+            holes.append((sizes([v for v in values if v not in holding]), line))
     too_low, too_high = a.low is not None and low > a.low, a.high is not None and high is not None and high < a.high
     if too_low or too_high:
         raise ExportError(f"the program is captured for {_span(low, high)} of {a} alone; `dynamic` asks for "
@@ -205,7 +213,7 @@ def _line_that_excludes(e, symbol, size, shape_env, conditions):
         condition = shape_env.replace(guard) if isinstance(guard, sympy.Basic) else sympy.true
         if at and condition.free_symbols == {symbol}:
             value = (size - e.coeff(symbol, 0)) / e.coeff(symbol, 1)
-            if condition.subs(symbol, value) == sympy.false:
+            if not holds(condition, symbol, value):
                 return at
     return None
 

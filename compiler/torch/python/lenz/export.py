@@ -231,13 +231,44 @@ def _files(path, text, module, arrays, inputs, sources):
     return Exported(path, text, inputs, externs, files)
 
 
-def _sizes(type_text):
-    """Of a type as text dtype and sizes."""
-    return type_text.partition("]")[0]
+def _split(type_text):
+    """Dtype, sizes and the rest of a type as text."""
+    dtype, _, rest = type_text.partition("[")
+    sizes, _, rest = rest.partition("]")
+    parts, depth = [""], 0
+    for c in sizes.replace(", ", ","):
+        depth += (c == "(") - (c == ")")
+        if c == "," and depth == 0:
+            parts.append("")
+        else:
+            parts[-1] += c
+    return dtype, parts, rest
+
+
+def _named_here(said, told, text):
+    """What the sizes are to which the first of two types gives names that stand nowhere before it: name -> size. None: the
+    types differ in more than that, and in strides."""
+    (dtype, sizes, _), (other_dtype, other_sizes, _) = _split(said), _split(told)
+    if dtype != other_dtype or len(sizes) != len(other_sizes):
+        return None
+    meant = {name: size for name, size in zip(sizes, other_sizes) if name != size}
+    before = text[: text.index(said)]
+    return None if any(not re.fullmatch(r"u\d+", n) or re.search(_spelled(n), before) for n in meant) else meant
+
+
+def _spelled(symbol):
+    return rf"(?<![%\w.]){symbol}\b"
+
+
+def _replaced(text, symbol, size):
+    """Outside of strings."""
+    return re.sub(rf'"(?:\\.|[^"\\])*"|{_spelled(symbol)}', lambda m: m[0] if m[0][0] == '"' else f"({size})", text)
 
 
 def _canonical(text, module, path):
-    """In canonical spelling. Where a row infers other strides for a size that only a run knows, the row is right."""
+    """In canonical spelling. Of a size that torch gave a name (`u0`), for it could not tell, and of its strides, the row is
+    right that infers them."""
+    origin = dict(module.node_of)  # a statement's text, as it stands now, -> its node
     for _ in range(64):
         try:
             return command.canonical(text, path.parent)
@@ -246,13 +277,17 @@ def _canonical(text, module, path):
             line = lines[e.line - 1].strip() if 0 < e.line <= len(lines) else ""
             told = re.search(r"(%\S+) is (.*) here$", str(e).splitlines()[0])
             said = re.search(rf"{re.escape(told[1])}: (.*?)(?=, %| = )", line) if told else None
-            if said and said[1] != told[2] and _sizes(said[1]) == _sizes(told[2]):
-                corrected = line.replace(said[0], f"{told[1]}: {told[2]}", 1)
-                lines[e.line - 1] = "  " + corrected
-                module.node_of[corrected] = module.node_of.get(line)
+            meant = _named_here(said[0], f"{told[1]}: {told[2]}", text) if said and said[1] != told[2] else None
+            if meant is not None:
+                lines[e.line - 1] = "  " + line.replace(said[0], f"{told[1]}: {told[2]}", 1)
+                origin[lines[e.line - 1].strip()] = origin.get(line)
+                for symbol, size in meant.items():
+                    renamed = [_replaced(old, symbol, size) for old in lines]
+                    origin |= {new.strip(): origin.get(old.strip()) for old, new in zip(lines, renamed)}
+                    lines = renamed
                 text = "\n".join(lines) + "\n"
                 continue
-            node = module.node_of.get(line)
+            node = origin.get(line)
             raise ExportError(f"lenz refuses the graph: {e}", source_of_node(node) if node is not None else None,
                               "mend that line if eager refuses it too; else lenz has no such form: write it another way") from None
     raise ExportError("lenz refuses the graph again and again", remedy="report it with the program")

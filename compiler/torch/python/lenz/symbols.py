@@ -1,11 +1,14 @@
 """Symbolic sizes: torch's symbols, renamed s0, s1, ... (of inputs) and u0, u1, ... (that only a run knows), and facts."""
 
+import itertools
+
 import sympy
 import torch
 from torch.fx.experimental.symbolic_shapes import free_unbacked_symbols
 from torch.utils._sympy.numbers import int_oo
 
 from . import spelling
+from .dims import holds
 from .errors import ExportError
 from .spelling import Unspeakable
 
@@ -37,7 +40,9 @@ class Symbols:
         if symbol not in self._names:
             unbacked = bool(free_unbacked_symbols(symbol))
             letter = "u" if unbacked else "s"
-            self._names[symbol] = f"{letter}{sum(n[0] == letter for n in self._names.values())}"
+            free = (f"{letter}{i}" for i in itertools.count())
+            taken = {*self._names.values(), *spelling.DTYPES.values()}  # u8
+            self._names[symbol] = next(name for name in free if name not in taken)
         return self._names[symbol]
 
     def dim(self, x):
@@ -122,19 +127,19 @@ class Symbols:
         return list(dict.fromkeys(facts))
 
     def _by_trial(self, condition, guard):
-        """A condition on real numbers made of one size as the range in which it holds; raises Unspeakable if there is none."""
+        """A condition on real numbers made of one size as the range in which it holds."""
+        line = next((at for asked, at in self.asked if asked == guard and at), None)
         (symbol, *others) = condition.free_symbols
         low, high = self._range(symbol)
-        if others or high is None or high - low >= _MOST_TRIED:
-            raise Unspeakable(f"the condition {condition}")
-        holds = [n for n in range(low, high + 1) if condition.subs(symbol, n) == sympy.true]
-        if not holds or holds[-1] - holds[0] + 1 != len(holds):
-            raise Unspeakable(f"the condition {condition}")
-        if len(holds) == 1 and low < high:
-            raise ExportError(f"the program fixes a size that is to vary from {low} to {high}: it holds for {holds[0]} alone",
-                              next((at for asked, at in self.asked if asked == guard and at), None),
-                              "leave that size out of `dynamic`, or compute with tensors what needs it as a number")
-        return f"{self._name(symbol)} in {holds[0]}..{holds[-1]}"
+        few = not others and high is not None and high - low < _MOST_TRIED
+        sizes = [n for n in range(low, high + 1) if holds(condition, symbol, n)] if few else []
+        if not sizes or sizes[-1] - sizes[0] + 1 != len(sizes):
+            raise ExportError(f"the condition {condition}, on which the program was specialised, has no place in a graph", line,
+                              "narrow the range of that size in `dynamic`, or fix it")
+        if len(sizes) == 1 and low < high:
+            raise ExportError(f"the program fixes a size that is to vary from {low} to {high}: it holds for {sizes[0]} alone",
+                              line, "leave that size out of `dynamic`, or compute with tensors what needs it as a number")
+        return f"{self._name(symbol)} in {sizes[0]}..{sizes[-1]}"
 
     def facts_about(self, names, facts):
         """Those of the facts that only speak of these symbols."""

@@ -19,6 +19,7 @@ from torch._subclasses.fake_tensor import FakeTensorMode
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from .errors import ExportError, is_users, may_be_told, source_of_here
+from .fake_kernels import mended_kernels
 from .open_sizes import left_open
 
 
@@ -45,7 +46,7 @@ def noted():
     with contextlib.ExitStack() as changed:
         for change in (every_frame_of_the_users(), _roots_of_sizes(), _conditions(notes), _derivatives(notes),
                        _data(notes), _resized(notes), _raised(notes), seeds_refused(), left_open(notes),
-                       _silence()):
+                       mended_kernels(), _silence()):
             changed.enter_context(change)
         yield notes
 

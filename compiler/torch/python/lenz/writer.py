@@ -20,8 +20,12 @@ _HIGHER = torch.ops.higher_order
 # Conditions that the types or the facts of the graph state.
 _STATED = {_ATEN._assert_tensor_metadata.default, _ATEN.sym_constrain_range.default,
            _ATEN.sym_constrain_range_for_size.default, _ATEN._assert_async.msg}
+# Python's operators << and >>, <<= and >>=.
+_SHIFTS = {getattr(getattr(_ATEN, f"__{before}{way[0]}shift__"), theirs): getattr(getattr(_ATEN, f"bitwise_{way}_shift{behind}"), ours)
+           for way in ("left", "right") for before, behind in (("", ""), ("i", "_"))
+           for theirs, ours in (("Tensor", "Tensor"), ("Scalar", "Tensor_Scalar"))}
 # The same under a name that has a row.
-_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, **STANDS_FOR}
+_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, **STANDS_FOR, **_SHIFTS}
 # Without a row, which would say it.
 _HIDES_WRITES = {_ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
 _SIZES = {"aten::sym_size", "aten::size"}  # the second one is that of TorchScript, which ops below gru_cell call
@@ -30,7 +34,7 @@ _COMPARISONS = {operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operato
 _NUMBERS = (int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
 # As which a number counts until it meets a tensor.
 _WRAPPED = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
-_CONTROL = {"cond", "while_loop", "scan"}
+_CONTROL = {"cond", "while_loop", "scan", "map_impl"}
 # Where the sub-graph stands among the arguments of a region that is written as if it stood in the graph itself.
 _REGIONS = {"wrap_with_set_grad_enabled": 1, "wrap_with_autocast": 4, "wrap": 0, "tag_activation_checkpoint": 0,
             "invoke_subgraph": 0, "hints_wrapper": 0}
@@ -411,8 +415,9 @@ class GraphWriter:
         one = len(schema.returns) == 1 and count is None
         metas = [meta] if one else list(meta) if count is None else [None] * count
         names = [self.fresh(node.name if one else f"{node.name}.{i}") for i in range(len(metas))]
-        annotated = any([not known, *map(self.makes_symbols, metas)])
-        targets = [(name, self.symbols.type(value) if annotated else None) for name, value in zip(names, metas)]
+        # Torch's fake kernels may guess at the dtypes of results that a call does not ask for.
+        annotated = [self.makes_symbols(value) or not known for value in metas]
+        targets = [(n, self.symbols.type(value) if told else None) for n, value, told in zip(names, metas, annotated)]
         for returned, name in zip(schema.returns, names):
             for parameter, value in operands:
                 aliases = parameter.alias_info, returned.alias_info
@@ -513,6 +518,12 @@ class GraphWriter:
         combine, init, xs, additional = node.args
         graph = self.subgraph(env[combine], node, combine.name)
         call = f"lenz.scan({graph}, {self.spell(list(init), env)}, {self.spell(list(xs), env)}{self.additional(additional, env)})"
+        return self.control(node, call)
+
+    def map_impl(self, node, env):
+        body, xs, additional = node.args  # a scan that carries nothing
+        graph = self.subgraph(env[body], node, body.name)
+        call = f"lenz.scan({graph}, [], {self.spell(list(xs), env)}{self.additional(additional, env)})"
         return self.control(node, call)
 
     def additional(self, operands, env):
