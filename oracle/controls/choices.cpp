@@ -14,8 +14,11 @@ double admitted(double candidate, double exact, double error, Dtype keeps) {
   if (std::fabs(candidate - exact) <= error) return candidate;
   const double edge = exact + std::copysign(error, candidate - exact);
   if (keeps == Dtype::f64) return edge;
-  const double r = nearest(keeps, edge);
-  return std::fabs(r - exact) <= error ? r : nearest(keeps, exact);
+  for (double inwards : {0.0, std::copysign(last_place(keeps, edge), edge - exact)}) {
+    const double r = nearest(keeps, edge - inwards);
+    if (std::fabs(r - exact) <= error) return r;
+  }
+  return nearest(keeps, exact);
 }
 }  // namespace
 
