@@ -99,7 +99,7 @@ void count_element(Shares& shares, const ScalarValue& v, Bound bound, bool marke
 class Judge {
  public:
   Judge(const Graph& graph, const Reference& reference)
-      : any_bytes_(sees_bits_as_bools(graph)), reference_(reference) {}
+      : any_bytes_(sees_bits_as_bools(graph)), graph_(graph), reference_(reference) {}
   Judgement judgement;
 
   // Bit for bit, where nothing is open.
@@ -122,6 +122,15 @@ class Judge {
       if (!judgement.mismatch) judgement.mismatch = found(what, seen, i, Rung::bitwise, seen.dtype, v, {}, x);
       return;
     }
+  }
+
+  // Of an output what check says of a value that the graph computed.
+  void check_output(size_t i, const RunValue& got) {
+    output_ = i;
+    largest_input_.reset();
+    check("output " + std::to_string(i), reference_.outputs[i], got, true);
+    output_.reset();
+    largest_input_.reset();
   }
 
   // `computed`: by the graph; of anything else it tells nothing that its elements agree.
@@ -182,14 +191,42 @@ class Judge {
     return ScalarValue(int64_t{v.integer() != 0});
   }
   bool any_bytes_;
+  const Graph& graph_;
   const Reference& reference_;
+  std::optional<size_t> output_;  // the one at hand, if it is one
   std::optional<double> largest_input_;
 
-  // The largest finite number that the graph was given. Few bounds are so wide that anybody asks.
+  // Of each input whether the output at hand may hang on it. Where a graph writes, it may on all.
+  std::vector<bool> inputs_that_count() const {
+    std::vector<bool> counts(graph_.inputs().size(), true);
+    std::vector<NodeId> nodes;
+    bool writes = !output_;
+    graph_.for_each_node([&](NodeId id) {
+      nodes.push_back(id);
+      writes = writes || graph_.node(id).op->may_write;
+    });
+    if (writes) return counts;
+    std::vector<bool> needed(graph_.value_count());
+    const auto need = [&](ValueId v) { needed[v] = true; };
+    for_each_value(graph_.outputs()[*output_], need);
+    for (size_t k = nodes.size(); k-- > 0;) {
+      const Node& node = graph_.node(nodes[k]);
+      bool asked = false;
+      for (uint16_t r = 0; r < node.result_count; ++r) asked = asked || needed[node.result(r)];
+      if (asked)
+        for (const Arg& arg : node.arguments()) for_each_value(arg, need);
+    }
+    for (size_t i = 0; i < counts.size(); ++i) counts[i] = needed[graph_.inputs()[i].value];
+    return counts;
+  }
+
+  // The largest finite number that it was given. Few bounds are so wide that anybody asks.
   double largest_input() {
     if (!largest_input_) {
       largest_input_ = 0;
-      for (const Bounded& input : reference_.inputs) *largest_input_ = std::max(*largest_input_, largest_in(input));
+      const std::vector<bool> counts = inputs_that_count();
+      for (size_t i = 0; i < reference_.inputs.size(); ++i)
+        if (counts[i]) *largest_input_ = std::max(*largest_input_, largest_in(reference_.inputs[i]));
     }
     return *largest_input_;
   }
@@ -292,8 +329,7 @@ Shares shares_of(const Bounded& result, double strong) {
 
 Judgement judge(const Graph& graph, const Reference& reference, const Execution& got) {
   Judge judge(graph, reference);
-  for (size_t i = 0; i < reference.outputs.size() && i < got.outputs.size(); ++i)
-    judge.check("output " + std::to_string(i), reference.outputs[i], got.outputs[i], true);
+  for (size_t i = 0; i < reference.outputs.size() && i < got.outputs.size(); ++i) judge.check_output(i, got.outputs[i]);
   for (size_t i = 0; i < reference.inputs.size() && i < got.inputs.size(); ++i)
     judge.check("input " + graph.value_name(graph.inputs()[i].value) + " afterwards", reference.inputs[i],
                 got.inputs[i], graph.inputs()[i].mutated);

@@ -78,8 +78,8 @@ class Referee {
 // How well the bounds can tell, over all elements of outputs and of inputs that the graph writes to.
 struct Shares {
   uint64_t elements = 0;
-  // Marked, or with an error beyond every number among the inputs and in the result, which leaves more than 2^-6 of the
-  // value open.
+  // Marked, or with an error beyond every number in the result and among the inputs that it may hang on, which leaves
+  // more than 2^-6 of the value open.
   uint64_t ambiguous = 0;
   uint64_t strong = 0;  // error below 2^-6 of the value, or exact
   uint64_t open = 0;    // tensors among the results more than half of whose elements are ambiguous

@@ -512,6 +512,21 @@ TEST(Bounds, WhetherAnyIsTrueIsOpenWhereAllMayBeZero) {
   EXPECT_EQ(Judged(text, {{-140, 1}}).errors()[0], 0);
 }
 
+// A large number says of what hangs on it that an error is small, not of anything else.
+TEST(Bounds, InputsThatAResultDoesNotHangOnSayNothingOfItsErrors) {
+  auto weak = [](const std::string& other) {
+    return Judged(
+               "graph @g(%x: f32[1], %b: f32[1]) { %s = aten.add(%x, 1e8) %q = aten.mul(%s, %x)"
+               " %p = aten.mul(%x, 1e8) %y = aten.sub(%q, %p) " +
+                   other + "}",
+               {{1.3}, {1e30}})
+        .verdict()
+        .shares.weak();
+  };
+  EXPECT_TRUE(weak("%c = aten.mul(%b, 1.0) return %y, %c"));
+  EXPECT_FALSE(weak("%c = aten.mul(%b, 1.0) %z = aten.add(%y, %c) return %z"));
+}
+
 TEST(Bounds, WhatMayOverflowIsOpen) {
   Judged j("graph @g(%x: f16[1] init ones) { %y = aten.mul(%x, 65504) %z = aten.add(%y, 16) return %z }");
   EXPECT_TRUE(std::isinf(j.errors()[0]));
