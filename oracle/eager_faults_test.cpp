@@ -236,6 +236,15 @@ TEST(RandomLoops, BesideSuchAreComparedFromOutsideAndSaySo) {
   EXPECT_NE(r.no_stream, "");
 }
 
+// The types of an extern's results are the graph's word.
+TEST(Externs, OfAnotherTypeThanDeclaredAreTheGraphsError) {
+  EXPECT_THROW(checked("extern \"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool "
+                       "return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)\"\n"
+                       "graph @g(%x: f32[4]) {\n"
+                       "  %a: f32[u0], %b: f32[0], %c: f32[0] = aten.unique_consecutive(%x)\n  return %a\n}\n"),
+               UserError);
+}
+
 // What libtorch has in place alone runs on a copy where a graph of values asks for it.
 TEST(Externs, InPlaceAloneRunOnACopy) {
   GraphReport r = checked(

@@ -37,7 +37,12 @@ inline constexpr std::string_view kArangeByLoops = LENZ_ARANGE("$start", "$step"
   "    v = where($k < ($steps // 2), x + " LENZ_MANY("to($k, $r)") ", y - " LENZ_MANY("to($steps - 1 - $k, $r)") ") " \
   "  } "                                                                                          \
   "  %out[$i] = " value " }"
-#define LENZ_POWER "pow(to($base, $t), v)"
+// Of one step the base stays real, which tells infinite exponents apart that a complex one does not.
+#define LENZ_REAL_BASE "pow(to($base, f64), real(v))"
+#define LENZ_ANGLE "(imag(v) * log(to($base, f64)))"
+#define LENZ_POWER                                                                                    \
+  "choose($steps == 1 and is_complex($t) and $base > 0, complex(" LENZ_REAL_BASE " * cos(" LENZ_ANGLE \
+  "), " LENZ_REAL_BASE " * sin(" LENZ_ANGLE ")), pow(to($base, $t), v))"
 inline constexpr std::string_view kLinspaceLoops = LENZ_SPACED("$start", "$end", "v");
 inline constexpr std::string_view kLinspaceTTLoops = LENZ_SPACED("%start[]", "%end[]", "v");
 inline constexpr std::string_view kLinspaceTSLoops = LENZ_SPACED("%start[]", "$end", "v");
@@ -47,6 +52,8 @@ inline constexpr std::string_view kLogspaceTTLoops = LENZ_SPACED("%start[]", "%e
 inline constexpr std::string_view kLogspaceTSLoops = LENZ_SPACED("%start[]", "$end", LENZ_POWER);
 inline constexpr std::string_view kLogspaceSTLoops = LENZ_SPACED("$start", "%end[]", LENZ_POWER);
 #undef LENZ_POWER
+#undef LENZ_ANGLE
+#undef LENZ_REAL_BASE
 #undef LENZ_SPACED
 #undef LENZ_MANY
 
@@ -76,7 +83,9 @@ inline constexpr std::string_view kHistcLoops = R"(
       low = reduce minimum(x)
       high = reduce maximum(x)
       if numel(%self) == 0 { low = where(low == high, low, to($min, $a)) high = low }
-      %finite[] = isfinite(low) and isfinite(high)
+      told = isfinite(low) and isfinite(high)
+      if dtype(%self) == bf16 { told = told and (low != high or to(low, f64) - 1 != to(low, f64) + 1) }
+      %finite[] = told
       %range[0] = where(low == high, low - 1, low)
       %range[1] = where(low == high, high + 1, high)
     }

@@ -10,21 +10,30 @@ namespace {
   ", $stride, $padding, _, false, _, 1) "                                     \
   "where dtype(%r) in floats, contiguous(%x), contiguous(%w), numel(%r) > 0 " \
   "where all_equal($stride, 1), all_equal($padding, 0), one_tap(%w), long_rows(%x) "
-#define LENZ_PRODUCT                          \
+#define LENZ_OPERANDS                         \
   "replace %r { "                             \
   "%m = aten.view(%w, one_matrix(%w)) "       \
   "%each = aten.expand(%m, of_each(%x, %w)) " \
-  "%pixels = aten.view(%x, rows(%x)) "        \
-  "%product = aten.bmm(%each, %pixels) "
+  "%pixels = aten.view(%x, rows(%x)) "
+#define LENZ_PRODUCT LENZ_OPERANDS "%product = aten.bmm(%each, %pixels) "
+#define LENZ_AS_IMAGES "%y = aten.view(%sum, sizes(%r)) return %y } } "
 
-// With a kernel of one tap each pixel's channels are a matrix times what they were: one product for each image.
+// With a kernel of one tap each pixel's channels are a matrix times what they were: one product for each image. A bias
+// is added behind, pointwise; of half floats that would round the product, so they have it in the product's own sum.
 constexpr std::string_view kRules =  //
-    "rule pointwise { " LENZ_POINTWISE("$none") "where is_none($none) " LENZ_PRODUCT
-                                                "%y = aten.view(%product, sizes(%r)) return %y } } "
-                                                "rule pointwise_with_bias { " LENZ_POINTWISE("%bias") LENZ_PRODUCT
-    "%column = aten.view(%bias, column(%bias)) %sum = aten.add(%product, %column) "
-    "%y = aten.view(%sum, sizes(%r)) return %y } } ";
+    "rule pointwise { " LENZ_POINTWISE(
+        "$none") "where is_none($none) " LENZ_PRODUCT
+                 "%y = aten.view(%product, sizes(%r)) return %y } } "
+                 "rule pointwise_with_bias { " LENZ_POINTWISE(
+                     "%bias") "where not dtype(%r) in [f16, bf16] " LENZ_PRODUCT
+                              "%column = aten.view(%bias, column(%bias)) %sum = aten.add(%product, "
+                              "%column) " LENZ_AS_IMAGES "rule pointwise_of_halves_with_bias { " LENZ_POINTWISE(
+                                  "%bias") "where dtype(%r) in [f16, bf16] " LENZ_OPERANDS
+                                           "%column = aten.view(%bias, column(%bias)) %sum = aten.baddbmm(%column, "
+                                           "%each, %pixels) " LENZ_AS_IMAGES;
+#undef LENZ_AS_IMAGES
 #undef LENZ_PRODUCT
+#undef LENZ_OPERANDS
 #undef LENZ_POINTWISE
 
 // Images that have fewer pixels than this share a weight better as one product with all of their pixels, which is what
