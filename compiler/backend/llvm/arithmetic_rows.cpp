@@ -42,7 +42,7 @@ V fused(Call& call, V a, V b, V c) {
   if (call.compute == Dtype::f32) return convert(odd, LaneType::f32);
   const V once = convert(odd, LaneType::f32), back = convert(once, LaneType::f64);
   const V off = (back != odd) & is_finite(back) & ((bits(once) & 1) == 0);
-  const V step = select((odd > back) == (back > 0), from(bits(once), 1), -1);
+  const V step = select(abs(odd) > abs(back), from(bits(once), 1), -1);  // off zero, too
   return value_of_dtype(call, as_float(select(off, bits(once) + step, bits(once))), call.compute);
 }
 

@@ -60,6 +60,15 @@ TEST(ScalarCode, OddNumbersOfLanes) {
     }
 }
 
+// More special values than above, in all combinations: f32 has no number for the products of some.
+TEST(ScalarCode, FusedProductsOfTheLeastNumbers) {
+  for (Dtype dtype : {Dtype::bf16, Dtype::f16}) {
+    UlpRequest request{.row = find_scalar("fma"), .compute = dtype, .result = dtype, .target = runnable_target()};
+    const UlpReport report = check_row(request);
+    EXPECT_EQ(report.wrong, 0) << report.where;
+  }
+}
+
 // What is not spelled is called: the list can neither grow nor shrink unseen.
 TEST(ScalarCode, Missing) {
   std::ifstream file(LENZ_SOURCE_DIR "/compiler/backend/llvm/missing_rows.txt");
