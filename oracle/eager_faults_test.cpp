@@ -240,6 +240,25 @@ TEST(Externs, InPlaceAloneRunOnACopy) {
   EXPECT_EQ(r.on_loops, 2u);
 }
 
+// Memory that nobody has set gives the shape of what is drawn, no more.
+TEST(RandomLoops, DrawnIntoMemoryThatNobodySetIsJudged) {
+  GraphReport r = checked(
+      "graph @g() {\n  %a = aten.empty([40])\n  %b = aten.exponential_(%a)\n  %c = aten.empty([40])\n"
+      "  %d = aten.uniform(%c, 2.0, 3.0)\n  return %b, %d\n}\n");
+  EXPECT_EQ(first_finding(r), "");
+  EXPECT_EQ(r.weak, 0u);
+}
+
+// What a kernel writes that nobody knows may be rounded.
+TEST(Externs, ThatWriteRaiseNoAlarm) {
+  GraphReport r = checked(
+      "extern \"aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> "
+      "Tensor(a!)\"\n"
+      "graph @g(%x: f32[3, 4] mut, %i: i64[2] init integers(0, 2, seed=1)) {\n"
+      "  %a: f32[3, 4] = aten.embedding_renorm_(%x, %i, 1.0, 2.0)\n  return %a\n}\n");
+  EXPECT_EQ(first_finding(r), "");
+}
+
 // What a pass lays otherwise eager may round otherwise.
 TEST(EagerFaults, StatisticsThatLieOtherwiseAreHeldToTheBounds) {
   GraphReport r = checked(

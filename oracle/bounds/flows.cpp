@@ -563,7 +563,9 @@ Outcome flow_opaque(FlowContext& in, const Call& call) {
   Outcome out = call.run_widened(in.boxed);
   if (out.raised || !in.errors) return out;
   bool unknown = any_error(in, call.values);
-  for (Dtype d : call.result_dtypes) unknown |= is_inexact(d) && call.op->accuracy != Accuracy::exact;
+  // What a kernel that nobody knows writes, it may round.
+  const bool exact = call.op->accuracy == Accuracy::exact && call.op->infer;
+  for (Dtype d : call.result_dtypes) unknown |= is_inexact(d) && !exact;
   // Which of several equal elements an index names is left open.
   if (call.op->flow.ties_open && out.results.size() > 1)
     mark_indices(in, call, in.store.read(leaves(call.values)[0]), out.results[1]->value.toTensor());

@@ -150,7 +150,10 @@ std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
 
 Outcome flow_random(FlowContext& in, const Call& call) {
   std::vector<RunValue> narrow = narrowed(call);
-  const bool uncertain = in.errors && any_error(in, call.values);
+  std::vector<RunValue> read(call.values.size());  // what an operand that gives the shape alone holds does not matter
+  for (size_t i = call.op->has(Trait::reads_metadata_only) ? 1 : 0; i < call.args.size(); ++i)
+    for_each_value(call.args[i], [&](ValueId v) { read[v] = call.values[v]; });
+  const bool uncertain = in.errors && any_error(in, read);
   const std::optional<Passed> passed = uncertain ? passed_through(in, call) : std::nullopt;
   const bool unknown = uncertain && !passed;
   bool computes = false;
