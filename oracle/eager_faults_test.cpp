@@ -268,7 +268,7 @@ TEST(RandomLoops, DrawnIntoMemoryThatNobodySetIsJudged) {
 }
 
 // What a kernel writes that nobody knows may be rounded.
-TEST(EagerFaults, ExternsThatWriteRaiseNoAlarm) {
+TEST(Externs, ThatWriteRaiseNoAlarm) {
   GraphReport r = checked(
       "extern \"aten::embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> "
       "Tensor(a!)\"\n"
