@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/graph/rebuild.h"
+#include "oracle/needless.h"
 #include "oracle/random_machine.h"
 #include "oracle/tensors.h"
 #include "oracle/values_file.h"
@@ -31,23 +32,27 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
     complete(binding, given);
     check_facts(binding, given);
   }
-  std::vector<RunValue> inputs = copies_of(boxed, given, binding, options);
+  copies_of(boxed, given, binding, options);  // a file's sizes bind symbols
   const std::unique_ptr<Graph> other = specialised(given, binding.lookup());
   const Graph& graph = other ? *other : given;
   ExecuteOptions execute;
   execute.memory_limit = options.memory_limit;
   execute.ambient_seed = options.seed;
   execute.folder = options.folder;
-  LenzRandom stream(boxed);
-  const bool by_stream = options.draws == Draws::lenz;
-  Execution expected = (by_stream ? Executor(stream, execute) : Executor(boxed, execute)).run(graph, inputs, binding);
-  if (expected.ending == Ending::out_of_memory)
-    return not_covered(verdict, "out of memory at " + expected.where + ": " + expected.text);
+  // Eager writes to its inputs: each run's are made anew.
+  NeededRun run = run_needed(graph, execute, [&](const Graph& part, const ExecuteOptions& how) {
+    const std::vector<RunValue> own = copies_of(boxed, graph, binding, options);
+    LenzRandom stream(boxed);
+    return (options.draws == Draws::lenz ? Executor(stream, how) : Executor(boxed, how)).run(part, own, binding);
+  });
+  const Graph& needed = run.left ? *run.left : graph;
+  if (run.ended.ending == Ending::out_of_memory)
+    return not_covered(verdict, "out of memory at " + run.ended.where + ": " + run.ended.text);
 
-  // Eager wrote to its inputs: the candidate's are made anew.
   std::vector<RunValue> fresh = copies_of(boxed, graph, binding, options);
   Untold untold;
-  Execution got = read_results(options.results, graph, boxed, expected, fresh, untold);
+  Execution got = read_results(options.results, graph, boxed, run.ended, fresh, untold);
+  Execution& expected = run.refusal && got.ending == Ending::raised ? *run.refusal : run.ended;
   verdict.untold = std::move(untold.what);
   // Which integer it is, the reference knows better than eager.
   for (size_t i = 0; i < got.outputs.size(); ++i)
@@ -72,7 +77,7 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   const bool exact = options.inputs.empty() && options.values == Values::exact;
   Reference reference =
       Referee(boxed, execute, exact ? Widening::values_only : Widening::bounds_of_eager, options.draws)
-          .run(graph, fresh, binding);
+          .run(needed, fresh, binding);
   if (reference.ending != Ending::finished && (by_elements || by_sizes)) return verdict;
   if (reference.ending != Ending::finished)
     return not_covered(verdict, "the float64 reference ended at " + reference.where + ": " + reference.text);

@@ -78,4 +78,22 @@ std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact) {
   return left;
 }
 
+NeededRun run_needed(const Graph& graph, ExecuteOptions options,
+                     const std::function<Execution(const Graph& graph, const ExecuteOptions& options)>& run) {
+  NeededRun needed;
+  for (;;) {
+    const Graph& part = needed.left ? *needed.left : graph;
+    NodeId next = part.first();  // where it raises, the node that did
+    options.on_node = [&](NodeId node, std::span<const RunValue>) { next = part.node(node).next; };
+    needed.ended = run(part, options);
+    if (needed.ended.ending != Ending::raised) return needed;
+    std::unique_ptr<Graph> left;
+    if (needed.ended.contradicted) left = without_needless(part, *needed.ended.contradicted);
+    if (!left && next != kNone) left = without_needless(part, next);
+    if (!left) return needed;
+    if (!needed.refusal) needed.refusal = std::move(needed.ended);
+    needed.left = std::move(left);
+  }
+}
+
 }  // namespace lenz::oracle

@@ -4,9 +4,12 @@
 // size, if nobody says that size. Thread-safety: pure functions.
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <optional>
 
 #include "compiler/graph/graph.h"
+#include "oracle/execute.h"
 
 namespace lenz::oracle {
 
@@ -15,5 +18,15 @@ namespace lenz::oracle {
 std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId node);
 // The same of a node that makes a size of which the fact speaks.
 std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact);
+
+// How a graph ends once nothing raises any more that nobody needs.
+struct NeededRun {
+  std::unique_ptr<Graph> left;  // what was run; null: all of it
+  Execution ended;
+  std::optional<Execution> refusal;  // how all of it ended, if not so
+};
+// `run` runs a graph with these options, on inputs made anew.
+NeededRun run_needed(const Graph& graph, ExecuteOptions options,
+                     const std::function<Execution(const Graph& graph, const ExecuteOptions& options)>& run);
 
 }  // namespace lenz::oracle

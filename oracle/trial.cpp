@@ -44,23 +44,10 @@ bool draws(const Graph& graph) {
 
 Trial::Trial(const Graph& graph, Boxed& boxed, const InputSource& inputs, Binding binding, ExecuteOptions options)
     : graph_(graph), boxed_(boxed), inputs_(inputs), binding_(std::move(binding)), options_(std::move(options)) {
-  leave_needless_out();
-}
-
-void Trial::leave_needless_out() {
-  for (;;) {
-    ExecuteOptions options = options_;
-    NodeId next = needed().first();  // where it raises, the node that did
-    options.on_node = [&](NodeId node, std::span<const RunValue>) { next = needed().node(node).next; };
-    expected_ = Executor(boxed_, options).run(needed(), inputs(), binding_);
-    if (expected_.ending != Ending::raised) return;
-    std::unique_ptr<Graph> left;
-    if (expected_.contradicted) left = without_needless(needed(), *expected_.contradicted);
-    if (!left && next != kNone) left = without_needless(needed(), next);
-    if (!left) return;
-    if (!refusal_) refusal_ = std::move(expected_);
-    needed_ = std::move(left);
-  }
+  NeededRun run = run_needed(graph_, options_, [&](const Graph& part, const ExecuteOptions& how) {
+    return Executor(boxed_, how).run(part, this->inputs(), binding_);
+  });
+  needed_ = std::move(run.left), expected_ = std::move(run.ended), refusal_ = std::move(run.refusal);
 }
 
 const Execution& Trial::as_ended(const Execution& got) const {

@@ -1,0 +1,37 @@
+#include "oracle/needless.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+#include "oracle/judge_results.h"
+#include "oracle/values_file.h"
+
+namespace lenz::oracle {
+namespace {
+
+const std::string kInputs = "graph @g(%x: f32[1, 2], %i: i64[] init integers(3, 4, seed=0))";
+
+// Eager raises at a number that nobody needs: whoever drops it, and with it the error, has the results all the same.
+TEST(Needless, ErrorsAreDroppedByWhoeverMadeResults) {
+  const auto whole = parse_graph(kInputs +
+                                     " where u0 in -1..0 {\n  %u: int u0 = aten._local_scalar_dense(%i)\n"
+                                     "  %row = aten.select(%x, 0, %u)\n  %r = aten.tanh(%x)\n  return %r\n}\n",
+                                 op_table());
+  const auto dropped = parse_graph(kInputs + " {\n  %r = aten.tanh(%x)\n  return %r\n}\n", op_table());
+  Boxed boxed(DeviceKind::cpu);
+  auto run = [&](const Graph& graph) {
+    return Executor(boxed).run(graph, draw_inputs(graph, boxed, {}, Values::ordinary, 3));
+  };
+  ASSERT_EQ(run(*whole).ending, Ending::raised);
+  JudgeOptions options;
+  options.seed = 3;
+  options.results = testing::TempDir() + "needless_" + std::to_string(getpid()) + ".npz";
+  write_results(options.results, *dropped, run(*dropped));
+  const ResultsVerdict verdict = judge_results(*whole, options);
+  EXPECT_EQ(verdict.code, ExitCode::fine) << verdict.why << (verdict.mismatch ? verdict.mismatch->summary() : "");
+}
+
+}  // namespace
+}  // namespace lenz::oracle
