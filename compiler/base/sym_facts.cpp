@@ -373,7 +373,56 @@ bool FactsLearner::assume_nonnegative(Dim dim) {
   return true;
 }
 
-// From c*s + rest >= 0: s >= -high(rest)/c, or s <= high(rest)/-c.
+namespace {
+constexpr Wide kBeyond = Wide{1} << 64;  // all numbers of 64 bits
+// x^p of an x above 0, or kBeyond where it is more.
+Wide power_of(Wide x, int64_t p) {
+  Wide all = 1;
+  for (; p > 0 && x > 1 && all < kBeyond; --p) all = std::min(all * x, kBeyond);
+  return all;
+}
+// The least x above 0 whose power is as much as that.
+int64_t root_of(Wide much, int64_t p) {
+  int64_t low = 1, high = INT64_MAX;
+  while (low < high) {
+    const int64_t middle = low + (high - low) / 2;
+    if (power_of(middle, p) >= much)
+      high = middle;
+    else
+      low = middle + 1;
+  }
+  return low;
+}
+}  // namespace
+
+// From a range of a product of symbols that are above 0: what the others leave of it is the power of each.
+bool FactsLearner::tighten_factors(const SymNode* monomial, const Range& range) {
+  ProductView product(monomial);
+  std::vector<Range> ranges;
+  for (const SymFactor& f : product.factors()) {
+    if (f.atom->kind != SymKind::symbol) return true;
+    ranges.push_back(FactsReader(facts_).symbol_range(f.atom));
+    if (!ranges.back().low || *ranges.back().low < 1) return true;
+  }
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    const SymFactor& f = product.factors()[i];
+    Wide least = 1, greatest = 1;  // of the others
+    for (size_t k = 0; k < ranges.size(); ++k) {
+      if (k == i || !fits(least) || !fits(greatest)) continue;
+      const int64_t power = product.factors()[k].power;
+      least *= std::min(power_of(*ranges[k].low, power), Wide{INT64_MAX});
+      greatest *= ranges[k].high ? std::min(power_of(*ranges[k].high, power), Wide{INT64_MAX}) : Wide{INT64_MAX};
+    }
+    Range next;
+    if (range.high && *range.high >= 0) next.high = root_of(floor_quotient(*range.high, least) + 1, f.power) - 1;
+    if (range.low && *range.low > 0 && fits(greatest))
+      next.low = root_of(-floor_quotient(-Wide{*range.low}, greatest), f.power);
+    if (!assume_range(f.atom, next)) return false;
+  }
+  return true;
+}
+
+// From c*s + rest >= 0: s >= -high(rest)/c, or s <= high(rest)/-c; the same of a product of symbols.
 bool FactsLearner::tighten(Dim bound) {
   FactsReader reader(facts_);
   SumView view(bound);
@@ -392,13 +441,14 @@ bool FactsLearner::tighten(Dim bound) {
   }
   for (size_t i = 0; i < ranges.size(); ++i) {
     const SymTerm& t = view.terms()[i];
-    if (t.monomial->kind != SymKind::symbol || (unbounded != nullptr && unbounded != t.monomial)) continue;
+    if (unbounded != nullptr && unbounded != t.monomial) continue;
     Wide rest = unbounded != nullptr ? total : total - *ranges[i].high;
     Range next;
     Wide end = t.coefficient > 0 ? -floor_quotient(rest, t.coefficient) : floor_quotient(rest, -Wide{t.coefficient});
     if (!fits(end)) continue;
     (t.coefficient > 0 ? next.low : next.high) = static_cast<int64_t>(end);
-    if (!assume_range(t.monomial, next)) return false;
+    const bool symbol = t.monomial->kind == SymKind::symbol;
+    if (!(symbol ? assume_range(t.monomial, next) : tighten_factors(t.monomial, next))) return false;
   }
   return true;
 }

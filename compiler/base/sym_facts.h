@@ -93,6 +93,7 @@ class FactsLearner {
   void keep_bound(Dim dim);
   void bound_quotient(Dim dim);
   bool tighten(Dim bound);
+  bool tighten_factors(const SymNode* monomial, const Range& range);
   bool solved(const SymNode* symbol) const;
 
   Facts& facts_;

@@ -246,6 +246,21 @@ TEST(SymFacts, AnswersAreTrueInEveryModel) {
   EXPECT_GT(models, 2500u);
 }
 
+// What the other factors leave of a product: a range for each, and one value where that is all.
+TEST(SymFacts, RangesOfProductsTightenTheirFactors) {
+  auto range = [](const std::vector<const char*>& facts, const char* of) {
+    World w;
+    for (const char* fact : facts) w.learn(fact);
+    return w.facts.range(w.dim(of));
+  };
+  EXPECT_EQ(range({"a in 2..", "b in 3..", "a*b <= 12"}, "a"), (Range{2, 4}));
+  EXPECT_EQ(range({"a in 2..", "b in 3..", "a*b <= 12"}, "b"), (Range{3, 6}));
+  EXPECT_EQ(range({"a in 1..2", "b in 1..", "a*b >= 11"}, "b"), (Range{6, std::nullopt}));
+  EXPECT_EQ(range({"a in 1..", "b in 1..", "a*b >= 11"}, "b"), (Range{1, std::nullopt}));
+  EXPECT_EQ(range({"a in 0..", "b in 3..", "a*b <= 12"}, "a").low, 0);
+  EXPECT_EQ(range({"a in 1..", "b in 2..", "a*b == 6", "a - 1 == b"}, "a"), (Range{3, 3}));
+}
+
 TEST(SymFacts, HintsSatisfyTheFacts) {
   size_t worlds = 0, missed = 0;
   for (uint64_t seed = 0; seed < 3000; ++seed) {

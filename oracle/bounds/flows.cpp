@@ -1,6 +1,7 @@
 #include "oracle/bounds/flows.h"
 
 #include <ATen/Functions.h>
+#include <ATen/MemoryOverlap.h>
 #include <ATen/TensorOperators.h>
 
 #include <algorithm>
@@ -63,6 +64,17 @@ std::vector<Arg> with_numbers(const Call& call, const std::function<double(doubl
 }
 }  // namespace
 
+namespace {
+// A plane that lies as its value does, whose elements take two places of a plane where they are complex: an op that
+// says where in memory elements are finds those of both.
+at::Tensor laid_as(const at::Tensor& plane, const at::Tensor& value) {
+  if (at::has_internal_overlap(value) == at::MemOverlap::Yes) return plane;
+  const auto slots = static_cast<int64_t>(value.storage().nbytes()) / value.element_size();
+  at::Tensor laid = at::zeros({slots}, at::kDouble).as_strided(value.sizes(), value.strides(), value.storage_offset());
+  return laid.copy_(plane);
+}
+}  // namespace
+
 Outcome flow_moved(FlowContext& in, const Call& call) {
   Outcome out = call.run_widened(in.boxed);
   if (out.raised || !in.errors) return out;
@@ -85,10 +97,11 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
   }
   // Integers are what is moved, but for those that say where to: of ops that index, or whose sizes follow values.
   const bool places = call.op->has(Trait::indexing) || call.op->has(Trait::data_dependent);
+  const bool by_memory = call.op->schema.find("storage_offset") >= 0;
   auto on = [&](const std::function<at::Tensor(const Planes&)>& plane) {
     return [&, plane](const Leaf& leaf) -> at::Tensor {
       Planes p = in.store.read(leaf.value);
-      if (p.error.defined()) return plane(p);
+      if (p.error.defined()) return by_memory ? laid_as(plane(p), leaf.value) : plane(p);
       return places && !is_inexact(leaf.dtype) ? leaf.value : zeros_like_plane(leaf.value);
     };
   };
