@@ -116,6 +116,43 @@ at::Tensor gamma(const at::Tensor& n, double unit) {
   at::Tensor nu = n * unit;
   return nothing_where(nu >= 0.5, nu / (1 - nu), kInf);
 }
+
+Summary summary_of(FlowContext& in, const Call& call) {
+  Summary s;
+  auto each = [&](const at::Tensor& t, Dtype d) {
+    Planes p = in.store.read(t);
+    s.error |= p.error.defined();
+    s.ambiguous |= p.ambiguous.defined();
+    s.floats |= is_inexact(d);
+    if (p.error.defined() && !is_inexact(d)) s.index_error = true;
+  };
+  for (size_t v = 0; v < call.values.size(); ++v) {
+    if (!call.values[v]) continue;
+    if (call.values[v]->value.isTensor()) each(call.values[v]->value.toTensor(), call.types[v]->dtype);
+    if (call.values[v]->value.isTensorList()) {
+      size_t i = 0;
+      for (const at::Tensor& t : call.values[v]->value.toTensorVector()) each(t, call.types[v]->elements()[i++]->dtype);
+    }
+  }
+  if (!s.floats && !call.op->has(Trait::indexing)) s.index_error = false;
+  return s;
+}
+
+std::vector<Arg> with_numbers(const Call& call, const std::function<double(double)>& map) {
+  std::vector<Arg> args = call.args;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i].kind == ArgKind::dtype) args[i] = Arg::of_dtype(Dtype::f64);
+    // A float says how (a scale), unless it is called a value: that stands among what is moved, as scalars do.
+    const Param& param = call.op->schema.params[i];
+    if (param.type.kind != ParamKind::scalar && !(param.type.kind == ParamKind::real && param.name.ends_with("value")))
+      continue;
+    if (args[i].kind == ArgKind::real) args[i] = Arg::of_real(map(args[i].d));
+    if (args[i].kind == ArgKind::integer && !args[i].symbolic)
+      args[i] = Arg::of_real(map(static_cast<double>(args[i].i)));
+    if (args[i].kind == ArgKind::complex) args[i] = Arg::of_real(map(std::abs(*args[i].complex_value)));
+  }
+  return args;
+}
 }  // namespace flow
 
 using namespace flow;

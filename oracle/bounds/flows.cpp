@@ -1,7 +1,6 @@
 #include "oracle/bounds/flows.h"
 
 #include <ATen/Functions.h>
-#include <ATen/MemoryOverlap.h>
 #include <ATen/TensorOperators.h>
 
 #include <algorithm>
@@ -13,119 +12,12 @@
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/fine_sums.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/sum_roundings.h"
 #include "oracle/bounds/wide_storages.h"
 
 namespace lenz::oracle {
 
 using namespace flow;
-
-namespace {
-struct Summary {
-  bool error = false, ambiguous = false;
-  bool index_error = false;  // of an integer beside floats: which elements are meant is open
-  bool floats = false;
-};
-Summary summary_of(FlowContext& in, const Call& call) {
-  Summary s;
-  auto each = [&](const at::Tensor& t, Dtype d) {
-    Planes p = in.store.read(t);
-    s.error |= p.error.defined();
-    s.ambiguous |= p.ambiguous.defined();
-    s.floats |= is_inexact(d);
-    if (p.error.defined() && !is_inexact(d)) s.index_error = true;
-  };
-  for (size_t v = 0; v < call.values.size(); ++v) {
-    if (!call.values[v]) continue;
-    if (call.values[v]->value.isTensor()) each(call.values[v]->value.toTensor(), call.types[v]->dtype);
-    if (call.values[v]->value.isTensorList()) {
-      size_t i = 0;
-      for (const at::Tensor& t : call.values[v]->value.toTensorVector()) each(t, call.types[v]->elements()[i++]->dtype);
-    }
-  }
-  if (!s.floats && !call.op->has(Trait::indexing)) s.index_error = false;
-  return s;
-}
-
-// Number arguments of the op's own (Scalar parameters), each as `map` gives it; a dtype among them is that of errors.
-std::vector<Arg> with_numbers(const Call& call, const std::function<double(double)>& map) {
-  std::vector<Arg> args = call.args;
-  for (size_t i = 0; i < args.size(); ++i) {
-    if (args[i].kind == ArgKind::dtype) args[i] = Arg::of_dtype(Dtype::f64);
-    // A float says how (a scale), unless it is called a value: that stands among what is moved, as scalars do.
-    const Param& param = call.op->schema.params[i];
-    if (param.type.kind != ParamKind::scalar && !(param.type.kind == ParamKind::real && param.name.ends_with("value")))
-      continue;
-    if (args[i].kind == ArgKind::real) args[i] = Arg::of_real(map(args[i].d));
-    if (args[i].kind == ArgKind::integer && !args[i].symbolic)
-      args[i] = Arg::of_real(map(static_cast<double>(args[i].i)));
-    if (args[i].kind == ArgKind::complex) args[i] = Arg::of_real(map(std::abs(*args[i].complex_value)));
-  }
-  return args;
-}
-}  // namespace
-
-namespace {
-// A plane that lies as its value does, whose elements take two places of a plane where they are complex: an op that
-// says where in memory elements are finds those of both.
-at::Tensor laid_as(const at::Tensor& plane, const at::Tensor& value) {
-  if (at::has_internal_overlap(value) == at::MemOverlap::Yes) return plane;
-  const auto slots = static_cast<int64_t>(value.storage().nbytes()) / value.element_size();
-  at::Tensor laid = at::zeros({slots}, at::kDouble).as_strided(value.sizes(), value.strides(), value.storage_offset());
-  return laid.copy_(plane);
-}
-}  // namespace
-
-Outcome flow_moved(FlowContext& in, const Call& call) {
-  Outcome out = call.run_widened(in.boxed);
-  if (out.raised || !in.errors) return out;
-  Summary s = summary_of(in, call);
-  Dtype to = call.result_dtypes[0];
-  // A number among the arguments may not be one of the result's dtype.
-  auto number_error = [&](double x) {
-    return is_inexact(to) && std::isfinite(x) ? std::fabs(x - round_to(to_real(to), x)) : 0;
-  };
-  double worst = 0;
-  std::vector<Arg> errors_of_numbers = with_numbers(call, [&](double x) {
-    worst = std::max(worst, number_error(x));
-    return number_error(x);
-  });
-  if (!s.error && worst == 0) return out;
-  // Where is open; or what is uncertain decides it.
-  if (s.index_error || (s.floats && call.op->has(Trait::indexing) && is_integral(to, true))) {
-    mark_unknown(in, out.results);
-    return out;
-  }
-  // Integers are what is moved, but for those that say where to: of ops that index, or whose sizes follow values.
-  const bool places = call.op->has(Trait::indexing) || call.op->has(Trait::data_dependent);
-  const bool by_memory = call.op->schema.find("storage_offset") >= 0;
-  auto on = [&](const std::function<at::Tensor(const Planes&)>& plane) {
-    return [&, plane](const Leaf& leaf) -> at::Tensor {
-      Planes p = in.store.read(leaf.value);
-      if (p.error.defined()) return by_memory ? laid_as(plane(p), leaf.value) : plane(p);
-      return places && !is_inexact(leaf.dtype) ? leaf.value : zeros_like_plane(leaf.value);
-    };
-  };
-  auto errors = run_on(in, call, errors_of_numbers, on([](const Planes& p) { return p.error; }));
-  std::vector<at::Tensor> marks;
-  if (s.ambiguous)
-    marks = run_on(in, call, with_numbers(call, [](double) { return 0; }), on([](const Planes& p) {
-                     return p.ambiguous.defined() ? p.ambiguous.to(at::kDouble) : zeros_like_plane(p.value);
-                   }));
-  auto results = leaves(out.results);
-  if (errors.size() != results.size() || (s.ambiguous && marks.size() != results.size())) {
-    in.unbounded.insert(call.op->full_name);
-    mark_unknown(in, out.results);
-    return out;
-  }
-  const bool above = operands_above_zero(in, call);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (shares_operand(call, results[i])) continue;
-    at::Tensor e = errors[i].is_complex() ? at::abs(errors[i]) : errors[i].to(at::kDouble);
-    settle(in, results[i], e, s.ambiguous ? marks[i] != 0 : at::Tensor());
-    if (above) in.store.bound_below(results[i]);
-  }
-  return out;
-}
 
 namespace {
 // How many terms each result has, with the sign of its coefficients: what the op gives for operands of ones. Or how
@@ -246,26 +138,6 @@ at::Tensor meets_no_share(FlowContext& in, const Call& call) {
   };
   const at::Tensor with = counted(1), without = counted(0);
   return with.defined() && without.defined() ? at::abs(with - without) >= 0x1p-21 : at::Tensor();
-}
-
-// The most that a part of a sum may come to, in whatever order it is taken: all that has one sign, whose size is half
-// of that of all and of the sum together; and what operands and roundings bring to it.
-at::Tensor most_of_sums(const at::Tensor& far, const at::Tensor& near, const at::Tensor& size, const at::Tensor& n,
-                        Dtype sums) {
-  at::Tensor of_one_sign = (near + size) * 0.5 + (far - near).clamp_min(0);
-  return at::minimum(of_one_sign, far) + gamma(n, unit_of(sums)) * far;
-}
-// Roundings of a sum of n terms, counted as roundings of the greatest of its parts, `most`. A part of m terms is no
-// more than m times the greatest of them, and of the n - 1 parts of any tree n - m at most have more than m terms: so
-// where m of them stay below most's power of two, m - 1 parts round by half as much at most, and of these m / 2 - 1 by
-// a quarter.
-at::Tensor roundings_of(const at::Tensor& n, const at::Tensor& most, double greatest, Dtype sums) {
-  const double slack = 1 + 0x1p-10;  // what roundings bring to a part
-  if (!(greatest > 0) || !std::isfinite(greatest)) return n;
-  const at::Tensor power = half_place(most, sums) / unit_of(sums);
-  const at::Tensor below = nothing_where(n * unit_of(sums) > 0x1p-10, at::floor(power / (greatest * slack)), 0);
-  const at::Tensor few = at::minimum(below, n);
-  return n - (few - 1).clamp_min(0) * 0.5 - (at::floor(few * 0.5) - 1).clamp_min(0) * 0.25;
 }
 
 // Nothing but a sum of elements: no products, no numbers.
@@ -497,9 +369,9 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     if (is_inexact(d)) {
       const at::Tensor most = adds ? most_of_sums(far, near, size, n, sums) : far;
       const bool by_parts = adds && as_defined;
-      const at::Tensor roundings_in_sum =
-          adds ? (by_parts ? roundings_of(n, most, greatest, sums) : n) * half_place(most, sums)
-               : gamma(steps, unit_of(sums)) * far;
+      const at::Tensor roundings_in_sum = by_parts ? lost_in_sums(in, call, {n, most, greatest, sums}, i)
+                                          : adds   ? n * half_place(most, sums)
+                                                   : gamma(steps, unit_of(sums)) * far;
       if (adds && in.running_mean) error = error + steps_of_running_mean(n, near, most, sums);
       error = error + roundings_in_sum + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
       if (by_parts && !s.error && finite) error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);

@@ -1,0 +1,79 @@
+// What moves elements about: the op itself, run on the planes of errors.
+#include <ATen/Functions.h>
+#include <ATen/MemoryOverlap.h>
+#include <ATen/TensorOperators.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "compiler/scalar/rounding.h"
+#include "oracle/bounds/flow_parts.h"
+
+namespace lenz::oracle {
+
+using namespace flow;
+
+namespace {
+// A plane that lies as its value does, whose elements take two places of a plane where they are complex: an op that
+// says where in memory elements are finds those of both.
+at::Tensor laid_as(const at::Tensor& plane, const at::Tensor& value) {
+  if (at::has_internal_overlap(value) == at::MemOverlap::Yes) return plane;
+  const auto slots = static_cast<int64_t>(value.storage().nbytes()) / value.element_size();
+  at::Tensor laid = at::zeros({slots}, at::kDouble).as_strided(value.sizes(), value.strides(), value.storage_offset());
+  return laid.copy_(plane);
+}
+}  // namespace
+
+Outcome flow_moved(FlowContext& in, const Call& call) {
+  Outcome out = call.run_widened(in.boxed);
+  if (out.raised || !in.errors) return out;
+  Summary s = summary_of(in, call);
+  Dtype to = call.result_dtypes[0];
+  // A number among the arguments may not be one of the result's dtype.
+  auto number_error = [&](double x) {
+    return is_inexact(to) && std::isfinite(x) ? std::fabs(x - round_to(to_real(to), x)) : 0;
+  };
+  double worst = 0;
+  std::vector<Arg> errors_of_numbers = with_numbers(call, [&](double x) {
+    worst = std::max(worst, number_error(x));
+    return number_error(x);
+  });
+  if (!s.error && worst == 0) return out;
+  // Where is open; or what is uncertain decides it.
+  if (s.index_error || (s.floats && call.op->has(Trait::indexing) && is_integral(to, true))) {
+    mark_unknown(in, out.results);
+    return out;
+  }
+  // Integers are what is moved, but for those that say where to: of ops that index, or whose sizes follow values.
+  const bool places = call.op->has(Trait::indexing) || call.op->has(Trait::data_dependent);
+  const bool by_memory = call.op->schema.find("storage_offset") >= 0;
+  auto on = [&](const std::function<at::Tensor(const Planes&)>& plane) {
+    return [&, plane](const Leaf& leaf) -> at::Tensor {
+      Planes p = in.store.read(leaf.value);
+      if (p.error.defined()) return by_memory ? laid_as(plane(p), leaf.value) : plane(p);
+      return places && !is_inexact(leaf.dtype) ? leaf.value : zeros_like_plane(leaf.value);
+    };
+  };
+  auto errors = run_on(in, call, errors_of_numbers, on([](const Planes& p) { return p.error; }));
+  std::vector<at::Tensor> marks;
+  if (s.ambiguous)
+    marks = run_on(in, call, with_numbers(call, [](double) { return 0; }), on([](const Planes& p) {
+                     return p.ambiguous.defined() ? p.ambiguous.to(at::kDouble) : zeros_like_plane(p.value);
+                   }));
+  auto results = leaves(out.results);
+  if (errors.size() != results.size() || (s.ambiguous && marks.size() != results.size())) {
+    in.unbounded.insert(call.op->full_name);
+    mark_unknown(in, out.results);
+    return out;
+  }
+  const bool above = operands_above_zero(in, call);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (shares_operand(call, results[i])) continue;
+    at::Tensor e = errors[i].is_complex() ? at::abs(errors[i]) : errors[i].to(at::kDouble);
+    settle(in, results[i], e, s.ambiguous ? marks[i] != 0 : at::Tensor());
+    if (above) in.store.bound_below(results[i]);
+  }
+  return out;
+}
+
+}  // namespace lenz::oracle

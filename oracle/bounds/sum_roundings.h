@@ -1,0 +1,24 @@
+// What the roundings of a sum come to, in whatever order and tree its terms are added.
+// Internal to oracle/bounds; includes libtorch. Thread-safety: as flows.h.
+#pragma once
+
+#include "oracle/bounds/flow_parts.h"
+
+namespace lenz::oracle {
+
+// The most that a part of a sum may come to, in whatever order it is taken: all that has one sign, whose size is half
+// of that of all and of the sum together; and what operands and roundings bring to it.
+at::Tensor most_of_sums(const at::Tensor& far, const at::Tensor& near, const at::Tensor& size, const at::Tensor& n,
+                        Dtype sums);
+
+struct SumOf {
+  at::Tensor n;         // terms, of each result
+  at::Tensor most;      // that a part of them comes to
+  double greatest = 0;  // size of a term
+  Dtype carried = Dtype::f32;
+};
+// What a sum of a call's floating elements, each once and as it is, may lose or gain by roundings: no more than what
+// either of two counts allows, of the sizes that parts may have, and of what terms are beside the grid of the largest.
+at::Tensor lost_in_sums(FlowContext& in, const Call& call, const SumOf& sum, size_t result);
+
+}  // namespace lenz::oracle

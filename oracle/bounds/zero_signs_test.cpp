@@ -1,0 +1,99 @@
+// Signs of zero: held where arithmetic gives them, open where it does not.
+#include "oracle/bounds/reference.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "oracle/bounds/judged_case.h"
+
+namespace lenz::oracle {
+namespace {
+
+TEST(Bounds, AZeroHasASignWhereItsRowPromisesOne) {
+  Judged j(R"(graph @g(%x: f32[2]) {
+    %t = aten.neg(%x) %y = aten.flip(%t, [0]) %s = aten.sum(%y) %u = aten.clone(%y) %w = aten.relu_(%u)
+    return %y, %s, %u
+  })",
+           {{0.0, 0.0}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  auto wrong = j.with(0, 1, 0.0F).mismatch;
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->rung, Rung::bitwise);
+  EXPECT_FALSE(j.with(0, 1, -0.0F).mismatch);
+  EXPECT_FALSE(j.with(1, 0, 0.0F).mismatch);  // where a sum starts is nobody's promise
+  EXPECT_FALSE(j.with(1, 0, -0.0F).mismatch);
+  EXPECT_FALSE(j.with(2, 0, 0.0F).mismatch);
+}
+
+// Which zero a maximum gives is nobody's promise, and so is what looks at its sign; a product's zero has one.
+TEST(Bounds, WhatLooksAtALooseZeroIsOpenBothWays) {
+  Judged j(R"(graph @g(%x: f32[3], %y: f32[3]) {
+    %n = aten.neg(%x) %m = aten.maximum(%n, %y)
+    %r = aten.reciprocal(%m) %s = aten.signbit(%m) %o = aten.ones_like(%m) %c = aten.copysign(%o, %m) %a = aten.atan2(%m, %x)
+    %b = aten.view.dtype(%m, i32)
+    %p = aten.mul(%x, 2.0) %q = aten.reciprocal(%p) %u = aten.signbit(%p)
+    return %r, %s, %c, %a, %b, %q, %u
+  })",
+           {{0, -1, 1}, {0, -1, -1}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  for (size_t output : {0, 4}) EXPECT_TRUE(std::isinf(j.errors(output)[0])) << output;
+  EXPECT_EQ(j.errors(1), (std::vector<double>{1, 0, 0}));
+  EXPECT_EQ(j.errors(2), (std::vector<double>{2, 0, 0}));
+  EXPECT_LT(j.errors(3)[0], 1e-40);  // of (+-0, +0): the result's sign alone
+  EXPECT_EQ(j.errors(4)[1], 0);
+  for (size_t output : {5, 6}) EXPECT_EQ(j.errors(output)[0], 0) << output;
+  EXPECT_FALSE(j.with(0, 0, -INFINITY).mismatch);
+  EXPECT_FALSE(j.with(2, 0, -1.0F).mismatch);
+  EXPECT_TRUE(j.with(5, 0, -INFINITY).mismatch);
+}
+
+// Values alone are held to zeros' signs too, where these are promised.
+TEST(Bounds, LooseZerosAreKnownWithoutErrors) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[4] init zeros, %y: f32[4] mut init zeros, %z: f32[4] init zeros) {
+    %r = aten.relu(%x) %n = aten.neg(%r) %h = aten._to_copy(%n, dtype=f16) %w = aten.add_(%y, %r) %p = aten.mul(%z, 2.0)
+    return %r, %n, %h, %w, %p
+  })",
+                           op_table());
+  Boxed boxed(DeviceKind::cpu);
+  for (Widening widening : {Widening::values_only, Widening::bounds}) {
+    Reference r = Referee(boxed, {}, widening).run(*graph, initial_inputs(*graph, boxed, {}));
+    for (size_t output : {0, 1, 2}) EXPECT_FALSE(r.outputs[output].zeros_signed) << output;
+    EXPECT_TRUE(r.outputs[4].zeros_signed);
+  }
+}
+
+// The sign that a zero takes is open only where what it comes from may have either.
+TEST(Bounds, SignsOfZeroAreHeldWhereTheyAreDefinite) {
+  Judged j(R"(graph @g(%x: f32[4], %z: f32[4]) {
+    %r = aten.reciprocal(%x) %d = aten.div(%z, %x)
+    %two = aten.mul(%x, 2.0) %c = aten.copysign(%z, %two)
+    %w = aten.relu(%x) %l = aten.copysign(%z, %w)
+    %o = aten.exp(%z) %e = aten.sub(%o, 1.0) %m = aten.mul(%e, 0.0)
+    return %r, %d, %c, %l, %m
+  })",
+           {{INFINITY, -INFINITY, -INFINITY, INFINITY}, {0, 0, 0, 0}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  for (size_t output : {0, 1, 2}) {
+    EXPECT_EQ(j.errors(output)[1], 0);
+    EXPECT_TRUE(j.with(output, 1, 0.0F).mismatch) << output;
+    EXPECT_FALSE(j.with(output, 1, -0.0F).mismatch) << output;
+  }
+  EXPECT_FALSE(j.with(3, 1, -0.0F).mismatch);  // relu's zero
+  EXPECT_FALSE(j.with(3, 1, 0.0F).mismatch);
+  EXPECT_FALSE(j.with(4, 1, -0.0F).mismatch);  // of what is nearly zero, and may be less
+  EXPECT_FALSE(j.with(4, 1, 0.0F).mismatch);
+}
+
+TEST(Bounds, AbsoluteValuesAndSignsOfRealsAreExact) {
+  Judged j("graph @g(%x: f32[2]) { %a = aten.abs(%x) %s = aten.sgn(%x) %f = aten.floor(%a) return %a, %s, %f }",
+           {{-1.5, 2}});
+  for (size_t output : {0, 1, 2}) EXPECT_EQ(j.errors(output), (std::vector<double>{0, 0}));
+  auto wrong = j.with(0, 0, std::nextafter(1.5F, 2.0F)).mismatch;
+  ASSERT_TRUE(wrong);
+  EXPECT_EQ(wrong->rung, Rung::bitwise);
+  Judged modulus("graph @g(%x: f32[2]) { %z = aten.complex(%x, %x) %a = aten.abs(%z) return %a }", {{-1.5, 2}});
+  EXPECT_GT(modulus.errors()[0], 0);
+}
+}  // namespace
+}  // namespace lenz::oracle
