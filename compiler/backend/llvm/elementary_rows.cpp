@@ -30,12 +30,15 @@ V finished(Exponential e, LaneType type) {
 }
 template <bool Base2>
 V exp(V x) {
-  Wide w = widen(clamped(x, Base2 ? -1080 : -750, Base2 ? 1025 : 711));
-  if (!Base2) return nan_kept(x, finished(exponential(w), x.type));
-  const V n = round_even(w.hi);
-  Exponential e = exponential((w - wide_of(w, n)) * constant(w, dd::kLn2));
-  e.n = e.n + n;
-  return nan_kept(x, finished(e, x.type));
+  const double none = x.type == LaneType::f64 ? (Base2 ? -1076 : -746) : (Base2 ? -151 : -104);
+  return unless_nothing(x, x < none, [none](V some) {
+    const Wide w = widen(clamped(some, none, Base2 ? 1025 : 711));
+    if (!Base2) return nan_kept(some, finished(exponential(w), some.type));
+    const V n = round_even(w.hi);
+    Exponential e = exponential((w - wide_of(w, n)) * constant(w, dd::kLn2));
+    e.n = e.n + n;
+    return nan_kept(some, finished(e, some.type));
+  });
 }
 V expm1_row(V x) {
   // Over 2^n: (1 + m) - 2^-n, which does not overflow.

@@ -23,6 +23,8 @@ V at_least(V x, double low) { return select(from(x, low) > x, low, x); }
 
 // --- exponentials
 
+constexpr double kNoPower = -104;  // e^x is nothing in f32
+
 // e^x = (1 + minus_one + low) 2^n: the low part is what rounding the other took away.
 struct Power {
   V minus_one, low, n;
@@ -39,22 +41,27 @@ Power power_of(V x) {
 }
 // What the last sum but one takes away stays lost: a quarter of a last place.
 V exp(V x) {
-  const Power p = power_of(at_least(at_most(x, 89), -105));
-  return x.code->scale(p.minus_one + p.low + 1, p.n);
+  return unless_nothing(x, x < kNoPower, [](V some) {
+    const Power p = power_of(at_most(some, 89));
+    return some.code->scale(p.minus_one + p.low + 1, p.n);
+  });
 }
 V exp2(V x) {
   static const std::vector<double> kSlope =
       fit_doubles([](DoubleDouble r) { return dd::expm1(r * dd::kLn2) / r; }, -0.5, 0.5, 5);
-  const V inside = at_least(at_most(x, 129), -151);
-  const V n = round_even(inside), r = inside - n;
-  return x.code->scale(fma(r, polynomial(r, kSlope), 1), n);
+  return unless_nothing(x, x < -151, [](V some) {
+    const V inside = at_most(some, 129), n = round_even(inside), r = inside - n;
+    return some.code->scale(fma(r, polynomial(r, kSlope), 1), n);
+  });
 }
 
 V sigmoid(V x) {
   // e / (1 + e), or 1 / (1 + e), in the arithmetic of two parts: three roundings would be too many.
-  const Power p = power_of(at_least(-abs(x), -105));
+  const V exponent = -abs(x), none = exponent < kNoPower;
+  const Power p = power_of(select(none, 0, exponent));
   const V sum = p.one_more(), high = sum + p.lost();  // brought to where low is below high's last place
-  const V e = x.code->scale(high, p.n), e_low = x.code->scale(p.lost() - (high - sum), p.n);
+  const V e = select(none, 0, x.code->scale(high, p.n));
+  const V e_low = select(none, 0, x.code->scale(p.lost() - (high - sum), p.n));
   const V d = e + 1, d_low = ((from(x, 1) - d) + e) + e_low;
   const V below = x < 0, number = select(below, e, 1), number_low = select(below, e_low, 0);
   const V inverse = from(x, 1) / d, quotient = number * inverse;
@@ -144,9 +151,11 @@ V erf(V x) {
 V short_exp(V x) {
   static const std::vector<double> kSlope =
       fit_doubles([](DoubleDouble r) { return dd::expm1(r) / r; }, -0.3472, 0.35, 3);
-  const V inside = at_least(at_most(x, 89), -105);
-  const V n = round_even(inside * 1.4426950408889634), r = fma(n, -0x1.62e43p-1, inside);
-  return x.code->scale(fma(r, polynomial(r, kSlope), 1), n);
+  return unless_nothing(x, x < kNoPower, [](V some) {
+    const V inside = at_most(some, 89);
+    const V n = round_even(inside * 1.4426950408889634), r = fma(n, -0x1.62e43p-1, inside);
+    return some.code->scale(fma(r, polynomial(r, kSlope), 1), n);
+  });
 }
 // e^x - 1, beside 0 as elsewhere.
 V short_expm1(V x) {
