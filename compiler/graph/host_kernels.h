@@ -8,8 +8,9 @@
 namespace lenz {
 
 bool may_have_host_kernel(const OpDef& op);
-// Whether such a kernel takes these operands: queries, keys and values of one length, a key at least, and no dropout,
-// whose numbers are ours.
+// Whether such a kernel may take these operands: queries, keys and values of one length, a key at least, as far as
+// anybody knows (a host takes the steps one by one where a run shows other sizes), and no dropout, whose numbers are
+// ours.
 bool has_host_kernel(const Graph& graph, const Node& node);
 
 }  // namespace lenz

@@ -92,32 +92,34 @@ KernelEmitter::Val KernelEmitter::draw(const Instr& i, Frame& f) {
   const bool wide = element->getType()->isVectorTy();
   return {(wide ? *wide_ : *narrow_)
               .draw(i.draw, i.dtype, streams_[2 * stream], streams_[2 * stream + 1], element,
-                    wide && in_blocks(i.index[0])),
+                    wide && draws_in(i.index[0]) == Draws::in_blocks),
           wide};
 }
 
 void KernelEmitter::everywhere(Ssa at, std::vector<Frame>& frames) {
   const Instr& i = nest_->body[at];
-  if (i.kind != InstrKind::draw || frames.size() < 2 || !frames[0].dims.varies(i.index[0]) || !in_blocks(i.index[0])) {
+  const bool draws = i.kind == InstrKind::draw && frames.size() >= 2 && frames[0].dims.varies(i.index[0]);
+  const Draws drawn_in = draws ? draws_in(i.index[0]) : Draws::anywhere;
+  if (drawn_in == Draws::anywhere) {
     for (Frame& f : frames) instruction(at, f);
     return;
   }
   const auto stream = static_cast<size_t>(std::ranges::find(arguments_.streams, i.stream) - arguments_.streams.begin());
   const std::vector<Lanes> drawn = wide_->draw_together(i.draw, i.dtype, streams_[2 * stream], streams_[2 * stream + 1],
-                                                        frames[0].dims(i.index[0]), static_cast<int>(frames.size()));
+                                                        frames[0].dims(i.index[0]), static_cast<int>(frames.size()),
+                                                        drawn_in == Draws::in_blocks);
   for (size_t f = 0; f < frames.size(); ++f) frames[f].values[at] = {drawn[f], true};
 }
 
-// Whether each vector of the lanes draws for elements that follow one another, from a multiple of four on.
-bool KernelEmitter::in_blocks(Dim element) const {
+KernelEmitter::Draws KernelEmitter::draws_in(Dim element) const {
   loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
   space.add_axis(lane_axis_->symbol, lane_axis_->extent);
   auto stride = space.stride(element, 0);
-  if (!stride || !stride->is(1) || lanes_ % 4 != 0) return false;
+  if (!stride || !stride->is(1) || lanes_ % 4 != 0) return Draws::anywhere;
   const Dim first = substitute(element, program_.context->syms, [&](const SymNode* s) -> std::optional<Dim> {
     return s == lane_axis_->symbol.node() ? std::optional(Dim(0)) : std::nullopt;
   });
-  return program_.assumptions.known().proves(eq(mod(first, 4), 0));
+  return program_.assumptions.known().proves(eq(mod(first, 4), 0)) ? Draws::in_blocks : Draws::in_order;
 }
 
 // --- memory

@@ -229,6 +229,47 @@ TEST(NativeKernels, Draws) {
               {});
 }
 
+// Rows of other than a multiple of four begin within a block.
+TEST(NativeKernels, DrawsFromWithinABlock) {
+  expect_same(R"(loops @draws {
+  stream 0 offset 3
+  temp %coin: i32[7, 131] placed
+  temp %word: i64[5, 131] placed
+  temp %u: f32[6, 131] placed
+  temp %n: f32[6, 131] placed
+  temp %wide: f64[5, 131] placed
+  temp %z: f64[5, 131] placed
+  kernel k0 < 5 {
+    for i0 < 131 lanes 16 unroll 4 {
+      %0 = draw signed_word stream 0[i0 + k0*131]
+      store %coin[k0, i0] = %0
+    }
+    for i0 < 131 lanes 16 unroll 2 {
+      %0 = draw word stream 0[i0 + k0*131 + 1]
+      store %word[k0, i0] = %0
+    }
+    for i0 < 131 lanes 16 unroll 4 {
+      %0: f32 = draw uniform stream 0[i0 + k0*133 + 7]
+      store %u[k0, i0] = %0
+    }
+    for i0 < 131 lanes 16 unroll 2 {
+      %0: f32 = draw normal stream 0[i0 + k0*131]
+      store %n[k0, i0] = %0
+    }
+    for i0 < 131 lanes 8 unroll 4 {
+      %0: f64 = draw uniform stream 0[i0 + k0*131]
+      store %wide[k0, i0] = %0
+    }
+    for i0 < 131 lanes 8 unroll 2 {
+      %0: f64 = draw wide_normal stream 0[i0 + k0*131 + 3]
+      store %z[k0, i0] = %0
+    }
+  }
+  return %coin, %word, %u, %n, %wide, %z
+})",
+              {});
+}
+
 // A scan or reduction along a dim of size 1 has no axis.
 TEST(NativeKernels, ScansOfOnePoint) {
   expect_same(R"(loops @one {

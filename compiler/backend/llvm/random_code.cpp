@@ -142,11 +142,11 @@ Lanes ScalarCode::draw(DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Valu
     const V block = lshr(at, per == 4 ? 2 : 1);
     return {whole.one(philox(code, code.splat(seed), block + code.splat(offset)), at).value};
   }
-  return draw_together(kind, dtype, seed, offset, element, 1)[0];
+  return draw_together(kind, dtype, seed, offset, element, 1, true)[0];
 }
 
 std::vector<Lanes> ScalarCode::draw_together(DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Value* offset,
-                                             llvm::Value* element, int vectors) {
+                                             llvm::Value* element, int vectors, bool in_blocks) {
   llvm::IRBuilderBase::FastMathFlagGuard guard(*builder_);
   builder_->clearFastMathFlags();
   LaneCode code(*builder_, *target_, lanes_);
@@ -166,6 +166,32 @@ std::vector<Lanes> ScalarCode::draw_together(DrawKind kind, Dtype dtype, llvm::V
     for (const V& of_block : drawn) parts.push_back(blocks.slice(of_block, v * lanes_ / per, lanes_ / per));
     made.push_back({code.interleave(parts, lanes_).value});
   }
+  if (in_blocks) return made;
+  // The first element stands somewhere in its block, and the last ones in a block more: by way of memory.
+  LaneCode single(*builder_, *target_, 1);
+  llvm::Value* last = builder_->CreateAdd(start, builder_->getInt64(static_cast<uint64_t>(lanes_ * vectors / per)));
+  const std::vector<V> beyond =
+      Drawing(single, kind, dtype, held).all(philox(single, single.splat(seed), single.splat(last)));
+  llvm::Type* vector = made[0].value->getType();
+  llvm::Type* number = vector->getScalarType();
+  llvm::Function* function = builder_->GetInsertBlock()->getParent();
+  llvm::IRBuilder<> entry(&function->getEntryBlock(), function->getEntryBlock().begin());
+  llvm::AllocaInst* buffer = entry.CreateAlloca(number, entry.getInt32(static_cast<uint32_t>(lanes_ * vectors + per)));
+  buffer->setAlignment(llvm::Align(64));
+  const llvm::Align align(number->getPrimitiveSizeInBits() / 8);
+  auto at_place = [&](llvm::Value* i) { return builder_->CreateGEP(number, buffer, i); };
+  auto place_of = [&](int i) { return builder_->getInt64(static_cast<uint64_t>(i)); };
+  for (int v = 0; v < vectors; ++v)
+    builder_->CreateAlignedStore(made[static_cast<size_t>(v)].value, at_place(place_of(v * lanes_)), align);
+  for (int i = 0; i < per; ++i) {
+    llvm::Value* one = beyond[static_cast<size_t>(i)].value;
+    if (one->getType()->isVectorTy()) one = builder_->CreateExtractElement(one, uint64_t{0});
+    builder_->CreateAlignedStore(one, at_place(place_of(lanes_ * vectors + i)), align);
+  }
+  llvm::Value* skipped = builder_->CreateAnd(first.value, static_cast<uint64_t>(per - 1));
+  for (int v = 0; v < vectors; ++v)
+    made[static_cast<size_t>(v)] = {builder_->CreateAlignedLoad(
+        vector, at_place(builder_->CreateAdd(skipped, place_of(v * lanes_))), align)};
   return made;
 }
 

@@ -72,9 +72,10 @@ class ScalarCode {
   // four lanes (two of wide draws).
   Lanes draw(loops::DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Value* offset, llvm::Value* element,
              bool consecutive = false);
-  // Several vectors that follow one another, the first one for `element`: their blocks fill whole vectors.
+  // Several vectors that follow one another, the first one for `element`, and that for a multiple of four if
+  // `in_blocks`: their blocks fill whole vectors.
   std::vector<Lanes> draw_together(loops::DrawKind kind, Dtype dtype, llvm::Value* seed, llvm::Value* offset,
-                                   llvm::Value* element, int vectors);
+                                   llvm::Value* element, int vectors, bool in_blocks);
 
  private:
   Lanes call(const ScalarRow& row, Dtype compute, std::span<const Lanes> operands);
