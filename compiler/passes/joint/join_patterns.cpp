@@ -16,6 +16,11 @@ constexpr std::string_view kRules = R"(
     %r = aten.stack($parts, $dim)
     replace %r { %n = aten.stack($parts, $dim) return %n }
   }
+  # A slice of a tensor that is another's.
+  rule written {
+    %r = aten.slice_scatter(%x, %part, $dim, $start, $end, $step)
+    replace %r { %n = aten.slice_scatter(%x, %part, $dim, $start, $end, $step) return %n }
+  }
 )";
 }  // namespace
 

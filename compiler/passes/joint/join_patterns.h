@@ -1,4 +1,4 @@
-// Joining tensors: what puts a list of them together along a dim.
+// Joining tensors: what puts a list of them together along a dim, or one in another's place.
 // Thread-safety: constant.
 #pragma once
 
@@ -8,7 +8,8 @@
 
 namespace lenz {
 
-const RuleSet& join_patterns();  // cat and stack; attributes: the list, the dim. None is ever applied as a rewrite
+// None is ever applied as a rewrite. cat and stack, attributes: the list, the dim; written, with those of slice_scatter.
+const RuleSet& join_patterns();
 
 struct JoinForms {
   std::string_view slice, copy, cat;

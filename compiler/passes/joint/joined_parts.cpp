@@ -20,6 +20,13 @@ struct Join {
   bool stacks = false;  // along a dim that the parts have not
 };
 
+// `into` with a slice replaced by `part`.
+struct Written {
+  ValueId into = kNone, part = kNone;
+  size_t dim = 0;
+  int64_t start = 0, end = 0;
+};
+
 // Whoever takes a tensor apart and joins the parts has the tensor; whoever joins parts and takes one out has the part.
 // Types say which part of what a view is: no op is asked for by name but those that join.
 class Joiner {
@@ -53,7 +60,7 @@ class Joiner {
     const RuleSet& rules = join_patterns();
     for (uint32_t index : rules.rooted_at(*graph_.node(id).op)) {
       auto m = match(graph_, rules, rules.rules()[index], id);
-      if (!m) continue;
+      if (!m || m->rule->name == "written") continue;
       const Arg &parts = m->bound.attrs[0], &dim = m->bound.attrs[1];
       if (parts.kind != ArgKind::value_list || parts.count == 0 || parts.count > kParts) return std::nullopt;
       if (dim.kind != ArgKind::integer || dim.symbolic) return std::nullopt;
@@ -68,6 +75,34 @@ class Joiner {
             type(v).dtype != type(graph_.node(id).result()).dtype)
           return std::nullopt;
       return join;
+    }
+    return std::nullopt;
+  }
+
+  std::optional<Written> written_at(NodeId id) const {
+    if (id == kNone) return std::nullopt;
+    const RuleSet& rules = join_patterns();
+    for (uint32_t index : rules.rooted_at(*graph_.node(id).op)) {
+      auto m = match(graph_, rules, rules.rules()[index], id);
+      if (!m || m->rule->name != "written") continue;
+      Written w{.into = graph_.node(id).args[0].value(), .part = graph_.node(id).args[1].value()};
+      const Type &all = type(w.into), &made = type(graph_.node(id).result());
+      const auto rank = static_cast<int64_t>(all.rank());
+      for (const Arg& a : m->bound.attrs)
+        if (!a.is_none() && (a.kind != ArgKind::integer || a.symbolic)) return std::nullopt;
+      auto number = [&](size_t i, int64_t otherwise) {
+        return m->bound.attrs[i].is_none() ? otherwise : m->bound.attrs[i].i;
+      };
+      const int64_t dim = number(0, 0);
+      w.dim = static_cast<size_t>(dim < 0 ? dim + rank : dim);
+      if (w.dim >= static_cast<size_t>(rank) || number(3, 1) != 1) return std::nullopt;
+      if (!all.sizes()[w.dim].is_constant() || all.dtype != made.dtype || type(w.part).dtype != made.dtype)
+        return std::nullopt;
+      const int64_t size = all.sizes()[w.dim].constant();
+      auto within = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
+      w.start = within(number(1, 0));
+      w.end = std::max(w.start, within(number(2, size)));
+      return w;
     }
     return std::nullopt;
   }
@@ -246,21 +281,54 @@ class Joiner {
     ValueId v = graph_.node(id).result(), base = bases_.of(v);
     NodeId producer = graph_.value(base).producer;
     if (producer == kNone || base == v || graph_.value(v).users.empty()) return;
+    if (aliases_.any_writes() && aliases_.is_written(base)) return;
+    if (unwritten(id, v, base)) return;
     auto join = join_at(producer);
-    if (!join || any_written(join->parts) || (aliases_.any_writes() && aliases_.is_written(base))) return;
+    if (!join || any_written(join->parts)) return;
     auto found = join->stacks ? layer(*join, base, type(v)) : segment(*join, base, type(v));
     if (!found) return;
     auto [which, start] = *found;
+    ValueId from = join->parts[which];
+    const bool all = join->stacks || type(from).sizes()[join->dim] == type(v).sizes()[join->dim];
+    read_from(id, v, from, join->dim, all ? std::nullopt : std::optional(start));
+  }
+
+  // A view of a tensor with slices that were written, which shows nothing but what was there before, or nothing but one
+  // of them.
+  bool unwritten(NodeId id, ValueId v, ValueId base) {
+    ValueId from = base;
+    std::optional<Written> w = written_at(graph_.value(base).producer);
+    if (!w) return false;
+    const size_t dim = w->dim;
+    const std::optional<Dim> found = slice_of(base, type(v), dim);
+    if (!found) return true;
+    int64_t start = found->constant(), length = type(v).sizes()[dim].constant();
+    for (size_t step = 0; w && w->dim == dim && step < kParts; ++step) {
+      if (aliases_.any_writes() && (aliases_.is_written(w->into) || aliases_.is_written(w->part))) break;
+      if (start >= w->start && start + length <= w->end) {
+        from = w->part;
+        start -= w->start;
+        break;
+      }
+      if (start < w->end && w->start < start + length) break;
+      from = w->into;
+      w = written_at(graph_.value(from).producer);
+    }
+    if (from == base) return true;
+    const bool all = start == 0 && type(from).sizes()[dim] == type(v).sizes()[dim];
+    read_from(id, v, from, dim, all ? std::nullopt : std::optional(Dim(start)));
+    return true;
+  }
+
+  // Has whoever needs no more of `v` than its elements read them in `from`, or in a slice of it.
+  void read_from(NodeId id, ValueId v, ValueId from, size_t dim, std::optional<Dim> start) {
     SmallVec<NodeId, 8> users;
     for (NodeId user : graph_.value(v).users)
       if (user != kOutputs && std::ranges::find(users, user) == users.end()) users.push_back(user);
     NodeMaker make(graph_, id);
-    ValueId from = join->parts[which];
-    if (!join->stacks && !(type(from).sizes()[join->dim] == type(v).sizes()[join->dim])) {
-      Dim end = start + type(v).sizes()[join->dim];
-      from = make.call(join_forms().slice, {Arg::of_value(from), Arg::of_int(static_cast<int64_t>(join->dim)),
-                                            Arg::of_dim(start), Arg::of_dim(end)});
-    }
+    if (start)
+      from = make.call(join_forms().slice, {Arg::of_value(from), Arg::of_int(static_cast<int64_t>(dim)),
+                                            Arg::of_dim(*start), Arg::of_dim(*start + type(v).sizes()[dim])});
     bool read = false;
     for (NodeId user : users)
       if (may_read(graph_, user, v, from) && context_.allow("part")) {
@@ -310,14 +378,15 @@ void run(Graph& graph, PassContext& context) { Joiner(graph, context).run(); }
 }  // namespace
 
 Pass joined_parts() {
-  return {.name = "joined_parts",
-          .contract =
-              "Joined parts of one tensor are it or a slice of it; a part of what was joined, or a call of it, the "
-              "part's.\n"
-              "Asks types where views lie, patterns what joins (join_patterns.cpp), and users whether they can tell.\n"
-              "Keeps types, aliasing, and copies that somebody holds: one of the whole instead of one a part.",
-          .levels = {Level::torch, Level::aten},
-          .run = run};
+  return {
+      .name = "joined_parts",
+      .contract =
+          "Joined parts of one tensor are it or a slice of it; a part of what was joined or written, or a call of it, "
+          "the part's.\n"
+          "Asks types where views lie, patterns what joins (join_patterns.cpp), and users whether they can tell.\n"
+          "Keeps types, aliasing, and copies that somebody holds: one of the whole instead of one a part.",
+      .levels = {Level::torch, Level::aten},
+      .run = run};
 }
 
 }  // namespace lenz
