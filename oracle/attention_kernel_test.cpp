@@ -122,6 +122,17 @@ TEST(AttentionKernel, StaysOneOp) {
   EXPECT_EQ(externs(written, false), "");
   EXPECT_EQ(externs(with("is_causal=true"), true), "aten.scaled_dot_product_attention ");
   EXPECT_EQ(externs(with("dropout_p=0.5"), true).find("attention"), std::string::npos);
+  // Of open sizes a run may fit the kernel, and does as a rule.
+  const std::string open = " where s0 in 2.., s1 in 2.., s2 in 2.., s3 in 2.. ";
+  const std::string scaled =
+      "graph @g(%q: f32[2, 4, s0, s1], %k: f32[2, 4, s2, s1], %v: f32[2, 4, s2, s3])" + open +
+      "{ %t = aten.transpose(%k, -2, -1) %s = aten.matmul(%q, %t) %n = aten.scalar_tensor(s1, dtype=f64) "
+      "%root = aten.sqrt(%n) %by: float = aten._local_scalar_dense(%root) %d = aten.div(%s, %by) "
+      "%p = aten.softmax(%d, -1) %r = aten.matmul(%p, %v) return %r }";
+  EXPECT_EQ(externs(scaled, true), "lenz.attention ");
+  const std::string apart =
+      std::string(written).replace(written.find("6, 8], %v: f32[2, 4, 6, 8"), 25, "6, 8], %v: f32[2, 4, 6, 9");
+  EXPECT_EQ(externs(apart, true).find("attention"), std::string::npos);
 }
 
 }  // namespace

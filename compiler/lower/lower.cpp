@@ -260,7 +260,23 @@ bool Lowering::is_extern(const Node& node) const {
 bool Lowering::runs_outside(const Node& node) const {
   const OpDef& row = node.op->base ? *node.op->base : *node.op;
   return options_.products_outside && row.has(Trait::contraction) &&
-         (row.has(Trait::core) || may_have_host_kernel(row)) && node.op->variant == VariantKind::functional;
+         (row.has(Trait::core) || may_have_host_kernel(row)) && node.op->variant == VariantKind::functional &&
+         !is_small_product(node, row);
+}
+
+// Whether a product of matrices takes loops less time than a host needs to be called. Its factors are the last two
+// operands.
+bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
+  constexpr int64_t kMultiplications = 1 << 14, kVector = 16;
+  if (row.lowering.body.find(" as matmul ") == std::string::npos) return false;
+  SmallVec<ValueId, 4> operands;
+  for (const Arg& a : node.arguments())
+    if (a.is_value()) operands.push_back(a.value());
+  if (operands.size() < 2) return false;
+  const Type &left = type(operands[operands.size() - 2]), &made = type(node.result());
+  const Dim all = numel(made.sizes()), inner = left.rank() ? left.sizes().back() : Dim(1);
+  if (!all.is_constant() || !inner.is_constant() || made.rank() == 0) return false;
+  return made.sizes().back().constant() >= kVector && all.constant() * inner.constant() <= kMultiplications;
 }
 
 // What an extern kernel looks at lies as the graph says, for the kernel may see that: a view is one of its storage's

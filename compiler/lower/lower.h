@@ -14,8 +14,9 @@ namespace lenz {
 struct LowerOptions {
   // What has no lowering runs as an extern kernel; else it is refused by Unsupported.
   bool externs = true;
-  // Matrix products, convolutions and attention run as extern kernels too, for a host that has fast ones. Their
-  // operands are views of memory where the graph has them so: nothing is copied for them.
+  // Matrix products, convolutions and attention run as extern kernels too, for a host that has fast ones; but not
+  // products that take less time than to call it. Their operands are views of memory where the graph has them so:
+  // nothing is copied for them.
   bool products_outside = false;
 };
 

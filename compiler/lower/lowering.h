@@ -82,6 +82,7 @@ class Lowering {
   void lower_print(const Node& node);
   void lower_extern(const Node& node, std::span<const loops::BufferId> results);
   bool runs_outside(const Node& node) const;
+  bool is_small_product(const Node& node, const OpDef& row) const;
   bool is_extern(const Node& node) const;
   loops::BufferId operand_outside(const Node& node, ValueId v);
   std::vector<bool> only_shown() const;  // by node

@@ -102,5 +102,25 @@ TEST(LoweredPrograms, LoopsAreForTheHost) {
   auto graph = parse_graph("graph @g(%x: f32[4]) { %y = aten._to_copy(%x, device=cuda) return %y }", op_table());
   EXPECT_THROW(lower_graph(*graph), Unsupported);
 }
+// A host is called for a product where that takes less time than the call does.
+TEST(LoweredPrograms, SmallProductsAreLoops) {
+  auto outside = [](const std::string& inputs, const std::string& call) {
+    auto graph = parse_graph("graph @g(" + inputs + ") level core { %r = " + call + " return %r }", op_table());
+    const loops::Program program = lower_graph(*graph, {.products_outside = true});
+    size_t externs = 0;
+    loops::for_each_node(program.body,
+                         [&](const loops::Node& n) { externs += std::holds_alternative<loops::Extern>(n.is); });
+    return externs > 0;
+  };
+  EXPECT_FALSE(outside("%x: f32[16, 12], %y: f32[12, 48]", "aten.mm(%x, %y)"));
+  EXPECT_FALSE(outside("%b: f32[48], %x: bf16[16, 12], %y: bf16[12, 48]", "aten.mm(%x, %y)"));
+  EXPECT_FALSE(outside("%x: f32[4, 16, 8], %y: f32[4, 8, 32]", "aten.bmm(%x, %y)"));
+  EXPECT_TRUE(outside("%x: f32[64, 64], %y: f32[64, 64]", "aten.mm(%x, %y)"));
+  EXPECT_TRUE(outside("%x: f32[16, 100000], %y: f32[100000, 16]", "aten.mm(%x, %y)"));
+  EXPECT_TRUE(outside("%x: f32[16, 12], %y: f32[12, 5]", "aten.mm(%x, %y)"));  // no whole vector
+  EXPECT_TRUE(outside("%x: f32[1, 4, 8, 8], %w: f32[4, 4, 3, 3]",
+                      "aten.convolution(%x, %w, none, [1, 1], [0, 0], [1, 1], false, [0, 0], 1)"));
+}
+
 }  // namespace
 }  // namespace lenz
