@@ -288,11 +288,26 @@ State KernelEmitter::read(const Accumulator& a, size_t copy) {
   return state;
 }
 
+namespace {
+// A product that only this sum reads may be added as it is, in one instruction where the target has one.
+void contract(llvm::Value* sum) {
+  auto* add = llvm::dyn_cast_or_null<llvm::BinaryOperator>(sum);
+  if (!add || add->getOpcode() != llvm::Instruction::FAdd) return;
+  for (llvm::Value* operand : add->operands()) {
+    auto* product = llvm::dyn_cast<llvm::BinaryOperator>(operand);
+    if (!product || product->getOpcode() != llvm::Instruction::FMul || !product->hasOneUse()) continue;
+    product->setHasAllowContract(true);
+    add->setHasAllowContract(true);
+  }
+}
+}  // namespace
+
 // `masked`: lanes of the frame that there are not leave the state as it was.
 State KernelEmitter::take_in(const Accumulator& a, Frame& f, size_t copy, bool masked) {
   const Instr& instr = nest_->body[a.at];
   ScalarCode& code = lane_axis_ ? *wide_ : *narrow_;
   State before = read(a, copy), after = combine_code(code, instr.combine, instr.dtype, before, element(a.at, f));
+  if (!after[0].imaginary) contract(after[0].value);
   if (f.mask && masked)
     for (size_t p = 0; p < after.size(); ++p) after[p] = select_code(code, f.mask, after[p], before[p]);
   size_t slot = 0;
