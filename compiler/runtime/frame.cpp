@@ -211,8 +211,10 @@ void Frame::prepare(const Step& step) {
   run.locals.clear();
   run.scratch = 0;
   run.pointers.resize(takes.buffers.size());
+  run.skipped.clear();
   for (uint32_t i = 0; i < takes.buffers.size(); ++i) {
     const Buffer& b = s_.program.buffers[takes.buffers[i]];
+    run.skipped.push_back(takes.skipped[i] * item_size(b.type.dtype));
     if (!b.local) continue;
     run.locals.emplace_back(i, run.scratch);
     run.scratch += rounded(bytes_of(takes.buffers[i]));

@@ -68,6 +68,7 @@ class Frame {
     std::vector<int64_t> symbols;
     std::vector<uint64_t> streams;
     std::vector<void*> pointers;
+    std::vector<int64_t> skipped;                       // bytes of each
     std::vector<std::pair<uint32_t, uint64_t>> locals;  // argument, place in a worker's scratch
     uint64_t scratch = 0;
     int64_t points = 0, chunks = 0;

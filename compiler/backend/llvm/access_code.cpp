@@ -105,9 +105,9 @@ void KernelEmitter::everywhere(Ssa at, std::vector<Frame>& frames) {
     return;
   }
   const auto stream = static_cast<size_t>(std::ranges::find(arguments_.streams, i.stream) - arguments_.streams.begin());
-  const std::vector<Lanes> drawn = wide_->draw_together(i.draw, i.dtype, streams_[2 * stream], streams_[2 * stream + 1],
-                                                        frames[0].dims(i.index[0]), static_cast<int>(frames.size()),
-                                                        drawn_in == Draws::in_blocks);
+  const std::vector<Lanes> drawn =
+      wide_->draw_together(i.draw, i.dtype, streams_[2 * stream], streams_[2 * stream + 1], frames[0].dims(i.index[0]),
+                           static_cast<int>(frames.size()), drawn_in == Draws::in_blocks);
   for (size_t f = 0; f < frames.size(); ++f) frames[f].values[at] = {drawn[f], true};
 }
 
@@ -124,12 +124,8 @@ KernelEmitter::Draws KernelEmitter::draws_in(Dim element) const {
 
 // --- memory
 
-// In elements.
 Dim KernelEmitter::address_of(BufferId id, const DimVec& index) const {
-  const DimVec strides = strides_of(id);
-  Dim address = 0;
-  for (size_t d = 0; d < index.size(); ++d) address += index[d] * strides[d];
-  return address;
+  return native::address_of(program_, arguments_, id, index);
 }
 
 KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Frame& f) {

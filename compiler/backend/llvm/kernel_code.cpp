@@ -1,6 +1,7 @@
 #include "compiler/backend/llvm/kernel_code.h"
 
 #include <algorithm>
+#include <map>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
 
@@ -23,6 +24,35 @@ DimVec strides_of(const loops::Program& program, BufferId id) {
   const loops::Buffer& b = program.buffers[id];
   return b.placed ? b.type.strides : contiguous_strides(b.type.sizes);
 }
+
+Dim address_in(const loops::Program& program, BufferId id, const DimVec& index) {
+  const DimVec strides = strides_of(program, id);
+  Dim address = 0;
+  for (size_t d = 0; d < index.size(); ++d) address += index[d] * strides[d];
+  return address;
+}
+
+// What all accesses of a kernel to a buffer leave out of it: steps that are written out look at one slice each of what
+// they share, and are one function if that is known to the caller alone.
+class Skipped {
+ public:
+  Skipped(const loops::Program& program, const std::vector<const SymNode*>& own) : program_(program), own_(own) {}
+  void note(BufferId id, const DimVec& index) {
+    const Dim first = substitute(
+        address_in(program_, id, index), program_.context->syms, [&](const SymNode* s) -> std::optional<Dim> {
+          return std::ranges::find(own_, s) == own_.end() ? std::nullopt : std::optional(Dim(0));
+        });
+    const int64_t at = first.is_constant() && !program_.buffers[id].local ? std::max<int64_t>(first.constant(), 0) : 0;
+    auto [known, fresh] = least_.try_emplace(id, at);
+    if (!fresh) known->second = std::min(known->second, at);
+  }
+  int64_t of(BufferId id) const { return least_.at(id); }
+
+ private:
+  const loops::Program& program_;
+  const std::vector<const SymNode*>& own_;
+  std::map<BufferId, int64_t> least_;
+};
 
 Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
   Collected made;
@@ -48,7 +78,9 @@ Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
     for (size_t i = 0; i < made.arguments.symbols.size(); ++i) note_one(facts.simplify(made.arguments.symbols[i]));
     if (!d.is_constant()) note_one(facts.simplify(d));
   };
-  auto use = [&](BufferId id) {
+  Skipped skipped(program, own);
+  auto use = [&](BufferId id, const DimVec& index) {
+    skipped.note(id, index);
     const loops::Buffer& buffer = program.buffers[id];
     auto& list = buffer.local && buffer.type.rank() == 0 ? made.registers : made.arguments.buffers;
     if (std::ranges::find(list, id) != list.end()) return;
@@ -60,7 +92,7 @@ Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
     const Nest& n = std::get<Nest>(node.is);
     for (const Axis& a : n.axes) note(a.extent);
     for (const Instr& i : n.body) {
-      if (i.kind == InstrKind::load) use(i.buffer);
+      if (i.kind == InstrKind::load) use(i.buffer, i.index);
       for (Dim d : i.index) note(d);
       if (i.kind == InstrKind::position) note(i.extent);
       if (i.kind == InstrKind::draw &&
@@ -68,10 +100,11 @@ Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
         made.arguments.streams.push_back(i.stream);
     }
     for (const Store& s : n.stores) {
-      use(s.buffer);
+      use(s.buffer, s.index);
       for (Dim d : s.index) note(d);
     }
   }
+  for (BufferId id : made.arguments.buffers) made.arguments.skipped.push_back(skipped.of(id));
   return made;
 }
 }  // namespace
@@ -119,7 +152,12 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
 }
 
 Dtype KernelEmitter::dtype_of(BufferId id) const { return loops::kept_as(program_.buffers[id]); }
-DimVec KernelEmitter::strides_of(BufferId id) const { return native::strides_of(program_, id); }
+Dim address_of(const loops::Program& program, const KernelArguments& arguments, BufferId id, const DimVec& index) {
+  const auto at = std::ranges::find(arguments.buffers, id);
+  const int64_t skipped =
+      at == arguments.buffers.end() ? 0 : arguments.skipped[static_cast<size_t>(at - arguments.buffers.begin())];
+  return address_in(program, id, index) - skipped;
+}
 
 // --- control flow
 

@@ -22,4 +22,8 @@ KernelArguments emit_kernel(CodeModule& module, const Compiler& compiler, const 
 // What it takes, without its code.
 KernelArguments arguments_of(const loops::Program& program, const loops::Kernel& kernel);
 
+// Where an element lies, in elements from where the argument of its buffer points.
+Dim address_of(const loops::Program& program, const KernelArguments& arguments, loops::BufferId id,
+               const DimVec& index);
+
 }  // namespace lenz::native

@@ -65,7 +65,6 @@ class KernelEmitter {
 
   // What it takes.
   Dtype dtype_of(loops::BufferId id) const;  // in memory
-  DimVec strides_of(loops::BufferId id) const;
 
   // Control flow.
   llvm::BasicBlock* block(const char* name);

@@ -4,6 +4,7 @@
 #include <map>
 #include <unordered_map>
 
+#include "compiler/backend/llvm/kernel_code.h"
 #include "compiler/base/hash.h"
 
 namespace lenz::native {
@@ -19,12 +20,12 @@ namespace {
 
 class KeyWriter {
  public:
-  KeyWriter(const loops::Program& program, const loops::Kernel& kernel)
-      : program_(program), pool_(program.context->syms), kernel_(kernel) {}
+  KeyWriter(const loops::Program& program, const loops::Kernel& kernel, const KernelArguments& arguments)
+      : program_(program), pool_(program.context->syms), kernel_(kernel), arguments_(arguments) {}
 
-  std::string run(const runtime::KernelArguments& arguments) {
-    for (Dim symbol : arguments.symbols) add(reinterpret_cast<uintptr_t>(symbol.node()));  // the order hangs on names
-    add(arguments.symbols.size());
+  std::string run() {
+    for (Dim symbol : arguments_.symbols) add(reinterpret_cast<uintptr_t>(symbol.node()));  // the order hangs on names
+    add(arguments_.symbols.size());
     for (const Axis& a : kernel_.axes) own(a.symbol);
     axes(kernel_.axes);
     for (const loops::Node& node : kernel_.body->nodes) nest(std::get<Nest>(node.is));
@@ -92,7 +93,7 @@ class KeyWriter {
     for (const Instr& i : n.body) instruction(i);
     for (const Store& s : n.stores) {
       add(s.buffer, true);
-      dims(s.index);
+      add(address_of(program_, arguments_, s.buffer, s.index));
       add(s.value), add(s.mask), add(s.mode), add(s.distinct);
     }
   }
@@ -100,7 +101,10 @@ class KeyWriter {
     add(i.kind), add(i.dtype), add(i.operands.size());
     for (loops::Ssa operand : i.operands) add(operand);
     add(i.mask);
-    dims(i.index);
+    if (i.kind == InstrKind::load)
+      add(address_of(program_, arguments_, i.buffer, i.index));
+    else
+      dims(i.index);
     switch (i.kind) {
       case InstrKind::constant: return add(i.value);
       case InstrKind::load: return add(i.buffer, true);
@@ -117,6 +121,7 @@ class KeyWriter {
   const loops::Program& program_;
   SymPool& pool_;
   const loops::Kernel& kernel_;
+  const KernelArguments& arguments_;
   std::string key_;
   std::unordered_map<const SymNode*, Dim> own_;
   std::map<BufferId, size_t> buffers_;
@@ -127,7 +132,7 @@ class KeyWriter {
 
 std::string kernel_key(const loops::Program& program, const loops::Kernel& kernel,
                        const runtime::KernelArguments& arguments) {
-  const std::string all = KeyWriter(program, kernel).run(arguments);
+  const std::string all = KeyWriter(program, kernel, arguments).run();
   const uint64_t digest[] = {hash_bytes(all, 1), hash_bytes(all, 2)};  // programs have tens of thousands of kernels
   return {reinterpret_cast<const char*>(digest), sizeof digest};
 }

@@ -9,8 +9,8 @@
 
 namespace lenz::native {
 
-// Equal for kernels that differ in nothing but the names of axes and in which buffers and streams they work on: the
-// code of one serves all, with each one's own arguments, which are in the same order.
+// Equal for kernels that differ in nothing but the names of axes and in which buffers and streams they work on, and
+// from where on in these: the code of one serves all, with each one's own arguments, which are in the same order.
 std::string kernel_key(const loops::Program& program, const loops::Kernel& kernel,
                        const runtime::KernelArguments& arguments);
 

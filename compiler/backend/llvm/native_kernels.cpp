@@ -30,11 +30,13 @@ bool NativeKernels::run(const loops::KernelCall& call) {
   std::vector<void*> shared;
   std::vector<loops::Tensor> kept;
   std::vector<std::pair<size_t, size_t>> locals;  // which argument, how many bytes
-  for (BufferId id : takes.buffers) {
+  for (size_t i = 0; i < takes.buffers.size(); ++i) {
+    const BufferId id = takes.buffers[i];
     const loops::Buffer& b = program_.buffers[id];
     if (!b.local) {
       kept.push_back(call.tensor(id));
-      shared.push_back(kept.back().element(kept.back().numel() == 0 ? 0 : kept.back().offset()));
+      auto* first = static_cast<std::byte*>(kept.back().element(kept.back().numel() == 0 ? 0 : kept.back().offset()));
+      shared.push_back(first + takes.skipped[i] * item_size(b.type.dtype));
       continue;
     }
     int64_t elements = 1;

@@ -466,6 +466,25 @@ TEST(NativeKernels, KernelsThatAreAlikeShareCode) {
   EXPECT_EQ(statistics.repeated, 2u);
 }
 
+// Steps that are written out look at one slice each; the third one looks at two that lie otherwise apart.
+TEST(NativeKernels, KernelsOfDifferentSlicesShareCode) {
+  const std::string text = R"(loops @slices {
+  input %a: bf16[4, 3, 20] placed
+  temp %c: bf16[3, 20] placed
+  temp %d: bf16[20] placed
+  kernel k0 < 1 { for i0 < 20 lanes 16 { %0 = load %a[1, 0, i0] %1 = load %a[1, 2, i0] %2 = add.bf16 %0, %1 store %c[0, i0] = %2 } }
+  kernel k0 < 1 { for i0 < 20 lanes 16 { %0 = load %a[3, 0, i0] %1 = load %a[3, 2, i0] %2 = add.bf16 %0, %1 store %c[2, i0] = %2 } }
+  kernel k0 < 1 { for i0 < 20 lanes 16 { %0 = load %a[2, 0, i0] %1 = load %a[2, 1, i0] %2 = add.bf16 %0, %1 store %c[1, i0] = %2 } }
+  kernel k0 < 1 { for i0 < 20 lanes 16 { %0 = load %a[2, 2, 19 - i0] %1 = load %c[1, i0] %2 = add.bf16 %0, %1 store %d[i0] = %2 } }
+  return %c, %d
+})";
+  expect_same(text, {numbers(Dtype::bf16, {4, 3, 20})});
+  CompileStatistics statistics;
+  compile_kernels(loops::parse_program(text, op_table()), runnable_target(), {}, &statistics);
+  EXPECT_EQ(statistics.compiled, 3u);
+  EXPECT_EQ(statistics.repeated, 1u);
+}
+
 TEST(NativeKernels, RaisesAsTheInterpreterDoes) {
   expect_same(R"(loops @raises {
   input %x: i64[20] placed

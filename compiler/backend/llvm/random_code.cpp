@@ -190,8 +190,8 @@ std::vector<Lanes> ScalarCode::draw_together(DrawKind kind, Dtype dtype, llvm::V
   }
   llvm::Value* skipped = builder_->CreateAnd(first.value, static_cast<uint64_t>(per - 1));
   for (int v = 0; v < vectors; ++v)
-    made[static_cast<size_t>(v)] = {builder_->CreateAlignedLoad(
-        vector, at_place(builder_->CreateAdd(skipped, place_of(v * lanes_))), align)};
+    made[static_cast<size_t>(v)] = {
+        builder_->CreateAlignedLoad(vector, at_place(builder_->CreateAdd(skipped, place_of(v * lanes_))), align)};
   return made;
 }
 
