@@ -81,19 +81,23 @@ void erase_between(Graph& graph, NodeId after, NodeId before) {
 }
 
 // A view as another view of this type: its elements lie where that one's do, and only strides that nothing steps along,
-// or the spelling of sizes, differ. kNone if not.
+// or the spelling of sizes and offsets, differ. kNone if not.
 ValueId viewed_as(Graph& graph, NodeId before, ValueId v, const Type& like, uint32_t origin) {
   const Type& have = graph.type(v);
   if (&have == &like) return v;
   const Facts& known = graph.assumptions.known();
   auto same = [&](Dim a, Dim b) { return a == b || known.proves(eq(a, b)); };
-  if (have.dtype != like.dtype || have.rank() != like.rank() || !(have.offset == like.offset)) return kNone;
+  if (have.dtype != like.dtype || have.rank() != like.rank() || !same(have.offset, like.offset)) return kNone;
   for (size_t i = 0; i < like.rank(); ++i)
     if (!same(have.sizes()[i], like.sizes()[i]) ||
         !(same(have.strides()[i], like.strides()[i]) || same(like.sizes()[i], Dim(1))))
       return kNone;
-  const Arg args[] = {Arg::of_value(v), graph.context().dims(like.sizes()), graph.context().dims(like.strides())};
-  v = call(graph, before, "aten._reshape_alias", args, origin);  // op name: the strides' other spelling
+  const Arg args[] = {Arg::of_value(v), graph.context().dims(like.sizes()), graph.context().dims(like.strides()),
+                      Arg::of_dim(like.offset)};
+  if (have.offset == like.offset)
+    v = call(graph, before, "aten._reshape_alias", {args, 3}, origin);  // op name: the strides' other spelling
+  else
+    v = call(graph, before, "aten.as_strided", args, origin);  // op name: the offset's other spelling
   return &graph.type(v) == &like ? v : kNone;
 }
 

@@ -335,7 +335,10 @@ void lists(RowSink& t) {
       {{},
        "$from = sum(first($split_sizes, $element)) "
        "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))",
+       // A slice asks where it ends; of sizes that only the run knows it is said.
        "$n = len($split_sizes) "
+       "if run_tells($split_sizes) { return each(range(0, $n), %i, "
+       "aten.narrow(%self, $dim, sum(first($split_sizes, %i)), at($split_sizes, %i))) } "
        "return each(range(0, $n), %i, aten.slice(%self, $dim, sum(first($split_sizes, %i)), "
        "choose(%i == $n - 1, none, sum(first($split_sizes, %i + 1)))))"},
       "sizes that don't add up to the dim's");
