@@ -35,16 +35,27 @@ Dim divided_by(const SumView& view, Dim monomial) {
 }
 }  // namespace
 
-// Sizes whose product with others is a number: of a bound m*x >= c with c >= 1 and m >= 0, x is at least 1.
+// Sizes whose product with others is a number: of a bound m*x >= c with c >= 1 and m >= 0, x is at least 1. Likewise of
+// a product m*x that equals what is at least 1, with neither factor below 0.
 bool FactsReader::positive_by_product(Dim k) const {
   SymbolMask mask = symbol_mask(k);
-  return std::ranges::any_of(facts_.bounds_, [&](const Facts::Bound& bound) {
+  const bool by_bound = std::ranges::any_of(facts_.bounds_, [&](const Facts::Bound& bound) {
     SumView view(bound.dim);
     if (!bound.symbols.meets(mask) || view.constant() >= 0 || view.terms().size() < 2) return false;
     const Dim common = common_of(view);
     if (common.is_constant() || !at_least_zero(range(common))) return false;
     const Dim x = divided_by(view, common), times = floor_div(k, x);
     return times.is_constant() && times.constant() >= 1 && x * times == k;
+  });
+  const bool monomial = !k.is_constant() && (kind_of(k) == SymKind::symbol || kind_of(k) == SymKind::product);
+  if (by_bound || !monomial || !at_least_zero(range(k))) return by_bound;
+  auto is_factor = [&](Dim product, Dim value) {
+    if (product.is_constant() || kind_of(product) != SymKind::product || !at_least_one(range(value))) return false;
+    const Dim others = divide_monomial(product.node(), k.node());
+    return !others.is(0) && at_least_zero(range(others));
+  };
+  return std::ranges::any_of(facts_.rewrites_, [&](const auto& equal) {
+    return is_factor(equal.first, equal.second) || is_factor(equal.second, equal.first);
   });
 }
 

@@ -386,6 +386,7 @@ void Lowering::run() {
     if (!skipped[id]) lower_node(graph_->node(id));
   });
   for (const Arg& a : graph_->outputs()) program.outputs.push_back(output_of(a));
+  for (loops::Output& o : changed_) program.outputs.push_back(std::move(o));
   for (const Cond& c : whole_->assumptions.relied()) program.assumptions.assume(c);
 }
 

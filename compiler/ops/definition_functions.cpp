@@ -166,7 +166,8 @@ Arg is_open(DefinitionValues& v, Args a) {
 }
 Arg run_tells(DefinitionValues& v, Args a) {
   const Assumptions& known = v.graph().assumptions;
-  return Arg::of_bool(std::ranges::any_of(v.items_of(a[0]), [&](const Arg& n) { return known.mentions_open(v.dim(n)); }));
+  return Arg::of_bool(
+      std::ranges::any_of(v.items_of(a[0]), [&](const Arg& n) { return known.mentions_open(v.dim(n)); }));
 }
 // floor(size * factor), as interpolation scales a size.
 Arg scaled(DefinitionValues& v, Args a) { return Arg::of_dim(call(SymFn::floor_scale, v.dim(a[0]), real_of(a[1]))); }

@@ -205,6 +205,19 @@ Arg element_of(Graph& graph, NodeId before, const Arg& list, size_t k, uint32_t 
   return Arg::of_value(call(graph, before, "lenz.getitem", args, origin));  // op name: an element of a list
 }
 
+// Whether the numbers of the elements' calls stand in a tensor, where only the run knows them.
+bool stands_for_numbers(const OpDef& op, const OpDef& element, size_t param) {
+  const ParamType& type = op.schema.params[param].type;
+  return !type.list && type.kind == ParamKind::tensor &&
+         element.schema.params[element_param(element, op.schema, param)].type.kind == ParamKind::scalar;
+}
+
+Arg number_of(Graph& graph, NodeId before, const Arg& tensor, size_t k, uint32_t origin) {
+  const Arg place[] = {tensor, Arg::of_int(0), Arg::of_int(static_cast<int64_t>(k))};
+  const Arg one[] = {Arg::of_value(call(graph, before, "aten.select", place, origin))};  // op name: the k-th
+  return Arg::of_value(call(graph, before, "aten._local_scalar_dense", one, origin));    // op name: as a number
+}
+
 size_t length_of(const Graph& graph, const Arg& list) {
   return list.is_value() ? graph.type(list.value()).elements().size() : list.count;
 }
@@ -217,10 +230,7 @@ bool expand_elements(Graph& graph, NodeId id) {
   size_t count = 0;
   for (size_t i = 0; i < params.size(); ++i) {
     if (params[i].type.list) count = length_of(graph, node.args[i]);
-    // Numbers that stand in a tensor: only the run knows them.
-    bool numbers = !params[i].type.list && params[i].type.kind == ParamKind::tensor &&
-                   element.schema.params[element_param(element, node.op->schema, i)].type.kind == ParamKind::scalar;
-    if (numbers) return false;
+    if (stands_for_numbers(*node.op, element, i) && is_complex(graph.type(node.args[i].value()).dtype)) return false;
   }
   uint32_t origin = provenance(graph, id);
   SmallVec<ValueId, 8> results;
@@ -230,7 +240,9 @@ bool expand_elements(Graph& graph, NodeId id) {
       args.push_back(p.fallback || p.type.optional ? default_arg(graph.context(), p) : Arg::none());
     for (size_t i = 0; i < params.size(); ++i) {
       size_t at = element_param(element, node.op->schema, i);
-      args[at] = params[i].type.list ? element_of(graph, id, node.args[i], k, origin) : node.args[i];
+      args[at] = stands_for_numbers(*node.op, element, i) ? number_of(graph, id, node.args[i], k, origin)
+                 : params[i].type.list                    ? element_of(graph, id, node.args[i], k, origin)
+                                                          : node.args[i];
     }
     NodeId made = graph.insert(id, element, args, origin);
     results.push_back(graph.node(made).result());
