@@ -180,7 +180,8 @@ const Proof kProofs[] = {
     {{"b // a == c", "a*d == 12", "d == 3"}, "c <= b", Truth::yes},
     {{"a*b == c*d", "a >= 1", "b >= 1"}, "e // d <= e", Truth::yes},
     {{"a*b == c*d", "a >= 1"}, "e // d <= e", Truth::unknown},
-    {{"a*b == c*d", "a >= 1", "b >= 1", "e < a", "f < b"}, "(e*b + f) // d < c", Truth::yes},
+    {{"a*b == c*d", "a >= 1", "b >= 1"}, "d >= 1", Truth::yes},
+    {{"a*b == c*d", "a >= 1"}, "d >= 1", Truth::unknown},
     {{"a in -5.."}, "a*a >= 0", Truth::yes},
     {{"a in -5.."}, "a*a*a >= 0", Truth::unknown},
 };
