@@ -32,6 +32,8 @@ Effects effects_of_subgraph(const Graph& sub) {
 }
 }  // namespace
 
+bool gives_a_size(const Node& node) { return node.op->has(Trait::structural) && node.op->schema.mutates(); }
+
 bool writes_operands(const OpDef& op, std::span<const Arg> args) {
   if (!op.may_write) return false;
   if (op.schema.mutates()) return true;

@@ -288,8 +288,7 @@ void Verifier::level() {
 
 // The one write of a functional graph: an input gets its final value.
 bool Verifier::copies_back(const Node& node) const {
-  const bool resizes = node.op->has(Trait::structural) && node.op->schema.mutates();
-  const bool copies = resizes || node.op->full_name == "aten.copy_";  // op name: the rule names it
+  const bool copies = gives_a_size(node) || node.op->full_name == "aten.copy_";  // op name: the rule names it
   if (!copies || !node.args[0].is_value()) return false;
   ValueId owner = graph_.storage(node.args[0].value());
   return graph_.value(owner).producer == kNone;

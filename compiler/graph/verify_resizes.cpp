@@ -5,13 +5,8 @@
 
 namespace lenz {
 
-namespace {
-bool may_resize(const Node& n) {
-  return n.op->variant == VariantKind::out || (n.op->has(Trait::structural) && n.op->schema.mutates());
-}
-}  // namespace
-
 void Verifier::resizes() {
+  auto may_resize = [](const Node& n) { return n.op->variant == VariantKind::out || gives_a_size(n); };
   bool any = false;
   graph_.for_each_node([&](NodeId id) { any = any || may_resize(graph_.node(id)); });
   if (!any) return;
@@ -23,8 +18,8 @@ void Verifier::resizes() {
     if (at != stale.end()) report(506, id, name(v) + " was resized by " + at->second + " and is used again");
   };
   auto resize = [&](const Node& n) {
-    const bool out = n.op->variant == VariantKind::out;
-    size_t first = out ? n.arg_count - std::min<size_t>(n.arg_count, n.result_count) : 0;
+    const bool last = n.op->variant == VariantKind::out;
+    size_t first = last ? n.arg_count - std::min<size_t>(n.arg_count, n.result_count) : 0;
     for (uint16_t k = 0; k < n.result_count && first + k < n.arg_count; ++k) {
       const Arg& out = n.args[first + k];
       if (!out.is_value() || !graph_.type(out.value()).is_tensor() || !graph_.type(n.result(k)).is_tensor()) continue;

@@ -57,7 +57,7 @@ constexpr Both kReshaped{kReshapedLoops, "return aten.reshape(%written, shape(%s
 constexpr Both kRelabelled{{},
                            "return aten.reshape(%written, shape(%self))",
                            "return aten._reshape_alias(%self, result_shape(), result_strides())"};
-constexpr Both kWhole{kCopyLoops, "return %written"};
+constexpr Both kWhole{{}, "return %written", "return aten._reshape_alias(%self, result_shape(), result_strides())"};
 
 Row through(const Both& both, Row row) {
   row.loops = both.loops;
