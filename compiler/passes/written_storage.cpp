@@ -118,8 +118,8 @@ ValueId StorageValues::current(ValueId v, NodeId before) {
     if (link.first() || from_memory) {
       made = storage->given != kNone ? storage->given
              : storage->returned     ? at
-             : from_memory     ? place(*storage, graph_.type(at), before, origin_of(at))
-                               : storage->base;
+             : from_memory           ? place(*storage, graph_.type(at), before, origin_of(at))
+                                     : storage->base;
       made_[at] = {made, storage->version};
       break;
     }

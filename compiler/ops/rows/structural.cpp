@@ -57,9 +57,8 @@ void structural_rows(RowSink& t) {
          .loops = kRestrideLoops,
          .copies = dtypes::all});
   // An input that an out= op gives another size has it once the graph has run: the last word of a graph of values.
-  t.row(
-      "lenz::resized_to(Tensor(a!) self, Tensor value) -> Tensor(a!)",
-      {.traits = structural | movement, .infer = resized_to, .dtypes = dtypes::all, .raises = "another dtype"});
+  t.row("lenz::resized_to(Tensor(a!) self, Tensor value) -> Tensor(a!)",
+        {.traits = structural | movement, .infer = resized_to, .dtypes = dtypes::all, .raises = "another dtype"});
 }
 
 }  // namespace lenz
