@@ -37,6 +37,7 @@ class Symbols:
         self._solved = {}  # torch's symbol -> expression of ours, where inputs show it only within an expression
         self._divisible = []
         self._expression = expression
+        self._own_names = set()
         self.read = set()  # names of numbers that are read from tensors, of the graph at hand
 
     def name(self, symbol):
@@ -63,19 +64,25 @@ class Symbols:
             e = self.shape_env.replace(e)
         return sympy.expand(e.xreplace(self._solved)) if self._solved else e
 
-    def settled(self, value):
-        """The numbers among a value's sizes, or what it is, that torch took for others once the program had asserted that."""
+    def settled(self, value, made=None):
+        """The numbers among a value's sizes, or what it is, that torch took for others once the program had asserted that.
+        `made`: names that nodes have made so far, where a node makes this value."""
         if isinstance(value, (torch.Tensor, list, tuple)):
-            return {s for v in (value.shape if isinstance(value, torch.Tensor) else value) for s in self.settled(v)}
+            return {s for v in (value.shape if isinstance(value, torch.Tensor) else value) for s in self.settled(v, made)}
         raw = value.node._expr if isinstance(value, torch.SymInt) else None
-        own = isinstance(raw, sympy.Symbol) and free_unbacked_symbols(raw) and self.shape_env.replace(raw) != raw
-        return {raw} if own else set()
+        if not isinstance(raw, sympy.Symbol) or not free_unbacked_symbols(raw) or self.shape_env.replace(raw) == raw:
+            return set()
+        if made is not None and {self.name(s) for s in free_unbacked_symbols(self._ours(raw))} <= made:
+            self._own_names.add(raw)  # else it is but another name of what this value is
+        return {raw} & self._own_names
 
     @contextlib.contextmanager
     def as_read(self):
         """Sizes by the names that they had before any assertion."""
-        ours, self._ours = self._ours, lambda e: e
-        expr, self._expression = self._expression, lambda x: x.node._expr if isinstance(x, torch.SymInt) else expression(x)
+        ours, expr = self._ours, self._expression
+        own = lambda x: isinstance(x, torch.SymInt) and x.node._expr in self._own_names
+        self._ours = lambda e: e if e in self._own_names else ours(e)
+        self._expression = lambda x: x.node._expr if own(x) else expr(x)
         try:
             yield
         finally:

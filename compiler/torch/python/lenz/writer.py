@@ -432,7 +432,7 @@ class GraphWriter:
             return False
         if isinstance(value, (torch.SymFloat, torch.SymBool)):
             return True
-        settled = {self.symbols.name(s) for s in self.symbols.settled(value)} - self.made
+        settled = {self.symbols.name(s) for s in self.symbols.settled(value, self.made)} - self.made
         new = (self.symbols.unbacked(value) - self.made) | settled
         self.made |= new
         self.symbols.read |= new if isinstance(value, torch.SymInt) else settled
