@@ -73,6 +73,7 @@ RunValue NodeMachine::stacked(std::span<const RunValue> tensors, const Type& lik
 RunValue NodeMachine::placed(const RunValue& tensor, const Type& like, const SymValues& symbols) {
   return oracle::placed(tensor, like, symbols);
 }
+void NodeMachine::become(const RunValue& target, const RunValue& like) { oracle::become(target, like); }
 bool NodeMachine::truth(const RunValue& predicate) { return truth_of(predicate); }
 
 namespace {

@@ -28,6 +28,8 @@ class NodeMachine {
   virtual RunValue copied(const RunValue& tensor);
   virtual RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols);
   virtual RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols);
+  virtual void become(const RunValue& target,
+                      const RunValue& like);      // the tensor itself gets sizes, places and elements
   virtual bool truth(const RunValue& predicate);  // of control flow
   virtual bool widens() const { return false; }   // floats have other dtypes than the graph says
   virtual void seed(uint64_t ambient) = 0;

@@ -27,8 +27,13 @@ struct Answer {
 
 ExitCode verdict(const GraphReport& report) {
   if (!report.findings.empty()) return ExitCode::wrong;
-  if (report.hardly_judged()) return ExitCode::not_covered;
+  if (report.hardly_judged() || !report.not_lowered.empty()) return ExitCode::not_covered;
   return report.out_of_memory.empty() ? ExitCode::fine : ExitCode::not_covered;
+}
+
+// As far as it could be taken.
+bool agrees(const GraphReport& report) {
+  return report.findings.empty() && !report.hardly_judged() && report.out_of_memory.empty();
 }
 
 // A file that can't be checked does not keep the others from being so.
@@ -100,7 +105,7 @@ void show(const Answer& a) {
     if (!report.no_parts.empty()) std::printf("; not judged in parts: %s", report.no_parts.c_str());
     std::printf("\n");
   }
-  if (a.code == ExitCode::fine) {
+  if (a.code == ExitCode::fine || (agrees(report) && !report.not_lowered.empty())) {
     std::printf("%s: agrees with eager; %zu runs, %zu rewrites", file.c_str(), report.runs, report.rewrites);
     if (report.refused == report.seeds) {
       std::printf("; eager refuses all inputs, and so does every path");

@@ -37,6 +37,13 @@ RunValue output_value(StorageBridge& bridge, const loops::OutputValue& o) {
 
 }  // namespace
 
+void show(const loops::Output& output, RunValue value, Execution& run) {
+  if (output.input == kNone)
+    run.outputs.push_back(std::move(value));
+  else
+    run.inputs[output.input] = std::move(value);
+}
+
 Execution out_of_memory(std::span<const RunValue> inputs, uint64_t limit) {
   Execution run;
   run.ending = Ending::out_of_memory;
@@ -82,8 +89,9 @@ Execution run_interpreted(const loops::Program& program, std::span<const RunValu
   }
   run.text = results.text;
   run.ending = results.ending == loops::Ending::finished ? Ending::finished : Ending::raised;
-  for (const loops::OutputValue& o : results.outputs) run.outputs.push_back(output_value(bridge, o));
   run.inputs.assign(inputs.begin(), inputs.end());
+  for (size_t i = 0; i < results.outputs.size(); ++i)
+    show(program.outputs[i], output_value(bridge, results.outputs[i]), run);
   return run;
 }
 

@@ -17,6 +17,9 @@ Execution run_interpreted(const loops::Program& program, std::span<const RunValu
                           const ExecuteOptions& options = {}, loops::Counters* counters = nullptr,
                           KernelRunner kernels = {});
 
+// Files what a program gives: as an output, or as what an input is from now on.
+void show(const loops::Output& output, RunValue value, Execution& run);
+
 // What a run ends with for which there is not enough memory; `limit` of 0: none but the machine's.
 Execution out_of_memory(std::span<const RunValue> inputs, uint64_t limit);
 

@@ -109,7 +109,8 @@ Execution run_native(runtime::Executable& executable, std::span<const RunValue> 
   run.inputs.assign(inputs.begin(), inputs.end());
   try {
     runtime::Executable::Call call = executable.call(arguments, host, ambient);
-    for (const runtime::Result& r : call.outputs()) run.outputs.push_back(host.result(r, inputs));
+    for (size_t i = 0; i < call.outputs().size(); ++i)
+      show(program.outputs[i], host.result(call.outputs()[i], inputs), run);
   } catch (const runtime::Raised& error) {
     run.ending = Ending::raised;
     run.text = error.what();

@@ -198,7 +198,8 @@ class FunctionText {
     if (op == "getitem") return arg(0) + "[" + arg(1) + "]";  // op name: as above
     if (op == "restride")                                     // op name: as above
       return "restrided(" + arg(0) + ", " + arg(1) + ", " + arg(2) + ")";
-    if (op == "cond")  // op name: as above
+    if (op == "resized_to") return arg(0) + ".set_(" + arg(1) + ".clone())";  // op name: as above
+    if (op == "cond")                                                         // op name: as above
       return "own((" + arg(1) + " if bool(" + arg(0) + ") else " + arg(2) + ")(*" + arg(3) + "))";
     if (op == "while_loop")  // op name: as above
       return "while_loop(" + arg(0) + ", " + arg(1) + ", " + arg(2) + ", " + arg(3) + ")";

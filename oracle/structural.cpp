@@ -85,6 +85,14 @@ Values restride(const StructuralCall& call) {
   return {call.runner.machine().placed(call.values[call.node.args[0].value()], type, call.binding.lookup())};
 }
 
+Values resized_to(const StructuralCall& call) {
+  const Type& type = call.graph.type(call.node.result());
+  const RunValue& self = call.values[call.node.args[0].value()];
+  NodeMachine& machine = call.runner.machine();
+  machine.become(self, machine.placed(call.values[call.node.args[1].value()], type, call.binding.lookup()));
+  return {self};
+}
+
 // Tensors of their own that lie as the types of the node's results say, whichever way they were made: by the other
 // branch, or by no iteration at all.
 Values as_declared(const StructuralCall& call, Values results, const Values& handed) {
@@ -197,6 +205,7 @@ constexpr Entry kEntries[] = {
     {"make_token", make_token},  // op name: as above
     {"assert", assertion},       // op name: as above
     {"print", print},            // op name: as above
+    {"resized_to", resized_to},  // op name: as above
 };
 }  // namespace
 

@@ -76,6 +76,12 @@ RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbo
   return hold(made);
 }
 
+void become(const RunValue& target, const RunValue& like) {
+  at::NoGradGuard no_grad;
+  const at::Tensor& t = tensor_of(like);
+  tensor_of(target).set_(t.storage(), t.storage_offset(), t.sizes(), t.strides());
+}
+
 RunValue constant_tensor(const ConstantData& constant, const std::string& folder) {
   auto bytes = load_constant(constant, folder);
   std::vector<int64_t> sizes;

@@ -26,6 +26,8 @@ RunValue slice_at(const RunValue& tensor, int64_t index);  // a view of one slic
 RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols);
 // The same elements in storage of its own, in the strides and at the offset that `like` says.
 RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols);
+// The tensor itself lies where the other one does, with its elements.
+void become(const RunValue& target, const RunValue& like);
 RunValue constant_tensor(const ConstantData& constant, const std::string& folder);
 std::string to_text(const RunValue& value);  // elements of a small tensor, a number: for people
 // Each tensor's storage, of a list's elements too.

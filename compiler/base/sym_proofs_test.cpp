@@ -178,6 +178,10 @@ const Proof kProofs[] = {
     {{"(b*c) % 4 == e", "b*c == 6"}, "e == 2", Truth::yes},
     {{"min(b*c, d) == e", "b*c == 6", "d >= 7"}, "e == 6", Truth::yes},
     {{"b // a == c", "a*d == 12", "d == 3"}, "c <= b", Truth::yes},
+    {{"a*b == c*d", "a >= 1", "b >= 1"}, "e // d <= e", Truth::yes},
+    {{"a*b == c*d", "a >= 1"}, "e // d <= e", Truth::unknown},
+    {{"a*b == c*d", "a >= 1", "b >= 1"}, "d >= 1", Truth::yes},
+    {{"a*b == c*d", "a >= 1"}, "d >= 1", Truth::unknown},
     {{"a in -5.."}, "a*a >= 0", Truth::yes},
     {{"a in -5.."}, "a*a*a >= 0", Truth::unknown},
 };

@@ -5,7 +5,7 @@
 //   for x >= 0: a term c*(x // k) is >= 0 for c > 0, >= c*x for c < 0; for x >= 1 that k divides it is >= c for c > 0
 //   x // k >= n*(x // (n*k)), and <= that + n - 1, where the other quotient stands beside it
 //   a term c*(x % m): >= 0 for c > 0, >= c*(m - 1) or (for x >= 0) >= c*x for c < 0
-//   divisors are above 0 where a bound says so of a product, m*x >= 1 with m >= 0
+//   divisors, and x in x - 1, are above 0 where a bound says so of a product, m*x >= 1 with m >= 0
 //   for divisors below 0: x // k = (-x) // -k, x % m = -((-x) % -m)
 //   a term c*max(x, y): with one of them for c > 0, with both in turn for c < 0; min the other way round
 #include "compiler/base/sym_facts.h"
@@ -35,10 +35,11 @@ Dim divided_by(const SumView& view, Dim monomial) {
 }
 }  // namespace
 
-// Sizes whose product with others is a number: of a bound m*x >= c with c >= 1 and m >= 0, x is at least 1.
+// Sizes whose product with others is a number: of a bound m*x >= c with c >= 1 and m >= 0, x is at least 1. Likewise of
+// a product m*x that is no less than what is at least 1, with neither factor below 0.
 bool FactsReader::positive_by_product(Dim k) const {
   SymbolMask mask = symbol_mask(k);
-  return std::ranges::any_of(facts_.bounds_, [&](const Facts::Bound& bound) {
+  const bool by_bound = std::ranges::any_of(facts_.bounds_, [&](const Facts::Bound& bound) {
     SumView view(bound.dim);
     if (!bound.symbols.meets(mask) || view.constant() >= 0 || view.terms().size() < 2) return false;
     const Dim common = common_of(view);
@@ -46,6 +47,23 @@ bool FactsReader::positive_by_product(Dim k) const {
     const Dim x = divided_by(view, common), times = floor_div(k, x);
     return times.is_constant() && times.constant() >= 1 && x * times == k;
   });
+  const bool monomial = !k.is_constant() && (kind_of(k) == SymKind::symbol || kind_of(k) == SymKind::product);
+  if (by_bound || !monomial || !at_least_zero(range(k))) return by_bound;
+  auto is_factor = [&](Dim product) {
+    if (product.is_constant() || kind_of(product) != SymKind::product) return false;
+    const Dim others = divide_monomial(product.node(), k.node());
+    return !others.is(0) && at_least_zero(range(others));
+  };
+  auto by_term = [&](const Facts::Bound& bound) {
+    SumView view(bound.dim);
+    return bound.symbols.meets(mask) && std::ranges::any_of(view.terms(), [&](const SymTerm& t) {
+             return t.coefficient > 0 && is_factor(Dim(t.monomial)) && at_least_one(range(monomial_dim(t) - bound.dim));
+           });
+  };
+  return std::ranges::any_of(facts_.bounds_, by_term) || std::ranges::any_of(facts_.rewrites_, [&](const auto& equal) {
+           return (is_factor(equal.first) && at_least_one(range(equal.second))) ||
+                  (is_factor(equal.second) && at_least_one(range(equal.first)));
+         });
 }
 
 // 1 or -1 where that is what the sign of every value is, else 0.
@@ -218,6 +236,9 @@ bool FactsReader::nonnegative(Dim dim, int depth, int& budget) const {
   budget -= 16;
   if (depth == 0 || budget < 0) return false;
   SumView view(dim);
+  if (view.terms().size() == 1 && view.constant() == -1 && view.terms()[0].coefficient == 1 &&
+      positive_by_product(Dim(view.terms()[0].monomial)))
+    return true;
   if (nonnegative_by_factor(view, depth, budget) || nonnegative_by_bound(dim, view, depth, budget)) return true;
   for (const SymTerm& t : view.terms())
     if (nonnegative_by_atom(dim, t, depth, budget)) return true;

@@ -32,15 +32,22 @@ Effects effects_of_subgraph(const Graph& sub) {
 }
 }  // namespace
 
+bool gives_a_size(const Node& node) { return node.op->has(Trait::structural) && node.op->schema.mutates(); }
+
 bool writes_operands(const OpDef& op, std::span<const Arg> args) {
   if (!op.may_write) return false;
   if (op.schema.mutates()) return true;
   return std::ranges::any_of(op.unsaid_writes, [&](size_t i) { return writes_operand(op, args, i); });
 }
 
+namespace {
+// What gives no result and writes to nothing is called for something else.
+bool gives_nothing(const OpDef& op) { return op.schema.returns.empty() && !op.may_write; }
+}  // namespace
+
 Effects effects(const Graph& graph, const Node& node) {
   Effects e;
-  e.visible = node.op->has(Trait::effect);
+  e.visible = node.op->has(Trait::effect) || gives_nothing(*node.op);
   e.advances_random = draws_from_ambient_generator(graph, node);
   e.writes = writes_operands(*node.op, node.arguments());
   if (node.op->has(Trait::structural))

@@ -23,6 +23,9 @@ struct Effects {
 // A node with sub-graphs does what they do.
 Effects effects(const Graph& graph, const Node& node);
 
+// Whether it gives an input another size, which a graph of values ends with: lenz.resized_to.
+bool gives_a_size(const Node& node);
+
 // Whether a call writes to its operand at this place: the schema says so, or the row does where ATen's schema is
 // silent.
 inline bool writes_operand(const OpDef& op, std::span<const Arg> args, size_t i) {

@@ -41,16 +41,29 @@ bool Infer::decide(const Cond& cond) {
   return d.holds;
 }
 
+namespace {
+// What a rule says of sizes that only the run knows, and that no result shows, has no name outside of it.
+void forget_unseen(Assumptions& known, std::span<const Dim> made, std::span<const InferredResult> results) {
+  if (made.empty()) return;
+  std::vector<const SymNode*> unseen;
+  for (Dim d : made) unseen.push_back(d.node());
+  for (const InferredResult& r : results)
+    for_each_symbolic_dim(*r.type,
+                          [&](Dim d) { for_each_symbol(d, [&](const SymNode* s) { std::erase(unseen, s); }); });
+  if (!unseen.empty()) known.keep([&](const SymNode* s) { return std::ranges::find(unseen, s) == unseen.end(); });
+}
+}  // namespace
+
 void Infer::run() {
   path_.clear();
   fork_.reset();
   ways_ = 0;
   Outcome first = run_path({});
-  if (first.decisions.empty()) {
-    if (first.raised) throw UserError(*first.raised);
-    return;
-  }
-  settle(explore({}));
+  if (!first.decisions.empty())
+    settle(explore({}));
+  else if (first.raised)
+    throw UserError(*first.raised);
+  forget_unseen(assumptions_, unbacked_symbols, results_);
 }
 
 Infer::Outcome Infer::run_path(std::span<const Decision> decisions) {

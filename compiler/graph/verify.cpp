@@ -55,7 +55,8 @@ constexpr VerifyRule kRules[] = {
 
     {506, "resized", "A tensor that an out= op resizes is not used again as what it was.", "use what the op returns"},
 
-    {601, "functional", "From level aten on, no op writes to an operand, but `copy_` to inputs at the end.",
+    {601, "functional",
+     "From level aten on, no op writes to an operand, but `copy_` and `resized_to` to inputs at the end.",
      "call the functional op, or write `level torch`"},
     {602, "no_out", "From level aten on, no op has an out= argument.",
      "use the call's result and leave out=, or write `level torch`"},
@@ -287,7 +288,8 @@ void Verifier::level() {
 
 // The one write of a functional graph: an input gets its final value.
 bool Verifier::copies_back(const Node& node) const {
-  if (node.op->full_name != "aten.copy_" || !node.args[0].is_value()) return false;  // op name: the rule names it
+  const bool copies = gives_a_size(node) || node.op->full_name == "aten.copy_";  // op name: the rule names it
+  if (!copies || !node.args[0].is_value()) return false;
   ValueId owner = graph_.storage(node.args[0].value());
   return graph_.value(owner).producer == kNone;
 }

@@ -6,8 +6,9 @@
 namespace lenz {
 
 void Verifier::resizes() {
+  auto may_resize = [](const Node& n) { return n.op->variant == VariantKind::out || gives_a_size(n); };
   bool any = false;
-  graph_.for_each_node([&](NodeId id) { any = any || graph_.node(id).op->variant == VariantKind::out; });
+  graph_.for_each_node([&](NodeId id) { any = any || may_resize(graph_.node(id)); });
   if (!any) return;
   std::unordered_map<ValueId, std::vector<ValueId>> of_storage;  // the values so far that share one, by its owner
   std::unordered_map<ValueId, std::string> stale;                // and what resized them
@@ -17,7 +18,8 @@ void Verifier::resizes() {
     if (at != stale.end()) report(506, id, name(v) + " was resized by " + at->second + " and is used again");
   };
   auto resize = [&](const Node& n) {
-    size_t first = n.arg_count - std::min<size_t>(n.arg_count, n.result_count);
+    const bool last = n.op->variant == VariantKind::out;
+    size_t first = last ? n.arg_count - std::min<size_t>(n.arg_count, n.result_count) : 0;
     for (uint16_t k = 0; k < n.result_count && first + k < n.arg_count; ++k) {
       const Arg& out = n.args[first + k];
       if (!out.is_value() || !graph_.type(out.value()).is_tensor() || !graph_.type(n.result(k)).is_tensor()) continue;
@@ -32,7 +34,7 @@ void Verifier::resizes() {
     const Node& n = graph_.node(id);
     if (!stale.empty())
       for (const Arg& a : n.arguments()) for_each_value(a, [&](ValueId v) { use(id, v); });
-    if (n.op->variant == VariantKind::out) resize(n);
+    if (may_resize(n)) resize(n);
     for (uint16_t k = 0; k < n.result_count; ++k) define(n.result(k));
   });
   for (const Arg& a : graph_.outputs()) for_each_value(a, [&](ValueId v) { use(kNone, v); });

@@ -239,7 +239,7 @@ class Comparison {
   }
 
   bool same_output(const Output& x, const Output& y) const {
-    if (x.kind != y.kind) return false;
+    if (x.kind != y.kind || x.input != y.input) return false;
     switch (x.kind) {
       case Output::tensor: return ref(x.buffer, y.buffer) && same(x.type, y.type);
       case Output::list: return same_outputs(x.elements, y.elements);

@@ -481,10 +481,20 @@ void ProgramParser::returns() {
     do {
       Token start = peek();
       program_.outputs.push_back(output());
+      if (eat_word("into")) program_.outputs.back().input = changed_input();
       if (given_.places) given_.places->outputs.push_back({start.at, taken_end_});
     } while (eat(TokenKind::comma));
   }
   end_line();
+}
+
+// The input that an output is for, by number.
+uint32_t ProgramParser::changed_input() {
+  const Token named = peek();
+  const BufferId id = buffer();
+  for (uint32_t i = 0; i < program_.inputs.size(); ++i)
+    if (program_.inputs[i].kind == Input::tensor && program_.inputs[i].buffer == id) return i;
+  fail(named, "this is no input", "an output goes `into` an input, which becomes what it is");
 }
 
 Output ProgramParser::output() {

@@ -63,6 +63,7 @@ class ProgramParser : private TextParser {
   // --- outputs
   void returns();
   Output output();
+  uint32_t changed_input();
 
   // --- bodies
   bool at_axes();  // rather than at what may stand behind none

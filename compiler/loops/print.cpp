@@ -491,6 +491,9 @@ class Printer {
       out += separator;
       separator = ", ";
       output(o);
+      if (o.input == kNone) continue;
+      out += " into ";
+      if (o.input < program_.inputs.size()) buffer(program_.inputs[o.input].buffer);
     }
   }
 

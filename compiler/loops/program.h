@@ -243,7 +243,7 @@ struct Input {
 };
 
 // A graph's output: a tensor shows a buffer's storage through sizes, strides and offset (`type`); of a list, its
-// elements; else a number of the host's.
+// elements; else a number of the host's. Nobody is handed one that says what an input is from now on.
 struct Output {
   enum Kind : uint8_t { tensor, list, integer, literal, number, none } kind = none;
   BufferId buffer = kNone;  // tensor; number: a 0-dim buffer
@@ -251,6 +251,7 @@ struct Output {
   Dim value = 0;  // integer
   Arg literal_value;
   std::vector<Output> elements;
+  uint32_t input = kNone;  // tensor: of Program::inputs, the one whose sizes, strides and elements become these
 };
 
 // Random numbers (compiler/scalar/random_stream.h): of the ambient seed, or of one that the op names.

@@ -42,6 +42,7 @@ class ProgramVerifier {
 
   // verify_program.cpp. What stands behind structure() relies on it.
   bool structure();
+  bool changed_inputs();
   bool block_structure(const Block& block);
   bool node_structure(const Node& node);
   bool nest_structure(const Nest& nest);

@@ -27,6 +27,9 @@ constexpr ProgramRule kRules[] = {
      "write `none` for a result that nobody wants, and `placed` behind the type of one"},
     {112, "sort_dim", "A sort is along a dim that the buffer has.", "count dims from 0"},
     {113, "kernels", "A kernel holds nests only, and its axes are parallel ones.", "put the node before or behind it"},
+    {114, "changed_inputs",
+     "An output goes into an input that is `mut`, of its dtype, in no alias class; into each one at most.",
+     "say `mut` behind the input"},
 
     {201, "constant_values", "A constant is a value of its dtype.", "write a number that the dtype has"},
     {202, "load_dtypes", "A load has its buffer's dtype.", "leave the dtype out, and convert: to_dtype.f32 %0"},

@@ -57,6 +57,25 @@ bool ProgramVerifier::known_outputs(const std::vector<Output>& outputs) {
   return fine;
 }
 
+// Outputs that say what an input is from now on.
+bool ProgramVerifier::changed_inputs() {
+  std::vector<uint32_t> seen;
+  for (const Output& o : program_.outputs) {
+    if (o.input == kNone) continue;
+    const Input* into = o.input < program_.inputs.size() ? &program_.inputs[o.input] : nullptr;
+    const bool tensors = into && into->kind == Input::tensor && o.kind == Output::tensor;
+    if (tensors) {
+      const Buffer& b = program_.buffers[into->buffer];
+      const bool first = std::ranges::find(seen, o.input) == seen.end();
+      seen.push_back(o.input);
+      if (first && b.mutated && !b.alias && b.type.dtype == o.type.dtype) continue;
+    }
+    report(114, tensors ? name(into->buffer) + " can't become " + name(o.buffer) : "this is no tensor for an input");
+    return false;
+  }
+  return true;
+}
+
 bool ProgramVerifier::structure() {
   bool fine = true;
   std::vector<size_t> taken(program_.buffers.size(), 0);
@@ -77,7 +96,7 @@ bool ProgramVerifier::structure() {
   fine = block_structure(program_.body) && fine;
   node_ = SIZE_MAX;
   at_ = nullptr;
-  return known_outputs(program_.outputs) && fine;
+  return known_outputs(program_.outputs) && changed_inputs() && fine;
 }
 
 bool ProgramVerifier::block_structure(const Block& block) {

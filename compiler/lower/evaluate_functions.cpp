@@ -81,6 +81,18 @@ Item shape_changes(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(!(in.type(a[0]).sizes == in.type(a[1]).sizes)));
 }
 
+Item item_bytes(TextRunner&, Items a) { return Item::of(Arg::of_int(item_size(a[0].arg.dtype()))); }
+// The integers that are as wide.
+Item bits_dtype(TextRunner& in, Items a) {
+  switch (item_size(a[0].arg.dtype())) {
+    case 1: return Item::of(Arg::of_dtype(Dtype::i8));
+    case 2: return Item::of(Arg::of_dtype(Dtype::i16));
+    case 4: return Item::of(Arg::of_dtype(Dtype::i32));
+    case 8: return Item::of(Arg::of_dtype(Dtype::i64));
+    default: in.wrong("no integers are as wide");
+  }
+}
+
 Item results(TextRunner& in, Items) { return Item::of(Arg::of_int(static_cast<int64_t>(in.results().size()))); }
 Item result(TextRunner& in, Items a) {
   return Item::of_buffer(in.results()[static_cast<size_t>(in.host_values().constant(a[0].arg))]);
@@ -312,6 +324,8 @@ constexpr Row kRows[] = {
     {"offset", 1, offset},
     {"is_placed", 1, is_placed},
     {"shape_changes", 2, shape_changes},
+    {"item_size", 1, item_bytes},
+    {"bits_dtype", 1, bits_dtype},
     {"overlaps", 1, overlaps},
     {"results", 0, results},
     {"result", 1, result},

@@ -234,7 +234,7 @@ void Lowering::lower_computed(const Node& node) {
   }
   // Sizes are known from types; only what depends on data is computed.
   bool only_sizes = std::ranges::all_of(results, [](BufferId b) { return b == kNone; });
-  if (only_sizes && !node.op->has(Trait::data_dependent) && !node.op->has(Trait::effect)) return;
+  if (only_sizes && !node.op->has(Trait::data_dependent) && !effects(*graph_, node).visible) return;
   if (is_extern(node)) {
     lower_extern(node, results);
   } else if (!row.lowering.body.empty()) {
@@ -402,6 +402,7 @@ void Lowering::run() {
     if (!skipped[id]) lower_node(graph_->node(id));
   });
   for (const Arg& a : graph_->outputs()) program.outputs.push_back(output_of(a));
+  for (loops::Output& o : changed_) program.outputs.push_back(std::move(o));
   for (const Cond& c : whole_->assumptions.relied()) program.assumptions.assume(c);
 }
 

@@ -80,6 +80,7 @@ class Lowering {
   void lower_scan(const Node& node);
   void lower_assert(const Node& node);
   void lower_print(const Node& node);
+  void lower_resized_to(const Node& node);
   void lower_extern(const Node& node, std::span<const loops::BufferId> results);
   bool runs_outside(const Node& node) const;
   bool is_small_product(const Node& node, const OpDef& row) const;
@@ -95,6 +96,7 @@ class Lowering {
   std::vector<loops::BufferId> buffers_;                   // by value of the graph at hand
   std::map<ValueId, std::vector<loops::BufferId>> lists_;  // of its values that are lists of tensors
   std::map<std::string_view, std::vector<notation::Statement>> texts_;
+  std::vector<loops::Output> changed_;  // what inputs are from now on
   Dim ambient_offset_ = 0;
   std::vector<uint32_t> names_;  // by NameId, how many buffers took it
   uint32_t steps_ = 0;           // loops over steps so far

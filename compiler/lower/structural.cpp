@@ -328,6 +328,19 @@ void Lowering::lower_getitem(const Node& node) {
   buffers_[node.result()] = buffer(all[static_cast<size_t>(index < 0 ? index + std::ssize(all) : index)]);
 }
 
+// Outputs that share the input's storage show what it is from now on.
+void Lowering::lower_resized_to(const Node& node) {
+  const ValueId input = graph_->storage(node.args[0].value());
+  const BufferId was = buffer(input);
+  loops::Output now = output_of(node.args[1]);
+  for (uint32_t i = 0; i < program.inputs.size(); ++i)
+    if (program.inputs[i].kind == loops::Input::tensor && program.inputs[i].buffer == was) now.input = i;
+  if (now.input == kNone) throw Unsupported("a sub-graph that gives its caller's tensor another size");
+  program.buffers[was].mutated = true;
+  buffers_[input] = now.buffer;
+  changed_.push_back(std::move(now));
+}
+
 void Lowering::lower_assert(const Node& node) {
   loops::Check check;
   check.message = node.args[2].string();
@@ -375,13 +388,14 @@ void Lowering::lower_structural(const Node& node) {
     void (Lowering::*lower)(const Node&);
   };
   static constexpr Entry kEntries[] = {
-      {"constant", &Lowering::lower_constant},  // op name: this table says what Lenz's own ops do
-      {"getitem", &Lowering::lower_getitem},    // op name: as above
-      {"cond", &Lowering::lower_cond},          // op name: as above
-      {"while_loop", &Lowering::lower_while},   // op name: as above
-      {"scan", &Lowering::lower_scan},          // op name: as above
-      {"assert", &Lowering::lower_assert},      // op name: as above
-      {"print", &Lowering::lower_print},        // op name: as above
+      {"constant", &Lowering::lower_constant},      // op name: this table says what Lenz's own ops do
+      {"getitem", &Lowering::lower_getitem},        // op name: as above
+      {"cond", &Lowering::lower_cond},              // op name: as above
+      {"while_loop", &Lowering::lower_while},       // op name: as above
+      {"scan", &Lowering::lower_scan},              // op name: as above
+      {"assert", &Lowering::lower_assert},          // op name: as above
+      {"print", &Lowering::lower_print},            // op name: as above
+      {"resized_to", &Lowering::lower_resized_to},  // op name: as above
   };
   for (const Entry& e : kEntries)
     if (e.name == node.op->schema.packet) return (this->*e.lower)(node);

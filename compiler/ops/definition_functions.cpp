@@ -164,6 +164,11 @@ Arg is_open(DefinitionValues& v, Args a) {
     return Arg::of_bool(true);
   }
 }
+Arg run_tells(DefinitionValues& v, Args a) {
+  const Assumptions& known = v.graph().assumptions;
+  return Arg::of_bool(
+      std::ranges::any_of(v.items_of(a[0]), [&](const Arg& n) { return known.mentions_open(v.dim(n)); }));
+}
 // floor(size * factor), as interpolation scales a size.
 Arg scaled(DefinitionValues& v, Args a) { return Arg::of_dim(call(SymFn::floor_scale, v.dim(a[0]), real_of(a[1]))); }
 
@@ -320,6 +325,7 @@ constexpr Function kFunctions[] = {
     {"held", 2, held},
     {"is_constant", 1, is_constant},
     {"is_open", 1, is_open},
+    {"run_tells", 1, run_tells},
     {"scaled", 2, scaled},
     {"result_shape", 0, result_shape},
     {"result_strides", 0, result_strides},

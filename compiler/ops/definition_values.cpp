@@ -8,7 +8,11 @@ namespace lenz {
 bool is_number(const Arg& a) {
   return a.kind == ArgKind::integer || a.kind == ArgKind::real || a.kind == ArgKind::boolean;
 }
-double real_of(const Arg& number) { return number.kind == ArgKind::real ? number.d : static_cast<double>(number.i); }
+double real_of(const Arg& number) {
+  if (!is_number(number) || number.symbolic)
+    throw Unsupported("a definition asks for a number that only the run knows");
+  return number.kind == ArgKind::real ? number.d : static_cast<double>(number.i);
+}
 
 Infer DefinitionValues::rules() {
   const OpDef* row = graph_.ops().find(op_.full_name);  // whoever asks may know less of it
@@ -45,7 +49,12 @@ const Type& DefinitionValues::tensor(const Arg& a) const {
 
 Dtype DefinitionValues::dtype(const Arg& a) const {
   if (a.kind == ArgKind::dtype) return a.dtype();
-  if (a.is_value()) return tensor(a).dtype;
+  if (a.is_value()) {
+    const Type& type = tensor(a);
+    if (type.kind == TypeKind::sym_int) return Dtype::i64;
+    if (type.kind == TypeKind::sym_float) return Dtype::f64;
+    return type.kind == TypeKind::sym_bool ? Dtype::b8 : type.dtype;
+  }
   if (a.kind == ArgKind::boolean) return Dtype::b8;
   if (a.kind == ArgKind::integer) return Dtype::i64;
   if (a.kind == ArgKind::real) return Dtype::f64;
@@ -99,6 +108,7 @@ bool DefinitionValues::compare(const Arg& left, std::string_view op, const Arg& 
   }
   if (op == "==") return a == b;
   if (op == "!=") return !(a == b);
+  if (a.is_value() || b.is_value()) throw Unsupported("a definition orders a number that only the run knows");
   wrong("these can't be ordered");
 }
 

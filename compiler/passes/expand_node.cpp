@@ -81,19 +81,23 @@ void erase_between(Graph& graph, NodeId after, NodeId before) {
 }
 
 // A view as another view of this type: its elements lie where that one's do, and only strides that nothing steps along,
-// or the spelling of sizes, differ. kNone if not.
+// or the spelling of sizes and offsets, differ. kNone if not.
 ValueId viewed_as(Graph& graph, NodeId before, ValueId v, const Type& like, uint32_t origin) {
   const Type& have = graph.type(v);
   if (&have == &like) return v;
   const Facts& known = graph.assumptions.known();
   auto same = [&](Dim a, Dim b) { return a == b || known.proves(eq(a, b)); };
-  if (have.dtype != like.dtype || have.rank() != like.rank() || !(have.offset == like.offset)) return kNone;
+  if (have.dtype != like.dtype || have.rank() != like.rank() || !same(have.offset, like.offset)) return kNone;
   for (size_t i = 0; i < like.rank(); ++i)
     if (!same(have.sizes()[i], like.sizes()[i]) ||
         !(same(have.strides()[i], like.strides()[i]) || same(like.sizes()[i], Dim(1))))
       return kNone;
-  const Arg args[] = {Arg::of_value(v), graph.context().dims(like.sizes()), graph.context().dims(like.strides())};
-  v = call(graph, before, "aten._reshape_alias", args, origin);  // op name: the strides' other spelling
+  const Arg args[] = {Arg::of_value(v), graph.context().dims(like.sizes()), graph.context().dims(like.strides()),
+                      Arg::of_dim(like.offset)};
+  if (have.offset == like.offset)
+    v = call(graph, before, "aten._reshape_alias", {args, 3}, origin);  // op name: the strides' other spelling
+  else
+    v = call(graph, before, "aten.as_strided", args, origin);  // op name: the offset's other spelling
   return &graph.type(v) == &like ? v : kNone;
 }
 
@@ -201,6 +205,19 @@ Arg element_of(Graph& graph, NodeId before, const Arg& list, size_t k, uint32_t 
   return Arg::of_value(call(graph, before, "lenz.getitem", args, origin));  // op name: an element of a list
 }
 
+// Whether the numbers of the elements' calls stand in a tensor, where only the run knows them.
+bool stands_for_numbers(const OpDef& op, const OpDef& element, size_t param) {
+  const ParamType& type = op.schema.params[param].type;
+  return !type.list && type.kind == ParamKind::tensor &&
+         element.schema.params[element_param(element, op.schema, param)].type.kind == ParamKind::scalar;
+}
+
+Arg number_of(Graph& graph, NodeId before, const Arg& tensor, size_t k, uint32_t origin) {
+  const Arg place[] = {tensor, Arg::of_int(0), Arg::of_int(static_cast<int64_t>(k))};
+  const Arg one[] = {Arg::of_value(call(graph, before, "aten.select", place, origin))};  // op name: the k-th
+  return Arg::of_value(call(graph, before, "aten._local_scalar_dense", one, origin));    // op name: as a number
+}
+
 size_t length_of(const Graph& graph, const Arg& list) {
   return list.is_value() ? graph.type(list.value()).elements().size() : list.count;
 }
@@ -213,10 +230,7 @@ bool expand_elements(Graph& graph, NodeId id) {
   size_t count = 0;
   for (size_t i = 0; i < params.size(); ++i) {
     if (params[i].type.list) count = length_of(graph, node.args[i]);
-    // Numbers that stand in a tensor: only the run knows them.
-    bool numbers = !params[i].type.list && params[i].type.kind == ParamKind::tensor &&
-                   element.schema.params[element_param(element, node.op->schema, i)].type.kind == ParamKind::scalar;
-    if (numbers) return false;
+    if (stands_for_numbers(*node.op, element, i) && is_complex(graph.type(node.args[i].value()).dtype)) return false;
   }
   uint32_t origin = provenance(graph, id);
   SmallVec<ValueId, 8> results;
@@ -226,7 +240,9 @@ bool expand_elements(Graph& graph, NodeId id) {
       args.push_back(p.fallback || p.type.optional ? default_arg(graph.context(), p) : Arg::none());
     for (size_t i = 0; i < params.size(); ++i) {
       size_t at = element_param(element, node.op->schema, i);
-      args[at] = params[i].type.list ? element_of(graph, id, node.args[i], k, origin) : node.args[i];
+      args[at] = stands_for_numbers(*node.op, element, i) ? number_of(graph, id, node.args[i], k, origin)
+                 : params[i].type.list                    ? element_of(graph, id, node.args[i], k, origin)
+                                                          : node.args[i];
     }
     NodeId made = graph.insert(id, element, args, origin);
     results.push_back(graph.node(made).result());

@@ -229,7 +229,7 @@ class Functionaliser {
         // An extern, control flow, or what may not be taken apart; an extern that gives its operand another look.
         const bool looks_otherwise = !node.op->infer && node.result_count == 1 && node.args[0].is_value() &&
                                      &graph_.type(node.result()) != &graph_.type(node.args[0].value());
-        if (!node.op->base || base_writes(node) || looks_otherwise) {
+        if ((!node.op->base && !gives_a_size(node)) || base_writes(node) || looks_otherwise) {
           s.stuck = true;
           context_.count("not functional: " + node.op->full_name);
         }
@@ -300,6 +300,11 @@ class Functionaliser {
     const Node node = graph_.node(id);
     if (node.op->schema.returns.empty()) return write_list(id);
     uint32_t origin = provenance(graph_, id);
+    if (gives_a_size(node)) {
+      values_->assign(node.args[0].value(), node.result(), values_->current(node.args[1].value(), id), id, origin);
+      gone_.push_back(id);
+      return;
+    }
     const OpDef& functional = *node.op->base;
     size_t count = functional.schema.params.size();
     SmallVec<Arg, 8> args;

@@ -116,9 +116,10 @@ ValueId StorageValues::current(ValueId v, NodeId before) {
     const StorageLink& link = storages_.link(at);
     bool from_memory = storage->flat && !storage->returned && (link.first() || counts_from_storage(*storage, link));
     if (link.first() || from_memory) {
-      made = storage->returned ? at
-             : from_memory     ? place(*storage, graph_.type(at), before, origin_of(at))
-                               : storage->base;
+      made = storage->given != kNone ? storage->given
+             : storage->returned     ? at
+             : from_memory           ? place(*storage, graph_.type(at), before, origin_of(at))
+                                     : storage->base;
       made_[at] = {made, storage->version};
       break;
     }
@@ -213,9 +214,10 @@ void StorageValues::assign(ValueId v, ValueId now, ValueId written, NodeId befor
   written = fitted(written, graph_.type(now), before, origin);
   ValueId elements = written;
   if (&graph_.type(now) != &target) {
-    if (v != storage.first || !storage.inputs.empty() || storage.flat)
+    if (v != storage.first || storage.inputs.size() > 1 || storage.flat)
       throw Unsupported("an out= tensor that is resized where somebody else looks at it: " + graph_.value_name(v));
     storage.first = v = storages_.itself(now);
+    storage.resized = !storage.inputs.empty();
   }
   if (ValueId root = graph_.storage(v); graph_.value(root).producer == kNone &&
                                         std::ranges::find(storage.written_inputs, root) == storage.written_inputs.end())
@@ -296,8 +298,13 @@ void StorageValues::give_back() {
     Dim extent = 0;  // of all of the input's memory; 0: of its elements
   };
   std::vector<Copy> copies;
+  SmallVec<WrittenStorage*, 2> resized;
   for (WrittenStorage& storage : all_) {
     if (!storage.taken) continue;
+    if (storage.resized) {
+      resized.push_back(&storage);
+      continue;
+    }
     for (ValueId input : storage.written_inputs) {
       const Type& type = graph_.type(input);
       if (storage.flat && (storage.written_anywhere || !lies_apart(graph_, type))) {
@@ -312,7 +319,11 @@ void StorageValues::give_back() {
   for (const Copy& copy : copies) {
     ValueId to = copy.extent.is(0) ? copy.to : all_of(copy.to, copy.extent);
     const Arg args[] = {Arg::of_value(to), Arg::of_value(copy.from)};
-    call(graph_, kNone, "aten.copy_", args, 0);  // op name: the one write that a functional graph has
+    call(graph_, kNone, "aten.copy_", args, 0);  // op name: a write that a functional graph has
+  }
+  for (WrittenStorage* storage : resized) {
+    const Arg args[] = {Arg::of_value(storage->inputs[0]), Arg::of_value(storage->base)};
+    storage->given = call(graph_, kNone, "lenz.resized_to", args, 0);  // op name: the other one
   }
   for (WrittenStorage& storage : all_) {
     if (storage.written_inputs.empty()) continue;

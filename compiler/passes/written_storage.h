@@ -17,6 +17,8 @@ struct WrittenStorage {
   bool written = false, taken = false, flat = false;
   bool stuck = false;     // a write to it has no functional form here
   bool returned = false;  // its inputs hold the final values
+  bool resized = false;   // its input gets another size
+  ValueId given = kNone;  // resized: what that input is at the end
   ValueId base = kNone;   // taken: what it holds: a value like `first`, or all of it as a vector
   uint32_t version = 0;   // counts writes
   SmallVec<ValueId, 1> written_inputs;

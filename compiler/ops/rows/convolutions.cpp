@@ -59,7 +59,12 @@ constexpr std::string_view kBackward = R"(
       %w = aten.permute(%w, concat([1, 0], range(2, $n + 2)))
     }
   }
-  if at($output_mask, 2) { %b = aten.sum(%grad_output, concat([0], range(2, $n + 2))) }
+  if at($output_mask, 2) {
+    %b = aten.sum(%grad_output, concat([0], range(2, $n + 2)))
+    if not equal(shape(%b), result_shape(2)) {
+      %b = aten.zeros(result_shape(2), dtype=dtype(%grad_output), device=device(%grad_output))
+    }
+  }
   return %x, %w, %b)";
 }  // namespace
 

@@ -61,8 +61,29 @@ inline constexpr std::string_view kAsStridedLoops = R"(
     }
   })";
 inline constexpr std::string_view kViewDtypeLoops = R"(
-  if shape_changes(%self, %out) { extern() }
-  %out[$i] = bits_as(%self[$i], dtype(%out)))";
+  if not shape_changes(%self, %out) { %out[$i] = bits_as(%self[$i], dtype(%out)) } else {
+    $from = dtype(%self)
+    $d = dtype(%out)
+    if is_complex($from) or is_complex($d) or $from == bool or $d == bool { extern() }
+    $a = item_size($from)
+    $b = item_size($d)
+    for $i in shape(%out) {
+      $last = at($i, -1)
+      if $a > $b {
+        $r = $a // $b
+        whole = to(bits_as(%self[replaced($i, len($i) - 1, $last // $r)], bits_dtype($from)), i64)
+        bits = bitwise_right_shift(whole, to(($last % $r) * ($b * 8), i64))
+      } else {
+        bits = to(0, i64)
+        each $k in range(0, $b // $a) {
+          part = to(bits_as(%self[replaced($i, len($i) - 1, $last * ($b // $a) + $k)], bits_dtype($from)), i64)
+          part = bitwise_and(part, to(choose($a == 1, 255, choose($a == 2, 65535, 4294967295)), i64))
+          bits = bitwise_or(bits, bitwise_left_shift(part, to($k * $a * 8, i64)))
+        }
+      }
+      %out[$i] = bits_as(to(bits, bits_dtype($d)), $d)
+    }
+  })";
 inline constexpr std::string_view kConjLoops = "%out[$i] = conj_physical(%self[$i])";
 inline constexpr std::string_view kNegViewLoops = "%out[$i] = neg(%self[$i])";
 inline constexpr std::string_view kAsRealLoops = R"(

@@ -32,6 +32,12 @@ void restride(Infer& in) {
   in.require(!rule::overlaps_itself(in, *in.context().tensor(t)), "several elements would share one place");
   in.result(t);
 }
+void resized_to(Infer& in) {
+  const Type &self = in.tensor("self"), &value = in.tensor("value");
+  in.require(self.dtype == value.dtype, "they must have one dtype");
+  in.require(self.device == value.device, "they must lie on one device");
+  in.alias(&value, in.arg("self").value());
+}
 }  // namespace
 
 void structural_rows(RowSink& t) {
@@ -50,6 +56,9 @@ void structural_rows(RowSink& t) {
          .raises = "strides in another number than sizes, or under which elements share a place",
          .loops = kRestrideLoops,
          .copies = dtypes::all});
+  // An input that an out= op gives another size has it once the graph has run: the last word of a graph of values.
+  t.row("lenz::resized_to(Tensor(a!) self, Tensor value) -> Tensor(a!)",
+        {.traits = structural | movement, .infer = resized_to, .dtypes = dtypes::all, .raises = "another dtype"});
 }
 
 }  // namespace lenz

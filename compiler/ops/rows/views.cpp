@@ -57,7 +57,7 @@ constexpr Both kReshaped{kReshapedLoops, "return aten.reshape(%written, shape(%s
 constexpr Both kRelabelled{{},
                            "return aten.reshape(%written, shape(%self))",
                            "return aten._reshape_alias(%self, result_shape(), result_strides())"};
-constexpr Both kWhole{kCopyLoops, "return %written"};
+constexpr Both kWhole{{}, "return %written", "return aten._reshape_alias(%self, result_shape(), result_strides())"};
 
 Row through(const Both& both, Row row) {
   row.loops = both.loops;
@@ -335,7 +335,10 @@ void lists(RowSink& t) {
       {{},
        "$from = sum(first($split_sizes, $element)) "
        "return aten.slice_scatter(%self, %written, $dim, $from, $from + size(%written, $dim))",
+       // A slice asks where it ends; of sizes that only the run knows it is said.
        "$n = len($split_sizes) "
+       "if run_tells($split_sizes) { return each(range(0, $n), %i, "
+       "aten.narrow(%self, $dim, sum(first($split_sizes, %i)), at($split_sizes, %i))) } "
        "return each(range(0, $n), %i, aten.slice(%self, $dim, sum(first($split_sizes, %i)), "
        "choose(%i == $n - 1, none, sum(first($split_sizes, %i + 1)))))"},
       "sizes that don't add up to the dim's");

@@ -146,7 +146,14 @@ void convolution_backward(Infer& in) {
   auto none = [&] { in.result(in.context().simple(TypeKind::none)); };
   mask[0] ? gradient_of(input) : none();
   mask[1] ? gradient_of(weight) : none();
-  mask[2] ? in.result(contiguous_tensor(input.dtype, std::span<const Dim>(&sizes[1], 1), input.device)) : none();
+  if (!mask[2]) return none();
+  Dim channels = sizes[1];
+  if (const Arg& told = in.arg("bias_sizes"); !told.is_none()) {  // without images eager looks at nothing else
+    const DimVec bias = in.ints("bias_sizes");
+    const bool differs = bias.size() == 1 && !(bias[0] == channels);
+    if (differs && (in.is_zero(input.sizes()[0]) || in.is_zero(input.sizes()[1]))) channels = bias[0];
+  }
+  in.result(contiguous_tensor(input.dtype, std::span<const Dim>(&channels, 1), input.device));
 }
 
 }  // namespace lenz::rule

@@ -1,5 +1,6 @@
 """Symbolic sizes: torch's symbols, renamed s0, s1, ... (of inputs) and u0, u1, ... (that only a run knows), and facts."""
 
+import contextlib
 import itertools
 
 import sympy
@@ -35,8 +36,11 @@ class Symbols:
         self._names = {}
         self._solved = {}  # torch's symbol -> expression of ours, where inputs show it only within an expression
         self._divisible = []
+        self._expression = expression
+        self._own_names = set()
+        self.read = set()  # names of numbers that are read from tensors, of the graph at hand
 
-    def _name(self, symbol):
+    def name(self, symbol):
         if symbol not in self._names:
             unbacked = bool(free_unbacked_symbols(symbol))
             letter = "u" if unbacked else "s"
@@ -49,7 +53,7 @@ class Symbols:
         """A size as text; raises Unspeakable."""
         if isinstance(x, int):
             return str(x)
-        return spelling.dim(self._ours(expression(x)), self._name)
+        return spelling.dim(self._ours(self._expression(x)), self.name)
 
     def real(self, x):
         """The expression of a SymFloat, of torch's symbols."""
@@ -59,6 +63,30 @@ class Symbols:
         if self.shape_env is not None:
             e = self.shape_env.replace(e)
         return sympy.expand(e.xreplace(self._solved)) if self._solved else e
+
+    def settled(self, value, made=None):
+        """The numbers among a value's sizes, or what it is, that torch took for others once the program had asserted that.
+        `made`: names that nodes have made so far, where a node makes this value."""
+        if isinstance(value, (torch.Tensor, list, tuple)):
+            return {s for v in (value.shape if isinstance(value, torch.Tensor) else value) for s in self.settled(v, made)}
+        raw = value.node._expr if isinstance(value, torch.SymInt) else None
+        if not isinstance(raw, sympy.Symbol) or not free_unbacked_symbols(raw) or self.shape_env.replace(raw) == raw:
+            return set()
+        if made is not None and {self.name(s) for s in free_unbacked_symbols(self._ours(raw))} <= made:
+            self._own_names.add(raw)  # else it is but another name of what this value is
+        return {raw} & self._own_names
+
+    @contextlib.contextmanager
+    def as_read(self):
+        """Sizes by the names that they had before any assertion."""
+        ours, expr = self._ours, self._expression
+        own = lambda x: isinstance(x, torch.SymInt) and x.node._expr in self._own_names
+        self._ours = lambda e: e if e in self._own_names else ours(e)
+        self._expression = lambda x: x.node._expr if own(x) else expr(x)
+        try:
+            yield
+        finally:
+            self._ours, self._expression = ours, expr
 
     def fixed(self):
         """How many of torch's symbols stand for something else by now."""
@@ -70,7 +98,7 @@ class Symbols:
         alone = {d for d in dims if d.is_Symbol}
         for d in dims:
             if d.is_Symbol:
-                self._name(d)
+                self.name(d)
         for d in dims:
             for symbol in sorted(d.free_symbols - alone, key=str):
                 if symbol in self._solved:
@@ -80,7 +108,7 @@ class Symbols:
                 if len(d.free_symbols) != 1 or not a.is_Integer or a <= 0 or not b.is_Integer:
                     raise Unspeakable(f"an input's size {d}, from which {symbol} can't be told,")
                 size = sympy.Symbol(f"size_of_{symbol}", integer=True)
-                self._name(size)
+                self.name(size)
                 self._solved[symbol] = (size - b) / a
                 self._divisible.append((size, a, b, symbol))
 
@@ -93,13 +121,23 @@ class Symbols:
     def unbacked(self, value):
         """Names of the symbols of a value that only a run knows."""
         symbols = {self._solved.get(s, s) for s in free_unbacked_symbols(value)}
-        return {self._name(s) for s in symbols if s.is_Symbol}
+        return {self.name(s) for s in symbols if s.is_Symbol}
 
     def _range(self, symbol):
         r = self.shape_env.var_to_range.get(symbol)
         low = 0 if r is None or r.lower in (-int_oo, -sympy.oo) else int(r.lower)
         high = None if r is None or r.upper in (int_oo, sympy.oo) else int(r.upper)
         return low, high
+
+    def _asserted(self, symbol, name):
+        """What the program asserts of a number that it reads."""
+        if (instead := self._ours(symbol)) != symbol:
+            yield f"{name} == {spelling.dim(instead, self.name)}"
+        r = self.shape_env.var_to_range.get(symbol)
+        told = lambda end: str(int(end)) if isinstance(end, (int, sympy.Integer)) and abs(int(end)) < 1 << 62 else ""
+        low, high = (told(r.lower), told(r.upper)) if r is not None else ("", "")
+        if low or high:
+            yield f"{name} in {low or -1 << 63}..{high}"
 
     def facts(self):
         """What is known of the inputs' sizes: ranges, divisibility, the guards that the capture took."""
@@ -110,18 +148,20 @@ class Symbols:
             if symbol in self.shape_env.var_to_range and name[0] == "s":
                 low, high = self._range(symbol)
                 facts.append(f"{name} in {low}..{'' if high is None else high}")
+            if name in self.read:
+                facts.extend(self._asserted(symbol, name))
         for size, a, b, symbol in self._divisible:
             low, high = self._range(symbol)
-            facts.append(f"{self._name(size)} in {low * a + b}..{'' if high is None else high * a + b}")
+            facts.append(f"{self.name(size)} in {low * a + b}..{'' if high is None else high * a + b}")
             if a != 1:
-                facts.append(f"{spelling.dim(sympy.Mod(size - b, a), self._name)} == 0")
+                facts.append(f"{spelling.dim(sympy.Mod(size - b, a), self.name)} == 0")
         for guard in self.shape_env.guards:
             e = self.shape_env.replace(guard.expr)
             # By ranges alone: each guard is among the axioms, by which it holds.
             if self.shape_env._maybe_evaluate_static(e, axioms=()) is not None or free_unbacked_symbols(e):
                 continue
             try:
-                facts.extend(spelling.conditions(self._ours(e), self._name))
+                facts.extend(spelling.conditions(self._ours(e), self.name))
             except Unspeakable:
                 facts.append(self._by_trial(e, guard.expr))
         return list(dict.fromkeys(facts))
@@ -139,7 +179,7 @@ class Symbols:
         if len(sizes) == 1 and low < high:
             raise ExportError(f"the program fixes a size that is to vary from {low} to {high}: it holds for {sizes[0]} alone",
                               line, "leave that size out of `dynamic`, or compute with tensors what needs it as a number")
-        return f"{self._name(symbol)} in {sizes[0]}..{sizes[-1]}"
+        return f"{self.name(symbol)} in {sizes[0]}..{sizes[-1]}"
 
     def facts_about(self, names, facts):
         """Those of the facts that only speak of these symbols."""
@@ -184,10 +224,10 @@ class Symbols:
         """Whether these are the strides of a contiguous tensor, by its sizes alone."""
         plain, big = sympy.S.One, sympy.S.One
         for stride, size in zip(reversed(strides), reversed(sizes)):
-            e = self._ours(expression(stride))
+            e = self._ours(self._expression(stride))
             if sympy.expand(e - plain) != 0 and sympy.expand(e - big) != 0:
                 return False
-            size = self._ours(expression(size))
+            size = self._ours(self._expression(size))
             if size.is_number:
                 size = sympy.Max(1, size)
             plain, big = plain * size, big * sympy.Max(1, size)

@@ -3,12 +3,14 @@
 There is no table of ops: a call is spelled as its schema says. The few names below are calls that no graph needs, or
 that say less than they do."""
 
+import contextlib
 import operator
 
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
 from . import autocast, command, spelling
+from .conditions import Conditions, is_condition
 from .errors import ExportError, source_of_node
 from .open_sizes import STANDS_FOR
 from .reals import Reals
@@ -19,7 +21,8 @@ _HIGHER = torch.ops.higher_order
 
 # Conditions that the types or the facts of the graph state.
 _STATED = {_ATEN._assert_tensor_metadata.default, _ATEN.sym_constrain_range.default,
-           _ATEN.sym_constrain_range_for_size.default, _ATEN._assert_async.msg}
+           _ATEN.sym_constrain_range_for_size.default}
+_ASSERTED = {_ATEN._assert_async.default, _ATEN._assert_async.msg}  # of a tensor
 # Python's operators << and >>, <<= and >>=.
 _SHIFTS = {getattr(getattr(_ATEN, f"__{before}{way[0]}shift__"), theirs): getattr(getattr(_ATEN, f"bitwise_{way}_shift{behind}"), ours)
            for way in ("left", "right") for before, behind in (("", ""), ("i", "_"))
@@ -29,8 +32,6 @@ _RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, **STANDS_FOR,
 # Without a row, which would say it.
 _HIDES_WRITES = {_ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
 _SIZES = {"aten::sym_size", "aten::size"}  # the second one is that of TorchScript, which ops below gru_cell call
-_COMPARISONS = {operator.eq: "eq", operator.ne: "ne", operator.lt: "lt", operator.le: "le", operator.gt: "gt",
-                operator.ge: "ge"}
 _NUMBERS = (int, float, complex, torch.SymInt, torch.SymFloat, torch.SymBool)
 # As which a number counts until it meets a tensor.
 _WRAPPED = {bool: torch.bool, int: torch.int64, float: torch.float64, complex: torch.complex128}
@@ -106,6 +107,7 @@ class GraphWriter:
         self.grads = set()  # values that a gradient flows to
         self.token = None
         self.reals = Reals(self)
+        self.conditions = Conditions(self)
         self.sources = module.sources.setdefault(self.name, {})
 
     # --- names and statements ---
@@ -197,7 +199,13 @@ class GraphWriter:
         if target in _STATED or _gave_nothing(node):
             return None
         if target is _ATEN._assert_scalar.default:
-            return self.assertion(node, env)
+            return self.assertion(node, env.get(node.args[0]), str(node.args[1]))
+        if target in _ASSERTED:
+            differs, truth = self.fresh("is_true"), self.fresh("truth")
+            self.statement([(differs, None)], f"aten.ne({env[node.args[0]]}, 0)", node)
+            self.statement([(truth, None)], f"aten._local_scalar_dense({differs})", node)
+            said = node.args[1:] or ("Expected Tensor with single nonzero value, but got zero",)
+            return self.assertion(node, truth, str(said[0]))
         if isinstance(target, torch._ops.OpOverload):
             if target._schema.name in _SIZES:
                 return None  # stands as an expression where it is used
@@ -205,11 +213,13 @@ class GraphWriter:
             if isinstance(node.meta.get("val"), torch.SymFloat):
                 self.reals.known(node.meta["val"], result)
             return result
+        if is_condition(node):
+            asserted = all(u.target is _ATEN._assert_scalar.default for u in node.users)
+            stated = (asserted and self.conditions.always_holds(node)) or not node.users or all(map(is_condition, node.users))
+            return None if stated else self.conditions.value(node, env)
         value = node.meta.get("val")
         if isinstance(value, (torch.SymInt, torch.SymFloat)) or (isinstance(value, int) and not isinstance(value, bool)):
             return None  # stands as an expression where it is used
-        if target in _COMPARISONS and all(isinstance(v, (int, torch.SymInt)) for v in self.metas(node.args)):
-            return self.comparison(node)
         raise ExportError(f"`{getattr(target, '__name__', target)}` on {type(value).__name__} has no op",
                           source_of_node(node), "compute with tensors instead of Python numbers")
 
@@ -217,29 +227,14 @@ class GraphWriter:
     def metas(args):
         return tree_map(lambda a: a.meta.get("val") if isinstance(a, torch.fx.Node) else a, args)
 
-    def comparison(self, node):
-        asserted = all(u.target is _ATEN._assert_scalar.default for u in node.users)
-        if asserted and self.sizes_only(node):
-            return None
-        a, b = (self.symbols.dim(v) for v in self.metas(node.args))
-        name = self.fresh(node.name)
-        self.statement([(name, None)], f"lenz.sym_{_COMPARISONS[node.target]}({a}, {b})", node)
-        return name
-
-    def sizes_only(self, node):
-        """Whether this only says that a size is not negative."""
-        a, b = self.metas(node.args)
-        return node.target is operator.ge and not isinstance(b, torch.SymInt) and b <= 0
-
-    def assertion(self, node, env):
-        condition = env.get(node.args[0]) if isinstance(node.args[0], torch.fx.Node) else None
+    def assertion(self, node, condition, message):
         if condition is None:
             return None
         if self.token is None:
             self.token = self.fresh("token")
             self.statement([(self.token, None)], "lenz.make_token()")
         after = self.fresh("token")
-        self.statement([(after, None)], f"lenz.assert({self.token}, {condition}, {quoted(str(node.args[1]))})", node)
+        self.statement([(after, None)], f"lenz.assert({self.token}, {condition}, {quoted(message)})", node)
         self.token = after
         return None
 
@@ -417,7 +412,8 @@ class GraphWriter:
         names = [self.fresh(node.name if one else f"{node.name}.{i}") for i in range(len(metas))]
         # Torch's fake kernels may guess at the dtypes of results that a call does not ask for.
         annotated = [self.makes_symbols(value) or not known for value in metas]
-        targets = [(n, self.symbols.type(value) if told else None) for n, value, told in zip(names, metas, annotated)]
+        with self.symbols.as_read() if known else contextlib.nullcontext():
+            targets = [(n, self.symbols.type(value) if told else None) for n, value, told in zip(names, metas, annotated)]
         for returned, name in zip(schema.returns, names):
             for parameter, value in operands:
                 aliases = parameter.alias_info, returned.alias_info
@@ -436,8 +432,10 @@ class GraphWriter:
             return False
         if isinstance(value, (torch.SymFloat, torch.SymBool)):
             return True
-        new = self.symbols.unbacked(value) - self.made
+        settled = {self.symbols.name(s) for s in self.symbols.settled(value, self.made)} - self.made
+        new = (self.symbols.unbacked(value) - self.made) | settled
         self.made |= new
+        self.symbols.read |= new if isinstance(value, torch.SymInt) else settled
         return bool(new)
 
     # --- regions and control flow ---
@@ -490,10 +488,12 @@ class GraphWriter:
             env[placeholder] = name
             metas.append((name, value))
         writer.made |= self.made
+        outside, self.symbols.read = self.symbols.read, set()
         results = writer.write_nodes(inner, env)
         for name, value in metas:
             inputs.append(f"{name}: {self.symbols.type(value)}" + (" mut" if name in writer.written else ""))
         self.module.graphs.append(writer.text(inputs, results, metas))
+        self.symbols.read = outside
         return spelling.graph_name(writer.name)
 
     def control(self, node, call):
@@ -533,7 +533,7 @@ class GraphWriter:
 
     def text(self, inputs, results, metas, facts=None):
         if facts is None:
-            own = set()
+            own = set(self.symbols.read)
             for _, value in metas:
                 if isinstance(value, torch.Tensor):
                     own |= {self.symbols.dim(d) for d in (*value.shape, *value.stride())}
