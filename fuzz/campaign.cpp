@@ -182,7 +182,7 @@ class Campaign {
       place.index = static_cast<uint32_t>(i);
       if (std::ranges::find(dead, first + i, &Dead::number) != dead.end()) continue;
       Case c = draw_case(seed_, first + i, pool_, {}, &grown);
-      c.setting.target = options_.target;
+      if (!options_.target.empty()) c.setting.target = options_.target;
       CaseResult result = runner.run(*c.graph, c.setting, [&](size_t property) {
         ++place.steps;
         place.phase = static_cast<uint32_t>(property);
@@ -224,7 +224,7 @@ class Campaign {
     for (const Dead& d : dead) {
       const Property& p = options_.only.empty() ? properties()[d.property] : *options_.only[d.property];
       Case c = draw_case(seed_, d.number, pool_);
-      c.setting.target = options_.target;
+      if (!options_.target.empty()) c.setting.target = options_.target;
       add_finding(static_cast<int64_t>(d.number), std::string(p.name), d.symptom, "the process died: " + d.symptom,
                   c.text());
     }

@@ -96,7 +96,9 @@ class Grower {
     const DtypeSet liked =
         std::exchange(growth.habits.dtypes, classes[(which + index / pool_.kin.size()) % classes.size()]);
     const uint32_t fresh = std::exchange(growth.habits.fresh, std::max<uint32_t>(growth.habits.fresh, 8));
+    const NodeId before = growth.graph->last();
     call(growth, op);
+    if (c_.below(4) == 3) once_more(growth, before);
     growth.habits.dtypes = liked;
     growth.habits.fresh = fresh;
   }
@@ -150,15 +152,30 @@ class Grower {
         replace_operand(growth, args);
       }
     }
+    append(growth, *node.op, args);
+    return true;
+  }
+
+  // The newest call again as it stands: equal calls are one, but for those that draw or write.
+  void once_more(Growth& growth, NodeId before) {
+    Graph& graph = *growth.graph;
+    NodeId id = graph.last();
+    while (id != before && graph.node(id).op->full_name == kElement) id = graph.previous(id);
+    if (id == before || !graph.node(id).op->generate || !resized(graph, graph.node(id)).empty()) return;
+    const Node node = graph.node(id);
+    std::vector<Arg> args(node.arguments().begin(), node.arguments().end());
+    append(growth, *node.op, args);
+  }
+
+  void append(Growth& growth, const OpDef& op, std::span<const Arg> args) {
+    ++statistics_.calls;
     try {
-      made(growth, graph.append(*node.op, args));
+      made(growth, growth.graph->append(op, args));
     } catch (const UserError&) {
       ++statistics_.refused;
     } catch (const Unsupported&) {
       ++statistics_.refused;
     }
-    ++statistics_.calls;
-    return true;
   }
 
   void write_to_operand(Growth& growth, std::span<const Arg> args) {

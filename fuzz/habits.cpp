@@ -113,6 +113,8 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   if (options.writes) h.aliases = c.any_of<uint32_t>({0, 0, 4});
   h.symbolic = options.symbols && c.below(4) == 3;
   h.tame = c.below(3) != 0;
+  h.edges = c.any_of<uint32_t>({0, 0, 1, 4, 8});
+  h.constants = c.any_of<uint32_t>({0, 0, 2, 12});
   h.repeats = c.any_of<uint32_t>({0, 0, 1, 4});
   h.idioms = c.any_of<uint32_t>({0, 0, 2, 8});
   const uint64_t begins = options.turn ? options.turn->number : c.below(kCorpusEvery);

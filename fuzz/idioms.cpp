@@ -150,10 +150,11 @@ class Instance {
     return kNone;
   }
 
-  // What a call writes to, it may not read besides.
+  // What a call writes to is no constant, and it may not read it besides.
   bool apart(const OpDef& op, const std::vector<Arg>& args) const {
     for (size_t w = 0; w < args.size(); ++w) {
       if (!args[w].is_value() || !writes_operand(op, args, w)) continue;
+      if (is_constant(graph_, args[w].value())) return false;
       for (size_t i = 0; i < args.size(); ++i)
         if (i != w && args[i].is_value() && graph_.storage(args[i].value()) == graph_.storage(args[w].value()))
           return false;

@@ -113,8 +113,20 @@ loops::Program Subject::program(bool products_outside) {
   return program_for(*passed().whole, sizes(), runner(), {}, {});
 }
 
+int64_t Subject::grain() const {
+  constexpr int64_t kGrains[] = {1, 8, 64, 1024};
+  return kGrains[setting_.seed / 32 % std::size(kGrains)];
+}
+
+schedule::Target Subject::loops_target() const {
+  schedule::Target target = schedule::cpu_target(setting_.target.empty() ? "avx512" : setting_.target, 1);
+  target.grain = grain();
+  return target;
+}
+
 BuildOptions Subject::build_options(int threads, bool products_outside) const {
   BuildOptions options;
+  options.grain = grain();
   options.target = setting_.target;
   options.threads = threads;
   options.quick = quick_code_;
@@ -245,6 +257,16 @@ std::vector<const Property*> leading_to(std::string_view name) {
     if (p.name == name) return p.looks_back ? all : std::vector<const Property*>{&p};
   }
   return {};
+}
+
+std::vector<const Property*> up_to(std::string_view name) {
+  std::vector<const Property*> all;
+  for (const Property& p : properties()) {
+    if (p.name == name && p.foreign) return {&p};
+    all.push_back(&p);
+    if (p.name == name) break;
+  }
+  return all;
 }
 
 std::optional<Failure> Subject::failed(std::string_view property, const oracle::Mismatch& mismatch) const {

@@ -16,6 +16,7 @@
 
 #include "compiler/driver/build.h"
 #include "compiler/driver/compile.h"
+#include "compiler/schedule/target.h"
 #include "oracle/trial.h"
 
 namespace lenz::fuzz {
@@ -69,6 +70,9 @@ class Subject {
   bool interprets(Form form);
   // Of four cases three have code that is made quickly: emission is ours alike, LLVM's work differs.
   bool quick_code() const { return quick_code_; }
+  // In most cases tiles, parts and what a thread gets are smaller than they should be: few elements reach their ends.
+  int64_t grain() const;
+  schedule::Target loops_target() const;  // of the setting's processor, or the widest
   void compile_as_users_do();                                            // from now on
   BuildOptions build_options(int threads, bool products_outside) const;  // of all of them
 
@@ -122,6 +126,7 @@ struct Property {
   std::string_view contract;
   std::optional<Failure> (*holds)(Subject& subject);
   bool compiles = false;     // machine code: the slow ones
+  uint64_t every = 1;        // a campaign asks it of one case in so many; who compiles, of those that others compile
   bool looks_back = false;   // at what the properties before it did
   bool over_result = false;  // it runs the pipeline over what the pipeline made of the graph
   bool foreign = false;      // of another compiler: asked for by name alone, with patience and memory of its own
@@ -131,5 +136,7 @@ const Property* find_property(std::string_view name);
 bool is_foreign(std::span<const Property* const> asked);
 // What has to be asked for this property to say again what it said; empty: all.
 std::vector<const Property*> leading_to(std::string_view name);
+// All that may name a failure which this property found before it does.
+std::vector<const Property*> up_to(std::string_view name);
 
 }  // namespace lenz::fuzz

@@ -64,11 +64,11 @@ class TileChooser {
     if (group_.shared == 0) return made;
     const bool bare = is_bare();
     if (!bare && !in_columns()) return made;
-    made.size = bare ? kTile : kColumnTile;
+    made.size = target_.grained(bare ? kTile : kColumnTile);
     if (!bare || group_.phases.size() != 1) return made;
     made.rows = crossing_axis();
     if (made.rows) {
-      made.size = kSquareTile;
+      made.size = target_.grained(kSquareTile);
     } else {
       made.joined = joined_axes();
     }

@@ -72,7 +72,11 @@ Property called_again() {
   return {"called_again", "called again, and with another number of threads, it gives the same bits", again, true};
 }
 Property from_cache() {
-  return {"from_cache", "out of cached objects it gives the same bits, and nothing is compiled again", cached, true};
+  return {.name = "from_cache",
+          .contract = "out of cached objects it gives the same bits, and nothing is compiled again",
+          .holds = cached,
+          .compiles = true,
+          .every = 4};
 }
 
 }  // namespace lenz::fuzz
