@@ -17,6 +17,7 @@
 namespace lenz::fuzz {
 
 namespace {
+constexpr size_t kRowsOfCase = 4;  // that it begins from
 constexpr std::string_view kElement = "lenz.getitem";
 constexpr std::string_view kFilled = "aten.full_like";                             // op name: a tensor of one number
 constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"};  // op name: they bound magnitudes
@@ -66,20 +67,19 @@ class Grower {
 
   // What the case's turn says stands first and in the middle, so that it meets what came before and what comes behind.
   void grow_from_turn(Growth& growth) {
-    const size_t begun = growth.graph->node_count(), early = growth.habits.ops / 3;
-    const bool idiom_first = c_.flip();
-    if (idiom_first) idiom_in_turn(growth);
-    row_in_turn(growth, 0);
-    steps(growth, early);
-    if (!idiom_first) idiom_in_turn(growth);
-    row_in_turn(growth, 1);
+    const size_t begun = growth.graph->node_count(), early = growth.habits.ops / 6;
+    const size_t idiom_at = c_.below(2);
+    for (size_t place = 0; place < (growth.habits.large ? 1 : kRowsOfCase); ++place) {
+      if (place == idiom_at) idiom_in_turn(growth);
+      row_in_turn(growth, place);
+      steps(growth, early);
+    }
     const size_t made = growth.graph->node_count() - begun;
     if (made < growth.habits.ops) steps(growth, growth.habits.ops - made);
   }
 
   // A row with operands of one class of dtypes, which is another one each time that the row comes.
   void row_in_turn(Growth& growth, size_t place) {
-    constexpr size_t kRowsOfCase = 2;
     if (!options_.turn) return;
     const uint64_t index = options_.turn->number * kRowsOfCase + place;
     const uint64_t which = options_.turn->of(index, pool_.kin.size());

@@ -56,7 +56,7 @@ uint64_t Turn::of(uint64_t index, uint64_t count) const {
 namespace {
 // Few calls on many elements: what is cut into parts, counted in 32 bits, or shared among threads.
 void make_large(Habits& h, Chooser& c) {
-  constexpr int64_t kMost[] = {1 << 14, 1 << 17, 1 << 21};
+  constexpr int64_t kMost[] = {1 << 13, 1 << 15, 1 << 21};
   constexpr uint32_t kWeights[] = {24, 8, 1};
   h.large = true;
   h.most_elements = kMost[c.weighted(kWeights)];
@@ -122,7 +122,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
     h.corpus = true;
     h.ops = c.below(5);
   }
-  if (options.large && !h.corpus && c.below(24) == 23) make_large(h, c);
+  if (options.large && !h.corpus && c.below(48) == 47) make_large(h, c);
   switch (c.below(6)) {
     case 1: h.dtypes = DtypeSet::of(Dtype::f32); break;
     case 2: h.dtypes = DtypeSet::of(Dtype::f32, Dtype::bf16, Dtype::f16); break;

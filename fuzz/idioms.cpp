@@ -97,10 +97,10 @@ class Instance {
     return nodes_;
   }
 
-  // Whether the rule applies here as things stand: what it asks beside its nodes holds too.
-  bool fits() const {
-    const size_t root = idiom_.rule->plan[0].node;
-    return root < nodes_.size() && match(graph_, *idiom_.rules, *idiom_.rule, nodes_[root]).has_value();
+  // Whether a rule of the same nodes applies here as things stand: what it asks beside them holds too.
+  bool fits(const Rule& rule) const {
+    const size_t root = rule.plan[0].node;
+    return root < nodes_.size() && match(graph_, *idiom_.rules, rule, nodes_[root]).has_value();
   }
 
   // As if it had never been made.
@@ -263,17 +263,36 @@ class Instance {
 };
 }  // namespace
 
+namespace {
+// The same rule that does not ask one of its questions.
+Rule without_a_question(const Rule& rule, Chooser& choose) {
+  Rule other = rule;
+  if (other.conditions.empty()) return other;
+  Condition& asked = other.conditions[choose.below(other.conditions.size())];
+  if (asked.kind == Condition::let) return other;
+  asked = {};
+  asked.expr.number = Arg::of_bool(true);
+  return other;
+}
+}  // namespace
+
 bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<size_t> which) {
   const Idiom& idiom = which ? idioms()[*which] : choose.pick(idioms());
-  // One to which the rule applies, if a few attempts give one; or as it comes, by which the rule may be led on.
+  // One to which the rule applies, if a few attempts give one; one that lacks a single thing that the rule asks for, so
+  // that a rule which forgot to ask is led on; or as it comes.
   constexpr size_t kAttempts = 8;
-  const size_t attempts = choose.flip() ? 1 : kAttempts;
+  enum : uint8_t { applies, nearly, any };
+  const auto wanted = choose.any_of({applies, any, nearly, applies});
+  const size_t attempts = wanted == any ? 1 : kAttempts;
+  const Rule lax = wanted == nearly ? without_a_question(*idiom.rule, choose) : Rule();
   const uint32_t adapt = growth.habits.adapt;
   for (size_t i = 1;; ++i) {
     growth.habits.adapt = choose.flip() ? adapt : 0;  // rules that ask for parameters want inputs as they are
     Instance instance(growth, choose, idiom);
     const std::span<const NodeId> nodes = instance.make();
-    if (i < attempts && !instance.fits()) {
+    const bool fits = wanted == any || (wanted == nearly ? instance.fits(lax) && !instance.fits(*idiom.rule)
+                                                         : instance.fits(*idiom.rule));
+    if (i < attempts && !fits) {
       instance.undo();
       continue;
     }

@@ -22,7 +22,7 @@ struct Target {
   uint32_t lanes(int64_t item_bytes) const {
     return vector_bytes / static_cast<uint32_t>(item_bytes < 4 ? 4 : item_bytes);
   }
-  int64_t grained(int64_t size) const { return std::max<int64_t>(1, size / grain); }
+  int64_t grained(int64_t size) const { return std::max<int64_t>(2, size / grain); }
 };
 
 // avx512, avx2, generic. UserError for another name.
