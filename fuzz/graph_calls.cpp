@@ -23,6 +23,7 @@ bool shares_elements(const Type& t) {  // a dim of several elements at one place
 
 constexpr int64_t kMostElements = 1 << 23;  // of an input
 constexpr std::string_view kConstant = "lenz.constant";
+constexpr std::string_view kEmpty = "aten.zeros";  // op name: what an out= op may resize
 
 bool wants_values(const TensorWish& w) { return w.integers || w.permutation || w.sorted; }
 }  // namespace
@@ -168,7 +169,7 @@ ValueId GraphCalls::tensor(const TensorWish& wish) {
   // What will be resized is nobody else's.
   const bool resized = wish.written && wish.sizes && wish.sizes->size() == 1 && (*wish.sizes)[0] == 0;
   const bool full = graph_.inputs().size() >= growth_.most_inputs;
-  if (resized) return hand_out(fresh(wish, dtypes), wish);
+  if (resized) return hand_out(choose().below(8) == 7 ? fresh(wish, dtypes) : of_no_elements(a_dtype(dtypes)), wish);
   if (full || choose().below(16) >= growth_.habits.fresh) {
     std::vector<ValueId> fitting;
     for (ValueId v : growth_.values)
@@ -199,6 +200,13 @@ ValueId GraphCalls::adapted(const TensorWish& wish, DtypeSet dtypes) {
   if (v != kNone && wish.plain) v = as_plain(graph_, v);
   if (v != kNone && v != from) growth_.add(v);
   return v;
+}
+
+ValueId GraphCalls::of_no_elements(Dtype dtype) {
+  const Arg sizes = context().ints(Sizes{0});
+  const Keyword with[] = {{"dtype", Arg::of_dtype(dtype)}};
+  Resolved r = resolve(graph_, kEmpty, {&sizes, 1}, with);
+  return graph_.node(graph_.append(*r.op, r.args)).result();
 }
 
 ValueId GraphCalls::as_constant(ValueId input) {

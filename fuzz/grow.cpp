@@ -19,6 +19,9 @@ namespace lenz::fuzz {
 namespace {
 constexpr size_t kRowsOfCase = 4;  // that it begins from
 constexpr std::string_view kElement = "lenz.getitem";
+constexpr std::string_view kSize = "aten.sym_size.int";                            // op name: a number of the graph's
+constexpr std::string_view kSum = "lenz.sym_add";                                  // op name: another one
+constexpr std::string_view kFull = "aten.full";                                    // op name: what takes sizes
 constexpr std::string_view kFilled = "aten.full_like";                             // op name: a tensor of one number
 constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"};  // op name: they bound magnitudes
 
@@ -239,12 +242,50 @@ class Grower {
       if (!growth.habits.large && op.variant == VariantKind::functional && !op.decompose.empty() &&
           !definition_writes(op) && c_.below(8) == 7)
         return write_out(growth, op, args);
+      if (c_.below(16) < growth.habits.numbers) compute_numbers(growth, op, args);
       made(growth, graph.append(op, args));
     } catch (const UserError&) {
       ++statistics_.refused;
     } catch (const Unsupported&) {
       ++statistics_.refused;
     }
+  }
+
+  // Numbers that the graph computes from sizes of what it has, instead of the same as literals.
+  void compute_numbers(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
+    for (size_t i = 0; i < args.size(); ++i) {
+      const ParamType& type = op.schema.params[i].type;
+      const bool takes = !type.list && (type.kind == ParamKind::sym_int || type.kind == ParamKind::scalar);
+      if (!takes || args[i].kind != ArgKind::integer || args[i].symbolic) continue;
+      if (auto computed = number(growth, args[i].i)) args[i] = *computed;
+    }
+  }
+
+  std::optional<Arg> number(Growth& growth, int64_t n) {
+    Graph& graph = *growth.graph;
+    auto call = [&](std::string_view name, Arg a, Arg b) {
+      const Arg both[] = {a, b};
+      Resolved r = resolve(graph, name, both, {});
+      return Arg::of_value(graph.node(graph.append(*r.op, r.args)).result());
+    };
+    if (growth.values.empty()) return std::nullopt;
+    const ValueId v = c_.pick(growth.values);
+    if (graph.type(v).rank() == 0) return std::nullopt;
+    const size_t d = c_.below(graph.type(v).rank());
+    const int64_t size = graph.type(v).sizes()[d].constant();
+    const Arg computed = call(kSize, Arg::of_value(v), Arg::of_int(static_cast<int64_t>(d)));
+    return size == n ? computed : call(kSum, computed, Arg::of_int(n - size));
+  }
+
+  // A tensor as long as another one of which only the run knows how long it is.
+  void as_long_as(Growth& growth, ValueId v) {
+    Graph& graph = *growth.graph;
+    const Arg of[] = {Arg::of_value(v), Arg::of_int(0)};
+    Resolved size = resolve(graph, kSize, of, {});
+    const Arg long_as[] = {Arg::of_value(graph.node(graph.append(*size.op, size.args)).result())};
+    const Arg filled[] = {graph.context().args(long_as), Arg::of_real(1)};
+    Resolved r = resolve(graph, kFull, filled, {});
+    graph.append(*r.op, r.args);
   }
 
   // What users write who don't know the op: passes look for that.
@@ -297,6 +338,7 @@ class Grower {
         growth.add(graph.node(graph.append(*r.op, r.args)).result());
       }
       if (std::ranges::find(growth.values, v) == growth.values.end()) growth.add(v);
+      if (t.is_tensor() && t.rank() > 0 && !t.sizes()[0].is_constant() && c_.below(4) == 3) as_long_as(growth, v);
       if (growth.habits.tame && t.is_tensor() && is_floating(t.dtype) && c_.below(6) == 5) tame(growth, v);
     }
   }
@@ -376,9 +418,15 @@ class Grower {
   void outputs(Growth& growth) {
     Graph& graph = *growth.graph;
     std::vector<Arg> all;
-    std::vector<ValueId> made;
+    std::vector<ValueId> made, gone;
+    graph.for_each_node([&](NodeId id) {
+      const Node& node = graph.node(id);
+      if (node.op->variant == VariantKind::out)
+        for (ValueId v : resized(graph, node)) gone.push_back(v);
+    });
     for (ValueId v = 0; v < graph.value_count(); ++v)
-      if (graph.type(v).is_tensor() && graph.value(v).producer != kNone && !graph.node(graph.value(v).producer).erased)
+      if (graph.type(v).is_tensor() && graph.value(v).producer != kNone &&
+          !graph.node(graph.value(v).producer).erased && std::ranges::find(gone, v) == gone.end())
         made.push_back(v);
     for (ValueId v : made)
       if (graph.value(v).users.empty() && c_.below(8) != 7) all.push_back(Arg::of_value(v));
