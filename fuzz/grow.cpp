@@ -71,10 +71,11 @@ class Grower {
   // What the case's turn says stands first and in the middle, so that it meets what came before and what comes behind.
   void grow_from_turn(Growth& growth) {
     const size_t begun = growth.graph->node_count(), early = growth.habits.ops / 6;
-    const size_t idiom_at = c_.below(2);
+    const size_t first_idiom = c_.below(2);
     for (size_t place = 0; place < (growth.habits.large ? 1 : kRowsOfCase); ++place) {
-      if (place == idiom_at) idiom_in_turn(growth);
+      if (place % 2 == first_idiom) idiom_in_turn(growth, place / 2);
       row_in_turn(growth, place);
+      if (growth.habits.parts > 0 && place == 2) grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
       steps(growth, early);
     }
     const size_t made = growth.graph->node_count() - begun;
@@ -106,9 +107,9 @@ class Grower {
     growth.habits.fresh = fresh;
   }
 
-  void idiom_in_turn(Growth& growth) {
+  void idiom_in_turn(Growth& growth, size_t place) {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
-    const size_t which = options_.turn->of(options_.turn->number, idiom_count());
+    const size_t which = options_.turn->of(options_.turn->number * kRowsOfCase / 2 + place, idiom_count());
     grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); }, which);
   }
 
@@ -124,6 +125,7 @@ class Grower {
     if (growth.habits.aliases && growth.graph->inputs().size() && c_.below(16) < growth.habits.aliases)
       return alias_input(growth);
     if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
+    if (c_.below(16) < growth.habits.parts) return grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
     if (c_.below(16) < growth.habits.idioms && grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); })) return;
     const OpDef* op = choose_op(growth.habits);
     if (op && !(growth.habits.large && too_much(*op))) call(growth, *op);
