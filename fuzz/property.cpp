@@ -250,6 +250,30 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
   return std::nullopt;
 }
 
+std::optional<Failure> failure_with_values(
+    Subject& subject, std::string_view property, std::span<const oracle::Values> kinds,
+    const std::function<std::optional<oracle::Mismatch>(oracle::Trial& trial)>& wrong) {
+  const oracle::Binding& sizes = subject.trial().binding();
+  for (const oracle::Values kind : kinds) {
+    if (kind == subject.setting().values) continue;
+    oracle::InputSource source(subject.graph(), sizes, kind, subject.setting().seed);
+    if (source.hopeless()) continue;
+    oracle::ExecuteOptions options;
+    options.memory_limit = uint64_t{1} << 30;
+    options.ambient_seed = subject.setting().seed;
+    options.folder = subject.setting().folder;
+    options.guard = true;
+    oracle::Trial trial(subject.graph(), subject.boxed(), source, sizes, options);
+    if (trial.expected().contradicted) continue;  // facts speak of the case's own values
+    const auto mismatch = wrong(trial);
+    if (!mismatch) continue;
+    auto failure = subject.failed(property, *mismatch);
+    failure->detail += "\n  with values=" + std::string(name(kind));
+    return failure;
+  }
+  return std::nullopt;
+}
+
 std::vector<const Property*> leading_to(std::string_view name) {
   std::vector<const Property*> all;
   for (const Property& p : properties()) {

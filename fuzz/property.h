@@ -121,6 +121,11 @@ using RunsAtSizes = std::function<RunAtSizes(oracle::Trial& trial, const oracle:
 std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view property,
                                         std::span<const oracle::Binding> sizes, const RunsAtSizes& run);
 
+// What goes wrong at the case's sizes with values of these kinds, but for its own: what was compiled once serves all.
+std::optional<Failure> failure_with_values(
+    Subject& subject, std::string_view property, std::span<const oracle::Values> kinds,
+    const std::function<std::optional<oracle::Mismatch>(oracle::Trial& trial)>& wrong);
+
 struct Property {
   std::string_view name;
   std::string_view contract;
