@@ -194,6 +194,7 @@ class Campaign {
       for (const std::string& f : result.features) ++features[f];
       if (!result.failure) continue;
       const Failure& f = *result.failure;
+      if (!f.values.empty()) c.setting.values = oracle::parse_values(f.values).value();
       findings.push_back({{"number", first + i},
                           {"property", f.property},
                           {"symptom", f.symptom},

@@ -108,7 +108,8 @@ class ControlFlow {
     v = with_sizes(*s.graph, v, sizes, c_);
     if (v != kNone) v = with_dtype(*s.graph, v, like.dtype);
     if (v == kNone) throw UserError("no value of this type");
-    // What lies in memory of another value may be returned as it is too: who runs the sub-graph makes it one of its own.
+    // What lies in memory of another value may be returned as it is too: who runs the sub-graph makes it one of its
+    // own.
     const bool own = s.graph->storage(v) == v && s.graph->value(v).producer != kNone;
     if (!own && c_.flip()) {
       Arg self = Arg::of_value(v);

@@ -152,8 +152,7 @@ bool GraphCalls::fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const 
     for (Dim d : t.strides()) strides.push_back(d.constant());
     if (strides != (wish.strides ? *wish.strides : Sizes(dense.strides))) return false;
   }
-  if (wish.written && (shares_elements(t) || growth_.made_for.contains(v) || is_constant(graph_, v)))
-    return false;
+  if (wish.written && (shares_elements(t) || growth_.made_for.contains(v) || is_constant(graph_, v))) return false;
   // Bools of other bytes than 0 and 1 are nobody's promise.
   if (wish.written && t.dtype != Dtype::b8 && type(graph_.storage(v)).dtype == Dtype::b8) return false;
   return keeps_apart(v, wish.written);

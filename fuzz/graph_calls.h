@@ -46,7 +46,7 @@ class GraphCalls final : public CallMaker {
   ValueId recent(std::span<const ValueId> from);
   ValueId fresh(const TensorWish& wish, DtypeSet dtypes);
   ValueId adapted(const TensorWish& wish, DtypeSet dtypes);  // kNone: there is nothing to make it from
-  ValueId of_no_elements(Dtype dtype);  // of the graph's own: callers' tensors keep their sizes
+  ValueId of_no_elements(Dtype dtype);                       // of the graph's own: callers' tensors keep their sizes
   ValueId as_constant(ValueId input);  // the newest input becomes a constant with the elements that it would have
   ValueId hand_out(ValueId v, const TensorWish& wish);
 

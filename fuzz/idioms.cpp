@@ -340,7 +340,8 @@ class Parts {
         break;
       }
     if (parts.size() > 1 && c_.below(3) == 2) std::swap(parts[0], parts[1 + c_.below(parts.size() - 1)]);
-    if (parts.size() > 2 && c_.below(3) == 2) parts.erase(parts.begin() + static_cast<ptrdiff_t>(c_.below(parts.size())));
+    if (parts.size() > 2 && c_.below(3) == 2)
+      parts.erase(parts.begin() + static_cast<ptrdiff_t>(c_.below(parts.size())));
     const Arg joined[] = {graph_.context().values(parts), Arg::of_int(static_cast<int64_t>(dim_))};
     const ValueId all = call(join_forms().cat, joined);
     const int64_t size = graph_.type(all).sizes()[dim_].constant(), from = c_.between(0, size - 1);

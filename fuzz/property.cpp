@@ -269,6 +269,7 @@ std::optional<Failure> failure_with_values(
     if (!mismatch) continue;
     auto failure = subject.failed(property, *mismatch);
     failure->detail += "\n  with values=" + std::string(name(kind));
+    failure->values = name(kind);
     return failure;
   }
   return std::nullopt;

@@ -36,9 +36,10 @@ struct Setting {
 
 struct Failure {
   std::string property;
-  std::string stage;    // the step to blame where it was found: a pass, an op's lowering; else the property's own
-  std::string symptom;  // a rung of the ladder, "internal error", "refused", "SIGSEGV", "no answer"
-  std::string detail;   // for people
+  std::string stage;        // the step to blame where it was found: a pass, an op's lowering; else the property's own
+  std::string symptom;      // a rung of the ladder, "internal error", "refused", "SIGSEGV", "no answer"
+  std::string detail;       // for people
+  std::string values = {};  // the kind of values that it takes, if it is not the setting's
 
   // What the failure is called, before and after reduction: `ops` are the reduced graph's.
   std::string key() const { return property + " | " + stage + " | " + symptom; }
@@ -72,7 +73,7 @@ class Subject {
   bool quick_code() const { return quick_code_; }
   // In most cases tiles, parts and what a thread gets are smaller than they should be: few elements reach their ends.
   int64_t grain() const;
-  schedule::Target loops_target() const;  // of the setting's processor, or the widest
+  schedule::Target loops_target() const;                                 // of the setting's processor, or the widest
   void compile_as_users_do();                                            // from now on
   BuildOptions build_options(int threads, bool products_outside) const;  // of all of them
 

@@ -467,8 +467,8 @@ TEST(Schedule, ExplainsWhatIsFused) {
 // The order of a sum is the same on every number of cores, or results were not.
 TEST(Schedule, PartsDoNotHangOnCores) {
   for (const int64_t points : {1, 5, 40}) {
-    const std::string text = fmt::format(
-        "graph @g(%x: f32[{}, 300000]) {{ %s = aten.sum.dim_IntList(%x, [1]) return %s }}", points);
+    const std::string text =
+        fmt::format("graph @g(%x: f32[{}, 300000]) {{ %s = aten.sum.dim_IntList(%x, [1]) return %s }}", points);
     const std::string one = loops::print(schedule(naive(text), cpu_target("avx512", 1)));
     EXPECT_EQ(loops::print(schedule(naive(text), cpu_target("avx512", 16))), one);
     EXPECT_THAT(one, testing::HasSubstr("partial"));
