@@ -329,8 +329,10 @@ class Parts {
     if (whole.empty()) return;
     const ValueId base = c_.pick(whole);
     const Type& type = graph_.type(base);
-    do dim_ = c_.below(type.rank());
-    while (type.sizes()[dim_].constant() < 2);
+    std::vector<size_t> long_enough;
+    for (size_t d = 0; d < type.rank(); ++d)
+      if (type.sizes()[d].constant() > 1) long_enough.push_back(d);
+    dim_ = c_.pick(long_enough);
     std::vector<ValueId> parts = cut(base);
     // Of another tensor of that type, if there is one: then the parts are of several.
     for (const ValueId v : growth_.values)
