@@ -22,6 +22,7 @@ bool shares_elements(const Type& t) {  // a dim of several elements at one place
 }
 
 constexpr int64_t kMostElements = 1 << 23;  // of an input
+constexpr double kSmall = 4;
 constexpr std::string_view kConstant = "lenz.constant";
 constexpr std::string_view kEmpty = "aten.zeros";  // op name: what an out= op may resize
 
@@ -233,6 +234,13 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
                         choose().below(16) < growth_.habits.constants;
   if (constant) whole.plain = true;
   ValueId v = FreshCalls(graph_, choose(), op_).tensor(whole);
+  // Small integers are where quotients, shifts and comparisons have their ends.
+  Initialiser& init = graph_.input(graph_.inputs().size() - 1).init;
+  if (!wants_values(wish) && init.kind == Initialiser::integers && init.low <= kSmall && init.high >= -kSmall &&
+      choose().below(3) == 2) {
+    init.low = std::max(init.low, -kSmall);
+    init.high = std::min(init.high, kSmall);
+  }
   if (constant) v = as_constant(v);
   if (wants_values(wish)) growth_.made_for.emplace(v, whole);
   growth_.add(v);

@@ -257,7 +257,9 @@ class Grower {
   void compute_numbers(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
     for (size_t i = 0; i < args.size(); ++i) {
       const ParamType& type = op.schema.params[i].type;
-      const bool takes = !type.list && (type.kind == ParamKind::sym_int || type.kind == ParamKind::scalar);
+      // Definitions compute with numbers that they know.
+      const bool takes =
+          !type.list && (type.kind == ParamKind::sym_int || type.kind == ParamKind::scalar) && op.decompose.empty();
       if (!takes || args[i].kind != ArgKind::integer || args[i].symbolic) continue;
       if (auto computed = number(growth, args[i].i)) args[i] = *computed;
     }
