@@ -111,6 +111,8 @@ class Grower {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
     const size_t which = options_.turn->of(options_.turn->number * kRowsOfCase / 2 + place, idiom_count());
     grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); }, which);
+    // Rules leave an output alone that would become an input, or another one.
+    if (!growth.values.empty() && c_.flip()) call_on(growth, pool_.pure, growth.values.back());
   }
 
   void steps(Growth& growth, size_t count) {
