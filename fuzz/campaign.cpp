@@ -182,7 +182,7 @@ class Campaign {
       place.index = static_cast<uint32_t>(i);
       if (std::ranges::find(dead, first + i, &Dead::number) != dead.end()) continue;
       Case c = draw_case(seed_, first + i, pool_, {}, &grown);
-      c.setting.target = options_.target;
+      if (!options_.target.empty()) c.setting.target = options_.target;
       CaseResult result = runner.run(*c.graph, c.setting, [&](size_t property) {
         ++place.steps;
         place.phase = static_cast<uint32_t>(property);
@@ -194,6 +194,7 @@ class Campaign {
       for (const std::string& f : result.features) ++features[f];
       if (!result.failure) continue;
       const Failure& f = *result.failure;
+      if (!f.values.empty()) c.setting.values = oracle::parse_values(f.values).value();
       findings.push_back({{"number", first + i},
                           {"property", f.property},
                           {"symptom", f.symptom},
@@ -224,7 +225,7 @@ class Campaign {
     for (const Dead& d : dead) {
       const Property& p = options_.only.empty() ? properties()[d.property] : *options_.only[d.property];
       Case c = draw_case(seed_, d.number, pool_);
-      c.setting.target = options_.target;
+      if (!options_.target.empty()) c.setting.target = options_.target;
       add_finding(static_cast<int64_t>(d.number), std::string(p.name), d.symptom, "the process died: " + d.symptom,
                   c.text());
     }

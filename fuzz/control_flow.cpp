@@ -108,7 +108,10 @@ class ControlFlow {
     v = with_sizes(*s.graph, v, sizes, c_);
     if (v != kNone) v = with_dtype(*s.graph, v, like.dtype);
     if (v == kNone) throw UserError("no value of this type");
-    if (s.graph->storage(v) != v || s.graph->value(v).producer == kNone) {
+    // What lies in memory of another value may be returned as it is too: who runs the sub-graph makes it one of its
+    // own.
+    const bool own = s.graph->storage(v) == v && s.graph->value(v).producer != kNone;
+    if (!own && c_.flip()) {
       Arg self = Arg::of_value(v);
       v = s.graph->node(call(*s.graph, kCopy, {&self, 1})).result();
     }
@@ -119,8 +122,9 @@ class ControlFlow {
   void keep_writes_apart(const Sub& s) const {
     for (size_t i = 0; i < std::min(operands_.size(), s.graph->inputs().size()); ++i)
       for (size_t k = 0; s.graph->inputs()[i].mutated && k < operands_.size(); ++k)
-        if (k != i && graph_.storage(operands_[k]) == graph_.storage(operands_[i]))
-          throw UserError("operands share what the sub-graph writes to");
+        if (is_constant(graph_, operands_[i]) ||
+            (k != i && graph_.storage(operands_[k]) == graph_.storage(operands_[i])))
+          throw UserError("operands share what the sub-graph writes to, or it is a constant");
   }
 
   Arg hand_over(Sub& s) {

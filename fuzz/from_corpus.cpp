@@ -40,7 +40,10 @@ bool serves(const Graph& graph, size_t most_nodes) {
     const OpDef& op = *graph.node(id).op;
     fine = fine && (Pool::takes(op) || op.has(Trait::structural) || op.has(Trait::reads_metadata_only)) &&
            !draws_numbers(op, graph.node(id).arguments());
-    for (const Arg& a : graph.node(id).arguments()) fine = fine && a.kind != ArgKind::data && a.kind != ArgKind::graph;
+    for (const Arg& a : graph.node(id).arguments()) {
+      const bool elsewhere = a.kind == ArgKind::data && !a.data->bytes;
+      fine = fine && !elsewhere && a.kind != ArgKind::graph;
+    }
   });
   return fine;
 }

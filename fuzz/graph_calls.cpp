@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "compiler/graph/infer.h"
 #include "fuzz/adapt.h"
+#include "oracle/initialise.h"
 
 namespace lenz::fuzz {
 
@@ -20,9 +22,17 @@ bool shares_elements(const Type& t) {  // a dim of several elements at one place
 }
 
 constexpr int64_t kMostElements = 1 << 23;  // of an input
+constexpr double kSmall = 4;
+constexpr std::string_view kConstant = "lenz.constant";
+constexpr std::string_view kEmpty = "aten.zeros";  // op name: what an out= op may resize
 
 bool wants_values(const TensorWish& w) { return w.integers || w.permutation || w.sorted; }
 }  // namespace
+
+bool is_constant(const Graph& graph, ValueId v) {
+  const NodeId producer = graph.value(graph.storage(v)).producer;
+  return producer != kNone && graph.node(producer).op->full_name == kConstant;
+}
 
 void Growth::add(ValueId v) {
   const Type& t = graph->type(v);
@@ -43,6 +53,17 @@ ValueId GraphCalls::recent(std::span<const ValueId> from) {
     if (graph().value(v).users.empty() && graph().value(v).producer != kNone) unused.push_back(v);
   if (!unused.empty()) return unused[unused.size() - 1 - choose().below(std::min<size_t>(unused.size(), 3))];
   return from[from.size() - 1 - choose().below(std::min<size_t>(from.size(), 4))];
+}
+
+// At the ends of vectors, of unrolled vectors and of tiles, or beside them.
+int64_t GraphCalls::a_size(int64_t low) {
+  constexpr int64_t kMostOfCall = 2048;  // of one call's such sizes together: it may look at all pairs of elements
+  if (choose().below(16) >= growth_.habits.edges) return CallMaker::a_size(low);
+  const int64_t edge = choose().any_of<int64_t>({16, 32, 64, 8, 128, 256});
+  const int64_t size = std::max(low, edge + choose().any_of<int64_t>({1, 0, -1, 3}));
+  if (edges_drawn_ * size > kMostOfCall) return CallMaker::a_size(low);
+  edges_drawn_ *= size;
+  return size;
 }
 
 // Sizes that the graph has already, so that calls meet.
@@ -114,7 +135,7 @@ bool GraphCalls::fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const 
   if (wants_values(wish)) {
     // Only values whose elements are known to be of that kind: they were made for it, and nobody wrote to them.
     auto made = growth_.made_for.find(v);
-    if (made == growth_.made_for.end() || graph_.input(graph_.value(v).index).mutated) return false;
+    if (made == growth_.made_for.end() || (is_input(v) && graph_.input(graph_.value(v).index).mutated)) return false;
     const TensorWish& m = made->second;
     if (wish.permutation != m.permutation || wish.sorted != m.sorted ||
         wish.integers.has_value() != m.integers.has_value())
@@ -132,7 +153,7 @@ bool GraphCalls::fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const 
     for (Dim d : t.strides()) strides.push_back(d.constant());
     if (strides != (wish.strides ? *wish.strides : Sizes(dense.strides))) return false;
   }
-  if (wish.written && (shares_elements(t) || growth_.made_for.contains(v))) return false;
+  if (wish.written && (shares_elements(t) || growth_.made_for.contains(v) || is_constant(graph_, v))) return false;
   // Bools of other bytes than 0 and 1 are nobody's promise.
   if (wish.written && t.dtype != Dtype::b8 && type(graph_.storage(v)).dtype == Dtype::b8) return false;
   return keeps_apart(v, wish.written);
@@ -148,7 +169,7 @@ ValueId GraphCalls::tensor(const TensorWish& wish) {
   // What will be resized is nobody else's.
   const bool resized = wish.written && wish.sizes && wish.sizes->size() == 1 && (*wish.sizes)[0] == 0;
   const bool full = graph_.inputs().size() >= growth_.most_inputs;
-  if (resized) return hand_out(fresh(wish, dtypes), wish);
+  if (resized) return hand_out(choose().below(8) == 7 ? fresh(wish, dtypes) : of_no_elements(a_dtype(dtypes)), wish);
   if (full || choose().below(16) >= growth_.habits.fresh) {
     std::vector<ValueId> fitting;
     for (ValueId v : growth_.values)
@@ -181,6 +202,25 @@ ValueId GraphCalls::adapted(const TensorWish& wish, DtypeSet dtypes) {
   return v;
 }
 
+ValueId GraphCalls::of_no_elements(Dtype dtype) {
+  const Arg sizes = context().ints(Sizes{0});
+  const Keyword with[] = {{"dtype", Arg::of_dtype(dtype)}};
+  Resolved r = resolve(graph_, kEmpty, {&sizes, 1}, with);
+  return graph_.node(graph_.append(*r.op, r.args)).result();
+}
+
+ValueId GraphCalls::as_constant(ValueId input) {
+  ConstantData data;
+  data.type = type(input).tensor();
+  std::vector<std::byte> bytes(oracle::storage_bytes(type(input)));
+  oracle::initialise(bytes, type(input), graph_.inputs().back().init, false);
+  data.bytes = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
+  graph_.remove_input(graph_.inputs().size() - 1);
+  const Arg literal = context().data(std::move(data));
+  Resolved constant = resolve(graph_, kConstant, {&literal, 1}, {});
+  return graph_.node(graph_.append(*constant.op, constant.args)).result();
+}
+
 ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   TensorWish whole = wish;
   whole.dtype = wish.dtype ? *wish.dtype : a_dtype(dtypes);
@@ -189,7 +229,19 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   int64_t elements = 1;
   for (const int64_t n : *whole.sizes) elements *= std::max<int64_t>(n, 1);
   if (elements > kMostElements) throw Unsupported("more elements than a case may have");
+  constexpr int64_t kMostOfConstant = 64;
+  const bool constant = !wish.written && !wish.strides && !wish.format && elements <= kMostOfConstant &&
+                        choose().below(16) < growth_.habits.constants;
+  if (constant) whole.plain = true;
   ValueId v = FreshCalls(graph_, choose(), op_).tensor(whole);
+  // Small integers are where quotients, shifts and comparisons have their ends.
+  Initialiser& init = graph_.input(graph_.inputs().size() - 1).init;
+  if (!wants_values(wish) && init.kind == Initialiser::integers && init.low <= kSmall && init.high >= -kSmall &&
+      choose().below(3) == 2) {
+    init.low = std::max(init.low, -kSmall);
+    init.high = std::min(init.high, kSmall);
+  }
+  if (constant) v = as_constant(v);
   if (wants_values(wish)) growth_.made_for.emplace(v, whole);
   growth_.add(v);
   return v;

@@ -22,11 +22,14 @@ struct Growth {
   void add(ValueId v);  // if calls can use it
 };
 
+bool is_constant(const Graph& graph, ValueId v);  // or a view of one: nobody may write to it
+
 class GraphCalls final : public CallMaker {
  public:
   GraphCalls(Growth& growth, Chooser& choose, const OpDef& op);
 
   ValueId tensor(const TensorWish& wish) override;
+  int64_t a_size(int64_t low = 0) override;
   Sizes a_shape(int min_rank = 0, int max_rank = 5, int64_t min_size = 0) override;
   Dtype a_dtype(DtypeSet set) override;
 
@@ -36,16 +39,20 @@ class GraphCalls final : public CallMaker {
     bool written;
   };
   bool fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const;
+  bool is_input(ValueId v) const { return graph_.value(v).producer == kNone; }
   bool keeps_apart(ValueId v, bool written) const;
   bool shares_memory(ValueId a, ValueId b) const;  // also as two inputs that do
   Sizes a_large_shape(int min_rank, int max_rank, int64_t min_size);
   ValueId recent(std::span<const ValueId> from);
   ValueId fresh(const TensorWish& wish, DtypeSet dtypes);
   ValueId adapted(const TensorWish& wish, DtypeSet dtypes);  // kNone: there is nothing to make it from
+  ValueId of_no_elements(Dtype dtype);                       // of the graph's own: callers' tensors keep their sizes
+  ValueId as_constant(ValueId input);  // the newest input becomes a constant with the elements that it would have
   ValueId hand_out(ValueId v, const TensorWish& wish);
 
   Growth& growth_;
   std::vector<Handed> handed_;
+  int64_t edges_drawn_ = 1;  // their product
 };
 
 }  // namespace lenz::fuzz

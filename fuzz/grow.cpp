@@ -17,7 +17,11 @@
 namespace lenz::fuzz {
 
 namespace {
+constexpr size_t kRowsOfCase = 4;  // that it begins from
 constexpr std::string_view kElement = "lenz.getitem";
+constexpr std::string_view kSize = "aten.sym_size.int";                            // op name: a number of the graph's
+constexpr std::string_view kSum = "lenz.sym_add";                                  // op name: another one
+constexpr std::string_view kFull = "aten.full";                                    // op name: what takes sizes
 constexpr std::string_view kFilled = "aten.full_like";                             // op name: a tensor of one number
 constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"};  // op name: they bound magnitudes
 
@@ -66,20 +70,20 @@ class Grower {
 
   // What the case's turn says stands first and in the middle, so that it meets what came before and what comes behind.
   void grow_from_turn(Growth& growth) {
-    const size_t begun = growth.graph->node_count(), early = growth.habits.ops / 3;
-    const bool idiom_first = c_.flip();
-    if (idiom_first) idiom_in_turn(growth);
-    row_in_turn(growth, 0);
-    steps(growth, early);
-    if (!idiom_first) idiom_in_turn(growth);
-    row_in_turn(growth, 1);
+    const size_t begun = growth.graph->node_count(), early = growth.habits.ops / 6;
+    const size_t first_idiom = c_.below(2);
+    for (size_t place = 0; place < (growth.habits.large ? 1 : kRowsOfCase); ++place) {
+      if (place % 2 == first_idiom) idiom_in_turn(growth, place / 2);
+      row_in_turn(growth, place);
+      if (growth.habits.parts > 0 && place == 2) grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
+      steps(growth, early);
+    }
     const size_t made = growth.graph->node_count() - begun;
     if (made < growth.habits.ops) steps(growth, growth.habits.ops - made);
   }
 
   // A row with operands of one class of dtypes, which is another one each time that the row comes.
   void row_in_turn(Growth& growth, size_t place) {
-    constexpr size_t kRowsOfCase = 2;
     if (!options_.turn) return;
     const uint64_t index = options_.turn->number * kRowsOfCase + place;
     const uint64_t which = options_.turn->of(index, pool_.kin.size());
@@ -96,15 +100,19 @@ class Grower {
     const DtypeSet liked =
         std::exchange(growth.habits.dtypes, classes[(which + index / pool_.kin.size()) % classes.size()]);
     const uint32_t fresh = std::exchange(growth.habits.fresh, std::max<uint32_t>(growth.habits.fresh, 8));
+    const NodeId before = growth.graph->last();
     call(growth, op);
+    if (c_.below(4) == 3) once_more(growth, before);
     growth.habits.dtypes = liked;
     growth.habits.fresh = fresh;
   }
 
-  void idiom_in_turn(Growth& growth) {
+  void idiom_in_turn(Growth& growth, size_t place) {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
-    const size_t which = options_.turn->of(options_.turn->number, idiom_count());
+    const size_t which = options_.turn->of(options_.turn->number * kRowsOfCase / 2 + place, idiom_count());
     grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); }, which);
+    // Rules leave an output alone that would become an input, or another one.
+    if (!growth.values.empty() && c_.flip()) call_on(growth, pool_.pure, growth.values.back());
   }
 
   void steps(Growth& growth, size_t count) {
@@ -119,6 +127,7 @@ class Grower {
     if (growth.habits.aliases && growth.graph->inputs().size() && c_.below(16) < growth.habits.aliases)
       return alias_input(growth);
     if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
+    if (c_.below(16) < growth.habits.parts) return grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
     if (c_.below(16) < growth.habits.idioms && grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); })) return;
     const OpDef* op = choose_op(growth.habits);
     if (op && !(growth.habits.large && too_much(*op))) call(growth, *op);
@@ -150,15 +159,30 @@ class Grower {
         replace_operand(growth, args);
       }
     }
+    append(growth, *node.op, args);
+    return true;
+  }
+
+  // The newest call again as it stands: equal calls are one, but for those that draw or write.
+  void once_more(Growth& growth, NodeId before) {
+    Graph& graph = *growth.graph;
+    NodeId id = graph.last();
+    while (id != before && graph.node(id).op->full_name == kElement) id = graph.previous(id);
+    if (id == before || !graph.node(id).op->generate || !resized(graph, graph.node(id)).empty()) return;
+    const Node node = graph.node(id);
+    std::vector<Arg> args(node.arguments().begin(), node.arguments().end());
+    append(growth, *node.op, args);
+  }
+
+  void append(Growth& growth, const OpDef& op, std::span<const Arg> args) {
+    ++statistics_.calls;
     try {
-      made(growth, graph.append(*node.op, args));
+      made(growth, growth.graph->append(op, args));
     } catch (const UserError&) {
       ++statistics_.refused;
     } catch (const Unsupported&) {
       ++statistics_.refused;
     }
-    ++statistics_.calls;
-    return true;
   }
 
   void write_to_operand(Growth& growth, std::span<const Arg> args) {
@@ -222,12 +246,52 @@ class Grower {
       if (!growth.habits.large && op.variant == VariantKind::functional && !op.decompose.empty() &&
           !definition_writes(op) && c_.below(8) == 7)
         return write_out(growth, op, args);
+      if (c_.below(16) < growth.habits.numbers) compute_numbers(growth, op, args);
       made(growth, graph.append(op, args));
     } catch (const UserError&) {
       ++statistics_.refused;
     } catch (const Unsupported&) {
       ++statistics_.refused;
     }
+  }
+
+  // Numbers that the graph computes from sizes of what it has, instead of the same as literals.
+  void compute_numbers(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
+    for (size_t i = 0; i < args.size(); ++i) {
+      const ParamType& type = op.schema.params[i].type;
+      // Definitions compute with numbers that they know.
+      const bool takes =
+          !type.list && (type.kind == ParamKind::sym_int || type.kind == ParamKind::scalar) && op.decompose.empty();
+      if (!takes || args[i].kind != ArgKind::integer || args[i].symbolic) continue;
+      if (auto computed = number(growth, args[i].i)) args[i] = *computed;
+    }
+  }
+
+  std::optional<Arg> number(Growth& growth, int64_t n) {
+    Graph& graph = *growth.graph;
+    auto call = [&](std::string_view name, Arg a, Arg b) {
+      const Arg both[] = {a, b};
+      Resolved r = resolve(graph, name, both, {});
+      return Arg::of_value(graph.node(graph.append(*r.op, r.args)).result());
+    };
+    if (growth.values.empty()) return std::nullopt;
+    const ValueId v = c_.pick(growth.values);
+    if (graph.type(v).rank() == 0) return std::nullopt;
+    const size_t d = c_.below(graph.type(v).rank());
+    const int64_t size = graph.type(v).sizes()[d].constant();
+    const Arg computed = call(kSize, Arg::of_value(v), Arg::of_int(static_cast<int64_t>(d)));
+    return size == n ? computed : call(kSum, computed, Arg::of_int(n - size));
+  }
+
+  // A tensor as long as another one of which only the run knows how long it is.
+  void as_long_as(Growth& growth, ValueId v) {
+    Graph& graph = *growth.graph;
+    const Arg of[] = {Arg::of_value(v), Arg::of_int(0)};
+    Resolved size = resolve(graph, kSize, of, {});
+    const Arg long_as[] = {Arg::of_value(graph.node(graph.append(*size.op, size.args)).result())};
+    const Arg filled[] = {graph.context().args(long_as), Arg::of_real(1)};
+    Resolved r = resolve(graph, kFull, filled, {});
+    graph.append(*r.op, r.args);
   }
 
   // What users write who don't know the op: passes look for that.
@@ -280,6 +344,7 @@ class Grower {
         growth.add(graph.node(graph.append(*r.op, r.args)).result());
       }
       if (std::ranges::find(growth.values, v) == growth.values.end()) growth.add(v);
+      if (t.is_tensor() && t.rank() > 0 && !t.sizes()[0].is_constant() && c_.below(4) == 3) as_long_as(growth, v);
       if (growth.habits.tame && t.is_tensor() && is_floating(t.dtype) && c_.below(6) == 5) tame(growth, v);
     }
   }
@@ -359,9 +424,15 @@ class Grower {
   void outputs(Growth& growth) {
     Graph& graph = *growth.graph;
     std::vector<Arg> all;
-    std::vector<ValueId> made;
+    std::vector<ValueId> made, gone;
+    graph.for_each_node([&](NodeId id) {
+      const Node& node = graph.node(id);
+      if (node.op->variant == VariantKind::out)
+        for (ValueId v : resized(graph, node)) gone.push_back(v);
+    });
     for (ValueId v = 0; v < graph.value_count(); ++v)
-      if (graph.type(v).is_tensor() && graph.value(v).producer != kNone && !graph.node(graph.value(v).producer).erased)
+      if (graph.type(v).is_tensor() && graph.value(v).producer != kNone &&
+          !graph.node(graph.value(v).producer).erased && std::ranges::find(gone, v) == gone.end())
         made.push_back(v);
     for (ValueId v : made)
       if (graph.value(v).users.empty() && c_.below(8) != 7) all.push_back(Arg::of_value(v));

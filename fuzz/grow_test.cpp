@@ -7,6 +7,7 @@
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/alias.h"
 #include "compiler/graph/equal.h"
+#include "compiler/graph/match.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
@@ -144,6 +145,7 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
       views |= g.storage(v) != v;
     }
     bool writes = false, aliases = false, symbols = false, empty = false, large = false, again = false;
+    bool edge = false, constants = false, seeds = false, numbers = false;
     for (const Input& input : g.inputs()) {
       const Type& t = g.type(input.value);
       writes |= input.mutated;
@@ -151,7 +153,9 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
       for_each_symbolic_dim(t, [&](Dim) { symbols = true; });
       if (!t.is_tensor()) continue;
       odd |= !std::ranges::equal(t.strides(), contiguous_strides(t.sizes()));
-      for (Dim d : t.sizes()) empty |= d.is(0), large |= d.is_constant() && d.constant() > 1000;
+      for (Dim d : t.sizes())
+        empty |= d.is(0), large |= d.is_constant() && d.constant() > 1000,
+            edge |= d.is(31) || d.is(33) || d.is(63) || d.is(65);
     }
     std::vector<const Node*> calls;
     g.for_each_node([&](NodeId id) {
@@ -161,7 +165,17 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
                  return other->op == node.op && std::ranges::equal(other->arguments(), node.arguments());
                });
       calls.push_back(&node);
+      for (const Arg& a : node.arguments()) {
+        constants |= a.kind == ArgKind::data;
+        seeds |= a.kind == ArgKind::seed;
+        numbers |= a.is_value() && g.type(a.value()).kind == TypeKind::sym_int;
+      }
     });
+    share["sizes beside vectors' ends"] += edge;
+    share["constants"] += constants;
+    share["draws by a seed"] += seeds;
+    share["numbers computed from sizes"] += numbers;
+    share["narrow processors"] += c.setting.target == "generic";
     share["fan-out"] += fans_out;
     share["several outputs"] += g.outputs().size() > 1;
     share["views"] += views;
@@ -182,7 +196,7 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
 // A body that hands one thing it carries on in another's place is what tells whether both are read before either is
 // written.
 TEST(Grow, LoopsHandOnWhatTheyCarryInOtherPlaces) {
-  int moved = 0;
+  int moved = 0, as_it_is = 0;
   for (uint64_t i = 0; i < 6000; ++i) {
     const Case c = draw_case(37, i, pool());
     c.graph->for_each_node([&](NodeId id) {
@@ -190,14 +204,42 @@ TEST(Grow, LoopsHandOnWhatTheyCarryInOtherPlaces) {
       if (node.op->full_name != "lenz.while_loop") return;
       const Graph& body = *c.graph->subgraphs[node.args[1].graph()];
       for (size_t k = 1; k < body.outputs().size(); ++k) {
-        const NodeId copy = body.value(body.outputs()[k].value()).producer;
-        if (copy == kNone || body.node(copy).op->full_name != "aten.clone") continue;
-        const Value& from = body.value(body.node(copy).args[0].value());
-        moved += from.producer == kNone && from.index != k && from.index < body.outputs().size();
+        const Value& handed = body.value(body.outputs()[k].value());
+        const bool copied = handed.producer != kNone && body.node(handed.producer).op->full_name == "aten.clone";
+        const Value& from = copied ? body.value(body.node(handed.producer).args[0].value()) : handed;
+        const bool other = from.producer == kNone && from.index != k && from.index < body.outputs().size();
+        (copied ? moved : as_it_is) += other;
       }
     });
   }
-  EXPECT_GT(moved, 3);
+  EXPECT_GT(moved, 1);
+  EXPECT_GT(as_it_is, 1);
+}
+
+// Rules are led on by graphs that lack one thing that they ask for: each condition of most rules is broken alone.
+TEST(Grow, MakesNearMissesOfRules) {
+  std::set<std::string> missed;
+  for (uint64_t i = 0; i < 3000; ++i) {
+    RandomChooser choose(i);
+    Graph graph(std::make_shared<Context>(), op_table(), "g");
+    Growth growth;
+    growth.graph = &graph;
+    const size_t which = i % idiom_count();
+    std::vector<NodeId> nodes;
+    grow_idiom(growth, choose, [&](NodeId id) { nodes.push_back(id); }, which);
+    size_t before = 0;
+    for (const RuleSet* rules : rule_sets()) {
+      if (which >= before + rules->rules().size()) {
+        before += rules->rules().size();
+        continue;
+      }
+      const Rule& rule = rules->rules()[which - before];
+      const size_t root = rule.plan[0].node;
+      if (nodes.size() == rule.nodes.size() && !match(graph, *rules, rule, nodes[root])) missed.insert(rule.name);
+      break;
+    }
+  }
+  EXPECT_GT(missed.size(), 30u);
 }
 
 TEST(Setting, ReadsWhatItWrites) {

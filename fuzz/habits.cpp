@@ -56,8 +56,8 @@ uint64_t Turn::of(uint64_t index, uint64_t count) const {
 namespace {
 // Few calls on many elements: what is cut into parts, counted in 32 bits, or shared among threads.
 void make_large(Habits& h, Chooser& c) {
-  constexpr int64_t kMost[] = {1 << 14, 1 << 17, 1 << 21};
-  constexpr uint32_t kWeights[] = {24, 8, 1};
+  constexpr int64_t kMost[] = {1 << 13, 1 << 15, 1 << 21};
+  constexpr uint32_t kWeights[] = {40, 8, 1};
   h.large = true;
   h.most_elements = kMost[c.weighted(kWeights)];
   h.ops = 1 + c.below(4);
@@ -113,6 +113,10 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   if (options.writes) h.aliases = c.any_of<uint32_t>({0, 0, 4});
   h.symbolic = options.symbols && c.below(4) == 3;
   h.tame = c.below(3) != 0;
+  h.parts = c.any_of<uint32_t>({0, 0, 0, 1, 3});
+  h.edges = c.any_of<uint32_t>({0, 0, 1, 4, 8});
+  h.constants = c.any_of<uint32_t>({0, 0, 2, 12});
+  h.numbers = c.any_of<uint32_t>({0, 0, 0, 4});
   h.repeats = c.any_of<uint32_t>({0, 0, 1, 4});
   h.idioms = c.any_of<uint32_t>({0, 0, 2, 8});
   const uint64_t begins = options.turn ? options.turn->number : c.below(kCorpusEvery);

@@ -70,6 +70,10 @@ struct Habits {
   uint32_t old = 0;                            // of 16 operands, how many are any value, not a recent one
   uint32_t control = 0, aliases = 0;           // of 16 graphs' steps; of 16 inputs, how many share memory with another
   uint32_t idioms = 0;                         // of 16 steps, how many make what a rewrite rule looks for
+  uint32_t parts = 0;                          // of 16 steps, how many take something apart and join it again
+  uint32_t edges = 0;                          // of 16 sizes, how many lie where vectors and tiles end
+  uint32_t numbers = 0;                        // of 16 calls, how many take numbers that the graph computes from sizes
+  uint32_t constants = 0;                      // of 16 new inputs, how many are constants of the graph instead
   uint32_t repeats = 0;                        // of 16 steps, how many make a call that was made before once more
   bool corpus = false;                         // begins with a graph of the corpus, changed
   bool symbolic = false, tame = false;         // tame: large magnitudes are brought back

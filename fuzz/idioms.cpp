@@ -7,6 +7,7 @@
 #include "compiler/graph/match.h"
 #include "compiler/graph/pattern_functions.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/passes/joint/join_patterns.h"
 
 namespace lenz::fuzz {
 
@@ -97,10 +98,10 @@ class Instance {
     return nodes_;
   }
 
-  // Whether the rule applies here as things stand: what it asks beside its nodes holds too.
-  bool fits() const {
-    const size_t root = idiom_.rule->plan[0].node;
-    return root < nodes_.size() && match(graph_, *idiom_.rules, *idiom_.rule, nodes_[root]).has_value();
+  // Whether a rule of the same nodes applies here as things stand: what it asks beside them holds too.
+  bool fits(const Rule& rule) const {
+    const size_t root = rule.plan[0].node;
+    return root < nodes_.size() && match(graph_, *idiom_.rules, rule, nodes_[root]).has_value();
   }
 
   // As if it had never been made.
@@ -139,6 +140,8 @@ class Instance {
         std::vector<Arg> args = drawn(*op);
         for (size_t i = 0; i < wanted.size() && i < args.size(); ++i)
           args[i] = fitting(op->schema.params[i], as(wanted[i], args[i]));
+        for (Arg& a : args)
+          if (a.kind == ArgKind::dtype && c_.flip()) a = Arg::of_dtype(a_known_dtype(a.dtype()));
         if (apart(*op, args)) return graph_.append(*op, args);
       }
     } catch (const UserError&) {
@@ -150,10 +153,11 @@ class Instance {
     return kNone;
   }
 
-  // What a call writes to, it may not read besides.
+  // What a call writes to is no constant, and it may not read it besides.
   bool apart(const OpDef& op, const std::vector<Arg>& args) const {
     for (size_t w = 0; w < args.size(); ++w) {
       if (!args[w].is_value() || !writes_operand(op, args, w)) continue;
+      if (is_constant(graph_, args[w].value())) return false;
       for (size_t i = 0; i < args.size(); ++i)
         if (i != w && args[i].is_value() && graph_.storage(args[i].value()) == graph_.storage(args[w].value()))
           return false;
@@ -210,6 +214,14 @@ class Instance {
     return generated;
   }
 
+  // Rules compare dtypes: that of a value which the rule has bound.
+  Dtype a_known_dtype(Dtype drawn) {
+    std::vector<Dtype> known{drawn};
+    for (const ValueId v : values_)
+      if (v != kNone && graph_.type(v).is_tensor()) known.push_back(graph_.type(v).dtype);
+    return known[known.size() > 1 ? 1 + c_.below(known.size() - 1) : 0];
+  }
+
   // As the parameter's text would be read: 0 where reals stand is 0.0.
   static Arg fitting(const Param& param, const Arg& a) {
     if (param.type.kind == ParamKind::real && !param.type.list && a.kind == ArgKind::integer && number_of(a))
@@ -262,17 +274,36 @@ class Instance {
 };
 }  // namespace
 
+namespace {
+// The same rule that does not ask one of its questions.
+Rule without_a_question(const Rule& rule, Chooser& choose) {
+  Rule other = rule;
+  if (other.conditions.empty()) return other;
+  Condition& asked = other.conditions[choose.below(other.conditions.size())];
+  if (asked.kind == Condition::let) return other;
+  asked = {};
+  asked.expr.number = Arg::of_bool(true);
+  return other;
+}
+}  // namespace
+
 bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<size_t> which) {
   const Idiom& idiom = which ? idioms()[*which] : choose.pick(idioms());
-  // One to which the rule applies, if a few attempts give one; or as it comes, by which the rule may be led on.
-  constexpr size_t kAttempts = 8;
-  const size_t attempts = choose.flip() ? 1 : kAttempts;
+  // One to which the rule applies, if a few attempts give one; one that lacks a single thing that the rule asks for, so
+  // that a rule which forgot to ask is led on; or as it comes.
+  constexpr size_t kAttempts = 24;
+  enum : uint8_t { applies, nearly, any };
+  const auto wanted = choose.any_of({applies, any, nearly, applies, nearly});
+  const size_t attempts = wanted == any ? 1 : kAttempts;
+  const Rule lax = wanted == nearly ? without_a_question(*idiom.rule, choose) : Rule();
   const uint32_t adapt = growth.habits.adapt;
   for (size_t i = 1;; ++i) {
     growth.habits.adapt = choose.flip() ? adapt : 0;  // rules that ask for parameters want inputs as they are
     Instance instance(growth, choose, idiom);
     const std::span<const NodeId> nodes = instance.make();
-    if (i < attempts && !instance.fits()) {
+    const bool fits = wanted == any || (wanted == nearly ? instance.fits(lax) && !instance.fits(*idiom.rule)
+                                                         : instance.fits(*idiom.rule));
+    if (i < attempts && !fits) {
       instance.undo();
       continue;
     }
@@ -283,5 +314,74 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
 }
 
 size_t idiom_count() { return idioms().size(); }
+
+namespace {
+// Something taken apart along a dim, its parts exchanged, dropped or mixed with others, and joined again.
+class Parts {
+ public:
+  Parts(Growth& growth, Chooser& choose, const NodeMade& made)
+      : growth_(growth), graph_(*growth.graph), c_(choose), made_(made) {}
+
+  void make() {
+    std::vector<ValueId> whole;
+    for (const ValueId v : growth_.values)
+      if (std::ranges::any_of(graph_.type(v).sizes(), [](Dim n) { return n.constant() > 1; })) whole.push_back(v);
+    if (whole.empty()) return;
+    const ValueId base = c_.pick(whole);
+    const Type& type = graph_.type(base);
+    std::vector<size_t> long_enough;
+    for (size_t d = 0; d < type.rank(); ++d)
+      if (type.sizes()[d].constant() > 1) long_enough.push_back(d);
+    dim_ = c_.pick(long_enough);
+    std::vector<ValueId> parts = cut(base);
+    // Of another tensor of that type, if there is one: then the parts are of several.
+    for (const ValueId v : growth_.values)
+      if (v != base && &graph_.type(v) == &type && c_.flip()) {
+        const std::vector<ValueId> more = cut(v);
+        parts.insert(parts.end(), more.begin(), more.end());
+        break;
+      }
+    if (parts.size() > 1 && c_.below(3) == 2) std::swap(parts[0], parts[1 + c_.below(parts.size() - 1)]);
+    if (parts.size() > 2 && c_.below(3) == 2)
+      parts.erase(parts.begin() + static_cast<ptrdiff_t>(c_.below(parts.size())));
+    const Arg joined[] = {graph_.context().values(parts), Arg::of_int(static_cast<int64_t>(dim_))};
+    const ValueId all = call(join_forms().cat, joined);
+    const int64_t size = graph_.type(all).sizes()[dim_].constant(), from = c_.between(0, size - 1);
+    if (c_.below(3) != 0) slice(all, from, c_.between(from + 1, size));
+  }
+
+ private:
+  std::vector<ValueId> cut(ValueId v) {
+    const int64_t size = graph_.type(v).sizes()[dim_].constant();
+    std::vector<ValueId> parts;
+    for (int64_t from = c_.below(4) == 3 ? 1 : 0; from < size && parts.size() < 4;) {
+      const int64_t to = c_.flip() ? c_.between(from + 1, size) : std::min(size, from + (size + 1) / 2);
+      parts.push_back(slice(v, from, to));
+      from = to;
+    }
+    return parts;
+  }
+
+  ValueId slice(ValueId v, int64_t from, int64_t to) {
+    const Arg args[] = {Arg::of_value(v), Arg::of_int(static_cast<int64_t>(dim_)), Arg::of_int(from), Arg::of_int(to)};
+    return call(join_forms().slice, args);
+  }
+
+  ValueId call(std::string_view op, std::span<const Arg> args) {
+    Resolved r = resolve(graph_, op, args, {});
+    const NodeId id = graph_.append(*r.op, r.args);
+    made_(id);
+    return graph_.node(id).result();
+  }
+
+  Growth& growth_;
+  Graph& graph_;
+  Chooser& c_;
+  const NodeMade& made_;
+  size_t dim_ = 0;
+};
+}  // namespace
+
+void grow_parts(Growth& growth, Chooser& choose, const NodeMade& made) { Parts(growth, choose, made).make(); }
 
 }  // namespace lenz::fuzz

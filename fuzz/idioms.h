@@ -16,4 +16,7 @@ using NodeMade = std::function<void(NodeId)>;
 bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<size_t> which = {});
 size_t idiom_count();
 
+// Slices of what the graph has, joined again in some order, and a part of that: what lists of parts are taken for.
+void grow_parts(Growth& growth, Chooser& choose, const NodeMade& made);
+
 }  // namespace lenz::fuzz

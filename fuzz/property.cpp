@@ -64,7 +64,7 @@ Subject::Subject(const Graph& graph, const Setting& setting, oracle::Boxed& boxe
       setting_(setting),
       boxed_(boxed),
       scratch_(std::move(scratch)),
-      quick_code_(setting.seed / 2 % 4 != 0) {}
+      quick_code_(setting.seed / 2 % 8 != 0) {}
 Subject::~Subject() = default;
 
 oracle::Trial& Subject::trial() {
@@ -113,8 +113,20 @@ loops::Program Subject::program(bool products_outside) {
   return program_for(*passed().whole, sizes(), runner(), {}, {});
 }
 
+int64_t Subject::grain() const {
+  constexpr int64_t kGrains[] = {1, 8, 64, 1024};
+  return kGrains[setting_.seed / 32 % std::size(kGrains)];
+}
+
+schedule::Target Subject::loops_target() const {
+  schedule::Target target = schedule::cpu_target(setting_.target.empty() ? "avx512" : setting_.target, 1);
+  target.grain = grain();
+  return target;
+}
+
 BuildOptions Subject::build_options(int threads, bool products_outside) const {
   BuildOptions options;
+  options.grain = grain();
   options.target = setting_.target;
   options.threads = threads;
   options.quick = quick_code_;
@@ -238,6 +250,32 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
   return std::nullopt;
 }
 
+std::optional<Failure> failure_with_values(
+    Subject& subject, std::string_view property, std::span<const oracle::Values> kinds,
+    const std::function<std::optional<oracle::Mismatch>(oracle::Trial& trial)>& wrong) {
+  const oracle::Binding& sizes = subject.trial().binding();
+  for (const oracle::Values kind : kinds) {
+    if (kind == subject.setting().values) continue;
+    oracle::InputSource source(subject.graph(), sizes, kind, subject.setting().seed);
+    if (source.hopeless()) continue;
+    oracle::ExecuteOptions options;
+    options.memory_limit = uint64_t{1} << 30;
+    options.ambient_seed = subject.setting().seed;
+    options.folder = subject.setting().folder;
+    options.guard = true;
+    oracle::Trial trial(subject.graph(), subject.boxed(), source, sizes, options);
+    // Facts speak of the case's own values, and what refuses others may be needless.
+    if (trial.expected().ending != oracle::Ending::finished || trial.needless()) continue;
+    const auto mismatch = wrong(trial);
+    if (!mismatch) continue;
+    auto failure = subject.failed(property, *mismatch);
+    failure->detail += "\n  with values=" + std::string(name(kind));
+    failure->values = name(kind);
+    return failure;
+  }
+  return std::nullopt;
+}
+
 std::vector<const Property*> leading_to(std::string_view name) {
   std::vector<const Property*> all;
   for (const Property& p : properties()) {
@@ -245,6 +283,16 @@ std::vector<const Property*> leading_to(std::string_view name) {
     if (p.name == name) return p.looks_back ? all : std::vector<const Property*>{&p};
   }
   return {};
+}
+
+std::vector<const Property*> up_to(std::string_view name) {
+  std::vector<const Property*> all;
+  for (const Property& p : properties()) {
+    if (p.name == name && p.foreign) return {&p};
+    all.push_back(&p);
+    if (p.name == name) break;
+  }
+  return all;
 }
 
 std::optional<Failure> Subject::failed(std::string_view property, const oracle::Mismatch& mismatch) const {

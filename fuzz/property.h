@@ -16,6 +16,7 @@
 
 #include "compiler/driver/build.h"
 #include "compiler/driver/compile.h"
+#include "compiler/schedule/target.h"
 #include "oracle/trial.h"
 
 namespace lenz::fuzz {
@@ -35,9 +36,10 @@ struct Setting {
 
 struct Failure {
   std::string property;
-  std::string stage;    // the step to blame where it was found: a pass, an op's lowering; else the property's own
-  std::string symptom;  // a rung of the ladder, "internal error", "refused", "SIGSEGV", "no answer"
-  std::string detail;   // for people
+  std::string stage;        // the step to blame where it was found: a pass, an op's lowering; else the property's own
+  std::string symptom;      // a rung of the ladder, "internal error", "refused", "SIGSEGV", "no answer"
+  std::string detail;       // for people
+  std::string values = {};  // the kind of values that it takes, if it is not the setting's
 
   // What the failure is called, before and after reduction: `ops` are the reduced graph's.
   std::string key() const { return property + " | " + stage + " | " + symptom; }
@@ -67,8 +69,11 @@ class Subject {
   // Whether the interpreter is to run loops of this form: all of them, but one alone of a graph of many elements.
   enum class Form : uint8_t { lowered, fused, realised, passes_off };
   bool interprets(Form form);
-  // Of four cases three have code that is made quickly: emission is ours alike, LLVM's work differs.
+  // Of eight cases seven have code that is made quickly: emission is ours alike, LLVM's work differs.
   bool quick_code() const { return quick_code_; }
+  // In most cases tiles, parts and what a thread gets are smaller than they should be: few elements reach their ends.
+  int64_t grain() const;
+  schedule::Target loops_target() const;                                 // of the setting's processor, or the widest
   void compile_as_users_do();                                            // from now on
   BuildOptions build_options(int threads, bool products_outside) const;  // of all of them
 
@@ -117,11 +122,17 @@ using RunsAtSizes = std::function<RunAtSizes(oracle::Trial& trial, const oracle:
 std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view property,
                                         std::span<const oracle::Binding> sizes, const RunsAtSizes& run);
 
+// What goes wrong at the case's sizes with values of these kinds, but for its own: what was compiled once serves all.
+std::optional<Failure> failure_with_values(
+    Subject& subject, std::string_view property, std::span<const oracle::Values> kinds,
+    const std::function<std::optional<oracle::Mismatch>(oracle::Trial& trial)>& wrong);
+
 struct Property {
   std::string_view name;
   std::string_view contract;
   std::optional<Failure> (*holds)(Subject& subject);
   bool compiles = false;     // machine code: the slow ones
+  uint64_t every = 1;        // a campaign asks it of one case in so many; who compiles, of those that others compile
   bool looks_back = false;   // at what the properties before it did
   bool over_result = false;  // it runs the pipeline over what the pipeline made of the graph
   bool foreign = false;      // of another compiler: asked for by name alone, with patience and memory of its own
@@ -131,5 +142,7 @@ const Property* find_property(std::string_view name);
 bool is_foreign(std::span<const Property* const> asked);
 // What has to be asked for this property to say again what it said; empty: all.
 std::vector<const Property*> leading_to(std::string_view name);
+// All that may name a failure which this property found before it does.
+std::vector<const Property*> up_to(std::string_view name);
 
 }  // namespace lenz::fuzz

@@ -57,7 +57,7 @@ class Symbols {
     Dim s = graph.context().syms.symbol("s" + std::to_string(values_.size()));
     values_[s.node()] = size;
     shared_[size] = s;
-    graph.assumptions.facts().set_range(s.node(), {c_.any_of<int64_t>({0, 1, 2}), 64});
+    graph.assumptions.facts().set_range(s.node(), {c_.any_of<int64_t>({0, 1, 2}), std::max<int64_t>(64, size)});
     return s;
   }
 

@@ -46,8 +46,9 @@ std::string python_of(const Case& c, const std::string& name) {
 
 Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& options) {
   Triaged t;
-  auto alone = failure_alone(found, leading_to(failure.property));
-  if (!alone || alone->symptom != failure.symptom) {
+  // A campaign samples: alone, a property that comes before may say it.
+  auto alone = failure_alone(found, up_to(failure.property));
+  if (!alone || (alone->property == failure.property && alone->symptom != failure.symptom)) {
     t.alone = false;
     t.name = failure.key() + " | not alone";
     t.text = found.text();
@@ -55,9 +56,9 @@ Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& o
                (alone ? "fails otherwise: " + alone->key() : "holds: something that ran before it is to blame.");
     return t;
   }
-  Reduction r = reduce(found, failure, options);
+  Reduction r = reduce(found, *alone, options);
   t.evaluations = r.evaluations;
-  Failure smallest = failure_blamed(r.smallest, failure);
+  Failure smallest = failure_blamed(r.smallest, *alone);
   t.name = smallest.key() + " | " + op_chain(*r.smallest.graph);
   t.text = r.smallest.text();
   t.detail = smallest.detail;

@@ -91,7 +91,8 @@ bool Rewritten::rounds_in_place(const Graph& graph) {
 bool Rewritten::rounds_by_layout(const Graph& made) const {
   const SymValues sizes = trial_.binding().lookup();
   return known_in(known_, trial_.graph(), sizes, {}, true) != nullptr ||
-         (lays_otherwise(made) && inexact_on_strides(trial_.graph(), sizes));
+         (lays_otherwise(made) && inexact_on_strides(trial_.graph(), sizes)) ||
+         (inexact_on_strides(made, sizes) && !inexact_on_strides(trial_.graph(), sizes));
 }
 
 bool Rewritten::eager_is_at_fault() {

@@ -28,7 +28,9 @@ std::unique_ptr<runtime::Executable> build(loops::Program program, const BuildOp
   const native::CpuTarget cpu = native::runnable_target(options.target);
   const int threads = options.threads > 0 ? options.threads : runtime::usable_threads();
   if (options.verify) loops::require_valid(program, "lowering");
-  program = schedule::schedule(std::move(program), schedule::cpu_target(cpu.name, static_cast<uint32_t>(threads)));
+  schedule::Target target = schedule::cpu_target(cpu.name, static_cast<uint32_t>(threads));
+  target.grain = options.grain;
+  program = schedule::schedule(std::move(program), target);
   if (options.verify) loops::require_valid(program, "scheduling");
   made.schedule_seconds = watch.lap();
   loops::for_each_node(program.body,
@@ -38,6 +40,7 @@ std::unique_ptr<runtime::Executable> build(loops::Program program, const BuildOp
   if (!code.refused.empty()) throw Unsupported("no code for kernel " + code.refused[0]);
   runtime::ExecutableOptions how = options.executable;
   if (!how.pool) how.pool = runtime::make_pool(threads);
+  how.grain = static_cast<double>(options.grain);
   auto executable = std::make_unique<runtime::Executable>(std::move(program), std::move(code), std::move(how));
   made.code_seconds = watch.lap();
   if (report) {

@@ -16,6 +16,7 @@ struct BuildOptions {
   int threads = 0;     // that run it and that compile it; 0: as many as this process may use
   std::string cache;   // folder of compiled objects; empty: none
   bool quick = false;  // machine code that is made sooner and runs slower
+  int64_t grain = 1;   // tiles, parts and what a thread gets are so many times smaller than is good
   // Products and convolutions are left to the host (LowerOptions::products_outside).
   bool products_outside = true;
   bool verify = true;  // the loops, before and after scheduling: a third of the time

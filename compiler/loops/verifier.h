@@ -128,6 +128,7 @@ class ProgramVerifier {
   void note_store(const Store& store, size_t number, const Piece& piece);
   std::vector<DimVec> radices(BufferId id) const;
   bool same_point(const Kernel& n, const Access& a, const Access& b, const Scope& scope) const;
+  bool told_by_dims(const Kernel& n, const Access& a, const Access& b, const Scope& scope, bool of_points) const;
   void points_apart(const Kernel& n, std::span<const Access> accesses, const Scope& scope);
 
   const Program& program_;

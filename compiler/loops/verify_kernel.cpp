@@ -82,6 +82,12 @@ std::vector<DimVec> ProgramVerifier::radices(BufferId id) const {
 // their nests have in common, tell the point.
 bool ProgramVerifier::same_point(const Kernel& n, const Access& a, const Access& b, const Scope& scope) const {
   if (a.buffer != b.buffer || a.index.size() != b.index.size()) return false;
+  return told_by_dims(n, a, b, scope, false) || told_by_dims(n, a, b, scope, true);
+}
+
+// `of_points`: by dims alone that hang on the point; along others a point may come to one place many times.
+bool ProgramVerifier::told_by_dims(const Kernel& n, const Access& a, const Access& b, const Scope& scope,
+                                   bool of_points) const {
   IndexSpace points(program_.context->syms, scope.facts);
   for (const Axis& axis : n.axes) points.add_axis(axis.symbol, axis.extent);
   auto axis_of = [](const Access& access, const SymNode* s) {
@@ -93,7 +99,7 @@ bool ProgramVerifier::same_point(const Kernel& n, const Access& a, const Access&
   for (const Axis& axis : n.axes) added.insert(axis.symbol.node());
   const IndexSpace of_kernel = points;
   for (size_t d = 0; d < a.index.size(); ++d) {
-    if (a.index[d] != b.index[d]) continue;
+    if (a.index[d] != b.index[d] || (of_points && !of_kernel.mentions_axis(a.index[d]))) continue;
     std::vector<const IndexSpace::Axis*> more;
     bool known = true, outside = true;
     if (!a.index[d].is_constant())

@@ -156,6 +156,8 @@ std::span<const Arg> CallMaker::finish() {
     bool flag = p.type.kind == ParamKind::boolean && !p.type.list && p.name != "pin_memory";
     if (flag && !p.type.optional) {
       args_[i] = Arg::of_bool(chooser_.flip());
+    } else if (p.type.kind == ParamKind::generator && chooser_.below(4) == 3) {
+      args_[i] = Arg::of_seed(chooser_.below(8));
     } else {
       args_[i] = default_arg(context(), p);
     }

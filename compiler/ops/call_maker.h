@@ -57,7 +57,7 @@ class CallMaker {
   int64_t size(ValueId v, int64_t dim) const;  // negative dims count from the end
 
   // --- choices of sizes
-  int64_t a_size(int64_t low = 0);  // one size >= low: often small, sometimes 0 or 1
+  virtual int64_t a_size(int64_t low = 0);  // one size >= low: often small, sometimes 0 or 1
   virtual Sizes a_shape(int min_rank = 0, int max_rank = 5, int64_t min_size = 0);  // bounded number of elements
   // Shapes that broadcast together; the first has the result's rank at least as often as not.
   std::vector<Sizes> broadcast_shapes(size_t count, int max_rank = 5);

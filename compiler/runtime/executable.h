@@ -29,6 +29,7 @@ struct ExecutableOptions {
   std::shared_ptr<Pool> pool;          // null: one of usable_threads()
   uint64_t memory_limit = UINT64_MAX;  // bytes of temporaries and outputs; more is std::bad_alloc
   uint64_t while_limit = 1'000'000;    // rounds of one While
+  double grain = 1;                    // kernels are cut for threads as if they took so many times longer
   std::function<loops::Tensor(const ConstantData&)> load_constant;  // of elements beside the text. Null: Unsupported
 };
 

@@ -223,9 +223,10 @@ void Frame::prepare(const Step& step) {
   for (const loops::Node& node : kernel.body->nodes) one += nanoseconds_of(std::get<loops::Nest>(node.is));
   run.nanoseconds = one * static_cast<double>(run.points);
   const int workers = s_.options.pool->workers();
+  const double taken = run.nanoseconds * s_.options.grain;
   run.chunks = 1;
-  if (workers > 1 && run.nanoseconds > kSerialNanoseconds)
-    run.chunks = std::clamp<int64_t>(static_cast<int64_t>(run.nanoseconds / kChunkNanoseconds), 1,
+  if (workers > 1 && taken > kSerialNanoseconds)
+    run.chunks = std::clamp<int64_t>(static_cast<int64_t>(taken / kChunkNanoseconds), 1,
                                      std::min<int64_t>(std::max<int64_t>(run.points, 1), workers * 8));
   scratch_of_worker_ = std::max(scratch_of_worker_, run.scratch);
   for (const loops::Node& node : kernel.body->nodes) look_at_numbers(std::get<loops::Nest>(node.is));

@@ -28,6 +28,7 @@ class PlanParser {
     plan_.target.cores = positive("a number of cores", 4096);
     word("vector");
     plan_.target.vector_bytes = positive("a vector's bytes", 256);
+    if (eat("grain")) plan_.target.grain = positive("how many times smaller parts are", 1 << 20);
     expect(TokenKind::l_brace, "`{`");
     plan_.blocks.emplace_back();
     while (token_.kind != TokenKind::r_brace) line();

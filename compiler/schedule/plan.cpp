@@ -73,7 +73,8 @@ std::string print(const Plan& plan, const loops::Program& program) {
   loops::ProgramText text(program);
   std::vector<const loops::Block*> blocks = blocks_of(program);
   std::string out = "plan @" + name_text(plan.name) + " for " + plan.target.name + " cores " +
-                    std::to_string(plan.target.cores) + " vector " + std::to_string(plan.target.vector_bytes) + " {\n";
+                    std::to_string(plan.target.cores) + " vector " + std::to_string(plan.target.vector_bytes) +
+                    (plan.target.grain == 1 ? "" : " grain " + std::to_string(plan.target.grain)) + " {\n";
   for (size_t b = 0; b < plan.blocks.size(); ++b) {
     if (b > 0) out += "  block " + std::to_string(b) + "\n";
     for (const Group& g : plan.blocks[b]) {

@@ -464,6 +464,55 @@ TEST(Schedule, ExplainsWhatIsFused) {
   EXPECT_THROW(why("p", "nothing"), UserError);
 }
 
+// The order of a sum is the same on every number of cores, or results were not.
+TEST(Schedule, PartsDoNotHangOnCores) {
+  for (const int64_t points : {1, 5, 40}) {
+    const std::string text =
+        fmt::format("graph @g(%x: f32[{}, 300000]) {{ %s = aten.sum.dim_IntList(%x, [1]) return %s }}", points);
+    const std::string one = loops::print(schedule(naive(text), cpu_target("avx512", 1)));
+    EXPECT_EQ(loops::print(schedule(naive(text), cpu_target("avx512", 16))), one);
+    EXPECT_THAT(one, testing::HasSubstr("partial"));
+  }
+}
+
+// With smaller tiles and parts few elements reach the ends of these, and a plan says so.
+TEST(Schedule, GrainMakesPartsSmaller) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[1001], %m: f32[30, 40]) {
+  %e = aten.exp(%x)
+  %s = aten.sum(%x)
+  %c = aten.sum.dim_IntList(%m, [0])
+  return %e, %s, %c
+})";
+  Target target = cpu_target("generic", 1);
+  target.grain = 1024;
+  loops::Program program = schedule(naive(text), target);
+  loops::require_valid(program, "the scheduler");
+  EXPECT_THAT(loops::print(program), testing::HasSubstr("partial"));
+  const std::vector<loops::InputValue> values{numbers({1001}), numbers({30, 40})};
+  const loops::Results wanted = loops::interpret(naive(text), values), got = loops::interpret(program, values);
+  for (size_t o = 0; o < 3; ++o)
+    for (int64_t i = 0; i < wanted.outputs[o].tensor.numel(); ++i)
+      EXPECT_NEAR(got.outputs[o].tensor.at(i).real(), wanted.outputs[o].tensor.at(i).real(), 1e-3);
+  loops::Program prepared = naive(text);
+  prepare(prepared, target);
+  const Plan planned = plan(prepared, target);
+  const std::string printed = print(planned, prepared);
+  EXPECT_THAT(printed, testing::HasSubstr("vector 16 grain 1024 {"));
+  EXPECT_EQ(print(parse_plan(printed), prepared), printed);
+}
+
+// Where a point of a kernel adds to one place many times, the dims that hang on the point tell points apart.
+TEST(Schedule, PointsThatAddInTiles) {
+  Target target = cpu_target("generic", 1);
+  target.grain = 64;
+  constexpr std::string_view text = R"(graph @g(%x: f32[1, 6, 8], %c: f32[1, 6, 4]) {
+  %r = aten.reflection_pad1d_backward(%x, %c, [3, 1])
+  return %r
+})";
+  loops::Program program = schedule(naive(text), target);
+  loops::require_valid(program, "the scheduler");
+}
+
 TEST(Schedule, PlansPrint) {
   loops::Program program = naive(kSoftmaxNorm);
   prepare(program, cpu_target("avx2", 2));

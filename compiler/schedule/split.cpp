@@ -23,10 +23,10 @@ using loops::Store;
 
 namespace {
 
-constexpr int64_t kChunk = 1 << 15;    // elements that one point is worth starting for
-constexpr int64_t kPointsForCore = 4;  // so that cores are done at about the same time
-constexpr int64_t kColumns = 64;       // that one point of a kernel reduces together
-constexpr int64_t kMany = 1LL << 40;   // more than anything real
+constexpr int64_t kChunk = 1 << 15;   // elements that one point is worth starting for
+constexpr int64_t kManyPoints = 64;   // for any cores: these must not decide, for the same bits on each number of them
+constexpr int64_t kColumns = 64;      // that one point of a kernel reduces together
+constexpr int64_t kMany = 1LL << 40;  // more than anything real
 
 // Whether partial results may live in memory in the dtype of the reduction.
 bool may_be_stored(const loops::Instr& i) {
@@ -78,14 +78,15 @@ std::optional<Chunks> chunks_of(const Program& program, const Nest& nest, const 
     product = std::min(kMany, product * most_of(program, a.extent));
   }
   const int64_t width = in_columns(program, nest) ? std::min(points, kColumns) : 1;
-  if (points / width >= kPointsForCore * target.cores || elements < 4 * kChunk / width) return std::nullopt;
+  const int64_t chunk = target.grained(kChunk);
+  if (points / width >= kManyPoints || elements < 4 * chunk / width) return std::nullopt;
   int64_t inside = elements;
   for (size_t k = 0; k < nest.axes.size(); ++k) {
     if (nest.axes[k].kind != AxisKind::reduction) continue;
     const int64_t extent = most_of(program, nest.axes[k].extent);
     inside = std::max<int64_t>(1, inside / extent);
     const auto size =
-        static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, kChunk / width / inside))));
+        static_cast<int64_t>(std::bit_floor(static_cast<uint64_t>(std::max<int64_t>(1, chunk / width / inside))));
     if (size * 2 <= extent) return Chunks{k, size};
   }
   return std::nullopt;

@@ -2,6 +2,7 @@
 // Thread-safety: values.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 
@@ -13,6 +14,7 @@ struct Target {
   std::string name = "avx512";
   uint32_t vector_bytes = 64;
   uint32_t cores = 1;
+  int64_t grain = 1;  // tiles and parts are so many times smaller than is good: then few elements reach their ends
 
   friend bool operator==(const Target&, const Target&) = default;
 
@@ -20,6 +22,7 @@ struct Target {
   uint32_t lanes(int64_t item_bytes) const {
     return vector_bytes / static_cast<uint32_t>(item_bytes < 4 ? 4 : item_bytes);
   }
+  int64_t grained(int64_t size) const { return std::max<int64_t>(2, size / grain); }
 };
 
 // avx512, avx2, generic. UserError for another name.

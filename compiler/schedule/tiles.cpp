@@ -64,11 +64,11 @@ class TileChooser {
     if (group_.shared == 0) return made;
     const bool bare = is_bare();
     if (!bare && !in_columns()) return made;
-    made.size = bare ? kTile : kColumnTile;
+    made.size = target_.grained(bare ? kTile : kColumnTile);
     if (!bare || group_.phases.size() != 1) return made;
     made.rows = crossing_axis();
     if (made.rows) {
-      made.size = kSquareTile;
+      made.size = target_.grained(kSquareTile);
     } else {
       made.joined = joined_axes();
     }
@@ -211,7 +211,7 @@ std::string why_not_cut(const Program& program, const loops::Block& block, const
   }
   if (t.size == 0) return t.joined != 1 || t.rows ? "nothing is joined or turned where nothing is cut" : "";
   if (group.shared == 0) return "there is no shared axis to be cut";
-  if (t.size < 0 || t.size > kLargestTile) return "a tile has 1 to " + std::to_string(kLargestTile) + " points";
+  if (t.size < 2 || t.size > kLargestTile) return "a tile has 2 to " + std::to_string(kLargestTile) + " points";
   if (t.joined < 1 || t.joined > group.shared) return "more axes are joined than are shared";
   if (t.rows && (*t.rows + 1 >= group.shared || t.joined != 1)) return "squares are of one other shared axis";
   for (uint32_t number : group.nests) {

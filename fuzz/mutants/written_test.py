@@ -42,7 +42,7 @@ class Written(unittest.TestCase):
     def test_stages_exist(self):
         passes = set(re.findall(r"PASS\(\w+, (\w+),", (ROOT / "compiler/driver/pipeline.cpp").read_text()))
         asked = "".join(p.read_text() for p in (ROOT / "fuzz/properties").glob("*.cpp"))
-        stages = passes | set(re.findall(r'return \{"(\w+)"', asked)) | {"lowering of *"}
+        stages = passes | set(re.findall(r'(?:return \{|\.name = )"(\w+)"', asked)) | {"lowering of *"}
         self.assertGreater(len(stages), len(passes) + 10)
         for fault in self.faults:
             if fault["kind"] == "control":

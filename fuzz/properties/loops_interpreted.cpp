@@ -16,7 +16,10 @@ std::optional<Failure> holds(Subject& subject) {
 }  // namespace
 
 Property loops_interpreted() {
-  return {"loops_interpreted", "the loops break no rule, and their interpreter gives what the bounds allow", holds};
+  return {.name = "loops_interpreted",
+          .contract = "the loops break no rule, and their interpreter gives what the bounds allow",
+          .holds = holds,
+          .every = 4};
 }
 
 }  // namespace lenz::fuzz

@@ -15,6 +15,9 @@ bool has_products(const Graph& graph) {
   return any;
 }
 
+// Code is made once, and takes long: other values cost little beside it.
+constexpr oracle::Values kOthers[] = {oracle::Values::special, oracle::Values::ties, oracle::Values::ordinary};
+
 std::optional<Failure> wrong_code(Subject& subject) {
   oracle::Trial& trial = subject.trial();
   const loops::Program program = subject.program();
@@ -27,7 +30,9 @@ std::optional<Failure> wrong_code(Subject& subject) {
       return failure;
     }
   }
-  return std::nullopt;
+  return failure_with_values(subject, "machine_code", kOthers, [&](oracle::Trial& other) {
+    return wrong(other, program, other.on_executable(subject.executable(2, false)));
+  });
 }
 
 std::optional<Failure> right(Subject& subject) {
@@ -72,7 +77,11 @@ Property called_again() {
   return {"called_again", "called again, and with another number of threads, it gives the same bits", again, true};
 }
 Property from_cache() {
-  return {"from_cache", "out of cached objects it gives the same bits, and nothing is compiled again", cached, true};
+  return {.name = "from_cache",
+          .contract = "out of cached objects it gives the same bits, and nothing is compiled again",
+          .holds = cached,
+          .compiles = true,
+          .every = 4};
 }
 
 }  // namespace lenz::fuzz

@@ -52,7 +52,10 @@ std::optional<Failure> holds(Subject& subject) {
 }  // namespace
 
 Property passes_off() {
-  return {"passes_off", "without a few of the passes, if there are loops without them, these give it too", holds};
+  return {.name = "passes_off",
+          .contract = "without a few of the passes, if there are loops without them, these give it too",
+          .holds = holds,
+          .every = 4};
 }
 
 }  // namespace lenz::fuzz

@@ -22,8 +22,7 @@ std::string kind_of(const loops::Kernel& kernel) {
 }
 
 std::optional<Failure> scheduled(Subject& subject, std::string_view property, bool tiles) {
-  const schedule::Target target = schedule::cpu_target("avx512", 1);
-  loops::Program program = schedule::schedule(subject.program(), target, {.tiles = tiles});
+  loops::Program program = schedule::schedule(subject.program(), subject.loops_target(), {.tiles = tiles});
   loops::require_valid(program, "scheduling");
   loops::for_each_node(program.body, [&](const loops::Node& node) {
     if (const auto* kernel = std::get_if<loops::Kernel>(&node.is)) subject.features.insert(kind_of(*kernel));
@@ -36,8 +35,10 @@ std::optional<Failure> scheduled(Subject& subject, std::string_view property, bo
 }  // namespace
 
 Property fused() {
-  return {"fused", "what a plan fuses gives on the interpreter what the bounds allow",
-          [](Subject& s) { return scheduled(s, "fused", false); }};
+  return {.name = "fused",
+          .contract = "what a plan fuses gives on the interpreter what the bounds allow",
+          .holds = [](Subject& s) { return scheduled(s, "fused", false); },
+          .every = 4};
 }
 
 Property realised() {

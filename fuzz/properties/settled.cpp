@@ -26,6 +26,7 @@ Property settled() {
   return {.name = "settled",
           .contract = "the pipeline over its own result computes the same, and does not grow it",
           .holds = holds,
+          .every = 2,
           .over_result = true};
 }
 

@@ -118,13 +118,17 @@ void KernelEmitter::find_levels() {
     inner_[i] = inner && instr.kind != InstrKind::reduce;
     if (instr.kind == InstrKind::position && inner_[i]) symbols.push_back(instr.symbol.node());
   }
+  auto find_stores = [&] {
+    store_inner_.clear();
+    for (const Store& s : nest_->stores) {
+      bool inner = inner_[s.value] || (s.mask != kNone && inner_[s.mask]);
+      for (Dim d : s.index) inner = inner || mentions(d);
+      store_inner_.push_back(inner);
+    }
+  };
+  find_stores();
   keep_inside();
-  store_inner_.clear();
-  for (const Store& s : nest_->stores) {
-    bool inner = inner_[s.value] || (s.mask != kNone && inner_[s.mask]);
-    for (Dim d : s.index) inner = inner || mentions(d);
-    store_inner_.push_back(inner);
-  }
+  find_stores();
 }
 
 // Where the inner axes may have no points, what is read for these points alone is not read before them: it need not be
@@ -135,9 +139,9 @@ void KernelEmitter::keep_inside() {
   });
   if (some_points) return;
   std::vector<bool> outside(nest_->body.size());
-  for (const Store& s : nest_->stores)
-    for (Ssa v : {s.value, s.mask})
-      if (v != kNone && !inner_[v]) outside[v] = true;
+  for (size_t s = 0; s < nest_->stores.size(); ++s)
+    for (Ssa v : {nest_->stores[s].value, nest_->stores[s].mask})
+      if (v != kNone && !inner_[v] && !store_inner_[s]) outside[v] = true;
   for (Ssa i = static_cast<Ssa>(nest_->body.size()); i-- > 0;) {
     const Instr& instr = nest_->body[i];
     if (inner_[i] || combines(instr) || !(outside[i] || late_[i])) continue;
