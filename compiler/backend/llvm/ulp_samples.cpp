@@ -135,7 +135,7 @@ class Sampler {
     return complex_bits(dtype, re, im);
   }
 
-  // Every exponent in turn, any digits; of integers: any number of bits.
+  // Every exponent in turn, any digits; now and then a number with none, of any size. Of integers: any number of bits.
   ScalarBits anywhere(Dtype dtype, int64_t n) {
     const int bits = info(dtype).bits;
     const uint64_t ones = bits == 64 ? ~uint64_t{0} : (uint64_t{1} << bits) - 1;
@@ -147,8 +147,9 @@ class Sampler {
       return {static_cast<uint64_t>(value) & ones, 0};
     }
     const int stored = info(dtype).mantissa_bits - 1, exponents = 1 << (bits - 1 - stored);
-    const uint64_t exponent = (static_cast<uint64_t>(n) * 2654435761u + word() % 3) % static_cast<uint64_t>(exponents);
+    uint64_t exponent = (static_cast<uint64_t>(n) * 2654435761u + word() % 3) % static_cast<uint64_t>(exponents);
     uint64_t digits = word() & ((uint64_t{1} << stored) - 1);
+    if (n % 32 == 0) exponent = 0, digits >>= word() % static_cast<uint64_t>(stored);
     if (n % 7 == 0) digits &= ~(((uint64_t{1} << stored) - 1) >> 3);  // few bits: exact quotients, halves
     return {(exponent << stored | digits | (word() & 1) << (bits - 1)) & ones, 0};
   }

@@ -192,9 +192,10 @@ Logarithm split_logarithm(Wide x) {
   // The shift is small: exact as a float by way of the mantissa of a large number.
   const V number = as_float((k + 0x4338000000000000)) - 0x1.8p52;
   if (x.is_double()) return {number, of_double(fraction)};
-  const V unit = code.scale(from(value, 1), -(number + offset));
-  const V low = select(abs(number) < 1000.0, x.lo * unit, 0.0);
-  return {number + offset, exact_sum(fraction, low)};
+  const V exponent = number + offset;
+  const V unit = code.scale(from(value, 1), -exponent);  // beyond f64 where x is subnormal, and has no low part
+  const V low = select(abs(exponent) < 1000.0, x.lo * unit, 0.0);
+  return {exponent, exact_sum(fraction, low)};
 }
 
 Wide log1p_fraction(Wide f) {
