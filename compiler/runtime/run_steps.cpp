@@ -47,8 +47,7 @@ void Frame::run_kernel(const Step& step) {
   KernelRun& run = kernels_[step.number];
   if (run.points == 0) return;
   const KernelArguments& takes = step.code.arguments;
-  for (size_t i = 0; i < takes.buffers.size(); ++i)
-    run.pointers[i] = first_[takes.buffers[i]] + run.skipped[i];
+  for (size_t i = 0; i < takes.buffers.size(); ++i) run.pointers[i] = first_[takes.buffers[i]] + run.skipped[i];
   if (!takes.streams.empty()) {
     run.streams.clear();
     for (uint32_t number : takes.streams) {

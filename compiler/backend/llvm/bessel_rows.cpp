@@ -193,7 +193,7 @@ Wide climb(const Recurrence& r, Wide x, V last) {
   };
   auto unpack = [&](V hi, V lo) { return plain ? Wide{hi, {}} : Wide{hi, lo}; };
   const auto state = x.hi.code->repeat(
-      pack(r.first, one(x), from(zero, 1)), [&](const std::vector<V>& s) { return s[4] < last; },
+      pack(r.first, one(x), from(zero, 1)), [&](const std::vector<V>& s) { return (s[4] < last) & !is_nan(s[0]); },
       [&](const std::vector<V>& s) {
         const Wide current = unpack(s[0], s[1]), before = unpack(s[2], s[3]);
         return pack(r.next(x, wide_of(x, s[4]), current, before), current, s[4] + 1);

@@ -114,7 +114,8 @@ class KernelEmitter {
   Val scalar(const loops::Instr& i, Frame& f);
   Val position(const loops::Instr& i, Frame& f);
   Val draw(const loops::Instr& i, Frame& f);
-  // What the lanes of a vector draw for: elements that follow one another, from a multiple of four on, or from anywhere.
+  // What the lanes of a vector draw for: elements that follow one another, from a multiple of four on, or from
+  // anywhere.
   enum class Draws : uint8_t { anywhere, in_order, in_blocks };
   Draws draws_in(Dim element) const;
 

@@ -8,7 +8,8 @@
 
 namespace lenz {
 
-// None is ever applied as a rewrite. cat and stack, attributes: the list, the dim; written, with those of slice_scatter.
+// None is ever applied as a rewrite. cat and stack, attributes: the list, the dim; written, with those of
+// slice_scatter.
 const RuleSet& join_patterns();
 
 struct JoinForms {

@@ -5,6 +5,7 @@
 #include "compiler/passes/joint/node_maker.h"
 #include "compiler/passes/joint/operands.h"
 #include "compiler/passes/pass.h"
+#include "compiler/passes/written_storage.h"
 
 namespace lenz {
 
@@ -98,6 +99,7 @@ class Joiner {
       if (w.dim >= static_cast<size_t>(rank) || number(3, 1) != 1) return std::nullopt;
       if (!all.sizes()[w.dim].is_constant() || all.dtype != made.dtype || type(w.part).dtype != made.dtype)
         return std::nullopt;
+      if (!lies_apart(graph_, made)) return std::nullopt;  // what is written to one element shows in others
       const int64_t size = all.sizes()[w.dim].constant();
       auto within = [&](int64_t at) { return std::clamp<int64_t>(at < 0 ? at + size : at, 0, size); };
       w.start = within(number(1, 0));
