@@ -97,7 +97,7 @@ struct Fraction {
 };
 Fraction frexp(V x);
 V least_of(V like);  // the least integer
-// What f gives, and 0 where that underflows to nothing: underflow takes some processors a hundred times as long as f.
+// What f gives, and 0 where that underflows to nothing: underflow takes some processors many times as long as f.
 template <class F>
 V unless_nothing(V x, V nothing, F f) {
   return select(nothing, 0, f(select(nothing, 0, x)));
