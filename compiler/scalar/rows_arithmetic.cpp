@@ -189,7 +189,7 @@ void add_sums(Table& t) {
                   {integers<[](int64_t a) { return wrap_sub(0, a); }>, reals<[](double a) { return -a; }>,
                    dds<[](DoubleDouble a) { return -a; }>, complexes<[](Complex a) { return -a; }>},
                   "torch.neg(a)", "-a; integers wrap, so that the least one is its own negative; eager refuses bool")
-                  .with(involution | odd)
+                  .with(involution | odd | rounds_late)
                   .passes(ErrorRule::sum)
                   .falling());
   t.push_back(
@@ -198,7 +198,7 @@ void add_sums(Table& t) {
            dds<dd::abs>, complexes<[](Complex a) { return static_cast<double>(std::abs(wide(a))); }>},
           "torch.abs(a)", "|a|; the least integer is its own; of a complex number: its modulus, a real")
           .giving(ResultRule::real_of)
-          .with(even | idempotent | never_negative)
+          .with(even | idempotent | never_negative | rounds_late)
           .passes(ErrorRule::largest)
           .within(1)
           .exact_of_reals()
@@ -335,7 +335,7 @@ void add_minmax(Table& t) {
   };
   for (const Spec& s : specs)
     t.push_back(row(s.name, 2, ordered, s.eval, s.call, s.semantics)
-                    .with(commutative | associative | idempotent | loose_zero | keeps_above_zero)
+                    .with(commutative | associative | idempotent | loose_zero | keeps_above_zero | rounds_late)
                     .passes(ErrorRule::largest)
                     .on_nan(s.nan)
                     .rising());
@@ -344,13 +344,13 @@ void add_minmax(Table& t) {
                    .reals = reals<[](double a) { return a <= 0 ? 0 : a; }>,
                    .dds = dds<[](DoubleDouble a) { return a.hi <= 0 ? DoubleDouble(0) : a; }>},
                   "torch.relu(a)", "max(a, 0); NaN stays")
-                  .with(idempotent | loose_zero | never_negative)
+                  .with(idempotent | loose_zero | never_negative | rounds_late)
                   .passes(ErrorRule::largest)
                   .rising());
   constexpr auto clamp = [](auto a, auto low, auto high) { return kMinimum(kMaximum(a, low), high); };
   t.push_back(row("clamp", 3, dtypes::real, all_real<clamp>, "torch.clamp(a, b, c)",
                   "min(max(a, b), c): c if b > c; NaN if any is NaN")
-                  .with(loose_zero | keeps_above_zero)
+                  .with(loose_zero | keeps_above_zero | rounds_late)
                   .passes(ErrorRule::largest)
                   .rising());
 }

@@ -199,6 +199,9 @@ inline constexpr uint32_t loose_zero = 64;
 inline constexpr uint32_t costly = 128;
 // No real result is less than zero, whatever the operands; or none is where no operand is. NaN aside.
 inline constexpr uint32_t never_negative = 256, keeps_above_zero = 512;
+// Chooses among its operands, or their negatives: what is rounded to a narrower dtype behind it is what comes of
+// operands that were rounded before (zeros' signs aside where `loose_zero` says so).
+inline constexpr uint32_t rounds_late = 1024;
 }  // namespace traits
 
 struct Interval {

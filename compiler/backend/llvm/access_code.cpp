@@ -31,7 +31,7 @@ void KernelEmitter::instruction(Ssa at, Frame& f) {
       return;
     }
     case InstrKind::load: made = load(i, f); return;
-    case InstrKind::scalar: made = scalar(i, f); return;
+    case InstrKind::scalar: made = late_rounded_[at] ? f.values[i.operands[0]] : scalar(i, f); return;
     case InstrKind::position: made = position(i, f); return;
     case InstrKind::part: made = {f.states.at(i.operands[0]).at(i.part), f.values[i.operands[0]].wide}; return;
     case InstrKind::draw: made = draw(i, f); return;
@@ -98,12 +98,14 @@ KernelEmitter::Val KernelEmitter::draw(const Instr& i, Frame& f) {
 
 void KernelEmitter::everywhere(Ssa at, std::vector<Frame>& frames) {
   const Instr& i = nest_->body[at];
-  const bool draws = i.kind == InstrKind::draw && frames.size() >= 2 && frames[0].dims.varies(i.index[0]);
-  const Draws drawn_in = draws ? draws_in(i.index[0]) : Draws::anywhere;
-  if (drawn_in == Draws::anywhere) {
-    for (Frame& f : frames) instruction(at, f);
-    return;
-  }
+  if (frames.size() >= 2 && i.kind == InstrKind::draw && frames[0].dims.varies(i.index[0]))
+    if (const Draws in = draws_in(i.index[0]); in != Draws::anywhere) return draw_everywhere(at, in, frames);
+  if (frames.size() >= 2 && i.kind == InstrKind::load && i.mask == kNone) return load_everywhere(at, frames);
+  for (Frame& f : frames) instruction(at, f);
+}
+
+void KernelEmitter::draw_everywhere(Ssa at, Draws drawn_in, std::vector<Frame>& frames) {
+  const Instr& i = nest_->body[at];
   const auto stream = static_cast<size_t>(std::ranges::find(arguments_.streams, i.stream) - arguments_.streams.begin());
   const std::vector<Lanes> drawn =
       wide_->draw_together(i.draw, i.dtype, streams_[2 * stream], streams_[2 * stream + 1], frames[0].dims(i.index[0]),
@@ -170,6 +172,27 @@ KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
   llvm::Value* mask = wide ? f.mask : nullptr;
   if (masked) mask = both(mask, as(f.values[i.mask], wide).value);
   return {(wide ? *wide_ : *narrow_).load_convert(dtype_of(i.buffer), fetch(i.buffer, at, wide, mask)), wide};
+}
+
+// What memory has of two frames that are neighbours there: both vectors as one.
+llvm::Type* KernelEmitter::pair_type(BufferId id) const {
+  auto* one = llvm::cast<llvm::FixedVectorType>(wide_->memory_type(dtype_of(id)));
+  return llvm::FixedVectorType::get(one->getElementType(), 2 * one->getNumElements());
+}
+
+void KernelEmitter::load_everywhere(Ssa at, std::vector<Frame>& frames) {
+  const Instr& i = nest_->body[at];
+  const Dtype dtype = dtype_of(i.buffer);
+  size_t f = 0;
+  for (; lane_axis_ && wide_->loads_pairs(dtype) && f + 1 < frames.size(); f += 2) {
+    const Place first = place(i.buffer, i.index, frames[f]);
+    if (!first.consecutive || frames[f].mask || frames[f + 1].mask) break;
+    llvm::Value* both =
+        b_.CreateAlignedLoad(pair_type(i.buffer), pointer(i.buffer, first.address, 0), alignment(i.buffer));
+    const std::array<Lanes, 2> made = wide_->load_convert_pair(dtype, both);
+    for (size_t k = 0; k < 2; ++k) frames[f + k].values[at] = {made[k], true};
+  }
+  for (; f < frames.size(); ++f) instruction(at, frames[f]);
 }
 
 Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, llvm::Value* mask) {
@@ -254,6 +277,21 @@ void KernelEmitter::store(const Store& s, Frame& f) {
     made = combine_code(code, *combine, program_.buffers[s.buffer].type.dtype, there, {made})[0];
   }
   put(s.buffer, at, wide, mask, code.store_convert(dtype, made, s.mode == loops::StoreMode::assign && fits_[s.value]));
+}
+
+void KernelEmitter::store_everywhere(const Store& s, std::vector<Frame>& frames) {
+  const Dtype dtype = dtype_of(s.buffer);
+  const bool may_pair = lane_axis_ && wide_->stores_pairs(dtype) && s.mask == kNone && !fits_[s.value] &&
+                        s.mode == loops::StoreMode::assign;
+  size_t f = 0;
+  for (; may_pair && f + 1 < frames.size(); f += 2) {
+    const Place first = place(s.buffer, s.index, frames[f]);
+    if (!first.consecutive || frames[f].mask || frames[f + 1].mask) break;
+    llvm::Value* both =
+        wide_->store_convert_pair(dtype, as(frames[f].values[s.value], true), as(frames[f + 1].values[s.value], true));
+    b_.CreateAlignedStore(both, pointer(s.buffer, first.address, 0), alignment(s.buffer));
+  }
+  for (; f < frames.size(); ++f) store(s, frames[f]);
 }
 
 void KernelEmitter::put(BufferId id, const Place& at, bool wide, llvm::Value* mask, const Lanes& stored) {

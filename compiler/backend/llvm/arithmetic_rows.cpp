@@ -56,7 +56,7 @@ V lerp(V a, V b, V w) {
   return select(is_finite(plain), narrow(sum, a.type), plain);
 }
 
-V relu(V a) { return select(a <= 0, 0, a); }
+V relu(V a) { return select(from(a, 0) > a, 0, a); }  // one instruction where machines have it
 V integer_relu(Call& call, V a) { return call.is_unsigned() ? a : select(a < 0, 0, a); }
 
 V float_clamp(V a, V low, V high) { return float_minimum(float_maximum(a, low), high); }

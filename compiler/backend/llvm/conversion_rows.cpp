@@ -63,10 +63,11 @@ V bf16_word(V x) {  // rounded, in the upper half
 }
 
 bool rounds_bf16(const LaneCode& code) { return code.target().bf16 && (code.lanes() == 8 || code.lanes() == 16); }
+V bf16_bits_by_words(V x) { return convert(lshr(bf16_word(x), 16), LaneType::i16); }
 V bf16_bits(LaneCode& code, V x) {
-  const auto by_words = [&] { return convert(lshr(bf16_word(x), 16), LaneType::i16); };
-  if (!rounds_bf16(code)) return by_words();
-  return code.rarely(code.is_subnormal(x), {code.bf16_bits(x)}, [&] { return std::vector<V>{by_words()}; })[0];
+  if (!rounds_bf16(code)) return bf16_bits_by_words(x);
+  return code.rarely(code.is_subnormal(x), {code.bf16_bits(x)},
+                     [&] { return std::vector<V>{bf16_bits_by_words(x)}; })[0];
 }
 
 // --- to_dtype
@@ -183,6 +184,13 @@ V ldexp(V x, V n) {
   const double limit = x.type == LaneType::f32 ? 220 : 1500;
   const V sum = f.exponent + n, low = select(sum < -limit, -limit, sum);
   return select(plain, x.code->scale(f.mantissa, select(low > limit, limit, low)), x);
+}
+
+V bf16_bits(LaneCode& code, V first, V second) {
+  const V subnormal = code.is_subnormal(first) | code.is_subnormal(second);
+  return code.instead(subnormal, {code.bf16_bits(first, second)}, [&] {
+    return std::vector<V>{code.join(bf16_bits_by_words(first), bf16_bits_by_words(second))};
+  })[0];
 }
 
 V held_bits(LaneCode& code, Dtype dtype, V held) {

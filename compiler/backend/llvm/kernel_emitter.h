@@ -45,6 +45,10 @@ class KernelEmitter {
     bool consecutive = false;        // scalar, of the first lane; the others follow
   };
 
+  // What the lanes of a vector draw for: elements that follow one another, from a multiple of four on, or from
+  // anywhere.
+  enum class Draws : uint8_t { anywhere, in_order, in_blocks };
+
   // What a nest of the kernel reads, neighbours in neighbouring lanes.
   struct Reading {
     loops::BufferId buffer;
@@ -85,9 +89,10 @@ class KernelEmitter {
   void find_levels();
   void keep_inside();
   void find_fitting();
+  void find_late_rounded();
   void points(std::vector<Frame>& frames, const Axes& inner);
   void walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body);
-  void late(Frame& f, bool all_stores);
+  void late(std::vector<Frame>& frames, bool all_stores);
 
   // Squares of as many rows as lanes (squares.cpp).
   void squares(const Frame& frame);
@@ -110,19 +115,21 @@ class KernelEmitter {
   // Instructions.
   Lanes as(const Val& v, bool wide);
   void instruction(loops::Ssa at, Frame& f);
-  void everywhere(loops::Ssa at, std::vector<Frame>& frames);  // of neighbouring lanes
+  // In frames of neighbouring lanes.
+  void everywhere(loops::Ssa at, std::vector<Frame>& frames);
+  void draw_everywhere(loops::Ssa at, Draws in, std::vector<Frame>& frames);
+  void load_everywhere(loops::Ssa at, std::vector<Frame>& frames);
+  void store_everywhere(const loops::Store& s, std::vector<Frame>& frames);
   Val scalar(const loops::Instr& i, Frame& f);
   Val position(const loops::Instr& i, Frame& f);
   Val draw(const loops::Instr& i, Frame& f);
-  // What the lanes of a vector draw for: elements that follow one another, from a multiple of four on, or from
-  // anywhere.
-  enum class Draws : uint8_t { anywhere, in_order, in_blocks };
   Draws draws_in(Dim element) const;
 
   // Memory.
   Dim address_of(loops::BufferId id, const DimVec& index) const;
   Place place(loops::BufferId id, const DimVec& index, Frame& f);
   llvm::Value* pointer(loops::BufferId id, llvm::Value* address, int part);
+  llvm::Type* pair_type(loops::BufferId id) const;
   llvm::Align alignment(loops::BufferId id) const;
   llvm::Value* both(llvm::Value* a, llvm::Value* b);
   Val load(const loops::Instr& i, Frame& f);
@@ -156,8 +163,9 @@ class KernelEmitter {
   int lanes_ = 1;
   std::optional<ScalarCode> narrow_, wide_;
   std::vector<bool> inner_, late_, store_inner_;
-  std::vector<Reading> next_;  // what to fetch for the kernel's next point
-  std::vector<bool> fits_;     // of values: whether what is held of them is a number of their dtype
+  std::vector<Reading> next_;       // what to fetch for the kernel's next point
+  std::vector<bool> fits_;          // of values: whether what is held of them is a number of their dtype
+  std::vector<bool> late_rounded_;  // of conversions: whether the store at the end of what is chosen from them rounds
 };
 
 }  // namespace lenz::native

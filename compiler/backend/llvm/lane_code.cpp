@@ -4,11 +4,13 @@
 #include <llvm/IR/Constants.h>
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/IRBuilder.h>
+#include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/Module.h>
 
 #include <limits>
+#include <numeric>
 
 #include "compiler/base/error.h"
 
@@ -225,6 +227,38 @@ V LaneCode::is_subnormal(V x) {
   return make(builder_->CreateIntrinsic(id, {}, {x.value, builder_->getInt32(kSubnormal)}), LaneType::i1);
 }
 
+V LaneCode::bf16_bits(V first, V second) {
+  llvm::Value* made =
+      builder_->CreateIntrinsic(llvm::Intrinsic::x86_avx512bf16_cvtne2ps2bf16_512, {}, {second.value, first.value});
+  return make(builder_->CreateBitCast(made, llvm::FixedVectorType::get(builder_->getInt16Ty(), 32)), LaneType::i16);
+}
+// A constant that optimisers take for any value, in a register of that kind: what they know of a permutation has them
+// choose slower ones.
+static llvm::Value* opaque(llvm::IRBuilderBase& entry, llvm::Constant* constant, const char* kind) {
+  auto* type = llvm::FunctionType::get(constant->getType(), {constant->getType()}, false);
+  llvm::CallInst* made =
+      entry.CreateCall(llvm::InlineAsm::get(type, "", std::string("=") + kind + ",0", false), constant);
+  made->setDoesNotAccessMemory();
+  made->setDoesNotThrow();
+  return made;
+}
+V LaneCode::in_upper_halves(V words, int first) {
+  llvm::IRBuilderBase& e = *builder_;
+  llvm::BasicBlock& entry = e.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  auto* bytes = llvm::FixedVectorType::get(e.getInt8Ty(), 64);
+  std::vector<llvm::Constant*> from;
+  for (int i = 0; i < 64; ++i) from.push_back(e.getInt8(static_cast<uint8_t>(2 * (first + i / 4) + i % 2)));
+  constexpr uint64_t kUpperBytes = 0xcccccccccccccccc;
+  llvm::Value* upper = at_entry.CreateBitCast(opaque(at_entry, e.getInt64(kUpperBytes), "r"),
+                                              llvm::FixedVectorType::get(e.getInt1Ty(), 64));
+  llvm::Value* spread =
+      e.CreateIntrinsic(llvm::Intrinsic::x86_avx512_permvar_qi_512, {},
+                        {e.CreateBitCast(words.value, bytes), opaque(at_entry, llvm::ConstantVector::get(from), "v")});
+  llvm::Value* made = e.CreateSelect(upper, spread, llvm::Constant::getNullValue(bytes));
+  return make(e.CreateBitCast(made, llvm_type(LaneType::i32)), LaneType::i32);
+}
+
 V LaneCode::scale(V x, V n) {
   const int bytes = bits_of(x.type) / 8, step = 64 / bytes;
   if (target_->avx512 && lanes_ % step == 0) {
@@ -318,6 +352,11 @@ V LaneCode::slice(V x, int first, int count) {
   if (count == 1) return make(builder_->CreateExtractElement(x.value, static_cast<uint64_t>(first)), x.type);
   return make(builder_->CreateShuffleVector(x.value, from), x.type);
 }
+V LaneCode::join(V first, V second) {
+  std::vector<int> from(static_cast<size_t>(2 * count_of(first.value)));
+  std::iota(from.begin(), from.end(), 0);
+  return make(builder_->CreateShuffleVector(first.value, second.value, from), first.type);
+}
 std::pair<V, V> LaneCode::whole_product(V x, int64_t factor) {
   if (lanes_ % 2 != 0) {
     const V product = zero_extend(x, LaneType::i64) * factor;
@@ -371,6 +410,15 @@ llvm::Value* LaneCode::any(V condition) {
 }
 
 std::vector<V> LaneCode::rarely(V condition, const std::vector<V>& usual, const std::function<std::vector<V>()>& rare) {
+  return instead(condition, usual, [&] {
+    std::vector<V> merged = rare();
+    for (size_t i = 0; i < merged.size(); ++i) merged[i] = select(condition, merged[i], usual[i]);
+    return merged;
+  });
+}
+
+std::vector<V> LaneCode::instead(V condition, const std::vector<V>& usual,
+                                 const std::function<std::vector<V>()>& rare) {
   llvm::IRBuilderBase& e = *builder_;
   llvm::BasicBlock* before = e.GetInsertBlock();
   llvm::Function* function = before->getParent();
@@ -382,8 +430,7 @@ std::vector<V> LaneCode::rarely(V condition, const std::vector<V>& usual, const 
   e.SetInsertPoint(before);
   e.CreateCondBr(any(condition), then, after);
   e.SetInsertPoint(then);
-  std::vector<V> merged = rare();
-  for (size_t i = 0; i < merged.size(); ++i) merged[i] = select(condition, merged[i], usual[i]);
+  const std::vector<V> merged = rare();
   llvm::BasicBlock* rare_end = e.GetInsertBlock();
   e.CreateBr(after);
   e.SetInsertPoint(after, after->begin());

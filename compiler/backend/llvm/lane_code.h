@@ -118,6 +118,10 @@ class LaneCode {
   // quiet.
   V bf16_bits(V x);
   V is_subnormal(V x);  // as above
+  // 16 lanes, target().bf16: of a vector, then of another, as one of 32 i16.
+  V bf16_bits(V first, V second);
+  // 16 lanes, target().permute_bytes: i32 whose upper halves are 16 of 32 i16, from the `first` on; the lower are zero.
+  V in_upper_halves(V words, int first);
   // 2^n * x with one rounding, for an x near one (within 2^100; of f32, 2^20) and an n of whole numbers, |n| <= 1900
   // (of f32, 240). For any other x only where the result and half the way to it are normal.
   V scale(V x, V n);
@@ -130,12 +134,15 @@ class LaneCode {
   V pick(V x, std::span<const int> from);             // lane i of the result is lane from[i]
   V interleave(std::span<const V> parts, int lanes);  // lane i is lane i / n of part i % n; of any lane counts
   V slice(V x, int first, int count);
+  V join(V first, V second);  // of twice as many lanes
   // The upper and the lower half of an i32, unsigned, times a factor of 32 bits.
   std::pair<V, V> whole_product(V x, int64_t factor);
 
   // What rarely happens: where `condition` holds in some lane, `rare` is computed, else branched around. The result is
   // rare's where the condition holds, `usual` elsewhere.
   std::vector<V> rarely(V condition, const std::vector<V>& usual, const std::function<std::vector<V>()>& rare);
+  // The same, where `rare` computes every lane.
+  std::vector<V> instead(V condition, const std::vector<V>& usual, const std::function<std::vector<V>()>& rare);
   // Lane by lane, by a function of the module's own that `one` writes, once, for a scalar f64; it answers an i64 and
   // two f64: for rare paths that are too long to stand in vectors wherever they may be needed.
   std::vector<V> by_lane(std::string_view name, V x, const std::function<std::vector<V>(V)>& one);

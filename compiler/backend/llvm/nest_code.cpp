@@ -29,6 +29,7 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   narrow_.emplace(b_, target_, 1);
   wide_.emplace(b_, target_, lanes_);
   find_levels();
+  find_late_rounded();
   find_fitting();
   find_next();
   Frame frame{std::vector<Val>(n.body.size()), {}, outside, nullptr, nullptr};
@@ -166,10 +167,38 @@ void KernelEmitter::find_fitting() {
                            : instr.kind == InstrKind::reduce ? loops::primitive(instr.combine)
                                                              : nullptr;
     const bool from_operands = std::ranges::all_of(instr.operands, [&](Ssa operand) { return fits_[operand]; });
-    fits_[i] =
-        !is_reduced_float(instr.dtype) || instr.kind == InstrKind::constant ||
-        (instr.kind == InstrKind::load && dtype_of(instr.buffer) == instr.dtype) ||
-        (row && (row->result == ResultRule::target || (row->accuracy.kind == AccuracyClass::exact && from_operands)));
+    fits_[i] = !is_reduced_float(instr.dtype) || instr.kind == InstrKind::constant ||
+               (instr.kind == InstrKind::load && dtype_of(instr.buffer) == instr.dtype) ||
+               (row && !late_rounded_[i] &&
+                (row->result == ResultRule::target || (row->accuracy.kind == AccuracyClass::exact && from_operands)));
+  }
+}
+
+// A conversion that only stores of its dtype see, through rows that choose: rounding behind the choice gives the same.
+void KernelEmitter::find_late_rounded() {
+  const size_t count = nest_->body.size();
+  std::vector<int> uses(count);
+  std::vector<bool> stored(count), late(count);  // by one store that rounds; if rounded there
+  for (const Instr& i : nest_->body) {
+    for (Ssa operand : i.operands) ++uses[operand];
+    if (i.mask != kNone) ++uses[i.mask];
+  }
+  for (const Store& s : nest_->stores) {
+    ++uses[s.value];
+    if (s.mask != kNone) ++uses[s.mask];
+    stored[s.value] = s.mode == loops::StoreMode::assign && dtype_of(s.buffer) == nest_->body[s.value].dtype;
+  }
+  for (Ssa i = 0; i < count; ++i) late[i] = stored[i] && uses[i] == 1;
+  for (Ssa i = static_cast<Ssa>(count); i-- > 0;) {
+    const Instr& instr = nest_->body[i];
+    if (!late[i] || instr.kind != InstrKind::scalar || !instr.row->has(traits::rounds_late)) continue;
+    for (Ssa operand : instr.operands) late[operand] = nest_->body[operand].dtype == instr.dtype && uses[operand] == 1;
+  }
+  late_rounded_.assign(count, false);
+  for (Ssa i = 0; i < count; ++i) {
+    const Instr& instr = nest_->body[i];
+    late_rounded_[i] = late[i] && is_reduced_float(instr.dtype) && instr.kind == InstrKind::scalar &&
+                       instr.row->name == "to_dtype" && instr.compute == Dtype::f32;
   }
 }
 
@@ -188,7 +217,7 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
           instruction(i, f);
         }
       }
-    for (Frame& f : frames) late(f, true);
+    late(frames, true);
     return;
   }
   const size_t copies = lanes_inside ? lane_axis_->unroll : frames.size();
@@ -211,8 +240,7 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
       for (size_t c = 0; c < at.size() && nest_->body[a.at].kind == InstrKind::reduce; ++c)
         take_in(a, at[c], c, lanes_inside);
     for (size_t s = 0; s < nest_->stores.size(); ++s)
-      for (Frame& f : at)
-        if (store_inner_[s]) store(nest_->stores[s], f);
+      if (store_inner_[s]) store_everywhere(nest_->stores[s], at);
   };
   // Every frame walks the same inner points: the first one's sizes serve all.
   walk(inner, 0, frames, [&](std::vector<Frame>& at) {
@@ -233,7 +261,7 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
     for (size_t c = 1; c < copies; ++c) total = combine_code(*wide_, instr.combine, instr.dtype, total, read(a, c));
     finish_reduce(a.at, frames[0], across_lanes(instr, std::move(total)), false);
   }
-  for (Frame& f : frames) late(f, false);
+  late(frames, false);
 }
 
 void KernelEmitter::walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body) {
@@ -244,11 +272,12 @@ void KernelEmitter::walk(const Axes& axes, size_t depth, std::vector<Frame>& fra
   });
 }
 
-void KernelEmitter::late(Frame& f, bool all_stores) {
-  for (Ssa i = 0; i < nest_->body.size(); ++i)
-    if (late_[i] && nest_->body[i].kind != InstrKind::reduce) instruction(i, f);
+void KernelEmitter::late(std::vector<Frame>& frames, bool all_stores) {
+  for (Frame& f : frames)
+    for (Ssa i = 0; i < nest_->body.size(); ++i)
+      if (late_[i] && nest_->body[i].kind != InstrKind::reduce) instruction(i, f);
   for (size_t s = 0; s < nest_->stores.size(); ++s)
-    if (all_stores || !store_inner_[s]) store(nest_->stores[s], f);
+    if (all_stores || !store_inner_[s]) store_everywhere(nest_->stores[s], frames);
 }
 
 // --- reductions

@@ -161,6 +161,25 @@ Lanes ScalarCode::store_convert(Dtype dtype, const Lanes& held, bool fits) {
   return {held_bits(code, dtype, code.wrap(held.value)).value};
 }
 
+bool ScalarCode::loads_pairs(Dtype dtype) const {
+  return dtype == Dtype::bf16 && lanes_ == 16 && target_->permute_bytes;
+}
+bool ScalarCode::stores_pairs(Dtype dtype) const { return dtype == Dtype::bf16 && lanes_ == 16 && target_->bf16; }
+
+std::array<Lanes, 2> ScalarCode::load_convert_pair(Dtype dtype, llvm::Value* in_memory) {
+  LENZ_CHECK(loads_pairs(dtype), "a pair of vectors of another dtype");
+  LaneCode code(*builder_, *target_, lanes_);
+  const V words = code.wrap(in_memory);
+  return {Lanes{as_float(code.in_upper_halves(words, 0)).value},
+          Lanes{as_float(code.in_upper_halves(words, lanes_)).value}};
+}
+
+llvm::Value* ScalarCode::store_convert_pair(Dtype dtype, const Lanes& first, const Lanes& second) {
+  LENZ_CHECK(stores_pairs(dtype), "a pair of vectors of another dtype");
+  LaneCode code(*builder_, *target_, lanes_);
+  return bf16_bits(code, code.wrap(first.value), code.wrap(second.value)).value;
+}
+
 bool has_spelling(const ScalarRow& row, Dtype compute) { return find_spelling(row, compute) != nullptr; }
 
 bool is_called(const ScalarRow& row, Dtype compute) {

@@ -15,6 +15,7 @@
 // Thread-safety: as the builder's module.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string_view>
@@ -65,6 +66,13 @@ class ScalarCode {
   Lanes load_convert(Dtype dtype, const Lanes& in_memory);
   // `fits`: a number of the dtype, which need not be rounded.
   Lanes store_convert(Dtype dtype, const Lanes& held, bool fits = false);
+
+  // Two vectors that follow one another in memory, as one of twice as many elements, where the target converts both
+  // together in fewer steps.
+  bool loads_pairs(Dtype dtype) const;
+  bool stores_pairs(Dtype dtype) const;
+  std::array<Lanes, 2> load_convert_pair(Dtype dtype, llvm::Value* in_memory);
+  llvm::Value* store_convert_pair(Dtype dtype, const Lanes& first, const Lanes& second);
 
   // Random numbers (compiler/scalar/random_stream.h) of the stream {seed, offset}, both i64 scalars, for the logical
   // elements `element` (a vector of i64). `dtype` is the instruction's: word and wide_word give i64, signed_word i32.

@@ -41,6 +41,8 @@ std::vector<CpuTarget> targets() {
   avx512.fma = avx512.avx512 = avx512.f16 = true;
   avx512.bf16 = has(host, "avx512bf16");
   if (avx512.bf16) avx512.features += ",+avx512bf16";
+  avx512.permute_bytes = has(host, "avx512vbmi");
+  if (avx512.permute_bytes) avx512.features += ",+avx512vbmi";
   avx512.runs_here = x86 && has_all(host, kAvx2) && has_all(host, kAvx512);
   all.push_back(avx512);
   CpuTarget avx2{.name = "avx2", .triple = x86_triple, .cpu = "x86-64-v3", .vector_bytes = 32};
