@@ -78,10 +78,10 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double s
 // most. Let no term be more than 2^(e-2) / 4, of i below 3.
 //
 // Call of a part's two operands the heavy one that which is a part itself, of two such the one of which the largest
-// part was made. From any part go on to the heavy operand until that is a sum of two terms: each such pair ends one path
-// of these, which begins at the whole sum or at a light operand. So each sum of two parts can be charged to the two
-// terms of the pair where the path from its light operand ends, every other sum of a part and a term to that term, and
-// no term is charged twice, but for the sum of its pair, which is ll = 2^-p greatest for each of both at most.
+// part was made. From any part go on to the heavy operand until that is a sum of two terms: each such pair ends one
+// path of these, which begins at the whole sum or at a light operand. So each sum of two parts can be charged to the
+// two terms of the pair where the path from its light operand ends, every other sum of a part and a term to that term,
+// and no term is charged twice, but for the sum of its pair, which is ll = 2^-p greatest for each of both at most.
 //
 // A sum of level i is plain if, of every level from i to 2, one of its operands, which is the heavy one then, has parts
 // of that level or above it. Of one level there are at most c = 2^(i+1) disjoint parts, and no more than 2 c - 1 sums
@@ -89,8 +89,9 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double s
 // operands that have no such part: beside the terms of the first one that came to 2^(e-i).
 //
 // A plain sum of a part and a term that meet on level i rounds by what the term is beside g_i, for the part is of that
-// level too, or has been kept wider than the format and did not round: then g_i / 4 that it has not spent and g_i / 4 of
-// this term pay. Of two parts it rounds by g_i / 2, g_i / 4 for each of two terms. Below level 2 a sum rounds by g / 16.
+// level too, or has been kept wider than the format and did not round: then g_i / 4 that it has not spent and g_i / 4
+// of this term pay. Of two parts it rounds by g_i / 2, g_i / 4 for each of two terms. Below level 2 a sum rounds by g
+// / 16.
 //
 // How many terms meet which level is a problem of linear programming, any prices of which bound it: for prices l_i of
 // size at level i, and L_i what they add up to from i to 2, terms pay the most that they may less L_i times their size,
@@ -107,7 +108,8 @@ struct Levels {
 
   Levels(double place, double greatest, double unit, double size) : g(place), ll(greatest * unit) {
     constexpr double kHalfOfWhatIsPaid = 0.14;
-    for (int i = kLevels; i-- > 0;) price[i] = kHalfOfWhatIsPaid * grid(i) / size + (i + 1 < kLevels ? price[i + 1] : 0);
+    for (int i = kLevels; i-- > 0;)
+      price[i] = kHalfOfWhatIsPaid * grid(i) / size + (i + 1 < kLevels ? price[i + 1] : 0);
   }
   double grid(int i) const { return std::ldexp(g, -i); }
   at::Tensor paid(const Planes& p, bool up) const {

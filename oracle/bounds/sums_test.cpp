@@ -113,8 +113,9 @@ TEST(Bounds, OfALongSumKnowWhatItsTermsAreBesideTheGrid) {
   EXPECT_GT(nearest, 0.5);
 }
 
-// Few terms can meet the largest parts of a sum: of those that have one sign no tree gets beyond what is counted level by
-// level, be they alike or not, and where the sum is just above a power of two that is far less than a count of terms.
+// Few terms can meet the largest parts of a sum: of those that have one sign no tree gets beyond what is counted level
+// by level, be they alike or not, and where the sum is just above a power of two that is far less than a count of
+// terms.
 TEST(Bounds, OfALongSumCountTermsByTheLevelThatTheyMeet) {
   std::mt19937 random(11);
   auto uniform = [&](double from, double to) { return from + (to - from) * (random() * 0x1p-32); };
@@ -163,7 +164,8 @@ TEST(Bounds, OfOneTermIsWhatTheTermIsOffBy) {
         EXPECT_LE(j.errors(output)[k], std::max(e, ends) * 1.001) << dtype << output;
       }
   }
-  Judged alone("graph @g(%x: f32[4, 1] init uniform(-2, 2, seed=3)) { %y = aten._log_softmax(%x, 1, false) return %y }");
+  Judged alone(
+      "graph @g(%x: f32[4, 1] init uniform(-2, 2, seed=3)) { %y = aten._log_softmax(%x, 1, false) return %y }");
   for (double e : alone.errors()) EXPECT_LE(e, 1.01 * kUlp);  // of the exponential of zero alone
   EXPECT_FALSE(alone.verdict().mismatch);
 }

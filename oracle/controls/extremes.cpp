@@ -113,8 +113,8 @@ double steered(std::vector<double>& terms, double way) {
   return sum;
 }
 
-// Sorted so that partial sums are soon as large as they can be, of terms that gain little there: what is rounded by more
-// than a quarter of the largest parts' last place stands where its size times `share` would.
+// Sorted so that partial sums are soon as large as they can be, of terms that gain little there: what is rounded by
+// more than a quarter of the largest parts' last place stands where its size times `share` would.
 void good_ones_late(std::vector<double>& terms, double way, Dtype sums, double share) {
   double above = 0, below = 0;
   for (double t : terms) (t > 0 ? above : below) += t;
