@@ -99,6 +99,8 @@ class Source {
     uint64_t b = bits(i, part);
     if (values_ == Values::special && mix(b) % 8 < 3)
       if (double x = special(mix(b + 1)); fits(x)) return x;
+    if (values_ == Values::special && mix(b) % 8 == 3)
+      if (double x = of_any_size(mix(b + 1)); fits(x)) return x;
     if (says(i))
       if (double x = said_[mix(b + 2) % said_.size()]; demand_.admits(x) && x >= -1e4 && x <= 1e4) return x;
     if (values_ == Values::exact) {
@@ -121,6 +123,17 @@ class Source {
     double inf = std::numeric_limits<double>::infinity();
     const double list[] = {kNan, inf, 0, least, normal, most, 1, normal - least, 1 + last_place(real_, 1), most / 2};
     double x = list[(b >> 1) % std::size(list)];
+    return (b & 1) ? -x : x;
+  }
+
+  // From small to large, each power of two as often, as far as the dtype goes. Of larger ones eager's zeta functions
+  // take seconds, for they count from what is negative up to zero.
+  double of_any_size(uint64_t b) const {
+    constexpr int kPowers = 20;
+    const int least = std::max(-kPowers, std::ilogb(smallest_normal(real_)));
+    const int most = std::min(kPowers, std::ilogb(largest_finite(real_)) - 1);
+    const int power = least + static_cast<int>((b >> 1) % static_cast<uint64_t>(most - least + 1));
+    const double x = std::ldexp(1 + unit(mix(b)), power);
     return (b & 1) ? -x : x;
   }
 

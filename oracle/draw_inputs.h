@@ -17,8 +17,8 @@ namespace lenz::oracle {
 
 enum class Values : uint8_t {
   ordinary,  // in the domains of those who read them (demands.h); what the graph declares by `init` is that
-  special,   // among ordinary ones NaN, infinities, zeros, subnormals, largest and smallest; the ends of integers;
-             // numbers that the graph says
+  special,   // among ordinary ones NaN, infinities, zeros, subnormals, largest and smallest, others of any size; the
+             // ends of integers; numbers that the graph says
   exact,     // small integers for which every float operation is exact (exact.h), if there are such
   ties,      // three different values in each input: duplicates among indices, equal keys; one is the graph's
   sorted,    // ascending along the last dim

@@ -117,6 +117,8 @@ TEST(DrawInputs, SpecialValuesAreAmongOrdinaryOnes) {
   EXPECT_GT(count([](double v) { return v != 0 && std::abs(v) < smallest_normal(Dtype::bf16); }), 3);
   EXPECT_GT(count([](double v) { return std::abs(v) == largest_finite(Dtype::bf16); }), 3);
   EXPECT_GT(count([](double v) { return std::abs(v) > 0.1 && std::abs(v) <= 4; }), 200);
+  EXPECT_GT(count([](double v) { return std::abs(v) > 64 && std::abs(v) < 0x1p21; }), 10);
+  EXPECT_GT(count([](double v) { return std::abs(v) < 0x1p-6 && std::abs(v) >= 0x1p-20; }), 10);
   EXPECT_THAT(lists[1], testing::Contains(-128));
   EXPECT_THAT(lists[1], testing::Contains(127));
 }

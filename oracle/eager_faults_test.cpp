@@ -1,16 +1,21 @@
 // Where eager is off, and known for it, or has formulas of its own: no alarm. Each graph raised one.
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
+#include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
 #include "oracle/graph_check.h"
+#include "oracle/judge_results.h"
 #include "oracle/known_faults.h"
 #include "oracle/tensors.h"
 #include "oracle/trial.h"
+#include "oracle/values_file.h"
 
 namespace lenz::oracle {
 namespace {
@@ -367,6 +372,47 @@ TEST(Bounds, OfInterpolationsOfNarrowFloats) {
     const Reference r = bounded(*graph);
     for (size_t i = 0; i < 2 * 70 * 80; ++i) ASSERT_LT(look_at_double(r.outputs[0].error, i), 0x1p-4) << op;
   }
+}
+
+// Results of anybody's that are wrong as eager's are, where it is known for it, are said to be that; what is wrong
+// there in another way is wrong.
+TEST(EagerFaults, AreKnownInResultsAndGiveNoLeaveToOthers) {
+  const std::string file = testing::TempDir() + "eager_faults_" + std::to_string(getpid()) + ".npz";
+  for (std::string_view text : {"graph @g(%x: f64[5] init uniform(0.5, 4)) { %y = aten.polygamma(1, %x) return %y }",
+                                "graph @g(%x: f64[5] init uniform(0.5, 4)) { %p = aten.polygamma(1, %x) "
+                                "%y = aten.mul(%p, 2.0) return %y }"}) {
+    auto graph = parse_graph(text, op_table());
+    Boxed boxed(DeviceKind::cpu);
+    Execution run = Executor(boxed).run(*graph, draw_inputs(*graph, boxed, {}, Values::ordinary, 0));
+    auto judged = [&] {
+      write_results(file, *graph, run);
+      return judge_results(*graph, {.inputs = {}, .results = file, .folder = {}, .bind = {}});
+    };
+    const ResultsVerdict eagers = judged();
+    EXPECT_EQ(eagers.code, ExitCode::fine) << text;
+    EXPECT_FALSE(eagers.mismatch) << text;
+    EXPECT_NE(eagers.known.find("polygamma"), std::string::npos) << text;
+    EXPECT_EQ(eagers.to_json()["known"], eagers.known);
+    double first = look_at_double(run.outputs[0], 0) * (1 + 1e-9);
+    std::vector<std::byte> elements = elements_of(run.outputs[0]);
+    std::memcpy(elements.data(), &first, sizeof first);
+    set_elements(run.outputs[0], elements);
+    const ResultsVerdict others = judged();
+    EXPECT_EQ(others.code, ExitCode::wrong) << text;
+    EXPECT_TRUE(others.known.empty()) << text;
+  }
+  std::remove(file.c_str());
+}
+
+// Where eager is known to be wrong on ordinary values the bounds say something all the same, of the loops: it takes
+// more than special values that leave all open to call the graph weak.
+TEST(EagerFaults, TellOfOthersWhereTheyAreKnown) {
+  const GraphReport r = checked(
+      "graph @g(%x: f32[30, 3] init uniform(99.9, 100.1, seed=1), %y: f32[4, 3] init uniform(99.9, 100.1, seed=2)) {\n"
+      "  %d = aten.cdist(%x, %y)\n  return %d\n}\n");
+  EXPECT_EQ(r.known, 2u);
+  EXPECT_EQ(r.telling, 2u);
+  EXPECT_FALSE(r.hardly_judged());
 }
 
 TEST(Bounds, OfBitsOfUncertainNumbers) {

@@ -445,9 +445,13 @@ class GraphCheck {
     } else if (std::exchange(known_at_, report_.seeds) != report_.seeds) {
       ++report_.known;
       report_.known_why = known->row + " " + known->why;
+      report_.telling += tells();  // bounds that eager leaves hold the loops
     }
     return j;
   }
+
+  // Whether the inputs are such that a right answer says something of others.
+  bool tells() const { return values_ != Values::special && values_ != Values::nan; }
 
   void check_bounds() {
     auto j = judged("float64 reference and its bounds", Widening::bounds_of_eager, trial_->expected());
@@ -458,7 +462,7 @@ class GraphCheck {
       report_.loosely_held += j->shares.elements - j->shares.strong;
       report_.unjudged += j->shares.ambiguous;
     }
-    report_.telling += !j->shares.weak() && values_ != Values::special && values_ != Values::nan;
+    report_.telling += !j->shares.weak() && tells();
     if (j->shares.weak() && values_ == Values::ordinary && !weak_seed_) weak_seed_ = seed_;
   }
 

@@ -61,7 +61,7 @@ struct GraphReport {
   uint64_t elements = 0;                // of results on the bounded ones
   uint64_t loosely_held = 0;            // of these: to no better than 2^-6 of their value
   uint64_t unjudged = 0;                // of these: may be anything, or another branch's
-  size_t telling = 0;                   // of the bounded: with values of which more than NaN is left
+  size_t telling = 0;                   // of the bounded and the known: of values that are not special
   size_t known = 0;                     // of the seeds: eager is outside, and known for it
   std::string known_why;                // the row, and what it does
   std::string no_stream;                // why random loops were compared from outside alone

@@ -156,6 +156,9 @@ ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
       std::printf("  held to eager's own draws; what drew from Lenz's stream is held to it by --random lenz\n");
   } else if (v.code != ExitCode::fine) {
     std::printf("%s: not covered, %s\n", options.results.c_str(), v.why.c_str());
+  } else if (!v.known.empty()) {
+    std::printf("%s: what libtorch gives, which is wrong there, and known for it: %s\n", options.results.c_str(),
+                v.known.c_str());
   } else {
     std::printf("%s: right; %llu elements, %llu of them held to better than 2^-6\n", options.results.c_str(),
                 static_cast<unsigned long long>(v.shares.elements), static_cast<unsigned long long>(v.shares.strong));

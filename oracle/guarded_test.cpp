@@ -52,6 +52,8 @@ TORCH_LIBRARY_IMPL(lenz_guard_test, CPU, m) {
 TORCH_LIBRARY_FRAGMENT(aten, m) { m.def("lenz_die_of_one_matrix(Tensor self) -> Tensor"); }
 TORCH_LIBRARY_IMPL(aten, CPU, m) { m.impl("lenz_die_of_one_matrix", die_of_one_matrix); }
 
+extern "C" void __asan_init() __attribute__((weak));  // of the address sanitizer, if that is there
+
 namespace lenz::oracle {
 namespace {
 
@@ -125,6 +127,7 @@ TEST(Guarded, ComparisonNamesTheRung) {
 
 // Memory that ends while inputs are being guarded is told: nobody looks at what was not guarded yet.
 TEST(Guarded, MemoryMayEndMeanwhile) {
+  if (&__asan_init != nullptr) GTEST_SKIP() << "`new` ends the process there instead of throwing";
   auto until_memory_ends = [] {
     auto graph =
         parse_graph("graph @g(%x: u8[2] strides [100000000]) {\n  %r = aten.neg(%x)\n  return %r\n}\n", op_table());

@@ -27,6 +27,7 @@ struct ResultsVerdict {
   ExitCode code = ExitCode::fine;      // fine, wrong, or not_covered
   std::string why;                     // not_covered: in words
   std::optional<Mismatch> mismatch;    // wrong
+  std::string known;                   // they are libtorch's, wrong, and known for it (values_known.txt): why
   Shares shares;                       // of the elements of results
   std::vector<std::string> unbounded;  // ops without a rule for their errors
   std::vector<std::string> untold;     // what the file does not say, and nobody judged: "strides of out0"

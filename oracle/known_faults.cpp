@@ -164,14 +164,6 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     return (sorted && sorted->kind == ArgKind::boolean && !sorted->boolean()) ||
            (stable && (stable->kind != ArgKind::boolean || !stable->boolean()));
   }
-  if (known.when == KnownFault::part_overlaps) {
-    const Arg *size = argument("size"), *stride = argument("stride");
-    if (!size || !stride || size->kind != ArgKind::int_list || stride->kind != ArgKind::int_list) return false;
-    TensorType part;
-    part.sizes = DimVec(size->dim_list());
-    part.strides = DimVec(stride->dim_list());
-    return overlaps(*graph.context().tensor(part), sizes);
-  }
   if (known.when == KnownFault::misfit) {
     const Type &self = graph.type(call.args[0].value()), &result = graph.type(call.result());
     auto misfits = [&](std::string_view name, size_t from_last) {
@@ -268,15 +260,15 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       fields[i] = rest.substr(0, bar);
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
-    constexpr std::string_view kWhen[] = {"always",         "out_strided",   "any_strided", "self_overlaps", "drops",
-                                          "rounds",         "single",        "unsorted",    "part_overlaps", "one_wide",
-                                          "misfit",         "out_restrided", "by_products", "infinite",      "poles",
-                                          "strided_rounds", "steps",         "skips"};
+    constexpr std::string_view kWhen[] = {
+        "always",   "out_strided", "any_strided",    "self_overlaps", "drops",         "rounds",
+        "single",   "unsorted",    "one_wide",       "misfit",        "out_restrided", "by_products",
+        "infinite", "poles",       "strided_rounds", "steps",         "skips"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
-          "rounds, single, unsorted, part_overlaps, one_wide, misfit, out_restrided, by_products, infinite, poles, "
+          "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});

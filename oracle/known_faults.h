@@ -26,7 +26,6 @@ struct KnownFault {
     rounds,
     single,
     unsorted,
-    part_overlaps,
     one_wide,
     misfit,
     out_restrided,

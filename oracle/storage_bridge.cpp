@@ -125,9 +125,12 @@ std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops
     };
     std::vector<int64_t> strides;
     for (Dim d : wanted.type.strides) strides.push_back(evaluate(d, known).value());
-    const bool mine = wanted.type.offset.is(0) && lies_so(made, strides, 0, operands);
-    if (!mine) {
-      at::Tensor placed = allocated([&] { return at::empty_strided(made.sizes(), strides, made.options()); });
+    const int64_t offset = evaluate(wanted.type.offset, known).value();
+    if (!lies_so(made, strides, offset, operands)) {
+      const std::span sizes_of(made.sizes().data(), made.sizes().size());
+      const int64_t needed = loops::elements_needed(sizes_of, strides, offset).value();
+      at::Tensor memory = allocated([&] { return at::empty({needed}, made.options()); });
+      at::Tensor placed = memory.as_strided(made.sizes(), strides, offset);
       placed.copy_(made);
       made = std::move(placed);
     }

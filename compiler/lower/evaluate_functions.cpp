@@ -62,20 +62,36 @@ Item is_placed(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(in.lowering().program.buffers[in.buffer(a[0])].placed));
 }
 // Whether several coordinates may name one place in memory.
-Item overlaps(TextRunner& in, Items a) {
-  const TensorType& t = in.type(a[0]);
+bool may_meet(TextRunner& in, const DimVec& sizes, const DimVec& strides) {
   const Facts& facts = in.lowering().program.assumptions.known();
   std::vector<size_t> order;
-  for (size_t d = 0; d < t.rank(); ++d)
-    if (!facts.proves(eq(t.sizes[d], 1))) order.push_back(d);
-  std::ranges::stable_sort(order, [&](size_t x, size_t y) { return facts.proves(lt(t.strides[x], t.strides[y])); });
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (!facts.proves(eq(sizes[d], 1))) order.push_back(d);
+  std::ranges::stable_sort(order, [&](size_t x, size_t y) { return facts.proves(lt(strides[x], strides[y])); });
   Dim reach = 1;  // of the dims so far: the next one must step over it
   bool apart = true;
   for (size_t d : order) {
-    apart = apart && facts.proves(le(reach, t.strides[d]));
-    reach += t.strides[d] * (t.sizes[d] - 1);
+    apart = apart && facts.proves(le(reach, strides[d]));
+    reach += strides[d] * (sizes[d] - 1);
   }
-  return Item::of(Arg::of_bool(!apart));
+  return !apart;
+}
+Item overlaps(TextRunner& in, Items a) {
+  const TensorType& t = in.type(a[0]);
+  return Item::of(Arg::of_bool(may_meet(in, t.sizes, t.strides)));
+}
+// Whether a part of a tensor's memory may name one place twice, or is known to leave the tensor's elements.
+Item strays(TextRunner& in, Items a) {
+  const TensorType& t = in.type(a[0]);
+  const DimVec sizes = in.dims(a[1]), strides = in.dims(a[2]);
+  const Dim first = in.dim(a[3]) - t.offset;
+  Dim last = first, elements = 1;
+  for (size_t d = 0; d < sizes.size(); ++d) last += strides[d] * (sizes[d] - 1);
+  for (Dim size : t.sizes) elements *= size;
+  const Facts& facts = in.lowering().program.assumptions.known();
+  const bool leaves = facts.proves(lt(first, 0)) || facts.proves(le(elements, last));
+  const bool none = std::ranges::any_of(sizes, [&](Dim size) { return facts.proves(eq(size, 0)); });
+  return Item::of(Arg::of_bool(!none && (leaves || may_meet(in, sizes, strides))));
 }
 Item shape_changes(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(!(in.type(a[0]).sizes == in.type(a[1]).sizes)));
@@ -327,6 +343,7 @@ constexpr Row kRows[] = {
     {"item_size", 1, item_bytes},
     {"bits_dtype", 1, bits_dtype},
     {"overlaps", 1, overlaps},
+    {"strays", 4, strays},
     {"results", 0, results},
     {"result", 1, result},
     {"strided_view", 4, strided_view},

@@ -364,8 +364,10 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     if (d == Dtype::f64 && finite && results.size() == 1) fine = summed_finely(in, call, absolute, ones, value);
     double roundings = lenz::is_complex(d) ? 2 : 1;  // each part of a product is a sum of two
     at::Tensor steps = (n + 2) * roundings;
-    at::Tensor error = fine ? fine->passed : (far - near).clamp_min(0);
+    const at::Tensor passed = fine ? fine->passed : (far - near).clamp_min(0);
+    at::Tensor error = passed;
     StoredErrors stored;
+    auto finite_value = [&] { return nothing_where(at::isfinite(value).logical_not(), value, 0); };
     if (is_inexact(d)) {
       const at::Tensor most = adds ? most_of_sums(far, near, size, n, sums) : far;
       const bool by_parts = adds && as_defined;
@@ -382,6 +384,13 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
         const at::Tensor lost = at::abs(others[i]).to(at::kDouble).clamp_max(largest_finite(sums));
         error = error + steps * least + smallest_subnormal(sums) * (divisor >= 0 ? steps * lost : lost);
       }
+      // One term is its own sum, by any formula: it may be rounded, if it has been kept wider.
+      if (const at::Tensor alone = n <= 1; adds && at::any(alone).item<bool>()) {
+        const bool narrows = sums != to_real(d);  // then it is rounded below
+        const at::Tensor own =
+            narrows ? passed : StoredErrors(finite_value(), passed.expand(value.sizes()), d, Formula::given).error;
+        error = at::where(alone, own, error);
+      }
       // An average is a sum first.
       at::Tensor highest = at::maximum(far, at::abs(peak[i]).to(at::kDouble));
       at::Tensor sum = averages || call.op->flow.terms == ErrorFlow::windowed ? highest * n : highest;
@@ -390,7 +399,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       if (const double parts = parts_of_threads(in, call, value); parts > 0 && sums != to_real(d))
         error = error + lost_by_parts(call, parts, near, highest + error, to_real(d));
       if (sums != to_real(d)) {  // stored at the end
-        const at::Tensor real = value.is_complex() ? size : nothing_where(at::isfinite(value).logical_not(), value, 0);
+        const at::Tensor real = value.is_complex() ? size : finite_value();
         stored = StoredErrors(real, error, to_real(d), in.formula);
         error = stored.error;
       } else {

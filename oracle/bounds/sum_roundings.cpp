@@ -4,6 +4,7 @@
 #include <ATen/TensorOperators.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <set>
 #include <vector>
@@ -53,8 +54,9 @@ constexpr int64_t kManyTerms = 1 << 18;
 constexpr int64_t kFewTerms = 32;
 constexpr size_t kGrids = 8;
 
-// By how much elements are rounded up at most, or down, where each is added to a multiple of g, or of g / 2 too.
-at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves) {
+// By how much elements are rounded up at most, or down, where each is added to a multiple of g, or of g / 2 too; where
+// that is less than `share` of g, that. Nothing for what is zero for certain.
+at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double share) {
   const at::Tensor value = p.value.to(at::kDouble);
   at::Tensor place = value * ((up ? -1 : 1) / g);
   place = place - at::round(place);
@@ -66,8 +68,68 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves) {
   if (halves) most = at::maximum(most, reaches(at::where(place > 0, place - 0.5, place + 0.5)));
   at::Tensor none = value == 0;
   if (p.error.defined()) none = none.logical_and(p.error == 0);
-  return nothing_where(none, most.clamp_min(kShare) * g, 0);
+  return nothing_where(none, most.clamp_min(share) * g, 0);
 }
+
+// --- level by level
+// All terms have one sign, and add up to T < 2^(e+1); level i are the parts from 2^(e-i) on, that round to multiples of
+// g_i = g / 2^i. What is said above counts every term as if it met one of level 0. But few can: one part of 2^(e-i) or
+// more has come together of terms that are 2^(e-i) in all, so that what is added to such parts comes to T - 2^(e-i) at
+// most. Let no term be more than 2^(e-2) / 4, of i below 3.
+//
+// Call of a part's two operands the heavy one that which is a part itself, of two such the one of which the largest
+// part was made. From any part go on to the heavy operand until that is a sum of two terms: each such pair ends one
+// path of these, which begins at the whole sum or at a light operand. So each sum of two parts can be charged to the
+// two terms of the pair where the path from its light operand ends, every other sum of a part and a term to that term,
+// and no term is charged twice, but for the sum of its pair, which is ll = 2^-p greatest for each of both at most.
+//
+// A sum of level i is plain if, of every level from i to 2, one of its operands, which is the heavy one then, has parts
+// of that level or above it. Of one level there are at most c = 2^(i+1) disjoint parts, and no more than 2 c - 1 sums
+// that are not plain: 3 + 7 + 15 = 25 of all levels, g / 2 each. What plain sums are charged to stands in light
+// operands that have no such part: beside the terms of the first one that came to 2^(e-i).
+//
+// A plain sum of a part and a term that meet on level i rounds by what the term is beside g_i, for the part is of that
+// level too, or has been kept wider than the format and did not round: then g_i / 4 that it has not spent and g_i / 4
+// of this term pay. Of two parts it rounds by g_i / 2, g_i / 4 for each of two terms. Below level 2 a sum rounds by g
+// / 16.
+//
+// How many terms meet which level is a problem of linear programming, any prices of which bound it: for prices l_i of
+// size at level i, and L_i what they add up to from i to 2, terms pay the most that they may less L_i times their size,
+// or g / 16, and sum(l_i (T - 2^(e-i))) is added. Prices are about right where a term of so many times the mean size
+// would as soon be on the next level: there it pays half as much, of 0.28 g_i.
+constexpr int kLevels = 3;
+constexpr double kNotPlain = 25;
+constexpr int64_t kTermsOfLevels = 256;
+constexpr double kMeanSizes[] = {0.7, 1.4};
+
+struct Levels {
+  double g = 0, ll = 0;
+  std::array<double, kLevels> price{};  // the L_i
+
+  Levels(double place, double greatest, double unit, double size) : g(place), ll(greatest * unit) {
+    constexpr double kHalfOfWhatIsPaid = 0.14;
+    for (int i = kLevels; i-- > 0;)
+      price[i] = kHalfOfWhatIsPaid * grid(i) / size + (i + 1 < kLevels ? price[i + 1] : 0);
+  }
+  double grid(int i) const { return std::ldexp(g, -i); }
+  at::Tensor paid(const Planes& p, bool up) const {
+    at::Tensor size = at::abs(p.value.to(at::kDouble));
+    at::Tensor most = at::full_like(size, grid(kLevels) / 2);
+    if (p.error.defined()) size = (size - p.error).clamp_min(0);
+    for (int i = 0; i < kLevels; ++i)
+      most = at::maximum(most, beside_grid(p, grid(i), up, false, 0.25 + ll / grid(i)) - size * price[i]);
+    return nothing_where(p.error.defined() ? (p.value == 0).logical_and(p.error == 0) : p.value == 0, most, 0);
+  }
+  // What is added for terms of this whole size.
+  at::Tensor fixed(const at::Tensor& whole, double unit) const {
+    at::Tensor all = at::full_like(whole, kNotPlain * g / 2);
+    for (int i = 0; i < kLevels; ++i) {
+      const double level = grid(i) / (2 * unit) / kSlack;
+      all = all + (whole - level).clamp_min(0) * (price[i] - (i + 1 < kLevels ? price[i + 1] : 0));
+    }
+    return all;
+  }
+};
 
 bool have_one_sign(FlowContext& in, const Call& call) {
   bool above = true, below = true;
@@ -102,17 +164,30 @@ at::Tensor lost_in_sums(FlowContext& in, const Call& call, const SumOf& sum, siz
   const bool one_sign = have_one_sign(in, call);
   const std::vector<Arg> args = with_numbers(call, [](double x) { return x; });
   for (const double g_half : halves) {
-    auto added = [&](bool up) {
-      return run_on(in, call, args, [&](const Leaf& leaf) {
-        return flows(in, call, leaf) ? beside_grid(in.store.read(leaf.value), 2 * g_half, up, !one_sign) : leaf.value;
-      });
+    const double g = 2 * g_half;
+    const at::Tensor here = counts.logical_and(half == g_half);
+    // No more than what terms pay, and beside that something fixed, of the results that are meant.
+    auto no_more_than = [&](const auto& paid, const at::Tensor& meant, const at::Tensor& beside) {
+      auto added = [&](bool up) {
+        return run_on(in, call, args, [&](const Leaf& leaf) {
+          return flows(in, call, leaf) ? paid(in.store.read(leaf.value), up) : leaf.value;
+        });
+      };
+      const std::vector<at::Tensor> up = added(true), down = added(false);
+      if (up.size() <= result || down.size() <= result) return;
+      const at::Tensor all = at::maximum(up[result], down[result]) * kSlack + beside;
+      lost = at::where(meant, at::minimum(lost, all), lost);
     };
-    const std::vector<at::Tensor> up = added(true), down = added(false);
-    if (up.size() <= result || down.size() <= result) return lost;
     const double few = std::max(2.0, std::ceil(g_half / unit / (4 * greatest)));
-    const at::Tensor beside = (at::floor(sum.n / few) + (one_sign ? 1 : 0)) * g_half;
-    const at::Tensor all = at::maximum(up[result], down[result]) * kSlack + beside;
-    lost = at::where(counts.logical_and(half == g_half), at::minimum(lost, all), lost);
+    no_more_than([&](const Planes& p, bool up) { return beside_grid(p, g, up, !one_sign, kShare); }, here,
+                 (at::floor(sum.n / few) + (one_sign ? 1 : 0)) * g_half);
+    const at::Tensor many = here.logical_and(sum.n >= kTermsOfLevels);
+    if (!one_sign || g_half < 16 * unit * greatest || !at::any(many).item<bool>()) continue;
+    const double mean = (sum.most / sum.n).masked_select(many).mean().item<double>();
+    for (const double sizes : kMeanSizes) {
+      const Levels levels(g, greatest, unit, sizes * mean);
+      no_more_than([&](const Planes& p, bool up) { return levels.paid(p, up); }, many, levels.fixed(sum.most, unit));
+    }
   }
   return lost;
 }

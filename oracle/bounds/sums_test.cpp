@@ -6,10 +6,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <random>
 #include <vector>
 
 #include "oracle/bounds/judged_case.h"
+#include "oracle/bounds/rounded.h"
 
 namespace lenz::oracle {
 namespace {
@@ -20,7 +22,7 @@ constexpr double kUlp = 0x1p-23;  // of f32, at one
 TEST(Bounds, OfALongSumCountsPartsNotTerms) {
   auto error = [](const char* last) {
     return Judged(
-               "graph @g(%x: f32[512] init uniform(1, 1.5, seed=1), %y: f32[512] init uniform(1, 1.5, seed=2)) { "
+               "graph @g(%x: f32[64] init uniform(1, 1.5, seed=1), %y: f32[64] init uniform(1, 1.5, seed=2)) { "
                "%n = aten.mul(%y, " +
                std::string(last) + ") %c = aten.cat([%x, %n]) %z = aten.sum(%c) return %z }")
         .errors()[0];
@@ -109,6 +111,63 @@ TEST(Bounds, OfALongSumKnowWhatItsTermsAreBesideTheGrid) {
       if (kind == 0) EXPECT_LT(error, (0.31 * static_cast<double>(n) + 9) * place);
     }
   EXPECT_GT(nearest, 0.5);
+}
+
+// Few terms can meet the largest parts of a sum: of those that have one sign no tree gets beyond what is counted level
+// by level, be they alike or not, and where the sum is just above a power of two that is far less than a count of
+// terms.
+TEST(Bounds, OfALongSumCountTermsByTheLevelThatTheyMeet) {
+  std::mt19937 random(11);
+  auto uniform = [&](double from, double to) { return from + (to - from) * (random() * 0x1p-32); };
+  double nearest = 0;
+  for (int kind = 0; kind < 5; ++kind)
+    for (int trial = 0; trial < 6; ++trial) {
+      const size_t n = 256 + random() % 1800;
+      std::vector<double> terms(n);
+      for (double& t : terms)
+        t = kind == 0   ? uniform(0.25, 4)
+            : kind == 1 ? -uniform(0, 1)
+            : kind == 2 ? 1 + uniform(0.4, 0.6) * 0x1p-13
+            : kind == 3 ? uniform(0, 1) * (random() % 10 ? 0.1 : 4)
+                        : std::exp(uniform(-6, 1));
+      const double whole = std::accumulate(terms.begin(), terms.end(), 0.0);
+      const double power = std::exp2(std::floor(std::log2(std::fabs(whole))));
+      const double scale = trial % 2 ? 1.02 * power / std::fabs(whole) : 1;  // just above a power of two
+      for (double& t : terms) t = static_cast<float>(t * scale);
+      Judged j("graph @g(%x: f32[" + std::to_string(n) + "]) { %z = aten.sum(%x) return %z }", {terms});
+      const double exact = j.values()[0], error = j.errors()[0];
+      for (double way : {-1.0, 1.0})
+        for (int tree = 0; tree < 6; ++tree) {
+          const double off = std::fabs(steered_tree(terms, way, random) - exact);
+          EXPECT_LE(off, error) << "kind " << kind << ", " << n << " terms";
+          nearest = std::max(nearest, off / error);
+        }
+      const double place = std::exp2(std::floor(std::log2(std::fabs(exact)))) * kUlp;
+      const double counted = kind == 2 ? 0.5 : 0.3;  // of a last place, for each term wherever it stands
+      if (trial % 2 && kind < 3) EXPECT_LT(error, 0.8 * counted * static_cast<double>(n) * place) << "kind " << kind;
+    }
+  EXPECT_GT(nearest, 0.7);
+}
+
+// One term is its own sum, be it a step of a definition: it is rounded, if it has been kept wider, and that is all.
+TEST(Bounds, OfOneTermIsWhatTheTermIsOffBy) {
+  for (const char* dtype : {"f32", "f64", "bf16"}) {
+    Judged j(std::string("graph @g(%x: ") + dtype + R"([3, 1] init uniform(1, 2, seed=3)) {
+      %e = aten.exp(%x) %s = aten.sum(%e, [1], true) %c = aten.cumsum(%e, 1) %z = aten.zeros_like(%e)
+      %w = aten.cat([%e, %z], 1) %t = aten.sum(%w, [1], true)
+      return %e, %s, %c, %t })");
+    const Dtype d = *parse_dtype(dtype);
+    for (size_t output : {1, 2, 3})
+      for (size_t k = 0; k < 3; ++k) {
+        const double v = j.values(0)[k], e = j.errors(0)[k];
+        const double ends = std::max(nearest(d, v + e) - v, v - nearest(d, v - e));
+        EXPECT_LE(j.errors(output)[k], std::max(e, ends) * 1.001) << dtype << output;
+      }
+  }
+  Judged alone(
+      "graph @g(%x: f32[4, 1] init uniform(-2, 2, seed=3)) { %y = aten._log_softmax(%x, 1, false) return %y }");
+  for (double e : alone.errors()) EXPECT_LE(e, 1.01 * kUlp);  // of the exponential of zero alone
+  EXPECT_FALSE(alone.verdict().mismatch);
 }
 
 // 1e16 + 1 - 1e16, and a product of matrices that cancels: as float64 sums them they are off.

@@ -113,6 +113,22 @@ double steered(std::vector<double>& terms, double way) {
   return sum;
 }
 
+// Sorted so that partial sums are soon as large as they can be, of terms that gain little there: what is rounded by
+// more than a quarter of the largest parts' last place stands where its size times `share` would.
+void good_ones_late(std::vector<double>& terms, double way, Dtype sums, double share) {
+  double above = 0, below = 0;
+  for (double t : terms) (t > 0 ? above : below) += t;
+  if (!std::isfinite(above + below)) return;
+  const double sign = above >= -below ? 1 : -1, place = last_place(sums, std::max(above, -below));
+  std::vector<std::pair<double, double>> keyed;
+  for (double t : terms) {
+    const double gain = way * (std::round(t / place) - t / place);
+    keyed.emplace_back(sign * t * (gain > 0.25 ? share : 1), t);
+  }
+  std::ranges::sort(keyed, std::ranges::greater());
+  std::ranges::transform(keyed, terms.begin(), [](const auto& k) { return k.second; });
+}
+
 class Extent {
  public:
   explicit Extent(const Plan& plan) : plan_(plan), values_(plan.dtypes.size()) {}
@@ -296,11 +312,18 @@ class Extent {
         continue;
       }
       if (s.dtype != Dtype::f64) keep(plain, collector);
-      // As it comes, and with partial sums as large as they can be made.
-      for (int order = 0; order < 3; ++order) {
-        if (order == 1) std::ranges::sort(*terms, std::ranges::greater());
-        if (order == 2) std::ranges::reverse(*terms);
-        keep(s.dtype == Dtype::f64 ? steered<double>(*terms, way) : steered<float>(*terms, way), collector);
+      const bool wide = s.dtype == Dtype::f64;
+      auto add_up = [&] { keep(wide ? steered<double>(*terms, way) : steered<float>(*terms, way), collector); };
+      // As it comes, with partial sums as large as they can be made, and as soon with terms that do little there.
+      add_up();
+      for (const auto descending : {true, false}) {
+        std::ranges::sort(*terms, [&](double a, double b) { return descending ? a > b : a < b; });
+        add_up();
+      }
+      constexpr double kGoodOnesCountFor[] = {0.75, 0.5, 0.25};
+      for (const double share : kGoodOnesCountFor) {
+        good_ones_late(*terms, way, wide ? Dtype::f64 : Dtype::f32, share);
+        add_up();
       }
     }
   }

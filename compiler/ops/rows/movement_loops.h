@@ -95,26 +95,25 @@ inline constexpr std::string_view kAsComplexLoops = "%out[$i] = complex(wide(%se
 
 // Lists of parts, one after the other.
 
-// Self, but for the part that src stands in. Where places of self coincide, what is written last stays.
-#define LENZ_OVER(WHERE)                                                                                      \
-  "if overlaps(%out) { for $i in shape(%out) { %out[$i] put= %self[$i] } for $i in shape(%src) { %out[" WHERE \
-  "] put= %src[$i] } } else { "
-inline constexpr std::string_view kSliceScatterLoops = LENZ_SLICE R"(
+// Self, but for the part that src stands in. Where places of self coincide what is written last stays, and that follows
+// the order in which a host walks strides: then it is the host's.
+#define LENZ_APART "if overlaps(%out) { extern() } "
+inline constexpr std::string_view kSliceScatterLoops = LENZ_APART LENZ_SLICE R"(
   if given($end) { $e = $end } else { $e = $n }
   $e = min(max(from_start($e, $n), $s), $n)
-)" LENZ_OVER("replaced($i, $d, $s + at($i, $d) * $step)") R"(
   for $i in shape(%out) {
     $k = at($i, $d) - $s
     inside = $k >= 0 and $k < $e - $s and $k % $step == 0
     %out[$i] = masked(inside, %src[replaced($i, $d, $k // $step)], %self[$i])
-  } })";
-inline constexpr std::string_view kDiagonalScatterLoops = LENZ_DIAGONAL LENZ_OVER(LENZ_ON_DIAGONAL("$i")) R"(
+  })";
+inline constexpr std::string_view kDiagonalScatterLoops = LENZ_APART LENZ_DIAGONAL R"(
   for $i in shape(%out) {
     $k = at($i, $a) - $down
     inside = $k >= 0 and $k == at($i, $b) - $along
     %out[$i] = masked(inside, %src[concat(without($i, [$a, $b]), [$k])], %self[$i])
-  } })";
+  })";
 inline constexpr std::string_view kAsStridedScatterLoops = LENZ_IN_STORAGE("%self") R"(
+  if strays(%self, $size, $stride, $from + offset(%self)) { extern() }
   %out[$i] = %self[$i]
   for $i in shape(%src) {
     $at = $from
@@ -210,6 +209,6 @@ inline constexpr std::string_view kCatLoops = R"(
 #undef LENZ_BOTH
 #undef LENZ_IN_STORAGE
 #undef LENZ_REPEATED
-#undef LENZ_OVER
+#undef LENZ_APART
 
 }  // namespace lenz
