@@ -1,5 +1,6 @@
 // Rows that are one scalar primitive: every element of the result from the elements that stand below it, in the dtype
 // that the operands promote to.
+#include "compiler/graph/whole_numbers.h"
 #include "compiler/lower/coordinates.h"
 #include "compiler/lower/lowering.h"
 #include "compiler/ops/rules/elementwise.h"
@@ -26,6 +27,15 @@ Dtype compute_dtype(Lowering& lowering, const Node& node, const ScalarRow& row) 
     }
   }
   return node.op->has(Trait::makes_float) ? rule::float_result_type(in, operands) : rule::result_type(in, operands);
+}
+
+// Whether the second operand is one value of another dtype, which half precision is not to round (takes_whole).
+bool keeps_number(Lowering& lowering, const Node& node, Dtype compute) {
+  if ((compute != Dtype::f16 && compute != Dtype::bf16) || !takes_whole(*node.op, 1)) return false;
+  const Arg& second = node.args[1];
+  if (is_number(lowering, second)) return true;
+  const Type& type = lowering.type(second.value());
+  return type.dtype != compute && numel(type.sizes()).is(1);
 }
 
 class PointNest {
@@ -61,6 +71,8 @@ void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId resul
   Dtype compute = compute_dtype(lowering, node, row);
   if (is_float8(compute) && !row.dtypes.has(compute)) compute = Dtype::f32;   // float8 is for storage
   if (compute == Dtype::b8 && !row.dtypes.has(compute)) compute = Dtype::u8;  // 0 and 1
+  const Dtype rounded = compute;
+  if (keeps_number(lowering, node, compute)) compute = Dtype::f32;
   SmallVec<Ssa, 3> operands;
   for (int i = 0; i < row.arity; ++i)
     operands.push_back(point.operand(node.args[static_cast<size_t>(i)], operand_dtype(row, compute, i)));
@@ -74,6 +86,7 @@ void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId resul
   Dtype target = lowering.program.buffers[result].type.dtype;
   bool asks = row.result == ResultRule::target;
   Ssa value = nest.apply(row, operands, asks ? std::optional(target) : std::nullopt);
+  if (compute != rounded) value = nest.converted(value, rounded);
   nest.store(result, point.at(), value, loops::StoreMode::assign);
   nest.finish(*lowering.block);
 }
