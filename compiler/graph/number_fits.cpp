@@ -12,7 +12,7 @@ namespace lenz {
 
 namespace {
 constexpr std::string_view kInto[] = {"result", "computed", "truncated", "element", "filled", "power"};
-constexpr std::string_view kWhole = ":whole";  // refuses nothing
+constexpr std::string_view kWhole = ":whole", kComputed = ":computed";  // the first refuses nothing
 
 // Cuts off what stands before the mark.
 std::string_view cut(std::string_view& rest, char mark) {
@@ -32,7 +32,8 @@ size_t param_of(const OpDef& def, std::string_view name) {
 bool takes_whole(const OpDef& op, size_t param) {
   for (std::string_view rest = op.fits; !rest.empty();) {
     std::string_view clause = cut(rest, ' ');
-    if (clause.ends_with(kWhole) && param_of(op, cut(clause, ':')) == param) return true;
+    const bool whole = clause.ends_with(kWhole) || clause.ends_with(kComputed);
+    if (whole && param_of(op, cut(clause, ':')) == param) return true;
   }
   return false;
 }
