@@ -72,7 +72,8 @@ TEST(LoweredRuns, MasksAmongIndicesTakeAsManyElementsAsTheseOrOne) {
                                         Tensor::integers(Dtype::b8, {3}, m), Tensor::integers(Dtype::b8, {3}, k)};
     return loops::interpret(lower_graph(*graph), inputs);
   };
-  loops::Results pairs = run({1, 0, 1}, {0, 1, 1}), one = run({1, 0, 1}, {0, 1, 0}), nothing = run({0, 0, 0}, {0, 1, 0});
+  loops::Results pairs = run({1, 0, 1}, {0, 1, 1}), one = run({1, 0, 1}, {0, 1, 0}),
+                 nothing = run({0, 0, 0}, {0, 1, 0});
   ASSERT_EQ(pairs.ending, loops::Ending::finished) << pairs.text;
   const Tensor& of_pairs = pairs.outputs[0].tensor;
   EXPECT_EQ(of_pairs.at(0).real(), 1);

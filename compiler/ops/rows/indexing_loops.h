@@ -23,15 +23,17 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
   })";
 
 // Which dims the indices stand for, the shape that they broadcast to, and where it stands in the result: in the place
-// of adjacent dims, else in front. A mask alone has its own way; one among other indices is a column for each of its dims.
-#define LENZ_EACH_INDEX(MASK, INDEX)                                       \
-  "$d = 0 "                                                                \
-  "each $x, $n in $indices { "                                             \
-  "if given($x) { "                                                        \
-  "if dtype($x) == bool {" MASK "$d = $d + rank($x) } else {" INDEX "$d = $d + 1 } " \
-  "} else { $d = $d + 1 } "                                                \
+// of adjacent dims, else in front. A mask alone has its own way; one among other indices is a column for each of its
+// dims.
+#define LENZ_EACH_INDEX(MASK, INDEX)                                \
+  "$d = 0 "                                                         \
+  "each $x, $n in $indices { "                                      \
+  "if given($x) { "                                                 \
+  "if dtype($x) == bool {" MASK "$d = $d + rank($x) } else {" INDEX \
+  "$d = $d + 1 } "                                                  \
+  "} else { $d = $d + 1 } "                                         \
   "} "
-#define LENZ_INDICES                                                                                  \
+#define LENZ_INDICES \
   "$given = [] "                                                                                      \
   "$b = [] "                                                                                          \
   "$masks = 0 "                                                                                       \
@@ -48,15 +50,16 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
   "} "                                                                                                \
   "$adjacent = len($given) > 0 and at($given, -1) - at($given, 0) + 1 == len($given) "                \
   "$start = choose($adjacent, at($given, 0), 0) "
-#define LENZ_POSITIONS                                                                                             \
-  "$k = drop(first($i, $start + len($b)), $start) "                                                                \
-  "$rest = concat(first($i, $start), drop($i, $start + len($b))) "                                                 \
-  "$p = [] "                                                                                                       \
-  "$c = 0 "                                                                                                        \
-  "$m = 0 " LENZ_EACH_INDEX(                                                                                       \
-      "$which = position(where(%counts[$m] == 1, 0, to(at($k, -1), i64)), $most) "                                 \
-      "each $q in range(0, rank($x)) { $p = concat($p, [position(%columns[$c + $q, $which], size(%self, $d + $q))]) } " \
-      "$c = $c + rank($x) $m = $m + 1 ",                                                                           \
+#define LENZ_POSITIONS                                                                                                \
+  "$k = drop(first($i, $start + len($b)), $start) "                                                                   \
+  "$rest = concat(first($i, $start), drop($i, $start + len($b))) "                                                    \
+  "$p = [] "                                                                                                          \
+  "$c = 0 "                                                                                                           \
+  "$m = 0 " LENZ_EACH_INDEX(                                                                                          \
+      "$which = position(where(%counts[$m] == 1, 0, to(at($k, -1), i64)), $most) "                                    \
+      "each $q in range(0, rank($x)) { $p = concat($p, [position(%columns[$c + $q, $which], size(%self, $d + $q))]) " \
+      "} "                                                                                                            \
+      "$c = $c + rank($x) $m = $m + 1 ",                                                                              \
       "$p = concat($p, [wrapped($x[broadcast_at($k, shape($x))], size(%self, $d))]) ")
 // The true elements of %mask up to each place of a shape, and how many there are.
 #define LENZ_COUNTED(SHAPE)            \
@@ -74,7 +77,7 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
   "  s = reduce sum(to(wide(%mask[broadcast_at($r, shape(%mask))]) != 0, i64)) %total[[]] = s } "
 // Of masks among other indices: where their true elements stand, a column for each of their dims; how many each takes;
 // and %n, how many that is beside the others. One stands for as many as there are.
-#define LENZ_COLUMNS                                                                                      \
+#define LENZ_COLUMNS \
   "$most = 0 "                                                                                            \
   "$c = 0 " LENZ_EACH_INDEX("$most = max($most, numel($x)) $c = $c + rank($x) ", "")                      \
   "%columns = temporary(i64, [$c, $most]) "                                                               \
@@ -127,14 +130,15 @@ inline constexpr std::string_view kIndexLoops =
   for $i in shape(%out) { )" LENZ_POSITIONS " %out[$i] = %self[merged($given, $p, $rest)] } }";
 // Written where they are read: over the shape that reading would have. To the places of a mask goes one value for each,
 // or the same one.
-#define LENZ_PUT(STORE)                                                                                       \
-  "if $axis >= 0 { when to(at($i, $last), i64) < %n[[]] {" LENZ_POSITIONS                                     \
-  "$v = position(where(to($count, i64) == 1, 0, to(at($i, $last), i64)), $count) " STORE                      \
-  "%values[inserted(broadcast_at(without($i, [$last]), without(shape(%values), [$axis])), $axis, $v)] } } "   \
-  "else { if $masks > 0 { when to(at($i, $last), i64) < %n[[]] {" LENZ_POSITIONS STORE                        \
-  "%values[broadcast_at($i, shape(%values))] } } else {" LENZ_POSITIONS STORE "%values[broadcast_at($i, shape(%values))] } } "
-inline constexpr std::string_view kIndexPutLoops = LENZ_INDICES "if $alone {" LENZ_TRUE_COUNT("shape(%mask)")
-    LENZ_COUNTED("shape(%mask)") R"(
+#define LENZ_PUT(STORE)                                                                                     \
+  "if $axis >= 0 { when to(at($i, $last), i64) < %n[[]] {" LENZ_POSITIONS                                   \
+  "$v = position(where(to($count, i64) == 1, 0, to(at($i, $last), i64)), $count) " STORE                    \
+  "%values[inserted(broadcast_at(without($i, [$last]), without(shape(%values), [$axis])), $axis, $v)] } } " \
+  "else { if $masks > 0 { when to(at($i, $last), i64) < %n[[]] {" LENZ_POSITIONS STORE                      \
+  "%values[broadcast_at($i, shape(%values))] } } else {" LENZ_POSITIONS STORE                               \
+  "%values[broadcast_at($i, shape(%values))] } } "
+inline constexpr std::string_view kIndexPutLoops =
+    LENZ_INDICES "if $alone {" LENZ_TRUE_COUNT("shape(%mask)") LENZ_COUNTED("shape(%mask)") R"(
   $axis = $start - (rank(%self) - rank(%mask) + 1 - rank(%values))
   if $axis >= 0 {
     $count = size(%values, $axis)
