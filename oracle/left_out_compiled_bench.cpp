@@ -55,6 +55,15 @@ constexpr Pair kPairs[] = {
       "%r = aten.scatter(%z, 1, %i, 1.0) return %r }",
       "graph @g(%i: i64[256, 1] init integers(0, 1024, seed=1)) { %n = aten.arange(1024) %e = aten.eq(%i, %n) "
       "%r = aten.to(%e, dtype=f32) return %r }"}},
+    {"memory_bound_product",
+     {"graph @g(%x: f32[16384, 8], %y: f32[8, 8]) { %r = aten.mm(%x, %y) return %r }",
+      "graph @g(%x: f32[16384, 8], %y: f32[8, 8]) { %a = aten.unsqueeze(%x, 2) %p = aten.mul(%a, %y) "
+      "%r = aten.sum(%p, [1]) return %r }"}},
+    {"added_at_a_permutation",
+     {"graph @g(%x: f32[1024, 256], %y: f32[1024, 256]) { %p = aten.randperm(1024) "
+      "%r = aten.index_add(%x, 0, %p, %y) return %r }",
+      "graph @g(%x: f32[1024, 256], %y: f32[1024, 256]) { %p = aten.randperm(1024) %o = aten.index(%x, [%p]) "
+      "%s = aten.add(%o, %y) %r = aten.index_put(%x, [%p], %s) return %r }"}},
     {"split_pointwise_stack",
      {"graph @g(%x: f32[256, 1024]) { %l = aten.split(%x, 512, 1) %p = lenz.getitem(%l, 0) %q = lenz.getitem(%l, 1) %a "
       "= aten.sin(%p) %b = aten.sin(%q) "

@@ -5,12 +5,14 @@
 #include <cmath>
 
 #include "compiler/graph/infer.h"
+#include "compiler/graph/whole_numbers.h"
 #include "compiler/scalar/rounding.h"
 
 namespace lenz {
 
 namespace {
 constexpr std::string_view kInto[] = {"result", "computed", "truncated", "element", "filled", "power"};
+constexpr std::string_view kWhole = ":whole", kComputed = ":computed";  // the first refuses nothing
 
 // Cuts off what stands before the mark.
 std::string_view cut(std::string_view& rest, char mark) {
@@ -27,10 +29,20 @@ size_t param_of(const OpDef& def, std::string_view name) {
 }
 }  // namespace
 
+bool takes_whole(const OpDef& op, size_t param) {
+  for (std::string_view rest = op.fits; !rest.empty();) {
+    std::string_view clause = cut(rest, ' ');
+    const bool whole = clause.ends_with(kWhole) || clause.ends_with(kComputed);
+    if (whole && param_of(op, cut(clause, ':')) == param) return true;
+  }
+  return false;
+}
+
 std::vector<NumberFit> read_fits(const OpDef& def) {
   std::vector<NumberFit> fits;
   for (std::string_view rest = def.fits; !rest.empty();) {
     std::string_view clause = cut(rest, ' '), head = cut(clause, '/');
+    if (head.ends_with(kWhole)) continue;
     NumberFit fit;
     fit.param = param_of(def, cut(head, ':'));
     const auto* into = std::ranges::find(kInto, head);

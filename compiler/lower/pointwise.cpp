@@ -1,5 +1,6 @@
 // Rows that are one scalar primitive: every element of the result from the elements that stand below it, in the dtype
 // that the operands promote to.
+#include "compiler/graph/whole_numbers.h"
 #include "compiler/lower/coordinates.h"
 #include "compiler/lower/lowering.h"
 #include "compiler/ops/rules/elementwise.h"
@@ -26,6 +27,19 @@ Dtype compute_dtype(Lowering& lowering, const Node& node, const ScalarRow& row) 
     }
   }
   return node.op->has(Trait::makes_float) ? rule::float_result_type(in, operands) : rule::result_type(in, operands);
+}
+
+// Whether an operand is one value of another dtype, which half precision is not to round (takes_whole).
+bool keeps_number(Lowering& lowering, const Node& node, const ScalarRow& row, Dtype compute) {
+  if (compute != Dtype::f16 && compute != Dtype::bf16) return false;
+  for (size_t i = 0; i < static_cast<size_t>(row.arity); ++i) {
+    if (!takes_whole(*node.op, i)) continue;
+    const Arg& a = node.args[i];
+    if (is_number(lowering, a)) return true;
+    const Type& type = lowering.type(a.value());
+    if (type.dtype != compute && numel(type.sizes()).is(1)) return true;
+  }
+  return false;
 }
 
 class PointNest {
@@ -61,6 +75,8 @@ void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId resul
   Dtype compute = compute_dtype(lowering, node, row);
   if (is_float8(compute) && !row.dtypes.has(compute)) compute = Dtype::f32;   // float8 is for storage
   if (compute == Dtype::b8 && !row.dtypes.has(compute)) compute = Dtype::u8;  // 0 and 1
+  const Dtype rounded = compute;
+  if (keeps_number(lowering, node, row, compute)) compute = Dtype::f32;
   SmallVec<Ssa, 3> operands;
   for (int i = 0; i < row.arity; ++i)
     operands.push_back(point.operand(node.args[static_cast<size_t>(i)], operand_dtype(row, compute, i)));
@@ -74,6 +90,7 @@ void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId resul
   Dtype target = lowering.program.buffers[result].type.dtype;
   bool asks = row.result == ResultRule::target;
   Ssa value = nest.apply(row, operands, asks ? std::optional(target) : std::nullopt);
+  if (compute != rounded) value = nest.converted(value, rounded);
   nest.store(result, point.at(), value, loops::StoreMode::assign);
   nest.finish(*lowering.block);
 }

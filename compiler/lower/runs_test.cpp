@@ -41,6 +41,51 @@ TEST(LoweredRuns, AFailedAssertionNamesItsNode) {
   EXPECT_THAT(run.text, testing::HasSubstr("it must hold"));
 }
 
+TEST(LoweredRuns, HalfPrecisionDoesNotRoundTheNumberThatMultiplies) {
+  auto graph = parse_graph(R"(graph @g(%x: f16[2]) {
+    %n = lenz.constant(f32[] [98304.0])
+    %a = aten.mul(%x, 98304.0)
+    %b = aten.mul(%x, %n)
+    %c = aten.mul(%n, %x)
+    %d = aten.div(%x, 98304.0)
+    return %a, %b, %c, %d
+  })",
+                           op_table());
+  const loops::InputValue inputs[] = {Tensor::reals(Dtype::f16, {2}, {0.25, -0.5})};
+  loops::Results run = loops::interpret(lower_graph(*graph), inputs);
+  ASSERT_EQ(run.ending, loops::Ending::finished) << run.text;
+  auto first = [&](size_t output) { return run.outputs[output].tensor.at(0).real(); };
+  EXPECT_EQ(first(0), 24576);
+  EXPECT_EQ(first(1), 24576);
+  EXPECT_EQ(first(2), std::numeric_limits<double>::infinity());  // rounded first, as any element is
+  EXPECT_NE(first(3), 0);
+}
+
+TEST(LoweredRuns, MasksAmongIndicesTakeAsManyElementsAsTheseOrOne) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[3, 3], %m: bool[3], %k: bool[3]) {
+    %a: f32[u0] = aten.index(%x, [%m, %k])
+    return %a
+  })",
+                           op_table());
+  auto run = [&](std::initializer_list<int64_t> m, std::initializer_list<int64_t> k) {
+    const loops::InputValue inputs[] = {Tensor::reals(Dtype::f32, {3, 3}, {0, 1, 2, 3, 4, 5, 6, 7, 8}),
+                                        Tensor::integers(Dtype::b8, {3}, m), Tensor::integers(Dtype::b8, {3}, k)};
+    return loops::interpret(lower_graph(*graph), inputs);
+  };
+  loops::Results pairs = run({1, 0, 1}, {0, 1, 1}), one = run({1, 0, 1}, {0, 1, 0}),
+                 nothing = run({0, 0, 0}, {0, 1, 0});
+  ASSERT_EQ(pairs.ending, loops::Ending::finished) << pairs.text;
+  const Tensor& of_pairs = pairs.outputs[0].tensor;
+  EXPECT_EQ(of_pairs.at(0).real(), 1);
+  EXPECT_EQ(of_pairs.at(1).real(), 8);
+  ASSERT_EQ(one.ending, loops::Ending::finished) << one.text;
+  EXPECT_EQ(one.outputs[0].tensor.at(1).real(), 7);
+  ASSERT_EQ(nothing.ending, loops::Ending::finished) << nothing.text;
+  loops::Results misfit = run({1, 1, 1}, {0, 1, 1});
+  EXPECT_EQ(misfit.ending, loops::Ending::raised);
+  EXPECT_THAT(misfit.text, testing::HasSubstr("masks take as many elements"));
+}
+
 TEST(LoweredRuns, TemporariesLiveUntilTheirLastUse) {
   std::string text = "graph @g(%x: f32[4]) {\n  %0 = aten.sin(%x)\n";
   for (int i = 1; i < 20; ++i) text += "  %" + std::to_string(i) + " = aten.neg(%" + std::to_string(i - 1) + ")\n";

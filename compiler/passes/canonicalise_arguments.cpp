@@ -1,5 +1,6 @@
 #include "compiler/graph/alias.h"
 #include "compiler/graph/try_infer.h"
+#include "compiler/graph/whole_numbers.h"
 #include "compiler/passes/pass.h"
 
 namespace lenz {
@@ -95,12 +96,19 @@ class Canonicaliser {
     if (node.arg_count < 2 || node.op->schema.mutates() || params[0].type.kind != params[1].type.kind) return;
     for (size_t i = 2; i < node.arg_count; ++i)
       if (!(node.args[i] == default_arg(graph_.context(), params[i]))) return;  // alpha counts the second operand
-    if (key(node.args[0]) <= key(node.args[1])) return;
+    if (key(node.args[0]) <= key(node.args[1]) || is_second_for_a_reason(node)) return;
     SmallVec<Arg, 12> args(node.arguments());
     std::swap(args[0], args[1]);
     auto results = try_infer(graph_, *node.op, args);
     if (!results || (*results)[0].type != &graph_.type(node.result()) || !context_.allow("order")) return;
     graph_.set_args(id, args);
+  }
+  // Half precision rounds the first operand to its own dtype, and not the second where that is one value.
+  bool is_second_for_a_reason(const Node& node) const {
+    const Dtype result = graph_.type(node.first_result).dtype;
+    if ((result != Dtype::f16 && result != Dtype::bf16) || !takes_whole(*node.op, 1)) return false;
+    auto differs = [&](const Arg& a) { return !a.is_value() || graph_.type(a.value()).dtype != result; };
+    return differs(node.args[0]) || differs(node.args[1]);
   }
   uint64_t key(const Arg& a) const { return a.is_value() ? place_[a.value()] : UINT64_MAX; }
 

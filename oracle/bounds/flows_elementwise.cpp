@@ -2,6 +2,7 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 
+#include "compiler/graph/whole_numbers.h"
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/aten.h"
@@ -310,6 +311,18 @@ bool stays_above_zero(const ScalarRow& row, Dtype compute, std::span<const Plane
 }
 }  // namespace
 
+namespace {
+// What an operand is converted to before it meets the others.
+Dtype met_as(const Call& call, const ScalarRow& row, Dtype compute, int i) {
+  const Dtype met = operand_dtype(row, compute, i);
+  const auto at = static_cast<size_t>(i);
+  if ((met != Dtype::f16 && met != Dtype::bf16) || !takes_whole(*call.op, at)) return met;
+  if (!call.args[at].is_value()) return Dtype::f32;
+  const Type& type = *call.types[call.args[at].value()];
+  return !type.is_tensor() || (type.dtype != met && numel(type.sizes()).is(1)) ? Dtype::f32 : met;
+}
+}  // namespace
+
 Call with_settled_numbers(FlowContext& in, const Call& call, const ScalarRow& row) {
   Call settled = call;
   const Dtype compute = in.errors ? compute_dtype(call, row) : Dtype::f64;
@@ -317,7 +330,7 @@ Call with_settled_numbers(FlowContext& in, const Call& call, const ScalarRow& ro
   for (int i = 0; i < row.arity; ++i) {
     const auto at = static_cast<size_t>(i);
     if (call.args[at].kind != ArgKind::real) continue;
-    const Dtype met = operand_dtype(row, compute, i);
+    const Dtype met = met_as(call, row, compute, i);
     const ElementOperand number = operand_of(in, call, at, met);
     const Planes planes = converted(number.planes, number.dtype, met, in.formula);
     if (!planes.lean.defined()) continue;
@@ -346,7 +359,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const int alpha = call.op->schema.find("alpha");
   const bool multiplies = alpha >= 0 && !is_one(call.args[static_cast<size_t>(alpha)]);  // by what may be left out
   for (int i = 0; i < row.arity; ++i) {
-    const Dtype met = operand_dtype(row, compute, i);
+    const Dtype met = met_as(call, row, compute, i);
     ElementOperand o = operand_of(in, call, static_cast<size_t>(i), met);
     operands.push_back(converted(o.planes, o.dtype, met, in.formula));
     loose = loose || operands.back().loose_zeros;

@@ -1,5 +1,7 @@
 #include "compiler/ops/make/common.h"
 
+#include "compiler/graph/whole_numbers.h"
+
 namespace lenz::make {
 
 DtypeSet castable_into(Dtype first, DtypeSet from) {
@@ -46,6 +48,8 @@ std::optional<Dtype> dtype_with_number(Dtype tensor, const Arg& number) {
 }
 
 Arg number_for(CallMaker& m, Dtype tensor, DtypeSet allowed, bool in_place) {
+  // What half precision can't hold.
+  if (tensor == Dtype::f16 && takes_whole(m.op(), 1) && m.choose().chance(1, 8)) return Arg::of_real(70000);
   Arg number = m.choose().flip()          ? m.a_number(tensor)
                : m.choose().chance(1, 16) ? m.context().complex({m.a_real(-2, 2), m.a_real(-2, 2)})
                                           : m.any_number();

@@ -55,8 +55,12 @@ void forward_rows(RowSink& t) {
          .dtypes = dtypes::real,
          .raises = "bool, complex"};
   t.row("threshold(Tensor self, Scalar threshold, Scalar value) -> Tensor",
-        fitting("threshold:computed value:result",
-                meaning("return aten.where(aten.le(%self, $threshold), $value, %self)", row)));
+        fitting("threshold:computed value:result", meaning(R"(
+    if is_float(%self) { return aten.where(aten.le(%self, $threshold), $value, %self) }
+    %threshold = aten.scalar_tensor($threshold, dtype=dtype(%self), device=device(%self))
+    %value = aten.scalar_tensor($value, dtype=dtype(%self), device=device(%self))
+    return aten.where(aten.le(%self, %threshold), %value, %self))",
+                                                           row)));
   row.generate = make::activation;
 
   row.variants = kSameDtype;

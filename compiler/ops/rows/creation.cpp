@@ -185,17 +185,21 @@ void ranges(RowSink& t) {
   "if $window_length <= 1 { return aten.full([$window_length], 1.0, dtype=$d, device=$device) } " \
   "if $periodic { $last = $window_length } else { $last = $window_length - 1 } "                  \
   "%i = aten.arange($window_length, dtype=$d, device=$device) return " value
-#define LENZ_COSINE(times) "aten.cos(aten.mul(%i, " times " * 6.2831853071795865 / $last))"
-  constexpr std::string_view kBartlett = LENZ_WINDOW("aten.rsub(aten.abs(aten.sub(aten.mul(%i, 2.0 / $last), 1)), 1)");
+  // Eager multiplies in place, so that half precision rounds the number.
+#define LENZ_TIMES(number, x) "aten.mul(aten.scalar_tensor(" number ", dtype=$d, device=$device), " x ")"
+#define LENZ_COSINE(times) "aten.cos(" LENZ_TIMES(times " * 6.2831853071795865 / $last", "%i") ")"
+  constexpr std::string_view kBartlett =
+      LENZ_WINDOW("aten.rsub(aten.abs(aten.sub(" LENZ_TIMES("2.0 / $last", "%i") ", 1)), 1)");
   constexpr std::string_view kHann = LENZ_WINDOW("aten.rsub(aten.mul(" LENZ_COSINE("1") ", 0.5), 0.5)");
-  constexpr std::string_view kHamming = LENZ_WINDOW("aten.rsub(aten.mul(" LENZ_COSINE("1") ", $beta), $alpha)");
+  constexpr std::string_view kHamming = LENZ_WINDOW("aten.rsub(" LENZ_TIMES("$beta", LENZ_COSINE("1")) ", $alpha)");
   constexpr std::string_view kBlackman = LENZ_WINDOW(
-      "aten.add(aten.rsub(aten.mul(" LENZ_COSINE("1") ", 0.5), 0.42), aten.mul(" LENZ_COSINE("2") ", 0.08))");
+      "aten.add(aten.rsub(aten.mul(" LENZ_COSINE("1") ", 0.5), 0.42), " LENZ_TIMES("0.08", LENZ_COSINE("2")) ")");
   constexpr std::string_view kKaiser = LENZ_WINDOW(
       "aten.div(aten.i0(aten.mul(aten.sqrt(aten.rsub(aten.square(aten.sub(aten.mul(%i, 2.0 / $last), 1)), 1)), "
       "$beta)), "
       "aten.i0(aten.full([], held($beta, $d), dtype=$d, device=$device)))");
 #undef LENZ_COSINE
+#undef LENZ_TIMES
 #undef LENZ_WINDOW
   // The overloads with fewer parameters hand on what they stand for.
   auto short_form = [&](std::string_view name, std::string_view overload, std::string_view parameters,

@@ -23,29 +23,44 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
   })";
 
 // Which dims the indices stand for, the shape that they broadcast to, and where it stands in the result: in the place
-// of adjacent dims, else in front. A mask alone has its own way; one among other indices has none.
-#define LENZ_INDICES                                                                   \
-  "$given = [] "                                                                       \
-  "$b = [] "                                                                           \
-  "$masks = 0 "                                                                        \
-  "each $x, $n in $indices { "                                                         \
-  "if given($x) { "                                                                    \
-  "$given = concat($given, [$n]) "                                                     \
-  "if dtype($x) == u8 { extern() } "                                                   \
-  "if dtype($x) == bool { $masks = $masks + 1 %mask = $x } "                           \
-  "else { $b = broadcast($b, shape($x)) } "                                            \
-  "} "                                                                                 \
-  "} "                                                                                 \
-  "if $masks > 0 and len($given) > 1 { extern() } "                                    \
-  "$adjacent = len($given) > 0 and at($given, -1) - at($given, 0) + 1 == len($given) " \
-  "$start = choose($adjacent, at($given, 0), 0) "
-#define LENZ_POSITIONS                                                                             \
-  "$k = drop(first($i, $start + len($b)), $start) "                                                \
-  "$rest = concat(first($i, $start), drop($i, $start + len($b))) "                                 \
-  "$p = [] "                                                                                       \
-  "each $x, $n in $indices { "                                                                     \
-  "if given($x) { $p = concat($p, [wrapped($x[broadcast_at($k, shape($x))], size(%self, $n))]) } " \
+// of adjacent dims, else in front. A mask alone has its own way; one among other indices is a column for each of its
+// dims.
+#define LENZ_EACH_INDEX(MASK, INDEX)                                \
+  "$d = 0 "                                                         \
+  "each $x, $n in $indices { "                                      \
+  "if given($x) { "                                                 \
+  "if dtype($x) == bool {" MASK "$d = $d + rank($x) } else {" INDEX \
+  "$d = $d + 1 } "                                                  \
+  "} else { $d = $d + 1 } "                                         \
   "} "
+#define LENZ_INDICES \
+  "$given = [] "                                                                                      \
+  "$b = [] "                                                                                          \
+  "$masks = 0 "                                                                                       \
+  "$listed = 0 "                                                                                      \
+  "each $x, $n in $indices { if given($x) { if dtype($x) == u8 { extern() } $listed = $listed + 1 } } " \
+  LENZ_EACH_INDEX("$masks = $masks + 1 %mask = $x $given = concat($given, range($d, $d + rank($x))) ", \
+                  "$b = broadcast($b, shape($x)) $given = concat($given, [$d]) ")                     \
+  "$alone = $masks == 1 and $listed == 1 "                                                            \
+  "$beside = 1 "                                                                                      \
+  "if $masks > 0 and not $alone { "                                                                   \
+  "if len($b) == 0 { $b = [1] } "                                                                     \
+  "$beside = at($b, -1) "                                                                             \
+  "if run_tells([$beside]) { extern() } "                                                             \
+  "} "                                                                                                \
+  "$adjacent = len($given) > 0 and at($given, -1) - at($given, 0) + 1 == len($given) "                \
+  "$start = choose($adjacent, at($given, 0), 0) "
+#define LENZ_POSITIONS                                                                                                \
+  "$k = drop(first($i, $start + len($b)), $start) "                                                                   \
+  "$rest = concat(first($i, $start), drop($i, $start + len($b))) "                                                    \
+  "$p = [] "                                                                                                          \
+  "$c = 0 "                                                                                                           \
+  "$m = 0 " LENZ_EACH_INDEX(                                                                                          \
+      "$which = position(where(%counts[$m] == 1, 0, to(at($k, -1), i64)), $most) "                                    \
+      "each $q in range(0, rank($x)) { $p = concat($p, [position(%columns[$c + $q, $which], size(%self, $d + $q))]) " \
+      "} "                                                                                                            \
+      "$c = $c + rank($x) $m = $m + 1 ",                                                                              \
+      "$p = concat($p, [wrapped($x[broadcast_at($k, shape($x))], size(%self, $d))]) ")
 // The true elements of %mask up to each place of a shape, and how many there are.
 #define LENZ_COUNTED(SHAPE)            \
   "$n = product(" SHAPE                \
@@ -60,6 +75,34 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
   "for reduce $r in " SHAPE      \
   " {"                           \
   "  s = reduce sum(to(wide(%mask[broadcast_at($r, shape(%mask))]) != 0, i64)) %total[[]] = s } "
+// Of masks among other indices: where their true elements stand, a column for each of their dims; how many each takes;
+// and %n, how many that is beside the others. One stands for as many as there are.
+#define LENZ_COLUMNS \
+  "$most = 0 "                                                                                            \
+  "$c = 0 " LENZ_EACH_INDEX("$most = max($most, numel($x)) $c = $c + rank($x) ", "")                      \
+  "%columns = temporary(i64, [$c, $most]) "                                                               \
+  "%columns[$i] = to(0, i64) "                                                                            \
+  "%counts = temporary(i64, [$masks]) "                                                                   \
+  "$c = 0 "                                                                                               \
+  "$m = 0 " LENZ_EACH_INDEX(                                                                              \
+      "%mask = $x " LENZ_TRUE_COUNT("shape(%mask)") "for $i in [] { %counts[$m] = %total[$i] } "          \
+      LENZ_COUNTED("shape(%mask)")                                                                        \
+      "for $i in shape(%mask) { when %mask[$i] { "                                                        \
+      "$p = position(%upto[raveled($i, shape(%mask))] - 1, $most) "                                       \
+      "each $q in range(0, rank(%mask)) { %columns[$c + $q, $p] = at($i, $q) } "                          \
+      "} } "                                                                                              \
+      "$c = $c + rank($x) $m = $m + 1 ", "")                                                              \
+  "%n = temporary(i64, []) "                                                                              \
+  "for $i in [] { "                                                                                       \
+  "n = to($beside, i64) "                                                                                 \
+  "each $m in range(0, $masks) { n = where(n == 1, %counts[$m], n) } "                                    \
+  "%n[$i] = n } "                                                                                         \
+  "%fits = temporary(bool, []) "                                                                          \
+  "for $i in [] { "                                                                                       \
+  "holds = %n[$i] >= 0 "                                                                                  \
+  "each $m in range(0, $masks) { holds = holds and (%counts[$m] == 1 or %counts[$m] == %n[$i]) } "        \
+  "%fits[$i] = holds } "                                                                                  \
+  "check(%fits, \"masks take as many elements as the indices beside them, or one\") "
 // Where a point of %self lies: within the mask, and which of the mask's true places that is.
 #define LENZ_AT_MASK                                \
   "$within = first(drop($i, $start), rank(%mask)) " \
@@ -67,7 +110,7 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
   "takes = %mask[$within] "                         \
   "which = %upto[raveled($within, shape(%mask))] - 1 "
 inline constexpr std::string_view kIndexLoops =
-    LENZ_INDICES "if $masks > 0 {" LENZ_TRUE_COUNT("shape(%mask)") LENZ_COUNTED("shape(%mask)") R"(
+    LENZ_INDICES "if $alone {" LENZ_TRUE_COUNT("shape(%mask)") LENZ_COUNTED("shape(%mask)") R"(
   bind(%total, size(%out, $start))
   for $i in shape(%self) {)" LENZ_AT_MASK R"(
     when takes {
@@ -75,11 +118,27 @@ inline constexpr std::string_view kIndexLoops =
       %out[concat(first($i, $start), concat([$p], $behind))] = %self[$i]
     }
   }
-} else { for $i in shape(%out) { )" LENZ_POSITIONS " %out[$i] = %self[merged($given, $p, $rest)] } }";
+} else {
+  if $masks > 0 {)" LENZ_COLUMNS R"(
+    $last = size(%out, $start + len($b) - 1)
+    if run_tells([$last]) { bind(%n, $last) } else {
+      for $i in [] { %fits[$i] = %n[$i] == to($last, i64) }
+      check(%fits, "masks take as many elements as the indices beside them, or one")
+    }
+    $b = concat(first($b, len($b) - 1), [$last])
+  }
+  for $i in shape(%out) { )" LENZ_POSITIONS " %out[$i] = %self[merged($given, $p, $rest)] } }";
 // Written where they are read: over the shape that reading would have. To the places of a mask goes one value for each,
 // or the same one.
-inline constexpr std::string_view kIndexPutLoops = LENZ_INDICES "if $masks > 0 {" LENZ_TRUE_COUNT("shape(%mask)")
-    LENZ_COUNTED("shape(%mask)") R"(
+#define LENZ_PUT(STORE)                                                                                     \
+  "if $axis >= 0 { when to(at($i, $last), i64) < %n[[]] {" LENZ_POSITIONS                                   \
+  "$v = position(where(to($count, i64) == 1, 0, to(at($i, $last), i64)), $count) " STORE                    \
+  "%values[inserted(broadcast_at(without($i, [$last]), without(shape(%values), [$axis])), $axis, $v)] } } " \
+  "else { if $masks > 0 { when to(at($i, $last), i64) < %n[[]] {" LENZ_POSITIONS STORE                      \
+  "%values[broadcast_at($i, shape(%values))] } } else {" LENZ_POSITIONS STORE                               \
+  "%values[broadcast_at($i, shape(%values))] } } "
+inline constexpr std::string_view kIndexPutLoops =
+    LENZ_INDICES "if $alone {" LENZ_TRUE_COUNT("shape(%mask)") LENZ_COUNTED("shape(%mask)") R"(
   $axis = $start - (rank(%self) - rank(%mask) + 1 - rank(%values))
   if $axis >= 0 {
     $count = size(%values, $axis)
@@ -103,17 +162,24 @@ inline constexpr std::string_view kIndexPutLoops = LENZ_INDICES "if $masks > 0 {
     %out[$i] = where(takes, new, old)
   }
 } else {
+  if $masks > 0 {)" LENZ_COLUMNS R"($b = concat(first($b, len($b) - 1), [choose($beside == 1, $most, $beside)]) }
   $other = without(shape(%self), $given)
   $over = concat(first($other, $start), concat($b, drop($other, $start)))
+  $last = $start + len($b) - 1
+  $axis = choose($masks > 0, $last - (len($over) - rank(%values)), -1)
+  if $axis >= 0 {
+    $count = size(%values, $axis)
+    for $i in [] { %fits[$i] = to($count, i64) == 1 or %n[$i] == to($count, i64) }
+    check(%fits, "there are as many values as masks take, or one")
+  }
   if $accumulate {
     %t = temporary(accumulates(dtype(%out)), shape(%out))
     %t[$i] = %self[$i]
-    for $i in $over {)" LENZ_POSITIONS R"(%t[merged($given, $p, $rest)] += %values[broadcast_at($i, shape(%values))] }
+    for $i in $over {)" LENZ_PUT(R"(%t[merged($given, $p, $rest)] += )") R"(}
     %out[$i] = %t[$i]
   } else {
     %out[$i] = %self[$i]
-    for $i in $over {)" LENZ_POSITIONS
-                                 R"(%out[merged($given, $p, $rest)] put= %values[broadcast_at($i, shape(%values))] }
+    for $i in $over {)" LENZ_PUT(R"(%out[merged($given, $p, $rest)] put= )") R"(}
   }
 })";
 

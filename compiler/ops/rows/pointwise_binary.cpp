@@ -68,6 +68,7 @@ void arithmetic_rows(RowSink& t) {
          .accuracy = Accuracy::rounded,
          .scalar = "mul",
          .raises = "float8, when the second operand is one value",
+         .fits = "other:whole",
          .exception = rule::kConvertsOnCpu,
          .neutral = {{1, Neutral::both, kReals | dtypes::boolean}},
          .absorbing = {{0, 0, kIntegers}}};
@@ -88,6 +89,7 @@ void division_rows(RowSink& t) {
           .generate = make::binary_float,
           .accuracy = Accuracy::rounded,
           .scalar = "div",
+          .fits = "other:whole",
           .exception = rule::kConvertsOnCpu,
           .neutral = {{1, Neutral::right, dtypes::floats}}};
   t.row("div.Tensor(Tensor self, Tensor other) -> Tensor", with(row, both("out")));
@@ -127,11 +129,12 @@ void division_rows(RowSink& t) {
          .scalar = "{}",
          .raises = "complex; bool with bool; an integer divided by 0",
          .exception = kDividesOnCpu};
-  t.row("floor_divide(Tensor self, Tensor other) -> Tensor", with(row, {true, "out", {}, OutRule::direct, "Tensor"}));
-  t.row("floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", with(row, copied(true, "Scalar_out")));
   t.rows("{}.Tensor(Tensor self, Tensor other) -> Tensor", "remainder fmod", with(row, both("Tensor_out")));
   t.rows("{}.Scalar(Tensor self, Scalar other) -> Tensor", "remainder fmod", with(row, both("Scalar_out")));
   t.row("remainder.Scalar_Tensor(Scalar self, Tensor other) -> Tensor", with(row, copied(false, "Scalar_Tensor_out")));
+  row.fits = "other:whole";
+  t.row("floor_divide(Tensor self, Tensor other) -> Tensor", with(row, {true, "out", {}, OutRule::direct, "Tensor"}));
+  t.row("floor_divide.Scalar(Tensor self, Scalar other) -> Tensor", with(row, copied(true, "Scalar_out")));
 }
 
 void power_rows(RowSink& t) {

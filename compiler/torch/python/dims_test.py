@@ -96,6 +96,37 @@ class Dims(ExportCase):
         checked = command.run("check", made.path)
         self.assertEqual(checked.returncode, 0, checked.stdout + checked.stderr)
 
+    def test_the_length_of_a_slice_at_all_sizes(self):
+        def f(x):
+            head, tail, odd = x[:3], x[-4:], x[1::2]
+            return head.sum(0) / head.shape[0], tail * tail.shape[0], odd + odd.shape[0], head[:2] + head[:2].shape[0]
+
+        made = self.export(f, X.clone(), dynamic={"x": {0: range(0, 40)}})
+        self.gives_at(made, f, 1, 2, 3, 4, 7, 39)
+
+    def test_pools_leave_sizes_open(self):
+        def f(x):
+            rows = x[None, None]
+            pooled, at = torch.nn.functional.max_pool2d(rows, 2, return_indices=True)
+            return pooled, at, torch.nn.functional.avg_pool2d(rows, 3, 2, ceil_mode=True, padding=1), \
+                torch.nn.functional.max_pool1d(x.T, 3)
+
+        made = self.export(f, X.clone(), dynamic={"x": {0: range(6, 40)}})
+        self.assertIn("s0 in 6..39", made.text)
+        self.gives_at(made, f, 6, 7, 8, 39)
+
+    def gives_at(self, made, f, *sizes):
+        inputs, results = self.folder / "in.npz", self.folder / "out.npz"
+        for n in sizes:
+            x = torch.rand(n, 4)
+            made.save_inputs(inputs, (x.clone(),))
+            for on in ("eager", "interp"):
+                done = command.run("run", made.path, "--on", on, "--inputs", inputs, "--save", results, "--show", "0")
+                self.assertEqual(done.returncode, 0, f"{n}: {done.stderr}")
+                with np.load(results) as got:
+                    for i, value in enumerate(f(x)):
+                        np.testing.assert_allclose(got[f"out{i}"], value.numpy(), rtol=1e-6, err_msg=f"{n}")
+
     def test_a_size_by_which_the_program_can_not_divide(self):
         root = lambda x, n: x ** (1 / n)
         error = self.refused_here(root, X.clone(), 2, dynamic=(None, torch.export.Dim.DYNAMIC))

@@ -340,6 +340,37 @@ class Exports(ExportCase):
 
         self.agrees(self.export(aside, X.clone(), dynamic={"x": {0: range(2, 65), 1: range(3, 65)}}), aside, X.clone())
 
+    def test_masks_among_indices(self):
+        rows, columns = torch.tensor([True, False, True, False, True, False]), torch.tensor([True, True, False, True])
+
+        def f(x, rows, columns):
+            y = x.clone()
+            y[rows, columns] = 0
+            return x[rows, columns], x[rows, torch.tensor([0, 1, 3])], y
+
+        self.agrees(self.export(f, X.clone(), rows, columns), f, X.clone(), rows, columns)
+
+    def test_quantiles(self):
+        f = lambda x: (x.quantile(0.3, 1), torch.nanquantile(x, torch.tensor([0.1, 0.5]), 0))
+        self.agrees(self.export(f, X.clone()), f, X.clone())
+
+    def test_inputs_by_their_place_among_the_arguments(self):
+        def f(scale, x, flags=None, *, mask, by=2.0, y):
+            return (x * scale).masked_fill(mask, by) + y["rows"][0]
+
+        mask, y = X > 0, {"rows": [X + 1, None], "none": None}
+        made = lenz.export(f, (3.0, X.clone()), self.path, kwargs={"mask": mask, "y": y})
+        other = {"y": {"none": None, "rows": [X - 2, None]}, "mask": X < 0}
+        inputs, results = self.folder / "in.npz", self.folder / "out.npz"
+        made.save_inputs(inputs, (3.0, X + 5), other)
+        done = command.run("run", made.path, "--on", "eager", "--inputs", inputs, "--save", results, "--show", "0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with np.load(results) as got:
+            np.testing.assert_array_equal(got["out0"], f(3.0, X + 5, **other).numpy())
+        with self.assertRaises(lenz.ExportError) as caught:
+            made.save_inputs(inputs, (3.0, X + 5), {"mask": mask})
+        self.assertIn("is not among these arguments", caught.exception.what)
+
     def test_layouts(self):
         made = self.export(lambda x: x + 1, X.t())
         self.assertIn("%x: f32[4, 6] strides [1, 4]", made.text)

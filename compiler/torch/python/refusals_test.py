@@ -64,7 +64,8 @@ class Refusals(ExportCase):
             return x + 1
 
         causes = {"aliasing": (lambda x: x, "clone()"), "input mutation": (lambda x: x.add_(1), "copy_"),
-                  "side effect": (leaves, "outside"), "same dtype but got torch.float64": (lambda x: x.double(), "x.to(")}
+                  "side effect": (leaves, "outside"), "same dtype but got torch.float64": (lambda x: x.double(), "x.to("),
+                  "sorted order of strides": (lambda x: x.mT.contiguous().mT * 2, "contiguous()")}
         for cause, (branch, remedy) in causes.items():
             error = self.refused(lambda x: torch.cond(x.sum() > 0, branch, lambda x: x - 1, (x,)), X.clone())
             self.assertIn(cause, error.what)

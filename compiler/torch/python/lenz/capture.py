@@ -14,7 +14,7 @@ from torch._export.non_strict_utils import _clean_dynamic_markers
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
-from torch.utils._pytree import keystr, tree_flatten_with_path, tree_leaves
+from torch.utils._pytree import SequenceKey, keystr, tree_flatten_with_path, tree_leaves
 
 from . import dims
 from .errors import ExportError, source_in, source_of_caught, source_of_exception, source_of_program
@@ -23,12 +23,14 @@ from .tracing import Notes, every_frame_of_the_users, noted, seeds_refused
 
 @dataclasses.dataclass
 class Input:
-    """An input of the graph. `real`: its value, of a parameter, buffer or constant; of an argument the example."""
+    """An input of the graph. `real`: its value, of a parameter, buffer or constant; of an argument the example. `place`: of
+    an argument, the path to it in `(args, kwargs)`."""
 
     placeholder: torch.fx.Node
     name: str
     kind: str  # "argument", "parameter", "buffer", "constant"
     real: object
+    place: object = None
 
 
 @dataclasses.dataclass
@@ -148,7 +150,7 @@ _WRITTEN = (OutputKind.BUFFER_MUTATION, OutputKind.USER_INPUT_MUTATION, OutputKi
 def of_exported(program, example=None):
     """Of a torch.export.ExportedProgram, also one that was decomposed or made functional."""
     placeholders = {n.name: n for n in program.graph.nodes if n.op == "placeholder"}
-    leaves = iter(tree_leaves(example, is_leaf=lambda x: x is None) if example else ())
+    leaves = iter(tree_flatten_with_path(example)[0] if example else ())
     inputs = []
     for spec in program.graph_signature.input_specs:
         kind = _KINDS.get(spec.kind)
@@ -157,7 +159,8 @@ def of_exported(program, example=None):
                               remedy="keep custom objects and tokens outside of the exported function")
         node = placeholders[spec.arg.name]
         if kind == "argument":
-            inputs.append(Input(node, spec.arg.name, kind, next(leaves, None)))
+            place, real = next(leaves, (None, None))
+            inputs.append(Input(node, spec.arg.name, kind, real, place))
         else:
             real = program.state_dict.get(spec.target, program.constants.get(spec.target))
             inputs.append(Input(node, spec.target, kind, real))
@@ -198,7 +201,7 @@ def of_graph_module(gm, args):
         inputs, examples = [], iter(args)
         for n in gm.graph.nodes:
             if n.op == "placeholder":
-                inputs.append(Input(n, str(n.target), "argument", next(examples, None)))
+                inputs.append(Input(n, str(n.target), "argument", next(examples, None), _positional(len(inputs))))
         return _whole(gm, inputs)
     names = [str(n.target) for n in gm.graph.nodes if n.op == "placeholder"]
     state = {**dict(gm.named_parameters()), **dict(gm.named_buffers())}
@@ -221,8 +224,13 @@ def of_graph_module(gm, args):
             inputs.append(Input(n, name, "parameter" if name in parameters else "buffer", reals[i]))
         else:
             at = i - len(state)
-            inputs.append(Input(n, names[at] if at < len(names) else n.name, "argument", reals[i]))
+            inputs.append(Input(n, names[at] if at < len(names) else n.name, "argument", reals[i], _positional(at)))
     return _whole(traced, inputs)
+
+
+def _positional(at):
+    """The path of a positional argument in `(args, kwargs)`."""
+    return (SequenceKey(0), SequenceKey(at))
 
 
 def _whole(gm, inputs):
@@ -331,6 +339,7 @@ _RAISED_WITHIN = re.compile(r"got \w+\(([\"'])(?P<what>.+?)\1\)", re.DOTALL)
 _REMEDIES = {"aliasing": "let the branch or body return a tensor of its own: x.clone() of an input or of a view of one",
              "input mutation": "let the branch or body return what it computes, and write that (x.copy_(y)) after the call",
              "side effect": "let the branch or body return what it leaves behind: no list, dict or attribute outside changes",
+             "sorted order of strides": "let branches return, and bodies carry, tensors that lie alike (x.contiguous())",
              "same ": "let branches return, and bodies carry, tensors of the same dtypes and shapes (x.to(y.dtype))"}
 
 

@@ -7,9 +7,11 @@ import re
 from pathlib import Path
 
 import torch
+from torch.utils._pytree import tree_flatten_with_path
 
 from . import capture, command, spelling, weights as values
 from .errors import ExportError, source_of_node
+from .slices import Slices
 from .spelling import Unspeakable
 from .symbols import Symbols
 from .writer import GraphWriter, Module, bare
@@ -17,23 +19,26 @@ from .writer import GraphWriter, Module, bare
 
 @dataclasses.dataclass
 class Exported:
-    """What was written. `inputs`: (name in the text, kind, value or example), in order."""
+    """What was written. `inputs`: (name in the text, kind, value or example), in order. `places`: where each stands among
+    the arguments, as `(args, kwargs)` in one; None of what is none."""
 
     path: Path
     text: str
     inputs: list
     externs: dict  # schema -> where it is called
     files: list
+    places: list
 
     def save_inputs(self, path, args=None, kwargs=None):
         """The values of all tensors as an `.npz` for `lenz run --inputs`; of arguments the examples, or these. Numbers that
         are arguments are not in it: `--bind` says what they are."""
-        from torch.utils._pytree import tree_leaves
-
-        given = iter(tree_leaves((args, kwargs or {})) if args is not None else ())
+        given = None if args is None else dict(tree_flatten_with_path((args, kwargs or {}))[0])
         arrays = {}
-        for name, kind, real in self.inputs:
-            value = next(given) if kind == "argument" and args is not None else real
+        for (name, kind, value), place in zip(self.inputs, self.places):
+            if kind == "argument" and given is not None:
+                if place not in given:
+                    raise ExportError(f"`{name}` is not among these arguments", remedy="give those that were exported with")
+                value = given[place]
             if isinstance(value, torch.Tensor):
                 arrays[name] = values.as_array(value)
         values.write(path, arrays)
@@ -138,7 +143,8 @@ def _write(program, path, weights, sources, constant_limit):
     main = writer.text(inputs, outputs, metas, _facts(module))
     externs = "".join(f"extern {spelling.quoted(schema)}\n" for schema in module.externs)
     return _filed(path, externs + "\n\n".join([main, *module.graphs]) + "\n", module, arrays,
-                  [(bare(name), i.kind, i.real) for i, name in kept if name in dict(metas)], sources)
+                  [(bare(name), i.kind, i.real) for i, name in kept if name in dict(metas)], sources,
+                  [i.place for i, name in kept if name in dict(metas)])
 
 
 def _filed(path, *what):
@@ -210,7 +216,7 @@ def _results(program, writer, env, outputs):
             writer.written.add(name)
 
 
-def _files(path, text, module, arrays, inputs, sources):
+def _files(path, text, module, arrays, inputs, sources, places):
     files = [path]
     store = path.with_suffix(".npz")
     if arrays:
@@ -228,7 +234,7 @@ def _files(path, text, module, arrays, inputs, sources):
                                       for graph, found in module.sources.items()}, indent=1) + "\n")
         files.append(beside)
     externs = {schema: [str(s) for n in nodes if (s := source_of_node(n))] for schema, nodes in module.externs.items()}
-    return Exported(path, text, inputs, externs, files)
+    return Exported(path, text, inputs, externs, files, places)
 
 
 def _split(type_text):
@@ -246,14 +252,14 @@ def _split(type_text):
 
 
 def _named_here(said, told, text):
-    """What the sizes are to which the first of two types gives names that stand nowhere before it: name -> size. None: the
+    """What the sizes are to which the first of two types gives names that stand nowhere before it: dim -> name and size. None: the
     types differ in more than that, and in strides."""
     (dtype, sizes, _), (other_dtype, other_sizes, _) = _split(said), _split(told)
     if dtype != other_dtype or len(sizes) != len(other_sizes):
         return None
-    meant = {name: size for name, size in zip(sizes, other_sizes) if name != size}
+    meant = {at: (name, size) for at, (name, size) in enumerate(zip(sizes, other_sizes)) if name != size}
     before = text[: text.index(said)]
-    return None if any(not re.fullmatch(r"u\d+", n) or re.search(_spelled(n), before) for n in meant) else meant
+    return None if any(not re.fullmatch(r"u\d+", n) or re.search(_spelled(n), before) for n, _ in meant.values()) else meant
 
 
 def _spelled(symbol):
@@ -268,6 +274,7 @@ def _replaced(text, symbol, size):
 def _canonical(text, module, path):
     """In canonical spelling. Of a size that torch gave a name (`u0`), for it could not tell, and of its strides, the row is
     right that infers them."""
+    slices = Slices(module.symbols)
     origin = dict(module.node_of)  # a statement's text, as it stands now, -> its node
     for _ in range(64):
         try:
@@ -279,6 +286,8 @@ def _canonical(text, module, path):
             said = re.search(rf"{re.escape(told[1])}: (.*?)(?=, %| = )", line) if told else None
             meant = _named_here(said[0], f"{told[1]}: {told[2]}", text) if said and said[1] != told[2] else None
             if meant is not None:
+                node = origin.get(line)
+                meant = {symbol: slices.length(node, at, size) for at, (symbol, size) in meant.items()}
                 lines[e.line - 1] = "  " + line.replace(said[0], f"{told[1]}: {told[2]}", 1)
                 origin[lines[e.line - 1].strip()] = origin.get(line)
                 for symbol, size in meant.items():

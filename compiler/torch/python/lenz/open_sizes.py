@@ -11,6 +11,7 @@ import torch._refs
 from torch.overrides import TorchFunctionMode
 
 from .errors import is_users, source_of_here
+from .fake_kernels import shares_within_one
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _library = torch.library.Library("lenz_capture", "DEF")
@@ -44,9 +45,24 @@ def _spaced(func, start, end, steps, *base, requires_grad=False, **options):
     return func(start, end, steps, *base, requires_grad=requires_grad, **options)
 
 
+_QUANTILES = {torch.quantile, torch.nanquantile, torch.Tensor.quantile, torch.Tensor.nanquantile}
+
+
 def _of_like(tensor, data, *, dtype=None, device=None, **options):
     """new_tensor makes numbers of sizes; what torch.export takes for torch.tensor does not."""
     return torch._refs.tensor(data, dtype=dtype or tensor.dtype, device=device or tensor.device, **options)
+
+
+def _pools_open(plain):
+    """max_pool1d asks for sizes as numbers; what it computes does not."""
+
+    @functools.wraps(plain)
+    def pooled(input, *args, **kwargs):
+        if _has_open(list(input.shape)):
+            return torch.max_pool1d_with_indices(input, *args, **kwargs)[0]
+        return plain(input, *args, **kwargs)
+
+    return pooled
 
 
 def _has_open(data):
@@ -64,6 +80,8 @@ class _Leaves(TorchFunctionMode):
             call = functools.partial(_spaced, func)
         elif getattr(func, "__name__", None) == "new_tensor" and len(args) == 2 and _has_open(args[1]):
             call = _of_like
+        elif func in _QUANTILES:
+            call = shares_within_one()(func)
         else:
             call = func
         with _told(self._notes, f"`{getattr(func, '__name__', func)}`"):
@@ -91,5 +109,6 @@ def left_open(notes):
         with _told(notes, "a function of Python's own numbers (float, int, range, math.log)"):
             return plain(size)
 
-    with unittest.mock.patch.multiple(torch.SymInt, __index__=index, __int__=index), _Leaves(notes):
+    pools = unittest.mock.patch.object(torch, "max_pool1d", _pools_open(torch.max_pool1d))
+    with unittest.mock.patch.multiple(torch.SymInt, __index__=index, __int__=index), pools, _Leaves(notes):
         yield

@@ -55,6 +55,21 @@ class Symbols:
             return str(x)
         return spelling.dim(self._ours(self._expression(x)), self.name)
 
+    def own(self, x):
+        """A size in our symbols."""
+        return self._ours(expression(x))
+
+    def named(self):
+        """What has a name by now: name -> symbol."""
+        return {name: symbol for symbol, name in self._names.items()}
+
+    def bounds(self, e):
+        """The least and the greatest that an expression may be; None: nobody knows."""
+        if e.is_number:
+            return int(e), int(e)
+        r = self.shape_env.bound_sympy(e)
+        return tuple(int(end) if end.is_Integer else None for end in (r.lower, r.upper))
+
     def real(self, x):
         """The expression of a SymFloat, of torch's symbols."""
         return expression(x) if self.shape_env is None else self.shape_env.replace(expression(x))
