@@ -32,6 +32,28 @@ struct Fixture {
 
 // --- rules fire
 
+// Tiles of two axes that became one, where a fact fixes the divisor: its quotient is written with the tile apart then.
+TEST(IndexAlgebra, TilesOfJoinedAxesWhoseDivisorIsANumber) {
+  Fixture f;
+  f.facts.set_range(f.dim("s0").node(), {2, 2});
+  f.facts.set_range(f.dim("s3").node(), {2, 64});
+  const Dim whole = f.dim("(s3 - s0 + 1)*(7 - s0*2)");
+  IndexSpace s(f.pool, f.facts);
+  s.add_axis(f.dim("t"), ceil_div(whole, 4));
+  s.add_axis(f.dim("i"), min(Dim(4), whole - f.dim("t*4")));
+  EXPECT_TRUE(s.in_bounds(f.dim("(i + t*4)//(7 - s0*2)"), f.dim("s3 - s0 + 1")));
+  EXPECT_FALSE(s.in_bounds(f.dim("(i + t*4)//(7 - s0*2)"), f.dim("s3 - s0")));
+}
+
+// An axis over the rows of a tile and what is in each.
+TEST(IndexAlgebra, RowsOfATileJoinedWithWhatIsInThem) {
+  Fixture f;
+  IndexSpace s = f.space({{"k", "(s3 + 7)//8"}, {"j", "min(8, s3 - k*8)*(2*(s2//s1) + 3)"}});
+  EXPECT_TRUE(s.in_bounds(f.dim("k*8 + j//(2*(s2//s1) + 3)"), f.dim("s3")));
+  EXPECT_TRUE(s.in_bounds(f.dim("j % (2*(s2//s1) + 3)"), f.dim("2*(s2//s1) + 3")));
+  EXPECT_FALSE(s.in_bounds(f.dim("k*8 + j//(2*(s2//s1) + 3)"), f.dim("s3 - 1")));
+}
+
 TEST(IndexAlgebra, QuotientsAndRemaindersOfAxes) {
   Fixture f;
   IndexSpace s = f.space({{"i0", "s0"}, {"i1", "8"}, {"i2", "s1"}});
@@ -264,7 +286,7 @@ struct RandomSpace {
   std::optional<IndexSpace> space;
   std::vector<Values> points;  // with the sizes
 
-  explicit RandomSpace(Chooser& c) {
+  explicit RandomSpace(Chooser& c, bool tiles = false) {
     symbols = {"s0", "s1"};
     for (const std::string& s : symbols) {
       sizes[s] = c.between(1, 5);
@@ -274,6 +296,13 @@ struct RandomSpace {
     for (size_t i = 0; i < count; ++i) {
       axes.push_back("i" + std::to_string(i));
       extents.push_back(c.chance(2, 3) ? std::to_string(c.between(1, 6)) : c.pick(symbols));
+    }
+    if (tiles && c.chance(1, 4)) {  // tiles of as many points, or of rows of so many
+      const std::string size = std::to_string(c.between(1, 4));
+      const std::string whole = c.flip() ? c.pick(symbols) : c.pick(symbols) + "*" + c.pick(symbols);
+      extents[0] = "(" + whole + " + " + size + " - 1)//" + size;
+      axes.push_back("i" + std::to_string(count++));
+      extents.push_back("min(" + size + ", " + whole + " - i0*" + size + ")" + (c.flip() ? "*" + c.pick(symbols) : ""));
     }
     space.emplace(pool, facts);
     for (size_t i = 0; i < count; ++i) space->add_axis(pool.symbol(axes[i]), parse_dim(extents[i], pool));
@@ -298,7 +327,7 @@ struct RandomSpace {
       points.push_back(at);
       return;
     }
-    int64_t extent = *sym_testing::compute(extents[axis], sizes);
+    int64_t extent = *sym_testing::compute(extents[axis], at);
     for (int64_t i = 0; i < extent; ++i) {
       at[axes[axis]] = i;
       enumerate(at, axis + 1);
@@ -338,10 +367,10 @@ struct RandomSpace {
 };
 
 template <class F>
-void for_spaces(uint64_t count, F&& visit) {
+void for_spaces(uint64_t count, F&& visit, bool tiles = false) {
   for (uint64_t seed = 0; seed < count; ++seed) {
     RandomChooser chooser(seed);
-    RandomSpace s(chooser);
+    RandomSpace s(chooser, tiles);
     SCOPED_TRACE("seed " + std::to_string(seed));
     if (!s.points.empty()) {
       EXPECT_FALSE(s.space->empty());
@@ -384,7 +413,7 @@ TEST(IndexAlgebraProperty, BoundsRangesAndSimplification) {
         EXPECT_TRUE(s.value(ends->first, at) <= v && v <= s.value(ends->second, at)) << text;
       }
     }
-  });
+  }, true);
   EXPECT_GT(proven, kSpaces / 10);
 }
 
@@ -440,7 +469,7 @@ TEST(IndexAlgebraProperty, InjectivityAndCoverage) {
     EXPECT_EQ(static_cast<int64_t>(seen.size()), s.value(numel(sizes), s.sizes));
     for (const auto& place : seen)
       for (size_t d = 0; d < place.size(); ++d) EXPECT_TRUE(place[d] >= 0 && place[d] < s.value(sizes[d], s.sizes));
-  });
+  }, true);
   EXPECT_GT(proven, kSpaces / 6);
   EXPECT_GT(covered, kSpaces / 20);
   EXPECT_GT(counted, kSpaces / 2);
