@@ -371,7 +371,10 @@ void backward_rows(RowSink& t) {
   row.dtypes = dtypes::wide_floats;
   row.raises = "integers, complex, f16, bf16; an odd size of dim";
   t.row("glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor",
-        meaning(LENZ_HALVES("%x") "%s = aten.sigmoid(%b) " LENZ_HALVES("%dx") R"(
+        meaning(R"(
+    $d = wrap($dim, rank(%x)) $n = size(%glu, $d)
+    %s = aten.sigmoid(aten.slice(%x, $d, $n, 2 * $n))
+    %a = aten.slice(%dx, $d, 0, $n) %b = aten.slice(%dx, $d, $n, 2 * $n)
     return aten.add(aten.mul(%a, %s), aten.mul(aten.mul(%b, aten.rsub(%s, 1)), %glu)))",
                 row));
   row.infer = rule::composite;
