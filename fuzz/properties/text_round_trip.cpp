@@ -27,7 +27,10 @@ std::optional<Failure> holds(Subject& subject) {
 }  // namespace
 
 Property text_round_trip() {
-  return {"text_round_trip", "what is printed parses to an equal graph, which prints the same", holds};
+  return {.name = "text_round_trip",
+          .contract = "what is printed parses to an equal graph, which prints the same",
+          .holds = holds,
+          .of_graph = true};
 }
 
 }  // namespace lenz::fuzz
