@@ -190,24 +190,59 @@ Range IndexSpace::range(Dim index) const {
   return known;
 }
 
+namespace {
+// dim = slope*atom + rest, where the atom may stand inside the rest or the slope all the same.
+std::pair<Dim, Dim> slope_along(Dim dim, Dim atom) {
+  const DimParts sum = terms_of(dim);
+  Dim slope = 0, rest = sum.constant;
+  for (size_t i = 0; i < sum.operands.size(); ++i) {
+    Dim others = sum.coefficients[i];
+    bool along = false;
+    for (Dim factor : factors_of(sum.operands[i])) {
+      if (!along && factor == atom)
+        along = true;
+      else
+        others = others * factor;
+    }
+    (along ? slope : rest) += others;
+  }
+  return {slope, rest};
+}
+}  // namespace
+
+// dim >= 0 with a quotient or remainder, whose factor is of one sign but no number, at the end that a condition gives it.
+bool IndexSpace::least_by_conditions(Dim dim, int depth) const {
+  std::vector<Dim> atoms;
+  for (Dim monomial : terms_of(dim).operands)
+    for (Dim factor : factors_of(monomial)) {
+      const SymKind kind = parts_of(factor).kind;
+      if ((kind == SymKind::floor_div || kind == SymKind::mod) && std::ranges::find(atoms, factor) == atoms.end())
+        atoms.push_back(factor);
+    }
+  return std::ranges::any_of(atoms, [&](Dim atom) {
+    const auto [slope, rest] = slope_along(dim, atom);
+    if (slope.is_constant()) return false;
+    const bool up = proves(ge(slope, 0));
+    if (!up && !proves(le(slope, 0))) return false;
+    auto at_end = [&](Dim gap) {  // gap >= 0 and has the atom once: the atom is no less, or no more, than what that leaves
+      if (!slope_along(gap, atom).first.is(up ? 1 : -1)) return false;
+      return at_least_zero(rest + slope * (up ? atom - gap : atom + gap), depth - 1);
+    };
+    return std::ranges::any_of(std::span(conditions_).first(std::min(conditions_.size(), kMostConditions)),
+                               [&](const Cond& c) {
+                                 if (c.rel == Rel::ne) return false;
+                                 const Dim gap = c.rhs - c.lhs;
+                                 return at_end(c.rel == Rel::lt ? gap - 1 : gap) || (c.rel == Rel::eq && at_end(-gap));
+                               });
+  });
+}
+
 // dim >= 0 with one axis after the other at the end where dim is least, from the innermost: how far that one reaches
 // depends on those around it.
 bool IndexSpace::least_from_inside(Dim dim) const {
   for (size_t k = axes_.size(); k-- > 0;) {
     const Axis& axis = axes_[k];
-    const DimParts sum = terms_of(dim);
-    Dim slope = 0, rest = sum.constant;
-    for (size_t i = 0; i < sum.operands.size(); ++i) {
-      Dim others = sum.coefficients[i];
-      bool along = false;
-      for (Dim factor : factors_of(sum.operands[i])) {
-        if (!along && factor == axis.symbol)
-          along = true;
-        else
-          others = others * factor;
-      }
-      (along ? slope : rest) += others;
-    }
+    const auto [slope, rest] = slope_along(dim, axis.symbol);
     if (slope.is(0)) continue;
     const bool up = proves(ge(slope, 0));
     if (mentions(slope, axis.symbol) || mentions(rest, axis.symbol) || (!up && !proves(le(slope, 0)))) return false;
@@ -223,6 +258,7 @@ bool IndexSpace::at_least_zero(Dim dim, int depth) const {
   if (Ends of = ends(dim); of && proves(ge(of->first, 0))) return true;
   if (depth == kConditionSteps && least_from_inside(dim)) return true;
   if (depth == 0) return false;
+  if (least_by_conditions(dim, depth)) return true;
   DimParts target = terms_of(dim);
   auto less = [&](Dim g) {
     DimParts parts = terms_of(g);

@@ -45,6 +45,21 @@ TEST(IndexAlgebra, TilesOfJoinedAxesWhoseDivisorIsANumber) {
   EXPECT_FALSE(s.in_bounds(f.dim("(i + t*4)//(7 - s0*2)"), f.dim("s3 - s0")));
 }
 
+// Two digits under masks, the higher one of them a quotient, where a fact gives the number of all.
+TEST(IndexAlgebra, DigitsUnderMasksInAKnownNumberOfPlaces) {
+  Fixture f;
+  f.facts.set_range(f.dim("s2").node(), {2, 64});
+  f.facts.set_range(f.dim("s3").node(), {3, 64});
+  f.fact("12 == s3*((s2 + 1)//2) - ((s2 + 1)//2)*2");
+  IndexSpace s = f.space({{"i1", "s2"}, {"i2", "s3"}, {"i3", "3"}, {"i4", "2"}});
+  for (const char* mask : {"0 <= (i1 - i3 + 1)//2", "(i1 - i3 + 1)//2 < (s2 + 1)//2", "0 <= i2 - i4*2"})
+    s.assume(parse_cond(mask, f.pool));
+  const Dim index = f.dim("s3*((i1 - i3 + 1)//2) + i2 - i4*2 - ((i1 - i3 + 1)//2)*2");
+  EXPECT_FALSE(s.in_bounds(index, 12));
+  s.assume(parse_cond("i2 - i4*2 < s3 - 2", f.pool));
+  EXPECT_TRUE(s.in_bounds(index, 12));
+}
+
 // An axis over the rows of a tile and what is in each.
 TEST(IndexAlgebra, RowsOfATileJoinedWithWhatIsInThem) {
   Fixture f;

@@ -8,7 +8,7 @@ namespace lenz::fuzz {
 namespace {
 std::optional<Failure> holds(Subject& subject) {
   const std::string text = print(subject.graph());
-  const Failure failure{"text_round_trip", "text", "differs", {}};
+  const Failure failure{"text_round_trip", "text_round_trip", "differs", {}};
   auto failed = [&](std::string detail) {
     Failure f = failure;
     f.detail = std::move(detail);
