@@ -10,7 +10,7 @@ namespace lenz::loops {
 
 namespace {
 constexpr int kConditionSteps = 2;
-constexpr int kMostQuotients = 4;          // that are taken apart for one proof, one inside the other
+constexpr int kMostQuotients = 4;       // that are taken apart for one proof, one inside the other
 constexpr size_t kMostConditions = 32;  // that are looked at for one proof
 }  // namespace
 
@@ -210,7 +210,8 @@ std::pair<Dim, Dim> slope_along(Dim dim, Dim atom) {
 }
 }  // namespace
 
-// dim >= 0 with a quotient or remainder, whose factor is of one sign but no number, at the end that a condition gives it.
+// dim >= 0 with a quotient or remainder, whose factor is of one sign but no number, at the end that a condition gives
+// it.
 bool IndexSpace::least_by_conditions(Dim dim, int depth) const {
   std::vector<Dim> atoms;
   for (Dim monomial : terms_of(dim).operands)
@@ -224,10 +225,11 @@ bool IndexSpace::least_by_conditions(Dim dim, int depth) const {
     if (slope.is_constant()) return false;
     const bool up = proves(ge(slope, 0));
     if (!up && !proves(le(slope, 0))) return false;
-    auto at_end = [&](Dim gap) {  // gap >= 0 and has the atom once: the atom is no less, or no more, than what that leaves
-      if (!slope_along(gap, atom).first.is(up ? 1 : -1)) return false;
-      return at_least_zero(rest + slope * (up ? atom - gap : atom + gap), depth - 1);
-    };
+    auto at_end =
+        [&](Dim gap) {  // gap >= 0 and has the atom once: the atom is no less, or no more, than what that leaves
+          if (!slope_along(gap, atom).first.is(up ? 1 : -1)) return false;
+          return at_least_zero(rest + slope * (up ? atom - gap : atom + gap), depth - 1);
+        };
     return std::ranges::any_of(std::span(conditions_).first(std::min(conditions_.size(), kMostConditions)),
                                [&](const Cond& c) {
                                  if (c.rel == Rel::ne) return false;

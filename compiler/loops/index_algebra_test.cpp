@@ -399,36 +399,39 @@ constexpr uint64_t kSpaces = 1500;
 
 TEST(IndexAlgebraProperty, BoundsRangesAndSimplification) {
   size_t proven = 0;
-  for_spaces(kSpaces, [&](RandomSpace& s, Chooser& c) {
-    std::string text = s.index(c);
-    Dim index, size;
-    try {
-      index = parse_dim(text, s.pool);
-      size = parse_dim(c.flip() ? std::to_string(c.between(1, 12)) : c.pick(s.symbols), s.pool);
-      if (c.flip()) size = size * parse_dim(c.pick(s.symbols), s.pool);
-    } catch (const UserError&) {
-      return;
-    }
-    Range r = s.space->range(index);
-    Dim simple = s.space->simplify(index);
-    bool inside = s.space->in_bounds(index, size);
-    auto ends = s.space->ends(index);
-    int bits = s.space->bits(std::span(&index, 1));
-    EXPECT_TRUE(bits == 32 || bits == 64);
-    proven += inside;
-    for (const Values& at : s.points) {
-      int64_t v = s.value(index, at);
-      EXPECT_EQ(v, *sym_testing::compute(text, at)) << text;
-      EXPECT_EQ(v, s.value(simple, at)) << text << " became " << to_string(simple);
-      EXPECT_TRUE((!r.low || *r.low <= v) && (!r.high || v <= *r.high)) << text;
-      if (inside) {
-        EXPECT_TRUE(v >= 0 && v < s.value(size, at)) << text << " in " << to_string(size);
-      }
-      if (ends) {
-        EXPECT_TRUE(s.value(ends->first, at) <= v && v <= s.value(ends->second, at)) << text;
-      }
-    }
-  }, true);
+  for_spaces(
+      kSpaces,
+      [&](RandomSpace& s, Chooser& c) {
+        std::string text = s.index(c);
+        Dim index, size;
+        try {
+          index = parse_dim(text, s.pool);
+          size = parse_dim(c.flip() ? std::to_string(c.between(1, 12)) : c.pick(s.symbols), s.pool);
+          if (c.flip()) size = size * parse_dim(c.pick(s.symbols), s.pool);
+        } catch (const UserError&) {
+          return;
+        }
+        Range r = s.space->range(index);
+        Dim simple = s.space->simplify(index);
+        bool inside = s.space->in_bounds(index, size);
+        auto ends = s.space->ends(index);
+        int bits = s.space->bits(std::span(&index, 1));
+        EXPECT_TRUE(bits == 32 || bits == 64);
+        proven += inside;
+        for (const Values& at : s.points) {
+          int64_t v = s.value(index, at);
+          EXPECT_EQ(v, *sym_testing::compute(text, at)) << text;
+          EXPECT_EQ(v, s.value(simple, at)) << text << " became " << to_string(simple);
+          EXPECT_TRUE((!r.low || *r.low <= v) && (!r.high || v <= *r.high)) << text;
+          if (inside) {
+            EXPECT_TRUE(v >= 0 && v < s.value(size, at)) << text << " in " << to_string(size);
+          }
+          if (ends) {
+            EXPECT_TRUE(s.value(ends->first, at) <= v && v <= s.value(ends->second, at)) << text;
+          }
+        }
+      },
+      true);
   EXPECT_GT(proven, kSpaces / 10);
 }
 
@@ -452,39 +455,42 @@ TEST(IndexAlgebraProperty, LinearFormsAndStrides) {
 
 TEST(IndexAlgebraProperty, InjectivityAndCoverage) {
   size_t proven = 0, covered = 0, counted = 0;
-  for_spaces(kSpaces, [&](RandomSpace& s, Chooser& c) {
-    std::vector<Dim> index;
-    for (size_t d = 0, rank = 1 + c.below(s.axes.size()); d < rank; ++d)
-      index.push_back(parse_dim(c.flip() ? s.axes[d] : s.index(c), s.pool));
-    bool injective = s.space->injective(index);
-    proven += injective;
-    std::set<std::vector<int64_t>> seen;
-    for (const Values& at : s.points) {
-      std::vector<int64_t> place;
-      for (Dim d : index) place.push_back(s.value(d, at));
-      seen.insert(place);
-    }
-    if (injective) {
-      EXPECT_EQ(seen.size(), s.points.size());
-    }
-    auto count = s.space->points();
-    counted += count.has_value();
-    if (count) {
-      EXPECT_EQ(s.value(*count, s.sizes), static_cast<int64_t>(s.points.size()));
-    }
-    // Sizes that fit just so, sometimes.
-    DimVec sizes;
-    for (Dim d : index) {
-      auto ends = s.space->ends(d);
-      sizes.push_back(ends ? ends->second + 1 : Dim(c.between(1, 6)));
-    }
-    Piece piece{*s.space, DimVec(std::span<const Dim>(index))};
-    if (!partition(std::span(&piece, 1), sizes, s.facts)) return;
-    ++covered;
-    EXPECT_EQ(static_cast<int64_t>(seen.size()), s.value(numel(sizes), s.sizes));
-    for (const auto& place : seen)
-      for (size_t d = 0; d < place.size(); ++d) EXPECT_TRUE(place[d] >= 0 && place[d] < s.value(sizes[d], s.sizes));
-  }, true);
+  for_spaces(
+      kSpaces,
+      [&](RandomSpace& s, Chooser& c) {
+        std::vector<Dim> index;
+        for (size_t d = 0, rank = 1 + c.below(s.axes.size()); d < rank; ++d)
+          index.push_back(parse_dim(c.flip() ? s.axes[d] : s.index(c), s.pool));
+        bool injective = s.space->injective(index);
+        proven += injective;
+        std::set<std::vector<int64_t>> seen;
+        for (const Values& at : s.points) {
+          std::vector<int64_t> place;
+          for (Dim d : index) place.push_back(s.value(d, at));
+          seen.insert(place);
+        }
+        if (injective) {
+          EXPECT_EQ(seen.size(), s.points.size());
+        }
+        auto count = s.space->points();
+        counted += count.has_value();
+        if (count) {
+          EXPECT_EQ(s.value(*count, s.sizes), static_cast<int64_t>(s.points.size()));
+        }
+        // Sizes that fit just so, sometimes.
+        DimVec sizes;
+        for (Dim d : index) {
+          auto ends = s.space->ends(d);
+          sizes.push_back(ends ? ends->second + 1 : Dim(c.between(1, 6)));
+        }
+        Piece piece{*s.space, DimVec(std::span<const Dim>(index))};
+        if (!partition(std::span(&piece, 1), sizes, s.facts)) return;
+        ++covered;
+        EXPECT_EQ(static_cast<int64_t>(seen.size()), s.value(numel(sizes), s.sizes));
+        for (const auto& place : seen)
+          for (size_t d = 0; d < place.size(); ++d) EXPECT_TRUE(place[d] >= 0 && place[d] < s.value(sizes[d], s.sizes));
+      },
+      true);
   EXPECT_GT(proven, kSpaces / 6);
   EXPECT_GT(covered, kSpaces / 20);
   EXPECT_GT(counted, kSpaces / 2);
