@@ -29,6 +29,7 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   if(LENZ_TORCH)
     lenz_ci_test(fuzz.command_test 400 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/fuzz_command_test.py $<TARGET_FILE:lenz>)
     lenz_ci_test(fuzz.written_faults_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/mutants/written_test.py)
+    lenz_ci_test(fuzz.score_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/mutants/score_test.py)
     # One fault each of text, a pass, lowering, schedule and machine code, found and blamed from end to end.
     lenz_ci_test(fuzz.seeded_faults 600 $<TARGET_FILE:lenz> fuzz --score --workers 1 --cases 96 --all-found
       --only text-forgets-mutated,views-of-two-bases-are-one,last-element-taken-for-proved,recomputed-without-mask,cache-forgets-code

@@ -256,9 +256,10 @@ class Campaign {
       Failure failure{store::text(row[1]), store::text(row[1]), store::text(row[2]), store::text(row[3])};
       const Triaged t = triaged(store::text(row[4]), failure);
       store::Database::Transaction transaction(store_);
-      if (!t.alone && failure.symptom == kKilled) {  // again, and yet it holds
+      if (t.eager_dies || (!t.alone && failure.symptom == kKilled)) {  // the latter again, and yet it holds
         store_.query("DELETE FROM finding WHERE id = ?", {row[0]});
         transaction.commit();
+        if (t.eager_dies && options_.progress) std::fprintf(stderr, "  eager dies of it by itself\n");
         continue;
       }
       auto known = store_.query("SELECT id, state FROM signature WHERE name = ?", {t.name});

@@ -165,7 +165,9 @@ void blame(const Graph& graph, const Setting& setting, Failure& failure) {
   try {
     // A step that goes wrong on what the pipeline left is looked for from there on.
     std::unique_ptr<Graph> left;
-    if (const Property* property = find_property(failure.property); property && property->over_result) {
+    const Property* property = find_property(failure.property);
+    if (property && property->of_graph) return;
+    if (property && property->over_result) {
       oracle::Boxed boxed(DeviceKind::cpu);
       left = Subject(graph, setting, boxed, {}).passed(pipeline());
     }

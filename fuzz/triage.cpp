@@ -44,8 +44,36 @@ std::string python_of(const Case& c, const std::string& name) {
 }
 }  // namespace
 
+namespace {
+// Whether running the case as it is, with nothing of ours, kills the process.
+bool eager_dies(const Case& c) {
+  bool dies = false;
+  oracle::WorkerCalls calls;
+  calls.work = [&](size_t, oracle::Place&) -> std::string {
+    oracle::quieten_libtorch();
+    oracle::Boxed boxed(DeviceKind::cpu);
+    try {
+      Subject(*c.graph, c.setting, boxed, {}).trial().expected();
+    } catch (const Error&) {  // as long as it lives
+    }
+    return {};
+  };
+  calls.done = [](size_t, const std::string&) {};
+  calls.died = [&](size_t, const oracle::Death& death) {
+    dies = death.signal != 0;
+    return false;
+  };
+  oracle::run_in_workers(1, 1, {.fresh = true}, calls);
+  return dies;
+}
+}  // namespace
+
 Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& options) {
   Triaged t;
+  if (failure.symptom.starts_with("SIG") && eager_dies(found)) {
+    t.eager_dies = true;
+    return t;
+  }
   // A campaign samples: alone, a property that comes before may say it.
   auto alone = failure_alone(found, up_to(failure.property));
   if (!alone || (alone->property == failure.property && alone->symptom != failure.symptom)) {

@@ -12,7 +12,8 @@ struct Triaged {
   std::string detail;       // for people: what differs, the step and its diff
   std::string python = {};  // the smallest case as a program for PyTorch; empty: it has not all of it
   size_t evaluations = 0;
-  bool alone = true;  // it fails by itself; else something that ran before it is to blame
+  bool alone = true;        // it fails by itself; else something that ran before it is to blame
+  bool eager_dies = false;  // of the graph, with nothing of ours: no finding, and nothing else is said
 };
 Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& options);
 

@@ -36,6 +36,7 @@ class FactsReader {
   bool positive_by_product(Dim k) const;
   bool divides(Dim k, Dim x) const;
   bool nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const;
+  bool nonnegative_by_extreme_factor(Dim dim, const SumView& view, int depth, int& budget) const;
   bool nonnegative_by_factor(const SumView& view, int depth, int& budget) const;
   bool differs_by_ranges(const SumView& view, const SumView& bound, int64_t m) const;
   bool nonnegative_by_bound(Dim dim, const SumView& view, int depth, int& budget) const;

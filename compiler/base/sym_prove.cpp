@@ -7,7 +7,8 @@
 //   a term c*(x % m): >= 0 for c > 0, >= c*(m - 1) or (for x >= 0) >= c*x for c < 0
 //   divisors, and x in x - 1, are above 0 where a bound says so of a product, m*x >= 1 with m >= 0
 //   for divisors below 0: x // k = (-x) // -k, x % m = -((-x) % -m)
-//   a term c*max(x, y): with one of them for c > 0, with both in turn for c < 0; min the other way round
+//   a term c*max(x, y): with one of them for c > 0, with both in turn for c < 0; min the other way round; likewise all
+//   terms that have it as a factor, whose other factors together have a known sign
 #include "compiler/base/sym_facts.h"
 
 #include <algorithm>
@@ -140,6 +141,33 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
   return false;
 }
 
+// a*max(x, y) + b, where the factor a is no number, and of one sign.
+bool FactsReader::nonnegative_by_extreme_factor(Dim dim, const SumView& view, int depth, int& budget) const {
+  std::vector<const SymNode*> tried;
+  for (const SymTerm& term : view.terms()) {
+    if (term.monomial->kind != SymKind::product) continue;
+    const ProductView product(term.monomial);
+    for (const SymFactor& f : product.factors()) {
+      const bool is_max = f.atom->kind == SymKind::max;
+      if ((!is_max && f.atom->kind != SymKind::min) || std::ranges::find(tried, f.atom) != tried.end()) continue;
+      tried.push_back(f.atom);
+      Dim a = 0, b = dim;
+      for (const SymTerm& t : view.terms()) {
+        const Dim others = divide_monomial(t.monomial, f.atom);
+        if (others.is(0)) continue;
+        a += others * Dim(t.coefficient);
+        b = b - monomial_dim(t);
+      }
+      const bool up = nonnegative(a, depth - 1, budget);
+      if (!up && !nonnegative(-a, depth - 1, budget)) continue;
+      const bool any = up == is_max;
+      auto with = [&](Dim value) { return nonnegative(b + a * value, depth - 1, budget); };
+      if (any ? std::ranges::any_of(f.atom->args(), with) : std::ranges::all_of(f.atom->args(), with)) return true;
+    }
+  }
+  return false;
+}
+
 // m*x + c, where m is what all terms share.
 bool FactsReader::nonnegative_by_factor(const SumView& view, int depth, int& budget) const {
   if (view.terms().size() < 2) return false;
@@ -242,7 +270,7 @@ bool FactsReader::nonnegative(Dim dim, int depth, int& budget) const {
   if (nonnegative_by_factor(view, depth, budget) || nonnegative_by_bound(dim, view, depth, budget)) return true;
   for (const SymTerm& t : view.terms())
     if (nonnegative_by_atom(dim, t, depth, budget)) return true;
-  return false;
+  return nonnegative_by_extreme_factor(dim, view, depth, budget);
 }
 
 bool FactsReader::nonnegative(Dim dim) const {

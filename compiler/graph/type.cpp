@@ -1,5 +1,9 @@
 #include "compiler/graph/type.h"
 
+#include <algorithm>
+#include <utility>
+#include <vector>
+
 namespace lenz {
 
 std::string to_string(Device device) {
@@ -20,13 +24,46 @@ Dim numel(std::span<const Dim> sizes) {
   return product;
 }
 
-// Eager multiplies max(size, 1), so that an empty tensor still has the strides of its neighbours' sizes.
+namespace {
+// Of dims whose numbers are known: whether two of their elements lie at one place. Dims that reach farther than all
+// lesser ones together keep theirs apart; of others the places of a few elements are looked at.
+bool constants_share_places(std::span<const std::pair<int64_t, int64_t>> dims) {  // stride and size, by stride
+  constexpr int64_t kMostPlaces = 1 << 12;
+  int64_t reach = 0, elements = 1, more;
+  bool nested = true;
+  for (const auto& [stride, size] : dims) {
+    nested = nested && stride > reach;
+    if (__builtin_mul_overflow(elements, size, &elements) || __builtin_mul_overflow(stride, size - 1, &more) ||
+        __builtin_add_overflow(reach, more, &reach))
+      return true;
+  }
+  if (nested) return false;
+  if (elements > kMostPlaces) return true;
+  std::vector<int64_t> places{0};
+  for (const auto& [stride, size] : dims)
+    for (size_t before = places.size(), i = before; i < before * static_cast<size_t>(size); ++i)
+      places.push_back(places[i - before] + stride);
+  std::ranges::sort(places);
+  return std::ranges::adjacent_find(places) != places.end();
+}
+}  // namespace
+
 bool shares_places(std::span<const Dim> sizes, std::span<const Dim> strides) {
-  for (size_t d = 0; d < sizes.size(); ++d)
-    if (strides[d].is(0) && !sizes[d].is(1)) return true;
-  return false;
+  std::vector<std::pair<int64_t, int64_t>> dims;
+  bool constant = true, shares = false;
+  for (size_t d = 0; d < sizes.size(); ++d) {
+    if (sizes[d].is(0)) return false;
+    if (sizes[d].is(1)) continue;
+    shares = shares || strides[d].is(0);
+    constant = constant && sizes[d].is_constant() && strides[d].is_constant();
+    if (constant) dims.emplace_back(strides[d].constant(), sizes[d].constant());
+  }
+  if (shares || !constant) return shares;
+  std::ranges::sort(dims);
+  return constants_share_places(dims);
 }
 
+// Eager multiplies max(size, 1), so that an empty tensor still has the strides of its neighbours' sizes.
 DimVec contiguous_strides(std::span<const Dim> sizes) {
   DimVec strides(sizes.size(), Dim(1));
   for (size_t i = sizes.size(); i-- > 1;) strides[i - 1] = strides[i] * max(sizes[i], Dim(1));

@@ -10,6 +10,7 @@ namespace lenz::loops {
 
 namespace {
 constexpr int kConditionSteps = 2;
+constexpr int kMostQuotients = 4;       // that are taken apart for one proof, one inside the other
 constexpr size_t kMostConditions = 32;  // that are looked at for one proof
 }  // namespace
 
@@ -45,6 +46,12 @@ DimParts parts_of(Dim dim, const Facts& facts) {
   if (parts.kind == SymKind::floor_div && facts.proves(le(parts.operands[1], -1)))
     for (Dim& operand : parts.operands) operand = -operand;
   return parts;
+}
+
+bool mentions(Dim dim, Dim symbol) {
+  bool found = false;
+  if (!dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { found = found || s == symbol.node(); });
+  return found;
 }
 
 // What a condition says of x, where x//m stands in it by itself: x//m >= r is x >= r*m, and x//m <= r is x < (r + 1)*m.
@@ -183,11 +190,77 @@ Range IndexSpace::range(Dim index) const {
   return known;
 }
 
+namespace {
+// dim = slope*atom + rest, where the atom may stand inside the rest or the slope all the same.
+std::pair<Dim, Dim> slope_along(Dim dim, Dim atom) {
+  const DimParts sum = terms_of(dim);
+  Dim slope = 0, rest = sum.constant;
+  for (size_t i = 0; i < sum.operands.size(); ++i) {
+    Dim others = sum.coefficients[i];
+    bool along = false;
+    for (Dim factor : factors_of(sum.operands[i])) {
+      if (!along && factor == atom)
+        along = true;
+      else
+        others = others * factor;
+    }
+    (along ? slope : rest) += others;
+  }
+  return {slope, rest};
+}
+}  // namespace
+
+// dim >= 0 with a quotient or remainder, whose factor is of one sign but no number, at the end that a condition gives
+// it.
+bool IndexSpace::least_by_conditions(Dim dim, int depth) const {
+  std::vector<Dim> atoms;
+  for (Dim monomial : terms_of(dim).operands)
+    for (Dim factor : factors_of(monomial)) {
+      const SymKind kind = parts_of(factor).kind;
+      if ((kind == SymKind::floor_div || kind == SymKind::mod) && std::ranges::find(atoms, factor) == atoms.end())
+        atoms.push_back(factor);
+    }
+  return std::ranges::any_of(atoms, [&](Dim atom) {
+    const auto [slope, rest] = slope_along(dim, atom);
+    if (slope.is_constant()) return false;
+    const bool up = proves(ge(slope, 0));
+    if (!up && !proves(le(slope, 0))) return false;
+    auto at_end =
+        [&](Dim gap) {  // gap >= 0 and has the atom once: the atom is no less, or no more, than what that leaves
+          if (!slope_along(gap, atom).first.is(up ? 1 : -1)) return false;
+          return at_least_zero(rest + slope * (up ? atom - gap : atom + gap), depth - 1);
+        };
+    return std::ranges::any_of(std::span(conditions_).first(std::min(conditions_.size(), kMostConditions)),
+                               [&](const Cond& c) {
+                                 if (c.rel == Rel::ne) return false;
+                                 const Dim gap = c.rhs - c.lhs;
+                                 return at_end(c.rel == Rel::lt ? gap - 1 : gap) || (c.rel == Rel::eq && at_end(-gap));
+                               });
+  });
+}
+
+// dim >= 0 with one axis after the other at the end where dim is least, from the innermost: how far that one reaches
+// depends on those around it.
+bool IndexSpace::least_from_inside(Dim dim) const {
+  for (size_t k = axes_.size(); k-- > 0;) {
+    const Axis& axis = axes_[k];
+    const auto [slope, rest] = slope_along(dim, axis.symbol);
+    if (slope.is(0)) continue;
+    const bool up = proves(ge(slope, 0));
+    if (mentions(slope, axis.symbol) || mentions(rest, axis.symbol) || (!up && !proves(le(slope, 0)))) return false;
+    dim = up ? rest : rest + slope * (axis.extent - 1);
+    if (proves(ge(dim, 0))) return true;
+  }
+  return false;
+}
+
 // dim >= 0 where, for some condition g >= 0 and k > 0, dim - k*g >= 0.
 bool IndexSpace::at_least_zero(Dim dim, int depth) const {
   if (proves(ge(dim, 0))) return true;
   if (Ends of = ends(dim); of && proves(ge(of->first, 0))) return true;
+  if (depth == kConditionSteps && least_from_inside(dim)) return true;
   if (depth == 0) return false;
+  if (least_by_conditions(dim, depth)) return true;
   DimParts target = terms_of(dim);
   auto less = [&](Dim g) {
     DimParts parts = terms_of(g);
@@ -249,24 +322,29 @@ bool IndexSpace::tried_out(Dim index, Dim size) const {
   return true;
 }
 
-bool IndexSpace::in_bounds(Dim index, Dim size) const {
+bool IndexSpace::in_bounds(Dim index, Dim size) const { return in_bounds(index, size, kMostQuotients); }
+
+bool IndexSpace::in_bounds(Dim index, Dim size, int quotients) const {
   if (empty_) return true;
   if (proves(ge(index, 0)) && proves(lt(index, size))) return true;
   try {
     index = simplify(index);
     if (at_least_zero(index, kConditionSteps) && at_least_zero(size - 1 - index, kConditionSteps)) return true;
-    // x//m < size is x < size*m. The digits of a number may add up to such a quotient.
+    // x//m + r < size is x + r*m < size*m. The digits of a number may add up to such a quotient.
     for (Dim form : {index, facts_.simplify(flattened(index))}) {
-      const DimParts parts = parts_of(form, facts_);
-      if (parts.kind == SymKind::floor_div && proves(ge(parts.operands[1], 1)) &&
-          in_bounds(parts.operands[0], size * parts.operands[1]))
-        return true;
+      const DimParts sum = terms_of(form);
+      for (size_t i = 0; i < sum.operands.size() && quotients > 0; ++i) {
+        const DimParts parts = parts_of(sum.operands[i], facts_);
+        if (sum.coefficients[i] != 1 || parts.kind != SymKind::floor_div || !proves(ge(parts.operands[1], 1))) continue;
+        const Dim m = parts.operands[1], rest = form - sum.operands[i];
+        if (in_bounds(parts.operands[0] + rest * m, size * m, quotients - 1)) return true;
+      }
     }
     if (has_tiles()) {
       IndexSpace joined = *this;
       std::vector<Dim> at{index};
       size_t fresh = axes_.size();  // another name than in the spaces that this one was joined from
-      if (joined.join_tiles(at, fresh)) return joined.in_bounds(at[0], size);
+      if (joined.join_tiles(at, fresh)) return joined.in_bounds(at[0], size, quotients);
     }
     return tried_out(index, size);
   } catch (const UserError&) {

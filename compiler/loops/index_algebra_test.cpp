@@ -32,6 +32,43 @@ struct Fixture {
 
 // --- rules fire
 
+// Tiles of two axes that became one, where a fact fixes the divisor: its quotient is written with the tile apart then.
+TEST(IndexAlgebra, TilesOfJoinedAxesWhoseDivisorIsANumber) {
+  Fixture f;
+  f.facts.set_range(f.dim("s0").node(), {2, 2});
+  f.facts.set_range(f.dim("s3").node(), {2, 64});
+  const Dim whole = f.dim("(s3 - s0 + 1)*(7 - s0*2)");
+  IndexSpace s(f.pool, f.facts);
+  s.add_axis(f.dim("t"), ceil_div(whole, 4));
+  s.add_axis(f.dim("i"), min(Dim(4), whole - f.dim("t*4")));
+  EXPECT_TRUE(s.in_bounds(f.dim("(i + t*4)//(7 - s0*2)"), f.dim("s3 - s0 + 1")));
+  EXPECT_FALSE(s.in_bounds(f.dim("(i + t*4)//(7 - s0*2)"), f.dim("s3 - s0")));
+}
+
+// Two digits under masks, the higher one of them a quotient, where a fact gives the number of all.
+TEST(IndexAlgebra, DigitsUnderMasksInAKnownNumberOfPlaces) {
+  Fixture f;
+  f.facts.set_range(f.dim("s2").node(), {2, 64});
+  f.facts.set_range(f.dim("s3").node(), {3, 64});
+  f.fact("12 == s3*((s2 + 1)//2) - ((s2 + 1)//2)*2");
+  IndexSpace s = f.space({{"i1", "s2"}, {"i2", "s3"}, {"i3", "3"}, {"i4", "2"}});
+  for (const char* mask : {"0 <= (i1 - i3 + 1)//2", "(i1 - i3 + 1)//2 < (s2 + 1)//2", "0 <= i2 - i4*2"})
+    s.assume(parse_cond(mask, f.pool));
+  const Dim index = f.dim("s3*((i1 - i3 + 1)//2) + i2 - i4*2 - ((i1 - i3 + 1)//2)*2");
+  EXPECT_FALSE(s.in_bounds(index, 12));
+  s.assume(parse_cond("i2 - i4*2 < s3 - 2", f.pool));
+  EXPECT_TRUE(s.in_bounds(index, 12));
+}
+
+// An axis over the rows of a tile and what is in each.
+TEST(IndexAlgebra, RowsOfATileJoinedWithWhatIsInThem) {
+  Fixture f;
+  IndexSpace s = f.space({{"k", "(s3 + 7)//8"}, {"j", "min(8, s3 - k*8)*(2*(s2//s1) + 3)"}});
+  EXPECT_TRUE(s.in_bounds(f.dim("k*8 + j//(2*(s2//s1) + 3)"), f.dim("s3")));
+  EXPECT_TRUE(s.in_bounds(f.dim("j % (2*(s2//s1) + 3)"), f.dim("2*(s2//s1) + 3")));
+  EXPECT_FALSE(s.in_bounds(f.dim("k*8 + j//(2*(s2//s1) + 3)"), f.dim("s3 - 1")));
+}
+
 TEST(IndexAlgebra, QuotientsAndRemaindersOfAxes) {
   Fixture f;
   IndexSpace s = f.space({{"i0", "s0"}, {"i1", "8"}, {"i2", "s1"}});
@@ -264,7 +301,7 @@ struct RandomSpace {
   std::optional<IndexSpace> space;
   std::vector<Values> points;  // with the sizes
 
-  explicit RandomSpace(Chooser& c) {
+  explicit RandomSpace(Chooser& c, bool tiles = false) {
     symbols = {"s0", "s1"};
     for (const std::string& s : symbols) {
       sizes[s] = c.between(1, 5);
@@ -274,6 +311,13 @@ struct RandomSpace {
     for (size_t i = 0; i < count; ++i) {
       axes.push_back("i" + std::to_string(i));
       extents.push_back(c.chance(2, 3) ? std::to_string(c.between(1, 6)) : c.pick(symbols));
+    }
+    if (tiles && c.chance(1, 4)) {  // tiles of as many points, or of rows of so many
+      const std::string size = std::to_string(c.between(1, 4));
+      const std::string whole = c.flip() ? c.pick(symbols) : c.pick(symbols) + "*" + c.pick(symbols);
+      extents[0] = "(" + whole + " + " + size + " - 1)//" + size;
+      axes.push_back("i" + std::to_string(count++));
+      extents.push_back("min(" + size + ", " + whole + " - i0*" + size + ")" + (c.flip() ? "*" + c.pick(symbols) : ""));
     }
     space.emplace(pool, facts);
     for (size_t i = 0; i < count; ++i) space->add_axis(pool.symbol(axes[i]), parse_dim(extents[i], pool));
@@ -298,7 +342,7 @@ struct RandomSpace {
       points.push_back(at);
       return;
     }
-    int64_t extent = *sym_testing::compute(extents[axis], sizes);
+    int64_t extent = *sym_testing::compute(extents[axis], at);
     for (int64_t i = 0; i < extent; ++i) {
       at[axes[axis]] = i;
       enumerate(at, axis + 1);
@@ -338,10 +382,10 @@ struct RandomSpace {
 };
 
 template <class F>
-void for_spaces(uint64_t count, F&& visit) {
+void for_spaces(uint64_t count, F&& visit, bool tiles = false) {
   for (uint64_t seed = 0; seed < count; ++seed) {
     RandomChooser chooser(seed);
-    RandomSpace s(chooser);
+    RandomSpace s(chooser, tiles);
     SCOPED_TRACE("seed " + std::to_string(seed));
     if (!s.points.empty()) {
       EXPECT_FALSE(s.space->empty());
@@ -355,36 +399,39 @@ constexpr uint64_t kSpaces = 1500;
 
 TEST(IndexAlgebraProperty, BoundsRangesAndSimplification) {
   size_t proven = 0;
-  for_spaces(kSpaces, [&](RandomSpace& s, Chooser& c) {
-    std::string text = s.index(c);
-    Dim index, size;
-    try {
-      index = parse_dim(text, s.pool);
-      size = parse_dim(c.flip() ? std::to_string(c.between(1, 12)) : c.pick(s.symbols), s.pool);
-      if (c.flip()) size = size * parse_dim(c.pick(s.symbols), s.pool);
-    } catch (const UserError&) {
-      return;
-    }
-    Range r = s.space->range(index);
-    Dim simple = s.space->simplify(index);
-    bool inside = s.space->in_bounds(index, size);
-    auto ends = s.space->ends(index);
-    int bits = s.space->bits(std::span(&index, 1));
-    EXPECT_TRUE(bits == 32 || bits == 64);
-    proven += inside;
-    for (const Values& at : s.points) {
-      int64_t v = s.value(index, at);
-      EXPECT_EQ(v, *sym_testing::compute(text, at)) << text;
-      EXPECT_EQ(v, s.value(simple, at)) << text << " became " << to_string(simple);
-      EXPECT_TRUE((!r.low || *r.low <= v) && (!r.high || v <= *r.high)) << text;
-      if (inside) {
-        EXPECT_TRUE(v >= 0 && v < s.value(size, at)) << text << " in " << to_string(size);
-      }
-      if (ends) {
-        EXPECT_TRUE(s.value(ends->first, at) <= v && v <= s.value(ends->second, at)) << text;
-      }
-    }
-  });
+  for_spaces(
+      kSpaces,
+      [&](RandomSpace& s, Chooser& c) {
+        std::string text = s.index(c);
+        Dim index, size;
+        try {
+          index = parse_dim(text, s.pool);
+          size = parse_dim(c.flip() ? std::to_string(c.between(1, 12)) : c.pick(s.symbols), s.pool);
+          if (c.flip()) size = size * parse_dim(c.pick(s.symbols), s.pool);
+        } catch (const UserError&) {
+          return;
+        }
+        Range r = s.space->range(index);
+        Dim simple = s.space->simplify(index);
+        bool inside = s.space->in_bounds(index, size);
+        auto ends = s.space->ends(index);
+        int bits = s.space->bits(std::span(&index, 1));
+        EXPECT_TRUE(bits == 32 || bits == 64);
+        proven += inside;
+        for (const Values& at : s.points) {
+          int64_t v = s.value(index, at);
+          EXPECT_EQ(v, *sym_testing::compute(text, at)) << text;
+          EXPECT_EQ(v, s.value(simple, at)) << text << " became " << to_string(simple);
+          EXPECT_TRUE((!r.low || *r.low <= v) && (!r.high || v <= *r.high)) << text;
+          if (inside) {
+            EXPECT_TRUE(v >= 0 && v < s.value(size, at)) << text << " in " << to_string(size);
+          }
+          if (ends) {
+            EXPECT_TRUE(s.value(ends->first, at) <= v && v <= s.value(ends->second, at)) << text;
+          }
+        }
+      },
+      true);
   EXPECT_GT(proven, kSpaces / 10);
 }
 
@@ -408,39 +455,42 @@ TEST(IndexAlgebraProperty, LinearFormsAndStrides) {
 
 TEST(IndexAlgebraProperty, InjectivityAndCoverage) {
   size_t proven = 0, covered = 0, counted = 0;
-  for_spaces(kSpaces, [&](RandomSpace& s, Chooser& c) {
-    std::vector<Dim> index;
-    for (size_t d = 0, rank = 1 + c.below(s.axes.size()); d < rank; ++d)
-      index.push_back(parse_dim(c.flip() ? s.axes[d] : s.index(c), s.pool));
-    bool injective = s.space->injective(index);
-    proven += injective;
-    std::set<std::vector<int64_t>> seen;
-    for (const Values& at : s.points) {
-      std::vector<int64_t> place;
-      for (Dim d : index) place.push_back(s.value(d, at));
-      seen.insert(place);
-    }
-    if (injective) {
-      EXPECT_EQ(seen.size(), s.points.size());
-    }
-    auto count = s.space->points();
-    counted += count.has_value();
-    if (count) {
-      EXPECT_EQ(s.value(*count, s.sizes), static_cast<int64_t>(s.points.size()));
-    }
-    // Sizes that fit just so, sometimes.
-    DimVec sizes;
-    for (Dim d : index) {
-      auto ends = s.space->ends(d);
-      sizes.push_back(ends ? ends->second + 1 : Dim(c.between(1, 6)));
-    }
-    Piece piece{*s.space, DimVec(std::span<const Dim>(index))};
-    if (!partition(std::span(&piece, 1), sizes, s.facts)) return;
-    ++covered;
-    EXPECT_EQ(static_cast<int64_t>(seen.size()), s.value(numel(sizes), s.sizes));
-    for (const auto& place : seen)
-      for (size_t d = 0; d < place.size(); ++d) EXPECT_TRUE(place[d] >= 0 && place[d] < s.value(sizes[d], s.sizes));
-  });
+  for_spaces(
+      kSpaces,
+      [&](RandomSpace& s, Chooser& c) {
+        std::vector<Dim> index;
+        for (size_t d = 0, rank = 1 + c.below(s.axes.size()); d < rank; ++d)
+          index.push_back(parse_dim(c.flip() ? s.axes[d] : s.index(c), s.pool));
+        bool injective = s.space->injective(index);
+        proven += injective;
+        std::set<std::vector<int64_t>> seen;
+        for (const Values& at : s.points) {
+          std::vector<int64_t> place;
+          for (Dim d : index) place.push_back(s.value(d, at));
+          seen.insert(place);
+        }
+        if (injective) {
+          EXPECT_EQ(seen.size(), s.points.size());
+        }
+        auto count = s.space->points();
+        counted += count.has_value();
+        if (count) {
+          EXPECT_EQ(s.value(*count, s.sizes), static_cast<int64_t>(s.points.size()));
+        }
+        // Sizes that fit just so, sometimes.
+        DimVec sizes;
+        for (Dim d : index) {
+          auto ends = s.space->ends(d);
+          sizes.push_back(ends ? ends->second + 1 : Dim(c.between(1, 6)));
+        }
+        Piece piece{*s.space, DimVec(std::span<const Dim>(index))};
+        if (!partition(std::span(&piece, 1), sizes, s.facts)) return;
+        ++covered;
+        EXPECT_EQ(static_cast<int64_t>(seen.size()), s.value(numel(sizes), s.sizes));
+        for (const auto& place : seen)
+          for (size_t d = 0; d < place.size(); ++d) EXPECT_TRUE(place[d] >= 0 && place[d] < s.value(sizes[d], s.sizes));
+      },
+      true);
   EXPECT_GT(proven, kSpaces / 6);
   EXPECT_GT(covered, kSpaces / 20);
   EXPECT_GT(counted, kSpaces / 2);

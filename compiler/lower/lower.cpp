@@ -183,17 +183,26 @@ BufferId Lowering::tensor_buffer(const Node& node, ValueId v, const Type& type) 
   return b;
 }
 
+// A view as elements of another size, of complex numbers' parts say: a buffer that others look at holds none such.
+bool Lowering::resizes_elements(const Node& node) const {
+  return node.result_count == 1 && type(node.result()).is_tensor() && type(node.args[0].value()).is_tensor() &&
+         item_size(type(node.result()).dtype) != item_size(type(node.args[0].value()).dtype);
+}
+
 // A view that is only shown, as an output or to an extern kernel, is made of its storage's buffer there. Backwards, so
 // that a chain of views is walked once.
 std::vector<bool> Lowering::only_shown() const {
-  std::vector<bool> only(graph_->node_capacity());
+  std::vector<bool> only(graph_->node_capacity()), only_outputs(graph_->node_capacity());
   for (NodeId id = graph_->last(); id != kNone; id = graph_->previous(id)) {
     const Node& node = graph_->node(id);
-    bool shown = is_geometry_view(*graph_, node);
+    bool shown = is_geometry_view(*graph_, node), outputs = shown;
     for (uint16_t i = 0; i < node.result_count && shown; ++i)
-      for (NodeId user : graph_->value(node.result(i)).users)
+      for (NodeId user : graph_->value(node.result(i)).users) {
         shown = shown && (user == kOutputs || only[user] || is_extern(graph_->node(user)));
-    only[id] = shown;
+        outputs = outputs && (user == kOutputs || only_outputs[user]);
+      }
+    only_outputs[id] = outputs;
+    only[id] = shown && (outputs || !resizes_elements(node));
   }
   return only;
 }
@@ -283,7 +292,8 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
 // buffer. A product's own strides are its host's business.
 BufferId Lowering::operand_outside(const Node& node, ValueId v) {
   ValueId base = v;
-  for (NodeId n; (n = graph_->value(base).producer) != kNone && is_geometry_view(*graph_, graph_->node(n));)
+  for (NodeId n; (n = graph_->value(base).producer) != kNone && is_geometry_view(*graph_, graph_->node(n)) &&
+                 !resizes_elements(graph_->node(n));)
     base = graph_->node(n).args[0].value();
   if (base != v) return view(buffer(base), type(v).tensor());
   if (!runs_outside(node) && graph_->storage(v) == v) program.buffers[buffer(v)].placed = true;

@@ -86,6 +86,7 @@ class Lowering {
   bool is_small_product(const Node& node, const OpDef& row) const;
   bool is_extern(const Node& node) const;
   loops::BufferId operand_outside(const Node& node, ValueId v);
+  bool resizes_elements(const Node& node) const;
   std::vector<bool> only_shown() const;  // by node
   void check_divisors(const Node& node);
   void lower_node(const Node& node);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/graph/number_fits.h"
 #include "compiler/ops/call_maker.h"
 #include "compiler/ops/layouts.h"
 #include "compiler/ops/rules/elementwise.h"
@@ -25,8 +26,9 @@ Initialiser an_initialiser(const TensorWish& wish, const Domain& domain, Dtype d
     init.kind = Initialiser::permutation;
   } else if (wish.integers) {
     init.kind = Initialiser::integers;
-    init.low = static_cast<double>(wish.integers->first);
-    init.high = static_cast<double>(wish.integers->second);
+    const FiniteRange has = finite_range(dtype);  // a dim may be longer than a narrow index can say
+    init.low = std::max(static_cast<double>(wish.integers->first), has.low);
+    init.high = std::min(static_cast<double>(wish.integers->second), has.high);
   } else if (is_inexact(dtype)) {
     init.kind = Initialiser::uniform;
     init.low = domain.low;

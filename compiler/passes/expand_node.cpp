@@ -225,6 +225,7 @@ size_t length_of(const Graph& graph, const Arg& list) {
 
 bool expand_elements(Graph& graph, NodeId id) {
   const Node node = graph.node(id);
+  if (node.op->variant == VariantKind::out) return false;  // its writes come first: no element's row takes them
   const OpDef& element = element_row(*node.op, graph.ops());
   const auto& params = node.op->schema.params;
   size_t count = 0;

@@ -30,6 +30,9 @@ import written
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 FINDINGS = 3  # of a run, that are looked at until one counts
+BATCH = 64  # more cases than a campaign has in hand at once
+ALONE = 120  # seconds for one case: a worker gives up long before
+PATIENCE = 120  # seconds on top of three times what a campaign was given
 FAILED, BAD_INPUT, WRONG = 1, 2, 7  # exit codes, as lenz has them
 
 # Of one fault, as the store has it.
@@ -56,7 +59,8 @@ class Runner:
             if left < 1:
                 return total | {"seconds": took}
             result = self.campaign(fault, int(left), total["cases"])
-            finished = result["killed"] or result["cases"] == 0 or not result["others"]
+            paused = result.pop("paused", False)
+            finished = result["killed"] or result["cases"] == 0 or not (result["others"] or paused)
             total = result | {"cases": total["cases"] + result["cases"], "others": total["others"] + result["others"],
                               "seconds": time.monotonic() - began}
             if finished:
@@ -68,9 +72,9 @@ class Runner:
         with tempfile.TemporaryDirectory() as out:
             try:
                 done = self.lenz_says(fault["id"], "fuzz", *budget, "--first", first, "--seed", self.options.seed, "--workers", 1,
-                                      "--out", out, "--first-finding", "--json", limit=max(seconds, cases) * 3 + 120)
+                                      "--out", out, "--first-finding", "--json", limit=max(seconds, cases) * 3 + PATIENCE)
             except subprocess.TimeoutExpired:
-                return RESULT | {"killed": True, "by": "the whole campaign hung"}
+                return self.hung(fault, first, Path(out))
             try:
                 report = json.loads(done.stdout)
             except json.JSONDecodeError:  # it did not even start
@@ -87,6 +91,26 @@ class Runner:
                     result |= self.reduced(fault, prop, case)
                 break
             return result
+
+    def hung(self, fault, first, out):
+        """A campaign gave no answer: the fault's doing only if one of the cases that it had in hand gives none alone."""
+        reached = self.reached(out, first)
+        for number in range(reached, reached + BATCH):
+            try:
+                self.lenz_says(fault["id"], "fuzz", "--seed", self.options.seed, "--first", number, "--cases", 1, "--workers", 1,
+                               "--out", out / "alone", "--first-finding", "--json", limit=ALONE)
+            except subprocess.TimeoutExpired:
+                return RESULT | {"killed": True, "by": "the whole campaign | no answer", "cases": number + 1 - first}
+        return RESULT | {"cases": reached + BATCH - first, "paused": True}
+
+    @staticmethod
+    def reached(out, first):
+        """The first case that is not seen to the end."""
+        try:
+            with sqlite3.connect(out / "store.sqlite") as store:
+                return store.execute("SELECT MAX(first + cases) FROM batch").fetchone()[0] or first
+        except sqlite3.Error:  # it had not begun
+            return first
 
     @staticmethod
     def findings(out):

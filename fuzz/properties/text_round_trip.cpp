@@ -8,7 +8,7 @@ namespace lenz::fuzz {
 namespace {
 std::optional<Failure> holds(Subject& subject) {
   const std::string text = print(subject.graph());
-  const Failure failure{"text_round_trip", "text", "differs", {}};
+  const Failure failure{"text_round_trip", "text_round_trip", "differs", {}};
   auto failed = [&](std::string detail) {
     Failure f = failure;
     f.detail = std::move(detail);
@@ -27,7 +27,10 @@ std::optional<Failure> holds(Subject& subject) {
 }  // namespace
 
 Property text_round_trip() {
-  return {"text_round_trip", "what is printed parses to an equal graph, which prints the same", holds};
+  return {.name = "text_round_trip",
+          .contract = "what is printed parses to an equal graph, which prints the same",
+          .holds = holds,
+          .of_graph = true};
 }
 
 }  // namespace lenz::fuzz

@@ -374,10 +374,12 @@ void backward_rows(RowSink& t) {
   row.infer = rule::glu_jvp;
   row.dtypes = dtypes::wide_floats;
   row.raises = "integers, complex, f16, bf16; an odd size of dim";
-  t.row("glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor",
-        meaning(LENZ_HALVES("%x") "%s = aten.sigmoid(%b) " LENZ_HALVES("%dx") R"(
+  t.row("glu_jvp(Tensor glu, Tensor x, Tensor dx, int dim) -> Tensor", meaning(R"(
+    $d = wrap($dim, rank(%x)) $n = size(%glu, $d)
+    %s = aten.sigmoid(aten.slice(%x, $d, $n, 2 * $n))
+    %a = aten.slice(%dx, $d, 0, $n) %b = aten.slice(%dx, $d, $n, 2 * $n)
     return aten.add(aten.mul(%a, %s), aten.mul(aten.mul(%b, aten.rsub(%s, 1)), %glu)))",
-                row));
+                                                                               row));
   row.infer = rule::composite;
   row.dtypes = dtypes::numbers;
   row.raises = "no dims; halves that don't broadcast; bools";

@@ -334,12 +334,14 @@ void draws(RowSink& t) {
   normal.decompose = "return aten.copy_(%self, aten.normal_functional(%self, $mean, $std, generator=$generator))";
   t.row("normal_(Tensor(a!) self, float mean=0., float std=1., *, Generator? generator=None) -> Tensor(a!)", normal);
 
+  constexpr std::string_view kNoProbability = "by values eager refuses what no probability is: `Expected p_in >= 0`";
   Row coin = row_of(random, rule::bernoulli, make::probabilities, "a probability out of [0, 1]", dtypes::floats);
   coin.variants = {.out = "out"};
   coin.exception = "eager draws into an out= tensor of any dtype: `can't be cast to the type of`, `draws only numbers`";
   coin.wants = "self in [0, 1]";
   coin.loops = kCoinBySelfLoops;
   coin.sampling = "coin(self)";
+  coin.exception = kNoProbability;
   t.row("bernoulli(Tensor self" + std::string(kGenerator), coin);
   Row fixed = row_of(Traits(random) | reads_metadata_only, rule::bernoulli, make::draw, "a probability out of [0, 1]",
                      dtypes::real_and_bool);
@@ -355,6 +357,7 @@ void draws(RowSink& t) {
   each.wants = "p in [0, 1]";
   each.loops = kCoinByTensorLoops;
   each.sampling = "coin(p)";
+  each.exception = kNoProbability;
   each.devices = "p:cpu";
   t.row("bernoulli.Tensor(Tensor self, Tensor p" + std::string(kGenerator), each);
 
@@ -385,6 +388,7 @@ void draws(RowSink& t) {
   t.row("binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor", binomial);
   Row multinomial = row_of(random, rule::multinomial, make::multinomial, "more samples than there are", dtypes::floats);
   multinomial.wants = "self in [0.25, 2]";
+  multinomial.exception = "by values eager refuses what no weight is: `probability tensor contains either`";
   t.row("multinomial(Tensor self, SymInt num_samples, bool replacement=False" + std::string(kGenerator), multinomial);
   Row drop = row_of(random | maybe_view, rule::dropout<false>, make::dropout<0>,
                     "a probability out of [0, 1], or something to drop from integers");

@@ -199,7 +199,8 @@ inline constexpr std::string_view kScatterAddLoops =
     LENZ_FROM_SELF LENZ_SCATTER("%t[$at] += %src[$i]") "%out[$i] = %t[$i]";
 
 // Reductions by name, over points that OVER walks with `$at` the place and VALUE what comes there. Without self, the
-// places that are reached start from the reduction's identity.
+// places that are reached start from the reduction's identity. Integers count in their own dtype, as eager does: what
+// comes round to 0 divides by 1.
 #define LENZ_REDUCED(OVER, VALUE) \
   "if is_complex(dtype(%out)) and ($reduce == \"amax\" or $reduce == \"amin\") { extern() } " LENZ_FROM_SELF        \
   "$d = dtype(%t) "                                                                                                   \
@@ -214,8 +215,8 @@ inline constexpr std::string_view kScatterAddLoops =
   "  %count = temporary(i64, shape(%out)) "                                                                           \
   "  %count[$i] = to(choose($include_self, 1, 0), i64) " OVER("%count[$at] += to(1, i64)")                            \
   "  for $i in shape(%out) {"                                                                                         \
-  "    n = to(maximum(%count[$i], 1), $d) "                                                                           \
-  "    if is_integral($d) { m = floor_divide(%t[$i], n) } else { m = div(%t[$i], n) } "                               \
+  "    if is_integral($d) { c = to(%count[$i], $d) n = where(c == to(0, $d), to(1, $d), c) "                           \
+  "      m = floor_divide(%t[$i], n) } else { m = div(%t[$i], to(maximum(%count[$i], 1), $d)) } "                     \
   "    %out[$i] = m } "                                                                                               \
   "} else { %out[$i] = %t[$i] }"
 inline constexpr std::string_view kScatterReduceLoops = LENZ_REDUCED(LENZ_SCATTER, "%src[$i]");
