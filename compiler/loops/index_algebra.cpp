@@ -210,15 +210,16 @@ std::pair<Dim, Dim> slope_along(Dim dim, Dim atom) {
 }
 }  // namespace
 
-// dim >= 0 with a quotient or remainder, whose factor is of one sign but no number, at the end that a condition gives
-// it.
+// dim >= 0 with an axis, a quotient or a remainder, whose factor is of one sign but no number, at the end that a
+// condition gives it.
 bool IndexSpace::least_by_conditions(Dim dim, int depth) const {
   std::vector<Dim> atoms;
   for (Dim monomial : terms_of(dim).operands)
     for (Dim factor : factors_of(monomial)) {
       const SymKind kind = parts_of(factor).kind;
-      if ((kind == SymKind::floor_div || kind == SymKind::mod) && std::ranges::find(atoms, factor) == atoms.end())
-        atoms.push_back(factor);
+      const bool along = kind == SymKind::floor_div || kind == SymKind::mod ||
+                         std::ranges::any_of(axes_, [&](const Axis& a) { return a.symbol == factor; });
+      if (along && std::ranges::find(atoms, factor) == atoms.end()) atoms.push_back(factor);
     }
   return std::ranges::any_of(atoms, [&](Dim atom) {
     const auto [slope, rest] = slope_along(dim, atom);

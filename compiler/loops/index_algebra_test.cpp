@@ -60,6 +60,21 @@ TEST(IndexAlgebra, DigitsUnderMasksInAKnownNumberOfPlaces) {
   EXPECT_TRUE(s.in_bounds(index, 12));
 }
 
+// An axis whose factor is open, under a mask that ends it sooner than its extent.
+TEST(IndexAlgebra, AnAxisOfOpenFactorUnderAMask) {
+  Fixture f;
+  f.facts.set_range(f.dim("s0").node(), {2, 64});
+  f.facts.set_range(f.dim("s3").node(), {1, 64});
+  f.fact("s3 == s0*4 + 4");
+  IndexSpace s = f.space({{"i1", "5"}, {"i2", "s0"}, {"i3", "2"}, {"i4", "2"}});
+  const Dim index = f.dim("i1*s0 - i3*s0 + i1 + i2 - i3 - i4 + 1");
+  s.assume(parse_cond("0 <= i1 - i3", f.pool));
+  EXPECT_FALSE(s.in_bounds(index, f.dim("s3")));
+  s.assume(parse_cond("i1 - i3 < 4", f.pool));
+  EXPECT_TRUE(s.in_bounds(index, f.dim("s3")));
+  EXPECT_FALSE(s.in_bounds(index, f.dim("s3 - 1")));
+}
+
 // An axis over the rows of a tile and what is in each.
 TEST(IndexAlgebra, RowsOfATileJoinedWithWhatIsInThem) {
   Fixture f;

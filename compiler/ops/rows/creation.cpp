@@ -191,7 +191,8 @@ void ranges(RowSink& t) {
   constexpr std::string_view kBartlett =
       LENZ_WINDOW("aten.rsub(aten.abs(aten.sub(" LENZ_TIMES("2.0 / $last", "%i") ", 1)), 1)");
   constexpr std::string_view kHann = LENZ_WINDOW("aten.rsub(aten.mul(" LENZ_COSINE("1") ", 0.5), 0.5)");
-  constexpr std::string_view kHamming = LENZ_WINDOW("aten.rsub(" LENZ_TIMES("$beta", LENZ_COSINE("1")) ", $alpha)");
+  constexpr std::string_view kHamming = LENZ_WINDOW(
+      "aten.rsub(aten.mul(aten.full([], held($beta, $d), dtype=$d, device=$device), " LENZ_COSINE("1") "), $alpha)");
   constexpr std::string_view kBlackman = LENZ_WINDOW(
       "aten.add(aten.rsub(aten.mul(" LENZ_COSINE("1") ", 0.5), 0.42), " LENZ_TIMES("0.08", LENZ_COSINE("2")) ")");
   constexpr std::string_view kKaiser = LENZ_WINDOW(
@@ -337,11 +338,13 @@ void draws(RowSink& t) {
   constexpr std::string_view kNoProbability = "by values eager refuses what no probability is: `Expected p_in >= 0`";
   Row coin = row_of(random, rule::bernoulli, make::probabilities, "a probability out of [0, 1]", dtypes::floats);
   coin.variants = {.out = "out"};
-  coin.exception = "eager draws into an out= tensor of any dtype: `can't be cast to the type of`, `draws only numbers`";
   coin.wants = "self in [0, 1]";
   coin.loops = kCoinBySelfLoops;
   coin.sampling = "coin(self)";
-  coin.exception = kNoProbability;
+  coin.exception =
+      "eager draws into an out= tensor of any dtype: `can't be cast to the type of`, `draws only numbers`; by values "
+      "it "
+      "refuses what no probability is: `Expected p_in >= 0`";
   t.row("bernoulli(Tensor self" + std::string(kGenerator), coin);
   Row fixed = row_of(Traits(random) | reads_metadata_only, rule::bernoulli, make::draw, "a probability out of [0, 1]",
                      dtypes::real_and_bool);
