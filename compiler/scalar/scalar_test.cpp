@@ -360,6 +360,20 @@ TEST(ScalarDeclarations, monotone_rows_are) {
   });
 }
 
+// Where a row rounds late, its operands may be rounded to a narrower dtype before it or its result behind it.
+TEST(ScalarDeclarations, rows_that_round_late) {
+  for_each_real_row([](const ScalarRow& row, Draw& draw) {
+    if (!row.has(traits::rounds_late)) return;
+    for (Dtype dtype : {Dtype::bf16, Dtype::f16}) {
+      const Operands x = drawn(row, draw);
+      Operands rounded = x;
+      for (ScalarValue& v : rounded)
+        if (v.kind() == ScalarKind::real) v = ScalarValue(round_to(dtype, v.real()));
+      EXPECT_EQ(number(at(row, rounded)), round_to(dtype, number(at(row, x)))) << row.name << " " << number(x[0]);
+    }
+  });
+}
+
 TEST(ScalarDeclarations, nan_rules) {
   for_each_real_row([](const ScalarRow& row, Draw& draw) {
     for (size_t i = 0; i < static_cast<size_t>(row.arity); ++i) {

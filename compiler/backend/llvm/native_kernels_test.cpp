@@ -297,39 +297,8 @@ TEST(NativeKernels, ScansOfOnePoint) {
               {numbers(Dtype::bf16, {24})});
 }
 
-double of_bits(uint32_t bf16) { return static_cast<double>(std::bit_cast<float>(bf16 << 16)); }
-
-// Quotients by a divisor that all lanes share: rounded right for every size of divisor, results below the normal
-// numbers and beyond the greatest included. Maxima and what does not change a number are stored as they are.
-TEST(NativeKernels, SharedDivisorsOfBf16) {
-  constexpr int64_t kNumbers = 4096 + 37;
-  const std::vector<uint32_t> divisors{0x0000, 0x8000, 0x0001, 0x0003, 0x007f, 0x0080, 0x00c1, 0x1f7f,
-                                       0x1f80, 0x1f81, 0x3f80, 0xbfab, 0x3faf, 0x40b3, 0x42fd, 0x5f7f,
-                                       0x5f80, 0x5fab, 0x7e81, 0x7f7f, 0x7f80, 0xff80, 0x7fc0};
-  const auto rows = static_cast<int64_t>(divisors.size());
-  loops::Tensor x(Dtype::bf16, {kNumbers}), by(Dtype::bf16, {rows});
-  for (int64_t i = 0; i < kNumbers; ++i)
-    x.put(i, ScalarValue(of_bits(static_cast<uint32_t>(i * 16 + i / 4096) & 0xffff)));
-  for (int64_t i = 0; i < rows; ++i) by.put(i, ScalarValue(of_bits(divisors[static_cast<size_t>(i)])));
-  loops::Program program = loops::parse_program(R"(loops @divided {
-  input %x: bf16[4133] placed
-  input %by: bf16[23] placed
-  temp %y: bf16[23, 4133] placed
-  temp %z: bf16[23, 4133] placed
-  kernel k0 < 23 {
-    for j0 < 4133 lanes 16 unroll 2 {
-      %0 = load %x[j0]
-      %1 = load %by[k0]
-      %2 = div.bf16 %0, %1
-      %3 = relu.bf16 %0
-      store %y[k0, j0] = %2
-      store %z[k0, j0] = %3
-    }
-  }
-  return %y, %z
-})",
-                                                op_table());
-  const std::vector<loops::InputValue> inputs{x, by};
+// Every number the interpreter's, on every target.
+void expect_equal(const loops::Program& program, const std::vector<loops::InputValue>& inputs) {
   const loops::Results wanted = loops::interpret(program, inputs);
   for (const CpuTarget& target : targets()) {
     if (!target.runs_here) continue;
@@ -346,6 +315,88 @@ TEST(NativeKernels, SharedDivisorsOfBf16) {
           ADD_FAILURE() << target.name << " output " << o << " element " << i << ": " << b << ", should be " << a;
       }
     EXPECT_EQ(wrong, 0u) << target.name;
+  }
+}
+
+double of_bits(uint32_t bf16) { return static_cast<double>(std::bit_cast<float>(bf16 << 16)); }
+
+// Quotients by a divisor that all lanes share: rounded right for every size of divisor, results below the normal
+// numbers and beyond the greatest included. Maxima and what does not change a number are stored as they are.
+TEST(NativeKernels, SharedDivisorsOfBf16) {
+  constexpr int64_t kNumbers = 4096 + 37;
+  const std::vector<uint32_t> divisors{0x0000, 0x8000, 0x0001, 0x0003, 0x007f, 0x0080, 0x00c1, 0x1f7f,
+                                       0x1f80, 0x1f81, 0x3f80, 0xbfab, 0x3faf, 0x40b3, 0x42fd, 0x5f7f,
+                                       0x5f80, 0x5fab, 0x7e81, 0x7f7f, 0x7f80, 0xff80, 0x7fc0};
+  const auto rows = static_cast<int64_t>(divisors.size());
+  loops::Tensor x(Dtype::bf16, {kNumbers}), by(Dtype::bf16, {rows});
+  for (int64_t i = 0; i < kNumbers; ++i)
+    x.put(i, ScalarValue(of_bits(static_cast<uint32_t>(i * 16 + i / 4096) & 0xffff)));
+  for (int64_t i = 0; i < rows; ++i) by.put(i, ScalarValue(of_bits(divisors[static_cast<size_t>(i)])));
+  const loops::Program program = loops::parse_program(R"(loops @divided {
+  input %x: bf16[4133] placed
+  input %by: bf16[23] placed
+  temp %y: bf16[23, 4133] placed
+  temp %z: bf16[23, 4133] placed
+  kernel k0 < 23 {
+    for j0 < 4133 lanes 16 unroll 2 {
+      %0 = load %x[j0]
+      %1 = load %by[k0]
+      %2 = div.bf16 %0, %1
+      %3 = relu.bf16 %0
+      store %y[k0, j0] = %2
+      store %z[k0, j0] = %3
+    }
+  }
+  return %y, %z
+})",
+                                                      op_table());
+  expect_equal(program, {x, by});
+}
+
+// What chooses among numbers that were made narrow: rounded once, behind it, vectors by two. NaN, infinities, ties, and
+// numbers below the normal ones among them, in some lanes and in none; a length that no pair of vectors divides.
+TEST(NativeKernels, ChoicesAmongRoundedNumbers) {
+  constexpr int64_t kNumbers = 40 * 64 + 37;
+  loops::Tensor x(Dtype::f32, {kNumbers});
+  for (int64_t i = 0; i < kNumbers; ++i) {
+    uint32_t word = static_cast<uint32_t>(i) * 0x9e3779b9U;
+    if (i % 3 == 0) word = (word & 0xffff0000U) | 0x8000U;
+    if (i / 64 % 2 == 0) {
+      if (i % 11 == 0) word &= 0x807fffffU;
+    } else {
+      word = (word & 0x803fffffU) | 0x3f800000U;  // ordinary numbers alone, for which nothing rare is computed
+    }
+    x.put(i, ScalarValue(static_cast<double>(std::bit_cast<float>(word))));
+  }
+  for (const char* dtype : {"bf16", "f16"}) {
+    std::string text = R"(loops @choices {
+  input %x: f32[2597] placed
+  temp %a: NARROW[2597] placed
+  temp %b: NARROW[2597] placed
+  kernel {
+    for j0 < 2597 lanes 16 unroll 3 {
+      %0 = load %x[j0]
+      %1: NARROW = to_dtype.f32 %0
+      %2 = relu.NARROW %1
+      store %a[j0] = %2
+    }
+    for j1 < 2597 lanes 16 unroll 4 {
+      %0 = load %x[j1]
+      %1: NARROW = to_dtype.f32 %0
+      %2 = neg.NARROW %1
+      %3 = NARROW -0.5
+      %4 = NARROW 1.5
+      %5 = clamp.NARROW %2, %3, %4
+      %6 = mul.f32 %0, %0
+      %7: NARROW = to_dtype.f32 %6
+      %8 = maximum.NARROW %5, %7
+      store %b[j1] = %8
+    }
+  }
+  return %a, %b
+})";
+    for (size_t at = 0; (at = text.find("NARROW")) != std::string::npos;) text.replace(at, 6, dtype);
+    expect_equal(loops::parse_program(text, op_table()), {x});
   }
 }
 
