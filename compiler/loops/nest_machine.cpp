@@ -152,7 +152,7 @@ class NestMachine {
     for (Dim d : instr.index) need(needs, d);
     Level level = instr.kind == InstrKind::scan ? Level::inner : needs.level();
     switch (instr.kind) {
-      case InstrKind::constant: values_[at] = settled(instr.dtype, instr.value); return;
+      case InstrKind::constant: values_[at] = settled(arithmetic_dtype(instr.dtype), instr.value); return;
       case InstrKind::index: step.index = compiled(instr.index[0]); break;
       case InstrKind::load:
         LENZ_CHECK(instr.dtype == memory_.buffer(instr.buffer).type.dtype, "a load has another dtype than its buffer");

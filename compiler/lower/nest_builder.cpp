@@ -10,8 +10,9 @@ using loops::Instr;
 using loops::InstrKind;
 
 namespace {
+// In the dtype that arithmetic is done in: constants may be whole.
 bool same_value(Dtype dtype, const ScalarValue& a, const ScalarValue& b) {
-  return to_bits(dtype, a) == to_bits(dtype, b);
+  return to_bits(arithmetic_dtype(dtype), a) == to_bits(arithmetic_dtype(dtype), b);
 }
 
 // Whether two instructions give one value. What reads no memory may be shared; a nest's loads too, since a nest does
@@ -93,6 +94,14 @@ Ssa NestBuilder::constant(Dtype dtype, const Arg& number) {
   i.kind = InstrKind::constant;
   i.dtype = dtype;
   i.value = number_as(number, dtype);
+  return add(std::move(i));
+}
+
+Ssa NestBuilder::whole_constant(Dtype dtype, const Arg& number) {
+  Instr i;
+  i.kind = InstrKind::constant;
+  i.dtype = dtype;
+  i.value = number_as(number, arithmetic_dtype(dtype));
   return add(std::move(i));
 }
 

@@ -22,6 +22,7 @@ class NestBuilder {
   Dim axis(Dim extent, loops::AxisKind kind);
 
   Ssa constant(Dtype dtype, const Arg& number);
+  Ssa whole_constant(Dtype dtype, const Arg& number);  // not rounded to half precision: as arithmetic takes it
   Ssa index(Dim value);
   Ssa load(loops::BufferId buffer, std::span<const Dim> at);
   Ssa apply(const ScalarRow& row, std::span<const Ssa> operands, std::optional<Dtype> target = std::nullopt);

@@ -29,12 +29,20 @@ Dtype compute_dtype(Lowering& lowering, const Node& node, const ScalarRow& row) 
   return node.op->has(Trait::makes_float) ? rule::float_result_type(in, operands) : rule::result_type(in, operands);
 }
 
-// Whether an operand is one value of another dtype, which half precision is not to round (takes_whole).
+// Whether the operand that this parameter takes is a number that a program's text has: a constant need not be rounded.
+bool is_whole_constant(const Node& node, size_t param) {
+  const Arg& a = node.args[param];
+  return !a.is_value() && !(a.kind == ArgKind::integer && a.symbolic) && takes_whole(*node.op, param);
+}
+
+// Whether an operand is one value of another dtype, which half precision is not to round (takes_whole), and no
+// constant by itself.
 bool keeps_number(Lowering& lowering, const Node& node, const ScalarRow& row, Dtype compute) {
   if (compute != Dtype::f16 && compute != Dtype::bf16) return false;
   for (size_t i = 0; i < static_cast<size_t>(row.arity); ++i) {
     if (!takes_whole(*node.op, i)) continue;
     const Arg& a = node.args[i];
+    if (is_whole_constant(node, i) && node.op->schema.find("alpha") < 0) continue;
     if (is_number(lowering, a)) return true;
     const Type& type = lowering.type(a.value());
     if (type.dtype != compute && numel(type.sizes()).is(1)) return true;
@@ -52,8 +60,8 @@ class PointNest {
   NestBuilder& nest() { return nest_; }
   const DimVec& at() const { return at_; }
 
-  Ssa operand(const Arg& a, Dtype dtype) {
-    if (!a.is_value()) return nest_.constant(dtype, a);
+  Ssa operand(const Arg& a, Dtype dtype, bool whole = false) {
+    if (!a.is_value()) return whole ? nest_.whole_constant(dtype, a) : nest_.constant(dtype, a);
     const Type& type = lowering_.type(a.value());
     if (type.kind == TypeKind::sym_int) return nest_.constant(dtype, Arg::of_dim(type.offset));
     loops::BufferId buffer = lowering_.buffer(a.value());
@@ -79,7 +87,8 @@ void lower_pointwise(Lowering& lowering, const Node& node, loops::BufferId resul
   if (keeps_number(lowering, node, row, compute)) compute = Dtype::f32;
   SmallVec<Ssa, 3> operands;
   for (int i = 0; i < row.arity; ++i)
-    operands.push_back(point.operand(node.args[static_cast<size_t>(i)], operand_dtype(row, compute, i)));
+    operands.push_back(point.operand(node.args[static_cast<size_t>(i)], operand_dtype(row, compute, i),
+                                     is_whole_constant(node, static_cast<size_t>(i))));
   // A factor of the second operand.
   if (int alpha = node.op->schema.find("alpha"); alpha >= 0) {
     const Arg& by = node.args[static_cast<size_t>(alpha)];

@@ -28,7 +28,8 @@ bool same_instruction(const Instr& a, const Instr& b) {
          a.compute == b.compute && a.buffer == b.buffer && a.index == b.index && a.extent == b.extent &&
          a.wraps == b.wraps && a.combine == b.combine && a.ordered == b.ordered && a.part == b.part &&
          a.draw == b.draw && a.stream == b.stream &&
-         (a.kind != InstrKind::constant || to_bits(a.dtype, a.value) == to_bits(b.dtype, b.value));
+         (a.kind != InstrKind::constant ||
+          to_bits(arithmetic_dtype(a.dtype), a.value) == to_bits(arithmetic_dtype(a.dtype), b.value));
 }
 
 uint64_t NestWriter::hash(const Instr& instr) {

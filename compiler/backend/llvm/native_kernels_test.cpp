@@ -354,7 +354,8 @@ TEST(NativeKernels, SharedDivisorsOfBf16) {
 }
 
 // What chooses among numbers that were made narrow: rounded once, behind it, vectors by two. NaN, infinities, ties, and
-// numbers below the normal ones among them, in some lanes and in none; a length that no pair of vectors divides.
+// numbers below the normal ones among them, in some lanes and in none; a constant that is not narrow; a length that no
+// pair of vectors divides.
 TEST(NativeKernels, ChoicesAmongRoundedNumbers) {
   constexpr int64_t kNumbers = 40 * 64 + 37;
   loops::Tensor x(Dtype::f32, {kNumbers});
@@ -384,7 +385,7 @@ TEST(NativeKernels, ChoicesAmongRoundedNumbers) {
       %0 = load %x[j1]
       %1: NARROW = to_dtype.f32 %0
       %2 = neg.NARROW %1
-      %3 = NARROW -0.5
+      %3 = NARROW -0.7
       %4 = NARROW 1.5
       %5 = clamp.NARROW %2, %3, %4
       %6 = mul.f32 %0, %0

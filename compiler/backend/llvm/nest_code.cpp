@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
+#include "compiler/scalar/rounding.h"
 
 namespace lenz::native {
 
@@ -167,7 +168,9 @@ void KernelEmitter::find_fitting() {
                            : instr.kind == InstrKind::reduce ? loops::primitive(instr.combine)
                                                              : nullptr;
     const bool from_operands = std::ranges::all_of(instr.operands, [&](Ssa operand) { return fits_[operand]; });
-    fits_[i] = !is_reduced_float(instr.dtype) || instr.kind == InstrKind::constant ||
+    const bool whole = instr.kind == InstrKind::constant && is_reduced_float(instr.dtype) &&
+                       round_to(instr.dtype, instr.value.real()) != instr.value.real();
+    fits_[i] = !is_reduced_float(instr.dtype) || (instr.kind == InstrKind::constant && !whole) ||
                (instr.kind == InstrKind::load && dtype_of(instr.buffer) == instr.dtype) ||
                (row && !late_rounded_[i] &&
                 (row->result == ResultRule::target || (row->accuracy.kind == AccuracyClass::exact && from_operands)));
