@@ -51,7 +51,7 @@ endif()
 
 # The op table against libtorch: on calls that rows generate, and on those of PyTorch's own operator database.
 if(LENZ_TORCH)
-  lenz_ci_test(corpus_check 600 ${LENZ_PYTHON} ${ci}/corpus_check.py $<TARGET_FILE:lenz>)
+  lenz_ci_test(corpus_check 1500 ${LENZ_PYTHON} ${ci}/corpus_check.py $<TARGET_FILE:lenz>)
   # A minute of random graphs, the same each time; ./ci/signoff and ./ci/nightly draw fresh ones, and more.
   lenz_ci_test(fuzz_check 1200 $<TARGET_FILE:lenz> fuzz --cases 500 --seed 1 --out ${PROJECT_BINARY_DIR}/fuzz_check)
   lenz_ci_test(ops_check 600 $<TARGET_FILE:lenz> ops --check --calls 200)
