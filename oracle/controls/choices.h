@@ -30,7 +30,7 @@ Choices choose_for(const Step& s, Chooser& c);
 std::string text_of(const Choices& x, const Step& s);  // what is not plain, in words
 
 // A number that stands in the graph.
-double number_of(const Step& s, double number, const Choices& x);
+double number_of(const Step& s, const Operand& o, const Choices& x);
 // An exact answer as it is kept.
 double rounded(const Choices& x, double exact);
 // An answer off by what the row's accuracy allows. `state` is of the random numbers that some choices draw.

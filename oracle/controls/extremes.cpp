@@ -169,7 +169,7 @@ class Extent {
       case Compute::scalar: return scalar(s, out);
       case Compute::cast: return cast(s, out);
       case Compute::move: return move(s, out);
-      case Compute::fill: std::ranges::fill(out, number(s, s.operands[0].number)); return;
+      case Compute::fill: std::ranges::fill(out, number(s, s.operands[0])); return;
       case Compute::sum: return sum(s, out);
       case Compute::greatest:
       case Compute::least: return extremum(s, out);
@@ -185,12 +185,12 @@ class Extent {
            s.operands[0].value == s.operands[1].value && s.operands[0].sources == s.operands[1].sources;
   }
 
-  static Attained number(const Step& s, double number) {
+  static Attained number(const Step& s, const Operand& o) {
     Collector c;
     for (uint64_t n : {0, 1, 2}) {
       Choices x;
       x.number = n;
-      c.add(number_of(s, number, x));
+      c.add(number_of(s, o, x));
     }
     return c.take();
   }
@@ -204,7 +204,7 @@ class Extent {
     for (size_t k = 0; k < arity; ++k) {
       whole[k] = !is_floating(operand_dtype(*s.row, s.computes, static_cast<int>(k)));
       factors[k] = s.operands[k].factor;
-      if (s.operands[k].value == kNone) from[k] = number(s, s.operands[k].number);
+      if (s.operands[k].value == kNone) from[k] = number(s, s.operands[k]);
     }
     for (size_t i = 0; i < s.count; ++i) {
       for (size_t k = 0; k < arity; ++k) {

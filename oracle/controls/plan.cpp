@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/whole_numbers.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/tensors.h"
@@ -213,6 +214,7 @@ class Planner {
     for (int i = 0; i < s.row->arity; ++i) {
       const Arg& a = node.args[i];
       Operand o = a.is_value() ? spread(a.value(), sizes) : number(a);
+      o.whole = takes_whole(*node.op, static_cast<size_t>(i));
       s.operands.push_back(std::move(o));
     }
     if (int alpha = node.op->schema.find("alpha"); alpha >= 0)

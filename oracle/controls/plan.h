@@ -42,6 +42,7 @@ enum class Arithmetic : uint8_t { other, add, sub, mul, div, exp };
 struct Operand {
   ValueId value = kNone;  // none: a number
   double number = 0;
+  bool whole = false;              // which half precision does not round (compiler/graph/whole_numbers.h)
   double factor = 1;               // `alpha`
   std::optional<Sources> sources;  // none: element i of element i
 };

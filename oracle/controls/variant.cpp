@@ -53,7 +53,7 @@ class Run {
       case Compute::scalar: return scalar(s, x);
       case Compute::cast: return cast(s, x);
       case Compute::move: return move(s);
-      case Compute::fill: std::ranges::fill(values_[s.results[0]], number_of(s, s.operands[0].number, x)); return;
+      case Compute::fill: std::ranges::fill(values_[s.results[0]], number_of(s, s.operands[0], x)); return;
       case Compute::sum: return sum(s, x);
       case Compute::greatest:
       case Compute::least: return extremum(s);
@@ -81,7 +81,7 @@ class Run {
       const Operand& o = s.operands[k];
       whole[k] = !is_floating(operand_dtype(row, s.computes, static_cast<int>(k)));
       if (o.value == kNone) {
-        fixed[k] = number_of(s, o.number, x);
+        fixed[k] = number_of(s, o, x);
         continue;
       }
       from[k] = values_[o.value].data();

@@ -484,7 +484,7 @@ std::vector<V> LaneCode::by_lane(std::string_view name, V x, const std::function
   return answers;
 }
 
-std::vector<V> LaneCode::repeat(std::vector<V> state, const std::function<V(const std::vector<V>&)>& test,
+std::vector<V> LaneCode::repeat(const std::vector<V>& state, const std::function<V(const std::vector<V>&)>& test,
                                 const std::function<std::vector<V>(const std::vector<V>&)>& body) {
   llvm::IRBuilderBase& e = *builder_;
   llvm::BasicBlock* before = e.GetInsertBlock();

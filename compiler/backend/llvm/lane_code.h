@@ -147,7 +147,7 @@ class LaneCode {
   // two f64: for rare paths that are too long to stand in vectors wherever they may be needed.
   std::vector<V> by_lane(std::string_view name, V x, const std::function<std::vector<V>(V)>& one);
   // While `test(state)` holds in some lane, the state of those lanes becomes body(state).
-  std::vector<V> repeat(std::vector<V> state, const std::function<V(const std::vector<V>&)>& test,
+  std::vector<V> repeat(const std::vector<V>& state, const std::function<V(const std::vector<V>&)>& test,
                         const std::function<std::vector<V>(const std::vector<V>&)>& body);
 
  private:

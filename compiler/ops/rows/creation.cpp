@@ -191,7 +191,8 @@ void ranges(RowSink& t) {
   constexpr std::string_view kBartlett =
       LENZ_WINDOW("aten.rsub(aten.abs(aten.sub(" LENZ_TIMES("2.0 / $last", "%i") ", 1)), 1)");
   constexpr std::string_view kHann = LENZ_WINDOW("aten.rsub(aten.mul(" LENZ_COSINE("1") ", 0.5), 0.5)");
-  constexpr std::string_view kHamming = LENZ_WINDOW("aten.rsub(" LENZ_TIMES("$beta", LENZ_COSINE("1")) ", $alpha)");
+  constexpr std::string_view kHamming = LENZ_WINDOW(
+      "aten.rsub(aten.mul(aten.full([], held($beta, $d), dtype=$d, device=$device), " LENZ_COSINE("1") "), $alpha)");
   constexpr std::string_view kBlackman = LENZ_WINDOW(
       "aten.add(aten.rsub(aten.mul(" LENZ_COSINE("1") ", 0.5), 0.42), " LENZ_TIMES("0.08", LENZ_COSINE("2")) ")");
   constexpr std::string_view kKaiser = LENZ_WINDOW(
