@@ -173,7 +173,10 @@ void blame(const Graph& graph, const Setting& setting, Failure& failure) {
     }
     oracle::GraphReport report = check_graph(left ? *left : graph, options);
     if (!report.culprit) return;
-    failure.stage = (report.culprit->kind == oracle::Culprit::lowering ? "lowering of " : "") + report.culprit->step;
+    const oracle::Culprit& culprit = *report.culprit;
+    failure.stage = culprit.kind == oracle::Culprit::lowering ? "lowering of " + culprit.step
+                    : culprit.within.empty()                  ? culprit.step
+                                                              : culprit.within;
     failure.detail += "\n" + report.culprit->text();
   } catch (const std::exception&) {  // the bisection fails where the case does: then the property's name has to do
   }

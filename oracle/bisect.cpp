@@ -125,12 +125,9 @@ class Bisection {
     c.occurrence = 1;
     for (const PassRun& run : without.runs)
       if (run.pass == c.step) c.occurrence += run.allowed;
+    c.what = without.runs[at].first_denied.what;
+    c.within = without.runs[at].first_denied.within;
     if (at == with.runs.size()) return c;  // it dies of it
-    for (const auto& [what, times] : with.runs[at].counters) {
-      auto before = without.runs[at].counters.find(what);
-      bool more = before == without.runs[at].counters.end() || before->second < times;
-      if (more && !what.starts_with("refused")) c.what += (c.what.empty() ? "" : ", ") + what;
-    }
     c.diff = with.diff;
     return c;
   }
@@ -293,7 +290,12 @@ nlohmann::json Culprit::to_json() const {
   nlohmann::json j = {
       {"kind", kind == rewrite ? "rewrite" : "lowering"}, {"step", step}, {"mismatch", mismatch.to_json()}};
   if (kind == rewrite)
-    j.update({{"line", line}, {"occurrence", occurrence}, {"what", what}, {"selection", selection}, {"diff", diff}});
+    j.update({{"line", line},
+              {"occurrence", occurrence},
+              {"within", within},
+              {"what", what},
+              {"selection", selection},
+              {"diff", diff}});
   else
     j.update({{"node", node}, {"origin", origin}, {"nests", nests}, {"graph", graph}, {"loops", loops}});
   return j;
@@ -303,7 +305,8 @@ std::string Culprit::text() const {
   std::string out;
   if (kind == rewrite) {
     out = occurrence ? "rewrite " + std::to_string(occurrence) + " of pass " + step : "pass " + step + ", unasked";
-    out += " (line " + std::to_string(line) + " of the pipeline)" + (what.empty() ? "" : ": " + what) + "\n";
+    out += " (line " + std::to_string(line) + " of the pipeline)" + (within.empty() ? "" : ", in its " + within) +
+           (what.empty() ? "" : ": " + what) + "\n";
     out += "  " + mismatch.summary() + "\n" + indented(diff);
     out += "  the last rewrite of: lenz opt --select " + selection + "\n";
     return out;

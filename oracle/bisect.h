@@ -24,6 +24,7 @@ struct Culprit {
   // A rewrite:
   size_t line = 0;        // of the pipeline, from 1: a pass may stand there more than once
   size_t occurrence = 0;  // of the pass's rewrites, from 1; 0: what it does unasked
+  std::string within;     // the pass that does it as a part of that one; empty: that one itself
   std::string what;       // what the pass calls it
   std::string selection;  // `lenz opt --select`: the shortest prefix that shows it
   std::string diff;       // of the graph before and after it

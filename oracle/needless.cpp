@@ -3,6 +3,7 @@
 #include "compiler/graph/alias.h"
 #include "compiler/graph/symbol_makers.h"
 #include "compiler/passes/expand_node.h"
+#include "oracle/compare.h"
 
 namespace lenz::oracle {
 
@@ -78,18 +79,85 @@ std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact) {
   return left;
 }
 
-NeededRun run_needed(const Graph& graph, ExecuteOptions options,
-                     const std::function<Execution(const Graph& graph, const ExecuteOptions& options)>& run) {
+namespace {
+// What stands where a node raised: whoever hangs on what it gives tells these apart.
+constexpr int64_t kStandIns[] = {0, 1, 100};
+
+// The graph with a fill in the place of each result; null if the node does more than give fresh tensors.
+std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, int64_t number) {
+  const Node& node = graph.node(raises);
+  AliasClasses classes(graph);
+  if (effects(graph, node).any() || node.op->has(Trait::data_dependent)) return nullptr;
+  for (uint16_t i = 0; i < node.result_count; ++i) {
+    const ValueId given = node.result(i);
+    bool fresh = graph.type(given).is_tensor();
+    for (const Arg& a : node.arguments())
+      for_each_value(a, [&](ValueId v) { fresh = fresh && !classes.shared(v, given); });
+    if (!fresh) return nullptr;
+  }
+  std::unique_ptr<Graph> other = graph.clone();
+  NodeId there = other->first();  // a copy numbers its nodes anew, in their order
+  for (NodeId here = graph.first(); here != raises; here = graph.node(here).next) there = other->node(there).next;
+  const Node copy = other->node(there);
+  SmallVec<Arg, 4> fills;
+  for (uint16_t i = 0; i < copy.result_count; ++i) {
+    const Type& type = other->type(copy.result(i));
+    const Arg args[] = {other->context().dims(type.sizes()), Arg::of_int(number)};
+    const Keyword as[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
+    const ValueId fill = call(*other, there, "aten.full", args, copy.origin, as);  // op name: the fill itself
+    fills.push_back(Arg::of_value(placed_like(*other, there, fill, type, copy.origin)));
+  }
+  replace_node(*other, there, fills);
+  return other;
+}
+
+using RunGraph = std::function<Execution(const Graph& graph, const ExecuteOptions& options)>;
+
+struct Raised {
+  Execution ended;
+  NodeId node = kNone;  // that raised, if one did
+};
+Raised run_to_error(const Graph& graph, ExecuteOptions options, const RunGraph& run) {
+  Raised raised;
+  raised.node = graph.first();
+  options.on_node = [&](NodeId node, std::span<const RunValue>) { raised.node = graph.node(node).next; };
+  raised.ended = run(graph, options);
+  return raised;
+}
+
+// Where the structure says that results hang on what raises, but no result's value does (x - x of integers).
+std::optional<NeededRun> whatever_it_gives(const Graph& graph, NodeId raises, const ExecuteOptions& options,
+                                           const RunGraph& run) {
+  std::optional<NeededRun> first;
+  for (const int64_t number : kStandIns) {
+    std::unique_ptr<Graph> with = with_stand_in(graph, raises, number);
+    if (!with) return std::nullopt;
+    NeededRun needed = run_needed(*with, options, run);
+    if (needed.ended.ending != Ending::finished) return std::nullopt;
+    if (!needed.left) needed.left = std::move(with);
+    if (first && compare_runs(graph, first->ended, needed.ended)) return std::nullopt;
+    if (!first) first = std::move(needed);
+  }
+  return first;
+}
+}  // namespace
+
+NeededRun run_needed(const Graph& graph, ExecuteOptions options, const RunGraph& run) {
   NeededRun needed;
   for (;;) {
     const Graph& part = needed.left ? *needed.left : graph;
-    NodeId next = part.first();  // where it raises, the node that did
-    options.on_node = [&](NodeId node, std::span<const RunValue>) { next = part.node(node).next; };
-    needed.ended = run(part, options);
+    Raised raised = run_to_error(part, options, run);
+    needed.ended = std::move(raised.ended);
     if (needed.ended.ending != Ending::raised) return needed;
     std::unique_ptr<Graph> left;
     if (needed.ended.contradicted) left = without_needless(part, *needed.ended.contradicted);
-    if (!left && next != kNone) left = without_needless(part, next);
+    if (!left && raised.node != kNone) left = without_needless(part, raised.node);
+    if (!left && raised.node != kNone && !needed.ended.contradicted) {
+      std::optional<NeededRun> rest = whatever_it_gives(part, raised.node, options, run);
+      if (!rest) return needed;
+      rest->refusal = std::move(needed.refusal ? *needed.refusal : needed.ended);
+      return std::move(*rest);
+    }
     if (!left) return needed;
     if (!needed.refusal) needed.refusal = std::move(needed.ended);
     needed.left = std::move(left);

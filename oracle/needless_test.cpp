@@ -33,5 +33,22 @@ TEST(Needless, ErrorsAreDroppedByWhoeverMadeResults) {
   EXPECT_EQ(verdict.code, ExitCode::fine) << verdict.why << (verdict.mismatch ? verdict.mismatch->summary() : "");
 }
 
+// x - x of integers is 0 whatever x is: who folds it never looks for the row. At least 1 is another matter.
+TEST(Needless, NoResultHangsOnTheValue) {
+  const std::string text =
+      "graph @g(%x: i16[1], %i: i64[1] init integers(2, 3, seed=0)) {\n"
+      "  %row = aten.index_select(%x, 0, %i)\n";
+  Boxed boxed(DeviceKind::cpu);
+  auto ends = [&](const std::string& rest) {
+    const auto graph = parse_graph(text + rest, op_table());
+    const NeededRun run = run_needed(*graph, {}, [&](const Graph& part, const ExecuteOptions& options) {
+      return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
+    });
+    return std::pair(run.ended.ending, run.refusal.has_value());
+  };
+  EXPECT_EQ(ends("  %r = aten.sub.Tensor(%row, %row)\n  return %r\n}\n"), std::pair(Ending::finished, true));
+  EXPECT_EQ(ends("  %r = aten.clamp(%row, 1)\n  return %r\n}\n"), std::pair(Ending::raised, false));
+}
+
 }  // namespace
 }  // namespace lenz::oracle

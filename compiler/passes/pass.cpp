@@ -1,5 +1,7 @@
 #include "compiler/passes/pass.h"
 
+#include <utility>
+
 namespace lenz {
 
 std::string_view name(Stage stage) {
@@ -14,10 +16,16 @@ bool PassContext::allow(std::string_view what) {
   if (yes) {
     ++allowed_;
     count(what);
-  } else {
-    ++denied_;
+  } else if (++denied_ == 1) {
+    first_denied_ = {std::string(within_), std::string(what)};
   }
   return yes;
+}
+
+void PassContext::run_within(const Pass& pass, Graph& graph) {
+  const std::string_view outer = std::exchange(within_, pass.name);
+  pass.run(graph, *this);
+  within_ = outer;
 }
 
 void PassContext::count(std::string_view what, size_t times) {

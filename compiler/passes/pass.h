@@ -33,8 +33,16 @@ struct Window {
   bool has(size_t n) const { return n >= first && n <= last; }
 };
 
+// A rewrite by name.
+struct RewriteName {
+  std::string within;  // the pass that does it as a part of another one; empty: that pass itself does
+  std::string what;
+};
+
 // Computes a node from constant operands; nothing if it can't. The driver supplies it, for folding of tensors.
 using TensorEvaluator = std::function<std::optional<std::vector<ConstantData>>(const Graph& graph, NodeId node)>;
+
+struct Pass;
 
 class PassContext {
  public:
@@ -45,6 +53,9 @@ class PassContext {
   void count(std::string_view what, size_t times = 1);
   // The pass could not finish (rules that go round in circles): the graph is right, but not what the pass promised.
   void incomplete(std::string why) { incomplete_ = std::move(why); }
+
+  // Another pass over the same graph as a part of this one; its rewrites are this one's, under their own name.
+  void run_within(const Pass& pass, Graph& graph);
 
   // Applies rules under this context: asks allow() with the rule's name, counts applications and refusals.
   size_t apply(Graph& graph, const RuleSet& rules);
@@ -57,11 +68,15 @@ class PassContext {
 
   size_t allowed() const { return allowed_; }
   size_t denied() const { return denied_; }
+  // The first that was not allowed; empty names if all were.
+  const RewriteName& first_denied() const { return first_denied_; }
   const std::map<std::string, size_t, std::less<>>& counters() const { return counters_; }
   const std::string& why_incomplete() const { return incomplete_; }
 
  private:
   size_t allowed_ = 0, denied_ = 0;
+  std::string_view within_;  // the pass that runs as a part of this one; empty: none
+  RewriteName first_denied_;
   std::map<std::string, size_t, std::less<>> counters_;
   std::string incomplete_;
 };

@@ -66,6 +66,7 @@ class Runner {
     asked_[std::string(pass.name)] = context.asked;
     run.allowed = context.allowed();
     run.denied = context.denied();
+    run.first_denied = context.first_denied();
     run.counters = context.counters();
     run.incomplete = context.why_incomplete();
     uint64_t hash = structural_hash(graph_);

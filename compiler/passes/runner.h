@@ -20,6 +20,7 @@ struct PassRun {
   size_t nodes_before = 0, nodes_after = 0;  // sub-graphs included
   double seconds = 0;                        // of the pass alone
   size_t allowed = 0, denied = 0;            // rewrites
+  RewriteName first_denied;                  // empty: none was
   std::map<std::string, size_t, std::less<>> counters;
   std::string incomplete;  // why it could not finish; empty: it did
 };

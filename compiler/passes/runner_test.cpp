@@ -136,6 +136,27 @@ TEST(Selection, RefusesWhatItDoesNotKnow) {
   EXPECT_THAT(error("-@metal"), HasSubstr("no level"));
 }
 
+// A pass that runs another one counts its rewrites as its own, and who was refused one is told the other's name.
+TEST(Selection, RewritesOfAPassWithinAnother) {
+  auto outer = [](Graph& graph, PassContext& context) {
+    nothing(graph, context);
+    context.run_within(line("cosines", cosines).pass, graph);
+    nothing(graph, context);
+  };
+  const PipelineLine lines[] = {line("outer", outer)};
+  auto first_denied = [&](std::string_view selection) {
+    auto graph = graph_of(kThreeSines);
+    RunnerOptions options;
+    options.selection = PassSelection::parse(selection, lines);
+    return run_passes(*graph, lines, options).runs[0].first_denied;
+  };
+  EXPECT_EQ(first_denied("outer:0").within, "");
+  EXPECT_EQ(first_denied("outer:1").within, "cosines");
+  EXPECT_EQ(first_denied("outer:1").what, "cosine");
+  EXPECT_EQ(first_denied("outer:4").within, "");
+  EXPECT_EQ(first_denied("").what, "");
+}
+
 TEST(Runner, SubgraphsAreRunToo) {
   auto graph = graph_of(R"(
     graph @g(%x: f32[4], %p: bool[]) { %r = lenz.cond(%p, @yes, @no, [%x]) return %r }

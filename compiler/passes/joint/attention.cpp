@@ -259,8 +259,8 @@ void take_equations_apart(Graph& graph, PassContext& context) {
   bool any = false;
   for (NodeId id : found) any |= context.allow("equation") && expand_node(graph, id);
   if (!any) return;
-  pointless_views().run(graph, context);
-  dead_code().run(graph, context);
+  context.run_within(pointless_views(), graph);
+  context.run_within(dead_code(), graph);
 }
 
 void run(Graph& graph, PassContext& context) {
