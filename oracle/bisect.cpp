@@ -125,9 +125,16 @@ class Bisection {
     c.occurrence = 1;
     for (const PassRun& run : without.runs)
       if (run.pass == c.step) c.occurrence += run.allowed;
-    c.what = without.runs[at].first_denied.what;
     c.within = without.runs[at].first_denied.within;
-    if (at == with.runs.size()) return c;  // it dies of it
+    if (at == with.runs.size()) {  // it dies of it
+      c.what = without.runs[at].first_denied.what;
+      return c;
+    }
+    for (const auto& [what, times] : with.runs[at].counters) {
+      auto before = without.runs[at].counters.find(what);
+      bool more = before == without.runs[at].counters.end() || before->second < times;
+      if (more && !what.starts_with("refused")) c.what += (c.what.empty() ? "" : ", ") + what;
+    }
     c.diff = with.diff;
     return c;
   }
