@@ -37,6 +37,7 @@ Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) : dtype_(to_
   const bool narrow = is_reduced_float(d) || is_float8(d);
   twice_ = narrow ? 0x1p-8 : 0;
   wider_ = narrow ? 0x1p-24 : 0;
+  wider_least_ = narrow ? 0x1p-150 : 0;
   eps_ = (ulps * (1 + twice_) * std::ldexp(1, 1 - info(d).mantissa_bits) + reference_ulps * 0x1p-52) * kSlack;
   tiny_ = std::max(ulps * smallest_subnormal(d), 0x1p-1074);  // half of float64's least is no number
   limit_ = largest_finite(d);
@@ -73,10 +74,26 @@ Sides Rounding::beyond(double v, double e) const {
 Sides Rounding::spread(double v, double e, double unsure) const {
   const double size = std::fabs(v) + e, added = at(size);
   if (!(added < kUnbounded)) return beyond(v, e + size * unsure);
-  const double off = size * unsure, kept = e + off + size * wider_;
-  const double margin = e + off + added * twice_;
+  const double off = size * unsure;
+  // Whatever is wider than a narrow dtype holds all of f32, and rounds no number of that: any other by half a place of
+  // f32 at most, before it is rounded once more.
+  const bool held = e + off == 0 && static_cast<double>(static_cast<float>(v)) == v;
+  const double kept = e + off + (held ? 0 : std::max(size * wider_, wider_least_));
   auto side = [&](double end) { return std::min(e + off + added, std::max(kept, end) * kSlack); };
-  return {side(v - nearest(dtype_, v - margin)), side(nearest(dtype_, v + margin) - v)};
+  return {side(v - nearest(dtype_, v - kept)), side(nearest(dtype_, v + kept) - v)};
+}
+
+// The interval's ends may be kept wider, and are rounded as any other number: by float64 itself, or by something wider
+// first that has 63 bits at least.
+Sides Rounding::spread_about(double v, Rest rest, double e) const {
+  const double size = std::fabs(v) + e + rest.size();
+  if (!(at(size) < kUnbounded)) return beyond(v, e + rest.size());
+  const double first = e + rest.size() == 0 ? 0 : size * 0x1p-63;
+  auto side = [&](double way) {
+    const double end = (e + rest.unsure) * kSlack + way * rest.above;
+    return std::max({end, way * ((v + way * (end + first)) - v), 0.0}) * kSlack;
+  };
+  return {side(-1), side(1)};
 }
 
 namespace {
@@ -88,13 +105,15 @@ bool rounds_ends(Formula formula, Dtype dtype) {
 // What the row's accuracy lets an implementation add.
 class OwnError {
  public:
-  // `fine`: the reference itself is right to half a last place.
-  OwnError(const ScalarRow& row, Dtype compute, Dtype result, bool fine, Formula formula)
-      : exact_(row.accuracy.of(compute) == AccuracyClass::exact || is_integral(result, true)),
+  // `known`: what the reference lost by rounding is.
+  OwnError(const ScalarRow& row, Dtype compute, Dtype result, bool known, Formula formula)
+      : known_(known),
+        exact_(row.accuracy.of(compute) == AccuracyClass::exact || is_integral(result, true)),
         absolute_(row.accuracy.absolute),
         of_operands_(row.accuracy.of_operands),
         floating_(is_floating(result)),
         monotone_(rounds_ends(formula, result) && rounds(row, result)),
+        about_(known && formula == Formula::given && result == Dtype::f64 && rounds_once(row, result) && plain(row)),
         rounds_ends_(rounds_ends(formula, result)),
         in_f32_(row.accuracy.kind == AccuracyClass::ulps && arithmetic_dtype(result) != result &&
                 row.eager.narrow_ulps == 0),
@@ -106,7 +125,7 @@ class OwnError {
                 : plain(row) || in_f32_   ? 0x1p-52
                                           : 0x1p-21),
         rounding_(in_f32_ ? Dtype::f32 : result_for(result), ulps(row, result),
-                  fine ? 0.5 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)),
+                  known ? 0 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)),
         storage_(result_for(result), kRoundingUlps),
         spare_(kNarrowSpare * std::ldexp(1, 1 - info(to_real(result_for(result))).mantissa_bits)),
         least_(kNarrowSpare * smallest_subnormal(to_real(result_for(result)))),
@@ -128,13 +147,15 @@ class OwnError {
   // dtype.
   Sides stored(double value, double e) const { return floating_ && e > 0 ? storage_.spread(value, e, 0) : Sides{e, e}; }
   // That and what the operands bring, e. `known`: they are certain. `scale`: of the operands, where they count.
-  Sides with(double value, double e, bool known, double scale = 0) const {
+  Sides with(double value, double e, bool known, Rest rest, double scale = 0) const {
     if (in_f32_) return computed_wider(value, e, scale);
+    if (about_) return rounding_.spread_about(value, rest, e);
     if (!monotone_) {
-      const double all = e + at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0));
-      return all < kUnbounded && !overflows(value, all) ? Sides{all, all} : rounding_.beyond(value, e);
+      const double off = e + rest.size();
+      const double all = off + at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0));
+      return all < kUnbounded && !overflows(value, all) ? Sides{all, all} : rounding_.beyond(value, off);
     }
-    return rounding_.spread(value, e, known && exact_if_known_ ? 0 : unsure_);
+    return rounding_.spread(value, e, known && (exact_if_known_ || (known_ && rest.size() == 0)) ? 0 : unsure_);
   }
 
  private:
@@ -150,9 +171,11 @@ class OwnError {
   // Whether results are rounded to nearest, or kept wider. In float64 the reference rounds too, which is another
   // matter.
   static bool rounds(const ScalarRow& row, Dtype result) {
-    if (row.accuracy.kind != AccuracyClass::correctly_rounded || row.accuracy.absolute > 0 || ulps(row, result) != 0.5)
-      return false;
-    return is_reduced_float(result) || (result == Dtype::f32 && plain(row));
+    return rounds_once(row, result) && (is_reduced_float(result) || (result == Dtype::f32 && plain(row)));
+  }
+  static bool rounds_once(const ScalarRow& row, Dtype result) {
+    return row.accuracy.kind == AccuracyClass::correctly_rounded && row.accuracy.absolute == 0 &&
+           ulps(row, result) == 0.5;
   }
   // Neither a quotient nor a root, of which eager and others may keep in f32 less than f32 has.
   static bool plain(const ScalarRow& row) {
@@ -171,11 +194,12 @@ class OwnError {
     return std::max(own, wide ? row.eager.f64_ulps : row.eager.ulps);
   }
 
+  bool known_;
   bool exact_;
   double absolute_;
   bool of_operands_;
   bool floating_;
-  bool monotone_, rounds_ends_;
+  bool monotone_, about_, rounds_ends_;
   bool in_f32_;    // computed there, and stored in a narrower dtype
   bool anywhere_;  // factors may be taken in another order, whose products lie elsewhere in their binades
   bool exact_if_known_;
@@ -185,6 +209,15 @@ class OwnError {
   bool bounded_;  // its numbers end somewhere
   double largest_, last_place_;
 };
+
+// Where a double-double has no room for it, half a place of float64.
+Rest rest_of(const ScalarRow& row, const ElementsOut& out, int64_t i, double value) {
+  constexpr double kRoom = 0x1p-900;
+  if (out.rest == nullptr) return {};
+  const double size = std::fabs(value);
+  return size < kRoom ? Rest{0, size * 0x1p-53 + 0x1p-1074}
+                      : Rest{out.rest[i], std::max(size, row.accuracy.absolute) * out.rest_unsure};
+}
 
 double magnitude_of(const ScalarValue& v) {
   switch (v.kind()) {
@@ -325,7 +358,7 @@ std::array<Uncertain, 3> uncertain(std::span<const ElementsIn> operands, int64_t
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
-  OwnError own(row, compute, result, out.fine, out.formula);
+  OwnError own(row, compute, result, out.rest != nullptr, out.formula);
   bool targeted = row.result == ResultRule::target;
   const bool signs = reads_signs_of_nan(row, compute);
   ElementsIn results{out.kind, out.value, nullptr, 1};
@@ -354,7 +387,8 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
       double reach = (magnitude + error);
       if (out.kind == ScalarKind::real) {
         sides = !exact && own.exact() ? own.stored(results.real(i), error)
-                                      : own.with(results.real(i), error, exact, largest_operand);
+                                      : own.with(results.real(i), error, exact,
+                                                 rest_of(row, out, i, results.real(i)), largest_operand);
         if (!exact) sides = {sides.low * kSlack, sides.high * kSlack};
         error = sides.error();
       } else {
@@ -387,14 +421,14 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
 template <class Error>
 void plain_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
                 ElementsOut& out, Error&& error) {
-  OwnError own(row, compute, result, out.fine, out.formula);
+  OwnError own(row, compute, result, out.rest != nullptr, out.formula);
   const auto* value = static_cast<const double*>(out.value);
   double total = 0;
   bool open = false;
   for (int64_t i = 0; i < count; ++i) {
     double e = error(i) * kSlack;
     const bool zero = e == 0 && value[i] == 0 && is_zero_exactly(row, operands, i, out.formula);
-    const Sides sides = zero ? Sides{} : own.with(value[i], e, e == 0);
+    const Sides sides = zero ? Sides{} : own.with(value[i], e, e == 0, rest_of(row, out, i, value[i]));
     const double all = sides.error();
     out.error[i] = all;
     if (out.lean != nullptr) {
@@ -432,7 +466,7 @@ bool scaled(const ScalarRow& row, Dtype compute, Dtype result, const ElementsIn&
             ElementsOut& out) {
   const double safe = std::ldexp(smallest_subnormal(result), info(result).mantissa_bits);
   const auto* value = static_cast<const double*>(out.value);
-  const OwnError own(row, compute, result, out.fine, out.formula);
+  const OwnError own(row, compute, result, out.rest != nullptr, out.formula);
   bool any = false;
   for (int64_t i = 0; i < count; ++i) {
     const double e = operand.error_at(i) * scale, size = std::fabs(value[i]);

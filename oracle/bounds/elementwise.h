@@ -70,7 +70,8 @@ struct ElementsOut {
   uint8_t* ambiguous = nullptr;  // written where it is set; starts as zeros
   bool any_error = false, any_lean = false, any_ambiguous = false;
   bool loose_zeros = false;  // a zero takes its sign from an operand's that may have either
-  bool fine = false;         // the results are right to half a last place of float64
+  const double* rest = nullptr;  // null, or how far the exact result of the operands' values lies above each
+  double rest_unsure = 0;        // and what that is off by, of the result's size
   Formula formula = Formula::given;
 
   void set(int64_t i, Sides sides);
@@ -96,6 +97,12 @@ void conversion_errors(const double* values, const double* errors, int64_t count
 // What a formula that computes in f32 may be off by, of the magnitude, where a step's dtype is narrow.
 inline constexpr double kOtherFormula = 0x1p-20;
 
+// What float64 lost of the reference: the exact result lies so far above it, but for what is unsure.
+struct Rest {
+  double above = 0, unsure = 0;
+  double size() const { return std::fabs(above) + unsure; }
+};
+
 // What rounding to a floating dtype may add at magnitude m, `ulps` of it (a half: to nearest); and the rounding of
 // the float64 reference itself. Infinite where the dtype may overflow.
 class Rounding {
@@ -109,14 +116,17 @@ class Rounding {
   // monotone, and takes no number farther than the ends of the interval. `unsure`, of the magnitude: what the interval
   // itself may be off by.
   Sides spread(double v, double e, double unsure) const;
+  // The same of float64, where the number that v stands for is known better than v says.
+  Sides spread_about(double v, Rest rest, double e) const;
   // The same where the dtype may overflow.
   Sides beyond(double v, double e) const;
 
  private:
   Dtype dtype_;
   double eps_, tiny_, limit_;
-  double wider_ = 0;  // what the next wider dtype may add, of the magnitude
-  double twice_ = 0;  // by how much of a rounding two roundings may exceed one
+  double wider_ = 0;        // what the next wider dtype may add, of the magnitude
+  double wider_least_ = 0;  // at least
+  double twice_ = 0;        // by how much of a rounding two roundings may exceed one
 };
 
 }  // namespace lenz::oracle
