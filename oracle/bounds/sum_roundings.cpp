@@ -88,9 +88,11 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double s
 // and no term is charged twice, but for the sum of its pair, which is ll = 2^-p greatest for each of both at most.
 //
 // A sum of level i is plain if, of every level from i to 2, one of its operands, which is the heavy one then, has parts
-// of that level or above it. Of one level there are at most c = 2^(i+1) disjoint parts, and no more than 2 c - 1 sums
-// that are not plain: 3 + 7 + 15 = 25 of all levels, g / 2 each. What plain sums are charged to stands in light
-// operands that have no such part: beside the terms of the first one that came to 2^(e-i).
+// of that level or above it. Of one level or above it there are at most c_i = T / 2^(e-i) disjoint parts. Where neither
+// operand has any the sum is the first: it is of level i itself, for two of less than 2^(e-i) come to less than twice
+// that, and there are c_i such, g_i / 2 each. Where both have, they have some of level 2: c_2 - 1 such, g / 2 each. What
+// plain sums are charged to stands in light operands that have no such part: beside the terms of the first one that came
+// to 2^(e-i).
 //
 // A plain sum of a part and a term that meet on level i rounds by what the term is beside g_i, for the part is of that
 // level too, or has been kept wider than the format and did not round: then g_i / 4 that it has not spent and g_i / 4
@@ -105,16 +107,16 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double s
 // Now let there be terms of the other sign too, that come to N < 2^(e-2) without it, all but these to less than 2^(e+1),
 // and all to T. No part of any level has that sign. All the above holds, but for one thing: a plain sum of a part below
 // 2^(e-i) and a term may be of level i, where the path has been there before and has come down. Such a one rounds by
-// g_i / 2 at most: the last one on each of the c paths that get there costs g_i / 4 more than its term pays anyhow, and
-// that is g / 2 for each level. Before any other, what its part lacks of 2^(e-i) was taken away by terms of the other
-// sign (and by roundings), since the path was last above; and what its result has beyond 2^(e-i) will be, before the
-// path is below again: all this is taken away once, so that these sums' terms come to no more than N in all. They have
-// the sign of the sum, and pay g_i / 2 less a price m_i for their size, and m_i N is added. A price is about right where
-// a term of so little size that all of them pay as much as that would as soon pay it.
+// g_i / 2 at most: the last one on each of the c_i paths that get there costs g_i / 4 more than its term pays anyhow.
+// Before any other, what its part lacks of 2^(e-i) was taken away by terms of the other sign (and by roundings), since
+// the path was last above; and what its result has beyond 2^(e-i) will be, before the path is below again: all this is
+// taken away once, so that these sums' terms come to no more than N in all. They have the sign of the sum, and pay
+// g_i / 2 less a price m_i for their size, and m_i N is added. A price is about right where a term of so little size
+// that all of that and less pay together as much as m_i N would as soon pay it.
 constexpr int kLevels = 3;
-constexpr double kNotPlain = 25;
 constexpr int64_t kTermsOfLevels = 256;
-constexpr double kMeanSizes[] = {0.7, 1.4};
+// In mean sizes; and how much more on the next level.
+constexpr double kSizes[][2] = {{0.7, 1}, {1.4, 1}, {2, 3}};
 
 struct Levels {
   double g = 0, ll = 0;
@@ -122,10 +124,10 @@ struct Levels {
   double way = 0;                       // the sum's sign, or zero: all terms have it
   double little = 0;                    // size of a term that would as soon pay m_i
 
-  Levels(double place, double greatest, double unit, double size) : g(place), ll(greatest * unit) {
+  Levels(double place, double greatest, double unit, double size, double more) : g(place), ll(greatest * unit) {
     constexpr double kHalfOfWhatIsPaid = 0.14;
     for (int i = kLevels; i-- > 0;)
-      price[i] = kHalfOfWhatIsPaid * grid(i) / size + (i + 1 < kLevels ? price[i + 1] : 0);
+      price[i] = kHalfOfWhatIsPaid * grid(i) / (size * std::pow(more, i)) + (i + 1 < kLevels ? price[i + 1] : 0);
   }
   double grid(int i) const { return std::ldexp(g, -i); }
   at::Tensor paid(const Planes& p, bool up) const {
@@ -146,14 +148,17 @@ struct Levels {
     }
     return nothing_where(p.error.defined() ? (p.value == 0).logical_and(p.error == 0) : p.value == 0, most, 0);
   }
-  double return_price(int i) const { return 0.25 * grid(i) / little; }
+  double return_price(int i) const { return 0.25 * grid(i) / std::ldexp(little, 2 * i); }
   // What is added for terms of this whole size, of which so much has the lesser sign.
   at::Tensor fixed(const at::Tensor& whole, const at::Tensor& lesser, double unit) const {
-    at::Tensor all = at::full_like(whole, (way != 0 ? kNotPlain + kLevels : kNotPlain) * g / 2);
+    at::Tensor all = at::zeros_like(whole);
     for (int i = 0; i < kLevels; ++i) {
       const double level = grid(i) / (2 * unit) / kSlack;
+      const at::Tensor parts = at::floor(whole / level);
       all = all + (whole - level).clamp_min(0) * (price[i] - (i + 1 < kLevels ? price[i + 1] : 0));
-      if (way != 0) all = all + lesser * return_price(i);
+      all = all + parts * grid(i) / 2;
+      if (way != 0) all = all + parts * grid(i) / 4 + lesser * return_price(i);
+      if (i + 1 == kLevels) all = all + (parts - 1).clamp_min(0) * g / 2;
     }
     return all;
   }
@@ -203,7 +208,8 @@ at::Tensor lost_in_sums(FlowContext& in, const Call& call, const SumOf& sum, siz
       };
       const std::vector<at::Tensor> up = added(true), down = added(false);
       if (up.size() <= result || down.size() <= result) return;
-      const at::Tensor all = at::maximum(up[result], down[result]) * kSlack + beside;
+      constexpr double kSummed = 1 + 0x1p-30;  // as these sums are off themselves
+      const at::Tensor all = at::maximum(up[result], down[result]) * kSummed + beside;
       lost = at::where(meant, at::minimum(lost, all), lost);
     };
     const double few = std::max(2.0, std::ceil(g_half / unit / (4 * greatest)));
@@ -214,11 +220,11 @@ at::Tensor lost_in_sums(FlowContext& in, const Call& call, const SumOf& sum, siz
     auto by_levels = [&](const at::Tensor& meant, const at::Tensor& lesser, double way) {
       if (!at::any(meant).item<bool>()) return;
       const double mean = (sum.most / sum.n).masked_select(meant).mean().item<double>();
-      for (const double sizes : kMeanSizes) {
-        Levels levels(g, greatest, unit, sizes * mean);
+      for (const auto& [sizes, more] : kSizes) {
+        Levels levels(g, greatest, unit, sizes * mean, more);
         levels.way = way;
         if (way != 0)
-          levels.little = 2 * at::sqrt(lesser * sum.most).div(sum.n).masked_select(meant).mean().item<double>();
+          levels.little = 4 * at::sqrt(lesser * sum.most).div(sum.n).masked_select(meant).mean().item<double>();
         no_more_than([&](const Planes& p, bool up) { return levels.paid(p, up); }, meant,
                      levels.fixed(sum.most + lesser, lesser, unit));
       }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <random>
 
 #include "oracle/bounds/rounded.h"
 #include "oracle/controls/choices.h"
@@ -81,9 +82,9 @@ std::vector<Choices> choices_of(const Step& s) {
 
 // A sum in an order chosen for its roundings to go one way. What a single term loses in a long sum is much the same
 // wherever it stands, and what two lose together is another amount: so of the next few terms the one or the two are
-// added that do most for each term.
+// added that do most for each term. `pairs`: where two are added first, they begin.
 template <class Sum>
-double steered(std::vector<double>& terms, double way) {
+double steered(std::vector<double>& terms, double way, std::vector<bool>& pairs) {
   constexpr size_t kWindow = 24;
   auto add = [](double a, double b) { return static_cast<double>(static_cast<Sum>(a) + static_cast<Sum>(b)); };
   auto left_out = [](double a, double b, double sum) {
@@ -91,6 +92,7 @@ double steered(std::vector<double>& terms, double way) {
     return (a - (sum - part)) + (b - part);
   };
   double sum = 0;
+  pairs.assign(terms.size(), false);
   for (size_t i = 0; i < terms.size();) {
     const size_t end = std::min(terms.size(), i + kWindow);
     size_t first = i, second = i;                        // one term where both are the same
@@ -106,11 +108,49 @@ double steered(std::vector<double>& terms, double way) {
         better(k, l, -way * (left_out(terms[k], terms[l], two) + left_out(sum, two, to)) / 2, to);
       }
     }
+    pairs[i] = second != first;
     std::swap(terms[i++], terms[first]);
     if (second != first) std::swap(terms[i++], terms[second]);
     sum = next;
   }
   return sum;
+}
+
+// The sum in this order, with these pairs.
+template <class Sum>
+double in_order(const std::vector<double>& terms, const std::vector<bool>& pairs) {
+  Sum sum = 0;
+  for (size_t i = 0; i < terms.size(); ++i) {
+    auto next = static_cast<Sum>(terms[i]);
+    if (pairs[i] && i + 1 < terms.size()) next += static_cast<Sum>(terms[++i]);
+    sum += next;
+  }
+  return static_cast<double>(sum);
+}
+
+// The same after so many changes of the order that took the sum no less far: two terms change places, or a pair is
+// made or broken.
+template <class Sum>
+double climbed(std::vector<double> terms, std::vector<bool> pairs, double way, int climbs, std::mt19937& random) {
+  double best = in_order<Sum>(terms, pairs);
+  const auto n = static_cast<uint32_t>(terms.size());
+  for (int k = 0; k < climbs && n > 2; ++k) {
+    const bool swaps = random() % 3 != 0;
+    const size_t a = random() % n, b = random() % n;
+    auto change = [&] {
+      if (swaps)
+        std::swap(terms[a], terms[b]);
+      else
+        pairs[a] = !pairs[a];
+    };
+    change();
+    const double sum = in_order<Sum>(terms, pairs);
+    if (way * (sum - best) >= 0)
+      best = sum;
+    else
+      change();
+  }
+  return best;
 }
 
 // Sorted so that partial sums are soon as large as they can be, of terms that gain little there: what is rounded by
@@ -131,7 +171,7 @@ void good_ones_late(std::vector<double>& terms, double way, Dtype sums, double s
 
 class Extent {
  public:
-  explicit Extent(const Plan& plan) : plan_(plan), values_(plan.dtypes.size()) {}
+  Extent(const Plan& plan, int climbs) : plan_(plan), climbs_(static_cast<size_t>(climbs)), values_(plan.dtypes.size()) {}
 
   Extremes all() {
     for (size_t i = 0; i < plan_.inputs.size(); ++i) {
@@ -313,7 +353,14 @@ class Extent {
       }
       if (s.dtype != Dtype::f64) keep(plain, collector);
       const bool wide = s.dtype == Dtype::f64;
-      auto add_up = [&] { keep(wide ? steered<double>(*terms, way) : steered<float>(*terms, way), collector); };
+      const int climbs = static_cast<int>(std::min<size_t>(climbs_, kMostSteps / std::max<size_t>(terms->size(), 1)));
+      auto add_up = [&] {
+        keep(wide ? steered<double>(*terms, way, pairs_) : steered<float>(*terms, way, pairs_), collector);
+        if (climbs > 0)
+          keep(wide ? climbed<double>(*terms, pairs_, way, climbs, random_)
+                    : climbed<float>(*terms, pairs_, way, climbs, random_),
+               collector);
+      };
       // As it comes, with partial sums as large as they can be made, and as soon with terms that do little there.
       add_up();
       for (const auto descending : {true, false}) {
@@ -403,14 +450,18 @@ class Extent {
     }
   }
 
+  static constexpr size_t kMostSteps = 1 << 18;  // additions of one order's climbs
   const Plan& plan_;
+  const size_t climbs_;
+  std::mt19937 random_;
   std::vector<AttainedElements> values_;
   std::vector<Choices> choices_;
   std::vector<double> low_, high_;
+  std::vector<bool> pairs_;
 };
 
 }  // namespace
 
-Extremes find_extremes(const Plan& plan) { return Extent(plan).all(); }
+Extremes find_extremes(const Plan& plan, int climbs) { return Extent(plan, climbs).all(); }
 
 }  // namespace lenz::oracle::controls

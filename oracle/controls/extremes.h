@@ -13,6 +13,7 @@ namespace lenz::oracle::controls {
 struct Extremes {
   std::vector<Elements> least, greatest;
 };
-Extremes find_extremes(const Plan& plan);
+// `climbs`: steps that improve each order of a sum, at random but always the same; none: as orders are found first.
+Extremes find_extremes(const Plan& plan, int climbs = 0);
 
 }  // namespace lenz::oracle::controls
