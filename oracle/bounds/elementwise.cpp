@@ -83,17 +83,18 @@ Sides Rounding::spread(double v, double e, double unsure) const {
   return {side(v - nearest(dtype_, v - kept)), side(nearest(dtype_, v + kept) - v)};
 }
 
-// The interval's ends may be kept wider, and are rounded as any other number: by float64 itself, or by something wider
-// first that has 63 bits at least.
-Sides Rounding::spread_about(double v, Rest rest, double e) const {
-  const double size = std::fabs(v) + e + rest.size();
-  if (!(at(size) < kUnbounded)) return beyond(v, e + rest.size());
-  const double first = e + rest.size() == 0 ? 0 : size * 0x1p-63;
-  auto side = [&](double way) {
-    const double end = (e + rest.unsure) * kSlack + way * rest.above;
-    return std::max({end, way * ((v + way * (end + first)) - v), 0.0}) * kSlack;
+// The interval's ends may be kept wider, and are rounded as any other number: by float64 itself, or first by something
+// wider that has 63 bits at least, which does nothing to what such a thing holds.
+Sides Rounding::spread_ends(double v, double below, double above) const {
+  const double far = std::max(std::fabs(below), std::fabs(above)), size = std::fabs(v) + far;
+  if (!(at(size) < kUnbounded)) return beyond(v, far);
+  auto side = [&](double end, double way) {
+    const double places = end / (binade(std::fabs(v)) * 0x1p-62);
+    const double reach = std::nearbyint(places) == places ? end : end + (size * 0x1p-63 + std::fabs(end) * 0x1p-45);
+    const DoubleDouble there = dd::two_sum(v + way * reach, -v);
+    return std::max({end, way * there.hi * (there.lo == 0 ? 1 : kSlack), 0.0});
   };
-  return {side(-1), side(1)};
+  return {side(below, -1), side(above, 1)};
 }
 
 namespace {
@@ -143,13 +144,19 @@ class OwnError {
   bool overflows(double value, double error) const {
     return bounded_ && std::fabs(value) - largest_ + error >= last_place_;
   }
+  // Whether a rounding of what lies between two ends is all that there is, in float64; and what that makes.
+  bool rounds_about() const { return about_; }
+  Sides about(double value, double below, double above) const { return rounding_.spread_ends(value, below, above); }
   // Of an exact row, what the operands bring, e: a whole number next to one that is kept wider may be no number of the
   // dtype.
   Sides stored(double value, double e) const { return floating_ && e > 0 ? storage_.spread(value, e, 0) : Sides{e, e}; }
   // That and what the operands bring, e. `known`: they are certain. `scale`: of the operands, where they count.
   Sides with(double value, double e, bool known, Rest rest, double scale = 0) const {
     if (in_f32_) return computed_wider(value, e, scale);
-    if (about_) return rounding_.spread_about(value, rest, e);
+    if (about_) {
+      const double within = (e + rest.unsure) * kSlack;
+      return rounding_.spread_ends(value, within - rest.above, within + rest.above);
+    }
     if (!monotone_) {
       const double off = e + rest.size();
       const double all = off + at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0));
@@ -479,6 +486,39 @@ bool scaled(const ScalarRow& row, Dtype compute, Dtype result, const ElementsIn&
   return true;
 }
 
+// A sum or a product in float64 of operands that may lie farther one way than the other: the ends of both give those of
+// the result, in double-double, which holds them. False where it does not.
+bool between_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                  int64_t count, ElementsOut& out) {
+  constexpr double kRoom = 0x1p-900;
+  const OwnError own(row, compute, result, out.rest != nullptr, out.formula);
+  if (!own.rounds_about() || out.rest_unsure != 0 || operands.size() != 2 || out.lean == nullptr) return false;
+  const auto* value = static_cast<const double*>(out.value);
+  for (int64_t i = 0; i < count; ++i) {
+    if (value[i] != 0 && std::fabs(value[i]) < kRoom) return false;
+    DoubleDouble ends[2][2];
+    for (size_t k = 0; k < 2; ++k) {
+      const ElementsIn& o = operands[k];
+      const double v = o.real(i), e = o.error_at(i), lean = o.lean == nullptr ? 0 : o.lean[i * o.step];
+      ends[k][0] = dd::two_sum(v, -(e - std::max(lean, 0.0)));
+      ends[k][1] = dd::two_sum(v, e + std::min(lean, 0.0));
+    }
+    double below = -kUnbounded, above = -kUnbounded;
+    for (unsigned corner = 0; corner < 4; ++corner) {
+      const ScalarValue at[2] = {ScalarValue(ends[0][corner & 1]), ScalarValue(ends[1][corner >> 1])};
+      const DoubleDouble away = row.eval.dds({compute, result}, at).double_double() - DoubleDouble(value[i]);
+      const double rest = away.lo == 0 ? 0 : std::fabs(away.hi) * 0x1p-52;
+      if (!std::isfinite(away.hi)) return false;
+      below = std::max(below, rest - away.hi);
+      above = std::max(above, rest + away.hi);
+    }
+    const Sides sides = own.about(value[i], below, above);
+    if (!(sides.error() <= std::numeric_limits<double>::max())) return false;
+    out.set(i, sides);
+  }
+  return true;
+}
+
 double quotient_error(double a, double ea, double b, double eb) {
   return b > eb ? (ea + a / b * eb) / (b - eb) : kUnbounded;
 }
@@ -544,6 +584,9 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
   bool plain = out.kind == ScalarKind::real && is_floating(compute) && is_floating(result) && !row.accuracy.of_operands;
   for (const ElementsIn& o : operands) plain = plain && o.kind == ScalarKind::real;
   if (!plain || row.error.jump != Jump::none) return any_rule(row, compute, result, operands, count, out);
+  if (std::ranges::any_of(operands, [](const ElementsIn& o) { return o.lean != nullptr; }) &&
+      between_ends(row, compute, result, operands, count, out))
+    return;
   auto run = [&](auto&& error) { plain_rule(row, compute, result, operands, count, out, error); };
   const ElementsIn &a = operands[0], &b = operands[operands.size() > 1 ? 1 : 0];
   const ElementsIn& c = operands[operands.size() - 1];

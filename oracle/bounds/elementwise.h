@@ -49,6 +49,7 @@ struct ElementsIn {
   int64_t step = 1;
   bool loose_zeros = false;     // a zero may have either sign
   bool never_negative = false;  // nothing is less than zero, however far errors reach
+  const double* lean = nullptr;  // of float64, where rules ask for it; null: errors reach both ways
 
   double real(int64_t i) const { return static_cast<const double*>(value)[i * step]; }
   ScalarValue at(int64_t i) const;
@@ -116,8 +117,8 @@ class Rounding {
   // monotone, and takes no number farther than the ends of the interval. `unsure`, of the magnitude: what the interval
   // itself may be off by.
   Sides spread(double v, double e, double unsure) const;
-  // The same of float64, where the number that v stands for is known better than v says.
-  Sides spread_about(double v, Rest rest, double e) const;
+  // The same of float64, where the ends of the interval are known better than v is, which they lie below and above.
+  Sides spread_ends(double v, double below, double above) const;
   // The same where the dtype may overflow.
   Sides beyond(double v, double e) const;
 

@@ -77,7 +77,7 @@ Dtype compute_dtype(const Call& call, const ScalarRow& row) {
 
 // Planes in logical order, as the loops want them.
 struct Laid {
-  at::Tensor value, error;
+  at::Tensor value, error, lean;
   ElementsIn elements;
 };
 
@@ -95,6 +95,10 @@ Laid lay(const Planes& planes, at::IntArrayRef sizes, ScalarKind kind) {
   if (planes.error.defined()) l.error = laid(planes.error, at::kDouble);
   l.elements = {kind,        l.value.const_data_ptr(), l.error.defined() ? l.error.const_data_ptr<double>() : nullptr,
                 one ? 0 : 1, planes.loose_zeros,       planes.never_negative};
+  if (planes.lean.defined() && l.error.defined()) {
+    l.lean = laid(planes.lean, at::kDouble);
+    l.elements.lean = l.lean.const_data_ptr<double>();
+  }
   return l;
 }
 
@@ -128,7 +132,8 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   for (const Laid& l : laid) elements.push_back(l.elements);
   Laid results = lay({.value = value, .error = {}, .ambiguous = {}}, value.sizes(), kind_of(result));
   at::Tensor error = at::empty(value.sizes(), at::kDouble), open = at::zeros(value.sizes(), at::kBool);
-  at::Tensor lean = may_lean(result, value) ? at::zeros(value.sizes(), at::kDouble) : at::Tensor();
+  const bool known = result == Dtype::f64 && fine.rest.defined() && fine.unsure == 0;
+  at::Tensor lean = known || may_lean(result, value) ? at::zeros(value.sizes(), at::kDouble) : at::Tensor();
   ElementsOut out{.kind = kind_of(result),
                   .value = results.value.const_data_ptr(),
                   .error = error.mutable_data_ptr<double>(),
