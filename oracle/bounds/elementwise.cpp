@@ -108,7 +108,7 @@ class OwnError {
  public:
   // `known`: what the reference lost by rounding is.
   OwnError(const ScalarRow& row, Dtype compute, Dtype result, bool known, Formula formula)
-      : known_(known),
+      : exact_known_(known && formula == Formula::given),
         exact_(row.accuracy.of(compute) == AccuracyClass::exact || is_integral(result, true)),
         absolute_(row.accuracy.absolute),
         of_operands_(row.accuracy.of_operands),
@@ -162,7 +162,7 @@ class OwnError {
       const double all = off + at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0));
       return all < kUnbounded && !overflows(value, all) ? Sides{all, all} : rounding_.beyond(value, off);
     }
-    return rounding_.spread(value, e, known && (exact_if_known_ || (known_ && rest.size() == 0)) ? 0 : unsure_);
+    return rounding_.spread(value, e, known && (exact_if_known_ || (exact_known_ && rest.size() == 0)) ? 0 : unsure_);
   }
 
  private:
@@ -201,7 +201,7 @@ class OwnError {
     return std::max(own, wide ? row.eager.f64_ulps : row.eager.ulps);
   }
 
-  bool known_;
+  bool exact_known_;  // what of a result float64 has no room for, and no formula but the given one stands for it
   bool exact_;
   double absolute_;
   bool of_operands_;
@@ -393,9 +393,9 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
       if (out.kind == ScalarKind::real) {
-        sides = !exact && own.exact() ? own.stored(results.real(i), error)
-                                      : own.with(results.real(i), error, exact,
-                                                 rest_of(row, out, i, results.real(i)), largest_operand);
+        sides = !exact && own.exact()
+                    ? own.stored(results.real(i), error)
+                    : own.with(results.real(i), error, exact, rest_of(row, out, i, results.real(i)), largest_operand);
         if (!exact) sides = {sides.low * kSlack, sides.high * kSlack};
         error = sides.error();
       } else {

@@ -47,8 +47,8 @@ struct ElementsIn {
   const void* value = nullptr;
   const double* error = nullptr;  // null: zero
   int64_t step = 1;
-  bool loose_zeros = false;     // a zero may have either sign
-  bool never_negative = false;  // nothing is less than zero, however far errors reach
+  bool loose_zeros = false;      // a zero may have either sign
+  bool never_negative = false;   // nothing is less than zero, however far errors reach
   const double* lean = nullptr;  // of float64, where rules ask for it; null: errors reach both ways
 
   double real(int64_t i) const { return static_cast<const double*>(value)[i * step]; }
@@ -70,7 +70,7 @@ struct ElementsOut {
   double* lean = nullptr;        // null, or zeros, written where rounding takes it one way farther than the other
   uint8_t* ambiguous = nullptr;  // written where it is set; starts as zeros
   bool any_error = false, any_lean = false, any_ambiguous = false;
-  bool loose_zeros = false;  // a zero takes its sign from an operand's that may have either
+  bool loose_zeros = false;      // a zero takes its sign from an operand's that may have either
   const double* rest = nullptr;  // null, or how far the exact result of the operands' values lies above each
   double rest_unsure = 0;        // and what that is off by, of the result's size
   Formula formula = Formula::given;

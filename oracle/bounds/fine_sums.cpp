@@ -40,8 +40,8 @@ class FineSums {
     constexpr double kSlack = 1 + 0x1p-40;
     at::Tensor steps = at::scalar_tensor(n + 2, at::kDouble);
     const at::Tensor lost = at::abs((total_ - fine) + rest_);  // by rounding the reference
-    return FineSum{passed() * kSlack, lost * kSlack + size * 0x1p-90 +
-                                          gamma(steps, 0x1p-53) * unsure + 0x1p-1070 * steps};
+    return FineSum{passed() * kSlack,
+                   lost * kSlack + size * 0x1p-90 + gamma(steps, 0x1p-53) * unsure + 0x1p-1070 * steps};
   }
 
  private:

@@ -76,10 +76,10 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double s
 }
 
 // --- level by level
-// Let all terms have one sign, for now, and add up to T < 2^(e+1); level i are the parts from 2^(e-i) on, that round to multiples of
-// g_i = g / 2^i. What is said above counts every term as if it met one of level 0. But few can: one part of 2^(e-i) or
-// more has come together of terms that are 2^(e-i) in all, so that what is added to such parts comes to T - 2^(e-i) at
-// most. Let no term be more than 2^(e-2) / 4, of i below 3.
+// Let all terms have one sign, for now, and add up to T < 2^(e+1); level i are the parts from 2^(e-i) on, that round to
+// multiples of g_i = g / 2^i. What is said above counts every term as if it met one of level 0. But few can: one part
+// of 2^(e-i) or more has come together of terms that are 2^(e-i) in all, so that what is added to such parts comes to T
+// - 2^(e-i) at most. Let no term be more than 2^(e-2) / 4, of i below 3.
 //
 // Call of a part's two operands the heavy one that which is a part itself, of two such the one of which the largest
 // part was made. From any part go on to the heavy operand until that is a sum of two terms: each such pair ends one
@@ -90,9 +90,9 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double s
 // A sum of level i is plain if, of every level from i to 2, one of its operands, which is the heavy one then, has parts
 // of that level or above it. Of one level or above it there are at most c_i = T / 2^(e-i) disjoint parts. Where neither
 // operand has any the sum is the first: it is of level i itself, for two of less than 2^(e-i) come to less than twice
-// that, and there are c_i such, g_i / 2 each. Where both have, they have some of level 2: c_2 - 1 such, g / 2 each. What
-// plain sums are charged to stands in light operands that have no such part: beside the terms of the first one that came
-// to 2^(e-i).
+// that, and there are c_i such, g_i / 2 each. Where both have, they have some of level 2: c_2 - 1 such, g / 2 each.
+// What plain sums are charged to stands in light operands that have no such part: beside the terms of the first one
+// that came to 2^(e-i).
 //
 // A plain sum of a part and a term that meet on level i rounds by what the term is beside g_i, for the part is of that
 // level too, or has been kept wider than the format and did not round: then g_i / 4 that it has not spent and g_i / 4
@@ -104,15 +104,15 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double s
 // or g / 16, and sum(l_i (T - 2^(e-i))) is added. Prices are about right where a term of so many times the mean size
 // would as soon be on the next level: there it pays half as much, of 0.28 g_i.
 //
-// Now let there be terms of the other sign too, that come to N < 2^(e-2) without it, all but these to less than 2^(e+1),
-// and all to T. No part of any level has that sign. All the above holds, but for one thing: a plain sum of a part below
-// 2^(e-i) and a term may be of level i, where the path has been there before and has come down. Such a one rounds by
-// g_i / 2 at most: the last one on each of the c_i paths that get there costs g_i / 4 more than its term pays anyhow.
-// Before any other, what its part lacks of 2^(e-i) was taken away by terms of the other sign (and by roundings), since
-// the path was last above; and what its result has beyond 2^(e-i) will be, before the path is below again: all this is
-// taken away once, so that these sums' terms come to no more than N in all. They have the sign of the sum, and pay
-// g_i / 2 less a price m_i for their size, and m_i N is added. A price is about right where a term of so little size
-// that all of that and less pay together as much as m_i N would as soon pay it.
+// Now let there be terms of the other sign too, that come to N < 2^(e-2) without it, all but these to less than
+// 2^(e+1), and all to T. No part of any level has that sign. All the above holds, but for one thing: a plain sum of a
+// part below 2^(e-i) and a term may be of level i, where the path has been there before and has come down. Such a one
+// rounds by g_i / 2 at most: the last one on each of the c_i paths that get there costs g_i / 4 more than its term pays
+// anyhow. Before any other, what its part lacks of 2^(e-i) was taken away by terms of the other sign (and by
+// roundings), since the path was last above; and what its result has beyond 2^(e-i) will be, before the path is below
+// again: all this is taken away once, so that these sums' terms come to no more than N in all. They have the sign of
+// the sum, and pay g_i / 2 less a price m_i for their size, and m_i N is added. A price is about right where a term of
+// so little size that all of that and less pay together as much as m_i N would as soon pay it.
 constexpr int kLevels = 3;
 constexpr int64_t kTermsOfLevels = 256;
 // In mean sizes; and how much more on the next level.

@@ -171,7 +171,8 @@ void good_ones_late(std::vector<double>& terms, double way, Dtype sums, double s
 
 class Extent {
  public:
-  Extent(const Plan& plan, int climbs) : plan_(plan), climbs_(static_cast<size_t>(climbs)), values_(plan.dtypes.size()) {}
+  Extent(const Plan& plan, int climbs)
+      : plan_(plan), climbs_(static_cast<size_t>(climbs)), values_(plan.dtypes.size()) {}
 
   Extremes all() {
     for (size_t i = 0; i < plan_.inputs.size(); ++i) {
@@ -295,6 +296,8 @@ class Extent {
         answered.kind() == ScalarKind::integer ? static_cast<double>(answered.integer()) : answered.real();
     if (!is_floating(s.dtype)) return collector.add(exact);
     const bool inexact = s.row->accuracy.of(s.computes) == AccuracyClass::ulps;
+    const bool by_units = !inexact && may_be_in_units(s);
+    const ByUnits by = by_units ? in_any_units(exact) : ByUnits{};
     uint64_t state = 0;
     for (const Choices& x : choices_) {
       if (inexact && s.dtype == Dtype::f64)
@@ -305,6 +308,10 @@ class Extent {
         collector.add(divided(x, s, v[0], v[1], exact));
       else
         collector.add(rounded(x, exact));
+      if (by_units) {
+        collector.add(rounded(x, by.least));
+        collector.add(rounded(x, by.greatest));
+      }
     }
   }
 
@@ -352,6 +359,11 @@ class Extent {
         continue;
       }
       if (s.dtype != Dtype::f64) keep(plain, collector);
+      if (may_be_in_units(s)) {
+        const ByUnits by = in_any_units(plain);
+        keep(by.least, collector);
+        keep(by.greatest, collector);
+      }
       const bool wide = s.dtype == Dtype::f64;
       const int climbs = static_cast<int>(std::min<size_t>(climbs_, kMostSteps / std::max<size_t>(terms->size(), 1)));
       auto add_up = [&] {
