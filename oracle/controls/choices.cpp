@@ -90,6 +90,27 @@ double rounded(const Choices& x, double exact) {
 
 namespace {
 constexpr uint64_t kUnits = 48;
+double unit_of(uint64_t which) { return 1 + 0.6180339887498949 * static_cast<double>(1 + which % kUnits); }
+}  // namespace
+
+bool may_be_off_on_the_way(const Step& s) {
+  return s.on_the_way && (s.dtype == Dtype::f32 || s.dtype == Dtype::f64) && s.compute == Compute::scalar &&
+         s.row->accuracy.of(s.computes) == AccuracyClass::correctly_rounded && s.row->eval.dds;
+}
+
+std::pair<DoubleDouble, DoubleDouble> off_on_the_way(const Step& s, DoubleDouble exact, int units) {
+  std::pair<DoubleDouble, DoubleDouble> ends{exact, exact};
+  const double limit = 0.5 * last_place(s.dtype, exact.hi) * (1 - 0x1p-20);
+  if (!std::isfinite(exact.hi) || std::fabs(exact.hi) < 0x1p-100 || std::fabs(exact.hi) > 0x1p100) return ends;
+  for (int k = 0; k < units; ++k) {
+    const double unit = unit_of(static_cast<uint64_t>(k));
+    const DoubleDouble scaled = exact * DoubleDouble(unit);
+    const DoubleDouble there = DoubleDouble(nearest(s.dtype, scaled.hi)) / DoubleDouble(unit);
+    if (std::fabs(static_cast<double>(there - exact)) > limit) continue;
+    if (there < ends.first) ends.first = there;
+    if (there > ends.second) ends.second = there;
+  }
+  return ends;
 }
 
 bool may_be_in_units(const Step& s) {
@@ -99,7 +120,7 @@ bool may_be_in_units(const Step& s) {
 }
 
 double in_units(double exact, uint64_t which) {
-  const double unit = nearest(Dtype::f32, 1 + 0.6180339887498949 * static_cast<double>(1 + which % kUnits));
+  const double unit = nearest(Dtype::f32, unit_of(which));
   const double scaled = nearest(Dtype::f32, nearest(Dtype::f32, exact) * unit);
   const double back = nearest(Dtype::f32, scaled * nearest(Dtype::f32, 1 / unit));
   return std::isfinite(back) ? back : exact;

@@ -37,6 +37,10 @@ double rounded(const Choices& x, double exact);
 // units of something else, as exponentials are by powers of two, which rounds twice on the way.
 bool may_be_in_units(const Step& s);
 double in_units(double exact, uint64_t which);
+// In f32 and float64 the same, rounded once and not kept in the dtype: on the way to a result, no farther off than half
+// a place. The least and the greatest of so many.
+bool may_be_off_on_the_way(const Step& s);
+std::pair<DoubleDouble, DoubleDouble> off_on_the_way(const Step& s, DoubleDouble exact, int units);
 struct ByUnits {
   double least, greatest;
 };

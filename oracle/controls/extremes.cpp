@@ -241,9 +241,10 @@ class Extent {
     const size_t arity = s.operands.size();
     Attained from[3];
     double factors[3] = {1, 1, 1};
-    bool whole[3] = {};
+    bool whole[3] = {}, off = may_be_off_on_the_way(s);
     for (size_t k = 0; k < arity; ++k) {
       whole[k] = !is_floating(operand_dtype(*s.row, s.computes, static_cast<int>(k)));
+      off = off && !whole[k];
       factors[k] = s.operands[k].factor;
       if (s.operands[k].value == kNone) from[k] = number(s, s.operands[k]);
     }
@@ -257,6 +258,16 @@ class Extent {
         double v[3] = {};
         for (size_t k = 0; k < arity; ++k) v[k] = from[k].v[which[k]] * factors[k];
         answers(s, v, whole, collector);
+        if (off) {
+          ScalarValue operands[3];
+          for (size_t k = 0; k < arity; ++k)
+            operands[k] =
+                ScalarValue(DoubleDouble(from[k].v[which[k]], from[k].rest[which[k]]) * DoubleDouble(factors[k]));
+          const DoubleDouble exact = s.row->eval.dds({s.computes, s.dtype}, operands).double_double();
+          const auto [least, greatest] = off_on_the_way(s, exact, climbs_ > 0 ? 48 : 8);
+          collector.add(least);
+          collector.add(greatest);
+        }
         if (!may_stay_wide(s)) return;
         const DoubleDouble wide =
             unrounded(s, {from[0].v[which[0]], from[0].rest[which[0]]}, {from[1].v[which[1]], from[1].rest[which[1]]});
