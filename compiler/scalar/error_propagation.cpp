@@ -74,7 +74,7 @@ std::optional<double> at_fine_corners(const Box& box) {
   auto visit = [&] {
     const DoubleDouble there = at(point);
     worst = std::max(worst, std::fabs(static_cast<double>(there - centre)));
-    scale = std::max(scale, std::fabs(there.hi));
+    scale = std::isfinite(there.hi) ? std::max(scale, std::fabs(there.hi)) : kInfinity;
   };
   for (unsigned corner = 0; corner < (1u << box.arity); ++corner) {
     for (size_t i = 0; i < box.arity; ++i) {

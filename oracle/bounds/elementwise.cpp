@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -13,14 +12,7 @@
 namespace lenz::oracle {
 
 namespace {
-constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kRoundingUlps = 0.5;
-// The errors' own arithmetic rounds too.
-constexpr double kSlack = 1 + 0x1p-45;
-
-double binade(double magnitude) {  // the power of two below
-  return std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) & 0x7FF0'0000'0000'0000u);
-}
 }  // namespace
 
 ScalarValue ElementsIn::at(int64_t i) const {
@@ -30,26 +22,6 @@ ScalarValue ElementsIn::at(int64_t i) const {
     default: return ScalarValue(real(i));
   }
 }
-
-Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) : dtype_(to_real(dtype)) {
-  const Dtype d = dtype_;
-  // Computed wider, then rounded: the two roundings of a half may add up to a little more than one.
-  const bool narrow = is_reduced_float(d) || is_float8(d);
-  twice_ = narrow ? 0x1p-8 : 0;
-  wider_ = narrow ? 0x1p-24 : 0;
-  wider_least_ = narrow ? 0x1p-150 : 0;
-  eps_ = (ulps * (1 + twice_) * std::ldexp(1, 1 - info(d).mantissa_bits) + reference_ulps * 0x1p-52) * kSlack;
-  tiny_ = std::max(ulps * smallest_subnormal(d), 0x1p-1074);  // half of float64's least is no number
-  limit_ = largest_finite(d);
-}
-
-double Rounding::at(double magnitude) const {
-  if (!(magnitude <= limit_)) return kUnbounded;
-  return std::max(binade(magnitude) * eps_, tiny_);
-}
-
-double Rounding::anywhere(double magnitude) const { return magnitude <= limit_ ? of_size(magnitude) : kUnbounded; }
-double Rounding::of_size(double magnitude) const { return std::max(magnitude * eps_, tiny_); }
 
 void ElementsOut::set(int64_t i, Sides sides) {
   error[i] = sides.error();
@@ -63,38 +35,6 @@ void ElementsOut::widen(int64_t i, double by) {
   error[i] += by;
   any_error = true;
   if (lean != nullptr) lean[i] = 0;
-}
-
-Sides Rounding::beyond(double v, double e) const {
-  const double nearer = std::fabs(v) - e - binade(std::fabs(v) + e) * eps_;
-  const bool certain = std::isfinite(v) && !std::isfinite(nearest(dtype_, nearer)) && nearer > 0;
-  return {kUnbounded, kUnbounded, certain ? std::copysign(kUnbounded, v) : 0};
-}
-
-Sides Rounding::spread(double v, double e, double unsure) const {
-  const double size = std::fabs(v) + e, added = at(size);
-  if (!(added < kUnbounded)) return beyond(v, e + size * unsure);
-  const double off = size * unsure;
-  // Whatever is wider than a narrow dtype holds all of f32, and rounds no number of that: any other by half a place of
-  // f32 at most, before it is rounded once more.
-  const bool held = e + off == 0 && static_cast<double>(static_cast<float>(v)) == v;
-  const double kept = e + off + (held ? 0 : std::max(size * wider_, wider_least_));
-  auto side = [&](double end) { return std::min(e + off + added, std::max(kept, end) * kSlack); };
-  return {side(v - nearest(dtype_, v - kept)), side(nearest(dtype_, v + kept) - v)};
-}
-
-// The interval's ends may be kept wider, and are rounded as any other number: by float64 itself, or first by something
-// wider that has 63 bits at least, which does nothing to what such a thing holds.
-Sides Rounding::spread_ends(double v, double below, double above) const {
-  const double far = std::max(std::fabs(below), std::fabs(above)), size = std::fabs(v) + far;
-  if (!(at(size) < kUnbounded)) return beyond(v, far);
-  auto side = [&](double end, double way) {
-    const double places = end / (binade(std::fabs(v)) * 0x1p-62);
-    const double reach = std::nearbyint(places) == places ? end : end + (size * 0x1p-63 + std::fabs(end) * 0x1p-45);
-    const DoubleDouble there = dd::two_sum(v + way * reach, -v);
-    return std::max({end, way * there.hi * (there.lo == 0 ? 1 : kSlack), 0.0});
-  };
-  return {side(below, -1), side(above, 1)};
 }
 
 namespace {
@@ -154,7 +94,7 @@ class OwnError {
   Sides with(double value, double e, bool known, Rest rest, double scale = 0) const {
     if (in_f32_) return computed_wider(value, e, scale);
     if (about_) {
-      const double within = (e + rest.unsure) * kSlack;
+      const double within = (e + rest.unsure) * kOwnSlack;
       return rounding_.spread_ends(value, within - rest.above, within + rest.above);
     }
     if (!monotone_) {
@@ -396,12 +336,12 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
         sides = !exact && own.exact()
                     ? own.stored(results.real(i), error)
                     : own.with(results.real(i), error, exact, rest_of(row, out, i, results.real(i)), largest_operand);
-        if (!exact) sides = {sides.low * kSlack, sides.high * kSlack};
+        if (!exact) sides = {sides.low * kOwnSlack, sides.high * kOwnSlack};
         error = sides.error();
       } else {
         const double added = own.at(own.of_operands() ? std::max(reach, largest_operand) : reach);
         error = (error + added * cancellation(row, operands, i, added) + steepness(row, result, operands, i, reach)) *
-                (exact ? 1 : kSlack);
+                (exact ? 1 : kOwnSlack);
         const Parts numbers = parts(results.at(i));
         if (own.overflows(std::max(std::fabs(numbers.real), std::fabs(numbers.imaginary)), error)) error = kUnbounded;
       }
@@ -433,7 +373,7 @@ void plain_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<con
   double total = 0;
   bool open = false;
   for (int64_t i = 0; i < count; ++i) {
-    double e = error(i) * kSlack;
+    double e = error(i) * kOwnSlack;
     const bool zero = e == 0 && value[i] == 0 && is_zero_exactly(row, operands, i, out.formula);
     const Sides sides = zero ? Sides{} : own.with(value[i], e, e == 0, rest_of(row, out, i, value[i]));
     const double all = sides.error();

@@ -434,19 +434,6 @@ struct Referee::Impl final : NodeMachine {
     return found && widening == Widening::bounds_of_eager;
   }
 
-  // Whether all that a definition computes is one sum or one product of two numbers: of that there is no other formula.
-  static bool rounds_once(const Graph& definition) {
-    int computed = 0, once = 0;
-    definition.for_each_node([&](NodeId id) {
-      const OpDef& op = *definition.node(id).op;
-      const ScalarRow* row = op.scalar.empty() ? nullptr : find_scalar(op.scalar);
-      computed += op.accuracy != Accuracy::exact;
-      once += op.accuracy == Accuracy::rounded && row && row->arity == 2 &&
-              (row->error.rule == ErrorRule::sum || row->error.rule == ErrorRule::product);
-    });
-    return computed == 1 && once == 1;
-  }
-
   // What a composite means: its definition, node by node.
   Outcome run_definition(const Call& call, std::vector<Dtype>& dtypes) {
     const std::optional<Call> before = formula_ != Formula::given ? std::nullopt : kept_if_written(call);

@@ -82,9 +82,14 @@ std::vector<Choices> choices_of(const Step& s) {
 
 // A sum in an order chosen for its roundings to go one way. What a single term loses in a long sum is much the same
 // wherever it stands, and what two lose together is another amount: so of the next few terms the one or the two are
-// added that do most for each term. `pairs`: where two are added first, they begin.
+// added that do most for each term. By `chance` what they do counts for less, up to so much of it.
+struct Chance {
+  std::mt19937 bits;
+  double most = 0;
+  double share() { return most == 0 ? 1 : 1 - most * (bits() * 0x1p-32); }
+};
 template <class Sum>
-double steered(std::vector<double>& terms, double way, std::vector<bool>& pairs) {
+double steered(std::vector<double>& terms, double way, Chance& chance) {
   constexpr size_t kWindow = 24;
   auto add = [](double a, double b) { return static_cast<double>(static_cast<Sum>(a) + static_cast<Sum>(b)); };
   auto left_out = [](double a, double b, double sum) {
@@ -92,13 +97,12 @@ double steered(std::vector<double>& terms, double way, std::vector<bool>& pairs)
     return (a - (sum - part)) + (b - part);
   };
   double sum = 0;
-  pairs.assign(terms.size(), false);
   for (size_t i = 0; i < terms.size();) {
     const size_t end = std::min(terms.size(), i + kWindow);
     size_t first = i, second = i;                        // one term where both are the same
     double most = -HUGE_VAL, next = add(sum, terms[i]);  // NaN and infinities do nothing
     auto better = [&](size_t k, size_t l, double gain, double to) {
-      if (gain > most) most = gain, first = k, second = l, next = to;
+      if (const double by = gain * chance.share(); by > most) most = by, first = k, second = l, next = to;
     };
     for (size_t k = i; k < end; ++k) {
       const double alone = add(sum, terms[k]);
@@ -108,49 +112,11 @@ double steered(std::vector<double>& terms, double way, std::vector<bool>& pairs)
         better(k, l, -way * (left_out(terms[k], terms[l], two) + left_out(sum, two, to)) / 2, to);
       }
     }
-    pairs[i] = second != first;
     std::swap(terms[i++], terms[first]);
     if (second != first) std::swap(terms[i++], terms[second]);
     sum = next;
   }
   return sum;
-}
-
-// The sum in this order, with these pairs.
-template <class Sum>
-double in_order(const std::vector<double>& terms, const std::vector<bool>& pairs) {
-  Sum sum = 0;
-  for (size_t i = 0; i < terms.size(); ++i) {
-    auto next = static_cast<Sum>(terms[i]);
-    if (pairs[i] && i + 1 < terms.size()) next += static_cast<Sum>(terms[++i]);
-    sum += next;
-  }
-  return static_cast<double>(sum);
-}
-
-// The same after so many changes of the order that took the sum no less far: two terms change places, or a pair is
-// made or broken.
-template <class Sum>
-double climbed(std::vector<double> terms, std::vector<bool> pairs, double way, int climbs, std::mt19937& random) {
-  double best = in_order<Sum>(terms, pairs);
-  const auto n = static_cast<uint32_t>(terms.size());
-  for (int k = 0; k < climbs && n > 2; ++k) {
-    const bool swaps = random() % 3 != 0;
-    const size_t a = random() % n, b = random() % n;
-    auto change = [&] {
-      if (swaps)
-        std::swap(terms[a], terms[b]);
-      else
-        pairs[a] = !pairs[a];
-    };
-    change();
-    const double sum = in_order<Sum>(terms, pairs);
-    if (way * (sum - best) >= 0)
-      best = sum;
-    else
-      change();
-  }
-  return best;
 }
 
 // Sorted so that partial sums are soon as large as they can be, of terms that gain little there: what is rounded by
@@ -171,8 +137,7 @@ void good_ones_late(std::vector<double>& terms, double way, Dtype sums, double s
 
 class Extent {
  public:
-  Extent(const Plan& plan, int climbs)
-      : plan_(plan), climbs_(static_cast<size_t>(climbs)), values_(plan.dtypes.size()) {}
+  Extent(const Plan& plan, int tries) : plan_(plan), tries_(static_cast<size_t>(tries)), values_(plan.dtypes.size()) {}
 
   Extremes all() {
     for (size_t i = 0; i < plan_.inputs.size(); ++i) {
@@ -264,7 +229,7 @@ class Extent {
             operands[k] =
                 ScalarValue(DoubleDouble(from[k].v[which[k]], from[k].rest[which[k]]) * DoubleDouble(factors[k]));
           const DoubleDouble exact = s.row->eval.dds({s.computes, s.dtype}, operands).double_double();
-          const auto [least, greatest] = off_on_the_way(s, exact, climbs_ > 0 ? 48 : 8);
+          const auto [least, greatest] = off_on_the_way(s, exact, tries_ > 0 ? 48 : 8);
           collector.add(least);
           collector.add(greatest);
         }
@@ -376,24 +341,29 @@ class Extent {
         keep(by.greatest, collector);
       }
       const bool wide = s.dtype == Dtype::f64;
-      const int climbs = static_cast<int>(std::min<size_t>(climbs_, kMostSteps / std::max<size_t>(terms->size(), 1)));
-      auto add_up = [&] {
-        keep(wide ? steered<double>(*terms, way, pairs_) : steered<float>(*terms, way, pairs_), collector);
-        if (climbs > 0)
-          keep(wide ? climbed<double>(*terms, pairs_, way, climbs, random_)
-                    : climbed<float>(*terms, pairs_, way, climbs, random_),
-               collector);
+      Chance none;
+      auto add_up = [&](Chance& chance) {
+        keep(wide ? steered<double>(*terms, way, chance) : steered<float>(*terms, way, chance), collector);
       };
       // As it comes, with partial sums as large as they can be made, and as soon with terms that do little there.
-      add_up();
+      add_up(none);
       for (const auto descending : {true, false}) {
         std::ranges::sort(*terms, [&](double a, double b) { return descending ? a > b : a < b; });
-        add_up();
+        add_up(none);
       }
       constexpr double kGoodOnesCountFor[] = {0.75, 0.5, 0.25};
       for (const double share : kGoodOnesCountFor) {
         good_ones_late(*terms, way, wide ? Dtype::f64 : Dtype::f32, share);
-        add_up();
+        add_up(none);
+      }
+      Chance chance;
+      for (size_t t = 0; t < std::min(tries_, kTermsOfTries / std::max<size_t>(terms->size(), 1)); ++t) {
+        chance.most = t % 2 ? 0.5 : 0.2;
+        if (t % 8 < 6)
+          good_ones_late(*terms, way, wide ? Dtype::f64 : Dtype::f32, 1 - 0.15 * static_cast<double>(t % 8));
+        else
+          std::ranges::shuffle(*terms, chance.bits);
+        add_up(chance);
       }
     }
   }
@@ -473,18 +443,16 @@ class Extent {
     }
   }
 
-  static constexpr size_t kMostSteps = 1 << 18;  // additions of one order's climbs
+  static constexpr size_t kTermsOfTries = 1 << 16;  // of all tries of one sum
   const Plan& plan_;
-  const size_t climbs_;
-  std::mt19937 random_;
+  const size_t tries_;
   std::vector<AttainedElements> values_;
   std::vector<Choices> choices_;
   std::vector<double> low_, high_;
-  std::vector<bool> pairs_;
 };
 
 }  // namespace
 
-Extremes find_extremes(const Plan& plan, int climbs) { return Extent(plan, climbs).all(); }
+Extremes find_extremes(const Plan& plan, int tries) { return Extent(plan, tries).all(); }
 
 }  // namespace lenz::oracle::controls

@@ -13,7 +13,7 @@ namespace lenz::oracle::controls {
 struct Extremes {
   std::vector<Elements> least, greatest;
 };
-// `climbs`: steps that improve each order of a sum, at random but always the same; none: as orders are found first.
-Extremes find_extremes(const Plan& plan, int climbs = 0);
+// `tries`: more orders of each sum, by chance but always the same; and more units that steps are computed in.
+Extremes find_extremes(const Plan& plan, int tries = 0);
 
 }  // namespace lenz::oracle::controls
