@@ -161,7 +161,7 @@ Arg held(DefinitionValues& v, Args a) {
   if (a[0].kind != ArgKind::integer) v.refuse("a number that no integer is");
   return Arg::of_int(wrap_to(d, a[0].i));
 }
-Arg is_constant(DefinitionValues&, Args a) { return Arg::of_bool(!a[0].symbolic); }
+Arg is_constant(DefinitionValues&, Args a) { return Arg::of_bool(!a[0].symbolic && !a[0].is_value()); }
 Arg is_open(DefinitionValues& v, Args a) {
   try {
     v.same(v.dim(a[0]), Dim(0));
