@@ -38,6 +38,8 @@ RunValue output_value(StorageBridge& bridge, const loops::OutputValue& o) {
 }  // namespace
 
 void show(const loops::Output& output, RunValue value, Execution& run) {
+  if (output.conjugated) value->value.toTensor()._set_conj(true);
+  if (output.negated) value->value.toTensor()._set_neg(true);
   if (output.input == kNone)
     run.outputs.push_back(std::move(value));
   else

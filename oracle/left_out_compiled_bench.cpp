@@ -79,6 +79,28 @@ constexpr Pair kPairs[] = {
       "%p = aten.softmax(%s, -1) %d = aten.dropout(%p, 0.1, true) %r = aten.bmm(%d, %v) return %r }",
       "graph @g(%q: f32[8, 256, 64], %k: f32[8, 64, 256], %v: f32[8, 256, 64]) { %t = aten.transpose(%k, 1, 2) "
       "%r = aten.scaled_dot_product_attention(%q, %t, %v, dropout_p=0.1, scale=1.0) return %r }"}},
+    // What is saved at most: the way through each row that finds its largest.
+    {"online_softmax",
+     {"graph @g(%x: f32[1024, 1024]) { %r = aten.softmax(%x, -1) return %r }",
+      "graph @g(%x: f32[1024, 1024]) { %e = aten.exp(%x) %s = aten.sum(%e, dim=[-1], keepdim=true) "
+      "%r = aten.div(%e, %s) return %r }"}},
+    {"online_softmax_of_long_rows",
+     {"graph @g(%x: f32[4, 1048576]) { %r = aten.softmax(%x, -1) return %r }",
+      "graph @g(%x: f32[4, 1048576]) { %e = aten.exp(%x) %s = aten.sum(%e, dim=[-1], keepdim=true) "
+      "%r = aten.div(%e, %s) return %r }"}},
+    {"chunked_loss",
+     {"graph @g(%x: f32[1024, 128], %w: f32[8192, 128], %t: i64[1024] init integers(0, 8192, seed=1)) { "
+      "%l = aten.linear(%x, %w) %r = aten.cross_entropy_loss(%l, %t, reduction=2) return %r }",
+      "graph @g(%x: f32[1024, 128], %w: f32[8192, 128], %t: i64[1024] init integers(0, 8192, seed=1)) { "
+      "%x0 = aten.slice(%x, 0, 0, 512) %t0 = aten.slice(%t, 0, 0, 512) %l0 = aten.linear(%x0, %w) "
+      "%r0 = aten.cross_entropy_loss(%l0, %t0, reduction=2) "
+      "%x1 = aten.slice(%x, 0, 512) %t1 = aten.slice(%t, 0, 512) %l1 = aten.linear(%x1, %w) "
+      "%r1 = aten.cross_entropy_loss(%l1, %t1, reduction=2) %r = aten.add(%r0, %r1) return %r }"}},
+    {"gumbel_max",
+     {"graph @g(%x: f32[64, 8192]) { %p = aten.softmax(%x, -1) %z = aten.empty_like(%x) %q = aten.exponential(%z) "
+      "%d = aten.div(%p, %q) %r = aten.argmax(%d, -1) return %r }",
+      "graph @g(%x: f32[64, 8192]) { %z = aten.empty_like(%x) %q = aten.exponential(%z) %l = aten.log(%q) "
+      "%d = aten.sub(%x, %l) %r = aten.argmax(%d, -1) return %r }"}},
 };
 
 void compiled(benchmark::State& state, const Pair& pair) {

@@ -244,7 +244,9 @@ class Comparison {
   bool same_output(const Output& x, const Output& y) const {
     if (x.kind != y.kind || x.input != y.input) return false;
     switch (x.kind) {
-      case Output::tensor: return ref(x.buffer, y.buffer) && same(x.type, y.type);
+      case Output::tensor:
+        return ref(x.buffer, y.buffer) && same(x.type, y.type) && x.conjugated == y.conjugated &&
+               x.negated == y.negated;
       case Output::list: return same_outputs(x.elements, y.elements);
       case Output::integer: return same(x.value, y.value);
       case Output::literal: return arg(x.literal_value, y.literal_value, false);

@@ -506,6 +506,8 @@ Output ProgramParser::output() {
     made.buffer = buffer();
     made.type = program_.buffers[made.buffer].type;
     if (eat(TokenKind::colon)) made.type = tensor();
+    made.conjugated = eat_word("conjugated");
+    made.negated = eat_word("negated");
   } else if (at(TokenKind::l_bracket)) {
     TextParser::Nest deeper(*this);
     take();

@@ -502,9 +502,12 @@ class Printer {
     switch (o.kind) {
       case Output::tensor:
         buffer(o.buffer);
-        if (o.buffer < program_.buffers.size() && o.type == program_.buffers[o.buffer].type) break;
-        out += ": ";
-        type(o.type);
+        if (o.buffer >= program_.buffers.size() || o.type != program_.buffers[o.buffer].type) {
+          out += ": ";
+          type(o.type);
+        }
+        if (o.conjugated) out += " conjugated";
+        if (o.negated) out += " negated";
         break;
       case Output::list: {
         out += '[';

@@ -255,6 +255,8 @@ struct Output {
   Dim value = 0;  // integer
   Arg literal_value;
   std::vector<Output> elements;
+  // tensor: it shows the elements' conjugates, or negatives, which whoever reads it computes (eager's lazy views).
+  bool conjugated = false, negated = false;
   uint32_t input = kNone;  // tensor: of Program::inputs, the one whose sizes, strides and elements become these
 };
 

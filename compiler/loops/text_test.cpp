@@ -101,6 +101,18 @@ TEST(ProgramText, EveryKindOfInstruction) {
   EXPECT_NE(print(program).find("%1 = neg.f32 %0"), std::string::npos);
 }
 
+TEST(ProgramText, LazyOutputs) {
+  const std::string text =
+      "loops @p {\n  input %x: c64[4] placed\n  input %y: f32[4] placed\n"
+      "  return %x conjugated, %x: c64[2] conjugated, %y negated, %y\n}\n";
+  expect_canonical(text);
+  Program program = parse(text), other = parse(text);
+  EXPECT_TRUE(program.outputs[0].conjugated && program.outputs[2].negated && !program.outputs[3].negated);
+  EXPECT_TRUE(equal(program, other));
+  other.outputs[2].negated = false;
+  EXPECT_FALSE(equal(program, other));
+}
+
 TEST(ProgramText, SymbolsMayBeCalledAsDtypesAre) {
   expect_canonical(with_body("  temp %y: f32[4, 4]\n",
                              "  for i8 < 4, i16 < 4 {\n"

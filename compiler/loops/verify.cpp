@@ -55,6 +55,8 @@ constexpr ProgramRule kRules[] = {
      "load the one element and store it in a buffer without dims"},
     {213, "sizes", "Sizes, extents and counts are not negative.",
      "write 0 or more, or state the fact that makes it so"},
+    {214, "lazy_outputs", "Complex numbers are shown conjugated, and floats negated; not where they go into an input.",
+     "compute it, and store that"},
 
     {301, "load_bounds", "A load is inside its buffer wherever its mask holds: by facts, extents and the mask.",
      "mask it, or state the fact that makes it so behind `where`"},

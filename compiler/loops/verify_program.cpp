@@ -514,6 +514,10 @@ void ProgramVerifier::output(const Output& o, const Scope& scope) {
       for (Dim d : o.type.sizes) use(d, scope);
       read(o.buffer);
       inside_storage(303, o.type, root(o.buffer), {});
+      if ((o.conjugated && !is_complex(o.type.dtype)) ||
+          (o.negated && (!is_inexact(o.type.dtype) || is_complex(o.type.dtype))) ||
+          ((o.conjugated || o.negated) && o.input != kNone))
+        report(214, name(o.buffer) + " can't be shown so");
       break;
     case Output::number:
       if (buffer(o.buffer).type.rank() != 0) report(212, "a number has no dims, and " + name(o.buffer) + " has some");

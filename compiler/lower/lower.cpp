@@ -336,12 +336,13 @@ void Lowering::copy(BufferId from, BufferId to, std::string_view name) {
 
 // --- outputs
 
-// An output shows its storage's elements as they are: a lazily conjugated view of them is more than that.
-void Lowering::require_whole_chain(ValueId v) const {
+// Whether a view shows the conjugates, or negatives, of its storage's elements.
+void Lowering::say_what_is_lazy(ValueId v, loops::Output& o) const {
   while (graph_->storage(v) != v) {
     const Node& node = graph_->node(graph_->value(v).producer);
+    // What is cut off from autograd is an opaque view too, but shows what its operand does.
     if (node.op->has(Trait::opaque_view) && node.op->written_base != "return %written")
-      throw Unsupported("an output that is a lazy view: " + node.op->full_name);
+      (is_complex(type(v).dtype) ? o.conjugated : o.negated) ^= true;
     ValueId from = v;
     for (const Arg& a : node.arguments())
       for_each_value(a, [&](ValueId operand) {
@@ -383,7 +384,10 @@ loops::Output Lowering::output_of(const Arg& arg) {
     return o;
   };
   switch (t.kind) {
-    case TypeKind::tensor: require_whole_chain(v); return shown(buffer(base), t);
+    case TypeKind::tensor:
+      out = shown(buffer(base), t);
+      say_what_is_lazy(v, out);
+      break;
     case TypeKind::list:
       out.kind = loops::Output::list;
       for (size_t k = 0; k < t.elements().size(); ++k)

@@ -47,7 +47,7 @@ class Lowering {
   void declare_symbols(const Graph& graph);
   void lower_inputs();
   loops::Output output_of(const Arg& arg);
-  void require_whole_chain(ValueId v) const;
+  void say_what_is_lazy(ValueId v, loops::Output& o) const;
   NameId buffer_name(ValueId v) const;
   loops::BufferId result_buffer(const Node& node, ValueId v);
   loops::BufferId tensor_buffer(const Node& node, ValueId v, const Type& type);

@@ -2,6 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
+
 #include "compiler/graph/text.h"
 #include "compiler/loops/interpret.h"
 #include "compiler/lower/lower.h"
@@ -59,6 +62,29 @@ TEST(LoweredRuns, HalfPrecisionDoesNotRoundTheNumberThatMultiplies) {
   EXPECT_EQ(first(1), 24576);
   EXPECT_EQ(first(2), std::numeric_limits<double>::infinity());  // rounded first, as any element is
   EXPECT_NE(first(3), 0);
+}
+
+// As eager's do: f32 ones don't look at what is weighed by 0, and 1e-50 is 0 there.
+TEST(LoweredRuns, ProductsOfNarrowFloatsAreWeighedByZero) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[1, 1], %y: f32[1, 1], %n: bf16[1, 1], %d: f64[1, 1]) {
+    %a = aten.addmm(%x, %y, %x, alpha=1e-50)
+    %m = aten._to_copy(%y, dtype=bf16)
+    %b = aten.addmm(%n, %m, %n, alpha=1e-50)
+    %w = aten._to_copy(%y, dtype=f64)
+    %c = aten.addmm(%d, %w, %d, alpha=1e-50)
+    return %a, %b, %c
+  })",
+                           op_table());
+  const double infinity = std::numeric_limits<double>::infinity();
+  const loops::InputValue inputs[] = {Tensor::reals(Dtype::f32, {1, 1}, {2}),
+                                      Tensor::reals(Dtype::f32, {1, 1}, {infinity}),
+                                      Tensor::reals(Dtype::bf16, {1, 1}, {2}), Tensor::reals(Dtype::f64, {1, 1}, {2})};
+  loops::Results run = loops::interpret(lower_graph(*graph), inputs);
+  ASSERT_EQ(run.ending, loops::Ending::finished) << run.text;
+  auto only = [&](size_t output) { return run.outputs[output].tensor.at(0).real(); };
+  EXPECT_EQ(only(0), 2);
+  EXPECT_TRUE(std::isnan(only(1)));
+  EXPECT_EQ(only(2), infinity);
 }
 
 TEST(LoweredRuns, MasksAmongIndicesTakeAsManyElementsAsTheseOrOne) {

@@ -335,6 +335,7 @@ void Lowering::lower_resized_to(const Node& node) {
   loops::Output now = output_of(node.args[1]);
   for (uint32_t i = 0; i < program.inputs.size(); ++i)
     if (program.inputs[i].kind == loops::Input::tensor && program.inputs[i].buffer == was) now.input = i;
+  if (now.conjugated || now.negated) throw Unsupported("an input that becomes a lazy view");
   if (now.input == kNone) throw Unsupported("a sub-graph that gives its caller's tensor another size");
   program.buffers[was].mutated = true;
   buffers_[input] = now.buffer;

@@ -13,9 +13,9 @@
 // b); conjugated(t), whether a view is lazily conjugated; result_type(x, y...) of tensors and numbers as eager promotes
 // them; float_type(d), which integers and bools become f32 in; highest(d) and lowest(d), a dtype's largest and smallest
 // finite values, and epsilon(d), how far its numbers lie apart at 1; fits(x, d), whether eager converts a number to a
-// dtype; held(x, d), what an element of a dtype becomes that is
-// given a number; is_constant(x), which has no symbols; is_open(n), of which only the run knows whether it is 0;
-// run_tells(n), which only the run knows, or one of a list;
+// dtype; held(x, d), what an element of a dtype becomes that is given a number; rounded(x, d), the number as a float of
+// that dtype; is_constant(x), which has no symbols and is no value of the run; is_open(n), of which only the run knows
+// whether it is 0; run_tells(n), which only the run knows, or one of a list;
 // scaled(n, f), floor(n * f); count(t, dims), how many elements a reduction takes together (no dims: all); max(x, y)
 // min(x, y) power(x, y) factorial(n); find(list, x), where x stands first, or -1; broadcast(a, b) and equal(a, b) of
 // two shapes; moved(rank, from, to), the permutation that puts dims `from` at places `to`; einsum(equation, list,

@@ -143,19 +143,25 @@ Arg factorial(DefinitionValues& v, Args a) {
   return Arg::of_real(std::tgamma(real_of(a[0]) + 1));
 }
 Arg fits(DefinitionValues& v, Args a) { return Arg::of_bool(representable(a[0], v.dtype(a[1]))); }
-// What an element of this dtype becomes that is given the number: eager refuses such a number, and rounds an element.
-Arg held(DefinitionValues& v, Args a) {
+// The number as a float of this dtype; of integers any.
+Arg rounded(DefinitionValues& v, Args a) {
   const Dtype d = v.dtype(a[1]);
-  if (representable(a[0], d)) return a[0];
+  if (!is_inexact(d)) return a[0];
   if (a[0].kind == ArgKind::complex) {
     if (!is_complex(d)) v.refuse("a complex number for a real dtype");
     return v.graph().context().complex(round_to(d, *a[0].complex_value));
   }
-  if (is_inexact(d)) return Arg::of_real(round_to(to_real(d), real_of(a[0])));
+  return Arg::of_real(round_to(to_real(d), real_of(a[0])));
+}
+// What an element of this dtype becomes that is given the number: eager refuses such a number, and rounds an element.
+Arg held(DefinitionValues& v, Args a) {
+  const Dtype d = v.dtype(a[1]);
+  if (representable(a[0], d)) return a[0];
+  if (is_inexact(d)) return rounded(v, a);
   if (a[0].kind != ArgKind::integer) v.refuse("a number that no integer is");
   return Arg::of_int(wrap_to(d, a[0].i));
 }
-Arg is_constant(DefinitionValues&, Args a) { return Arg::of_bool(!a[0].symbolic); }
+Arg is_constant(DefinitionValues&, Args a) { return Arg::of_bool(!a[0].symbolic && !a[0].is_value()); }
 Arg is_open(DefinitionValues& v, Args a) {
   try {
     v.same(v.dim(a[0]), Dim(0));
@@ -323,6 +329,7 @@ constexpr Function kFunctions[] = {
     {"factorial", 1, factorial},
     {"fits", 2, fits},
     {"held", 2, held},
+    {"rounded", 2, rounded},
     {"is_constant", 1, is_constant},
     {"is_open", 1, is_open},
     {"run_tells", 1, run_tells},

@@ -4,9 +4,11 @@
 #include <c10/core/DefaultDtype.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "compiler/base/dtype.h"
 #include "compiler/graph/pattern_functions.h"
+#include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
 #include "oracle/aten.h"
 
@@ -102,6 +104,13 @@ Arg Call::list_arg(std::vector<ValueId> ids) {
 
 Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<const RunValue> with) const {
   std::vector<Arg> wide = numbers_read(given, with);
+  // A number that is 0 where eager computes makes NaN of infinities, or has eager look at nothing.
+  const bool in_f32 = !result_dtypes.empty() && is_inexact(result_dtypes[0]) && to_real(result_dtypes[0]) == Dtype::f32;
+  for (const NumberFit& fit : op->number_fits) {
+    Arg& a = wide[fit.param];
+    const bool narrowed = in_f32 && fit.into == NumberFit::computed && a.kind == ArgKind::real;
+    if (narrowed && round_to(Dtype::f32, a.d) == 0) a = Arg::of_real(std::copysign(0.0, a.d));
+  }
   for (Arg& a : wide)
     if (a.kind == ArgKind::dtype) a = Arg::of_dtype(widened(a.dtype()));
   DefaultsToDouble defaults;

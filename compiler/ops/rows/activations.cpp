@@ -97,8 +97,9 @@ void forward_rows(RowSink& t) {
   row.infer = rule::softshrink;
   row.raises = "integers, complex; a negative lambd";
   t.row("softshrink(Tensor self, Scalar lambd=0.5) -> Tensor", meaning(R"(
-    %low = aten.where(aten.lt(%self, 0 - $lambd), aten.add(%self, $lambd), aten.mul(%self, 0))
-    return aten.where(aten.gt(%self, $lambd), aten.sub(%self, $lambd), %low))",
+    $l = $lambd + 0
+    %low = aten.where(aten.lt(%self, 0 - $l), aten.add(%self, $l), aten.mul(%self, 0))
+    return aten.where(aten.gt(%self, $l), aten.sub(%self, $l), %low))",
                                                                        row));
   row.variants = {true, "out", {}, OutRule::copied};
   row.infer = rule::celu;

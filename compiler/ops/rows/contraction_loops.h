@@ -30,11 +30,13 @@ namespace lenz {
   "if $alpha != 1 { f = to($alpha, $a) s = " LENZ_TIMES("f", "s") " } "                                   \
   "if $beta != 0 { " LENZ_ADDEND " s = b + s } "                                                          \
   "%out[$i] = s"
-// And, but for products of batches, what alpha = 0 takes nothing of.
-#define LENZ_UNLESS_NOTHING(product) \
-  "if $alpha != 0 { " product        \
-  " } else { "                       \
-  "  $a = accumulates(dtype(%out)) " \
+// And, but for products of batches and of narrow floats, what alpha = 0 takes nothing of. Both are numbers of what is
+// summed in: 1e-50 is 0.
+#define LENZ_UNLESS_NOTHING(product)                         \
+  "$a = accumulates(dtype(%out)) "                           \
+  "$alpha = rounded($alpha, $a) $beta = rounded($beta, $a) " \
+  "if $alpha != 0 or dtype(%out) != $a { " product           \
+  " } else { "                                               \
   "  for $i in shape(%out) { if $beta == 0 { %out[$i] = 0 } else { " LENZ_ADDEND " %out[$i] = b } } }"
 #define LENZ_MATRICES(x, y) "reduce $k < size(" x ", 1)", x "[at($i, 0), $k]", y "[$k, at($i, 1)]"
 #define LENZ_BATCHES(x, y) "reduce $k < size(" x ", 2)", x "[at($i, 0), at($i, 1), $k]", y "[at($i, 0), $k, at($i, 2)]"

@@ -25,20 +25,20 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
 // Which dims the indices stand for, the shape that they broadcast to, and where it stands in the result: in the place
 // of adjacent dims, else in front. A mask alone has its own way; one among other indices is a column for each of its
 // dims.
-#define LENZ_EACH_INDEX(MASK, INDEX)                                \
-  "$d = 0 "                                                         \
-  "each $x, $n in $indices { "                                      \
-  "if given($x) { "                                                 \
-  "if dtype($x) == bool {" MASK "$d = $d + rank($x) } else {" INDEX \
-  "$d = $d + 1 } "                                                  \
-  "} else { $d = $d + 1 } "                                         \
+#define LENZ_EACH_INDEX(MASK, INDEX)                                                   \
+  "$d = 0 "                                                                            \
+  "each $x, $n in $indices { "                                                         \
+  "if given($x) { "                                                                    \
+  "if dtype($x) == bool or dtype($x) == u8 {" MASK "$d = $d + rank($x) } else {" INDEX \
+  "$d = $d + 1 } "                                                                     \
+  "} else { $d = $d + 1 } "                                                            \
   "} "
 #define LENZ_INDICES \
   "$given = [] "                                                                                      \
   "$b = [] "                                                                                          \
   "$masks = 0 "                                                                                       \
   "$listed = 0 "                                                                                      \
-  "each $x, $n in $indices { if given($x) { if dtype($x) == u8 { extern() } $listed = $listed + 1 } } " \
+  "each $x, $n in $indices { if given($x) { $listed = $listed + 1 } } "                               \
   LENZ_EACH_INDEX("$masks = $masks + 1 %mask = $x $given = concat($given, range($d, $d + rank($x))) ", \
                   "$b = broadcast($b, shape($x)) $given = concat($given, [$d]) ")                     \
   "$alone = $masks == 1 and $listed == 1 "                                                            \
@@ -87,7 +87,7 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
   "$m = 0 " LENZ_EACH_INDEX(                                                                              \
       "%mask = $x " LENZ_TRUE_COUNT("shape(%mask)") "for $i in [] { %counts[$m] = %total[$i] } "          \
       LENZ_COUNTED("shape(%mask)")                                                                        \
-      "for $i in shape(%mask) { when %mask[$i] { "                                                        \
+      "for $i in shape(%mask) { when wide(%mask[$i]) != 0 { "                                                        \
       "$p = position(%upto[raveled($i, shape(%mask))] - 1, $most) "                                       \
       "each $q in range(0, rank(%mask)) { %columns[$c + $q, $p] = at($i, $q) } "                          \
       "} } "                                                                                              \
@@ -107,7 +107,7 @@ inline constexpr std::string_view kIndexSelectLoops = R"(
 #define LENZ_AT_MASK                                \
   "$within = first(drop($i, $start), rank(%mask)) " \
   "$behind = drop($i, $start + rank(%mask)) "       \
-  "takes = %mask[$within] "                         \
+  "takes = wide(%mask[$within]) != 0 "              \
   "which = %upto[raveled($within, shape(%mask))] - 1 "
 inline constexpr std::string_view kIndexLoops =
     LENZ_INDICES "if $alone {" LENZ_TRUE_COUNT("shape(%mask)") LENZ_COUNTED("shape(%mask)") R"(
@@ -138,6 +138,7 @@ inline constexpr std::string_view kIndexLoops =
   "%values[broadcast_at($i, shape(%values))] } } else {" LENZ_POSITIONS STORE                               \
   "%values[broadcast_at($i, shape(%values))] } } "
 inline constexpr std::string_view kIndexPutLoops =
+    "each $x, $n in $indices { if given($x) { if dtype($x) == u8 { extern() } } } "  // some of which eager refuses
     LENZ_INDICES "if $alone {" LENZ_TRUE_COUNT("shape(%mask)") LENZ_COUNTED("shape(%mask)") R"(
   $axis = $start - (rank(%self) - rank(%mask) + 1 - rank(%values))
   if $axis >= 0 {

@@ -100,6 +100,7 @@ void pointwise_ternary_rows(RowSink& t) {
          .decompose = R"(
     $d = result_type(%self, %tensor1, %tensor2)
     $v = $value
+    if dtype($value) == bool and is_constant($value) { $v = choose($value, 1, 0) }
     if is_integral($d) and is_float($value) {
       $v = choose($value < 0, 0 - scaled(1, 0 - $value), scaled(1, $value))
     }
@@ -121,8 +122,10 @@ void pointwise_ternary_rows(RowSink& t) {
          .decompose = R"(
     $d = result_type(%self, %tensor1, %tensor2)
     $c = compute_dtype($d)
+    $v = $value
+    if dtype($value) == bool and is_constant($value) { $v = choose($value, 1, 0) }
     %part = aten.div(aten._to_copy(aten._to_copy(%tensor1, dtype=$d), dtype=$c), aten._to_copy(aten._to_copy(%tensor2, dtype=$d), dtype=$c))
-    return aten._to_copy(aten.add(aten._to_copy(aten._to_copy(%self, dtype=$d), dtype=$c), %part, alpha=$value), dtype=$d))",
+    return aten._to_copy(aten.add(aten._to_copy(aten._to_copy(%self, dtype=$d), dtype=$c), %part, alpha=$v), dtype=$d))",
          .fits = "value:computed",
          .exception = rule::kConvertsOnCpu});
   row = {.variants = {false, "out", {}, OutRule::same_dtype},

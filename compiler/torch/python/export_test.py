@@ -353,6 +353,33 @@ class Exports(ExportCase):
     def test_quantiles(self):
         f = lambda x: (x.quantile(0.3, 1), torch.nanquantile(x, torch.tensor([0.1, 0.5]), 0))
         self.agrees(self.export(f, X.clone()), f, X.clone())
+        self.agrees(self.export(f, X.clone(), via="fx"), f, X.clone())
+        made = self.export(lambda x: x.quantile(0.3, 1), X.clone(), dynamic={"x": {0: range(1, 9)}})
+        self.assertIn("f32[s0, 4]", made.text)
+
+    def test_the_whole_where_parts_ask_for_values(self):
+        def f(x):
+            return (torch.combinations(x[0]), torch.combinations(x[1], 3, with_replacement=True), torch.cov(x),
+                    x.corrcoef(), torch.cdist(x, x[:2]))
+
+        for via in ("export", "fx"):
+            self.agrees(self.export(f, X.clone(), via=via), f, X.clone())
+        made = self.export(lambda x: torch.cdist(x, x[:1]), X.clone(), dynamic={"x": {0: range(1, 60)}})
+        self.assertIn("f32[s0, 4]", made.text)
+
+    def test_ctc_loss(self):
+        scores = torch.arange(60.0).reshape(10, 2, 3).sin().log_softmax(-1)
+        targets, lengths, of_targets = torch.tensor([[1, 2, 1], [2, 1, 2]]), torch.tensor([10, 8]), torch.tensor([3, 2])
+        for reduction in ("none", "mean"):
+            f = lambda s, t, n, m: nn.functional.ctc_loss(s, t, n, m, reduction=reduction)
+            self.agrees(self.export(f, scores, targets, lengths, of_targets), f, scores, targets, lengths, of_targets)
+        f = lambda s, t: nn.functional.ctc_loss(s, t, (10, 8), (3, 2))
+        self.agrees(self.export(f, scores, targets), f, scores, targets)
+
+    def test_masks_of_bytes(self):
+        f = lambda x, mask: x[mask]
+        mask = torch.tensor([1, 0, 2, 0, 0, 1], dtype=torch.uint8)
+        self.agrees(self.export(f, X.clone(), mask), f, X.clone(), mask)
 
     def test_inputs_by_their_place_among_the_arguments(self):
         def f(scale, x, flags=None, *, mask, by=2.0, y):

@@ -18,7 +18,7 @@ from torch.utils._pytree import SequenceKey, keystr, tree_flatten_with_path, tre
 
 from . import dims
 from .errors import ExportError, source_in, source_of_caught, source_of_exception, source_of_program
-from .tracing import Notes, every_frame_of_the_users, noted, seeds_refused
+from .tracing import Notes, noted, seeds_refused
 
 
 @dataclasses.dataclass
@@ -211,11 +211,11 @@ def of_graph_module(gm, args):
         values, inputs = dict(zip(state, flat)), flat[len(state) :]
         return torch.func.functional_call(gm, values, inputs)
 
-    try:
-        with every_frame_of_the_users():
+    with noted() as notes:
+        try:
             traced = make_fx(interpret, tracing_mode="fake", pre_dispatch=True)(*state.values(), *args)
-    except Exception as e:
-        raise translated(e) from e
+        except Exception as e:
+            raise translated(e, notes) from e
     inputs = []
     reals = [*state.values(), *args]
     for i, n in enumerate(n for n in traced.graph.nodes if n.op == "placeholder"):

@@ -10,8 +10,8 @@ import torch
 import torch._refs
 from torch.overrides import TorchFunctionMode
 
+from . import stand_ins
 from .errors import is_users, source_of_here
-from .fake_kernels import shares_within_one
 
 _OPTIONS = "ScalarType? dtype=None, Layout? layout=None, Device? device=None, bool? pin_memory=None"
 _library = torch.library.Library("lenz_capture", "DEF")
@@ -43,9 +43,6 @@ def _spaced(func, start, end, steps, *base, requires_grad=False, **options):
         base = base or ((options.pop("base"),) if "base" in options else ())
         return _SPACED[func](start, end, steps, *base, **options)
     return func(start, end, steps, *base, requires_grad=requires_grad, **options)
-
-
-_QUANTILES = {torch.quantile, torch.nanquantile, torch.Tensor.quantile, torch.Tensor.nanquantile}
 
 
 def _of_like(tensor, data, *, dtype=None, device=None, **options):
@@ -80,8 +77,8 @@ class _Leaves(TorchFunctionMode):
             call = functools.partial(_spaced, func)
         elif getattr(func, "__name__", None) == "new_tensor" and len(args) == 2 and _has_open(args[1]):
             call = _of_like
-        elif func in _QUANTILES:
-            call = shares_within_one()(func)
+        elif func in stand_ins.INSTEAD:
+            call = stand_ins.INSTEAD[func]
         else:
             call = func
         with _told(self._notes, f"`{getattr(func, '__name__', func)}`"):

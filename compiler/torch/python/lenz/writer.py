@@ -9,10 +9,9 @@ import operator
 import torch
 from torch.utils._pytree import tree_flatten, tree_leaves, tree_map
 
-from . import autocast, command, spelling
+from . import autocast, command, open_sizes, spelling, stand_ins
 from .conditions import Conditions, is_condition
 from .errors import ExportError, source_of_node
-from .open_sizes import STANDS_FOR
 from .reals import Reals
 from .spelling import Unspeakable, quoted, value_name
 
@@ -28,7 +27,7 @@ _SHIFTS = {getattr(getattr(_ATEN, f"__{before}{way[0]}shift__"), theirs): getatt
            for way in ("left", "right") for before, behind in (("", ""), ("i", "_"))
            for theirs, ours in (("Tensor", "Tensor"), ("Scalar", "Tensor_Scalar"))}
 # The same under a name that has a row.
-_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, **STANDS_FOR, **_SHIFTS}
+_RENAMED = {_ATEN.item.default: _ATEN._local_scalar_dense.default, **open_sizes.STANDS_FOR, **stand_ins.STANDS_FOR, **_SHIFTS}
 # Without a row, which would say it.
 _HIDES_WRITES = {_ATEN.cudnn_batch_norm.default, _ATEN.miopen_batch_norm.default}
 _SIZES = {"aten::sym_size", "aten::size"}  # the second one is that of TorchScript, which ops below gru_cell call
@@ -275,7 +274,7 @@ class GraphWriter:
                 return self.inline_op(node, op, env, context)
             env = self.cast(node, flat, found, env)
         if f"{op.namespace}.{op._schema.name.split('::')[1]}.{op._overloadname}" not in command.rows():
-            if op._can_decompose() and op.namespace == "aten":
+            if op._can_decompose() and op.namespace == "aten" and node.target not in stand_ins.STANDS_FOR:
                 return self.inline_op(node, op, env)
         return self.emit(node, op, args, kwargs, env)
 
