@@ -32,7 +32,7 @@ struct CaseResult {
   CaseEnd end = CaseEnd::held;
   std::optional<Failure> failure;
   std::map<std::string, uint64_t> not_covered;               // why a property could not be asked
-  std::vector<std::pair<std::string_view, double>> seconds;  // by property
+  std::vector<std::pair<std::string_view, double>> seconds;  // of the processor, by property
   std::set<std::string> features;
 };
 
