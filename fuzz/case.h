@@ -38,13 +38,13 @@ struct CaseResult {
 
 class CaseRunner {
  public:
-  // `only`: these properties, in their order; empty: all, of which `samples` asks those that compile for every other
-  // seed alone, so that more graphs meet the passes and the loops. `before` is told of each before it is asked.
+  // `only`: these properties, in their order; empty: all, of which `samples` asks those that compile for some
+  // alone, so that more graphs meet the passes and the loops. `before` is told of each before it is asked.
   CaseRunner(std::vector<const Property*> only, std::string scratch, bool samples = false);
   CaseResult run(const Graph& graph, const Setting& setting, const std::function<void(size_t property)>& before = {});
 
  private:
-  bool asks(const Property& property, const Setting& setting) const;
+  bool asks(const Property& property, const Graph& graph, const Setting& setting) const;
 
   std::vector<const Property*> properties_;
   bool samples_;

@@ -124,7 +124,13 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
     h.corpus = true;
     h.ops = c.below(5);
   }
-  if (options.large && !h.corpus && c.below(24) == 23) make_large(h, c);
+  h.parameters = c.below(8) == 7;
+  if (options.turn && options.turn->number % kBriefEvery == 0) {
+    h.brief = true;
+    h.ops = c.below(3);
+  } else if (options.large && !h.corpus && c.below(24) == 23) {
+    make_large(h, c);
+  }
   switch (c.below(6)) {
     case 1: h.dtypes = DtypeSet::of(Dtype::f32); break;
     case 2: h.dtypes = DtypeSet::of(Dtype::f32, Dtype::bf16, Dtype::f16); break;

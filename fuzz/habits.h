@@ -58,7 +58,9 @@ struct GrowOptions {
   std::optional<Turn> turn;
 };
 
-inline constexpr uint64_t kCorpusEvery = 6;  // of so many cases one begins with a graph of the corpus
+// Of so many cases one begins with a graph of the corpus, and so many are brief: these are soon asked everything. None is
+// both.
+inline constexpr uint64_t kCorpusEvery = 6, kBriefEvery = 2;
 
 struct Habits {
   size_t ops = 1;
@@ -75,6 +77,8 @@ struct Habits {
   uint32_t numbers = 0;                        // of 16 calls, how many take numbers that the graph computes from sizes
   uint32_t constants = 0;                      // of 16 new inputs, how many are constants of the graph instead
   uint32_t repeats = 0;                        // of 16 steps, how many make a call that was made before once more
+  bool parameters = false;                     // new inputs of a row or a rule in turn are constants but for the first
+  bool brief = false;                          // a row or a rule, what it takes, and little behind it
   bool corpus = false;                         // begins with a graph of the corpus, changed
   bool symbolic = false, tame = false;         // tame: large magnitudes are brought back
   int64_t most_elements = 8192;                // of a value that is used again

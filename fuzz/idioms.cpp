@@ -299,6 +299,7 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
   const uint32_t adapt = growth.habits.adapt;
   for (size_t i = 1;; ++i) {
     growth.habits.adapt = choose.flip() ? adapt : 0;  // rules that ask for parameters want inputs as they are
+    growth.wants_input = true;
     Instance instance(growth, choose, idiom);
     const std::span<const NodeId> nodes = instance.make();
     const bool fits = wanted == any || (wanted == nearly ? instance.fits(lax) && !instance.fits(*idiom.rule)
