@@ -61,6 +61,7 @@ Case draw_case(uint64_t seed, uint64_t number, const Pool& pool, const GrowOptio
   in_turn.turn = Turn{seed, number};
   c.graph = grow(choose, pool, in_turn, &grown);
   c.setting.sizes = grown.sizes;
+  c.about = about(number);
   return c;
 }
 
@@ -93,22 +94,23 @@ CaseRunner::CaseRunner(std::vector<const Property*> only, std::string scratch, b
       if (!p.foreign) properties_.push_back(&p);
 }
 
-// With machine code a case costs several times what it costs without, unless it is short; and what a step does wrong
-// shows behind the steps after it too.
-bool CaseRunner::asks(const Property& property, const Graph& graph, const Setting& setting) const {
+// With machine code a case costs several times what it costs without; and what a step does wrong shows behind the steps
+// after it too.
+bool CaseRunner::asks(const Property& property, const Setting& setting, About about) const {
   constexpr uint64_t kCompiledEvery = 3;
-  constexpr size_t kShort = 6;
   if (!samples_) return true;
-  if (property.compiles && graph.node_count() > kShort && setting.seed % kCompiledEvery != 0) return false;
+  if (about == About::rules && (property.lowers || property.compiles)) return false;
+  if (about == About::much && property.compiles && setting.seed % kCompiledEvery != 0) return false;
   return property.every == 1 || combine(setting.seed, hash_bytes(property.name)) % property.every == 0;
 }
 
-CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std::function<void(size_t)>& before) {
+CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std::function<void(size_t)>& before,
+                           About about) {
   CaseResult result;
   Subject subject(graph, setting, boxed_, scratch_);
   for (size_t i = 0; i < properties_.size() && !result.failure; ++i) {
     const Property& property = *properties_[i];
-    if (!asks(property, graph, setting)) continue;
+    if (!asks(property, setting, about)) continue;
     if (before) before(i);
     const double begin = processor_seconds();
     const std::string name(property.name);

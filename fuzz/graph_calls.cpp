@@ -1,7 +1,6 @@
 #include "fuzz/graph_calls.h"
 
 #include <algorithm>
-#include <utility>
 
 #include "compiler/graph/infer.h"
 #include "fuzz/adapt.h"
@@ -162,6 +161,7 @@ bool GraphCalls::fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const 
 
 ValueId GraphCalls::hand_out(ValueId v, const TensorWish& wish) {
   handed_.push_back({v, wish.written});
+  growth_.wants_input = false;
   return v;
 }
 
@@ -231,7 +231,7 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   for (const int64_t n : *whole.sizes) elements *= std::max<int64_t>(n, 1);
   if (elements > kMostElements) throw Unsupported("more elements than a case may have");
   constexpr int64_t kMostOfConstant = 128;
-  const bool parameter = growth_.habits.parameters && !std::exchange(growth_.wants_input, false);
+  const bool parameter = growth_.habits.parameters && !growth_.wants_input;
   const bool constant = !wish.written && !wish.strides && !wish.format && elements <= kMostOfConstant &&
                         (parameter || choose().below(16) < growth_.habits.constants);
   if (constant) whole.plain = true;

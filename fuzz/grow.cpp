@@ -70,8 +70,8 @@ class Grower {
 
   // What the case's turn says stands first and in the middle, so that it meets what came before and what comes behind.
   void grow_from_turn(Growth& growth) {
-    if (growth.habits.brief) return grow_briefly(growth);
-    const uint64_t number = options_.turn ? options_.turn->number / kBriefEvery : 0;
+    if (growth.habits.about != About::much) return grow_briefly(growth);
+    const uint64_t number = options_.turn ? options_.turn->among_its_like() : 0;
     const size_t begun = growth.graph->node_count(), early = growth.habits.ops / 6;
     const size_t first_idiom = c_.below(2);
     for (size_t place = 0; place < (growth.habits.large ? 1 : kRowsOfCase); ++place) {
@@ -85,12 +85,12 @@ class Grower {
   }
 
   void grow_briefly(Growth& growth) {
-    constexpr uint64_t kRules = 4;  // of so many one begins from a rule
-    const uint64_t number = options_.turn->number / kBriefEvery, round = number / kRules, at = number % kRules;
-    if (at == kRules - 1) {
-      idiom_in_turn(growth, round);
+    constexpr uint64_t kRows = 2, kRules = 6;
+    const uint64_t number = options_.turn->among_its_like();
+    if (growth.habits.about == About::rules) {
+      for (uint64_t place = 0; place < kRules; ++place) idiom_in_turn(growth, number * kRules + place);
     } else {
-      row_in_turn(growth, round * (kRules - 1) + at);
+      for (uint64_t place = 0; place < kRows; ++place) row_in_turn(growth, number * kRows + place);
     }
     steps(growth, growth.habits.ops);
   }
@@ -110,7 +110,7 @@ class Grower {
       if (!(one & op.dtypes).empty()) classes.push_back(one & op.dtypes);
     if (classes.empty()) classes.emplace_back();
     // Long cases and brief ones are not to meet it in the same.
-    const uint64_t round = index / pool_.kin.size() + (growth.habits.brief ? 1 : 0);
+    const uint64_t round = index / pool_.kin.size() + (growth.habits.about == About::rows ? 1 : 0);
     const DtypeSet liked = std::exchange(growth.habits.dtypes, classes[(which + round) % classes.size()]);
     growth.wants_input = true;
     const uint32_t fresh = std::exchange(growth.habits.fresh, std::max<uint32_t>(growth.habits.fresh, 8));

@@ -53,6 +53,14 @@ uint64_t Turn::of(uint64_t index, uint64_t count) const {
   return (mix(round) % count + index % count * step) % count;
 }
 
+About about(uint64_t number) { return kAbout[number % std::size(kAbout)]; }
+
+uint64_t Turn::among_its_like() const {
+  const auto here = std::begin(kAbout) + number % std::size(kAbout);
+  const auto in_all = static_cast<uint64_t>(std::ranges::count(kAbout, *here));
+  return number / std::size(kAbout) * in_all + static_cast<uint64_t>(std::count(std::begin(kAbout), here, *here));
+}
+
 namespace {
 // Few calls on many elements: what is cut into parts, counted in 32 bits, or shared among threads.
 void make_large(Habits& h, Chooser& c) {
@@ -125,8 +133,8 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
     h.ops = c.below(5);
   }
   h.parameters = c.below(8) == 7;
-  if (options.turn && options.turn->number % kBriefEvery == 0) {
-    h.brief = true;
+  if (options.turn) h.about = about(options.turn->number);
+  if (h.about != About::much) {
     h.ops = c.below(3);
   } else if (options.large && !h.corpus && c.below(24) == 23) {
     make_large(h, c);

@@ -111,7 +111,7 @@ class Subject {
 std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
                                       const oracle::Execution& got);
 
-// What ran a subject at some sizes, and what it gave there.
+// What ran a subject at some sizes, and what it gave there. No program: that would take too long.
 struct RunAtSizes {
   const loops::Program* program = nullptr;
   oracle::Execution got;
@@ -132,6 +132,7 @@ struct Property {
   std::string_view contract;
   std::optional<Failure> (*holds)(Subject& subject);
   bool compiles = false;     // machine code: the slow ones
+  bool lowers = false;       // to loops that are interpreted
   uint64_t every = 1;        // a campaign asks it of one case in so many; who compiles, of those that others compile
   bool looks_back = false;   // at what the properties before it did
   bool of_graph = false;     // as it was generated: no step of the compiler is to blame

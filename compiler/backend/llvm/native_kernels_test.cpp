@@ -29,7 +29,8 @@ void expect_same(std::string_view text, const std::vector<loops::InputValue>& in
   for (const CpuTarget& target : targets()) {
     if (!target.runs_here) continue;
     for (int threads : {1, 3}) {
-      NativeKernels kernels(program, target, threads);
+      const bool quick = threads > 1;  // long rows are called then
+      NativeKernels kernels(program, target, threads, quick);
       ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
       size_t ran = 0;
       loops::InterpretOptions options;

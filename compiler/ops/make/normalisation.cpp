@@ -143,7 +143,7 @@ void batch_norm(CallMaker& m) {
     TensorWish running;
     running.dtype = dtype;
     running.sizes = channels;
-    running.written = true;
+    running.written = training;
     m.set("running_mean", m.tensor(running));
     running.domain = Domain{0.25, 4};
     m.set("running_var", m.tensor(running));
