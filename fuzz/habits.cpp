@@ -117,7 +117,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.fresh = c.any_of<uint32_t>({2, 0, 5});
   h.adapt = c.any_of<uint32_t>({10, 4, 15});
   h.old = c.any_of<uint32_t>({4, 1, 12});
-  if (options.control) h.control = c.any_of<uint32_t>({0, 0, 0, 1, 3});
+  if (options.control) h.control = c.any_of<uint32_t>({0, 0, 1, 3});
   if (options.writes) h.aliases = c.any_of<uint32_t>({0, 0, 4});
   h.symbolic = options.symbols && c.below(4) == 3;
   h.tame = c.below(3) != 0;
@@ -136,7 +136,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   if (options.turn) h.about = about(options.turn->number);
   if (h.about != About::much) {
     h.ops = c.below(3);
-  } else if (options.large && !h.corpus && c.below(24) == 23) {
+  } else if (options.large && !h.corpus && c.below(12) == 11) {
     make_large(h, c);
   }
   switch (c.below(6)) {
