@@ -65,7 +65,8 @@ struct GrowOptions {
 enum class About : uint8_t { much, rows, rules };
 inline constexpr About kAbout[] = {About::rows, About::rules, About::much, About::rows, About::much, About::much};
 About about(uint64_t number);
-inline constexpr uint64_t kCorpusEvery = std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
+inline constexpr uint64_t kCorpusEvery =
+    std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
 
 struct Habits {
   size_t ops = 1;
@@ -84,11 +85,11 @@ struct Habits {
   uint32_t repeats = 0;                        // of 16 steps, how many make a call that was made before once more
   bool parameters = false;                     // new inputs of a row or a rule in turn are constants but for the first
   About about = About::much;
-  bool corpus = false;                         // begins with a graph of the corpus, changed
-  bool symbolic = false, tame = false;         // tame: large magnitudes are brought back
-  int64_t most_elements = 8192;                // of a value that is used again
-  bool large = false;                          // some dim has as many as that allows
-  DtypeSet dtypes;                             // that it prefers; empty: any
+  bool corpus = false;                  // begins with a graph of the corpus, changed
+  bool symbolic = false, tame = false;  // tame: large magnitudes are brought back
+  int64_t most_elements = 8192;         // of a value that is used again
+  bool large = false;                   // some dim has as many as that allows
+  DtypeSet dtypes;                      // that it prefers; empty: any
 };
 Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& choose);
 

@@ -69,7 +69,7 @@ class Subject {
   // Whether the interpreter is to run loops of this form: all of them, but one alone of a graph of many elements.
   enum class Form : uint8_t { lowered, fused, realised, passes_off };
   bool interprets(Form form);
-  // Of eight cases seven have code that is made quickly: emission is ours alike, LLVM's work differs.
+  // Of eight cases seven have code that is made quickly: what is emitted is the same, but that long rows are called.
   bool quick_code() const { return quick_code_; }
   // In most cases tiles, parts and what a thread gets are smaller than they should be: few elements reach their ends.
   int64_t grain() const;

@@ -49,8 +49,8 @@ std::vector<RunValue> detached_copies(std::span<const RunValue> values) {
     if (fresh) {
       const size_t bytes = from.nbytes();
       c10::Allocator* allocator = c10::GetAllocator(from.device_type());
-      at->second = c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes), allocator->allocate(bytes),
-                                allocator, true);
+      at->second = c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes),
+                                allocator->allocate(bytes), allocator, true);
       if (bytes) std::memcpy(at->second.mutable_data(), from.data(), bytes);
     }
     auto copy = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(at->second), t.key_set(), t.dtype());

@@ -17,7 +17,7 @@ constexpr size_t kInstructionsOfCall = 24;
 
 struct All {
   std::mutex mutex;
-  std::map<std::string, SharedRow, std::less<>> rows;  // by symbol
+  std::map<std::string, SharedRow, std::less<>> rows;          // by symbol
   std::map<std::string, std::unique_ptr<Compiler>> compilers;  // by target
   Jit jit;
 };
