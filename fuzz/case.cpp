@@ -8,6 +8,7 @@
 #include "compiler/ops/op_table.h"
 #include "fuzz/excuses.h"
 #include "oracle/graph_check.h"
+#include "oracle/rewritten.h"
 #include "oracle/values_file.h"
 
 namespace lenz::fuzz {
@@ -162,6 +163,22 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
   return result;
 }
 
+namespace {
+// The first of the passes that may not round behind which some bit differs: bounds may leave that open, and then a
+// bisection by bounds names nobody.
+std::string pass_that_changes_bits(const Graph& graph, const Setting& setting) {
+  oracle::Boxed boxed(DeviceKind::cpu);
+  Subject subject(graph, setting, boxed, {});
+  const auto lines = oracle::exact_lines(graph, pipeline());
+  for (size_t n = 1; n <= lines.size(); ++n) {
+    const auto made = subject.passed(std::span(lines).first(n));
+    if (oracle::Rewritten(subject.trial()).differs(*made, subject.trial().eager(*made)))
+      return std::string(lines[n - 1].pass.name);
+  }
+  return {};
+}
+}  // namespace
+
 void blame(const Graph& graph, const Setting& setting, Failure& failure) {
   oracle::GraphCheckOptions options;
   options.seeds = 1;
@@ -170,6 +187,17 @@ void blame(const Graph& graph, const Setting& setting, Failure& failure) {
   options.values = setting.values;
   options.core = options.loops = options.bisect = true;
   options.folder = setting.folder;
+  auto by_bits = [&] {
+    if (failure.property != "exact_passes") return;
+    for (const oracle::Values kind : {setting.values, oracle::Values::special}) {  // of both kinds the property asks
+      Setting with = setting;
+      with.values = kind;
+      const std::string pass = pass_that_changes_bits(graph, with);
+      if (pass.empty()) continue;
+      failure.stage = pass;
+      return;
+    }
+  };
   try {
     // A step that goes wrong on what the pipeline left is looked for from there on.
     std::unique_ptr<Graph> left;
@@ -180,13 +208,17 @@ void blame(const Graph& graph, const Setting& setting, Failure& failure) {
       left = Subject(graph, setting, boxed, {}).passed(pipeline());
     }
     oracle::GraphReport report = check_graph(left ? *left : graph, options);
-    if (!report.culprit) return;
+    if (!report.culprit) return by_bits();
     const oracle::Culprit& culprit = *report.culprit;
     failure.stage = culprit.kind == oracle::Culprit::lowering ? "lowering of " + culprit.step
                     : culprit.within.empty()                  ? culprit.step
                                                               : culprit.within;
     failure.detail += "\n" + report.culprit->text();
-  } catch (const std::exception&) {  // the bisection fails where the case does: then the property's name has to do
+  } catch (const std::exception&) {  // the bisection fails where the case does, or elsewhere
+    try {
+      by_bits();
+    } catch (const std::exception&) {  // then the property's name has to do
+    }
   }
 }
 
