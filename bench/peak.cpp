@@ -5,53 +5,52 @@
 #include <chrono>
 #include <cstdint>
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 namespace lenz::bench {
 
 namespace {
 constexpr int kChains = 12;  // more than an instruction's latency times how many of them begin at once
 constexpr int64_t kTurns = 20'000;
 
+// What chains do in turns: all of them one thing, or every other one another.
+enum class Mix : uint8_t { fused, additions, with_products, with_comparisons };
+
 struct Unit {
-  float (*run)(int64_t turns);
+  float (*run)(int64_t turns, Mix mix);
   double lanes;
 };
 
-#if defined(__x86_64__)
-__attribute__((target("avx512f"))) float run512(int64_t turns) {
-  __m512 chains[kChains];
-  const __m512 factor = _mm512_set1_ps(0.999F), term = _mm512_set1_ps(0.001F);
-  for (__m512& c : chains) c = _mm512_set1_ps(static_cast<float>(turns));
-  for (int64_t t = 0; t < turns; ++t)
-    for (__m512& c : chains) c = _mm512_fmadd_ps(c, factor, term);
-  __m512 sum = chains[0];
-  for (const __m512& c : chains) sum = _mm512_add_ps(sum, c);
-  return _mm512_reduce_add_ps(sum);
-}
-__attribute__((target("avx2,fma"))) float run256(int64_t turns) {
-  __m256 chains[kChains];
-  const __m256 factor = _mm256_set1_ps(0.999F), term = _mm256_set1_ps(0.001F);
-  for (__m256& c : chains) c = _mm256_set1_ps(static_cast<float>(turns));
-  for (int64_t t = 0; t < turns; ++t)
-    for (__m256& c : chains) c = _mm256_fmadd_ps(c, factor, term);
-  __m256 sum = chains[0];
-  for (const __m256& c : chains) sum = _mm256_add_ps(sum, c);
-  return _mm_cvtss_f32(_mm256_castps256_ps128(sum));
-}
-#endif
+using Vector512 [[gnu::vector_size(64)]] = float;
+using Vector256 [[gnu::vector_size(32)]] = float;
 
-float run_plain(int64_t turns) {
-  float chains[kChains];
-  std::fill_n(chains, kChains, static_cast<float>(turns));
-  for (int64_t t = 0; t < turns; ++t)
-    for (float& c : chains) c = c * 0.999F + 0.001F;
-  float sum = 0;
-  for (float c : chains) sum += c;
-  return sum;
-}
+// A function for each unit: what a function may use does not pass on to templates and lambdas inside it. A chain's next
+// value hangs on its last one. `c * factor + term` in one expression is one instruction where there is one.
+#define LENZ_REPEAT(EVEN, ODD)             \
+  for (int64_t t = 0; t < turns; ++t)      \
+    for (int k = 0; k < kChains; k += 2) { \
+      auto& c = chains[k];                 \
+      auto& d = chains[k + 1];             \
+      c = EVEN, d = ODD;                   \
+    }
+#define LENZ_CHAINS(NAME, TARGET, VECTOR, FIRST)                                        \
+  TARGET float NAME(int64_t turns, Mix mix) {                                           \
+    VECTOR chains[kChains];                                                             \
+    const VECTOR factor = VECTOR{} + 0.999F, term = VECTOR{} + 0.001F;                  \
+    for (VECTOR & c : chains) c = VECTOR{} + static_cast<float>(turns);                 \
+    switch (mix) {                                                                      \
+      case Mix::fused: LENZ_REPEAT(c* factor + term, d * factor + term) break;          \
+      case Mix::additions: LENZ_REPEAT(c + term, d + term) break;                       \
+      case Mix::with_products: LENZ_REPEAT(c + term, d * factor) break;                 \
+      case Mix::with_comparisons: LENZ_REPEAT(c + term, d > factor ? d : factor) break; \
+    }                                                                                   \
+    VECTOR sum = chains[0];                                                             \
+    for (const VECTOR& c : chains) sum = sum + c;                                       \
+    return FIRST;                                                                       \
+  }
+LENZ_CHAINS(run_plain, , float, sum)
+#if defined(__x86_64__)
+LENZ_CHAINS(run512, __attribute__((target("avx512f"))), Vector512, sum[0])
+LENZ_CHAINS(run256, __attribute__((target("avx2,fma"))), Vector256, sum[0])
+#endif
 
 Unit unit() {
 #if defined(__x86_64__)
@@ -60,13 +59,13 @@ Unit unit() {
 #endif
   return {run_plain, 1};
 }
-}  // namespace
 
-double peak_operations(runtime::Pool& pool, double seconds) {
+// Instructions a second, of all lanes and threads.
+double rate(runtime::Pool& pool, double seconds, Mix mix) {
   using Clock = std::chrono::steady_clock;
   const Unit vector = unit();
   std::atomic<float> seen = 0;
-  auto part = [&](int64_t, int) { seen.store(vector.run(kTurns), std::memory_order_relaxed); };
+  auto part = [&](int64_t, int) { seen.store(vector.run(kTurns, mix), std::memory_order_relaxed); };
   double best = 1e9;
   const auto start = Clock::now();
   do {
@@ -74,7 +73,15 @@ double peak_operations(runtime::Pool& pool, double seconds) {
     pool.run(pool.workers(), runtime::Work::of(part));
     best = std::min(best, std::chrono::duration<double>(Clock::now() - began).count());
   } while (std::chrono::duration<double>(Clock::now() - start).count() < seconds);
-  return 2.0 * vector.lanes * kChains * static_cast<double>(kTurns) * pool.workers() / best;
+  return vector.lanes * kChains * static_cast<double>(kTurns) * pool.workers() / best;
+}
+}  // namespace
+
+Peak peak_operations(runtime::Pool& pool, double seconds) {
+  Peak peak{.fused = 2 * rate(pool, seconds, Mix::fused)};
+  for (Mix mix : {Mix::additions, Mix::with_products, Mix::with_comparisons})
+    peak.simple = std::max(peak.simple, rate(pool, seconds, mix));
+  return peak;
 }
 
 }  // namespace lenz::bench

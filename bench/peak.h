@@ -6,8 +6,11 @@
 
 namespace lenz::bench {
 
-// Fused multiplications and additions of f32 in registers for about this long on all threads: operations in a second,
-// two for each.
-double peak_operations(runtime::Pool& pool, double seconds);
+// What its instructions do in a second, of f32 in registers on all threads; each is measured for about so long.
+struct Peak {
+  double fused = 0;   // multiplications with additions in one instruction, two for each
+  double simple = 0;  // additions, multiplications, comparisons, in the mixture that goes best
+};
+Peak peak_operations(runtime::Pool& pool, double seconds);
 
 }  // namespace lenz::bench

@@ -67,7 +67,7 @@ nlohmann::json row_json(const PeerRow& row) {
   j["memory_ms"] = row.memory.best;
   j["arithmetic_ms"] = row.arithmetic_ms;
   j["primitives"] = row.work.primitives;
-  j["operations"] = row.work.simple + row.work.narrow;
+  j["operations"] = row.work.simple + row.work.products + row.work.narrow;
   j["roof_failed"] = row.roof_failed;
   j["open_ms"] = row.dynamic.times.best;
   j["open_failed"] = row.dynamic.failed;

@@ -117,10 +117,27 @@ TEST(Work, ConstantsArePartOfAPrimitive) {
 }
 
 TEST(Work, ProductsCountTwo) {
-  EXPECT_EQ(of_graph("graph @g(%x: f32[4, 8], %y: f32[8, 3]) {\n  %m = aten.mm(%x, %y)\n  return %m\n}\n").simple,
+  EXPECT_EQ(of_graph("graph @g(%x: f32[4, 8], %y: f32[8, 3]) {\n  %m = aten.mm(%x, %y)\n  return %m\n}\n").products,
             2 * 4 * 8 * 3);
   EXPECT_EQ(of_graph("graph @g(%x: bf16[4, 8], %y: bf16[8, 3]) {\n  %m = aten.mm(%x, %y)\n  return %m\n}\n").narrow,
             2 * 4 * 8 * 3);
+}
+
+// x * y + z is one instruction, x * y that somebody else uses too is not, nor are integers'.
+TEST(Work, ProductsWithinAdditions) {
+  auto simple = [](const std::string& dtype, const std::string& returned) {
+    return of_graph("graph @g(%x: " + dtype + "[5], %y: " + dtype + "[5], %z: " + dtype +
+                    "[5]) {\n  %p = aten.mul.Tensor(%x, %y)\n  %s = aten.add.Tensor(%p, %z)\n  return " + returned +
+                    "\n}\n")
+        .simple;
+  };
+  EXPECT_EQ(simple("f32", "%s"), 5);
+  EXPECT_EQ(simple("f32", "%s, %p"), 10);
+  EXPECT_EQ(simple("i32", "%s"), 10);
+  EXPECT_EQ(of_graph("graph @g(%x: f32[5, 3]) {\n  %p = aten.mul.Tensor(%x, %x)\n  %s = aten.sum(%p, dim=[1])\n"
+                     "  return %s\n}\n")
+                .simple,
+            15);
 }
 
 TEST(Share, ProductsStandApart) {
@@ -151,14 +168,15 @@ TEST(Throughput, MeasuresWhatRandomOpsDraw) {
 TEST(Throughput, MeasuresWhatIsAskedFor) {
   Throughput throughput(runtime::make_pool(1));
   const Work work{.simple = 1e6,
+                  .products = 0,
                   .narrow = 0,
                   .primitives = {{"exp.f32", 1e6}, {"draw.word i64", 1e6}, {"div.f64", 1e6}, {"pow.f32 _ 2.0", 1e6}}};
   EXPECT_EQ(throughput.time(work), 0);
   throughput.measure(work);
   const double together = throughput.time(work);
-  EXPECT_GT(together, throughput.time({.simple = 1e6, .narrow = 0, .primitives = {}}));
-  EXPECT_GT(throughput.time({.simple = 0, .narrow = 0, .primitives = {{"exp.f32", 2e6}}}),
-            1.9 * throughput.time({.simple = 0, .narrow = 0, .primitives = {{"exp.f32", 1e6}}}));
+  EXPECT_GT(together, throughput.time({.simple = 1e6, .products = 0, .narrow = 0, .primitives = {}}));
+  EXPECT_GT(throughput.time({.simple = 0, .products = 0, .narrow = 0, .primitives = {{"exp.f32", 2e6}}}),
+            1.9 * throughput.time({.simple = 0, .products = 0, .narrow = 0, .primitives = {{"exp.f32", 1e6}}}));
   EXPECT_LT(together, 1000);
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 #include "bench/peak.h"
 #include "bench/primitive.h"
 #include "compiler/loops/text.h"
+#include "compiler/loops/uses.h"
 #include "compiler/schedule/nest_facts.h"
 
 namespace lenz::bench {
@@ -46,7 +48,65 @@ std::string primitive(const loops::Nest& nest, const Instr& i) {
   return constants ? key + operands : key;
 }
 
-void count(const loops::Nest& nest, const SymValues& symbols, Work& work) {
+// Products of floats that are only added to something, once: one instruction does both. Nobody has fused the loops, so
+// what stands between may be a buffer.
+class WithinAdditions {
+ public:
+  explicit WithinAdditions(const loops::Program& program) {
+    loops::for_each_node(program.body, [&](const loops::Node& node) {
+      loops::for_each_buffer(node, [&](loops::BufferId id) { ++mentions_[id]; });
+      if (const auto* nest = std::get_if<loops::Nest>(&node.is)) note(*nest);
+    });
+    loops::for_each_output_buffer(program, [&](loops::BufferId id) { ++mentions_[id]; });
+    loops::for_each_node(program.body, [&](const loops::Node& node) {
+      if (const auto* nest = std::get_if<loops::Nest>(&node.is)) find(*nest);
+    });
+  }
+  bool has(const loops::Nest& nest, loops::Ssa at) const { return found_.contains({&nest, at}); }
+
+ private:
+  using Place = std::pair<const loops::Nest*, loops::Ssa>;
+
+  void note(const loops::Nest& nest) {
+    for (const Instr& i : nest.body)
+      for (loops::Ssa o : i.operands) ++users_[{&nest, o}];
+    for (const loops::Store& s : nest.stores) {
+      ++users_[{&nest, s.value}];
+      if (s.mode == loops::StoreMode::assign) stored_.try_emplace(s.buffer, Place{&nest, s.value});
+    }
+  }
+  // What a value is that is used once; through a buffer that is stored once and loaded once.
+  std::optional<Place> used_once(Place at) const {
+    if (users_.at(at) != 1) return std::nullopt;
+    const Instr& i = at.first->body[at.second];
+    if (i.kind != InstrKind::load) return at;
+    const auto from = stored_.find(i.buffer);
+    if (from == stored_.end() || mentions_.at(i.buffer) != 2 || users_.at(from->second) != 1) return std::nullopt;
+    return from->second;
+  }
+  void find(const loops::Nest& nest) {
+    for (const Instr& i : nest.body) {
+      const bool sum = i.kind == InstrKind::reduce && i.combine == loops::Combine::sum;
+      const bool adds = i.kind == InstrKind::scalar && (i.row->name == "add" || i.row->name == "sub");
+      if (!sum && !adds) continue;
+      for (loops::Ssa o : i.operands) {
+        const std::optional<Place> term = used_once({&nest, o});
+        if (!term) continue;
+        const Instr& product = term->first->body[term->second];
+        if (product.kind != InstrKind::scalar || product.row->name != "mul" || !is_floating(product.dtype)) continue;
+        found_.insert(*term);
+        break;  // one instruction adds one product
+      }
+    }
+  }
+
+  std::map<loops::BufferId, size_t> mentions_;
+  std::map<Place, size_t> users_;
+  std::map<loops::BufferId, Place> stored_;
+  std::set<Place> found_;
+};
+
+void count(const loops::Nest& nest, const WithinAdditions& within, const SymValues& symbols, Work& work) {
   double points = 1, each = 1;  // of all axes; of the parallel ones
   for (const loops::Axis& a : nest.axes) {
     const auto extent = static_cast<double>(evaluate(a.extent, symbols).value_or(0));
@@ -58,7 +118,7 @@ void count(const loops::Nest& nest, const SymValues& symbols, Work& work) {
     // A multiplication and an addition at each point: all else is the dtype's.
     const bool narrow = std::ranges::any_of(
         nest.body, [](const Instr& i) { return i.kind == InstrKind::load && i.dtype == Dtype::bf16; });
-    (narrow ? work.narrow : work.simple) += 2 * points;
+    (narrow ? work.narrow : work.products) += 2 * points;
     return;
   }
   for (size_t n = 0; n < nest.body.size(); ++n) {
@@ -66,7 +126,8 @@ void count(const loops::Nest& nest, const SymValues& symbols, Work& work) {
     const double times = after[n] && i.kind != InstrKind::reduce ? each : points;
     if (takes_long(i))
       work.primitives[primitive(nest, i)] += times;
-    else if (i.kind == InstrKind::scalar || i.kind == InstrKind::reduce || i.kind == InstrKind::scan)
+    else if (!within.has(nest, static_cast<loops::Ssa>(n)) &&
+             (i.kind == InstrKind::scalar || i.kind == InstrKind::reduce || i.kind == InstrKind::scan))
       work.simple += times * (item_size(i.dtype) > 4 ? 2 : 1);
   }
 }
@@ -75,8 +136,9 @@ void count(const loops::Nest& nest, const SymValues& symbols, Work& work) {
 
 Work work_of(const loops::Program& program, const SymValues& symbols) {
   Work work;
+  const WithinAdditions within(program);
   loops::for_each_node(program.body, [&](const loops::Node& node) {
-    if (const auto* nest = std::get_if<loops::Nest>(&node.is)) count(*nest, symbols, work);
+    if (const auto* nest = std::get_if<loops::Nest>(&node.is)) count(*nest, within, symbols, work);
   });
   return work;
 }
@@ -84,7 +146,7 @@ Work work_of(const loops::Program& program, const SymValues& symbols) {
 struct Throughput::Impl {
   std::shared_ptr<runtime::Pool> pool;
   oracle::Boxed boxed{DeviceKind::cpu};
-  double operations = 0;  // a second
+  Peak peak;
   std::map<std::string, std::unique_ptr<Primitive>> primitives;
 };
 
@@ -94,7 +156,8 @@ Throughput::Throughput(std::shared_ptr<runtime::Pool> pool) : impl_(std::make_un
 Throughput::~Throughput() = default;
 
 void Throughput::measure(const Work& work) {
-  impl_->operations = std::max(impl_->operations, peak_operations(*impl_->pool, 0.005));
+  const Peak peak = peak_operations(*impl_->pool, 0.002);
+  impl_->peak = {std::max(impl_->peak.fused, peak.fused), std::max(impl_->peak.simple, peak.simple)};
   for (const auto& [key, times] : work.primitives) {
     std::unique_ptr<Primitive>& one = impl_->primitives[key];
     if (!one) one = std::make_unique<Primitive>(key, impl_->pool);
@@ -103,8 +166,8 @@ void Throughput::measure(const Work& work) {
 }
 
 double Throughput::time(const Work& work) const {
-  if (impl_->operations == 0) return 0;
-  double seconds = (work.simple + work.narrow / 2) / impl_->operations;
+  if (impl_->peak.simple == 0) return 0;
+  double seconds = work.simple / impl_->peak.simple + (work.products + work.narrow / 2) / impl_->peak.fused;
   for (const auto& [key, times] : work.primitives)
     if (auto found = impl_->primitives.find(key); found != impl_->primitives.end())
       seconds += times * found->second->seconds();

@@ -16,8 +16,11 @@ namespace lenz::bench {
 // What has to be computed, from loops that nobody has fused yet: no value of theirs is computed twice.
 struct Work {
   // Additions, comparisons, selections: what a vector unit does in one instruction. In lanes of 32 bits: of 64 bits
-  // each counts twice. `narrow`: of products of bf16, which machines sum at twice the rate.
-  double simple = 0, narrow = 0;
+  // each counts twice. A product that is only added to something is a part of the addition.
+  double simple = 0;
+  // Multiplications and additions of contractions, two for each term; `narrow`: of bf16, which machines sum at twice
+  // the rate.
+  double products = 0, narrow = 0;
   // By primitive: what takes a polynomial, a division, a random word.
   std::map<std::string, double> primitives;
 };

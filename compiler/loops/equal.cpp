@@ -12,6 +12,10 @@ namespace {
 
 bool same(Dim a, Dim b) { return compare(a, b) == 0; }
 
+bool same(const std::optional<Cond>& a, const std::optional<Cond>& b) {
+  if (!a || !b) return a.has_value() == b.has_value();
+  return a->rel == b->rel && same(a->lhs, b->lhs) && same(a->rhs, b->rhs);
+}
 bool same(const DimVec& a, const DimVec& b) {
   if (a.size() != b.size()) return false;
   for (size_t i = 0; i < a.size(); ++i)
@@ -84,7 +88,7 @@ class Comparison {
       const Buffer &x = a_.buffers[a_order_[i]], &y = b_.buffers[b_order_[i]];
       bool equal = x.kind == y.kind && same(x.type, y.type) && x.placed == y.placed && x.local == y.local &&
                    x.mutated == y.mutated && x.alias.has_value() == y.alias.has_value() && ref(x.view_of, y.view_of) &&
-                   same(x.data, y.data);
+                   same(x.far, y.far) && same(x.data, y.data);
       if (equal && x.alias)
         equal = a_first.emplace(*x.alias, i).first->second == b_first.emplace(*y.alias, i).first->second;
       if (!equal) return differ("the buffer %" + x.name + " differs");
@@ -202,8 +206,7 @@ class Comparison {
   bool same_node(const Bind& x, const Bind& y) { return same(x.symbol, y.symbol) && ref(x.from, y.from); }
 
   bool same_node(const Check& x, const Check& y) {
-    if (x.cond.has_value() != y.cond.has_value() || x.message != y.message || !ref(x.holds, y.holds)) return false;
-    return !x.cond || (x.cond->rel == y.cond->rel && same(x.cond->lhs, y.cond->lhs) && same(x.cond->rhs, y.cond->rhs));
+    return same(x.cond, y.cond) && x.message == y.message && ref(x.holds, y.holds);
   }
 
   bool same_node(const Print& x, const Print& y) {

@@ -233,6 +233,8 @@ void ProgramParser::flags(Buffer& made) {
     } else if (eat_word("alias")) {
       if (!at(TokenKind::name) && !at(TokenKind::string)) fail_here("expected the name of an alias class");
       made.alias = context_->intern(text_of(take()));
+    } else if (eat_word("far")) {
+      made.far = eat_word("where") ? condition() : kAlways;
     } else {
       return;
     }

@@ -192,6 +192,7 @@ class Printer {
       if (b.local) out += " local";
       if (b.mutated) out += " mut";
       if (b.alias) append_alias(out, program_.context->name(*b.alias));
+      if (b.far) out += *b.far == kAlways ? " far" : " far where " + to_string(*b.far);
     }
     if (b.data) {
       out += " = ";

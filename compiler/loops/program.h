@@ -42,6 +42,8 @@ enum class BufferKind : uint8_t {
   temporary,  // the program's own; it may be shown by an output
 };
 
+inline const Cond kAlways{Rel::eq, 0, 0};
+
 struct Buffer {
   std::string name;
   BufferKind kind = BufferKind::temporary;
@@ -50,7 +52,9 @@ struct Buffer {
   bool mutated = false;
   std::optional<NameId> alias;  // inputs of one alias class share storage
   bool local = false;           // temporaries: one for each point of the kernel that writes it, and gone after it
-  BufferId view_of = kNone;     // another look at that (placed) buffer's storage, through this type; placed
+  // Temporaries: when it is read only after caches have lost it. Stores may go past them then.
+  std::optional<Cond> far = {};
+  BufferId view_of = kNone;            // another look at that (placed) buffer's storage, through this type; placed
   const ConstantData* data = nullptr;  // kind constant
   uint32_t origin = 0;                 // Context::origin: the graph's nodes that it comes from
 };

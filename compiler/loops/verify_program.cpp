@@ -237,6 +237,8 @@ void ProgramVerifier::declaration(BufferId id) {
   if (b.kind == BufferKind::constant && b.view_of == kNone) constant(id);
   if (b.local && (b.kind != BufferKind::temporary || b.placed || b.view_of != kNone))
     report_buffer(109, id, name(id) + " is local, so it is a temp without a place");
+  if (b.far && (b.kind != BufferKind::temporary || b.local || b.view_of != kNone))
+    report_buffer(109, id, name(id) + " is far, so it is a temp that is not local");
   if (b.kind != BufferKind::input && (b.mutated || b.alias)) report_buffer(109, id, name(id) + " is no input");
   if (b.view_of == kNone) return;
   const Buffer& of = buffer(b.view_of);
@@ -294,6 +296,7 @@ ProgramVerdict ProgramVerifier::run() {
     if (b.placed)
       for (Dim d : b.type.strides) own(d);
     if (b.placed) own(b.type.offset);
+    if (b.far) own(b.far->lhs), own(b.far->rhs);
   }
   for (const Input& i : program_.inputs) {
     auto bind_all = [&](Dim d) {

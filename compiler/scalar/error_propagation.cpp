@@ -23,6 +23,7 @@ struct Box {
   std::optional<Dtype> target;
   size_t arity;
   double value[3] = {}, error[3] = {}, low[3] = {}, high[3] = {};
+  double least[3] = {-kInfinity, -kInfinity, -kInfinity};
 
   bool spans(size_t i, double x) const { return error[i] > 0 && low[i] <= x && x <= high[i]; }
 };
@@ -51,8 +52,50 @@ double modulus(const ScalarValue& v) {
   return v.kind() == ScalarKind::complex ? std::abs(v.complex()) : std::fabs(number(v));
 }
 
-// Extremes at the corners and at turning points of the first operand. Two last places of slack for the evaluations.
+// How far the extremes at the corners and at turning points of the first operand lie from the centre, in double-double
+// and at the very ends: of float64, where an operand is off by a few places, evaluations in float64 and ends that are
+// rounded outwards would add more than there is. Nothing where a value is no finite number.
+std::optional<double> at_fine_corners(const Box& box) {
+  const ScalarRow& row = box.row;
+  if (box.compute != Dtype::f64 || box.target || row.eval.dds == nullptr || row.has(traits::costly) ||
+      row.result != ResultRule::same)
+    return std::nullopt;
+  for (size_t i = 0; i < box.arity; ++i)
+    if (operand_dtype(row, box.compute, static_cast<int>(i)) != Dtype::f64) return std::nullopt;
+  auto at = [&](const DoubleDouble* point) {
+    ScalarValue operands[3];
+    for (size_t i = 0; i < box.arity; ++i) operands[i] = ScalarValue(point[i]);
+    return row.eval.dds({box.compute, box.compute}, operands).double_double();
+  };
+  DoubleDouble point[3];
+  for (size_t i = 0; i < box.arity; ++i) point[i] = box.value[i];
+  const DoubleDouble centre = at(point);
+  double worst = 0, scale = std::max(std::fabs(centre.hi), row.accuracy.absolute);
+  auto visit = [&] {
+    const DoubleDouble there = at(point);
+    worst = std::max(worst, std::fabs(static_cast<double>(there - centre)));
+    scale = std::isfinite(there.hi) ? std::max(scale, std::fabs(there.hi)) : kInfinity;
+  };
+  for (unsigned corner = 0; corner < (1u << box.arity); ++corner) {
+    for (size_t i = 0; i < box.arity; ++i) {
+      point[i] = dd::two_sum(box.value[i], (corner >> i & 1) != 0 ? box.error[i] : -box.error[i]);
+      if (box.error[i] > 0 && point[i] < DoubleDouble(box.least[i])) point[i] = box.least[i];
+    }
+    visit();
+    for (int k = 0; k < row.error.critical_count; ++k)
+      if (const double turn = row.error.critical[static_cast<size_t>(k)]; box.spans(0, turn)) {
+        point[0] = turn;
+        visit();
+      }
+  }
+  constexpr double kUnsure = 0x1p-62, kSlack = 1 + 0x1p-50;
+  const double all = worst * kSlack + (worst > 0 ? scale * kUnsure : 0);
+  return std::isfinite(scale) && std::isfinite(all) ? std::optional(all) : std::nullopt;
+}
+
+// The same for any row and dtype. Two last places of slack for the evaluations.
 Propagated at_corners(const Box& box) {
+  if (const std::optional<double> fine = at_fine_corners(box)) return {*fine, false};
   const double centre = evaluate_at(box, box.value);
   double worst = 0, scale = std::fabs(centre);
   bool undefined = false;
@@ -351,6 +394,7 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
     box.low[i] = e == 0 ? box.value[i] : whole ? box.value[i] - e : down(box.value[i] - e);
     box.high[i] = e == 0 ? box.value[i] : whole ? box.value[i] + e : up(box.value[i] + e);
     box.low[i] = std::min(std::max(box.low[i], operands[i].least), box.value[i]);
+    box.least[i] = std::min(operands[i].least, box.value[i]);
     // An uncertain NaN or infinity is no interval.
     if (box.error[i] > 0 && !std::isfinite(box.value[i])) return kUnknown;
   }

@@ -1,6 +1,7 @@
 #include "compiler/schedule/realise.h"
 
 #include "compiler/schedule/apart.h"
+#include "compiler/schedule/far.h"
 #include "compiler/schedule/kernel_maker.h"
 #include "compiler/schedule/recompute.h"
 #include "compiler/schedule/split.h"
@@ -28,6 +29,7 @@ class Realiser {
     // Inner blocks are reached through the nodes of outer ones, so these move last.
     for (size_t b = blocks.size(); b-- > 0;) block(*blocks[b], plan_.blocks[b]);
     drop_unused_buffers(program_);
+    if (options_.tiles) mark_far(program_, plan_.target);
     return std::move(program_);
   }
 

@@ -22,6 +22,10 @@ struct Target {
   uint32_t lanes(int64_t item_bytes) const {
     return vector_bytes / static_cast<uint32_t>(item_bytes < 4 ? 4 : item_bytes);
   }
+  // What moves between a store and the next read of the place when caches have lost it. Of a last-level cache that
+  // others use too nobody knows his share: this is what two cores of a server were measured to keep, where stores past
+  // the caches begin to win even if somebody reads the results next.
+  int64_t far_bytes() const { return std::max<int64_t>(1, (int64_t{20} << 20) * cores / (grain * grain)); }
   int64_t grained(int64_t size) const { return std::max<int64_t>(2, size / grain); }
 };
 

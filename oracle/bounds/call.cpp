@@ -7,6 +7,7 @@
 
 #include "compiler/base/dtype.h"
 #include "compiler/graph/pattern_functions.h"
+#include "compiler/scalar/scalar.h"
 #include "oracle/aten.h"
 
 namespace lenz::oracle {
@@ -134,6 +135,18 @@ std::vector<Arg> Call::numbers_read(std::span<const Arg> given, std::span<const 
 Dtype Call::dtype_of(size_t v) const {
   if (types[v]->kind != TypeKind::sym_float) return types[v]->dtype;
   return *from_aten(values[v]->value.toTensor().scalar_type());
+}
+
+bool rounds_once(const Graph& definition) {
+  int computed = 0, once = 0;
+  definition.for_each_node([&](NodeId id) {
+    const OpDef& op = *definition.node(id).op;
+    const ScalarRow* row = op.scalar.empty() ? nullptr : find_scalar(op.scalar);
+    computed += op.accuracy != Accuracy::exact;
+    once += op.accuracy == Accuracy::rounded && row && row->arity == 2 &&
+            (row->error.rule == ErrorRule::sum || row->error.rule == ErrorRule::product);
+  });
+  return computed == 1 && once == 1;
 }
 
 std::optional<Call> without_ignored(const Call& call) {

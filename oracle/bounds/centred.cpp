@@ -15,7 +15,20 @@ using namespace flow;
 namespace {
 constexpr double kLost = 0x1p-51;  // of a number, where it is moved
 
-bool leans(FlowContext& in, const at::Tensor& t) { return in.store.read(t).lean.defined(); }
+// Of float64 no middle is a number: who asks there for leans reads them.
+bool is_float64(const Type& type) {
+  if (type.kind == TypeKind::list) return !type.elements().empty() && is_float64(*type.elements()[0]);
+  return type.is_tensor() && type.dtype == Dtype::f64;
+}
+
+bool leans(FlowContext& in, const Call& call) {
+  for (size_t v = 0; v < call.values.size(); ++v)
+    if (!is_float64(*call.types[v]) && std::ranges::any_of(leaves({&call.values[v], 1}), [&](const at::Tensor& t) {
+          return in.store.read(t).lean.defined();
+        }))
+      return true;
+  return false;
+}
 
 // Half the lean of what leans by little of its value: what has another sign, or is zero, has other rules.
 at::Tensor shift_of(const Planes& p) {
@@ -73,9 +86,7 @@ Planes seen_from(const at::Tensor& value, const Planes& middle) {
 }  // namespace
 
 Outcome flow_about_middles(FlowContext& in, const Call& call, const Flow& flow) {
-  if (!in.errors || !in.store.leans() || !gives_floats_alone(call) ||
-      std::ranges::none_of(leaves(call.values), [&](const at::Tensor& t) { return leans(in, t); }))
-    return flow(in, call);
+  if (!in.errors || !in.store.leans() || !gives_floats_alone(call) || !leans(in, call)) return flow(in, call);
   FlowContext values = in;
   values.errors = false;
   Outcome out = flow(values, call);
@@ -84,7 +95,8 @@ Outcome flow_about_middles(FlowContext& in, const Call& call, const Flow& flow) 
   const auto unfit = [&](const at::Tensor& r) { return !r.is_floating_point() || shares_operand(call, r); };
   if (out.raised || std::ranges::any_of(results, unfit)) return flow(in, call);
   Call centred = call;
-  for (RunValue& v : centred.values) v = about_middles(in, v);
+  for (size_t v = 0; v < centred.values.size(); ++v)
+    if (!is_float64(*call.types[v])) centred.values[v] = about_middles(in, centred.values[v]);
   const Outcome there = flow(in, centred);
   const std::vector<at::Tensor> middles = leaves(there.results);
   if (there.raised || middles.size() != results.size()) return flow(in, call);

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 
@@ -13,14 +12,7 @@
 namespace lenz::oracle {
 
 namespace {
-constexpr double kUnbounded = std::numeric_limits<double>::infinity();
 constexpr double kRoundingUlps = 0.5;
-// The errors' own arithmetic rounds too.
-constexpr double kSlack = 1 + 0x1p-45;
-
-double binade(double magnitude) {  // the power of two below
-  return std::bit_cast<double>(std::bit_cast<uint64_t>(magnitude) & 0x7FF0'0000'0000'0000u);
-}
 }  // namespace
 
 ScalarValue ElementsIn::at(int64_t i) const {
@@ -30,25 +22,6 @@ ScalarValue ElementsIn::at(int64_t i) const {
     default: return ScalarValue(real(i));
   }
 }
-
-Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) : dtype_(to_real(dtype)) {
-  const Dtype d = dtype_;
-  // Computed wider, then rounded: the two roundings of a half may add up to a little more than one.
-  const bool narrow = is_reduced_float(d) || is_float8(d);
-  twice_ = narrow ? 0x1p-8 : 0;
-  wider_ = narrow ? 0x1p-24 : 0;
-  eps_ = (ulps * (1 + twice_) * std::ldexp(1, 1 - info(d).mantissa_bits) + reference_ulps * 0x1p-52) * kSlack;
-  tiny_ = std::max(ulps * smallest_subnormal(d), 0x1p-1074);  // half of float64's least is no number
-  limit_ = largest_finite(d);
-}
-
-double Rounding::at(double magnitude) const {
-  if (!(magnitude <= limit_)) return kUnbounded;
-  return std::max(binade(magnitude) * eps_, tiny_);
-}
-
-double Rounding::anywhere(double magnitude) const { return magnitude <= limit_ ? of_size(magnitude) : kUnbounded; }
-double Rounding::of_size(double magnitude) const { return std::max(magnitude * eps_, tiny_); }
 
 void ElementsOut::set(int64_t i, Sides sides) {
   error[i] = sides.error();
@@ -64,21 +37,6 @@ void ElementsOut::widen(int64_t i, double by) {
   if (lean != nullptr) lean[i] = 0;
 }
 
-Sides Rounding::beyond(double v, double e) const {
-  const double nearer = std::fabs(v) - e - binade(std::fabs(v) + e) * eps_;
-  const bool certain = std::isfinite(v) && !std::isfinite(nearest(dtype_, nearer)) && nearer > 0;
-  return {kUnbounded, kUnbounded, certain ? std::copysign(kUnbounded, v) : 0};
-}
-
-Sides Rounding::spread(double v, double e, double unsure) const {
-  const double size = std::fabs(v) + e, added = at(size);
-  if (!(added < kUnbounded)) return beyond(v, e + size * unsure);
-  const double off = size * unsure, kept = e + off + size * wider_;
-  const double margin = e + off + added * twice_;
-  auto side = [&](double end) { return std::min(e + off + added, std::max(kept, end) * kSlack); };
-  return {side(v - nearest(dtype_, v - margin)), side(nearest(dtype_, v + margin) - v)};
-}
-
 namespace {
 // Whether what is stored in this dtype is the step's own result, within an interval whose ends rounding takes it to.
 bool rounds_ends(Formula formula, Dtype dtype) {
@@ -88,13 +46,15 @@ bool rounds_ends(Formula formula, Dtype dtype) {
 // What the row's accuracy lets an implementation add.
 class OwnError {
  public:
-  // `fine`: the reference itself is right to half a last place.
-  OwnError(const ScalarRow& row, Dtype compute, Dtype result, bool fine, Formula formula)
-      : exact_(row.accuracy.of(compute) == AccuracyClass::exact || is_integral(result, true)),
+  // `known`: what the reference lost by rounding is.
+  OwnError(const ScalarRow& row, Dtype compute, Dtype result, bool known, Formula formula)
+      : exact_known_(known && formula == Formula::given),
+        exact_(row.accuracy.of(compute) == AccuracyClass::exact || is_integral(result, true)),
         absolute_(row.accuracy.absolute),
         of_operands_(row.accuracy.of_operands),
         floating_(is_floating(result)),
         monotone_(rounds_ends(formula, result) && rounds(row, result)),
+        about_(known && formula == Formula::given && result == Dtype::f64 && rounds_once(row, result) && plain(row)),
         rounds_ends_(rounds_ends(formula, result)),
         in_f32_(row.accuracy.kind == AccuracyClass::ulps && arithmetic_dtype(result) != result &&
                 row.eager.narrow_ulps == 0),
@@ -106,7 +66,7 @@ class OwnError {
                 : plain(row) || in_f32_   ? 0x1p-52
                                           : 0x1p-21),
         rounding_(in_f32_ ? Dtype::f32 : result_for(result), ulps(row, result),
-                  fine ? 0.5 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)),
+                  known ? 0 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)),
         storage_(result_for(result), kRoundingUlps),
         spare_(kNarrowSpare * std::ldexp(1, 1 - info(to_real(result_for(result))).mantissa_bits)),
         least_(kNarrowSpare * smallest_subnormal(to_real(result_for(result)))),
@@ -124,17 +84,25 @@ class OwnError {
   bool overflows(double value, double error) const {
     return bounded_ && std::fabs(value) - largest_ + error >= last_place_;
   }
+  // Whether a rounding of what lies between two ends is all that there is, in float64; and what that makes.
+  bool rounds_about() const { return about_; }
+  Sides about(double value, double below, double above) const { return rounding_.spread_ends(value, below, above); }
   // Of an exact row, what the operands bring, e: a whole number next to one that is kept wider may be no number of the
   // dtype.
   Sides stored(double value, double e) const { return floating_ && e > 0 ? storage_.spread(value, e, 0) : Sides{e, e}; }
   // That and what the operands bring, e. `known`: they are certain. `scale`: of the operands, where they count.
-  Sides with(double value, double e, bool known, double scale = 0) const {
+  Sides with(double value, double e, bool known, Rest rest, double scale = 0) const {
     if (in_f32_) return computed_wider(value, e, scale);
-    if (!monotone_) {
-      const double all = e + at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0));
-      return all < kUnbounded && !overflows(value, all) ? Sides{all, all} : rounding_.beyond(value, e);
+    if (about_) {
+      const double within = (e + rest.unsure) * kOwnSlack;
+      return rounding_.spread_ends(value, within - rest.above, within + rest.above);
     }
-    return rounding_.spread(value, e, known && exact_if_known_ ? 0 : unsure_);
+    if (!monotone_) {
+      const double off = e + rest.size();
+      const double all = off + at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0));
+      return all < kUnbounded && !overflows(value, all) ? Sides{all, all} : rounding_.beyond(value, off);
+    }
+    return rounding_.spread(value, e, known && (exact_if_known_ || (exact_known_ && rest.size() == 0)) ? 0 : unsure_);
   }
 
  private:
@@ -150,9 +118,11 @@ class OwnError {
   // Whether results are rounded to nearest, or kept wider. In float64 the reference rounds too, which is another
   // matter.
   static bool rounds(const ScalarRow& row, Dtype result) {
-    if (row.accuracy.kind != AccuracyClass::correctly_rounded || row.accuracy.absolute > 0 || ulps(row, result) != 0.5)
-      return false;
-    return is_reduced_float(result) || (result == Dtype::f32 && plain(row));
+    return rounds_once(row, result) && (is_reduced_float(result) || (result == Dtype::f32 && plain(row)));
+  }
+  static bool rounds_once(const ScalarRow& row, Dtype result) {
+    return row.accuracy.kind == AccuracyClass::correctly_rounded && row.accuracy.absolute == 0 &&
+           ulps(row, result) == 0.5;
   }
   // Neither a quotient nor a root, of which eager and others may keep in f32 less than f32 has.
   static bool plain(const ScalarRow& row) {
@@ -171,11 +141,12 @@ class OwnError {
     return std::max(own, wide ? row.eager.f64_ulps : row.eager.ulps);
   }
 
+  bool exact_known_;  // what of a result float64 has no room for, and no formula but the given one stands for it
   bool exact_;
   double absolute_;
   bool of_operands_;
   bool floating_;
-  bool monotone_, rounds_ends_;
+  bool monotone_, about_, rounds_ends_;
   bool in_f32_;    // computed there, and stored in a narrower dtype
   bool anywhere_;  // factors may be taken in another order, whose products lie elsewhere in their binades
   bool exact_if_known_;
@@ -185,6 +156,15 @@ class OwnError {
   bool bounded_;  // its numbers end somewhere
   double largest_, last_place_;
 };
+
+// Where a double-double has no room for it, half a place of float64.
+Rest rest_of(const ScalarRow& row, const ElementsOut& out, int64_t i, double value) {
+  constexpr double kRoom = 0x1p-900;
+  if (out.rest == nullptr) return {};
+  const double size = std::fabs(value);
+  return size < kRoom ? Rest{0, size * 0x1p-53 + 0x1p-1074}
+                      : Rest{out.rest[i], std::max(size, row.accuracy.absolute) * out.rest_unsure};
+}
 
 double magnitude_of(const ScalarValue& v) {
   switch (v.kind()) {
@@ -325,7 +305,7 @@ std::array<Uncertain, 3> uncertain(std::span<const ElementsIn> operands, int64_t
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
-  OwnError own(row, compute, result, out.fine, out.formula);
+  OwnError own(row, compute, result, out.rest != nullptr, out.formula);
   bool targeted = row.result == ResultRule::target;
   const bool signs = reads_signs_of_nan(row, compute);
   ElementsIn results{out.kind, out.value, nullptr, 1};
@@ -353,14 +333,15 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
       if (out.kind == ScalarKind::real) {
-        sides = !exact && own.exact() ? own.stored(results.real(i), error)
-                                      : own.with(results.real(i), error, exact, largest_operand);
-        if (!exact) sides = {sides.low * kSlack, sides.high * kSlack};
+        sides = !exact && own.exact()
+                    ? own.stored(results.real(i), error)
+                    : own.with(results.real(i), error, exact, rest_of(row, out, i, results.real(i)), largest_operand);
+        if (!exact) sides = {sides.low * kOwnSlack, sides.high * kOwnSlack};
         error = sides.error();
       } else {
         const double added = own.at(own.of_operands() ? std::max(reach, largest_operand) : reach);
         error = (error + added * cancellation(row, operands, i, added) + steepness(row, result, operands, i, reach)) *
-                (exact ? 1 : kSlack);
+                (exact ? 1 : kOwnSlack);
         const Parts numbers = parts(results.at(i));
         if (own.overflows(std::max(std::fabs(numbers.real), std::fabs(numbers.imaginary)), error)) error = kUnbounded;
       }
@@ -387,14 +368,14 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
 template <class Error>
 void plain_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
                 ElementsOut& out, Error&& error) {
-  OwnError own(row, compute, result, out.fine, out.formula);
+  OwnError own(row, compute, result, out.rest != nullptr, out.formula);
   const auto* value = static_cast<const double*>(out.value);
   double total = 0;
   bool open = false;
   for (int64_t i = 0; i < count; ++i) {
-    double e = error(i) * kSlack;
+    double e = error(i) * kOwnSlack;
     const bool zero = e == 0 && value[i] == 0 && is_zero_exactly(row, operands, i, out.formula);
-    const Sides sides = zero ? Sides{} : own.with(value[i], e, e == 0);
+    const Sides sides = zero ? Sides{} : own.with(value[i], e, e == 0, rest_of(row, out, i, value[i]));
     const double all = sides.error();
     out.error[i] = all;
     if (out.lean != nullptr) {
@@ -432,7 +413,7 @@ bool scaled(const ScalarRow& row, Dtype compute, Dtype result, const ElementsIn&
             ElementsOut& out) {
   const double safe = std::ldexp(smallest_subnormal(result), info(result).mantissa_bits);
   const auto* value = static_cast<const double*>(out.value);
-  const OwnError own(row, compute, result, out.fine, out.formula);
+  const OwnError own(row, compute, result, out.rest != nullptr, out.formula);
   bool any = false;
   for (int64_t i = 0; i < count; ++i) {
     const double e = operand.error_at(i) * scale, size = std::fabs(value[i]);
@@ -442,6 +423,39 @@ bool scaled(const ScalarRow& row, Dtype compute, Dtype result, const ElementsIn&
     any |= e != 0;
   }
   out.any_error = any;
+  return true;
+}
+
+// A sum or a product in float64 of operands that may lie farther one way than the other: the ends of both give those of
+// the result, in double-double, which holds them. False where it does not.
+bool between_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                  int64_t count, ElementsOut& out) {
+  constexpr double kRoom = 0x1p-900;
+  const OwnError own(row, compute, result, out.rest != nullptr, out.formula);
+  if (!own.rounds_about() || out.rest_unsure != 0 || operands.size() != 2 || out.lean == nullptr) return false;
+  const auto* value = static_cast<const double*>(out.value);
+  for (int64_t i = 0; i < count; ++i) {
+    if (value[i] != 0 && std::fabs(value[i]) < kRoom) return false;
+    DoubleDouble ends[2][2];
+    for (size_t k = 0; k < 2; ++k) {
+      const ElementsIn& o = operands[k];
+      const double v = o.real(i), e = o.error_at(i), lean = o.lean == nullptr ? 0 : o.lean[i * o.step];
+      ends[k][0] = dd::two_sum(v, -(e - std::max(lean, 0.0)));
+      ends[k][1] = dd::two_sum(v, e + std::min(lean, 0.0));
+    }
+    double below = -kUnbounded, above = -kUnbounded;
+    for (unsigned corner = 0; corner < 4; ++corner) {
+      const ScalarValue at[2] = {ScalarValue(ends[0][corner & 1]), ScalarValue(ends[1][corner >> 1])};
+      const DoubleDouble away = row.eval.dds({compute, result}, at).double_double() - DoubleDouble(value[i]);
+      const double rest = away.lo == 0 ? 0 : std::fabs(away.hi) * 0x1p-52;
+      if (!std::isfinite(away.hi)) return false;
+      below = std::max(below, rest - away.hi);
+      above = std::max(above, rest + away.hi);
+    }
+    const Sides sides = own.about(value[i], below, above);
+    if (!(sides.error() <= std::numeric_limits<double>::max())) return false;
+    out.set(i, sides);
+  }
   return true;
 }
 
@@ -510,6 +524,9 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
   bool plain = out.kind == ScalarKind::real && is_floating(compute) && is_floating(result) && !row.accuracy.of_operands;
   for (const ElementsIn& o : operands) plain = plain && o.kind == ScalarKind::real;
   if (!plain || row.error.jump != Jump::none) return any_rule(row, compute, result, operands, count, out);
+  if (std::ranges::any_of(operands, [](const ElementsIn& o) { return o.lean != nullptr; }) &&
+      between_ends(row, compute, result, operands, count, out))
+    return;
   auto run = [&](auto&& error) { plain_rule(row, compute, result, operands, count, out, error); };
   const ElementsIn &a = operands[0], &b = operands[operands.size() > 1 ? 1 : 0];
   const ElementsIn& c = operands[operands.size() - 1];

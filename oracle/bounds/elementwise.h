@@ -12,6 +12,7 @@
 #include <span>
 
 #include "compiler/scalar/scalar.h"
+#include "oracle/bounds/spread.h"
 
 namespace lenz::oracle {
 
@@ -28,27 +29,15 @@ inline Parts parts(const ScalarValue& v) {
   }
 }
 
-// How far a right number may lie below and above another.
-struct Sides {
-  double low = 0, high = 0;
-  double overflows = 0;  // an infinity, if that is what is stored for certain; it may be kept wider
-  double error() const { return std::max(low, high); }
-  // By how much one side is longer, positive if that is the upper one; 0 where that is not worth the trouble.
-  double lean() const {
-    if (!(error() <= std::numeric_limits<double>::max())) return overflows;
-    const double by = high - low;
-    return std::fabs(by) > 0x1p-6 * error() ? by : 0;
-  }
-};
-
 // An operand's planes in logical order; step 0: one element stands for all.
 struct ElementsIn {
   ScalarKind kind = ScalarKind::real;  // real: double, integer: int64_t, complex: std::complex<double>
   const void* value = nullptr;
   const double* error = nullptr;  // null: zero
   int64_t step = 1;
-  bool loose_zeros = false;     // a zero may have either sign
-  bool never_negative = false;  // nothing is less than zero, however far errors reach
+  bool loose_zeros = false;      // a zero may have either sign
+  bool never_negative = false;   // nothing is less than zero, however far errors reach
+  const double* lean = nullptr;  // of float64, where rules ask for it; null: errors reach both ways
 
   double real(int64_t i) const { return static_cast<const double*>(value)[i * step]; }
   ScalarValue at(int64_t i) const;
@@ -69,8 +58,9 @@ struct ElementsOut {
   double* lean = nullptr;        // null, or zeros, written where rounding takes it one way farther than the other
   uint8_t* ambiguous = nullptr;  // written where it is set; starts as zeros
   bool any_error = false, any_lean = false, any_ambiguous = false;
-  bool loose_zeros = false;  // a zero takes its sign from an operand's that may have either
-  bool fine = false;         // the results are right to half a last place of float64
+  bool loose_zeros = false;      // a zero takes its sign from an operand's that may have either
+  const double* rest = nullptr;  // null, or how far the exact result of the operands' values lies above each
+  double rest_unsure = 0;        // and what that is off by, of the result's size
   Formula formula = Formula::given;
 
   void set(int64_t i, Sides sides);
@@ -95,28 +85,5 @@ void conversion_errors(const double* values, const double* errors, int64_t count
 
 // What a formula that computes in f32 may be off by, of the magnitude, where a step's dtype is narrow.
 inline constexpr double kOtherFormula = 0x1p-20;
-
-// What rounding to a floating dtype may add at magnitude m, `ulps` of it (a half: to nearest); and the rounding of
-// the float64 reference itself. Infinite where the dtype may overflow.
-class Rounding {
- public:
-  Rounding(Dtype dtype, double ulps, double reference_ulps = 0.5);
-  double at(double magnitude) const;
-  // The same of a number that has been rounded when it was another one, some factor away.
-  double anywhere(double magnitude) const;
-  double of_size(double magnitude) const;  // and that may be beyond the dtype
-  // How far from v a number within e of it is, once it is rounded to nearest or, in a wider dtype, hardly: rounding is
-  // monotone, and takes no number farther than the ends of the interval. `unsure`, of the magnitude: what the interval
-  // itself may be off by.
-  Sides spread(double v, double e, double unsure) const;
-  // The same where the dtype may overflow.
-  Sides beyond(double v, double e) const;
-
- private:
-  Dtype dtype_;
-  double eps_, tiny_, limit_;
-  double wider_ = 0;  // what the next wider dtype may add, of the magnitude
-  double twice_ = 0;  // by how much of a rounding two roundings may exceed one
-};
 
 }  // namespace lenz::oracle

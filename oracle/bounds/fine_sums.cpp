@@ -39,8 +39,9 @@ class FineSums {
     at::Tensor size = at::abs(run(absolute_, sizes(0), sizes(1)));
     constexpr double kSlack = 1 + 0x1p-40;
     at::Tensor steps = at::scalar_tensor(n + 2, at::kDouble);
-    return FineSum{passed() * kSlack, at::abs(fine) * (0x1p-53 * kSlack) + size * 0x1p-90 +
-                                          gamma(steps, 0x1p-53) * unsure + 0x1p-1070 * steps};
+    const at::Tensor lost = at::abs((total_ - fine) + rest_);  // by rounding the reference
+    return FineSum{passed() * kSlack,
+                   lost * kSlack + size * 0x1p-90 + gamma(steps, 0x1p-53) * unsure + 0x1p-1070 * steps};
   }
 
  private:

@@ -371,9 +371,10 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     if (is_inexact(d)) {
       const at::Tensor most = adds ? most_of_sums(far, near, size, n, sums) : far;
       const bool by_parts = adds && as_defined;
-      const at::Tensor roundings_in_sum = by_parts ? lost_in_sums(in, call, {n, most, greatest, sums}, i)
-                                          : adds   ? n * half_place(most, sums)
-                                                   : gamma(steps, unit_of(sums)) * far;
+      const at::Tensor roundings_in_sum =
+          by_parts ? lost_in_sums(in, call, {n, most, lesser_of_sums(far, near, size, n), value, greatest, sums}, i)
+          : adds   ? n * half_place(most, sums)
+                   : gamma(steps, unit_of(sums)) * far;
       if (adds && in.running_mean) error = error + steps_of_running_mean(n, near, most, sums);
       error = error + roundings_in_sum + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
       if (by_parts && !s.error && finite) error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);

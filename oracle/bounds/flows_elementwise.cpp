@@ -77,7 +77,7 @@ Dtype compute_dtype(const Call& call, const ScalarRow& row) {
 
 // Planes in logical order, as the loops want them.
 struct Laid {
-  at::Tensor value, error;
+  at::Tensor value, error, lean;
   ElementsIn elements;
 };
 
@@ -95,6 +95,10 @@ Laid lay(const Planes& planes, at::IntArrayRef sizes, ScalarKind kind) {
   if (planes.error.defined()) l.error = laid(planes.error, at::kDouble);
   l.elements = {kind,        l.value.const_data_ptr(), l.error.defined() ? l.error.const_data_ptr<double>() : nullptr,
                 one ? 0 : 1, planes.loose_zeros,       planes.never_negative};
+  if (planes.lean.defined() && l.error.defined()) {
+    l.lean = laid(planes.lean, at::kDouble);
+    l.elements.lean = l.lean.const_data_ptr<double>();
+  }
   return l;
 }
 
@@ -104,14 +108,20 @@ ScalarKind kind_of(Dtype d) {
 
 // Whether it is worth knowing which way rounding takes the results: of what is not too large to look at twice, and of
 // float64 the reference itself rounds.
+constexpr int64_t kManyInDetail = 1 << 16;
 bool may_lean(Dtype result, const at::Tensor& value) {
-  constexpr int64_t kMany = 1 << 16;
-  return is_floating(result) && result != Dtype::f64 && value.numel() <= kMany;
+  return is_floating(result) && result != Dtype::f64 && value.numel() <= kManyInDetail;
 }
+
+// How far exact results lie above the values, and what that is off by, of their size; undefined: nobody knows.
+struct FineValues {
+  at::Tensor rest;
+  double unsure = 0;
+};
 
 // The row over planes whose operands have met in `compute`.
 Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
-             const at::Tensor& value, Formula formula, const at::Tensor& passed = {}, bool fine = false) {
+             const at::Tensor& value, Formula formula, const at::Tensor& passed = {}, const FineValues& fine = {}) {
   std::vector<Laid> laid;
   std::vector<ElementsIn> elements;
   bool marked = false;
@@ -122,13 +132,15 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   for (const Laid& l : laid) elements.push_back(l.elements);
   Laid results = lay({.value = value, .error = {}, .ambiguous = {}}, value.sizes(), kind_of(result));
   at::Tensor error = at::empty(value.sizes(), at::kDouble), open = at::zeros(value.sizes(), at::kBool);
-  at::Tensor lean = may_lean(result, value) ? at::zeros(value.sizes(), at::kDouble) : at::Tensor();
+  const bool known = result == Dtype::f64 && fine.rest.defined() && fine.unsure == 0;
+  at::Tensor lean = known || may_lean(result, value) ? at::zeros(value.sizes(), at::kDouble) : at::Tensor();
   ElementsOut out{.kind = kind_of(result),
                   .value = results.value.const_data_ptr(),
                   .error = error.mutable_data_ptr<double>(),
                   .lean = lean.defined() ? lean.mutable_data_ptr<double>() : nullptr,
                   .ambiguous = static_cast<uint8_t*>(open.mutable_data_ptr())};
-  out.fine = fine;
+  if (fine.rest.defined()) out.rest = fine.rest.const_data_ptr<double>();
+  out.rest_unsure = fine.unsure;
   out.formula = formula;
   if (passed.defined())
     settled_errors(row, compute, result, elements, passed.const_data_ptr<double>(), value.numel(), out);
@@ -155,8 +167,10 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
 at::Tensor at_ends(FlowContext& in, const Call& call, const ScalarRow& row, Dtype compute, const Planes& operand,
                    const at::Tensor& value) {
   constexpr int64_t kMany = 512;
-  constexpr double kSlack = 16 * 0x1p-53;  // the kernels' own error
-  bool fits = row.arity == 1 && row.monotone != Monotone::no && row.error.rule == ErrorRule::corners &&
+  constexpr double kSlack = 16 * 0x1p-53;  // the kernels' own error: too much in float64
+  bool fits = !(compute == Dtype::f64 && row.eval.dds != nullptr && !row.has(traits::costly) &&
+                value.numel() <= kManyInDetail) &&
+              row.arity == 1 && row.monotone != Monotone::no && row.error.rule == ErrorRule::corners &&
               row.error.jump == Jump::none && row.error.critical_count == 0 && is_floating(compute) &&
               operand.error.defined() && value.numel() >= kMany && call.args[0].is_value() &&
               operand.value.is_floating_point();
@@ -198,30 +212,39 @@ at::Tensor evaluated_natively(const ScalarRow& row, Dtype compute, Dtype result,
   }
   return made;
 }
-// Values of float64 from double-double, where eager's are only as right as those that they are to judge. False: they
-// stay as they are.
-bool evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
-                      const at::Tensor& value) {
-  constexpr int64_t kMany = 1 << 16;
-  if (compute != Dtype::f64 || result != Dtype::f64 || row.accuracy.kind != AccuracyClass::ulps || !row.eval.dds ||
-      row.has(traits::costly) || value.numel() > kMany || value.scalar_type() != at::kDouble || !all_finite(value))
-    return false;
+// Values of float64 from double-double, where eager's are only as right as those that they are to judge, and what
+// double-double has beyond them: of a sum or a product of two numbers it holds all. Of narrow floats the latter alone,
+// for of these float64 may lose nothing.
+FineValues evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
+                            const at::Tensor& value) {
+  constexpr double kUnsure = 0x1p-62;
+  const bool two = row.arity <= 2 && (row.error.rule == ErrorRule::sum || row.error.rule == ErrorRule::product) &&
+                   row.accuracy.kind == AccuracyClass::correctly_rounded;
+  const bool rough = row.accuracy.kind == AccuracyClass::ulps;
+  const bool wide = compute == Dtype::f64 && result == Dtype::f64 && (two || rough);
+  const bool narrow = is_reduced_float(compute) && is_reduced_float(result) && two;
+  if (!(wide || narrow) || !row.eval.dds || row.has(traits::costly) || value.numel() > kManyInDetail ||
+      value.scalar_type() != at::kDouble || !all_finite(value))
+    return {};
   std::vector<Laid> laid;
   for (size_t i = 0; i < operands.size(); ++i)
     laid.push_back(lay(operands[i], value.sizes(), kind_of(operand_dtype(row, compute, static_cast<int>(i)))));
-  at::Tensor made = at::empty(value.sizes(), at::kDouble);
-  auto* to = made.mutable_data_ptr<double>();
+  const at::Tensor made = rough ? at::empty(value.sizes(), at::kDouble) : value.contiguous();
+  FineValues fine{at::empty(value.sizes(), at::kDouble), two ? 0 : kUnsure};
+  auto *to = made.mutable_data_ptr<double>(), *rest = fine.rest.mutable_data_ptr<double>();
   for (int64_t i = 0; i < made.numel(); ++i) {
     ScalarValue at[3];
     for (size_t k = 0; k < laid.size(); ++k) {
       at[k] = laid[k].elements.at(i);
       if (at[k].kind() == ScalarKind::real) at[k] = ScalarValue(DoubleDouble(at[k].real()));
     }
-    to[i] = static_cast<double>(row.eval.dds({compute, result}, at).double_double());
+    const DoubleDouble exact = row.eval.dds({compute, result}, at).double_double();
+    if (rough) to[i] = static_cast<double>(exact);
+    rest[i] = (exact.hi - to[i]) + exact.lo;
   }
-  if (!all_finite(made)) return false;
-  value.copy_(made);
-  return true;
+  if (!all_finite(made) || !all_finite(fine.rest)) return {};
+  if (rough) value.copy_(made);
+  return fine;
 }
 }  // namespace
 
@@ -405,7 +428,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   if (!listed && !loose && !uncertain(operands) && exact && !has_open_ends(row, compute, result) &&
       !reads_signs_of_nan(row, compute))
     return without_errors();
-  bool fine = evaluated_finely(row, compute, result, operands, value);
+  const FineValues fine = evaluated_finely(row, compute, result, operands, value);
   Planes made = apply(row, compute, result, operands, value, in.formula,
                       at_ends(in, call, row, compute, operands[0], value), fine);
   if (has_exception(row, compute)) made.lean = at::Tensor();  // of which eager's own errors know nothing

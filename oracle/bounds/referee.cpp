@@ -460,7 +460,8 @@ struct Referee::Impl final : NodeMachine {
     const Formula around = formula_;
     const bool stores = around == Formula::stored || in_storage_ || call.op->flow.stores_steps;
     // A variant that is defined otherwise than its row is defined by the very steps that eager takes.
-    if (!call.op->redefined()) formula_ = stores ? Formula::stored : Formula::computed;
+    if (!call.op->redefined() && !(around == Formula::given && rounds_once(scratch)))
+      formula_ = stores ? Formula::stored : Formula::computed;
     scratch.for_each_node([&](NodeId id) {
       if (failed.raised) return;
       const Node& node = scratch.node(id);

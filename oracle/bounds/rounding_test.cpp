@@ -1,8 +1,11 @@
 // What rounding alone makes of bounds: which way, how far, and where it does nothing.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <random>
 
+#include "compiler/scalar/double_double.h"
 #include "oracle/bounds/judged_case.h"
 
 namespace lenz::oracle {
@@ -20,6 +23,83 @@ TEST(Bounds, OfOneCertainSumIsWhatRoundingDoesToIt) {
   ASSERT_TRUE(wrong);
   EXPECT_EQ(wrong->rung, Rung::bound);
   EXPECT_EQ(wrong->what, "output 0");
+}
+
+// In float64 too, of which the reference is one number: how far that lies from the exact one is known.
+TEST(Bounds, OfOneCertainSumOrProductInFloat64IsWhatRoundingDoesToIt) {
+  std::mt19937_64 random(5);
+  for (int trial = 0; trial < 20; ++trial) {
+    const double x = 1 + std::ldexp(static_cast<double>(random() >> 11), -53), y = 0.3 * x * x;
+    Judged j(R"(graph @g(%x: f64[1], %y: f64[1]) {
+      %s = aten.add(%x, %y) %p = aten.mul(%x, %y) %r = aten.rsub(%x, 7.0) return %s, %p, %r })",
+             {{x}, {y}});
+    const double rests[] = {dd::two_sum(x, y).lo, dd::two_product(x, y).lo, dd::two_sum(7, -x).lo};
+    for (size_t i = 0; i < 3; ++i) {
+      if (std::fabs(rests[i]) > 0.49 * last_place(Dtype::f64, j.values(i)[0]))
+        continue;  // by two roundings it may be more
+      EXPECT_GE(j.errors(i)[0], std::fabs(rests[i])) << i;
+      EXPECT_LE(j.errors(i)[0], std::fabs(rests[i]) * (1 + 0x1p-40)) << i;
+    }
+  }
+  Judged one("graph @g(%x: f64[1]) { %e = aten.exp(%x) %l = aten.log(%e) return %e, %l }", {{0.0}});
+  EXPECT_LT(one.errors(0)[0], 0x1.01p-52);  // the function's own place: the reference is exact
+  EXPECT_LT(one.errors(1)[0], 0x1.01p-52);
+}
+
+// Each step of float64 is rounded, or kept as it is: whatever is chosen, results lie within the bounds, and come near.
+TEST(Bounds, OfFloat64HoldWhateverIsRounded) {
+  std::mt19937_64 random(9);
+  double nearest = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    const double x = std::ldexp(static_cast<double>(random() >> 11), -51) + 0.25;
+    const double y = std::ldexp(static_cast<double>(random() >> 11), -53) - 0.5;
+    Judged j(R"(graph @g(%x: f64[1], %y: f64[1]) {
+      %a = aten.rsub(%x, 7.0) %b = aten.add(%a, %x) %p = aten.mul(%b, %y) %q = aten.mul(%a, %a)
+      %c = aten.sub(%p, %q) %d = aten.add(%c, %q) %e = aten.mul(%d, 0.37)
+      return %b, %p, %c, %d, %e })",
+             {{x}, {y}});
+    EXPECT_FALSE(j.verdict().mismatch);
+    for (int choice = 0; choice < 256; ++choice) {
+      int at = 0;
+      auto kept = [&](DoubleDouble v) { return (choice >> at++ & 1) != 0 ? v : DoubleDouble(v.hi); };
+      const DoubleDouble a = kept(DoubleDouble(7) - DoubleDouble(x)), b = kept(a + DoubleDouble(x));
+      const DoubleDouble p = kept(b * DoubleDouble(y)), q = kept(a * a), c = kept(p - q), d = kept(c + q);
+      const DoubleDouble results[] = {b, p, c, d, kept(d * DoubleDouble(0.37))};
+      for (size_t i = 0; i < 5; ++i) {
+        const double error = j.errors(i)[0];
+        for (const DoubleDouble& r : {results[i], DoubleDouble(results[i].hi)}) {
+          const double off = std::fabs(static_cast<double>(r - DoubleDouble(j.values(i)[0])));
+          ASSERT_LE(off, error * (1 + 0x1p-50)) << i;
+          if (error > 0) nearest = std::max(nearest, off / error);
+        }
+      }
+    }
+  }
+  EXPECT_GT(nearest, 0.9);
+}
+
+// 7 - x may be kept as it is, and then x added to it is 7; or it is rounded, and only what that took away is missing.
+TEST(Bounds, OfFloat64KnowWhichWayOperandsWereRounded) {
+  const double x = 0.3;  // 7 - x is rounded up
+  const double rest = dd::two_sum(7, -x).lo;
+  Judged j(R"(graph @g(%x: f64[1]) { %a = aten.rsub(%x, 7.0) %b = aten.add(%a, %x) return %a, %b })", {{x}});
+  EXPECT_EQ(j.values(1)[0], 7);
+  EXPECT_LE(j.errors(1)[0], std::fabs(rest) * (1 + 0x1p-40));  // not twice
+}
+
+// A definition that is one sum has no other formula; nor has a sum that f32 holds anything to lose there.
+TEST(Bounds, OfOneSumUnderAnotherNameAreThoseOfTheSum) {
+  for (const char* dtype : {"bf16", "f16", "f32", "f64"}) {
+    Judged j(std::string("graph @g(%x: ") + dtype + "[16] init uniform(1, 9, seed=3), %y: " + dtype + R"([16]
+      init uniform(1, 9, seed=4)) { %s = aten.sub(%y, %x) %r = aten.rsub(%x, %y) return %s, %r })");
+    EXPECT_EQ(j.errors(0), j.errors(1)) << dtype;
+  }
+  Judged held(R"(graph @g(%x: bf16[2]) { %s = aten.add(%x, 0.00390625) %w = aten._to_copy(%s, dtype=f64) return %w })",
+              {{0.5, 1.0078125}});
+  EXPECT_EQ(held.errors()[0], 0);
+  EXPECT_NEAR(held.errors()[1], 0x1p-8, 0x1p-40);  // 1.01171875 lies half way, and is stored as 1.015625, or kept
+  EXPECT_FALSE(held.with(0, 1, 1.01171875).mismatch);
+  EXPECT_TRUE(held.with(0, 1, 1.0078125).mismatch);
 }
 
 // Of what is open the interval's ends are rounded.

@@ -21,6 +21,10 @@ at::Tensor most_of_sums(const at::Tensor& far, const at::Tensor& near, const at:
   return at::minimum(of_one_sign, far) + gamma(n, unit_of(sums)) * far;
 }
 
+at::Tensor lesser_of_sums(const at::Tensor& far, const at::Tensor& near, const at::Tensor& size, const at::Tensor& n) {
+  return (near - size).clamp_min(0) * 0.5 + (far - near).clamp_min(0) + gamma(n, 0x1p-53) * far;
+}
+
 namespace {
 constexpr double kSlack = 1 + 0x1p-10;  // what roundings bring to a part
 
@@ -72,10 +76,10 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double s
 }
 
 // --- level by level
-// All terms have one sign, and add up to T < 2^(e+1); level i are the parts from 2^(e-i) on, that round to multiples of
-// g_i = g / 2^i. What is said above counts every term as if it met one of level 0. But few can: one part of 2^(e-i) or
-// more has come together of terms that are 2^(e-i) in all, so that what is added to such parts comes to T - 2^(e-i) at
-// most. Let no term be more than 2^(e-2) / 4, of i below 3.
+// Let all terms have one sign, for now, and add up to T < 2^(e+1); level i are the parts from 2^(e-i) on, that round to
+// multiples of g_i = g / 2^i. What is said above counts every term as if it met one of level 0. But few can: one part
+// of 2^(e-i) or more has come together of terms that are 2^(e-i) in all, so that what is added to such parts comes to T
+// - 2^(e-i) at most. Let no term be more than 2^(e-2) / 4, of i below 3.
 //
 // Call of a part's two operands the heavy one that which is a part itself, of two such the one of which the largest
 // part was made. From any part go on to the heavy operand until that is a sum of two terms: each such pair ends one
@@ -84,9 +88,11 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double s
 // and no term is charged twice, but for the sum of its pair, which is ll = 2^-p greatest for each of both at most.
 //
 // A sum of level i is plain if, of every level from i to 2, one of its operands, which is the heavy one then, has parts
-// of that level or above it. Of one level there are at most c = 2^(i+1) disjoint parts, and no more than 2 c - 1 sums
-// that are not plain: 3 + 7 + 15 = 25 of all levels, g / 2 each. What plain sums are charged to stands in light
-// operands that have no such part: beside the terms of the first one that came to 2^(e-i).
+// of that level or above it. Of one level or above it there are at most c_i = T / 2^(e-i) disjoint parts. Where neither
+// operand has any the sum is the first: it is of level i itself, for two of less than 2^(e-i) come to less than twice
+// that, and there are c_i such, g_i / 2 each. Where both have, they have some of level 2: c_2 - 1 such, g / 2 each.
+// What plain sums are charged to stands in light operands that have no such part: beside the terms of the first one
+// that came to 2^(e-i).
 //
 // A plain sum of a part and a term that meet on level i rounds by what the term is beside g_i, for the part is of that
 // level too, or has been kept wider than the format and did not round: then g_i / 4 that it has not spent and g_i / 4
@@ -97,35 +103,62 @@ at::Tensor beside_grid(const Planes& p, double g, bool up, bool halves, double s
 // size at level i, and L_i what they add up to from i to 2, terms pay the most that they may less L_i times their size,
 // or g / 16, and sum(l_i (T - 2^(e-i))) is added. Prices are about right where a term of so many times the mean size
 // would as soon be on the next level: there it pays half as much, of 0.28 g_i.
+//
+// Now let there be terms of the other sign too, that come to N < 2^(e-2) without it, all but these to less than
+// 2^(e+1), and all to T. No part of any level has that sign. All the above holds, but for one thing: a plain sum of a
+// part below 2^(e-i) and a term may be of level i, where the path has been there before and has come down. Such a one
+// rounds by g_i / 2 at most: the last one on each of the c_i paths that get there costs g_i / 4 more than its term pays
+// anyhow. Before any other, what its part lacks of 2^(e-i) was taken away by terms of the other sign (and by
+// roundings), since the path was last above; and what its result has beyond 2^(e-i) will be, before the path is below
+// again: all this is taken away once, so that these sums' terms come to no more than N in all. They have the sign of
+// the sum, and pay g_i / 2 less a price m_i for their size, and m_i N is added. A price is about right where a term of
+// so little size that all of that and less pay together as much as m_i N would as soon pay it.
 constexpr int kLevels = 3;
-constexpr double kNotPlain = 25;
 constexpr int64_t kTermsOfLevels = 256;
-constexpr double kMeanSizes[] = {0.7, 1.4};
+// In mean sizes; and how much more on the next level.
+constexpr double kSizes[][2] = {{0.7, 1}, {1.4, 1}, {2, 3}};
 
 struct Levels {
   double g = 0, ll = 0;
   std::array<double, kLevels> price{};  // the L_i
+  double way = 0;                       // the sum's sign, or zero: all terms have it
+  double little = 0;                    // size of a term that would as soon pay m_i
 
-  Levels(double place, double greatest, double unit, double size) : g(place), ll(greatest * unit) {
+  Levels(double place, double greatest, double unit, double size, double more) : g(place), ll(greatest * unit) {
     constexpr double kHalfOfWhatIsPaid = 0.14;
     for (int i = kLevels; i-- > 0;)
-      price[i] = kHalfOfWhatIsPaid * grid(i) / size + (i + 1 < kLevels ? price[i + 1] : 0);
+      price[i] = kHalfOfWhatIsPaid * grid(i) / (size * std::pow(more, i)) + (i + 1 < kLevels ? price[i + 1] : 0);
   }
   double grid(int i) const { return std::ldexp(g, -i); }
   at::Tensor paid(const Planes& p, bool up) const {
     at::Tensor size = at::abs(p.value.to(at::kDouble));
     at::Tensor most = at::full_like(size, grid(kLevels) / 2);
     if (p.error.defined()) size = (size - p.error).clamp_min(0);
-    for (int i = 0; i < kLevels; ++i)
+    at::Tensor returns;  // whether it may bring a path back to a level
+    if (way != 0) {
+      const at::Tensor along = p.value.to(at::kDouble) * way;
+      returns = (p.error.defined() ? along + p.error : along) > 0;
+    }
+    for (int i = 0; i < kLevels; ++i) {
       most = at::maximum(most, beside_grid(p, grid(i), up, false, 0.25 + ll / grid(i)) - size * price[i]);
+      if (returns.defined()) {
+        const at::Tensor paid = (0.5 * grid(i) + ll) - size * (price[i] + return_price(i));
+        most = at::where(returns, at::maximum(most, paid), most);
+      }
+    }
     return nothing_where(p.error.defined() ? (p.value == 0).logical_and(p.error == 0) : p.value == 0, most, 0);
   }
-  // What is added for terms of this whole size.
-  at::Tensor fixed(const at::Tensor& whole, double unit) const {
-    at::Tensor all = at::full_like(whole, kNotPlain * g / 2);
+  double return_price(int i) const { return 0.25 * grid(i) / std::ldexp(little, 2 * i); }
+  // What is added for terms of this whole size, of which so much has the lesser sign.
+  at::Tensor fixed(const at::Tensor& whole, const at::Tensor& lesser, double unit) const {
+    at::Tensor all = at::zeros_like(whole);
     for (int i = 0; i < kLevels; ++i) {
       const double level = grid(i) / (2 * unit) / kSlack;
+      const at::Tensor parts = at::floor(whole / level);
       all = all + (whole - level).clamp_min(0) * (price[i] - (i + 1 < kLevels ? price[i + 1] : 0));
+      all = all + parts * grid(i) / 2;
+      if (way != 0) all = all + parts * grid(i) / 4 + lesser * return_price(i);
+      if (i + 1 == kLevels) all = all + (parts - 1).clamp_min(0) * g / 2;
     }
     return all;
   }
@@ -175,19 +208,34 @@ at::Tensor lost_in_sums(FlowContext& in, const Call& call, const SumOf& sum, siz
       };
       const std::vector<at::Tensor> up = added(true), down = added(false);
       if (up.size() <= result || down.size() <= result) return;
-      const at::Tensor all = at::maximum(up[result], down[result]) * kSlack + beside;
+      constexpr double kSummed = 1 + 0x1p-30;  // as these sums are off themselves
+      const at::Tensor all = at::maximum(up[result], down[result]) * kSummed + beside;
       lost = at::where(meant, at::minimum(lost, all), lost);
     };
     const double few = std::max(2.0, std::ceil(g_half / unit / (4 * greatest)));
     no_more_than([&](const Planes& p, bool up) { return beside_grid(p, g, up, !one_sign, kShare); }, here,
                  (at::floor(sum.n / few) + (one_sign ? 1 : 0)) * g_half);
-    const at::Tensor many = here.logical_and(sum.n >= kTermsOfLevels);
-    if (!one_sign || g_half < 16 * unit * greatest || !at::any(many).item<bool>()) continue;
-    const double mean = (sum.most / sum.n).masked_select(many).mean().item<double>();
-    for (const double sizes : kMeanSizes) {
-      const Levels levels(g, greatest, unit, sizes * mean);
-      no_more_than([&](const Planes& p, bool up) { return levels.paid(p, up); }, many, levels.fixed(sum.most, unit));
+    if (g_half < 16 * unit * greatest) continue;
+    const at::Tensor many = here.logical_and(sum.n >= kTermsOfLevels).logical_and(sum.n * unit <= kSlack - 1);
+    auto by_levels = [&](const at::Tensor& meant, const at::Tensor& lesser, double way) {
+      if (!at::any(meant).item<bool>()) return;
+      const double mean = (sum.most / sum.n).masked_select(meant).mean().item<double>();
+      for (const auto& [sizes, more] : kSizes) {
+        Levels levels(g, greatest, unit, sizes * mean, more);
+        levels.way = way;
+        if (way != 0)
+          levels.little = 4 * at::sqrt(lesser * sum.most).div(sum.n).masked_select(meant).mean().item<double>();
+        no_more_than([&](const Planes& p, bool up) { return levels.paid(p, up); }, meant,
+                     levels.fixed(sum.most + lesser, lesser, unit));
+      }
+    };
+    if (one_sign) {
+      by_levels(many, at::zeros_like(sum.most), 0);
+      continue;
     }
+    const at::Tensor lesser = sum.lesser * kSlack + sum.n * g;  // and roundings
+    const at::Tensor some = many.logical_and(lesser < g_half / unit / 4);
+    for (const double way : {1.0, -1.0}) by_levels(some.logical_and(sum.value * way > 0), lesser, way);
   }
   return lost;
 }

@@ -11,9 +11,14 @@ namespace lenz::oracle {
 at::Tensor most_of_sums(const at::Tensor& far, const at::Tensor& near, const at::Tensor& size, const at::Tensor& n,
                         Dtype sums);
 
+// What the terms of the lesser sign come to, of sums of this size.
+at::Tensor lesser_of_sums(const at::Tensor& far, const at::Tensor& near, const at::Tensor& size, const at::Tensor& n);
+
 struct SumOf {
   at::Tensor n;         // terms, of each result
   at::Tensor most;      // that a part of them comes to
+  at::Tensor lesser;    // what those that have the other sign than the sum come to
+  at::Tensor value;     // the sum
   double greatest = 0;  // size of a term
   Dtype carried = Dtype::f32;
 };

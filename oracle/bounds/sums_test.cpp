@@ -149,6 +149,43 @@ TEST(Bounds, OfALongSumCountTermsByTheLevelThatTheyMeet) {
   EXPECT_GT(nearest, 0.7);
 }
 
+// Nor does it matter much that a few little terms have the other sign, though they let a sum reach a level more than
+// once.
+TEST(Bounds, OfALongSumCountLevelsBesideFewTermsOfTheOtherSign) {
+  std::mt19937 random(13);
+  auto uniform = [&](double from, double to) { return from + (to - from) * (random() * 0x1p-32); };
+  double nearest = 0;
+  for (int kind = 0; kind < 4; ++kind)
+    for (int trial = 0; trial < 8; ++trial) {
+      const size_t n = 400 + random() % 1200;
+      std::vector<double> terms(n);
+      for (double& t : terms) {
+        const bool other = kind == 3 ? random() % 12 == 0 : random() % 2 == 0;
+        t = other       ? -uniform(0, kind == 3 ? 1 : 0.01)
+            : kind == 0 ? uniform(0, 3)
+            : kind == 1 ? uniform(0.25, 4)
+            : kind == 2 ? 1 + uniform(0.4, 0.6) * 0x1p-13
+                        : uniform(0, 2);
+      }
+      double along = 0, against = 0;
+      for (double t : terms) (t > 0 ? along : against) += t;
+      const double power = std::exp2(std::floor(std::log2(along)));
+      const double scale = (trial % 2 ? 1.1 * power / along : 1) * (trial % 4 < 2 ? 1 : -1);
+      for (double& t : terms) t = static_cast<float>(t * scale);
+      Judged j("graph @g(%x: f32[" + std::to_string(n) + "]) { %z = aten.sum(%x) return %z }", {terms});
+      const double exact = j.values()[0], error = j.errors()[0];
+      for (double way : {-1.0, 1.0})
+        for (int tree = 0; tree < 8; ++tree) {
+          const double off = std::fabs(steered_tree(terms, way, random) - exact);
+          EXPECT_LE(off, error) << "kind " << kind << ", " << n << " terms";
+          nearest = std::max(nearest, off / error);
+        }
+      const double place = std::exp2(std::floor(std::log2(std::fabs(exact)))) * kUlp;
+      if (trial % 2 && kind < 2) EXPECT_LT(error, 0.27 * static_cast<double>(n) * place) << "kind " << kind;
+    }
+  EXPECT_GT(nearest, 0.5);
+}
+
 // One term is its own sum, be it a step of a definition: it is rounded, if it has been kept wider, and that is all.
 TEST(Bounds, OfOneTermIsWhatTheTermIsOffBy) {
   for (const char* dtype : {"f32", "f64", "bf16"}) {

@@ -56,7 +56,7 @@ std::string text_of(const Choices& x, const Step& s) {
   if (s.row && s.row->accuracy.of(s.computes) == AccuracyClass::ulps && x.push)
     say("off " + std::string(kPush[x.push]));
   const bool has_formula = s.arithmetic == Arithmetic::div || s.arithmetic == Arithmetic::exp;
-  if (x.formula && (has_formula || s.compute == Compute::contract)) say("by another formula");
+  if (x.formula && (has_formula || s.compute == Compute::contract || may_be_in_units(s))) say("by another formula");
   if (x.number && std::ranges::any_of(s.operands, [](const Operand& o) { return o.value == kNone; }))
     say(x.number == 1 ? "number as it stands" : "number rounded");
   if (s.compute == Compute::sum || s.compute == Compute::contract || s.compute == Compute::scan_sum) {
@@ -86,6 +86,53 @@ double number_of(const Step& s, const Operand& o, const Choices& x) {
 double rounded(const Choices& x, double exact) {
   if (x.keeps == Dtype::f64) return exact;
   return nearest(x.keeps, nearest(x.through, exact));
+}
+
+namespace {
+constexpr uint64_t kUnits = 48;
+double unit_of(uint64_t which) { return 1 + 0.6180339887498949 * static_cast<double>(1 + which % kUnits); }
+}  // namespace
+
+bool may_be_off_on_the_way(const Step& s) {
+  return s.on_the_way && (s.dtype == Dtype::f32 || s.dtype == Dtype::f64) && s.compute == Compute::scalar &&
+         s.row->accuracy.of(s.computes) == AccuracyClass::correctly_rounded && s.row->eval.dds;
+}
+
+std::pair<DoubleDouble, DoubleDouble> off_on_the_way(const Step& s, DoubleDouble exact, int units) {
+  std::pair<DoubleDouble, DoubleDouble> ends{exact, exact};
+  const double limit = 0.5 * last_place(s.dtype, exact.hi) * (1 - 0x1p-20);
+  if (!std::isfinite(exact.hi) || std::fabs(exact.hi) < 0x1p-100 || std::fabs(exact.hi) > 0x1p100) return ends;
+  for (int k = 0; k < units; ++k) {
+    const double unit = unit_of(static_cast<uint64_t>(k));
+    const DoubleDouble scaled = exact * DoubleDouble(unit);
+    const DoubleDouble there = DoubleDouble(nearest(s.dtype, scaled.hi)) / DoubleDouble(unit);
+    if (std::fabs(static_cast<double>(there - exact)) > limit) continue;
+    if (there < ends.first) ends.first = there;
+    if (there > ends.second) ends.second = there;
+  }
+  return ends;
+}
+
+bool may_be_in_units(const Step& s) {
+  if (!s.inside_reduction || !is_reduced_float(s.dtype)) return false;
+  return s.compute == Compute::sum ||
+         (s.compute == Compute::scalar && s.row->accuracy.of(s.computes) == AccuracyClass::correctly_rounded);
+}
+
+double in_units(double exact, uint64_t which) {
+  const double unit = nearest(Dtype::f32, unit_of(which));
+  const double scaled = nearest(Dtype::f32, nearest(Dtype::f32, exact) * unit);
+  const double back = nearest(Dtype::f32, scaled * nearest(Dtype::f32, 1 / unit));
+  return std::isfinite(back) ? back : exact;
+}
+
+ByUnits in_any_units(double exact) {
+  ByUnits all{exact, exact};
+  for (uint64_t which = 0; which < kUnits; ++which) {
+    const double by = in_units(exact, which);
+    all = {std::min(all.least, by), std::max(all.greatest, by)};
+  }
+  return all;
 }
 
 // Whose last places a row's errors are counted in where its result is of this dtype.

@@ -33,6 +33,18 @@ std::string text_of(const Choices& x, const Step& s);  // what is not plain, in 
 double number_of(const Step& s, const Operand& o, const Choices& x);
 // An exact answer as it is kept.
 double rounded(const Choices& x, double exact);
+// Steps of a definition may be computed by other formulas, in f32 at least, where they are stored in a narrow dtype: in
+// units of something else, as exponentials are by powers of two, which rounds twice on the way.
+bool may_be_in_units(const Step& s);
+double in_units(double exact, uint64_t which);
+// In f32 and float64 the same, rounded once and not kept in the dtype: on the way to a result, no farther off than half
+// a place. The least and the greatest of so many.
+bool may_be_off_on_the_way(const Step& s);
+std::pair<DoubleDouble, DoubleDouble> off_on_the_way(const Step& s, DoubleDouble exact, int units);
+struct ByUnits {
+  double least, greatest;
+};
+ByUnits in_any_units(double exact);
 // An answer off by what the row's accuracy allows. `state` is of the random numbers that some choices draw.
 double pushed(const Step& s, const Choices& x, double exact, std::span<const ScalarValue> operands, uint64_t& state);
 // The same in f64, measured from double-double.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <random>
 
 #include "oracle/bounds/rounded.h"
 #include "oracle/controls/choices.h"
@@ -81,9 +82,14 @@ std::vector<Choices> choices_of(const Step& s) {
 
 // A sum in an order chosen for its roundings to go one way. What a single term loses in a long sum is much the same
 // wherever it stands, and what two lose together is another amount: so of the next few terms the one or the two are
-// added that do most for each term.
+// added that do most for each term. By `chance` what they do counts for less, up to so much of it.
+struct Chance {
+  std::mt19937 bits;
+  double most = 0;
+  double share() { return most == 0 ? 1 : 1 - most * (bits() * 0x1p-32); }
+};
 template <class Sum>
-double steered(std::vector<double>& terms, double way) {
+double steered(std::vector<double>& terms, double way, Chance& chance) {
   constexpr size_t kWindow = 24;
   auto add = [](double a, double b) { return static_cast<double>(static_cast<Sum>(a) + static_cast<Sum>(b)); };
   auto left_out = [](double a, double b, double sum) {
@@ -96,7 +102,7 @@ double steered(std::vector<double>& terms, double way) {
     size_t first = i, second = i;                        // one term where both are the same
     double most = -HUGE_VAL, next = add(sum, terms[i]);  // NaN and infinities do nothing
     auto better = [&](size_t k, size_t l, double gain, double to) {
-      if (gain > most) most = gain, first = k, second = l, next = to;
+      if (const double by = gain * chance.share(); by > most) most = by, first = k, second = l, next = to;
     };
     for (size_t k = i; k < end; ++k) {
       const double alone = add(sum, terms[k]);
@@ -131,7 +137,7 @@ void good_ones_late(std::vector<double>& terms, double way, Dtype sums, double s
 
 class Extent {
  public:
-  explicit Extent(const Plan& plan) : plan_(plan), values_(plan.dtypes.size()) {}
+  Extent(const Plan& plan, int tries) : plan_(plan), tries_(static_cast<size_t>(tries)), values_(plan.dtypes.size()) {}
 
   Extremes all() {
     for (size_t i = 0; i < plan_.inputs.size(); ++i) {
@@ -200,9 +206,10 @@ class Extent {
     const size_t arity = s.operands.size();
     Attained from[3];
     double factors[3] = {1, 1, 1};
-    bool whole[3] = {};
+    bool whole[3] = {}, off = may_be_off_on_the_way(s);
     for (size_t k = 0; k < arity; ++k) {
       whole[k] = !is_floating(operand_dtype(*s.row, s.computes, static_cast<int>(k)));
+      off = off && !whole[k];
       factors[k] = s.operands[k].factor;
       if (s.operands[k].value == kNone) from[k] = number(s, s.operands[k]);
     }
@@ -216,6 +223,16 @@ class Extent {
         double v[3] = {};
         for (size_t k = 0; k < arity; ++k) v[k] = from[k].v[which[k]] * factors[k];
         answers(s, v, whole, collector);
+        if (off) {
+          ScalarValue operands[3];
+          for (size_t k = 0; k < arity; ++k)
+            operands[k] =
+                ScalarValue(DoubleDouble(from[k].v[which[k]], from[k].rest[which[k]]) * DoubleDouble(factors[k]));
+          const DoubleDouble exact = s.row->eval.dds({s.computes, s.dtype}, operands).double_double();
+          const auto [least, greatest] = off_on_the_way(s, exact, tries_ > 0 ? 48 : 8);
+          collector.add(least);
+          collector.add(greatest);
+        }
         if (!may_stay_wide(s)) return;
         const DoubleDouble wide =
             unrounded(s, {from[0].v[which[0]], from[0].rest[which[0]]}, {from[1].v[which[1]], from[1].rest[which[1]]});
@@ -255,6 +272,8 @@ class Extent {
         answered.kind() == ScalarKind::integer ? static_cast<double>(answered.integer()) : answered.real();
     if (!is_floating(s.dtype)) return collector.add(exact);
     const bool inexact = s.row->accuracy.of(s.computes) == AccuracyClass::ulps;
+    const bool by_units = !inexact && may_be_in_units(s);
+    const ByUnits by = by_units ? in_any_units(exact) : ByUnits{};
     uint64_t state = 0;
     for (const Choices& x : choices_) {
       if (inexact && s.dtype == Dtype::f64)
@@ -265,6 +284,10 @@ class Extent {
         collector.add(divided(x, s, v[0], v[1], exact));
       else
         collector.add(rounded(x, exact));
+      if (by_units) {
+        collector.add(rounded(x, by.least));
+        collector.add(rounded(x, by.greatest));
+      }
     }
   }
 
@@ -312,18 +335,35 @@ class Extent {
         continue;
       }
       if (s.dtype != Dtype::f64) keep(plain, collector);
+      if (may_be_in_units(s)) {
+        const ByUnits by = in_any_units(plain);
+        keep(by.least, collector);
+        keep(by.greatest, collector);
+      }
       const bool wide = s.dtype == Dtype::f64;
-      auto add_up = [&] { keep(wide ? steered<double>(*terms, way) : steered<float>(*terms, way), collector); };
+      Chance none;
+      auto add_up = [&](Chance& chance) {
+        keep(wide ? steered<double>(*terms, way, chance) : steered<float>(*terms, way, chance), collector);
+      };
       // As it comes, with partial sums as large as they can be made, and as soon with terms that do little there.
-      add_up();
+      add_up(none);
       for (const auto descending : {true, false}) {
         std::ranges::sort(*terms, [&](double a, double b) { return descending ? a > b : a < b; });
-        add_up();
+        add_up(none);
       }
       constexpr double kGoodOnesCountFor[] = {0.75, 0.5, 0.25};
       for (const double share : kGoodOnesCountFor) {
         good_ones_late(*terms, way, wide ? Dtype::f64 : Dtype::f32, share);
-        add_up();
+        add_up(none);
+      }
+      Chance chance;
+      for (size_t t = 0; t < std::min(tries_, kTermsOfTries / std::max<size_t>(terms->size(), 1)); ++t) {
+        chance.most = t % 2 ? 0.5 : 0.2;
+        if (t % 8 < 6)
+          good_ones_late(*terms, way, wide ? Dtype::f64 : Dtype::f32, 1 - 0.15 * static_cast<double>(t % 8));
+        else
+          std::ranges::shuffle(*terms, chance.bits);
+        add_up(chance);
       }
     }
   }
@@ -403,7 +443,9 @@ class Extent {
     }
   }
 
+  static constexpr size_t kTermsOfTries = 1 << 16;  // of all tries of one sum
   const Plan& plan_;
+  const size_t tries_;
   std::vector<AttainedElements> values_;
   std::vector<Choices> choices_;
   std::vector<double> low_, high_;
@@ -411,6 +453,6 @@ class Extent {
 
 }  // namespace
 
-Extremes find_extremes(const Plan& plan) { return Extent(plan).all(); }
+Extremes find_extremes(const Plan& plan, int tries) { return Extent(plan, tries).all(); }
 
 }  // namespace lenz::oracle::controls

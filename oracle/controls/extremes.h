@@ -13,6 +13,7 @@ namespace lenz::oracle::controls {
 struct Extremes {
   std::vector<Elements> least, greatest;
 };
-Extremes find_extremes(const Plan& plan);
+// `tries`: more orders of each sum, by chance but always the same; and more units that steps are computed in.
+Extremes find_extremes(const Plan& plan, int tries = 0);
 
 }  // namespace lenz::oracle::controls

@@ -64,6 +64,48 @@ TEST(Extremes, SumsOfFloat64MayStayWide) {
   EXPECT_TRUE(e.least[2][0] == -0.25 || e.greatest[2][0] == -0.25);
 }
 
+// More orders of sums take them farther.
+TEST(Extremes, MoreOrdersOfSumsAreTried) {
+  Boxed boxed(DeviceKind::cpu);
+  Subject s = subject(R"(graph @g(%x: f32[96] init normal(0, 1)) {
+  %s = aten.sum(%x)
+  return %s
+})",
+                      boxed);
+  const Extremes first = find_extremes(s.plan()), tried = find_extremes(s.plan(), 50);
+  const double exact = s.exact()[0][0], error = s.errors()[0][0];
+  EXPECT_GT(width(tried, 0), width(first, 0));
+  EXPECT_LE(tried.greatest[0][0], exact + error);
+  EXPECT_GE(tried.least[0][0], exact - error);
+}
+
+// Steps of definitions by other formulas: what is found so is legal, and lies farther out than what is rounded as the
+// definition says.
+TEST(Extremes, StepsOfDefinitionsAreComputedOtherwise) {
+  Boxed boxed(DeviceKind::cpu);
+  double farthest = 0;
+  for (const char* dtype : {"bf16", "f16", "f32", "f64"})
+    for (const char* of : {"_softmax(%x, 0, false)", "_log_softmax(%x, 0, false)", "logsumexp(%x, [0])", "std(%x, [0])",
+                           "var(%x, [0])", "layer_norm(%x, [17])"})
+      for (int seed = 1; seed < 4; ++seed) {
+        Subject s =
+            subject(std::string("graph @g(%x: ") + dtype + "[17] init uniform(0.25, 4, seed=" + std::to_string(seed) +
+                        ")) {\n  %y = aten." + of + "\n  return %y\n}",
+                    boxed);
+        for (const int tries : {0, 20}) {
+          const Extremes e = find_extremes(s.plan(), tries);
+          for (size_t k = 0; k < e.least[0].size(); ++k) {
+            const double exact = s.exact()[0][k], error = s.errors()[0][k];
+            ASSERT_GE(e.least[0][k], exact - error) << dtype << " " << of;
+            ASSERT_LE(e.greatest[0][k], exact + error) << dtype << " " << of;
+            if (std::string_view(of) == "layer_norm(%x, [17])" && std::string_view(dtype) == "f32")
+              farthest = std::max(farthest, std::max(e.greatest[0][k] - exact, exact - e.least[0][k]) / error);
+          }
+        }
+      }
+  EXPECT_GT(farthest, 0.3);
+}
+
 // What multiplies a number by itself reads it once: no square is negative, and none has a root that is NaN.
 TEST(Extremes, SquaresAreOfOneNumber) {
   Boxed boxed(DeviceKind::cpu);

@@ -327,6 +327,23 @@ class Planner {
     s.batches = a.size() > 2 ? static_cast<size_t>(a[0]) : 1;
   }
 
+  // All steps but those that results are, or are moved from.
+  static void mark_on_the_way(std::vector<Step>& body, std::vector<ValueId> results) {
+    for (auto part = body.rbegin(); part != body.rend(); ++part) {
+      std::vector<ValueId> given;
+      bool result = false;
+      for (size_t i = 0; i < part->results.size(); ++i)
+        if (std::ranges::find(results, part->results[i]) != results.end()) {
+          result = true;
+          if (part->compute == Compute::whole) given.push_back(part->gives[i]);
+        }
+      part->on_the_way = !result;
+      if (part->compute == Compute::whole) mark_on_the_way(part->body, given);
+      if (result && (part->compute == Compute::move || part->compute == Compute::cast))
+        for (const Operand& o : part->operands) results.push_back(o.value);
+    }
+  }
+
   void whole(Step& s, NodeId id) {
     s.compute = Compute::whole;
     const Node node = graph_.node(id);
@@ -343,6 +360,7 @@ class Planner {
     reducing_ = reducing_ || node.op->has(Trait::reduction);
     for (NodeId at : inner) s.body.push_back(step(at));
     reducing_ = outside;
+    if (!outside && node.op->has(Trait::reduction)) mark_on_the_way(s.body, {s.gives.begin(), s.gives.end()});
     for (const Step& part : s.body) s.length = std::max(s.length, part.length);
     const auto* fused = std::ranges::find(kFused, node.op->full_name, &InOneGo::op);
     if (fused == std::end(kFused)) return;

@@ -50,6 +50,7 @@ struct Operand {
 struct Step {
   NodeId node = kNone;            // of the plan's graph
   bool inside_reduction = false;  // a part of a composite that reduces
+  bool on_the_way = false;        // that is not its result
   Compute compute = Compute::scalar;
   Fused fused = Fused::no;
   Arithmetic arithmetic = Arithmetic::other;

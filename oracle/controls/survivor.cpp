@@ -13,6 +13,7 @@ namespace lenz::oracle::controls {
 namespace {
 
 constexpr int kVariants = 12;  // of each redrawn graph
+constexpr int kTries = 100;    // more orders of each sum that extremes are found by
 
 // How much of its bound a result's deviations take, at most, and where.
 struct Share {
@@ -81,6 +82,12 @@ Survivor look_at(const Subject& subject, Boxed& boxed, const std::vector<Element
   if (!farthest(exact, bad, at_random)) return {.standing = Standing::reached};
   if (!farthest(exact, bad, utmost)) return {.standing = Standing::attained};
   std::vector<Elements> worst = utmost;
+  if (efforts.search > 0) {
+    const Extremes tried = find_extremes(subject.plan(), kTries);
+    raise_to(worst, exact, tried.least);
+    raise_to(worst, exact, tried.greatest);
+    if (!farthest(exact, bad, worst)) return {.standing = Standing::attained};
+  }
   search_towards(subject.plan(), exact, bad, efforts.search, seed, worst, efforts.alive);
   const std::optional<FarElement> far = farthest(exact, bad, worst);
   if (!far) return {.standing = Standing::found};

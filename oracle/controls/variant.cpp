@@ -92,6 +92,7 @@ class Run {
     const bool kept = may_stay_wide(s) && x.keeps == Dtype::f64 && x.formula;
     const bool wide = floating && s.dtype == Dtype::f64 && row.eval.dds && x.push != Choices::none && inexact;
     const bool by_reciprocal = s.arithmetic == Arithmetic::div && x.formula && floating;
+    const bool by_units = x.formula && floating && may_be_in_units(s);
     Elements& rest = rests_[s.results[0]];
     rest.clear();
     if (kept) rest.resize(s.count);
@@ -131,7 +132,7 @@ class Run {
         out[i] = r.hi;
         if (kept) rest[i] = r.lo;
       } else {
-        out[i] = rounded(x, exact);
+        out[i] = rounded(x, by_units ? in_units(exact, x.seed) : exact);
       }
     }
   }
@@ -203,7 +204,8 @@ class Run {
     for (size_t r = 0; r < s.count; ++r) {
       gather(s, r);
       const double total = summed(s, x, gathered_.data(), 1, nullptr, 0);
-      out[r] = is_floating(s.dtype) ? rounded(x, total) : total;
+      const bool by_units = x.formula && may_be_in_units(s);
+      out[r] = is_floating(s.dtype) ? rounded(x, by_units ? in_units(total, x.seed) : total) : total;
     }
   }
   void extremum(const Step& s) {

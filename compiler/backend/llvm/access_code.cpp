@@ -1,10 +1,15 @@
 // What a nest's body computes, and how it gets at memory.
 #include <algorithm>
+#include <bit>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
 #include "compiler/loops/index_algebra.h"
 
 namespace lenz::native {
+
+namespace {
+constexpr uint64_t kLeastPast = 16;  // bytes that machines store past their caches at once
+}
 
 using loops::BufferId;
 using loops::Instr;
@@ -281,17 +286,51 @@ void KernelEmitter::store(const Store& s, Frame& f) {
 
 void KernelEmitter::store_everywhere(const Store& s, std::vector<Frame>& frames) {
   const Dtype dtype = dtype_of(s.buffer);
-  const bool may_pair = lane_axis_ && wide_->stores_pairs(dtype) && s.mask == kNone && !fits_[s.value] &&
-                        s.mode == loops::StoreMode::assign;
+  const bool fits = fits_[s.value];
+  const bool plain = lane_axis_ && s.mask == kNone && s.mode == loops::StoreMode::assign && !is_complex(dtype);
+  auto whole = [&](size_t f) { return plain && f < frames.size() && !frames[f].mask; };
+  auto value = [&](size_t f) { return as(frames[f].values[s.value], true); };
+  std::vector<Stored> stored;
   size_t f = 0;
-  for (; may_pair && f + 1 < frames.size(); f += 2) {
-    const Place first = place(s.buffer, s.index, frames[f]);
-    if (!first.consecutive || frames[f].mask || frames[f + 1].mask) break;
-    llvm::Value* both =
-        wide_->store_convert_pair(dtype, as(frames[f].values[s.value], true), as(frames[f + 1].values[s.value], true));
-    b_.CreateAlignedStore(both, pointer(s.buffer, first.address, 0), alignment(s.buffer));
+  while (whole(f)) {
+    const Place at = place(s.buffer, s.index, frames[f]);
+    if (!at.consecutive) break;
+    const bool pair = !fits && wide_->stores_pairs(dtype) && whole(f + 1);
+    stored.push_back({pair ? wide_->store_convert_pair(dtype, value(f), value(f + 1))
+                           : wide_->store_convert(dtype, value(f), fits).value,
+                      pointer(s.buffer, at.address, 0)});
+    f += pair ? 2 : 1;
   }
+  if (!stored.empty()) put_vectors(s.buffer, stored);
   for (; f < frames.size(); ++f) store(s, frames[f]);
+}
+
+void KernelEmitter::put_vectors(BufferId id, std::span<const Stored> all) {
+  auto near = [&] {
+    for (const Stored& s : all) b_.CreateAlignedStore(s.vector, s.to, alignment(id));
+  };
+  const auto far = far_.find(id);
+  const uint64_t bytes = ir_.module->getDataLayout().getTypeStoreSize(all[0].vector->getType()).getFixedValue();
+  if (far == far_.end() || !target_.stores_past_caches || !std::has_single_bit(bytes) || bytes < kLeastPast)
+    return near();
+  llvm::Value* places = nullptr;
+  for (const Stored& s : all) {
+    llvm::Value* place = b_.CreatePtrToInt(s.to, b_.getInt64Ty());
+    places = places ? b_.CreateOr(places, place) : place;
+  }
+  llvm::Value* aligned = b_.CreateICmpEQ(b_.CreateAnd(places, b_.getInt64(bytes - 1)), b_.getInt64(0));
+  auto *past = block("past"), *through = block("through"), *after = block("after");
+  b_.CreateCondBr(b_.CreateAnd(far->second, aligned), past, through);
+  b_.SetInsertPoint(past);
+  for (const Stored& s : all)
+    b_.CreateAlignedStore(s.vector, s.to, llvm::Align(bytes))
+        ->setMetadata(llvm::LLVMContext::MD_nontemporal,
+                      llvm::MDNode::get(*ir_.context, llvm::ConstantAsMetadata::get(b_.getInt32(1))));
+  b_.CreateBr(after);
+  b_.SetInsertPoint(through);
+  near();
+  b_.CreateBr(after);
+  b_.SetInsertPoint(after);
 }
 
 void KernelEmitter::put(BufferId id, const Place& at, bool wide, llvm::Value* mask, const Lanes& stored) {
@@ -308,7 +347,8 @@ void KernelEmitter::put(BufferId id, const Place& at, bool wide, llvm::Value* ma
       if (mask) {
         b_.CreateMaskedStore(v, to, alignment(id), mask);
       } else {
-        b_.CreateAlignedStore(v, to, alignment(id));
+        const Stored one[] = {{v, to}};
+        put_vectors(id, one);
       }
       return;
     }

@@ -17,6 +17,17 @@ bool DimCode::varies(Dim dim) const {
   return found;
 }
 
+llvm::Value* DimCode::holds(const Cond& cond) {
+  llvm::Value *a = (*this)(cond.lhs), *b = (*this)(cond.rhs);
+  switch (cond.rel) {
+    case Rel::eq: return builder_->CreateICmpEQ(a, b);
+    case Rel::ne: return builder_->CreateICmpNE(a, b);
+    case Rel::lt: return builder_->CreateICmpSLT(a, b);
+    case Rel::le: return builder_->CreateICmpSLE(a, b);
+  }
+  internal_error("a relation of an unknown kind", __FILE__, __LINE__);
+}
+
 llvm::Value* DimCode::both(llvm::Value*& a, llvm::Value*& b) {
   auto count = static_cast<unsigned>(lanes_);
   if (a->getType()->isVectorTy() && !b->getType()->isVectorTy()) b = builder_->CreateVectorSplat(count, b);

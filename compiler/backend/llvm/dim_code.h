@@ -25,6 +25,7 @@ class DimCode {
   bool varies(Dim dim) const;
   // A vector of lanes where it varies. Throws InternalError for symbols that nothing stands for.
   llvm::Value* operator()(Dim dim);
+  llvm::Value* holds(const Cond& cond);  // of scalars
 
  private:
   llvm::Value* scaled(llvm::Value* of, SymFn function, double factor);

@@ -1,5 +1,7 @@
 #include "compiler/backend/llvm/kernel_code.h"
 
+#include <llvm/IR/IntrinsicsX86.h>
+
 #include <algorithm>
 #include <map>
 
@@ -102,6 +104,7 @@ Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
     for (const Store& s : n.stores) {
       use(s.buffer, s.index);
       for (Dim d : s.index) note(d);
+      if (const auto& far = program.buffers[s.buffer].far) note(far->lhs), note(far->rhs);
     }
   }
   for (BufferId id : made.arguments.buffers) made.arguments.skipped.push_back(skipped.of(id));
@@ -131,6 +134,8 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
   for (BufferId id : registers_)
     pointers_[id] = b_.CreateAlloca(ScalarCode(b_, target_, 1).memory_type(dtype_of(id)),
                                     b_.getInt32(is_complex(dtype_of(id)) ? 2 : 1));
+  for (BufferId id : arguments_.buffers)
+    if (const auto& far = program_.buffers[id].far) far_[id] = dims.holds(*far);
   loop(function_->getArg(3), function_->getArg(4), 1, [&](llvm::Value* point) {
     for (size_t k = kernel_.axes.size(); k-- > 0;) {
       if (k == 0) {
@@ -147,6 +152,8 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
   b_.SetInsertPoint(exit_);
   auto* status = b_.CreatePHI(b_.getInt32Ty(), static_cast<unsigned>(leaving_.size()));
   for (auto& [value, from] : leaving_) status->addIncoming(value, from);
+  // What went past the caches is in order before whoever waits for the kernel reads it.
+  if (!far_.empty() && target_.stores_past_caches) b_.CreateIntrinsic(llvm::Intrinsic::x86_sse_sfence, {}, {});
   b_.CreateRet(status);
   return std::move(arguments_);
 }

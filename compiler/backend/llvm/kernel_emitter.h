@@ -141,6 +141,11 @@ class KernelEmitter {
   // Elements as memory has them, of each part; zero where the mask does not hold.
   Lanes fetch(loops::BufferId id, const Place& at, bool wide, llvm::Value* mask);
   void put(loops::BufferId id, const Place& at, bool wide, llvm::Value* mask, const Lanes& stored);
+  // Whole vectors to consecutive elements each; past the caches if the buffer is far and the places allow it.
+  struct Stored {
+    llvm::Value *vector, *to;
+  };
+  void put_vectors(loops::BufferId id, std::span<const Stored> all);
   llvm::Value* spread(const Place& at);
   llvm::Value* guarded(llvm::Value* condition, llvm::Type* type, const std::function<llvm::Value*()>& make);
   void store(const loops::Store& s, Frame& f);
@@ -158,6 +163,7 @@ class KernelEmitter {
   std::vector<loops::BufferId> registers_;  // local buffers without dims
   std::map<loops::BufferId, llvm::Value*> pointers_;
   std::vector<llvm::Value*> streams_;
+  std::map<loops::BufferId, llvm::Value*> far_;  // buffers whose stores may go past the caches, and when
 
   std::vector<Reading> read_;  // by nests before, not yet fetched for the next point
   std::vector<loops::BufferId> fetched_;

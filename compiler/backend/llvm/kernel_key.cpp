@@ -62,6 +62,8 @@ class KeyWriter {
     add(b.type.dtype), add(b.local), add(b.placed);
     dims(b.type.sizes);
     dims(b.type.strides);
+    add(b.far.has_value());
+    if (b.far) add(b.far->rel), add(b.far->lhs), add(b.far->rhs);
   }
   void add(const ScalarValue& value) {
     add(value.kind());

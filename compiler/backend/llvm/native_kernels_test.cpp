@@ -22,32 +22,41 @@ loops::Tensor numbers(Dtype dtype, std::initializer_list<int64_t> sizes) {
   return t;
 }
 
+void expect_same_here(loops::Program& program, const std::vector<loops::InputValue>& inputs, const CpuTarget& target,
+                      int threads) {
+  const loops::Results wanted = loops::interpret(program, inputs);
+  const bool quick = threads > 1;  // long rows are called then
+  NativeKernels kernels(program, target, threads, quick);
+  ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
+  size_t ran = 0;
+  loops::InterpretOptions options;
+  options.run_kernel = [&](const loops::KernelCall& call) { return ++ran, kernels.run(call); };
+  const loops::Results got = loops::interpret(program, inputs, options);
+  ASSERT_EQ(got.ending, wanted.ending) << got.text;
+  EXPECT_GT(ran, 0u);
+  for (size_t o = 0; o < wanted.outputs.size(); ++o)
+    for (int64_t i = 0; i < wanted.outputs[o].tensor.numel(); ++i) {
+      const ScalarValue x = wanted.outputs[o].tensor.at(i), y = got.outputs[o].tensor.at(i);
+      if (x.kind() == ScalarKind::integer) {
+        EXPECT_EQ(x.integer(), y.integer()) << target.name << " output " << o << " element " << i;
+      } else {
+        EXPECT_NEAR(x.real(), y.real(), 1e-5) << target.name << " output " << o << " element " << i;
+      }
+    }
+}
+
+// On every target, and with stores that may go past the caches.
 void expect_same(std::string_view text, const std::vector<loops::InputValue>& inputs) {
   loops::Program program = loops::parse_program(text, op_table());
   loops::require_valid(program, "the test");
-  const loops::Results wanted = loops::interpret(program, inputs);
   for (const CpuTarget& target : targets()) {
     if (!target.runs_here) continue;
-    for (int threads : {1, 3}) {
-      const bool quick = threads > 1;  // long rows are called then
-      NativeKernels kernels(program, target, threads, quick);
-      ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
-      size_t ran = 0;
-      loops::InterpretOptions options;
-      options.run_kernel = [&](const loops::KernelCall& call) { return ++ran, kernels.run(call); };
-      const loops::Results got = loops::interpret(program, inputs, options);
-      ASSERT_EQ(got.ending, wanted.ending) << got.text;
-      EXPECT_GT(ran, 0u);
-      for (size_t o = 0; o < wanted.outputs.size(); ++o)
-        for (int64_t i = 0; i < wanted.outputs[o].tensor.numel(); ++i) {
-          const ScalarValue x = wanted.outputs[o].tensor.at(i), y = got.outputs[o].tensor.at(i);
-          if (x.kind() == ScalarKind::integer) {
-            EXPECT_EQ(x.integer(), y.integer()) << target.name << " output " << o << " element " << i;
-          } else {
-            EXPECT_NEAR(x.real(), y.real(), 1e-5) << target.name << " output " << o << " element " << i;
-          }
-        }
-    }
+    for (int threads : {1, 3}) expect_same_here(program, inputs, target, threads);
+    for (loops::Buffer& b : program.buffers)
+      if (b.kind == loops::BufferKind::temporary && !b.local && b.view_of == kNone) b.far = loops::kAlways;
+    loops::require_valid(program, "the test, of far results,");
+    expect_same_here(program, inputs, target, 1);
+    for (loops::Buffer& b : program.buffers) b.far.reset();
   }
 }
 

@@ -134,7 +134,9 @@ void KernelEmitter::store_square(const Store& s, std::vector<Frame>& frames) {
     rows.push_back(wide_->store_convert(dtype_of(s.buffer), as(f.values[s.value], true), fits_[s.value]).value);
   rows = turned(std::move(rows));
   const std::vector<llvm::Value*> to = places_along_rows(s.buffer, s.index, frames[0]);
-  for (size_t lane = 0; lane < rows.size(); ++lane) b_.CreateAlignedStore(rows[lane], to[lane], alignment(s.buffer));
+  std::vector<Stored> stored;
+  for (size_t lane = 0; lane < rows.size(); ++lane) stored.push_back({rows[lane], to[lane]});
+  put_vectors(s.buffer, stored);
 }
 
 }  // namespace lenz::native

@@ -60,6 +60,7 @@ std::vector<CpuTarget> targets() {
   }
   all.push_back(generic);
   all.push_back(aarch64);
+  for (CpuTarget& target : all) target.stores_past_caches = target.triple == x86_triple;
   return all;
 }
 

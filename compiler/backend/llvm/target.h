@@ -15,11 +15,12 @@ struct CpuTarget {
   std::string cpu{};       // LLVM's processor model
   std::string features{};  // and what is switched on or off beside it: "+fma,-prefer-256-bit"
   int vector_bytes = 16;
-  bool fma = false;            // fused multiply and add is an instruction
-  bool avx512 = false;         // F, BW, DQ, VL, CD
-  bool f16 = false;            // conversion between f32 and f16 is an instruction
-  bool bf16 = false;           // so is rounding to bf16, of numbers that are not subnormal
-  bool permute_bytes = false;  // so is any choice of a vector's bytes (VBMI)
+  bool fma = false;                 // fused multiply and add is an instruction
+  bool avx512 = false;              // F, BW, DQ, VL, CD
+  bool f16 = false;                 // conversion between f32 and f16 is an instruction
+  bool bf16 = false;                // so is rounding to bf16, of numbers that are not subnormal
+  bool stores_past_caches = false;  // and has a fence for them
+  bool permute_bytes = false;       // so is any choice of a vector's bytes (VBMI)
   bool runs_here = false;
 
   int lanes(int bytes) const { return vector_bytes / bytes; }              // of elements of so many bytes

@@ -1,0 +1,113 @@
+#include "compiler/schedule/far.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "compiler/base/error.h"
+#include "compiler/loops/uses.h"
+#include "compiler/schedule/nest_facts.h"
+
+namespace lenz::schedule {
+
+namespace {
+
+constexpr int64_t kLeast = 16 << 10;  // bytes: of less nobody sees where they went
+
+class Marker {
+ public:
+  Marker(loops::Program& program, const Target& target)
+      : program_(program), storages_(storages_of(program)), limit_(target.far_bytes()), least_(kLeast / target.grain) {}
+
+  void run() {
+    const std::vector<loops::Node>& nodes = program_.body.nodes;
+    for (uint32_t n = 0; n < nodes.size(); ++n) note(nodes[n], n);
+    loops::for_each_output_buffer(program_, [&](BufferId id) { shown_.insert(storages_[id]); });
+    for (auto& [id, by] : filled_)
+      if (by.alone) decide(id, by.node);
+  }
+
+ private:
+  struct Filled {
+    uint32_t node = 0;
+    bool alone = true;  // by plain stores of one kernel, which does not read it
+  };
+
+  // A node of the main block: what it fills, what it mentions, how many bytes that is.
+  void note(const loops::Node& node, uint32_t number) {
+    std::set<BufferId> seen;
+    loops::for_each_buffer(node, [&](BufferId id) {
+      if (!program_.buffers[id].local) seen.insert(storages_[id]);
+    });
+    Dim bytes = 0;
+    for (BufferId id : seen) {
+      bytes += bytes_of(id);
+      mentions_[id].push_back(number);
+    }
+    bytes_.push_back(bytes);
+    if (const auto* kernel = std::get_if<loops::Kernel>(&node.is)) {
+      for (const loops::Node& inner : kernel->body->nodes) fills(std::get<loops::Nest>(inner.is), number);
+      for (const loops::Node& inner : kernel->body->nodes)
+        for (const loops::Instr& i : std::get<loops::Nest>(inner.is).body)
+          if (i.kind == loops::InstrKind::load) spoil(i.buffer, number);
+    }
+  }
+  void fills(const loops::Nest& nest, uint32_t number) {
+    for (const loops::Store& s : nest.stores) {
+      const loops::Buffer& b = program_.buffers[s.buffer];
+      if (b.local || storages_[s.buffer] != s.buffer || b.kind != loops::BufferKind::temporary) continue;
+      auto [at, fresh] = filled_.try_emplace(s.buffer, Filled{number});
+      if (at->second.node != number || s.mode != loops::StoreMode::assign) at->second.alone = false;
+    }
+  }
+  void spoil(BufferId id, uint32_t number) {
+    if (auto at = filled_.find(storages_[id]); at != filled_.end() && at->second.node == number)
+      at->second.alone = false;
+  }
+
+  Dim bytes_of(BufferId id) const {
+    const loops::Buffer& b = program_.buffers[id];
+    Dim bytes = item_size(b.type.dtype);
+    for (Dim d : b.type.sizes) bytes = bytes * d;
+    return bytes;
+  }
+
+  void decide(BufferId id, uint32_t writer) {
+    const std::vector<uint32_t>& at = mentions_[id];
+    if (at.front() < writer) return;  // somebody else has filled a part of it
+    const bool read = at.back() > writer;
+    if (!read && !shown_.contains(id)) return;
+    const Dim own = bytes_of(id);
+    if (own.is_constant() && own.constant() < least_) return;
+    // Whoever reads a result reads it as it was written: from the same place on. A result of the program is read after
+    // everything, and all that the program has moved lies between.
+    const uint32_t first = read ? writer : 0;
+    const uint32_t reader = read ? *std::ranges::upper_bound(at, writer) : static_cast<uint32_t>(bytes_.size());
+    Dim between = bytes_[writer];
+    for (uint32_t n = first; n < reader; ++n)
+      if (n != writer && bytes_[n].is_constant()) between += bytes_[n];
+    const Cond far = ge(between, limit_);
+    const Facts& known = program_.assumptions.known();
+    if (known.proves(negate(far))) return;
+    program_.buffers[id].far = known.proves(far) ? loops::kAlways : far;
+  }
+
+  loops::Program& program_;
+  const std::vector<BufferId> storages_;
+  const int64_t limit_, least_;
+  std::vector<Dim> bytes_;                              // by node
+  std::map<BufferId, std::vector<uint32_t>> mentions_;  // of a storage, by nodes in order
+  std::map<BufferId, Filled> filled_;
+  std::set<BufferId> shown_;  // by outputs
+};
+
+}  // namespace
+
+void mark_far(loops::Program& program, const Target& target) {
+  try {
+    Marker(program, target).run();
+  } catch (const UserError&) {  // so many bytes that they can't be counted: nobody will run that
+  }
+}
+
+}  // namespace lenz::schedule

@@ -1,0 +1,81 @@
+// Which results go past the caches.
+#include "compiler/schedule/far.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/driver/compile.h"
+#include "compiler/graph/text.h"
+#include "compiler/loops/equal.h"
+#include "compiler/loops/text.h"
+#include "compiler/loops/verify.h"
+#include "compiler/ops/op_table.h"
+#include "compiler/schedule/realise.h"
+
+namespace lenz::schedule {
+namespace {
+
+loops::Program scheduled(std::string_view graph, uint32_t cores = 1) {
+  loops::Program made = schedule(to_loops(*parse_graph(graph, op_table())), cpu_target("avx512", cores));
+  loops::require_valid(made, "the scheduler");
+  EXPECT_TRUE(loops::equal(made, loops::parse_program(loops::print(made), op_table())));
+  return made;
+}
+
+// By buffers that are no local ones: empty where it is near.
+std::string far_ones(const loops::Program& program) {
+  std::string all;
+  for (const loops::Buffer& b : program.buffers)
+    if (b.far) all += (all.empty() ? "" : "; ") + (*b.far == loops::kAlways ? "always" : to_string(*b.far));
+  return all;
+}
+
+std::string chain(const std::string& type) {
+  return "graph @g(%x: " + type + ", %y: " + type + ") {\n  %a = aten.add.Tensor(%x, %y)\n  return %a\n}\n";
+}
+
+// 20 MiB a core.
+TEST(Far, ResultsOfMuchMemory) {
+  EXPECT_EQ(far_ones(scheduled(chain("f32[2048, 1024]"))), "always");
+  EXPECT_EQ(far_ones(scheduled(chain("f32[2048, 1024]"), 2)), "");
+  EXPECT_EQ(far_ones(scheduled(chain("f32[1024, 1024]"))), "");
+}
+
+TEST(Far, OpenSizesDecideAtTheCall) {
+  EXPECT_EQ(far_ones(scheduled("graph @g(%x: f32[s0, 1024]) where s0 in 1..100000 {\n"
+                               "  %a = aten.neg(%x)\n  return %a\n}\n")),
+            "20971520 <= s0*8192");
+  EXPECT_EQ(far_ones(scheduled("graph @g(%x: f32[s0, 1024]) where s0 in 1..100 {\n"
+                               "  %a = aten.neg(%x)\n  return %a\n}\n")),
+            "");
+}
+
+// Sums of few rows are read again by the same kernel or by the next; they are small too.
+TEST(Far, FewBytesStayNear) {
+  const loops::Program program = scheduled(R"(graph @g(%x: f32[4096, 1024], %small: f32[64]) {
+    %s = aten.neg(%small)
+    %t = aten.cumsum(%s, 0)
+    %b = aten.sigmoid(%x)
+    return %t, %b
+  })");
+  for (const loops::Buffer& b : program.buffers)
+    EXPECT_EQ(b.far.has_value(), b.kind == loops::BufferKind::temporary && !b.local && b.type.sizes.size() == 2)
+        << loops::print(program);
+}
+
+// A program of many small kernels moves much too: its results are read after all of it.
+TEST(Far, ResultsOfManyKernels) {
+  std::string text = "graph @g(", body, outputs;
+  for (int i = 0; i < 40; ++i) {
+    const std::string n = std::to_string(i);
+    text += (i ? ", %x" : "%x") + n + ": f32[256, " + std::to_string(256 + i) + "]";
+    body += "  %y" + n + " = aten.neg(%x" + n + ")\n";
+    outputs += (i ? ", %y" : "%y") + n;
+  }
+  const loops::Program program = scheduled(text + ") {\n" + body + "  return " + outputs + "\n}\n");
+  size_t far = 0;
+  for (const loops::Buffer& b : program.buffers) far += b.far.has_value();
+  EXPECT_EQ(far, 40u);
+}
+
+}  // namespace
+}  // namespace lenz::schedule

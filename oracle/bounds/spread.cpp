@@ -1,0 +1,61 @@
+#include "oracle/bounds/spread.h"
+
+#include "compiler/scalar/double_double.h"
+#include "compiler/scalar/rounding.h"
+#include "oracle/bounds/rounded.h"
+
+namespace lenz::oracle {
+
+Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) : dtype_(to_real(dtype)) {
+  const Dtype d = dtype_;
+  // Computed wider, then rounded: the two roundings of a half may add up to a little more than one.
+  const bool narrow = is_reduced_float(d) || is_float8(d);
+  twice_ = narrow ? 0x1p-8 : 0;
+  wider_ = narrow ? 0x1p-24 : 0;
+  wider_least_ = narrow ? 0x1p-150 : 0;
+  eps_ = (ulps * (1 + twice_) * std::ldexp(1, 1 - info(d).mantissa_bits) + reference_ulps * 0x1p-52) * kOwnSlack;
+  tiny_ = std::max(ulps * smallest_subnormal(d), 0x1p-1074);  // half of float64's least is no number
+  limit_ = largest_finite(d);
+}
+
+double Rounding::at(double magnitude) const {
+  if (!(magnitude <= limit_)) return kUnbounded;
+  return std::max(binade(magnitude) * eps_, tiny_);
+}
+
+double Rounding::anywhere(double magnitude) const { return magnitude <= limit_ ? of_size(magnitude) : kUnbounded; }
+double Rounding::of_size(double magnitude) const { return std::max(magnitude * eps_, tiny_); }
+
+Sides Rounding::beyond(double v, double e) const {
+  const double nearer = std::fabs(v) - e - binade(std::fabs(v) + e) * eps_;
+  const bool certain = std::isfinite(v) && !std::isfinite(nearest(dtype_, nearer)) && nearer > 0;
+  return {kUnbounded, kUnbounded, certain ? std::copysign(kUnbounded, v) : 0};
+}
+
+Sides Rounding::spread(double v, double e, double unsure) const {
+  const double size = std::fabs(v) + e, added = at(size);
+  if (!(added < kUnbounded)) return beyond(v, e + size * unsure);
+  const double off = size * unsure;
+  // Whatever is wider than a narrow dtype holds all of f32, and rounds no number of that: any other by half a place of
+  // f32 at most, before it is rounded once more.
+  const bool held = e + off == 0 && static_cast<double>(static_cast<float>(v)) == v;
+  const double kept = e + off + (held ? 0 : std::max(size * wider_, wider_least_));
+  auto side = [&](double end) { return std::min(e + off + added, std::max(kept, end) * kOwnSlack); };
+  return {side(v - nearest(dtype_, v - kept)), side(nearest(dtype_, v + kept) - v)};
+}
+
+// The interval's ends may be kept wider, and are rounded as any other number: by float64 itself, or first by something
+// wider that has 63 bits at least, which does nothing to what such a thing holds.
+Sides Rounding::spread_ends(double v, double below, double above) const {
+  const double far = std::max(std::fabs(below), std::fabs(above)), size = std::fabs(v) + far;
+  if (!(at(size) < kUnbounded)) return beyond(v, far);
+  auto side = [&](double end, double way) {
+    const double places = end / (binade(std::fabs(v)) * 0x1p-62);
+    const double reach = std::nearbyint(places) == places ? end : end + (size * 0x1p-63 + std::fabs(end) * 0x1p-45);
+    const DoubleDouble there = dd::two_sum(v + way * reach, -v);
+    return std::max({end, way * there.hi * (there.lo == 0 ? 1 : kOwnSlack), 0.0});
+  };
+  return {side(below, -1), side(above, 1)};
+}
+
+}  // namespace lenz::oracle
