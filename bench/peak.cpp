@@ -29,8 +29,9 @@ using Vector256 [[gnu::vector_size(32)]] = float;
     for (int k = 0; k < kChains; k += 2) { \
       auto& c = chains[k];                 \
       auto& d = chains[k + 1];             \
-      c = EVEN, d = ODD;                   \
+      c = (EVEN), d = (ODD);               \
     }
+// NOLINTBEGIN(bugprone-macro-parentheses): types and attributes stand in none
 #define LENZ_CHAINS(NAME, TARGET, VECTOR, FIRST)                                        \
   TARGET float NAME(int64_t turns, Mix mix) {                                           \
     VECTOR chains[kChains];                                                             \
@@ -46,6 +47,7 @@ using Vector256 [[gnu::vector_size(32)]] = float;
     for (const VECTOR& c : chains) sum = sum + c;                                       \
     return FIRST;                                                                       \
   }
+// NOLINTEND(bugprone-macro-parentheses)
 LENZ_CHAINS(run_plain, , float, sum)
 #if defined(__x86_64__)
 LENZ_CHAINS(run512, __attribute__((target("avx512f"))), Vector512, sum[0])

@@ -134,8 +134,10 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
   for (BufferId id : registers_)
     pointers_[id] = b_.CreateAlloca(ScalarCode(b_, target_, 1).memory_type(dtype_of(id)),
                                     b_.getInt32(is_complex(dtype_of(id)) ? 2 : 1));
-  for (BufferId id : arguments_.buffers)
-    if (const auto& far = program_.buffers[id].far) far_[id] = dims.holds(*far);
+  for (const loops::Node& node : kernel_.body->nodes)
+    for (const Store& s : std::get<Nest>(node.is).stores)
+      if (const auto& far = program_.buffers[s.buffer].far; far && !far_.contains(s.buffer))
+        far_[s.buffer] = dims.holds(*far);
   loop(function_->getArg(3), function_->getArg(4), 1, [&](llvm::Value* point) {
     for (size_t k = kernel_.axes.size(); k-- > 0;) {
       if (k == 0) {
