@@ -183,10 +183,11 @@ class Campaign {
       if (std::ranges::find(dead, first + i, &Dead::number) != dead.end()) continue;
       Case c = draw_case(seed_, first + i, pool_, {}, &grown);
       if (!options_.target.empty()) c.setting.target = options_.target;
-      CaseResult result = runner.run(*c.graph, c.setting, [&](size_t property) {
+      auto before = [&](size_t property) {
         ++place.steps;
         place.phase = static_cast<uint32_t>(property);
-      });
+      };
+      CaseResult result = runner.run(*c.graph, c.setting, before, c.about);
       constexpr const char* kEnds[] = {"held", "refused", "not_covered", "found"};
       ++ends[kEnds[static_cast<size_t>(result.end)]];
       for (const auto& [what, n] : result.not_covered) why[what] += n;

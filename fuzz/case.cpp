@@ -1,6 +1,6 @@
 #include "fuzz/case.h"
 
-#include <chrono>
+#include <ctime>
 
 #include "compiler/base/hash.h"
 #include "compiler/graph/text.h"
@@ -8,6 +8,7 @@
 #include "compiler/ops/op_table.h"
 #include "fuzz/excuses.h"
 #include "oracle/graph_check.h"
+#include "oracle/rewritten.h"
 #include "oracle/values_file.h"
 
 namespace lenz::fuzz {
@@ -27,6 +28,12 @@ std::string without_details(std::string_view text) {
     if (out.size() > 100) break;
   }
   return out;
+}
+// Of all threads: what others do on the machine is no part of it.
+double processor_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
 }
 bool of_values(std::string_view symptom) {
   for (auto rung = oracle::Rung::ending; rung <= oracle::Rung::bound;
@@ -55,6 +62,7 @@ Case draw_case(uint64_t seed, uint64_t number, const Pool& pool, const GrowOptio
   in_turn.turn = Turn{seed, number};
   c.graph = grow(choose, pool, in_turn, &grown);
   c.setting.sizes = grown.sizes;
+  c.about = about(number);
   return c;
 }
 
@@ -89,21 +97,23 @@ CaseRunner::CaseRunner(std::vector<const Property*> only, std::string scratch, b
 
 // With machine code a case costs several times what it costs without; and what a step does wrong shows behind the steps
 // after it too.
-bool CaseRunner::asks(const Property& property, const Setting& setting) const {
+bool CaseRunner::asks(const Property& property, const Setting& setting, About about) const {
   constexpr uint64_t kCompiledEvery = 3;
   if (!samples_) return true;
-  if (property.compiles && setting.seed % kCompiledEvery != 0) return false;
+  if (about == About::rules && (property.lowers || property.compiles)) return false;
+  if (about == About::much && property.compiles && setting.seed % kCompiledEvery != 0) return false;
   return property.every == 1 || combine(setting.seed, hash_bytes(property.name)) % property.every == 0;
 }
 
-CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std::function<void(size_t)>& before) {
+CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std::function<void(size_t)>& before,
+                           About about) {
   CaseResult result;
   Subject subject(graph, setting, boxed_, scratch_);
   for (size_t i = 0; i < properties_.size() && !result.failure; ++i) {
     const Property& property = *properties_[i];
-    if (!asks(property, setting)) continue;
+    if (!asks(property, setting, about)) continue;
     if (before) before(i);
-    const auto begin = std::chrono::steady_clock::now();
+    const double begin = processor_seconds();
     const std::string name(property.name);
     try {
       result.failure = property.holds(subject);
@@ -119,8 +129,7 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
     } catch (const std::exception& error) {
       result.failure = Failure{name, name, "exception: " + without_details(error.what()), error.what()};
     }
-    result.seconds.emplace_back(property.name,
-                                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
+    result.seconds.emplace_back(property.name, processor_seconds() - begin);
   }
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);
@@ -154,6 +163,22 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
   return result;
 }
 
+namespace {
+// The first of the passes that may not round behind which some bit differs: bounds may leave that open, and then a
+// bisection by bounds names nobody.
+std::string pass_that_changes_bits(const Graph& graph, const Setting& setting) {
+  oracle::Boxed boxed(DeviceKind::cpu);
+  Subject subject(graph, setting, boxed, {});
+  const auto lines = oracle::exact_lines(graph, pipeline());
+  for (size_t n = 1; n <= lines.size(); ++n) {
+    const auto made = subject.passed(std::span(lines).first(n));
+    if (oracle::Rewritten(subject.trial()).differs(*made, subject.trial().eager(*made)))
+      return std::string(lines[n - 1].pass.name);
+  }
+  return {};
+}
+}  // namespace
+
 void blame(const Graph& graph, const Setting& setting, Failure& failure) {
   oracle::GraphCheckOptions options;
   options.seeds = 1;
@@ -162,6 +187,17 @@ void blame(const Graph& graph, const Setting& setting, Failure& failure) {
   options.values = setting.values;
   options.core = options.loops = options.bisect = true;
   options.folder = setting.folder;
+  auto by_bits = [&] {
+    if (failure.property != "exact_passes") return;
+    for (const oracle::Values kind : {setting.values, oracle::Values::special}) {  // of both kinds the property asks
+      Setting with = setting;
+      with.values = kind;
+      const std::string pass = pass_that_changes_bits(graph, with);
+      if (pass.empty()) continue;
+      failure.stage = pass;
+      return;
+    }
+  };
   try {
     // A step that goes wrong on what the pipeline left is looked for from there on.
     std::unique_ptr<Graph> left;
@@ -172,13 +208,17 @@ void blame(const Graph& graph, const Setting& setting, Failure& failure) {
       left = Subject(graph, setting, boxed, {}).passed(pipeline());
     }
     oracle::GraphReport report = check_graph(left ? *left : graph, options);
-    if (!report.culprit) return;
+    if (!report.culprit) return by_bits();
     const oracle::Culprit& culprit = *report.culprit;
     failure.stage = culprit.kind == oracle::Culprit::lowering ? "lowering of " + culprit.step
                     : culprit.within.empty()                  ? culprit.step
                                                               : culprit.within;
     failure.detail += "\n" + report.culprit->text();
-  } catch (const std::exception&) {  // the bisection fails where the case does: then the property's name has to do
+  } catch (const std::exception&) {  // the bisection fails where the case does, or elsewhere
+    try {
+      by_bits();
+    } catch (const std::exception&) {  // then the property's name has to do
+    }
   }
 }
 

@@ -18,6 +18,7 @@ namespace lenz::fuzz {
 struct Case {
   std::unique_ptr<Graph> graph;
   Setting setting;
+  About about = About::much;
 
   std::string text() const;  // a .lenz file: the setting in its first line, then the graph
 };
@@ -32,19 +33,20 @@ struct CaseResult {
   CaseEnd end = CaseEnd::held;
   std::optional<Failure> failure;
   std::map<std::string, uint64_t> not_covered;               // why a property could not be asked
-  std::vector<std::pair<std::string_view, double>> seconds;  // by property
+  std::vector<std::pair<std::string_view, double>> seconds;  // of the processor, by property
   std::set<std::string> features;
 };
 
 class CaseRunner {
  public:
-  // `only`: these properties, in their order; empty: all, of which `samples` asks those that compile for every other
-  // seed alone, so that more graphs meet the passes and the loops. `before` is told of each before it is asked.
+  // `only`: these properties, in their order; empty: all, of which `samples` asks those that compile for some
+  // alone, so that more graphs meet the passes and the loops. `before` is told of each before it is asked.
   CaseRunner(std::vector<const Property*> only, std::string scratch, bool samples = false);
-  CaseResult run(const Graph& graph, const Setting& setting, const std::function<void(size_t property)>& before = {});
+  CaseResult run(const Graph& graph, const Setting& setting, const std::function<void(size_t property)>& before = {},
+                 About about = About::much);
 
  private:
-  bool asks(const Property& property, const Setting& setting) const;
+  bool asks(const Property& property, const Setting& setting, About about) const;
 
   std::vector<const Property*> properties_;
   bool samples_;

@@ -161,6 +161,7 @@ bool GraphCalls::fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const 
 
 ValueId GraphCalls::hand_out(ValueId v, const TensorWish& wish) {
   handed_.push_back({v, wish.written});
+  growth_.wants_input = false;
   return v;
 }
 
@@ -229,9 +230,10 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   int64_t elements = 1;
   for (const int64_t n : *whole.sizes) elements *= std::max<int64_t>(n, 1);
   if (elements > kMostElements) throw Unsupported("more elements than a case may have");
-  constexpr int64_t kMostOfConstant = 64;
+  constexpr int64_t kMostOfConstant = 128;
+  const bool parameter = growth_.habits.parameters && !growth_.wants_input;
   const bool constant = !wish.written && !wish.strides && !wish.format && elements <= kMostOfConstant &&
-                        choose().below(16) < growth_.habits.constants;
+                        (parameter || choose().below(16) < growth_.habits.constants);
   if (constant) whole.plain = true;
   ValueId v = FreshCalls(graph_, choose(), op_).tensor(whole);
   // Small integers are where quotients, shifts and comparisons have their ends.

@@ -70,11 +70,13 @@ class Grower {
 
   // What the case's turn says stands first and in the middle, so that it meets what came before and what comes behind.
   void grow_from_turn(Growth& growth) {
+    if (growth.habits.about != About::much) return grow_briefly(growth);
+    const uint64_t number = options_.turn ? options_.turn->among_its_like() : 0;
     const size_t begun = growth.graph->node_count(), early = growth.habits.ops / 6;
     const size_t first_idiom = c_.below(2);
     for (size_t place = 0; place < (growth.habits.large ? 1 : kRowsOfCase); ++place) {
-      if (place % 2 == first_idiom) idiom_in_turn(growth, place / 2);
-      row_in_turn(growth, place);
+      if (place % 2 == first_idiom) idiom_in_turn(growth, number * kRowsOfCase / 2 + place / 2);
+      row_in_turn(growth, number * kRowsOfCase + place);
       if (growth.habits.parts > 0 && place == 2) grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
       steps(growth, early);
     }
@@ -82,10 +84,20 @@ class Grower {
     if (made < growth.habits.ops) steps(growth, growth.habits.ops - made);
   }
 
+  void grow_briefly(Growth& growth) {
+    constexpr uint64_t kRows = 2, kRules = 6;
+    const uint64_t number = options_.turn->among_its_like();
+    if (growth.habits.about == About::rules) {
+      for (uint64_t place = 0; place < kRules; ++place) idiom_in_turn(growth, number * kRules + place);
+    } else {
+      for (uint64_t place = 0; place < kRows; ++place) row_in_turn(growth, number * kRows + place);
+    }
+    steps(growth, growth.habits.ops);
+  }
+
   // A row with operands of one class of dtypes, which is another one each time that the row comes.
-  void row_in_turn(Growth& growth, size_t place) {
+  void row_in_turn(Growth& growth, uint64_t index) {
     if (!options_.turn) return;
-    const uint64_t index = options_.turn->number * kRowsOfCase + place;
     const uint64_t which = options_.turn->of(index, pool_.kin.size());
     const auto& kin = pool_.kin[which];
     const OpDef& op = options_.writes && c_.below(3) == 2 ? *c_.pick(kin) : *kin[0];
@@ -97,8 +109,10 @@ class Grower {
                                dtypes::complexes, dtypes::float8})
       if (!(one & op.dtypes).empty()) classes.push_back(one & op.dtypes);
     if (classes.empty()) classes.emplace_back();
-    const DtypeSet liked =
-        std::exchange(growth.habits.dtypes, classes[(which + index / pool_.kin.size()) % classes.size()]);
+    // Long cases and brief ones are not to meet it in the same.
+    const uint64_t round = index / pool_.kin.size() + (growth.habits.about == About::rows ? 1 : 0);
+    const DtypeSet liked = std::exchange(growth.habits.dtypes, classes[(which + round) % classes.size()]);
+    growth.wants_input = true;
     const uint32_t fresh = std::exchange(growth.habits.fresh, std::max<uint32_t>(growth.habits.fresh, 8));
     const NodeId before = growth.graph->last();
     call(growth, op);
@@ -107,9 +121,9 @@ class Grower {
     growth.habits.fresh = fresh;
   }
 
-  void idiom_in_turn(Growth& growth, size_t place) {
+  void idiom_in_turn(Growth& growth, uint64_t index) {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
-    const size_t which = options_.turn->of(options_.turn->number * kRowsOfCase / 2 + place, idiom_count());
+    const size_t which = options_.turn->of(index, idiom_count());
     grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); }, which);
     // Rules leave an output alone that would become an input, or another one.
     if (!growth.values.empty() && c_.flip()) call_on(growth, pool_.pure, growth.values.back());

@@ -110,6 +110,11 @@ TEST(Grow, ChangesGraphsOfTheCorpus) {
   EXPECT_GT(texts.size(), size_t{kGraphs} / 2);
 }
 
+TEST(Turn, CountsCasesThatAreAboutTheSame) {
+  std::map<About, uint64_t> met;
+  for (uint64_t number = 0; number < 20; ++number) EXPECT_EQ((Turn{1, number}).among_its_like(), met[about(number)]++);
+}
+
 // Three thousand cases begin from every row, and from every rule's idiom many times; all but a pass or two
 // find something to do.
 TEST(Grow, ReachesEverythingInTurn) {

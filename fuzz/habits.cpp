@@ -53,6 +53,14 @@ uint64_t Turn::of(uint64_t index, uint64_t count) const {
   return (mix(round) % count + index % count * step) % count;
 }
 
+About about(uint64_t number) { return kAbout[number % std::size(kAbout)]; }
+
+uint64_t Turn::among_its_like() const {
+  const auto here = std::begin(kAbout) + number % std::size(kAbout);
+  const auto in_all = static_cast<uint64_t>(std::ranges::count(kAbout, *here));
+  return number / std::size(kAbout) * in_all + static_cast<uint64_t>(std::count(std::begin(kAbout), here, *here));
+}
+
 namespace {
 // Few calls on many elements: what is cut into parts, counted in 32 bits, or shared among threads.
 void make_large(Habits& h, Chooser& c) {
@@ -109,7 +117,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.fresh = c.any_of<uint32_t>({2, 0, 5});
   h.adapt = c.any_of<uint32_t>({10, 4, 15});
   h.old = c.any_of<uint32_t>({4, 1, 12});
-  if (options.control) h.control = c.any_of<uint32_t>({0, 0, 0, 1, 3});
+  if (options.control) h.control = c.any_of<uint32_t>({0, 0, 1, 3});
   if (options.writes) h.aliases = c.any_of<uint32_t>({0, 0, 4});
   h.symbolic = options.symbols && c.below(4) == 3;
   h.tame = c.below(3) != 0;
@@ -124,7 +132,13 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
     h.corpus = true;
     h.ops = c.below(5);
   }
-  if (options.large && !h.corpus && c.below(24) == 23) make_large(h, c);
+  h.parameters = c.below(8) == 7;
+  if (options.turn) h.about = about(options.turn->number);
+  if (h.about != About::much) {
+    h.ops = c.below(3);
+  } else if (options.large && !h.corpus && c.below(12) == 11) {
+    make_large(h, c);
+  }
   switch (c.below(6)) {
     case 1: h.dtypes = DtypeSet::of(Dtype::f32); break;
     case 2: h.dtypes = DtypeSet::of(Dtype::f32, Dtype::bf16, Dtype::f16); break;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <iterator>
 #include <optional>
 #include <vector>
 
@@ -45,6 +46,7 @@ struct Turn {
   uint64_t seed = 0, number = 0;
   // Which of `count` comes as the index-th: each once before any comes again, in an order of the seed's own.
   uint64_t of(uint64_t index, uint64_t count) const;
+  uint64_t among_its_like() const;  // how many cases before it are about the same
 };
 
 struct GrowOptions {
@@ -58,7 +60,13 @@ struct GrowOptions {
   std::optional<Turn> turn;
 };
 
-inline constexpr uint64_t kCorpusEvery = 6;  // of so many cases one begins with a graph of the corpus
+// What a campaign's case is about: a graph that does many things; two rows and little besides, which is soon asked
+// everything; some rewrite rules, which passes alone are asked of.
+enum class About : uint8_t { much, rows, rules };
+inline constexpr About kAbout[] = {About::rows, About::rules, About::much, About::rows, About::much, About::much};
+About about(uint64_t number);
+inline constexpr uint64_t kCorpusEvery =
+    std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
 
 struct Habits {
   size_t ops = 1;
@@ -75,11 +83,13 @@ struct Habits {
   uint32_t numbers = 0;                        // of 16 calls, how many take numbers that the graph computes from sizes
   uint32_t constants = 0;                      // of 16 new inputs, how many are constants of the graph instead
   uint32_t repeats = 0;                        // of 16 steps, how many make a call that was made before once more
-  bool corpus = false;                         // begins with a graph of the corpus, changed
-  bool symbolic = false, tame = false;         // tame: large magnitudes are brought back
-  int64_t most_elements = 8192;                // of a value that is used again
-  bool large = false;                          // some dim has as many as that allows
-  DtypeSet dtypes;                             // that it prefers; empty: any
+  bool parameters = false;                     // new inputs of a row or a rule in turn are constants but for the first
+  About about = About::much;
+  bool corpus = false;                  // begins with a graph of the corpus, changed
+  bool symbolic = false, tame = false;  // tame: large magnitudes are brought back
+  int64_t most_elements = 8192;         // of a value that is used again
+  bool large = false;                   // some dim has as many as that allows
+  DtypeSet dtypes;                      // that it prefers; empty: any
 };
 Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& choose);
 

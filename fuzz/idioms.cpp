@@ -297,8 +297,11 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
   const size_t attempts = wanted == any ? 1 : kAttempts;
   const Rule lax = wanted == nearly ? without_a_question(*idiom.rule, choose) : Rule();
   const uint32_t adapt = growth.habits.adapt;
+  const bool parameters = growth.habits.parameters;
   for (size_t i = 1;; ++i) {
     growth.habits.adapt = choose.flip() ? adapt : 0;  // rules that ask for parameters want inputs as they are
+    growth.habits.parameters = choose.below(4) == 3 || parameters;  // or constants
+    growth.wants_input = true;
     Instance instance(growth, choose, idiom);
     const std::span<const NodeId> nodes = instance.make();
     const bool fits = wanted == any || (wanted == nearly ? instance.fits(lax) && !instance.fits(*idiom.rule)
@@ -308,6 +311,7 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
       continue;
     }
     growth.habits.adapt = adapt;
+    growth.habits.parameters = parameters;
     for (const NodeId id : nodes) made(id);
     return !nodes.empty();
   }

@@ -237,7 +237,7 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
     options.guard = true;
     oracle::Trial trial(graph, subject.boxed(), source, at, options);
     const RunAtSizes one = run(trial, at);
-    const auto mismatch = wrong(trial, *one.program, one.got);
+    const auto mismatch = one.program ? wrong(trial, *one.program, one.got) : std::nullopt;
     if (!mismatch) continue;
     if (points_beyond(*mismatch, one.got)) {
       beyond = one.got.text;

@@ -69,7 +69,7 @@ class Subject {
   // Whether the interpreter is to run loops of this form: all of them, but one alone of a graph of many elements.
   enum class Form : uint8_t { lowered, fused, realised, passes_off };
   bool interprets(Form form);
-  // Of eight cases seven have code that is made quickly: emission is ours alike, LLVM's work differs.
+  // Of eight cases seven have code that is made quickly: what is emitted is the same, but that long rows are called.
   bool quick_code() const { return quick_code_; }
   // In most cases tiles, parts and what a thread gets are smaller than they should be: few elements reach their ends.
   int64_t grain() const;
@@ -111,7 +111,7 @@ class Subject {
 std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
                                       const oracle::Execution& got);
 
-// What ran a subject at some sizes, and what it gave there.
+// What ran a subject at some sizes, and what it gave there. No program: that would take too long.
 struct RunAtSizes {
   const loops::Program* program = nullptr;
   oracle::Execution got;
@@ -132,6 +132,7 @@ struct Property {
   std::string_view contract;
   std::optional<Failure> (*holds)(Subject& subject);
   bool compiles = false;     // machine code: the slow ones
+  bool lowers = false;       // to loops that are interpreted
   uint64_t every = 1;        // a campaign asks it of one case in so many; who compiles, of those that others compile
   bool looks_back = false;   // at what the properties before it did
   bool of_graph = false;     // as it was generated: no step of the compiler is to blame

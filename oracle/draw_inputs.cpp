@@ -262,13 +262,15 @@ InputSource::InputSource(const Graph& graph, Given given) : graph_(graph), given
 
 std::vector<RunValue> InputSource::make(Boxed& boxed) const {
   if (given_) return given_(boxed);
-  std::vector<RunValue> inputs = initial_inputs(graph_, boxed, binding_, seed_);
-  // Of memory that inputs share the first says what it shows, the others what they show beyond.
-  for (size_t i = inputs.size(); i-- > 0;)
-    if (demands_[i])
-      fill(inputs[i], graph_.type(graph_.inputs()[i].value), *demands_[i], values_, combine(combine(seed_, 0xD1), i),
-           exact_range_, said_);
-  return inputs;
+  if (drawn_.empty()) {
+    drawn_ = initial_inputs(graph_, boxed, binding_, seed_);
+    // Of memory that inputs share the first says what it shows, the others what they show beyond.
+    for (size_t i = drawn_.size(); i-- > 0;)
+      if (demands_[i])
+        fill(drawn_[i], graph_.type(graph_.inputs()[i].value), *demands_[i], values_, combine(combine(seed_, 0xD1), i),
+             exact_range_, said_);
+  }
+  return detached_copies(drawn_);
 }
 
 std::vector<RunValue> draw_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, Values values,

@@ -1,6 +1,6 @@
 // Values for a graph's inputs, drawn from a seed: what the graph's ops are defined for, or what they may trip over. An
 // element depends on the seed, the input's place and the element's logical index alone.
-// Thread-safety: free functions over the caller's values.
+// Thread-safety: free functions over the caller's values; a source belongs to one thread.
 #pragma once
 
 #include <functional>
@@ -52,6 +52,7 @@ class InputSource {
   bool hopeless_ = false;
   std::vector<double> said_;                    // numbers that the graph says itself
   std::vector<std::optional<Demand>> demands_;  // none: as initial_inputs makes it
+  mutable std::vector<RunValue> drawn_;         // once, and never handed out
 };
 // Throws Unsupported where no inputs keep the graph exact, and those were asked for.
 std::vector<RunValue> draw_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, Values values,

@@ -3,6 +3,7 @@
 #include <ATen/Functions.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
+#include <c10/core/CPUAllocator.h>
 #include <ranges>
 
 #include <algorithm>
@@ -38,6 +39,34 @@ bool truth_of(const RunValue& value) {
 RunValue detached_copy(const RunValue& tensor) {
   at::NoGradGuard no_grad;
   return hold(tensor_of(tensor).clone());
+}
+
+std::vector<RunValue> detached_copies(std::span<const RunValue> values) {
+  std::map<const void*, c10::Storage> copies;  // by the storage that they are of
+  auto copied = [&](const at::Tensor& t) {
+    const c10::Storage& from = t.storage();
+    auto [at, fresh] = copies.try_emplace(from.unsafeGetStorageImpl());
+    if (fresh) {
+      const size_t bytes = from.nbytes();
+      c10::Allocator* allocator = c10::GetAllocator(from.device_type());
+      at->second = c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes),
+                                allocator->allocate(bytes), allocator, true);
+      if (bytes) std::memcpy(at->second.mutable_data(), from.data(), bytes);
+    }
+    auto copy = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(at->second), t.key_set(), t.dtype());
+    copy.unsafeGetTensorImpl()->set_sizes_and_strides(t.sizes(), t.strides(), t.storage_offset());
+    return copy;
+  };
+  std::vector<RunValue> made(values.begin(), values.end());
+  for (RunValue& value : made) {
+    if (!value) continue;
+    if (value->value.isTensor()) value = hold(copied(value->value.toTensor()));
+    if (!value->value.isTensorList()) continue;
+    c10::List<at::Tensor> list;
+    for (const at::Tensor& t : value->value.toTensorVector()) list.push_back(copied(t));
+    value = hold(std::move(list));
+  }
+  return made;
 }
 
 RunValue slice_at(const RunValue& tensor, int64_t index) {

@@ -20,7 +20,9 @@ RunValue real_number(double value);
 int64_t integer_of(const RunValue& value);  // of a number, or of a tensor with one element
 bool truth_of(const RunValue& value);
 
-RunValue detached_copy(const RunValue& tensor);            // the same elements, sizes and strides in storage of its own
+RunValue detached_copy(const RunValue& tensor);  // the same elements, sizes and strides in storage of its own
+// The same tensors, in storage of their own; what shares it goes on sharing.
+std::vector<RunValue> detached_copies(std::span<const RunValue> values);
 RunValue slice_at(const RunValue& tensor, int64_t index);  // a view of one slice of dim 0
 // Along a new dim 0; of none: what `like` says of the others' sizes.
 RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols);

@@ -19,6 +19,7 @@ Property loops_interpreted() {
   return {.name = "loops_interpreted",
           .contract = "the loops break no rule, and their interpreter gives what the bounds allow",
           .holds = holds,
+          .lowers = true,
           .every = 4};
 }
 

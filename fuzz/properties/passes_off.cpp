@@ -55,6 +55,7 @@ Property passes_off() {
   return {.name = "passes_off",
           .contract = "without a few of the passes, if there are loops without them, these give it too",
           .holds = holds,
+          .lowers = true,
           .every = 4};
 }
 

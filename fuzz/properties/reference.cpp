@@ -15,8 +15,10 @@ std::optional<Failure> holds(Subject& subject) {
 }  // namespace
 
 Property reference() {
-  return {"reference", "where a run differs from eager in any bit, eager itself lies within the reference's bounds",
-          holds, false, true};
+  return {.name = "reference",
+          .contract = "where a run differs from eager in any bit, eager itself lies within the reference's bounds",
+          .holds = holds,
+          .looks_back = true};
 }
 
 }  // namespace lenz::fuzz

@@ -38,12 +38,15 @@ Property fused() {
   return {.name = "fused",
           .contract = "what a plan fuses gives on the interpreter what the bounds allow",
           .holds = [](Subject& s) { return scheduled(s, "fused", false); },
+          .lowers = true,
           .every = 4};
 }
 
 Property realised() {
-  return {"realised", "the fused kernels, cut into tiles and lanes, give it too",
-          [](Subject& s) { return scheduled(s, "realised", true); }};
+  return {.name = "realised",
+          .contract = "the fused kernels, cut into tiles and lanes, give it too",
+          .holds = [](Subject& s) { return scheduled(s, "realised", true); },
+          .lowers = true};
 }
 
 }  // namespace lenz::fuzz

@@ -164,7 +164,9 @@ Outcome flow_random(FlowContext& in, const Call& call) {
   const bool by_functions = in.stream && draws_by_functions(*call.op);
   auto settle_drawn = [&](const at::Tensor& wide, Dtype native) {
     at::Tensor error;
-    if (computes && is_inexact(native)) error = magnitude(wide) * (4 * unit_of(to_real(native)));
+    if (computes && is_inexact(native))  // among subnormal numbers a place is one of them
+      error = magnitude(wide) * (4 * unit_of(to_real(native))) +
+              wide.ne(0).to(at::kDouble) * smallest_subnormal(to_real(native));
     if (by_functions && is_inexact(native)) error = (magnitude(wide) + 1) * (32 * unit_of(to_real(native)));
     // What is no number stays so; of complex ones the parts may meet.
     if (error.defined()) error = nothing_where(error.isfinite().logical_not(), error, wide.is_complex() ? kInf : 0);

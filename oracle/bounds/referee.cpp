@@ -1,5 +1,6 @@
 #include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
 #include <ATen/core/grad_mode.h>
 
@@ -124,6 +125,7 @@ struct Referee::Impl final : NodeMachine {
   Outcome run(const Graph& graph, const Node& node, std::span<const RunValue> values,
               const SymValues& symbols) override {
     at::NoGradGuard no_grad;
+    at::AutoDispatchBelowADInplaceOrView below;  // nor is asked at each of its own calls
     Call call(graph, node, values, symbols);
     std::vector<Dtype> dtypes = call.result_dtypes;
     Outcome out = run_call(call, dtypes);

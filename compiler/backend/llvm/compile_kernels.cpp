@@ -16,6 +16,7 @@
 #include "compiler/backend/llvm/kernel_key.h"
 #include "compiler/backend/llvm/object_cache.h"
 #include "compiler/backend/llvm/row_call.h"
+#include "compiler/backend/llvm/shared_rows.h"
 #include "compiler/base/error.h"
 
 namespace lenz::native {
@@ -165,7 +166,12 @@ KernelCode compile_kernels(const Program& program, const CpuTarget& target, cons
   const Lease emitter(target, options.quick);  // says types' layout; emission makes sizes, which belong to one thread
   std::vector<Emitted> batch;
   Functions functions;
+  std::unordered_set<std::string> shared;  // that were defined
   auto flush = [&] {
+    for (Emitted& e : batch)
+      for_each_shared_row(e.module, [&](const SharedRow& row) {
+        if (shared.insert(row.symbol).second) jit->define(row.symbol, row.code);
+      });
     make_functions(batch, target, options, cache, *jit, functions, counted);
     for (Emitted& e : batch)
       code.kernels.emplace(e.kernel, runtime::NativeKernel{std::move(e.arguments), functions.at(e.key).code});

@@ -11,8 +11,8 @@ namespace lenz::native {
 
 struct CompileOptions {
   int threads = 1;
-  std::string cache;   // a folder of objects (object_cache.h); empty: none
-  bool quick = false;  // code that is made sooner and runs slower
+  std::string cache = {};  // a folder of objects (object_cache.h); empty: none
+  bool quick = false;      // code that is made sooner and runs slower
 };
 
 struct CompileStatistics {

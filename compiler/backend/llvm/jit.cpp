@@ -131,6 +131,7 @@ Compiler::Compiler(Compiler&&) noexcept = default;
 Compiler& Compiler::operator=(Compiler&&) noexcept = default;
 
 const CpuTarget& Compiler::target() const { return parts_->target; }
+bool Compiler::quick() const { return parts_->options.quick; }
 
 void Compiler::prepare(CodeModule& module) const {
   module.ir().module->setTargetTriple(parts_->target.triple);
@@ -161,9 +162,12 @@ void Compiler::optimise(CodeModule& module) const {
   builder.registerLoopAnalyses(loops);
   builder.crossRegisterProxies(loops, functions, graph, modules);
   llvm::ModulePassManager passes;
-  // No vectoriser and no unrolling: emitters write vectors and unrolled tiles themselves.
+  // No vectoriser and no unrolling: emitters write vectors and unrolled tiles themselves. In a hurry only what leaves
+  // code generation more than it takes.
   if (llvm::Error error = builder.parsePassPipeline(
-          passes, "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,loop-mssa(licm),simplifycfg)"))
+          passes, parts_->options.quick ? "always-inline,function(sroa,early-cse,instsimplify)"
+                                        : "always-inline,function(sroa,early-cse,instcombine<no-verify-fixpoint>,"
+                                          "loop-mssa(licm),simplifycfg)"))
     failed("the pass pipeline", std::move(error));
   passes.run(m, modules);
 }

@@ -48,6 +48,7 @@ class Compiler {
   Compiler& operator=(Compiler&&) noexcept;
 
   const CpuTarget& target() const;
+  bool quick() const;
 
   // Gives the module the target's triple and data layout: before IR that depends on them is written.
   void prepare(CodeModule& module) const;

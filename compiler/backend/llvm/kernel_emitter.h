@@ -20,7 +20,12 @@ class KernelEmitter {
  public:
   KernelEmitter(CodeModule& module, const Compiler& compiler, const loops::Program& program,
                 const loops::Kernel& kernel)
-      : ir_(module.ir()), target_(compiler.target()), program_(program), kernel_(kernel), b_(*ir_.context) {}
+      : ir_(module.ir()),
+        target_(compiler.target()),
+        shares_rows_(compiler.quick()),
+        program_(program),
+        kernel_(kernel),
+        b_(*ir_.context) {}
 
   KernelArguments run(std::string_view symbol);
 
@@ -147,6 +152,7 @@ class KernelEmitter {
 
   Ir& ir_;
   const CpuTarget& target_;
+  const bool shares_rows_;
   const loops::Program& program_;
   const loops::Kernel& kernel_;
   llvm::IRBuilder<> b_;

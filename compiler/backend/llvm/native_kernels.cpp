@@ -10,8 +10,8 @@ namespace lenz::native {
 using loops::BufferId;
 using loops::Program;
 
-NativeKernels::NativeKernels(const Program& program, const CpuTarget& target, int threads)
-    : program_(program), threads_(std::max(1, threads)), code_(compile_kernels(program, target)) {}
+NativeKernels::NativeKernels(const Program& program, const CpuTarget& target, int threads, bool quick)
+    : program_(program), threads_(std::max(1, threads)), code_(compile_kernels(program, target, {.quick = quick})) {}
 
 bool NativeKernels::run(const loops::KernelCall& call) {
   auto found = code_.kernels.find(&call.kernel);

@@ -15,7 +15,7 @@ namespace lenz::native {
 class NativeKernels {
  public:
   // Compiles every kernel of the program, which outlives this. Kernels without code are left to the interpreter.
-  NativeKernels(const loops::Program& program, const CpuTarget& target, int threads = 1);
+  NativeKernels(const loops::Program& program, const CpuTarget& target, int threads = 1, bool quick = false);
 
   bool run(const loops::KernelCall& call);
 

@@ -27,8 +27,8 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   for (const Axis& a : n.axes)
     if (a.lanes > 1) lane_axis_ = &a;
   lanes_ = lane_axis_ ? static_cast<int>(lane_axis_->lanes) : 1;
-  narrow_.emplace(b_, target_, 1);
-  wide_.emplace(b_, target_, lanes_);
+  narrow_.emplace(b_, target_, 1, shares_rows_);
+  wide_.emplace(b_, target_, lanes_, shares_rows_);
   find_levels();
   find_late_rounded();
   find_fitting();

@@ -8,6 +8,7 @@
 
 #include "compiler/backend/llvm/families.h"
 #include "compiler/backend/llvm/row_call.h"
+#include "compiler/backend/llvm/shared_rows.h"
 #include "compiler/base/error.h"
 #include "compiler/scalar/rounding.h"
 
@@ -73,8 +74,8 @@ LaneType held_lane(Dtype dtype) {
 
 }  // namespace
 
-ScalarCode::ScalarCode(llvm::IRBuilderBase& builder, const CpuTarget& target, int lanes)
-    : builder_(&builder), target_(&target), lanes_(lanes) {
+ScalarCode::ScalarCode(llvm::IRBuilderBase& builder, const CpuTarget& target, int lanes, bool shares_rows)
+    : builder_(&builder), target_(&target), lanes_(lanes), shares_rows_(shares_rows) {
   LENZ_CHECK(lanes >= 1 && lanes <= 64, "between 1 and 64 lanes");
 }
 
@@ -95,6 +96,9 @@ Lanes ScalarCode::apply(const ScalarRow& row, Dtype compute, Dtype result, std::
   if (spelling == nullptr)
     throw Unsupported("no code for scalar primitive '" + std::string(row.name) + "' in " + std::string(name(compute)));
   LENZ_CHECK(static_cast<int>(operands.size()) == row.arity, "a scalar primitive has another number of operands");
+  if (shares_rows_)
+    if (const SharedRow& shared = shared_row(row, compute, result, *target_, lanes_); shared.apart)
+      return call(shared, result, operands, raised);
   // Algorithms below depend on each rounding: the caller's licence to reorder is not for them.
   llvm::IRBuilderBase::FastMathFlagGuard guard(*builder_);
   builder_->clearFastMathFlags();
@@ -138,6 +142,29 @@ Lanes ScalarCode::call(const ScalarRow& row, Dtype compute, std::span<const Lane
   b.CreateCall(module.getOrInsertFunction(kRowFunction, llvm::FunctionType::get(b.getVoidTy(), types, false)),
                arguments);
   return {b.CreateLoad(held, result)};
+}
+
+Lanes ScalarCode::call(const SharedRow& row, Dtype result, std::span<const Lanes> operands, llvm::Value** raised) {
+  llvm::IRBuilderBase& b = *builder_;
+  llvm::BasicBlock& entry = b.GetInsertBlock()->getParent()->getEntryBlock();
+  llvm::IRBuilder<> at_entry(&entry, entry.begin());
+  std::vector<llvm::Value*> arguments;
+  for (const Lanes& operand : operands) {
+    arguments.push_back(operand.value);
+    if (operand.imaginary != nullptr) arguments.push_back(operand.imaginary);
+  }
+  llvm::Type *held = held_type(result), *lanes = held_type(Dtype::b8);
+  llvm::Value* const nothing = llvm::ConstantPointerNull::get(b.getPtrTy());
+  llvm::Value* const value = at_entry.CreateAlloca(held);
+  llvm::Value* const imaginary = is_complex(result) ? at_entry.CreateAlloca(held) : nothing;
+  llvm::Value* const where = row.raises ? at_entry.CreateAlloca(lanes) : nothing;
+  arguments.insert(arguments.end(), {value, imaginary, where});
+  std::vector<llvm::Type*> types;
+  for (const llvm::Value* a : arguments) types.push_back(a->getType());
+  auto* type = llvm::FunctionType::get(b.getVoidTy(), types, false);
+  b.CreateCall(b.GetInsertBlock()->getModule()->getOrInsertFunction(row.symbol, type), arguments);
+  if (raised != nullptr) *raised = row.raises ? b.CreateLoad(lanes, where) : nullptr;
+  return {b.CreateLoad(held, value), is_complex(result) ? b.CreateLoad(held, imaginary) : nullptr};
 }
 
 Lanes ScalarCode::constant(Dtype dtype, const ScalarValue& value) {

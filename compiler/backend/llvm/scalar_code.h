@@ -33,6 +33,8 @@ class Value;
 
 namespace lenz::native {
 
+struct SharedRow;
+
 struct Lanes {
   llvm::Value* value = nullptr;      // the real part of a complex one
   llvm::Value* imaginary = nullptr;  // complex dtypes only
@@ -40,8 +42,8 @@ struct Lanes {
 
 class ScalarCode {
  public:
-  // Stays valid as the builder moves. The target outlives it.
-  ScalarCode(llvm::IRBuilderBase& builder, const CpuTarget& target, int lanes);
+  // Stays valid as the builder moves. The target outlives it. `shares_rows`: long rows are called (shared_rows.h).
+  ScalarCode(llvm::IRBuilderBase& builder, const CpuTarget& target, int lanes, bool shares_rows = false);
 
   llvm::IRBuilderBase& builder() const { return *builder_; }
   const CpuTarget& target() const { return *target_; }
@@ -87,10 +89,12 @@ class ScalarCode {
 
  private:
   Lanes call(const ScalarRow& row, Dtype compute, std::span<const Lanes> operands);
+  Lanes call(const SharedRow& row, Dtype result, std::span<const Lanes> operands, llvm::Value** raised);
 
   llvm::IRBuilderBase* builder_;
   const CpuTarget* target_;
   int lanes_;
+  bool shares_rows_;
 };
 
 // Whether apply() has a spelling.

@@ -135,15 +135,16 @@ void batch_norm(CallMaker& m) {
   maybe_parameter(m, "weight", channels, dtype);
   maybe_parameter(m, "bias", channels, dtype);
   bool statistics = m.has("running_mean");
-  bool required =
-      statistics && !m.op().schema.params[static_cast<size_t>(m.op().schema.find("running_mean"))].type.optional;
+  const Param* mean =
+      statistics ? &m.op().schema.params[static_cast<size_t>(m.op().schema.find("running_mean"))] : nullptr;
+  bool required = statistics && !mean->type.optional;
   std::string_view flag = m.has("use_input_stats") ? "use_input_stats" : "training";
   bool training = !statistics || m.choose().flip();
   if (statistics && (required || !training || m.choose().flip())) {
     TensorWish running;
     running.dtype = dtype;
     running.sizes = channels;
-    running.written = true;
+    running.written = training || mean->writes;
     m.set("running_mean", m.tensor(running));
     running.domain = Domain{0.25, 4};
     m.set("running_var", m.tensor(running));
