@@ -124,7 +124,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.parts = c.any_of<uint32_t>({0, 0, 0, 1, 3});
   h.edges = c.any_of<uint32_t>({0, 0, 1, 4, 8});
   h.constants = c.any_of<uint32_t>({0, 0, 2, 12, 16});  // 16: what folds constants finds all that it asks for
-  h.numbers = c.any_of<uint32_t>({0, 0, 0, 4});
+  h.numbers = c.any_of<uint32_t>({0, 0, 0, 8});
   h.repeats = c.any_of<uint32_t>({0, 0, 1, 4});
   h.idioms = c.any_of<uint32_t>({0, 0, 2, 8});
   const uint64_t begins = options.turn ? options.turn->number : c.below(kCorpusEvery);

@@ -25,9 +25,11 @@
 // LLVM's static initialisers, which the build keeps from running at the start (ci/llvm.cmake). The linker names a
 // section's ends so.
 extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier, readability-identifier-naming): the linker's names
 using StaticInitialiser = void(int, char**, char**);
 [[gnu::visibility("hidden")]] extern StaticInitialiser* const __start_lenz_llvm_init[];
 [[gnu::visibility("hidden")]] extern StaticInitialiser* const __stop_lenz_llvm_init[];
+// NOLINTEND(bugprone-reserved-identifier, readability-identifier-naming)
 }
 
 namespace lenz::native {
@@ -205,7 +207,7 @@ Jit::Jit() : parts_(std::make_unique<Parts>()) {
                       .setJITTargetMachineBuilder(host)
                       .setDataLayout(layout)
                       .setPlatformSetUp(llvm::orc::setUpInactivePlatform)
-                      .setCompileFunctionCreator([](auto) { return std::make_unique<NoCodeOfIr>(); })
+                      .setCompileFunctionCreator([](const auto&) { return std::make_unique<NoCodeOfIr>(); })
                       .create(),
                   "ORC");
   auto process =
