@@ -208,7 +208,7 @@ class Campaign {
     return all.dump(-1, ' ', false, json::error_handler_t::replace);
   }
 
-  void record(uint64_t first, uint64_t count, json result, const std::vector<Dead>& dead) {
+  void record(uint64_t first, uint64_t count, const json& result, const std::vector<Dead>& dead) {
     store::Database::Transaction transaction(store_);
     json counts = result;
     counts.erase("features");

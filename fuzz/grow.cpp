@@ -138,7 +138,7 @@ class Grower {
   void step(Growth& growth) {
     if (c_.below(16) < growth.habits.control)
       return control_flow(growth, c_, [&](Growth& inner, size_t count) { steps(inner, count); });
-    if (growth.habits.aliases && growth.graph->inputs().size() && c_.below(16) < growth.habits.aliases)
+    if (growth.habits.aliases && !growth.graph->inputs().empty() && c_.below(16) < growth.habits.aliases)
       return alias_input(growth);
     if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
     if (c_.below(16) < growth.habits.parts) return grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
@@ -252,7 +252,7 @@ class Grower {
       op.generate(maker);
       const std::span<const Arg> made_args = maker.finish();
       std::vector<Arg> args(made_args.begin(), made_args.end());
-      if ((op.neutral.size() > 0 || op.absorbing.size() > 0) && c_.below(3) == 2) single_out(growth, op, args);
+      if ((!op.neutral.empty() || !op.absorbing.empty()) && c_.below(3) == 2) single_out(growth, op, args);
       // It looks at memory, also between a tensor's elements: what lies there is nobody's business.
       if (op.schema.packet.starts_with("as_strided") &&  // op name: no trait says it
           has_gaps(graph.type(args[0].value())))

@@ -2,6 +2,7 @@
 
 #include <c10/core/CPUAllocator.h>
 
+#include "compiler/base/large_pages.h"
 #include "oracle/aten.h"
 #include "oracle/interpreted.h"
 #include "oracle/printed.h"
@@ -24,7 +25,9 @@ class TorchHost : public runtime::Host {
     outputs_[number] = allocated([&] {
       return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes), c10::GetCPUAllocator(), true);
     });
-    return static_cast<std::byte*>(outputs_[number].mutable_data());
+    auto* memory = static_cast<std::byte*>(outputs_[number].mutable_data());
+    prefer_large_pages(memory, bytes);
+    return memory;
   }
   std::vector<loops::Tensor> run_extern(const loops::ExternCall& call) override {
     return oracle::run_extern(call, program_, boxed_, bridge_);

@@ -122,8 +122,8 @@ class Comparison {
   // --- nodes
 
   bool same_block(const std::unique_ptr<Block>& x, const std::unique_ptr<Block>& y) {
-    static const Block kEmpty;
-    return same_block(x ? *x : kEmpty, y ? *y : kEmpty);
+    static const Block empty;
+    return same_block(x ? *x : empty, y ? *y : empty);
   }
 
   bool same_block(const Block& x, const Block& y) {

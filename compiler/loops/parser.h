@@ -10,7 +10,7 @@
 
 namespace lenz::loops {
 
-class ProgramParser : private TextParser {
+class ProgramParser final : private TextParser {
  public:
   ProgramParser(std::string_view text, const OpTable& ops, const lenz::ParseOptions& options,
                 const ProgramParseOptions& given);

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <new>
 
+#include "compiler/base/large_pages.h"
 #include "compiler/loops/take_inputs.h"
 #include "compiler/schedule/nest_facts.h"
 
@@ -21,6 +22,7 @@ uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment 
 
 AlignedMemory::AlignedMemory(uint64_t bytes) : bytes_(bytes) {
   data_.reset(static_cast<std::byte*>(::operator new(rounded(std::max<uint64_t>(bytes, 1)), std::align_val_t{64})));
+  prefer_large_pages(data_.get(), bytes);
 }
 void AlignedMemory::Free::operator()(std::byte* p) const { ::operator delete(p, std::align_val_t{64}); }
 

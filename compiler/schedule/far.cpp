@@ -17,7 +17,11 @@ constexpr int64_t kLeast = 16 << 10;  // bytes: of less nobody sees where they w
 class Marker {
  public:
   Marker(loops::Program& program, const Target& target)
-      : program_(program), storages_(storages_of(program)), limit_(target.far_bytes()), least_(kLeast / target.grain) {}
+      : program_(program),
+        storages_(storages_of(program)),
+        limit_(target.far_bytes()),
+        fresh_(Target::fresh_bytes()),
+        least_(kLeast / target.grain) {}
 
   void run() {
     const std::vector<loops::Node>& nodes = program_.body.nodes;
@@ -86,7 +90,9 @@ class Marker {
     Dim between = bytes_[writer];
     for (uint32_t n = first; n < reader; ++n)
       if (n != writer && bytes_[n].is_constant()) between += bytes_[n];
-    const Cond far = ge(between, limit_);
+    // What the caller gets in fresh memory lies in the caches already, zeros: to store past them costs twice as much.
+    const Dim beyond = between - limit_;
+    const Cond far = le(0, shown_.contains(id) ? min(beyond, fresh_ - 1 - own) : beyond);
     const Facts& known = program_.assumptions.known();
     if (known.proves(negate(far))) return;
     program_.buffers[id].far = known.proves(far) ? loops::kAlways : far;
@@ -94,7 +100,7 @@ class Marker {
 
   loops::Program& program_;
   const std::vector<BufferId> storages_;
-  const int64_t limit_, least_;
+  const int64_t limit_, fresh_, least_;
   std::vector<Dim> bytes_;                              // by node
   std::map<BufferId, std::vector<uint32_t>> mentions_;  // of a storage, by nodes in order
   std::map<BufferId, Filled> filled_;

@@ -1,5 +1,6 @@
 // Which results go past the caches: nobody reads them before so much else has moved that caches would have lost them. A
-// store there need not fetch its line first, and drives nothing out that somebody will read.
+// store there need not fetch its line first, and drives nothing out that somebody will read. Not what the system clears
+// for the caller just before: that is in the caches.
 // Thread-safety: as the program's.
 #pragma once
 

@@ -25,7 +25,7 @@ void KernelMaker::tile() {
   if (t.size == 0) return;
   if (t.rows) {
     std::tie(tile_, shared_.back()) = cut(axes_.size() - 1, t.size);
-    std::tie(rows_, shared_[*t.rows]) = cut(*t.rows, t.size);
+    std::tie(rows_, shared_[*t.rows]) = cut(*t.rows, t.row_size);
     return;
   }
   std::vector<Dim> extents;  // of the axes that become one, from the innermost

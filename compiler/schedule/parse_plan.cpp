@@ -63,7 +63,11 @@ class PlanParser {
       while (token_.kind == TokenKind::integer) group.tiles.order.push_back(number("an axis"));
     if (eat("tile")) group.tiles.size = positive("a tile's points", kLargestTile);
     if (eat("joined")) group.tiles.joined = positive("how many axes are joined", UINT32_MAX);
-    if (eat("rows")) group.tiles.rows = number("an axis");
+    if (eat("rows")) {
+      group.tiles.rows = number("an axis");
+      word("of");
+      group.tiles.row_size = positive("rows of a tile", kLargestTile);
+    }
     expect(TokenKind::l_brace, "`order`, `tile`, `joined`, `rows` or `{`");
     while (eat("phase")) group.phases.push_back(phase());
     const Token end = expect(TokenKind::r_brace, "`phase` or `}`");

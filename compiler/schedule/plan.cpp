@@ -38,7 +38,7 @@ std::string text_of(const Tiles& t) {
   for (uint32_t k : t.order) out += " " + std::to_string(k);
   if (t.size != 0) out += " tile " + std::to_string(t.size);
   if (t.joined != 1) out += " joined " + std::to_string(t.joined);
-  if (t.rows) out += " rows " + std::to_string(*t.rows);
+  if (t.rows) out += " rows " + std::to_string(*t.rows) + " of " + std::to_string(t.row_size);
   return out;
 }
 

@@ -71,7 +71,7 @@ TEST(Plan, WhatIsPrintedParses) {
 }
 
 TEST(Plan, SaysHowAxesAreCut) {
-  EXPECT_THAT(print(prepared(kTurned).plan, prepared(kTurned).program), HasSubstr("shared 2 tile 64 rows 0 {"));
+  EXPECT_THAT(print(prepared(kTurned).plan, prepared(kTurned).program), HasSubstr("shared 2 tile 256 rows 0 of 32 {"));
   EXPECT_THAT(print(prepared(kNorm).plan, prepared(kNorm).program), HasSubstr("kernel shared 1 {"));
 }
 
@@ -82,9 +82,10 @@ TEST(Plan, AGivenPlanIsDone) {
     for (int64_t i = 0; i < t->numel(); ++i) t->put(i, ScalarValue(static_cast<double>(i * 7 % 1000)));
   const std::vector<loops::InputValue> inputs{x, y};
   const Prepared p = prepared(kTurned);
-  for (std::string_view kernel : {"kernel shared 2 {", "kernel shared 2 tile 7 rows 0 {",
-                                  "kernel shared 2 order 1 0 tile 100 {", "kernel shared 2 order 1 0 tile 16 rows 0 {",
-                                  "kernel shared 1 {", "kernel shared 0 {", "kernel shared 1 tile 9 {"}) {
+  for (std::string_view kernel :
+       {"kernel shared 2 {", "kernel shared 2 tile 7 rows 0 of 5 {", "kernel shared 2 order 1 0 tile 100 {",
+        "kernel shared 2 order 1 0 tile 16 rows 0 of 16 {", "kernel shared 1 {", "kernel shared 0 {",
+        "kernel shared 1 tile 9 {"}) {
     const Plan given = parse_plan(fmt::format("plan @g for avx2 cores 1 vector 32 {{ {} phase 0 }} }}", kernel));
     ASSERT_EQ(why_illegal(given, p.program), "") << kernel;
     loops::Program made = realise(prepared(kTurned).program, given);
@@ -119,8 +120,9 @@ TEST(Plan, WhatWouldComputeSomethingElseIsRefused) {
               HasSubstr("apart along 1 axes only"));
   EXPECT_THAT(why(kTurned, "kernel shared 2 order 1 1 { phase 0 }"), HasSubstr("order"));
   EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 joined 2 { phase 0 }"), HasSubstr("not one in all memory"));
-  EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 1 { phase 0 }"), HasSubstr("squares"));
-  EXPECT_THAT(why(kTurned, "kernel shared 2 rows 0 { phase 0 }"), HasSubstr("nothing is cut"));
+  EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 1 of 64 { phase 0 }"), HasSubstr("squares"));
+  EXPECT_THAT(why(kTurned, "kernel shared 2 rows 0 of 64 { phase 0 }"), HasSubstr("nothing is cut"));
+  EXPECT_THAT(why(kTurned, "kernel shared 2 tile 64 rows 0 of 1 { phase 0 }"), HasSubstr("2 to"));
   EXPECT_THAT(why(kTurned, "kernel shared 0 tile 8 { phase 0 }"), HasSubstr("no shared axis"));
   // Phases in the wrong order, and merged where one has to be done before the other begins.
   const Prepared norm = prepared(kNorm);

@@ -5,6 +5,7 @@
 #include "compiler/schedule/kernel_maker.h"
 #include "compiler/schedule/recompute.h"
 #include "compiler/schedule/split.h"
+#include "compiler/schedule/staged.h"
 
 namespace lenz::schedule {
 
@@ -29,7 +30,10 @@ class Realiser {
     // Inner blocks are reached through the nodes of outer ones, so these move last.
     for (size_t b = blocks.size(); b-- > 0;) block(*blocks[b], plan_.blocks[b]);
     drop_unused_buffers(program_);
-    if (options_.tiles) mark_far(program_, plan_.target);
+    if (options_.tiles) {
+      mark_far(program_, plan_.target);
+      stage_squares(program_);
+    }
     return std::move(program_);
   }
 

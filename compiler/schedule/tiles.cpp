@@ -21,7 +21,10 @@ namespace {
 
 constexpr int64_t kTile = 4096;      // points of a tile: enough to pay for the turn, few enough for the cache
 constexpr int64_t kColumnTile = 64;  // columns that are reduced together: four vectors of accumulators
-constexpr int64_t kSquareTile = 64;  // of two axes, where memory is contiguous along one here and the other one there
+// Of two axes, where memory is contiguous along one here and the other one there: wide along the one that results are
+// contiguous along, so that few lines of theirs are left half written, and high enough for lines of what is turned.
+constexpr int64_t kSquareTile = 256;
+constexpr int64_t kSquareBytes = 128;
 
 template <class F>
 void for_each_access(const Nest& nest, F&& visit) {
@@ -69,6 +72,7 @@ class TileChooser {
     made.rows = crossing_axis();
     if (made.rows) {
       made.size = target_.grained(kSquareTile);
+      made.row_size = target_.grained(kSquareBytes / widest_turned(*made.rows));
     } else {
       made.joined = joined_axes();
     }
@@ -149,6 +153,19 @@ class TileChooser {
     return best;
   }
 
+  // Bytes of the largest element of what is contiguous along that axis.
+  int64_t widest_turned(uint32_t rows) const {
+    int64_t most = 1;
+    for (const Member& m : members_) {
+      const loops::IndexSpace space = space_of(program_, m.axes);
+      for_each_access(*m.nest, [&](BufferId id, const DimVec& index) {
+        if (auto stride = space.stride(address_of(program_, id, index), rows); stride && stride->is(1))
+          most = std::max<int64_t>(most, item_size(program_.buffers[id].type.dtype));
+      });
+    }
+    return most;
+  }
+
   // How many of the innermost shared axes are one axis for all members.
   uint32_t joined_axes() const {
     for (uint32_t n = 1; n < group_.shared; ++n)
@@ -214,6 +231,8 @@ std::string why_not_cut(const Program& program, const loops::Block& block, const
   if (t.size < 2 || t.size > kLargestTile) return "a tile has 2 to " + std::to_string(kLargestTile) + " points";
   if (t.joined < 1 || t.joined > group.shared) return "more axes are joined than are shared";
   if (t.rows && (*t.rows + 1 >= group.shared || t.joined != 1)) return "squares are of one other shared axis";
+  if (t.rows && (t.row_size < 2 || t.row_size > kLargestTile))
+    return "squares have 2 to " + std::to_string(kLargestTile) + " rows";
   for (uint32_t number : group.nests) {
     const auto& nest = std::get<Nest>(block.nodes[number].is);
     const std::vector<Axis> axes = reordered(nest, t.order);

@@ -86,7 +86,9 @@ class KernelEmitter {
   void nest(const loops::Nest& n, const DimCode& outside);
   void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
   void in_lanes(const Frame& frame, const Body& body);
+  llvm::Value* points_before_a_line(const Frame& frame);
   Frame lanes_at(const Frame& frame, llvm::Value* base);
+  llvm::Value* below(llvm::Value* numbers, llvm::Value* limit);  // in each lane
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
   std::optional<Reading> reading_of_points(const loops::Instr& load) const;
@@ -99,14 +101,21 @@ class KernelEmitter {
   void walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body);
   void late(std::vector<Frame>& frames, bool all_stores);
 
-  // Squares of as many rows as lanes (squares.cpp).
+  // Squares of as many rows as lanes (squares.cpp). Where a count is given, of its first so many rows, and of the lanes
+  // of the frame's mask; null: of all.
   void squares(const Frame& frame);
   void square(std::vector<Frame>& frames);
+  void edge_square(const Frame& first, llvm::Value* count);
   bool crosses(loops::BufferId id, const DimVec& index, const Frame& f);
+  bool turns(const loops::Instr& load, const Frame& first);
+  bool turns(const loops::Store& s, const Frame& first);
   std::vector<llvm::Value*> places_along_rows(loops::BufferId id, const DimVec& index, const Frame& first);
+  std::vector<llvm::Value*> rows_that_are(const Frame& first, llvm::Value* count);
   std::vector<llvm::Value*> turned(std::vector<llvm::Value*> rows);
-  void load_square(loops::Ssa at, std::vector<Frame>& frames);
-  void store_square(const loops::Store& s, std::vector<Frame>& frames);
+  std::vector<llvm::Value*> load_square(const loops::Instr& i, const Frame& first, llvm::Value* count);
+  Val turned_value(const loops::Instr& load, llvm::Value* row);
+  llvm::Value* row_to_turn(const loops::Store& s, Frame& f);
+  void store_square(const loops::Store& s, std::vector<llvm::Value*> rows, const Frame& first, llvm::Value* count);
 
   // Reductions.
   std::vector<Accumulator> accumulators(size_t copies);

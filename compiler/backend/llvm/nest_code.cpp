@@ -2,9 +2,14 @@
 #include <algorithm>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
+#include "compiler/loops/index_algebra.h"
 #include "compiler/scalar/rounding.h"
 
 namespace lenz::native {
+
+namespace {
+constexpr int64_t kLine = 64;  // bytes that memory takes at once
+}
 
 using loops::Axis;
 using loops::AxisKind;
@@ -65,6 +70,10 @@ void KernelEmitter::nested(const Axes& axes, size_t depth, Frame& frame, const s
   });
 }
 
+llvm::Value* KernelEmitter::below(llvm::Value* numbers, llvm::Value* limit) {
+  return b_.CreateICmpSLT(numbers, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), limit));
+}
+
 // A copy of the frame for the lanes from a value of their axis on.
 KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* base) {
   std::vector<llvm::Constant*> numbers;
@@ -77,26 +86,69 @@ KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* ba
   return made;
 }
 
-// Copies of the frame, each for some lanes: as many as are unrolled, then one after another for the rest.
+// Copies of the frame, each for some lanes: as many as are unrolled, then one after another for the rest. Where results
+// go past the caches, so many points before that memory's lines begin with those.
 void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
   Frame dims = frame;
-  llvm::Value* count = dims.dims(lane_axis_->extent);
+  llvm::Value *count = dims.dims(lane_axis_->extent), *first = b_.getInt64(0);
   const int64_t turn = int64_t{lanes_} * lane_axis_->unroll;
-  llvm::Value* whole = b_.CreateSub(count, b_.CreateURem(count, b_.getInt64(static_cast<uint64_t>(turn))));
-  loop(b_.getInt64(0), whole, turn, [&](llvm::Value* at) {
+  auto one_by_one = [&](llvm::Value* from, llvm::Value* to) {
+    loop(from, to, lanes_, [&](llvm::Value* at) {
+      std::vector<Frame> frames{lanes_at(frame, at)};
+      frames[0].mask = below(frames[0].dims.value_of(lane_axis_->symbol), to);
+      body(frames);
+    });
+  };
+  llvm::Value* before = points_before_a_line(frame);
+  if (before) {
+    first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, count);
+    one_by_one(b_.getInt64(0), first);
+  }
+  llvm::Value* rest = b_.CreateURem(b_.CreateSub(count, first), b_.getInt64(static_cast<uint64_t>(turn)));
+  llvm::Value* whole = b_.CreateSub(count, rest);
+  loop(first, whole, turn, [&](llvm::Value* at) {
     std::vector<Frame> frames;
     for (uint32_t u = 0; u < lane_axis_->unroll; ++u)
       frames.push_back(lanes_at(frame, b_.CreateAdd(at, b_.getInt64(uint64_t{u} * static_cast<uint64_t>(lanes_)))));
     fetch_next(frames);
     body(frames);
   });
-  if (lane_axis_->extent.is_constant() && lane_axis_->extent.constant() % turn == 0) return;
-  loop(whole, count, lanes_, [&](llvm::Value* at) {
-    std::vector<Frame> frames{lanes_at(frame, at)};
-    llvm::Value* limit = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), count);
-    frames[0].mask = b_.CreateICmpSLT(frames[0].dims.value_of(lane_axis_->symbol), limit);
-    body(frames);
-  });
+  if (!before && lane_axis_->extent.is_constant() && lane_axis_->extent.constant() % turn == 0) return;
+  one_by_one(whole, count);
+}
+
+// Of the nest's first result that goes past the caches, along the lanes, from where nobody knows that a line begins.
+// Null if there is none.
+llvm::Value* KernelEmitter::points_before_a_line(const Frame& frame) {
+  const auto draws = [](const Instr& i) { return i.kind == InstrKind::draw; };
+  if (std::ranges::any_of(nest_->body, draws)) return nullptr;  // they come in blocks, from the first point on
+  for (const loops::Store& s : nest_->stores) {
+    const auto far = far_.find(s.buffer);
+    const Dtype dtype = dtype_of(s.buffer);
+    if (far == far_.end() || !target_.stores_past_caches || s.mode != loops::StoreMode::assign || s.mask != kNone ||
+        is_complex(dtype))
+      continue;
+    const Dim address = address_of(s.buffer, s.index);
+    loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+    space.add_axis(lane_axis_->symbol, lane_axis_->extent);
+    const auto stride = space.stride(address, 0);
+    Frame at = frame;
+    at.dims.bind(lane_axis_->symbol, b_.getInt64(0));
+    bool bound = stride && stride->is(1);  // what inner axes or positions say is not, yet
+    if (!address.is_constant())
+      for_each_symbol(address, [&](const SymNode* n) { bound = bound && at.dims.bound(Dim(n)); });
+    if (!bound) continue;
+    const int64_t items = kLine / item_size(dtype);
+    const Dim first = substitute(address, program_.context->syms, [&](const SymNode* n) -> std::optional<Dim> {
+      return n == lane_axis_->symbol.node() ? std::optional(Dim(0)) : std::nullopt;
+    });
+    if (program_.assumptions.known().proves(eq(mod(first, items), 0))) return nullptr;
+    llvm::Value* place = b_.CreatePtrToInt(pointer(s.buffer, at.dims(address), 0), b_.getInt64Ty());
+    llvm::Value* bytes = b_.CreateAnd(b_.CreateNeg(place), b_.getInt64(kLine - 1));
+    llvm::Value* points = b_.CreateUDiv(bytes, b_.getInt64(static_cast<uint64_t>(item_size(dtype))));
+    return b_.CreateSelect(far->second, points, b_.getInt64(0));
+  }
+  return nullptr;
 }
 
 // Of each instruction: whether it belongs to a point of the axes that are reduced or scanned, or comes after these.

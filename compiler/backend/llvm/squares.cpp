@@ -13,16 +13,18 @@ using loops::InstrKind;
 using loops::Ssa;
 using loops::Store;
 
-// Whole squares; then what is left of the lanes, and what is left of the rows, row by row.
+// Whole squares; what is left of lanes and rows are squares that are not whole.
 void KernelEmitter::squares(const Frame& frame) {
   Frame sizes = frame;
   llvm::Value *rows = sizes.dims(row_axis_->extent), *count = sizes.dims(lane_axis_->extent);
-  llvm::Value* side = b_.getInt64(static_cast<uint64_t>(lanes_));
-  auto whole_of = [&](llvm::Value* extent) { return b_.CreateSub(extent, b_.CreateURem(extent, side)); };
-  llvm::Value *whole_rows = whole_of(rows), *whole = whole_of(count), *zero = b_.getInt64(0);
+  llvm::Value *zero = b_.getInt64(0), *side = b_.getInt64(static_cast<uint64_t>(lanes_));
+  llvm::Value* whole = b_.CreateSub(count, b_.CreateURem(count, side));
   auto whole_number = [&](Dim extent) { return extent.is_constant() && extent.constant() % lanes_ == 0; };
-  loop(zero, whole_rows, lanes_, [&](llvm::Value* row) {
-    loop(zero, whole, lanes_, [&](llvm::Value* at) {
+  loop(zero, rows, lanes_, [&](llvm::Value* row) {
+    llvm::Value* left = b_.CreateSub(rows, row);
+    llvm::Value* all = b_.CreateICmpSGE(left, side);
+    llvm::Value* in_whole = b_.CreateSelect(all, whole, zero);
+    loop(zero, in_whole, lanes_, [&](llvm::Value* at) {
       std::vector<Frame> frames;
       for (int u = 0; u < lanes_; ++u) {
         frames.push_back(lanes_at(frame, at));
@@ -30,21 +32,22 @@ void KernelEmitter::squares(const Frame& frame) {
       }
       square(frames);
     });
-  });
-  auto row_by_row = [&](llvm::Value* from, llvm::Value* to, llvm::Value* first_lane) {
-    loop(from, to, 1, [&](llvm::Value* row) {
-      Frame at_row = frame;
-      at_row.dims.bind(row_axis_->symbol, row);
-      loop(first_lane, count, lanes_, [&](llvm::Value* at) {
-        std::vector<Frame> frames{lanes_at(at_row, at)};
-        llvm::Value* limit = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), count);
-        frames[0].mask = b_.CreateICmpSLT(frames[0].dims.value_of(lane_axis_->symbol), limit);
-        points(frames, {});
-      });
+    if (whole_number(lane_axis_->extent) && whole_number(row_axis_->extent)) return;
+    loop(in_whole, count, lanes_, [&](llvm::Value* at) {
+      Frame first = lanes_at(frame, at);
+      first.dims.bind(row_axis_->symbol, row);
+      first.mask = below(first.dims.value_of(lane_axis_->symbol), count);
+      edge_square(first, b_.CreateSelect(all, side, left));
     });
-  };
-  if (!whole_number(lane_axis_->extent)) row_by_row(zero, whole_rows, whole);
-  if (!whole_number(row_axis_->extent)) row_by_row(whole_rows, rows, zero);
+  });
+}
+
+bool KernelEmitter::turns(const Instr& load, const Frame& first) {
+  return load.kind == InstrKind::load && load.mask == kNone && crosses(load.buffer, load.index, first);
+}
+
+bool KernelEmitter::turns(const Store& s, const Frame& first) {
+  return s.mode == loops::StoreMode::assign && s.mask == kNone && crosses(s.buffer, s.index, first);
 }
 
 // What is turned is read for all rows first, and stored for all of them last: between, each row has the registers to
@@ -53,22 +56,76 @@ void KernelEmitter::square(std::vector<Frame>& frames) {
   std::vector<bool> made(nest_->body.size());
   for (Ssa i = 0; i < nest_->body.size(); ++i) {
     const Instr& instr = nest_->body[i];
-    if (instr.kind != InstrKind::load || instr.mask != kNone || !crosses(instr.buffer, instr.index, frames[0]))
-      continue;
-    load_square(i, frames);
+    if (!turns(instr, frames[0])) continue;
+    const std::vector<llvm::Value*> rows = load_square(instr, frames[0], nullptr);
+    for (size_t u = 0; u < frames.size(); ++u) frames[u].values[i] = turned_value(instr, rows[u]);
     made[i] = true;
   }
-  std::vector<bool> turns;
+  std::vector<const Store*> last;
   for (const Store& s : nest_->stores)
-    turns.push_back(s.mode == loops::StoreMode::assign && s.mask == kNone && crosses(s.buffer, s.index, frames[0]));
+    if (turns(s, frames[0])) last.push_back(&s);
   for (Frame& f : frames) {
     for (Ssa i = 0; i < nest_->body.size(); ++i)
       if (!made[i]) instruction(i, f);
-    for (size_t s = 0; s < nest_->stores.size(); ++s)
-      if (!turns[s]) store(nest_->stores[s], f);
+    for (const Store& s : nest_->stores)
+      if (std::ranges::find(last, &s) == last.end()) store(s, f);
   }
-  for (size_t s = 0; s < nest_->stores.size(); ++s)
-    if (turns[s]) store_square(nest_->stores[s], frames);
+  for (const Store* s : last) {
+    std::vector<llvm::Value*> rows;
+    for (Frame& f : frames) rows.push_back(row_to_turn(*s, f));
+    store_square(*s, std::move(rows), frames[0], nullptr);
+  }
+}
+
+// The first so many rows of the lanes that there are. What is turned lies in memory between, so that one piece of code
+// does for every row.
+void KernelEmitter::edge_square(const Frame& first, llvm::Value* count) {
+  std::map<Ssa, llvm::Value*> read_from;
+  std::map<const Store*, llvm::Value*> put_to;
+  auto memory = [&](BufferId id) { return llvm::ArrayType::get(wide_->memory_type(dtype_of(id)), lanes_); };
+  auto row_in = [&](BufferId id, llvm::Value* square, llvm::Value* row) {
+    return b_.CreateInBoundsGEP(memory(id), square, {b_.getInt64(0), row});
+  };
+  auto fixed = [&](int u) { return b_.getInt64(static_cast<uint64_t>(u)); };
+  for (Ssa i = 0; i < nest_->body.size(); ++i) {
+    const Instr& instr = nest_->body[i];
+    if (!turns(instr, first)) continue;
+    llvm::Value* square = read_from[i] = alloca_at_entry(memory(instr.buffer));
+    const std::vector<llvm::Value*> rows = load_square(instr, first, count);
+    for (int u = 0; u < lanes_; ++u)
+      b_.CreateStore(rows[static_cast<size_t>(u)], row_in(instr.buffer, square, fixed(u)));
+  }
+  for (const Store& s : nest_->stores)
+    if (turns(s, first)) put_to[&s] = alloca_at_entry(memory(s.buffer));
+  llvm::Value* first_row = first.dims.value_of(row_axis_->symbol);
+  loop(b_.getInt64(0), count, 1, [&](llvm::Value* u) {
+    Frame f = first;
+    f.dims.bind(row_axis_->symbol, b_.CreateAdd(first_row, u));
+    for (Ssa i = 0; i < nest_->body.size(); ++i) {
+      const Instr& instr = nest_->body[i];
+      const auto turned = read_from.find(i);
+      if (turned == read_from.end()) {
+        instruction(i, f);
+      } else {
+        llvm::Type* row = wide_->memory_type(dtype_of(instr.buffer));
+        f.values[i] = turned_value(instr, b_.CreateLoad(row, row_in(instr.buffer, turned->second, u)));
+      }
+    }
+    for (const Store& s : nest_->stores) {
+      const auto turned = put_to.find(&s);
+      if (turned == put_to.end()) {
+        store(s, f);
+      } else {
+        b_.CreateStore(row_to_turn(s, f), row_in(s.buffer, turned->second, u));
+      }
+    }
+  });
+  for (const auto& [s, square] : put_to) {
+    std::vector<llvm::Value*> rows;
+    for (int u = 0; u < lanes_; ++u)
+      rows.push_back(b_.CreateLoad(wide_->memory_type(dtype_of(s->buffer)), row_in(s->buffer, square, fixed(u))));
+    store_square(*s, std::move(rows), first, count);
+  }
 }
 
 // Whether rows are neighbours in memory, and lanes are not.
@@ -98,6 +155,19 @@ std::vector<llvm::Value*> KernelEmitter::places_along_rows(BufferId id, const Di
   return made;
 }
 
+// Of each lane: which of its rows there are, of so many.
+std::vector<llvm::Value*> KernelEmitter::rows_that_are(const Frame& first, llvm::Value* count) {
+  std::vector<llvm::Constant*> numbers;
+  for (int u = 0; u < lanes_; ++u) numbers.push_back(b_.getInt64(static_cast<uint64_t>(u)));
+  llvm::Value* rows = below(llvm::ConstantVector::get(numbers), count);
+  std::vector<llvm::Value*> made;
+  for (int lane = 0; lane < lanes_; ++lane) {
+    llvm::Value* is = b_.CreateExtractElement(first.mask, static_cast<uint64_t>(lane));
+    made.push_back(b_.CreateAnd(rows, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), is)));
+  }
+  return made;
+}
+
 // Rows become lanes and lanes rows, by exchanging ever smaller blocks.
 std::vector<llvm::Value*> KernelEmitter::turned(std::vector<llvm::Value*> rows) {
   for (int block = lanes_ / 2; block > 0; block /= 2) {
@@ -118,22 +188,40 @@ std::vector<llvm::Value*> KernelEmitter::turned(std::vector<llvm::Value*> rows) 
   return rows;
 }
 
-void KernelEmitter::load_square(Ssa at, std::vector<Frame>& frames) {
-  const Instr& i = nest_->body[at];
-  std::vector<llvm::Value*> rows;
-  for (llvm::Value* from : places_along_rows(i.buffer, i.index, frames[0]))
-    rows.push_back(b_.CreateAlignedLoad(wide_->memory_type(dtype_of(i.buffer)), from, alignment(i.buffer)));
-  rows = turned(std::move(rows));
-  for (size_t u = 0; u < frames.size(); ++u)
-    frames[u].values[at] = {wide_->load_convert(dtype_of(i.buffer), Lanes{rows[u]}), true};
+// Rows as memory has them, turned: of each lane all rows, or the first `count`.
+std::vector<llvm::Value*> KernelEmitter::load_square(const Instr& i, const Frame& first, llvm::Value* count) {
+  llvm::Type* type = wide_->memory_type(dtype_of(i.buffer));
+  const std::vector<llvm::Value*> from = places_along_rows(i.buffer, i.index, first);
+  std::vector<llvm::Value*> rows, there;
+  if (count) there = rows_that_are(first, count);
+  for (size_t lane = 0; lane < from.size(); ++lane) {
+    if (count)
+      rows.push_back(
+          b_.CreateMaskedLoad(type, from[lane], alignment(i.buffer), there[lane], llvm::Constant::getNullValue(type)));
+    else
+      rows.push_back(b_.CreateAlignedLoad(type, from[lane], alignment(i.buffer)));
+  }
+  return turned(std::move(rows));
 }
 
-void KernelEmitter::store_square(const Store& s, std::vector<Frame>& frames) {
-  std::vector<llvm::Value*> rows;
-  for (Frame& f : frames)
-    rows.push_back(wide_->store_convert(dtype_of(s.buffer), as(f.values[s.value], true), fits_[s.value]).value);
+KernelEmitter::Val KernelEmitter::turned_value(const Instr& load, llvm::Value* row) {
+  return {wide_->load_convert(dtype_of(load.buffer), Lanes{row}), true};
+}
+
+llvm::Value* KernelEmitter::row_to_turn(const Store& s, Frame& f) {
+  return wide_->store_convert(dtype_of(s.buffer), as(f.values[s.value], true), fits_[s.value]).value;
+}
+
+void KernelEmitter::store_square(const Store& s, std::vector<llvm::Value*> rows, const Frame& first,
+                                 llvm::Value* count) {
   rows = turned(std::move(rows));
-  const std::vector<llvm::Value*> to = places_along_rows(s.buffer, s.index, frames[0]);
+  const std::vector<llvm::Value*> to = places_along_rows(s.buffer, s.index, first);
+  if (count) {
+    const std::vector<llvm::Value*> there = rows_that_are(first, count);
+    for (size_t lane = 0; lane < rows.size(); ++lane)
+      b_.CreateMaskedStore(rows[lane], to[lane], alignment(s.buffer), there[lane]);
+    return;
+  }
   std::vector<Stored> stored;
   for (size_t lane = 0; lane < rows.size(); ++lane) stored.push_back({rows[lane], to[lane]});
   put_vectors(s.buffer, stored);
