@@ -7,12 +7,14 @@
 #include "compiler/base/error.h"
 #include "compiler/loops/uses.h"
 #include "compiler/schedule/nest_facts.h"
+#include "compiler/schedule/symbols.h"
 
 namespace lenz::schedule {
 
 namespace {
 
 constexpr int64_t kLeast = 16 << 10;  // bytes: of less nobody sees where they went
+constexpr int64_t kMostPoints = int64_t{1} << 48;
 
 class Marker {
  public:
@@ -45,7 +47,7 @@ class Marker {
     });
     Dim bytes = 0;
     for (BufferId id : seen) {
-      bytes += bytes_of(id);
+      bytes += moved(node, id);
       mentions_[id].push_back(number);
     }
     bytes_.push_back(bytes);
@@ -67,6 +69,46 @@ class Marker {
   void spoil(BufferId id, uint32_t number) {
     if (auto at = filled_.find(storages_[id]); at != filled_.end() && at->second.node == number)
       at->second.alone = false;
+  }
+
+  // Bytes of it that the node may touch: of a table as many as there are points that look something up.
+  Dim moved(const loops::Node& node, BufferId id) const {
+    const Dim whole = bytes_of(id);
+    const auto* kernel = std::get_if<loops::Kernel>(&node.is);
+    if (!kernel || !whole.is_constant()) return whole;
+    int64_t elements = 0;
+    for (const loops::Node& inner : kernel->body->nodes) {
+      const auto& nest = std::get<loops::Nest>(inner.is);
+      const std::optional<int64_t> points = points_of(*kernel, nest);
+      bool all = !points, some = false;
+      auto access = [&](BufferId at, const DimVec& index) {
+        if (storages_[at] != id) return;
+        some = true;
+        all = all || !looked_up(nest, index);
+        elements += points.value_or(0);
+      };
+      for (const loops::Instr& i : nest.body)
+        if (i.kind == loops::InstrKind::load) access(i.buffer, i.index);
+      for (const loops::Store& s : nest.stores) access(s.buffer, s.index);
+      if (some && all) return whole;
+    }
+    return std::min(whole.constant(), elements * item_size(program_.buffers[id].type.dtype));
+  }
+  static bool looked_up(const loops::Nest& nest, const DimVec& index) {
+    return std::ranges::any_of(nest.body, [&](const loops::Instr& i) {
+      return i.kind == loops::InstrKind::position &&
+             std::ranges::any_of(index, [&](Dim d) { return mentions(d, i.symbol); });
+    });
+  }
+  std::optional<int64_t> points_of(const loops::Kernel& kernel, const loops::Nest& nest) const {
+    int64_t points = 1;
+    for (const auto* axes : {&kernel.axes, &nest.axes})
+      for (const loops::Axis& a : *axes) {
+        const std::optional<int64_t> most = program_.assumptions.known().range(a.extent).high;
+        if (!most || *most > kMostPoints / std::max<int64_t>(points, 1)) return std::nullopt;
+        points *= *most;
+      }
+    return points;
   }
 
   Dim bytes_of(BufferId id) const {

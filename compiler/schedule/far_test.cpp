@@ -46,6 +46,16 @@ TEST(Far, ResultsInFreshMemoryStayNear) {
   EXPECT_EQ(far_ones(scheduled(chain("f32[4096, 2048]"))), "");
 }
 
+// Of a table no more moves than is looked up.
+TEST(Far, RowsOfATable) {
+  auto looked_up = [](int rows) {
+    return far_ones(scheduled("graph @g(%table: f32[60000, 768], %i: i64[" + std::to_string(rows) +
+                              "]) {\n  %a = aten.index_select(%table, 0, %i)\n  %b = aten.neg(%a)\n  return %b\n}\n"));
+  };
+  EXPECT_EQ(looked_up(2000), "");
+  EXPECT_EQ(looked_up(4000), "always");
+}
+
 TEST(Far, OpenSizesDecideAtTheCall) {
   EXPECT_EQ(far_ones(scheduled("graph @g(%x: f32[s0, 1024]) where s0 in 1..100000 {\n"
                                "  %a = aten.neg(%x)\n  return %a\n}\n")),
