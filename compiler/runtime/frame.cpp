@@ -91,7 +91,10 @@ void Frame::remember(std::span<const Argument> arguments) {
 bool Frame::fits(std::span<const Argument> arguments) const {
   size_t at = 0;
   bool same = true;
-  for_each_mark(arguments, [&](int64_t mark) { same = same && at < key_.size() && key_[at++] == mark; });
+  for_each_mark(arguments, [&](int64_t mark) {
+    same = same && at < key_.size() && key_[at] == mark;
+    ++at;
+  });
   return same && at == key_.size();
 }
 

@@ -16,6 +16,8 @@
 
 namespace lenz::native {
 
+inline constexpr int64_t kLine = 64;  // bytes that memory hands out and takes together
+
 class KernelEmitter {
  public:
   KernelEmitter(CodeModule& module, const Compiler& compiler, const loops::Program& program,

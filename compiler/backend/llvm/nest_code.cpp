@@ -7,10 +7,6 @@
 
 namespace lenz::native {
 
-namespace {
-constexpr int64_t kLine = 64;  // bytes that memory takes at once
-}
-
 using loops::Axis;
 using loops::AxisKind;
 using loops::Instr;

@@ -15,7 +15,6 @@ using loops::Nest;
 
 namespace {
 
-constexpr int64_t kLine = 64;        // bytes that memory hands out together
 constexpr uint32_t kOuterCache = 2;  // how near to bring them, as LLVM numbers it: not into the first cache
 
 bool walk_alike(const Nest& a, const Nest& b) {
