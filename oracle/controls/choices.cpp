@@ -94,8 +94,9 @@ double unit_of(uint64_t which) { return 1 + 0.6180339887498949 * static_cast<dou
 }  // namespace
 
 bool may_be_off_on_the_way(const Step& s) {
-  return s.on_the_way && (s.dtype == Dtype::f32 || s.dtype == Dtype::f64) && s.compute == Compute::scalar &&
-         s.row->accuracy.of(s.computes) == AccuracyClass::correctly_rounded && s.row->eval.dds;
+  if (!s.on_the_way || (s.dtype != Dtype::f32 && s.dtype != Dtype::f64)) return false;
+  return s.compute == Compute::sum || (s.compute == Compute::scalar && s.row->eval.dds &&
+                                       s.row->accuracy.of(s.computes) == AccuracyClass::correctly_rounded);
 }
 
 std::pair<DoubleDouble, DoubleDouble> off_on_the_way(const Step& s, DoubleDouble exact, int units) {

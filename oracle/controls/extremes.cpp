@@ -229,7 +229,7 @@ class Extent {
             operands[k] =
                 ScalarValue(DoubleDouble(from[k].v[which[k]], from[k].rest[which[k]]) * DoubleDouble(factors[k]));
           const DoubleDouble exact = s.row->eval.dds({s.computes, s.dtype}, operands).double_double();
-          const auto [least, greatest] = off_on_the_way(s, exact, tries_ > 0 ? 48 : 8);
+          const auto [least, greatest] = off_on_the_way(s, exact, units());
           collector.add(least);
           collector.add(greatest);
         }
@@ -382,7 +382,34 @@ class Extent {
       Collector collector;
       gather(s, r, low_, high_);
       sum_of(s, low_, high_, collector);
+      if (may_be_off_on_the_way(s)) in_changing_units(s, r, collector);
       out[r] = collector.take();
+    }
+  }
+  // A definition's sum by a formula that keeps what it has so far in units of something that changes with each term, as
+  // a running mean does with their number and a softmax of one pass with the greatest of them: each sum of two is
+  // rounded in units of its own. The largest terms come first, so that what is rounded is soon as large as it gets.
+  void in_changing_units(const Step& s, size_t row, Collector& collector) {
+    const Operand& o = s.operands[0];
+    for (const bool up : {false, true}) {
+      double whole = 0;
+      wide_.clear();
+      for (size_t k = 0; k < s.length; ++k) {
+        const Attained& a = values_[o.value][(*o.sources)[row * s.length + k]];
+        wide_.emplace_back(a.v[up], a.rest[up]);
+        whole += a.v[up];
+      }
+      if (!std::isfinite(whole) || wide_.empty()) return;
+      std::ranges::sort(wide_, [&](const DoubleDouble& a, const DoubleDouble& b) {
+        return whole < 0 ? a.hi < b.hi : a.hi > b.hi;
+      });
+      DoubleDouble sum = wide_[0];
+      for (size_t k = 1; k < wide_.size(); ++k) {
+        const auto [least, greatest] = off_on_the_way(s, sum + wide_[k], units());
+        sum = up ? greatest : least;
+      }
+      collector.add(sum);
+      keep(sum.hi, collector);
     }
   }
   void scan(const Step& s, AttainedElements& out) {
@@ -443,12 +470,15 @@ class Extent {
     }
   }
 
+  int units() const { return tries_ > 0 ? 48 : 8; }
+
   static constexpr size_t kTermsOfTries = 1 << 16;  // of all tries of one sum
   const Plan& plan_;
   const size_t tries_;
   std::vector<AttainedElements> values_;
   std::vector<Choices> choices_;
   std::vector<double> low_, high_;
+  std::vector<DoubleDouble> wide_;
 };
 
 }  // namespace
