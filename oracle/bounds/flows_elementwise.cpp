@@ -431,7 +431,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const FineValues fine = evaluated_finely(row, compute, result, operands, value);
   Planes made = apply(row, compute, result, operands, value, in.formula,
                       at_ends(in, call, row, compute, operands[0], value), fine);
-  if (listed) made.lean = at::Tensor();  // of which eager's own errors know nothing
+  if (has_exception(row, compute)) made.lean = at::Tensor();  // of which eager's own errors know nothing
   if (listed && value.is_floating_point()) excuse_row(in, call, row, {}, made);
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true, !is_arithmetic(row)); ends.defined())

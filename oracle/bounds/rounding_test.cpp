@@ -284,19 +284,6 @@ TEST(Lean, OfSumsIsThatOfTheirTerms) {
   EXPECT_TRUE(j.with(0, 0, exact + off).mismatch);
 }
 
-// So do functions whose kernels contradict each other, where they do not: elsewhere.
-TEST(Lean, OfFunctionsThatAreListedElsewhere) {
-  Judged j(R"(graph @g(%x: bf16[64]) {
-    %y = aten.erf(%x)
-    %s = aten.sum(%y, dtype=f32)
-    return %s
-  })",
-           {std::vector<double>(64, 1.0)});
-  const double exact = 64 * std::erf(1.0), rounded = 64 * 0.84375;
-  EXPECT_FALSE(j.with(0, 0, rounded).mismatch);
-  EXPECT_TRUE(j.with(0, 0, exact - 0.9 * (rounded - exact)).mismatch);
-}
-
 // 3214.7 is kept as it is, or 3214; the whole number next to it is no number of the dtype.
 TEST(Lean, OfWholeNumbersThatAreNoneOfTheDtype) {
   Judged j(R"(graph @g(%x: f16[1]) {
