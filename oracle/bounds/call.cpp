@@ -146,20 +146,16 @@ Dtype Call::dtype_of(size_t v) const {
   return *from_aten(values[v]->value.toTensor().scalar_type());
 }
 
-bool rounds_once(std::span<const OpDef* const> definition) {
-  int computed = 0, once = 0;
-  for (const OpDef* op : definition) {
-    const ScalarRow* row = op->scalar.empty() ? nullptr : find_scalar(op->scalar);
-    computed += op->accuracy != Accuracy::exact;
-    once += op->accuracy == Accuracy::rounded && row && row->arity == 2 &&
-            (row->error.rule == ErrorRule::sum || row->error.rule == ErrorRule::product);
-  }
-  return computed == 1 && once == 1;
-}
 bool rounds_once(const Graph& definition) {
-  std::vector<const OpDef*> ops;
-  definition.for_each_node([&](NodeId id) { ops.push_back(definition.node(id).op); });
-  return rounds_once(ops);
+  int computed = 0, once = 0;
+  definition.for_each_node([&](NodeId id) {
+    const OpDef& op = *definition.node(id).op;
+    const ScalarRow* row = op.scalar.empty() ? nullptr : find_scalar(op.scalar);
+    computed += op.accuracy != Accuracy::exact;
+    once += op.accuracy == Accuracy::rounded && row && row->arity == 2 &&
+            (row->error.rule == ErrorRule::sum || row->error.rule == ErrorRule::product);
+  });
+  return computed == 1 && once == 1;
 }
 
 std::optional<Call> without_ignored(const Call& call) {

@@ -9,7 +9,6 @@
 #include "compiler/graph/whole_numbers.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/scalar/rounding.h"
-#include "oracle/bounds/call.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle::controls {
@@ -120,13 +119,12 @@ class Planner {
     if ((node.op->has(Trait::view) || node.op->has(Trait::movement)) && node.args[0].is_value() &&
         graph_.type(node.args[0].value()).dtype != graph_.type(node.result()).dtype)
       throw Unsupported("the controls know no other dtypes' bits");
-    const bool reducing = reducing_, defining = defining_;
+    const bool reducing = reducing_;
     try {
       return own_step(id);
     } catch (const Unsupported&) {
       if (others_ == Others::refused) throw;
       reducing_ = reducing;
-      defining_ = defining;
     }
     Step s = blank(id);
     s.compute = Compute::eager;
@@ -358,15 +356,11 @@ class Planner {
     std::vector<NodeId> inner;
     for (NodeId at = before == kNone ? graph_.first() : graph_.node(before).next; at != id; at = graph_.node(at).next)
       inner.push_back(at);
-    const bool outside = reducing_, outermost = !defining_;
+    const bool outside = reducing_;
     reducing_ = reducing_ || node.op->has(Trait::reduction);
-    defining_ = true;
-    std::vector<const OpDef*> steps;
-    for (NodeId at : inner) steps.push_back(graph_.node(at).op);
     for (NodeId at : inner) s.body.push_back(step(at));
     reducing_ = outside;
-    defining_ = !outermost;
-    if (outermost && !rounds_once(steps)) mark_on_the_way(s.body, {s.gives.begin(), s.gives.end()});
+    if (!outside && node.op->has(Trait::reduction)) mark_on_the_way(s.body, {s.gives.begin(), s.gives.end()});
     for (const Step& part : s.body) s.length = std::max(s.length, part.length);
     const auto* fused = std::ranges::find(kFused, node.op->full_name, &InOneGo::op);
     if (fused == std::end(kFused)) return;
@@ -383,7 +377,6 @@ class Planner {
   std::vector<RunValue> values_;
   Others others_;
   bool reducing_ = false;
-  bool defining_ = false;  // a composite's steps
 };
 
 }  // namespace
