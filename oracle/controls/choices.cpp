@@ -1,6 +1,7 @@
 #include "oracle/controls/choices.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "compiler/scalar/error_propagation.h"
@@ -94,18 +95,19 @@ double unit_of(uint64_t which) { return 1 + 0.6180339887498949 * static_cast<dou
 }  // namespace
 
 bool may_be_off_on_the_way(const Step& s) {
-  return s.on_the_way && (s.dtype == Dtype::f32 || s.dtype == Dtype::f64) && s.compute == Compute::scalar &&
-         s.row->accuracy.of(s.computes) == AccuracyClass::correctly_rounded && s.row->eval.dds;
+  if (!s.on_the_way || (s.dtype != Dtype::f32 && s.dtype != Dtype::f64)) return false;
+  return s.compute == Compute::sum || (s.compute == Compute::scalar && s.row->eval.dds &&
+                                       s.row->accuracy.of(s.computes) == AccuracyClass::correctly_rounded);
 }
 
-std::pair<DoubleDouble, DoubleDouble> off_on_the_way(const Step& s, DoubleDouble exact, int units) {
+std::pair<DoubleDouble, DoubleDouble> off_on_the_way(Dtype dtype, DoubleDouble exact, int units, double place) {
   std::pair<DoubleDouble, DoubleDouble> ends{exact, exact};
-  const double limit = 0.5 * last_place(s.dtype, exact.hi) * (1 - 0x1p-20);
+  const double limit = 0.5 * place * (1 - 0x1p-20);
   if (!std::isfinite(exact.hi) || std::fabs(exact.hi) < 0x1p-100 || std::fabs(exact.hi) > 0x1p100) return ends;
   for (int k = 0; k < units; ++k) {
     const double unit = unit_of(static_cast<uint64_t>(k));
     const DoubleDouble scaled = exact * DoubleDouble(unit);
-    const DoubleDouble there = DoubleDouble(nearest(s.dtype, scaled.hi)) / DoubleDouble(unit);
+    const DoubleDouble there = DoubleDouble(nearest(dtype, scaled.hi)) / DoubleDouble(unit);
     if (std::fabs(static_cast<double>(there - exact)) > limit) continue;
     if (there < ends.first) ends.first = there;
     if (there > ends.second) ends.second = there;
@@ -120,17 +122,31 @@ bool may_be_in_units(const Step& s) {
 }
 
 double in_units(double exact, uint64_t which) {
-  const double unit = nearest(Dtype::f32, unit_of(which));
-  const double scaled = nearest(Dtype::f32, nearest(Dtype::f32, exact) * unit);
-  const double back = nearest(Dtype::f32, scaled * nearest(Dtype::f32, 1 / unit));
+  struct Unit {
+    float unit, inverse;
+  };
+  static const std::array<Unit, kUnits> units = [] {
+    std::array<Unit, kUnits> all{};
+    for (uint64_t k = 0; k < kUnits; ++k) {
+      const auto unit = static_cast<float>(unit_of(k));
+      all[k] = {unit, 1 / unit};
+    }
+    return all;
+  }();
+  const Unit& u = units[which % kUnits];
+  const auto back = static_cast<double>(static_cast<float>(exact) * u.unit * u.inverse);
   return std::isfinite(back) ? back : exact;
 }
 
 ByUnits in_any_units(double exact) {
+  constexpr int kTimes = 4;  // four roundings each, at most, of 2^-24: the formula's room is 2^-20
   ByUnits all{exact, exact};
-  for (uint64_t which = 0; which < kUnits; ++which) {
-    const double by = in_units(exact, which);
-    all = {std::min(all.least, by), std::max(all.greatest, by)};
+  for (int time = 0; time < kTimes; ++time) {
+    const ByUnits from = all;
+    for (uint64_t which = 0; which < kUnits; ++which) {
+      all.least = std::min(all.least, in_units(from.least, which));
+      all.greatest = std::max(all.greatest, in_units(from.greatest, which));
+    }
   }
   return all;
 }

@@ -38,12 +38,13 @@ double rounded(const Choices& x, double exact);
 bool may_be_in_units(const Step& s);
 double in_units(double exact, uint64_t which);
 // In f32 and float64 the same, rounded once and not kept in the dtype: on the way to a result, no farther off than half
-// a place. The least and the greatest of so many.
+// such a place. The least and the greatest of so many units.
 bool may_be_off_on_the_way(const Step& s);
-std::pair<DoubleDouble, DoubleDouble> off_on_the_way(const Step& s, DoubleDouble exact, int units);
+std::pair<DoubleDouble, DoubleDouble> off_on_the_way(Dtype dtype, DoubleDouble exact, int units, double place);
 struct ByUnits {
   double least, greatest;
 };
+// In units of something, and what that gives in those of something else, as often as a step's accuracy leaves room for.
 ByUnits in_any_units(double exact);
 // An answer off by what the row's accuracy allows. `state` is of the random numbers that some choices draw.
 double pushed(const Step& s, const Choices& x, double exact, std::span<const ScalarValue> operands, uint64_t& state);

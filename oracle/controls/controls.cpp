@@ -207,8 +207,11 @@ class Batch {
         t.killed[c] += caught ? 1 : 0;
         killed = killed || (c == 0 && caught);
       }
-      if (!killed && scope == Scope::every_result)
-        survivor(s, tally.survivors[called], bad, worst, utmost, seed, index, called);
+      if (killed || scope != Scope::every_result) continue;
+      std::vector<Elements> at_random = worst, farthest = utmost;  // and as it is without the fault
+      raise_to(at_random, s.exact(), good);
+      raise_to(farthest, s.exact(), good);
+      survivor(s, tally.survivors[called], bad, at_random, farthest, seed, index, called);
     }
   }
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <random>
 
 #include "oracle/bounds/rounded.h"
 #include "oracle/controls/choices.h"
+#include "oracle/controls/steered_sums.h"
 
 namespace lenz::oracle::controls {
 
@@ -78,61 +78,6 @@ std::vector<Choices> choices_of(const Step& s) {
           all.push_back(x);
         }
   return all;
-}
-
-// A sum in an order chosen for its roundings to go one way. What a single term loses in a long sum is much the same
-// wherever it stands, and what two lose together is another amount: so of the next few terms the one or the two are
-// added that do most for each term. By `chance` what they do counts for less, up to so much of it.
-struct Chance {
-  std::mt19937 bits;
-  double most = 0;
-  double share() { return most == 0 ? 1 : 1 - most * (bits() * 0x1p-32); }
-};
-template <class Sum>
-double steered(std::vector<double>& terms, double way, Chance& chance) {
-  constexpr size_t kWindow = 24;
-  auto add = [](double a, double b) { return static_cast<double>(static_cast<Sum>(a) + static_cast<Sum>(b)); };
-  auto left_out = [](double a, double b, double sum) {
-    const double part = sum - a;
-    return (a - (sum - part)) + (b - part);
-  };
-  double sum = 0;
-  for (size_t i = 0; i < terms.size();) {
-    const size_t end = std::min(terms.size(), i + kWindow);
-    size_t first = i, second = i;                        // one term where both are the same
-    double most = -HUGE_VAL, next = add(sum, terms[i]);  // NaN and infinities do nothing
-    auto better = [&](size_t k, size_t l, double gain, double to) {
-      if (const double by = gain * chance.share(); by > most) most = by, first = k, second = l, next = to;
-    };
-    for (size_t k = i; k < end; ++k) {
-      const double alone = add(sum, terms[k]);
-      better(k, k, -way * left_out(sum, terms[k], alone), alone);
-      for (size_t l = k + 1; l < end; ++l) {
-        const double two = add(terms[k], terms[l]), to = add(sum, two);
-        better(k, l, -way * (left_out(terms[k], terms[l], two) + left_out(sum, two, to)) / 2, to);
-      }
-    }
-    std::swap(terms[i++], terms[first]);
-    if (second != first) std::swap(terms[i++], terms[second]);
-    sum = next;
-  }
-  return sum;
-}
-
-// Sorted so that partial sums are soon as large as they can be, of terms that gain little there: what is rounded by
-// more than a quarter of the largest parts' last place stands where its size times `share` would.
-void good_ones_late(std::vector<double>& terms, double way, Dtype sums, double share) {
-  double above = 0, below = 0;
-  for (double t : terms) (t > 0 ? above : below) += t;
-  if (!std::isfinite(above + below)) return;
-  const double sign = above >= -below ? 1 : -1, place = last_place(sums, std::max(above, -below));
-  std::vector<std::pair<double, double>> keyed;
-  for (double t : terms) {
-    const double gain = way * (std::round(t / place) - t / place);
-    keyed.emplace_back(sign * t * (gain > 0.25 ? share : 1), t);
-  }
-  std::ranges::sort(keyed, std::ranges::greater());
-  std::ranges::transform(keyed, terms.begin(), [](const auto& k) { return k.second; });
 }
 
 class Extent {
@@ -229,7 +174,7 @@ class Extent {
             operands[k] =
                 ScalarValue(DoubleDouble(from[k].v[which[k]], from[k].rest[which[k]]) * DoubleDouble(factors[k]));
           const DoubleDouble exact = s.row->eval.dds({s.computes, s.dtype}, operands).double_double();
-          const auto [least, greatest] = off_on_the_way(s, exact, tries_ > 0 ? 48 : 8);
+          const auto [least, greatest] = off_on_the_way(s.dtype, exact, units(), last_place(s.dtype, exact.hi));
           collector.add(least);
           collector.add(greatest);
         }
@@ -326,10 +271,12 @@ class Extent {
   // --- reductions
   // The sum of terms between two ends each, into the collector. Takes the vectors to pieces.
   void sum_of(const Step& s, std::vector<double>& low, std::vector<double>& high, Collector& collector) {
-    for (std::vector<double>* terms : {&low, &high}) {
-      const double way = terms == &low ? -1 : 1;
-      double plain = 0;
-      for (double t : *terms) plain += t;
+    for (std::vector<double>* given : {&low, &high}) {
+      SumOrder order{std::move(*given), {}}, best;
+      std::vector<double>& terms = order.terms;
+      const double way = given == &low ? -1 : 1;
+      double plain = 0, most = -HUGE_VAL;
+      for (double t : terms) plain += t;
       if (!is_floating(s.dtype)) {
         collector.add(plain);
         continue;
@@ -340,31 +287,37 @@ class Extent {
         keep(by.least, collector);
         keep(by.greatest, collector);
       }
-      const bool wide = s.dtype == Dtype::f64;
+      const Dtype carried = s.dtype == Dtype::f64 ? Dtype::f64 : Dtype::f32;
       Chance none;
       auto add_up = [&](Chance& chance) {
-        keep(wide ? steered<double>(*terms, way, chance) : steered<float>(*terms, way, chance), collector);
+        const double sum = steered(order, way, carried, chance);
+        keep(sum, collector);
+        if (tries_ > 0 && way * sum > most) most = way * sum, best = order;
       };
       // As it comes, with partial sums as large as they can be made, and as soon with terms that do little there.
       add_up(none);
       for (const auto descending : {true, false}) {
-        std::ranges::sort(*terms, [&](double a, double b) { return descending ? a > b : a < b; });
+        std::ranges::sort(terms, [&](double a, double b) { return descending ? a > b : a < b; });
         add_up(none);
       }
       constexpr double kGoodOnesCountFor[] = {0.75, 0.5, 0.25};
       for (const double share : kGoodOnesCountFor) {
-        good_ones_late(*terms, way, wide ? Dtype::f64 : Dtype::f32, share);
+        good_ones_late(terms, way, carried, share);
         add_up(none);
       }
       Chance chance;
-      for (size_t t = 0; t < std::min(tries_, kTermsOfTries / std::max<size_t>(terms->size(), 1)); ++t) {
+      for (size_t t = 0; t < std::min(tries_, kTermsOfTries / std::max<size_t>(terms.size(), 1)); ++t) {
         chance.most = t % 2 ? 0.5 : 0.2;
         if (t % 8 < 6)
-          good_ones_late(*terms, way, wide ? Dtype::f64 : Dtype::f32, 1 - 0.15 * static_cast<double>(t % 8));
+          good_ones_late(terms, way, carried, 1 - 0.15 * static_cast<double>(t % 8));
         else
-          std::ranges::shuffle(*terms, chance.bits);
+          std::ranges::shuffle(terms, chance.bits);
         add_up(chance);
       }
+      if (may_be_off_on_the_way(s)) continue;  // in changing units it gets farther
+      if (best.terms.size() < kFewTerms || terms.size() * s.count > kTermsOfExchanges / kLeastExchanges) continue;
+      const size_t times = kTermsOfExchanges / (terms.size() * s.count);
+      keep(with_exchanges(best, way, carried, times), collector);
     }
   }
   void gather(const Step& s, size_t row, std::vector<double>& low, std::vector<double>& high) {
@@ -382,8 +335,47 @@ class Extent {
       Collector collector;
       gather(s, r, low_, high_);
       sum_of(s, low_, high_, collector);
+      if (may_be_off_on_the_way(s) || may_be_in_units(s)) in_changing_units(s, r, collector);
       out[r] = collector.take();
     }
+  }
+  // A definition's sum by formulas that keep what they have so far in units of something that changes with each term,
+  // as a running mean does with their number and a softmax of one pass with the greatest of them: each sum of two is
+  // rounded in units of its own. The largest terms come first, so that what is rounded is soon as large as it gets. Or,
+  // as variances and means are computed of data that is shifted, the sum starts with a guess at the mean in the place
+  // of all terms but the first, and what these have beyond it is added.
+  void in_changing_units(const Step& s, size_t row, Collector& collector) {
+    const Operand& o = s.operands[0];
+    const Dtype carried = is_reduced_float(s.dtype) ? Dtype::f32 : s.dtype;
+    for (const bool up : {false, true})
+      for (const bool shifted : {false, true}) {
+        DoubleDouble whole;
+        wide_.clear();
+        for (size_t k = 0; k < s.length; ++k) {
+          const Attained& a = values_[o.value][(*o.sources)[row * s.length + k]];
+          wide_.emplace_back(a.v[up], a.rest[up]);
+          whole = whole + wide_.back();
+        }
+        if (!std::isfinite(whole.hi) || wide_.empty()) return;
+        std::ranges::sort(wide_, [&](const DoubleDouble& a, const DoubleDouble& b) {
+          return whole.hi < 0 ? a.hi < b.hi : a.hi > b.hi;
+        });
+        const double others = static_cast<double>(wide_.size() - 1);
+        const double guess = shifted ? whole.hi / (others + 1) : 0;
+        DoubleDouble sum = wide_[0] + DoubleDouble(guess) * DoubleDouble(others);
+        for (size_t k = 1; k < wide_.size(); ++k) {
+          DoubleDouble more = sum + (wide_[k] - DoubleDouble(guess));
+          const double place =
+              last_place(carried, shifted ? std::min(std::fabs(whole.hi), std::fabs(more.hi)) : more.hi);
+          const auto [least, greatest] = off_on_the_way(carried, more, units(), place);
+          sum = up ? greatest : least;
+        }
+        collector.add(sum);
+        keep(sum.hi, collector);
+        if (!may_be_in_units(s)) continue;
+        const ByUnits by = in_any_units(sum.hi);
+        keep(up ? by.greatest : by.least, collector);
+      }
   }
   void scan(const Step& s, AttainedElements& out) {
     const size_t rows = s.length ? s.count / s.length : 0;
@@ -443,12 +435,16 @@ class Extent {
     }
   }
 
+  int units() const { return tries_ > 0 ? 48 : 8; }
+
+  static constexpr size_t kFewTerms = 4, kTermsOfExchanges = 1 << 24, kLeastExchanges = 1 << 10;  // of a step's sums
   static constexpr size_t kTermsOfTries = 1 << 16;  // of all tries of one sum
   const Plan& plan_;
   const size_t tries_;
   std::vector<AttainedElements> values_;
   std::vector<Choices> choices_;
   std::vector<double> low_, high_;
+  std::vector<DoubleDouble> wide_;
 };
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
+#include "oracle/bounds/rounded.h"
+#include "oracle/controls/steered_sums.h"
 #include "oracle/controls/subject.h"
 
 namespace lenz::oracle::controls {
@@ -31,6 +33,38 @@ TEST(Extremes, OrdersOfSumsAreSteered) {
   EXPECT_GT(width(e, 1), 0.4 * error);
   EXPECT_LE(e.greatest[1][0], exact + error);
   EXPECT_GE(e.least[1][0], exact - error);
+}
+
+// A definition's sum may be kept in units that change: it gets about as far as its bound.
+TEST(Extremes, SumsOfDefinitionsChangeTheirUnits) {
+  Boxed boxed(DeviceKind::cpu);
+  for (const char* dtype : {"f32", "f64"}) {
+    Subject s = subject(
+        "graph @g(%x: " + std::string(dtype) +
+            "[24] init uniform(4, 5)) {\n  %m = aten.mean(%x)\n  %l = " + "aten.logsumexp(%x, [0])\n  return %m, %l\n}",
+        boxed);
+    const Extremes e = find_extremes(s.plan(), 1);
+    EXPECT_GT(width(e, 0), 1.4 * s.errors()[0][0]) << dtype;
+    for (size_t i : {0u, 1u}) {
+      EXPECT_LE(e.greatest[i][0], s.exact()[i][0] + s.errors()[i][0]) << dtype;
+      EXPECT_GE(e.least[i][0], s.exact()[i][0] - s.errors()[i][0]) << dtype;
+    }
+  }
+}
+
+// Terms that change places take a sum farther than the order that they come in. What an order gives is what it gave.
+TEST(Extremes, OrdersAreClimbed) {
+  std::mt19937 bits;
+  SumOrder order;
+  for (int k = 0; k < 300; ++k) order.terms.push_back(nearest(Dtype::f32, bits() * 0x1p-31 - 0.75));
+  order.joined.assign(order.terms.size(), 0);
+  auto sum = [&](size_t exchanges) { return with_exchanges(order, 1, Dtype::f32, exchanges); };
+  const double plain = sum(0), climbed = sum(20000);
+  EXPECT_GT(climbed, plain + 0x1p-14);
+  EXPECT_EQ(sum(0), climbed);
+  Chance none;
+  const double steered_to = steered(order, 1, Dtype::f32, none);
+  EXPECT_EQ(sum(0), steered_to);
 }
 
 // Each element is rounded, or not, on its own: what they bring to a sum adds up.
