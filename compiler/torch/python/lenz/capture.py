@@ -181,13 +181,13 @@ def of_exported(program, example=None):
 def by_fx(model, args, kwargs):
     """FX's own symbolic trace, then its ATen calls."""
     _check(model, args, kwargs)
+    if kwargs:
+        raise ExportError("FX's symbolic trace takes no keyword arguments", source_of_program(model), "pass them by position")
     try:
         with seeds_refused():
             traced = symbolic_trace(model)
     except Exception as e:
         raise translated(e) from e
-    if kwargs:
-        raise ExportError("FX's symbolic trace takes no keyword arguments", remedy="pass them by position")
     return of_graph_module(traced, args)
 
 
@@ -348,10 +348,11 @@ def translated(error, notes=None, program=None, dynamic=None):
     if notes.resized and where is None:
         return ExportError("an argument gets another size as out= of an op, which no graph can do to its caller's tensor",
                            notes.resized[-1] or begin, "hand over an out= of the result's sizes, or return the result")
+    unknown = "in output, which is not a known type" in first or (where is None and first.startswith("unhashable type"))
     where = where or begin
-    if "in output, which is not a known type" in first:
+    if unknown:
         return ExportError(first.split(". ")[0], where, "return tensors, numbers, strings, None, and lists, tuples and dicts "
-                           "of them")
+                           "of them; a dataclass after torch.export.register_dataclass")
     if "Expected FakeTensor" in first or "fake tensor in the exported program constant" in first:
         return ExportError("torch.export can't follow what this computes with tensors made outside, or with torch's own "
                            "machinery", where, "hand such tensors over as arguments, parameters or buffers")
