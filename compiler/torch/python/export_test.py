@@ -446,15 +446,19 @@ class Exports(ExportCase):
                 super().__init__()
                 self.register_buffer("sum", torch.zeros(4))
                 self.register_buffer("last", torch.zeros(4))
+                self.shift = [torch.ones(4)]
 
             def forward(self, x):
                 self.sum += x.sum(0)
+                self.sum.mul_(0.5)[1:3].add_(1)
                 self.last = x[-1] + self.last
-                return x + self.sum
+                return x + self.sum + self.shift[0]
 
         net = Sum()
+        names = set(vars(net))
         made = self.export(net, X, via="fx")
         self.assertIsInstance(net.sum, torch.Tensor)
+        self.assertEqual(set(vars(net)), names)
         self.assertEqual(made.text.count(" mut"), 2)
         self.agrees(made, net, X)
 

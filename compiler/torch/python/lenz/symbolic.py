@@ -29,6 +29,7 @@ def _written(target):
 
 class _Tracer(torch.fx.Tracer):
     record_stack_traces = True
+    proxy_buffer_attributes = True  # else what is written to a buffer is written while it is traced
 
 
 class _Making(TorchFunctionMode):
@@ -58,7 +59,7 @@ def _of_sizes(function, tracer):
 
 
 class _Kept:
-    """The attributes of a model as they were: while it is traced, those that it sets hold nodes."""
+    """The attributes of a model as they were: while it is traced, those that it sets hold nodes, and FX adds tensors."""
 
     def __init__(self, model):
         modules = model.named_modules() if isinstance(model, torch.nn.Module) else ()
@@ -76,9 +77,11 @@ class _Kept:
                 with graph.inserting_before(output):
                     graph.call_method("copy_", (graph.get_attr(f"{name}.{buffer}" if name else buffer), now.node))
 
-    def restore(self):
+    def restore(self, added=False):
+        """added: also takes away what was not there."""
         for module, was in self._was.values():
-            vars(module).clear()
+            if added:
+                vars(module).clear()
             vars(module).update(was)
 
 
@@ -96,6 +99,7 @@ def symbolic_trace(model):
         try:
             graph = tracer.trace(model)
             kept.write_back(graph)
-        finally:
             kept.restore()
-    return torch.fx.GraphModule(tracer.root, graph)
+            return torch.fx.GraphModule(tracer.root, graph)
+        finally:
+            kept.restore(added=True)
