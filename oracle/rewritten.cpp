@@ -1,10 +1,14 @@
 #include "oracle/rewritten.h"
 
+#include <ATen/core/Tensor.h>
+
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/drawing.h"
+#include "oracle/aten.h"
 
 namespace lenz::oracle {
 
@@ -34,18 +38,41 @@ bool lays_otherwise(const Graph& made) {
   return any;
 }
 
-bool inexact_on_strides(const Graph& graph, const SymValues& sizes) {
-  bool any = std::ranges::any_of(graph.subgraphs, [&](const auto& sub) { return inexact_on_strides(*sub, sizes); });
+// How the operands of functions that are not exact lie, but for those in order.
+std::set<std::string_view> inexact_layouts(const Graph& graph, const SymValues& sizes) {
+  std::set<std::string_view> all;
+  for (const auto& sub : graph.subgraphs) all.merge(inexact_layouts(*sub, sizes));
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);
     if (node.op->accuracy == Accuracy::exact) return;
     for (const Arg& a : node.arguments())
       for_each_value(a, [&](ValueId v) {
         const Type& t = graph.type(v);
-        any = any || (t.is_tensor() && !layout_of(t, sizes).starts_with("contiguous"));
+        if (!t.is_tensor()) return;
+        if (std::string_view layout = layout_of(t, sizes); !layout.starts_with("contiguous")) all.insert(layout);
       });
   });
+  return all;
+}
+
+// A byte of another dtype that is looked at as a bool may be neither 0 nor 1: some of eager's copies keep it, some make
+// it 1, and all who read it take it for true.
+bool looks_at_bools(const Graph& graph) {
+  bool any = std::ranges::any_of(graph.subgraphs, [](const auto& sub) { return looks_at_bools(*sub); });
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    if (!node.op->full_name.starts_with("aten.view")) return;  // op name: what looks at bytes as they are
+    const Type& t = graph.type(node.result());
+    any |= t.is_tensor() && t.dtype == Dtype::b8 && graph.type(node.args[0].value()).dtype != Dtype::b8;
+  });
   return any;
+}
+
+Execution with_true_as_one(Execution e) {
+  for (RunValue& v : e.outputs)
+    if (v && v->value.isTensor() && v->value.toTensor().scalar_type() == at::kBool)
+      v = hold(v->value.toTensor().view(at::kByte).ne(0));
+  return e;
 }
 }  // namespace
 
@@ -53,15 +80,15 @@ std::optional<Mismatch> Rewritten::differs(const Graph& made, const Execution& g
   if (draws_otherwise(trial_.graph(), made)) return trial_.differs_outside(got);
   auto mismatch = trial_.differs(got);
   if (mismatch && (eager_is_at_fault() || rounds_by_layout(made) || rounds_in_place(trial_.graph()) ||
-                   trial_.hangs_on_signs_of_zero(got)))
-    mismatch = trial_.eager_out_of_bounds(got);
+                   looks_at_bools(trial_.graph()) || trial_.hangs_on_signs_of_zero(got)))
+    mismatch = beyond_bounds(got);
   return mismatch;
 }
 
 std::optional<Mismatch> Rewritten::out_of_bounds(const Graph& made, const Execution& got) {
   if (draws_otherwise(trial_.graph(), made)) return trial_.differs_outside(got);
   if (!trial_.differs(got)) return std::nullopt;  // every bit of eager's: who doubts those asks of the graph itself
-  auto mismatch = trial_.eager_out_of_bounds(got);
+  auto mismatch = beyond_bounds(got);
   return mismatch && known_of(made, got) ? std::nullopt : mismatch;
 }
 
@@ -90,9 +117,13 @@ bool Rewritten::rounds_in_place(const Graph& graph) {
 // last places where a pass has laid an operand otherwise.
 bool Rewritten::rounds_by_layout(const Graph& made) const {
   const SymValues sizes = trial_.binding().lookup();
-  return known_in(known_, trial_.graph(), sizes, {}, true) != nullptr ||
-         (lays_otherwise(made) && inexact_on_strides(trial_.graph(), sizes)) ||
-         (inexact_on_strides(made, sizes) && !inexact_on_strides(trial_.graph(), sizes));
+  const std::set<std::string_view> before = inexact_layouts(trial_.graph(), sizes);
+  return known_in(known_, trial_.graph(), sizes, {}, true) != nullptr || (lays_otherwise(made) && !before.empty()) ||
+         inexact_layouts(made, sizes) != before;
+}
+
+std::optional<Mismatch> Rewritten::beyond_bounds(const Execution& got) {
+  return trial_.eager_out_of_bounds(looks_at_bools(trial_.graph()) ? with_true_as_one(got) : got);
 }
 
 bool Rewritten::eager_is_at_fault() {

@@ -22,6 +22,7 @@ class Rewritten {
   bool rounds_by_layout(const Graph& made) const;
   static bool rounds_in_place(const Graph& graph);
   bool eager_is_at_fault();
+  std::optional<Mismatch> beyond_bounds(const Execution& got);
 
   Trial& trial_;
   std::span<const KnownFault> known_;

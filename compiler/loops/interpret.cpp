@@ -179,7 +179,9 @@ class Interpreter {
   }
 
   void run(const While& loop) {
+    const size_t mark = symbols_.mark();
     for (uint64_t round = 0;; ++round) {
+      symbols_.unwind(mark);
       run(*loop.test);
       if (memory_.scalar(loop.condition).integer() == 0) return;
       if (round == options_.while_limit)
@@ -190,7 +192,9 @@ class Interpreter {
 
   void run(const Repeat& loop) {
     const int64_t count = symbols_.value(loop.count);
+    const size_t mark = symbols_.mark();
     for (int64_t i = 0; i < count; ++i) {
+      symbols_.unwind(mark);
       symbols_.bind(loop.symbol, i, &loop);
       run(*loop.body);
     }

@@ -33,6 +33,7 @@ void Symbols::bind(Dim symbol, int64_t value, const void* who) {
     values_.resize(id + 1);
     by_.resize(id + 1);
   }
+  if (by_[id] == nullptr) order_.push_back(id);
   values_[id] = value;
   by_[id] = who;
 }
@@ -40,6 +41,11 @@ void Symbols::bind(Dim symbol, int64_t value, const void* who) {
 void Symbols::unbind_all(const void* who) {
   for (const void*& by : by_)
     if (by == who) by = nullptr;
+  while (!order_.empty() && by_[order_.back()] == nullptr) order_.pop_back();
+}
+
+void Symbols::unwind(size_t mark) {
+  for (; order_.size() > mark; order_.pop_back()) by_[order_.back()] = nullptr;
 }
 
 std::optional<bool> Symbols::match(Dim dim, int64_t number, const void* who) {

@@ -21,6 +21,10 @@ class Symbols {
 
   void bind(Dim symbol, int64_t value, const void* who);
   void unbind_all(const void* who);
+  // What is bound after a mark was taken is bound no more: to be run again is not to know what the last time gave, and
+  // a fact that ties two such sizes is asked of those of one time.
+  size_t mark() const { return order_.size(); }
+  void unwind(size_t mark);
   // Matches a dim to a number: what it mentions has a value and gives that number, or its one open symbol gets the
   // value that does. False if it can't; nullopt if several are open.
   std::optional<bool> match(Dim dim, int64_t number, const void* who);
@@ -39,6 +43,7 @@ class Symbols {
   const Assumptions& assumptions_;
   std::vector<int64_t> values_;
   std::vector<const void*> by_;  // null: not bound
+  std::vector<uint32_t> order_;  // in which they were bound
 };
 
 }  // namespace lenz::loops

@@ -64,6 +64,7 @@ Item is_placed(TextRunner& in, Items a) {
 // Whether several coordinates may name one place in memory.
 bool may_meet(TextRunner& in, const DimVec& sizes, const DimVec& strides) {
   const Facts& facts = in.lowering().program.assumptions.known();
+  if (std::ranges::any_of(sizes, [&](Dim size) { return facts.proves(eq(size, 0)); })) return false;
   std::vector<size_t> order;
   for (size_t d = 0; d < sizes.size(); ++d)
     if (!facts.proves(eq(sizes[d], 1))) order.push_back(d);
@@ -91,7 +92,7 @@ Item strays(TextRunner& in, Items a) {
   const Facts& facts = in.lowering().program.assumptions.known();
   const bool leaves = facts.proves(lt(first, 0)) || facts.proves(le(elements, last));
   const bool none = std::ranges::any_of(sizes, [&](Dim size) { return facts.proves(eq(size, 0)); });
-  return Item::of(Arg::of_bool(!none && (leaves || may_meet(in, sizes, strides))));
+  return Item::of(Arg::of_bool((leaves && !none) || may_meet(in, sizes, strides)));
 }
 Item shape_changes(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(!(in.type(a[0]).sizes == in.type(a[1]).sizes)));

@@ -102,6 +102,15 @@ TEST(LoweredPrograms, LoopsAreForTheHost) {
   auto graph = parse_graph("graph @g(%x: f32[4]) { %y = aten._to_copy(%x, device=cuda) return %y }", op_table());
   EXPECT_THROW(lower_graph(*graph), Unsupported);
 }
+// Where nothing is there nothing meets, whatever the strides: no host has to say what is written last.
+TEST(LoweredPrograms, WhatIsEmptyOverlapsNothing) {
+  for (const char* text :
+       {"graph @g(%x: f32[3, 0, 0], %s: f32[3, 0]) level core { %y = aten.diagonal_scatter(%x, %s, 0, 1, 2) return %y "
+        "}",
+        "graph @g(%x: f32[4, 0], %s: f32[2, 0]) level core { %y = aten.slice_scatter(%x, %s, 0, 1, 3) return %y }"})
+    EXPECT_NO_THROW(lower_graph(*parse_graph(text, op_table()), {.externs = false})) << text;
+}
+
 // A host is called for a product where that takes less time than the call does.
 TEST(LoweredPrograms, SmallProductsAreLoops) {
   auto outside = [](const std::string& inputs, const std::string& call) {

@@ -59,6 +59,7 @@ Frame::Frame(Shared& shared, std::span<const Argument> arguments) : s_(shared), 
     }
   }
   loops::take_inputs(s_.program, inputs, symbols_, [](BufferId, const loops::Tensor&) {});
+  early_symbols_ = symbols_.mark();
   lay_out();
   prepare_all(*s_.tape);
   scratch_ = AlignedMemory(scratch_of_worker_ * static_cast<uint64_t>(s_.options.pool->workers()));
@@ -319,6 +320,7 @@ void Frame::run(std::span<const Argument> arguments, Host& host, const RandomStr
   ambient_ = ambient;
   late_output_bytes_ = 0;
   given_.assign(given_.size(), false);
+  symbols_.unwind(early_symbols_);
   take(arguments, host);
   try {
     run(*s_.tape);

@@ -109,6 +109,7 @@ class Frame {
 
   Shared& s_;
   loops::Symbols symbols_;
+  size_t early_symbols_ = 0;          // the mark behind those that the arguments tell
   std::vector<int64_t> key_;          // what the arguments look like
   std::vector<std::byte*> storages_;  // start of an owner's storage, by buffer
   std::vector<std::byte*> first_;     // first element, by buffer

@@ -145,7 +145,9 @@ void Frame::run(const Step& step, const Tape& tape, size_t& inner) {
     void operator()(const While& n) const {
       const size_t test = inner;
       inner += 2;
+      const size_t mark = f.symbols_.mark();
       for (uint64_t round = 0;; ++round) {
+        f.symbols_.unwind(mark);
         f.run(*tape.inner[test]);
         if (!f.truth(n.condition)) return;
         if (round == f.s_.options.while_limit)
@@ -156,7 +158,9 @@ void Frame::run(const Step& step, const Tape& tape, size_t& inner) {
     void operator()(const Repeat& n) const {
       const size_t body = inner++;
       const int64_t count = f.value(n.count);
+      const size_t mark = f.symbols_.mark();
       for (int64_t i = 0; i < count; ++i) {
+        f.symbols_.unwind(mark);
         f.symbols_.bind(n.symbol, i, &n);
         f.run(*tape.inner[body]);
       }

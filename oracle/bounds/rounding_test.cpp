@@ -186,6 +186,13 @@ TEST(Bounds, OfFunctionsNextToTheEndOfTheirDtypeAreOpen) {
     return Judged("graph @g(%x: f32[1], %y: f32[1]) { %z = aten.add(%x, %y) return %z }", {{x}, {x}}).errors()[0];
   };
   EXPECT_FALSE(std::isinf(added(0x1.fffffep126)));  // rounded to nearest: the largest number
+  auto length = [](double re, double im) {
+    return Judged("graph @g(%x: f32[1], %y: f32[1]) { %z = aten.complex(%x, %y) %a = aten.abs(%z) return %a }",
+                  {{re}, {im}})
+        .errors()[0];
+  };
+  EXPECT_TRUE(std::isinf(length(2.752942002356635e38, -2.0001293378304098e38)));  // a fifth of a place below the end
+  EXPECT_FALSE(std::isinf(length(2.7e38, -2.0e38)));
 }
 
 // However whole the numbers, eager takes the difference of both ends first.

@@ -169,7 +169,7 @@ inline constexpr std::string_view kRepeatsLoops = LENZ_REPEATED R"(
 inline constexpr std::string_view kRepeatInterleaveLoops = R"(
   $flat = not given($dim)
   if $flat { $d = 0 $rows = numel(%self) } else { $d = wrap($dim, rank(%self)) $rows = size(%self, $d) }
-  $one = rank(%repeats) == 0 or numel(%repeats) == 1
+  $one = rank(%repeats) == 0 or (size(%repeats, 0) != $rows and numel(%repeats) == 1)
   if $one {
     $only = list(rank(%repeats), 0)
     %total = temporary(i64, [])

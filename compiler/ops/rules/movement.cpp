@@ -115,9 +115,15 @@ void tile(Infer& in) {
 }
 
 namespace {
+// Whether there is nothing to repeat. Of a size that only the run knows types need not know: what it binds is 0 then.
+bool nothing_in(Infer& in, Dim size) {
+  if (in.assumptions().mentions_open(size)) return in.assumptions().prove(eq(size, 0)) == Truth::yes;
+  return in.is_zero(size);
+}
+
 // The sum of repeats, which only the run knows if nobody stated it.
 Dim repeated_size(Infer& in, const Type& repeats, std::optional<Dim> stated) {
-  if (repeats.rank() == 1 && in.is_zero(repeats.sizes()[0])) return 0;
+  if (repeats.rank() == 1 && nothing_in(in, repeats.sizes()[0])) return 0;
   if (!stated) return in.unbacked(0, std::nullopt);
   in.require(ge(*stated, 0), "output_size is negative");
   return *stated;
@@ -145,10 +151,10 @@ void repeat_interleave(Infer& in) {
   const Type& repeats = in.tensor("repeats");
   in.require(repeats.dtype == Dtype::i32 || repeats.dtype == Dtype::i64, "repeats must be i32 or i64");
   in.require(repeats.rank() <= 1, "repeats must have at most one dim");
-  if (repeats.rank() == 1 && !in.is_one(repeats.sizes()[0]))
-    in.require(eq(repeats.sizes()[0], sizes[d]), "repeats have another size than the dim");
-  bool nothing = repeats.rank() == 0 || in.is_one(repeats.sizes()[0]) ? in.is_zero(sizes[d]) : false;
-  sizes[d] = nothing ? Dim(0) : repeated_size(in, repeats, stated);
+  const bool each = repeats.rank() == 1 && repeats.sizes()[0] == sizes[d];
+  const bool one = repeats.rank() == 0 || (!each && in.is_one(repeats.sizes()[0]));
+  if (!each && !one) in.require(eq(repeats.sizes()[0], sizes[d]), "repeats have another size than the dim");
+  sizes[d] = one && nothing_in(in, sizes[d]) ? Dim(0) : repeated_size(in, repeats, stated);
   in.result(fresh(in, t, sizes));
 }
 

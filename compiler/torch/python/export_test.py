@@ -4,8 +4,10 @@ The package lenz: what programs become."""
 
 import contextlib
 import copy
+import dataclasses
 import json
 import math
+import typing
 from pathlib import Path
 
 import numpy as np
@@ -410,6 +412,69 @@ class Exports(ExportCase):
         made = self.export(net, X, via="fx")
         self.assertIn("%\"1.running_mean\": f32[3] mut", made.text)
         self.agrees(made, net, X)
+
+    def test_writes_in_a_symbolic_trace(self):
+        def f(x):
+            row = x[1]
+            row += x[0].clone()
+            x[0, 1:3] = 7
+            turned = x.T
+            turned *= 2
+            x[x > 9] = 0
+            n = x.shape[0]
+            n += 1
+            return x, row, x * n
+
+        self.agrees(self.export(f, X.clone(), via="fx"), f, X.clone())
+        lines = (self.folder / "g.sources.json").read_text()
+        self.assertIn("row += x[0].clone()", lines)
+
+    def test_what_a_symbolic_trace_makes_is_new_in_every_call(self):
+        def f(x):
+            out = torch.empty(6, 4)
+            torch.cumsum(x, 0, out=out)
+            torch.clamp(out, min=0, out=out)
+            return out, torch.zeros(4).add_(x[0]), torch.rand(3), torch.zeros(x.shape[0], 2), torch.arange(4) * x
+
+        made = self.export(f, X, via="fx")
+        self.assertEqual(made.text.count(": f32["), 1, made.text)  # no input but x
+        self.agrees(made, f, X)
+
+    def test_a_symbolic_trace_leaves_the_model_as_it_was(self):
+        class Sum(nn.Module):
+            def __init__(self):
+                super().__init__()
+                self.register_buffer("sum", torch.zeros(4))
+                self.register_buffer("last", torch.zeros(4))
+                self.shift = [torch.ones(4)]
+
+            def forward(self, x):
+                self.sum += x.sum(0)
+                self.sum.mul_(0.5)[1:3].add_(1)
+                self.last = x[-1] + self.last
+                return x + self.sum + self.shift[0]
+
+        net = Sum()
+        names = set(vars(net))
+        made = self.export(net, X, via="fx")
+        self.assertIsInstance(net.sum, torch.Tensor)
+        self.assertEqual(set(vars(net)), names)
+        self.assertEqual(made.text.count(" mut"), 2)
+        self.agrees(made, net, X)
+
+    def test_records_in_a_symbolic_trace(self):
+        class Pair(typing.NamedTuple):
+            first: object
+            second: object
+
+        @dataclasses.dataclass
+        class Both:
+            pair: Pair
+            more: list
+
+        torch.utils._pytree.register_dataclass(Both)
+        f = lambda x: (Both(Pair(x + 1, [x]), [x * 2]), Pair(x.sin(), None))
+        self.agrees(self.export(f, X, via="fx"), f, X)
 
     def test_any_fx_graph(self):
         graph = torch.fx.Graph()

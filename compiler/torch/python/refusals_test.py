@@ -2,6 +2,7 @@
 
 What can't be exported: the message says what, where in the user's source, and what to do."""
 
+import dataclasses
 import contextlib
 import io
 
@@ -30,6 +31,28 @@ class Refusals(ExportCase):
 
         error = self.refused_here(Branch(), X, via="fx")
         self.assertIn("this line", error.where.code)
+
+    def test_keywords_in_a_symbolic_trace(self):
+        def f(x=None, *, y):  # this line
+            return y
+
+        error = self.refused_here(f, via="fx", kwargs={"y": X})
+        self.assertIn("keyword", error.what)
+
+    def test_an_error_of_an_op_in_a_symbolic_trace(self):
+        def f(x):
+            y = x + 1
+            return y @ y  # this line
+
+        self.assertIn("this line", self.refused_here(f, X, via="fx").where.code)
+
+    def test_records_that_torch_does_not_know(self):
+        @dataclasses.dataclass
+        class Pair:
+            first: object
+
+        error = self.refused_here(lambda x: Pair(x + 1), X)
+        self.assertIn("register_dataclass", error.remedy)
 
     def test_control_flow_beyond_graphs(self):
         from torch.nn.attention.flex_attention import flex_attention

@@ -1,5 +1,6 @@
 """Programs as FX graphs of ATen calls, with what stands behind each input."""
 
+import copy
 import dataclasses
 import functools
 import inspect
@@ -14,10 +15,13 @@ from torch._export.non_strict_utils import _clean_dynamic_markers
 from torch.export.graph_signature import InputKind, OutputKind
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import GuardOnDataDependentSymNode
+from torch.fx.node import map_arg
+from torch.fx.traceback import preserve_node_meta
 from torch.utils._pytree import SequenceKey, keystr, tree_flatten_with_path, tree_leaves
 
 from . import dims
 from .errors import ExportError, source_in, source_of_caught, source_of_exception, source_of_program
+from .symbolic import symbolic_trace
 from .tracing import Notes, noted, seeds_refused
 
 
@@ -177,14 +181,44 @@ def of_exported(program, example=None):
 def by_fx(model, args, kwargs):
     """FX's own symbolic trace, then its ATen calls."""
     _check(model, args, kwargs)
+    if kwargs:
+        raise ExportError("FX's symbolic trace takes no keyword arguments", source_of_program(model), "pass them by position")
     try:
         with seeds_refused():
-            traced = torch.fx.symbolic_trace(model)
+            traced = symbolic_trace(model)
     except Exception as e:
         raise translated(e) from e
-    if kwargs:
-        raise ExportError("FX's symbolic trace takes no keyword arguments", remedy="pass them by position")
     return of_graph_module(traced, args)
+
+
+def _is_record(node):
+    """Whether a node only builds a NamedTuple or a dataclass."""
+    return isinstance(node.target, type) and (hasattr(node.target, "_fields") or dataclasses.is_dataclass(node.target))
+
+
+def _without_records(gm):
+    """The graph with what its records hold, in order, in their place."""
+    if not any(_is_record(n) for n in gm.graph.nodes):
+        return gm
+    graph = copy.deepcopy(gm.graph)
+    held = lambda n: map_arg((*n.args, *n.kwargs.values()), held) if _is_record(n) else n
+    for n in graph.nodes:
+        n.args, n.kwargs = map_arg(n.args, held), map_arg(n.kwargs, held)
+    for n in reversed(graph.nodes):
+        if _is_record(n):
+            graph.erase_node(n)
+    return torch.fx.GraphModule(gm, graph)
+
+
+class _ByNode(torch.nn.Module):
+    """An FX graph run node by node, each of which tells its line to what traces it."""
+
+    def __init__(self, gm):
+        super().__init__()
+        self.gm = gm
+
+    def forward(self, *inputs):
+        return torch.fx.Interpreter(self.gm).run(*inputs)
 
 
 def _is_aten(gm):
@@ -197,6 +231,7 @@ def of_graph_module(gm, args):
     """Of any FX graph; one that is not yet of ATen calls is traced to them, parameters and buffers becoming inputs."""
     if not isinstance(args, tuple):
         args = tuple(args)
+    gm = _without_records(gm)
     if _is_aten(gm) and all("val" in n.meta for n in gm.graph.nodes if n.op in ("placeholder", "call_function")):
         inputs, examples = [], iter(args)
         for n in gm.graph.nodes:
@@ -209,7 +244,8 @@ def of_graph_module(gm, args):
 
     def interpret(*flat):
         values, inputs = dict(zip(state, flat)), flat[len(state) :]
-        return torch.func.functional_call(gm, values, inputs)
+        with preserve_node_meta():
+            return torch.func.functional_call(_ByNode(gm), {f"gm.{name}": v for name, v in values.items()}, inputs)
 
     with noted() as notes:
         try:
@@ -312,10 +348,11 @@ def translated(error, notes=None, program=None, dynamic=None):
     if notes.resized and where is None:
         return ExportError("an argument gets another size as out= of an op, which no graph can do to its caller's tensor",
                            notes.resized[-1] or begin, "hand over an out= of the result's sizes, or return the result")
+    unknown = "in output, which is not a known type" in first or (where is None and first.startswith("unhashable type"))
     where = where or begin
-    if "in output, which is not a known type" in first:
+    if unknown:
         return ExportError(first.split(". ")[0], where, "return tensors, numbers, strings, None, and lists, tuples and dicts "
-                           "of them")
+                           "of them; a dataclass after torch.export.register_dataclass")
     if "Expected FakeTensor" in first or "fake tensor in the exported program constant" in first:
         return ExportError("torch.export can't follow what this computes with tensors made outside, or with torch's own "
                            "machinery", where, "hand such tensors over as arguments, parameters or buffers")
