@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/infer.h"
+#include "compiler/scalar/scalar.h"
 #include "fuzz/adapt.h"
 #include "oracle/initialise.h"
 
@@ -22,7 +23,6 @@ bool shares_elements(const Type& t) {  // a dim of several elements at one place
 }
 
 constexpr int64_t kMostElements = 1 << 23;  // of an input
-constexpr double kSmall = 4;
 constexpr std::string_view kConstant = "lenz.constant";
 constexpr std::string_view kEmpty = "aten.zeros";  // op name: what an out= op may resize
 
@@ -43,7 +43,9 @@ void Growth::add(ValueId v) {
 }
 
 GraphCalls::GraphCalls(Growth& growth, Chooser& choose, const OpDef& op)
-    : CallMaker(*growth.graph, choose, op), growth_(growth) {}
+    : CallMaker(*growth.graph, choose, op),
+      growth_(growth),
+      costly_(!op.scalar.empty() && find_scalar(op.scalar)->has(traits::costly)) {}
 
 // New values are used more often than old ones, so that graphs become deep; and those that nobody uses yet most of all.
 ValueId GraphCalls::recent(std::span<const ValueId> from) {
@@ -171,7 +173,7 @@ ValueId GraphCalls::tensor(const TensorWish& wish) {
   const bool resized = wish.written && wish.sizes && wish.sizes->size() == 1 && (*wish.sizes)[0] == 0;
   const bool full = graph_.inputs().size() >= growth_.most_inputs;
   if (resized) return hand_out(choose().below(8) == 7 ? fresh(wish, dtypes) : of_no_elements(a_dtype(dtypes)), wish);
-  if (full || choose().below(16) >= growth_.habits.fresh) {
+  if (!costly_ && (full || choose().below(16) >= growth_.habits.fresh)) {
     std::vector<ValueId> fitting;
     for (ValueId v : growth_.values)
       if (fits(v, wish, dtypes)) fitting.push_back(v);
@@ -236,13 +238,10 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
                         (parameter || choose().below(16) < growth_.habits.constants);
   if (constant) whole.plain = true;
   ValueId v = FreshCalls(graph_, choose(), op_).tensor(whole);
-  // Small integers are where quotients, shifts and comparisons have their ends.
+  // What is declared holds for whatever is asked of the case; where nothing is, who reads it says what it may be, and
+  // then integers have the ends of their dtype, divisors are negative too.
   Initialiser& init = graph_.input(graph_.inputs().size() - 1).init;
-  if (!wants_values(wish) && init.kind == Initialiser::integers && init.low <= kSmall && init.high >= -kSmall &&
-      choose().below(3) == 2) {
-    init.low = std::max(init.low, -kSmall);
-    init.high = std::min(init.high, kSmall);
-  }
+  if (!constant && !wants_values(wish) && init.kind == Initialiser::integers && choose().below(3) != 0) init = {};
   if (constant) v = as_constant(v);
   if (wants_values(wish)) growth_.made_for.emplace(v, whole);
   growth_.add(v);

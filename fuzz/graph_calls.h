@@ -52,6 +52,7 @@ class GraphCalls final : public CallMaker {
   ValueId hand_out(ValueId v, const TensorWish& wish);
 
   Growth& growth_;
+  const bool costly_;  // it counts as far as a number says: no call for numbers that the graph computes
   std::vector<Handed> handed_;
   int64_t edges_drawn_ = 1;  // their product
 };

@@ -122,6 +122,13 @@ using RunsAtSizes = std::function<RunAtSizes(oracle::Trial& trial, const oracle:
 std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view property,
                                         std::span<const oracle::Binding> sizes, const RunsAtSizes& run);
 
+// A definition that is wrong misleads the reference as it misleads the compiler: so where anything was held to the
+// reference, eager is too.
+std::optional<oracle::Mismatch> eager_against_reference(oracle::Trial& trial);
+
+// A kind of values that the case is not of, for who has time for one more: where functions have their ends, or where
+// operands and numbers of the graph meet.
+oracle::Values another_kind(const Setting& setting);
 // What goes wrong at the case's sizes with values of these kinds, but for its own: what was compiled once serves all.
 std::optional<Failure> failure_with_values(
     Subject& subject, std::string_view property, std::span<const oracle::Values> kinds,
