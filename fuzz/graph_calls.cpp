@@ -1,8 +1,12 @@
 #include "fuzz/graph_calls.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "compiler/graph/infer.h"
+#include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
 #include "fuzz/adapt.h"
 #include "oracle/initialise.h"
@@ -212,11 +216,25 @@ ValueId GraphCalls::of_no_elements(Dtype dtype) {
   return graph_.node(graph_.append(*r.op, r.args)).result();
 }
 
+// What is folded is folded of such elements too.
+void GraphCalls::make_special(std::span<std::byte> elements, Dtype dtype) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const size_t size = static_cast<size_t>(item_size(dtype));
+  for (size_t at = 0; at < elements.size(); at += size) {
+    if (choose().flip()) continue;
+    const double number = choose().any_of<double>(
+        {0, -0.0, 1, -1, smallest_subnormal(dtype), largest_finite(dtype), kInf, -kInf, std::nan("")});
+    const ScalarBits bits = to_bits(dtype, ScalarValue(number));
+    std::memcpy(elements.data() + at, bits.data(), size);
+  }
+}
+
 ValueId GraphCalls::as_constant(ValueId input) {
   ConstantData data;
   data.type = type(input).tensor();
   std::vector<std::byte> bytes(oracle::storage_bytes(type(input)));
   oracle::initialise(bytes, type(input), graph_.inputs().back().init, false);
+  if (is_floating(type(input).dtype) && choose().below(3) == 2) make_special(bytes, type(input).dtype);
   data.bytes = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   graph_.remove_input(graph_.inputs().size() - 1);
   const Arg literal = context().data(std::move(data));

@@ -127,12 +127,15 @@ class Grower {
 
   void idiom_in_turn(Growth& growth, uint64_t index) {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
-    const size_t which = options_.turn->of(index, idiom_count() + attention_count());
+    // Rules, what strings them together, and what rows say of numbers, which is as good as a rule.
+    size_t which = options_.turn->of(index, idiom_count() + attention_count() + pool_.singling.size());
     auto note = [&](NodeId id) { made(growth, id); };
     if (which < idiom_count()) {
       grow_idiom(growth, c_, note, which);
+    } else if ((which -= idiom_count()) < attention_count()) {
+      grow_attention(growth, c_, note, which);
     } else {
-      grow_attention(growth, c_, note, which - idiom_count());
+      call(growth, *pool_.singling[which - attention_count()], true);
     }
     // Rules leave an output alone that would become an input, or another one.
     if (!growth.values.empty() && c_.flip()) call_on(growth, pool_.pure, growth.values.back());
@@ -270,7 +273,8 @@ class Grower {
     return rows.empty() ? nullptr : c_.pick(rows);
   }
 
-  void call(Growth& growth, const OpDef& op) {
+  // `singled`: with a number among its operands that the row singles out, which comes now and then by itself.
+  void call(Growth& growth, const OpDef& op, bool singled = false) {
     Graph& graph = *growth.graph;
     ++statistics_.calls;
     try {
@@ -278,7 +282,7 @@ class Grower {
       op.generate(maker);
       const std::span<const Arg> made_args = maker.finish();
       std::vector<Arg> args(made_args.begin(), made_args.end());
-      if ((op.neutral.size() > 0 || op.absorbing.size() > 0) && c_.below(3) == 2) single_out(growth, op, args);
+      if (Pool::singles_out(op) && (singled || c_.below(3) == 2)) single_out(growth, op, args);
       // It looks at memory, also between a tensor's elements: what lies there is nobody's business.
       if (op.schema.packet.starts_with("as_strided") &&  // op name: no trait says it
           has_gaps(graph.type(args[0].value())))

@@ -41,6 +41,7 @@ Pool::Pool(const OpTable& table) {
     if (!takes(op)) continue;
     auto& pools = op.schema.mutates() || op.variant != VariantKind::functional ? writing : pure;
     pools[static_cast<size_t>(family_of(op))].push_back(&op);
+    if (&pools == &pure && singles_out(op)) singling.push_back(&op);
     if (!op.base || kin.empty() || kin.back()[0] != op.base) kin.emplace_back();
     kin.back().push_back(&op);
   }
