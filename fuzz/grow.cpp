@@ -197,9 +197,15 @@ class Grower {
     if (id == before || !graph.node(id).op->generate || !resized(graph, graph.node(id)).empty()) return;
     const Node node = graph.node(id);
     std::vector<Arg> args(node.arguments().begin(), node.arguments().end());
-    // What is written to keeps its size.
-    if (node.op->variant == VariantKind::functional && !node.op->schema.mutates() && c_.flip())
+    auto writes = [&] {
+      for (size_t i = 0; i < args.size(); ++i)
+        if (writes_operand(*node.op, args, i)) return true;
+      return false;
+    };
+    if (!writes() && c_.flip()) {  // what is written to keeps its size
       change_one(*node.op, args);
+      if (writes()) return;  // as a flag may say, to what nobody may write to
+    }
     append(growth, *node.op, args);
   }
 

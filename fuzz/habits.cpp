@@ -137,7 +137,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   if (options.turn) h.about = about(options.turn->number);
   if (h.about != About::much) {
     h.ops = c.below(3);
-  } else if (options.large && !h.corpus && c.below(12) == 11) {
+  } else if (options.large && !h.corpus && c.below(5) == 4) {
     make_large(h, c);
   }
   switch (c.below(6)) {
