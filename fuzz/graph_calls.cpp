@@ -229,12 +229,12 @@ void GraphCalls::make_special(std::span<std::byte> elements, Dtype dtype) {
   }
 }
 
-ValueId GraphCalls::as_constant(ValueId input) {
+ValueId GraphCalls::as_constant(ValueId input, bool special) {
   ConstantData data;
   data.type = type(input).tensor();
   std::vector<std::byte> bytes(oracle::storage_bytes(type(input)));
   oracle::initialise(bytes, type(input), graph_.inputs().back().init, false);
-  if (is_floating(type(input).dtype) && choose().below(3) == 2) make_special(bytes, type(input).dtype);
+  if (special && is_floating(type(input).dtype)) make_special(bytes, type(input).dtype);
   data.bytes = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   graph_.remove_input(graph_.inputs().size() - 1);
   const Arg literal = context().data(std::move(data));
@@ -260,7 +260,7 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   // then integers have the ends of their dtype, divisors are negative too.
   Initialiser& init = graph_.input(graph_.inputs().size() - 1).init;
   if (!constant && !wants_values(wish) && init.kind == Initialiser::integers && choose().below(3) != 0) init = {};
-  if (constant) v = as_constant(v);
+  if (constant) v = as_constant(v, !wants_values(wish) && choose().below(3) == 2);
   if (wants_values(wish)) growth_.made_for.emplace(v, whole);
   growth_.add(v);
   return v;

@@ -498,7 +498,8 @@ class Grower {
       if (graph.type(v).is_tensor() && graph.value(v).producer != kNone &&
           !graph.node(graph.value(v).producer).erased && std::ranges::find(gone, v) == gone.end())
         made.push_back(v);
-    const bool behind = graph.level == Level::torch && (growth.habits.about == About::much ? c_.below(4) == 3 : c_.flip());
+    const bool behind =
+        graph.level == Level::torch && (growth.habits.about == About::much ? c_.below(4) == 3 : c_.flip());
     for (ValueId v : made)
       if (graph.value(v).users.empty() && c_.below(8) != 7) all.push_back(Arg::of_value(behind ? turned(v) : v));
     if (!made.empty() && c_.below(3) == 2) all.push_back(Arg::of_value(c_.pick(made)));

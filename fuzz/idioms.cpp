@@ -393,8 +393,8 @@ class Chain {
 
 void grow_attention(Growth& growth, Chooser& choose, const NodeMade& made, size_t which) {
   const AttentionPatterns& patterns = attention_patterns();
-  const DtypeSet liked =
-      std::exchange(growth.habits.dtypes, dtypes::wide_floats | (choose.flip() ? dtypes::half | dtypes::bfloat : DtypeSet()));
+  const DtypeSet liked = std::exchange(
+      growth.habits.dtypes, dtypes::wide_floats | (choose.flip() ? dtypes::half | dtypes::bfloat : DtypeSet()));
   Chain chain(growth, choose, made);
   chain.add(patterns.products);
   const uint64_t steps = 1 + choose.below(3), in_turn = choose.below(steps);
