@@ -205,6 +205,8 @@ class Grower {
     if (!writes() && c_.flip()) {  // what is written to keeps its size
       change_one(*node.op, args);
       if (writes()) return;  // as a flag may say, to what nobody may write to
+    } else if (options_.writes && !writes() && c_.flip()) {
+      write_to_operand(growth, args);  // what was equal is so no more
     }
     append(growth, *node.op, args);
   }

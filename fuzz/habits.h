@@ -66,7 +66,8 @@ struct GrowOptions {
 // everything; a dozen of them, which are asked of all but machine code, most of what everything costs; some rewrite
 // rules, which passes alone are asked of.
 enum class About : uint8_t { much, rows, more_rows, rules };
-inline constexpr About kAbout[] = {About::rows, About::rules, About::much, About::more_rows, About::rows, About::much};
+inline constexpr About kAbout[] = {About::rows, About::rules, About::much, About::more_rows,
+                                   About::much, About::rows,  About::much, About::much};
 About about(uint64_t number);
 inline constexpr uint64_t kCorpusEvery =
     std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
