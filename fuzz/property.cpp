@@ -175,9 +175,7 @@ const Subject::Passed& Subject::passed() {
   return passed_.emplace(std::move(made));
 }
 
-bool Subject::interprets(Form form) {
-  constexpr int64_t kMany = 1 << 14;
-  constexpr uint64_t kForms = 4;
+int64_t Subject::elements() {
   const Graph& graph = *passed().whole;
   int64_t elements = 0;
   for (ValueId v = 0; v < graph.value_count(); ++v) {
@@ -186,7 +184,18 @@ bool Subject::interprets(Form form) {
     for (const Dim d : graph.type(v).sizes()) own *= d.is_constant() ? d.constant() : evaluate(d, sizes()).value_or(1);
     elements += own;
   }
-  return elements < kMany || setting_.seed / 8 % kForms == static_cast<uint64_t>(form);
+  return elements;
+}
+
+bool Subject::has_few_elements() {
+  constexpr int64_t kMany = 1 << 14;
+  return elements() < kMany;
+}
+
+bool Subject::interprets(Form form) {
+  constexpr int64_t kMost = 1 << 21;  // beyond that an interpreter takes minutes
+  constexpr uint64_t kForms = 4;
+  return has_few_elements() || (elements() < kMost && setting_.seed / 8 % kForms == static_cast<uint64_t>(form));
 }
 
 bool Subject::any_changed(std::span<const PassRun> runs) {

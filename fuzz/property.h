@@ -66,7 +66,9 @@ class Subject {
   // As `lenz run` builds it; without products outside into the scratch folder's cache. Built once for each answer.
   runtime::Executable& executable(int threads, bool products_outside);
   std::unique_ptr<runtime::Executable> build_again(int threads, BuildReport& report);  // anew, out of that cache
-  // Whether the interpreter is to run loops of this form: all of them, but one alone of a graph of many elements.
+  bool has_few_elements();                                                             // with what passes made of it
+  // Whether the interpreter is to run loops of this form: all of them, but one alone of a graph of many elements, and
+  // none of one of millions.
   enum class Form : uint8_t { lowered, fused, realised, passes_off };
   bool interprets(Form form);
   // Of eight cases seven have code that is made quickly: what is emitted is the same, but that long rows are called.
@@ -95,6 +97,7 @@ class Subject {
 
  private:
   struct Run;
+  int64_t elements();
   const Graph& graph_;
   const Setting& setting_;
   oracle::Boxed& boxed_;
