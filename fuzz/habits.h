@@ -38,7 +38,7 @@ struct Pool {
   static bool takes(const OpDef& op);
   std::array<std::vector<const OpDef*>, kFamilies> pure, writing;
   std::vector<std::vector<const OpDef*>> kin;  // a row and those derived from it
-  static bool singles_out(const OpDef& op) { return op.neutral.size() > 0 || op.absorbing.size() > 0; }
+  static bool singles_out(const OpDef& op) { return !op.neutral.empty() || !op.absorbing.empty(); }
   std::vector<const OpDef*> singling;  // functional rows that say what some number beside an operand makes of it
 };
 
