@@ -1,8 +1,13 @@
 #include "fuzz/graph_calls.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
 
 #include "compiler/graph/infer.h"
+#include "compiler/scalar/rounding.h"
+#include "compiler/scalar/scalar.h"
 #include "fuzz/adapt.h"
 #include "oracle/initialise.h"
 
@@ -22,7 +27,6 @@ bool shares_elements(const Type& t) {  // a dim of several elements at one place
 }
 
 constexpr int64_t kMostElements = 1 << 23;  // of an input
-constexpr double kSmall = 4;
 constexpr std::string_view kConstant = "lenz.constant";
 constexpr std::string_view kEmpty = "aten.zeros";  // op name: what an out= op may resize
 
@@ -43,7 +47,9 @@ void Growth::add(ValueId v) {
 }
 
 GraphCalls::GraphCalls(Growth& growth, Chooser& choose, const OpDef& op)
-    : CallMaker(*growth.graph, choose, op), growth_(growth) {}
+    : CallMaker(*growth.graph, choose, op),
+      growth_(growth),
+      costly_(!op.scalar.empty() && find_scalar(op.scalar)->has(traits::costly)) {}
 
 // New values are used more often than old ones, so that graphs become deep; and those that nobody uses yet most of all.
 ValueId GraphCalls::recent(std::span<const ValueId> from) {
@@ -171,7 +177,7 @@ ValueId GraphCalls::tensor(const TensorWish& wish) {
   const bool resized = wish.written && wish.sizes && wish.sizes->size() == 1 && (*wish.sizes)[0] == 0;
   const bool full = graph_.inputs().size() >= growth_.most_inputs;
   if (resized) return hand_out(choose().below(8) == 7 ? fresh(wish, dtypes) : of_no_elements(a_dtype(dtypes)), wish);
-  if (full || choose().below(16) >= growth_.habits.fresh) {
+  if (!costly_ && (full || choose().below(16) >= growth_.habits.fresh)) {
     std::vector<ValueId> fitting;
     for (ValueId v : growth_.values)
       if (fits(v, wish, dtypes)) fitting.push_back(v);
@@ -210,11 +216,25 @@ ValueId GraphCalls::of_no_elements(Dtype dtype) {
   return graph_.node(graph_.append(*r.op, r.args)).result();
 }
 
-ValueId GraphCalls::as_constant(ValueId input) {
+// What is folded is folded of such elements too.
+void GraphCalls::make_special(std::span<std::byte> elements, Dtype dtype) {
+  constexpr double kInf = std::numeric_limits<double>::infinity();
+  const size_t size = static_cast<size_t>(item_size(dtype));
+  for (size_t at = 0; at < elements.size(); at += size) {
+    if (choose().flip()) continue;
+    const double number = choose().any_of<double>(
+        {0, -0.0, 1, -1, smallest_subnormal(dtype), largest_finite(dtype), kInf, -kInf, std::nan("")});
+    const ScalarBits bits = to_bits(dtype, ScalarValue(number));
+    std::memcpy(elements.data() + at, bits.data(), size);
+  }
+}
+
+ValueId GraphCalls::as_constant(ValueId input, bool special) {
   ConstantData data;
   data.type = type(input).tensor();
   std::vector<std::byte> bytes(oracle::storage_bytes(type(input)));
   oracle::initialise(bytes, type(input), graph_.inputs().back().init, false);
+  if (special && is_floating(type(input).dtype)) make_special(bytes, type(input).dtype);
   data.bytes = std::make_shared<const std::vector<std::byte>>(std::move(bytes));
   graph_.remove_input(graph_.inputs().size() - 1);
   const Arg literal = context().data(std::move(data));
@@ -236,14 +256,11 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
                         (parameter || choose().below(16) < growth_.habits.constants);
   if (constant) whole.plain = true;
   ValueId v = FreshCalls(graph_, choose(), op_).tensor(whole);
-  // Small integers are where quotients, shifts and comparisons have their ends.
+  // What is declared holds for whatever is asked of the case; where nothing is, who reads it says what it may be, and
+  // then integers have the ends of their dtype, divisors are negative too.
   Initialiser& init = graph_.input(graph_.inputs().size() - 1).init;
-  if (!wants_values(wish) && init.kind == Initialiser::integers && init.low <= kSmall && init.high >= -kSmall &&
-      choose().below(3) == 2) {
-    init.low = std::max(init.low, -kSmall);
-    init.high = std::min(init.high, kSmall);
-  }
-  if (constant) v = as_constant(v);
+  if (!constant && !wants_values(wish) && init.kind == Initialiser::integers && choose().below(3) != 0) init = {};
+  if (constant) v = as_constant(v, !wants_values(wish) && choose().below(3) == 2);
   if (wants_values(wish)) growth_.made_for.emplace(v, whole);
   growth_.add(v);
   return v;

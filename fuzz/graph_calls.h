@@ -48,10 +48,13 @@ class GraphCalls final : public CallMaker {
   ValueId fresh(const TensorWish& wish, DtypeSet dtypes);
   ValueId adapted(const TensorWish& wish, DtypeSet dtypes);  // kNone: there is nothing to make it from
   ValueId of_no_elements(Dtype dtype);                       // of the graph's own: callers' tensors keep their sizes
-  ValueId as_constant(ValueId input);  // the newest input becomes a constant with the elements that it would have
+  // The newest input becomes a constant with the elements that it would have, or some special ones among them.
+  ValueId as_constant(ValueId input, bool special);
+  void make_special(std::span<std::byte> elements, Dtype dtype);  // some of them
   ValueId hand_out(ValueId v, const TensorWish& wish);
 
   Growth& growth_;
+  const bool costly_;  // it counts as far as a number says: no call for numbers that the graph computes
   std::vector<Handed> handed_;
   int64_t edges_drawn_ = 1;  // their product
 };

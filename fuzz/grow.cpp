@@ -25,6 +25,9 @@ constexpr std::string_view kFull = "aten.full";                                 
 constexpr std::string_view kFilled = "aten.full_like";                             // op name: a tensor of one number
 constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"};  // op name: they bound magnitudes
 
+constexpr std::string_view kMinus = "aten.neg";        // op name: numbers that differ stay apart
+constexpr std::string_view kNot = "aten.logical_not";  // op name: as do truths
+
 bool has_gaps(const Type& t) {
   return !t.offset.is(0) || !std::ranges::equal(t.strides(), contiguous_strides(t.sizes()));
 }
@@ -85,19 +88,21 @@ class Grower {
   }
 
   void grow_briefly(Growth& growth) {
-    constexpr uint64_t kRows = 2, kRules = 6;
+    constexpr uint64_t kRows = 4, kMore = 12, kRules = 6;
     const uint64_t number = options_.turn->among_its_like();
-    if (growth.habits.about == About::rules) {
-      for (uint64_t place = 0; place < kRules; ++place) idiom_in_turn(growth, number * kRules + place);
-    } else {
-      for (uint64_t place = 0; place < kRows; ++place) row_in_turn(growth, number * kRows + place);
-    }
+    growth.most_inputs += 3 * kMore;  // what a row meets first is what its row says, not what others left
+    const bool rules = growth.habits.about == About::rules;
+    const uint64_t count = rules ? kRules : growth.habits.about == About::rows ? kRows : kMore;
+    for (uint64_t place = 0; place < count; ++place)
+      rules ? idiom_in_turn(growth, number * count + place) : row_in_turn(growth, number * count + place);
     steps(growth, growth.habits.ops);
   }
 
   // A row with operands of one class of dtypes, which is another one each time that the row comes.
   void row_in_turn(Growth& growth, uint64_t index) {
     if (!options_.turn) return;
+    // Cases of one kind are elsewhere in the order than those of another, and not at the same dtypes.
+    index += static_cast<uint64_t>(growth.habits.about) * (pool_.kin.size() + pool_.kin.size() / std::size(kAbout));
     const uint64_t which = options_.turn->of(index, pool_.kin.size());
     const auto& kin = pool_.kin[which];
     const OpDef& op = options_.writes && c_.below(3) == 2 ? *c_.pick(kin) : *kin[0];
@@ -109,8 +114,7 @@ class Grower {
                                dtypes::complexes, dtypes::float8})
       if (!(one & op.dtypes).empty()) classes.push_back(one & op.dtypes);
     if (classes.empty()) classes.emplace_back();
-    // Long cases and brief ones are not to meet it in the same.
-    const uint64_t round = index / pool_.kin.size() + (growth.habits.about == About::rows ? 1 : 0);
+    const uint64_t round = index / pool_.kin.size();
     const DtypeSet liked = std::exchange(growth.habits.dtypes, classes[(which + round) % classes.size()]);
     growth.wants_input = true;
     const uint32_t fresh = std::exchange(growth.habits.fresh, std::max<uint32_t>(growth.habits.fresh, 8));
@@ -123,8 +127,16 @@ class Grower {
 
   void idiom_in_turn(Growth& growth, uint64_t index) {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
-    const size_t which = options_.turn->of(index, idiom_count());
-    grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); }, which);
+    // Rules, what strings them together, and what rows say of numbers, which is as good as a rule.
+    size_t which = options_.turn->of(index, idiom_count() + attention_count() + pool_.singling.size());
+    auto note = [&](NodeId id) { made(growth, id); };
+    if (which < idiom_count()) {
+      grow_idiom(growth, c_, note, which);
+    } else if ((which -= idiom_count()) < attention_count()) {
+      grow_attention(growth, c_, note, which);
+    } else {
+      call(growth, *pool_.singling[which - attention_count()], true);
+    }
     // Rules leave an output alone that would become an input, or another one.
     if (!growth.values.empty() && c_.flip()) call_on(growth, pool_.pure, growth.values.back());
   }
@@ -185,7 +197,32 @@ class Grower {
     if (id == before || !graph.node(id).op->generate || !resized(graph, graph.node(id)).empty()) return;
     const Node node = graph.node(id);
     std::vector<Arg> args(node.arguments().begin(), node.arguments().end());
+    auto writes = [&] {
+      for (size_t i = 0; i < args.size(); ++i)
+        if (writes_operand(*node.op, args, i)) return true;
+      return false;
+    };
+    if (!writes() && c_.flip()) {  // what is written to keeps its size
+      change_one(*node.op, args);
+      if (writes()) return;  // as a flag may say, to what nobody may write to
+    } else if (options_.writes && !writes() && c_.flip()) {
+      write_to_operand(growth, args);  // what was equal is so no more
+    }
     append(growth, *node.op, args);
+  }
+
+  // A flag or a number: what differs from another call in that alone is another call.
+  void change_one(const OpDef& op, std::vector<Arg>& args) {
+    std::vector<size_t> places;
+    for (size_t i = 0; i < args.size(); ++i) {
+      const Param& param = op.schema.params[i];
+      const bool flag = args[i].kind == ArgKind::boolean && !param.type.optional && param.name != "pin_memory";
+      const bool number = param.type.kind == ParamKind::scalar && args[i].kind == ArgKind::integer && !args[i].symbolic;
+      if (flag || number) places.push_back(i);
+    }
+    if (places.empty()) return;
+    Arg& a = args[c_.pick(places)];
+    a = a.kind == ArgKind::boolean ? Arg::of_bool(!a.boolean()) : Arg::of_int(a.i == -1 ? 2 : a.i + 1);  // no zero
   }
 
   void append(Growth& growth, const OpDef& op, std::span<const Arg> args) {
@@ -244,7 +281,8 @@ class Grower {
     return rows.empty() ? nullptr : c_.pick(rows);
   }
 
-  void call(Growth& growth, const OpDef& op) {
+  // `singled`: with a number among its operands that the row singles out, which comes now and then by itself.
+  void call(Growth& growth, const OpDef& op, bool singled = false) {
     Graph& graph = *growth.graph;
     ++statistics_.calls;
     try {
@@ -252,7 +290,7 @@ class Grower {
       op.generate(maker);
       const std::span<const Arg> made_args = maker.finish();
       std::vector<Arg> args(made_args.begin(), made_args.end());
-      if ((!op.neutral.empty() || !op.absorbing.empty()) && c_.below(3) == 2) single_out(growth, op, args);
+      if (Pool::singles_out(op) && (singled || c_.below(3) == 2)) single_out(growth, op, args);
       // It looks at memory, also between a tensor's elements: what lies there is nobody's business.
       if (op.schema.packet.starts_with("as_strided") &&  // op name: no trait says it
           has_gaps(graph.type(args[0].value())))
@@ -340,7 +378,9 @@ class Grower {
     }
     const Arg like[] = {place, arg};
     Resolved r = resolve(*growth.graph, kFilled, like, {});
-    place = Arg::of_value(growth.graph->node(growth.graph->append(*r.op, r.args)).result());
+    const ValueId fill = growth.graph->node(growth.graph->append(*r.op, r.args)).result();
+    place = Arg::of_value(fill);
+    if (options_.writes && !growth.habits.large && c_.below(4) == 3) call_on(growth, pool_.writing, fill);
   }
 
   void made(Growth& growth, NodeId id) {
@@ -434,6 +474,18 @@ class Grower {
     call_on(growth, pool_.pure, through_first ? made : v);
   }
 
+  // Passes leave outputs alone that they would make inputs of, or two into one: so something stands behind them that
+  // keeps apart what differs.
+  ValueId turned(ValueId v) {
+    try {
+      const Arg self = Arg::of_value(v);
+      Resolved r = resolve(*graph_, graph_->type(v).dtype == Dtype::b8 ? kNot : kMinus, {&self, 1}, {});
+      return graph_->node(graph_->append(*r.op, r.args)).result();
+    } catch (const UserError&) {  // float8
+      return v;
+    }
+  }
+
   // What nobody uses, and some of what somebody does: intermediates, inputs, one value twice.
   void outputs(Growth& growth) {
     Graph& graph = *growth.graph;
@@ -448,8 +500,10 @@ class Grower {
       if (graph.type(v).is_tensor() && graph.value(v).producer != kNone &&
           !graph.node(graph.value(v).producer).erased && std::ranges::find(gone, v) == gone.end())
         made.push_back(v);
+    const bool behind =
+        graph.level == Level::torch && (growth.habits.about == About::much ? c_.below(4) == 3 : c_.flip());
     for (ValueId v : made)
-      if (graph.value(v).users.empty() && c_.below(8) != 7) all.push_back(Arg::of_value(v));
+      if (graph.value(v).users.empty() && c_.below(8) != 7) all.push_back(Arg::of_value(behind ? turned(v) : v));
     if (!made.empty() && c_.below(3) == 2) all.push_back(Arg::of_value(c_.pick(made)));
     if (!growth.values.empty() && c_.below(12) == 11) all.push_back(Arg::of_value(c_.pick(growth.values)));
     if (all.empty() && !made.empty()) all.push_back(Arg::of_value(made.back()));

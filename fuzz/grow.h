@@ -16,7 +16,7 @@ struct GrowthStatistics {
   std::string sizes;                // of the last graph's symbols, for which its guards hold: "s0=4,s1=2"
 };
 
-// Its inputs carry initialisers, but for integers of a graph of the corpus: who reads those says which they may be.
+// Its inputs carry initialisers, but for some integers: who reads those says which they may be.
 std::unique_ptr<Graph> grow(Chooser& choose, const Pool& pool, const GrowOptions& options = {},
                             GrowthStatistics* statistics = nullptr);
 

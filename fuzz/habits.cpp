@@ -41,6 +41,7 @@ Pool::Pool(const OpTable& table) {
     if (!takes(op)) continue;
     auto& pools = op.schema.mutates() || op.variant != VariantKind::functional ? writing : pure;
     pools[static_cast<size_t>(family_of(op))].push_back(&op);
+    if (&pools == &pure && singles_out(op)) singling.push_back(&op);
     if (!op.base || kin.empty() || kin.back()[0] != op.base) kin.emplace_back();
     kin.back().push_back(&op);
   }
@@ -136,7 +137,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   if (options.turn) h.about = about(options.turn->number);
   if (h.about != About::much) {
     h.ops = c.below(3);
-  } else if (options.large && !h.corpus && c.below(12) == 11) {
+  } else if (options.large && !h.corpus && c.below(5) == 4) {
     make_large(h, c);
   }
   switch (c.below(6)) {

@@ -38,6 +38,8 @@ struct Pool {
   static bool takes(const OpDef& op);
   std::array<std::vector<const OpDef*>, kFamilies> pure, writing;
   std::vector<std::vector<const OpDef*>> kin;  // a row and those derived from it
+  static bool singles_out(const OpDef& op) { return !op.neutral.empty() || !op.absorbing.empty(); }
+  std::vector<const OpDef*> singling;  // functional rows that say what some number beside an operand makes of it
 };
 
 // A case of a campaign. Cases begin from one row or rewrite rule after the other, so that a few hundred have met them
@@ -60,10 +62,12 @@ struct GrowOptions {
   std::optional<Turn> turn;
 };
 
-// What a campaign's case is about: a graph that does many things; two rows and little besides, which is soon asked
-// everything; some rewrite rules, which passes alone are asked of.
-enum class About : uint8_t { much, rows, rules };
-inline constexpr About kAbout[] = {About::rows, About::rules, About::much, About::rows, About::much, About::much};
+// What a campaign's case is about: a graph that does many things; a few rows and little besides, which is soon asked
+// everything; a dozen of them, which are asked of all but machine code, most of what everything costs; some rewrite
+// rules, which passes alone are asked of.
+enum class About : uint8_t { much, rows, more_rows, rules };
+inline constexpr About kAbout[] = {About::rows, About::rules, About::much, About::more_rows,
+                                   About::much, About::rows,  About::much, About::much};
 About about(uint64_t number);
 inline constexpr uint64_t kCorpusEvery =
     std::size(kAbout);  // of so many cases the last begins with a graph of the corpus

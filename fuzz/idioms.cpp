@@ -1,12 +1,14 @@
 #include "fuzz/idioms.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "compiler/driver/pipeline.h"
 #include "compiler/graph/alias.h"
 #include "compiler/graph/match.h"
 #include "compiler/graph/pattern_functions.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/passes/joint/attention_patterns.h"
 #include "compiler/passes/joint/join_patterns.h"
 
 namespace lenz::fuzz {
@@ -82,6 +84,12 @@ class Instance {
         attrs_(idiom.rule->attr_slots),
         ops_(idiom.rule->op_slots) {}
 
+  // Before it is made: this stands for what the rule calls so, if it calls anything so.
+  void bind(std::string_view name, ValueId v) { bind_to(idiom_.rule->value_names, name, values_, v); }
+  void bind(std::string_view name, Arg a) { bind_to(idiom_.rule->attr_names, name, attrs_, std::optional<Arg>(a)); }
+  // What the rule would replace.
+  ValueId result() const { return idiom_.rule->replaced.empty() ? kNone : values_[idiom_.rule->replaced[0]]; }
+
   // The rule's nodes, or the first of them.
   std::span<const NodeId> make() {
     for (const NodePattern& pattern : idiom_.rule->nodes) {
@@ -120,6 +128,12 @@ class Instance {
   }
 
  private:
+  template <class T>
+  static void bind_to(std::span<const std::string> names, std::string_view name, std::vector<T>& places, const T& to) {
+    const auto at = std::ranges::find(names, name);
+    if (at != names.end()) places[static_cast<size_t>(at - names.begin())] = to;
+  }
+
   // kNone: this time it can't be made. What it bound is bound only if it was.
   NodeId call(const NodePattern& pattern) {
     const auto values = values_;
@@ -250,6 +264,7 @@ class Instance {
   }
 
   Arg listed(const ArgPattern& wanted, const Arg& generated) {
+    if (generated.kind == ArgKind::int_list) return listed_numbers(wanted, generated);
     if (generated.kind != ArgKind::value_list) return generated;
     SmallVec<ValueId, 4> items;
     for (const ArgPattern& item : wanted.items) {
@@ -259,6 +274,22 @@ class Instance {
       items.push_back(v);
     }
     return graph_.context().values(items);
+  }
+
+  Arg listed_numbers(const ArgPattern& wanted, const Arg& generated) {
+    Sizes numbers;
+    for (const ArgPattern& item : wanted.items) {
+      Arg n = item.number;
+      if (item.kind == ArgPattern::attr) {
+        std::optional<Arg>& bound = attrs_[item.slot];
+        const bool drawn = numbers.size() < generated.count && generated.dim_list()[numbers.size()].is_constant();
+        if (!bound) bound = Arg::of_int(drawn ? generated.dim_list()[numbers.size()].constant() : -1);
+        n = *bound;
+      }
+      if (n.kind != ArgKind::integer || n.symbolic) return generated;
+      numbers.push_back(n.i);
+    }
+    return graph_.context().ints(numbers);
   }
 
   Growth& growth_;
@@ -318,6 +349,64 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
 }
 
 size_t idiom_count() { return idioms().size(); }
+
+namespace {
+std::vector<const Idiom*> idioms_of(const RuleSet& rules) {
+  std::vector<const Idiom*> own;
+  for (const Idiom& idiom : idioms())
+    if (idiom.rules == &rules) own.push_back(&idiom);
+  return own;
+}
+
+// One rule after the other, each done to what the one before would replace. A link that can't be made is left out.
+class Chain {
+ public:
+  Chain(Growth& growth, Chooser& choose, const NodeMade& made) : growth_(growth), c_(choose), made_(made) {}
+
+  void add(const RuleSet& rules, std::optional<size_t> which = {}, std::optional<int64_t> dim = {}) {
+    constexpr int kTries = 12;
+    const std::vector<const Idiom*> own = idioms_of(rules);
+    for (int i = 0; i < kTries; ++i) {
+      const Idiom& idiom = *own[which ? *which % own.size() : c_.below(own.size())];
+      growth_.wants_input = true;
+      Instance instance(growth_, c_, idiom);
+      if (end_ != kNone) instance.bind("x", end_);
+      if (dim) instance.bind("d", Arg::of_int(*dim));
+      const std::span<const NodeId> nodes = instance.make();
+      if (!instance.fits(*idiom.rule)) {
+        instance.undo();
+        continue;
+      }
+      end_ = instance.result();
+      for (const NodeId id : nodes) made_(id);
+      return;
+    }
+  }
+
+ private:
+  Growth& growth_;
+  Chooser& c_;
+  const NodeMade& made_;
+  ValueId end_ = kNone;
+};
+}  // namespace
+
+void grow_attention(Growth& growth, Chooser& choose, const NodeMade& made, size_t which) {
+  const AttentionPatterns& patterns = attention_patterns();
+  const DtypeSet liked = std::exchange(
+      growth.habits.dtypes, dtypes::wide_floats | (choose.flip() ? dtypes::half | dtypes::bfloat : DtypeSet()));
+  Chain chain(growth, choose, made);
+  chain.add(patterns.products);
+  const uint64_t steps = 1 + choose.below(3), in_turn = choose.below(steps);
+  for (uint64_t i = 0; i < steps; ++i)
+    chain.add(patterns.scores, i == in_turn ? std::optional<size_t>(which) : std::nullopt);
+  chain.add(patterns.softmax, {}, -1);
+  if (choose.below(4) == 3) chain.add(patterns.weights);
+  chain.add(patterns.products);
+  growth.habits.dtypes = liked;
+}
+
+size_t attention_count() { return idioms_of(attention_patterns().scores).size(); }
 
 namespace {
 // Something taken apart along a dim, its parts exchanged, dropped or mixed with others, and joined again.

@@ -16,6 +16,11 @@ using NodeMade = std::function<void(NodeId)>;
 bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<size_t> which = {});
 size_t idiom_count();
 
+// Attention as it is written out: product, steps on the scores, one of which is the `which`-th that passes know,
+// softmax, product. What recognises it strings rules together, each of which alone leads to nothing.
+void grow_attention(Growth& growth, Chooser& choose, const NodeMade& made, size_t which);
+size_t attention_count();
+
 // Slices of what the graph has, joined again in some order, and a part of that: what lists of parts are taken for.
 void grow_parts(Growth& growth, Chooser& choose, const NodeMade& made);
 

@@ -175,9 +175,7 @@ const Subject::Passed& Subject::passed() {
   return passed_.emplace(std::move(made));
 }
 
-bool Subject::interprets(Form form) {
-  constexpr int64_t kMany = 1 << 14;
-  constexpr uint64_t kForms = 4;
+int64_t Subject::elements() {
   const Graph& graph = *passed().whole;
   int64_t elements = 0;
   for (ValueId v = 0; v < graph.value_count(); ++v) {
@@ -186,7 +184,18 @@ bool Subject::interprets(Form form) {
     for (const Dim d : graph.type(v).sizes()) own *= d.is_constant() ? d.constant() : evaluate(d, sizes()).value_or(1);
     elements += own;
   }
-  return elements < kMany || setting_.seed / 8 % kForms == static_cast<uint64_t>(form);
+  return elements;
+}
+
+bool Subject::has_few_elements() {
+  constexpr int64_t kMany = 1 << 14;
+  return elements() < kMany;
+}
+
+bool Subject::interprets(Form form) {
+  constexpr int64_t kMost = 1 << 21;  // beyond that an interpreter takes minutes
+  constexpr uint64_t kForms = 4;
+  return has_few_elements() || (elements() < kMost && setting_.seed / 8 % kForms == static_cast<uint64_t>(form));
 }
 
 bool Subject::any_changed(std::span<const PassRun> runs) {
@@ -256,6 +265,18 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
   return std::nullopt;
 }
 
+std::optional<oracle::Mismatch> eager_against_reference(oracle::Trial& trial) {
+  if (!trial.by_the_reference || oracle::draws(trial.graph())) return std::nullopt;
+  if (trial.expected().ending != oracle::Ending::finished) return std::nullopt;
+  return trial.eager_out_of_bounds(trial.expected());
+}
+
+oracle::Values another_kind(const Setting& setting) {
+  using enum oracle::Values;
+  const bool first = setting.values == special || (setting.values != ties && setting.seed / 128 % 2 == 0);
+  return first ? ties : special;
+}
+
 std::optional<Failure> failure_with_values(
     Subject& subject, std::string_view property, std::span<const oracle::Values> kinds,
     const std::function<std::optional<oracle::Mismatch>(oracle::Trial& trial)>& wrong) {
@@ -272,9 +293,14 @@ std::optional<Failure> failure_with_values(
     oracle::Trial trial(subject.graph(), subject.boxed(), source, sizes, options);
     // Facts speak of the case's own values, and what refuses others may be needless.
     if (trial.expected().ending != oracle::Ending::finished || trial.needless()) continue;
-    const auto mismatch = wrong(trial);
+    auto mismatch = wrong(trial);
+    std::string_view by = property;
+    if (!mismatch) {
+      mismatch = eager_against_reference(trial);
+      by = "reference";
+    }
     if (!mismatch) continue;
-    auto failure = subject.failed(property, *mismatch);
+    auto failure = subject.failed(by, *mismatch);
     failure->detail += "\n  with values=" + std::string(name(kind));
     failure->values = name(kind);
     return failure;

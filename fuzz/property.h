@@ -66,7 +66,9 @@ class Subject {
   // As `lenz run` builds it; without products outside into the scratch folder's cache. Built once for each answer.
   runtime::Executable& executable(int threads, bool products_outside);
   std::unique_ptr<runtime::Executable> build_again(int threads, BuildReport& report);  // anew, out of that cache
-  // Whether the interpreter is to run loops of this form: all of them, but one alone of a graph of many elements.
+  bool has_few_elements();                                                             // with what passes made of it
+  // Whether the interpreter is to run loops of this form: all of them, but one alone of a graph of many elements, and
+  // none of one of millions.
   enum class Form : uint8_t { lowered, fused, realised, passes_off };
   bool interprets(Form form);
   // Of eight cases seven have code that is made quickly: what is emitted is the same, but that long rows are called.
@@ -95,6 +97,7 @@ class Subject {
 
  private:
   struct Run;
+  int64_t elements();
   const Graph& graph_;
   const Setting& setting_;
   oracle::Boxed& boxed_;
@@ -122,6 +125,13 @@ using RunsAtSizes = std::function<RunAtSizes(oracle::Trial& trial, const oracle:
 std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view property,
                                         std::span<const oracle::Binding> sizes, const RunsAtSizes& run);
 
+// A definition that is wrong misleads the reference as it misleads the compiler: so where anything was held to the
+// reference, eager is too.
+std::optional<oracle::Mismatch> eager_against_reference(oracle::Trial& trial);
+
+// A kind of values that the case is not of, for who has time for one more: where functions have their ends, or where
+// operands and numbers of the graph meet.
+oracle::Values another_kind(const Setting& setting);
 // What goes wrong at the case's sizes with values of these kinds, but for its own: what was compiled once serves all.
 std::optional<Failure> failure_with_values(
     Subject& subject, std::string_view property, std::span<const oracle::Values> kinds,

@@ -119,8 +119,11 @@ class Runner:
 
     def fails_without(self, number, out):
         """Whether the case fails with no fault awake; by its number, as its text may be what the fault has changed."""
-        done = self.lenz_says(0, "fuzz", "--seed", self.options.seed, "--first", number, "--cases", 1, "--workers", 1, "--out",
-                              out + "/without", "--first-finding", "--json", limit=120)
+        try:
+            done = self.lenz_says(0, "fuzz", "--seed", self.options.seed, "--first", number, "--cases", 1, "--workers", 1,
+                                  "--out", out + "/without", "--first-finding", "--json", limit=ALONE)
+        except subprocess.TimeoutExpired:
+            return True
         return bool(json.loads(done.stdout)["findings"])
 
     def reduced(self, fault, prop, case):

@@ -1,4 +1,5 @@
 #include "fuzz/properties/list.h"
+#include "oracle/rewritten.h"
 
 namespace lenz::fuzz {
 
@@ -11,7 +12,10 @@ std::optional<Failure> holds(Subject& subject) {
   }
   if (!Subject::any_changed(passed.runs)) return std::nullopt;
   if (auto mismatch = subject.wrong(*passed.whole)) return subject.failed("all_passes", *mismatch);
-  return std::nullopt;
+  const oracle::Values other[] = {another_kind(subject.setting())};
+  return failure_with_values(subject, "all_passes", other, [&](oracle::Trial& trial) {
+    return oracle::Rewritten(trial).out_of_bounds(*passed.whole, trial.eager(*passed.whole));
+  });
 }
 }  // namespace
 

@@ -8,7 +8,7 @@
 namespace lenz::fuzz {
 
 namespace {
-constexpr size_t kPasses = 4;
+constexpr size_t kPasses = 8;
 
 std::optional<Failure> holds(Subject& subject) {
   RandomChooser choose(combine(subject.setting().seed, 0xA10));

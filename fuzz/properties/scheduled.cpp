@@ -30,7 +30,10 @@ std::optional<Failure> scheduled(Subject& subject, std::string_view property, bo
   if (!subject.interprets(tiles ? Subject::Form::realised : Subject::Form::fused)) return std::nullopt;
   oracle::Trial& trial = subject.trial();
   if (auto mismatch = wrong(trial, program, trial.on_loops(program))) return subject.failed(property, *mismatch);
-  return std::nullopt;
+  if (!subject.has_few_elements()) return std::nullopt;
+  const oracle::Values other[] = {another_kind(subject.setting())};
+  return failure_with_values(subject, property, other,
+                             [&](oracle::Trial& one) { return wrong(one, program, one.on_loops(program)); });
 }
 }  // namespace
 

@@ -106,6 +106,10 @@ void pointwise_ternary_rows(RowSink& t) {
     }
     $c = compute_dtype($d)
     %part = aten.mul(aten._to_copy(aten._to_copy(%tensor1, dtype=$d), dtype=$c), aten._to_copy(aten._to_copy(%tensor2, dtype=$d), dtype=$c))
+    if dtype($value) == bool and not is_constant($value) {
+      %part = aten.mul(%part, aten.scalar_tensor($value, dtype=$c, device=device(%part)))
+      $v = 1
+    }
     return aten._to_copy(aten.add(aten._to_copy(aten._to_copy(%self, dtype=$d), dtype=$c), %part, alpha=$v), dtype=$d))",
          .fits = "value:computed",
          .exception = rule::kConvertsOnCpu});
@@ -125,6 +129,10 @@ void pointwise_ternary_rows(RowSink& t) {
     $v = $value
     if dtype($value) == bool and is_constant($value) { $v = choose($value, 1, 0) }
     %part = aten.div(aten._to_copy(aten._to_copy(%tensor1, dtype=$d), dtype=$c), aten._to_copy(aten._to_copy(%tensor2, dtype=$d), dtype=$c))
+    if dtype($value) == bool and not is_constant($value) {
+      %part = aten.mul(%part, aten.scalar_tensor($value, dtype=$c, device=device(%part)))
+      $v = 1
+    }
     return aten._to_copy(aten.add(aten._to_copy(aten._to_copy(%self, dtype=$d), dtype=$c), %part, alpha=$v), dtype=$d))",
          .fits = "value:computed",
          .exception = rule::kConvertsOnCpu});
