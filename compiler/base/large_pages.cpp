@@ -7,15 +7,12 @@
 namespace lenz {
 
 namespace {
-// From here on C libraries give memory back to the system rather than keep it (glibc's largest threshold): pages of
-// others are not concerned.
-constexpr uint64_t kOwn = uint64_t{32} << 20;
 constexpr uint64_t kPage = uint64_t{2} << 20;
 }  // namespace
 
 void prefer_large_pages([[maybe_unused]] std::byte* memory, [[maybe_unused]] uint64_t bytes) {
 #if defined(__linux__)
-  if (bytes < kOwn) return;
+  if (bytes < kFreshBytes) return;  // its pages may be others' too
   const auto first = reinterpret_cast<uintptr_t>(memory);
   const uintptr_t from = (first + kPage - 1) / kPage * kPage, to = (first + bytes) / kPage * kPage;
   ::madvise(reinterpret_cast<void*>(from), to - from, MADV_HUGEPAGE);  // NOLINT(performance-no-int-to-ptr): whole pages

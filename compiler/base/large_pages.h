@@ -1,4 +1,4 @@
-// Large pages for large memory.
+// Memory that the system gives afresh, and its pages.
 // Thread-safety: a pure function, of memory that its caller owns.
 #pragma once
 
@@ -7,7 +7,11 @@
 
 namespace lenz {
 
-// Asks the system for large pages where memory is large enough to be its own: fewer of them have to be cleared and
+// From so many bytes on memory is fresh: the system has just cleared it, page by page, so that caches have it. C
+// libraries keep what is smaller for the next call (glibc: 32 MiB at most).
+inline constexpr int64_t kFreshBytes = int64_t{32} << 20;
+
+// Asks the system for large pages where memory is fresh: fewer of them have to be cleared and
 // found. A hint: systems that have none do nothing.
 void prefer_large_pages(std::byte* memory, uint64_t bytes);
 

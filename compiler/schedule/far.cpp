@@ -5,6 +5,7 @@
 #include <set>
 
 #include "compiler/base/error.h"
+#include "compiler/base/large_pages.h"
 #include "compiler/loops/uses.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/symbols.h"
@@ -19,11 +20,7 @@ constexpr int64_t kMostPoints = int64_t{1} << 48;
 class Marker {
  public:
   Marker(loops::Program& program, const Target& target)
-      : program_(program),
-        storages_(storages_of(program)),
-        limit_(target.far_bytes()),
-        fresh_(Target::fresh_bytes()),
-        least_(kLeast / target.grain) {}
+      : program_(program), storages_(storages_of(program)), limit_(target.far_bytes()), least_(kLeast / target.grain) {}
 
   void run() {
     const std::vector<loops::Node>& nodes = program_.body.nodes;
@@ -134,7 +131,7 @@ class Marker {
       if (n != writer && bytes_[n].is_constant()) between += bytes_[n];
     // What the caller gets in fresh memory lies in the caches already, zeros: to store past them costs twice as much.
     const Dim beyond = between - limit_;
-    const Cond far = le(0, shown_.contains(id) ? min(beyond, fresh_ - 1 - own) : beyond);
+    const Cond far = le(0, shown_.contains(id) ? min(beyond, kFreshBytes - 1 - own) : beyond);
     const Facts& known = program_.assumptions.known();
     if (known.proves(negate(far))) return;
     program_.buffers[id].far = known.proves(far) ? loops::kAlways : far;
@@ -142,7 +139,7 @@ class Marker {
 
   loops::Program& program_;
   const std::vector<BufferId> storages_;
-  const int64_t limit_, fresh_, least_;
+  const int64_t limit_, least_;
   std::vector<Dim> bytes_;                              // by node
   std::map<BufferId, std::vector<uint32_t>> mentions_;  // of a storage, by nodes in order
   std::map<BufferId, Filled> filled_;

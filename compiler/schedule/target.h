@@ -26,9 +26,6 @@ struct Target {
   // others use too nobody knows his share: this is what two cores of a server were measured to keep, where stores past
   // the caches begin to win even if somebody reads the results next.
   int64_t far_bytes() const { return std::max<int64_t>(1, (int64_t{20} << 20) * cores / (grain * grain)); }
-  // Of what a caller's allocator gives: from so many bytes on it is memory that the system has just cleared, page by
-  // page, so that caches have it. C libraries keep what is smaller for the next call (glibc: 32 MiB at most).
-  static int64_t fresh_bytes() { return int64_t{32} << 20; }
   int64_t grained(int64_t size) const { return std::max<int64_t>(2, size / grain); }
 };
 

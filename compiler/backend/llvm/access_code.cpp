@@ -123,10 +123,14 @@ KernelEmitter::Draws KernelEmitter::draws_in(Dim element) const {
   space.add_axis(lane_axis_->symbol, lane_axis_->extent);
   auto stride = space.stride(element, 0);
   if (!stride || !stride->is(1) || lanes_ % 4 != 0) return Draws::anywhere;
-  const Dim first = substitute(element, program_.context->syms, [&](const SymNode* s) -> std::optional<Dim> {
+  return program_.assumptions.known().proves(eq(mod(at_first_point(element), 4), 0)) ? Draws::in_blocks
+                                                                                     : Draws::in_order;
+}
+
+Dim KernelEmitter::at_first_point(Dim dim) const {
+  return substitute(dim, program_.context->syms, [&](const SymNode* s) -> std::optional<Dim> {
     return s == lane_axis_->symbol.node() ? std::optional(Dim(0)) : std::nullopt;
   });
-  return program_.assumptions.known().proves(eq(mod(first, 4), 0)) ? Draws::in_blocks : Draws::in_order;
 }
 
 // --- memory

@@ -140,6 +140,7 @@ class KernelEmitter {
   Val position(const loops::Instr& i, Frame& f);
   Val draw(const loops::Instr& i, Frame& f);
   Draws draws_in(Dim element) const;
+  Dim at_first_point(Dim dim) const;  // of the axis that runs in lanes
 
   // Memory.
   Dim address_of(loops::BufferId id, const DimVec& index) const;

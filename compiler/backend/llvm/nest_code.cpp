@@ -135,10 +135,7 @@ llvm::Value* KernelEmitter::points_before_a_line(const Frame& frame) {
       for_each_symbol(address, [&](const SymNode* n) { bound = bound && at.dims.bound(Dim(n)); });
     if (!bound) continue;
     const int64_t items = kLine / item_size(dtype);
-    const Dim first = substitute(address, program_.context->syms, [&](const SymNode* n) -> std::optional<Dim> {
-      return n == lane_axis_->symbol.node() ? std::optional(Dim(0)) : std::nullopt;
-    });
-    if (program_.assumptions.known().proves(eq(mod(first, items), 0))) return nullptr;
+    if (program_.assumptions.known().proves(eq(mod(at_first_point(address), items), 0))) return nullptr;
     llvm::Value* place = b_.CreatePtrToInt(pointer(s.buffer, at.dims(address), 0), b_.getInt64Ty());
     llvm::Value* bytes = b_.CreateAnd(b_.CreateNeg(place), b_.getInt64(kLine - 1));
     llvm::Value* points = b_.CreateUDiv(bytes, b_.getInt64(static_cast<uint64_t>(item_size(dtype))));
