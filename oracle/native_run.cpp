@@ -2,9 +2,9 @@
 
 #include <c10/core/CPUAllocator.h>
 
-#include "compiler/base/large_pages.h"
 #include "oracle/aten.h"
 #include "oracle/interpreted.h"
+#include "oracle/kept_memory.h"
 #include "oracle/printed.h"
 #include "oracle/storage_bridge.h"
 #include "oracle/structural.h"
@@ -22,14 +22,14 @@ class TorchHost : public runtime::Host {
   std::byte* output(uint32_t number, uint64_t bytes) override {
     if (outputs_.size() <= number) outputs_.resize(number + 1);
     if (bytes > INT64_MAX) throw std::bad_alloc();
+    const KeepMemory keep;
     outputs_[number] = allocated([&] {
       return c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes), c10::GetCPUAllocator(), true);
     });
-    auto* memory = static_cast<std::byte*>(outputs_[number].mutable_data());
-    prefer_large_pages(memory, bytes);
-    return memory;
+    return static_cast<std::byte*>(outputs_[number].mutable_data());
   }
   std::vector<loops::Tensor> run_extern(const loops::ExternCall& call) override {
+    const KeepMemory keep;
     return oracle::run_extern(call, program_, boxed_, bridge_);
   }
   void print(const loops::Print& node, std::span<const loops::Tensor> values) override {

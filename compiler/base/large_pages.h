@@ -1,5 +1,5 @@
 // Memory that the system gives afresh, and its pages.
-// Thread-safety: a pure function, of memory that its caller owns.
+// Thread-safety: pure functions, of memory that their caller owns.
 #pragma once
 
 #include <cstddef>
@@ -14,5 +14,12 @@ inline constexpr int64_t kFreshBytes = int64_t{32} << 20;
 // Asks the system for large pages where memory is fresh: fewer of them have to be cleared and
 // found. A hint: systems that have none do nothing.
 void prefer_large_pages(std::byte* memory, uint64_t bytes);
+
+// Memory of whole large pages. Null where there is none.
+std::byte* map_pages(uint64_t bytes);
+void unmap_pages(std::byte* memory, uint64_t bytes);
+// Nobody needs its contents any more: a system that runs short of memory may take its pages, and gives cleared ones
+// when it is written to again; else it stays as it is.
+void offer_pages(std::byte* memory, uint64_t bytes);
 
 }  // namespace lenz

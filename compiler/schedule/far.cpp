@@ -5,7 +5,6 @@
 #include <set>
 
 #include "compiler/base/error.h"
-#include "compiler/base/large_pages.h"
 #include "compiler/loops/uses.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/symbols.h"
@@ -129,9 +128,7 @@ class Marker {
     Dim between = bytes_[writer];
     for (uint32_t n = first; n < reader; ++n)
       if (n != writer && bytes_[n].is_constant()) between += bytes_[n];
-    // What the caller gets in fresh memory lies in the caches already, zeros: to store past them costs twice as much.
-    const Dim beyond = between - limit_;
-    const Cond far = le(0, shown_.contains(id) ? min(beyond, kFreshBytes - 1 - own) : beyond);
+    const Cond far = le(0, between - limit_);
     const Facts& known = program_.assumptions.known();
     if (known.proves(negate(far))) return;
     program_.buffers[id].far = known.proves(far) ? loops::kAlways : far;
