@@ -6,7 +6,9 @@
 #include <deque>
 #include <mutex>
 #include <ranges>
+#include <thread>
 #include <unordered_map>
+#include <vector>
 
 #include "compiler/base/large_pages.h"
 
@@ -14,17 +16,25 @@ namespace lenz::oracle {
 
 namespace {
 
-thread_local bool keeps = false;
-
 // So much of what was given back last is not offered to the system: a loop asks for it in a moment, and pages that were
 // offered cost 7 % of a pointwise kernel to have back.
 constexpr uint64_t kAtHand = uint64_t{256} << 20;
 
 class Pool {
  public:
-  // Null: the system has none.
+  void begin() {
+    const std::scoped_lock lock(mutex_);
+    keeping_.push_back(std::this_thread::get_id());
+  }
+  void end() {
+    const std::scoped_lock lock(mutex_);
+    keeping_.erase(std::ranges::find(keeping_, std::this_thread::get_id()));
+  }
+
+  // Null: the system has none, or this thread does not keep.
   std::byte* take(uint64_t bytes) {
     const std::scoped_lock lock(mutex_);
+    if (std::ranges::find(keeping_, std::this_thread::get_id()) == keeping_.end()) return nullptr;
     // The smallest that is large enough, unless a quarter of it would lie idle; of equals the one that was in use last.
     auto best = free_.end();
     for (auto it = free_.begin(); it != free_.end(); ++it)
@@ -85,6 +95,7 @@ class Pool {
   }
 
   std::mutex mutex_;
+  std::vector<std::thread::id> keeping_;  // one of each that lives
   std::unordered_map<void*, uint64_t> used_;
   std::deque<Block> free_;  // the one that has been idle longest first
   KeptBytes counts_;
@@ -102,7 +113,7 @@ class KeepingAllocator final : public c10::Allocator {
   KeepingAllocator() { c10::SetCPUAllocator(this); }
 
   c10::DataPtr allocate(size_t bytes) override {
-    if (keeps && bytes >= static_cast<size_t>(kFreshBytes))
+    if (bytes >= static_cast<size_t>(kFreshBytes))
       if (std::byte* memory = pool().take(bytes)) return {memory, memory, &release, c10::Device(c10::kCPU)};
     return own_->allocate(bytes);
   }
@@ -125,8 +136,8 @@ void KeepingAllocator::release(void* memory) {
 
 }  // namespace
 
-KeepMemory::KeepMemory() : outer_(keeps) { keeps = true; }
-KeepMemory::~KeepMemory() { keeps = outer_; }
+KeepMemory::KeepMemory() { pool().begin(); }
+KeepMemory::~KeepMemory() { pool().end(); }
 
 KeptBytes kept_bytes() { return pool().counts(); }
 

@@ -18,9 +18,6 @@ class KeepMemory {
   ~KeepMemory();
   KeepMemory(const KeepMemory&) = delete;
   KeepMemory& operator=(const KeepMemory&) = delete;
-
- private:
-  bool outer_;
 };
 
 struct KeptBytes {
