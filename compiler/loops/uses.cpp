@@ -61,4 +61,26 @@ void for_each_output_buffer(const Program& program, const std::function<void(Buf
   for (const Output& output : program.outputs) visit_output(output, visit);
 }
 
+SymbolSet early_symbols(const Program& program) {
+  SymbolSet early;
+  auto take = [&](Dim d) {
+    if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { early.insert(s); });
+  };
+  for (const Input& i : program.inputs) {
+    take(i.sym);
+    if (i.buffer == kNone) continue;
+    const TensorType& type = program.buffers[i.buffer].type;
+    for (Dim d : type.sizes) take(d);
+    for (Dim d : type.strides) take(d);
+    take(type.offset);
+  }
+  return early;
+}
+
+bool all_in(Dim dim, const SymbolSet& symbols) {
+  bool all = true;
+  if (!dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { all = all && symbols.contains(s); });
+  return all;
+}
+
 }  // namespace lenz::loops

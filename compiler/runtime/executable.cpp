@@ -67,7 +67,7 @@ Executable::Executable(loops::Program program, KernelCode code, ExecutableOption
   if (!s.options.pool) s.options.pool = make_pool(usable_threads());
   s.plan = plan_memory(s.program);
   s.tape = make_tape(s.program, s.code, s.steps);
-  s.early = early_symbols(s.program);
+  s.early = loops::early_symbols(s.program);
   s.dying.resize(s.program.body.nodes.size());
   std::vector<bool> shown(s.program.buffers.size());
   loops::for_each_output_buffer(s.program, [&](loops::BufferId id) { shown[s.owner(id)] = true; });

@@ -117,7 +117,7 @@ uint64_t Frame::bytes_of(BufferId id) const {
 // Where the product of the sizes is known early, one of them need not be: 0 times anything.
 uint64_t Frame::early_bytes_of(BufferId id) const {
   const Buffer& b = s_.program.buffers[id];
-  auto early = [&](Dim d) { return all_in(d, s_.early); };
+  auto early = [&](Dim d) { return loops::all_in(d, s_.early); };
   if (std::ranges::all_of(b.type.sizes, early) && std::ranges::all_of(b.type.strides, early)) return bytes_of(id);
   return static_cast<uint64_t>(value(s_.plan.places[id].bytes));
 }
@@ -127,8 +127,9 @@ void Frame::lay_out() {
   for (BufferId id = 0; id < s_.plan.places.size(); ++id) {
     const Place& p = s_.plan.places[id];
     const Buffer& b = s_.program.buffers[id];
-    if (b.placed && all_in(b.type.offset, s_.early)) offsets_[id] = value(b.type.offset) * item_size(b.type.dtype);
-    if (p.kind == Place::arena || (p.kind == Place::output && all_in(p.bytes, s_.early)))
+    if (b.placed && loops::all_in(b.type.offset, s_.early))
+      offsets_[id] = value(b.type.offset) * item_size(b.type.dtype);
+    if (p.kind == Place::arena || (p.kind == Place::output && loops::all_in(p.bytes, s_.early)))
       bytes_[id] = early_bytes_of(id);
     if (p.kind == Place::arena) slots[p.number] = std::max(slots[p.number], bytes_[id]);
   }
@@ -308,7 +309,7 @@ void Frame::take(std::span<const Argument> arguments, Host& host) {
     bytes_[id] = sizeof(double);
   }
   for (uint32_t k = 0; k < s_.plan.outputs.size(); ++k)
-    if (const BufferId id = s_.plan.outputs[k]; all_in(s_.plan.places[id].bytes, s_.early))
+    if (const BufferId id = s_.plan.outputs[k]; loops::all_in(s_.plan.places[id].bytes, s_.early))
       point_at(id, host.output(k, bytes_[id]));
   for (BufferId id = 0; id < s_.plan.places.size(); ++id)
     if (s_.plan.places[id].kind == Place::view && storages_[s_.plan.places[id].number])
@@ -342,7 +343,7 @@ void Frame::clear() {
 void Frame::room_for(BufferId id) {
   id = s_.owner(id);
   const Place& p = s_.plan.places[id];
-  if (p.kind != Place::late && (p.kind != Place::output || all_in(p.bytes, s_.early))) return;
+  if (p.kind != Place::late && (p.kind != Place::output || loops::all_in(p.bytes, s_.early))) return;
   const Buffer& b = s_.program.buffers[id];
   const uint64_t bytes = bytes_of(id);
   if (b.placed) offsets_[id] = value(b.type.offset) * item_size(b.type.dtype);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "compiler/loops/symbols.h"
+#include "compiler/loops/uses.h"
 #include "compiler/runtime/executable.h"
 #include "compiler/runtime/tape.h"
 
@@ -21,7 +22,7 @@ struct Shared {
   MemoryPlan plan;
   std::unique_ptr<Tape> tape;
   uint32_t steps = 0;
-  SymbolSet early;
+  loops::SymbolSet early;
   bool shares_inputs = false;            // some input is written, or of an alias class: pointers have to be looked at
   std::vector<loops::Tensor> constants;  // by buffer
   std::vector<std::vector<loops::BufferId>> dying;  // by step of the main block: results of externs, needed no more

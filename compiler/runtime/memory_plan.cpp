@@ -117,7 +117,7 @@ class Arena {
 
 class Planner {
  public:
-  explicit Planner(const Program& program) : program_(program), early_(early_symbols(program)) {
+  explicit Planner(const Program& program) : program_(program), early_(loops::early_symbols(program)) {
     plan_.places.resize(program.buffers.size());
   }
 
@@ -175,7 +175,7 @@ class Planner {
         p.bytes = storage_bytes(b);
       } else if (p.kind == Place::none && b.kind == BufferKind::temporary && !b.local && used_[id]) {
         p.bytes = storage_bytes(b);
-        set(id, all_in(p.bytes, early_) ? Place::arena : Place::late);
+        set(id, loops::all_in(p.bytes, early_) ? Place::arena : Place::late);
       }
     }
   }
@@ -197,7 +197,7 @@ class Planner {
   MemoryPlan plan_;
   std::vector<bool> used_;
   std::vector<BufferId> shown_;
-  SymbolSet early_;
+  loops::SymbolSet early_;
 };
 
 }  // namespace

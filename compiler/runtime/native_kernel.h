@@ -15,7 +15,7 @@ namespace lenz::runtime {
 struct KernelArguments {
   std::vector<loops::BufferId> buffers;  // pointers to the first element; local ones with dims: memory for one point
   std::vector<int64_t> skipped;          // elements between a buffer's first one and where its pointer points
-  std::vector<Dim> symbols;              // values
+  std::vector<Dim> symbols;              // values of symbols, and of some expressions
   std::vector<uint32_t> streams;         // seed and offset of each
 };
 

@@ -3,33 +3,12 @@
 #include <algorithm>
 
 #include "compiler/base/error.h"
+#include "compiler/loops/uses.h"
 
 namespace lenz::runtime {
 
 using loops::Block;
 using loops::Program;
-
-SymbolSet early_symbols(const Program& program) {
-  SymbolSet early;
-  auto take = [&](Dim d) {
-    if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { early.insert(s); });
-  };
-  for (const loops::Input& i : program.inputs) {
-    take(i.sym);
-    if (i.buffer == kNone) continue;
-    const TensorType& type = program.buffers[i.buffer].type;
-    for (Dim d : type.sizes) take(d);
-    for (Dim d : type.strides) take(d);
-    take(type.offset);
-  }
-  return early;
-}
-
-bool all_in(Dim dim, const SymbolSet& symbols) {
-  bool all = true;
-  if (!dim.is_constant()) for_each_symbol(dim, [&](const SymNode* s) { all = all && symbols.contains(s); });
-  return all;
-}
 
 std::string step_name(const loops::Node& node) {
   if (const auto* n = std::get_if<loops::Kernel>(&node.is)) return n->name;
@@ -43,7 +22,7 @@ namespace {
 class TapeMaker {
  public:
   TapeMaker(const Program& program, const KernelCode& code, uint32_t& count)
-      : program_(program), code_(code), early_(early_symbols(program)), count_(count) {}
+      : program_(program), code_(code), early_(loops::early_symbols(program)), count_(count) {}
 
   std::unique_ptr<Tape> block(const Block& b) {
     auto tape = std::make_unique<Tape>();
@@ -62,9 +41,9 @@ class TapeMaker {
     auto found = code_.kernels.find(&kernel);
     if (found == code_.kernels.end()) throw Unsupported("no code for kernel '" + kernel.name + "'");
     step.code = found->second;
-    for (Dim s : step.code.arguments.symbols) step.late = step.late || !all_in(s, early_);
+    for (Dim s : step.code.arguments.symbols) step.late = step.late || !loops::all_in(s, early_);
     for (loops::BufferId id : step.code.arguments.buffers)
-      for (Dim d : program_.buffers[id].type.sizes) step.late = step.late || !all_in(d, early_);
+      for (Dim d : program_.buffers[id].type.sizes) step.late = step.late || !loops::all_in(d, early_);
     for (const loops::Node& nest : kernel.body->nodes)
       for (const loops::Store& s : std::get<loops::Nest>(nest.is).stores)
         if (!program_.buffers[s.buffer].local && std::ranges::find(step.stores, s.buffer) == step.stores.end())
@@ -88,7 +67,7 @@ class TapeMaker {
 
   const Program& program_;
   const KernelCode& code_;
-  SymbolSet early_;
+  loops::SymbolSet early_;
   uint32_t& count_;
 };
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <memory>
 #include <string>
-#include <unordered_set>
 #include <vector>
 
 #include "compiler/runtime/native_kernel.h"
@@ -24,12 +23,6 @@ struct Tape {
   std::vector<Step> steps;
   std::vector<std::unique_ptr<Tape>> inner;  // of the control flow among the steps, in order
 };
-
-using SymbolSet = std::unordered_set<const SymNode*>;
-
-// Symbols that the inputs bind. All others get their values while the program runs.
-SymbolSet early_symbols(const loops::Program& program);
-bool all_in(Dim dim, const SymbolSet& symbols);
 
 // `count` becomes the number of steps. Unsupported if a kernel has no code.
 std::unique_ptr<Tape> make_tape(const loops::Program& program, const KernelCode& code, uint32_t& count);

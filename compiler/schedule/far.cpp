@@ -15,16 +15,23 @@ namespace {
 
 constexpr int64_t kLeast = 16 << 10;  // bytes: of less nobody sees where they went
 constexpr int64_t kMostPoints = int64_t{1} << 48;
+// Of sizes that are open, so many terms stand in the conditions of all results together: conditions print.
+constexpr size_t kMostTerms = 1 << 16;
 
 class Marker {
  public:
   Marker(loops::Program& program, const Target& target)
-      : program_(program), storages_(storages_of(program)), limit_(target.far_bytes()), least_(kLeast / target.grain) {}
+      : program_(program),
+        storages_(storages_of(program)),
+        limit_(target.far_bytes()),
+        least_(kLeast / target.grain),
+        early_(loops::early_symbols(program)) {}
 
   void run() {
     const std::vector<loops::Node>& nodes = program_.body.nodes;
     for (uint32_t n = 0; n < nodes.size(); ++n) note(nodes[n], n);
     loops::for_each_output_buffer(program_, [&](BufferId id) { shown_.insert(storages_[id]); });
+    add_up();
     for (auto& [id, by] : filled_)
       if (by.alone) decide(id, by.node);
   }
@@ -114,6 +121,30 @@ class Marker {
     return bytes;
   }
 
+  // What the program moves in all: what is constant, and as many as may be of the terms that inputs tell.
+  void add_up() {
+    std::map<const SymNode*, int64_t> times;
+    std::vector<Dim> open;  // in order
+    for (Dim bytes : bytes_)
+      if (bytes.is_constant())
+        whole_ += bytes;
+      else if (loops::all_in(bytes, early_) && times[bytes.node()]++ == 0)
+        open.push_back(bytes);
+    open.resize(std::min(open.size(), std::max<size_t>(kMostTerms / std::max<size_t>(shown_.size(), 1), 1)));
+    for (Dim bytes : open) whole_ += times[bytes.node()] * bytes, in_whole_.insert(bytes.node());
+  }
+
+  // What moves before somebody reads what this node writes. Whoever reads a result reads it as it was written: from the
+  // same place on. A result of the program is read after everything, and all that the program has moved lies between.
+  Dim between(uint32_t writer, uint32_t reader) const {
+    const Dim own = bytes_[writer];
+    if (reader == bytes_.size()) return own.is_constant() || in_whole_.contains(own.node()) ? whole_ : whole_ + own;
+    Dim all = own;
+    for (uint32_t n = writer + 1; n < reader; ++n)
+      if (bytes_[n].is_constant()) all += bytes_[n];
+    return all;
+  }
+
   void decide(BufferId id, uint32_t writer) {
     const std::vector<uint32_t>& at = mentions_[id];
     if (at.front() < writer) return;  // somebody else has filled a part of it
@@ -121,14 +152,8 @@ class Marker {
     if (!read && !shown_.contains(id)) return;
     const Dim own = bytes_of(id);
     if (own.is_constant() && own.constant() < least_) return;
-    // Whoever reads a result reads it as it was written: from the same place on. A result of the program is read after
-    // everything, and all that the program has moved lies between.
-    const uint32_t first = read ? writer : 0;
     const uint32_t reader = read ? *std::ranges::upper_bound(at, writer) : static_cast<uint32_t>(bytes_.size());
-    Dim between = bytes_[writer];
-    for (uint32_t n = first; n < reader; ++n)
-      if (n != writer && bytes_[n].is_constant()) between += bytes_[n];
-    const Cond far = le(0, between - limit_);
+    const Cond far = le(0, between(writer, reader) - limit_);
     const Facts& known = program_.assumptions.known();
     if (known.proves(negate(far))) return;
     program_.buffers[id].far = known.proves(far) ? loops::kAlways : far;
@@ -137,7 +162,10 @@ class Marker {
   loops::Program& program_;
   const std::vector<BufferId> storages_;
   const int64_t limit_, least_;
+  const loops::SymbolSet early_;
   std::vector<Dim> bytes_;                              // by node
+  Dim whole_ = 0;                                       // of all of them, as far as it is counted
+  loops::SymbolSet in_whole_;                           // open terms of it
   std::map<BufferId, std::vector<uint32_t>> mentions_;  // of a storage, by nodes in order
   std::map<BufferId, Filled> filled_;
   std::set<BufferId> shown_;  // by outputs

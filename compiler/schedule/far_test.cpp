@@ -7,6 +7,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/loops/equal.h"
 #include "compiler/loops/text.h"
+#include "compiler/loops/uses.h"
 #include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/schedule/realise.h"
@@ -57,6 +58,33 @@ TEST(Far, OpenSizesDecideAtTheCall) {
   EXPECT_EQ(far_ones(scheduled("graph @g(%x: f32[s0, 1024]) where s0 in 1..100 {\n"
                                "  %a = aten.neg(%x)\n  return %a\n}\n")),
             "");
+}
+
+// All that the program moves lies before its caller's reading, however many tensors that is.
+TEST(Far, OpenSizesOfAllKernelsCount) {
+  const std::string all = "0 <= s0*4096 + s1*8 - 20971520";
+  EXPECT_EQ(far_ones(scheduled("graph @g(%x: f32[s0, 512], %y: f32[s1]) {\n"
+                               "  %a = aten.neg(%x)\n  %b = aten.sin(%y)\n  return %a, %b\n}\n")),
+            all + "; " + all);
+}
+
+// The kernels of sizes that inputs tell are made ready before anything has run.
+TEST(Far, SizesThatComeLaterCountWhereTheyAreKnown) {
+  const loops::Program program = scheduled(R"(graph @g(%x: f32[s0, 512], %m: bool[s1]) {
+    %a = aten.neg(%x)
+    %n = aten.nonzero(%m)
+    %b = aten.mul(%n, 3)
+    return %a, %b
+  })");
+  int early = 0, late = 0;
+  for (const loops::Buffer& b : program.buffers) {
+    if (!b.far || *b.far == loops::kAlways) continue;
+    const bool told_later = !loops::all_in(b.far->rhs, loops::early_symbols(program));
+    EXPECT_EQ(told_later, b.type.rank() == 2 && b.type.sizes[1] == 1) << to_string(*b.far);
+    (told_later ? late : early)++;
+  }
+  EXPECT_GT(early, 0);
+  EXPECT_GT(late, 0);
 }
 
 // Sums of few rows are read again by the same kernel or by the next; they are small too.

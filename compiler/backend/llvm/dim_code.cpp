@@ -38,6 +38,7 @@ llvm::Value* DimCode::both(llvm::Value*& a, llvm::Value*& b) {
 llvm::Value* DimCode::operator()(Dim dim) {
   auto number = [&](int64_t n) -> llvm::Value* { return builder_->getInt64(static_cast<uint64_t>(n)); };
   if (dim.is_constant()) return number(dim.constant());
+  if (auto known = values_.find(dim.node()); known != values_.end()) return known->second;
   const DimParts parts = parts_of(dim);
   auto binary = [&](auto&& make, Dim x, Dim y) {
     llvm::Value *a = (*this)(x), *b = (*this)(y);
@@ -55,13 +56,7 @@ llvm::Value* DimCode::operator()(Dim dim) {
     return builder_->CreateAdd(q, builder_->CreateSExt(off, a->getType()));
   };
   switch (parts.kind) {
-    case SymKind::symbol: {
-      const SymNode* symbol = nullptr;
-      for_each_symbol(dim, [&](const SymNode* s) { symbol = s; });
-      auto known = values_.find(symbol);
-      if (known == values_.end()) internal_error("a symbol without a value: " + to_string(dim), __FILE__, __LINE__);
-      return known->second;
-    }
+    case SymKind::symbol: internal_error("a symbol without a value: " + to_string(dim), __FILE__, __LINE__);
     case SymKind::sum: {
       llvm::Value* total = nullptr;
       for (size_t i = 0; i < parts.operands.size(); ++i) {

@@ -18,7 +18,8 @@ class DimCode {
   explicit DimCode(llvm::IRBuilderBase& builder, int lanes) : builder_(&builder), lanes_(lanes) {}
 
   void lanes(int count) { lanes_ = count; }  // of the vectors that symbols stand for
-  void bind(Dim symbol, llvm::Value* value) { values_[symbol.node()] = value; }
+  // A symbol, or an expression that has a value already.
+  void bind(Dim dim, llvm::Value* value) { values_[dim.node()] = value; }
   bool bound(Dim symbol) const { return values_.contains(symbol.node()); }
   llvm::Value* value_of(Dim symbol) const { return values_.at(symbol.node()); }
   // Whether it mentions a symbol that stands for a vector.

@@ -104,9 +104,15 @@ Collected collect(const loops::Program& program, const loops::Kernel& kernel) {
     for (const Store& s : n.stores) {
       use(s.buffer, s.index);
       for (Dim d : s.index) note(d);
-      if (const auto& far = program.buffers[s.buffer].far) note(far->lhs), note(far->rhs);
     }
   }
+  // Conditions on what the whole program moves speak of all its sizes: their sides come as values.
+  for (const loops::Node& node : kernel.body->nodes)
+    for (const Store& s : std::get<Nest>(node.is).stores)
+      if (const auto& far = program.buffers[s.buffer].far)
+        for (Dim side : {far->lhs, far->rhs})
+          if (!side.is_constant() && std::ranges::find(made.arguments.symbols, side) == made.arguments.symbols.end())
+            made.arguments.symbols.push_back(side);
   for (BufferId id : made.arguments.buffers) made.arguments.skipped.push_back(skipped.of(id));
   return made;
 }
