@@ -293,6 +293,8 @@ def main():
     asked = chosen(options)
     faults = plant.plant(asked, options.folder, options.build, options.jobs, says)
     if options.faults == "written" and len(faults) < len(asked):
+        print(f"{len(asked) - len(faults)} written faults have no code any more: mend fuzz/mutants/written.toml; the compiler's words are "
+              f"in {options.folder / 'build.log'}", file=sys.stderr)
         return FAILED
     runner = Runner(options.folder / "lenz", options)
     board = Scoreboard(options.store, options.run)

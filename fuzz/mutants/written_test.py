@@ -39,6 +39,16 @@ class Written(unittest.TestCase):
             for edit in edits:
                 self.assertIn(f"({edit['id']}", made)
 
+    def test_edits_are_whole(self):
+        for fault in self.faults:
+            for edit in plant.edits_of(fault):
+                if "fault_text" in edit["replacement"]:  # of a text, any part
+                    continue
+                planted = edit["replacement"].replace("@SNIPPET@", edit["snippet"])
+                for opening, closing in ("()", "[]", "{}"):
+                    open_before, open_after = (t.count(opening) - t.count(closing) for t in (edit["snippet"], planted))
+                    self.assertEqual(open_before, open_after, f"{fault['name']}: {planted}")
+
     def test_stages_exist(self):
         passes = set(re.findall(r"PASS\(\w+, (\w+),", (ROOT / "compiler/driver/pipeline.cpp").read_text()))
         asked = "".join(p.read_text() for p in (ROOT / "fuzz/properties").glob("*.cpp"))
