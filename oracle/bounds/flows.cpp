@@ -167,6 +167,27 @@ std::vector<at::Tensor> meets_certain_nan(FlowContext& in, const Call& call, con
   return all;
 }
 
+// Where a factor that is infinite, or no number, meets one that may be zero or have either sign: what comes of that is
+// open. Counted by marks: with every other factor at 1, the products of both kinds are what remains of these four.
+std::vector<at::Tensor> meets_what_may_vanish(FlowContext& in, const Call& call, const std::vector<Arg>& ones) {
+  auto marked = [&](double infinite, double vanishing) {
+    return run_on(in, call, ones, [&](const Leaf& leaf) {
+      if (!flows(in, call, leaf)) return leaf.value;
+      const Planes p = in.store.read(leaf.value);
+      const at::Tensor size = magnitude(p.value), bad = size.isfinite().logical_not();
+      at::Tensor marks = nothing_where(bad, at::ones(leaf.value.sizes(), at::kDouble), infinite);
+      if (p.error.defined())
+        marks =
+            nothing_where((size <= p.error).logical_and(p.error > 0).logical_and(bad.logical_not()), marks, vanishing);
+      return marks;
+    });
+  };
+  std::vector<at::Tensor> all = marked(2, 2);
+  const std::vector<at::Tensor> one = marked(1, 2), other = marked(2, 1), neither = marked(1, 1);
+  for (size_t i = 0; i < all.size(); ++i) all[i] = all[i] + neither[i] != one[i] + other[i];
+  return all;
+}
+
 // What is carried in f32 and stored in a narrow dtype: its errors then.
 struct StoredErrors {
   at::Tensor error, lean;
@@ -353,6 +374,8 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   if (others.size() != results.size()) others = exact;
   const bool above = operands_above_zero(in, call);
   const std::vector<at::Tensor> nan = finite ? std::vector<at::Tensor>() : meets_certain_nan(in, call, ones);
+  const std::vector<at::Tensor> open_products =
+      finite || only_adds(call) || !s.error ? std::vector<at::Tensor>() : meets_what_may_vanish(in, call, ones);
   for (size_t i = 0; i < results.size(); ++i) {
     const at::Tensor& value = results[i];
     at::Tensor far = at::abs(reach[i]).to(at::kDouble), near = at::abs(exact[i]).to(at::kDouble);
@@ -416,6 +439,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       error = at::where(special, nothing_where(certain, at::full_like(error, kInf), 0), error);
       // An infinity times what is lost on the way is NaN.
       if (products) error = nothing_where(special.logical_and(at::abs(least[i]) < smallest_normal(sums)), error, kInf);
+      if (i < open_products.size()) error = nothing_where(special.logical_and(open_products[i]), error, kInf);
       if (divisor >= 0) error = nothing_where(special, error, kInf);  // and what is divided may be infinite by then
       if (tiny) error = nothing_where(special, error, kInf);          // of infinity by what is taken for zero
       if (flushes && call.op->schema.find("weight") >= 0)             // and by zeros that fill up a block of products

@@ -317,6 +317,23 @@ TEST(Bounds, NaNAndInfinityStandWhereTheyMust) {
           .mismatch);
 }
 
+// A weight that comes to nothing in storage, and would not in the reference: times an infinity it is NaN there.
+TEST(Bounds, AnInfinityTimesWhatMayVanishIsOpen) {
+  for (const char* product : {"aten.mm(%p, %w)", "aten.baddbmm(%p3, %p3, %w3, beta=0)"}) {
+    Judged j(
+        "graph @g(%x: f32[2, 2], %w: f32[2, 2]) { %p = aten._softmax(%x, 1, false) %p3 = aten.unsqueeze(%p, 0) "
+        "%w3 = aten.unsqueeze(%w, 0) %y = " +
+            std::string(product) + " return %y }",
+        {{-200, 0, 1, 0}, {-INFINITY, 1, 2, 3}});
+    EXPECT_FALSE(j.verdict().mismatch) << product << ": " << j.verdict().mismatch->summary();
+    EXPECT_TRUE(std::isinf(j.errors()[0])) << product;
+    EXPECT_TRUE(std::isfinite(j.errors()[1])) << product;
+    EXPECT_EQ(j.errors()[2], 0) << product << ": this weight is some number";
+    EXPECT_TRUE(j.with(0, 2, 1).mismatch) << product;
+    EXPECT_TRUE(j.with(0, 2, NAN).mismatch) << product;
+  }
+}
+
 // Whatever else is uncertain.
 TEST(Bounds, WhatMeetsANaNIsNaN) {
   std::vector<double> x(40, 1.0);
