@@ -70,8 +70,12 @@ bool looks_at_bools(const Graph& graph) {
 
 Execution with_true_as_one(Execution e) {
   for (RunValue& v : e.outputs)
-    if (v && v->value.isTensor() && v->value.toTensor().scalar_type() == at::kBool)
-      v = hold(v->value.toTensor().view(at::kByte).ne(0));
+    if (v && v->value.isTensor() && v->value.toTensor().scalar_type() == at::kBool) {
+      const at::Tensor t = v->value.toTensor(), bytes = t.view(at::kByte);
+      if (!at::any(bytes > 1).item<bool>()) continue;
+      const at::Tensor whole = at::empty({0}, at::kByte).set_(t.storage()), ones = whole.ne(0);
+      v = hold(at::empty({0}, at::kBool).set_(ones.storage(), t.storage_offset(), t.sizes(), t.strides()));
+    }
   return e;
 }
 }  // namespace
@@ -123,7 +127,9 @@ bool Rewritten::rounds_by_layout(const Graph& made) const {
 }
 
 std::optional<Mismatch> Rewritten::beyond_bounds(const Execution& got) {
-  return trial_.eager_out_of_bounds(looks_at_bools(trial_.graph()) ? with_true_as_one(got) : got);
+  if (!looks_at_bools(trial_.graph())) return trial_.eager_out_of_bounds(got);
+  const Execution elements = with_true_as_one(got);
+  return trial_.eager_out_of_bounds(got, &elements);
 }
 
 bool Rewritten::eager_is_at_fault() {

@@ -177,11 +177,11 @@ std::optional<Mismatch> Trial::differs_from_noise(const Execution& got) {
   return mismatch;
 }
 
-std::optional<Mismatch> Trial::eager_out_of_bounds(const Execution& got) {
+std::optional<Mismatch> Trial::eager_out_of_bounds(const Execution& got, const Execution* elements) {
   if (lacks_memory(got)) return std::nullopt;
   if (auto outside = differs_outside(got, Widening::bounds_of_eager, Draws::eager)) return outside;
   if (got.ending != Ending::finished) return std::nullopt;
-  auto judgement = judged(Widening::bounds_of_eager, got);
+  auto judgement = judged(Widening::bounds_of_eager, elements ? *elements : got);
   return judgement ? judgement->mismatch : std::nullopt;
 }
 

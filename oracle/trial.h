@@ -43,8 +43,9 @@ class Trial {
   // From outside, and by the bounds. `drawn`: by a program whose random ops draw from Lenz's stream: so does the
   // reference then.
   std::optional<Mismatch> out_of_bounds(const Execution& got, bool drawn = false);
-  // The same of what libtorch computed: where it is known to be off it is not held against it.
-  std::optional<Mismatch> eager_out_of_bounds(const Execution& got);
+  // The same of what libtorch computed: where it is known to be off it is not held against it. `elements`: those that
+  // bounds judge, where they are written otherwise there.
+  std::optional<Mismatch> eager_out_of_bounds(const Execution& got, const Execution* elements = nullptr);
   // Whether it differs where a zero may have either sign and in what hangs on such decisions alone.
   bool hangs_on_signs_of_zero(const Execution& got);
   bool within(const Leeway& by, const Execution& got);  // what libtorch computed, given some leeway more

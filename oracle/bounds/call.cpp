@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "compiler/base/dtype.h"
 #include "compiler/graph/pattern_functions.h"
@@ -102,6 +103,19 @@ Arg Call::list_arg(std::vector<ValueId> ids) {
   return a;
 }
 
+namespace {
+// As a dtype that has none holds them.
+void without_infinities(RunValue& result, bool in_place) {
+  if (!result || !result->value.isTensor()) return;
+  at::Tensor t = result->value.toTensor();
+  const at::Tensor infinite = at::isinf(t);
+  if (!at::any(infinite).item<bool>()) return;
+  if (!in_place) t = t.clone();  // another dtype's, wide already, may be the result itself
+  t.masked_fill_(infinite, std::numeric_limits<double>::quiet_NaN());
+  result = hold(t);
+}
+}  // namespace
+
 Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<const RunValue> with) const {
   std::vector<Arg> wide = numbers_read(given, with);
   // A number that is 0 where eager computes makes NaN of infinities, or has eager look at nothing.
@@ -123,7 +137,11 @@ Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<co
     if (picks && v && v->value.isTensor() && v->value.toTensor().layout() == at::kStrided &&
         !v->value.toTensor().is_contiguous())
       v = hold(v->value.toTensor().contiguous());
-  return boxed.run(*op, wide, in_order, *symbols);
+  Outcome out = boxed.run(*op, wide, in_order, *symbols);
+  if (!op->has(Trait::view))
+    for (size_t i = 0; i < out.results.size() && i < result_dtypes.size(); ++i)
+      if (result_dtypes[i] == Dtype::f8e4m3) without_infinities(out.results[i], op->schema.mutates());
+  return out;
 }
 
 Outcome Call::run_native(Boxed& boxed, std::span<const RunValue> with) const {

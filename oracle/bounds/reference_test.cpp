@@ -334,6 +334,17 @@ TEST(Bounds, AnInfinityTimesWhatMayVanishIsOpen) {
   }
 }
 
+// f8e4m3 has none.
+TEST(Bounds, InfinitiesThatADtypeHasNot) {
+  Judged j(
+      "graph @g(%x: f32[3]) { %l = aten.erf(%x) %y = aten.to(%x, f8e4m3) %z = aten.to(%y, f32) return %z, %l, %x }",
+      {{INFINITY, 2, -INFINITY}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  EXPECT_TRUE(j.with(0, 0, INFINITY).mismatch);
+  EXPECT_TRUE(j.with(0, 2, 448).mismatch);
+  EXPECT_TRUE(j.with(2, 0, NAN).mismatch) << "what was converted keeps its own";
+}
+
 // Whatever else is uncertain.
 TEST(Bounds, WhatMeetsANaNIsNaN) {
   std::vector<double> x(40, 1.0);
