@@ -46,7 +46,9 @@ Range FactsReader::symbol_range(const SymNode* symbol) const {
 Dim FactsReader::local_floor_div(Dim a, Dim b) const {
   Dim old = floor_div(a, b);
   if (!b.is_constant()) {
-    if (is_kind(a, SymKind::floor_div) && nonnegative(b - 1)) {
+    // A product that is multiplied out may not be seen to be positive where its factors are.
+    if (is_kind(a, SymKind::floor_div) && nonnegative(b - 1) &&
+        (!nonnegative(a.node()->args()[1] - 1) || nonnegative(a.node()->args()[1] * b - 1))) {
       Dim merged = floor_div(a.node()->args()[0], a.node()->args()[1] * b);
       if (better(merged, old)) return merged;
     }

@@ -382,7 +382,8 @@ std::optional<LinearForm> IndexSpace::linear(Dim index) const {
   return form;
 }
 
-// floor(a / b). A quotient inside becomes one with the one outside: (x//m + c)//b = (x + c*m)//(b*m).
+// floor(a / b). A quotient inside becomes one with the one outside: (x//m + c)//b = (x + c*m)//(b*m), unless that
+// divisor, multiplied out, is not seen to be positive any more.
 Dim IndexSpace::quotient(Dim a, Dim b) const {
   const DimParts sum = terms_of(a);
   for (size_t i = 0; i < sum.operands.size(); ++i) {
@@ -390,6 +391,7 @@ Dim IndexSpace::quotient(Dim a, Dim b) const {
     const DimParts inside = parts_of(sum.operands[i], facts_);
     if (inside.kind != SymKind::floor_div || !proves(ge(inside.operands[1], 1)) || !proves(ge(b, 1))) continue;
     const Dim m = inside.operands[1];
+    if (!proves(ge(b * m, 1))) continue;
     return quotient(inside.operands[0] + (a - sum.operands[i]) * m, b * m);
   }
   if (!b.is_constant() || b.constant() < 1) return floor_div(a, b);

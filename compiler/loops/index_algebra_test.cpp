@@ -45,6 +45,19 @@ TEST(IndexAlgebra, TilesOfJoinedAxesWhoseDivisorIsANumber) {
   EXPECT_FALSE(s.in_bounds(f.dim("(i + t*4)//(7 - s0*2)"), f.dim("s3 - s0")));
 }
 
+// Tiles of three open axes that became one: the quotients are taken one after the other.
+TEST(IndexAlgebra, TilesOfThreeJoinedAxesOfOpenSizes) {
+  Fixture f;
+  f.facts.set_range(f.dim("s3").node(), {2, 64});
+  f.facts.set_range(f.dim("s4").node(), {2, 4});
+  const Dim whole = f.dim("(s3 - 1)*(10 - s4*2)*(6 - s4)*2");
+  IndexSpace s(f.pool, f.facts);
+  s.add_axis(f.dim("t"), ceil_div(whole, 4096));
+  s.add_axis(f.dim("i"), min(Dim(4096), whole - f.dim("t*4096")));
+  EXPECT_TRUE(s.in_bounds(f.dim("(((i + t*4096)//(6 - s4))//(10 - s4*2))//(s3 - 1)"), 2));
+  EXPECT_FALSE(s.in_bounds(f.dim("(((i + t*4096)//(6 - s4))//(10 - s4*2))//(s3 - 1)"), 1));
+}
+
 // Two digits under masks, the higher one of them a quotient, where a fact gives the number of all.
 TEST(IndexAlgebra, DigitsUnderMasksInAKnownNumberOfPlaces) {
   Fixture f;
