@@ -134,7 +134,7 @@ class FarBelowZero {
     Arg& last = args[operands_.size() - 1];
     if (!any_) return;
     if (last.is_value())
-      values[last.value()] = hold(at::where(far_, at::ones_like(counted), counted));
+      values[last.value()] = hold(values[last.value()]->value.toTensor().masked_fill(far_, 1));
     else
       last = Arg::of_real(1);
   }
@@ -168,6 +168,16 @@ class FarBelowZero {
   at::Tensor far_;
   bool any_ = false;
 };
+
+Outcome run_counting_little(Boxed& boxed, const OpDef& op, std::vector<Arg> args, std::vector<RunValue> values,
+                            const SymValues& symbols) {
+  const ScalarRow* row = counting_row(op);
+  if (!row) return boxed.run(op, args, values, symbols);
+  const FarBelowZero far_below(*row, args, values, symbols);
+  Outcome out = boxed.run(op, args, values, symbols);
+  if (!out.raised) far_below.settle(out.results[0]);
+  return out;
+}
 }  // namespace
 
 Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<const RunValue> with) const {
@@ -191,10 +201,7 @@ Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<co
     if (picks && v && v->value.isTensor() && v->value.toTensor().layout() == at::kStrided &&
         !v->value.toTensor().is_contiguous())
       v = hold(v->value.toTensor().contiguous());
-  std::optional<FarBelowZero> far_below;
-  if (const ScalarRow* row = counting_row(*op)) far_below.emplace(*row, wide, in_order, *symbols);
-  Outcome out = boxed.run(*op, wide, in_order, *symbols);
-  if (far_below && !out.raised) far_below->settle(out.results[0]);
+  Outcome out = run_counting_little(boxed, *op, std::move(wide), std::move(in_order), *symbols);
   if (!op->has(Trait::view))
     for (size_t i = 0; i < out.results.size() && i < result_dtypes.size(); ++i)
       if (result_dtypes[i] == Dtype::f8e4m3) without_infinities(out.results[i], op->schema.mutates());
@@ -202,7 +209,7 @@ Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<co
 }
 
 Outcome Call::run_native(Boxed& boxed, std::span<const RunValue> with) const {
-  return boxed.run(*op, numbers_read(args, with), with, *symbols);
+  return run_counting_little(boxed, *op, numbers_read(args, with), {with.begin(), with.end()}, *symbols);
 }
 
 std::vector<Arg> Call::numbers_read(std::span<const Arg> given, std::span<const RunValue> with) const {
