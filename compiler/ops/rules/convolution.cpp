@@ -24,8 +24,8 @@ const Type& with_row(Infer& in, const Type& t, bool make_contiguous) {
   return *in.context().tensor(wide);
 }
 
-// In 3-D only oneDNN's kernels write what lies otherwise. Those for f16 are there where the processor computes in it, so
-// that eager's layouts, too, hang on the machine.
+// In 3-D only oneDNN's kernels write what lies otherwise. Those for f16 are there where the processor computes in it,
+// so that eager's layouts, too, hang on the machine.
 bool has_kernel_in_3d(Dtype dtype) {
   static const bool computes_in_half = __builtin_cpu_supports("avx512fp16") != 0;
   return dtype == Dtype::f32 || dtype == Dtype::bf16 || (dtype == Dtype::f16 && computes_in_half);
