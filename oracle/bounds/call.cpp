@@ -114,6 +114,70 @@ void without_infinities(RunValue& result, bool in_place) {
   t.masked_fill_(infinite, std::numeric_limits<double>::quiet_NaN());
   result = hold(t);
 }
+
+// Whose kernels in eager count from a negative operand, their last, up to zero.
+const ScalarRow* counting_row(const OpDef& op) {
+  const ScalarRow* row = op.scalar.empty() || op.variant != VariantKind::functional ? nullptr : find_scalar(op.scalar);
+  const bool counts = row && row->has(traits::costly) && row->error.jump == Jump::at_nonpositive_integers;
+  return counts ? row : nullptr;
+}
+
+// Operands from which that takes long: eager is asked about 1 in their place, and the row says what its results are.
+class FarBelowZero {
+ public:
+  FarBelowZero(const ScalarRow& row, std::vector<Arg>& args, std::vector<RunValue>& values, const SymValues& symbols)
+      : row_(row) {
+    for (int i = 0; i < row.arity; ++i) operands_.push_back(operand(args[static_cast<size_t>(i)], values, symbols));
+    const at::Tensor& counted = operands_.back();
+    far_ = (counted < kFar).logical_and_(at::isfinite(counted));
+    any_ = at::any(far_).item<bool>();
+    Arg& last = args[operands_.size() - 1];
+    if (!any_) return;
+    if (last.is_value())
+      values[last.value()] = hold(values[last.value()]->value.toTensor().masked_fill(far_, 1));
+    else
+      last = Arg::of_real(1);
+  }
+
+  void settle(const RunValue& result) const {
+    if (!any_) return;
+    at::Tensor made = result->value.toTensor();
+    const at::Tensor places = far_.expand(made.sizes());
+    std::vector<at::Tensor> of;
+    for (const at::Tensor& t : operands_) of.push_back(at::masked_select(t.expand(made.sizes()), places));
+    at::Tensor values = at::empty({of[0].numel()}, at::kDouble);
+    for (int64_t i = 0; i < values.numel(); ++i) {
+      std::vector<ScalarValue> at;
+      for (const at::Tensor& t : of) at.emplace_back(t.const_data_ptr<double>()[i]);
+      values.mutable_data_ptr<double>()[i] = evaluate(row_, Dtype::f64, at).real();
+    }
+    made.masked_scatter_(places, values.to(made.scalar_type()));
+  }
+
+ private:
+  static constexpr double kFar = -0x1p12;
+
+  static at::Tensor operand(const Arg& a, std::span<const RunValue> values, const SymValues& symbols) {
+    if (a.is_value()) return values[a.value()]->value.toTensor().to(at::kDouble);
+    const std::optional<double> number = number_of(a);
+    return at::scalar_tensor(number ? *number : static_cast<double>(evaluate(a.dim(), symbols).value()), at::kDouble);
+  }
+
+  const ScalarRow& row_;
+  std::vector<at::Tensor> operands_;
+  at::Tensor far_;
+  bool any_ = false;
+};
+
+Outcome run_counting_little(Boxed& boxed, const OpDef& op, std::vector<Arg> args, std::vector<RunValue> values,
+                            const SymValues& symbols) {
+  const ScalarRow* row = counting_row(op);
+  if (!row) return boxed.run(op, args, values, symbols);
+  const FarBelowZero far_below(*row, args, values, symbols);
+  Outcome out = boxed.run(op, args, values, symbols);
+  if (!out.raised) far_below.settle(out.results[0]);
+  return out;
+}
 }  // namespace
 
 Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<const RunValue> with) const {
@@ -137,7 +201,7 @@ Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<co
     if (picks && v && v->value.isTensor() && v->value.toTensor().layout() == at::kStrided &&
         !v->value.toTensor().is_contiguous())
       v = hold(v->value.toTensor().contiguous());
-  Outcome out = boxed.run(*op, wide, in_order, *symbols);
+  Outcome out = run_counting_little(boxed, *op, std::move(wide), std::move(in_order), *symbols);
   if (!op->has(Trait::view))
     for (size_t i = 0; i < out.results.size() && i < result_dtypes.size(); ++i)
       if (result_dtypes[i] == Dtype::f8e4m3) without_infinities(out.results[i], op->schema.mutates());
@@ -145,7 +209,7 @@ Outcome Call::run_widened(Boxed& boxed, std::span<const Arg> given, std::span<co
 }
 
 Outcome Call::run_native(Boxed& boxed, std::span<const RunValue> with) const {
-  return boxed.run(*op, numbers_read(args, with), with, *symbols);
+  return run_counting_little(boxed, *op, numbers_read(args, with), {with.begin(), with.end()}, *symbols);
 }
 
 std::vector<Arg> Call::numbers_read(std::span<const Arg> given, std::span<const RunValue> with) const {

@@ -334,6 +334,15 @@ TEST(Bounds, AnInfinityTimesWhatMayVanishIsOpen) {
   }
 }
 
+// Eager's float64 would count from there to zero.
+TEST(Bounds, FarBelowZeroNobodyCounts) {
+  const double far = -10.25 * 12345678.9, near = far - std::floor(far) - 4000;
+  Judged j("graph @g(%x: f32[1]) { %f = aten.mul(%x, 12345678.9) %y = aten.polygamma(4, %f) return %y }", {{-10.25}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  Judged k("graph @g(%x: f64[1]) { %y = aten.polygamma(4, %x) return %y }", {{near}});
+  EXPECT_NEAR(j.values()[0] / k.values()[0], 1, 1e-6) << "what is left of a sum over all integers";
+}
+
 // f8e4m3 has none.
 TEST(Bounds, InfinitiesThatADtypeHasNot) {
   Judged j(

@@ -24,8 +24,14 @@ const Type& with_row(Infer& in, const Type& t, bool make_contiguous) {
   return *in.context().tensor(wide);
 }
 
-// What the kernels write: channels-last if the input or the weight suggests it. In 3-D only the kernels for f32 and
-// bf16 can.
+// In 3-D only oneDNN's kernels write what lies otherwise. Those for f16 are there where the processor computes in it,
+// so that eager's layouts, too, hang on the machine.
+bool has_kernel_in_3d(Dtype dtype) {
+  static const bool computes_in_half = __builtin_cpu_supports("avx512fp16") != 0;
+  return dtype == Dtype::f32 || dtype == Dtype::bf16 || (dtype == Dtype::f16 && computes_in_half);
+}
+
+// What the kernels write: channels-last if the input or the weight suggests it.
 DimVec convolution_strides(Infer& in, const Type& input, const Type& weight, std::span<const Dim> sizes) {
   auto last = [&](const Type& t) { return suggested_format(in, t) != MemoryFormat::contiguous; };
   if (sizes.size() == 3) {
@@ -35,7 +41,7 @@ DimVec convolution_strides(Infer& in, const Type& input, const Type& weight, std
     strides.erase(2);
     return strides;
   }
-  bool has_kernel = sizes.size() == 4 || input.dtype == Dtype::f32 || input.dtype == Dtype::bf16;
+  const bool has_kernel = sizes.size() == 4 || has_kernel_in_3d(input.dtype);
   return has_kernel && (last(input) || last(weight)) ? channels_last_strides(sizes) : contiguous_strides(sizes);
 }
 
