@@ -310,7 +310,9 @@ void Lowering::lower_extern(const Node& node, std::span<const BufferId> results)
   Context& context = *program.context;
   for (const Arg& a : node.arguments()) {
     Arg made = a;
-    if (a.is_value()) {
+    if (a.is_value() && type(a.value()).kind == TypeKind::sym_int) {
+      made = Arg::of_dim(type(a.value()).offset);
+    } else if (a.is_value()) {
       made = Arg::of_value(operand_outside(node, a.value()));
     } else if (a.kind == ArgKind::value_list) {
       SmallVec<ValueId, 8> ids;

@@ -49,6 +49,7 @@ class Finder {
 
   std::optional<AttentionSteps> from(NodeId root) {
     if (!divided_late(root) && !product(root, false) && !product(root, true)) return std::nullopt;
+    if (hangs_on_itself()) return std::nullopt;
     std::ranges::reverse(steps_.on_scores);
     std::ranges::reverse(steps_.on_weights);
     return std::move(steps_);
@@ -59,6 +60,18 @@ class Finder {
     for (uint32_t index : rules.rooted_at(*graph_.node(id).op))
       if (auto m = match(graph_, rules, rules.rules()[index], id)) return m;
     return std::nullopt;
+  }
+
+  // Whether the steps take from outside what they make themselves: weights that are the values too, scores that are
+  // their own mask.
+  bool hangs_on_itself() const {
+    auto inside = [&](ValueId v) {
+      const NodeId made_by = v == kNone ? kNone : graph_.value(v).producer;
+      return made_by != kNone && std::ranges::find(steps_.nodes, made_by) != steps_.nodes.end();
+    };
+    return inside(steps_.left) || inside(steps_.right) || inside(steps_.value) ||
+           std::ranges::any_of(steps_.on_scores,
+                               [&](const AttentionStep& s) { return inside(s.mask) || inside(s.other); });
   }
 
   void start(ValueId value, bool turned) {
