@@ -343,6 +343,21 @@ TEST(Bounds, FarBelowZeroNobodyCounts) {
   EXPECT_NEAR(j.values()[0] / k.values()[0], 1, 1e-6) << "what is left of a sum over all integers";
 }
 
+// Eager's kernels make of it what the processor does, or what the compiler took for granted.
+TEST(Bounds, SumsOfWhatNoIntegerIs) {
+  for (const char* call : {"aten.cumsum(%x, 0, dtype=i32)", "aten.sum(%x, dtype=i32)", "aten.prod(%x, dtype=i32)"}) {
+    const std::string graph = "graph @g(%x: f32[3]) { %y = " + std::string(call) + " return %y }";
+    for (const double none : {static_cast<double>(INFINITY), static_cast<double>(NAN), -3e9}) {
+      Judged j(graph, {{1.5, none, 2.5}});
+      EXPECT_FALSE(j.verdict().mismatch) << call << none;
+      EXPECT_TRUE(std::isinf(j.errors()[0])) << call << none;
+    }
+    Judged whole(graph, {{1.5, -4.5, 2.5}});
+    EXPECT_FALSE(whole.verdict().mismatch) << call;
+    EXPECT_EQ(whole.errors()[0], 0) << call;
+  }
+}
+
 // f8e4m3 has none.
 TEST(Bounds, InfinitiesThatADtypeHasNot) {
   Judged j(
