@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/scalar/rounding.h"
@@ -116,6 +117,15 @@ Propagated at_corners(const Box& box) {
       point[0] = turn;
       visit(point);
     }
+    // Beside what is no number: of which numbers the result is one all the same.
+    if (!std::isnan(centre) || box.row.nan != NanRule::selects) continue;
+    for (size_t i = 0; i < box.arity; ++i)
+      for (const double selecting : {0.0, 1.0}) {
+        if (!box.spans(i, selecting)) continue;
+        const double before = std::exchange(point[i], selecting);
+        visit(point);
+        point[i] = before;
+      }
   }
   if (undefined || std::isnan(worst)) return kUnknown;
   const double slack = std::isfinite(scale) && worst > 0 ? 4 * last_place(Dtype::f64, scale) : 0;
