@@ -206,15 +206,16 @@ std::optional<oracle::Mismatch> Subject::wrong(const Graph& passed) {
   return oracle::Rewritten(trial()).out_of_bounds(passed, trial().eager(passed));
 }
 
-std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
-                                      const oracle::Execution& got) {
-  bool by_eager = false;
+std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program, const oracle::Execution& got,
+                                      bool products_outside) {
+  bool by_eager = false, by_host = products_outside;
   loops::for_each_node(program.body, [&](const loops::Node& node) {
     const auto* e = std::get_if<loops::Extern>(&node.is);
     by_eager = by_eager || (e && draws_numbers(*e->op, e->args));
+    by_host = by_host || (e && e->op->accuracy != Accuracy::exact);
   });
   const bool by_stream = !program.streams.empty();
-  return by_stream && by_eager ? trial.differs_outside(got) : trial.out_of_bounds(got, by_stream);
+  return by_stream && by_eager ? trial.differs_outside(got) : trial.out_of_bounds(got, by_stream, by_host);
 }
 
 namespace {

@@ -111,8 +111,9 @@ class Subject {
 };
 
 // What is wrong with what a program gave: its random ops draw from Lenz's stream, those of its externs as eager does.
-std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
-                                      const oracle::Execution& got);
+// `products_outside`: it was compiled so.
+std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program, const oracle::Execution& got,
+                                      bool products_outside = false);
 
 // What ran a subject at some sizes, and what it gave there. No program: that would take too long.
 struct RunAtSizes {
