@@ -6,6 +6,7 @@
 #include "compiler/backend/llvm/target.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/drawing.h"
+#include "compiler/scalar/scalar.h"
 #include "fuzz/excuses.h"
 #include "oracle/exact.h"
 #include "oracle/graph_check.h"
@@ -175,12 +176,14 @@ const Subject::Passed& Subject::passed() {
   return passed_.emplace(std::move(made));
 }
 
-int64_t Subject::elements() {
+int64_t Subject::elements(int64_t costly) {
   const Graph& graph = *passed().whole;
   int64_t elements = 0;
   for (ValueId v = 0; v < graph.value_count(); ++v) {
     if (!graph.type(v).is_tensor()) continue;
-    int64_t own = 1;
+    const NodeId by = graph.value(v).producer;
+    const std::string_view scalar = by == kNone ? std::string_view() : graph.node(by).op->scalar;
+    int64_t own = !scalar.empty() && find_scalar(scalar)->has(traits::costly) ? costly : 1;
     for (const Dim d : graph.type(v).sizes()) own *= d.is_constant() ? d.constant() : evaluate(d, sizes()).value_or(1);
     elements += own;
   }
@@ -189,13 +192,13 @@ int64_t Subject::elements() {
 
 bool Subject::has_few_elements() {
   constexpr int64_t kMany = 1 << 14;
-  return elements() < kMany;
+  return elements(1) < kMany;
 }
 
 bool Subject::interprets(Form form) {
   constexpr int64_t kMost = 1 << 21;  // beyond that an interpreter takes minutes
   constexpr uint64_t kForms = 4;
-  return has_few_elements() || (elements() < kMost && setting_.seed / 8 % kForms == static_cast<uint64_t>(form));
+  return has_few_elements() || (elements(kCostly) < kMost && setting_.seed / 8 % kForms == static_cast<uint64_t>(form));
 }
 
 bool Subject::any_changed(std::span<const PassRun> runs) {
