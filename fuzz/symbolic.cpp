@@ -14,7 +14,6 @@ class Symbols {
   Symbols(const Graph& graph, Chooser& choose) : graph_(graph), c_(choose), share_(choose.below(4) != 3) {}
 
   std::unique_ptr<Graph> make() {
-    if (!graph_.subgraphs.empty()) return nullptr;  // their inputs have sizes of their own
     // Sizes that data decide are bounded by facts, and those speak of the numbers.
     for (const Type* t : graph_.types()) {
       bool constant = true;
@@ -22,6 +21,9 @@ class Symbols {
       if (!constant) return nullptr;
     }
     auto base = graph_.clone();
+    // A sub-graph's symbols are its own, and stand for what it is called with: numbers too.
+    for (auto& sub : base->subgraphs)
+      if (auto open = Symbols(*sub, c_).make()) sub = std::move(open);
     std::vector<const Type*> types;
     for (const Input& input : base->inputs()) {
       const Type& t = base->type(input.value);
