@@ -17,6 +17,7 @@
 #include "fuzz/campaign.h"
 #include "fuzz/commands.h"
 #include "fuzz/durations.h"
+#include "fuzz/pattern_census.h"
 #include "fuzz/reduce.h"
 #include "fuzz/score.h"
 
@@ -82,6 +83,53 @@ ExitCode replay(const std::string& file, const std::vector<const Property*>& onl
   *failure = failure_blamed(c, *failure);
   std::printf("%s: %s\n%s\n", file.c_str(), failure->key().c_str(), failure->detail.c_str());
   return ExitCode::wrong;
+}
+
+// How often the patterns of a file come up.
+ExitCode census(const std::string& file, uint64_t seed, uint64_t cases, int workers, bool as_json) {
+  const auto patterns = parse_bug_patterns(read_text(file, ParseLimits().text), file);
+  const Census c = count_patterns(patterns, seed, cases, workers);
+  const auto n = [](uint64_t x) { return static_cast<unsigned long long>(x); };
+  const auto million = [&](double p) { return 1e6 * p; };
+  nlohmann::json rows = nlohmann::json::array();
+  size_t there = 0, with_steps = 0;
+  std::string missing;
+  if (!as_json) std::printf("seed %llu\npattern   cases  per million (95 %%)           grown  first case\n", n(seed));
+  for (const PatternCount& p : c.patterns) {
+    const auto [low, high] = confidence(p.cases, c.cases);
+    const double rate = million(static_cast<double>(p.cases) / static_cast<double>(c.cases));
+    with_steps += p.waits_for.empty();
+    there += p.cases > 0;
+    if (p.cases == 0)
+      missing +=
+          "  " + p.number + " " + p.title +
+          (p.waits_for.empty() ? ": not met, below " + std::to_string(std::llround(million(high))) + " per million"
+                               : ": waits for " + p.waits_for) +
+          "\n";
+    rows.push_back({{"pattern", p.number},
+                    {"title", p.title},
+                    {"cases", p.cases},
+                    {"grown", p.grown},
+                    {"first", p.first},
+                    {"low", low},
+                    {"high", high},
+                    {"waits_for", p.waits_for}});
+    if (as_json || p.cases == 0) continue;
+    std::printf("%-8s %6llu  %8.0f (%.0f to %.0f)%*s %6llu  %10lld  %s\n", p.number.c_str(), n(p.cases), rate,
+                million(low), million(high), 0, "", n(p.grown), static_cast<long long>(p.first), p.title.c_str());
+  }
+  if (as_json) {
+    const nlohmann::json all = {
+        {"seed", seed}, {"cases", c.cases}, {"seconds", c.processor_seconds}, {"patterns", rows}};
+    std::printf("%s\n", all.dump(1).c_str());
+    return ExitCode::fine;
+  }
+  std::printf(
+      "%zu of %zu patterns come up in %llu cases (%zu wait for a mechanism), looked at with %.0f a second of the "
+      "processor\n%s",
+      there, c.patterns.size(), n(c.cases), c.patterns.size() - with_steps,
+      static_cast<double>(c.cases) / c.processor_seconds, missing.c_str());
+  return ExitCode::fine;
 }
 
 nlohmann::json to_json(const CampaignSummary& s) {
@@ -155,7 +203,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
       "run again alone, reduced, named and filed.",
       "lenz fuzz");
   CampaignOptions options;
-  std::string time, replayed, subject = "lenz";
+  std::string time, replayed, patterns, subject = "lenz";
   std::vector<std::string> only;
   std::optional<uint64_t> seed;
   bool list = false, json = false, score = false;
@@ -182,11 +230,14 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_option("--print", print, "print so many cases, and run none");
   app.add_option("--generate", generate, "time the generator over so many cases, and run none");
   app.add_option("--replay", replayed, "run one case from a file");
+  app.add_option("--patterns", patterns,
+                 "count in how many cases (--cases, 20000) the patterns of this file come up, and run none");
   auto* scored = app.add_flag("--score", score,
                               "put faults into the compiler, and say which are found: --time (1m) or --cases for each, "
                               "--only these of them")
                      ->excludes("--subject");
-  for (const char* other : {"--first", "--target", "--first-finding", "--list", "--print", "--generate", "--replay"})
+  for (const char* other :
+       {"--first", "--target", "--first-finding", "--list", "--print", "--generate", "--replay", "--patterns"})
     scored->excludes(other);
   app.add_option("--faults", faults.faults,
                  "`written`: those of fuzz/mutants/written.toml; or how many made mechanically")
@@ -222,9 +273,11 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   if (!options.target.empty()) options.target = native::runnable_target(options.target).name;
   if (print) return print_cases(options.seed, options.first, print);
   if (generate) return time_generator(options.seed, generate);
+  if (options.workers == 0) options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (!patterns.empty())
+    return census(patterns, options.seed, options.cases ? options.cases : 20000, options.workers, json);
   if (!time.empty()) options.seconds = parse_duration(time);
   if (time.empty() && options.cases == 0) options.seconds = 60;
-  if (options.workers == 0) options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (!json)
     options.begins = [](uint64_t seed) {
       std::printf("seed %llu\n", static_cast<unsigned long long>(seed));
