@@ -28,6 +28,7 @@ struct BugPattern {
     uint8_t name = 0;
     Through through = Through::itself;
     bool written = false;
+    std::string parameter = {};  // the only one at which it may stand; empty: any
   };
   struct Condition {
     enum Kind : uint8_t { is, is_not, same, recast, apart, wider, compare } kind = is;

@@ -62,7 +62,8 @@ struct BugPatternMatcher::Looked {
         const bool written = writes_operand(*node.op, node.arguments(), i);
         for_each_value(node.args[i], [&](ValueId v) {
           if (v == kNone) return;
-          call.operands.push_back({v, written});
+          const bool named = i < node.op->schema.params.size();
+          call.operands.push_back({v, written, named ? node.op->schema.params[i].name : std::string_view()});
           reads(on, v);
           if (written) writers.push_back({classes.root(v), id});
         });
@@ -75,6 +76,7 @@ struct BugPatternMatcher::Looked {
   struct Given {
     ValueId value;
     bool written;
+    std::string_view parameter;
   };
   struct Call {
     NodeId id;
@@ -137,6 +139,7 @@ struct BugPatternMatcher::Looked {
     const std::vector<Given>& given = calls[at].operands;
     for (size_t i = 0; i < given.size(); ++i) {
       if (taken[i] || given[i].written != wanted.written) continue;
+      if (!wanted.parameter.empty() && wanted.parameter != given[i].parameter) continue;
       const Bound before = bound[wanted.name];
       if (before.known ? !linked(given[i].value, wanted, before, at) : false) continue;
       if (!before.known) bound[wanted.name] = {given[i].value, graph.value(given[i].value).producer, true};

@@ -171,7 +171,13 @@ class PatternParser {
     o.written = line.eat("!");
     using Through = BugPattern::Through;
     o.through = line.eat("~") ? Through::memory : line.eat(">") ? Through::computed : Through::itself;
-    const std::string_view name = line.word();
+    std::string_view name = line.word();
+    if (line.eat("=")) {
+      if (o.written || o.through != Through::itself) line.fail("`!`, `~` and `>` stand behind `=`");
+      o = operand(line);
+      o.parameter = name;
+      return o;
+    }
     if (o.through == Through::computed && !known_name(name))
       line.fail("`>" + std::string(name) + "` comes before `" + std::string(name) + "`");
     o.name = named(line, name);

@@ -271,7 +271,8 @@ class Campaign {
         id = store_.last_id();
       } else {
         id = store::integer(known[0][0]);
-        store_.query("UPDATE signature SET state = 'open' WHERE id = ?", {id});  // one that was fixed is back
+        if (store::text(known[0][1]) == "fixed")
+          store_.query("UPDATE signature SET state = 'open', returned = ? WHERE id = ?", {run_, id});
       }
       store_.query("UPDATE finding SET signature = ? WHERE id = ?", {id, row[0]});
       transaction.commit();
@@ -334,16 +335,23 @@ class Campaign {
     s.features = features.size();
     s.unreached = unreached(pool_, features);
     for (const store::Row& row :
-         store_.query("SELECT s.id, s.name, count(*), s.state FROM finding f JOIN signature s ON f.signature = s.id "
+         store_.query("SELECT s.id, s.name, count(*), s.returned IS f.run, EXISTS (SELECT 1 FROM finding o WHERE "
+                      "o.signature = s.id AND o.run < f.run) FROM finding f JOIN signature s ON f.signature = s.id "
                       "WHERE f.run = ? GROUP BY s.id ORDER BY s.id",
-                      {run_}))
+                      {run_})) {
+      using Finding = CampaignSummary::Finding;
+      const bool back = store::integer(row[3]) != 0, before = store::integer(row[4]) != 0;
       s.findings.push_back({store::text(row[1]), finding_file(options_.out, store::integer(row[0])),
-                            static_cast<uint64_t>(store::integer(row[2])), store::text(row[3]) == "open", true});
+                            static_cast<uint64_t>(store::integer(row[2])), true,
+                            back     ? Finding::back
+                            : before ? Finding::known
+                                     : Finding::fresh});
+    }
     for (const store::Row& row : store_.query("SELECT property, symptom, count(*) FROM finding WHERE run = ? AND "
                                               "signature IS NULL GROUP BY property, symptom",
                                               {run_}))
       s.findings.push_back({store::text(row[0]) + " | " + store::text(row[1]), "",
-                            static_cast<uint64_t>(store::integer(row[2])), true, false});
+                            static_cast<uint64_t>(store::integer(row[2])), false});
     return s;
   }
 
@@ -362,6 +370,22 @@ class Campaign {
   Clock::time_point begin_;
 };
 }  // namespace
+
+std::vector<Filed> recheck_filed(const std::string& out) {
+  store::Database store(store_in(out));
+  std::vector<Filed> all;
+  for (const store::Row& row : store.query("SELECT id, name, text FROM signature WHERE state = 'open' ORDER BY id")) {
+    Filed filed{store::text(row[1])};
+    const std::string property = filed.name.substr(0, filed.name.find(" | "));
+    try {
+      filed.fixed = !failure_alone(parse_case(store::text(row[2])), up_to(property));
+    } catch (const UserError&) {  // a text that can't be read is still what it was
+    }
+    if (filed.fixed) store.query("UPDATE signature SET state = 'fixed' WHERE id = ?", {row[0]});
+    all.push_back(std::move(filed));
+  }
+  return all;
+}
 
 CampaignSummary run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
 

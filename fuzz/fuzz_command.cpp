@@ -132,11 +132,27 @@ ExitCode census(const std::string& file, uint64_t seed, uint64_t cases, int work
   return ExitCode::fine;
 }
 
+constexpr const char* kNews[] = {"new", "known", "back"};
+
+ExitCode recheck(const std::string& out) {
+  size_t open = 0;
+  const std::vector<Filed> all = recheck_filed(out);
+  for (const Filed& f : all) {
+    std::printf("%s %s\n", f.fixed ? "fixed:" : "open still:", f.name.c_str());
+    open += !f.fixed;
+  }
+  std::printf("%zu findings were open, %zu are fixed\n", all.size(), all.size() - open);
+  return open ? ExitCode::wrong : ExitCode::fine;
+}
+
 nlohmann::json to_json(const CampaignSummary& s) {
   nlohmann::json findings = nlohmann::json::array();
   for (const auto& f : s.findings)
-    findings.push_back(
-        {{"name", f.name}, {"file", f.file}, {"cases", f.cases}, {"open", f.open}, {"looked_into", f.looked_into}});
+    findings.push_back({{"name", f.name},
+                        {"file", f.file},
+                        {"cases", f.cases},
+                        {"news", kNews[f.news]},
+                        {"looked_into", f.looked_into}});
   nlohmann::json unreached = nlohmann::json::object();
   for (const Unreached& u : s.unreached) unreached[u.kind] = {{"all", u.all}, {"unreached", u.names}};
   return {{"seed", s.seed},
@@ -187,13 +203,19 @@ void show(const CampaignSummary& s) {
     std::printf("  not covered %6llu times: %s\n", n(why[i].first), why[i].second.c_str());
   for (const auto& f : s.findings) {
     if (f.looked_into) {
-      std::printf("FOUND %s\n  %llu case(s); %s\n", f.name.c_str(), n(f.cases), f.file.c_str());
+      constexpr const char* kWords[] = {"FOUND", "known, and open still:", "BACK after it was fixed:"};
+      std::printf("%s %s\n  %llu case(s); %s\n", kWords[f.news], f.name.c_str(), n(f.cases), f.file.c_str());
     } else {
       std::printf("and %llu more that fail with %s\n", n(f.cases), f.name.c_str());
     }
   }
   if (s.interrupted) std::printf("Interrupted; go on with --resume.\n");
-  std::printf(s.findings.empty() ? "fuzz: nothing found\n" : "fuzz: %zu findings\n", s.findings.size());
+  const auto known = std::ranges::count(s.findings, CampaignSummary::Finding::known, &CampaignSummary::Finding::news);
+  if (s.findings.empty()) {
+    std::printf("fuzz: nothing found\n");
+  } else {
+    std::printf("fuzz: %zu findings, %zu of them known\n", s.findings.size(), static_cast<size_t>(known));
+  }
 }
 }  // namespace
 
@@ -206,7 +228,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   std::string time, replayed, patterns, subject = "lenz";
   std::vector<std::string> only;
   std::optional<uint64_t> seed;
-  bool list = false, json = false, score = false;
+  bool list = false, json = false, score = false, filed = false;
   ScoreOptions faults;
   uint64_t print = 0, generate = 0;
   options.out = "lenz-fuzz";
@@ -225,6 +247,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_option("--out", options.out, "folder of the store and of what is found");
   app.add_flag("--resume", options.resume, "go on with the last campaign in that folder's store");
   app.add_flag("--first-finding", options.first_finding, "end with the first case that fails, as it was found");
+  app.add_flag("--recheck", filed, "run what is filed as open in that folder again: what holds now is filed as fixed");
   app.add_flag("--json", json, "the summary as JSON");
   app.add_flag("--list", list, "the properties, in their order");
   app.add_option("--print", print, "print so many cases, and run none");
@@ -236,8 +259,8 @@ ExitCode fuzz_command(std::span<const std::string> args) {
                               "put faults into the compiler, and say which are found: --time (1m) or --cases for each, "
                               "--only these of them")
                      ->excludes("--subject");
-  for (const char* other :
-       {"--first", "--target", "--first-finding", "--list", "--print", "--generate", "--replay", "--patterns"})
+  for (const char* other : {"--first", "--target", "--first-finding", "--list", "--print", "--generate", "--replay",
+                            "--patterns", "--recheck"})
     scored->excludes(other);
   app.add_option("--faults", faults.faults,
                  "`written`: those of fuzz/mutants/written.toml; or how many made mechanically")
@@ -268,6 +291,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   }
   options.only = named(subject == "lenz" ? only : std::vector{subject});
   if (is_foreign(options.only)) options.reduce_seconds = 300;  // each run of it takes seconds
+  if (filed) return recheck(options.out);
   if (!replayed.empty()) return replay(replayed, options.only);
   options.seed = seed ? *seed : (uint64_t{std::random_device()()} << 20 ^ std::random_device()()) & 0xFFFFFFFFFF;
   if (!options.target.empty()) options.target = native::runnable_target(options.target).name;

@@ -15,6 +15,9 @@ class Symbols {
 
   std::unique_ptr<Graph> make() {
     if (!graph_.subgraphs.empty()) return nullptr;  // their inputs have sizes of their own
+    bool ruled = true;                              // what has no rule keeps the results that the text says
+    graph_.for_each_node([&](NodeId id) { ruled = ruled && graph_.node(id).op->infer; });
+    if (!ruled) return nullptr;
     // Sizes that data decide are bounded by facts, and those speak of the numbers.
     for (const Type* t : graph_.types()) {
       bool constant = true;
