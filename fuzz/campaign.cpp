@@ -105,7 +105,15 @@ class Campaign {
   json options_json() const {
     json only = json::array();
     for (const Property* p : options_.only) only.push_back(p->name);
-    return {{"only", only}, {"target", options_.target}, {"first", options_.first}};
+    json all = {{"only", only}, {"target", options_.target}, {"first", options_.first}};
+    if (options_.source) all["cases_are"] = options_.cases_are;
+    return all;
+  }
+
+  Case drawn(uint64_t number, GrowthStatistics* grown = nullptr) {
+    Case c = options_.source ? options_.source(number) : draw_case(seed_, number, pool_, {}, grown);
+    if (!options_.target.empty()) c.setting.target = options_.target;
+    return c;
   }
 
   void begin_run() {
@@ -170,7 +178,7 @@ class Campaign {
   // In a child. Empty: it was told to stop.
   std::string batch(uint64_t first, uint64_t count, const std::vector<Dead>& dead, oracle::Place& place) {
     oracle::quieten_libtorch();
-    CaseRunner runner(options_.only, scratch_.path(), true);
+    CaseRunner runner(options_.only, scratch_.path(), !options_.source);
     const auto begin = Clock::now();
     GrowthStatistics grown;
     json findings = json::array();
@@ -181,8 +189,7 @@ class Campaign {
       ++place.steps;
       place.index = static_cast<uint32_t>(i);
       if (std::ranges::find(dead, first + i, &Dead::number) != dead.end()) continue;
-      Case c = draw_case(seed_, first + i, pool_, {}, &grown);
-      if (!options_.target.empty()) c.setting.target = options_.target;
+      Case c = drawn(first + i, &grown);
       auto before = [&](size_t property) {
         ++place.steps;
         place.phase = static_cast<uint32_t>(property);
@@ -225,8 +232,7 @@ class Campaign {
     for (const json& f : findings) add_finding(f["number"], f["property"], f["symptom"], f["detail"], f["text"]);
     for (const Dead& d : dead) {
       const Property& p = options_.only.empty() ? properties()[d.property] : *options_.only[d.property];
-      Case c = draw_case(seed_, d.number, pool_);
-      if (!options_.target.empty()) c.setting.target = options_.target;
+      const Case c = drawn(d.number);
       add_finding(static_cast<int64_t>(d.number), std::string(p.name), d.symptom, "the process died: " + d.symptom,
                   c.text());
     }
@@ -298,11 +304,12 @@ class Campaign {
     const bool terminal = isatty(STDERR_FILENO);
     if (s - shown_ < (terminal ? 1 : 60)) return;
     shown_ = s;
-    std::fprintf(
-        stderr,
-        terminal ? "\r\33[K%.0f s: %llu cases, %.1f/s, %llu findings" : "%.0f s: %llu cases, %.1f/s, %llu findings\n",
-        s, static_cast<unsigned long long>(cases_done_), static_cast<double>(cases_done_) / s,
-        static_cast<unsigned long long>(found_));
+    const std::string all = options_.cases ? " of " + std::to_string(options_.cases) : "";
+    std::fprintf(stderr,
+                 terminal ? "\r\33[K%.0f s: %llu%s cases, %.1f/s, %llu findings"
+                          : "%.0f s: %llu%s cases, %.1f/s, %llu findings\n",
+                 s, static_cast<unsigned long long>(cases_done_), all.c_str(), static_cast<double>(cases_done_) / s,
+                 static_cast<unsigned long long>(found_));
   }
 
   CampaignSummary summary() {
@@ -333,7 +340,7 @@ class Campaign {
     for (const store::Row& row : store_.query("SELECT feature FROM coverage WHERE run = ?", {run_}))
       features.insert(store::text(row[0]));
     s.features = features.size();
-    s.unreached = unreached(pool_, features);
+    if (!options_.source) s.unreached = unreached(pool_, features);
     for (const store::Row& row :
          store_.query("SELECT s.id, s.name, count(*), s.returned IS f.run, EXISTS (SELECT 1 FROM finding o WHERE "
                       "o.signature = s.id AND o.run < f.run) FROM finding f JOIN signature s ON f.signature = s.id "

@@ -29,6 +29,9 @@ struct CampaignOptions {
   bool first_finding = false;                      // ends with it, and does not look into it
   bool progress = true;                            // on stderr
   std::function<void(uint64_t seed)> begins = {};  // told before the first case
+  // Other cases than those that the seed draws, by number; `cases_are` says which, so that the same ones are resumed.
+  std::function<Case(uint64_t number)> source = {};
+  std::string cases_are = {};
   int reductions = 4;  // of findings that fail one property with one symptom; the others are counted
   double reduce_seconds = 40;
 };

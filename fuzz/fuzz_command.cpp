@@ -17,6 +17,7 @@
 #include "fuzz/campaign.h"
 #include "fuzz/commands.h"
 #include "fuzz/durations.h"
+#include "fuzz/exhaustive.h"
 #include "fuzz/pattern_census.h"
 #include "fuzz/reduce.h"
 #include "fuzz/score.h"
@@ -134,6 +135,29 @@ ExitCode census(const std::string& file, uint64_t seed, uint64_t cases, int work
 
 constexpr const char* kNews[] = {"new", "known", "back"};
 
+// All graphs over a few ops in the place of random ones.
+void take_all_small_graphs(CampaignOptions& options, ExhaustiveOptions few, const std::vector<std::string>& dtypes) {
+  if (few.ops.empty()) throw UserError("it needs --ops", "lenz fuzz --exhaustive", "say which: --ops add,sum,t");
+  if (!dtypes.empty()) few.dtypes.clear();
+  for (const std::string& name : dtypes) {
+    const auto dtype = parse_dtype(name);
+    if (!dtype) throw UserError("there is no dtype `" + name + "`", "lenz fuzz --dtypes");
+    few.dtypes.push_back(*dtype);
+  }
+  const auto graphs = std::make_shared<const SmallGraphs>(few);
+  std::fprintf(stderr, "%llu graphs of up to %zu ops; %llu sequences of choices, of which %llu make no graph\n",
+               static_cast<unsigned long long>(graphs->count()), few.most,
+               static_cast<unsigned long long>(graphs->sequences()),
+               static_cast<unsigned long long>(graphs->refused()));
+  if (options.cases == 0) options.cases = graphs->count() - std::min(options.first, graphs->count());
+  options.cases = std::min(options.cases, graphs->count() - std::min(options.first, graphs->count()));
+  options.seed = 0;
+  options.cases_are = "all small graphs, " + std::to_string(few.most) + " ops, breadth " + std::to_string(few.breadth);
+  for (const std::string& op : few.ops) options.cases_are += " " + op;
+  for (const Dtype d : few.dtypes) options.cases_are += " " + std::string(lenz::name(d));
+  options.source = [graphs](uint64_t number) { return graphs->at(number); };
+}
+
 ExitCode recheck(const std::string& out) {
   size_t open = 0;
   const std::vector<Filed> all = recheck_filed(out);
@@ -228,7 +252,9 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   std::string time, replayed, patterns, subject = "lenz";
   std::vector<std::string> only;
   std::optional<uint64_t> seed;
-  bool list = false, json = false, score = false, filed = false;
+  ExhaustiveOptions few;
+  std::vector<std::string> few_dtypes;
+  bool exhaustive = false, list = false, json = false, score = false, filed = false;
   ScoreOptions faults;
   uint64_t print = 0, generate = 0;
   options.out = "lenz-fuzz";
@@ -247,6 +273,22 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_option("--out", options.out, "folder of the store and of what is found");
   app.add_flag("--resume", options.resume, "go on with the last campaign in that folder's store");
   app.add_flag("--first-finding", options.first_finding, "end with the first case that fails, as it was found");
+  auto* small = app.add_flag("--exhaustive", exhaustive, "all graphs over the --ops instead of random ones");
+  app.add_option("--ops", few.ops, "of --exhaustive: add,sum,max.dim,relu_")->delimiter(',')->needs(small);
+  app.add_option("--most", few.most, "of --exhaustive: ops in a graph")
+      ->check(CLI::Range(1, 4))
+      ->needs(small)
+      ->capture_default_str();
+  app.add_option("--dtypes", few_dtypes, "of --exhaustive: of inputs (default: f32)")->delimiter(',')->needs(small);
+  app.add_option("--deviations", few.deviations,
+                 "of --exhaustive: choices of a call (sizes, dims, flags, numbers) that are not the plainest at once")
+      ->check(CLI::Range(0, 8))
+      ->needs(small)
+      ->capture_default_str();
+  app.add_option("--breadth", few.breadth, "of --exhaustive: alternatives of each choice")
+      ->check(CLI::Range(2, 16))
+      ->needs(small)
+      ->capture_default_str();
   app.add_flag("--recheck", filed, "run what is filed as open in that folder again: what holds now is filed as fixed");
   app.add_flag("--json", json, "the summary as JSON");
   app.add_flag("--list", list, "the properties, in their order");
@@ -260,7 +302,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
                               "--only these of them")
                      ->excludes("--subject");
   for (const char* other : {"--first", "--target", "--first-finding", "--list", "--print", "--generate", "--replay",
-                            "--patterns", "--recheck"})
+                            "--patterns", "--recheck", "--exhaustive"})
     scored->excludes(other);
   app.add_option("--faults", faults.faults,
                  "`written`: those of fuzz/mutants/written.toml; or how many made mechanically")
@@ -300,6 +342,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   if (options.workers == 0) options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (!patterns.empty())
     return census(patterns, options.seed, options.cases ? options.cases : 20000, options.workers, json);
+  if (exhaustive) take_all_small_graphs(options, few, few_dtypes);
   if (!time.empty()) options.seconds = parse_duration(time);
   if (time.empty() && options.cases == 0) options.seconds = 60;
   if (!json)

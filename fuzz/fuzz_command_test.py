@@ -222,6 +222,17 @@ class Campaigns(unittest.TestCase):
         self.assertIn("fixed: text_round_trip", again.stdout)
         self.assertIn("BACK after it was fixed: text_round_trip", met_in_another_run())
 
+    def test_all_small_graphs_are_run_and_resumed(self):
+        begin = ["--exhaustive", "--ops", "sin,add.Tensor", "--deviations", "1", "--only", "text_round_trip,structure",
+                 "--workers", "1", "--out", str(self.out), "--json"]
+        some = lenz(*begin, "--cases", "40")
+        self.assertEqual(json.loads(some.stdout)["cases"], 40, some.stderr)
+        all_of_them = int(some.stderr.split()[0])
+        self.assertGreater(all_of_them, 40)
+        self.assertEqual(json.loads(lenz(*begin, "--resume").stdout)["cases"], all_of_them)
+        self.assertEqual(lenz(*begin, "--resume", "--breadth", "3").returncode, 2)  # those are others
+        self.assertEqual(lenz("--exhaustive", "--out", str(self.out)).returncode, 2)
+
     def test_patterns_are_counted(self):
         patterns = str(Path(__file__).parent.parent / "corpus/regressions/upstream.patterns")
         done = lenz("--patterns", patterns, "--cases", "500", "--seed", "1", "--json")

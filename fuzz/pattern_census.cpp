@@ -72,7 +72,7 @@ Census count_patterns(const std::vector<BugPattern>& patterns, uint64_t seed, ui
   calls.died = [](size_t, const oracle::Death& death) -> bool {
     throw InternalError("drawing cases, a process ended with " + death.text());
   };
-  oracle::run_in_workers((cases + kBatch - 1) / kBatch, workers, {}, calls);
+  oracle::run_in_workers((cases + kBatch - 1) / kBatch, workers, {.hang_seconds = 600}, calls);
   return all;
 }
 
