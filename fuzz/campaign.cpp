@@ -105,7 +105,15 @@ class Campaign {
   json options_json() const {
     json only = json::array();
     for (const Property* p : options_.only) only.push_back(p->name);
-    return {{"only", only}, {"target", options_.target}, {"first", options_.first}};
+    json all = {{"only", only}, {"target", options_.target}, {"first", options_.first}};
+    if (options_.source) all["cases_are"] = options_.cases_are;
+    return all;
+  }
+
+  Case drawn(uint64_t number, GrowthStatistics* grown = nullptr) {
+    Case c = options_.source ? options_.source(number) : draw_case(seed_, number, pool_, {}, grown);
+    if (!options_.target.empty()) c.setting.target = options_.target;
+    return c;
   }
 
   void begin_run() {
@@ -170,7 +178,7 @@ class Campaign {
   // In a child. Empty: it was told to stop.
   std::string batch(uint64_t first, uint64_t count, const std::vector<Dead>& dead, oracle::Place& place) {
     oracle::quieten_libtorch();
-    CaseRunner runner(options_.only, scratch_.path(), true);
+    CaseRunner runner(options_.only, scratch_.path(), !options_.source);
     const auto begin = Clock::now();
     GrowthStatistics grown;
     json findings = json::array();
@@ -181,8 +189,7 @@ class Campaign {
       ++place.steps;
       place.index = static_cast<uint32_t>(i);
       if (std::ranges::find(dead, first + i, &Dead::number) != dead.end()) continue;
-      Case c = draw_case(seed_, first + i, pool_, {}, &grown);
-      if (!options_.target.empty()) c.setting.target = options_.target;
+      Case c = drawn(first + i, &grown);
       auto before = [&](size_t property) {
         ++place.steps;
         place.phase = static_cast<uint32_t>(property);
@@ -225,8 +232,7 @@ class Campaign {
     for (const json& f : findings) add_finding(f["number"], f["property"], f["symptom"], f["detail"], f["text"]);
     for (const Dead& d : dead) {
       const Property& p = options_.only.empty() ? properties()[d.property] : *options_.only[d.property];
-      Case c = draw_case(seed_, d.number, pool_);
-      if (!options_.target.empty()) c.setting.target = options_.target;
+      const Case c = drawn(d.number);
       add_finding(static_cast<int64_t>(d.number), std::string(p.name), d.symptom, "the process died: " + d.symptom,
                   c.text());
     }
@@ -271,7 +277,8 @@ class Campaign {
         id = store_.last_id();
       } else {
         id = store::integer(known[0][0]);
-        store_.query("UPDATE signature SET state = 'open' WHERE id = ?", {id});  // one that was fixed is back
+        if (store::text(known[0][1]) == "fixed")
+          store_.query("UPDATE signature SET state = 'open', returned = ? WHERE id = ?", {run_, id});
       }
       store_.query("UPDATE finding SET signature = ? WHERE id = ?", {id, row[0]});
       transaction.commit();
@@ -297,11 +304,12 @@ class Campaign {
     const bool terminal = isatty(STDERR_FILENO);
     if (s - shown_ < (terminal ? 1 : 60)) return;
     shown_ = s;
-    std::fprintf(
-        stderr,
-        terminal ? "\r\33[K%.0f s: %llu cases, %.1f/s, %llu findings" : "%.0f s: %llu cases, %.1f/s, %llu findings\n",
-        s, static_cast<unsigned long long>(cases_done_), static_cast<double>(cases_done_) / s,
-        static_cast<unsigned long long>(found_));
+    const std::string all = options_.cases ? " of " + std::to_string(options_.cases) : "";
+    std::fprintf(stderr,
+                 terminal ? "\r\33[K%.0f s: %llu%s cases, %.1f/s, %llu findings"
+                          : "%.0f s: %llu%s cases, %.1f/s, %llu findings\n",
+                 s, static_cast<unsigned long long>(cases_done_), all.c_str(), static_cast<double>(cases_done_) / s,
+                 static_cast<unsigned long long>(found_));
   }
 
   CampaignSummary summary() {
@@ -332,18 +340,25 @@ class Campaign {
     for (const store::Row& row : store_.query("SELECT feature FROM coverage WHERE run = ?", {run_}))
       features.insert(store::text(row[0]));
     s.features = features.size();
-    s.unreached = unreached(pool_, features);
+    if (!options_.source) s.unreached = unreached(pool_, features);
     for (const store::Row& row :
-         store_.query("SELECT s.id, s.name, count(*), s.state FROM finding f JOIN signature s ON f.signature = s.id "
+         store_.query("SELECT s.id, s.name, count(*), s.returned IS f.run, EXISTS (SELECT 1 FROM finding o WHERE "
+                      "o.signature = s.id AND o.run < f.run) FROM finding f JOIN signature s ON f.signature = s.id "
                       "WHERE f.run = ? GROUP BY s.id ORDER BY s.id",
-                      {run_}))
+                      {run_})) {
+      using Finding = CampaignSummary::Finding;
+      const bool back = store::integer(row[3]) != 0, before = store::integer(row[4]) != 0;
       s.findings.push_back({store::text(row[1]), finding_file(options_.out, store::integer(row[0])),
-                            static_cast<uint64_t>(store::integer(row[2])), store::text(row[3]) == "open", true});
+                            static_cast<uint64_t>(store::integer(row[2])), true,
+                            back     ? Finding::back
+                            : before ? Finding::known
+                                     : Finding::fresh});
+    }
     for (const store::Row& row : store_.query("SELECT property, symptom, count(*) FROM finding WHERE run = ? AND "
                                               "signature IS NULL GROUP BY property, symptom",
                                               {run_}))
       s.findings.push_back({store::text(row[0]) + " | " + store::text(row[1]), "",
-                            static_cast<uint64_t>(store::integer(row[2])), true, false});
+                            static_cast<uint64_t>(store::integer(row[2])), false});
     return s;
   }
 
@@ -362,6 +377,22 @@ class Campaign {
   Clock::time_point begin_;
 };
 }  // namespace
+
+std::vector<Filed> recheck_filed(const std::string& out) {
+  store::Database store(store_in(out));
+  std::vector<Filed> all;
+  for (const store::Row& row : store.query("SELECT id, name, text FROM signature WHERE state = 'open' ORDER BY id")) {
+    Filed filed{store::text(row[1])};
+    const std::string property = filed.name.substr(0, filed.name.find(" | "));
+    try {
+      filed.fixed = !failure_alone(parse_case(store::text(row[2])), up_to(property));
+    } catch (const UserError&) {  // a text that can't be read is still what it was
+    }
+    if (filed.fixed) store.query("UPDATE signature SET state = 'fixed' WHERE id = ?", {row[0]});
+    all.push_back(std::move(filed));
+  }
+  return all;
+}
 
 CampaignSummary run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
 

@@ -14,6 +14,9 @@ class Symbols {
   Symbols(const Graph& graph, Chooser& choose) : graph_(graph), c_(choose), share_(choose.below(4) != 3) {}
 
   std::unique_ptr<Graph> make() {
+    bool ruled = true;  // what has no rule keeps the results that the text says
+    graph_.for_each_node([&](NodeId id) { ruled = ruled && graph_.node(id).op->infer; });
+    if (!ruled) return nullptr;
     // Sizes that data decide are bounded by facts, and those speak of the numbers.
     for (const Type* t : graph_.types()) {
       bool constant = true;
