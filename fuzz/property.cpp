@@ -6,6 +6,7 @@
 #include "compiler/backend/llvm/target.h"
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/drawing.h"
+#include "compiler/scalar/scalar.h"
 #include "fuzz/excuses.h"
 #include "oracle/exact.h"
 #include "oracle/graph_check.h"
@@ -175,12 +176,14 @@ const Subject::Passed& Subject::passed() {
   return passed_.emplace(std::move(made));
 }
 
-int64_t Subject::elements() {
+int64_t Subject::elements(int64_t costly) {
   const Graph& graph = *passed().whole;
   int64_t elements = 0;
   for (ValueId v = 0; v < graph.value_count(); ++v) {
     if (!graph.type(v).is_tensor()) continue;
-    int64_t own = 1;
+    const NodeId by = graph.value(v).producer;
+    const std::string_view scalar = by == kNone ? std::string_view() : graph.node(by).op->scalar;
+    int64_t own = !scalar.empty() && find_scalar(scalar)->has(traits::costly) ? costly : 1;
     for (const Dim d : graph.type(v).sizes()) own *= d.is_constant() ? d.constant() : evaluate(d, sizes()).value_or(1);
     elements += own;
   }
@@ -189,13 +192,13 @@ int64_t Subject::elements() {
 
 bool Subject::has_few_elements() {
   constexpr int64_t kMany = 1 << 14;
-  return elements() < kMany;
+  return elements(1) < kMany;
 }
 
 bool Subject::interprets(Form form) {
   constexpr int64_t kMost = 1 << 21;  // beyond that an interpreter takes minutes
   constexpr uint64_t kForms = 4;
-  return has_few_elements() || (elements() < kMost && setting_.seed / 8 % kForms == static_cast<uint64_t>(form));
+  return has_few_elements() || (elements(kCostly) < kMost && setting_.seed / 8 % kForms == static_cast<uint64_t>(form));
 }
 
 bool Subject::any_changed(std::span<const PassRun> runs) {
@@ -206,15 +209,16 @@ std::optional<oracle::Mismatch> Subject::wrong(const Graph& passed) {
   return oracle::Rewritten(trial()).out_of_bounds(passed, trial().eager(passed));
 }
 
-std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
-                                      const oracle::Execution& got) {
-  bool by_eager = false;
+std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program, const oracle::Execution& got,
+                                      bool products_outside) {
+  bool by_eager = false, by_host = products_outside;
   loops::for_each_node(program.body, [&](const loops::Node& node) {
     const auto* e = std::get_if<loops::Extern>(&node.is);
     by_eager = by_eager || (e && draws_numbers(*e->op, e->args));
+    by_host = by_host || (e && e->op->accuracy != Accuracy::exact);
   });
   const bool by_stream = !program.streams.empty();
-  return by_stream && by_eager ? trial.differs_outside(got) : trial.out_of_bounds(got, by_stream);
+  return by_stream && by_eager ? trial.differs_outside(got) : trial.out_of_bounds(got, by_stream, by_host);
 }
 
 namespace {

@@ -97,7 +97,7 @@ class Subject {
 
  private:
   struct Run;
-  int64_t elements();
+  int64_t elements(int64_t costly);  // `costly`: as what each of such a function counts
   const Graph& graph_;
   const Setting& setting_;
   oracle::Boxed& boxed_;
@@ -111,8 +111,9 @@ class Subject {
 };
 
 // What is wrong with what a program gave: its random ops draw from Lenz's stream, those of its externs as eager does.
-std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program,
-                                      const oracle::Execution& got);
+// `products_outside`: it was compiled so.
+std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program, const oracle::Execution& got,
+                                      bool products_outside = false);
 
 // What ran a subject at some sizes, and what it gave there. No program: that would take too long.
 struct RunAtSizes {
@@ -128,6 +129,9 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
 // A definition that is wrong misleads the reference as it misleads the compiler: so where anything was held to the
 // reference, eager is too.
 std::optional<oracle::Mismatch> eager_against_reference(oracle::Trial& trial);
+
+// As what an element of a costly function counts, a sum of many terms, where the interpreter has to compute it.
+inline constexpr int64_t kCostly = 32;
 
 // A kind of values that the case is not of, for who has time for one more: where functions have their ends, or where
 // operands and numbers of the graph meet.

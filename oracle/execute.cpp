@@ -122,19 +122,24 @@ struct Executor::Impl final : GraphRunner {
     return binding.match(claimed, with_idle_strides(see(claimed, result), strides));
   }
 
-  // What the graph asserts of sizes that only the run knows. Asked last: what eager refuses, it refuses in its own
-  // words.
-  static void check_open_sizes(const Graph& graph, const Binding& binding, const std::string& where) {
+  // What the graph asserts of sizes that only the run knows, and is not so.
+  static std::optional<Cond> contradicted(const Graph& graph, const Binding& binding) {
     const Assumptions& assumptions = graph.assumptions;
-    auto require = [&](const Cond& fact) {
-      if (assumptions.is_open(fact) && evaluate(fact, binding.lookup()) == false)
-        throw Stop{Ending::raised, "these values contradict " + lenz::to_string(fact), where, fact};
+    auto fails = [&](const Cond& fact) {
+      return assumptions.is_open(fact) && evaluate(fact, binding.lookup()) == false;
     };
     for (const auto& [symbol, range] : assumptions.facts().ranges()) {
-      if (range.low) require(le(*range.low, Dim(symbol)));
-      if (range.high) require(le(Dim(symbol), *range.high));
+      if (range.low && fails(le(*range.low, Dim(symbol)))) return le(*range.low, Dim(symbol));
+      if (range.high && fails(le(Dim(symbol), *range.high))) return le(Dim(symbol), *range.high);
     }
-    for (const Cond& fact : assumptions.facts().conditions()) require(fact);
+    for (const Cond& fact : assumptions.facts().conditions())
+      if (fails(fact)) return fact;
+    return std::nullopt;
+  }
+  // Asked last: what eager refuses, it refuses in its own words.
+  static void check_open_sizes(const Graph& graph, const Binding& binding, const std::string& where) {
+    if (const auto fact = contradicted(graph, binding))
+      throw Stop{Ending::raised, "these values contradict " + lenz::to_string(*fact), where, fact};
   }
 
   bool over_limit() const { return options.memory_limit && memory.live() > options.memory_limit; }
@@ -201,11 +206,12 @@ struct Executor::Impl final : GraphRunner {
       if (auto results = known_numbers(graph, node, binding)) return *results;
       if (auto* structural = find_structural(*node.op)) return structural({graph, node, values, binding, *this});
     } catch (const Refusal& refusal) {
-      stop(graph, node, Ending::raised, refusal.text);
+      stop(graph, node, Ending::raised, refusal.text, contradicted(graph, binding));
     }
     Outcome outcome = nodes.run(graph, node, values, binding.lookup());
     if (outcome.raised) {
-      stop(graph, node, outcome.out_of_memory() ? Ending::out_of_memory : Ending::raised, outcome.text);
+      stop(graph, node, outcome.out_of_memory() ? Ending::out_of_memory : Ending::raised, outcome.text,
+           contradicted(graph, binding));
     }
     return std::move(outcome.results);
   }
@@ -264,8 +270,9 @@ struct Executor::Impl final : GraphRunner {
     return uses;
   }
 
-  [[noreturn]] void stop(const Graph& graph, const Node& node, Ending ending, std::string text) {
-    throw Stop{ending, std::move(text), describe(graph, node)};
+  [[noreturn]] void stop(const Graph& graph, const Node& node, Ending ending, std::string text,
+                         std::optional<Cond> fact = {}) {
+    throw Stop{ending, std::move(text), describe(graph, node), fact};
   }
 
   struct Stop {

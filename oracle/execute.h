@@ -58,7 +58,7 @@ struct Execution {
   Ending ending = Ending::finished;
   std::string text;                  // what eager said, its first line
   std::string where;                 // the node: its result's name and its op
-  std::optional<Cond> contradicted;  // what raised: a fact about a size
+  std::optional<Cond> contradicted;  // where it raised: a fact about a size that was not so by then
   std::vector<RunValue> outputs;
   std::vector<RunValue> inputs;  // one per input of the graph, as they are afterwards
   std::vector<Printed> printed;  // in order; not by machines that widen

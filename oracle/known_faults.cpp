@@ -180,6 +180,14 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     if (!stride || stride->kind != ArgKind::int_list || graph.type(call.result()).rank() < 4) return false;
     return evaluate(stride->dim_list().back(), sizes).value_or(2) > 1;
   }
+  if (known.when == KnownFault::out_is_read) {
+    std::vector<ValueId> written, read;  // by their memory
+    for (size_t i = 0; i < call.arguments().size(); ++i)
+      for_each_value(call.arguments()[i], [&](ValueId v) {
+        (writes_operand(*call.op, call.arguments(), i) ? written : read).push_back(graph.storage(v));
+      });
+    return std::ranges::any_of(written, [&](ValueId v) { return std::ranges::find(read, v) != read.end(); });
+  }
   if (known.when == KnownFault::one_wide) {
     const Type& result = graph.type(call.result());
     return result.is_tensor() && result.rank() > 0 && evaluate(result.sizes().back(), sizes) == 1;
@@ -263,13 +271,13 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
     constexpr std::string_view kWhen[] = {
         "always",   "out_strided", "any_strided",    "self_overlaps", "drops",         "rounds",
         "single",   "unsorted",    "one_wide",       "misfit",        "out_restrided", "by_products",
-        "infinite", "poles",       "strided_rounds", "steps",         "skips"};
+        "infinite", "poles",       "strided_rounds", "steps",         "skips",         "out_is_read"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
-          "strided_rounds, steps, skips",
+          "strided_rounds, steps, skips, out_is_read",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

@@ -34,7 +34,8 @@ struct KnownFault {
     poles,
     strided_rounds,
     steps,
-    skips
+    skips,
+    out_is_read
   } when = always;
   std::string why;
 };

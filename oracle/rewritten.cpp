@@ -13,7 +13,7 @@
 namespace lenz::oracle {
 
 namespace {
-void random_ops(const Graph& graph, std::set<const OpDef*>& into) {
+void random_ops(const Graph& graph, std::multiset<const OpDef*>& into) {
   for (const auto& sub : graph.subgraphs) random_ops(*sub, into);
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);
@@ -22,9 +22,9 @@ void random_ops(const Graph& graph, std::set<const OpDef*>& into) {
 }
 
 // A definition may ask the generator in another order than its op, and then nothing is known of the values. What is
-// left of the graph's own random ops draws as it did.
+// left of the graph's own random ops draws as it did: no more calls of each than there were.
 bool draws_otherwise(const Graph& graph, const Graph& made) {
-  std::set<const OpDef*> before, behind;
+  std::multiset<const OpDef*> before, behind;
   random_ops(graph, before);
   random_ops(made, behind);
   return !std::ranges::includes(before, behind);

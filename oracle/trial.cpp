@@ -159,9 +159,9 @@ std::optional<Mismatch> Trial::differs_outside(const Execution& got, Widening wi
   return sizes ? compare_outside(graph_, expected, got, &binding_) : outside;
 }
 
-std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn) {
+std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn, bool by_host) {
   if (lacks_memory(got)) return std::nullopt;
-  const Widening widening = exact ? Widening::values_only : Widening::bounds;
+  const Widening widening = exact ? Widening::values_only : by_host ? Widening::bounds_of_eager : Widening::bounds;
   const Draws draws = drawn ? Draws::lenz : Draws::eager;
   try {
     if (auto outside = differs_outside(got, widening, draws)) return outside;

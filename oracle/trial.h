@@ -42,7 +42,8 @@ class Trial {
   std::optional<Mismatch> differs_outside(const Execution& got);
   // From outside, and by the bounds. `drawn`: by a program whose random ops draw from Lenz's stream: so does the
   // reference then.
-  std::optional<Mismatch> out_of_bounds(const Execution& got, bool drawn = false);
+  // `by_host`: libtorch ran some of its kernels, which is excused there as eager is.
+  std::optional<Mismatch> out_of_bounds(const Execution& got, bool drawn = false, bool by_host = false);
   // The same of what libtorch computed: where it is known to be off it is not held against it. `elements`: those that
   // bounds judge, where they are written otherwise there.
   std::optional<Mismatch> eager_out_of_bounds(const Execution& got, const Execution* elements = nullptr);

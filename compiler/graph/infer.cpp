@@ -32,7 +32,24 @@ int64_t Infer::specialize(Dim d) {
   return *value;
 }
 
-const Type* Infer::storage_owner(ValueId v) const { return owner ? &owner->type(owner->storage(v)) : nullptr; }
+const Type* Infer::storage_owner(ValueId v) const {
+  if (!owner) return nullptr;
+  const ValueId own = owner->storage(v);
+  if (owner->type(own).kind != TypeKind::list) return &owner->type(own);
+  // Each element of a list has memory of its own: that of the one which v was made from.
+  while (v != own) {
+    const NodeId by = owner->value(v).producer;
+    ValueId from = kNone;
+    if (by != kNone)
+      for (const Arg& a : owner->node(by).arguments())
+        for_each_value(a, [&](ValueId u) {
+          if (from == kNone && owner->storage(u) == own) from = u;
+        });
+    if (from == kNone || from == own) return &owner->type(v);
+    v = from;
+  }
+  return nullptr;
+}
 
 void Infer::raise(std::string_view message) const { throw UserError(op_.full_name + ": " + std::string(message)); }
 

@@ -23,6 +23,7 @@ class ProgramVerifier {
  public:
   explicit ProgramVerifier(const Program& program);
   ProgramVerdict run();
+  bool inside(const Nest& nest, std::span<const Axis> around);
 
  private:
   // What is known at a place in the program.

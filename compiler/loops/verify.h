@@ -8,6 +8,7 @@
 // Thread-safety: a program belongs to one thread at a time.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -54,6 +55,18 @@ ProgramVerdict verify(const Program& program);
 // Whether points that differ along this axis of the nest never meet in what the store writes, whatever the other axes
 // and what data decide: then its lanes may combine with what is there, and it may be walked innermost.
 bool lanes_apart(const Program& program, const Nest& nest, const Store& store, const Axis& axis);
+
+// Whether a proof is found that all that a nest of the program loads and stores lies inside its buffers, at points of
+// these axes around it.
+class AccessProofs {
+ public:
+  explicit AccessProofs(const Program& program);  // which stays where it is
+  ~AccessProofs();
+  bool inside(const Nest& nest, std::span<const Axis> around = {});
+
+ private:
+  std::unique_ptr<class ProgramVerifier> verifier_;
+};
 
 // Throws InternalError with the violations: for what a lowering or a pass made.
 void require_valid(const Program& program, std::string_view made_by);

@@ -205,6 +205,30 @@ bool ProgramVerifier::bounds(NestState& state, int rule, BufferId id, const DimV
   return fine;
 }
 
+bool ProgramVerifier::inside(const Nest& nest, std::span<const Axis> around) {
+  Kernel kernel;
+  kernel.axes.assign(around.begin(), around.end());
+  kernel_ = &kernel;
+  Scope scope{program_.assumptions.known(), {}};
+  NestState state{nest, scope, {}, {}, {}, {}, {}, {}};
+  auto fits = [&](BufferId id, const DimVec& index, Ssa mask) {
+    const TensorType& type = buffer(id).type;
+    for (size_t d = 0; d < index.size(); ++d)
+      if (!space(state, mask).in_bounds(index[d], type.sizes[d])) return false;
+    return true;
+  };
+  const bool all =
+      std::ranges::all_of(
+          nest.body, [&](const Instr& i) { return i.kind != InstrKind::load || fits(i.buffer, i.index, i.mask); }) &&
+      std::ranges::all_of(nest.stores, [&](const Store& s) { return fits(s.buffer, s.index, s.mask); });
+  kernel_ = nullptr;
+  return all;
+}
+
+AccessProofs::AccessProofs(const Program& program) : verifier_(std::make_unique<ProgramVerifier>(program)) {}
+AccessProofs::~AccessProofs() = default;
+bool AccessProofs::inside(const Nest& nest, std::span<const Axis> around) { return verifier_->inside(nest, around); }
+
 // The points at which a store happens: after a reduction those of the parallel axes only.
 Piece ProgramVerifier::piece(NestState& state, const Store& store) {
   bool late = state.late[store.value] || (store.mask != kNone && state.late[store.mask]);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "compiler/base/error.h"
 #include "compiler/scalar/rounding.h"
@@ -116,6 +117,15 @@ Propagated at_corners(const Box& box) {
       point[0] = turn;
       visit(point);
     }
+    // Beside what is no number: of which numbers the result is one all the same.
+    if (!std::isnan(centre) || box.row.nan != NanRule::selects) continue;
+    for (size_t i = 0; i < box.arity; ++i)
+      for (const double selecting : {0.0, 1.0}) {
+        if (!box.spans(i, selecting)) continue;
+        const double before = std::exchange(point[i], selecting);
+        visit(point);
+        point[i] = before;
+      }
   }
   if (undefined || std::isnan(worst)) return kUnknown;
   const double slack = std::isfinite(scale) && worst > 0 ? 4 * last_place(Dtype::f64, scale) : 0;
@@ -190,8 +200,12 @@ Propagated power_rule(const Box& box) {
   return p;
 }
 
+// By an infinity quotients are 0 or -1, by the sign of what is divided.
+bool sign_decides(const Box& box) { return std::isinf(box.value[1]) && box.low[0] <= 0 && box.high[0] >= 0; }
+
 // a - q b with a whole q: exact operands on the same q differ by da + |q| db; across a jump of q, by a divisor more.
 Propagated remainder_rule(const Box& box) {
+  if (sign_decides(box)) return kUnknown;
   const double b = std::fabs(box.value[1]);
   const double spread = quotient_error(std::fabs(box.value[0]), box.error[0], b, box.error[1]);
   const double q = box.value[0] / box.value[1];
@@ -204,6 +218,7 @@ Propagated remainder_rule(const Box& box) {
 
 // floor or trunc of a quotient.
 Propagated whole_quotient_rule(const Box& box) {
+  if (sign_decides(box)) return kUnknown;
   const double spread = quotient_error(std::fabs(box.value[0]), box.error[0], std::fabs(box.value[1]), box.error[1]);
   const double q = box.value[0] / box.value[1];
   if (!std::isfinite(spread) || !std::isfinite(q)) return kUnknown;

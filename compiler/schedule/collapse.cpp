@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/loops/index_algebra.h"
+#include "compiler/loops/verify.h"
 #include "compiler/schedule/addresses.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/nest_writer.h"
@@ -33,7 +34,19 @@ bool collapsible(const loops::Program& program, const loops::Nest& nest, std::sp
                              [&](const loops::Store& s) { return one(address_of(program, s.buffer, s.index)); });
 }
 
-void collapse(loops::Program& program, loops::Nest& nest, size_t k, Dim symbol) {
+bool proved_as_one(const loops::Program& program, const loops::Nest& nest, std::span<const Axis> axes, size_t k,
+                   size_t count, std::span<const Axis> around) {
+  const auto inner = axes.subspan(k + 1, count - 1);
+  if (std::ranges::all_of(inner, [](const Axis& a) { return a.extent.is_constant(); })) return true;
+  loops::Nest joined = nest;
+  joined.axes.assign(axes.begin(), axes.end());
+  for (size_t n = k + count - 1; n-- > k;)
+    collapse(program, joined, n, program.context->syms.symbol("one#" + std::to_string(n)));  // which no text can say
+  loops::AccessProofs proofs(program);
+  return proofs.inside(joined, around) || !proofs.inside(nest, around);
+}
+
+void collapse(const loops::Program& program, loops::Nest& nest, size_t k, Dim symbol) {
   const Axis outer = nest.axes[k], inner = nest.axes[k + 1];
   Replacement with(program.context->syms);
   with.set(outer.symbol, floor_div(symbol, inner.extent));

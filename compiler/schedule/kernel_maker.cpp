@@ -101,7 +101,7 @@ std::vector<Node> KernelMaker::run() {
     Nest nest = merged(p);
     if (nest.stores.empty()) continue;
     if (lanes_) {
-      collapse_axes(program_, nest, [&] { return fresh("j"); });
+      collapse_axes(program_, nest, axes_, [&] { return fresh("j"); });
       add_lanes(nest);
     }
     kernel.body->nodes.push_back({std::move(nest)});

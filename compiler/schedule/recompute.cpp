@@ -1,10 +1,12 @@
 #include "compiler/schedule/recompute.h"
 
 #include <algorithm>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "compiler/loops/index_algebra.h"
+#include "compiler/loops/verify.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/nest_writer.h"
 #include "compiler/schedule/split.h"
@@ -78,23 +80,6 @@ bool fewer_points(const Program& program, const Nest& reader, BufferId buffer) {
   return points == elements || program.assumptions.known().proves(le(points, elements));
 }
 
-// What a nest reads at places that open sizes have a hand in is in bounds over the whole range of its axes. A reader
-// that masks what lies outside of it has but its mask's conditions, which are too little to prove the places by then.
-bool loses_its_proof(const Nest& nest, const Nest& reader, BufferId buffer) {
-  const bool masked = std::ranges::any_of(
-      reader.body, [&](const Instr& i) { return i.kind == InstrKind::load && i.buffer == buffer && i.mask != kNone; });
-  const auto open = [&](const SymNode* s) {
-    return std::ranges::none_of(nest.axes, [&](const loops::Axis& a) { return a.symbol.node() == s; });
-  };
-  return masked && std::ranges::any_of(nest.body, [&](const Instr& i) {
-           return i.kind == InstrKind::load && std::ranges::any_of(i.index, [&](Dim d) {
-                    bool found = false;
-                    if (!d.is_constant()) for_each_symbol(d, [&](const SymNode* s) { found = found || open(s); });
-                    return found;
-                  });
-         });
-}
-
 // Whether it reads each element once at most.
 bool once(const Program& program, const Nest& reader, BufferId buffer) {
   const Instr* only = nullptr;
@@ -112,76 +97,14 @@ bool once(const Program& program, const Nest& reader, BufferId buffer) {
 
 namespace {
 
-// Nests that feed one reduction that is split, and nothing else: directly, or through others of them.
-std::unordered_set<const Nest*> feeding_splits(const Program& program, const Target& target, const Uses& uses) {
-  std::vector<const Nest*> nests;
-  for_each_node(program.body, [&](const loops::Node& node) {
-    if (const auto* nest = std::get_if<Nest>(&node.is)) nests.push_back(nest);
-  });
-  std::unordered_set<const Nest*> found;
-  for (size_t i = nests.size(); i-- > 0;) {
-    if (nests[i]->stores.size() != 1) continue;
-    const Uses::OfBuffer& use = uses.buffers[nests[i]->stores[0].buffer];
-    if (use.readers.size() != 1) continue;
-    const Nest& reader = nest_at(use.readers[0]);
-    if (found.contains(&reader) || chunks_of(program, reader, target)) found.insert(nests[i]);
-  }
-  return found;
-}
-
-}  // namespace
-
-std::vector<BufferId> choose_recomputed(const Program& program, const Target& target) {
-  Uses uses = uses_of(program);
-  const std::unordered_set<const Nest*> feeding = feeding_splits(program, target, uses);
-  std::vector<BufferId> chosen;
-  std::unordered_map<const Nest*, size_t> sizes;  // of bodies that others went into
-  auto size = [&](const Nest& n) -> size_t& { return sizes.try_emplace(&n, n.body.size()).first->second; };
-  std::unordered_map<const Nest*, double> costs;  // with those of others that went into them
-  auto cost = [&](const Nest& n) -> double& { return costs.try_emplace(&n, facts_of(n).cost).first->second; };
-  auto consider = [&](const loops::Node& node) {
-    const auto* nest = std::get_if<Nest>(&node.is);
-    if (nest == nullptr || nest->stores.size() != 1 || nest->tag != loops::NestTag::none) return;
-    const BufferId id = nest->stores[0].buffer;
-    const loops::Buffer& buffer = program.buffers[id];
-    const Uses::OfBuffer& use = uses.buffers[id];
-    NestFacts facts = facts_of(*nest);
-    bool possible = buffer.kind == loops::BufferKind::temporary && !use.otherwise && use.writers.size() == 1 &&
-                    !use.readers.empty() && use.readers.size() <= kMostReaders && facts.plain() &&
-                    facts.inner.empty() && stores_by_axes(*nest);
-    if (!possible) return;
-    for (const Uses::Place& reader : use.readers) {
-      // What it reads must be there still, and not be the reader's own.
-      if (reader.block != use.writers[0].block) return;
-      const Nest& into = nest_at(reader);
-      if (into.tag != loops::NestTag::none || size(into) + size(*nest) > kMostBody) return;
-      if (loses_its_proof(*nest, into, id)) return;
-    }
-    // It is read later then: what is written once is the same from there on.
-    for (BufferId read : facts.reads)
-      if (uses.buffers[read].writes > 1) return;
-    bool one = use.readers.size() == 1 && (feeding.contains(nest) || !in_order(nest_at(use.readers[0]), id)) &&
-               once(program, nest_at(use.readers[0]), id) && !facts.draws;
-    auto fewer = [&](const Uses::Place& reader) { return fewer_points(program, nest_at(reader), id); };
-    const bool cheap = moves(*nest, facts) &&
-                       (cost(*nest) <= kCheap || (cost(*nest) <= kFew && std::ranges::all_of(use.readers, fewer)));
-    if (!cheap && !one) return;
-    for (const Uses::Place& reader : use.readers) {
-      size(nest_at(reader)) += size(*nest);
-      cost(nest_at(reader)) += cost(*nest) - kLoad;
-    }
-    chosen.push_back(id);
-  };
-  for_each_node(program.body, consider);
-  return chosen;
-}
-
-namespace {
-
 class Inliner {
  public:
-  Inliner(Program& program, const std::vector<BufferId>& chosen) : program_(program), chosen_(program.buffers.size()) {
+  Inliner(const Program& program, const std::vector<BufferId>& chosen)
+      : program_(program), chosen_(program.buffers.size()) {
     for (BufferId id : chosen) chosen_[id] = true;
+    open_ = std::ranges::any_of(program.buffers, [](const loops::Buffer& b) {
+      return std::ranges::any_of(b.type.sizes, [](Dim d) { return !d.is_constant(); });
+    });
   }
 
   void block(Block& b) {
@@ -195,7 +118,7 @@ class Inliner {
         kept.push_back(std::move(node));
         continue;
       }
-      Nest made = inlined(*nest);
+      Nest made = inlined(std::move(*nest));
       if (made.stores.size() == 1 && chosen_[made.stores[0].buffer]) {
         sources_.emplace(made.stores[0].buffer, std::move(made));
       } else {
@@ -205,11 +128,26 @@ class Inliner {
     b.nodes = std::move(kept);
   }
 
+  // Whether readers of what the nest stores keep their proofs where they compute it themselves; it is chosen then.
+  // Places that open sizes have a hand in are more, put together, than every proof sees through.
+  bool choose(const Nest& nest, const std::vector<Uses::Place>& readers) {
+    if (!open_) return true;
+    if (!proofs_) proofs_.emplace(program_);
+    const BufferId id = nest.stores[0].buffer;
+    sources_.insert_or_assign(id, inlined(nest));
+    chosen_[id] = true;
+    auto proved = [&](const Uses::Place& reader) {
+      return proofs_->inside(inlined(nest_at(reader))) || !proofs_->inside(nest_at(reader));
+    };
+    chosen_[id] = std::ranges::all_of(readers, proved);
+    return chosen_[id];
+  }
+
  private:
-  Nest inlined(Nest& from) {
+  Nest inlined(Nest from) {
     bool any =
         std::ranges::any_of(from.body, [&](const Instr& i) { return i.kind == InstrKind::load && chosen_[i.buffer]; });
-    if (!any) return std::move(from);
+    if (!any) return from;
     Nest made;
     made.name = from.name;
     made.tag = from.tag;
@@ -283,12 +221,80 @@ class Inliner {
     return is_floating(dtype) ? ScalarValue(static_cast<double>(n)) : ScalarValue(n);
   }
 
-  Program& program_;
+  const Program& program_;
+  bool open_ = false;  // some size is
+  std::optional<loops::AccessProofs> proofs_;
   std::vector<bool> chosen_;
   std::unordered_map<BufferId, Nest> sources_;
 };
 
 }  // namespace
+
+namespace {
+
+// Nests that feed one reduction that is split, and nothing else: directly, or through others of them.
+std::unordered_set<const Nest*> feeding_splits(const Program& program, const Target& target, const Uses& uses) {
+  std::vector<const Nest*> nests;
+  for_each_node(program.body, [&](const loops::Node& node) {
+    if (const auto* nest = std::get_if<Nest>(&node.is)) nests.push_back(nest);
+  });
+  std::unordered_set<const Nest*> found;
+  for (size_t i = nests.size(); i-- > 0;) {
+    if (nests[i]->stores.size() != 1) continue;
+    const Uses::OfBuffer& use = uses.buffers[nests[i]->stores[0].buffer];
+    if (use.readers.size() != 1) continue;
+    const Nest& reader = nest_at(use.readers[0]);
+    if (found.contains(&reader) || chunks_of(program, reader, target)) found.insert(nests[i]);
+  }
+  return found;
+}
+
+}  // namespace
+
+std::vector<BufferId> choose_recomputed(const Program& program, const Target& target) {
+  Uses uses = uses_of(program);
+  const std::unordered_set<const Nest*> feeding = feeding_splits(program, target, uses);
+  std::vector<BufferId> chosen;
+  Inliner tried(program, {});
+  std::unordered_map<const Nest*, size_t> sizes;  // of bodies that others went into
+  auto size = [&](const Nest& n) -> size_t& { return sizes.try_emplace(&n, n.body.size()).first->second; };
+  std::unordered_map<const Nest*, double> costs;  // with those of others that went into them
+  auto cost = [&](const Nest& n) -> double& { return costs.try_emplace(&n, facts_of(n).cost).first->second; };
+  auto consider = [&](const loops::Node& node) {
+    const auto* nest = std::get_if<Nest>(&node.is);
+    if (nest == nullptr || nest->stores.size() != 1 || nest->tag != loops::NestTag::none) return;
+    const BufferId id = nest->stores[0].buffer;
+    const loops::Buffer& buffer = program.buffers[id];
+    const Uses::OfBuffer& use = uses.buffers[id];
+    NestFacts facts = facts_of(*nest);
+    bool possible = buffer.kind == loops::BufferKind::temporary && !use.otherwise && use.writers.size() == 1 &&
+                    !use.readers.empty() && use.readers.size() <= kMostReaders && facts.plain() &&
+                    facts.inner.empty() && stores_by_axes(*nest);
+    if (!possible) return;
+    for (const Uses::Place& reader : use.readers) {
+      // What it reads must be there still, and not be the reader's own.
+      if (reader.block != use.writers[0].block) return;
+      const Nest& into = nest_at(reader);
+      if (into.tag != loops::NestTag::none || size(into) + size(*nest) > kMostBody) return;
+    }
+    // It is read later then: what is written once is the same from there on.
+    for (BufferId read : facts.reads)
+      if (uses.buffers[read].writes > 1) return;
+    bool one = use.readers.size() == 1 && (feeding.contains(nest) || !in_order(nest_at(use.readers[0]), id)) &&
+               once(program, nest_at(use.readers[0]), id) && !facts.draws;
+    auto fewer = [&](const Uses::Place& reader) { return fewer_points(program, nest_at(reader), id); };
+    const bool cheap = moves(*nest, facts) &&
+                       (cost(*nest) <= kCheap || (cost(*nest) <= kFew && std::ranges::all_of(use.readers, fewer)));
+    if ((!cheap && !one) || !tried.choose(*nest, use.readers)) return;
+    for (const Uses::Place& reader : use.readers) {
+      size(nest_at(reader)) += size(*nest);
+      cost(nest_at(reader)) += cost(*nest) - kLoad;
+    }
+    chosen.push_back(id);
+  };
+  for_each_node(program.body, consider);
+  return chosen;
+}
 
 void recompute(Program& program, const std::vector<BufferId>& chosen) {
   if (!chosen.empty()) Inliner(program, chosen).block(program.body);

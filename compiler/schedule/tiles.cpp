@@ -169,8 +169,12 @@ class TileChooser {
   // How many of the innermost shared axes are one axis for all members.
   uint32_t joined_axes() const {
     for (uint32_t n = 1; n < group_.shared; ++n)
-      for (const Member& m : members_)
-        if (!collapsible(program_, *m.nest, m.axes, group_.shared - 1 - n)) return n;
+      for (const Member& m : members_) {
+        const size_t outer = group_.shared - 1 - n;
+        if (!collapsible(program_, *m.nest, m.axes, outer) ||
+            !proved_as_one(program_, *m.nest, m.axes, outer, n + 1, {}))
+          return n;
+      }
     return group_.shared;
   }
 

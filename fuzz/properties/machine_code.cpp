@@ -24,7 +24,7 @@ std::optional<Failure> wrong_code(Subject& subject) {
   for (bool outside : {false, true}) {
     if (outside && !has_products(subject.graph())) break;
     oracle::Execution got = trial.on_executable(subject.executable(outside ? 1 : 2, outside));
-    if (auto mismatch = wrong(trial, program, got)) {
+    if (auto mismatch = wrong(trial, program, got, outside)) {
       auto failure = subject.failed("machine_code", *mismatch);
       if (outside) failure->detail += "\n  with products left to the host";
       return failure;

@@ -12,6 +12,8 @@ double points(const loops::Program& program, const SymValues& sizes) {
     const auto* nest = std::get_if<loops::Nest>(&node.is);
     if (!nest) return;
     double own = 1;
+    for (const loops::Instr& i : nest->body)
+      if (i.kind == loops::InstrKind::scalar && i.row->has(traits::costly)) own += kCostly;
     for (const loops::Axis& axis : nest->axes) own *= static_cast<double>(evaluate(axis.extent, sizes).value_or(1));
     all += own;
   });

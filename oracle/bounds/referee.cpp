@@ -135,10 +135,12 @@ struct Referee::Impl final : NodeMachine {
     Call call(graph, node, values, symbols);
     std::vector<Dtype> dtypes = call.result_dtypes;
     refusals_open = refusals_open || (!node.op->raises.empty() && has_open_integers(call));
+    std::set<std::string> earlier = std::exchange(unbounded, {});
     Outcome out = run_call(call, dtypes);
+    sizes_open = sizes_open || (node.op->has(Trait::data_dependent) && !unbounded.empty());
+    unbounded.merge(earlier);
     lay_as_claimed(graph, node, call, symbols, out);
     if (noise && !out.raised && rounds(*node.op)) add_noise(noise_source_, values, graph, node, dtypes, out);
-    sizes_open = sizes_open || (node.op->has(Trait::data_dependent) && unbounded.contains(node.op->full_name));
     for (const RunValue& r : out.results)  // an integer or a truth that may be another
       undecided = undecided || (r && !r->value.isDouble() && store.number_error(r) > 0);
     if (undecided && !out.raised) {

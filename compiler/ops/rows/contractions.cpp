@@ -333,7 +333,7 @@ void attentions(RowSink& t) {
           .generate = make::attention,
           .dtypes = dtypes::floats,
           .accuracy = Accuracy::composed,
-          .raises = "shapes that don't fit",
+          .raises = "shapes that don't fit; a mask beside `is_causal`, but of the fused kernel",
           .exception =
               "the meta device never takes the fused kernel, whose result is laid out like the query; that "
               "kernel forgets to check: `there must be one value per key`, `batches and lengths must agree`, "

@@ -412,6 +412,14 @@ bool is_fused(Infer& in, const Attention& a) {
 }
 }  // namespace
 
+namespace {
+// Attention that eager's fused kernel does not compute.
+TensorType attention_by_steps(Infer& in, const Attention& a) {
+  in.require(!in.boolean("is_causal") || !in.tensor_or_null("attn_mask"), "`attn_mask` beside `is_causal`");
+  return plain_attention(in, a);
+}
+}  // namespace
+
 void attention(Infer& in) {
   Attention a = attention_operands(in);
   in.require(!(in.real("dropout_p") > 1), "a probability out of [0, 1]");
@@ -422,7 +430,7 @@ void attention(Infer& in) {
                "`attn_mask` must be of bools, of f32, or of the queries' dtype");
   }
   require_mask(in, a);
-  if (!fused || !is_fused(in, a)) return in.result(plain_attention(in, a));
+  if (!fused || !is_fused(in, a)) return in.result(attention_by_steps(in, a));
   in.require(in.real("dropout_p") == 0, "dropout is not supported");
   in.require(gt(a.key.sizes()[1], 0), "there must be a head");  // eager divides by their number
   in.result(TensorType{a.query.dtype, a.query.device, DimVec(a.query.sizes()), preserved_strides(in, a.query), 0});
@@ -459,7 +467,7 @@ void flash_attention(Infer& in) {
 void math_attention(Infer& in) {
   Attention a = attention_operands(in);
   in.require(!(in.real("dropout_p") > 1) || in.given("dropout_mask"), "a probability out of [0, 1]");
-  TensorType out = plain_attention(in, a);
+  TensorType out = attention_by_steps(in, a);
   require_mask(in, a);
   in.result(out);
   DimVec scores = broadcast(in, a.query_batch, a.key_batch);
