@@ -313,6 +313,15 @@ class Campaign {
   }
 
   CampaignSummary summary() {
+    try {
+      return counted();
+    } catch (const json::exception& error) {
+      throw UserError("a batch of the run is damaged: " + std::string(error.what()), store_.path(),
+                      "give another folder, or remove that store");
+    }
+  }
+
+  CampaignSummary counted() {
     CampaignSummary s;
     s.seed = seed_;
     s.interrupted = interrupt_.came();
