@@ -45,32 +45,41 @@ std::string python_of(const Case& c, const std::string& name) {
 }  // namespace
 
 namespace {
-// Whether running the case as it is, with nothing of ours, kills the process.
+// Whether running the case as it is, with nothing of ours, kills the process, or takes so long that what runs it a few
+// times gives no answer. With each kind of values that properties ask for.
 bool eager_dies(const Case& c) {
   bool dies = false;
   oracle::WorkerCalls calls;
   calls.work = [&](size_t, oracle::Place&) -> std::string {
     oracle::quieten_libtorch();
     oracle::Boxed boxed(DeviceKind::cpu);
-    try {
-      Subject(*c.graph, c.setting, boxed, {}).trial().expected();
-    } catch (const Error&) {  // as long as it lives
+    using enum oracle::Values;
+    for (const oracle::Values kind : {c.setting.values, special, ties, ordinary}) {
+      Setting setting = c.setting;
+      setting.values = kind;
+      try {
+        Subject(*c.graph, setting, boxed, {}).trial().expected();
+      } catch (const Error&) {  // as long as it lives
+      }
     }
     return {};
   };
   calls.done = [](size_t, const std::string&) {};
   calls.died = [&](size_t, const oracle::Death& death) {
-    dies = death.signal != 0;
+    dies = death.signal != 0 || death.hung;
     return false;
   };
-  oracle::run_in_workers(1, 1, {.fresh = true}, calls);
+  oracle::WorkerLimits limits = limits_for({}, true);
+  constexpr int kRuns = 4;
+  limits.hang_seconds /= kRuns;
+  oracle::run_in_workers(1, 1, limits, calls);
   return dies;
 }
 }  // namespace
 
 Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& options) {
   Triaged t;
-  if (failure.symptom.starts_with("SIG") && eager_dies(found)) {
+  if ((failure.symptom.starts_with("SIG") || failure.symptom == "no answer") && eager_dies(found)) {
     t.eager_dies = true;
     return t;
   }

@@ -12,6 +12,7 @@ namespace lenz::oracle {
 
 void Demand::narrow(const Demand& other) {
   hopeless |= other.hopeless;
+  counted |= other.counted;
   if (other.strict && !strict) {
     Demand first = *this;
     *this = other;
@@ -65,9 +66,10 @@ class Analysis {
   void own_demands(const Node& node) {
     for (const OperandWant& want : wants_of(*graph_, *node.op, node.arguments())) {
       Demand d;
-      d.strict = want.kind != OperandWant::sorted;
+      d.strict = want.kind != OperandWant::sorted && want.kind != OperandWant::counted;
       switch (want.kind) {
         case OperandWant::sorted: d.sorted = true; break;
+        case OperandWant::counted: d.counted = true; break;
         case OperandWant::within:
           d.low = want.low;
           d.high = want.high;

@@ -17,6 +17,7 @@ struct Demand {
   double low = -std::numeric_limits<double>::infinity(), high = std::numeric_limits<double>::infinity();
   bool nonzero = false, sorted = false;
   bool strict = false;    // eager raises otherwise, or reads where it must not
+  bool counted = false;   // eager takes a step for each unit
   bool hopeless = false;  // no element serves: an index into a dim of no elements
   Domain usual;           // where those who read it are smooth
 

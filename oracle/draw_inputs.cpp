@@ -126,12 +126,11 @@ class Source {
     return (b & 1) ? -x : x;
   }
 
-  // From small to large, each power of two as often, as far as the dtype goes. Of larger ones eager's zeta functions
-  // take seconds, for they count from what is negative up to zero.
+  // From small to large, each power of two as often, as far as the dtype goes, and a thousand of what eager counts.
   double of_any_size(uint64_t b) const {
     constexpr int kPowers = 20;
     const int least = std::max(-kPowers, std::ilogb(smallest_normal(real_)));
-    const int most = std::min(kPowers, std::ilogb(largest_finite(real_)) - 1);
+    const int most = std::min(demand_.counted ? kPowersCounted : kPowers, std::ilogb(largest_finite(real_)) - 1);
     const int power = least + static_cast<int>((b >> 1) % static_cast<uint64_t>(most - least + 1));
     const double x = std::ldexp(1 + unit(mix(b)), power);
     return (b & 1) ? -x : x;
@@ -160,10 +159,15 @@ class Source {
     int64_t least = is_signed ? -most - 1 : 0;
     bool bounded = demand_.strict && !demand_.open() && demand_.high < 1e15;
     if (bounded) return static_cast<int64_t>(b % 2 ? low_ : high_);
+    if (demand_.counted) {
+      most = std::min(most, int64_t{1} << kPowersCounted);
+      least = std::max(least, -(int64_t{1} << kPowersCounted));
+    }
     if (nonzero()) return std::array{most, least + (is_signed ? 0 : 1), int64_t{1}}[b % 3];  // least / -1 traps
     return std::array{most, least, int64_t{0}, int64_t{1}, is_signed ? int64_t{-1} : most - 1}[b % 5];
   }
 
+  static constexpr int kPowersCounted = 10;
   Dtype dtype_, real_;
   Demand demand_;
   Values values_;
@@ -255,6 +259,7 @@ InputSource::InputSource(const Graph& graph, const Binding& binding, Values valu
     const size_t owner = input.alias ? owners[*input.alias] : i;
     demands_[i] = none ? asked[owner] : declared(input.init);
     if (!none && demands_[i] && asked[i].strict && !demands_[i]->strict) demands_[i]->narrow(asked[i]);
+    if (!none && demands_[i]) demands_[i]->counted |= asked[i].counted;
   }
 }
 

@@ -62,11 +62,45 @@ std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
   for (NodeId id : lists) any |= expand_elements(*apart, id);
   return any ? without_it_and_all_of_it(*apart, same) : nullptr;
 }
+
+// Nothing of it is left out but what nobody needs. Null: there is nothing of that kind.
+std::unique_ptr<Graph> without_all_needless(const Graph& graph) {
+  std::unique_ptr<Graph> left;
+  for (bool again = true; again;) {
+    again = false;
+    const Graph& now = left ? *left : graph;
+    for (NodeId id = now.last(); id != kNone && !again; id = now.previous(id)) {
+      std::unique_ptr<Graph> less = without_it_and_all_of_it(now, id);
+      again = less != nullptr;
+      if (again) left = std::move(less);
+    }
+  }
+  for (size_t i = 0; i < graph.subgraphs.size(); ++i) {
+    std::unique_ptr<Graph> less = without_all_needless(*graph.subgraphs[i]);
+    if (less && !left) left = graph.clone();
+    if (less) left->subgraphs[i] = std::move(less);
+  }
+  return left;
+}
+
+// The same where control flow raised: which node of its sub-graphs did, nobody says.
+std::unique_ptr<Graph> without_it_in_sub_graphs(const Graph& graph, NodeId from) {
+  std::unique_ptr<Graph> left;
+  for (const Arg& a : graph.node(from).arguments()) {
+    if (a.kind != ArgKind::graph) continue;
+    std::unique_ptr<Graph> less = without_all_needless(*graph.subgraphs[a.graph()]);
+    if (!less) continue;
+    if (!left) left = graph.clone();
+    left->subgraphs[a.graph()] = std::move(less);
+  }
+  return left;
+}
 }  // namespace
 
 std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId from) {
   std::unique_ptr<Graph> left = without_it_and_all_of_it(graph, from);
-  return left ? std::move(left) : without_it_in_lists(graph, from);
+  if (!left) left = without_it_in_lists(graph, from);
+  return left ? std::move(left) : without_it_in_sub_graphs(graph, from);
 }
 
 std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact) {

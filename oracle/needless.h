@@ -15,7 +15,8 @@
 namespace lenz::oracle {
 
 // The graph without a node of its outermost level and all that is made of it; null where anybody could tell: an output,
-// an input, an effect or a size depends on it, or it draws from the ambient generator.
+// an input, an effect or a size depends on it, or it draws from the ambient generator. Of control flow that somebody
+// needs: without what its sub-graphs make for nobody.
 std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId node);
 // The same of a node that makes a size of which the fact speaks.
 std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact);

@@ -14,6 +14,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <ctime>
 #include <new>
 #include <optional>
 #include <vector>
@@ -98,13 +99,22 @@ void limit_memory(uint64_t extra) {
   _exit(0);  // what the parent registered to run at exit is the parent's
 }
 
+// What a process has taken of processors so far, in seconds.
+double processor_seconds(pid_t pid) {
+  clockid_t clock{};
+  timespec taken{};
+  if (clock_getcpuclockid(pid, &clock) != 0 || clock_gettime(clock, &taken) != 0) return 0;
+  return static_cast<double>(taken.tv_sec) + static_cast<double>(taken.tv_nsec) * 1e-9;
+}
+
 struct Worker {
   pid_t pid = 0;
   int fd = -1;
   Place* place = nullptr;
   std::optional<size_t> task;
   uint64_t steps = 0;
-  Clock::time_point moved;
+  double moved = 0, taken = 0;  // seconds of the processor: when it last moved, and when it was last looked at
+  double idle = 0;              // seconds for which it has taken none
 };
 
 class Pool {
@@ -134,17 +144,22 @@ class Pool {
       start(workers_[i], places_ + i);
       give(workers_[i], next_++);
     }
+    Clock::time_point looked = Clock::now();
     while (finished_ < count_) {
       std::vector<pollfd> fds;
       for (Worker& w : workers_) fds.push_back({w.task ? w.fd : -1, POLLIN, 0});
       poll(fds.data(), fds.size(), 200);
+      const Clock::time_point now = Clock::now();
+      constexpr double kLongest = 1;  // where it took longer all of us were stopped
+      const double passed = std::min(std::chrono::duration<double>(now - looked).count(), kLongest);
+      looked = now;
       for (size_t i = 0; i < workers_.size(); ++i) {
         Worker& w = workers_[i];
         if (!w.task) continue;
         if (fds[i].revents) {
           answer(w);
         } else {
-          watch(w);
+          watch(w, passed);
         }
       }
       if (calls_.tick) calls_.tick(finished_);
@@ -166,13 +181,12 @@ class Pool {
       serve(pair[1], *place, limits_, calls_);
     }
     close(pair[1]);
-    w = {pid, pair[0], place, std::nullopt, 0, Clock::now()};
+    w = {pid, pair[0], place, std::nullopt};
   }
 
   void give(Worker& w, size_t task) {
     w.task = task;
-    w.steps = w.place->steps;
-    w.moved = Clock::now();
+    moves(w, w.place->steps);
     uint64_t number = task;
     write_all(w.fd, &number, sizeof number);  // a worker that is gone shows when its answer is read
   }
@@ -207,15 +221,21 @@ class Pool {
     give_next(w);
   }
 
-  void watch(Worker& w) {
+  static void moves(Worker& w, uint64_t steps) {
+    w.steps = steps;
+    w.moved = w.taken = processor_seconds(w.pid);
+    w.idle = 0;
+  }
+
+  void watch(Worker& w, double passed) {
     uint64_t steps = *const_cast<volatile uint64_t*>(&w.place->steps);
-    if (steps != w.steps) {
-      w.steps = steps;
-      w.moved = Clock::now();
-    } else if (Clock::now() - w.moved > std::chrono::seconds(limits_.hang_seconds)) {
-      kill(w.pid, SIGKILL);
-      buried(w, {.hung = true});
-    }
+    if (steps != w.steps) return moves(w, steps);
+    const double taken = processor_seconds(w.pid);
+    w.idle = taken > w.taken ? 0 : w.idle + passed;
+    w.taken = taken;
+    if (std::max(taken - w.moved, w.idle) <= limits_.hang_seconds) return;
+    kill(w.pid, SIGKILL);
+    buried(w, {.hung = true});
   }
 
   int bury(Worker& w) {

@@ -18,14 +18,14 @@ struct Place {
 
 struct Death {
   int signal = 0;          // 0: it left by itself
-  bool hung = false;       // nothing moved for the time limit; we killed it
+  bool hung = false;       // nothing moved for as long as the limit says; we killed it
   bool no_memory = false;  // it reached its limit and said so
   Place place = {};
   std::string text() const;  // "SIGSEGV", "no answer", "out of memory"
 };
 
 struct WorkerLimits {
-  int hang_seconds = 60;
+  int hang_seconds = 60;  // of a processor, or in which it takes none: what others do on the machine is no part of it
   uint64_t extra_memory = uint64_t{2} << 30;  // address space beyond what the process has at its start; 0: no limit
   bool fresh = false;                         // a process for each task: what one spoils, no other sees
 };

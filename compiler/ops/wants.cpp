@@ -22,6 +22,8 @@ class Reader {
     size_t operand = parameter(word());
     if (accept("sorted")) {
       add(operand, {.kind = OperandWant::sorted});
+    } else if (accept("counted")) {
+      add(operand, {.kind = OperandWant::counted});
     } else if (accept("in")) {
       expect("[");
       double low = number();

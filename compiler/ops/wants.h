@@ -8,6 +8,7 @@
 //   indices < self                 of a list of tensors: each by the dim that it indexes, masks left alone
 //   prob in [0, 1]
 //   boundaries sorted              ascending along the last dim
+//   n counted                      eager takes a step for each unit of it: finite ones that are huge take for ever
 //
 // Thread-safety: pure functions.
 #pragma once
@@ -19,7 +20,7 @@
 namespace lenz {
 
 struct OperandWant {
-  enum Kind : uint8_t { below, natural, within, sorted } kind = within;
+  enum Kind : uint8_t { below, natural, within, sorted, counted } kind = within;
   ValueId value = kNone;
   Dim bound = 0;             // below
   double low = 0, high = 0;  // within

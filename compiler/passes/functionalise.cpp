@@ -57,6 +57,7 @@ class Functionaliser {
       spell_lists();
       expand_shared_lists();
       expand_views();
+      part_results();
       Storages storages(graph_);
       StorageValues values(graph_, storages);
       storages_ = &storages;
@@ -215,6 +216,36 @@ class Functionaliser {
            at = graph_.node(at).next)
         again.push_back(at);
     }
+  }
+
+  // An op that hands on an operand beside fresh results (a dropout of nothing) hands on that of a copy, and who needs
+  // it asks for the operand itself: as views are made again the fresh results would be made again too.
+  void part_results() {
+    AliasClasses classes(graph_);
+    graph_.for_each_node([&](NodeId id) {
+      const Node node = graph_.node(id);
+      bool fresh = false;
+      for (uint16_t i = 0; i < node.result_count; ++i) fresh |= graph_.storage(node.result(i)) == node.result(i);
+      if (!fresh || node.op->schema.mutates()) return;
+      for (size_t i = 0; i < node.arg_count; ++i) {
+        if (!node.args[i].is_value()) continue;
+        const ValueId operand = node.args[i].value();
+        for (uint16_t k = 0; k < node.result_count; ++k) {
+          const ValueId handed = node.result(k);
+          if (graph_.storage(handed) != graph_.storage(operand) || &graph_.type(handed) != &graph_.type(operand) ||
+              !classes.is_written(operand) || !context_.allow("results"))
+            continue;
+          SmallVec<Arg, 8> args(node.arguments());
+          const Arg self[] = {node.args[i]};
+          args[i] = Arg::of_value(call(graph_, id, "aten.clone", self, 0));  // op name: memory of its own
+          const NodeId parted = graph_.insert(id, *node.op, args, provenance(graph_, id));
+          SmallVec<Arg, 4> results;
+          for (uint16_t r = 0; r < node.result_count; ++r)
+            results.push_back(Arg::of_value(r == k ? operand : graph_.node(parted).result(r)));
+          return replace_node(graph_, id, results);
+        }
+      }
+    });
   }
 
   // Which storages are written, and how each is held.

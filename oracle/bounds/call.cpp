@@ -122,7 +122,8 @@ const ScalarRow* counting_row(const OpDef& op) {
   return counts ? row : nullptr;
 }
 
-// Operands from which that takes long: eager is asked about 1 in their place, and the row says what its results are.
+// Operands from which that takes long: eager is asked about one as far from a whole number in their place, and the row
+// says what its results are. Of what is infinite beside them the way to zero decides alone, and eager's answer stays.
 class FarBelowZero {
  public:
   FarBelowZero(const ScalarRow& row, std::vector<Arg>& args, std::vector<RunValue>& values, const SymValues& symbols)
@@ -133,16 +134,22 @@ class FarBelowZero {
     any_ = at::any(far_).item<bool>();
     Arg& last = args[operands_.size() - 1];
     if (!any_) return;
-    if (last.is_value())
-      values[last.value()] = hold(values[last.value()]->value.toTensor().masked_fill(far_, 1));
-    else
-      last = Arg::of_real(1);
+    constexpr double kNear = 2;
+    const at::Tensor near = counted - at::floor(counted) - kNear;
+    if (last.is_value()) {
+      const at::Tensor given = values[last.value()]->value.toTensor();
+      values[last.value()] = hold(at::where(far_, near.to(given.scalar_type()), given));
+    } else {
+      last = Arg::of_real(near.item<double>());
+    }
   }
 
   void settle(const RunValue& result) const {
     if (!any_) return;
     at::Tensor made = result->value.toTensor();
-    const at::Tensor places = far_.expand(made.sizes());
+    at::Tensor places = far_.expand(made.sizes());
+    for (const at::Tensor& t : std::span(operands_).first(operands_.size() - 1))
+      places = places.logical_and(at::isinf(t).logical_not());
     std::vector<at::Tensor> of;
     for (const at::Tensor& t : operands_) of.push_back(at::masked_select(t.expand(made.sizes()), places));
     at::Tensor values = at::empty({of[0].numel()}, at::kDouble);

@@ -129,8 +129,9 @@ inline constexpr std::string_view kUnfoldBackwardLoops = R"(
     $d = wrap($dim, rank(%out))
     $windows = max(size(%out, $d) - $size, 0) // $step + 1
     for $i in concat(replaced(shape(%out), $d, $windows), [min($size, size(%out, $d))]) {
-      when within($i, shape(%grad_in)) {
-        %t[replaced(first($i, rank(%out)), $d, at($i, $d) * $step + at($i, -1))] += %grad_in[$i]
+      $g = broadcast_at($i, shape(%grad_in))
+      when within($g, shape(%grad_in)) {
+        %t[replaced(first($i, rank(%out)), $d, at($i, $d) * $step + at($i, -1))] += %grad_in[$g]
       }
     }
   }

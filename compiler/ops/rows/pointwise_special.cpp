@@ -138,7 +138,9 @@ void binary_rows(RowSink& t) {
   row.computes = kWide;
   row.raises = "complex, f16, bf16";
   row.domain = {1.125, 4};
+  row.wants = "other counted";  // from what is negative up to zero
   three("special_zeta", "special_zeta", false, "self", "other", plain, plain_out);
+  row.wants = {};
 
   std::string_view polynomial[] = {"", "n_scalar", "x_scalar"};
   std::string_view polynomial_out[] = {"out", "n_scalar_out", "x_scalar_out"};
@@ -146,11 +148,11 @@ void binary_rows(RowSink& t) {
   for (std::string_view name :
        {"chebyshev_polynomial_t", "chebyshev_polynomial_u", "chebyshev_polynomial_v", "chebyshev_polynomial_w",
         "shifted_chebyshev_polynomial_t", "shifted_chebyshev_polynomial_u", "shifted_chebyshev_polynomial_v",
-        "shifted_chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l",
-        "legendre_polynomial_p"}) {
-    std::string full = "special_" + std::string(name);
-    three(full, "{}", false, "x", "n", polynomial, polynomial_out);
-  }
+        "shifted_chebyshev_polynomial_w", "hermite_polynomial_h", "hermite_polynomial_he"})
+    three("special_" + std::string(name), "{}", false, "x", "n", polynomial, polynomial_out);
+  row.wants = "n counted";  // and their values stay what numbers are
+  for (std::string_view name : {"laguerre_polynomial_l", "legendre_polynomial_p"})
+    three("special_" + std::string(name), "{}", false, "x", "n", polynomial, polynomial_out);
 
   row = {.variants = {true, "out"},
          .traits = elementwise | core,
