@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 constexpr size_t kSlice = 12;  // batches that one worker process sees at most
 constexpr int kDeathsOfBatch = 16;
+const std::string kLooksLike = "Looks like issue ";
 const std::string kKilled = oracle::Death{.signal = SIGKILL}.text();
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -139,8 +140,15 @@ class Campaign {
     const int workers = options_.workers;
     std::vector<std::pair<uint64_t, uint64_t>> batches;  // first, cases
     while (batches.size() < kSlice * static_cast<size_t>(workers) && next_ < end()) {
-      const uint64_t count = std::min(batch_, end() - next_);
-      if (!done_.contains(next_)) batches.emplace_back(next_, count);
+      // A run that was to have fewer cases ended with a shorter batch.
+      if (const auto there = done_.find(next_); there != done_.end()) {
+        next_ += there->second;
+        continue;
+      }
+      const auto behind = done_.upper_bound(next_);
+      const uint64_t room = behind == done_.end() ? batch_ : behind->first - next_;
+      const uint64_t count = std::min({batch_, end() - next_, room});
+      batches.emplace_back(next_, count);
       next_ += count;
     }
     std::vector<std::vector<Dead>> dead(batches.size());
@@ -261,7 +269,7 @@ class Campaign {
       if (options_.progress)
         std::fprintf(stderr, "%slooking into a finding: %s\n", isatty(STDERR_FILENO) ? "\r\33[K" : "", kind.c_str());
       Failure failure{store::text(row[1]), store::text(row[1]), store::text(row[2]), store::text(row[3])};
-      const Triaged t = triaged(store::text(row[4]), failure);
+      Triaged t = triaged(store::text(row[4]), failure);
       store::Database::Transaction transaction(store_);
       if (t.eager_dies || (!t.alone && failure.symptom == kKilled)) {  // the latter again, and yet it holds
         store_.query("DELETE FROM finding WHERE id = ?", {row[0]});
@@ -269,6 +277,7 @@ class Campaign {
         if (t.eager_dies && options_.progress) std::fprintf(stderr, "  eager dies of it by itself\n");
         continue;
       }
+      if (const std::string issues = issues_like(t.text); !issues.empty()) t.detail += "\n" + kLooksLike + issues;
       auto known = store_.query("SELECT id, state FROM signature WHERE name = ?", {t.name});
       int64_t id = 0;
       if (known.empty()) {
@@ -285,6 +294,20 @@ class Campaign {
       write_finding(options_.out, id, t);
       if (options_.progress) std::fprintf(stderr, "  %s\n", t.name.c_str());
     }
+  }
+
+  // Which issues' mechanisms the smallest graph has. Whether it is one of them, people say.
+  std::string issues_like(const std::string& text) const {
+    if (options_.issues.empty()) return {};
+    std::string all;
+    try {
+      const Case c = parse_case(text);
+      BugPatternMatcher matcher(*c.graph, c.setting);
+      for (const BugPattern& p : options_.issues)
+        if (matcher.matches(p)) all += (all.empty() ? "" : ", ") + p.number + " (" + p.title + ")";
+    } catch (const UserError&) {  // a text that can't be read
+    }
+    return all;
   }
 
   // A case whose text can't be read back can't be reduced either: that is its finding.
@@ -313,6 +336,22 @@ class Campaign {
   }
 
   CampaignSummary summary() {
+    try {
+      return counted();
+    } catch (const json::exception& error) {
+      throw UserError("a batch of the run is damaged: " + std::string(error.what()), store_.path(),
+                      "give another folder, or remove that store");
+    }
+  }
+
+  static std::string issues_in(const std::string& detail) {
+    const size_t at = detail.find(kLooksLike);
+    if (at == std::string::npos) return {};
+    const size_t begin = at + kLooksLike.size();
+    return detail.substr(begin, detail.find('\n', begin) - begin);
+  }
+
+  CampaignSummary counted() {
     CampaignSummary s;
     s.seed = seed_;
     s.interrupted = interrupt_.came();
@@ -341,15 +380,15 @@ class Campaign {
       features.insert(store::text(row[0]));
     s.features = features.size();
     if (!options_.source) s.unreached = unreached(pool_, features);
-    for (const store::Row& row :
-         store_.query("SELECT s.id, s.name, count(*), s.returned IS f.run, EXISTS (SELECT 1 FROM finding o WHERE "
-                      "o.signature = s.id AND o.run < f.run) FROM finding f JOIN signature s ON f.signature = s.id "
-                      "WHERE f.run = ? GROUP BY s.id ORDER BY s.id",
-                      {run_})) {
+    for (const store::Row& row : store_.query(
+             "SELECT s.id, s.name, count(*), s.returned IS f.run, EXISTS (SELECT 1 FROM finding o WHERE "
+             "o.signature = s.id AND o.run < f.run), s.detail FROM finding f JOIN signature s ON f.signature = s.id "
+             "WHERE f.run = ? GROUP BY s.id ORDER BY s.id",
+             {run_})) {
       using Finding = CampaignSummary::Finding;
       const bool back = store::integer(row[3]) != 0, before = store::integer(row[4]) != 0;
       s.findings.push_back({store::text(row[1]), finding_file(options_.out, store::integer(row[0])),
-                            static_cast<uint64_t>(store::integer(row[2])), true,
+                            static_cast<uint64_t>(store::integer(row[2])), true, issues_in(store::text(row[5])),
                             back     ? Finding::back
                             : before ? Finding::known
                                      : Finding::fresh});

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "corpus/store/database.h"
+#include "fuzz/bug_pattern.h"
 #include "fuzz/case.h"
 #include "fuzz/coverage.h"
 
@@ -32,7 +33,8 @@ struct CampaignOptions {
   // Other cases than those that the seed draws, by number; `cases_are` says which, so that the same ones are resumed.
   std::function<Case(uint64_t number)> source = {};
   std::string cases_are = {};
-  int reductions = 4;  // of findings that fail one property with one symptom; the others are counted
+  std::vector<BugPattern> issues = {};  // a finding whose smallest graph matches one looks like that issue
+  int reductions = 4;                   // of findings that fail one property with one symptom; the others are counted
   double reduce_seconds = 40;
 };
 
@@ -50,6 +52,7 @@ struct CampaignSummary {
     uint64_t cases = 0;
     bool looked_into = true;
     // known: a run before this one met it, and nobody has mended it since; back: somebody had.
+    std::string looks_like = {};  // numbers of issues
     enum News : uint8_t { fresh, known, back } news = fresh;
   };
   std::vector<Finding> findings;

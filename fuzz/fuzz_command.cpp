@@ -176,6 +176,7 @@ nlohmann::json to_json(const CampaignSummary& s) {
                         {"file", f.file},
                         {"cases", f.cases},
                         {"news", kNews[f.news]},
+                        {"looks_like", f.looks_like},
                         {"looked_into", f.looked_into}});
   nlohmann::json unreached = nlohmann::json::object();
   for (const Unreached& u : s.unreached) unreached[u.kind] = {{"all", u.all}, {"unreached", u.names}};
@@ -229,6 +230,7 @@ void show(const CampaignSummary& s) {
     if (f.looked_into) {
       constexpr const char* kWords[] = {"FOUND", "known, and open still:", "BACK after it was fixed:"};
       std::printf("%s %s\n  %llu case(s); %s\n", kWords[f.news], f.name.c_str(), n(f.cases), f.file.c_str());
+      if (!f.looks_like.empty()) std::printf("  looks like issue %s\n", f.looks_like.c_str());
     } else {
       std::printf("and %llu more that fail with %s\n", n(f.cases), f.name.c_str());
     }
@@ -249,7 +251,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
       "run again alone, reduced, named and filed.",
       "lenz fuzz");
   CampaignOptions options;
-  std::string time, replayed, patterns, subject = "lenz";
+  std::string time, replayed, patterns, issues, subject = "lenz";
   std::vector<std::string> only;
   std::optional<uint64_t> seed;
   ExhaustiveOptions few;
@@ -295,6 +297,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_option("--print", print, "print so many cases, and run none");
   app.add_option("--generate", generate, "time the generator over so many cases, and run none");
   app.add_option("--replay", replayed, "run one case from a file");
+  app.add_option("--issues", issues, "patterns of known issues: a finding that matches one is said to look like it");
   app.add_option("--patterns", patterns,
                  "count in how many cases (--cases, 20000) the patterns of this file come up, and run none");
   auto* scored = app.add_flag("--score", score,
@@ -342,6 +345,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   if (options.workers == 0) options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (!patterns.empty())
     return census(patterns, options.seed, options.cases ? options.cases : 20000, options.workers, json);
+  if (!issues.empty()) options.issues = parse_bug_patterns(read_text(issues, ParseLimits().text), issues);
   if (exhaustive) take_all_small_graphs(options, few, few_dtypes);
   if (!time.empty()) options.seconds = parse_duration(time);
   if (time.empty() && options.cases == 0) options.seconds = 60;

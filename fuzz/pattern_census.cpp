@@ -52,6 +52,7 @@ Census count_patterns(const std::vector<BugPattern>& patterns, uint64_t seed, ui
     const uint64_t first = task * kBatch;
     for (uint64_t i = first; i < std::min(first + kBatch, cases); ++i) {
       ++place.steps;
+      place.index = static_cast<uint32_t>(i);
       look(part, patterns, pool, i);
     }
     nlohmann::json counts = nlohmann::json::array();
@@ -70,9 +71,9 @@ Census count_patterns(const std::vector<BugPattern>& patterns, uint64_t seed, ui
     }
   };
   calls.died = [](size_t, const oracle::Death& death) -> bool {
-    throw InternalError("drawing cases, a process ended with " + death.text());
+    throw InternalError("drawing case " + std::to_string(death.place.index) + ", a process ended with " + death.text());
   };
-  oracle::run_in_workers((cases + kBatch - 1) / kBatch, workers, {.hang_seconds = 600}, calls);
+  oracle::run_in_workers((cases + kBatch - 1) / kBatch, workers, {.hang_seconds = 300}, calls);
   return all;
 }
 
