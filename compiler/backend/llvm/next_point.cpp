@@ -1,5 +1,6 @@
 // Kernels of several nests read memory in the first ones and work in caches from then on: meanwhile a later nest
-// fetches what the first ones will read at the kernel's next point.
+// fetches what the first ones will read at the kernel's next point. Rows that lie apart, of columns and of squares, are
+// fetched ahead within a nest.
 #include <algorithm>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
