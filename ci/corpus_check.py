@@ -28,6 +28,15 @@ EAGER_IS_OUTSIDE = {
     "norm_chain.lenz": ("expected -inf, got -nan", "eager's running mean of a row with an infinity is NaN"),
 }
 
+# Where bounds leave all open, which is what the graph shows, and what only the fuzzer excuses: part of the message, and why.
+# Every property of the fuzzer has to hold for it all the same.
+HELD_BY_REPLAY = {
+    "infinite_order_far_below_zero.lenz": ("nothing could be compared", "eager says infinity where the row has no number"),
+    "places_of_what_cancels.lenz": ("nothing could be compared", "how many places there are is open"),
+    "contradicted_before_eager_refuses.lenz": ("is invalid for input of size 2", "its size contradicts a fact of the graph"),
+    "subnormal_factors_for_the_host.lenz": ("products outside: special", "the host takes subnormal factors for zeros"),
+}
+
 # Of the models so many must come down to loops alone: nothing left to libtorch, not even products.
 MODELS_OF_LOOPS_ALONE = 0.85
 
@@ -44,6 +53,10 @@ def graphs(folder):
         copy = folder / f"{path.parent.name}-{path.name}"
         copy.write_text(path.read_text().partition("# ---- after ")[0])
         yield copy
+
+
+def holds_replayed(lenz, path):
+    return subprocess.run([lenz, "fuzz", "--replay", path], capture_output=True, check=False).returncode == FINE
 
 
 def main():
@@ -79,7 +92,11 @@ def main():
                 print(f"{name}: agrees, within the bounds of its {report['parts']} parts")
         else:
             found = "; ".join(f["path"] + ": " + f["mismatch"]["summary"] for f in report["findings"])
-            print(f"{name}: exit code {report['code']}: {text or found or 'nothing could be compared'}")
+            said = text or found or "nothing could be compared"
+            if name in HELD_BY_REPLAY and HELD_BY_REPLAY[name][0] in said and holds_replayed(options.lenz, report["file"]):
+                print(f"{name}: open, and held by replaying it: {HELD_BY_REPLAY[name][1]}")
+                continue
+            print(f"{name}: exit code {report['code']}: {said}")
             code = report["code"] if report["code"] in (NOT_COVERED, WRONG) else OUR_FAULT
             verdict = max(verdict, code, key=GRAVITY.index)
     count = len(paths)

@@ -90,6 +90,12 @@ def the_stages(options):
             f"random graphs of a fresh seed, every stage against eager libtorch, machine code for {target}",
             on_failure=None,
         )
+    yield Stage(
+        "small graphs",
+        "build/lenz fuzz --exhaustive --ops add.Tensor,mul.Scalar,sum.dim_IntList,amax,t,slice,relu_ --deviations 1 --out build/nightly/small".split(),
+        "all graphs of up to two ops over seven, every stage against eager libtorch",
+        on_failure=None,
+    )
     kills = ["env", "LENZ_FUZZ_KILLS=200", sys.executable, "fuzz/fuzz_command_test.py", "build/lenz"]
     yield Stage(
         "killed campaigns",

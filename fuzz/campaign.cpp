@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 constexpr size_t kSlice = 12;  // batches that one worker process sees at most
 constexpr int kDeathsOfBatch = 16;
+const std::string kLooksLike = "Looks like issue ";
 const std::string kKilled = oracle::Death{.signal = SIGKILL}.text();
 
 double since(Clock::time_point begin) { return std::chrono::duration<double>(Clock::now() - begin).count(); }
@@ -105,7 +106,15 @@ class Campaign {
   json options_json() const {
     json only = json::array();
     for (const Property* p : options_.only) only.push_back(p->name);
-    return {{"only", only}, {"target", options_.target}, {"first", options_.first}};
+    json all = {{"only", only}, {"target", options_.target}, {"first", options_.first}};
+    if (options_.source) all["cases_are"] = options_.cases_are;
+    return all;
+  }
+
+  Case drawn(uint64_t number, GrowthStatistics* grown = nullptr) {
+    Case c = options_.source ? options_.source(number) : draw_case(seed_, number, pool_, {}, grown);
+    if (!options_.target.empty()) c.setting.target = options_.target;
+    return c;
   }
 
   void begin_run() {
@@ -131,8 +140,15 @@ class Campaign {
     const int workers = options_.workers;
     std::vector<std::pair<uint64_t, uint64_t>> batches;  // first, cases
     while (batches.size() < kSlice * static_cast<size_t>(workers) && next_ < end()) {
-      const uint64_t count = std::min(batch_, end() - next_);
-      if (!done_.contains(next_)) batches.emplace_back(next_, count);
+      // A run that was to have fewer cases ended with a shorter batch.
+      if (const auto there = done_.find(next_); there != done_.end()) {
+        next_ += there->second;
+        continue;
+      }
+      const auto behind = done_.upper_bound(next_);
+      const uint64_t room = behind == done_.end() ? batch_ : behind->first - next_;
+      const uint64_t count = std::min({batch_, end() - next_, room});
+      batches.emplace_back(next_, count);
       next_ += count;
     }
     std::vector<std::vector<Dead>> dead(batches.size());
@@ -170,7 +186,7 @@ class Campaign {
   // In a child. Empty: it was told to stop.
   std::string batch(uint64_t first, uint64_t count, const std::vector<Dead>& dead, oracle::Place& place) {
     oracle::quieten_libtorch();
-    CaseRunner runner(options_.only, scratch_.path(), true);
+    CaseRunner runner(options_.only, scratch_.path(), !options_.source);
     const auto begin = Clock::now();
     GrowthStatistics grown;
     json findings = json::array();
@@ -181,8 +197,7 @@ class Campaign {
       ++place.steps;
       place.index = static_cast<uint32_t>(i);
       if (std::ranges::find(dead, first + i, &Dead::number) != dead.end()) continue;
-      Case c = draw_case(seed_, first + i, pool_, {}, &grown);
-      if (!options_.target.empty()) c.setting.target = options_.target;
+      Case c = drawn(first + i, &grown);
       auto before = [&](size_t property) {
         ++place.steps;
         place.phase = static_cast<uint32_t>(property);
@@ -225,8 +240,7 @@ class Campaign {
     for (const json& f : findings) add_finding(f["number"], f["property"], f["symptom"], f["detail"], f["text"]);
     for (const Dead& d : dead) {
       const Property& p = options_.only.empty() ? properties()[d.property] : *options_.only[d.property];
-      Case c = draw_case(seed_, d.number, pool_);
-      if (!options_.target.empty()) c.setting.target = options_.target;
+      const Case c = drawn(d.number);
       add_finding(static_cast<int64_t>(d.number), std::string(p.name), d.symptom, "the process died: " + d.symptom,
                   c.text());
     }
@@ -255,7 +269,7 @@ class Campaign {
       if (options_.progress)
         std::fprintf(stderr, "%slooking into a finding: %s\n", isatty(STDERR_FILENO) ? "\r\33[K" : "", kind.c_str());
       Failure failure{store::text(row[1]), store::text(row[1]), store::text(row[2]), store::text(row[3])};
-      const Triaged t = triaged(store::text(row[4]), failure);
+      Triaged t = triaged(store::text(row[4]), failure);
       store::Database::Transaction transaction(store_);
       if (t.eager_dies || (!t.alone && failure.symptom == kKilled)) {  // the latter again, and yet it holds
         store_.query("DELETE FROM finding WHERE id = ?", {row[0]});
@@ -263,6 +277,7 @@ class Campaign {
         if (t.eager_dies && options_.progress) std::fprintf(stderr, "  eager dies of it by itself\n");
         continue;
       }
+      if (const std::string issues = issues_like(t.text); !issues.empty()) t.detail += "\n" + kLooksLike + issues;
       auto known = store_.query("SELECT id, state FROM signature WHERE name = ?", {t.name});
       int64_t id = 0;
       if (known.empty()) {
@@ -271,13 +286,28 @@ class Campaign {
         id = store_.last_id();
       } else {
         id = store::integer(known[0][0]);
-        store_.query("UPDATE signature SET state = 'open' WHERE id = ?", {id});  // one that was fixed is back
+        if (store::text(known[0][1]) == "fixed")
+          store_.query("UPDATE signature SET state = 'open', returned = ? WHERE id = ?", {run_, id});
       }
       store_.query("UPDATE finding SET signature = ? WHERE id = ?", {id, row[0]});
       transaction.commit();
       write_finding(options_.out, id, t);
       if (options_.progress) std::fprintf(stderr, "  %s\n", t.name.c_str());
     }
+  }
+
+  // Which issues' mechanisms the smallest graph has. Whether it is one of them, people say.
+  std::string issues_like(const std::string& text) const {
+    if (options_.issues.empty()) return {};
+    std::string all;
+    try {
+      const Case c = parse_case(text);
+      BugPatternMatcher matcher(*c.graph, c.setting);
+      for (const BugPattern& p : options_.issues)
+        if (matcher.matches(p)) all += (all.empty() ? "" : ", ") + p.number + " (" + p.title + ")";
+    } catch (const UserError&) {  // a text that can't be read
+    }
+    return all;
   }
 
   // A case whose text can't be read back can't be reduced either: that is its finding.
@@ -297,14 +327,31 @@ class Campaign {
     const bool terminal = isatty(STDERR_FILENO);
     if (s - shown_ < (terminal ? 1 : 60)) return;
     shown_ = s;
-    std::fprintf(
-        stderr,
-        terminal ? "\r\33[K%.0f s: %llu cases, %.1f/s, %llu findings" : "%.0f s: %llu cases, %.1f/s, %llu findings\n",
-        s, static_cast<unsigned long long>(cases_done_), static_cast<double>(cases_done_) / s,
-        static_cast<unsigned long long>(found_));
+    const std::string all = options_.cases ? " of " + std::to_string(options_.cases) : "";
+    std::fprintf(stderr,
+                 terminal ? "\r\33[K%.0f s: %llu%s cases, %.1f/s, %llu findings"
+                          : "%.0f s: %llu%s cases, %.1f/s, %llu findings\n",
+                 s, static_cast<unsigned long long>(cases_done_), all.c_str(), static_cast<double>(cases_done_) / s,
+                 static_cast<unsigned long long>(found_));
   }
 
   CampaignSummary summary() {
+    try {
+      return counted();
+    } catch (const json::exception& error) {
+      throw UserError("a batch of the run is damaged: " + std::string(error.what()), store_.path(),
+                      "give another folder, or remove that store");
+    }
+  }
+
+  static std::string issues_in(const std::string& detail) {
+    const size_t at = detail.find(kLooksLike);
+    if (at == std::string::npos) return {};
+    const size_t begin = at + kLooksLike.size();
+    return detail.substr(begin, detail.find('\n', begin) - begin);
+  }
+
+  CampaignSummary counted() {
     CampaignSummary s;
     s.seed = seed_;
     s.interrupted = interrupt_.came();
@@ -332,18 +379,25 @@ class Campaign {
     for (const store::Row& row : store_.query("SELECT feature FROM coverage WHERE run = ?", {run_}))
       features.insert(store::text(row[0]));
     s.features = features.size();
-    s.unreached = unreached(pool_, features);
-    for (const store::Row& row :
-         store_.query("SELECT s.id, s.name, count(*), s.state FROM finding f JOIN signature s ON f.signature = s.id "
-                      "WHERE f.run = ? GROUP BY s.id ORDER BY s.id",
-                      {run_}))
+    if (!options_.source) s.unreached = unreached(pool_, features);
+    for (const store::Row& row : store_.query(
+             "SELECT s.id, s.name, count(*), s.returned IS f.run, EXISTS (SELECT 1 FROM finding o WHERE "
+             "o.signature = s.id AND o.run < f.run), s.detail FROM finding f JOIN signature s ON f.signature = s.id "
+             "WHERE f.run = ? GROUP BY s.id ORDER BY s.id",
+             {run_})) {
+      using Finding = CampaignSummary::Finding;
+      const bool back = store::integer(row[3]) != 0, before = store::integer(row[4]) != 0;
       s.findings.push_back({store::text(row[1]), finding_file(options_.out, store::integer(row[0])),
-                            static_cast<uint64_t>(store::integer(row[2])), store::text(row[3]) == "open", true});
+                            static_cast<uint64_t>(store::integer(row[2])), true, issues_in(store::text(row[5])),
+                            back     ? Finding::back
+                            : before ? Finding::known
+                                     : Finding::fresh});
+    }
     for (const store::Row& row : store_.query("SELECT property, symptom, count(*) FROM finding WHERE run = ? AND "
                                               "signature IS NULL GROUP BY property, symptom",
                                               {run_}))
       s.findings.push_back({store::text(row[0]) + " | " + store::text(row[1]), "",
-                            static_cast<uint64_t>(store::integer(row[2])), true, false});
+                            static_cast<uint64_t>(store::integer(row[2])), false});
     return s;
   }
 
@@ -362,6 +416,22 @@ class Campaign {
   Clock::time_point begin_;
 };
 }  // namespace
+
+std::vector<Filed> recheck_filed(const std::string& out) {
+  store::Database store(store_in(out));
+  std::vector<Filed> all;
+  for (const store::Row& row : store.query("SELECT id, name, text FROM signature WHERE state = 'open' ORDER BY id")) {
+    Filed filed{store::text(row[1])};
+    const std::string property = filed.name.substr(0, filed.name.find(" | "));
+    try {
+      filed.fixed = !failure_alone(parse_case(store::text(row[2])), up_to(property));
+    } catch (const UserError&) {  // a text that can't be read is still what it was
+    }
+    if (filed.fixed) store.query("UPDATE signature SET state = 'fixed' WHERE id = ?", {row[0]});
+    all.push_back(std::move(filed));
+  }
+  return all;
+}
 
 CampaignSummary run_campaign(const CampaignOptions& options) { return Campaign(options).run(); }
 

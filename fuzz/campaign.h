@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "corpus/store/database.h"
+#include "fuzz/bug_pattern.h"
 #include "fuzz/case.h"
 #include "fuzz/coverage.h"
 
@@ -29,7 +30,11 @@ struct CampaignOptions {
   bool first_finding = false;                      // ends with it, and does not look into it
   bool progress = true;                            // on stderr
   std::function<void(uint64_t seed)> begins = {};  // told before the first case
-  int reductions = 4;  // of findings that fail one property with one symptom; the others are counted
+  // Other cases than those that the seed draws, by number; `cases_are` says which, so that the same ones are resumed.
+  std::function<Case(uint64_t number)> source = {};
+  std::string cases_are = {};
+  std::vector<BugPattern> issues = {};  // a finding whose smallest graph matches one looks like that issue
+  int reductions = 4;                   // of findings that fail one property with one symptom; the others are counted
   double reduce_seconds = 40;
 };
 
@@ -45,13 +50,23 @@ struct CampaignSummary {
   struct Finding {
     std::string name, file;
     uint64_t cases = 0;
-    bool open = true, looked_into = true;
+    bool looked_into = true;
+    // known: a run before this one met it, and nobody has mended it since; back: somebody had.
+    std::string looks_like = {};  // numbers of issues
+    enum News : uint8_t { fresh, known, back } news = fresh;
   };
   std::vector<Finding> findings;
   uint64_t features = 0;
   std::vector<Unreached> unreached;
   bool interrupted = false;
 };
+
+// What is filed as open, run again: what holds now is filed as fixed, and is news again when it comes back.
+struct Filed {
+  std::string name;
+  bool fixed = false;
+};
+std::vector<Filed> recheck_filed(const std::string& out);
 
 CampaignSummary run_campaign(const CampaignOptions& options);
 

@@ -32,13 +32,22 @@ bool is_small(const Type& t) {
   return elements <= static_cast<int64_t>(kMostElements);
 }
 
+// What has no row, and libtorch knows: its results are as the text says them, and so nothing before it may change.
+bool is_foreign(const OpDef& op) { return op.infer == nullptr && op.schema.space == "aten"; }
+bool has_foreign(const Graph& graph) {
+  bool some = false;
+  graph.for_each_node([&](NodeId id) { some = some || is_foreign(*graph.node(id).op); });
+  return some;
+}
+
 // Those whose ops the fuzzer grows graphs from, without sub-graphs.
 bool serves(const Graph& graph, size_t most_nodes) {
   bool fine = graph.subgraphs.empty() && graph.node_count() <= most_nodes && !graph.inputs().empty();
   for (const Input& input : graph.inputs()) fine = fine && is_small(graph.type(input.value));
   graph.for_each_node([&](NodeId id) {
     const OpDef& op = *graph.node(id).op;
-    fine = fine && (Pool::takes(op) || op.has(Trait::structural) || op.has(Trait::reads_metadata_only)) &&
+    fine = fine &&
+           (Pool::takes(op) || op.has(Trait::structural) || op.has(Trait::reads_metadata_only) || is_foreign(op)) &&
            !draws_numbers(op, graph.node(id).arguments());
     for (const Arg& a : graph.node(id).arguments()) {
       const bool elsewhere = a.kind == ArgKind::data && !a.data->bytes;
@@ -170,11 +179,17 @@ void rename(Graph& graph) {
   }
 }
 
+// Nobody else says what that may be.
+bool read_by_foreign(const Graph& graph, ValueId v) {
+  return std::ranges::any_of(graph.value(v).users,
+                             [&](NodeId user) { return user != kOutputs && is_foreign(*graph.node(user).op); });
+}
+
 // Integers have none: they may be indices, and who reads them says into what.
 void initialise(Graph& graph, Chooser& c) {
   for (size_t i = 0; i < graph.inputs().size(); ++i) {
     Input& input = graph.input(i);
-    if (input.alias) continue;
+    if (input.alias || read_by_foreign(graph, input.value)) continue;
     if (is_integral(graph.type(input.value).dtype, true)) {
       input.init = {};
     } else if (input.init.kind == Initialiser::none) {
@@ -203,8 +218,9 @@ std::unique_ptr<Graph> graph_from_corpus(Chooser& choose, const std::optional<Tu
   std::unique_ptr<Graph> made;
   const bool open = std::ranges::any_of(graph->inputs(), [&](const Input& i) { return is_open(graph->type(i.value)); });
   try {
-    made = open ? graph->clone() : Changes(*graph, choose).made();  // sizes that are open have no others
-  } catch (const Error&) {                                          // numbers that make no type
+    // Sizes that are open have no others.
+    made = open || has_foreign(*graph) ? graph->clone() : Changes(*graph, choose).made();
+  } catch (const Error&) {  // numbers that make no type
   }
   if (!made || !serves(*made, kMostNodes) || !verify(*made).empty() || writes_twice(*made)) return nullptr;
   rename(*made);

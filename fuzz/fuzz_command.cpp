@@ -17,6 +17,8 @@
 #include "fuzz/campaign.h"
 #include "fuzz/commands.h"
 #include "fuzz/durations.h"
+#include "fuzz/exhaustive.h"
+#include "fuzz/pattern_census.h"
 #include "fuzz/reduce.h"
 #include "fuzz/score.h"
 
@@ -84,11 +86,98 @@ ExitCode replay(const std::string& file, const std::vector<const Property*>& onl
   return ExitCode::wrong;
 }
 
+// How often the patterns of a file come up.
+ExitCode census(const std::string& file, uint64_t seed, uint64_t cases, int workers, bool as_json) {
+  const auto patterns = parse_bug_patterns(read_text(file, ParseLimits().text), file);
+  const Census c = count_patterns(patterns, seed, cases, workers);
+  const auto n = [](uint64_t x) { return static_cast<unsigned long long>(x); };
+  const auto million = [&](double p) { return 1e6 * p; };
+  nlohmann::json rows = nlohmann::json::array();
+  size_t there = 0, with_steps = 0;
+  std::string missing;
+  if (!as_json) std::printf("seed %llu\npattern   cases  per million (95 %%)           grown  first case\n", n(seed));
+  for (const PatternCount& p : c.patterns) {
+    const auto [low, high] = confidence(p.cases, c.cases);
+    const double rate = million(static_cast<double>(p.cases) / static_cast<double>(c.cases));
+    with_steps += p.waits_for.empty();
+    there += p.cases > 0;
+    if (p.cases == 0)
+      missing +=
+          "  " + p.number + " " + p.title +
+          (p.waits_for.empty() ? ": not met, below " + std::to_string(std::llround(million(high))) + " per million"
+                               : ": waits for " + p.waits_for) +
+          "\n";
+    rows.push_back({{"pattern", p.number},
+                    {"title", p.title},
+                    {"cases", p.cases},
+                    {"grown", p.grown},
+                    {"first", p.first},
+                    {"low", low},
+                    {"high", high},
+                    {"waits_for", p.waits_for}});
+    if (as_json || p.cases == 0) continue;
+    std::printf("%-8s %6llu  %8.0f (%.0f to %.0f)%*s %6llu  %10lld  %s\n", p.number.c_str(), n(p.cases), rate,
+                million(low), million(high), 0, "", n(p.grown), static_cast<long long>(p.first), p.title.c_str());
+  }
+  if (as_json) {
+    const nlohmann::json all = {
+        {"seed", seed}, {"cases", c.cases}, {"seconds", c.processor_seconds}, {"patterns", rows}};
+    std::printf("%s\n", all.dump(1).c_str());
+    return ExitCode::fine;
+  }
+  std::printf(
+      "%zu of %zu patterns come up in %llu cases (%zu wait for a mechanism), looked at with %.0f a second of the "
+      "processor\n%s",
+      there, c.patterns.size(), n(c.cases), c.patterns.size() - with_steps,
+      static_cast<double>(c.cases) / c.processor_seconds, missing.c_str());
+  return ExitCode::fine;
+}
+
+constexpr const char* kNews[] = {"new", "known", "back"};
+
+// All graphs over a few ops in the place of random ones.
+void take_all_small_graphs(CampaignOptions& options, ExhaustiveOptions few, const std::vector<std::string>& dtypes) {
+  if (few.ops.empty()) throw UserError("it needs --ops", "lenz fuzz --exhaustive", "say which: --ops add,sum,t");
+  if (!dtypes.empty()) few.dtypes.clear();
+  for (const std::string& name : dtypes) {
+    const auto dtype = parse_dtype(name);
+    if (!dtype) throw UserError("there is no dtype `" + name + "`", "lenz fuzz --dtypes");
+    few.dtypes.push_back(*dtype);
+  }
+  const auto graphs = std::make_shared<const SmallGraphs>(few);
+  std::fprintf(stderr, "%llu graphs of up to %zu ops; %llu sequences of choices, of which %llu make no graph\n",
+               static_cast<unsigned long long>(graphs->count()), few.most,
+               static_cast<unsigned long long>(graphs->sequences()),
+               static_cast<unsigned long long>(graphs->refused()));
+  if (options.cases == 0) options.cases = graphs->count() - std::min(options.first, graphs->count());
+  options.cases = std::min(options.cases, graphs->count() - std::min(options.first, graphs->count()));
+  options.seed = 0;
+  options.cases_are = "all small graphs, " + std::to_string(few.most) + " ops, breadth " + std::to_string(few.breadth);
+  for (const std::string& op : few.ops) options.cases_are += " " + op;
+  for (const Dtype d : few.dtypes) options.cases_are += " " + std::string(lenz::name(d));
+  options.source = [graphs](uint64_t number) { return graphs->at(number); };
+}
+
+ExitCode recheck(const std::string& out) {
+  size_t open = 0;
+  const std::vector<Filed> all = recheck_filed(out);
+  for (const Filed& f : all) {
+    std::printf("%s %s\n", f.fixed ? "fixed:" : "open still:", f.name.c_str());
+    open += !f.fixed;
+  }
+  std::printf("%zu findings were open, %zu are fixed\n", all.size(), all.size() - open);
+  return open ? ExitCode::wrong : ExitCode::fine;
+}
+
 nlohmann::json to_json(const CampaignSummary& s) {
   nlohmann::json findings = nlohmann::json::array();
   for (const auto& f : s.findings)
-    findings.push_back(
-        {{"name", f.name}, {"file", f.file}, {"cases", f.cases}, {"open", f.open}, {"looked_into", f.looked_into}});
+    findings.push_back({{"name", f.name},
+                        {"file", f.file},
+                        {"cases", f.cases},
+                        {"news", kNews[f.news]},
+                        {"looks_like", f.looks_like},
+                        {"looked_into", f.looked_into}});
   nlohmann::json unreached = nlohmann::json::object();
   for (const Unreached& u : s.unreached) unreached[u.kind] = {{"all", u.all}, {"unreached", u.names}};
   return {{"seed", s.seed},
@@ -139,13 +228,20 @@ void show(const CampaignSummary& s) {
     std::printf("  not covered %6llu times: %s\n", n(why[i].first), why[i].second.c_str());
   for (const auto& f : s.findings) {
     if (f.looked_into) {
-      std::printf("FOUND %s\n  %llu case(s); %s\n", f.name.c_str(), n(f.cases), f.file.c_str());
+      constexpr const char* kWords[] = {"FOUND", "known, and open still:", "BACK after it was fixed:"};
+      std::printf("%s %s\n  %llu case(s); %s\n", kWords[f.news], f.name.c_str(), n(f.cases), f.file.c_str());
+      if (!f.looks_like.empty()) std::printf("  looks like issue %s\n", f.looks_like.c_str());
     } else {
       std::printf("and %llu more that fail with %s\n", n(f.cases), f.name.c_str());
     }
   }
   if (s.interrupted) std::printf("Interrupted; go on with --resume.\n");
-  std::printf(s.findings.empty() ? "fuzz: nothing found\n" : "fuzz: %zu findings\n", s.findings.size());
+  const auto known = std::ranges::count(s.findings, CampaignSummary::Finding::known, &CampaignSummary::Finding::news);
+  if (s.findings.empty()) {
+    std::printf("fuzz: nothing found\n");
+  } else {
+    std::printf("fuzz: %zu findings, %zu of them known\n", s.findings.size(), static_cast<size_t>(known));
+  }
 }
 }  // namespace
 
@@ -155,10 +251,12 @@ ExitCode fuzz_command(std::span<const std::string> args) {
       "run again alone, reduced, named and filed.",
       "lenz fuzz");
   CampaignOptions options;
-  std::string time, replayed, subject = "lenz";
+  std::string time, replayed, patterns, issues, subject = "lenz";
   std::vector<std::string> only;
   std::optional<uint64_t> seed;
-  bool list = false, json = false, score = false;
+  ExhaustiveOptions few;
+  std::vector<std::string> few_dtypes;
+  bool exhaustive = false, list = false, json = false, score = false, filed = false;
   ScoreOptions faults;
   uint64_t print = 0, generate = 0;
   options.out = "lenz-fuzz";
@@ -177,16 +275,37 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_option("--out", options.out, "folder of the store and of what is found");
   app.add_flag("--resume", options.resume, "go on with the last campaign in that folder's store");
   app.add_flag("--first-finding", options.first_finding, "end with the first case that fails, as it was found");
+  auto* small = app.add_flag("--exhaustive", exhaustive, "all graphs over the --ops instead of random ones");
+  app.add_option("--ops", few.ops, "of --exhaustive: add,sum,max.dim,relu_")->delimiter(',')->needs(small);
+  app.add_option("--most", few.most, "of --exhaustive: ops in a graph")
+      ->check(CLI::Range(1, 4))
+      ->needs(small)
+      ->capture_default_str();
+  app.add_option("--dtypes", few_dtypes, "of --exhaustive: of inputs (default: f32)")->delimiter(',')->needs(small);
+  app.add_option("--deviations", few.deviations,
+                 "of --exhaustive: choices of a call (sizes, dims, flags, numbers) that are not the plainest at once")
+      ->check(CLI::Range(0, 8))
+      ->needs(small)
+      ->capture_default_str();
+  app.add_option("--breadth", few.breadth, "of --exhaustive: alternatives of each choice")
+      ->check(CLI::Range(2, 16))
+      ->needs(small)
+      ->capture_default_str();
+  app.add_flag("--recheck", filed, "run what is filed as open in that folder again: what holds now is filed as fixed");
   app.add_flag("--json", json, "the summary as JSON");
   app.add_flag("--list", list, "the properties, in their order");
   app.add_option("--print", print, "print so many cases, and run none");
   app.add_option("--generate", generate, "time the generator over so many cases, and run none");
   app.add_option("--replay", replayed, "run one case from a file");
+  app.add_option("--issues", issues, "patterns of known issues: a finding that matches one is said to look like it");
+  app.add_option("--patterns", patterns,
+                 "count in how many cases (--cases, 20000) the patterns of this file come up, and run none");
   auto* scored = app.add_flag("--score", score,
                               "put faults into the compiler, and say which are found: --time (1m) or --cases for each, "
                               "--only these of them")
                      ->excludes("--subject");
-  for (const char* other : {"--first", "--target", "--first-finding", "--list", "--print", "--generate", "--replay"})
+  for (const char* other : {"--first", "--target", "--first-finding", "--list", "--print", "--generate", "--replay",
+                            "--patterns", "--recheck", "--exhaustive"})
     scored->excludes(other);
   app.add_option("--faults", faults.faults,
                  "`written`: those of fuzz/mutants/written.toml; or how many made mechanically")
@@ -217,14 +336,19 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   }
   options.only = named(subject == "lenz" ? only : std::vector{subject});
   if (is_foreign(options.only)) options.reduce_seconds = 300;  // each run of it takes seconds
+  if (filed) return recheck(options.out);
   if (!replayed.empty()) return replay(replayed, options.only);
   options.seed = seed ? *seed : (uint64_t{std::random_device()()} << 20 ^ std::random_device()()) & 0xFFFFFFFFFF;
   if (!options.target.empty()) options.target = native::runnable_target(options.target).name;
   if (print) return print_cases(options.seed, options.first, print);
   if (generate) return time_generator(options.seed, generate);
+  if (options.workers == 0) options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
+  if (!patterns.empty())
+    return census(patterns, options.seed, options.cases ? options.cases : 20000, options.workers, json);
+  if (!issues.empty()) options.issues = parse_bug_patterns(read_text(issues, ParseLimits().text), issues);
+  if (exhaustive) take_all_small_graphs(options, few, few_dtypes);
   if (!time.empty()) options.seconds = parse_duration(time);
   if (time.empty() && options.cases == 0) options.seconds = 60;
-  if (options.workers == 0) options.workers = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   if (!json)
     options.begins = [](uint64_t seed) {
       std::printf("seed %llu\n", static_cast<unsigned long long>(seed));

@@ -158,6 +158,91 @@ class Campaigns(unittest.TestCase):
             self.assertEqual(done.returncode, 2, arguments)
             self.assertIn(words, done.stderr)
 
+    def test_a_store_of_a_newer_lenz_is_left_alone(self):
+        self.assertEqual(lenz("--only", "text_round_trip", "--cases", "4", "--out", str(self.out)).returncode, 0)
+        with sqlite3.connect(self.out / "store.sqlite") as store:
+            store.execute("PRAGMA user_version=99")
+        done = lenz(*self.campaign())
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("newer Lenz", done.stderr)
+
+    def test_a_full_disk_loses_nothing(self):
+        self.out.mkdir()
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=256k", "tmpfs", str(self.out)], capture_output=True, check=False)
+        if mounted.returncode:
+            self.skipTest("may not mount a small disk")
+        try:
+            begin = ["--only", "text_round_trip", "--seed", "9", "--workers", "1", "--out", str(self.out)]
+            full = lenz(*begin, "--cases", "100000")
+            self.assertEqual(full.returncode, 2, full.stderr)
+            self.assertIn("make room on its disk", full.stderr)
+            subprocess.run(["mount", "-o", "remount,size=8m", str(self.out)], check=True)
+            stored = sum(cases for _, cases in self.batches())
+            more = lenz(*begin, "--cases", str(stored + 64), "--resume", "--json")
+            self.assertEqual(more.returncode, 0, more.stderr)
+            self.assertEqual(json.loads(more.stdout)["cases"], stored + 64)
+            self.assertEqual(sum(cases for _, cases in self.batches()), stored + 64)
+        finally:
+            subprocess.run(["umount", "--lazy", str(self.out)], check=True)  # sqlite3 closes when it likes
+
+    def test_a_broken_corpus_file_is_named(self):
+        for text, words in [("graph @g(%x: f32[4]) {\n  %y = aten.sin(%x", "broken.lenz:2"),
+                            ("# fuzz: values=odd\ngraph @g() {\n  return\n}\n", "no mode of values"), ("\0\xff", "broken.lenz")]:
+            file = self.out.with_name("broken.lenz")
+            file.write_text(text, encoding="latin-1")
+            for command in ([LENZ, "fuzz", "--replay", str(file)], [LENZ, "reduce", str(file)]):
+                done = subprocess.run(command, capture_output=True, text=True, check=False)
+                self.assertEqual(done.returncode, 2, done.stderr)
+                self.assertIn(words, done.stderr)
+
+    def test_what_is_known_is_no_news_and_what_comes_back_is(self):
+        begin = ["--only", "text_round_trip", "--seed", "9", "--cases", "8", "--workers", "1", "--out", str(self.out)]
+        self.assertEqual(lenz(*begin).returncode, 0)
+        # As if a case had failed, and been filed.
+        with sqlite3.connect(self.out / "store.sqlite") as store:
+            store.execute("INSERT INTO signature (name, state, text, detail) VALUES "
+                          "('text_round_trip | text_round_trip | refused | sin', 'open', ?, '')",
+                          ("graph @g(%x: f32[4]) {\n  %y = aten.sin(%x)\n  return %y\n}\n",))
+            store.execute("INSERT INTO finding (run, number, property, symptom, detail, text, signature) "
+                          "VALUES (1, 0, 'text_round_trip', 'refused', '', '', 1)")
+        self.assertIn("FOUND text_round_trip", lenz(*begin, "--resume").stdout)
+
+        def met_in_another_run():
+            self.assertEqual(lenz(*begin).returncode, 0)
+            with sqlite3.connect(self.out / "store.sqlite") as store:
+                run = store.execute("SELECT max(id) FROM run").fetchone()[0]
+                store.execute("INSERT INTO finding (run, number, property, symptom, detail, text, signature) "
+                              "VALUES (?, 0, 'text_round_trip', 'refused', '', '', 1)", (run,))
+                store.execute("UPDATE signature SET returned = ?, state = 'open' WHERE state = 'fixed'", (run,))
+            return lenz(*begin, "--resume").stdout
+
+        self.assertIn("known, and open still: text_round_trip", met_in_another_run())
+        again = lenz("--recheck", "--out", str(self.out))
+        self.assertEqual(again.returncode, 0, again.stderr)
+        self.assertIn("fixed: text_round_trip", again.stdout)
+        self.assertIn("BACK after it was fixed: text_round_trip", met_in_another_run())
+
+    def test_all_small_graphs_are_run_and_resumed(self):
+        begin = ["--exhaustive", "--ops", "sin,add.Tensor", "--deviations", "1", "--only", "text_round_trip,structure",
+                 "--workers", "1", "--out", str(self.out), "--json"]
+        some = lenz(*begin, "--cases", "40")
+        self.assertEqual(json.loads(some.stdout)["cases"], 40, some.stderr)
+        all_of_them = int(some.stderr.split()[0])
+        self.assertGreater(all_of_them, 40)
+        self.assertEqual(json.loads(lenz(*begin, "--resume").stdout)["cases"], all_of_them)
+        self.assertEqual(lenz(*begin, "--resume", "--breadth", "3").returncode, 2)  # those are others
+        self.assertEqual(lenz("--exhaustive", "--out", str(self.out)).returncode, 2)
+
+    def test_patterns_are_counted(self):
+        patterns = str(Path(__file__).parent.parent / "corpus/regressions/upstream.patterns")
+        done = lenz("--patterns", patterns, "--cases", "500", "--seed", "1", "--json")
+        counted = {p["pattern"]: p for p in json.loads(done.stdout)["patterns"]}
+        self.assertEqual(len(counted), 49)
+        self.assertGreater(counted["183575"]["cases"], 0)
+        self.assertLess(counted["183575"]["low"], counted["183575"]["cases"] / 500)
+        bad = lenz("--patterns", __file__)
+        self.assertEqual(bad.returncode, 2, bad.stderr)
+
     def test_a_broken_store_is_left_alone(self):
         self.out.mkdir()
         (self.out / "store.sqlite").write_text("not a database, but a text that is long enough " * 20)

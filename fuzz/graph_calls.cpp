@@ -28,6 +28,8 @@ bool shares_elements(const Type& t) {  // a dim of several elements at one place
 
 constexpr int64_t kMostElements = 1 << 23;  // of an input
 constexpr std::string_view kConstant = "lenz.constant";
+constexpr std::string_view kThere = "aten.add";    // op name: indices that the graph computes
+constexpr std::string_view kBack = "aten.sub";     // op name: and gets back
 constexpr std::string_view kEmpty = "aten.zeros";  // op name: what an out= op may resize
 
 bool wants_values(const TensorWish& w) { return w.integers || w.permutation || w.sorted; }
@@ -186,7 +188,24 @@ ValueId GraphCalls::tensor(const TensorWish& wish) {
         choose().below(16) < growth_.habits.adapt)
       if (ValueId v = adapted(wish, dtypes); v != kNone && keeps_apart(v, false)) return hand_out(v, wish);
   }
-  return hand_out(fresh(wish, dtypes), wish);
+  const ValueId v = fresh(wish, dtypes);
+  const bool index = wish.integers && type(v).dtype == Dtype::i64;
+  const bool free = !wish.written && !wish.plain && !wish.strides && !wish.format && !wish.permutation && !wish.sorted;
+  return hand_out(index && free && choose().below(12) == 11 ? far_and_back(v, wish) : v, wish);
+}
+
+// The same indices, as the graph computes them: on their way they lie where fewer bits count no more.
+ValueId GraphCalls::far_and_back(ValueId v, const TensorWish& wish) {
+  const int64_t far =
+      choose().any_of<int64_t>({1, int64_t{1} << 31, int64_t{1} << 32, -(int64_t{1} << 31), 3000000000});
+  for (const std::string_view op : {kThere, kBack}) {
+    const Arg args[] = {Arg::of_value(v), Arg::of_int(far)};
+    Resolved r = resolve(graph_, op, args, {});
+    v = graph_.node(graph_.append(*r.op, r.args)).result();
+  }
+  growth_.made_for.emplace(v, wish);
+  growth_.add(v);
+  return v;
 }
 
 ValueId GraphCalls::adapted(const TensorWish& wish, DtypeSet dtypes) {

@@ -46,6 +46,7 @@ class GraphCalls final : public CallMaker {
   Sizes a_large_shape(int min_rank, int max_rank, int64_t min_size);
   ValueId recent(std::span<const ValueId> from);
   ValueId fresh(const TensorWish& wish, DtypeSet dtypes);
+  ValueId far_and_back(ValueId v, const TensorWish& wish);
   ValueId adapted(const TensorWish& wish, DtypeSet dtypes);  // kNone: there is nothing to make it from
   ValueId of_no_elements(Dtype dtype);                       // of the graph's own: callers' tensors keep their sizes
   // The newest input becomes a constant with the elements that it would have, or some special ones among them.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <ranges>
 #include <utility>
 
@@ -28,8 +29,18 @@ constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"}
 constexpr std::string_view kMinus = "aten.neg";        // op name: numbers that differ stay apart
 constexpr std::string_view kNot = "aten.logical_not";  // op name: as do truths
 
+// Whether its elements, in some order, are all that lies there.
 bool has_gaps(const Type& t) {
-  return !t.offset.is(0) || !std::ranges::equal(t.strides(), contiguous_strides(t.sizes()));
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t d = 0; d < t.rank(); ++d)
+    if (!t.sizes()[d].is(1)) dims.emplace_back(t.strides()[d].constant(), t.sizes()[d].constant());
+  std::ranges::sort(dims);
+  int64_t dense = 1;
+  for (const auto& [stride, size] : dims) {
+    if (stride != dense) return true;
+    dense *= size;
+  }
+  return !t.offset.is(0);
 }
 
 class Grower {
@@ -290,7 +301,10 @@ class Grower {
       op.generate(maker);
       const std::span<const Arg> made_args = maker.finish();
       std::vector<Arg> args(made_args.begin(), made_args.end());
-      if (Pool::singles_out(op) && (singled || c_.below(3) == 2)) single_out(growth, op, args);
+      if (Pool::singles_out(op) && (singled || c_.below(3) == 2))
+        single_out(growth, op, args);
+      else if (op.has(Trait::commutative) && c_.below(16) == 15)
+        far_number(growth, op, args);
       // It looks at memory, also between a tensor's elements: what lies there is nobody's business.
       if (op.schema.packet.starts_with("as_strided") &&  // op name: no trait says it
           has_gaps(graph.type(args[0].value())))
@@ -354,6 +368,19 @@ class Grower {
     std::vector<NodeId> steps;
     for (NodeId id = graph.last(); id != before; id = graph.previous(id)) steps.push_back(id);
     for (const NodeId id : steps | std::views::reverse) made(growth, id);
+  }
+
+  // A number beside integers of so many bits that what is made of both has more.
+  void far_number(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
+    if (!args[0].is_value() || args.size() < 2 || op.schema.params[1].type.kind != ParamKind::scalar) return;
+    const Type& t = growth.graph->type(args[0].value());
+    if (!t.is_tensor() || !is_integral(t.dtype, false) || args[1].kind != ArgKind::integer || args[1].symbolic) return;
+    const int bits = info(t.dtype).bits - (info(t.dtype).is_signed ? 1 : 0);
+    const int64_t most = bits == 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
+    const int64_t least = info(t.dtype).is_signed ? -most - 1 : 0;
+    int64_t n = c_.any_of({most, least, most / 2 + 1, most - 1});
+    if (bits == 63 && c_.flip()) n = c_.any_of<int64_t>({int64_t{1} << 31, 3000000000, int64_t{1} << 32});
+    args[1] = Arg::of_int(n);
   }
 
   // One operand becomes a number that the row singles out: what it ignores, or what swallows all else.

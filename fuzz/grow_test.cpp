@@ -221,6 +221,27 @@ TEST(Grow, LoopsHandOnWhatTheyCarryInOtherPlaces) {
   EXPECT_GT(as_it_is, 1);
 }
 
+// A sub-graph's sizes are its own symbols, which stand for what it is called with: for the graph's symbols, for
+// numbers.
+TEST(Grow, LeavesSizesOfSubGraphsOpen) {
+  int inside = 0, called_with_open_ones = 0;
+  auto open = [](const Graph& g) {
+    return std::ranges::any_of(g.inputs(), [&](const Input& input) {
+      bool any = false;
+      for_each_symbolic_dim(g.type(input.value), [&](Dim) { any = true; });
+      return any;
+    });
+  };
+  for (uint64_t i = 0; i < 4000; ++i) {
+    const Case c = draw_case(41, i, pool());
+    const bool within = std::ranges::any_of(c.graph->subgraphs, [&](const auto& sub) { return open(*sub); });
+    inside += within;
+    called_with_open_ones += within && open(*c.graph);
+  }
+  EXPECT_GT(inside, 4);
+  EXPECT_GT(called_with_open_ones, 4);
+}
+
 // Rules are led on by graphs that lack one thing that they ask for: each condition of most rules is broken alone.
 TEST(Grow, MakesNearMissesOfRules) {
   std::set<std::string> missed;

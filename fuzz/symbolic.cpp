@@ -14,7 +14,9 @@ class Symbols {
   Symbols(const Graph& graph, Chooser& choose) : graph_(graph), c_(choose), share_(choose.below(4) != 3) {}
 
   std::unique_ptr<Graph> make() {
-    if (!graph_.subgraphs.empty()) return nullptr;  // their inputs have sizes of their own
+    bool ruled = true;  // what has no rule keeps the results that the text says
+    graph_.for_each_node([&](NodeId id) { ruled = ruled && graph_.node(id).op->infer; });
+    if (!ruled) return nullptr;
     // Sizes that data decide are bounded by facts, and those speak of the numbers.
     for (const Type* t : graph_.types()) {
       bool constant = true;
@@ -22,6 +24,9 @@ class Symbols {
       if (!constant) return nullptr;
     }
     auto base = graph_.clone();
+    // A sub-graph's symbols are its own, and stand for what it is called with: numbers too.
+    for (auto& sub : base->subgraphs)
+      if (auto open = Symbols(*sub, c_).make()) sub = std::move(open);
     std::vector<const Type*> types;
     for (const Input& input : base->inputs()) {
       const Type& t = base->type(input.value);

@@ -104,6 +104,17 @@ Triaged triage(const Case& found, const Failure& failure, const ReduceOptions& o
   return t;
 }
 
+namespace {
+// As it may stand in this folder: it fails until the finding is mended.
+std::string test_of(const Triaged& t, int64_t id) {
+  const std::string property = t.name.substr(0, t.name.find(" | "));
+  return "// " + t.name + "\n#include <gtest/gtest.h>\n\n#include \"fuzz/reduce.h\"\n\nTEST(Finding, N" +
+         std::to_string(id) + ") {\n  const lenz::fuzz::Case c = lenz::fuzz::parse_case(R\"lenz(" + t.text +
+         ")lenz\");\n  const auto failure = lenz::fuzz::failure_alone(c, lenz::fuzz::up_to(\"" + property +
+         "\"));\n  EXPECT_FALSE(failure) << failure->key() << failure->detail;\n}\n";
+}
+}  // namespace
+
 std::string finding_file(const std::string& folder, int64_t id) {
   return (std::filesystem::path(folder) / ("finding_" + std::to_string(id) + ".lenz")).string();
 }
@@ -112,8 +123,9 @@ void write_finding(const std::string& folder, int64_t id, const Triaged& t) {
   const std::string file = finding_file(folder, id), stem = file.substr(0, file.size() - 5);
   write_output(file, t.text);
   if (!t.python.empty()) write_output(stem + ".py", t.python);
+  write_output(stem + "_test.cpp", test_of(t, id));
   write_output(stem + ".md", "# " + t.name + "\n\n```\n" + t.text + "```\n\n" + t.detail +
-                                 "\n\nAgain: `lenz fuzz --replay " + file + "`\n" +
+                                 "\n\nAgain: `lenz fuzz --replay " + file + "`\nAs a test: " + stem + "_test.cpp\n" +
                                  (t.python.empty() ? "" : "For PyTorch: `python " + stem + ".py`\n"));
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "compiler/graph/text.h"
+
 namespace lenz::fuzz {
 namespace {
 
@@ -24,6 +26,19 @@ TEST(Triage, WhatEagerTakesMayBeOne) {
   const Triaged t = triaged("graph @g(%x: f32[3]) {\n  %y = aten.neg(%x)\n  return %y\n}\n");
   EXPECT_FALSE(t.eager_dies);
   EXPECT_FALSE(t.alone);  // nothing of ours dies either
+}
+
+TEST(Triage, AFindingIsWrittenAsAGraphAPageAndATest) {
+  const std::string folder = testing::TempDir();
+  const Triaged t{
+      .name = "structure | G1 | breaks a rule | neg", .text = "graph @g() {\n  return\n}\n", .detail = "why"};
+  write_finding(folder, 77, t);
+  const std::string file = finding_file(folder, 77), stem = file.substr(0, file.size() - 5);
+  EXPECT_EQ(read_text(file, 1 << 16), t.text);
+  EXPECT_NE(read_text(stem + ".md", 1 << 16).find("why"), std::string::npos);
+  const std::string test = read_text(stem + "_test.cpp", 1 << 16);
+  EXPECT_NE(test.find("up_to(\"structure\")"), std::string::npos);
+  EXPECT_NE(test.find(t.text), std::string::npos);
 }
 
 }  // namespace

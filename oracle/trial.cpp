@@ -138,9 +138,21 @@ std::optional<Mismatch> Trial::differs_outside(const Execution& got) {
   return compare_outside(graph_, as_ended(got), got);
 }
 
+bool Trial::refusals_open(Widening widening, Draws draws) {
+  try {
+    return reference(widening, draws).refusals_open;
+  } catch (const Unsupported&) {  // then nothing is known to be open
+    return false;
+  }
+}
+
 std::optional<Mismatch> Trial::differs_outside(const Execution& got, Widening widening, Draws draws) {
   const Execution& expected = as_ended(got);
   auto outside = compare_outside(graph_, expected, got);
+  // Who has another integer for a divisor, or an index, may refuse it, and who has another may not.
+  const bool by_refusal = (expected.ending == Ending::raised && got.ending == Ending::finished) ||
+                          (expected.ending == Ending::finished && got.ending == Ending::raised);
+  if (outside && by_refusal && refusals_open(widening, draws)) return std::nullopt;
   // What Lenz's stream draws makes other sizes than what eager drew: the reference draws from it too.
   const bool sizes =
       outside && outside->rung == Rung::metadata && (draws == Draws::lenz || reference(widening, draws).sizes_open);
@@ -153,7 +165,7 @@ std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn, b
   const Draws draws = drawn ? Draws::lenz : Draws::eager;
   try {
     if (auto outside = differs_outside(got, widening, draws)) return outside;
-    if (got.ending != Ending::finished) return std::nullopt;
+    if (got.ending != Ending::finished || as_ended(got).ending != Ending::finished) return std::nullopt;
     if (!drawn && !compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
     by_the_reference = true;
     auto judgement = judged(widening, got, draws);
@@ -180,7 +192,7 @@ std::optional<Mismatch> Trial::differs_from_noise(const Execution& got) {
 std::optional<Mismatch> Trial::eager_out_of_bounds(const Execution& got, const Execution* elements) {
   if (lacks_memory(got)) return std::nullopt;
   if (auto outside = differs_outside(got, Widening::bounds_of_eager, Draws::eager)) return outside;
-  if (got.ending != Ending::finished) return std::nullopt;
+  if (got.ending != Ending::finished || as_ended(got).ending != Ending::finished) return std::nullopt;
   auto judgement = judged(Widening::bounds_of_eager, elements ? *elements : got);
   return judgement ? judgement->mismatch : std::nullopt;
 }

@@ -64,7 +64,8 @@ class Trial {
   const Graph& needed() const { return needed_ ? *needed_ : graph_; }
   // What a run has to be like: it may raise where eager does so needlessly, or end as without that.
   const Execution& as_ended(const Execution& got) const;
-  // From outside, but for sizes that hang on what the reference leaves open.
+  bool refusals_open(Widening widening, Draws draws);
+  // From outside, but for refusals and sizes that hang on what the reference leaves open.
   std::optional<Mismatch> differs_outside(const Execution& got, Widening widening, Draws draws);
 
   const Graph& graph_;

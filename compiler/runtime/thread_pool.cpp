@@ -3,12 +3,12 @@
 #include <sched.h>
 
 #include <atomic>
-#include <bit>
 #include <chrono>
 #include <thread>
 #include <vector>
 
 #include "compiler/runtime/float_mode.h"
+#include "compiler/runtime/shares.h"
 
 #if defined(__x86_64__)
 #include <xmmintrin.h>
@@ -32,7 +32,7 @@ constexpr auto kSpin = std::chrono::microseconds(60);
 
 class OwnPool : public Pool {
  public:
-  explicit OwnPool(int threads) {
+  explicit OwnPool(int threads) : shares_(std::max(threads, 1)) {
     for (int w = 1; w < threads; ++w) threads_.emplace_back([this, w] { worker(w); });
   }
   ~OwnPool() override {
@@ -46,17 +46,18 @@ class OwnPool : public Pool {
 
   void run(int64_t chunks, Work work) override {
     if (chunks <= 0) return;
-    if (chunks == 1 || chunks > kMostChunks || threads_.empty() || busy_.test_and_set(std::memory_order_acquire)) {
+    if (chunks == 1 || chunks > Shares::kMostPieces || threads_.empty() ||
+        busy_.test_and_set(std::memory_order_acquire)) {
       for (int64_t c = 0; c < chunks; ++c) work.call(work.self, c, 0);
       return;
     }
     work_ = work;
     mode_ = FloatMode();
-    chunks_ = chunks;
     done_.store(0, std::memory_order_relaxed);
     parked_.store(false, std::memory_order_relaxed);
-    const uint32_t job = ++job_;
-    ticket_.store(ticket_of(job, chunks), std::memory_order_release);
+    const uint32_t job = job_.load(std::memory_order_relaxed) + 1;
+    shares_.deal(job, chunks);
+    job_.store(job, std::memory_order_release);
     wake();
     take_chunks(job, 0);
     for (uint32_t turns = 0; done_.load(std::memory_order_acquire) != chunks;)
@@ -68,21 +69,14 @@ class OwnPool : public Pool {
   }
 
  private:
-  // A ticket names a job and how many of its chunks nobody has taken; who lowers it owns one. A job's fields stay until
-  // all of its chunks are done.
-  static constexpr int64_t kMostChunks = INT32_MAX;
-  static uint64_t ticket_of(uint32_t job, int64_t left) { return uint64_t{job} << 32 | static_cast<uint64_t>(left); }
-
+  // A job's fields stay until all of its chunks are done.
   void take_chunks(uint32_t job, int worker) {
-    uint64_t ticket = ticket_.load(std::memory_order_acquire);
     bool first = worker != 0;
-    while (ticket >> 32 == job && (ticket & 0xFFFFFFFFu) != 0) {
-      if (!ticket_.compare_exchange_weak(ticket, ticket - 1, std::memory_order_acq_rel)) continue;
+    while (const std::optional<int64_t> chunk = shares_.take(job, worker)) {
       if (first) mode_.enter();
       first = false;
-      work_.call(work_.self, chunks_ - static_cast<int64_t>(ticket & 0xFFFFFFFFu), worker);
+      work_.call(work_.self, *chunk, worker);
       done_.fetch_add(1, std::memory_order_acq_rel);
-      ticket = ticket_.load(std::memory_order_acquire);
     }
   }
 
@@ -96,7 +90,7 @@ class OwnPool : public Pool {
     while (!stop_) {
       const uint32_t now = wait_for_signal(seen);
       seen = now;
-      take_chunks(static_cast<uint32_t>(ticket_.load(std::memory_order_acquire) >> 32), number);
+      take_chunks(job_.load(std::memory_order_acquire), number);
     }
   }
 
@@ -120,10 +114,9 @@ class OwnPool : public Pool {
   std::atomic<bool> stop_ = false, parked_ = false;
   Work work_{};
   FloatMode mode_;
-  int64_t chunks_ = 0;
-  uint32_t job_ = 0;
+  Shares shares_;
   // Apart from each other: all threads look at them at once.
-  alignas(64) std::atomic<uint64_t> ticket_ = 0;
+  alignas(64) std::atomic<uint32_t> job_ = 0;
   alignas(64) std::atomic<int64_t> done_ = 0;
   alignas(64) std::atomic<uint32_t> signal_ = 0;
   std::atomic<int32_t> sleeping_ = 0;

@@ -1,4 +1,4 @@
-// Threads behind an interface. A job is a number of chunks; whoever is free takes the next one, and the caller works
+// Threads behind an interface. A job is a number of chunks, dealt out as shares.h says; the caller works
 // too: a worker that comes late, or never because its core is taken, delays nobody.
 //
 // Thread-safety: run() may be called from any thread at any time. Who finds the pool at work for another caller, or

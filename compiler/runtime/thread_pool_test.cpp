@@ -8,6 +8,8 @@
 #include <thread>
 #include <vector>
 
+#include "compiler/runtime/shares.h"
+
 namespace lenz::runtime {
 namespace {
 
@@ -25,6 +27,18 @@ TEST(ThreadPool, EveryChunkOnce) {
         for (auto& s : seen) ASSERT_EQ(s, 1) << threads << " threads, " << chunks << " chunks";
       }
     }
+  }
+}
+
+TEST(ThreadPool, WorkersHaveTheSameNeighboursEachTime) {
+  Shares shares(3);
+  for (uint32_t job : {1U, 2U}) {
+    shares.deal(job, 7);
+    EXPECT_EQ(shares.take(job + 1, 0), std::nullopt) << "another job";
+    std::vector<int64_t> taken;
+    for (int worker : {1, 1, 0, 0, 1, 2, 0}) taken.push_back(shares.take(job, worker).value_or(-1));
+    EXPECT_EQ(taken, (std::vector<int64_t>{2, 3, 0, 1, 6, 4, 5})) << "own ones from the front, others' from the end";
+    EXPECT_EQ(shares.take(job, 0), std::nullopt);
   }
 }
 

@@ -25,7 +25,7 @@ namespace {
 
 constexpr int64_t kChunk = 1 << 15;   // elements that one point is worth starting for
 constexpr int64_t kManyPoints = 64;   // for any cores: these must not decide, for the same bits on each number of them
-constexpr int64_t kColumns = 64;      // that one point of a kernel reduces together
+constexpr int64_t kColumns = 256;     // that one point of a kernel reduces together
 constexpr int64_t kMany = 1LL << 40;  // more than anything real
 
 // Whether partial results may live in memory in the dtype of the reduction.

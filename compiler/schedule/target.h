@@ -22,6 +22,7 @@ struct Target {
   uint32_t lanes(int64_t item_bytes) const {
     return vector_bytes / static_cast<uint32_t>(item_bytes < 4 ? 4 : item_bytes);
   }
+  uint32_t registers() const { return vector_bytes >= 64 ? 32 : 16; }  // of vectors
   // What moves between a store and the next read of the place when caches have lost it. Of a last-level cache that
   // others use too nobody knows his share: this is what two cores of a server were measured to keep, where stores past
   // the caches begin to win even if somebody reads the results next.

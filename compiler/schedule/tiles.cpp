@@ -19,8 +19,8 @@ using loops::Store;
 
 namespace {
 
-constexpr int64_t kTile = 4096;      // points of a tile: enough to pay for the turn, few enough for the cache
-constexpr int64_t kColumnTile = 64;  // columns that are reduced together: four vectors of accumulators
+constexpr int64_t kTile = 4096;       // points of a tile: enough to pay for the turn, few enough for the cache
+constexpr int64_t kColumnTile = 256;  // columns that are reduced together: a stretch that memory brings at once
 // Of two axes, where memory is contiguous along one here and the other one there: wide along the one that results are
 // contiguous along, so that few lines of theirs are left half written, and high enough for lines of what is turned.
 constexpr int64_t kSquareTile = 256;

@@ -8,6 +8,7 @@
 #include <chrono>
 
 #include "compiler/runtime/float_mode.h"
+#include "compiler/runtime/shares.h"
 
 // Of the OpenMP that libtorch brings along, which the compiler that builds this need not know.
 extern "C" {
@@ -26,16 +27,21 @@ constexpr auto kAwake = std::chrono::milliseconds(4);
 
 class TorchPool : public runtime::Pool {
  public:
-  explicit TorchPool(int threads) : own_(runtime::make_pool(threads)) {}
+  explicit TorchPool(int threads) : own_(runtime::make_pool(threads)), shares_(workers()) {}
   int workers() const override { return own_->workers(); }
   void park() override { own_->park(); }
   void resume() override { awake_until_.store((Clock::now() + kAwake).time_since_epoch(), std::memory_order_relaxed); }
 
   void run(int64_t chunks, runtime::Work work) override {
     const bool awake = Clock::now().time_since_epoch() < awake_until_.load(std::memory_order_relaxed);
-    if (chunks < 2 || !awake || at::get_num_threads() < 2) return own_->run(chunks, work);
-    Job job{work, chunks, static_cast<int>(std::min<int64_t>(chunks, workers()))};
-    if (at::in_parallel_region() || busy_.test_and_set(std::memory_order_acquire)) return job.take_chunks(0);
+    if (chunks < 2 || chunks > runtime::Shares::kMostPieces || !awake || at::get_num_threads() < 2)
+      return own_->run(chunks, work);
+    if (at::in_parallel_region() || busy_.test_and_set(std::memory_order_acquire)) {
+      for (int64_t c = 0; c < chunks; ++c) work.call(work.self, c, 0);
+      return;
+    }
+    Job job{work, shares_};
+    shares_.deal(0, chunks);
     GOMP_parallel([](void* data) { static_cast<Job*>(data)->join(); }, &job, 0, 0);
     resume();
     busy_.clear(std::memory_order_release);
@@ -44,27 +50,21 @@ class TorchPool : public runtime::Pool {
  private:
   struct Job {
     runtime::Work work;
-    int64_t chunks;
-    int most;  // threads of those that come
+    runtime::Shares& shares;
     runtime::FloatMode mode = {};
-    std::atomic<int64_t> next = 0;
 
     void join() {
       const int worker = omp_get_thread_num();
-      if (worker >= most) return;
+      if (worker >= shares.workers()) return;
       const runtime::FloatMode own;
       mode.enter();
-      take_chunks(worker);
+      while (const std::optional<int64_t> chunk = shares.take(0, worker)) work.call(work.self, *chunk, worker);
       own.enter();
-    }
-    void take_chunks(int worker) {
-      for (int64_t c = next.fetch_add(1, std::memory_order_relaxed); c < chunks;
-           c = next.fetch_add(1, std::memory_order_relaxed))
-        work.call(work.self, c, worker);
     }
   };
 
   std::unique_ptr<runtime::Pool> own_;
+  runtime::Shares shares_;
   std::atomic<Clock::duration> awake_until_ = Clock::duration::zero();
   std::atomic_flag busy_;
 };

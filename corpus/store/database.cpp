@@ -10,6 +10,18 @@ namespace {
 constexpr int kApplication = 0x4C656E7A;  // "Lenz": what tells our files from other programs'
 }
 
+namespace {
+template <class T>
+const T& of_kind(const Field& f, const char* kind) {
+  if (const T* value = std::get_if<T>(&f)) return *value;
+  throw UserError(std::string("a field of the store is no ") + kind, {},
+                  "its file was changed by somebody else: give another one");
+}
+}  // namespace
+
+int64_t integer(const Field& f) { return of_kind<int64_t>(f, "integer"); }
+const std::string& text(const Field& f) { return of_kind<std::string>(f, "text"); }
+
 Database::Database(const std::string& path) : path_(path) {
   const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   try {

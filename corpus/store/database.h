@@ -52,8 +52,9 @@ class Database {
   sqlite3* handle_ = nullptr;
 };
 
-inline int64_t integer(const Field& f) { return std::get<int64_t>(f); }
-inline const std::string& text(const Field& f) { return std::get<std::string>(f); }
+// UserError if it is of another kind: somebody else has written there.
+int64_t integer(const Field& f);
+const std::string& text(const Field& f);
 // Of numbers that may be stored as either.
 double real(const Field& f);
 

@@ -66,6 +66,9 @@ CREATE TABLE fault (           -- a fault put into the compiler on purpose, and 
   PRIMARY KEY (run, key)
 );
 )",
+    R"(
+ALTER TABLE signature ADD COLUMN returned INTEGER REFERENCES run(id);  -- the last run that met it after it was fixed
+)",
 };
 
 }  // namespace lenz::store

@@ -16,15 +16,19 @@ namespace {
 constexpr double kPatience = 90;  // seconds, for one compilation
 constexpr double kStart = 240;    // for the first one
 
+std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
+
 // One for the process: it takes seconds to start, and lives as long as this does.
 Worker& pytorch(const std::string& scratch) {
-  static Worker worker(
-      {repository() + "/.venv/bin/python", repository() + "/fuzz/subjects/inductor.py", scratch + "/inductor"}, {},
-      kStart);
-  return worker;
+  try {
+    static Worker worker(
+        {repository() + "/.venv/bin/python", repository() + "/fuzz/subjects/inductor.py", scratch + "/inductor"}, {},
+        kStart);
+    return worker;
+  } catch (const UserError& error) {  // nobody was asked, so nobody is wrong
+    throw Unsupported("torch.compile can't be asked: " + first_line(error.message()));
+  }
 }
-
-std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 // By the rule of those who would get the report.
 std::string upstream(Worker& worker, const std::string& program) {

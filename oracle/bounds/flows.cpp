@@ -75,6 +75,14 @@ at::Tensor terms_of(const Call& call, const at::Tensor& counted, const at::Tenso
   return constant(elements);
 }
 
+// What an average of so many terms was before it was divided, as a multiple of it.
+at::Tensor divided_by(const Call& call, const at::Tensor& terms) {
+  const int given = call.op->schema.find("divisor_override");
+  if (given < 0 || call.args[static_cast<size_t>(given)].kind != ArgKind::integer) return terms;
+  const auto divisor = static_cast<double>(call.args[static_cast<size_t>(given)].i);
+  return terms.clamp_min(std::fabs(divisor));
+}
+
 // How an op that combines in several ways does here; empty if it knows one.
 std::string_view reduction_of(const Call& call) {
   int at = call.op->schema.find("reduce");
@@ -437,7 +445,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       }
       // An average is a sum first.
       at::Tensor highest = at::maximum(far, at::abs(peak[i]).to(at::kDouble));
-      at::Tensor sum = averages || call.op->flow.terms == ErrorFlow::windowed ? highest * n : highest;
+      at::Tensor sum = averages || call.op->flow.terms == ErrorFlow::windowed ? highest * divided_by(call, n) : highest;
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (products) error = error + steps * smallest_subnormal(sums) * highest;  // what is lost below is multiplied
       if (const double parts = parts_of_threads(in, call, value); parts > 0 && sums != to_real(d))

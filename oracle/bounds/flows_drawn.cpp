@@ -141,8 +141,9 @@ std::optional<Passed> passed_through(FlowContext& in, const Call& call) {
     const int at = draw->operands[1].param;
     const Arg& odds = call.args[static_cast<size_t>(at)];
     if (k != 0 || at < 0 || odds.kind != ArgKind::real) return std::nullopt;
-    error = error + p.error * (odds.d < 1 ? (1 + 0x1p-7) / (1 - odds.d) : 0);  // the factor is rounded to the dtype
-    if (!draw->saturates) passed.kept = p.value;
+    // The factor is rounded to the dtype; and what may be no number, or infinite, may be so times zero too.
+    error = error + (odds.d < 1 ? p.error * ((1 + 0x1p-7) / (1 - odds.d)) : nothing_where(p.error < kInf, p.error, 0));
+    if (!draw->saturates) passed.kept = nothing_where(p.error.isinf(), p.value, 0);
   }
   return passed;
 }

@@ -74,8 +74,9 @@ struct Referee::Impl final : NodeMachine {
   SharedBits shared;
   std::set<std::string> unbounded, excused;
   std::optional<LenzRandom> stream;
-  bool sizes_open = false;  // a size that only the run knows may be another
-  bool undecided = false;   // a predicate of control flow is open: whatever follows may be otherwise
+  bool sizes_open = false;     // a size that only the run knows may be another
+  bool refusals_open = false;  // as Reference has it
+  bool undecided = false;      // a predicate of control flow is open: whatever follows may be otherwise
 
   std::optional<uint64_t> noise;
 
@@ -98,6 +99,11 @@ struct Referee::Impl final : NodeMachine {
     RunValue made = detached_copy(tensor);
     store.carry(store.read(tensor->value.toTensor()), made->value.toTensor());
     return made;
+  }
+  bool has_open_integers(const Call& call) {
+    return std::ranges::any_of(leaves(call.values), [&](const at::Tensor& t) {
+      return !t.is_floating_point() && !t.is_complex() && !store.certain(t);
+    });
   }
   RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols) override {
     RunValue made = oracle::placed(tensor, like, symbols);
@@ -128,6 +134,7 @@ struct Referee::Impl final : NodeMachine {
     at::AutoDispatchBelowADInplaceOrView below;  // nor is asked at each of its own calls
     Call call(graph, node, values, symbols);
     std::vector<Dtype> dtypes = call.result_dtypes;
+    refusals_open = refusals_open || (!node.op->raises.empty() && has_open_integers(call));
     std::set<std::string> earlier = std::exchange(unbounded, {});
     Outcome out = run_call(call, dtypes);
     sizes_open = sizes_open || (node.op->has(Trait::data_dependent) && !unbounded.empty());
@@ -588,6 +595,7 @@ Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValu
   r.unbounded.assign(run.unbounded.begin(), run.unbounded.end());
   r.excused.assign(run.excused.begin(), run.excused.end());
   r.sizes_open = run.sizes_open || run.undecided;
+  r.refusals_open = run.refusals_open;
   r.zero_signs_open = run.store.loosened();
   const Type nothing{};
   for (size_t i = 0; i < e.outputs.size(); ++i) {

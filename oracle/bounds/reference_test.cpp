@@ -217,6 +217,28 @@ TEST(Bounds, OfAdaptiveWindowsCountTheirPlaces) {
   EXPECT_FALSE(j.verdict().mismatch);
 }
 
+// A window is summed before it is divided, also by more than it has places.
+TEST(Bounds, OfWindowsWhoseSumOverflowsAreOpen) {
+  Judged j(R"(graph @g(%x: f32[1, 1, 1, 3]) {
+    %y = aten.avg_pool2d(%x, [1, 3], divisor_override=5) %z = aten.avg_pool2d(%x, [1, 1], divisor_override=5)
+    return %y, %z
+  })",
+           {{-3e38, -2e38, 1e38}});
+  EXPECT_TRUE(std::isinf(j.errors(0)[0]));
+  EXPECT_LT(j.errors(1)[0], 1e32);
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+// What may overflow, or be no number, is not settled by being dropped.
+TEST(Bounds, OfWhatIsDroppedAreOpenWhereItMayBeInfinite) {
+  Judged j(R"(graph @g(%x: f32[2]) {
+    %s = aten.mul(%x, %x) %d = aten.sub(%s, %s) %y = aten.dropout(%d, 1.0, true) return %y
+  })",
+           {{3e19, 2}});
+  EXPECT_TRUE(std::isinf(j.errors()[0]));
+  EXPECT_EQ(j.errors()[1], 0);
+}
+
 // A sum of squares is nothing below zero, however far its error reaches.
 TEST(Bounds, RootsOfWhatIsNeverNegativeAreBounded) {
   Judged j(R"(graph @g(%z: f32[1, 8] init zeros, %c: f32[1, 8], %t: f32[1, 8]) {

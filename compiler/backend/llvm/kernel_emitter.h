@@ -93,6 +93,9 @@ class KernelEmitter {
   llvm::Value* below(llvm::Value* numbers, llvm::Value* limit);  // in each lane
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
+  void fetch_rows_ahead(const loops::Axis& along, std::vector<Frame>& frames);
+  void fetch_square_ahead(const Frame& frame, llvm::Value* row, llvm::Value* lane, llvm::Value* lanes);
+  void prefetch(llvm::Value* place, uint32_t how_near);
   std::optional<Reading> reading_of_points(const loops::Instr& load) const;
   bool step_to_next(const Reading& r, Frame& f);
   void find_levels();

@@ -295,6 +295,7 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
     if (lanes_inside) {
       in_lanes(at[0], [&](std::vector<Frame>& copies_at) { body(copies_at); });
     } else {
+      if (!inner.empty()) fetch_rows_ahead(*inner.back(), at);
       body(at);
     }
   });

@@ -1,5 +1,6 @@
 // Kernels of several nests read memory in the first ones and work in caches from then on: meanwhile a later nest
-// fetches what the first ones will read at the kernel's next point.
+// fetches what the first ones will read at the kernel's next point. Rows that lie apart, of columns and of squares, are
+// fetched ahead within a nest.
 #include <algorithm>
 
 #include "compiler/backend/llvm/kernel_emitter.h"
@@ -12,10 +13,15 @@ using loops::Axis;
 using loops::Instr;
 using loops::InstrKind;
 using loops::Nest;
+using loops::Ssa;
 
 namespace {
 
-constexpr uint32_t kOuterCache = 2;  // how near to bring them, as LLVM numbers it: not into the first cache
+// How near to bring memory, as LLVM numbers it.
+constexpr uint32_t kOuterCache = 2, kFirstCache = 3;  // the former: not into the first one
+
+constexpr int64_t kBytesAhead = 4096;  // of rows that lie apart: what a cache that all cores share takes to answer
+constexpr int64_t kSquaresAhead = 4;
 
 bool walk_alike(const Nest& a, const Nest& b) {
   return std::ranges::equal(a.axes, b.axes,
@@ -109,10 +115,55 @@ void KernelEmitter::fetch_next(std::vector<Frame>& frames) {
       const Place at = place(r.buffer, r.index, next);
       if (!at.consecutive) break;
       reached = at_byte - bytes + kLine;
-      b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
-                         {pointer(r.buffer, at.address, 0), b_.getInt32(0), b_.getInt32(kOuterCache), b_.getInt32(1)});
+      prefetch(pointer(r.buffer, at.address, 0), kOuterCache);
     }
   }
+}
+
+void KernelEmitter::prefetch(llvm::Value* place, uint32_t how_near) {
+  b_.CreateIntrinsic(llvm::Intrinsic::prefetch, {b_.getPtrTy()},
+                     {place, b_.getInt32(0), b_.getInt32(how_near), b_.getInt32(1)});
+}
+
+// Columns of rows that lie apart in memory: processors fetch ahead along memory, not from one row to the next.
+void KernelEmitter::fetch_rows_ahead(const Axis& along, std::vector<Frame>& frames) {
+  if (!lane_axis_ || frames[0].mask) return;
+  for (Ssa i = 0; i < nest_->body.size(); ++i) {
+    const Instr& load = nest_->body[i];
+    if (!inner_[i] || load.kind != InstrKind::load || load.mask != kNone || program_.buffers[load.buffer].local)
+      continue;
+    const Dim address = address_of(load.buffer, load.index);
+    loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+    space.add_axis(along.symbol, along.extent);
+    const auto stride = space.stride(address, 0);
+    const int64_t item = item_size(dtype_of(load.buffer)), row = lanes_ * item * static_cast<int64_t>(frames.size());
+    if (!stride || (stride->is_constant() && std::abs(stride->constant()) * item < 2 * row)) continue;
+    const int64_t rows = std::max<int64_t>(1, kBytesAhead / row);
+    int64_t reached = 0, at_byte = 0;
+    for (const Frame& f : frames) {
+      at_byte += lanes_ * item;
+      if (at_byte <= reached) continue;
+      Frame ahead = f;
+      ahead.dims.bind(along.symbol,
+                      b_.CreateAdd(f.dims.value_of(along.symbol), b_.getInt64(static_cast<uint64_t>(rows))));
+      const Place at = place(load.buffer, load.index, ahead);
+      if (!at.consecutive) break;
+      reached = at_byte - lanes_ * item + kLine;
+      prefetch(pointer(load.buffer, at.address, 0), kFirstCache);
+    }
+  }
+}
+
+// What is turned of a square further on: along the lanes, and from their end on in the next rows.
+void KernelEmitter::fetch_square_ahead(const Frame& frame, llvm::Value* row, llvm::Value* lane, llvm::Value* lanes) {
+  llvm::Value* next = b_.CreateAdd(lane, b_.getInt64(static_cast<uint64_t>(kSquaresAhead * lanes_)));
+  llvm::Value* inside = b_.CreateICmpSLT(next, lanes);
+  Frame ahead = lanes_at(frame, b_.CreateSelect(inside, next, b_.CreateSub(next, lanes)));
+  ahead.dims.bind(row_axis_->symbol,
+                  b_.CreateSelect(inside, row, b_.CreateAdd(row, b_.getInt64(static_cast<uint64_t>(lanes_)))));
+  for (const Instr& load : nest_->body)
+    if (turns(load, ahead) && !program_.buffers[load.buffer].local)
+      for (llvm::Value* place : places_along_rows(load.buffer, load.index, ahead)) prefetch(place, kOuterCache);
 }
 
 }  // namespace lenz::native

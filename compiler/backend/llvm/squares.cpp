@@ -30,6 +30,7 @@ void KernelEmitter::squares(const Frame& frame) {
         frames.push_back(lanes_at(frame, at));
         frames.back().dims.bind(row_axis_->symbol, b_.CreateAdd(row, b_.getInt64(static_cast<uint64_t>(u))));
       }
+      fetch_square_ahead(frame, row, at, in_whole);
       square(frames);
     });
     if (whole_number(lane_axis_->extent) && whole_number(row_axis_->extent)) return;

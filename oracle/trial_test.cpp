@@ -1,0 +1,33 @@
+#include "oracle/trial.h"
+
+#include <gtest/gtest.h>
+
+#include "compiler/graph/text.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz::oracle {
+namespace {
+
+// How a trial of `text` ends in eager, and whether what `other` gives is right there.
+std::pair<Ending, bool> judged(const std::string& text, const std::string& other) {
+  auto graph = parse_graph("graph @g(%x: i32[1] init ones) {\n" + text + "\n  return %r\n}\n", op_table());
+  auto made = parse_graph("graph @g(%x: i32[1] init ones) {\n" + other + "\n  return %r\n}\n", op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const InputSource inputs(*graph, {}, Values::ordinary, 1);
+  Trial trial(*graph, boxed, inputs, {}, {});
+  return {trial.expected().ending, !trial.out_of_bounds(trial.eager(*made))};
+}
+
+// Of 1e8 + 1 - 1e8 f32 leaves 0 or 1, as it is added up: who has 0 there refuses to divide by it, who has 1 does not.
+TEST(Trial, WhoHasAnotherIntegerMayRefuseWhatEagerTakes) {
+  const std::string number = "  %h = aten.full([1], 1e8) %p = aten.add(%h, 1) %s = aten.sub(%p, %h)";
+  const std::string remainder = " %d = aten.to(%s, i32) %r = aten.fmod(%x, %d)";
+  const std::string by_one = "  %d = aten.full([1], 1, dtype=i32) %r = aten.fmod(%x, %d)";
+  const std::string by_zero = "  %d = aten.full([1], 0, dtype=i32) %r = aten.fmod(%x, %d)";
+  EXPECT_EQ(judged(number + remainder, by_one), std::pair(Ending::raised, true));
+  EXPECT_EQ(judged(by_zero, by_one), std::pair(Ending::raised, false));
+  EXPECT_EQ(judged(by_one, by_zero), std::pair(Ending::finished, false));
+}
+
+}  // namespace
+}  // namespace lenz::oracle
