@@ -385,6 +385,25 @@ double lipschitz_error(const ErrorModel& model, double value, double e) {
   return std::isnan(slope) ? most : std::min(most, slope * e * (1 + 0x1p-50));
 }
 
+namespace {
+std::pair<double, double> ends_of(Dtype integers) {
+  if (integers == Dtype::b8) return {0, 1};
+  const int bits = info(integers).bits - (info(integers).is_signed ? 1 : 0);
+  return {info(integers).is_signed ? -std::ldexp(1.0, bits) : 0, std::ldexp(1.0, bits) - 1};
+}
+
+// Whether an integer result may begin anew at the other end of its dtype.
+bool wraps(const Box& box, double error) {
+  const Dtype result = result_dtype(box.row, box.compute, box.target);
+  const ErrorRule rule = box.row.error.rule;
+  const bool grows = rule == ErrorRule::sum || rule == ErrorRule::product || rule == ErrorRule::power;
+  if (error == 0 || !grows || !is_integral(result, false)) return false;
+  const auto [least, most] = ends_of(result);
+  const double centre = evaluate_at(box, box.value);
+  return centre - error < least || centre + error > most;
+}
+}  // namespace
+
 Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const Uncertain> operands,
                            std::optional<Dtype> target) {
   LENZ_CHECK(static_cast<int>(operands.size()) == row.arity, "wrong number of operands of a scalar primitive");
@@ -408,6 +427,11 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
     const double e = whole ? std::ceil(box.error[i]) : box.error[i];
     box.low[i] = e == 0 ? box.value[i] : whole ? box.value[i] - e : down(box.value[i] - e);
     box.high[i] = e == 0 ? box.value[i] : whole ? box.value[i] + e : up(box.value[i] + e);
+    if (whole) {  // what the dtype has not is none of its values
+      const auto [least, most] = ends_of(operand_dtype(row, compute, static_cast<int>(i)));
+      box.low[i] = std::max(box.low[i], least);
+      box.high[i] = std::min(box.high[i], most);
+    }
     box.low[i] = std::min(std::max(box.low[i], operands[i].least), box.value[i]);
     box.least[i] = std::min(operands[i].least, box.value[i]);
     // An uncertain NaN or infinity is no interval.
@@ -416,7 +440,7 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
   if (is_integral(compute, true) && row.error.rule == ErrorRule::predicate && row.result != ResultRule::boolean)
     return kUnknown;  // bits and divisors of uncertain integers
   Propagated p = real_rule(box);
-  return std::isnan(p.error) ? kUnknown : p;
+  return std::isnan(p.error) || wraps(box, p.error) ? kUnknown : p;
 }
 
 double computed_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result,
