@@ -148,7 +148,7 @@ class Changes {
     }
     if (!changes) return a;
     if (a.kind == ArgKind::real) return Arg::of_real(c_.any_of({0.0, 1.0, -1.0, 2.0, 0.5, -0.0, 3.0}));
-    if (a.kind == ArgKind::boolean) return Arg::of_bool(!a.boolean());
+    if (a.kind == ArgKind::boolean && !p.optional) return Arg::of_bool(!a.boolean());  // those left open: pinned memory
     if (a.kind == ArgKind::value && c_.flip()) return Arg::of_value(an_input_like(a.value()));
     return a;
   }
