@@ -1,6 +1,7 @@
 // A nest: its axes, what belongs to its epilogue, bounds of its accesses, its stores.
 #include <algorithm>
 
+#include "compiler/base/sym_parts.h"
 #include "compiler/loops/verifier.h"
 
 namespace lenz::loops {
@@ -205,6 +206,18 @@ bool ProgramVerifier::bounds(NestState& state, int rule, BufferId id, const DimV
   return fine;
 }
 
+namespace {
+// Whether nothing is divided by what may be zero at these points.
+bool divides_safely(const IndexSpace& points, Dim dim) {
+  if (dim.is_constant()) return true;
+  const DimParts parts = parts_of(dim);
+  if (parts.kind == SymKind::symbol) return true;
+  const bool divides = parts.kind == SymKind::floor_div || parts.kind == SymKind::mod;
+  if (divides && !points.proves(ge(parts.operands[1], 1)) && !points.proves(le(parts.operands[1], -1))) return false;
+  return std::ranges::all_of(parts.operands, [&](Dim d) { return divides_safely(points, d); });
+}
+}  // namespace
+
 bool ProgramVerifier::inside(const Nest& nest, std::span<const Axis> around) {
   Kernel kernel;
   kernel.axes.assign(around.begin(), around.end());
@@ -213,8 +226,11 @@ bool ProgramVerifier::inside(const Nest& nest, std::span<const Axis> around) {
   NestState state{nest, scope, {}, {}, {}, {}, {}, {}};
   auto fits = [&](BufferId id, const DimVec& index, Ssa mask) {
     const TensorType& type = buffer(id).type;
+    // Places are computed where the mask does not hold, too.
     for (size_t d = 0; d < index.size(); ++d)
-      if (!space(state, mask).in_bounds(index[d], type.sizes[d])) return false;
+      if (!space(state, mask).in_bounds(index[d], type.sizes[d]) ||
+          (mask != kNone && !divides_safely(space(state, kNone), index[d])))
+        return false;
     return true;
   };
   const bool all =
