@@ -238,12 +238,12 @@ bool special_is_certain(const ScalarRow& row, std::span<const ElementsIn> operan
 }
 
 // A complex sum one of whose parts is no finite number, whatever its uncertain operands are: the size of the other
-// part. An operand that has such a part and a finite error is as certain of it.
+// part. An operand that has such a part and a finite error is as certain of it, as is one that is such a part.
 std::optional<double> finite_part_of_a_sum(const ScalarRow& row, std::span<const ElementsIn> operands, int64_t i,
                                            const ScalarValue& result) {
   if (result.kind() != ScalarKind::complex || row.error.rule != ErrorRule::sum) return std::nullopt;
   for (const ElementsIn& o : operands)
-    if (o.kind != ScalarKind::complex || !std::isfinite(o.error_at(i))) return std::nullopt;
+    if (o.kind == ScalarKind::integer || !std::isfinite(o.error_at(i))) return std::nullopt;
   auto finite = [](double part) { return std::isfinite(part) ? std::fabs(part) : 0; };
   return std::max(finite(result.complex().real()), finite(result.complex().imag()));
 }
