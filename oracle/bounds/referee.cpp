@@ -100,9 +100,16 @@ struct Referee::Impl final : NodeMachine {
     store.carry(store.read(tensor->value.toTensor()), made->value.toTensor());
     return made;
   }
-  bool has_open_integers(const Call& call) {
+  // Whether the call may refuse other values than these, or take them: integers that may be others, and of what looks at
+  // values before it computes floats that may be anything.
+  bool may_refuse_others(const Call& call) {
+    if (call.op->raises.empty()) return false;
+    const bool looks = call.op->scalar.empty() && !call.op->has(Trait::movement) && !call.op->has(Trait::view);
     return std::ranges::any_of(leaves(call.values), [&](const at::Tensor& t) {
-      return !t.is_floating_point() && !t.is_complex() && !store.certain(t);
+      if (!t.is_floating_point() && !t.is_complex()) return !store.certain(t);
+      if (!looks) return false;
+      const Planes p = store.read(t);
+      return p.error.defined() && at::any(at::isfinite(p.error).logical_not()).item<bool>();
     });
   }
   RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols) override {
@@ -134,7 +141,7 @@ struct Referee::Impl final : NodeMachine {
     at::AutoDispatchBelowADInplaceOrView below;  // nor is asked at each of its own calls
     Call call(graph, node, values, symbols);
     std::vector<Dtype> dtypes = call.result_dtypes;
-    refusals_open = refusals_open || (!node.op->raises.empty() && has_open_integers(call));
+    refusals_open = refusals_open || may_refuse_others(call);
     std::set<std::string> earlier = std::exchange(unbounded, {});
     Outcome out = run_call(call, dtypes);
     sizes_open = sizes_open || (node.op->has(Trait::data_dependent) && !unbounded.empty());
