@@ -109,7 +109,9 @@ void add_bessel(Table& t) {
                   "the Bessel function of the second kind, order 1; -inf at 0, NaN below")
                   .within(8, 1)
                   .except(kOscillation)
-                  .slope([](int, const double* low, const double*) { return y1_bound(low[0]) * (1 + 1 / low[0]); })
+                  .slope([](int, const double* low, const double*) {
+                    return low[0] > 0 ? y1_bound(low[0]) * (1 + 1 / low[0]) : dd::kInfinity;
+                  })
                   .over(domains::up_to_100));
   t.push_back(row("special_modified_bessel_i0", 1, wide, real_function<dd::bessel_i0>,
                   "torch.special.modified_bessel_i0(a)", "i0 under its other name")
