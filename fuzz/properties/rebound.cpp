@@ -20,26 +20,15 @@ double points(const loops::Program& program, const SymValues& sizes) {
   return all;
 }
 
-// Sizes that keep a graph's guards may break those of a sub-graph, which are its own: then they are refused.
-const loops::Program* program_at(ProgramSet& programs, const Graph& graph, const SymValues& sizes) {
-  try {
-    return &programs.at(sizes);
-  } catch (const UserError&) {
-    if (graph.subgraphs.empty()) throw;
-    return nullptr;
-  }
-}
-
 std::optional<Failure> holds(Subject& subject) {
   ProgramSet programs(subject.graph(), subject.runner());
   return failure_at_sizes(subject, "rebound", oracle::various_sizes({}, subject.graph()),
                           [&](oracle::Trial& trial, const oracle::Binding& sizes) {
-                            const loops::Program* program = program_at(programs, subject.graph(), sizes.lookup());
-                            if (!program) return RunAtSizes{};
-                            loops::require_valid(*program, "the lowering");
+                            const loops::Program& program = programs.at(sizes.lookup());
+                            loops::require_valid(program, "the lowering");
                             constexpr double kMost = 1 << 18;
-                            if (points(*program, sizes.lookup()) > kMost) return RunAtSizes{};
-                            return RunAtSizes{program, trial.on_loops(*program)};
+                            if (points(program, sizes.lookup()) > kMost) return RunAtSizes{};
+                            return RunAtSizes{&program, trial.on_loops(program)};
                           });
 }
 }  // namespace
