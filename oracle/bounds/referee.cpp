@@ -100,8 +100,8 @@ struct Referee::Impl final : NodeMachine {
     store.carry(store.read(tensor->value.toTensor()), made->value.toTensor());
     return made;
   }
-  // Whether the call may refuse other values than these, or take them: integers that may be others, and of what looks at
-  // values before it computes floats that may be anything.
+  // Whether the call may refuse other values than these, or take them: integers that may be others, and of what looks
+  // at values before it computes floats that may be anything.
   bool may_refuse_others(const Call& call) {
     if (call.op->raises.empty()) return false;
     const bool looks = call.op->scalar.empty() && !call.op->has(Trait::movement) && !call.op->has(Trait::view);
