@@ -28,15 +28,13 @@ EAGER_IS_OUTSIDE = {
     "norm_chain.lenz": ("expected -inf, got -nan", "eager's running mean of a row with an infinity is NaN"),
 }
 
-# Where bounds leave all open, which is what the graph shows, and what only the fuzzer excuses: part of the message, and why.
+# Where bounds leave all open, which is what the graph shows: part of the message, and why.
 # Every property of the fuzzer has to hold for it all the same.
 HELD_BY_REPLAY = {
     "infinite_order_far_below_zero.lenz": ("nothing could be compared", "eager says infinity where the row has no number"),
     "bessel_function_about_its_pole.lenz": ("nothing could be compared", "about a pole nothing is known"),
     "histogram_of_what_may_be_infinite.lenz": ("likeness", "next to the end of float16 rounding is like no noise"),
     "places_of_what_cancels.lenz": ("nothing could be compared", "how many places there are is open"),
-    "contradicted_before_eager_refuses.lenz": ("is invalid for input of size 2", "its size contradicts a fact of the graph"),
-    "subnormal_factors_for_the_host.lenz": ("products outside: special", "the host takes subnormal factors for zeros"),
 }
 
 # Of the models so many must come down to loops alone: nothing left to libtorch, not even products.

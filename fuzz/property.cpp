@@ -5,7 +5,7 @@
 
 #include "compiler/backend/llvm/target.h"
 #include "compiler/driver/program_set.h"
-#include "compiler/graph/drawing.h"
+#include "compiler/graph/rebuild.h"
 #include "compiler/scalar/scalar.h"
 #include "fuzz/excuses.h"
 #include "oracle/exact.h"
@@ -211,14 +211,7 @@ std::optional<oracle::Mismatch> Subject::wrong(const Graph& passed) {
 
 std::optional<oracle::Mismatch> wrong(oracle::Trial& trial, const loops::Program& program, const oracle::Execution& got,
                                       bool products_outside) {
-  bool by_eager = false, by_host = products_outside;
-  loops::for_each_node(program.body, [&](const loops::Node& node) {
-    const auto* e = std::get_if<loops::Extern>(&node.is);
-    by_eager = by_eager || (e && draws_numbers(*e->op, e->args));
-    by_host = by_host || (e && e->op->accuracy != Accuracy::exact);
-  });
-  const bool by_stream = !program.streams.empty();
-  return by_stream && by_eager ? trial.differs_outside(got) : trial.out_of_bounds(got, by_stream, by_host);
+  return trial.out_of_bounds(got, oracle::how_run(program, products_outside));
 }
 
 namespace {
@@ -226,19 +219,12 @@ namespace {
 bool points_beyond(const oracle::Mismatch& mismatch, const oracle::Execution& got) {
   return mismatch.rung == oracle::Rung::ending && got.text.find("is out of range") != std::string::npos;
 }
-// Sizes that keep a graph's guards may break those of a sub-graph, which are its own: then they are refused.
-RunAtSizes run_at(const Graph& graph, const RunsAtSizes& run, oracle::Trial& trial, const oracle::Binding& sizes) {
-  try {
-    return run(trial, sizes);
-  } catch (const UserError&) {
-    if (graph.subgraphs.empty()) throw;
-    return {};
-  }
-}
-// A size that follows from others may leave its range.
+// A size that follows from others may leave its range; and sizes that keep a graph's guards may break those of a
+// sub-graph, which are its own.
 bool are_sizes_of(const Graph& graph, const oracle::Binding& sizes) {
   try {
     oracle::check_facts(sizes, graph);
+    if (!graph.subgraphs.empty()) specialised(graph, sizes.lookup());
     return true;
   } catch (const UserError&) {
     return false;
@@ -258,7 +244,7 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
     options.ambient_seed = subject.setting().seed;
     options.guard = true;
     oracle::Trial trial(graph, subject.boxed(), source, at, options);
-    const RunAtSizes one = run_at(graph, run, trial, at);
+    const RunAtSizes one = run(trial, at);
     const auto mismatch = one.program ? wrong(trial, *one.program, one.got) : std::nullopt;
     if (!mismatch) continue;
     if (points_beyond(*mismatch, one.got)) {

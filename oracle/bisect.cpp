@@ -178,7 +178,7 @@ class Bisection {
     // Nothing where the first nodes can't be lowered alone: a value that can't be shown.
     auto lowered = [&](size_t nodes) -> std::optional<std::optional<Mismatch>> {
       try {
-        return trial_.out_of_bounds(trial_.on_loops_up_to(*core_, nodes), drawn);
+        return trial_.out_of_bounds(trial_.on_loops_up_to(*core_, nodes), {.drawn = drawn});
       } catch (const InternalError& error) {
         return broken(error);
       } catch (const Unsupported&) {

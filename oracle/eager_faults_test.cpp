@@ -218,7 +218,9 @@ TEST(RandomLoops, MustDrawWhatTheStreamDraws) {
   Boxed boxed(DeviceKind::cpu);
   InputSource source(*graph, {}, Values::ordinary, 1);
   Trial trial(*graph, boxed, source, {}, {});
-  auto drawn = [&](const Graph& g) { return trial.out_of_bounds(trial.on_loops(program_for(g, {}, {})), true); };
+  auto drawn = [&](const Graph& g) {
+    return trial.out_of_bounds(trial.on_loops(program_for(g, {}, {})), {.drawn = true});
+  };
   EXPECT_FALSE(drawn(*graph));
   auto mismatch = drawn(*other);
   ASSERT_TRUE(mismatch);

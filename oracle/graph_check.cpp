@@ -323,7 +323,7 @@ class GraphCheck {
     ++report_.runs;
     Execution got = trial_->on_loops(*program);
     ++report_.on_loops;
-    if (auto mismatch = trial_->out_of_bounds(got, !program->streams.empty())) find("loops", *mismatch);
+    if (auto mismatch = trial_->out_of_bounds(got, how_run(*program))) find("loops", *mismatch);
     note_memory();
     if (!options_.kernels || relaid_.graph) return;
     // Planned and built once for each graph, as neither depends on values; run on all of them.
@@ -340,8 +340,7 @@ class GraphCheck {
       if (b.from != &program || found(b.step)) continue;
       attempt(b.step, [&] {
         ++report_.runs;
-        if (auto mismatch = trial_->out_of_bounds(trial_->on_executable(*b.executable), b.random))
-          find(b.step, *mismatch);
+        if (auto mismatch = trial_->out_of_bounds(trial_->on_executable(*b.executable), b.how)) find(b.step, *mismatch);
         note_memory();
       });
     }
@@ -390,11 +389,11 @@ class GraphCheck {
     options.executable.load_constant = constants_in(options_.folder);
     options.executable.while_limit = ExecuteOptions().loop_limit;
     loops::Program program = fresh_program({.products_outside = products_outside});
-    const bool random = !program.streams.empty();
+    const HowRun how = how_run(program, products_outside);
     std::unique_ptr<runtime::Executable> executable = build(std::move(program), options);
     ++report_.runs;
     Execution first = trial_->on_executable(*executable);
-    if (auto mismatch = trial_->out_of_bounds(first, random)) return find(step, *mismatch);
+    if (auto mismatch = trial_->out_of_bounds(first, how)) return find(step, *mismatch);
     auto same = [&](const std::string& path) {
       Execution again = trial_->on_executable(*executable);
       if (first.ending == Ending::finished && again.ending == Ending::finished)
@@ -409,14 +408,14 @@ class GraphCheck {
                         "see that there is room in that folder; if there is, this is a bug in lenz");
       same(", from the cache");
     }
-    built_.push_back({&from, step, random, std::move(executable)});
+    built_.push_back({&from, step, how, std::move(executable)});
     note_memory();
   }
 
   void check_program(const std::string& step, const loops::Program& program, KernelRunner kernels = {}) {
     ++report_.runs;
     Execution got = trial_->on_loops(program, std::move(kernels));
-    if (auto mismatch = trial_->out_of_bounds(got, !program.streams.empty())) find(step, *mismatch);
+    if (auto mismatch = trial_->out_of_bounds(got, how_run(program))) find(step, *mismatch);
     note_memory();
   }
 
@@ -479,7 +478,7 @@ class GraphCheck {
   struct Built {
     const loops::Program* from;  // what the graph was lowered to
     std::string step;
-    bool random;
+    HowRun how;
     std::unique_ptr<runtime::Executable> executable;
   };
   ProgramSet programs_;                       // of the given graph

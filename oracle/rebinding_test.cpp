@@ -50,7 +50,7 @@ TEST(Rebinding, AHundredSizesNeedAtMostTwoPrograms) {
       ExecuteOptions options;
       options.ambient_seed = seed;
       Trial trial(*graph, boxed, inputs, binding, options);
-      auto mismatch = trial.out_of_bounds(trial.on_loops(program), !program.streams.empty());
+      auto mismatch = trial.out_of_bounds(trial.on_loops(program), how_run(program));
       EXPECT_FALSE(mismatch.has_value()) << to_text(binding, *graph) << ": " << mismatch->summary();
       ++judged;
     }

@@ -42,6 +42,17 @@ bool draws(const Graph& graph) {
   return random;
 }
 
+HowRun how_run(const loops::Program& program, bool products_outside) {
+  HowRun how{.drawn = !program.streams.empty(), .by_host = products_outside};
+  loops::for_each_node(program.body, [&](const loops::Node& node) {
+    const auto* e = std::get_if<loops::Extern>(&node.is);
+    if (!e) return;
+    how.drawn_by_host |= draws_numbers(*e->op, e->args);
+    how.by_host |= e->op->accuracy != Accuracy::exact;
+  });
+  return how;
+}
+
 Trial::Trial(const Graph& graph, Boxed& boxed, const InputSource& inputs, Binding binding, ExecuteOptions options)
     : graph_(graph), boxed_(boxed), inputs_(inputs), binding_(std::move(binding)), options_(std::move(options)) {
   NeededRun run = run_needed(graph_, options_, [&](const Graph& part, const ExecuteOptions& how) {
@@ -149,30 +160,32 @@ bool Trial::refusals_open(Widening widening, Draws draws) {
 std::optional<Mismatch> Trial::differs_outside(const Execution& got, Widening widening, Draws draws) {
   const Execution& expected = as_ended(got);
   auto outside = compare_outside(graph_, expected, got);
-  // Who has another integer for a divisor, or an index, may refuse it, and who has another may not.
+  // Who has another integer for a divisor, or an index, may refuse it, and who has another may not. And who does not
+  // make a size does not see that the data contradict what the graph says of it.
   const bool by_refusal = (expected.ending == Ending::raised && got.ending == Ending::finished) ||
                           (expected.ending == Ending::finished && got.ending == Ending::raised);
-  if (outside && by_refusal && refusals_open(widening, draws)) return std::nullopt;
+  if (outside && by_refusal && (expected.contradicted || refusals_open(widening, draws))) return std::nullopt;
   // What Lenz's stream draws makes other sizes than what eager drew: the reference draws from it too.
   const bool sizes =
       outside && outside->rung == Rung::metadata && (draws == Draws::lenz || reference(widening, draws).sizes_open);
   return sizes ? compare_outside(graph_, expected, got, &binding_) : outside;
 }
 
-std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, bool drawn, bool by_host) {
+std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, HowRun how) {
   if (lacks_memory(got)) return std::nullopt;
-  const Widening widening = exact ? Widening::values_only : by_host ? Widening::bounds_of_eager : Widening::bounds;
-  const Draws draws = drawn ? Draws::lenz : Draws::eager;
+  if (how.drawn && how.drawn_by_host) return differs_outside(got);
+  const Widening widening = exact ? Widening::values_only : how.by_host ? Widening::bounds_of_eager : Widening::bounds;
+  const Draws draws = how.drawn ? Draws::lenz : Draws::eager;
   try {
     if (auto outside = differs_outside(got, widening, draws)) return outside;
     if (got.ending != Ending::finished || as_ended(got).ending != Ending::finished) return std::nullopt;
-    if (!drawn && !compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
+    if (!how.drawn && !compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
     by_the_reference = true;
     auto judgement = judged(widening, got, draws);
     if (!judgement || judgement->mismatch) return judgement ? judgement->mismatch : std::nullopt;
-    return judgement->shares.weak() && asks_likeness && !drawn ? differs_from_noise(got) : std::nullopt;
+    return judgement->shares.weak() && asks_likeness && !how.drawn ? differs_from_noise(got) : std::nullopt;
   } catch (const Unsupported& why) {
-    if (!drawn) throw;
+    if (!how.drawn) throw;
     no_stream = why.what();
     return std::nullopt;
   }

@@ -16,6 +16,14 @@
 
 namespace lenz::oracle {
 
+// What a run of a program is held to besides its results.
+struct HowRun {
+  bool drawn = false;          // its random ops draw from Lenz's stream: so does the reference then
+  bool drawn_by_host = false;  // and some draw as eager does: together they are compared from outside alone
+  bool by_host = false;        // libtorch computes some of it, and is excused there as eager is
+};
+HowRun how_run(const loops::Program& program, bool products_outside = false);
+
 class Trial {
  public:
   Trial(const Graph& graph, Boxed& boxed, const InputSource& inputs, Binding binding, ExecuteOptions options);
@@ -40,10 +48,8 @@ class Trial {
   std::optional<Judgement> judged(Widening widening, const Execution& got, Draws draws = Draws::eager);
   // From outside alone: of eager's own draws in another order, nothing is known of their values.
   std::optional<Mismatch> differs_outside(const Execution& got);
-  // From outside, and by the bounds. `drawn`: by a program whose random ops draw from Lenz's stream: so does the
-  // reference then.
-  // `by_host`: libtorch ran some of its kernels, which is excused there as eager is.
-  std::optional<Mismatch> out_of_bounds(const Execution& got, bool drawn = false, bool by_host = false);
+  // From outside, and by the bounds.
+  std::optional<Mismatch> out_of_bounds(const Execution& got, HowRun how = {});
   // The same of what libtorch computed: where it is known to be off it is not held against it. `elements`: those that
   // bounds judge, where they are written otherwise there.
   std::optional<Mismatch> eager_out_of_bounds(const Execution& got, const Execution* elements = nullptr);
