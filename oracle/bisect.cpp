@@ -207,7 +207,8 @@ class Bisection {
     GraphText text(*core_);
     size_t position = 0;
     core_->for_each_node([&](NodeId id) {
-      if (++position <= good || position > bad) return;
+      ++position;
+      if (position <= good || position > bad) return;
       const Node& node = core_->node(id);
       c.step += (c.step.empty() ? "" : ", ") + node.op->full_name;
       c.node += (c.node.empty() ? "" : "\n") + text.node(id);
