@@ -162,7 +162,7 @@ class Campaign {
       if (result.empty()) return;
       json counts = json::parse(result);
       if (!killed[task].empty()) counts["killed"] = killed[task].size();
-      record(batches[task].first, batches[task].second, std::move(counts), dead[task]);
+      record(batches[task].first, batches[task].second, counts, dead[task]);
     };
     calls.died = [&](size_t task, const oracle::Death& death) {
       // No case sends that to itself: somebody killed the worker, or the system had no memory left.

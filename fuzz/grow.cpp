@@ -139,14 +139,15 @@ class Grower {
   void idiom_in_turn(Growth& growth, uint64_t index) {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
     // Rules, what strings them together, and what rows say of numbers, which is as good as a rule.
-    size_t which = options_.turn->of(index, idiom_count() + attention_count() + pool_.singling.size());
+    const size_t idioms = idiom_count(), attention = attention_count();
+    const size_t which = options_.turn->of(index, idioms + attention + pool_.singling.size());
     auto note = [&](NodeId id) { made(growth, id); };
-    if (which < idiom_count()) {
+    if (which < idioms) {
       grow_idiom(growth, c_, note, which);
-    } else if ((which -= idiom_count()) < attention_count()) {
-      grow_attention(growth, c_, note, which);
+    } else if (which < idioms + attention) {
+      grow_attention(growth, c_, note, which - idioms);
     } else {
-      call(growth, *pool_.singling[which - attention_count()], true);
+      call(growth, *pool_.singling[which - idioms - attention], true);
     }
     // Rules leave an output alone that would become an input, or another one.
     if (!growth.values.empty() && c_.flip()) call_on(growth, pool_.pure, growth.values.back());

@@ -17,7 +17,6 @@ struct AnyCase {
   std::shared_ptr<const Case> it;
   friend std::ostream& operator<<(std::ostream& out, const AnyCase& c) { return out << c.it->text(); }
 };
-inline void showValue(const AnyCase& c, std::ostream& out) { out << c; }
 
 inline AnyCase shared(Case c) { return {std::make_shared<const Case>(std::move(c))}; }
 

@@ -176,7 +176,7 @@ std::optional<NeededRun> whatever_it_gives(const Graph& graph, NodeId raises, co
 }
 }  // namespace
 
-NeededRun run_needed(const Graph& graph, ExecuteOptions options, const RunGraph& run) {
+NeededRun run_needed(const Graph& graph, const ExecuteOptions& options, const RunGraph& run) {
   NeededRun needed;
   for (;;) {
     const Graph& part = needed.left ? *needed.left : graph;

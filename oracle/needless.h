@@ -28,7 +28,7 @@ struct NeededRun {
   std::optional<Execution> refusal;  // how all of it ended, if not so
 };
 // `run` runs a graph with these options, on inputs made anew.
-NeededRun run_needed(const Graph& graph, ExecuteOptions options,
+NeededRun run_needed(const Graph& graph, const ExecuteOptions& options,
                      const std::function<Execution(const Graph& graph, const ExecuteOptions& options)>& run);
 
 }  // namespace lenz::oracle

@@ -129,7 +129,7 @@ Nest KernelMaker::merged(size_t phase) {
       if (a.kind == AxisKind::parallel && parallel++ < group_.shared) continue;
       if (first) made.axes.push_back({fresh("j"), with(a.extent), AxisKind::parallel});
       Axis& axis = made.axes[inner++];
-      if ((m.facts.reduces || m.facts.scans || m.facts.inner.size()) && a.kind != AxisKind::parallel)
+      if ((m.facts.reduces || m.facts.scans || !m.facts.inner.empty()) && a.kind != AxisKind::parallel)
         axis.kind = a.kind;
       with.set(a.symbol, axis.symbol);
     }

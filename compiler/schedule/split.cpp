@@ -49,14 +49,15 @@ bool in_columns(const Program& program, const Nest& nest) {
     space.add_axis(nest.axes[k].symbol, nest.axes[k].extent);
     if (nest.axes[k].kind == AxisKind::parallel) last = k;
   }
-  return last && std::ranges::any_of(nest.body, [&](const loops::Instr& i) {
-           if (i.kind != InstrKind::load) return false;
-           auto form = space.linear(address_of(program, i.buffer, i.index));
-           if (!form || !form->coefficients[*last].is(1)) return false;
-           for (size_t k = 0; k < nest.axes.size(); ++k)
-             if (nest.axes[k].kind == AxisKind::reduction && !form->coefficients[k].is(0)) return true;
-           return false;
-         });
+  if (!last) return false;
+  return std::ranges::any_of(nest.body, [&](const loops::Instr& i) {
+    if (i.kind != InstrKind::load) return false;
+    auto form = space.linear(address_of(program, i.buffer, i.index));
+    if (!form || !form->coefficients[*last].is(1)) return false;
+    for (size_t k = 0; k < nest.axes.size(); ++k)
+      if (nest.axes[k].kind == AxisKind::reduction && !form->coefficients[k].is(0)) return true;
+    return false;
+  });
 }
 
 }  // namespace
