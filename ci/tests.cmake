@@ -28,6 +28,7 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
   lenz_ci_test(ci.golden 60 ${LENZ_PYTHON} ${ci}/golden)
   if(LENZ_TORCH)
     lenz_ci_test(fuzz.command_test 400 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/fuzz_command_test.py $<TARGET_FILE:lenz>)
+    lenz_ci_test(fuzz.shared_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/subjects/shared_test.py)
     lenz_ci_test(fuzz.written_faults_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/mutants/written_test.py)
     lenz_ci_test(fuzz.score_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/mutants/score_test.py)
     # One fault each of text, a pass, lowering, schedule and machine code, found and blamed from end to end.

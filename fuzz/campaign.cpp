@@ -180,6 +180,7 @@ class Campaign {
     };
     oracle::WorkerLimits limits = limits_for(options_.only, false);
     limits.hang_seconds *= 2;  // beside all the others
+    share(options_.only, workers);
     oracle::run_in_workers(batches.size(), workers, limits, calls);
   }
 

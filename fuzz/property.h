@@ -152,10 +152,14 @@ struct Property {
   bool of_graph = false;     // as it was generated: no step of the compiler is to blame
   bool over_result = false;  // it runs the pipeline over what the pipeline made of the graph
   bool foreign = false;      // of another compiler: asked for by name alone, with patience and memory of its own
+  // Here, before workers are forked: they share what takes long to start, so many of it; 0: each starts its own, fresh.
+  void (*share)(int count) = nullptr;
 };
 std::span<const Property> properties();  // those of other compilers come last
 const Property* find_property(std::string_view name);
 bool is_foreign(std::span<const Property* const> asked);
+// As Property::share, of all that are asked.
+void share(std::span<const Property* const> asked, int count);
 // What has to be asked for this property to say again what it said; empty: all.
 std::vector<const Property*> leading_to(std::string_view name);
 // All that may name a failure which this property found before it does.

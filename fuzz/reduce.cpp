@@ -49,6 +49,7 @@ std::vector<std::optional<Failure>> failures(std::span<const Case> cases, const 
     results[task] = Failure{name, name, death.text(), "the process died: " + death.text()};
     return false;
   };
+  share(only, fresh ? 0 : jobs);
   oracle::run_in_workers(cases.size(), jobs, limits_for(only, fresh), calls);
   return results;
 }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <ranges>
 #include <set>
 #include <unordered_set>
 
@@ -69,6 +70,11 @@ std::string elements_text(const RunValue& tensor, uint64_t& elements) {
 
 std::string numbers(std::span<const int64_t> all) {
   return listed(all, [](int64_t n) { return std::to_string(n); });
+}
+
+std::string shaped(const RunValue& tensor, std::span<const int64_t> sizes, uint64_t& elements) {
+  const std::string text = elements_text(tensor, elements);
+  return sizes.size() == 1 ? text : text + ".view(" + numbers(sizes) + ")";
 }
 
 // One graph as a function; its sub-graphs are functions before it.
@@ -164,7 +170,7 @@ class FunctionText {
       case ArgKind::data: {
         const RunValue v = constant_tensor(*a.data, folder_);
         const Seen seen = look(v);
-        return elements_text(v, elements_) + ".view(" + numbers(seen.sizes) + ")";
+        return shaped(v, seen.sizes, elements_);
       }
     }
     internal_error("no such argument", __FILE__, __LINE__);
@@ -240,17 +246,20 @@ class FunctionText {
   std::set<const SymNode*> bound_;
 };
 
-constexpr std::string_view kHelpers = R"(
+// What the text may call.
+constexpr std::string_view kOwn = R"(
 def own(results):
     return [r.clone() if isinstance(r, torch.Tensor) else r for r in results]
 
-
+)";
+constexpr std::string_view kWhileLoop = R"(
 def while_loop(more, step, carried, additional):
     while bool(more(*carried, *additional)[0]):
         carried = step(*carried, *additional)
     return own(carried)
 
-
+)";
+constexpr std::string_view kScan = R"(
 def scan(step, carried, xs, additional):
     rows = []
     for i in range(xs[0].shape[0]):
@@ -259,27 +268,55 @@ def scan(step, carried, xs, additional):
         rows.append(row)
     return own(carried) + [torch.stack(column) for column in zip(*rows)]
 
-
+)";
+constexpr std::string_view kRestrided = R"(
 def restrided(x, stride, offset):
     count = 1 + offset + sum((n - 1) * s for n, s in zip(x.shape, stride)) if x.numel() else offset
     return torch.empty(count, dtype=x.dtype).as_strided(x.shape, stride, offset).copy_(x)
 
-
+)";
+constexpr std::string_view kChecked = R"(
 def checked(condition, message):
     assert bool(condition), message
 
 )";
+constexpr std::string_view kPlaced = R"(
+def placed(memory, dtype, sizes, strides, offset, elements):
+    bits = torch.uint8 if dtype.itemsize == 1 else dtype
+    memory = memory.view(dtype)
+    at = torch.arange(memory.numel()).as_strided(sizes, strides, offset).reshape(-1)
+    memory.view(bits)[at] = elements.view(bits)
+    return memory.as_strided(sizes, strides, offset)
 
-bool needs_helpers(const Graph& graph) {
-  bool any = !graph.subgraphs.empty();
-  graph.for_each_node([&](NodeId id) { any |= graph.node(id).op->schema.space == "lenz"; });
-  return any;
+)";
+// Each after what it calls itself.
+constexpr std::pair<std::string_view, std::string_view> kHelpers[] = {
+    {"own(", kOwn},         {"while_loop(", kWhileLoop}, {"scan(", kScan}, {"restrided(", kRestrided},
+    {"checked(", kChecked}, {"placed(", kPlaced}};
+
+std::string with_helpers(const std::string& text) {
+  std::string helpers;
+  for (const auto& [call, definition] : std::views::reverse(kHelpers))
+    if ((text + helpers).find(call) != std::string::npos) helpers = std::string(definition) + helpers;
+  return helpers + "\n" + text;
+}
+
+// Whether it is all of its memory, in the order of its elements.
+bool is_plain(const RunValue& input, const Seen& seen) {
+  int64_t count = 1;
+  for (size_t i = seen.sizes.size(); i-- > 0; count *= seen.sizes[i])
+    if (seen.strides[i] != count) return false;
+  uint64_t memory = 0;
+  for_each_storage(input, [&](const void*, uint64_t bytes) { memory = bytes; });
+  return count > 0 && seen.offset == 0 && memory == static_cast<uint64_t>(count * item_size(seen.dtype));
 }
 
 // Inputs of one storage are views of one tensor.
 std::string inputs_text(std::span<const RunValue> inputs, uint64_t& elements) {
   std::string body, results;
   std::map<const void*, std::string> storages;
+  std::map<const void*, int> users;
+  for (const RunValue& input : inputs) ++users[look(input).storage];
   for (const RunValue& input : inputs) {
     const Seen seen = look(input);
     results += results.empty() ? "\n        " : ",\n        ";
@@ -292,6 +329,10 @@ std::string inputs_text(std::span<const RunValue> inputs, uint64_t& elements) {
       case TypeKind::list: throw Unsupported("a Python program that is given lists");
       case TypeKind::tensor: break;
     }
+    if (users[seen.storage] == 1 && is_plain(input, seen)) {
+      results += shaped(input, seen.sizes, elements);
+      continue;
+    }
     auto [at, fresh] = storages.try_emplace(seen.storage, "memory" + std::to_string(storages.size()));
     if (fresh)
       for_each_storage(input, [&](const void*, uint64_t bytes) {
@@ -303,15 +344,6 @@ std::string inputs_text(std::span<const RunValue> inputs, uint64_t& elements) {
   return "def inputs():\n" + body + "    return [" + results + (results.empty() ? "" : ",\n    ") + "]\n";
 }
 
-constexpr std::string_view kPlaced = R"(
-def placed(memory, dtype, sizes, strides, offset, elements):
-    bits = torch.uint8 if dtype.itemsize == 1 else dtype
-    memory = memory.view(dtype)
-    at = torch.arange(memory.numel()).as_strided(sizes, strides, offset).reshape(-1)
-    memory.view(bits)[at] = elements.view(bits)
-    return memory.as_strided(sizes, strides, offset)
-
-)";
 constexpr std::string_view kEager = R"(
 if __name__ == "__main__":
     torch.manual_seed(0)
@@ -344,17 +376,15 @@ if __name__ == "__main__":
 
 std::string python_program(const Graph& graph, std::span<const RunValue> inputs, const PythonOptions& options) {
   uint64_t elements = 0;
-  std::string out;
+  std::string out, text = FunctionText(graph, "graph", options.folder, elements).text();
+  text += "\n\n" + inputs_text(inputs, elements);
   for (size_t at = 0; at < options.comment.size();) {
     const size_t end = std::min(options.comment.find('\n', at), options.comment.size());
     out += "# " + options.comment.substr(at, end - at) + "\n";
     at = end + 1;
   }
-  out += "import math\n\nimport torch\n\n";
-  if (needs_helpers(graph)) out += kHelpers;
-  out += "\n" + FunctionText(graph, "graph", options.folder, elements).text() + "\n";
-  out += kPlaced;
-  out += "\n" + inputs_text(inputs, elements) + "\n";
+  if (text.find("math.") != std::string::npos) out += "import math\n\n";
+  out += "import torch\n\n" + with_helpers(text) + "\n";
   return out + std::string(options.compile ? kCompare : kEager);
 }
 

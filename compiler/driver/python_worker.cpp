@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstring>
@@ -75,14 +76,18 @@ void Worker::stop() {
 }
 
 nlohmann::json Worker::answer(double seconds) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
+  using Clock = std::chrono::steady_clock;
+  // A machine that stood still for a while, or a process that was stopped, has not kept anybody waiting.
+  constexpr double kSlice = 1;
+  double left = seconds;
   size_t line;
   while ((line = pending_.find('\n')) == std::string::npos) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(end - std::chrono::steady_clock::now()).count();
+    const auto begin = Clock::now();
     pollfd waits{from_, POLLIN, 0};
-    const int ready = left > 0 ? poll(&waits, 1, static_cast<int>(left)) : 0;
+    const int ready = poll(&waits, 1, static_cast<int>(std::clamp(left, 0.0, kSlice) * 1000));
+    left -= std::min(std::chrono::duration<double>(Clock::now() - begin).count(), kSlice);
     if (ready < 0 && errno == EINTR) continue;
+    if (ready == 0 && left > 0) continue;
     if (ready == 0) {
       stop();
       throw WorkerDied("no answer in " + std::to_string(static_cast<int>(seconds)) + " s");

@@ -8,6 +8,7 @@
 #include "compiler/graph/rebuild.h"
 #include "fuzz/properties/list.h"
 #include "oracle/python_program.h"
+#include "oracle/scratch.h"
 #include "oracle/values_file.h"
 
 namespace lenz::fuzz {
@@ -18,12 +19,54 @@ constexpr double kStart = 240;    // for the first one
 
 std::string first_line(const std::string& text) { return text.substr(0, text.find('\n')); }
 
-// One for the process: it takes seconds to start, and lives as long as this does.
+using Command = std::vector<std::string>;
+Command script(const char* name) {
+  return {repository() + "/.venv/bin/python", repository() + "/fuzz/subjects/" + name};
+}
+Command own(const std::string& cache) {
+  Command command = script("inductor.py");
+  command.push_back(cache);
+  return command;
+}
+
+// It takes many seconds to start one: so those who are forked from this process ask the same ones, in turn.
+struct Shared {
+  explicit Shared(int count) : keeper(keep(count), {}) { keeper.greeting(); }
+  Command keep(int count) const {
+    Command command = script("shared.py");
+    for (const std::string& word : {std::string("serve"), path(), std::to_string(count)}) command.push_back(word);
+    for (const std::string& word : own(scratch.path() + "/cache")) command.push_back(word);
+    return command;
+  }
+  std::string path() const { return scratch.path() + "/asked"; }
+
+  oracle::Scratch scratch;
+  Worker keeper;
+};
+std::unique_ptr<Shared> shared;
+bool shares = false;
+
+void share(int count) {
+  shares = count > 0;
+  if (!shares || shared) return;
+  try {
+    shared = std::make_unique<Shared>(count);
+  } catch (const UserError&) {  // whoever asks is told
+    shares = false;
+  }
+}
+
+Command asked(const std::string& scratch) {
+  if (!shares) return own(scratch + "/inductor");
+  Command command = script("shared.py");
+  command.insert(command.end(), {"ask", shared->path()});
+  return command;
+}
+
+// One for the process, as long as this lives.
 Worker& pytorch(const std::string& scratch) {
   try {
-    static Worker worker(
-        {repository() + "/.venv/bin/python", repository() + "/fuzz/subjects/inductor.py", scratch + "/inductor"}, {},
-        kStart);
+    static Worker worker(asked(scratch), {}, kStart);
     return worker;
   } catch (const UserError& error) {  // nobody was asked, so nobody is wrong
     throw Unsupported("torch.compile can't be asked: " + first_line(error.message()));
@@ -85,7 +128,8 @@ Property inductor() {
           .contract = "torch.compile gives what the bounds allow (only with --subject inductor)",
           .holds = holds,
           .compiles = true,
-          .foreign = true};
+          .foreign = true,
+          .share = share};
 }
 
 }  // namespace lenz::fuzz

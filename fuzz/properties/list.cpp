@@ -22,5 +22,9 @@ const Property* find_property(std::string_view name) {
 bool is_foreign(std::span<const Property* const> asked) {
   return std::ranges::any_of(asked, [](const Property* p) { return p->foreign; });
 }
+void share(std::span<const Property* const> asked, int count) {
+  for (const Property* p : asked)
+    if (p->share) p->share(count);
+}
 
 }  // namespace lenz::fuzz
