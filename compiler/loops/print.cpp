@@ -1,4 +1,5 @@
 // The printer of programs. What it writes reads back as an equal program; of a broken one it writes what text can say.
+#include <optional>
 #include <unordered_set>
 
 #include "compiler/base/lexer.h"
@@ -550,15 +551,18 @@ std::string print(const Program& program, const ProgramPrintOptions& options) {
   return std::move(printer.out);
 }
 
+// Names of all buffers are made for the first piece: most who may have to say something never do.
 struct ProgramText::Impl {
-  explicit Impl(const Program& program) : printer(program, {}) {}
-  Printer printer;
+  explicit Impl(const Program& of) : program(of) {}
+  const Program& program;
+  std::optional<Printer> printer;
 
   template <class F>
   std::string piece(F&& write) {
-    printer.out.clear();
-    write();
-    return printer.out;
+    if (!printer) printer.emplace(program, ProgramPrintOptions());
+    printer->out.clear();
+    write(*printer);
+    return printer->out;
   }
 };
 
@@ -566,16 +570,16 @@ ProgramText::ProgramText(const Program& program) : impl_(std::make_unique<Impl>(
 ProgramText::~ProgramText() = default;
 
 std::string ProgramText::buffer(BufferId id) {
-  return impl_->piece([&] { impl_->printer.buffer(id); });
+  return impl_->piece([&](Printer& p) { p.buffer(id); });
 }
 std::string ProgramText::node(const Node& node) {
-  return impl_->piece([&] { impl_->printer.head(node); });
+  return impl_->piece([&](Printer& p) { p.head(node); });
 }
 std::string ProgramText::instruction(const Nest& nest, Ssa at) {
-  return impl_->piece([&] { impl_->printer.instruction(nest, at); });
+  return impl_->piece([&](Printer& p) { p.instruction(nest, at); });
 }
 std::string ProgramText::store(const Store& store) {
-  return impl_->piece([&] { impl_->printer.store(store); });
+  return impl_->piece([&](Printer& p) { p.store(store); });
 }
 
 }  // namespace lenz::loops

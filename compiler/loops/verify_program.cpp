@@ -10,7 +10,7 @@ constexpr size_t kMostFindings = 100;
 }  // namespace
 
 ProgramVerifier::ProgramVerifier(const Program& program)
-    : program_(program), text_(program), written_(program.buffers.size()) {}
+    : program_(program), text_(program) {}
 
 // --- findings
 
@@ -286,6 +286,7 @@ void ProgramVerifier::declarations() {
 
 ProgramVerdict ProgramVerifier::run() {
   if (!structure()) return std::move(out_);
+  written_.resize(program_.buffers.size());
   declarations();
   Scope scope{program_.assumptions.known(), {}};
   auto own = [&](Dim d) {

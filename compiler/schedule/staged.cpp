@@ -1,6 +1,7 @@
 #include "compiler/schedule/staged.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "compiler/loops/index_algebra.h"
 #include "compiler/schedule/addresses.h"
@@ -30,14 +31,20 @@ class Stager {
 
  private:
   void stage(loops::Kernel& kernel) {
-    for (const Axis& a : kernel.axes) taken_.insert(a.symbol.node());
+    std::optional<SymbolSet> taken;  // in this kernel: others may have the same names
     std::vector<loops::Node> made;
     for (loops::Node& node : kernel.body->nodes) {
       auto& nest = std::get<Nest>(node.is);
       std::vector<Nest> copies;
       if (in_squares(nest))
         for (Store& s : nest.stores)
-          if (begins_anywhere(nest, s)) copies.push_back(through_local(nest, s));
+          if (begins_anywhere(nest, s)) {
+            if (!taken) {
+              taken = taken_;
+              for (const Axis& a : kernel.axes) taken->insert(a.symbol.node());
+            }
+            copies.push_back(through_local(nest, s, *taken));
+          }
       made.push_back(std::move(node));
       for (Nest& copy : copies) made.push_back({std::move(copy)});
     }
@@ -70,7 +77,7 @@ class Stager {
   }
 
   // The nest stores to a local tile from here on; gives what copies that.
-  Nest through_local(Nest& nest, Store& s) {
+  Nest through_local(Nest& nest, Store& s, SymbolSet& taken) {
     const Store last = s;
     const loops::Buffer& b = program_.buffers[s.buffer];
     loops::Buffer tile;
@@ -93,7 +100,7 @@ class Stager {
     Store to = last;
     to.value = 0;
     for (Axis& a : copy.axes) {
-      const Dim own = fresh_symbol(*program_.context, taken_, "i");
+      const Dim own = fresh_symbol(*program_.context, taken, "i");
       for (Dim& d : to.index) d = replaced(d, a.symbol, own);
       a.symbol = own;
     }
@@ -109,7 +116,7 @@ class Stager {
   }
 
   loops::Program& program_;
-  SymbolSet taken_;
+  const SymbolSet taken_;
 };
 
 }  // namespace

@@ -19,6 +19,8 @@ Property machine_code();
 Property called_again();
 Property called_elsewhere();
 Property from_cache();
+Property keeps_nothing();
+Property linear();
 Property rebound();
 Property reference();
 Property inductor();

@@ -1,0 +1,32 @@
+// Graphs that took quadratic time once. Each holds some other way to look through all of a program for each of its
+// parts.
+#include <gtest/gtest.h>
+
+#include "fuzz/reduce.h"
+
+namespace lenz::fuzz {
+namespace {
+
+std::optional<Failure> failure(const std::string& text) {
+  return failure_alone(parse_case(text), std::vector{find_property("linear")});
+}
+
+// Whether axes may be one is proved of each nest by what was made of the whole program.
+TEST(Linear, OpenSizes) {
+  const auto wrong =
+      failure("graph @g(%x: bool[s0, 1, s0]) where s0 in 2..64 {\n  %y = aten.clamp_max(%x, 0)\n  return %y\n}\n");
+  EXPECT_FALSE(wrong) << wrong->detail;
+}
+
+// Each staged tile looked for names among those of all tiles before.
+TEST(Linear, StagedSquares) {
+  const auto wrong = failure(
+      "# fuzz: values=ordinary seed=0 target=generic\n"
+      "graph @g(%x: i64[11, 744] strides [1, 36] offset 1, %y: f32[11, 744]) {\n"
+      "  %a = aten.special_spherical_bessel_j0(%x)\n  %b = aten.conj_physical(%y, out=%a)\n"
+      "  %c = aten.tanh(%b)\n  return %b, %c\n}\n");
+  EXPECT_FALSE(wrong) << wrong->detail;
+}
+
+}  // namespace
+}  // namespace lenz::fuzz
