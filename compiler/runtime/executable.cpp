@@ -4,6 +4,7 @@
 
 #include "compiler/loops/uses.h"
 #include "compiler/runtime/frame.h"
+#include "compiler/runtime/together.h"
 
 namespace lenz::runtime {
 
@@ -67,6 +68,7 @@ Executable::Executable(loops::Program program, KernelCode code, ExecutableOption
   if (!s.options.pool) s.options.pool = make_pool(usable_threads());
   s.plan = plan_memory(s.program);
   s.tape = make_tape(s.program, s.code, s.steps);
+  find_together(*s.tape, s.program, s.plan);
   s.early = loops::early_symbols(s.program);
   s.dying.resize(s.program.body.nodes.size());
   std::vector<bool> shown(s.program.buffers.size());

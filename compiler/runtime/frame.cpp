@@ -1,6 +1,7 @@
 #include "compiler/runtime/frame.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <new>
 
@@ -16,6 +17,7 @@ using loops::BufferId;
 namespace {
 constexpr double kSerialNanoseconds = 4000;  // less than this is done before another core has heard of it
 constexpr double kChunkNanoseconds = 2000;
+constexpr int64_t kPiecesOfWorker = 16;  // at least, of kernels that run together
 
 uint64_t rounded(uint64_t bytes) { return (bytes + kAlignment - 1) / kAlignment * kAlignment; }
 }  // namespace
@@ -162,6 +164,9 @@ void Frame::lay_out() {
 void Frame::prepare_all(const Tape& tape) {
   for (const Step& step : tape.steps)
     if (step.code.function && !step.late) prepare(step);
+  for (size_t i = 0; i < tape.steps.size(); ++i)
+    if (const uint32_t together = tape.steps[i].together; together > 1)
+      deal(std::span(tape.steps).subspan(i, together));
   for (const auto& inner : tape.inner) prepare_all(*inner);
 }
 
@@ -237,6 +242,31 @@ void Frame::prepare(const Step& step) {
                                      std::min<int64_t>(std::max<int64_t>(run.points, 1), workers * 8));
   scratch_of_worker_ = std::max(scratch_of_worker_, run.scratch);
   for (const loops::Node& node : kernel.body->nodes) look_at_numbers(std::get<loops::Nest>(node.is));
+}
+
+// The pieces of a job of several kernels, in the order in which a pool deals them out: each worker has the part of each
+// kernel that it would have if that ran by itself. Pieces are large: there are many kernels to even out who is late.
+// None where all of it is done before another core has heard of it.
+void Frame::deal(std::span<const Step> together) {
+  const int64_t workers = s_.options.pool->workers();
+  double all = 0;
+  for (const Step& step : together) all += kernels_[step.number].nanoseconds;
+  if (workers == 1 || all * s_.options.grain <= kSerialNanoseconds) return;
+  for (const Step& step : together) {
+    KernelRun& run = kernels_[step.number];
+    const double share = run.nanoseconds / std::max(all, 1.0) * static_cast<double>(workers * kPiecesOfWorker);
+    run.chunks = std::clamp<int64_t>(std::llround(share), std::min(run.chunks, workers), run.chunks);
+  }
+  std::vector<Piece>& pieces = jobs_[together[0].number];
+  for (int64_t w = 0; w < workers; ++w)
+    for (size_t k = 0; k < together.size(); ++k) {
+      const KernelRun& run = kernels_[together[k].number];
+      if (run.points == 0) continue;
+      for (int64_t c = 0; c < run.chunks; ++c) {
+        const int64_t whose = run.chunks < workers ? (static_cast<int64_t>(k) + c) % workers : c * workers / run.chunks;
+        if (whose == w) pieces.push_back({&together[k], c});
+      }
+    }
 }
 
 // Code counts without looking: numbers that sizes alone decide are looked at here, once for all calls of these sizes.

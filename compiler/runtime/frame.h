@@ -3,6 +3,7 @@
 #pragma once
 
 #include <atomic>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <vector>
@@ -75,6 +76,10 @@ class Frame {
     int64_t points = 0, chunks = 0;
     double nanoseconds = 0;
   };
+  struct Piece {  // of a job of several kernels
+    const Step* step;
+    int64_t chunk;
+  };
   struct Late {  // memory of a buffer whose size was not known
     AlignedMemory memory;
     uint64_t bytes = 0;
@@ -85,6 +90,7 @@ class Frame {
   void lay_out();
   void prepare(const Step& step);
   void prepare_all(const Tape& tape);
+  void deal(std::span<const Step> together);
   int64_t value(Dim d) const { return symbols_.value(d); }
   uint64_t bytes_of(loops::BufferId id) const;
   uint64_t early_bytes_of(loops::BufferId id) const;
@@ -102,6 +108,9 @@ class Frame {
   void run_timed(const Step& step, const Tape& tape, size_t& inner);
   void run(const Step& step, const Tape& tape, size_t& inner);
   void run_kernel(const Step& step);
+  void run_together(std::span<const Step> together);
+  void get_ready(const Step& step);
+  int32_t run_chunk(const Step& step, int64_t chunk, int worker) const;
   void run_extern(const loops::Extern& node);
   void room_for(loops::BufferId id);
   loops::Tensor tensor(loops::BufferId id);
@@ -110,17 +119,18 @@ class Frame {
 
   Shared& s_;
   loops::Symbols symbols_;
-  size_t early_symbols_ = 0;          // the mark behind those that the arguments tell
-  std::vector<int64_t> key_;          // what the arguments look like
-  std::vector<std::byte*> storages_;  // start of an owner's storage, by buffer
-  std::vector<std::byte*> first_;     // first element, by buffer
-  std::vector<int64_t> offsets_;      // of it, in bytes
-  std::vector<uint64_t> bytes_;       // of an owner's storage
-  std::vector<KernelRun> kernels_;    // by number of the step
-  std::vector<Late> late_;            // by buffer; empty if there are none
-  std::vector<bool> given_;           // by buffer: outputs that got their memory during this call
-  std::vector<loops::Tensor> kept_;   // results of externs, by buffer
-  std::vector<double> numbers_;       // arguments that are numbers, by input
+  size_t early_symbols_ = 0;                     // the mark behind those that the arguments tell
+  std::vector<int64_t> key_;                     // what the arguments look like
+  std::vector<std::byte*> storages_;             // start of an owner's storage, by buffer
+  std::vector<std::byte*> first_;                // first element, by buffer
+  std::vector<int64_t> offsets_;                 // of it, in bytes
+  std::vector<uint64_t> bytes_;                  // of an owner's storage
+  std::vector<KernelRun> kernels_;               // by number of the step
+  std::map<uint32_t, std::vector<Piece>> jobs_;  // of kernels that run together, by number of the first one's step
+  std::vector<Late> late_;                       // by buffer; empty if there are none
+  std::vector<bool> given_;                      // by buffer: outputs that got their memory during this call
+  std::vector<loops::Tensor> kept_;              // results of externs, by buffer
+  std::vector<double> numbers_;                  // arguments that are numbers, by input
   std::vector<Result> outputs_;
   std::vector<std::pair<const std::byte*, uint32_t>> sharing_;
   AlignedMemory arena_, scratch_;

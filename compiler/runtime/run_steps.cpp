@@ -12,16 +12,20 @@ using loops::BufferId;
 void Frame::run(const Tape& tape) {
   size_t inner = 0;
   const bool timed = s_.profiling.load(std::memory_order_relaxed);
-  for (const Step& step : tape.steps) {
-    if (step.code.function && !timed) {
-      run_kernel(step);
-    } else if (timed) {
+  for (size_t i = 0; i < tape.steps.size(); ++i) {
+    const Step& step = tape.steps[i];
+    if (timed) {
       run_timed(step, tape, inner);
-    } else {
-      run(step, tape, inner);
+    } else if (step.together > 1) {
+      run_together(std::span(tape.steps).subspan(i, step.together));
+    } else if (step.together == 1) {
+      if (step.code.function)
+        run_kernel(step);
+      else
+        run(step, tape, inner);
     }
-    if (&tape == s_.tape.get())
-      for (BufferId id : s_.dying[static_cast<size_t>(&step - tape.steps.data())]) kept_[id] = {};
+    if (&tape == s_.tape.get() && (timed || step.together == 1))
+      for (BufferId id : s_.dying[i]) kept_[id] = {};
   }
 }
 
@@ -37,6 +41,43 @@ void Frame::run_timed(const Step& step, const Tape& tape, size_t& inner) {
 }
 
 void Frame::run_kernel(const Step& step) {
+  get_ready(step);
+  const KernelRun& run = kernels_[step.number];
+  if (run.points == 0) return;
+  std::atomic<int32_t> status = 0;
+  auto part = [&](int64_t chunk, int worker) {
+    if (const int32_t ended = run_chunk(step, chunk, worker)) status.store(ended, std::memory_order_relaxed);
+  };
+  if (run.chunks == 1) {
+    part(0, 0);
+  } else {
+    s_.options.pool->run(run.chunks, Work::of(part));
+  }
+  if (status != 0) raise_for(status, std::get<loops::Kernel>(step.node->is).name);
+}
+
+// What the first of them raises is raised, as if the others came behind it.
+void Frame::run_together(std::span<const Step> together) {
+  const auto job = jobs_.find(together[0].number);
+  if (job == jobs_.end()) {
+    for (const Step& step : together) run_kernel(step);
+    return;
+  }
+  for (const Step& step : together) get_ready(step);
+  const std::vector<Piece>& pieces = job->second;
+  std::vector<std::atomic<int32_t>> status(together.size());
+  auto piece = [&](int64_t number, int worker) {
+    const Piece& p = pieces[static_cast<size_t>(number)];
+    if (const int32_t ended = run_chunk(*p.step, p.chunk, worker))
+      status[static_cast<size_t>(p.step - together.data())].store(ended, std::memory_order_relaxed);
+  };
+  s_.options.pool->run(static_cast<int64_t>(pieces.size()), Work::of(piece));
+  for (size_t k = 0; k < together.size(); ++k)
+    if (status[k] != 0) raise_for(status[k], std::get<loops::Kernel>(together[k].node->is).name);
+}
+
+// Memory and arguments of a kernel for this call.
+void Frame::get_ready(const Step& step) {
   for (BufferId id : step.stores) room_for(id);
   if (step.late) {
     prepare(step);
@@ -48,36 +89,28 @@ void Frame::run_kernel(const Step& step) {
   if (run.points == 0) return;
   const KernelArguments& takes = step.code.arguments;
   for (size_t i = 0; i < takes.buffers.size(); ++i) run.pointers[i] = first_[takes.buffers[i]] + run.skipped[i];
-  if (!takes.streams.empty()) {
-    run.streams.clear();
-    for (uint32_t number : takes.streams) {
-      const loops::Stream& stream = s_.program.streams[number];
-      const auto offset = static_cast<uint64_t>(value(stream.offset));
-      run.streams.push_back(stream.seed ? *stream.seed : ambient_.seed);
-      run.streams.push_back(stream.seed ? offset : ambient_.offset + offset);
-    }
+  run.streams.clear();
+  for (uint32_t number : takes.streams) {
+    const loops::Stream& stream = s_.program.streams[number];
+    const auto offset = static_cast<uint64_t>(value(stream.offset));
+    run.streams.push_back(stream.seed ? *stream.seed : ambient_.seed);
+    run.streams.push_back(stream.seed ? offset : ambient_.offset + offset);
   }
-  std::atomic<int32_t> status = 0;
-  auto part = [&](int64_t chunk, int worker) {
-    void* const* pointers = run.pointers.data();
-    SmallVec<void*, 24> own;
-    if (!run.locals.empty()) {
-      for (void* p : run.pointers) own.push_back(p);
-      std::byte* scratch = scratch_.data() + static_cast<uint64_t>(worker) * scratch_of_worker_;
-      for (auto [at, place] : run.locals) own[at] = scratch + place;
-      pointers = own.data();
-    }
-    const int64_t begin = run.points / run.chunks * chunk + std::min(chunk, run.points % run.chunks);
-    const int64_t end = run.points / run.chunks * (chunk + 1) + std::min(chunk + 1, run.points % run.chunks);
-    const int32_t ended = step.code.function(pointers, run.symbols.data(), run.streams.data(), begin, end);
-    if (ended != 0) status.store(ended, std::memory_order_relaxed);
-  };
-  if (run.chunks == 1) {
-    part(0, 0);
-  } else {
-    s_.options.pool->run(run.chunks, Work::of(part));
+}
+
+int32_t Frame::run_chunk(const Step& step, int64_t chunk, int worker) const {
+  const KernelRun& run = kernels_[step.number];
+  void* const* pointers = run.pointers.data();
+  SmallVec<void*, 24> own;
+  if (!run.locals.empty()) {
+    for (void* p : run.pointers) own.push_back(p);
+    std::byte* scratch = scratch_.data() + static_cast<uint64_t>(worker) * scratch_of_worker_;
+    for (auto [at, place] : run.locals) own[at] = scratch + place;
+    pointers = own.data();
   }
-  if (status != 0) raise_for(status, std::get<loops::Kernel>(step.node->is).name);
+  const int64_t begin = run.points / run.chunks * chunk + std::min(chunk, run.points % run.chunks);
+  const int64_t end = run.points / run.chunks * (chunk + 1) + std::min(chunk + 1, run.points % run.chunks);
+  return step.code.function(pointers, run.symbols.data(), run.streams.data(), begin, end);
 }
 
 void Frame::run_extern(const loops::Extern& node) {

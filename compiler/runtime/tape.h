@@ -17,6 +17,7 @@ struct Step {
   NativeKernel code;
   bool late = false;                    // it speaks of symbols that get their values while the program runs
   std::vector<loops::BufferId> stores;  // memory that it writes, no kernel's own
+  uint32_t together = 1;  // kernels from this one on that run as one job (together.h); 0: in an earlier one
 };
 
 struct Tape {

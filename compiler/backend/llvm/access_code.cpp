@@ -106,7 +106,22 @@ void KernelEmitter::everywhere(Ssa at, std::vector<Frame>& frames) {
   if (frames.size() >= 2 && i.kind == InstrKind::draw && frames[0].dims.varies(i.index[0]))
     if (const Draws in = draws_in(i.index[0]); in != Draws::anywhere) return draw_everywhere(at, in, frames);
   if (frames.size() >= 2 && i.kind == InstrKind::load && i.mask == kNone) return load_everywhere(at, frames);
+  if (frames.size() >= 2 && rounds(i) && !late_rounded_[at]) return round_everywhere(at, frames);
   for (Frame& f : frames) instruction(at, f);
+}
+
+// Two vectors by one conversion, and back.
+void KernelEmitter::round_everywhere(Ssa at, std::vector<Frame>& frames) {
+  const Instr& i = nest_->body[at];
+  size_t f = 0;
+  for (; wide_->stores_pairs(i.dtype) && wide_->loads_pairs(i.dtype) && f + 1 < frames.size(); f += 2) {
+    const Val &first = frames[f].values[i.operands[0]], &second = frames[f + 1].values[i.operands[0]];
+    if (!first.wide || !second.wide) break;
+    const std::array<Lanes, 2> made =
+        wide_->load_convert_pair(i.dtype, wide_->store_convert_pair(i.dtype, first.lanes, second.lanes));
+    for (size_t k = 0; k < 2; ++k) frames[f + k].values[at] = {made[k], true};
+  }
+  for (; f < frames.size(); ++f) instruction(at, frames[f]);
 }
 
 void KernelEmitter::draw_everywhere(Ssa at, Draws drawn_in, std::vector<Frame>& frames) {

@@ -1,6 +1,7 @@
 #include "compiler/backend/llvm/kernel_code.h"
 
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/MDBuilder.h>
 
 #include <algorithm>
 #include <map>
@@ -211,7 +212,7 @@ void KernelEmitter::leave(KernelStatus status) {
 void KernelEmitter::leave_if(llvm::Value* any, KernelStatus status) {
   if (any->getType()->isVectorTy()) any = b_.CreateOrReduce(any);
   auto *out = block("raise"), *on = block("on");
-  b_.CreateCondBr(any, out, on);
+  b_.CreateCondBr(any, out, on, llvm::MDBuilder(*ir_.context).createUnlikelyBranchWeights());
   b_.SetInsertPoint(out);
   leave(status);
   b_.SetInsertPoint(on);

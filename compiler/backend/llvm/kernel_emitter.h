@@ -102,6 +102,7 @@ class KernelEmitter {
   void keep_inside();
   void find_fitting();
   void find_late_rounded();
+  static bool rounds(const loops::Instr& i);
   void points(std::vector<Frame>& frames, const Axes& inner);
   void walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body);
   void late(std::vector<Frame>& frames, bool all_stores);
@@ -137,6 +138,7 @@ class KernelEmitter {
   // In frames of neighbouring lanes.
   void everywhere(loops::Ssa at, std::vector<Frame>& frames);
   void draw_everywhere(loops::Ssa at, Draws in, std::vector<Frame>& frames);
+  void round_everywhere(loops::Ssa at, std::vector<Frame>& frames);
   void load_everywhere(loops::Ssa at, std::vector<Frame>& frames);
   void store_everywhere(const loops::Store& s, std::vector<Frame>& frames);
   Val scalar(const loops::Instr& i, Frame& f);

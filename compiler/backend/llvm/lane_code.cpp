@@ -7,6 +7,7 @@
 #include <llvm/IR/InlineAsm.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
+#include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
 
 #include <limits>
@@ -428,7 +429,7 @@ std::vector<V> LaneCode::instead(V condition, const std::vector<V>& usual,
   after->splice(after->end(), before, e.GetInsertPoint(), before->end());
   after->replaceSuccessorsPhiUsesWith(before, after);
   e.SetInsertPoint(before);
-  e.CreateCondBr(any(condition), then, after);
+  e.CreateCondBr(any(condition), then, after, llvm::MDBuilder(e.getContext()).createUnlikelyBranchWeights());
   e.SetInsertPoint(then);
   const std::vector<V> merged = rare();
   llvm::BasicBlock* rare_end = e.GetInsertBlock();

@@ -243,11 +243,13 @@ void KernelEmitter::find_late_rounded() {
     for (Ssa operand : instr.operands) late[operand] = nest_->body[operand].dtype == instr.dtype && uses[operand] == 1;
   }
   late_rounded_.assign(count, false);
-  for (Ssa i = 0; i < count; ++i) {
-    const Instr& instr = nest_->body[i];
-    late_rounded_[i] = late[i] && is_reduced_float(instr.dtype) && instr.kind == InstrKind::scalar &&
-                       instr.row->name == "to_dtype" && instr.compute == Dtype::f32;
-  }
+  for (Ssa i = 0; i < count; ++i) late_rounded_[i] = late[i] && rounds(nest_->body[i]);
+}
+
+// A conversion of f32 to fewer digits.
+bool KernelEmitter::rounds(const Instr& i) {
+  return is_reduced_float(i.dtype) && i.kind == InstrKind::scalar && i.row->name == "to_dtype" &&
+         i.compute == Dtype::f32;
 }
 
 // The points of the inner axes for some frames of the outer ones. Where the lanes are inside, there is one frame.
