@@ -3,6 +3,9 @@
 #include <ATen/core/Tensor.h>
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
+#include <map>
 #include <set>
 #include <string_view>
 
@@ -38,21 +41,42 @@ bool lays_otherwise(const Graph& made) {
   return any;
 }
 
-// How the operands of functions that are not exact lie, but for those in order.
-std::set<std::string_view> inexact_layouts(const Graph& graph, const SymValues& sizes) {
-  std::set<std::string_view> all;
-  for (const auto& sub : graph.subgraphs) all.merge(inexact_layouts(*sub, sizes));
+// How the operands of functions that are not exact lie, by the functions.
+using Layouts = std::map<std::string_view, std::set<std::string_view>>;
+void add_inexact_layouts(const Graph& graph, const SymValues& sizes, Layouts& all) {
+  for (const auto& sub : graph.subgraphs) add_inexact_layouts(*sub, sizes, all);
   graph.for_each_node([&](NodeId id) {
     const Node& node = graph.node(id);
     if (node.op->accuracy == Accuracy::exact) return;
     for (const Arg& a : node.arguments())
       for_each_value(a, [&](ValueId v) {
         const Type& t = graph.type(v);
-        if (!t.is_tensor()) return;
-        if (std::string_view layout = layout_of(t, sizes); !layout.starts_with("contiguous")) all.insert(layout);
+        if (t.is_tensor()) all[node.op->schema.packet].insert(layout_of(t, sizes));
       });
   });
+}
+Layouts inexact_layouts(const Graph& graph, const SymValues& sizes) {
+  Layouts all;
+  add_inexact_layouts(graph, sizes, all);
   return all;
+}
+
+bool in_order(std::string_view layout) { return layout.starts_with("contiguous"); }
+std::set<std::string_view> out_of_order(const Layouts& layouts) {
+  std::set<std::string_view> all;
+  for (const auto& [function, of_it] : layouts)
+    std::ranges::copy_if(of_it, std::inserter(all, all.end()), std::not_fn(in_order));
+  return all;
+}
+
+// Whether a function that both graphs call has operands that lie out of order in one of them, and otherwise in the
+// other one.
+bool lays_a_function_otherwise(const Layouts& before, const Layouts& behind) {
+  return std::ranges::any_of(before, [&](const auto& function) {
+    auto same = behind.find(function.first);
+    return same != behind.end() && same->second != function.second &&
+           !(std::ranges::all_of(same->second, in_order) && std::ranges::all_of(function.second, in_order));
+  });
 }
 
 // A byte of another dtype that is looked at as a bool may be neither 0 nor 1: some of eager's copies keep it, some make
@@ -121,9 +145,10 @@ bool Rewritten::rounds_in_place(const Graph& graph) {
 // last places where a pass has laid an operand otherwise.
 bool Rewritten::rounds_by_layout(const Graph& made) const {
   const SymValues sizes = trial_.binding().lookup();
-  const std::set<std::string_view> before = inexact_layouts(trial_.graph(), sizes);
-  return known_in(known_, trial_.graph(), sizes, {}, true) != nullptr || (lays_otherwise(made) && !before.empty()) ||
-         inexact_layouts(made, sizes) != before;
+  const Layouts before = inexact_layouts(trial_.graph(), sizes), behind = inexact_layouts(made, sizes);
+  return known_in(known_, trial_.graph(), sizes, {}, true) != nullptr ||
+         (lays_otherwise(made) && !out_of_order(before).empty()) || out_of_order(behind) != out_of_order(before) ||
+         lays_a_function_otherwise(before, behind);
 }
 
 std::optional<Mismatch> Rewritten::beyond_bounds(const Execution& got) {

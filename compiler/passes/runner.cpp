@@ -87,15 +87,18 @@ class Runner {
     }
     if (options_.check_text) {
       std::string text = print(graph_);
-      std::string again;
+      std::string again, why;
       try {
         auto parsed = parse_graph(text, graph_.ops());
-        if (structural_hash(*parsed) == hash_ && structurally_equal(*parsed, graph_)) return;
+        const bool equal = structurally_equal(*parsed, graph_, &why);
+        if (equal && structural_hash(*parsed) == hash_) return;
+        if (equal) why = "both are equal, but have two hashes";
         again = print(*parsed);
       } catch (const UserError& e) {
         fail(run, "made a graph whose text does not parse: " + std::string(e.what()) + "\n" + text);
       }
-      fail(run, "made a graph that is another one once printed and parsed:\n" + text + "\nbecomes\n" + again);
+      fail(run,
+           "made a graph that is another one once printed and parsed:\n" + text + "\nbecomes\n" + again + "\n" + why);
     }
   }
 

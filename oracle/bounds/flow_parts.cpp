@@ -109,7 +109,9 @@ Dtype carrier(Dtype d, bool in_storage) {
 }
 bool flows(FlowContext& in, const Call& call, const Leaf& leaf) {
   if (call.op->schema.params[leaf.param].name == call.op->flow.divisor) return false;
-  return is_inexact(leaf.dtype) || !in.store.certain(leaf.value);
+  if (is_inexact(leaf.dtype) || !in.store.certain(leaf.value)) return true;
+  // Integers beside one that may be another: all of a sum's factors have one dtype, and none of them is an index.
+  return !call.op->has(Trait::indexing) && !is_inexact(call.result_dtypes[0]) && any_error(in, call.values);
 }
 
 at::Tensor gamma(const at::Tensor& n, double unit) {

@@ -30,10 +30,11 @@ class Spread {
   bool nan_ = false, number_ = false, minus_ = false, plus_ = false;
 };
 
-// The real and imaginary parts of a row's operands, of which some are zeros that may have either sign.
+// The real and imaginary parts of a row's operands, of which some are, or may be, zeros that may have either sign.
 struct LooseParts {
   double at[6] = {};
   int loose[6], count = 0;
+  bool certain = true;  // all of these are zeros for sure
 
   LooseParts(std::span<const ElementsIn> operands, int64_t i) {
     for (size_t k = 0; k < operands.size(); ++k) {
@@ -41,9 +42,10 @@ struct LooseParts {
       const ScalarValue v = o.at(i);
       const Parts p = parts(v);
       at[2 * k] = p.real, at[2 * k + 1] = p.imaginary;
-      if (!o.loose_zeros || o.kind == ScalarKind::integer || o.error_at(i) != 0) continue;
+      if (!o.loose_zeros || o.kind == ScalarKind::integer) continue;
+      const double error = o.error_at(i);
       for (size_t part = 2 * k; part <= 2 * k + (o.kind == ScalarKind::complex ? 1 : 0); ++part)
-        if (at[part] == 0) loose[count++] = static_cast<int>(part);
+        if (std::fabs(at[part]) <= error) loose[count++] = static_cast<int>(part), certain = certain && error == 0;
     }
   }
   // The operands with the zeros' signs as the bits say.
@@ -88,7 +90,7 @@ void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::sp
     }
     out.loose_zeros = out.loose_zeros || real.both_zeros() || imaginary.both_zeros();
     const double apart = real.width() + imaginary.width();
-    if (apart == 0) continue;
+    if (apart == 0 || !zeros.certain) continue;  // what an uncertain number makes is in the error by now
     out.widen(i, apart);
     out.ambiguous[i] = 1;
     out.any_ambiguous = true;

@@ -6,8 +6,8 @@
 
 namespace lenz::oracle {
 
-// Where a certain zero of an operand may have either sign, the row gives what it gives for both: opens what differs,
-// and says whether a zero takes its sign from there.
+// Where a certain zero of an operand may have either sign, the row gives what it gives for both: opens what differs.
+// Says whether a zero takes its sign from there, of what may be zero too.
 void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                       int64_t count, ElementsOut& out);
 

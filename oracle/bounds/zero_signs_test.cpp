@@ -26,6 +26,19 @@ TEST(Bounds, AZeroHasASignWhereItsRowPromisesOne) {
   EXPECT_FALSE(j.with(2, 0, 0.0F).mismatch);
 }
 
+// Of a zero that is rounded from there, too.
+TEST(Bounds, AFunctionOfALooseZeroIsLoose) {
+  Judged j(R"(graph @g(%x: f32[2], %y: f32[2]) {
+    %m = aten.maximum(%x, %y) %t = aten.tanh(%m) %n = aten.neg(%t)
+    %p = aten.tanh(%x) %q = aten.neg(%p)
+    return %n, %q
+  })",
+           {{0, 1}, {-0.0, 1}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  EXPECT_FALSE(j.reference.outputs[0].zeros_signed);
+  EXPECT_TRUE(j.reference.outputs[1].zeros_signed);
+}
+
 // Which zero a maximum gives is nobody's promise, and so is what looks at its sign; a product's zero has one.
 TEST(Bounds, WhatLooksAtALooseZeroIsOpenBothWays) {
   Judged j(R"(graph @g(%x: f32[3], %y: f32[3]) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "compiler/graph/alias.h"
 #include "compiler/passes/pass.h"
@@ -43,7 +44,7 @@ class Trimmer {
     size_t before = operands.size();
     for (size_t i = 0; i < operands.size();) {
       auto twin = first.find(operands[i]);
-      bool simple = std::ranges::all_of(callees, [&](Graph* g) { return plain(*g, input(*g, operands.size(), i)); });
+      bool simple = std::ranges::all_of(callees, [&](Graph* g) { return plain(*g, operands, i); });
       bool merged = simple && twin != first.end() && context_.allow("twice");
       if (merged) {
         for (Graph* g : callees) {
@@ -72,22 +73,32 @@ class Trimmer {
   static ValueId value(const Graph& callee, size_t operands, size_t i) {
     return callee.inputs()[input(callee, operands, i)].value;
   }
-  // An input that binds no symbol that the others do not bind, shares no memory and is not written to.
-  static bool plain(const Graph& callee, size_t i) {
-    const Input& in = callee.inputs()[i];
+  // An input that binds no symbol that the others do not bind to the same, shares no memory and is not written to.
+  bool plain(const Graph& callee, std::span<const ValueId> operands, size_t i) const {
+    const Input& in = callee.inputs()[input(callee, operands.size(), i)];
     bool bound = true;
     for_each_symbolic_dim(callee.type(in.value), [&](Dim d) {
-      for_each_symbol(d, [&](const SymNode* symbol) { bound = bound && bound_beside(callee, i, symbol); });
+      for_each_symbol(d, [&](const SymNode* symbol) { bound = bound && bound_beside(callee, operands, i, symbol); });
     });
     return bound && !in.mutated && !in.alias;
   }
-  static bool bound_beside(const Graph& callee, size_t i, const SymNode* symbol) {
-    for (size_t k = 0; k < callee.inputs().size(); ++k) {
-      if (k == i) continue;
+  // The first input with a symbol for a size says what it stands for: if that is this one, the next has to say the
+  // same, for the types of what the node gives are made of it.
+  bool bound_beside(const Graph& callee, std::span<const ValueId> operands, size_t i, const SymNode* symbol) const {
+    const size_t inputs = callee.inputs().size(), carried = inputs - operands.size(), own = carried + i;
+    const auto stands_for = [&](size_t at, size_t dim) {
+      return at < carried ? Dim(symbol) : graph_.type(operands[at - carried]).sizes()[dim];
+    };
+    std::optional<Dim> first;
+    for (size_t k = 0; k < inputs; ++k) {
       const Type& type = callee.type(callee.inputs()[k].value);
       if (!type.is_tensor()) continue;
-      for (Dim size : type.sizes())
-        if (!size.is_constant() && size.node() == symbol && size == Dim(symbol)) return true;
+      for (size_t dim = 0; dim < type.rank(); ++dim) {
+        if (type.sizes()[dim].is_constant() || !(type.sizes()[dim] == Dim(symbol))) continue;
+        if (!first && k != own) return true;  // another one comes before it
+        if (k != own) return stands_for(k, dim) == *first;
+        if (!first) first = stands_for(k, dim);
+      }
     }
     return false;
   }
