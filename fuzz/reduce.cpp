@@ -4,8 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "compiler/base/hash.h"
-#include "compiler/graph/equal.h"
 #include "oracle/boxed.h"
 #include "oracle/scratch.h"
 
@@ -80,7 +78,7 @@ class Reducer {
   bool simplify(const Simplification& way) {
     std::vector<Case> candidates;
     for (Case& c : way.candidates(result_.smallest))
-      if (tried_.insert(combine(structural_hash(*c.graph), std::hash<std::string>()(c.setting.text()))).second)
+      if (tried_.insert(std::hash<std::string>()(c.text())).second)  // all of it: a graph's hash leaves out idle inputs
         candidates.push_back(std::move(c));
     // Side by side, a few at a time: the first that fails is taken.
     const size_t group = static_cast<size_t>(options_.jobs) * 4;
@@ -108,7 +106,7 @@ class Reducer {
   const Clock::time_point end_;
   Reduction result_;
   std::vector<const Property*> only_;
-  std::set<uint64_t> tried_;
+  std::set<size_t> tried_;
   bool fresh_ = false;
 };
 }  // namespace
@@ -129,7 +127,9 @@ std::optional<Failure> failure_alone(const Case& c, const std::vector<const Prop
 
 Failure failure_blamed(const Case& c, const Failure& failure) {
   const std::vector<const Property*> only = leading_to(failure.property);
-  Failure result = failure_alone(c, only).value_or(failure);
+  std::optional<Failure> alone = failure_alone(c, only);
+  Failure result = alone.value_or(failure);
+  if (!alone) result.detail += "\nThat was on the way: run once more by itself, this graph holds.";
   if (is_foreign(only)) return result;  // its steps are not ours
   oracle::WorkerCalls calls;
   calls.work = [&](size_t, oracle::Place&) {
