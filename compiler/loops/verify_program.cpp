@@ -9,8 +9,7 @@ namespace {
 constexpr size_t kMostFindings = 100;
 }  // namespace
 
-ProgramVerifier::ProgramVerifier(const Program& program)
-    : program_(program), text_(program) {}
+ProgramVerifier::ProgramVerifier(const Program& program) : program_(program), text_(program) {}
 
 // --- findings
 
