@@ -283,7 +283,8 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   made.ambiguous = planes.ambiguous;
   if (to == Dtype::f64 && is_floating(from)) {  // which holds all of it
     made.error = planes.error;
-    made.lean = planes.lean;
+    // What would be stored as an infinity may have been kept as it is.
+    if (planes.lean.defined()) made.lean = nothing_where(at::isfinite(planes.lean).logical_not(), planes.lean, 0);
     return made;
   }
   if (lenz::is_complex(to) && !lenz::is_complex(from)) {  // the real part alone is rounded
