@@ -56,7 +56,7 @@ double modulus(const ScalarValue& v) {
 // How far the extremes at the corners and at turning points of the first operand lie from the centre, in double-double
 // and at the very ends: of float64, where an operand is off by a few places, evaluations in float64 and ends that are
 // rounded outwards would add more than there is. Nothing where a value is no finite number.
-std::optional<double> at_fine_corners(const Box& box) {
+std::optional<Propagated> at_fine_corners(const Box& box) {
   const ScalarRow& row = box.row;
   if (box.compute != Dtype::f64 || box.target || row.eval.dds == nullptr || row.has(traits::costly) ||
       row.result != ResultRule::same)
@@ -71,10 +71,12 @@ std::optional<double> at_fine_corners(const Box& box) {
   DoubleDouble point[3];
   for (size_t i = 0; i < box.arity; ++i) point[i] = box.value[i];
   const DoubleDouble centre = at(point);
-  double worst = 0, scale = std::max(std::fabs(centre.hi), row.accuracy.absolute);
+  double scale = std::max(std::fabs(centre.hi), row.accuracy.absolute);
+  Reach ends;
   auto visit = [&] {
     const DoubleDouble there = at(point);
-    worst = std::max(worst, std::fabs(static_cast<double>(there - centre)));
+    const auto away = static_cast<double>(there - centre);
+    ends = {std::max(ends.below, -away), std::max(ends.above, away)};
     scale = std::isfinite(there.hi) ? std::max(scale, std::fabs(there.hi)) : kInfinity;
   };
   for (unsigned corner = 0; corner < (1u << box.arity); ++corner) {
@@ -90,21 +92,25 @@ std::optional<double> at_fine_corners(const Box& box) {
       }
   }
   constexpr double kUnsure = 0x1p-62, kSlack = 1 + 0x1p-50;
-  const double all = worst * kSlack + (worst > 0 ? scale * kUnsure : 0);
-  return std::isfinite(scale) && std::isfinite(all) ? std::optional(all) : std::nullopt;
+  const double unsure = ends.error() > 0 ? scale * kUnsure : 0;
+  ends = {ends.below * kSlack + unsure, ends.above * kSlack + unsure};
+  if (!std::isfinite(scale) || !std::isfinite(ends.error())) return std::nullopt;
+  return Propagated{ends.error(), false, ends};
 }
 
 // The same for any row and dtype. Two last places of slack for the evaluations.
 Propagated at_corners(const Box& box) {
-  if (const std::optional<double> fine = at_fine_corners(box)) return {*fine, false};
+  if (const std::optional<Propagated> fine = at_fine_corners(box)) return *fine;
   const double centre = evaluate_at(box, box.value);
   double worst = 0, scale = std::fabs(centre);
+  Reach ends;
   bool undefined = false;
   auto visit = [&](const double* point) {
     const double there = evaluate_at(box, point);
     if (std::isnan(there) != std::isnan(centre)) undefined = true;
     if (there == centre || std::isnan(there)) return;
     worst = std::max(worst, std::fabs(there - centre));
+    ends = {std::max(ends.below, centre - there), std::max(ends.above, there - centre)};
     if (std::isfinite(there)) scale = std::max(scale, std::fabs(there));
   };
   for (unsigned corner = 0; corner < (1u << box.arity); ++corner) {
@@ -129,7 +135,7 @@ Propagated at_corners(const Box& box) {
   }
   if (undefined || std::isnan(worst)) return kUnknown;
   const double slack = std::isfinite(scale) && worst > 0 ? 4 * last_place(Dtype::f64, scale) : 0;
-  return {worst + slack, false};
+  return {worst + slack, false, Reach{ends.below + slack, ends.above + slack}};
 }
 
 double quotient_error(double a, double ea, double b, double eb) {  // of moduli
@@ -142,7 +148,13 @@ bool decision_open(const Box& box) {
   switch (box.row.error.jump) {
     case Jump::where_equal: {
       const double margin = box.error[0] + box.error[1];
-      return margin > 0 && std::fabs(box.value[0] - box.value[1]) <= margin;
+      if (!(margin > 0 && std::fabs(box.value[0] - box.value[1]) <= margin)) return false;
+      // What orders them grows, or falls, with their difference: where both its extremes agree nothing is open. Of
+      // numbers whose errors reach one way alone these may be equal ones.
+      const double least[2] = {box.low[0], box.high[1]}, most[2] = {box.high[0], box.low[1]};
+      const double below[2] = {0, 1}, above[2] = {1, 0};
+      const bool orders = evaluate_at(box, below) != evaluate_at(box, above);
+      return !(orders && evaluate_at(box, least) == evaluate_at(box, most));
     }
     case Jump::at_zero:
       for (size_t i = 0; i < box.arity; ++i)
@@ -184,9 +196,7 @@ Propagated corner_rule(const Box& box) {
   if (has_pole(box)) return kUnknown;
   Propagated p = at_corners(box);
   if (p.ambiguous || !branch_open(box, p.error)) return p;
-  p.ambiguous = true;
-  if (box.row.error.jump == Jump::at_negative_axis) p.error = 2 * dd::kPi.hi;
-  return p;
+  return {box.row.error.jump == Jump::at_negative_axis ? 2 * dd::kPi.hi : p.error, true};
 }
 
 // x^y: monotone in each operand for a positive base, and of zero too while exponents are positive. A negative base
@@ -195,9 +205,9 @@ Propagated power_rule(const Box& box) {
   if (box.low[0] > 0 || (box.low[0] == 0 && box.low[1] > 0)) return at_corners(box);
   const bool whole = box.error[1] == 0 && std::nearbyint(box.value[1]) == box.value[1];
   if (!whole || (box.value[1] < 0 && box.high[0] >= 0)) return kUnknown;
-  Propagated p = at_corners(box);
-  if (box.spans(0, 0)) p.error += std::fabs(evaluate_at(box, box.value));  // turns at zero for even exponents
-  return p;
+  const Propagated p = at_corners(box);
+  if (!box.spans(0, 0)) return p;
+  return {p.error + std::fabs(evaluate_at(box, box.value)), p.ambiguous};  // turns at zero for even exponents
 }
 
 // By an infinity quotients are 0 or -1, by the sign of what is divided.
@@ -424,9 +434,13 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
     box.value[i] = number(operands[i].value);
     box.error[i] = operands[i].error;
     const bool whole = operands[i].value.kind() == ScalarKind::integer;
-    const double e = whole ? std::ceil(box.error[i]) : box.error[i];
-    box.low[i] = e == 0 ? box.value[i] : whole ? box.value[i] - e : down(box.value[i] - e);
-    box.high[i] = e == 0 ? box.value[i] : whole ? box.value[i] + e : up(box.value[i] + e);
+    const Reach reach = whole ? either_way(std::ceil(box.error[i])) : leaning(box.error[i], operands[i].lean);
+    auto end = [&](double away) {
+      const double there = box.value[i] + away;
+      return away == 0 || whole ? there : away < 0 ? down(there) : up(there);
+    };
+    box.low[i] = end(-reach.below);
+    box.high[i] = end(reach.above);
     if (whole) {  // what the dtype has not is none of its values
       const auto [least, most] = ends_of(operand_dtype(row, compute, static_cast<int>(i)));
       box.low[i] = std::max(box.low[i], least);

@@ -21,11 +21,28 @@ struct Uncertain {
   ScalarValue value;         // an integer, a real or a complex number
   double error = 0;          // >= 0; infinite if nothing is known
   double least = -HUGE_VAL;  // of a real number: it is none below this, however far the error reaches
+  double lean = 0;           // of a real number: it reaches so much less far below; if negative, above
 };
 
+// How far another number may lie below and above one.
+struct Reach {
+  double below = 0, above = 0;
+  double error() const { return below > above ? below : above; }
+};
+inline Reach either_way(double error) { return {error, error}; }
+// The same of one with this error and lean.
+inline Reach leaning(double error, double lean) {
+  // Nothing where the lean is all of the error; else rounding has taken no more than this from the difference.
+  if (!(error < HUGE_VAL)) return either_way(error);
+  auto shorter = [&](double by) { return error == by ? 0 : (error - by) + error * 0x1p-52; };
+  return {lean > 0 ? shorter(lean) : error, lean < 0 ? shorter(-lean) : error};
+}
+
 struct Propagated {
-  double error = 0;
-  bool ambiguous = false;  // the result may lie on another branch: either answer is right
+  double error = 0;                // to both sides, or as `ends` say
+  bool ambiguous = false;          // the result may lie on another branch: either answer is right
+  std::optional<Reach> ends = {};  // where both are known, no farther than the error
+  Reach reach() const { return ends ? *ends : either_way(error); }
 };
 
 Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const Uncertain> operands,

@@ -103,7 +103,9 @@ void try_real(const ScalarRow& row, Draw& draw, Tally& tally) {
     };
     const double noise = off(there) + off(centre);
     if (there == centre || std::isinf(bound.error)) continue;
-    ASSERT_LE(std::fabs(there - centre), bound.error * (1 + 1e-9) + noise)
+    const double reach = there < centre ? bound.reach().below : bound.reach().above;
+    ASSERT_LE(reach, bound.error);
+    ASSERT_LE(std::fabs(there - centre), reach * (1 + 1e-9) + noise)
         << row.name << where << (bound.ambiguous ? " ambiguous" : "") << ": " << centre << " became " << there;
   }
 }
@@ -269,6 +271,30 @@ TEST(ErrorPropagation, known_bounds) {
 }
 
 // The lesser of two, and what is above zero, are not off by what they are not.
+TEST(ErrorPropagation, curved_functions_reach_farther_one_way) {
+  const Uncertain four{.value = ScalarValue(4.0), .error = 3};
+  const Propagated root = propagate_error(*find_scalar("rsqrt"), Dtype::f32, {&four, 1});
+  EXPECT_NEAR(root.reach().above, 0.5, 1e-9);
+  EXPECT_NEAR(root.reach().below, 0.5 - 1 / std::sqrt(7.0), 1e-9);
+}
+
+// Of a number that may lie below another and may equal it nobody says that it is greater.
+TEST(ErrorPropagation, comparisons_know_which_way_operands_lean) {
+  const Uncertain operands[2] = {{.value = ScalarValue(2.0), .error = 0.5, .lean = -0.5}, {.value = ScalarValue(2.0)}};
+  auto open = [&](const char* row) { return propagate_error(*find_scalar(row), Dtype::f64, operands).ambiguous; };
+  EXPECT_FALSE(open("gt"));
+  EXPECT_FALSE(open("le"));
+  for (const char* row : {"lt", "ge", "eq", "ne"}) EXPECT_TRUE(open(row)) << row;
+}
+
+// A lean that is all of the error says that the other side is nothing; one that is nearly all of it does not.
+TEST(ErrorPropagation, what_a_lean_leaves) {
+  EXPECT_EQ(leaning(0.5, -0.5).above, 0);
+  EXPECT_EQ(leaning(0.5, 0.5).below, 0);
+  EXPECT_GT(leaning(0.5, std::nextafter(0.5, 0)).below, 0);
+  EXPECT_EQ(leaning(HUGE_VAL, HUGE_VAL).below, HUGE_VAL);
+}
+
 TEST(ErrorPropagation, what_is_not_picked_brings_no_error) {
   EXPECT_EQ(bound_of("minimum", {about(1, 0), about(3, 0.5)}), 0);
   EXPECT_EQ(bound_of("maximum", {about(1, 0), about(3, 0.5)}), 0.5);

@@ -78,7 +78,9 @@ Planes seen_from(const at::Tensor& value, const Planes& middle) {
   p.error = at::maximum(high, low);
   const at::Tensor open = at::isfinite(p.error).logical_not();
   p.error = nothing_where(open, p.error, kInf);
-  p.lean = nothing_where(open, high - low, 0);
+  // As Sides::lean says: all of the error only where the other side is nothing.
+  const at::Tensor by = high - low, vanishes = (at::abs(by) == p.error).logical_and(at::minimum(high, low) != 0);
+  p.lean = nothing_where(open, at::where(vanishes, by * (1 - 0x1p-52), by), 0);
   if (!at::any(p.error != 0).item<bool>()) p.error = p.lean = p.ambiguous = at::Tensor();
   if (at::any(open).item<bool>()) p.ambiguous = p.ambiguous.defined() ? p.ambiguous.logical_or(open) : open;
   return p;

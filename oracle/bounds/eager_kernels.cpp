@@ -69,6 +69,15 @@ bool number_at_range_end(const Arg& a) {
   return a.kind == ArgKind::real && real_at_end(a.d);
 }
 
+bool any_operand_at_range_end(const Call& call) {
+  if (std::ranges::any_of(call.args, number_at_range_end)) return true;
+  for (size_t v = 0; v < call.values.size(); ++v)
+    if (call.values[v] && call.values[v]->value.isTensor() && is_inexact(call.dtype_of(v)) &&
+        has_any(operand_at_range_end(call.values[v]->value.toTensor(), call.dtype_of(v))))
+      return true;
+  return false;
+}
+
 at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros, bool functions) {
   at::Tensor all;
   if (std::ranges::any_of(call.args, number_at_range_end)) all = at::ones(sizes, at::kBool);

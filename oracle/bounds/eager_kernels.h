@@ -17,6 +17,7 @@ bool number_at_range_end(const Arg& a);  // of an argument that is a number, the
 // Where that holds of an operand of a function, or an exponential in it may overflow: of complex numbers eager takes
 // exponentials, and quotients of them, whichever function it is.
 at::Tensor operand_at_range_end(const at::Tensor& t, Dtype dtype);
+bool any_operand_at_range_end(const Call& call);  // of any kind
 
 // Where an operand of a pointwise call is so, or has a part that is; undefined: nowhere. `zeros` count too, as for
 // complex numbers they do: their angle is none. `functions`: as operand_at_range_end says.

@@ -7,13 +7,9 @@
 
 #include "compiler/scalar/error_propagation.h"
 #include "compiler/scalar/rounding.h"
-#include "oracle/bounds/rounded.h"
+#include "oracle/bounds/own_error.h"
 
 namespace lenz::oracle {
-
-namespace {
-constexpr double kRoundingUlps = 0.5;
-}  // namespace
 
 ScalarValue ElementsIn::at(int64_t i) const {
   switch (kind) {
@@ -38,125 +34,6 @@ void ElementsOut::widen(int64_t i, double by) {
 }
 
 namespace {
-// Whether what is stored in this dtype is the step's own result, within an interval whose ends rounding takes it to.
-bool rounds_ends(Formula formula, Dtype dtype) {
-  return formula == Formula::given || (formula == Formula::computed && is_reduced_float(dtype));
-}
-
-// What the row's accuracy lets an implementation add.
-class OwnError {
- public:
-  // `known`: what the reference lost by rounding is.
-  OwnError(const ScalarRow& row, Dtype compute, Dtype result, bool known, Formula formula)
-      : exact_known_(known && formula == Formula::given),
-        exact_(row.accuracy.of(compute) == AccuracyClass::exact || is_integral(result, true)),
-        absolute_(row.accuracy.absolute),
-        of_operands_(row.accuracy.of_operands),
-        floating_(is_floating(result)),
-        monotone_(rounds_ends(formula, result) && rounds(row, result)),
-        about_(known && formula == Formula::given && result == Dtype::f64 && rounds_once(row, result) && plain(row)),
-        rounds_ends_(rounds_ends(formula, result)),
-        in_f32_(row.accuracy.kind == AccuracyClass::ulps && arithmetic_dtype(result) != result &&
-                row.eager.narrow_ulps == 0),
-        anywhere_(formula != Formula::given && row.accuracy.absolute == 0 &&
-                  (row.error.rule == ErrorRule::product || row.error.rule == ErrorRule::quotient)),
-        exact_if_known_(formula == Formula::given &&
-                        row.error.rule == ErrorRule::product),  // of two floats, in float64
-        unsure_(formula != Formula::given ? kOtherFormula
-                : plain(row) || in_f32_   ? 0x1p-52
-                                          : 0x1p-21),
-        rounding_(in_f32_ ? Dtype::f32 : result_for(result), ulps(row, result),
-                  known ? 0 : ulps(row, lenz::is_complex(result) ? Dtype::c128 : Dtype::f64)),
-        storage_(result_for(result), kRoundingUlps),
-        spare_(kNarrowSpare * std::ldexp(1, 1 - info(to_real(result_for(result))).mantissa_bits)),
-        least_(kNarrowSpare * smallest_subnormal(to_real(result_for(result)))),
-        bounded_(!is_integral(result, true)),
-        largest_(largest_finite(to_real(result_for(result)))),
-        last_place_(last_place(to_real(result_for(result)), largest_)) {}
-
-  bool exact() const { return exact_; }
-  bool of_operands() const { return of_operands_; }
-  double at(double magnitude) const {
-    if (exact_) return 0;
-    return anywhere_ ? rounding_.anywhere(magnitude) : rounding_.at(std::max(magnitude, absolute_));
-  }
-  // Whether what is stored may lie a place beyond the dtype's largest number, which is an infinity.
-  bool overflows(double value, double error) const {
-    return bounded_ && std::fabs(value) - largest_ + error >= last_place_;
-  }
-  // Whether a rounding of what lies between two ends is all that there is, in float64; and what that makes.
-  bool rounds_about() const { return about_; }
-  Sides about(double value, double below, double above) const { return rounding_.spread_ends(value, below, above); }
-  // Of an exact row, what the operands bring, e: a whole number next to one that is kept wider may be no number of the
-  // dtype.
-  Sides stored(double value, double e) const { return floating_ && e > 0 ? storage_.spread(value, e, 0) : Sides{e, e}; }
-  // That and what the operands bring, e. `known`: they are certain. `scale`: of the operands, where they count.
-  Sides with(double value, double e, bool known, Rest rest, double scale = 0) const {
-    if (in_f32_) return computed_wider(value, e, scale);
-    if (about_) {
-      const double within = (e + rest.unsure) * kOwnSlack;
-      return rounding_.spread_ends(value, within - rest.above, within + rest.above);
-    }
-    if (!monotone_) {
-      const double off = e + rest.size();
-      const double all = off + at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0));
-      return all < kUnbounded && !overflows(value, all) ? Sides{all, all} : rounding_.beyond(value, off);
-    }
-    return rounding_.spread(value, e, known && (exact_if_known_ || (exact_known_ && rest.size() == 0)) ? 0 : unsure_);
-  }
-
- private:
-  // In f32, and then stored.
-  Sides computed_wider(double value, double e, double scale) const {
-    const double magnitude = std::max({std::fabs(value) + e, absolute_, of_operands_ ? scale : 0});
-    const double in_f32 = std::min(rounding_.at(magnitude), rounding_.of_size(magnitude));
-    const double computed = e + std::max(in_f32, std::max(binade(magnitude) * spare_, least_));
-    if (rounds_ends_) return storage_.spread(value, computed, unsure_);
-    const double all = computed + storage_.at(std::fabs(value) + computed);
-    return all < kUnbounded && !overflows(value, all) ? Sides{all, all} : storage_.beyond(value, computed);
-  }
-  // Whether results are rounded to nearest, or kept wider. In float64 the reference rounds too, which is another
-  // matter.
-  static bool rounds(const ScalarRow& row, Dtype result) {
-    return rounds_once(row, result) && (is_reduced_float(result) || (result == Dtype::f32 && plain(row)));
-  }
-  static bool rounds_once(const ScalarRow& row, Dtype result) {
-    return row.accuracy.kind == AccuracyClass::correctly_rounded && row.accuracy.absolute == 0 &&
-           ulps(row, result) == 0.5;
-  }
-  // Neither a quotient nor a root, of which eager and others may keep in f32 less than f32 has.
-  static bool plain(const ScalarRow& row) {
-    return row.arity < 3 && (row.error.rule == ErrorRule::sum || row.error.rule == ErrorRule::product);
-  }
-
-  static Dtype result_for(Dtype result) { return is_integral(result, true) ? Dtype::f64 : result; }
-  // Eager is one of the implementations that are judged: where it is known to be worse than the row asks, it counts.
-  static double ulps(const ScalarRow& row, Dtype result) {
-    const ScalarAccuracy& a = row.accuracy;
-    if (lenz::is_complex(result)) return std::max(a.complex_ulps, row.eager.complex_ulps);
-    double own = a.kind == AccuracyClass::correctly_rounded ? 0.5 : a.ulps;
-    if (row.eager.narrow_ulps > 0 && arithmetic_dtype(result) != result) return row.eager.narrow_ulps;
-    if (a.kind == AccuracyClass::correctly_rounded && arithmetic_dtype(result) != result) return own;
-    bool wide = result == Dtype::f64 && row.eager.f64_ulps > 0;
-    return std::max(own, wide ? row.eager.f64_ulps : row.eager.ulps);
-  }
-
-  bool exact_known_;  // what of a result float64 has no room for, and no formula but the given one stands for it
-  bool exact_;
-  double absolute_;
-  bool of_operands_;
-  bool floating_;
-  bool monotone_, about_, rounds_ends_;
-  bool in_f32_;    // computed there, and stored in a narrower dtype
-  bool anywhere_;  // factors may be taken in another order, whose products lie elsewhere in their binades
-  bool exact_if_known_;
-  double unsure_;
-  Rounding rounding_, storage_;
-  double spare_, least_;
-  bool bounded_;  // its numbers end somewhere
-  double largest_, last_place_;
-};
-
 // Where a double-double has no room for it, half a place of float64.
 Rest rest_of(const ScalarRow& row, const ElementsOut& out, int64_t i, double value) {
   constexpr double kRoom = 0x1p-900;
@@ -296,7 +173,7 @@ double steepness(const ScalarRow& row, Dtype result, std::span<const ElementsIn>
 std::array<Uncertain, 3> uncertain(std::span<const ElementsIn> operands, int64_t i) {
   std::array<Uncertain, 3> given;
   for (size_t k = 0; k < operands.size(); ++k) {
-    given[k] = {operands[k].at(i), operands[k].error_at(i)};
+    given[k] = {.value = operands[k].at(i), .error = operands[k].error_at(i), .lean = operands[k].lean_at(i)};
     if (operands[k].never_negative) given[k].least = 0;
   }
   return given;
@@ -323,7 +200,7 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
                           targeted ? std::optional(result) : std::nullopt);
     if (signs)
       if (const double moved = moved_by_signs(row, compute, {given.data(), operands.size()}); moved > 0)
-        p = {std::max(p.error, moved), true};
+        p = {.error = std::max(p.error, moved), .ambiguous = true};
     double magnitude = magnitude_of(results.at(i));
     double error = p.error;
     Sides sides;
@@ -333,9 +210,9 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
       if (out.kind == ScalarKind::real) {
-        sides = !exact && own.exact()
-                    ? own.stored(results.real(i), error)
-                    : own.with(results.real(i), error, exact, rest_of(row, out, i, results.real(i)), largest_operand);
+        sides = !exact && own.exact() ? own.stored(results.real(i), p.reach())
+                                      : own.with(results.real(i), p.reach(), exact,
+                                                 rest_of(row, out, i, results.real(i)), largest_operand);
         if (!exact) sides = {sides.low * kOwnSlack, sides.high * kOwnSlack};
         error = sides.error();
       } else {
@@ -364,18 +241,20 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
   }
 }
 
-// Rules that are plain arithmetic on real operands: `error(i)` gives what the operands' errors come to.
-template <class Error>
+Reach times(Reach r, double by) { return {r.below * by, r.above * by}; }
+
+// Rules that are plain arithmetic on real operands: `brought(i)` gives what the operands' errors come to.
+template <class Brought>
 void plain_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
-                ElementsOut& out, Error&& error) {
+                ElementsOut& out, Brought&& brought) {
   OwnError own(row, compute, result, out.rest != nullptr, out.formula);
   const auto* value = static_cast<const double*>(out.value);
   double total = 0;
   bool open = false;
   for (int64_t i = 0; i < count; ++i) {
-    double e = error(i) * kOwnSlack;
-    const bool zero = e == 0 && value[i] == 0 && is_zero_exactly(row, operands, i, out.formula);
-    const Sides sides = zero ? Sides{} : own.with(value[i], e, e == 0, rest_of(row, out, i, value[i]));
+    const Reach e = times(brought(i), kOwnSlack);
+    const bool known = e.error() == 0, zero = known && value[i] == 0 && is_zero_exactly(row, operands, i, out.formula);
+    const Sides sides = zero ? Sides{} : own.with(value[i], e, known, rest_of(row, out, i, value[i]));
     const double all = sides.error();
     out.error[i] = all;
     if (out.lean != nullptr) {
@@ -439,9 +318,9 @@ bool between_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<c
     DoubleDouble ends[2][2];
     for (size_t k = 0; k < 2; ++k) {
       const ElementsIn& o = operands[k];
-      const double v = o.real(i), e = o.error_at(i), lean = o.lean == nullptr ? 0 : o.lean[i * o.step];
-      ends[k][0] = dd::two_sum(v, -(e - std::max(lean, 0.0)));
-      ends[k][1] = dd::two_sum(v, e + std::min(lean, 0.0));
+      const Reach reach = leaning(o.error_at(i), o.lean_at(i));
+      ends[k][0] = dd::two_sum(o.real(i), -reach.below);
+      ends[k][1] = dd::two_sum(o.real(i), reach.above);
     }
     double below = -kUnbounded, above = -kUnbounded;
     for (unsigned corner = 0; corner < 4; ++corner) {
@@ -459,6 +338,18 @@ bool between_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<c
   return true;
 }
 
+struct Size {
+  double size, error;
+};
+// A product of such factors: towards zero it goes less far than away from it. `value`: the product, or zero where more
+// than that has a hand in the result, by `beside` at most.
+Reach away_from(double value, Size a, Size b, double beside) {
+  const double both = a.size * b.error + b.size * a.error, more = a.error * b.error;
+  if (value == 0 || !(a.error <= a.size && b.error <= b.size)) return either_way(both + more + beside);
+  const Reach outwards{both - more, both + more};
+  return value > 0 ? outwards : Reach{outwards.above, outwards.below};
+}
+
 double quotient_error(double a, double ea, double b, double eb) {
   return b > eb ? (ea + a / b * eb) / (b - eb) : kUnbounded;
 }
@@ -474,13 +365,16 @@ bool reads_signs_of_nan(const ScalarRow& row, Dtype compute) {
   return false;
 }
 
-void conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, Formula formula,
-                       ElementsOut& out) {
+void conversion_errors(const Converted& given, int64_t count, Dtype to, Formula formula, ElementsOut& out) {
   const Rounding rounding(to, kRoundingUlps);
   const bool disc = lenz::is_complex(to);  // values are sizes, whose parts are rounded
   for (int64_t i = 0; i < count; ++i) {
-    double v = values[i], e = errors ? errors[i] : 0;
+    double v = given.values[i], e = given.errors ? given.errors[i] : 0;
     bool stays = e == 0 && (!std::isfinite(v) || (disc ? v == 0 : round_to(to, v) == v));
+    auto spread = [&](double value, double error, double lean) {
+      const Reach reach = leaning(error, lean);
+      return rounding.spread(value, reach.below, reach.above, formula == Formula::given ? 0 : kOtherFormula);
+    };
     auto either_way = [&](double all) { out.set(i, {all, all}); };
     if (stays)
       either_way(0);
@@ -491,13 +385,14 @@ void conversion_errors(const double* values, const double* errors, int64_t count
     else if (disc || !rounds_ends(formula, to))
       either_way(all);
     else
-      out.set(i, rounding.spread(v, e, formula == Formula::given ? 0 : kOtherFormula));
+      out.set(i, spread(v, e, given.leans ? given.leans[i] : 0));
   }
 }
 
 void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
-                    const double* passed, int64_t count, ElementsOut& out) {
-  plain_rule(row, compute, result, operands, count, out, [&](int64_t i) { return passed[i]; });
+                    const Brought& brought, int64_t count, ElementsOut& out) {
+  plain_rule(row, compute, result, operands, count, out,
+             [&](int64_t i) { return Reach{brought.below[i], brought.above[i]}; });
 }
 
 namespace {
@@ -527,7 +422,8 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
   if (std::ranges::any_of(operands, [](const ElementsIn& o) { return o.lean != nullptr; }) &&
       between_ends(row, compute, result, operands, count, out))
     return;
-  auto run = [&](auto&& error) { plain_rule(row, compute, result, operands, count, out, error); };
+  auto by_sides = [&](auto&& brought) { plain_rule(row, compute, result, operands, count, out, brought); };
+  auto run = [&](auto&& error) { by_sides([&](int64_t i) { return either_way(error(i)); }); };
   const ElementsIn &a = operands[0], &b = operands[operands.size() > 1 ? 1 : 0];
   const ElementsIn& c = operands[operands.size() - 1];
   const auto* value = static_cast<const double*>(out.value);
@@ -544,14 +440,17 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
       break;
     case ErrorRule::product:
       if (operands.size() == 1)
-        return run([&](int64_t i) { return (2 * std::fabs(a.real(i)) + a.error_at(i)) * a.error_at(i); });
+        return by_sides([&](int64_t i) {
+          const Size x{std::fabs(a.real(i)), a.error_at(i)};
+          return away_from(value[i], x, x, 0);
+        });
       if (operands.size() == 2 && moves_exponent(b, out) &&
           scaled(row, compute, result, a, std::fabs(b.real(0)), count, out))
         return;
-      return run([&](int64_t i) {
-        double ea = a.error_at(i), eb = b.error_at(i);
-        double third = operands.size() == 3 ? c.error_at(i) : 0;
-        return std::fabs(a.real(i)) * eb + std::fabs(b.real(i)) * ea + ea * eb + third;
+      return by_sides([&](int64_t i) {
+        const double x = std::fabs(a.real(i)), y = std::fabs(b.real(i)), ex = a.error_at(i), ey = b.error_at(i);
+        const double third = operands.size() == 3 ? c.error_at(i) : 0;
+        return away_from(operands.size() == 3 ? 0 : value[i], {x, ex}, {y, ey}, third);
       });
     case ErrorRule::quotient:
       if (operands.size() == 1)

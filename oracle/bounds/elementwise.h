@@ -37,11 +37,12 @@ struct ElementsIn {
   int64_t step = 1;
   bool loose_zeros = false;      // a zero may have either sign
   bool never_negative = false;   // nothing is less than zero, however far errors reach
-  const double* lean = nullptr;  // of float64, where rules ask for it; null: errors reach both ways
+  const double* lean = nullptr;  // where rules ask for it; null: errors reach both ways
 
   double real(int64_t i) const { return static_cast<const double*>(value)[i * step]; }
   ScalarValue at(int64_t i) const;
   double error_at(int64_t i) const { return error ? error[i * step] : 0; }
+  double lean_at(int64_t i) const { return lean ? lean[i * step] : 0; }
 };
 
 // Whether another formula may stand for what is computed, and what its roundings may be then.
@@ -74,14 +75,20 @@ bool reads_signs_of_nan(const ScalarRow& row, Dtype compute);
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out);
 
-// The same where somebody knows already what the operands' errors come to (`passed`, one for each result).
+// The same where somebody knows already what the operands' errors come to, below and above each result.
+struct Brought {
+  const double *below, *above;
+};
 void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
-                    const double* passed, int64_t count, ElementsOut& out);
+                    const Brought& brought, int64_t count, ElementsOut& out);
 
 // A floating value in another floating dtype, or an integer in one: what is representable and certain stays exact.
 // Of complex numbers the values are sizes. Writes `out`'s errors and what they lean.
-void conversion_errors(const double* values, const double* errors, int64_t count, Dtype to, Formula formula,
-                       ElementsOut& out);
+struct Converted {
+  const double* values;
+  const double *errors = nullptr, *leans = nullptr;  // null: zeros
+};
+void conversion_errors(const Converted& given, int64_t count, Dtype to, Formula formula, ElementsOut& out);
 
 // What a formula that computes in f32 may be off by, of the magnitude, where a step's dtype is narrow.
 inline constexpr double kOtherFormula = 0x1p-20;

@@ -188,6 +188,17 @@ bool any_error(FlowContext& in, std::span<const RunValue> values) {
   return false;
 }
 
+bool may_refuse_others(FlowContext& in, const Call& call) {
+  if (call.op->raises.empty()) return false;
+  const bool looks = call.op->scalar.empty() && !call.op->has(Trait::movement) && !call.op->has(Trait::view);
+  return std::ranges::any_of(leaves(call.values), [&](const at::Tensor& t) {
+    if (!t.is_floating_point() && !t.is_complex()) return !in.store.certain(t);
+    if (!looks) return false;
+    const Planes p = in.store.read(t);
+    return p.error.defined() && at::any(at::isfinite(p.error).logical_not()).item<bool>();
+  });
+}
+
 void mark_unknown(FlowContext& in, std::span<const RunValue> results) {
   for (const at::Tensor& t : leaves(results)) {
     in.store.write(t, at::full(t.sizes(), kInf, at::kDouble), at::ones(t.sizes(), at::kBool));

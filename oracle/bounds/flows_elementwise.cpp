@@ -119,9 +119,14 @@ struct FineValues {
   double unsure = 0;
 };
 
+// What operands' errors come to below and above each value; undefined: nobody knows yet.
+struct Ends {
+  at::Tensor below, above;
+};
+
 // The row over planes whose operands have met in `compute`.
 Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
-             const at::Tensor& value, Formula formula, const at::Tensor& passed = {}, const FineValues& fine = {}) {
+             const at::Tensor& value, Formula formula, const Ends& ends = {}, const FineValues& fine = {}) {
   std::vector<Laid> laid;
   std::vector<ElementsIn> elements;
   bool marked = false;
@@ -142,8 +147,9 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   if (fine.rest.defined()) out.rest = fine.rest.const_data_ptr<double>();
   out.rest_unsure = fine.unsure;
   out.formula = formula;
-  if (passed.defined())
-    settled_errors(row, compute, result, elements, passed.const_data_ptr<double>(), value.numel(), out);
+  if (ends.below.defined())
+    settled_errors(row, compute, result, elements,
+                   {ends.below.const_data_ptr<double>(), ends.above.const_data_ptr<double>()}, value.numel(), out);
   else
     elementwise_errors(row, compute, result, elements, value.numel(), out);
   widen_at_ends(row, compute, result, elements, value.numel(), out);
@@ -164,8 +170,8 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
 
 // A monotone function of one real operand takes its extremes at the interval's ends: eager's vectorised kernels find
 // them faster than a loop over elements, where there are many. Undefined: the general rule has to say.
-at::Tensor at_ends(FlowContext& in, const Call& call, const ScalarRow& row, Dtype compute, const Planes& operand,
-                   const at::Tensor& value) {
+Ends at_ends(FlowContext& in, const Call& call, const ScalarRow& row, Dtype compute, const Planes& operand,
+             const at::Tensor& value) {
   constexpr int64_t kMany = 512;
   constexpr double kSlack = 16 * 0x1p-53;  // the kernels' own error: too much in float64
   bool fits = !(compute == Dtype::f64 && row.eval.dds != nullptr && !row.has(traits::costly) &&
@@ -185,10 +191,11 @@ at::Tensor at_ends(FlowContext& in, const Call& call, const ScalarRow& row, Dtyp
   };
   at::Tensor high = end(1), low = end(-1);
   if (!high.defined() || !low.defined()) return {};
-  at::Tensor far = at::maximum((high - value).abs_(), (low - value).abs_());
-  at::Tensor passed = far.add_(at::maximum(high.abs_(), low.abs_()), kSlack);
+  const at::Tensor slack = at::maximum(at::abs(high), at::abs(low)) * kSlack;
+  const at::Tensor below = (value - at::minimum(high, low)).clamp_min(0) + slack;
+  const at::Tensor above = (at::maximum(high, low) - value).clamp_min(0) + slack;
   // Outside the domain, or at a pole, the general rule decides.
-  return all_finite(passed) ? passed.contiguous() : at::Tensor();
+  return all_finite(below) && all_finite(above) ? Ends{below.contiguous(), above.contiguous()} : Ends{};
 }
 
 bool uncertain(std::span<const Planes> operands) {
@@ -274,6 +281,12 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   bool counts = exact && is_inexact(from) && is_integral(to, false);  // which is not defined beyond the integers
   if (exact && (!is_inexact(to) || !narrows) && !counts) return made;
   made.ambiguous = planes.ambiguous;
+  if (to == Dtype::f64 && is_floating(from)) {  // which holds all of it
+    made.error = planes.error;
+    // What would be stored as an infinity may have been kept as it is.
+    if (planes.lean.defined()) made.lean = nothing_where(at::isfinite(planes.lean).logical_not(), planes.lean, 0);
+    return made;
+  }
   if (lenz::is_complex(to) && !lenz::is_complex(from)) {  // the real part alone is rounded
     const Planes part = converted(planes, from, to_real(to), formula);
     made.error = part.error;
@@ -283,11 +296,13 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
     at::Tensor value = (lenz::is_complex(to) ? finite_size(made.value) : made.value).contiguous();
     at::Tensor error = at::empty(value.sizes(), at::kDouble);
     at::Tensor given = exact ? at::Tensor() : planes.error.contiguous();
+    at::Tensor leaning = exact || !planes.lean.defined() ? at::Tensor() : planes.lean.contiguous();
     at::Tensor lean = may_lean(to, value) ? at::empty(value.sizes(), at::kDouble) : at::Tensor();
     ElementsOut out{.error = error.mutable_data_ptr<double>(),
                     .lean = lean.defined() ? lean.mutable_data_ptr<double>() : nullptr};
-    conversion_errors(value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(), value.numel(),
-                      to, formula, out);
+    conversion_errors({value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(),
+                       leaning.defined() ? leaning.const_data_ptr<double>() : nullptr},
+                      value.numel(), to, formula, out);
     if (out.any_error) made.error = error;
     if (out.any_lean) made.lean = lean;
     if (exact && out.any_error && lenz::is_complex(to))  // parts that the dtype holds stay
@@ -431,7 +446,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const FineValues fine = evaluated_finely(row, compute, result, operands, value);
   Planes made = apply(row, compute, result, operands, value, in.formula,
                       at_ends(in, call, row, compute, operands[0], value), fine);
-  if (has_exception(row, compute)) made.lean = at::Tensor();  // of which eager's own errors know nothing
+  if (listed) made.lean = at::Tensor();  // of which eager's own errors know nothing
   if (listed && value.is_floating_point()) excuse_row(in, call, row, {}, made);
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true, !is_arithmetic(row)); ends.defined())
@@ -507,7 +522,7 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   at::Tensor size = (value.is_complex() ? at::abs(value) : value).contiguous();
   at::Tensor error = at::empty(size.sizes(), at::kDouble);
   ElementsOut rounded{.error = error.mutable_data_ptr<double>()};
-  conversion_errors(size.const_data_ptr<double>(), nullptr, size.numel(), d, in.formula, rounded);
+  conversion_errors({size.const_data_ptr<double>()}, size.numel(), d, in.formula, rounded);
   const bool any = rounded.any_error;
   bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
   if (fill && !any) return out;

@@ -100,18 +100,6 @@ struct Referee::Impl final : NodeMachine {
     store.carry(store.read(tensor->value.toTensor()), made->value.toTensor());
     return made;
   }
-  // Whether the call may refuse other values than these, or take them: integers that may be others, and of what looks
-  // at values before it computes floats that may be anything.
-  bool may_refuse_others(const Call& call) {
-    if (call.op->raises.empty()) return false;
-    const bool looks = call.op->scalar.empty() && !call.op->has(Trait::movement) && !call.op->has(Trait::view);
-    return std::ranges::any_of(leaves(call.values), [&](const at::Tensor& t) {
-      if (!t.is_floating_point() && !t.is_complex()) return !store.certain(t);
-      if (!looks) return false;
-      const Planes p = store.read(t);
-      return p.error.defined() && at::any(at::isfinite(p.error).logical_not()).item<bool>();
-    });
-  }
   RunValue placed(const RunValue& tensor, const Type& like, const SymValues& symbols) override {
     RunValue made = oracle::placed(tensor, like, symbols);
     store.carry(store.read(tensor->value.toTensor()), made->value.toTensor());
@@ -141,7 +129,7 @@ struct Referee::Impl final : NodeMachine {
     at::AutoDispatchBelowADInplaceOrView below;  // nor is asked at each of its own calls
     Call call(graph, node, values, symbols);
     std::vector<Dtype> dtypes = call.result_dtypes;
-    refusals_open = refusals_open || may_refuse_others(call);
+    if (FlowContext in = context(); may_refuse_others(in, call)) refusals_open = true;
     std::set<std::string> earlier = std::exchange(unbounded, {});
     Outcome out = run_call(call, dtypes);
     sizes_open = sizes_open || (node.op->has(Trait::data_dependent) && !unbounded.empty());
@@ -418,14 +406,6 @@ struct Referee::Impl final : NodeMachine {
     return false;
   }
 
-  static bool any_far_operand(const Call& call) {
-    if (std::ranges::any_of(call.args, number_at_range_end)) return true;
-    return std::ranges::any_of(std::views::iota(size_t{0}, call.values.size()), [&](size_t v) {
-      if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) return false;
-      return at::any(operand_at_range_end(call.values[v]->value.toTensor(), call.dtype_of(v))).item<bool>();
-    });
-  }
-
   // A call that writes to its operands, with copies of them that lie as they do: its kernel is run once they are
   // written to.
   std::optional<Call> kept_if_written(const Call& call) const {
@@ -456,7 +436,8 @@ struct Referee::Impl final : NodeMachine {
   Outcome run_definition(const Call& call, std::vector<Dtype>& dtypes) {
     const std::optional<Call> before = formula_ != Formula::given ? std::nullopt : kept_if_written(call);
     if (formula_ == Formula::given)
-      far_step_ = widening == Widening::bounds_of_eager && call.op->has(Trait::elementwise) && any_far_operand(call);
+      far_step_ =
+          widening == Widening::bounds_of_eager && call.op->has(Trait::elementwise) && any_operand_at_range_end(call);
     Graph scratch(call.graph->shared_context(), call.graph->ops(), "definition");
     // In numbers: a definition that is open to other sizes may be another one.
     auto number = [&](Dim d) {

@@ -304,6 +304,50 @@ TEST(Lean, OfWholeNumbersThatAreNoneOfTheDtype) {
   EXPECT_TRUE(j.with(0, 0, 3210).mismatch);
 }
 
+// Of a number that is known it is known what f32 makes of it, before it is rounded to less.
+TEST(Lean, OfCertainNumbersKnowsWhatIsKeptInFloat) {
+  const double x = 1 + 0x1p-20 + 0x1p-30;  // kept as it is, 1 + 2^-20 or 1
+  Judged j(R"(graph @g(%x: f64[1]) {
+    %narrow = aten._to_copy(%x, dtype=bf16)
+    %wide = aten._to_copy(%narrow, dtype=f64)
+    %greater = aten.gt(%narrow, %x)
+    return %wide, %greater
+  })",
+           {{x}});
+  EXPECT_FALSE(j.with(0, 0, 1).mismatch);
+  EXPECT_FALSE(j.with(0, 0, x).mismatch);
+  EXPECT_TRUE(j.with(0, 0, x + 0x1p-25).mismatch);
+  EXPECT_EQ(j.errors(1)[0], 0);  // it is not greater, whatever is kept
+}
+
+// What eager stores in a narrow dtype is a number of that: none of 0.5976... may be kept wider either.
+TEST(Lean, OfWhatIsStoredNarrowEndsHalfwayToTheNextNumber) {
+  Judged j(R"(graph @g(%x: bf16[1]) {
+    %root = aten.rsqrt(%x)
+    %wide = aten._to_copy(%root, dtype=f32)
+    return %wide
+  })",
+           {{2.71875}});  // 0.60648, two places of 0.00390625 either way
+  EXPECT_FALSE(j.with(0, 0, 0.6015625).mismatch);
+  EXPECT_FALSE(j.with(0, 0, 0.6).mismatch);
+  EXPECT_TRUE(j.with(0, 0, 0.599).mismatch);
+}
+
+// Squares of what is off both ways are farther off above: (1.5 + e)^2 lies e^2 beyond 2.25 + 3 e, (1.5 - e)^2 e^2
+// above.
+TEST(Lean, OfProductsIsLessTowardsZero) {
+  Judged j(R"(graph @g(%x: bf16[1]) {
+    %root = aten.rsqrt(%x)
+    %wide = aten._to_copy(%root, dtype=f32)
+    %square = aten.mul(%wide, %wide)
+    return %square
+  })",
+           {{2.71875}});
+  const double below = j.values()[0] - 0.599609375 * 0.599609375;
+  EXPECT_FALSE(j.with(0, 0, j.values()[0] - 0.999 * below).mismatch);
+  EXPECT_TRUE(j.with(0, 0, j.values()[0] - 1.003 * below).mismatch);
+}
+
 TEST(Lean, EndsWithWhatIsWritten) {
   Judged j(R"(graph @g(%x: bf16[2], %y: bf16[2], %w: bf16[2]) {
     %z = aten.add(%x, %y)

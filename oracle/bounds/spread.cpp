@@ -34,16 +34,21 @@ Sides Rounding::beyond(double v, double e) const {
   return {kUnbounded, kUnbounded, certain ? std::copysign(kUnbounded, v) : 0};
 }
 
-Sides Rounding::spread(double v, double e, double unsure) const {
-  const double size = std::fabs(v) + e, added = at(size);
-  if (!(added < kUnbounded)) return beyond(v, e + size * unsure);
+Sides Rounding::spread(double v, double below, double above, double unsure) const {
+  const double far = std::max(below, above), size = std::fabs(v) + far, added = at(size);
+  if (!(added < kUnbounded)) return beyond(v, far + size * unsure);
   const double off = size * unsure;
   // Whatever is wider than a narrow dtype holds all of f32, and rounds no number of that: any other by half a place of
-  // f32 at most, before it is rounded once more.
-  const bool held = e + off == 0 && static_cast<double>(static_cast<float>(v)) == v;
-  const double kept = e + off + (held ? 0 : std::max(size * wider_, wider_least_));
-  auto side = [&](double end) { return std::min(e + off + added, std::max(kept, end) * kOwnSlack); };
-  return {side(v - nearest(dtype_, v - kept)), side(nearest(dtype_, v + kept) - v)};
+  // f32 at most, before it is rounded once more. Of a certain number it is known what that makes.
+  const double in_f32 = static_cast<double>(static_cast<float>(v));
+  const bool certain = wider_ != 0 && far + off == 0 && std::isfinite(in_f32);
+  auto side = [&](double e, double way) {
+    const double widened = certain ? std::max(way * (in_f32 - v), 0.0) : std::max(size * wider_, wider_least_);
+    const double kept = e + off + widened;
+    const double end = way * (nearest(dtype_, v + way * kept) - v);
+    return std::min(e + off + added, std::max(kept, end) * kOwnSlack);
+  };
+  return {side(below, -1), side(above, 1)};
 }
 
 // The interval's ends may be kept wider, and are rounded as any other number: by float64 itself, or first by something

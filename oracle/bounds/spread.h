@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "compiler/scalar/error_propagation.h"
 #include "compiler/scalar/scalar.h"
 
 namespace lenz::oracle {
@@ -28,7 +29,10 @@ struct Sides {
   double lean() const {
     if (!(error() <= std::numeric_limits<double>::max())) return overflows;
     const double by = high - low;
-    return std::fabs(by) > 0x1p-6 * error() ? by : 0;
+    if (!(std::fabs(by) > 0x1p-9 * error())) return 0;
+    // All of the error says that the shorter side is nothing at all, not that it is lost beside the longer one.
+    const bool lost = std::fabs(by) == error() && std::min(low, high) != 0;
+    return lost ? std::nextafter(by, 0.0) : by;
   }
 };
 
@@ -50,7 +54,8 @@ class Rounding {
   // How far from v a number within e of it is, once it is rounded to nearest or, in a wider dtype, hardly: rounding is
   // monotone, and takes no number farther than the ends of the interval. `unsure`, of the magnitude: what the interval
   // itself may be off by.
-  Sides spread(double v, double e, double unsure) const;
+  Sides spread(double v, double e, double unsure) const { return spread(v, e, e, unsure); }
+  Sides spread(double v, double below, double above, double unsure) const;  // an interval that is longer one way
   // The same of float64, where the ends of the interval are known better than v is, which they lie below and above.
   Sides spread_ends(double v, double below, double above) const;
   // The same where the dtype may overflow.

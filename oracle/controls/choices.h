@@ -54,7 +54,8 @@ double precise(const Step& s, const Choices& x, const double* v, std::span<const
 // of two, for others of them that read it: contraction, and arithmetic wider than any dtype.
 bool may_stay_wide(const Step& s);
 DoubleDouble unrounded(const Step& s, DoubleDouble a, DoubleDouble b);
-// a / b by b's reciprocal.
+// a / b by b's reciprocal; of a narrow dtype, in f32, that may have been estimated and refined.
+bool may_be_off_by_reciprocal(const Step& s);
 double divided(const Choices& x, const Step& s, double a, double b, double exact);
 
 }  // namespace lenz::oracle::controls

@@ -63,13 +63,15 @@ std::vector<Choices> choices_of(const Step& s) {
   std::vector<Dtype> keeps{s.dtype, Dtype::f64};
   if (narrow) keeps.insert(keeps.begin() + 1, Dtype::f32);
   std::vector<Choices::Push> pushes{Choices::none};
-  if (inexact) pushes.insert(pushes.end(), {Choices::up, Choices::down});
+  const bool off_by_reciprocal = is_floating(s.dtype) && may_be_off_by_reciprocal(s);
+  if (inexact || off_by_reciprocal) pushes.insert(pushes.end(), {Choices::up, Choices::down});
   for (Dtype kept : keeps)
     for (Choices::Push push : pushes)
       for (bool itself : {false, true})
         for (bool other : {false, true}) {
           if (!narrow && itself) continue;
-          if (other && !(formula && push == Choices::none)) continue;
+          if (other && !(formula && (push == Choices::none || off_by_reciprocal))) continue;
+          if (!other && push != Choices::none && !inexact) continue;
           Choices x;
           x.keeps = kept;
           x.through = narrow && !itself ? Dtype::f32 : s.dtype;

@@ -52,6 +52,18 @@ TEST(Extremes, SumsOfDefinitionsChangeTheirUnits) {
   }
 }
 
+// A quotient that lies halfway between two numbers of the dtype is rounded either way, where a reciprocal is estimated.
+TEST(Extremes, QuotientsInTheMiddleGoEitherWay) {
+  Boxed boxed(DeviceKind::cpu);
+  Subject s = subject(
+      "graph @g(%x: bf16[1] init uniform(3.09375, 3.09375)) { %y = aten.div(%x, 0.3333333333333333) return %y }",
+      boxed);
+  const Extremes e = find_extremes(s.plan());
+  EXPECT_EQ(e.least[0][0], 9.25);
+  EXPECT_EQ(e.greatest[0][0], 9.3125);
+  EXPECT_FALSE(s.judge_elements(e.greatest, Scope::outputs).mismatch);
+}
+
 // Terms that change places take a sum farther than the order that they come in. What an order gives is what it gave.
 TEST(Extremes, OrdersAreClimbed) {
   std::mt19937 bits;
