@@ -38,7 +38,9 @@ std::vector<std::byte> ramp(Dtype dtype, int64_t elements) {
   std::vector<std::byte> memory(static_cast<size_t>(elements * item_size(dtype)));
   for (int64_t i = 0; i < elements; ++i) {
     const double x = 0.1 + 0.8 * static_cast<double>(i % 1000) / 1000;
-    if (dtype == Dtype::f32)
+    if (dtype == Dtype::bf16 || dtype == Dtype::f16)
+      reinterpret_cast<uint16_t*>(memory.data())[i] = static_cast<uint16_t>(0x3000 + i % 1000);  // a normal number
+    else if (dtype == Dtype::f32)
       reinterpret_cast<float*>(memory.data())[i] = static_cast<float>(x);
     else
       reinterpret_cast<double*>(memory.data())[i] = x;
@@ -75,7 +77,11 @@ struct Primitive::Text {
     if (row) dtype = *parse_dtype(what.substr(dot + 1));
   }
 
-  bool constant(int operand) const { return !constants.empty() && constants[static_cast<size_t>(operand)] != "_"; }
+  bool converts() const { return row && row->result == ResultRule::target; }
+  bool constant(int operand) const {
+    if (converts()) return false;
+    return !constants.empty() && constants[static_cast<size_t>(operand)] != "_";
+  }
 
   // Each number is another one, so there is nothing to walk again; they go to memory.
   std::string draws(int64_t rows) const {
@@ -87,10 +93,20 @@ struct Primitive::Text {
            " %0\n    store %y[t, i] = %1\n  }\n  return %y\n}\n";
   }
 
+  // Rounded numbers are written, as such; they stay in a near cache.
+  std::string rounded(int64_t rows) const {
+    const std::string r = std::to_string(rows), n = std::to_string(kRow), turns = std::to_string(kTurns);
+    return "loops @primitive {\n  input %x: " + sized(dtype, rows * kRow) + " placed\n  temp %y: " + constants[0] +
+           "[" + r + ", " + turns + ", " + n + "] placed\n  for t < " + r + ", r < " + turns + ", i < " + n +
+           " {\n    %0 = load %x[t*" + n + " + i]\n    %1: " + constants[0] + " = " + what +
+           " %0\n    store %y[t, r, i] = %1\n  }\n  return %y\n}\n";
+  }
+
   std::string program(int64_t rows) const {
     std::string inputs, body;
     Dtype result = Dtype::f32;
     int last = 0;
+    if (converts() && is_reduced_float(*parse_dtype(constants[0]))) return rounded(rows);
     if (row) {
       std::string operands;
       for (int k = 0; k < row->arity; ++k) {
@@ -104,8 +120,9 @@ struct Primitive::Text {
         }
       }
       last = row->arity;
-      body += "    %" + std::to_string(last) + " = " + what + " " + operands + "\n";
-      result = result_dtype(*row, dtype);
+      result = converts() ? *parse_dtype(constants[0]) : result_dtype(*row, dtype);
+      body += "    %" + std::to_string(last) + (converts() ? ": " + constants[0] : "") + " = " + what + " " + operands +
+              "\n";
     } else {
       return draws(rows * kTurns);
     }

@@ -13,7 +13,7 @@ namespace lenz::bench {
 
 class Primitive {
  public:
-  // As Work names it: "exp.f32", "pow.f32 _ 2.0", "draw.word i64".
+  // As Work names it: "exp.f32", "pow.f32 _ 2.0", "draw.word i64", "to_dtype.bf16 f32".
   Primitive(const std::string& key, const std::shared_ptr<runtime::Pool>& pool);
   ~Primitive();
   void measure(oracle::Boxed& boxed);

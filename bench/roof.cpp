@@ -4,6 +4,7 @@
 #include <charconv>
 #include <set>
 
+#include "bench/conversions.h"
 #include "bench/peak.h"
 #include "bench/primitive.h"
 #include "compiler/loops/text.h"
@@ -140,6 +141,7 @@ Work work_of(const loops::Program& program, const SymValues& symbols) {
   loops::for_each_node(program.body, [&](const loops::Node& node) {
     if (const auto* nest = std::get_if<loops::Nest>(&node.is)) count(*nest, within, symbols, work);
   });
+  work.conversions = conversions_of(program, symbols);
   return work;
 }
 
@@ -158,20 +160,26 @@ Throughput::~Throughput() = default;
 void Throughput::measure(const Work& work) {
   const Peak peak = peak_operations(*impl_->pool, 0.002);
   impl_->peak = {std::max(impl_->peak.fused, peak.fused), std::max(impl_->peak.simple, peak.simple)};
-  for (const auto& [key, times] : work.primitives) {
-    std::unique_ptr<Primitive>& one = impl_->primitives[key];
-    if (!one) one = std::make_unique<Primitive>(key, impl_->pool);
-    one->measure(impl_->boxed);
-  }
+  for (const auto* all : {&work.primitives, &work.conversions})
+    for (const auto& [key, times] : *all) {
+      std::unique_ptr<Primitive>& one = impl_->primitives[key];
+      if (!one) one = std::make_unique<Primitive>(key, impl_->pool);
+      one->measure(impl_->boxed);
+    }
 }
 
 double Throughput::time(const Work& work) const {
   if (impl_->peak.simple == 0) return 0;
-  double seconds = work.simple / impl_->peak.simple + (work.products + work.narrow / 2) / impl_->peak.fused;
-  for (const auto& [key, times] : work.primitives)
-    if (auto found = impl_->primitives.find(key); found != impl_->primitives.end())
-      seconds += times * found->second->seconds();
-  return 1e3 * seconds;
+  auto all = [&](const std::map<std::string, double>& counts) {
+    double seconds = 0;
+    for (const auto& [key, times] : counts)
+      if (auto found = impl_->primitives.find(key); found != impl_->primitives.end())
+        seconds += times * found->second->seconds();
+    return seconds;
+  };
+  const double computed =
+      work.simple / impl_->peak.simple + (work.products + work.narrow / 2) / impl_->peak.fused + all(work.primitives);
+  return 1e3 * std::max(computed, all(work.conversions));
 }
 
 }  // namespace lenz::bench
