@@ -93,20 +93,10 @@ struct Primitive::Text {
            " %0\n    store %y[t, i] = %1\n  }\n  return %y\n}\n";
   }
 
-  // Rounded numbers are written, as such; they stay in a near cache.
-  std::string rounded(int64_t rows) const {
-    const std::string r = std::to_string(rows), n = std::to_string(kRow), turns = std::to_string(kTurns);
-    return "loops @primitive {\n  input %x: " + sized(dtype, rows * kRow) + " placed\n  temp %y: " + constants[0] +
-           "[" + r + ", " + turns + ", " + n + "] placed\n  for t < " + r + ", r < " + turns + ", i < " + n +
-           " {\n    %0 = load %x[t*" + n + " + i]\n    %1: " + constants[0] + " = " + what +
-           " %0\n    store %y[t, r, i] = %1\n  }\n  return %y\n}\n";
-  }
-
   std::string program(int64_t rows) const {
     std::string inputs, body;
     Dtype result = Dtype::f32;
     int last = 0;
-    if (converts() && is_reduced_float(*parse_dtype(constants[0]))) return rounded(rows);
     if (row) {
       std::string operands;
       for (int k = 0; k < row->arity; ++k) {
@@ -120,9 +110,15 @@ struct Primitive::Text {
         }
       }
       last = row->arity;
-      result = converts() ? *parse_dtype(constants[0]) : result_dtype(*row, dtype);
       body += "    %" + std::to_string(last) + (converts() ? ": " + constants[0] : "") + " = " + what + " " + operands +
               "\n";
+      result = converts() ? *parse_dtype(constants[0]) : result_dtype(*row, dtype);
+      if (is_reduced_float(result)) {  // and back: sums of few digits would be rounded, too
+        body += "    %" + std::to_string(last + 1) + ": f32 = to_dtype." + constants[0] + " %" + std::to_string(last) +
+                "\n";
+        ++last;
+        result = Dtype::f32;
+      }
     } else {
       return draws(rows * kTurns);
     }

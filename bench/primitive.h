@@ -17,7 +17,7 @@ class Primitive {
   Primitive(const std::string& key, const std::shared_ptr<runtime::Pool>& pool);
   ~Primitive();
   void measure(oracle::Boxed& boxed);
-  // That one result took, all threads at work, at best.
+  // That one result took, all threads at work, at best; of one that rounds to a narrow float, with the way back.
   double seconds() const { return best_; }
 
  private:
