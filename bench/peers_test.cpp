@@ -111,6 +111,24 @@ TEST(Work, NarrowFloatsAreComputedWide) {
   EXPECT_EQ(of_graph("graph @g(%x: bf16[7]) {\n  %e = aten.erf(%x)\n  return %e\n}\n").primitives.count("erf.f32"), 1);
 }
 
+// Inputs once, however often they are read; results, and what is rounded and computed with again.
+TEST(Work, ConversionsOfNarrowFloats) {
+  using Counts = std::map<std::string, double>;
+  const std::string rounded = "to_dtype.f32 bf16", widened = "to_dtype.bf16 f32";
+  EXPECT_EQ(of_graph("graph @g(%x: f32[7]) {\n  %e = aten.neg(%x)\n  return %e\n}\n").conversions, Counts());
+  EXPECT_EQ(of_graph("graph @g(%x: bf16[6, 5], %y: bf16[5]) {\n  %a = aten.add(%x, %y)\n  %b = aten.mul(%a, %y)\n"
+                     "  return %b\n}\n")
+                .conversions,
+            (Counts{{widened, 35}, {rounded, 30}}));
+  EXPECT_EQ(
+      of_graph("graph @g(%x: f32[7]) {\n  %n = aten.to(%x, bf16)\n  %r = aten.relu(%n)\n  return %r\n}\n").conversions,
+      (Counts{{rounded, 7}}));
+  EXPECT_EQ(of_graph("graph @g(%x: f32[7], %y: bf16[7]) {\n  %n = aten.to(%x, bf16)\n  %m = aten.mul(%n, %y)\n"
+                     "  return %m\n}\n")
+                .conversions,
+            (Counts{{rounded, 14}, {widened, 14}}));
+}
+
 TEST(Work, ConstantsArePartOfAPrimitive) {
   const Work work = of_graph("graph @g(%x: f32[5]) {\n  %p = aten.pow(%x, 2.5)\n  return %p\n}\n");
   EXPECT_EQ(work.primitives, (std::map<std::string, double>{{"pow.f32 _ 2.5", 5}}));
@@ -163,6 +181,18 @@ TEST(Throughput, MeasuresWhatRandomOpsDraw) {
   Throughput throughput(runtime::make_pool(1));
   throughput.measure(work);
   EXPECT_GT(throughput.time(work), 0);
+}
+
+// They go on beside arithmetic: whatever takes longer counts.
+TEST(Throughput, MeasuresConversions) {
+  Throughput throughput(runtime::make_pool(1));
+  Work work;
+  work.conversions = {{"to_dtype.f32 bf16", 1e6}, {"to_dtype.bf16 f32", 1e6}, {"to_dtype.f32 f16", 1e6}};
+  throughput.measure(work);
+  const double alone = throughput.time(work);
+  EXPECT_GT(alone, 0);
+  work.simple = 1;
+  EXPECT_EQ(throughput.time(work), alone);
 }
 
 TEST(Throughput, MeasuresWhatIsAskedFor) {

@@ -38,7 +38,9 @@ std::vector<std::byte> ramp(Dtype dtype, int64_t elements) {
   std::vector<std::byte> memory(static_cast<size_t>(elements * item_size(dtype)));
   for (int64_t i = 0; i < elements; ++i) {
     const double x = 0.1 + 0.8 * static_cast<double>(i % 1000) / 1000;
-    if (dtype == Dtype::f32)
+    if (dtype == Dtype::bf16 || dtype == Dtype::f16)
+      reinterpret_cast<uint16_t*>(memory.data())[i] = static_cast<uint16_t>(0x3000 + i % 1000);  // a normal number
+    else if (dtype == Dtype::f32)
       reinterpret_cast<float*>(memory.data())[i] = static_cast<float>(x);
     else
       reinterpret_cast<double*>(memory.data())[i] = x;
@@ -75,7 +77,11 @@ struct Primitive::Text {
     if (row) dtype = *parse_dtype(what.substr(dot + 1));
   }
 
-  bool constant(int operand) const { return !constants.empty() && constants[static_cast<size_t>(operand)] != "_"; }
+  bool converts() const { return row && row->result == ResultRule::target; }
+  bool constant(int operand) const {
+    if (converts()) return false;
+    return !constants.empty() && constants[static_cast<size_t>(operand)] != "_";
+  }
 
   // Each number is another one, so there is nothing to walk again; they go to memory.
   std::string draws(int64_t rows) const {
@@ -104,8 +110,15 @@ struct Primitive::Text {
         }
       }
       last = row->arity;
-      body += "    %" + std::to_string(last) + " = " + what + " " + operands + "\n";
-      result = result_dtype(*row, dtype);
+      body += "    %" + std::to_string(last) + (converts() ? ": " + constants[0] : "") + " = " + what + " " + operands +
+              "\n";
+      result = converts() ? *parse_dtype(constants[0]) : result_dtype(*row, dtype);
+      if (is_reduced_float(result)) {  // and back: sums of few digits would be rounded, too
+        body += "    %" + std::to_string(last + 1) + ": f32 = to_dtype." + constants[0] + " %" + std::to_string(last) +
+                "\n";
+        ++last;
+        result = Dtype::f32;
+      }
     } else {
       return draws(rows * kTurns);
     }

@@ -13,11 +13,11 @@ namespace lenz::bench {
 
 class Primitive {
  public:
-  // As Work names it: "exp.f32", "pow.f32 _ 2.0", "draw.word i64".
+  // As Work names it: "exp.f32", "pow.f32 _ 2.0", "draw.word i64", "to_dtype.bf16 f32".
   Primitive(const std::string& key, const std::shared_ptr<runtime::Pool>& pool);
   ~Primitive();
   void measure(oracle::Boxed& boxed);
-  // That one result took, all threads at work, at best.
+  // That one result took, all threads at work, at best; of one that rounds to a narrow float, with the way back.
   double seconds() const { return best_; }
 
  private:

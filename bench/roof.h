@@ -23,6 +23,8 @@ struct Work {
   double products = 0, narrow = 0;
   // By primitive: what takes a polynomial, a division, a random word.
   std::map<std::string, double> primitives;
+  // Between narrow floats and f32 (conversions.h), by primitive: beside all that, for other units do it.
+  std::map<std::string, double> conversions{};
 };
 
 Work work_of(const loops::Program& program, const SymValues& symbols);

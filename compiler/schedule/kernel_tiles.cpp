@@ -16,7 +16,7 @@ using loops::Store;
 namespace {
 
 constexpr size_t kMostUnrolled = 160;  // instructions of an unrolled body
-constexpr size_t kFewOfColumn = 3;     // instructions that need no registers of their own beside a sum's
+constexpr double kFewOfColumn = 3;     // simple operations, which need no registers of their own beside a sum's
 
 }  // namespace
 
@@ -121,7 +121,7 @@ void KernelMaker::add_lanes(Nest& nest) const {
   // Columns that are summed together: each vector is a sum of its own, which stays in a register, and the more of a row
   // is read at once, the better memory follows.
   const bool columns = reduces && axis.kind == AxisKind::parallel;
-  const uint32_t unrolled = !reduces ? 2 : columns && nest.body.size() <= kFewOfColumn ? target_.registers() / 2 : 4;
+  const uint32_t unrolled = !reduces ? 2 : columns && facts_of(nest).cost <= kFewOfColumn ? target_.registers() / 2 : 4;
   while (axis.unroll < unrolled && nest.body.size() * axis.unroll * 2 <= kMostUnrolled) axis.unroll *= 2;
 }
 

@@ -71,7 +71,7 @@ TEST(Plan, WhatIsPrintedParses) {
 }
 
 TEST(Plan, SaysHowAxesAreCut) {
-  EXPECT_THAT(print(prepared(kTurned).plan, prepared(kTurned).program), HasSubstr("shared 2 tile 256 rows 0 of 32 {"));
+  EXPECT_THAT(print(prepared(kTurned).plan, prepared(kTurned).program), HasSubstr("shared 2 tile 256 rows 0 of 64 {"));
   EXPECT_THAT(print(prepared(kNorm).plan, prepared(kNorm).program), HasSubstr("kernel shared 1 {"));
 }
 

@@ -33,7 +33,7 @@ loops::Program scheduled(const std::string& graph, int64_t grain) {
 }
 
 TEST(Staged, RowsThatBeginAnywhere) {
-  EXPECT_THAT(loops::print(scheduled(turned(2049, 1537), 1)), HasSubstr("temp %a_1: f32[32, 256] local"));
+  EXPECT_THAT(loops::print(scheduled(turned(2049, 1537), 1)), HasSubstr("temp %a_1: f32[64, 256] local"));
   EXPECT_THAT(loops::print(scheduled(turned(2049, 1536), 1)), Not(HasSubstr("local")));  // each begins with a line
   EXPECT_THAT(loops::print(scheduled(turned(249, 137), 1)), Not(HasSubstr("local")));    // near
 }

@@ -24,7 +24,7 @@ constexpr int64_t kColumnTile = 256;  // columns that are reduced together: a st
 // Of two axes, where memory is contiguous along one here and the other one there: wide along the one that results are
 // contiguous along, so that few lines of theirs are left half written, and high enough for lines of what is turned.
 constexpr int64_t kSquareTile = 256;
-constexpr int64_t kSquareBytes = 128;
+constexpr int64_t kSquareBytes = 256;
 
 template <class F>
 void for_each_access(const Nest& nest, F&& visit) {

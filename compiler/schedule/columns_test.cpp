@@ -1,0 +1,65 @@
+// Columns that are summed together: how many vectors of them, by the target's registers and by what else has to be
+// there.
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "compiler/driver/compile.h"
+#include "compiler/graph/text.h"
+#include "compiler/loops/interpret.h"
+#include "compiler/loops/text.h"
+#include "compiler/loops/verify.h"
+#include "compiler/ops/op_table.h"
+#include "compiler/schedule/realise.h"
+
+namespace lenz::schedule {
+namespace {
+
+using testing::ContainsRegex;
+
+loops::Program scheduled(const std::string& graph, const Target& target) {
+  loops::Program made = schedule(to_loops(*parse_graph(graph, op_table())), target);
+  loops::require_valid(made, "the scheduler");
+  return made;
+}
+
+std::string summed(int rows, int columns, const std::string& value = "%x", const std::string& dtype = "f32") {
+  return fmt::format("graph @g(%x: {}[{}, {}]) {{\n{}  %s = aten.sum.dim_IntList({}, [0])\n  return %s\n}}\n", dtype,
+                     rows, columns, value == "%x" ? "" : "  %e = aten.exp(%x)\n", value);
+}
+
+TEST(Columns, HalfOfTheRegistersAreSums) {
+  auto text = [&](const char* name, const std::string& graph) {
+    return loops::print(scheduled(graph, cpu_target(name, 1)));
+  };
+  for (int columns : {1024, 1021}) {
+    EXPECT_THAT(text("avx512", summed(300, columns)), ContainsRegex("lanes 16 unroll 16, reduce"));
+    EXPECT_THAT(text("avx2", summed(300, columns)), ContainsRegex("lanes 8 unroll 8, reduce"));
+    EXPECT_THAT(text("generic", summed(300, columns)), ContainsRegex("lanes 4 unroll 8, reduce"));
+  }
+  EXPECT_THAT(text("avx512", summed(300, 1024, "%x", "f64")), ContainsRegex("lanes 8 unroll 16, reduce"));
+  EXPECT_THAT(text("avx512", summed(300, 1024, "%e")),
+              ContainsRegex("lanes 16 unroll 4, reduce"));  // it needs registers
+}
+
+TEST(Columns, ComputeTheSame) {
+  for (int rows : {1, 5, 131})
+    for (int columns : {3, 257, 300}) {
+      const std::string graph = summed(rows, columns);
+      loops::Tensor x(Dtype::f32, loops::Ints{rows, columns});
+      for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(static_cast<double>(i * 7 % 100)));
+      for (const char* name : {"avx512", "avx2", "generic"}) {
+        const loops::Results got =
+            loops::interpret(scheduled(graph, cpu_target(name, 2)), std::vector<loops::InputValue>{x});
+        ASSERT_EQ(got.ending, loops::Ending::finished) << got.text;
+        for (int64_t c = 0; c < columns; ++c) {
+          double wanted = 0;
+          for (int64_t r = 0; r < rows; ++r) wanted += x.at(r * columns + c).real();
+          EXPECT_EQ(got.outputs[0].tensor.at(c).real(), wanted) << name << " " << rows << " " << columns << " " << c;
+        }
+      }
+    }
+}
+
+}  // namespace
+}  // namespace lenz::schedule
