@@ -26,7 +26,6 @@ bool shares_elements(const Type& t) {  // a dim of several elements at one place
   return false;
 }
 
-constexpr int64_t kMostElements = 1 << 23;  // of an input
 constexpr std::string_view kConstant = "lenz.constant";
 constexpr std::string_view kThere = "aten.add";    // op name: indices that the graph computes
 constexpr std::string_view kBack = "aten.sub";     // op name: and gets back
@@ -56,10 +55,13 @@ void Growth::add(ValueId v) {
   if (elements_up_to(habits.most_elements, t) <= habits.most_elements) values.push_back(v);
 }
 
+int64_t Growth::most_elements() const {
+  constexpr int64_t kMost = 1 << 23, kTimes = 16;  // as many as a value that is used again
+  return std::min(kMost, kTimes * habits.most_elements);
+}
+
 bool Growth::too_many(const Type& t) const {
-  constexpr int64_t kTimes = 16;  // as many as a value that is used again
-  const int64_t most = std::min(kMostElements, kTimes * habits.most_elements);
-  return t.is_tensor() && elements_up_to(most, t) > most;
+  return t.is_tensor() && elements_up_to(most_elements(), t) > most_elements();
 }
 
 GraphCalls::GraphCalls(Growth& growth, Chooser& choose, const OpDef& op)
@@ -282,7 +284,7 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   // Sizes that follow from others may multiply.
   int64_t elements = 1;
   for (const int64_t n : *whole.sizes) elements *= std::max<int64_t>(n, 1);
-  if (elements > kMostElements) throw Unsupported("more elements than a case may have");
+  if (elements > growth_.most_elements()) throw Unsupported("more elements than a case may have");
   constexpr int64_t kMostOfConstant = 128;
   const bool parameter = growth_.habits.parameters && !growth_.wants_input;
   const bool constant = !wish.written && !wish.strides && !wish.format && elements <= kMostOfConstant &&

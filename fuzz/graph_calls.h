@@ -20,8 +20,9 @@ struct Growth {
   size_t most_inputs = 10;
   bool wants_input = false;  // the next operand is no parameter, where habits.parameters makes constants of these
 
-  void add(ValueId v);                 // if calls can use it
-  bool too_many(const Type& t) const;  // elements for a result
+  void add(ValueId v);            // if calls can use it
+  int64_t most_elements() const;  // of an input or a result
+  bool too_many(const Type& t) const;
 };
 
 bool is_constant(const Graph& graph, ValueId v);  // or a view of one: nobody may write to it

@@ -61,6 +61,11 @@ struct Subject::Run {
   SymValues sizes;
 };
 
+struct Subject::Other {
+  oracle::InputSource source;
+  std::optional<oracle::Trial> trial;
+};
+
 Subject::Subject(const Graph& graph, const Setting& setting, oracle::Boxed& boxed, std::string scratch)
     : graph_(graph),
       setting_(setting),
@@ -88,15 +93,38 @@ oracle::Trial& Subject::trial() {
     if (!plan.possible()) values = oracle::Values::ordinary;
   }
   run->source.emplace(graph_, run->binding, values, setting_.seed, range);
+  run->trial.emplace(graph_, boxed_, *run->source, run->binding, execute_options());
+  run_ = std::move(run);
+  run_->sizes = run_->binding.lookup();
+  return *run_->trial;
+}
+
+oracle::Trial* Subject::trial_with(oracle::Values kind) {
+  std::unique_ptr<Other>& other = others_[kind];
+  if (!other) {
+    const oracle::Binding& sizes = trial().binding();
+    auto fresh = std::make_unique<Other>(oracle::InputSource(graph_, sizes, kind, setting_.seed), std::nullopt);
+    if (!fresh->source.hopeless()) fresh->trial.emplace(graph_, boxed_, fresh->source, sizes, execute_options());
+    other = std::move(fresh);
+  }
+  std::optional<oracle::Trial>& made = other->trial;
+  // Facts speak of the case's own values, and what refuses others may be needless.
+  const bool serves = made && made->expected().ending == oracle::Ending::finished && !made->needless();
+  return serves ? &*made : nullptr;
+}
+
+void Subject::forget_large_trials() {
+  constexpr int64_t kLarge = 1 << 20;  // results and their bounds take tens of bytes an element
+  if (elements(1) >= kLarge) others_.clear();
+}
+
+oracle::ExecuteOptions Subject::execute_options() const {
   oracle::ExecuteOptions options;
   options.memory_limit = uint64_t{1} << 30;
   options.ambient_seed = setting_.seed;
   options.folder = setting_.folder;
   options.guard = true;
-  run->trial.emplace(graph_, boxed_, *run->source, run->binding, options);
-  run_ = std::move(run);
-  run_->sizes = run_->binding.lookup();
-  return *run_->trial;
+  return options;
 }
 
 const SymValues& Subject::sizes() {
@@ -267,7 +295,7 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
 std::optional<oracle::Mismatch> eager_against_reference(oracle::Trial& trial) {
   if (!trial.by_the_reference || oracle::draws(trial.graph())) return std::nullopt;
   if (trial.expected().ending != oracle::Ending::finished) return std::nullopt;
-  return trial.eager_out_of_bounds(trial.expected());
+  return trial.eager_beyond_bounds();
 }
 
 oracle::Values another_kind(const Setting& setting) {
@@ -279,26 +307,20 @@ oracle::Values another_kind(const Setting& setting) {
 std::optional<Failure> failure_with_values(
     Subject& subject, std::string_view property, std::span<const oracle::Values> kinds,
     const std::function<std::optional<oracle::Mismatch>(oracle::Trial& trial)>& wrong) {
-  const oracle::Binding& sizes = subject.trial().binding();
   for (const oracle::Values kind : kinds) {
     if (kind == subject.setting().values) continue;
-    oracle::InputSource source(subject.graph(), sizes, kind, subject.setting().seed);
-    if (source.hopeless()) continue;
-    oracle::ExecuteOptions options;
-    options.memory_limit = uint64_t{1} << 30;
-    options.ambient_seed = subject.setting().seed;
-    options.folder = subject.setting().folder;
-    options.guard = true;
-    oracle::Trial trial(subject.graph(), subject.boxed(), source, sizes, options);
-    // Facts speak of the case's own values, and what refuses others may be needless.
-    if (trial.expected().ending != oracle::Ending::finished || trial.needless()) continue;
-    auto mismatch = wrong(trial);
+    oracle::Trial* const trial = subject.trial_with(kind);
+    if (!trial) continue;
+    auto mismatch = wrong(*trial);
     std::string_view by = property;
     if (!mismatch) {
-      mismatch = eager_against_reference(trial);
+      mismatch = eager_against_reference(*trial);
       by = "reference";
     }
-    if (!mismatch) continue;
+    if (!mismatch) {
+      subject.forget_large_trials();
+      continue;
+    }
     auto failure = subject.failed(by, *mismatch);
     failure->detail += "\n  with values=" + std::string(name(kind));
     failure->values = name(kind);

@@ -59,6 +59,10 @@ class Subject {
   bool has_run() const { return run_ != nullptr; }
   // Eager's run of the graph, made when first asked for.
   oracle::Trial& trial();
+  // The same at values of another kind, kept for who asks next unless it holds many elements; null: none serve, or
+  // eager does not finish with all that it has.
+  oracle::Trial* trial_with(oracle::Values kind);
+  void forget_large_trials();
   const SymValues& sizes();
   RunnerOptions runner() const;  // with all checks, and the setting's selection
   // The loops at the trial's sizes, each time a copy of one's own.
@@ -97,6 +101,8 @@ class Subject {
 
  private:
   struct Run;
+  struct Other;
+  oracle::ExecuteOptions execute_options() const;
   int64_t elements(int64_t costly);  // `costly`: as what each of such a function counts
   const Graph& graph_;
   const Setting& setting_;
@@ -106,6 +112,7 @@ class Subject {
 
   bool quick_code_;
   std::unique_ptr<Run> run_;
+  std::map<oracle::Values, std::unique_ptr<Other>> others_;
   std::optional<Passed> passed_;
   std::map<std::pair<int, bool>, std::unique_ptr<runtime::Executable>> executables_;
 };

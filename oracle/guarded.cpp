@@ -26,10 +26,17 @@ constexpr std::array<std::byte, kBand> kIntact = [] {
 }();
 
 // What stands in the gap between elements: NaN in floats, so that a read there shows; a bool must stay one.
-std::byte gap_byte(Dtype dtype, size_t place) {
-  if (dtype == Dtype::b8) return static_cast<std::byte>(place * 5 / 3 & 1);
-  bool varies = !is_float8(dtype) && place % static_cast<size_t>(item_size(to_real(dtype))) == 0;
-  return varies ? static_cast<std::byte>(0x81 | (place * 37 & 0x7E)) : std::byte{0xFF};
+void fill_gap(Dtype dtype, std::span<const std::byte> gap, std::byte* data, std::byte* in_gap) {
+  const bool bools = dtype == Dtype::b8, vary = !is_float8(dtype);
+  const size_t within = bools ? 0 : static_cast<size_t>(item_size(to_real(dtype))) - 1;  // sizes are powers of two
+  for (size_t place = 0; place < gap.size(); ++place) {
+    if (gap[place] == kCovered) continue;
+    const bool varies = vary && (place & within) == 0;
+    const std::byte byte = bools    ? static_cast<std::byte>(place * 5 / 3 & 1)
+                           : varies ? static_cast<std::byte>(0x81 | (place * 37 & 0x7E))
+                                    : std::byte{0xFF};
+    data[place] = in_gap[place] = byte;
+  }
 }
 
 struct Block {
@@ -128,14 +135,19 @@ GuardedMemory::~GuardedMemory() { c10::SetCPUAllocator(state_->base); }
 namespace {
 void cover(std::vector<std::byte>& gap, const at::Tensor& t) {
   if (t.numel() == 0) return;
-  auto item = static_cast<int64_t>(t.itemsize());
-  std::vector<int64_t> at(static_cast<size_t>(t.dim()), 0);
+  const size_t item = t.itemsize();
+  const auto sizes = t.sizes(), strides = t.strides();
+  std::vector<int64_t> at(sizes.size(), 0);
+  int64_t place = t.storage_offset();
   for (;;) {
-    int64_t place = t.storage_offset();
-    for (size_t d = 0; d < at.size(); ++d) place += at[d] * t.stride(static_cast<int64_t>(d));
-    for (int64_t b = 0; b < item; ++b) gap[static_cast<size_t>(place * item + b)] = kCovered;
+    std::memset(gap.data() + static_cast<size_t>(place) * item, static_cast<int>(kCovered), item);
     size_t d = at.size();
-    while (d > 0 && ++at[d - 1] == t.size(static_cast<int64_t>(d - 1))) at[--d] = 0;
+    for (; d > 0; --d) {
+      place += strides[d - 1];
+      if (++at[d - 1] < sizes[d - 1]) break;
+      place -= strides[d - 1] * sizes[d - 1];
+      at[d - 1] = 0;
+    }
     if (d == 0) return;
   }
 }
@@ -188,8 +200,7 @@ std::vector<RunValue> GuardedMemory::guard(const Graph& graph, std::span<const R
   for (auto& [storage, m] : moved) {
     if (!m.block) continue;
     m.block->in_gap.resize(m.gap.size());
-    for (size_t b = 0; b < m.gap.size(); ++b)
-      if (m.gap[b] != kCovered) m.block->data()[b] = m.block->in_gap[b] = gap_byte(m.block->dtype, b);
+    fill_gap(m.block->dtype, m.gap, m.block->data(), m.block->in_gap.data());
     m.block->gap = std::move(m.gap);
   }
   return values;

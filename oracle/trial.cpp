@@ -144,6 +144,68 @@ std::optional<Judgement> Trial::judged(Widening widening, const Execution& got, 
   return judge(needed(), right, got);
 }
 
+// A second time everything else is asked for at once: parts have nodes in common, and who differs so differs in much.
+std::vector<const Trial::Part*> Trial::computed(How how, const Asked& asked) {
+  auto& parts = parts_[how];
+  Asked missing = asked, rest(asked.size(), true);
+  for (const auto& part : parts)
+    for (size_t i = 0; i < asked.size(); ++i)
+      if (part->outputs[i]) missing[i] = rest[i] = false;
+  if (any_asked(missing)) {
+    const Asked& outputs = parts.empty() ? missing : rest;
+    auto part = std::make_unique<Part>(outputs, part_for(needed(), outputs));
+    ExecuteOptions options = options_;
+    options.guard = false;  // its machine knows tensors by their memory
+    part->right = Referee(boxed_, options, how.first, how.second).run(*part->graph, inputs(), binding_);
+    parts.push_back(std::move(part));
+  }
+  std::vector<const Part*> with;
+  for (const auto& part : parts) {
+    bool any = false;
+    for (size_t i = 0; i < asked.size(); ++i) any = any || (asked[i] && part->outputs[i]);
+    if (any) with.push_back(part.get());
+  }
+  return with;
+}
+
+std::vector<const Trial::Part*> Trial::parts_with(Widening widening, Draws draws, const Asked& asked) {
+  if (widening != Widening::bounds) return computed({widening, draws}, asked);
+  std::vector<const Part*> with;
+  Asked excused(asked.size());
+  for (const Part* part : computed({Widening::bounds_of_eager, draws}, asked)) {
+    if (part->right.excused.empty()) {
+      with.push_back(part);
+      continue;
+    }
+    for (size_t i = 0; i < asked.size(); ++i) excused[i] = excused[i] || (asked[i] && part->outputs[i]);
+  }
+  if (any_asked(excused))
+    for (const Part* part : computed({widening, draws}, excused)) with.push_back(part);
+  return with;
+}
+
+std::optional<Mismatch> Trial::worst_of(std::span<const Part* const> parts, const Execution& got) {
+  std::optional<Mismatch> worst;
+  for (const Part* part : parts) {
+    if (part->right.ending == Ending::out_of_memory) out_of_memory = part->right.where + ": " + part->right.text;
+    if (part->right.ending != Ending::finished) continue;
+    auto mismatch = judge(*part->graph, part->right, got).mismatch;
+    if (mismatch && (!worst || mismatch->rung < worst->rung)) worst = std::move(mismatch);
+  }
+  return worst;
+}
+
+std::optional<Mismatch> Trial::differs_beyond(Widening widening, const Execution& got, Draws draws) {
+  // What Lenz's stream draws is no part of eager's run; and what is there for all of it serves for a part.
+  const bool whole = draws == Draws::lenz || references_.contains({widening, draws}) ||
+                     (widening == Widening::bounds && references_.contains({Widening::bounds_of_eager, draws}));
+  if (whole) {
+    auto judgement = judged(widening, got, draws);
+    return judgement ? judgement->mismatch : std::nullopt;
+  }
+  return worst_of(parts_with(widening, draws, asked_where_different(as_ended(got), got)), got);
+}
+
 std::optional<Mismatch> Trial::differs_outside(const Execution& got) {
   if (lacks_memory(got)) return std::nullopt;
   return compare_outside(graph_, as_ended(got), got);
@@ -184,6 +246,7 @@ std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, HowRun how) {
     if (got.ending != Ending::finished || as_ended(got).ending != Ending::finished) return std::nullopt;
     if (!how.drawn && !compare_runs(graph_, as_ended(got), got)) return std::nullopt;  // every bit of eager's
     by_the_reference = true;
+    if (!asks_likeness) return differs_beyond(widening, got, draws);
     auto judgement = judged(widening, got, draws);
     if (!judgement || judgement->mismatch) return judgement ? judgement->mismatch : std::nullopt;
     return judgement->shares.weak() && asks_likeness && !how.drawn ? differs_from_noise(got) : std::nullopt;
@@ -209,15 +272,32 @@ std::optional<Mismatch> Trial::eager_out_of_bounds(const Execution& got, const E
   if (lacks_memory(got)) return std::nullopt;
   if (auto outside = differs_outside(got, Widening::bounds_of_eager, Draws::eager)) return outside;
   if (got.ending != Ending::finished || as_ended(got).ending != Ending::finished) return std::nullopt;
+  if (!elements && any_asked(asked_where_different(as_ended(got), got)))
+    return differs_beyond(Widening::bounds_of_eager, got, Draws::eager);
   auto judgement = judged(Widening::bounds_of_eager, elements ? *elements : got);
   return judgement ? judgement->mismatch : std::nullopt;
 }
 
+std::optional<Mismatch> Trial::eager_beyond_bounds() {
+  const auto parts = parts_.find({Widening::bounds_of_eager, Draws::eager});
+  if (parts == parts_.end() || parts->second.empty()) return eager_out_of_bounds(expected_);
+  if (expected_.ending != Ending::finished || lacks_memory(expected_)) return std::nullopt;
+  std::vector<const Part*> all;
+  for (const auto& part : parts->second) all.push_back(part.get());
+  return worst_of(all, expected_);
+}
+
 bool Trial::hangs_on_signs_of_zero(const Execution& got) {
-  if (!judged(Widening::bounds_of_eager, got)) return false;
-  const Reference& right = reference(Widening::bounds_of_eager, Draws::eager);
-  return right.zero_signs_open && got.printed.empty() && !compare_outside(graph_, as_ended(got), got) &&
-         !differs_where_settled(needed(), right, as_ended(got), got);
+  if (!got.printed.empty() || compare_outside(graph_, as_ended(got), got)) return false;
+  if (got.ending != Ending::finished) return false;
+  bool open = false;
+  for (const Part* part :
+       parts_with(Widening::bounds_of_eager, Draws::eager, asked_where_different(as_ended(got), got))) {
+    if (part->right.ending != Ending::finished) return false;
+    open = open || part->right.zero_signs_open;
+    if (differs_where_settled(*part->graph, part->right, as_ended(got), got)) return false;
+  }
+  return open;
 }
 
 bool Trial::within(const Leeway& by, const Execution& got) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "compiler/loops/program.h"
+#include "oracle/asked_outputs.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/interpreted.h"
@@ -53,6 +54,9 @@ class Trial {
   // The same of what libtorch computed: where it is known to be off it is not held against it. `elements`: those that
   // bounds judge, where they are written otherwise there.
   std::optional<Mismatch> eager_out_of_bounds(const Execution& got, const Execution* elements = nullptr);
+  // What eager's own run has of that in what anything was held to so far: a wrong definition misleads the reference as
+  // it misleads the compiler.
+  std::optional<Mismatch> eager_beyond_bounds();
   // Whether it differs where a zero may have either sign and in what hangs on such decisions alone.
   bool hangs_on_signs_of_zero(const Execution& got);
   bool within(const Leeway& by, const Execution& got);  // what libtorch computed, given some leeway more
@@ -82,8 +86,21 @@ class Trial {
   Execution expected_;
   std::optional<Execution> refusal_;  // what eager does with nodes that raise and that nobody needs
   std::unique_ptr<Graph> needed_;     // the graph without them; null: there are none
+  using How = std::pair<Widening, Draws>;
   const Reference& reference(Widening widening, Draws draws);
-  std::map<std::pair<Widening, Draws>, Reference> references_;
+  std::map<How, Reference> references_;
+  // The reference of some outputs alone, of a graph that makes nothing else.
+  struct Part {
+    Asked outputs;
+    std::unique_ptr<Graph> graph;
+    Reference right;
+  };
+  std::map<How, std::vector<std::unique_ptr<Part>>> parts_;
+  std::vector<const Part*> computed(How how, const Asked& asked);
+  std::vector<const Part*> parts_with(Widening widening, Draws draws, const Asked& asked);
+  // By the bounds, in what is not eager's bit for bit.
+  std::optional<Mismatch> differs_beyond(Widening widening, const Execution& got, Draws draws);
+  std::optional<Mismatch> worst_of(std::span<const Part* const> parts, const Execution& got);
   std::optional<Mismatch> differs_from_noise(const Execution& got);
   std::vector<Reference> noisy_;
 };
