@@ -25,6 +25,7 @@ using Clock = std::chrono::steady_clock;
 using nlohmann::json;
 constexpr size_t kSlice = 12;  // batches that one worker process sees at most
 constexpr int kDeathsOfBatch = 16;
+constexpr double kSlow = 0.005;  // seconds of the processor; what takes less nobody asks about
 const std::string kLooksLike = "Looks like issue ";
 const std::string kKilled = oracle::Death{.signal = SIGKILL}.text();
 
@@ -189,7 +190,7 @@ class Campaign {
     CaseRunner runner(options_.only, scratch_.path(), !options_.source);
     const auto begin = Clock::now();
     GrowthStatistics grown;
-    json findings = json::array();
+    json findings = json::array(), slow = json::array();
     std::map<std::string, uint64_t> ends, why, features, asked;
     std::map<std::string, double> seconds;
     for (uint64_t i = 0; i < count; ++i) {
@@ -206,7 +207,10 @@ class Campaign {
       constexpr const char* kEnds[] = {"held", "refused", "not_covered", "found"};
       ++ends[kEnds[static_cast<size_t>(result.end)]];
       for (const auto& [what, n] : result.not_covered) why[what] += n;
-      for (const auto& [what, s] : result.seconds) seconds[std::string(what)] += s, ++asked[std::string(what)];
+      for (const auto& [what, s] : result.seconds) {
+        seconds[std::string(what)] += s, ++asked[std::string(what)];
+        if (s >= kSlow) slow.push_back({s, first + i, what});
+      }
       for (const std::string& f : result.features) ++features[f];
       if (!result.failure) continue;
       const Failure& f = *result.failure;
@@ -219,7 +223,7 @@ class Campaign {
     }
     json all = {{"ends", ends},         {"why", why},           {"seconds", seconds},   {"asked", asked},
                 {"features", features}, {"findings", findings}, {"calls", grown.calls}, {"refused", grown.refused},
-                {"took", since(begin)}};
+                {"slow", slow},         {"took", since(begin)}};
     return all.dump(-1, ' ', false, json::error_handler_t::replace);
   }
 
@@ -372,7 +376,11 @@ class Campaign {
       for (const auto& [what, n] : why.items()) s.why_not[what] += n.get<uint64_t>();
       for (const auto& [what, n] : took.items()) s.property_seconds[what] += n.get<double>();
       for (const auto& [what, n] : asked.items()) s.property_cases[what] += n.get<uint64_t>();
+      for (const json& one : j.value("slow", json::array()))
+        s.slowest.push_back({one.at(0).get<double>(), one.at(1).get<uint64_t>(), one.at(2).get<std::string>()});
     }
+    std::ranges::sort(s.slowest, std::greater<>(), &CampaignSummary::Slow::seconds);
+    s.slowest.resize(std::min(s.slowest.size(), options_.slowest));
     s.found =
         static_cast<uint64_t>(store::integer(store_.query("SELECT count(*) FROM finding WHERE run = ?", {run_})[0][0]));
     std::set<std::string> features;

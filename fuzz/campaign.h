@@ -34,6 +34,7 @@ struct CampaignOptions {
   std::function<Case(uint64_t number)> source = {};
   std::string cases_are = {};
   std::vector<BugPattern> issues = {};  // a finding whose smallest graph matches one looks like that issue
+  size_t slowest = 0;                   // how many of the costliest cases the summary is to name
   int reductions = 4;                   // of findings that fail one property with one symptom; the others are counted
   double reduce_seconds = 40;
 };
@@ -58,6 +59,13 @@ struct CampaignSummary {
   std::vector<Finding> findings;
   uint64_t features = 0;
   std::vector<Unreached> unreached;
+  // What took longest: the processor's time that one case took of one property.
+  struct Slow {
+    double seconds = 0;
+    uint64_t number = 0;
+    std::string property;
+  };
+  std::vector<Slow> slowest;  // the slowest first
   bool interrupted = false;
 };
 

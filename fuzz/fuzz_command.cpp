@@ -178,6 +178,9 @@ nlohmann::json to_json(const CampaignSummary& s) {
                         {"news", kNews[f.news]},
                         {"looks_like", f.looks_like},
                         {"looked_into", f.looked_into}});
+  nlohmann::json slowest = nlohmann::json::array();
+  for (const auto& one : s.slowest)
+    slowest.push_back({{"case", one.number}, {"property", one.property}, {"seconds", one.seconds}});
   nlohmann::json unreached = nlohmann::json::object();
   for (const Unreached& u : s.unreached) unreached[u.kind] = {{"all", u.all}, {"unreached", u.names}};
   return {{"seed", s.seed},
@@ -195,6 +198,7 @@ nlohmann::json to_json(const CampaignSummary& s) {
           {"features", s.features},
           {"property_seconds", s.property_seconds},
           {"property_cases", s.property_cases},
+          {"slowest", slowest},
           {"why_not_covered", s.why_not},
           {"findings", findings}};
 }
@@ -221,6 +225,8 @@ void show(const CampaignSummary& s) {
     std::printf("  %-18s %8llu cases, %9.1f/s\n", at->first.c_str(), n(at->second),
                 seconds > 0 ? static_cast<double>(at->second) / seconds : 0);
   }
+  for (const auto& one : s.slowest)
+    std::printf("  slow %7.0f ms  case %llu, %s\n", one.seconds * 1e3, n(one.number), one.property.c_str());
   std::vector<std::pair<uint64_t, std::string>> why;
   for (const auto& [text, count] : s.why_not) why.emplace_back(count, text);
   std::ranges::sort(why, std::greater<>());
@@ -292,6 +298,7 @@ ExitCode fuzz_command(std::span<const std::string> args) {
       ->needs(small)
       ->capture_default_str();
   app.add_flag("--recheck", filed, "run what is filed as open in that folder again: what holds now is filed as fixed");
+  app.add_option("--slowest", options.slowest, "name so many of the cases that took longest, with the property");
   app.add_flag("--json", json, "the summary as JSON");
   app.add_flag("--list", list, "the properties, in their order");
   app.add_option("--print", print, "print so many cases, and run none");

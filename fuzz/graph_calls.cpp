@@ -40,12 +40,26 @@ bool is_constant(const Graph& graph, ValueId v) {
   return producer != kNone && graph.node(producer).op->full_name == kConstant;
 }
 
+namespace {
+// As many as a type says, or the first of them that are more than `most`.
+int64_t elements_up_to(int64_t most, const Type& t) {
+  int64_t elements = 1;
+  for (Dim d : t.sizes())
+    if (d.is_constant() && elements <= most) elements *= std::max<int64_t>(d.constant(), 1);
+  return elements;
+}
+}  // namespace
+
 void Growth::add(ValueId v) {
   const Type& t = graph->type(v);
   if (!t.is_tensor() || !constant_sizes(t)) return;
-  int64_t elements = 1;
-  for (Dim d : t.sizes()) elements *= std::max<int64_t>(d.constant(), 1);
-  if (elements <= habits.most_elements) values.push_back(v);
+  if (elements_up_to(habits.most_elements, t) <= habits.most_elements) values.push_back(v);
+}
+
+bool Growth::too_many(const Type& t) const {
+  constexpr int64_t kTimes = 16;  // as many as a value that is used again
+  const int64_t most = std::min(kMostElements, kTimes * habits.most_elements);
+  return t.is_tensor() && elements_up_to(most, t) > most;
 }
 
 GraphCalls::GraphCalls(Growth& growth, Chooser& choose, const OpDef& op)

@@ -20,7 +20,8 @@ struct Growth {
   size_t most_inputs = 10;
   bool wants_input = false;  // the next operand is no parameter, where habits.parameters makes constants of these
 
-  void add(ValueId v);  // if calls can use it
+  void add(ValueId v);                 // if calls can use it
+  bool too_many(const Type& t) const;  // elements for a result
 };
 
 bool is_constant(const Graph& graph, ValueId v);  // or a view of one: nobody may write to it

@@ -240,12 +240,25 @@ class Grower {
   void append(Growth& growth, const OpDef& op, std::span<const Arg> args) {
     ++statistics_.calls;
     try {
-      made(growth, growth.graph->append(op, args));
+      made(growth, appended(growth, op, args));
     } catch (const UserError&) {
       ++statistics_.refused;
     } catch (const Unsupported&) {
       ++statistics_.refused;
     }
+  }
+
+  // Unsupported: of values that are used again a result may have many times the elements (a product of each with each),
+  // and one such case would cost as much as a thousand others.
+  static NodeId appended(Growth& growth, const OpDef& op, std::span<const Arg> args) {
+    Graph& graph = *growth.graph;
+    const NodeId id = graph.append(op, args);
+    for (uint16_t i = 0; i < graph.node(id).result_count; ++i) {
+      if (!growth.too_many(graph.type(graph.node(id).result(i)))) continue;
+      graph.erase(id);
+      throw Unsupported("more elements than a case may have");
+    }
+    return id;
   }
 
   void write_to_operand(Growth& growth, std::span<const Arg> args) {
@@ -314,7 +327,7 @@ class Grower {
           !definition_writes(op) && c_.below(8) == 7)
         return write_out(growth, op, args);
       if (c_.below(16) < growth.habits.numbers) compute_numbers(growth, op, args);
-      made(growth, graph.append(op, args));
+      made(growth, appended(growth, op, args));
     } catch (const UserError&) {
       ++statistics_.refused;
     } catch (const Unsupported&) {
@@ -367,7 +380,16 @@ class Grower {
     const NodeId before = graph.last();
     expand(graph, kNone, op, args);
     std::vector<NodeId> steps;
-    for (NodeId id = graph.last(); id != before; id = graph.previous(id)) steps.push_back(id);
+    bool too_many = false;
+    for (NodeId id = graph.last(); id != before; id = graph.previous(id)) {
+      steps.push_back(id);
+      for (uint16_t i = 0; i < graph.node(id).result_count; ++i)
+        too_many = too_many || growth.too_many(graph.type(graph.node(id).result(i)));
+    }
+    if (too_many) {
+      graph.erase_all(steps);
+      throw Unsupported("more elements than a case may have");
+    }
     for (const NodeId id : steps | std::views::reverse) made(growth, id);
   }
 

@@ -136,6 +136,25 @@ TEST(Grow, ReachesEverythingInTurn) {
   }
 }
 
+// One call may make every element of one operand meet every one of another. Graphs of the corpus are as they are.
+TEST(Grow, LeavesOutResultsOfTooManyElements) {
+  constexpr double kMost = 1 << 23;
+  uint64_t thousands = 0;
+  for (uint64_t i = 0; i < 1000; ++i) {
+    if (i % kCorpusEvery == kCorpusEvery - 1) continue;
+    Case c = draw_case(2, i, pool());
+    for (ValueId v = 0; v < c.graph->value_count(); ++v) {
+      const Type& t = c.graph->type(v);
+      double elements = 1;
+      if (!t.is_tensor()) continue;
+      for (Dim d : t.sizes()) elements *= d.is_constant() ? static_cast<double>(d.constant()) : 1;
+      EXPECT_LE(elements, kMost) << "case " << i;
+      thousands += elements > 1 << 12;
+    }
+  }
+  EXPECT_GT(thousands, 20u);
+}
+
 // What other fuzzers' graphs lack has to be there, and not as a rarity.
 TEST(Grow, ReachesWhatGraphsCanBe) {
   std::map<std::string, int> share;

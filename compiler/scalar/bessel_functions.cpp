@@ -11,7 +11,7 @@ namespace {
 
 constexpr DoubleDouble kTwoOverPi{0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55};
 
-// sum of (sign x^2/4)^k / (k! (k + order)!), each term times weight(k) if there is one
+// sum of (sign x^2/4)^k / (k! (k + order)!), each term times weight(k), which is asked for one k after the other
 template <class Weight>
 DoubleDouble bessel_series(DoubleDouble x, int order, int sign, Weight weight) {
   DoubleDouble quarter = scale(x * x, -2), term = 1, sum = weight(0);
@@ -28,11 +28,15 @@ DoubleDouble bessel_series(DoubleDouble x, int order, int sign, Weight weight) {
 }
 constexpr auto kPlain = [](int) { return DoubleDouble(1); };
 
-DoubleDouble harmonic(int n) {
+// 1 + 1/2 + ... + 1/k
+struct Harmonic {
   DoubleDouble sum = 0;
-  for (int k = n; k >= 1; --k) sum = sum + DoubleDouble(1) / DoubleDouble(k);
-  return sum;
-}
+  int n = 0;
+  DoubleDouble operator()(int k) {
+    while (n < k) sum = sum + DoubleDouble(1) / DoubleDouble(++n);
+    return sum;
+  }
+};
 
 // The terms a_k = product of (4 nu^2 - (2j-1)^2) / (8j x) of the expansions for large x, given mu = 4 nu^2: `even` and
 // `odd` are the alternating sums over even and odd k, `plain` the sum of (-1)^k a_k. Stops at the smallest term.
@@ -78,7 +82,8 @@ DoubleDouble k_scaled_integral(DoubleDouble nu, DoubleDouble x) {
   DoubleDouble sum = 0.5;  // the end point counts half
   for (int i = 1; i < 100000; ++i) {
     DoubleDouble t = DoubleDouble(i) * DoubleDouble(h), half = sinh(scale(t, -1));
-    DoubleDouble term = exp(-scale(x * half * half, 1)) * cosh(nu * t);
+    DoubleDouble term = exp(-scale(x * half * half, 1));
+    if (nu.hi != 0) term = term * cosh(nu * t);
     sum = sum + term;
     if (term.hi <= sum.hi * 0x1p-112) break;
   }
@@ -88,13 +93,16 @@ DoubleDouble k_scaled_integral(DoubleDouble nu, DoubleDouble x) {
 DoubleDouble log_half_plus_gamma(DoubleDouble x) { return log(x) - kLn2 + kEulerGamma; }
 
 // psi(k + 1) + psi(k + 2) + 2 gamma
-DoubleDouble paired_harmonic(int k) { return scale(harmonic(k), 1) + DoubleDouble(1) / DoubleDouble(k + 1); }
+struct PairedHarmonic {
+  Harmonic harmonic;
+  DoubleDouble operator()(int k) { return scale(harmonic(k), 1) + DoubleDouble(1) / DoubleDouble(k + 1); }
+};
 
 DoubleDouble k_small(int order, DoubleDouble x) {  // 0 < x <= 1
   DoubleDouble half = scale(x, -1), l = log_half_plus_gamma(x);
-  if (order == 0) return bessel_series(x, 0, 1, harmonic) - l * bessel_series(x, 0, 1, kPlain);
+  if (order == 0) return bessel_series(x, 0, 1, Harmonic()) - l * bessel_series(x, 0, 1, kPlain);
   return DoubleDouble(1) / x + l * half * bessel_series(x, 1, 1, kPlain) -
-         scale(half * bessel_series(x, 1, 1, paired_harmonic), -1);
+         scale(half * bessel_series(x, 1, 1, PairedHarmonic()), -1);
 }
 
 DoubleDouble k_scaled(int order, DoubleDouble x) {
@@ -138,9 +146,9 @@ DoubleDouble y(int order, DoubleDouble x) {
   if (x.hi > kFarJ) return far_oscillation(order, x, true);
   if (order == 1 && x.hi < 1e-290) return -(kTwoOverPi / x);  // may be infinite
   DoubleDouble l = log_half_plus_gamma(x), half = scale(x, -1);
-  if (order == 0) return kTwoOverPi * (l * bessel_series(x, 0, -1, kPlain) - bessel_series(x, 0, -1, harmonic));
+  if (order == 0) return kTwoOverPi * (l * bessel_series(x, 0, -1, kPlain) - bessel_series(x, 0, -1, Harmonic()));
   DoubleDouble regular =
-      half * (scale(l * bessel_series(x, 1, -1, kPlain), 1) - bessel_series(x, 1, -1, paired_harmonic));
+      half * (scale(l * bessel_series(x, 1, -1, kPlain), 1) - bessel_series(x, 1, -1, PairedHarmonic()));
   return scale(kTwoOverPi * (regular - scale(DoubleDouble(1) / x, 1)), -1);
 }
 

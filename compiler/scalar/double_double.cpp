@@ -11,30 +11,62 @@ constexpr double kTiny = 0x1p-120;  // below, x stands for sin x, log(1 + x), ..
 bool is_whole(double x) { return std::nearbyint(x) == x; }
 bool is_odd(double x) { return std::fabs(x) < 0x1p53 && std::fmod(x, 2.0) != 0; }
 
+// 1/n and 1/n!, for series that would divide by them term after term.
+struct Reciprocals {
+  static constexpr int kCount = 90;
+  DoubleDouble of[kCount], of_factorial[kCount];
+};
+const Reciprocals& reciprocals() {
+  static const Reciprocals all = [] {
+    Reciprocals r;
+    DoubleDouble factorial = 1;
+    r.of_factorial[0] = 1;
+    for (int n = 1; n < Reciprocals::kCount; ++n) {
+      factorial = factorial * DoubleDouble(n);
+      r.of[n] = DoubleDouble(1) / DoubleDouble(n);
+      r.of_factorial[n] = DoubleDouble(1) / factorial;
+    }
+    return r;
+  }();
+  return all;
+}
+
+// `sum` and power ratio^(k+1) weight(k) for all k < count. Each term is less than half of the one before it, so that
+// those whose rounding errors as doubles are nothing beside the sum are doubles.
+template <class Weight>
+DoubleDouble add_terms(DoubleDouble sum, DoubleDouble power, DoubleDouble ratio, int count, Weight weight) {
+  constexpr double kAsDoubles = 0x1p-58, kNothing = 0x1p-110;
+  int k = 0;
+  for (; k < count; ++k) {
+    power = power * ratio;
+    const DoubleDouble term = power * weight(k);
+    sum = sum + term;
+    if (std::fabs(term.hi) <= std::fabs(sum.hi) * kAsDoubles) break;
+  }
+  double rest = 0;
+  for (double p = power.hi; ++k < count;) {
+    p *= ratio.hi;
+    const double term = p * weight(k).hi;
+    rest += term;
+    if (std::fabs(term) <= std::fabs(sum.hi) * kNothing) break;
+  }
+  return sum + DoubleDouble(rest);
+}
+
 // Sums x^first/first! + x^(first+step)/(first+step)! + ..., with the sign alternating if step is 2 and alternate is
 // set.
 DoubleDouble power_series(DoubleDouble x, int first, int step, bool alternate) {
-  DoubleDouble term = first == 0 ? DoubleDouble(1) : x;
-  DoubleDouble sum = term, square = x * x;
-  for (int n = first + step; n < 80; n += step) {
-    term = step == 1 ? term * x / DoubleDouble(n) : term * square / DoubleDouble(double(n) * (n - 1));
-    if (alternate) term = -term;
-    sum = sum + term;
-    if (std::fabs(term.hi) <= std::fabs(sum.hi) * 0x1p-110) break;
-  }
-  return sum;
+  constexpr int kLast = 80;
+  const DoubleDouble* weights = reciprocals().of_factorial;
+  const DoubleDouble begin = first == 0 ? DoubleDouble(1) : x, ratio = step == 1 ? x : x * x;
+  return add_terms(begin, begin, alternate ? -ratio : ratio, (kLast - first) / step - 1,
+                   [&](int k) { return weights[first + step * (k + 1)]; });
 }
 
 // log((1 + s) / (1 - s)) = 2 (s + s^3/3 + s^5/5 + ...), for |s| <= 0.2
 DoubleDouble two_atanh(DoubleDouble s) {
-  DoubleDouble square = s * s, power = s, sum = s;
-  for (int n = 3; n < 90; n += 2) {
-    power = power * square;
-    DoubleDouble term = power / DoubleDouble(n);
-    sum = sum + term;
-    if (std::fabs(term.hi) <= std::fabs(sum.hi) * 0x1p-110) break;
-  }
-  return scale(sum, 1);
+  const DoubleDouble* weights = reciprocals().of;
+  return scale(add_terms(s, s, s * s, 43, [&](int k) { return weights[2 * k + 3]; }), 1);
 }
 
 // exp(r) - 1 for |r| <= 0.36, to full relative precision: a Taylor series of r/16, then four doublings by
@@ -79,15 +111,11 @@ Reduced reduce(double x) {
   }
   product[0] = carry;
   // The bit of weight 2^k of the shifted product is bit (63 - ...) of the array; 64 bits of it from weight 2^top down.
+  auto word = [&](int i) { return i >= 0 && i <= kWindow ? product[i] : 0; };
   auto bits_from = [&](int top) {
-    uint64_t out = 0;
-    for (int i = 0; i < 64; ++i) {
-      int position = 63 - (top - i - shift);  // counted from the array's highest bit
-      bool bit =
-          position >= 0 && position < 64 * (kWindow + 1) && ((product[position / 64] >> (63 - position % 64)) & 1) != 0;
-      out = (out << 1) | static_cast<uint64_t>(bit);
-    }
-    return out;
+    const int position = 63 - (top - shift);  // counted from the array's highest bit
+    const int at = position >> 6, within = position & 63;
+    return within == 0 ? word(at) : word(at) << within | word(at + 1) >> (64 - within);
   };
   uint64_t words[4];
   words[0] = bits_from(1);  // two integer bits, 62 fraction bits
@@ -265,7 +293,12 @@ DoubleDouble pow(DoubleDouble x, DoubleDouble y) {
     return std::pow(base, exponent);
   }
   if (x.hi < 0 && !whole) return kNan;
-  DoubleDouble magnitude = exp(y * log(abs(x)));
+  // Some factors are soon multiplied, if that stays within the range; by logarithms the size of y costs more bits.
+  constexpr double kFewFactors = 32, kRange = 900;
+  const double factors = std::fabs(y.hi);
+  const bool few = whole && y.lo == 0 && factors <= kFewFactors && factors * (std::abs(std::ilogb(x.hi)) + 1) < kRange;
+  DoubleDouble magnitude = few ? power(abs(x), static_cast<int>(factors)) : exp(y * log(abs(x)));
+  if (few && y.hi < 0) magnitude = DoubleDouble(1) / magnitude;
   return x.hi < 0 && odd ? -magnitude : magnitude;
 }
 
@@ -338,14 +371,14 @@ DoubleDouble acos(DoubleDouble x) {
 DoubleDouble sinh(DoubleDouble x) {
   if (!is_finite(x) || x.hi == 0) return x;
   if (std::fabs(x.hi) < 0.5) return power_series(x, 1, 2, false);
-  DoubleDouble a = abs(x), e = exp(scale(a, -1));  // the root, so that the square overflows no sooner than the result
-  DoubleDouble y = a.hi > 80 ? scale(e, -1) * e : scale(exp(a) - exp(-a), -1);
+  DoubleDouble a = abs(x), e = exp(a.hi > 80 ? scale(a, -1) : a);  // the root overflows no sooner than the result
+  DoubleDouble y = a.hi > 80 ? scale(e, -1) * e : scale(e - DoubleDouble(1) / e, -1);
   return sign_bit(x) ? -y : y;
 }
 DoubleDouble cosh(DoubleDouble x) {
   if (!is_finite(x)) return std::fabs(x.hi);
-  DoubleDouble a = abs(x), e = exp(scale(a, -1));
-  return a.hi > 80 ? scale(e, -1) * e : scale(exp(a) + exp(-a), -1);
+  DoubleDouble a = abs(x), e = exp(a.hi > 80 ? scale(a, -1) : a);
+  return a.hi > 80 ? scale(e, -1) * e : scale(e + DoubleDouble(1) / e, -1);
 }
 DoubleDouble tanh(DoubleDouble x) {
   if (is_nan(x) || x.hi == 0) return x;

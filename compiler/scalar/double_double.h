@@ -83,7 +83,8 @@ inline DoubleDouble operator*(DoubleDouble a, DoubleDouble b) {
   return dd::finish(dd::fast_two_sum(p.hi, p.lo + (a.hi * b.lo + a.lo * b.hi)));
 }
 
-// Three quotient digits of 53 bits; the third only corrects the rounding of the second.
+// Three quotient digits of 53 bits; the third only corrects the rounding of the second, so that its residual is a
+// double. a.hi - q1 b.hi is nearly a rounding error of the product: the difference of the high parts is exact.
 inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) {
   double q1 = a.hi / b.hi;
   if (!std::isfinite(q1) || !std::isfinite(b.hi) || q1 == 0) return {q1, 0.0};
@@ -91,10 +92,12 @@ inline DoubleDouble operator/(DoubleDouble a, DoubleDouble b) {
     DoubleDouble q = DoubleDouble(a.hi * 0x1p-64, a.lo * 0x1p-64) / b;
     return dd::finish({q.hi * 0x1p64, q.lo * 0x1p64});
   }
-  DoubleDouble r = a - b * DoubleDouble(q1);
+  DoubleDouble p = dd::two_product(q1, b.hi);
+  DoubleDouble r = dd::two_sum(a.hi - p.hi, -p.lo);
+  r = dd::fast_two_sum(r.hi, r.lo + std::fma(-q1, b.lo, a.lo));
   double q2 = r.hi / b.hi;
-  r = r - b * DoubleDouble(q2);
-  double q3 = r.hi / b.hi;
+  p = dd::two_product(q2, b.hi);
+  double q3 = (((r.hi - p.hi) - p.lo) + std::fma(-q2, b.lo, r.lo)) / b.hi;
   DoubleDouble q = dd::fast_two_sum(q1, q2);
   return dd::finish(dd::fast_two_sum(q.hi, q.lo + q3));
 }
