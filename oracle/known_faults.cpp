@@ -180,6 +180,14 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     if (!stride || stride->kind != ArgKind::int_list || graph.type(call.result()).rank() < 4) return false;
     return evaluate(stride->dim_list().back(), sizes).value_or(2) > 1;
   }
+  if (known.when == KnownFault::no_share) {
+    auto is_zero = [&](std::string_view name) {
+      const Arg* share = argument(name);
+      return share && ((share->kind == ArgKind::integer && !share->symbolic && share->i == 0) ||
+                       (share->kind == ArgKind::real && share->d == 0));
+    };
+    return is_zero("alpha") && is_zero("beta");
+  }
   if (known.when == KnownFault::out_is_read) {
     std::vector<ValueId> written, read;  // by their memory
     for (size_t i = 0; i < call.arguments().size(); ++i)
@@ -269,15 +277,15 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",   "out_strided", "any_strided",    "self_overlaps", "drops",         "rounds",
-        "single",   "unsorted",    "one_wide",       "misfit",        "out_restrided", "by_products",
-        "infinite", "poles",       "strided_rounds", "steps",         "skips",         "out_is_read"};
+        "always",         "out_strided", "any_strided", "self_overlaps", "drops",       "rounds",   "single",
+        "unsorted",       "one_wide",    "misfit",      "out_restrided", "by_products", "infinite", "poles",
+        "strided_rounds", "steps",       "skips",       "out_is_read",   "no_share"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
-          "strided_rounds, steps, skips, out_is_read",
+          "strided_rounds, steps, skips, out_is_read, no_share",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

@@ -35,7 +35,8 @@ struct KnownFault {
     strided_rounds,
     steps,
     skips,
-    out_is_read
+    out_is_read,
+    no_share
   } when = always;
   std::string why;
 };

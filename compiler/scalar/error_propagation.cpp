@@ -410,6 +410,8 @@ bool wraps(const Box& box, double error) {
   if (error == 0 || !grows || !is_integral(result, false)) return false;
   const auto [least, most] = ends_of(result);
   const double centre = evaluate_at(box, box.value);
+  constexpr int kDigits = 53;  // what has more bits than a double is near its end already where it seems to be there
+  if (info(result).bits > kDigits) return centre - error <= least || centre + error >= most;
   return centre - error < least || centre + error > most;
 }
 }  // namespace

@@ -97,12 +97,29 @@ bool multiplies(const Call& call) {
   return call.op->flow.terms == ErrorFlow::factors && call.op->flow.divisor.empty();
 }
 
+// Between the elements of a transposed convolution, and around them, stand zeros that each weight of a channel meets.
+at::Tensor meets_zeros_between(const Call& call, size_t weight, const at::Tensor& result) {
+  const int groups = call.op->schema.find("groups");
+  if (!call.args[weight].is_value() || groups < 0 || call.args[static_cast<size_t>(groups)].kind != ArgKind::integer)
+    return {};
+  const at::Tensor w = call.values[call.args[weight].value()]->value.toTensor();
+  const auto apart = evaluate(call.args[static_cast<size_t>(groups)].dim(), *call.symbols).value_or(1);
+  if (w.numel() == 0 || result.dim() < 2 || w.size(0) % apart != 0) return {};
+  const at::Tensor bad = at::isfinite(magnitude(w)).logical_not();
+  const at::Tensor channels = bad.reshape({apart, w.size(0) / apart, w.size(1), -1}).any(3).any(1).reshape({-1});
+  std::vector<int64_t> shape(static_cast<size_t>(result.dim()), 1);
+  shape[1] = channels.numel();
+  return channels.reshape(shape).expand(result.sizes());
+}
+
 // Where a factor that is not finite meets zeros around an operand: some kernels multiply them, which gives NaN, and
 // others leave them out. Undefined if there are none.
-at::Tensor meets_padding(FlowContext& in, const Call& call) {
+at::Tensor meets_padding(FlowContext& in, const Call& call, const at::Tensor& result) {
   const Schema& schema = call.op->schema;
   int padding = schema.find("padding"), weight = schema.find("weight"), transposed = schema.find("transposed");
-  if (padding < 0 || weight < 0 || (transposed >= 0 && call.args[static_cast<size_t>(transposed)].i != 0)) return {};
+  if (padding < 0 || weight < 0) return {};
+  if (transposed >= 0 && call.args[static_cast<size_t>(transposed)].i != 0)
+    return meets_zeros_between(call, static_cast<size_t>(weight), result);
   const Arg& given = call.args[static_cast<size_t>(padding)];
   if (given.kind != ArgKind::int_list) return {};
   std::vector<int64_t> around;
@@ -191,15 +208,27 @@ std::vector<at::Tensor> meets_certain_nan(FlowContext& in, const Call& call, con
   return all;
 }
 
+// What a number below 1 that every product is multiplied by leaves of a factor, if it comes first; 1 if there is none.
+double share_of_products(const Call& call) {
+  const int alpha = call.op->schema.find("alpha");
+  if (alpha < 0) return 1;
+  const Arg& share = call.args[static_cast<size_t>(alpha)];
+  return share.kind == ArgKind::real && share.d != 0 ? std::min(std::fabs(share.d), 1.0) : 1;
+}
+
 // Where a factor that is infinite, or no number, meets one that may be zero or have either sign: what comes of that is
-// open. Counted by marks: with every other factor at 1, the products of both kinds are what remains of these four.
-std::vector<at::Tensor> meets_what_may_vanish(FlowContext& in, const Call& call, const std::vector<Arg>& ones) {
+// open. One that is not normal any more once the call's number has had its share of it may be zero then. Counted by
+// marks: with every other factor at 1, the products of both kinds are what remains of these four.
+std::vector<at::Tensor> meets_what_may_vanish(FlowContext& in, const Call& call, const std::vector<Arg>& ones,
+                                              Dtype sums) {
+  const double share = share_of_products(call), least = share < 1 ? smallest_normal(sums) : 0;
   auto marked = [&](double infinite, double vanishing) {
     return run_on(in, call, ones, [&](const Leaf& leaf) {
       if (!flows(in, call, leaf)) return leaf.value;
       const Planes p = in.store.read(leaf.value);
       const at::Tensor size = magnitude(p.value), bad = size.isfinite().logical_not();
       at::Tensor marks = nothing_where(bad, at::ones(leaf.value.sizes(), at::kDouble), infinite);
+      if (least > 0) marks = nothing_where((size != 0).logical_and(size * share < least), marks, vanishing);
       if (p.error.defined())
         marks =
             nothing_where((size <= p.error).logical_and(p.error > 0).logical_and(bad.logical_not()), marks, vanishing);
@@ -402,11 +431,12 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   if (others.size() != results.size()) others = exact;
   const bool above = operands_above_zero(in, call);
   const std::vector<at::Tensor> nan = finite ? std::vector<at::Tensor>() : meets_certain_nan(in, call, ones);
-  const std::vector<at::Tensor> open_products =
-      finite || only_adds(call) || !s.error ? std::vector<at::Tensor>() : meets_what_may_vanish(in, call, ones);
+  const std::vector<at::Tensor> open_products = finite || only_adds(call) || !(s.error || share_of_products(call) < 1)
+                                                    ? std::vector<at::Tensor>()
+                                                    : meets_what_may_vanish(in, call, ones, sums);
   for (size_t i = 0; i < results.size(); ++i) {
     const at::Tensor& value = results[i];
-    at::Tensor far = at::abs(reach[i]).to(at::kDouble), near = at::abs(exact[i]).to(at::kDouble);
+    at::Tensor far = at::abs(reach[i].to(at::kDouble)), near = at::abs(exact[i].to(at::kDouble));
     at::Tensor n = terms_of(call, counted[i], value);
     at::Tensor size = magnitude(value);
     if (!finite)
@@ -433,7 +463,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       if (!only_adds(call) || !as_defined || s.error) {
         const double least =
             flushes && at::any(near < 0x1p-60).item<bool>() ? smallest_normal(sums) : smallest_subnormal(sums);
-        const at::Tensor lost = at::abs(others[i]).to(at::kDouble).clamp_max(largest_finite(sums));
+        const at::Tensor lost = at::abs(others[i].to(at::kDouble)).clamp_max(largest_finite(sums));
         error = error + steps * least + smallest_subnormal(sums) * (divisor >= 0 ? steps * lost : lost);
       }
       // One term is its own sum, by any formula: it may be rounded, if it has been kept wider.
@@ -444,7 +474,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
         error = at::where(alone, own, error);
       }
       // An average is a sum first.
-      at::Tensor highest = at::maximum(far, at::abs(peak[i]).to(at::kDouble));
+      at::Tensor highest = at::maximum(far, at::abs(peak[i].to(at::kDouble)));
       at::Tensor sum = averages || call.op->flow.terms == ErrorFlow::windowed ? highest * divided_by(call, n) : highest;
       error = nothing_where(sum >= largest_finite(sums), error, kInf);
       if (products) error = error + steps * smallest_subnormal(sums) * highest;  // what is lost below is multiplied
@@ -473,7 +503,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       if (flushes && call.op->schema.find("weight") >= 0)             // and by zeros that fill up a block of products
         error = at::full_like(error, kInf);
       if (i < nan.size() && !value.is_complex()) error = nothing_where(nan[i].logical_and(value.isnan()), error, 0);
-      for (const at::Tensor& open : {meets_padding(in, call), meets_no_share(in, call)})
+      for (const at::Tensor& open : {meets_padding(in, call, value), meets_no_share(in, call)})
         if (i == 0 && open.defined()) error = nothing_where(open, error, kInf);
     }
     settle(in, value, error, s.ambiguous ? far != near : at::Tensor(), stored.lean_of(value, error));

@@ -5,10 +5,12 @@
 #include <llvm/IR/GlobalVariable.h>
 #include <llvm/IR/IRBuilder.h>
 #include <llvm/IR/InlineAsm.h>
+#include <llvm/IR/IntrinsicInst.h>
 #include <llvm/IR/Intrinsics.h>
 #include <llvm/IR/IntrinsicsX86.h>
 #include <llvm/IR/MDBuilder.h>
 #include <llvm/IR/Module.h>
+#include <llvm/IR/PatternMatch.h>
 
 #include <limits>
 #include <numeric>
@@ -146,6 +148,27 @@ V LaneCode::unary(Unary op, V a) {
   internal_error("an operation that there is not", __FILE__, __LINE__);
 }
 
+namespace {
+// A magnitude beside zero says whether the number is zero, or is a number. LLVM 19 forgets the magnitude where the
+// number itself is then selected, takes it for positive, and drops what asks for its sign: so the number is asked.
+llvm::Value* without_magnitude(Compare op, V a, V b, llvm::CmpInst::Predicate& predicate) {
+  using P = llvm::CmpInst::Predicate;
+  const auto* call = llvm::dyn_cast<llvm::IntrinsicInst>(a.value);
+  if (!call || call->getIntrinsicID() != llvm::Intrinsic::fabs) return a.value;
+  if (!llvm::PatternMatch::match(b.value, llvm::PatternMatch::m_AnyZeroFP())) return a.value;
+  switch (op) {
+    case Compare::gt: predicate = P::FCMP_ONE; break;
+    case Compare::ge: predicate = P::FCMP_ORD; break;
+    case Compare::le: predicate = P::FCMP_OEQ; break;
+    case Compare::eq:
+    case Compare::ne:
+    case Compare::unordered: break;
+    default: return a.value;
+  }
+  return call->getArgOperand(0);
+}
+}  // namespace
+
 V LaneCode::compare(Compare op, V a, V b) {
   using P = llvm::CmpInst::Predicate;
   LENZ_CHECK(a.type == b.type, "operands of two types");
@@ -156,7 +179,11 @@ V LaneCode::compare(Compare op, V a, V b) {
   constexpr P kTruth[] = {P::ICMP_EQ,  P::ICMP_NE,  P::ICMP_ULT, P::ICMP_ULE,
                           P::ICMP_UGT, P::ICMP_UGE, P::ICMP_ULT, P::BAD_ICMP_PREDICATE};
   const auto at = static_cast<size_t>(op);
-  if (is_float(a.type)) return make(builder_->CreateFCmp(kFloat[at], a.value, b.value), LaneType::i1);
+  if (is_float(a.type)) {
+    P predicate = kFloat[at];
+    llvm::Value* left = without_magnitude(op, a, b, predicate);
+    return make(builder_->CreateFCmp(predicate, left, b.value), LaneType::i1);
+  }
   return make(builder_->CreateICmp(a.type == LaneType::i1 ? kTruth[at] : kInteger[at], a.value, b.value), LaneType::i1);
 }
 

@@ -57,7 +57,7 @@ void products(RowSink& t) {
            if is_integral(%x) { raise "needs a floating or complex dtype" }
            if dtype(%x) != dtype(%y) { raise "the operands must have one dtype" }
            if rank(%x) == 1 and rank(%y) == 1 { return aten.vdot(%x, %y) }
-           return aten.sum(aten.mul(aten.conj(%x), %y), [$dim]))"});
+           return aten.sum(aten.mul(aten.conj_physical(%x), %y), [$dim]))"});
 
   Row added = row;
   added.variants.in_place = true;

@@ -8,15 +8,20 @@
 namespace lenz::rule {
 
 namespace {
-void require_dense(Infer& in) {
+// Where the memory of a new tensor is another one than plain memory of its device.
+void require_plain_memory(Infer& in) {
   int i = in.op().schema.find("layout");
   if (i >= 0 && in.arg(static_cast<size_t>(i)).kind == ArgKind::layout &&
       in.arg(static_cast<size_t>(i)).layout() != Layout::strided)
     throw Unsupported(in.op().full_name + ": a sparse layout");
+  const int pinned = in.op().schema.find("pin_memory");
+  if (pinned >= 0 && in.arg(static_cast<size_t>(pinned)).kind == ArgKind::boolean &&
+      in.arg(static_cast<size_t>(pinned)).boolean())
+    throw Unsupported(in.op().full_name + ": pinned memory");
 }
 
 TensorType made(Infer& in, DimVec sizes, Dtype otherwise, Device device = {}) {
-  require_dense(in);
+  require_plain_memory(in);
   require_sizes(in, sizes);
   Dtype dtype = in.dtype("dtype").value_or(otherwise);
   in.require(in.op().dtypes.has(dtype), "not of this dtype");
@@ -24,7 +29,7 @@ TensorType made(Infer& in, DimVec sizes, Dtype otherwise, Device device = {}) {
 }
 
 TensorType made_like(Infer& in, const Type& t) {
-  require_dense(in);
+  require_plain_memory(in);
   TensorType result = t.tensor();
   result.dtype = in.dtype("dtype").value_or(t.dtype);
   result.device = device_argument(in, t.device);
@@ -263,7 +268,17 @@ void window(Infer& in) {
   in.result(t);
 }
 
-void randperm(Infer& in) { in.result(made(in, {in.integer("n")}, Dtype::i64)); }
+// Eager asks whether the dtype has all these numbers: of floats up to the first that it has not.
+void randperm(Infer& in) {
+  const Dim n = in.integer("n");
+  const TensorType result = made(in, {n}, Dtype::i64);
+  const DtypeInfo& holds = info(result.dtype);
+  if (result.dtype == Dtype::f16 || result.dtype == Dtype::f32 || result.dtype == Dtype::f64)
+    in.require(le(n, (int64_t{1} << holds.mantissa_bits) + 1), "more numbers than the dtype has without gaps");
+  else if (is_integral(result.dtype, false) && result.dtype != Dtype::i64)
+    in.require(le(n, int64_t{1} << (holds.bits - (holds.is_signed ? 1 : 0))), "more numbers than the dtype has");
+  in.result(result);
+}
 
 void fill(Infer& in) {
   const Type& self = in.tensor(0);
