@@ -279,8 +279,9 @@ std::optional<Mismatch> Trial::eager_out_of_bounds(const Execution& got, const E
 }
 
 std::optional<Mismatch> Trial::eager_beyond_bounds() {
-  const auto parts = parts_.find({Widening::bounds_of_eager, Draws::eager});
-  if (parts == parts_.end() || parts->second.empty()) return eager_out_of_bounds(expected_);
+  const How how{Widening::bounds_of_eager, Draws::eager};
+  const auto parts = parts_.find(how);
+  if (parts == parts_.end() || references_.contains(how)) return eager_out_of_bounds(expected_);
   if (expected_.ending != Ending::finished || lacks_memory(expected_)) return std::nullopt;
   std::vector<const Part*> all;
   for (const auto& part : parts->second) all.push_back(part.get());
