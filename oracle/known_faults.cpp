@@ -281,9 +281,9 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",         "out_strided", "any_strided", "self_overlaps", "drops",       "rounds",   "single",
-        "unsorted",       "one_wide",    "misfit",      "out_restrided", "by_products", "infinite", "poles",
-        "strided_rounds", "steps",       "skips",       "out_is_read",   "no_share"};
+        "always",         "out_strided", "any_strided", "self_overlaps", "drops",       "rounds",     "single",
+        "unsorted",       "one_wide",    "misfit",      "out_restrided", "by_products", "infinite",   "poles",
+        "strided_rounds", "steps",       "skips",       "out_is_read",   "no_share",    "told_unique"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
