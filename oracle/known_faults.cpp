@@ -180,6 +180,10 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     if (!stride || stride->kind != ArgKind::int_list || graph.type(call.result()).rank() < 4) return false;
     return evaluate(stride->dim_list().back(), sizes).value_or(2) > 1;
   }
+  if (known.when == KnownFault::told_unique) {
+    const Arg* told = argument("assume_unique");
+    return told && told->kind == ArgKind::boolean && told->boolean();
+  }
   if (known.when == KnownFault::no_share) {
     auto is_zero = [&](std::string_view name) {
       const Arg* share = argument(name);
@@ -277,15 +281,15 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",         "out_strided", "any_strided", "self_overlaps", "drops",       "rounds",   "single",
-        "unsorted",       "one_wide",    "misfit",      "out_restrided", "by_products", "infinite", "poles",
-        "strided_rounds", "steps",       "skips",       "out_is_read",   "no_share"};
+        "always",         "out_strided", "any_strided", "self_overlaps", "drops",       "rounds",     "single",
+        "unsorted",       "one_wide",    "misfit",      "out_restrided", "by_products", "infinite",   "poles",
+        "strided_rounds", "steps",       "skips",       "out_is_read",   "no_share",    "told_unique"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
-          "strided_rounds, steps, skips, out_is_read, no_share",
+          "strided_rounds, steps, skips, out_is_read, no_share, told_unique",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

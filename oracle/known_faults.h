@@ -36,7 +36,8 @@ struct KnownFault {
     steps,
     skips,
     out_is_read,
-    no_share
+    no_share,
+    told_unique
   } when = always;
   std::string why;
 };

@@ -201,7 +201,9 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     if (signs)
       if (const double moved = moved_by_signs(row, compute, {given.data(), operands.size()}); moved > 0)
         p = {.error = std::max(p.error, moved), .ambiguous = true};
+    const Parts numbers = parts(results.at(i));
     double magnitude = magnitude_of(results.at(i));
+    if (numbers.finite()) magnitude = std::min(magnitude, largest_finite(Dtype::f64));  // parts may have no modulus
     double error = p.error;
     Sides sides;
     if (magnitude == 0 && exact && error == 0 && out.kind == ScalarKind::real &&
@@ -219,7 +221,6 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
         const double added = own.at(own.of_operands() ? std::max(reach, largest_operand) : reach);
         error = (error + added * cancellation(row, operands, i, added) + steepness(row, result, operands, i, reach)) *
                 (exact ? 1 : kOwnSlack);
-        const Parts numbers = parts(results.at(i));
         if (own.overflows(std::max(std::fabs(numbers.real), std::fabs(numbers.imaginary)), error)) error = kUnbounded;
       }
       if (std::isnan(error)) error = kUnbounded;

@@ -263,7 +263,8 @@ void random_of_sizes(RowSink& t) {
   t.row("randint.low(SymInt low, SymInt high, SymInt[] size, *, " + std::string(kLong), integers);
   t.row("randint.low_generator(SymInt low, SymInt high, SymInt[] size, *, Generator? generator, " + std::string(kLong),
         integers);
-  Row order = row_of(kRandom, rule::randperm, make::randperm, "a negative size; more numbers than the dtype has", kReal);
+  Row order =
+      row_of(kRandom, rule::randperm, make::randperm, "a negative size; more numbers than the dtype has", kReal);
   order.sampling = "order()";
   order.loops = kRandpermLoops;
   t.row("randperm(SymInt n, *, " + std::string(kLong), order);

@@ -262,7 +262,7 @@ void several_labels(RowSink& t) {
           .wants = "target < self[-1]",
           .exception = "eager counts elements: ` must have the shape of `, `the gradient must have th`"};
   row.decompose = LENZ_LABELS(LENZ_IN) R"(
-    %l = aten.div(aten.sum(aten.mul(%pairs, %z), [1, 2]), max(size(%x, 1), 1))
+    %l = aten.div(aten.sum(aten.where(aten.ne(%pairs, 0), %z, 0), [1, 2]), max(size(%x, 1), 1))
     if rank(%self) < 2 { %l = aten.reshape(%l, []) }
     %is = aten.reshape(%in, shape(%target))
     if $reduction == 1 { return aten.mean(%l), %is }
