@@ -18,7 +18,6 @@ NOT_RUN = {
     "functionalise-extern.lenz": "libtorch has no op",
     "functionalise-extern_that_stays.lenz": "libtorch has no op",
     "functionalise-open_strides.lenz": "a write to a tensor whose elements may share places",
-    "sizes_that_an_untaken_branch_refuses.lenz": "these sizes break",
 }
 
 # Graphs whose passes agree and that have no loops: part of the reason.

@@ -1,5 +1,14 @@
-# fuzz: values=ordinary seed=0 sizes=s12=3,s13=2,s16=2,s20=4,s21=2,s22=65,s23=4 target=avx2
-# Sizes that a branch refuses are none for the graph, whether it is taken or not.
+// Sizes that a branch refuses are none for the graph, whether it is taken or not: so such a case is none.
+#include <gtest/gtest.h>
+
+#include "fuzz/reduce.h"
+
+namespace lenz::fuzz {
+namespace {
+
+TEST(UntakenBranch, SizesThatItRefusesAreNoCase) {
+  const auto failure = failure_alone(
+      parse_case(R"(# fuzz: values=ordinary seed=0 sizes=s12=3,s13=2,s16=2,s20=4,s21=2,s22=65,s23=4 target=avx2
 graph @fuzzed(
     %x7: bf16[0, s12, s13] init uniform(-4.0, 4.0, seed=27538),
     %x10: bf16[s16] init uniform(-4.0, 4.0, seed=13553),
@@ -27,3 +36,10 @@ graph @no0fuzzed(%a0: f64[s0, s1, s2], %a1: bf16[s3], %a2: bf16[0, s4, 2], %x3: 
   %4 = aten.to(%3, f64)
   return %4
 }
+)"),
+      {});
+  EXPECT_FALSE(failure) << failure->key() << failure->detail;
+}
+
+}  // namespace
+}  // namespace lenz::fuzz
