@@ -217,8 +217,10 @@ double divided(const Choices& x, const Step& s, double a, double b, double exact
   const Dtype inner = narrow ? Dtype::f32 : Dtype::f64;
   double candidate = nearest(inner, a * nearest(inner, 1 / b));
   // Reciprocals that machines estimate and refine leave such quotients a place of f32 off: where the quotient lies
-  // halfway between two numbers of the dtype both are right then.
-  if (narrow && (x.push == Choices::up || x.push == Choices::down))
+  // halfway between two numbers of the dtype both are right then. That of a power of two is one, and exact everywhere.
+  int exponent = 0;
+  const bool estimated = narrow && std::fabs(std::frexp(b, &exponent)) != 0.5;
+  if (estimated && (x.push == Choices::up || x.push == Choices::down))
     candidate += (x.push == Choices::up ? 1 : -1) * last_place(inner, candidate);
   return admitted(nearest(x.keeps, candidate), exact, 0.5 * last_place(x.keeps, exact), x.keeps);
 }

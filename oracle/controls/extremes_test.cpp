@@ -64,6 +64,18 @@ TEST(Extremes, QuotientsInTheMiddleGoEitherWay) {
   EXPECT_FALSE(s.judge_elements(e.greatest, Scope::outputs).mismatch);
 }
 
+// But not by a power of two, whose reciprocal is exact.
+TEST(Extremes, QuotientsByPowersOfTwoGoOneWay) {
+  Boxed boxed(DeviceKind::cpu);
+  Subject s = subject(
+      "graph @g(%x: bf16[1] init uniform(3.09375, 3.09375), %y: bf16[1] init uniform(1.0078125, 1.0078125)) {\n"
+      "  %z = aten.sub(%x, %y)\n  %q = aten.div(%z, 2.0)\n  return %q }",
+      boxed);
+  const Extremes e = find_extremes(s.plan());
+  EXPECT_FALSE(s.judge_elements(e.least, Scope::outputs).mismatch);
+  EXPECT_FALSE(s.judge_elements(e.greatest, Scope::outputs).mismatch);
+}
+
 // Terms that change places take a sum farther than the order that they come in. What an order gives is what it gave.
 TEST(Extremes, OrdersAreClimbed) {
   std::mt19937 bits;
