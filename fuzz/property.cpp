@@ -82,8 +82,9 @@ oracle::Trial& Subject::trial() {
     complete(run->binding, graph_, 0);
     check_facts(run->binding, graph_);
     check_guards(run->binding, graph_);
-    static_cast<void>(specialised(graph_, run->binding.lookup()));  // a sub-graph may refuse them, taken or not
-  } catch (const UserError& error) {                                // the setting's fault, not the compiler's
+    // A sub-graph may refuse them, taken or not.
+    if (!graph_.subgraphs.empty()) specialised(graph_, run->binding.lookup());
+  } catch (const UserError& error) {  // the setting's fault, not the compiler's
     throw Unsupported("no sizes for it: " + error.message());
   }
   oracle::Values values = setting_.values;

@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/host_kernels.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/tensors.h"
 
@@ -184,14 +185,7 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
     const Arg* told = argument("assume_unique");
     return told && told->kind == ArgKind::boolean && told->boolean();
   }
-  if (known.when == KnownFault::no_share) {
-    auto is_zero = [&](std::string_view name) {
-      const Arg* share = argument(name);
-      return share && ((share->kind == ArgKind::integer && !share->symbolic && share->i == 0) ||
-                       (share->kind == ArgKind::real && share->d == 0));
-    };
-    return is_zero("alpha") && is_zero("beta");
-  }
+  if (known.when == KnownFault::no_share) return has_no_share(call);
   if (known.when == KnownFault::out_is_read) {
     std::vector<ValueId> written, read;  // by their memory
     for (size_t i = 0; i < call.arguments().size(); ++i)

@@ -270,21 +270,7 @@ bool Lowering::runs_outside(const Node& node) const {
   const OpDef& row = node.op->base ? *node.op->base : *node.op;
   return options_.products_outside && row.has(Trait::contraction) &&
          (row.has(Trait::core) || may_have_host_kernel(row)) && node.op->variant == VariantKind::functional &&
-         !is_small_product(node, row) && !is_nothing(node);
-}
-
-// Whether both of a product's shares are zero. Kernels of hosts are known that leave such a result unwritten.
-bool Lowering::is_nothing(const Node& node) {
-  int shares = 0, zeros = 0;
-  for (size_t i = 0; i < node.arg_count; ++i) {
-    const std::string& name = node.op->schema.params[i].name;
-    if (name != "alpha" && name != "beta") continue;
-    const Arg& share = node.args[i];
-    ++shares;
-    zeros +=
-        (share.kind == ArgKind::integer && share.dim().is(0)) || (share.kind == ArgKind::real && share.real() == 0);
-  }
-  return shares > 0 && zeros == shares;
+         !is_small_product(node, row) && !has_no_share(node);
 }
 
 // Whether a product of matrices takes loops less time than a host needs to be called. Its factors are the last two

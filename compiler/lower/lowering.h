@@ -84,7 +84,6 @@ class Lowering {
   void lower_extern(const Node& node, std::span<const loops::BufferId> results);
   bool runs_outside(const Node& node) const;
   bool is_small_product(const Node& node, const OpDef& row) const;
-  static bool is_nothing(const Node& node);
   bool is_extern(const Node& node) const;
   loops::BufferId operand_outside(const Node& node, ValueId v);
   bool resizes_elements(const Node& node) const;

@@ -24,7 +24,7 @@ void Frame::run(const Tape& tape) {
       else
         run(step, tape, inner);
     }
-    if (&tape == s_.tape.get() && (timed || step.together == 1))
+    if (&tape == s_.tape.get())
       for (BufferId id : s_.dying[i]) kept_[id] = {};
   }
 }

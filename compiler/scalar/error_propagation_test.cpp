@@ -270,7 +270,6 @@ TEST(ErrorPropagation, known_bounds) {
   EXPECT_TRUE(ambiguous);
 }
 
-// The lesser of two, and what is above zero, are not off by what they are not.
 TEST(ErrorPropagation, curved_functions_reach_farther_one_way) {
   const Uncertain four{.value = ScalarValue(4.0), .error = 3};
   const Propagated root = propagate_error(*find_scalar("rsqrt"), Dtype::f32, {&four, 1});
@@ -287,6 +286,18 @@ TEST(ErrorPropagation, comparisons_know_which_way_operands_lean) {
   for (const char* row : {"lt", "ge", "eq", "ne"}) EXPECT_TRUE(open(row)) << row;
 }
 
+// A double does not tell the last of 64 bits from those beside it: what seems to reach it may wrap.
+TEST(ErrorPropagation, integers_wrap_at_their_ends) {
+  auto open = [](Dtype dtype, int64_t most) {
+    const Uncertain operands[2] = {{.value = ScalarValue(most - 1024), .error = 1024},
+                                   {.value = ScalarValue(int64_t{0})}};
+    return propagate_error(*find_scalar("add"), dtype, operands).ambiguous;
+  };
+  EXPECT_TRUE(open(Dtype::i64, INT64_MAX));
+  EXPECT_FALSE(open(Dtype::i64, INT64_MAX - 4096));
+  EXPECT_FALSE(open(Dtype::i32, INT32_MAX));
+}
+
 // A lean that is all of the error says that the other side is nothing; one that is nearly all of it does not.
 TEST(ErrorPropagation, what_a_lean_leaves) {
   EXPECT_EQ(leaning(0.5, -0.5).above, 0);
@@ -295,6 +306,7 @@ TEST(ErrorPropagation, what_a_lean_leaves) {
   EXPECT_EQ(leaning(HUGE_VAL, HUGE_VAL).below, HUGE_VAL);
 }
 
+// The lesser of two, and what is above zero, are not off by what they are not.
 TEST(ErrorPropagation, what_is_not_picked_brings_no_error) {
   EXPECT_EQ(bound_of("minimum", {about(1, 0), about(3, 0.5)}), 0);
   EXPECT_EQ(bound_of("maximum", {about(1, 0), about(3, 0.5)}), 0.5);

@@ -59,12 +59,12 @@ std::optional<Failure> holds(Subject& subject) {
     last = now;
   }
   auto grows = [](const char* what, int64_t by, const char* unit) {
-    return Failure{"keeps_nothing", what, "grows",
+    return Failure{"keeps_nothing", "keeps_nothing", what,
                    "compiled, called and dropped again and again: each few times more is in use, in the end " +
                        std::to_string(by) + " " + unit};
   };
-  if (heap) return grows("heap", last.heap - first.heap, "bytes");
-  if (mapped) return grows("mappings", last.mapped - first.mapped, "pages");
+  if (heap) return grows("heap grows", last.heap - first.heap, "bytes");
+  if (mapped) return grows("mappings grow", last.mapped - first.mapped, "pages");
   return std::nullopt;
 }
 }  // namespace
