@@ -200,8 +200,13 @@ Propagated corner_rule(const Box& box) {
 }
 
 // x^y: monotone in each operand for a positive base, and of zero too while exponents are positive. A negative base
-// needs a whole exponent that is exact.
+// needs a whole exponent that is exact. A NaN makes one, but for exponents of zero and bases of one.
 Propagated power_rule(const Box& box) {
+  auto nan_beside = [&](size_t k, double lost_by) {
+    return std::isnan(box.value[k]) && box.error[k] == 0 && std::isfinite(box.error[1 - k]) &&
+           (box.low[1 - k] > lost_by || box.high[1 - k] < lost_by);
+  };
+  if (nan_beside(0, 0) || nan_beside(1, 1)) return {0, false};
   if (box.low[0] > 0 || (box.low[0] == 0 && box.low[1] > 0)) return at_corners(box);
   const bool whole = box.error[1] == 0 && std::nearbyint(box.value[1]) == box.value[1];
   if (!whole || (box.value[1] < 0 && box.high[0] >= 0)) return kUnknown;

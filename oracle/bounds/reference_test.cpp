@@ -395,9 +395,10 @@ TEST(Bounds, InfinitiesThatADtypeHasNot) {
 TEST(Bounds, WhatMeetsANaNIsNaN) {
   std::vector<double> x(40, 1.0);
   x[7] = NAN;
-  for (const char* call : {"aten._softmax(%x, 1, false)", "aten._log_softmax(%x, 1, false)", "aten.logsumexp(%x, [1])",
-                           "aten.linalg_vector_norm(%x, 2, [1])", "aten.var(%x, [1])", "aten.sum(%p, [1])",
-                           "aten.mean(%p, [1])", "aten.mm(%p, %w)", "aten.prod(%p)", "aten.cumsum(%p, 1)"}) {
+  for (const char* call :
+       {"aten._softmax(%x, 1, false)", "aten._log_softmax(%x, 1, false)", "aten.logsumexp(%x, [1])",
+        "aten.linalg_vector_norm(%x, 2, [1])", "aten.linalg_vector_norm(%x, 3, [1])", "aten.var(%x, [1])",
+        "aten.sum(%p, [1])", "aten.mean(%p, [1])", "aten.mm(%p, %w)", "aten.prod(%p)", "aten.cumsum(%p, 1)"}) {
     Judged j(
         "graph @g(%x: f32[1, 40], %w: f32[40, 3]) { %p = aten.mul(%x, 1.3) %y = " + std::string(call) + " return %y }",
         {x, std::vector<double>(120, 0.0)});

@@ -353,7 +353,8 @@ void norms(RowSink& t) {
         if $ord == 2 { return aten.sqrt(aten.sum.dim_IntList(aten.mul(%size, %size), $dims, $keepdim)) }
         %wide = aten._to_copy(%size, dtype=compute_dtype(%size))
         %sum = aten.sum.dim_IntList(aten.pow(%wide, $ord), $dims, $keepdim)
-        return aten._to_copy(aten.pow(%sum, 1 / $ord), dtype=dtype(%size)))",
+        %root = aten.div(aten.full([], 1, dtype=dtype(%wide), device=device(%self)), $ord)
+        return aten._to_copy(aten.pow(%sum, %root), dtype=dtype(%size)))",
               norm));
   norm.generate = make::norm;
   t.row("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
