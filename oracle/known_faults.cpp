@@ -61,7 +61,7 @@ bool restrided(const Type& t, const SymValues& sizes) {
 }
 
 constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16, kNearPole = 1024, kPolePlaces = 8,
-                 kOrdinary = 0x1p60;
+                 kCoarse = 0x1p-13, kOrdinary = 0x1p60;
 
 // The largest element of any floating input, those left out that no ordinary values are.
 double largest_ordinary(std::span<const RunValue> inputs) {
@@ -139,6 +139,7 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
                                          .of_operands = known.when == KnownFault::steps});
   }
   if (known.when == KnownFault::single) return within({kSingle, kSingle});
+  if (known.when == KnownFault::coarse) return within({kCoarse, kCoarse});
   if (known.when == KnownFault::infinite) return within({.open_from = HUGE_VAL});
   if (known.when == KnownFault::poles)
     return is_floating(dtype) &&
@@ -280,15 +281,15 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",         "out_strided", "any_strided", "self_overlaps", "drops",       "rounds",     "single",
-        "unsorted",       "one_wide",    "misfit",      "out_restrided", "by_products", "infinite",   "poles",
-        "strided_rounds", "steps",       "skips",       "out_is_read",   "no_share",    "told_unique"};
+        "always",         "out_strided", "any_strided", "self_overlaps", "drops",       "rounds",      "single",
+        "unsorted",       "one_wide",    "misfit",      "out_restrided", "by_products", "infinite",    "poles",
+        "strided_rounds", "steps",       "skips",       "out_is_read",   "no_share",    "told_unique", "coarse"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
-          "strided_rounds, steps, skips, out_is_read, no_share, told_unique",
+          "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

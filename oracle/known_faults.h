@@ -37,7 +37,8 @@ struct KnownFault {
     skips,
     out_is_read,
     no_share,
-    told_unique
+    told_unique,
+    coarse
   } when = always;
   std::string why;
 };

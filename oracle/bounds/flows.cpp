@@ -415,6 +415,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     others = run_on(in, call, with_numbers(call, [](double x) { return std::max(std::fabs(x), 1.0); }),
                     [&](const Leaf& leaf) {
                       at::Tensor size = on(false)(leaf);
+                      if (static_cast<int>(leaf.param) == divisor) return at::abs(size).clamp_max(1);
                       return flows(in, call, leaf) ? size.clamp_min(1) : size;
                     });
   if (products && !finite)

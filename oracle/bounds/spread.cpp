@@ -40,15 +40,16 @@ Sides Rounding::spread(double v, double below, double above, double unsure) cons
   const double off = size * unsure;
   // Whatever is wider than a narrow dtype holds all of f32, and rounds no number of that: any other by half a place of
   // f32 at most, before it is rounded once more. Of a certain number it is known what that makes.
-  const double in_f32 = static_cast<double>(static_cast<float>(v));
-  const bool certain = wider_ != 0 && far + off == 0 && std::isfinite(in_f32);
-  auto side = [&](double e, double way) {
-    const double widened = certain ? std::max(way * (in_f32 - v), 0.0) : std::max(size * wider_, wider_least_);
-    const double kept = e + off + widened;
-    const double end = way * (nearest(dtype_, v + way * kept) - v);
-    return std::min(e + off + added, std::max(kept, end) * kOwnSlack);
-  };
-  return {side(below, -1), side(above, 1)};
+  double lower = std::max(size * wider_, wider_least_), higher = lower;
+  if (wider_ != 0 && far + off == 0) {
+    const double in_f32 = static_cast<double>(static_cast<float>(v));
+    if (std::isfinite(in_f32)) lower = std::max(v - in_f32, 0.0), higher = std::max(in_f32 - v, 0.0);
+  }
+  lower += below + off;
+  higher += above + off;
+  const double low = std::max(lower, v - nearest(dtype_, v - lower)) * kOwnSlack;
+  const double high = std::max(higher, nearest(dtype_, v + higher) - v) * kOwnSlack;
+  return {std::min(below + off + added, low), std::min(above + off + added, high)};
 }
 
 // The interval's ends may be kept wider, and are rounded as any other number: by float64 itself, or first by something

@@ -71,9 +71,16 @@ void open_loose_zeros(const ScalarRow& row, Dtype compute, Dtype result, std::sp
   const bool uncertain = std::ranges::any_of(operands, [](const ElementsIn& o) { return o.error != nullptr; });
   const bool loose = std::ranges::any_of(operands, [](const ElementsIn& o) { return o.loose_zeros; });
   if (uncertain && out.kind == ScalarKind::real) {
-    const ElementsIn results{out.kind, out.value};
-    for (int64_t i = 0; i < count && !out.loose_zeros; ++i)
-      out.loose_zeros = results.real(i) == 0 && out.error[i] == 0 && takes_an_open_sign(operands, i);
+    const auto* values = static_cast<const double*>(out.value);
+    auto is_zero = [&](int64_t i) { return (values[i] == 0) & (out.error[i] == 0); };
+    constexpr int64_t kBlock = 1 << 10;  // most have none, which is soon seen
+    for (int64_t from = 0; from < count && !out.loose_zeros; from += kBlock) {
+      const int64_t end = std::min(from + kBlock, count);
+      bool any = false;
+      for (int64_t i = from; i < end; ++i) any |= is_zero(i);
+      for (int64_t i = from; any && i < end && !out.loose_zeros; ++i)
+        out.loose_zeros = is_zero(i) && takes_an_open_sign(operands, i);
+    }
   }
   if (!loose) return;
   const auto target = row.result == ResultRule::target ? std::optional(result) : std::nullopt;
