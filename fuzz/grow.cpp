@@ -6,6 +6,7 @@
 #include <ranges>
 #include <utility>
 
+#include "compiler/base/hash.h"
 #include "compiler/graph/alias.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
@@ -13,6 +14,7 @@
 #include "fuzz/from_corpus.h"
 #include "fuzz/graph_calls.h"
 #include "fuzz/idioms.h"
+#include "fuzz/parts.h"
 #include "fuzz/symbolic.h"
 
 namespace lenz::fuzz {
@@ -28,20 +30,6 @@ constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"}
 
 constexpr std::string_view kMinus = "aten.neg";        // op name: numbers that differ stay apart
 constexpr std::string_view kNot = "aten.logical_not";  // op name: as do truths
-
-// Whether its elements, in some order, are all that lies there.
-bool has_gaps(const Type& t) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
-  for (size_t d = 0; d < t.rank(); ++d)
-    if (!t.sizes()[d].is(1)) dims.emplace_back(t.strides()[d].constant(), t.sizes()[d].constant());
-  std::ranges::sort(dims);
-  int64_t dense = 1;
-  for (const auto& [stride, size] : dims) {
-    if (stride != dense) return true;
-    dense *= size;
-  }
-  return !t.offset.is(0);
-}
 
 class Grower {
  public:
@@ -99,14 +87,29 @@ class Grower {
   }
 
   void grow_briefly(Growth& growth) {
-    constexpr uint64_t kRows = 4, kMore = 12, kRules = 6;
+    constexpr uint64_t kRows = 4, kMore = 12, kRules = 8;
     const uint64_t number = options_.turn->among_its_like();
     growth.most_inputs += 3 * kMore;  // what a row meets first is what its row says, not what others left
-    const bool rules = growth.habits.about == About::rules;
-    const uint64_t count = rules ? kRules : growth.habits.about == About::rows ? kRows : kMore;
-    for (uint64_t place = 0; place < count; ++place)
-      rules ? idiom_in_turn(growth, number * count + place) : row_in_turn(growth, number * count + place);
+    const About about = growth.habits.about;
+    const uint64_t count = about == About::rules ? kRules : about == About::rows ? kRows : kMore;
+    for (uint64_t place = 0; place < count; ++place) {
+      const uint64_t index = number * count + place;
+      switch (about) {
+        case About::rules: idiom_in_turn(growth, index); break;
+        case About::pointwise: pointwise_in_turn(growth, index); break;
+        default: row_in_turn(growth, index);
+      }
+    }
     steps(growth, growth.habits.ops);
+  }
+
+  // On inputs alone, which several share: what functions have made of numbers soon is no number any more.
+  void pointwise_in_turn(Growth& growth, uint64_t index) {
+    const uint64_t which = options_.turn->of(index, pool_.pointwise.size());
+    call_in_turn(growth, pool_.pointwise[which], index / pool_.pointwise.size());
+    std::erase_if(growth.values, [&](ValueId v) {
+      return growth.graph->value(v).producer != kNone && !is_constant(*growth.graph, v);
+    });
   }
 
   // A row with operands of one class of dtypes, which is another one each time that the row comes.
@@ -114,7 +117,10 @@ class Grower {
     if (!options_.turn) return;
     // Cases of one kind are elsewhere in the order than those of another, and not at the same dtypes.
     index += static_cast<uint64_t>(growth.habits.about) * (pool_.kin.size() + pool_.kin.size() / std::size(kAbout));
-    const uint64_t which = options_.turn->of(index, pool_.kin.size());
+    call_in_turn(growth, options_.turn->of(index, pool_.kin.size()), index / pool_.kin.size());
+  }
+
+  void call_in_turn(Growth& growth, uint64_t which, uint64_t round) {
     const auto& kin = pool_.kin[which];
     const OpDef& op = options_.writes && c_.below(3) == 2 ? *c_.pick(kin) : *kin[0];
     if (growth.habits.large && too_much(op)) return;
@@ -125,7 +131,6 @@ class Grower {
                                dtypes::complexes, dtypes::float8})
       if (!(one & op.dtypes).empty()) classes.push_back(one & op.dtypes);
     if (classes.empty()) classes.emplace_back();
-    const uint64_t round = index / pool_.kin.size();
     const DtypeSet liked = std::exchange(growth.habits.dtypes, classes[(which + round) % classes.size()]);
     growth.wants_input = true;
     const uint32_t fresh = std::exchange(growth.habits.fresh, std::max<uint32_t>(growth.habits.fresh, 8));
@@ -140,10 +145,13 @@ class Grower {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
     // Rules, what strings them together, and what rows say of numbers, which is as good as a rule.
     const size_t idioms = idiom_count(), attention = attention_count();
-    const size_t which = options_.turn->of(index, idioms + attention + pool_.singling.size());
+    const size_t count = idioms + attention + pool_.singling.size();
+    const size_t which = options_.turn->of(index, count);
     auto note = [&](NodeId id) { made(growth, id); };
     if (which < idioms) {
-      grow_idiom(growth, c_, note, which);
+      // Cases of another kind, and of another seed, are not at the same things that it lacks.
+      const uint64_t begin = combine(options_.turn->seed, combine(static_cast<uint64_t>(growth.habits.about), which));
+      grow_idiom(growth, c_, note, IdiomTurn{which, begin % 64 + index / count});
     } else if (which < idioms + attention) {
       grow_attention(growth, c_, note, which - idioms);
     } else {
@@ -412,12 +420,15 @@ class Grower {
     for (const Neutral& n : op.neutral) numbers.push_back(n.value);
     for (const Absorbing& a : op.absorbing) numbers.push_back(a.value);
     const double number = c_.pick(numbers);
+    const bool of_reals = !(op.dtypes & (dtypes::wide_floats | dtypes::complexes)).empty();
+    const bool whole = number == std::floor(number) && std::isfinite(number);
     const Arg arg =
-        number == std::floor(number) && c_.flip() ? Arg::of_int(static_cast<int64_t>(number)) : Arg::of_real(number);
+        whole && (!of_reals || c_.flip()) ? Arg::of_int(static_cast<int64_t>(number)) : Arg::of_real(number);
     std::vector<size_t> places;
     for (size_t i = 0; i < std::min<size_t>(args.size(), 2); ++i) {
       const bool scalar = op.schema.params[i].type.kind == ParamKind::scalar;
-      const bool tensor = args[i].is_value() && growth.graph->type(args[i].value()).is_tensor();
+      const bool tensor = args[i].is_value() && growth.graph->type(args[i].value()).is_tensor() &&
+                          (std::isfinite(number) || !is_integral(growth.graph->type(args[i].value()).dtype, true));
       if (scalar || (tensor && !writes_operand(op, args, i))) places.push_back(i);
     }
     if (places.empty()) return;
@@ -553,11 +564,13 @@ class Grower {
     const bool behind =
         graph.level == Level::torch && (growth.habits.about == About::much ? c_.below(4) == 3 : c_.flip());
     for (ValueId v : made)
-      if (graph.value(v).users.empty() && c_.below(8) != 7) all.push_back(Arg::of_value(behind ? turned(v) : v));
+      if (graph.value(v).users.empty() && (growth.habits.about != About::much || c_.below(8) != 7))
+        all.push_back(Arg::of_value(behind ? turned(v) : v));
     if (!made.empty() && c_.below(3) == 2) all.push_back(Arg::of_value(c_.pick(made)));
     if (!growth.values.empty() && c_.below(12) == 11) all.push_back(Arg::of_value(c_.pick(growth.values)));
     if (all.empty() && !made.empty()) all.push_back(Arg::of_value(made.back()));
-    if (all.size() > 12) all.resize(12);
+    const size_t most = growth.habits.about == About::much ? 12 : 20;
+    if (all.size() > most) all.resize(most);
     graph.set_outputs(all);
   }
 

@@ -45,6 +45,8 @@ Pool::Pool(const OpTable& table) {
     if (!op.base || kin.empty() || kin.back()[0] != op.base) kin.emplace_back();
     kin.back().push_back(&op);
   }
+  for (size_t i = 0; i < kin.size(); ++i)
+    if (family_of(*kin[i][0]) == Family::elementwise) pointwise.push_back(i);
 }
 
 uint64_t Turn::of(uint64_t index, uint64_t count) const {
@@ -137,6 +139,11 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   if (options.turn) h.about = about(options.turn->number);
   if (h.about != About::much) {
     h.ops = c.below(3);
+    if (h.about == About::pointwise) {
+      h.ops = h.constants = 0;
+      h.parameters = false;
+      h.common = {c.between(1, 4), c.any_of<int64_t>({24, 17, 31, 40, 64, 33})};  // many elements meet many others
+    }
   } else if (options.large && !h.corpus && c.below(5) == 4) {
     make_large(h, c);
   }

@@ -38,6 +38,7 @@ struct Pool {
   static bool takes(const OpDef& op);
   std::array<std::vector<const OpDef*>, kFamilies> pure, writing;
   std::vector<std::vector<const OpDef*>> kin;  // a row and those derived from it
+  std::vector<size_t> pointwise;               // which of these are elementwise
   static bool singles_out(const OpDef& op) { return !op.neutral.empty() || !op.absorbing.empty(); }
   std::vector<const OpDef*> singling;  // functional rows that say what some number beside an operand makes of it
 };
@@ -63,11 +64,12 @@ struct GrowOptions {
 };
 
 // What a campaign's case is about: a graph that does many things; a few rows and little besides, which is soon asked
-// everything; a dozen of them, which are asked of all but machine code, most of what everything costs; some rewrite
-// rules, which passes alone are asked of.
-enum class About : uint8_t { much, rows, more_rows, rules };
-inline constexpr About kAbout[] = {About::rows, About::rules, About::much, About::more_rows,
-                                   About::much, About::rows,  About::much, About::much};
+// everything; a dozen of them, which are asked of all but machine code, most of what everything costs; a dozen
+// elementwise ones side by side, of which machine code is soon made; some rewrite rules, which passes alone are asked
+// of.
+enum class About : uint8_t { much, rows, more_rows, pointwise, rules };
+inline constexpr About kAbout[] = {About::rows, About::rules,     About::much, About::more_rows, About::much,
+                                   About::rows, About::pointwise, About::much, About::rules,     About::much};
 About about(uint64_t number);
 inline constexpr uint64_t kCorpusEvery =
     std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
@@ -89,6 +91,7 @@ struct Habits {
   uint32_t repeats = 0;                        // of 16 steps, how many make a call that was made before once more
   bool parameters = false;                     // new inputs of a row or a rule in turn are constants but for the first
   About about = About::much;
+  std::vector<int64_t> common;          // the shape of most new operands; empty: none is
   bool corpus = false;                  // begins with a graph of the corpus, changed
   bool symbolic = false, tame = false;  // tame: large magnitudes are brought back
   int64_t most_elements = 8192;         // of a value that is used again
