@@ -14,6 +14,7 @@
 #include "fuzz/from_corpus.h"
 #include "fuzz/graph_calls.h"
 #include "fuzz/idioms.h"
+#include "fuzz/numbers.h"
 #include "fuzz/parts.h"
 #include "fuzz/symbolic.h"
 
@@ -25,7 +26,6 @@ constexpr std::string_view kElement = "lenz.getitem";
 constexpr std::string_view kSize = "aten.sym_size.int";                            // op name: a number of the graph's
 constexpr std::string_view kSum = "lenz.sym_add";                                  // op name: another one
 constexpr std::string_view kFull = "aten.full";                                    // op name: what takes sizes
-constexpr std::string_view kFilled = "aten.full_like";                             // op name: a tensor of one number
 constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"};  // op name: they bound magnitudes
 
 constexpr std::string_view kMinus = "aten.neg";        // op name: numbers that differ stay apart
@@ -79,6 +79,7 @@ class Grower {
     for (size_t place = 0; place < (growth.habits.large ? 1 : kRowsOfCase); ++place) {
       if (place % 2 == first_idiom) idiom_in_turn(growth, number * kRowsOfCase / 2 + place / 2);
       row_in_turn(growth, number * kRowsOfCase + place);
+      if (growth.habits.lazy > 0 && place == 1) look_lazily(growth);
       if (growth.habits.parts > 0 && place == 2) grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
       steps(growth, early);
     }
@@ -173,6 +174,7 @@ class Grower {
     if (growth.habits.aliases && !growth.graph->inputs().empty() && c_.below(16) < growth.habits.aliases)
       return alias_input(growth);
     if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
+    if (c_.below(16) < growth.habits.lazy) return look_lazily(growth);
     if (c_.below(16) < growth.habits.parts) return grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
     if (c_.below(16) < growth.habits.idioms && grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); })) return;
     const OpDef* op = choose_op(growth.habits);
@@ -277,9 +279,34 @@ class Grower {
     if (!operands.empty()) call_on(growth, pool_.writing, c_.pick(operands));
   }
 
-  // An elementwise call with this operand, as far as it fits.
-  void call_on(Growth& growth, const std::array<std::vector<const OpDef*>, kFamilies>& pool, ValueId operand) {
-    const auto& rows = pool[static_cast<size_t>(Family::elementwise)];
+  // A lazy view of something, seen through others, and read.
+  void look_lazily(Growth& growth) {
+    if (pool_.lazy.empty()) return;
+    const std::vector<ValueId> others = growth.values;
+    const DtypeSet liked = growth.habits.dtypes;
+    const uint32_t fresh = growth.habits.fresh;
+    if (c_.below(4) != 3)
+      growth.habits.dtypes = dtypes::complexes, growth.habits.fresh = 12;  // of others they are views
+    call(growth, *c_.pick(pool_.lazy));
+    growth.habits.dtypes = liked;
+    growth.habits.fresh = fresh;
+    ValueId view = growth.values.empty() ? kNone : growth.values.back();
+    if (view == kNone || std::ranges::find(others, view) != others.end()) return;
+    std::vector<ValueId> lazy{view};
+    for (uint64_t more = c_.below(3); more > 0; --more) {
+      call_on(growth, pool_.pure, view, Family::view);
+      const ValueId seen = growth.values.back();
+      if (seen == view || growth.graph->storage(seen) != growth.graph->storage(view)) break;
+      lazy.push_back(view = seen);
+    }
+    for (uint64_t readers = 1 + c_.below(2); readers > 0; --readers) call_on(growth, pool_.pure, view);
+    std::erase_if(growth.values, [&](ValueId v) { return std::ranges::find(lazy, v) != lazy.end(); });
+  }
+
+  // An elementwise call, or another one, with this operand, as far as it fits.
+  void call_on(Growth& growth, const std::array<std::vector<const OpDef*>, kFamilies>& pool, ValueId operand,
+               Family family = Family::elementwise) {
+    const auto& rows = pool[static_cast<size_t>(family)];
     if (rows.empty()) return;
     std::vector<ValueId> all = std::exchange(growth.values, {operand});
     const uint32_t fresh = std::exchange(growth.habits.fresh, 0);
@@ -324,9 +351,9 @@ class Grower {
       const std::span<const Arg> made_args = maker.finish();
       std::vector<Arg> args(made_args.begin(), made_args.end());
       if (Pool::singles_out(op) && (singled || c_.below(3) == 2))
-        single_out(growth, op, args);
+        number_singled_out(growth, op, args);
       else if (op.has(Trait::commutative) && c_.below(16) == 15)
-        far_number(growth, op, args);
+        far_number(*growth.graph, c_, op, args);
       // It looks at memory, also between a tensor's elements: what lies there is nobody's business.
       if (op.schema.packet.starts_with("as_strided") &&  // op name: no trait says it
           has_gaps(graph.type(args[0].value())))
@@ -341,6 +368,12 @@ class Grower {
     } catch (const Unsupported&) {
       ++statistics_.refused;
     }
+  }
+
+  void number_singled_out(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
+    const ValueId fill = single_out(*growth.graph, c_, op, args);
+    if (fill != kNone && options_.writes && !growth.habits.large && c_.below(4) == 3)
+      call_on(growth, pool_.writing, fill);
   }
 
   // Numbers that the graph computes from sizes of what it has, instead of the same as literals.
@@ -399,49 +432,6 @@ class Grower {
       throw Unsupported("more elements than a case may have");
     }
     for (const NodeId id : steps | std::views::reverse) made(growth, id);
-  }
-
-  // A number beside integers of so many bits that what is made of both has more.
-  void far_number(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
-    if (!args[0].is_value() || args.size() < 2 || op.schema.params[1].type.kind != ParamKind::scalar) return;
-    const Type& t = growth.graph->type(args[0].value());
-    if (!t.is_tensor() || !is_integral(t.dtype, false) || args[1].kind != ArgKind::integer || args[1].symbolic) return;
-    const int bits = info(t.dtype).bits - (info(t.dtype).is_signed ? 1 : 0);
-    const int64_t most = bits == 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
-    const int64_t least = info(t.dtype).is_signed ? -most - 1 : 0;
-    int64_t n = c_.any_of({most, least, most / 2 + 1, most - 1});
-    if (bits == 63 && c_.flip()) n = c_.any_of<int64_t>({int64_t{1} << 31, 3000000000, int64_t{1} << 32});
-    args[1] = Arg::of_int(n);
-  }
-
-  // One operand becomes a number that the row singles out: what it ignores, or what swallows all else.
-  void single_out(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
-    std::vector<double> numbers;
-    for (const Neutral& n : op.neutral) numbers.push_back(n.value);
-    for (const Absorbing& a : op.absorbing) numbers.push_back(a.value);
-    const double number = c_.pick(numbers);
-    const bool of_reals = !(op.dtypes & (dtypes::wide_floats | dtypes::complexes)).empty();
-    const bool whole = number == std::floor(number) && std::isfinite(number);
-    const Arg arg =
-        whole && (!of_reals || c_.flip()) ? Arg::of_int(static_cast<int64_t>(number)) : Arg::of_real(number);
-    std::vector<size_t> places;
-    for (size_t i = 0; i < std::min<size_t>(args.size(), 2); ++i) {
-      const bool scalar = op.schema.params[i].type.kind == ParamKind::scalar;
-      const bool tensor = args[i].is_value() && growth.graph->type(args[i].value()).is_tensor() &&
-                          (std::isfinite(number) || !is_integral(growth.graph->type(args[i].value()).dtype, true));
-      if (scalar || (tensor && !writes_operand(op, args, i))) places.push_back(i);
-    }
-    if (places.empty()) return;
-    Arg& place = args[c_.pick(places)];
-    if (!place.is_value()) {
-      place = arg;
-      return;
-    }
-    const Arg like[] = {place, arg};
-    Resolved r = resolve(*growth.graph, kFilled, like, {});
-    const ValueId fill = growth.graph->node(growth.graph->append(*r.op, r.args)).result();
-    place = Arg::of_value(fill);
-    if (options_.writes && !growth.habits.large && c_.below(4) == 3) call_on(growth, pool_.writing, fill);
   }
 
   void made(Growth& growth, NodeId id) {

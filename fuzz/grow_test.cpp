@@ -7,6 +7,7 @@
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/alias.h"
 #include "compiler/graph/equal.h"
+#include "compiler/graph/lazy_views.h"
 #include "compiler/graph/match.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
@@ -169,7 +170,7 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
       views |= g.storage(v) != v;
     }
     bool writes = false, aliases = false, symbols = false, empty = false, large = false, again = false;
-    bool edge = false, constants = false, seeds = false, numbers = false;
+    bool edge = false, constants = false, seeds = false, numbers = false, lazy = false;
     for (const Input& input : g.inputs()) {
       const Type& t = g.type(input.value);
       writes |= input.mutated;
@@ -185,6 +186,7 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
     g.for_each_node([&](NodeId id) {
       const Node& node = g.node(id);
       ops.insert(node.op->full_name);
+      for (const Arg& a : node.arguments()) lazy |= a.is_value() && is_lazily_conjugated(g, a.value());
       again |= node.arg_count > 0 && std::ranges::any_of(calls, [&](const Node* other) {
                  return other->op == node.op && std::ranges::equal(other->arguments(), node.arguments());
                });
@@ -196,6 +198,7 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
       }
     });
     share["sizes beside vectors' ends"] += edge;
+    share["readers of lazy conjugates"] += lazy;
     share["constants"] += constants;
     share["draws by a seed"] += seeds;
     share["numbers computed from sizes"] += numbers;

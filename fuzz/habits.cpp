@@ -29,15 +29,22 @@ Family family_of(const OpDef& op) {
   return Family::other;
 }
 
+namespace {
+bool can_be_called(const OpDef& op) {
+  return op.generate && op.infer && !op.has(Trait::nondeterministic) && !op.has(Trait::effect);
+}
+}  // namespace
+
 bool Pool::takes(const OpDef& op) {
-  // Eager copies a lazily conjugated tensor in front of some ops and not of others; in types there is no such bit.
-  return op.generate && op.infer && !op.has(Trait::nondeterministic) && !op.has(Trait::effect) &&
-         !op.has(Trait::opaque_view);
+  // Eager copies a lazily conjugated tensor in front of some ops and not of others; in types there is no such bit. So
+  // these have readers of their own.
+  return can_be_called(op) && !op.has(Trait::opaque_view);
 }
 
 Pool::Pool(const OpTable& table) {
   for (const auto& row : table.rows()) {
     const OpDef& op = *row;
+    if (can_be_called(op) && op.has(Trait::opaque_view) && op.variant == VariantKind::functional) lazy.push_back(&op);
     if (!takes(op)) continue;
     auto& pools = op.schema.mutates() || op.variant != VariantKind::functional ? writing : pure;
     pools[static_cast<size_t>(family_of(op))].push_back(&op);
@@ -125,6 +132,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.symbolic = options.symbols && c.below(4) == 3;
   h.tame = c.below(3) != 0;
   h.parts = c.any_of<uint32_t>({0, 0, 0, 1, 3});
+  h.lazy = c.any_of<uint32_t>({0, 0, 0, 0, 0, 1});
   h.edges = c.any_of<uint32_t>({0, 0, 1, 4, 8});
   h.constants = c.any_of<uint32_t>({0, 0, 2, 12, 16});  // 16: what folds constants finds all that it asks for
   h.numbers = c.any_of<uint32_t>({0, 0, 0, 8});

@@ -31,8 +31,8 @@ inline constexpr size_t kFamilies = 11;
 std::string_view name(Family family);
 Family family_of(const OpDef& op);
 
-// The rows that graphs grow from: those with a generator and a rule, whose results are the same each time, and that are
-// no lazy views. By family, functional ones and those that write.
+// The rows that graphs grow from: those with a generator and a rule, whose results are the same each time. By family,
+// functional ones and those that write; lazy views apart.
 struct Pool {
   explicit Pool(const OpTable& table);
   static bool takes(const OpDef& op);
@@ -40,6 +40,7 @@ struct Pool {
   std::vector<std::vector<const OpDef*>> kin;  // a row and those derived from it
   std::vector<size_t> pointwise;               // which of these are elementwise
   static bool singles_out(const OpDef& op) { return !op.neutral.empty() || !op.absorbing.empty(); }
+  std::vector<const OpDef*> lazy;      // views that are more than their types: conjugates
   std::vector<const OpDef*> singling;  // functional rows that say what some number beside an operand makes of it
 };
 
@@ -85,6 +86,7 @@ struct Habits {
   uint32_t control = 0, aliases = 0;           // of 16 graphs' steps; of 16 inputs, how many share memory with another
   uint32_t idioms = 0;                         // of 16 steps, how many make what a rewrite rule looks for
   uint32_t parts = 0;                          // of 16 steps, how many take something apart and join it again
+  uint32_t lazy = 0;                           // of 16 steps, how many look at something through a lazy view
   uint32_t edges = 0;                          // of 16 sizes, how many lie where vectors and tiles end
   uint32_t numbers = 0;                        // of 16 calls, how many take numbers that the graph computes from sizes
   uint32_t constants = 0;                      // of 16 new inputs, how many are constants of the graph instead
