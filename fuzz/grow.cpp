@@ -281,7 +281,7 @@ class Grower {
 
   // A lazy view of something, seen through others, and read.
   void look_lazily(Growth& growth) {
-    if (pool_.lazy.empty()) return;
+    if (pool_.lazy.empty() || pool_.looks.empty()) return;
     const std::vector<ValueId> others = growth.values;
     const DtypeSet liked = growth.habits.dtypes;
     const uint32_t fresh = growth.habits.fresh;
@@ -293,24 +293,27 @@ class Grower {
     ValueId view = growth.values.empty() ? kNone : growth.values.back();
     if (view == kNone || std::ranges::find(others, view) != others.end()) return;
     std::vector<ValueId> lazy{view};
-    for (uint64_t more = c_.below(3); more > 0; --more) {
-      call_on(growth, pool_.pure, view, Family::view);
+    // Of what is not dense eager makes copies that lie in another way than types say.
+    auto dense = [&] { return !has_gaps(growth.graph->type(view)); };
+    for (uint64_t more = c_.below(3); more > 0 && dense(); --more) {
+      call_on(growth, *c_.pick(pool_.looks), view);
       const ValueId seen = growth.values.back();
       if (seen == view || growth.graph->storage(seen) != growth.graph->storage(view)) break;
       lazy.push_back(view = seen);
     }
-    for (uint64_t readers = 1 + c_.below(2); readers > 0; --readers) call_on(growth, pool_.pure, view);
+    for (uint64_t readers = 1 + c_.below(2); readers > 0 && dense(); --readers) call_on(growth, pool_.pure, view);
     std::erase_if(growth.values, [&](ValueId v) { return std::ranges::find(lazy, v) != lazy.end(); });
   }
 
-  // An elementwise call, or another one, with this operand, as far as it fits.
-  void call_on(Growth& growth, const std::array<std::vector<const OpDef*>, kFamilies>& pool, ValueId operand,
-               Family family = Family::elementwise) {
-    const auto& rows = pool[static_cast<size_t>(family)];
-    if (rows.empty()) return;
+  // An elementwise call, or this one, with this operand, as far as it fits.
+  void call_on(Growth& growth, const std::array<std::vector<const OpDef*>, kFamilies>& pool, ValueId operand) {
+    const auto& rows = pool[static_cast<size_t>(Family::elementwise)];
+    if (!rows.empty()) call_on(growth, *c_.pick(rows), operand);
+  }
+  void call_on(Growth& growth, const OpDef& op, ValueId operand) {
     std::vector<ValueId> all = std::exchange(growth.values, {operand});
     const uint32_t fresh = std::exchange(growth.habits.fresh, 0);
-    call(growth, *c_.pick(rows));
+    call(growth, op);
     all.insert(all.end(), growth.values.begin() + 1, growth.values.end());
     growth.values = std::move(all);
     growth.habits.fresh = fresh;
@@ -361,7 +364,12 @@ class Grower {
       if (!growth.habits.large && op.variant == VariantKind::functional && !op.decompose.empty() &&
           !definition_writes(op) && c_.below(8) == 7)
         return write_out(growth, op, args);
-      if (c_.below(16) < growth.habits.numbers) compute_numbers(growth, op, args);
+      if (c_.below(16) < growth.habits.numbers) {
+        // What is refused of literals eager refuses of computed numbers too. Only calls that name no sizes can be
+        // undone.
+        if (op.has(Trait::elementwise)) graph.erase(appended(growth, op, args));
+        compute_numbers(growth, op, args);
+      }
       made(growth, appended(growth, op, args));
     } catch (const UserError&) {
       ++statistics_.refused;

@@ -49,6 +49,11 @@ Pool::Pool(const OpTable& table) {
     auto& pools = op.schema.mutates() || op.variant != VariantKind::functional ? writing : pure;
     pools[static_cast<size_t>(family_of(op))].push_back(&op);
     if (&pools == &pure && singles_out(op)) singling.push_back(&op);
+    // Of lazy ones eager refuses to show the bits as another dtype.
+    const bool bits =
+        std::ranges::any_of(op.schema.params, [](const Param& p) { return p.type.kind == ParamKind::dtype; });
+    if (&pools == &pure && op.has(Trait::view) && !op.has(Trait::maybe_view) && !op.schema.returns_list() && !bits)
+      looks.push_back(&op);
     if (!op.base || kin.empty() || kin.back()[0] != op.base) kin.emplace_back();
     kin.back().push_back(&op);
   }

@@ -41,6 +41,7 @@ struct Pool {
   std::vector<size_t> pointwise;               // which of these are elementwise
   static bool singles_out(const OpDef& op) { return !op.neutral.empty() || !op.absorbing.empty(); }
   std::vector<const OpDef*> lazy;      // views that are more than their types: conjugates
+  std::vector<const OpDef*> looks;     // other views, which never copy
   std::vector<const OpDef*> singling;  // functional rows that say what some number beside an operand makes of it
 };
 
