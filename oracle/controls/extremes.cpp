@@ -84,7 +84,8 @@ std::vector<Choices> choices_of(const Step& s) {
 
 class Extent {
  public:
-  Extent(const Plan& plan, int tries) : plan_(plan), tries_(static_cast<size_t>(tries)), values_(plan.dtypes.size()) {}
+  Extent(const Plan& plan, const Pains& pains)
+      : plan_(plan), tries_(static_cast<size_t>(pains.tries)), climbs_(pains.climbs), values_(plan.dtypes.size()) {}
 
   Extremes all() {
     for (size_t i = 0; i < plan_.inputs.size(); ++i) {
@@ -318,7 +319,7 @@ class Extent {
       }
       if (may_be_off_on_the_way(s)) continue;  // in changing units it gets farther
       if (best.terms.size() < kFewTerms || terms.size() * s.count > kTermsOfExchanges / kLeastExchanges) continue;
-      const size_t times = kTermsOfExchanges / (terms.size() * s.count);
+      const size_t times = climbs_ * kTermsOfExchanges / (terms.size() * s.count);
       keep(with_exchanges(best, way, carried, times), collector);
     }
   }
@@ -442,7 +443,7 @@ class Extent {
   static constexpr size_t kFewTerms = 4, kTermsOfExchanges = 1 << 24, kLeastExchanges = 1 << 10;  // of a step's sums
   static constexpr size_t kTermsOfTries = 1 << 16;  // of all tries of one sum
   const Plan& plan_;
-  const size_t tries_;
+  const size_t tries_, climbs_;
   std::vector<AttainedElements> values_;
   std::vector<Choices> choices_;
   std::vector<double> low_, high_;
@@ -451,6 +452,6 @@ class Extent {
 
 }  // namespace
 
-Extremes find_extremes(const Plan& plan, int tries) { return Extent(plan, tries).all(); }
+Extremes find_extremes(const Plan& plan, const Pains& pains) { return Extent(plan, pains).all(); }
 
 }  // namespace lenz::oracle::controls

@@ -13,7 +13,10 @@ namespace lenz::oracle::controls {
 struct Extremes {
   std::vector<Elements> least, greatest;
 };
-// `tries`: more orders of each sum, by chance but always the same; and more units that steps are computed in.
-Extremes find_extremes(const Plan& plan, int tries = 0);
+struct Pains {
+  int tries = 0;  // more orders of each sum, by chance but always the same; and more units that steps are computed in
+  size_t climbs = 1;  // with tries: the best order is climbed from in so many times the usual number of steps
+};
+Extremes find_extremes(const Plan& plan, const Pains& pains = {});
 
 }  // namespace lenz::oracle::controls

@@ -43,7 +43,7 @@ TEST(Extremes, SumsOfDefinitionsChangeTheirUnits) {
         "graph @g(%x: " + std::string(dtype) +
             "[24] init uniform(4, 5)) {\n  %m = aten.mean(%x)\n  %l = " + "aten.logsumexp(%x, [0])\n  return %m, %l\n}",
         boxed);
-    const Extremes e = find_extremes(s.plan(), 1);
+    const Extremes e = find_extremes(s.plan(), {.tries = 1});
     EXPECT_GT(width(e, 0), 1.4 * s.errors()[0][0]) << dtype;
     for (size_t i : {0u, 1u}) {
       EXPECT_LE(e.greatest[i][0], s.exact()[i][0] + s.errors()[i][0]) << dtype;
@@ -130,7 +130,7 @@ TEST(Extremes, MoreOrdersOfSumsAreTried) {
   return %s
 })",
                       boxed);
-  const Extremes first = find_extremes(s.plan()), tried = find_extremes(s.plan(), 50);
+  const Extremes first = find_extremes(s.plan()), tried = find_extremes(s.plan(), {.tries = 50});
   const double exact = s.exact()[0][0], error = s.errors()[0][0];
   EXPECT_GT(width(tried, 0), width(first, 0));
   EXPECT_LE(tried.greatest[0][0], exact + error);
@@ -151,7 +151,7 @@ TEST(Extremes, StepsOfDefinitionsAreComputedOtherwise) {
                         ")) {\n  %y = aten." + of + "\n  return %y\n}",
                     boxed);
         for (const int tries : {0, 20}) {
-          const Extremes e = find_extremes(s.plan(), tries);
+          const Extremes e = find_extremes(s.plan(), {.tries = tries});
           for (size_t k = 0; k < e.least[0].size(); ++k) {
             const double exact = s.exact()[0][k], error = s.errors()[0][k];
             ASSERT_GE(e.least[0][k], exact - error) << dtype << " " << of;

@@ -63,21 +63,32 @@ double exchanged_in(SumOrder& order, double way, size_t times) {
   const size_t n = order.terms.size();
   std::mt19937 bits;
   double best = added_up<Sum>(order);
+  constexpr size_t kNear = 16;
+  auto moved = [&](size_t from, size_t to) {
+    const auto at = [&](size_t k) { return order.terms.begin() + static_cast<std::ptrdiff_t>(k); };
+    if (from < to)
+      std::rotate(at(from), at(from + 1), at(to + 1));
+    else
+      std::rotate(at(to), at(from), at(from + 1));
+  };
   for (size_t t = 0; t < times && n > 1; ++t) {
-    const size_t i = bits() % n, j = bits() % n;
-    const bool joins = t % 3 == 0;
-    auto change = [&] {
-      if (joins)
-        order.joined[i] = !order.joined[i];
-      else
-        std::swap(order.terms[i], order.terms[j]);
+    const size_t i = bits() % n, far = bits() % n;
+    const size_t near = std::min(n - 1, i + far % (2 * kNear) - std::min(i, kNear));
+    // What undoes a change is the same, the other way round.
+    auto change = [&](bool back) {
+      switch (t % 4) {
+        case 0: order.joined[i] = !order.joined[i]; break;
+        case 1: std::swap(order.terms[i], order.terms[far]); break;
+        case 2: std::swap(order.terms[i], order.terms[near]); break;
+        case 3: back ? moved(near, i) : moved(i, near); break;
+      }
     };
-    change();
+    change(false);
     const double sum = added_up<Sum>(order);
     if (way * sum >= way * best)
       best = sum;
     else
-      change();
+      change(true);
   }
   return best;
 }

@@ -32,8 +32,8 @@ double steered(SumOrder& order, double way, Dtype carried, Chance& chance);
 // more than a quarter of the largest parts' last place stands where its size times `share` would.
 void good_ones_late(std::vector<double>& terms, double way, Dtype carried, double share);
 
-// From such an order on terms change places, and neighbours are added to each other first or not, where that does some
-// good: so many times. Leaves the order that did most.
+// From such an order on terms change places, move elsewhere, and neighbours are added to each other first or not, where
+// that does some good: so many times. Leaves the order that did most.
 double with_exchanges(SumOrder& order, double way, Dtype carried, size_t times);
 
 }  // namespace lenz::oracle::controls
