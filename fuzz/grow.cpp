@@ -159,7 +159,7 @@ class Grower {
       call(growth, *pool_.singling[which - idioms - attention], true);
     }
     // Rules leave an output alone that would become an input, or another one.
-    if (!growth.values.empty() && c_.flip()) call_on(growth, pool_.pure, growth.values.back());
+    if (!growth.values.empty() && c_.below(8) != 7) call_on(growth, pool_.pure, growth.values.back());
   }
 
   void steps(Growth& growth, size_t count) {
