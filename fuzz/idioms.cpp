@@ -210,7 +210,7 @@ class Instance {
   // A node of the rule, again and again until what the rule asks of those that are there holds. kNone: it can't be
   // made.
   NodeId made(const NodePattern& pattern) {
-    constexpr int kTries = 10;
+    constexpr int kTries = 8;
     for (int i = 0; i < kTries; ++i) {
       const Mark mark = here();
       const auto values = values_;
@@ -465,7 +465,7 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
   const Idiom& idiom = turn ? idioms()[turn->which] : choose.pick(idioms());
   const Rule& rule = *idiom.rule;
   const Lacking lacks = lacking(rule, turn ? turn->time : choose.below(64));
-  constexpr size_t kAttempts = 6;
+  constexpr size_t kAttempts = 4;
   const size_t attempts = lacks.any ? 1 : kAttempts;
   const Rule lax = lacks.question ? without(rule, *lacks.question) : Rule();
   const Instance::Wanted wanted{.conditions = lacks.any        ? std::span<const Condition>()
