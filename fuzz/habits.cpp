@@ -155,7 +155,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
     if (h.about == About::pointwise) {
       h.ops = h.constants = 0;
       h.parameters = false;
-      h.common = {c.between(1, 4), c.any_of<int64_t>({24, 17, 31, 40, 64, 33})};  // many elements meet many others
+      h.common = {c.between(1, 2), c.any_of<int64_t>({24, 17, 31, 33})};  // many elements meet many others
     }
   } else if (options.large && !h.corpus && c.below(5) == 4) {
     make_large(h, c);
