@@ -102,6 +102,7 @@ bool CaseRunner::asks(const Property& property, const Setting& setting, About ab
   if (!samples_) return true;
   if (about == About::rules && (property.lowers || property.compiles)) return false;
   if (about == About::more_rows && property.compiles) return false;
+  if (about == About::pointwise && property.repeats) return false;
   if (about == About::much && property.compiles && setting.seed % kCompiledEvery != 0) return false;
   return property.every == 1 || combine(setting.seed, hash_bytes(property.name)) % property.every == 0;
 }

@@ -102,7 +102,7 @@ class ControlFlow {
       if (const Type& t = s.graph->type(input.value);
           t.is_tensor() && t.dtype == like.dtype && std::ranges::equal(t.sizes(), like.sizes()))
         given.push_back(input.value);
-    if (!given.empty() && c_.below(4) == 0) v = c_.pick(given);
+    if (!given.empty() && c_.below(2) == 0) v = c_.pick(given);
     Sizes sizes;
     for (Dim d : like.sizes()) sizes.push_back(d.constant());
     v = with_sizes(*s.graph, v, sizes, c_);

@@ -39,6 +39,20 @@ bool is_constant(const Graph& graph, ValueId v) {
   return producer != kNone && graph.node(producer).op->full_name == kConstant;
 }
 
+// Whether its elements, in some order, are all that lies there.
+bool has_gaps(const Type& t) {
+  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
+  for (size_t d = 0; d < t.rank(); ++d)
+    if (!t.sizes()[d].is(1)) dims.emplace_back(t.strides()[d].constant(), t.sizes()[d].constant());
+  std::ranges::sort(dims);
+  int64_t dense = 1;
+  for (const auto& [stride, size] : dims) {
+    if (stride != dense) return true;
+    dense *= size;
+  }
+  return !t.offset.is(0);
+}
+
 namespace {
 // As many as a type says, or the first of them that are more than `most`.
 int64_t elements_up_to(int64_t most, const Type& t) {
@@ -92,6 +106,11 @@ int64_t GraphCalls::a_size(int64_t low) {
 
 // Sizes that the graph has already, so that calls meet.
 Sizes GraphCalls::a_shape(int min_rank, int max_rank, int64_t min_size) {
+  const auto& common = growth_.habits.common;
+  const auto dims = static_cast<int>(common.size());
+  if (dims > 0 && dims >= min_rank && dims <= max_rank && std::ranges::min(common) >= min_size &&
+      choose().below(8) != 7)
+    return Sizes(common);
   if (growth_.values.empty() || choose().below(16) < growth_.habits.fresh)
     return growth_.habits.large ? a_large_shape(min_rank, max_rank, min_size)
                                 : CallMaker::a_shape(min_rank, max_rank, min_size);
@@ -295,7 +314,8 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   // then integers have the ends of their dtype, divisors are negative too.
   Initialiser& init = graph_.input(graph_.inputs().size() - 1).init;
   if (!constant && !wants_values(wish) && init.kind == Initialiser::integers && choose().below(3) != 0) init = {};
-  if (constant) v = as_constant(v, !wants_values(wish) && choose().below(3) == 2);
+  if (constant)
+    v = as_constant(v, !wants_values(wish) && !op_.has(Trait::random) && choose().below(parameter ? 12 : 3) == 2);
   if (wants_values(wish)) growth_.made_for.emplace(v, whole);
   growth_.add(v);
   return v;

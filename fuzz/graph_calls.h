@@ -26,6 +26,7 @@ struct Growth {
 };
 
 bool is_constant(const Graph& graph, ValueId v);  // or a view of one: nobody may write to it
+bool has_gaps(const Type& t);                     // between its elements, or before them
 
 class GraphCalls final : public CallMaker {
  public:

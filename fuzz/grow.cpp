@@ -6,6 +6,7 @@
 #include <ranges>
 #include <utility>
 
+#include "compiler/base/hash.h"
 #include "compiler/graph/alias.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
@@ -13,6 +14,8 @@
 #include "fuzz/from_corpus.h"
 #include "fuzz/graph_calls.h"
 #include "fuzz/idioms.h"
+#include "fuzz/numbers.h"
+#include "fuzz/parts.h"
 #include "fuzz/symbolic.h"
 
 namespace lenz::fuzz {
@@ -23,25 +26,10 @@ constexpr std::string_view kElement = "lenz.getitem";
 constexpr std::string_view kSize = "aten.sym_size.int";                            // op name: a number of the graph's
 constexpr std::string_view kSum = "lenz.sym_add";                                  // op name: another one
 constexpr std::string_view kFull = "aten.full";                                    // op name: what takes sizes
-constexpr std::string_view kFilled = "aten.full_like";                             // op name: a tensor of one number
 constexpr std::string_view kTaming[] = {"aten.tanh", "aten.sin", "aten.sigmoid"};  // op name: they bound magnitudes
 
 constexpr std::string_view kMinus = "aten.neg";        // op name: numbers that differ stay apart
 constexpr std::string_view kNot = "aten.logical_not";  // op name: as do truths
-
-// Whether its elements, in some order, are all that lies there.
-bool has_gaps(const Type& t) {
-  std::vector<std::pair<int64_t, int64_t>> dims;  // stride, size
-  for (size_t d = 0; d < t.rank(); ++d)
-    if (!t.sizes()[d].is(1)) dims.emplace_back(t.strides()[d].constant(), t.sizes()[d].constant());
-  std::ranges::sort(dims);
-  int64_t dense = 1;
-  for (const auto& [stride, size] : dims) {
-    if (stride != dense) return true;
-    dense *= size;
-  }
-  return !t.offset.is(0);
-}
 
 class Grower {
  public:
@@ -91,6 +79,7 @@ class Grower {
     for (size_t place = 0; place < (growth.habits.large ? 1 : kRowsOfCase); ++place) {
       if (place % 2 == first_idiom) idiom_in_turn(growth, number * kRowsOfCase / 2 + place / 2);
       row_in_turn(growth, number * kRowsOfCase + place);
+      if (growth.habits.lazy > 0 && place == 1) look_lazily(growth);
       if (growth.habits.parts > 0 && place == 2) grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
       steps(growth, early);
     }
@@ -99,14 +88,29 @@ class Grower {
   }
 
   void grow_briefly(Growth& growth) {
-    constexpr uint64_t kRows = 4, kMore = 12, kRules = 6;
+    constexpr uint64_t kRows = 4, kMore = 12, kRules = 8;
     const uint64_t number = options_.turn->among_its_like();
     growth.most_inputs += 3 * kMore;  // what a row meets first is what its row says, not what others left
-    const bool rules = growth.habits.about == About::rules;
-    const uint64_t count = rules ? kRules : growth.habits.about == About::rows ? kRows : kMore;
-    for (uint64_t place = 0; place < count; ++place)
-      rules ? idiom_in_turn(growth, number * count + place) : row_in_turn(growth, number * count + place);
+    const About about = growth.habits.about;
+    const uint64_t count = about == About::rules ? kRules : about == About::rows ? kRows : kMore;
+    for (uint64_t place = 0; place < count; ++place) {
+      const uint64_t index = number * count + place;
+      switch (about) {
+        case About::rules: idiom_in_turn(growth, index); break;
+        case About::pointwise: pointwise_in_turn(growth, index); break;
+        default: row_in_turn(growth, index);
+      }
+    }
     steps(growth, growth.habits.ops);
+  }
+
+  // On inputs alone, which several share: what functions have made of numbers soon is no number any more.
+  void pointwise_in_turn(Growth& growth, uint64_t index) {
+    const uint64_t which = options_.turn->of(index, pool_.pointwise.size());
+    call_in_turn(growth, pool_.pointwise[which], index / pool_.pointwise.size());
+    std::erase_if(growth.values, [&](ValueId v) {
+      return growth.graph->value(v).producer != kNone && !is_constant(*growth.graph, v);
+    });
   }
 
   // A row with operands of one class of dtypes, which is another one each time that the row comes.
@@ -114,7 +118,10 @@ class Grower {
     if (!options_.turn) return;
     // Cases of one kind are elsewhere in the order than those of another, and not at the same dtypes.
     index += static_cast<uint64_t>(growth.habits.about) * (pool_.kin.size() + pool_.kin.size() / std::size(kAbout));
-    const uint64_t which = options_.turn->of(index, pool_.kin.size());
+    call_in_turn(growth, options_.turn->of(index, pool_.kin.size()), index / pool_.kin.size());
+  }
+
+  void call_in_turn(Growth& growth, uint64_t which, uint64_t round) {
     const auto& kin = pool_.kin[which];
     const OpDef& op = options_.writes && c_.below(3) == 2 ? *c_.pick(kin) : *kin[0];
     if (growth.habits.large && too_much(op)) return;
@@ -125,7 +132,6 @@ class Grower {
                                dtypes::complexes, dtypes::float8})
       if (!(one & op.dtypes).empty()) classes.push_back(one & op.dtypes);
     if (classes.empty()) classes.emplace_back();
-    const uint64_t round = index / pool_.kin.size();
     const DtypeSet liked = std::exchange(growth.habits.dtypes, classes[(which + round) % classes.size()]);
     growth.wants_input = true;
     const uint32_t fresh = std::exchange(growth.habits.fresh, std::max<uint32_t>(growth.habits.fresh, 8));
@@ -140,17 +146,20 @@ class Grower {
     if (!options_.turn || growth.habits.large || idiom_count() == 0) return;
     // Rules, what strings them together, and what rows say of numbers, which is as good as a rule.
     const size_t idioms = idiom_count(), attention = attention_count();
-    const size_t which = options_.turn->of(index, idioms + attention + pool_.singling.size());
+    const size_t count = idioms + attention + pool_.singling.size();
+    const size_t which = options_.turn->of(index, count);
     auto note = [&](NodeId id) { made(growth, id); };
     if (which < idioms) {
-      grow_idiom(growth, c_, note, which);
+      // Cases of another kind, and of another seed, are not at the same things that it lacks.
+      const uint64_t begin = combine(options_.turn->seed, combine(static_cast<uint64_t>(growth.habits.about), which));
+      grow_idiom(growth, c_, note, IdiomTurn{which, begin % 64 + index / count});
     } else if (which < idioms + attention) {
       grow_attention(growth, c_, note, which - idioms);
     } else {
       call(growth, *pool_.singling[which - idioms - attention], true);
     }
     // Rules leave an output alone that would become an input, or another one.
-    if (!growth.values.empty() && c_.flip()) call_on(growth, pool_.pure, growth.values.back());
+    if (!growth.values.empty() && c_.below(8) != 7) call_on(growth, pool_.pure, growth.values.back());
   }
 
   void steps(Growth& growth, size_t count) {
@@ -165,6 +174,7 @@ class Grower {
     if (growth.habits.aliases && !growth.graph->inputs().empty() && c_.below(16) < growth.habits.aliases)
       return alias_input(growth);
     if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
+    if (c_.below(16) < growth.habits.lazy) return look_lazily(growth);
     if (c_.below(16) < growth.habits.parts) return grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
     if (c_.below(16) < growth.habits.idioms && grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); })) return;
     const OpDef* op = choose_op(growth.habits);
@@ -269,13 +279,41 @@ class Grower {
     if (!operands.empty()) call_on(growth, pool_.writing, c_.pick(operands));
   }
 
-  // An elementwise call with this operand, as far as it fits.
+  // A lazy view of something, seen through others, and read.
+  void look_lazily(Growth& growth) {
+    if (pool_.lazy.empty() || pool_.looks.empty()) return;
+    const std::vector<ValueId> others = growth.values;
+    const DtypeSet liked = growth.habits.dtypes;
+    const uint32_t fresh = growth.habits.fresh;
+    if (c_.below(4) != 3)
+      growth.habits.dtypes = dtypes::complexes, growth.habits.fresh = 12;  // of others they are views
+    call(growth, *c_.pick(pool_.lazy));
+    growth.habits.dtypes = liked;
+    growth.habits.fresh = fresh;
+    ValueId view = growth.values.empty() ? kNone : growth.values.back();
+    if (view == kNone || std::ranges::find(others, view) != others.end()) return;
+    std::vector<ValueId> lazy{view};
+    // Of what is not dense eager makes copies that lie in another way than types say.
+    auto dense = [&] { return !has_gaps(growth.graph->type(view)); };
+    for (uint64_t more = c_.below(3); more > 0 && dense(); --more) {
+      call_on(growth, *c_.pick(pool_.looks), view);
+      const ValueId seen = growth.values.back();
+      if (seen == view || growth.graph->storage(seen) != growth.graph->storage(view)) break;
+      lazy.push_back(view = seen);
+    }
+    for (uint64_t readers = 1 + c_.below(2); readers > 0 && dense(); --readers) call_on(growth, pool_.pure, view);
+    std::erase_if(growth.values, [&](ValueId v) { return std::ranges::find(lazy, v) != lazy.end(); });
+  }
+
+  // An elementwise call, or this one, with this operand, as far as it fits.
   void call_on(Growth& growth, const std::array<std::vector<const OpDef*>, kFamilies>& pool, ValueId operand) {
     const auto& rows = pool[static_cast<size_t>(Family::elementwise)];
-    if (rows.empty()) return;
+    if (!rows.empty()) call_on(growth, *c_.pick(rows), operand);
+  }
+  void call_on(Growth& growth, const OpDef& op, ValueId operand) {
     std::vector<ValueId> all = std::exchange(growth.values, {operand});
     const uint32_t fresh = std::exchange(growth.habits.fresh, 0);
-    call(growth, *c_.pick(rows));
+    call(growth, op);
     all.insert(all.end(), growth.values.begin() + 1, growth.values.end());
     growth.values = std::move(all);
     growth.habits.fresh = fresh;
@@ -316,9 +354,9 @@ class Grower {
       const std::span<const Arg> made_args = maker.finish();
       std::vector<Arg> args(made_args.begin(), made_args.end());
       if (Pool::singles_out(op) && (singled || c_.below(3) == 2))
-        single_out(growth, op, args);
+        number_singled_out(growth, op, args);
       else if (op.has(Trait::commutative) && c_.below(16) == 15)
-        far_number(growth, op, args);
+        far_number(*growth.graph, c_, op, args);
       // It looks at memory, also between a tensor's elements: what lies there is nobody's business.
       if (op.schema.packet.starts_with("as_strided") &&  // op name: no trait says it
           has_gaps(graph.type(args[0].value())))
@@ -326,13 +364,24 @@ class Grower {
       if (!growth.habits.large && op.variant == VariantKind::functional && !op.decompose.empty() &&
           !definition_writes(op) && c_.below(8) == 7)
         return write_out(growth, op, args);
-      if (c_.below(16) < growth.habits.numbers) compute_numbers(growth, op, args);
+      if (c_.below(16) < growth.habits.numbers) {
+        // What is refused of literals eager refuses of computed numbers too. Only calls that name no sizes can be
+        // undone.
+        if (op.has(Trait::elementwise)) graph.erase(appended(growth, op, args));
+        compute_numbers(growth, op, args);
+      }
       made(growth, appended(growth, op, args));
     } catch (const UserError&) {
       ++statistics_.refused;
     } catch (const Unsupported&) {
       ++statistics_.refused;
     }
+  }
+
+  void number_singled_out(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
+    const ValueId fill = single_out(*growth.graph, c_, op, args);
+    if (fill != kNone && options_.writes && !growth.habits.large && c_.below(4) == 3)
+      call_on(growth, pool_.writing, fill);
   }
 
   // Numbers that the graph computes from sizes of what it has, instead of the same as literals.
@@ -391,46 +440,6 @@ class Grower {
       throw Unsupported("more elements than a case may have");
     }
     for (const NodeId id : steps | std::views::reverse) made(growth, id);
-  }
-
-  // A number beside integers of so many bits that what is made of both has more.
-  void far_number(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
-    if (!args[0].is_value() || args.size() < 2 || op.schema.params[1].type.kind != ParamKind::scalar) return;
-    const Type& t = growth.graph->type(args[0].value());
-    if (!t.is_tensor() || !is_integral(t.dtype, false) || args[1].kind != ArgKind::integer || args[1].symbolic) return;
-    const int bits = info(t.dtype).bits - (info(t.dtype).is_signed ? 1 : 0);
-    const int64_t most = bits == 63 ? std::numeric_limits<int64_t>::max() : (int64_t{1} << bits) - 1;
-    const int64_t least = info(t.dtype).is_signed ? -most - 1 : 0;
-    int64_t n = c_.any_of({most, least, most / 2 + 1, most - 1});
-    if (bits == 63 && c_.flip()) n = c_.any_of<int64_t>({int64_t{1} << 31, 3000000000, int64_t{1} << 32});
-    args[1] = Arg::of_int(n);
-  }
-
-  // One operand becomes a number that the row singles out: what it ignores, or what swallows all else.
-  void single_out(Growth& growth, const OpDef& op, std::vector<Arg>& args) {
-    std::vector<double> numbers;
-    for (const Neutral& n : op.neutral) numbers.push_back(n.value);
-    for (const Absorbing& a : op.absorbing) numbers.push_back(a.value);
-    const double number = c_.pick(numbers);
-    const Arg arg =
-        number == std::floor(number) && c_.flip() ? Arg::of_int(static_cast<int64_t>(number)) : Arg::of_real(number);
-    std::vector<size_t> places;
-    for (size_t i = 0; i < std::min<size_t>(args.size(), 2); ++i) {
-      const bool scalar = op.schema.params[i].type.kind == ParamKind::scalar;
-      const bool tensor = args[i].is_value() && growth.graph->type(args[i].value()).is_tensor();
-      if (scalar || (tensor && !writes_operand(op, args, i))) places.push_back(i);
-    }
-    if (places.empty()) return;
-    Arg& place = args[c_.pick(places)];
-    if (!place.is_value()) {
-      place = arg;
-      return;
-    }
-    const Arg like[] = {place, arg};
-    Resolved r = resolve(*growth.graph, kFilled, like, {});
-    const ValueId fill = growth.graph->node(growth.graph->append(*r.op, r.args)).result();
-    place = Arg::of_value(fill);
-    if (options_.writes && !growth.habits.large && c_.below(4) == 3) call_on(growth, pool_.writing, fill);
   }
 
   void made(Growth& growth, NodeId id) {
@@ -553,11 +562,13 @@ class Grower {
     const bool behind =
         graph.level == Level::torch && (growth.habits.about == About::much ? c_.below(4) == 3 : c_.flip());
     for (ValueId v : made)
-      if (graph.value(v).users.empty() && c_.below(8) != 7) all.push_back(Arg::of_value(behind ? turned(v) : v));
+      if (graph.value(v).users.empty() && (growth.habits.about != About::much || c_.below(8) != 7))
+        all.push_back(Arg::of_value(behind ? turned(v) : v));
     if (!made.empty() && c_.below(3) == 2) all.push_back(Arg::of_value(c_.pick(made)));
     if (!growth.values.empty() && c_.below(12) == 11) all.push_back(Arg::of_value(c_.pick(growth.values)));
     if (all.empty() && !made.empty()) all.push_back(Arg::of_value(made.back()));
-    if (all.size() > 12) all.resize(12);
+    const size_t most = growth.habits.about == About::much ? 12 : 20;
+    if (all.size() > most) all.resize(most);
     graph.set_outputs(all);
   }
 

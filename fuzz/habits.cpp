@@ -29,22 +29,36 @@ Family family_of(const OpDef& op) {
   return Family::other;
 }
 
+namespace {
+bool can_be_called(const OpDef& op) {
+  return op.generate && op.infer && !op.has(Trait::nondeterministic) && !op.has(Trait::effect);
+}
+}  // namespace
+
 bool Pool::takes(const OpDef& op) {
-  // Eager copies a lazily conjugated tensor in front of some ops and not of others; in types there is no such bit.
-  return op.generate && op.infer && !op.has(Trait::nondeterministic) && !op.has(Trait::effect) &&
-         !op.has(Trait::opaque_view);
+  // Eager copies a lazily conjugated tensor in front of some ops and not of others; in types there is no such bit. So
+  // these have readers of their own.
+  return can_be_called(op) && !op.has(Trait::opaque_view);
 }
 
 Pool::Pool(const OpTable& table) {
   for (const auto& row : table.rows()) {
     const OpDef& op = *row;
+    if (can_be_called(op) && op.has(Trait::opaque_view) && op.variant == VariantKind::functional) lazy.push_back(&op);
     if (!takes(op)) continue;
     auto& pools = op.schema.mutates() || op.variant != VariantKind::functional ? writing : pure;
     pools[static_cast<size_t>(family_of(op))].push_back(&op);
     if (&pools == &pure && singles_out(op)) singling.push_back(&op);
+    // Of lazy ones eager refuses to show the bits as another dtype.
+    const bool bits =
+        std::ranges::any_of(op.schema.params, [](const Param& p) { return p.type.kind == ParamKind::dtype; });
+    if (&pools == &pure && op.has(Trait::view) && !op.has(Trait::maybe_view) && !op.schema.returns_list() && !bits)
+      looks.push_back(&op);
     if (!op.base || kin.empty() || kin.back()[0] != op.base) kin.emplace_back();
     kin.back().push_back(&op);
   }
+  for (size_t i = 0; i < kin.size(); ++i)
+    if (family_of(*kin[i][0]) == Family::elementwise) pointwise.push_back(i);
 }
 
 uint64_t Turn::of(uint64_t index, uint64_t count) const {
@@ -123,6 +137,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.symbolic = options.symbols && c.below(4) == 3;
   h.tame = c.below(3) != 0;
   h.parts = c.any_of<uint32_t>({0, 0, 0, 1, 3});
+  h.lazy = c.any_of<uint32_t>({0, 0, 0, 1});
   h.edges = c.any_of<uint32_t>({0, 0, 1, 4, 8});
   h.constants = c.any_of<uint32_t>({0, 0, 2, 12, 16});  // 16: what folds constants finds all that it asks for
   h.numbers = c.any_of<uint32_t>({0, 0, 0, 8});
@@ -137,6 +152,11 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   if (options.turn) h.about = about(options.turn->number);
   if (h.about != About::much) {
     h.ops = c.below(3);
+    if (h.about == About::pointwise) {
+      h.ops = h.constants = 0;
+      h.parameters = false;
+      h.common = {c.between(1, 2), c.any_of<int64_t>({24, 17, 31, 33})};  // many elements meet many others
+    }
   } else if (options.large && !h.corpus && c.below(5) == 4) {
     make_large(h, c);
   }

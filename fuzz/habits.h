@@ -31,14 +31,17 @@ inline constexpr size_t kFamilies = 11;
 std::string_view name(Family family);
 Family family_of(const OpDef& op);
 
-// The rows that graphs grow from: those with a generator and a rule, whose results are the same each time, and that are
-// no lazy views. By family, functional ones and those that write.
+// The rows that graphs grow from: those with a generator and a rule, whose results are the same each time. By family,
+// functional ones and those that write; lazy views apart.
 struct Pool {
   explicit Pool(const OpTable& table);
   static bool takes(const OpDef& op);
   std::array<std::vector<const OpDef*>, kFamilies> pure, writing;
   std::vector<std::vector<const OpDef*>> kin;  // a row and those derived from it
+  std::vector<size_t> pointwise;               // which of these are elementwise
   static bool singles_out(const OpDef& op) { return !op.neutral.empty() || !op.absorbing.empty(); }
+  std::vector<const OpDef*> lazy;      // views that are more than their types: conjugates
+  std::vector<const OpDef*> looks;     // other views, which never copy
   std::vector<const OpDef*> singling;  // functional rows that say what some number beside an operand makes of it
 };
 
@@ -63,11 +66,12 @@ struct GrowOptions {
 };
 
 // What a campaign's case is about: a graph that does many things; a few rows and little besides, which is soon asked
-// everything; a dozen of them, which are asked of all but machine code, most of what everything costs; some rewrite
-// rules, which passes alone are asked of.
-enum class About : uint8_t { much, rows, more_rows, rules };
-inline constexpr About kAbout[] = {About::rows, About::rules, About::much, About::more_rows,
-                                   About::much, About::rows,  About::much, About::much};
+// everything; a dozen of them, which are asked of all but machine code, most of what everything costs; a dozen
+// elementwise ones side by side, of which machine code is soon made; some rewrite rules, which passes alone are asked
+// of.
+enum class About : uint8_t { much, rows, more_rows, pointwise, rules };
+inline constexpr About kAbout[] = {About::rows, About::rules,     About::much, About::more_rows, About::much,
+                                   About::rows, About::pointwise, About::much, About::rules,     About::much};
 About about(uint64_t number);
 inline constexpr uint64_t kCorpusEvery =
     std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
@@ -83,12 +87,14 @@ struct Habits {
   uint32_t control = 0, aliases = 0;           // of 16 graphs' steps; of 16 inputs, how many share memory with another
   uint32_t idioms = 0;                         // of 16 steps, how many make what a rewrite rule looks for
   uint32_t parts = 0;                          // of 16 steps, how many take something apart and join it again
+  uint32_t lazy = 0;                           // of 16 steps, how many look at something through a lazy view
   uint32_t edges = 0;                          // of 16 sizes, how many lie where vectors and tiles end
   uint32_t numbers = 0;                        // of 16 calls, how many take numbers that the graph computes from sizes
   uint32_t constants = 0;                      // of 16 new inputs, how many are constants of the graph instead
   uint32_t repeats = 0;                        // of 16 steps, how many make a call that was made before once more
   bool parameters = false;                     // new inputs of a row or a rule in turn are constants but for the first
   About about = About::much;
+  std::vector<int64_t> common;          // the shape of most new operands; empty: none is
   bool corpus = false;                  // begins with a graph of the corpus, changed
   bool symbolic = false, tame = false;  // tame: large magnitudes are brought back
   int64_t most_elements = 8192;         // of a value that is used again

@@ -1,6 +1,7 @@
 #include "fuzz/idioms.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "compiler/driver/pipeline.h"
@@ -9,7 +10,6 @@
 #include "compiler/graph/pattern_functions.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/passes/joint/attention_patterns.h"
-#include "compiler/passes/joint/join_patterns.h"
 
 namespace lenz::fuzz {
 
@@ -18,8 +18,9 @@ namespace {
 struct Idiom {
   const RuleSet* rules;
   const Rule* rule;
-  std::vector<std::vector<const OpDef*>> ops;  // that may stand in a hole for an op
-  std::vector<std::vector<Arg>> numbers;       // that an attribute is compared with
+  std::vector<std::vector<const OpDef*>> ops;     // that may stand in a hole for an op
+  std::vector<std::vector<const OpDef*>> others;  // that may not, though they take as many operands
+  std::vector<std::vector<Arg>> numbers;          // that an attribute is compared with
 };
 
 void attributes_and_numbers(const Expr& e, std::vector<Slot>& attributes, std::vector<Arg>& numbers) {
@@ -33,9 +34,21 @@ bool asks_of_op(const Expr& e, Slot hole) {
          e.operands[0].slot == hole;
 }
 
+// Whether a call of one, as far as the rule says what stands in it, can be one of the other.
+bool stands_for(const OpDef& a, const OpDef& b, size_t arguments) {
+  if (a.schema.params.size() < arguments || b.schema.params.size() < arguments) return false;
+  for (size_t i = 0; i < arguments; ++i) {
+    const ParamType &one = a.schema.params[i].type, &other = b.schema.params[i].type;
+    if (one.kind != other.kind || one.list != other.list || one.optional != other.optional) return false;
+  }
+  for (size_t i = arguments; i < b.schema.params.size(); ++i)
+    if (!b.schema.params[i].fallback && !b.schema.params[i].type.optional) return false;
+  return a.schema.returns.size() == b.schema.returns.size() && a.schema.returns_list() == b.schema.returns_list();
+}
+
 Idiom idiom_of(const RuleSet& rules, const Rule& rule) {
   Idiom idiom{&rules, &rule, std::vector<std::vector<const OpDef*>>(rule.op_slots),
-              std::vector<std::vector<Arg>>(rule.attr_slots)};
+              std::vector<std::vector<const OpDef*>>(rule.op_slots), std::vector<std::vector<Arg>>(rule.attr_slots)};
   Graph nothing(std::make_shared<Context>(), op_table(), "none");
   Bindings bound;
   bound.ops.resize(rule.op_slots);
@@ -48,8 +61,19 @@ Idiom idiom_of(const RuleSet& rules, const Rule& rule) {
         const auto truth = evaluate(nothing, rules, c.expr, bound);
         return truth && truth->boolean();
       });
-      if (fits) idiom.ops[hole].push_back(row.get());
+      if (fits)
+        idiom.ops[hole].push_back(row.get());
+      else if (!row->has(Trait::data_dependent))  // sizes that are named stay named when the call is undone
+        idiom.others[hole].push_back(row.get());
     }
+  for (Slot hole = 0; hole < rule.op_slots; ++hole) {
+    size_t arguments = 1;
+    for (const NodePattern& pattern : rule.nodes)
+      if (pattern.op == hole) arguments = std::max(arguments, pattern.positional.size());
+    std::erase_if(idiom.others[hole], [&](const OpDef* other) {
+      return std::ranges::none_of(idiom.ops[hole], [&](const OpDef* op) { return stands_for(*op, *other, arguments); });
+    });
+  }
   for (const Condition& c : rule.conditions) {
     std::vector<Slot> attributes;
     std::vector<Arg> numbers;
@@ -70,16 +94,63 @@ const std::vector<Idiom>& idioms() {
   return all;
 }
 
+// Half of its choices are the plainest one: a call that has to be plain in many ways at once comes up.
+class PlainerChooser final : public Chooser {
+ public:
+  explicit PlainerChooser(Chooser& inner) : inner_(inner) {}
+  uint64_t below(uint64_t n) override { return n > 1 && inner_.flip() ? 0 : inner_.below(n); }
+
+ private:
+  Chooser& inner_;
+};
+
+bool is_bound(const Expr& e, const Bindings& bound) {
+  if (e.kind == Expr::value && bound.values[e.slot] == kNone) return false;
+  if ((e.kind == Expr::attr || e.kind == Expr::rest) && (e.slot == kNoSlot || !bound.attr_bound[e.slot])) return false;
+  if (e.kind == Expr::op && !bound.ops[e.slot]) return false;
+  return std::ranges::all_of(e.operands, [&](const Expr& operand) { return is_bound(operand, bound); });
+}
+
+// Whether a rule says what stands in this place of a call.
+bool is_place(const ArgPattern& p) {
+  return p.kind == ArgPattern::value || p.kind == ArgPattern::attr || p.kind == ArgPattern::literal;
+}
+// Of all places those in which not anything may stand: a number, or what has been named before.
+std::vector<size_t> fixed_places(const Rule& rule) {
+  std::vector<size_t> fixed;
+  std::set<std::pair<ArgPattern::Kind, Slot>> named;
+  size_t place = 0;
+  for (const NodePattern& pattern : rule.nodes) {
+    for (const ArgPattern& p : pattern.choices.empty() ? pattern.positional : pattern.choices[0].args) {
+      if (!is_place(p)) continue;
+      if (p.kind == ArgPattern::literal || !named.emplace(p.kind, p.slot).second) fixed.push_back(place);
+      ++place;
+    }
+    for (const Slot result : pattern.results) named.emplace(ArgPattern::value, result);
+  }
+  return fixed;
+}
+
 // One rule on its way into a graph.
 class Instance {
  public:
-  Instance(Growth& growth, Chooser& choose, const Idiom& idiom)
+  // What it is to be: as its conditions want it, as far as they can be asked before it is whole; but for one place, in
+  // which something else stands; or as it comes.
+  struct Wanted {
+    std::span<const Condition> conditions = {};
+    std::optional<size_t> astray = {};
+    bool some_astray = false;
+    Slot other_op = kNoSlot;  // a hole for an op with one that the rule does not name
+  };
+
+  Instance(Growth& growth, Chooser& choose, const Idiom& idiom, Wanted wanted)
       : growth_(growth),
         graph_(*growth.graph),
         c_(choose),
+        plainer_(choose),
         idiom_(idiom),
-        before_(graph_.last()),
-        inputs_before_(graph_.inputs().size()),
+        wanted_(wanted),
+        begin_(here()),
         values_(idiom.rule->value_slots, kNone),
         attrs_(idiom.rule->attr_slots),
         ops_(idiom.rule->op_slots) {}
@@ -93,14 +164,9 @@ class Instance {
   // The rule's nodes, or the first of them.
   std::span<const NodeId> make() {
     for (const NodePattern& pattern : idiom_.rule->nodes) {
-      constexpr int kTries = 6;
-      NodeId node = kNone;
-      for (int i = 0; i < kTries && node == kNone; ++i) node = call(pattern);
+      const NodeId node = made(pattern);
       if (node == kNone) break;
       nodes_.push_back(node);
-      for (size_t r = 0; r < pattern.results.size() && r < graph_.node(node).result_count; ++r)
-        if (pattern.results[r] != kNoSlot)
-          values_[pattern.results[r]] = graph_.node(node).result(static_cast<uint16_t>(r));
       for (uint16_t r = 0; r < graph_.node(node).result_count; ++r) growth_.add(graph_.node(node).result(r));
     }
     return nodes_;
@@ -113,19 +179,7 @@ class Instance {
   }
 
   // As if it had never been made.
-  void undo() {
-    std::vector<NodeId> since;
-    for (NodeId id = graph_.last(); id != before_; id = graph_.previous(id)) since.push_back(id);
-    graph_.erase_all(since);
-    std::erase_if(growth_.values, [&](ValueId v) {
-      const Value& value = graph_.value(v);
-      return value.producer == kNone ? value.index >= inputs_before_ : graph_.node(value.producer).erased;
-    });
-    std::erase_if(growth_.made_for, [&](const auto& made) {
-      return graph_.value(made.first).producer == kNone && graph_.value(made.first).index >= inputs_before_;
-    });
-    while (graph_.inputs().size() > inputs_before_) graph_.remove_input(graph_.inputs().size() - 1);
-  }
+  void undo() { back_to(begin_); }
 
  private:
   template <class T>
@@ -134,16 +188,72 @@ class Instance {
     if (at != names.end()) places[static_cast<size_t>(at - names.begin())] = to;
   }
 
-  // kNone: this time it can't be made. What it bound is bound only if it was.
-  NodeId call(const NodePattern& pattern) {
-    const auto values = values_;
-    const auto attrs = attrs_;
-    const auto ops = ops_;
+  struct Mark {
+    NodeId last;
+    size_t inputs;
+  };
+  Mark here() const { return {graph_.last(), graph_.inputs().size()}; }
+
+  void back_to(const Mark& mark) {
+    std::vector<NodeId> since;
+    for (NodeId id = graph_.last(); id != mark.last; id = graph_.previous(id)) since.push_back(id);
+    graph_.erase_all(since);
+    auto is_gone = [&](ValueId v) {
+      const Value& value = graph_.value(v);
+      return value.producer == kNone ? value.index >= mark.inputs : graph_.node(value.producer).erased;
+    };
+    std::erase_if(growth_.values, is_gone);
+    std::erase_if(growth_.made_for, [&](const auto& made) { return is_gone(made.first); });
+    while (graph_.inputs().size() > mark.inputs) graph_.remove_input(graph_.inputs().size() - 1);
+  }
+
+  // A node of the rule, again and again until what the rule asks of those that are there holds. kNone: it can't be
+  // made.
+  NodeId made(const NodePattern& pattern) {
+    constexpr int kTries = 8;
+    for (int i = 0; i < kTries; ++i) {
+      const Mark mark = here();
+      const auto values = values_;
+      const auto attrs = attrs_;
+      const auto ops = ops_;
+      const size_t places = places_;
+      const NodeId node = call(pattern, i % 2 == 1 ? plainer_ : c_);
+      if (node != kNone) {
+        for (size_t r = 0; r < pattern.results.size() && r < graph_.node(node).result_count; ++r)
+          if (pattern.results[r] != kNoSlot)
+            values_[pattern.results[r]] = graph_.node(node).result(static_cast<uint16_t>(r));
+        if (i + 1 == kTries || holds_so_far()) return node;
+      }
+      values_ = values;
+      attrs_ = attrs;
+      ops_ = ops;
+      places_ = places;
+      back_to(mark);
+    }
+    return kNone;
+  }
+
+  bool holds_so_far() const {
+    Bindings bound{values_, {}, {}, ops_};
+    for (const std::optional<Arg>& a : attrs_) {
+      bound.attrs.push_back(a.value_or(Arg::none()));
+      bound.attr_bound.push_back(a.has_value());
+    }
+    return std::ranges::all_of(wanted_.conditions, [&](const Condition& c) {
+      if (c.kind != Condition::test || !is_bound(c.expr, bound)) return true;
+      const auto truth = evaluate(graph_, *idiom_.rules, c.expr, bound);
+      return truth && truth->boolean();
+    });
+  }
+
+  // kNone: this time it can't be made.
+  NodeId call(const NodePattern& pattern, Chooser& choose) {
     try {
       const OpDef* op = nullptr;
       std::span<const ArgPattern> wanted = pattern.positional;
       if (pattern.op != kNoSlot) {
-        if (!ops_[pattern.op] && !idiom_.ops[pattern.op].empty()) ops_[pattern.op] = c_.pick(idiom_.ops[pattern.op]);
+        const auto& rows = (wanted_.other_op == pattern.op ? idiom_.others : idiom_.ops)[pattern.op];
+        if (!ops_[pattern.op] && !rows.empty()) ops_[pattern.op] = c_.pick(rows);
         op = ops_[pattern.op];
       } else if (!pattern.choices.empty()) {
         const NodePattern::Choice& choice = c_.pick(pattern.choices);
@@ -151,19 +261,19 @@ class Instance {
         wanted = choice.args;
       }
       if (op && Pool::takes(*op)) {
-        std::vector<Arg> args = drawn(*op);
+        std::vector<Arg> args = drawn(*op, choose);
         for (size_t i = 0; i < wanted.size() && i < args.size(); ++i)
           args[i] = fitting(op->schema.params[i], as(wanted[i], args[i]));
+        for (size_t i = wanted.size(); i < args.size() && (!pattern.rest || wanted_.other_op != kNoSlot); ++i)
+          if (const Param& param = op->schema.params[i]; param.fallback || param.type.optional)
+            args[i] = default_arg(graph_.context(), param);
         for (Arg& a : args)
-          if (a.kind == ArgKind::dtype && c_.flip()) a = Arg::of_dtype(a_known_dtype(a.dtype()));
+          if (a.kind == ArgKind::dtype && c_.flip()) a = Arg::of_dtype(a_known_dtype(a.dtype(), args[0]));
         if (apart(*op, args)) return graph_.append(*op, args);
       }
     } catch (const UserError&) {
     } catch (const Unsupported&) {
     }
-    values_ = values;
-    attrs_ = attrs;
-    ops_ = ops;
     return kNone;
   }
 
@@ -180,14 +290,14 @@ class Instance {
   }
 
   // A call from the row's generator, of what the rule has made so far where that fits: then shapes agree.
-  std::vector<Arg> drawn(const OpDef& op) {
+  std::vector<Arg> drawn(const OpDef& op, Chooser& choose) {
     std::vector<ValueId> all = growth_.values;
     std::vector<ValueId> own;
     for (const ValueId v : all)
       if (std::ranges::find(values_, v) != values_.end()) own.push_back(v);
     if (!own.empty() && c_.below(4) != 3) growth_.values = own;
     const size_t before = growth_.values.size();
-    GraphCalls maker(growth_, c_, op);
+    GraphCalls maker(growth_, choose, op);
     std::vector<Arg> args;
     auto keep = [&] {  // what the generator added stays
       if (growth_.values.size() != all.size())
@@ -206,9 +316,11 @@ class Instance {
     return args;
   }
 
-  // What stands in a place: what the rule wants there, and seldom what the generator drew all the same.
+  // What stands in a place: what the rule wants there, or what the generator drew all the same.
   Arg as(const ArgPattern& wanted, const Arg& generated) {
-    const bool strays = c_.below(16) == 15;
+    const size_t place = places_;
+    places_ += is_place(wanted) ? 1 : 0;
+    const bool strays = wanted_.some_astray ? c_.below(16) == 15 : places_ > place && wanted_.astray == place;
     switch (wanted.kind) {
       case ArgPattern::any: return generated;
       case ArgPattern::value: {
@@ -228,12 +340,19 @@ class Instance {
     return generated;
   }
 
-  // Rules compare dtypes: that of a value which the rule has bound.
-  Dtype a_known_dtype(Dtype drawn) {
-    std::vector<Dtype> known{drawn};
+  // Rules compare dtypes: that of a value which the rule has bound, if that is not the operand's, which would make
+  // nothing of it.
+  Dtype a_known_dtype(Dtype drawn, const Arg& operand) {
+    std::vector<Dtype> known;
     for (const ValueId v : values_)
-      if (v != kNone && graph_.type(v).is_tensor()) known.push_back(graph_.type(v).dtype);
-    return known[known.size() > 1 ? 1 + c_.below(known.size() - 1) : 0];
+      if (v != kNone && graph_.type(v).is_tensor() &&
+          (!operand.is_value() || graph_.type(v).dtype != dtype_of(operand)))
+        known.push_back(graph_.type(v).dtype);
+    return known.empty() ? drawn : c_.pick(known);
+  }
+  Dtype dtype_of(const Arg& a) const {
+    const Type& t = graph_.type(a.value());
+    return t.is_tensor() ? t.dtype : Dtype::b8;
   }
 
   // As the parameter's text would be read: 0 where reals stand is 0.0.
@@ -295,9 +414,11 @@ class Instance {
   Growth& growth_;
   Graph& graph_;
   Chooser& c_;
+  PlainerChooser plainer_;
   const Idiom& idiom_;
-  const NodeId before_;  // the last node that was there
-  const size_t inputs_before_;
+  const Wanted wanted_;
+  const Mark begin_;
+  size_t places_ = 0;  // of arguments that stand already
   std::vector<NodeId> nodes_;
   std::vector<ValueId> values_;
   std::vector<std::optional<Arg>> attrs_;
@@ -307,36 +428,62 @@ class Instance {
 
 namespace {
 // The same rule that does not ask one of its questions.
-Rule without_a_question(const Rule& rule, Chooser& choose) {
+Rule without(const Rule& rule, size_t question) {
   Rule other = rule;
-  if (other.conditions.empty()) return other;
-  Condition& asked = other.conditions[choose.below(other.conditions.size())];
+  Condition& asked = other.conditions[question];
   if (asked.kind == Condition::let) return other;
   asked = {};
   asked.expr.number = Arg::of_bool(true);
   return other;
 }
+
+// The hole of whose op it asks.
+Slot asked_op(const Rule& rule, size_t question) {
+  const Condition& asked = rule.conditions[question];
+  for (Slot hole = 0; hole < rule.op_slots; ++hole)
+    if (asked.kind == Condition::test && asks_of_op(asked.expr, hole)) return hole;
+  return kNoSlot;
+}
+
+// What comes when a rule's turn comes for the n-th time: now what it applies to, then what lacks one of the things that
+// it asks for, one after the other, so that a rule which forgot to ask is led on; or as it comes.
+struct Lacking {
+  std::optional<size_t> question = {}, place = {};
+  bool any = false;
+};
+Lacking lacking(const Rule& rule, uint64_t time) {
+  if (time % 2 == 0) return {};
+  const std::vector<size_t> places = fixed_places(rule);
+  const size_t questions = rule.conditions.size(), which = time / 2 % (questions + places.size() + 1);
+  if (which < questions) return {.question = which};
+  if (which < questions + places.size()) return {.place = places[which - questions]};
+  return {.any = true};
+}
 }  // namespace
 
-bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<size_t> which) {
-  const Idiom& idiom = which ? idioms()[*which] : choose.pick(idioms());
-  // One to which the rule applies, if a few attempts give one; one that lacks a single thing that the rule asks for, so
-  // that a rule which forgot to ask is led on; or as it comes.
-  constexpr size_t kAttempts = 24;
-  enum : uint8_t { applies, nearly, any };
-  const auto wanted = choose.any_of({applies, any, nearly, applies, nearly});
-  const size_t attempts = wanted == any ? 1 : kAttempts;
-  const Rule lax = wanted == nearly ? without_a_question(*idiom.rule, choose) : Rule();
+bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<IdiomTurn> turn) {
+  const Idiom& idiom = turn ? idioms()[turn->which] : choose.pick(idioms());
+  const Rule& rule = *idiom.rule;
+  const Lacking lacks = lacking(rule, turn ? turn->time : choose.below(64));
+  constexpr size_t kAttempts = 4;
+  const size_t attempts = lacks.any ? 1 : kAttempts;
+  const Rule lax = lacks.question ? without(rule, *lacks.question) : Rule();
+  const Instance::Wanted wanted{.conditions = lacks.any        ? std::span<const Condition>()
+                                              : lacks.question ? std::span<const Condition>(lax.conditions)
+                                                               : std::span<const Condition>(rule.conditions),
+                                .astray = lacks.place,
+                                .some_astray = lacks.any,
+                                .other_op = lacks.question ? asked_op(rule, *lacks.question) : kNoSlot};
   const uint32_t adapt = growth.habits.adapt;
   const bool parameters = growth.habits.parameters;
   for (size_t i = 1;; ++i) {
-    growth.habits.adapt = choose.flip() ? adapt : 0;  // rules that ask for parameters want inputs as they are
-    growth.habits.parameters = choose.below(4) == 3 || parameters;  // or constants
+    growth.habits.adapt = choose.flip() ? adapt : 0;      // rules that ask for parameters want inputs as they are
+    growth.habits.parameters = parameters || i % 2 == 0;  // or constants
     growth.wants_input = true;
-    Instance instance(growth, choose, idiom);
+    Instance instance(growth, choose, idiom, wanted);
     const std::span<const NodeId> nodes = instance.make();
-    const bool fits = wanted == any || (wanted == nearly ? instance.fits(lax) && !instance.fits(*idiom.rule)
-                                                         : instance.fits(*idiom.rule));
+    const bool applies = instance.fits(rule);
+    const bool fits = lacks.question ? instance.fits(lax) && !applies : lacks.place ? !applies : applies;
     if (i < attempts && !fits) {
       instance.undo();
       continue;
@@ -369,7 +516,7 @@ class Chain {
     for (int i = 0; i < kTries; ++i) {
       const Idiom& idiom = *own[which ? *which % own.size() : c_.below(own.size())];
       growth_.wants_input = true;
-      Instance instance(growth_, c_, idiom);
+      Instance instance(growth_, c_, idiom, {.conditions = idiom.rule->conditions});
       if (end_ != kNone) instance.bind("x", end_);
       if (dim) instance.bind("d", Arg::of_int(*dim));
       const std::span<const NodeId> nodes = instance.make();
@@ -407,74 +554,5 @@ void grow_attention(Growth& growth, Chooser& choose, const NodeMade& made, size_
 }
 
 size_t attention_count() { return idioms_of(attention_patterns().scores).size(); }
-
-namespace {
-// Something taken apart along a dim, its parts exchanged, dropped or mixed with others, and joined again.
-class Parts {
- public:
-  Parts(Growth& growth, Chooser& choose, const NodeMade& made)
-      : growth_(growth), graph_(*growth.graph), c_(choose), made_(made) {}
-
-  void make() {
-    std::vector<ValueId> whole;
-    for (const ValueId v : growth_.values)
-      if (std::ranges::any_of(graph_.type(v).sizes(), [](Dim n) { return n.constant() > 1; })) whole.push_back(v);
-    if (whole.empty()) return;
-    const ValueId base = c_.pick(whole);
-    const Type& type = graph_.type(base);
-    std::vector<size_t> long_enough;
-    for (size_t d = 0; d < type.rank(); ++d)
-      if (type.sizes()[d].constant() > 1) long_enough.push_back(d);
-    dim_ = c_.pick(long_enough);
-    std::vector<ValueId> parts = cut(base);
-    // Of another tensor of that type, if there is one: then the parts are of several.
-    for (const ValueId v : growth_.values)
-      if (v != base && &graph_.type(v) == &type && c_.flip()) {
-        const std::vector<ValueId> more = cut(v);
-        parts.insert(parts.end(), more.begin(), more.end());
-        break;
-      }
-    if (parts.size() > 1 && c_.below(3) == 2) std::swap(parts[0], parts[1 + c_.below(parts.size() - 1)]);
-    if (parts.size() > 2 && c_.below(3) == 2)
-      parts.erase(parts.begin() + static_cast<ptrdiff_t>(c_.below(parts.size())));
-    const Arg joined[] = {graph_.context().values(parts), Arg::of_int(static_cast<int64_t>(dim_))};
-    const ValueId all = call(join_forms().cat, joined);
-    const int64_t size = graph_.type(all).sizes()[dim_].constant(), from = c_.between(0, size - 1);
-    if (c_.below(3) != 0) slice(all, from, c_.between(from + 1, size));
-  }
-
- private:
-  std::vector<ValueId> cut(ValueId v) {
-    const int64_t size = graph_.type(v).sizes()[dim_].constant();
-    std::vector<ValueId> parts;
-    for (int64_t from = c_.below(4) == 3 ? 1 : 0; from < size && parts.size() < 4;) {
-      const int64_t to = c_.flip() ? c_.between(from + 1, size) : std::min(size, from + (size + 1) / 2);
-      parts.push_back(slice(v, from, to));
-      from = to;
-    }
-    return parts;
-  }
-
-  ValueId slice(ValueId v, int64_t from, int64_t to) {
-    const Arg args[] = {Arg::of_value(v), Arg::of_int(static_cast<int64_t>(dim_)), Arg::of_int(from), Arg::of_int(to)};
-    return call(join_forms().slice, args);
-  }
-
-  ValueId call(std::string_view op, std::span<const Arg> args) {
-    Resolved r = resolve(graph_, op, args, {});
-    const NodeId id = graph_.append(*r.op, r.args);
-    made_(id);
-    return graph_.node(id).result();
-  }
-
-  Growth& growth_;
-  Graph& graph_;
-  Chooser& c_;
-  const NodeMade& made_;
-  size_t dim_ = 0;
-};
-}  // namespace
-
-void grow_parts(Growth& growth, Chooser& choose, const NodeMade& made) { Parts(growth, choose, made).make(); }
 
 }  // namespace lenz::fuzz

@@ -11,17 +11,19 @@ namespace lenz::fuzz {
 
 using NodeMade = std::function<void(NodeId)>;
 
+// A rule whose turn it is, for the n-th time.
+struct IdiomTurn {
+  size_t which = 0;
+  uint64_t time = 0;
+};
 // Appends the nodes of one rule, or of its beginning where a call can't be made. False: there was nothing to begin
-// with. `which`: of all, one chosen otherwise.
-bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<size_t> which = {});
+// with. Without a turn both are chosen.
+bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::optional<IdiomTurn> turn = {});
 size_t idiom_count();
 
 // Attention as it is written out: product, steps on the scores, one of which is the `which`-th that passes know,
 // softmax, product. What recognises it strings rules together, each of which alone leads to nothing.
 void grow_attention(Growth& growth, Chooser& choose, const NodeMade& made, size_t which);
 size_t attention_count();
-
-// Slices of what the graph has, joined again in some order, and a part of that: what lists of parts are taken for.
-void grow_parts(Growth& growth, Chooser& choose, const NodeMade& made);
 
 }  // namespace lenz::fuzz

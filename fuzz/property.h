@@ -155,6 +155,7 @@ struct Property {
   bool compiles = false;     // machine code: the slow ones
   bool lowers = false;       // to loops that are interpreted
   uint64_t every = 1;        // a campaign asks it of one case in so many; who compiles, of those that others compile
+  bool repeats = false;      // compiles many times: what it looks at is no row's own
   bool looks_back = false;   // at what the properties before it did
   bool of_graph = false;     // as it was generated: no step of the compiler is to blame
   bool over_result = false;  // it runs the pipeline over what the pipeline made of the graph
