@@ -41,8 +41,8 @@ bool lays_otherwise(const Graph& made) {
   return any;
 }
 
-// How the operands of functions that are not exact lie, by the functions.
-using Layouts = std::map<std::string_view, std::set<std::string_view>>;
+// How the operands of functions that are not exact lie, by the functions, once for each operand.
+using Layouts = std::map<std::string_view, std::multiset<std::string_view>>;
 void add_inexact_layouts(const Graph& graph, const SymValues& sizes, Layouts& all) {
   for (const auto& sub : graph.subgraphs) add_inexact_layouts(*sub, sizes, all);
   graph.for_each_node([&](NodeId id) {
@@ -69,12 +69,19 @@ std::set<std::string_view> out_of_order(const Layouts& layouts) {
   return all;
 }
 
+// Whether operands lie in ways that none did, or more of them in one way than did: of two that lay alike one may have
+// moved. That there are fewer of a kind, as of calls that nobody needed, moves none.
+bool lie_otherwise(const std::multiset<std::string_view>& before, const std::multiset<std::string_view>& behind) {
+  return !std::ranges::includes(before, behind) ||
+         std::ranges::any_of(before, [&](std::string_view layout) { return !behind.contains(layout); });
+}
+
 // Whether a function that both graphs call has operands that lie out of order in one of them, and otherwise in the
 // other one.
 bool lays_a_function_otherwise(const Layouts& before, const Layouts& behind) {
   return std::ranges::any_of(before, [&](const auto& function) {
     auto same = behind.find(function.first);
-    return same != behind.end() && same->second != function.second &&
+    return same != behind.end() && lie_otherwise(function.second, same->second) &&
            !(std::ranges::all_of(same->second, in_order) && std::ranges::all_of(function.second, in_order));
   });
 }
