@@ -1,6 +1,7 @@
 #include <unordered_set>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/try_infer.h"
 #include "compiler/passes/pass.h"
 #include "compiler/scalar/scalar.h"
 
@@ -48,7 +49,13 @@ class Folder {
     bool changed = false;
     for (size_t i = 0; i < args.size(); ++i)
       if (takes_literal(node.op->schema.params[i])) changed |= fold(args[i]);
-    if (changed) graph_.set_args(id, args);
+    if (changed && !refused_for(node, args)) graph_.set_args(id, args);
+  }
+
+  // Whether eager refuses a number that it takes as a graph's value until it runs: then it is left to the run to
+  // refuse.
+  bool refused_for(const Node& node, std::span<const Arg> args) {
+    return try_infer(graph_, *node.op, node.arguments()) && !try_infer(graph_, *node.op, args);
   }
 
   static bool is_scalar(const Type& t) { return t.kind == TypeKind::sym_int || t.kind == TypeKind::sym_bool; }
