@@ -140,6 +140,11 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
   }
   if (known.when == KnownFault::single) return within({kSingle, kSingle});
   if (known.when == KnownFault::coarse) return within({kCoarse, kCoarse});
+  if (known.when == KnownFault::accumulates) {
+    const Type& leading = graph.type(call.args[0].value());
+    const auto terms = static_cast<double>(evaluate(numel(leading.sizes()), sizes).value_or(0));
+    return is_floating(dtype) && within({.relative = terms * std::ldexp(1.0, -info(dtype).mantissa_bits)});
+  }
   if (known.when == KnownFault::infinite) return within({.open_from = HUGE_VAL});
   if (known.when == KnownFault::poles)
     return is_floating(dtype) &&
@@ -281,15 +286,16 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",         "out_strided", "any_strided", "self_overlaps", "drops",       "rounds",      "single",
-        "unsorted",       "one_wide",    "misfit",      "out_restrided", "by_products", "infinite",    "poles",
-        "strided_rounds", "steps",       "skips",       "out_is_read",   "no_share",    "told_unique", "coarse"};
+        "always",   "out_strided", "any_strided",    "self_overlaps", "drops",         "rounds",
+        "single",   "unsorted",    "one_wide",       "misfit",        "out_restrided", "by_products",
+        "infinite", "poles",       "strided_rounds", "steps",         "skips",         "out_is_read",
+        "no_share", "told_unique", "coarse",         "accumulates"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
           "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
-          "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse",
+          "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates",
           file + ":" + std::to_string(line), "see the head of the file");
     all.push_back({fields[0], fields[1], static_cast<KnownFault::When>(when - std::begin(kWhen)), fields[3]});
   }

@@ -38,7 +38,8 @@ struct KnownFault {
     out_is_read,
     no_share,
     told_unique,
-    coarse
+    coarse,
+    accumulates
   } when = always;
   std::string why;
 };
