@@ -89,7 +89,15 @@ ExitCode replay(const std::string& file, const std::vector<const Property*>& onl
 // How often the patterns of a file come up.
 ExitCode census(const std::string& file, uint64_t seed, uint64_t cases, int workers, bool as_json) {
   const auto patterns = parse_bug_patterns(read_text(file, ParseLimits().text), file);
-  const Census c = count_patterns(patterns, seed, cases, workers);
+  const bool terminal = isatty(STDERR_FILENO);
+  uint64_t said = 0;  // to a file each tenth
+  const Census c = count_patterns(patterns, seed, cases, workers, [&](uint64_t done) {
+    if (!terminal && done - said < cases / 10) return;
+    said = done;
+    std::fprintf(stderr, terminal ? "\r\33[K%llu of %llu cases" : "%llu of %llu cases\n",
+                 static_cast<unsigned long long>(done), static_cast<unsigned long long>(cases));
+  });
+  if (terminal) std::fprintf(stderr, "\r\33[K");
   const auto n = [](uint64_t x) { return static_cast<unsigned long long>(x); };
   const auto million = [&](double p) { return 1e6 * p; };
   nlohmann::json rows = nlohmann::json::array();

@@ -38,7 +38,8 @@ void look(Census& census, const std::vector<BugPattern>& patterns, const Pool& p
 }
 }  // namespace
 
-Census count_patterns(const std::vector<BugPattern>& patterns, uint64_t seed, uint64_t cases, int workers) {
+Census count_patterns(const std::vector<BugPattern>& patterns, uint64_t seed, uint64_t cases, int workers,
+                      const std::function<void(uint64_t)>& progress) {
   constexpr uint64_t kBatch = 2000;
   Census all{.seed = seed, .cases = cases};
   for (const BugPattern& p : patterns)
@@ -59,7 +60,9 @@ Census count_patterns(const std::vector<BugPattern>& patterns, uint64_t seed, ui
     for (const PatternCount& p : part.patterns) counts.push_back({p.cases, p.grown, p.first});
     return nlohmann::json{{"seconds", thread_seconds() - begin}, {"counts", counts}}.dump();
   };
+  uint64_t batches = 0;
   calls.done = [&](size_t, const std::string& result) {
+    if (progress) progress(std::min(++batches * kBatch, cases));
     const nlohmann::json part = nlohmann::json::parse(result);
     all.processor_seconds += part["seconds"].get<double>();
     for (size_t i = 0; i < all.patterns.size(); ++i) {

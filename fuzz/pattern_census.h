@@ -2,6 +2,7 @@
 // Thread-safety: as a campaign's (campaign.h).
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,9 @@ struct Census {
   double processor_seconds = 0;             // for drawing and looking, of all workers
   std::vector<PatternCount> patterns = {};  // those of one number are one
 };
-Census count_patterns(const std::vector<BugPattern>& patterns, uint64_t seed, uint64_t cases, int workers);
+// `progress` hears how many are done.
+Census count_patterns(const std::vector<BugPattern>& patterns, uint64_t seed, uint64_t cases, int workers,
+                      const std::function<void(uint64_t)>& progress = {});
 
 struct Interval {
   double low = 0, high = 1;

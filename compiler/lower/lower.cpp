@@ -6,6 +6,7 @@
 #include "compiler/graph/divisors.h"
 #include "compiler/graph/host_kernels.h"
 #include "compiler/graph/rewrite.h"
+#include "compiler/graph/try_infer.h"
 #include "compiler/lower/lowering.h"
 #include "compiler/scalar/random_stream.h"
 
@@ -222,8 +223,26 @@ void Lowering::check_divisors(const Node& node) {
     for_each_open_divisor(program.assumptions, type(node.result(i)), check);
 }
 
+// A number that a node takes as the graph's value, where it is known by now and eager refuses it: so does the run.
+void Lowering::check_numbers(const Node& node) {
+  SmallVec<Arg, 12> args(node.arguments());
+  bool known = false;
+  for (Arg& a : args) {
+    if (!a.is_value() || type(a.value()).kind != TypeKind::sym_int || !type(a.value()).offset.is_constant()) continue;
+    a = Arg::of_dim(type(a.value()).offset);
+    known = true;
+  }
+  if (!known || !try_infer(*graph_, *node.op, node.arguments()) || try_infer(*graph_, *node.op, args)) return;
+  loops::Check refused;
+  refused.cond = ne(Dim(0), 0);
+  refused.message = node.op->full_name + " does not take the number that is computed here";
+  refused.origin = node.origin;
+  block->nodes.push_back({std::move(refused)});
+}
+
 void Lowering::lower_node(const Node& node) {
   check_divisors(node);
+  check_numbers(node);
   if (node.op->has(Trait::structural)) return lower_structural(node);
   lower_computed(node);
 }
