@@ -320,8 +320,9 @@ uint64_t Boxed::draw_seed() {
 
 Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
                    const SymValues& symbols) {
-  const bool in_place = !impl_->handle(op) && !op.infer && !op.schema.mutates();
-  const auto& handle = in_place ? impl_->in_place_handle(op) : impl_->handle(op);
+  const auto& own = impl_->handle(op);
+  const bool in_place = !own && !op.infer && !op.schema.mutates();
+  const auto& handle = in_place ? impl_->in_place_handle(op) : own;
   if (!handle) throw Unsupported("libtorch has no op " + op.full_name);
   const auto& params = handle->schema().arguments();
   if (params.size() != args.size()) throw Unsupported(op.full_name + " has other parameters in libtorch");
