@@ -147,6 +147,24 @@ struct Executor::Impl final : GraphRunner {
     return std::to_string(memory.live()) + " bytes are alive, the limit is " + std::to_string(options.memory_limit);
   }
 
+  // Before eager takes it: whether what a node makes anew, by its types, has room. What may be a view makes nothing.
+  void require_room(const Graph& graph, const Node& node, const Binding& binding) {
+    if (!options.memory_limit || node.op->has(Trait::view) || node.op->has(Trait::maybe_view)) return;
+    double more = 0;
+    for (uint16_t i = 0; i < node.result_count; ++i) {
+      const ValueId v = node.result(i);
+      const Type& t = graph.type(v);
+      if (!t.is_tensor() || graph.storage(v) != v) continue;
+      auto bytes = static_cast<double>(item_size(t.dtype));
+      for (Dim size : t.sizes()) bytes *= static_cast<double>(evaluate(size, binding.lookup()).value_or(0));
+      more += bytes;
+    }
+    if (static_cast<double>(memory.live()) + more > static_cast<double>(options.memory_limit))
+      stop(
+          graph, node, Ending::out_of_memory,
+          limit_text() + ", and this takes " + std::to_string(static_cast<uint64_t>(std::min(more, 0x1p63))) + " more");
+  }
+
   // Throws Stop when eager raises or memory is out.
   std::vector<RunValue> run_graph(const Graph& graph, std::span<const RunValue> inputs, Binding binding) override {
     std::vector<RunValue> values(graph.value_count());
@@ -208,6 +226,7 @@ struct Executor::Impl final : GraphRunner {
     } catch (const Refusal& refusal) {
       stop(graph, node, Ending::raised, refusal.text, contradicted(graph, binding));
     }
+    require_room(graph, node, binding);
     Outcome outcome = nodes.run(graph, node, values, binding.lookup());
     if (outcome.raised) {
       stop(graph, node, outcome.out_of_memory() ? Ending::out_of_memory : Ending::raised, outcome.text,

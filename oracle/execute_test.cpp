@@ -282,6 +282,17 @@ TEST(Execute, InputsCountAgainstTheLimit) {
   EXPECT_EQ(r.run.where, "the inputs of @g");
 }
 
+// Not once it has been taken. A view takes nothing.
+TEST(Execute, WhatHasNoRoomIsNotMade) {
+  ExecuteOptions options;
+  options.memory_limit = 4000;
+  Ran r = run("graph @g(%x: f32[8]) {\n  %a = aten.expand(%x, [1000, 8])\n  %b = aten.mul(%a, 2.0)\n  return %b\n}\n",
+              options);
+  EXPECT_EQ(r.run.ending, Ending::out_of_memory);
+  EXPECT_NE(r.run.where.find("aten.mul"), std::string::npos) << r.run.where;
+  EXPECT_LE(r.run.peak_memory, 4000u);
+}
+
 TEST(Text, ComplexTensorsShowBothParts) {
   Ran r = run("graph @g() {\n  %r = lenz.constant(c64[1] [complex(1.5, -2.5)])\n  return %r\n}\n");
   std::string text = to_text(r.run.outputs[0]);
