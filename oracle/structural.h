@@ -21,14 +21,12 @@ class NodeMachine;  // oracle/execute.h
 // Runs sub-graphs, and hears of effects.
 class GraphRunner {
  public:
+  virtual ~GraphRunner() = default;
   virtual std::vector<RunValue> run_graph(const Graph& graph, std::span<const RunValue> inputs, Binding binding) = 0;
   virtual RunValue constant(const ConstantData& data) = 0;
   virtual void print(std::string_view format, std::span<const RunValue> values) = 0;
   virtual uint64_t loop_limit() const = 0;
   virtual NodeMachine& machine() = 0;  // what copies tensors and decides predicates
-
- protected:
-  ~GraphRunner() = default;
 };
 
 struct StructuralCall {
