@@ -51,8 +51,7 @@ struct Leeway {
   double relative = 0, absolute = 0;
   std::optional<double> open_from = std::nullopt;  // whatever there is where the reference is as large as that
   bool of_operands = false;                        // the largest that is meant may be an ordinary one of an input
-  double about_poles =
-      0;  // of the largest operand: by so much off where the result grows as the square of its cosecant
+  double about_poles = 0;  // of the largest operand it is off by so much, beside poles of the square of a cosecant
 };
 // Whether what was run on these inputs is within bounds that are loosened so.
 bool within(const Leeway& by, const Graph& graph, Reference reference, std::span<const RunValue> inputs,

@@ -232,7 +232,7 @@ void Lowering::check_numbers(const Node& node) {
     a = Arg::of_dim(type(a.value()).offset);
     known = true;
   }
-  if (!known || !try_infer(*graph_, *node.op, node.arguments()) || try_infer(*graph_, *node.op, args)) return;
+  if (!known || !is_refused(*graph_, *node.op, args)) return;
   loops::Check refused;
   refused.cond = ne(Dim(0), 0);
   refused.message = node.op->full_name + " does not take the number that is computed here";

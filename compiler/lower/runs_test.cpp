@@ -61,6 +61,20 @@ TEST(LoweredRuns, ComputedNumbersThatARowRefusesAreRefused) {
   EXPECT_THAT(run.text, testing::HasSubstr("from %z"));
 }
 
+// What hangs on an open size is not refused for it.
+TEST(LoweredRuns, ComputedNumbersThatSomeSizesTakeAreTaken) {
+  auto graph = parse_graph(R"(graph @g(%x: i64[s0], %y: i64[3]) where s0 in 1..9 {
+    %n = aten.sym_numel(%y)
+    %z = aten.select(%x, 0, %n)
+    return %z
+  })",
+                           op_table());
+  const loops::InputValue inputs[] = {Tensor::integers(Dtype::i64, {5}, {1, 2, 3, 4, 5}),
+                                      Tensor::integers(Dtype::i64, {3}, {1, 2, 3})};
+  loops::Results run = loops::interpret(lower_graph(*graph), inputs);
+  EXPECT_EQ(run.ending, loops::Ending::finished) << run.text;
+}
+
 TEST(LoweredRuns, HalfPrecisionDoesNotRoundTheNumberThatMultiplies) {
   auto graph = parse_graph(R"(graph @g(%x: f16[2]) {
     %n = lenz.constant(f32[] [98304.0])

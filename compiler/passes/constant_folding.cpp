@@ -49,13 +49,8 @@ class Folder {
     bool changed = false;
     for (size_t i = 0; i < args.size(); ++i)
       if (takes_literal(node.op->schema.params[i])) changed |= fold(args[i]);
-    if (changed && !refused_for(node, args)) graph_.set_args(id, args);
-  }
-
-  // Whether eager refuses a number that it takes as a graph's value until it runs: then it is left to the run to
-  // refuse.
-  bool refused_for(const Node& node, std::span<const Arg> args) {
-    return try_infer(graph_, *node.op, node.arguments()) && !try_infer(graph_, *node.op, args);
+    // What eager refuses once it runs no graph may hold: the run is left to refuse it.
+    if (changed && !is_refused(graph_, *node.op, args)) graph_.set_args(id, args);
   }
 
   static bool is_scalar(const Type& t) { return t.kind == TypeKind::sym_int || t.kind == TypeKind::sym_bool; }
