@@ -201,7 +201,7 @@ TEST(Bounds, WhatOverflowsForCertainIsCertain) {
 TEST(Bounds, ThePlaceOfAModeIsOpenAmongEqualElements) {
   std::string_view text = "graph @g(%x: f32[4]) { %v, %i = aten.mode(%x) return %v, %i }";
   EXPECT_EQ(Judged(text, {{3, 1, 4, 2}}).errors(1)[0], 0);
-  EXPECT_TRUE(std::isinf(Judged(text, {{3, 1, 3, 2}}).errors(1)[0]));
+  EXPECT_EQ(Judged(text, {{3, 1, 3, 2}}).errors(1)[0], 2);
 }
 
 TEST(Bounds, OfLogarithmsOfSumsGrowWithTheTermsBefore) {
@@ -295,7 +295,7 @@ TEST(Bounds, OfAnOrderNobodyAskedToBeStableIndicesOfEqualElementsAreOpen) {
   EXPECT_EQ(errors("true").errors(1), (std::vector<double>{0, 0, 0}));
   for (const char* stable : {"false", "none"}) {
     EXPECT_EQ(errors(stable).errors(0), (std::vector<double>{0, 0, 0})) << stable;
-    EXPECT_EQ(errors(stable).errors(1), (std::vector<double>{0, INFINITY, INFINITY})) << stable;
+    EXPECT_EQ(errors(stable).errors(1), (std::vector<double>{0, 2, 2})) << stable;
   }
 }
 
