@@ -332,9 +332,9 @@ bool shows_whole_storage(const at::Tensor& t) {
 
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized) {
   Planes p = recorded(in, planes, from, to);
+  const Planes before = in.store.read(target);
   if (resized && target.sizes() != p.value.sizes()) target.resize_(p.value.sizes());
   if (!shows_whole_storage(target)) {  // what is known of all that the storage holds holds of the rest too
-    const Planes before = in.store.read(target);
     p.never_negative = p.never_negative && before.never_negative;
     p.whole = p.whole && before.whole;
   }

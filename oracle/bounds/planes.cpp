@@ -12,6 +12,17 @@ namespace lenz::oracle {
 namespace {
 int64_t slot_bytes_of(const at::Tensor& value) { return std::min<int64_t>(value.element_size(), 8); }
 
+int64_t slots_of(const at::Tensor& value, int64_t slot_bytes) {
+  return static_cast<int64_t>(value.storage().nbytes()) / slot_bytes;
+}
+
+void grow(at::Tensor& plane, int64_t slots, at::ScalarType type) {  // an out= tensor may have been resized
+  if (plane.defined() && plane.numel() >= slots) return;
+  at::Tensor larger = at::zeros({slots}, type);
+  if (plane.defined()) larger.narrow(0, 0, plane.numel()).copy_(plane);
+  plane = larger;
+}
+
 c10::weak_intrusive_ptr<c10::StorageImpl> weak(const at::Tensor& value) {
   return c10::weak_intrusive_ptr<c10::StorageImpl>(
       c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(value.storage().unsafeGetStorageImpl()));
@@ -129,13 +140,8 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
     b.choice = at::Tensor();
     return;
   }
-  int64_t slots = static_cast<int64_t>(value.storage().nbytes()) / b.slot_bytes;
-  auto grown = [&](at::Tensor& plane, at::ScalarType type) {  // an out= tensor may have been resized
-    if (plane.defined() && plane.numel() >= slots) return;
-    at::Tensor larger = at::zeros({slots}, type);
-    if (plane.defined()) larger.narrow(0, 0, plane.numel()).copy_(plane);
-    plane = larger;
-  };
+  const int64_t slots = slots_of(value, b.slot_bytes);
+  auto grown = [&](at::Tensor& plane, at::ScalarType type) { grow(plane, slots, type); };
   auto fill = [&](const at::Tensor& plane, const at::Tensor& with) {
     for (int64_t part = 0; part < value.element_size() / b.slot_bytes; ++part) {
       at::Tensor target = view(plane, value, b.slot_bytes, part);
@@ -179,7 +185,7 @@ void PlaneStore::choose(const at::Tensor& value, const at::Tensor& choice) {
   auto found = beside_.find(value.storage().unsafeGetStorageImpl());
   if (found == beside_.end() || !choice.defined() || at::has_internal_overlap(value) != at::MemOverlap::No) return;
   Beside& b = found->second;
-  if (!b.choice.defined()) b.choice = at::zeros(b.error.sizes(), at::kLong);
+  grow(b.choice, slots_of(value, b.slot_bytes), at::kLong);
   view(b.choice, value, b.slot_bytes).copy_(choice);
 }
 
