@@ -267,6 +267,22 @@ TEST(Bounds, NeverNegativeEndsWithWhatIsWritten) {
   EXPECT_TRUE(std::isinf(j.errors(2)[0]));
 }
 
+// What is written to a part, over what is not negative, says nothing of the rest.
+TEST(Bounds, NeverNegativeIsNotWhatOnlyAPartIs) {
+  Judged j(R"(graph @g(%x: f32[2]) {
+    %a = aten.exp(%x) %b = aten.mul(%a, %a) %c = aten.mul(%b, %b) %d = aten.mul(%c, %c) %f = aten.mul(%d, %d)
+    %g = aten.mul(%f, %f) %e = aten.mul(%g, %g)
+    %n = aten.neg(%e) %both = aten.cat([%e, %n])
+    %s = aten.slice(%both, 0, 0, 2) %p = aten.abs(%e) %w = aten.copy_(%s, %p)
+    %y = aten.atan(%both)
+    return %y
+  })",
+           {{0.01, 0.02}});
+  EXPECT_GT(j.errors()[2], 8 * kUlp);
+  EXPECT_FALSE(j.with(0, 2, j.values()[2] - 6 * kUlp).mismatch);
+  EXPECT_FALSE(j.with(0, 2, j.values()[2] + 6 * kUlp).mismatch);
+}
+
 TEST(Bounds, AComparisonWithinReachIsAmbiguousAndOneOutOfReachIsNot) {
   // exp(x) > 1 for x = 0: the exponential may fall on either side.
   Judged j(R"(graph @g(%x: f32[4]) { %e = aten.exp(%x) %c = aten.gt(%e, 1.0) %w = aten.where(%c, %e, 5.0) return %w })",
