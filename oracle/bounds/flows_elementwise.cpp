@@ -138,7 +138,9 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   Laid results = lay({.value = value, .error = {}, .ambiguous = {}}, value.sizes(), kind_of(result));
   at::Tensor error = at::empty(value.sizes(), at::kDouble), open = at::zeros(value.sizes(), at::kBool);
   const bool known = result == Dtype::f64 && fine.rest.defined() && fine.unsure == 0;
-  at::Tensor lean = known || may_lean(result, value) ? at::zeros(value.sizes(), at::kDouble) : at::Tensor();
+  const bool overflows = result == Dtype::f64 && value.is_floating_point() && at::any(at::isinf(value)).item<bool>();
+  at::Tensor lean =
+      known || overflows || may_lean(result, value) ? at::zeros(value.sizes(), at::kDouble) : at::Tensor();
   ElementsOut out{.kind = kind_of(result),
                   .value = results.value.const_data_ptr(),
                   .error = error.mutable_data_ptr<double>(),
@@ -152,6 +154,7 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
                    {ends.below.const_data_ptr<double>(), ends.above.const_data_ptr<double>()}, value.numel(), out);
   else
     elementwise_errors(row, compute, result, elements, value.numel(), out);
+  if (overflows) open_overflows(row, compute, elements, value.numel(), out);
   widen_at_ends(row, compute, result, elements, value.numel(), out);
   open_loose_zeros(row, compute, result, elements, value.numel(), out);
   Planes made{value, out.any_error ? error : at::Tensor(), {}};

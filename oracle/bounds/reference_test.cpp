@@ -461,6 +461,25 @@ TEST(Bounds, WhatOverflowsForCertainIsStoredAsAnInfinity) {
   EXPECT_FALSE(kept.with(0, 0, INFINITY).mismatch);
 }
 
+// Of float64 too, which its reference can't hold: what a product makes with the sum behind it may be one step, and
+// eager has another way than a definition's. A pole is no overflow.
+TEST(Bounds, WhatFloat64HasNoRoomForIsOpenOnTheWay) {
+  Judged j(R"(graph @g(%x: f64[1], %y: f64[1], %z: f64[1]) {
+    %p = aten.mul(%x, %x) %d = aten.sub(%p, %y) %c = aten.cosine_similarity(%x, %x, dim=0)
+    %r = aten.reciprocal(%z) %n = aten.softplus(%r) %l = aten.log(%z)
+    return %p, %d, %c, %r, %n, %l
+  })",
+           {{1e200}, {INFINITY}, {0}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+  EXPECT_FALSE(j.with(1, 0, -INFINITY).mismatch);
+  EXPECT_FALSE(j.with(2, 0, 0).mismatch);
+  for (size_t output : {0, 3, 4, 5}) {
+    const double right = output == 5 ? -INFINITY : INFINITY;
+    EXPECT_TRUE(j.with(output, 0, 1).mismatch) << output;
+    EXPECT_FALSE(j.with(output, 0, right).mismatch) << output;
+  }
+}
+
 TEST(Bounds, AnOpenPredicateOpensWhatFollows) {
   Judged j(R"(graph @g(%x: f32[1]) {
     %e = aten.exp(%x) %c = aten.gt(%e, 1.0) %p = aten.any(%c)
