@@ -26,8 +26,9 @@ struct Planes {
 };
 
 bool all_finite(const at::Tensor& t);
-bool may_hold_zero(const Planes& planes);  // of floats: in either part
-bool above_zero(const Planes& planes);     // nothing is less than zero: never_negative, or by its intervals
+bool may_hold_zero(const Planes& planes);        // of floats: in either part
+bool may_hold_minus_zero(const Planes& planes);  // of real numbers; of complex ones as may_hold_zero
+bool above_zero(const Planes& planes);           // nothing is less than zero: never_negative, or by its intervals
 
 class PlaneStore {
  public:
