@@ -166,7 +166,8 @@ at::Tensor meets_no_share(FlowContext& in, const Call& call) {
   return with.defined() && without.defined() ? at::abs(with - without) >= 0x1p-21 : at::Tensor();
 }
 
-// Nothing but a sum of elements: no products, no numbers.
+}  // namespace
+
 bool only_adds(const Call& call) {
   const OpDef& op = *call.op;
   const bool scales =
@@ -174,7 +175,6 @@ bool only_adds(const Call& call) {
   return (op.has(Trait::reduction) || op.has(Trait::scan)) && op.flow.terms == ErrorFlow::counted &&
          op.flow.divisor.empty() && !scales;
 }
-}  // namespace
 
 namespace {
 // Whether numbers become integers before they are added up, and one of them has none: what it becomes is the kernel's

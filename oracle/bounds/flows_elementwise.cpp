@@ -447,10 +447,15 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     out.results[0] = hold(value);
   }
   bool exact = row.accuracy.of(compute) == AccuracyClass::exact || !is_inexact(result);
-  const bool promises_zeros = !multiplies && !row.has(traits::loose_zero) && (exact || in.formula == Formula::given) &&
-                              !has_exception(row, compute) && !lenz::is_complex(result);
+  const bool keeps_signs = !multiplies && (exact || in.formula == Formula::given) && !has_exception(row, compute) &&
+                           !lenz::is_complex(result);
+  // Of two zeros either may be picked: where none is negative the one that is has a sign.
+  auto promises_zeros = [&] {
+    if (!keeps_signs || !row.has(traits::loose_zero)) return keeps_signs;
+    return row.error.rule == ErrorRule::largest && std::ranges::none_of(operands, may_hold_minus_zero);
+  };
   auto without_errors = [&] {
-    if ((loose || !promises_zeros) && may_hold_zero({.value = value, .error = {}, .ambiguous = {}}))
+    if (may_hold_zero({.value = value, .error = {}, .ambiguous = {}}) && (loose || !promises_zeros()))
       in.store.loosen_zeros(value);
     return out;
   };
@@ -466,7 +471,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true, !is_arithmetic(row)); ends.defined())
       excuse_row(in, call, row, ends, made);
-  made.loose_zeros = (made.loose_zeros || !promises_zeros) && may_hold_zero(made);
+  made.loose_zeros = may_hold_zero(made) && (made.loose_zeros || !promises_zeros());
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);
   made.whole = made.error.defined() && value.is_floating_point() && stays_whole(row, operands);
   in.store.carry(made, value);

@@ -65,6 +65,13 @@ bool may_hold_zero(const Planes& planes) {
   return reached(parts.select(-1, 0)) || reached(parts.select(-1, 1));
 }
 
+bool may_hold_minus_zero(const Planes& planes) {
+  if (planes.value.is_complex() || planes.loose_zeros) return may_hold_zero(planes);
+  if (!planes.value.is_floating_point()) return false;
+  return any_element(planes.value, planes.error,
+                     [](double x, double e) { return (x == 0 && std::signbit(x)) || (e > 0 && std::fabs(x) <= e); });
+}
+
 bool above_zero(const Planes& planes) {
   if (planes.never_negative) return true;
   if (planes.value.is_complex()) return false;
