@@ -26,6 +26,8 @@ def fuzz_command(name, source, seconds):
     finds.mkdir(parents=True, exist_ok=True)
     command = [f"build/fuzz/fuzzers/{name}", f"-max_total_time={seconds}", "-timeout=10", "-rss_limit_mb=2048"]
     command += [f"-artifact_prefix={finds}/{name}-", "-print_final_stats=1", "-max_len=65536"]
+    if (own := source.with_suffix(".options")).exists():  # the last of several holds
+        command += own.read_text().split()
     if source.with_suffix(".dict").exists():
         command.append(f"-dict={source.with_suffix('.dict')}")
     return [*command, str(grown), "corpus"]

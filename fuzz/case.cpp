@@ -45,9 +45,7 @@ bool of_values(std::string_view symptom) {
 
 std::string Case::text() const { return std::string(kSettingLine) + setting.text() + "\n" + print(*graph); }
 
-Case draw_case(uint64_t seed, uint64_t number, const Pool& pool, const GrowOptions& options,
-               GrowthStatistics* statistics) {
-  RandomChooser choose(combine(seed, number));
+Case choose_case(Chooser& choose, const Pool& pool, const GrowOptions& options, GrowthStatistics* statistics) {
   Case c;
   using oracle::Values;
   constexpr Values kModes[] = {Values::ordinary, Values::special, Values::exact,   Values::ties,
@@ -58,10 +56,17 @@ Case draw_case(uint64_t seed, uint64_t number, const Pool& pool, const GrowOptio
   c.setting.target = choose.any_of<const char*>({"", "generic", "avx2"});
   GrowthStatistics own;
   GrowthStatistics& grown = statistics ? *statistics : own;
+  c.graph = grow(choose, pool, options, &grown);
+  c.setting.sizes = grown.sizes;
+  return c;
+}
+
+Case draw_case(uint64_t seed, uint64_t number, const Pool& pool, const GrowOptions& options,
+               GrowthStatistics* statistics) {
+  RandomChooser choose(combine(seed, number));
   GrowOptions in_turn = options;
   in_turn.turn = Turn{seed, number};
-  c.graph = grow(choose, pool, in_turn, &grown);
-  c.setting.sizes = grown.sizes;
+  Case c = choose_case(choose, pool, in_turn, statistics);
   c.about = about(number);
   return c;
 }

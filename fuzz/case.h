@@ -22,6 +22,9 @@ struct Case {
 
   std::string text() const;  // a .lenz file: the setting in its first line, then the graph
 };
+// Whatever the chooser says: a byte string is a case too (cases_fuzz.cpp).
+Case choose_case(Chooser& choose, const Pool& pool, const GrowOptions& options = {},
+                 GrowthStatistics* statistics = nullptr);
 Case draw_case(uint64_t seed, uint64_t number, const Pool& pool, const GrowOptions& options = {},
                GrowthStatistics* statistics = nullptr);
 Case parse_case(const std::string& text, const std::string& file = "<text>");
