@@ -183,6 +183,13 @@ llvm::BasicBlock* KernelEmitter::block(const char* name) {
 
 void KernelEmitter::loop(llvm::Value* from, llvm::Value* to, int64_t step,
                          const std::function<void(llvm::Value*)>& body) {
+  // Where it is known to run once or not at all, nothing is left to decide.
+  const auto *first = llvm::dyn_cast<llvm::ConstantInt>(from), *end = llvm::dyn_cast<llvm::ConstantInt>(to);
+  if (first && end) {
+    const int64_t left = end->getSExtValue() - first->getSExtValue();
+    if (left <= 0) return;
+    if (left <= step) return body(from);
+  }
   auto *before = b_.GetInsertBlock(), *head = block("head"), *inside = block("body"), *done = block("done");
   b_.CreateBr(head);
   b_.SetInsertPoint(head);

@@ -82,20 +82,32 @@ KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* ba
   return made;
 }
 
+static bool is_always(const llvm::Value* mask) {
+  const auto* constant = llvm::dyn_cast<llvm::Constant>(mask);
+  return constant && constant->isAllOnesValue();
+}
+
+int64_t KernelEmitter::points_of_a_turn() const { return int64_t{lanes_} * lane_axis_->unroll; }
+// Whether there may be enough points for what is unrolled.
+bool KernelEmitter::turns_whole() const {
+  return !lane_axis_->extent.is_constant() || lane_axis_->extent.constant() >= points_of_a_turn();
+}
+
 // Copies of the frame, each for some lanes: as many as are unrolled, then one after another for the rest. Where results
 // go past the caches, so many points before that memory's lines begin with those.
 void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
   Frame dims = frame;
   llvm::Value *count = dims.dims(lane_axis_->extent), *first = b_.getInt64(0);
-  const int64_t turn = int64_t{lanes_} * lane_axis_->unroll;
+  const int64_t turn = points_of_a_turn();
   auto one_by_one = [&](llvm::Value* from, llvm::Value* to) {
     loop(from, to, lanes_, [&](llvm::Value* at) {
       std::vector<Frame> frames{lanes_at(frame, at)};
       frames[0].mask = below(frames[0].dims.value_of(lane_axis_->symbol), to);
+      if (is_always(frames[0].mask)) frames[0].mask = nullptr;
       body(frames);
     });
   };
-  llvm::Value* before = points_before_a_line(frame);
+  llvm::Value* before = turns_whole() ? points_before_a_line(frame) : nullptr;
   if (before) {
     first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, count);
     one_by_one(b_.getInt64(0), first);
@@ -270,7 +282,7 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
     late(frames, true);
     return;
   }
-  const size_t copies = lanes_inside ? lane_axis_->unroll : frames.size();
+  const size_t copies = !lanes_inside ? frames.size() : turns_whole() ? lane_axis_->unroll : 1;
   const std::vector<Accumulator> all = accumulators(copies);
   auto body = [&](std::vector<Frame>& at) {
     for (Ssa i = 0; i < nest_->body.size(); ++i) {

@@ -20,10 +20,12 @@ void KernelEmitter::squares(const Frame& frame) {
   llvm::Value *zero = b_.getInt64(0), *side = b_.getInt64(static_cast<uint64_t>(lanes_));
   llvm::Value* whole = b_.CreateSub(count, b_.CreateURem(count, side));
   auto whole_number = [&](Dim extent) { return extent.is_constant() && extent.constant() % lanes_ == 0; };
+  auto too_few = [&](Dim extent) { return extent.is_constant() && extent.constant() < lanes_; };
+  const bool no_whole = too_few(row_axis_->extent) || too_few(lane_axis_->extent);
   loop(zero, rows, lanes_, [&](llvm::Value* row) {
     llvm::Value* left = b_.CreateSub(rows, row);
     llvm::Value* all = b_.CreateICmpSGE(left, side);
-    llvm::Value* in_whole = b_.CreateSelect(all, whole, zero);
+    llvm::Value* in_whole = no_whole ? zero : b_.CreateSelect(all, whole, zero);
     loop(zero, in_whole, lanes_, [&](llvm::Value* at) {
       std::vector<Frame> frames;
       for (int u = 0; u < lanes_; ++u) {

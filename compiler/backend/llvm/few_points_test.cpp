@@ -1,0 +1,89 @@
+// Where so many points as are walked at once are not there, only what is left of them is code: one vector, no loop.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include "compiler/backend/llvm/compile_kernels.h"
+#include "compiler/backend/llvm/native_kernels.h"
+#include "compiler/loops/text.h"
+#include "compiler/loops/verify.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz::native {
+namespace {
+
+size_t times(std::string_view what, const std::string& text) {
+  const std::string code = kernels_as_text(loops::parse_program(text, op_table()), find_target("avx2"), false);
+  size_t count = 0;
+  for (size_t at = code.find(what); at != std::string::npos; at = code.find(what, at + 1)) ++count;
+  return count;
+}
+
+void expect_same(const std::string& text, const loops::Ints& sizes) {
+  const loops::Program program = loops::parse_program(text, op_table());
+  loops::require_valid(program, "the test");
+  loops::Tensor x(Dtype::f32, sizes);
+  for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(static_cast<double>(i * 37 % 101)));
+  const std::vector<loops::InputValue> inputs{x};
+  const loops::Results wanted = loops::interpret(program, inputs);
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here) continue;
+    NativeKernels kernels(program, target);
+    ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
+    loops::InterpretOptions options;
+    options.run_kernel = [&](const loops::KernelCall& call) { return kernels.run(call); };
+    const loops::Results got = loops::interpret(program, inputs, options);
+    ASSERT_EQ(got.ending, wanted.ending) << got.text;
+    for (int64_t i = 0; i < wanted.outputs[0].tensor.numel(); ++i)
+      EXPECT_EQ(got.outputs[0].tensor.at(i).real(), wanted.outputs[0].tensor.at(i).real()) << target.name << " " << i;
+  }
+}
+
+std::string doubled(int n) {
+  return fmt::format(
+      "loops @doubled {{\n  input %x: f32[{0}] placed\n  temp %y: f32[{0}] placed\n  kernel {{\n    for i < {0} lanes "
+      "4 "
+      "unroll 2 {{\n      %0 = load %x[i]\n      %1 = add.f32 %0, %0\n      store %y[i] = %1\n    }}\n  }}\n  return "
+      "%y\n}}\n",
+      n);
+}
+
+TEST(FewPoints, AreOneVector) {
+  EXPECT_EQ(times("fadd", doubled(3)), 1u);
+  EXPECT_EQ(times("fadd", doubled(8)), 2u);
+  EXPECT_EQ(times("fadd", doubled(11)), 3u);
+  for (int n : {1, 3, 4, 8, 11}) EXPECT_EQ(times("phi i64", doubled(n)), times("phi i64", doubled(1))) << n;
+  EXPECT_GT(times("phi i64", doubled(16)), times("phi i64", doubled(1)));
+  for (int n : {1, 3, 4, 5, 7, 8, 9, 11, 12, 15, 16, 17, 24}) expect_same(doubled(n), {n});
+}
+
+std::string summed(int n) {
+  return fmt::format(
+      "loops @summed {{\n  input %x: f32[{0}] placed\n  temp %s: f32[] placed\n  kernel {{\n    for reduce j < {0} "
+      "lanes "
+      "4 unroll 2 {{\n      %0 = load %x[j]\n      %1 = reduce sum %0\n      store %s[] = %1\n    }}\n  }}\n  return "
+      "%s\n}}\n",
+      n);
+}
+
+TEST(FewPoints, AreSummedByOne) {
+  EXPECT_LT(times("fadd", summed(3)), times("fadd", summed(8)));
+  for (int n : {1, 3, 4, 5, 7, 8, 9, 11, 16, 17}) expect_same(summed(n), {n});
+}
+
+std::string turned(int rows, int columns) {
+  return fmt::format(
+      "loops @turned {{\n  input %x: f32[{1}, {0}] placed\n  temp %y: f32[{0}, {1}] placed\n  kernel {{\n    for i0 < "
+      "{0} unroll 4, i1 < {1} lanes 4 {{\n      %0 = load %x[i1, i0]\n      store %y[i0, i1] = %0\n    }}\n  }}\n  "
+      "return %y\n}}\n",
+      rows, columns);
+}
+
+TEST(FewPoints, AreNoWholeSquare) {
+  EXPECT_LT(times("shufflevector", turned(3, 61)), times("shufflevector", turned(61, 61)));
+  EXPECT_LT(times("shufflevector", turned(61, 3)), times("shufflevector", turned(61, 61)));
+  for (int rows : {1, 3, 4})
+    for (int columns : {1, 3, 5}) expect_same(turned(rows, columns), {columns, rows});
+}
+
+}  // namespace
+}  // namespace lenz::native
