@@ -96,16 +96,20 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
       return run_on(in, call, call.args, [&](const Leaf& leaf) -> at::Tensor {
         Planes p = in.store.read(leaf.value);
         if (!p.error.defined()) return leaf.value;
-        // A number is true on both sides of zero: what may be zero may be false.
+        // A number is true on both sides of zero, and NaN is: what may be zero may be false, a NaN too that may be
+        // something else.
         if (truths)
-          return sign > 0 ? leaf.value.ne(0).logical_or(p.error > 0) : at::abs(p.value).le(p.error).logical_not();
+          return sign > 0 ? leaf.value.ne(0).logical_or(p.error > 0)
+                          : at::abs(p.value).gt(p.error).logical_or(p.value.isnan().logical_and(p.error == 0));
         at::Tensor moved = leaf.value.to(at::kDouble) + sign * p.error;
         if (leaf.value.scalar_type() == at::kBool) return moved > 0.5;
         // What is NaN and may be otherwise may be anything.
         if (leaf.value.is_floating_point())
           return nothing_where(moved.isnan().logical_and(p.error > 0), moved, sign * kInf);
         const auto [least, most] = range_of(leaf.value.scalar_type());
-        return (sign > 0 ? moved.ceil() : moved.floor()).clamp(least, most).to(leaf.value.scalar_type());
+        const at::Tensor end =
+            (sign > 0 ? moved.ceil() : moved.floor()).clamp(least, most).to(leaf.value.scalar_type());
+        return at::where(p.error > 0, end, leaf.value);
       });
     };
     high = shifted(1);
@@ -138,6 +142,11 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
     at::Tensor error = at::maximum(h - v, v - l);
     at::Tensor same = h.eq(v).logical_and(l.eq(v)).logical_or(h.isnan().logical_and(v.isnan()).logical_and(l.isnan()));
     error = nothing_where(same, error, 0);
+    // Ends that a double can't say are none: beyond them integers of 64 bits go on, and wrap.
+    if (results[i].scalar_type() == at::kLong) {
+      const auto [least, most] = range_of(at::kLong);
+      error = nothing_where(h.ge(most).logical_or(l.le(least)).logical_and(error > 0).logical_not(), error, kInf);
+    }
     if (i < undefined.size() && undefined[i].is_floating_point())
       error = nothing_where(undefined[i].isnan().logical_and(v.isnan().logical_not()), error, kInf);
     settle(in, results[i], error, operand.ambiguous.defined() ? error != 0 : at::Tensor());
