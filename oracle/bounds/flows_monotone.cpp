@@ -76,6 +76,24 @@ std::pair<double, double> range_of(at::ScalarType type) {
   const double values = std::ldexp(1.0, 8 * static_cast<int>(item_size(d)));
   return info(d).is_signed ? std::pair(-values / 2, values / 2 - 1) : std::pair(0.0, values - 1);
 }
+// The end of an integer's interval, as an integer.
+at::Tensor end_of(const at::Tensor& value, const at::Tensor& error, double sign) {
+  constexpr double kExact = 0x1p52;  // so far integers are added as such, of which doubles say the greatest by a place
+  const auto [least, most] = range_of(value.scalar_type());
+  const at::Tensor moved = value.to(at::kDouble) + sign * error;
+  const at::Tensor end = (sign > 0 ? moved.ceil() : moved.floor()).clamp(least, most).to(value.scalar_type());
+  if (value.scalar_type() != at::kLong) return end;
+  const at::Tensor exact = value + (sign * error.clamp_max(kExact).ceil()).to(at::kLong);
+  return at::where((error < kExact).logical_and(moved > least).logical_and(moved < most), exact, end);
+}
+
+// a - b
+at::Tensor difference(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor wide = a.to(at::kDouble) - b.to(at::kDouble);
+  return a.scalar_type() == at::kLong && b.scalar_type() == at::kLong
+             ? at::where(at::abs(wide) < 0x1p62, (a - b).to(at::kDouble), wide)
+             : wide;
+}
 }  // namespace
 
 Outcome flow_monotone(FlowContext& in, const Call& call) {
@@ -106,10 +124,7 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
         // What is NaN and may be otherwise may be anything.
         if (leaf.value.is_floating_point())
           return nothing_where(moved.isnan().logical_and(p.error > 0), moved, sign * kInf);
-        const auto [least, most] = range_of(leaf.value.scalar_type());
-        const at::Tensor end =
-            (sign > 0 ? moved.ceil() : moved.floor()).clamp(least, most).to(leaf.value.scalar_type());
-        return at::where(p.error > 0, end, leaf.value);
+        return at::where(p.error > 0, end_of(leaf.value, p.error, sign), leaf.value);
       });
     };
     high = shifted(1);
@@ -139,13 +154,16 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
     }
     if (certain) continue;
     at::Tensor v = results[i].to(at::kDouble), h = high[i].to(at::kDouble), l = low[i].to(at::kDouble);
-    at::Tensor error = at::maximum(h - v, v - l);
-    at::Tensor same = h.eq(v).logical_and(l.eq(v)).logical_or(h.isnan().logical_and(v.isnan()).logical_and(l.isnan()));
+    at::Tensor error = at::maximum(difference(high[i], results[i]), difference(results[i], low[i]));
+    at::Tensor same = high[i]
+                          .eq(results[i])
+                          .logical_and(low[i].eq(results[i]))
+                          .logical_or(h.isnan().logical_and(v.isnan()).logical_and(l.isnan()));
     error = nothing_where(same, error, 0);
     // Ends that a double can't say are none: beyond them integers of 64 bits go on, and wrap.
     if (results[i].scalar_type() == at::kLong) {
       const auto [least, most] = range_of(at::kLong);
-      error = nothing_where(h.ge(most).logical_or(l.le(least)).logical_and(error > 0).logical_not(), error, kInf);
+      error = nothing_where(h.ge(most).logical_or(l.le(least)).logical_and(error > 0), error, kInf);
     }
     if (i < undefined.size() && undefined[i].is_floating_point())
       error = nothing_where(undefined[i].isnan().logical_and(v.isnan().logical_not()), error, kInf);
