@@ -186,7 +186,7 @@ TEST(Grow, ReachesWhatGraphsCanBe) {
     g.for_each_node([&](NodeId id) {
       const Node& node = g.node(id);
       ops.insert(node.op->full_name);
-      for (const Arg& a : node.arguments()) lazy |= a.is_value() && is_lazily_conjugated(g, a.value());
+      for (const Arg& a : node.arguments()) lazy |= a.is_value() && laziness(g, a.value()).conjugated;
       again |= node.arg_count > 0 && std::ranges::any_of(calls, [&](const Node* other) {
                  return other->op == node.op && std::ranges::equal(other->arguments(), node.arguments());
                });

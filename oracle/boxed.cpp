@@ -318,6 +318,16 @@ uint64_t Boxed::draw_seed() {
   return at::check_generator<at::CPUGeneratorImpl>(generator)->random64();
 }
 
+namespace {
+// Whether eager makes the view of other views, and its schema does not say that it is one: whoever materialises lazy
+// conjugates and negatives below autograd would copy it.
+bool is_unsaid_view(const OpDef& op, const c10::FunctionSchema& schema) {
+  return op.has(Trait::view) && std::ranges::all_of(schema.returns(), [](const c10::Argument& result) {
+           return result.alias_info() == nullptr;
+         });
+}
+}  // namespace
+
 Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
                    const SymValues& symbols) {
   const auto& own = impl_->handle(op);
@@ -329,6 +339,9 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
 
   std::optional<Manner> manner;
   if (!impl_->within) manner.emplace(impl_->autograd);
+  std::optional<c10::impl::ExcludeDispatchKeyGuard> lazily;
+  if (is_unsaid_view(op, handle->schema()))
+    lazily.emplace(c10::DispatchKeySet({c10::DispatchKey::Negative, c10::DispatchKey::Conjugate}));
 
   Outcome outcome;
   std::vector<c10::IValue>& stack = impl_->stack;

@@ -97,6 +97,8 @@ void add(std::vector<CallersValue>& all, const std::string& what, const RunValue
       add(all, what + "[" + std::to_string(i) + "]", element(value, static_cast<int64_t>(i)));
     return;
   }
+  // Where nothing is, it is nowhere: eager forgets the offset of an empty copy if its memory is empty too.
+  if (std::ranges::find(seen.sizes, 0) != seen.sizes.end()) seen.offset = 0;
   all.push_back({what, value, std::move(seen)});
 }
 std::vector<CallersValue> held_by_caller(const Graph& graph, const Execution& e) {

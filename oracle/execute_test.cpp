@@ -300,6 +300,13 @@ TEST(Text, ComplexTensorsShowBothParts) {
   EXPECT_NE(text.find("-2.5"), std::string::npos) << text;
 }
 
+// Its schema does not say that it is a view, as eager makes it of others.
+TEST(Execute, AViewOfWhatIsLazilyNegatedIsNoCopy) {
+  Ran r = run("graph @g(%x: f32[2] init ones) { %n = aten._neg_view(%x) %y = aten.atleast_1d(%n) return %n, %y }");
+  EXPECT_EQ(look(r.run.outputs[0]).storage, look(r.run.outputs[1]).storage);
+  EXPECT_EQ(as<float>(r.run.outputs[1]), (std::vector<float>{-1, -1}));
+}
+
 TEST(ValuesFile, ResultsComeBackAsInputs) {
   auto graph = parse_graph(R"(graph @g(%x: bf16[s0, 3] strides [1, s0] mut) where s0 in 2..9 {
     %w = aten.neg_(%x)

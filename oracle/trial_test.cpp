@@ -29,5 +29,20 @@ TEST(Trial, WhoHasAnotherIntegerMayRefuseWhatEagerTakes) {
   EXPECT_EQ(judged(by_one, by_zero), std::pair(Ending::finished, false));
 }
 
+// One of two streams of random numbers may give rates that a distribution refuses, and the other one none.
+TEST(Trial, RefusalsOfWhatTwoStreamsDrawAreOpen) {
+  auto graph = [](const std::string& rate) {
+    return parse_graph("graph @g() { %a = aten.full([2], " + rate + ") %r = aten.poisson(%a) return %r }", op_table());
+  };
+  auto taken = graph("1.0"), refused = graph("-1.0");
+  Boxed boxed(DeviceKind::cpu);
+  const InputSource inputs(*taken, {}, Values::ordinary, 1);
+  Trial trial(*taken, boxed, inputs, {}, {});
+  const Execution other = trial.eager(*refused);
+  ASSERT_EQ(other.ending, Ending::raised);
+  EXPECT_FALSE(trial.out_of_bounds(other, {.drawn = true, .drawn_by_host = true}));
+  EXPECT_TRUE(trial.out_of_bounds(other, {}));
+}
+
 }  // namespace
 }  // namespace lenz::oracle

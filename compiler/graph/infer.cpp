@@ -9,7 +9,22 @@ namespace lenz {
 
 Infer::Infer(const std::shared_ptr<Context>& context, const OpTable& table, const OpDef& op, std::span<const Arg> args,
              std::span<const Type* const> value_types, Assumptions& assumptions)
-    : context_(context), table_(table), op_(op), args_(args), value_types_(value_types), assumptions_(assumptions) {}
+    : context_(context), table_(table), op_(op), args_(args), value_types_(value_types), assumptions_(assumptions) {
+  see_numbers();
+}
+
+// A number that the graph computes is judged as one that is written there: what eager refuses of it at some sizes
+// becomes a guard.
+void Infer::see_numbers() {
+  for (size_t i = 0; i < args_.size() && i < op_.schema.params.size(); ++i) {
+    if (op_.schema.params[i].type.kind != ParamKind::scalar || !args_[i].is_value()) continue;
+    const Type& number = *value_types_[args_[i].value()];
+    if (number.kind != TypeKind::sym_int) continue;
+    if (seen_.empty()) seen_ = SmallVec<Arg, 8>(args_);
+    seen_[i] = Arg::of_dim(number.offset);
+  }
+  if (!seen_.empty()) args_ = seen_;
+}
 
 size_t Infer::at(std::string_view param) const {
   int i = op_.schema.find(param);

@@ -119,6 +119,7 @@ class Infer {
   };
   struct Outcome;  // of the rule on one way through its decisions, or on several that agree
   void add(const Type* type, ValueId alias) { results_.push_back({type, alias}); }
+  void see_numbers();
   void move_results(Device device);
   void run_rule();
   Outcome run_path(std::span<const Decision> decisions);
@@ -136,6 +137,7 @@ class Infer {
   const OpTable& table_;
   const OpDef& op_;
   std::span<const Arg> args_;
+  SmallVec<Arg, 8> seen_;  // the arguments with numbers in the place of values that hold them, if there are any
   std::span<const Type* const> value_types_;
   Assumptions& assumptions_;
   SmallVec<InferredResult, 4> results_;

@@ -2,14 +2,15 @@
 
 namespace lenz {
 
-bool is_lazily_conjugated(const Graph& graph, ValueId v) {
-  bool lazy = false;
+Laziness laziness(const Graph& graph, ValueId v) {
+  Laziness lazy;
   while (graph.storage(v) != v) {
     const Node& node = graph.node(graph.value(v).producer);
     const Type& type = graph.type(v);
+    if (type.is_tensor() && !is_inexact(type.dtype)) break;  // nothing negates or conjugates integers lazily
     // What is cut off from autograd is an opaque view too, but shows what its operand does.
-    bool conjugates = node.op->has(Trait::opaque_view) && node.op->written_base != "return %written";
-    if (conjugates && type.is_tensor() && is_complex(type.dtype)) lazy = !lazy;
+    if (node.op->has(Trait::opaque_view) && node.op->written_base != "return %written" && type.is_tensor())
+      (is_complex(type.dtype) ? lazy.conjugated : lazy.negated) ^= true;
     ValueId from = v;
     for (const Arg& a : node.arguments())
       for_each_value(a, [&](ValueId operand) {

@@ -71,13 +71,21 @@ FiniteRange finite_range(Dtype dtype) {
 }
 
 namespace {
+constexpr double kBeyondIntegers = 0x1p63;
+
+// The numbers that a dtype but b8, which takes all, is given.
+FiniteRange number_range(Dtype dtype, bool whole) {
+  FiniteRange range = finite_range(dtype);
+  if (dtype == Dtype::u8 && whole) range.low = -range.high;  // negative ones wrap round
+  return range;
+}
+
 // c10::overflows, of a real number.
 bool representable(double value, bool whole, Dtype dtype) {
   if (dtype == Dtype::b8) return true;
   if (std::isnan(value)) return is_inexact(dtype);
   if (std::isinf(value)) return is_inexact(dtype) && dtype != Dtype::f8e4m3;
-  FiniteRange range = finite_range(dtype);
-  if (dtype == Dtype::u8 && whole) range.low = -range.high;  // negative ones wrap round
+  const FiniteRange range = number_range(dtype, whole);
   return value >= range.low && value <= range.high;
 }
 }  // namespace
@@ -135,6 +143,25 @@ void require_fit(const Infer& in, std::string_view what, double number, NumberFi
     in.raise(std::string(what) + ": a number out of the range of " + std::string(name(*dtype)));
 }
 
+namespace {
+// Refuses the sizes at which a number that is computed from them is out of the dtype's range.
+void require_range(Infer& in, const std::string& param, Dim number, Dtype dtype) {
+  const FiniteRange range = number_range(dtype, true);
+  const std::string message = "`" + param + "`: a number out of the range of " + std::string(name(dtype));
+  if (range.low > -kBeyondIntegers) in.require(ge(number, static_cast<int64_t>(range.low)), message);
+  if (range.high < kBeyondIntegers) in.require(le(number, static_cast<int64_t>(range.high)), message);
+}
+
+bool is_representable(Infer& in, const Arg& number, Dtype dtype) {
+  if (number.kind != ArgKind::integer || !number.symbolic) return representable(number, dtype);
+  if (dtype == Dtype::b8) return true;
+  const FiniteRange range = number_range(dtype, true);
+  const Range known = in.assumptions().known().range(number.dim());
+  return (range.low <= -kBeyondIntegers || (known.low && static_cast<double>(*known.low) >= range.low)) &&
+         (range.high >= kBeyondIntegers || (known.high && static_cast<double>(*known.high) <= range.high));
+}
+}  // namespace
+
 void require_fitting_numbers(Infer& in) {
   if (in.op().number_fits.empty() || in.results().empty() || !in.results()[0].type->is_tensor()) return;
   const Type& result = *in.results()[0].type;
@@ -142,13 +169,18 @@ void require_fitting_numbers(Infer& in) {
     const Param& param = in.op().schema.params[fit.param];
     const Arg number = as_it_arrives(param, in.arg(fit.param), fit.into, result.dtype);
     std::optional<Dtype> dtype = converted_to(fit.into, result.dtype);
-    if (!dtype || representable(number, *dtype)) continue;
+    if (!dtype || is_representable(in, number, *dtype)) continue;
     if (fit.into == NumberFit::filled && in.is_one(numel(result.sizes()))) {
       dtype = converted_to(NumberFit::element, result.dtype);
-      if (representable(number, *dtype)) continue;
+      if (is_representable(in, number, *dtype)) continue;
     }
-    if (std::ranges::all_of(fit.where, [&](const NumberFit::Something& what) { return has_something(in, what); }))
+    if (!std::ranges::all_of(fit.where, [&](const NumberFit::Something& what) { return has_something(in, what); }))
+      continue;
+    if (number.symbolic) {
+      require_range(in, param.name, number.dim(), *dtype);
+    } else {
       in.raise("`" + param.name + "`: a number out of the range of " + std::string(name(*dtype)));
+    }
   }
 }
 

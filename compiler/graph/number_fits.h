@@ -44,12 +44,12 @@ struct FiniteRange {
 };
 FiniteRange finite_range(Dtype dtype);
 
-// Whether eager converts this number. Anything else than a constant number fits.
+// Whether eager converts this number. Anything else than a constant number fits, as far as this can say.
 bool representable(const Arg& number, Dtype dtype);
 
 // Refuses a number that eager computes on the way to such a result.
 void require_fit(const Infer& in, std::string_view what, double number, NumberFit::Into into, Dtype result);
-// Refuses numbers that the results, as the row's rule gave them, make too large.
+// Refuses numbers that the results, as the row's rule gave them, make too large, and sizes that make numbers so.
 void require_fitting_numbers(Infer& in);
 
 }  // namespace lenz

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <string>
+#include <vector>
 
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
@@ -42,6 +44,31 @@ TEST(NumberFits, WhatADtypeHolds) {
   EXPECT_FALSE(representable(context.complex({1, 1}), Dtype::f32));
   EXPECT_TRUE(representable(context.complex({1e6, 0}), Dtype::f32));
   EXPECT_FALSE(representable(context.complex({0, 1e39}), Dtype::c64));
+}
+
+// The guards of a call on the number %m, of which the sizes tell that it is s0 - 3.
+std::vector<std::string> guards_of(const std::string& call, const std::string& sizes) {
+  const auto graph =
+      parse_graph("graph @g(%x: f32[s0], %s: i8[4], %h: f16[4], %i: i64[4], %o: f16[1]) where s0 in " + sizes +
+                      " { %n = aten.sym_size(%x, 0) %m = lenz.sym_add(%n, -3) %y = " + call + " return %y }",
+                  op_table());
+  std::vector<std::string> texts;
+  for (const Cond& guard : graph->assumptions.guards()) texts.push_back(to_string(guard));
+  return texts;
+}
+
+TEST(NumberFits, ComputedNumbersThatSomeSizesMakeTooLargeAreGuarded) {
+  using testing::ElementsAre;
+  EXPECT_THAT(guards_of("aten.pow(%i, %m)", "0..99"), ElementsAre("0 <= s0 - 3"));
+  EXPECT_THAT(guards_of("aten.pow(%i, %m)", "3..99"), ElementsAre());
+  EXPECT_THAT(guards_of("aten.pow(%h, %m)", "0..99"), ElementsAre());
+  EXPECT_THAT(guards_of("aten.fill(%s, %m)", "0..999"), ElementsAre("s0 - 3 <= 127"));
+  EXPECT_THAT(guards_of("aten.fill(%s, s0 - 3)", "0..999"), ElementsAre("s0 - 3 <= 127"));
+  EXPECT_THAT(guards_of("aten.fill(%s, %m)", "0..130"), ElementsAre());
+  EXPECT_THAT(guards_of("aten.fill(%h, %m)", "0..99999"), ElementsAre("s0 - 3 <= 65504"));
+  EXPECT_THAT(guards_of("aten.fill(%o, %m)", "0..99999"), ElementsAre());
+  EXPECT_THAT(guards_of("aten.fill(%i, %m)", "0..99999"), ElementsAre());
+  EXPECT_THROW(guards_of("aten.pow(%i, %m)", "0..2"), UserError);
 }
 
 TEST(NumberFits, RowsRefuseWhatTheirResultsDtypeCannotHold) {

@@ -6,6 +6,7 @@
 #include <unordered_set>
 
 #include "compiler/base/hash.h"
+#include "compiler/graph/lazy_views.h"
 
 namespace lenz {
 
@@ -15,8 +16,20 @@ std::string_view name(Refusal refusal) {
   return names[static_cast<size_t>(refusal)];
 }
 
+namespace {
+// Whether a view is made of it: then views see, beside its type, whether it is lazily conjugated or negated itself.
+bool is_viewed(const Graph& graph, ValueId v) {
+  return std::ranges::any_of(graph.value(v).users, [&](NodeId user) {
+    return user != kOutputs && (graph.node(user).op->has(Trait::view) || graph.node(user).op->has(Trait::maybe_view));
+  });
+}
+}  // namespace
+
 Refusal may_replace(const Graph& graph, AliasClasses& aliases, ValueId from, ValueId to) {
   if (&graph.type(from) != &graph.type(to)) return Refusal::type;
+  if (graph.storage(from) != graph.storage(to) && is_viewed(graph, from) &&
+      laziness(graph, from) != laziness(graph, to))
+    return Refusal::type;
   if (aliases.shared(from, to)) return Refusal::none;
   if (aliases.is_written(from) || aliases.is_written(to)) return Refusal::written;
   return aliases.may_merge(from, to) ? Refusal::none : Refusal::aliasing;

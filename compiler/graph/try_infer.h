@@ -14,7 +14,4 @@ using InferredResults = SmallVec<InferredResult, 4>;
 // (the graph gains no guard).
 std::optional<InferredResults> try_infer(Graph& graph, const OpDef& op, std::span<const Arg> args);
 
-// Whether eager raises, whatever sizes are open: not if that hangs on one of them. The graph gains no guard.
-bool is_refused(Graph& graph, const OpDef& op, std::span<const Arg> args);
-
 }  // namespace lenz

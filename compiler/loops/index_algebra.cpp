@@ -329,8 +329,13 @@ bool IndexSpace::in_bounds(Dim index, Dim size, int quotients) const {
   if (empty_) return true;
   if (proves(ge(index, 0)) && proves(lt(index, size))) return true;
   try {
+    const Dim given = index;
     index = simplify(index);
-    if (at_least_zero(index, kConditionSteps) && at_least_zero(size - 1 - index, kConditionSteps)) return true;
+    auto by_ends = [&](Dim form) {
+      return at_least_zero(form, kConditionSteps) && at_least_zero(size - 1 - form, kConditionSteps);
+    };
+    // What a condition makes simpler may end later without it: i//m + 1 is more than (i + 1)//m where m is no divisor.
+    if (by_ends(index) || (index != given && by_ends(given))) return true;
     // x//m + r < size is x + r*m < size*m. The digits of a number may add up to such a quotient.
     for (Dim form : {index, facts_.simplify(flattened(index))}) {
       const DimParts sum = terms_of(form);

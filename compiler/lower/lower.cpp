@@ -5,8 +5,8 @@
 #include "compiler/graph/alias.h"
 #include "compiler/graph/divisors.h"
 #include "compiler/graph/host_kernels.h"
+#include "compiler/graph/lazy_views.h"
 #include "compiler/graph/rewrite.h"
-#include "compiler/graph/try_infer.h"
 #include "compiler/lower/lowering.h"
 #include "compiler/scalar/random_stream.h"
 
@@ -223,26 +223,8 @@ void Lowering::check_divisors(const Node& node) {
     for_each_open_divisor(program.assumptions, type(node.result(i)), check);
 }
 
-// A number that a node takes as the graph's value, where it is known by now and eager refuses it: so does the run.
-void Lowering::check_numbers(const Node& node) {
-  SmallVec<Arg, 12> args(node.arguments());
-  bool known = false;
-  for (Arg& a : args) {
-    if (!a.is_value() || type(a.value()).kind != TypeKind::sym_int || !type(a.value()).offset.is_constant()) continue;
-    a = Arg::of_dim(type(a.value()).offset);
-    known = true;
-  }
-  if (!known || !is_refused(*graph_, *node.op, args)) return;
-  loops::Check refused;
-  refused.cond = ne(Dim(0), 0);
-  refused.message = node.op->full_name + " does not take the number that is computed here";
-  refused.origin = node.origin;
-  block->nodes.push_back({std::move(refused)});
-}
-
 void Lowering::lower_node(const Node& node) {
   check_divisors(node);
-  check_numbers(node);
   if (node.op->has(Trait::structural)) return lower_structural(node);
   lower_computed(node);
 }
@@ -359,19 +341,9 @@ void Lowering::copy(BufferId from, BufferId to, std::string_view name) {
 
 // Whether a view shows the conjugates, or negatives, of its storage's elements.
 void Lowering::say_what_is_lazy(ValueId v, loops::Output& o) const {
-  while (graph_->storage(v) != v) {
-    const Node& node = graph_->node(graph_->value(v).producer);
-    // What is cut off from autograd is an opaque view too, but shows what its operand does.
-    if (node.op->has(Trait::opaque_view) && node.op->written_base != "return %written")
-      (is_complex(type(v).dtype) ? o.conjugated : o.negated) ^= true;
-    ValueId from = v;
-    for (const Arg& a : node.arguments())
-      for_each_value(a, [&](ValueId operand) {
-        if (from == v && graph_->storage(operand) == graph_->storage(v)) from = operand;
-      });
-    if (from == v) return;
-    v = from;
-  }
+  const Laziness lazy = laziness(*graph_, v);
+  o.conjugated = lazy.conjugated;
+  o.negated = lazy.negated;
 }
 
 loops::Output Lowering::output_of(const Arg& arg) {

@@ -89,7 +89,6 @@ class Lowering {
   bool resizes_elements(const Node& node) const;
   std::vector<bool> only_shown() const;  // by node
   void check_divisors(const Node& node);
-  void check_numbers(const Node& node);
   void lower_node(const Node& node);
 
   LowerOptions options_;

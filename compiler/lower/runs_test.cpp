@@ -44,23 +44,6 @@ TEST(LoweredRuns, AFailedAssertionNamesItsNode) {
   EXPECT_THAT(run.text, testing::HasSubstr("it must hold"));
 }
 
-// Literals that a row refuses no graph holds; a number that it computes may be such a one.
-TEST(LoweredRuns, ComputedNumbersThatARowRefusesAreRefused) {
-  auto graph = parse_graph(R"(graph @g(%x: i64[2]) {
-    %n = aten.sym_numel(%x)
-    %m = lenz.sym_add(%n, -5)
-    %k = lenz.sym_add(%n, 1)
-    %w = aten.pow(%x, %k)
-    %z = aten.pow(%w, %m)
-    return %z
-  })",
-                           op_table());
-  const loops::InputValue inputs[] = {Tensor::integers(Dtype::i64, {2}, {1, 2})};
-  loops::Results run = loops::interpret(lower_graph(*graph), inputs);
-  EXPECT_EQ(run.ending, loops::Ending::raised);
-  EXPECT_THAT(run.text, testing::HasSubstr("from %z"));
-}
-
 // What hangs on an open size is not refused for it.
 TEST(LoweredRuns, ComputedNumbersThatSomeSizesTakeAreTaken) {
   auto graph = parse_graph(R"(graph @g(%x: i64[s0], %y: i64[3]) where s0 in 1..9 {

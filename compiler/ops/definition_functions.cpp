@@ -32,10 +32,14 @@ Arg size(DefinitionValues& v, Args a) { return Arg::of_dim(size_of(v, v.tensor(a
 Arg is_tensor(DefinitionValues& v, Args a) {
   return Arg::of_bool(a[0].is_value() && v.graph().type(a[0].value()).is_tensor());
 }
-// Whether a view is lazily conjugated: its storage holds the conjugates of what it shows.
+// Whether a view is lazily conjugated: its storage holds the conjugates of what it shows; or that, or negated.
 Arg conjugated(DefinitionValues& v, Args a) {
   v.tensor(a[0]);
-  return Arg::of_bool(is_lazily_conjugated(v.graph(), a[0].value()));
+  return Arg::of_bool(laziness(v.graph(), a[0].value()).conjugated);
+}
+Arg lazy(DefinitionValues& v, Args a) {
+  v.tensor(a[0]);
+  return Arg::of_bool(laziness(v.graph(), a[0].value()).any());
 }
 Arg suggested_format(DefinitionValues& v, Args a) {
   const Type& t = v.tensor(a[0]);
@@ -306,6 +310,7 @@ constexpr Function kFunctions[] = {
     {"size", 2, size},
     {"is_tensor", 1, is_tensor},
     {"conjugated", 1, conjugated},
+    {"lazy", 1, lazy},
     {"suggested_format", 1, suggested_format},
     {"count", 2, count},
     {"dtype", 1, dtype},

@@ -1,7 +1,6 @@
 #include <unordered_set>
 
 #include "compiler/graph/alias.h"
-#include "compiler/graph/try_infer.h"
 #include "compiler/passes/pass.h"
 #include "compiler/scalar/scalar.h"
 
@@ -49,8 +48,7 @@ class Folder {
     bool changed = false;
     for (size_t i = 0; i < args.size(); ++i)
       if (takes_literal(node.op->schema.params[i])) changed |= fold(args[i]);
-    // What eager refuses once it runs no graph may hold: the run is left to refuse it.
-    if (changed && !is_refused(graph_, *node.op, args)) graph_.set_args(id, args);
+    if (changed) graph_.set_args(id, args);
   }
 
   static bool is_scalar(const Type& t) { return t.kind == TypeKind::sym_int || t.kind == TypeKind::sym_bool; }

@@ -163,11 +163,19 @@ Outcome flow_random(FlowContext& in, const Call& call) {
   Outcome out = in.stream ? drawn_by(*in.stream, call, narrow) : call.run_native(in.boxed, narrow);
   if (out.raised) return out;
   const bool by_functions = in.stream && draws_by_functions(*call.op);
+  // A zero that a definition computes, of an operand that is none, was rounded to it: who fuses keeps it wider.
+  const OpDef& row = call.op->base ? *call.op->base : *call.op;
+  auto may_be_rounded = [&](const at::Tensor& wide) {
+    const at::Tensor some = wide.ne(0);
+    if (!row.sampling.empty() || narrow.empty() || !narrow[0] || !narrow[0]->value.isTensor()) return some;
+    const at::Tensor operand = narrow[0]->value.toTensor();
+    return operand.sizes() == wide.sizes() ? some.logical_or(operand.ne(0)) : some;
+  };
   auto settle_drawn = [&](const at::Tensor& wide, Dtype native) {
     at::Tensor error;
     if (computes && is_inexact(native))  // among subnormal numbers a place is one of them
       error = magnitude(wide) * (4 * unit_of(to_real(native))) +
-              wide.ne(0).to(at::kDouble) * smallest_subnormal(to_real(native));
+              may_be_rounded(wide).to(at::kDouble) * smallest_subnormal(to_real(native));
     if (by_functions && is_inexact(native)) error = (magnitude(wide) + 1) * (32 * unit_of(to_real(native)));
     // What is no number stays so; of complex ones the parts may meet.
     if (error.defined()) error = nothing_where(error.isfinite().logical_not(), error, wide.is_complex() ? kInf : 0);

@@ -19,6 +19,24 @@ std::pair<double, double> range_of(at::ScalarType type) {
   const double values = std::ldexp(1.0, 8 * static_cast<int>(item_size(d)));
   return info(d).is_signed ? std::pair(-values / 2, values / 2 - 1) : std::pair(0.0, values - 1);
 }
+// The end of an integer's interval, as an integer.
+at::Tensor end_of(const at::Tensor& value, const at::Tensor& error, double sign) {
+  constexpr double kExact = 0x1p52;  // so far integers are added as such, of which doubles say the greatest by a place
+  const auto [least, most] = range_of(value.scalar_type());
+  const at::Tensor moved = value.to(at::kDouble) + sign * error;
+  const at::Tensor end = (sign > 0 ? moved.ceil() : moved.floor()).clamp(least, most).to(value.scalar_type());
+  if (value.scalar_type() != at::kLong) return end;
+  const at::Tensor exact = value + (sign * error.clamp_max(kExact).ceil()).to(at::kLong);
+  return at::where((error < kExact).logical_and(moved > least).logical_and(moved < most), exact, end);
+}
+
+// a - b
+at::Tensor difference(const at::Tensor& a, const at::Tensor& b) {
+  const at::Tensor wide = a.to(at::kDouble) - b.to(at::kDouble);
+  return a.scalar_type() == at::kLong && b.scalar_type() == at::kLong
+             ? at::where(at::abs(wide) < 0x1p62, (a - b).to(at::kDouble), wide)
+             : wide;
+}
 }  // namespace
 
 Outcome flow_monotone(FlowContext& in, const Call& call) {
@@ -39,16 +57,17 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
       return run_on(in, call, call.args, [&](const Leaf& leaf) -> at::Tensor {
         Planes p = in.store.read(leaf.value);
         if (!p.error.defined()) return leaf.value;
-        // A number is true on both sides of zero: what may be zero may be false.
+        // A number is true on both sides of zero, and NaN is: what may be zero may be false, a NaN too that may be
+        // something else.
         if (truths)
-          return sign > 0 ? leaf.value.ne(0).logical_or(p.error > 0) : at::abs(p.value).le(p.error).logical_not();
+          return sign > 0 ? leaf.value.ne(0).logical_or(p.error > 0)
+                          : at::abs(p.value).gt(p.error).logical_or(p.value.isnan().logical_and(p.error == 0));
         at::Tensor moved = leaf.value.to(at::kDouble) + sign * p.error;
         if (leaf.value.scalar_type() == at::kBool) return moved > 0.5;
         // What is NaN and may be otherwise may be anything.
         if (leaf.value.is_floating_point())
           return nothing_where(moved.isnan().logical_and(p.error > 0), moved, sign * kInf);
-        const auto [least, most] = range_of(leaf.value.scalar_type());
-        return (sign > 0 ? moved.ceil() : moved.floor()).clamp(least, most).to(leaf.value.scalar_type());
+        return at::where(p.error > 0, end_of(leaf.value, p.error, sign), leaf.value);
       });
     };
     high = shifted(1);
@@ -79,9 +98,17 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
     }
     if (certain) continue;
     at::Tensor v = results[i].to(at::kDouble), h = high[i].to(at::kDouble), l = low[i].to(at::kDouble);
-    at::Tensor error = at::maximum(h - v, v - l);
-    at::Tensor same = h.eq(v).logical_and(l.eq(v)).logical_or(h.isnan().logical_and(v.isnan()).logical_and(l.isnan()));
+    at::Tensor error = at::maximum(difference(high[i], results[i]), difference(results[i], low[i]));
+    at::Tensor same = high[i]
+                          .eq(results[i])
+                          .logical_and(low[i].eq(results[i]))
+                          .logical_or(h.isnan().logical_and(v.isnan()).logical_and(l.isnan()));
     error = nothing_where(same, error, 0);
+    // Ends that a double can't say are none: beyond them integers of 64 bits go on, and wrap.
+    if (results[i].scalar_type() == at::kLong) {
+      const auto [least, most] = range_of(at::kLong);
+      error = nothing_where(h.ge(most).logical_or(l.le(least)).logical_and(error > 0), error, kInf);
+    }
     if (i < undefined.size() && undefined[i].is_floating_point())
       error = nothing_where(undefined[i].isnan().logical_and(v.isnan().logical_not()), error, kInf);
     settle(in, results[i], error, operand.ambiguous.defined() ? error != 0 : at::Tensor());

@@ -73,6 +73,12 @@ struct Bound {
   double towards(double away) const { return error - (away < 0 ? std::max(lean, 0.0) : std::max(-lean, 0.0)); }
 };
 
+// From one integer to another: doubles tell those of 64 bits apart by their last place alone.
+double distance(int64_t from, int64_t to) {
+  const auto a = static_cast<uint64_t>(from), b = static_cast<uint64_t>(to);
+  return to >= from ? static_cast<double>(b - a) : -static_cast<double>(a - b);
+}
+
 // One real number, or one part of a complex one.
 ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bool zeros_signed) {
   const double error = bound.error;
@@ -164,7 +170,8 @@ class Judge {
     const uint64_t open = std::isinf(error) ? 1 : 0;
     if (computed) judgement.shares.add({1, open, 1 - open, open});
     const bool other_integer = whole && reference.integer != got.integer;
-    if (error == 0 ? !other_integer && same(v, x) : open || std::fabs(x - v) <= error) return;
+    const double away = whole ? distance(reference.integer, got.integer) : x - v;
+    if (error == 0 ? !other_integer && same(v, x) : open || std::fabs(away) <= error) return;
     Mismatch m;
     m.rung = error == 0 ? Rung::bitwise : Rung::bound;
     m.what = what;
@@ -318,7 +325,9 @@ class Judge {
     if (dtype == Dtype::b8 && !any_bytes_ && (got.integer() & ~int64_t{1}) != 0) return {true, Rung::bitwise};
     if (v.kind() == ScalarKind::integer) {
       if (bound.error == 0) return {v.integer() != got.integer(), Rung::bitwise};
-      return verdict(dtype, part(v, false), bound, part(got, false), false);
+      if (std::isinf(bound.error)) return verdict(dtype, part(v, false), bound, part(got, false), false);
+      const double away = distance(v.integer(), got.integer());
+      return {!(std::fabs(away) <= bound.towards(away)), Rung::bound};
     }
     ElementVerdict real = verdict(dtype, part(v, false), bound, part(got, false), zeros_signed);
     if (v.kind() == ScalarKind::real || real.wrong) return real;

@@ -414,10 +414,17 @@ struct Referee::Impl final : NodeMachine {
       scratch.add_input({}, with_dims(scratch.context(), *call.types[v], number));
     SmallVec<Arg, 12> args;
     for (const Arg& a : call.args) args.push_back(with_dims(scratch.context(), a, number));
-    auto results = expand(scratch, kNone, *call.op, args);
+    Outcome failed;
+    SmallVec<Arg, 4> results;
+    try {
+      results = expand(scratch, kNone, *call.op, args);
+    } catch (const UserError& refusal) {  // of a number that only the run knows
+      failed.raised = true;
+      failed.text = refusal.message();
+      return failed;
+    }
     std::vector<RunValue> values(scratch.value_count());
     std::copy(call.values.begin(), call.values.end(), values.begin());
-    Outcome failed;
     bool outside = in_storage_;
     in_storage_ = in_storage_ || (!call.op->flow.in_storage.empty() && sums_in_storage(call));
     const Formula around = formula_;

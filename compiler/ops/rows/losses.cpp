@@ -278,10 +278,11 @@ void several_labels(RowSink& t) {
   row.traits = {};
   row.infer = rule::multilabel_margin_loss_backward;
   row.wants = "target < self[-1]; is_target in [0, 1]";
-  row.exception =
-      "elements decide, which its definition does not ask: `is_target' is out of range`; "
-      "eager counts: ` must have the shape of `, `the gradient must have th`";
-  row.decompose = LENZ_LABELS("aten._to_copy(aten.ne(aten.reshape(%is_target, shape(%x)), 0), dtype=dtype(%self))") R"(
+  // Eager refuses what is no number from 0 to 1: so does the look-up, at a place that there is not.
+  row.decompose = LENZ_LABELS(
+      "aten.take(aten.arange(2, dtype=dtype(%self), device=device(%self)), "
+      "aten._to_copy(aten.where(aten.ge(aten.reshape(%is_target, shape(%x)), 0), "
+      "aten.ceil(aten.reshape(%is_target, shape(%x))), 2), dtype=i64))") R"(
     %g = aten.reshape(%grad_output, [choose($reduction == 0, $rows, 1), 1])
     $n = max(size(%x, 1), 1)
     if $reduction == 1 { $n = $n * max($rows, 1) }

@@ -26,8 +26,9 @@ Row row_of(Traits traits, void (*infer)(Infer&), Make generate, std::string_view
 }
 
 // slice.Tensor and slice_copy.Tensor: `name` before the overload, `params` what follows self.
+// `resolved`: the view refuses what is lazily conjugated or negated, and the copy takes it.
 void with_copy(RowSink& t, std::string_view name, std::string_view overload, std::string_view params, const Row& row,
-               void (*infer_copy)(Infer&), std::string_view out, bool list = false) {
+               void (*infer_copy)(Infer&), std::string_view out, bool list = false, bool resolved = false) {
   std::string base(name), rest = std::string(overload) + "(";
   std::string tail = std::string(params) + (list ? ") -> Tensor[]" : ") -> Tensor");
   std::string viewing = base + rest + (list ? "Tensor(a -> *) self" : "Tensor(a) self") + std::string(params) +
@@ -43,6 +44,10 @@ void with_copy(RowSink& t, std::string_view name, std::string_view overload, std
   std::string call = call_of(parse_schema(viewing), parse_schema(copying));
   std::string definition = list ? "return each(" + call + ", %x, aten.clone(%x, memory_format=contiguous_format))"
                                 : "return aten.clone(" + call + ", memory_format=contiguous_format)";
+  if (resolved) {
+    definition.replace(definition.find("$self"), 5, "%x");
+    definition = "if lazy(%self) { %x = aten.clone(%self) } else { %x = %self } " + definition;
+  }
   t.row(copying, meaning(definition, copy));
 }
 
@@ -51,6 +56,7 @@ void with_copy(RowSink& t, std::string_view name, std::string_view overload, std
 // What a view computes once it is a copy, and what its operand holds once it is written.
 struct Both {
   std::string_view loops, written_base, definition = {};
+  bool resolved = false;  // the view refuses what is lazily conjugated or negated
 };
 constexpr Both kReshaped{kReshapedLoops, "return aten.reshape(%written, shape(%self))"};
 // Sizes of 1 that come or go: the rule knows which.
@@ -73,7 +79,7 @@ void view_and_copy(RowSink& t, std::string_view name, std::string_view overload,
   Row row = through(both, row_of(kView, rule::view<V>, generate, raises));
   row.dtypes = dtypes;
   row.dims_of_result = dims_of_result;
-  with_copy(t, name, overload, params, row, rule::view_copy<V>, out);
+  with_copy(t, name, overload, params, row, rule::view_copy<V>, out, false, both.resolved);
 }
 
 template <rule::ViewList V>
@@ -85,9 +91,10 @@ void list_and_copy(RowSink& t, std::string_view name, std::string_view overload,
 
 void shapes(RowSink& t) {
   constexpr std::string_view kNoView = "the strides allow no such view, or the number of elements differs";
-  view_and_copy<at::as_dtype>(t, "view", ".dtype", "dtype_out", ", ScalarType dtype", make::view_dtype,
-                              {kViewDtypeLoops, "return aten.view.dtype(aten.contiguous(%written), dtype(%self))"},
-                              "element sizes that the strides, sizes or offset don't allow");
+  view_and_copy<at::as_dtype>(
+      t, "view", ".dtype", "dtype_out", ", ScalarType dtype", make::view_dtype,
+      {kViewDtypeLoops, "return aten.view.dtype(aten.contiguous(%written), dtype(%self))", {}, true},
+      "element sizes that the strides, sizes or offset don't allow");
   t.row("view(Tensor(a) self, SymInt[] size) -> Tensor(a)",
         through(kReshaped, row_of(kView, rule::view<at::shaped>, make::view_shape, kNoView)));
   t.row("_unsafe_view(Tensor self, SymInt[] size) -> Tensor",
@@ -439,7 +446,7 @@ void wholes(RowSink& t) {
 
   const DtypeSet pairs = dtypes::wide_floats | dtypes::half;  // of f16 the rule says: unsupported
   view_and_copy<at::of_reals>(t, "view_as_real", "", "out", "", make::of_reals,
-                              {kAsRealLoops, "return aten.view_as_complex(aten.contiguous(%written))"},
+                              {kAsRealLoops, "return aten.view_as_complex(aten.contiguous(%written))", {}, true},
                               "no complex tensor", dtypes::complexes);
   view_and_copy<at::of_complexes>(t, "view_as_complex", "", "out", "", make::of_complexes,
                                   {kAsComplexLoops, "return aten.view_as_real(%written)"},

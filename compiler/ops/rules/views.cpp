@@ -148,7 +148,13 @@ TensorType with_strides(Infer& in, const Type& t) {
   return v;
 }
 
+// What a view of the first operand sees of it. Copies resolve it first.
+Laziness lazy_operand(const Infer& in) {
+  return in.owner && in.op().has(Trait::view) ? laziness(*in.owner, in.arg(size_t{0}).value()) : Laziness{};
+}
+
 TensorType as_dtype(Infer& in, const Type& t) {
+  in.require(!lazy_operand(in).any(), "needs what is not lazily conjugated or negated: a clone");
   TensorType v = t.tensor();
   v.dtype = *in.dtype("dtype");
   int from = item_size(t.dtype), to = item_size(v.dtype);
@@ -352,9 +358,7 @@ TensorType strided(Infer& in, const Type& t) {
 
 TensorType of_reals(Infer& in, const Type& t) {
   in.require(is_complex(t.dtype), "needs a complex tensor");
-  const Arg& self = in.arg(0);
-  in.require(!in.owner || !is_lazily_conjugated(*in.owner, self.value()),
-             "needs what is not lazily conjugated: a clone, or `real` and `imag`");
+  in.require(!lazy_operand(in).conjugated, "needs what is not lazily conjugated: a clone, or `real` and `imag`");
   TensorType v = t.tensor();
   v.dtype = to_real(t.dtype);
   for (Dim& s : v.strides) s *= 2;
@@ -419,7 +423,7 @@ TensorType unflattened(Infer& in, const Type& t) {
 
 void resolved_conj(Infer& in) {
   const Type& self = in.tensor(0);
-  if (!in.owner || !is_lazily_conjugated(*in.owner, in.arg(size_t{0}).value())) return in.alias(self.tensor(), 0);
+  if (!in.owner || !laziness(*in.owner, in.arg(size_t{0}).value()).conjugated) return in.alias(self.tensor(), 0);
   in.result(TensorType{self.dtype, self.device, DimVec(self.sizes()), preserved_strides(in, self), 0});
 }
 

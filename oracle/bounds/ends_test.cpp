@@ -1,0 +1,65 @@
+// Bounds at the ends of what dtypes hold: integers of 64 bits, numbers below the normal ones, what may be no number.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "oracle/bounds/judged_case.h"
+
+namespace lenz::oracle {
+namespace {
+
+// erfinv is NaN beyond 1, and infinite there.
+TEST(BoundsAtEnds, WhetherAnyIsTrueIsOpenWhereNaNMayBeANumber) {
+  std::string_view text = R"(graph @g(%x: bf16[1]) {
+    %near = aten.erfinv(%x)
+    %beyond = aten.erfinv(%near)
+    %s = aten.sigmoid(%beyond)
+    %a = aten.any(%s)
+    return %a
+  })";
+  EXPECT_EQ(Judged(text, {{-0.84375}}).errors()[0], 1);
+  EXPECT_EQ(Judged(text, {{-1}}).errors()[0], 0);    // an infinity, and then NaN for certain
+  EXPECT_EQ(Judged(text, {{0.25}}).errors()[0], 0);  // a number that is not zero
+}
+
+// exp(0) is a number about 1, of which an integer may be one off.
+std::string about(const std::string& step) {
+  return "graph @g(%x: f32[1]) { %e = aten.exp(%x) %n = aten.to(%e, i64) " + step + " return %y }";
+}
+
+TEST(BoundsAtEnds, IntegersOf64BitsAreToldApart) {
+  auto sum = [](const std::string& number) {
+    return Judged(about("%k = lenz.constant(i64[1] [626]) %c = lenz.constant(i64[1] [" + number +
+                        "]) %p = aten.mul(%n, %k) %y = aten.add(%p, %c)"),
+                  {{0}});
+  };
+  Judged right = sum("9223372036854498705");
+  EXPECT_NEAR(right.errors()[0], 626, 1e-3);
+  EXPECT_FALSE(right.verdict().mismatch);
+  right.eager = sum("9223372036854499331").eager;  // 626 more, which doubles say are 1,024
+  EXPECT_FALSE(right.verdict().mismatch);
+  right.eager = sum("9223372036854499332").eager;
+  EXPECT_TRUE(right.verdict().mismatch);
+}
+
+TEST(BoundsAtEnds, BeyondTheIntegersThatDoublesSayNothingIsKnown) {
+  auto greatest = [](const std::string& number) {
+    return Judged(about("%c = lenz.constant(i64[1] [" + number + "]) %p = aten.add(%n, %c) %y = aten.amax(%p)"), {{0}});
+  };
+  EXPECT_TRUE(std::isinf(greatest("-9223372036854775806").errors()[0]));
+  EXPECT_EQ(greatest("-4611686018427387904").errors()[0], 2);  // of a bound a little above 1
+}
+
+// Half of a place of bfloat16 below its normal numbers is zero there, and none where it is kept in f32.
+TEST(BoundsAtEnds, ZerosThatTheDefinitionOfADrawRoundsToAreOpen) {
+  const Judged j(R"(graph @g(%x: bf16[3], %n: bf16[3] mut) {
+    %y = aten.rrelu_with_noise(%x, %n)
+    return %y
+  })",
+                 {{-9.183549615799121e-41, 0, 1}, {1, 1, 1}});
+  EXPECT_GT(j.errors()[0], 2e-41);
+  EXPECT_EQ(j.errors()[1], 0);
+}
+
+}  // namespace
+}  // namespace lenz::oracle
