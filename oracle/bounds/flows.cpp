@@ -12,6 +12,7 @@
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/fine_sums.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/open_indices.h"
 #include "oracle/bounds/sum_roundings.h"
 #include "oracle/bounds/wide_storages.h"
 

@@ -271,7 +271,8 @@ at::Tensor finite_size(const at::Tensor& complex) {
 Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   if (from == to) return planes;
   Planes made{
-      planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros && is_inexact(to), planes.never_negative};
+      planes.value.to(to_aten(widened(to))),  {}, {}, planes.loose_zeros && is_inexact(to), planes.never_negative,
+      planes.whole || is_integral(from, true)};
   // Fewer digits, or a smaller range: bfloat16 does not fit into float16, whose numbers have more digits.
   auto fits = [&] {
     if (!is_inexact(from)) return false;
@@ -334,8 +335,12 @@ bool shows_whole_storage(const at::Tensor& t) {
 
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized) {
   Planes p = recorded(in, planes, from, to);
+  const Planes before = in.store.read(target);
   if (resized && target.sizes() != p.value.sizes()) target.resize_(p.value.sizes());
-  p.never_negative = p.never_negative && (shows_whole_storage(target) || above_zero(in.store.read(target)));
+  if (!shows_whole_storage(target)) {  // what is known of all that the storage holds holds of the rest too
+    p.never_negative = p.never_negative && before.never_negative;
+    p.whole = p.whole && before.whole;
+  }
   target.copy_(p.value);
   in.store.carry(p, target);
 }
@@ -349,6 +354,11 @@ bool stays_above_zero(const ScalarRow& row, Dtype compute, std::span<const Plane
   const bool product = row.error.rule == ErrorRule::product && operands.size() == 2;
   if (product && operands[0].value.is_same(operands[1].value)) return true;
   return row.has(traits::keeps_above_zero) && std::ranges::all_of(operands, above_zero);
+}
+
+// Whether each result is a whole number, whichever of those that it may be.
+bool stays_whole(const ScalarRow& row, std::span<const Planes> operands) {
+  return row.has(traits::gives_whole) || (row.has(traits::keeps_whole) && std::ranges::all_of(operands, all_whole));
 }
 }  // namespace
 
@@ -463,6 +473,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
       excuse_row(in, call, row, ends, made);
   made.loose_zeros = may_hold_zero(made) && (made.loose_zeros || !promises_zeros());
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);
+  made.whole = made.error.defined() && value.is_floating_point() && stays_whole(row, operands);
   in.store.carry(made, value);
   return out;
 }

@@ -166,8 +166,11 @@ struct Referee::Impl final : NodeMachine {
       mark_unknown(in, out.results);
       for (const at::Tensor& t : written) mark_unknown(in, std::array{hold(t)});
     }
-    for (const at::Tensor& t : written)
-      if (call.op->variant == VariantKind::functional) store.may_be_negative(t);
+    for (const at::Tensor& t : written) {
+      if (call.op->variant != VariantKind::functional) continue;
+      store.may_be_negative(t);
+      store.may_be_broken(t);
+    }
     std::vector<at::Tensor> made = leaves(out.results);
     made.insert(made.end(), written.begin(), written.end());
     const auto loose = [&](const at::Tensor& t) { return !promised && may_hold_zero(store.read(t)); };
@@ -485,6 +488,8 @@ struct Referee::Impl final : NodeMachine {
       if (p.error.defined()) b.error = hold(p.error);
       if (p.lean.defined()) b.lean = hold(p.lean);
       if (p.ambiguous.defined()) b.ambiguous = hold(p.ambiguous);
+      if (p.choice.defined()) b.choice = hold(p.choice);
+      b.whole = p.whole;
       b.zeros_signed = !p.loose_zeros;
     }
     if (v && (v->value.isDouble() || v->value.isInt() || v->value.isBool()))
@@ -548,6 +553,7 @@ Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValu
   r.sizes_open = run.sizes_open || run.undecided;
   r.refusals_open = run.refusals_open;
   r.zero_signs_open = run.store.loosened();
+  r.choices = run.store.choices();
   const Type nothing{};
   for (size_t i = 0; i < e.outputs.size(); ++i) {
     const Arg& a = graph.outputs()[i];
