@@ -141,6 +141,29 @@ TEST(Gradients, WhatHasNoneIsSaid) {
   EXPECT_THROW(gradients_of(*integer), UserError);
 }
 
+// In other dtypes a generator gives other numbers.
+TEST(Gradients, DrawWhatTheGraphDraws) {
+  auto graph = parse_graph(R"(graph @g(%x: f32[40] requires_grad init ones) {
+    %u = aten.rand_like(%x) %y = aten.mul(%u, %x)
+    %t = aten.ones_like(%x) %v = aten.uniform_(%t, 1.0, 2.0) %z = aten.mul(%t, %x)
+    %d, %m = aten.native_dropout(%x, 0.5, true)
+    return %y, %z, %d
+  })",
+                           op_table());
+  const Gradients g = gradients_of(*graph);
+  Boxed boxed(DeviceKind::cpu);
+  const Execution eager = Executor(boxed).run(*graph, draw_inputs(*graph, boxed, {}, Values::ordinary, 5));
+  ASSERT_EQ(g.ending, Ending::finished) << g.text;
+  const std::vector<double> found = doubles(g.inputs[0].value);
+  std::vector<double> factors(found.size());  // of x, which is one everywhere
+  for (size_t k = 0; k < 3; ++k) {
+    const std::vector<double> weights = doubles(g.outputs[k].value);
+    const std::vector<std::byte> drawn = elements_of(eager.outputs[k]);
+    for (size_t i = 0; i < factors.size(); ++i) factors[i] += weights[i] * scalar_at(Dtype::f32, drawn, i).real();
+  }
+  for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], factors[i], 1e-14) << i;
+}
+
 TEST(Gradients, SeedsAndFiles) {
   auto graph =
       parse_graph("graph @g(%x: f32[3] requires_grad) {\n  %y = aten.mul(%x, 2)\n  return %y\n}\n", op_table());

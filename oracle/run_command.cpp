@@ -54,7 +54,9 @@ ExitCode run_gradients(const Graph& graph, std::span<const RunValue> inputs, con
                        const ExecuteOptions& options, uint64_t seed, const std::string& save, size_t largest) {
   Gradients g = gradients(graph, inputs, binding, {.execute = options, .seed = seed, .given = {}});
   if (g.ending == Ending::raised)
-    throw UserError("eager raises: " + g.text, g.where, "a leaf can't be written to: write to a copy of it");
+    throw UserError(
+        "eager raises: " + g.text, g.where,
+        g.text.find("leaf") != std::string::npos ? "a leaf can't be written to: write to a copy of it" : "");
   if (g.ending == Ending::out_of_memory) throw Unsupported("out of memory at " + g.where + ": " + g.text);
   for (const NamedGradient& input : g.inputs) {
     if (!input.value) {

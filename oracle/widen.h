@@ -9,6 +9,7 @@
 namespace lenz::oracle {
 
 // The graph with every float widened to float64 and complex64 to complex128: inputs, dtypes among arguments, constants.
+// Random ops draw in the dtypes that the graph has, for in others they draw other numbers.
 // Null if that is no graph: an op without a type rule, sub-graphs, ops that take no float64.
 std::unique_ptr<Graph> widened_graph(const Graph& graph);
 

@@ -34,6 +34,18 @@ void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused =
     const Node& node = graph.node(at);
     if (refused) *refused = at;
     SmallVec<Arg, 12> args;
+    const auto becomes = [&](uint16_t i, ValueId made) {
+      ids[node.result(i)] = made;
+      copy.set_name(made, graph.value(node.result(i)).name);
+    };
+    if (how.node) {
+      for (const Arg& a : node.arguments()) args.push_back(renumbered(context, a, ids));
+      if (const auto made = how.node(copy, node, args)) {
+        for (uint16_t i = 0; i < node.result_count; ++i) becomes(i, (*made)[i]);
+        return;
+      }
+      args.clear();
+    }
     for (size_t i = 0; i < node.arg_count; ++i) {
       const Arg& a = node.args[i];
       args.push_back(renumbered(context, how.argument ? how.argument(a, node.op->schema.params[i].type) : a, ids));
@@ -43,8 +55,7 @@ void fill(Graph& copy, const Graph& graph, const Rebuild& how, NodeId* refused =
     NodeId id = copy.insert(kNone, *node.op, args, node.origin, annotated);
     for (uint16_t i = 0; i < node.result_count; ++i) {
       ValueId made = copy.node(id).result(i);
-      ids[node.result(i)] = how.result ? how.result(copy, made) : made;
-      copy.set_name(ids[node.result(i)], graph.value(node.result(i)).name);
+      becomes(i, how.result ? how.result(copy, made) : made);
     }
   });
   if (refused) *refused = kNone;

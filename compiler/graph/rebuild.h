@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 
 #include "compiler/graph/graph.h"
 
@@ -14,6 +15,9 @@ struct Rebuild {
   std::span<const Type* const> inputs = {};                        // their types; empty: those that they have
   std::function<Arg(const Arg&, const ParamType&)> argument = {};  // what becomes of a node's argument
   std::function<ValueId(Graph&, ValueId)> result = {};  // which value stands for a node's result in the new graph
+  // Appends what stands for a node, given its arguments there, and says which values its results are. Nothing: the node
+  // itself, as the others say.
+  std::function<std::optional<SmallVec<ValueId, 4>>(Graph&, const Node&, std::span<const Arg>)> node = {};
 };
 
 // Sub-graphs are copied as they are. Null if a rule refuses.
