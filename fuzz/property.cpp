@@ -56,6 +56,7 @@ Setting Setting::parse(std::string_view text) {
 
 struct Subject::Run {
   oracle::Binding binding;
+  oracle::InputSource::Asked demands;  // of inputs of any values
   std::optional<oracle::InputSource> source;
   std::optional<oracle::Trial> trial;
   SymValues sizes;
@@ -87,14 +88,16 @@ oracle::Trial& Subject::trial() {
   } catch (const UserError& error) {  // the setting's fault, not the compiler's
     throw Unsupported("no sizes for it: " + error.message());
   }
+  run->demands =
+      std::make_shared<const std::vector<oracle::Demand>>(oracle::input_demands(graph_, run->binding.lookup()));
   oracle::Values values = setting_.values;
   int range = 0;
   if (values == oracle::Values::exact) {
-    oracle::ExactPlan plan = oracle::plan_exact(graph_, boxed_, run->binding);
+    oracle::ExactPlan plan = oracle::plan_exact(graph_, boxed_, run->binding, *run->demands);
     range = plan.range;
     if (!plan.possible()) values = oracle::Values::ordinary;
   }
-  run->source.emplace(graph_, run->binding, values, setting_.seed, range);
+  run->source.emplace(graph_, run->binding, values, setting_.seed, range, run->demands);
   run->trial.emplace(graph_, boxed_, *run->source, run->binding, execute_options());
   run_ = std::move(run);
   run_->sizes = run_->binding.lookup();
@@ -105,7 +108,8 @@ oracle::Trial* Subject::trial_with(oracle::Values kind) {
   std::unique_ptr<Other>& other = others_[kind];
   if (!other) {
     const oracle::Binding& sizes = trial().binding();
-    auto fresh = std::make_unique<Other>(oracle::InputSource(graph_, sizes, kind, setting_.seed), std::nullopt);
+    auto fresh = std::make_unique<Other>(oracle::InputSource(graph_, sizes, kind, setting_.seed, 0, run_->demands),
+                                         std::nullopt);
     if (!fresh->source.hopeless()) fresh->trial.emplace(graph_, boxed_, fresh->source, sizes, execute_options());
     other = std::move(fresh);
   }
@@ -117,7 +121,15 @@ oracle::Trial* Subject::trial_with(oracle::Values kind) {
 
 void Subject::forget_large_trials() {
   constexpr int64_t kLarge = 1 << 20;  // results and their bounds take tens of bytes an element
-  if (elements(1) >= kLarge) others_.clear();
+  if (elements(1) < kLarge) return;
+  of_passed_.clear();
+  others_.clear();
+}
+
+const oracle::Execution& Subject::eager_passed(oracle::Trial& trial) {
+  const auto known = of_passed_.find(&trial);
+  return known != of_passed_.end() ? known->second
+                                   : of_passed_.emplace(&trial, trial.eager(*passed().whole)).first->second;
 }
 
 oracle::ExecuteOptions Subject::execute_options() const {
@@ -165,7 +177,11 @@ BuildOptions Subject::build_options(int threads, bool products_outside) const {
   options.verify = false;  // properties before this one have
   options.products_outside = products_outside;
   options.runner = runner();
-  options.cache = scratch_;
+  if (kept_) {
+    options.kept = kept_;
+  } else {
+    options.cache = scratch_;
+  }
   options.executable.load_constant = oracle::constants_in(setting_.folder);
   options.executable.while_limit = oracle::ExecuteOptions().loop_limit;
   return options;

@@ -63,6 +63,8 @@ class Subject {
   // eager does not finish with all that it has.
   oracle::Trial* trial_with(oracle::Values kind);
   void forget_large_trials();
+  // What the pipeline makes of the graph, on a trial's values in eager: run once for all who ask.
+  const oracle::Execution& eager_passed(oracle::Trial& trial);
   const SymValues& sizes();
   RunnerOptions runner() const;  // with all checks, and the setting's selection
   // The loops at the trial's sizes, each time a copy of one's own.
@@ -79,8 +81,10 @@ class Subject {
   bool quick_code() const { return quick_code_; }
   // In most cases tiles, parts and what a thread gets are smaller than they should be: few elements reach their ends.
   int64_t grain() const;
-  schedule::Target loops_target() const;                                 // of the setting's processor, or the widest
-  void compile_as_users_do();                                            // from now on
+  schedule::Target loops_target() const;  // of the setting's processor, or the widest
+  void compile_as_users_do();             // from now on
+  // Objects are kept here instead of in the scratch folder: who takes none out of a folder need not write files.
+  void keep_objects(std::shared_ptr<native::KeptObjects> kept) { kept_ = std::move(kept); }
   BuildOptions build_options(int threads, bool products_outside) const;  // of all of them
 
   // What the case reached, for the campaign's coverage: "pass dead_code", "op aten.add.Tensor f32".
@@ -114,6 +118,8 @@ class Subject {
   std::unique_ptr<Run> run_;
   std::map<oracle::Values, std::unique_ptr<Other>> others_;
   std::optional<Passed> passed_;
+  std::map<const oracle::Trial*, oracle::Execution> of_passed_;
+  std::shared_ptr<native::KeptObjects> kept_;
   std::map<std::pair<int, bool>, std::unique_ptr<runtime::Executable>> executables_;
 };
 
@@ -156,6 +162,7 @@ struct Property {
   bool lowers = false;       // to loops that are interpreted
   uint64_t every = 1;        // a campaign asks it of one case in so many; who compiles, of those that others compile
   bool repeats = false;      // compiles many times: what it looks at is no row's own
+  bool rereads = false;      // takes objects out of the folder that who compiled before it left them in
   bool looks_back = false;   // at what the properties before it did
   bool of_graph = false;     // as it was generated: no step of the compiler is to blame
   bool over_result = false;  // it runs the pipeline over what the pipeline made of the graph
