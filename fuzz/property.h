@@ -73,10 +73,12 @@ class Subject {
   runtime::Executable& executable(int threads, bool products_outside);
   std::unique_ptr<runtime::Executable> build_again(int threads, BuildReport& report);  // anew, out of that cache
   bool has_few_elements();                                                             // with what passes made of it
-  // Whether the interpreter is to run loops of this form: all of them, but one alone of a graph of many elements, and
-  // none of one of millions.
+  // And the program few points: a few elements may be sorted, or multiplied, at a million of them.
+  bool has_few_points(const loops::Program& program);
+  // Whether the interpreter is to run loops of this form: all of them, but one alone of a program of many points or
+  // elements, and none of one of millions.
   enum class Form : uint8_t { lowered, fused, realised, passes_off };
-  bool interprets(Form form);
+  bool interprets(Form form, const loops::Program& program);
   // Of eight cases seven have code that is made quickly: what is emitted is the same, but that long rows are called.
   bool quick_code() const { return quick_code_; }
   // In most cases tiles, parts and what a thread gets are smaller than they should be: few elements reach their ends.
@@ -115,6 +117,7 @@ class Subject {
   std::unique_ptr<runtime::Executable> built(int threads, bool products_outside, BuildReport* report);
 
   bool quick_code_;
+  bool text_after_each_;  // pass; else of what the pipeline makes alone
   std::unique_ptr<Run> run_;
   std::map<oracle::Values, std::unique_ptr<Other>> others_;
   std::optional<Passed> passed_;
@@ -145,6 +148,9 @@ std::optional<oracle::Mismatch> eager_against_reference(oracle::Trial& trial);
 
 // As what an element of a costly function counts, a sum of many terms, where the interpreter has to compute it.
 inline constexpr int64_t kCostly = 32;
+
+// How often bodies of nests run, at these sizes.
+double points(const loops::Program& program, const SymValues& sizes);
 
 // A kind of values that the case is not of, for who has time for one more: where functions have their ends, or where
 // operands and numbers of the graph meet.
