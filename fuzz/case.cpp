@@ -1,7 +1,9 @@
 #include "fuzz/case.h"
 
+#include <algorithm>
 #include <ctime>
 
+#include "compiler/backend/llvm/kept_objects.h"
 #include "compiler/base/hash.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
@@ -94,7 +96,8 @@ CaseRunner::CaseRunner(std::vector<const Property*> only, std::string scratch, b
     : properties_(std::move(only)),
       samples_(samples && properties_.empty()),
       scratch_(std::move(scratch)),
-      boxed_(DeviceKind::cpu) {
+      boxed_(DeviceKind::cpu),
+      objects_(std::make_shared<native::KeptObjects>()) {
   if (properties_.empty())
     for (const Property& p : properties())
       if (!p.foreign) properties_.push_back(&p);
@@ -116,6 +119,9 @@ CaseResult CaseRunner::run(const Graph& graph, const Setting& setting, const std
                            About about) {
   CaseResult result;
   Subject subject(graph, setting, boxed_, scratch_);
+  const bool rereads =
+      std::ranges::any_of(properties_, [&](const Property* p) { return p->rereads && asks(*p, setting, about); });
+  if (!rereads) subject.keep_objects(objects_);
   for (size_t i = 0; i < properties_.size() && !result.failure; ++i) {
     const Property& property = *properties_[i];
     if (!asks(property, setting, about)) continue;

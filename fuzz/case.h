@@ -55,6 +55,7 @@ class CaseRunner {
   bool samples_;
   std::string scratch_;
   oracle::Boxed boxed_;
+  std::shared_ptr<native::KeptObjects> objects_;  // of all its cases
 };
 
 // What the failure of a case is to be called: the step that a bisection finds in the place of the property's name.

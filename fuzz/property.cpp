@@ -5,7 +5,9 @@
 
 #include "compiler/backend/llvm/target.h"
 #include "compiler/driver/program_set.h"
+#include "compiler/graph/equal.h"
 #include "compiler/graph/rebuild.h"
+#include "compiler/graph/text.h"
 #include "compiler/scalar/scalar.h"
 #include "fuzz/excuses.h"
 #include "oracle/exact.h"
@@ -56,6 +58,7 @@ Setting Setting::parse(std::string_view text) {
 
 struct Subject::Run {
   oracle::Binding binding;
+  oracle::InputSource::Asked demands;  // of inputs of any values
   std::optional<oracle::InputSource> source;
   std::optional<oracle::Trial> trial;
   SymValues sizes;
@@ -71,7 +74,8 @@ Subject::Subject(const Graph& graph, const Setting& setting, oracle::Boxed& boxe
       setting_(setting),
       boxed_(boxed),
       scratch_(std::move(scratch)),
-      quick_code_(setting.seed / 2 % 8 != 0) {}
+      quick_code_(setting.seed / 2 % 8 != 0),
+      text_after_each_(setting.seed / 16 % 4 == 0) {}
 Subject::~Subject() = default;
 
 oracle::Trial& Subject::trial() {
@@ -87,14 +91,16 @@ oracle::Trial& Subject::trial() {
   } catch (const UserError& error) {  // the setting's fault, not the compiler's
     throw Unsupported("no sizes for it: " + error.message());
   }
+  run->demands =
+      std::make_shared<const std::vector<oracle::Demand>>(oracle::input_demands(graph_, run->binding.lookup()));
   oracle::Values values = setting_.values;
   int range = 0;
   if (values == oracle::Values::exact) {
-    oracle::ExactPlan plan = oracle::plan_exact(graph_, boxed_, run->binding);
+    oracle::ExactPlan plan = oracle::plan_exact(graph_, boxed_, run->binding, *run->demands);
     range = plan.range;
     if (!plan.possible()) values = oracle::Values::ordinary;
   }
-  run->source.emplace(graph_, run->binding, values, setting_.seed, range);
+  run->source.emplace(graph_, run->binding, values, setting_.seed, range, run->demands);
   run->trial.emplace(graph_, boxed_, *run->source, run->binding, execute_options());
   run_ = std::move(run);
   run_->sizes = run_->binding.lookup();
@@ -105,7 +111,8 @@ oracle::Trial* Subject::trial_with(oracle::Values kind) {
   std::unique_ptr<Other>& other = others_[kind];
   if (!other) {
     const oracle::Binding& sizes = trial().binding();
-    auto fresh = std::make_unique<Other>(oracle::InputSource(graph_, sizes, kind, setting_.seed), std::nullopt);
+    auto fresh = std::make_unique<Other>(oracle::InputSource(graph_, sizes, kind, setting_.seed, 0, run_->demands),
+                                         std::nullopt);
     if (!fresh->source.hopeless()) fresh->trial.emplace(graph_, boxed_, fresh->source, sizes, execute_options());
     other = std::move(fresh);
   }
@@ -117,7 +124,15 @@ oracle::Trial* Subject::trial_with(oracle::Values kind) {
 
 void Subject::forget_large_trials() {
   constexpr int64_t kLarge = 1 << 20;  // results and their bounds take tens of bytes an element
-  if (elements(1) >= kLarge) others_.clear();
+  if (elements(1) < kLarge) return;
+  of_passed_.clear();
+  others_.clear();
+}
+
+const oracle::Execution& Subject::eager_passed(oracle::Trial& trial) {
+  const auto known = of_passed_.find(&trial);
+  return known != of_passed_.end() ? known->second
+                                   : of_passed_.emplace(&trial, trial.eager(*passed().whole)).first->second;
 }
 
 oracle::ExecuteOptions Subject::execute_options() const {
@@ -136,6 +151,7 @@ const SymValues& Subject::sizes() {
 
 RunnerOptions Subject::runner() const {
   RunnerOptions options = checked_options();
+  options.check_text = text_after_each_;  // half of what passes take otherwise
   options.selection = PassSelection::parse(setting_.passes, pipeline());
   return options;
 }
@@ -165,7 +181,11 @@ BuildOptions Subject::build_options(int threads, bool products_outside) const {
   options.verify = false;  // properties before this one have
   options.products_outside = products_outside;
   options.runner = runner();
-  options.cache = scratch_;
+  if (kept_) {
+    options.kept = kept_;
+  } else {
+    options.cache = scratch_;
+  }
   options.executable.load_constant = oracle::constants_in(setting_.folder);
   options.executable.while_limit = oracle::ExecuteOptions().loop_limit;
   return options;
@@ -194,6 +214,17 @@ std::unique_ptr<Graph> Subject::passed(std::span<const PipelineLine> lines, RunS
   return passed_for(graph_, sizes(), lines, runner(), statistics);
 }
 
+static void require_round_trip(const Graph& made) {
+  const std::string text = print(made);
+  std::string why;
+  try {
+    if (structurally_equal(*parse_graph(text, made.ops()), made, &why)) return;
+  } catch (const UserError& error) {
+    why = error.what();
+  }
+  throw InternalError("the pipeline made a graph that is another one once printed and parsed: " + why + "\n" + text);
+}
+
 const Subject::Passed& Subject::passed() {
   if (passed_) return *passed_;
   const auto exact = oracle::exact_lines(graph_, pipeline());
@@ -203,6 +234,7 @@ const Subject::Passed& Subject::passed() {
   made.exact_runs = made.runs = std::move(statistics.runs);
   made.whole = passed_for(*made.exact, sizes(), pipeline().subspan(exact.size()), runner(), &statistics);
   made.runs.insert(made.runs.end(), statistics.runs.begin(), statistics.runs.end());
+  if (!text_after_each_ && any_changed(made.runs)) require_round_trip(*made.whole);
   return passed_.emplace(std::move(made));
 }
 
@@ -225,10 +257,45 @@ bool Subject::has_few_elements() {
   return elements(1) < kMany;
 }
 
-bool Subject::interprets(Form form) {
-  constexpr int64_t kMost = 1 << 21;  // beyond that an interpreter takes minutes
+bool Subject::has_few_points(const loops::Program& program) {
+  constexpr double kMany = 1 << 16;
+  return has_few_elements() && points(program, sizes()) < kMany;
+}
+
+bool Subject::interprets(Form form, const loops::Program& program) {
+  constexpr int64_t kMost = 1 << 21, kMostPoints = 1 << 24;  // beyond that an interpreter takes minutes
   constexpr uint64_t kForms = 4;
-  return has_few_elements() || (elements(kCostly) < kMost && setting_.seed / 8 % kForms == static_cast<uint64_t>(form));
+  if (has_few_points(program)) return true;
+  return setting_.seed / 8 % kForms == static_cast<uint64_t>(form) && elements(kCostly) < kMost &&
+         points(program, sizes()) < kMostPoints;
+}
+
+namespace {
+double points_of(std::span<const loops::Axis> axes, const SymValues& sizes) {
+  double all = 1;
+  for (const loops::Axis& axis : axes) all *= static_cast<double>(evaluate(axis.extent, sizes).value_or(1));
+  return all;
+}
+double points_of(const loops::Node& node, const SymValues& sizes) {
+  const auto* nest = std::get_if<loops::Nest>(&node.is);
+  if (!nest) return 0;
+  double each = 1;
+  for (const loops::Instr& i : nest->body)
+    if (i.kind == loops::InstrKind::scalar && i.row->has(traits::costly)) each += kCostly;
+  return each * points_of(nest->axes, sizes);
+}
+}  // namespace
+
+double points(const loops::Program& program, const SymValues& sizes) {
+  double all = 0;
+  loops::for_each_node(program.body, [&](const loops::Node& node) {
+    all += points_of(node, sizes);
+    const auto* kernel = std::get_if<loops::Kernel>(&node.is);
+    if (!kernel) return;
+    const double again = points_of(kernel->axes, sizes) - 1;  // besides the one that is counted when it is met
+    loops::for_each_node(*kernel->body, [&](const loops::Node& inside) { all += again * points_of(inside, sizes); });
+  });
+  return all;
 }
 
 bool Subject::any_changed(std::span<const PassRun> runs) {

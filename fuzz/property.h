@@ -63,6 +63,8 @@ class Subject {
   // eager does not finish with all that it has.
   oracle::Trial* trial_with(oracle::Values kind);
   void forget_large_trials();
+  // What the pipeline makes of the graph, on a trial's values in eager: run once for all who ask.
+  const oracle::Execution& eager_passed(oracle::Trial& trial);
   const SymValues& sizes();
   RunnerOptions runner() const;  // with all checks, and the setting's selection
   // The loops at the trial's sizes, each time a copy of one's own.
@@ -71,16 +73,20 @@ class Subject {
   runtime::Executable& executable(int threads, bool products_outside);
   std::unique_ptr<runtime::Executable> build_again(int threads, BuildReport& report);  // anew, out of that cache
   bool has_few_elements();                                                             // with what passes made of it
-  // Whether the interpreter is to run loops of this form: all of them, but one alone of a graph of many elements, and
-  // none of one of millions.
+  // And the program few points: a few elements may be sorted, or multiplied, at a million of them.
+  bool has_few_points(const loops::Program& program);
+  // Whether the interpreter is to run loops of this form: all of them, but one alone of a program of many points or
+  // elements, and none of one of millions.
   enum class Form : uint8_t { lowered, fused, realised, passes_off };
-  bool interprets(Form form);
+  bool interprets(Form form, const loops::Program& program);
   // Of eight cases seven have code that is made quickly: what is emitted is the same, but that long rows are called.
   bool quick_code() const { return quick_code_; }
   // In most cases tiles, parts and what a thread gets are smaller than they should be: few elements reach their ends.
   int64_t grain() const;
-  schedule::Target loops_target() const;                                 // of the setting's processor, or the widest
-  void compile_as_users_do();                                            // from now on
+  schedule::Target loops_target() const;  // of the setting's processor, or the widest
+  void compile_as_users_do();             // from now on
+  // Objects are kept here instead of in the scratch folder: who takes none out of a folder need not write files.
+  void keep_objects(std::shared_ptr<native::KeptObjects> kept) { kept_ = std::move(kept); }
   BuildOptions build_options(int threads, bool products_outside) const;  // of all of them
 
   // What the case reached, for the campaign's coverage: "pass dead_code", "op aten.add.Tensor f32".
@@ -111,9 +117,12 @@ class Subject {
   std::unique_ptr<runtime::Executable> built(int threads, bool products_outside, BuildReport* report);
 
   bool quick_code_;
+  bool text_after_each_;  // pass; else of what the pipeline makes alone
   std::unique_ptr<Run> run_;
   std::map<oracle::Values, std::unique_ptr<Other>> others_;
   std::optional<Passed> passed_;
+  std::map<const oracle::Trial*, oracle::Execution> of_passed_;
+  std::shared_ptr<native::KeptObjects> kept_;
   std::map<std::pair<int, bool>, std::unique_ptr<runtime::Executable>> executables_;
 };
 
@@ -140,6 +149,9 @@ std::optional<oracle::Mismatch> eager_against_reference(oracle::Trial& trial);
 // As what an element of a costly function counts, a sum of many terms, where the interpreter has to compute it.
 inline constexpr int64_t kCostly = 32;
 
+// How often bodies of nests run, at these sizes.
+double points(const loops::Program& program, const SymValues& sizes);
+
 // A kind of values that the case is not of, for who has time for one more: where functions have their ends, or where
 // operands and numbers of the graph meet.
 oracle::Values another_kind(const Setting& setting);
@@ -156,6 +168,7 @@ struct Property {
   bool lowers = false;       // to loops that are interpreted
   uint64_t every = 1;        // a campaign asks it of one case in so many; who compiles, of those that others compile
   bool repeats = false;      // compiles many times: what it looks at is no row's own
+  bool rereads = false;      // takes objects out of the folder that who compiled before it left them in
   bool looks_back = false;   // at what the properties before it did
   bool of_graph = false;     // as it was generated: no step of the compiler is to blame
   bool over_result = false;  // it runs the pipeline over what the pipeline made of the graph

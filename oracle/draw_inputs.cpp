@@ -234,7 +234,8 @@ std::vector<std::string> value_mode_names() { return {std::begin(kNames), std::e
 
 Values values_of_seed(uint64_t seed) { return static_cast<Values>(seed % kValueModes); }
 
-InputSource::InputSource(const Graph& graph, const Binding& binding, Values values, uint64_t seed, int exact_range)
+InputSource::InputSource(const Graph& graph, const Binding& binding, Values values, uint64_t seed, int exact_range,
+                         const Asked& given)
     : graph_(graph),
       binding_(binding),
       values_(values),
@@ -242,7 +243,7 @@ InputSource::InputSource(const Graph& graph, const Binding& binding, Values valu
       exact_range_(exact_range),
       demands_(graph.inputs().size()) {
   said_in(graph, said_);
-  std::vector<Demand> asked = input_demands(graph, binding.lookup());
+  std::vector<Demand> asked = given ? *given : input_demands(graph, binding.lookup());
   std::unordered_map<NameId, size_t> owners;  // of memory that inputs share: the first of them is filled
   for (size_t i = 0; i < asked.size(); ++i)
     if (auto alias = graph.inputs()[i].alias) {

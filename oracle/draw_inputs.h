@@ -4,6 +4,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -36,7 +37,10 @@ class InputSource {
  public:
   using Given = std::function<std::vector<RunValue>(Boxed&)>;
 
-  InputSource(const Graph& graph, const Binding& binding, Values values, uint64_t seed, int exact_range = 0);
+  // `asked`: input_demands of the graph at these sizes, from who has them.
+  using Asked = std::shared_ptr<const std::vector<Demand>>;
+  InputSource(const Graph& graph, const Binding& binding, Values values, uint64_t seed, int exact_range = 0,
+              const Asked& asked = nullptr);
   InputSource(const Graph& graph, Given given);    // nothing is drawn: these, made anew each time
   std::vector<RunValue> make(Boxed& boxed) const;  // one per input; the same values each time, in memory of their own
   // Whether no values serve: at these sizes an index points into a dim of no elements.

@@ -320,6 +320,10 @@ class Magnitudes {
 }  // namespace
 
 ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding) {
+  return plan_exact(graph, boxed, binding, input_demands(graph, binding.lookup()));
+}
+
+ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding, std::span<const Demand> demands) {
   ExactPlan plan;
   // Whoever computes it may name another of equal elements.
   graph.for_each_node([&](NodeId id) {
@@ -329,7 +333,6 @@ ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding) {
   });
   if (!plan.why.empty()) return plan;
   SymValues sizes = binding.lookup();
-  std::vector<Demand> demands = input_demands(graph, sizes);
   auto expanded = graph.clone();
   expand_definitions(*expanded);
   for (int range : kRanges) {

@@ -7,10 +7,12 @@
 // Thread-safety: free functions over the caller's values.
 #pragma once
 
+#include <span>
 #include <string>
 
 #include "oracle/binding.h"
 #include "oracle/boxed.h"
+#include "oracle/demands.h"
 
 namespace lenz::oracle {
 
@@ -21,5 +23,7 @@ struct ExactPlan {
 };
 
 ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding);
+// `demands`: of the graph at these sizes (demands.h).
+ExactPlan plan_exact(const Graph& graph, Boxed& boxed, const Binding& binding, std::span<const Demand> demands);
 
 }  // namespace lenz::oracle

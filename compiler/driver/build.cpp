@@ -36,7 +36,8 @@ std::unique_ptr<runtime::Executable> build(loops::Program program, const BuildOp
   loops::for_each_node(program.body,
                        [&](const loops::Node& n) { made.externs += std::holds_alternative<loops::Extern>(n.is); });
   runtime::KernelCode code = native::compile_kernels(
-      program, cpu, {.threads = threads, .cache = options.cache, .quick = options.quick}, &made.kernels);
+      program, cpu, {.threads = threads, .cache = options.cache, .quick = options.quick, .kept = options.kept},
+      &made.kernels);
   if (!code.refused.empty()) throw Unsupported("no code for kernel " + code.refused[0]);
   runtime::ExecutableOptions how = options.executable;
   if (!how.pool) how.pool = runtime::make_pool(threads);

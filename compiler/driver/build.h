@@ -12,11 +12,12 @@
 namespace lenz {
 
 struct BuildOptions {
-  std::string target;  // avx512, avx2, generic; empty: the best that runs here
-  int threads = 0;     // that run it and that compile it; 0: as many as this process may use
-  std::string cache;   // folder of compiled objects; empty: none
-  bool quick = false;  // machine code that is made sooner and runs slower
-  int64_t grain = 1;   // tiles, parts and what a thread gets are so many times smaller than is good
+  std::string target;                         // avx512, avx2, generic; empty: the best that runs here
+  int threads = 0;                            // that run it and that compile it; 0: as many as this process may use
+  std::string cache;                          // folder of compiled objects; empty: none
+  std::shared_ptr<native::KeptObjects> kept;  // objects of this process, asked before the folder; null: none
+  bool quick = false;                         // machine code that is made sooner and runs slower
+  int64_t grain = 1;  // tiles, parts and what a thread gets are so many times smaller than is good
   // Products and convolutions are left to the host (LowerOptions::products_outside).
   bool products_outside = true;
   bool verify = true;  // the loops, before and after scheduling: a third of the time

@@ -4,6 +4,10 @@
 namespace lenz::fuzz {
 
 namespace {
+std::optional<oracle::Mismatch> wrong_passed(Subject& subject, oracle::Trial& trial) {
+  return oracle::Rewritten(trial).out_of_bounds(*subject.passed().whole, subject.eager_passed(trial));
+}
+
 std::optional<Failure> holds(Subject& subject) {
   const Subject::Passed& passed = subject.passed();
   for (const PassRun& run : passed.runs) {
@@ -11,11 +15,10 @@ std::optional<Failure> holds(Subject& subject) {
     for (const auto& [what, times] : run.counters) subject.features.insert("rule " + what);
   }
   if (!Subject::any_changed(passed.runs)) return std::nullopt;
-  if (auto mismatch = subject.wrong(*passed.whole)) return subject.failed("all_passes", *mismatch);
+  if (auto mismatch = wrong_passed(subject, subject.trial())) return subject.failed("all_passes", *mismatch);
   const oracle::Values other[] = {another_kind(subject.setting())};
-  return failure_with_values(subject, "all_passes", other, [&](oracle::Trial& trial) {
-    return oracle::Rewritten(trial).out_of_bounds(*passed.whole, trial.eager(*passed.whole));
-  });
+  return failure_with_values(subject, "all_passes", other,
+                             [&](oracle::Trial& trial) { return wrong_passed(subject, trial); });
 }
 }  // namespace
 

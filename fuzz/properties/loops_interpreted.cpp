@@ -7,7 +7,7 @@ namespace {
 std::optional<Failure> holds(Subject& subject) {
   loops::Program program = subject.program();
   loops::require_valid(program, "the lowering");
-  if (!subject.interprets(Subject::Form::lowered)) return std::nullopt;
+  if (!subject.interprets(Subject::Form::lowered, program)) return std::nullopt;
   oracle::Trial& trial = subject.trial();
   if (auto mismatch = wrong(trial, program, trial.on_loops(program)))
     return subject.failed("loops_interpreted", *mismatch);

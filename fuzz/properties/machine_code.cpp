@@ -81,7 +81,8 @@ Property from_cache() {
           .contract = "out of cached objects it gives the same bits, and nothing is compiled again",
           .holds = cached,
           .compiles = true,
-          .every = 4};
+          .every = 4,
+          .rereads = true};
 }
 
 }  // namespace lenz::fuzz

@@ -40,7 +40,7 @@ std::optional<Failure> holds(Subject& subject) {
   options.selection = PassSelection::parse(off, pipeline());
   loops::Program program = program_for(subject.graph(), subject.sizes(), options);
   loops::require_valid(program, "the lowering, without " + off);
-  if (!subject.interprets(Subject::Form::passes_off)) return std::nullopt;
+  if (!subject.interprets(Subject::Form::passes_off, program)) return std::nullopt;
   oracle::Trial& trial = subject.trial();
   if (auto mismatch = wrong(trial, program, trial.on_loops(program))) {
     auto failure = subject.failed("passes_off", *mismatch);

@@ -27,10 +27,10 @@ std::optional<Failure> scheduled(Subject& subject, std::string_view property, bo
   loops::for_each_node(program.body, [&](const loops::Node& node) {
     if (const auto* kernel = std::get_if<loops::Kernel>(&node.is)) subject.features.insert(kind_of(*kernel));
   });
-  if (!subject.interprets(tiles ? Subject::Form::realised : Subject::Form::fused)) return std::nullopt;
+  if (!subject.interprets(tiles ? Subject::Form::realised : Subject::Form::fused, program)) return std::nullopt;
   oracle::Trial& trial = subject.trial();
   if (auto mismatch = wrong(trial, program, trial.on_loops(program))) return subject.failed(property, *mismatch);
-  if (!subject.has_few_elements()) return std::nullopt;
+  if (!subject.has_few_points(program)) return std::nullopt;
   const oracle::Values other[] = {another_kind(subject.setting())};
   return failure_with_values(subject, property, other,
                              [&](oracle::Trial& one) { return wrong(one, program, one.on_loops(program)); });

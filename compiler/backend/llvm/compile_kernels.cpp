@@ -12,6 +12,7 @@
 #include <unordered_set>
 
 #include "compiler/backend/llvm/ir.h"
+#include "compiler/backend/llvm/kept_objects.h"
 #include "compiler/backend/llvm/kernel_code.h"
 #include "compiler/backend/llvm/kernel_key.h"
 #include "compiler/backend/llvm/object_cache.h"
@@ -131,13 +132,16 @@ void make_functions(std::vector<Emitted>& all, const CpuTarget& target, const Co
   std::vector<char> found(first.size());
   in_parallel(first.size(), target, options, [&](size_t i, auto&& compiler) {
     Emitted& e = *first[i];
-    if (std::optional<std::string> object = cache ? cache->find(e.key) : std::nullopt) {
+    std::optional<std::string> object = options.kept ? options.kept->find(e.key) : std::nullopt;
+    if (!object && cache) object = cache->find(e.key);
+    if (object) {
       e.object = std::move(*object);
       found[i] = 1;
       return;
     }
     e.module.ir().module->getFunction(kAnyName)->setName(symbol_of(e));
     e.object = compiler().object(e.module);
+    if (options.kept) options.kept->put(e.key, e.object);
     if (cache) cache->put(e.key, e.object);
   });
   for (size_t i = 0; i < first.size(); ++i) {

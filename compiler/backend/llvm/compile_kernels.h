@@ -2,6 +2,7 @@
 // Thread-safety: pure functions; the code may be called from any thread.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "compiler/backend/llvm/target.h"
@@ -9,10 +10,13 @@
 
 namespace lenz::native {
 
+class KeptObjects;
+
 struct CompileOptions {
   int threads = 1;
-  std::string cache = {};  // a folder of objects (object_cache.h); empty: none
-  bool quick = false;      // code that is made sooner and runs slower
+  std::string cache = {};                  // a folder of objects (object_cache.h); empty: none
+  bool quick = false;                      // code that is made sooner and runs slower
+  std::shared_ptr<KeptObjects> kept = {};  // those of this process are asked first (kept_objects.h)
 };
 
 struct CompileStatistics {
