@@ -81,7 +81,7 @@ std::optional<double> distance(Dtype dtype, const ScalarValue& a, const ScalarVa
 
 std::string ending_text(const Execution& e) {
   if (e.ending == Ending::finished) return "finished";
-  return (e.ending == Ending::raised ? "raised: " : "out of memory: ") + e.text;
+  return (e.ending == Ending::raised ? "raised" : "out of memory") + (e.text.empty() ? "" : ": " + e.text);
 }
 
 // Everything that the caller holds afterwards, with its name.

@@ -10,6 +10,7 @@
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/scalar/rounding.h"
 #include "oracle/graph_check.h"
 #include "oracle/judge_results.h"
 #include "oracle/known_faults.h"
@@ -31,6 +32,18 @@ GraphReport checked(std::string_view text, Values values = Values::ordinary, int
 
 std::string first_finding(const GraphReport& r) {
   return r.findings.empty() ? "" : r.findings[0].path + ": " + r.findings[0].mismatch.summary();
+}
+
+// Puts another number of its dtype, a floating one, in a tensor's first place.
+template <class Change>
+void at_first_element(const RunValue& tensor, Change&& change) {
+  const Dtype dtype = look(tensor).dtype;
+  std::vector<std::byte> elements = elements_of(tensor);
+  ScalarBits bits{};
+  std::memcpy(bits.data(), elements.data(), static_cast<size_t>(item_size(dtype)));
+  bits = to_bits(dtype, ScalarValue(round_to(dtype, change(from_bits(dtype, bits).real()))));
+  std::memcpy(elements.data(), bits.data(), static_cast<size_t>(item_size(dtype)));
+  set_elements(tensor, elements);
 }
 
 struct Raised {
@@ -66,6 +79,9 @@ TEST(EagerFaults, RaiseNoAlarm) {
       {"graph @g(%x: c64[64] init uniform(-60.0, 60.0), %y: c64[64] init uniform(-60.0, 60.0),\n"
        "    %z: c64[64] init uniform(-100.0, 100.0)) {\n  %a = aten.logaddexp(%x, %y)\n  %b = aten.sigmoid(%z)\n"
        "  %c = aten.silu(%z)\n  return %a, %b, %c\n}\n"},
+      {"graph @g(%x: f32[64] init uniform(88.5, 102.0), %z: c64[64] init uniform(-1.0, 1.0),\n"
+       "    %y: f16[64] init uniform(88.5, 102.0)) {\n"
+       "  %a = aten.logaddexp(%x, %z)\n  %b = aten.logaddexp(%z, %y)\n  return %a, %b\n}\n"},
       {"graph @g(%g: f16[64, 3] init uniform(500.0, 1000.0), %x: f16[64, 3] init uniform(2.0, 4.0),\n"
        "    %m: f32[64, 1] init zeros, %r: f32[64, 1] init ones, %w: f32[3] init ones, %b: f32[3] init ones) {\n"
        "  %u, %v, %s = aten.native_layer_norm_backward(%g, %x, [3], %m, %r, %w, %b, [false, true, true])\n"
@@ -416,6 +432,47 @@ TEST(EagerFaults, AreKnownInResultsAndGiveNoLeaveToOthers) {
     const ResultsVerdict others = judged();
     EXPECT_EQ(others.code, ExitCode::wrong) << text;
     EXPECT_TRUE(others.known.empty()) << text;
+  }
+  std::remove(file.c_str());
+}
+
+// Nor do sums that eager keeps in a narrow dtype, or exponentials of 14 bits, beyond what lines of the list allow.
+TEST(EagerFaults, AreKnownAsFarAsTheyMayBeOff) {
+  struct Known {
+    std::string_view text, why;
+    size_t output;
+    double allowed;  // of the largest element
+  };
+  const Known all[] = {
+      {"graph @g(%q: f16[1, 2, 20, 16] init uniform(-0.1, 0.1, seed=2), %k: f16[1, 2, 64, 16] init uniform(-0.1, 0.1, "
+       "seed=12), %v: f16[1, 2, 64, 16] init ones) {\n"
+       "  %a, %b = aten._scaled_dot_product_flash_attention_for_cpu(%q, %k, %v)\n  return %b\n}\n",
+       "14 bits", 0, 0x1p-13},
+      {"graph @g(%g: f16[96, 3] init uniform(0.5, 1.0, seed=1), %x: f16[96, 3] init uniform(1.0, 2.0, seed=2), "
+       "%m: f32[96, 1] init zeros, %r: f32[96, 1] init ones, %w: f32[3] init ones, %b: f32[3] init ones) {\n"
+       "  %u, %v, %s = aten.native_layer_norm_backward(%g, %x, [3], %m, %r, %w, %b, [false, true, true])\n"
+       "  return %v, %s\n}\n",
+       "adds up gradients", 0, 288 * 0x1p-11},
+  };
+  const std::string file = testing::TempDir() + "eager_faults_far_" + std::to_string(getpid()) + ".npz";
+  for (const Known& k : all) {
+    auto graph = parse_graph(k.text, op_table());
+    Boxed boxed(DeviceKind::cpu);
+    const Execution eager = Executor(boxed).run(*graph, draw_inputs(*graph, boxed, {}, Values::ordinary, 0));
+    auto pushed = [&](double by) {  // the first element, up from where eager has it
+      Execution run = eager;
+      run.outputs[k.output] = detached_copy(eager.outputs[k.output]);
+      const RunValue& out = run.outputs[k.output];
+      at_first_element(out, [&](double first) { return first * (1 + by); });
+      write_results(file, *graph, run);
+      return judge_results(*graph, {.inputs = {}, .results = file, .folder = {}, .bind = {}});
+    };
+    const ResultsVerdict eagers = pushed(0);
+    EXPECT_EQ(eagers.code, ExitCode::fine) << k.why;
+    EXPECT_NE(eagers.known.find(k.why), std::string::npos) << k.why << eagers.known;
+    const ResultsVerdict other = pushed(k.allowed / 4);
+    EXPECT_EQ(other.code, ExitCode::fine) << k.why << other.mismatch->summary();
+    EXPECT_EQ(pushed(4 * k.allowed).code, ExitCode::wrong) << k.why;
   }
   std::remove(file.c_str());
 }

@@ -124,8 +124,7 @@ TEST_F(JudgeResults, EveryRungIsAsked) {
   number("out0", 2) = NAN;
   expect_wrong(Rung::special, "output 0");
   arrays_ = right;
-  number("s", 1) += 1;
-  number("out3", 1) += 1;  // the same memory
+  number("s", 1) += 1, number("out3", 1) += 1;  // the same memory
   expect_wrong(Rung::bound, "output 3");
   arrays_ = right;
   nlohmann::json j = told(arrays_);
@@ -140,6 +139,11 @@ TEST_F(JudgeResults, EveryRungIsAsked) {
   arrays_ = right;
   tell(arrays_, {{"ending", "raised"}});
   expect_wrong(Rung::ending, "the run");
+  EXPECT_EQ(judged().mismatch->got, "raised");
+  arrays_ = right;
+  drop(arrays_, "lenz");
+  array(arrays_, "s").shape = {1, 5};
+  expect_wrong(Rung::metadata, "input %s afterwards");
 }
 
 TEST_F(JudgeResults, WhatTheFileDoesNotSayIsNotJudged) {

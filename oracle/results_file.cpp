@@ -216,14 +216,7 @@ class ResultsReader {
       return;
     }
     if (seen.kind != TypeKind::tensor) fail("the graph's input " + key + " is no tensor");
-    const Seen then = mutated ? look(after) : seen;
-    Claim c = told_claim(key, then);
-    auto has_shape = [&](const Seen& of) {
-      return std::ranges::equal(c.type.sizes, of.sizes, [](Dim d, int64_t s) { return d.constant() == s; });
-    };
-    if (c.type.dtype != seen.dtype || !(has_shape(seen) || has_shape(then)))
-      fail("array " + key + " has another shape or dtype than the input");
-    claims_.push_back(std::move(c));
+    claims_.push_back(told_claim(key, mutated ? look(after) : seen));
   }
 
   void claim_output(const std::string& key, const Seen& expected) {

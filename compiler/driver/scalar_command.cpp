@@ -74,7 +74,9 @@ std::vector<std::string> trait_names(const ScalarRow& row) {
                                                               {traits::loose_zero, "loose_zero"},
                                                               {traits::costly, "costly"},
                                                               {traits::never_negative, "never_negative"},
-                                                              {traits::keeps_above_zero, "keeps_above_zero"}};
+                                                              {traits::keeps_above_zero, "keeps_above_zero"},
+                                                              {traits::gives_whole, "gives_whole"},
+                                                              {traits::keeps_whole, "keeps_whole"}};
   std::vector<std::string> list;
   for (const auto& [bit, text] : kNames)
     if (row.has(bit)) list.emplace_back(text);

@@ -196,7 +196,9 @@ Propagated corner_rule(const Box& box) {
   if (has_pole(box)) return kUnknown;
   Propagated p = at_corners(box);
   if (p.ambiguous || !branch_open(box, p.error)) return p;
-  return {box.row.error.jump == Jump::at_negative_axis ? 2 * dd::kPi.hi : p.error, true};
+  if (box.row.error.jump == Jump::at_negative_axis) return {2 * dd::kPi.hi, true};
+  p.ambiguous = true;
+  return p;
 }
 
 // x^y: monotone in each operand for a positive base, and of zero too while exponents are positive. A negative base

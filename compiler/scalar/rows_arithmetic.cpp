@@ -154,12 +154,13 @@ void add_sums(Table& t) {
   constexpr auto over = [](auto a, auto b) { return a / b; };
   t.push_back(row("add", 2, with_bool, {integers<wrap_add>, reals<plus>, dds<plus>, complexes<plus>}, "torch.add(a, b)",
                   "a + b; integers wrap; on bool it is or")
-                  .with(commutative | keeps_above_zero)
+                  .with(commutative | keeps_above_zero | keeps_whole)
                   .passes(ErrorRule::sum)
                   .rising()
                   .rounded());
   t.push_back(row("sub", 2, dtypes::numbers, {integers<wrap_sub>, reals<minus>, dds<minus>, complexes<minus>},
                   "torch.sub(a, b)", "a - b; integers wrap; eager refuses bool")
+                  .with(keeps_whole)
                   .passes(ErrorRule::sum)
                   .rising()
                   .rounded());
@@ -167,7 +168,7 @@ void add_sums(Table& t) {
                   "torch.mul(a, b)",
                   "a * b; integers wrap; on bool it is and; complex by the plain formula of four products, so that an "
                   "infinite operand may give NaN")
-                  .with(commutative | keeps_above_zero)
+                  .with(commutative | keeps_above_zero | keeps_whole)
                   .passes(ErrorRule::product)
                   .rounded());
   t.push_back(row("div", 2, kInexact,
@@ -189,7 +190,7 @@ void add_sums(Table& t) {
                   {integers<[](int64_t a) { return wrap_sub(0, a); }>, reals<[](double a) { return -a; }>,
                    dds<[](DoubleDouble a) { return -a; }>, complexes<[](Complex a) { return -a; }>},
                   "torch.neg(a)", "-a; integers wrap, so that the least one is its own negative; eager refuses bool")
-                  .with(involution | odd | rounds_late)
+                  .with(involution | odd | rounds_late | keeps_whole)
                   .passes(ErrorRule::sum)
                   .falling());
   t.push_back(
@@ -198,7 +199,7 @@ void add_sums(Table& t) {
            dds<dd::abs>, complexes<[](Complex a) { return static_cast<double>(std::abs(wide(a))); }>},
           "torch.abs(a)", "|a|; the least integer is its own; of a complex number: its modulus, a real")
           .giving(ResultRule::real_of)
-          .with(even | idempotent | never_negative | rounds_late)
+          .with(even | idempotent | never_negative | rounds_late | keeps_whole)
           .passes(ErrorRule::largest)
           .within(1)
           .exact_of_reals()
@@ -208,7 +209,7 @@ void add_sums(Table& t) {
                    .reals = reals<sign>,
                    .dds = dds<[](DoubleDouble a) { return DoubleDouble(sign(a.hi)); }>},
                   "torch.sign(a)", "-1, 0 or 1; 0 for both zeros and for NaN")
-                  .with(odd | idempotent | loose_zero)
+                  .with(odd | idempotent | loose_zero | gives_whole)
                   .passes(ErrorRule::corners, Jump::at_zero)
                   .on_nan(NanRule::selects)
                   .rising());
@@ -237,7 +238,7 @@ void add_sums(Table& t) {
                   {integers<[](int64_t a) { return wrap_mul(a, a); }>, reals<[](double a) { return a * a; }>,
                    dds<[](DoubleDouble a) { return a * a; }>, complexes<[](Complex a) { return complex_mul(a, a); }>},
                   "torch.square(a)", "a * a")
-                  .with(even | never_negative)
+                  .with(even | never_negative | keeps_whole)
                   .passes(ErrorRule::product)
                   .rounded());
   t.push_back(row("lerp", 3, kInexact,
@@ -261,6 +262,7 @@ void add_divisions(Table& t) {
                   "torch.div(a, b, rounding_mode='floor')",
                   "floor(a / b) as Python's //: of the exact quotient, consistent with remainder; a / 0 as div; an "
                   "infinite a gives NaN; integers: division by zero raises, the least integer by -1 wraps")
+                  .with(traits::gives_whole)
                   .passes(ErrorRule::whole_quotient, Jump::at_whole_quotients)
                   .rounded()
                   .eager_within(4)
@@ -275,6 +277,7 @@ void add_divisions(Table& t) {
                   "torch.div(a, b, rounding_mode='trunc')",
                   "trunc of the quotient *after* its rounding to the dtype; integers as in C, division by zero raises, "
                   "the least integer by -1 wraps here, but kills an eager process in i32 and i64")
+                  .with(traits::gives_whole)
                   .passes(ErrorRule::whole_quotient, Jump::at_whole_quotients)
                   .except(kTruncUnrounded)
                   .defined_where([](const EvalContext& c, const ScalarValue* v) {
@@ -334,23 +337,24 @@ void add_minmax(Table& t) {
        NanRule::ignores},
   };
   for (const Spec& s : specs)
-    t.push_back(row(s.name, 2, ordered, s.eval, s.call, s.semantics)
-                    .with(commutative | associative | idempotent | loose_zero | keeps_above_zero | rounds_late)
-                    .passes(ErrorRule::largest)
-                    .on_nan(s.nan)
-                    .rising());
+    t.push_back(
+        row(s.name, 2, ordered, s.eval, s.call, s.semantics)
+            .with(commutative | associative | idempotent | loose_zero | keeps_above_zero | rounds_late | keeps_whole)
+            .passes(ErrorRule::largest)
+            .on_nan(s.nan)
+            .rising());
   t.push_back(row("relu", 1, dtypes::real,
                   {.integers = integers<[](int64_t a) { return std::max<int64_t>(a, 0); }>,
                    .reals = reals<[](double a) { return a <= 0 ? 0 : a; }>,
                    .dds = dds<[](DoubleDouble a) { return a.hi <= 0 ? DoubleDouble(0) : a; }>},
                   "torch.relu(a)", "max(a, 0); NaN stays")
-                  .with(idempotent | loose_zero | never_negative | rounds_late)
+                  .with(idempotent | loose_zero | never_negative | rounds_late | keeps_whole)
                   .passes(ErrorRule::largest)
                   .rising());
   constexpr auto clamp = [](auto a, auto low, auto high) { return kMinimum(kMaximum(a, low), high); };
   t.push_back(row("clamp", 3, dtypes::real, all_real<clamp>, "torch.clamp(a, b, c)",
                   "min(max(a, b), c): c if b > c; NaN if any is NaN")
-                  .with(loose_zero | keeps_above_zero | rounds_late)
+                  .with(loose_zero | keeps_above_zero | rounds_late | keeps_whole)
                   .passes(ErrorRule::largest)
                   .rising());
 }

@@ -145,7 +145,7 @@ void add_comparisons(Table& table) {
                       {integers<where, 0>, reals<where, 0>, dds<where, 0>, call<Complex, where, 0>},
                       "torch.where(a, b, c)", "b if the condition a holds, else c; the other one is not looked at")
                       .taking(OperandRule::condition_first)
-                      .with(traits::keeps_above_zero | traits::rounds_late)
+                      .with(traits::keeps_above_zero | traits::rounds_late | traits::keeps_whole)
                       .passes(ErrorRule::largest, Jump::at_condition)
                       .on_nan(NanRule::selects));
 }

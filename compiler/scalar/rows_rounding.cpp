@@ -59,7 +59,7 @@ void add_rounding(Table& t) {
   };
   for (const Spec& s : specs)
     t.push_back(row(s.name, 1, dtypes::real, s.eval, s.call, s.semantics)
-                    .with(idempotent | keeps_above_zero)
+                    .with(idempotent | keeps_above_zero | gives_whole)
                     .passes(ErrorRule::corners, s.jump)
                     .rising()
                     .over(domains::moderate));

@@ -202,6 +202,8 @@ inline constexpr uint32_t never_negative = 256, keeps_above_zero = 512;
 // Chooses among its operands, or their negatives: what is rounded to a narrower dtype behind it is what comes of
 // operands that were rounded before (zeros' signs aside where `loose_zero` says so).
 inline constexpr uint32_t rounds_late = 1024;
+// Every finite real result is a whole number, whatever the operands; or is where all operands are.
+inline constexpr uint32_t gives_whole = 2048, keeps_whole = 4096;
 }  // namespace traits
 
 struct Interval {

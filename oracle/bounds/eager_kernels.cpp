@@ -56,13 +56,31 @@ at::Tensor at_range_end(const at::Tensor& t, Dtype dtype) {
   return real_at_end(parts, dtype).any(-1);
 }
 
-at::Tensor operand_at_range_end(const at::Tensor& t, Dtype dtype) {
+namespace {
+// The dtype in which a call's operands meet if any of them is complex: the narrowest of these.
+std::optional<Dtype> met_as_complex(const Call& call) {
+  std::optional<Dtype> met;
+  auto meets = [&](Dtype d) {
+    if (is_complex(d) && (!met || item_size(d) < item_size(*met))) met = d;
+  };
+  for (size_t v = 0; v < call.values.size(); ++v)
+    if (call.values[v] && call.values[v]->value.isTensor()) meets(call.dtype_of(v));
+  if (std::ranges::any_of(call.args, [](const Arg& a) { return a.kind == ArgKind::complex; }))
+    for (Dtype d : call.result_dtypes) meets(d);
+  return met;
+}
+
+// Where an operand is at an end itself, or an exponential in a function of it may overflow: of complex numbers, and
+// what meets them, eager takes exponentials, and quotients of them, whichever function it is.
+at::Tensor operand_at_range_end(const at::Tensor& t, Dtype dtype, std::optional<Dtype> complex) {
   at::Tensor end = at_range_end(t, dtype);
-  if (!t.is_complex()) return end;
+  if (!complex) return end;
   constexpr double kTurned = 4;  // the exponential of so many times the operand, as of pi times it
-  const double most = std::log(largest_finite(to_real(dtype))) / kTurned;
+  const double most = std::log(largest_finite(to_real(*complex))) / kTurned;
+  if (!t.is_complex()) return end.logical_or(at::abs(t.to(at::kDouble)) > most);
   return end.logical_or((at::abs(at::view_as_real(t.resolve_conj())) > most).any(-1));
 }
+}  // namespace
 
 bool number_at_range_end(const Arg& a) {
   if (a.kind == ArgKind::complex) return real_at_end(a.complex_value->real()) || real_at_end(a.complex_value->imag());
@@ -71,20 +89,22 @@ bool number_at_range_end(const Arg& a) {
 
 bool any_operand_at_range_end(const Call& call) {
   if (std::ranges::any_of(call.args, number_at_range_end)) return true;
+  const std::optional<Dtype> complex = met_as_complex(call);
   for (size_t v = 0; v < call.values.size(); ++v)
-    if (call.values[v] && call.values[v]->value.isTensor() && is_inexact(call.dtype_of(v)) &&
-        has_any(operand_at_range_end(call.values[v]->value.toTensor(), call.dtype_of(v))))
+    if (call.values[v] && call.values[v]->value.isTensor() && (complex || is_inexact(call.dtype_of(v))) &&
+        has_any(operand_at_range_end(call.values[v]->value.toTensor(), call.dtype_of(v), complex)))
       return true;
   return false;
 }
 
 at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros, bool functions) {
   at::Tensor all;
+  const std::optional<Dtype> complex = functions ? met_as_complex(call) : std::nullopt;
   if (std::ranges::any_of(call.args, number_at_range_end)) all = at::ones(sizes, at::kBool);
   for (size_t v = 0; v < call.values.size(); ++v) {
     if (!call.values[v] || !call.values[v]->value.isTensor()) continue;
     const at::Tensor t = call.values[v]->value.toTensor();
-    at::Tensor end = (functions ? operand_at_range_end : at_range_end)(t, call.dtype_of(v));
+    at::Tensor end = operand_at_range_end(t, call.dtype_of(v), complex);
     if (zeros) end = end.logical_or(t.is_complex() ? (at::view_as_real(t.resolve_conj()) == 0).any(-1) : t == 0);
     if (has_any(end) && fits(end.sizes(), sizes)) all = either(all, end.expand(sizes));
   }

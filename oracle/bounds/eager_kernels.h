@@ -14,13 +14,12 @@ at::Tensor at_range_end(const at::Tensor& t, Dtype dtype);
 
 bool number_at_range_end(const Arg& a);  // of an argument that is a number, the same
 
-// Where that holds of an operand of a function, or an exponential in it may overflow: of complex numbers eager takes
-// exponentials, and quotients of them, whichever function it is.
-at::Tensor operand_at_range_end(const at::Tensor& t, Dtype dtype);
+// Where that holds of an operand, or an exponential in it may overflow: of complex numbers, and of what meets them,
+// eager takes exponentials, and quotients of them, whichever function it is.
 bool any_operand_at_range_end(const Call& call);  // of any kind
 
 // Where an operand of a pointwise call is so, or has a part that is; undefined: nowhere. `zeros` count too, as for
-// complex numbers they do: their angle is none. `functions`: as operand_at_range_end says.
+// complex numbers they do: their angle is none. `functions`: where an exponential in them may overflow, too.
 at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros, bool functions);
 
 // Results of a definition: where they or those of the op's own kernels are at a range's end, or of a pointwise call an

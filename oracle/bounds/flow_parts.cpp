@@ -80,6 +80,12 @@ bool operands_above_zero(FlowContext& in, const Call& call) {
       leaves(call.values), [&](const at::Tensor& t) { return !t.is_floating_point() || above_zero(in.store.read(t)); });
 }
 
+bool operands_whole(FlowContext& in, const Call& call) {
+  for (size_t i = 0; i < call.args.size(); ++i)
+    if (call.args[i].kind == ArgKind::real && call.args[i].d != std::nearbyint(call.args[i].d)) return false;
+  return std::ranges::all_of(leaves(call.values), [&](const at::Tensor& t) { return all_whole(in.store.read(t)); });
+}
+
 // Half of a dtype's last place, as if there were no least one; nothing of zero.
 at::Tensor half_place(const at::Tensor& magnitude, Dtype dtype) {
   auto [fraction, exponent] = at::frexp(magnitude);
@@ -203,6 +209,7 @@ void mark_unknown(FlowContext& in, std::span<const RunValue> results) {
   for (const at::Tensor& t : leaves(results)) {
     in.store.write(t, at::full(t.sizes(), kInf, at::kDouble), at::ones(t.sizes(), at::kBool));
     in.store.may_be_negative(t);
+    in.store.may_be_broken(t);
   }
 }
 

@@ -36,9 +36,6 @@ void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at
 // Whether errors of this operand are the result's, and its size counts.
 bool flows(FlowContext& in, const Call& call, const Leaf& leaf);
 
-// Opens the results that name elements by their index where another element may stand in their place.
-void mark_indices(FlowContext& in, const Call& call, const Planes& operand, const at::Tensor& indices);
-
 // What of a call's operands is known to be off.
 struct Summary {
   bool error = false, ambiguous = false;
@@ -49,6 +46,9 @@ Summary summary_of(FlowContext& in, const Call& call);
 
 // Number arguments of the op's own (Scalar parameters), each as `map` gives it; a dtype among them is that of errors.
 std::vector<Arg> with_numbers(const Call& call, const std::function<double(double)>& map);
+
+// Whether all that a call may pick from its floating operands and numbers is whole.
+bool operands_whole(FlowContext& in, const Call& call);
 
 // Whether none of a call's floating operands and numbers is less than zero.
 bool operands_above_zero(FlowContext& in, const Call& call);

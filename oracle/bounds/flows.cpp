@@ -12,6 +12,7 @@
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/fine_sums.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/open_indices.h"
 #include "oracle/bounds/sum_roundings.h"
 #include "oracle/bounds/wide_storages.h"
 
@@ -165,7 +166,8 @@ at::Tensor meets_no_share(FlowContext& in, const Call& call) {
   return with.defined() && without.defined() ? at::abs(with - without) >= 0x1p-21 : at::Tensor();
 }
 
-// Nothing but a sum of elements: no products, no numbers.
+}  // namespace
+
 bool only_adds(const Call& call) {
   const OpDef& op = *call.op;
   const bool scales =
@@ -173,7 +175,6 @@ bool only_adds(const Call& call) {
   return (op.has(Trait::reduction) || op.has(Trait::scan)) && op.flow.terms == ErrorFlow::counted &&
          op.flow.divisor.empty() && !scales;
 }
-}  // namespace
 
 namespace {
 // Whether numbers become integers before they are added up, and one of them has none: what it becomes is the kernel's

@@ -37,6 +37,7 @@ Outcome flow_moved(FlowContext& in, const Call& call);
 Outcome flow_converted(FlowContext& in, const Call& call);  // a copy in another dtype
 Outcome flow_created(FlowContext& in, const Call& call);
 Outcome flow_positive(FlowContext& in, const Call& call);
+bool only_adds(const Call& call);  // nothing but a sum of elements: no products, no numbers
 Outcome flow_monotone(FlowContext& in, const Call& call);
 Outcome flow_interpolated(FlowContext& in, const Call& call);
 Outcome flow_log_sums(FlowContext& in, const Call& call);

@@ -138,7 +138,9 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
   Laid results = lay({.value = value, .error = {}, .ambiguous = {}}, value.sizes(), kind_of(result));
   at::Tensor error = at::empty(value.sizes(), at::kDouble), open = at::zeros(value.sizes(), at::kBool);
   const bool known = result == Dtype::f64 && fine.rest.defined() && fine.unsure == 0;
-  at::Tensor lean = known || may_lean(result, value) ? at::zeros(value.sizes(), at::kDouble) : at::Tensor();
+  const bool overflows = result == Dtype::f64 && value.is_floating_point() && at::any(at::isinf(value)).item<bool>();
+  at::Tensor lean =
+      known || overflows || may_lean(result, value) ? at::zeros(value.sizes(), at::kDouble) : at::Tensor();
   ElementsOut out{.kind = kind_of(result),
                   .value = results.value.const_data_ptr(),
                   .error = error.mutable_data_ptr<double>(),
@@ -152,6 +154,7 @@ Planes apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const 
                    {ends.below.const_data_ptr<double>(), ends.above.const_data_ptr<double>()}, value.numel(), out);
   else
     elementwise_errors(row, compute, result, elements, value.numel(), out);
+  if (overflows) open_overflows(row, compute, elements, value.numel(), out);
   widen_at_ends(row, compute, result, elements, value.numel(), out);
   open_loose_zeros(row, compute, result, elements, value.numel(), out);
   Planes made{value, out.any_error ? error : at::Tensor(), {}};
@@ -268,7 +271,8 @@ at::Tensor finite_size(const at::Tensor& complex) {
 Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   if (from == to) return planes;
   Planes made{
-      planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros && is_inexact(to), planes.never_negative};
+      planes.value.to(to_aten(widened(to))),  {}, {}, planes.loose_zeros && is_inexact(to), planes.never_negative,
+      planes.whole || is_integral(from, true)};
   // Fewer digits, or a smaller range: bfloat16 does not fit into float16, whose numbers have more digits.
   auto fits = [&] {
     if (!is_inexact(from)) return false;
@@ -331,8 +335,12 @@ bool shows_whole_storage(const at::Tensor& t) {
 
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized) {
   Planes p = recorded(in, planes, from, to);
+  const Planes before = in.store.read(target);
   if (resized && target.sizes() != p.value.sizes()) target.resize_(p.value.sizes());
-  p.never_negative = p.never_negative && (shows_whole_storage(target) || above_zero(in.store.read(target)));
+  if (!shows_whole_storage(target)) {  // what is known of all that the storage holds holds of the rest too
+    p.never_negative = p.never_negative && before.never_negative;
+    p.whole = p.whole && before.whole;
+  }
   target.copy_(p.value);
   in.store.carry(p, target);
 }
@@ -346,6 +354,11 @@ bool stays_above_zero(const ScalarRow& row, Dtype compute, std::span<const Plane
   const bool product = row.error.rule == ErrorRule::product && operands.size() == 2;
   if (product && operands[0].value.is_same(operands[1].value)) return true;
   return row.has(traits::keeps_above_zero) && std::ranges::all_of(operands, above_zero);
+}
+
+// Whether each result is a whole number, whichever of those that it may be.
+bool stays_whole(const ScalarRow& row, std::span<const Planes> operands) {
+  return row.has(traits::gives_whole) || (row.has(traits::keeps_whole) && std::ranges::all_of(operands, all_whole));
 }
 }  // namespace
 
@@ -434,10 +447,15 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
     out.results[0] = hold(value);
   }
   bool exact = row.accuracy.of(compute) == AccuracyClass::exact || !is_inexact(result);
-  const bool promises_zeros = !multiplies && !row.has(traits::loose_zero) && (exact || in.formula == Formula::given) &&
-                              !has_exception(row, compute) && !lenz::is_complex(result);
+  const bool keeps_signs = !multiplies && (exact || in.formula == Formula::given) && !has_exception(row, compute) &&
+                           !lenz::is_complex(result);
+  // Of two zeros either may be picked: where none is negative the one that is has a sign.
+  auto promises_zeros = [&] {
+    if (!keeps_signs || !row.has(traits::loose_zero)) return keeps_signs;
+    return row.error.rule == ErrorRule::largest && std::ranges::none_of(operands, may_hold_minus_zero);
+  };
   auto without_errors = [&] {
-    if ((loose || !promises_zeros) && may_hold_zero({.value = value, .error = {}, .ambiguous = {}}))
+    if (may_hold_zero({.value = value, .error = {}, .ambiguous = {}}) && (loose || !promises_zeros()))
       in.store.loosen_zeros(value);
     return out;
   };
@@ -453,8 +471,9 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true, !is_arithmetic(row)); ends.defined())
       excuse_row(in, call, row, ends, made);
-  made.loose_zeros = (made.loose_zeros || !promises_zeros) && may_hold_zero(made);
+  made.loose_zeros = may_hold_zero(made) && (made.loose_zeros || !promises_zeros());
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);
+  made.whole = made.error.defined() && value.is_floating_point() && stays_whole(row, operands);
   in.store.carry(made, value);
   return out;
 }

@@ -4,69 +4,12 @@
 #include <limits>
 
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/open_indices.h"
 #include "oracle/ties.h"
 
 namespace lenz::oracle {
 
 using namespace flow;
-
-namespace {
-// For each element of the operand, whether another one of its row may stand in its place: their intervals meet.
-at::Tensor has_rival(const Planes& p, int64_t dim, bool ties_open) {
-  at::Tensor v = p.value.to(at::kDouble);
-  at::Tensor e = p.error.defined() ? p.error : at::zeros(v.sizes(), at::kDouble);
-  auto [sorted, order] = at::sort(v, dim);
-  at::Tensor width = e.gather(dim, order), open = width.isinf();
-  // NaN stands above all numbers.
-  at::Tensor low = nothing_where(open, sorted - width, -kInf).nan_to_num(kInf, kInf, -kInf);
-  at::Tensor high = nothing_where(open, sorted + width, kInf).nan_to_num(kInf, kInf, -kInf);
-  int64_t n = v.size(dim);
-  at::Tensor met = at::zeros(v.sizes(), at::kBool);
-  if (n > 1) {
-    at::Tensor before = std::get<0>(at::cummax(high, dim)).narrow(dim, 0, n - 1);
-    at::Tensor after = at::flip(std::get<0>(at::cummin(at::flip(low, {dim}), dim)), {dim}).narrow(dim, 1, n - 1);
-    at::Tensor low_here = low.narrow(dim, 1, n - 1), high_here = high.narrow(dim, 0, n - 1);
-    at::Tensor below = ties_open ? before >= low_here : before > low_here;
-    at::Tensor above = ties_open ? after <= high_here : after < high_here;
-    if (!ties_open) {  // two exact numbers that are equal are no rivals: the order among them is promised
-      at::Tensor unsure_below = std::get<0>(at::cummax(width, dim)).narrow(dim, 0, n - 1) + width.narrow(dim, 1, n - 1);
-      at::Tensor unsure_above =
-          at::flip(std::get<0>(at::cummax(at::flip(width, {dim}), dim)), {dim}).narrow(dim, 1, n - 1) +
-          width.narrow(dim, 0, n - 1);
-      below = below.logical_or((before >= low_here).logical_and(unsure_below > 0));
-      above = above.logical_or((after <= high_here).logical_and(unsure_above > 0));
-    }
-    met.narrow(dim, 1, n - 1).logical_or_(below);
-    met.narrow(dim, 0, n - 1).logical_or_(above);
-  }
-  return at::zeros_like(met).scatter(dim, order, met);
-}
-
-}  // namespace
-
-void flow::mark_indices(FlowContext& in, const Call& call, const Planes& operand, const at::Tensor& indices) {
-  at::Tensor open;
-  auto dim = dim_of(call);
-  bool pool = operand.value.dim() > 0 && !dim && indices.numel() != 1;
-  if (pool) {
-    open = at::ones(indices.sizes(), at::kBool);
-  } else {
-    Planes row = operand;
-    int64_t along = dim.value_or(0);
-    if (!dim || row.value.dim() == 0) {
-      row.value = row.value.reshape({-1});
-      if (row.error.defined()) row.error = row.error.reshape({-1});
-      along = 0;
-    }
-    at::Tensor at = !dim || operand.value.dim() == 0       ? indices.reshape({-1})
-                    : indices.dim() == operand.value.dim() ? indices
-                                                           : indices.unsqueeze(along);
-    open = has_rival(row, along, ties_open(*call.op, call.args)).gather(along, at).reshape(indices.sizes());
-  }
-  if (!at::any(open).item<bool>()) return;
-  at::Tensor error = at::zeros(indices.sizes(), at::kDouble).masked_fill(open, kInf);
-  in.store.write(indices, error, open);
-}
 
 namespace {
 // The ends of an integer dtype that a double can say.
@@ -147,9 +90,10 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
     }
   }
   const bool above = !certain && operands_above_zero(in, call);  // of which it picks
+  const bool whole = !certain && operands_whole(in, call);
   for (size_t i = 0; i < results.size(); ++i) {
     if (is_index(results[i], i)) {
-      mark_indices(in, call, operand, results[i]);
+      mark_indices(in, call, operand, results[i], certain ? IndicesAtEnds{} : IndicesAtEnds{low[i], high[i]});
       continue;
     }
     if (certain) continue;
@@ -169,6 +113,7 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
       error = nothing_where(undefined[i].isnan().logical_and(v.isnan().logical_not()), error, kInf);
     settle(in, results[i], error, operand.ambiguous.defined() ? error != 0 : at::Tensor());
     if (above) in.store.bound_below(results[i]);
+    if (whole) in.store.only_whole(results[i]);
   }
   return out;
 }

@@ -8,6 +8,7 @@
 
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/open_indices.h"
 
 namespace lenz::oracle {
 
@@ -39,6 +40,10 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     return number_error(x);
   });
   if (!s.error && worst == 0) return out;
+  if (s.index_error && call.op->has(Trait::movement) && worst == 0) {
+    read_by_open_indices(in, call, out);
+    return out;
+  }
   // Where is open; or what is uncertain decides it.
   if (s.index_error || (s.floats && call.op->has(Trait::indexing) && is_integral(to, true))) {
     mark_unknown(in, out.results);
@@ -60,18 +65,26 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     marks = run_on(in, call, with_numbers(call, [](double) { return 0; }), on([](const Planes& p) {
                      return p.ambiguous.defined() ? p.ambiguous.to(at::kDouble) : zeros_like_plane(p.value);
                    }));
+  // Which open indices they are: where nothing but indices is moved.
+  std::vector<at::Tensor> choices;
+  if (is_integral(to, true) && in.store.choices()->any())
+    choices = run_on(in, call, with_numbers(call, [](double) { return 0; }), on([](const Planes& p) {
+                       return p.choice.defined() ? p.choice.to(at::kDouble) : zeros_like_plane(p.value);
+                     }));
   auto results = leaves(out.results);
   if (errors.size() != results.size() || (s.ambiguous && marks.size() != results.size())) {
     in.unbounded.insert(call.op->full_name);
     mark_unknown(in, out.results);
     return out;
   }
-  const bool above = operands_above_zero(in, call);
+  const bool above = operands_above_zero(in, call), whole = operands_whole(in, call);
   for (size_t i = 0; i < results.size(); ++i) {
     if (shares_operand(call, results[i])) continue;
     at::Tensor e = errors[i].is_complex() ? at::abs(errors[i]) : errors[i].to(at::kDouble);
     settle(in, results[i], e, s.ambiguous ? marks[i] != 0 : at::Tensor());
+    if (choices.size() == results.size()) in.store.choose(results[i], choices[i].to(at::kLong));
     if (above) in.store.bound_below(results[i]);
+    if (whole) in.store.only_whole(results[i]);
   }
   return out;
 }

@@ -1,5 +1,7 @@
+#include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <map>
 
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/reference.h"
@@ -262,7 +264,9 @@ class Judge {
   Shares elements(const std::string& what, const Bounded& expected, const Seen& seen, const std::vector<std::byte>& got,
                   uint64_t count) {
     Shares shares;
-    PlaneElements values(expected.value), errors(expected.error), leans(expected.lean), marks(expected.ambiguous);
+    PlaneElements values(expected.value), errors(expected.error), leans(expected.lean), marks(expected.ambiguous),
+        choices(expected.choice);
+    std::multimap<int64_t, int64_t> named;  // what indices name, by what
     Dtype wide = look(expected.value).dtype, native = seen.dtype;
     uint64_t wrong = 0;
     std::optional<Mismatch> first;
@@ -278,15 +282,41 @@ class Judge {
       }
       count_element(shares, v, bound, marked);
       ElementVerdict verdict = judged(native, v, bound, x, expected.zeros_signed);
-      if (!verdict.wrong) continue;
+      const char* instead = nullptr;  // within the bound, but none of what is right there
+      if (!verdict.wrong && expected.whole && bound.error != 0 && is_broken(x)) instead = " or another whole number";
+      if (!verdict.wrong && choices.present() && names_another(choices.at<int64_t>(i), x, named))
+        instead = " or another element that may stand there";
+      if (!verdict.wrong && instead == nullptr) continue;
       ++wrong;
-      if (!first) first = found(what, seen, i, verdict.rung, native, v, bound, x);
+      if (first) continue;
+      first = found(what, seen, i, verdict.rung, native, v, bound, x);
+      if (instead == nullptr) continue;
+      first->expected += instead;
+      first->bound.reset();
+      first->ulps.reset();
     }
     if (!first) return shares;
     first->wrong = wrong;
     first->total = count;
     if (!judgement.mismatch || first->rung < judgement.mismatch->rung) judgement.mismatch = first;
     return shares;
+  }
+
+  static bool is_broken(const ScalarValue& got) {
+    const double x = part(got, false);
+    return got.kind() == ScalarKind::real && std::isfinite(x) && x != std::nearbyint(x);
+  }
+
+  // Whether an open index is none of those that are right, or what another one of its row's order has named already.
+  // `named`: by what, so far.
+  bool names_another(int64_t open, const ScalarValue& got, std::multimap<int64_t, int64_t>& named) const {
+    if (open == 0 || got.kind() != ScalarKind::integer) return false;
+    if (!reference_.choices->may_name(open, got.integer())) return true;
+    const auto [from, to] = named.equal_range(got.integer());
+    const bool taken = std::any_of(
+        from, to, [&](const auto& earlier) { return reference_.choices->exclude_each_other(earlier.second, open); });
+    named.emplace(got.integer(), open);
+    return taken;
   }
 
   ElementVerdict judged(Dtype dtype, const ScalarValue& v, Bound bound, const ScalarValue& got,
@@ -309,12 +339,17 @@ class Judge {
     Mismatch m;
     m.rung = rung;
     m.what = what;
-    m.expected = element_text(v.kind() == ScalarKind::integer ? dtype : Dtype::f64, v);
+    // What overflows for certain is stored as an infinity, however great the reference is.
+    const bool overflows = bound.overflows() && v.kind() == ScalarKind::real;
+    m.expected = element_text(v.kind() == ScalarKind::integer ? dtype : Dtype::f64,
+                              overflows ? ScalarValue(round_to(to_real(dtype), bound.lean)) : v);
     m.got = element_text(dtype, got);
     m.element = i;
     m.at = coordinates(seen.sizes.span(), i);
-    m.bound = v.kind() == ScalarKind::real ? bound.towards(part(got, false) - part(v, false)) : bound.error;
-    if (v.kind() == ScalarKind::real && std::isfinite(got.real()) && std::isfinite(v.real()))
+    m.bound = overflows                      ? 0
+              : v.kind() == ScalarKind::real ? bound.towards(part(got, false) - part(v, false))
+                                             : bound.error;
+    if (v.kind() == ScalarKind::real && !overflows && std::isfinite(got.real()) && std::isfinite(v.real()))
       m.ulps = std::fabs(got.real() - v.real()) / last_place(dtype, v.real());
     return m;
   }

@@ -56,7 +56,8 @@ class Judged {
     return made;
   }
   static void put(std::vector<std::byte>& bytes, Dtype dtype, size_t element, double value) {
-    const ScalarBits bits = to_bits(dtype, ScalarValue(value));
+    const ScalarBits bits =
+        to_bits(dtype, is_integral(dtype, true) ? ScalarValue(static_cast<int64_t>(value)) : ScalarValue(value));
     const auto size = static_cast<size_t>(item_size(dtype));
     std::memcpy(bytes.data() + element * size, bits.data(), size);
   }

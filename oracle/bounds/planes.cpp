@@ -12,6 +12,17 @@ namespace lenz::oracle {
 namespace {
 int64_t slot_bytes_of(const at::Tensor& value) { return std::min<int64_t>(value.element_size(), 8); }
 
+int64_t slots_of(const at::Tensor& value, int64_t slot_bytes) {
+  return static_cast<int64_t>(value.storage().nbytes()) / slot_bytes;
+}
+
+void grow(at::Tensor& plane, int64_t slots, at::ScalarType type) {  // an out= tensor may have been resized
+  if (plane.defined() && plane.numel() >= slots) return;
+  at::Tensor larger = at::zeros({slots}, type);
+  if (plane.defined()) larger.narrow(0, 0, plane.numel()).copy_(plane);
+  plane = larger;
+}
+
 c10::weak_intrusive_ptr<c10::StorageImpl> weak(const at::Tensor& value) {
   return c10::weak_intrusive_ptr<c10::StorageImpl>(
       c10::intrusive_ptr<c10::StorageImpl>::reclaim_copy(value.storage().unsafeGetStorageImpl()));
@@ -54,10 +65,25 @@ bool may_hold_zero(const Planes& planes) {
   return reached(parts.select(-1, 0)) || reached(parts.select(-1, 1));
 }
 
+bool may_hold_minus_zero(const Planes& planes) {
+  if (planes.value.is_complex() || planes.loose_zeros) return may_hold_zero(planes);
+  if (!planes.value.is_floating_point()) return false;
+  return any_element(planes.value, planes.error,
+                     [](double x, double e) { return (x == 0 && std::signbit(x)) || (e > 0 && std::fabs(x) <= e); });
+}
+
 bool above_zero(const Planes& planes) {
   if (planes.never_negative) return true;
   if (planes.value.is_complex()) return false;
   return !any_element(planes.value, planes.error, [](double x, double e) { return x < e || e == HUGE_VAL; });
+}
+
+bool all_whole(const Planes& planes) {
+  const at::Tensor& v = planes.value;
+  if (planes.whole || (!v.is_floating_point() && !v.is_complex())) return true;
+  return !v.is_complex() && !any_element(v, planes.error, [](double x, double e) {
+    return e != 0 || (std::isfinite(x) && x != std::nearbyint(x));
+  });
 }
 
 at::Tensor PlaneStore::view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part) const {
@@ -77,6 +103,7 @@ Planes PlaneStore::read(const at::Tensor& value) const {
   if (auto facts = facts_.find(value.storage().unsafeGetStorageImpl()); facts != facts_.end()) {
     planes.loose_zeros = facts->second.loose_zeros;
     planes.never_negative = facts->second.never_negative;
+    planes.whole = facts->second.whole;
   }
   auto found = beside_.find(value.storage().unsafeGetStorageImpl());
   if (found == beside_.end() || !found->second.error.defined()) return planes;
@@ -90,6 +117,7 @@ Planes PlaneStore::read(const at::Tensor& value) const {
   if (value.is_complex() && !b.discs) planes.error = at::hypot(planes.error, view(b.error, value, b.slot_bytes, 1));
   if (b.ambiguous.defined()) planes.ambiguous = view(b.ambiguous, value, b.slot_bytes);
   if (b.lean.defined() && value.is_floating_point() && !value.is_neg()) planes.lean = view(b.lean, value, b.slot_bytes);
+  if (b.choice.defined()) planes.choice = view(b.choice, value, b.slot_bytes);
   return planes;
 }
 
@@ -100,7 +128,7 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
   auto found = beside_.find(key);
   if (found == beside_.end()) {
     if (!error.defined()) return;
-    found = beside_.emplace(key, Beside{weak(value), slot_bytes_of(value), value.is_complex(), {}, {}, {}}).first;
+    found = beside_.emplace(key, Beside{weak(value), slot_bytes_of(value), value.is_complex(), {}, {}, {}, {}}).first;
   }
   Beside& b = found->second;
   bool whole = !b.error.defined() && error.defined() && value.is_contiguous() && value.storage_offset() == 0 &&
@@ -116,15 +144,11 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
     b.error = own(error);
     b.ambiguous = ambiguous.defined() ? own(ambiguous) : at::Tensor();
     b.lean = lean.defined() ? own(lean) : at::Tensor();
+    b.choice = at::Tensor();
     return;
   }
-  int64_t slots = static_cast<int64_t>(value.storage().nbytes()) / b.slot_bytes;
-  auto grown = [&](at::Tensor& plane, at::ScalarType type) {  // an out= tensor may have been resized
-    if (plane.defined() && plane.numel() >= slots) return;
-    at::Tensor larger = at::zeros({slots}, type);
-    if (plane.defined()) larger.narrow(0, 0, plane.numel()).copy_(plane);
-    plane = larger;
-  };
+  const int64_t slots = slots_of(value, b.slot_bytes);
+  auto grown = [&](at::Tensor& plane, at::ScalarType type) { grow(plane, slots, type); };
   auto fill = [&](const at::Tensor& plane, const at::Tensor& with) {
     for (int64_t part = 0; part < value.element_size() / b.slot_bytes; ++part) {
       at::Tensor target = view(plane, value, b.slot_bytes, part);
@@ -158,6 +182,18 @@ void PlaneStore::write(const at::Tensor& value, const at::Tensor& error, const a
     grown(b.lean, at::kDouble);
     fill(b.lean, one_sided ? lean : at::Tensor());
   }
+  if (b.choice.defined()) {
+    grown(b.choice, at::kLong);
+    fill(b.choice, at::Tensor());
+  }
+}
+
+void PlaneStore::choose(const at::Tensor& value, const at::Tensor& choice) {
+  auto found = beside_.find(value.storage().unsafeGetStorageImpl());
+  if (found == beside_.end() || !choice.defined() || at::has_internal_overlap(value) != at::MemOverlap::No) return;
+  Beside& b = found->second;
+  grow(b.choice, slots_of(value, b.slot_bytes), at::kLong);
+  view(b.choice, value, b.slot_bytes).copy_(choice);
 }
 
 PlaneStore::Facts& PlaneStore::facts_of(const at::Tensor& value) {
@@ -169,10 +205,17 @@ void PlaneStore::may_be_negative(const at::Tensor& value) {
   if (facts != facts_.end()) facts->second.never_negative = false;
 }
 
+void PlaneStore::may_be_broken(const at::Tensor& value) {
+  auto facts = facts_.find(value.storage().unsafeGetStorageImpl());
+  if (facts != facts_.end()) facts->second.whole = false;
+}
+
 void PlaneStore::carry(const Planes& from, const at::Tensor& to) {
   write(to, from.error, from.ambiguous, from.lean);
   if (from.loose_zeros) loosen_zeros(to);
   from.never_negative ? bound_below(to) : may_be_negative(to);
+  from.whole ? only_whole(to) : may_be_broken(to);
+  choose(to, from.choice);
 }
 
 void PlaneStore::collect() {

@@ -5,9 +5,11 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <memory>
 #include <unordered_map>
 #include <utility>
 
+#include "oracle/bounds/choices.h"
 #include "oracle/value.h"
 
 namespace lenz::oracle {
@@ -19,15 +21,19 @@ struct Planes {
   // Of real numbers, all that the storage holds:
   bool loose_zeros = false;     // a zero may have either sign
   bool never_negative = false;  // nothing is less than zero, however far errors reach
+  bool whole = false;           // what is finite is a whole number, wherever errors reach
   // Float64, of real numbers: by how much less than `error` a right number may lie below the value, or, if this is
   // negative, above it. An infinity beside an infinite error: what is stored is that, for certain. Undefined: zero. Who
   // does not ask for it takes the error both ways, which is as right.
   at::Tensor lean = {};
+  at::Tensor choice = {};  // int64: which open index (bounds/choices.h) it is; 0: none. Undefined: nowhere
 };
 
 bool all_finite(const at::Tensor& t);
-bool may_hold_zero(const Planes& planes);  // of floats: in either part
-bool above_zero(const Planes& planes);     // nothing is less than zero: never_negative, or by its intervals
+bool may_hold_zero(const Planes& planes);        // of floats: in either part
+bool may_hold_minus_zero(const Planes& planes);  // of real numbers; of complex ones as may_hold_zero
+bool above_zero(const Planes& planes);           // nothing is less than zero: never_negative, or by its intervals
+bool all_whole(const Planes& planes);            // `whole`, or exact numbers that are
 
 class PlaneStore {
  public:
@@ -45,6 +51,13 @@ class PlaneStore {
   bool loosened() const { return loosened_; }  // any
   void bound_below(const at::Tensor& value) { facts_of(value).never_negative = true; }
   void may_be_negative(const at::Tensor& value);
+  void only_whole(const at::Tensor& value) { facts_of(value).whole = true; }
+  void may_be_broken(const at::Tensor& value);
+
+  // Says which open indices `value` shows; another write forgets it.
+  void choose(const at::Tensor& value, const at::Tensor& choice);
+  const std::shared_ptr<Choices>& choices() const { return choices_; }
+
   // Sets all of a tensor's planes and what is known of them, which is that of the whole storage.
   void carry(const Planes& from, const at::Tensor& to);
 
@@ -58,11 +71,11 @@ class PlaneStore {
     c10::weak_intrusive_ptr<c10::StorageImpl> alive;
     int64_t slot_bytes;
     bool discs;  // of complex numbers: both slots hold the radius, which is no box of two sides
-    at::Tensor error, ambiguous, lean;
+    at::Tensor error, ambiguous, lean, choice;
   };
   struct Facts {
     c10::weak_intrusive_ptr<c10::StorageImpl> alive;
-    bool loose_zeros = false, never_negative = false;
+    bool loose_zeros = false, never_negative = false, whole = false;
   };
   Facts& facts_of(const at::Tensor& value);
   at::Tensor view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part = 0) const;
@@ -72,6 +85,7 @@ class PlaneStore {
   // The first keeps the number alive, so that no other has its address.
   std::unordered_map<const Held*, std::pair<RunValue, double>> numbers_;
   bool loosened_ = false, leans_ = false;
+  std::shared_ptr<Choices> choices_ = std::make_shared<Choices>();  // outlives the run, for the judge
 };
 
 }  // namespace lenz::oracle

@@ -29,6 +29,21 @@ bool loses_on_the_way(const ScalarRow& row, Dtype compute, std::span<const Scala
   return row.error.rule == ErrorRule::quotient && leaves(b * b);
 }
 
+// Whether finite numbers make an infinity because they are too large, not at a pole: that is a point.
+bool is_too_large(const ScalarRow& row, Dtype compute, std::span<const ScalarValue> operands) {
+  if (row.error.rule == ErrorRule::sum || row.error.rule == ErrorRule::product) return true;
+  if (row.error.rule == ErrorRule::quotient) return operands.back().real() != 0;
+  for (double beside : {1 - 0x1p-20, 1 + 0x1p-20}) {
+    ScalarValue at[3];
+    for (size_t k = 0; k < operands.size(); ++k) {
+      if (operands[k].real() == 0) return false;
+      at[k] = ScalarValue(operands[k].real() * beside);
+    }
+    if (!std::isinf(evaluate(row, compute, {at, operands.size()}).real())) return false;
+  }
+  return true;
+}
+
 // How far apart two answers are; open where one of them is no number and the other is.
 double apart(double a, double b) {
   if (a == b || (std::isnan(a) && std::isnan(b))) return 0;
@@ -47,6 +62,27 @@ bool is_plain_sum(const ScalarRow& row) {
 bool has_open_ends(const ScalarRow& row, Dtype compute, Dtype result) {
   bool inexact = row.accuracy.of(compute) != AccuracyClass::exact;
   return row.defined || (is_complex(result) && inexact) || has_exception(row, compute);
+}
+
+void open_overflows(const ScalarRow& row, Dtype compute, std::span<const ElementsIn> operands, int64_t count,
+                    ElementsOut& out) {
+  if (out.formula == Formula::given && row.error.rule != ErrorRule::product) return;
+  for (const ElementsIn& o : operands)
+    if (o.kind != ScalarKind::real) return;
+  const auto* value = static_cast<const double*>(out.value);
+  for (int64_t i = 0; i < count; ++i) {
+    if (!std::isinf(value[i]) || out.error[i] != 0) continue;
+    ScalarValue at[3];
+    bool finite = true;
+    for (size_t k = 0; k < operands.size(); ++k) {
+      at[k] = operands[k].at(i);
+      finite = finite && std::isfinite(at[k].real());
+    }
+    if (!finite || !is_too_large(row, compute, {at, operands.size()})) continue;
+    out.set(i, {kOpen, kOpen, value[i]});
+    out.ambiguous[i] = 1;
+    out.any_ambiguous = true;
+  }
 }
 
 void widen_at_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,

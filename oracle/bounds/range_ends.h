@@ -25,4 +25,9 @@ bool has_open_ends(const ScalarRow& row, Dtype compute, Dtype result);
 void widen_at_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                    int64_t count, ElementsOut& out);
 
+// What float64 has no room for, of finite operands: as of a narrower dtype, an infinity is stored for certain, but what
+// is contracted with a sum, or a step of another formula, need not be one.
+void open_overflows(const ScalarRow& row, Dtype compute, std::span<const ElementsIn> operands, int64_t count,
+                    ElementsOut& out);
+
 }  // namespace lenz::oracle

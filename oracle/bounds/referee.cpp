@@ -21,44 +21,15 @@
 #include "oracle/bounds/folded_factors.h"
 #include "oracle/bounds/noise.h"
 #include "oracle/bounds/reference.h"
+#include "oracle/bounds/rules.h"
 #include "oracle/bounds/wide_storages.h"
+#include "oracle/bounds/zeros_of_calls.h"
 #include "oracle/random_machine.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
 
 namespace {
-using Rule = Outcome (*)(FlowContext& in, const Call& call);
-
-// A scatter that keeps the largest or the smallest is told so by a word.
-bool keeps_extremes(const Call& call) {
-  for (const Arg& a : call.args)
-    if (a.kind == ArgKind::string && (a.string() == "amax" || a.string() == "amin")) return true;
-  return false;
-}
-
-Rule rule_for(const Call& call) {
-  const OpDef& op = *call.op;
-  if (op.has(Trait::movement) && op.schema.find("dtype") >= 0) return flow_bits;
-  if (keeps_extremes(call)) return flow_monotone;
-  switch (op.flow.kind) {
-    case ErrorFlow::moved: return flow_moved;
-    case ErrorFlow::positive: return flow_positive;
-    case ErrorFlow::monotone: return flow_monotone;
-    case ErrorFlow::interpolated: return flow_interpolated;
-    case ErrorFlow::log_sums: return flow_log_sums;
-    case ErrorFlow::opaque: return flow_opaque;
-    case ErrorFlow::by_traits: break;
-  }
-  if (op.has(Trait::creation) && op.has(Trait::nondeterministic)) return flow_unwritten;
-  if (op.has(Trait::creation) || op.has(Trait::reads_metadata_only)) return flow_created;
-  if (op.has(Trait::movement) || op.has(Trait::maybe_view) || !op.copies.empty()) return flow_moved;
-  if (op.accuracy == Accuracy::accumulated) return flow_positive;
-  if (op.accuracy != Accuracy::exact || op.has(Trait::data_dependent)) return flow_opaque;
-  if (op.has(Trait::reduction) || op.has(Trait::scan)) return flow_monotone;
-  return op.has(Trait::indexing) ? flow_moved : flow_opaque;
-}
-
 bool changes_dtype(const Call& call) {
   return !call.values.empty() && call.values[0] && call.values[0]->value.isTensor() &&
          call.types[0]->dtype != call.result_dtypes[0];
@@ -181,21 +152,11 @@ struct Referee::Impl final : NodeMachine {
     }
   }
 
-  static bool is_scalar(const OpDef& op) { return !op.scalar.empty() && find_scalar(op.scalar) != nullptr; }
-
-  // Whether the op's zeros have the signs that its operands' have, or ones that it promises.
-  bool promises_zeros(const Call& call) const {
-    const OpDef& op = *call.op;
-    if (is_scalar(op)) return true;  // but where its own rule found otherwise
-    for (const at::Tensor& t : leaves(call.values))
-      if (store.read(t).loose_zeros) return false;
-    if (op.has(Trait::random) || op.flow.kind == ErrorFlow::positive) return false;  // a sum may begin with 0 or a term
-    if (op.has(Trait::view) || op.has(Trait::movement) || op.has(Trait::maybe_view) || !op.fills.empty()) return true;
-    return op.decompose.empty() && op.accuracy == Accuracy::exact && rule_for(call) == flow_moved;
-  }
-
   Outcome run_call(const Call& call, std::vector<Dtype>& dtypes) {
-    bool promised = promises_zeros(call);
+    // What is written over is looked at before.
+    bool promised = keeps_zero_signs(store, call);
+    const bool functional = call.op->variant == VariantKind::functional;
+    if (!promised && !functional) promised = zeros_are_positive(store, call);
     Outcome out = run_unsigned(call, dtypes);
     if (out.raised) return out;
     std::vector<at::Tensor> written = written_by(call);
@@ -205,12 +166,17 @@ struct Referee::Impl final : NodeMachine {
       mark_unknown(in, out.results);
       for (const at::Tensor& t : written) mark_unknown(in, std::array{hold(t)});
     }
-    for (const at::Tensor& t : written)
-      if (call.op->variant == VariantKind::functional) store.may_be_negative(t);
+    for (const at::Tensor& t : written) {
+      if (call.op->variant != VariantKind::functional) continue;
+      store.may_be_negative(t);
+      store.may_be_broken(t);
+    }
     std::vector<at::Tensor> made = leaves(out.results);
     made.insert(made.end(), written.begin(), written.end());
+    const auto loose = [&](const at::Tensor& t) { return !promised && may_hold_zero(store.read(t)); };
+    if (functional && std::ranges::any_of(made, loose)) promised = written.empty() && zeros_are_positive(store, call);
     for (const at::Tensor& t : made)
-      if (!promised && may_hold_zero(store.read(t))) store.loosen_zeros(t);
+      if (loose(t)) store.loosen_zeros(t);
     for (const at::Tensor& t : written) shared.written(store, t);
     return out;
   }
@@ -229,7 +195,7 @@ struct Referee::Impl final : NodeMachine {
   // that writes asks what it is made of.
   bool loses_numbers(const Call& call) const {
     const OpDef& op = *call.op;
-    if (!op.each && !op.redefined() && (op.variant != VariantKind::functional || is_scalar(op))) return false;
+    if (!op.each && !op.redefined() && (op.variant != VariantKind::functional || is_scalar_row(op))) return false;
     return std::ranges::any_of(call.numbers, [&](const auto& n) { return store.number_error(n.second) > 0; });
   }
 
@@ -529,6 +495,8 @@ struct Referee::Impl final : NodeMachine {
       if (p.error.defined()) b.error = hold(p.error);
       if (p.lean.defined()) b.lean = hold(p.lean);
       if (p.ambiguous.defined()) b.ambiguous = hold(p.ambiguous);
+      if (p.choice.defined()) b.choice = hold(p.choice);
+      b.whole = p.whole;
       b.zeros_signed = !p.loose_zeros;
     }
     if (v && (v->value.isDouble() || v->value.isInt() || v->value.isBool()))
@@ -592,6 +560,7 @@ Reference Referee::run_within_memory(const Graph& graph, std::span<const RunValu
   r.sizes_open = run.sizes_open || run.undecided;
   r.refusals_open = run.refusals_open;
   r.zero_signs_open = run.store.loosened();
+  r.choices = run.store.choices();
   const Type nothing{};
   for (size_t i = 0; i < e.outputs.size(); ++i) {
     const Arg& a = graph.outputs()[i];

@@ -16,6 +16,7 @@
 #include <string>
 #include <vector>
 
+#include "oracle/bounds/choices.h"
 #include "oracle/compare.h"
 #include "oracle/execute.h"
 
@@ -28,6 +29,8 @@ struct Bounded {
   RunValue error;                 // float64 (complex128: of each part); null: zero everywhere
   RunValue lean;                  // float64: by how much less below the value, or if negative above; null: nowhere
   RunValue ambiguous;             // bool; null: nowhere
+  RunValue choice;                // int64: which of Reference::choices an element is; 0 or null: none
+  bool whole = false;             // of floats: whatever is right and finite is a whole number
   bool zeros_signed = false;      // a zero that is exact has the sign that it must have
   double number_error = 0;        // of a number
   std::vector<Bounded> elements;  // of a list
@@ -43,6 +46,7 @@ struct Reference {
   bool sizes_open = false;             // what decides sizes that only the run knows was uncertain
   bool refusals_open = false;          // what a row refuses by may have been another: a divisor, an index
   bool zero_signs_open = false;        // there was a zero that may have either sign
+  std::shared_ptr<const Choices> choices;
 };
 
 enum class Widening : uint8_t {

@@ -64,7 +64,8 @@ TEST(Bounds, WhatLooksAtALooseZeroIsOpenBothWays) {
 // Values alone are held to zeros' signs too, where these are promised.
 TEST(Bounds, LooseZerosAreKnownWithoutErrors) {
   auto graph = parse_graph(R"(graph @g(%x: f32[4] init zeros, %y: f32[4] mut init zeros, %z: f32[4] init zeros) {
-    %r = aten.relu(%x) %n = aten.neg(%r) %h = aten._to_copy(%n, dtype=f16) %w = aten.add_(%y, %r) %p = aten.mul(%z, 2.0)
+    %m = aten.neg(%x) %r = aten.relu(%m) %n = aten.neg(%r) %h = aten._to_copy(%n, dtype=f16) %w = aten.add_(%y, %r)
+    %p = aten.mul(%z, 2.0)
     return %r, %n, %h, %w, %p
   })",
                            op_table());
@@ -76,12 +77,35 @@ TEST(Bounds, LooseZerosAreKnownWithoutErrors) {
   }
 }
 
+// Which of two zeros is picked, and where a sum starts, shows where a zero is negative; elsewhere zeros are positive.
+TEST(Bounds, WhatHoldsNoNegativeZeroPicksAndAddsUpToNone) {
+  const char* text = R"(graph @g(%x: f32[4], %none: f32[3, 0], %t: f32[0, 2]) {
+    %r = aten.relu(%x) %c = aten.clamp(%x, 0, 1) %z = aten.zeros_like(%x) %m = aten.maximum(%z, %x)
+    %s = aten.sum(%x) %n = aten.cumsum(%x, 0) %e = aten.sum(%none, [1]) %p = aten.mm(%none, %t)
+    %a = aten.amax(%r, [0]) %y = aten.clone(%x) %w = aten.relu_(%y)
+    return %r, %c, %m, %s, %n, %e, %p, %w
+  })";
+  const std::vector<std::pair<size_t, size_t>> zeros = {{0, 0}, {0, 1}, {1, 0}, {2, 1}, {3, 0},
+                                                        {4, 3}, {5, 2}, {6, 5}, {7, 1}};
+  for (auto [output, element] : zeros) {
+    Judged j(text, {{0, -1, 3, -2}});
+    EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+    EXPECT_TRUE(j.with(output, element, -0.0).mismatch) << output;
+    EXPECT_FALSE(j.with(output, element, 0.0).mismatch) << output;
+    if (output == 5 || output == 6) continue;  // there is nothing to be negative
+    Judged either(text, {{-0.0, -0.0, -0.0, -0.0}});
+    EXPECT_FALSE(either.verdict().mismatch) << either.verdict().mismatch->summary();
+    EXPECT_FALSE(either.with(output, element, -0.0).mismatch) << output;
+    EXPECT_FALSE(either.with(output, element, 0.0).mismatch) << output;
+  }
+}
+
 // The sign that a zero takes is open only where what it comes from may have either.
 TEST(Bounds, SignsOfZeroAreHeldWhereTheyAreDefinite) {
   Judged j(R"(graph @g(%x: f32[4], %z: f32[4]) {
     %r = aten.reciprocal(%x) %d = aten.div(%z, %x)
     %two = aten.mul(%x, 2.0) %c = aten.copysign(%z, %two)
-    %w = aten.relu(%x) %l = aten.copysign(%z, %w)
+    %w = aten.clamp_min(%x, 0.0) %t = aten.mul(%w, -1.0) %v = aten.maximum(%t, %z) %l = aten.copysign(%z, %v)
     %o = aten.exp(%z) %e = aten.sub(%o, 1.0) %m = aten.mul(%e, 0.0)
     return %r, %d, %c, %l, %m
   })",
@@ -92,7 +116,7 @@ TEST(Bounds, SignsOfZeroAreHeldWhereTheyAreDefinite) {
     EXPECT_TRUE(j.with(output, 1, 0.0F).mismatch) << output;
     EXPECT_FALSE(j.with(output, 1, -0.0F).mismatch) << output;
   }
-  EXPECT_FALSE(j.with(3, 1, -0.0F).mismatch);  // relu's zero
+  EXPECT_FALSE(j.with(3, 1, -0.0F).mismatch);  // of either of two zeros
   EXPECT_FALSE(j.with(3, 1, 0.0F).mismatch);
   EXPECT_FALSE(j.with(4, 1, -0.0F).mismatch);  // of what is nearly zero, and may be less
   EXPECT_FALSE(j.with(4, 1, 0.0F).mismatch);

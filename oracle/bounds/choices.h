@@ -1,0 +1,51 @@
+// What open indices may name. An index that says where in an order an element stands (the greatest, the third) is open
+// where other elements may stand there; but it still names one of those. Values; knows nothing of tensors.
+// Thread-safety: as a value.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <vector>
+
+namespace lenz::oracle {
+
+// The operand of an ordering call: between what each of its elements may lie. NaN stands above all numbers.
+struct OrderedElements {
+  std::vector<double> low, high;
+  bool distinct = false;  // indices along one row name different elements: of an order, not of each window's extreme
+};
+
+// One open index.
+struct OpenIndex {
+  const OrderedElements* among = nullptr;
+  int64_t first = 0, step = 1, count = 0;  // its row: the elements that it counts
+  double low = 0, high = 0;                // between what the value at this place of the order may lie
+};
+
+// All open indices of a run, by numbers from 1 on.
+class Choices {
+ public:
+  const OrderedElements& keep(OrderedElements elements) { return operands_.emplace_back(std::move(elements)); }
+  int64_t add(const OpenIndex& index) {
+    indices_.push_back(index);
+    return static_cast<int64_t>(indices_.size());
+  }
+  bool any() const { return !indices_.empty(); }
+  // Whether the element may stand where the index says.
+  bool may_name(int64_t open, int64_t element) const;
+  struct Range {
+    int64_t first, last;
+  };
+  Range range(int64_t open) const;                      // from the first to the last that it may name
+  std::vector<int64_t> candidates(int64_t open) const;  // in rising order
+  // Whether two indices are places in the order of one row, which no element takes both of.
+  bool exclude_each_other(int64_t one, int64_t other) const;
+
+ private:
+  const OpenIndex& at(int64_t open) const { return indices_[static_cast<size_t>(open - 1)]; }
+  std::deque<OrderedElements> operands_;  // whose addresses stay
+  std::vector<OpenIndex> indices_;
+};
+
+}  // namespace lenz::oracle
