@@ -48,7 +48,7 @@ TEST(LoweredRuns, AFailedAssertionNamesItsNode) {
 TEST(LoweredRuns, NumbersReadThatADtypeCannotHoldAreRefused) {
   auto graph = parse_graph(R"(graph @g(%x: f16[2], %s: f64[]) {
     %n = aten._local_scalar_dense(%s)
-    %y = aten.fill(%x, %n)
+    %y = aten.add(%x, %x, alpha=%n)
     return %y
   })",
                            op_table());
