@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "compiler/graph/infer.h"
+#include "compiler/graph/number_conversion.h"
 #include "compiler/graph/whole_numbers.h"
 #include "compiler/scalar/rounding.h"
 
@@ -103,8 +104,6 @@ bool representable(const Arg& number, Dtype dtype) {
   }
 }
 
-namespace {
-// What eager converts the number to; none where it takes any.
 std::optional<Dtype> converted_to(NumberFit::Into into, Dtype result) {
   switch (into) {
     case NumberFit::result:
@@ -118,6 +117,7 @@ std::optional<Dtype> converted_to(NumberFit::Into into, Dtype result) {
   return std::nullopt;
 }
 
+namespace {
 // The number as it reaches the conversion.
 Arg as_it_arrives(const Param& param, const Arg& number, NumberFit::Into into, Dtype result) {
   if (number.kind == ArgKind::real && into == NumberFit::truncated && is_integral(result, false))

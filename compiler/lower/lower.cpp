@@ -225,6 +225,7 @@ void Lowering::check_divisors(const Node& node) {
 
 void Lowering::lower_node(const Node& node) {
   check_divisors(node);
+  check_numbers(node);
   if (node.op->has(Trait::structural)) return lower_structural(node);
   lower_computed(node);
 }

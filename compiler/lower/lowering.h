@@ -89,6 +89,8 @@ class Lowering {
   bool resizes_elements(const Node& node) const;
   std::vector<bool> only_shown() const;  // by node
   void check_divisors(const Node& node);
+  loops::Ssa has_something(NestBuilder& nest, const Node& node, const NumberFit::Something& what);
+  void check_numbers(const Node& node);
   void lower_node(const Node& node);
 
   LowerOptions options_;

@@ -44,6 +44,24 @@ TEST(LoweredRuns, AFailedAssertionNamesItsNode) {
   EXPECT_THAT(run.text, testing::HasSubstr("it must hold"));
 }
 
+// A number that only the run reads, and that eager refuses to convert: what is computed of it is not reached.
+TEST(LoweredRuns, NumbersReadThatADtypeCannotHoldAreRefused) {
+  auto graph = parse_graph(R"(graph @g(%x: f16[2], %s: f64[]) {
+    %n = aten._local_scalar_dense(%s)
+    %y = aten.add(%x, %x, alpha=%n)
+    return %y
+  })",
+                           op_table());
+  auto ending = [&](double number) {
+    const loops::InputValue inputs[] = {Tensor::reals(Dtype::f16, {2}, {1, 2}), Tensor::reals(Dtype::f64, {}, {number})};
+    return loops::interpret(lower_graph(*graph), inputs).ending;
+  };
+  EXPECT_EQ(ending(65504), loops::Ending::finished);
+  EXPECT_EQ(ending(HUGE_VAL), loops::Ending::finished);
+  EXPECT_EQ(ending(NAN), loops::Ending::finished);
+  EXPECT_EQ(ending(-65505), loops::Ending::raised);
+}
+
 // What hangs on an open size is not refused for it.
 TEST(LoweredRuns, ComputedNumbersThatSomeSizesTakeAreTaken) {
   auto graph = parse_graph(R"(graph @g(%x: i64[s0], %y: i64[3]) where s0 in 1..9 {
