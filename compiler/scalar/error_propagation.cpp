@@ -250,7 +250,9 @@ Propagated largest_rule(const Box& box) {
   double worst = 0;
   for (size_t i = 0; i < box.arity; ++i) worst = std::max(worst, box.error[i]);
   if (box.row.error.jump == Jump::at_condition) {
-    return {std::fabs(box.value[1] - box.value[2]) + std::max(box.error[1], box.error[2]), true};
+    const double taken = evaluate_at(box, box.value);
+    const Reach ends{taken - std::min(box.low[1], box.low[2]), std::max(box.high[1], box.high[2]) - taken};
+    return {std::fabs(box.value[1] - box.value[2]) + std::max(box.error[1], box.error[2]), true, ends};
   }
   if (box.row.error.jump == Jump::at_zero) {  // copysign: the second operand's sign
     if (box.spans(1, 0)) return {2 * std::fabs(box.value[0]) + box.error[0], true};

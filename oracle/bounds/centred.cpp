@@ -30,10 +30,13 @@ bool leans(FlowContext& in, const Call& call) {
   return false;
 }
 
-// Half the lean of what leans by little of its value: what has another sign, or is zero, has other rules.
+// Half the lean of what leans by little of its value, or has one sign wherever it lies: what has another sign, or is
+// zero, has other rules.
 at::Tensor shift_of(const Planes& p) {
   const at::Tensor small = at::abs(p.lean) <= at::abs(p.value) * 0.125;
-  return nothing_where(small.logical_not(), p.lean * 0.5, 0);
+  const at::Tensor low = p.value - p.error + p.lean.clamp_min(0), high = p.value + p.error + p.lean.clamp_max(0);
+  const at::Tensor moves = small.logical_or(low > 0).logical_or(high < 0).logical_and(at::isfinite(p.error));
+  return nothing_where(moves.logical_not(), p.lean * 0.5, 0);
 }
 
 // The middle of the intervals, with its errors.
@@ -42,7 +45,8 @@ at::Tensor middle_of(FlowContext& in, const at::Tensor& t) {
   if (!p.lean.defined()) return t;
   const at::Tensor shift = shift_of(p);
   p.value = (t + shift).contiguous();
-  p.error = (p.error - at::abs(shift)).clamp_min(0) + nothing_where(shift == 0, at::abs(t) * kLost, 0);
+  p.error =
+      (p.error - at::abs(shift)).clamp_min(0) + nothing_where(shift == 0, (at::abs(t) + at::abs(shift)) * kLost, 0);
   p.lean = at::Tensor();
   in.store.carry(p, p.value);
   return p.value;

@@ -358,8 +358,9 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   // The instructions that multiply bfloat16 take subnormal factors, and leave subnormal products, for zeros.
   const bool flushes = in.of_eager && d == Dtype::bf16 && call.op->flow.terms == ErrorFlow::counted;
   bool tiny = false;  // there are such factors
-  auto on = [&](bool with_error) {
-    return [&, with_error](const Leaf& leaf) -> at::Tensor {
+  // `decided`: as if what hangs on an open decision were as it is.
+  auto on = [&](bool with_error, bool decided = false) {
+    return [&, with_error, decided](const Leaf& leaf) -> at::Tensor {
       if (!flows(in, call, leaf)) return leaf.value;
       Planes p = in.store.read(leaf.value);
       at::Tensor size = magnitude(p.value);
@@ -380,6 +381,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
         mixed = true;
         e = nothing_where(bad.logical_and(e != 0), e, kInf);
       }
+      if (decided && p.ambiguous.defined()) e = e.masked_fill(p.ambiguous, 0);
       return size + e;
     };
   };
@@ -391,6 +393,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     return size;
   });
   auto exact = s.error || tiny ? run_on(in, call, absolute, on(false)) : reach;
+  const auto as_decided = s.ambiguous ? run_on(in, call, absolute, on(true, true)) : reach;
   if (reach.size() != results.size() || exact.size() != results.size()) {
     in.unbounded.insert(call.op->full_name);
     mark_unknown(in, out.results);
@@ -508,7 +511,10 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
       for (const at::Tensor& open : {meets_padding(in, call, value), meets_no_share(in, call)})
         if (i == 0 && open.defined()) error = nothing_where(open, error, kInf);
     }
-    settle(in, value, error, s.ambiguous ? far != near : at::Tensor(), stored.lean_of(value, error));
+    at::Tensor open;  // where decisions that are open have a part in how far it reaches
+    if (s.ambiguous)
+      open = as_decided.size() == results.size() ? far != at::abs(as_decided[i].to(at::kDouble)) : far != near;
+    settle(in, value, error, open, stored.lean_of(value, error));
     if (above && live[i].defined() && !at::any(live[i] < 0).item<bool>()) in.store.bound_below(value);
   }
   return out;

@@ -30,6 +30,10 @@ at::Tensor end_of(const at::Tensor& value, const at::Tensor& error, double sign)
   return at::where((error < kExact).logical_and(moved > least).logical_and(moved < most), exact, end);
 }
 
+at::Tensor differs(const at::Tensor& a, const at::Tensor& b) {
+  return a.ne(b).logical_and(a.eq(a).logical_or(b.eq(b)));
+}
+
 // a - b
 at::Tensor difference(const at::Tensor& a, const at::Tensor& b) {
   const at::Tensor wide = a.to(at::kDouble) - b.to(at::kDouble);
@@ -50,13 +54,15 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
   auto is_index = [&](const at::Tensor& t, size_t i) {
     return t.scalar_type() == at::kLong && (!integral || i > 0 || call.op->flow.extreme_index);
   };
-  std::vector<at::Tensor> high, low, undefined;
+  std::vector<at::Tensor> high, low, decided_high, decided_low, undefined;
   if (!certain) {
     const bool truths = results[0].scalar_type() == at::kBool && operand.value.scalar_type() != at::kBool;
-    auto shifted = [&](double sign) {
-      return run_on(in, call, call.args, [&](const Leaf& leaf) -> at::Tensor {
+    // `decided`: as if what hangs on an open decision were as it is.
+    auto shifted = [&](double sign, bool decided) {
+      return run_on(in, call, call.args, [&, sign, decided](const Leaf& leaf) -> at::Tensor {
         Planes p = in.store.read(leaf.value);
         if (!p.error.defined()) return leaf.value;
+        if (decided && p.ambiguous.defined()) p.error = p.error.masked_fill(p.ambiguous, 0);
         // A number is true on both sides of zero, and NaN is: what may be zero may be false, a NaN too that may be
         // something else.
         if (truths)
@@ -70,8 +76,12 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
         return at::where(p.error > 0, end_of(leaf.value, p.error, sign), leaf.value);
       });
     };
-    high = shifted(1);
-    low = shifted(-1);
+    high = shifted(1, false);
+    low = shifted(-1, false);
+    if (operand.ambiguous.defined()) {
+      decided_high = shifted(1, true);
+      decided_low = shifted(-1, true);
+    }
     // What may be anything may be NaN, which lies between no ends.
     bool open = false;
     auto nan_where_open = [&](const Leaf& leaf) -> at::Tensor {
@@ -111,7 +121,12 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
     }
     if (i < undefined.size() && undefined[i].is_floating_point())
       error = nothing_where(undefined[i].isnan().logical_and(v.isnan().logical_not()), error, kInf);
-    settle(in, results[i], error, operand.ambiguous.defined() ? error != 0 : at::Tensor());
+    at::Tensor open;  // where an end is another one for a decision that is open
+    if (operand.ambiguous.defined())
+      open = decided_high.size() == results.size() && decided_low.size() == results.size()
+                 ? differs(high[i], decided_high[i]).logical_or(differs(low[i], decided_low[i]))
+                 : error != 0;
+    settle(in, results[i], error, open);
     if (above) in.store.bound_below(results[i]);
     if (whole) in.store.only_whole(results[i]);
   }
