@@ -53,7 +53,8 @@ TEST(LoweredRuns, NumbersReadThatADtypeCannotHoldAreRefused) {
   })",
                            op_table());
   auto ending = [&](double number) {
-    const loops::InputValue inputs[] = {Tensor::reals(Dtype::f16, {2}, {1, 2}), Tensor::reals(Dtype::f64, {}, {number})};
+    const loops::InputValue inputs[] = {Tensor::reals(Dtype::f16, {2}, {1, 2}),
+                                        Tensor::reals(Dtype::f64, {}, {number})};
     return loops::interpret(lower_graph(*graph), inputs).ending;
   };
   EXPECT_EQ(ending(65504), loops::Ending::finished);
