@@ -4,43 +4,16 @@
 #include <gtest/gtest.h>
 
 #include "compiler/backend/llvm/compile_kernels.h"
-#include "compiler/backend/llvm/native_kernels.h"
+#include "compiler/backend/llvm/same_bits_test.h"
 #include "compiler/loops/text.h"
-#include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
 
 namespace lenz::native {
 namespace {
 
-loops::Tensor numbers(int64_t rows, int64_t columns) {
-  loops::Tensor t(Dtype::f32, loops::Ints{rows, columns});
-  for (int64_t i = 0; i < t.numel(); ++i) t.put(i, ScalarValue(static_cast<double>(i * 37 % 101)));
-  return t;
-}
-
 bool fetches(const std::string& text) {
   const std::string code = kernels_as_text(loops::parse_program(text, op_table()), find_target("generic"), false);
   return code.find("call void @llvm.prefetch") != std::string::npos;
-}
-
-// On every target that runs here, on one thread and on several.
-void expect_same(const std::string& text, const std::vector<loops::InputValue>& inputs) {
-  const loops::Program program = loops::parse_program(text, op_table());
-  loops::require_valid(program, "the test");
-  const loops::Results wanted = loops::interpret(program, inputs);
-  for (const CpuTarget& target : targets()) {
-    if (!target.runs_here) continue;
-    for (int threads : {1, 3}) {
-      NativeKernels kernels(program, target, threads);
-      ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
-      loops::InterpretOptions options;
-      options.run_kernel = [&](const loops::KernelCall& call) { return kernels.run(call); };
-      const loops::Results got = loops::interpret(program, inputs, options);
-      ASSERT_EQ(got.ending, wanted.ending) << got.text;
-      for (int64_t i = 0; i < wanted.outputs[0].tensor.numel(); ++i)
-        EXPECT_EQ(got.outputs[0].tensor.at(i).real(), wanted.outputs[0].tensor.at(i).real()) << target.name << " " << i;
-    }
-  }
 }
 
 std::string columns(int rows, int columns, int unroll) {
@@ -54,7 +27,7 @@ std::string columns(int rows, int columns, int unroll) {
 TEST(FetchAhead, ColumnsThatAreSummed) {
   EXPECT_TRUE(fetches(columns(50, 1024, 8)));
   EXPECT_FALSE(fetches(columns(50, 40, 8)));  // the rows of so few follow one another
-  for (int n : {3, 64, 131}) expect_same(columns(29, n, 8), {numbers(29, n)});
+  for (int n : {3, 64, 131}) expect_same(columns(29, n, 8), {numbers({29, n})});
 }
 
 std::string turned(int rows, int columns) {
@@ -67,7 +40,7 @@ std::string turned(int rows, int columns) {
 
 TEST(FetchAhead, SquaresThatAreTurned) {
   EXPECT_TRUE(fetches(turned(64, 64)));
-  for (int n : {4, 7, 64, 97}) expect_same(turned(n, 61), {numbers(61, n)});
+  for (int n : {4, 7, 64, 97}) expect_same(turned(n, 61), {numbers({61, n})});
 }
 
 }  // namespace

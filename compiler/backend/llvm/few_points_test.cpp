@@ -3,9 +3,8 @@
 #include <gtest/gtest.h>
 
 #include "compiler/backend/llvm/compile_kernels.h"
-#include "compiler/backend/llvm/native_kernels.h"
+#include "compiler/backend/llvm/same_bits_test.h"
 #include "compiler/loops/text.h"
-#include "compiler/loops/verify.h"
 #include "compiler/ops/op_table.h"
 
 namespace lenz::native {
@@ -16,26 +15,6 @@ size_t times(std::string_view what, const std::string& text) {
   size_t count = 0;
   for (size_t at = code.find(what); at != std::string::npos; at = code.find(what, at + 1)) ++count;
   return count;
-}
-
-void expect_same(const std::string& text, const loops::Ints& sizes) {
-  const loops::Program program = loops::parse_program(text, op_table());
-  loops::require_valid(program, "the test");
-  loops::Tensor x(Dtype::f32, sizes);
-  for (int64_t i = 0; i < x.numel(); ++i) x.put(i, ScalarValue(static_cast<double>(i * 37 % 101)));
-  const std::vector<loops::InputValue> inputs{x};
-  const loops::Results wanted = loops::interpret(program, inputs);
-  for (const CpuTarget& target : targets()) {
-    if (!target.runs_here) continue;
-    NativeKernels kernels(program, target);
-    ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
-    loops::InterpretOptions options;
-    options.run_kernel = [&](const loops::KernelCall& call) { return kernels.run(call); };
-    const loops::Results got = loops::interpret(program, inputs, options);
-    ASSERT_EQ(got.ending, wanted.ending) << got.text;
-    for (int64_t i = 0; i < wanted.outputs[0].tensor.numel(); ++i)
-      EXPECT_EQ(got.outputs[0].tensor.at(i).real(), wanted.outputs[0].tensor.at(i).real()) << target.name << " " << i;
-  }
 }
 
 std::string doubled(int n) {
@@ -53,7 +32,7 @@ TEST(FewPoints, AreOneVector) {
   EXPECT_EQ(times("fadd", doubled(11)), 3u);
   for (int n : {1, 3, 4, 8, 11}) EXPECT_EQ(times("phi i64", doubled(n)), times("phi i64", doubled(1))) << n;
   EXPECT_GT(times("phi i64", doubled(16)), times("phi i64", doubled(1)));
-  for (int n : {1, 3, 4, 5, 7, 8, 9, 11, 12, 15, 16, 17, 24}) expect_same(doubled(n), {n});
+  for (int n : {1, 3, 4, 5, 7, 8, 9, 11, 12, 15, 16, 17, 24}) expect_same(doubled(n), {numbers({n})});
 }
 
 std::string summed(int n) {
@@ -67,7 +46,7 @@ std::string summed(int n) {
 
 TEST(FewPoints, AreSummedByOne) {
   EXPECT_LT(times("fadd", summed(3)), times("fadd", summed(8)));
-  for (int n : {1, 3, 4, 5, 7, 8, 9, 11, 16, 17}) expect_same(summed(n), {n});
+  for (int n : {1, 3, 4, 5, 7, 8, 9, 11, 16, 17}) expect_same(summed(n), {numbers({n})});
 }
 
 std::string turned(int rows, int columns) {
@@ -82,7 +61,7 @@ TEST(FewPoints, AreNoWholeSquare) {
   EXPECT_LT(times("shufflevector", turned(3, 61)), times("shufflevector", turned(61, 61)));
   EXPECT_LT(times("shufflevector", turned(61, 3)), times("shufflevector", turned(61, 61)));
   for (int rows : {1, 3, 4})
-    for (int columns : {1, 3, 5}) expect_same(turned(rows, columns), {columns, rows});
+    for (int columns : {1, 3, 5}) expect_same(turned(rows, columns), {numbers({columns, rows})});
 }
 
 }  // namespace

@@ -1,0 +1,43 @@
+// For tests: a program of loops, compiled and interpreted, gives one result.
+// Thread-safety: pure functions.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "compiler/backend/llvm/native_kernels.h"
+#include "compiler/loops/text.h"
+#include "compiler/loops/verify.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz::native {
+
+inline loops::Tensor numbers(const loops::Ints& sizes) {
+  loops::Tensor t(Dtype::f32, sizes);
+  for (int64_t i = 0; i < t.numel(); ++i) t.put(i, ScalarValue(static_cast<double>(i * 37 % 101)));
+  return t;
+}
+
+// Code and interpreter give the same bits on every target that runs here, on one thread and on several.
+inline void expect_same(const std::string& text, const std::vector<loops::InputValue>& inputs) {
+  const loops::Program program = loops::parse_program(text, op_table());
+  loops::require_valid(program, "the test");
+  const loops::Results wanted = loops::interpret(program, inputs);
+  for (const CpuTarget& target : targets()) {
+    if (!target.runs_here) continue;
+    for (int threads : {1, 3}) {
+      NativeKernels kernels(program, target, threads);
+      ASSERT_TRUE(kernels.refused().empty()) << kernels.refused()[0];
+      loops::InterpretOptions options;
+      options.run_kernel = [&](const loops::KernelCall& call) { return kernels.run(call); };
+      const loops::Results got = loops::interpret(program, inputs, options);
+      ASSERT_EQ(got.ending, wanted.ending) << got.text;
+      for (int64_t i = 0; i < wanted.outputs[0].tensor.numel(); ++i)
+        EXPECT_EQ(got.outputs[0].tensor.at(i).real(), wanted.outputs[0].tensor.at(i).real()) << target.name << " " << i;
+    }
+  }
+}
+
+}  // namespace lenz::native
