@@ -190,6 +190,18 @@ bool Lowering::resizes_elements(const Node& node) const {
          item_size(type(node.result()).dtype) != item_size(type(node.args[0].value()).dtype);
 }
 
+ValueId Lowering::viewed_memory(ValueId v, bool one_dtype) const {
+  ValueId base = v;
+  for (NodeId n; (n = graph_->value(v).producer) != kNone && is_geometry_view(*graph_, graph_->node(n)) &&
+                 !resizes_elements(graph_->node(n));) {
+    v = graph_->node(n).args[0].value();
+    if (!type(v).is_tensor()) continue;  // a list of views
+    if (one_dtype && type(v).dtype != type(base).dtype) break;
+    base = v;
+  }
+  return base;
+}
+
 // A view that is only shown, as an output or to an extern kernel, is made of its storage's buffer there. Backwards, so
 // that a chain of views is walked once.
 std::vector<bool> Lowering::only_shown() const {
@@ -293,10 +305,7 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
 // What an extern kernel looks at lies as the graph says, for the kernel may see that: a view is one of its storage's
 // buffer. A product's own strides are its host's business.
 BufferId Lowering::operand_outside(const Node& node, ValueId v) {
-  ValueId base = v;
-  for (NodeId n; (n = graph_->value(base).producer) != kNone && is_geometry_view(*graph_, graph_->node(n)) &&
-                 !resizes_elements(graph_->node(n));)
-    base = graph_->node(n).args[0].value();
+  const ValueId base = viewed_memory(v, false);
   if (base != v) return view(buffer(base), type(v).tensor());
   if (!runs_outside(node) && graph_->storage(v) == v) program.buffers[buffer(v)].placed = true;
   return buffer(v);

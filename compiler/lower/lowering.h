@@ -26,6 +26,8 @@ class Lowering {
   Graph& graph() { return *graph_; }
   const Type& type(ValueId v) const { return graph_->type(v); }
   loops::BufferId buffer(ValueId v) const;
+  // What v is a view of, through views of elements as wide, or of one dtype; v itself if it is none.
+  ValueId viewed_memory(ValueId v, bool one_dtype) const;
 
   // --- memory
   loops::BufferId add_buffer(NameId name, Dtype dtype, std::span<const Dim> sizes, Device device = {});
