@@ -79,13 +79,13 @@ BufferId Lowering::add_buffer(NameId name, Dtype dtype, std::span<const Dim> siz
   return static_cast<BufferId>(program.buffers.size() - 1);
 }
 
-BufferId Lowering::view(BufferId of, const TensorType& type) {
+BufferId Lowering::view(BufferId of, TensorType type) {
   BufferId made = add_buffer(program.buffers[of].name, type.dtype, type.sizes, type.device);
   Buffer& b = program.buffers[made];
   program.buffers[of].placed = true;
   b.kind = program.buffers[of].kind;
   b.mutated = program.buffers[of].mutated;
-  b.type = type;
+  b.type = std::move(type);
   b.placed = true;
   b.view_of = program.buffers[of].view_of == kNone ? of : program.buffers[of].view_of;
   return made;

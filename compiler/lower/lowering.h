@@ -35,7 +35,7 @@ class Lowering {
     return add_buffer(program.context->intern(name), dtype, sizes, device);
   }
   // The buffer's storage through other eyes; the buffer becomes placed.
-  loops::BufferId view(loops::BufferId of, const TensorType& type);
+  loops::BufferId view(loops::BufferId of, TensorType type);  // a copy: buffers move as one is added
   NestBuilder nest(std::string_view name, uint32_t origin) { return {program, taken, name, origin}; }
   // A stream for a draw of so many elements: of the ambient seed, or the op's own.
   uint32_t stream(std::optional<uint64_t> seed, Dim elements, bool wide);
