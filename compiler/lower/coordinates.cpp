@@ -9,6 +9,41 @@ namespace {
 bool same(const loops::Program& program, Dim a, Dim b) {
   return a == b || program.assumptions.known().proves(eq(a, b));
 }
+
+struct Axis {
+  Dim size, stride;
+};
+
+// Dims without those of size 1, and those that step on where the next one ends as one: of all layouts under which the
+// elements lie in one order it is the same.
+std::vector<Axis> collapsed(const Facts& facts, const TensorType& type) {
+  auto same = [&](Dim a, Dim b) { return a == b || facts.proves(eq(a, b)); };
+  std::vector<Axis> axes;  // innermost first
+  for (size_t d = type.rank(); d-- > 0;) {
+    if (same(type.sizes[d], 1)) continue;
+    if (!axes.empty() && same(type.strides[d], axes.back().stride * axes.back().size))
+      axes.back().size *= type.sizes[d];
+    else
+      axes.push_back({type.sizes[d], type.strides[d]});
+  }
+  return axes;
+}
+
+// The dims of several elements, outermost first, of a tensor that is proved to have neither gaps nor overlap.
+std::optional<std::vector<size_t>> dense_order(const loops::Program& program, const TensorType& type) {
+  std::vector<size_t> order(type.rank());
+  std::iota(order.begin(), order.end(), 0);
+  const Facts& facts = program.assumptions.known();
+  std::erase_if(order, [&](size_t d) { return same(program, type.sizes[d], 1); });
+  std::ranges::stable_sort(order,
+                           [&](size_t a, size_t b) { return facts.proves(lt(type.strides[b], type.strides[a])); });
+  Dim expected = 1;
+  for (size_t k = order.size(); k-- > 0;) {
+    if (!same(program, type.strides[order[k]], expected)) return std::nullopt;
+    expected *= type.sizes[order[k]];
+  }
+  return order;
+}
 }  // namespace
 
 DimVec broadcast_coordinates(loops::Program& program, std::span<const Dim> at, std::span<const Dim> sizes) {
@@ -62,27 +97,30 @@ DimVec reshaped_coordinates(loops::Program& program, std::span<const Dim> at, st
   return out;
 }
 
-DimVec storage_coordinates(loops::Program& program, const TensorType& type, Dim element) {
-  std::vector<size_t> order(type.rank());
-  std::iota(order.begin(), order.end(), 0);
-  const Facts& facts = program.assumptions.known();
-  std::erase_if(order, [&](size_t d) { return same(program, type.sizes[d], 1); });
-  std::ranges::stable_sort(order, [&](size_t a, size_t b) {
-    return facts.proves(lt(type.strides[b], type.strides[a]));  // outermost first
+bool lies_as(const loops::Program& program, const TensorType& a, const TensorType& b) {
+  if (!same(program, numel(a.sizes), numel(b.sizes))) return false;
+  Facts facts = program.assumptions.known();
+  for (const TensorType* type : {&a, &b})
+    for (Dim size : type->sizes)
+      if (!facts.proves(ge(size, 1)) && !facts.add(ge(size, 1))) return true;  // nothing is there
+  const std::vector<Axis> x = collapsed(facts, a), y = collapsed(facts, b);
+  return std::ranges::equal(x, y, [&](const Axis& p, const Axis& q) {
+    return facts.proves(eq(p.size, q.size)) && facts.proves(eq(p.stride, q.stride));
   });
-  Dim expected = 1;
-  for (size_t k = order.size(); k-- > 0;) {
-    if (!same(program, type.strides[order[k]], expected))
-      throw Unsupported("a tensor with gaps or overlap, looked at through its memory");
-    expected *= type.sizes[order[k]];
-  }
+}
+
+bool is_dense(const loops::Program& program, const TensorType& type) { return dense_order(program, type).has_value(); }
+
+DimVec storage_coordinates(loops::Program& program, const TensorType& type, Dim element) {
+  const auto order = dense_order(program, type);
+  if (!order) throw Unsupported("a tensor with gaps or overlap, looked at through its memory");
   DimVec out(type.rank(), Dim(0));
-  for (size_t k = 0; k < order.size(); ++k) {
-    Dim stride = type.strides[order[k]];
-    Dim quotient = floor_div(element, stride);
+  for (size_t k = 0; k < order->size(); ++k) {
+    const size_t d = (*order)[k];
+    Dim quotient = floor_div(element, type.strides[d]);
     // Of sizes that nobody knows yet no proof will say that the outermost quotient stays below its own.
-    bool certain = k == 0 && type.sizes[order[k]].is_constant();
-    out[order[k]] = certain ? quotient : mod(quotient, type.sizes[order[k]]);
+    bool certain = k == 0 && type.sizes[d].is_constant();
+    out[d] = certain ? quotient : mod(quotient, type.sizes[d]);
   }
   return out;
 }

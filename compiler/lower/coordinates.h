@@ -17,6 +17,13 @@ Dim raveled_coordinate(std::span<const Dim> at, std::span<const Dim> sizes);
 DimVec reshaped_coordinates(loops::Program& program, std::span<const Dim> at, std::span<const Dim> from,
                             std::span<const Dim> to);
 
+// Whether the elements of two tensors of one memory, each in row-major order, are the same ones: a reshape. As far as
+// it is proved.
+bool lies_as(const loops::Program& program, const TensorType& a, const TensorType& b);
+
+// Whether a tensor is proved to have neither gaps nor overlap.
+bool is_dense(const loops::Program& program, const TensorType& type);
+
 // The coordinates of the element that lies so many elements behind the first in memory, of a tensor without gaps or
 // overlap. Unsupported where that is not proved.
 DimVec storage_coordinates(loops::Program& program, const TensorType& type, Dim element);

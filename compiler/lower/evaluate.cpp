@@ -34,6 +34,20 @@ BufferId TextRunner::buffer(const Item& v) const {
   return lowering_.buffer(v.arg.value());
 }
 
+BufferId TextRunner::memory(BufferId operand) const {
+  for (const Arg& a : node_.arguments()) {
+    if (!a.is_value() || lowering_.buffer(a.value()) != operand) continue;
+    const ValueId owner = lowering_.viewed_memory(a.value(), true);
+    const BufferId b = lowering_.buffer(owner);
+    const TensorType &said = lowering_.type(owner).tensor(), &laid = lowering_.program.buffers[b].type;
+    if (!(said.strides == laid.strides &&
+          said.offset == laid.offset))  // the operand of a sub-graph that says another one
+      throw Unsupported("a tensor that lies otherwise, looked at through its memory");
+    return b;
+  }
+  wrong("memory of what is no operand");
+}
+
 Ssa TextRunner::scalar(const Item& v, std::optional<Dtype> like) {
   if (v.kind == Item::scalar) return v.ssa;
   if (v.kind == Item::host && v.arg.is_value() && lowering_.type(v.arg.value()).kind == TypeKind::sym_int)

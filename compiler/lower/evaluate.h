@@ -41,6 +41,7 @@ class TextRunner {
   Dim dim(const Item& v);
   Item list(std::span<const Dim> dims);
   loops::BufferId buffer(const Item& v) const;
+  loops::BufferId memory(loops::BufferId operand) const;                   // the one that the operand is a look at
   uint32_t stream(bool wide, std::optional<Dim> elements = std::nullopt);  // as many as the result, unless said
   std::span<const loops::BufferId> results() const { return results_; }
   bool is_tensor(ValueId v) const { return lowering_.type(v).is_tensor(); }

@@ -115,13 +115,14 @@ Item result(TextRunner& in, Items a) {
   return Item::of_buffer(in.results()[static_cast<size_t>(in.host_values().constant(a[0].arg))]);
 }
 
-// Another look at the storage of a tensor whose place is known; it needs no copy.
-Item strided_view(TextRunner& in, Items a) {
-  TensorType t = in.type(a[0]);
-  t.sizes = in.dims(a[1]);
-  t.strides = in.dims(a[2]);
-  if (!a[3].arg.is_none()) t.offset = in.dim(a[3]);
-  return Item::of_buffer(in.lowering().view(in.buffer(a[0]), t));
+Item memory(TextRunner& in, Items a) { return Item::of_buffer(in.memory(in.buffer(a[0]))); }
+// A look at a tensor's storage in the layout of another one; it needs no copy.
+Item laid_as(TextRunner& in, Items a) { return Item::of_buffer(in.lowering().view(in.buffer(a[0]), in.type(a[1]))); }
+Item same_order(TextRunner& in, Items a) {
+  return Item::of(Arg::of_bool(lies_as(in.lowering().program, in.type(a[0]), in.type(a[1]))));
+}
+Item without_gaps(TextRunner& in, Items a) {
+  return Item::of(Arg::of_bool(is_dense(in.lowering().program, in.type(a[0]))));
 }
 
 // --- of coordinates
@@ -347,7 +348,10 @@ constexpr Row kRows[] = {
     {"strays", 4, strays},
     {"results", 0, results},
     {"result", 1, result},
-    {"strided_view", 4, strided_view},
+    {"memory", 1, memory},
+    {"laid_as", 2, laid_as},
+    {"lies_as", 2, same_order},
+    {"is_dense", 1, without_gaps},
     {"without", 2, without},
     {"merged", 3, merged},
     {"replaced", 3, replaced},

@@ -79,13 +79,13 @@ BufferId Lowering::add_buffer(NameId name, Dtype dtype, std::span<const Dim> siz
   return static_cast<BufferId>(program.buffers.size() - 1);
 }
 
-BufferId Lowering::view(BufferId of, const TensorType& type) {
+BufferId Lowering::view(BufferId of, TensorType type) {
   BufferId made = add_buffer(program.buffers[of].name, type.dtype, type.sizes, type.device);
   Buffer& b = program.buffers[made];
   program.buffers[of].placed = true;
   b.kind = program.buffers[of].kind;
   b.mutated = program.buffers[of].mutated;
-  b.type = type;
+  b.type = std::move(type);
   b.placed = true;
   b.view_of = program.buffers[of].view_of == kNone ? of : program.buffers[of].view_of;
   return made;
@@ -188,6 +188,18 @@ BufferId Lowering::tensor_buffer(const Node& node, ValueId v, const Type& type) 
 bool Lowering::resizes_elements(const Node& node) const {
   return node.result_count == 1 && type(node.result()).is_tensor() && type(node.args[0].value()).is_tensor() &&
          item_size(type(node.result()).dtype) != item_size(type(node.args[0].value()).dtype);
+}
+
+ValueId Lowering::viewed_memory(ValueId v, bool one_dtype) const {
+  ValueId base = v;
+  for (NodeId n; (n = graph_->value(v).producer) != kNone && is_geometry_view(*graph_, graph_->node(n)) &&
+                 !resizes_elements(graph_->node(n));) {
+    v = graph_->node(n).args[0].value();
+    if (!type(v).is_tensor()) continue;  // a list of views
+    if (one_dtype && type(v).dtype != type(base).dtype) break;
+    base = v;
+  }
+  return base;
 }
 
 // A view that is only shown, as an output or to an extern kernel, is made of its storage's buffer there. Backwards, so
@@ -293,10 +305,7 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
 // What an extern kernel looks at lies as the graph says, for the kernel may see that: a view is one of its storage's
 // buffer. A product's own strides are its host's business.
 BufferId Lowering::operand_outside(const Node& node, ValueId v) {
-  ValueId base = v;
-  for (NodeId n; (n = graph_->value(base).producer) != kNone && is_geometry_view(*graph_, graph_->node(n)) &&
-                 !resizes_elements(graph_->node(n));)
-    base = graph_->node(n).args[0].value();
+  const ValueId base = viewed_memory(v, false);
   if (base != v) return view(buffer(base), type(v).tensor());
   if (!runs_outside(node) && graph_->storage(v) == v) program.buffers[buffer(v)].placed = true;
   return buffer(v);

@@ -26,6 +26,8 @@ class Lowering {
   Graph& graph() { return *graph_; }
   const Type& type(ValueId v) const { return graph_->type(v); }
   loops::BufferId buffer(ValueId v) const;
+  // What v is a view of, through views of elements as wide, or of one dtype; v itself if it is none.
+  ValueId viewed_memory(ValueId v, bool one_dtype) const;
 
   // --- memory
   loops::BufferId add_buffer(NameId name, Dtype dtype, std::span<const Dim> sizes, Device device = {});
@@ -33,7 +35,7 @@ class Lowering {
     return add_buffer(program.context->intern(name), dtype, sizes, device);
   }
   // The buffer's storage through other eyes; the buffer becomes placed.
-  loops::BufferId view(loops::BufferId of, const TensorType& type);
+  loops::BufferId view(loops::BufferId of, TensorType type);  // a copy: buffers move as one is added
   NestBuilder nest(std::string_view name, uint32_t origin) { return {program, taken, name, origin}; }
   // A stream for a draw of so many elements: of the ambient seed, or the op's own.
   uint32_t stream(std::optional<uint64_t> seed, Dim elements, bool wide);

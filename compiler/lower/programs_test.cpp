@@ -111,6 +111,30 @@ TEST(LoweredPrograms, WhatIsEmptyOverlapsNothing) {
     EXPECT_NO_THROW(lower_graph(*parse_graph(text, op_table()), {.externs = false})) << text;
 }
 
+// Strides that say a reshape once more, as those of definitions do, cost no divisions; others look at the memory.
+TEST(LoweredPrograms, StridesOfAReshapeAreOne) {
+  auto lowered = [](const std::string& call) {
+    return print(lower_graph(
+        *parse_graph("graph @g(%x: f32[s0, s1, 4]) level core { %n = aten.neg(%x) %v = aten._reshape_alias(%n, " +
+                         call + ") %r = aten.sin(%v) return %r }",
+                     op_table())));
+  };
+  for (const char* call : {"[s0, 1, s1, 4], [s1*4, 7, 4, 1]", "[s0, s1, 4, 1], [max(s1, 1)*4, 4, 1, 1]"})
+    EXPECT_EQ(lowered(call).find("//"), std::string::npos) << lowered(call);
+  EXPECT_NE(lowered("[4, s0, s1], [1, s1*4, 4]").find("//"), std::string::npos);
+}
+
+// The list of buffers moves as it grows, and a look's layout is that of another one on it.
+TEST(LoweredPrograms, ManyLooksAtOneMemory) {
+  std::string text = "graph @g(%x: f32[4]) level core {\n", returned;
+  for (int i = 0; i < 70; ++i) {
+    const std::string n = std::to_string(i);
+    text += "  %v" + n + " = aten.as_strided(%x, [1, 2, 2], [0, 2, 1])\n  %r" + n + " = aten.sin(%v" + n + ")\n";
+    returned += (i ? ", %r" : "%r") + n;
+  }
+  expect_valid(lower_graph(*parse_graph(text + "  return " + returned + "\n}\n", op_table())), "looks");
+}
+
 // A host is called for a product where that takes less time than the call does.
 TEST(LoweredPrograms, SmallProductsAreLoops) {
   auto outside = [](const std::string& inputs, const std::string& call) {

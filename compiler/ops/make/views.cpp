@@ -138,17 +138,6 @@ void view_dtype(CallMaker& m) {
   m.set("dtype", Arg::of_dtype(to));
 }
 
-void reshape_alias(CallMaker& m) {
-  TensorWish wish;
-  wish.plain = true;
-  ValueId self = set_self(m, wish);
-  Sizes shape = factors_of(m, product(m.sizes(self)), 4);
-  Sizes strides(shape.size(), 1);
-  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<int64_t>(shape[i], 1);
-  m.set_ints("size", shape);
-  m.set_ints("stride", strides);
-}
-
 void permutation(CallMaker& m) {
   ValueId self = set_self(m);
   SmallVec<int64_t, 6> left, dims;
@@ -270,11 +259,8 @@ void diagonal(CallMaker& m) {
 }
 
 namespace {
-void strided(CallMaker& m, bool writable) {
+void strided(CallMaker& m, ValueId self, bool writable) {
   Chooser& c = m.choose();
-  TensorWish wish;
-  wish.plain = writable;
-  ValueId self = set_self(m, wish);
   const Type& t = m.type(self);
   int64_t last = t.offset.constant();  // the farthest element of the storage that surely exists; -1: none
   for (size_t i = 0; i < t.rank(); ++i) {
@@ -283,7 +269,7 @@ void strided(CallMaker& m, bool writable) {
     if (last >= 0) last += (size - 1) * t.strides()[i].constant();
   }
   int64_t offset = t.offset.constant();
-  if (last >= 0 && c.flip()) {
+  if (last >= 0 && m.op().schema.find("storage_offset") >= 0 && c.flip()) {
     offset = c.between(0, last);
     m.set("storage_offset", Arg::of_int(offset));
   }
@@ -306,8 +292,25 @@ void strided(CallMaker& m, bool writable) {
 }
 }  // namespace
 
-void as_strided(CallMaker& m) { strided(m, false); }
-void as_strided_writable(CallMaker& m) { strided(m, true); }
+void as_strided(CallMaker& m) { strided(m, set_self(m), false); }
+void as_strided_writable(CallMaker& m) {
+  TensorWish wish;
+  wish.plain = true;
+  strided(m, set_self(m, wish), true);
+}
+
+// A reshape, or any other strides.
+void reshape_alias(CallMaker& m) {
+  if (m.choose().flip()) return strided(m, set_self(m), false);
+  TensorWish wish;
+  wish.plain = true;
+  ValueId self = set_self(m, wish);
+  Sizes shape = factors_of(m, product(m.sizes(self)), 4);
+  Sizes strides(shape.size(), 1);
+  for (size_t i = shape.size(); i-- > 1;) strides[i - 1] = strides[i] * std::max<int64_t>(shape[i], 1);
+  m.set_ints("size", shape);
+  m.set_ints("stride", strides);
+}
 
 void of_reals(CallMaker& m) { set_self(m); }
 

@@ -10,7 +10,8 @@ inline constexpr std::string_view kCopyLoops = "%out[$i] = %self[$i]";
 inline constexpr std::string_view kRestrideLoops =
     "if overlaps(%out) { for $i in shape(%out) { %out[$i] put= %self[$i] } } else { %out[$i] = %self[$i] }";
 inline constexpr std::string_view kCopyFromLoops = "%out[$i] = %src[broadcast_at($i, shape(%src))]";
-inline constexpr std::string_view kReshapedLoops = "%out[$i] = %self[reshaped($i, shape(%out), shape(%self))]";
+#define LENZ_RESHAPED "%out[$i] = %self[reshaped($i, shape(%out), shape(%self))]"
+inline constexpr std::string_view kReshapedLoops = LENZ_RESHAPED;
 inline constexpr std::string_view kExpandedLoops = "%out[$i] = %self[broadcast_at($i, shape(%self))]";
 inline constexpr std::string_view kPermutedLoops =
     "$n = rank(%self) $to = [] each $d in $dims { $to = concat($to, [wrap($d, $n)]) } "
@@ -49,17 +50,23 @@ inline constexpr std::string_view kDiagonalLoops =
     LENZ_DIAGONAL "for $i in shape(%out) { %out[$i] = %self[" LENZ_ON_DIAGONAL("$i") "] }";
 // Through the memory that the operand's type says.
 #define LENZ_IN_STORAGE(OF) "$from = choose(given($storage_offset), $storage_offset, offset(" OF ")) - offset(" OF ") "
-inline constexpr std::string_view kAsStridedLoops = R"(
-  if is_placed(%self) {
-    %there = strided_view(%self, $size, $stride, $storage_offset)
+#define LENZ_AS_STRIDED \
+  R"(
+  %memory = memory(%self)
+  if is_placed(%memory) or not is_dense(%memory) {
+    %there = laid_as(%memory, %out)
     %out[$i] = %there[$i]
-  } else {)" LENZ_IN_STORAGE("%self") R"(
+  } else {
     for $i in shape(%out) {
-      $at = $from
-      each $s, $k in $stride { $at = $at + at($i, $k) * $s }
-      %out[$i] = %self[at_storage(%self, $at)]
+      $at = offset(%out) - offset(%memory)
+      each $n, $k in shape(%out) { $at = $at + at($i, $k) * stride(%out, $k) }
+      %out[$i] = %memory[at_storage(%memory, $at)]
     }
-  })";
+  })"
+inline constexpr std::string_view kAsStridedLoops = LENZ_AS_STRIDED;
+// Sizes and strides that are a reshape's, as those of definitions are, say the same elements in the same order.
+inline constexpr std::string_view kReshapeAliasLoops =
+    "if lies_as(%self, %out) { " LENZ_RESHAPED " } else {" LENZ_AS_STRIDED " }";
 inline constexpr std::string_view kViewDtypeLoops = R"(
   if not shape_changes(%self, %out) { %out[$i] = bits_as(%self[$i], dtype(%out)) } else {
     $from = dtype(%self)
@@ -203,6 +210,8 @@ inline constexpr std::string_view kCatLoops = R"(
     }
   })";
 
+#undef LENZ_RESHAPED
+#undef LENZ_AS_STRIDED
 #undef LENZ_SLICE
 #undef LENZ_SELECT
 #undef LENZ_DIAGONAL

@@ -109,7 +109,7 @@ void shapes(RowSink& t) {
          .raises = "the number of elements differs",
          .decompose = "return aten.reshape(aten.clone(%self, memory_format=contiguous_format), $size)"});
   t.row("_reshape_alias(Tensor(a) self, SymInt[] size, SymInt[] stride) -> Tensor(a)",
-        through(kReshaped,
+        through({kReshapeAliasLoops, {}},
                 row_of(kView, rule::view<at::with_strides>, make::reshape_alias, "strides in another number than sizes",
                        "eager reads what lies behind its memory: `out of the storage's bounds`")));
   t.row("view_as(Tensor(a) self, Tensor other) -> Tensor(a)",
