@@ -86,9 +86,12 @@ void show_alarms(const Campaign& campaign) {
     std::printf("%llu graphs not covered: %s\n", static_cast<unsigned long long>(count), why.c_str());
 }
 
-void show_criteria(const char* what) {
+// With --ours alone nobody else was asked.
+int asked(const Campaign& campaign) { return campaign.options.criteria ? kCriteria : 1; }
+
+void show_criteria(const char* what, int criteria) {
   std::printf("%-32s", what);
-  for (int c = 0; c < kCriteria; ++c) std::printf(" %14s", std::string(name(static_cast<Criterion>(c))).c_str());
+  for (int c = 0; c < criteria; ++c) std::printf(" %14s", std::string(name(static_cast<Criterion>(c))).c_str());
   std::printf("\n");
 }
 
@@ -102,15 +105,16 @@ std::optional<Criterion> best_silent(const DtypeTally& t, int scope, const Mutan
 }
 
 void show_mutants(const std::string& dtype, const DtypeTally& t, const Campaign& campaign) {
+  const int criteria = asked(campaign);
   for (int s = 0; s < kScopes; ++s) {
-    show_criteria((dtype + ", " + std::string(kScopeNames[s])).c_str());
+    show_criteria((dtype + ", " + std::string(kScopeNames[s])).c_str(), criteria);
     std::printf("  %-30s", "called wrong, of legal ones, %");
-    for (uint64_t n : t.alarms[s]) std::printf(" %14.3f", percent(n, t.runs));
-    std::printf("%s\n", campaign.options.mutants ? "  best of those that call none wrong" : "");
+    for (int c = 0; c < criteria; ++c) std::printf(" %14.3f", percent(t.alarms[s][c], t.runs));
+    std::printf("%s\n", campaign.options.mutants && criteria > 1 ? "  best of those that call none wrong" : "");
     if (!campaign.options.mutants) continue;
     for (const auto& [mutant, m] : t.mutants[s]) {
       std::printf("  %-22s %7llu", mutant.c_str(), static_cast<unsigned long long>(m.made));
-      for (uint64_t n : m.killed) std::printf(" %14.1f", percent(n, m.made));
+      for (int c = 0; c < criteria; ++c) std::printf(" %14.1f", percent(m.killed[c], m.made));
       if (auto best = best_silent(t, s, m)) {
         const uint64_t theirs = m.killed[static_cast<int>(*best)];
         std::printf("  %s, %.1f", std::string(name(*best)).c_str(), percent(theirs, m.made));
