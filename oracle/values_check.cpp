@@ -239,6 +239,7 @@ class RowValues {
     if (wanted.empty()) wanted = op_.dtypes;
     for (int d = 0; d < kDtypeCount && op_.generate; ++d)
       if (wanted.has(static_cast<Dtype>(d))) generated(static_cast<Dtype>(d));
+    explain_empty();
     return std::move(row_);
   }
 
@@ -256,9 +257,7 @@ class RowValues {
           cell, dtype,
           [&] {
             auto graph = options_.rebind ? symbolic(narrowed, seed) : in_turn(narrowed, seed, turns);
-            if (!graph && cell.note.empty())
-              cell.note = options_.rebind ? "no size of its calls can be a symbol"
-                                          : "its generator makes no call in this dtype";
+            if (!graph && options_.rebind && cell.note.empty()) cell.note = "no size of its calls can be a symbol";
             return graph;
           },
           &turns);
@@ -276,6 +275,17 @@ class RowValues {
                                 : found != cell.layouts.end() ? "no call that lies so has a verdict"
                                                               : "its turn did not come in so few calls";
     }
+  }
+
+  // Of dtypes in which no call of the row can be: those that it is in.
+  void explain_empty() {
+    std::string others;
+    for (const auto& [dtype, cell] : row_.cells)
+      if (cell.calls > cell.refused) others += " " + std::string(lenz::name(dtype));
+    for (auto& [dtype, cell] : row_.cells)
+      if (cell.calls == 0 && cell.note.empty())
+        cell.note =
+            "none of its calls leads with a tensor of this dtype; they do with" + (others.empty() ? " none" : others);
   }
 
   std::unique_ptr<Graph> symbolic(const OpDef& narrowed, uint64_t seed) {

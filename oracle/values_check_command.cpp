@@ -136,7 +136,7 @@ void print_words(const std::vector<ValuesRow>& rows, const ValuesOptions& option
     }
   for (const ValuesRow& row : rows)
     for (const auto& [dtype, c] : row.cells)
-      if (c.calls && c.judged() == 0)
+      if (c.judged() == 0)
         std::printf("no verdict: %s in %s: %s\n", row.op->full_name.c_str(), std::string(lenz::name(dtype)).c_str(),
                     c.note.c_str());
   auto share = [&](uint64_t part) {
@@ -168,7 +168,10 @@ ExitCode values_check_command(std::span<const std::string> args) {
   int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   bool json = false, quiet = false;
   app.add_option("NAME", names, "rows to check: a name, a packet, or a glob; none: all");
-  app.add_option("--calls", options.calls, "calls of each row in each of its dtypes")
+  app.add_option("--calls", options.calls,
+                 "calls of each row in each of its dtypes, as far as it has any: each passes, or is weak, wrong, "
+                 "known, without a "
+                 "bound or refused")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of all choices")->capture_default_str();

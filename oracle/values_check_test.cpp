@@ -125,6 +125,14 @@ TEST(ValuesCheck, EachCallHasOneVerdict) {
     }
 }
 
+// A row may list a dtype for the sake of an operand that does not lead.
+TEST(ValuesCheck, ACellWithoutCallsSaysWhichDtypesHaveSome) {
+  const ValuesRow row = check_row_values(*op_table().find("aten.copysign_.Tensor"), op_table(), {.calls = 1});
+  EXPECT_EQ(row.cells.at(Dtype::i64).calls, 0);
+  EXPECT_EQ(row.cells.at(Dtype::i64).note,
+            "none of its calls leads with a tensor of this dtype; they do with f16 bf16 f32 f64");
+}
+
 TEST(ValuesCheck, DtypesThatARowHasNoneOfAreItsOwn) {
   ValuesOptions options{.calls = 1, .dtypes = DtypeSet::of(Dtype::f32)};
   EXPECT_EQ(check_row_values(*op_table().find("aten.add.Tensor"), op_table(), options).cells.size(), 1u);

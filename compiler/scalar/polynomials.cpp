@@ -79,7 +79,7 @@ Positive without_signs(Polynomial family, double magnitude, int64_t n) {
     const double next_value = (factor * value + c * value_before) / d;
     slope_before = slope, slope = next_slope, value_before = value, value = next_value;
   }
-  return {value, slope};
+  return {std::isfinite(slope) ? value : kInfinity, slope};
 }
 }  // namespace
 
@@ -94,18 +94,22 @@ double polynomial_slope(Polynomial family, double magnitude, int64_t n) {
 
 double polynomial_terms(Polynomial family, double low, double high, int64_t n) {
   if (n <= 0) return 0;          // a constant
-  constexpr int64_t kSteps = 6;  // so few are taken as such by everybody
+  constexpr int64_t kFew = 6;    // steps that everybody takes as such
+  constexpr int64_t kMany = 32;  // behind which terms without signs are far more, and inside [-1, 1] not soon infinite
   const double magnitude = std::fmax(std::fabs(low), std::fabs(high)), degree = static_cast<double>(n);
-  const double by_steps = degree * without_signs(family, magnitude, n).value;
-  if (magnitude <= 1 && family == Polynomial::legendre) return std::fmin(by_steps, (degree + 1) * (degree + 1));
-  if (!is_chebyshev(family) || n <= kSteps || low >= 1 || high <= -1) return by_steps;
+  auto by_steps = [&] { return degree * without_signs(family, magnitude, n).value; };
+  if (family == Polynomial::legendre && magnitude <= 1) {
+    const double bounded = (degree + 1) * (degree + 1);
+    return n > kMany ? bounded : std::fmin(by_steps(), bounded);
+  }
+  if (!is_chebyshev(family) || n <= kFew || low >= 1 || high <= -1) return by_steps();
   // An angle's cosine within (-1, 1), in float64 no nearer to the ends than this. All but the first kind are divided by
   // a sine.
   constexpr double kNearest = 0x1p-26;
   const double sine = magnitude < 1 ? std::sqrt(1 - magnitude * magnitude) : kNearest;
   const double steep = std::fmin(degree + 1, 2 / sine);
   const double inside = (degree + 1) * steep * (family == Polynomial::chebyshev_t ? 1 : 2 / sine);
-  return magnitude > 1 ? std::fmax(inside, by_steps) : inside;
+  return magnitude > 1 ? std::fmax(inside, by_steps()) : inside;
 }
 
 }  // namespace lenz::dd
