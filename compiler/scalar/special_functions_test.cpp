@@ -176,6 +176,18 @@ TEST(SpecialFunctions, polynomials) {
       }
     }
   }
+  // At the ends as the recurrence has it, and of as many steps as there are numbers.
+  for (Polynomial f :
+       {Polynomial::chebyshev_t, Polynomial::chebyshev_u, Polynomial::chebyshev_v, Polynomial::chebyshev_w})
+    for (double x : {1.0, -1.0}) {
+      DoubleDouble before = dd::polynomial(f, x, 1), now = dd::polynomial(f, x, 2);
+      for (int64_t n = 3; n < 9; ++n) {
+        const DoubleDouble next = DoubleDouble(2 * x) * now - before;
+        before = now, now = next;
+        EXPECT_EQ(dd::polynomial(f, x, n).hi, now.hi) << x << " " << n;
+      }
+      EXPECT_GE(std::fabs(dd::polynomial(f, x, int64_t{1} << 62).hi), 1);
+    }
   EXPECT_EQ(dd::polynomial(Polynomial::legendre, 0.5, -1).hi, 0);
   EXPECT_EQ(dd::polynomial(Polynomial::laguerre, 0.5, 0).hi, 1);
   EXPECT_EQ(dd::polynomial(Polynomial::hermite_h, 1, 3).hi, -4);
