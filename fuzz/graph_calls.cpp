@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 
+#include "compiler/base/hash.h"
 #include "compiler/graph/infer.h"
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
@@ -78,28 +79,47 @@ bool Growth::too_many(const Type& t) const {
   return t.is_tensor() && elements_up_to(most_elements(), t) > most_elements();
 }
 
-GraphCalls::GraphCalls(Growth& growth, Chooser& choose, const OpDef& op)
+uint64_t StratifiedChooser::below(uint64_t n) {
+  constexpr uint64_t kMost = 8;
+  const uint64_t place = place_++;
+  if (n < 2 || n > kMost) return inner_.below(n);
+  return Turn{combine(visit_.key, place), 0}.of(visit_.number, n);
+}
+
+GraphCalls::GraphCalls(Growth& growth, Chooser& choose, const OpDef& op, std::optional<Visit> visit)
     : CallMaker(*growth.graph, choose, op),
       growth_(growth),
-      costly_(!op.scalar.empty() && find_scalar(op.scalar)->has(traits::costly)) {}
+      visit_(visit),
+      costly_(!op.scalar.empty() && find_scalar(op.scalar)->has(traits::costly)) {
+  if (visit) stratified_.emplace(choose, *visit);
+}
+
+bool GraphCalls::a_flag(std::string_view name) {
+  return visit_ ? Turn{combine(visit_->key, hash_bytes(name)), 0}.of(visit_->number, 2) == 1 : CallMaker::a_flag(name);
+}
 
 // New values are used more often than old ones, so that graphs become deep; and those that nobody uses yet most of all.
 ValueId GraphCalls::recent(std::span<const ValueId> from) {
-  if (choose().below(16) < growth_.habits.old) return from[choose().below(from.size())];
+  if (chooser_.below(16) < growth_.habits.old) return from[chooser_.below(from.size())];
   std::vector<ValueId> unused;
   for (ValueId v : from)
     if (graph().value(v).users.empty() && graph().value(v).producer != kNone) unused.push_back(v);
-  if (!unused.empty()) return unused[unused.size() - 1 - choose().below(std::min<size_t>(unused.size(), 3))];
-  return from[from.size() - 1 - choose().below(std::min<size_t>(from.size(), 4))];
+  if (!unused.empty()) return unused[unused.size() - 1 - chooser_.below(std::min<size_t>(unused.size(), 3))];
+  return from[from.size() - 1 - chooser_.below(std::min<size_t>(from.size(), 4))];
+}
+
+int64_t GraphCalls::usual_size(int64_t low) {
+  const int64_t size = CallMaker::a_size(low);
+  return size > 1 || chooser_.below(16) < growth_.habits.degenerate ? size : chooser_.between(2, 5);
 }
 
 // At the ends of vectors, of unrolled vectors and of tiles, or beside them.
 int64_t GraphCalls::a_size(int64_t low) {
   constexpr int64_t kMostOfCall = 2048;  // of one call's such sizes together: it may look at all pairs of elements
-  if (choose().below(16) >= growth_.habits.edges) return CallMaker::a_size(low);
-  const int64_t edge = choose().any_of<int64_t>({16, 32, 64, 8, 128, 256});
-  const int64_t size = std::max(low, edge + choose().any_of<int64_t>({1, 0, -1, 3}));
-  if (edges_drawn_ * size > kMostOfCall) return CallMaker::a_size(low);
+  if (chooser_.below(16) >= growth_.habits.edges) return usual_size(low);
+  const int64_t edge = chooser_.any_of<int64_t>({16, 32, 64, 8, 128, 256});
+  const int64_t size = std::max(low, edge + chooser_.any_of<int64_t>({1, 0, -1, 3}));
+  if (edges_drawn_ * size > kMostOfCall) return usual_size(low);
   edges_drawn_ *= size;
   return size;
 }
@@ -109,9 +129,9 @@ Sizes GraphCalls::a_shape(int min_rank, int max_rank, int64_t min_size) {
   const auto& common = growth_.habits.common;
   const auto dims = static_cast<int>(common.size());
   if (dims > 0 && dims >= min_rank && dims <= max_rank && std::ranges::min(common) >= min_size &&
-      choose().below(8) != 7)
+      chooser_.below(8) != 7)
     return Sizes(common);
-  if (growth_.values.empty() || choose().below(16) < growth_.habits.fresh)
+  if (growth_.values.empty() || chooser_.below(16) < growth_.habits.fresh)
     return growth_.habits.large ? a_large_shape(min_rank, max_rank, min_size)
                                 : CallMaker::a_shape(min_rank, max_rank, min_size);
   ValueId v = recent(growth_.values);
@@ -127,28 +147,28 @@ Sizes GraphCalls::a_large_shape(int min_rank, int max_rank, int64_t min_size) {
   const int least = std::min(std::max(min_rank, 1), max_rank), most_dims = std::max(least, std::min(max_rank, 3));
   Sizes s = CallMaker::a_shape(least, most_dims, min_size);
   if (s.empty()) return s;
-  const size_t longest = choose().below(s.size());
+  const size_t longest = chooser_.below(s.size());
   int64_t others = 1;
   for (size_t d = 0; d < s.size(); ++d)
     if (d != longest) others *= std::max<int64_t>(s[d], 1);
   const int64_t most = std::max<int64_t>(growth_.habits.most_elements / others, min_size + 1);
-  switch (choose().below(4)) {
+  switch (chooser_.below(4)) {
     case 0: s[longest] = most; break;
-    case 1: s[longest] = most - choose().between(0, 17); break;
-    case 2: s[longest] = most / 2 + choose().between(0, 3); break;
-    default: s[longest] = choose().between(most / 8, most);
+    case 1: s[longest] = most - chooser_.between(0, 17); break;
+    case 2: s[longest] = most / 2 + chooser_.between(0, 3); break;
+    default: s[longest] = chooser_.between(most / 8, most);
   }
   s[longest] = std::max(s[longest], min_size);
   return s;
 }
 
 Dtype GraphCalls::a_dtype(DtypeSet set) {
-  if (!growth_.values.empty() && choose().below(16) >= growth_.habits.fresh) {
+  if (!growth_.values.empty() && chooser_.below(16) >= growth_.habits.fresh) {
     Dtype d = type(recent(growth_.values)).dtype;
     if (set.has(d)) return d;
   }
   DtypeSet liked = set & growth_.habits.dtypes;
-  return CallMaker::a_dtype(liked.empty() || choose().below(8) == 7 ? set : liked);
+  return CallMaker::a_dtype(liked.empty() || chooser_.below(8) == 7 ? set : liked);
 }
 
 bool GraphCalls::shares_memory(ValueId a, ValueId b) const {
@@ -213,26 +233,26 @@ ValueId GraphCalls::tensor(const TensorWish& wish) {
   // What will be resized is nobody else's.
   const bool resized = wish.written && wish.sizes && wish.sizes->size() == 1 && (*wish.sizes)[0] == 0;
   const bool full = graph_.inputs().size() >= growth_.most_inputs;
-  if (resized) return hand_out(choose().below(8) == 7 ? fresh(wish, dtypes) : of_no_elements(a_dtype(dtypes)), wish);
-  if (!costly_ && (full || choose().below(16) >= growth_.habits.fresh)) {
+  if (resized) return hand_out(chooser_.below(8) == 7 ? fresh(wish, dtypes) : of_no_elements(a_dtype(dtypes)), wish);
+  if (!costly_ && (full || chooser_.below(16) >= growth_.habits.fresh)) {
     std::vector<ValueId> fitting;
     for (ValueId v : growth_.values)
       if (fits(v, wish, dtypes)) fitting.push_back(v);
     if (!fitting.empty()) return hand_out(recent(fitting), wish);
     if (!wants_values(wish) && !wish.written && !wish.strides && !wish.format &&
-        choose().below(16) < growth_.habits.adapt)
+        chooser_.below(16) < growth_.habits.adapt)
       if (ValueId v = adapted(wish, dtypes); v != kNone && keeps_apart(v, false)) return hand_out(v, wish);
   }
   const ValueId v = fresh(wish, dtypes);
   const bool index = wish.integers && type(v).dtype == Dtype::i64;
   const bool free = !wish.written && !wish.plain && !wish.strides && !wish.format && !wish.permutation && !wish.sorted;
-  return hand_out(index && free && choose().below(12) == 11 ? far_and_back(v, wish) : v, wish);
+  return hand_out(index && free && chooser_.below(12) == 11 ? far_and_back(v, wish) : v, wish);
 }
 
 // The same indices, as the graph computes them: on their way they lie where fewer bits count no more.
 ValueId GraphCalls::far_and_back(ValueId v, const TensorWish& wish) {
   const int64_t far =
-      choose().any_of<int64_t>({1, int64_t{1} << 31, int64_t{1} << 32, -(int64_t{1} << 31), 3000000000});
+      chooser_.any_of<int64_t>({1, int64_t{1} << 31, int64_t{1} << 32, -(int64_t{1} << 31), 3000000000});
   for (const std::string_view op : {kThere, kBack}) {
     const Arg args[] = {Arg::of_value(v), Arg::of_int(far)};
     Resolved r = resolve(graph_, op, args, {});
@@ -255,7 +275,7 @@ ValueId GraphCalls::adapted(const TensorWish& wish, DtypeSet dtypes) {
              std::ranges::any_of(wanted, [&](int64_t n) { return n < wish.min_size; })) {
     wanted = CallMaker::a_shape(wish.min_rank, wish.max_rank, wish.min_size);
   }
-  v = with_sizes(graph_, v, wanted, choose());
+  v = with_sizes(graph_, v, wanted, chooser_);
   if (v == kNone) return kNone;
   v = with_dtype(graph_, v, to);
   if (v != kNone && wish.plain) v = as_plain(graph_, v);
@@ -275,8 +295,8 @@ void GraphCalls::make_special(std::span<std::byte> elements, Dtype dtype) {
   constexpr double kInf = std::numeric_limits<double>::infinity();
   const size_t size = static_cast<size_t>(item_size(dtype));
   for (size_t at = 0; at < elements.size(); at += size) {
-    if (choose().flip()) continue;
-    const double number = choose().any_of<double>(
+    if (chooser_.flip()) continue;
+    const double number = chooser_.any_of<double>(
         {0, -0.0, 1, -1, smallest_subnormal(dtype), largest_finite(dtype), kInf, -kInf, std::nan("")});
     const ScalarBits bits = to_bits(dtype, ScalarValue(number));
     std::memcpy(elements.data() + at, bits.data(), size);
@@ -307,15 +327,15 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   constexpr int64_t kMostOfConstant = 128;
   const bool parameter = growth_.habits.parameters && !growth_.wants_input;
   const bool constant = !wish.written && !wish.strides && !wish.format && elements <= kMostOfConstant &&
-                        (parameter || choose().below(16) < growth_.habits.constants);
+                        (parameter || chooser_.below(16) < growth_.habits.constants);
   if (constant) whole.plain = true;
-  ValueId v = FreshCalls(graph_, choose(), op_).tensor(whole);
+  ValueId v = FreshCalls(graph_, chooser_, op_).tensor(whole);
   // What is declared holds for whatever is asked of the case; where nothing is, who reads it says what it may be, and
   // then integers have the ends of their dtype, divisors are negative too.
   Initialiser& init = graph_.input(graph_.inputs().size() - 1).init;
-  if (!constant && !wants_values(wish) && init.kind == Initialiser::integers && choose().below(3) != 0) init = {};
+  if (!constant && !wants_values(wish) && init.kind == Initialiser::integers && chooser_.below(3) != 0) init = {};
   if (constant)
-    v = as_constant(v, !wants_values(wish) && !op_.has(Trait::random) && choose().below(parameter ? 12 : 3) == 2);
+    v = as_constant(v, !wants_values(wish) && !op_.has(Trait::random) && chooser_.below(parameter ? 12 : 3) == 2);
   if (wants_values(wish)) growth_.made_for.emplace(v, whole);
   growth_.add(v);
   return v;

@@ -3,6 +3,7 @@
 // Thread-safety: one per thread.
 #pragma once
 
+#include <optional>
 #include <unordered_map>
 
 #include "compiler/ops/call_maker.h"
@@ -28,10 +29,31 @@ struct Growth {
 bool is_constant(const Graph& graph, ValueId v);  // or a view of one: nobody may write to it
 bool has_gaps(const Type& t);                     // between its elements, or before them
 
+// A row that comes for the number-th time.
+struct Visit {
+  uint64_t key = 0, number = 0;
+};
+
+// What a row chooses of few alternatives comes in turn: each once before any comes again, in orders of their own. A
+// choice is known by its place among those that the row makes; numbers and sizes are drawn.
+class StratifiedChooser final : public Chooser {
+ public:
+  StratifiedChooser(Chooser& inner, const Visit& visit) : inner_(inner), visit_(visit) {}
+  uint64_t below(uint64_t n) override;
+
+ private:
+  Chooser& inner_;
+  Visit visit_;
+  uint64_t place_ = 0;
+};
+
 class GraphCalls final : public CallMaker {
  public:
-  GraphCalls(Growth& growth, Chooser& choose, const OpDef& op);
+  // With a visit, what the row's own generator chooses is stratified; where operands come from is not.
+  GraphCalls(Growth& growth, Chooser& choose, const OpDef& op, std::optional<Visit> visit = {});
 
+  Chooser& choose() override { return stratified_ ? *stratified_ : chooser_; }
+  bool a_flag(std::string_view name) override;
   ValueId tensor(const TensorWish& wish) override;
   int64_t a_size(int64_t low = 0) override;
   Sizes a_shape(int min_rank = 0, int max_rank = 5, int64_t min_size = 0) override;
@@ -42,6 +64,7 @@ class GraphCalls final : public CallMaker {
     ValueId value;
     bool written;
   };
+  int64_t usual_size(int64_t low);
   bool fits(ValueId v, const TensorWish& wish, DtypeSet dtypes) const;
   bool is_input(ValueId v) const { return graph_.value(v).producer == kNone; }
   bool keeps_apart(ValueId v, bool written) const;
@@ -58,6 +81,8 @@ class GraphCalls final : public CallMaker {
   ValueId hand_out(ValueId v, const TensorWish& wish);
 
   Growth& growth_;
+  const std::optional<Visit> visit_;
+  std::optional<StratifiedChooser> stratified_;
   const bool costly_;  // it counts as far as a number says: no call for numbers that the graph computes
   std::vector<Handed> handed_;
   int64_t edges_drawn_ = 1;  // their product

@@ -8,11 +8,13 @@
 
 #include "compiler/base/hash.h"
 #include "compiler/graph/alias.h"
+#include "compiler/graph/lazy_views.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/ops/op_table.h"
 #include "fuzz/control_flow.h"
 #include "fuzz/from_corpus.h"
 #include "fuzz/graph_calls.h"
+#include "fuzz/hazards.h"
 #include "fuzz/idioms.h"
 #include "fuzz/numbers.h"
 #include "fuzz/parts.h"
@@ -101,6 +103,7 @@ class Grower {
         default: row_in_turn(growth, index);
       }
     }
+    if (about == About::rows && growth.habits.hazards > 0) hazards(growth);
     steps(growth, growth.habits.ops);
   }
 
@@ -136,7 +139,11 @@ class Grower {
     growth.wants_input = true;
     const uint32_t fresh = std::exchange(growth.habits.fresh, std::max<uint32_t>(growth.habits.fresh, 8));
     const NodeId before = growth.graph->last();
-    call(growth, op);
+    // Those that are compiled stand beside each other: what comes in turn of two comes in these.
+    constexpr uint64_t kKinds = 4, kPlaces[] = {1, 0, 2, 3};  // by what the case is about
+    const uint64_t place = kPlaces[static_cast<size_t>(growth.habits.about)];
+    const uint64_t key = combine(options_.turn->seed, hash_bytes(kin[0]->full_name));
+    call(growth, op, false, Visit{key, round * kKinds + place});
     if (c_.below(4) == 3) once_more(growth, before);
     growth.habits.dtypes = liked;
     growth.habits.fresh = fresh;
@@ -175,6 +182,7 @@ class Grower {
       return alias_input(growth);
     if (c_.below(16) < growth.habits.repeats && repeat(growth)) return;
     if (c_.below(16) < growth.habits.lazy) return look_lazily(growth);
+    if (c_.below(16) < growth.habits.hazards) return hazards(growth);
     if (c_.below(16) < growth.habits.parts) return grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
     if (c_.below(16) < growth.habits.idioms && grow_idiom(growth, c_, [&](NodeId id) { made(growth, id); })) return;
     const OpDef* op = choose_op(growth.habits);
@@ -225,26 +233,12 @@ class Grower {
       return false;
     };
     if (!writes() && c_.flip()) {  // what is written to keeps its size
-      change_one(*node.op, args);
+      change_one(c_, *node.op, args);
       if (writes()) return;  // as a flag may say, to what nobody may write to
     } else if (options_.writes && !writes() && c_.flip()) {
       write_to_operand(growth, args);  // what was equal is so no more
     }
     append(growth, *node.op, args);
-  }
-
-  // A flag or a number: what differs from another call in that alone is another call.
-  void change_one(const OpDef& op, std::vector<Arg>& args) {
-    std::vector<size_t> places;
-    for (size_t i = 0; i < args.size(); ++i) {
-      const Param& param = op.schema.params[i];
-      const bool flag = args[i].kind == ArgKind::boolean && !param.type.optional && param.name != "pin_memory";
-      const bool number = param.type.kind == ParamKind::scalar && args[i].kind == ArgKind::integer && !args[i].symbolic;
-      if (flag || number) places.push_back(i);
-    }
-    if (places.empty()) return;
-    Arg& a = args[c_.pick(places)];
-    a = a.kind == ArgKind::boolean ? Arg::of_bool(!a.boolean()) : Arg::of_int(a.i == -1 ? 2 : a.i + 1);  // no zero
   }
 
   void append(Growth& growth, const OpDef& op, std::span<const Arg> args) {
@@ -310,13 +304,21 @@ class Grower {
     const auto& rows = pool[static_cast<size_t>(Family::elementwise)];
     if (!rows.empty()) call_on(growth, *c_.pick(rows), operand);
   }
-  void call_on(Growth& growth, const OpDef& op, ValueId operand) {
+  void call_on(Growth& growth, const OpDef& op, ValueId operand, std::optional<ValueId> beside = {}) {
     std::vector<ValueId> all = std::exchange(growth.values, {operand});
+    if (beside) growth.values.insert(growth.values.begin(), *beside);
+    const size_t given = growth.values.size();
     const uint32_t fresh = std::exchange(growth.habits.fresh, 0);
     call(growth, op);
-    all.insert(all.end(), growth.values.begin() + 1, growth.values.end());
+    all.insert(all.end(), growth.values.begin() + static_cast<ptrdiff_t>(given), growth.values.end());
     growth.values = std::move(all);
     growth.habits.fresh = fresh;
+  }
+
+  void hazards(Growth& growth) {
+    grow_hazards(
+        growth, c_, pool_, options_.writes,
+        [&](const OpDef& op, ValueId operand, std::optional<ValueId> beside) { call_on(growth, op, operand, beside); });
   }
 
   void replace_operand(Growth& growth, std::vector<Arg>& args) {
@@ -345,11 +347,11 @@ class Grower {
   }
 
   // `singled`: with a number among its operands that the row singles out, which comes now and then by itself.
-  void call(Growth& growth, const OpDef& op, bool singled = false) {
+  void call(Growth& growth, const OpDef& op, bool singled = false, std::optional<Visit> visit = {}) {
     Graph& graph = *growth.graph;
     ++statistics_.calls;
     try {
-      GraphCalls maker(growth, c_, op);
+      GraphCalls maker(growth, c_, op, visit);
       op.generate(maker);
       const std::span<const Arg> made_args = maker.finish();
       std::vector<Arg> args(made_args.begin(), made_args.end());
@@ -358,9 +360,8 @@ class Grower {
       else if (op.has(Trait::commutative) && c_.below(16) == 15)
         far_number(*growth.graph, c_, op, args);
       // It looks at memory, also between a tensor's elements: what lies there is nobody's business.
-      if (op.schema.packet.starts_with("as_strided") &&  // op name: no trait says it
-          has_gaps(graph.type(args[0].value())))
-        return;
+      const bool laid = op.schema.find("size") >= 0 && op.schema.find("stride") >= 0 && args[0].is_value();
+      if (laid && has_gaps(graph.type(args[0].value()))) return;
       if (!growth.habits.large && op.variant == VariantKind::functional && !op.decompose.empty() &&
           !definition_writes(op) && c_.below(8) == 7)
         return write_out(growth, op, args);
@@ -491,6 +492,8 @@ class Grower {
   }
 
   void tame(Growth& growth, ValueId v) {
+    // Of what is lazy and not dense eager makes copies that lie in another way than types say.
+    if (laziness(*growth.graph, v).any() && has_gaps(growth.graph->type(v))) return;
     try {
       Arg self = Arg::of_value(v);
       Resolved r = resolve(*growth.graph, c_.pick(kTaming), {&self, 1}, {});

@@ -291,6 +291,40 @@ TEST(Grow, MakesNearMissesOfRules) {
   EXPECT_GT(met.size(), idiom_count() * 3 / 4);
 }
 
+// What a row chooses of few alternatives: each comes once before any comes again, in each place in an order of its own.
+TEST(Grow, AlternativesOfARowComeInTurn) {
+  RandomChooser random(3);
+  std::set<std::vector<uint64_t>> orders;
+  for (const uint64_t n : {2, 3, 8})
+    for (uint64_t key = 0; key < 10; ++key) {
+      std::vector<std::set<uint64_t>> met(2);
+      std::vector<uint64_t> order;
+      for (uint64_t visit = 0; visit < n; ++visit) {
+        StratifiedChooser choose(random, {key, visit});
+        for (auto& place : met) place.insert(choose.below(n));
+        order.push_back(StratifiedChooser(random, {key, visit}).below(n));
+      }
+      for (const auto& place : met) EXPECT_EQ(place.size(), n);
+      orders.insert(order);
+    }
+  EXPECT_GT(orders.size(), 12u);
+}
+
+// An input that is written, and seen in other places than it lies at: what moves past the write meets it.
+TEST(Grow, ReadsAndWritesOneMemoryInSeveralPlaces) {
+  size_t met = 0;
+  for (uint64_t i = 0; i < 400; ++i) {
+    Case c = draw_case(4, i, pool());
+    const Graph& g = *c.graph;
+    std::map<ValueId, std::set<const Type*>> looks;
+    for (ValueId v = 0; v < g.value_count(); ++v)
+      if (g.type(v).is_tensor()) looks[g.storage(v)].insert(&g.type(v));
+    met += std::ranges::any_of(g.inputs(),
+                               [&](const Input& input) { return input.mutated && looks[input.value].size() > 2; });
+  }
+  EXPECT_GT(met, 25u);
+}
+
 TEST(Setting, ReadsWhatItWrites) {
   Setting s{
       .values = oracle::Values::special, .seed = 77, .sizes = "s0=4,s1=2", .passes = "-dead_code", .target = "avx2"};

@@ -88,7 +88,9 @@ struct Habits {
   uint32_t idioms = 0;                         // of 16 steps, how many make what a rewrite rule looks for
   uint32_t parts = 0;                          // of 16 steps, how many take something apart and join it again
   uint32_t lazy = 0;                           // of 16 steps, how many look at something through a lazy view
+  uint32_t hazards = 0;                        // of 16 steps, how many read and write one memory in several places
   uint32_t edges = 0;                          // of 16 sizes, how many lie where vectors and tiles end
+  uint32_t degenerate = 16;                    // of 16 sizes of 0 or 1, how many stay so: little is computed there
   uint32_t numbers = 0;                        // of 16 calls, how many take numbers that the graph computes from sizes
   uint32_t constants = 0;                      // of 16 new inputs, how many are constants of the graph instead
   uint32_t repeats = 0;                        // of 16 steps, how many make a call that was made before once more

@@ -140,7 +140,8 @@ class Instance {
     std::span<const Condition> conditions = {};
     std::optional<size_t> astray = {};
     bool some_astray = false;
-    Slot other_op = kNoSlot;  // a hole for an op with one that the rule does not name
+    Slot other_op = kNoSlot;            // a hole for an op with one that the rule does not name
+    const Condition* denied = nullptr;  // what shall not hold
   };
 
   Instance(Growth& growth, Chooser& choose, const Idiom& idiom, Wanted wanted)
@@ -239,11 +240,13 @@ class Instance {
       bound.attrs.push_back(a.value_or(Arg::none()));
       bound.attr_bound.push_back(a.has_value());
     }
-    return std::ranges::all_of(wanted_.conditions, [&](const Condition& c) {
-      if (c.kind != Condition::test || !is_bound(c.expr, bound)) return true;
+    auto known = [&](const Condition& c) { return c.kind == Condition::test && is_bound(c.expr, bound); };
+    auto holds = [&](const Condition& c) {
       const auto truth = evaluate(graph_, *idiom_.rules, c.expr, bound);
       return truth && truth->boolean();
-    });
+    };
+    if (wanted_.denied && known(*wanted_.denied) && holds(*wanted_.denied)) return false;
+    return std::ranges::all_of(wanted_.conditions, [&](const Condition& c) { return !known(c) || holds(c); });
   }
 
   // kNone: this time it can't be made.
@@ -465,18 +468,26 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
   const Idiom& idiom = turn ? idioms()[turn->which] : choose.pick(idioms());
   const Rule& rule = *idiom.rule;
   const Lacking lacks = lacking(rule, turn ? turn->time : choose.below(64));
-  constexpr size_t kAttempts = 4;
-  const size_t attempts = lacks.any ? 1 : kAttempts;
+  constexpr size_t kAttempts = 4, kAttemptsAtLack = 10, kOfAnyDtype = 2;
+  const size_t attempts = lacks.any ? 1 : lacks.question ? kAttemptsAtLack : kAttempts;
   const Rule lax = lacks.question ? without(rule, *lacks.question) : Rule();
   const Instance::Wanted wanted{.conditions = lacks.any        ? std::span<const Condition>()
                                               : lacks.question ? std::span<const Condition>(lax.conditions)
                                                                : std::span<const Condition>(rule.conditions),
                                 .astray = lacks.place,
                                 .some_astray = lacks.any,
-                                .other_op = lacks.question ? asked_op(rule, *lacks.question) : kNoSlot};
+                                .other_op = lacks.question ? asked_op(rule, *lacks.question) : kNoSlot,
+                                .denied = lacks.question ? &rule.conditions[*lacks.question] : nullptr};
   const uint32_t adapt = growth.habits.adapt;
   const bool parameters = growth.habits.parameters;
+  const DtypeSet liked = growth.habits.dtypes;
+  const uint32_t fresh = growth.habits.fresh;
+  const uint64_t first_dtype = turn ? turn->time : choose.below(kDtypeCount);
   for (size_t i = 1;; ++i) {
+    if (lacks.question && i > kOfAnyDtype) {  // much of what rules ask is asked of dtypes: one after the other
+      growth.habits.dtypes = DtypeSet::of(static_cast<Dtype>((first_dtype + i) % kDtypeCount));
+      growth.habits.fresh = 16;
+    }
     growth.habits.adapt = choose.flip() ? adapt : 0;      // rules that ask for parameters want inputs as they are
     growth.habits.parameters = parameters || i % 2 == 0;  // or constants
     growth.wants_input = true;
@@ -490,6 +501,8 @@ bool grow_idiom(Growth& growth, Chooser& choose, const NodeMade& made, std::opti
     }
     growth.habits.adapt = adapt;
     growth.habits.parameters = parameters;
+    growth.habits.dtypes = liked;
+    growth.habits.fresh = fresh;
     for (const NodeId id : nodes) made(id);
     return !nodes.empty();
   }

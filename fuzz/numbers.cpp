@@ -24,6 +24,19 @@ void far_number(const Graph& graph, Chooser& choose, const OpDef& op, std::vecto
   args[1] = Arg::of_int(n);
 }
 
+void change_one(Chooser& choose, const OpDef& op, std::vector<Arg>& args) {
+  std::vector<size_t> places;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Param& param = op.schema.params[i];
+    const bool flag = args[i].kind == ArgKind::boolean && param.name != "pin_memory";
+    const bool number = param.type.kind == ParamKind::scalar && args[i].kind == ArgKind::integer && !args[i].symbolic;
+    if (flag || number) places.push_back(i);
+  }
+  if (places.empty()) return;
+  Arg& a = args[choose.pick(places)];
+  a = a.kind == ArgKind::boolean ? Arg::of_bool(!a.boolean()) : Arg::of_int(a.i == -1 ? 2 : a.i + 1);  // no zero
+}
+
 ValueId single_out(Graph& graph, Chooser& choose, const OpDef& op, std::vector<Arg>& args) {
   std::vector<double> numbers;
   for (const Neutral& n : op.neutral) numbers.push_back(n.value);

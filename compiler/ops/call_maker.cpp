@@ -155,7 +155,7 @@ std::span<const Arg> CallMaker::finish() {
     const Param& p = params[i];
     bool flag = p.type.kind == ParamKind::boolean && !p.type.list && p.name != "pin_memory";
     if (flag && !p.type.optional) {
-      args_[i] = Arg::of_bool(chooser_.flip());
+      args_[i] = Arg::of_bool(a_flag(p.name));
     } else if (p.type.kind == ParamKind::generator && chooser_.below(4) == 3) {
       args_[i] = Arg::of_seed(chooser_.below(8));
     } else {

@@ -44,7 +44,7 @@ class CallMaker {
   virtual ~CallMaker() = default;
 
   const OpDef& op() const { return op_; }
-  Chooser& choose() { return chooser_; }
+  virtual Chooser& choose() { return chooser_; }  // of what the row's generator draws itself
   Graph& graph() { return graph_; }
   Context& context() { return graph_.context(); }
 
@@ -64,8 +64,9 @@ class CallMaker {
   std::vector<Sizes> broadcast_shapes(size_t count, int max_rank = 5);
   Sizes shape_like_with_ones(const Sizes& full);  // a shape that broadcasts to `full`
   virtual Dtype a_dtype(DtypeSet set);
-  int64_t a_dim(size_t rank);                                     // in [-max(rank,1), max(rank,1))
-  SmallVec<int64_t, 6> some_dims(size_t rank, bool allow_empty);  // distinct dims, in any order, some negative
+  virtual bool a_flag(std::string_view) { return chooser_.flip(); }  // of the parameter of this name
+  int64_t a_dim(size_t rank);                                        // in [-max(rank,1), max(rank,1))
+  SmallVec<int64_t, 6> some_dims(size_t rank, bool allow_empty);     // distinct dims, in any order, some negative
   Arg a_number(Dtype like);  // a Scalar that keeps a tensor of this dtype in its category
   Arg any_number();          // bool, int, real (seldom complex)
   double a_real(double low, double high);

@@ -42,6 +42,18 @@ DoubleDouble chebyshev_by_angle(Polynomial family, DoubleDouble x, double n) {
   }
 }
 
+// At 1 and -1, which no angle is asked of and whose recurrence never ends by itself.
+DoubleDouble chebyshev_at_end(Polynomial family, bool at_one, int64_t n) {
+  const DoubleDouble sign = at_one || n % 2 == 0 ? 1 : -1,
+                     odd = scale(DoubleDouble(static_cast<double>(n)), 1) + DoubleDouble(1);
+  switch (family) {
+    case Polynomial::chebyshev_t: return sign;
+    case Polynomial::chebyshev_u: return sign * (DoubleDouble(static_cast<double>(n)) + DoubleDouble(1));
+    case Polynomial::chebyshev_v: return at_one ? sign : sign * odd;
+    default: return at_one ? odd : sign;
+  }
+}
+
 bool is_chebyshev(Polynomial family) { return family <= Polynomial::chebyshev_w; }
 
 }  // namespace
@@ -49,6 +61,7 @@ bool is_chebyshev(Polynomial family) { return family <= Polynomial::chebyshev_w;
 DoubleDouble polynomial(Polynomial family, DoubleDouble x, int64_t n) {
   if (n < 0) return 0;
   if (n == 0) return 1;
+  if (is_chebyshev(family) && abs(x) == DoubleDouble(1)) return chebyshev_at_end(family, x.hi > 0, n);
   if (is_chebyshev(family) && n > 100 && abs(x) < DoubleDouble(1))
     return chebyshev_by_angle(family, x, static_cast<double>(n));
   const Recurrence r = recurrence_of(family);

@@ -184,6 +184,18 @@ TEST(SpecialFunctions, polynomials) {
         EXPECT_GE(dd::polynomial_terms(f, x, x, n), std::fabs(dd::polynomial(f, x, n).hi)) << family << " " << n;
     EXPECT_GT(dd::polynomial_terms(f, 0, 0, int64_t{1} << 62), 1);  // and it comes to an end
   }
+  // At the ends as the recurrence has it, and of as many steps as there are numbers.
+  for (Polynomial f :
+       {Polynomial::chebyshev_t, Polynomial::chebyshev_u, Polynomial::chebyshev_v, Polynomial::chebyshev_w})
+    for (double x : {1.0, -1.0}) {
+      DoubleDouble before = dd::polynomial(f, x, 1), now = dd::polynomial(f, x, 2);
+      for (int64_t n = 3; n < 9; ++n) {
+        const DoubleDouble next = DoubleDouble(2 * x) * now - before;
+        before = now, now = next;
+        EXPECT_EQ(dd::polynomial(f, x, n).hi, now.hi) << x << " " << n;
+      }
+      EXPECT_GE(std::fabs(dd::polynomial(f, x, int64_t{1} << 62).hi), 1);
+    }
   EXPECT_EQ(dd::polynomial(Polynomial::legendre, 0.5, -1).hi, 0);
   EXPECT_EQ(dd::polynomial(Polynomial::laguerre, 0.5, 0).hi, 1);
   EXPECT_EQ(dd::polynomial(Polynomial::hermite_h, 1, 3).hi, -4);

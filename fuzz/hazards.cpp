@@ -1,0 +1,49 @@
+#include "fuzz/hazards.h"
+
+#include <algorithm>
+
+namespace lenz::fuzz {
+
+namespace {
+// What has several elements, and may be written to. Callers' tensors first: what is written there is written, where
+// values that only the graph knows become other values.
+ValueId memory_for(const Growth& growth, Chooser& choose) {
+  const Graph& graph = *growth.graph;
+  std::vector<ValueId> inputs, all;
+  for (const ValueId v : growth.values) {
+    const Type& t = graph.type(v);
+    const bool several = std::ranges::any_of(t.sizes(), [](Dim d) { return d.constant() > 1; });
+    const bool none = std::ranges::any_of(t.sizes(), [](Dim d) { return d.is(0); });
+    if (!several || none || growth.made_for.contains(graph.storage(v)) || is_constant(graph, v)) continue;
+    all.push_back(v);
+    if (graph.value(v).producer == kNone) inputs.push_back(v);
+  }
+  if (all.empty()) return kNone;
+  return choose.pick(!inputs.empty() && choose.below(4) != 3 ? inputs : all);
+}
+}  // namespace
+
+void grow_hazards(Growth& growth, Chooser& choose, const Pool& pool, bool write, const CallWith& call) {
+  const Graph& graph = *growth.graph;
+  const ValueId memory = memory_for(growth, choose);
+  if (memory == kNone || pool.looks.empty()) return;
+  std::vector<ValueId> looks{memory};
+  std::optional<ValueId> read;  // what was made of it last
+  bool writes = write && choose.flip();
+  for (uint64_t left = 3 + choose.below(3); left > 0; --left) {
+    ValueId look = choose.pick(looks);
+    if (choose.below(3) != 2) {
+      call(*choose.pick(pool.looks), memory, std::nullopt);
+      const ValueId seen = growth.values.back();
+      if (graph.storage(seen) == graph.storage(memory)) looks.push_back(look = seen);
+    }
+    const Family family = !writes && choose.below(4) == 3 ? Family::reduction : Family::elementwise;
+    const auto& rows = (writes ? pool.writing : pool.pure)[static_cast<size_t>(family)];
+    if (rows.empty()) return;
+    call(*choose.pick(rows), look, writes ? read : std::nullopt);
+    if (const ValueId made = growth.values.back(); !writes && graph.storage(made) != graph.storage(memory)) read = made;
+    writes = write && (choose.below(4) == 3 ? writes : !writes);
+  }
+}
+
+}  // namespace lenz::fuzz
