@@ -62,6 +62,7 @@ class GraphCheck {
       plan = plan_exact(*graph_, boxed_, binding);
       ++(plan.possible() ? report_.exact : report_.inexact);
       if (!plan.possible()) values_ = Values::ordinary;
+      if (report_.inexact == 1 && !plan.possible()) report_.inexact_why = plan.why;
     }
     begin(binding, plan.range);
     if (!report_.out_of_memory.empty()) return;
@@ -548,6 +549,7 @@ nlohmann::json GraphReport::to_json() const {
     if (!culprit_at.text.empty()) j["culprit"]["text"] = culprit_at.text;
   }
   if (!known_why.empty()) j["known_why"] = known_why;
+  if (!inexact_why.empty()) j["inexact_why"] = inexact_why;
   if (!no_parts.empty()) j["no_parts"] = no_parts;
   if (!no_stream.empty()) j["no_stream"] = no_stream;
   if (!not_lowered.empty()) j["not_lowered"] = not_lowered;

@@ -57,6 +57,7 @@ struct GraphReport {
   size_t needless = 0;                  // those where eager raises at a node that nobody needs: needless.h
   size_t relaid = 0;                    // of the seeds, with other layouts
   size_t exact = 0, inexact = 0;        // of the seeds for exact mode: those that had it, and had to do without
+  std::string inexact_why;              // why the first had to
   size_t bounded = 0, weak = 0;         // of the seeds: eager lies within the bounds; so wide that this says too little
   uint64_t elements = 0;                // of results on the bounded ones
   uint64_t loosely_held = 0;            // of these: to no better than 2^-6 of their value

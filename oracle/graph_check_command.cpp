@@ -3,12 +3,14 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "compiler/driver/arguments.h"
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
+#include "oracle/binding_option.h"
 #include "oracle/commands.h"
 #include "oracle/graph_check.h"
 #include "oracle/judge_results.h"
@@ -113,6 +115,10 @@ void show(const Answer& a) {
       std::printf(", %zu inputs refused by both", report.refused);
     }
     if (report.needless) std::printf("; on %zu eager raises at what nobody needs", report.needless);
+    if (report.exact) std::printf("; on %zu every operation is exact, and all are the same bit for bit", report.exact);
+    if (report.inexact)
+      std::printf("; on %zu no values keep it exact (%s): ordinary ones there", report.inexact,
+                  report.inexact_why.c_str());
     if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu inputs", report.bounded);
     if (report.loosely_held)
       std::printf(", %llu of %llu elements held to no better than 2^-6 of their value",
@@ -140,9 +146,17 @@ void show(const Answer& a) {
 }
 
 ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
-  auto graph = read_valid_graph(file, op_table());
   options.folder = folder_of(file);
-  ResultsVerdict v = judge_results(*graph, options);
+  std::unique_ptr<Graph> graph;
+  ResultsVerdict v;
+  try {
+    graph = read_valid_graph(file, op_table());
+    v = judge_results(*graph, options);
+  } catch (const Error& error) {  // who reads JSON gets the reason there too
+    if (!json) throw;
+    v.code = error.exit_code();
+    v.error = error.what();
+  }
   if (json) {
     nlohmann::json j = v.to_json();
     j["file"] = file;
@@ -160,8 +174,9 @@ ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
     std::printf("%s: what libtorch gives, which is wrong there, and known for it: %s\n", options.results.c_str(),
                 v.known.c_str());
   } else {
-    std::printf("%s: right; %llu elements, %llu of them held to better than 2^-6\n", options.results.c_str(),
-                static_cast<unsigned long long>(v.shares.elements), static_cast<unsigned long long>(v.shares.strong));
+    std::printf("%s: right; %llu elements, %llu of them held %s\n", options.results.c_str(),
+                static_cast<unsigned long long>(v.shares.elements), static_cast<unsigned long long>(v.shares.strong),
+                v.exact ? "bit for bit: on these inputs every operation is exact" : "to better than 2^-6");
   }
   return v.code;
 }
@@ -197,7 +212,8 @@ ExitCode graph_check_command(std::span<const std::string> args) {
       "an .npz file with all inputs, by name, in place of drawn ones: of every path, or of the results that --against "
       "judges");
   app.add_option("--save-parts", options.save_parts,
-                 "a folder for the graphs and inputs of the parts in which a graph is judged of which bounds say too "
+                 "a folder, made if need be, for the graphs and inputs of the parts in which a graph is judged of "
+                 "which bounds say too "
                  "little as a whole: `lenz check part0.lenz --inputs part0.npz`");
   std::string random = "eager";
   auto* drawn =
@@ -206,7 +222,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
                      "that compiled code draws from")
           ->check(CLI::IsMember({"eager", "lenz"}))
           ->capture_default_str();
-  app.add_option("--bind", options.bind, "sizes of symbols: s0=17,s1=3; those not named vary with the seed");
+  add_bind_option(app, options.bind, "vary with the seed");
   app.add_option("--mem-limit", options.memory_limit, "bytes of tensors alive at once; 0: no limit");
   app.add_flag("--every-target", options.every_target,
                "machine code for every target that this machine runs, not the best one alone");
@@ -231,6 +247,11 @@ ExitCode graph_check_command(std::span<const std::string> args) {
     options.given = [&](const Graph& graph, Boxed& boxed, Binding& binding) {
       return read_inputs(judge.inputs, graph, boxed, binding, options.first_seed, true);
     };
+  }
+  if (!options.save_parts.empty()) {
+    std::error_code error;
+    std::filesystem::create_directories(options.save_parts, error);
+    if (error) throw UserError("can't make the folder: " + error.message(), options.save_parts, "check the path");
   }
   if (!judge.results.empty()) {
     if (files.size() != 1) throw UserError("--against judges the results of one graph", "lenz check");

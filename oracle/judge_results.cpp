@@ -86,6 +86,7 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   // Inputs drawn for it keep every operation exact: nothing but these values is right. Else anybody, libtorch too, may
   // have computed it.
   const bool exact = options.inputs.empty() && options.values == Values::exact;
+  verdict.exact = exact;
   Reference reference =
       Referee(boxed, execute, exact ? Widening::values_only : Widening::bounds_of_eager, options.draws)
           .run(needed, fresh, binding);
@@ -128,9 +129,15 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
 }
 
 nlohmann::json ResultsVerdict::to_json() const {
-  nlohmann::json j = {{"code", static_cast<int>(code)}, {"elements", shares.elements}, {"ambiguous", shares.ambiguous},
-                      {"strong", shares.strong},        {"unbounded", unbounded},      {"untold", untold}};
+  nlohmann::json j = {{"code", static_cast<int>(code)},
+                      {"elements", shares.elements},
+                      {"ambiguous", shares.ambiguous},
+                      {"strong", shares.strong},
+                      {"unbounded", unbounded},
+                      {"untold", untold},
+                      {"exact", exact}};
   if (!why.empty()) j["why"] = why;
+  if (!error.empty()) j["error"] = error;
   if (!known.empty()) j["known"] = known;
   if (mismatch) j["mismatch"] = mismatch->to_json();
   return j;

@@ -13,53 +13,18 @@
 
 namespace lenz::oracle {
 
-std::string_view layout_of(const Type& t, const SymValues& sizes) {
+LayoutClass layout_of(const Type& t, const SymValues& sizes) {
   auto number = [&](Dim d) { return evaluate(d, sizes).value_or(1); };
-  int64_t count = 1, dense = 1;
-  for (Dim s : t.sizes()) count *= number(s);
-  if (t.rank() == 0) return "scalar";
-  if (count == 0) return "empty";
-  bool contiguous = true, repeated = false;
-  std::vector<std::pair<int64_t, int64_t>> steps;  // stride, size
-  for (size_t i = t.rank(); i-- > 0;) {
-    int64_t size = number(t.sizes()[i]), stride = number(t.strides()[i]);
-    if (size == 1) continue;
-    contiguous &= stride == dense;
-    repeated |= stride == 0;
-    dense *= size;
-    steps.push_back({stride, size});
+  SmallVec<int64_t, 6> numbers;
+  Strided lies{{}, number(t.offset)};
+  for (size_t d = 0; d < t.rank(); ++d) {
+    numbers.push_back(number(t.sizes()[d]));
+    lies.strides.push_back(number(t.strides()[d]));
   }
-  bool shifted = number(t.offset) != 0;
-  if (contiguous) return shifted ? "contiguous, with an offset" : "contiguous";
-  if (repeated) return "stride 0";
-  std::ranges::sort(steps);
-  bool overlaps = false, gaps = false;
-  int64_t extent = 1;
-  for (auto [stride, size] : steps) {
-    overlaps |= stride < extent;
-    gaps |= stride > extent;
-    extent = stride * size;
-  }
-  return overlaps ? "overlapping" : gaps ? "gaps" : "permuted";
+  return lenz::layout_of(numbers, lies);
 }
 
 namespace {
-bool overlaps(const Type& t, const SymValues& sizes) {
-  std::string_view layout = layout_of(t, sizes);
-  return layout == "stride 0" || layout == "overlapping";
-}
-
-// Contiguous, but for the strides of dims of one element.
-bool restrided(const Type& t, const SymValues& sizes) {
-  int64_t dense = 1;
-  bool other = false;
-  for (size_t i = t.rank(); i-- > 0;) {
-    other = other || evaluate(t.strides()[i], sizes) != dense;
-    dense *= std::max<int64_t>(evaluate(t.sizes()[i], sizes).value_or(1), 1);
-  }
-  return other && layout_of(t, sizes).starts_with("contiguous");
-}
-
 constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16, kNearPole = 1024, kPolePlaces = 8,
                  kCoarse = 0x1p-13, kOrdinary = 0x1p60;
 
@@ -213,12 +178,13 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
   for (size_t i = 0; i < call.arguments().size(); ++i) {
     const bool written = writes_operand(*call.op, call.arguments(), i);
     auto look_at = [&](const Type& t) {
-      const std::string_view layout = layout_of(t, sizes);
-      const bool strided = !layout.starts_with("contiguous");
-      found = found || (known.when == KnownFault::out_restrided && written && restrided(t, sizes)) ||
+      const LayoutClass layout = layout_of(t, sizes);
+      const bool strided = !in_order(layout);
+      const bool overlaps = layout == LayoutClass::expanded || layout == LayoutClass::overlapping;
+      found = found || (known.when == KnownFault::out_restrided && written && layout == LayoutClass::odd_ones) ||
               (known.when == KnownFault::out_strided && written && strided) ||
               ((known.when == KnownFault::any_strided || known.when == KnownFault::strided_rounds) && strided) ||
-              (known.when == KnownFault::self_overlaps && overlaps(t, sizes));
+              (known.when == KnownFault::self_overlaps && overlaps);
     };
     for_each_value(call.arguments()[i], [&](ValueId v) {
       const Type& t = graph.type(v);

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "compiler/ops/layouts.h"
 #include "oracle/binding.h"
 #include "oracle/bounds/reference.h"
 
@@ -70,7 +71,7 @@ const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph
 std::span<const KnownFault> known_faults();
 std::span<const KnownFault> known_openings();
 
-// The class of layouts that a tensor belongs to, in words.
-std::string_view layout_of(const Type& t, const SymValues& sizes);
+// The class of layouts that a tensor belongs to at these sizes.
+LayoutClass layout_of(const Type& t, const SymValues& sizes);
 
 }  // namespace lenz::oracle

@@ -29,16 +29,34 @@ struct Deviation {
   size_t at = 0;
 };
 
-// Infinite where only one of two is finite; other infinities and NaN are nobody's distance.
-Deviation furthest(std::span<const double> right, std::span<const double> other) {
-  Deviation d;
-  for (size_t i = 0; i < right.size() && i < other.size(); ++i) {
-    double off = std::fabs(right[i] - other[i]);
-    if (std::isfinite(right[i]) != std::isfinite(other[i])) off = std::numeric_limits<double>::infinity();
-    if (off > d.most) d = {off, i};
-  }
-  return d;
+// From here on a number is stored as an infinity.
+double overflow_of(Dtype dtype) {
+  const double largest = largest_finite(to_real(dtype));
+  const double beyond = largest + std::ldexp(1.0, std::ilogb(largest) - info(to_real(dtype)).mantissa_bits);
+  return std::isfinite(beyond) ? beyond : largest;
 }
+
+// How far results stored as `dtype` lie apart. Next to the end of a dtype rounding decides whether a number is finite,
+// so that an infinity lies where infinities begin. Infinite where only one of two is NaN.
+class Distance {
+ public:
+  explicit Distance(Dtype dtype) : overflow_(overflow_of(dtype)) {}
+  double operator()(double a, double b) const {
+    if (std::isnan(a) || std::isnan(b))
+      return std::isnan(a) && std::isnan(b) ? 0 : std::numeric_limits<double>::infinity();
+    return std::fabs(stored(a) - stored(b));
+  }
+  double furthest(std::span<const double> right, std::span<const double> other) const {
+    double most = 0;
+    for (size_t i = 0; i < right.size() && i < other.size(); ++i) most = std::max(most, (*this)(right[i], other[i]));
+    return most;
+  }
+  double overflow() const { return overflow_; }
+
+ private:
+  double stored(double x) const { return std::clamp(x, -overflow_, overflow_); }
+  double overflow_;
+};
 
 class Comparison {
  public:
@@ -60,14 +78,24 @@ class Comparison {
     const bool floats = seen.kind == TypeKind::tensor && wide.kind == TypeKind::tensor && is_inexact(seen.dtype);
     if (!floats || !std::ranges::equal(seen.sizes, wide.sizes)) return;  // sizes that hang on open decisions
     const std::vector<double> expected = numbers_of(right, wide.dtype), numbers = numbers_of(got, seen.dtype);
-    double spread = furthest(expected, numbers_of(eager, seen.dtype)).most;
-    for (const RunValue& n : noisy) spread = std::max(spread, furthest(expected, numbers_of(n, wide.dtype)).most);
+    const Distance distance(seen.dtype);
+    double spread = distance.furthest(expected, numbers_of(eager, seen.dtype));
+    for (const RunValue& n : noisy) spread = std::max(spread, distance.furthest(expected, numbers_of(n, wide.dtype)));
     double largest = 0;
     for (double x : expected) largest = std::max(largest, std::isfinite(x) ? std::fabs(x) : 0);
     const double half_place = std::ldexp(1.0, -info(seen.dtype).mantissa_bits);
-    const Deviation off = furthest(expected, numbers);
-    const double allowed = kLikeness * std::max(spread, half_place * largest);
-    if (!(off.most > allowed)) return;
+    auto allowed_at = [&](size_t i) {  // an infinity has a last place of its own, and lends it to nobody
+      return kLikeness *
+             std::max(spread, half_place * std::max(largest, std::isinf(expected[i]) ? distance.overflow() : 0));
+    };
+    Deviation off;
+    uint64_t wrong = 0;
+    for (size_t i = 0; i < expected.size(); ++i)
+      if (double d = distance(expected[i], numbers[i]); d > allowed_at(i)) {
+        ++wrong;
+        if (d > off.most) off = {d, i};
+      }
+    if (wrong == 0) return;
     mismatch.emplace();
     mismatch->rung = Rung::likeness;
     mismatch->what = what;
@@ -75,10 +103,9 @@ class Comparison {
     mismatch->at = coordinates(seen.sizes.span(), mismatch->element);
     mismatch->expected = std::to_string(expected[off.at]);
     mismatch->got = std::to_string(numbers[off.at]);
-    mismatch->bound = allowed;
+    mismatch->bound = allowed_at(off.at);
     mismatch->total = expected.size();
-    for (size_t i = 0; i < expected.size(); ++i)
-      mismatch->wrong += furthest({&expected[i], 1}, {&numbers[i], 1}).most > allowed;
+    mismatch->wrong = wrong;
   }
 };
 }  // namespace

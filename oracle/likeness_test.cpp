@@ -65,6 +65,24 @@ TEST_F(Likeness, OneWrongElementIsNot) {
   EXPECT_TRUE(unlike_after([](std::span<float> x) { x[7] = NAN; }));
 }
 
+TEST_F(Likeness, AnInfinityLiesWhereInfinitiesBegin) {
+  auto filled = [](const std::string& number) {
+    return parse_graph("graph @g() {\n  %x = aten.full([2], " + number + ", dtype=f16)\n  return %x\n}\n", op_table());
+  };
+  auto is_unlike = [&](const std::string& right, const std::string& got) {
+    auto graph = filled(right);
+    return unlike(*graph, Referee(boxed_, {}, Widening::values_only).run(*graph, {}), {},
+                  Executor(boxed_).run(*graph, {}), Executor(boxed_).run(*filled(got), {}))
+        .has_value();
+  };
+  EXPECT_FALSE(is_unlike("65504.0", "inf"));
+  EXPECT_FALSE(is_unlike("-inf", "-65504.0"));
+  EXPECT_TRUE(is_unlike("65504.0", "-inf"));
+  EXPECT_TRUE(is_unlike("60000.0", "inf"));
+  EXPECT_TRUE(is_unlike("inf", "60000.0"));
+  EXPECT_TRUE(is_unlike("inf", "nan"));
+}
+
 TEST_F(Likeness, AnotherSeedIsOtherNoise) {
   EXPECT_NE(elements_of(noisy_[0].outputs[0].value), elements_of(noisy_[1].outputs[0].value));
   Reference again = Referee(boxed_, {}, Widening::values_only, Draws::eager, 0).run(*graph_, inputs_);

@@ -1,5 +1,6 @@
 // `lenz python`: a graph as a program for PyTorch.
 #include "compiler/driver/arguments.h"
+#include "oracle/binding_option.h"
 #include "oracle/commands.h"
 #include "oracle/python_program.h"
 #include "oracle/values_file.h"
@@ -21,13 +22,15 @@ ExitCode python_command(std::span<const std::string> args) {
       ->check(CLI::IsMember(value_mode_names()))
       ->excludes(given)
       ->capture_default_str();
-  app.add_option("--bind", bind, "sizes of symbols: s0=4,s1=2");
+  add_bind_option(app, bind, "get typical values");
   app.add_flag("--eager", eager, "it runs eager alone, and prints what that gives");
   app.add_option("--out", out, "where it goes (default: standard output)");
   if (!parse_arguments(app, args)) return ExitCode::fine;
   quieten_libtorch();
   Boxed boxed(DeviceKind::cpu);
-  const auto [graph, binding, values] = given_graph(file, {inputs, bind, *parse_values(mode), seed}, boxed);
+  const auto [graph, binding, values, drawn] = given_graph(file, {inputs, bind, *parse_values(mode), seed}, boxed);
+  for (const std::string& input : drawn)
+    std::fprintf(stderr, "input %s: not in %s, so it is made\n", input.c_str(), inputs.c_str());
   PythonOptions options;
   options.compile = !eager;
   options.folder = folder_of(file);

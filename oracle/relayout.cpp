@@ -18,7 +18,7 @@ bool is_constant(const Type& t) {
 const Type* relaid(Context& context, const Type& type, LayoutClass layout, bool written, Chooser& choose) {
   SmallVec<int64_t, 6> sizes;
   for (Dim d : type.sizes()) sizes.push_back(d.constant());
-  Strided s = draw_layout(layout, sizes, written, choose);
+  Strided s = draw_of_class(layout, sizes, written, choose);
   TensorType t = type.tensor();
   for (size_t d = 0; d < t.rank(); ++d) t.strides[d] = s.strides[d];
   t.offset = s.offset;

@@ -36,6 +36,9 @@ class ResultsReader {
     std::string text(reinterpret_cast<const char*>(entry.bytes.data()), entry.bytes.size());
     told_ = nlohmann::json::parse(text, nullptr, false);
     if (!told_.is_object()) fail("the entry `lenz` is no JSON object");
+    if (told_.value("ending", nlohmann::json()) == kReference)
+      throw UserError("it is a float64 reference, of which results need not have a bit", path_,
+                      "judge what --on llvm, interp or eager saves; --on f64 and bound show what these are held to");
     if (auto ending = told_.find("ending"); ending != told_.end() && *ending != "raised" && *ending != "finished")
       fail("the entry `lenz`: ending is neither \"finished\" nor \"raised\"");
   }

@@ -42,7 +42,9 @@ bool lays_otherwise(const Graph& made) {
 }
 
 // How the operands of functions that are not exact lie, by the functions, once for each operand.
-using Layouts = std::map<std::string_view, std::multiset<std::string_view>>;
+// A tensor without dims or elements has no layout.
+using Lies = std::optional<LayoutClass>;
+using Layouts = std::map<std::string_view, std::multiset<Lies>>;
 void add_inexact_layouts(const Graph& graph, const SymValues& sizes, Layouts& all) {
   for (const auto& sub : graph.subgraphs) add_inexact_layouts(*sub, sizes, all);
   graph.for_each_node([&](NodeId id) {
@@ -51,7 +53,9 @@ void add_inexact_layouts(const Graph& graph, const SymValues& sizes, Layouts& al
     for (const Arg& a : node.arguments())
       for_each_value(a, [&](ValueId v) {
         const Type& t = graph.type(v);
-        if (t.is_tensor()) all[node.op->schema.packet].insert(layout_of(t, sizes));
+        if (!t.is_tensor()) return;
+        const bool somewhere = t.rank() > 0 && evaluate(numel(t.sizes()), sizes) != 0;
+        all[node.op->schema.packet].insert(somewhere ? Lies(layout_of(t, sizes)) : std::nullopt);
       });
   });
 }
@@ -61,19 +65,19 @@ Layouts inexact_layouts(const Graph& graph, const SymValues& sizes) {
   return all;
 }
 
-bool in_order(std::string_view layout) { return layout.starts_with("contiguous"); }
-std::set<std::string_view> out_of_order(const Layouts& layouts) {
-  std::set<std::string_view> all;
+bool is_in_order(Lies lies) { return lies && in_order(*lies); }
+std::set<Lies> out_of_order(const Layouts& layouts) {
+  std::set<Lies> all;
   for (const auto& [function, of_it] : layouts)
-    std::ranges::copy_if(of_it, std::inserter(all, all.end()), std::not_fn(in_order));
+    std::ranges::copy_if(of_it, std::inserter(all, all.end()), std::not_fn(is_in_order));
   return all;
 }
 
 // Whether operands lie in ways that none did, or more of them in one way than did: of two that lay alike one may have
 // moved. That there are fewer of a kind, as of calls that nobody needed, moves none.
-bool lie_otherwise(const std::multiset<std::string_view>& before, const std::multiset<std::string_view>& behind) {
+bool lie_otherwise(const std::multiset<Lies>& before, const std::multiset<Lies>& behind) {
   return !std::ranges::includes(before, behind) ||
-         std::ranges::any_of(before, [&](std::string_view layout) { return !behind.contains(layout); });
+         std::ranges::any_of(before, [&](Lies layout) { return !behind.contains(layout); });
 }
 
 // Whether a function that both graphs call has operands that lie out of order in one of them, and otherwise in the
@@ -82,7 +86,7 @@ bool lays_a_function_otherwise(const Layouts& before, const Layouts& behind) {
   return std::ranges::any_of(before, [&](const auto& function) {
     auto same = behind.find(function.first);
     return same != behind.end() && lie_otherwise(function.second, same->second) &&
-           !(std::ranges::all_of(same->second, in_order) && std::ranges::all_of(function.second, in_order));
+           !(std::ranges::all_of(same->second, is_in_order) && std::ranges::all_of(function.second, is_in_order));
   });
 }
 

@@ -5,6 +5,7 @@
 #include "compiler/driver/program_set.h"
 #include "compiler/graph/text.h"
 #include "compiler/ops/op_table.h"
+#include "oracle/binding_option.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/commands.h"
 #include "oracle/draw_inputs.h"
@@ -131,6 +132,7 @@ std::string_view way_to_run(const CLI::App& app, const std::string& asked) {
 void show_and_save(const Graph& graph, const Execution& run, const std::string& raiser, const std::string& save,
                    size_t largest) {
   const std::string place = run.where.empty() ? "" : " at " + run.where;
+  if (run.ending == Ending::raised && !save.empty()) write_results(save, graph, run);
   if (run.ending == Ending::raised) throw UserError(raiser + " raises: " + run.text, run.where);
   if (run.ending == Ending::out_of_memory) throw Unsupported("out of memory" + place + ": " + run.text);
   show_results(graph, run, largest);
@@ -151,8 +153,9 @@ void show_and_save(const Graph& graph, const Execution& run, const std::string& 
 ExitCode run_command(std::span<const std::string> args) {
   CLI::App app(
       "Runs a graph. Inputs are what it declares (`init`), or drawn from a seed.\n"
-      "Exit codes: 0 it ran; 7 --guard found a write beside elements; 2 it was refused, as eager refuses it, or the "
-      "input is bad; 6 out of memory, or an op "
+      "Exit codes: 0 it ran; 7 --guard found a write beside elements; 2 it was refused, as eager refuses it (\"eager "
+      "raises\", \"the program raises\": --save says so in the file), or the input is bad (any other words); 6 out of "
+      "memory, or an op "
       "that "
       "can't run.",
       "lenz run");
@@ -171,11 +174,12 @@ ExitCode run_command(std::span<const std::string> args) {
       ->check(CLI::IsMember({"llvm", "interp", "eager", "f64", "bound"}));
   app.add_option("--seed", seed, "of inputs without an initialiser, and of draws")->capture_default_str();
   add_values_option(app, mode);
-  app.add_option("--inputs", inputs, "an .npz file with an array for each input (those it has not are made)");
+  app.add_option("--inputs", inputs,
+                 "an .npz file with an array for each input (those it has not are made, and named)");
   app.add_option("--save", save,
                  "write results to this .npz file: out0, out1, ..., and inputs that were written to, also through "
                  "another, by name");
-  app.add_option("--bind", bind, "sizes of symbols: s0=17,s1=3; those not named get typical values");
+  add_bind_option(app, bind, "get typical values");
   app.add_option("--mem-limit", memory_limit,
                  "bytes of tensors alive at once; more is an error, exit code 6; 0: no limit");
   app.add_option(
@@ -207,7 +211,9 @@ ExitCode run_command(std::span<const std::string> args) {
 
   quieten_libtorch();
   Boxed boxed(DeviceKind::cpu);
-  const auto [graph, binding, values] = given_graph(file, {inputs, bind, *parse_values(mode), seed}, boxed);
+  const auto [graph, binding, values, drawn] = given_graph(file, {inputs, bind, *parse_values(mode), seed}, boxed);
+  for (const std::string& input : drawn)
+    std::printf("input %s: not in %s, so it is made\n", input.c_str(), inputs.c_str());
   ExecuteOptions options;
   options.memory_limit = memory_limit;
   options.ambient_seed = seed;

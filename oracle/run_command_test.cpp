@@ -8,7 +8,9 @@
 
 #include <filesystem>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
+#include "compiler/base/json_schema.h"
 #include "compiler/graph/npz.h"
 #include "oracle/commands.h"
 
@@ -322,6 +324,75 @@ TEST_F(RunCommand, TensorsWithoutElements) {
     const Said s = run({"--on", on, "--bind", "s0=0"}, "extreme.lenz");
     EXPECT_EQ(s.code, ExitCode::bad_input) << on << ": " << s.text;
   }
+}
+
+TEST_F(RunCommand, WhatRaisesSavesThatItDid) {
+  write("raises.lenz",
+        "graph @r(%i: i64[1]) {\n  %n = aten.mul(%i, 0)\n  %m = aten.add(%n, 7)\n"
+        "  %x = aten.arange(3.0)\n  %r = aten.index_select(%x, 0, %m)\n  return %r\n}\n");
+  for (const char* on : {"eager", "interp", "llvm"}) {
+    const Said s = run({"--on", on, "--save", file("out.npz")}, "raises.lenz");
+    EXPECT_EQ(s.code, ExitCode::bad_input) << on;
+    EXPECT_THAT(s.text, HasSubstr(" raises: ")) << on;
+    const Said judged = check({"--against", file("out.npz")}, "raises.lenz");
+    EXPECT_EQ(judged.code, ExitCode::fine) << on << judged.text;
+    std::filesystem::remove(file("out.npz"));
+  }
+  // Of a graph that does not raise such a file is wrong.
+  ASSERT_EQ(run({"--on", "eager", "--save", file("out.npz")}, "raises.lenz").code, ExitCode::bad_input);
+  EXPECT_EQ(check({"--against", file("out.npz")}).code, ExitCode::wrong);
+}
+
+TEST_F(RunCommand, AReferenceIsNoResult) {
+  for (const char* on : {"f64", "bound"}) {
+    ASSERT_EQ(run({"--on", on, "--save", file("out.npz")}).code, ExitCode::fine);
+    const Said s = check({"--against", file("out.npz")});
+    EXPECT_EQ(s.code, ExitCode::bad_input);
+    EXPECT_THAT(s.text, HasSubstr("it is a float64 reference"));
+  }
+}
+
+TEST_F(RunCommand, InputsThatTheFileLacksAreNamed) {
+  write_npz(file("some.npz"), std::vector{arrays_[0]});
+  const Said s = run({"--on", "eager", "--inputs", file("some.npz")});
+  EXPECT_EQ(s.code, ExitCode::fine);
+  EXPECT_THAT(s.text, AllOf(HasSubstr("input w: not in "), HasSubstr("input i: not in "), Not(HasSubstr("input x:"))));
+}
+
+TEST_F(RunCommand, AnEmptyBindIsRefused) {
+  EXPECT_EQ(run({"--bind", ""}).code, ExitCode::bad_input);
+  EXPECT_EQ(check({"--bind", ""}).code, ExitCode::bad_input);
+}
+
+TEST_F(RunCommand, TheCheckSaysWhetherValuesWereExact) {
+  write("sum.lenz", "graph @s(%x: f32[4, 5]) {\n  %r = aten.sum(%x)\n  return %r\n}\n");
+  EXPECT_THAT(check({"--values", "exact", "--seeds", "1"}, "sum.lenz").text,
+              HasSubstr("on 1 every operation is exact, and all are the same bit for bit"));
+  const Said other = check({"--values", "exact", "--seeds", "1"});
+  EXPECT_THAT(other.text, AllOf(HasSubstr("on 1 no values keep it exact ("), HasSubstr("tanh"),
+                                HasSubstr("): ordinary ones there")));
+  ASSERT_EQ(run({"--on", "eager", "--values", "exact", "--save", file("out.npz")}, "sum.lenz").code, ExitCode::fine);
+  EXPECT_THAT(check({"--values", "exact", "--against", file("out.npz")}, "sum.lenz").text,
+              HasSubstr("1 of them held bit for bit: on these inputs every operation is exact"));
+}
+
+TEST_F(RunCommand, APartsFolderIsMade) {
+  const std::string folder = file("a/b");
+  EXPECT_EQ(check({"--save-parts", folder, "--seeds", "1"}).code, ExitCode::fine);
+  EXPECT_TRUE(std::filesystem::is_directory(folder));
+  write("file", "");
+  EXPECT_EQ(check({"--save-parts", file("file")}).code, ExitCode::bad_input);
+}
+
+TEST_F(RunCommand, ABadFileIsToldInJsonToo) {
+  write("bad.npz", "no zip");
+  const Said s = check({"--against", file("bad.npz"), "--json"});
+  EXPECT_EQ(s.code, ExitCode::bad_input);
+  const auto report = nlohmann::json::parse(s.text);
+  EXPECT_EQ(report["code"], 2);
+  EXPECT_THAT(report["error"].get<std::string>(), HasSubstr("bad .npz"));
+  std::ifstream schema(std::string(LENZ_SOURCE_DIR) + "/oracle/judge_results.schema.json");
+  EXPECT_TRUE(schema_violations(report, nlohmann::json::parse(schema)).empty());
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "oracle/controls/call_controls.h"
 #include "oracle/element_compare.h"
 #include "oracle/interpreted.h"
+#include "oracle/layout_turns.h"
 #include "oracle/native_run.h"
 #include "oracle/random_machine.h"
 #include "oracle/row_check.h"
@@ -27,20 +28,7 @@ OpDef in_one_dtype(const OpDef& op, Dtype dtype) {
   return narrowed;
 }
 
-// One call as a graph. The row's own definition stands in it, not the narrowed one that drew it.
-std::unique_ptr<Graph> one_call(const OpDef& op, const OpTable& table, Dtype dtype, uint64_t seed, bool symbolic) {
-  RandomChooser random(seed);
-  OpDef narrowed = in_one_dtype(op, dtype);
-  DrawnCall call;
-  try {
-    call = draw_call(narrowed, table, random);
-  } catch (const InternalError&) {  // what the generator would do has no place in one dtype alone
-    return nullptr;
-  }
-  if (symbolic) {
-    call.op = &op;
-    return with_symbolic_sizes(call);
-  }
+std::unique_ptr<Graph> as_graph(const OpDef& op, DrawnCall call) {
   NodeId node = call.graph->append(op, call.args);
   SmallVec<Arg, 4> outputs;
   for (uint16_t i = 0; i < call.graph->node(node).result_count; ++i)
@@ -144,10 +132,10 @@ void judge_loops(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Opera
     return;
   }
   if (eager.ending != Ending::finished) {
-    ++cell.refused;
     bool no_kernel = eager.text.find("not implemented for") != std::string::npos;  // which says nothing of the op
     if (got.ending == Ending::finished && !no_kernel && !quotes(*graph.node(graph.last()).op, eager.text))
-      find_wrong(cell, graph, "the loops end, but eager refuses: " + eager.text);
+      return find_wrong(cell, graph, "the loops end, but eager refuses: " + eager.text);
+    ++cell.refused;
     return;
   }
   std::string at = to_text(on.sizes, graph);
@@ -251,26 +239,100 @@ class RowValues {
     if (wanted.empty()) wanted = op_.dtypes;
     for (int d = 0; d < kDtypeCount && op_.generate; ++d)
       if (wanted.has(static_cast<Dtype>(d))) generated(static_cast<Dtype>(d));
+    explain_empty();
     return std::move(row_);
   }
 
  private:
   void generated(Dtype dtype) {
     ValuesCell& cell = row_.cells[dtype];
+    const OpDef narrowed = in_one_dtype(op_, dtype);
+    LayoutTurns turns(call_seed(op_, dtype, 0, options_.seed));
     for (int i = 0; i < options_.calls; ++i) {
       const uint64_t seed = call_seed(op_, dtype, i, options_.seed);
       seed_ = seed;
       at(static_cast<uint32_t>(dtype), static_cast<uint32_t>(i));
       const bool told = !cell.graph.empty();
-      judged(cell, dtype, [&] {
-        auto graph = one_call(op_, table_, dtype, seed, options_.rebind);
-        if (!graph && cell.note.empty())
-          cell.note =
-              options_.rebind ? "no size of its calls can be a symbol" : "its generator makes no call in this dtype";
-        return graph;
-      });
+      judged(
+          cell, dtype,
+          [&] {
+            auto graph = options_.rebind ? symbolic(narrowed, seed) : in_turn(narrowed, seed, turns);
+            if (!graph && options_.rebind && cell.note.empty()) cell.note = "no size of its calls can be a symbol";
+            return graph;
+          },
+          &turns);
       if (options_.special && !told && !cell.graph.empty())
         cell.graph = "# --values special --seed " + std::to_string(seed) + "\n" + cell.graph;
+    }
+    if (options_.rebind) return;
+    for (size_t k = 0; k < kLayoutClasses; ++k) {
+      const auto layout = static_cast<LayoutClass>(k);
+      const auto found = cell.layouts.find(layout);
+      if (found != cell.layouts.end() && found->second.judged() > 0) continue;
+      const auto left = turns.left().find(layout);
+      cell.no_layouts[layout] = left != turns.left().end()    ? left->second
+                                : cell.judged() == 0          ? "no call in this dtype has a verdict"
+                                : found != cell.layouts.end() ? "no call that lies so has a verdict"
+                                                              : "its turn did not come in so few calls";
+    }
+  }
+
+  // Of dtypes in which no call of the row can be: those that it is in.
+  void explain_empty() {
+    std::string others;
+    for (const auto& [dtype, cell] : row_.cells)
+      if (cell.calls > cell.refused) others += " " + std::string(lenz::name(dtype));
+    for (auto& [dtype, cell] : row_.cells)
+      if (cell.calls == 0 && cell.note.empty())
+        cell.note =
+            "none of its calls leads with a tensor of this dtype; they do with" + (others.empty() ? " none" : others);
+  }
+
+  std::unique_ptr<Graph> symbolic(const OpDef& narrowed, uint64_t seed) {
+    RandomChooser random(seed);
+    auto call = drawn(narrowed, random, std::nullopt);
+    if (!call) return nullptr;
+    call->op = &op_;
+    return with_symbolic_sizes(*call);
+  }
+
+  // What the generator would do may have no place in one dtype alone.
+  std::optional<DrawnCall> drawn(const OpDef& narrowed, Chooser& choose, std::optional<LayoutClass> wanted) const {
+    try {
+      return draw_call(narrowed, table_, choose, wanted);
+    } catch (const InternalError&) {
+      return std::nullopt;
+    }
+  }
+
+  // A call that its rule takes, with an operand in the layout whose turn it is, the row's own definition in it. Calls
+  // are drawn until one is, but not for ever: of a layout that no draw has the row has none.
+  std::unique_ptr<Graph> in_turn(const OpDef& narrowed, uint64_t seed, LayoutTurns& turns) const {
+    constexpr uint64_t kDraws = 64;
+    while (true) {
+      const std::optional<LayoutClass> wanted = turns.next();
+      std::map<std::string_view, int> lacking;
+      std::exception_ptr refusal;
+      bool any = false;
+      for (uint64_t draw = 0; draw < kDraws; ++draw) {
+        RandomChooser random(draw == 0 ? seed : combine(seed, draw));
+        try {
+          auto call = drawn(narrowed, random, wanted);
+          if (!call) continue;
+          for (std::string_view why : call->lacking) ++lacking[why];
+          auto graph = as_graph(op_, std::move(*call));
+          any = true;
+          if (wanted && !layouts_of(*graph).contains(*wanted)) continue;
+          if (wanted) turns.take(*wanted);
+          return graph;
+        } catch (const UserError&) {  // an in-place result that can't be cast back
+          refusal = std::current_exception();
+        }
+      }
+      if (!any && refusal) std::rethrow_exception(refusal);
+      if (!any || !wanted) return nullptr;
+      const auto most = std::ranges::max_element(lacking, {}, [](const auto& why) { return why.second; });
+      turns.leave(*wanted, most == lacking.end() ? "no tensor among its operands" : std::string(most->first));
     }
   }
 
@@ -285,62 +347,81 @@ class RowValues {
     const Type* leading = graph ? leading_tensor(*graph) : nullptr;
     Dtype dtype = leading ? leading->dtype : Dtype::f32;
     ValuesCell& cell = row_.cells[dtype];
-    cell.refused += failed.refused;
-    cell.wrong += failed.wrong;
+    cell.add(failed);
     if (cell.note.empty()) cell.note = failed.note;
     if (cell.finding.empty()) cell.finding = failed.finding;
     if (graph) judged(cell, dtype, [&] { return std::move(graph); });
   }
 
-  void judged(ValuesCell& cell, Dtype dtype, const std::function<std::unique_ptr<Graph>()>& make) {
+  void judged(ValuesCell& cell, Dtype dtype, const std::function<std::unique_ptr<Graph>()>& make,
+              LayoutTurns* turns = nullptr) {
+    const Verdicts before = cell;
+    std::unique_ptr<Graph> graph;
     std::string text;
     try {
-      auto graph = make();
+      graph = make();
       if (!graph) return;
       text = print(*graph);
-      if (const Death* died = last_death()) return ask_why(*died, cell, *graph);
-      auto known_at = [&](const Binding& sizes, const std::function<bool(const Leeway&)>& within) {
-        return std::ranges::any_of(options_.known, [&](const KnownFault& k) {
-          return k.when != KnownFault::strided_rounds &&
-                 applies(k, dtype, *graph, graph->first(), sizes.lookup(), within);
-        });
-      };
-      auto known = [&](const std::function<bool(const Leeway&)>& within) { return known_at({}, within); };
-      if (const Type* t = options_.rebind ? nullptr : leading_tensor(*graph)) cell.layouts.emplace(layout_of(*t, {}));
-      if (!options_.on_loops) {
-        judge_call(*graph, boxed_, cell, operands(*graph, {}), known);
-        if (options_.variants > 0) control(cell, dtype, *graph, known([](const Leeway&) { return false; }));
-        return;
-      }
-      Runner runner(*graph, options_, boxed_);
-      auto listed = [&](const Binding& sizes) { return known_at(sizes, [](const Leeway&) { return false; }); };
-      if (!options_.rebind) return judge_loops(*graph, boxed_, cell, operands(*graph, {}), runner, listed);
-      int sizes = 0;
-      for (const Binding& binding : various_sizes({}, *graph)) {
-        if (elements(*graph, binding) > kMostElements) continue;
-        if (InputSource(*graph, binding, Values::ordinary, seed_).hopeless()) continue;  // eager may die of it
-        if (too_many_points(runner, binding)) continue;
-        judge_loops(*graph, boxed_, cell, operands(*graph, binding), runner, listed);
-        ++sizes;
-      }
-      cell.rebound += sizes >= 4 && runner.programs() == 1;
-    } catch (const UserError& error) {  // an in-place result that can't be cast back
-      ++cell.refused;
+      judge_made(cell, dtype, *graph);
+    } catch (const UserError& error) {  // no draw of a call was legal
+      count(cell, &Verdicts::refused);
       if (cell.note.empty()) cell.note = std::string("no legal call: ") + error.what();
     } catch (const Unsupported& error) {
-      ++cell.unbounded;
+      count(cell, &Verdicts::unbounded);
       if (cell.note.empty()) cell.note = error.what();
     } catch (const std::exception& error) {
-      if (quotes(op_, error.what())) {
-        ++cell.known;
-        if (cell.note.empty()) cell.note = "known: " + first_line(error.what());
-        return;
+      const bool known = quotes(op_, error.what());
+      count(cell, known ? &Verdicts::known : &Verdicts::wrong);
+      if (known && cell.note.empty()) cell.note = "known: " + first_line(error.what());
+      if (!known && cell.finding.empty()) {
+        cell.finding = "the check failed: " + std::string(error.what()).substr(0, 600);
+        cell.graph = text;
       }
-      ++cell.wrong;
-      if (!cell.finding.empty()) return;
-      cell.finding = "the check failed: " + std::string(error.what()).substr(0, 600);
-      cell.graph = text;
     }
+    if (graph && !options_.rebind) count_layouts(cell, before, *graph, turns);
+  }
+
+  // What was thrown at a call, which may have begun.
+  static void count(ValuesCell& cell, int Verdicts::* verdict) {
+    if (cell.told() == cell.calls) ++cell.calls;
+    ++(cell.*verdict);
+  }
+
+  void count_layouts(ValuesCell& cell, const Verdicts& before, const Graph& graph, LayoutTurns* turns) {
+    Verdicts of_this = cell;
+    of_this.take(before);
+    for (const LayoutClass layout : layouts_of(graph)) {
+      cell.layouts[layout].add(of_this);
+      if (turns && of_this.judged() > 0) turns->judged(layout);
+    }
+  }
+
+  void judge_made(ValuesCell& cell, Dtype dtype, const Graph& graph) {
+    if (const Death* died = last_death()) return ask_why(*died, cell, graph);
+    auto known_at = [&](const Binding& sizes, const std::function<bool(const Leeway&)>& within) {
+      return std::ranges::any_of(options_.known, [&](const KnownFault& k) {
+        return k.when != KnownFault::strided_rounds && applies(k, dtype, graph, graph.first(), sizes.lookup(), within);
+      });
+    };
+    auto known = [&](const std::function<bool(const Leeway&)>& within) { return known_at({}, within); };
+    if (!options_.on_loops) {
+      const Verdicts before = cell;
+      judge_call(graph, boxed_, cell, operands(graph, {}), known);
+      if (options_.variants > 0) control(cell, before, dtype, graph, known([](const Leeway&) { return false; }));
+      return;
+    }
+    Runner runner(graph, options_, boxed_);
+    auto listed = [&](const Binding& sizes) { return known_at(sizes, [](const Leeway&) { return false; }); };
+    if (!options_.rebind) return judge_loops(graph, boxed_, cell, operands(graph, {}), runner, listed);
+    int sizes = 0;
+    for (const Binding& binding : various_sizes({}, graph)) {
+      if (elements(graph, binding) > kMostElements) continue;
+      if (InputSource(graph, binding, Values::ordinary, seed_).hopeless()) continue;  // eager may die of it
+      if (too_many_points(runner, binding)) continue;
+      judge_loops(graph, boxed_, cell, operands(graph, binding), runner, listed);
+      ++sizes;
+    }
+    cell.rebound += sizes >= 4 && runner.programs() == 1;
   }
 
   // --- calls that killed a process
@@ -384,14 +465,17 @@ class RowValues {
   }
 
   // What a row's variants do to their operands is its own business: they are computed as the row itself.
-  void control(ValuesCell& cell, Dtype dtype, const Graph& graph, bool known) {
+  void control(ValuesCell& cell, const Verdicts& before, Dtype dtype, const Graph& graph, bool known) {
     if (op_.base || !is_floating(dtype) || is_float8(dtype)) return;
     const controls::CallControls found = controls::control_call(graph, boxed_, options_.variants, seed_);
     cell.variants += found.runs;
     cell.tightness.merge(found.tightness);
     cell.uncontrolled += !found.uncovered.empty();
     if (cell.uncontrolled_by.empty()) cell.uncontrolled_by = found.uncovered;
-    if (!found.alarm.empty() && !known) find_wrong(cell, graph, found.alarm);  // parts may be eager's
+    if (found.alarm.empty() || known) return;  // parts may be eager's
+    static_cast<Verdicts&>(cell) = before;
+    ++cell.calls;
+    find_wrong(cell, graph, found.alarm);
   }
 
   Operands operands(const Graph& graph, const Binding& binding) {
@@ -441,60 +525,6 @@ ValuesRow check_row_values(const OpDef& op, const OpTable& table, const ValuesOp
   return RowValues(op, table, options, place, deaths).run();
 }
 
-nlohmann::json ValuesCell::to_json() const {
-  nlohmann::json j = {{"calls", calls},
-                      {"passed", passed},
-                      {"weak", weak},
-                      {"wrong", wrong},
-                      {"refused", refused},
-                      {"unbounded", unbounded},
-                      {"known", known},
-                      {"died", died},
-                      {"unlowered", unlowered},
-                      {"rebound", rebound},
-                      {"variants", variants},
-                      {"uncontrolled", uncontrolled},
-                      {"elements", shares.elements},
-                      {"ambiguous", shares.ambiguous},
-                      {"strong", shares.strong},
-                      {"layouts", layouts}};
-  if (!finding.empty()) j["finding"] = finding;
-  if (!graph.empty()) j["graph"] = graph;
-  if (!note.empty()) j["note"] = note;
-  if (!uncontrolled_by.empty()) j["uncontrolled_by"] = uncontrolled_by;
-  if (tightness.count()) {
-    j["median_tightness"] = tightness.median();
-    j["tightness"] = tightness.to_json();
-  }
-  return j;
-}
-
-namespace {
-ValuesCell cell_from(const nlohmann::json& j) {
-  ValuesCell c;
-  c.calls = j["calls"];
-  c.passed = j["passed"];
-  c.weak = j["weak"];
-  c.wrong = j["wrong"];
-  c.refused = j["refused"];
-  c.unbounded = j["unbounded"];
-  c.known = j["known"];
-  c.died = j["died"];
-  c.unlowered = j["unlowered"];
-  c.rebound = j["rebound"];
-  c.variants = j["variants"];
-  c.uncontrolled = j["uncontrolled"];
-  c.uncontrolled_by = j.value("uncontrolled_by", "");
-  if (j.contains("tightness")) c.tightness = controls::Histogram::from_json(j["tightness"]);
-  c.shares = {j["elements"], j["ambiguous"], j["strong"]};
-  c.layouts = j["layouts"].get<std::set<std::string>>();
-  c.finding = j.value("finding", "");
-  c.graph = j.value("graph", "");
-  c.note = j.value("note", "");
-  return c;
-}
-}  // namespace
-
 std::vector<ValuesRow> check_values(std::span<const OpDef* const> rows, const OpTable& table,
                                     const ValuesOptions& options, int jobs,
                                     const std::function<void(size_t done)>& progress) {
@@ -513,14 +543,15 @@ std::vector<ValuesRow> check_values(std::span<const OpDef* const> rows, const Op
   calls.done = [&](size_t task, const std::string& result) {
     all[task].op = rows[task];
     nlohmann::json cells = nlohmann::json::parse(result);
-    for (const auto& [key, cell] : cells.items()) all[task].cells[static_cast<Dtype>(std::stoi(key))] = cell_from(cell);
+    for (const auto& [key, cell] : cells.items())
+      all[task].cells[static_cast<Dtype>(std::stoi(key))] = ValuesCell::from_json(cell);
   };
   calls.died = [&](size_t task, const Death& death) {
     deaths[task].push_back(death);
     if (deaths[task].size() < kMostDeaths) return true;  // the others of its calls are judged all the same
     all[task].op = rows[task];
     ValuesCell& cell = all[task].cells[static_cast<Dtype>(std::min<uint32_t>(death.place.index, kDtypeCount - 1))];
-    cell.died = static_cast<int>(kMostDeaths);
+    cell.calls = cell.died = static_cast<int>(kMostDeaths);
     cell.finding =
         "the row was given up: the process died " + std::to_string(kMostDeaths) + " times, at last: " + death.text();
     return false;

@@ -1,26 +1,26 @@
 // Rows by their values: generated calls of each row in each of its dtypes, run by eager and judged by the float64
-// reference and its bounds. What comes out is a table, rows by dtypes, in which every cell says what happened.
+// reference and its bounds. What comes out is a table, rows by dtypes, in which every cell says what happened, also by
+// the layouts of operands. These are chosen in turn: an operand of each call lies in the class of layouts that had
+// fewest, and a class that no call of the row has says why (layout_turns.h).
 // Thread-safety: check_values runs its own processes; call it as run_in_workers wants.
 #pragma once
 
 #include <functional>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "compiler/ops/call_file.h"
-#include "oracle/bounds/reference.h"
-#include "oracle/controls/histogram.h"
 #include "oracle/known_faults.h"
+#include "oracle/values_cell.h"
 #include "oracle/workers.h"
 
 namespace lenz::oracle {
 
 struct ValuesOptions {
-  int calls = 8;  // of each row in each of its dtypes
+  int calls =
+      9;  // of each row in each of its dtypes; as many as there are classes of layouts, so that each has its turn
   uint64_t seed = 0;
   DtypeSet dtypes = dtypes::all;  // only these; a row that takes none of them is checked in its own
   std::vector<KnownFault> known = {};
@@ -31,28 +31,6 @@ struct ValuesOptions {
   bool rebind = false;      // `on_loops`: calls of symbolic sizes, one program at several sizes
   // Calls to judge instead of generated ones, by row.
   const std::map<std::string, std::vector<CallText>>* given = nullptr;
-};
-
-// One row in one dtype of its leading tensor.
-struct ValuesCell {
-  int calls = 0;
-  int passed = 0, weak = 0, wrong = 0;
-  int refused = 0;    // by eager
-  int known = 0;      // differ where eager is known to be at fault (values_known.txt)
-  int unbounded = 0;  // no rule bounds the op, or what it is made of
-  int died = 0;       // of a call that no exception of the row's speaks of
-  int unlowered = 0;  // `on_loops`: an op has no loops, or its loops have no code
-  int rebound = 0;    // `rebind`: programs that ran at four sizes or more
-  // `variants`: how many ran, of how many calls there are none, and how wide the bounds are beside what they reach.
-  int variants = 0, uncontrolled = 0;
-  controls::Histogram tightness;
-  Shares shares;
-  std::set<std::string> layouts;  // of the leading tensor
-  std::string finding, graph;     // the first wrong one
-  std::string note;               // the first refusal, or what is unbounded
-  std::string uncontrolled_by;    // why the first call without variants has none
-
-  nlohmann::json to_json() const;
 };
 
 struct ValuesRow {

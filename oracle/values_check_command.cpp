@@ -16,11 +16,12 @@
 namespace lenz::oracle {
 
 namespace {
-struct ValuesTotals {
-  long long calls = 0, passed = 0, weak = 0, wrong = 0, refused = 0, unbounded = 0, died = 0, known = 0, unlowered = 0,
-            rebound = 0, variants = 0, uncontrolled = 0;
-  long long cells = 0, without_verdict = 0;  // of the cells with calls: those where none passed or was weak
+struct ValuesTotals : Verdicts {
+  long long rebound = 0, variants = 0, uncontrolled = 0;
+  long long cells = 0, without_verdict = 0;  // of the cells: those where none passed or was weak
   Shares shares;
+  std::map<LayoutClass, Verdicts> layouts;
+  std::map<LayoutClass, std::map<std::string, int>> no_layouts;  // of cells: why they have none
 };
 
 ValuesTotals add_up(const std::vector<ValuesRow>& rows) {
@@ -28,46 +29,35 @@ ValuesTotals add_up(const std::vector<ValuesRow>& rows) {
   for (const ValuesRow& row : rows)
     for (const auto& [dtype, c] : row.cells) {
       ++t.cells;
-      t.without_verdict += c.passed + c.weak + c.wrong + c.known == 0;
-      t.calls += c.calls;
-      t.passed += c.passed;
-      t.weak += c.weak;
-      t.wrong += c.wrong;
-      t.refused += c.refused;
-      t.unbounded += c.unbounded;
-      t.died += c.died;
-      t.unlowered += c.unlowered;
+      t.without_verdict += c.judged() == 0;
+      t.add(c);
       t.rebound += c.rebound;
       t.variants += c.variants;
       t.uncontrolled += c.uncontrolled;
-      t.known += c.known;
       t.shares.add(c.shares);
+      for (const auto& [layout, v] : c.layouts) t.layouts[layout].add(v);
+      for (const auto& [layout, why] : c.no_layouts) ++t.no_layouts[layout][why];
     }
   return t;
 }
 
 void print_json(const std::vector<ValuesRow>& rows, const ValuesOptions& options) {
   ValuesTotals t = add_up(rows);
+  nlohmann::json totals = t.to_json(true);
+  totals["cells"] = t.cells;
+  totals["cells_without_verdict"] = t.without_verdict;
+  totals["rebound"] = t.rebound;
+  totals["variants"] = t.variants;
+  totals["uncontrolled"] = t.uncontrolled;
+  totals["elements"] = t.shares.elements;
+  totals["ambiguous"] = t.shares.ambiguous;
+  totals["strong"] = t.shares.strong;
+  nlohmann::json layouts = nlohmann::json::object();
+  for (const auto& [layout, v] : t.layouts) layouts[std::string(lenz::name(layout))] = v.to_json(false);
   nlohmann::json all = {{"seed", options.seed},
                         {"calls_per_cell", options.calls},
-                        {"totals",
-                         {{"cells", t.cells},
-                          {"cells_without_verdict", t.without_verdict},
-                          {"calls", t.calls},
-                          {"passed", t.passed},
-                          {"weak", t.weak},
-                          {"wrong", t.wrong},
-                          {"refused", t.refused},
-                          {"unbounded", t.unbounded},
-                          {"died", t.died},
-                          {"unlowered", t.unlowered},
-                          {"rebound", t.rebound},
-                          {"known", t.known},
-                          {"variants", t.variants},
-                          {"uncontrolled", t.uncontrolled},
-                          {"elements", t.shares.elements},
-                          {"ambiguous", t.shares.ambiguous},
-                          {"strong", t.shares.strong}}},
+                        {"totals", std::move(totals)},
+                        {"layouts", std::move(layouts)},
                         {"rows", nlohmann::json::array()}};
   for (const ValuesRow& row : rows) {
     nlohmann::json r = {{"name", row.op->full_name}, {"cells", nlohmann::json::object()}};
@@ -110,6 +100,31 @@ void print_tightness(const std::vector<ValuesRow>& rows, const ValuesTotals& t) 
     std::printf("  %s: %.3g\n", by_row[i].second.c_str(), by_row[i].first);
 }
 
+// How many calls lie in each class, and of the cells without one why.
+void print_layouts(const ValuesTotals& t) {
+  std::printf("calls with a verdict, by the layouts of their operands (a call may have several):\n");
+  for (size_t k = 0; k < kLayoutClasses; ++k) {
+    const auto layout = static_cast<LayoutClass>(k);
+    const auto found = t.layouts.find(layout);
+    const Verdicts v = found == t.layouts.end() ? Verdicts{} : found->second;
+    std::printf("  %-13s %7d, %d wrong", std::string(lenz::name(layout)).c_str(), v.judged(), v.wrong);
+    const auto none = t.no_layouts.find(layout);
+    if (none != t.no_layouts.end()) {
+      int cells = 0;
+      std::vector<std::pair<int, std::string>> most;
+      for (const auto& [why, count] : none->second) {
+        cells += count;
+        most.emplace_back(count, why);
+      }
+      std::ranges::sort(most, std::greater<>());
+      std::string reasons;
+      for (const auto& [count, why] : most) reasons += ", " + why + " (" + std::to_string(count) + ")";
+      std::printf("; none in %d cells: %s", cells, reasons.c_str() + 2);
+    }
+    std::printf("\n");
+  }
+}
+
 void print_words(const std::vector<ValuesRow>& rows, const ValuesOptions& options) {
   ValuesTotals t = add_up(rows);
   for (const ValuesRow& row : rows)
@@ -121,20 +136,21 @@ void print_words(const std::vector<ValuesRow>& rows, const ValuesOptions& option
     }
   for (const ValuesRow& row : rows)
     for (const auto& [dtype, c] : row.cells)
-      if (c.calls && c.passed + c.weak + c.wrong + c.known == 0)
+      if (c.judged() == 0)
         std::printf("no verdict: %s in %s: %s\n", row.op->full_name.c_str(), std::string(lenz::name(dtype)).c_str(),
                     c.note.c_str());
   auto share = [&](uint64_t part) {
     return t.shares.elements ? 100.0 * static_cast<double>(part) / static_cast<double>(t.shares.elements) : 0.0;
   };
   std::printf(
-      "%zu rows, %lld cells of row and dtype (%lld without a verdict), %lld calls: %lld passed, %lld weak, %lld "
-      "without "
-      "a bound, %lld refused by eager, %lld where eager is known to be at fault, %lld wrong, %lld died; seed %llu\n",
+      "%zu rows, %lld cells of row and dtype (%lld without a verdict), %d calls: %d passed, %d weak, %d without a "
+      "bound, "
+      "%d refused by eager, %d where eager is known to be at fault, %d wrong, %d died; seed %llu\n",
       rows.size(), t.cells, t.without_verdict, t.calls, t.passed, t.weak, t.unbounded, t.refused, t.known, t.wrong,
       t.died, static_cast<unsigned long long>(options.seed));
+  if (!options.rebind) print_layouts(t);
   if (options.variants) print_tightness(rows, t);
-  if (options.on_loops) std::printf("%lld calls of ops that have no loops, or no code\n", t.unlowered);
+  if (options.on_loops) std::printf("%d calls of ops that have no loops, or no code\n", t.unlowered);
   if (options.rebind) std::printf("%lld programs served four sizes or more, each alone\n", t.rebound);
   std::printf("of %llu elements %.2f %% were judged within 2^-6 of their value, %.2f %% are ambiguous\n",
               static_cast<unsigned long long>(t.shares.elements), share(t.shares.strong), share(t.shares.ambiguous));
@@ -152,7 +168,10 @@ ExitCode values_check_command(std::span<const std::string> args) {
   int jobs = static_cast<int>(std::max(1u, std::thread::hardware_concurrency()));
   bool json = false, quiet = false;
   app.add_option("NAME", names, "rows to check: a name, a packet, or a glob; none: all");
-  app.add_option("--calls", options.calls, "calls of each row in each of its dtypes")
+  app.add_option("--calls", options.calls,
+                 "calls of each row in each of its dtypes, as far as it has any: each passes, or is weak, wrong, "
+                 "known, without a "
+                 "bound or refused")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_option("--seed", options.seed, "seed of all choices")->capture_default_str();

@@ -79,6 +79,60 @@ TEST(ValuesCheck, AFunctionThatIsSaidToBeExactIsFound) {
   EXPECT_GT(total(check_row_values(exponential, op_table(), {.calls = 10})).wrong, 0);
 }
 
+// A few calls of a cell lie in every class of layouts that its operands can have; of the others it is said why.
+TEST(ValuesCheck, LayoutsComeInTurn) {
+  const auto cell_of = [](std::string_view name) {
+    return check_row_values(in_f32(name), op_table(), {.calls = static_cast<int>(kLayoutClasses)}).cells.at(Dtype::f32);
+  };
+  for (std::string_view name : {"aten.exp", "aten.add.Tensor", "aten.sum", "aten.cat"}) {
+    const ValuesCell cell = cell_of(name);
+    EXPECT_EQ(cell.layouts.size(), kLayoutClasses) << name;
+    for (const auto& [layout, v] : cell.layouts) EXPECT_GT(v.passed, 0) << name << " " << lenz::name(layout);
+    EXPECT_TRUE(cell.no_layouts.empty()) << name << " " << cell.no_layouts.begin()->second;
+  }
+  EXPECT_EQ(cell_of("aten.mm").no_layouts,
+            (std::map<LayoutClass, std::string>{{LayoutClass::channels_last, "neither 4 nor 5 dims"}}));
+  const ValuesCell in_place = cell_of("aten.exp_");
+  EXPECT_EQ(in_place.no_layouts.at(LayoutClass::overlapping), "it is written to");
+  EXPECT_EQ(in_place.no_layouts.at(LayoutClass::expanded), "it is written to");
+  EXPECT_EQ(in_place.no_layouts.size(), 2u);
+  EXPECT_EQ(cell_of("aten.zeros").no_layouts.size(), kLayoutClasses);
+  EXPECT_EQ(cell_of("aten.zeros").no_layouts.at(LayoutClass::gaps), "no tensor among its operands");
+}
+
+TEST(ValuesCheck, AClassWhoseTurnDidNotComeIsNamed) {
+  const ValuesCell cell = check_row_values(in_f32("aten.exp"), op_table(), {.calls = 2}).cells.at(Dtype::f32);
+  EXPECT_EQ(cell.layouts.size(), 2u);
+  ASSERT_EQ(cell.no_layouts.size(), kLayoutClasses - 2);
+  EXPECT_EQ(cell.no_layouts.begin()->second, "its turn did not come in so few calls");
+}
+
+// A call that is wrong is wrong in its class too.
+TEST(ValuesCheck, WrongOnesCountInTheirClass) {
+  OpDef sum = in_f32("aten.sum");
+  sum.flow.kind = ErrorFlow::moved;
+  const ValuesCell cell = check_row_values(sum, op_table(), {.calls = 40}).cells.at(Dtype::f32);
+  int wrong = 0;
+  for (const auto& [layout, v] : cell.layouts) wrong += v.wrong;
+  EXPECT_EQ(wrong, cell.wrong);  // sum has one operand
+}
+
+TEST(ValuesCheck, EachCallHasOneVerdict) {
+  for (std::string_view name : {"aten.add_.Tensor", "aten.histc", "aten.pow_.Scalar", "aten.polygamma_"})
+    for (const auto& [dtype, cell] : check_row_values(*op_table().find(name), op_table(), {.calls = 9}).cells) {
+      EXPECT_EQ(cell.told(), cell.calls) << name << " in " << lenz::name(dtype);
+      for (const auto& [layout, v] : cell.layouts) EXPECT_EQ(v.told(), v.calls) << name << " " << lenz::name(layout);
+    }
+}
+
+// A row may list a dtype for the sake of an operand that does not lead.
+TEST(ValuesCheck, ACellWithoutCallsSaysWhichDtypesHaveSome) {
+  const ValuesRow row = check_row_values(*op_table().find("aten.copysign_.Tensor"), op_table(), {.calls = 1});
+  EXPECT_EQ(row.cells.at(Dtype::i64).calls, 0);
+  EXPECT_EQ(row.cells.at(Dtype::i64).note,
+            "none of its calls leads with a tensor of this dtype; they do with f16 bf16 f32 f64");
+}
+
 TEST(ValuesCheck, DtypesThatARowHasNoneOfAreItsOwn) {
   ValuesOptions options{.calls = 1, .dtypes = DtypeSet::of(Dtype::f32)};
   EXPECT_EQ(check_row_values(*op_table().find("aten.add.Tensor"), op_table(), options).cells.size(), 1u);

@@ -16,7 +16,7 @@
 namespace lenz::oracle {
 
 namespace {
-constexpr std::string_view kDescription = "lenz";
+constexpr std::string_view kDescription = "lenz", kEnding = "ending";
 
 // out0, out0.1, out0.error, ...
 bool names_output(std::string_view name) {
@@ -52,7 +52,7 @@ void check_array(const NpyArray& array, const Type& type, const std::string& pat
 
 std::string input_key(const Graph& graph, const Input& input) {
   const std::string name = graph.value_name(input.value), plain = name.substr(1);
-  return names_output(plain) || plain == kDescription || plain == "ending" ? name : plain;
+  return names_output(plain) || plain == kDescription || plain == kEnding ? name : plain;
 }
 
 void write_inputs(const std::string& path, const Graph& graph, std::span<const RunValue> values) {
@@ -69,21 +69,21 @@ std::string folder_of(const std::string& text) {
 }
 
 GivenGraph given_graph(const std::string& file, const GivenInputs& inputs, Boxed& boxed) {
-  GivenGraph given{read_valid_graph(file, op_table()), {}, {}};
+  GivenGraph given{read_valid_graph(file, op_table()), {}, {}, {}};
   given.binding = parse_binding(inputs.bind, *given.graph);
   if (inputs.path.empty()) {
     complete(given.binding, *given.graph);
     check_facts(given.binding, *given.graph);
     given.values = draw_inputs(*given.graph, boxed, given.binding, inputs.values, inputs.seed);
   } else {
-    given.values = read_inputs(inputs.path, *given.graph, boxed, given.binding, inputs.seed);
+    given.values = read_inputs(inputs.path, *given.graph, boxed, given.binding, inputs.seed, false, &given.drawn);
   }
   if (auto other = specialised(*given.graph, given.binding.lookup())) given.graph = std::move(other);
   return given;
 }
 
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
-                                  uint64_t seed, bool all) {
+                                  uint64_t seed, bool all, std::vector<std::string>* drawn) {
   NpzReader reader(path);
   std::vector<std::string> names;
   for (const Input& input : graph.inputs()) names.push_back(key_in(reader, input_key(graph, input)));
@@ -96,6 +96,7 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
     const Type& type = graph.type(graph.inputs()[i].value);
     if (all && type.is_tensor() && !reader.has(names[i]))
       throw UserError("the file lacks the input " + names[i], path, "every input must be there to judge results by it");
+    if (drawn && type.is_tensor() && !reader.has(names[i])) drawn->push_back(names[i]);
     if (!type.is_tensor() || !reader.has(names[i])) continue;
     NpyArray array = reader.read(names[i]);
     check_array(array, type, path, names[i]);
@@ -160,6 +161,7 @@ class ResultsWriter {
     description_[key] = entry;
     arrays_.emplace_back(key, to_npy(value));
   }
+  void ends_as(std::string_view ending) { description_[std::string(kEnding)] = ending; }
   void write(const std::string& path) {
     std::string text = description_.dump();
     NpyArray json;
@@ -195,6 +197,10 @@ std::vector<bool> changed_inputs(const Graph& graph) {
 
 void write_results(const std::string& path, const Graph& graph, const Execution& execution) {
   ResultsWriter writer;
+  if (execution.ending == Ending::raised) {
+    writer.ends_as("raised");
+    return writer.write(path);
+  }
   const std::vector<bool> changed = changed_inputs(graph);
   for (size_t i = 0; i < execution.inputs.size(); ++i)
     if (!changed[i] && look(execution.inputs[i]).kind == TypeKind::tensor)
@@ -212,6 +218,7 @@ void write_reference(const std::string& path, const Graph& graph, const Referenc
     if (changed[i]) add_bounded(writer, input_key(graph, graph.inputs()[i]), reference.inputs[i]);
   for (size_t i = 0; i < reference.outputs.size(); ++i)
     add_bounded(writer, "out" + std::to_string(i), reference.outputs[i]);
+  writer.ends_as(kReference);
   writer.write(path);
 }
 

@@ -1,7 +1,8 @@
 // Inputs and results of a run as .npz files: a key per input name (`%out0` for an input that has an output's), `out0`,
 // `out1`, ... for outputs (numbers as arrays of i64, f64 or bool without dims), and an entry `lenz` of JSON that says
 // of each tensor the dtype, sizes, strides, offset and with whom it `shares` memory (an earlier key, or an input);
-// `"ending": "raised"` in it says that the run raised. Thread-safety: free functions.
+// `"ending": "raised"` in it says that the run raised,
+// "reference" that these are no results but what they are judged by. Thread-safety: free functions.
 #pragma once
 
 #include <string>
@@ -25,17 +26,19 @@ struct GivenGraph {
   std::unique_ptr<Graph> graph;
   Binding binding;  // complete, and held to the graph's facts
   std::vector<RunValue> values;
+  std::vector<std::string> drawn;  // inputs that the file lacks
 };
 // A file's graph on them: where they break its guards, the graph that serves their sizes.
 GivenGraph given_graph(const std::string& file, const GivenInputs& inputs, Boxed& boxed);
 // The graph's inputs from a file, in the layout that their types say; symbols are read off the arrays' shapes. Inputs
-// that the file has not are drawn, or an error if it must have `all`. UserError for arrays of other names, dtypes or
-// shapes.
+// that the file has not are drawn, and named, or an error if it must have `all`. UserError for arrays of other names,
+// dtypes or shapes.
 std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, Boxed& boxed, Binding& binding,
-                                  uint64_t seed, bool all = false);
+                                  uint64_t seed, bool all = false, std::vector<std::string>* drawn = nullptr);
 void write_inputs(const std::string& path, const Graph& graph, std::span<const RunValue> values);
 // Of an input in a file: its name, with % where that is an output's key, the description's or one in it.
 std::string input_key(const Graph& graph, const Input& input);
+inline constexpr const char* kReference = "reference";
 // What a file of results does not say, and is taken to be as expected.
 struct Untold {
   std::vector<std::string> what;  // in words: "the layout of out0"
@@ -48,6 +51,7 @@ struct Untold {
 // lacks an array, has one of an unknown name, or contradicts itself.
 Execution read_results(const std::string& path, const Graph& graph, Boxed& boxed, const Execution& expected,
                        std::span<const RunValue> inputs, Untold& untold);
+// Of a run that raised that it did, and nothing else.
 void write_results(const std::string& path, const Graph& graph, const Execution& execution);
 // Of each input whether a run may leave other elements in it: it is written to, or shares memory with one that is.
 std::vector<bool> changed_inputs(const Graph& graph);

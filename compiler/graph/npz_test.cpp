@@ -247,6 +247,22 @@ TEST_F(Npz, BadArraysAreRefused) {
   for (size_t n = 0; n < good.size(); ++n) EXPECT_THROW(parse_npy(std::span(good).subspan(0, n)), UserError) << n;
 }
 
+// What is read of a file with a byte that is flipped is what was written, or nothing under that key.
+TEST_F(Npz, AFlippedByteChangesNoElement) {
+  const std::string good = numpy_file();
+  NpzReader whole(written("good.npz", good));
+  for (size_t at = 0; at < good.size(); ++at) {
+    std::string bad = good;
+    bad[at] = static_cast<char>(bad[at] ^ (1 << at % 8));
+    try {
+      NpzReader reader(written("flipped.npz", bad));
+      for (const std::string& key : reader.keys())
+        if (whole.has(key)) EXPECT_EQ(reader.read(key).bytes, whole.read(key).bytes) << at;
+    } catch (const UserError&) {
+    }
+  }
+}
+
 TEST_F(Npz, DamagedFilesNeverCrash) {
   std::string good = numpy_file();
   for (uint64_t seed = 0; seed < 1000; ++seed) {

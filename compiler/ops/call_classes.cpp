@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/ops/layouts.h"
+
 namespace lenz {
 
 namespace {
@@ -16,44 +18,16 @@ std::string plural(size_t n, std::string_view what) {
 
 bool is(const Type& t, size_t d, int64_t size) { return t.sizes()[d].is(size); }
 
-// The stride that a dim has in a dense tensor with this order of dims, innermost first.
-bool dense_in(const Type& t, std::span<const size_t> inner_first) {
-  int64_t expected = 1;
-  for (size_t d : inner_first) {
-    if (!is(t, d, 1) && t.strides()[d].constant() != expected) return false;
-    expected *= t.sizes()[d].constant();
-  }
-  return true;
-}
-
+// Facets have a class of its own for an offset, and none for strides of dims of one element.
 std::string layout(const Type& t) {
-  size_t n = t.rank();
-  SmallVec<size_t, 6> plain, last, sorted;
-  for (size_t d = n; d-- > 0;) plain.push_back(d);
-  for (size_t d = 0; d < n; ++d)
-    if (is(t, d, 0)) return "contiguous";  // no element to be anywhere
-  if (dense_in(t, plain)) return "contiguous";
-  if (n == 4 || n == 5) {
-    last.push_back(1);
-    for (size_t d = n; d-- > 2;) last.push_back(d);
-    last.push_back(0);
-    if (dense_in(t, last)) return "channels_last";
+  SmallVec<int64_t, 6> sizes;
+  Strided lies;
+  for (size_t d = 0; d < t.rank(); ++d) {
+    sizes.push_back(t.sizes()[d].constant());
+    lies.strides.push_back(t.strides()[d].constant());
   }
-  for (size_t d = 0; d < n; ++d)
-    if (t.strides()[d].is(0) && !is(t, d, 1)) return "expanded";
-  sorted = plain;
-  std::stable_sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) {
-    if (is(t, a, 1) != is(t, b, 1)) return is(t, a, 1);
-    return t.strides()[a].constant() < t.strides()[b].constant();
-  });
-  if (dense_in(t, sorted)) return "permuted";
-  int64_t reach = 0;  // of the dims so far
-  for (size_t d : sorted) {
-    if (is(t, d, 1)) continue;
-    if (t.strides()[d].constant() <= reach) return "overlapping";
-    reach += t.strides()[d].constant() * (t.sizes()[d].constant() - 1);
-  }
-  return "gaps";
+  const LayoutClass found = layout_of(sizes, lies);
+  return std::string(name(found == LayoutClass::odd_ones ? LayoutClass::contiguous : found));
 }
 
 std::string sign(double v) {

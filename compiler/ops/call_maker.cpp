@@ -191,15 +191,16 @@ std::span<const Arg> CallMaker::finish() {
   return args_;
 }
 
-DrawnCall draw_call(const OpDef& op, const OpTable& table, Chooser& chooser) {
-  DrawnCall call{&op, nullptr, {}};
+DrawnCall draw_call(const OpDef& op, const OpTable& table, Chooser& chooser, std::optional<LayoutClass> wanted) {
+  DrawnCall call{&op, nullptr, {}, {}};
   if (!op.generate) return call;
   call.graph = std::make_unique<Graph>(std::make_shared<Context>(), table, "call");
   Graph& graph = *call.graph;
-  FreshCalls maker(graph, chooser, op);
+  FreshCalls maker(graph, chooser, op, wanted);
   op.generate(maker);
   std::span<const Arg> args = maker.finish();
   call.args.assign(args.begin(), args.end());
+  call.lacking = maker.lacking();
   for (size_t i = 0; i < args.size(); ++i) {
     if (!writes_operand(op, args, i)) continue;
     for_each_value(args[i], [&](ValueId v) {

@@ -14,6 +14,7 @@
 
 #include "compiler/base/chooser.h"
 #include "compiler/graph/graph.h"
+#include "compiler/ops/layouts.h"
 
 namespace lenz {
 
@@ -91,12 +92,21 @@ class CallMaker {
   std::vector<bool> set_;
 };
 
-// Makes each tensor a new graph input, with all the layouts that eager may be handed: contiguous, permuted, sliced with
-// an offset, with gaps, stride 0, overlapping, channels-last.
+// Makes each tensor a new graph input, with all the layouts that eager may be handed (layouts.h). If one is wanted the
+// first tensor that can lies so, and of the others every other one.
 class FreshCalls final : public CallMaker {
  public:
-  using CallMaker::CallMaker;
+  FreshCalls(Graph& graph, Chooser& chooser, const OpDef& op, std::optional<LayoutClass> wanted = {})
+      : CallMaker(graph, chooser, op), wanted_(wanted) {}
   ValueId tensor(const TensorWish& wish) override;
+  // What keeps tensors from the layout that is wanted, one for each that it keeps.
+  const std::vector<std::string_view>& lacking() const { return lacking_; }
+
+ private:
+  Strided layout_for(const Sizes& sizes, const TensorWish& wish);
+  std::optional<LayoutClass> wanted_;
+  bool taken_ = false;
+  std::vector<std::string_view> lacking_;
 };
 
 // A generated call before its row's rule has run: the inputs it made, and the arguments of the node to be.
@@ -104,9 +114,10 @@ struct DrawnCall {
   const OpDef* op = nullptr;
   std::unique_ptr<Graph> graph;
   std::vector<Arg> args;
+  std::vector<std::string_view> lacking = {};  // of a layout that is wanted: FreshCalls
 };
 // No graph if the row has no generator. Throws UserError only where out= tensors are asked of a rule that raises.
-DrawnCall draw_call(const OpDef& op, const OpTable& table, Chooser& chooser);
+DrawnCall draw_call(const OpDef& op, const OpTable& table, Chooser& chooser, std::optional<LayoutClass> wanted = {});
 
 // One generated call as a graph: inputs, one node, its results as outputs. Null if the row has no generator.
 // In-place and out= variants of a row are made by its generator too.

@@ -10,12 +10,15 @@
 namespace lenz {
 
 namespace {
+bool is_free(const TensorWish& wish) { return !wish.plain && !wish.format && !wish.strides; }
+
 Strided a_layout(const Sizes& sizes, const TensorWish& wish, Chooser& c) {
   bool channels_last = wish.format == MemoryFormat::channels_last || wish.format == MemoryFormat::channels_last_3d;
   Strided s = draw_layout(channels_last ? LayoutClass::channels_last : LayoutClass::contiguous, sizes, wish.written, c);
   if (wish.strides) s.strides = *wish.strides;
-  if (wish.plain || wish.format || wish.strides) return s;
-  constexpr uint32_t kWeights[kLayoutClasses] = {10, 4, 4, 3, 1, 2, 1, 1};
+  if (!is_free(wish)) return s;
+  // Slices without an offset have gaps alone.
+  constexpr uint32_t kWeights[kLayoutClasses] = {10, 4, 4, 3, 1, 2, 1, 1, 0};
   return draw_layout(static_cast<LayoutClass>(c.weighted(kWeights)), sizes, wish.written, c);
 }
 
@@ -44,10 +47,20 @@ Initialiser an_initialiser(const TensorWish& wish, const Domain& domain, Dtype d
 }
 }  // namespace
 
+Strided FreshCalls::layout_for(const Sizes& sizes, const TensorWish& wish) {
+  if (!wanted_) return a_layout(sizes, wish, chooser_);
+  const std::string_view lacking =
+      is_free(wish) ? lacks(*wanted_, sizes, wish.written) : "the row asks for a layout of its own";
+  const bool takes = lacking.empty() && (!taken_ || chooser_.flip());
+  taken_ |= takes;
+  if (!lacking.empty()) lacking_.push_back(lacking);
+  return takes ? draw_of_class(*wanted_, sizes, wish.written, chooser_) : a_layout(sizes, wish, chooser_);
+}
+
 ValueId FreshCalls::tensor(const TensorWish& wish) {
   Dtype dtype = wish.dtype ? *wish.dtype : a_dtype(wish.dtypes.empty() ? op_.dtypes : wish.dtypes);
   Sizes sizes = wish.sizes ? *wish.sizes : a_shape(wish.min_rank, wish.max_rank, wish.min_size);
-  Strided layout = a_layout(sizes, wish, chooser_);
+  Strided layout = layout_for(sizes, wish);
   TensorType type;
   type.dtype = dtype;
   for (int64_t s : sizes) type.sizes.push_back(Dim(s));

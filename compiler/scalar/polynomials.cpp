@@ -75,13 +75,13 @@ DoubleDouble polynomial(Polynomial family, DoubleDouble x, int64_t n) {
   return now;
 }
 
-double polynomial_slope(Polynomial family, double magnitude, int64_t n) {
-  if (n <= 0) return 0;
-  const auto degree = static_cast<double>(n);
-  // Markov's inequality bounds the derivatives of what is bounded on [-1, 1].
-  if (magnitude <= 1 && is_chebyshev(family)) return (2 * degree + 1) * degree * degree;
-  if (magnitude <= 1 && family == Polynomial::legendre) return degree * degree;
-  // Else the recurrence with all signs positive bounds both the values and, differentiated, the slopes.
+namespace {
+// The value and the slope of the recurrence at a magnitude, with all signs positive: no less than those of the
+// polynomial anywhere up to there.
+struct Positive {
+  double value, slope;
+};
+Positive without_signs(Polynomial family, double magnitude, int64_t n) {
   const Recurrence r = recurrence_of(family);
   double value_before = 1, slope_before = 0;
   double slope = std::fabs(r.first_a), value = slope * magnitude + std::fabs(r.first_b);
@@ -92,7 +92,37 @@ double polynomial_slope(Polynomial family, double magnitude, int64_t n) {
     const double next_value = (factor * value + c * value_before) / d;
     slope_before = slope, slope = next_slope, value_before = value, value = next_value;
   }
-  return slope;
+  return {std::isfinite(slope) ? value : kInfinity, slope};
+}
+}  // namespace
+
+double polynomial_slope(Polynomial family, double magnitude, int64_t n) {
+  if (n <= 0) return 0;
+  const auto degree = static_cast<double>(n);
+  // Markov's inequality bounds the derivatives of what is bounded on [-1, 1].
+  if (magnitude <= 1 && is_chebyshev(family)) return (2 * degree + 1) * degree * degree;
+  if (magnitude <= 1 && family == Polynomial::legendre) return degree * degree;
+  return without_signs(family, magnitude, n).slope;
+}
+
+double polynomial_terms(Polynomial family, double low, double high, int64_t n) {
+  if (n <= 0) return 0;          // a constant
+  constexpr int64_t kFew = 6;    // steps that everybody takes as such
+  constexpr int64_t kMany = 32;  // behind which terms without signs are far more, and inside [-1, 1] not soon infinite
+  const double magnitude = std::fmax(std::fabs(low), std::fabs(high)), degree = static_cast<double>(n);
+  auto by_steps = [&] { return degree * without_signs(family, magnitude, n).value; };
+  if (family == Polynomial::legendre && magnitude <= 1) {
+    const double bounded = (degree + 1) * (degree + 1);
+    return n > kMany ? bounded : std::fmin(by_steps(), bounded);
+  }
+  if (!is_chebyshev(family) || n <= kFew || low >= 1 || high <= -1) return by_steps();
+  // An angle's cosine within (-1, 1), in float64 no nearer to the ends than this. All but the first kind are divided by
+  // a sine.
+  constexpr double kNearest = 0x1p-26;
+  const double sine = magnitude < 1 ? std::sqrt(1 - magnitude * magnitude) : kNearest;
+  const double steep = std::fmin(degree + 1, 2 / sine);
+  const double inside = (degree + 1) * steep * (family == Polynomial::chebyshev_t ? 1 : 2 / sine);
+  return magnitude > 1 ? std::fmax(inside, by_steps()) : inside;
 }
 
 }  // namespace lenz::dd

@@ -1,6 +1,7 @@
 // Bessel and Airy functions, orthogonal polynomials.
 #include <cmath>
 
+#include "compiler/scalar/rounding.h"
 #include "compiler/scalar/special_functions.h"
 #include "compiler/scalar/table.h"
 
@@ -45,6 +46,19 @@ double polynomial_slope(int operand, const double* low, const double* high) {
   const double l = Shifted ? 2 * low[0] - 1 : low[0], h = Shifted ? 2 * high[0] - 1 : high[0];
   const double magnitude = std::fmax(std::fabs(l), std::fabs(h));
   return (Shifted ? 2 : 1) * dd::polynomial_slope(Family, magnitude, degree(low[1]));
+}
+// Nobody's formula is off by more: sixteen last places of what its terms add up to, where the polynomial itself may
+// vanish.
+template <dd::Polynomial Family, bool Shifted>
+double polynomial_reach(Dtype dtype, const double* low, const double* high) {
+  if (degree(low[1]) != degree(high[1])) return dd::kInfinity;
+  const double l = Shifted ? 2 * low[0] - 1 : low[0], h = Shifted ? 2 * high[0] - 1 : high[0];
+  double terms = dd::polynomial_terms(Family, l, h, degree(low[1]));
+  // 2a - 1 is off by a last place.
+  if (Shifted && terms > 0)
+    terms += dd::polynomial_slope(Family, std::fmax(std::fabs(l), std::fabs(h)), degree(low[1])) / 16;
+  if (terms == 0) return 0;
+  return std::isfinite(terms) ? 16 * last_place(dtype, terms) : dd::kInfinity;
 }
 
 }  // namespace
@@ -189,6 +203,7 @@ Row polynomial_row(std::string_view name, std::string_view call, std::string_vie
       .except(kPolynomials)
       .within(64, 64)
       .eager_within(4096)
+      .reaching(polynomial_reach<Family, Shifted>)
       .slope(polynomial_slope<Family, Shifted>)
       .on_nan(NanRule::selects)
       .over(domains::small_exponents, domains::degrees);

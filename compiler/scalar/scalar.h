@@ -176,6 +176,9 @@ struct ScalarAccuracy {
   double absolute = 0;
   // Or of the greatest operand, where that is more: sums of terms that may cancel (lerp).
   bool of_operands = false;
+  // For real operands between these ends: no implementation is off by more, eager's neither, where that is less than
+  // its class and eager's known error.
+  double (*reach)(Dtype result, const double* low, const double* high) = nullptr;
   // For complex dtypes, whatever the class: the modulus of the error, in last places of the result's modulus.
   double complex_ulps = 8;
 

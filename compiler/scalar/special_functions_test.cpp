@@ -176,6 +176,14 @@ TEST(SpecialFunctions, polynomials) {
       }
     }
   }
+  for (int family = 0; family < 8; ++family) {
+    const auto f = static_cast<Polynomial>(family);
+    EXPECT_EQ(dd::polynomial_terms(f, -0.5, 0.5, 0), 0);
+    for (double x : {0.0, 0.5, 1.0, 2.5})
+      for (int64_t n : {1, 5, 7, 40, 200})
+        EXPECT_GE(dd::polynomial_terms(f, x, x, n), std::fabs(dd::polynomial(f, x, n).hi)) << family << " " << n;
+    EXPECT_GT(dd::polynomial_terms(f, 0, 0, int64_t{1} << 62), 1);  // and it comes to an end
+  }
   // At the ends as the recurrence has it, and of as many steps as there are numbers.
   for (Polynomial f :
        {Polynomial::chebyshev_t, Polynomial::chebyshev_u, Polynomial::chebyshev_v, Polynomial::chebyshev_w})

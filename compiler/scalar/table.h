@@ -143,6 +143,9 @@ struct Row : ScalarRow {
   }
   // After within(), which then holds of complex operands alone.
   Row&& exact_of_reals() && { return accuracy.kind = AccuracyClass::exact, std::move(*this); }
+  Row&& reaching(double (*reach)(Dtype, const double*, const double*)) && {
+    return accuracy.reach = reach, std::move(*this);
+  }
   Row&& of_operands() && { return accuracy.of_operands = true, std::move(*this); }
   Row&& on_nan(NanRule rule) && { return nan = rule, std::move(*this); }
   Row&& rising() && { return monotone = Monotone::increasing, std::move(*this); }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <utility>
 #include <vector>
 
 namespace lenz::oracle {
@@ -15,19 +16,31 @@ struct OrderedElements {
   bool distinct = false;  // indices along one row name different elements: of an order, not of each window's extreme
 };
 
+// Of a plane whose elements an index counts, those that a window looks at: along each dim from `first` to `last`.
+struct Window {
+  struct Side {
+    int64_t first = 0, last = 0, step = 1;
+    int64_t size = 1;  // the plane's
+  };
+  std::vector<Side> sides;
+  bool has(int64_t element) const;
+  std::vector<int64_t> elements() const;  // in rising order
+};
+
 // One open index.
 struct OpenIndex {
   const OrderedElements* among = nullptr;
   int64_t first = 0, step = 1, count = 0;  // its row: the elements that it counts
   double low = 0, high = 0;                // between what the value at this place of the order may lie
+  Window window = {};                      // without sides: the whole row
 };
 
 // All open indices of a run, by numbers from 1 on.
 class Choices {
  public:
   const OrderedElements& keep(OrderedElements elements) { return operands_.emplace_back(std::move(elements)); }
-  int64_t add(const OpenIndex& index) {
-    indices_.push_back(index);
+  int64_t add(OpenIndex index) {
+    indices_.push_back(std::move(index));
     return static_cast<int64_t>(indices_.size());
   }
   bool any() const { return !indices_.empty(); }
@@ -42,6 +55,7 @@ class Choices {
   bool exclude_each_other(int64_t one, int64_t other) const;
 
  private:
+  bool may_have_its_value(const OpenIndex& open, int64_t element) const;
   const OpenIndex& at(int64_t open) const { return indices_[static_cast<size_t>(open - 1)]; }
   std::deque<OrderedElements> operands_;  // whose addresses stay
   std::vector<OpenIndex> indices_;

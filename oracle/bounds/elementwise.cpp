@@ -179,6 +179,20 @@ std::array<Uncertain, 3> uncertain(std::span<const ElementsIn> operands, int64_t
   return given;
 }
 
+// What an implementation is off by at most, if the row says so.
+double reach_of(const ScalarRow& row, Dtype result, std::span<const Uncertain> operands) {
+  if (row.accuracy.reach == nullptr || !is_floating(result)) return kUnbounded;
+  double low[3], high[3];
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const ScalarValue& v = operands[k].value;
+    if (v.kind() == ScalarKind::complex) return kUnbounded;
+    const double x = v.kind() == ScalarKind::integer ? static_cast<double>(v.integer()) : v.real();
+    low[k] = x - operands[k].error, high[k] = x + operands[k].error;
+    if (std::isnan(low[k]) || std::isnan(high[k])) return kUnbounded;
+  }
+  return row.accuracy.reach(result, low, high);
+}
+
 // Any row, element by element.
 void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
               ElementsOut& out) {
@@ -212,9 +226,10 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
       if (out.kind == ScalarKind::real) {
-        sides = !exact && own.exact() ? own.stored(results.real(i), p.reach())
-                                      : own.with(results.real(i), p.reach(), exact,
-                                                 rest_of(row, out, i, results.real(i)), largest_operand);
+        sides = !exact && own.exact()
+                    ? own.stored(results.real(i), p.reach())
+                    : own.with(results.real(i), p.reach(), exact, rest_of(row, out, i, results.real(i)),
+                               largest_operand, reach_of(row, result, {given.data(), operands.size()}));
         if (!exact) sides = {sides.low * kOwnSlack, sides.high * kOwnSlack};
         error = sides.error();
       } else {
@@ -417,7 +432,8 @@ double off_by_what_is_picked(const ScalarRow& row, const EvalContext& context, s
 
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out) {
-  bool plain = out.kind == ScalarKind::real && is_floating(compute) && is_floating(result) && !row.accuracy.of_operands;
+  bool plain = out.kind == ScalarKind::real && is_floating(compute) && is_floating(result) &&
+               !row.accuracy.of_operands && row.accuracy.reach == nullptr;
   for (const ElementsIn& o : operands) plain = plain && o.kind == ScalarKind::real;
   if (!plain || row.error.jump != Jump::none) return any_rule(row, compute, result, operands, count, out);
   if (std::ranges::any_of(operands, [](const ElementsIn& o) { return o.lean != nullptr; }) &&

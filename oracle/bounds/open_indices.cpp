@@ -57,18 +57,52 @@ struct Rows {
   Planes operand;
   at::Tensor indices;
   int64_t dim = 0;
-  bool windows = false;  // indices count the elements of a whole plane, and each has a window of its own
+  std::vector<Window> windows;  // of each index, where it counts the elements of a whole plane and looks at a few
 };
 
 // Of how many dims a window is; none: the call has no windows.
 int64_t window_dims(const Call& call) {
   for (const char* name : {"kernel_size", "output_size"})
     if (const int at = call.op->schema.find(name); at >= 0)
-      return static_cast<int64_t>(call.args[static_cast<size_t>(at)].count);
+      return call.op->schema.params[static_cast<size_t>(at)].type.list_size;
   return 0;
 }
 
-std::optional<Rows> rows_of(const Call& call, const Planes& operand, const at::Tensor& indices) {
+// What each window looks at: its first and last element are those that a call names of numbers that fall and rise.
+// Empty if the op refuses such numbers.
+std::vector<Window> windows_of(FlowContext& in, const Call& call, const at::Tensor& operand, int64_t dims) {
+  int64_t plane = 1;
+  for (int64_t d = operand.dim() - dims; d < operand.dim(); ++d) plane *= operand.size(d);
+  const at::Tensor rising =
+      at::arange(operand.numel(), at::kDouble).remainder(static_cast<double>(plane)).reshape(operand.sizes());
+  auto named_of = [&](const at::Tensor& numbers) -> at::Tensor {
+    const std::vector<at::Tensor> made =
+        run_on(in, call, call.args, [&](const Leaf& leaf) { return leaf.param == 0 ? numbers : leaf.value; });
+    return made.size() == 2 ? made[1].contiguous() : at::Tensor();
+  };
+  const at::Tensor first = named_of(-rising), last = named_of(rising);
+  if (!first.defined() || !last.defined()) return {};
+  std::vector<int64_t> steps(static_cast<size_t>(dims), 1);
+  if (const int at = call.op->schema.find("dilation"); at >= 0) {
+    const auto given = call.args[static_cast<size_t>(at)].dim_list();
+    for (size_t d = 0; d < steps.size() && !given.empty(); ++d)
+      steps[d] = evaluate(given[std::min(d, given.size() - 1)], *call.symbols).value_or(1);
+  }
+  std::vector<Window> windows(static_cast<size_t>(first.numel()));
+  for (size_t w = 0; w < windows.size(); ++w) {
+    int64_t begin = first.const_data_ptr<int64_t>()[w], end = last.const_data_ptr<int64_t>()[w];
+    windows[w].sides.resize(steps.size());
+    for (size_t d = steps.size(); d-- > 0;) {
+      const int64_t size = operand.size(operand.dim() - dims + static_cast<int64_t>(d));
+      windows[w].sides[d] = {begin % size, end % size, steps[d], size};
+      begin /= size;
+      end /= size;
+    }
+  }
+  return windows;
+}
+
+std::optional<Rows> rows_of(FlowContext& in, const Call& call, const Planes& operand, const at::Tensor& indices) {
   const auto dim = dim_of(call);
   auto flat = [&](const at::Tensor& t, int64_t dims) {
     return t.defined() ? t.flatten(t.dim() - dims, t.dim() - 1) : t;
@@ -76,12 +110,13 @@ std::optional<Rows> rows_of(const Call& call, const Planes& operand, const at::T
   if (operand.value.dim() > 0 && !dim && indices.numel() != 1) {
     const int64_t dims = window_dims(call);
     if (dims == 0 || dims > operand.value.dim() || indices.dim() != operand.value.dim()) return std::nullopt;
-    Rows rows{operand, flat(indices, dims), operand.value.dim() - dims, true};
+    Rows rows{operand, flat(indices, dims), operand.value.dim() - dims, windows_of(in, call, operand.value, dims)};
+    if (rows.windows.empty()) return std::nullopt;
     rows.operand.value = flat(operand.value, dims);
     rows.operand.error = flat(operand.error, dims);
     return rows;
   }
-  Rows rows{operand, indices, dim.value_or(0), false};
+  Rows rows{operand, indices, dim.value_or(0), {}};
   if (!dim || operand.value.dim() == 0) {
     rows.operand.value = operand.value.reshape({-1});
     if (operand.error.defined()) rows.operand.error = operand.error.reshape({-1});
@@ -97,6 +132,27 @@ std::optional<Rows> rows_of(const Call& call, const Planes& operand, const at::T
 std::vector<double> doubles_of(const at::Tensor& t) {
   const at::Tensor flat = t.contiguous();
   return {flat.const_data_ptr<double>(), flat.const_data_ptr<double>() + flat.numel()};
+}
+
+// For each window, whether another element than the one that its index names may be its greatest.
+at::Tensor have_rivals(const Rows& rows, const Intervals& all, bool ties_open) {
+  const std::vector<double> low = doubles_of(all.low), high = doubles_of(all.high), width = doubles_of(all.width);
+  const at::Tensor named = rows.indices.contiguous();
+  at::Tensor met = at::zeros(named.sizes(), at::kBool);
+  const int64_t n = rows.operand.value.size(rows.dim), places = named.size(rows.dim);
+  for (int64_t w = 0; w < named.numel(); ++w) {
+    const auto plane = static_cast<size_t>(w / places * n);
+    const std::vector<int64_t> looked_at = rows.windows[static_cast<size_t>(w)].elements();
+    double least = -kInf;  // that the greatest may be
+    for (int64_t i : looked_at) least = std::max(least, low[plane + static_cast<size_t>(i)]);
+    const int64_t index = named.const_data_ptr<int64_t>()[w];
+    const double own_width = width[plane + static_cast<size_t>(index)];
+    met.mutable_data_ptr<bool>()[w] = std::ranges::any_of(looked_at, [&](int64_t i) {
+      const size_t at = plane + static_cast<size_t>(i);
+      return i != index && high[at] >= least && (ties_open || width[at] + own_width > 0);
+    });
+  }
+  return met;
 }
 
 // How far the other indices lie that each open one may name, and which these are.
@@ -117,16 +173,17 @@ Opened opened(FlowContext& in, const Call& call, const Rows& rows, const Interva
   const bool running = call.op->has(Trait::scan);  // of each the elements up to it
   Choices& choices = *in.store.choices();
   const OrderedElements& elements =
-      choices.keep({doubles_of(all.low), doubles_of(all.high), !rows.windows && !running && places > 1});
+      choices.keep({doubles_of(all.low), doubles_of(all.high), rows.windows.empty() && !running && places > 1});
   int64_t step = 1;
   for (int64_t d = rows.dim + 1; d < named.dim(); ++d) step *= named.size(d);
-  const bool few = at::sum(is_open).item<int64_t>() <= kMuch / std::max<int64_t>(n, 1);
+  const bool few = !rows.windows.empty() || at::sum(is_open).item<int64_t>() <= kMuch / std::max<int64_t>(n, 1);
   for (int64_t i = 0; i < named.numel(); ++i) {
     if (!is_open.const_data_ptr<bool>()[i]) continue;
     const int64_t inner = i % step, place = i / step % places, outer = i / step / places;
     const int64_t index = named.const_data_ptr<int64_t>()[i];
     const int64_t choice = choices.add({&elements, outer * n * step + inner, step, running ? place + 1 : n,
-                                        least.const_data_ptr<double>()[i], most.const_data_ptr<double>()[i]});
+                                        least.const_data_ptr<double>()[i], most.const_data_ptr<double>()[i],
+                                        rows.windows.empty() ? Window{} : rows.windows[static_cast<size_t>(i)]});
     const Choices::Range range = few ? choices.range(choice) : Choices::Range{0, n - 1};
     made.error.mutable_data_ptr<double>()[i] = static_cast<double>(std::max(index - range.first, range.last - index));
     made.choice.mutable_data_ptr<int64_t>()[i] = choice;
@@ -137,17 +194,16 @@ Opened opened(FlowContext& in, const Call& call, const Rows& rows, const Interva
 
 void mark_indices(FlowContext& in, const Call& call, const Planes& operand, const at::Tensor& indices,
                   const IndicesAtEnds& ends) {
-  const std::optional<Rows> rows = rows_of(call, operand, indices);
-  const bool names_elements = rows && operand.value.numel() > 0;
-  if (!names_elements) {
+  const std::optional<Rows> rows = operand.value.numel() > 0 ? rows_of(in, call, operand, indices) : std::nullopt;
+  if (!rows) {
     const at::Tensor all = at::ones(indices.sizes(), at::kBool);
     return in.store.write(indices, at::full(indices.sizes(), kInf, at::kDouble), all);
   }
   const Intervals all = intervals_of(rows->operand);
-  const at::Tensor open =
-      rows->windows
-          ? at::ones(rows->indices.sizes(), at::kBool)
-          : has_rival(rows->operand, all, rows->dim, ties_open(*call.op, call.args)).gather(rows->dim, rows->indices);
+  const bool any_tie = ties_open(*call.op, call.args);
+  const at::Tensor open = rows->windows.empty()
+                              ? has_rival(rows->operand, all, rows->dim, any_tie).gather(rows->dim, rows->indices)
+                              : have_rivals(*rows, all, any_tie);
   if (!at::any(open).item<bool>()) return;
   const Opened made = opened(in, call, *rows, all, open, ends);
   in.store.write(indices, made.error.reshape(indices.sizes()), open.reshape(indices.sizes()));

@@ -66,7 +66,7 @@ TEST(OpenIndices, OfARunningMaximumCountNoLaterElement) {
   EXPECT_TRUE(Judged(text, {{1, 1, 0, 1}}).with(1, 3, 2).mismatch);
 }
 
-TEST(OpenIndices, OfWindowsStayInThePlane) {
+TEST(OpenIndices, OfWindowsStayInThem) {
   constexpr std::string_view text = R"(graph @g(%x: f32[1, 2, 4]) {
     %e = aten.exp(%x) %w = aten.unsqueeze(%e, 2)
     %v, %i = aten.max_pool2d_with_indices(%w, [1, 2], [1, 2]) return %v, %i
@@ -77,6 +77,35 @@ TEST(OpenIndices, OfWindowsStayInThePlane) {
   EXPECT_FALSE(j.with(1, 0, 1).mismatch);
   EXPECT_TRUE(j.with(1, 0, 3).mismatch);
   EXPECT_TRUE(Judged(text, {x}).with(1, 2, 4).mismatch);
+}
+
+// Three by three in six by six, every second element, beyond the edge too: what lies between is not looked at.
+TEST(OpenIndices, OfWindowsNameWhatTheseLookAt) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[1, 4, 6]) {
+    %e = aten.exp(%x)
+    %v, %i = aten.max_pool2d_with_indices(%e, [2, 2], [2, 2], [1, 0], [2, 2])
+    %w, %k = aten.adaptive_max_pool2d(%e, [2, 3])
+    return %i, %k
+  })";
+  const std::vector<double> all_alike(24, 1);
+  Judged j(text, {all_alike});
+  EXPECT_FALSE(j.verdict().mismatch);
+  // The first window has the elements 6 and 8 of rows -1 and 1; the first adaptive one 0, 1, 6, 7.
+  for (double named = 0; named < 24; ++named) {
+    EXPECT_EQ(Judged(text, {all_alike}).with(0, 0, named).mismatch.has_value(), named != 6 && named != 8) << named;
+    const bool looked_at = named == 0 || named == 1 || named == 6 || named == 7;
+    EXPECT_EQ(Judged(text, {all_alike}).with(1, 0, named).mismatch.has_value(), !looked_at) << named;
+  }
+}
+
+TEST(OpenIndices, OfWindowsWithoutRivalsAreCertain) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[1, 1, 8]) {
+    %e = aten.exp(%x) %v, %i = aten.max_pool2d_with_indices(%e, [1, 2], [1, 2]) return %i
+  })";
+  // One window of four has two that are alike.
+  const Judgement v = Judged(text, {{0, 1, 2, 2, 3, 4, 5, 4}}).verdict();
+  EXPECT_FALSE(v.mismatch);
+  EXPECT_EQ(v.shares.ambiguous, 1U);
 }
 
 TEST(OpenIndices, KeepWhatTheyMayNameWhereTheyAreMoved) {

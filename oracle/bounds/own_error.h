@@ -67,15 +67,16 @@ class OwnError {
   Sides stored(double value, Reach e) const {
     return floating_ && e.error() > 0 ? storage_.spread(value, e.below, e.above, 0) : Sides{e.below, e.above};
   }
-  // That and what the operands bring. `known`: they are certain. `scale`: of the operands, where they count.
-  Sides with(double value, Reach brought, bool known, Rest rest, double scale = 0) const {
+  // That and what the operands bring. `known`: they are certain. `scale`: of the operands, where they count. `limit`:
+  // of what an implementation adds.
+  Sides with(double value, Reach brought, bool known, Rest rest, double scale = 0, double limit = kUnbounded) const {
     if (in_f32_) return computed_wider(value, brought, scale);
     if (about_)
       return rounding_.spread_ends(value, (brought.below + rest.unsure) * kOwnSlack - rest.above,
                                    (brought.above + rest.unsure) * kOwnSlack + rest.above);
     if (!monotone_) {
       const double e = brought.error(), off = e + rest.size();
-      const double added = at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0));
+      const double added = std::min(at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0)), limit);
       if (!(off + added < kUnbounded) || overflows(value, off + added)) return rounding_.beyond(value, off);
       const Reach all{brought.below + rest.size() + added, brought.above + rest.size() + added};
       return stores_narrow_ ? stored_within(value, all) : Sides{all.below, all.above};

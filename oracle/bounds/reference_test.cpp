@@ -217,6 +217,21 @@ TEST(Bounds, OfAdaptiveWindowsCountTheirPlaces) {
   EXPECT_FALSE(j.verdict().mismatch);
 }
 
+// No degree below zero has anything, degree zero is one; a root has the roundings of the terms that cancel, 4 x^3 and 3
+// x.
+TEST(Bounds, OfPolynomialsGrowWithTheirTerms) {
+  Judged j(R"(graph @g(%x: f32[3]) {
+    %a = aten.special_chebyshev_polynomial_t.n_scalar(%x, -1.5) %b = aten.special_hermite_polynomial_h.n_scalar(%x, 0)
+    %c = aten.special_chebyshev_polynomial_t.n_scalar(%x, 3) %d = aten.special_chebyshev_polynomial_u.n_scalar(%x, 30)
+    return %a, %b, %c, %d
+  })",
+           {{3, 0.8660254, -0.5}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(j.errors(0)[i] + j.errors(1)[i], 0);
+  EXPECT_LT(j.errors(2)[1], 32 * 3 * 8 * kUlp);
+  EXPECT_LT(j.errors(3)[2], 0.02);
+}
+
 // A window is summed before it is divided, also by more than it has places.
 TEST(Bounds, OfWindowsWhoseSumOverflowsAreOpen) {
   Judged j(R"(graph @g(%x: f32[1, 1, 1, 3]) {

@@ -86,9 +86,12 @@ void show_alarms(const Campaign& campaign) {
     std::printf("%llu graphs not covered: %s\n", static_cast<unsigned long long>(count), why.c_str());
 }
 
-void show_criteria(const char* what) {
+// With --ours alone nobody else was asked.
+int asked(const Campaign& campaign) { return campaign.options.criteria ? kCriteria : 1; }
+
+void show_criteria(const char* what, int criteria) {
   std::printf("%-32s", what);
-  for (int c = 0; c < kCriteria; ++c) std::printf(" %14s", std::string(name(static_cast<Criterion>(c))).c_str());
+  for (int c = 0; c < criteria; ++c) std::printf(" %14s", std::string(name(static_cast<Criterion>(c))).c_str());
   std::printf("\n");
 }
 
@@ -102,15 +105,16 @@ std::optional<Criterion> best_silent(const DtypeTally& t, int scope, const Mutan
 }
 
 void show_mutants(const std::string& dtype, const DtypeTally& t, const Campaign& campaign) {
+  const int criteria = asked(campaign);
   for (int s = 0; s < kScopes; ++s) {
-    show_criteria((dtype + ", " + std::string(kScopeNames[s])).c_str());
+    show_criteria((dtype + ", " + std::string(kScopeNames[s])).c_str(), criteria);
     std::printf("  %-30s", "called wrong, of legal ones, %");
-    for (uint64_t n : t.alarms[s]) std::printf(" %14.3f", percent(n, t.runs));
-    std::printf("%s\n", campaign.options.mutants ? "  best of those that call none wrong" : "");
+    for (int c = 0; c < criteria; ++c) std::printf(" %14.3f", percent(t.alarms[s][c], t.runs));
+    std::printf("%s\n", campaign.options.mutants && criteria > 1 ? "  best of those that call none wrong" : "");
     if (!campaign.options.mutants) continue;
     for (const auto& [mutant, m] : t.mutants[s]) {
       std::printf("  %-22s %7llu", mutant.c_str(), static_cast<unsigned long long>(m.made));
-      for (uint64_t n : m.killed) std::printf(" %14.1f", percent(n, m.made));
+      for (int c = 0; c < criteria; ++c) std::printf(" %14.1f", percent(m.killed[c], m.made));
       if (auto best = best_silent(t, s, m)) {
         const uint64_t theirs = m.killed[static_cast<int>(*best)];
         std::printf("  %s, %.1f", std::string(name(*best)).c_str(), percent(theirs, m.made));
@@ -122,25 +126,30 @@ void show_mutants(const std::string& dtype, const DtypeTally& t, const Campaign&
   }
 }
 
-void show_survivors(const std::string& dtype, const DtypeTally& t, const std::vector<Unreached>& unreached) {
+void show_survivors(const std::string& dtype, const DtypeTally& t, const Campaign& campaign) {
   std::printf(
       "%s: survivors of our judge, every result: within what random legal variants reach at the element; what "
       "it attains by choices of its own; what variants reach when searched; of the bound's share in the tensor; of its "
-      "share where other inputs are drawn; beyond all (by what factor)\n",
-      dtype.c_str());
+      "share where other inputs are drawn; beyond all (by what factor), as far as %d steps of --search and %d "
+      "--redraws found: more may find those\n",
+      dtype.c_str(), campaign.options.efforts.search, campaign.options.efforts.redraws);
   for (const auto& [mutant, m] : t.survivors) {
     std::printf("  %-22s %7llu", mutant.c_str(), static_cast<unsigned long long>(m.survivors()));
     for (uint64_t n : m.counts) std::printf(" %7llu", static_cast<unsigned long long>(n));
     std::printf(" (median %.2g)\n", m.beyond.median());
   }
-  for (const Unreached& b : unreached)
+  for (const Unreached& b : campaign.tally.unreached)
     if (b.dtype == dtype && b.standing == Standing::beyond)
       std::printf(
           "  beyond all by %.3g: graph %llu, %s, result %llu of %s [%llu]: %.9g for %.9g, off by %.3g of %.3g; %.3g "
-          "reached\n",
+          "reached\n    look longer: lenz controls --seed %llu --first %llu --graphs 1 --mutants --variants %d --ours "
+          "--search %d --redraws %d\n",
           b.factor, static_cast<unsigned long long>(b.index), b.mutant.c_str(),
           static_cast<unsigned long long>(b.result), b.op.c_str(), static_cast<unsigned long long>(b.element), b.got,
-          b.expected, std::fabs(b.got - b.expected), b.bound, b.reached);
+          b.expected, std::fabs(b.got - b.expected), b.bound, b.reached,
+          static_cast<unsigned long long>(campaign.options.seed), static_cast<unsigned long long>(b.index),
+          campaign.options.variants, 10 * std::max(400, campaign.options.efforts.search),
+          10 * std::max(400, campaign.options.efforts.redraws));
   std::printf("%s: bound over the worst deviation reached, median over tensors, by the graph's longest reduction:",
               dtype.c_str());
   for (const auto& [length, h] : t.tightness)
@@ -168,7 +177,7 @@ void show(const Campaign& campaign) {
     alarms += t.alarms[1][0] + t.extreme_alarms;
     extremes += t.extremes;
     show_mutants(dtype, t, campaign);
-    if (campaign.options.mutants) show_survivors(dtype, t, campaign.tally.unreached);
+    if (campaign.options.mutants) show_survivors(dtype, t, campaign);
     if (campaign.options.mutants) show_ops(dtype, t);
     std::printf(
         "%s: %llu graphs of %.1f ops, %llu weak, %llu refused by eager; %.1f %% of elements with a bound below "

@@ -161,8 +161,11 @@ TEST(ControlsCommand, SilenceIsZeroAndAnAlarmIsSeven) {
   const Said silent = command({"--graphs", "8", "--jobs", "1", "--mutants"});
   EXPECT_EQ(silent.code, ExitCode::fine) << silent.text;
   EXPECT_THAT(silent.text, testing::HasSubstr("8 legal variants, 16 extreme ones, 0 alarms"));
+  EXPECT_THAT(silent.text, testing::HasSubstr("as far as 400 steps of --search and 100 --redraws found"));
+  EXPECT_THAT(silent.text, testing::HasSubstr("torchfuzz sum"));
   const Said loud = command({"--graphs", "8", "--jobs", "1", "--ours", "--fault", "row unwritten"});
   EXPECT_EQ(loud.code, ExitCode::wrong) << loud.text;
+  EXPECT_THAT(loud.text, testing::Not(testing::HasSubstr("torchfuzz sum")));  // which nobody measured
   EXPECT_THAT(loud.text, testing::HasSubstr("a legal variant of"));
   EXPECT_THAT(loud.text, testing::HasSubstr("again: lenz controls --seed 0 --first"));
 }
