@@ -491,9 +491,11 @@ class Grower {
     return all;
   }
 
+  // Of what is lazy and not dense eager makes copies that lie in another way than types say: nobody reads it.
+  static bool is_unread(const Graph& graph, ValueId v) { return laziness(graph, v).any() && has_gaps(graph.type(v)); }
+
   void tame(Growth& growth, ValueId v) {
-    // Of what is lazy and not dense eager makes copies that lie in another way than types say.
-    if (laziness(*growth.graph, v).any() && has_gaps(growth.graph->type(v))) return;
+    if (is_unread(*growth.graph, v)) return;
     try {
       Arg self = Arg::of_value(v);
       Resolved r = resolve(*growth.graph, c_.pick(kTaming), {&self, 1}, {});
@@ -539,6 +541,7 @@ class Grower {
   // Passes leave outputs alone that they would make inputs of, or two into one: so something stands behind them that
   // keeps apart what differs.
   ValueId turned(ValueId v) {
+    if (is_unread(*graph_, v)) return v;
     try {
       const Arg self = Arg::of_value(v);
       Resolved r = resolve(*graph_, graph_->type(v).dtype == Dtype::b8 ? kNot : kMinus, {&self, 1}, {});

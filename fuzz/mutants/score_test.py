@@ -21,6 +21,42 @@ esac
 """
 
 
+# One whose only finding fails by its text whether a fault is awake or not, and by its number only with one.
+DRAWN_OTHERWISE = """#!/bin/sh
+case "$*" in
+  *--replay*) exit {code} ;;
+  *"--cases 1 "*) echo '{{"cases": 1, "findings": 0}}' ;;
+  *)
+    while [ "$1" != --out ]; do shift; done
+    python3 -c "import sqlite3, sys
+store = sqlite3.connect(sys.argv[1] + '/store.sqlite')
+store.execute('CREATE TABLE finding (number, property, symptom, text)')
+store.execute('INSERT INTO finding VALUES (3, \\'structure\\', \\'strides\\', \\'a graph\\')')
+store.commit()" "$2"
+    echo '{{"cases": 4, "findings": 1}}' ;;
+esac
+"""
+
+
+class DrawnOtherwise(unittest.TestCase):
+    def scored(self, code):
+        with tempfile.TemporaryDirectory() as folder:
+            lenz = Path(folder) / "lenz"
+            lenz.write_text(DRAWN_OTHERWISE.format(code=code))
+            lenz.chmod(0o755)
+            options = argparse.Namespace(seconds=0, cases=4, seed=1, reduce_seconds=1)
+            return score.Runner(str(lenz), options).score({"id": 1})
+
+    def test_what_fails_without_the_fault_is_no_find(self):
+        result = self.scored(code=7)
+        self.assertFalse(result["killed"])
+        self.assertEqual(result["others"], 1)
+
+    def test_what_holds_or_cannot_be_read_without_it_is(self):
+        self.assertTrue(self.scored(code=0)["killed"])
+        self.assertTrue(self.scored(code=2)["killed"])
+
+
 class Hangs(unittest.TestCase):
     def scored(self, hangs):
         with tempfile.TemporaryDirectory() as folder:

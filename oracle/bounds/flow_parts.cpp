@@ -76,8 +76,9 @@ bool operands_above_zero(FlowContext& in, const Call& call) {
         (a.kind == ArgKind::integer && (a.symbolic || a.i < 0)))
       return false;
   }
-  return std::ranges::all_of(
-      leaves(call.values), [&](const at::Tensor& t) { return !t.is_floating_point() || above_zero(in.store.read(t)); });
+  return std::ranges::all_of(leaves(call.values), [&](const at::Tensor& t) {
+    return (!t.is_floating_point() && !t.is_complex()) || above_zero(in.store.read(t));
+  });
 }
 
 bool operands_whole(FlowContext& in, const Call& call) {

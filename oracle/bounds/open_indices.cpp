@@ -262,9 +262,10 @@ void read_by_open_indices(FlowContext& in, const Call& call, const Outcome& resu
     for (const at::Tensor& t : leaves({&call.values[v], 1}))
       if (!t.is_floating_point() && !t.is_complex() && !in.store.certain(t) && ++open == 1) by = t;
   const std::vector<at::Tensor> made = leaves(results.results);
-  // What is read may be an open integer itself.
+  // What is read may be an open integer itself, or one of a list of what is put together, by no index.
+  const Arg& read = call.args[0];
   const bool by_index =
-      call.values[call.args[0].value()] && !leaves({&call.values[call.args[0].value()], 1})[0].is_same(by);
+      read.is_value() && call.values[read.value()] && !leaves({&call.values[read.value()], 1})[0].is_same(by);
   if (open != 1 || !by_index || made.size() != 1 || made[0].numel() == 0) return mark_unknown(in, results.results);
   const Realised realised = realise(in, by);
   const auto with = [&](const at::Tensor& indices, bool errors) {
