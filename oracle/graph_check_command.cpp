@@ -255,6 +255,10 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   }
   if (!judge.results.empty()) {
     if (files.size() != 1) throw UserError("--against judges the results of one graph", "lenz check");
+    for (const char* own : {"--seeds", "--layouts", "--every-target", "--bisect", "--save-parts"})
+      if (app.count(own) > 0)
+        throw UserError(std::string(own) + " is of Lenz's own results, --against judges others", "lenz check",
+                        "leave out one of both");
     judge.values = options.values.value_or(Values::ordinary);
     judge.seed = options.first_seed;
     judge.bind = options.bind;

@@ -53,7 +53,7 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   // Eager writes to its inputs: each run's are made anew.
   NeededRun run = run_needed(graph, execute, [&](const Graph& part, const ExecuteOptions& how) {
     const std::vector<RunValue> own = copies_of(boxed, graph, binding, options);
-    LenzRandom stream(boxed);
+    LenzRandom stream(boxed, LenzRandom::Others::left_to_libtorch);
     return (options.draws == Draws::lenz ? Executor(stream, how) : Executor(boxed, how)).run(part, own, binding);
   });
   const Graph& needed = run.left ? *run.left : graph;

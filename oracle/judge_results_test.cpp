@@ -235,7 +235,7 @@ class JudgeOwnResults : public JudgeResults {
     auto inputs = draw_inputs(*graph, boxed, {}, options.values, options.seed);
     ExecuteOptions execute;
     execute.ambient_seed = options.seed;
-    LenzRandom stream(boxed);
+    LenzRandom stream(boxed, LenzRandom::Others::left_to_libtorch);
     Executor executor = options.draws == Draws::lenz ? Executor(stream, execute) : Executor(boxed, execute);
     options.results = folder_ + "own.npz";
     write_results(options.results, *graph, executor.run(*graph, inputs));
@@ -371,6 +371,18 @@ TEST_F(JudgeOwnResults, DrawsAreHeldToTheirStream) {
   lenz.draws = Draws::lenz;
   lenz.seed = 5;
   EXPECT_EQ(judged_after(kDraws, lenz, "", 0).code, ExitCode::fine);
+  EXPECT_EQ(judged_after(kDraws, lenz, "out0", 0.25F).code, ExitCode::wrong);
+}
+
+// Poisson numbers have no sampling from the stream: which they are is open, of all else nothing is.
+TEST_F(JudgeOwnResults, WhatHasNoSamplingIsOpenAlone) {
+  constexpr std::string_view kDraws = R"(graph @g(%x: f32[4] init ones) {
+    %r = aten.rand([100], dtype=f32) %p = aten.poisson(%x) return %r, %p
+  })";
+  JudgeOptions lenz;
+  lenz.draws = Draws::lenz;
+  EXPECT_EQ(judged_after(kDraws, lenz, "", 0).code, ExitCode::not_covered);
+  EXPECT_EQ(judged_after(kDraws, lenz, "out1", 7).code, ExitCode::not_covered);
   EXPECT_EQ(judged_after(kDraws, lenz, "out0", 0.25F).code, ExitCode::wrong);
 }
 

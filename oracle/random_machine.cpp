@@ -119,6 +119,8 @@ bool is_settled(double probability) {
 }
 }  // namespace
 
+bool has_sampling(const OpDef& op) { return draw_of(op.base ? *op.base : op).has_value(); }
+
 void LenzRandom::seed(uint64_t ambient) {
   boxed_.seed(ambient);
   ambient_ = {boxed_.draw_seed(), 0};
@@ -129,6 +131,7 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
   const OpDef& op = *node.op;
   std::optional<Draw> draw = draw_of(op);
   if (!draws_numbers(op, node.arguments())) return boxed_.run(op, node.arguments(), values, symbols);
+  if (!draw && others_ == Others::left_to_libtorch) return boxed_.run(op, node.arguments(), values, symbols);
   if (!draw) throw Unsupported(op.full_name + " has no sampling from Lenz's stream yet");
 
   std::vector<PerElement> operands;

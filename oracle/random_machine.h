@@ -12,16 +12,20 @@
 
 namespace lenz::oracle {
 
+// Whether a call that draws has a sampling from the stream: its row says how.
+bool has_sampling(const OpDef& op);
+
 class LenzRandom final : public NodeMachine {
  public:
-  explicit LenzRandom(Boxed& boxed) : boxed_(boxed) {}
-  // Throws Unsupported for a random op whose row does not say how it samples.
+  enum class Others { refused, left_to_libtorch };  // calls that draw and have no sampling: Unsupported, or eager's
+  explicit LenzRandom(Boxed& boxed, Others others = Others::refused) : boxed_(boxed), others_(others) {}
   Outcome run(const Graph& graph, const Node& node, std::span<const RunValue> values,
               const SymValues& symbols) override;
   void seed(uint64_t ambient) override;
 
  private:
   Boxed& boxed_;
+  Others others_;
   RandomStream ambient_;
 };
 

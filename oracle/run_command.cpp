@@ -170,7 +170,8 @@ ExitCode run_command(std::span<const std::string> args) {
                  "what runs it: llvm, compiled to machine code, products and convolutions by libtorch (the default); "
                  "interp, the compiler's loops on their interpreter; eager libtorch (the default with --random, --grad "
                  "and --guard); f64, eager with every float in float64; bound, that with an error bound for every "
-                 "element, out0.error in the file. Of random ops llvm and interp draw from Lenz's stream")
+                 "element, out0.error in the file. Of random ops llvm and interp draw "
+                 "from Lenz's stream where it has a sampling for them")
       ->check(CLI::IsMember({"llvm", "interp", "eager", "f64", "bound"}));
   app.add_option("--seed", seed, "of inputs without an initialiser, and of draws")->capture_default_str();
   add_values_option(app, mode);

@@ -357,6 +357,20 @@ TEST_F(RunCommand, InputsThatTheFileLacksAreNamed) {
   const Said s = run({"--on", "eager", "--inputs", file("some.npz")});
   EXPECT_EQ(s.code, ExitCode::fine);
   EXPECT_THAT(s.text, AllOf(HasSubstr("input w: not in "), HasSubstr("input i: not in "), Not(HasSubstr("input x:"))));
+  write_npz(file("results.npz"), std::vector{std::pair{std::string("out0"), arrays_[0].second}});
+  const Said none = run({"--on", "eager", "--inputs", file("results.npz")});
+  EXPECT_EQ(none.code, ExitCode::bad_input);
+  EXPECT_THAT(none.text, HasSubstr("no array of the file is an input of the graph"));
+}
+
+TEST_F(RunCommand, WhatIsOfOwnResultsGoesNotWithOthers) {
+  ASSERT_EQ(run({"--save", file("out.npz")}).code, ExitCode::fine);
+  for (const std::vector<std::string>& own :
+       {std::vector<std::string>{"--layouts"}, {"--bisect"}, {"--seeds", "3"}, {"--every-target"}}) {
+    std::vector<std::string> all{"--against", file("out.npz")};
+    all.insert(all.end(), own.begin(), own.end());
+    EXPECT_EQ(check(all).code, ExitCode::bad_input) << own[0];
+  }
 }
 
 TEST_F(RunCommand, AnEmptyBindIsRefused) {

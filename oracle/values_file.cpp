@@ -91,6 +91,12 @@ std::vector<RunValue> read_inputs(const std::string& path, const Graph& graph, B
     if (key != kDescription && std::ranges::find(names, key) == names.end() && !key.starts_with("out"))
       throw UserError("the graph has no input " + key, path,
                       names.empty() ? "it has no inputs" : "its first input is " + names[0]);
+  // A file of results has those of inputs that were written to beside them.
+  size_t tensors = 0, there = 0;
+  for (size_t i = 0; i < names.size(); ++i)
+    if (graph.type(graph.inputs()[i].value).is_tensor()) ++tensors, there += reader.has(names[i]);
+  if (tensors > 0 && there == 0 && !all)
+    throw UserError("no array of the file is an input of the graph", path, "its first input is " + names[0]);
   std::vector<std::optional<NpyArray>> arrays(names.size());
   for (size_t i = 0; i < names.size(); ++i) {
     const Type& type = graph.type(graph.inputs()[i].value);

@@ -1,6 +1,7 @@
 // Orthogonal polynomials by their three-term recurrences; the work grows with the degree, until the values overflow.
 // Chebyshev polynomials of high degree inside [-1, 1] by trigonometry, whose work does not.
 #include <cmath>
+#include <vector>
 
 #include "compiler/scalar/special_functions.h"
 
@@ -105,24 +106,78 @@ double polynomial_slope(Polynomial family, double magnitude, int64_t n) {
   return without_signs(family, magnitude, n).slope;
 }
 
-double polynomial_terms(Polynomial family, double low, double high, int64_t n) {
+namespace {
+// What roundings of the steps of a recurrence, each as large as its terms, and an error of one of the argument come to
+// at the end. A step's share of the end is found backwards, from the last one.
+struct Condition {
+  double terms = 0, argument = 0;
+};
+Condition condition(Polynomial family, double x, int64_t n) {
+  const Recurrence r = recurrence_of(family);
+  std::vector<double> value{1, r.first_a * x + r.first_b};
+  for (int64_t k = 1; k < n; ++k) {
+    auto [a, b, c, d] = r.step(static_cast<double>(k));
+    value.push_back(((a * x + b) * value[static_cast<size_t>(k)] - c * value[static_cast<size_t>(k) - 1]) / d);
+  }
+  Condition all;
+  double share = 1, share_of_next = 0;  // of value[k] and value[k + 1] in the end
+  for (int64_t k = n; k >= 1; --k) {
+    const auto at = static_cast<size_t>(k);
+    if (k == 1) {
+      all.terms += std::fabs(share) * (std::fabs(r.first_a * x) + std::fabs(r.first_b));
+      all.argument += std::fabs(share * r.first_a);
+      break;
+    }
+    auto [a, b, c, d] = r.step(static_cast<double>(k - 1));
+    all.terms += std::fabs(share) * (std::fabs((a * x + b) * value[at - 1]) + std::fabs(c * value[at - 2])) / d;
+    all.argument += std::fabs(share * a * value[at - 1]) / d;
+    const double before = share * (a * x + b) / d + share_of_next;
+    share_of_next = -share * c / d;
+    share = before;
+  }
+  return all;
+}
+
+Condition condition(Polynomial family, double low, double high, int64_t n) {
+  constexpr int64_t kMost = 1024;
+  const double degree = static_cast<double>(n), magnitude = std::fmax(std::fabs(low), std::fabs(high));
+  // Where operands reach farther than a polynomial of this degree goes straight on, nothing but a bound of all is
+  // known.
+  if (n > kMost || (high - low) * (degree * degree + 1) > 0.5) {
+    if (n > kMost && magnitude < 2) return {kInfinity, kInfinity};  // a sum without signs may take for ever to grow
+    const Positive all = without_signs(family, magnitude, n);
+    return {degree * all.value, all.slope};
+  }
+  Condition most = condition(family, low, n);
+  if (low == high) return most;
+  for (double x : {low + (high - low) / 2, high}) {
+    const Condition there = condition(family, x, n);
+    most = {std::fmax(most.terms, there.terms), std::fmax(most.argument, there.argument)};
+  }
+  return {2 * most.terms, 2 * most.argument};
+}
+}  // namespace
+
+double polynomial_roundings(Polynomial family, double low, double high, int64_t n, double off) {
   if (n <= 0) return 0;          // a constant
   constexpr int64_t kFew = 6;    // steps that everybody takes as such
-  constexpr int64_t kMany = 32;  // behind which terms without signs are far more, and inside [-1, 1] not soon infinite
-  const double magnitude = std::fmax(std::fabs(low), std::fabs(high)), degree = static_cast<double>(n);
-  auto by_steps = [&] { return degree * without_signs(family, magnitude, n).value; };
-  if (family == Polynomial::legendre && magnitude <= 1) {
-    const double bounded = (degree + 1) * (degree + 1);
-    return n > kMany ? bounded : std::fmin(by_steps(), bounded);
-  }
-  if (!is_chebyshev(family) || n <= kFew || low >= 1 || high <= -1) return by_steps();
-  // An angle's cosine within (-1, 1), in float64 no nearer to the ends than this. All but the first kind are divided by
-  // a sine.
+  constexpr double kPlaces = 4;  // five roundings at most, half a place of a term each
+  const Condition steps = condition(family, low, high, n);
+  const double by_steps = kPlaces * steps.terms + (off > 0 ? steps.argument * off : 0);
+  if (!is_chebyshev(family) || n <= kFew || low >= 1 || high <= -1) return by_steps;
+  // By an angle, which is off by four places of one, its multiple by so many more, and all but the first kind are
+  // divided by a sine. Within (-1, 1), in float64 no nearer to the ends than this.
   constexpr double kNearest = 0x1p-26;
+  const double magnitude = std::fmax(std::fabs(low), std::fabs(high)), multiple = static_cast<double>(n) + 1;
   const double sine = magnitude < 1 ? std::sqrt(1 - magnitude * magnitude) : kNearest;
-  const double steep = std::fmin(degree + 1, 2 / sine);
-  const double inside = (degree + 1) * steep * (family == Polynomial::chebyshev_t ? 1 : 2 / sine);
-  return magnitude > 1 ? std::fmax(inside, by_steps()) : inside;
+  const bool first = family == Polynomial::chebyshev_t;
+  const double by_angle = first ? 8 * multiple + off * multiple / sine : (32 + off * multiple) * multiple / sine;
+  if (std::isinf(by_steps) && magnitude < 1) {
+    // No recurrence of this degree is walked: each value is at most 2 / sine, and so is a step's share of the end.
+    const double bounded = first ? 1 : 2 / sine;
+    return std::fmax(by_angle, 4 * kPlaces * multiple * bounded / sine);
+  }
+  return std::fmax(by_steps, by_angle);
 }
 
 }  // namespace lenz::dd

@@ -47,18 +47,14 @@ double polynomial_slope(int operand, const double* low, const double* high) {
   const double magnitude = std::fmax(std::fabs(l), std::fabs(h));
   return (Shifted ? 2 : 1) * dd::polynomial_slope(Family, magnitude, degree(low[1]));
 }
-// Nobody's formula is off by more: sixteen last places of what its terms add up to, where the polynomial itself may
-// vanish.
+// Nobody's formula is off by more, also where the polynomial itself may vanish.
 template <dd::Polynomial Family, bool Shifted>
 double polynomial_reach(Dtype dtype, const double* low, const double* high) {
   if (degree(low[1]) != degree(high[1])) return dd::kInfinity;
   const double l = Shifted ? 2 * low[0] - 1 : low[0], h = Shifted ? 2 * high[0] - 1 : high[0];
-  double terms = dd::polynomial_terms(Family, l, h, degree(low[1]));
-  // 2a - 1 is off by a last place.
-  if (Shifted && terms > 0)
-    terms += dd::polynomial_slope(Family, std::fmax(std::fabs(l), std::fabs(h)), degree(low[1])) / 16;
-  if (terms == 0) return 0;
-  return std::isfinite(terms) ? 16 * last_place(dtype, terms) : dd::kInfinity;
+  const double off = Shifted ? std::fmax(1, std::fmax(std::fabs(l), std::fabs(h))) : 0;  // 2a - 1 is rounded
+  const double places = dd::polynomial_roundings(Family, l, h, degree(low[1]), off);
+  return std::isfinite(places) ? places * last_place(dtype, 1) : dd::kInfinity;
 }
 
 }  // namespace

@@ -59,8 +59,8 @@ enum class Polynomial {
 DoubleDouble polynomial(Polynomial family, DoubleDouble x, int64_t n);
 // A bound of the derivative's modulus over [-magnitude, magnitude].
 double polynomial_slope(Polynomial family, double magnitude, int64_t n);
-// What roundings of a right formula of it grow with over [low, high]: the terms of the recurrence without their signs,
-// or the steepness of the angle that Chebyshev's are computed by inside [-1, 1].
-double polynomial_terms(Polynomial family, double low, double high, int64_t n);
+// How many last places of one whoever computes it may be off by over [low, high]: by the steps of the recurrence, or
+// the angle by which Chebyshev's are computed inside [-1, 1]. `off`: how many the argument is off by.
+double polynomial_roundings(Polynomial family, double low, double high, int64_t n, double off);
 
 }  // namespace lenz::dd

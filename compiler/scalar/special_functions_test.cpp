@@ -178,12 +178,17 @@ TEST(SpecialFunctions, polynomials) {
   }
   for (int family = 0; family < 8; ++family) {
     const auto f = static_cast<Polynomial>(family);
-    EXPECT_EQ(dd::polynomial_terms(f, -0.5, 0.5, 0), 0);
+    EXPECT_EQ(dd::polynomial_roundings(f, -0.5, 0.5, 0, 0), 0);
     for (double x : {0.0, 0.5, 1.0, 2.5})
-      for (int64_t n : {1, 5, 7, 40, 200})
-        EXPECT_GE(dd::polynomial_terms(f, x, x, n), std::fabs(dd::polynomial(f, x, n).hi)) << family << " " << n;
-    EXPECT_GT(dd::polynomial_terms(f, 0, 0, int64_t{1} << 62), 1);  // and it comes to an end
+      for (int64_t n : {1, 5, 7, 40}) {
+        const double places = dd::polynomial_roundings(f, x, x, n, 0);
+        EXPECT_GE(places, std::fabs(dd::polynomial(f, x, n).hi)) << family << " " << n;
+        EXPECT_GE(dd::polynomial_roundings(f, x - 0.01, x + 0.01, n, 0), places) << family << " " << n;
+      }
+    EXPECT_GT(dd::polynomial_roundings(f, 0.1, 0.1, int64_t{1} << 62, 0), 1);  // and it comes to an end
   }
+  // L_10 is about 0.4 there, of terms that come to 10 or so in each of ten steps.
+  EXPECT_LT(dd::polynomial_roundings(Polynomial::laguerre, 0.5, 0.5, 10, 0), 200);
   // At the ends as the recurrence has it, and of as many steps as there are numbers.
   for (Polynomial f :
        {Polynomial::chebyshev_t, Polynomial::chebyshev_u, Polynomial::chebyshev_v, Polynomial::chebyshev_w})

@@ -61,5 +61,19 @@ TEST(BoundsAtEnds, ZerosThatTheDefinitionOfADrawRoundsToAreOpen) {
   EXPECT_EQ(j.errors()[1], 0);
 }
 
+// Behind noise, which sums in another order make, weights are no measure of what it may be: zeros would do as well. The
+// noise itself is held to what cancels.
+TEST(BoundsAtEnds, WhatHoldsNobodyIsWeak) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[1000], %w: f32[4, 4] init uniform(1, 2, seed=1)) {
+    %s = aten.sum(%x) %t = aten.flip(%x, [0]) %u = aten.sum(%t) %d = aten.sub(%s, %u)
+    %e = aten.expand(%d, [4, 4]) %m = aten.mm(%e, %w) %n = aten.neg(%d) %v = aten.reshape(%n, [1, 1])
+    return %d, %m, %v
+  })";
+  const Judgement v = Judged(text).verdict();
+  EXPECT_FALSE(v.mismatch);
+  EXPECT_EQ(v.shares.open, 1U);
+  EXPECT_EQ(v.shares.ambiguous, 16U);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

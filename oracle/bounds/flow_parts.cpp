@@ -67,6 +67,13 @@ void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at
   in.store.write(value, error, at::any(open).item<bool>() ? open : at::Tensor(), lean);
 }
 
+void note_terms(FlowContext& in, const at::Tensor& value, const at::Tensor& error,
+                const std::function<double()>& terms) {
+  if (!error.defined() || value.numel() == 0 || value.is_complex()) return;
+  if (error.max().item<double>() > at::abs(value).max().to(at::kDouble).item<double>())
+    in.store.added_up(value, terms());
+}
+
 bool operands_above_zero(FlowContext& in, const Call& call) {
   for (size_t i = 0; i < call.args.size(); ++i) {
     const Arg& a = call.args[i];

@@ -33,6 +33,10 @@ at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, doubl
 void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at::Tensor& ambiguous,
             const at::Tensor& lean = {});
 
+// Where errors exceed all that a result holds: notes of what size what it adds up is (`terms()`).
+void note_terms(FlowContext& in, const at::Tensor& value, const at::Tensor& error,
+                const std::function<double()>& terms);
+
 // Whether errors of this operand are the result's, and its size counts.
 bool flows(FlowContext& in, const Call& call, const Leaf& leaf);
 

@@ -515,6 +515,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     if (s.ambiguous)
       open = as_decided.size() == results.size() ? far != at::abs(as_decided[i].to(at::kDouble)) : far != near;
     settle(in, value, error, open, stored.lean_of(value, error));
+    note_terms(in, value, error, [&] { return near.max().item<double>(); });
     if (above && live[i].defined() && !at::any(live[i] < 0).item<bool>()) in.store.bound_below(value);
   }
   return out;

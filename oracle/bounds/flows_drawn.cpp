@@ -5,9 +5,11 @@
 #include <algorithm>
 
 #include "compiler/graph/alias.h"
+#include "compiler/graph/drawing.h"
 #include "compiler/ops/draws.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/random_machine.h"
 
 namespace lenz::oracle {
 
@@ -156,11 +158,13 @@ Outcome flow_random(FlowContext& in, const Call& call) {
     for_each_value(call.args[i], [&](ValueId v) { read[v] = call.values[v]; });
   const bool uncertain = in.errors && any_error(in, read);
   const std::optional<Passed> passed = uncertain ? passed_through(in, call) : std::nullopt;
-  const bool unknown = uncertain && !passed;
+  // What has no sampling from the stream whoever else draws from it drew as they liked.
+  const bool elsewhere = in.stream && !has_sampling(*call.op) && draws_numbers(*call.op, call.args);
+  const bool unknown = (uncertain && !passed) || elsewhere;
   bool computes = false;
   for (const Type* t : call.types) computes |= t->is_tensor() && is_inexact(t->dtype);
   computes &= !call.op->has(Trait::reads_metadata_only);
-  Outcome out = in.stream ? drawn_by(*in.stream, call, narrow) : call.run_native(in.boxed, narrow);
+  Outcome out = in.stream && !elsewhere ? drawn_by(*in.stream, call, narrow) : call.run_native(in.boxed, narrow);
   if (out.raised) return out;
   const bool by_functions = in.stream && draws_by_functions(*call.op);
   // A zero that a definition computes, of an operand that is none, was rounded to it: who fuses keeps it wider.
@@ -212,7 +216,9 @@ Outcome flow_random(FlowContext& in, const Call& call) {
     settle_drawn(wide, *native);
     r = hold(wide);
   }
-  if (unknown) in.unbounded.insert(call.op->full_name + ": which number is drawn jumps with its operands");
+  if (unknown)
+    in.unbounded.insert(call.op->full_name + (elsewhere ? ": it has no sampling from Lenz's stream yet"
+                                                        : ": which number is drawn jumps with its operands"));
   return out;
 }
 

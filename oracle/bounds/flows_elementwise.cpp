@@ -474,7 +474,17 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   made.loose_zeros = may_hold_zero(made) && (made.loose_zeros || !promises_zeros());
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);
   made.whole = made.error.defined() && value.is_floating_point() && stays_whole(row, operands);
+  if (operands.size() == 1 && exact) made.terms = operands[0].terms;
   in.store.carry(made, value);
+  if (row.error.rule == ErrorRule::sum && operands.size() > 1)
+    flow::note_terms(in, value, made.error, [&] {
+      double largest = 0;
+      for (const Planes& p : operands)
+        largest = std::max(
+            largest,
+            nothing_where(p.value.isfinite().logical_not(), at::abs(p.value), 0).max().to(at::kDouble).item<double>());
+      return largest;
+    });
   return out;
 }
 
@@ -488,7 +498,9 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
     value = value.clone();
     out.results[0] = hold(value);
   }
-  in.store.carry(recorded(in, from.planes, from.dtype, call.result_dtypes[0]), value);
+  Planes made = recorded(in, from.planes, from.dtype, call.result_dtypes[0]);
+  made.terms = from.planes.terms;
+  in.store.carry(made, value);
   return out;
 }
 

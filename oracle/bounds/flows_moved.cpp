@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/ops/looks_at_memory.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/open_indices.h"
@@ -51,7 +52,7 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
   }
   // Integers are what is moved, but for those that say where to: of ops that index, or whose sizes follow values.
   const bool places = call.op->has(Trait::indexing) || call.op->has(Trait::data_dependent);
-  const bool by_memory = call.op->schema.find("storage_offset") >= 0;
+  const bool by_memory = looks_at_memory(*call.op);
   auto on = [&](const std::function<at::Tensor(const Planes&)>& plane) {
     return [&, plane](const Leaf& leaf) -> at::Tensor {
       Planes p = in.store.read(leaf.value);
@@ -78,6 +79,8 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     return out;
   }
   const bool above = operands_above_zero(in, call), whole = operands_whole(in, call);
+  double terms = 0;
+  for (const at::Tensor& t : leaves(call.values)) terms = std::max(terms, in.store.read(t).terms);
   for (size_t i = 0; i < results.size(); ++i) {
     if (shares_operand(call, results[i])) continue;
     at::Tensor e = errors[i].is_complex() ? at::abs(errors[i]) : errors[i].to(at::kDouble);
@@ -85,6 +88,7 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     if (choices.size() == results.size()) in.store.choose(results[i], choices[i].to(at::kLong));
     if (above) in.store.bound_below(results[i]);
     if (whole) in.store.only_whole(results[i]);
+    in.store.added_up(results[i], terms);
   }
   return out;
 }

@@ -270,14 +270,15 @@ class Judge {
     Dtype wide = look(expected.value).dtype, native = seen.dtype;
     uint64_t wrong = 0;
     std::optional<Mismatch> first;
-    std::optional<double> largest;  // number among the inputs and in this result
+    std::optional<double> largest;  // number in this result, or among what it adds up and the inputs
     for (uint64_t i = 0; i < count; ++i) {
       const ScalarValue x = settled(native, scalar_at(native, got, i)), v = settled(wide, values.scalar(wide, i));
       const Bound bound{errors.present() ? errors.at<double>(i) : 0, leans.present() ? leans.at<double>(i) : 0};
       bool marked = marks.present() && marks.at<uint8_t>(i) != 0;
-      // Wider than all that is given and all that comes out, a bound holds nobody to anything.
+      // Wider than all that comes out, a bound holds nobody to anything: zeros would do. But what cancels is held to
+      // what it was made of, if that is no more than what is given.
       if (std::isfinite(bound.error) && bound.error > magnitude(v)) {
-        if (!largest) largest = std::max(largest_input(), largest_in(expected));
+        if (!largest) largest = std::max(std::min(expected.terms, largest_input()), largest_in(expected));
         marked = marked || bound.error > *largest;
       }
       count_element(shares, v, bound, marked);

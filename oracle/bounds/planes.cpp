@@ -104,6 +104,7 @@ Planes PlaneStore::read(const at::Tensor& value) const {
     planes.loose_zeros = facts->second.loose_zeros;
     planes.never_negative = facts->second.never_negative;
     planes.whole = facts->second.whole;
+    planes.terms = facts->second.terms;
   }
   auto found = beside_.find(value.storage().unsafeGetStorageImpl());
   if (found == beside_.end() || !found->second.error.defined()) return planes;
@@ -210,11 +211,16 @@ void PlaneStore::may_be_broken(const at::Tensor& value) {
   if (facts != facts_.end()) facts->second.whole = false;
 }
 
+void PlaneStore::added_up(const at::Tensor& value, double terms) {
+  if (terms > 0) facts_of(value).terms = std::max(facts_of(value).terms, terms);
+}
+
 void PlaneStore::carry(const Planes& from, const at::Tensor& to) {
   write(to, from.error, from.ambiguous, from.lean);
   if (from.loose_zeros) loosen_zeros(to);
   from.never_negative ? bound_below(to) : may_be_negative(to);
   from.whole ? only_whole(to) : may_be_broken(to);
+  added_up(to, from.terms);
   choose(to, from.choice);
 }
 

@@ -22,6 +22,7 @@ struct Planes {
   bool loose_zeros = false;     // a zero may have either sign
   bool never_negative = false;  // nothing is less than zero, however far errors reach
   bool whole = false;           // what is finite is a whole number, wherever errors reach
+  double terms = 0;             // what it adds up is of this size at most, where that was asked; 0: it was not
   // Float64, of real numbers: by how much less than `error` a right number may lie below the value, or, if this is
   // negative, above it. An infinity beside an infinite error: what is stored is that, for certain. Undefined: zero. Who
   // does not ask for it takes the error both ways, which is as right.
@@ -53,6 +54,7 @@ class PlaneStore {
   void may_be_negative(const at::Tensor& value);
   void only_whole(const at::Tensor& value) { facts_of(value).whole = true; }
   void may_be_broken(const at::Tensor& value);
+  void added_up(const at::Tensor& value, double terms);  // of this size
 
   // Says which open indices `value` shows; another write forgets it.
   void choose(const at::Tensor& value, const at::Tensor& choice);
@@ -76,6 +78,7 @@ class PlaneStore {
   struct Facts {
     c10::weak_intrusive_ptr<c10::StorageImpl> alive;
     bool loose_zeros = false, never_negative = false, whole = false;
+    double terms = 0;
   };
   Facts& facts_of(const at::Tensor& value);
   at::Tensor view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part = 0) const;

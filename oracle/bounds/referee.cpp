@@ -498,6 +498,7 @@ struct Referee::Impl final : NodeMachine {
       if (p.ambiguous.defined()) b.ambiguous = hold(p.ambiguous);
       if (p.choice.defined()) b.choice = hold(p.choice);
       b.whole = p.whole;
+      b.terms = p.terms;
       b.zeros_signed = !p.loose_zeros;
     }
     if (v && (v->value.isDouble() || v->value.isInt() || v->value.isBool()))

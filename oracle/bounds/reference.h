@@ -31,6 +31,7 @@ struct Bounded {
   RunValue ambiguous;             // bool; null: nowhere
   RunValue choice;                // int64: which of Reference::choices an element is; 0 or null: none
   bool whole = false;             // of floats: whatever is right and finite is a whole number
+  double terms = 0;               // the size of what it adds up, if its errors exceed all that it holds
   bool zeros_signed = false;      // a zero that is exact has the sign that it must have
   double number_error = 0;        // of a number
   std::vector<Bounded> elements;  // of a list
@@ -83,8 +84,8 @@ class Referee {
 // How well the bounds can tell, over all elements of outputs and of inputs that the graph writes to.
 struct Shares {
   uint64_t elements = 0;
-  // Marked, or with an error beyond every number in the result and among the inputs that it may hang on, which leaves
-  // more than 2^-6 of the value open.
+  // Marked, or with an error beyond every number in the result, and beyond all that it adds up or the inputs that it
+  // may hang on, which leaves more than 2^-6 of the value open.
   uint64_t ambiguous = 0;
   uint64_t strong = 0;  // error below 2^-6 of the value, or exact
   uint64_t open = 0;    // tensors among the results more than half of whose elements are ambiguous

@@ -210,7 +210,8 @@ at::Tensor lost_in_sums(FlowContext& in, const Call& call, const SumOf& sum, siz
       if (up.size() <= result || down.size() <= result) return;
       constexpr double kSummed = 1 + 0x1p-30;  // as these sums are off themselves
       const at::Tensor all = at::maximum(up[result], down[result]) * kSummed + beside;
-      lost = at::where(meant, at::minimum(lost, all), lost);
+      // Of an infinite term nothing is beside a grid.
+      lost = at::where(meant.logical_and(all.isnan().logical_not()), at::minimum(lost, all), lost);
     };
     const double few = std::max(2.0, std::ceil(g_half / unit / (4 * greatest)));
     no_more_than([&](const Planes& p, bool up) { return beside_grid(p, g, up, !one_sign, kShare); }, here,

@@ -330,5 +330,18 @@ TEST(Bounds, AnInfinityAmongUncertainTermsIsOne) {
   EXPECT_FALSE(by_zero.verdict().mismatch);
   EXPECT_TRUE(by_zero.with(0, 0, 0).mismatch);
 }
+// However many terms there are, two infinities of opposite signs are no number in any order.
+TEST(Sums, OfOppositeInfinitiesAreNoNumber) {
+  for (size_t n : {3, 31, 32, 100}) {
+    std::vector<double> x(n, 1);
+    x[0] = HUGE_VAL, x[2] = -HUGE_VAL;
+    const std::string size = std::to_string(n);
+    Judged j("graph @g(%x: f32[" + size + "]) { %v = aten.sum(%x) return %v }", {x});
+    EXPECT_EQ(j.errors()[0], 0) << n;
+    EXPECT_FALSE(j.verdict().mismatch);
+    EXPECT_TRUE(j.with(0, 0, 5).mismatch) << n;
+  }
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -8,6 +8,7 @@
 #include "compiler/graph/alias.h"
 #include "compiler/graph/whole_numbers.h"
 #include "compiler/ops/decompose.h"
+#include "compiler/ops/looks_at_memory.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/tensors.h"
 
@@ -115,7 +116,7 @@ class Planner {
     if (!graph_.type(node.result()).is_tensor()) throw Unsupported("the controls know tensors alone");
     if (node.op->has(Trait::random)) throw Unsupported("the controls draw nothing");
     if (writes_operands(*node.op, node.arguments())) throw Unsupported("the controls know no writes");
-    if (node.op->schema.find("storage_offset") >= 0) throw Unsupported("the controls know no storage");
+    if (looks_at_memory(*node.op)) throw Unsupported("the controls know no storage");
     if ((node.op->has(Trait::view) || node.op->has(Trait::movement)) && node.args[0].is_value() &&
         graph_.type(node.args[0].value()).dtype != graph_.type(node.result()).dtype)
       throw Unsupported("the controls know no other dtypes' bits");

@@ -70,7 +70,8 @@ void forward_rows(RowSink& t) {
   t.row("mish(Tensor self) -> Tensor", meaning("return aten.mul(%self, aten.tanh(aten.softplus(%self)))", row));
   t.row("hardswish(Tensor self) -> Tensor",
         meaning("return aten.mul(%self, aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6))", loosely(row)));
-  t.row("hardsigmoid(Tensor self) -> Tensor", meaning("return aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6)", row));
+  t.row("hardsigmoid(Tensor self) -> Tensor",
+        meaning("return aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6)", loosely(row)));
   t.row("leaky_relu(Tensor self, Scalar negative_slope=0.01) -> Tensor",
         fitting("negative_slope:computed",
                 meaning("return aten.where(aten.gt(%self, 0), %self, aten.mul(%self, $negative_slope))", row)));
@@ -142,7 +143,7 @@ void forward_rows(RowSink& t) {
   t.row("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", meaning(R"(
     %buffer = aten.exp(aten.neg(aten.abs(%self)))
     return aten.sub(aten.clamp(%self, none, 0), aten.log1p(%buffer)), %buffer)",
-                                                                                      row));
+                                                                                      loosely(row)));
   t.row("glu(Tensor self, int dim=-1) -> Tensor",
         {.variants = {false, "out"},
          .infer = rule::glu,
@@ -321,7 +322,7 @@ void backward_rows(RowSink& t) {
         meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     %middle = aten.mul(%g, aten.add(aten.div(%x, 3), 0.5))
     return aten.where(aten.le(%x, -3), 0.0, aten.where(aten.lt(%x, 3), %middle, %g)))",
-                row));
+                loosely(row)));
   row.variants = {false, "grad_input", "grad_input"};
   row.infer = rule::threshold_backward;
   row.computes = dtypes::real;
