@@ -13,7 +13,7 @@ namespace lenz::oracle {
 using namespace flow;
 
 namespace {
-constexpr double kLost = 0x1p-51;  // of a number, where it is moved
+constexpr double kLost = 0x1p-51;  // of a number, where it is moved; of an error, where a lean is taken from it
 
 // Of float64 no middle is a number: who asks there for leans reads them.
 bool is_float64(const Type& type) {
@@ -35,7 +35,8 @@ bool leans(FlowContext& in, const Call& call) {
 at::Tensor shift_of(const Planes& p) {
   const at::Tensor small = at::abs(p.lean) <= at::abs(p.value) * 0.125;
   const at::Tensor low = p.value - p.error + p.lean.clamp_min(0), high = p.value + p.error + p.lean.clamp_max(0);
-  const at::Tensor moves = small.logical_or(low > 0).logical_or(high < 0).logical_and(at::isfinite(p.error));
+  const at::Tensor lost = p.error * kLost;
+  const at::Tensor moves = small.logical_or(low > lost).logical_or(high < -lost).logical_and(at::isfinite(p.error));
   return nothing_where(moves.logical_not(), p.lean * 0.5, 0);
 }
 
@@ -45,8 +46,8 @@ at::Tensor middle_of(FlowContext& in, const at::Tensor& t) {
   if (!p.lean.defined()) return t;
   const at::Tensor shift = shift_of(p);
   p.value = (t + shift).contiguous();
-  p.error =
-      (p.error - at::abs(shift)).clamp_min(0) + nothing_where(shift == 0, (at::abs(t) + at::abs(shift)) * kLost, 0);
+  p.error = (p.error - at::abs(shift)).clamp_min(0) +
+            nothing_where(shift == 0, (at::abs(t) + at::abs(shift) + p.error) * kLost, 0);
   p.lean = at::Tensor();
   in.store.carry(p, p.value);
   return p.value;
@@ -74,9 +75,10 @@ Planes seen_from(const at::Tensor& value, const Planes& middle) {
   if (!middle.error.defined() && middle.value.equal(value)) return p;  // nothing that leans has a hand in it
   const at::Tensor same = (middle.value == value).logical_or(middle.value.isnan().logical_and(value.isnan()));
   const at::Tensor away = nothing_where(same, middle.value - value, 0);
-  const at::Tensor lost = nothing_where(same, (at::abs(middle.value) + at::abs(value)) * kLost, 0);
   const at::Tensor error = middle.error.defined() ? middle.error : at::zeros_like(away);
   const at::Tensor lean = middle.lean.defined() ? middle.lean : at::zeros_like(away);
+  const at::Tensor lost = nothing_where(same, (at::abs(middle.value) + at::abs(value)) * kLost, 0) +
+                          nothing_where(lean.abs() == error, error * kLost, 0);  // of which one side is nothing at all
   const at::Tensor high = (away + error + lean.clamp_max(0) + lost).clamp_min(0);
   const at::Tensor low = (error - lean.clamp_min(0) - away + lost).clamp_min(0);
   p.error = at::maximum(high, low);

@@ -75,5 +75,19 @@ TEST(BoundsAtEnds, WhatHoldsNobodyIsWeak) {
   EXPECT_EQ(v.shares.ambiguous, 16U);
 }
 
+// Which branch is open: one side of what is right is a rounding, the other one reaches the other branch. Beside that
+// the rounding is kept whole.
+TEST(BoundsAtEnds, AShortSideIsNotLostBesideALongOne) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[512] init uniform(-0.03125, 0.03125, seed=1)) {
+    %s = aten.sum(%x) %t = aten.flip(%x, [0]) %u = aten.sum(%t) %d = aten.sub(%s, %u)
+    %c = aten.le(%d, 1.0) %o = aten.le(%d, 1e-09) %q = aten.mul(%x, %x)
+    %k = aten.full([512], 0.25, dtype=f32) %w = aten.where(%o, %q, %k) %v = aten.where(%o, %k, %q) return %w, %v, %c
+  })";
+  const Judged j(text);
+  const Judgement v = j.verdict();
+  EXPECT_FALSE(v.mismatch) << v.mismatch->summary();
+  EXPECT_EQ(v.shares.open, 2U);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

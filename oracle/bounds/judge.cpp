@@ -3,6 +3,7 @@
 #include <cstring>
 #include <map>
 
+#include "compiler/scalar/error_propagation.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/tensors.h"
@@ -70,7 +71,10 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 struct Bound {
   double error = 0, lean = 0;
   bool overflows() const { return std::isinf(error) && std::isinf(lean); }  // for certain
-  double towards(double away) const { return error - (away < 0 ? std::max(lean, 0.0) : std::max(-lean, 0.0)); }
+  double towards(double away) const {
+    const Reach reach = leaning(error, lean);
+    return away < 0 ? reach.below : reach.above;
+  }
 };
 
 // From one integer to another: doubles tell those of 64 bits apart by their last place alone.
