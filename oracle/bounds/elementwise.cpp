@@ -179,8 +179,9 @@ std::array<Uncertain, 3> uncertain(std::span<const ElementsIn> operands, int64_t
   return given;
 }
 
-// What an implementation is off by at most, if the row says so.
-double reach_of(const ScalarRow& row, Dtype result, std::span<const Uncertain> operands) {
+// What an implementation is off by at most, if the row says so, from a value of the reference, which one in float64
+// made.
+double reach_of(const ScalarRow& row, Dtype result, double value, std::span<const Uncertain> operands) {
   if (row.accuracy.reach == nullptr || !is_floating(result)) return kUnbounded;
   double low[3], high[3];
   for (size_t k = 0; k < operands.size(); ++k) {
@@ -190,7 +191,9 @@ double reach_of(const ScalarRow& row, Dtype result, std::span<const Uncertain> o
     low[k] = x - operands[k].error, high[k] = x + operands[k].error;
     if (std::isnan(low[k]) || std::isnan(high[k])) return kUnbounded;
   }
-  return row.accuracy.reach(result, low, high);
+  const double reach = row.accuracy.reach(result, low, high);
+  if (reach == 0) return 0;
+  return (reach + row.accuracy.reach(Dtype::f64, low, high)) * kOwnSlack + std::fabs(value) * 0x1p-52;
 }
 
 // Any row, element by element.
@@ -226,10 +229,11 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
       if (out.kind == ScalarKind::real) {
-        sides = !exact && own.exact()
-                    ? own.stored(results.real(i), p.reach())
-                    : own.with(results.real(i), p.reach(), exact, rest_of(row, out, i, results.real(i)),
-                               largest_operand, reach_of(row, result, {given.data(), operands.size()}));
+        sides =
+            !exact && own.exact()
+                ? own.stored(results.real(i), p.reach())
+                : own.with(results.real(i), p.reach(), exact, rest_of(row, out, i, results.real(i)), largest_operand,
+                           reach_of(row, result, results.real(i), {given.data(), operands.size()}));
         if (!exact) sides = {sides.low * kOwnSlack, sides.high * kOwnSlack};
         error = sides.error();
       } else {
