@@ -12,6 +12,7 @@
 #include "compiler/driver/plugin.h"
 #include "compiler/ops/op_table.h"
 #include "compiler/ops/select.h"
+#include "compiler/scalar/scalar.h"
 
 namespace lenz {
 
@@ -23,6 +24,17 @@ std::string_view name(LoweringKind kind) {
 std::string_view name(Accuracy accuracy) {
   constexpr std::string_view names[] = {"exact", "rounded", "ulp1", "ulp2", "ulp4", "ulp16", "accumulated", "composed"};
   return names[static_cast<size_t>(accuracy)];
+}
+// Of a row that is a primitive, what the scalar table holds everybody to; of others what the row says.
+std::string accuracy_of(const OpDef& op) {
+  const ScalarRow* primitive = op.scalar.empty() ? nullptr : find_scalar(op.scalar);
+  if (!primitive) return std::string(name(op.accuracy));
+  switch (primitive->accuracy.kind) {
+    case AccuracyClass::exact: return "exact";
+    case AccuracyClass::correctly_rounded: return "rounded";
+    case AccuracyClass::ulps: break;
+  }
+  return "ulp" + std::to_string(static_cast<int>(primitive->accuracy.ulps));
 }
 std::string_view name(VariantKind kind) {
   constexpr std::string_view names[] = {"functional", "in_place", "out"};
@@ -67,7 +79,7 @@ nlohmann::json to_json(const OpDef& op) {
       {"traits", trait_names(op.traits)},
       {"dtypes", dtype_names(op.dtypes)},
       {"domain", {{"low", op.domain.low}, {"high", op.domain.high}, {"zero", !op.domain.exclude_zero}}},
-      {"accuracy", std::string(name(op.accuracy))},
+      {"accuracy", accuracy_of(op)},
       {"scalar", op.scalar},
       {"core", stands_at_core(op)},
       {"raises", op.raises},
@@ -103,7 +115,7 @@ void print_one(const OpDef& op) {
   std::snprintf(domain, sizeof domain, "[%g, %g]%s", op.domain.low, op.domain.high,
                 op.domain.exclude_zero ? " without 0" : "");
   line("domain", domain);
-  line("accuracy", name(op.accuracy));
+  line("accuracy", accuracy_of(op));
   line("scalar", op.scalar);
   line("raises", op.raises);
   line("writes", op.writes);
@@ -124,8 +136,7 @@ void print_table(std::span<const OpDef* const> rows) {
   for (const OpDef* op : rows)
     std::printf("%-*s  %-10s %-9s %-8s %-11s %s\n", static_cast<int>(width), op->full_name.c_str(),
                 std::string(name(op->variant)).c_str(), std::string(name(op->lowering.kind)).c_str(),
-                op->gradient.empty() ? "no" : "yes", std::string(name(op->accuracy)).c_str(),
-                joined(trait_names(op->traits)).c_str());
+                op->gradient.empty() ? "no" : "yes", accuracy_of(*op).c_str(), joined(trait_names(op->traits)).c_str());
 }
 
 void print_counts(std::span<const OpDef* const> rows) {

@@ -42,6 +42,12 @@ TEST(OpsCommand, ANameShowsTheRowAndItsVariants) {
     EXPECT_NE(ran.out.find(part), std::string::npos) << part << "\n" << ran.out;
 }
 
+TEST(OpsCommand, APrimitiveIsAsAccurateAsItsTableSays) {
+  const Ran ran = run("ops hypot");
+  ASSERT_EQ(ran.code, 0) << ran.out;
+  EXPECT_NE(ran.out.find("accuracy    ulp1\n"), std::string::npos) << ran.out;
+}
+
 TEST(OpsCommand, ClassesAreHeldAgainstAFileOfCalls) {
   std::string path = testing::TempDir() + "ops_command_calls_" + std::to_string(getpid()) + ".txt";
   std::ofstream(path) << "graph @c(%x: f32[2, 3]) {\n  %r = aten.neg(%x)\n  return %r\n}\n%%\n"

@@ -235,7 +235,7 @@ void backward_rows(RowSink& t) {
         meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     %inside = aten.logical_and(aten.gt(%x, -3), aten.lt(%x, 3))
     return aten.where(%inside, aten.mul(%g, 0.16666667163372040), 0.0))",
-                row));
+                loosely(row)));
   t.row("hardtanh_backward(Tensor grad_output, Tensor self, Scalar min_val, Scalar max_val) -> Tensor",
         fitting("min_val:computed max_val:computed", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     %outside = aten.logical_or(aten.le(%x, $min_val), aten.ge(%x, $max_val))
