@@ -69,7 +69,7 @@ void settle(FlowContext& in, const at::Tensor& value, at::Tensor error, const at
 
 void note_terms(FlowContext& in, const at::Tensor& value, const at::Tensor& error,
                 const std::function<double()>& terms) {
-  if (!error.defined() || value.numel() == 0 || value.is_complex()) return;
+  if (!error.defined() || value.numel() == 0 || !value.is_floating_point()) return;
   if (error.max().item<double>() > at::abs(value).max().to(at::kDouble).item<double>())
     in.store.added_up(value, terms());
 }

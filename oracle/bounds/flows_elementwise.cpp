@@ -479,10 +479,10 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   if (row.error.rule == ErrorRule::sum && operands.size() > 1)
     flow::note_terms(in, value, made.error, [&] {
       double largest = 0;
-      for (const Planes& p : operands)
-        largest = std::max(
-            largest,
-            nothing_where(p.value.isfinite().logical_not(), at::abs(p.value), 0).max().to(at::kDouble).item<double>());
+      for (const Planes& p : operands) {
+        const at::Tensor size = at::abs(p.value.to(at::kDouble));
+        largest = std::max(largest, nothing_where(size.isfinite().logical_not(), size, 0).max().item<double>());
+      }
       return largest;
     });
   return out;
