@@ -173,6 +173,8 @@ ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
   } else if (!v.known.empty()) {
     std::printf("%s: what libtorch gives, which is wrong there, and known for it: %s\n", options.results.c_str(),
                 v.known.c_str());
+  } else if (v.refused) {
+    std::printf("%s: right; eager raises on these inputs too\n", options.results.c_str());
   } else {
     std::printf("%s: right; %llu elements, %llu of them held %s\n", options.results.c_str(),
                 static_cast<unsigned long long>(v.shares.elements), static_cast<unsigned long long>(v.shares.strong),

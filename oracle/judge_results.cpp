@@ -80,7 +80,8 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   const bool by_sizes = verdict.mismatch && verdict.mismatch->rung == Rung::metadata;
   if (verdict.mismatch) verdict.code = ExitCode::wrong;
   if (verdict.mismatch && !by_elements && !by_sizes) return verdict;
-  if (expected.ending == Ending::raised) return verdict;  // both are refused
+  verdict.refused = expected.ending == Ending::raised;
+  if (verdict.refused) return verdict;
 
   fresh = copies_of(boxed, graph, binding, options);
   // Inputs drawn for it keep every operation exact: nothing but these values is right. Else anybody, libtorch too, may

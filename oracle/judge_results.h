@@ -27,6 +27,7 @@ struct ResultsVerdict {
   ExitCode code = ExitCode::fine;      // fine, wrong, or not_covered
   std::string why;                     // not_covered: in words
   std::string error;                   // of files that are not what they should be; nothing was judged
+  bool refused = false;                // fine: eager raises on these inputs, and so did whoever made them
   bool exact = false;                  // nothing but the expected bits is right
   std::optional<Mismatch> mismatch;    // wrong
   std::string known;                   // they are libtorch's, wrong, and known for it (values_known.txt): why

@@ -92,6 +92,12 @@ class ResultsReader {
 
  private:
   [[noreturn]] void fail(const std::string& what) const { throw UserError(what, path_); }
+  std::string held() const {  // in the file
+    std::string all;
+    for (const std::string& key : file_.keys())
+      if (key != "lenz") all += (all.empty() ? "; it has " : ", ") + key;
+    return all;
+  }
 
   void expect(const std::string& key, const RunValue& value) {
     Seen seen = look(value);
@@ -103,7 +109,7 @@ class ResultsReader {
       numbers_.push_back(key);
       if (entry(key)) seen_.emplace_back(key, std::move(seen));
     } else if (seen.kind == TypeKind::tensor) {
-      if (!file_.has(key)) fail("it lacks " + key + ", which the graph returns: " + to_string(seen));
+      if (!file_.has(key)) fail("it lacks " + key + ", which the graph returns: " + to_string(seen) + held());
       seen_.emplace_back(key, std::move(seen));
     }
   }

@@ -336,6 +336,7 @@ TEST_F(RunCommand, WhatRaisesSavesThatItDid) {
     EXPECT_THAT(s.text, HasSubstr(" raises: ")) << on;
     const Said judged = check({"--against", file("out.npz")}, "raises.lenz");
     EXPECT_EQ(judged.code, ExitCode::fine) << on << judged.text;
+    EXPECT_THAT(judged.text, HasSubstr("right; eager raises on these inputs too")) << on;
     std::filesystem::remove(file("out.npz"));
   }
   // Of a graph that does not raise such a file is wrong.
@@ -361,6 +362,10 @@ TEST_F(RunCommand, InputsThatTheFileLacksAreNamed) {
   const Said none = run({"--on", "eager", "--inputs", file("results.npz")});
   EXPECT_EQ(none.code, ExitCode::bad_input);
   EXPECT_THAT(none.text, HasSubstr("no array of the file is an input of the graph"));
+  const Said other = check({"--against", file("some.npz")});
+  EXPECT_EQ(other.code, ExitCode::bad_input);
+  EXPECT_THAT(other.text, HasSubstr("it lacks out0"));
+  EXPECT_THAT(other.text, HasSubstr("; it has x"));
 }
 
 TEST_F(RunCommand, WhatIsOfOwnResultsGoesNotWithOthers) {

@@ -18,7 +18,7 @@ constexpr Descr kDescrs[] = {{"b1", Dtype::b8},  {"u1", Dtype::u8},  {"i1", Dtyp
                              {"i4", Dtype::i32}, {"i8", Dtype::i64}, {"f2", Dtype::f16},  {"f4", Dtype::f32},
                              {"f8", Dtype::f64}, {"c8", Dtype::c64}, {"c16", Dtype::c128}};
 
-[[noreturn]] void fail(const std::string& what) { throw UserError("not a NumPy array: " + what); }
+[[noreturn]] void fail(const std::string& what) { throw UserError("not a NumPy array that can be read: " + what); }
 
 // {'descr': '<f4', 'fortran_order': False, 'shape': (3, 4), }
 class HeaderReader {
