@@ -282,7 +282,9 @@ class Judge {
       // Wider than all that comes out, a bound holds nobody to anything: zeros would do. But what cancels is held to
       // what it was made of, if that is no more than what is given.
       if (std::isfinite(bound.error) && bound.error > magnitude(v)) {
-        if (!largest) largest = std::max(std::min(expected.terms, largest_input()), largest_in(expected));
+        const double normal =
+            is_inexact(native) ? smallest_normal(to_real(native)) : 0;  // what is lost below is nothing
+        if (!largest) largest = std::max({std::min(expected.terms, largest_input()), largest_in(expected), normal});
         marked = marked || bound.error > *largest;
       }
       count_element(shares, v, bound, marked);
