@@ -494,4 +494,17 @@ double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, s
   return kInfinity;
 }
 
+double reach_of(const ScalarRow& row, Dtype dtype, std::span<const Uncertain> operands) {
+  if (row.accuracy.reach == nullptr || !is_floating(dtype)) return kInfinity;
+  double low[3], high[3];
+  for (size_t k = 0; k < operands.size(); ++k) {
+    const ScalarValue& v = operands[k].value;
+    if (v.kind() == ScalarKind::complex) return kInfinity;
+    const double x = v.kind() == ScalarKind::integer ? static_cast<double>(v.integer()) : v.real();
+    low[k] = x - operands[k].error, high[k] = x + operands[k].error;
+    if (std::isnan(low[k]) || std::isnan(high[k])) return kInfinity;
+  }
+  return row.accuracy.reach(dtype, low, high);
+}
+
 }  // namespace lenz

@@ -58,4 +58,8 @@ double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, s
 double computed_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result,
                       std::span<const ScalarValue> operands);
 
+// What no implementation is off by more than for such operands where it rounds to `dtype`, whatever its class; infinite
+// where the row does not say.
+double reach_of(const ScalarRow& row, Dtype dtype, std::span<const Uncertain> operands);
+
 }  // namespace lenz

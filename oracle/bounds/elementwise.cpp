@@ -179,21 +179,11 @@ std::array<Uncertain, 3> uncertain(std::span<const ElementsIn> operands, int64_t
   return given;
 }
 
-// What an implementation is off by at most, if the row says so, from a value of the reference, which one in float64
-// made.
-double reach_of(const ScalarRow& row, Dtype result, double value, std::span<const Uncertain> operands) {
-  if (row.accuracy.reach == nullptr || !is_floating(result)) return kUnbounded;
-  double low[3], high[3];
-  for (size_t k = 0; k < operands.size(); ++k) {
-    const ScalarValue& v = operands[k].value;
-    if (v.kind() == ScalarKind::complex) return kUnbounded;
-    const double x = v.kind() == ScalarKind::integer ? static_cast<double>(v.integer()) : v.real();
-    low[k] = x - operands[k].error, high[k] = x + operands[k].error;
-    if (std::isnan(low[k]) || std::isnan(high[k])) return kUnbounded;
-  }
-  const double reach = row.accuracy.reach(result, low, high);
-  if (reach == 0) return 0;
-  return (reach + row.accuracy.reach(Dtype::f64, low, high)) * kOwnSlack + std::fabs(value) * 0x1p-52;
+// `reach_of` from a value of the reference, which an implementation in float64 made.
+double reach_from(double value, const ScalarRow& row, Dtype result, std::span<const Uncertain> operands) {
+  const double reach = reach_of(row, result, operands);
+  if (reach == 0 || reach == kUnbounded) return reach;
+  return (reach + reach_of(row, Dtype::f64, operands)) * kOwnSlack + std::fabs(value) * 0x1p-52;
 }
 
 // Any row, element by element.
@@ -233,7 +223,7 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
             !exact && own.exact()
                 ? own.stored(results.real(i), p.reach())
                 : own.with(results.real(i), p.reach(), exact, rest_of(row, out, i, results.real(i)), largest_operand,
-                           reach_of(row, result, results.real(i), {given.data(), operands.size()}));
+                           reach_from(results.real(i), row, result, {given.data(), operands.size()}));
         if (!exact) sides = {sides.low * kOwnSlack, sides.high * kOwnSlack};
         error = sides.error();
       } else {

@@ -475,12 +475,13 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);
   made.whole = made.error.defined() && value.is_floating_point() && stays_whole(row, operands);
   if (operands.size() == 1 && exact) made.terms = operands[0].terms;
-  // Shares of what adds up, by numbers that are certain.
+  // A share of what adds up, by a number that is certain.
   const bool divides = row.error.rule == ErrorRule::quotient;
-  if (operands.size() == 2 && (divides || row.error.rule == ErrorRule::product) && !operands[1].error.defined() &&
-      operands[0].terms > 0 && operands[1].value.numel() == 1 && !operands[1].value.is_complex())
-    made.terms = divides ? operands[0].terms / std::fabs(operands[1].value.to(at::kDouble).item<double>())
-                         : operands[0].terms * std::fabs(operands[1].value.to(at::kDouble).item<double>());
+  if (operands.size() == 2 && (divides || row.error.rule == ErrorRule::product) && operands[0].terms > 0 &&
+      !operands[1].error.defined() && operands[1].value.numel() == 1 && !operands[1].value.is_complex()) {
+    const double number = std::fabs(operands[1].value.to(at::kDouble).item<double>());
+    made.terms = divides ? operands[0].terms / number : operands[0].terms * number;
+  }
   in.store.carry(made, value);
   if (row.error.rule == ErrorRule::sum && operands.size() > 1)
     flow::note_terms(in, value, made.error, [&] {

@@ -135,7 +135,7 @@ std::vector<double> doubles_of(const at::Tensor& t) {
 }
 
 // For each window, whether another element than the one that its index names may be its greatest.
-at::Tensor have_rivals(const Rows& rows, const Intervals& all, bool ties_open) {
+at::Tensor has_rival_in_window(const Rows& rows, const Intervals& all, bool ties_open) {
   const std::vector<double> low = doubles_of(all.low), high = doubles_of(all.high), width = doubles_of(all.width);
   const at::Tensor named = rows.indices.contiguous();
   at::Tensor met = at::zeros(named.sizes(), at::kBool);
@@ -203,7 +203,7 @@ void mark_indices(FlowContext& in, const Call& call, const Planes& operand, cons
   const bool any_tie = ties_open(*call.op, call.args);
   const at::Tensor open = rows->windows.empty()
                               ? has_rival(rows->operand, all, rows->dim, any_tie).gather(rows->dim, rows->indices)
-                              : have_rivals(*rows, all, any_tie);
+                              : has_rival_in_window(*rows, all, any_tie);
   if (!at::any(open).item<bool>()) return;
   const Opened made = opened(in, call, *rows, all, open, ends);
   in.store.write(indices, made.error.reshape(indices.sizes()), open.reshape(indices.sizes()));

@@ -158,22 +158,17 @@ Dtype counted_in(const ScalarRow& row, Dtype dtype) {
   return row.eager.narrow_ulps > 0 ? dtype : arithmetic_dtype(dtype);
 }
 
-double number_of(const ScalarValue& v) {
-  return v.kind() == ScalarKind::integer ? static_cast<double>(v.integer()) : v.real();
-}
-
 // What the row's accuracy allows, or eager is known to take: it is one of those who are judged.
 double legal_error(const ScalarRow& row, Dtype dtype, double exact, std::span<const ScalarValue> operands) {
   if (row.eager.narrow_ulps > 0 && arithmetic_dtype(dtype) != dtype)
     return row.eager.narrow_ulps * last_place(dtype, std::max(std::fabs(exact), row.accuracy.absolute));
   const double own = own_error(row, arithmetic_dtype(dtype), ScalarValue(exact), operands);
   const double eager = dtype == Dtype::f64 && row.eager.f64_ulps > 0 ? row.eager.f64_ulps : row.eager.ulps;
-  double all = row.accuracy.kind == AccuracyClass::ulps ? own * std::max(1.0, eager / row.accuracy.ulps) : own;
-  if (row.accuracy.reach != nullptr && is_floating(dtype)) {
-    double at[3] = {};
-    for (size_t k = 0; k < operands.size(); ++k) at[k] = number_of(operands[k]);
-    return std::min(all, row.accuracy.reach(dtype, at, at));
-  }
+  const double all = row.accuracy.kind == AccuracyClass::ulps ? own * std::max(1.0, eager / row.accuracy.ulps) : own;
+  std::array<Uncertain, 3> certain;
+  for (size_t k = 0; k < operands.size(); ++k) certain[k].value = operands[k];
+  if (const double reach = reach_of(row, dtype, {certain.data(), operands.size()}); std::isfinite(reach))
+    return std::min(all, reach);
   return std::max(all, computed_error(row, dtype, ScalarValue(exact), operands));
 }
 
