@@ -175,6 +175,8 @@ struct OpDef {
   std::string scalar;          // elementwise: the primitive in the scalar table, if it is just that
   std::string_view raises;     // when eager raises, in words
   std::string_view decompose;  // text of its definition, see compiler/ops/decompose.h; empty: none
+  // Of f16 and bf16 its definition's steps are taken in f32 and results rounded once, as eager's kernel does.
+  bool wide_steps = false;
   // Of a view: what its base holds once the view holds %written, as a definition over the op's own parameters.
   std::string_view written_base;
   // Operands that it writes to though ATen's schema does not say so, by parameter: "running_mean running_var if

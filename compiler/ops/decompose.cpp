@@ -1,5 +1,6 @@
 #include "compiler/ops/decompose.h"
 
+#include <algorithm>
 #include <charconv>
 #include <limits>
 #include <map>
@@ -314,8 +315,48 @@ class Expander : TextCursor<Expander> {
 
 }  // namespace
 
+namespace {
+const Type* tensor_type(const Graph& graph, const OpDef& op, std::span<const Arg> args, size_t i) {
+  if (!args[i].is_value() || op.schema.params[i].is_out) return nullptr;
+  const Type& type = graph.type(args[i].value());
+  return type.is_tensor() ? &type : nullptr;
+}
+
+bool steps_are_wide(const Graph& graph, const OpDef& op, std::span<const Arg> args) {
+  SmallVec<const Type*, 4> operands;
+  for (size_t i = 0; op.wide_steps && i < args.size(); ++i)
+    if (const Type* type = tensor_type(graph, op, args, i)) operands.push_back(type);
+  return steps_are_wide(op, operands);
+}
+
+// The steps in f32: operands are converted before, results behind.
+SmallVec<Arg, 4> expand_widely(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args,
+                               uint32_t origin) {
+  DefinitionValues values(graph, before, op, args, origin);
+  auto convert = [&](const Arg& a, Dtype to) {
+    const Keyword dtype{"dtype", Arg::of_dtype(to)};
+    return values.insert("aten._to_copy", {&a, 1}, {&dtype, 1})[0];
+  };
+  SmallVec<Arg, 12> wide;
+  for (size_t i = 0; i < args.size(); ++i)
+    wide.push_back(tensor_type(graph, op, args, i) ? convert(args[i], Dtype::f32) : args[i]);
+  SmallVec<Arg, 4> results = Expander(graph, before, op, op.decompose, wide, origin).run();
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Dtype claimed = values.result_dtype(i);
+    if (graph.type(results[i].value()).dtype != claimed) results[i] = convert(results[i], claimed);
+  }
+  return results;
+}
+}  // namespace
+
+bool steps_are_wide(const OpDef& op, std::span<const Type* const> operands) {
+  return op.wide_steps && !operands.empty() && is_reduced_float(operands[0]->dtype) &&
+         std::ranges::all_of(operands, [&](const Type* t) { return t->dtype == operands[0]->dtype; });
+}
+
 SmallVec<Arg, 4> expand(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin) {
   LENZ_CHECK(!op.decompose.empty(), op.full_name + " has no definition");
+  if (steps_are_wide(graph, op, args)) return expand_widely(graph, before, op, args, origin);
   return Expander(graph, before, op, op.decompose, args, origin).run();
 }
 

@@ -40,6 +40,10 @@ namespace lenz {
 // Throws UserError where the definition refuses its arguments as eager does.
 SmallVec<Arg, 4> expand(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin = 0);
 
+// Whether the steps of a definition are taken in f32 and its results rounded (OpDef::wide_steps): where all operands,
+// its tensors, are of one narrow dtype. What has another one eager converts to the narrow one first.
+bool steps_are_wide(const OpDef& op, std::span<const Type* const> operands);
+
 // Of a view op(args) whose result is to hold `written` (OpDef::written_base): inserts what its operand holds then. Of a
 // list of views, `element` says which one; the text knows them as `%written` and `$element`.
 ValueId expand_written_base(Graph& graph, NodeId before, const OpDef& op, std::span<const Arg> args, ValueId written,

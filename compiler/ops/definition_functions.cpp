@@ -183,10 +183,13 @@ Arg run_tells(DefinitionValues& v, Args a) {
 Arg scaled(DefinitionValues& v, Args a) { return Arg::of_dim(call(SymFn::floor_scale, v.dim(a[0]), real_of(a[1]))); }
 
 // --- of the op's own results, as its type rule gives them
-InferredResult result(DefinitionValues& v, Args a) {
+InferredResult result(DefinitionValues& v, size_t i) {
   Infer in = v.rules();
   in.run();
-  return in.results()[a.empty() ? 0 : static_cast<size_t>(v.constant(a[0]))];
+  return in.results()[i];
+}
+InferredResult result(DefinitionValues& v, Args a) {
+  return result(v, a.empty() ? 0 : static_cast<size_t>(v.constant(a[0])));
 }
 Arg result_shape(DefinitionValues& v, Args a) { return v.graph().context().dims(result(v, a).type->sizes()); }
 Arg result_strides(DefinitionValues& v, Args a) { return v.graph().context().dims(result(v, a).type->strides()); }
@@ -371,5 +374,7 @@ Arg DefinitionValues::function(std::string_view name, std::span<const Arg> args)
   }
   wrong("no function " + std::string(name));
 }
+
+Dtype DefinitionValues::result_dtype(size_t i) { return result(*this, i).type->dtype; }
 
 }  // namespace lenz

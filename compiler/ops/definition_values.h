@@ -23,6 +23,8 @@ class DefinitionValues {
   SmallVec<Arg, 4> insert(std::string_view op, std::span<const Arg> positional, std::span<const Keyword> keywords = {});
   ValueId inserted(std::string_view op, std::span<const Arg> positional);  // of one result
 
+  Dtype result_dtype(size_t i);  // of the op's own results, as its type rule gives them
+
   // Expressions. What the definition's text gets wrong is an InternalError.
   const Type& tensor(const Arg& a) const;
   Dtype dtype(const Arg& a) const;  // of a tensor, a number or a dtype

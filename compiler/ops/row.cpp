@@ -20,6 +20,7 @@ void RowSink::row(std::string_view schema, const Row& fields) {
   def.flow = fields.flow;
   def.raises = fields.raises;
   def.decompose = fields.decompose;
+  def.wide_steps = fields.wide_steps;
   def.written_base = fields.written_base;
   def.writes = fields.writes;
   def.devices = fields.devices;

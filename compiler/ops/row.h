@@ -31,6 +31,7 @@ struct Row {
   std::string_view scalar = {};  // "{}": the op's own name
   std::string_view raises = {};
   std::string_view decompose = {};
+  bool wide_steps = false;
   std::string_view loops = {};  // Lowering::body
   std::string_view written_base = {};
   std::string_view writes = {};
@@ -59,6 +60,12 @@ struct EachRow {
 inline Row meaning(std::string_view definition, Row row) {
   row.decompose = definition;
   return row;
+}
+
+// The same whose steps are taken in f32, of whatever is narrower: OpDef::wide_steps.
+inline Row widely(std::string_view definition, Row row) {
+  row.wide_steps = true;
+  return meaning(definition, row);
 }
 
 // A row whose operands need not lie on one device: OpDef::devices.

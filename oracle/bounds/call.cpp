@@ -9,11 +9,29 @@
 
 #include "compiler/base/dtype.h"
 #include "compiler/graph/pattern_functions.h"
+#include "compiler/ops/decompose.h"
 #include "compiler/scalar/rounding.h"
 #include "compiler/scalar/scalar.h"
 #include "oracle/aten.h"
 
 namespace lenz::oracle {
+
+std::optional<Call> in_wide_dtypes(const Call& call) {
+  std::vector<const Type*> tensors;
+  for (const Type* t : call.types)
+    if (t->is_tensor()) tensors.push_back(t);
+  if (!steps_are_wide(*call.op, tensors)) return std::nullopt;
+  Call wide = call;
+  for (const Type*& t : wide.types) {
+    if (!t->is_tensor()) continue;
+    TensorType in_f32 = t->tensor();
+    in_f32.dtype = Dtype::f32;
+    t = call.graph->shared_context()->tensor(in_f32);
+  }
+  for (Dtype& d : wide.result_dtypes)
+    if (is_reduced_float(d)) d = Dtype::f32;
+  return wide;
+}
 
 Dtype widened(Dtype dtype) {
   if (is_complex(dtype)) return Dtype::c128;

@@ -59,6 +59,9 @@ bool rounds_once(const Graph& definition);
 // its place. Nothing for other calls.
 std::optional<Call> without_ignored(const Call& call);
 
+// The call in f32, where that is what the steps of its narrow floats are computed in (OpDef::wide_steps).
+std::optional<Call> in_wide_dtypes(const Call& call);
+
 // What a dtype is computed in: float64 for floats, complex128 for complex numbers, itself for integers.
 Dtype widened(Dtype dtype);
 

@@ -207,8 +207,24 @@ struct Referee::Impl final : NodeMachine {
     if (op.variant != VariantKind::functional) return run_writing(call);
     bool bits = op.has(Trait::movement) && op.schema.find("dtype") >= 0;
     if (op.has(Trait::view) && !bits) return call.run_widened(boxed);
+    if (const std::optional<Call> wide = in_wide_dtypes(call)) return run_wide_steps(call, *wide);
     Outcome out = run_functional(call, dtypes);
     if (!out.raised && op.flow.eager != 1 && in.errors && !computed_wider(call, dtypes)) add_steps_of_eager(call, out);
+    return out;
+  }
+
+  // The steps in f32, their results rounded once.
+  Outcome run_wide_steps(const Call& call, const Call& wide) {
+    std::vector<Dtype> made = wide.result_dtypes;
+    Outcome out = run_unsigned(wide, made);
+    if (out.raised) return out;
+    FlowContext in = context();
+    for (size_t i = 0; i < out.results.size(); ++i) {
+      const at::Tensor& result = out.results[i]->value.toTensor();
+      if (made[i] != call.result_dtypes[i])
+        assign(in, result, store.read(result), made[i], call.result_dtypes[i], false);
+    }
+    if (formula_ == Formula::given && in.of_eager && any_operand_at_range_end(call)) excuse_definition(in, call, out);
     return out;
   }
 

@@ -158,6 +158,21 @@ TEST(Bounds, FunctionsOfNarrowNumbersAreComputedInFloat) {
   EXPECT_FALSE(next_is_wrong("bf16", "logit", 0.25, -1.09375));  // -1.098612, stored as -1.1015625
 }
 
+// Steps of activations are taken in f32, whatever they are stored in: where such a step cancels, nobody has lost what a
+// narrow step would lose.
+TEST(Bounds, StepsOfActivationsAreTakenInFloat) {
+  for (const char* dtype : {"bf16", "f16"})
+    for (const char* of : {"gelu(%y)", "silu(%y)", "mish(%y)", "gelu_backward(%y, %y)", "elu(%y)"}) {
+      Judged j("graph @g(%x: f32[1]) { %y = aten._to_copy(%x, dtype=" + std::string(dtype) + ") %z = aten." + of +
+                   " return %z }",
+               {{-3.0}});
+      EXPECT_FALSE(j.verdict().mismatch) << dtype << " " << of;
+      const double value = j.values()[0];
+      EXPECT_LT(j.errors()[0], std::fabs(value) * 0x1p-6) << dtype << " " << of;
+      EXPECT_TRUE(j.with(0, 0, value * 1.02).mismatch) << dtype << " " << of;
+    }
+}
+
 // A number that a dtype can't hold is what stands there, or what it becomes: one way alone, for all that read it.
 TEST(Bounds, NumbersAreOffTheWayThatTheyAreRounded) {
   // In bf16 0.1 is 0.10009765625: no product is less than with 0.1, rounded.
