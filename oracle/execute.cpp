@@ -350,12 +350,8 @@ Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, co
   return e;
 }
 
-std::vector<RunValue> initial_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, uint64_t seed) {
+std::unique_ptr<Graph> with_initial_values(const Graph& graph, uint64_t seed) {
   auto seeded = graph.clone();
-  for (const Input& input : graph.inputs())
-    if (const Type& t = graph.type(input.value); t.is_tensor() && t.device.kind != boxed.device())
-      throw Unsupported("input " + graph.value_name(input.value) + " is on " + lenz::to_string(t.device) +
-                        ", and eager runs on the CPU here");
   for (size_t i = 0; i < seeded->inputs().size(); ++i) {
     Initialiser& init = seeded->input(i).init;
     const Type& type = seeded->type(seeded->inputs()[i].value);
@@ -373,6 +369,15 @@ std::vector<RunValue> initial_inputs(const Graph& graph, Boxed& boxed, const Bin
       init.seed = combine(init.seed, seed);
     }
   }
+  return seeded;
+}
+
+std::vector<RunValue> initial_inputs(const Graph& graph, Boxed& boxed, const Binding& binding, uint64_t seed) {
+  for (const Input& input : graph.inputs())
+    if (const Type& t = graph.type(input.value); t.is_tensor() && t.device.kind != boxed.device())
+      throw Unsupported("input " + graph.value_name(input.value) + " is on " + lenz::to_string(t.device) +
+                        ", and eager runs on the CPU here");
+  const std::unique_ptr<Graph> seeded = with_initial_values(graph, seed);
   std::vector<RunValue> by_value = boxed.inputs(*seeded, binding.lookup());
   std::vector<RunValue> inputs;
   for (const Input& input : seeded->inputs()) inputs.push_back(by_value[input.value]);

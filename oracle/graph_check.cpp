@@ -463,6 +463,9 @@ class GraphCheck {
       report_.unjudged += j->shares.ambiguous;
     }
     report_.telling += !j->shares.weak() && tells();
+    if (j->shares.weak() && report_.weak_why.empty())
+      report_.weak_why =
+          "of seed " + std::to_string(seed_) + ", " + std::string(name(values_)) + " values, " + j->shares.to_string();
     if (j->shares.weak() && values_ == Values::ordinary && !weak_seed_) weak_seed_ = seed_;
   }
 
@@ -549,6 +552,7 @@ nlohmann::json GraphReport::to_json() const {
     if (!culprit_at.text.empty()) j["culprit"]["text"] = culprit_at.text;
   }
   if (!known_why.empty()) j["known_why"] = known_why;
+  if (!weak_why.empty()) j["weak_why"] = weak_why;
   if (!inexact_why.empty()) j["inexact_why"] = inexact_why;
   if (!no_parts.empty()) j["no_parts"] = no_parts;
   if (!no_stream.empty()) j["no_stream"] = no_stream;

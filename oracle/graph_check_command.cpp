@@ -97,9 +97,9 @@ void show(const Answer& a) {
     std::printf("%s: not covered, out of memory: %s\n", file.c_str(), report.out_of_memory.c_str());
   if (report.hardly_judged()) {
     std::printf(
-        "%s: weak: passes agree, but on every input that is not special more than 5 %% of the elements, or most of one "
-        "result, are ambiguous in the float64 reference",
-        file.c_str());
+        "%s: weak: passes agree, but no input leaves the float64 reference enough to say (at most 5 %% of the elements "
+        "open, and of each result at most half; special values and NaN say nothing of others): %s",
+        file.c_str(), report.weak_why.c_str());
     if (report.alike)
       std::printf("; on %zu what is computed lies no further from it than rounding noise does", report.alike);
     if (report.parts) std::printf("; and so of %zu of %zu parts:", report.weak_parts.size(), report.parts);
@@ -108,7 +108,8 @@ void show(const Answer& a) {
     std::printf("\n");
   }
   if (a.code == ExitCode::fine || (agrees(report) && !report.not_lowered.empty())) {
-    std::printf("%s: agrees with eager; %zu runs, %zu rewrites", file.c_str(), report.runs, report.rewrites);
+    std::printf("%s: agrees with eager%s; %zu runs, %zu rewrites", file.c_str(),
+                report.known ? " but where eager is wrong" : "", report.runs, report.rewrites);
     if (report.refused == report.seeds) {
       std::printf("; eager refuses all inputs, and so does every path");
     } else if (report.refused) {
@@ -130,10 +131,11 @@ void show(const Answer& a) {
       std::printf("; in parts within the bounds of %zu of %zu", report.parts - report.weak_parts.size(), report.parts);
     for (const std::string& part : report.weak_parts) std::printf(", not of %s", part.c_str());
     if (report.known)
-      std::printf("; on %zu eager is wrong, and known for it: %s", report.known, report.known_why.c_str());
+      std::printf("; on %zu eager is wrong, and known for it: %s, and what is held to the bounds is the rest",
+                  report.known, report.known_why.c_str());
     if (!report.no_stream.empty())
       std::printf("; random loops compared from outside alone: %s", report.no_stream.c_str());
-    if (report.on_loops) std::printf("; so do its loops on %zu", report.on_loops);
+    if (report.on_loops) std::printf("; its loops agree on %zu", report.on_loops);
     if (report.on_kernels) std::printf(", its kernels on %zu", report.on_kernels);
     if (!report.without_code.empty()) std::printf(", %zu of them without code", report.without_code.size());
     if (report.rebound) std::printf(", %zu sizes among them, by %zu program(s)", report.rebound, report.programs);
@@ -166,6 +168,9 @@ ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
   for (const std::string& what : v.untold) std::printf("not judged, for the file does not say it: %s\n", what.c_str());
   if (v.mismatch) {
     std::printf("%s: wrong: %s\n", options.results.c_str(), v.mismatch->summary().c_str());
+    if (!v.drawn.empty())
+      std::printf("  held to inputs drawn here: %s; --seed, --values and --bind name others, --inputs brings them\n",
+                  v.drawn.c_str());
     if (options.draws == Draws::eager && draws(*graph))
       std::printf("  held to eager's own draws; what drew from Lenz's stream is held to it by --random lenz\n");
   } else if (v.code != ExitCode::fine) {
@@ -243,8 +248,8 @@ ExitCode graph_check_command(std::span<const std::string> args) {
                     "say which results to judge: --against Y.npz; code is held to Lenz's stream without being asked");
   if (inputs->count() && files.size() != 1) throw UserError("--inputs are those of one graph", "lenz check");
   if (judge.results.empty() && inputs->count()) {
-    if (options.values || options.layouts)
-      throw UserError("--inputs stand in place of --values and --layouts", "lenz check");
+    if (options.values || options.layouts || app.count("--seeds") > 0)
+      throw UserError("--inputs stand in place of --values, --layouts and --seeds", "lenz check");
     options.seeds = 1;
     options.given = [&](const Graph& graph, Boxed& boxed, Binding& binding) {
       return read_inputs(judge.inputs, graph, boxed, binding, options.first_seed, true);

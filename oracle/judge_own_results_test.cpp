@@ -105,6 +105,36 @@ TEST_F(JudgeOwnResults, BoundsBeyondEveryNumberHoldNobody) {
   EXPECT_EQ(judged_after(kNoise, {}, "", 0).code, ExitCode::fine);
 }
 
+// Bounds grow with each layer until they leave all open; a sign that is wrong is no rounding noise.
+TEST_F(JudgeOwnResults, GrossErrorsBehindManyLayersAreNoNoise) {
+  std::string text = "graph @g(%x0: f32[8, 64] init normal(0, 1, seed=1)";
+  std::string body;
+  for (int i = 0; i < 5; ++i) {
+    const std::string n = std::to_string(i), next = std::to_string(i + 1);
+    text += ", %w" + n + ": f32[64, 64] init normal(0, 0.125, seed=" + std::to_string(i + 2) + ")";
+    body += "  %l" + n + " = aten.linear(%x" + n + ", %w" + n + ") %g" + n + " = aten.gelu(%l" + n + ") %x" + next +
+            " = aten.layer_norm(%g" + n + ", [64])\n";
+  }
+  text += ") {\n" + body + "  return %x5\n}";
+  const ResultsVerdict right = judged_after(text, {}, "out0", 0);
+  EXPECT_EQ(right.code, ExitCode::not_covered) << right.shares.ambiguous;
+  EXPECT_TRUE(right.alike);
+  EXPECT_EQ(judged_after(text, {}, "out0", 1e-5F).code, ExitCode::not_covered);
+  const ResultsVerdict wrong = judged_after(text, {}, "out0", 0.5F);
+  ASSERT_EQ(wrong.code, ExitCode::wrong);
+  EXPECT_EQ(wrong.mismatch->rung, Rung::likeness);
+}
+
+// What is divided by nothing but rounding may be anything: no noise says how far it gets.
+TEST_F(JudgeOwnResults, WhatAPoleMakesIsNotHeldToNoise) {
+  constexpr std::string_view kPole = R"(graph @g(%x: f32[1000]) {
+    %s = aten.sum(%x) %t = aten.flip(%x, [0]) %u = aten.sum(%t)
+    %d = aten.sub(%s, %u) %l = aten.reciprocal(%d) return %l
+  })";
+  EXPECT_EQ(judged_after(kPole, {}, "out0", 0).code, ExitCode::not_covered);
+  EXPECT_EQ(judged_after(kPole, {}, "out0", std::numeric_limits<float>::infinity()).code, ExitCode::not_covered);
+}
+
 TEST_F(JudgeOwnResults, ExactValuesLeaveNoBounds) {
   constexpr std::string_view kProduct = R"(graph @g(%x: f32[8, 64], %w: f32[64, 8]) {
     %m = aten.mm(%x, %w) %s = aten.sum.dim_IntList(%m, [1])

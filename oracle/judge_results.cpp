@@ -4,10 +4,13 @@
 #include <nlohmann/json.hpp>
 
 #include "compiler/graph/rebuild.h"
+#include "oracle/decisions.h"
 #include "oracle/known_faults.h"
+#include "oracle/likeness.h"
 #include "oracle/needless.h"
 #include "oracle/random_machine.h"
 #include "oracle/tensors.h"
+#include "oracle/trial.h"
 #include "oracle/values_file.h"
 
 namespace lenz::oracle {
@@ -44,6 +47,11 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
     check_facts(binding, given);
   }
   copies_of(boxed, given, binding, options);  // a file's sizes bind symbols
+  if (options.inputs.empty()) {
+    const std::string sizes = to_text(binding, given);
+    verdict.drawn = "--seed " + std::to_string(options.seed) + " --values " + std::string(name(options.values)) +
+                    (sizes.empty() ? "" : " --bind " + sizes);
+  }
   const std::unique_ptr<Graph> other = specialised(given, binding.lookup());
   const Graph& graph = other ? *other : given;
   ExecuteOptions execute;
@@ -103,6 +111,18 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   verdict.unbounded = reference.unbounded;
   for (size_t i : untold.outputs) reference.outputs[i] = {};
   Judgement judgement = judge(graph, reference, got);
+  // What bounds leave open is still no further off than rounding noise takes it: of values that are not special, where
+  // no decision may fall otherwise.
+  const bool by_noise = judgement.shares.weak() && !judgement.mismatch && !verdict.mismatch && !exact &&
+                        options.values == Values::ordinary && !draws(needed) && !decides_by_floats(needed);
+  if (by_noise) {
+    std::vector<Reference> noisy;
+    for (uint64_t noise = 0; noise < kNoisyRuns; ++noise)
+      noisy.push_back(Referee(boxed, execute, Widening::values_only, options.draws, noise)
+                          .run(needed, copies_of(boxed, graph, binding, options), binding));
+    verdict.mismatch = unlike(needed, reference, noisy, run.ended, got, Whose::others);
+    verdict.alike = !verdict.mismatch;
+  }
   verdict.shares = judgement.shares;
   if (judgement.mismatch) {
     const KnownFault* known =
@@ -121,10 +141,8 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   } else if (verdict.shares.weak()) {
     std::string ops;
     for (const std::string& op : verdict.unbounded) ops += (ops.empty() ? "; nothing bounds " : ", ") + op;
-    if (verdict.shares.open) ops = ", among them most of " + std::to_string(verdict.shares.open) + " result(s)" + ops;
-    return not_covered(verdict, "weak: " + std::to_string(verdict.shares.ambiguous) + " of " +
-                                    std::to_string(verdict.shares.elements) +
-                                    " elements may be anything, or another branch's" + ops);
+    if (verdict.alike) ops += "; they lie no further off than rounding noise takes them";
+    return not_covered(verdict, "weak: " + verdict.shares.to_string() + ops);
   }
   return verdict;
 }
@@ -138,6 +156,8 @@ nlohmann::json ResultsVerdict::to_json() const {
                       {"untold", untold},
                       {"exact", exact}};
   if (!why.empty()) j["why"] = why;
+  if (alike) j["alike"] = alike;
+  if (!drawn.empty()) j["drawn"] = drawn;
   if (!error.empty()) j["error"] = error;
   if (!known.empty()) j["known"] = known;
   if (mismatch) j["mismatch"] = mismatch->to_json();

@@ -26,8 +26,10 @@ struct JudgeOptions {
 struct ResultsVerdict {
   ExitCode code = ExitCode::fine;      // fine, wrong, or not_covered
   std::string why;                     // not_covered: in words
+  std::string drawn;                   // which inputs were drawn, as options say it; empty: they were given
   std::string error;                   // of files that are not what they should be; nothing was judged
   bool refused = false;                // fine: eager raises on these inputs, and so did whoever made them
+  bool alike = false;                  // what bounds leave open lies no further off than noise does (likeness.h)
   bool exact = false;                  // nothing but the expected bits is right
   std::optional<Mismatch> mismatch;    // wrong
   std::string known;                   // they are libtorch's, wrong, and known for it (values_known.txt): why

@@ -60,6 +60,7 @@ class Distance {
 
 class Comparison {
  public:
+  explicit Comparison(Whose whose) : whose_(whose) {}
   std::optional<Mismatch> mismatch;
 
   void add(const std::string& what, const RunValue& right, std::span<const RunValue> noisy, const RunValue& eager,
@@ -85,16 +86,18 @@ class Comparison {
     for (double x : expected) largest = std::max(largest, std::isfinite(x) ? std::fabs(x) : 0);
     const double half_place = std::ldexp(1.0, -info(seen.dtype).mantissa_bits);
     auto allowed_at = [&](size_t i) {  // an infinity has a last place of its own, and lends it to nobody
-      return kLikeness *
+      return (whose_ == Whose::ours ? kLikeness : kLikenessOfOthers) *
              std::max(spread, half_place * std::max(largest, std::isinf(expected[i]) ? distance.overflow() : 0));
     };
     Deviation off;
     uint64_t wrong = 0;
-    for (size_t i = 0; i < expected.size(); ++i)
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (whose_ == Whose::others && !(std::isfinite(expected[i]) && std::isfinite(numbers[i]))) continue;
       if (double d = distance(expected[i], numbers[i]); d > allowed_at(i)) {
         ++wrong;
         if (d > off.most) off = {d, i};
       }
+    }
     if (wrong == 0) return;
     mismatch.emplace();
     mismatch->rung = Rung::likeness;
@@ -107,12 +110,15 @@ class Comparison {
     mismatch->total = expected.size();
     mismatch->wrong = wrong;
   }
+
+ private:
+  Whose whose_;
 };
 }  // namespace
 
 std::optional<Mismatch> unlike(const Graph& graph, const Reference& right, std::span<const Reference> noisy,
-                               const Execution& eager, const Execution& got) {
-  Comparison compare;
+                               const Execution& eager, const Execution& got, Whose whose) {
+  Comparison compare(whose);
   auto of_noisy = [&](auto&& pick) {
     std::vector<RunValue> each;
     for (const Reference& n : noisy)

@@ -15,9 +15,13 @@ constexpr int kNoisyRuns = 3;
 // A result may lie this many times further off than noise and eager do, by the greatest deviation in its tensor: room
 // for orders of sums that a few runs of noise did not meet. Chosen, not derived.
 constexpr double kLikeness = 16;
+// Of results by anybody else nobody knows what came before, and what is divided by a difference that may vanish has no
+// greatest deviation: they have more room, and infinities and NaN are left out.
+constexpr double kLikenessOfOthers = 1024;
+enum class Whose : uint8_t { ours, others };
 
 // `noisy`: references of the same inputs, with noise. The first result too far off; integers are not looked at.
 std::optional<Mismatch> unlike(const Graph& graph, const Reference& right, std::span<const Reference> noisy,
-                               const Execution& eager, const Execution& got);
+                               const Execution& eager, const Execution& got, Whose whose = Whose::ours);
 
 }  // namespace lenz::oracle

@@ -96,11 +96,12 @@ struct ErrorFlow {
   Terms terms = counted;
   // Whether it accumulates in the result's own dtype, however narrow: "always", or a parameter that says so if true.
   std::string_view in_storage = {};
-  std::string_view divisor = {};  // of a positive result: an operand that divides
-  bool ties_open = false;         // which of equal elements an index names is nobody's promise
-  bool extreme_index = false;     // its result is where the greatest or least element stands
-  double eager = 1;               // eager's own error is up to this many times what its steps may add
-  bool stores_steps = false;      // eager's formula has steps that the definition has not, and stores them in the dtype
+  std::string_view divisor = {};    // of a positive result: an operand that divides
+  bool ties_open = false;           // which of equal elements an index names is nobody's promise
+  bool extreme_index = false;       // its result is where the greatest or least element stands
+  double eager = 1;                 // eager's own error is up to this many times what its steps may add
+  std::string_view eager_for = {};  // "approximate=none": in calls with that argument alone
+  bool stores_steps = false;  // eager's formula has steps that the definition has not, and stores them in the dtype
 };
 
 // Values for which an op is defined and smooth: what input generation draws from. Indices carry their bound elsewhere.

@@ -29,8 +29,8 @@ void Memory::allocate(BufferId id, const Ints& sizes) {
   if (!count || __builtin_mul_overflow(*count, item_size(b.type.dtype), &bytes) ||
       bytes_ - place.bytes + static_cast<uint64_t>(bytes) > options_.memory_limit)
     throw OutOfMemory{"buffer '" + b.name + "' of sizes " + to_string(sizes) + " (" + std::string(name(b.type.dtype)) +
-                      ") does not fit: " + std::to_string(bytes_ - place.bytes) + " bytes are taken, the limit is " +
-                      std::to_string(options_.memory_limit)};
+                      ") does not fit: " + std::to_string(bytes_ - place.bytes) + " bytes are taken of the " +
+                      std::to_string(options_.memory_limit) + " that buffers may take"};
   bytes_ -= place.bytes;
   place = {};
   std::shared_ptr<Storage> storage = loops::allocate(static_cast<uint64_t>(bytes));

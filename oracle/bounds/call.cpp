@@ -33,6 +33,14 @@ std::optional<Call> in_wide_dtypes(const Call& call) {
   return wide;
 }
 
+bool eager_adds_more(const Call& call) {
+  const ErrorFlow& flow = call.op->flow;
+  const size_t equals = flow.eager_for.find('=');
+  if (flow.eager == 1 || equals == std::string_view::npos) return flow.eager != 1;
+  const int param = call.op->schema.find(flow.eager_for.substr(0, equals));
+  return call.args[static_cast<size_t>(param)].string() == flow.eager_for.substr(equals + 1);
+}
+
 Dtype widened(Dtype dtype) {
   if (is_complex(dtype)) return Dtype::c128;
   return is_floating(dtype) ? Dtype::f64 : dtype;

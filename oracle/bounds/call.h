@@ -62,6 +62,9 @@ std::optional<Call> without_ignored(const Call& call);
 // The call in f32, where that is what the steps of its narrow floats are computed in (OpDef::wide_steps).
 std::optional<Call> in_wide_dtypes(const Call& call);
 
+// Whether eager's own steps may add more than the definition's (ErrorFlow::eager, eager_for).
+bool eager_adds_more(const Call& call);
+
 // What a dtype is computed in: float64 for floats, complex128 for complex numbers, itself for integers.
 Dtype widened(Dtype dtype);
 

@@ -363,6 +363,12 @@ class Judge {
 };
 }  // namespace
 
+std::string Shares::to_string() const {
+  std::string text =
+      std::to_string(ambiguous) + " of " + std::to_string(elements) + " elements may be anything, or another branch's";
+  return text + (open ? ", among them most of " + std::to_string(open) + " result(s)" : "");
+}
+
 Shares shares_of(const Bounded& result, double strong) {
   Shares shares;
   for (const Bounded& element : result.elements) shares.add(shares_of(element, strong));

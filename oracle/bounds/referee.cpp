@@ -209,7 +209,8 @@ struct Referee::Impl final : NodeMachine {
     if (op.has(Trait::view) && !bits) return call.run_widened(boxed);
     if (const std::optional<Call> wide = in_wide_dtypes(call)) return run_wide_steps(call, *wide);
     Outcome out = run_functional(call, dtypes);
-    if (!out.raised && op.flow.eager != 1 && in.errors && !computed_wider(call, dtypes)) add_steps_of_eager(call, out);
+    if (!out.raised && eager_adds_more(call) && in.errors && !computed_wider(call, dtypes))
+      add_steps_of_eager(call, out);
     return out;
   }
 

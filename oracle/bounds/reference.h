@@ -91,6 +91,7 @@ struct Shares {
   uint64_t open = 0;    // tensors among the results more than half of whose elements are ambiguous
   // Agreement says too little: more than 5 % of all elements are ambiguous, or most of one result are.
   bool weak() const { return ambiguous * 20 > elements || open > 0; }
+  std::string to_string() const;  // how much is open
   void add(const Shares& other) {
     elements += other.elements;
     ambiguous += other.ambiguous;

@@ -26,16 +26,24 @@ bool same_bits(const Elements& a, const Elements& b) {
   });
 }
 
+std::optional<Dtype> first_float(const Graph& graph) {
+  for (const Input& i : graph.inputs())
+    if (const Type& t = graph.type(i.value); t.is_tensor() && is_floating(t.dtype)) return t.dtype;
+  return std::nullopt;
+}
+
 class Batch {
  public:
   Batch(const ControlsOptions& options, Boxed& boxed) : options_(options), boxed_(boxed) {}
 
   void graph(uint64_t index) {
-    const Dtype dtype = dtype_of(index);
-    DtypeTally& tally = tally_.dtypes[std::string(lenz::name(dtype))];
+    dtype_ = options_.given ? first_float(*options_.given).value() : dtype_of(index);
+    DtypeTally& tally = tally_.dtypes[std::string(lenz::name(dtype_))];
     std::optional<Subject> made;
     try {
-      made = Subject::make(control_graph(options_.seed, index), boxed_);
+      made = Subject::make(options_.given ? with_initial_values(*options_.given, seed_of(options_.seed, index, 0))
+                                          : control_graph(options_.seed, index),
+                           boxed_);
     } catch (const Unsupported& error) {
       ++tally_.unsupported[error.what()];
       return;
@@ -60,8 +68,8 @@ class Batch {
   Tally take() { return std::move(tally_); }
 
  private:
-  bool asked(int criterion, uint64_t index) const {
-    return criterion == 0 || (options_.criteria && applies(static_cast<Criterion>(criterion), dtype_of(index)));
+  bool asked(int criterion) const {
+    return criterion == 0 || (options_.criteria && applies(static_cast<Criterion>(criterion), dtype_));
   }
 
   void judge_eager(Subject& s, DtypeTally& tally, uint64_t index) {
@@ -92,8 +100,7 @@ class Batch {
       for (int c = 0; c < kCriteria; ++c) {
         // The outputs are among the results that our judge has looked at element by element.
         const bool silent = c == 0 && scope == 0 && !wrong;
-        if (silent || !asked(c, index) || !s.alarmed(static_cast<Criterion>(c), got, static_cast<Scope>(scope)))
-          continue;
+        if (silent || !asked(c) || !s.alarmed(static_cast<Criterion>(c), got, static_cast<Scope>(scope))) continue;
         ++tally.alarms[scope][c];
         wrong = wrong || c == 0;
       }
@@ -124,7 +131,7 @@ class Batch {
                   std::vector<std::string> choices) {
     if (kept_[by != "eager"]++ >= kAlarmsKept) return;
     Alarm a;
-    a.dtype = lenz::name(dtype_of(index));
+    a.dtype = lenz::name(dtype_);
     a.by = std::move(by);
     a.summary = mismatch.summary();
     a.text = print(s.graph(Scope::every_result));
@@ -202,7 +209,7 @@ class Batch {
       ++t.made;
       bool killed = false;
       for (int c = 0; c < kCriteria; ++c) {
-        if (!asked(c, index)) continue;
+        if (!asked(c)) continue;
         const bool caught = s.alarmed(static_cast<Criterion>(c), bad, scope);
         t.killed[c] += caught ? 1 : 0;
         killed = killed || (c == 0 && caught);
@@ -224,7 +231,7 @@ class Batch {
     if (found.standing == Standing::beyond) t.beyond.add(found.factor);
     Unreached b;
     b.standing = found.standing;
-    b.dtype = lenz::name(dtype_of(index));
+    b.dtype = lenz::name(dtype_);
     b.mutant = mutant;
     b.op = s.op_of(found.result);
     b.text = print(s.graph(Scope::every_result));
@@ -241,10 +248,29 @@ class Batch {
   const ControlsOptions& options_;
   Boxed& boxed_;
   Tally tally_;
-  size_t kept_[2] = {};  // alarms of eager, of legal variants
+  Dtype dtype_ = Dtype::f32;  // of the graph at hand
+  size_t kept_[2] = {};       // alarms of eager, of legal variants
 };
 
 }  // namespace
+
+void require_controllable(const Graph& graph) {
+  const std::string where = "@" + graph.name;
+  if (!first_float(graph)) throw UserError("controls want an input of floats, which can be computed otherwise", where);
+  for (const Input& i : graph.inputs()) {
+    const Type& t = graph.type(i.value);
+    if (!t.is_tensor() || !std::ranges::all_of(t.sizes(), [](Dim d) { return d.is_constant(); }))
+      throw UserError(
+          "controls want tensors of constant sizes: " + graph.value_name(i.value) + " is " + lenz::to_string(t), where,
+          "write numbers in place of its symbols");
+    if (i.mutated || i.alias)
+      throw UserError(
+          "controls want inputs that nobody writes to and that share no memory: " + graph.value_name(i.value), where);
+  }
+  for (const Arg& a : graph.outputs())
+    if (!a.is_value() || !graph.type(a.value()).is_tensor() || graph.value(a.value()).producer == kNone)
+      throw UserError("controls want outputs that are tensors which nodes make", where);
+}
 
 std::unique_ptr<Graph> control_graph(uint64_t seed, uint64_t index) {
   RandomChooser choose(seed_of(seed, index, 0));

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <string>
@@ -19,12 +20,13 @@ namespace lenz::oracle::controls {
 
 struct ControlsOptions {
   uint64_t graphs = 1000, seed = 0;
-  int variants = 1;             // legal ones per graph
-  bool mutants = false;         // one of each kind per graph where it fits, and how far legal variants reach
-  bool criteria = true;         // the others too
-  int reach = 12;               // legal variants whose worst deviation is what is reached
-  Efforts efforts;              // for each mutant that survives beyond that
-  std::optional<Mutant> fault;  // of what passes for legal: to see that, and how, an alarm is raised
+  std::shared_ptr<const Graph> given;  // on other inputs each time, in place of random graphs
+  int variants = 1;                    // legal ones per graph
+  bool mutants = false;                // one of each kind per graph where it fits, and how far legal variants reach
+  bool criteria = true;                // the others too
+  int reach = 12;                      // legal variants whose worst deviation is what is reached
+  Efforts efforts;                     // for each mutant that survives beyond that
+  std::optional<Mutant> fault;         // of what passes for legal: to see that, and how, an alarm is raised
 };
 
 struct MutantTally {
@@ -92,5 +94,8 @@ Tally run_batch(const ControlsOptions& options, uint64_t first, uint64_t count, 
                 const std::function<void()>& alive = {});
 // One graph of it, to look at.
 std::unique_ptr<Graph> control_graph(uint64_t seed, uint64_t index);
+// UserError for a graph that controls can't be made of: open sizes, no float among its inputs, outputs that are no
+// tensors.
+void require_controllable(const Graph& graph);
 
 }  // namespace lenz::oracle::controls

@@ -10,6 +10,8 @@
 #include <thread>
 
 #include "compiler/driver/arguments.h"
+#include "compiler/graph/verify.h"
+#include "compiler/ops/op_table.h"
 #include "oracle/commands.h"
 #include "oracle/controls/controls.h"
 #include "oracle/workers.h"
@@ -25,6 +27,7 @@ struct Campaign {
   ControlsOptions options;
   int jobs = 0;
   bool json = false;
+  std::string again;  // options that say which graphs, to be said once more
   uint64_t first = 0;
   double seconds = 0;
   Tally tally;
@@ -77,7 +80,7 @@ void show_alarms(const Campaign& campaign) {
   for (const Alarm& a : campaign.tally.alarms) {
     std::printf("%s of %s is called wrong: %s\n", a.by.c_str(), a.dtype.c_str(), a.summary.c_str());
     for (const std::string& c : a.choices) std::printf("  %s\n", c.c_str());
-    std::printf("  again: lenz controls --seed %llu --first %llu --graphs 1\n%s\n",
+    std::printf("  again: lenz controls%s --seed %llu --first %llu --graphs 1\n%s\n", campaign.again.c_str(),
                 static_cast<unsigned long long>(campaign.options.seed), static_cast<unsigned long long>(a.index),
                 a.text.c_str());
   }
@@ -142,11 +145,12 @@ void show_survivors(const std::string& dtype, const DtypeTally& t, const Campaig
     if (b.dtype == dtype && b.standing == Standing::beyond)
       std::printf(
           "  beyond all by %.3g: graph %llu, %s, result %llu of %s [%llu]: %.9g for %.9g, off by %.3g of %.3g; %.3g "
-          "reached\n    look longer: lenz controls --seed %llu --first %llu --graphs 1 --mutants --variants %d --ours "
+          "reached\n    look longer: lenz controls%s --seed %llu --first %llu --graphs 1 --mutants --variants %d "
+          "--ours "
           "--search %d --redraws %d\n",
           b.factor, static_cast<unsigned long long>(b.index), b.mutant.c_str(),
           static_cast<unsigned long long>(b.result), b.op.c_str(), static_cast<unsigned long long>(b.element), b.got,
-          b.expected, std::fabs(b.got - b.expected), b.bound, b.reached,
+          b.expected, std::fabs(b.got - b.expected), b.bound, b.reached, campaign.again.c_str(),
           static_cast<unsigned long long>(campaign.options.seed), static_cast<unsigned long long>(b.index),
           campaign.options.variants, 10 * std::max(400, campaign.options.efforts.search),
           10 * std::max(400, campaign.options.efforts.redraws));
@@ -216,7 +220,10 @@ ExitCode controls_command(std::span<const std::string> args) {
       "lenz controls");
   Campaign campaign;
   bool only_ours = false;
-  std::string fault;
+  std::string fault, on;
+  app.add_option("--on", on,
+                 "a graph of yours in place of random ones: how wide its bounds are beside what legal "
+                 "results reach, and which faults pass; --graphs says on how many draws of its inputs");
   app.add_option("--graphs", campaign.options.graphs, "how many, over all floating dtypes")
       ->check(CLI::Range(uint64_t{1}, uint64_t{1} << 40))
       ->capture_default_str();
@@ -239,6 +246,11 @@ ExitCode controls_command(std::span<const std::string> args) {
   app.add_flag("--json", campaign.json, "the tally as JSON (oracle/controls/controls.schema.json)");
   if (!parse_arguments(app, args)) return ExitCode::fine;
   campaign.options.criteria = !only_ours;
+  if (!on.empty()) {
+    campaign.options.given = read_valid_graph(on, op_table());
+    require_controllable(*campaign.options.given);
+    campaign.again = " --on " + on;
+  }
   campaign.options.fault = find_mutant(fault);
   if (!fault.empty() && !campaign.options.fault) {
     std::string known;

@@ -42,6 +42,32 @@ TEST(Controls, AMutantRaisesAnAlarmAndWhatItMutatesDoesNot) {
   }
 }
 
+// A graph of anybody's, on other inputs each time.
+TEST(Controls, AreMadeOfAGivenGraphToo) {
+  const auto given = [](std::string_view text) { return std::shared_ptr<const Graph>(parse_graph(text, op_table())); };
+  ControlsOptions options;
+  options.given = given(R"(graph @g(%x: f32[3, 8], %w: f32[8, 8] init uniform(-1, 1)) {
+    %a = aten.linear(%x, %w) %r = aten.layer_norm(%a, [8]) return %r
+  })");
+  options.mutants = true;
+  options.criteria = false;
+  options.efforts.search = 20;
+  options.efforts.redraws = 4;
+  EXPECT_NO_THROW(require_controllable(*options.given));
+  Boxed boxed(DeviceKind::cpu);
+  const Tally tally = run_batch(options, 0, 3, boxed);
+  const DtypeTally& t = tally.dtypes.at("f32");
+  EXPECT_EQ(t.graphs, 3u);
+  EXPECT_EQ(t.eager_alarms + t.alarms[1][0] + t.extreme_alarms, 0u);
+  EXPECT_GT(t.ops.at("aten.layer_norm").elements, 0u);
+  EXPECT_GT(t.mutants[1].at("one bad element").killed[0], 0u);
+  for (const char* text :
+       {"graph @g(%x: i64[3]) { %y = aten.neg(%x) return %y }", "graph @g(%x: f32[s0]) { %y = aten.neg(%x) return %y }",
+        "graph @g(%x: f32[3] mut) { %y = aten.neg_(%x) return %y }",
+        "graph @g(%x: f32[3]) { %y = aten.neg(%x) return %x }"})
+    EXPECT_THROW(require_controllable(*given(text)), UserError) << text;
+}
+
 // Each criterion's own idea of wrong.
 TEST(Controls, CriteriaSeeWhatTheyAreMeantToSee) {
   const Elements exact{1, 2, 3, 100}, running(4, 1e-6);

@@ -112,6 +112,7 @@ void forward_rows(RowSink& t) {
   // Its vectorised error function is off by up to 11.5 * 2^-24 (measured at 28 million x from -6 to -1, the worst near
   // -2.97 and -3.46), beside the one that it cancels; a step of erf may add one.
   row.flow.eager = 12;
+  row.flow.eager_for = "approximate=none";
   row.raises = "integers, complex; an approximation that is not \"none\" or \"tanh\"";
   t.row("gelu(Tensor self, *, str approximate=\"none\") -> Tensor", widely(R"(
     %half = aten.mul(%self, 0.5)
