@@ -71,12 +71,13 @@ llvm::Value* KernelEmitter::below(llvm::Value* numbers, llvm::Value* limit) {
 }
 
 // A copy of the frame for the lanes from a value of their axis on.
-KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* base) {
+KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* base, bool whole_vectors) {
   std::vector<llvm::Constant*> numbers;
   for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(static_cast<uint64_t>(i)));
   Frame made = frame;
   made.dims.lanes(lanes_);
   made.base = base;
+  made.whole_vectors = whole_vectors;
   llvm::Value* first = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), base);
   made.dims.bind(lane_axis_->symbol, b_.CreateAdd(first, llvm::ConstantVector::get(numbers)));
   return made;
@@ -99,15 +100,16 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
   Frame dims = frame;
   llvm::Value *count = dims.dims(lane_axis_->extent), *first = b_.getInt64(0);
   const int64_t turn = points_of_a_turn();
+  llvm::Value* before = turns_whole() ? points_before_a_line(frame) : nullptr;
+  const bool whole_vectors = before == nullptr;
   auto one_by_one = [&](llvm::Value* from, llvm::Value* to) {
     loop(from, to, lanes_, [&](llvm::Value* at) {
-      std::vector<Frame> frames{lanes_at(frame, at)};
+      std::vector<Frame> frames{lanes_at(frame, at, whole_vectors)};
       frames[0].mask = below(frames[0].dims.value_of(lane_axis_->symbol), to);
       if (is_always(frames[0].mask)) frames[0].mask = nullptr;
       body(frames);
     });
   };
-  llvm::Value* before = turns_whole() ? points_before_a_line(frame) : nullptr;
   if (before) {
     first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, count);
     one_by_one(b_.getInt64(0), first);
@@ -117,7 +119,8 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
   loop(first, whole, turn, [&](llvm::Value* at) {
     std::vector<Frame> frames;
     for (uint32_t u = 0; u < lane_axis_->unroll; ++u)
-      frames.push_back(lanes_at(frame, b_.CreateAdd(at, b_.getInt64(uint64_t{u} * static_cast<uint64_t>(lanes_)))));
+      frames.push_back(
+          lanes_at(frame, b_.CreateAdd(at, b_.getInt64(uint64_t{u} * static_cast<uint64_t>(lanes_))), whole_vectors));
     fetch_next(frames);
     body(frames);
   });
