@@ -148,6 +148,9 @@ struct Store {
 // What a nest is, for plans that know better ways to run it than loops.
 enum class NestTag : uint8_t { none, matmul, convolution, pooling, attention };
 
+// Whether plans leave it to a template or a library, alone. Windows are reductions like others.
+inline bool stands_alone(NestTag tag) { return tag != NestTag::none && tag != NestTag::pooling; }
+
 std::string_view name(NestTag tag);
 std::optional<NestTag> find_tag(std::string_view name);
 
@@ -298,5 +301,9 @@ void for_each_node(BlockT& block, F&& visit) {
 
 // For each instruction of a nest, whether it belongs to the epilogue: whether it depends on a reduce.
 std::vector<bool> epilogue(const Nest& nest);
+
+// How many points the axes have that are reduced or scanned one after another, not in lanes, where these are so few
+// that code may have each point of its own (1: there is no such axis); else 0.
+int64_t few_inner_points(const Nest& nest);
 
 }  // namespace lenz::loops

@@ -1,6 +1,7 @@
 #include "compiler/schedule/realise.h"
 
 #include "compiler/schedule/apart.h"
+#include "compiler/schedule/dead_results.h"
 #include "compiler/schedule/far.h"
 #include "compiler/schedule/kernel_maker.h"
 #include "compiler/schedule/recompute.h"
@@ -66,6 +67,7 @@ Program realise(Program program, const Plan& plan, const RealiseOptions& options
 }
 
 void prepare(Program& program, const Target& target) {
+  drop_dead_results(program);
   recompute(program, choose_recomputed(program, target));
   split_reductions(program, target);
   move_out_axes_apart(program);

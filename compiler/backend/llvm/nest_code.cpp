@@ -332,10 +332,12 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
 
 void KernelEmitter::walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body) {
   if (depth == axes.size()) return body(frames);
-  loop(b_.getInt64(0), frames[0].dims(axes[depth]->extent), 1, [&](llvm::Value* at) {
+  auto point = [&](llvm::Value* at) {
     for (Frame& f : frames) f.dims.bind(axes[depth]->symbol, at);
     walk(axes, depth + 1, frames, body);
-  });
+  };
+  if (loops::few_inner_points(*nest_) == 0) return loop(b_.getInt64(0), frames[0].dims(axes[depth]->extent), 1, point);
+  for (int64_t at = 0; at < axes[depth]->extent.constant(); ++at) point(b_.getInt64(static_cast<uint64_t>(at)));
 }
 
 void KernelEmitter::late(std::vector<Frame>& frames, bool all_stores) {
