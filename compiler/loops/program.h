@@ -166,7 +166,8 @@ struct Nest {
 // ---------------------------------------------------------------------------------------------------------------------
 // What is no nest
 
-// Sorts along one dim. NaN is greater than everything. `indices`, i64, may be none.
+// Sorts along one dim. NaN is greater than everything. `indices`, i64, may be none. Results may be shorter along the
+// dim than the keys: then they are the first ones in order.
 struct Sort {
   BufferId keys = kNone, values = kNone, indices = kNone;
   uint32_t dim = 0;

@@ -13,11 +13,18 @@ using loops::Tensor;
 
 namespace {
 
+constexpr int64_t kFewOfMany = 8, kBlock = 64;
+
 // Numbers in the order of keys: -0 is 0, NaN is the greatest.
 uint64_t order_of(double x) {
   if (std::isnan(x)) return UINT64_MAX;
   const auto bits = std::bit_cast<uint64_t>(x + 0.0);
   return bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
+}
+uint32_t order_of(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x + 0.0F);
+  const uint32_t key = bits >> 31 ? ~bits : bits | uint32_t{1} << 31;
+  return x != x ? UINT32_MAX : key;
 }
 uint64_t order_of(int64_t x) {
   return static_cast<uint64_t>(x) ^ uint64_t { 1 } << 63;
@@ -30,24 +37,95 @@ T load(const std::byte* at) {
   return made;
 }
 
-uint64_t key_at(Dtype dtype, const std::byte* at) {
-  switch (dtype) {
-    case Dtype::f32: return order_of(static_cast<double>(load<float>(at)));
-    case Dtype::f64: return order_of(load<double>(at));
-    case Dtype::i64: return order_of(load<int64_t>(at));
-    case Dtype::i32: return order_of(int64_t{load<int32_t>(at)});
-    default: break;
-  }
-  const ScalarValue x = loops::read_element(dtype, at);
-  return x.kind() == ScalarKind::integer ? order_of(x.integer()) : order_of(x.real());
-}
-
 struct Item {
   uint64_t key;
   int64_t from;
   // Positions decide between equal keys: stable, and the same for every algorithm.
   bool operator<(const Item& o) const { return key != o.key ? key < o.key : from < o.from; }
 };
+
+template <class T>
+struct KeyOf {
+  static constexpr int64_t kBytes = sizeof(T);
+  auto operator()(const std::byte* at) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return order_of(load<T>(at));
+    else
+      return order_of(int64_t{load<T>(at)});
+  }
+};
+
+// Of any dtype, slowly.
+struct KeyOfAny {
+  static constexpr int64_t kBytes = 0;
+  Dtype dtype;
+  uint64_t operator()(const std::byte* at) const {
+    const ScalarValue x = loops::read_element(dtype, at);
+    return x.kind() == ScalarKind::integer ? order_of(x.integer()) : order_of(x.real());
+  }
+};
+
+// The keys of a line, by number.
+struct Line {
+  const std::byte* first;
+  int64_t step;  // bytes
+  int64_t length;
+  bool descending;
+
+  const std::byte* at(int64_t i) const { return first + i * step; }
+};
+
+// Its first `count` items in order. Where these are few of many, the others are only compared with the last of them.
+template <class Key>
+void first_in_order(const Line& line, int64_t count, std::vector<Item>& items, const Key& key_at) {
+  using Number = decltype(key_at(line.first));
+  const Number flip = line.descending ? ~Number{0} : Number{0};
+  auto item = [&](int64_t i) { return Item{static_cast<Number>(key_at(line.at(i)) ^ flip), i}; };
+  // A block at once, in vectors where they are neighbours.
+  auto none_less = [&](int64_t from, int64_t to, Number than) {
+    bool any = false;
+    if (line.step == Key::kBytes)
+      for (const std::byte* at = line.at(from); at != line.at(to); at += Key::kBytes)
+        any |= static_cast<Number>(key_at(at) ^ flip) < than;
+    else
+      for (int64_t i = from; i < to; ++i) any |= static_cast<Number>(key_at(line.at(i)) ^ flip) < than;
+    return !any;
+  };
+  const int64_t kept = count * kFewOfMany <= line.length ? count : line.length;
+  items.clear();
+  for (int64_t i = 0; i < kept; ++i) items.push_back(item(i));
+  if (kept < line.length) {
+    std::ranges::make_heap(items, std::less<>());
+    for (int64_t from = kept; from < line.length; from += kBlock) {
+      const int64_t to = std::min(from + kBlock, line.length);
+      if (none_less(from, to, static_cast<Number>(items.front().key)))
+        continue;  // of equal ones the earlier comes first
+      for (int64_t i = from; i < to; ++i) {
+        const Item next = item(i);
+        if (next.key >= items.front().key) continue;
+        std::ranges::pop_heap(items, std::less<>());
+        items.back() = next;
+        std::ranges::push_heap(items, std::less<>());
+      }
+    }
+    std::ranges::sort_heap(items, std::less<>());
+  } else if (count < line.length) {
+    std::ranges::nth_element(items, items.begin() + count, std::less<>());
+    std::ranges::sort(items.begin(), items.begin() + count, std::less<>());
+  } else {
+    std::ranges::sort(items, std::less<>());
+  }
+}
+
+void first_in_order(Dtype dtype, const Line& line, int64_t count, std::vector<Item>& items) {
+  switch (dtype) {
+    case Dtype::f32: return first_in_order(line, count, items, KeyOf<float>());
+    case Dtype::f64: return first_in_order(line, count, items, KeyOf<double>());
+    case Dtype::i64: return first_in_order(line, count, items, KeyOf<int64_t>());
+    case Dtype::i32: return first_in_order(line, count, items, KeyOf<int32_t>());
+    default: return first_in_order(line, count, items, KeyOfAny{dtype});
+  }
+}
 
 }  // namespace
 
@@ -58,25 +136,20 @@ void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim,
   const Tensor lines = keys.view(heads, keys.strides(), keys.offset());
   const int64_t length = keys.numel() / lines.numel();
   auto step = [&](const Tensor& t) { return t && t.rank() > 0 ? t.strides()[dim] : 0; };
+  auto room = [&](const Tensor& t) { return !t ? 0 : t.rank() > 0 ? t.sizes()[dim] : 1; };
+  const int64_t of_values = room(values), of_indices = room(indices);
   std::vector<std::vector<Item>> rooms(static_cast<size_t>(pool.workers()));
   auto line = [&](int64_t number, int worker) {
     std::vector<Item>& items = rooms[static_cast<size_t>(worker)];
-    items.resize(static_cast<size_t>(length));
     const Ints at = lines.coordinates(number);
-    const int64_t from = keys.address(at);
-    for (int64_t i = 0; i < length; ++i) {
-      const uint64_t key = key_at(keys.dtype(), keys.element(from + i * step(keys)));
-      items[static_cast<size_t>(i)] = {descending ? ~key : key, i};
-    }
-    std::ranges::sort(items, std::less<>());
+    const Line from{keys.element(keys.address(at)), step(keys) * keys.item_bytes(), length, descending};
+    first_in_order(keys.dtype(), from, std::max(of_values, of_indices), items);
     const int64_t to_value = values ? values.address(at) : 0, to_index = indices ? indices.address(at) : 0;
-    for (int64_t i = 0; i < length; ++i) {
-      const int64_t source = items[static_cast<size_t>(i)].from;
-      if (values)
-        std::memcpy(values.element(to_value + i * step(values)), keys.element(from + source * step(keys)),
-                    static_cast<size_t>(keys.item_bytes()));
-      if (indices) std::memcpy(indices.element(to_index + i * step(indices)), &source, sizeof source);
-    }
+    for (int64_t i = 0; i < of_values; ++i)
+      std::memcpy(values.element(to_value + i * step(values)), from.at(items[static_cast<size_t>(i)].from),
+                  static_cast<size_t>(keys.item_bytes()));
+    for (int64_t i = 0; i < of_indices; ++i)
+      std::memcpy(indices.element(to_index + i * step(indices)), &items[static_cast<size_t>(i)].from, sizeof(int64_t));
   };
   if (length * lines.numel() < 4096) {
     for (int64_t n = 0; n < lines.numel(); ++n) line(n, 0);

@@ -5,6 +5,7 @@
 #include "compiler/schedule/far.h"
 #include "compiler/schedule/kernel_maker.h"
 #include "compiler/schedule/recompute.h"
+#include "compiler/schedule/short_sorts.h"
 #include "compiler/schedule/split.h"
 #include "compiler/schedule/staged.h"
 
@@ -68,6 +69,7 @@ Program realise(Program program, const Plan& plan, const RealiseOptions& options
 
 void prepare(Program& program, const Target& target) {
   drop_dead_results(program);
+  shorten_sorts(program);
   recompute(program, choose_recomputed(program, target));
   split_reductions(program, target);
   move_out_axes_apart(program);
