@@ -130,6 +130,11 @@ void KernelMaker::add_lanes(Nest& nest) const {
       if (&a != &axis && (a.symbol == rows_->symbol || a.symbol == tile_->symbol)) a.unroll = axis.lanes;
     return;
   }
+  if (!rows_ && !reduces && !scans)
+    if (const auto rows = crossing_axis(program_, nest, *best); rows && !too_few(nest.axes[*rows]) && !too_few(axis)) {
+      nest.axes[*rows].unroll = axis.lanes;
+      return;
+    }
   // Columns that are summed together: each vector is a sum of its own, which stays in a register, and the more of a row
   // is read at once, the better memory follows.
   const bool columns = reduces && axis.kind == AxisKind::parallel;

@@ -271,6 +271,21 @@ double lane_cost(const Program& program, const Nest& nest, std::span<const Axis>
              : cost;
 }
 
+std::optional<size_t> crossing_axis(const Program& program, const Nest& nest, size_t axis) {
+  const loops::IndexSpace space = space_of(program, nest.axes);
+  std::optional<size_t> found;
+  for_each_access(nest, [&](BufferId id, const DimVec& index) {
+    const Dim address = address_of(program, id, index);
+    const auto along = space.stride(address, axis);
+    if (!along || along->is(0) || (along->is_constant() && std::abs(along->constant()) <= kNear)) return;
+    for (size_t k = 0; k < nest.axes.size(); ++k)
+      if (const auto stride = space.stride(address, k);
+          k != axis && nest.axes[k].kind == AxisKind::parallel && stride && stride->is(1))
+        found = k;
+  });
+  return found;
+}
+
 bool in_steps(const Program& program, const Nest& nest, const Axis& axis) {
   const loops::IndexSpace space = space_of(program, std::span(&axis, 1));
   return std::ranges::any_of(nest.body, [&](const loops::Instr& i) {
