@@ -131,7 +131,8 @@ void KernelMaker::add_lanes(Nest& nest) const {
     return;
   }
   if (!rows_ && !reduces && !scans)
-    if (const auto rows = crossing_axis(program_, nest, *best); rows && !too_few(nest.axes[*rows]) && !too_few(axis)) {
+    if (const auto rows = crossing_axis(program_, nest, *best);
+        rows && may_have_lanes(nest, nest.axes[*rows]) && !too_few(nest.axes[*rows]) && !too_few(axis)) {
       nest.axes[*rows].unroll = axis.lanes;
       return;
     }

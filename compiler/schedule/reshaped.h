@@ -7,6 +7,7 @@
 
 namespace lenz::schedule {
 
+// An axis by whose quotient something is read becomes two (channels: groups, and those of a group).
 // A dim that every reader takes as two (an axis times a number, plus an axis of that number) becomes two dims, and the
 // axis that goes along it where it is computed two axes: then both nests have the same axes, and may be one.
 void split_dims_as_read(loops::Program& program);

@@ -149,7 +149,7 @@ bool KernelEmitter::put_together(BufferId id, const Place& at, llvm::Value* mask
   const std::vector<int64_t> where = places(id, at);
   const std::vector<int64_t> all = sorted(where);
   const std::vector<int64_t> starts = starts_of(all, lanes_, false);
-  if (all.size() != where.size() || 2 * starts.size() > where.size()) return false;
+  if (where.empty() || all.size() != where.size() || 2 * starts.size() > where.size()) return false;
   std::vector<Stored> whole;
   for (int64_t start : starts) {
     std::vector<int> from(static_cast<size_t>(lanes_), -1);
