@@ -162,7 +162,7 @@ KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Fram
   first.bind(lane_axis_->symbol, f.base);
   if (first.varies(address)) return {f.dims(address), false, {}};  // positions, too
   std::vector<int64_t> lanes = apart(address, f.whole_vectors);
-  if (lanes.empty()) return {f.dims(address), false, {}};
+  if (lanes.empty()) return {f.dims(address), false, {}, true};
   loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
   space.add_axis(lane_axis_->symbol, lane_axis_->extent);
   llvm::Value* of_first = first(space.simplify(address));
@@ -238,8 +238,13 @@ Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, llvm::Value*
       if (!mask) return b_.CreateAlignedLoad(type, from, alignment(id));
       return b_.CreateMaskedLoad(type, from, alignment(id), mask, llvm::Constant::getNullValue(type));
     }
-    return b_.CreateMaskedGather(type, pointer(id, spread(at), p), alignment(id), mask,
-                                 llvm::Constant::getNullValue(type));
+    auto gather = [&] {
+      return b_.CreateMaskedGather(type, pointer(id, spread(at), p), alignment(id), mask,
+                                   llvm::Constant::getNullValue(type));
+    };
+    Place neighbours;
+    llvm::Value* are = is_complex(dtype) ? nullptr : as_neighbours(at, mask, neighbours);
+    return are ? either(are, [&] { return fetch(id, neighbours, wide, mask).value; }, gather) : gather();
   };
   if (wide && (is_complex(dtype) ? at.wide() : !at.apart.empty()))
     if (const std::vector<llvm::Value*> parts = pick(id, at, mask); !parts.empty())
@@ -247,6 +252,34 @@ Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, llvm::Value*
   Lanes made{part(0)};
   if (is_complex(dtype)) made.imaginary = part(1);
   return made;
+}
+
+// Whether lanes whose addresses come of coordinates follow one another here, and their place if so: as within the rows
+// of what is padded by reflection, or rolled. Null: nobody asks.
+llvm::Value* KernelEmitter::as_neighbours(const Place& at, llvm::Value* mask, Place& neighbours) {
+  if (!at.by_coordinates) return nullptr;
+  neighbours.address = b_.CreateExtractElement(at.address, uint64_t{0});
+  neighbours.consecutive = true;
+  llvm::Value* follow = b_.CreateICmpEQ(at.address, spread(neighbours));
+  return b_.CreateAndReduce(mask ? b_.CreateOr(follow, b_.CreateNot(mask)) : follow);
+}
+
+llvm::Value* KernelEmitter::either(llvm::Value* condition, const std::function<llvm::Value*()>& yes,
+                                   const std::function<llvm::Value*()>& no) {
+  auto *if_so = block("yes"), *if_not = block("no"), *after = block("after");
+  b_.CreateCondBr(condition, if_so, if_not);
+  std::array<std::pair<llvm::Value*, llvm::BasicBlock*>, 2> made;
+  for (size_t k = 0; k < 2; ++k) {
+    b_.SetInsertPoint(k == 0 ? if_so : if_not);
+    made[k].first = (k == 0 ? yes : no)();
+    made[k].second = b_.GetInsertBlock();
+    b_.CreateBr(after);
+  }
+  b_.SetInsertPoint(after);
+  if (!made[0].first) return nullptr;
+  auto* phi = b_.CreatePHI(made[0].first->getType(), 2);
+  for (const auto& [value, from] : made) phi->addIncoming(value, from);
+  return phi;
 }
 
 // Each lane's address.
@@ -380,7 +413,20 @@ void KernelEmitter::put(BufferId id, const Place& at, bool wide, llvm::Value* ma
       }
       return;
     }
-    b_.CreateMaskedScatter(v, pointer(id, spread(at), p), alignment(id), mask);
+    auto scatter = [&]() -> llvm::Value* {
+      b_.CreateMaskedScatter(v, pointer(id, spread(at), p), alignment(id), mask);
+      return nullptr;
+    };
+    Place neighbours;
+    llvm::Value* are = is_complex(dtype) ? nullptr : as_neighbours(at, mask, neighbours);
+    auto together = [&]() -> llvm::Value* {
+      put(id, neighbours, wide, mask, stored);
+      return nullptr;
+    };
+    if (are)
+      either(are, together, scatter);
+    else
+      scatter();
   };
   if (wide && (is_complex(dtype) ? at.wide() : !at.apart.empty())) {
     std::vector<llvm::Value*> parts{stored.value};

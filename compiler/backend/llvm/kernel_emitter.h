@@ -52,6 +52,7 @@ class KernelEmitter {
     llvm::Value* address = nullptr;  // in elements: a scalar, or a vector
     bool consecutive = false;        // scalar, of the first lane; the others follow
     std::vector<int64_t> apart;      // scalar, of the first lane; so far from there each lane is. Else empty
+    bool by_coordinates = false;  // of each lane, and not by what data decide: often they are neighbours all the same
     bool wide() const { return consecutive || !apart.empty() || address->getType()->isVectorTy(); }
   };
 
@@ -169,6 +170,10 @@ class KernelEmitter {
   };
   void put_vectors(loops::BufferId id, std::span<const Stored> all);
   llvm::Value* spread(const Place& at);
+
+  llvm::Value* as_neighbours(const Place& at, llvm::Value* mask, Place& neighbours);
+  llvm::Value* either(llvm::Value* condition, const std::function<llvm::Value*()>& yes,
+                      const std::function<llvm::Value*()>& no);
 
   // Lanes at fixed distances (windows.cpp).
   std::vector<int64_t> apart(Dim address, bool from_whole_vectors) const;
