@@ -1,9 +1,11 @@
 #include "compiler/runtime/sort.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 namespace lenz::runtime {
@@ -14,6 +16,7 @@ using loops::Tensor;
 namespace {
 
 constexpr int64_t kFewOfMany = 8, kBlock = 64;
+constexpr int64_t kMany = 64;  // items for each byte of a key: enough for its counts
 
 // Numbers in the order of keys: -0 is 0, NaN is the greatest.
 uint64_t order_of(double x) {
@@ -75,9 +78,33 @@ struct Line {
   const std::byte* at(int64_t i) const { return first + i * step; }
 };
 
+// What a worker sorts in.
+struct Room {
+  std::vector<Item> items, others;
+};
+
+// By the keys' bytes, from the least to the greatest; equal ones keep their order. Bytes that all have alike are left
+// out.
+template <class Number>
+void sort_by_bytes(std::vector<Item>& items, std::vector<Item>& others) {
+  auto digit = [](const Item& i, size_t d) { return static_cast<size_t>(i.key >> (8 * d)) & 255; };
+  std::array<std::array<size_t, 256>, sizeof(Number)> counts{};
+  for (const Item& i : items)
+    for (size_t d = 0; d < sizeof(Number); ++d) ++counts[d][digit(i, d)];
+  others.resize(items.size());
+  for (size_t d = 0; d < sizeof(Number); ++d) {
+    std::array<size_t, 256>& next = counts[d];
+    if (next[digit(items[0], d)] == items.size()) continue;
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), size_t{0});
+    for (const Item& i : items) others[next[digit(i, d)]++] = i;
+    std::swap(items, others);
+  }
+}
+
 // Its first `count` items in order. Where these are few of many, the others are only compared with the last of them.
 template <class Key>
-void first_in_order(const Line& line, int64_t count, std::vector<Item>& items, const Key& key_at) {
+void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_at) {
+  std::vector<Item>& items = room.items;
   using Number = decltype(key_at(line.first));
   const Number flip = line.descending ? ~Number{0} : Number{0};
   auto item = [&](int64_t i) { return Item{static_cast<Number>(key_at(line.at(i)) ^ flip), i}; };
@@ -112,18 +139,20 @@ void first_in_order(const Line& line, int64_t count, std::vector<Item>& items, c
   } else if (count < line.length) {
     std::ranges::nth_element(items, items.begin() + count, std::less<>());
     std::ranges::sort(items.begin(), items.begin() + count, std::less<>());
+  } else if (line.length >= kMany * static_cast<int64_t>(sizeof(Number))) {
+    sort_by_bytes<Number>(items, room.others);
   } else {
     std::ranges::sort(items, std::less<>());
   }
 }
 
-void first_in_order(Dtype dtype, const Line& line, int64_t count, std::vector<Item>& items) {
+void first_in_order(Dtype dtype, const Line& line, int64_t count, Room& room) {
   switch (dtype) {
-    case Dtype::f32: return first_in_order(line, count, items, KeyOf<float>());
-    case Dtype::f64: return first_in_order(line, count, items, KeyOf<double>());
-    case Dtype::i64: return first_in_order(line, count, items, KeyOf<int64_t>());
-    case Dtype::i32: return first_in_order(line, count, items, KeyOf<int32_t>());
-    default: return first_in_order(line, count, items, KeyOfAny{dtype});
+    case Dtype::f32: return first_in_order(line, count, room, KeyOf<float>());
+    case Dtype::f64: return first_in_order(line, count, room, KeyOf<double>());
+    case Dtype::i64: return first_in_order(line, count, room, KeyOf<int64_t>());
+    case Dtype::i32: return first_in_order(line, count, room, KeyOf<int32_t>());
+    default: return first_in_order(line, count, room, KeyOfAny{dtype});
   }
 }
 
@@ -138,12 +167,13 @@ void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim,
   auto step = [&](const Tensor& t) { return t && t.rank() > 0 ? t.strides()[dim] : 0; };
   auto room = [&](const Tensor& t) { return !t ? 0 : t.rank() > 0 ? t.sizes()[dim] : 1; };
   const int64_t of_values = room(values), of_indices = room(indices);
-  std::vector<std::vector<Item>> rooms(static_cast<size_t>(pool.workers()));
+  std::vector<Room> rooms(static_cast<size_t>(pool.workers()));
   auto line = [&](int64_t number, int worker) {
-    std::vector<Item>& items = rooms[static_cast<size_t>(worker)];
+    Room& own = rooms[static_cast<size_t>(worker)];
+    const std::vector<Item>& items = own.items;
     const Ints at = lines.coordinates(number);
     const Line from{keys.element(keys.address(at)), step(keys) * keys.item_bytes(), length, descending};
-    first_in_order(keys.dtype(), from, std::max(of_values, of_indices), items);
+    first_in_order(keys.dtype(), from, std::max(of_values, of_indices), own);
     const int64_t to_value = values ? values.address(at) : 0, to_index = indices ? indices.address(at) : 0;
     for (int64_t i = 0; i < of_values; ++i)
       std::memcpy(values.element(to_value + i * step(values)), from.at(items[static_cast<size_t>(i)].from),
