@@ -20,7 +20,8 @@ V tanh_by(PowerOf power_of, std::span<const double> near_terms, double far_from,
   const V size = abs(x), square = x * x;
   const V near = fma(size * square, polynomial(square, near_terms), size);
   // 1 - 2 / (e^2x + 1), with the digits that the division and the sum round away.
-  const Power p = power_of(select(size < far_from / 2, size + size, far_from));
+  const V twice = size + size;
+  const Power p = power_of(select(from(x, far_from) < twice, far_from, twice));
   LaneCode& code = *x.code;
   const V unit = code.scale(from(x, 1), p.n);
   const V sum = p.one_more(), e = sum + p.lost(), below = p.lost() - (e - sum);
