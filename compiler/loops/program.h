@@ -303,8 +303,8 @@ void for_each_node(BlockT& block, F&& visit) {
 // For each instruction of a nest, whether it belongs to the epilogue: whether it depends on a reduce.
 std::vector<bool> epilogue(const Nest& nest);
 
-// How many points the axes have that are reduced or scanned one after another, not in lanes, where these are so few
-// that code may have each point of its own (1: there is no such axis); else 0.
+// How many points the axes have that are reduced or scanned, where these are so few that code may have each point of
+// its own (1: there is no such axis); else 0, and where one of them runs in lanes.
 int64_t few_inner_points(const Nest& nest);
 
 }  // namespace lenz::loops
