@@ -82,6 +82,9 @@ ExitCode bench_command(std::span<const std::string> args) {
   app.add_option("--inputs", inputs, "of that text; made as it declares them if absent");
   app.add_option("--cache", cache, "its folder of compiled objects; none if absent");
   app.add_flag("--list", list, "only name the workloads");
+  app.add_option("--module", options.module,
+                 "workloads of a Python file of your own in place of the tracked ones; bench/wider.py is one")
+      ->check(CLI::ExistingFile);
   app.add_option("--only", options.only, "rows to measure, with commas between them")->delimiter(',');
   app.add_option("--rounds", options.rounds, "how often each side has its turn")
       ->check(CLI::Range(1, 1000))
@@ -129,11 +132,13 @@ ExitCode bench_command(std::span<const std::string> args) {
   if (failure) throw UserError("can't make the folder '" + options.folder + "': " + failure.message());
   if (no_peers) options.peers.clear();
   if (no_max_autotune) std::erase(options.peers, "max-autotune");
+  if (!options.module.empty()) options.module = std::filesystem::absolute(options.module).string();
   options.check = !no_check;
   options.progress = show_progress;
   if (list) {
-    Worker worker({options.python, repository() + "/bench/worker.py"}, options.folder + "/worker.log");
-    for (const nlohmann::json& r : worker.ask({{"do", "rows"}})["rows"])
+    Worker worker(script_command("worker.py", options.python, options.module, {}), options.folder + "/worker.log");
+    const nlohmann::json told = worker.ask({{"do", "rows"}});
+    for (const nlohmann::json& r : told["rows"])
       std::printf("%-30s %s%s\n", r["name"].get<std::string>().c_str(),
                   r["model"].get<bool>() ? "" : r["sizes"].dump().c_str(),
                   r["model"].get<bool>() ? "model"
@@ -149,6 +154,7 @@ ExitCode bench_command(std::span<const std::string> args) {
     compile.target = options.target;
     compile.python = options.python;
     compile.folder = options.folder;
+    compile.module = options.module;
     compile.progress = show_progress;
     const CompileReport report = run_compile_times(compile);
     if (isatty(STDERR_FILENO) != 0) std::fputs("\r\033[K", stderr);

@@ -1,4 +1,4 @@
-"""usage: compile_once.py ROW [--threads N]
+"""usage: compile_once.py ROW [--threads N] [--module FILE]
 
 What TorchInductor takes to compile a workload, in a process of its own and with its caches off: one line of JSON. Both
 times are of a process that has compiled something else before: what only the first compilation of a process takes is not
@@ -52,13 +52,14 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("row")
     parser.add_argument("--threads", type=int)
+    parser.add_argument("--module")
     options = parser.parse_args()
     if options.threads:
         torch.set_num_threads(options.threads)
     try:
         torch.compile(lambda x: x.sin() + 1)(torch.zeros(64))
         torch._dynamo.reset()
-        row = workloads.all_rows()[options.row]
+        row = workloads.all_rows(options.module)[options.row]
         graph, inputs = captured(row.build())
         with torch.no_grad():
             told = {"backend_seconds": seconds(lambda: compile_fx(graph, inputs))}

@@ -25,7 +25,7 @@ class CompileTimes {
   explicit CompileTimes(const CompileOptions& options)
       : options_(options),
         threads_(options.threads > 0 ? options.threads : runtime::usable_threads()),
-        worker_({options.python, repository() + "/bench/worker.py", "--threads", std::to_string(threads_)},
+        worker_(script_command("worker.py", options.python, options.module, {"--threads", std::to_string(threads_)}),
                 options.folder + "/worker.log") {}
 
   CompileReport run() {
@@ -92,9 +92,9 @@ class CompileTimes {
   void inductor(CompileRow& row) {
     try {
       say(row.name + ": compiling with TorchInductor");
-      Worker process(
-          {options_.python, repository() + "/bench/compile_once.py", row.name, "--threads", std::to_string(threads_)},
-          options_.folder + "/worker.log", kLimit);
+      Worker process(script_command("compile_once.py", options_.python, options_.module,
+                                    {row.name, "--threads", std::to_string(threads_)}),
+                     options_.folder + "/worker.log", kLimit);
       const nlohmann::json& told = process.greeting();
       if (told.contains("error")) throw UserError(told["error"].get<std::string>(), "PyTorch");
       row.inductor = told.at("backend_seconds");

@@ -17,7 +17,7 @@ struct CompileOptions {
   int threads = 0;
   int64_t growth = 2000;  // kernels of the larger of two programs; the other one has a tenth. 0: none
   bool peers = true, models = false;
-  std::string target, python, folder;
+  std::string target, python, folder, module;  // `module`: a file with workloads in place of the tracked ones
   std::function<void(const std::string& line)> progress;
 };
 

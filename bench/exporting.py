@@ -3,6 +3,7 @@
 Files that are up to date stay."""
 
 import hashlib
+import inspect
 import json
 import logging
 import sys
@@ -25,14 +26,14 @@ import workloads  # noqa: E402
 
 def joint_graph(case):
     """Forward and backward as one FX graph of ATen calls, and its arguments."""
-    names, values = zip(*case.program.named_parameters())
+    held = {**workloads.parameters(case), **workloads.buffers(case)}
 
-    def step(x, *weights):
-        program = lambda x: torch.func.functional_call(case.program, dict(zip(names, weights)), (x,))
-        loss = program(x).float().pow(2).mean()
-        return (loss, *torch.autograd.grad(loss, [x, *weights]))
+    def step(*args):
+        own, given = args[: len(case.args)], dict(zip(held, args[len(case.args) :]))
+        loss = workloads.loss_of(torch.func.functional_call(case.program, given, own) if given else case.program(*own))
+        return (loss, *torch.autograd.grad(loss, [t for t in args if t.requires_grad]))
 
-    args = (case.args[0].requires_grad_(True), *values)
+    args = (*(t.requires_grad_(t.is_floating_point()) for t in case.args), *held.values())
     return make_fx(step, tracing_mode="fake")(*args), args
 
 
@@ -61,10 +62,11 @@ def write(case, path, dynamic=None):
     return made
 
 
-def made_from(name, *how):
+def made_from(row, *how):
     """What decides the files: the sources that make them, torch, the row and its sizes."""
-    digest = hashlib.sha256(json.dumps([torch.__version__, name, *how]).encode())
-    for source in sorted([*PACKAGE.glob("lenz/*.py"), *HERE.glob("*.py"), ROOT / "corpus/models/zoo.py"]):
+    digest = hashlib.sha256(json.dumps([torch.__version__, row.name, *how]).encode())
+    own = Path(inspect.getsourcefile(row.make)).resolve()
+    for source in sorted({*PACKAGE.glob("lenz/*.py"), *HERE.glob("*.py"), ROOT / "corpus/models/zoo.py", own}):
         digest.update(source.read_bytes())
     return digest.hexdigest()
 
@@ -74,7 +76,7 @@ def export(name, row, sizes, folder, dynamic=False):
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     path, note = folder / f"{name}.lenz", folder / f"{name}.json"
-    key = made_from(row.name, sizes, dynamic)
+    key = made_from(row, sizes, dynamic)
     told = {"lenz": str(path), "inputs": str(path.with_suffix(".inputs.npz"))}
     if note.exists() and path.exists() and json.loads(note.read_text()).get("made from") == key:
         return told

@@ -32,8 +32,8 @@ class Peers {
         threads_(options.threads > 0 ? options.threads : runtime::usable_threads()),
         pool_(make_torch_pool(threads_)),
         throughput_(pool_),
-        worker_({options.python, repository() + "/bench/worker.py", "--threads", std::to_string(threads_), "--cache",
-                 options.folder + "/inductor"},
+        worker_(script_command("worker.py", options.python, options.module,
+                               {"--threads", std::to_string(threads_), "--cache", options.folder + "/inductor"}),
                 options.folder + "/worker.log") {
     oracle::give_libtorch_threads(threads_);
   }

@@ -61,6 +61,28 @@ class Peers(unittest.TestCase):
             self.assertGreater(row["cold"]["first_call_ms"], row["cold"]["ms"])
             self.assertEqual([g["cold"]["kernels"] // 10 for g in report["growth"]], [0, 2])
 
+    def test_a_module_of_ones_own_takes_the_place_of_the_tracked_rows(self):
+        with tempfile.TemporaryDirectory() as folder:
+            module, told = Path(folder) / "mine.py", Path(folder) / "rows.json"
+            module.write_text("""import torch
+from workloads import Case, row
+
+@row(own=True)
+def swish(n=1000):
+    return Case(lambda x: x * torch.sigmoid(x), (torch.randn(n),))
+
+@row(own=True)
+def swish_gradient(n=1000):
+    return Case(lambda x: x * torch.sigmoid(x), (torch.randn(n),), train=True)
+""")
+            listed = lenz("bench", "--list", "--module", module).stdout.splitlines()
+            self.assertEqual([line.split()[0] for line in listed], ["swish", "swish_gradient"])
+            done = lenz("bench", "--peers", "--module", module, "--subjects", "eager", "--rounds", 1, "--seconds", 0.01,
+                        "--json", told, "--folder", folder)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+            rows = json.loads(told.read_text())["rows"]
+            self.assertEqual([(r["name"], r["check"]) for r in rows], [("swish", "right"), ("swish_gradient", "right")])
+
     def test_it_says_what_it_lacks(self):
         done = lenz("bench", "--peers", "--only", "softmax_row_f32")
         self.assertEqual(done.returncode, 2)

@@ -7,6 +7,13 @@
 
 namespace lenz::bench {
 
+std::vector<std::string> script_command(const std::string& script, const std::string& python, const std::string& module,
+                                        std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {python, repository() + "/bench/" + script});
+  if (!module.empty()) arguments.insert(arguments.end(), {"--module", module});
+  return arguments;
+}
+
 std::vector<Listed> chosen_rows(Worker& worker, const std::vector<std::string>& only, bool models) {
   const nlohmann::json told = worker.ask({{"do", "rows"}});
   std::vector<Listed> all, some;

@@ -8,6 +8,10 @@
 
 namespace lenz::bench {
 
+// How a script of this room is started: on the tracked workloads, or on those of a user's own file.
+std::vector<std::string> script_command(const std::string& script, const std::string& python, const std::string& module,
+                                        std::vector<std::string> arguments);
+
 struct Listed {
   std::string name;
   bool own = false;  // our own code alone

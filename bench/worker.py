@@ -1,4 +1,4 @@
-"""usage: worker.py [--threads N] [--cache FOLDER]
+"""usage: worker.py [--threads N] [--cache FOLDER] [--module FILE]
 
 Runs workloads in PyTorch for `lenz bench`: one JSON object a line comes in, one goes out. It sleeps between lines.
 
@@ -34,19 +34,19 @@ def compiled(program, subject):
 
 
 class Server:
-    def __init__(self):
-        self.case, self.calls = None, {}
+    def __init__(self, module):
+        self.case, self.calls, self.module = None, {}, module
 
     def rows(self):
         import workloads
 
         return {"rows": [{"name": r.name, "own": r.own, "model": r.model, "sizes": r.sizes}
-                         for r in workloads.all_rows().values()]}
+                         for r in workloads.all_rows(self.module).values()]}
 
     def row(self, name):
         import workloads
 
-        rows = workloads.all_rows()
+        rows = workloads.all_rows(self.module)
         if name not in rows:
             raise KeyError(f"no workload {name}")
         return rows[name]
@@ -94,6 +94,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--threads", type=int)
     parser.add_argument("--cache")
+    parser.add_argument("--module")
     options = parser.parse_args()
     if options.cache:
         os.environ.setdefault("TORCHINDUCTOR_CACHE_DIR", options.cache)
@@ -102,7 +103,7 @@ def main():
     if options.threads:
         torch.set_num_threads(options.threads)
     print(json.dumps({"torch": torch.__version__, "threads": torch.get_num_threads()}), file=answers)
-    server = Server()
+    server = Server(options.module)
     for line in sys.stdin:
         asked = json.loads(line)
         try:

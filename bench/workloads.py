@@ -4,9 +4,13 @@ A row is a function that makes a Case from sizes; the sizes' defaults are those 
 neighbours. Values are drawn from a fixed seed."""
 
 import dataclasses
+import functools
+import importlib.util
 import inspect
 import math
 import random
+import sys
+from pathlib import Path
 
 import torch
 import torch.nn.functional as F
@@ -18,8 +22,9 @@ BF16 = torch.bfloat16
 
 @dataclasses.dataclass
 class Case:
-    """A function or module and its arguments. `train`: what is measured is the loss and its gradients. `touched`: bytes
-    that have to move, where not every element of the arguments has to be read."""
+    """A function or module and its arguments. `train`: what is measured is a loss and its gradients, of the parameters and
+    of the floats among the arguments. `touched`: bytes that have to move, where not every element of the arguments has to
+    be read."""
 
     program: object
     args: tuple
@@ -69,6 +74,8 @@ def _near(size, draw):
 
 def row(own):
     def register(make):
+        if make.__name__ in ROWS:
+            raise ValueError(f"two workloads {make.__name__}")
         sizes = {name: p.default for name, p in inspect.signature(make).parameters.items()}
         ROWS[make.__name__] = Row(make.__name__, make, sizes, own)
         return make
@@ -356,22 +363,47 @@ def of_model(name):
     return Row(name, make, {}, own=False, model=True)
 
 
-def all_rows():
+@functools.cache
+def rows_of(path):
+    """The rows of a file of a user's own, which are made as those here are: `from workloads import Case, row`."""
+    name = Path(path).stem
+    spec = importlib.util.spec_from_file_location(name, path)
+    if spec is None or name in sys.modules:
+        raise ValueError(f"'{path}' can't be loaded as a module named {name}")
+    module = sys.modules[name] = importlib.util.module_from_spec(spec)
+    tracked = set(ROWS)
+    spec.loader.exec_module(module)
+    return {name: r for name, r in ROWS.items() if name not in tracked}
+
+
+def all_rows(module=None):
+    """By name: the tracked ones and the models, or the rows of a user's own module."""
     import models
 
-    return {**ROWS, **{name: of_model(name) for name in models.MODELS}}
+    return rows_of(module) if module else {**ROWS, **{name: of_model(name) for name in models.MODELS}}
 
 
 # --- what is measured ---------------------------------------------------------------------------------------------------
 
 
+def parameters(case):
+    return dict(case.program.named_parameters()) if isinstance(case.program, nn.Module) else {}
+
+
+def buffers(case):
+    return dict(case.program.named_buffers()) if isinstance(case.program, nn.Module) else {}
+
+
+def loss_of(result):
+    return result.float().pow(2).mean()
+
+
 def loss_and_gradients(case, program):
-    """A training step without the optimizer: the loss, and the gradients of the parameters and the argument."""
-    x = case.args[0].requires_grad_(True)
-    leaves = [x, *case.program.parameters()]
+    """A training step without the optimizer: the loss, and the gradients of the arguments and the parameters."""
+    leaves = [*(t.requires_grad_(True) for t in case.args if t.is_floating_point()), *parameters(case).values()]
 
     def step():
-        loss = program(x).float().pow(2).mean()
+        loss = loss_of(program(*case.args))
         return (loss, *torch.autograd.grad(loss, leaves))
 
     return step

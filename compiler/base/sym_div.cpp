@@ -101,6 +101,17 @@ Dim divide_by_constant(Dim a, int64_t k) {
   return add_scaled(quotient, make_node(SymKind::floor_div, left, k), sign);
 }
 
+// (x % m) // n is x // n less a multiple of m/n, if n divides m: x // n, where that multiple is one of k too.
+std::optional<Dim> quotient_of_remainder(const SymNode* node, int64_t coefficient, int64_t k) {
+  if (node->kind != SymKind::floor_div || node->args()[0].is_constant() || !node->args()[1].is_constant())
+    return std::nullopt;
+  const SymNode* top = node->args()[0].node();
+  if (top->kind != SymKind::mod || !top->args()[1].is_constant()) return std::nullopt;
+  const int64_t n = node->args()[1].constant(), m = top->args()[1].constant();
+  if (n <= 0 || m % n != 0 || (Wide{coefficient} * (m / n)) % k != 0) return std::nullopt;
+  return divide_by_constant(top->args()[0], n);
+}
+
 // Coefficients into (-k/2, k/2], the constant into [0, k), inner remainders opened where k allows.
 Dim reduce_terms(Dim a, int64_t k) {
   SumView view(a);
@@ -114,6 +125,8 @@ Dim reduce_terms(Dim a, int64_t k) {
                  (Wide{c} * t.monomial->args()[1].constant()) % k == 0;
     if (inner) {
       opened = add_scaled(opened, reduce_terms(t.monomial->args()[0], k), c);
+    } else if (auto quotient = quotient_of_remainder(t.monomial, c, k)) {
+      opened = add_scaled(opened, *quotient, c);
     } else {
       kept.push_back({c, t.monomial});
     }

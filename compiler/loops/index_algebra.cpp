@@ -530,7 +530,9 @@ std::pair<Dim, Dim> IndexSpace::merge(size_t axis, Dim symbol) {
 }
 
 bool IndexSpace::mergeable(size_t axis, Dim index) const {
-  auto form = linear(simplify(index));
+  const Dim simple = simplify(index);
+  if (!mentions(simple, axes_[axis].symbol) && !mentions(simple, axes_[axis + 1].symbol)) return true;
+  auto form = linear(simple);
   if (!form) return false;
   Dim jump = form->coefficients[axis + 1] * axes_[axis + 1].extent;
   return form->coefficients[axis] == jump || proves(eq(form->coefficients[axis], jump));

@@ -122,10 +122,14 @@ class Interpreter {
       std::ranges::stable_sort(items, [&](const auto& a, const auto& b) {
         return sort.descending ? before(b.first, a.first) : before(a.first, b.first);
       });
+      auto room = [&](const std::optional<Window>& to) {
+        return !to ? 0 : at.empty() ? 1 : to->tensor.sizes()[sort.dim];
+      };
+      const int64_t values_room = room(values), indices_room = room(indices);
       for (int64_t i = 0; i < length; ++i) {
         const auto& [key, from] = items[static_cast<size_t>(i)];
-        if (values) write(*values, move_to(i), key);
-        if (indices) write(*indices, move_to(i), ScalarValue(from));
+        if (i < values_room) write(*values, move_to(i), key);
+        if (i < indices_room) write(*indices, move_to(i), ScalarValue(from));
       }
     }
   }

@@ -26,6 +26,18 @@ std::optional<NestTag> find_tag(std::string_view name) {
   return std::nullopt;
 }
 
+int64_t few_inner_points(const Nest& nest) {
+  constexpr int64_t kFew = 9;
+  int64_t points = 1;
+  for (const Axis& a : nest.axes) {
+    if (a.kind == AxisKind::parallel) continue;
+    if (a.lanes > 1 || !a.extent.is_constant() || a.extent.constant() < 1 || a.extent.constant() > kFew / points)
+      return 0;
+    points *= a.extent.constant();
+  }
+  return points;
+}
+
 std::vector<bool> epilogue(const Nest& nest) {
   std::vector<bool> late;
   late.reserve(nest.body.size());

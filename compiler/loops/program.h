@@ -148,6 +148,9 @@ struct Store {
 // What a nest is, for plans that know better ways to run it than loops.
 enum class NestTag : uint8_t { none, matmul, convolution, pooling, attention };
 
+// Whether plans leave it to a template or a library, alone. Windows are reductions like others.
+inline bool stands_alone(NestTag tag) { return tag != NestTag::none && tag != NestTag::pooling; }
+
 std::string_view name(NestTag tag);
 std::optional<NestTag> find_tag(std::string_view name);
 
@@ -163,7 +166,8 @@ struct Nest {
 // ---------------------------------------------------------------------------------------------------------------------
 // What is no nest
 
-// Sorts along one dim. NaN is greater than everything. `indices`, i64, may be none.
+// Sorts along one dim. NaN is greater than everything. `indices`, i64, may be none. Results may be shorter along the
+// dim than the keys: then they are the first ones in order.
 struct Sort {
   BufferId keys = kNone, values = kNone, indices = kNone;
   uint32_t dim = 0;
@@ -298,5 +302,9 @@ void for_each_node(BlockT& block, F&& visit) {
 
 // For each instruction of a nest, whether it belongs to the epilogue: whether it depends on a reduce.
 std::vector<bool> epilogue(const Nest& nest);
+
+// How many points the axes have that are reduced or scanned, where these are so few that code may have each point of
+// its own (1: there is no such axis); else 0, and where one of them runs in lanes.
+int64_t few_inner_points(const Nest& nest);
 
 }  // namespace lenz::loops

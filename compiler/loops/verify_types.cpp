@@ -153,7 +153,11 @@ void ProgramVerifier::sort_types(const Sort& n) {
     if (to == kNone) continue;
     const TensorType& type = buffer(to).type;
     Dtype dtype = to == n.values ? keys.dtype : Dtype::i64;
-    if (type.sizes != keys.sizes || type.dtype != dtype)
+    DimVec sizes = keys.sizes;
+    if (n.dim < sizes.size() && type.rank() == sizes.size() &&
+        program_.assumptions.known().proves(le(type.sizes[n.dim], sizes[n.dim])))
+      sizes[n.dim] = type.sizes[n.dim];
+    if (type.sizes != sizes || type.dtype != dtype)
       report(211, name(to) + " is " + to_string(*program_.context->tensor(type)) + ", and the keys are " +
                       to_string(*program_.context->tensor(keys)));
   }

@@ -1,9 +1,11 @@
 #include "compiler/runtime/sort.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <numeric>
 #include <vector>
 
 namespace lenz::runtime {
@@ -13,11 +15,19 @@ using loops::Tensor;
 
 namespace {
 
+constexpr int64_t kFewOfMany = 8, kBlock = 64;
+constexpr int64_t kMany = 64;  // items for each byte of a key: enough for its counts
+
 // Numbers in the order of keys: -0 is 0, NaN is the greatest.
 uint64_t order_of(double x) {
   if (std::isnan(x)) return UINT64_MAX;
   const auto bits = std::bit_cast<uint64_t>(x + 0.0);
   return bits >> 63 ? ~bits : bits | uint64_t{1} << 63;
+}
+uint32_t order_of(float x) {
+  const auto bits = std::bit_cast<uint32_t>(x + 0.0F);
+  const uint32_t key = bits >> 31 ? ~bits : bits | uint32_t{1} << 31;
+  return x != x ? UINT32_MAX : key;
 }
 uint64_t order_of(int64_t x) {
   return static_cast<uint64_t>(x) ^ uint64_t { 1 } << 63;
@@ -30,24 +40,121 @@ T load(const std::byte* at) {
   return made;
 }
 
-uint64_t key_at(Dtype dtype, const std::byte* at) {
-  switch (dtype) {
-    case Dtype::f32: return order_of(static_cast<double>(load<float>(at)));
-    case Dtype::f64: return order_of(load<double>(at));
-    case Dtype::i64: return order_of(load<int64_t>(at));
-    case Dtype::i32: return order_of(int64_t{load<int32_t>(at)});
-    default: break;
-  }
-  const ScalarValue x = loops::read_element(dtype, at);
-  return x.kind() == ScalarKind::integer ? order_of(x.integer()) : order_of(x.real());
-}
-
 struct Item {
   uint64_t key;
   int64_t from;
   // Positions decide between equal keys: stable, and the same for every algorithm.
   bool operator<(const Item& o) const { return key != o.key ? key < o.key : from < o.from; }
 };
+
+template <class T>
+struct KeyOf {
+  static constexpr int64_t kBytes = sizeof(T);
+  auto operator()(const std::byte* at) const {
+    if constexpr (std::is_floating_point_v<T>)
+      return order_of(load<T>(at));
+    else
+      return order_of(int64_t{load<T>(at)});
+  }
+};
+
+// Of any dtype, slowly.
+struct KeyOfAny {
+  static constexpr int64_t kBytes = 0;
+  Dtype dtype;
+  uint64_t operator()(const std::byte* at) const {
+    const ScalarValue x = loops::read_element(dtype, at);
+    return x.kind() == ScalarKind::integer ? order_of(x.integer()) : order_of(x.real());
+  }
+};
+
+// The keys of a line, by number.
+struct Line {
+  const std::byte* first;
+  int64_t step;  // bytes
+  int64_t length;
+  bool descending;
+
+  const std::byte* at(int64_t i) const { return first + i * step; }
+};
+
+// What a worker sorts in.
+struct Room {
+  std::vector<Item> items, others;
+};
+
+// By the keys' bytes, from the least to the greatest; equal ones keep their order. Bytes that all have alike are left
+// out.
+template <class Number>
+void sort_by_bytes(std::vector<Item>& items, std::vector<Item>& others) {
+  auto digit = [](const Item& i, size_t d) { return static_cast<size_t>(i.key >> (8 * d)) & 255; };
+  std::array<std::array<size_t, 256>, sizeof(Number)> counts{};
+  for (const Item& i : items)
+    for (size_t d = 0; d < sizeof(Number); ++d) ++counts[d][digit(i, d)];
+  others.resize(items.size());
+  for (size_t d = 0; d < sizeof(Number); ++d) {
+    std::array<size_t, 256>& next = counts[d];
+    if (next[digit(items[0], d)] == items.size()) continue;
+    std::exclusive_scan(next.begin(), next.end(), next.begin(), size_t{0});
+    for (const Item& i : items) others[next[digit(i, d)]++] = i;
+    std::swap(items, others);
+  }
+}
+
+// Its first `count` items in order. Where these are few of many, the others are only compared with the last of them.
+template <class Key>
+void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_at) {
+  std::vector<Item>& items = room.items;
+  using Number = decltype(key_at(line.first));
+  const Number flip = line.descending ? ~Number{0} : Number{0};
+  auto item = [&](int64_t i) { return Item{static_cast<Number>(key_at(line.at(i)) ^ flip), i}; };
+  // A block at once, in vectors where they are neighbours.
+  auto none_less = [&](int64_t from, int64_t to, Number than) {
+    bool any = false;
+    if (line.step == Key::kBytes)
+      for (const std::byte* at = line.at(from); at != line.at(to); at += Key::kBytes)
+        any |= static_cast<Number>(key_at(at) ^ flip) < than;
+    else
+      for (int64_t i = from; i < to; ++i) any |= static_cast<Number>(key_at(line.at(i)) ^ flip) < than;
+    return !any;
+  };
+  const int64_t kept = count * kFewOfMany <= line.length ? count : line.length;
+  items.clear();
+  for (int64_t i = 0; i < kept; ++i) items.push_back(item(i));
+  if (kept < line.length) {
+    std::ranges::make_heap(items, std::less<>());
+    for (int64_t from = kept; from < line.length; from += kBlock) {
+      const int64_t to = std::min(from + kBlock, line.length);
+      if (none_less(from, to, static_cast<Number>(items.front().key)))
+        continue;  // of equal ones the earlier comes first
+      for (int64_t i = from; i < to; ++i) {
+        const Item next = item(i);
+        if (next.key >= items.front().key) continue;
+        std::ranges::pop_heap(items, std::less<>());
+        items.back() = next;
+        std::ranges::push_heap(items, std::less<>());
+      }
+    }
+    std::ranges::sort_heap(items, std::less<>());
+  } else if (count < line.length) {
+    std::ranges::nth_element(items, items.begin() + count, std::less<>());
+    std::ranges::sort(items.begin(), items.begin() + count, std::less<>());
+  } else if (line.length >= kMany * static_cast<int64_t>(sizeof(Number))) {
+    sort_by_bytes<Number>(items, room.others);
+  } else {
+    std::ranges::sort(items, std::less<>());
+  }
+}
+
+void first_in_order(Dtype dtype, const Line& line, int64_t count, Room& room) {
+  switch (dtype) {
+    case Dtype::f32: return first_in_order(line, count, room, KeyOf<float>());
+    case Dtype::f64: return first_in_order(line, count, room, KeyOf<double>());
+    case Dtype::i64: return first_in_order(line, count, room, KeyOf<int64_t>());
+    case Dtype::i32: return first_in_order(line, count, room, KeyOf<int32_t>());
+    default: return first_in_order(line, count, room, KeyOfAny{dtype});
+  }
+}
 
 }  // namespace
 
@@ -58,25 +165,21 @@ void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim,
   const Tensor lines = keys.view(heads, keys.strides(), keys.offset());
   const int64_t length = keys.numel() / lines.numel();
   auto step = [&](const Tensor& t) { return t && t.rank() > 0 ? t.strides()[dim] : 0; };
-  std::vector<std::vector<Item>> rooms(static_cast<size_t>(pool.workers()));
+  auto room = [&](const Tensor& t) { return !t ? 0 : t.rank() > 0 ? t.sizes()[dim] : 1; };
+  const int64_t of_values = room(values), of_indices = room(indices);
+  std::vector<Room> rooms(static_cast<size_t>(pool.workers()));
   auto line = [&](int64_t number, int worker) {
-    std::vector<Item>& items = rooms[static_cast<size_t>(worker)];
-    items.resize(static_cast<size_t>(length));
+    Room& own = rooms[static_cast<size_t>(worker)];
+    const std::vector<Item>& items = own.items;
     const Ints at = lines.coordinates(number);
-    const int64_t from = keys.address(at);
-    for (int64_t i = 0; i < length; ++i) {
-      const uint64_t key = key_at(keys.dtype(), keys.element(from + i * step(keys)));
-      items[static_cast<size_t>(i)] = {descending ? ~key : key, i};
-    }
-    std::ranges::sort(items, std::less<>());
+    const Line from{keys.element(keys.address(at)), step(keys) * keys.item_bytes(), length, descending};
+    first_in_order(keys.dtype(), from, std::max(of_values, of_indices), own);
     const int64_t to_value = values ? values.address(at) : 0, to_index = indices ? indices.address(at) : 0;
-    for (int64_t i = 0; i < length; ++i) {
-      const int64_t source = items[static_cast<size_t>(i)].from;
-      if (values)
-        std::memcpy(values.element(to_value + i * step(values)), keys.element(from + source * step(keys)),
-                    static_cast<size_t>(keys.item_bytes()));
-      if (indices) std::memcpy(indices.element(to_index + i * step(indices)), &source, sizeof source);
-    }
+    for (int64_t i = 0; i < of_values; ++i)
+      std::memcpy(values.element(to_value + i * step(values)), from.at(items[static_cast<size_t>(i)].from),
+                  static_cast<size_t>(keys.item_bytes()));
+    for (int64_t i = 0; i < of_indices; ++i)
+      std::memcpy(indices.element(to_index + i * step(indices)), &items[static_cast<size_t>(i)].from, sizeof(int64_t));
   };
   if (length * lines.numel() < 4096) {
     for (int64_t n = 0; n < lines.numel(); ++n) line(n, 0);

@@ -1,5 +1,5 @@
-// The sort node in native code: lines along one dim, always stable, NaN greater than everything.
-// Thread-safety: pure functions.
+// The sort node in native code: lines along one dim, always stable, NaN greater than everything; or the first few in
+// order. Thread-safety: pure functions.
 #pragma once
 
 #include "compiler/loops/tensor.h"
@@ -7,7 +7,7 @@
 
 namespace lenz::runtime {
 
-// `values` and `indices` may be absent. Values lie beside keys, not on them.
+// `values` and `indices` may be absent, and shorter than keys. Values lie beside keys, not on them.
 void sort_lines(const loops::Tensor& keys, loops::Tensor values, loops::Tensor indices, uint32_t dim, bool descending,
                 Pool& pool);
 

@@ -7,6 +7,7 @@
 #include "compiler/schedule/addresses.h"
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/nest_writer.h"
+#include "compiler/schedule/symbols.h"
 
 namespace lenz::schedule {
 
@@ -36,6 +37,13 @@ bool collapsible(const loops::Program& program, const loops::Nest& nest, std::sp
 
 bool proved_as_one(const loops::Program& program, const loops::Nest& nest, std::span<const Axis> axes, size_t k,
                    size_t count, std::span<const Axis> around) {
+  // A tile of an axis that is stored along, and a part of another one beside it: too much for the proof that the
+  // kernel's points stay apart.
+  for (const loops::Store& s : nest.stores)
+    for (Dim d : s.index)
+      if (!d.is_constant() && mentions(d, axes[k].symbol) &&
+          std::ranges::any_of(around, [&](const Axis& a) { return mentions(d, a.symbol); }))
+        return false;
   const auto inner = axes.subspan(k + 1, count - 1);
   if (std::ranges::all_of(inner, [](const Axis& a) { return a.extent.is_constant(); })) return true;
   loops::Nest joined = nest;

@@ -99,8 +99,8 @@ class Explainer {
     const auto& a = std::get<Nest>(blocks_[p.block]->nodes[p.node].is);
     const auto& b = std::get<Nest>(blocks_[q.block]->nodes[q.node].is);
     for (const Nest* nest : {&a, &b}) {
-      if (nest->tag != loops::NestTag::none)
-        return nest->name + " is a contraction or a window, which stays by itself: a template's or a library's work";
+      if (stands_alone(nest->tag))
+        return nest->name + " is a contraction, which stays by itself: a template's or a library's work";
       if (facts_of(*nest).combines) return nest->name + " combines with what other points stored";
     }
     if (std::string reason = why_illegal(prepared_, a, b, 1); !reason.empty()) return reason;

@@ -260,7 +260,7 @@ class PhaseMaker {
 // ---------------------------------------------------------------------------------------------------------------------
 // Groups
 
-bool may_join(const Member& m) { return m.nest->tag == loops::NestTag::none && !m.facts.combines; }
+bool may_join(const Member& m) { return !stands_alone(m.nest->tag) && !m.facts.combines; }
 
 // How many of its outermost axes the points of a kernel may differ in.
 size_t independent(const Member& m) {

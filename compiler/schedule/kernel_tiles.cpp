@@ -111,18 +111,38 @@ void KernelMaker::add_lanes(Nest& nest) const {
     most = score;
   }
   if (!best || (scans && most <= 0)) return;
+  const Dim extent = nest.axes[*best].extent;
+  if (extent.is_constant() && extent.constant() < target_.lanes(4)) {  // too few for a vector: others may be better
+    double least = lane_cost(program_, nest, nest.axes, *best, target_);
+    for (size_t k = nest.axes.size(); k-- > 0;) {
+      if (!may_have_lanes(nest, nest.axes[k])) continue;
+      const double cost = lane_cost(program_, nest, nest.axes, k, target_);
+      if (cost >= least) continue;
+      best = k;
+      least = cost;
+    }
+  }
   Axis& axis = nest.axes[*best];
   axis.lanes = target_.lanes(widest(nest, axis));
-  if (rows_) {  // as many rows as lanes, so that squares of elements can be turned in registers
+  auto too_few = [&](const Axis& a) { return a.extent.is_constant() && a.extent.constant() < axis.lanes; };
+  if (rows_ && !too_few(*rows_) && !too_few(*tile_)) {  // as many rows as lanes: squares, turned in registers
     for (Axis& a : nest.axes)
       if (&a != &axis && (a.symbol == rows_->symbol || a.symbol == tile_->symbol)) a.unroll = axis.lanes;
     return;
   }
+  if (!rows_ && !reduces && !scans)
+    if (const auto rows = crossing_axis(program_, nest, *best);
+        rows && may_have_lanes(nest, nest.axes[*rows]) && !too_few(nest.axes[*rows]) && !too_few(axis)) {
+      nest.axes[*rows].unroll = axis.lanes;
+      return;
+    }
   // Columns that are summed together: each vector is a sum of its own, which stays in a register, and the more of a row
   // is read at once, the better memory follows.
   const bool columns = reduces && axis.kind == AxisKind::parallel;
-  const uint32_t unrolled = !reduces ? 2 : columns && facts_of(nest).cost <= kFewOfColumn ? target_.registers() / 2 : 4;
-  while (axis.unroll < unrolled && nest.body.size() * axis.unroll * 2 <= kMostUnrolled) axis.unroll *= 2;
+  const bool wide = columns && facts_of(nest).cost <= kFewOfColumn && !in_steps(program_, nest, axis);
+  const uint32_t unrolled = !reduces ? 2 : wide ? target_.registers() / 2 : 4;
+  const size_t body = nest.body.size() * static_cast<size_t>(std::max<int64_t>(1, loops::few_inner_points(nest)));
+  while (axis.unroll < unrolled && body * axis.unroll * 2 <= kMostUnrolled) axis.unroll *= 2;
 }
 
 }  // namespace lenz::schedule

@@ -18,6 +18,18 @@ void add_once(std::vector<BufferId>& list, BufferId id) {
 }
 }  // namespace
 
+bool may_raise(const loops::Instr& i) {
+  if (i.kind == loops::InstrKind::position) return true;
+  if (i.kind != loops::InstrKind::scalar || i.row->arity != 2 || !is_integral(i.compute, false)) return false;
+  try {
+    const ScalarValue operands[] = {ScalarValue(int64_t{1}), ScalarValue(int64_t{0})};
+    evaluate(*i.row, i.compute, operands);
+    return false;
+  } catch (const UserError&) {
+    return true;
+  }
+}
+
 double cost_of(const loops::Instr& instr) {
   switch (instr.kind) {
     case InstrKind::constant: return 0;

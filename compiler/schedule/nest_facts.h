@@ -24,6 +24,9 @@ struct NestFacts {
 
 NestFacts facts_of(const loops::Nest& nest);
 
+// Whether it may raise: of an index out of range, of a division of integers by zero.
+bool may_raise(const loops::Instr& instr);
+
 // Simple operations that an instruction stands for.
 double cost_of(const loops::Instr& instr);
 

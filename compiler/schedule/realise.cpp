@@ -1,9 +1,12 @@
 #include "compiler/schedule/realise.h"
 
 #include "compiler/schedule/apart.h"
+#include "compiler/schedule/dead_results.h"
 #include "compiler/schedule/far.h"
 #include "compiler/schedule/kernel_maker.h"
 #include "compiler/schedule/recompute.h"
+#include "compiler/schedule/reshaped.h"
+#include "compiler/schedule/short_sorts.h"
 #include "compiler/schedule/split.h"
 #include "compiler/schedule/staged.h"
 
@@ -66,7 +69,10 @@ Program realise(Program program, const Plan& plan, const RealiseOptions& options
 }
 
 void prepare(Program& program, const Target& target) {
+  drop_dead_results(program);
+  shorten_sorts(program);
   recompute(program, choose_recomputed(program, target));
+  split_dims_as_read(program);
   split_reductions(program, target);
   move_out_axes_apart(program);
   move_out_axes_of_statistics(program);

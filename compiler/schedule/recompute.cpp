@@ -171,7 +171,7 @@ class Inliner {
     return made;
   }
 
-  // The value that the load would give, computed here.
+  // The value that the load would give, computed here. Where nothing is loaded, nothing is divided by a zero.
   Ssa source(NestWriter& writer, const loops::IndexSpace& space, const Instr& load) {
     const Nest& source = sources_.at(load.buffer);
     Replacement with(program_.context->syms);
@@ -183,7 +183,7 @@ class Inliner {
       for (Dim& d : i.index) d = space.simplify(with(d));
       if (i.mask != kNone) i.mask = values[i.mask];
       if (i.kind == InstrKind::load) i.mask = writer.both(load.mask, i.mask);
-      if (load.mask != kNone && divides_integers(i))
+      if (load.mask != kNone && i.kind == InstrKind::scalar && may_raise(i))
         i.operands[1] = chosen(writer, load.mask, i.operands[1], operand_dtype(*i.row, i.compute, 1), 1);
       if (i.kind == InstrKind::index && i.index[0].is_constant()) {
         values.push_back(writer.constant(Dtype::i64, ScalarValue(i.index[0].constant())));
@@ -194,18 +194,6 @@ class Inliner {
     Ssa value = values[source.stores[0].value];
     if (load.mask == kNone) return value;
     return chosen(writer, load.mask, value, load.dtype, 0);
-  }
-
-  // Whether it raises of a zero: where nothing is loaded there may be one.
-  static bool divides_integers(const Instr& i) {
-    if (i.kind != InstrKind::scalar || i.row->arity != 2 || !is_integral(i.compute, false)) return false;
-    try {
-      const ScalarValue operands[] = {ScalarValue(int64_t{1}), ScalarValue(int64_t{0})};
-      evaluate(*i.row, i.compute, operands);
-      return false;
-    } catch (const UserError&) {
-      return true;
-    }
   }
 
   static Ssa chosen(NestWriter& writer, Ssa mask, Ssa value, Dtype dtype, int64_t otherwise) {
@@ -262,7 +250,7 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
   auto cost = [&](const Nest& n) -> double& { return costs.try_emplace(&n, facts_of(n).cost).first->second; };
   auto consider = [&](const loops::Node& node) {
     const auto* nest = std::get_if<Nest>(&node.is);
-    if (nest == nullptr || nest->stores.size() != 1 || nest->tag != loops::NestTag::none) return;
+    if (nest == nullptr || nest->stores.size() != 1 || stands_alone(nest->tag)) return;
     const BufferId id = nest->stores[0].buffer;
     const loops::Buffer& buffer = program.buffers[id];
     const Uses::OfBuffer& use = uses.buffers[id];
@@ -275,7 +263,7 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
       // What it reads must be there still, and not be the reader's own.
       if (reader.block != use.writers[0].block) return;
       const Nest& into = nest_at(reader);
-      if (into.tag != loops::NestTag::none || size(into) + size(*nest) > kMostBody) return;
+      if (stands_alone(into.tag) || size(into) + size(*nest) > kMostBody) return;
     }
     // It is read later then: what is written once is the same from there on.
     for (BufferId read : facts.reads)

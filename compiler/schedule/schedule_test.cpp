@@ -137,6 +137,40 @@ TEST(Schedule, AxesFollowMemory) {
   expect_same(crossed, {numbers({70, 90}), numbers({90, 70})}, 1e-6);
 }
 
+// Where the innermost axis is too short for a vector, lanes go along another one if a few vectors of neighbours have
+// all that these read: rows of a few elements that are summed, windows, squares of two.
+TEST(Schedule, LanesLeaveShortAxes) {
+  struct Short {
+    std::string_view text, lanes;
+    loops::Tensor x;
+  };
+  for (const Short& s : {
+           Short{"graph @g(%x: f32[300, 5]) { %s = aten.sum(%x, [1]) return %s }",
+                 "for i[0-9]* < .* lanes 16 .*reduce j0 < 5 ", numbers({300, 5})},
+           Short{"graph @g(%x: f32[2, 3, 40, 40]) { %s = aten.max_pool2d(%x, [2, 2]) return %s }",
+                 "for i[0-9]* < 20 lanes 16.*reduce j0 < 2, reduce j1 < 2 ", numbers({2, 3, 40, 40})},
+           Short{"graph @g(%x: f32[2, 8, 30, 30]) { %s = aten.pixel_shuffle(%x, 2) return %s }",
+                 "for i[0-9]* < 30 lanes 16 unroll 2, i[0-9]* < 2 ", numbers({2, 8, 30, 30})},
+           Short{"graph @g(%x: f32[300, 40]) { %s = aten.sum(%x, [1]) return %s }", "for reduce j0 < 40 lanes 16 ",
+                 numbers({300, 40})},
+       }) {
+    const std::string nests = loops::print(made(s.text).program);
+    EXPECT_THAT(nests, testing::ContainsRegex(std::string(s.lanes))) << nests;
+    expect_same(s.text, {s.x}, 1e-5);
+  }
+}
+
+// Of two results of one pass nobody asks for the second: neither it nor where the greatest is is computed.
+TEST(Schedule, DeadResultsGo) {
+  constexpr std::string_view pooled =
+      "graph @g(%x: f32[2, 3, 40, 40]) { %s = aten.max_pool2d(%x, [3, 3], [2, 2]) return %s }";
+  const std::string nests = loops::print(made(pooled).program);
+  EXPECT_THAT(nests, testing::HasSubstr("reduce maximum")) << nests;
+  EXPECT_THAT(nests, testing::Not(testing::HasSubstr("i64"))) << nests;
+  constexpr std::string_view both = "graph @g(%x: f32[20, 30]) { %v, %i = aten.max(%x, 1) return %v, %i }";
+  EXPECT_THAT(loops::print(made(both).program), testing::HasSubstr("argmax"));
+}
+
 // Axes that go as one and are cut into tiles anywhere: the verifier knows the digits for one number, and the code for
 // neighbours.
 TEST(Schedule, TilesOfAxesThatGoAsOne) {

@@ -72,7 +72,7 @@ std::optional<Chunks> chunks_of(const Program& program, const Nest& nest, const 
   }
   for (const Store& s : nest.stores)
     if (s.mode != loops::StoreMode::assign || s.distinct) return std::nullopt;
-  if (!reduces || nest.tag != loops::NestTag::none) return std::nullopt;
+  if (!reduces || stands_alone(nest.tag)) return std::nullopt;
   int64_t points = 1, elements = 1;
   for (const Axis& a : nest.axes) {
     int64_t& product = a.kind == AxisKind::parallel ? points : elements;

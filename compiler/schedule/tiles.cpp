@@ -25,6 +25,9 @@ constexpr int64_t kColumnTile = 256;  // columns that are reduced together: a st
 // contiguous along, so that few lines of theirs are left half written, and high enough for lines of what is turned.
 constexpr int64_t kSquareTile = 256;
 constexpr int64_t kSquareBytes = 256;
+// Constant strides at which a few vectors have all that lanes read.
+constexpr int64_t kNear = 8;
+constexpr double kGather = 16;  // simple operations that other strides take
 
 template <class F>
 void for_each_access(const Nest& nest, F&& visit) {
@@ -69,6 +72,12 @@ class TileChooser {
     if (!bare && !in_columns()) return made;
     made.size = target_.grained(bare ? kTile : kColumnTile);
     if (!bare || group_.phases.size() != 1) return made;
+    if (too_few(members_[0].axes[group_.shared - 1])) {
+      made.joined = joined_axes();
+      if (made.joined == 1) made.rows = longer_axis();
+      if (made.rows) made.row_size = target_.grained(kTile / 4);
+      return made;
+    }
     made.rows = crossing_axis();
     if (made.rows) {
       made.size = target_.grained(kSquareTile);
@@ -113,9 +122,31 @@ class TileChooser {
     return found;
   }
 
+  // For a vector.
+  bool too_few(const Axis& a) const { return a.extent.is_constant() && a.extent.constant() < target_.lanes(4); }
+
+  // Of shared axes, the one along which vectors take least time; none if it is the innermost.
+  std::optional<uint32_t> longer_axis() const {
+    std::optional<uint32_t> best;
+    auto cost = [&](uint32_t k) {
+      double sum = 0;
+      for (const Member& m : members_) sum += lane_cost(program_, *m.nest, m.axes, k, target_);
+      return sum;
+    };
+    double least = cost(group_.shared - 1);
+    for (uint32_t k = 0; k + 1 < group_.shared; ++k) {
+      const double here = cost(k);
+      if (here >= least) continue;
+      best = k;
+      least = here;
+    }
+    return best;
+  }
+
   // Whether memory is contiguous along the innermost shared axis rather than along those that only some nests have.
   bool in_columns() const {
-    double along_shared = 0, along_inner = 0;
+    double along_shared = 0, along_inner = 0, cost_shared = 0, cost_inner = 0;
+    bool few = false;
     for (const Member& m : members_) {
       if (scans(*m.nest)) return false;
       if (m.axes.size() == group_.shared) continue;
@@ -124,8 +155,13 @@ class TileChooser {
       for (const Axis& a : m.axes)
         if (mentions(a.extent, m.axes[shared].symbol)) return false;
       along_shared += contiguity(program_, *m.nest, m.axes, shared);
-      along_inner += contiguity(program_, *m.nest, m.axes, last == shared ? 0 : last);
+      const size_t inner = last == shared ? 0 : last;
+      along_inner += contiguity(program_, *m.nest, m.axes, inner);
+      few = few || too_few(m.axes[inner]);
+      cost_shared += lane_cost(program_, *m.nest, m.axes, shared, target_);
+      cost_inner += lane_cost(program_, *m.nest, m.axes, inner, target_);
     }
+    if (few) return cost_shared < cost_inner;
     return along_shared > along_inner;
   }
 
@@ -133,10 +169,6 @@ class TileChooser {
   std::optional<uint32_t> crossing_axis() const {
     std::vector<int> along(group_.shared);
     const std::vector<Axis>& axes = members_[0].axes;
-    auto too_few = [&](size_t k) {
-      return axes[k].extent.is_constant() && axes[k].extent.constant() < target_.lanes(4);
-    };
-    if (too_few(group_.shared - 1)) return std::nullopt;
     for (const Member& m : members_) {
       const loops::IndexSpace space = space_of(program_, m.axes);
       for_each_access(*m.nest, [&](BufferId id, const DimVec& index) {
@@ -149,7 +181,7 @@ class TileChooser {
     }
     std::optional<uint32_t> best;
     for (uint32_t k = 0; k + 1 < group_.shared; ++k)
-      if (along[k] > 0 && !too_few(k) && (!best || along[k] > along[*best])) best = k;
+      if (along[k] > 0 && !too_few(axes[k]) && (!best || along[k] > along[*best])) best = k;
     return best;
   }
 
@@ -220,6 +252,47 @@ double contiguity(const Program& program, const Nest& nest, std::span<const Axis
     score += !stride ? -2 : stride->is(1) ? 1 : stride->is(0) ? 0 : -1;
   });
   return score;
+}
+
+double lane_cost(const Program& program, const Nest& nest, std::span<const Axis> axes, size_t axis,
+                 const Target& target) {
+  const loops::IndexSpace space = space_of(program, axes);
+  double cost = facts_of(nest).cost;
+  for_each_access(nest, [&](BufferId id, const DimVec& index) {
+    if (index.empty()) return;
+    auto stride = space.stride(address_of(program, id, index), axis);
+    const bool near = stride && stride->is_constant() && std::abs(stride->constant()) <= kNear;
+    cost += near ? static_cast<double>(std::abs(stride->constant())) : kGather;
+  });
+  const Dim extent = axes[axis].extent;
+  const auto lanes = static_cast<double>(target.lanes(4));
+  return extent.is_constant()
+             ? cost * std::max(1.0, lanes / static_cast<double>(std::max<int64_t>(1, extent.constant())))
+             : cost;
+}
+
+std::optional<size_t> crossing_axis(const Program& program, const Nest& nest, size_t axis) {
+  const loops::IndexSpace space = space_of(program, nest.axes);
+  std::optional<size_t> found;
+  for_each_access(nest, [&](BufferId id, const DimVec& index) {
+    const Dim address = address_of(program, id, index);
+    const auto along = space.stride(address, axis);
+    if (!along || along->is(0) || (along->is_constant() && std::abs(along->constant()) <= kNear)) return;
+    for (size_t k = 0; k < nest.axes.size(); ++k)
+      if (const auto stride = space.stride(address, k);
+          k != axis && nest.axes[k].kind == AxisKind::parallel && stride && stride->is(1))
+        found = k;
+  });
+  return found;
+}
+
+bool in_steps(const Program& program, const Nest& nest, const Axis& axis) {
+  const loops::IndexSpace space = space_of(program, std::span(&axis, 1));
+  return std::ranges::any_of(nest.body, [&](const loops::Instr& i) {
+    if (i.kind != InstrKind::load || i.index.empty()) return false;
+    const auto stride = space.stride(address_of(program, i.buffer, i.index), 0);
+    return !stride || !(stride->is(0) || stride->is(1));
+  });
 }
 
 std::string why_not_cut(const Program& program, const loops::Block& block, const Group& group) {

@@ -42,6 +42,16 @@ bool used_outside(const loops::Program& program, const loops::Block& block, cons
 double contiguity(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes,
                   size_t axis);
 
+// Simple operations that a point takes where those along this axis, its own in some order, run in lanes.
+double lane_cost(const loops::Program& program, const loops::Nest& nest, std::span<const loops::Axis> axes, size_t axis,
+                 const Target& target);
+
+// Another parallel axis of the nest, along which something is contiguous that is strange to this one.
+std::optional<size_t> crossing_axis(const loops::Program& program, const loops::Nest& nest, size_t axis);
+
+// Whether lanes along the axis read from memory in steps of more than one element.
+bool in_steps(const loops::Program& program, const loops::Nest& nest, const loops::Axis& axis);
+
 // A nest's axes with its outermost parallel ones in another order.
 std::vector<loops::Axis> reordered(const loops::Nest& nest, std::span<const uint32_t> order);
 

@@ -157,16 +157,21 @@ Dim KernelEmitter::address_of(BufferId id, const DimVec& index) const {
 KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Frame& f) {
   const Dim address = address_of(id, index);
   const bool varies = std::ranges::any_of(index, [&](Dim d) { return f.dims.varies(d); });
-  if (!varies || !lane_axis_) return {f.dims(address), false};
-  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
-  space.add_axis(lane_axis_->symbol, lane_axis_->extent);
-  auto stride = space.stride(address, 0);
+  if (!varies || !lane_axis_) return {f.dims(address), false, {}};
   DimCode first = f.dims;
   first.bind(lane_axis_->symbol, f.base);
-  const bool others = first.varies(address);
-  if (stride && stride->is(1) && !others) return {first(space.simplify(address)), true};
-  if (stride && stride->is(0) && !others) return {first(space.simplify(address)), false};
-  return {f.dims(address), false};
+  if (first.varies(address)) return {f.dims(address), false, {}};  // positions, too
+  std::vector<int64_t> lanes = apart(address, f.whole_vectors);
+  if (lanes.empty()) return {f.dims(address), false, {}, true};
+  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
+  space.add_axis(lane_axis_->symbol, lane_axis_->extent);
+  llvm::Value* of_first = first(space.simplify(address));
+  auto steps_of = [&](int64_t step) {
+    return std::ranges::adjacent_find(lanes, [&](int64_t a, int64_t b) { return b != a + step; }) == lanes.end();
+  };
+  if (steps_of(0)) return {of_first, false, {}};
+  if (steps_of(1)) return {of_first, true, {}};
+  return {of_first, false, std::move(lanes)};
 }
 
 llvm::Value* KernelEmitter::pointer(BufferId id, llvm::Value* address, int part) {
@@ -192,7 +197,7 @@ llvm::Value* KernelEmitter::both(llvm::Value* a, llvm::Value* b) { return !a ? b
 KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
   const Place at = place(i.buffer, i.index, f);
   const bool masked = i.mask != kNone;
-  const bool wide = at.consecutive || at.address->getType()->isVectorTy() || (masked && f.values[i.mask].wide);
+  const bool wide = at.wide() || (masked && f.values[i.mask].wide);
   llvm::Value* mask = wide ? f.mask : nullptr;
   if (masked) mask = both(mask, as(f.values[i.mask], wide).value);
   return {(wide ? *wide_ : *narrow_).load_convert(dtype_of(i.buffer), fetch(i.buffer, at, wide, mask)), wide};
@@ -233,21 +238,58 @@ Lanes KernelEmitter::fetch(BufferId id, const Place& at, bool wide, llvm::Value*
       if (!mask) return b_.CreateAlignedLoad(type, from, alignment(id));
       return b_.CreateMaskedLoad(type, from, alignment(id), mask, llvm::Constant::getNullValue(type));
     }
-    return b_.CreateMaskedGather(type, pointer(id, spread(at), p), alignment(id), mask,
-                                 llvm::Constant::getNullValue(type));
+    auto gather = [&] {
+      return b_.CreateMaskedGather(type, pointer(id, spread(at), p), alignment(id), mask,
+                                   llvm::Constant::getNullValue(type));
+    };
+    Place neighbours;
+    llvm::Value* are = is_complex(dtype) ? nullptr : as_neighbours(at, mask, neighbours);
+    return are ? either(are, [&] { return fetch(id, neighbours, wide, mask).value; }, gather) : gather();
   };
+  if (wide && (is_complex(dtype) ? at.wide() : !at.apart.empty()))
+    if (const std::vector<llvm::Value*> parts = pick(id, at, mask); !parts.empty())
+      return {parts[0], parts.size() > 1 ? parts[1] : nullptr};
   Lanes made{part(0)};
   if (is_complex(dtype)) made.imaginary = part(1);
   return made;
+}
+
+// Whether lanes whose addresses come of coordinates follow one another here, and their place if so: as within the rows
+// of what is padded by reflection, or rolled. Null: nobody asks.
+llvm::Value* KernelEmitter::as_neighbours(const Place& at, llvm::Value* mask, Place& neighbours) {
+  if (!at.by_coordinates) return nullptr;
+  neighbours.address = b_.CreateExtractElement(at.address, uint64_t{0});
+  neighbours.consecutive = true;
+  llvm::Value* follow = b_.CreateICmpEQ(at.address, spread(neighbours));
+  return b_.CreateAndReduce(mask ? b_.CreateOr(follow, b_.CreateNot(mask)) : follow);
+}
+
+llvm::Value* KernelEmitter::either(llvm::Value* condition, const std::function<llvm::Value*()>& yes,
+                                   const std::function<llvm::Value*()>& no) {
+  auto *if_so = block("yes"), *if_not = block("no"), *after = block("after");
+  b_.CreateCondBr(condition, if_so, if_not);
+  std::array<std::pair<llvm::Value*, llvm::BasicBlock*>, 2> made;
+  for (size_t k = 0; k < 2; ++k) {
+    b_.SetInsertPoint(k == 0 ? if_so : if_not);
+    made[k].first = (k == 0 ? yes : no)();
+    made[k].second = b_.GetInsertBlock();
+    b_.CreateBr(after);
+  }
+  b_.SetInsertPoint(after);
+  if (!made[0].first) return nullptr;
+  auto* phi = b_.CreatePHI(made[0].first->getType(), 2);
+  for (const auto& [value, from] : made) phi->addIncoming(value, from);
+  return phi;
 }
 
 // Each lane's address.
 llvm::Value* KernelEmitter::spread(const Place& at) {
   if (at.address->getType()->isVectorTy()) return at.address;
   llvm::Value* all = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), at.address);
-  if (!at.consecutive) return all;
+  if (!at.wide()) return all;
   std::vector<llvm::Constant*> numbers;
-  for (int k = 0; k < lanes_; ++k) numbers.push_back(b_.getInt64(static_cast<uint64_t>(k)));
+  for (int k = 0; k < lanes_; ++k)
+    numbers.push_back(b_.getInt64(static_cast<uint64_t>(at.consecutive ? k : at.apart[static_cast<size_t>(k)])));
   return b_.CreateAdd(all, llvm::ConstantVector::get(numbers));
 }
 
@@ -284,7 +326,7 @@ static std::optional<loops::Combine> combine_of(loops::StoreMode mode) {
 void KernelEmitter::store(const Store& s, Frame& f) {
   const Dtype dtype = dtype_of(s.buffer);
   const Place at = place(s.buffer, s.index, f);
-  const bool wide = at.consecutive || at.address->getType()->isVectorTy();
+  const bool wide = at.wide();
   ScalarCode& code = wide ? *wide_ : *narrow_;
   const Val& value = f.values[s.value];
   llvm::Value* mask = wide ? f.mask : nullptr;
@@ -371,8 +413,26 @@ void KernelEmitter::put(BufferId id, const Place& at, bool wide, llvm::Value* ma
       }
       return;
     }
-    b_.CreateMaskedScatter(v, pointer(id, spread(at), p), alignment(id), mask);
+    auto scatter = [&]() -> llvm::Value* {
+      b_.CreateMaskedScatter(v, pointer(id, spread(at), p), alignment(id), mask);
+      return nullptr;
+    };
+    Place neighbours;
+    llvm::Value* are = is_complex(dtype) ? nullptr : as_neighbours(at, mask, neighbours);
+    auto together = [&]() -> llvm::Value* {
+      put(id, neighbours, wide, mask, stored);
+      return nullptr;
+    };
+    if (are)
+      either(are, together, scatter);
+    else
+      scatter();
   };
+  if (wide && (is_complex(dtype) ? at.wide() : !at.apart.empty())) {
+    std::vector<llvm::Value*> parts{stored.value};
+    if (is_complex(dtype)) parts.push_back(stored.imaginary);
+    if (put_together(id, at, mask, parts)) return;
+  }
   part(0, stored.value);
   if (is_complex(dtype)) part(1, stored.imaginary);
 }

@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/fast_f64.h"
 #include "compiler/backend/llvm/wide.h"
 
 namespace lenz::native {
@@ -150,6 +151,12 @@ V hypot(V a, V b) {
   return select(infinite, kInfinity, select(is_nan(a) | is_nan(b), from(a, kNan), result));
 }
 
+// Of a finite size > 0 and a finite exponent.
+V power_f32(V size, V exponent) {
+  Wide product = log(widen(size)) * widen(exponent);
+  product.hi = clamped(product.hi, -1000, 1000);
+  return finished(exponential(product), size.type);
+}
 V pow(V a, V b) {
   if (auto exponent = b.code->known(b)) {  // small whole ones are products, rounded once or twice
     if (*exponent == 1) return a;
@@ -158,17 +165,8 @@ V pow(V a, V b) {
     if (*exponent == -1) return 1 / a;
   }
   const V size = abs(a), plain = is_finite(size) & (size > 0) & is_finite(b);
-  const Wide exponent = widen(select(plain, b, 1)), base = log(widen(select(plain, size, 1)));
-  Wide product = base * exponent;
-  const V far = abs(base.hi * exponent.hi) > 1000.0;  // where the low part would overflow too
-  product = select(far, constant(product, 0), product);
-  const V clamp = select(far, select((base.hi > 0) ^ (exponent.hi < 0), from(base.hi, 1000), -1000), product.hi);
-  if (product.is_double()) {
-    product.hi = clamp;
-  } else {
-    product = {clamp, product.lo};
-  }
-  V magnitude = finished(exponential(product), a.type);
+  V magnitude = a.type == LaneType::f64 ? power_f64(select(plain, size, 1), select(plain, b, 1))
+                                        : power_f32(select(plain, size, 1), select(plain, b, 1));
   // C's special cases.
   const V whole = (trunc(b) == b), half = b * 0.5, odd = whole & (trunc(half) != half) & is_finite(b);
   const V grows = (size > 1) ^ (b < 0);

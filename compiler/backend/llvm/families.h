@@ -81,6 +81,7 @@ void add_float_parts(Spellings& table);
 void add_conversions(Spellings& table);
 void add_elementary(Spellings& table);
 void add_fast(Spellings& table);
+void add_fast_f64(Spellings& table);
 void add_special(Spellings& table);
 void add_bessel(Spellings& table);
 void add_complex(Spellings& table);

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/fast_powers.h"
 #include "compiler/backend/llvm/fit.h"
 #include "compiler/backend/llvm/wide.h"
 #include "compiler/scalar/special_functions.h"
@@ -25,12 +26,6 @@ V at_least(V x, double low) { return select(from(x, low) > x, low, x); }
 
 constexpr double kNoPower = -104;  // e^x is nothing in f32
 
-// e^x = (1 + minus_one + low) 2^n: the low part is what rounding the other took away.
-struct Power {
-  V minus_one, low, n;
-  V one_more() const { return minus_one + 1; }
-  V lost() const { return (minus_one - (one_more() - 1)) + low; }  // by one_more()
-};
 Power power_of(V x) {
   static const std::vector<double> kTail =
       fit_doubles([](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -0.3472, 0.35, 4);
@@ -59,20 +54,7 @@ V exp2(V x) {
   });
 }
 
-V sigmoid(V x) {
-  // e / (1 + e), or 1 / (1 + e), in the arithmetic of two parts: three roundings would be too many.
-  const V exponent = -abs(x), none = exponent < kNoPower;
-  const Power p = power_of(select(none, 0, exponent));
-  const V sum = p.one_more(), high = sum + p.lost();  // brought to where low is below high's last place
-  const V e = select(none, 0, x.code->scale(high, p.n));
-  const V e_low = select(none, 0, x.code->scale(p.lost() - (high - sum), p.n));
-  const V d = e + 1, d_low = ((from(x, 1) - d) + e) + e_low;
-  const V below = x < 0, number = select(below, e, 1), number_low = select(below, e_low, 0);
-  const V inverse = from(x, 1) / d, quotient = number * inverse;
-  const V rest = fma(-quotient, d_low, fma(-quotient, d, number) + number_low);
-  return fma(rest, inverse, quotient);
-}
-
+V sigmoid(V x) { return sigmoid_by(power_of, kNoPower, x); }
 V tanh(V x) {
   static const std::vector<double> kNear = fit_doubles(
       [](DoubleDouble s) {
@@ -80,22 +62,7 @@ V tanh(V x) {
         return (dd::tanh(r) - r) / (r * s);
       },
       0, 0.3025, 5);
-  const V size = abs(x), square = x * x;
-  const V near = fma(size * square, polynomial(square, kNear), size);
-  // 1 - 2 / (e^2x + 1), with the digits that the division and the sum round away.
-  const Power p = power_of(at_most(size + size, 20));
-  LaneCode& code = *x.code;
-  const V unit = code.scale(from(x, 1), p.n);
-  const V sum = p.one_more(), e = sum + p.lost(), below = p.lost() - (e - sum);
-  const V grown = e * unit, denominator = grown + 1;  // grown >= 3: the sum's error by the shorter way
-  const V low = (from(x, 1) - (denominator - grown)) + below * unit;
-  const V t = from(x, 2) / denominator;
-  const V rest = fma(-low, t, fma(-denominator, t, 2));
-  const V correction = rest * t * 0.5;
-  const V difference = from(x, 1) - t, lost = (from(x, 1) - difference) - t;
-  const V far = difference + (lost - correction);
-  const V result = copysign(select(size < 0.55, near, far), x);
-  return select(is_nan(x), x, result);
+  return tanh_by(power_of, kNear, 20, x);
 }
 
 // --- logarithms

@@ -45,11 +45,15 @@ class KernelEmitter {
     DimCode dims;
     llvm::Value* base = nullptr;  // of the axis that runs in lanes: its value in the first lane
     llvm::Value* mask = nullptr;  // lanes that there are; null: all
+    bool whole_vectors = true;    // the first lane's value is a multiple of the number of lanes
   };
 
   struct Place {
     llvm::Value* address = nullptr;  // in elements: a scalar, or a vector
     bool consecutive = false;        // scalar, of the first lane; the others follow
+    std::vector<int64_t> apart;      // scalar, of the first lane; so far from there each lane is. Else empty
+    bool by_coordinates = false;  // of each lane, and not by what data decide: often they are neighbours all the same
+    bool wide() const { return consecutive || !apart.empty() || address->getType()->isVectorTy(); }
   };
 
   // What the lanes of a vector draw for: elements that follow one another, from a multiple of four on, or from
@@ -91,7 +95,7 @@ class KernelEmitter {
   int64_t points_of_a_turn() const;  // of the axis that runs in lanes
   bool turns_whole() const;
   llvm::Value* points_before_a_line(const Frame& frame);
-  Frame lanes_at(const Frame& frame, llvm::Value* base);
+  Frame lanes_at(const Frame& frame, llvm::Value* base, bool whole_vectors = true);
   llvm::Value* below(llvm::Value* numbers, llvm::Value* limit);  // in each lane
   void find_next();
   void fetch_next(std::vector<Frame>& frames);
@@ -166,6 +170,19 @@ class KernelEmitter {
   };
   void put_vectors(loops::BufferId id, std::span<const Stored> all);
   llvm::Value* spread(const Place& at);
+
+  llvm::Value* as_neighbours(const Place& at, llvm::Value* mask, Place& neighbours);
+  llvm::Value* either(llvm::Value* condition, const std::function<llvm::Value*()>& yes,
+                      const std::function<llvm::Value*()>& no);
+
+  // Lanes at fixed distances (windows.cpp).
+  std::vector<int64_t> apart(Dim address, bool from_whole_vectors) const;
+  std::vector<int64_t> places(loops::BufferId id, const Place& at) const;
+  bool in_few_vectors(const std::vector<int64_t>& places) const;
+  llvm::Value* element_at(loops::BufferId id, const Place& at, int64_t place);
+  llvm::Value* elements_of_lanes(const std::vector<int64_t>& places, int64_t start, llvm::Value* mask);
+  std::vector<llvm::Value*> pick(loops::BufferId id, const Place& at, llvm::Value* mask);
+  bool put_together(loops::BufferId id, const Place& at, llvm::Value* mask, const std::vector<llvm::Value*>& parts);
   llvm::Value* guarded(llvm::Value* condition, llvm::Type* type, const std::function<llvm::Value*()>& make);
   void store(const loops::Store& s, Frame& f);
 

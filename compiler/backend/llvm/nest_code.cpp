@@ -71,12 +71,13 @@ llvm::Value* KernelEmitter::below(llvm::Value* numbers, llvm::Value* limit) {
 }
 
 // A copy of the frame for the lanes from a value of their axis on.
-KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* base) {
+KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* base, bool whole_vectors) {
   std::vector<llvm::Constant*> numbers;
   for (int i = 0; i < lanes_; ++i) numbers.push_back(b_.getInt64(static_cast<uint64_t>(i)));
   Frame made = frame;
   made.dims.lanes(lanes_);
   made.base = base;
+  made.whole_vectors = whole_vectors;
   llvm::Value* first = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), base);
   made.dims.bind(lane_axis_->symbol, b_.CreateAdd(first, llvm::ConstantVector::get(numbers)));
   return made;
@@ -93,21 +94,29 @@ bool KernelEmitter::turns_whole() const {
   return !lane_axis_->extent.is_constant() || lane_axis_->extent.constant() >= points_of_a_turn();
 }
 
-// Copies of the frame, each for some lanes: as many as are unrolled, then one after another for the rest. Where results
-// go past the caches, so many points before that memory's lines begin with those.
+// Copies of the frame, each for some lanes: as many as are unrolled, then the rest: at once where its points are known,
+// else one after another. Where results go past the caches, so many points before that memory's lines begin with those.
 void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
   Frame dims = frame;
   llvm::Value *count = dims.dims(lane_axis_->extent), *first = b_.getInt64(0);
   const int64_t turn = points_of_a_turn();
+  llvm::Value* before = turns_whole() ? points_before_a_line(frame) : nullptr;
+  const bool whole_vectors = before == nullptr;
+  auto vector_at = [&](llvm::Value* at, int64_t number) {
+    llvm::Value* points = b_.getInt64(static_cast<uint64_t>(number * lanes_));
+    return lanes_at(frame, number == 0 ? at : b_.CreateAdd(at, points), whole_vectors);
+  };
+  auto only_below = [&](Frame& f, llvm::Value* end) {
+    f.mask = below(f.dims.value_of(lane_axis_->symbol), end);
+    if (is_always(f.mask)) f.mask = nullptr;
+  };
   auto one_by_one = [&](llvm::Value* from, llvm::Value* to) {
     loop(from, to, lanes_, [&](llvm::Value* at) {
-      std::vector<Frame> frames{lanes_at(frame, at)};
-      frames[0].mask = below(frames[0].dims.value_of(lane_axis_->symbol), to);
-      if (is_always(frames[0].mask)) frames[0].mask = nullptr;
+      std::vector<Frame> frames{vector_at(at, 0)};
+      only_below(frames[0], to);
       body(frames);
     });
   };
-  llvm::Value* before = turns_whole() ? points_before_a_line(frame) : nullptr;
   if (before) {
     first = b_.CreateBinaryIntrinsic(llvm::Intrinsic::umin, before, count);
     one_by_one(b_.getInt64(0), first);
@@ -116,13 +125,17 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
   llvm::Value* whole = b_.CreateSub(count, rest);
   loop(first, whole, turn, [&](llvm::Value* at) {
     std::vector<Frame> frames;
-    for (uint32_t u = 0; u < lane_axis_->unroll; ++u)
-      frames.push_back(lanes_at(frame, b_.CreateAdd(at, b_.getInt64(uint64_t{u} * static_cast<uint64_t>(lanes_)))));
+    for (uint32_t u = 0; u < lane_axis_->unroll; ++u) frames.push_back(vector_at(at, u));
     fetch_next(frames);
     body(frames);
   });
-  if (!before && lane_axis_->extent.is_constant() && lane_axis_->extent.constant() % turn == 0) return;
-  one_by_one(whole, count);
+  if (before || !lane_axis_->extent.is_constant()) return one_by_one(whole, count);
+  std::vector<Frame> frames;
+  const int64_t left = lane_axis_->extent.constant() % turn;
+  for (int64_t at = 0; at < left; at += lanes_) frames.push_back(vector_at(whole, at / lanes_));
+  if (frames.empty()) return;
+  only_below(frames.back(), count);
+  body(frames);
 }
 
 // Of the nest's first result that goes past the caches, along the lanes, from where nobody knows that a line begins.
@@ -282,7 +295,10 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
     late(frames, true);
     return;
   }
-  const size_t copies = !lanes_inside ? frames.size() : turns_whole() ? lane_axis_->unroll : 1;
+  auto vectors = [&] { return static_cast<size_t>((lane_axis_->extent.constant() + lanes_ - 1) / lanes_); };
+  const size_t copies = !lanes_inside   ? frames.size()
+                        : turns_whole() ? lane_axis_->unroll
+                                        : std::max<size_t>(1, vectors());
   const std::vector<Accumulator> all = accumulators(copies);
   auto body = [&](std::vector<Frame>& at) {
     for (Ssa i = 0; i < nest_->body.size(); ++i) {
@@ -329,10 +345,12 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
 
 void KernelEmitter::walk(const Axes& axes, size_t depth, std::vector<Frame>& frames, const Body& body) {
   if (depth == axes.size()) return body(frames);
-  loop(b_.getInt64(0), frames[0].dims(axes[depth]->extent), 1, [&](llvm::Value* at) {
+  auto point = [&](llvm::Value* at) {
     for (Frame& f : frames) f.dims.bind(axes[depth]->symbol, at);
     walk(axes, depth + 1, frames, body);
-  });
+  };
+  if (loops::few_inner_points(*nest_) == 0) return loop(b_.getInt64(0), frames[0].dims(axes[depth]->extent), 1, point);
+  for (int64_t at = 0; at < axes[depth]->extent.constant(); ++at) point(b_.getInt64(static_cast<uint64_t>(at)));
 }
 
 void KernelEmitter::late(std::vector<Frame>& frames, bool all_stores) {

@@ -127,7 +127,7 @@ void KernelEmitter::prefetch(llvm::Value* place, uint32_t how_near) {
 
 // Columns of rows that lie apart in memory: processors fetch ahead along memory, not from one row to the next.
 void KernelEmitter::fetch_rows_ahead(const Axis& along, std::vector<Frame>& frames) {
-  if (!lane_axis_ || frames[0].mask) return;
+  if (!lane_axis_ || frames[0].mask || (turns_whole() && frames.size() < lane_axis_->unroll)) return;
   for (Ssa i = 0; i < nest_->body.size(); ++i) {
     const Instr& load = nest_->body[i];
     if (!inner_[i] || load.kind != InstrKind::load || load.mask != kNone || program_.buffers[load.buffer].local)

@@ -20,6 +20,14 @@ inline loops::Tensor numbers(const loops::Ints& sizes) {
   return t;
 }
 
+inline bool same_number(const ScalarValue& a, const ScalarValue& b) {
+  switch (a.kind()) {
+    case ScalarKind::integer: return a.integer() == b.integer();
+    case ScalarKind::complex: return a.complex() == b.complex();
+    default: return a.real() == b.real();
+  }
+}
+
 // Code and interpreter give the same bits on every target that runs here, on one thread and on several.
 inline void expect_same(const std::string& text, const std::vector<loops::InputValue>& inputs) {
   const loops::Program program = loops::parse_program(text, op_table());
@@ -35,7 +43,8 @@ inline void expect_same(const std::string& text, const std::vector<loops::InputV
       const loops::Results got = loops::interpret(program, inputs, options);
       ASSERT_EQ(got.ending, wanted.ending) << got.text;
       for (int64_t i = 0; i < wanted.outputs[0].tensor.numel(); ++i)
-        EXPECT_EQ(got.outputs[0].tensor.at(i).real(), wanted.outputs[0].tensor.at(i).real()) << target.name << " " << i;
+        EXPECT_TRUE(same_number(got.outputs[0].tensor.at(i), wanted.outputs[0].tensor.at(i)))
+            << target.name << " " << i;
     }
   }
 }

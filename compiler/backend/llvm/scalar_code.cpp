@@ -27,6 +27,7 @@ const std::map<std::string_view, Spelling>& spellings() {
     add_conversions(all);
     add_elementary(all);
     add_fast(all);
+    add_fast_f64(all);
     add_special(all);
     add_bessel(all);
     add_complex(all);

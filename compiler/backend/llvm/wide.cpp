@@ -98,12 +98,6 @@ std::vector<DoubleDouble> series(bool for_double, int double_terms, int wide_ter
   return terms;
 }
 
-// ---------------------------------------------------------------------------------------------------------------------
-// Exponentials
-
-namespace {
-
-// ln 2, pi / 2: a sum of parts of so few bits that products with small whole numbers are exact.
 std::vector<double> parts_of(DoubleDouble value, int bits, int count) {
   std::vector<double> parts;
   for (int i = 0; i + 1 < count; ++i) {
@@ -116,6 +110,11 @@ std::vector<double> parts_of(DoubleDouble value, int bits, int count) {
   parts.push_back(static_cast<double>(value));
   return parts;
 }
+
+// ---------------------------------------------------------------------------------------------------------------------
+// Exponentials
+
+namespace {
 
 // x - n * (parts[0] + parts[1] + ...), for an n whose products with all parts but the last are exact.
 Wide minus_multiple(Wide x, V n, std::span<const double> parts) {

@@ -43,6 +43,9 @@ Wide abs(Wide a);
 // matter less, in double.
 Wide polynomial(Wide x, std::span<const DoubleDouble> coefficients, int exact);
 
+// A sum of so many parts, all but the last of so few bits that products with small whole numbers are exact.
+std::vector<double> parts_of(DoubleDouble value, int bits, int count);
+
 // As many coefficients of a series as x wants: those for a double, or for two.
 std::vector<DoubleDouble> series(bool for_double, int double_terms, int wide_terms, DoubleDouble (*term)(int));
 

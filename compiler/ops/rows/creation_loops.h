@@ -67,8 +67,10 @@ inline constexpr std::string_view kOneHotLoops = R"(
     }
     bind(%count, size(%out, -1))
   }
-  %out[$i] = 0
-  for $i in shape(%self) { %out[$i, position(%self[$i], size(%out, -1))] = 1 })";
+  for $i in shape(%self), $c < size(%out, -1) {
+    $k = position(%self[$i], size(%out, -1))
+    %out[$i, $c] = to($k == $c, i64)
+  })";
 
 inline constexpr std::string_view kHistcLoops = R"(
   $a = accumulates(dtype(%out))

@@ -185,16 +185,15 @@ void norms(RowSink& t) {
          $d = dtype(%input)
          if given($bias) { $d = dtype(%bias) }
          if given($weight) { $d = dtype(%weight) }
-         %x = aten.reshape(aten._to_copy(%input, dtype=compute_dtype(%input)), [$N, $group, $C // $group * $HxW])
-         %v, %m = aten.var_mean.correction(%x, [2], correction=0, keepdim=true)
+         $each = [1, $group, $C // $group, 1]
+         %x = aten.reshape(aten._to_copy(%input, dtype=compute_dtype(%input)), [$N, $group, $C // $group, $HxW])
+         %v, %m = aten.var_mean.correction(%x, [2, 3], correction=0, keepdim=true)
          %r = aten.rsqrt(aten.add(%v, $eps))
-         %each_r = aten.clone(aten.expand(%r, [$N, $group, $C // $group]), memory_format=contiguous_format)
-         %each_m = aten.clone(aten.expand(%m, [$N, $group, $C // $group]), memory_format=contiguous_format)
-         %scale = aten.reshape(%each_r, [$N, $C, 1])
-         if given($weight) { %scale = aten.mul(%scale, aten.reshape(%weight, [1, $C, 1])) }
-         %shift = aten.neg(aten.mul(aten.reshape(%each_m, [$N, $C, 1]), %scale))
-         if given($bias) { %shift = aten.add(%shift, aten.reshape(%bias, [1, $C, 1])) }
-         %y = aten.add(aten.mul(aten.reshape(%x, [$N, $C, $HxW]), %scale), %shift)
+         %scale = %r
+         if given($weight) { %scale = aten.mul(%scale, aten.reshape(%weight, $each)) }
+         %shift = aten.neg(aten.mul(%m, %scale))
+         if given($bias) { %shift = aten.add(%shift, aten.reshape(%bias, $each)) }
+         %y = aten.add(aten.mul(%x, %scale), %shift)
          return aten.reshape(aten._to_copy(%y, dtype=dtype(%input)), shape(%input)),
                 aten._to_copy(aten.reshape(%m, [$N, $group]), dtype=$d),
                 aten._to_copy(aten.reshape(%r, [$N, $group]), dtype=$d))",

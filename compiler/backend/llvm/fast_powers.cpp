@@ -1,0 +1,39 @@
+#include "compiler/backend/llvm/fast_powers.h"
+
+namespace lenz::native {
+
+V sigmoid_by(PowerOf power_of, double none_below, V x) {
+  // e / (1 + e), or 1 / (1 + e), in the arithmetic of two parts: three roundings would be too many.
+  const V exponent = -abs(x), none = exponent < none_below;
+  const Power p = power_of(select(none, 0, exponent));
+  const V sum = p.one_more(), high = sum + p.lost();  // brought to where low is below high's last place
+  const V e = select(none, 0, x.code->scale(high, p.n));
+  const V e_low = select(none, 0, x.code->scale(p.lost() - (high - sum), p.n));
+  const V d = e + 1, d_low = ((from(x, 1) - d) + e) + e_low;
+  const V below = x < 0, number = select(below, e, 1), number_low = select(below, e_low, 0);
+  const V inverse = from(x, 1) / d, quotient = number * inverse;
+  const V rest = fma(-quotient, d_low, fma(-quotient, d, number) + number_low);
+  return fma(rest, inverse, quotient);
+}
+
+V tanh_by(PowerOf power_of, std::span<const double> near_terms, double far_from, V x) {
+  const V size = abs(x), square = x * x;
+  const V near = fma(size * square, polynomial(square, near_terms), size);
+  // 1 - 2 / (e^2x + 1), with the digits that the division and the sum round away.
+  const V twice = size + size;
+  const Power p = power_of(select(from(x, far_from) < twice, far_from, twice));
+  LaneCode& code = *x.code;
+  const V unit = code.scale(from(x, 1), p.n);
+  const V sum = p.one_more(), e = sum + p.lost(), below = p.lost() - (e - sum);
+  const V grown = e * unit, denominator = grown + 1;  // grown >= 3: the sum's error by the shorter way
+  const V low = (from(x, 1) - (denominator - grown)) + below * unit;
+  const V t = from(x, 2) / denominator;
+  const V rest = fma(-low, t, fma(-denominator, t, 2));
+  const V correction = rest * t * 0.5;
+  const V difference = from(x, 1) - t, lost = (from(x, 1) - difference) - t;
+  const V far = difference + (lost - correction);
+  const V result = copysign(select(size < 0.55, near, far), x);
+  return select(is_nan(x), x, result);
+}
+
+}  // namespace lenz::native
