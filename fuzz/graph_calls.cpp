@@ -79,6 +79,11 @@ bool Growth::too_many(const Type& t) const {
   return t.is_tensor() && elements_up_to(most_elements(), t) > most_elements();
 }
 
+bool is_made_of_others(const OpDef& op) {
+  const OpDef& row = op.base ? *op.base : op;
+  return !row.has(Trait::core) && !row.has(Trait::elementwise) && !row.has(Trait::view) && !row.has(Trait::movement);
+}
+
 uint64_t StratifiedChooser::below(uint64_t n) {
   constexpr uint64_t kMost = 8;
   const uint64_t place = place_++;
@@ -137,10 +142,15 @@ Sizes GraphCalls::a_shape(int min_rank, int max_rank, int64_t min_size) {
   ValueId v = recent(growth_.values);
   const auto rank = static_cast<int>(type(v).rank());
   Sizes s = sizes(v);
-  if (rank < min_rank || rank > max_rank || std::ranges::any_of(s, [&](int64_t n) { return n < min_size; }))
+  const int64_t most = most_of_shape();
+  if (rank < min_rank || rank > max_rank || std::ranges::any_of(s, [&](int64_t n) { return n < min_size; }) ||
+      elements_up_to(most, type(v)) > most)
     return CallMaker::a_shape(min_rank, max_rank, min_size);
   return s;
 }
+
+// An element of a costly function takes as long as dozens of another one.
+int64_t GraphCalls::most_of_shape() const { return growth_.habits.most_elements / (costly_ ? kCostly : 1); }
 
 // One dim is long, and of no round size more often than not.
 Sizes GraphCalls::a_large_shape(int min_rank, int max_rank, int64_t min_size) {
@@ -151,7 +161,7 @@ Sizes GraphCalls::a_large_shape(int min_rank, int max_rank, int64_t min_size) {
   int64_t others = 1;
   for (size_t d = 0; d < s.size(); ++d)
     if (d != longest) others *= std::max<int64_t>(s[d], 1);
-  const int64_t most = std::max<int64_t>(growth_.habits.most_elements / others, min_size + 1);
+  const int64_t most = std::max<int64_t>(most_of_shape() / others, min_size + 1);
   switch (chooser_.below(4)) {
     case 0: s[longest] = most; break;
     case 1: s[longest] = most - chooser_.between(0, 17); break;
@@ -275,12 +285,22 @@ ValueId GraphCalls::adapted(const TensorWish& wish, DtypeSet dtypes) {
              std::ranges::any_of(wanted, [&](int64_t n) { return n < wish.min_size; })) {
     wanted = CallMaker::a_shape(wish.min_rank, wish.max_rank, wish.min_size);
   }
+  elements_within(wanted);
   v = with_sizes(graph_, v, wanted, chooser_);
   if (v == kNone) return kNone;
   v = with_dtype(graph_, v, to);
   if (v != kNone && wish.plain) v = as_plain(graph_, v);
   if (v != kNone && v != from) growth_.add(v);
   return v;
+}
+
+// How many there are. Unsupported: more than a case may have, as sizes that follow from others multiply.
+int64_t GraphCalls::elements_within(const Sizes& sizes) const {
+  int64_t elements = 1;
+  for (const int64_t n : sizes) elements *= std::max<int64_t>(n, 1);
+  const int64_t most = is_made_of_others(op_) ? growth_.habits.most_elements : growth_.most_elements();
+  if (elements > most) throw Unsupported("more elements than a case may have");
+  return elements;
 }
 
 ValueId GraphCalls::of_no_elements(Dtype dtype) {
@@ -320,10 +340,7 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   TensorWish whole = wish;
   whole.dtype = wish.dtype ? *wish.dtype : a_dtype(dtypes);
   whole.sizes = wish.sizes ? *wish.sizes : a_shape(wish.min_rank, wish.max_rank, wish.min_size);
-  // Sizes that follow from others may multiply.
-  int64_t elements = 1;
-  for (const int64_t n : *whole.sizes) elements *= std::max<int64_t>(n, 1);
-  if (elements > growth_.most_elements()) throw Unsupported("more elements than a case may have");
+  const int64_t elements = elements_within(*whole.sizes);
   constexpr int64_t kMostOfConstant = 128;
   const bool parameter = growth_.habits.parameters && !growth_.wants_input;
   const bool constant = !wish.written && !wish.strides && !wish.format && elements <= kMostOfConstant &&
