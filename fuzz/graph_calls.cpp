@@ -118,15 +118,26 @@ int64_t GraphCalls::usual_size(int64_t low) {
   return size > 1 || chooser_.below(16) < growth_.habits.degenerate ? size : chooser_.between(2, 5);
 }
 
-// At the ends of vectors, of unrolled vectors and of tiles, or beside them.
 int64_t GraphCalls::a_size(int64_t low) {
+  return chooser_.below(16) < growth_.habits.edges ? at_an_edge(low) : usual_size(low);
+}
+
+// At the ends of vectors, of unrolled vectors and of tiles, or beside them.
+int64_t GraphCalls::at_an_edge(int64_t low) {
   constexpr int64_t kMostOfCall = 2048;  // of one call's such sizes together: it may look at all pairs of elements
-  if (chooser_.below(16) >= growth_.habits.edges) return usual_size(low);
   const int64_t edge = chooser_.any_of<int64_t>({16, 32, 64, 8, 128, 256});
   const int64_t size = std::max(low, edge + chooser_.any_of<int64_t>({1, 0, -1, 3}));
   if (edges_drawn_ * size > kMostOfCall) return usual_size(low);
   edges_drawn_ *= size;
   return size;
+}
+
+// Of a row whose turn it is. What it does along a dim, it may do otherwise where that is longer than a vector.
+Sizes GraphCalls::a_fresh_shape(int min_rank, int max_rank, int64_t min_size) {
+  Sizes s = CallMaker::a_shape(min_rank, max_rank, min_size);
+  if (visit_ && !s.empty() && edges_drawn_ == 1 && chooser_.below(4) == 3)
+    s[chooser_.below(s.size())] = at_an_edge(min_size);
+  return s;
 }
 
 // Sizes that the graph has already, so that calls meet.
@@ -138,7 +149,7 @@ Sizes GraphCalls::a_shape(int min_rank, int max_rank, int64_t min_size) {
     return Sizes(common);
   if (growth_.values.empty() || chooser_.below(16) < growth_.habits.fresh)
     return growth_.habits.large ? a_large_shape(min_rank, max_rank, min_size)
-                                : CallMaker::a_shape(min_rank, max_rank, min_size);
+                                : a_fresh_shape(min_rank, max_rank, min_size);
   ValueId v = recent(growth_.values);
   const auto rank = static_cast<int>(type(v).rank());
   Sizes s = sizes(v);

@@ -71,6 +71,8 @@ class GraphCalls final : public CallMaker {
   bool keeps_apart(ValueId v, bool written) const;
   bool shares_memory(ValueId a, ValueId b) const;  // also as two inputs that do
   int64_t most_of_shape() const;
+  int64_t at_an_edge(int64_t low);
+  Sizes a_fresh_shape(int min_rank, int max_rank, int64_t min_size);
   Sizes a_large_shape(int min_rank, int max_rank, int64_t min_size);
   ValueId recent(std::span<const ValueId> from);
   ValueId fresh(const TensorWish& wish, DtypeSet dtypes);
