@@ -195,20 +195,18 @@ struct Boxed::Impl {
   };
   std::unordered_map<const OpDef*, Found> handles, in_place_handles;
 
+  const std::optional<c10::OperatorHandle>& handle(const OpDef& op) { return find(handles, op, ""); }
   // What libtorch has in place alone runs on a copy: the functional op that an extern's declaration brings.
-  const std::optional<c10::OperatorHandle>& in_place_handle(const OpDef& op) {
-    Found& found = in_place_handles[&op];
+  const std::optional<c10::OperatorHandle>& in_place_handle(const OpDef& op) { return find(in_place_handles, op, "_"); }
+
+ private:
+  static const std::optional<c10::OperatorHandle>& find(std::unordered_map<const OpDef*, Found>& among, const OpDef& op,
+                                                        const char* behind_name) {
+    Found& found = among[&op];
     if (found.name_hash != op.name_hash || op.name_hash == 0) {
       const Schema& s = op.schema;
-      found = {op.name_hash, c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet + "_", s.overload})};
-    }
-    return found.handle;
-  }
-  const std::optional<c10::OperatorHandle>& handle(const OpDef& op) {
-    Found& found = handles[&op];
-    if (found.name_hash != op.name_hash || op.name_hash == 0) {
-      const Schema& s = op.schema;
-      found = {op.name_hash, c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet, s.overload})};
+      found = {op.name_hash,
+               c10::Dispatcher::singleton().findSchema({s.space + "::" + s.packet + behind_name, s.overload})};
     }
     return found.handle;
   }
@@ -330,6 +328,14 @@ bool is_unsaid_view(const OpDef& op, const c10::FunctionSchema& schema) {
 
 Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
                    const SymValues& symbols) {
+  Outcome outcome;
+  run(op, args, values, symbols, outcome);
+  return outcome;
+}
+
+void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values, const SymValues& symbols,
+                Outcome& outcome) {
+  outcome.clear();
   const auto& own = impl_->handle(op);
   const bool in_place = !own && !op.infer && !op.schema.mutates();
   const auto& handle = in_place ? impl_->in_place_handle(op) : own;
@@ -343,7 +349,6 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
   if (is_unsaid_view(op, handle->schema()))
     lazily.emplace(c10::DispatchKeySet({c10::DispatchKey::Negative, c10::DispatchKey::Conjugate}));
 
-  Outcome outcome;
   std::vector<c10::IValue>& stack = impl_->stack;
   stack.clear();
   try {
@@ -377,7 +382,6 @@ Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const R
     outcome.text = first_line(error.what());
   }
   if (outcome.raised) stack.clear();
-  return outcome;
 }
 
 void Boxed::within(const std::function<void()>& calls) {

@@ -21,6 +21,11 @@ struct Outcome {
   std::string text;               // the first line of what eager said
   std::vector<RunValue> results;  // in the schema's order
 
+  void clear() {
+    raised = no_kernel = false;
+    text.clear();
+    results.clear();
+  }
   bool out_of_memory() const { return raised && says_no_memory(text); }
   static bool says_no_memory(std::string_view text);  // of libtorch's allocators, in what they raise
 };
@@ -51,6 +56,9 @@ class Boxed {
   // Runs `op`. `values` are indexed by ValueId; `op` must be one of ATen's, with the arguments that its row says.
   Outcome run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
               const SymValues& symbols = {});
+  // The same into memory that is there already.
+  void run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values, const SymValues& symbols,
+           Outcome& outcome);
   // Many such calls: libtorch is told once how it has to run them.
   void within(const std::function<void()>& calls);
 

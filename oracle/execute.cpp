@@ -80,8 +80,9 @@ namespace {
 class Eager final : public NodeMachine {
  public:
   explicit Eager(Boxed& boxed) : boxed_(boxed) {}
-  Outcome run(const Graph&, const Node& node, std::span<const RunValue> values, const SymValues& symbols) override {
-    return boxed_.run(*node.op, node.arguments(), values, symbols);
+  void run(const Graph&, const Node& node, std::span<const RunValue> values, const SymValues& symbols,
+           Outcome& outcome) override {
+    boxed_.run(*node.op, node.arguments(), values, symbols, outcome);
   }
   void seed(uint64_t ambient) override { boxed_.seed(ambient); }
   void within(const std::function<void()>& nodes) override { boxed_.within(nodes); }
@@ -186,9 +187,11 @@ struct Executor::Impl final : GraphRunner {
     const bool outermost = depth_ == 0, seen_outside = outermost && options.on_node;
     ++depth_;
     size_t position = 0;
+    Outcome outcome;
+    std::vector<RunValue>& results = outcome.results;
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);
-      std::vector<RunValue> results = run_node(graph, node, values, binding);
+      run_node(graph, node, values, binding, outcome);
       if (guarded) guarded->look_around(describe(graph, node));
       for (size_t i = 0; i < results.size() && i < node.result_count; ++i) {
         RunValue& result = values[node.result(i)];
@@ -218,21 +221,23 @@ struct Executor::Impl final : GraphRunner {
     return outputs;
   }
 
-  std::vector<RunValue> run_node(const Graph& graph, const Node& node, std::span<const RunValue> values,
-                                 const Binding& binding) {
+  void run_node(const Graph& graph, const Node& node, std::span<const RunValue> values, const Binding& binding,
+                Outcome& outcome) {
     try {
-      if (auto results = known_numbers(graph, node, binding)) return *results;
-      if (auto* structural = find_structural(*node.op)) return structural({graph, node, values, binding, *this});
+      if (known_numbers(graph, node, binding, outcome.results)) return;
+      if (auto* structural = find_structural(*node.op)) {
+        outcome.results = structural({graph, node, values, binding, *this});
+        return;
+      }
     } catch (const Refusal& refusal) {
       stop(graph, node, Ending::raised, refusal.text, contradicted(graph, binding));
     }
     require_room(graph, node, binding);
-    Outcome outcome = nodes.run(graph, node, values, binding.lookup());
+    nodes.run(graph, node, values, binding.lookup(), outcome);
     if (outcome.raised) {
       stop(graph, node, outcome.out_of_memory() ? Ending::out_of_memory : Ending::raised, outcome.text,
            contradicted(graph, binding));
     }
-    return std::move(outcome.results);
   }
 
   RunValue constant(const ConstantData& data) override { return nodes.constant(data, options.folder); }
@@ -242,33 +247,33 @@ struct Executor::Impl final : GraphRunner {
   }
   uint64_t loop_limit() const override { return options.loop_limit; }
 
-  // Symbolic numbers whose types say what they are.
-  static std::optional<std::vector<RunValue>> known_numbers(const Graph& graph, const Node& node,
-                                                            const Binding& binding) {
-    if (node.result_count == 0) return std::nullopt;
-    std::vector<RunValue> results;
+  // Symbolic numbers whose types say what they are; false for anything else.
+  static bool known_numbers(const Graph& graph, const Node& node, const Binding& binding,
+                            std::vector<RunValue>& results) {
+    results.clear();
+    if (node.result_count == 0) return false;
     for (uint16_t i = 0; i < node.result_count; ++i) {
       const Type& t = graph.type(node.result(i));
-      if (t.kind != TypeKind::sym_int) return std::nullopt;
+      if (t.kind != TypeKind::sym_int) return false;
       auto known = evaluate(t.offset, binding.lookup());
-      if (!known) return std::nullopt;
+      if (!known) return false;
       results.push_back(number(*known));
     }
-    return results;
+    return true;
   }
 
   // The values that nobody needs after a node: those of all nodes in one vector, in the nodes' order.
   struct LastUses {
-    std::vector<uint32_t> begins;  // of the node at each position from 1 on, and the end of all
-    std::vector<ValueId> values;
+    SmallVec<uint32_t, 64> begins;  // of the node at each position from 1 on, and the end of all
+    SmallVec<ValueId, 64> values;
     std::span<const ValueId> after(size_t position) const {
       const uint32_t begin = begins[position + 1], end = begins[position + 2];
-      return std::span(values).subspan(begin, end - begin);
+      return {values.data() + begin, end - begin};
     }
   };
   static LastUses last_uses(const Graph& graph) {
     constexpr uint32_t kNever = UINT32_MAX;
-    std::vector<uint32_t> last(graph.value_count(), kNever);
+    SmallVec<uint32_t, 64> last(graph.value_count(), kNever);
     uint32_t nodes = 0;
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);

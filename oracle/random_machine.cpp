@@ -6,7 +6,6 @@
 #include <numbers>
 
 #include "compiler/graph/drawing.h"
-#include "compiler/ops/draws.h"
 #include "compiler/scalar/rounding.h"
 #include "oracle/tensors.h"
 
@@ -126,20 +125,28 @@ void LenzRandom::seed(uint64_t ambient) {
   ambient_ = {boxed_.draw_seed(), 0};
 }
 
-Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const RunValue> values,
-                        const SymValues& symbols) {
+void LenzRandom::run(const Graph& graph, const Node& node, std::span<const RunValue> values, const SymValues& symbols,
+                     Outcome& outcome) {
   const OpDef& op = *node.op;
-  std::optional<Draw> draw = draw_of(op);
-  if (!draws_numbers(op, node.arguments())) return boxed_.run(op, node.arguments(), values, symbols);
-  if (!draw && others_ == Others::left_to_libtorch) return boxed_.run(op, node.arguments(), values, symbols);
-  if (!draw) throw Unsupported(op.full_name + " has no sampling from Lenz's stream yet");
+  const bool draws = draws_numbers(op, node.arguments());
+  const std::optional<Draw> draw = draws ? draw_of(op) : std::nullopt;
+  if (draw) {
+    outcome = drawn(graph, node, values, symbols, *draw);
+    return;
+  }
+  if (draws && others_ == Others::refused) throw Unsupported(op.full_name + " has no sampling from Lenz's stream yet");
+  boxed_.run(op, node.arguments(), values, symbols, outcome);
+}
 
+Outcome LenzRandom::drawn(const Graph& graph, const Node& node, std::span<const RunValue> values,
+                          const SymValues& symbols, const Draw& draw) {
+  const OpDef& op = *node.op;
   std::vector<PerElement> operands;
   bool open = false;  // an operand is none: this form has no meaning for it
   RunValue input;
   // Eager's own run says what is refused, and what the results look like.
-  for (const Draw::Operand& o : draw->operands)
-    if (o.param >= 0 && node.args[o.param].is_value() && draw->kind == Draw::keep && !input)
+  for (const Draw::Operand& o : draw.operands)
+    if (o.param >= 0 && node.args[o.param].is_value() && draw.kind == Draw::keep && !input)
       input = detached_copy(values[node.args[o.param].value()]);
   Outcome outcome = boxed_.run(op, node.arguments(), values, symbols);
   if (outcome.raised || outcome.results.empty() || !outcome.results[0]) return outcome;
@@ -147,7 +154,7 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
   if (count_of(result) == 0) return outcome;  // nothing is drawn, and no element has operands
   Dtype dtype = to_real(result.dtype);
   bool complex = is_complex(result.dtype);
-  for (const Draw::Operand& o : draw->operands) {
+  for (const Draw::Operand& o : draw.operands) {
     const Arg* a = o.param >= 0 ? &node.args[o.param] : nullptr;
     if (o.end) {
       open = true;
@@ -156,7 +163,7 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
       operands.emplace_back(o.number);
     } else if (a->is_value() && graph.type(a->value()).is_tensor()) {
       if (complex) throw Unsupported(op.full_name + " has no sampling around complex numbers from Lenz's stream yet");
-      bool is_input = draw->kind == Draw::keep && operands.empty();
+      bool is_input = draw.kind == Draw::keep && operands.empty();
       operands.emplace_back(is_input ? input : values[a->value()], result);
     } else if (a->kind == ArgKind::real) {
       operands.emplace_back(a->real());
@@ -169,7 +176,7 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
       operands.emplace_back(1.0);  // `train` left open means yes
     }
   }
-  if (draw->kind == Draw::keep && (operands[2].at(0, result) == 0 || operands[1].at(0, result) == 0)) return outcome;
+  if (draw.kind == Draw::keep && (operands[2].at(0, result) == 0 || operands[1].at(0, result) == 0)) return outcome;
 
   RandomStream stream = ambient_;
   bool explicit_seed = false;
@@ -186,7 +193,7 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
   auto normal = [&](uint64_t i) {
     return operand(0, i) + operand(1, i) * (complex ? std::numbers::sqrt2 / 2 : 1) * stream.normal(dtype, i);
   };
-  switch (draw->kind) {
+  switch (draw.kind) {
     case Draw::uniform:
       write(outcome.results[0],
             [&](uint64_t i) { return operand(0, i) + uniform(i) * (operand(1, i) - operand(0, i)); });
@@ -227,9 +234,9 @@ Outcome LenzRandom::run(const Graph& graph, const Node& node, std::span<const Ru
       wide = false;
       double p = operand(1, 0);
       uint64_t each = 1;  // elements of one coin
-      for (size_t d = 2; draw->channels && d < result.sizes.size(); ++d) each *= static_cast<uint64_t>(result.sizes[d]);
+      for (size_t d = 2; draw.channels && d < result.sizes.size(); ++d) each *= static_cast<uint64_t>(result.sizes[d]);
       drawn = is_settled(1 - p) ? 0 : drawn / std::max<uint64_t>(each, 1);
-      Kept as = kept_as(*draw, p, dtype);
+      Kept as = kept_as(draw, p, dtype);
       auto keeps = [&](uint64_t i) { return stream.coin(i / each, 1 - p); };
       if (complex) throw Unsupported(op.full_name + " drops no complex numbers by Lenz's stream yet");
       write(outcome.results[0], [&](uint64_t i) {

@@ -7,6 +7,7 @@
 // Thread-safety: as Boxed.
 #pragma once
 
+#include "compiler/ops/draws.h"
 #include "compiler/scalar/random_stream.h"
 #include "oracle/execute.h"
 
@@ -19,11 +20,13 @@ class LenzRandom final : public NodeMachine {
  public:
   enum class Others { refused, left_to_libtorch };  // calls that draw and have no sampling: Unsupported, or eager's
   explicit LenzRandom(Boxed& boxed, Others others = Others::refused) : boxed_(boxed), others_(others) {}
-  Outcome run(const Graph& graph, const Node& node, std::span<const RunValue> values,
-              const SymValues& symbols) override;
+  void run(const Graph& graph, const Node& node, std::span<const RunValue> values, const SymValues& symbols,
+           Outcome& outcome) override;
   void seed(uint64_t ambient) override;
 
  private:
+  Outcome drawn(const Graph& graph, const Node& node, std::span<const RunValue> values, const SymValues& symbols,
+                const Draw& draw);
   Boxed& boxed_;
   Others others_;
   RandomStream ambient_;

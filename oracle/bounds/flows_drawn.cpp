@@ -109,7 +109,9 @@ Outcome drawn_by(NodeMachine& stream, const Call& call, std::span<const RunValue
   const NodeId node = scratch.append(*call.op, call.args);
   std::vector<RunValue> values(scratch.value_count());
   std::ranges::copy(narrow, values.begin());
-  return stream.run(scratch, scratch.node(node), values, *call.symbols);
+  Outcome outcome;
+  stream.run(scratch, scratch.node(node), values, *call.symbols, outcome);
+  return outcome;
 }
 
 // Of what is drawn by logarithms, roots and angles, code may get the last places alone otherwise.

@@ -94,15 +94,15 @@ struct Referee::Impl final : NodeMachine {
     return truth_of(predicate);
   }
 
-  Outcome run(const Graph& graph, const Node& node, std::span<const RunValue> values,
-              const SymValues& symbols) override {
+  void run(const Graph& graph, const Node& node, std::span<const RunValue> values, const SymValues& symbols,
+           Outcome& out) override {
     at::NoGradGuard no_grad;
     at::AutoDispatchBelowADInplaceOrView below;  // nor is asked at each of its own calls
     Call call(graph, node, values, symbols);
     std::vector<Dtype> dtypes = call.result_dtypes;
     if (FlowContext in = context(); may_refuse_others(in, call)) refusals_open = true;
     std::set<std::string> earlier = std::exchange(unbounded, {});
-    Outcome out = run_call(call, dtypes);
+    out = run_call(call, dtypes);
     sizes_open = sizes_open || (node.op->has(Trait::data_dependent) && !unbounded.empty());
     unbounded.merge(earlier);
     lay_as_claimed(graph, node, call, symbols, out);
@@ -114,7 +114,6 @@ struct Referee::Impl final : NodeMachine {
       mark_unknown(in, out.results);
     }
     store.collect();
-    return out;
   }
 
  private:
