@@ -79,6 +79,11 @@ bool Growth::too_many(const Type& t) const {
   return t.is_tensor() && elements_up_to(most_elements(), t) > most_elements();
 }
 
+bool is_made_of_others(const OpDef& op) {
+  const OpDef& row = op.base ? *op.base : op;
+  return !row.has(Trait::core) && !row.has(Trait::elementwise) && !row.has(Trait::view) && !row.has(Trait::movement);
+}
+
 uint64_t StratifiedChooser::below(uint64_t n) {
   constexpr uint64_t kMost = 8;
   const uint64_t place = place_++;
@@ -113,15 +118,26 @@ int64_t GraphCalls::usual_size(int64_t low) {
   return size > 1 || chooser_.below(16) < growth_.habits.degenerate ? size : chooser_.between(2, 5);
 }
 
-// At the ends of vectors, of unrolled vectors and of tiles, or beside them.
 int64_t GraphCalls::a_size(int64_t low) {
+  return chooser_.below(16) < growth_.habits.edges ? at_an_edge(low) : usual_size(low);
+}
+
+// At the ends of vectors, of unrolled vectors and of tiles, or beside them.
+int64_t GraphCalls::at_an_edge(int64_t low) {
   constexpr int64_t kMostOfCall = 2048;  // of one call's such sizes together: it may look at all pairs of elements
-  if (chooser_.below(16) >= growth_.habits.edges) return usual_size(low);
   const int64_t edge = chooser_.any_of<int64_t>({16, 32, 64, 8, 128, 256});
   const int64_t size = std::max(low, edge + chooser_.any_of<int64_t>({1, 0, -1, 3}));
   if (edges_drawn_ * size > kMostOfCall) return usual_size(low);
   edges_drawn_ *= size;
   return size;
+}
+
+// Of a row whose turn it is. What it does along a dim, it may do otherwise where that is longer than a vector.
+Sizes GraphCalls::a_fresh_shape(int min_rank, int max_rank, int64_t min_size) {
+  Sizes s = CallMaker::a_shape(min_rank, max_rank, min_size);
+  if (visit_ && !s.empty() && edges_drawn_ == 1 && chooser_.below(4) == 3)
+    s[chooser_.below(s.size())] = at_an_edge(min_size);
+  return s;
 }
 
 // Sizes that the graph has already, so that calls meet.
@@ -133,14 +149,19 @@ Sizes GraphCalls::a_shape(int min_rank, int max_rank, int64_t min_size) {
     return Sizes(common);
   if (growth_.values.empty() || chooser_.below(16) < growth_.habits.fresh)
     return growth_.habits.large ? a_large_shape(min_rank, max_rank, min_size)
-                                : CallMaker::a_shape(min_rank, max_rank, min_size);
+                                : a_fresh_shape(min_rank, max_rank, min_size);
   ValueId v = recent(growth_.values);
   const auto rank = static_cast<int>(type(v).rank());
   Sizes s = sizes(v);
-  if (rank < min_rank || rank > max_rank || std::ranges::any_of(s, [&](int64_t n) { return n < min_size; }))
+  const int64_t most = most_of_shape();
+  if (rank < min_rank || rank > max_rank || std::ranges::any_of(s, [&](int64_t n) { return n < min_size; }) ||
+      elements_up_to(most, type(v)) > most)
     return CallMaker::a_shape(min_rank, max_rank, min_size);
   return s;
 }
+
+// An element of a costly function takes as long as dozens of another one.
+int64_t GraphCalls::most_of_shape() const { return growth_.habits.most_elements / (costly_ ? kCostly : 1); }
 
 // One dim is long, and of no round size more often than not.
 Sizes GraphCalls::a_large_shape(int min_rank, int max_rank, int64_t min_size) {
@@ -151,7 +172,7 @@ Sizes GraphCalls::a_large_shape(int min_rank, int max_rank, int64_t min_size) {
   int64_t others = 1;
   for (size_t d = 0; d < s.size(); ++d)
     if (d != longest) others *= std::max<int64_t>(s[d], 1);
-  const int64_t most = std::max<int64_t>(growth_.habits.most_elements / others, min_size + 1);
+  const int64_t most = std::max<int64_t>(most_of_shape() / others, min_size + 1);
   switch (chooser_.below(4)) {
     case 0: s[longest] = most; break;
     case 1: s[longest] = most - chooser_.between(0, 17); break;
@@ -275,12 +296,22 @@ ValueId GraphCalls::adapted(const TensorWish& wish, DtypeSet dtypes) {
              std::ranges::any_of(wanted, [&](int64_t n) { return n < wish.min_size; })) {
     wanted = CallMaker::a_shape(wish.min_rank, wish.max_rank, wish.min_size);
   }
+  elements_within(wanted);
   v = with_sizes(graph_, v, wanted, chooser_);
   if (v == kNone) return kNone;
   v = with_dtype(graph_, v, to);
   if (v != kNone && wish.plain) v = as_plain(graph_, v);
   if (v != kNone && v != from) growth_.add(v);
   return v;
+}
+
+// How many there are. Unsupported: more than a case may have, as sizes that follow from others multiply.
+int64_t GraphCalls::elements_within(const Sizes& sizes) const {
+  int64_t elements = 1;
+  for (const int64_t n : sizes) elements *= std::max<int64_t>(n, 1);
+  const int64_t most = is_made_of_others(op_) ? growth_.habits.most_elements : growth_.most_elements();
+  if (elements > most) throw Unsupported("more elements than a case may have");
+  return elements;
 }
 
 ValueId GraphCalls::of_no_elements(Dtype dtype) {
@@ -320,10 +351,7 @@ ValueId GraphCalls::fresh(const TensorWish& wish, DtypeSet dtypes) {
   TensorWish whole = wish;
   whole.dtype = wish.dtype ? *wish.dtype : a_dtype(dtypes);
   whole.sizes = wish.sizes ? *wish.sizes : a_shape(wish.min_rank, wish.max_rank, wish.min_size);
-  // Sizes that follow from others may multiply.
-  int64_t elements = 1;
-  for (const int64_t n : *whole.sizes) elements *= std::max<int64_t>(n, 1);
-  if (elements > growth_.most_elements()) throw Unsupported("more elements than a case may have");
+  const int64_t elements = elements_within(*whole.sizes);
   constexpr int64_t kMostOfConstant = 128;
   const bool parameter = growth_.habits.parameters && !growth_.wants_input;
   const bool constant = !wish.written && !wish.strides && !wish.format && elements <= kMostOfConstant &&

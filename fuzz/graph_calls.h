@@ -27,6 +27,7 @@ struct Growth {
 };
 
 bool is_constant(const Graph& graph, ValueId v);  // or a view of one: nobody may write to it
+bool is_made_of_others(const OpDef& op);          // by its definition: its steps may meet every pair of elements
 bool has_gaps(const Type& t);                     // between its elements, or before them
 
 // A row that comes for the number-th time.
@@ -69,12 +70,16 @@ class GraphCalls final : public CallMaker {
   bool is_input(ValueId v) const { return graph_.value(v).producer == kNone; }
   bool keeps_apart(ValueId v, bool written) const;
   bool shares_memory(ValueId a, ValueId b) const;  // also as two inputs that do
+  int64_t most_of_shape() const;
+  int64_t at_an_edge(int64_t low);
+  Sizes a_fresh_shape(int min_rank, int max_rank, int64_t min_size);
   Sizes a_large_shape(int min_rank, int max_rank, int64_t min_size);
   ValueId recent(std::span<const ValueId> from);
   ValueId fresh(const TensorWish& wish, DtypeSet dtypes);
   ValueId far_and_back(ValueId v, const TensorWish& wish);
   ValueId adapted(const TensorWish& wish, DtypeSet dtypes);  // kNone: there is nothing to make it from
-  ValueId of_no_elements(Dtype dtype);                       // of the graph's own: callers' tensors keep their sizes
+  int64_t elements_within(const Sizes& sizes) const;
+  ValueId of_no_elements(Dtype dtype);  // of the graph's own: callers' tensors keep their sizes
   // The newest input becomes a constant with the elements that it would have, or some special ones among them.
   ValueId as_constant(ValueId input, bool special);
   void make_special(std::span<std::byte> elements, Dtype dtype);  // some of them

@@ -330,12 +330,9 @@ class Grower {
     if (!alike.empty()) a = Arg::of_value(c_.pick(alike));
   }
 
-  // For many elements: rows that are made of others may look at every pair of elements, and lists have a tensor for
-  // each.
+  // For many elements: lists have a tensor for each.
   static bool too_much(const OpDef& op) {
-    const OpDef& row = op.base ? *op.base : op;
-    if (row.schema.returns_list()) return true;
-    return !row.has(Trait::core) && !row.has(Trait::elementwise) && !row.has(Trait::view) && !row.has(Trait::movement);
+    return is_made_of_others(op) || (op.base ? *op.base : op).schema.returns_list();
   }
 
   const OpDef* choose_op(const Habits& h) {

@@ -79,7 +79,7 @@ uint64_t Turn::among_its_like() const {
 namespace {
 // Few calls on many elements: what is cut into parts, counted in 32 bits, or shared among threads.
 void make_large(Habits& h, Chooser& c) {
-  constexpr int64_t kMost[] = {1 << 13, 1 << 15, 1 << 21};
+  constexpr int64_t kMost[] = {1 << 13, 1 << 15, (1 << 20) + (1 << 12)};
   constexpr uint32_t kWeights[] = {40, 8, 1};
   h.large = true;
   h.most_elements = kMost[c.weighted(kWeights)];

@@ -76,6 +76,9 @@ About about(uint64_t number);
 inline constexpr uint64_t kCorpusEvery =
     std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
 
+// As what an element of a costly function counts, a sum of many terms, for the interpreter and for the oracle.
+inline constexpr int64_t kCostly = 32;
+
 struct Habits {
   size_t ops = 1;
   std::array<uint32_t, kFamilies> families{};  // weights

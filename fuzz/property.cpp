@@ -10,6 +10,7 @@
 #include "compiler/graph/text.h"
 #include "compiler/scalar/scalar.h"
 #include "fuzz/excuses.h"
+#include "fuzz/habits.h"
 #include "oracle/exact.h"
 #include "oracle/graph_check.h"
 #include "oracle/native_run.h"

@@ -146,9 +146,6 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
 // reference, eager is too.
 std::optional<oracle::Mismatch> eager_against_reference(oracle::Trial& trial);
 
-// As what an element of a costly function counts, a sum of many terms, where the interpreter has to compute it.
-inline constexpr int64_t kCostly = 32;
-
 // How often bodies of nests run, at these sizes.
 double points(const loops::Program& program, const SymValues& sizes);
 

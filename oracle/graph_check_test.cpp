@@ -280,5 +280,14 @@ TEST(GraphCheck, JsonFitsItsSchema) {
   EXPECT_TRUE(violations.empty()) << violations[0];
 }
 
+TEST(GraphCheck, TheReferenceReadsASubGraphsSizesOffWhatItIsCalledWith) {
+  const std::string file = LENZ_SOURCE_DIR "/corpus/regressions/step_of_open_sizes.lenz";
+  const auto graph = parse_graph(read_text(file, 1 << 20), op_table());
+  GraphCheckOptions options;
+  options.seeds = 1;
+  options.bounds = true;
+  EXPECT_TRUE(check_graph(*graph, options).findings.empty());
+}
+
 }  // namespace
 }  // namespace lenz::oracle

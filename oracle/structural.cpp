@@ -47,16 +47,17 @@ bool lies_as(const Type& type, const Seen& seen, const SymValues& sizes) {
 Values call_graph(const StructuralCall& call, const Graph& sub, const Values& given) {
   // What is only read lies as the sub-graph declares: its views count on it.
   Values inputs = given;
+  NodeMachine& machine = call.runner.machine();
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Input& input = sub.inputs()[i];
     const Type& formal = sub.type(input.value);
-    const Seen seen = look(inputs[i]);
+    Seen seen = look(inputs[i]);
     if (input.mutated || seen.kind != TypeKind::tensor || !formal.is_tensor()) continue;
     if (shares_places(formal.sizes(), formal.strides())) continue;
+    if (machine.widens()) seen.dtype = formal.dtype;  // what is wider has the type's sizes too
     Binding sizes;
     sizes.match_sizes(formal, seen);
-    if (!lies_as(formal, seen, sizes.lookup()))
-      inputs[i] = call.runner.machine().placed(inputs[i], formal, sizes.lookup());
+    if (!lies_as(formal, seen, sizes.lookup())) inputs[i] = machine.placed(inputs[i], formal, sizes.lookup());
   }
   Values outputs = call.runner.run_graph(sub, inputs, {});
   std::vector<const void*> known;

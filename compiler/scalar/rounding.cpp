@@ -32,9 +32,19 @@ FloatFormat format_of(Dtype dtype) {
   }
 }
 
+constexpr int kBias = 1023;
+
+// x * 2^exponent, exactly: a product with a power of two that is normal is just that, and made sooner.
+double scaled(double x, int exponent) {
+  if (exponent <= -kBias || exponent > kBias) return std::ldexp(x, exponent);
+  return x * std::bit_cast<double>(static_cast<uint64_t>(exponent + kBias) << 52);
+}
+
+// Of a magnitude that is normal; below all formats' own for others, above them for what is not finite.
+int exponent_of(double magnitude) { return static_cast<int>(std::bit_cast<uint64_t>(magnitude) >> 52) - kBias; }
+
 double quantum(const FloatFormat& f, double magnitude) {
-  int exponent = magnitude == 0 ? f.min_exponent : std::max(std::ilogb(magnitude), f.min_exponent);
-  return std::ldexp(1.0, std::min(exponent, f.max_exponent) - (f.precision - 1));
+  return scaled(1.0, std::clamp(exponent_of(magnitude), f.min_exponent, f.max_exponent) - (f.precision - 1));
 }
 
 constexpr uint64_t kPayload = (uint64_t{1} << 52) - 1;
@@ -55,8 +65,8 @@ uint64_t pack(const FloatFormat& f, int bits, double value) {
   const double magnitude = std::fabs(value);
   if (std::isinf(value)) return sign | (exponent_ones << mantissa_bits);
   auto steps = static_cast<uint64_t>(magnitude / quantum(f, magnitude));
-  if (magnitude < std::ldexp(1.0, f.min_exponent)) return sign | steps;
-  auto biased = static_cast<uint64_t>(std::ilogb(magnitude) - f.min_exponent + 1);
+  if (exponent_of(magnitude) < f.min_exponent) return sign | steps;
+  auto biased = static_cast<uint64_t>(exponent_of(magnitude) - f.min_exponent + 1);
   return sign | (biased << mantissa_bits) | (steps - (uint64_t{1} << mantissa_bits));
 }
 
@@ -73,9 +83,9 @@ double unpack(const FloatFormat& f, int bits, uint64_t packed) {
     }
     if (mantissa == (uint64_t{1} << mantissa_bits) - 1) return std::copysign(dd::kNan, sign);
   }
-  if (biased == 0) return sign * std::ldexp(static_cast<double>(mantissa), f.min_exponent - mantissa_bits);
-  return sign * std::ldexp(static_cast<double>(mantissa | (uint64_t{1} << mantissa_bits)),
-                           f.min_exponent - mantissa_bits + static_cast<int>(biased) - 1);
+  if (biased == 0) return sign * scaled(static_cast<double>(mantissa), f.min_exponent - mantissa_bits);
+  return sign * scaled(static_cast<double>(mantissa | (uint64_t{1} << mantissa_bits)),
+                       f.min_exponent - mantissa_bits + static_cast<int>(biased) - 1);
 }
 
 uint64_t float_bits(Dtype dtype, double value) {
@@ -122,7 +132,7 @@ double last_place(Dtype dtype, double value) {
 }
 
 double largest_finite(Dtype dtype) { return format_of(dtype).largest; }
-double smallest_normal(Dtype dtype) { return std::ldexp(1.0, format_of(dtype).min_exponent); }
+double smallest_normal(Dtype dtype) { return scaled(1.0, format_of(dtype).min_exponent); }
 double smallest_subnormal(Dtype dtype) { return quantum(format_of(dtype), 0); }
 
 double next_after(Dtype dtype, double from, double to) {

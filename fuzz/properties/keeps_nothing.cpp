@@ -32,7 +32,7 @@ void live_once(const std::string& text, Subject& subject) {
 
 // What caches of threads hold comes and goes: the least of a few rounds says what stays.
 Held least_held(const std::string& text, Subject& subject) {
-  constexpr int kRounds = 4;
+  constexpr int kRounds = 2;
   Held least{.heap = INT64_MAX, .mapped = INT64_MAX};
   for (int i = 0; i < kRounds; ++i) {
     live_once(text, subject);

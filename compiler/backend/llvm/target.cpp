@@ -31,7 +31,8 @@ bool runs_linux_on(llvm::Triple::ArchType arch) {
 
 }  // namespace
 
-std::vector<CpuTarget> targets() {
+namespace {
+std::vector<CpuTarget> all_targets() {
   const llvm::StringMap<bool> host = llvm::sys::getHostCPUFeatures();
   const bool x86 = runs_linux_on(llvm::Triple::x86_64), arm = runs_linux_on(llvm::Triple::aarch64);
   const std::string x86_triple = "x86_64-unknown-linux-gnu", arm_triple = "aarch64-unknown-linux-gnu";
@@ -61,6 +62,12 @@ std::vector<CpuTarget> targets() {
   all.push_back(generic);
   all.push_back(aarch64);
   for (CpuTarget& target : all) target.stores_past_caches = target.triple == x86_triple;
+  return all;
+}
+}  // namespace
+
+const std::vector<CpuTarget>& targets() {
+  static const std::vector<CpuTarget> all = all_targets();  // to ask a virtual machine's processor takes long
   return all;
 }
 

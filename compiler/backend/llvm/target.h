@@ -28,7 +28,7 @@ struct CpuTarget {
 };
 
 // Every target, the widest first.
-std::vector<CpuTarget> targets();
+const std::vector<CpuTarget>& targets();
 // One of them, whether or not it runs here. Throws UserError for a name that is none.
 CpuTarget find_target(std::string_view name);
 // That one; empty: the best that this machine runs. Throws UserError, which says what the machine has, where it can't
