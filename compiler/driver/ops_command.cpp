@@ -88,6 +88,7 @@ nlohmann::json to_json(const OpDef& op) {
       {"fits", op.fits},
       {"exception", op.exception},
       {"decompose", op.decompose},
+      {"wide_steps", op.wide_steps},
       {"meaning", std::string(meaning(op))},
       {"lowering", std::string(name(op.lowering.kind))},
       {"gradient", !op.gradient.empty()},
@@ -125,6 +126,7 @@ void print_one(const OpDef& op) {
   line("lowering", name(op.lowering.kind));
   line("gradient", op.gradient.empty() ? "no" : "yes");
   line("calls", op.generate ? "generated" : "no generator");
+  if (op.wide_steps) line("steps", "of f16 and bf16 in f32, results rounded once");
   line("decompose", op.decompose.empty() ? "no" : op.decompose);
 }
 
