@@ -67,7 +67,7 @@ void forward_rows(RowSink& t) {
   row.dtypes = dtypes::floats;
   row.raises = "integers, complex";
   row.accuracy = Accuracy::ulp4;
-  t.row("mish(Tensor self) -> Tensor", widely("return aten.mul(%self, aten.tanh(aten.softplus(%self)))", row));
+  t.row("mish(Tensor self) -> Tensor", meaning("return aten.mul(%self, aten.tanh(aten.softplus(%self)))", row));
   t.row("hardswish(Tensor self) -> Tensor",
         widely("return aten.mul(%self, aten.div(aten.clamp(aten.add(%self, 3), 0, 6), 6))", loosely(row)));
   t.row("hardsigmoid(Tensor self) -> Tensor",
@@ -85,10 +85,10 @@ void forward_rows(RowSink& t) {
   t.row("selu(Tensor self) -> Tensor", widely("return aten.elu(%self, 1.6732632423543772, 1.0507009873554805)", selu));
   row.variants.in_place = false;
   t.row("softplus(Tensor self, Scalar beta=1, Scalar threshold=20) -> Tensor",
-        fitting("beta:computed threshold:computed", widely(R"(
+        fitting("beta:computed threshold:computed", meaning(R"(
     %z = aten.mul(%self, $beta)
     return aten.where(aten.gt(%z, $threshold), %self, aten.div(aten.log1p(aten.exp(%z)), $beta)))",
-                                                           row)));
+                                                            row)));
   row.generate = make::activation_of_any_sign;
   t.row("hardshrink(Tensor self, Scalar lambd=0.5) -> Tensor", fitting("lambd:result", meaning(R"(
     %small = aten.logical_and(aten.ge(%self, 0 - $lambd), aten.le(%self, $lambd))
@@ -114,7 +114,7 @@ void forward_rows(RowSink& t) {
   row.flow.eager = 12;
   row.flow.eager_for = "approximate=none";
   row.raises = "integers, complex; an approximation that is not \"none\" or \"tanh\"";
-  t.row("gelu(Tensor self, *, str approximate=\"none\") -> Tensor", widely(R"(
+  t.row("gelu(Tensor self, *, str approximate=\"none\") -> Tensor", meaning(R"(
     %half = aten.mul(%self, 0.5)
     if $approximate == "tanh" {
       %cube = aten.mul(aten.mul(%self, %self), %self)
@@ -122,7 +122,7 @@ void forward_rows(RowSink& t) {
       return aten.mul(%half, aten.add(aten.tanh(%inner), 1))
     }
     return aten.mul(%half, aten.add(aten.erf(aten.mul(%self, 0.70710678118654752)), 1)))",
-                                                                           row));
+                                                                            row));
   t.row("silu(Tensor self) -> Tensor", {.variants = kSameDtype,
                                         .traits = elementwise,
                                         .infer = rule::same_dtype,
@@ -130,8 +130,7 @@ void forward_rows(RowSink& t) {
                                         .dtypes = kFloatOrComplex,
                                         .accuracy = Accuracy::ulp4,
                                         .raises = "integers",
-                                        .decompose = "return aten.mul(%self, aten.sigmoid(%self))",
-                                        .wide_steps = true});
+                                        .decompose = "return aten.mul(%self, aten.sigmoid(%self))"});
   row = {.variants = {false, "out", {}, OutRule::copied},
          .traits = elementwise,
          .infer = rule::log_sigmoid,
@@ -140,12 +139,12 @@ void forward_rows(RowSink& t) {
          .accuracy = Accuracy::ulp4,
          .raises = "integers, complex"};
   t.row("log_sigmoid(Tensor self) -> Tensor",
-        widely("%output, %buffer = aten.log_sigmoid_forward(%self) return %output", row));
+        meaning("%output, %buffer = aten.log_sigmoid_forward(%self) return %output", row));
   row.variants = {.out = "output", .out_params = "!output buffer", .out_rule = OutRule::plain};
-  t.row("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", widely(R"(
+  t.row("log_sigmoid_forward(Tensor self) -> (Tensor output, Tensor buffer)", meaning(R"(
     %buffer = aten.exp(aten.neg(aten.abs(%self)))
     return aten.sub(aten.clamp(%self, none, 0), aten.log1p(%buffer)), %buffer)",
-                                                                                     loosely(row)));
+                                                                                      loosely(row)));
   t.row("glu(Tensor self, int dim=-1) -> Tensor",
         {.variants = {false, "out"},
          .infer = rule::glu,
@@ -153,8 +152,7 @@ void forward_rows(RowSink& t) {
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::ulp4,
          .raises = "integers, complex; an odd size of dim; no dims",
-         .decompose = LENZ_HALVES("%self") "return aten.mul(%a, aten.sigmoid(%b))",
-         .wide_steps = true});
+         .decompose = LENZ_HALVES("%self") "return aten.mul(%a, aten.sigmoid(%b))"});
   row = {.traits = elementwise,
          .infer = rule::prelu,
          .generate = make::prelu,
@@ -245,10 +243,10 @@ void backward_rows(RowSink& t) {
     return aten.where(%outside, 0.0, %g))",
                                                              row)));
   t.row("softplus_backward(Tensor grad_output, Tensor self, Scalar beta, Scalar threshold) -> Tensor",
-        fitting("beta:computed threshold:computed", widely(LENZ_PROMOTED("%grad_output", "%self") R"(
+        fitting("beta:computed threshold:computed", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     %z = aten.mul(%x, $beta)
     return aten.where(aten.gt(%z, $threshold), %g, aten.mul(%g, aten.sigmoid(%z))))",
-                                                           row)));
+                                                            row)));
   t.row("hardshrink_backward(Tensor grad_out, Tensor self, Scalar lambd) -> Tensor",
         fitting("lambd:result", meaning(LENZ_PROMOTED("%grad_out", "%self") R"(
     %small = aten.logical_and(aten.ge(%x, 0 - $lambd), aten.le(%x, $lambd))
@@ -274,11 +272,11 @@ void backward_rows(RowSink& t) {
       "elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor "
       "self_or_result) -> Tensor",
       fitting("alpha:computed scale:computed input_scale:computed",
-              widely(LENZ_PROMOTED("%grad_output", "%self_or_result") R"(
+              meaning(LENZ_PROMOTED("%grad_output", "%self_or_result") R"(
     if $is_result { %low = aten.mul(aten.add(%x, $alpha * $scale), $input_scale) }
     else { %low = aten.mul(aten.exp(aten.mul(%x, $input_scale)), $input_scale * $alpha * $scale) }
     return aten.where(aten.le(%x, 0), aten.mul(%g, %low), aten.mul(%g, $scale)))",
-                     loosely(row))));
+                      loosely(row))));
   row.infer = rule::leaky_relu_backward;
   t.row("leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor",
         fitting("negative_slope:computed",
@@ -293,7 +291,7 @@ void backward_rows(RowSink& t) {
       "oneDNN refuses integers: `could not create a primitive descriptor`, `itensor_view_from_dense`; it does not "
       "broadcast, which eager does by itself in some layouts: `the operands must have one shape`; " LENZ_CONVERTS;
   t.row("gelu_backward(Tensor grad_output, Tensor self, *, str approximate=\"none\") -> Tensor",
-        widely(LENZ_PROMOTED("%grad_output", "%self") R"(
+        meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     if $approximate == "tanh" {
       %square = aten.mul(%x, %x)
       %inner = aten.mul(aten.add(%x, aten.mul(aten.mul(%square, %x), 0.044715)), 0.79788456080286541)
@@ -306,18 +304,18 @@ void backward_rows(RowSink& t) {
     %area = aten.mul(aten.add(aten.erf(aten.mul(%x, 0.70710678118654752)), 1), 0.5)
     %density = aten.mul(aten.exp(aten.mul(aten.mul(%x, %x), -0.5)), 0.3989422804014327)
     return aten.mul(%g, aten.add(%area, aten.mul(%x, %density))))",
-               row));
+                row));
   row.flow = {};
   row.exception = converts;
   row.generate = make::mish_backward;
   row.infer = rule::mish_backward;
   row.variants = {};
-  t.row("mish_backward(Tensor grad_output, Tensor self) -> Tensor", widely(LENZ_PROMOTED("%grad_output", "%self") R"(
+  t.row("mish_backward(Tensor grad_output, Tensor self) -> Tensor", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     %tanh = aten.tanh(aten.softplus(%x))
     %bell = aten.rsub(aten.mul(%tanh, %tanh), 1)
     %y = aten.mul(%g, aten.add(%tanh, aten.mul(aten.mul(%x, aten.sigmoid(%x)), %bell)))
     return aten._to_copy(%y, dtype=dtype(%self)))",
-                                                                           row));
+                                                                            row));
   row.generate = make::activation_backward;
   row.infer = rule::activation_backward;
   row.variants = {false, "out", {}, OutRule::copied};
@@ -338,11 +336,11 @@ void backward_rows(RowSink& t) {
   row.dtypes = dtypes::usual;
   row.computes = kFloatOrComplex;
   row.raises = "integers among themselves";
-  t.row("silu_backward(Tensor grad_output, Tensor self) -> Tensor", widely(LENZ_PROMOTED("%grad_output", "%self") R"(
+  t.row("silu_backward(Tensor grad_output, Tensor self) -> Tensor", meaning(LENZ_PROMOTED("%grad_output", "%self") R"(
     %s = aten.sigmoid(%x)
     %slope = aten.mul(%s, aten.add(aten.mul(%x, aten.rsub(%s, 1)), 1))
     return aten.mul(%g, %slope))",
-                                                                           row));
+                                                                            row));
   Row of_sigmoid = loosely(row);
   of_sigmoid.flow.in_storage = "always";
   t.row("sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor",
