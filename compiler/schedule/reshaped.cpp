@@ -157,6 +157,8 @@ class Splitter {
         number = two->number;
       }
     }
+    // Of a single part, as what pads reads it, no axis is left.
+    if (number && size.constant() <= *number) return std::nullopt;
     return number;
   }
 
@@ -183,7 +185,7 @@ class Splitter {
       const loops::IndexSpace space = space_of(program_, *reader);
       for (loops::Instr& i : reader->body) {
         if (i.kind != InstrKind::load || i.buffer != id) continue;
-        const Two two = *two_of(space, i.index[d]);
+        const Two two = two_of(space, i.index[d]).value();
         i.index = replaced(i.index, d, two.outer, two.inner);
       }
     }
@@ -191,7 +193,7 @@ class Splitter {
     type.strides = contiguous_strides(type.sizes);
     const auto axis = std::ranges::find(nest.axes, nest.stores[0].index[d], &Axis::symbol);
     if (axis != nest.axes.end()) split_axis(nest, static_cast<size_t>(axis - nest.axes.begin()), number);
-    const Two two = *two_of(space_of(program_, nest), nest.stores[0].index[d]);
+    const Two two = two_of(space_of(program_, nest), nest.stores[0].index[d]).value();
     nest.stores[0].index = replaced(nest.stores[0].index, d, two.outer, two.inner);
   }
 
