@@ -14,9 +14,9 @@ bool decides(std::string_view body) {
 }
 
 TEST(Decisions, AreWhatRoundingMayTurn) {
-  for (const char* body :
-       {"%y = aten.floor(%x)", "%y = aten.argmax(%x, 1)", "%c = aten.gt(%x, 0.5) %y = aten.where(%c, %x, 0.0)",
-        "%y = aten.hardshrink(%x)", "%v, %k = aten.max.dim(%x, 1, true) %y = aten.gather(%x, 0, %k)", "%y = aten.sign(%x)"})
+  for (const char* body : {"%y = aten.floor(%x)", "%y = aten.argmax(%x, 1)",
+                           "%c = aten.gt(%x, 0.5) %y = aten.where(%c, %x, 0.0)", "%y = aten.hardshrink(%x)",
+                           "%v, %k = aten.max.dim(%x, 1, true) %y = aten.gather(%x, 0, %k)", "%y = aten.sign(%x)"})
     EXPECT_TRUE(decides(body)) << body;
   for (const char* body :
        {"%y = aten.layer_norm(%x, [6])", "%y = aten.gelu(%x)", "%y = aten.softmax(%x, -1)", "%y = aten.relu(%x)",

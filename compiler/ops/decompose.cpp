@@ -335,7 +335,7 @@ SmallVec<Arg, 4> expand_widely(Graph& graph, NodeId before, const OpDef& op, std
   DefinitionValues values(graph, before, op, args, origin);
   auto convert = [&](const Arg& a, Dtype to) {
     const Keyword dtype{"dtype", Arg::of_dtype(to)};
-    return values.insert("aten._to_copy", {&a, 1}, {&dtype, 1})[0];
+    return values.insert("aten._to_copy", {&a, 1}, {&dtype, 1})[0];  // op name: what converts
   };
   SmallVec<Arg, 12> wide;
   for (size_t i = 0; i < args.size(); ++i)
