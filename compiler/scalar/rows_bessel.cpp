@@ -54,7 +54,11 @@ double polynomial_reach(Dtype dtype, const double* low, const double* high) {
   const double l = Shifted ? 2 * low[0] - 1 : low[0], h = Shifted ? 2 * high[0] - 1 : high[0];
   const double off = Shifted ? std::fmax(1, std::fmax(std::fabs(l), std::fabs(h))) : 0;  // 2a - 1 is rounded
   const double places = dd::polynomial_roundings(Family, l, h, degree(low[1]), off);
-  return std::isfinite(places) ? places * last_place(dtype, 1) : dd::kInfinity;
+  if (places == 0 || !std::isfinite(places)) return places == 0 ? 0 : dd::kInfinity;
+  // Below the normal numbers a step rounds by half the least one, whatever its terms; at most n times that is its
+  // share.
+  const auto n = static_cast<double>(degree(low[1]));
+  return places * last_place(dtype, 1) + 4 * n * n * smallest_subnormal(dtype);
 }
 
 }  // namespace

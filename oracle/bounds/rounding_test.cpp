@@ -175,6 +175,16 @@ TEST(Bounds, StepsThatAreTakenInFloatAreNotRoundedBetween) {
     }
 }
 
+// Below the normal numbers a step of a polynomial rounds by half the least one.
+TEST(Bounds, StepsOfPolynomialsOfSubnormalsRoundToTheLeastNumber) {
+  Judged j("graph @g(%x: f32[1], %n: f32[1]) { %y = aten.special_legendre_polynomial_p(%x, %n) return %y }",
+           {{0x1p-149}, {3.0}});  // minus one and a half of them
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_FALSE(j.with(0, 0, -0x1p-149).mismatch);
+  EXPECT_FALSE(j.with(0, 0, -0x1p-148).mismatch);
+  EXPECT_TRUE(j.with(0, 0, 0x1p-140).mismatch);
+}
+
 // A number that a dtype can't hold is what stands there, or what it becomes: one way alone, for all that read it.
 TEST(Bounds, NumbersAreOffTheWayThatTheyAreRounded) {
   // In bf16 0.1 is 0.10009765625: no product is less than with 0.1, rounded.
