@@ -167,6 +167,16 @@ TEST(ErrorPropagation, bounds_of_few_places_hold_in_double_double) {
   EXPECT_LT(propagate_error(*find_scalar("expm1"), Dtype::f64, {&up_from_zero, 1}).error, 0x1.01p-55);
 }
 
+// Far to the left e^-z is so great that its square is infinite: a sigmoid is off by what an exponential is there.
+TEST(ErrorPropagation, complex_sigmoids_far_to_the_left_keep_their_slope) {
+  for (const double at : {-300.0, -600.0, -720.0}) {
+    const Uncertain operand{ScalarValue(std::complex<double>(at, 1)), 1e-6};
+    const Propagated bound = propagate_error(*find_scalar("sigmoid"), Dtype::c128, {&operand, 1});
+    EXPECT_GE(bound.error, std::exp(at) * 1e-6) << at;
+    EXPECT_LE(bound.error, std::exp(at) * 1.001e-6) << at;
+  }
+}
+
 TEST(ErrorPropagation, bounds_hold_for_complex_rows) {
   Draw draw;
   int finite = 0, all = 0;

@@ -71,7 +71,8 @@ double tangent_slope(Complex z, double r) {
   return least > 0 ? 1 / (least * least) : dd::kInfinity;
 }
 double arc_slope(Complex z, double r) { return 1 / std::sqrt(distance(z, r, 1) * distance(z, r, -1)); }
-double sigmoid_slope(Complex z, double r) {  // |e^-z| / |1 + e^-z|^2
+double sigmoid_slope(Complex z, double r) {  // |e^-z| / |1 + e^-z|^2, the same of -z, whose exponential may overflow
+  if (z.real() < 0) z = -z;
   double greatest = std::exp(-z.real() + r), least = std::abs(1.0 + std::exp(-z)) - r * greatest;
   return least > 0 ? greatest / (least * least) : dd::kInfinity;
 }
