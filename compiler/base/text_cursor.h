@@ -12,9 +12,10 @@ namespace lenz {
 
 template <class Reader>
 class TextCursor {
- protected:
+  friend Reader;
   explicit TextCursor(std::string_view text) : rest_(text) {}
 
+ protected:
   static bool is_name_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
   void spaces() {
     while (!rest_.empty() && (rest_.front() == ' ' || rest_.front() == '\n')) rest_.remove_prefix(1);
