@@ -434,6 +434,11 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   if (peak.size() != results.size()) peak = exact;
   if (least.size() != results.size()) least = exact;
   if (others.size() != results.size()) others = exact;
+  // Whether parts of the sum are no more than what has one sign.
+  const bool parts_known =
+      !adds && !products && !averages && divisor < 0 && is_floating(d) && call.op->flow.terms == ErrorFlow::counted;
+  const TermRoundings of_terms = parts_known ? roundings_of_terms(in, call, ones, sums) : TermRoundings{};
+  const bool adds_elements = adds || (parts_known && of_terms.each == 0);
   const bool above = operands_above_zero(in, call);
   const std::vector<at::Tensor> nan = finite ? std::vector<at::Tensor>() : meets_certain_nan(in, call, ones);
   const std::vector<at::Tensor> open_products = finite || only_adds(call) || !(s.error || share_of_products(call) < 1)
@@ -457,10 +462,15 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     if (is_inexact(d)) {
       const at::Tensor most = adds ? most_of_sums(far, near, size, n, sums) : far;
       const bool by_parts = adds && as_defined;
+      auto in_any_order = [&] {
+        const at::Tensor all = gamma(steps, unit_of(sums)) * far;
+        return parts_known ? at::minimum(all, lost_in_linear(of_terms, n, most_of_sums(far, near, size, n, sums), far))
+                           : all;
+      };
       const at::Tensor roundings_in_sum =
           by_parts ? lost_in_sums(in, call, {n, most, lesser_of_sums(far, near, size, n), value, greatest, sums}, i)
           : adds   ? n * half_place(most, sums)
-                   : gamma(steps, unit_of(sums)) * far;
+                   : in_any_order();
       if (adds && in.running_mean) error = error + steps_of_running_mean(n, near, most, sums);
       error = error + roundings_in_sum + (fine ? fine->error : gamma(steps, 0x1p-53) * far);
       if (by_parts && !s.error && finite) error = nothing_where(counts_exactly(call, near, unit_of(sums)), error, 0);
@@ -472,7 +482,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
         error = error + steps * least + smallest_subnormal(sums) * (divisor >= 0 ? steps * lost : lost);
       }
       // One term is its own sum, by any formula: it may be rounded, if it has been kept wider.
-      if (const at::Tensor alone = n <= 1; adds && at::any(alone).item<bool>()) {
+      if (const at::Tensor alone = n <= 1; adds_elements && at::any(alone).item<bool>()) {
         const bool narrows = sums != to_real(d);  // then it is rounded below
         const at::Tensor own =
             narrows ? passed : StoredErrors(finite_value(), passed.expand(value.sizes()), d, Formula::given).error;

@@ -9,6 +9,7 @@
 #include <set>
 #include <vector>
 
+#include "compiler/graph/pattern_functions.h"
 #include "compiler/scalar/rounding.h"
 
 namespace lenz::oracle {
@@ -239,6 +240,53 @@ at::Tensor lost_in_sums(FlowContext& in, const Call& call, const SumOf& sum, siz
     for (const double way : {1.0, -1.0}) by_levels(some.logical_and(sum.value * way > 0), lesser, way);
   }
   return lost;
+}
+
+namespace {
+// Whether each term is one element, and no product: twice the operands are twice the result then.
+bool has_one_factor(FlowContext& in, const Call& call, const std::vector<Arg>& ones) {
+  auto of = [&](double size) {
+    return run_on(in, call, ones, [&](const Leaf& leaf) {
+      return flows(in, call, leaf) ? at::full(leaf.value.sizes(), size, at::kDouble) : leaf.value;
+    });
+  };
+  const std::vector<at::Tensor> once = of(1), twice = of(2);
+  for (size_t i = 0; i < once.size(); ++i)
+    if (twice.size() != once.size() || !twice[i].equal(once[i] * 2)) return false;
+  return true;
+}
+
+// Numbers of the op's own by which terms or the sum are multiplied, but for those that change no more than a sign.
+bool scales(const Call& call) {
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (call.op->schema.params[i].type.kind != ParamKind::scalar) continue;
+    const std::optional<double> number = number_of(call.args[i]);
+    if (!number || (*number != 0 && std::fabs(*number) != 1)) return true;
+  }
+  return false;
+}
+}  // namespace
+
+// A product is rounded once, or not at all where it is contracted; a number that scales it may come first or last, and
+// be rounded itself. What is carried in storage may be stored a part at a time, a term at least. What has been computed
+// may be kept in units that change from term to term, as the weights of attention in one pass are: each part is rounded
+// once more then.
+TermRoundings roundings_of_terms(FlowContext& in, const Call& call, const std::vector<Arg>& ones, Dtype sums) {
+  const bool single = has_one_factor(in, call, ones), scaled = scales(call);
+  const bool computed = any_error(in, call.values);
+  return {.each = (single ? 0.0 : 2.0) + (scaled ? 2.0 : 0.0),
+          .part = computed ? 2.0 : 1.0,
+          .whole_places = !single || scaled || computed,
+          .carried = sums};
+}
+
+at::Tensor lost_in_linear(const TermRoundings& terms, const at::Tensor& n, const at::Tensor& most,
+                          const at::Tensor& far) {
+  const double unit = unit_of(terms.carried);
+  const at::Tensor grown = most + far * (terms.each * unit * kSlack);  // by what terms are rounded to
+  const at::Tensor place = terms.whole_places ? grown * unit : half_place(grown, terms.carried);
+  const at::Tensor additions = terms.whole_places ? n : (n - 1).clamp_min(1);  // at least what stores the sum
+  return (additions * terms.part * place + far * (terms.each * unit)) * kSlack;
 }
 
 }  // namespace lenz::oracle

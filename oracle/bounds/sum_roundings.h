@@ -26,4 +26,17 @@ struct SumOf {
 // either of two counts allows, of the sizes that parts may have, and of what terms are beside the grid of the largest.
 at::Tensor lost_in_sums(FlowContext& in, const Call& call, const SumOf& sum, size_t result);
 
+// How terms of other sums of floating elements, or of products of them, are rounded themselves: by how many places each
+// at most, whatever the order that factors are taken in.
+struct TermRoundings {
+  double each = 0;           // of a term
+  double part = 0;           // of what each addition gives
+  bool whole_places = true;  // numbers scale parts, whose binades are others then
+  Dtype carried = Dtype::f32;
+};
+TermRoundings roundings_of_terms(FlowContext& in, const Call& call, const std::vector<Arg>& ones, Dtype sums);
+// What such sums of n terms, no part of which exceeds `most`, lose: `far` is what all come to without signs.
+at::Tensor lost_in_linear(const TermRoundings& terms, const at::Tensor& n, const at::Tensor& most,
+                          const at::Tensor& far);
+
 }  // namespace lenz::oracle

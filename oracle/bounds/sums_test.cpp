@@ -186,6 +186,59 @@ TEST(Bounds, OfALongSumCountLevelsBesideFewTermsOfTheOtherSign) {
   EXPECT_GT(nearest, 0.5);
 }
 
+// Of products too no part is more than what has one sign: terms rounded or not, scaled one by one or all at once, no
+// tree gets beyond that, and what n roundings of all without signs would come to is far off.
+TEST(Bounds, OfALongProductCountPartsNotTerms) {
+  std::mt19937 random(13);
+  auto uniform = [&](double from, double to) { return from + (to - from) * (random() * 0x1p-32); };
+  auto f32 = [](double v) { return static_cast<double>(static_cast<float>(v)); };
+  double nearest = 0;
+  for (int trial = 0; trial < 24; ++trial) {
+    const size_t n = 8 + random() % 120;
+    const bool scaled = trial % 3 == 2;
+    const double alpha = scaled ? f32(uniform(0.3, 3)) : 1;
+    std::vector<double> x(n), y(n), terms(n);
+    double sizes = 0;
+    for (size_t k = 0; k < n; ++k) {
+      x[k] = f32(uniform(-2, 2)), y[k] = f32(uniform(-1, trial % 2 ? 1 : 3));
+      sizes += alpha * std::fabs(x[k] * y[k]);
+    }
+    const std::string length = std::to_string(n), dims = "(%x: f32[1, " + length + "], %y: f32[" + length + ", 1]";
+    Judged j(scaled ? "graph @g" + dims + ", %c: f32[1, 1]) { %z = aten.addmm(%c, %x, %y, beta=0, alpha=" +
+                          std::to_string(alpha) + ") return %z }"
+                    : "graph @g" + dims + ") { %z = aten.mm(%x, %y) return %z }",
+             {x, y});
+    const double exact = j.values()[0], error = j.errors()[0], by = scaled ? std::stod(std::to_string(alpha)) : 1;
+    for (double way : {-1.0, 1.0})
+      for (int tree = 0; tree < 12; ++tree) {
+        const bool first = tree % 2, rounds = tree % 3 != 0;
+        for (size_t k = 0; k < n; ++k) {
+          terms[k] = (first ? f32(f32(by) * x[k]) : x[k]) * y[k];
+          if (rounds) terms[k] = f32(terms[k]);
+        }
+        const double sum = steered_tree(terms, way, random), got = first ? sum : f32(f32(by) * sum);
+        EXPECT_LE(std::fabs(got - exact), error) << n << " terms, tree " << tree << " of trial " << trial;
+        if (!scaled) nearest = std::max(nearest, std::fabs(got - exact) / error);
+      }
+    if (!scaled && trial % 2) EXPECT_LT(error, (0.7 * static_cast<double>(n) + 3) * sizes * (kUlp / 2));
+  }
+  EXPECT_GT(nearest, 0.25);
+}
+
+// What is added by an index is rounded once for each addition, in the dtype that it is stored in.
+TEST(Bounds, OfWhatIsAddedByAnIndexCountAdditions) {
+  Judged j(
+      "graph @g(%x: bf16[3, 1], %i: i64[2] init permutation(seed=1), %y: bf16[2, 1]) { "
+      "%z = aten.index_add(%x, 0, %i, %y) return %z }",
+      {{1, 1, 1}, {}, {0x1.8p-8, 0x1.8p-8}});
+  const std::vector<double> errors = j.errors();
+  EXPECT_GT(errors[0], 0);
+  EXPECT_LE(errors[0], 0x1p-8 * 1.01);  // half a place of what lies above 1
+  EXPECT_EQ(errors[2], 0);              // nothing is added
+  EXPECT_FALSE(j.verdict().mismatch.has_value());
+  EXPECT_TRUE(j.with(0, 0, 1).mismatch.has_value());
+}
+
 // One term is its own sum, be it a step of a definition: it is rounded, if it has been kept wider, and that is all.
 TEST(Bounds, OfOneTermIsWhatTheTermIsOffBy) {
   for (const char* dtype : {"f32", "f64", "bf16"}) {
