@@ -74,13 +74,14 @@ std::string text_of(const Choices& x, const Step& s) {
   return t;
 }
 
+ScalarValue wrapped(Dtype dtype, double number) {
+  if (dtype == Dtype::b8) return ScalarValue(static_cast<int64_t>(number != 0));
+  return from_bits(dtype, to_bits(dtype, ScalarValue(static_cast<int64_t>(number))));
+}
+
 double number_of(const Step& s, const Operand& o, const Choices& x) {
   const double number = o.number;
-  if (!is_floating(s.computes)) {
-    if (s.computes == Dtype::b8) return number != 0;
-    const ScalarValue wrapped = from_bits(s.computes, to_bits(s.computes, ScalarValue(static_cast<int64_t>(number))));
-    return static_cast<double>(wrapped.integer());
-  }
+  if (!is_floating(s.computes)) return static_cast<double>(wrapped(s.computes, number).integer());
   if (x.number == 1) return number;
   if (x.number == 2 && !o.whole) return nearest(s.computes, number);
   return s.computes == Dtype::f64 ? number : nearest(Dtype::f32, number);

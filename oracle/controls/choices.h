@@ -29,6 +29,8 @@ struct Choices {
 Choices choose_for(const Step& s, Chooser& c);
 std::string text_of(const Choices& x, const Step& s);  // what is not plain, in words
 
+// A whole number in the integral dtype that it is computed in.
+ScalarValue wrapped(Dtype dtype, double number);
 // A number that stands in the graph.
 double number_of(const Step& s, const Operand& o, const Choices& x);
 // An exact answer as it is kept.

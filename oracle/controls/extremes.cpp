@@ -214,7 +214,8 @@ class Extent {
     const size_t arity = s.operands.size();
     ScalarValue operands[3];
     for (size_t k = 0; k < arity; ++k)
-      operands[k] = whole[k] ? ScalarValue(static_cast<int64_t>(v[k])) : ScalarValue(v[k]);
+      operands[k] =
+          whole[k] ? wrapped(operand_dtype(*s.row, s.computes, static_cast<int>(k)), v[k]) : ScalarValue(v[k]);
     const ScalarValue answered = evaluate(context, operands);
     const double exact =
         answered.kind() == ScalarKind::integer ? static_cast<double>(answered.integer()) : answered.real();

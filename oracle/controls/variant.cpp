@@ -106,7 +106,7 @@ class Run {
       double v[3] = {};
       for (size_t k = 0; k < arity; ++k) {
         v[k] = (from[k] ? from[k][at[k] ? at[k][i] : i] : fixed[k]) * s.operands[k].factor;
-        operands[k] = whole[k] ? ScalarValue(static_cast<int64_t>(v[k])) : ScalarValue(v[k]);
+        operands[k] = whole[k] ? wrapped(operand_dtype(row, s.computes, static_cast<int>(k)), v[k]) : ScalarValue(v[k]);
       }
       if (!floating) {
         const ScalarValue r = answer(context, operands);

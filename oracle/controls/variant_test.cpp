@@ -58,6 +58,17 @@ TEST(Variant, PlainAndPerturbedRunsAreCloseToEagerInF64) {
   }
 }
 
+// A tensor of no dims takes the dtype of what it meets: -1 is 255 there.
+TEST(Variant, IntegersAreWrappedWhereTheyMeetOthers) {
+  Boxed boxed(DeviceKind::cpu);
+  Made m = planned(
+      "graph @g(%x: u8[8] init integers(0, 9, seed=1), %y: i8[] init integers(-3, -1, seed=2)) { "
+      "%z = aten.threshold_backward(%x, %y, 2) return %z }",
+      boxed);
+  RandomChooser choose(3);
+  EXPECT_EQ(run_variant(m.plan, choose)[0], m.eager[0]);
+}
+
 // Wider than float64 too: what rounding takes from a sum is there for who reads it, also behind a view.
 TEST(Variant, SumsOfFloat64MayStayWide) {
   Boxed boxed(DeviceKind::cpu);
