@@ -14,6 +14,7 @@
 #include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/open_indices.h"
 #include "oracle/bounds/sum_roundings.h"
+#include "oracle/bounds/term_counts.h"
 #include "oracle/bounds/wide_storages.h"
 
 namespace lenz::oracle {
@@ -21,83 +22,6 @@ namespace lenz::oracle {
 using namespace flow;
 
 namespace {
-// How many terms each result has, with the sign of its coefficients: what the op gives for operands of ones. Or how
-// many that may be other than zero, for zeros among the ones: none where every term has a factor that is zero for
-// certain.
-std::vector<at::Tensor> counted_terms(FlowContext& in, const Call& call, const std::vector<Arg>& ones, bool live) {
-  auto counts = run_on(in, call, ones, [&](const Leaf& leaf) {
-    if (!flows(in, call, leaf)) return leaf.value;
-    const Planes p = in.store.read(leaf.value);
-    if (!live) return at::ones_like(zeros_like_plane(p.value));
-    const at::Tensor some = p.value != 0;
-    return (p.error.defined() ? some.logical_or(p.error != 0) : some).to(at::kDouble);
-  });
-  for (at::Tensor& n : counts) n = n.to(at::kDouble);
-  return counts;
-}
-
-// How many terms an element of the result has at most, and how many factors a term. `counted`: its counted_terms, or
-// undefined.
-at::Tensor terms_of(const Call& call, const at::Tensor& counted, const at::Tensor& result) {
-  auto constant = [&](double n) { return at::scalar_tensor(n, at::kDouble); };
-  double elements = 0, largest = 1;
-  for (const at::Tensor& t : leaves(call.values)) {
-    elements += static_cast<double>(t.numel());
-    for (int64_t s : t.sizes()) largest = std::max(largest, static_cast<double>(s));
-  }
-  switch (call.op->flow.terms) {
-    case ErrorFlow::counted: return counted.defined() ? at::abs(counted) : constant(elements);
-    case ErrorFlow::factors: {
-      bool kept = call.op->has(Trait::scan);  // a prefix of one dim
-      return constant(kept ? largest : elements / std::max<double>(1, static_cast<double>(result.numel())));
-    }
-    case ErrorFlow::windowed: {
-      int kernel = call.op->schema.find("kernel_size");
-      if (kernel >= 0 && call.args[static_cast<size_t>(kernel)].kind == ArgKind::int_list) {
-        double n = 1;
-        auto dims = call.args[static_cast<size_t>(kernel)].dim_list();
-        for (Dim d : dims) n *= static_cast<double>(evaluate(d, *call.symbols).value_or(1));
-        if (dims.size() == 1 && result.dim() >= 4) n = std::pow(n, static_cast<double>(result.dim() - 2));
-        return constant(n);
-      }
-      // Adaptive windows: each is at most in / out + 2 long, and in / out where that is whole.
-      double n = 1;
-      at::Tensor x = leaves(call.values)[0];
-      for (int64_t d = 1; d <= std::min<int64_t>(3, std::min(x.dim(), result.dim())); ++d) {
-        const int64_t longer = std::max(x.size(-d), result.size(-d));
-        const int64_t shorter = std::max<int64_t>(1, std::min(x.size(-d), result.size(-d)));
-        const int64_t window = longer / shorter + (longer % shorter == 0 ? 0 : 2);
-        n *= static_cast<double>(window);
-      }
-      return constant(n);
-    }
-    case ErrorFlow::all: return constant(elements);
-  }
-  return constant(elements);
-}
-
-// What an average of so many terms was before it was divided, as a multiple of it.
-at::Tensor divided_by(const Call& call, const at::Tensor& terms) {
-  const int given = call.op->schema.find("divisor_override");
-  if (given < 0 || call.args[static_cast<size_t>(given)].kind != ArgKind::integer) return terms;
-  const auto divisor = static_cast<double>(call.args[static_cast<size_t>(given)].i);
-  return terms.clamp_min(std::fabs(divisor));
-}
-
-// How an op that combines in several ways does here; empty if it knows one.
-std::string_view reduction_of(const Call& call) {
-  int at = call.op->schema.find("reduce");
-  if (at < 0 || call.args[static_cast<size_t>(at)].kind != ArgKind::string) return {};
-  return call.args[static_cast<size_t>(at)].string();
-}
-
-// Whether results are products of elements, not sums of such products.
-bool multiplies(const Call& call) {
-  std::string_view how = reduction_of(call);
-  if (!how.empty()) return how == "prod" || how == "multiply";
-  return call.op->flow.terms == ErrorFlow::factors && call.op->flow.divisor.empty();
-}
-
 // Between the elements of a transposed convolution, and around them, stand zeros that each weight of a channel meets.
 at::Tensor meets_zeros_between(const Call& call, size_t weight, const at::Tensor& result) {
   const int groups = call.op->schema.find("groups");
@@ -447,14 +371,15 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   for (size_t i = 0; i < results.size(); ++i) {
     const at::Tensor& value = results[i];
     at::Tensor far = at::abs(reach[i].to(at::kDouble)), near = at::abs(exact[i].to(at::kDouble));
-    at::Tensor n = terms_of(call, counted[i], value);
+    const at::Tensor factors = products && !value.is_complex() ? counted_factors(in, call, i, value) : at::Tensor();
+    at::Tensor n = factors.defined() ? factors : terms_of(call, counted[i], value);
     at::Tensor size = magnitude(value);
     if (!finite)
       size = nothing_where(at::isfinite(size).logical_not(), size, 0);  // infinities are infinite as they are
     std::optional<FineSum> fine;
     if (d == Dtype::f64 && finite && results.size() == 1) fine = summed_finely(in, call, absolute, ones, value);
     double roundings = lenz::is_complex(d) ? 2 : 1;  // each part of a product is a sum of two
-    at::Tensor steps = (n + 2) * roundings;
+    at::Tensor steps = factors.defined() ? (n - 1).clamp_min(1) : (n + 2) * roundings;
     const at::Tensor passed = fine ? fine->passed : (far - near).clamp_min(0);
     at::Tensor error = passed;
     StoredErrors stored;
@@ -482,7 +407,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
         error = error + steps * least + smallest_subnormal(sums) * (divisor >= 0 ? steps * lost : lost);
       }
       // One term is its own sum, by any formula: it may be rounded, if it has been kept wider.
-      if (const at::Tensor alone = n <= 1; adds_elements && at::any(alone).item<bool>()) {
+      if (const at::Tensor alone = n <= 1; (adds_elements || factors.defined()) && at::any(alone).item<bool>()) {
         const bool narrows = sums != to_real(d);  // then it is rounded below
         const at::Tensor own =
             narrows ? passed : StoredErrors(finite_value(), passed.expand(value.sizes()), d, Formula::given).error;
