@@ -195,7 +195,7 @@ void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Operan
   }
   Judgement j = judge(graph, reference, eager);
   cell.shares.add(j.shares);
-  if (j.mismatch && known([&](const Leeway& by) { return within(by, graph, reference, on.make(), eager); })) {
+  if (j.mismatch && known([&](const Leeway& by) { return within(by, graph, reference, on.make(), eager, eager); })) {
     ++cell.known;
     if (cell.note.empty()) cell.note = "known: " + j.mismatch->summary();
   } else if (j.mismatch) {
