@@ -262,9 +262,9 @@ TEST_F(JudgeResults, AnOpenTruthIsZeroOrOne) {
 }
 
 TEST_F(JudgeResults, WhatCannotBeJudgedIsSixAndSaidInWords) {
-  // exp(0) > 1 is open, and so is every element that hangs on it.
-  constexpr std::string_view kOpen = R"(graph @g(%x: f32[40] init zeros) {
-    %e = aten.exp(%x) %c = aten.gt(%e, 1.0) %w = aten.where(%c, %e, 5.0)
+  // Whether the inverse of a root of 1 is greater is open, and so is every element that hangs on it.
+  constexpr std::string_view kOpen = R"(graph @g(%x: f32[40] init ones) {
+    %e = aten.rsqrt(%x) %c = aten.gt(%e, 1.0) %w = aten.where(%c, %e, 5.0)
     return %w
   })";
   std::ofstream(folder_ + "open.lenz") << kOpen;
