@@ -478,7 +478,7 @@ bool gives_exactly(const ScalarRow& row, double result, std::span<const ScalarVa
     one = one || std::fabs(x) == 1;
     simple = simple && (x == 0 || std::fabs(x) == 1 || std::isinf(x));
   }
-  if (result == 0) return zero || simple;
+  if (result == 0) return zero || simple || row.error.rule == ErrorRule::remainder;
   return std::fabs(result) == 1 && operands.size() == 1 && simple && !one &&
          std::max(row.accuracy.ulps, row.eager.ulps) <= kFewPlaces;
 }

@@ -303,7 +303,7 @@ TEST(Bounds, NeverNegativeIsNotWhatOnlyAPartIs) {
 TEST(Bounds, ZerosAndOnesOfFunctionsAreExact) {
   Judged j(R"(graph @g(%x: f32[4]) {
     %a = aten.tanh(%x) %b = aten.log1p(%x) %c = aten.exp(%x) %d = aten.eq(%c, 1.0) %e = aten.reciprocal(%a)
-    %l = aten.log(%c) %w = aten.remainder(%c, 1.0)
+    %l = aten.log(%c) %t = aten.mul(%x, 3.0) %r = aten.remainder(%t, 3.0) %w = aten.eq(%r, 0.0)
     return %a, %b, %d, %e, %l, %w
   })",
            {{0, -0.0, 2, INFINITY}});
