@@ -85,7 +85,8 @@ Dim KernelEmitter::along_lanes(Dim address, const Columns& columns) const {
   std::vector<bool> varies(body.size());
   for (const auto* axes : {&kernel_.axes, &nest_->axes})
     for (const Axis& a : *axes)
-      if (&a != lane_axis_) others.push_back(a.symbol.node());
+      if (&a != lane_axis_ && std::ranges::find(columns.inner, &a) == columns.inner.end())
+        others.push_back(a.symbol.node());
   auto mentions = [](Dim d, const std::vector<const SymNode*>& symbols) {
     return std::ranges::any_of(symbols, [&](const SymNode* s) { return !d.is_constant() && lenz::mentions(d, s); });
   };
@@ -112,7 +113,7 @@ Dim KernelEmitter::along_lanes(Dim address, const Columns& columns) const {
 KernelEmitter::Columns KernelEmitter::of_columns() const {
   const auto& body = nest_->body;
   const std::vector<bool> none(body.size());
-  Columns made{none, none, none, {}, {}};
+  Columns made{none, none, none, none, {}, {}, {}};
   if (!lane_axis_ || lanes_ == 1 || lane_axis_->kind != AxisKind::parallel || row_axis_) return made;
   if (!lane_axis_->extent.is_constant() || lane_axis_->extent.constant() > kMostColumns) return made;
   Dim rows = 1;
@@ -120,45 +121,59 @@ KernelEmitter::Columns KernelEmitter::of_columns() const {
     for (const Axis& a : *axes)
       if (&a != lane_axis_ && a.kind == AxisKind::parallel) rows *= a.extent;
   if (rows.is_constant() && rows.constant() < kLeastRows) return made;
-  for (const Axis& a : nest_->axes)  // what may raise does so at each point: there is one
+  int64_t inner_points = 1;
+  for (const Axis& a : nest_->axes) {  // what may raise does so at each point: there is one
     if (!program_.assumptions.known().proves(ge(a.extent, 1))) return made;
+    if (a.kind == AxisKind::parallel) continue;
+    if (!a.extent.is_constant() || a.extent.constant() > kMostColumns) return made;
+    inner_points *= a.extent.constant();
+  }
 
   const std::vector<Dim>& sizes = arguments_.symbols;
-  std::vector<const SymNode*> symbols{lane_axis_->symbol.node()};
-  auto from_lanes = [&](Dim d, bool& any) {
-    bool none_else = true;
+  std::vector<const SymNode*> symbols{lane_axis_->symbol.node()}, by_inner;
+  for (const Axis& a : nest_->axes)
+    if (a.kind != AxisKind::parallel) by_inner.push_back(a.symbol.node());
+  struct From {
+    bool lanes = false, inner = false, others = false;
+  };
+  auto look = [&](Dim d, From& from) {
+    auto among = [](const std::vector<const SymNode*>& all, const SymNode* s) {
+      return std::ranges::find(all, s) != all.end();
+    };
     if (!d.is_constant())
       for_each_symbol(d, [&](const SymNode* s) {
-        const bool here = std::ranges::find(symbols, s) != symbols.end();
-        any = any || here;
-        none_else = none_else && (here || std::ranges::find(sizes, Dim(s)) != sizes.end());
+        const bool lanes = among(symbols, s), inner = among(by_inner, s);
+        from.lanes |= lanes, from.inner |= inner;
+        from.others |= !lanes && !inner && std::ranges::find(sizes, Dim(s)) == sizes.end();
       });
-    return none_else;
   };
   int work = 0;
   for (Ssa k = 0; k < body.size(); ++k) {
     const Instr& i = body[k];
-    made.fixed[k] = i.kind == InstrKind::constant ||
-                    (i.kind == InstrKind::scalar &&
-                     std::ranges::all_of(i.operands, [&](Ssa operand) -> bool { return made.fixed[operand]; }));
-    if (made.fixed[k]) continue;
-    const bool computes =
-        i.kind == InstrKind::index || i.kind == InstrKind::scalar || (i.kind == InstrKind::position && !i.wraps);
+    const bool computes = i.kind == InstrKind::constant || i.kind == InstrKind::index || i.kind == InstrKind::scalar ||
+                          (i.kind == InstrKind::position && !i.wraps);
     if (!computes || late_[k] || i.mask != kNone || is_complex(i.dtype) || late_rounded_[k]) continue;
-    bool any = false, all = true;
+    From from;
     for (Ssa operand : i.operands) {
-      any = any || made.known[operand];
-      all = all && (made.known[operand] || made.fixed[operand]);
-      all = all && !is_complex(body[operand].dtype);
+      from.lanes = from.lanes || made.known[operand];
+      from.inner = from.inner || made.by_inner[operand];
+      from.others = from.others || !(made.known[operand] || made.fixed[operand]);
     }
-    for (Dim d : i.index) all = all && from_lanes(d, any);
-    bool of_extent = false;
-    if (i.kind == InstrKind::position) all = all && from_lanes(i.extent, of_extent) && !of_extent;
-    if (!any || !all) continue;
-    made.known[k] = true;
+    for (Dim d : i.index) look(d, from);
+    From extent;
+    if (i.kind == InstrKind::position) look(i.extent, extent);
+    if (from.others || extent.lanes || extent.inner || extent.others) continue;
+    made.by_inner[k] = from.inner;
+    made.known[k] = from.lanes;
+    made.fixed[k] = !from.lanes && i.kind != InstrKind::position;
+    if (!from.lanes) continue;
     work += work_of(i);
-    if (i.kind == InstrKind::position) symbols.push_back(i.symbol.node());
+    if (i.kind != InstrKind::position) continue;
+    symbols.push_back(i.symbol.node());
+    if (from.inner) by_inner.push_back(i.symbol.node());
   }
+  for (const Axis& a : nest_->axes)
+    if (a.kind != AxisKind::parallel) made.inner.push_back(&a);
   std::vector<bool> read(body.size());
   auto reads = [&](Ssa of) { read[of] = read[of] || made.known[of]; };
   auto reads_dim = [&](Dim d) {
@@ -179,7 +194,9 @@ KernelEmitter::Columns KernelEmitter::of_columns() const {
       });
       if (!along.is(0) && (by_position || apart(address, true).empty())) {
         const int64_t bits = item_size(dtype_of(i.buffer)) * 8;
-        if (!window_of(made, along, bits)) made.windows.push_back({along, bits});
+        From from;
+        look(along, from);
+        if (!window_of(made, along, bits)) made.windows.push_back({along, bits, from.inner});
         continue;
       }
     }
@@ -197,9 +214,19 @@ KernelEmitter::Columns KernelEmitter::of_columns() const {
     else
       made.tables.emplace_back(k, nullptr);
   }
-  const auto count = static_cast<int64_t>(made.tables.size() + 3 * made.windows.size());
+  int64_t bytes = 0;
+  bool inner = false;
+  for (const auto& [of, table] : made.tables) {
+    inner = inner || made.by_inner[of];
+    bytes += 8 * (made.by_inner[of] ? inner_points : 1);
+  }
+  for (const Window& w : made.windows) {
+    inner = inner || w.by_inner;
+    bytes += 3 * 8 * (w.by_inner ? inner_points : 1);
+  }
+  if (!inner) made.inner.clear();
   const bool worth_while = !made.windows.empty() || work > kWorthReading * static_cast<int>(made.tables.size());
-  if (!worth_while || count * 8 * lane_axis_->extent.constant() > kMostTableBytes) return {};
+  if (!worth_while || bytes * lane_axis_->extent.constant() > kMostTableBytes) return {};
   return made;
 }
 
@@ -212,33 +239,40 @@ void KernelEmitter::make_columns(const DimCode& outside) {
     if (columns.tables.empty() && columns.windows.empty()) continue;
     Frame frame{std::vector<Val>(n.body.size()), {}, outside, nullptr, nullptr};
     const int64_t extent = lane_axis_->extent.constant(), vectors = (extent + lanes_ - 1) / lanes_;
-    auto table = [&](llvm::Type* type) {
-      return alloca_at_entry(llvm::ArrayType::get(type, static_cast<uint64_t>(vectors)));
+    int64_t points = 1;
+    for (const Axis* a : columns.inner) points *= a->extent.constant();
+    auto table = [&](llvm::Type* type, bool by_inner) {
+      return alloca_at_entry(llvm::ArrayType::get(type, static_cast<uint64_t>(vectors * (by_inner ? points : 1))));
     };
     const auto lanes = static_cast<unsigned>(lanes_);
     for (Window& w : columns.windows) {
-      w.places = table(llvm::FixedVectorType::get(b_.getInt64Ty(), lanes));
-      w.starts = table(b_.getInt64Ty());
-      w.fits = table(b_.getInt8Ty());
-      w.reach = table(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes));
-      w.picks = table(llvm::FixedVectorType::get(b_.getIntNTy(static_cast<unsigned>(w.bits)), lanes));
+      w.places = table(llvm::FixedVectorType::get(b_.getInt64Ty(), lanes), w.by_inner);
+      w.starts = table(b_.getInt64Ty(), w.by_inner);
+      w.fits = table(b_.getInt8Ty(), w.by_inner);
+      w.reach = table(llvm::FixedVectorType::get(b_.getInt1Ty(), lanes), w.by_inner);
+      w.picks = table(llvm::FixedVectorType::get(b_.getIntNTy(static_cast<unsigned>(w.bits)), lanes), w.by_inner);
     }
+    columns_[&n] = std::move(columns);
+    Columns& made = columns_.at(&n);
+    auto fill_all = [&](std::vector<Frame>& frames) {
+      Frame& f = frames[0];
+      for (Ssa k = 0; k < n.body.size(); ++k)
+        if ((made.fixed[k] || made.known[k]) && (!made.by_inner[k] || !made.inner.empty())) instruction(k, f);
+      for (auto& [of, to] : made.tables) {
+        const bool position = n.body[of].kind == InstrKind::position;
+        llvm::Value* value = position ? f.dims.value_of(n.body[of].symbol) : as(f.values[of], true).value;
+        to = table(value->getType(), made.by_inner[of]);
+        b_.CreateStore(value, entry_of(to, f, made.by_inner[of]));
+      }
+      for (const Window& w : made.windows) fill(w, f);
+    };
     only_if(b_.CreateICmpSLT(function_->getArg(3), function_->getArg(4)), [&] {
       loop(b_.getInt64(0), b_.getInt64(static_cast<uint64_t>(extent)), lanes_, [&](llvm::Value* at) {
-        Frame f = lanes_at(frame, at);
-        f.mask = below(f.dims.value_of(lane_axis_->symbol), b_.getInt64(static_cast<uint64_t>(extent)));
-        for (Ssa k = 0; k < n.body.size(); ++k)
-          if (columns.fixed[k] || columns.known[k]) instruction(k, f);
-        for (auto& [of, to] : columns.tables) {
-          const bool position = n.body[of].kind == InstrKind::position;
-          llvm::Value* made = position ? f.dims.value_of(n.body[of].symbol) : as(f.values[of], true).value;
-          to = table(made->getType());
-          b_.CreateStore(made, entry_of(to, f));
-        }
-        for (Window& w : columns.windows) fill(w, f);
+        std::vector<Frame> frames{lanes_at(frame, at)};
+        frames[0].mask = below(frames[0].dims.value_of(lane_axis_->symbol), b_.getInt64(static_cast<uint64_t>(extent)));
+        nested(made.inner, 0, frames[0], [&](Frame&) { fill_all(frames); });
       });
     });
-    columns_[&n] = std::move(columns);
   }
 }
 
@@ -251,33 +285,42 @@ void KernelEmitter::fill(const Window& w, Frame& f) {
   const Place numbers{b_.getInt64(0), true, {}};
   llvm::Value* picks = b_.CreateSub(places, b_.CreateVectorSplat(static_cast<unsigned>(lanes_), start));
   llvm::Value* fits = b_.CreateICmpSLT(span, b_.getInt64(static_cast<uint64_t>(lanes_)));
-  b_.CreateStore(places, entry_of(w.places, f));
-  b_.CreateStore(start, entry_of(w.starts, f));
-  b_.CreateStore(below(spread(numbers), b_.CreateAdd(span, b_.getInt64(1))), entry_of(w.reach, f));
-  b_.CreateStore(b_.CreateTrunc(picks, element_of(w.picks)), entry_of(w.picks, f));
-  b_.CreateStore(b_.CreateZExt(fits, b_.getInt8Ty()), entry_of(w.fits, f));
+  b_.CreateStore(places, entry_of(w.places, f, w.by_inner));
+  b_.CreateStore(start, entry_of(w.starts, f, w.by_inner));
+  b_.CreateStore(below(spread(numbers), b_.CreateAdd(span, b_.getInt64(1))), entry_of(w.reach, f, w.by_inner));
+  b_.CreateStore(b_.CreateTrunc(picks, element_of(w.picks)), entry_of(w.picks, f, w.by_inner));
+  b_.CreateStore(b_.CreateZExt(fits, b_.getInt8Ty()), entry_of(w.fits, f, w.by_inner));
 }
 
 llvm::Type* KernelEmitter::element_of(llvm::Value* table) {
   return llvm::cast<llvm::AllocaInst>(table)->getAllocatedType()->getArrayElementType();
 }
 
-// Of the frame's vector, which is a whole one.
-llvm::Value* KernelEmitter::entry_of(llvm::Value* table, const Frame& f) {
-  llvm::Value* number = b_.CreateUDiv(f.base, b_.getInt64(static_cast<uint64_t>(lanes_)));
+// Of the frame's vector, which is a whole one, and of its inner point.
+llvm::Value* KernelEmitter::entry_of(llvm::Value* table, Frame& f, bool by_inner) {
+  const auto lanes = static_cast<uint64_t>(lanes_);
+  llvm::Value* number = b_.CreateUDiv(f.base, b_.getInt64(lanes));
+  if (by_inner) {
+    llvm::Value* point = b_.getInt64(0);
+    for (const Axis* a : columns_.at(nest_).inner)
+      point = b_.CreateAdd(b_.CreateMul(point, f.dims(a->extent)), f.dims(a->symbol));
+    const uint64_t vectors = (static_cast<uint64_t>(lane_axis_->extent.constant()) + lanes - 1) / lanes;
+    number = b_.CreateAdd(b_.CreateMul(point, b_.getInt64(vectors)), number);
+  }
   return b_.CreateGEP(element_of(table), table, number);
 }
 
-llvm::Value* KernelEmitter::recalled(llvm::Value* table, const Frame& f) {
-  return b_.CreateLoad(element_of(table), entry_of(table, f));
+llvm::Value* KernelEmitter::recalled(llvm::Value* table, Frame& f, bool by_inner) {
+  return b_.CreateLoad(element_of(table), entry_of(table, f, by_inner));
 }
 
-// What tables have for the frame's lanes.
-void KernelEmitter::recall(Frame& f) {
+// What tables have for the frame's lanes: for all of its inner points, or for the one at hand.
+void KernelEmitter::recall(Frame& f, bool by_inner) {
   const auto columns = columns_.find(nest_);
   if (columns == columns_.end()) return;
   for (const auto& [of, table] : columns->second.tables) {
-    f.values[of] = {{recalled(table, f)}, true};
+    if (columns->second.by_inner[of] != by_inner || !table) continue;
+    f.values[of] = {{recalled(table, f, by_inner)}, true};
     if (const Instr& i = nest_->body[of]; i.kind == InstrKind::position)
       f.dims.bind(i.symbol, f.values[of].lanes.value);
   }
@@ -299,16 +342,16 @@ std::optional<KernelEmitter::Val> KernelEmitter::through_window(const Instr& i, 
   llvm::Type* type = wide_->memory_type(dtype);
   llvm::Value *row = f.dims(address - along), *none = llvm::Constant::getNullValue(type);
   auto one_vector = [&] {
-    llvm::Value* from = pointer(i.buffer, b_.CreateAdd(row, recalled(w->starts, f)), 0);
-    llvm::Value* read = b_.CreateMaskedLoad(type, from, alignment(i.buffer), recalled(w->reach, f), none);
-    return picked(read, recalled(w->picks, f));
+    llvm::Value* from = pointer(i.buffer, b_.CreateAdd(row, recalled(w->starts, f, w->by_inner)), 0);
+    llvm::Value* read = b_.CreateMaskedLoad(type, from, alignment(i.buffer), recalled(w->reach, f, w->by_inner), none);
+    return picked(read, recalled(w->picks, f, w->by_inner));
   };
   auto gather = [&] {
     llvm::Value* places =
-        b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(lanes_), row), recalled(w->places, f));
+        b_.CreateAdd(b_.CreateVectorSplat(static_cast<unsigned>(lanes_), row), recalled(w->places, f, w->by_inner));
     return b_.CreateMaskedGather(type, pointer(i.buffer, places, 0), alignment(i.buffer), f.mask, none);
   };
-  llvm::Value* fits = b_.CreateICmpNE(recalled(w->fits, f), b_.getInt8(0));
+  llvm::Value* fits = b_.CreateICmpNE(recalled(w->fits, f, w->by_inner), b_.getInt8(0));
   return Val{wide_->load_convert(dtype, {either(fits, one_vector, gather)}), true};
 }
 

@@ -61,6 +61,23 @@ TEST(Columns, GiveTheSameElements) {
     }
 }
 
+// Taps beside each column, weighed by where they lie: each inner point has tables of its own.
+TEST(Columns, HaveInnerPoints) {
+  for (int lanes : {4, 8, 16})
+    for (const char* place : {"(i + 7*j) % 40", "min(max(i + j - 1, 0), 39)"}) {
+      const std::string text = fmt::format(
+          "loops @taps {{\n  input %x: f32[70, 40] placed\n  temp %y: f32[70, 40] placed\n  kernel k < 70 {{\n"
+          "    for i < 40 lanes {}, reduce j < 4 {{\n      %0 = index[i*3 + j]\n      %1: f32 = to_dtype.i64 %0\n"
+          "      %2 = f32 0.125\n      %3 = mul.f32 %1, %2\n      %4 = floor.f32 %3\n      %5 = sub.f32 %3, %4\n"
+          "      %6 = index[j]\n      %7: f32 = to_dtype.i64 %6\n      %8 = sub.f32 %5, %7\n"
+          "      %9 = load %x[k, {}]\n      %10 = mul.f32 %8, %9\n      %11 = reduce sum %10\n"
+          "      store %y[k, i] = %11\n    }}\n  }}\n  return %y\n}}\n",
+          lanes, place);
+      SCOPED_TRACE(text);
+      expect_same(text, {numbers({70, 40})});
+    }
+}
+
 std::string code_of(const Rows& r, int lanes) {
   return kernels_as_text(loops::parse_program(text_of(r, lanes), op_table()), find_target("avx512"), false);
 }

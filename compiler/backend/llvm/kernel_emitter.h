@@ -78,15 +78,17 @@ class KernelEmitter {
   // What a load reads along the lanes, where these share an element or go back and forth: of each vector of the lane
   // axis, where its elements begin, which of them is each lane's, and whether one vector has them all.
   struct Window {
-    Dim along;     // the part of the address that the lanes have a hand in
-    int64_t bits;  // of an element
+    Dim along;      // the part of the address that the lanes have a hand in
+    int64_t bits;   // of an element
+    bool by_inner;  // inner axes have a hand in it too
     llvm::Value *places = nullptr, *starts = nullptr, *reach = nullptr, *picks = nullptr, *fits = nullptr;
   };
   // What hangs on the lane axis alone, in a nest that walks it again and again.
   struct Columns {
-    // Of instructions: whether they are numbers of the program; whether nothing but the lanes decides; if so, whether
-    // rows compute them all the same.
-    std::vector<bool> fixed, known, again;
+    // Of instructions: whether no axis but inner ones, or the lanes too, and no data decide them; if lanes do, whether
+    // rows compute them all the same; whether inner axes do.
+    std::vector<bool> fixed, known, again, by_inner;
+    std::vector<const loops::Axis*> inner;  // that have a hand in some table
     std::vector<std::pair<loops::Ssa, llvm::Value*>> tables;
     std::vector<Window> windows;
   };
@@ -200,12 +202,12 @@ class KernelEmitter {
   bool picks_from(loops::BufferId id) const;
   llvm::Value* picked(llvm::Value* from, llvm::Value* which);
   void fill(const Window& w, Frame& f);
-  void recall(Frame& f);
+  void recall(Frame& f, bool by_inner);
   bool known_by_column(loops::Ssa at) const;
   std::optional<Val> through_window(const loops::Instr& i, Frame& f);
   static llvm::Type* element_of(llvm::Value* table);
-  llvm::Value* entry_of(llvm::Value* table, const Frame& f);
-  llvm::Value* recalled(llvm::Value* table, const Frame& f);
+  llvm::Value* entry_of(llvm::Value* table, Frame& f, bool by_inner);
+  llvm::Value* recalled(llvm::Value* table, Frame& f, bool by_inner);
 
   // Lanes at fixed distances (windows.cpp).
   std::vector<int64_t> apart(Dim address, bool from_whole_vectors) const;

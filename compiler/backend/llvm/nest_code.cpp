@@ -87,7 +87,7 @@ KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* ba
   made.whole_vectors = whole_vectors;
   llvm::Value* first = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), base);
   made.dims.bind(lane_axis_->symbol, b_.CreateAdd(first, llvm::ConstantVector::get(numbers)));
-  recall(made);
+  recall(made, false);
   return made;
 }
 
@@ -310,8 +310,9 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
                                         : std::max<size_t>(1, vectors());
   const std::vector<Accumulator> all = accumulators(copies);
   auto body = [&](std::vector<Frame>& at) {
+    for (Frame& f : at) recall(f, true);
     for (Ssa i = 0; i < nest_->body.size(); ++i) {
-      if (!inner_[i]) continue;
+      if (!inner_[i] || known_by_column(i)) continue;
       const auto scan = std::ranges::find(all, i, &Accumulator::at);
       if (scan == all.end()) {
         everywhere(i, at);
