@@ -226,13 +226,20 @@ std::unordered_set<const Nest*> feeding_splits(const Program& program, const Tar
   for_each_node(program.body, [&](const loops::Node& node) {
     if (const auto* nest = std::get_if<Nest>(&node.is)) nests.push_back(nest);
   });
+  std::unordered_map<const Nest*, const Nest*> split;  // by what feeds it
+  auto split_of = [&](const Nest& reader) -> const Nest* {
+    if (auto at = split.find(&reader); at != split.end()) return at->second;
+    return chunks_of(program, reader, target) ? &reader : nullptr;
+  };
   std::unordered_set<const Nest*> found;
   for (size_t i = nests.size(); i-- > 0;) {
     if (nests[i]->stores.size() != 1) continue;
     const Uses::OfBuffer& use = uses.buffers[nests[i]->stores[0].buffer];
-    if (use.readers.size() != 1) continue;
-    const Nest& reader = nest_at(use.readers[0]);
-    if (found.contains(&reader) || chunks_of(program, reader, target)) found.insert(nests[i]);
+    if (use.readers.empty() || use.readers.size() > kMostReaders) continue;
+    const Nest* one = split_of(nest_at(use.readers[0]));
+    if (!one || !std::ranges::all_of(use.readers, [&](const auto& r) { return split_of(nest_at(r)) == one; })) continue;
+    split[nests[i]] = one;
+    found.insert(nests[i]);
   }
   return found;
 }
@@ -268,8 +275,9 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
     // It is read later then: what is written once is the same from there on.
     for (BufferId read : facts.reads)
       if (uses.buffers[read].writes > 1) return;
-    bool one = use.readers.size() == 1 && (feeding.contains(nest) || !in_order(nest_at(use.readers[0]), id)) &&
-               once(program, nest_at(use.readers[0]), id) && !facts.draws;
+    bool one = (feeding.contains(nest) || (use.readers.size() == 1 && !in_order(nest_at(use.readers[0]), id))) &&
+               std::ranges::all_of(use.readers, [&](const auto& r) { return once(program, nest_at(r), id); }) &&
+               !facts.draws;
     auto fewer = [&](const Uses::Place& reader) { return fewer_points(program, nest_at(reader), id); };
     const bool cheap = moves(*nest, facts) &&
                        (cost(*nest) <= kCheap || (cost(*nest) <= kFew && std::ranges::all_of(use.readers, fewer)));
