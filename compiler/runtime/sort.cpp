@@ -16,7 +16,8 @@ using loops::Tensor;
 namespace {
 
 constexpr int64_t kFewOfMany = 8, kBlock = 64;
-constexpr int64_t kMany = 64;  // items for each byte of a key: enough for its counts
+constexpr int64_t kMany = 64;    // items for each byte of a key: enough for its counts
+constexpr int64_t kShort = 160;  // to compare each with each takes less time than to guess wrong which is less
 
 // Numbers in the order of keys: -0 is 0, NaN is the greatest.
 uint64_t order_of(double x) {
@@ -81,6 +82,7 @@ struct Line {
 // What a worker sorts in.
 struct Room {
   std::vector<Item> items, others;
+  std::vector<int32_t> keys;
 };
 
 // By the keys' bytes, from the least to the greatest; equal ones keep their order. Bytes that all have alike are left
@@ -99,6 +101,24 @@ void sort_by_bytes(std::vector<Item>& items, std::vector<Item>& others) {
     for (const Item& i : items) others[next[digit(i, d)]++] = i;
     std::swap(items, others);
   }
+}
+
+// A short line: each item's place is the number of those before it. The compiler compares vectors of them.
+void sort_by_counts(Room& room) {
+  const std::vector<Item>& items = room.items;
+  const auto length = static_cast<int32_t>(items.size());
+  room.keys.clear();
+  for (const Item& i : items) room.keys.push_back(static_cast<int32_t>(static_cast<uint32_t>(i.key) ^ 0x80000000U));
+  room.others.resize(items.size());
+  const int32_t* keys = room.keys.data();
+  for (int32_t i = 0; i < length; ++i) {
+    const int32_t own = keys[i];
+    int32_t before = 0;
+    for (int32_t k = 0; k < i; ++k) before += keys[k] <= own;
+    for (int32_t k = i + 1; k < length; ++k) before += keys[k] < own;
+    room.others[static_cast<size_t>(before)] = items[static_cast<size_t>(i)];
+  }
+  std::swap(room.items, room.others);
 }
 
 // Its first `count` items in order. Where these are few of many, the others are only compared with the last of them.
@@ -139,6 +159,8 @@ void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_
   } else if (count < line.length) {
     std::ranges::nth_element(items, items.begin() + count, std::less<>());
     std::ranges::sort(items.begin(), items.begin() + count, std::less<>());
+  } else if (sizeof(Number) == sizeof(int32_t) && line.length <= kShort) {
+    sort_by_counts(room);
   } else if (line.length >= kMany * static_cast<int64_t>(sizeof(Number))) {
     sort_by_bytes<Number>(items, room.others);
   } else {
