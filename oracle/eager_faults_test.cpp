@@ -273,6 +273,19 @@ TEST(RandomLoops, BesideSuchAreComparedFromOutsideAndSaySo) {
   EXPECT_NE(r.no_stream, "");
 }
 
+// Eager draws a slope for what is below zero alone, loops for each element: what is drawn behind it stands behind
+// those.
+TEST(RandomLoops, DrawByTheDefinitionOfWhatHasNoSampling) {
+  for (std::string_view first :
+       {"%y = aten.rrelu_with_noise(%x, %n, training=true)", "%y = aten.rrelu_with_noise_(%x, %n, training=true)",
+        "%y = aten.rrelu(%x, training=true)"}) {
+    GraphReport r = checked("graph @g(%x: f32[6] mut, %n: f32[6] mut, %c: f32[4]) {\n  " + std::string(first) +
+                            "\n  %z = aten.cauchy(%c)\n  return %y, %z\n}\n");
+    EXPECT_EQ(first_finding(r), "") << first;
+    EXPECT_EQ(r.no_stream, "") << first;
+  }
+}
+
 // The types of an extern's results are the graph's word.
 TEST(Externs, OfAnotherTypeThanDeclaredAreTheGraphsError) {
   EXPECT_THROW(checked("extern \"aten::unique_consecutive(Tensor self, bool return_inverse=False, bool "
