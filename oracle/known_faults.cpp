@@ -80,7 +80,8 @@ void loosen(Bounded& b, const Leeway& by, double operand) {
   change_errors(b, [&](size_t i, double& error) {
     error += by.relative * largest + by.absolute;
     // (pi / sin(pi x))^2 = r changes by 2 r^1.5 at most, and all of a trigamma below zero but 2 is that.
-    if (by.about_poles > 0) error += 2 * std::pow(std::fabs(values[i]) + 2, 1.5) * by.about_poles * operand;
+    if (by.about_poles > 0 && std::isfinite(values[i]))
+      error += 2 * std::pow(std::fabs(values[i]) + 2, 1.5) * by.about_poles * operand;
     if (by.open_from && std::fabs(values[i]) >= *by.open_from) error = HUGE_VAL;
   });
 }
