@@ -18,6 +18,11 @@ std::string_view name(Rung rung) {
   return names[static_cast<size_t>(rung)];
 }
 
+std::string outside(Seen seen) {
+  if (std::ranges::find(seen.sizes, 0) != seen.sizes.end()) seen.offset = 0;
+  return to_string(seen);
+}
+
 std::vector<int64_t> coordinates(std::span<const int64_t> sizes, uint64_t element) {
   std::vector<int64_t> at(sizes.size());
   for (size_t d = sizes.size(); d-- > 0;) {
@@ -35,18 +40,16 @@ ScalarBits bits_at(std::span<const std::byte> elements, Dtype dtype, uint64_t i)
   return bits;
 }
 
-std::string number_text(double v) {
+std::string number_text(double v, const char* format = "%.9g") {
   char text[40];
-  std::snprintf(text, sizeof text, "%.9g", v);
+  std::snprintf(text, sizeof text, format, std::isnan(v) ? std::fabs(v) : v);  // NaN has no sign
   return text;
 }
 std::string element_text(Dtype dtype, const ScalarValue& v) {
   if (v.kind() == ScalarKind::integer) return std::to_string(v.integer());
   if (v.kind() == ScalarKind::complex)
     return number_text(v.complex().real()) + " + " + number_text(v.complex().imag()) + "i";
-  char text[40];
-  std::snprintf(text, sizeof text, dtype == Dtype::f64 ? "%.17g" : "%.9g", v.real());
-  return text;
+  return number_text(v.real(), dtype == Dtype::f64 ? "%.17g" : "%.9g");
 }
 
 enum class Class : uint8_t { finite, positive_infinity, negative_infinity, nan };
@@ -97,8 +100,6 @@ void add(std::vector<CallersValue>& all, const std::string& what, const RunValue
       add(all, what + "[" + std::to_string(i) + "]", element(value, static_cast<int64_t>(i)));
     return;
   }
-  // Where nothing is, it is nowhere: eager forgets the offset of an empty copy if its memory is empty too.
-  if (std::ranges::find(seen.sizes, 0) != seen.sizes.end()) seen.offset = 0;
   all.push_back({what, value, std::move(seen)});
 }
 std::vector<CallersValue> held_by_caller(const Graph& graph, const Execution& e) {
@@ -217,7 +218,7 @@ std::optional<Mismatch> compare_outside(const Graph& graph, const Execution& exp
   if (a.size() != b.size())
     return mismatch(Rung::metadata, "the run", std::to_string(a.size()) + " values", std::to_string(b.size()));
   for (size_t i = 0; i < a.size(); ++i)
-    if (std::string x = to_string(a[i].seen), y = to_string(b[i].seen); x != y)
+    if (std::string x = outside(a[i].seen), y = outside(b[i].seen); x != y)
       return mismatch(Rung::metadata, a[i].what, x, y);
   for (size_t i = 0; i < a.size(); ++i) {
     if (a[i].seen.kind != TypeKind::tensor) continue;

@@ -41,6 +41,10 @@ struct Mismatch {
 // Nothing if nobody could tell the runs apart. Names of inputs are the graph's.
 std::optional<Mismatch> compare_runs(const Graph& graph, const Execution& expected, const Execution& got);
 
+// What a value looks like from outside, as two runs' values are compared: kind, dtype, sizes, strides, offset. Where
+// nothing is, it is nowhere: eager forgets the offset of an empty copy if its memory is empty too.
+std::string outside(Seen seen);
+
 // Of an element by its index in logical order.
 std::vector<int64_t> coordinates(std::span<const int64_t> sizes, uint64_t element);
 

@@ -165,7 +165,6 @@ ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
     std::printf("%s\n", j.dump(1).c_str());
     return v.code;
   }
-  for (const std::string& what : v.untold) std::printf("not judged, for the file does not say it: %s\n", what.c_str());
   if (v.mismatch) {
     std::printf("%s: wrong: %s\n", options.results.c_str(), v.mismatch->summary().c_str());
     if (!v.drawn.empty())
@@ -181,10 +180,14 @@ ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
   } else if (v.refused) {
     std::printf("%s: right; eager raises on these inputs too\n", options.results.c_str());
   } else {
-    std::printf("%s: right; %llu elements, %llu of them held %s\n", options.results.c_str(),
+    std::printf("%s: right; %llu elements, %llu of them held %s", options.results.c_str(),
                 static_cast<unsigned long long>(v.shares.elements), static_cast<unsigned long long>(v.shares.strong),
                 v.exact ? "bit for bit: on these inputs every operation is exact" : "to better than 2^-6");
+    if (v.shares.ambiguous) std::printf(", %llu may be anything", static_cast<unsigned long long>(v.shares.ambiguous));
+    std::printf("\n");
   }
+  if (!v.untold_together.empty())
+    std::printf("  not judged, for the file does not say it: %s\n", v.untold_together.c_str());
   return v.code;
 }
 }  // namespace

@@ -63,15 +63,16 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   Untold untold;
   Execution got = read_results(options.results, graph, boxed, run.ended, fresh, untold);
   Execution& expected = run.refusal && got.ending == Ending::raised ? *run.refusal : run.ended;
-  verdict.untold = std::move(untold.what);
   // Which integer it is, the reference knows better than eager.
   for (size_t i = 0; i < got.outputs.size(); ++i)
     if (look(expected.outputs[i]).kind == TypeKind::sym_int && look(got.outputs[i]).kind == TypeKind::sym_int)
       expected.outputs[i] = got.outputs[i];
   if (!expected.printed.empty() && got.ending == Ending::finished) {
-    verdict.untold.emplace_back("what the graph prints");
+    untold.prints = true;
     got.printed = expected.printed;
   }
+  verdict.untold = untold.each();
+  verdict.untold_together = untold.together();
   verdict.mismatch = compare_outside(graph, expected, got);
   // Where it was assumed who shares memory, an element that is wrong says more than that they do not.
   const bool by_elements = verdict.mismatch && verdict.mismatch->rung == Rung::aliasing && untold.contradicted;

@@ -35,7 +35,8 @@ struct ResultsVerdict {
   std::string known;                   // they are libtorch's, wrong, and known for it (values_known.txt): why
   Shares shares;                       // of the elements of results
   std::vector<std::string> unbounded;  // ops without a rule for their errors
-  std::vector<std::string> untold;     // what the file does not say, and nobody judged: "strides of out0"
+  std::vector<std::string> untold;     // what the file does not say, and nobody judged: "the layout of out0"
+  std::string untold_together;         // the same in a line
   nlohmann::json to_json() const;      // as judge_results.schema.json says
 };
 

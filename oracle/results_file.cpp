@@ -1,11 +1,13 @@
 // Reads results that may be anybody's: every claim of the file is checked before memory is taken or made.
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "compiler/base/suggest.h"
 #include "compiler/graph/npz.h"
 #include "oracle/compare.h"
+#include "oracle/idle_strides.h"
 #include "oracle/initialise.h"
 #include "oracle/tensors.h"
 #include "oracle/values_file.h"
@@ -25,6 +27,7 @@ struct Claim {
   std::string shares;           // the key of another one in the same memory; empty: nobody before it
   bool sharing_assumed = false;
   RunValue made;
+  bool elsewhere = false;  // it lies where the graph's result does not, whatever is in it: it has no memory
 };
 
 class ResultsReader {
@@ -76,6 +79,7 @@ class ResultsReader {
           (c.shares == c.key || std::ranges::find(claims_, c.shares, &Claim::key) == claims_.end()))
         fail("the entry `lenz`: " + c.key + " shares memory with " + c.shares +
              ", which is no other tensor of the run");
+    find_misplaced(expected, inputs_by_key);
     while (!make_all()) untold_.contradicted = true;
     for (size_t i = 0; i < inputs.size(); ++i)
       if (auto c = std::ranges::find(claims_, inputs_by_key[i], &Claim::key); c != claims_.end())
@@ -136,7 +140,10 @@ class ResultsReader {
   // The array, with its dtype: told, or else the expected one if the bits fit it.
   NpyArray checked(const std::string& key, const Seen& expected) {
     NpyArray array = file_.read(key);
-    Dtype dtype = array.raw_bits ? expected.dtype : array.dtype;
+    // NumPy has no bf16 and no float8: who says no dtypes has their bits.
+    const bool expects_bits = expected.dtype == Dtype::bf16 || is_float8(expected.dtype);
+    const bool bits = expects_bits && array.item_size() == item_size(expected.dtype) && is_integral(array.dtype, false);
+    Dtype dtype = array.raw_bits || bits ? expected.dtype : array.dtype;
     if (const nlohmann::json* e = entry(key); e && e->contains("dtype")) {
       auto told = (*e)["dtype"].is_string() ? parse_dtype((*e)["dtype"].get<std::string>()) : std::nullopt;
       if (!told) fail("the entry `lenz`: " + key + ".dtype is no dtype");
@@ -201,8 +208,7 @@ class ResultsReader {
     }
     // Who says where it lies would say who is there too.
     c.sharing_assumed = !e || !(e->contains("strides") || e->contains("offset") || e->contains("shares"));
-    if (claimed_bytes(c.type) > kMostBytes)
-      fail("it claims a tensor of " + std::to_string(claimed_bytes(c.type)) + " bytes");
+    claimed_bytes(c.type);  // there are numbers for it
     return c;
   }
 
@@ -230,9 +236,9 @@ class ResultsReader {
 
   void claim_output(const std::string& key, const Seen& expected) {
     Claim c = told_claim(key, expected);
-    if (c.layout_assumed) untold_.what.push_back("the layout of " + key);
+    if (c.layout_assumed) untold_.layouts.push_back(key);
     if (c.sharing_assumed) {
-      untold_.what.push_back("with whom " + key + " shares memory");
+      untold_.sharers.push_back(key);
       auto sharer = std::ranges::find(expected_sharing_, key, [](const auto& s) { return s.first; });
       if (sharer != expected_sharing_.end()) c.shares = sharer->second;
     }
@@ -267,6 +273,32 @@ class ResultsReader {
     }
   }
 
+  // Claims whose numbers alone are wrong: no memory is taken for those, however much they claim.
+  void find_misplaced(const Execution& expected, std::span<const std::string> input_keys) {
+    Boxed numbers(DeviceKind::meta);
+    auto look_at = [&](const std::string& key, const RunValue& right) {
+      auto c = std::ranges::find(claims_, key, &Claim::key);
+      if (c == claims_.end() || !c->in_file) return;
+      const RunValue claimed = numbers.make(*graph_.context().tensor(c->type), {.kind = Initialiser::zeros});
+      c->elsewhere = outside(look(claimed)) != outside(look(right));
+      if (c->elsewhere) c->made = claimed;
+    };
+    for (size_t i = 0; i < expected.inputs.size(); ++i) look_at(input_keys[i], expected.inputs[i]);
+    for (size_t i = 0; i < expected.outputs.size(); ++i) {
+      const bool open = i < graph_.outputs().size() && has_open_sizes(graph_, graph_.outputs()[i]);
+      if (!open) for_each_tensor("out" + std::to_string(i), expected.outputs[i], look_at);
+    }
+  }
+
+  static void for_each_tensor(const std::string& key, const RunValue& value,
+                              const std::function<void(const std::string&, const RunValue&)>& visit) {
+    const Seen seen = look(value);
+    if (seen.kind == TypeKind::tensor) visit(key, value);
+    if (seen.kind != TypeKind::list) return;
+    for (size_t k = 0; k < seen.elements.size(); ++k)
+      for_each_tensor(key + "." + std::to_string(k), element(value, static_cast<int64_t>(k)), visit);
+  }
+
   uint64_t claimed_bytes(const TensorType& type) const {
     try {
       return storage_bytes(*graph_.context().tensor(type));
@@ -287,8 +319,8 @@ class ResultsReader {
       if (groups[g] != g) continue;
       std::vector<Claim*> members;
       for (size_t i = 0; i < claims_.size(); ++i)
-        if (groups[i] == g) members.push_back(&claims_[i]);
-      if (!fill(members)) return false;
+        if (groups[i] == g && !claims_[i].elsewhere) members.push_back(&claims_[i]);
+      if (!members.empty() && !fill(members)) return false;
     }
     return true;
   }
@@ -298,6 +330,7 @@ class ResultsReader {
     room.dtype = Dtype::u8;
     uint64_t bytes = 0;
     for (const Claim* c : members) bytes = std::max(bytes, claimed_bytes(c->type));
+    if (bytes > kMostBytes) fail("it claims a tensor of " + std::to_string(bytes) + " bytes");
     room.sizes = {Dim(static_cast<int64_t>(bytes))};
     room.strides = {Dim(1)};
     const RunValue memory = make(room, nullptr);
@@ -368,7 +401,7 @@ class ResultsReader {
 
   RunValue number(const std::string& key, const RunValue& expected, const Seen& seen) {
     if (!file_.has(key)) {
-      untold_.what.push_back("the number " + key);
+      untold_.numbers.push_back(key);
       return expected;
     }
     const NpyArray array = file_.read(key);
@@ -399,6 +432,45 @@ class ResultsReader {
   std::vector<Claim> claims_;  // inputs first
 };
 }  // namespace
+
+namespace {
+// "out0 to out5, out7": runs of outputs that follow each other in short.
+std::string listed(std::span<const std::string> keys) {
+  std::string text;
+  for (size_t i = 0; i < keys.size();) {
+    auto number = [&](size_t k) {
+      const bool plain = keys[k].starts_with("out") && keys[k].find('.') == std::string::npos;
+      return plain ? std::stoull(keys[k].substr(3)) : std::optional<uint64_t>();
+    };
+    size_t end = i + 1;
+    while (end < keys.size() && number(i) && number(end) && *number(end) == *number(i) + (end - i)) ++end;
+    if (end - i < 3) end = i + 1;
+    text += (text.empty() ? "" : ", ") + keys[i] + (end - i > 1 ? " to " + keys[end - 1] : "");
+    i = end;
+  }
+  return text;
+}
+}  // namespace
+
+std::vector<std::string> Untold::each() const {
+  std::vector<std::string> all;
+  for (const std::string& key : layouts) all.push_back("the layout of " + key);
+  for (const std::string& key : sharers) all.push_back("with whom " + key + " shares memory");
+  for (const std::string& key : numbers) all.push_back("the number " + key);
+  if (prints) all.emplace_back("what the graph prints");
+  return all;
+}
+
+std::string Untold::together() const {
+  std::string text;
+  auto add = [&](const std::string& what) { text += (text.empty() ? "" : "; ") + what; };
+  auto plural = [](std::span<const std::string> keys) { return keys.size() > 1 ? "s" : ""; };
+  if (!layouts.empty()) add(std::string("the layout") + plural(layouts) + " of " + listed(layouts));
+  if (!sharers.empty()) add("who shares memory");
+  if (!numbers.empty()) add(std::string("the number") + plural(numbers) + " " + listed(numbers));
+  if (prints) add("what the graph prints");
+  return text;
+}
 
 Execution read_results(const std::string& path, const Graph& graph, Boxed& boxed, const Execution& expected,
                        std::span<const RunValue> inputs, Untold& untold) {

@@ -209,6 +209,9 @@ ExitCode run_command(std::span<const std::string> args) {
   app.add_option("--show", largest, "print elements of tensors with up to this many")->capture_default_str();
   if (!parse_arguments(app, args)) return ExitCode::fine;
   const std::string_view way = way_to_run(app, on);
+  if (save == "-")
+    throw UserError("--save - names no file: results are an .npz file, which is not written to the standard output",
+                    app.get_name(), "name a file: --save y.npz");
 
   quieten_libtorch();
   Boxed boxed(DeviceKind::cpu);

@@ -414,5 +414,33 @@ TEST_F(RunCommand, ABadFileIsToldInJsonToo) {
   EXPECT_TRUE(schema_violations(report, nlohmann::json::parse(schema)).empty());
 }
 
+TEST_F(RunCommand, ResultsAreNoTextForTheStandardOutput) {
+  const Said s = run({"--save", "-"});
+  EXPECT_EQ(s.code, ExitCode::bad_input);
+  EXPECT_THAT(s.text, HasSubstr("name a file"));
+}
+
+TEST_F(RunCommand, NaNHasNoSign) {
+  write("nan.lenz", R"(graph @g(%x: f32[2] init zeros) { %y = aten.div(%x, %x) %n = aten.neg(%y) return %y, %n })");
+  const Said s = run({}, "nan.lenz");
+  EXPECT_THAT(s.text, AllOf(HasSubstr("nan"), Not(HasSubstr("-nan"))));
+}
+
+TEST_F(RunCommand, WhatIsOpenAndWhatNobodyJudgedIsSaidBehindTheVerdict) {
+  write("open.lenz", R"(graph @g(%x: f32[1] init zeros, %y: f32[100]) {
+    %e = aten.exp(%x) %c = aten.gt(%e, 1.0) %n = aten.neg(%y) %f = aten.gt(%n, %y) %w = aten.cat([%c, %f])
+    return %w, %n
+  })");
+  EXPECT_EQ(run({"--on", "eager", "--save", file("all.npz")}, "open.lenz").code, ExitCode::fine);
+  std::vector<std::pair<std::string, NpyArray>> arrays;
+  NpzReader saved(file("all.npz"));
+  for (const std::string& key : saved.keys())
+    if (key != "lenz") arrays.emplace_back(key, saved.read(key));
+  write_npz(file("bare.npz"), arrays);
+  EXPECT_THAT(check({"--against", file("bare.npz")}, "open.lenz").text,
+              HasSubstr("right; 201 elements, 200 of them held to better than 2^-6, 1 may be anything\n"
+                        "  not judged, for the file does not say it: the layouts of out0, out1; who shares memory\n"));
+}
+
 }  // namespace
 }  // namespace lenz::oracle

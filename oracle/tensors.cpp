@@ -120,6 +120,14 @@ RunValue constant_tensor(const ConstantData& constant, const std::string& folder
   return made;
 }
 
+namespace {
+// NaN has no sign that counts, though libtorch prints it; columns stay where they are.
+std::string without_signed_nan(std::string text) {
+  for (size_t at = 0; (at = text.find("-nan", at)) != std::string::npos; ++at) text[at] = ' ';
+  return text.starts_with(" nan") && text.size() == 4 ? "nan" : text;
+}
+}  // namespace
+
 std::string to_text(const RunValue& value) {
   if (!value) return "none";
   std::ostringstream text;
@@ -128,7 +136,7 @@ std::string to_text(const RunValue& value) {
   } else {  // libtorch prints the real parts alone
     text << at::view_as_real(tensor_of(value).detach().resolve_conj()) << "\n(pairs: real part, imaginary part)";
   }
-  return text.str();
+  return without_signed_nan(text.str());
 }
 
 std::optional<std::pair<const void*, uint64_t>> only_storage(const RunValue& value) {

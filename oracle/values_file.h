@@ -41,9 +41,13 @@ std::string input_key(const Graph& graph, const Input& input);
 inline constexpr const char* kReference = "reference";
 // What a file of results does not say, and is taken to be as expected.
 struct Untold {
-  std::vector<std::string> what;  // in words: "the layout of out0"
-  std::vector<size_t> outputs;    // of which it has nothing: numbers
-  bool contradicted = false;      // sharing that its arrays belie was assumed, and is not any more
+  std::vector<std::string> layouts, sharers, numbers;  // keys of whose layout, memory, or value it says nothing
+  bool prints = false;                                 // what the graph prints
+  std::vector<size_t> outputs;                         // of which it has nothing: numbers
+  bool contradicted = false;                           // sharing that its arrays belie was assumed, and is not any more
+
+  std::vector<std::string> each() const;  // in words: "the layout of out0"
+  std::string together() const;           // in a line: "the layouts of out0 to out5; who shares memory"
 };
 // As write_results writes it, or anybody: `expected` says which arrays there must be, `inputs` are what the run began
 // with (in memory of their own) and stand for inputs that the file does not have. Without the entry `lenz`, or where it

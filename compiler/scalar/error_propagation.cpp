@@ -352,6 +352,18 @@ Propagated complex_power(const std::complex<double>* z, const double* e) {
   return std::isfinite(error) ? Propagated{error, false} : kUnknown;
 }
 
+// By the mean value theorem, for an analytic function over the discs: its slopes there by the operands' moduli.
+Propagated by_slopes_of_moduli(const ScalarRow& row, const std::complex<double>* z, const double* e) {
+  double least[3] = {}, most[3] = {}, error = 0;
+  for (int i = 0; i < row.arity; ++i) {
+    least[i] = std::max(std::abs(z[i]) - e[i], 0.0);
+    most[i] = std::abs(z[i]) + e[i];
+  }
+  for (int i = 0; i < row.arity; ++i)
+    if (e[i] > 0) error += e[i] * row.error.slope(i, least, most);
+  return std::isfinite(error) ? Propagated{error, false} : kUnknown;
+}
+
 Propagated complex_rule(const ScalarRow& row, std::span<const Uncertain> operands) {
   std::complex<double> z[3];
   double e[3] = {};
@@ -376,6 +388,7 @@ Propagated complex_rule(const ScalarRow& row, std::span<const Uncertain> operand
       return {error, !std::isfinite(error)};
     }
     case ErrorRule::power: return complex_power(z, e);
+    case ErrorRule::corners: return row.error.slope != nullptr ? by_slopes_of_moduli(row, z, e) : kUnknown;
     case ErrorRule::largest:
       if (row.error.jump != Jump::at_condition) return {std::max({e[0], e[1], e[2]}), false};
       return {std::abs(z[1] - z[2]) + std::max(e[1], e[2]), true};

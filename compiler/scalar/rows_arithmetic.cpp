@@ -93,6 +93,11 @@ Complex lerp_complex(Complex a, Complex b, Complex w) {
   return narrow(std::abs(w) < 0.5 ? wide(a) + wide(w) * step : wide(b) + (wide(w) - 1.0L) * step);
 }
 
+// Of complex operands, by their moduli.
+double lerp_slope(int of, const double* /*least*/, const double* most) {
+  return of == 0 ? 1 + most[2] : of == 1 ? most[2] : most[0] + most[1];
+}
+
 Complex complex_sign(Complex a) {
   WideComplex w = wide(a);
   long double r = std::abs(w);
@@ -250,7 +255,8 @@ void add_sums(Table& t) {
                   .except(kLerpOverflow)
                   .within(4)
                   .of_operands()
-                  .passes(ErrorRule::corners)
+                  .slope(lerp_slope)
+                  .passes(ErrorRule::corners)  // of real numbers
                   .over(domains::moderate, domains::moderate, domains::unit));
 }
 

@@ -1,5 +1,7 @@
 #include "oracle/bounds/choices.h"
 
+#include <algorithm>
+
 namespace lenz::oracle {
 
 bool Window::has(int64_t element) const {
@@ -55,6 +57,16 @@ std::vector<int64_t> Choices::candidates(int64_t open) const {
   for (int64_t i = 0; i < o.count; ++i)
     if (may_have_its_value(o, i)) all.push_back(i);
   return all;
+}
+
+void Choices::look_for_ties(int64_t open) {
+  OpenIndex& o = indices_[static_cast<size_t>(open - 1)];
+  const auto certain = [&](int64_t element) {
+    const auto i = static_cast<size_t>(o.first + element * o.step);
+    return o.among->low[i] == o.among->high[i];
+  };
+  const std::vector<int64_t> all = candidates(open);
+  o.ties_alone = o.low == o.high && std::ranges::all_of(all, certain);
 }
 
 bool Choices::exclude_each_other(int64_t one, int64_t other) const {

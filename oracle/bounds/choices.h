@@ -33,6 +33,7 @@ struct OpenIndex {
   int64_t first = 0, step = 1, count = 0;  // its row: the elements that it counts
   double low = 0, high = 0;                // between what the value at this place of the order may lie
   Window window = {};                      // without sides: the whole row
+  bool ties_alone = false;                 // only equal numbers, none of which may be another, may stand there
 };
 
 // All open indices of a run, by numbers from 1 on.
@@ -44,6 +45,8 @@ class Choices {
     return static_cast<int64_t>(indices_.size());
   }
   bool any() const { return !indices_.empty(); }
+  void look_for_ties(int64_t open);  // sets `ties_alone`: looks at the whole row
+  bool ties_alone(int64_t open) const { return open != 0 && at(open).ties_alone; }
   // Whether the element may stand where the index says.
   bool may_name(int64_t open, int64_t element) const;
   struct Range {

@@ -355,6 +355,7 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
   if (live.size() != results.size()) live.assign(results.size(), {});
   auto counted = as_defined ? live : counted_terms(in, call, ones, false);
   if (counted.size() != results.size()) counted.assign(results.size(), {});
+  const auto added = counted_by_adding(in, call, ones);
   if (peak.size() != results.size()) peak = exact;
   if (least.size() != results.size()) least = exact;
   if (others.size() != results.size()) others = exact;
@@ -372,7 +373,9 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     const at::Tensor& value = results[i];
     at::Tensor far = at::abs(reach[i].to(at::kDouble)), near = at::abs(exact[i].to(at::kDouble));
     const at::Tensor factors = products && !value.is_complex() ? counted_factors(in, call, i, value) : at::Tensor();
-    at::Tensor n = factors.defined() ? factors : terms_of(call, counted[i], value);
+    at::Tensor n = factors.defined()                ? factors
+                   : added.size() == results.size() ? added[i]
+                                                    : terms_of(call, counted[i], value);
     at::Tensor size = magnitude(value);
     if (!finite)
       size = nothing_where(at::isfinite(size).logical_not(), size, 0);  // infinities are infinite as they are

@@ -3,56 +3,13 @@
 
 #include "compiler/scalar/rounding.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/flows_grid.h"
 
 namespace lenz::oracle {
 
 using namespace flow;
 
 namespace {
-// Where an operand `grid` says that a mean is taken: from -1 to 1 along each dim, the last dim first.
-struct Positions {
-  at::Tensor error;    // in elements, over all dims together: [N, 1, places...]
-  at::Tensor in_grid;  // in the grid's own units, for each coordinate
-  size_t param = 0;
-  bool jumps = false;  // the nearest element is taken, not a mean
-};
-
-Positions positions_of(FlowContext& in, const Call& call, const at::Tensor& from, double unit) {
-  Positions p;
-  p.param = static_cast<size_t>(call.op->schema.find("grid"));
-  constexpr int64_t kNearest = 1;
-  p.jumps = call.args[static_cast<size_t>(call.op->schema.find("interpolation_mode"))].i == kNearest;
-  Planes grid = in.store.read(call.values[call.args[p.param].value()]->value.toTensor());
-  at::Tensor size = magnitude(grid.value);
-  p.in_grid = 8 * unit * (size + 1);
-  if (grid.error.defined()) p.in_grid = p.in_grid + grid.error;
-  for (int64_t d = 0; d < grid.value.size(-1); ++d) {
-    at::Tensor e = p.in_grid.select(-1, d) * (0.5 * static_cast<double>(from.size(-1 - d)));
-    p.error = p.error.defined() ? p.error + e : e;
-  }
-  p.error = nothing_where(at::isfinite(p.error).logical_not(), p.error, kInf).unsqueeze(1);
-  return p;
-}
-
-// How far a function that is constant from one jump to the next moves within the positions' errors: a box narrower
-// than an element has each constant at some corner.
-at::Tensor at_corners(FlowContext& in, const Call& call, const Positions& positions, const at::Tensor& value) {
-  int64_t dims = positions.in_grid.size(-1);
-  at::Tensor farthest = at::zeros(value.sizes(), at::kDouble);
-  for (int64_t corner = 0; corner < int64_t{1} << dims; ++corner) {
-    std::vector<double> signs;
-    for (int64_t d = 0; d < dims; ++d) signs.push_back(corner >> d & 1 ? 1 : -1);
-    auto moved = run_on(in, call, call.args, [&](const Leaf& leaf) {
-      if (leaf.param != positions.param) return leaf.value;
-      return leaf.value + positions.in_grid * at::tensor(signs, at::kDouble);
-    });
-    if (moved.empty()) return at::full(value.sizes(), kInf, at::kDouble);
-    at::Tensor off = at::abs(moved[0] - value);
-    farthest = at::maximum(farthest, nothing_where(off.isnan(), off, kInf));
-  }
-  return nothing_where((positions.error < 0.5).logical_not().expand(value.sizes()), farthest, kInf);
-}
-
 // The largest element of a neighbourhood: of the elements that a mean takes, each sees all the others, and those
 // beside.
 at::Tensor around(const at::Tensor& t) {
@@ -106,10 +63,10 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
   at::Tensor error;
   bool jumps = false;
   if (by_grid) {
-    Positions positions = positions_of(in, call, operand.value, unit);
-    jumps = positions.jumps;
-    error = 2 * width + 64 * unit * largest;
-    error = jumps ? error + at_corners(in, call, positions, value) : error + 8 * positions.error * largest;
+    const Sampled sampled = errors_by_grid(in, call, operand, value, unit);
+    jumps = sampled.jumps;
+    largest = sampled.largest;
+    error = sampled.error;
     // A position that overflows on its way is no number in some kernels.
     at::Tensor grid = in.store.read(leaves(call.values)[1]).value;
     at::Tensor beyond = at::amax(magnitude(grid), {-1}).ge(largest_finite(to_real(d)) * 0x1p-20).unsqueeze(1);

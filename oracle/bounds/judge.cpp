@@ -53,7 +53,7 @@ std::string element_text(Dtype dtype, const ScalarValue& v) {
   char text[80];
   const char* format = to_real(dtype) == Dtype::f64 ? "%.17g" : "%.12g";
   auto number = [&](double x) {
-    std::snprintf(text, sizeof text, format, x);
+    std::snprintf(text, sizeof text, format, std::isnan(x) ? std::fabs(x) : x);  // NaN has no sign
     return std::string(text);
   };
   if (v.kind() == ScalarKind::real) return number(v.real());
@@ -287,12 +287,15 @@ class Judge {
         if (!largest) largest = std::max({std::min(expected.terms, largest_input()), largest_in(expected), normal});
         marked = marked || bound.error > *largest;
       }
-      count_element(shares, v, bound, marked);
+      const int64_t open = choices.present() ? choices.at<int64_t>(i) : 0;
+      if (reference_.choices && reference_.choices->ties_alone(open))
+        ++shares.elements, ++shares.strong;  // whichever of equal elements it names is right, and nothing else is
+      else
+        count_element(shares, v, bound, marked);
       ElementVerdict verdict = judged(native, v, bound, x, expected.zeros_signed);
       const char* instead = nullptr;  // within the bound, but none of what is right there
       if (!verdict.wrong && expected.whole && bound.error != 0 && is_broken(x)) instead = " or another whole number";
-      if (!verdict.wrong && choices.present() && names_another(choices.at<int64_t>(i), x, named))
-        instead = " or another element that may stand there";
+      if (!verdict.wrong && names_another(open, x, named)) instead = " or another element that may stand there";
       if (!verdict.wrong && instead == nullptr) continue;
       ++wrong;
       if (first) continue;

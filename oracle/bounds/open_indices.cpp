@@ -174,6 +174,7 @@ Opened opened(FlowContext& in, const Call& call, const Rows& rows, const Interva
   Choices& choices = *in.store.choices();
   const OrderedElements& elements =
       choices.keep({doubles_of(all.low), doubles_of(all.high), rows.windows.empty() && !running && places > 1});
+  const bool all_certain = !rows.operand.error.defined() || !at::any(rows.operand.error != 0).item<bool>();
   int64_t step = 1;
   for (int64_t d = rows.dim + 1; d < named.dim(); ++d) step *= named.size(d);
   const bool few = !rows.windows.empty() || at::sum(is_open).item<int64_t>() <= kMuch / std::max<int64_t>(n, 1);
@@ -181,9 +182,11 @@ Opened opened(FlowContext& in, const Call& call, const Rows& rows, const Interva
     if (!is_open.const_data_ptr<bool>()[i]) continue;
     const int64_t inner = i % step, place = i / step % places, outer = i / step / places;
     const int64_t index = named.const_data_ptr<int64_t>()[i];
-    const int64_t choice = choices.add({&elements, outer * n * step + inner, step, running ? place + 1 : n,
-                                        least.const_data_ptr<double>()[i], most.const_data_ptr<double>()[i],
-                                        rows.windows.empty() ? Window{} : rows.windows[static_cast<size_t>(i)]});
+    const int64_t choice =
+        choices.add({&elements, outer * n * step + inner, step, running ? place + 1 : n,
+                     least.const_data_ptr<double>()[i], most.const_data_ptr<double>()[i],
+                     rows.windows.empty() ? Window{} : rows.windows[static_cast<size_t>(i)], all_certain});
+    if (few && !all_certain) choices.look_for_ties(choice);
     const Choices::Range range = few ? choices.range(choice) : Choices::Range{0, n - 1};
     made.error.mutable_data_ptr<double>()[i] = static_cast<double>(std::max(index - range.first, range.last - index));
     made.choice.mutable_data_ptr<int64_t>()[i] = choice;

@@ -55,6 +55,35 @@ TEST(OpenIndices, OfAnOrderNameEachElementOnce) {
   }
 }
 
+// Of equal numbers any may be named, and no other: that is judged. So long as it is sure that they are equal.
+TEST(OpenIndices, ThatTiesAloneOpenAreJudged) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[6]) {
+    %v, %i = aten.sort(%x) %w, %k = aten.topk(%x, 3) %m, %n = aten.mode(%x) return %i, %k, %n
+  })";
+  const std::vector<double> x{1, 0, 1, 1, 2, 0};
+  Judged j(text, {x});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_EQ(j.verdict().shares.ambiguous, 0U);
+  EXPECT_EQ(j.verdict().shares.elements, 10U);
+  for (size_t output : {size_t{0}, size_t{1}}) {
+    const size_t at = output == 0 ? 2 : 1;  // one of the three ones
+    EXPECT_TRUE(Judged(text, {x}).with(output, at, 1).mismatch) << output;
+    EXPECT_TRUE(Judged(text, {x}).with(output, at, 4).mismatch) << output;
+    Judged twice(text, {x});
+    for (size_t i : {at, at + 1}) twice.with(output, i, 2);
+    EXPECT_TRUE(twice.verdict().mismatch) << output;
+  }
+  for (double named : {0.0, 2.0, 3.0}) EXPECT_FALSE(Judged(text, {x}).with(2, 0, named).mismatch) << named;
+  EXPECT_TRUE(Judged(text, {x}).with(2, 0, 1).mismatch);
+  constexpr std::string_view kUnsure = R"(graph @g(%x: f32[6], %one: f32[1]) {
+    %e = aten.exp(%one) %a = aten.cat([%x, %e]) %v, %i = aten.sort(%a) return %i
+  })";
+  // Beside exp(1), which may be less, what is as great as it for f32 is no tie; two zeros are.
+  Judged unsure(kUnsure, {{0, 0, 2.7182817459106445, 5, 6, 7}, {1}});
+  EXPECT_FALSE(unsure.verdict().mismatch);
+  EXPECT_EQ(unsure.verdict().shares.ambiguous, 2U);
+}
+
 TEST(OpenIndices, OfARunningMaximumCountNoLaterElement) {
   constexpr std::string_view text = R"(graph @g(%x: f32[4]) {
     %e = aten.exp(%x) %v, %i = aten.cummax(%e, 0) return %v, %i

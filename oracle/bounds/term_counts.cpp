@@ -32,6 +32,15 @@ at::Tensor counted_factors(FlowContext& in, const Call& call, size_t result, con
   return all_finite(n) ? n : at::Tensor();
 }
 
+std::vector<at::Tensor> counted_by_adding(FlowContext& in, const Call& call, const std::vector<Arg>& ones) {
+  const std::string_view how = reduction_of(call);
+  if (how.empty()) return {};
+  std::vector<Arg> adding = ones;
+  adding[static_cast<size_t>(call.op->schema.find("reduce"))] =
+      call.graph->context().string(how == "add" || how == "multiply" ? "add" : "sum");
+  return counted_terms(in, call, adding, false);
+}
+
 at::Tensor terms_of(const Call& call, const at::Tensor& counted, const at::Tensor& result) {
   auto constant = [&](double n) { return at::scalar_tensor(n, at::kDouble); };
   double elements = 0, largest = 1;

@@ -17,6 +17,10 @@ std::vector<at::Tensor> counted_terms(FlowContext& in, const Call& call, const s
 // many, or of another shape.
 at::Tensor counted_factors(FlowContext& in, const Call& call, size_t result, const at::Tensor& like);
 
+// How many elements each result is made of, where a call combines in one of several ways (`reduction_of`): what adding
+// gives for ones. Empty of others.
+std::vector<at::Tensor> counted_by_adding(FlowContext& in, const Call& call, const std::vector<Arg>& ones);
+
 // How many terms an element of the result has at most, and how many factors a term. `counted`: its counted_terms, or
 // undefined.
 at::Tensor terms_of(const Call& call, const at::Tensor& counted, const at::Tensor& result);

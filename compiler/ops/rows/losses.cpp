@@ -467,12 +467,18 @@ void distances(RowSink& t) {
     %y = %x2
     if is_integral(%x1) { %x = aten._to_copy(%x1, dtype=dtype(%both)) }
     if is_integral(%x2) { %y = aten._to_copy(%x2, dtype=dtype(%both)) }
-    %s = aten.sum(aten.mul(%x1, %x2), [$dim])
     if not ($eps >= 0) { raise "eps must not be negative" }
     %least = aten.scalar_tensor($eps, dtype=dtype(%both), device=device(%both))
+    if dtype(%both) == f16 or dtype(%both) == bf16 {
+      %a = aten.maximum(aten.linalg_vector_norm(aten.expand_as(%x, %both), 2, [$dim], true), %least)
+      %b = aten.maximum(aten.linalg_vector_norm(aten.expand_as(%y, %both), 2, [$dim], true), %least)
+      return aten.sum(aten.mul(aten.div(%x, %a), aten.div(%y, %b)), [$dim])
+    }
+    %s = aten.sum(aten.mul(%x1, %x2), [$dim])
     %a = aten.maximum(aten.linalg_vector_norm(aten.expand_as(%x, %both), 2, [$dim]), %least)
     %b = aten.maximum(aten.linalg_vector_norm(aten.expand_as(%y, %both), 2, [$dim]), %least)
     return aten.div(%s, aten.mul(%a, %b)))";
+  // Of narrow floats the products might leave the range that quotients by norms have.
   row.fits = "eps:computed";
   row.flow.stores_steps = true;  // it divides both vectors by their norms first
   row.flow.eager = 3;            // which rounds each factor of a product too

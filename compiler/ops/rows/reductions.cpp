@@ -275,6 +275,8 @@ void moments(RowSink& t) {
           .exception = kAnyFloats};
   Row both = var;
   both.infer = rule::variance_and_mean;
+  Row wide = var;  // squares leave f16 long before their root does, and eager keeps them wider
+  wide.wide_steps = true;
   // Overloads of one op: what each hands to the last.
   constexpr std::string_view kUnbiased = "if $unbiased { $c = 1 } else { $c = 0 } ";
   auto four = [&](const std::string& last) {
@@ -300,7 +302,7 @@ void moments(RowSink& t) {
           meaning(definition, last));
     four(std::string(name) + ".correction");
   };
-  corrected("var", var, R"(
+  corrected("var", wide, R"(
     if given($correction) { $c = $correction } else { $c = 1 }
     %apart = aten.sub(%self, aten.mean.dim(%self, $dim, true))
     if is_complex(%apart) {
@@ -315,7 +317,8 @@ void moments(RowSink& t) {
     $d = compute_dtype(%sum)
     %n = aten.clamp_min(aten.sub(aten.full([], count(%self, $dim), dtype=$d, device=device(%self)), $c), 0)
     return aten._to_copy(aten.div(aten._to_copy(%sum, dtype=$d), %n), dtype=dtype(%sum)))");
-  corrected("std", var, "return aten.sqrt(aten.var.correction(%self, $dim, correction=$correction, keepdim=$keepdim))");
+  corrected("std", wide,
+            "return aten.sqrt(aten.var.correction(%self, $dim, correction=$correction, keepdim=$keepdim))");
   constexpr std::string_view kMean = ", aten.mean.dim(%self, $dim, $keepdim)";
   auto with_mean = [&](std::string_view of) {
     return "return aten." + std::string(of) + ".correction(%self, $dim, correction=$correction, keepdim=$keepdim)" +
@@ -340,7 +343,7 @@ void norms(RowSink& t) {
   t.row(
       "linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) "
       "-> Tensor",
-      meaning(R"(
+      widely(R"(
         if given($dtype) { %x = aten._to_copy(%self, dtype=$dtype) } else { %x = %self }
         if given($dim) { $dims = $dim } else { $dims = [] }
         %size = aten.abs(%x)
@@ -355,7 +358,7 @@ void norms(RowSink& t) {
         %sum = aten.sum.dim_IntList(aten.pow(%wide, $ord), $dims, $keepdim)
         %root = aten.div(aten.full([], 1, dtype=dtype(%wide), device=device(%self)), $ord)
         return aten._to_copy(aten.pow(%sum, %root), dtype=dtype(%size)))",
-              norm));
+             norm));
   norm.generate = make::norm;
   t.row("norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor",
         meaning(
