@@ -33,8 +33,13 @@ Positions positions_of(FlowContext& in, const Call& call, const at::Tensor& from
   p.in_grid = roundings * unit * (magnitude(grid.value) + 1);
   if (grid.error.defined()) p.in_grid = p.in_grid + grid.error;
   for (int64_t d = 0; d < grid.value.size(-1); ++d) {
-    const at::Tensor e = (p.in_grid.select(-1, d) * (0.5 * static_cast<double>(from.size(-1 - d)))).unsqueeze(1);
-    p.by_dim.push_back(nothing_where(at::isfinite(e).logical_not(), e, kInf));
+    // One that overflows on its way is no number in some kernels.
+    constexpr double kSlack = 16;
+    const double elements = static_cast<double>(from.size(-1 - d));
+    const at::Tensor most = (magnitude(grid.value.select(-1, d)) + 1) * (elements * kSlack);
+    const at::Tensor leaves_range = most.ge(largest_finite(to_real(call.result_dtypes[0]))).unsqueeze(1);
+    const at::Tensor e = (p.in_grid.select(-1, d) * (0.5 * elements)).unsqueeze(1);
+    p.by_dim.push_back(nothing_where(at::isfinite(e).logical_not().logical_or(leaves_range), e, kInf));
     p.farthest = p.farthest.defined() ? at::maximum(p.farthest, p.by_dim.back()) : p.by_dim.back();
   }
   return p;

@@ -67,10 +67,6 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
     jumps = sampled.jumps;
     largest = sampled.largest;
     error = sampled.error;
-    // A position that overflows on its way is no number in some kernels.
-    at::Tensor grid = in.store.read(leaves(call.values)[1]).value;
-    at::Tensor beyond = at::amax(magnitude(grid), {-1}).ge(largest_finite(to_real(d)) * 0x1p-20).unsqueeze(1);
-    error = nothing_where(beyond.expand(value.sizes()), error, kInf);
   } else {
     double extent = 8;
     for (int64_t k = 2; k < operand.value.dim(); ++k)
