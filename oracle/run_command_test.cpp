@@ -427,8 +427,8 @@ TEST_F(RunCommand, NaNHasNoSign) {
 }
 
 TEST_F(RunCommand, WhatIsOpenAndWhatNobodyJudgedIsSaidBehindTheVerdict) {
-  write("open.lenz", R"(graph @g(%x: f32[1] init zeros, %y: f32[100]) {
-    %e = aten.exp(%x) %c = aten.gt(%e, 1.0) %n = aten.neg(%y) %f = aten.gt(%n, %y) %w = aten.cat([%c, %f])
+  write("open.lenz", R"(graph @g(%x: f32[1] init ones, %y: f32[100]) {
+    %e = aten.rsqrt(%x) %c = aten.gt(%e, 1.0) %n = aten.neg(%y) %f = aten.gt(%n, %y) %w = aten.cat([%c, %f])
     return %w, %n
   })");
   EXPECT_EQ(run({"--on", "eager", "--save", file("all.npz")}, "open.lenz").code, ExitCode::fine);
