@@ -187,9 +187,9 @@ TEST(EagerFaults, LeewayOfWhatCancels) {
   const auto inputs = draw_inputs(*graph, boxed, {}, Values::ordinary, 1);
   const Reference reference = Referee(boxed).run(*graph, inputs);
   const Execution got = Executor(boxed).run(*off, draw_inputs(*graph, boxed, {}, Values::ordinary, 1));
-  EXPECT_FALSE(within({.relative = 0.02}, *graph, reference, inputs, got));
-  EXPECT_TRUE(within({.relative = 0.02, .of_operands = true}, *graph, reference, inputs, got));
-  EXPECT_FALSE(within({.relative = 0.002, .of_operands = true}, *graph, reference, inputs, got));
+  EXPECT_FALSE(within({.relative = 0.02}, *graph, reference, inputs, got, got));
+  EXPECT_TRUE(within({.relative = 0.02, .of_operands = true}, *graph, reference, inputs, got, got));
+  EXPECT_FALSE(within({.relative = 0.002, .of_operands = true}, *graph, reference, inputs, got, got));
 }
 
 // Below zero a trigamma takes the sine of pi times its operand, which is rounded first.
@@ -201,9 +201,9 @@ TEST(EagerFaults, LeewayAboutPoles) {
   const auto drawn = [&] { return draw_inputs(*graph, boxed, {}, Values::ordinary, 1); };
   const Reference reference = Referee(boxed).run(*graph, drawn());
   const Execution eager = Executor(boxed).run(*graph, drawn()), wrong = Executor(boxed).run(*off, drawn());
-  EXPECT_FALSE(within({}, *graph, reference, drawn(), eager));
-  EXPECT_TRUE(within({.about_poles = 0x1p-21}, *graph, reference, drawn(), eager));
-  EXPECT_FALSE(within({.about_poles = 0x1p-21}, *graph, reference, drawn(), wrong));
+  EXPECT_FALSE(within({}, *graph, reference, drawn(), eager, eager));
+  EXPECT_TRUE(within({.about_poles = 0x1p-21}, *graph, reference, drawn(), eager, eager));
+  EXPECT_FALSE(within({.about_poles = 0x1p-21}, *graph, reference, drawn(), eager, wrong));
 }
 
 // Of what is uncertain and small an error function of 16 bits is off wherever it is.
@@ -271,6 +271,19 @@ TEST(RandomLoops, BesideSuchAreComparedFromOutsideAndSaySo) {
       "  %b = aten.rand([5])\n  %a = aten.poisson(%x)\n  return %a, %b\n}\n");
   EXPECT_EQ(first_finding(r), "");
   EXPECT_NE(r.no_stream, "");
+}
+
+// Eager draws a slope for what is below zero alone, loops for each element: what is drawn behind it stands behind
+// those.
+TEST(RandomLoops, DrawByTheDefinitionOfWhatHasNoSampling) {
+  for (std::string_view first :
+       {"%y = aten.rrelu_with_noise(%x, %n, training=true)", "%y = aten.rrelu_with_noise_(%x, %n, training=true)",
+        "%y = aten.rrelu(%x, training=true)"}) {
+    GraphReport r = checked("graph @g(%x: f32[6] mut, %n: f32[6] mut, %c: f32[4]) {\n  " + std::string(first) +
+                            "\n  %z = aten.cauchy(%c)\n  return %y, %z\n}\n");
+    EXPECT_EQ(first_finding(r), "") << first;
+    EXPECT_EQ(r.no_stream, "") << first;
+  }
 }
 
 // The types of an extern's results are the graph's word.
@@ -471,7 +484,7 @@ TEST(EagerFaults, AreKnownAsFarAsTheyMayBeOff) {
     EXPECT_EQ(eagers.code, ExitCode::fine) << k.why;
     EXPECT_NE(eagers.known.find(k.why), std::string::npos) << k.why << eagers.known;
     const ResultsVerdict other = pushed(k.allowed / 4);
-    EXPECT_EQ(other.code, ExitCode::fine) << k.why << other.mismatch->summary();
+    EXPECT_NE(other.code, ExitCode::fine) << k.why;  // not judged: eager's kernels elsewhere round otherwise
     EXPECT_EQ(pushed(4 * k.allowed).code, ExitCode::wrong) << k.why;
   }
   std::remove(file.c_str());

@@ -298,9 +298,9 @@ TEST_F(JudgeResults, AnOpenTruthIsZeroOrOne) {
 }
 
 TEST_F(JudgeResults, WhatCannotBeJudgedIsSixAndSaidInWords) {
-  // exp(0) > 1 is open, and so is every element that hangs on it.
-  constexpr std::string_view kOpen = R"(graph @g(%x: f32[40] init zeros) {
-    %e = aten.exp(%x) %c = aten.gt(%e, 1.0) %w = aten.where(%c, %e, 5.0)
+  // Whether the inverse of a root of 1 is greater is open, and so is every element that hangs on it.
+  constexpr std::string_view kOpen = R"(graph @g(%x: f32[40] init ones) {
+    %e = aten.rsqrt(%x) %c = aten.gt(%e, 1.0) %w = aten.where(%c, %e, 5.0)
     return %w
   })";
   std::ofstream(folder_ + "open.lenz") << kOpen;
@@ -428,6 +428,39 @@ TEST_F(JudgeResults, InputsMayHaveTheNamesOfResults) {
   const std::vector<RunValue> after = read_inputs(options_.results, *graph_, boxed, binding, 3);
   EXPECT_EQ(elements_of(after[1]), array(arrays_, "%out0").bytes);
   EXPECT_EQ(elements_of(after[0]), array(given, "out1").bytes);
+}
+
+// Where eager is known to be off its own elements are known for it; others are no better for that.
+TEST_F(JudgeResults, WhatEagerIsKnownForIsNobodyElses) {
+  graph_ = parse_graph(
+      "graph @g(%a: f32[30, 3] init normal(0, 1, seed=1), %b: f32[40, 3] init normal(0, 1, seed=2)) { "
+      "%z = aten._cdist_forward(%a, %b, 2.0, none) return %z }",
+      op_table());
+  computed_by_eager();
+  ResultsVerdict own = judged();
+  EXPECT_EQ(own.code, ExitCode::fine);
+  EXPECT_NE(own.known, "");
+  number("out0", 17) *= 1.001F;
+  expect_wrong(Rung::bound, "output 0");
+  for (size_t i = 0; i < 1200; ++i) number("out0", i) = 0;
+  expect_wrong(Rung::bound, "output 0");
+}
+
+// A kernel beside which eager's others differ by much opens no element.
+TEST_F(JudgeResults, SmallResultsOfUncertainOperandsAreNumbersToo) {
+  graph_ = parse_graph(
+      "graph @g(%x: bf16[64] init uniform(-14, -12, seed=1)) { %y = aten.mul(%x, 1.013) %z = aten.sigmoid(%y) "
+      "%p = aten.pow.Tensor_Scalar(%z, 2.5) return %z, %p }",
+      op_table());
+  computed_by_eager();
+  EXPECT_EQ(judged().code, ExitCode::fine);
+  for (const char* key : {"out0", "out1"}) {
+    const Arrays right = arrays_;
+    auto& bits = reinterpret_cast<uint16_t*>(array(arrays_, key).bytes.data())[7];
+    bits = 0x3f80;  // 1
+    EXPECT_EQ(judged().code, ExitCode::wrong) << key;
+    arrays_ = right;
+  }
 }
 
 TEST_F(JudgeResults, ABoolIsZeroOrOne) {

@@ -53,18 +53,22 @@ struct Leeway {
   std::optional<double> open_from = std::nullopt;  // whatever there is where the reference is as large as that
   bool of_operands = false;                        // the largest that is meant may be an ordinary one of an input
   double about_poles = 0;  // of the largest operand it is off by so much, beside poles of the square of a cosecant
+  // Instead of all these: a few times what eager itself is off by in that result, where it is out of bounds.
+  bool as_eager = false;
 };
-// Whether what was run on these inputs is within bounds that are loosened so.
+// Whether what was run on these inputs is within bounds that are loosened so. `eager`: its run on them.
 bool within(const Leeway& by, const Graph& graph, Reference reference, std::span<const RunValue> inputs,
-            const Execution& got);
+            const Execution& eager, const Execution& got);
+// Whether each element is within its bounds, or eager's own bit for bit.
+bool within_or_same(const Graph& graph, Reference reference, const Execution& eager, const Execution& got);
 
 // Whether a line is about this node, whose leading tensor has that dtype. `within`: whether it is right if given some
 // leeway.
 bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId node, const SymValues& sizes,
              const std::function<bool(const Leeway&)>& within);
-// The first line that is about any node; null: none. What one fault does to the values behind it nobody measures: of a
-// graph of several nodes, or where `within` can't say, leeway has no bound. `rounding`: instead of faults, where eager
-// rounds otherwise.
+// The first line that is about any node; null: none. What one fault does to the values behind it no line says: of a
+// graph of several nodes `within` is asked for the leeway that eager's own run shows. Without `within` leeway has no
+// bound. `rounding`: instead of faults, where eager rounds otherwise.
 const KnownFault* known_in(std::span<const KnownFault> known, const Graph& graph, const SymValues& sizes,
                            const std::function<bool(const Leeway&)>& within, bool rounding = false);
 // The lines of oracle/values_known.txt, and of oracle/loops_known.txt.

@@ -312,7 +312,7 @@ bool Trial::hangs_on_signs_of_zero(const Execution& got) {
 }
 
 bool Trial::within(const Leeway& by, const Execution& got) {
-  return oracle::within(by, needed(), reference(Widening::bounds_of_eager, Draws::eager), inputs(), got);
+  return oracle::within(by, needed(), reference(Widening::bounds_of_eager, Draws::eager), inputs(), expected_, got);
 }
 
 }  // namespace lenz::oracle

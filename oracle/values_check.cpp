@@ -195,7 +195,7 @@ void judge_call(const Graph& graph, Boxed& boxed, ValuesCell& cell, const Operan
   }
   Judgement j = judge(graph, reference, eager);
   cell.shares.add(j.shares);
-  if (j.mismatch && known([&](const Leeway& by) { return within(by, graph, reference, on.make(), eager); })) {
+  if (j.mismatch && known([&](const Leeway& by) { return within(by, graph, reference, on.make(), eager, eager); })) {
     ++cell.known;
     if (cell.note.empty()) cell.note = "known: " + j.mismatch->summary();
   } else if (j.mismatch) {
@@ -467,12 +467,13 @@ class RowValues {
   // What a row's variants do to their operands is its own business: they are computed as the row itself.
   void control(ValuesCell& cell, const Verdicts& before, Dtype dtype, const Graph& graph, bool known) {
     if (op_.base || !is_floating(dtype) || is_float8(dtype)) return;
-    const controls::CallControls found = controls::control_call(graph, boxed_, options_.variants, seed_);
+    const controls::CallControls found =
+        controls::control_call(graph, boxed_, options_.variants, seed_, options_.known);
     cell.variants += found.runs;
     cell.tightness.merge(found.tightness);
     cell.uncontrolled += !found.uncovered.empty();
     if (cell.uncontrolled_by.empty()) cell.uncontrolled_by = found.uncovered;
-    if (found.alarm.empty() || known) return;  // parts may be eager's
+    if (found.alarm.empty() || known || found.known) return;
     static_cast<Verdicts&>(cell) = before;
     ++cell.calls;
     find_wrong(cell, graph, found.alarm);

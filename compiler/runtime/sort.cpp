@@ -16,7 +16,9 @@ using loops::Tensor;
 namespace {
 
 constexpr int64_t kFewOfMany = 8, kBlock = 64;
-constexpr int64_t kMany = 64;  // items for each byte of a key: enough for its counts
+constexpr int64_t kPieces = 8;   // for each worker: who is late is helped out
+constexpr int64_t kMany = 64;    // items for each byte of a key: enough for its counts
+constexpr int64_t kShort = 160;  // to compare each with each takes less time than to guess wrong which is less
 
 // Numbers in the order of keys: -0 is 0, NaN is the greatest.
 uint64_t order_of(double x) {
@@ -81,6 +83,7 @@ struct Line {
 // What a worker sorts in.
 struct Room {
   std::vector<Item> items, others;
+  std::vector<int32_t> keys;
 };
 
 // By the keys' bytes, from the least to the greatest; equal ones keep their order. Bytes that all have alike are left
@@ -101,6 +104,25 @@ void sort_by_bytes(std::vector<Item>& items, std::vector<Item>& others) {
   }
 }
 
+// A short line: each item's place is the number of those before it. The compiler compares vectors of them.
+void sort_by_counts(Room& room) {
+  const std::vector<Item>& items = room.items;
+  const auto length = static_cast<int32_t>(items.size());
+  room.keys.resize(items.size());
+  for (size_t i = 0; i < items.size(); ++i)
+    room.keys[i] = static_cast<int32_t>(static_cast<uint32_t>(items[i].key) ^ 0x80000000U);
+  room.others.resize(items.size());
+  const int32_t* keys = room.keys.data();
+  for (int32_t i = 0; i < length; ++i) {
+    const int32_t own = keys[i];
+    int32_t before = 0;
+    for (int32_t k = 0; k < i; ++k) before += keys[k] <= own;
+    for (int32_t k = i + 1; k < length; ++k) before += keys[k] < own;
+    room.others[static_cast<size_t>(before)] = items[static_cast<size_t>(i)];
+  }
+  std::swap(room.items, room.others);
+}
+
 // Its first `count` items in order. Where these are few of many, the others are only compared with the last of them.
 template <class Key>
 void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_at) {
@@ -119,8 +141,8 @@ void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_
     return !any;
   };
   const int64_t kept = count * kFewOfMany <= line.length ? count : line.length;
-  items.clear();
-  for (int64_t i = 0; i < kept; ++i) items.push_back(item(i));
+  items.resize(static_cast<size_t>(kept));
+  for (int64_t i = 0; i < kept; ++i) items[static_cast<size_t>(i)] = item(i);
   if (kept < line.length) {
     std::ranges::make_heap(items, std::less<>());
     for (int64_t from = kept; from < line.length; from += kBlock) {
@@ -139,6 +161,8 @@ void first_in_order(const Line& line, int64_t count, Room& room, const Key& key_
   } else if (count < line.length) {
     std::ranges::nth_element(items, items.begin() + count, std::less<>());
     std::ranges::sort(items.begin(), items.begin() + count, std::less<>());
+  } else if (sizeof(Number) == sizeof(int32_t) && line.length <= kShort) {
+    sort_by_counts(room);
   } else if (line.length >= kMany * static_cast<int64_t>(sizeof(Number))) {
     sort_by_bytes<Number>(items, room.others);
   } else {
@@ -156,6 +180,15 @@ void first_in_order(Dtype dtype, const Line& line, int64_t count, Room& room) {
   }
 }
 
+// Calls f with a number of so many bytes.
+template <class F>
+void of_bytes(int64_t bytes, const F& f) {
+  if (bytes == 8) return f(uint64_t{});
+  if (bytes == 4) return f(uint32_t{});
+  if (bytes == 2) return f(uint16_t{});
+  f(uint8_t{});
+}
+
 }  // namespace
 
 void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim, bool descending, Pool& pool) {
@@ -167,6 +200,8 @@ void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim,
   auto step = [&](const Tensor& t) { return t && t.rank() > 0 ? t.strides()[dim] : 0; };
   auto room = [&](const Tensor& t) { return !t ? 0 : t.rank() > 0 ? t.sizes()[dim] : 1; };
   const int64_t of_values = room(values), of_indices = room(indices);
+  const int64_t value_step = values ? step(values) * values.item_bytes() : 0;
+  const int64_t index_step = indices ? step(indices) * indices.item_bytes() : 0;
   std::vector<Room> rooms(static_cast<size_t>(pool.workers()));
   auto line = [&](int64_t number, int worker) {
     Room& own = rooms[static_cast<size_t>(worker)];
@@ -175,17 +210,21 @@ void sort_lines(const Tensor& keys, Tensor values, Tensor indices, uint32_t dim,
     const Line from{keys.element(keys.address(at)), step(keys) * keys.item_bytes(), length, descending};
     first_in_order(keys.dtype(), from, std::max(of_values, of_indices), own);
     const int64_t to_value = values ? values.address(at) : 0, to_index = indices ? indices.address(at) : 0;
-    for (int64_t i = 0; i < of_values; ++i)
-      std::memcpy(values.element(to_value + i * step(values)), from.at(items[static_cast<size_t>(i)].from),
-                  static_cast<size_t>(keys.item_bytes()));
+    auto put = [&]<class T>(T) {
+      std::byte* to = values.element(to_value);
+      for (int64_t i = 0; i < of_values; ++i)
+        std::memcpy(to + i * value_step, from.at(items[static_cast<size_t>(i)].from), sizeof(T));
+    };
+    if (values) of_bytes(keys.item_bytes(), put);
+    std::byte* to = indices ? indices.element(to_index) : nullptr;
     for (int64_t i = 0; i < of_indices; ++i)
-      std::memcpy(indices.element(to_index + i * step(indices)), &items[static_cast<size_t>(i)].from, sizeof(int64_t));
+      std::memcpy(to + i * index_step, &items[static_cast<size_t>(i)].from, sizeof(int64_t));
   };
-  if (length * lines.numel() < 4096) {
-    for (int64_t n = 0; n < lines.numel(); ++n) line(n, 0);
-  } else {
-    pool.run(lines.numel(), Work::of(line));
-  }
+  const int64_t count = lines.numel(), pieces = length * count < 4096 ? 1 : std::min(count, pool.workers() * kPieces);
+  auto piece = [&](int64_t number, int worker) {
+    for (int64_t n = number * count / pieces; n < (number + 1) * count / pieces; ++n) line(n, worker);
+  };
+  pool.run(pieces, Work::of(piece));
 }
 
 }  // namespace lenz::runtime

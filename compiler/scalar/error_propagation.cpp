@@ -481,6 +481,21 @@ Propagated propagate_error(const ScalarRow& row, Dtype compute, std::span<const 
   return std::isnan(p.error) || wraps(box, p.error) ? kUnknown : p;
 }
 
+bool gives_exactly(const ScalarRow& row, double result, std::span<const ScalarValue> operands) {
+  constexpr double kFewPlaces = 4;
+  bool zero = false, one = false, simple = true;
+  for (const ScalarValue& o : operands) {
+    if (o.kind() == ScalarKind::complex) return false;
+    const double x = number(o);
+    zero = zero || x == 0;
+    one = one || std::fabs(x) == 1;
+    simple = simple && (x == 0 || std::fabs(x) == 1 || std::isinf(x));
+  }
+  if (result == 0) return zero || simple || row.error.rule == ErrorRule::remainder;
+  return std::fabs(result) == 1 && operands.size() == 1 && simple && !one &&
+         std::max(row.accuracy.ulps, row.eager.ulps) <= kFewPlaces;
+}
+
 double computed_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result,
                       std::span<const ScalarValue> operands) {
   const double own = own_error(row, arithmetic_dtype(dtype), result, operands);

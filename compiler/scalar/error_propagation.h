@@ -58,6 +58,11 @@ double own_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result, s
 double computed_error(const ScalarRow& row, Dtype dtype, const ScalarValue& result,
                       std::span<const ScalarValue> operands);
 
+// Whether whoever computes the row gives this result, a zero or a one, of exact real operands as it is: where one of
+// them is zero, or all are zero, one or infinite. No such zero is one for want of room, and of functions of one operand
+// ones are exact at zero and far out, but of series that are off by many places.
+bool gives_exactly(const ScalarRow& row, double result, std::span<const ScalarValue> operands);
+
 // What no implementation is off by more than for such operands where it rounds to `dtype`, whatever its class; infinite
 // where the row does not say.
 double reach_of(const ScalarRow& row, Dtype dtype, std::span<const Uncertain> operands);

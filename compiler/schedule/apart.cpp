@@ -50,16 +50,29 @@ std::unordered_set<loops::BufferId> statistics_of(const loops::Program& program)
   return found;
 }
 
-// The axes that index what the load reads, if these are some of the nest's axes, but not the innermost.
-std::vector<Dim> axes_of(const loops::Nest& nest, const loops::Instr& load) {
+constexpr int64_t kRow = 256;                  // bytes of neighbours that are worth a visit
+constexpr int64_t kKept = int64_t{256} << 10;  // that a cache keeps of a kernel's point
+
+// The axes that index what the load reads, if these are some of the nest's axes. Not the innermost: where it is one of
+// them it stays, and the others move only if a point of the kernel would have more between its phases than caches keep.
+std::vector<Dim> axes_of(const loops::Nest& nest, const loops::Instr& load, int64_t item_bytes) {
   std::vector<Dim> made;
   for (Dim d : load.index) {
     if (d.is_constant()) continue;
     auto axis = std::ranges::find(nest.axes, d, &loops::Axis::symbol);
-    if (axis == nest.axes.end() || axis + 1 == nest.axes.end() || std::ranges::find(made, d) != made.end()) return {};
+    if (axis == nest.axes.end() || std::ranges::find(made, d) != made.end()) return {};
     made.push_back(d);
   }
-  return made;
+  auto innermost = std::ranges::find(made, nest.axes.back().symbol);
+  if (innermost == made.end()) return made;
+  made.erase(innermost);
+  Dim bytes = item_bytes;
+  size_t shared = 0;
+  while (shared < made.size() && nest.axes[shared].symbol == made[shared]) ++shared;
+  for (size_t k = shared; k < nest.axes.size(); ++k) bytes *= nest.axes[k].extent;
+  const Dim row = nest.axes.back().extent * item_bytes;
+  const bool worth_while = bytes.is_constant() && bytes.constant() > kKept && row.constant() >= kRow;
+  return worth_while ? made : std::vector<Dim>{};
 }
 
 }  // namespace
@@ -80,7 +93,8 @@ void move_out_axes_of_statistics(loops::Program& program) {
         for (size_t d : of->second) first.push_back(i.index[d]);
         break;
       }
-      if (first.empty() && i.kind == loops::InstrKind::load && statistics.contains(i.buffer)) first = axes_of(*nest, i);
+      if (first.empty() && i.kind == loops::InstrKind::load && statistics.contains(i.buffer))
+        first = axes_of(*nest, i, item_size(i.dtype));
     }
     // Those that stay behind are in order; the innermost one is among them.
     auto is_inner_axis = [&](Dim d) {

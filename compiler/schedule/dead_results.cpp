@@ -37,7 +37,7 @@ void drop_dead_instructions(Nest& nest) {
     used[i] = used[i] || may_raise(instr);
     if (!used[i]) continue;
     if (instr.kind == InstrKind::part && instr.part > 0) parts[instr.operands[0]] = true;
-    if (instr.kind == InstrKind::reduce && !parts[i])
+    if ((instr.kind == InstrKind::reduce || instr.kind == InstrKind::scan) && !parts[i])
       if (auto alone = of_values_alone(instr.combine)) {
         instr.combine = *alone;
         instr.operands.resize(1);

@@ -19,7 +19,9 @@ struct NestFacts {
   double cost = 0;
 
   // A value for each point, and nothing else: it may be computed anywhere and as often as one likes.
-  bool plain() const { return !reduces && !scans && !positions && !combines && !masked_store && writes.size() == 1; }
+  bool plain() const { return a_value_each() && !positions; }
+  // So much, but it may raise.
+  bool a_value_each() const { return !reduces && !scans && !combines && !masked_store && writes.size() == 1; }
 };
 
 NestFacts facts_of(const loops::Nest& nest);

@@ -10,6 +10,7 @@
 #include "compiler/schedule/nest_facts.h"
 #include "compiler/schedule/nest_writer.h"
 #include "compiler/schedule/split.h"
+#include "compiler/schedule/symbols.h"
 
 namespace lenz::schedule {
 
@@ -23,7 +24,7 @@ using loops::Store;
 namespace {
 
 constexpr double kCheap = 2;       // simple operations that are no more than a load and a store
-constexpr double kFew = 4;         // that are less than both, where memory is far
+constexpr double kFew = 4;         // that are less than both, where memory is far: of elements of 4 bytes
 constexpr double kLoad = 0.5;      // that a reader need not make then
 constexpr size_t kMostBody = 128;  // instructions of a nest: beyond, registers run out and compilation takes long
 constexpr size_t kMostReaders = 8;
@@ -93,6 +94,15 @@ bool once(const Program& program, const Nest& reader, BufferId buffer) {
   return only && space.injective(only->index);
 }
 
+// Whether it reads each element, under no condition.
+bool reads_all(const Program& program, const Nest& reader, BufferId buffer) {
+  Dim points = 1;
+  for (const loops::Axis& a : reader.axes) points = points * a.extent;
+  const bool masked = std::ranges::any_of(
+      reader.body, [&](const Instr& i) { return i.kind == InstrKind::load && i.buffer == buffer && i.mask != kNone; });
+  return !masked && points == numel(program.buffers[buffer].type.sizes) && once(program, reader, buffer);
+}
+
 }  // namespace
 
 namespace {
@@ -100,7 +110,7 @@ namespace {
 class Inliner {
  public:
   Inliner(const Program& program, const std::vector<BufferId>& chosen)
-      : program_(program), chosen_(program.buffers.size()) {
+      : program_(program), chosen_(program.buffers.size()), taken_(symbols_of(program)) {
     for (BufferId id : chosen) chosen_[id] = true;
     open_ = std::ranges::any_of(program.buffers, [](const loops::Buffer& b) {
       return std::ranges::any_of(b.type.sizes, [](Dim d) { return !d.is_constant(); });
@@ -182,6 +192,11 @@ class Inliner {
       for (Ssa& operand : i.operands) operand = values[operand];
       for (Dim& d : i.index) d = space.simplify(with(d));
       if (i.mask != kNone) i.mask = values[i.mask];
+      if (i.kind == InstrKind::position) {  // two that read it have one each
+        const Dim symbol = fresh_symbol(*program_.context, taken_, "p");
+        with.set(i.symbol, symbol);
+        i.symbol = symbol;
+      }
       if (i.kind == InstrKind::load) i.mask = writer.both(load.mask, i.mask);
       if (load.mask != kNone && i.kind == InstrKind::scalar && may_raise(i))
         i.operands[1] = chosen(writer, load.mask, i.operands[1], operand_dtype(*i.row, i.compute, 1), 1);
@@ -213,6 +228,7 @@ class Inliner {
   bool open_ = false;  // some size is
   std::optional<loops::AccessProofs> proofs_;
   std::vector<bool> chosen_;
+  SymbolSet taken_;
   std::unordered_map<BufferId, Nest> sources_;
 };
 
@@ -226,13 +242,20 @@ std::unordered_set<const Nest*> feeding_splits(const Program& program, const Tar
   for_each_node(program.body, [&](const loops::Node& node) {
     if (const auto* nest = std::get_if<Nest>(&node.is)) nests.push_back(nest);
   });
+  std::unordered_map<const Nest*, const Nest*> split;  // by what feeds it
+  auto split_of = [&](const Nest& reader) -> const Nest* {
+    if (auto at = split.find(&reader); at != split.end()) return at->second;
+    return chunks_of(program, reader, target) ? &reader : nullptr;
+  };
   std::unordered_set<const Nest*> found;
   for (size_t i = nests.size(); i-- > 0;) {
     if (nests[i]->stores.size() != 1) continue;
     const Uses::OfBuffer& use = uses.buffers[nests[i]->stores[0].buffer];
-    if (use.readers.size() != 1) continue;
-    const Nest& reader = nest_at(use.readers[0]);
-    if (found.contains(&reader) || chunks_of(program, reader, target)) found.insert(nests[i]);
+    if (use.readers.empty() || use.readers.size() > kMostReaders) continue;
+    const Nest* one = split_of(nest_at(use.readers[0]));
+    if (!one || !std::ranges::all_of(use.readers, [&](const auto& r) { return split_of(nest_at(r)) == one; })) continue;
+    split[nests[i]] = one;
+    found.insert(nests[i]);
   }
   return found;
 }
@@ -248,6 +271,7 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
   auto size = [&](const Nest& n) -> size_t& { return sizes.try_emplace(&n, n.body.size()).first->second; };
   std::unordered_map<const Nest*, double> costs;  // with those of others that went into them
   auto cost = [&](const Nest& n) -> double& { return costs.try_emplace(&n, facts_of(n).cost).first->second; };
+  std::unordered_set<const Nest*> raising;  // for others that went into them
   auto consider = [&](const loops::Node& node) {
     const auto* nest = std::get_if<Nest>(&node.is);
     if (nest == nullptr || nest->stores.size() != 1 || stands_alone(nest->tag)) return;
@@ -256,7 +280,7 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
     const Uses::OfBuffer& use = uses.buffers[id];
     NestFacts facts = facts_of(*nest);
     bool possible = buffer.kind == loops::BufferKind::temporary && !use.otherwise && use.writers.size() == 1 &&
-                    !use.readers.empty() && use.readers.size() <= kMostReaders && facts.plain() &&
+                    !use.readers.empty() && use.readers.size() <= kMostReaders && facts.a_value_each() &&
                     facts.inner.empty() && stores_by_axes(*nest);
     if (!possible) return;
     for (const Uses::Place& reader : use.readers) {
@@ -265,16 +289,23 @@ std::vector<BufferId> choose_recomputed(const Program& program, const Target& ta
       const Nest& into = nest_at(reader);
       if (stands_alone(into.tag) || size(into) + size(*nest) > kMostBody) return;
     }
+    // What may raise does so for each element still.
+    const bool raises = facts.positions || raising.contains(nest);
+    if (raises && !std::ranges::all_of(use.readers, [&](const auto& r) { return reads_all(program, nest_at(r), id); }))
+      return;
     // It is read later then: what is written once is the same from there on.
     for (BufferId read : facts.reads)
       if (uses.buffers[read].writes > 1) return;
-    bool one = use.readers.size() == 1 && (feeding.contains(nest) || !in_order(nest_at(use.readers[0]), id)) &&
-               once(program, nest_at(use.readers[0]), id) && !facts.draws;
+    bool one = (feeding.contains(nest) || (use.readers.size() == 1 && !in_order(nest_at(use.readers[0]), id))) &&
+               std::ranges::all_of(use.readers, [&](const auto& r) { return once(program, nest_at(r), id); }) &&
+               !facts.draws;
     auto fewer = [&](const Uses::Place& reader) { return fewer_points(program, nest_at(reader), id); };
+    const double few = kFew * std::max(1.0, item_size(buffer.type.dtype) / 4.0);
     const bool cheap = moves(*nest, facts) &&
-                       (cost(*nest) <= kCheap || (cost(*nest) <= kFew && std::ranges::all_of(use.readers, fewer)));
+                       (cost(*nest) <= kCheap || (cost(*nest) <= few && std::ranges::all_of(use.readers, fewer)));
     if ((!cheap && !one) || !tried.choose(*nest, use.readers)) return;
     for (const Uses::Place& reader : use.readers) {
+      if (raises) raising.insert(&nest_at(reader));
       size(nest_at(reader)) += size(*nest);
       cost(nest_at(reader)) += cost(*nest) - kLoad;
     }

@@ -141,9 +141,11 @@ void without_infinities(RunValue& result, bool in_place) {
   result = hold(t);
 }
 
-// Whose kernels in eager count from a negative operand, their last, up to zero.
+// Whose kernels in eager count from a negative operand, their last, up to zero: by the primitive that computes the op,
+// or that says what it means though its definition is made of others.
 const ScalarRow* counting_row(const OpDef& op) {
-  const ScalarRow* row = op.scalar.empty() || op.variant != VariantKind::functional ? nullptr : find_scalar(op.scalar);
+  if (op.variant != VariantKind::functional) return nullptr;
+  const ScalarRow* row = find_scalar(op.scalar.empty() ? op.schema.packet : op.scalar);
   const bool counts = row && row->has(traits::costly) && row->error.jump == Jump::at_nonpositive_integers;
   return counts ? row : nullptr;
 }
@@ -181,7 +183,11 @@ class FarBelowZero {
     at::Tensor values = at::empty({of[0].numel()}, at::kDouble);
     for (int64_t i = 0; i < values.numel(); ++i) {
       std::vector<ScalarValue> at;
-      for (const at::Tensor& t : of) at.emplace_back(t.const_data_ptr<double>()[i]);
+      for (const at::Tensor& t : of) {
+        const double operand = t.const_data_ptr<double>()[i];
+        const bool whole = at.empty() && row_.operands == OperandRule::integer_first;
+        at.push_back(whole ? ScalarValue(static_cast<int64_t>(operand)) : ScalarValue(operand));
+      }
       values.mutable_data_ptr<double>()[i] = evaluate(row_, Dtype::f64, at).real();
     }
     made.masked_scatter_(places, values.to(made.scalar_type()));

@@ -68,6 +68,20 @@ bool is_zero_exactly(const ScalarRow& row, std::span<const ElementsIn> operands,
   return sum ? zeros == operands.size() : zeros > 0 || infinite;
 }
 
+// Of certain operands: whether any implementation gives the result as it is. By another formula ones may be made of
+// other steps, as the weights of a softmax are.
+bool is_exact_point(const ScalarRow& row, double value, std::span<const ElementsIn> operands, int64_t i,
+                    Formula formula) {
+  if (value == 0 && is_zero_exactly(row, operands, i, formula)) return true;
+  if (value != 0 && (formula != Formula::given || std::fabs(value) != 1)) return false;
+  ScalarValue at[3];
+  for (size_t k = 0; k < operands.size(); ++k) {
+    if (operands[k].error_at(i) > 0) return false;
+    at[k] = operands[k].at(i);
+  }
+  return gives_exactly(row, value, {at, operands.size()});
+}
+
 struct ElementError {
   double error;
   bool ambiguous;
@@ -213,8 +227,8 @@ void any_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const
     if (numbers.finite()) magnitude = std::min(magnitude, largest_finite(Dtype::f64));  // parts may have no modulus
     double error = p.error;
     Sides sides;
-    if (magnitude == 0 && exact && error == 0 && out.kind == ScalarKind::real &&
-        is_zero_exactly(row, operands, i, out.formula)) {
+    if (exact && error == 0 && out.kind == ScalarKind::real &&
+        is_exact_point(row, results.real(i), operands, i, out.formula)) {
       error = 0;
     } else if (std::isfinite(magnitude)) {
       double reach = (magnitude + error);
@@ -263,8 +277,8 @@ void plain_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<con
   bool open = false;
   for (int64_t i = 0; i < count; ++i) {
     const Reach e = times(brought(i), kOwnSlack);
-    const bool known = e.error() == 0, zero = known && value[i] == 0 && is_zero_exactly(row, operands, i, out.formula);
-    const Sides sides = zero ? Sides{} : own.with(value[i], e, known, rest_of(row, out, i, value[i]));
+    const bool known = e.error() == 0, point = known && is_exact_point(row, value[i], operands, i, out.formula);
+    const Sides sides = point ? Sides{} : own.with(value[i], e, known, rest_of(row, out, i, value[i]));
     const double all = sides.error();
     out.error[i] = all;
     if (out.lean != nullptr) {

@@ -106,7 +106,7 @@ TEST(Bounds, SignsOfZeroAreHeldWhereTheyAreDefinite) {
     %r = aten.reciprocal(%x) %d = aten.div(%z, %x)
     %two = aten.mul(%x, 2.0) %c = aten.copysign(%z, %two)
     %w = aten.clamp_min(%x, 0.0) %t = aten.mul(%w, -1.0) %v = aten.maximum(%t, %z) %l = aten.copysign(%z, %v)
-    %o = aten.exp(%z) %e = aten.sub(%o, 1.0) %m = aten.mul(%e, 0.0)
+    %u = aten.add(%z, 1.0) %o = aten.rsqrt(%u) %e = aten.sub(%o, 1.0) %m = aten.mul(%e, 0.0)
     return %r, %d, %c, %l, %m
   })",
            {{INFINITY, -INFINITY, -INFINITY, INFINITY}, {0, 0, 0, 0}});

@@ -6,7 +6,8 @@
 
 namespace lenz::oracle::controls {
 
-CallControls control_call(const Graph& graph, Boxed& boxed, int variants, uint64_t seed) {
+CallControls control_call(const Graph& graph, Boxed& boxed, int variants, uint64_t seed,
+                          std::span<const KnownFault> known) {
   CallControls found;
   std::optional<Subject> made;
   try {
@@ -31,6 +32,7 @@ CallControls control_call(const Graph& graph, Boxed& boxed, int variants, uint64
     found.alarm = "a legal variant is called wrong: " + j.mismatch->summary();
     for (const std::string& choice : choices) found.alarm += "\n      " + choice;
   }
+  if (!found.alarm.empty()) found.known = known_in(known, *made->plan().graph, {}, {}) != nullptr;
   if (made->plan().perturbed && made->plan().longest <= kShortReduction)
     for (size_t i = 0; i < worst.size(); ++i)
       if (const double ratio = made->bound_over(worst[i], i); ratio > 0) found.tightness.add(ratio);

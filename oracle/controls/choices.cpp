@@ -173,8 +173,13 @@ double legal_error(const ScalarRow& row, Dtype dtype, double exact, std::span<co
   return std::max(all, computed_error(row, dtype, ScalarValue(exact), operands));
 }
 
+// Steps of a definition may be made of others, and miss what the function itself gives exactly.
+bool is_certain(const Step& s, double exact, std::span<const ScalarValue> operands) {
+  return !std::isfinite(exact) || exact == 0 || (!s.on_the_way && gives_exactly(*s.row, exact, operands));
+}
+
 double pushed(const Step& s, const Choices& x, double exact, std::span<const ScalarValue> operands, uint64_t& state) {
-  if (!std::isfinite(exact) || exact == 0) return rounded(x, exact);
+  if (is_certain(s, exact, operands)) return rounded(x, exact);
   const Dtype by = counted_in(*s.row, s.dtype);
   const double error = legal_error(*s.row, s.dtype, exact, operands);
   double share = 0;
@@ -231,7 +236,7 @@ double divided(const Choices& x, const Step& s, double a, double b, double exact
 }
 
 double precise(const Step& s, const Choices& x, const double* v, std::span<const ScalarValue> plain, double fallback) {
-  if (!std::isfinite(fallback) || fallback == 0) return fallback;
+  if (is_certain(s, fallback, plain.first(s.operands.size()))) return fallback;
   ScalarValue operands[3];
   for (size_t k = 0; k < s.operands.size(); ++k) operands[k] = ScalarValue(DoubleDouble(v[k]));
   const DoubleDouble exact = s.row->eval.dds({s.computes, s.dtype}, operands).double_double();

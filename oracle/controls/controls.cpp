@@ -43,7 +43,7 @@ class Batch {
     try {
       made = Subject::make(options_.given ? with_initial_values(*options_.given, seed_of(options_.seed, index, 0))
                                           : control_graph(options_.seed, index),
-                           boxed_);
+                           boxed_, Others::refused, options_.as_eager ? Widening::bounds_of_eager : Widening::bounds);
     } catch (const Unsupported& error) {
       ++tally_.unsupported[error.what()];
       return;

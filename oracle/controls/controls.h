@@ -24,6 +24,7 @@ struct ControlsOptions {
   int variants = 1;                    // legal ones per graph
   bool mutants = false;                // one of each kind per graph where it fits, and how far legal variants reach
   bool criteria = true;                // the others too
+  bool as_eager = false;               // by the bounds that eager's own results are held to
   int reach = 12;                      // legal variants whose worst deviation is what is reached
   Efforts efforts;                     // for each mutant that survives beyond that
   std::optional<Mutant> fault;         // of what passes for legal: to see that, and how, an alarm is raised

@@ -243,13 +243,16 @@ ExitCode controls_command(std::span<const std::string> args) {
       ->capture_default_str();
   app.add_option("--fault", fault, "of what passes for legal, to see that an alarm is raised: \"one bad element\"");
   app.add_flag("--ours", only_ours, "not the other criteria");
+  app.add_flag("--as-eager", campaign.options.as_eager,
+               "by the bounds that eager's own results are held to, and those that lenz check --against is given");
   app.add_flag("--json", campaign.json, "the tally as JSON (oracle/controls/controls.schema.json)");
   if (!parse_arguments(app, args)) return ExitCode::fine;
   campaign.options.criteria = !only_ours;
+  if (campaign.options.as_eager) campaign.again = " --as-eager";
   if (!on.empty()) {
     campaign.options.given = read_valid_graph(on, op_table());
     require_controllable(*campaign.options.given);
-    campaign.again = " --on " + on;
+    campaign.again += " --on " + on;
   }
   campaign.options.fault = find_mutant(fault);
   if (!fault.empty() && !campaign.options.fault) {

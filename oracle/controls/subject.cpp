@@ -11,18 +11,19 @@
 
 namespace lenz::oracle::controls {
 
-std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed, Others others) {
+std::optional<Subject> Subject::make(std::unique_ptr<Graph> graph, Boxed& boxed, Others others, Widening by) {
   Subject s(boxed);
+  s.by_ = by;
   s.graph_ = std::move(graph);
   s.every_ = with_every_result(*s.graph_);
   const std::vector<RunValue> inputs = initial_inputs(*s.every_, boxed, {});
   s.plan_ = make_plan(*s.every_, inputs, boxed, others);
-  s.reference_ = Referee(boxed).run(*s.every_, inputs);
+  s.reference_ = Referee(boxed, {}, by).run(*s.every_, inputs);
   s.eager_ = Executor(boxed).run(*s.every_, inputs);
   if (s.reference_.ending != Ending::finished || s.eager_.ending != Ending::finished) return std::nullopt;
 
   s.written_ = with_writes(*s.graph_);
-  if (s.written_) s.of_written_ = Referee(boxed).run(*s.written_, inputs);
+  if (s.written_) s.of_written_ = Referee(boxed, {}, by).run(*s.written_, inputs);
   std::vector<ValueId> outputs;
   for (const Arg& a : s.graph_->outputs()) outputs.push_back(a.value());
   s.of_outputs_ = s.reference_;

@@ -20,11 +20,14 @@ inline constexpr std::string_view kScopeNames[kScopes] = {"outputs", "every resu
 
 class Subject {
  public:
-  // Empty if eager refuses the graph, or nothing can be said of it.
-  static std::optional<Subject> make(std::unique_ptr<Graph> graph, Boxed& boxed, Others others = Others::refused);
+  // Empty if eager refuses the graph, or nothing can be said of it. `by`: bounds, or those that eager's own results are
+  // held to, as results of unknown origin are (judge_results.h).
+  static std::optional<Subject> make(std::unique_ptr<Graph> graph, Boxed& boxed, Others others = Others::refused,
+                                     Widening by = Widening::bounds);
 
   const Graph& graph(Scope scope) const { return scope == Scope::outputs ? *graph_ : *every_; }
   const Plan& plan() const { return plan_; }
+  Widening by() const { return by_; }
   // Our judge on elements of every result.
   Judgement judge_elements(const std::vector<Elements>& got, Scope scope) const;
   // On its outputs, by the reference of the graph's twin that writes in place (written.h), where there is one.
@@ -52,6 +55,7 @@ class Subject {
   void prepare_criteria();
 
   Boxed* boxed_;
+  Widening by_ = Widening::bounds;
   std::unique_ptr<Graph> graph_, every_, written_;
   Plan plan_;
   Reference reference_, of_outputs_, of_written_;

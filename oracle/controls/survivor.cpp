@@ -53,7 +53,7 @@ Farthest farthest_share(const std::vector<Share>& shares, const std::vector<Shar
 std::optional<Subject> redrawn(const Subject& s, Boxed& boxed, uint64_t seed) {
   std::unique_ptr<Graph> graph = s.graph(Scope::outputs).clone();
   for (size_t i = 0; i < graph->inputs().size(); ++i) graph->input(i).init.seed = mix(combine(seed, i)) >> 32;
-  return Subject::make(std::move(graph), boxed);
+  return Subject::make(std::move(graph), boxed, Others::refused, s.by());
 }
 
 // Raises the shares to what legal results reach of other inputs, until nothing is beyond them: first of many, then,

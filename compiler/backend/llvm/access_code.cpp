@@ -195,6 +195,7 @@ llvm::Align KernelEmitter::alignment(BufferId id) const {
 llvm::Value* KernelEmitter::both(llvm::Value* a, llvm::Value* b) { return !a ? b : !b ? a : b_.CreateAnd(a, b); }
 
 KernelEmitter::Val KernelEmitter::load(const Instr& i, Frame& f) {
+  if (auto made = through_window(i, f)) return *made;
   const Place at = place(i.buffer, i.index, f);
   const bool masked = i.mask != kNone;
   const bool wide = at.wide() || (masked && f.values[i.mask].wide);

@@ -200,12 +200,59 @@ Wide climb(const Recurrence& r, Wide x, V last) {
       });
   return unpack(state[0], state[1]);
 }
-template <Recurrence (*Family)(Wide x), bool Shifted>
+
+// Chebyshev's, by the angle whose cosine x is, of which no degree takes long; and at 1 and -1, which end no recurrence.
+struct ByAngle {
+  Wide inside;            // of |x| < 1
+  Wide at_one, at_minus;  // but for the sign
+};
+Wide sine_of_multiple(Wide theta, Wide times, bool cosine) {
+  const Wide angle = theta * times;
+  Quadrant at = quadrant(angle.hi);
+  if (!angle.is_double()) {
+    const Quadrant rest = quadrant(angle.lo);  // a multiple that is great has whole turns there too
+    const Wide both = at.angle + rest.angle;
+    const V more = round_even(both.hi * 0.6366197723675814);
+    at = {at.number + rest.number + bits(more + 0x1.8p52), both - constant(both, dd::kHalfPi) * wide_of(both, more)};
+  }
+  const SinCos made = sin_cos(theta, at);
+  return cosine ? made.cos : made.sin;
+}
+Wide angle_of(Wide x) { return atan2_positive(sqrt(one(x) - x), sqrt(x + 1.0)) * 2.0; }
+ByAngle chebyshev_t_by_angle(Wide x, Wide n) { return {sine_of_multiple(angle_of(x), n, true), one(x), one(x)}; }
+ByAngle chebyshev_u_by_angle(Wide x, Wide n) {
+  const Wide more = n + 1.0;
+  return {sine_of_multiple(angle_of(x), more, false) / sqrt((one(x) - x) * (x + 1.0)), more, more};
+}
+ByAngle chebyshev_v_by_angle(Wide x, Wide n) {
+  return {sine_of_multiple(angle_of(x), n + 0.5, true) / sqrt((x + 1.0) * 0.5), one(x), n * 2.0 + 1.0};
+}
+ByAngle chebyshev_w_by_angle(Wide x, Wide n) {
+  return {sine_of_multiple(angle_of(x), n + 0.5, false) / sqrt((one(x) - x) * 0.5), n * 2.0 + 1.0, one(x)};
+}
+struct Way {
+  V by_angle, inside;  // of many steps; not at an end
+};
+Way way_of(Wide x, V degree) {
+  constexpr double kManySteps = 100;
+  const Wide size = abs(x);
+  V at_end = size.hi == 1, inside = size.hi < 1;
+  if (!size.is_double()) inside = inside | (at_end & (size.lo < 0)), at_end = at_end & (size.lo == 0);
+  return {(degree > kManySteps) & (inside | at_end), inside};
+}
+
+template <Recurrence (*Family)(Wide x), bool Shifted, ByAngle (*Angle)(Wide x, Wide n) = nullptr>
 V orthogonal(V x, V n) {
   const V degree = trunc(n), none = !(degree >= 0) | is_infinite(n) | (convert(degree, LaneType::f64) >= 0x1p63);
   Wide w = widen(x);
   if (Shifted) w = w * 2.0 - 1.0;
-  const V last = convert(select(none, from(degree, -1), degree), LaneType::f64);
+  const V wanted = convert(select(none, from(degree, -1), degree), LaneType::f64);
+  V last = wanted;
+  Way way;
+  if constexpr (Angle != nullptr) {
+    way = way_of(w, wanted);
+    last = select(way.by_angle, 1, wanted);
+  }
   Wide result = climb(Family(w), w, last);
   if (!result.is_double()) {
     // Infinities, of the operand or on the way, are NaN in two parts.
@@ -214,6 +261,17 @@ V orthogonal(V x, V n) {
       return std::vector<V>{climb(Family(single), single, last).hi};
     });
     result.hi = plain[0];
+  }
+  if constexpr (Angle != nullptr) {
+    auto parts = [](Wide v) { return v.is_double() ? std::vector{v.hi} : std::vector{v.hi, v.lo}; };
+    const auto settled = x.code->rarely(way.by_angle, parts(result), [&] {
+      const Wide at = select(way.by_angle & way.inside, w, constant(w, 0));
+      const ByAngle made = Angle(at, wide_of(w, wanted));
+      const V half = wanted * 0.5, odd = trunc(half) != half;
+      const Wide at_end = select(w.hi > 0, made.at_one, select(odd, -made.at_minus, made.at_minus));
+      return parts(select(way.inside, made.inside, at_end));
+    });
+    result = settled.size() == 1 ? Wide{settled[0], {}} : Wide{settled[0], settled[1]};
   }
   const V value = narrow(result, x.type);
   return select(none, 0, select(degree == 0, 1, value));
@@ -258,14 +316,14 @@ void add_bessel(Spellings& t) {
   add("special_bessel_j1", spell<bessel_j<1>>);
   add("special_bessel_y0", spell<bessel_y<0>>);
   add("special_bessel_y1", spell<bessel_y<1>>);
-  add("special_chebyshev_polynomial_t", spell<orthogonal<chebyshev_t, false>>);
-  add("special_chebyshev_polynomial_u", spell<orthogonal<chebyshev_u, false>>);
-  add("special_chebyshev_polynomial_v", spell<orthogonal<chebyshev_v, false>>);
-  add("special_chebyshev_polynomial_w", spell<orthogonal<chebyshev_w, false>>);
-  add("special_shifted_chebyshev_polynomial_t", spell<orthogonal<chebyshev_t, true>>);
-  add("special_shifted_chebyshev_polynomial_u", spell<orthogonal<chebyshev_u, true>>);
-  add("special_shifted_chebyshev_polynomial_v", spell<orthogonal<chebyshev_v, true>>);
-  add("special_shifted_chebyshev_polynomial_w", spell<orthogonal<chebyshev_w, true>>);
+  add("special_chebyshev_polynomial_t", spell<orthogonal<chebyshev_t, false, chebyshev_t_by_angle>>);
+  add("special_chebyshev_polynomial_u", spell<orthogonal<chebyshev_u, false, chebyshev_u_by_angle>>);
+  add("special_chebyshev_polynomial_v", spell<orthogonal<chebyshev_v, false, chebyshev_v_by_angle>>);
+  add("special_chebyshev_polynomial_w", spell<orthogonal<chebyshev_w, false, chebyshev_w_by_angle>>);
+  add("special_shifted_chebyshev_polynomial_t", spell<orthogonal<chebyshev_t, true, chebyshev_t_by_angle>>);
+  add("special_shifted_chebyshev_polynomial_u", spell<orthogonal<chebyshev_u, true, chebyshev_u_by_angle>>);
+  add("special_shifted_chebyshev_polynomial_v", spell<orthogonal<chebyshev_v, true, chebyshev_v_by_angle>>);
+  add("special_shifted_chebyshev_polynomial_w", spell<orthogonal<chebyshev_w, true, chebyshev_w_by_angle>>);
   add("special_hermite_polynomial_h", spell<orthogonal<hermite_h, false>>);
   add("special_hermite_polynomial_he", spell<orthogonal<hermite_he, false>>);
   add("special_laguerre_polynomial_l", spell<orthogonal<laguerre, false>>);

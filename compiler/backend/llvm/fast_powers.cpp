@@ -3,17 +3,24 @@
 namespace lenz::native {
 
 V sigmoid_by(PowerOf power_of, double none_below, V x) {
-  // e / (1 + e), or 1 / (1 + e), in the arithmetic of two parts: three roundings would be too many.
-  const V exponent = -abs(x), none = exponent < none_below;
+  // e / (1 + e), or 1 / (1 + e): the power rounded as it is, what the sum and the division round away put back.
+  const V exponent = -abs(x), none = exponent < none_below, below = x < 0;
   const Power p = power_of(select(none, 0, exponent));
-  const V sum = p.one_more(), high = sum + p.lost();  // brought to where low is below high's last place
-  const V e = select(none, 0, x.code->scale(high, p.n));
+  auto quotient_of = [&](V e, auto&& low, auto&& number_low) {
+    const V d = e + 1, d_low = low((from(x, 1) - d) + e);
+    const V number = select(below, e, 1), inverse = from(x, 1) / d, quotient = number * inverse;
+    const V rest = fma(-quotient, d_low, number_low(fma(-quotient, d, number)));
+    return fma(rest, inverse, quotient);
+  };
+  auto as_it_is = [](V v) { return v; };
+  if (x.code->target().fma)
+    return quotient_of(select(none, 0, x.code->scale(p.minus_one + p.low + 1, p.n)), as_it_is, as_it_is);
+  // Rounded products leave no place for what the power rounds away: it is brought to where it is below the last place.
+  const V sum = p.one_more(), high = sum + p.lost();
   const V e_low = select(none, 0, x.code->scale(p.lost() - (high - sum), p.n));
-  const V d = e + 1, d_low = ((from(x, 1) - d) + e) + e_low;
-  const V below = x < 0, number = select(below, e, 1), number_low = select(below, e_low, 0);
-  const V inverse = from(x, 1) / d, quotient = number * inverse;
-  const V rest = fma(-quotient, d_low, fma(-quotient, d, number) + number_low);
-  return fma(rest, inverse, quotient);
+  return quotient_of(
+      select(none, 0, x.code->scale(high, p.n)), [&](V v) { return v + e_low; },
+      [&](V v) { return v + select(below, e_low, 0); });
 }
 
 V tanh_by(PowerOf power_of, std::span<const double> near_terms, double far_from, V x) {

@@ -145,6 +145,7 @@ KernelArguments KernelEmitter::run(std::string_view symbol) {
     for (const Store& s : std::get<Nest>(node.is).stores)
       if (const auto& far = program_.buffers[s.buffer].far; far && !far_.contains(s.buffer))
         far_[s.buffer] = dims.holds(*far);
+  make_columns(dims);
   loop(function_->getArg(3), function_->getArg(4), 1, [&](llvm::Value* point) {
     for (size_t k = kernel_.axes.size(); k-- > 0;) {
       if (k == 0) {

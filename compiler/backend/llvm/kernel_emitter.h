@@ -75,6 +75,24 @@ class KernelEmitter {
     std::vector<std::vector<llvm::Value*>> parts;  // by copy, by part: real and imaginary
   };
 
+  // What a load reads along the lanes, where these share an element or go back and forth: of each vector of the lane
+  // axis, where its elements begin, which of them is each lane's, and whether one vector has them all.
+  struct Window {
+    Dim along;      // the part of the address that the lanes have a hand in
+    int64_t bits;   // of an element
+    bool by_inner;  // inner axes have a hand in it too
+    llvm::Value *places = nullptr, *starts = nullptr, *reach = nullptr, *picks = nullptr, *fits = nullptr;
+  };
+  // What hangs on the lane axis alone, in a nest that walks it again and again.
+  struct Columns {
+    // Of instructions: whether no axis but inner ones, or the lanes too, and no data decide them; if lanes do, whether
+    // rows compute them all the same; whether inner axes do.
+    std::vector<bool> fixed, known, again, by_inner;
+    std::vector<const loops::Axis*> inner;  // that have a hand in some table
+    std::vector<std::pair<loops::Ssa, llvm::Value*>> tables;
+    std::vector<Window> windows;
+  };
+
   using Body = std::function<void(std::vector<Frame>&)>;
   using Axes = std::vector<const loops::Axis*>;
 
@@ -89,6 +107,7 @@ class KernelEmitter {
   void leave_if(llvm::Value* any, KernelStatus status);
 
   // Nests.
+  void begin(const loops::Nest& n);
   void nest(const loops::Nest& n, const DimCode& outside);
   void nested(const Axes& axes, size_t depth, Frame& frame, const std::function<void(Frame&)>& body);
   void in_lanes(const Frame& frame, const Body& body);
@@ -175,6 +194,21 @@ class KernelEmitter {
   llvm::Value* either(llvm::Value* condition, const std::function<llvm::Value*()>& yes,
                       const std::function<llvm::Value*()>& no);
 
+  // What hangs on the lanes alone (columns.cpp).
+  void make_columns(const DimCode& outside);
+  Columns of_columns() const;
+  Dim along_lanes(Dim address, const Columns& columns) const;
+  static const Window* window_of(const Columns& columns, Dim along, int64_t bits);
+  bool picks_from(loops::BufferId id) const;
+  llvm::Value* picked(llvm::Value* from, llvm::Value* which);
+  void fill(const Window& w, Frame& f);
+  void recall(Frame& f, bool by_inner);
+  bool known_by_column(loops::Ssa at) const;
+  std::optional<Val> through_window(const loops::Instr& i, Frame& f);
+  static llvm::Type* element_of(llvm::Value* table);
+  llvm::Value* entry_of(llvm::Value* table, Frame& f, bool by_inner);
+  llvm::Value* recalled(llvm::Value* table, Frame& f, bool by_inner);
+
   // Lanes at fixed distances (windows.cpp).
   std::vector<int64_t> apart(Dim address, bool from_whole_vectors) const;
   std::vector<int64_t> places(loops::BufferId id, const Place& at) const;
@@ -203,6 +237,8 @@ class KernelEmitter {
 
   std::vector<Reading> read_;  // by nests before, not yet fetched for the next point
   std::vector<loops::BufferId> fetched_;
+
+  std::map<const loops::Nest*, Columns> columns_;
 
   // Of the nest at hand.
   const loops::Nest* nest_ = nullptr;

@@ -19,10 +19,8 @@ using loops::Store;
 
 static bool combines(const Instr& i) { return i.kind == InstrKind::reduce || i.kind == InstrKind::scan; }
 
-void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
-  for (const auto* axes : {&kernel_.axes, &n.axes})
-    for (const Axis& a : *axes)
-      if (a.kind == AxisKind::parallel && a.extent.is(0)) return;  // no points
+// The nest at hand is this one.
+void KernelEmitter::begin(const Nest& n) {
   nest_ = &n;
   lane_axis_ = nullptr;
   for (const Axis& a : n.axes)
@@ -33,6 +31,19 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
   find_levels();
   find_late_rounded();
   find_fitting();
+  row_axis_ = nullptr;
+  const bool lanes_outside = lane_axis_ && lane_axis_->kind == AxisKind::parallel;
+  if (lanes_outside && lanes_ > 1 && std::ranges::none_of(n.body, combines) &&
+      std::ranges::all_of(n.axes, [](const Axis& a) { return a.kind == AxisKind::parallel; }))
+    for (const Axis& a : n.axes)
+      if (&a != lane_axis_ && a.unroll == lane_axis_->lanes) row_axis_ = &a;
+}
+
+void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
+  for (const auto* axes : {&kernel_.axes, &n.axes})
+    for (const Axis& a : *axes)
+      if (a.kind == AxisKind::parallel && a.extent.is(0)) return;  // no points
+  begin(n);
   find_next();
   Frame frame{std::vector<Val>(n.body.size()), {}, outside, nullptr, nullptr};
   Axes outer, inner;
@@ -41,10 +52,6 @@ void KernelEmitter::nest(const Nest& n, const DimCode& outside) {
     (a.kind == AxisKind::parallel ? outer : inner).push_back(&a);
   }
   const bool lanes_outside = lane_axis_ && lane_axis_->kind == AxisKind::parallel;
-  row_axis_ = nullptr;
-  if (lanes_outside && inner.empty() && std::ranges::none_of(n.body, combines))
-    for (const Axis* a : outer)
-      if (a->unroll == lane_axis_->lanes && lanes_ > 1) row_axis_ = a;
   std::erase(outer, row_axis_);
   nested(outer, 0, frame, [&](Frame& at) {
     if (row_axis_) {
@@ -80,6 +87,7 @@ KernelEmitter::Frame KernelEmitter::lanes_at(const Frame& frame, llvm::Value* ba
   made.whole_vectors = whole_vectors;
   llvm::Value* first = b_.CreateVectorSplat(static_cast<unsigned>(lanes_), base);
   made.dims.bind(lane_axis_->symbol, b_.CreateAdd(first, llvm::ConstantVector::get(numbers)));
+  recall(made, false);
   return made;
 }
 
@@ -100,7 +108,7 @@ void KernelEmitter::in_lanes(const Frame& frame, const Body& body) {
   Frame dims = frame;
   llvm::Value *count = dims.dims(lane_axis_->extent), *first = b_.getInt64(0);
   const int64_t turn = points_of_a_turn();
-  llvm::Value* before = turns_whole() ? points_before_a_line(frame) : nullptr;
+  llvm::Value* before = turns_whole() && !columns_.contains(nest_) ? points_before_a_line(frame) : nullptr;
   const bool whole_vectors = before == nullptr;
   auto vector_at = [&](llvm::Value* at, int64_t number) {
     llvm::Value* points = b_.getInt64(static_cast<uint64_t>(number * lanes_));
@@ -282,7 +290,8 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
   const bool lanes_inside = lane_axis_ && lane_axis_->kind != AxisKind::parallel;
   const bool any_inner = lanes_inside || !inner.empty();
   for (Ssa i = 0; i < nest_->body.size(); ++i)
-    if (!inner_[i] && !late_[i] && nest_->body[i].kind != InstrKind::reduce) everywhere(i, frames);
+    if (!inner_[i] && !late_[i] && nest_->body[i].kind != InstrKind::reduce && !known_by_column(i))
+      everywhere(i, frames);
   if (!any_inner) {
     for (Frame& f : frames)
       for (Ssa i = 0; i < nest_->body.size(); ++i) {
@@ -301,8 +310,9 @@ void KernelEmitter::points(std::vector<Frame>& frames, const Axes& inner) {
                                         : std::max<size_t>(1, vectors());
   const std::vector<Accumulator> all = accumulators(copies);
   auto body = [&](std::vector<Frame>& at) {
+    for (Frame& f : at) recall(f, true);
     for (Ssa i = 0; i < nest_->body.size(); ++i) {
-      if (!inner_[i]) continue;
+      if (!inner_[i] || known_by_column(i)) continue;
       const auto scan = std::ranges::find(all, i, &Accumulator::at);
       if (scan == all.end()) {
         everywhere(i, at);

@@ -3,11 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "compiler/backend/llvm/row_kernel.h"
 #include "compiler/backend/llvm/ulp.h"
 #include "compiler/base/error.h"
+#include "compiler/scalar/special_functions.h"
 
 namespace lenz::native {
 namespace {
@@ -66,6 +68,34 @@ TEST(ScalarCode, FusedProductsOfTheLeastNumbers) {
     UlpRequest request{.row = find_scalar("fma"), .compute = dtype, .result = dtype, .target = runnable_target()};
     const UlpReport report = check_row(request);
     EXPECT_EQ(report.wrong, 0) << report.where;
+  }
+}
+
+// Steps of a recurrence would take minutes.
+TEST(ScalarCode, ChebyshevPolynomialsOfGreatDegrees) {
+  using dd::Polynomial;
+  const std::pair<std::string_view, Polynomial> kFamilies[] = {
+      {"special_chebyshev_polynomial_t", Polynomial::chebyshev_t},
+      {"special_chebyshev_polynomial_u", Polynomial::chebyshev_u},
+      {"special_chebyshev_polynomial_v", Polynomial::chebyshev_v},
+      {"special_chebyshev_polynomial_w", Polynomial::chebyshev_w}};
+  const double degrees[] = {101, 102, 4097, 2147483647, 0x1p40 + 1}, places[] = {1, -1, 0, 0.5, -0.99, 1 - 0x1p-52};
+  for (const auto& [name, family] : kFamilies) {
+    const RowKernel kernel(*find_scalar(name), Dtype::f64, Dtype::f64, runnable_target());
+    std::vector<double> x, n;
+    for (double at : places)
+      for (double degree : degrees) x.push_back(at), n.push_back(degree);
+    const size_t count = x.size(), room = count + static_cast<size_t>(kernel.lanes());
+    x.resize(room), n.resize(room);
+    std::vector<double> got(room);
+    std::vector<uint8_t> raised(room);
+    const void* in[] = {x.data(), n.data()};
+    void* out[] = {got.data()};
+    kernel.run(in, out, raised.data(), static_cast<int64_t>(count));
+    for (size_t i = 0; i < count; ++i) {
+      const double right = dd::polynomial(family, x[i], static_cast<int64_t>(n[i])).hi;
+      EXPECT_NEAR(got[i], right, (1e-14 + 1e-24 * n[i]) * (1 + std::fabs(right))) << name << " " << x[i] << " " << n[i];
+    }
   }
 }
 

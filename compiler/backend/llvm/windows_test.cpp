@@ -74,6 +74,18 @@ TEST(Windows, AreNotReadForFarElements) {
   expect_same(text_of(far, 16), {numbers({2000})});
 }
 
+// Where coordinates decide, not data, a gather asks first whether its lanes are neighbours here, as most of these are.
+TEST(Windows, NeighboursAreNotGathered) {
+  const Moved rolled{"(i + 33) % 80", "i", 80, 80, 80};
+  auto code = [](const Moved& m) {
+    return kernels_as_text(loops::parse_program(text_of(m, 16), op_table()), find_target("avx512"), false);
+  };
+  EXPECT_NE(code(rolled).find("masked.gather"), std::string::npos);
+  EXPECT_NE(code(rolled).find("vector.reduce.and"), std::string::npos);
+  EXPECT_EQ(code({"i*50", "i", 2000, 40, 40}).find("vector.reduce.and"), std::string::npos);
+  expect_same(text_of(rolled, 16), {numbers({80})});
+}
+
 TEST(Windows, HoldBothPartsOfComplexNumbers) {
   const std::string text =
       "loops @turned {\n  input %x: c64[37] placed\n  temp %y: c64[37] placed\n  kernel {\n    for i < 37 lanes 8 "

@@ -44,11 +44,20 @@ class Folder {
     const Arg args[] = {c.dims(type.sizes()),        *number,    Arg::of_dtype(type.dtype), Arg::none(),
                         Arg::of_device(type.device), Arg::none()};
     auto results = try_infer(graph_, *full_, args);
-    if (!results || (*results)[0].type != &type || aliases_.is_written(node.result()) || !context_.allow("one number"))
+    if (!results || (*results)[0].type != &type || aliases_.is_written(node.result()) || seen_as_an_operand(node) ||
+        !context_.allow("one number"))
       return;
     NodeId fresh = graph_.insert(id, *full_, args, provenance(graph_, id));
     replace_value(graph_, aliases_, node.result(), graph_.node(fresh).result());
     dead_.push_back(id);
+  }
+
+  // A call may hand on an operand itself: to who holds both, a fill would be other memory.
+  bool seen_as_an_operand(const Node& node) {
+    bool shared = false;
+    for (const Arg& a : node.arguments())
+      for_each_value(a, [&](ValueId v) { shared |= aliases_.shared(v, node.result()); });
+    return shared && aliases_.escapes(node.result());
   }
 
   // In a graph of its own, whose fills stand for the operands.
