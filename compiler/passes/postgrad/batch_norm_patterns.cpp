@@ -32,8 +32,8 @@ namespace {
          "%folded = aten.mul(%w, %column) " offset "%n = ?f(%x, %folded, %shift, ...) return %n } } "
 
 #define LENZ_AFFINE "%s = aten.mul(%d, %scale) "
-// The norm's channels are dim 1: of a convolution only if it is of a batch; of a linear map, whose channels are its last
-// dim, only if it is of rows.
+// The norm's channels are dim 1: of a convolution only if it is of a batch; of a linear map, whose channels are its
+// last dim, only if it is of rows.
 #define LENZ_CONVOLUTION "where ?f in [aten.conv1d, aten.conv2d, aten.conv3d], rank(%c) == rank(%w) "
 #define LENZ_LINEAR "where ?f in [aten.linear], rank(%c) == 2 "
 
