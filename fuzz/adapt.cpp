@@ -19,7 +19,8 @@ ValueId call(Graph& graph, std::string_view op, std::initializer_list<Arg> args,
              std::initializer_list<Keyword> keywords = {}) {
   try {
     Resolved r = resolve(graph, op, {args.begin(), args.size()}, {keywords.begin(), keywords.size()});
-    return graph.node(graph.append(*r.op, r.args)).result();
+    const std::optional<NodeId> made = graph.try_append(*r.op, r.args);
+    return made ? graph.node(*made).result() : kNone;
   } catch (const UserError&) {
     return kNone;
   }

@@ -272,7 +272,7 @@ class Instance {
             args[i] = default_arg(graph_.context(), param);
         for (Arg& a : args)
           if (a.kind == ArgKind::dtype && c_.flip()) a = Arg::of_dtype(a_known_dtype(a.dtype(), args[0]));
-        if (apart(*op, args)) return graph_.append(*op, args);
+        if (apart(*op, args)) return graph_.try_append(*op, args).value_or(kNone);
       }
     } catch (const UserError&) {
     } catch (const Unsupported&) {

@@ -130,10 +130,18 @@ void Subject::forget_large_trials() {
   others_.clear();
 }
 
-const oracle::Execution& Subject::eager_passed(oracle::Trial& trial) {
+Subject::OfPassed& Subject::of_passed(oracle::Trial& trial) {
   const auto known = of_passed_.find(&trial);
-  return known != of_passed_.end() ? known->second
-                                   : of_passed_.emplace(&trial, trial.eager(*passed().whole)).first->second;
+  if (known != of_passed_.end()) return known->second;
+  return of_passed_.emplace(&trial, OfPassed{trial.eager(*passed().whole)}).first->second;
+}
+
+const oracle::Execution& Subject::eager_passed(oracle::Trial& trial) { return of_passed(trial).run; }
+
+bool Subject::passed_keeps_bits(oracle::Trial& trial) {
+  OfPassed& of = of_passed(trial);
+  if (!of.keeps_bits) of.keeps_bits = !trial.differs(of.run);
+  return *of.keeps_bits;
 }
 
 oracle::ExecuteOptions Subject::execute_options() const {

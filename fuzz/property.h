@@ -65,6 +65,7 @@ class Subject {
   void forget_large_trials();
   // What the pipeline makes of the graph, on a trial's values in eager: run once for all who ask.
   const oracle::Execution& eager_passed(oracle::Trial& trial);
+  bool passed_keeps_bits(oracle::Trial& trial);  // of what the graph itself gives there; compared once, too
   const SymValues& sizes();
   RunnerOptions runner() const;  // with all checks, and the setting's selection
   // The loops at the trial's sizes, each time a copy of one's own.
@@ -121,7 +122,12 @@ class Subject {
   std::unique_ptr<Run> run_;
   std::map<oracle::Values, std::unique_ptr<Other>> others_;
   std::optional<Passed> passed_;
-  std::map<const oracle::Trial*, oracle::Execution> of_passed_;
+  struct OfPassed {
+    oracle::Execution run;
+    std::optional<bool> keeps_bits = {};
+  };
+  OfPassed& of_passed(oracle::Trial& trial);
+  std::map<const oracle::Trial*, OfPassed> of_passed_;
   std::shared_ptr<native::KeptObjects> kept_;
   std::map<std::pair<int, bool>, std::unique_ptr<runtime::Executable>> executables_;
 };

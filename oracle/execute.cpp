@@ -192,7 +192,7 @@ struct Executor::Impl final : GraphRunner {
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);
       run_node(graph, node, values, binding, outcome);
-      if (guarded) guarded->look_around(describe(graph, node));
+      if (guarded) guarded->look_around([&] { return describe(graph, node); });
       for (size_t i = 0; i < results.size() && i < node.result_count; ++i) {
         RunValue& result = values[node.result(i)];
         result = seen_outside ? results[i] : std::move(results[i]);

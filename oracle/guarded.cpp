@@ -26,17 +26,22 @@ constexpr std::array<std::byte, kBand> kIntact = [] {
 }();
 
 // What stands in the gap between elements: NaN in floats, so that a read there shows; a bool must stay one.
-void fill_gap(Dtype dtype, std::span<const std::byte> gap, std::byte* data, std::byte* in_gap) {
-  const bool bools = dtype == Dtype::b8, vary = !is_float8(dtype);
-  const size_t within = bools ? 0 : static_cast<size_t>(item_size(to_real(dtype))) - 1;  // sizes are powers of two
+template <class Byte>
+void fill_gap(std::span<const std::byte> gap, std::byte* data, std::byte* in_gap, Byte&& at) {
   for (size_t place = 0; place < gap.size(); ++place) {
-    if (gap[place] == kCovered) continue;
-    const bool varies = vary && (place & within) == 0;
-    const std::byte byte = bools    ? static_cast<std::byte>(place * 5 / 3 & 1)
-                           : varies ? static_cast<std::byte>(0x81 | (place * 37 & 0x7E))
-                                    : std::byte{0xFF};
-    data[place] = in_gap[place] = byte;
+    const std::byte byte = at(place);
+    in_gap[place] = byte;
+    data[place] = (data[place] & ~gap[place]) | (byte & gap[place]);
   }
+}
+void fill_gap(Dtype dtype, std::span<const std::byte> gap, std::byte* data, std::byte* in_gap) {
+  if (dtype == Dtype::b8)
+    return fill_gap(gap, data, in_gap, [](size_t place) { return static_cast<std::byte>(place * 5 / 3 & 1); });
+  const size_t within = is_float8(dtype) ? SIZE_MAX : static_cast<size_t>(item_size(to_real(dtype))) - 1;
+  fill_gap(gap, data, in_gap, [&](size_t place) {  // sizes are powers of two
+    const bool varies = (place & within) == 0 && within != SIZE_MAX;
+    return varies ? static_cast<std::byte>(0x81 | (place * 37 & 0x7E)) : std::byte{0xFF};
+  });
 }
 
 struct Block {
@@ -86,16 +91,17 @@ struct GuardedMemory::State final : c10::Allocator, std::enable_shared_from_this
     std::shared_ptr<State> state = held->state;
     {
       std::lock_guard lock(state->mutex);
-      state->examine(state->blocks[data], {});
+      state->examine(state->blocks[data], kBand);
       state->blocks.erase(data);
     }
     delete held;
   }
 
-  void examine(Block& block, const std::string& after) {
-    if (block.damaged || intact(block)) return;
+  // `near`: so many bytes of the bands, beside what lies between them.
+  void examine(Block& block, size_t near, const std::function<std::string()>& after = {}) {
+    if (block.damaged || intact(block, near)) return;
     Damage d{.where = block.name.empty() ? "a buffer of " + std::to_string(block.size) + " bytes" : block.name,
-             .after = after};
+             .after = after ? after() : ""};
     auto count = [&](int64_t offset) {
       if (d.bytes++ == 0) d.offset = offset;
     };
@@ -109,10 +115,15 @@ struct GuardedMemory::State final : c10::Allocator, std::enable_shared_from_this
     damage.push_back(std::move(d));
   }
 
+  void examine_all(size_t near, const std::function<std::string()>& after = {}) {
+    std::lock_guard lock(mutex);
+    for (auto& [data, block] : blocks) examine(block, near, after);
+  }
+
   // Asked of every block after every node.
-  static bool intact(const Block& block) {
-    if (std::memcmp(block.start, kIntact.data(), kBand) != 0) return false;
-    if (std::memcmp(block.data() + block.size, kIntact.data(), kBand) != 0) return false;
+  static bool intact(const Block& block, size_t near) {
+    if (std::memcmp(block.data() - near, kIntact.data() + kBand - near, near) != 0) return false;
+    if (std::memcmp(block.data() + block.size, kIntact.data(), near) != 0) return false;
     std::byte changed{0};
     for (size_t i = 0; i < block.gap.size(); ++i) changed |= (block.data()[i] ^ block.in_gap[i]) & block.gap[i];
     return changed == std::byte{0};
@@ -206,12 +217,13 @@ std::vector<RunValue> GuardedMemory::guard(const Graph& graph, std::span<const R
   return values;
 }
 
-void GuardedMemory::look_around(const std::string& after) {
-  std::lock_guard lock(state_->mutex);
-  for (auto& [context, block] : state_->blocks) state_->examine(block, after);
+void GuardedMemory::look_around(const std::function<std::string()>& after) {
+  constexpr size_t kNear = 64;
+  state_->examine_all(kNear, after);
 }
 
-std::vector<Damage> GuardedMemory::damage() const {
+std::vector<Damage> GuardedMemory::damage() {
+  state_->examine_all(kBand);
   std::lock_guard lock(state_->mutex);
   return state_->damage;
 }

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -36,9 +37,11 @@ class GuardedMemory {
   // The graph's inputs again, in guarded memory; those that share memory still do.
   std::vector<RunValue> guard(const Graph& graph, std::span<const RunValue> inputs);
 
-  // Looks at all memory that is there; what is new gets `after`. Cheap enough for each node of a small graph.
-  void look_around(const std::string& after);
-  std::vector<Damage> damage() const;  // so far, in the order in which it was seen
+  // Looks at the gaps of all memory that is there and right beside it; what is new is told to come after what `after`
+  // says. Cheap enough for each node of a small graph. What is written farther off is seen at the end, or where the
+  // memory is freed.
+  void look_around(const std::function<std::string()>& after);
+  std::vector<Damage> damage();  // so far, in the order in which it was seen
 
   struct State;  // outlives this object as long as memory of it is held
 

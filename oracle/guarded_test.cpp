@@ -84,6 +84,16 @@ TEST(Guarded, WritesBesideAnInputShow) {
   EXPECT_EQ(before.damage[0].offset, -8);
 }
 
+// Not each node looks so far.
+TEST(Guarded, WritesFartherOffShowAtTheEnd) {
+  for (const int64_t place : {5 + 40, -40}) {
+    Execution far = write_at("f32[5]", place);
+    ASSERT_EQ(far.damage.size(), 1u) << place;
+    EXPECT_EQ(far.damage[0].offset, place * 4);
+    EXPECT_EQ(far.damage[0].after, "");
+  }
+}
+
 TEST(Guarded, WritesBetweenElementsShow) {
   EXPECT_TRUE(write_at("f32[3, 2] strides [4, 1] offset 1", 2).damage.empty());
   for (int64_t place : {0, 3, 4, 8}) {

@@ -42,6 +42,9 @@ bool plainly_is(const Type& claimed, const RunValue& value);
 
 // Elements in logical order, as to_bits (compiler/scalar/rounding.h) packs them in memory; lazy conjugation done.
 std::vector<std::byte> elements_of(const RunValue& tensor);
+// Whether elements_of gives the same for both, told without a copy; no: perhaps, for it looks at what is contiguous
+// alone.
+bool plainly_same_elements(const RunValue& a, const RunValue& b);
 // The element at this place among them; of a bool its byte, of which only 0 and 1 are bools.
 ScalarValue scalar_at(Dtype dtype, std::span<const std::byte> elements, uint64_t i);
 bool are_bools(std::span<const std::byte> elements);

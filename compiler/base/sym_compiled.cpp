@@ -81,8 +81,48 @@ void CompiledDim::emit(Dim dim, const SymValues& fixed) {
   }
 }
 
-// Sums and products may pass 64 bits on the way, if the whole does not: the stack is wide.
 int64_t CompiledDim::run(const int64_t* values) const {
+  const std::optional<int64_t> result = run_narrow(values);
+  return result ? *result : run_wide(values);
+}
+
+// What nearly all take: nothing on the way needs more than 64 bits. Nothing: it may, or is an error.
+std::optional<int64_t> CompiledDim::run_narrow(const int64_t* values) const {
+  constexpr size_t kDeepest = 16;
+  int64_t stack[kDeepest];
+  size_t depth = 0;
+  for (const Step& step : steps_) {
+    if (step.kind == Step::constant || step.kind == Step::symbol) {
+      if (depth == kDeepest) return std::nullopt;
+      stack[depth++] = step.kind == Step::constant ? step.value : values[step.value];
+      continue;
+    }
+    if (step.kind == Step::call) return std::nullopt;
+    const int64_t b = stack[--depth];
+    int64_t& a = stack[depth - 1];
+    switch (step.kind) {
+      case Step::add:
+        if (__builtin_add_overflow(a, b, &a)) return std::nullopt;
+        break;
+      case Step::multiply:
+        if (__builtin_mul_overflow(a, b, &a)) return std::nullopt;
+        break;
+      case Step::floor_div:
+      case Step::mod: {
+        if (b <= 0) return std::nullopt;
+        const int64_t rest = a % b, below = rest < 0;
+        a = step.kind == Step::mod ? rest + (below ? b : 0) : a / b - below;
+        break;
+      }
+      case Step::min: a = a < b ? a : b; break;
+      default: a = a > b ? a : b; break;
+    }
+  }
+  return stack[0];
+}
+
+// Sums and products may pass 64 bits on the way, if the whole does not: the stack is wide.
+int64_t CompiledDim::run_wide(const int64_t* values) const {
   SmallVec<Wide, 16> stack;
   auto pop = [&] {
     Wide top = stack.back();

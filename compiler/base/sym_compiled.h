@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "compiler/base/sym.h"
@@ -41,6 +42,8 @@ class CompiledDim {
   bool add_linear(const SymNode* monomial, int64_t coefficient, const SymValues& fixed);
   void emit(Dim dim, const SymValues& fixed);
   int64_t run(const int64_t* values) const;
+  std::optional<int64_t> run_narrow(const int64_t* values) const;
+  int64_t run_wide(const int64_t* values) const;
   int64_t wide_sum(const int64_t* values) const;
 
   int64_t constant_ = 0;

@@ -117,13 +117,19 @@ void open_symbols(Graph& graph, std::span<const Type* const> results) {
 }
 }  // namespace
 
-NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin,
-                     std::span<const Type* const> annotated) {
+namespace {
+SmallVec<Arg, 12> with_defaults(Context& context, const OpDef& op, std::span<const Arg> args) {
   SmallVec<Arg, 12> full(args);
   LENZ_CHECK(args.size() <= op.schema.params.size(), "more arguments than " + op.full_name + " has parameters");
   for (size_t i = args.size(); i < op.schema.params.size(); ++i)
-    full.push_back(default_arg(*context_, op.schema.params[i]));
+    full.push_back(default_arg(context, op.schema.params[i]));
+  return full;
+}
+}  // namespace
 
+NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin,
+                     std::span<const Type* const> annotated) {
+  const SmallVec<Arg, 12> full = with_defaults(*context_, op, args);
   SmallVec<InferredResult, 4> results;
   if (op.infer) {
     Infer infer(context_, *ops_, op, full, types_, assumptions);
@@ -143,7 +149,21 @@ NodeId Graph::insert(NodeId before, const OpDef& op, std::span<const Arg> args, 
       results.push_back({annotated[i], alias});
     }
   }
+  return insert_made(before, op, full, origin, results);
+}
 
+std::optional<NodeId> Graph::try_append(const OpDef& op, std::span<const Arg> args) {
+  if (!op.infer) return insert(kNone, op, args);
+  const SmallVec<Arg, 12> full = with_defaults(*context_, op, args);
+  Infer infer(context_, *ops_, op, full, types_, assumptions);
+  infer.owner = this;
+  infer.unbacked_prefix = "u" + std::to_string(values_.size()) + "_";
+  if (infer.refusal()) return std::nullopt;
+  return insert_made(kNone, op, full, 0, infer.results());
+}
+
+NodeId Graph::insert_made(NodeId before, const OpDef& op, std::span<const Arg> full, uint32_t origin,
+                          std::span<const InferredResult> results) {
   guard_divisors(*this, full, op.full_name);
   for (const InferredResult& r : results) guard_divisors(*this, *r.type, op.full_name);
 

@@ -106,6 +106,8 @@ class Graph {
   NodeId insert(NodeId before, const OpDef& op, std::span<const Arg> args, uint32_t origin = 0,
                 std::span<const Type* const> annotated = {});
   NodeId append(const OpDef& op, std::span<const Arg> args) { return insert(kNone, op, args); }
+  // Nothing where the rule refuses, for who tries: exceptions take several times as long.
+  std::optional<NodeId> try_append(const OpDef& op, std::span<const Arg> args);
   void erase(NodeId id);  // its results must have no users
   // Erases many at once, in time linear in their operands' users: their results may be used only among themselves.
   void erase_all(std::span<const NodeId> ids);
@@ -132,6 +134,8 @@ class Graph {
   size_t memory_bytes() const;  // of this graph, its share of the context included
 
  private:
+  NodeId insert_made(NodeId before, const OpDef& op, std::span<const Arg> full, uint32_t origin,
+                     std::span<const InferredResult> results);
   friend struct GraphTestAccess;  // tests of the verifier break what no caller can
   void link(NodeId id, NodeId before);
   void unlink(NodeId id);

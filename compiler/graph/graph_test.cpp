@@ -68,6 +68,17 @@ TEST(Graph, ListsArePatchedInPlace) {
   EXPECT_LT(graph->memory_bytes(), before + 1000);
 }
 
+TEST(Graph, WhatARuleRefusesIsNotAppended) {
+  auto graph = parse_graph("graph @g(%x: f32[2, 3], %y: f32[3, 2]) {\n  return %x\n}", test::table());
+  const OpDef& add = *test::table().find("test.add");
+  const Arg x = Arg::of_value(graph->inputs()[0].value), y = Arg::of_value(graph->inputs()[1].value);
+  EXPECT_THROW(graph->append(add, std::array{x, y}), UserError);
+  EXPECT_FALSE(graph->try_append(add, std::array{x, y}));
+  EXPECT_EQ(graph->node_count(), 0u);
+  ASSERT_TRUE(graph->try_append(add, std::array{x, x}));
+  EXPECT_EQ(graph->node_count(), 1u);
+}
+
 TEST(Graph, WhatIsUsedIsNotErased) {
   for (size_t teeth : {1, 200}) {
     Comb c = comb(200, teeth);

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "compiler/base/error.h"
 #include "compiler/graph/assumptions.h"
 #include "compiler/graph/context.h"
 #include "compiler/graph/op_def.h"
@@ -101,8 +102,10 @@ class Infer {
   // The sub-graph that an argument names. Only inside a graph that has sub-graphs.
   const Graph& subgraph(std::string_view param) const;
 
-  // Runs the row's rule, with what in-place and out= variants add to it. The op must have a rule.
+  // Runs the row's rule, with what in-place and out= variants add to it. The op must have a rule. `refusal` answers
+  // what eager raises, where no way through open sizes leads on; what is thrown takes several times as long.
   void run();
+  std::optional<UserError> refusal();
   // The same for a node whose results are known to have these types: unbacked symbols are those that they carry, so
   // that the results are equal if the rule agrees.
   void run_as(std::span<const Type* const> expected);

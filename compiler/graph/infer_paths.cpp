@@ -55,6 +55,10 @@ void forget_unseen(Assumptions& known, std::span<const Dim> made, std::span<cons
 }  // namespace
 
 void Infer::run() {
+  if (std::optional<UserError> raised = refusal()) throw UserError(*raised);
+}
+
+std::optional<UserError> Infer::refusal() {
   path_.clear();
   fork_.reset();
   ways_ = 0;
@@ -62,8 +66,9 @@ void Infer::run() {
   if (!first.decisions.empty())
     settle(explore({}));
   else if (first.raised)
-    throw UserError(*first.raised);
+    return std::move(first.raised);
   forget_unseen(assumptions_, unbacked_symbols, results_);
+  return std::nullopt;
 }
 
 Infer::Outcome Infer::run_path(std::span<const Decision> decisions) {

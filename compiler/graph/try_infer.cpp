@@ -10,8 +10,7 @@ std::optional<InferredResults> try_infer(Graph& graph, const OpDef& op, std::spa
   try {
     Infer infer(graph.shared_context(), graph.ops(), op, args, graph.types(), graph.assumptions);
     infer.owner = &graph;
-    infer.run();
-    if (graph.assumptions.relied().size() == relied) results = InferredResults(infer.results());
+    if (!infer.refusal() && graph.assumptions.relied().size() == relied) results = InferredResults(infer.results());
   } catch (const UserError&) {
   } catch (const Unsupported&) {
   }

@@ -8,6 +8,12 @@ namespace lenz::loops {
 
 namespace {
 
+// `settled`, with what most values are at hand.
+ScalarValue rounded_into(Dtype dtype, const ScalarValue& value) {
+  if (dtype == Dtype::f32) return ScalarValue(static_cast<double>(static_cast<float>(value.real())));
+  return dtype == Dtype::f64 || dtype == Dtype::i64 ? value : settled(dtype, value);
+}
+
 class NestMachine {
  public:
   NestMachine(const Nest& nest, const Program& program, Memory& memory, Symbols& symbols, const RandomStream& ambient,
@@ -314,7 +320,7 @@ class NestMachine {
     CombineState& state = states_[step.at];
     if (step.evaluate != nullptr) {
       const ScalarValue operands[3] = {state[0], values_[instr.operands[0]], ScalarValue()};
-      state[0] = settled(instr.dtype, step.evaluate(step.context, operands));
+      state[0] = rounded_into(instr.dtype, step.evaluate(step.context, operands));
     } else {
       ScalarValue operands[2];
       for (size_t i = 0; i < instr.operands.size(); ++i) operands[i] = values_[instr.operands[i]];
@@ -336,7 +342,7 @@ class NestMachine {
       case InstrKind::scalar: {
         ScalarValue operands[3];
         for (size_t i = 0; i < instr.operands.size(); ++i) operands[i] = values_[instr.operands[i]];
-        value = settled(instr.dtype, step.evaluate(step.context, operands));
+        value = rounded_into(instr.dtype, step.evaluate(step.context, operands));
         return count(step.flop);
       }
       case InstrKind::position:

@@ -12,7 +12,7 @@ namespace lenz {
 
 namespace {
 
-// Walks the text once, executing as it goes; a branch that isn't taken is walked without effect.
+// Walks the text once, executing as it goes; of a branch that isn't taken its end alone is looked for.
 class Expander : TextCursor<Expander> {
  public:
   Expander(Graph& graph, NodeId before, const OpDef& op, std::string_view text, std::span<const Arg> args,
@@ -40,6 +40,7 @@ class Expander : TextCursor<Expander> {
       spaces();
       if (rest_.empty() || rest_.front() == '}') return;
       live = live && !returned_;
+      if (!live) return skip_statements();
       if (eat_word("if")) {
         branch(live);
       } else if (eat_word("return")) {
@@ -57,6 +58,18 @@ class Expander : TextCursor<Expander> {
         assignment(live);
       }
     }
+  }
+
+  // To the end of the block, or of the text.
+  void skip_statements() {
+    size_t at = 0, depth = 0;
+    for (; at < rest_.size(); ++at) {
+      const char c = rest_[at];
+      if (c == '"') at = std::min(rest_.find('"', at + 1), rest_.size() - 1);
+      if (c == '{') ++depth;
+      if (c == '}' && depth-- == 0) break;
+    }
+    rest_.remove_prefix(at);
   }
 
   void branch(bool live) {

@@ -8,7 +8,7 @@ namespace {
 std::optional<oracle::Mismatch> differs(Subject& subject, oracle::Trial& trial) {
   const Subject::Passed& passed = subject.passed();
   const oracle::Execution& whole = subject.eager_passed(trial);
-  if (!trial.differs(whole)) return std::nullopt;
+  if (subject.passed_keeps_bits(trial)) return std::nullopt;
   const bool rest_changed = Subject::any_changed(std::span(passed.runs).subspan(passed.exact_runs.size()));
   return oracle::Rewritten(trial).differs(*passed.exact, rest_changed ? trial.eager(*passed.exact) : whole);
 }

@@ -134,9 +134,7 @@ void KernelEmitter::draw_everywhere(Ssa at, Draws drawn_in, std::vector<Frame>& 
 }
 
 KernelEmitter::Draws KernelEmitter::draws_in(Dim element) const {
-  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
-  space.add_axis(lane_axis_->symbol, lane_axis_->extent);
-  auto stride = space.stride(element, 0);
+  auto stride = along_lanes().space.stride(element, 0);
   if (!stride || !stride->is(1) || lanes_ % 4 != 0) return Draws::anywhere;
   return program_.assumptions.known().proves(eq(mod(at_first_point(element), 4), 0)) ? Draws::in_blocks
                                                                                      : Draws::in_order;
@@ -154,6 +152,27 @@ Dim KernelEmitter::address_of(BufferId id, const DimVec& index) const {
   return native::address_of(program_, arguments_, id, index);
 }
 
+KernelEmitter::AlongLanes& KernelEmitter::along_lanes() const {
+  const loops::Axis& axis = *lane_axis_;
+  if (!along_lanes_ || along_lanes_->axis.symbol != axis.symbol || along_lanes_->axis.extent != axis.extent ||
+      along_lanes_->lanes != lanes_) {
+    along_lanes_.reset();
+    along_lanes_.emplace(
+        AlongLanes{axis, lanes_, loops::IndexSpace(program_.context->syms, program_.assumptions.known()), {}});
+    along_lanes_->space.add_axis(axis.symbol, axis.extent);
+  }
+  return *along_lanes_;
+}
+
+const KernelEmitter::InLanes& KernelEmitter::in_lanes_at(Dim address, bool from_whole_vectors) const {
+  AlongLanes& along = along_lanes();
+  for (const InLanes& known : along.addresses)
+    if (known.address == address && known.from_whole_vectors == from_whole_vectors) return known;
+  InLanes made{address, from_whole_vectors, apart(address, from_whole_vectors), 0};
+  if (!made.apart.empty()) made.of_first = along.space.simplify(address);
+  return along.addresses.emplace_back(std::move(made));
+}
+
 KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Frame& f) {
   const Dim address = address_of(id, index);
   const bool varies = std::ranges::any_of(index, [&](Dim d) { return f.dims.varies(d); });
@@ -161,17 +180,16 @@ KernelEmitter::Place KernelEmitter::place(BufferId id, const DimVec& index, Fram
   DimCode first = f.dims;
   first.bind(lane_axis_->symbol, f.base);
   if (first.varies(address)) return {f.dims(address), false, {}};  // positions, too
-  std::vector<int64_t> lanes = apart(address, f.whole_vectors);
+  const InLanes& known = in_lanes_at(address, f.whole_vectors);
+  const std::vector<int64_t>& lanes = known.apart;
   if (lanes.empty()) return {f.dims(address), false, {}, true};
-  loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
-  space.add_axis(lane_axis_->symbol, lane_axis_->extent);
-  llvm::Value* of_first = first(space.simplify(address));
+  llvm::Value* of_first = first(known.of_first);
   auto steps_of = [&](int64_t step) {
     return std::ranges::adjacent_find(lanes, [&](int64_t a, int64_t b) { return b != a + step; }) == lanes.end();
   };
   if (steps_of(0)) return {of_first, false, {}};
   if (steps_of(1)) return {of_first, true, {}};
-  return {of_first, false, std::move(lanes)};
+  return {of_first, false, lanes};
 }
 
 llvm::Value* KernelEmitter::pointer(BufferId id, llvm::Value* address, int part) {

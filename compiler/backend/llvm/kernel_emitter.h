@@ -13,6 +13,7 @@
 #include "compiler/backend/llvm/dim_code.h"
 #include "compiler/backend/llvm/ir.h"
 #include "compiler/backend/llvm/kernel_code.h"
+#include "compiler/loops/index_algebra.h"
 
 namespace lenz::native {
 
@@ -208,6 +209,21 @@ class KernelEmitter {
   static llvm::Type* element_of(llvm::Value* table);
   llvm::Value* entry_of(llvm::Value* table, Frame& f, bool by_inner);
   llvm::Value* recalled(llvm::Value* table, Frame& f, bool by_inner);
+  // What is proved of the axis along the lanes is proved once for a nest, and of an address once for all its frames.
+  struct InLanes {
+    Dim address;
+    bool from_whole_vectors;
+    std::vector<int64_t> apart;  // how far each lane is from the first one; empty: that hangs on more than the lane
+    Dim of_first;                // unless it is empty
+  };
+  struct AlongLanes {
+    loops::Axis axis;
+    int lanes;
+    loops::IndexSpace space;
+    std::vector<InLanes> addresses;
+  };
+  AlongLanes& along_lanes() const;
+  const InLanes& in_lanes_at(Dim address, bool from_whole_vectors) const;
 
   // Lanes at fixed distances (windows.cpp).
   std::vector<int64_t> apart(Dim address, bool from_whole_vectors) const;
@@ -245,6 +261,7 @@ class KernelEmitter {
   const loops::Axis* lane_axis_ = nullptr;
   const loops::Axis* row_axis_ = nullptr;  // of squares, if the nest runs in squares
   int lanes_ = 1;
+  mutable std::optional<AlongLanes> along_lanes_;
   std::optional<ScalarCode> narrow_, wide_;
   std::vector<bool> inner_, late_, store_inner_;
   std::vector<Reading> next_;       // what to fetch for the kernel's next point

@@ -158,9 +158,7 @@ llvm::Value* KernelEmitter::points_before_a_line(const Frame& frame) {
         is_complex(dtype))
       continue;
     const Dim address = address_of(s.buffer, s.index);
-    loops::IndexSpace space(program_.context->syms, program_.assumptions.known());
-    space.add_axis(lane_axis_->symbol, lane_axis_->extent);
-    const auto stride = space.stride(address, 0);
+    const auto stride = along_lanes().space.stride(address, 0);
     Frame at = frame;
     at.dims.bind(lane_axis_->symbol, b_.getInt64(0));
     bool bound = stride && stride->is(1);  // what inner axes or positions say is not, yet

@@ -35,9 +35,7 @@ std::vector<int64_t> sorted(std::vector<int64_t> places) {
 std::vector<int64_t> KernelEmitter::apart(Dim address, bool from_whole_vectors) const {
   SymPool& syms = program_.context->syms;
   std::vector<int64_t> made;
-  loops::IndexSpace space(syms, program_.assumptions.known());
-  space.add_axis(lane_axis_->symbol, lane_axis_->extent);
-  if (auto stride = space.stride(address, 0)) {
+  if (auto stride = along_lanes().space.stride(address, 0)) {
     if (!stride->is_constant()) return {};
     for (int lane = 0; lane < lanes_; ++lane) made.push_back(lane * stride->constant());
     return made;
