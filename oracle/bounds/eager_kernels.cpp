@@ -265,8 +265,9 @@ void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const a
     if (off.sizes() == own.sizes()) own = at::maximum(own, nothing_where(at::isfinite(off).logical_not(), off, 0));
   }
   // Some kernels of narrow floats are as good as f32's places of 1: what is off elsewhere in the tensor may be off
-  // here.
-  if (narrow && own.numel() > 0) own = at::maximum(own, own.max().clamp_max(0x1p-20));
+  // here, and by more at numbers that were not tried.
+  constexpr double kUntried = 8;
+  if (narrow && own.numel() > 0) own = at::maximum(own, (own.max() * kUntried).clamp_max(0x1p-20));
   excuse(in, row.name, where, at::maximum(apart, own), made);
   if (!made.error.defined()) return;
   if (where.defined()) own = nothing_where(where.logical_not(), own, 0);
