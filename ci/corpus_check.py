@@ -37,6 +37,7 @@ HELD_BY_REPLAY = {
     "greatest_integer_and_an_open_one.lenz": ("nothing could be compared", "its results are no numbers that became integers"),
     "integers_summed_beside_an_open_one.lenz": ("nothing could be compared", "the bias is no number that became an integer"),
     "places_of_what_cancels.lenz": ("nothing could be compared", "how many places there are is open"),
+    "chebyshev_polynomials_of_great_degrees.lenz": ("nothing could be compared", "so many times an angle is known to no turn"),
 }
 
 # Of the models so many must come down to loops alone: nothing left to libtorch, not even products.

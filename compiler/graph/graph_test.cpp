@@ -70,7 +70,7 @@ TEST(Graph, ListsArePatchedInPlace) {
 
 TEST(Graph, WhatARuleRefusesIsNotAppended) {
   auto graph = parse_graph("graph @g(%x: f32[2, 3], %y: f32[3, 2]) {\n  return %x\n}", test::table());
-  const OpDef& add = *test::table().find("test.add");
+  const OpDef& add = *test::table().find("test.add.Tensor");
   const Arg x = Arg::of_value(graph->inputs()[0].value), y = Arg::of_value(graph->inputs()[1].value);
   EXPECT_THROW(graph->append(add, std::array{x, y}), UserError);
   EXPECT_FALSE(graph->try_append(add, std::array{x, y}));

@@ -27,13 +27,13 @@ DoubleDouble of_inverse(DoubleDouble u) {  // sqrt(x) f(x) at x = 1 / u
 }
 template <DoubleDouble (*Scaled)(DoubleDouble), bool Odd>
 Wide first_kind(Wide x) {
-  static const Pieces kNear([](DoubleDouble at) { return Odd ? Scaled(at) / at : Scaled(at); }, 0, 16, 32, 14, 8);
-  static const Pieces kFar(of_inverse<Scaled>, 0, 0.0625, 8, 12, 6);
+  static const Pieces near_pieces([](DoubleDouble at) { return Odd ? Scaled(at) / at : Scaled(at); }, 0, 16, 32, 14, 8);
+  static const Pieces far_pieces(of_inverse<Scaled>, 0, 0.0625, 8, 12, 6);
   const V far = x.hi > 16;
-  Wide near = evaluate(kNear, select(far, one(x), x));
+  Wide near = evaluate(near_pieces, select(far, one(x), x));
   if (Odd) near = near * x;
   const Wide size = select(far, x, constant(x, 32));
-  const Wide out = evaluate(kFar, one(x) / size) / sqrt(size);
+  const Wide out = evaluate(far_pieces, one(x) / size) / sqrt(size);
   return select(far, out, near);
 }
 template <DoubleDouble (*Scaled)(DoubleDouble), bool Odd, bool Grown>
@@ -63,21 +63,21 @@ V modified_first(V x) {
 
 template <int Order>
 Wide second_kind_near(Wide x) {  // k0, or k1 - 1 / x over x
-  static const Pieces kSmooth(
+  static const Pieces smooth_pieces(
       [](DoubleDouble at) {
         return Order == 0 ? dd::bessel_k0(at) + dd::log(at) * dd::bessel_i0(at)
                           : (dd::bessel_k1(at) - dd::log(at) * dd::bessel_i1(at) - DoubleDouble(1) / at) / at;
       },
       0.0009765625, 1.0009765625, 8, 14, 7);
-  static const Pieces kFirst([](DoubleDouble at) { return Order == 0 ? dd::bessel_i0(at) : dd::bessel_i1(at) / at; }, 0,
-                             1, 8, 14, 7);
-  const Wide smooth = evaluate(kSmooth, x), product = log(x) * evaluate(kFirst, x);
+  static const Pieces first_pieces(
+      [](DoubleDouble at) { return Order == 0 ? dd::bessel_i0(at) : dd::bessel_i1(at) / at; }, 0, 1, 8, 14, 7);
+  const Wide smooth = evaluate(smooth_pieces, x), product = log(x) * evaluate(first_pieces, x);
   return Order == 0 ? smooth - product : smooth + product;
 }
 template <DoubleDouble (*Scaled)(DoubleDouble)>
 Wide second_kind_far(Wide x) {  // over e^-x
-  static const Pieces kAmplitude(of_inverse<Scaled>, 0, 1, 32, 14, 8);
-  return evaluate(kAmplitude, one(x) / x) / sqrt(x);
+  static const Pieces amplitude_pieces(of_inverse<Scaled>, 0, 1, 32, 14, 8);
+  return evaluate(amplitude_pieces, one(x) / x) / sqrt(x);
 }
 template <int Order, DoubleDouble (*Scaled)(DoubleDouble), bool Grown>
 V modified_second(V x) {
@@ -126,10 +126,10 @@ struct Oscillation {
 };
 template <int Order>
 Oscillation oscillation(Wide x, V value) {
-  static const Pieces kP(amplitude<Order, true>, 0.0001220703125, 0.1251220703125, 8, 12, 6);
-  static const Pieces kQ(amplitude<Order, false>, 0.0001220703125, 0.1251220703125, 8, 12, 6);
+  static const Pieces p_pieces(amplitude<Order, true>, 0.0001220703125, 0.1251220703125, 8, 12, 6);
+  static const Pieces q_pieces(amplitude<Order, false>, 0.0001220703125, 0.1251220703125, 8, 12, 6);
   const Wide u = one(x) / x;
-  const Wide p = evaluate(kP, u), q = evaluate(kQ, u) * u;
+  const Wide p = evaluate(p_pieces, u), q = evaluate(q_pieces, u) * u;
   const SinCos at = sin_cos(x, quadrant(convert(value, LaneType::f64)));
   // Of an angle less a quarter turn's half: sums and differences over the root of two.
   const Wide sum = at.cos + at.sin, difference = at.sin - at.cos;
@@ -139,9 +139,9 @@ Oscillation oscillation(Wide x, V value) {
 }
 template <int Order>
 Wide first_near(Wide x) {  // of order 1: over x
-  static const Pieces kNear([](DoubleDouble at) { return Order == 0 ? dd::bessel_j0(at) : dd::bessel_j1(at) / at; }, 0,
-                            8, 16, 14, 8);
-  return evaluate(kNear, x);
+  static const Pieces near_pieces(
+      [](DoubleDouble at) { return Order == 0 ? dd::bessel_j0(at) : dd::bessel_j1(at) / at; }, 0, 8, 16, 14, 8);
+  return evaluate(near_pieces, x);
 }
 template <int Order>
 V bessel_j(V x) {
@@ -157,7 +157,7 @@ V bessel_j(V x) {
 }
 template <int Order>
 V bessel_y(V x) {
-  static const Pieces kSmooth(
+  static const Pieces smooth_pieces(
       [](DoubleDouble at) {
         const DoubleDouble two_over_pi = DoubleDouble(1) / dd::kHalfPi;
         return Order == 0
@@ -168,7 +168,7 @@ V bessel_y(V x) {
   const V plain = is_finite(x) & (x > 0x1p-100), far = x > 8;
   const V value = select(plain & far, x, 16);
   const Wide w = widen(select(plain & !far, x, 1)), two_over_pi = constant(w, DoubleDouble(1) / dd::kHalfPi);
-  const Wide smooth = evaluate(kSmooth, w), product = log(w) * first_near<Order>(w);
+  const Wide smooth = evaluate(smooth_pieces, w), product = log(w) * first_near<Order>(w);
   const Wide near =
       Order == 0 ? smooth + two_over_pi * product : (smooth + two_over_pi * product) * w - two_over_pi / w;
   const Wide out = oscillation<Order>(widen(value), value).y;
