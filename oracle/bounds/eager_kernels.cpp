@@ -248,8 +248,9 @@ void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const a
     const at::Tensor size = at::abs(value);
     return off - flow::half_place(size + off, call.result_dtypes[0]) - size * kOtherFormula;
   };
-  at::Tensor own = at::zeros(made.value.sizes(), at::kDouble);
+  at::Tensor own = narrow ? at::zeros_like(apart) : nothing_where(at::isfinite(apart).logical_not(), apart, 0);
   for (double way : {-1.0, 0.0, 1.0}) {
+    if (way == 0 && !narrow) continue;  // that is what they were asked first
     Call there = call;
     for (size_t v = 0; v < there.values.size(); ++v) {
       if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) continue;

@@ -272,7 +272,7 @@ bool scales(const Call& call) {
 // may be kept in units that change from term to term, as the weights of attention in one pass are: each part is rounded
 // once more then.
 TermRoundings roundings_of_terms(FlowContext& in, const Call& call, const std::vector<Arg>& ones, Dtype sums) {
-  const bool single = has_one_factor(in, call, ones), scaled = scales(call);
+  const bool single = !call.op->has(Trait::contraction) && has_one_factor(in, call, ones), scaled = scales(call);
   const bool computed = any_error(in, call.values);
   return {.each = (single ? 0.0 : 2.0) + (scaled ? 2.0 : 0.0),
           .part = computed ? 2.0 : 1.0,
