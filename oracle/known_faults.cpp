@@ -28,20 +28,27 @@ namespace {
 constexpr double kRoundedPlaces = 8, kSingle = 4e-6, kRootsOfPlaces = 16, kNearPole = 1024, kPolePlaces = 8,
                  kCoarse = 0x1p-13, kOrdinary = 0x1p60;
 
+std::vector<double> numbers_of(const RunValue& tensor) {
+  const Dtype dtype = look(tensor).dtype;
+  const std::vector<std::byte> bytes = elements_of(tensor);
+  const auto size = static_cast<size_t>(item_size(dtype));
+  std::vector<double> all;
+  for (size_t at = 0; at < bytes.size(); at += size) {
+    ScalarBits bits{};
+    std::memcpy(bits.data(), bytes.data() + at, size);
+    all.push_back(from_bits(dtype, bits).real());
+  }
+  return all;
+}
+
 // The largest element of any floating input, those left out that no ordinary values are.
 double largest_ordinary(std::span<const RunValue> inputs) {
   double largest = 0;
   for (const RunValue& v : inputs) {
     const Seen seen = look(v);
     if (seen.kind != TypeKind::tensor || !is_floating(seen.dtype)) continue;
-    const std::vector<std::byte> bytes = elements_of(v);
-    const auto size = static_cast<size_t>(item_size(seen.dtype));
-    for (size_t at = 0; at < bytes.size(); at += size) {
-      ScalarBits bits{};
-      std::memcpy(bits.data(), bytes.data() + at, size);
-      const double x = std::fabs(from_bits(seen.dtype, bits).real());
-      if (x < kOrdinary) largest = std::max(largest, x);
-    }
+    for (double x : numbers_of(v))
+      if (std::fabs(x) < kOrdinary) largest = std::max(largest, std::fabs(x));
   }
   return largest;
 }
@@ -84,19 +91,6 @@ void loosen(Bounded& b, const Leeway& by, double operand) {
       error += 2 * std::pow(std::fabs(values[i]) + 2, 1.5) * by.about_poles * operand;
     if (by.open_from && std::fabs(values[i]) >= *by.open_from) error = HUGE_VAL;
   });
-}
-
-std::vector<double> numbers_of(const RunValue& tensor) {
-  const Dtype dtype = look(tensor).dtype;
-  const std::vector<std::byte> bytes = elements_of(tensor);
-  const auto size = static_cast<size_t>(item_size(dtype));
-  std::vector<double> all;
-  for (size_t at = 0; at < bytes.size(); at += size) {
-    ScalarBits bits{};
-    std::memcpy(bits.data(), bytes.data() + at, size);
-    all.push_back(from_bits(dtype, bits).real());
-  }
-  return all;
 }
 
 constexpr double kTimesEager = 4;
