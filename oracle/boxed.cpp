@@ -1,6 +1,7 @@
 #include "oracle/boxed.h"
 
 #include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
 #include <ATen/Parallel.h>
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/core/Tensor.h>
@@ -8,6 +9,7 @@
 #include <ATen/core/grad_mode.h>
 #include <c10/core/CPUAllocator.h>
 #include <c10/util/Exception.h>
+#include <dlfcn.h>
 
 #include <algorithm>
 #include <unordered_map>
@@ -35,15 +37,17 @@ int64_t constant(Dim d, const SymValues& symbols) {
 // Turns arguments into what the registered schema's types want to see on the dispatcher's stack.
 class Converter {
  public:
-  Converter(std::span<const RunValue> values, const SymValues& symbols, bool to_meta, bool has_tensors)
-      : values_(values), symbols_(symbols), to_meta_(to_meta), has_tensors_(has_tensors) {}
+  // `device`: where what makes tensors makes them, beside the CPU; none: as the arguments say.
+  Converter(std::span<const RunValue> values, const SymValues& symbols, std::optional<c10::Device> device,
+            bool has_tensors)
+      : values_(values), symbols_(symbols), device_(device), has_tensors_(has_tensors) {}
 
   c10::IValue operator()(const Arg& arg, const c10::Type& type, int list_size) const {
     if (const auto* optional = type.castRaw<c10::OptionalType>()) {
       const c10::Type& inner = *optional->getElementType();
       if (!arg.is_none()) return (*this)(arg, inner, list_size);
       // A factory without tensor operands says by its device where it runs.
-      if (inner.kind() == c10::TypeKind::DeviceObjType && to_meta_ && !has_tensors_) return c10::Device(c10::kMeta);
+      if (inner.kind() == c10::TypeKind::DeviceObjType && device_ && !has_tensors_) return *device_;
       return {};
     }
     if (const auto* list = type.castRaw<c10::ListType>()) return to_list(arg, *list->getElementType(), list_size);
@@ -79,13 +83,20 @@ class Converter {
       case ArgKind::dtype: return static_cast<int64_t>(to_aten(arg.dtype()));
       case ArgKind::device: {
         c10::Device device = to_aten(arg.device());
-        return to_meta_ && device.is_cpu() ? c10::Device(c10::kMeta) : device;
+        return device_ && device.is_cpu() ? *device_ : device;
       }
       case ArgKind::layout: return static_cast<int64_t>(to_aten(arg.layout()));
       case ArgKind::memory_format: return static_cast<int64_t>(to_aten(arg.memory_format()));
-      case ArgKind::seed: return at::detail::createCPUGenerator(arg.seed);
+      case ArgKind::seed: return generator(arg.seed);
       default: throw InternalError("an argument of " + type.str() + " can't be handed to libtorch");
     }
+  }
+
+  at::Generator generator(uint64_t seed) const {
+    if (!device_ || !device_->is_cuda()) return at::detail::createCPUGenerator(seed);
+    at::Generator made = at::globalContext().defaultGenerator(*device_).clone();
+    made.set_current_seed(seed);
+    return made;
   }
 
   c10::IValue to_list(const Arg& arg, const c10::Type& element, int list_size) const {
@@ -156,7 +167,8 @@ class Converter {
 
   std::span<const RunValue> values_;
   const SymValues& symbols_;
-  bool to_meta_, has_tensors_;
+  std::optional<c10::Device> device_;
+  bool has_tensors_;
 };
 
 const c10::IValue* tensor_of(const Arg& arg, std::span<const RunValue> values) {
@@ -169,7 +181,9 @@ std::string first_line(std::string_view text) { return std::string(text.substr(0
 }  // namespace
 
 bool Outcome::says_no_memory(std::string_view text) {
-  return text.find("can't allocate memory") != std::string::npos || text.find("not enough memory") != std::string::npos;
+  constexpr std::string_view kWords[] = {"can't allocate memory", "not enough memory", "CUDA out of memory"};
+  return std::ranges::any_of(kWords,
+                             [&](std::string_view words) { return text.find(words) != std::string_view::npos; });
 }
 
 namespace {
@@ -218,6 +232,7 @@ Boxed::Boxed(DeviceKind device, Autograd autograd) : device_(device), impl_(std:
 Boxed::~Boxed() = default;
 
 RunValue Boxed::make(const Type& type, const Initialiser& init, const RunValue& shared) {
+  LENZ_CHECK(device_ != DeviceKind::cuda, "tensors are made on a CPU and copied (cuda_eager.h)");
   size_t bytes = storage_bytes(type);
   bool meta = device_ == DeviceKind::meta;
   c10::Storage storage;
@@ -300,6 +315,7 @@ std::vector<RunValue> Boxed::inputs(const Graph& graph, const SymValues& symbols
 }
 
 void Boxed::seed(uint64_t seed) {
+  if (device_ == DeviceKind::cuda) at::globalContext().defaultGenerator(c10::kCUDA).set_current_seed(seed);
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   std::lock_guard<std::mutex> lock(generator.mutex());
   // Filling the generator's state takes as long as two small ops: not where it is full already, and nothing was drawn.
@@ -352,11 +368,13 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
   std::vector<c10::IValue>& stack = impl_->stack;
   stack.clear();
   try {
-    const bool to_meta = device_ == DeviceKind::meta;
     bool has_tensors = false;
-    if (to_meta)
+    std::optional<c10::Device> device;
+    if (device_ != DeviceKind::cpu) {
+      device = to_aten(Device{device_, 0});
       for (const Arg& a : args) for_each_value(a, [&](ValueId) { has_tensors = true; });
-    Converter convert(values, symbols, to_meta, has_tensors);
+    }
+    Converter convert(values, symbols, device, has_tensors);
     for (size_t i = 0; i < args.size(); ++i) {
       // A tensor goes as it is, whatever the parameter's type.
       if (const c10::IValue* tensor = tensor_of(args[i], values))
@@ -402,6 +420,17 @@ std::optional<std::string> registered_schema(const Schema& schema) {
   std::ostringstream text;
   text << handle->schema();
   return text.str();
+}
+
+void require_cuda() {
+  // Before anybody asks for a GPU: libtorch looks once whether its CUDA half is there.
+  static const bool loaded = dlopen("libtorch_cuda.so", RTLD_NOW | RTLD_GLOBAL) != nullptr;
+  if (!loaded) throw Unsupported("libtorch's CUDA half can't be loaded: " + std::string(dlerror()));
+  if (!at::hasCUDA() || at::getNumGPUs() == 0) throw Unsupported("there is no GPU that libtorch can use");
+  at::globalContext().setAllowTF32CuBLAS(false);
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setAllowFP16ReductionCuBLAS(false, true);
+  at::globalContext().setAllowBF16ReductionCuBLAS(false, true);
 }
 
 void quieten_libtorch() { at::set_num_threads(1); }

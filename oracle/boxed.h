@@ -75,6 +75,9 @@ std::optional<std::string> registered_schema(const Schema& schema);
 // libtorch's own threads: none for calls of our sizes, where they cost more than they give and are shared by all of our
 // threads. Call once, before the first run.
 void quieten_libtorch();
+// Loads libtorch's CUDA half, for a Boxed on a GPU; throws Unsupported, and says why, where there is none. Floats of 32
+// bits are computed as such from then on (no TF32), and sums of narrow ones in them.
+void require_cuda();
 // As many as a compiled program has: for what it leaves to libtorch.
 void give_libtorch_threads(int threads);
 

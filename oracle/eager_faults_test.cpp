@@ -206,6 +206,19 @@ TEST(EagerFaults, LeewayAboutPoles) {
   EXPECT_FALSE(within({.about_poles = 0x1p-21}, *graph, reference, drawn(), eager, wrong));
 }
 
+// At a pole itself nothing is near: a NaN there is wrong, whatever operands say.
+TEST(EagerFaults, LeewayAtAPole) {
+  const std::string head = "graph @g(%x: f32[4] init zeros) {\n  %a = aten.polygamma(1, %x)\n";
+  auto graph = parse_graph(head + "  return %a\n}\n", op_table());
+  auto off = parse_graph(head + "  %b = aten.sub(%a, %a)\n  return %b\n}\n", op_table());
+  Boxed boxed(DeviceKind::cpu);
+  const auto drawn = [&] { return draw_inputs(*graph, boxed, {}, Values::ordinary, 1); };
+  const Reference reference = Referee(boxed).run(*graph, drawn());
+  const Execution eager = Executor(boxed).run(*graph, drawn()), wrong = Executor(boxed).run(*off, drawn());
+  EXPECT_TRUE(within({.about_poles = 0x1p-21}, *graph, reference, drawn(), eager, eager));
+  EXPECT_FALSE(within({.about_poles = 0x1p-21}, *graph, reference, drawn(), eager, wrong));
+}
+
 // Of what is uncertain and small an error function of 16 bits is off wherever it is.
 TEST(EagerFaults, ErrorFunctionsOfUncertainNarrowFloats) {
   const GraphReport r = checked(

@@ -91,12 +91,15 @@ class Eager final : public NodeMachine {
   Boxed& boxed_;
 };
 
-// A machine's dtypes are its own business; all else is as the graph's types say.
-Seen in_dtypes_of(const Type& claimed, Seen seen) {
-  if (claimed.is_tensor() && seen.kind == TypeKind::tensor) seen.dtype = claimed.dtype;
+// A machine's dtypes, or its device, are its own business; all else is as the graph's types say.
+Seen as_claimed(const NodeMachine& machine, const Type& claimed, Seen seen) {
+  if (claimed.is_tensor() && seen.kind == TypeKind::tensor) {
+    if (machine.widens()) seen.dtype = claimed.dtype;
+    if (machine.elsewhere()) seen.device = claimed.device;
+  }
   if (claimed.kind == TypeKind::list)
     for (size_t i = 0; i < seen.elements.size() && i < claimed.elements().size(); ++i)
-      seen.elements[i] = in_dtypes_of(*claimed.elements()[i], std::move(seen.elements[i]));
+      seen.elements[i] = as_claimed(machine, *claimed.elements()[i], std::move(seen.elements[i]));
   return seen;
 }
 }  // namespace
@@ -112,7 +115,7 @@ struct Executor::Impl final : GraphRunner {
   Impl(NodeMachine& m, ExecuteOptions o) : nodes(m), options(std::move(o)), memory(options.memory_limit > 0) {}
 
   Seen see(const Type& claimed, const RunValue& value) const {
-    return nodes.widens() ? in_dtypes_of(claimed, look(value)) : look(value);
+    return nodes.widens() || nodes.elsewhere() ? as_claimed(nodes, claimed, look(value)) : look(value);
   }
 
   // Whether only strides differ from the type's, and only such that no element's place depends on.
@@ -199,7 +202,7 @@ struct Executor::Impl final : GraphRunner {
         memory.acquire(result);
         const Type& claimed = graph.type(node.result(i));
         if (plainly_is(claimed, result)) continue;
-        if (binding.match(claimed, see(claimed, result)) || !outermost || nodes.widens()) continue;
+        if (binding.match(claimed, see(claimed, result)) || !outermost || nodes.widens() || nodes.elsewhere()) continue;
         if (has_open_sizes(graph, Arg::of_value(node.result(i))) && matches_in_elements(binding, claimed, result))
           continue;
         check_open_sizes(graph, binding, describe(graph, node));

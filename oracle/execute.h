@@ -33,6 +33,8 @@ class NodeMachine {
                       const RunValue& like);      // the tensor itself gets sizes, places and elements
   virtual bool truth(const RunValue& predicate);  // of control flow
   virtual bool widens() const { return false; }   // floats have other dtypes than the graph says
+  // Tensors are on another device than the graph says, and lie there as they do.
+  virtual bool elsewhere() const { return false; }
   virtual void seed(uint64_t ambient) = 0;
   virtual void within(const std::function<void()>& nodes) { nodes(); }  // what a whole run is done in
 };

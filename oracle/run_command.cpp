@@ -8,6 +8,7 @@
 #include "oracle/binding_option.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/commands.h"
+#include "oracle/cuda_eager.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/gradients.h"
 #include "oracle/interpreted.h"
@@ -101,11 +102,12 @@ struct Way {
   std::string_view name;
   std::vector<std::string_view> options;
 };
-const std::array<Way, 5>& ways() {
-  static const std::array<Way, 5> all{{
+const std::array<Way, 6>& ways() {
+  static const std::array<Way, 6> all{{
       {"llvm", {"--target", "--threads", "--cache", "--profile", "--trace", "--calls"}},
       {"interp", {}},
       {"eager", {"--random", "--grad", "--guard"}},
+      {"cuda", {}},
       {"f64", {}},
       {"bound", {}},
   }};
@@ -169,10 +171,11 @@ ExitCode run_command(std::span<const std::string> args) {
   app.add_option("--on", on,
                  "what runs it: llvm, compiled to machine code, products and convolutions by libtorch (the default); "
                  "interp, the compiler's loops on their interpreter; eager libtorch (the default with --random, --grad "
-                 "and --guard); f64, eager with every float in float64; bound, that with an error bound for every "
+                 "and --guard); cuda, eager libtorch on a GPU, where inputs are copied to (no TF32); f64, eager with "
+                 "every float in float64; bound, that with an error bound for every "
                  "element, out0.error in the file. Of random ops llvm and interp draw "
                  "from Lenz's stream where it has a sampling for them")
-      ->check(CLI::IsMember({"llvm", "interp", "eager", "f64", "bound"}));
+      ->check(CLI::IsMember({"llvm", "interp", "eager", "cuda", "f64", "bound"}));
   app.add_option("--seed", seed, "of inputs without an initialiser, and of draws")->capture_default_str();
   add_values_option(app, mode);
   app.add_option("--inputs", inputs,
@@ -235,6 +238,10 @@ ExitCode run_command(std::span<const std::string> args) {
     for (const Damage& d : run.damage) std::fprintf(stderr, "wrong: %s\n", d.text().c_str());
     show_and_save(*graph, run, "eager", save, largest);
     return run.damage.empty() ? ExitCode::fine : ExitCode::wrong;
+  }
+  if (way == "cuda") {
+    show_and_save(*graph, run_on_cuda(*graph, values, binding, options), "eager on the GPU", save, largest);
+    return ExitCode::fine;
   }
   Execution run;
   loops::Counters counters;

@@ -110,6 +110,22 @@ TEST_F(RunCommand, OptionsChooseTheirWayOrContradictIt) {
               HasSubstr("--guard is an option of --on eager, --threads one of --on llvm"));
 }
 
+// Views of what is written, what makes tensors by itself, draws of a seed.
+TEST_F(RunCommand, AGpuRunsAGraphThatIsWrittenForACpu) {
+  write("moved.lenz",
+        "graph @g(%x: f32[4, 3] mutated, %k: bf16[64, 64]) {\n  %t = aten.t(%x)\n  %a = aten.add_.Tensor(%x, 1.0)\n"
+        "  %z = aten.arange(4)\n  %s = aten.mul(%t, %z)\n  %m = aten.mm(%k, %k)\n  return %t, %s, %m\n}\n");
+  const std::string out = file("moved.npz");
+  const Said ran = run({"--on", "cuda", "--seed", "3", "--save", out}, "moved.lenz");
+  if (ran.code == ExitCode::not_covered) {
+    EXPECT_THAT(ran.text, testing::AnyOf(HasSubstr("no GPU"), HasSubstr("CUDA half"))) << "what is missing";
+    return;
+  }
+  EXPECT_EQ(ran.code, ExitCode::fine) << ran.text;
+  const Said judged = check({"--seed", "3", "--against", out}, "moved.lenz");
+  EXPECT_EQ(judged.code, ExitCode::fine) << judged.text;
+}
+
 TEST_F(RunCommand, WhatCannotBeCompiledNamesWhatRunsItInstead) {
   write("lists.lenz", "graph @g(%l: [f32[4], f32[4]]) { %s = aten.stack(%l) return %s }");
   for (const char* on : {"llvm", "interp"}) {

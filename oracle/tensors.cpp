@@ -41,21 +41,25 @@ RunValue detached_copy(const RunValue& tensor) {
   return hold(tensor_of(tensor).clone());
 }
 
-std::vector<RunValue> detached_copies(std::span<const RunValue> values) {
+namespace {
+c10::Storage copy_of(const c10::Storage& from) {
+  const size_t bytes = from.nbytes();
+  c10::Allocator* allocator = c10::GetAllocator(from.device_type());
+  c10::Storage to(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes), allocator->allocate(bytes), allocator,
+                  true);
+  if (bytes) std::memcpy(to.mutable_data(), from.data(), bytes);
+  return to;
+}
+
+// The tensors anew, in copies of their storages.
+std::vector<RunValue> with_copies(std::span<const RunValue> values,
+                                  const std::function<c10::Storage(const c10::Storage&)>& copy_of,
+                                  const std::function<at::Tensor(const c10::Storage&, const at::Tensor&)>& as_before) {
   std::map<const void*, c10::Storage> copies;  // by the storage that they are of
   auto copied = [&](const at::Tensor& t) {
-    const c10::Storage& from = t.storage();
-    auto [at, fresh] = copies.try_emplace(from.unsafeGetStorageImpl());
-    if (fresh) {
-      const size_t bytes = from.nbytes();
-      c10::Allocator* allocator = c10::GetAllocator(from.device_type());
-      at->second = c10::Storage(c10::Storage::use_byte_size_t(), static_cast<int64_t>(bytes),
-                                allocator->allocate(bytes), allocator, true);
-      if (bytes) std::memcpy(at->second.mutable_data(), from.data(), bytes);
-    }
-    auto copy = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(at->second), t.key_set(), t.dtype());
-    copy.unsafeGetTensorImpl()->set_sizes_and_strides(t.sizes(), t.strides(), t.storage_offset());
-    return copy;
+    auto [at, fresh] = copies.try_emplace(t.storage().unsafeGetStorageImpl());
+    if (fresh) at->second = copy_of(t.storage());
+    return as_before(at->second, t);
   };
   std::vector<RunValue> made(values.begin(), values.end());
   for (RunValue& value : made) {
@@ -67,6 +71,35 @@ std::vector<RunValue> detached_copies(std::span<const RunValue> values) {
     value = hold(std::move(list));
   }
   return made;
+}
+}  // namespace
+
+std::vector<RunValue> detached_copies(std::span<const RunValue> values) {
+  return with_copies(values, copy_of, [](const c10::Storage& storage, const at::Tensor& t) {
+    auto copy = at::detail::make_tensor<c10::TensorImpl>(c10::Storage(storage), t.key_set(), t.dtype());
+    copy.unsafeGetTensorImpl()->set_sizes_and_strides(t.sizes(), t.strides(), t.storage_offset());
+    return copy;
+  });
+}
+
+std::vector<RunValue> copies_on(DeviceKind device, std::span<const RunValue> values) {
+  at::NoGradGuard no_grad;
+  const c10::Device to = to_aten(Device{device, 0});
+  auto bytes_there = [&](const c10::Storage& from) {
+    const auto bytes = static_cast<int64_t>(from.nbytes());
+    const auto of_bytes = at::TensorOptions().dtype(at::kByte);
+    const at::Tensor all = at::empty({0}, of_bytes.device(from.device())).set_(from, 0, {bytes}, {1});
+    const at::Tensor there = at::empty({bytes}, of_bytes.device(to));
+    there.copy_(all);
+    return there.storage();
+  };
+  return with_copies(values, bytes_there, [&](const c10::Storage& storage, const at::Tensor& t) {
+    at::Tensor copy = at::empty({0}, t.options().device(to));
+    copy.set_(storage, t.storage_offset(), t.sizes(), t.strides());
+    copy._set_conj(t.is_conj());
+    copy._set_neg(t.is_neg());
+    return copy;
+  });
 }
 
 RunValue slice_at(const RunValue& tensor, int64_t index) {
