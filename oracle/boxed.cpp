@@ -315,7 +315,10 @@ std::vector<RunValue> Boxed::inputs(const Graph& graph, const SymValues& symbols
 }
 
 void Boxed::seed(uint64_t seed) {
-  if (device_ == DeviceKind::cuda) at::globalContext().defaultGenerator(c10::kCUDA).set_current_seed(seed);
+  if (device_ == DeviceKind::cuda) {
+    at::Generator drawn_there = at::globalContext().defaultGenerator(c10::kCUDA);
+    drawn_there.set_current_seed(seed);
+  }
   at::Generator generator = at::detail::getDefaultCPUGenerator();
   std::lock_guard<std::mutex> lock(generator.mutex());
   // Filling the generator's state takes as long as two small ops: not where it is full already, and nothing was drawn.

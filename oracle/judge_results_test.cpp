@@ -463,6 +463,33 @@ TEST_F(JudgeResults, SmallResultsOfUncertainOperandsAreNumbersToo) {
   }
 }
 
+// Views that conjugate or negate when they are read, of an input and of what is computed, in memory that others read
+// as it is.
+TEST_F(JudgeResults, LazyViewsHoldInMemoryWhatTheyAreReadFrom) {
+  graph_ = parse_graph(R"(graph @g(%x: c64[2, 3] mut) {
+    %w = aten.mul_(%x, 2.0) %y = aten.mul(%x, 3.0) %c = aten.conj(%x) %a = aten.adjoint(%y) %i = aten.imag(%c)
+    return %c, %x, %a, %y, %i
+  })",
+                       op_table());
+  computed_by_eager();
+  ResultsVerdict own = judged();
+  EXPECT_EQ(own.code, ExitCode::fine) << (own.mismatch ? own.mismatch->summary() : own.why);
+  const Arrays right = arrays_;
+  number("out2", 1) *= -1;  // read as it lies in memory
+  EXPECT_THAT(refusal(), testing::HasSubstr("contradicts"));
+  arrays_ = right;
+  nlohmann::json j = told(arrays_);
+  j["out4"]["lazy"] = {"conjugate"};
+  tell(arrays_, j);
+  EXPECT_THAT(refusal(), testing::HasSubstr("not read so lazily"));
+  j["out4"]["lazy"] = "negate";
+  tell(arrays_, j);
+  EXPECT_THAT(refusal(), testing::HasSubstr("no list"));
+  arrays_ = right;
+  drop(arrays_, "lenz");  // of whoever says nothing
+  EXPECT_EQ(judged().code, ExitCode::fine);
+}
+
 TEST_F(JudgeResults, ABoolIsZeroOrOne) {
   graph_ = parse_graph(R"(graph @g(%b: bool[2, 3] init ones) {
     %n = aten.logical_and(%b, %b) %t = aten.transpose(%n, 0, 1)

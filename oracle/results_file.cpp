@@ -24,6 +24,7 @@ struct Claim {
   std::vector<std::byte> elements;
   bool in_file = true;          // false: an input, as the run began with it
   bool layout_assumed = false;  // strides are none of the file's
+  Lazy lazy;                    // how its memory is read
   std::string shares;           // the key of another one in the same memory; empty: nobody before it
   bool sharing_assumed = false;
   RunValue made;
@@ -105,6 +106,7 @@ class ResultsReader {
 
   void expect(const std::string& key, const RunValue& value) {
     Seen seen = look(value);
+    if (const Lazy lazy = lazy_of(value); lazy.conjugate || lazy.negate) expected_lazy_.emplace_back(key, lazy);
     if (seen.kind == TypeKind::list) {
       for (size_t k = 0; k < seen.elements.size(); ++k)
         expect(key + "." + std::to_string(k), element(value, static_cast<int64_t>(k)));
@@ -163,14 +165,31 @@ class ResultsReader {
   // An entry of the description has known fields and no others.
   void check_fields(const std::string& key, const nlohmann::json& entry) const {
     if (!entry.is_object()) fail("the entry `lenz`: " + key + " is no object");
-    constexpr std::string_view kFields[] = {"dtype", "sizes", "strides", "offset", "shares"};
+    constexpr std::string_view kFields[] = {"dtype", "sizes", "strides", "offset", "lazy", "shares"};
     for (const auto& [field, value] : entry.items()) {
       if (std::ranges::find(kFields, field) != std::end(kFields)) continue;
       const std::string_view meant = nearest_name(field, kFields);
       throw UserError("the entry `lenz`: " + key + " has an unknown field " + field, path_,
-                      meant.empty() ? "there are dtype, sizes, strides, offset and shares"
+                      meant.empty() ? "there are dtype, sizes, strides, offset, lazy and shares"
                                     : "did you mean " + std::string(meant) + "?");
     }
+  }
+
+  Lazy told_lazy(const std::string& key, Dtype dtype, const nlohmann::json& told) const {
+    Lazy lazy;
+    bool fine = told.is_array();
+    for (size_t i = 0; fine && i < told.size(); ++i) {
+      if (told[i] == "conjugate")
+        lazy.conjugate = true;
+      else if (told[i] == "negate")
+        lazy.negate = true;
+      else
+        fine = false;
+    }
+    if ((lazy.conjugate && !is_complex(dtype)) || (lazy.negate && dtype == Dtype::b8))
+      fail("the entry `lenz`: " + key + " is " + std::string(name(dtype)) + ", which is not read so lazily");
+    if (!fine) fail("the entry `lenz`: " + key + ".lazy is no list of \"conjugate\" and \"negate\"");
+    return lazy;
   }
 
   // What the file says of an array: its type, and who has its memory. Of what it does not say, nothing.
@@ -195,6 +214,12 @@ class ResultsReader {
       c.type.strides = contiguous_strides(c.type.sizes);
     }
     const nlohmann::json* e = entry(key);
+    if (e && e->contains("lazy")) {
+      c.lazy = told_lazy(key, c.type.dtype, (*e)["lazy"]);
+    } else if (const auto as_expected = std::ranges::find(expected_lazy_, key, [](const auto& l) { return l.first; });
+               c.layout_assumed && as_expected != expected_lazy_.end()) {
+      c.lazy = as_expected->second;
+    }
     if (e && e->contains("offset")) {
       if (!(*e)["offset"].is_number_integer() || (*e)["offset"].get<int64_t>() < 0)
         fail("the entry `lenz`: " + key + ".offset is no count");
@@ -337,7 +362,7 @@ class ResultsReader {
     for (const bool in_file : {false, true})  // an input that the file has not shows what was written to its memory
       for (Claim* c : members) {
         if (c->in_file != in_file) continue;
-        c->made = make(c->type, memory);
+        c->made = read_lazily(make(c->type, memory), c->lazy);
         set_elements(c->made, c->elements);
         if (elements_of(c->made) != c->elements && let_go(*c, std::span(&c, 1))) return false;
       }
@@ -427,6 +452,7 @@ class ResultsReader {
   nlohmann::json told_ = nlohmann::json::object();
   std::vector<std::pair<std::string, Seen>> seen_;  // expected outputs, by key
   std::vector<std::string> numbers_;                // those of them that are numbers
+  std::vector<std::pair<std::string, Lazy>> expected_lazy_;
   std::vector<std::pair<std::string, std::string>> expected_sharing_;
   std::string contradiction_;  // of two arrays, by all that the file says
   std::vector<Claim> claims_;  // inputs first

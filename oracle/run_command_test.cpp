@@ -113,7 +113,7 @@ TEST_F(RunCommand, OptionsChooseTheirWayOrContradictIt) {
 // Views of what is written, what makes tensors by itself, draws of a seed.
 TEST_F(RunCommand, AGpuRunsAGraphThatIsWrittenForACpu) {
   write("moved.lenz",
-        "graph @g(%x: f32[4, 3] mutated, %k: bf16[64, 64]) {\n  %t = aten.t(%x)\n  %a = aten.add_.Tensor(%x, 1.0)\n"
+        "graph @g(%x: f32[4, 3] mut, %k: bf16[64, 64]) {\n  %t = aten.t(%x)\n  %a = aten.add_(%x, 1.0)\n"
         "  %z = aten.arange(4)\n  %s = aten.mul(%t, %z)\n  %m = aten.mm(%k, %k)\n  return %t, %s, %m\n}\n");
   const std::string out = file("moved.npz");
   const Said ran = run({"--on", "cuda", "--seed", "3", "--save", out}, "moved.lenz");

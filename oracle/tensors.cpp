@@ -102,6 +102,18 @@ std::vector<RunValue> copies_on(DeviceKind device, std::span<const RunValue> val
   });
 }
 
+Lazy lazy_of(const RunValue& value) {
+  if (!value || !value->value.isTensor()) return {};
+  return {tensor_of(value).is_conj(), tensor_of(value).is_neg()};
+}
+
+RunValue read_lazily(const RunValue& tensor, Lazy lazy) {
+  at::Tensor read = tensor_of(tensor).alias();
+  read._set_conj(lazy.conjugate);
+  read._set_neg(lazy.negate);
+  return hold(std::move(read));
+}
+
 RunValue slice_at(const RunValue& tensor, int64_t index) {
   at::NoGradGuard no_grad;
   return hold(tensor_of(tensor).select(0, index));
@@ -234,10 +246,26 @@ bool are_bools(std::span<const std::byte> elements) {
   return std::ranges::all_of(elements, [](std::byte b) { return b <= std::byte{1}; });
 }
 
+namespace {
+// What memory holds where a tensor is read as these elements.
+at::Tensor as_stored(const at::Tensor& t, std::span<const std::byte> elements) {
+  at::NoGradGuard no_grad;
+  at::Tensor stored = at::empty(t.sizes(), at::TensorOptions().dtype(t.dtype()));
+  std::memcpy(stored.mutable_data_ptr(), elements.data(), elements.size());
+  if (t.is_conj()) stored = stored.conj_physical();
+  return t.is_neg() ? stored.neg() : stored;
+}
+}  // namespace
+
 void set_elements(const RunValue& tensor, std::span<const std::byte> elements) {
   const at::Tensor& t = tensor_of(tensor);
   LENZ_CHECK(elements.size() == t.nbytes(), "as many elements as the tensor has");
   if (elements.empty()) return;
+  at::Tensor stored;
+  if (t.is_conj() || t.is_neg()) {
+    stored = as_stored(t, elements);
+    elements = {static_cast<const std::byte*>(stored.const_data_ptr()), stored.nbytes()};
+  }
   auto* data = static_cast<std::byte*>(t.mutable_data_ptr());
   if (t.is_contiguous()) {
     std::memcpy(data, elements.data(), elements.size());

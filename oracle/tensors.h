@@ -41,6 +41,13 @@ uint64_t storage_bytes(std::span<const RunValue> values);
 // Whether a tensor is just what a type without symbols says; false where that takes a closer look.
 bool plainly_is(const Type& claimed, const RunValue& value);
 
+// What a view does to elements when they are read.
+struct Lazy {
+  bool conjugate = false, negate = false;
+};
+Lazy lazy_of(const RunValue& value);
+RunValue read_lazily(const RunValue& tensor, Lazy lazy);  // the same memory, read so
+
 // Elements in logical order, as to_bits (compiler/scalar/rounding.h) packs them in memory; lazy conjugation done.
 std::vector<std::byte> elements_of(const RunValue& tensor);
 // Whether elements_of gives the same for both, told without a copy; no: perhaps, for it looks at what is contiguous
@@ -49,7 +56,8 @@ bool plainly_same_elements(const RunValue& a, const RunValue& b);
 // The element at this place among them; of a bool its byte, of which only 0 and 1 are bools.
 ScalarValue scalar_at(Dtype dtype, std::span<const std::byte> elements, uint64_t i);
 bool are_bools(std::span<const std::byte> elements);
-// Writes elements in that order into a tensor; of those that share memory the last one stays.
+// Writes elements in that order into a tensor, such that they are read as these; of those that share memory the last
+// one stays.
 void set_elements(const RunValue& tensor, std::span<const std::byte> elements);
 NpyArray to_npy(const RunValue& tensor);
 

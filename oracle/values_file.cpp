@@ -161,6 +161,9 @@ class ResultsWriter {
                             {"sizes", std::vector<int64_t>(seen.sizes.begin(), seen.sizes.end())},
                             {"strides", std::vector<int64_t>(seen.strides.begin(), seen.strides.end())},
                             {"offset", seen.offset}};
+    const Lazy lazy = lazy_of(value);
+    if (lazy.conjugate) entry["lazy"].push_back("conjugate");
+    if (lazy.negate) entry["lazy"].push_back("negate");
     auto owner = std::ranges::find(storages_, seen.storage, [](const auto& s) { return s.first; });
     if (owner != storages_.end()) entry["shares"] = owner->second;
     storages_.emplace_back(seen.storage, key);

@@ -1,8 +1,8 @@
 // Inputs and results of a run as .npz files: a key per input name (`%out0` for an input that has an output's), `out0`,
 // `out1`, ... for outputs (numbers as arrays of i64, f64 or bool without dims), and an entry `lenz` of JSON that says
-// of each tensor the dtype, sizes, strides, offset and with whom it `shares` memory (an earlier key, or an input);
-// `"ending": "raised"` in it says that the run raised,
-// "reference" that these are no results but what they are judged by. Thread-safety: free functions.
+// of each tensor the dtype, sizes, strides, offset, `lazy` and with whom it `shares` memory (an earlier key, or an
+// input); `"ending": "raised"` in it says that the run raised, "reference" that these are no results but what they are
+// judged by. Thread-safety: free functions.
 #pragma once
 
 #include <string>
