@@ -132,13 +132,13 @@ std::string_view way_to_run(const CLI::App& app, const std::string& asked) {
 }
 
 void show_and_save(const Graph& graph, const Execution& run, const std::string& raiser, const std::string& save,
-                   size_t largest) {
+                   size_t largest, Layouts layouts = Layouts::told) {
   const std::string place = run.where.empty() ? "" : " at " + run.where;
   if (run.ending == Ending::raised && !save.empty()) write_results(save, graph, run);
   if (run.ending == Ending::raised) throw UserError(raiser + " raises: " + run.text, run.where);
   if (run.ending == Ending::out_of_memory) throw Unsupported("out of memory" + place + ": " + run.text);
   show_results(graph, run, largest);
-  if (!save.empty()) write_results(save, graph, run);
+  if (!save.empty()) write_results(save, graph, run, layouts);
 }
 
 // What can't be compiled may be interpreted, and always be run as it is.
@@ -240,7 +240,9 @@ ExitCode run_command(std::span<const std::string> args) {
     return run.damage.empty() ? ExitCode::fine : ExitCode::wrong;
   }
   if (way == "cuda") {
-    show_and_save(*graph, run_on_cuda(*graph, values, binding, options), "eager on the GPU", save, largest);
+    // How results lie there is said of no CPU.
+    show_and_save(*graph, run_on_cuda(*graph, values, binding, options), "eager on the GPU", save, largest,
+                  Layouts::untold);
     return ExitCode::fine;
   }
   Execution run;

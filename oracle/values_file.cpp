@@ -149,6 +149,7 @@ std::optional<NpyArray> number_array(const Seen& seen) {
 // Arrays under their keys, and what their entry in the description says of each.
 class ResultsWriter {
  public:
+  explicit ResultsWriter(Layouts layouts) : layouts_(layouts) {}
   void own(const RunValue& input, const std::string& key) { storages_.emplace_back(look(input).storage, key); }
   void add(const std::string& key, const RunValue& value) {
     Seen seen = look(value);
@@ -158,15 +159,8 @@ class ResultsWriter {
     if (auto array = number_array(seen)) arrays_.emplace_back(key, std::move(*array));
     if (seen.kind != TypeKind::tensor || seen.foreign) return;
     nlohmann::json entry = {{"dtype", std::string(name(seen.dtype))},
-                            {"sizes", std::vector<int64_t>(seen.sizes.begin(), seen.sizes.end())},
-                            {"strides", std::vector<int64_t>(seen.strides.begin(), seen.strides.end())},
-                            {"offset", seen.offset}};
-    const Lazy lazy = lazy_of(value);
-    if (lazy.conjugate) entry["lazy"].push_back("conjugate");
-    if (lazy.negate) entry["lazy"].push_back("negate");
-    auto owner = std::ranges::find(storages_, seen.storage, [](const auto& s) { return s.first; });
-    if (owner != storages_.end()) entry["shares"] = owner->second;
-    storages_.emplace_back(seen.storage, key);
+                            {"sizes", std::vector<int64_t>(seen.sizes.begin(), seen.sizes.end())}};
+    if (layouts_ == Layouts::told) tell_layout(entry, key, value, seen);
     description_[key] = entry;
     arrays_.emplace_back(key, to_npy(value));
   }
@@ -183,6 +177,18 @@ class ResultsWriter {
   }
 
  private:
+  void tell_layout(nlohmann::json& entry, const std::string& key, const RunValue& value, const Seen& seen) {
+    entry["strides"] = std::vector<int64_t>(seen.strides.begin(), seen.strides.end());
+    entry["offset"] = seen.offset;
+    const Lazy lazy = lazy_of(value);
+    if (lazy.conjugate) entry["lazy"].push_back("conjugate");
+    if (lazy.negate) entry["lazy"].push_back("negate");
+    auto owner = std::ranges::find(storages_, seen.storage, [](const auto& s) { return s.first; });
+    if (owner != storages_.end()) entry["shares"] = owner->second;
+    storages_.emplace_back(seen.storage, key);
+  }
+
+  Layouts layouts_;
   std::vector<std::pair<std::string, NpyArray>> arrays_;
   nlohmann::json description_ = nlohmann::json::object();
   std::vector<std::pair<const void*, std::string>> storages_;
@@ -204,8 +210,8 @@ std::vector<bool> changed_inputs(const Graph& graph) {
   return changed;
 }
 
-void write_results(const std::string& path, const Graph& graph, const Execution& execution) {
-  ResultsWriter writer;
+void write_results(const std::string& path, const Graph& graph, const Execution& execution, Layouts layouts) {
+  ResultsWriter writer(layouts);
   if (execution.ending == Ending::raised) {
     writer.ends_as("raised");
     return writer.write(path);
@@ -221,7 +227,7 @@ void write_results(const std::string& path, const Graph& graph, const Execution&
 }
 
 void write_reference(const std::string& path, const Graph& graph, const Reference& reference) {
-  ResultsWriter writer;
+  ResultsWriter writer(Layouts::told);
   const std::vector<bool> changed = changed_inputs(graph);
   for (size_t i = 0; i < reference.inputs.size(); ++i)
     if (changed[i]) add_bounded(writer, input_key(graph, graph.inputs()[i]), reference.inputs[i]);

@@ -56,7 +56,9 @@ struct Untold {
 Execution read_results(const std::string& path, const Graph& graph, Boxed& boxed, const Execution& expected,
                        std::span<const RunValue> inputs, Untold& untold);
 // Of a run that raised that it did, and nothing else.
-void write_results(const std::string& path, const Graph& graph, const Execution& execution);
+enum class Layouts : uint8_t { told, untold };  // the strides, offsets and memory of tensors
+void write_results(const std::string& path, const Graph& graph, const Execution& execution,
+                   Layouts layouts = Layouts::told);
 // Of each input whether a run may leave other elements in it: it is written to, or shares memory with one that is.
 std::vector<bool> changed_inputs(const Graph& graph);
 // The reference's values as float64, and where they are uncertain beside `out0` also `out0.error` and `out0.ambiguous`.

@@ -26,13 +26,14 @@ bool has_host_kernel(const Graph& graph, const Node& node) {
 }
 
 bool has_no_share(const Node& node) {
-  auto is_zero = [&](std::string_view name) {
+  auto is_taken = [&](std::string_view name, int times) {
     const int i = node.op->schema.find(name);
     if (i < 0) return false;
     const Arg& share = node.args[static_cast<size_t>(i)];
-    return (share.kind == ArgKind::integer && share.dim().is(0)) || (share.kind == ArgKind::real && share.real() == 0);
+    return (share.kind == ArgKind::integer && share.dim().is(times)) ||
+           (share.kind == ArgKind::real && share.real() == times);
   };
-  return is_zero("alpha") && is_zero("beta");
+  return is_taken("alpha", 0) && node.op->schema.find("beta") >= 0 && !is_taken("beta", 1);
 }
 
 }  // namespace lenz
