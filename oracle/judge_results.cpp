@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "compiler/graph/alias.h"
 #include "compiler/graph/rebuild.h"
 #include "oracle/decisions.h"
 #include "oracle/known_faults.h"
@@ -25,6 +26,27 @@ ResultsVerdict not_covered(ResultsVerdict verdict, std::string why) {
 std::vector<RunValue> copies_of(Boxed& boxed, const Graph& graph, Binding& binding, const JudgeOptions& options) {
   if (!options.inputs.empty()) return read_inputs(options.inputs, graph, boxed, binding, options.seed, true);
   return draw_inputs(graph, boxed, binding, options.values, options.seed);
+}
+
+// The first node that writes to a tensor whose elements share places: what they are afterwards hangs on its order,
+// which is nobody's promise.
+std::optional<NodeId> write_in_some_order(const Graph& graph, const SymValues& sizes) {
+  std::optional<NodeId> first;
+  auto share_places = [&](ValueId v) {
+    const Type& t = graph.type(v);
+    if (!t.is_tensor()) return false;
+    const LayoutClass layout = layout_of(t, sizes);
+    return layout == LayoutClass::expanded || layout == LayoutClass::overlapping;
+  };
+  graph.for_each_node([&](NodeId id) {
+    const Node& node = graph.node(id);
+    for (size_t i = 0; !first && i < node.arguments().size(); ++i)
+      if (writes_operand(*node.op, node.arguments(), i))
+        for_each_value(node.arguments()[i], [&](ValueId v) {
+          if (share_places(v)) first = id;
+        });
+  });
+  return first;
 }
 
 }  // namespace
@@ -116,6 +138,12 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
     verdict.alike = !verdict.mismatch;
   }
   verdict.shares = judgement.shares;
+  if (judgement.mismatch || verdict.mismatch)
+    if (const auto node = write_in_some_order(needed, binding.lookup())) {
+      verdict.mismatch.reset();
+      return not_covered(verdict, "elements hang on the order of a write to a tensor whose elements share places: " +
+                                      needed.node(*node).op->full_name);
+    }
   // Where eager is known to be off, and is, its own elements are known for it. What lies no further off may be those of
   // its kernels on another machine, or wrong: nobody can tell.
   if (judgement.mismatch) {

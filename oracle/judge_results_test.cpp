@@ -490,6 +490,21 @@ TEST_F(JudgeResults, LazyViewsHoldInMemoryWhatTheyAreReadFrom) {
   EXPECT_EQ(judged().code, ExitCode::fine);
 }
 
+// An element that is written several times is what the last write made, and which one that is nobody says.
+TEST_F(JudgeResults, WritesToElementsThatShareMemoryHangOnTheirOrder) {
+  graph_ = parse_graph(
+      "graph @g(%x: f64[3, 7] strides [1, 2] mut init uniform(2, 4, seed=1)) { %y = aten.acosh(%x, out=%x) return %y }",
+      op_table());
+  computed_by_eager();
+  for (const char* key : {"x", "out0"}) {
+    auto* numbers = reinterpret_cast<double*>(array(arrays_, key).bytes.data());
+    for (size_t i = 0; i < 21; ++i) numbers[i] = 0.25;
+  }
+  const ResultsVerdict other = judged();
+  EXPECT_EQ(other.code, ExitCode::not_covered);
+  EXPECT_THAT(other.why, testing::HasSubstr("share places: aten.acosh.out"));
+}
+
 TEST_F(JudgeResults, ABoolIsZeroOrOne) {
   graph_ = parse_graph(R"(graph @g(%b: bool[2, 3] init ones) {
     %n = aten.logical_and(%b, %b) %t = aten.transpose(%n, 0, 1)
