@@ -59,10 +59,9 @@ class Subject {
   bool has_run() const { return run_ != nullptr; }
   // Eager's run of the graph, made when first asked for.
   oracle::Trial& trial();
-  // The same at values of another kind, kept for who asks next unless it holds many elements; null: none serve, or
-  // eager does not finish with all that it has.
+  // The same at values of another kind, kept for who asks next; null: none serve, eager does not finish with all that
+  // it has, or there are so many elements that what goes wrong hangs on their number, not on what they are.
   oracle::Trial* trial_with(oracle::Values kind);
-  void forget_large_trials();
   // What the pipeline makes of the graph, on a trial's values in eager: run once for all who ask.
   const oracle::Execution& eager_passed(oracle::Trial& trial);
   bool passed_keeps_bits(oracle::Trial& trial);  // of what the graph itself gives there; compared once, too
