@@ -139,7 +139,6 @@ TEST(Grow, ReachesEverythingInTurn) {
   }
 }
 
-// One call may make every element of one operand meet every one of another. Graphs of the corpus are as they are.
 // Eager counts from such a number up to zero: of what the graph computes, a million times now and then.
 TEST(Grow, NumbersThatAreCountedToAreInputs) {
   GrowOptions options;
@@ -161,6 +160,7 @@ TEST(Grow, NumbersThatAreCountedToAreInputs) {
   EXPECT_GT(counted, 30u);
 }
 
+// One call may make every element of one operand meet every one of another. Graphs of the corpus are as they are.
 TEST(Grow, LeavesOutResultsOfTooManyElements) {
   constexpr double kMost = 1 << 23;
   uint64_t thousands = 0;

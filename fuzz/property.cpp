@@ -75,7 +75,7 @@ Subject::Subject(const Graph& graph, const Setting& setting, oracle::Boxed& boxe
       setting_(setting),
       boxed_(boxed),
       scratch_(std::move(scratch)),
-      quick_code_(setting.seed / 2 % 8 != 0),
+      quick_code_(setting.seed / 2 % 32 != 0),
       text_after_each_(setting.seed / 16 % 4 == 0) {}
 Subject::~Subject() = default;
 

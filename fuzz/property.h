@@ -79,7 +79,8 @@ class Subject {
   // elements, and none of one of millions.
   enum class Form : uint8_t { lowered, fused, realised, passes_off };
   bool interprets(Form form, const loops::Program& program);
-  // Of eight cases seven have code that is made quickly: what is emitted is the same, but that long rows are called.
+  // Most cases have code that is made quickly, in a fifth of the time: what is emitted is the same, but that long rows
+  // are called. One in 32 has what users get.
   bool quick_code() const { return quick_code_; }
   // In most cases tiles, parts and what a thread gets are smaller than they should be: few elements reach their ends.
   int64_t grain() const;
