@@ -24,7 +24,7 @@ namespace lenz::fuzz {
 namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
-constexpr size_t kSlice = 12;  // batches that one worker process sees at most
+constexpr size_t kSlice = 48;  // batches that one worker process sees at most: it compiles what they share
 constexpr int kDeathsOfBatch = 16;
 constexpr double kSlow = 0.005;  // seconds of the processor; what takes less nobody asks about
 const std::string kLooksLike = "Looks like issue ";

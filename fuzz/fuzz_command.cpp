@@ -289,6 +289,10 @@ ExitCode fuzz_command(std::span<const std::string> args) {
   app.add_option("--out", options.out, "folder of the store and of what is found");
   app.add_flag("--resume", options.resume, "go on with the last campaign in that folder's store");
   app.add_flag("--first-finding", options.first_finding, "end with the first case that fails, as it was found");
+  app.add_option("--reductions", options.reductions,
+                 "look into so many findings that fail one property with one symptom")
+      ->check(CLI::Range(0, 1000))
+      ->capture_default_str();
   auto* small = app.add_flag("--exhaustive", exhaustive, "all graphs over the --ops instead of random ones");
   app.add_option("--ops", few.ops, "of --exhaustive: add,sum,max.dim,relu_")->delimiter(',')->needs(small);
   app.add_option("--most", few.most, "of --exhaustive: ops in a graph")

@@ -84,6 +84,11 @@ bool is_made_of_others(const OpDef& op) {
   return !row.has(Trait::core) && !row.has(Trait::elementwise) && !row.has(Trait::view) && !row.has(Trait::movement);
 }
 
+bool is_costly(const OpDef& op) {
+  return op.wants.find("counted") != op.wants.npos ||
+         (!op.scalar.empty() && find_scalar(op.scalar)->has(traits::costly));
+}
+
 uint64_t StratifiedChooser::below(uint64_t n) {
   constexpr uint64_t kMost = 8;
   const uint64_t place = place_++;
@@ -92,10 +97,7 @@ uint64_t StratifiedChooser::below(uint64_t n) {
 }
 
 GraphCalls::GraphCalls(Growth& growth, Chooser& choose, const OpDef& op, std::optional<Visit> visit)
-    : CallMaker(*growth.graph, choose, op),
-      growth_(growth),
-      visit_(visit),
-      costly_(!op.scalar.empty() && find_scalar(op.scalar)->has(traits::costly)) {
+    : CallMaker(*growth.graph, choose, op), growth_(growth), visit_(visit), costly_(is_costly(op)) {
   if (visit) stratified_.emplace(choose, *visit);
 }
 

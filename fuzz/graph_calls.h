@@ -29,6 +29,8 @@ struct Growth {
 bool is_constant(const Graph& graph, ValueId v);  // or a view of one: nobody may write to it
 bool is_made_of_others(const OpDef& op);          // by its definition: its steps may meet every pair of elements
 bool has_gaps(const Type& t);                     // between its elements, or before them
+// It counts as far as a number says, or as a series goes: no call for numbers that the graph computes.
+bool is_costly(const OpDef& op);
 
 // A row that comes for the number-th time.
 struct Visit {
@@ -88,7 +90,7 @@ class GraphCalls final : public CallMaker {
   Growth& growth_;
   const std::optional<Visit> visit_;
   std::optional<StratifiedChooser> stratified_;
-  const bool costly_;  // it counts as far as a number says: no call for numbers that the graph computes
+  const bool costly_;
   std::vector<Handed> handed_;
   int64_t edges_drawn_ = 1;  // their product
 };

@@ -196,7 +196,7 @@ class Grower {
     std::vector<NodeId> calls;
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);
-      bool fits = node.op->generate && node.result_count > 0 && resized(graph, node).empty();
+      bool fits = node.op->generate && node.result_count > 0 && !is_costly(*node.op) && resized(graph, node).empty();
       for (const Arg& a : node.arguments()) {
         fits = fits && a.kind != ArgKind::graph;
         for_each_value(a, [&](ValueId v) { fits = fits && std::ranges::count(growth.values, v) > 0; });
@@ -224,7 +224,8 @@ class Grower {
     Graph& graph = *growth.graph;
     NodeId id = graph.last();
     while (id != before && graph.node(id).op->full_name == kElement) id = graph.previous(id);
-    if (id == before || !graph.node(id).op->generate || !resized(graph, graph.node(id)).empty()) return;
+    if (id == before || !graph.node(id).op->generate || is_costly(*graph.node(id).op)) return;
+    if (!resized(graph, graph.node(id)).empty()) return;
     const Node node = graph.node(id);
     std::vector<Arg> args(node.arguments().begin(), node.arguments().end());
     auto writes = [&] {

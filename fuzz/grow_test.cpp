@@ -12,9 +12,11 @@
 #include "compiler/graph/text.h"
 #include "compiler/graph/verify.h"
 #include "compiler/ops/op_table.h"
+#include "compiler/ops/wants.h"
 #include "fuzz/case.h"
 #include "fuzz/coverage.h"
 #include "fuzz/from_corpus.h"
+#include "fuzz/graph_calls.h"
 #include "fuzz/idioms.h"
 
 namespace lenz::fuzz {
@@ -135,6 +137,27 @@ TEST(Grow, ReachesEverythingInTurn) {
     if (kind.kind == "op") EXPECT_LT(kind.names.size(), kind.all / 100);
     if (kind.kind == "pass") EXPECT_LE(kind.names.size(), 2u) << testing::PrintToString(kind.names);
   }
+}
+
+// Eager counts from such a number up to zero: of what the graph computes, a million times now and then.
+TEST(Grow, NumbersThatAreCountedToAreInputs) {
+  GrowOptions options;
+  options.corpus = options.control = false;
+  size_t counted = 0;
+  for (uint64_t i = 0; i < 1500; ++i) {
+    const Case c = draw_case(5, i, pool(), options);
+    c.graph->for_each_node([&](NodeId id) {
+      const Node& node = c.graph->node(id);
+      for (const OperandWant& want : wants_of(*c.graph, *node.op, node.arguments())) {
+        if (want.kind != OperandWant::counted) continue;
+        ++counted;
+        EXPECT_TRUE(c.graph->value(want.value).producer == kNone || is_constant(*c.graph, want.value))
+            << c.graph->value_name(want.value) << " of " << node.op->full_name << " in\n"
+            << c.text();
+      }
+    });
+  }
+  EXPECT_GT(counted, 30u);
 }
 
 // One call may make every element of one operand meet every one of another. Graphs of the corpus are as they are.

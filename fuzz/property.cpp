@@ -75,7 +75,7 @@ Subject::Subject(const Graph& graph, const Setting& setting, oracle::Boxed& boxe
       setting_(setting),
       boxed_(boxed),
       scratch_(std::move(scratch)),
-      quick_code_(setting.seed / 2 % 8 != 0),
+      quick_code_(setting.seed / 2 % 32 != 0),
       text_after_each_(setting.seed / 16 % 4 == 0) {}
 Subject::~Subject() = default;
 
@@ -109,6 +109,8 @@ oracle::Trial& Subject::trial() {
 }
 
 oracle::Trial* Subject::trial_with(oracle::Values kind) {
+  constexpr int64_t kMany = 1 << 17;
+  if (elements(1) >= kMany) return nullptr;
   std::unique_ptr<Other>& other = others_[kind];
   if (!other) {
     const oracle::Binding& sizes = trial().binding();
@@ -121,13 +123,6 @@ oracle::Trial* Subject::trial_with(oracle::Values kind) {
   // Facts speak of the case's own values, and what refuses others may be needless.
   const bool serves = made && made->expected().ending == oracle::Ending::finished && !made->needless();
   return serves ? &*made : nullptr;
-}
-
-void Subject::forget_large_trials() {
-  constexpr int64_t kLarge = 1 << 20;  // results and their bounds take tens of bytes an element
-  if (elements(1) < kLarge) return;
-  of_passed_.clear();
-  others_.clear();
 }
 
 Subject::OfPassed& Subject::of_passed(oracle::Trial& trial) {
@@ -395,10 +390,7 @@ std::optional<Failure> failure_with_values(
       mismatch = eager_against_reference(*trial);
       by = "reference";
     }
-    if (!mismatch) {
-      subject.forget_large_trials();
-      continue;
-    }
+    if (!mismatch) continue;
     auto failure = subject.failed(by, *mismatch);
     failure->detail += "\n  with values=" + std::string(name(kind));
     failure->values = name(kind);

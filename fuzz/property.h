@@ -59,10 +59,9 @@ class Subject {
   bool has_run() const { return run_ != nullptr; }
   // Eager's run of the graph, made when first asked for.
   oracle::Trial& trial();
-  // The same at values of another kind, kept for who asks next unless it holds many elements; null: none serve, or
-  // eager does not finish with all that it has.
+  // The same at values of another kind, kept for who asks next; null: none serve, eager does not finish with all that
+  // it has, or there are so many elements that what goes wrong hangs on their number, not on what they are.
   oracle::Trial* trial_with(oracle::Values kind);
-  void forget_large_trials();
   // What the pipeline makes of the graph, on a trial's values in eager: run once for all who ask.
   const oracle::Execution& eager_passed(oracle::Trial& trial);
   bool passed_keeps_bits(oracle::Trial& trial);  // of what the graph itself gives there; compared once, too
@@ -80,7 +79,8 @@ class Subject {
   // elements, and none of one of millions.
   enum class Form : uint8_t { lowered, fused, realised, passes_off };
   bool interprets(Form form, const loops::Program& program);
-  // Of eight cases seven have code that is made quickly: what is emitted is the same, but that long rows are called.
+  // Most cases have code that is made quickly, in a fifth of the time: what is emitted is the same, but that long rows
+  // are called. One in 32 has what users get.
   bool quick_code() const { return quick_code_; }
   // In most cases tiles, parts and what a thread gets are smaller than they should be: few elements reach their ends.
   int64_t grain() const;

@@ -1,5 +1,8 @@
 #include "oracle/needless.h"
 
+#include <cmath>
+#include <limits>
+
 #include "compiler/graph/alias.h"
 #include "compiler/graph/symbol_makers.h"
 #include "compiler/passes/expand_node.h"
@@ -114,11 +117,14 @@ std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact) {
 }
 
 namespace {
-// What stands where a node raised: whoever hangs on what it gives tells these apart.
-constexpr int64_t kStandIns[] = {0, 1, 100};
+// What stands where a node raised: whoever hangs on what it gives tells these apart. What is no number, among floats: a
+// definition that does not ask what eager asks may give that, and 0 times it is not 0.
+constexpr double kStandIns[] = {0, 1, 100, std::numeric_limits<double>::infinity(),
+                                std::numeric_limits<double>::quiet_NaN()};
+constexpr double kInteger = 2;  // among integers, in the place of those
 
 // The graph with a fill in the place of each result; null if the node does more than give fresh tensors.
-std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, int64_t number) {
+std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, double number) {
   const Node& node = graph.node(raises);
   AliasClasses classes(graph);
   if (effects(graph, node).any() || node.op->has(Trait::data_dependent)) return nullptr;
@@ -136,7 +142,10 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, int64_t 
   SmallVec<Arg, 4> fills;
   for (uint16_t i = 0; i < copy.result_count; ++i) {
     const Type& type = other->type(copy.result(i));
-    const Arg args[] = {other->context().dims(type.sizes()), Arg::of_int(number)};
+    const bool real = is_floating(type.dtype) || is_complex(type.dtype);
+    const double held = real || std::isfinite(number) ? number : kInteger;
+    const Arg args[] = {other->context().dims(type.sizes()),
+                        real ? Arg::of_real(held) : Arg::of_int(static_cast<int64_t>(held))};
     const Keyword as[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
     const ValueId fill = call(*other, there, "aten.full", args, copy.origin, as);  // op name: the fill itself
     fills.push_back(Arg::of_value(placed_like(*other, there, fill, type, copy.origin)));
@@ -163,7 +172,7 @@ Raised run_to_error(const Graph& graph, ExecuteOptions options, const RunGraph& 
 std::optional<NeededRun> whatever_it_gives(const Graph& graph, NodeId raises, const ExecuteOptions& options,
                                            const RunGraph& run) {
   std::optional<NeededRun> first;
-  for (const int64_t number : kStandIns) {
+  for (const double number : kStandIns) {
     std::unique_ptr<Graph> with = with_stand_in(graph, raises, number);
     if (!with) return std::nullopt;
     NeededRun needed = run_needed(*with, options, run);

@@ -35,12 +35,13 @@ TEST(Needless, ErrorsAreDroppedByWhoeverMadeResults) {
 
 // x - x of integers is 0 whatever x is: who folds it never looks for the row. At least 1 is another matter.
 TEST(Needless, NoResultHangsOnTheValue) {
-  const std::string text =
-      "graph @g(%x: i16[1], %i: i64[1] init integers(2, 3, seed=0)) {\n"
-      "  %row = aten.index_select(%x, 0, %i)\n";
   Boxed boxed(DeviceKind::cpu);
-  auto ends = [&](const std::string& rest) {
-    const auto graph = parse_graph(text + rest, op_table());
+  auto ends = [&](const std::string& rest, const std::string& dtype = "i16") {
+    const auto graph = parse_graph("graph @g(%x: " + dtype +
+                                       "[1], %i: i64[1] init integers(2, 3, seed=0)) {\n"
+                                       "  %row = aten.index_select(%x, 0, %i)\n" +
+                                       rest,
+                                   op_table());
     const NeededRun run = run_needed(*graph, {}, [&](const Graph& part, const ExecuteOptions& options) {
       return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
     });
@@ -48,6 +49,10 @@ TEST(Needless, NoResultHangsOnTheValue) {
   };
   EXPECT_EQ(ends("  %r = aten.sub.Tensor(%row, %row)\n  return %r\n}\n"), std::pair(Ending::finished, true));
   EXPECT_EQ(ends("  %r = aten.clamp(%row, 1)\n  return %r\n}\n"), std::pair(Ending::raised, false));
+  // 0 times a float is 0 only of what is a number, and nobody says that it gives one.
+  const std::string times = "  %r = aten.mul(%row, 0)\n  return %r\n}\n";
+  EXPECT_EQ(ends(times), std::pair(Ending::finished, true));
+  EXPECT_EQ(ends(times, "f32"), std::pair(Ending::raised, false));
 }
 
 }  // namespace

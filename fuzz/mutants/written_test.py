@@ -45,6 +45,8 @@ class Written(unittest.TestCase):
                 if "fault_text" in edit["replacement"]:  # of a text, any part
                     continue
                 planted = edit["replacement"].replace("@SNIPPET@", edit["snippet"])
+                if " ? (" in edit["replacement"] and " : (@SNIPPET@)" in edit["replacement"]:
+                    self.assertNotRegex(planted, r"\((if|for|while|return|switch)\b", f"{fault['name']}: {planted}")
                 for opening, closing in ("()", "[]", "{}"):
                     open_before, open_after = (t.count(opening) - t.count(closing) for t in (edit["snippet"], planted))
                     self.assertEqual(open_before, open_after, f"{fault['name']}: {planted}")

@@ -74,7 +74,7 @@ Property keeps_nothing() {
           .contract = "compiled, called and dropped again and again, it leaves no memory behind",
           .holds = holds,
           .compiles = true,
-          .every = 16,
+          .every = 64,
           .repeats = true};
 }
 

@@ -109,7 +109,7 @@ Property linear() {
   return {.name = "linear",
           .contract = "eight times the graph takes at most twenty times as long to compile, and as much code",
           .holds = holds,
-          .every = 64,
+          .every = 256,
           .repeats = true};
 }
 

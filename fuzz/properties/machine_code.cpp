@@ -74,7 +74,11 @@ Property machine_code() {
   return {"machine_code", "compiled, with products inside and outside, it gives what the bounds allow", right, true};
 }
 Property called_again() {
-  return {"called_again", "called again, and with another number of threads, it gives the same bits", again, true};
+  return {.name = "called_again",
+          .contract = "called again, and with another number of threads, it gives the same bits",
+          .holds = again,
+          .compiles = true,
+          .every = 2};
 }
 Property from_cache() {
   return {.name = "from_cache",

@@ -82,12 +82,18 @@ V logaddexp(V a, V b) {
   const V high = select((a > b) | is_nan(a), a, b), low = select((a > b) | is_nan(a), b, a);
   Wide gap = widen(select(is_finite(high) & (low > -kInfinity), low, high)) - widen(high);
   gap = select(is_nan(gap.hi), constant(gap, 0), gap);
-  gap = select(gap.hi > -500.0, gap, constant(gap, -500));
+  const double least = gap.is_double() ? -500 : Base2 ? -1154 : -800;  // beyond that nothing is added
+  gap = select(gap.hi > least, gap, constant(gap, least));
   if (Base2) gap = gap * constant(gap, dd::kLn2);
   const Exponential e = exponential(gap);
-  Wide sum = log1p(scaled(e.minus_one + 1.0, e.n));
-  if (Base2) sum = sum * constant(sum, DoubleDouble(1) / dd::kLn2);
-  const V both = narrow(widen(high) + sum, a.type);
+  const Wide grown = e.minus_one + 1.0;
+  const auto in_base = [](const Wide& x) { return Base2 ? x * constant(x, DoubleDouble(1) / dd::kLn2) : x; };
+  V both = narrow(widen(high) + in_base(log1p(scaled(grown, e.n))), a.type);
+  // Far below, it is the power itself, which may be subnormal: beside a zero that is all there is.
+  if (!gap.is_double()) {
+    const V power = a.code->scale(narrow(in_base(grown), a.type), e.n);
+    both = select(gap.hi < -500.0, high + power, both);
+  }
   const V alone = is_infinite(high) | (low == -kInfinity);
   return select(is_nan(a), a, select(is_nan(b), b, select(alone, high, both)));
 }

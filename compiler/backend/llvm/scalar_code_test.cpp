@@ -52,6 +52,26 @@ TEST(ScalarCode, Avx2) {
 TEST(ScalarCode, Generic) { check_everything(runnable_target("generic"), kOthers, 100, 0); }
 TEST(ScalarCode, OneLane) { check_everything(runnable_target(), DtypeSet::of(Dtype::f32, Dtype::i32), 50, 1); }
 
+// Beside a zero, all that there is of the lesser operand, however little that is.
+TEST(ScalarCode, LogarithmsOfSumsFarBelowAnOperand) {
+  for (const std::string_view name : {"logaddexp", "logaddexp2"}) {
+    const ScalarRow& row = *find_scalar(name);
+    const RowKernel kernel(row, Dtype::f64, Dtype::f64, runnable_target());
+    constexpr int64_t kCount = 6;
+    const double low[64] = {-499, -501, -650, -730, -6551, -1e308};
+    const double zeros[64] = {};
+    double got[64] = {};
+    const void* in[] = {zeros, low};
+    void* out[] = {got};
+    kernel.run(in, out, nullptr, kCount);
+    for (int64_t i = 0; i < kCount; ++i) {
+      const ScalarValue operands[] = {ScalarValue(0.0), ScalarValue(low[i])};
+      const double right = evaluate(row, Dtype::f64, operands).real();
+      EXPECT_LE(std::abs(got[i] - right), 1e-14 * right + 1e-322) << name << " of 0 and " << low[i] << ": " << got[i];
+    }
+  }
+}
+
 TEST(ScalarCode, OddNumbersOfLanes) {
   for (int lanes : {3, 5, 64})
     for (std::string_view name : {"add", "exp", "floor_divide", "sin", "to_dtype"}) {

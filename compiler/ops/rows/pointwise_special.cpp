@@ -78,6 +78,7 @@ void unary_rows(RowSink& t) {
     if $n == 0 { return aten._to_copy(aten.digamma(%x), dtype=$d) }
     if $n % 2 == 0 { $scale = 0 - factorial($n) } else { $scale = factorial($n) }
     return aten._to_copy(aten.mul(aten.special_zeta($n + 1, %x), $scale), dtype=$d))",
+                                                    .wants = "self counted",
                                                     .exception = rule::kConvertsOnCpu});
   // In place its parameters stand the other way round: not derivable.
   t.row("polygamma_(Tensor(a!) self, int n) -> Tensor(a!)",
@@ -86,7 +87,8 @@ void unary_rows(RowSink& t) {
                                                                         .dtypes = dtypes::floats,
                                                                         .domain = {0.5, 4},
                                                                         .accuracy = Accuracy::ulp16,
-                                                                        .raises = "integers, complex; n < 0"}));
+                                                                        .raises = "integers, complex; n < 0",
+                                                                        .wants = "self counted"}));
   t.alias("special_polygamma(int n, Tensor self) -> Tensor", "polygamma");
   t.row("mvlgamma(Tensor self, int p) -> Tensor", {.variants = {true, "out", {}, OutRule::copied_cast},
                                                    .traits = makes_float,
