@@ -287,6 +287,28 @@ V LaneCode::in_upper_halves(V words, int first) {
   return make(e.CreateBitCast(made, llvm_type(LaneType::i32)), LaneType::i32);
 }
 
+// By an instruction on vectors, of which a lesser one is a part: all widths have the same digits.
+V LaneCode::estimate(V x, bool of_root) {
+  constexpr int kLanes = 16;
+  llvm::IRBuilderBase& e = *builder_;
+  if (!target_->avx512 || lanes_ > kLanes) return real(x.type, 1) / (of_root ? unary(Unary::sqrt, x) : x);
+  const auto id = of_root ? llvm::Intrinsic::x86_avx512_rsqrt14_ps_512 : llvm::Intrinsic::x86_avx512_rcp14_ps_512;
+  auto* type = llvm::FixedVectorType::get(e.getFloatTy(), kLanes);
+  llvm::Value* operand = x.value;
+  std::vector<int> from;
+  if (lanes_ == 1) {
+    operand = e.CreateInsertElement(llvm::Constant::getNullValue(type), operand, uint64_t{0});
+  } else if (lanes_ < kLanes) {
+    for (int i = 0; i < kLanes; ++i) from.push_back(i < lanes_ ? i : lanes_);
+    operand = e.CreateShuffleVector(operand, llvm::Constant::getNullValue(operand->getType()), from);
+  }
+  llvm::Value* made = e.CreateIntrinsic(id, {}, {operand, llvm::Constant::getNullValue(type), e.getInt16(0xffff)});
+  if (lanes_ == 1) return make(e.CreateExtractElement(made, uint64_t{0}), x.type);
+  if (lanes_ == kLanes) return make(made, x.type);
+  from.resize(static_cast<size_t>(lanes_));
+  return make(e.CreateShuffleVector(made, from), x.type);
+}
+
 V LaneCode::scale(V x, V n) {
   const int bytes = bits_of(x.type) / 8, step = 64 / bytes;
   if (target_->avx512 && lanes_ % step == 0) {
