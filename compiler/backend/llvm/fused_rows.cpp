@@ -1,8 +1,10 @@
 // What f32 is computed by where a fused multiply-add is an instruction: nothing is widened to double. What a product or
 // a sum rounds away is one more such instruction, so only the last rounding and a little is felt.
+#include <cmath>
 #include <limits>
 
 #include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/fast_angles.h"
 #include "compiler/backend/llvm/fit.h"
 #include "compiler/backend/llvm/wide.h"
 #include "compiler/scalar/special_functions.h"
@@ -124,12 +126,14 @@ V logarithm_of(V x, double exponents, const Base& base) {
 }
 V log_by(V x, const Base& base) {
   constexpr int64_t kLeastNormal = 0x00800000, kNormals = 0x7f000000;
-  const V number = bits(x) - kLeastNormal;
+  const V number = bits(x) - kLeastNormal, value = logarithm_of(x, 0, base);
   const V usual = x.code->compare(Compare::unsigned_lt, number, from(number, kNormals));
-  return x.code->rarely(!usual, {logarithm_of(x, 0, base)}, [&] {
-    const V tiny = logarithm_of(x * 0x1p24, -24, base);
+  return x.code->instead(!usual, {value}, [&] {
+    const V subnormal = (x > 0) & (number < 0);
+    const V any =
+        x.code->rarely(subnormal, {value}, [&] { return std::vector<V>{logarithm_of(x * 0x1p24, -24, base)}; })[0];
     const V special = select(x == 0, -kInfinity, select(x < 0, kNan, x));
-    return std::vector<V>{select((x > 0) & (x < kInfinity), tiny, special)};
+    return std::vector<V>{select((x > 0) & (x < kInfinity), any, special)};
   })[0];
 }
 V log_e(V x) {
@@ -147,22 +151,22 @@ V log10(V x) {
 
 // --- sine, cosine, tangent
 
-struct Angle {
-  V number, high, low;  // quarter turns, and what is left
-};
+// In f32 unless the angle is large, or so near whole quarters that little is left of it.
 Angle angle_of(V x) {
-  static const Split kFirst = split_constant(dd::kHalfPi), kSecond = split_constant(dd::kHalfPi - kFirst.high);
-  constexpr double kTurns = 0.6366197723675814;
+  // The first has so few digits, and the second too, that nothing is rounded but where what is left is large.
+  static const Split kFirst = split_constant(dd::kHalfPi);
+  constexpr double kDigits = 0x1p33, kTurns = 0.6366197723675814;
+  static const double kSecond = std::nearbyint(static_cast<double>(dd::kHalfPi - kFirst.high) * kDigits) / kDigits;
+  static const Split kThird = split_constant(dd::kHalfPi - kFirst.high - kSecond);
   const Nearest n = nearest(x, kTurns);
-  // The first difference is exact: an x less than 2^15 and the part of the angle have their last digits there.
-  const V first = fma(n.number, -kFirst.high, x), high = fma(n.number, -kSecond.high, first);
-  const V low = fma(n.number, -kSecond.low, fma(n.number, -kSecond.high, first - high));
-  const V large = !(abs(x) < 0x1p15);
-  const auto all = x.code->rarely(large, {n.integer, high, low}, [&] {
-    const Quadrant far = far_quadrant(convert(select(large & is_finite(x), x, 1), LaneType::f64));
-    const V angle = select(is_finite(x), convert(far.angle.hi, LaneType::f32), kNan);
-    const V rest = convert(far.angle.hi - convert(angle, LaneType::f64), LaneType::f32);
-    return std::vector<V>{convert(far.number, LaneType::i32), angle, rest};
+  const V first = fma(n.number, -kFirst.high, x), second = fma(n.number, -kSecond, first);
+  const V high = fma(n.number, -kThird.high, second);
+  const V lost = fma(n.number, -kSecond, first - second) + fma(n.number, -kThird.high, second - high);
+  const V low = fma(n.number, -kThird.low, lost);
+  const V rare = !(abs(x) < 0x1p15) | ((abs(high) < 0x1p-17) & (n.number != 0));
+  const auto all = x.code->rarely(rare, {n.integer, high, low}, [&] {
+    const Angle a = angle_by_double(x);
+    return std::vector<V>{a.number, a.high, a.low};
   });
   return {all[0], all[1], all[2]};
 }
@@ -257,8 +261,9 @@ HalfAngle half_angle(V operand) {
   const V square = select(far, fma(size, -0.5, 0.5), operand * operand);
   constexpr double kNothing = 0x1p-100;  // keeps the root of 0 from being NaN; of what is less than 0 it is
   const V estimate = operand.code->rsqrt_estimate(square + kNothing), root = square * estimate;
-  const V rest = fma(-root, root, square) * (estimate * 0.5);
-  const V sine = select(far, root, operand), more = fma(sine * square, polynomial(square, kTail), select(far, rest, 0));
+  const V missing = fma(-root, root, square) * (estimate * 0.5), better = root + missing;
+  const V sine = select(far, better, operand), rest = select(far, missing - (better - root), 0);
+  const V more = fma(sine * square, polynomial(square, kTail), rest);
   return {far, sine, rest, more};
 }
 // from + times * (sine + more)

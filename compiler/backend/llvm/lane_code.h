@@ -157,6 +157,7 @@ class LaneCode {
   V make(llvm::Value* value, LaneType type) { return {this, value, type}; }
   llvm::Value* any(V condition);
   V estimate(V x, bool of_root);
+  V in_pieces(int lanes, const std::function<V(int first)>& piece);  // of so many lanes each
 
   llvm::IRBuilderBase* builder_;
   const CpuTarget* target_;
