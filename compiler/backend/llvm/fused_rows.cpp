@@ -25,6 +25,13 @@ Split split_constant(DoubleDouble c) {
   return {high, static_cast<double>(c - DoubleDouble(high))};
 }
 
+// In powers of what x is beyond the middle: where those of x would be large and cancel.
+std::vector<double> around(DoubleDouble (*f)(DoubleDouble), double middle, double reach, int degree) {
+  std::vector<double> rounded;
+  for (DoubleDouble c : fit_around(f, middle, reach, degree)) rounded.push_back(static_cast<double>(c));
+  return rounded;
+}
+
 V at_most(V x, double high) { return select(from(x, high) < x, high, x); }  // a NaN stays
 
 // x is nearly `number` times `step`: that as a float, and in the low bits of an integer.
@@ -74,15 +81,10 @@ V tanh(V x) {
 
 // e^(x^2) erfc(x), which is smooth and falls slowly, times e^(-x^2), of whose exponent both parts count.
 V erfc(V x) {
-  constexpr double kMiddle = 0.578125, kReach = 0.4219;
-  static const std::vector<double> kScaled = [] {
-    std::vector<double> made;
-    for (DoubleDouble c : fit_around(
-             [](DoubleDouble t) { return dd::erfcx((DoubleDouble(1) / t - DoubleDouble(1)) * DoubleDouble(2)) / t; },
-             kMiddle, kReach, 10))
-      made.push_back(static_cast<double>(c));
-    return made;
-  }();
+  constexpr double kMiddle = 0.578125;
+  static const std::vector<double> kScaled =
+      around([](DoubleDouble t) { return dd::erfcx((DoubleDouble(1) / t - DoubleDouble(1)) * DoubleDouble(2)) / t; },
+             kMiddle, 0.4219, 10);
   const V size = at_most(abs(x), 10.5);  // nothing is left there
   const V below = fma(size, 0.5, 1), estimate = x.code->reciprocal_estimate(below);
   const V low = fma(size, 0.5, from(x, 1) - below);
@@ -147,6 +149,28 @@ V log2(V x) {
 V log10(V x) {
   static const Base kBase = base_of(dd::kLn2 / dd::kLn10, DoubleDouble(1) / dd::kLn10);
   return log_by(x, kBase);
+}
+
+// --- the inverse of the error function
+
+// erfinv(y) / y, where w is -log(1 - y^2)
+DoubleDouble ratio_of_erfinv(DoubleDouble w) {
+  const DoubleDouble y = dd::sqrt(-dd::expm1(-w));
+  return dd::erfinv(y) / y;
+}
+// By that quotient, which is nearly straight; far out, near 1, by the root of w.
+V erfinv(V y) {
+  static const Base kBase = base_of(dd::kLn2, 1);
+  constexpr double kFar = 6.25, kMiddle = kFar / 2, kFarMiddle = 3.25;
+  static const std::vector<double> kNear = around(ratio_of_erfinv, kMiddle, kMiddle, 10);
+  static const std::vector<double> kFarTerms =
+      around([](DoubleDouble s) { return ratio_of_erfinv(s * s); }, kFarMiddle, 0.83, 8);
+  const V less = fma(-y, y, 1), w = -logarithm_of(less, 0, kBase), far = !(less > std::exp(-kFar));
+  const V ratio = y.code->rarely(far, {polynomial(w - kMiddle, kNear)}, [&] {
+    const V inside = polynomial(sqrt(w) - kFarMiddle, kFarTerms), size = abs(y);
+    return std::vector<V>{select(size < 1, inside, select(size == 1, kInfinity, from(y, kNan)))};
+  })[0];
+  return y * ratio;
 }
 
 // --- sine, cosine, tangent
@@ -292,6 +316,7 @@ V acos(V x) {
 void add_fused(Spellings& t) {
   t.push_back({.name = "tanh", .fused_f32 = spell<tanh>});
   t.push_back({.name = "erfc", .fused_f32 = spell<erfc>});
+  t.push_back({.name = "erfinv", .fused_f32 = spell<erfinv>});
   t.push_back({.name = "log", .fused_f32 = spell<log_e>});
   t.push_back({.name = "log2", .fused_f32 = spell<log2>});
   t.push_back({.name = "log10", .fused_f32 = spell<log10>});
