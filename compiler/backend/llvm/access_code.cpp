@@ -107,7 +107,32 @@ void KernelEmitter::everywhere(Ssa at, std::vector<Frame>& frames) {
     if (const Draws in = draws_in(i.index[0]); in != Draws::anywhere) return draw_everywhere(at, in, frames);
   if (frames.size() >= 2 && i.kind == InstrKind::load && i.mask == kNone) return load_everywhere(at, frames);
   if (frames.size() >= 2 && rounds(i) && !late_rounded_[at]) return round_everywhere(at, frames);
+  if (i.kind == InstrKind::scalar) return side_by_side(at, frames);
   for (Frame& f : frames) instruction(at, f);
+}
+
+// Frames by twos, what one does beside what the other does: processors look only so far ahead for what does not wait
+// for the results before it.
+void KernelEmitter::side_by_side(Ssa at, std::vector<Frame>& frames) {
+  for (size_t f = 0; f < frames.size(); ++f) {
+    llvm::BasicBlock* here = b_.GetInsertBlock();
+    const size_t before = here->size();
+    instruction(at, frames[f]);
+    if (f % 2 == 0 && f + 1 < frames.size()) {
+      const size_t between = here->size();
+      const bool straight = b_.GetInsertBlock() == here;
+      instruction(at, frames[++f]);
+      const size_t count = between - before;
+      if (!straight || b_.GetInsertBlock() != here || here->size() - between != count) continue;
+      auto first = std::next(here->begin(), static_cast<ptrdiff_t>(before));
+      auto second = std::next(here->begin(), static_cast<ptrdiff_t>(between));
+      for (size_t k = 0; k < count; ++k) {
+        llvm::Instruction& moved = *second++;
+        moved.moveAfter(&*first);
+        first = std::next(first, 2);
+      }
+    }
+  }
 }
 
 // Two vectors by one conversion, and back.

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/fast_angles.h"
 #include "compiler/backend/llvm/fast_powers.h"
 #include "compiler/backend/llvm/fit.h"
 #include "compiler/backend/llvm/wide.h"
@@ -153,22 +154,6 @@ V short_tanh(V x) {
 
 // --- sine and cosine: the angle reduced in double, the series in f32
 
-struct Angle {
-  V number, high, low;
-};
-Angle angle_of(V x) {
-  const Wide wide = widen(x);
-  const V n = round_even(wide.hi * 0.6366197723675814);
-  constexpr double kHigh = 0x1.921fb544p+0;  // 33 bits: exact times a small number
-  const V r = fma(n, -static_cast<double>(dd::kHalfPi - DoubleDouble(kHigh)), fma(n, -kHigh, wide.hi));
-  const V near_number = convert(n, LaneType::i32), large = !(abs(x) < 0x1p19);
-  const auto all = x.code->rarely(large, {near_number, r}, [&] {
-    const Quadrant far = far_quadrant(select(large & is_finite(wide.hi), wide.hi, 1));
-    return std::vector<V>{convert(far.number, LaneType::i32), far.angle.hi};
-  });
-  const V high = convert(all[1], LaneType::f32), low = convert(all[1] - convert(high, LaneType::f64), LaneType::f32);
-  return {all[0], high, low};
-}
 template <int Quarter>
 V wave(V x) {
   static const std::vector<double> kSine = fit_doubles(
@@ -180,7 +165,7 @@ V wave(V x) {
   static const std::vector<double> kCosine = fit_doubles(
       [](DoubleDouble s) { return (dd::cos(dd::sqrt(s)) - DoubleDouble(1) + s * DoubleDouble(0.5)) / (s * s); }, 0,
       0.6169, 3);
-  const Angle a = angle_of(x);
+  const Angle a = angle_by_double(x);
   const V square = a.high * a.high;
   const V sine = a.high + fma(a.high * square, polynomial(square, kSine), a.low);
   // 1 - r^2 / 2, with what that sum loses.
@@ -190,11 +175,24 @@ V wave(V x) {
   const V number = a.number + Quarter;
   const V value = select((number & 1) != 0, cosine, sine);
   const V turned = as_float(bits(value) ^ ((number & 2) << 30));
-  const V finite = select(is_finite(x), turned, kNan);
-  return Quarter == 0 ? select(x == 0, x, finite) : finite;
+  return Quarter == 0 ? select(x == 0, x, turned) : turned;
 }
 
 }  // namespace
+
+Angle angle_by_double(V x) {
+  const Wide wide = widen(x);
+  const V n = round_even(wide.hi * 0.6366197723675814);
+  constexpr double kHigh = 0x1.921fb544p+0;  // 33 bits: exact times a small number
+  const V r = fma(n, -static_cast<double>(dd::kHalfPi - DoubleDouble(kHigh)), fma(n, -kHigh, wide.hi));
+  const V near_number = convert(n, LaneType::i32), large = !(abs(x) < 0x1p19);
+  const auto all = x.code->rarely(large, {near_number, r}, [&] {
+    const Quadrant far = far_quadrant(select(large & is_finite(wide.hi), wide.hi, 1));
+    return std::vector<V>{convert(far.number, LaneType::i32), select(is_finite(wide.hi), far.angle.hi, kNan)};
+  });
+  const V high = convert(all[1], LaneType::f32), low = convert(all[1] - convert(high, LaneType::f64), LaneType::f32);
+  return {all[0], high, low};
+}
 
 void add_fast(Spellings& t) {
   t.push_back({.name = "exp", .only_f32 = spell<exp>, .only_reduced = spell<short_exp>});

@@ -163,6 +163,7 @@ class KernelEmitter {
   void instruction(loops::Ssa at, Frame& f);
   // In frames of neighbouring lanes.
   void everywhere(loops::Ssa at, std::vector<Frame>& frames);
+  void side_by_side(loops::Ssa at, std::vector<Frame>& frames);
   void draw_everywhere(loops::Ssa at, Draws in, std::vector<Frame>& frames);
   void round_everywhere(loops::Ssa at, std::vector<Frame>& frames);
   void load_everywhere(loops::Ssa at, std::vector<Frame>& frames);

@@ -287,6 +287,44 @@ V LaneCode::in_upper_halves(V words, int first) {
   return make(e.CreateBitCast(made, llvm_type(LaneType::i32)), LaneType::i32);
 }
 
+V LaneCode::in_pieces(int lanes, const std::function<V(int first)>& piece) {
+  const V first = piece(0);
+  llvm::Value* whole = first.value;
+  for (int at = lanes; at < lanes_; at += lanes) {
+    std::vector<int> both(static_cast<size_t>(at + lanes));
+    llvm::Value* next = piece(at).value;
+    if (at > lanes) {  // shuffles take operands of one type
+      std::vector<int> widened(static_cast<size_t>(at), -1);
+      for (int k = 0; k < lanes; ++k) widened[static_cast<size_t>(k)] = k;
+      next = builder_->CreateShuffleVector(next, widened);
+    }
+    for (size_t k = 0; k < both.size(); ++k) both[k] = static_cast<int>(k);
+    whole = builder_->CreateShuffleVector(whole, next, both);
+  }
+  return make(whole, first.type);
+}
+
+// By an instruction on whole vectors, of which fewer lanes are a part: all widths have the same digits.
+V LaneCode::estimate(V x, bool of_root) {
+  constexpr int kLanes = 16;
+  if (!target_->avx512) return real(x.type, 1) / (of_root ? unary(Unary::sqrt, x) : x);
+  llvm::IRBuilderBase& e = *builder_;
+  const auto id = of_root ? llvm::Intrinsic::x86_avx512_rsqrt14_ps_512 : llvm::Intrinsic::x86_avx512_rcp14_ps_512;
+  llvm::Value* none = llvm::Constant::getNullValue(llvm::FixedVectorType::get(e.getFloatTy(), kLanes));
+  auto whole = [&](llvm::Value* v) { return make(e.CreateIntrinsic(id, {}, {v, none, e.getInt16(0xffff)}), x.type); };
+  if (lanes_ == 1)
+    return make(e.CreateExtractElement(whole(e.CreateInsertElement(none, x.value, uint64_t{0})).value, uint64_t{0}),
+                x.type);
+  const int left = lanes_ % kLanes;
+  if (left == 0) return in_pieces(kLanes, [&](int first) { return whole(slice(x, first, kLanes).value); });
+  const int rounded = lanes_ - left + kLanes;
+  std::vector<int> from(static_cast<size_t>(rounded), -1), back(static_cast<size_t>(lanes_));
+  for (int i = 0; i < lanes_; ++i) from[static_cast<size_t>(i)] = back[static_cast<size_t>(i)] = i;
+  LaneCode wider(e, *target_, rounded);
+  const V made = wider.estimate(wider.make(e.CreateShuffleVector(x.value, from), x.type), of_root);
+  return make(e.CreateShuffleVector(made.value, back), x.type);
+}
+
 V LaneCode::scale(V x, V n) {
   const int bytes = bits_of(x.type) / 8, step = 64 / bytes;
   if (target_->avx512 && lanes_ % step == 0) {
@@ -294,27 +332,13 @@ V LaneCode::scale(V x, V n) {
                                             : llvm::Intrinsic::x86_avx512_mask_scalef_pd_512;
     llvm::IRBuilderBase& e = *builder_;
     llvm::Value* mask = step == 16 ? static_cast<llvm::Value*>(e.getInt16(0xffff)) : e.getInt8(0xff);
-    std::vector<V> parts;
-    for (int i = 0; i < lanes_; i += step) {
-      llvm::Value* part = slice(x, i, step).value;
-      constexpr int kCurrentRounding = 4;
-      parts.push_back(
-          make(e.CreateIntrinsic(id, {}, {part, slice(n, i, step).value, part, mask, e.getInt32(kCurrentRounding)}),
-               x.type));
-    }
-    llvm::Value* whole = parts[0].value;
-    for (size_t i = 1; i < parts.size(); ++i) {
-      std::vector<int> both(i * static_cast<size_t>(step) + static_cast<size_t>(step));
-      llvm::Value* next = parts[i].value;
-      if (i > 1) {  // shuffles take operands of one type
-        std::vector<int> widened(i * static_cast<size_t>(step), -1);
-        for (int k = 0; k < step; ++k) widened[static_cast<size_t>(k)] = k;
-        next = e.CreateShuffleVector(next, widened);
-      }
-      for (size_t k = 0; k < both.size(); ++k) both[k] = static_cast<int>(k);
-      whole = e.CreateShuffleVector(whole, next, both);
-    }
-    return make(whole, x.type);
+    constexpr int kCurrentRounding = 4;
+    return in_pieces(step, [&](int first) {
+      llvm::Value* part = slice(x, first, step).value;
+      return make(
+          e.CreateIntrinsic(id, {}, {part, slice(n, first, step).value, part, mask, e.getInt32(kCurrentRounding)}),
+          x.type);
+    });
   }
   // In two steps, each by a power of two that is a normal number; the first is exact.
   const LaneType integers = integer_of(x.type);

@@ -122,6 +122,9 @@ class LaneCode {
   V bf16_bits(V first, V second);
   // 16 lanes, target().permute_bytes: i32 whose upper halves are 16 of 32 i16, from the `first` on; the lower are zero.
   V in_upper_halves(V words, int first);
+  // Of f32: nearly 1 / x and 1 / sqrt(x), to 13 digits or more; infinite for 0, nothing for infinities.
+  V reciprocal_estimate(V x) { return estimate(x, false); }
+  V rsqrt_estimate(V x) { return estimate(x, true); }
   // 2^n * x with one rounding, for an x near one (within 2^100; of f32, 2^20) and an n of whole numbers, |n| <= 1900
   // (of f32, 240). For any other x only where the result and half the way to it are normal.
   V scale(V x, V n);
@@ -153,6 +156,8 @@ class LaneCode {
  private:
   V make(llvm::Value* value, LaneType type) { return {this, value, type}; }
   llvm::Value* any(V condition);
+  V estimate(V x, bool of_root);
+  V in_pieces(int lanes, const std::function<V(int first)>& piece);  // of so many lanes each
 
   llvm::IRBuilderBase* builder_;
   const CpuTarget* target_;

@@ -28,6 +28,7 @@ const std::map<std::string_view, Spelling>& spellings() {
     add_elementary(all);
     add_fast(all);
     add_fast_f64(all);
+    add_fused(all);
     add_special(all);
     add_bessel(all);
     add_complex(all);
@@ -48,13 +49,14 @@ const std::map<std::string_view, Spelling>& spellings() {
       take(into.only_f32, s.only_f32);
       take(into.only_f64, s.only_f64);
       take(into.only_reduced, s.only_reduced);
+      take(into.fused_f32, s.fused_f32);
     }
     return merged;
   }();
   return table;
 }
 
-Spell find_spelling(const ScalarRow& row, Dtype compute) {
+Spell find_spelling(const ScalarRow& row, Dtype compute, bool fma) {
   if (!row.dtypes.has(compute)) return nullptr;
   auto found = spellings().find(row.name);
   if (found == spellings().end()) return nullptr;
@@ -63,6 +65,7 @@ Spell find_spelling(const ScalarRow& row, Dtype compute) {
   if (is_integral(compute, false)) return s.integers;
   if (is_complex(compute)) return s.complexes;
   if (is_reduced_float(compute) && s.only_reduced != nullptr) return s.only_reduced;
+  if (compute != Dtype::f64 && fma && s.fused_f32 != nullptr) return s.fused_f32;
   const Spell own = compute == Dtype::f64 ? s.only_f64 : s.only_f32;
   return own != nullptr ? own : s.reals;
 }
@@ -93,7 +96,7 @@ llvm::Type* ScalarCode::memory_type(Dtype dtype) const {
 Lanes ScalarCode::apply(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Lanes> operands,
                         llvm::Value** raised) {
   if (is_called(row, compute)) return call(row, compute, operands);
-  const Spell spelling = find_spelling(row, compute);
+  const Spell spelling = find_spelling(row, compute, target_->fma);
   if (spelling == nullptr)
     throw Unsupported("no code for scalar primitive '" + std::string(row.name) + "' in " + std::string(name(compute)));
   LENZ_CHECK(static_cast<int>(operands.size()) == row.arity, "a scalar primitive has another number of operands");
@@ -208,7 +211,7 @@ llvm::Value* ScalarCode::store_convert_pair(Dtype dtype, const Lanes& first, con
   return bf16_bits(code, code.wrap(first.value), code.wrap(second.value)).value;
 }
 
-bool has_spelling(const ScalarRow& row, Dtype compute) { return find_spelling(row, compute) != nullptr; }
+bool has_spelling(const ScalarRow& row, Dtype compute) { return find_spelling(row, compute, false) != nullptr; }
 
 bool is_called(const ScalarRow& row, Dtype compute) {
   return row.dtypes.has(compute) && is_floating(compute) && row.eval.reals != nullptr &&

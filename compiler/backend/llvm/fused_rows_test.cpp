@@ -1,0 +1,88 @@
+// What f32 is computed by where a fused multiply-add is an instruction (fused_rows.cpp). That it is within its accuracy
+// class, special numbers among others, is checked with all rows (scalar_code_test.cpp).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <random>
+
+#include "compiler/backend/llvm/compile_kernels.h"
+#include "compiler/backend/llvm/row_kernel.h"
+#include "compiler/loops/text.h"
+#include "compiler/ops/op_table.h"
+
+namespace lenz::native {
+namespace {
+
+constexpr std::string_view kRows[] = {"tanh", "erfc", "erfinv", "log",  "log2", "log10",
+                                      "sin",  "cos",  "tan",    "atan", "asin", "acos"};
+
+TEST(FusedRows, NothingIsWidened) {
+  for (const CpuTarget& target : targets()) {
+    if (!target.fma) continue;
+    for (std::string_view name : kRows) {
+      if (name == "sin" || name == "cos" || name == "tan") continue;  // of large angles, which are rare
+      CodeModule module =
+          row_module(*find_scalar(name), Dtype::f32, Dtype::f32, Compiler(target), target.lanes(sizeof(float)));
+      EXPECT_THAT(module.text(), testing::Not(testing::HasSubstr("double"))) << name << " on " << target.name;
+    }
+  }
+}
+
+// Estimates have the same digits in all widths, so that what one loop computes in vectors and another one number by
+// number is one number.
+TEST(FusedRows, EveryWidthGivesTheSameBits) {
+  constexpr size_t kCount = 4096;
+  std::mt19937 random(6);
+  std::vector<float> in(kCount);
+  for (float& x : in) x = std::bit_cast<float>(static_cast<uint32_t>(random()));
+  for (size_t i = 0; i < kCount; i += 2) in[i] = std::ldexp(in[i], -std::ilogb(in[i]));  // half of them near one
+  std::vector<uint8_t> raised(kCount);
+  for (const CpuTarget& target : {find_target("avx512")}) {
+    if (!target.runs_here) continue;
+    for (std::string_view name : {"tanh", "erfc", "tan", "asin"}) {
+      auto run = [&](int lanes) {
+        const RowKernel kernel(*find_scalar(name), Dtype::f32, Dtype::f32, target, lanes);
+        std::vector<float> out(kCount);
+        const void* from[] = {in.data()};
+        void* to[] = {out.data()};
+        kernel.run(from, to, raised.data(), kCount);
+        return out;
+      };
+      const std::vector<float> one = run(1);
+      for (int lanes : {5, 8, 32}) {
+        const std::vector<float> many = run(lanes);
+        for (size_t i = 0; i < kCount; ++i)
+          ASSERT_TRUE(std::isnan(one[i]) ? std::isnan(many[i]) : one[i] == many[i])
+              << name << " of " << in[i] << " on " << target.name << " in " << lanes << " lanes";
+      }
+    }
+  }
+}
+
+// Of vectors that one turn of a loop computes, two take their steps in turns.
+TEST(FusedRows, TwoVectorsSideBySide) {
+  const loops::Program program = loops::parse_program(R"(loops @curves {
+  input %x: f32[4096] placed
+  temp %y: f32[4096] placed
+  kernel {
+    for i < 4096 lanes 16 unroll 2 {
+      %0 = load %x[i]
+      %1 = tanh.f32 %0
+      store %y[i] = %1
+    }
+  }
+  return %y
+})",
+                                                      op_table());
+  const std::string text = kernels_as_text(program, find_target("avx512"), false);
+  constexpr std::string_view kEstimate = "@llvm.x86.avx512.rcp14.ps.512(<16 x float>";
+  const size_t first = text.find(kEstimate), second = text.find(kEstimate, first + 1);
+  ASSERT_NE(second, std::string::npos);
+  EXPECT_LE(
+      std::count(text.begin() + static_cast<ptrdiff_t>(first), text.begin() + static_cast<ptrdiff_t>(second), '\n'), 2);
+}
+
+}  // namespace
+}  // namespace lenz::native
