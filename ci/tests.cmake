@@ -56,6 +56,8 @@ if(LENZ_TORCH)
   lenz_ci_test(corpus_check 1500 ${LENZ_PYTHON} ${ci}/corpus_check.py $<TARGET_FILE:lenz>)
   # A minute of random graphs, the same each time; ./ci/signoff and ./ci/nightly draw fresh ones, and more.
   lenz_ci_test(fuzz_check 1200 $<TARGET_FILE:lenz> fuzz --cases 500 --seed 1 --out ${PROJECT_BINARY_DIR}/fuzz_check)
+  lenz_ci_test(saved_results 600 ${LENZ_PYTHON} ${ci}/saved_results.py $<TARGET_FILE:lenz> --no-corpus --drawn 40
+    --values special --jobs 1)
   lenz_ci_test(ops_check 600 $<TARGET_FILE:lenz> ops --check --calls 200)
   lenz_ci_test(values_check 600 $<TARGET_FILE:lenz> ops --check --values --calls 9 --variants 4 --known
     ${PROJECT_SOURCE_DIR}/oracle/values_known.txt)
