@@ -101,6 +101,9 @@ TEST(EagerFaults, RaiseNoAlarm) {
       {"graph @g(%r: f64[] init uniform(1.0, 4.0), %o: f64[] init zeros, %x: bf16[40] init uniform(-4.0, 4.0)) {\n"
        "  %i = aten.reciprocal(%o)\n  %z = aten.complex(%r, %i)\n  %a = aten.add(%z, %x)\n  return %a\n}\n"},
       {"graph @g(%x: f32[9, 5]) {\n  %a, %b = aten.var_mean(%x, [1])\n  return %a, %b\n}\n", Values::special},
+      {"graph @g(%x: bf16[12, 1, 8], %y: bf16[12, 4, 11], %z: bf16[12, 11, 8]) {\n"
+       "  %a = aten.baddbmm(%x, %y, %z, beta=0.625, alpha=0)\n  return %a\n}\n",
+       Values::ordinary, true},
   };
   for (const Raised& raised : all) {
     GraphReport r = checked(raised.text, raised.values, 4);

@@ -154,6 +154,15 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, double n
   return other;
 }
 
+// A call for each element in the place of one that takes lists: which of its elements raised, nobody says.
+std::unique_ptr<Graph> with_elements_apart(const Graph& graph, NodeId raises) {
+  if (!graph.node(raises).op->each) return nullptr;
+  std::unique_ptr<Graph> apart = graph.clone();
+  NodeId there = apart->first();
+  for (NodeId here = graph.first(); here != raises; here = graph.node(here).next) there = apart->node(there).next;
+  return expand_elements(*apart, there) ? std::move(apart) : nullptr;
+}
+
 using RunGraph = std::function<Execution(const Graph& graph, const ExecuteOptions& options)>;
 
 struct Raised {
@@ -195,6 +204,7 @@ NeededRun run_needed(const Graph& graph, const ExecuteOptions& options, const Ru
     std::unique_ptr<Graph> left;
     if (needed.ended.contradicted) left = without_needless(part, *needed.ended.contradicted);
     if (!left && raised.node != kNone) left = without_needless(part, raised.node);
+    if (!left && raised.node != kNone) left = with_elements_apart(part, raised.node);
     if (!left && raised.node != kNone && !needed.ended.contradicted) {
       std::optional<NeededRun> rest = whatever_it_gives(part, raised.node, options, run);
       if (!rest) return needed;

@@ -55,5 +55,22 @@ TEST(Needless, NoResultHangsOnTheValue) {
   EXPECT_EQ(ends(times, "f32"), std::pair(Ending::raised, false));
 }
 
+// Of what takes lists one element may raise that nobody needs.
+TEST(Needless, AnElementOfAList) {
+  const auto graph = parse_graph(
+      "graph @g(%a: f32[1], %b: f32[2], %n: f64[2]) {\n  %c = lenz.constant(f64[2] [2.0, 1.0e+300])\n"
+      "  %l = aten._foreach_addcmul([%a, %b], [%a, %b], [%a, %b], %c)\n"
+      "  %r = lenz.getitem(%l, 0)\n  return %r\n}\n",
+      op_table());
+  Boxed boxed(DeviceKind::cpu);
+  auto run = [&](const Graph& part, const ExecuteOptions& options) {
+    return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
+  };
+  ASSERT_EQ(run(*graph, {}).ending, Ending::raised);
+  EXPECT_EQ(run_needed(*graph, {}, run).ended.ending, Ending::finished);
+  const Reference right = Referee(boxed).run(*graph, draw_inputs(*graph, boxed, {}, Values::ordinary, 3));
+  EXPECT_EQ(right.ending, Ending::raised);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

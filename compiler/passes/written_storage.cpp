@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "compiler/graph/lazy_views.h"
 #include "compiler/graph/rewrite.h"
 #include "compiler/ops/decompose.h"
 #include "compiler/passes/expand_node.h"
@@ -118,7 +119,7 @@ ValueId StorageValues::current(ValueId v, NodeId before) {
     if (link.first() || from_memory) {
       made = storage->given != kNone ? storage->given
              : storage->returned     ? at
-             : from_memory           ? place(*storage, graph_.type(at), before, origin_of(at))
+             : from_memory           ? looked_at(place(*storage, graph_.type(at), before, origin_of(at)), at, before)
                                      : storage->base;
       made_[at] = {made, storage->version};
       break;
@@ -225,7 +226,7 @@ void StorageValues::assign(ValueId v, ValueId now, ValueId written, NodeId befor
   if (storage.flat) {
     for (ValueId at = v; !storages_.link(at).first(); at = storages_.itself(storages_.link(at).of))
       storage.written_anywhere |= counts_from_storage(storage, storages_.link(at));
-    write_flat(storage, target, written, before, origin);
+    write_flat(storage, target, held_as(written, v, before, origin), before, origin);
   } else {
     ValueId at = v;
     for (StorageLink link = storages_.link(at); !link.first(); link = storages_.link(at)) {
@@ -268,6 +269,24 @@ ValueId StorageValues::place(const WrittenStorage& storage, const Type& type, No
   if (&graph_.type(whole) == &type) return whole;
   const Arg args[] = {Arg::of_value(whole), c.dims(type.sizes()), c.dims(type.strides()), Arg::of_dim(type.offset)};
   return call(graph_, before, "aten.as_strided", args, origin);  // op name: memory as it is
+}
+
+// What memory holds there as the view shows it: it may be lazily conjugated, or negated.
+ValueId StorageValues::looked_at(ValueId placed, ValueId v, NodeId before) {
+  const Laziness lazy = laziness(graph_, v);
+  const Arg self[] = {Arg::of_value(placed)};
+  if (lazy.conjugated) return call(graph_, before, "aten._conj", self, origin_of(v));   // op name: the bit itself
+  if (lazy.negated) return call(graph_, before, "aten._neg_view", self, origin_of(v));  // op name: the bit itself
+  return placed;
+}
+
+// And what memory holds where the view shows what is written.
+ValueId StorageValues::held_as(ValueId written, ValueId v, NodeId before, uint32_t origin) {
+  const Laziness lazy = laziness(graph_, v);
+  const Arg self[] = {Arg::of_value(written)};
+  if (lazy.conjugated) return call(graph_, before, "aten._conj_physical", self, origin);  // op name: without the bit
+  if (lazy.negated) return call(graph_, before, "aten.neg", self, origin);                // op name: without the bit
+  return written;
 }
 
 void StorageValues::write_flat(WrittenStorage& storage, const Type& target, ValueId written, NodeId before,

@@ -56,6 +56,8 @@ class StorageValues {
   // Of a flat storage.
   bool counts_from_storage(const WrittenStorage& storage, const StorageLink& link) const;
   ValueId place(const WrittenStorage& storage, const Type& type, NodeId before, uint32_t origin);
+  ValueId looked_at(ValueId placed, ValueId v, NodeId before);
+  ValueId held_as(ValueId written, ValueId v, NodeId before, uint32_t origin);
   ValueId in_dtype(ValueId flat, Dtype dtype, NodeId before, uint32_t origin);
   void write_flat(WrittenStorage& storage, const Type& target, ValueId written, NodeId before, uint32_t origin);
   ValueId all_of(ValueId v, Dim extent);

@@ -491,7 +491,8 @@ bool gives_exactly(const ScalarRow& row, double result, std::span<const ScalarVa
     one = one || std::fabs(x) == 1;
     simple = simple && (x == 0 || std::fabs(x) == 1 || std::isinf(x));
   }
-  if (result == 0) return zero || simple || row.error.rule == ErrorRule::remainder;
+  // What lets terms cancel makes a zero of ones by steps that round: log2(2^-1 + 2^-1).
+  if (result == 0) return zero || (simple && !row.accuracy.of_operands) || row.error.rule == ErrorRule::remainder;
   return std::fabs(result) == 1 && operands.size() == 1 && simple && !one &&
          std::max(row.accuracy.ulps, row.eager.ulps) <= kFewPlaces;
 }

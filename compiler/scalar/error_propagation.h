@@ -59,8 +59,8 @@ double computed_error(const ScalarRow& row, Dtype dtype, const ScalarValue& resu
                       std::span<const ScalarValue> operands);
 
 // Whether whoever computes the row gives this result, a zero or a one, of exact real operands as it is: where one of
-// them is zero, or all are zero, one or infinite. No such zero is one for want of room, and of functions of one operand
-// ones are exact at zero and far out, but of series that are off by many places.
+// them is zero, or all are zero, one or infinite and no terms cancel. No such zero is one for want of room, and of
+// functions of one operand ones are exact at zero and far out, but of series that are off by many places.
 bool gives_exactly(const ScalarRow& row, double result, std::span<const ScalarValue> operands);
 
 // What no implementation is off by more than for such operands where it rounds to `dtype`, whatever its class; infinite

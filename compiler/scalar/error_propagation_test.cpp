@@ -365,6 +365,12 @@ TEST(ErrorPropagation, conversions) {
   EXPECT_EQ(propagate_error(row, Dtype::f32, near_half, Dtype::f16).error, 0.2);
 }
 
+TEST(ErrorPropagation, zeros_of_terms_that_cancel_are_not_exact) {
+  const ScalarValue ones[] = {ScalarValue(-1.0), ScalarValue(-1.0)}, zero[] = {ScalarValue(0.0), ScalarValue(1.0)};
+  EXPECT_FALSE(gives_exactly(*find_scalar("logaddexp2"), 0, ones));
+  EXPECT_TRUE(gives_exactly(*find_scalar("atan2"), 0, zero));
+}
+
 TEST(ErrorPropagation, own_error_is_the_row_s_accuracy) {
   EXPECT_EQ(own_error(*find_scalar("add"), Dtype::f32, ScalarValue(1.0), {}), 0x1p-24);
   EXPECT_EQ(own_error(*find_scalar("exp"), Dtype::f32, ScalarValue(1.5), {}), 0x1p-23);

@@ -149,6 +149,8 @@ DoubleDouble lower_series(DoubleDouble a, DoubleDouble x) {
 
 // Lentz's evaluation of the continued fraction of the upper function, for x > a + 1.
 DoubleDouble upper_fraction(DoubleDouble a, DoubleDouble x) {
+  const DoubleDouble weight = gamma_weight(a, x);
+  if (weight.hi == 0) return 0;  // and where x is too large for its reciprocal, the fraction never settles
   DoubleDouble b = x + DoubleDouble(1) - a, c = 0x1p500, d = DoubleDouble(1) / b, h = d;
   for (int i = 1; i < kTermLimit; ++i) {
     DoubleDouble an = DoubleDouble(-i) * (DoubleDouble(i) - a);
@@ -159,7 +161,7 @@ DoubleDouble upper_fraction(DoubleDouble a, DoubleDouble x) {
     h = h * delta;
     if (std::fabs((delta - DoubleDouble(1)).hi) < 0x1p-104) break;
   }
-  return gamma_weight(a, x) * a * h;
+  return weight * a * h;
 }
 
 // The upper function for small operands, where 1 - P cancels: both parts are small by themselves.

@@ -2,6 +2,8 @@
 #include <ATen/TensorOperators.h>
 #include <ATen/core/Tensor.h>
 
+#include <numbers>
+
 #include "compiler/graph/whole_numbers.h"
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/scalar/rounding.h"
@@ -307,6 +309,10 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
     conversion_errors({value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(),
                        leaning.defined() ? leaning.const_data_ptr<double>() : nullptr},
                       value.numel(), to, formula, out);
+    if (lenz::is_complex(to)) {  // both parts round, each by half a place: together by more than half a place of the size
+      const at::Tensor brought = exact ? at::zeros_like(error) : given;
+      error = at::where(error.isfinite(), brought + (error - brought) * std::numbers::sqrt2, error);
+    }
     if (out.any_error) made.error = error;
     if (out.any_lean) made.lean = lean;
     if (exact && out.any_error && lenz::is_complex(to))  // parts that the dtype holds stay

@@ -347,24 +347,26 @@ struct Referee::Impl final : NodeMachine {
 
   // A row over lists, element by element.
   Outcome run_each(const Call& call) {
-    const OpDef& op = *call.op;
-    const size_t count = elements_of_lists(call);
+    Outcome out;
     std::vector<RunValue> made;
     std::vector<Dtype> made_dtypes;  // of an element that is narrower than what it meets: another one than its own
-    for (size_t k = 0; k < count; ++k) {
+    for (size_t k = 0, count = elements_of_lists(call); k < count; ++k) {
       ElementCall one = element_call(call, k, store);
       if (one.refused) return *std::move(one.refused);
       std::vector<Dtype> dtypes = one.call.result_dtypes;
-      Outcome out = run_call(one.call, dtypes);
+      try {
+        out = run_call(one.call, dtypes);
+      } catch (const UserError& refused) {  // a number that only the run knows, which eager raises at
+        return {.raised = true, .text = refused.message(), .results = {}};
+      }
       if (out.raised) return out;
-      FlowContext in = context();
-      if (one.open && in.errors) mark_unknown(in, out.results);
+      if (FlowContext in = context(); one.open && in.errors) mark_unknown(in, out.results);
       made.push_back(out.results[0]);
       made_dtypes.push_back(dtypes[0]);
     }
-    if (op.variant == VariantKind::out) write_lists(call, made, made_dtypes);
-    Outcome out;
-    if (!op.schema.returns.empty()) out.results.push_back(list_of(made));
+    if (call.op->variant == VariantKind::out) write_lists(call, made, made_dtypes);
+    out.results.clear();
+    if (!call.op->schema.returns.empty()) out.results.push_back(list_of(made));
     return out;
   }
 

@@ -25,6 +25,16 @@ TEST(Bounds, OfOneCertainSumIsWhatRoundingDoesToIt) {
   EXPECT_EQ(wrong->what, "output 0");
 }
 
+// Both parts of a complex number may be off by half a place, which is more than half a place of its size.
+TEST(Bounds, OfComplexNumbersBothPartsRound) {
+  const double off = 0.99 * 0x1p-23, part = 2 + off;
+  Judged j(R"(graph @g(%x: f64[1], %y: f64[1]) {
+    %z = aten.complex(%x, %y) %n = aten._to_copy(%z, dtype=c64) %w = aten._to_copy(%n, dtype=c128) return %w })",
+           {{part}, {part}});
+  EXPECT_GE(j.errors()[0], std::hypot(off, off));
+  EXPECT_LE(j.errors()[0], 0x1.7p-23);
+}
+
 // In float64 too, of which the reference is one number: how far that lies from the exact one is known.
 TEST(Bounds, OfOneCertainSumOrProductInFloat64IsWhatRoundingDoesToIt) {
   std::mt19937_64 random(5);
