@@ -16,6 +16,7 @@
 
 #include "oracle/aten.h"
 #include "oracle/binding.h"
+#include "oracle/dying_calls.h"
 #include "oracle/initialise.h"
 
 namespace lenz::oracle {
@@ -386,7 +387,10 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
         stack.push_back(convert(args[i], *params[i].real_type(), op.schema.params[i].type.list_size));
     }
     if (in_place && !stack.empty() && stack[0].isTensor()) stack[0] = stack[0].toTensor().clone();
-    handle->callBoxed(&stack);
+    if (DyingCalls::any())
+      DyingCalls::run(op.full_name, [&] { handle->callBoxed(&stack); });
+    else
+      handle->callBoxed(&stack);
     outcome.results.reserve(stack.size());
     for (c10::IValue& v : stack) outcome.results.push_back(v.isNone() ? nullptr : hold(std::move(v)));
     stack.clear();

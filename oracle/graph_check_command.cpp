@@ -12,6 +12,7 @@
 #include "compiler/ops/op_table.h"
 #include "oracle/binding_option.h"
 #include "oracle/commands.h"
+#include "oracle/dying_calls.h"
 #include "oracle/graph_check.h"
 #include "oracle/judge_results.h"
 #include "oracle/trial.h"
@@ -246,6 +247,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   if (!mode.empty()) options.values = parse_values(mode);
   options.bounds = options.core = options.loops = options.kernels = options.rebind = options.parts = true;
   quieten_libtorch();
+  const DyingCalls survived;
   if (judge.results.empty() && drawn->count())
     throw UserError("--random goes with --against", "lenz check",
                     "say which results to judge: --against Y.npz; code is held to Lenz's stream without being asked");

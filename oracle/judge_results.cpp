@@ -172,7 +172,7 @@ ResultsVerdict judge_results(const Graph& given, const JudgeOptions& options) {
   } else if (verdict.shares.weak()) {
     std::string ops;
     for (const std::string& op : verdict.unbounded) ops += (ops.empty() ? "; nothing bounds " : ", ") + op;
-    if (verdict.alike) ops += "; they lie no further off than rounding noise takes them";
+    if (verdict.alike) ops += "; those that are finite lie no further off than 1024 times rounding noise";
     return not_covered(verdict, "weak: " + verdict.shares.to_string() + ops);
   }
   return verdict;

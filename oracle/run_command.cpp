@@ -10,6 +10,7 @@
 #include "oracle/commands.h"
 #include "oracle/cuda_eager.h"
 #include "oracle/draw_inputs.h"
+#include "oracle/dying_calls.h"
 #include "oracle/gradients.h"
 #include "oracle/interpreted.h"
 #include "oracle/random_machine.h"
@@ -217,6 +218,7 @@ ExitCode run_command(std::span<const std::string> args) {
                     app.get_name(), "name a file: --save y.npz");
 
   quieten_libtorch();
+  const DyingCalls survived;
   Boxed boxed(DeviceKind::cpu);
   const auto [graph, binding, values, drawn] = given_graph(file, {inputs, bind, *parse_values(mode), seed}, boxed);
   for (const std::string& input : drawn)

@@ -126,6 +126,26 @@ TEST_F(RunCommand, AGpuRunsAGraphThatIsWrittenForACpu) {
   EXPECT_EQ(judged.code, ExitCode::fine) << judged.text;
 }
 
+// libtorch divides the least integer by -1, and dies of it.
+TEST_F(RunCommand, ACallThatLibtorchDiesOfIsNamed) {
+  write("dies.lenz",
+        "graph @g(%x: i32[2] init integers(1, 4, seed=1)) { %m = lenz.constant(i32[2] [-2147483648, 4]) "
+        "%a = aten.div.Scalar_mode(%m, -1, rounding_mode=\"trunc\") %r = aten.add(%a, %x) return %r }");
+  const Said ran = run({"--on", "eager"}, "dies.lenz");
+  EXPECT_EQ(ran.code, ExitCode::not_covered) << ran.text;
+  EXPECT_THAT(ran.text, HasSubstr("dies of it, in aten.div.Scalar_mode"));
+  const Said checked = check({"--seeds", "1"}, "dies.lenz");
+  EXPECT_EQ(checked.code, ExitCode::not_covered) << checked.text;
+  EXPECT_THAT(checked.text, HasSubstr("dies of it"));
+  EXPECT_EQ(run({"--on", "eager"}).code, ExitCode::fine) << "what comes after runs";
+  write("lost.lenz",
+        "graph @g(%g: f32[1, 1, 2, 2], %x: f32[1, 1, 4, 4], %i: i64[1, 1, 2, 2] init integers(1000000000000, "
+        "1000000000000, seed=1)) { %a = aten.max_pool2d_with_indices_backward(%g, %x, [2, 2], [2, 2], [0, 0], [1, 1], "
+        "false, %i) return %a }");
+  EXPECT_EXIT(run({"--on", "eager"}, "lost.lenz"), testing::ExitedWithCode(static_cast<int>(ExitCode::not_covered)),
+              "dies of it, in aten.max_pool2d_with_indices_backward");
+}
+
 TEST_F(RunCommand, WhatCannotBeCompiledNamesWhatRunsItInstead) {
   write("lists.lenz", "graph @g(%l: [f32[4], f32[4]]) { %s = aten.stack(%l) return %s }");
   for (const char* on : {"llvm", "interp"}) {

@@ -82,7 +82,7 @@ void move_out_axes_of_statistics(loops::Program& program) {
   std::map<loops::BufferId, std::vector<size_t>> moved;  // which dims, of buffers whose nests were changed
   for_each_node(program.body, [&](loops::Node& node) {
     auto* nest = std::get_if<loops::Nest>(&node.is);
-    if (nest == nullptr || stands_alone(nest->tag)) return;
+    if (nest == nullptr || nest->axes.empty() || stands_alone(nest->tag)) return;
     auto parallel = [](const loops::Axis& a) { return a.kind == loops::AxisKind::parallel; };
     auto assigns = [](const loops::Store& s) { return s.mode == loops::StoreMode::assign; };
     if (!std::ranges::all_of(nest->axes, parallel) || !std::ranges::all_of(nest->stores, assigns)) return;

@@ -50,6 +50,24 @@ TEST(BoundsAtEnds, BeyondTheIntegersThatDoublesSayNothingIsKnown) {
   EXPECT_EQ(greatest("-4611686018427387904").errors()[0], 2);  // of a bound a little above 1
 }
 
+// However uncertain what they are made of is, some numbers are never below zero.
+TEST(BoundsAtEnds, WhatIsNeverNegativeEndsAtZero) {
+  Judged j(R"(graph @g(%x: f32[2, 64] init uniform(1e8, 2e8, seed=1)) {
+    %n = aten.neg(%x) %b = aten.cat([%x, %n], 1) %s = aten.sum(%b, [1])
+    %r = aten.relu(%s) %a = aten.abs(%s) %q = aten.square(%s) %l = aten.neg(%a)
+    return %r, %a, %q, %l
+  })");
+  EXPECT_FALSE(j.verdict().mismatch);
+  for (size_t output = 0; output < 3; ++output) {
+    EXPECT_GT(j.errors(output)[0], 1) << output;
+    EXPECT_FALSE(j.with(output, 0, 1).mismatch) << output;
+    EXPECT_FALSE(j.with(output, 0, 0).mismatch) << output;
+    EXPECT_TRUE(j.with(output, 0, -1).mismatch) << output;
+    j.with(output, 0, 0);
+  }
+  EXPECT_FALSE(j.with(3, 0, -1).mismatch);
+}
+
 // Half of a place of bfloat16 below its normal numbers is zero there, and none where it is kept in f32.
 TEST(BoundsAtEnds, ZerosThatTheDefinitionOfADrawRoundsToAreOpen) {
   const Judged j(R"(graph @g(%x: bf16[3], %n: bf16[3] mut) {

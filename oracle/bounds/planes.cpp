@@ -93,6 +93,18 @@ at::Tensor PlaneStore::view(const at::Tensor& slots, const at::Tensor& value, in
   return slots.as_strided(value.sizes(), strides, value.storage_offset() * per + part);
 }
 
+void end_at_zero(Planes& planes) {
+  const at::Tensor& value = planes.value;
+  if (!planes.never_negative || !planes.error.defined() || !value.is_floating_point() || value.is_neg()) return;
+  const at::Tensor lean = planes.lean.defined() ? planes.lean : at::zeros_like(planes.error);
+  const at::Tensor below = planes.error - lean.clamp_min(0), above = planes.error + lean.clamp_max(0);
+  const at::Tensor room = value.to(at::kDouble).clamp_min(0);
+  const at::Tensor ends = at::isfinite(planes.error) & (below > room);
+  constexpr double kDifferencesRound = 1 - 0x1p-48;
+  planes.lean = at::where(ends, (above - room) * kDifferencesRound, lean);
+  planes.error = at::where(ends, at::maximum(above, room), planes.error);
+}
+
 double PlaneStore::number_error(const RunValue& number) const {
   auto found = numbers_.find(number.get());
   return found == numbers_.end() ? 0 : found->second.second;

@@ -33,8 +33,10 @@ struct Planes {
 bool all_finite(const at::Tensor& t);
 bool may_hold_zero(const Planes& planes);        // of floats: in either part
 bool may_hold_minus_zero(const Planes& planes);  // of real numbers; of complex ones as may_hold_zero
-bool above_zero(const Planes& planes);           // nothing is less than zero: never_negative, or by its intervals
-bool all_whole(const Planes& planes);            // `whole`, or exact numbers that are
+// Of what is never negative, errors reach no further below than to zero.
+void end_at_zero(Planes& planes);
+bool above_zero(const Planes& planes);  // nothing is less than zero: never_negative, or by its intervals
+bool all_whole(const Planes& planes);   // `whole`, or exact numbers that are
 
 class PlaneStore {
  public:

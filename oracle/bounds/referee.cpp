@@ -517,6 +517,7 @@ struct Referee::Impl final : NodeMachine {
     if (type.is_tensor()) b.dtype = type.dtype;
     if (v && v->value.isTensor()) {
       Planes p = store.read(v->value.toTensor());
+      end_at_zero(p);
       if (p.error.defined()) b.error = hold(p.error);
       if (p.lean.defined()) b.lean = hold(p.lean);
       if (p.ambiguous.defined()) b.ambiguous = hold(p.ambiguous);
