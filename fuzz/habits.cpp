@@ -137,8 +137,8 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.symbolic = options.symbols && c.below(4) == 3;
   h.tame = c.below(3) != 0;
   h.parts = c.any_of<uint32_t>({0, 0, 0, 1, 3});
-  h.lazy = c.any_of<uint32_t>({0, 0, 0, 1});
-  h.hazards = c.any_of<uint32_t>({0, 0, 1, 3});
+  h.lazy = c.any_of<uint32_t>({0, 0, 1});
+  h.hazards = c.any_of<uint32_t>({0, 1, 3});
   h.edges = c.any_of<uint32_t>({0, 0, 1, 4, 8});
   h.degenerate = c.any_of<uint32_t>({2, 2, 5, 16});
   h.constants = c.any_of<uint32_t>({0, 0, 2, 12, 16});  // 16: what folds constants finds all that it asks for

@@ -110,7 +110,7 @@ void convolution_rows(RowSink& t) {
        .exception =
            LENZ_KERNELS "; some refuse what others overlook where nothing is transposed: `output_padding is not "
                         "supported`; the slower ones can't write what lies otherwise: `must be contiguous`"});
-  Row conv{.infer = rule::composite,
+  Row conv{.infer = rule::convolution_by_name,
            .generate = make::conv,
            .dtypes = dtypes::numbers,
            .accuracy = Accuracy::accumulated,

@@ -28,6 +28,7 @@ void cdist(Infer& in);
 void pdist(Infer& in);
 
 void convolution(Infer& in);
+void convolution_by_name(Infer& in);  // of as many spatial dims as the name says; its definition's
 void convolution_backward(Infer& in);
 
 void attention(Infer& in);        // the fused kernel where eager takes it, the product of matrices elsewhere

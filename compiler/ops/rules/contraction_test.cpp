@@ -40,5 +40,15 @@ TEST(Contraction, AddmvAsksOfSizesOnlyWhereSelfWouldBeExpanded) {
   EXPECT_EQ(asks(*expanded), 2);
 }
 
+// What would be a convolution of two dims is refused to who asks for one of another number.
+TEST(Contraction, ConvolutionsHaveTheDimsOfTheirNames) {
+  auto of = [](std::string_view op, std::string_view sizes) {
+    return "graph @g(%x: f32[" + std::string(sizes) + "]) { %y = aten." + std::string(op) + "(%x, %x) return %y }";
+  };
+  EXPECT_EQ(type(*parse_graph(of("conv1d", "2, 2, 3"), op_table())), "f32[2, 2, 1]");
+  for (const std::string_view op : {"conv1d", "conv_transpose1d", "conv3d"})
+    EXPECT_THROW(parse_graph(of(op, "1, 1, 1, 1"), op_table()), UserError) << op;
+}
+
 }  // namespace
 }  // namespace lenz

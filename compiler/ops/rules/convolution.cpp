@@ -1,7 +1,9 @@
 // Result types of convolutions and of their gradients.
+#include "compiler/ops/decompose.h"
 #include "compiler/ops/rules/contraction.h"
 #include "compiler/ops/rules/elementwise.h"
 #include "compiler/ops/rules/layout.h"
+#include "compiler/ops/spatial_dims.h"
 
 namespace lenz::rule {
 
@@ -131,6 +133,12 @@ void convolution(Infer& in) {
 }
 
 // Both gradients lie as the result of the convolution would: in the format that its kernel takes.
+void convolution_by_name(Infer& in) {
+  const size_t dims = spatial_dims(in.op()).value();
+  in.require(in.tensor("weight").rank() == dims + 2, "`weight` must have as many spatial dims as the name says");
+  composite(in);
+}
+
 void convolution_backward(Infer& in) {
   const Type& input = in.tensor("input");
   const Type& weight = in.tensor("weight");
