@@ -88,12 +88,14 @@ V erfc(V x) {
   const V size = at_most(abs(x), 10.5);  // nothing is left there
   const V below = fma(size, 0.5, 1), estimate = x.code->reciprocal_estimate(below);
   const V low = fma(size, 0.5, from(x, 1) - below);
-  const V t = fma(estimate, fma(-low, estimate, fma(-below, estimate, 1)), estimate);
+  auto missing = [&](V t) { return fma(-low, t, fma(-below, t, 1)); };
+  // What rounding takes from t counts as the function's slope is there, nearly.
+  const V t = fma(estimate, missing(estimate), estimate), lost = missing(t) * fma(t, 1.3, 1);
   const V square = size * size, rest = fma(size, size, -square);
   const Nearest n = nearest(square, -kLog2E);
   const V r = fma(n.number, -kLn2Low, fma(n.number, -kLn2High, -square)) - rest;
   const V scaled = t * polynomial(t - kMiddle, kScaled);
-  const V value = x.code->scale(fma(scaled, less_one(r), scaled), n.number);
+  const V value = x.code->scale(fma(scaled, less_one(r) + lost, scaled), n.number);
   return select(x < 0, from(x, 2) - value, value);
 }
 
@@ -221,8 +223,10 @@ Sum cosine_of(const Angle& a) {
   static const std::vector<double> kCosine = fit_doubles(
       [](DoubleDouble s) { return (dd::cos(dd::sqrt(s)) - DoubleDouble(1) + s * DoubleDouble(0.5)) / (s * s); }, 0,
       0.6189, 3);
+  // 1 - r^2 / 2, with what the square and that sum round away.
   const V square = a.high * a.high, most = fma(square, -0.5, 1), lost = fma(square, -0.5, from(square, 1) - most);
-  return {most, fma(square * square, polynomial(square, kCosine), fma(-a.high, a.low, lost))};
+  const V lower = fma(fma(a.high, a.high, -square), -0.5, fma(-a.high, a.low, lost));
+  return {most, fma(square * square, polynomial(square, kCosine), lower)};
 }
 template <int Quarter>
 V wave(V x) {
