@@ -87,6 +87,29 @@ TEST(Execute, LoopsCarryAndStop) {
   EXPECT_THAT(r.run.where, testing::HasSubstr("while_loop"));
 }
 
+// What a body writes by `out=` is resized: the next iteration is handed another shape than it declares.
+TEST(Execute, LoopsResizeWhatTheyWriteTo) {
+  const Ran r = run(R"(graph @g(%y: f32[3, 1] init ones) {
+    %i = lenz.constant(i64[] [0])
+    %out = lenz.constant(f32[0] [])
+    %lies = aten.as_strided(%out, [0], [3])
+    %n, %p = lenz.while_loop(@more, @step, [%i, %y], additional=[%lies])
+    return %n, %p
+  }
+  graph @more(%i: i64[], %y: f32[3, 1], %out: f32[0] strides [3]) {
+    %c = aten.lt(%i, 3)
+    return %c
+  }
+  graph @step(%i: i64[], %y: f32[3, 1], %out: f32[0] strides [3] mut) {
+    %negative = aten.neg(%y, out=%out)
+    %j = aten.add(%i, 1)
+    %z = aten.clone(%negative)
+    return %j, %z
+  })");
+  EXPECT_EQ(as<int64_t>(r.run.outputs[0]), std::vector<int64_t>{3});
+  EXPECT_EQ(as<float>(r.run.outputs[1]), (std::vector<float>{-1, -1, -1}));
+}
+
 TEST(Execute, ScansStack) {
   Ran r = run(R"(graph @g(%xs: i64[5] init ones) {
     %z = lenz.constant(i64[] [0])

@@ -11,7 +11,9 @@
 
 #include "compiler/graph/alias.h"
 #include "compiler/graph/drawing.h"
+#include "compiler/scalar/scalar.h"
 #include "oracle/aten.h"
+#include "oracle/bounds/elementwise.h"
 
 namespace lenz::oracle {
 
@@ -103,6 +105,16 @@ bool looks_at_bools(const Graph& graph) {
   return any;
 }
 
+// Which sign a NaN has is nobody's promise, and eager's own kernels for vectors and for single elements give it others.
+bool shows_signs_of_nan(const Graph& graph) {
+  bool any = std::ranges::any_of(graph.subgraphs, [](const auto& sub) { return shows_signs_of_nan(*sub); });
+  graph.for_each_node([&](NodeId id) {
+    const ScalarRow* row = find_scalar(graph.node(id).op->scalar);
+    any = any || (row && row->dtypes.has(Dtype::f32) && reads_signs_of_nan(*row, Dtype::f32));
+  });
+  return any;
+}
+
 Execution with_true_as_one(Execution e) {
   for (RunValue& v : e.outputs)
     if (v && v->value.isTensor() && v->value.toTensor().scalar_type() == at::kBool) {
@@ -118,8 +130,9 @@ Execution with_true_as_one(Execution e) {
 std::optional<Mismatch> Rewritten::differs(const Graph& made, const Execution& got) {
   if (draws_otherwise(trial_.graph(), made)) return trial_.differs_outside(got);
   auto mismatch = trial_.differs(got);
-  if (mismatch && (eager_is_at_fault() || rounds_by_layout(made) || rounds_in_place(trial_.graph()) ||
-                   looks_at_bools(trial_.graph()) || trial_.hangs_on_signs_of_zero(got)))
+  if (mismatch &&
+      (eager_is_at_fault() || rounds_by_layout(made) || rounds_in_place(trial_.graph()) ||
+       looks_at_bools(trial_.graph()) || shows_signs_of_nan(trial_.graph()) || trial_.hangs_on_signs_of_zero(got)))
     mismatch = beyond_bounds(got);
   return mismatch;
 }

@@ -11,7 +11,7 @@ class Rewritten {
  public:
   explicit Rewritten(Trial& trial, std::span<const KnownFault> known = known_faults()) : trial_(trial), known_(known) {}
 
-  // Bit for bit; but signs of zeros that are nobody's promise, and what hangs on them, within the bounds.
+  // Bit for bit; but signs of zeros and NaNs that are nobody's promise, and what hangs on them, within the bounds.
   std::optional<Mismatch> differs(const Graph& made, const Execution& got);
   // Where the passes may round otherwise: within the bounds.
   std::optional<Mismatch> out_of_bounds(const Graph& made, const Execution& got);

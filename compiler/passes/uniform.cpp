@@ -42,7 +42,10 @@ std::optional<double> Uniforms::of(ValueId v) {
   std::optional<double> n = node.op->fills.empty() ? single_element(node) : filled_with(node);
   if (!n || std::isnan(*n) || is_complex(type.dtype)) return std::nullopt;
   if (type.dtype == Dtype::b8) return *n != 0 ? 1 : 0;
-  if (is_integral(type.dtype, false)) return std::trunc(*n) + 0.0;  // no integer is -0
+  if (is_integral(type.dtype, false)) {
+    if (!(std::fabs(*n) < 0x1p53)) return std::nullopt;  // a double may not hold which of them it is
+    return static_cast<double>(wrap_to(type.dtype, static_cast<int64_t>(*n)));  // -1 in bytes is 255
+  }
   double rounded = round_to(type.dtype, *n);
   return std::isnan(rounded) ? std::nullopt : std::optional(rounded);
 }

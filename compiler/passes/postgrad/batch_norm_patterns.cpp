@@ -33,9 +33,9 @@ namespace {
 
 #define LENZ_AFFINE "%s = aten.mul(%d, %scale) "
 // The norm's channels are dim 1: of a convolution only if it is of a batch; of a linear map, whose channels are its
-// last dim, only if it is of rows.
+// last dim, only if it is of rows, and has channels: a weight that is a vector has one that the result leaves out.
 #define LENZ_CONVOLUTION "where ?f in [aten.conv1d, aten.conv2d, aten.conv3d], rank(%c) == rank(%w) "
-#define LENZ_LINEAR "where ?f in [aten.linear], rank(%c) == 2 "
+#define LENZ_LINEAR "where ?f in [aten.linear], rank(%c) == 2, rank(%w) == 2 "
 
 #define LENZ_RULES(name, which) \
   "rule " name " { %c = ?f(%x, %w, %b, ...) " which LENZ_NORMALISED("%b", "%scale", "%offset")                   \
