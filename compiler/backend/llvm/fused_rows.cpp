@@ -126,7 +126,10 @@ V logarithm_of(V x, double exponents, const Base& base) {
   const V high = k * base.step.high, sum = high + first;
   V lost = fma(k, base.step.low, first - (sum - high));
   if (!natural) lost = fma(f, base.factor.low, fma(f, base.factor.high, -first)) + lost;
-  return sum + fma(f * f, fma(f, polynomial(f, tail), -0.5 * base.factor.high), lost);
+  const V square = f * f;
+  // Next to a power of two from below places are half as wide as what the square was rounded to.
+  if (!natural) lost = fma(fma(f, f, -square), -0.5 * base.factor.high, lost);
+  return sum + fma(square, fma(f, polynomial(f, tail), -0.5 * base.factor.high), lost);
 }
 V log_by(V x, const Base& base) {
   constexpr int64_t kLeastNormal = 0x00800000, kNormals = 0x7f000000;
