@@ -309,7 +309,8 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
     conversion_errors({value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(),
                        leaning.defined() ? leaning.const_data_ptr<double>() : nullptr},
                       value.numel(), to, formula, out);
-    if (lenz::is_complex(to)) {  // both parts round, each by half a place: together by more than half a place of the size
+    if (lenz::is_complex(
+            to)) {  // both parts round, each by half a place: together by more than half a place of the size
       const at::Tensor brought = exact ? at::zeros_like(error) : given;
       error = at::where(error.isfinite(), brought + (error - brought) * std::numbers::sqrt2, error);
     }

@@ -94,13 +94,13 @@ TEST(ScalarCode, FusedProductsOfTheLeastNumbers) {
 // Steps of a recurrence would take minutes.
 TEST(ScalarCode, ChebyshevPolynomialsOfGreatDegrees) {
   using dd::Polynomial;
-  const std::pair<std::string_view, Polynomial> kFamilies[] = {
+  const std::pair<std::string_view, Polynomial> families[] = {
       {"special_chebyshev_polynomial_t", Polynomial::chebyshev_t},
       {"special_chebyshev_polynomial_u", Polynomial::chebyshev_u},
       {"special_chebyshev_polynomial_v", Polynomial::chebyshev_v},
       {"special_chebyshev_polynomial_w", Polynomial::chebyshev_w}};
   const double degrees[] = {101, 102, 4097, 2147483647, 0x1p40 + 1}, places[] = {1, -1, 0, 0.5, -0.99, 1 - 0x1p-52};
-  for (const auto& [name, family] : kFamilies) {
+  for (const auto& [name, family] : families) {
     const RowKernel kernel(*find_scalar(name), Dtype::f64, Dtype::f64, runnable_target());
     std::vector<double> x, n;
     for (double at : places)
