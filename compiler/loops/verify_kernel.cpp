@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler/base/sym_parts.h"
+#include "compiler/graph/overlap.h"
 #include "compiler/loops/verifier.h"
 
 namespace lenz::loops {
@@ -9,10 +10,16 @@ namespace lenz::loops {
 namespace {
 // Proofs take time in proportion to the text.
 constexpr size_t kMostAccesses = 4096, kMostPairs = size_t{1} << 16, kMostProofs = 1024;
+// Other coordinates are no other places then.
+bool elements_meet(const Program& program, BufferId id) {
+  const Buffer& b = program.buffers[id];
+  return b.placed && may_meet(program.assumptions.known(), b.type.sizes, b.type.strides);
+}
 }  // namespace
 
 bool lanes_apart(const Program& program, const Nest& nest, const Store& store, const Axis& axis) {
   if (store.distinct) return true;
+  if (elements_meet(program, store.buffer)) return false;
   IndexSpace space(program.context->syms, program.assumptions.known());
   space.add_axis(axis.symbol, axis.extent);
   auto of_others = [&](const SymNode* s) {
@@ -63,6 +70,8 @@ void ProgramVerifier::note_load(NestState& state, Ssa instr) {
 
 void ProgramVerifier::note_store(const Store& store, size_t number, const Piece& piece) {
   if (buffer(root(store.buffer)).local) return;
+  if (store.mode != StoreMode::assign && !store.distinct && elements_meet(program_, store.buffer))
+    return report(407, "elements of " + name(store.buffer) + " share places", kNone, number);
   if (accesses_->size() >= kMostAccesses) return report(407, "it accesses memory in too many ways", kNone, number);
   accesses_->push_back({store.buffer, store.index, piece.space, true, store.distinct, node_, at_, number});
 }

@@ -204,6 +204,22 @@ TEST(ProgramVerifier, PointsThatStayInTheirTiles) {
   expect_verdicts(cases);
 }
 
+// Other coordinates are no other places where elements share them: which one is written last is a matter of order.
+TEST(ProgramVerifier, ElementsThatSharePlaces) {
+  const std::string_view shared = "  temp %y: f32[4, 2] strides [1, 1] placed\n",
+                         apart = "  temp %y: f32[4, 2] placed\n";
+  const std::string store = "      %v = f32 1.0\n      store scatter %y[k0, k1] = %v\n    }\n", done = "  return %y\n";
+  const std::string ordered = "    for k0 < 4, k1 < 2 {\n" + store + done,
+                    lanes = "    for k0 < 4 lanes 4, k1 < 2 {\n" + store + done,
+                    points = "  kernel k0 < 4 {\n    for k1 < 2 {\n" + store + "  }\n" + done;
+  const Case cases[] = {{shared, ordered, {}, {}},
+                        {apart, lanes, {}, {}},
+                        {apart, points, {}, {}},
+                        {shared, lanes, {408}, {}},
+                        {shared, points, {407}, {}}};
+  expect_verdicts(cases);
+}
+
 TEST(ProgramVerifier, ChecksAreFacts) {
   const std::string_view y = "  temp %y: f32[4]\n";
   std::string load = "  for i0 < 4 {\n    %v = load %x[i0, 0]\n    store %y[i0] = %v\n  }\n  return %y\n";
