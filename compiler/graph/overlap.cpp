@@ -115,6 +115,21 @@ Refused refused(const OpDef& op) {
 }
 }  // namespace
 
+bool may_meet(const Facts& facts, std::span<const Dim> sizes, std::span<const Dim> strides) {
+  if (std::ranges::any_of(sizes, [&](Dim size) { return facts.proves(eq(size, 0)); })) return false;
+  std::vector<size_t> order;
+  for (size_t d = 0; d < sizes.size(); ++d)
+    if (!facts.proves(eq(sizes[d], 1))) order.push_back(d);
+  std::ranges::stable_sort(order, [&](size_t x, size_t y) { return facts.proves(lt(strides[x], strides[y])); });
+  Dim reach = 1;  // of the dims so far: the next one must step over it
+  bool apart = true;
+  for (size_t d : order) {
+    apart = apart && facts.proves(le(reach, strides[d]));
+    reach += strides[d] * (sizes[d] - 1);
+  }
+  return !apart;
+}
+
 Overlap overlap(const Facts& facts, const Type& a, const Type& b) {
   Dim na = numel(a.sizes()), nb = numel(b.sizes());
   if (na.is(0) || nb.is(0)) return Overlap::none;

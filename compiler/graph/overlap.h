@@ -12,6 +12,9 @@ namespace lenz {
 enum class Overlap : uint8_t { none, partial, full, open };
 Overlap overlap(const Facts& facts, const Type& a, const Type& b);
 
+// Whether several coordinates of a tensor of these sizes and strides may name one place in memory.
+bool may_meet(const Facts& facts, std::span<const Dim> sizes, std::span<const Dim> strides);
+
 // Whether no place is in both, as far as one can prove; gaps count.
 bool lie_apart(const Facts& facts, const Type& a, const Type& b);
 

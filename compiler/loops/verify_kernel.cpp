@@ -1,6 +1,8 @@
 // Kernels: whether their points may run side by side.
 #include <algorithm>
 
+#include "compiler/base/sym_parts.h"
+#include "compiler/graph/overlap.h"
 #include "compiler/loops/verifier.h"
 
 namespace lenz::loops {
@@ -8,10 +10,16 @@ namespace lenz::loops {
 namespace {
 // Proofs take time in proportion to the text.
 constexpr size_t kMostAccesses = 4096, kMostPairs = size_t{1} << 16, kMostProofs = 1024;
+// Other coordinates are no other places then.
+bool elements_meet(const Program& program, BufferId id) {
+  const Buffer& b = program.buffers[id];
+  return b.placed && may_meet(program.assumptions.known(), b.type.sizes, b.type.strides);
+}
 }  // namespace
 
 bool lanes_apart(const Program& program, const Nest& nest, const Store& store, const Axis& axis) {
   if (store.distinct) return true;
+  if (elements_meet(program, store.buffer)) return false;
   IndexSpace space(program.context->syms, program.assumptions.known());
   space.add_axis(axis.symbol, axis.extent);
   auto of_others = [&](const SymNode* s) {
@@ -62,6 +70,8 @@ void ProgramVerifier::note_load(NestState& state, Ssa instr) {
 
 void ProgramVerifier::note_store(const Store& store, size_t number, const Piece& piece) {
   if (buffer(root(store.buffer)).local) return;
+  if (store.mode != StoreMode::assign && !store.distinct && elements_meet(program_, store.buffer))
+    return report(407, "elements of " + name(store.buffer) + " share places", kNone, number);
   if (accesses_->size() >= kMostAccesses) return report(407, "it accesses memory in too many ways", kNone, number);
   accesses_->push_back({store.buffer, store.index, piece.space, true, store.distinct, node_, at_, number});
 }
@@ -82,7 +92,37 @@ std::vector<DimVec> ProgramVerifier::radices(BufferId id) const {
 // their nests have in common, tell the point.
 bool ProgramVerifier::same_point(const Kernel& n, const Access& a, const Access& b, const Scope& scope) const {
   if (a.buffer != b.buffer || a.index.size() != b.index.size()) return false;
-  return told_by_dims(n, a, b, scope, false) || told_by_dims(n, a, b, scope, true);
+  return told_by_dims(n, a, b, scope, false) || told_by_dims(n, a, b, scope, true) || told_by_tiles(n, a, b);
+}
+
+namespace {
+
+// By how much a step of the axis moves the index along.
+int64_t step_of(Dim index, Dim axis) {
+  if (index.is_constant()) return 0;
+  if (index == axis) return 1;
+  const DimParts parts = parts_of(index);
+  const auto at = std::ranges::find(parts.operands, axis);
+  if (parts.kind != SymKind::sum || at == parts.operands.end()) return 0;
+  return parts.coefficients[static_cast<size_t>(at - parts.operands.begin())];
+}
+
+}  // namespace
+
+// However each access counts within it, a point that stays in a tile of its own shares it with no other one: some dim
+// lies in t*B .. t*B + B - 1 for each axis t.
+bool ProgramVerifier::told_by_tiles(const Kernel& n, const Access& a, const Access& b) {
+  return std::ranges::all_of(n.axes, [&](const Axis& axis) {
+    for (size_t d = 0; d < a.index.size(); ++d) {
+      const int64_t tile = step_of(a.index[d], axis.symbol);
+      if (tile < 1 || step_of(b.index[d], axis.symbol) != tile) continue;
+      auto stays = [&](const Access& access) {
+        return access.space.in_bounds(access.index[d] - axis.symbol * tile, tile);
+      };
+      if (stays(a) && stays(b)) return true;
+    }
+    return false;
+  });
 }
 
 // `of_points`: by dims alone that hang on the point; along others a point may come to one place many times.

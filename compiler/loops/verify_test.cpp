@@ -185,6 +185,41 @@ TEST(ProgramVerifier, Coverage) {
   expect_verdicts(cases);
 }
 
+// What one phase of a kernel's point writes, another reads, and counts in another way: row by row, or as one row.
+TEST(ProgramVerifier, PointsThatStayInTheirTiles) {
+  const std::string_view y = "  temp %y: f32[64, 3]\n  temp %z: f32[64, 3]\n";
+  auto phases = [](std::string_view read, std::string_view kernel = "t0 < 16", std::string_view row = "i0 + t0*4") {
+    return "  kernel " + std::string(kernel) + " {\n    for i0 < 4, i1 < 3 {\n      %v = f32 1.0\n      store %y[" +
+           std::string(row) + ", i1] = %v\n    }\n    for i2 < 12 {\n      %v = load %y[" + std::string(read) +
+           "]\n      store %z[t0*4 + i2//3, i2 % 3] = %v\n    }\n  }\n  return %z\n";
+  };
+  const std::string own = phases("t0*4 + i2//3, i2 % 3"), turned = phases("t0*4 + i2 % 4, i2//4"),
+                    next = phases("min(t0*4 + i2//3 + 1, 63), i2 % 3"), smaller = phases("t0*2 + i2//3, i2 % 3"),
+                    wider = phases("t0*4 + i2//2, i2 % 2", "t0 < 15");
+  const Case cases[] = {{y, own, {}, {}},
+                        {y, turned, {}, {}},
+                        {y, next, {407}, {}},
+                        {y, smaller, {407}, {}},
+                        {y, wider, {407}, {406, 406}}};
+  expect_verdicts(cases);
+}
+
+// Other coordinates are no other places where elements share them: which one is written last is a matter of order.
+TEST(ProgramVerifier, ElementsThatSharePlaces) {
+  const std::string_view shared = "  temp %y: f32[4, 2] strides [1, 1] placed\n",
+                         apart = "  temp %y: f32[4, 2] placed\n";
+  const std::string store = "      %v = f32 1.0\n      store scatter %y[k0, k1] = %v\n    }\n", done = "  return %y\n";
+  const std::string ordered = "    for k0 < 4, k1 < 2 {\n" + store + done,
+                    lanes = "    for k0 < 4 lanes 4, k1 < 2 {\n" + store + done,
+                    points = "  kernel k0 < 4 {\n    for k1 < 2 {\n" + store + "  }\n" + done;
+  const Case cases[] = {{shared, ordered, {}, {}},
+                        {apart, lanes, {}, {}},
+                        {apart, points, {}, {}},
+                        {shared, lanes, {408}, {}},
+                        {shared, points, {407}, {}}};
+  expect_verdicts(cases);
+}
+
 TEST(ProgramVerifier, ChecksAreFacts) {
   const std::string_view y = "  temp %y: f32[4]\n";
   std::string load = "  for i0 < 4 {\n    %v = load %x[i0, 0]\n    store %y[i0] = %v\n  }\n  return %y\n";

@@ -2,6 +2,7 @@
 // table's rows; NOTATION.md says what each is.
 #include <algorithm>
 
+#include "compiler/graph/overlap.h"
 #include "compiler/lower/coordinates.h"
 #include "compiler/lower/evaluate.h"
 #include "compiler/ops/rules/elementwise.h"
@@ -61,25 +62,13 @@ Item offset(TextRunner& in, Items a) { return Item::of(Arg::of_dim(in.type(a[0])
 Item is_placed(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(in.lowering().program.buffers[in.buffer(a[0])].placed));
 }
-// Whether several coordinates may name one place in memory.
-bool may_meet(TextRunner& in, const DimVec& sizes, const DimVec& strides) {
-  const Facts& facts = in.lowering().program.assumptions.known();
-  if (std::ranges::any_of(sizes, [&](Dim size) { return facts.proves(eq(size, 0)); })) return false;
-  std::vector<size_t> order;
-  for (size_t d = 0; d < sizes.size(); ++d)
-    if (!facts.proves(eq(sizes[d], 1))) order.push_back(d);
-  std::ranges::stable_sort(order, [&](size_t x, size_t y) { return facts.proves(lt(strides[x], strides[y])); });
-  Dim reach = 1;  // of the dims so far: the next one must step over it
-  bool apart = true;
-  for (size_t d : order) {
-    apart = apart && facts.proves(le(reach, strides[d]));
-    reach += strides[d] * (sizes[d] - 1);
-  }
-  return !apart;
-}
+// Where elements share places, what one of them is tells the others: the buffer lies as its type says.
 Item overlaps(TextRunner& in, Items a) {
+  loops::Program& program = in.lowering().program;
   const TensorType& t = in.type(a[0]);
-  return Item::of(Arg::of_bool(may_meet(in, t.sizes, t.strides)));
+  const bool meet = may_meet(program.assumptions.known(), t.sizes, t.strides);
+  if (meet) program.buffers[in.buffer(a[0])].placed = true;
+  return Item::of(Arg::of_bool(meet));
 }
 // Whether a part of a tensor's memory may name one place twice, or is known to leave the tensor's elements.
 Item strays(TextRunner& in, Items a) {
@@ -92,7 +81,7 @@ Item strays(TextRunner& in, Items a) {
   const Facts& facts = in.lowering().program.assumptions.known();
   const bool leaves = facts.proves(lt(first, 0)) || facts.proves(le(elements, last));
   const bool none = std::ranges::any_of(sizes, [&](Dim size) { return facts.proves(eq(size, 0)); });
-  return Item::of(Arg::of_bool((leaves && !none) || may_meet(in, sizes, strides)));
+  return Item::of(Arg::of_bool((leaves && !none) || may_meet(facts, sizes, strides)));
 }
 Item shape_changes(TextRunner& in, Items a) {
   return Item::of(Arg::of_bool(!(in.type(a[0]).sizes == in.type(a[1]).sizes)));

@@ -63,6 +63,7 @@ class Functionaliser {
       storages_ = &storages;
       values_ = &values;
       choose();
+      leave_given_back();
       first_fresh_ = static_cast<NodeId>(graph_.node_capacity());
       for (WrittenStorage& s : values.all()) {
         if (!s.written) continue;
@@ -282,6 +283,44 @@ class Functionaliser {
       bool dense = producer != kNone && graph_.node(producer).op->schema.find("stride") < 0;
       s.flat |= !dense && !lies_apart(graph_, graph_.type(s.first));
     }
+  }
+
+  // Beside writes that stay, inputs may have got their final values already, by the copies that `give_back` makes:
+  // taken again they would be given back by way of one more copy, or look at shared memory, each time that the pass
+  // runs.
+  void leave_given_back() {
+    if (std::ranges::none_of(values_->all(), [](const WrittenStorage& s) { return s.written && s.stuck; })) return;
+    enum class Seen : uint8_t { nothing, copy, more };
+    std::vector<Seen> seen(values_->all().size(), Seen::nothing);
+    graph_.for_each_node([&](NodeId id) {
+      const Node& node = graph_.node(id);
+      const bool copies = gives_final_value(node);
+      SmallVec<ValueId, 4> targets;
+      for_each_target(graph_, node, [&](ValueId v) { targets.push_back(v); });
+      for (size_t i = 0; i < node.arg_count; ++i)
+        for_each_value(node.args[i], [&](ValueId v) {
+          if (storages_->storage(v) == Storages::kNoStorage) return;
+          Seen& of = seen[storages_->storage(v)];
+          const bool writes = std::ranges::find(targets, v) != targets.end();
+          // Behind the copies may stand views to return: who reads one looks at the storage itself.
+          const bool views = node.result_count == 1 && storages_->storage(node.result()) == storages_->storage(v);
+          if (copies && i == 0) {
+            of = of == Seen::more ? of : Seen::copy;
+          } else if (writes || (of == Seen::copy && !views)) {
+            of = Seen::more;
+          }
+        });
+    });
+    for (size_t s = 0; s < seen.size(); ++s)
+      if (seen[s] == Seen::copy) values_->all()[s].written = false;
+  }
+  // A copy to an input of what is like it.
+  bool gives_final_value(const Node& node) const {
+    if (node.op->full_name != "aten.copy_") return false;  // op name: what it gives back by
+    const ValueId to = node.args[0].value(), from = node.args[1].value();
+    const Type &target = graph_.type(to), &source = graph_.type(from);
+    return graph_.value(to).producer == kNone && storages_->storage(to) != storages_->storage(from) &&
+           target.dtype == source.dtype && std::ranges::equal(target.sizes(), source.sizes());
   }
 
   void visit(NodeId id) {

@@ -4,12 +4,16 @@
 #include <map>
 #include <unordered_set>
 
+#include "compiler/graph/overlap.h"
+
 namespace lenz::schedule {
 
-bool keeps_apart(const loops::Nest& nest, Dim axis) {
+bool keeps_apart(const loops::Program& program, const loops::Nest& nest, Dim axis) {
   std::map<loops::BufferId, size_t> dims;
   for (const loops::Store& s : nest.stores) {
     if (s.mode == loops::StoreMode::assign) continue;
+    const loops::Buffer& b = program.buffers[s.buffer];
+    if (b.placed && may_meet(program.assumptions.known(), b.type.sizes, b.type.strides)) return false;
     auto found = std::ranges::find(s.index, axis);
     if (found == s.index.end()) return false;
     const auto dim = static_cast<size_t>(found - s.index.begin());
@@ -23,7 +27,7 @@ void move_out_axes_apart(loops::Program& program) {
     auto* nest = std::get_if<loops::Nest>(&node.is);
     if (nest == nullptr) return;
     std::ranges::stable_partition(nest->axes, [&](const loops::Axis& a) {
-      return a.kind == loops::AxisKind::parallel && keeps_apart(*nest, a.symbol);
+      return a.kind == loops::AxisKind::parallel && keeps_apart(program, *nest, a.symbol);
     });
   });
 }

@@ -8,8 +8,9 @@
 
 namespace lenz::schedule {
 
-// Whether the axis alone is a coordinate of all that the nest combines with: the same one of each buffer.
-bool keeps_apart(const loops::Nest& nest, Dim axis);
+// Whether the axis alone is a coordinate of all that the nest combines with: the same one of each buffer, none of whose
+// elements share places.
+bool keeps_apart(const loops::Program& program, const loops::Nest& nest, Dim axis);
 
 // Puts such axes outermost, in the nests that combine. Points that meet keep their order.
 void move_out_axes_apart(loops::Program& program);

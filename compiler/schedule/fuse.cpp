@@ -263,11 +263,11 @@ class PhaseMaker {
 bool may_join(const Member& m) { return !stands_alone(m.nest->tag) && !m.facts.combines; }
 
 // How many of its outermost axes the points of a kernel may differ in.
-size_t independent(const Member& m) {
+size_t independent(const Program& program, const Member& m) {
   if (!m.facts.combines) return m.extents.size();
   size_t n = 0;
   while (n < m.extents.size() && m.nest->axes[n].symbol == m.facts.parallel[n] &&
-         keeps_apart(*m.nest, m.facts.parallel[n]))
+         keeps_apart(program, *m.nest, m.facts.parallel[n]))
     ++n;
   return n;
 }
@@ -275,7 +275,8 @@ size_t independent(const Member& m) {
 class Fuser {
  public:
   Fuser(const Program& program, const Block& block, const FusionLimits& limits)
-      : block_(block),
+      : program_(program),
+        block_(block),
         limits_(limits),
         conflicts_(program),
         writer_(program.buffers.size(), -1),
@@ -332,7 +333,7 @@ class Fuser {
     if (at < 0) {
       at = static_cast<int64_t>(open_.size());
       Open fresh;
-      fresh.shared = independent(m);
+      fresh.shared = independent(program_, m);
       fresh.closed = !may_join(m);
       open_.push_back(std::move(fresh));
       forward_.push_back(open_.size() - 1);
@@ -439,6 +440,7 @@ class Fuser {
     }
   }
 
+  const Program& program_;
   const Block& block_;
   const FusionLimits& limits_;
   Conflicts conflicts_;
@@ -482,8 +484,8 @@ std::string why_illegal(const Program& program, const Block& block, const Group&
   for (const Member& m : members) {
     const std::string nest = "nest " + std::to_string(m.number);
     if (members.size() > 1 && !may_join(m)) return nest + " stays by itself";
-    if (independent(m) < group.shared)
-      return "points of " + nest + " are apart along " + std::to_string(independent(m)) + " axes only, not " +
+    if (independent(program, m) < group.shared)
+      return "points of " + nest + " are apart along " + std::to_string(independent(program, m)) + " axes only, not " +
              std::to_string(group.shared);
     if (common_extents(members[0], m) < group.shared) return nest + " has other outermost axes than the first one";
     for (const Member& other : members) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler/graph/match.h"
+#include "compiler/graph/overlap.h"
 #include "compiler/graph/try_infer.h"
 #include "compiler/passes/joint/source_patterns.h"
 
@@ -60,6 +61,10 @@ class Sources {
   bool copies_whole(NodeId id) const {
     const Node& node = graph_.node(id);
     if (node.result_count != 1 || node.arg_count == 0 || !node.args[0].is_value()) return false;
+    // One that is told strides may drop elements: those whose places others share.
+    const Type& made = graph_.type(node.result());
+    if (node.op->schema.find("stride") >= 0 && may_meet(graph_.assumptions.known(), made.sizes(), made.strides()))
+      return false;
     const RuleSet& rules = source_patterns();
     return std::ranges::any_of(rules.rooted_at(*node.op), [&](uint32_t index) {
       return match(graph_, rules, rules.rules()[index], id).has_value();

@@ -45,7 +45,8 @@ class Trimmer {
     for (size_t i = 0; i < operands.size();) {
       auto twin = first.find(operands[i]);
       bool simple = std::ranges::all_of(callees, [&](Graph* g) { return plain(*g, operands, i); });
-      bool merged = simple && twin != first.end() && context_.allow("twice");
+      bool merged = simple && twin != first.end() && same_types(callees, operands.size(), i, twin->second) &&
+                    context_.allow("twice");
       if (merged) {
         for (Graph* g : callees) {
           ValueId from = value(*g, operands.size(), i), to = value(*g, operands.size(), twin->second);
@@ -72,6 +73,13 @@ class Trimmer {
   static size_t input(const Graph& callee, size_t operands, size_t i) { return callee.inputs().size() - operands + i; }
   static ValueId value(const Graph& callee, size_t operands, size_t i) {
     return callee.inputs()[input(callee, operands, i)].value;
+  }
+  // A sub-graph may name sizes of one of the two by symbols of which the other's say nothing: types within are made of
+  // them, so that neither stands for the other.
+  static bool same_types(std::span<Graph* const> callees, size_t operands, size_t i, size_t twin) {
+    return std::ranges::all_of(callees, [&](const Graph* g) {
+      return &g->type(value(*g, operands, i)) == &g->type(value(*g, operands, twin));
+    });
   }
   // An input that binds no symbol that the others do not bind to the same, shares no memory and is not written to.
   bool plain(const Graph& callee, std::span<const ValueId> operands, size_t i) const {
