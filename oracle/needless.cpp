@@ -117,14 +117,18 @@ std::unique_ptr<Graph> without_needless(const Graph& graph, const Cond& fact) {
 }
 
 namespace {
+struct StandIn {
+  double number;
+  bool rises = false;  // along every dim: whoever takes an element from another one tells it from a fill
+};
 // What stands where a node raised: whoever hangs on what it gives tells these apart. What is no number, among floats: a
 // definition that does not ask what eager asks may give that, and 0 times it is not 0.
-constexpr double kStandIns[] = {0, 1, 100, std::numeric_limits<double>::infinity(),
-                                std::numeric_limits<double>::quiet_NaN()};
+constexpr StandIn kStandIns[] = {
+    {0}, {1}, {1, true}, {100}, {std::numeric_limits<double>::infinity()}, {std::numeric_limits<double>::quiet_NaN()}};
 constexpr double kInteger = 2;  // among integers, in the place of those
 
-// The graph with a fill in the place of each result; null if the node does more than give fresh tensors.
-std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, double number) {
+// The graph with a stand-in in the place of each result; null if the node does more than give fresh tensors.
+std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, const StandIn& stand_in) {
   const Node& node = graph.node(raises);
   AliasClasses classes(graph);
   if (effects(graph, node).any() || node.op->has(Trait::data_dependent)) return nullptr;
@@ -143,11 +147,15 @@ std::unique_ptr<Graph> with_stand_in(const Graph& graph, NodeId raises, double n
   for (uint16_t i = 0; i < copy.result_count; ++i) {
     const Type& type = other->type(copy.result(i));
     const bool real = is_floating(type.dtype) || is_complex(type.dtype);
-    const double held = real || std::isfinite(number) ? number : kInteger;
+    const double held = real || std::isfinite(stand_in.number) ? stand_in.number : kInteger;
     const Arg args[] = {other->context().dims(type.sizes()),
                         real ? Arg::of_real(held) : Arg::of_int(static_cast<int64_t>(held))};
     const Keyword as[] = {{"dtype", Arg::of_dtype(type.dtype)}, {"device", Arg::of_device(type.device)}};
-    const ValueId fill = call(*other, there, "aten.full", args, copy.origin, as);  // op name: the fill itself
+    ValueId fill = call(*other, there, "aten.full", args, copy.origin, as);  // op name: the fill itself
+    for (size_t d = 0; stand_in.rises && dtypes::numbers.has(type.dtype) && d < type.rank(); ++d) {
+      const Arg along[] = {Arg::of_value(fill), Arg::of_int(static_cast<int64_t>(d))};
+      fill = call(*other, there, "aten.cumsum", along, copy.origin, std::span(as).first(1));  // op name: what rises
+    }
     fills.push_back(Arg::of_value(placed_like(*other, there, fill, type, copy.origin)));
   }
   replace_node(*other, there, fills);
@@ -181,8 +189,8 @@ Raised run_to_error(const Graph& graph, ExecuteOptions options, const RunGraph& 
 std::optional<NeededRun> whatever_it_gives(const Graph& graph, NodeId raises, const ExecuteOptions& options,
                                            const RunGraph& run) {
   std::optional<NeededRun> first;
-  for (const double number : kStandIns) {
-    std::unique_ptr<Graph> with = with_stand_in(graph, raises, number);
+  for (const StandIn& stand_in : kStandIns) {
+    std::unique_ptr<Graph> with = with_stand_in(graph, raises, stand_in);
     if (!with) return std::nullopt;
     NeededRun needed = run_needed(*with, options, run);
     if (needed.ended.ending != Ending::finished) return std::nullopt;

@@ -53,6 +53,12 @@ TEST(Needless, NoResultHangsOnTheValue) {
   const std::string times = "  %r = aten.mul(%row, 0)\n  return %r\n}\n";
   EXPECT_EQ(ends(times), std::pair(Ending::finished, true));
   EXPECT_EQ(ends(times, "f32"), std::pair(Ending::raised, false));
+  // Elements less the greatest of them are 0 only of what is all one number. (The row that nobody needs is refused
+  // too.)
+  const std::string less_the_greatest =
+      "  %m = aten.amax(%rows, [0], true)\n  %r = aten.sub(%rows, %m)\n  return %r\n}\n";
+  EXPECT_EQ(ends("  %two = aten.expand(%i, [2])\n  %rows = aten.index_select(%x, 0, %two)\n" + less_the_greatest),
+            std::pair(Ending::raised, true));
 }
 
 // Of what takes lists one element may raise that nobody needs.

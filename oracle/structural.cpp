@@ -56,7 +56,7 @@ Values call_graph(const StructuralCall& call, const Graph& sub, const Values& gi
     if (shares_places(formal.sizes(), formal.strides())) continue;
     if (machine.widens()) seen.dtype = formal.dtype;  // what is wider has the type's sizes too
     Binding sizes;
-    if (!sizes.match_sizes(formal, seen)) continue;  // an iteration before resized it: its places are no more declared
+    if (!sizes.match_sizes(formal, seen)) continue;  // an iteration before resized it: whoever runs the graph says so
     if (!lies_as(formal, seen, sizes.lookup())) inputs[i] = machine.placed(inputs[i], formal, sizes.lookup());
   }
   Values outputs = call.runner.run_graph(sub, inputs, {});

@@ -249,6 +249,8 @@ void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const a
     return off - flow::half_place(size + off, call.result_dtypes[0]) - size * kOtherFormula;
   };
   at::Tensor own = narrow ? at::zeros_like(apart) : nothing_where(at::isfinite(apart).logical_not(), apart, 0);
+  at::Tensor fails;  // where a kernel gives no number at an end, and a right one is in the dtype's range
+  const double most = largest_finite(to_real(call.result_dtypes[0]));
   for (double way : {-1.0, 0.0, 1.0}) {
     if (way == 0 && !narrow) continue;  // that is what they were asked first
     Call there = call;
@@ -262,14 +264,18 @@ void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const a
     const Outcome right = there.run_widened(in.boxed);
     if (right.raised) continue;
     const at::Tensor value = leaves(right.results)[0];
-    const at::Tensor off = beyond_rounding(apart_from(kernels_of(in, there), 0, value), value);
-    if (off.sizes() == own.sizes()) own = at::maximum(own, nothing_where(at::isfinite(off).logical_not(), off, 0));
+    const at::Tensor there_apart = apart_from(kernels_of(in, there), 0, value);
+    if (there_apart.sizes() != own.sizes()) continue;
+    fails = either(fails, at::isinf(there_apart).logical_and(at::abs(value) <= most));
+    const at::Tensor off = beyond_rounding(there_apart, value);
+    own = at::maximum(own, nothing_where(at::isfinite(off).logical_not(), off, 0));
   }
   // Some kernels of narrow floats are as good as f32's places of 1: what is off elsewhere in the tensor may be off
   // here, and by more at numbers that were not tried.
   constexpr double kUntried = 8;
   if (narrow && own.numel() > 0) own = at::maximum(own, (own.max() * kUntried).clamp_max(0x1p-20));
-  excuse(in, row.name, where, at::maximum(apart, own), made);
+  const at::Tensor farthest = at::maximum(apart, own);
+  excuse(in, row.name, where, fails.defined() ? nothing_where(fails, farthest, kInf) : farthest, made);
   if (!made.error.defined()) return;
   if (where.defined()) own = nothing_where(where.logical_not(), own, 0);
   made.error = made.error + own;  // beside what operands bring

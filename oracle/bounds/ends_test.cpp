@@ -22,6 +22,18 @@ TEST(BoundsAtEnds, WhetherAnyIsTrueIsOpenWhereNaNMayBeANumber) {
   EXPECT_EQ(Judged(text, {{0.25}}).errors()[0], 0);  // a number that is not zero
 }
 
+// Eager's i0 takes an exponential that overflows where i0 does not: beyond 88.7, which e^4.49 - 1 may be where 4.49 is
+// stored in bfloat16, and e^4.4 - 1 not.
+TEST(BoundsAtEnds, KernelsThatOverflowForWhatAnOperandMayBe) {
+  auto judged = [](const std::string& number) {
+    return Judged(
+        "graph @g(%x: bf16[1]) { %m = aten.mul(%x, " + number + ") %e = aten.expm1(%m) %y = aten.i0(%e) return %y }",
+        {{1}}, Widening::bounds_of_eager);
+  };
+  EXPECT_FALSE(judged("4.49").with(0, 0, INFINITY).mismatch);
+  EXPECT_TRUE(judged("4.4").with(0, 0, INFINITY).mismatch);
+}
+
 // The inverse of a root of 1 is a number about 1, of which an integer may be one off.
 std::string about(const std::string& step) {
   return "graph @g(%x: f32[1]) { %e = aten.rsqrt(%x) %n = aten.to(%e, i64) " + step + " return %y }";
