@@ -24,7 +24,7 @@ RunValue detached_copy(const RunValue& tensor);  // the same elements, sizes and
 // The same tensors, in storage of their own; what shares it goes on sharing.
 std::vector<RunValue> detached_copies(std::span<const RunValue> values);
 std::vector<RunValue> copies_on(DeviceKind device, std::span<const RunValue> values);  // the same on that device
-RunValue slice_at(const RunValue& tensor, int64_t index);  // a view of one slice of dim 0
+RunValue slice_at(const RunValue& tensor, int64_t index);                              // a view of one slice of dim 0
 // Along a new dim 0; of none: what `like` says of the others' sizes.
 RunValue stacked(std::span<const RunValue> tensors, const Type& like, const SymValues& symbols);
 // The same elements in storage of its own, in the strides and at the offset that `like` says.

@@ -12,8 +12,8 @@ bool may_have_host_kernel(const OpDef& op);
 // anybody knows (a host takes the steps one by one where a run shows other sizes), and no dropout, whose numbers are
 // ours.
 bool has_host_kernel(const Graph& graph, const Node& node);
-// Whether what is multiplied is taken zero times, and what it is added to not once (alpha, beta). Kernels are known that
-// leave such a result unscaled, or unwritten.
+// Whether what is multiplied is taken zero times, and what it is added to not once (alpha, beta). Kernels are known
+// that leave such a result unscaled, or unwritten.
 bool has_no_share(const Node& node);
 
 }  // namespace lenz
