@@ -1,6 +1,7 @@
 #include "oracle/dying_calls.h"
 
 #include <c10/core/impl/LocalDispatchKeySet.h>
+#include <pthread.h>
 #include <unistd.h>
 #include <csetjmp>
 #include <csignal>
@@ -17,14 +18,16 @@ namespace {
 constexpr std::array<int, 3> kSignals{SIGFPE, SIGSEGV, SIGBUS};
 std::atomic<int> alive{0};
 std::array<struct sigaction, kSignals.size()> before;
-thread_local sigjmp_buf* landing = nullptr;
-thread_local const char* op_in_hand = nullptr;
+sigjmp_buf* landing = nullptr;
+const char* op_in_hand = nullptr;
+pthread_t caller;  // who runs it; what others die of is their own
 
 void say(const char* text) { [[maybe_unused]] const auto written = write(STDERR_FILENO, text, std::strlen(text)); }
 
 void on_signal(int signal) {
-  if (landing && signal == SIGFPE) siglongjmp(*landing, 1);
-  if (op_in_hand) {
+  const bool ours = op_in_hand && pthread_equal(caller, pthread_self());
+  if (ours && signal == SIGFPE) siglongjmp(*landing, 1);
+  if (ours) {
     say("unsupported: libtorch reads or writes memory that it has not, and dies of it, in ");
     say(op_in_hand);
     say("\n  help: an index out of range, perhaps; --on llvm and interp look at them\n");
@@ -64,6 +67,7 @@ void DyingCalls::run(const std::string& op, const std::function<void()>& call) {
     throw Unsupported("libtorch divides the least integer by -1, or an integer by zero, and dies of it, in " + op);
   }
   landing = &here;
+  caller = pthread_self();
   op_in_hand = op.c_str();
   try {
     call();

@@ -2,7 +2,7 @@
 // DyingCalls lives, a division that kills is Unsupported, and names its op; a place that memory has not ends the
 // process with exit code 6 and the same words, for what else was written by then nobody knows. Without one, calls die
 // as they do: who runs them in processes of their own sees by what.
-// Thread-safety: one at a time in a process; calls on any thread.
+// Thread-safety: calls of one thread; what others die of, they die of.
 #pragma once
 
 #include <functional>
