@@ -119,16 +119,16 @@ V logarithm_of(V x, double exponents, const Base& base) {
   constexpr int64_t kTwoThirds = 0x3f2aaaab;
   const V word = bits(x), exponent = (word - kTwoThirds) >> 23;
   const V k = convert(exponent, LaneType::f32) + exponents, f = as_float(word - (exponent << 23)) - 1;
+  const bool natural = base.factor.high == 1;
   std::vector<double> tail = kTail;
   for (double& c : tail) c *= base.factor.high;
-  const bool natural = base.factor.high == 1;
   const V first = natural ? f : f * base.factor.high;
   const V high = k * base.step.high, sum = high + first;
   V lost = fma(k, base.step.low, first - (sum - high));
   if (!natural) lost = fma(f, base.factor.low, fma(f, base.factor.high, -first)) + lost;
   const V square = f * f;
   // Next to a power of two from below places are half as wide as what the square was rounded to.
-  if (!natural) lost = fma(fma(f, f, -square), -0.5 * base.factor.high, lost);
+  if (!natural) lost = fma(square, -0.5 * base.factor.low, fma(fma(f, f, -square), -0.5 * base.factor.high, lost));
   return sum + fma(square, fma(f, polynomial(f, tail), -0.5 * base.factor.high), lost);
 }
 V log_by(V x, const Base& base) {
