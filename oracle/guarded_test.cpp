@@ -27,6 +27,14 @@ at::Tensor write_at(const at::Tensor& x, int64_t place) {
   static_cast<float*>(x.storage().mutable_data())[place] = 1;
   return x;
 }
+at::Tensor add_at(const at::Tensor& x, int64_t place) {
+  const auto add = [&](auto* data) { data[place] = data[place] + 1; };
+  if (x.scalar_type() == at::kDouble) add(static_cast<double*>(x.storage().mutable_data()));
+  if (x.scalar_type() == at::kFloat) add(static_cast<float*>(x.storage().mutable_data()));
+  if (x.scalar_type() == at::kHalf) add(static_cast<c10::Half*>(x.storage().mutable_data()));
+  if (x.scalar_type() == at::kBFloat16) add(static_cast<c10::BFloat16*>(x.storage().mutable_data()));
+  return x;
+}
 // The first `count` elements of a result that has as many as x.
 at::Tensor partly_written(const at::Tensor& x, int64_t count) {
   at::Tensor r = at::empty_like(x);
@@ -41,9 +49,11 @@ at::Tensor die_of_one_matrix(const at::Tensor& x) {
 
 TORCH_LIBRARY(lenz_guard_test, m) {
   m.def("write_at(Tensor(a!) x, int place) -> Tensor(a!)");
+  m.def("add_at(Tensor(a!) x, int place) -> Tensor(a!)");
   m.def("partly_written(Tensor x, int count) -> Tensor");
 }
 TORCH_LIBRARY_IMPL(lenz_guard_test, CPU, m) {
+  m.impl("add_at", add_at);
   m.impl("write_at", write_at);
   m.impl("partly_written", partly_written);
 }
@@ -59,6 +69,7 @@ namespace {
 
 Execution run(std::string_view inputs, std::string_view call, bool guard = true) {
   std::string text = "extern \"lenz_guard_test::write_at(Tensor(a!) x, int place) -> Tensor(a!)\"\n";
+  text += "extern \"lenz_guard_test::add_at(Tensor(a!) x, int place) -> Tensor(a!)\"\n";
   text += "extern \"lenz_guard_test::partly_written(Tensor x, int count) -> Tensor\"\n";
   text += "graph @g(" + std::string(inputs) + ") {\n  " + std::string(call) + "\n  return %r\n}\n";
   auto graph = parse_graph(text, op_table());
@@ -70,6 +81,17 @@ Execution run(std::string_view inputs, std::string_view call, bool guard = true)
 Execution write_at(std::string_view type, int64_t place) {
   std::string t(type);
   return run("%x: " + t + " mut", "%r: " + t + " = lenz_guard_test.write_at(%x, " + std::to_string(place) + ")");
+}
+
+// What is added to a place beside elements changes it, whatever it reads there.
+TEST(Guarded, AdditionsBesideAnInputShow) {
+  for (const std::string dtype : {"f64", "f32", "f16", "bf16"})
+    for (const int64_t place : {16, 17, 20, 24, 31, -1, -2, -7}) {
+      const std::string t = dtype + "[16]";
+      const Execution run = lenz::oracle::run(
+          "%x: " + t + " mut", "%r: " + t + " = lenz_guard_test.add_at(%x, " + std::to_string(place) + ")");
+      EXPECT_EQ(run.damage.size(), 1u) << t << " at " << place;
+    }
 }
 
 TEST(Guarded, WritesBesideAnInputShow) {
