@@ -96,6 +96,8 @@ at::Tensor PlaneStore::view(const at::Tensor& slots, const at::Tensor& value, in
 void end_at_zero(Planes& planes) {
   const at::Tensor& value = planes.value;
   if (!planes.never_negative || !planes.error.defined() || !value.is_floating_point() || value.is_neg()) return;
+  // Seldom, and this is a look at all of a result: a sum hardly ever comes so near to its error.
+  if (value.scalar_type() == at::kDouble && !at::any(planes.error > value).item<bool>()) return;
   const at::Tensor lean = planes.lean.defined() ? planes.lean : at::zeros_like(planes.error);
   const at::Tensor below = planes.error - lean.clamp_min(0), above = planes.error + lean.clamp_max(0);
   const at::Tensor room = value.to(at::kDouble).clamp_min(0);

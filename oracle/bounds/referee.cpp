@@ -24,6 +24,7 @@
 #include "oracle/bounds/rules.h"
 #include "oracle/bounds/wide_storages.h"
 #include "oracle/bounds/zeros_of_calls.h"
+#include "oracle/kept_memory.h"
 #include "oracle/random_machine.h"
 #include "oracle/tensors.h"
 
@@ -545,6 +546,7 @@ struct SeenEnough {};
 
 Reference Referee::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding,
                        const Observe& observe) {
+  const KeepMemory kept;  // planes come and go, and pages that are there already are half of the time
   auto out_of_memory = [&](const char* what) {
     Reference r;
     r.ending = Ending::out_of_memory;
