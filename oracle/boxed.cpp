@@ -375,7 +375,8 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
     bool has_tensors = false;
     std::optional<c10::Device> device;
     if (device_ != DeviceKind::cpu) {
-      device = to_aten(Device{device_, 0});
+      device =
+          device_ == DeviceKind::meta ? c10::Device(c10::kMeta) : to_aten(Device{device_, 0});  // meta has no numbers
       for (const Arg& a : args) for_each_value(a, [&](ValueId) { has_tensors = true; });
     }
     Converter convert(values, symbols, device, has_tensors);
