@@ -26,7 +26,7 @@ void say(const char* text) { [[maybe_unused]] const auto written = write(STDERR_
 
 void on_signal(int signal) {
   const bool ours = op_in_hand && pthread_equal(caller, pthread_self());
-  if (ours && signal == SIGFPE) siglongjmp(*landing, 1);
+  if (ours && landing && signal == SIGFPE) siglongjmp(*landing, 1);
   if (ours) {
     say("unsupported: libtorch reads or writes memory that it has not, and dies of it, in ");
     say(op_in_hand);
@@ -55,29 +55,36 @@ DyingCalls::~DyingCalls() {
 
 bool DyingCalls::any() { return alive.load(std::memory_order_relaxed) > 0; }
 
+namespace {
+// What is in hand, and the call around it again afterwards, however this one ends: a jump lands where this lives.
+class InHand {
+ public:
+  explicit InHand(const std::string& op) : landing_(landing), op_(op_in_hand) { op_in_hand = op.c_str(); }
+  ~InHand() {
+    landing = landing_;
+    op_in_hand = op_;
+  }
+  InHand(const InHand&) = delete;
+  InHand& operator=(const InHand&) = delete;
+
+ private:
+  sigjmp_buf* landing_;
+  const char* op_;
+};
+}  // namespace
+
 void DyingCalls::run(const std::string& op, const std::function<void()>& call) {
   // What the call had set for its thread while it ran, nobody takes back: destructors are jumped over.
   const c10::impl::LocalDispatchKeySet keys = c10::impl::tls_local_dispatch_key_set();
-  sigjmp_buf here, *outer = landing;
-  const char* outer_op = op_in_hand;
+  caller = pthread_self();
+  sigjmp_buf here;
+  const InHand in_hand(op);
   if (sigsetjmp(here, 1) != 0) {
-    landing = outer;
-    op_in_hand = outer_op;
     c10::impl::_force_tls_local_dispatch_key_set(keys);
     throw Unsupported("libtorch divides the least integer by -1, or an integer by zero, and dies of it, in " + op);
   }
   landing = &here;
-  caller = pthread_self();
-  op_in_hand = op.c_str();
-  try {
-    call();
-  } catch (...) {
-    landing = outer;
-    op_in_hand = outer_op;
-    throw;
-  }
-  landing = outer;
-  op_in_hand = outer_op;
+  call();
 }
 
 }  // namespace lenz::oracle

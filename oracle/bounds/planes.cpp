@@ -7,6 +7,9 @@
 #include <cmath>
 #include <limits>
 
+#include "oracle/aten.h"
+#include "oracle/bounds/reference.h"
+
 namespace lenz::oracle {
 
 namespace {
@@ -93,10 +96,12 @@ at::Tensor PlaneStore::view(const at::Tensor& slots, const at::Tensor& value, in
   return slots.as_strided(value.sizes(), strides, value.storage_offset() * per + part);
 }
 
+namespace {
+// Of what is never negative, errors reach no further below than to zero.
 void end_at_zero(Planes& planes) {
   const at::Tensor& value = planes.value;
   if (!planes.never_negative || !planes.error.defined() || !value.is_floating_point() || value.is_neg()) return;
-  // Seldom, and this is a look at all of a result: a sum hardly ever comes so near to its error.
+  // Seldom more than a look: few results come as near to zero as their errors reach.
   if (value.scalar_type() == at::kDouble && !at::any(planes.error > value).item<bool>()) return;
   const at::Tensor lean = planes.lean.defined() ? planes.lean : at::zeros_like(planes.error);
   const at::Tensor below = planes.error - lean.clamp_min(0), above = planes.error + lean.clamp_max(0);
@@ -105,6 +110,18 @@ void end_at_zero(Planes& planes) {
   constexpr double kDifferencesRound = 1 - 0x1p-48;
   planes.lean = at::where(ends, (above - room) * kDifferencesRound, lean);
   planes.error = at::where(ends, at::maximum(above, room), planes.error);
+}
+}  // namespace
+
+void tell(Planes planes, Bounded& of) {
+  end_at_zero(planes);
+  if (planes.error.defined()) of.error = hold(planes.error);
+  if (planes.lean.defined()) of.lean = hold(planes.lean);
+  if (planes.ambiguous.defined()) of.ambiguous = hold(planes.ambiguous);
+  if (planes.choice.defined()) of.choice = hold(planes.choice);
+  of.whole = planes.whole;
+  of.terms = planes.terms;
+  of.zeros_signed = !planes.loose_zeros;
 }
 
 double PlaneStore::number_error(const RunValue& number) const {

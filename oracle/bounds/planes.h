@@ -14,6 +14,8 @@
 
 namespace lenz::oracle {
 
+struct Bounded;  // bounds/reference.h
+
 struct Planes {
   at::Tensor value;
   at::Tensor error;      // float64, of the value's sizes (of a complex number: the radius of a disc); undefined: zero
@@ -33,8 +35,8 @@ struct Planes {
 bool all_finite(const at::Tensor& t);
 bool may_hold_zero(const Planes& planes);        // of floats: in either part
 bool may_hold_minus_zero(const Planes& planes);  // of real numbers; of complex ones as may_hold_zero
-// Of what is never negative, errors reach no further below than to zero.
-void end_at_zero(Planes& planes);
+// What is known of a tensor, for who judges it.
+void tell(Planes planes, Bounded& of);
 bool above_zero(const Planes& planes);  // nothing is less than zero: never_negative, or by its intervals
 bool all_whole(const Planes& planes);   // `whole`, or exact numbers that are
 

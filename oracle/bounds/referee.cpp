@@ -516,17 +516,7 @@ struct Referee::Impl final : NodeMachine {
     Bounded b;
     b.value = v;
     if (type.is_tensor()) b.dtype = type.dtype;
-    if (v && v->value.isTensor()) {
-      Planes p = store.read(v->value.toTensor());
-      end_at_zero(p);
-      if (p.error.defined()) b.error = hold(p.error);
-      if (p.lean.defined()) b.lean = hold(p.lean);
-      if (p.ambiguous.defined()) b.ambiguous = hold(p.ambiguous);
-      if (p.choice.defined()) b.choice = hold(p.choice);
-      b.whole = p.whole;
-      b.terms = p.terms;
-      b.zeros_signed = !p.loose_zeros;
-    }
+    if (v && v->value.isTensor()) tell(store.read(v->value.toTensor()), b);
     if (v && (v->value.isDouble() || v->value.isInt() || v->value.isBool()))
       b.number_error = undecided ? HUGE_VAL : store.number_error(v);
     if (v && v->value.isTensorList())

@@ -57,12 +57,7 @@ V exp2(V x) {
 
 V sigmoid(V x) { return sigmoid_by(power_of, kNoPower, x); }
 V tanh(V x) {
-  static const std::vector<double> kNear = fit_doubles(
-      [](DoubleDouble s) {
-        const DoubleDouble r = dd::sqrt(s);
-        return (dd::tanh(r) - r) / (r * s);
-      },
-      0, 0.3025, 5);
+  static const std::vector<double> kNear = fit_odd_tail<dd::tanh>(0.3025, 5);
   return tanh_by(power_of, kNear, 20, x);
 }
 
@@ -156,12 +151,7 @@ V short_tanh(V x) {
 
 template <int Quarter>
 V wave(V x) {
-  static const std::vector<double> kSine = fit_doubles(
-      [](DoubleDouble s) {
-        const DoubleDouble r = dd::sqrt(s);
-        return (dd::sin(r) - r) / (r * s);
-      },
-      0, 0.6169, 3);
+  static const std::vector<double> kSine = fit_odd_tail<dd::sin>(0.6169, 3);
   static const std::vector<double> kCosine = fit_doubles(
       [](DoubleDouble s) { return (dd::cos(dd::sqrt(s)) - DoubleDouble(1) + s * DoubleDouble(0.5)) / (s * s); }, 0,
       0.6169, 3);

@@ -15,5 +15,15 @@ std::vector<DoubleDouble> fit(DoubleDouble (*f)(DoubleDouble), double low, doubl
 std::vector<DoubleDouble> fit_around(DoubleDouble (*f)(DoubleDouble), double middle, double reach, int degree);
 // The first rounded to doubles.
 std::vector<double> fit_doubles(DoubleDouble (*f)(DoubleDouble), double low, double high, int degree);
+// Of an odd function that begins with r what follows, (f(r) - r) / r^3, in powers of r^2 up to `end`.
+template <DoubleDouble (*f)(DoubleDouble)>
+std::vector<double> fit_odd_tail(double end, int degree) {
+  return fit_doubles(
+      [](DoubleDouble square) {
+        const DoubleDouble r = dd::sqrt(square);
+        return (f(r) - r) / (r * square);
+      },
+      0, end, degree);
+}
 
 }  // namespace lenz::native

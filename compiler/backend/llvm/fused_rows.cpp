@@ -59,12 +59,7 @@ V less_one(V r) {
 
 // Beside 0 by its series; else 1 - 2 / (e^2x + 1), whose quotient is an estimate of few digits and a correction.
 V tanh(V x) {
-  static const std::vector<double> kNear = fit_doubles(
-      [](DoubleDouble s) {
-        const DoubleDouble r = dd::sqrt(s);
-        return (dd::tanh(r) - r) / (r * s);
-      },
-      0, 0.3025, 5);
+  static const std::vector<double> kNear = fit_odd_tail<dd::tanh>(0.3025, 5);
   const V size = abs(x), square = x * x;
   const V near = fma(size * square, polynomial(square, kNear), size);
   const V twice = at_most(size + size, 20);  // 1, from there on
@@ -213,12 +208,7 @@ Sum select(V condition, Sum yes, Sum no) {
   return {select(condition, yes.high, no.high), select(condition, yes.low, no.low)};
 }
 Sum sine_of(const Angle& a) {
-  static const std::vector<double> kSine = fit_doubles(
-      [](DoubleDouble s) {
-        const DoubleDouble r = dd::sqrt(s);
-        return (dd::sin(r) - r) / (r * s);
-      },
-      0, 0.6189, 3);
+  static const std::vector<double> kSine = fit_odd_tail<dd::sin>(0.6189, 3);
   const V square = a.high * a.high, low = a.low * fma(square, -0.5, 1);
   return {a.high, fma(a.high * square, polynomial(square, kSine), low)};
 }
@@ -254,12 +244,7 @@ V tan(V x) {
 
 // From a half to 2 an eighth of a turn and the angle of (x - 1) / (x + 1), beyond a quarter and that of -1 / x.
 V atan(V x) {
-  static const std::vector<double> kTail = fit_doubles(
-      [](DoubleDouble s) {
-        const DoubleDouble r = dd::sqrt(s);
-        return (dd::atan(r) - r) / (r * s);
-      },
-      0, 0.25, 4);
+  static const std::vector<double> kTail = fit_odd_tail<dd::atan>(0.25, 4);
   static const Split quarter = split_constant(dd::kHalfPi), eighth = {quarter.high / 2, quarter.low / 2};
   const V size = at_most(abs(x), 0x1p60), middle = size > 0.5, far = size > 2;
   auto choose = [&](auto&& in_far, auto&& in_middle, auto&& near) {
@@ -282,12 +267,7 @@ struct HalfAngle {
   V far, sine, rest, more;  // sine + rest is the operand itself or that root
 };
 HalfAngle half_angle(V operand) {
-  static const std::vector<double> kTail = fit_doubles(
-      [](DoubleDouble s) {
-        const DoubleDouble r = dd::sqrt(s);
-        return (dd::asin(r) - r) / (r * s);
-      },
-      0, 0.25, 5);
+  static const std::vector<double> kTail = fit_odd_tail<dd::asin>(0.25, 5);
   const V size = abs(operand), far = size > 0.5;
   const V square = select(far, fma(size, -0.5, 0.5), operand * operand);
   constexpr double kNothing = 0x1p-100;  // keeps the root of 0 from being NaN; of what is less than 0 it is

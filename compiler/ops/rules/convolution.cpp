@@ -132,13 +132,13 @@ void convolution(Infer& in) {
   in.result(TensorType{input.dtype, input.device, sizes, result_strides(in, input, in.tensor("weight"), sizes), 0});
 }
 
-// Both gradients lie as the result of the convolution would: in the format that its kernel takes.
 void convolution_by_name(Infer& in) {
   const size_t dims = spatial_dims(in.op()).value();
   in.require(in.tensor("weight").rank() == dims + 2, "`weight` must have as many spatial dims as the name says");
   composite(in);
 }
 
+// Both gradients lie as the result of the convolution would: in the format that its kernel takes.
 void convolution_backward(Infer& in) {
   const Type& input = in.tensor("input");
   const Type& weight = in.tensor("weight");
