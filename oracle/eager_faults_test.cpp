@@ -211,7 +211,8 @@ TEST(EagerFaults, LeewayAboutPoles) {
 
 // At a pole itself nothing is near: a NaN there is wrong, whatever operands say.
 TEST(EagerFaults, LeewayAtAPole) {
-  const std::string head = "graph @g(%x: f32[4] init zeros) {\n  %a = aten.polygamma(1, %x)\n";
+  const std::string head =
+      "graph @g(%x: f32[4] init zeros, %other: f32[1] init ones) {\n  %a = aten.polygamma(1, %x)\n";
   auto graph = parse_graph(head + "  return %a\n}\n", op_table());
   auto off = parse_graph(head + "  %b = aten.sub(%a, %a)\n  return %b\n}\n", op_table());
   Boxed boxed(DeviceKind::cpu);
