@@ -290,7 +290,13 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   if (to == Dtype::f64 && is_floating(from)) {  // which holds all of it
     made.error = planes.error;
     // What would be stored as an infinity may have been kept as it is.
-    if (planes.lean.defined()) made.lean = nothing_where(at::isfinite(planes.lean).logical_not(), planes.lean, 0);
+    if (planes.lean.defined()) {
+      const double largest = largest_finite(from);
+      const at::Tensor end = at::where(planes.lean > 0, planes.value - largest, -largest - planes.value);
+      const at::Tensor way = at::where(planes.lean > 0, 1.0, -1.0).to(at::kDouble);
+      made.lean = at::where(at::isinf(planes.lean), way * end.clamp_min(std::numeric_limits<double>::denorm_min()),
+                            planes.lean);
+    }
     return made;
   }
   if (lenz::is_complex(to) && !lenz::is_complex(from)) {  // the real part alone is rounded
@@ -307,7 +313,7 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
     ElementsOut out{.error = error.mutable_data_ptr<double>(),
                     .lean = lean.defined() ? lean.mutable_data_ptr<double>() : nullptr};
     conversion_errors({value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(),
-                       leaning.defined() ? leaning.const_data_ptr<double>() : nullptr},
+                       leaning.defined() ? leaning.const_data_ptr<double>() : nullptr, to_real(from)},
                       value.numel(), to, formula, out);
     if (lenz::is_complex(
             to)) {  // both parts round, each by half a place: together by more than half a place of the size

@@ -66,6 +66,13 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     marks = run_on(in, call, with_numbers(call, [](double) { return 0; }), on([](const Planes& p) {
                      return p.ambiguous.defined() ? p.ambiguous.to(at::kDouble) : zeros_like_plane(p.value);
                    }));
+  // What is without end on one side alone.
+  std::vector<at::Tensor> leans;
+  if (is_floating(to) && in.store.leans())
+    leans = run_on(in, call, with_numbers(call, [](double) { return 0; }), on([](const Planes& p) {
+                     return p.lean.defined() ? nothing_where(p.error.isinf().logical_not(), p.lean, 0)
+                                             : zeros_like_plane(p.value);
+                   }));
   // Which open indices they are: where nothing but indices is moved.
   std::vector<at::Tensor> choices;
   if (is_integral(to, true) && in.store.choices()->any())
@@ -84,7 +91,10 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
   for (size_t i = 0; i < results.size(); ++i) {
     if (shares_operand(call, results[i])) continue;
     at::Tensor e = errors[i].is_complex() ? at::abs(errors[i]) : errors[i].to(at::kDouble);
-    settle(in, results[i], e, s.ambiguous ? marks[i] != 0 : at::Tensor());
+    at::Tensor lean;
+    if (leans.size() == results.size() && at::any(leans[i] != 0).item<bool>())
+      lean = nothing_where(e.isinf().logical_not(), leans[i].to(at::kDouble), 0);
+    settle(in, results[i], e, s.ambiguous ? marks[i] != 0 : at::Tensor(), lean);
     if (choices.size() == results.size()) in.store.choose(results[i], choices[i].to(at::kLong));
     if (above) in.store.bound_below(results[i]);
     if (whole) in.store.only_whole(results[i]);

@@ -71,6 +71,8 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 struct Bound {
   double error = 0, lean = 0;
   bool overflows() const { return std::isinf(error) && std::isinf(lean); }  // for certain
+  // It may be infinite, but on one side alone, and no NaN.
+  bool has_an_end() const { return std::isinf(error) && lean != 0 && !std::isinf(lean); }
   double towards(double away) const {
     const Reach reach = leaning(error, lean);
     return away < 0 ? reach.below : reach.above;
@@ -87,6 +89,11 @@ double distance(int64_t from, int64_t to) {
 ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bool zeros_signed) {
   const double error = bound.error;
   // A dtype without infinities (float8 of four exponent bits) stores them as NaN.
+  if (std::isinf(error) && bound.has_an_end()) {
+    if (std::isnan(got))
+      return {!std::isnan(round_to(to_real(dtype), std::copysign(error, bound.lean))), Rung::special};
+    return {!(std::fabs(got - expected) <= bound.towards(got - expected)), Rung::bound};
+  }
   if (std::isinf(error)) return {bound.overflows() && !same(round_to(to_real(dtype), bound.lean), got), Rung::special};
   if (!std::isfinite(expected)) return {!same(round_to(to_real(dtype), expected), got), Rung::special};
   if (std::isnan(got)) return {true, Rung::special};

@@ -26,8 +26,8 @@ struct Planes {
   bool whole = false;           // what is finite is a whole number, wherever errors reach
   double terms = 0;             // what it adds up is of this size at most, where that was asked; 0: it was not
   // Float64, of real numbers: by how much less than `error` a right number may lie below the value, or, if this is
-  // negative, above it. An infinity beside an infinite error: what is stored is that, for certain. Undefined: zero. Who
-  // does not ask for it takes the error both ways, which is as right.
+  // negative, above it. An infinity beside an infinite error: what is stored is that, for certain; a number: as
+  // `leaning` says. Undefined: zero. Who does not ask for it takes the error both ways, which is as right.
   at::Tensor lean = {};
   at::Tensor choice = {};  // int64: which open index (bounds/choices.h) it is; 0: none. Undefined: nowhere
 };
