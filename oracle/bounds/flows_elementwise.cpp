@@ -12,6 +12,7 @@
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/flows.h"
+#include "oracle/bounds/kept_ends.h"
 #include "oracle/bounds/range_ends.h"
 #include "oracle/bounds/zero_signs.h"
 
@@ -335,30 +336,6 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
 }
 
 namespace {
-// In another dtype, as far as this run keeps account.
-Planes recorded(FlowContext& in, const Planes& planes, Dtype from, Dtype to) {
-  if (in.errors) return converted(planes, from, to, in.formula);
-  return {planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros && is_inexact(to)};
-}
-
-bool shows_whole_storage(const at::Tensor& t) {
-  return t.is_contiguous() && static_cast<int64_t>(t.storage().nbytes()) == t.numel() * t.element_size();
-}
-}  // namespace
-
-void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized) {
-  Planes p = recorded(in, planes, from, to);
-  const Planes before = in.store.read(target);
-  if (resized && target.sizes() != p.value.sizes()) target.resize_(p.value.sizes());
-  if (!shows_whole_storage(target)) {  // what is known of all that the storage holds holds of the rest too
-    p.never_negative = p.never_negative && before.never_negative;
-    p.whole = p.whole && before.whole;
-  }
-  target.copy_(p.value);
-  in.store.carry(p, target);
-}
-
-namespace {
 // Whether no result is less than zero: the row says so, or its operands are not and it keeps that, or it multiplies a
 // number by itself.
 bool stays_above_zero(const ScalarRow& row, Dtype compute, std::span<const Planes> operands) {
@@ -487,6 +464,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   made.loose_zeros = may_hold_zero(made) && (made.loose_zeros || !promises_zeros());
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);
   made.whole = made.error.defined() && value.is_floating_point() && stays_whole(row, operands);
+  if (made.error.defined() && !listed) made.farthest = farthest_of(row, compute, result);
   if (operands.size() == 1 && exact) made.terms = operands[0].terms;
   // A share of what adds up, by a number that is certain.
   const bool divides = row.error.rule == ErrorRule::quotient;

@@ -24,6 +24,16 @@ at::Tensor laid_as(const at::Tensor& plane, const at::Tensor& value) {
   at::Tensor laid = at::zeros({slots}, at::kDouble).as_strided(value.sizes(), value.strides(), value.storage_offset());
   return laid.copy_(plane);
 }
+// Of what is nothing but floats of one dtype.
+double farthest_moved(FlowContext& in, const Call& call) {
+  for (const Param& param : call.op->schema.params)
+    if (param.type.kind == ParamKind::scalar || param.type.kind == ParamKind::real) return HUGE_VAL;
+  double farthest = 0;
+  for (size_t v = 0; v < call.values.size(); ++v)
+    for (const at::Tensor& t : leaves({&call.values[v], 1}))
+      farthest = std::max(farthest, call.dtype_of(v) == call.result_dtypes[0] ? in.store.read(t).farthest : HUGE_VAL);
+  return farthest;
+}
 }  // namespace
 
 Outcome flow_moved(FlowContext& in, const Call& call) {
@@ -86,6 +96,7 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     return out;
   }
   const bool above = operands_above_zero(in, call), whole = operands_whole(in, call);
+  const double farthest = farthest_moved(in, call);
   double terms = 0;
   for (const at::Tensor& t : leaves(call.values)) terms = std::max(terms, in.store.read(t).terms);
   for (size_t i = 0; i < results.size(); ++i) {
@@ -98,6 +109,7 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     if (choices.size() == results.size()) in.store.choose(results[i], choices[i].to(at::kLong));
     if (above) in.store.bound_below(results[i]);
     if (whole) in.store.only_whole(results[i]);
+    if (farthest < HUGE_VAL) in.store.bound_size(results[i], farthest);
     in.store.added_up(results[i], terms);
   }
   return out;

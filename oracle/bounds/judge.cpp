@@ -302,6 +302,7 @@ class Judge {
       ElementVerdict verdict = judged(native, v, bound, x, expected.zeros_signed);
       const char* instead = nullptr;  // within the bound, but none of what is right there
       if (!verdict.wrong && expected.whole && bound.error != 0 && is_broken(x)) instead = " or another whole number";
+      if (!verdict.wrong && out_of_range(expected, native, x)) instead = ", within the range of what makes it";
       if (!verdict.wrong && names_another(open, x, named)) instead = " or another element that may stand there";
       if (!verdict.wrong && instead == nullptr) continue;
       ++wrong;
@@ -317,6 +318,12 @@ class Judge {
     first->total = count;
     if (!judgement.mismatch || first->rung < judgement.mismatch->rung) judgement.mismatch = first;
     return shares;
+  }
+
+  static bool out_of_range(const Bounded& expected, Dtype dtype, const ScalarValue& got) {
+    const double x = part(got, false);
+    const bool inverse = expected.least == 0 && x == -HUGE_VAL;  // of a negative zero, which is not below zero
+    return is_floating(dtype) && (x < expected.least || x > expected.greatest) && !inverse;
   }
 
   static bool is_broken(const ScalarValue& got) {

@@ -49,7 +49,20 @@ std::optional<Interval> range_of(const ScalarRow& row, Dtype compute, Dtype resu
   return range;
 }
 
+// Functions that turn again and again.
+bool is_between_ones(const ScalarRow& row) { return row.name == "sin" || row.name == "cos"; }
 }  // namespace
+
+double farthest_of(const ScalarRow& row, Dtype compute, Dtype result) {
+  if (row.arity != 1 || !is_floating(compute) || !is_floating(result) || row.eval.reals == nullptr) return kUnbounded;
+  double end = is_between_ones(row) ? 1 : kUnbounded;
+  if (row.monotone != Monotone::no && row.error.jump == Jump::none && row.error.critical_count == 0) {
+    const std::optional<Interval> range = range_of(row, compute, result, {{Interval{}}});
+    if (range) end = std::max(std::fabs(range->low), std::fabs(range->high));
+  }
+  if (!std::isfinite(end)) return kUnbounded;
+  return end + OwnError(row, compute, result, false, Formula::stored).with(end, {}, false, {}, end).error();
+}
 
 void keep_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
                ElementsOut& out) {

@@ -13,6 +13,10 @@ struct Interval {
 };
 Interval interval_of(double value, double error, double lean, Dtype dtype);
 
+// How far from zero what the function gives is at most, whatever its operand, with what an implementation may add; an
+// infinity where it has no such end, or nobody knows.
+double farthest_of(const ScalarRow& row, Dtype compute, Dtype result);
+
 // Of results whose errors are infinite: the ends that they have, where an operand leans.
 void keep_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
                ElementsOut& out);

@@ -49,5 +49,27 @@ TEST(KeptEnds, AMeanDoesNotOverflow) {
   EXPECT_TRUE(j.with(0, 0, INFINITY).mismatch);
 }
 
+// Of 65,504 times itself a sine may be any, but no more than 1; nor may what is moved of it.
+TEST(KeptEnds, FunctionsStayWithinTheirRange) {
+  struct Function {
+    const char* call;
+    std::vector<double> right, wrong;
+  };
+  const Function functions[] = {
+      {"%f = aten.sin(%m)", {1, -0.5, 0.75, NAN}, {7, -1.01}},
+      {"%f = aten.atan(%m)", {1.5703125, -1.5}, {1.58, -2}},
+      {"%f = aten.sigmoid(%m)", {0, 1, 0.5}, {1.01, -1.5}},
+      {"%f = aten.abs(%m)", {0, 5, INFINITY}, {-1}},
+  };
+  for (const Function& function : functions)
+    for (const std::string moved : {"%y = aten.clone(%f)", "%y = aten.cat([%f, %f])"}) {
+      Judged j("graph @g(%x: f16[1]) { %s = aten.mul(%x, %x) %d = aten.sub(%s, %s) %m = aten.mul(%d, 40000) " +
+                   std::string(function.call) + " " + moved + " return %y }",
+               {{60000}});
+      for (const double good : function.right) EXPECT_FALSE(j.with(0, 0, good).mismatch) << function.call << good;
+      for (const double bad : function.wrong) EXPECT_TRUE(j.with(0, 0, bad).mismatch) << function.call << bad;
+    }
+}
+
 }  // namespace
 }  // namespace lenz::oracle
