@@ -346,6 +346,20 @@ bool is_unsaid_view(const OpDef& op, const c10::FunctionSchema& schema) {
 }
 }  // namespace
 
+namespace {
+// Whether an index is out of range where libtorch does not look: what it writes elsewhere may kill anybody later.
+bool trusts_a_wrong_index(const std::string& op, const std::vector<c10::IValue>& operands) {
+  const auto outside = [](const at::Tensor& indices, int64_t size) {
+    return indices.numel() > 0 && (indices.min().item<int64_t>() < 0 || indices.max().item<int64_t>() >= size);
+  };
+  if (op == "aten.embedding_dense_backward" && operands[4].toBool())  // how often each stands there it counts
+    return outside(operands[1].toTensor(), operands[2].toInt());
+  if (op != "aten.max_pool2d_with_indices_backward") return false;
+  const at::Tensor& self = operands[1].toTensor();
+  return self.dim() >= 2 && outside(operands[7].toTensor(), self.size(-1) * self.size(-2));
+}
+}  // namespace
+
 Outcome Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunValue> values,
                    const SymValues& symbols) {
   Outcome outcome;
@@ -388,6 +402,8 @@ void Boxed::run(const OpDef& op, std::span<const Arg> args, std::span<const RunV
         stack.push_back(convert(args[i], *params[i].real_type(), op.schema.params[i].type.list_size));
     }
     if (in_place && !stack.empty() && stack[0].isTensor()) stack[0] = stack[0].toTensor().clone();
+    if (DyingCalls::any() && device_ == DeviceKind::cpu && trusts_a_wrong_index(op.full_name, stack))
+      throw Unsupported("libtorch writes beyond its memory, for an index is out of range, in " + op.full_name);
     if (DyingCalls::any())
       DyingCalls::run(op.full_name, [&] { handle->callBoxed(&stack); });
     else

@@ -264,7 +264,7 @@ std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, HowRun how) {
     if (!asks_likeness) return differs_beyond(widening, got, draws);
     auto judgement = judged(widening, got, draws);
     if (!judgement || judgement->mismatch) return judgement ? judgement->mismatch : std::nullopt;
-    return judgement->shares.weak() && asks_likeness && !how.drawn ? differs_from_noise(got) : std::nullopt;
+    return judgement->shares.weak() && asks_likeness && !how.drawn ? differs_from_noise(got, widening) : std::nullopt;
   } catch (const Unsupported& why) {
     if (!how.drawn) throw;
     no_stream = why.what();
@@ -272,13 +272,13 @@ std::optional<Mismatch> Trial::out_of_bounds(const Execution& got, HowRun how) {
   }
 }
 
-std::optional<Mismatch> Trial::differs_from_noise(const Execution& got) {
+std::optional<Mismatch> Trial::differs_from_noise(const Execution& got, Widening widening) {
   ExecuteOptions options = options_;
   options.guard = false;
   for (uint64_t seed = noisy_.size(); seed < kNoisyRuns; ++seed)
     noisy_.push_back(
         Referee(boxed_, options, Widening::values_only, Draws::eager, seed).run(needed(), inputs(), binding_));
-  auto mismatch = unlike(needed(), reference(Widening::values_only, Draws::eager), noisy_, expected_, got);
+  auto mismatch = unlike(needed(), reference(widening, Draws::eager), noisy_, expected_, got);
   alike += mismatch ? 0 : 1;
   return mismatch;
 }

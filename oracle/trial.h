@@ -101,7 +101,7 @@ class Trial {
   // By the bounds, in what is not eager's bit for bit.
   std::optional<Mismatch> differs_beyond(Widening widening, const Execution& got, Draws draws);
   std::optional<Mismatch> worst_of(std::span<const Part* const> parts, const Execution& got);
-  std::optional<Mismatch> differs_from_noise(const Execution& got);
+  std::optional<Mismatch> differs_from_noise(const Execution& got, Widening widening);
   std::vector<Reference> noisy_;
 };
 

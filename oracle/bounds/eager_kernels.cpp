@@ -232,8 +232,20 @@ void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined
   }
 }
 
+namespace {
+// Of what leans only what overflows for certain, of eager's kernels too, knows something of their own errors.
+void keep_common_overflows(std::span<const Outcome> kernels, Planes& made) {
+  if (!made.lean.defined()) return;
+  at::Tensor common = at::isinf(made.lean).logical_and(at::full_like(made.lean, kernels.empty() ? 0 : 1) != 0);
+  for (const Outcome& kernel : kernels)
+    common = common.logical_and(leaves(kernel.results)[0].to(at::kDouble) == made.lean);
+  made.lean = has_any(common) ? nothing_where(common.logical_not(), made.lean, 0) : at::Tensor();
+}
+}  // namespace
+
 void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const at::Tensor& where, Planes& made) {
   const std::vector<Outcome> kernels = kernels_of(in, call);
+  keep_common_overflows(kernels, made);
   if (kernels.empty()) return;
   const at::Tensor apart = apart_from(kernels, 0, made.value);
   if (!any_error(in, call.values)) {

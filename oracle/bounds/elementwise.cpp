@@ -30,7 +30,7 @@ void ElementsOut::lean_by(int64_t i, Sides sides) {
   if (lean == nullptr) return;
   lean[i] = sides.lean();
   // By another formula a step that overflows may end in NaN.
-  if (formula != Formula::given && std::isinf(sides.error()) && std::isfinite(lean[i])) lean[i] = 0;
+  if (formula != Formula::given && !exact && std::isinf(sides.error()) && std::isfinite(lean[i])) lean[i] = 0;
   any_lean |= lean[i] != 0;
 }
 
@@ -510,10 +510,10 @@ void errors_by_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span
 
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out) {
+  out.exact = row.accuracy.of(compute) == AccuracyClass::exact;
   errors_by_rule(row, compute, result, operands, count, out);
-  if (out.kind == ScalarKind::real &&
-      std::ranges::all_of(operands, [](const ElementsIn& o) { return o.kind == ScalarKind::real; }))
-    keep_ends(row, compute, result, operands, count, out);
+  keep_ends(row, compute, result, operands, count, out);
+  settle_decisions(row, compute, operands, count, out);
 }
 
 }  // namespace lenz::oracle

@@ -343,6 +343,7 @@ bool stays_above_zero(const ScalarRow& row, Dtype compute, std::span<const Plane
   if (row.has(traits::never_negative)) return true;
   const bool product = row.error.rule == ErrorRule::product && operands.size() == 2;
   if (product && operands[0].value.is_same(operands[1].value)) return true;
+  if (whole_range(row, compute, compute).low >= 0) return true;
   return row.has(traits::keeps_above_zero) && std::ranges::all_of(operands, above_zero);
 }
 
@@ -456,7 +457,6 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const FineValues fine = evaluated_finely(row, compute, result, operands, value);
   Planes made = apply(row, compute, result, operands, value, in.formula,
                       at_ends(in, call, row, compute, operands[0], value), fine);
-  if (listed) made.lean = at::Tensor();  // of which eager's own errors know nothing
   if (listed && value.is_floating_point()) excuse_row(in, call, row, {}, made);
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true, !is_arithmetic(row)); ends.defined())

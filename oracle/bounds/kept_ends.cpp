@@ -12,24 +12,34 @@ namespace lenz::oracle {
 
 Interval interval_of(double value, double error, double lean, Dtype dtype) {
   if (std::isinf(error) && std::isinf(lean)) {
-    const double largest = largest_finite(dtype);
-    return lean > 0 ? Interval{.low = std::min(value, largest)} : Interval{.high = std::max(value, -largest)};
+    const double largest = largest_finite(dtype), most = largest + last_place(dtype, largest) / 2;
+    return lean > 0 ? Interval{.low = std::min(value, most)} : Interval{.high = std::max(value, -most)};
   }
   const Reach reach = leaning(error, lean);
   return {value - reach.below * kOwnSlack, value + reach.above * kOwnSlack};
 }
 
 namespace {
-// Whether a function's extremes over intervals lie at their corners, those without end too, if no corner is NaN.
+bool has_poles(Jump jump) {
+  return jump == Jump::at_nonpositive_integers || jump == Jump::at_odd_quarter_turns || jump == Jump::at_negative_axis;
+}
+
+bool is_a_size(const ScalarRow& row) { return row.arity == 1 && row.has(traits::even); }
+
+// Whether a function's extremes over intervals lie at their corners and where it turns, those without end too, if no
+// corner is NaN.
 bool is_extreme_at_corners(const ScalarRow& row) {
-  if (row.error.jump != Jump::none || row.eval.reals == nullptr || row.accuracy.of_operands) return false;
+  if (row.eval.reals == nullptr || row.accuracy.of_operands) return false;
+  const Jump jump = row.error.jump;
   switch (row.error.rule) {
-    case ErrorRule::sum: return true;
-    case ErrorRule::product: return row.arity == 2;
-    case ErrorRule::quotient: return true;
-    case ErrorRule::largest: return row.monotone == Monotone::increasing;
-    default: return row.arity == 1 && row.monotone != Monotone::no && row.error.critical_count == 0;
+    case ErrorRule::sum: return jump == Jump::none;
+    case ErrorRule::product: return jump == Jump::none && row.arity == 2;
+    case ErrorRule::quotient: return jump == Jump::none;
+    case ErrorRule::largest: return jump == Jump::none && (row.monotone == Monotone::increasing || is_a_size(row));
+    default: break;
   }
+  if (row.arity != 1 || has_poles(jump)) return false;
+  return row.monotone != Monotone::no || (row.error.rule == ErrorRule::corners && jump == Jump::none);
 }
 
 // What a function of these operands may be; nothing where it may be NaN, or nobody knows.
@@ -38,58 +48,134 @@ std::optional<Interval> range_of(const ScalarRow& row, Dtype compute, Dtype resu
   if (row.error.rule == ErrorRule::quotient && operands.back().low <= 0 && operands.back().high >= 0)
     return std::nullopt;
   Interval range{kUnbounded, -kUnbounded};
+  auto visit = [&](const ScalarValue* at) {
+    const double there = row.eval.reals({compute, result}, at).real();
+    range = {std::min(range.low, there), std::max(range.high, there)};
+    return !std::isnan(there);
+  };
   for (unsigned corner = 0; corner < (1U << operands.size()); ++corner) {
     ScalarValue at[3];
     for (size_t k = 0; k < operands.size(); ++k)
       at[k] = ScalarValue((corner >> k & 1) != 0 ? operands[k].high : operands[k].low);
-    const double there = row.eval.reals({compute, result}, at).real();
-    if (std::isnan(there)) return std::nullopt;
-    range = {std::min(range.low, there), std::max(range.high, there)};
+    if (!visit(at)) return std::nullopt;
+  }
+  const ScalarValue zero(0.0);
+  if (is_a_size(row) && operands[0].low <= 0 && operands[0].high >= 0 && !visit(&zero)) return std::nullopt;
+  for (int k = 0; k < row.error.critical_count; ++k) {
+    const ScalarValue turn(row.error.critical[static_cast<size_t>(k)]);
+    if (operands[0].low <= turn.real() && turn.real() <= operands[0].high && !visit(&turn)) return std::nullopt;
   }
   return range;
 }
 
 // Functions that turn again and again.
 bool is_between_ones(const ScalarRow& row) { return row.name == "sin" || row.name == "cos"; }
+
+// Whether a function is one of numbers from -1 to 1 alone.
+bool is_of_unit_interval(const ScalarRow& row, Dtype compute, Dtype result) {
+  auto at = [&](double x) {
+    const ScalarValue operand(x);
+    return row.eval.reals({compute, result}, &operand).real();
+  };
+  return std::isfinite(at(-1)) && std::isfinite(at(1)) && std::isnan(at(-1 - 0x1p-20)) && std::isnan(at(1 + 0x1p-20));
+}
 }  // namespace
 
+Interval whole_range(const ScalarRow& row, Dtype compute, Dtype result) {
+  if (row.arity != 1 || !is_floating(compute) || !is_floating(result) || row.eval.reals == nullptr) return {};
+  if (is_between_ones(row)) return {-1, 1};
+  if (row.monotone == Monotone::no || has_poles(row.error.jump) || row.error.critical_count > 0) return {};
+  const Interval all = is_of_unit_interval(row, compute, result) ? Interval{-1, 1} : Interval{};
+  return range_of(row, compute, result, {&all, 1}).value_or(Interval{});
+}
+
 double farthest_of(const ScalarRow& row, Dtype compute, Dtype result) {
-  if (row.arity != 1 || !is_floating(compute) || !is_floating(result) || row.eval.reals == nullptr) return kUnbounded;
-  double end = is_between_ones(row) ? 1 : kUnbounded;
-  if (row.monotone != Monotone::no && row.error.jump == Jump::none && row.error.critical_count == 0) {
-    const std::optional<Interval> range = range_of(row, compute, result, {{Interval{}}});
-    if (range) end = std::max(std::fabs(range->low), std::fabs(range->high));
-  }
+  const Interval range = whole_range(row, compute, result);
+  const double end = std::max(std::fabs(range.low), std::fabs(range.high));
   if (!std::isfinite(end)) return kUnbounded;
   return end + OwnError(row, compute, result, false, Formula::stored).with(end, {}, false, {}, end).error();
 }
 
+namespace {
+// The infinity as which all of the range is stored, if it is; 0: it is not.
+double overflow_of(const ScalarRow& row, Dtype result, Interval range) {
+  if (range.low == kUnbounded || range.high == -kUnbounded) return range.low;
+  const bool picks = row.accuracy.kind == AccuracyClass::exact;
+  const double places = picks ? 0 : 4 + std::max({row.accuracy.ulps, row.eager.ulps, row.eager.narrow_ulps});
+  const double off = std::min(places * std::ldexp(1, 1 - info(result).mantissa_bits), 1.0);
+  if (range.low > 0 && std::isinf(nearest(result, range.low * (1 - off)))) return kUnbounded;
+  if (range.high < 0 && std::isinf(nearest(result, range.high * (1 - off)))) return -kUnbounded;
+  return 0;
+}
+
+// How far right results lie from a value where they lie in this range, before they are rounded.
+Sides within_range(const ScalarRow& row, const OwnError& own, Dtype result, double value, Interval range) {
+  constexpr double kSlack = 0x1p-48;  // of what evaluates it
+  if (const double infinity = overflow_of(row, result, range); infinity != 0) return {kUnbounded, kUnbounded, infinity};
+  const double largest = largest_finite(result);
+  auto side = [&](double end) {
+    if (std::isinf(end)) return kUnbounded;
+    if (own.exact()) return std::fabs(value - end) * kOwnSlack;
+    const double added = own.with(end, {}, false, {}, std::fabs(end)).error() + std::fabs(end) * kSlack;
+    // What lies beyond the largest number is no less than that.
+    return std::isfinite(added) ? std::fabs(value - end) * kOwnSlack + added
+                                : std::fabs(value - std::copysign(std::min(std::fabs(end), largest), end)) * kOwnSlack;
+  };
+  return {side(range.low), side(range.high)};
+}
+
+std::optional<Interval> range_at(const ScalarRow& row, Dtype compute, Dtype result,
+                                 std::span<const ElementsIn> operands, int64_t i) {
+  Interval intervals[3];
+  const bool picks = row.error.jump == Jump::at_condition;
+  for (size_t k = picks ? 1 : 0; k < operands.size(); ++k) {
+    const ElementsIn& o = operands[k];
+    const Dtype dtype = operand_dtype(row, compute, static_cast<int>(k));
+    intervals[k] = interval_of(o.real(i), o.error_at(i), o.lean_at(i), dtype);
+    if (o.never_negative) intervals[k].low = std::max(intervals[k].low, 0.0);
+  }
+  if (!picks) return range_of(row, compute, result, {intervals, operands.size()});
+  if (operands[0].error_at(i) != 0) return std::nullopt;
+  return intervals[operands[0].at(i).integer() != 0 ? 1 : 2];
+}
+}  // namespace
+
 void keep_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
                ElementsOut& out) {
+  const bool picks = row.error.jump == Jump::at_condition;
+  const bool real = std::ranges::all_of(operands.subspan(picks ? 1 : 0),
+                                        [](const ElementsIn& o) { return o.kind == ScalarKind::real; });
   const bool lean = std::ranges::any_of(operands, [](const ElementsIn& o) { return o.lean != nullptr; });
-  if (!lean || out.lean == nullptr || out.formula != Formula::given || !is_extreme_at_corners(row)) return;
-  constexpr double kSlack = 0x1p-48;  // of what evaluates it
+  if (!real || !lean || out.lean == nullptr || out.kind != ScalarKind::real) return;
+  if (!picks && !is_extreme_at_corners(row)) return;
   const OwnError own(row, compute, result, false, out.formula);
+  if (out.formula != Formula::given && !own.exact()) return;  // by another one a step that overflows may end in NaN
   const auto* value = static_cast<const double*>(out.value);
   for (int64_t i = 0; i < count; ++i) {
-    if (!std::isinf(out.error[i]) || out.lean[i] != 0 || !std::isfinite(value[i])) continue;
-    Interval intervals[3];
-    for (size_t k = 0; k < operands.size(); ++k) {
-      const ElementsIn& o = operands[k];
-      const Dtype dtype = operand_dtype(row, compute, static_cast<int>(k));
-      intervals[k] = interval_of(o.real(i), o.error_at(i), o.lean_at(i), dtype);
-      if (o.never_negative) intervals[k].low = std::max(intervals[k].low, 0.0);
-    }
-    const std::optional<Interval> range = range_of(row, compute, result, {intervals, operands.size()});
-    if (!range) continue;
-    auto side = [&](double end) {
-      if (std::isinf(end)) return kUnbounded;
-      const Sides added = own.with(end, {}, false, {}, std::fabs(end));
-      return std::fabs(value[i] - end) * kOwnSlack + added.error() + std::fabs(end) * kSlack;
-    };
-    const Sides sides{side(range->low), side(range->high)};
+    if (!std::isinf(out.error[i]) || out.lean[i] != 0 || std::isnan(value[i])) continue;
+    const std::optional<Interval> range = range_at(row, compute, result, operands, i);
+    if (!range || (range->low == -kUnbounded && range->high == kUnbounded)) continue;
+    const Sides sides = within_range(row, own, result, value[i], *range);
+    if (std::isinf(value[i]) && sides.overflows == 0) continue;
     out.set(i, sides);
     if (std::isfinite(sides.error())) out.ambiguous[i] = 0;
+  }
+}
+
+void settle_decisions(const ScalarRow& row, Dtype compute, std::span<const ElementsIn> operands, int64_t count,
+                      ElementsOut& out) {
+  const bool lean = std::ranges::any_of(operands, [](const ElementsIn& o) { return o.lean != nullptr; });
+  if (!lean || row.error.rule != ErrorRule::predicate || row.error.jump != Jump::where_equal || operands.size() != 2)
+    return;
+  if (operands[0].kind != ScalarKind::real || operands[1].kind != ScalarKind::real) return;
+  for (int64_t i = 0; i < count; ++i) {
+    if (!std::isinf(operands[0].error_at(i)) && !std::isinf(operands[1].error_at(i))) continue;
+    Interval of[2];
+    for (size_t k = 0; k < 2; ++k)
+      of[k] = interval_of(operands[k].real(i), operands[k].error_at(i), operands[k].lean_at(i), compute);
+    if (!(of[0].low > of[1].high || of[0].high < of[1].low)) continue;
+    out.error[i] = 0;
+    out.ambiguous[i] = 0;
   }
 }
 

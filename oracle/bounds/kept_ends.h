@@ -13,12 +13,18 @@ struct Interval {
 };
 Interval interval_of(double value, double error, double lean, Dtype dtype);
 
+// What a function of one real number may be, whatever that is; all numbers where nobody knows.
+Interval whole_range(const ScalarRow& row, Dtype compute, Dtype result);
+
 // How far from zero what the function gives is at most, whatever its operand, with what an implementation may add; an
 // infinity where it has no such end, or nobody knows.
 double farthest_of(const ScalarRow& row, Dtype compute, Dtype result);
 
-// Of results whose errors are infinite: the ends that they have, where an operand leans.
+// Of results whose errors are infinite: the ends that they have, where an operand leans. And which of two is the
+// greater is no question where intervals do not meet.
 void keep_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands, int64_t count,
                ElementsOut& out);
+void settle_decisions(const ScalarRow& row, Dtype compute, std::span<const ElementsIn> operands, int64_t count,
+                      ElementsOut& out);
 
 }  // namespace lenz::oracle

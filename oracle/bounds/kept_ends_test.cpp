@@ -25,6 +25,15 @@ TEST(KeptEnds, WhatMayOverflowHasAnEndAllTheSame) {
       {"%y = aten.tanh(%m)", {1}, {0.99, -1, nan}},
       {"%a = aten.div(%m, 2) %y = aten.cat([%a, %x])", {33000, inf}, {5, nan}},
       {"%w = aten.to(%m, f32) %y = aten.mul(%w, 0.25)", {16500, inf}, {5, -inf, nan}},
+      {"%y = aten.add(%m, 1)", {inf}, {1, -inf, nan}},
+      {"%y = aten.mul(%m, %m)", {inf}, {65504, -inf, nan}},
+      {"%y = aten.exp(%m)", {inf}, {65504, 0, nan}},
+      {"%y = aten.abs(%m)", {inf}, {0.9, -inf, nan}},
+      {"%n = aten.neg(%m) %y = aten.abs(%n)", {inf}, {0.9, -inf, nan}},
+      {"%y = aten.clamp(%m, min=0, max=4)", {4}, {5, 3, nan}},
+      {"%c = aten.gt(%x, 0) %y = aten.where(%c, %m, %x)", {inf}, {65504, -inf, nan}},
+      {"%c = aten.gt(%m, 100) %y = aten.where(%c, %x, 5)", {300}, {5}},
+      {"%h = aten.div(%m, 1024) %y = aten.floor(%h)", {64, inf}, {62, 64.5, nan}},
       {"%a = aten.div(%m, 2) %b = aten.sub(%a, %m) %y = aten.abs(%b)", {33000, inf, 5, nan}, {}},  // of infinities NaN
   };
   for (const Way& way : ways) {
@@ -60,6 +69,9 @@ TEST(KeptEnds, FunctionsStayWithinTheirRange) {
       {"%f = aten.atan(%m)", {1.5703125, -1.5}, {1.58, -2}},
       {"%f = aten.sigmoid(%m)", {0, 1, 0.5}, {1.01, -1.5}},
       {"%f = aten.abs(%m)", {0, 5, INFINITY}, {-1}},
+      {"%f = aten.exp(%m)", {0, 5, INFINITY, NAN}, {-0.5, -7}},
+      {"%f = aten.acos(%m)", {0, 3.140625, NAN}, {3.3, -0.25}},
+      {"%f = aten.asin(%m)", {-1.5, 1.5, NAN}, {1.7, -1.7}},
   };
   for (const Function& function : functions)
     for (const std::string moved : {"%y = aten.clone(%f)", "%y = aten.cat([%f, %f])"}) {
