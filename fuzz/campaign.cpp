@@ -92,7 +92,6 @@ void keep_freed_memory() {
   mallopt(M_MMAP_THRESHOLD, kWhole);
   mallopt(M_TRIM_THRESHOLD, 8 * kWhole);
   mallopt(M_TOP_PAD, kWhole);
-  mallopt(M_MXFAST, 0);  // small blocks that wait unmerged are all merged whenever a large one is freed
 }
 
 class Campaign {
