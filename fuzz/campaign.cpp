@@ -247,11 +247,10 @@ class Campaign {
         "INSERT INTO batch (run, first, cases, seconds, counts) VALUES (?, ?, ?, ?, ?)",
         {run_, static_cast<int64_t>(first), static_cast<int64_t>(count), result.value("took", 0.0), counts.dump()});
     const json features = result.value("features", json::object()), findings = result.value("findings", json::array());
-    for (const auto& [feature, n] : features.items())
-      store_.query(
-          "INSERT INTO coverage (run, feature, cases) VALUES (?, ?, ?) "
-          "ON CONFLICT (run, feature) DO UPDATE SET cases = cases + excluded.cases",
-          {run_, feature, n.get<int64_t>()});
+    store_.query(
+        "INSERT INTO coverage (run, feature, cases) SELECT ?, key, value FROM json_each(?) WHERE true "
+        "ON CONFLICT (run, feature) DO UPDATE SET cases = cases + excluded.cases",
+        {run_, features.dump()});
     for (const json& f : findings) add_finding(f["number"], f["property"], f["symptom"], f["detail"], f["text"]);
     for (const Dead& d : dead) {
       const Property& p = options_.only.empty() ? properties()[d.property] : *options_.only[d.property];

@@ -161,8 +161,11 @@ RunnerOptions Subject::runner() const {
 }
 
 loops::Program Subject::program(bool products_outside) {
-  if (products_outside) return program_for(graph_, sizes(), runner(), {.products_outside = true});
-  return program_for(*passed().whole, sizes(), runner(), {}, {});
+  const Passed& made = passed();
+  if (!products_outside) return program_for(*made.whole, sizes(), runner(), {}, {});
+  // Who has products matters to passes that may round alone.
+  return program_for(*made.exact, sizes(), runner(), {.products_outside = true},
+                     pipeline().subspan(made.exact_runs.size()));
 }
 
 int64_t Subject::grain() const {

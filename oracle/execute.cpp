@@ -110,6 +110,7 @@ struct Executor::Impl final : GraphRunner {
   Memory memory;
   std::string where;  // of the innermost node that failed
   GuardedMemory* guarded = nullptr;
+  bool looks_around = false;  // in it, behind each node
   std::vector<Printed> printed;
 
   Impl(NodeMachine& m, ExecuteOptions o) : nodes(m), options(std::move(o)), memory(options.memory_limit > 0) {}
@@ -195,7 +196,7 @@ struct Executor::Impl final : GraphRunner {
     graph.for_each_node([&](NodeId id) {
       const Node& node = graph.node(id);
       run_node(graph, node, values, binding, outcome);
-      if (guarded) guarded->look_around([&] { return describe(graph, node); });
+      if (looks_around) guarded->look_around([&] { return describe(graph, node); });
       for (size_t i = 0; i < results.size() && i < node.result_count; ++i) {
         RunValue& result = values[node.result(i)];
         result = seen_outside ? results[i] : std::move(results[i]);
@@ -309,6 +310,10 @@ struct Executor::Impl final : GraphRunner {
   };
   std::vector<std::pair<ValueId, std::string>> mismatches;  // results that are not what the graph's types say
 
+  // `looks`: who damages what is guarded is told with the damage.
+  static Execution whole(NodeMachine& machine, const ExecuteOptions& options, const Graph& graph,
+                         std::span<const RunValue> inputs, const Binding& binding, bool looks);
+
  private:
   int depth_ = 0;
 };
@@ -318,20 +323,21 @@ Executor::Executor(Boxed& boxed, ExecuteOptions options)
 Executor::Executor(NodeMachine& machine, ExecuteOptions options) : machine_(machine), options_(std::move(options)) {}
 Executor::~Executor() = default;
 
-Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
-  LENZ_CHECK(inputs.size() == graph.inputs().size(), "one value per input");
+Execution Executor::Impl::whole(NodeMachine& machine, const ExecuteOptions& options, const Graph& graph,
+                                std::span<const RunValue> inputs, const Binding& binding, bool looks) {
   Execution e;
   e.inputs.assign(inputs.begin(), inputs.end());
-  Impl run(machine_, options_);
+  Impl run(machine, options);
   std::optional<GuardedMemory> guarded;
-  if (options_.guard) {
+  if (options.guard) {
     guarded.emplace();
     e.inputs = guarded->guard(graph, inputs);
     run.guarded = &*guarded;
+    run.looks_around = looks;
   }
-  machine_.seed(options_.ambient_seed);
+  machine.seed(options.ambient_seed);
   try {
-    machine_.within([&] { e.outputs = run.run_graph(graph, e.inputs, binding); });
+    machine.within([&] { e.outputs = run.run_graph(graph, e.inputs, binding); });
   } catch (const Impl::Stop& stop) {
     e.ending = stop.ending;
     e.text = stop.text;
@@ -350,6 +356,18 @@ Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, co
   e.printed = std::move(run.printed);
   e.peak_memory = run.memory.peak();
   if (guarded) e.damage = guarded->damage();
+  return e;
+}
+
+Execution Executor::run(const Graph& graph, std::span<const RunValue> inputs, const Binding& binding) {
+  LENZ_CHECK(inputs.size() == graph.inputs().size(), "one value per input");
+  Execution e = Impl::whole(machine_, options_, graph, inputs, binding, false);
+  if (e.damage.empty()) return e;
+  // Looking behind each node costs as much as small nodes do: asked only where the end shows damage.
+  ExecuteOptions silent = options_;
+  silent.on_node = {};
+  std::vector<Damage> seen = Impl::whole(machine_, silent, graph, inputs, binding, true).damage;
+  if (!seen.empty()) e.damage = std::move(seen);
   return e;
 }
 

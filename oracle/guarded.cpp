@@ -128,7 +128,6 @@ struct GuardedMemory::State final : c10::Allocator, std::enable_shared_from_this
     for (auto& [data, block] : blocks) examine(block, near, after);
   }
 
-  // Asked of every block after every node.
   static bool intact(const Block& block, size_t near) {
     if (std::memcmp(block.data() - near, kIntact.data() + kBand - near, near) != 0) return false;
     if (std::memcmp(block.data() + block.size, kIntact.data(), near) != 0) return false;

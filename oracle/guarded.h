@@ -38,7 +38,7 @@ class GuardedMemory {
   std::vector<RunValue> guard(const Graph& graph, std::span<const RunValue> inputs);
 
   // Looks at the gaps of all memory that is there and right beside it; what is new is told to come after what `after`
-  // says. Cheap enough for each node of a small graph. What is written farther off is seen at the end, or where the
+  // says. What is written farther off is seen at the end, or where the
   // memory is freed.
   void look_around(const std::function<std::string()>& after);
   std::vector<Damage> damage();  // so far, in the order in which it was seen

@@ -1,6 +1,7 @@
 // Bessel and Airy functions of real argument. Power series near zero, asymptotic expansions far out, and for K the
 // trapezoidal rule on its integral, which converges geometrically.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "compiler/scalar/special_functions.h"
@@ -11,14 +12,27 @@ namespace {
 
 constexpr DoubleDouble kTwoOverPi{0x1.45f306dc9c883p-1, -0x1.6b01ec5417056p-55};
 
-// sum of (sign x^2/4)^k / (k! (k + order)!), each term times weight(k), which is asked for one k after the other
+constexpr int kTerms = 400;
+
+// 1/n for 0 < n <= kTerms: series multiply by it, which takes a third of what a division does.
+DoubleDouble reciprocal(int n) {
+  static const auto all = [] {
+    std::array<DoubleDouble, kTerms + 1> of;
+    for (int i = 1; i <= kTerms; ++i) of[static_cast<size_t>(i)] = DoubleDouble(1) / DoubleDouble(i);
+    return of;
+  }();
+  return all[static_cast<size_t>(n)];
+}
+
+// sum of (sign x^2/4)^k / (k! (k + order)!), each term times weight(k), which is asked for one k after the other;
+// order is 0 or 1
 template <class Weight>
 DoubleDouble bessel_series(DoubleDouble x, int order, int sign, Weight weight) {
   DoubleDouble quarter = scale(x * x, -2), term = 1, sum = weight(0);
   if (sign < 0) quarter = -quarter;
   double largest = std::fabs(sum.hi);
-  for (int k = 1; k < 400; ++k) {
-    term = term * quarter / DoubleDouble(double(k) * (k + order));
+  for (int k = 1; k < kTerms; ++k) {
+    term = term * quarter * (reciprocal(k) * reciprocal(k + order));
     DoubleDouble weighted = term * weight(k);
     sum = sum + weighted;
     largest = std::max(largest, std::fabs(weighted.hi));
@@ -33,7 +47,7 @@ struct Harmonic {
   DoubleDouble sum = 0;
   int n = 0;
   DoubleDouble operator()(int k) {
-    while (n < k) sum = sum + DoubleDouble(1) / DoubleDouble(++n);
+    while (n < k) sum = sum + reciprocal(++n);
     return sum;
   }
 };
@@ -76,14 +90,29 @@ DoubleDouble i_unscaled(int order, DoubleDouble x) {
   return half * i_scaled(order, x) * half;
 }
 
+// cosh and sinh of one step after the other, from 0 on; by sums of what is not negative, so that nothing cancels.
+struct HyperbolicSteps {
+  explicit HyperbolicSteps(DoubleDouble step) : step_cosh(cosh(step)), step_sinh(sinh(step)) {}
+  void advance() {
+    const DoubleDouble next = cosh_ * step_cosh + sinh_ * step_sinh;
+    sinh_ = sinh_ * step_cosh + cosh_ * step_sinh;
+    cosh_ = next;
+  }
+  DoubleDouble step_cosh, step_sinh, cosh_ = 1, sinh_ = 0;
+};
+
 // K_nu(x) exp(x) for x > 0: the integral of exp(-x (cosh t - 1)) cosh(nu t).
 DoubleDouble k_scaled_integral(DoubleDouble nu, DoubleDouble x) {
   double h = std::min(0.12, 0.48 / std::sqrt(x.hi));
   DoubleDouble sum = 0.5;  // the end point counts half
+  HyperbolicSteps halves(h / 2), times_nu(nu * DoubleDouble(h));
   for (int i = 1; i < 100000; ++i) {
-    DoubleDouble t = DoubleDouble(i) * DoubleDouble(h), half = sinh(scale(t, -1));
-    DoubleDouble term = exp(-scale(x * half * half, 1));
-    if (nu.hi != 0) term = term * cosh(nu * t);
+    halves.advance();
+    DoubleDouble term = exp(-scale(x * halves.sinh_ * halves.sinh_, 1));
+    if (nu.hi != 0) {
+      times_nu.advance();
+      term = term * times_nu.cosh_;
+    }
     sum = sum + term;
     if (term.hi <= sum.hi * 0x1p-112) break;
   }
@@ -95,7 +124,7 @@ DoubleDouble log_half_plus_gamma(DoubleDouble x) { return log(x) - kLn2 + kEuler
 // psi(k + 1) + psi(k + 2) + 2 gamma
 struct PairedHarmonic {
   Harmonic harmonic;
-  DoubleDouble operator()(int k) { return scale(harmonic(k), 1) + DoubleDouble(1) / DoubleDouble(k + 1); }
+  DoubleDouble operator()(int k) { return scale(harmonic(k), 1) + reciprocal(k + 1); }
 };
 
 DoubleDouble k_small(int order, DoubleDouble x) {  // 0 < x <= 1

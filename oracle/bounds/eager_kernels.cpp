@@ -16,7 +16,8 @@ using flow::nothing_where;
 
 namespace {
 constexpr double kFar = 0x1p60;
-constexpr int64_t kVectors = 64;             // elements that fill whole vectors of every dtype
+constexpr int64_t kTwoVectors = 128;         // bytes: eager's loops take two of the widest at a time
+constexpr int64_t kFill = 64;                // elements that do so of every dtype
 constexpr int64_t kMost = int64_t{1} << 22;  // elements of an operand that is repeated so
 
 at::Tensor real_at_end(const at::Tensor& t, Dtype dtype) {
@@ -39,6 +40,13 @@ bool fits(at::IntArrayRef from, at::IntArrayRef to) {  // expanded
   for (size_t d = 0; d < from.size(); ++d)
     if (from[d] != last[d] && from[d] != 1) return false;
   return true;
+}
+
+// How many elements beside each other fill whole vectors of each of these.
+int64_t filling_vectors(std::span<const at::Tensor> tensors) {
+  int64_t narrowest = kTwoVectors;
+  for (const at::Tensor& t : tensors) narrowest = std::min(narrowest, static_cast<int64_t>(t.itemsize()));
+  return std::min(kTwoVectors / narrowest, kFill);
 }
 
 // A call's operands, each laid anew.
@@ -144,12 +152,15 @@ std::vector<Outcome> kernels_of(FlowContext& in, const Call& call) {
     apart.copy_(t);
     return apart;
   }));
-  if (result.numel() * kVectors > kMost) return kernels;
+  std::vector<at::Tensor> taking = leaves(operands);
+  taking.push_back(result);
+  const int64_t filling = filling_vectors(taking);
+  if (result.numel() * filling > kMost) return kernels;
   // Each fills a vector.
   const size_t before = kernels.size();
   const std::vector<int64_t> all = result.sizes().vec();
   std::vector<int64_t> often = all;
-  often.push_back(kVectors);
+  often.push_back(filling);
   run(laid(operands, [&](const at::Tensor& t) { return t.expand(all).unsqueeze(-1).expand(often).contiguous(); }));
   for (size_t k = before; k < kernels.size(); ++k)
     for (RunValue& r : kernels[k].results) r = hold(r->value.toTensor().select(-1, 0));

@@ -2,7 +2,15 @@
 
 #include <algorithm>
 
+#include "compiler/graph/lazy_views.h"
+
 namespace lenz::rule {
+
+const Type& handed_over(Infer& in, size_t i) {
+  const Type& t = in.tensor(i);
+  if (!in.owner || in.arg(i).kind != ArgKind::value || !laziness(*in.owner, in.arg(i).value()).any()) return t;
+  return *in.context().tensor({t.dtype, t.device, DimVec(t.sizes()), preserved_strides(in, t), 0});
+}
 
 Operand number_operand(Infer& in, const Arg& arg) {
   switch (arg.kind) {
@@ -25,7 +33,7 @@ Operands operands(Infer& in, std::initializer_list<std::string_view> params) {
     if (!in.has_param(p) || !in.given(p)) continue;
     size_t i = in.at(p);
     if (in.op().schema.params[i].type.kind == ParamKind::tensor) {
-      list.push_back({&in.tensor(i), Dtype::b8});
+      list.push_back({&handed_over(in, i), Dtype::b8});
     } else {
       list.push_back(number_operand(in, in.arg(i)));
     }
@@ -40,7 +48,7 @@ Operands all_operands(Infer& in) {
   const auto& params = in.op().schema.params;
   for (size_t i = 0; i < params.size(); ++i) {
     if (params[i].is_out || in.arg(i).is_none()) continue;
-    if (params[i].type.kind == ParamKind::tensor) list.push_back({&in.tensor(i), Dtype::b8});
+    if (params[i].type.kind == ParamKind::tensor) list.push_back({&handed_over(in, i), Dtype::b8});
     if (params[i].type.kind == ParamKind::scalar && std::ranges::find(kNumbers, params[i].name) != std::end(kNumbers))
       list.push_back(number_operand(in, in.arg(i)));
   }

@@ -17,6 +17,8 @@ struct Operand {
 };
 using Operands = SmallVec<Operand, 4>;
 
+// The type of that operand as eager's kernels are handed it: what is lazily conjugated or negated is cloned first.
+const Type& handed_over(Infer& in, size_t i);
 // The named parameters that are given, in this order: tensors and Scalars.
 Operands operands(Infer& in, std::initializer_list<std::string_view> params);
 Operand number_operand(Infer& in, const Arg& arg);

@@ -103,5 +103,15 @@ TEST(Creation, LengthsOfRanges) {
   EXPECT_THROW(type_of("%x: f32[2]", "aten.full([2], 300, dtype=u8)"), UserError);
 }
 
+TEST(Views, ThatAreLazyAreClonedForKernels) {
+  auto graph = parse_graph(
+      "graph @g(%x: c128[2, 2]) {\n  %0 = aten.matrix_H(%x)\n  %1 = aten.slice(%0, start=1)\n"
+      "  %2 = aten.exp(%1)\n  %3 = aten.add(%1, 1.0)\n  return %2, %3\n}\n",
+      op_table());
+  // The clone lies as a contiguous tensor does, but for the stride of its one row, which a number's dims don't hide.
+  EXPECT_EQ(to_string(graph->type(graph->outputs()[0].value())), "c128[1, 2]");
+  EXPECT_EQ(to_string(graph->type(graph->outputs()[1].value())), "c128[1, 2] strides [1, 1]");
+}
+
 }  // namespace
 }  // namespace lenz
