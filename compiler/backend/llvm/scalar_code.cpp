@@ -29,7 +29,9 @@ const std::map<std::string_view, Spelling>& spellings() {
     add_fast(all);
     add_fast_f64(all);
     add_fused(all);
-    add_fused_f64(all);
+    add_fused_logarithms(all);
+    add_fused_powers(all);
+    add_fused_angles(all);
     add_special(all);
     add_bessel(all);
     add_complex(all);

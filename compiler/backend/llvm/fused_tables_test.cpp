@@ -1,5 +1,6 @@
-// What f64 is computed by where a fused multiply-add is an instruction (fused_f64_rows.cpp). That it is within its
-// accuracy class, special numbers among others, is checked with all rows (scalar_code_test.cpp).
+// What registers hold tables for (fused_angles.cpp, fused_logarithms.cpp, fused_powers.cpp; tanh of f32 in
+// fused_rows.cpp). That it is within its accuracy class, special numbers among others, is checked with all rows
+// (scalar_code_test.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,16 +30,18 @@ std::vector<double> results(std::string_view name, std::vector<double> in, const
   return out;
 }
 
-TEST(FusedF64Rows, RegistersHoldTheTables) {
-  for (std::string_view name : kRows) {
-    CodeModule module = row_module(*find_scalar(name), Dtype::f64, Dtype::f64, Compiler(find_target("avx512")), 16);
+TEST(FusedTables, RegistersHoldTheTables) {
+  auto expect = [](std::string_view name, Dtype dtype, int lanes) {
+    CodeModule module = row_module(*find_scalar(name), dtype, dtype, Compiler(find_target("avx512")), lanes);
     EXPECT_THAT(module.text(), testing::HasSubstr("vpermi2var")) << name;
     EXPECT_THAT(module.text(), testing::Not(testing::HasSubstr("masked.gather"))) << name;
-  }
+  };
+  for (std::string_view name : kRows) expect(name, Dtype::f64, 16);
+  for (std::string_view name : {"expm1", "tanh", "sin", "cos", "tan"}) expect(name, Dtype::f32, 32);
 }
 
 // Estimates and tables give the same digits in all widths.
-TEST(FusedF64Rows, EveryWidthGivesTheSameBits) {
+TEST(FusedTables, EveryWidthGivesTheSameBits) {
   const CpuTarget target = find_target("avx512");
   if (!target.runs_here) GTEST_SKIP() << "this machine has no " << target.name;
   std::mt19937_64 random(6);
@@ -59,7 +62,7 @@ TEST(FusedF64Rows, EveryWidthGivesTheSameBits) {
 
 // Where tables and what they leave nearly cancel, where angles have nearly nothing left, and at the ends of what the
 // usual ways serve.
-TEST(FusedF64Rows, HardInputs) {
+TEST(FusedTables, HardInputs) {
   constexpr double kMost = std::numeric_limits<double>::max();
   const struct {
     std::string_view name;
