@@ -1,5 +1,6 @@
 // Sine, cosine and tangent where a fused multiply-add is an instruction: of f32 and f64 in their own arithmetic. An
 // angle is a number of steps, of which registers hold the sines, and so little more that short series do.
+#include <cmath>
 #include <limits>
 
 #include "compiler/backend/llvm/families.h"
@@ -14,6 +15,14 @@ namespace {
 
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 
+// In parts of one sign, so that no zero changes its own where nothing of a step is taken from it.
+DoubleDouble split_of_one_sign(DoubleDouble value, LaneType type) {
+  const DoubleDouble nearest = split(value, type);
+  if (nearest.lo >= 0) return nearest;
+  const double below = std::nextafter(static_cast<float>(nearest.hi), 0.0F);
+  return {below, (value.hi - below) + value.lo};
+}
+
 struct Turn {
   int in_quarter;  // steps
   DoubleDouble step;
@@ -25,12 +34,14 @@ struct Turn {
 
   Turn(LaneType type, double most, double near, int sine_degree, int cosine_degree)
       : in_quarter(LaneCode::held_entries(type) / 4),
-        step(split(dd::kHalfPi / DoubleDouble(in_quarter), type)),
+        step(split_of_one_sign(dd::kHalfPi / DoubleDouble(in_quarter), type)),
         per_radian(in_quarter * 0.6366197723675814),
         large(type == LaneType::f64 ? 0x1.8p52 : 0x1.8p23),
         most(most),
         near(near),
-        sines(type, [&](int i) { return dd::sin_pi(DoubleDouble(i) / DoubleDouble(2 * in_quarter)); }) {
+        sines(type, [&](int i) {
+          return i == 0 ? DoubleDouble(-0.0) : dd::sin_pi(DoubleDouble(i) / DoubleDouble(2 * in_quarter));
+        }) {
     const double end = step.hi * step.hi * 0.2525;  // half a step
     sine = fit_odd_tail<dd::sin>(end, sine_degree);
     cosine =
@@ -61,7 +72,8 @@ Left steps_of(V x) {
   const Turn& turn = turn_of(x.type);
   const V sum = fma(x, turn.per_radian, turn.large), n = sum - turn.large;
   const Left usual = less_steps(x, n, bits(sum), turn);
-  const V steps = abs(n), rare = !(steps < turn.most) | (abs(usual.high) < steps * turn.near);
+  const V square = n * n, near = turn.near * turn.near * square;
+  const V rare = !((square < turn.most * turn.most) & (usual.high * usual.high >= near));
   const auto all = x.code->rarely(rare, {usual.number, usual.high, usual.low}, [&] {
     Left left;
     if (x.type == LaneType::f32) {
@@ -93,30 +105,29 @@ Step step_of(V number, const Turn& turn) {
   const V quarter_on = number + turn.in_quarter;
   return {turn.sines.high(number), turn.sines.low(number), turn.sines.high(quarter_on), turn.sines.low(quarter_on)};
 }
-// sin(step + r) = sin(step) cos(r) + cos(step) sin(r): a sum whose second part is small beside the first.
+// sin(step + r) = sin(step) cos(r) + cos(step) sin(r): a sum whose second part is small beside the first. That is taken
+// away rather than added, and the sine of no steps is -0: so a zero keeps its sign.
 struct Sum {
-  V high, low;
-  V rounded() const { return high + low; }
+  V high, less;
+  V rounded() const { return high - less; }
 };
 Sum sine_of(const Step& at, const Rest& r) {
-  const V sum = fma(at.cosine, r.angle, at.sine), lost = fma(at.cosine, r.angle, at.sine - sum);
-  const V low = fma(at.cosine, r.sine_more, fma(at.cosine_low, r.angle, at.sine_low + lost));
-  return {sum, fma(at.sine, r.cosine_more, low)};
+  const V sum = fma(at.cosine, r.angle, at.sine), more = fma(-at.cosine, r.angle, sum - at.sine);
+  const V less = fma(-at.cosine, r.sine_more, fma(-at.cosine_low, r.angle, more - at.sine_low));
+  return {sum, fma(-at.sine, r.cosine_more, less)};
 }
 template <int Quarter>
 V wave(V x) {
   const Turn& turn = turn_of(x.type);
   const Left left = steps_of(x);
-  const Step at = step_of(left.number + Quarter * turn.in_quarter, turn);
-  const V value = sine_of(at, rest_of(left)).rounded();
-  return Quarter == 0 ? select(x == 0, x, value) : value;
+  return sine_of(step_of(left.number + Quarter * turn.in_quarter, turn), rest_of(left)).rounded();
 }
 V tan(V x) {
   const Left left = steps_of(x);
   const Rest rest = rest_of(left);
   const Step at = step_of(left.number, turn_of(x.type));
   const Sum sine = sine_of(at, rest), cosine = sine_of(at.quarter_on(), rest);
-  return select(x == 0, x, quotient_of(sine.high, sine.low, cosine.high, cosine.low));
+  return select(x == 0, x, quotient_of(sine.high, -sine.less, cosine.high, -cosine.less));
 }
 
 }  // namespace

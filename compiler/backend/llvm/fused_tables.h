@@ -15,7 +15,7 @@ namespace lenz::native {
 inline DoubleDouble split(DoubleDouble value, LaneType type) {
   if (type == LaneType::f64) return value;
   const double high = static_cast<float>(value.hi);
-  return {high, static_cast<double>(value - DoubleDouble(high))};
+  return {high, (value.hi - high) + value.lo};  // of a zero nothing, whatever its sign
 }
 
 class HeldTable {
