@@ -18,10 +18,15 @@ NOT_RUN = {
     "functionalise-extern.lenz": "libtorch has no op",
     "functionalise-extern_that_stays.lenz": "libtorch has no op",
     "functionalise-open_strides.lenz": "a write to a tensor whose elements may share places",
+    "loop_that_resizes_what_it_writes.lenz": "an out= tensor that is resized where somebody else looks at it",
 }
 
 # Graphs whose passes agree and that have no loops: part of the reason.
-NOT_LOWERED = {"tensor_lists.lenz": "an input that is a list of tensors"}
+NOT_LOWERED = {
+    "tensor_lists.lenz": "an input that is a list of tensors",
+    "functionalise-given_back_beside_a_write_that_stays.lenz": "not functional: lenz.cond",
+    "given_back_beside_a_branch_that_writes.lenz": "not functional: lenz.cond",
+}
 
 # Where eager itself leaves the bounds of the float64 reference: what the message says of it, and why.
 EAGER_IS_OUTSIDE = {
@@ -32,6 +37,8 @@ EAGER_IS_OUTSIDE = {
 # Every property of the fuzzer has to hold for it all the same.
 HELD_BY_REPLAY = {
     "infinite_order_far_below_zero.lenz": ("nothing could be compared", "eager says infinity where the row has no number"),
+    "bessel_function_near_overflow.lenz": ("nothing could be compared", "where its exponential overflows all is open"),
+    "sign_of_nan_after_a_minimum.lenz": ("nothing could be compared", "its number is none, and no number's sign is known"),
     "bessel_function_about_its_pole.lenz": ("nothing could be compared", "about a pole nothing is known"),
     "histogram_of_what_may_be_infinite.lenz": ("nothing could be compared", "what may be infinite refuses the histogram"),
     "greatest_integer_and_an_open_one.lenz": ("nothing could be compared", "its results are no numbers that became integers"),

@@ -1,7 +1,7 @@
 #include "fuzz/excuses.h"
 
 #include "oracle/known_faults.h"
-#include "oracle/row_check.h"
+#include "oracle/value_refusals.h"
 
 namespace lenz::fuzz {
 
@@ -14,14 +14,8 @@ std::string excuse_of(const Graph& graph, const SymValues& sizes) {
 }
 
 std::string refusal_excuse(const Graph& graph, std::string_view said) {
-  std::string found;
-  for (const auto& sub : graph.subgraphs)
-    if (found = refusal_excuse(*sub, said); !found.empty()) return found;
-  graph.for_each_node([&](NodeId id) {
-    const OpDef& op = *graph.node(id).op;
-    if (found.empty() && oracle::quotes(op, said)) found = op.full_name + " refuses by values";
-  });
-  return found;
+  const std::string row = oracle::row_that_quotes(graph, said);
+  return row.empty() ? row : row + " refuses by values";
 }
 
 }  // namespace lenz::fuzz

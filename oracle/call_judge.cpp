@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "oracle/initialise.h"
+#include "oracle/value_refusals.h"
 
 namespace lenz::oracle {
 
@@ -61,17 +62,6 @@ bool meets_no_kernel(const DrawnCall& call) {
     Dim n = numel(call.graph->type(input.value).sizes());
     return n.is(0) || n.is(1);
   });
-}
-
-bool quotes(const OpDef& op, std::string_view said) {
-  for (std::string_view rest = op.exception; !rest.empty();) {
-    size_t open = rest.find('`'), close = open == rest.npos ? open : rest.find('`', open + 1);
-    if (close == rest.npos) return false;
-    std::string_view quote = rest.substr(open + 1, close - open - 1);
-    if (!quote.empty() && said.find(quote) != said.npos) return true;
-    rest.remove_prefix(close + 1);
-  }
-  return false;
 }
 
 Outcome CallJudge::run_on(Boxed& device, const DrawnCall& call, std::vector<RunValue>& inputs) {

@@ -28,7 +28,8 @@ constexpr std::array<std::byte, kBand> kIntact = [] {
   return bytes;
 }();
 
-// What stands in the gap between elements: NaN in floats, so that a read there shows; a bool must stay one.
+// What stands in the gap between elements: NaN in floats, so that a read there shows, and one that signals, so that
+// adding to it does, which makes it a quiet one; a bool must stay one.
 template <class Byte>
 void fill_gap(std::span<const std::byte> gap, std::byte* data, std::byte* in_gap, Byte&& at) {
   for (size_t place = 0; place < gap.size(); ++place) {
@@ -40,10 +41,14 @@ void fill_gap(std::span<const std::byte> gap, std::byte* data, std::byte* in_gap
 void fill_gap(Dtype dtype, std::span<const std::byte> gap, std::byte* data, std::byte* in_gap) {
   if (dtype == Dtype::b8)
     return fill_gap(gap, data, in_gap, [](size_t place) { return static_cast<std::byte>(place * 5 / 3 & 1); });
-  const size_t within = is_float8(dtype) ? SIZE_MAX : static_cast<size_t>(item_size(to_real(dtype))) - 1;
-  fill_gap(gap, data, in_gap, [&](size_t place) {  // sizes are powers of two
-    const bool varies = (place & within) == 0 && within != SIZE_MAX;
-    return varies ? static_cast<std::byte>(0x81 | (place * 37 & 0x7E)) : std::byte{0xFF};
+  const Dtype real = to_real(dtype);
+  if (is_float8(real))  // of eight bits none signals
+    return fill_gap(gap, data, in_gap, [](size_t) { return std::byte{0xFF}; });
+  const uint64_t high = ~uint64_t{0} << (is_floating(real) ? info(real).mantissa_bits - 1 : 6);
+  const size_t within = static_cast<size_t>(item_size(real)) - 1;  // sizes are powers of two
+  fill_gap(gap, data, in_gap, [&](size_t place) {
+    const uint64_t element = high | 1 | ((place & ~within) * 37 & 0x3E);
+    return static_cast<std::byte>(element >> (8 * (place & within)) & 0xFF);
   });
 }
 

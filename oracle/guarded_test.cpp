@@ -32,6 +32,8 @@ at::Tensor add_at(const at::Tensor& x, int64_t place) {
   if (x.scalar_type() == at::kDouble) add(static_cast<double*>(x.storage().mutable_data()));
   if (x.scalar_type() == at::kFloat) add(static_cast<float*>(x.storage().mutable_data()));
   if (x.scalar_type() == at::kHalf) add(static_cast<c10::Half*>(x.storage().mutable_data()));
+  if (x.scalar_type() == at::kInt) add(static_cast<int32_t*>(x.storage().mutable_data()));
+  if (x.scalar_type() == at::kByte) add(static_cast<uint8_t*>(x.storage().mutable_data()));
   if (x.scalar_type() == at::kBFloat16) add(static_cast<c10::BFloat16*>(x.storage().mutable_data()));
   return x;
 }
@@ -123,6 +125,16 @@ TEST(Guarded, WritesBetweenElementsShow) {
     ASSERT_EQ(e.damage.size(), 1u) << place;
     EXPECT_EQ(e.damage[0].offset, place * 4);
   }
+}
+
+TEST(Guarded, AdditionsBetweenElementsShow) {
+  for (const std::string dtype : {"f64", "f32", "f16", "bf16", "i32", "u8"})
+    for (const int64_t place : {0, 3, 4, 8}) {
+      const std::string t = dtype + "[3, 2] strides [4, 1] offset 1";
+      const Execution run = lenz::oracle::run(
+          "%x: " + t + " mut", "%r: " + t + " = lenz_guard_test.add_at(%x, " + std::to_string(place) + ")");
+      ASSERT_EQ(run.damage.size(), 1u) << t << " at " << place;
+    }
 }
 
 TEST(Guarded, InputsThatShareMemoryCoverItTogether) {

@@ -8,6 +8,7 @@
 #include "compiler/ops/symbolic_check.h"
 #include "oracle/call_judge.h"
 #include "oracle/definition_check.h"
+#include "oracle/value_refusals.h"
 
 namespace lenz::oracle {
 

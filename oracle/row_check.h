@@ -63,9 +63,6 @@ enum class Stage : uint32_t { drawing, rule, meta, cpu };
 RowReport check_row(const OpDef& op, const OpTable& table, const CheckOptions& options, Place& place,
                     std::span<const Death> deaths = {});
 
-// Whether the row's `exception` has words between backquotes that eager says here: it refuses by values, or wrongly.
-bool quotes(const OpDef& op, std::string_view said);
-
 // Each row in one of `jobs` worker processes; the reports do not depend on their number. `progress` is called from here
 // a few times a second.
 struct Progress {

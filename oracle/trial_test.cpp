@@ -29,6 +29,18 @@ TEST(Trial, WhoHasAnotherIntegerMayRefuseWhatEagerTakes) {
   EXPECT_EQ(judged(by_one, by_zero), std::pair(Ending::finished, false));
 }
 
+// Eager looks whether probabilities are any; what the row means does not ask, and its `exception` quotes what eager
+// says.
+TEST(Trial, WhatEagerAloneRefusesMayFinish) {
+  const std::string probabilities = "  %p = aten.full([1], 1.5) %t = aten.full([1], 0.5)";
+  const std::string loss = " %l = aten.binary_cross_entropy(%p, %t) %r = aten.to(%l, i32)";
+  const std::string remainder = "  %d = aten.full([1], 0, dtype=i32) %r = aten.fmod(%x, %d)";
+  const std::string number = "  %r = aten.full([], 0, dtype=i32)";
+  EXPECT_EQ(judged(probabilities + loss, number), std::pair(Ending::raised, true));
+  EXPECT_EQ(judged(number, probabilities + loss), std::pair(Ending::finished, false));
+  EXPECT_EQ(judged(remainder, number), std::pair(Ending::raised, false));
+}
+
 // One of two streams of random numbers may give rates that a distribution refuses, and the other one none.
 TEST(Trial, RefusalsOfWhatTwoStreamsDrawAreOpen) {
   auto graph = [](const std::string& rate) {

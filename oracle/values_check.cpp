@@ -17,6 +17,7 @@
 #include "oracle/row_check.h"
 #include "oracle/tensors.h"
 #include "oracle/trial.h"
+#include "oracle/value_refusals.h"
 #include "oracle/workers.h"
 
 namespace lenz::oracle {

@@ -21,7 +21,7 @@ struct Uncertain {
   ScalarValue value;         // an integer, a real or a complex number
   double error = 0;          // >= 0; infinite if nothing is known
   double least = -HUGE_VAL;  // of a real number: it is none below this, however far the error reaches
-  double lean = 0;           // of a real number: it reaches so much less far below; if negative, above
+  double lean = 0;           // of a real number: as `leaning` says
 };
 
 // How far another number may lie below and above one.
@@ -30,10 +30,15 @@ struct Reach {
   double error() const { return below > above ? below : above; }
 };
 inline Reach either_way(double error) { return {error, error}; }
-// The same of one with this error and lean.
+// The same of one with this error, from which the lean is missing below; if it is negative, above. An error without end
+// of which the lean has one is that of a number that may be infinite, no NaN: it reaches so far below; if negative,
+// above.
 inline Reach leaning(double error, double lean) {
+  if (!(error < HUGE_VAL)) {
+    if (lean == 0 || !(std::fabs(lean) < HUGE_VAL)) return either_way(error);
+    return {lean > 0 ? lean : error, lean < 0 ? -lean : error};
+  }
   // Nothing where the lean is all of the error; else rounding has taken no more than this from the difference.
-  if (!(error < HUGE_VAL)) return either_way(error);
   auto shorter = [&](double by) { return error == by ? 0 : (error - by) + error * 0x1p-52; };
   return {lean > 0 ? shorter(lean) : error, lean < 0 ? shorter(-lean) : error};
 }

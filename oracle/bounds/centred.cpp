@@ -48,7 +48,8 @@ at::Tensor middle_of(FlowContext& in, const at::Tensor& t) {
   p.value = (t + shift).contiguous();
   p.error = (p.error - at::abs(shift)).clamp_min(0) +
             nothing_where(shift == 0, (at::abs(t) + at::abs(shift) + p.error) * kLost, 0);
-  p.lean = at::Tensor();
+  const at::Tensor without_end = at::isinf(p.error).logical_and(p.lean != 0);
+  p.lean = at::any(without_end).item<bool>() ? nothing_where(without_end.logical_not(), p.lean, 0) : at::Tensor();
   in.store.carry(p, p.value);
   return p.value;
 }
@@ -68,6 +69,16 @@ bool gives_floats_alone(const Call& call) {
   return std::ranges::all_of(call.result_dtypes, [](Dtype d) { return is_floating(d); });
 }
 
+// The lean of what is infinitely off another number, seen from one that lies so far below that.
+at::Tensor without_end(const at::Tensor& error, const at::Tensor& lean, const at::Tensor& away,
+                       const at::Tensor& moved) {
+  constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+  const at::Tensor lost = moved + nothing_where(away == 0, at::abs(lean) * kLost, 0);
+  const at::Tensor below = (lean - away + lost).clamp_min(kLeast), above = (away - lean + lost).clamp_min(kLeast);
+  const at::Tensor seen = at::where(at::isinf(lean), lean, at::where(lean > 0, below, -above));
+  return nothing_where(at::isinf(error).logical_and(lean != 0).logical_not(), seen, 0);
+}
+
 // What is known of a number from what is known of another: how far that lies from it, and its errors.
 Planes seen_from(const at::Tensor& value, const Planes& middle) {
   Planes p = middle;
@@ -77,8 +88,9 @@ Planes seen_from(const at::Tensor& value, const Planes& middle) {
   const at::Tensor away = nothing_where(same, middle.value - value, 0);
   const at::Tensor error = middle.error.defined() ? middle.error : at::zeros_like(away);
   const at::Tensor lean = middle.lean.defined() ? middle.lean : at::zeros_like(away);
-  const at::Tensor lost = nothing_where(same, (at::abs(middle.value) + at::abs(value)) * kLost, 0) +
-                          nothing_where(lean.abs() == error, error * kLost, 0);  // of which one side is nothing at all
+  const at::Tensor moved = nothing_where(same, (at::abs(middle.value) + at::abs(value)) * kLost, 0);
+  const at::Tensor lost =
+      moved + nothing_where(lean.abs() == error, error * kLost, 0);  // of which one side is nothing at all
   const at::Tensor high = (away + error + lean.clamp_max(0) + lost).clamp_min(0);
   const at::Tensor low = (error - lean.clamp_min(0) - away + lost).clamp_min(0);
   p.error = at::maximum(high, low);
@@ -86,7 +98,8 @@ Planes seen_from(const at::Tensor& value, const Planes& middle) {
   p.error = nothing_where(open, p.error, kInf);
   // As Sides::lean says: all of the error only where the other side is nothing.
   const at::Tensor by = high - low, vanishes = (at::abs(by) == p.error).logical_and(at::minimum(high, low) != 0);
-  p.lean = nothing_where(open, at::where(vanishes, by * (1 - 0x1p-52), by), 0);
+  const at::Tensor leaning = at::where(vanishes, by * (1 - 0x1p-52), by);
+  p.lean = at::where(open, without_end(error, lean, away, moved), leaning);
   if (!at::any(p.error != 0).item<bool>()) p.error = p.lean = p.ambiguous = at::Tensor();
   if (at::any(open).item<bool>()) p.ambiguous = p.ambiguous.defined() ? p.ambiguous.logical_or(open) : open;
   return p;

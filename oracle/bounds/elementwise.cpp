@@ -7,6 +7,7 @@
 
 #include "compiler/scalar/error_propagation.h"
 #include "compiler/scalar/rounding.h"
+#include "oracle/bounds/kept_ends.h"
 #include "oracle/bounds/own_error.h"
 
 namespace lenz::oracle {
@@ -22,8 +23,14 @@ ScalarValue ElementsIn::at(int64_t i) const {
 void ElementsOut::set(int64_t i, Sides sides) {
   error[i] = sides.error();
   any_error |= error[i] != 0;
+  lean_by(i, sides);
+}
+
+void ElementsOut::lean_by(int64_t i, Sides sides) {
   if (lean == nullptr) return;
   lean[i] = sides.lean();
+  // By another formula a step that overflows may end in NaN.
+  if (formula != Formula::given && std::isinf(sides.error()) && std::isfinite(lean[i])) lean[i] = 0;
   any_lean |= lean[i] != 0;
 }
 
@@ -281,10 +288,7 @@ void plain_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<con
     const Sides sides = point ? Sides{} : own.with(value[i], e, known, rest_of(row, out, i, value[i]));
     const double all = sides.error();
     out.error[i] = all;
-    if (out.lean != nullptr) {
-      out.lean[i] = sides.lean();
-      out.any_lean |= out.lean[i] != 0;
-    }
+    out.lean_by(i, sides);
     total += all;
     open |= !(all <= std::numeric_limits<double>::max());
   }
@@ -389,6 +393,16 @@ bool reads_signs_of_nan(const ScalarRow& row, Dtype compute) {
   return false;
 }
 
+namespace {
+// A number whose interval has an end on one side, rounded.
+Sides without_end(Interval of, double value, const Rounding& rounding) {
+  auto side = [&](double end) {
+    return std::isinf(end) ? kUnbounded : std::fabs(value - end) * kOwnSlack + rounding.at(std::fabs(end));
+  };
+  return {side(of.low), side(of.high)};
+}
+}  // namespace
+
 void conversion_errors(const Converted& given, int64_t count, Dtype to, Formula formula, ElementsOut& out) {
   const Rounding rounding(to, kRoundingUlps);
   const bool disc = lenz::is_complex(to);  // values are sizes, whose parts are rounded
@@ -404,6 +418,8 @@ void conversion_errors(const Converted& given, int64_t count, Dtype to, Formula 
       either_way(0);
     else if (!std::isfinite(v))
       either_way(kUnbounded);
+    else if (std::isinf(e) && given.leans && !disc)
+      out.set(i, without_end(interval_of(v, e, given.leans[i], given.from), v, rounding));
     else if (const double all = e + rounding.at(std::fabs(v) + e); !disc && !(all < kUnbounded))
       out.set(i, rounding.beyond(v, formula == Formula::given ? e : e + std::fabs(v) * kOtherFormula));
     else if (disc || !rounds_ends(formula, to))
@@ -436,10 +452,9 @@ double off_by_what_is_picked(const ScalarRow& row, const EvalContext& context, s
   const double far = std::max(greatest - value, value - least);
   return far == 0 ? 0 : std::min(worst, far + 0x1p-50 * std::max(std::fabs(least), std::fabs(greatest)));
 }
-}  // namespace
 
-void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
-                        int64_t count, ElementsOut& out) {
+void errors_by_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                    int64_t count, ElementsOut& out) {
   bool plain = out.kind == ScalarKind::real && is_floating(compute) && is_floating(result) &&
                !row.accuracy.of_operands && row.accuracy.reach == nullptr;
   for (const ElementsIn& o : operands) plain = plain && o.kind == ScalarKind::real;
@@ -490,6 +505,15 @@ void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::
     default: break;
   }
   any_rule(row, compute, result, operands, count, out);
+}
+}  // namespace
+
+void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
+                        int64_t count, ElementsOut& out) {
+  errors_by_rule(row, compute, result, operands, count, out);
+  if (out.kind == ScalarKind::real &&
+      std::ranges::all_of(operands, [](const ElementsIn& o) { return o.kind == ScalarKind::real; }))
+    keep_ends(row, compute, result, operands, count, out);
 }
 
 }  // namespace lenz::oracle

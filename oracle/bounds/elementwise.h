@@ -65,7 +65,8 @@ struct ElementsOut {
   Formula formula = Formula::given;
 
   void set(int64_t i, Sides sides);
-  void widen(int64_t i, double by);  // either way
+  void lean_by(int64_t i, Sides sides);  // that alone
+  void widen(int64_t i, double by);      // either way
 };
 
 // Whether the sign of a NaN shows in what the row gives.
@@ -87,6 +88,7 @@ void settled_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span
 struct Converted {
   const double* values;
   const double *errors = nullptr, *leans = nullptr;  // null: zeros
+  Dtype from = Dtype::f64;
 };
 void conversion_errors(const Converted& given, int64_t count, Dtype to, Formula formula, ElementsOut& out);
 

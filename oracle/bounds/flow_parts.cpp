@@ -216,8 +216,7 @@ bool may_refuse_others(FlowContext& in, const Call& call) {
 void mark_unknown(FlowContext& in, std::span<const RunValue> results) {
   for (const at::Tensor& t : leaves(results)) {
     in.store.write(t, at::full(t.sizes(), kInf, at::kDouble), at::ones(t.sizes(), at::kBool));
-    in.store.may_be_negative(t);
-    in.store.may_be_broken(t);
+    in.store.may_be_any(t);
   }
 }
 

@@ -452,7 +452,9 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     at::Tensor open;  // where decisions that are open have a part in how far it reaches
     if (s.ambiguous)
       open = as_decided.size() == results.size() ? far != at::abs(as_decided[i].to(at::kDouble)) : far != near;
-    settle(in, value, error, open, stored.lean_of(value, error));
+    at::Tensor lean = stored.lean_of(value, error);
+    if (!finite && lean.defined()) lean = nothing_where(error.isinf(), lean, 0);
+    settle(in, value, error, open, lean);
     note_terms(in, value, error, [&] { return near.max().item<double>(); });
     if (above && live[i].defined() && !at::any(live[i] < 0).item<bool>()) in.store.bound_below(value);
   }

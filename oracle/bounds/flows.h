@@ -49,6 +49,8 @@ Outcome flow_random(FlowContext& in, const Call& call);     // drawn in the grap
 // Planes of one tensor in another dtype.
 Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula);
 // Stores them in what `target` shows; an out= tensor of another size is `resized` first.
+Planes recorded(FlowContext& in, const Planes& planes, Dtype from,
+                Dtype to);  // the same where a run keeps account of it
 void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized);
 std::vector<RunValue> narrowed(const Call& call);        // its operands in the graph's own dtypes
 std::vector<RunValue> copied_as_laid(const Call& call);  // they themselves, in storages of their own

@@ -12,6 +12,7 @@
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/flow_parts.h"
 #include "oracle/bounds/flows.h"
+#include "oracle/bounds/kept_ends.h"
 #include "oracle/bounds/range_ends.h"
 #include "oracle/bounds/zero_signs.h"
 
@@ -290,7 +291,13 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   if (to == Dtype::f64 && is_floating(from)) {  // which holds all of it
     made.error = planes.error;
     // What would be stored as an infinity may have been kept as it is.
-    if (planes.lean.defined()) made.lean = nothing_where(at::isfinite(planes.lean).logical_not(), planes.lean, 0);
+    if (planes.lean.defined()) {
+      const double largest = largest_finite(from);
+      const at::Tensor end = at::where(planes.lean > 0, planes.value - largest, -largest - planes.value);
+      const at::Tensor way = at::where(planes.lean > 0, 1.0, -1.0).to(at::kDouble);
+      made.lean = at::where(at::isinf(planes.lean), way * end.clamp_min(std::numeric_limits<double>::denorm_min()),
+                            planes.lean);
+    }
     return made;
   }
   if (lenz::is_complex(to) && !lenz::is_complex(from)) {  // the real part alone is rounded
@@ -307,7 +314,7 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
     ElementsOut out{.error = error.mutable_data_ptr<double>(),
                     .lean = lean.defined() ? lean.mutable_data_ptr<double>() : nullptr};
     conversion_errors({value.const_data_ptr<double>(), exact ? nullptr : given.const_data_ptr<double>(),
-                       leaning.defined() ? leaning.const_data_ptr<double>() : nullptr},
+                       leaning.defined() ? leaning.const_data_ptr<double>() : nullptr, to_real(from)},
                       value.numel(), to, formula, out);
     if (lenz::is_complex(
             to)) {  // both parts round, each by half a place: together by more than half a place of the size
@@ -326,30 +333,6 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
   }
   const ScalarRow& row = *find_scalar("to_dtype");
   return apply(row, from, to, {&planes, 1}, made.value, Formula::given);
-}
-
-namespace {
-// In another dtype, as far as this run keeps account.
-Planes recorded(FlowContext& in, const Planes& planes, Dtype from, Dtype to) {
-  if (in.errors) return converted(planes, from, to, in.formula);
-  return {planes.value.to(to_aten(widened(to))), {}, {}, planes.loose_zeros && is_inexact(to)};
-}
-
-bool shows_whole_storage(const at::Tensor& t) {
-  return t.is_contiguous() && static_cast<int64_t>(t.storage().nbytes()) == t.numel() * t.element_size();
-}
-}  // namespace
-
-void assign(FlowContext& in, const at::Tensor& target, const Planes& planes, Dtype from, Dtype to, bool resized) {
-  Planes p = recorded(in, planes, from, to);
-  const Planes before = in.store.read(target);
-  if (resized && target.sizes() != p.value.sizes()) target.resize_(p.value.sizes());
-  if (!shows_whole_storage(target)) {  // what is known of all that the storage holds holds of the rest too
-    p.never_negative = p.never_negative && before.never_negative;
-    p.whole = p.whole && before.whole;
-  }
-  target.copy_(p.value);
-  in.store.carry(p, target);
 }
 
 namespace {
@@ -481,6 +464,7 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   made.loose_zeros = may_hold_zero(made) && (made.loose_zeros || !promises_zeros());
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);
   made.whole = made.error.defined() && value.is_floating_point() && stays_whole(row, operands);
+  if (made.error.defined() && !listed) made.farthest = farthest_of(row, compute, result);
   if (operands.size() == 1 && exact) made.terms = operands[0].terms;
   // A share of what adds up, by a number that is certain.
   const bool divides = row.error.rule == ErrorRule::quotient;

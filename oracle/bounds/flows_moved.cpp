@@ -24,6 +24,16 @@ at::Tensor laid_as(const at::Tensor& plane, const at::Tensor& value) {
   at::Tensor laid = at::zeros({slots}, at::kDouble).as_strided(value.sizes(), value.strides(), value.storage_offset());
   return laid.copy_(plane);
 }
+// Of what is nothing but floats of one dtype.
+double farthest_moved(FlowContext& in, const Call& call) {
+  for (const Param& param : call.op->schema.params)
+    if (param.type.kind == ParamKind::scalar || param.type.kind == ParamKind::real) return HUGE_VAL;
+  double farthest = 0;
+  for (size_t v = 0; v < call.values.size(); ++v)
+    for (const at::Tensor& t : leaves({&call.values[v], 1}))
+      farthest = std::max(farthest, call.dtype_of(v) == call.result_dtypes[0] ? in.store.read(t).farthest : HUGE_VAL);
+  return farthest;
+}
 }  // namespace
 
 Outcome flow_moved(FlowContext& in, const Call& call) {
@@ -66,6 +76,13 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     marks = run_on(in, call, with_numbers(call, [](double) { return 0; }), on([](const Planes& p) {
                      return p.ambiguous.defined() ? p.ambiguous.to(at::kDouble) : zeros_like_plane(p.value);
                    }));
+  // What is without end on one side alone.
+  std::vector<at::Tensor> leans;
+  if (is_floating(to) && in.store.leans())
+    leans = run_on(in, call, with_numbers(call, [](double) { return 0; }), on([](const Planes& p) {
+                     return p.lean.defined() ? nothing_where(p.error.isinf().logical_not(), p.lean, 0)
+                                             : zeros_like_plane(p.value);
+                   }));
   // Which open indices they are: where nothing but indices is moved.
   std::vector<at::Tensor> choices;
   if (is_integral(to, true) && in.store.choices()->any())
@@ -79,15 +96,20 @@ Outcome flow_moved(FlowContext& in, const Call& call) {
     return out;
   }
   const bool above = operands_above_zero(in, call), whole = operands_whole(in, call);
+  const double farthest = farthest_moved(in, call);
   double terms = 0;
   for (const at::Tensor& t : leaves(call.values)) terms = std::max(terms, in.store.read(t).terms);
   for (size_t i = 0; i < results.size(); ++i) {
     if (shares_operand(call, results[i])) continue;
     at::Tensor e = errors[i].is_complex() ? at::abs(errors[i]) : errors[i].to(at::kDouble);
-    settle(in, results[i], e, s.ambiguous ? marks[i] != 0 : at::Tensor());
+    at::Tensor lean;
+    if (leans.size() == results.size() && at::any(leans[i] != 0).item<bool>())
+      lean = nothing_where(e.isinf().logical_not(), leans[i].to(at::kDouble), 0);
+    settle(in, results[i], e, s.ambiguous ? marks[i] != 0 : at::Tensor(), lean);
     if (choices.size() == results.size()) in.store.choose(results[i], choices[i].to(at::kLong));
     if (above) in.store.bound_below(results[i]);
     if (whole) in.store.only_whole(results[i]);
+    if (farthest < HUGE_VAL) in.store.bound_size(results[i], farthest);
     in.store.added_up(results[i], terms);
   }
   return out;

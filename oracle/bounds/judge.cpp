@@ -71,6 +71,8 @@ bool same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)
 struct Bound {
   double error = 0, lean = 0;
   bool overflows() const { return std::isinf(error) && std::isinf(lean); }  // for certain
+  // It may be infinite, but on one side alone, and no NaN.
+  bool has_an_end() const { return std::isinf(error) && lean != 0 && !std::isinf(lean); }
   double towards(double away) const {
     const Reach reach = leaning(error, lean);
     return away < 0 ? reach.below : reach.above;
@@ -87,6 +89,11 @@ double distance(int64_t from, int64_t to) {
 ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bool zeros_signed) {
   const double error = bound.error;
   // A dtype without infinities (float8 of four exponent bits) stores them as NaN.
+  if (std::isinf(error) && bound.has_an_end()) {
+    if (std::isnan(got))
+      return {!std::isnan(round_to(to_real(dtype), std::copysign(error, bound.lean))), Rung::special};
+    return {!(std::fabs(got - expected) <= bound.towards(got - expected)), Rung::bound};
+  }
   if (std::isinf(error)) return {bound.overflows() && !same(round_to(to_real(dtype), bound.lean), got), Rung::special};
   if (!std::isfinite(expected)) return {!same(round_to(to_real(dtype), expected), got), Rung::special};
   if (std::isnan(got)) return {true, Rung::special};
@@ -295,6 +302,7 @@ class Judge {
       ElementVerdict verdict = judged(native, v, bound, x, expected.zeros_signed);
       const char* instead = nullptr;  // within the bound, but none of what is right there
       if (!verdict.wrong && expected.whole && bound.error != 0 && is_broken(x)) instead = " or another whole number";
+      if (!verdict.wrong && out_of_range(expected, native, x)) instead = ", within the range of what makes it";
       if (!verdict.wrong && names_another(open, x, named)) instead = " or another element that may stand there";
       if (!verdict.wrong && instead == nullptr) continue;
       ++wrong;
@@ -310,6 +318,12 @@ class Judge {
     first->total = count;
     if (!judgement.mismatch || first->rung < judgement.mismatch->rung) judgement.mismatch = first;
     return shares;
+  }
+
+  static bool out_of_range(const Bounded& expected, Dtype dtype, const ScalarValue& got) {
+    const double x = part(got, false);
+    const bool inverse = expected.least == 0 && x == -HUGE_VAL;  // of a negative zero, which is not below zero
+    return is_floating(dtype) && (x < expected.least || x > expected.greatest) && !inverse;
   }
 
   static bool is_broken(const ScalarValue& got) {

@@ -77,7 +77,10 @@ class OwnError {
     if (!monotone_) {
       const double e = brought.error(), off = e + rest.size();
       const double added = std::min(at(std::max(std::fabs(value) + e, of_operands_ ? scale : 0)), limit);
-      if (!(off + added < kUnbounded) || overflows(value, off + added)) return rounding_.beyond(value, off);
+      if (!(off + added < kUnbounded) || overflows(value, off + added)) {
+        const double steps = of_operands_ || absolute_ > 0 ? rounding_.of_size(std::max(scale, absolute_)) : 0;
+        return rounding_.beyond(value, off + steps);
+      }
       const Reach all{brought.below + rest.size() + added, brought.above + rest.size() + added};
       return stores_narrow_ ? stored_within(value, all) : Sides{all.below, all.above};
     }

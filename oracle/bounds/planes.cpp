@@ -120,6 +120,8 @@ void tell(Planes planes, Bounded& of) {
   if (planes.ambiguous.defined()) of.ambiguous = hold(planes.ambiguous);
   if (planes.choice.defined()) of.choice = hold(planes.choice);
   of.whole = planes.whole;
+  of.least = planes.never_negative ? 0 : -planes.farthest;
+  of.greatest = planes.farthest;
   of.terms = planes.terms;
   of.zeros_signed = !planes.loose_zeros;
 }
@@ -135,6 +137,7 @@ Planes PlaneStore::read(const at::Tensor& value) const {
     planes.loose_zeros = facts->second.loose_zeros;
     planes.never_negative = facts->second.never_negative;
     planes.whole = facts->second.whole;
+    planes.farthest = facts->second.farthest;
     planes.terms = facts->second.terms;
   }
   auto found = beside_.find(value.storage().unsafeGetStorageImpl());
@@ -232,14 +235,11 @@ PlaneStore::Facts& PlaneStore::facts_of(const at::Tensor& value) {
   return facts_.try_emplace(value.storage().unsafeGetStorageImpl(), Facts{.alive = weak(value)}).first->second;
 }
 
-void PlaneStore::may_be_negative(const at::Tensor& value) {
+void PlaneStore::may_be_any(const at::Tensor& value) {
   auto facts = facts_.find(value.storage().unsafeGetStorageImpl());
-  if (facts != facts_.end()) facts->second.never_negative = false;
-}
-
-void PlaneStore::may_be_broken(const at::Tensor& value) {
-  auto facts = facts_.find(value.storage().unsafeGetStorageImpl());
-  if (facts != facts_.end()) facts->second.whole = false;
+  if (facts == facts_.end()) return;
+  facts->second.never_negative = facts->second.whole = false;
+  facts->second.farthest = HUGE_VAL;
 }
 
 void PlaneStore::added_up(const at::Tensor& value, double terms) {
@@ -249,8 +249,10 @@ void PlaneStore::added_up(const at::Tensor& value, double terms) {
 void PlaneStore::carry(const Planes& from, const at::Tensor& to) {
   write(to, from.error, from.ambiguous, from.lean);
   if (from.loose_zeros) loosen_zeros(to);
-  from.never_negative ? bound_below(to) : may_be_negative(to);
-  from.whole ? only_whole(to) : may_be_broken(to);
+  may_be_any(to);
+  if (from.never_negative) bound_below(to);
+  if (from.whole) only_whole(to);
+  if (from.farthest < HUGE_VAL) bound_size(to, from.farthest);
   added_up(to, from.terms);
   choose(to, from.choice);
 }

@@ -24,10 +24,11 @@ struct Planes {
   bool loose_zeros = false;     // a zero may have either sign
   bool never_negative = false;  // nothing is less than zero, however far errors reach
   bool whole = false;           // what is finite is a whole number, wherever errors reach
+  double farthest = HUGE_VAL;   // nothing is farther from zero, whatever its operands are
   double terms = 0;             // what it adds up is of this size at most, where that was asked; 0: it was not
   // Float64, of real numbers: by how much less than `error` a right number may lie below the value, or, if this is
-  // negative, above it. An infinity beside an infinite error: what is stored is that, for certain. Undefined: zero. Who
-  // does not ask for it takes the error both ways, which is as right.
+  // negative, above it. An infinity beside an infinite error: what is stored is that, for certain; a number: as
+  // `leaning` says. Undefined: zero. Who does not ask for it takes the error both ways, which is as right.
   at::Tensor lean = {};
   at::Tensor choice = {};  // int64: which open index (bounds/choices.h) it is; 0: none. Undefined: nowhere
 };
@@ -55,9 +56,9 @@ class PlaneStore {
   void loosen_zeros(const at::Tensor& value) { facts_of(value).loose_zeros = loosened_ = true; }
   bool loosened() const { return loosened_; }  // any
   void bound_below(const at::Tensor& value) { facts_of(value).never_negative = true; }
-  void may_be_negative(const at::Tensor& value);
   void only_whole(const at::Tensor& value) { facts_of(value).whole = true; }
-  void may_be_broken(const at::Tensor& value);
+  void bound_size(const at::Tensor& value, double farthest) { facts_of(value).farthest = farthest; }
+  void may_be_any(const at::Tensor& value);              // none of these
   void added_up(const at::Tensor& value, double terms);  // of this size
 
   // Says which open indices `value` shows; another write forgets it.
@@ -82,7 +83,7 @@ class PlaneStore {
   struct Facts {
     c10::weak_intrusive_ptr<c10::StorageImpl> alive;
     bool loose_zeros = false, never_negative = false, whole = false;
-    double terms = 0;
+    double farthest = HUGE_VAL, terms = 0;
   };
   Facts& facts_of(const at::Tensor& value);
   at::Tensor view(const at::Tensor& slots, const at::Tensor& value, int64_t slot_bytes, int64_t part = 0) const;

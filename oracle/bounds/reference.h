@@ -24,13 +24,15 @@ namespace lenz::oracle {
 
 // A tensor's three planes, of one geometry.
 struct Bounded {
-  Dtype dtype = Dtype::f32;       // the graph's own
-  RunValue value;                 // float64, complex128, or the dtype of an integer; what is no tensor stands as it is
-  RunValue error;                 // float64 (complex128: of each part); null: zero everywhere
-  RunValue lean;                  // float64: by how much less below the value, or if negative above; null: nowhere
-  RunValue ambiguous;             // bool; null: nowhere
-  RunValue choice;                // int64: which of Reference::choices an element is; 0 or null: none
-  bool whole = false;             // of floats: whatever is right and finite is a whole number
+  Dtype dtype = Dtype::f32;  // the graph's own
+  RunValue value;            // float64, complex128, or the dtype of an integer; what is no tensor stands as it is
+  RunValue error;            // float64 (complex128: of each part); null: zero everywhere
+  RunValue lean;             // float64: by how much less below the value, or if negative above; null: nowhere
+  RunValue ambiguous;        // bool; null: nowhere
+  RunValue choice;           // int64: which of Reference::choices an element is; 0 or null: none
+  bool whole = false;        // of floats: whatever is right and finite is a whole number
+  double least = -HUGE_VAL;  // nothing that is right is less than this, or more than that, wherever errors reach
+  double greatest = HUGE_VAL;
   double terms = 0;               // the size of what it adds up, if its errors exceed all that it holds
   bool zeros_signed = false;      // a zero that is exact has the sign that it must have
   double number_error = 0;        // of a number

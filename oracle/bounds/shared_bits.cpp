@@ -70,8 +70,7 @@ void SharedBits::written(PlaneStore& store, const at::Tensor& value) {
     } else {
       store.write(to, at::full(to.sizes(), HUGE_VAL, at::kDouble), at::ones(to.sizes(), at::kBool));
     }
-    store.may_be_negative(to);
-    store.may_be_broken(to);
+    store.may_be_any(to);
   }
 }
 

@@ -29,9 +29,13 @@ double Rounding::anywhere(double magnitude) const { return magnitude <= limit_ ?
 double Rounding::of_size(double magnitude) const { return std::max(magnitude * eps_, tiny_); }
 
 Sides Rounding::beyond(double v, double e) const {
-  const double nearer = std::fabs(v) - e - binade(std::fabs(v) + e) * eps_;
-  const bool certain = std::isfinite(v) && !std::isfinite(nearest(dtype_, nearer)) && nearer > 0;
-  return {kUnbounded, kUnbounded, certain ? std::copysign(kUnbounded, v) : 0};
+  const double size = std::fabs(v), nearer = size - e - binade(size + e) * eps_;
+  if (!std::isfinite(v) || !std::isfinite(e)) return {kUnbounded, kUnbounded};
+  if (!std::isfinite(nearest(dtype_, nearer)) && nearer > 0)
+    return {kUnbounded, kUnbounded, std::copysign(kUnbounded, v)};
+  const double inwards = (e + of_size(size + e)) * kOwnSlack;
+  if (!(inwards - size < limit_)) return {kUnbounded, kUnbounded};
+  return v > 0 ? Sides{inwards, kUnbounded} : Sides{kUnbounded, inwards};
 }
 
 Sides Rounding::spread(double v, double below, double above, double unsure) const {

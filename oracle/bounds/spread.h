@@ -25,9 +25,14 @@ struct Sides {
   double low = 0, high = 0;
   double overflows = 0;  // an infinity, if that is what is stored for certain; it may be kept wider
   double error() const { return std::max(low, high); }
-  // By how much one side is longer, positive if that is the upper one; 0 where that is not worth the trouble.
+  // By how much one side is longer, positive if that is the upper one; 0 where that is not worth the trouble. Of a side
+  // without end how long the other one is (`leaning`).
   double lean() const {
-    if (!(error() <= std::numeric_limits<double>::max())) return overflows;
+    constexpr double kLeast = std::numeric_limits<double>::denorm_min();
+    if (!(error() <= std::numeric_limits<double>::max())) {
+      if (overflows != 0 || low == high) return overflows;
+      return low < high ? std::max(low, kLeast) : -std::max(high, kLeast);
+    }
     const double by = high - low;
     if (!(std::fabs(by) > 0x1p-9 * error())) return 0;
     // All of the error says that the shorter side is nothing at all, not that it is lost beside the longer one.

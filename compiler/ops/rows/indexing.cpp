@@ -244,7 +244,8 @@ void writes(RowSink& t) {
        .decompose = R"(
          %i = aten._to_copy(aten.reshape(%indices, [numel(%indices)]), dtype=i64)
          %g = aten.reshape(%grad_output, [numel(%indices), size(%grad_output, -1)])
-         %padding = aten.eq(%i, $padding_idx)
+         %none = aten.logical_or(aten.lt(%i, 0), aten.ge(%i, $num_weights))
+         %skipped = aten.logical_or(aten.eq(%i, $padding_idx), %none)
          %zero = aten.full([], 0, dtype=dtype(%g), device=device(%g))
          if $scale_grad_by_freq {
            %ones = aten.full([numel(%indices)], 1, dtype=i64, device=device(%g))
@@ -254,13 +255,13 @@ void writes(RowSink& t) {
              if dtype(%g) != bool { %g = aten.where(aten.eq(%n, 1), %g, %zero) }
            } else { %g = aten.div(%g, aten._to_copy(%n, dtype=dtype(%g))) }
          }
-         %g = aten.where(aten.unsqueeze(%padding, 1), %zero, %g)
-         %rows = aten.where(%padding, 0, %i)
+         %g = aten.where(aten.unsqueeze(%skipped, 1), %zero, %g)
+         %rows = aten.where(%skipped, 0, %i)
          return aten.index_add(aten.full(result_shape(), 0, dtype=dtype(%g), device=device(%g)), 0, %rows, %g))",
        .wants = "indices < num_weights",
        .exception =
-           "what is all padding may be float8: `has no kernel for f8`; eager skips indices beyond the weights: "
-           "`is out of bounds`"});
+           "what is all padding may be float8: `has no kernel for f8`; indices beyond the weights are skipped, where "
+           "they are counted eager counts them beyond its memory: `is out of bounds`"});
 }
 
 #undef LENZ_WHOLE_SLICES

@@ -68,11 +68,17 @@ void sums(RowSink& t) {
                  .exception =
                      "with a dtype given eager takes f8e4m3 and f8e5m2 too; over no elements unchecked: `needs "
                      "a floating or complex dtype`"};
+  // What f16 has no room for as a sum it may have as a mean: everybody keeps the sum wider.
+  auto widened = [](const std::string& sum, const std::string& count) {
+    return "$d = result_dtype() $wide = compute_dtype($d) "
+           "if dtype(%self) == $wide { %x = %self } else { %x = aten._to_copy(%self, dtype=$wide) } "
+           "%m = aten.div(" +
+           sum + ", " + count + ") if $d == $wide { return %m } return aten._to_copy(%m, dtype=$d)";
+  };
   t.row("mean(Tensor self, *, ScalarType? dtype=None) -> Tensor",
-        meaning("return aten.div(aten.sum(%self, dtype=$dtype), numel(%self))", mean));
+        meaning(widened("aten.sum(%x)", "numel(%self)"), mean));
   t.row("mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
-        meaning("return aten.div(aten.sum.dim_IntList(%self, $dim, $keepdim, dtype=$dtype), count(%self, $dim))",
-                with_out(mean, "out")));
+        meaning(widened("aten.sum.dim_IntList(%x, $dim, $keepdim)", "count(%self, $dim)"), with_out(mean, "out")));
   t.row("nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor",
         {.variants = {.out = "out", .out_rule = OutRule::same_dtype},
          .traits = reduction,

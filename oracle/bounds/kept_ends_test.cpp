@@ -1,0 +1,75 @@
+// What may overflow on the way, and what comes of it: nothing beyond the end that it has.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "oracle/bounds/judged_case.h"
+
+namespace lenz::oracle {
+namespace {
+
+struct Way {
+  const char* step;  // from %m, 66,000, which is an infinity in f16 or kept wider, to %y
+  std::vector<double> right, wrong;
+};
+
+TEST(KeptEnds, WhatMayOverflowHasAnEndAllTheSame) {
+  const double inf = INFINITY, nan = NAN;
+  const Way ways[] = {
+      {"%y = aten.div(%m, 2)", {33000, inf}, {5, 32000, -inf, nan}},
+      {"%y = aten.mul(%m, -0.5)", {-33000, -inf}, {5, -32000, inf, nan}},
+      {"%y = aten.add(%m, -60000)", {6000, inf}, {5000, -5, nan}},
+      {"%y = aten.rsub(%m, 1000)", {-65000, -inf}, {-64000, 5, nan}},
+      {"%y = aten.reciprocal(%m)", {1 / 66000.0, 0}, {1, -1 / 66000.0, nan}},
+      {"%y = aten.clamp_max(%m, 5)", {5}, {4.9, inf, nan}},
+      {"%y = aten.tanh(%m)", {1}, {0.99, -1, nan}},
+      {"%a = aten.div(%m, 2) %y = aten.cat([%a, %x])", {33000, inf}, {5, nan}},
+      {"%w = aten.to(%m, f32) %y = aten.mul(%w, 0.25)", {16500, inf}, {5, -inf, nan}},
+      {"%a = aten.div(%m, 2) %b = aten.sub(%a, %m) %y = aten.abs(%b)", {33000, inf, 5, nan}, {}},  // of infinities NaN
+  };
+  for (const Way& way : ways) {
+    Judged j(std::string("graph @g(%x: f16[1]) { %m = aten.mul(%x, 220) ") + way.step + " return %y }", {{300}});
+    for (const double good : way.right) EXPECT_FALSE(j.with(0, 0, good).mismatch) << way.step << ": " << good;
+    for (const double bad : way.wrong) EXPECT_TRUE(j.with(0, 0, bad).mismatch) << way.step << ": " << bad;
+  }
+}
+
+TEST(KeptEnds, ASumThatMayOverflowIsNoLessThanItsTerms) {
+  Judged j("graph @g(%x: f16[4]) { %s = aten.sum(%x) %y = aten.div(%s, 8) return %y }", {{30000, 20000, 10000, 6000}});
+  EXPECT_FALSE(j.with(0, 0, 8250).mismatch);
+  EXPECT_FALSE(j.with(0, 0, INFINITY).mismatch);
+  EXPECT_TRUE(j.with(0, 0, 8000).mismatch);
+  EXPECT_TRUE(j.with(0, 0, NAN).mismatch);
+}
+
+// Everybody keeps the sum of a mean wider.
+TEST(KeptEnds, AMeanDoesNotOverflow) {
+  Judged j("graph @g(%x: f16[4]) { %y = aten.mean(%x, [0]) return %y }", {{60000, 60000, 60000, 60000}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_TRUE(j.with(0, 0, INFINITY).mismatch);
+}
+
+// Of 65,504 times itself a sine may be any, but no more than 1; nor may what is moved of it.
+TEST(KeptEnds, FunctionsStayWithinTheirRange) {
+  struct Function {
+    const char* call;
+    std::vector<double> right, wrong;
+  };
+  const Function functions[] = {
+      {"%f = aten.sin(%m)", {1, -0.5, 0.75, NAN}, {7, -1.01}},
+      {"%f = aten.atan(%m)", {1.5703125, -1.5}, {1.58, -2}},
+      {"%f = aten.sigmoid(%m)", {0, 1, 0.5}, {1.01, -1.5}},
+      {"%f = aten.abs(%m)", {0, 5, INFINITY}, {-1}},
+  };
+  for (const Function& function : functions)
+    for (const std::string moved : {"%y = aten.clone(%f)", "%y = aten.cat([%f, %f])"}) {
+      Judged j("graph @g(%x: f16[1]) { %s = aten.mul(%x, %x) %d = aten.sub(%s, %s) %m = aten.mul(%d, 40000) " +
+                   std::string(function.call) + " " + moved + " return %y }",
+               {{60000}});
+      for (const double good : function.right) EXPECT_FALSE(j.with(0, 0, good).mismatch) << function.call << good;
+      for (const double bad : function.wrong) EXPECT_TRUE(j.with(0, 0, bad).mismatch) << function.call << bad;
+    }
+}
+
+}  // namespace
+}  // namespace lenz::oracle
