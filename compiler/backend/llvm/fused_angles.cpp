@@ -49,8 +49,8 @@ struct Turn {
   }
 };
 const Turn& turn_of(LaneType type) {
-  static const Turn kOfF32(LaneType::f32, 0x1p15, 0x1p-23, 1, 1), kOfF64(LaneType::f64, 0x1p18, 0x1p-50, 3, 4);
-  return type == LaneType::f32 ? kOfF32 : kOfF64;
+  static const Turn kSingle(LaneType::f32, 0x1p15, 0x1p-23, 1, 1), kDouble(LaneType::f64, 0x1p18, 0x1p-50, 3, 4);
+  return type == LaneType::f32 ? kSingle : kDouble;
 }
 
 // Of an angle: steps, an integer of which few bits count, and what is left.

@@ -31,8 +31,8 @@ struct Exponents {
   }
 };
 const Exponents& exponents_of(LaneType type) {
-  static const Exponents kOfF32(LaneType::f32, 0x1.8p18, -104, 89, 2), kOfF64(LaneType::f64, 0x1.8p48, -746, 711, 5);
-  return type == LaneType::f32 ? kOfF32 : kOfF64;
+  static const Exponents kSingle(LaneType::f32, 0x1.8p18, -104, 89, 2), kDouble(LaneType::f64, 0x1.8p48, -746, 711, 5);
+  return type == LaneType::f32 ? kSingle : kDouble;
 }
 
 // e^x = 2^n (power + power_low) e^r
