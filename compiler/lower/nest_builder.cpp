@@ -126,6 +126,19 @@ Ssa NestBuilder::load(loops::BufferId buffer, std::span<const Dim> at) {
   return add(std::move(i));
 }
 
+// Which whole number is the result already: of a sum with 0, of a product with 1. Counting from 0 by one is an index
+// then, which readers rather compute than load.
+std::optional<Ssa> NestBuilder::unchanged(const ScalarRow& row, Dtype compute, std::span<const Ssa> operands) const {
+  static const ScalarRow &sum = *find_scalar("add"), &product = *find_scalar("mul");
+  if ((&row != &sum && &row != &product) || !is_integral(compute, false)) return std::nullopt;
+  const ScalarValue nothing(int64_t{&row == &sum ? 0 : 1});
+  for (size_t k = 0; k < 2; ++k)
+    if (const Instr& i = nest_.body[operands[k]];
+        i.kind == InstrKind::constant && same_value(compute, i.value, nothing))
+      return operands[1 - k];
+  return std::nullopt;
+}
+
 Ssa NestBuilder::apply(const ScalarRow& row, std::span<const Ssa> operands, std::optional<Dtype> target) {
   size_t first = row.operands == OperandRule::condition_first || row.operands == OperandRule::integer_first ? 1 : 0;
   Dtype compute = dtype(operands[std::min(first, operands.size() - 1)]);
@@ -134,6 +147,7 @@ Ssa NestBuilder::apply(const ScalarRow& row, std::span<const Ssa> operands, std:
   for (size_t k = 0; k < operands.size(); ++k)
     LENZ_CHECK(dtype(operands[k]) == operand_dtype(row, compute, static_cast<int>(k)),
                nest_.name + ": operands of " + std::string(row.name) + " have different dtypes");
+  if (std::optional<Ssa> same = unchanged(row, compute, operands)) return *same;
   Instr i;
   i.kind = InstrKind::scalar;
   i.row = &row;

@@ -50,6 +50,7 @@ class NestBuilder {
 
  private:
   Ssa add(loops::Instr instr);
+  std::optional<Ssa> unchanged(const ScalarRow& row, Dtype compute, std::span<const Ssa> operands) const;
   Dim fresh_symbol(std::string_view prefix);
   Ssa mask() const { return masks_.empty() ? kNone : masks_.back(); }
 

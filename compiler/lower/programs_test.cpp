@@ -102,6 +102,19 @@ TEST(LoweredPrograms, LoopsAreForTheHost) {
   auto graph = parse_graph("graph @g(%x: f32[4]) { %y = aten._to_copy(%x, device=cuda) return %y }", op_table());
   EXPECT_THROW(lower_graph(*graph), Unsupported);
 }
+// What counts from 0 by one is a coordinate; other beginnings and steps take their sum and product.
+TEST(LoweredPrograms, CountingIsACoordinate) {
+  auto lowered = [](const std::string& call) {
+    return print(lower_graph(*parse_graph("graph @g() level core { %i = " + call + " return %i }", op_table())));
+  };
+  const std::string plain = lowered("aten.arange(5)");
+  EXPECT_EQ(plain.find("mul.i64"), std::string::npos) << plain;
+  EXPECT_EQ(plain.find("add.i64"), std::string::npos) << plain;
+  const std::string stepped = lowered("aten.arange.start_step(3, 9, 2)");
+  EXPECT_NE(stepped.find("mul.i64"), std::string::npos) << stepped;
+  EXPECT_NE(stepped.find("add.i64"), std::string::npos) << stepped;
+}
+
 // Where nothing is there nothing meets, whatever the strides: no host has to say what is written last.
 TEST(LoweredPrograms, WhatIsEmptyOverlapsNothing) {
   for (const char* text :

@@ -85,8 +85,21 @@ TEST(Schedule, MaskedSoftmaxIsOneKernel) {
   %y = aten.softmax.int(%f, -1)
   return %y
 })";
-  EXPECT_LE(made(text).kernels, 3u) << loops::print(made(text).program);
+  EXPECT_LE(made(text).kernels, 2u) << loops::print(made(text).program);
   expect_same(text, {numbers({3, 20, 20})}, 1e-6);
+}
+
+// Coordinates that masks ask for are computed there, and so nothing stands between what else is one kernel.
+TEST(Schedule, TrianglesAreOneKernel) {
+  constexpr std::string_view text = R"(graph @g(%x: f32[70, 70]) {
+  %a = aten.tril(%x)
+  %b = aten.triu(%x, 1)
+  %t = aten.permute(%b, [1, 0])
+  %y = aten.add(%a, %t)
+  return %y
+})";
+  EXPECT_EQ(made(text).kernels, 1u) << loops::print(made(text).program);
+  expect_same(text, {numbers({70, 70})}, 1e-6);
 }
 
 // A buffer that a kernel keeps to itself has a place for each coordinate that some access names.

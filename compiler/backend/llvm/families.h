@@ -33,8 +33,8 @@ struct Spelling {
   Spell booleans = nullptr, integers = nullptr, reals = nullptr, complexes = nullptr;
   // Of `reals`, by how they are held; a spelling in `reals` serves both.
   Spell only_f32 = nullptr, only_f64 = nullptr;
-  Spell fused_f32 = nullptr;     // before `only_f32`, where a fused multiply-add is an instruction
-  Spell only_reduced = nullptr;  // f16 and bf16, which are held as f32; none: as f32
+  Spell fused_f32 = nullptr, fused_f64 = nullptr;  // before those, where a fused multiply-add is an instruction
+  Spell only_reduced = nullptr;                    // f16 and bf16, which are held as f32; none: as f32
 };
 using Spellings = std::vector<Spelling>;
 
@@ -84,6 +84,9 @@ void add_elementary(Spellings& table);
 void add_fast(Spellings& table);
 void add_fast_f64(Spellings& table);
 void add_fused(Spellings& table);
+void add_fused_logarithms(Spellings& table);
+void add_fused_powers(Spellings& table);
+void add_fused_angles(Spellings& table);
 void add_special(Spellings& table);
 void add_bessel(Spellings& table);
 void add_complex(Spellings& table);

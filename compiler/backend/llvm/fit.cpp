@@ -5,7 +5,7 @@
 
 namespace lenz::native {
 
-std::vector<DoubleDouble> fit_around(DoubleDouble (*f)(DoubleDouble), double middle, double reach, int degree) {
+std::vector<DoubleDouble> fit_around(const OfOne& f, double middle, double reach, int degree) {
   const auto count = static_cast<size_t>(degree) + 1;
   std::vector<DoubleDouble> points, values;
   for (size_t i = 0; i < count; ++i) {
@@ -24,7 +24,7 @@ std::vector<DoubleDouble> fit_around(DoubleDouble (*f)(DoubleDouble), double mid
   return powers;
 }
 
-std::vector<DoubleDouble> fit(DoubleDouble (*f)(DoubleDouble), double low, double high, int degree) {
+std::vector<DoubleDouble> fit(const OfOne& f, double low, double high, int degree) {
   // Around the middle, then moved to powers of x itself.
   const double middle = (low + high) / 2;
   std::vector<DoubleDouble> powers = fit_around(f, middle, (high - low) / 2, degree);
@@ -33,7 +33,7 @@ std::vector<DoubleDouble> fit(DoubleDouble (*f)(DoubleDouble), double low, doubl
   return powers;
 }
 
-std::vector<double> fit_doubles(DoubleDouble (*f)(DoubleDouble), double low, double high, int degree) {
+std::vector<double> fit_doubles(const OfOne& f, double low, double high, int degree) {
   std::vector<double> rounded;
   for (DoubleDouble c : fit(f, low, high, degree)) rounded.push_back(static_cast<double>(c));
   return rounded;

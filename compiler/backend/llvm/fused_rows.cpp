@@ -1,10 +1,11 @@
 // What f32 is computed by where a fused multiply-add is an instruction: nothing is widened to double. What a product or
 // a sum rounds away is one more such instruction, so only the last rounding and a little is felt.
+#include <bit>
 #include <cmath>
 #include <limits>
+#include <optional>
 
 #include "compiler/backend/llvm/families.h"
-#include "compiler/backend/llvm/fast_angles.h"
 #include "compiler/backend/llvm/fit.h"
 #include "compiler/backend/llvm/wide.h"
 #include "compiler/scalar/special_functions.h"
@@ -50,15 +51,71 @@ constexpr double kLn2High = 0x1.62e4p-1;  // products with exponents are exact
 const double kLn2Low = static_cast<double>(dd::kLn2 - DoubleDouble(kLn2High));
 constexpr double kLog2E = 1.4426950408889634;
 
-// e^r - 1
-V less_one(V r) {
+// e^r - 1 = r + r^2 (...)
+const std::vector<double>& tail_of_less_one() {
   static const std::vector<double> kTail =
       fit_doubles([](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -0.3472, 0.35, 4);
-  return fma(r * r, polynomial(r, kTail), r);
+  return kTail;
+}
+V less_one(V r) { return fma(r * r, polynomial(r, tail_of_less_one()), r); }
+
+V exp(V x) {
+  static const std::vector<double> kSlope =
+      fit_doubles([](DoubleDouble r) { return dd::expm1(r) / r; }, -0.3472, 0.35, 5);
+  return unless_nothing(x, x < -104, [](V some) {
+    const V inside = at_most(some, 89);
+    const Nearest n = nearest(inside, kLog2E);
+    const V r = fma(n.number, -kLn2Low, fma(n.number, -kLn2High, inside));
+    return some.code->scale(fma(r, polynomial(r, kSlope), 1), n.number);
+  });
 }
 
+// A series about a place in each quarter of a binade that counts: registers hold what all quarters have.
+struct Quarters {
+  static constexpr int kCount = LaneCode::held_entries(LaneType::f32), kDegree = 5;
+  static constexpr uint32_t kQuarter = 1U << 21;
+  static constexpr float kLeast = 0x1p-4F;
+  std::vector<double> place, value, terms[kDegree + 1];
+
+  Quarters(DoubleDouble (*f)(DoubleDouble), double (*nearly)(double)) : place(kCount), value(kCount) {
+    for (std::vector<double>& t : terms) t.resize(kCount);
+    for (uint32_t i = 0; i < kCount; ++i) {
+      const uint32_t begin = std::bit_cast<uint32_t>(kLeast) + i * kQuarter;
+      const double low = i == 0 ? 0 : std::bit_cast<float>(begin), high = std::bit_cast<float>(begin + kQuarter);
+      const size_t at = begin / kQuarter % kCount;
+      if (i > 0) settle(nearly, low, high, at);
+      const DoubleDouble here(place[at]), there = f(here);
+      // The least quarter stands for all that is less: of odd functions that begin with x, without that.
+      const auto slope = [&](DoubleDouble d) { return (f(here + d) - there) / d - DoubleDouble(i == 0 ? 1 : 0); };
+      const std::vector<double> powers = fit_doubles(slope, low - place[at], high - place[at], kDegree);
+      for (size_t k = 0; k < powers.size(); ++k) terms[k][at] = powers[k];
+    }
+  }
+  // The place nearest to the middle, or nearly, whose value is nearly one of f32.
+  void settle(double (*nearly)(double), double low, double high, size_t at) {
+    constexpr int kTries = 64;
+    double best = 1;
+    for (int i = 0; i < 2 * kTries && best > 0x1p-6; ++i) {
+      const double beyond = (i % 2 == 0 ? i : -i) * (high - low) / (4.0 * kTries);
+      const double tried = static_cast<float>((low + high) / 2 + beyond), there = nearly(tried);
+      const double rounded = static_cast<float>(there);
+      const double off = std::fabs(there - rounded) / std::ldexp(1.0, std::ilogb(rounded) - 23);
+      if (off < best) best = off, place[at] = tried, value[at] = rounded;
+    }
+  }
+};
+V tanh_by_quarters(V x) {
+  static const Quarters kQuarters(dd::tanh, std::tanh);
+  auto held = [](const std::vector<double>& table, V at) { return at.code->look_up_held(table, LaneType::f32, at); };
+  const V size = at_most(abs(x), 15), at = lshr(bits(larger(size, from(x, Quarters::kLeast))), 21);
+  const V beyond = size - held(kQuarters.place, at), least = size < Quarters::kLeast * 1.25;
+  V slope = held(kQuarters.terms[Quarters::kDegree], at);
+  for (int k = Quarters::kDegree; k-- > 0;) slope = fma(slope, beyond, held(kQuarters.terms[k], at));
+  return copysign(fma(slope, beyond, select(least, size, held(kQuarters.value, at))), x);
+}
 // Beside 0 by its series; else 1 - 2 / (e^2x + 1), whose quotient is an estimate of few digits and a correction.
 V tanh(V x) {
+  if (x.code->target().avx512) return tanh_by_quarters(x);
   static const std::vector<double> kNear = fit_odd_tail<dd::tanh>(0.3025, 5);
   const V size = abs(x), square = x * x;
   const V near = fma(size * square, polynomial(square, kNear), size);
@@ -108,7 +165,8 @@ Base base_of(DoubleDouble step, DoubleDouble factor) {
 }
 
 // x > 0 and normal, or anything for anything.
-V logarithm_of(V x, double exponents, const Base& base) {
+// `low`: what is beyond that, over x.
+V logarithm_of(V x, double exponents, const Base& base, std::optional<V> low = {}) {
   static const std::vector<double> kTail = fit_doubles(
       [](DoubleDouble f) { return (dd::log1p(f) - f + f * f * DoubleDouble(0.5)) / (f * f * f); }, -0.334, 0.34, 8);
   constexpr int64_t kTwoThirds = 0x3f2aaaab;
@@ -120,6 +178,7 @@ V logarithm_of(V x, double exponents, const Base& base) {
   const V first = natural ? f : f * base.factor.high;
   const V high = k * base.step.high, sum = high + first;
   V lost = fma(k, base.step.low, first - (sum - high));
+  if (low) lost = lost + *low;
   if (!natural) lost = fma(f, base.factor.low, fma(f, base.factor.high, -first)) + lost;
   const V square = f * f;
   // Next to a power of two from below places are half as wide as what the square was rounded to.
@@ -138,10 +197,11 @@ V log_by(V x, const Base& base) {
     return std::vector<V>{select((x > 0) & (x < kInfinity), any, special)};
   })[0];
 }
-V log_e(V x) {
+const Base& natural_base() {
   static const Base kBase = base_of(dd::kLn2, 1);
-  return log_by(x, kBase);
+  return kBase;
 }
+V log_e(V x) { return log_by(x, natural_base()); }
 V log2(V x) {
   static const Base kBase = base_of(1, DoubleDouble(1) / dd::kLn2);
   return log_by(x, kBase);
@@ -149,6 +209,38 @@ V log2(V x) {
 V log10(V x) {
   static const Base kBase = base_of(dd::kLn2 / dd::kLn10, DoubleDouble(1) / dd::kLn10);
   return log_by(x, kBase);
+}
+
+// --- inverses of hyperbolic functions: beside 0 by their series
+
+// Half the logarithm of (1 + x) / (1 - x), with what that rounds away.
+V atanh_f32(V x) {
+  static const std::vector<double> kNear = fit_odd_tail<dd::atanh>(0.2501, 5);
+  const V size = abs(x), square = x * x, near = fma(size * square, polynomial(square, kNear), size);
+  const V above = size + 1, above_low = size - (above - 1), below = from(x, 1) - size;
+  const V estimate = x.code->reciprocal_estimate(below), first = above * estimate;
+  const V quotient = fma(fma(-first, below, above), estimate, first);
+  // Over the quotient: over what is above, which lies between 1.5 and 2.
+  const V low = (fma(-quotient, below, above) + above_low) * 0.57;
+  const V value = select(size < 0.5, near, logarithm_of(quotient, 0, natural_base(), low) * 0.5);
+  return x.code->rarely(!(size < 1), {copysign(value, x)},
+                        [&] { return std::vector<V>{copysign(select(size == 1, kInfinity, from(x, kNan)), x)}; })[0];
+}
+// The logarithm of x + root(x^2 + 1), with what these round away; far out of 2 x.
+V asinh_f32(V x) {
+  static const std::vector<double> kNear = fit_odd_tail<dd::asinh>(0.2501, 5);
+  constexpr double kFar = 0x1p14;
+  const V size = abs(x), square = x * x, near = fma(size * square, polynomial(square, kNear), size);
+  const V inside = at_most(size, kFar), more = fma(inside, inside, 1),
+          more_low = fma(inside, inside, from(x, 1) - more);
+  const V estimate = x.code->rsqrt_estimate(more), first = more * estimate, half = estimate * 0.5;
+  const V root = fma(fma(-first, first, more), half, first), root_low = (fma(-root, root, more) + more_low) * half;
+  const V sum = root + inside, low = ((inside - (sum - root)) + root_low) * x.code->reciprocal_estimate(sum);
+  const V value = copysign(select(size < 0.5, near, logarithm_of(sum, 0, natural_base(), low)), x);
+  return x.code->rarely(!(size < kFar), {value}, [&] {
+    const V finite = is_finite(x), far = logarithm_of(select(finite, size, 1), 1, natural_base());
+    return std::vector<V>{select(finite, copysign(far, x), x)};
+  })[0];
 }
 
 // --- the inverse of the error function
@@ -160,12 +252,11 @@ DoubleDouble ratio_of_erfinv(DoubleDouble w) {
 }
 // By that quotient, which is nearly straight; far out, near 1, by the root of w.
 V erfinv(V y) {
-  static const Base kBase = base_of(dd::kLn2, 1);
   constexpr double kFar = 6.25, kMiddle = kFar / 2, kFarMiddle = 3.25;
   static const std::vector<double> kNear = around(ratio_of_erfinv, kMiddle, kMiddle, 10);
   static const std::vector<double> kFarTerms =
       around([](DoubleDouble s) { return ratio_of_erfinv(s * s); }, kFarMiddle, 0.83, 8);
-  const V less = fma(-y, y, 1), w = -logarithm_of(less, 0, kBase), far = !(less > std::exp(-kFar));
+  const V less = fma(-y, y, 1), w = -logarithm_of(less, 0, natural_base()), far = !(less > std::exp(-kFar));
   const V ratio = y.code->rarely(far, {polynomial(w - kMiddle, kNear)}, [&] {
     const V inside = polynomial(sqrt(w) - kFarMiddle, kFarTerms), size = abs(y);
     return std::vector<V>{select(size < 1, inside, select(size == 1, kInfinity, from(y, kNan)))};
@@ -173,74 +264,7 @@ V erfinv(V y) {
   return y * ratio;
 }
 
-// --- sine, cosine, tangent
-
-// In f32 unless the angle is large, or so near whole quarters that little is left of it.
-Angle angle_of(V x) {
-  // The first has so few digits, and the second too, that nothing is rounded but where what is left is large.
-  static const Split kFirst = split_constant(dd::kHalfPi);
-  constexpr double kDigits = 0x1p33, kTurns = 0.6366197723675814;
-  static const double kSecond = std::nearbyint(static_cast<double>(dd::kHalfPi - kFirst.high) * kDigits) / kDigits;
-  static const Split kThird = split_constant(dd::kHalfPi - kFirst.high - kSecond);
-  const Nearest n = nearest(x, kTurns);
-  const V first = fma(n.number, -kFirst.high, x), second = fma(n.number, -kSecond, first);
-  const V high = fma(n.number, -kThird.high, second);
-  const V lost = fma(n.number, -kSecond, first - second) + fma(n.number, -kThird.high, second - high);
-  const V low = fma(n.number, -kThird.low, lost);
-  const V rare = !(abs(x) < 0x1p15) | ((abs(high) < 0x1p-17) & (n.number != 0));
-  const auto all = x.code->rarely(rare, {n.integer, high, low}, [&] {
-    const Angle a = angle_by_double(x);
-    return std::vector<V>{a.number, a.high, a.low};
-  });
-  return {all[0], all[1], all[2]};
-}
-
-// A sum whose second part is small beside the first.
-struct Sum {
-  V high, low;
-  V rounded() const { return high + low; }
-};
-Sum normalised(Sum s) {
-  const V sum = s.rounded();
-  return {sum, s.low - (sum - s.high)};
-}
-Sum select(V condition, Sum yes, Sum no) {
-  return {select(condition, yes.high, no.high), select(condition, yes.low, no.low)};
-}
-Sum sine_of(const Angle& a) {
-  static const std::vector<double> kSine = fit_odd_tail<dd::sin>(0.6189, 3);
-  const V square = a.high * a.high, low = a.low * fma(square, -0.5, 1);
-  return {a.high, fma(a.high * square, polynomial(square, kSine), low)};
-}
-Sum cosine_of(const Angle& a) {
-  static const std::vector<double> kCosine = fit_doubles(
-      [](DoubleDouble s) { return (dd::cos(dd::sqrt(s)) - DoubleDouble(1) + s * DoubleDouble(0.5)) / (s * s); }, 0,
-      0.6189, 3);
-  // 1 - r^2 / 2, with what the square and that sum round away.
-  const V square = a.high * a.high, most = fma(square, -0.5, 1), lost = fma(square, -0.5, from(square, 1) - most);
-  const V lower = fma(fma(a.high, a.high, -square), -0.5, fma(-a.high, a.low, lost));
-  return {most, fma(square * square, polynomial(square, kCosine), lower)};
-}
-template <int Quarter>
-V wave(V x) {
-  const Angle a = angle_of(x);
-  const V number = a.number + Quarter;
-  const V value = select((number & 1) != 0, cosine_of(a), sine_of(a)).rounded();
-  const V turned = as_float(bits(value) ^ ((number & 2) << 30));
-  return Quarter == 0 ? select(x == 0, x, turned) : turned;
-}
-V tan(V x) {
-  const Angle a = angle_of(x);
-  const Sum sine = normalised(sine_of(a)), cosine = normalised(cosine_of(a));
-  const V odd = (a.number & 1) != 0;
-  const Sum above = select(odd, cosine, sine), below = select(odd, sine, cosine);
-  const V estimate = x.code->reciprocal_estimate(below.high), quotient = above.high * estimate;
-  const V rest = fma(-quotient, below.high, above.high) + fma(-quotient, below.low, above.low);
-  const V value = fma(rest, estimate, quotient);
-  return select(x == 0, x, as_float(bits(value) ^ ((a.number & 1) << 31)));
-}
-
-// --- their inverses
+// --- arc functions
 
 // From a half to 2 an eighth of a turn and the angle of (x - 1) / (x + 1), beyond a quarter and that of -1 / x.
 V atan(V x) {
@@ -301,15 +325,15 @@ V acos(V x) {
 }  // namespace
 
 void add_fused(Spellings& t) {
+  t.push_back({.name = "exp", .fused_f32 = spell<exp>});
   t.push_back({.name = "tanh", .fused_f32 = spell<tanh>});
   t.push_back({.name = "erfc", .fused_f32 = spell<erfc>});
+  t.push_back({.name = "atanh", .fused_f32 = spell<atanh_f32>});
+  t.push_back({.name = "asinh", .fused_f32 = spell<asinh_f32>});
   t.push_back({.name = "erfinv", .fused_f32 = spell<erfinv>});
   t.push_back({.name = "log", .fused_f32 = spell<log_e>});
   t.push_back({.name = "log2", .fused_f32 = spell<log2>});
   t.push_back({.name = "log10", .fused_f32 = spell<log10>});
-  t.push_back({.name = "sin", .fused_f32 = spell<wave<0>>});
-  t.push_back({.name = "cos", .fused_f32 = spell<wave<1>>});
-  t.push_back({.name = "tan", .fused_f32 = spell<tan>});
   t.push_back({.name = "atan", .fused_f32 = spell<atan>});
   t.push_back({.name = "asin", .fused_f32 = spell<asin>});
   t.push_back({.name = "acos", .fused_f32 = spell<acos>});

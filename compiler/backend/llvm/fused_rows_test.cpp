@@ -1,4 +1,4 @@
-// What f32 is computed by where a fused multiply-add is an instruction (fused_rows.cpp). That it is within its accuracy
+// What f32 is computed by where a fused multiply-add is an instruction (fused_*.cpp). That it is within its accuracy
 // class, special numbers among others, is checked with all rows (scalar_code_test.cpp).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,8 +16,8 @@
 namespace lenz::native {
 namespace {
 
-constexpr std::string_view kRows[] = {"tanh", "erfc", "erfinv", "log",  "log2", "log10",
-                                      "sin",  "cos",  "tan",    "atan", "asin", "acos"};
+constexpr std::string_view kRows[] = {"exp", "expm1", "tanh", "erfc",  "erfinv", "log",  "log2", "log10",
+                                      "sin", "cos",   "tan",  "atanh", "asinh",  "atan", "asin", "acos"};
 
 TEST(FusedRows, NothingIsWidened) {
   for (const CpuTarget& target : targets()) {
@@ -42,7 +42,7 @@ TEST(FusedRows, EveryWidthGivesTheSameBits) {
   std::vector<uint8_t> raised(kCount);
   for (const CpuTarget& target : {find_target("avx512")}) {
     if (!target.runs_here) continue;
-    for (std::string_view name : {"tanh", "erfc", "tan", "asin"}) {
+    for (std::string_view name : {"tanh", "erfc", "expm1", "tan", "atanh", "asinh", "asin"}) {
       auto run = [&](int lanes) {
         const RowKernel kernel(*find_scalar(name), Dtype::f32, Dtype::f32, target, lanes);
         std::vector<float> out(kCount);
@@ -74,6 +74,8 @@ TEST(FusedRows, WorstInputs) {
       {"log2", 0x1.56b594p+0F, std::log2(double{0x1.56b594p+0F})},
       {"tan", -0x1.3d205ap+91F, std::tan(double{-0x1.3d205ap+91F})},
       {"atan", 0x1.ffffe4p-2F, std::atan(double{0x1.ffffe4p-2F})},
+      {"expm1", 0x1.647022p-2F, std::expm1(double{0x1.647022p-2F})},
+      {"exp", -0x1.f2f782p+3F, std::exp(double{-0x1.f2f782p+3F})},
       {"erfc", 0x1.af0b5ep+2F, std::erfc(double{0x1.af0b5ep+2F})},
   };
   for (const CpuTarget& target : targets()) {
@@ -101,7 +103,7 @@ TEST(FusedRows, TwoVectorsSideBySide) {
   kernel {
     for i < 4096 lanes 16 unroll 2 {
       %0 = load %x[i]
-      %1 = tanh.f32 %0
+      %1 = erfc.f32 %0
       store %y[i] = %1
     }
   }

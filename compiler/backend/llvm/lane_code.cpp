@@ -306,18 +306,24 @@ V LaneCode::in_pieces(int lanes, const std::function<V(int first)>& piece) {
 
 // By an instruction on whole vectors, of which fewer lanes are a part: all widths have the same digits.
 V LaneCode::estimate(V x, bool of_root) {
-  constexpr int kLanes = 16;
   if (!target_->avx512) return real(x.type, 1) / (of_root ? unary(Unary::sqrt, x) : x);
+  const bool f32 = x.type == LaneType::f32;
+  const int whole_lanes = f32 ? 16 : 8;
   llvm::IRBuilderBase& e = *builder_;
-  const auto id = of_root ? llvm::Intrinsic::x86_avx512_rsqrt14_ps_512 : llvm::Intrinsic::x86_avx512_rcp14_ps_512;
-  llvm::Value* none = llvm::Constant::getNullValue(llvm::FixedVectorType::get(e.getFloatTy(), kLanes));
-  auto whole = [&](llvm::Value* v) { return make(e.CreateIntrinsic(id, {}, {v, none, e.getInt16(0xffff)}), x.type); };
+  const auto id = of_root
+                      ? (f32 ? llvm::Intrinsic::x86_avx512_rsqrt14_ps_512 : llvm::Intrinsic::x86_avx512_rsqrt14_pd_512)
+                      : (f32 ? llvm::Intrinsic::x86_avx512_rcp14_ps_512 : llvm::Intrinsic::x86_avx512_rcp14_pd_512);
+  llvm::Type* element = x.value->getType()->getScalarType();
+  llvm::Value* none =
+      llvm::Constant::getNullValue(llvm::FixedVectorType::get(element, static_cast<unsigned>(whole_lanes)));
+  llvm::Value* all = f32 ? e.getInt16(0xffff) : e.getInt8(0xff);
+  auto whole = [&](llvm::Value* v) { return make(e.CreateIntrinsic(id, {}, {v, none, all}), x.type); };
   if (lanes_ == 1)
     return make(e.CreateExtractElement(whole(e.CreateInsertElement(none, x.value, uint64_t{0})).value, uint64_t{0}),
                 x.type);
-  const int left = lanes_ % kLanes;
-  if (left == 0) return in_pieces(kLanes, [&](int first) { return whole(slice(x, first, kLanes).value); });
-  const int rounded = lanes_ - left + kLanes;
+  const int left = lanes_ % whole_lanes;
+  if (left == 0) return in_pieces(whole_lanes, [&](int first) { return whole(slice(x, first, whole_lanes).value); });
+  const int rounded = lanes_ - left + whole_lanes;
   std::vector<int> from(static_cast<size_t>(rounded), -1), back(static_cast<size_t>(lanes_));
   for (int i = 0; i < lanes_; ++i) from[static_cast<size_t>(i)] = back[static_cast<size_t>(i)] = i;
   LaneCode wider(e, *target_, rounded);
@@ -326,8 +332,8 @@ V LaneCode::estimate(V x, bool of_root) {
 }
 
 V LaneCode::scale(V x, V n) {
-  const int bytes = bits_of(x.type) / 8, step = 64 / bytes;
-  if (target_->avx512 && lanes_ % step == 0) {
+  if (fills_registers(x.type)) {
+    const int step = 512 / bits_of(x.type);
     const auto id = x.type == LaneType::f32 ? llvm::Intrinsic::x86_avx512_mask_scalef_ps_512
                                             : llvm::Intrinsic::x86_avx512_mask_scalef_pd_512;
     llvm::IRBuilderBase& e = *builder_;
@@ -347,50 +353,6 @@ V LaneCode::scale(V x, V n) {
   const V whole = convert(convert(n, LaneType::i32), integers);
   const V first = whole >> 1, second = whole - first;
   return x * as_float((first + bias) << shift) * as_float((second + bias) << shift);
-}
-
-namespace {
-
-template <class Make>
-V table_element(LaneCode& code, llvm::IRBuilderBase& e, llvm::Constant* table, V index, LaneType type, Make make) {
-  llvm::Module& module = *e.GetInsertBlock()->getModule();
-  llvm::GlobalVariable* global = nullptr;
-  for (llvm::GlobalVariable& there : module.globals())  // equal constants are one object
-    if (there.hasPrivateLinkage() && there.isConstant() && there.getInitializer() == table) global = &there;
-  if (global == nullptr) {
-    global =
-        new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::PrivateLinkage, table, "table");
-    global->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
-    global->setAlignment(llvm::Align(64));
-  }
-  llvm::Type* element = table->getType()->getArrayElementType();
-  llvm::Value* at = e.CreateGEP(element, global, index.value);
-  llvm::Value* loaded = nullptr;
-  if (code.lanes() == 1) {
-    loaded = e.CreateLoad(element, at);
-  } else {
-    loaded = e.CreateMaskedGather(code.llvm_type(type), at, llvm::Align(static_cast<uint64_t>(bits_of(type) / 8)));
-  }
-  return make(loaded);
-}
-
-}  // namespace
-
-V LaneCode::look_up(std::span<const double> table, LaneType type, V index) {
-  llvm::Constant* constant = nullptr;
-  if (type == LaneType::f32) {
-    std::vector<float> narrow(table.begin(), table.end());
-    constant = llvm::ConstantDataArray::get(builder_->getContext(), narrow);
-  } else {
-    constant = llvm::ConstantDataArray::get(builder_->getContext(), llvm::ArrayRef(table.data(), table.size()));
-  }
-  return table_element(*this, *builder_, constant, index, type, [&](llvm::Value* v) { return make(v, type); });
-}
-V LaneCode::look_up(std::span<const uint32_t> table, V index) {
-  llvm::Constant* constant =
-      llvm::ConstantDataArray::get(builder_->getContext(), llvm::ArrayRef(table.data(), table.size()));
-  return table_element(*this, *builder_, constant, index, LaneType::i32,
-                       [&](llvm::Value* v) { return make(v, LaneType::i32); });
 }
 
 V LaneCode::pick(V x, std::span<const int> from) {

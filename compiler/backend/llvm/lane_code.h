@@ -122,16 +122,22 @@ class LaneCode {
   V bf16_bits(V first, V second);
   // 16 lanes, target().permute_bytes: i32 whose upper halves are 16 of 32 i16, from the `first` on; the lower are zero.
   V in_upper_halves(V words, int first);
-  // Of f32: nearly 1 / x and 1 / sqrt(x), to 13 digits or more; infinite for 0, nothing for infinities.
+  // Nearly 1 / x and 1 / sqrt(x), to 13 digits or more; infinite for 0, nothing for infinities.
   V reciprocal_estimate(V x) { return estimate(x, false); }
   V rsqrt_estimate(V x) { return estimate(x, true); }
   // 2^n * x with one rounding, for an x near one (within 2^100; of f32, 2^20) and an n of whole numbers, |n| <= 1900
   // (of f32, 240). For any other x only where the result and half the way to it are normal.
   V scale(V x, V n);
+  V scale_down(V x, V n) {
+    return scale(x, fills_registers(x.type) ? n : unary(Unary::floor, n));
+  }  // floor(n), of any n
 
   // The element of a constant table that each lane's i32 index names.
   V look_up(std::span<const double> table, LaneType type, V index);
   V look_up(std::span<const uint32_t> table, V index);  // i32
+  // The same of a table that two registers hold, by the low bits of an index as wide as its elements.
+  V look_up_held(std::span<const double> table, LaneType type, V index);
+  static constexpr int held_entries(LaneType type) { return type == LaneType::f32 ? 32 : 16; }
 
   // Shuffles, for what neighbours share.
   V pick(V x, std::span<const int> from);             // lane i of the result is lane from[i]
@@ -157,6 +163,7 @@ class LaneCode {
   V make(llvm::Value* value, LaneType type) { return {this, value, type}; }
   llvm::Value* any(V condition);
   V estimate(V x, bool of_root);
+  bool fills_registers(LaneType type) const { return target_->avx512 && lanes_ % (512 / bits_of(type)) == 0; }
   V in_pieces(int lanes, const std::function<V(int first)>& piece);  // of so many lanes each
 
   llvm::IRBuilderBase* builder_;

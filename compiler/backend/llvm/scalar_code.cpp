@@ -29,6 +29,9 @@ const std::map<std::string_view, Spelling>& spellings() {
     add_fast(all);
     add_fast_f64(all);
     add_fused(all);
+    add_fused_logarithms(all);
+    add_fused_powers(all);
+    add_fused_angles(all);
     add_special(all);
     add_bessel(all);
     add_complex(all);
@@ -50,6 +53,7 @@ const std::map<std::string_view, Spelling>& spellings() {
       take(into.only_f64, s.only_f64);
       take(into.only_reduced, s.only_reduced);
       take(into.fused_f32, s.fused_f32);
+      take(into.fused_f64, s.fused_f64);
     }
     return merged;
   }();
@@ -65,8 +69,9 @@ Spell find_spelling(const ScalarRow& row, Dtype compute, bool fma) {
   if (is_integral(compute, false)) return s.integers;
   if (is_complex(compute)) return s.complexes;
   if (is_reduced_float(compute) && s.only_reduced != nullptr) return s.only_reduced;
-  if (compute != Dtype::f64 && fma && s.fused_f32 != nullptr) return s.fused_f32;
-  const Spell own = compute == Dtype::f64 ? s.only_f64 : s.only_f32;
+  const bool f64 = compute == Dtype::f64;
+  if (const Spell fused = f64 ? s.fused_f64 : s.fused_f32; fma && fused != nullptr) return fused;
+  const Spell own = f64 ? s.only_f64 : s.only_f32;
   return own != nullptr ? own : s.reals;
 }
 

@@ -1,0 +1,134 @@
+// Logarithms of f64 where a fused multiply-add is an instruction: inverses of sixteen parts of a binade, which
+// registers hold, leave so little to series that these are short and what they round away does not show.
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/fit.h"
+#include "compiler/backend/llvm/fused_tables.h"
+
+namespace lenz::native {
+
+namespace {
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+const double kNan = std::numeric_limits<double>::quiet_NaN();
+
+// |a| >= |b| or a = 0: what the sum rounds away.
+V lost_by(V sum, V a, V b) { return b - (sum - a); }
+
+// The first parts of logarithms are multiples of this, so that sums of those and products with exponents are exact.
+constexpr double kGrain = 0x1p-42;
+DoubleDouble in_parts(DoubleDouble value) {
+  const double high = std::nearbyint(value.hi / kGrain) * kGrain;
+  return {high, static_cast<double>(value - DoubleDouble(high))};
+}
+
+// Of the sixteen parts of the numbers from some 0.7 to 1.4 one has 1 inside, a third of its width below the end: below
+// 1 numbers are as dense again.
+constexpr int64_t kOne = 0x3ff0000000000000, kPart = int64_t{1} << 48, kOnesPart = 9;
+constexpr int64_t kFirst = kOne - kOnesPart * kPart - 0xaaaaaaaaaaaa;
+double inverse_of_part(int i) {
+  if (i == kOnesPart) return 1;
+  const double first = std::bit_cast<double>(kFirst + i * kPart), end = std::bit_cast<double>(kFirst + (i + 1) * kPart);
+  const double inverse = 2 / (first + end);
+  // Beside that part logarithms are so small that it would show if fractions were rounded: by so few digits they are
+  // not.
+  return std::abs(i - kOnesPart) == 1 ? std::nearbyint(inverse * 64) / 64 : inverse;
+}
+
+// What one more in the exponent counts, a natural logarithm of 1, and the logarithms of what the inverses are of.
+struct Base {
+  DoubleDouble step, factor;
+  HeldTable parts;
+  Base(DoubleDouble (*log)(DoubleDouble), DoubleDouble factor)
+      : step(in_parts(log(2))),
+        factor(factor),
+        parts(LaneType::f64, [&](int i) { return in_parts(-log(inverse_of_part(i))); }) {}
+};
+const Base& natural_base() {
+  static const Base kBase(dd::log, 1);
+  return kBase;
+}
+
+// x = 2^k (1 + fraction) / inverse, where 2^52 k = exponent
+struct Parts {
+  V exponent, part, inverse, fraction;
+};
+Parts parts_of(V x) {
+  static const HeldTable kInverse(LaneType::f64, [](int i) { return DoubleDouble(inverse_of_part(i)); });
+  const V beyond = bits(x) - kFirst, exponent = beyond & (~int64_t{0} << 52), part = beyond >> 48;
+  const V inverse = kInverse.high(part);
+  return {exponent, part, inverse, fma(as_float(bits(x) - exponent), inverse, -1)};
+}
+// 2^52 k as a float. Few machines have an instruction for that; elsewhere k by way of the mantissa of a large number.
+V exponent_of(const Parts& x) {
+  if (x.exponent.code->target().avx512) return convert(x.exponent, LaneType::f64);
+  return (as_float((x.exponent >> 52) + 0x4338000000000000) - 0x1.8p52) * 0x1p52;
+}
+// `more`: what it is besides, over 2^k and times the inverse; `exponents`: added to k.
+V logarithm_of(const Parts& x, const Base& base, std::optional<V> more = {}, std::optional<V> exponents = {}) {
+  static const std::vector<double> kTail = fit_doubles(
+      [](DoubleDouble f) { return (dd::log1p(f) - f + f * f * DoubleDouble(0.5)) / (f * f * f); }, -0.0325, 0.0325, 7);
+  const double factor = base.factor.hi;
+  const bool natural = factor == 1;
+  std::vector<double> tail = kTail;
+  for (double& c : tail) c *= factor;
+  V k = exponent_of(x);
+  if (exponents) k = fma(*exponents, 0x1p52, k);
+  const V f = x.fraction, first = natural ? f : f * factor;
+  const V high = fma(k, base.step.hi * 0x1p-52, base.parts.high(x.part)), sum = high + first;
+  V low = lost_by(sum, high, first);
+  if (!natural) low = fma(f, base.factor.lo, fma(f, factor, -first)) + low;
+  if (more) low = fma(-*more, f, *more) + low;
+  low = fma(k, base.step.lo * 0x1p-52, base.parts.low(x.part)) + low;
+  return sum + fma(f * f, fma(f, polynomial(f, tail), -0.5 * factor), low);
+}
+// Whether a number lies in [2^-1022, 2^1023): bits in a stretch.
+V is_usual(V x) {
+  constexpr int64_t kLeastNormal = int64_t{1} << 52;
+  const V number = bits(x) - kLeastNormal;
+  return x.code->compare(Compare::unsigned_lt, number, from(number, (int64_t{0x7fe} << 52) - kLeastNormal));
+}
+V any_logarithm_of(V x, const Base& base) {
+  const V subnormal = x < 0x1p-1022;
+  const V value =
+      logarithm_of(parts_of(select(subnormal, x * 0x1p54, x)), base, {}, select(subnormal, from(x, -54), 0));
+  const V special = select(x == 0, -kInfinity, select(x < 0, kNan, x));
+  return select((x > 0) & (x < kInfinity), value, special);
+}
+V log_by(V x, const Base& base) {
+  return x.code->instead(!is_usual(x), {logarithm_of(parts_of(x), base)},
+                         [&] { return std::vector<V>{any_logarithm_of(x, base)}; })[0];
+}
+V log_e(V x) { return log_by(x, natural_base()); }
+V log2(V x) {
+  static const Base kBase(dd::log2, DoubleDouble(1) / dd::kLn2);
+  return log_by(x, kBase);
+}
+V log10(V x) {
+  static const Base kBase(dd::log10, DoubleDouble(1) / dd::kLn10);
+  return log_by(x, kBase);
+}
+V log1p_f64(V x) {
+  const V sum = x + 1, lost = lost_by(sum, from(x, 1), x);
+  const Parts parts = parts_of(sum);
+  const V more = lost * as_float(kOne - parts.exponent) * parts.inverse;
+  const V value = copysign(logarithm_of(parts, natural_base(), more), x);  // of 0 too
+  return x.code->instead(!is_usual(sum), {value}, [&] {
+    return std::vector<V>{select(is_usual(sum), value, any_logarithm_of(sum, natural_base()))};
+  })[0];
+}
+
+}  // namespace
+
+void add_fused_logarithms(Spellings& t) {
+  t.push_back({.name = "log", .fused_f64 = spell<log_e>});
+  t.push_back({.name = "log2", .fused_f64 = spell<log2>});
+  t.push_back({.name = "log10", .fused_f64 = spell<log10>});
+  t.push_back({.name = "log1p", .fused_f64 = spell<log1p_f64>});
+}
+
+}  // namespace lenz::native

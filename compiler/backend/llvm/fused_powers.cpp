@@ -1,0 +1,92 @@
+// Exponentials and what follows from them where a fused multiply-add is an instruction: registers hold the powers of
+// parts of an exponent, which leave so little to series that these are short and what they round away does not show.
+#include "compiler/backend/llvm/families.h"
+#include "compiler/backend/llvm/fit.h"
+#include "compiler/backend/llvm/fused_tables.h"
+#include "compiler/backend/llvm/wide.h"
+
+namespace lenz::native {
+
+namespace {
+
+V at_most(V x, double high) { return select(from(x, high) < x, high, x); }  // a NaN stays
+V at_least(V x, double low) { return select(x < from(x, low), low, x); }
+
+struct Exponents {
+  HeldTable powers;
+  DoubleDouble ln2;
+  double large;              // beside it the type has whole parts of an exponent only
+  double none, most;         // e^x is nothing, infinite
+  std::vector<double> tail;  // e^r = 1 + r + r^2 (...)
+
+  Exponents(LaneType type, double large, double none, double most, int degree)
+      : powers(type,
+               [&](int i) { return dd::exp(dd::kLn2 * DoubleDouble(i) / DoubleDouble(LaneCode::held_entries(type))); }),
+        ln2(split(dd::kLn2, type)),
+        large(large),
+        none(none),
+        most(most) {
+    const double end = 0.35 / LaneCode::held_entries(type);
+    tail = fit_doubles([](DoubleDouble r) { return (dd::expm1(r) - r) / (r * r); }, -end, end, degree);
+  }
+};
+const Exponents& exponents_of(LaneType type) {
+  static const Exponents kSingle(LaneType::f32, 0x1.8p18, -104, 89, 2), kDouble(LaneType::f64, 0x1.8p48, -746, 711, 5);
+  return type == LaneType::f32 ? kSingle : kDouble;
+}
+
+// e^x = 2^n (power + power_low) e^r
+struct Power {
+  V n, power, power_low;    // the power of what n is beyond a whole number
+  V high, more, minus_one;  // e^r - 1 as what is left exactly, and more; rounded
+};
+Power power_of(V x) {
+  const Exponents& of = exponents_of(x.type);
+  const V sum = fma(x, 1.4426950408889634, of.large), n = sum - of.large, index = bits(sum);
+  // What is left is small, and the first difference exact.
+  const V high = fma(n, -of.ln2.hi, x), r = fma(n, -of.ln2.lo, high), square = r * r, tail = polynomial(r, of.tail);
+  return {
+      n, of.powers.high(index), of.powers.low(index), high, fma(square, tail, n * -of.ln2.lo), fma(square, tail, r)};
+}
+V exp(V x) {
+  const Exponents& of = exponents_of(x.type);
+  return unless_nothing(x, x < of.none, [&](V some) {
+    const Power p = power_of(at_most(some, of.most));
+    return some.code->scale_down(p.power + fma(p.power, p.minus_one, p.power_low), p.n);
+  });
+}
+
+struct Sum {
+  V high, low;  // small beside the first
+};
+// e^x - 1, of an x that neither e^x nor e^-x is infinite for.
+Sum less_one(V x) {
+  const Power p = power_of(x);
+  const V unit = x.code->scale_down(from(x, 1), p.n), power = p.power * unit, power_low = p.power_low * unit;
+  const V first = power - 1, part = first - power, first_low = (power - (first - part)) - (part + 1);
+  // Beside 0 the first is 0, or far enough from it.
+  const V sum = fma(power, p.high, first), lost = fma(power, p.high, first - sum);
+  return {sum, fma(power, p.more, fma(power_low, p.high, power_low) + (first_low + lost))};
+}
+V expm1_row(V x) {
+  const Exponents& of = exponents_of(x.type);
+  const Sum less = less_one(at_least(x, -40));  // -1
+  const V value = copysign(less.high + less.low, x);
+  return x.code->rarely(x > of.most - 10, {value}, [&] { return std::vector<V>{exp(x)}; })[0];
+}
+// t / (t + 2), of t = e^2x - 1
+V tanh_f64(V x) {
+  const Sum t = less_one(at_most(abs(x), 20) * 2);
+  const Wide more = exact_sum(t.high, from(x, 2));
+  return copysign(quotient_of(t.high, t.low, more.hi, more.lo + t.low), x);
+}
+
+}  // namespace
+
+void add_fused_powers(Spellings& t) {
+  t.push_back({.name = "exp", .fused_f64 = spell<exp>});
+  t.push_back({.name = "expm1", .fused_f32 = spell<expm1_row>, .fused_f64 = spell<expm1_row>});
+  t.push_back({.name = "tanh", .fused_f64 = spell<tanh_f64>});
+}
+
+}  // namespace lenz::native

@@ -1,0 +1,101 @@
+// What registers hold tables for (fused_angles.cpp, fused_logarithms.cpp, fused_powers.cpp; tanh of f32 in
+// fused_rows.cpp). That it is within its accuracy class, special numbers among others, is checked with all rows
+// (scalar_code_test.cpp).
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "compiler/backend/llvm/row_kernel.h"
+#include "compiler/scalar/special_functions.h"
+
+namespace lenz::native {
+namespace {
+
+constexpr std::string_view kRows[] = {"exp", "expm1", "tanh", "log", "log2", "log10", "log1p", "sin", "cos", "tan"};
+
+std::vector<double> results(std::string_view name, std::vector<double> in, const CpuTarget& target, int lanes) {
+  const RowKernel kernel(*find_scalar(name), Dtype::f64, Dtype::f64, target, lanes);
+  const size_t count = in.size(), room = count + static_cast<size_t>(kernel.lanes());
+  in.resize(room, 1);
+  std::vector<double> out(room);
+  std::vector<uint8_t> raised(room);
+  const void* from[] = {in.data()};
+  void* to[] = {out.data()};
+  kernel.run(from, to, raised.data(), static_cast<int64_t>(count));
+  out.resize(count);
+  return out;
+}
+
+TEST(FusedTables, RegistersHoldTheTables) {
+  auto expect = [](std::string_view name, Dtype dtype, int lanes) {
+    CodeModule module = row_module(*find_scalar(name), dtype, dtype, Compiler(find_target("avx512")), lanes);
+    EXPECT_THAT(module.text(), testing::HasSubstr("vpermi2var")) << name;
+    EXPECT_THAT(module.text(), testing::Not(testing::HasSubstr("masked.gather"))) << name;
+  };
+  for (std::string_view name : kRows) expect(name, Dtype::f64, 16);
+  for (std::string_view name : {"expm1", "tanh", "sin", "cos", "tan"}) expect(name, Dtype::f32, 32);
+}
+
+// Estimates and tables give the same digits in all widths.
+TEST(FusedTables, EveryWidthGivesTheSameBits) {
+  const CpuTarget target = find_target("avx512");
+  if (!target.runs_here) GTEST_SKIP() << "this machine has no " << target.name;
+  std::mt19937_64 random(6);
+  std::vector<double> in(4000);
+  for (double& x : in) x = std::bit_cast<double>(random());
+  for (size_t i = 0; i < in.size(); i += 2)  // half of them near one
+    if (std::isfinite(in[i])) in[i] = std::ldexp(in[i], -std::ilogb(in[i]));
+  for (std::string_view name : {"expm1", "tanh", "log1p", "tan"}) {
+    const std::vector<double> one = results(name, in, target, 1);
+    for (int lanes : {5, 8, 16}) {
+      const std::vector<double> many = results(name, in, target, lanes);
+      for (size_t i = 0; i < in.size(); ++i)
+        ASSERT_TRUE(std::isnan(one[i]) ? std::isnan(many[i]) : one[i] == many[i])
+            << name << " of " << in[i] << " in " << lanes << " lanes";
+    }
+  }
+}
+
+// Where tables and what they leave nearly cancel, where angles have nearly nothing left, and at the ends of what the
+// usual ways serve.
+TEST(FusedTables, HardInputs) {
+  constexpr double kMost = std::numeric_limits<double>::max();
+  const struct {
+    std::string_view name;
+    DoubleDouble (*right)(DoubleDouble);
+    std::vector<double> at;
+  } hard[] = {
+      {"exp", dd::exp, {-745.1, 709.78, -708.5}},
+      {"expm1", dd::expm1, {0x1.6c56534eef22cp-6, 0x1.64badc1c1159fp-6, 36.7, 37.5, -37.4, 700.5, 709.78}},
+      {"tanh", dd::tanh, {0x1.6380e066335c4p-7, 0x1.ed3a968e515c1p-8, 19.5}},
+      {"log", dd::log, {0x1.05ebe0cf9862ap+0, 0x1.p-1070, 0x1.fffffffffffffp-1, kMost}},
+      {"log2", dd::log2, {0x1.057654e00d2p+0, 0x1.fffffffffffffp-1, kMost}},
+      {"log10", dd::log10, {0x1.f46f8ed412f9fp-1, 1e-310}},
+      {"log1p", dd::log1p, {0x1.817e6bdd9255bp-6, -0x1.ap-53, 0x1p53, 1e300, kMost, -0x1.fffffffffffffp-1}},
+      {"sin", dd::sin, {0x1.921fb54442d18p+1, 0x1.92d796f1d5c91p-3, 102943.7, 103000.1, 1e22}},
+      {"cos", dd::cos, {0x1.921fb54442d18p+0, 0x1.921fb54442d19p+0, 102943.7, 1e300}},
+      {"tan", dd::tan, {0x1.921fb54442d18p+0, 0x1.921fb54442d19p+0, 0x1.59bad0fab721p+5, 1e22}},
+  };
+  for (const CpuTarget& target : targets()) {
+    if (!target.fma || !target.runs_here) continue;
+    for (const auto& [name, right, at] : hard) {
+      const std::vector<double> got = results(name, at, target, 8);
+      for (size_t i = 0; i < at.size(); ++i) {
+        const DoubleDouble exact = right(at[i]);
+        const double place = std::max(std::ldexp(1.0, std::ilogb(exact.hi) - 52), 0x1p-1074);
+        EXPECT_LE(std::fabs(static_cast<double>(DoubleDouble(got[i]) - exact)),
+                  find_scalar(name)->accuracy.ulps * place)
+            << name << " of " << at[i] << " on " << target.name;
+      }
+    }
+    for (std::string_view name : {"expm1", "tanh", "log1p", "sin", "tan"})
+      for (double zero : results(name, {-0.0}, target, 8)) EXPECT_TRUE(std::signbit(zero)) << name;
+  }
+}
+
+}  // namespace
+}  // namespace lenz::native
