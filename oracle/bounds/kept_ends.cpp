@@ -130,6 +130,7 @@ std::optional<Interval> range_at(const ScalarRow& row, Dtype compute, Dtype resu
   const bool picks = row.error.jump == Jump::at_condition;
   for (size_t k = picks ? 1 : 0; k < operands.size(); ++k) {
     const ElementsIn& o = operands[k];
+    if (std::isinf(o.error_at(i)) && o.lean_at(i) == 0) return std::nullopt;  // it may be NaN
     const Dtype dtype = operand_dtype(row, compute, static_cast<int>(k));
     intervals[k] = interval_of(o.real(i), o.error_at(i), o.lean_at(i), dtype);
     if (o.never_negative) intervals[k].low = std::max(intervals[k].low, 0.0);

@@ -66,8 +66,8 @@ TEST(KeptEnds, FunctionsStayWithinTheirRange) {
   };
   const Function functions[] = {
       {"%f = aten.sin(%m)", {1, -0.5, 0.75, NAN}, {7, -1.01}},
-      {"%f = aten.atan(%m)", {1.5703125, -1.5}, {1.58, -2}},
-      {"%f = aten.sigmoid(%m)", {0, 1, 0.5}, {1.01, -1.5}},
+      {"%f = aten.atan(%m)", {1.5703125, -1.5, NAN}, {1.58, -2}},
+      {"%f = aten.sigmoid(%m)", {0, 1, 0.5, NAN}, {1.01, -1.5}},
       {"%f = aten.abs(%m)", {0, 5, INFINITY}, {-1}},
       {"%f = aten.exp(%m)", {0, 5, INFINITY, NAN}, {-0.5, -7}},
       {"%f = aten.acos(%m)", {0, 3.140625, NAN}, {3.3, -0.25}},
