@@ -352,9 +352,9 @@ bool trusts_a_wrong_index(const std::string& op, const std::vector<c10::IValue>&
   const auto outside = [](const at::Tensor& indices, int64_t size) {
     return indices.numel() > 0 && (indices.min().item<int64_t>() < 0 || indices.max().item<int64_t>() >= size);
   };
-  if (op == "aten.embedding_dense_backward" && operands[4].toBool())  // how often each stands there it counts
+  if (op == "aten.embedding_dense_backward" && operands[4].toBool())  // op name: it counts how often each is there
     return outside(operands[1].toTensor(), operands[2].toInt());
-  if (op != "aten.max_pool2d_with_indices_backward") return false;
+  if (op != "aten.max_pool2d_with_indices_backward") return false;  // op name: it adds where they say
   const at::Tensor& self = operands[1].toTensor();
   return self.dim() >= 2 && outside(operands[7].toTensor(), self.size(-1) * self.size(-2));
 }

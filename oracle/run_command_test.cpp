@@ -6,6 +6,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <csignal>
+
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -13,6 +15,7 @@
 #include "compiler/base/json_schema.h"
 #include "compiler/graph/npz.h"
 #include "oracle/commands.h"
+#include "oracle/dying_calls.h"
 
 namespace lenz::oracle {
 namespace {
@@ -142,8 +145,19 @@ TEST_F(RunCommand, ACallThatLibtorchDiesOfIsNamed) {
         "graph @g(%g: f32[1, 1, 2, 2], %x: f32[1, 1, 4, 4], %i: i64[1, 1, 2, 2] init integers(1000000000000, "
         "1000000000000, seed=1)) { %a = aten.max_pool2d_with_indices_backward(%g, %x, [2, 2], [2, 2], [0, 0], [1, 1], "
         "false, %i) return %a }");
-  EXPECT_EXIT(run({"--on", "eager"}, "lost.lenz"), testing::ExitedWithCode(static_cast<int>(ExitCode::not_covered)),
-              "dies of it, in aten.max_pool2d_with_indices_backward");
+  write("counted.lenz",
+        "graph @g(%g: f32[6, 3], %i: i64[6] init integers(4, 9, seed=1)) "
+        "{ %r = aten.embedding_dense_backward(%g, %i, 8, -1, true) return %r }");
+  for (const char* lost : {"lost.lenz", "counted.lenz"})
+    for (const Said& said : {run({"--on", "eager"}, lost), check({"--seeds", "1"}, lost)}) {
+      EXPECT_EQ(said.code, ExitCode::not_covered) << lost << said.text;
+      EXPECT_THAT(said.text, HasSubstr("writes beyond its memory"));
+    }
+  const auto dies = [] {
+    const DyingCalls survived;
+    DyingCalls::run("aten.op", [] { raise(SIGSEGV); });
+  };
+  EXPECT_EXIT(dies(), testing::ExitedWithCode(static_cast<int>(ExitCode::not_covered)), "dies of it, in aten.op");
 }
 
 TEST_F(RunCommand, WhatCannotBeCompiledNamesWhatRunsItInstead) {
