@@ -84,7 +84,9 @@ bool operands_above_zero(FlowContext& in, const Call& call) {
       return false;
   }
   return std::ranges::all_of(leaves(call.values), [&](const at::Tensor& t) {
-    return (!t.is_floating_point() && !t.is_complex()) || above_zero(in.store.read(t));
+    const Planes p = in.store.read(t);
+    if (t.is_floating_point() || t.is_complex() || t.numel() == 0) return above_zero(p);
+    return !p.error.defined() && (t.scalar_type() == at::kBool || t.min().item<int64_t>() >= 0);
   });
 }
 

@@ -29,10 +29,13 @@ double farthest_moved(FlowContext& in, const Call& call) {
   for (const Param& param : call.op->schema.params)
     if (param.type.kind == ParamKind::scalar || param.type.kind == ParamKind::real) return HUGE_VAL;
   double farthest = 0;
+  bool any = false;  // what nothing is moved to is filled
   for (size_t v = 0; v < call.values.size(); ++v)
-    for (const at::Tensor& t : leaves({&call.values[v], 1}))
+    for (const at::Tensor& t : leaves({&call.values[v], 1})) {
+      any = true;
       farthest = std::max(farthest, call.dtype_of(v) == call.result_dtypes[0] ? in.store.read(t).farthest : HUGE_VAL);
-  return farthest;
+    }
+  return any ? farthest : HUGE_VAL;
 }
 }  // namespace
 

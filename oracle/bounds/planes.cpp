@@ -135,7 +135,7 @@ Planes PlaneStore::read(const at::Tensor& value) const {
   Planes planes{.value = value, .error = {}, .ambiguous = {}};
   if (auto facts = facts_.find(value.storage().unsafeGetStorageImpl()); facts != facts_.end()) {
     planes.loose_zeros = facts->second.loose_zeros;
-    planes.never_negative = facts->second.never_negative;
+    planes.never_negative = facts->second.never_negative && !value.is_neg();
     planes.whole = facts->second.whole;
     planes.farthest = facts->second.farthest;
     planes.terms = facts->second.terms;
@@ -250,7 +250,7 @@ void PlaneStore::carry(const Planes& from, const at::Tensor& to) {
   write(to, from.error, from.ambiguous, from.lean);
   if (from.loose_zeros) loosen_zeros(to);
   may_be_any(to);
-  if (from.never_negative) bound_below(to);
+  if (from.never_negative && !to.is_neg()) bound_below(to);  // its storage holds the negatives
   if (from.whole) only_whole(to);
   if (from.farthest < HUGE_VAL) bound_size(to, from.farthest);
   added_up(to, from.terms);
