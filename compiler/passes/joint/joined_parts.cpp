@@ -144,6 +144,9 @@ class Joiner {
     }
     if (operands != 1) return false;
     const ValueId joined = node.args[at].value();
+    // Eager multiplies complex numbers in vectors and one by one, which round apart.
+    const bool complex = lenz::is_complex(type(joined).dtype) || lenz::is_complex(type(node.result()).dtype);
+    if (complex && node.op->accuracy != Accuracy::exact) return false;
     const NodeId producer = graph_.value(joined).producer;
     if (producer == kNone || graph_.value(joined).users.size() != 1 || aliases_.is_written(joined)) return false;
     auto join = join_at(producer);
