@@ -233,6 +233,15 @@ TEST(Bounds, OfFunctionsNextToTheEndOfTheirDtypeAreOpen) {
 }
 
 // However whole the numbers, eager takes the difference of both ends first.
+// Eager rounds to f32 first, and then to even where that lies halfway: among subnormals too.
+TEST(Bounds, TwoRoundingsMayExceedHalfOfTheLeastNumber) {
+  const double x = -2.6971102264901486e-05, half = 0x1p-25;
+  const Judged j("graph @g(%x: f64[1]) { %y = aten._to_copy(%x, dtype=f16) return %y }", {{x}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_GT(j.errors()[0], half);
+  EXPECT_LT(j.errors()[0], half * 1.01);
+}
+
 TEST(Bounds, OfEvenlySpacedNumbersAreOpenWhereTheEndsAreTooFarApart) {
   const char* text = "graph @g(%x: f16[], %y: f16[]) { %z = aten.linspace(%x, %y, 5, dtype=f16) return %z }";
   EXPECT_TRUE(std::isinf(Judged(text, {{32000}, {-48000}}).errors()[0]));  // NaN

@@ -14,7 +14,7 @@ Rounding::Rounding(Dtype dtype, double ulps, double reference_ulps) : dtype_(to_
   wider_ = narrow ? 0x1p-24 : 0;
   wider_least_ = narrow ? 0x1p-150 : 0;
   eps_ = (ulps * (1 + twice_) * std::ldexp(1, 1 - info(d).mantissa_bits) + reference_ulps * 0x1p-52) * kOwnSlack;
-  tiny_ = std::max(ulps * smallest_subnormal(d), 0x1p-1074);  // half of float64's least is no number
+  tiny_ = std::max(ulps * (1 + twice_) * smallest_subnormal(d), 0x1p-1074);  // half of float64's least is no number
   // Who is off by more than rounding to nearest may make an infinity of what lies a little below the largest number.
   limit_ = largest_finite(d);
   limit_ -= std::max(ulps - 0.5, 0.0) * std::ldexp(binade(limit_), 1 - info(d).mantissa_bits);
