@@ -253,6 +253,7 @@ bool applies(const KnownFault& known, Dtype dtype, const Graph& graph, NodeId no
       found = found || (known.when == KnownFault::out_restrided && written && layout == LayoutClass::odd_ones) ||
               (known.when == KnownFault::out_strided && written && strided) ||
               ((known.when == KnownFault::any_strided || known.when == KnownFault::strided_rounds) && strided) ||
+              (known.when == KnownFault::any_restrided && (strided || layout == LayoutClass::odd_ones)) ||
               (known.when == KnownFault::self_overlaps && overlaps);
     };
     for_each_value(call.arguments()[i], [&](ValueId v) {
@@ -323,14 +324,15 @@ std::vector<KnownFault> parse_known_faults(std::string_view text, const std::str
       rest.remove_prefix(std::min(bar + 3, rest.size()));
     }
     constexpr std::string_view kWhen[] = {
-        "always",   "out_strided", "any_strided",    "self_overlaps", "drops",         "rounds",
-        "single",   "unsorted",    "one_wide",       "misfit",        "out_restrided", "by_products",
-        "infinite", "poles",       "strided_rounds", "steps",         "skips",         "out_is_read",
-        "no_share", "told_unique", "coarse",         "accumulates"};
+        "always",      "out_strided", "any_strided", "any_restrided",  "self_overlaps", "drops",
+        "rounds",      "single",      "unsorted",    "one_wide",       "misfit",        "out_restrided",
+        "by_products", "infinite",    "poles",       "strided_rounds", "steps",         "skips",
+        "out_is_read", "no_share",    "told_unique", "coarse",         "accumulates"};
     auto when = std::ranges::find(kWhen, fields[2]);
     if (fields[3].empty() || when == std::end(kWhen))
       throw UserError(
-          "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, self_overlaps, drops, "
+          "not `row | dtypes | when | why`, with when one of always, out_strided, any_strided, any_restrided, "
+          "self_overlaps, drops, "
           "rounds, single, unsorted, one_wide, misfit, out_restrided, by_products, infinite, poles, "
           "strided_rounds, steps, skips, out_is_read, no_share, told_unique, coarse, accumulates",
           file + ":" + std::to_string(line), "see the head of the file");

@@ -22,6 +22,7 @@ struct KnownFault {
     always,
     out_strided,
     any_strided,
+    any_restrided,
     self_overlaps,
     drops,
     rounds,

@@ -113,16 +113,24 @@ Sides within_range(const ScalarRow& row, const OwnError& own, Dtype result, doub
   constexpr double kSlack = 0x1p-48;  // of what evaluates it
   if (const double infinity = overflow_of(row, result, range); infinity != 0) return {kUnbounded, kUnbounded, infinity};
   const double largest = largest_finite(result);
-  auto side = [&](double end, bool outwards) {
+  auto added_at = [&](double at) {
+    return own.with(at, {}, false, {}, std::fabs(at)).error() + std::fabs(at) * kSlack;
+  };
+  auto side = [&](double end, double other, bool outwards) {
     if (std::isinf(end)) return kUnbounded;
     if (own.exact()) return std::fabs(value - end) * kOwnSlack;
-    const double added = own.with(end, {}, false, {}, std::fabs(end)).error() + std::fabs(end) * kSlack;
-    if (std::isfinite(added)) return std::fabs(value - end) * kOwnSlack + added;
-    if (outwards) return kUnbounded;
+    const double added = added_at(end);
+    if (!std::isfinite(added) && outwards) return kUnbounded;
     // What lies beyond the largest number is no less than that.
-    return std::fabs(value - std::copysign(std::min(std::fabs(end), largest), end)) * kOwnSlack;
+    if (!std::isfinite(added))
+      return std::fabs(value - std::copysign(std::min(std::fabs(end), largest), end)) * kOwnSlack;
+    const double far = std::fabs(value - end) * kOwnSlack + added;
+    // From the next power of two on places are longer: what is off by one of those may reach farther in.
+    const double power = std::copysign(2 * binade(std::fabs(end)), end);
+    if (outwards || std::fabs(power) > std::fabs(other) || !std::isfinite(added_at(power))) return far;
+    return std::max(far, (std::fabs(value) - std::fabs(power)) * kOwnSlack + added_at(power));
   };
-  return {side(range.low, range.low < 0), side(range.high, range.high > 0)};
+  return {side(range.low, range.high, range.low < 0), side(range.high, range.low, range.high > 0)};
 }
 
 std::optional<Interval> range_at(const ScalarRow& row, Dtype compute, Dtype result,
