@@ -71,7 +71,7 @@ void Growth::add(ValueId v) {
 }
 
 int64_t Growth::most_elements() const {
-  constexpr int64_t kLeast = 1 << 14, kMost = 1 << 23, kTimes = 16;  // as many as a value that is used again
+  constexpr int64_t kLeast = 1 << 13, kMost = 1 << 23, kTimes = 16;  // as many as a value that is used again
   return std::clamp(kTimes * habits.most_elements, kLeast, kMost);
 }
 

@@ -155,7 +155,9 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.constants = c.any_of<uint32_t>({0, 0, 2, 12, 16});  // 16: what folds constants finds all that it asks for
   h.numbers = c.any_of<uint32_t>({0, 0, 0, 8});
   h.repeats = c.any_of<uint32_t>({0, 0, 1, 4});
-  h.most_elements = c.any_of<int64_t>({512, 512, 512, 512, 512, 2048, 2048, 8192});
+  constexpr int64_t kMostElements[] = {256, 1024, 8192};
+  constexpr uint32_t kShare[] = {24, 7, 1};  // each kind of them costs about as much as another
+  h.most_elements = kMostElements[c.weighted(kShare)];
   h.idioms = c.any_of<uint32_t>({0, 0, 2, 8});
   const uint64_t begins = options.turn ? options.turn->number : c.below(kCorpusEvery);
   if (options.corpus && begins % kCorpusEvery == kCorpusEvery - 1) {
@@ -171,7 +173,7 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
       h.parameters = false;
       h.common = {c.between(1, 2), c.any_of<int64_t>({24, 17, 31, 33})};  // many elements meet many others
     }
-  } else if (options.large && !h.corpus && c.below(12) == 11) {
+  } else if (options.large && !h.corpus && c.below(20) == 19) {
     make_large(h, c);
   }
   switch (c.below(6)) {

@@ -79,7 +79,7 @@ About about(uint64_t number);
 size_t begun_from(About about);              // so many rows, or rules, in turn
 inline constexpr size_t kMostBegunFrom = 3;  // of them
 inline constexpr uint64_t kCorpusEvery =
-    std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
+    2 * std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
 
 // As what an element of a costly function counts, a sum of many terms, for the interpreter and for the oracle.
 inline constexpr int64_t kCostly = 32;
@@ -107,7 +107,7 @@ struct Habits {
   std::vector<int64_t> common;          // the shape of most new operands; empty: none is
   bool corpus = false;                  // begins with a graph of the corpus, changed
   bool symbolic = false, tame = false;  // tame: large magnitudes are brought back
-  int64_t most_elements = 512;          // of a value that is used again
+  int64_t most_elements = 256;          // of a value that is used again
   bool large = false;                   // some dim has as many as that allows
   DtypeSet dtypes;                      // that it prefers; empty: any
 };
