@@ -5,7 +5,7 @@
 #include <cstring>
 #include <limits>
 
-#include "compiler/scalar/rounding.h"
+#include "oracle/bounds/rounded.h"
 #include "oracle/tensors.h"
 
 namespace lenz::oracle {
@@ -29,18 +29,11 @@ struct Deviation {
   size_t at = 0;
 };
 
-// From here on a number is stored as an infinity.
-double overflow_of(Dtype dtype) {
-  const double largest = largest_finite(to_real(dtype));
-  const double beyond = largest + std::ldexp(1.0, std::ilogb(largest) - info(to_real(dtype)).mantissa_bits);
-  return std::isfinite(beyond) ? beyond : largest;
-}
-
 // How far results stored as `dtype` lie apart. Next to the end of a dtype rounding decides whether a number is finite,
 // so that an infinity lies where infinities begin. Infinite where only one of two is NaN.
 class Distance {
  public:
-  explicit Distance(Dtype dtype) : overflow_(overflow_of(dtype)) {}
+  explicit Distance(Dtype dtype) : overflow_(overflow_threshold(to_real(dtype))) {}
   double operator()(double a, double b) const {
     if (std::isnan(a) || std::isnan(b))
       return std::isnan(a) && std::isnan(b) ? 0 : std::numeric_limits<double>::infinity();

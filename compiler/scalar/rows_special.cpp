@@ -96,6 +96,7 @@ void add_error_functions(Table& t) {
   t.push_back(row("special_ndtri", 1, kNoHalf, real_function<dd::ndtri>, "torch.special.ndtri(a)",
                   "the inverse of ndtr; infinite at 0 and 1, NaN outside")
                   .within(4, 0.25)
+                  .eager_within(5, 0.25)  // 4.78 at 0.159, of all f32 from 0.135 on
                   .passes(ErrorRule::corners)
                   .rising()
                   .over(domains::probability));

@@ -274,34 +274,50 @@ void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const a
   at::Tensor own = narrow ? at::zeros_like(apart) : nothing_where(at::isfinite(apart).logical_not(), apart, 0);
   at::Tensor fails;  // where a kernel gives no number at an end, and a right one is in the dtype's range
   const double most = largest_finite(to_real(call.result_dtypes[0]));
-  for (double way : {-1.0, 0.0, 1.0}) {
-    if (way == 0 && !narrow) continue;  // that is what they were asked first
+  using Operand = std::function<at::Tensor(const Planes&)>;
+  auto off_at = [&](const Operand& operand, bool at_an_end) -> at::Tensor {
     Call there = call;
     for (size_t v = 0; v < there.values.size(); ++v) {
       if (!call.values[v] || !call.values[v]->value.isTensor() || !is_inexact(call.dtype_of(v))) continue;
       const Planes p = in.store.read(call.values[v]->value.toTensor());
-      if (!p.error.defined()) continue;
-      const at::Tensor end = p.value + way * nothing_where(at::isfinite(p.error).logical_not(), p.error, 0);
-      there.values[v] = hold(end.to(to_aten(call.dtype_of(v))).to(p.value.scalar_type()));
+      if (p.error.defined()) there.values[v] = hold(operand(p).to(to_aten(call.dtype_of(v))).to(p.value.scalar_type()));
     }
     const Outcome right = there.run_widened(in.boxed);
-    if (right.raised) continue;
+    if (right.raised) return {};
     const at::Tensor value = leaves(right.results)[0];
     const at::Tensor there_apart = apart_from(kernels_of(in, there), 0, value);
-    if (there_apart.sizes() != own.sizes()) continue;
-    fails = either(fails, at::isinf(there_apart).logical_and(at::abs(value) <= most));
+    if (there_apart.sizes() != own.sizes()) return {};
+    if (at_an_end) fails = either(fails, at::isinf(there_apart).logical_and(at::abs(value) <= most));
     const at::Tensor off = beyond_rounding(there_apart, value);
-    own = at::maximum(own, nothing_where(at::isfinite(off).logical_not(), off, 0));
+    return nothing_where(at::isfinite(off).logical_not(), off, 0);
+  };
+  for (double way : {-1.0, 0.0, 1.0}) {
+    if (way == 0 && !narrow) continue;  // that is what they were asked first
+    const at::Tensor off = off_at(
+        [&](const Planes& p) { return p.value + way * nothing_where(at::isfinite(p.error).logical_not(), p.error, 0); },
+        true);
+    if (off.defined()) own = at::maximum(own, off);
   }
   // Some kernels of narrow floats are as good as f32's places of 1: what is off elsewhere in the tensor may be off
-  // here, and by more at numbers that were not tried.
-  constexpr double kUntried = 8;
-  if (narrow && own.numel() > 0) own = at::maximum(own, (own.max() * kUntried).clamp_max(0x1p-20));
+  // here, and by more at numbers that were not tried. Beside small numbers storing rounds by so little that it shows.
+  constexpr double kUntried = 8, kSmall = 0x1p-8;
+  if (narrow && own.numel() > 0) {
+    double elsewhere = own.max().item<double>();
+    if (const at::Tensor off = off_at([&](const Planes& p) { return p.value * kSmall; }, false); off.defined())
+      elsewhere = std::max(elsewhere, off.max().item<double>());
+    own = own.clamp_min(std::min(elsewhere * kUntried, 0x1p-20));
+  }
   const at::Tensor farthest = at::maximum(apart, own);
   excuse(in, row.name, where, fails.defined() ? nothing_where(fails, farthest, kInf) : farthest, made);
   if (!made.error.defined()) return;
   if (where.defined()) own = nothing_where(where.logical_not(), own, 0);
   made.error = made.error + own;  // beside what operands bring
+  if (!narrow) return;
+  for (double way : {-1.0, 1.0}) {  // and what lies so far off is rounded when it is stored
+    const at::Tensor stored = (made.value + way * made.error).to(to_aten(call.result_dtypes[0])).to(at::kDouble);
+    const at::Tensor off = at::abs(stored - made.value);
+    made.error = at::maximum(made.error, nothing_where(at::isfinite(off).logical_not().logical_or(own == 0), off, 0));
+  }
 }
 
 }  // namespace lenz::oracle

@@ -29,8 +29,6 @@ void ElementsOut::set(int64_t i, Sides sides) {
 void ElementsOut::lean_by(int64_t i, Sides sides) {
   if (lean == nullptr) return;
   lean[i] = sides.lean();
-  // By another formula a step that overflows may end in NaN.
-  if (formula != Formula::given && !exact && std::isinf(sides.error()) && std::isfinite(lean[i])) lean[i] = 0;
   any_lean |= lean[i] != 0;
 }
 
@@ -510,7 +508,6 @@ void errors_by_rule(const ScalarRow& row, Dtype compute, Dtype result, std::span
 
 void elementwise_errors(const ScalarRow& row, Dtype compute, Dtype result, std::span<const ElementsIn> operands,
                         int64_t count, ElementsOut& out) {
-  out.exact = row.accuracy.of(compute) == AccuracyClass::exact;
   errors_by_rule(row, compute, result, operands, count, out);
   keep_ends(row, compute, result, operands, count, out);
   settle_decisions(row, compute, operands, count, out);

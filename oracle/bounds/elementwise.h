@@ -63,7 +63,6 @@ struct ElementsOut {
   const double* rest = nullptr;  // null, or how far the exact result of the operands' values lies above each
   double rest_unsure = 0;        // and what that is off by, of the result's size
   Formula formula = Formula::given;
-  bool exact = false;  // whatever the formula: it picks, or moves
 
   void set(int64_t i, Sides sides);
   void lean_by(int64_t i, Sides sides);  // that alone

@@ -12,6 +12,7 @@
 #include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/fine_sums.h"
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/open_ends.h"
 #include "oracle/bounds/open_indices.h"
 #include "oracle/bounds/sum_roundings.h"
 #include "oracle/bounds/term_counts.h"
@@ -458,6 +459,8 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     note_terms(in, value, error, [&] { return near.max().item<double>(); });
     if (above && live[i].defined() && !at::any(live[i] < 0).item<bool>()) in.store.bound_below(value);
   }
+  if (adds && results.size() == 1)
+    keep_ends_of_sums(in, call, results[0], [&](const Call& closed) { return flow_positive(in, closed); });
   return out;
 }
 

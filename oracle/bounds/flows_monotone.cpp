@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "oracle/bounds/flow_parts.h"
+#include "oracle/bounds/open_ends.h"
 #include "oracle/bounds/open_indices.h"
 #include "oracle/ties.h"
 
@@ -20,7 +21,7 @@ std::pair<double, double> range_of(at::ScalarType type) {
   return info(d).is_signed ? std::pair(-values / 2, values / 2 - 1) : std::pair(0.0, values - 1);
 }
 // The end of an integer's interval, as an integer.
-at::Tensor end_of(const at::Tensor& value, const at::Tensor& error, double sign) {
+at::Tensor whole_end_of(const at::Tensor& value, const at::Tensor& error, double sign) {
   constexpr double kExact = 0x1p52;  // so far integers are added as such, of which doubles say the greatest by a place
   const auto [least, most] = range_of(value.scalar_type());
   const at::Tensor moved = value.to(at::kDouble) + sign * error;
@@ -68,12 +69,12 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
         if (truths)
           return sign > 0 ? leaf.value.ne(0).logical_or(p.error > 0)
                           : at::abs(p.value).gt(p.error).logical_or(p.value.isnan().logical_and(p.error == 0));
-        at::Tensor moved = leaf.value.to(at::kDouble) + sign * p.error;
+        const at::Tensor moved = end_of(p, leaf.dtype, sign);
         if (leaf.value.scalar_type() == at::kBool) return moved > 0.5;
         // What is NaN and may be otherwise may be anything.
         if (leaf.value.is_floating_point())
           return nothing_where(moved.isnan().logical_and(p.error > 0), moved, sign * kInf);
-        return at::where(p.error > 0, end_of(leaf.value, p.error, sign), leaf.value);
+        return at::where(p.error > 0, whole_end_of(leaf.value, p.error, sign), leaf.value);
       });
     };
     high = shifted(1, false);
@@ -87,7 +88,7 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
     auto nan_where_open = [&](const Leaf& leaf) -> at::Tensor {
       Planes p = in.store.read(leaf.value);
       if (!p.error.defined() || !leaf.value.is_floating_point()) return leaf.value;
-      const at::Tensor anything = p.error.isinf();
+      const at::Tensor anything = without_ends(p);
       open = open || anything.any().item<bool>();
       return leaf.value.to(at::kDouble).masked_fill(anything, std::numeric_limits<double>::quiet_NaN());
     };
@@ -126,7 +127,12 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
       open = decided_high.size() == results.size() && decided_low.size() == results.size()
                  ? differs(high[i], decided_high[i]).logical_or(differs(low[i], decided_low[i]))
                  : error != 0;
-    settle(in, results[i], error, open);
+    const bool leans = in.store.leans() && results[i].is_floating_point() && operand.value.is_floating_point();
+    at::Tensor lean =
+        leans ? lean_between(results[i], l, h, call.result_dtypes[std::min(i, call.result_dtypes.size() - 1)])
+              : at::Tensor();
+    if (lean.defined() && i < undefined.size()) lean = nothing_where(undefined[i].isnan(), lean, 0);
+    settle(in, results[i], error, open, lean);
     if (above) in.store.bound_below(results[i]);
     if (whole) in.store.only_whole(results[i]);
   }

@@ -5,14 +5,14 @@
 #include <optional>
 
 #include "compiler/scalar/error_propagation.h"
-#include "compiler/scalar/rounding.h"
 #include "oracle/bounds/own_error.h"
+#include "oracle/bounds/rounded.h"
 
 namespace lenz::oracle {
 
 Interval interval_of(double value, double error, double lean, Dtype dtype) {
   if (std::isinf(error) && std::isinf(lean)) {
-    const double largest = largest_finite(dtype), most = largest + last_place(dtype, largest) / 2;
+    const double most = overflow_threshold(dtype);
     return lean > 0 ? Interval{.low = std::min(value, most)} : Interval{.high = std::max(value, -most)};
   }
   const Reach reach = leaning(error, lean);
@@ -113,15 +113,16 @@ Sides within_range(const ScalarRow& row, const OwnError& own, Dtype result, doub
   constexpr double kSlack = 0x1p-48;  // of what evaluates it
   if (const double infinity = overflow_of(row, result, range); infinity != 0) return {kUnbounded, kUnbounded, infinity};
   const double largest = largest_finite(result);
-  auto side = [&](double end) {
+  auto side = [&](double end, bool outwards) {
     if (std::isinf(end)) return kUnbounded;
     if (own.exact()) return std::fabs(value - end) * kOwnSlack;
     const double added = own.with(end, {}, false, {}, std::fabs(end)).error() + std::fabs(end) * kSlack;
+    if (std::isfinite(added)) return std::fabs(value - end) * kOwnSlack + added;
+    if (outwards) return kUnbounded;
     // What lies beyond the largest number is no less than that.
-    return std::isfinite(added) ? std::fabs(value - end) * kOwnSlack + added
-                                : std::fabs(value - std::copysign(std::min(std::fabs(end), largest), end)) * kOwnSlack;
+    return std::fabs(value - std::copysign(std::min(std::fabs(end), largest), end)) * kOwnSlack;
   };
-  return {side(range.low), side(range.high)};
+  return {side(range.low, range.low < 0), side(range.high, range.high > 0)};
 }
 
 std::optional<Interval> range_at(const ScalarRow& row, Dtype compute, Dtype result,
@@ -150,7 +151,6 @@ void keep_ends(const ScalarRow& row, Dtype compute, Dtype result, std::span<cons
   if (!real || !lean || out.lean == nullptr || out.kind != ScalarKind::real) return;
   if (!picks && !is_extreme_at_corners(row)) return;
   const OwnError own(row, compute, result, false, out.formula);
-  if (out.formula != Formula::given && !own.exact()) return;  // by another one a step that overflows may end in NaN
   const auto* value = static_cast<const double*>(out.value);
   for (int64_t i = 0; i < count; ++i) {
     if (!std::isinf(out.error[i]) || out.lean[i] != 0 || std::isnan(value[i])) continue;

@@ -51,6 +51,51 @@ TEST(KeptEnds, ASumThatMayOverflowIsNoLessThanItsTerms) {
   EXPECT_TRUE(j.with(0, 0, NAN).mismatch);
 }
 
+// %e is an infinity in f16, or 162,755; %n the same below zero.
+TEST(KeptEnds, SumsAndExtremesOfWhatMayOverflowHaveTheEndsOfTheirTerms) {
+  const double inf = INFINITY, nan = NAN;
+  const Way ways[] = {
+      {"%s = aten.sum(%e, [0]) %y = aten.div(%s, 8)", {20000, inf}, {8000, -inf, nan}},
+      {"%s = aten.sum(%n, [0]) %y = aten.div(%s, 8)", {-20000, -inf}, {-8000, inf, nan}},
+      {"%y = aten.sum(%e, [0])", {inf}, {65440, -inf, nan}},
+      {"%y = aten.mean(%e, [0])", {inf, 54250}, {8000, 21000, -inf, nan}},
+      {"%s = aten.cumsum(%e, 0) %t = aten.select(%s, 0, 1) %y = aten.div(%t, 8)", {20000, inf}, {8000, nan}},
+      {"%y = aten.amax(%e, [0])", {inf}, {65504, -inf, nan}},
+      {"%y = aten.amin(%e, [0])", {1}, {2, 0, inf, nan}},
+      {"%m = aten.amin(%n, [0]) %y = aten.div(%m, 8)", {-20000, -inf}, {-8000, -1, inf, nan}},
+      {"%v, %i = aten.sort(%e) %y = aten.select(%v, 0, 1)", {2.71875}, {2, inf, nan}},
+      {"%p = aten.stack([%e, %n]) %s = aten.sum(%p) %y = aten.clone(%s)", {0, 5, inf, -inf, nan}, {}},
+  };
+  for (const Way& way : ways) {
+    Judged j(std::string("graph @g(%x: f16[3]) { %e = aten.exp(%x) %n = aten.neg(%e) ") + way.step + " return %y }",
+             {{1, 12, 0}});
+    for (const double good : way.right) EXPECT_FALSE(j.with(0, 0, good).mismatch) << way.step << ": " << good;
+    for (const double bad : way.wrong) EXPECT_TRUE(j.with(0, 0, bad).mismatch) << way.step << ": " << bad;
+  }
+}
+
+// -60,000 less 60,000 is minus infinity in f16, and no part of these.
+TEST(KeptEnds, StepsOfDefinitionsKeepTheirs) {
+  const Way ways[] = {
+      {"%y = aten._softmax(%x, 0, false)", {0}, {0.5, 1, NAN}},
+      {"%y = aten.logsumexp(%x, [0])", {60000}, {-60000, INFINITY, NAN}},
+      {"%y = aten._log_softmax(%x, 0, false)", {-INFINITY}, {0, -60000, NAN}},
+  };
+  for (const Way& way : ways) {
+    Judged j(std::string("graph @g(%x: f16[2]) { ") + way.step + " return %y }", {{-60000, 60000}});
+    for (const double good : way.right) EXPECT_FALSE(j.with(0, 0, good).mismatch) << way.step << ": " << good;
+    for (const double bad : way.wrong) EXPECT_TRUE(j.with(0, 0, bad).mismatch) << way.step << ": " << bad;
+  }
+}
+
+// Beyond the largest number there is an infinity too: of (1 - y) * gradient * y.
+TEST(KeptEnds, WhatEndsBesideTheLargestNumberMayOverflow) {
+  Judged j("graph @g(%g: f32[1], %y: f32[1]) { %d = aten.sigmoid_backward(%g, %y) return %d }",
+           {{1e-20}, {1.8446743e29}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_FALSE(j.with(0, 0, -INFINITY).mismatch);
+}
+
 // Everybody keeps the sum of a mean wider.
 TEST(KeptEnds, AMeanDoesNotOverflow) {
   Judged j("graph @g(%x: f16[4]) { %y = aten.mean(%x, [0]) return %y }", {{60000, 60000, 60000, 60000}});

@@ -22,6 +22,12 @@ inline double nearest_of(int precision, int lowest, double largest, double v) {
   return r == 0 ? std::copysign(0.0, v) : r;
 }
 
+// From here on a number is stored as an infinity; of float64, which has no room for that, its largest number.
+inline double overflow_threshold(Dtype d) {
+  const double largest = largest_finite(d);
+  return d == Dtype::f64 ? largest : largest + last_place(d, largest) / 2;
+}
+
 inline double nearest(Dtype d, double v) {
   switch (d) {
     case Dtype::f64: return v;

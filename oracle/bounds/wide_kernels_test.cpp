@@ -24,6 +24,18 @@ TEST(WideKernels, OfNarrowFloatsWithLargeSquaresAreJudged) {
     }
 }
 
+// What a kernel is off by in f32 may take a number beyond the middle between two that can be stored.
+TEST(WideKernels, WhatTheyAreOffByIsStoredToo) {
+  Judged j(
+      "graph @g(%x: f16[5, 33, 8] init uniform(-2.0, 2.0, seed=556262)) {\n"
+      "  %c = aten.clamp(%x, min=-0.75, max=1.5) %s = aten.sin(%c) %q = aten.square(%s) %y = aten.erf(%q)\n"
+      "  return %y\n}\n",
+      {}, Widening::bounds_of_eager);
+  const auto wrong = j.verdict().mismatch;
+  EXPECT_FALSE(wrong) << wrong->summary();
+  EXPECT_TRUE(j.with(0, 2, j.values()[2] * 1.01).mismatch);
+}
+
 // Of a scatter each place counts what it is made of, not all that there is.
 TEST(WideKernels, ScatteredMeansCountTheirOwnTerms) {
   for (const char* dtype : {"f16", "bf16"})
