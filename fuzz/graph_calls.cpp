@@ -71,12 +71,13 @@ void Growth::add(ValueId v) {
 }
 
 int64_t Growth::most_elements() const {
-  constexpr int64_t kLeast = 1 << 13, kMost = 1 << 23, kTimes = 16;  // as many as a value that is used again
+  constexpr int64_t kLeast = 1 << 14, kMost = 1 << 23, kTimes = 16;  // as many as a value that is used again
   return std::clamp(kTimes * habits.most_elements, kLeast, kMost);
 }
 
 bool Growth::has_too_many(const Node& node) const {
-  const int64_t most = most_elements() / (is_costly(*node.op) ? kCostly : 1);
+  constexpr int64_t kEnough = 1 << 10;
+  const int64_t most = is_costly(*node.op) ? std::max(most_elements() / kCostly, kEnough) : most_elements();
   for (uint16_t i = 0; i < node.result_count; ++i) {
     const Type& t = graph->type(node.result(i));
     if (t.is_tensor() && elements_up_to(most, t) > most) return true;
