@@ -91,8 +91,9 @@ bool is_made_of_others(const OpDef& op) {
 }
 
 bool is_costly(const OpDef& op) {
-  return op.wants.find("counted") != op.wants.npos ||
-         (!op.scalar.empty() && find_scalar(op.scalar)->has(traits::costly));
+  const OpDef& row = op.base ? *op.base : op;
+  return row.wants.find("counted") != row.wants.npos ||
+         (!row.scalar.empty() && find_scalar(row.scalar)->has(traits::costly));
 }
 
 uint64_t StratifiedChooser::below(uint64_t n) {
