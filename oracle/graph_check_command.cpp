@@ -163,7 +163,7 @@ ExitCode show_judged(const std::string& file, JudgeOptions options, bool json) {
   if (json) {
     nlohmann::json j = v.to_json();
     j["file"] = file;
-    std::printf("%s\n", j.dump(1).c_str());
+    std::printf("%s\n", j.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
     return v.code;
   }
   if (v.mismatch) {
@@ -293,7 +293,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
     }
     if (gravity(a.code) > gravity(worst)) worst = a.code;
   }
-  if (json) std::printf("%s\n", reports.dump(1).c_str());
+  if (json) std::printf("%s\n", reports.dump(1, ' ', false, nlohmann::json::error_handler_t::replace).c_str());
   return worst;
 }
 

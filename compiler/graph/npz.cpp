@@ -9,6 +9,8 @@
 #include <filesystem>
 #include <optional>
 
+#include "compiler/base/lexer.h"
+
 namespace lenz {
 
 namespace {
@@ -110,6 +112,16 @@ NpzReader::Directory NpzReader::find_directory() {
   return d;
 }
 
+namespace {
+// Whether a name can be shown: UTF-8, without control characters.
+bool is_shown_as_it_is(std::string_view name) {
+  std::string quoted;
+  append_quoted(quoted, name);
+  const auto escaped = std::ranges::count_if(name, [](char c) { return c == '"' || c == '\\'; });
+  return quoted.size() == name.size() + 2 + static_cast<size_t>(escaped);
+}
+}  // namespace
+
 void NpzReader::read_directory() {
   const Directory d = find_directory();
   std::vector<std::byte> directory = bytes_at(d.at, d.size);
@@ -140,6 +152,11 @@ void NpzReader::read_directory() {
     if (m.header_at > size_ - d.before) fail("it points outside itself");
     m.header_at += d.before;
     c.bytes(comment_size);
+    if (!is_shown_as_it_is(name)) {
+      std::string quoted;
+      append_quoted(quoted, name);
+      fail("the name " + quoted + " of an entry is no text in UTF-8");
+    }
     if (flags & 1) fail("`" + name + "` is encrypted");
     if (m.method != 0 && m.method != 8) fail("`" + name + "` is packed in an unknown way");
     if (!name.ends_with(".npy")) continue;

@@ -219,6 +219,11 @@ TEST_F(Npz, BadFilesAreRefused) {
   size_t central = bomb.find("PK\x01\x02");
   for (int i = 0; i < 4; ++i) bomb[central + 24 + static_cast<size_t>(i)] = '\xF0';  // w claims to hold 4 GB
   expect_refused(written("bomb.npz", bomb), "contradict");
+  for (const std::string name : {"b\xF5g", "b\ng"}) {  // of one length with `big`
+    std::string no_text = good;
+    for (size_t at = 0; (at = no_text.find("big.npy", at)) != std::string::npos;) no_text.replace(at, 3, name);
+    expect_refused(written("no_text.npz", no_text), "no text in UTF-8");
+  }
   NpzLimits limits;
   limits.array_bytes = 1000;
   EXPECT_THROW(NpzReader(written("good.npz", good), limits).read("big"), UserError);

@@ -52,7 +52,8 @@ struct Call {
   std::shared_ptr<std::deque<std::vector<ValueId>>> lists_ = std::make_shared<std::deque<std::vector<ValueId>>>();
 };
 
-// Whether all that a definition computes is one sum or one product of two numbers: of that there is no other formula.
+// Whether all that a definition computes is one sum or one product of two numbers, or it only moves or converts: of
+// that there is no other formula.
 bool rounds_once(const Graph& definition);
 
 // Where the `beta` of a sum beta a + alpha b is zero, the op does not look at a, NaN and all: the call with zeros in

@@ -184,10 +184,35 @@ void collect_leaves(const RunValue& v, std::vector<at::Tensor>& all) {
 }
 }  // namespace
 
+namespace {
+// Whether the dims that a reduction adds up along don't lie behind each other in memory: one step does not pass through
+// them.
+bool adds_in_several_steps(const Call& call) {
+  const TensorType& self = call.types[call.args[0].value()]->tensor();
+  const auto rank = static_cast<int64_t>(self.sizes.size());
+  std::vector<bool> reduced(self.sizes.size(), true);
+  if (const int at = call.op->schema.find("dim"); at >= 0)
+    if (const Arg& dims = call.args[static_cast<size_t>(at)]; dims.kind == ArgKind::int_list && dims.count > 0) {
+      std::fill(reduced.begin(), reduced.end(), false);
+      for (const Dim d : dims.dim_list())
+        if (rank > 0) reduced[static_cast<size_t>((d.constant() + rank) % rank)] = true;
+    }
+  std::vector<std::pair<int64_t, int64_t>> laid;  // strides and sizes
+  for (size_t i = 0; i < reduced.size(); ++i)
+    if (reduced[i] && self.sizes[i].constant() > 1)
+      laid.emplace_back(self.strides[i].constant(), self.sizes[i].constant());
+  std::ranges::sort(laid);
+  int64_t steps = laid.empty() ? 0 : 1;
+  for (size_t i = 1; i < laid.size(); ++i) steps += laid[i].first != laid[i - 1].first * laid[i - 1].second;
+  return steps > 1;
+}
+}  // namespace
+
 bool sums_in_storage(const Call& call) {
   std::string_view when = call.op->flow.in_storage;
   if (when.empty()) return call.op->has(Trait::indexing);
   if (when == "always") return true;
+  if (when == "in several steps") return adds_in_several_steps(call);
   int at = call.op->schema.find(when);
   return at >= 0 && call.args[static_cast<size_t>(at)].i != 0;
 }

@@ -231,10 +231,11 @@ at::Tensor evaluated_natively(const ScalarRow& row, Dtype compute, Dtype result,
 FineValues evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, std::span<const Planes> operands,
                             const at::Tensor& value) {
   constexpr double kUnsure = 0x1p-62;
-  const bool two = row.arity <= 2 && (row.error.rule == ErrorRule::sum || row.error.rule == ErrorRule::product) &&
-                   row.accuracy.kind == AccuracyClass::correctly_rounded;
+  const bool rounded = row.accuracy.kind == AccuracyClass::correctly_rounded;
+  const bool two =
+      row.arity <= 2 && (row.error.rule == ErrorRule::sum || row.error.rule == ErrorRule::product) && rounded;
   const bool rough = row.accuracy.kind == AccuracyClass::ulps;
-  const bool wide = compute == Dtype::f64 && result == Dtype::f64 && (two || rough);
+  const bool wide = compute == Dtype::f64 && result == Dtype::f64 && (rounded || rough);
   const bool narrow = is_reduced_float(compute) && is_reduced_float(result) && two;
   if (!(wide || narrow) || !row.eval.dds || row.has(traits::costly) || value.numel() > kManyInDetail ||
       value.scalar_type() != at::kDouble || !all_finite(value))

@@ -27,7 +27,7 @@ class OwnError {
         of_operands_(row.accuracy.of_operands),
         floating_(is_floating(result)),
         monotone_(rounds_ends(formula, result) && rounds(row, result)),
-        about_(known && formula == Formula::given && result == Dtype::f64 && rounds_once(row, result) && plain(row)),
+        about_(known && formula == Formula::given && result == Dtype::f64 && rounds_once(row, result)),
         rounds_ends_(rounds_ends(formula, result)),
         in_f32_(row.accuracy.kind == AccuracyClass::ulps && arithmetic_dtype(result) != result &&
                 row.eager.narrow_ulps == 0),

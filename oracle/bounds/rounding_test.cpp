@@ -417,5 +417,19 @@ TEST(Lean, EndsWithWhatIsWritten) {
   EXPECT_FALSE(whole.verdict().mismatch);
 }
 
+// A conversion of a certain number gives one, also where a definition is all there is to it.
+TEST(Bounds, TiesOfConversionsGoToEven) {
+  Judged j("graph @g(%x: f32[1]) { %y = aten.to(%x, dtype=bf16) return %y }", {{1.00390625}});
+  EXPECT_FALSE(j.with(0, 0, 1).mismatch);
+  EXPECT_TRUE(j.with(0, 0, 1.0078125).mismatch);
+}
+
+TEST(Bounds, RootsOfFloat64AreRoundedOnce) {
+  Judged j("graph @g(%x: f64[1]) { %y = aten.sqrt(%x) %z = aten.reciprocal(%x) return %y, %z }", {{3}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  const double right = std::sqrt(3.0);
+  EXPECT_TRUE(j.with(0, 0, std::nextafter(std::nextafter(right, 2), 2)).mismatch);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -36,6 +36,40 @@ TEST(WideKernels, WhatTheyAreOffByIsStoredToo) {
   EXPECT_TRUE(j.with(0, 2, j.values()[2] * 1.01).mismatch);
 }
 
+// Along dims that lie behind each other they add up in f32; along others they store what they have so far.
+TEST(WideKernels, SumsWithoutNaNStoreBetweenTheirSteps) {
+  const std::string in_one = "graph @g(%x: bf16[4, 64] init uniform(0.5, 1.0)) { %y = aten.nansum(%x, [1]) return %y }";
+  Judged j(in_one, {}, Widening::bounds_of_eager);
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_TRUE(j.with(0, 2, j.values()[2] * 0.98).mismatch);
+  Judged apart(
+      "graph @g(%x: bf16[8, 64, 64, 2] strides [12288, 192, 3, 2] init uniform(0.5, 1.5)) {"
+      " %y = aten.nansum(%x, [1, 3, 0, 2]) return %y }",
+      {}, Widening::bounds_of_eager);
+  EXPECT_FALSE(apart.verdict().mismatch);
+}
+
+// Their accuracy is what the kernel has there, not what it has elsewhere.
+TEST(WideKernels, AreHeldToWhatTheyAreWhereTheyAreBetter) {
+  struct Function {
+    const char* graph;
+    double off;
+  };
+  for (const Function& f :
+       {Function{"graph @g(%x: f32[1] init uniform(8.0, 9.0)) { %y = aten.special_airy_ai(%x) return %y }", 0.01},
+        Function{"graph @g(%x: f16[1] init uniform(1.0, 9.0)) { %y = aten.special_i0e(%x) return %y }", 0.0075},
+        Function{"graph @g(%a: f64[1] init uniform(1.0, 9.0), %x: f64[1] init uniform(1.0, 9.0)) "
+                 "{ %y = aten.igamma(%a, %x) return %y }",
+                 1e-9},
+        Function{"graph @g(%a: f64[1] init uniform(1.0, 9.0), %x: f64[1] init uniform(1.0, 9.0)) "
+                 "{ %y = aten.igammac(%a, %x) return %y }",
+                 1e-9}}) {
+    Judged j(f.graph, {}, Widening::bounds_of_eager);
+    EXPECT_FALSE(j.verdict().mismatch) << f.graph;
+    EXPECT_TRUE(j.with(0, 0, j.values()[0] * (1 + f.off)).mismatch) << f.graph;
+  }
+}
+
 // Of a scatter each place counts what it is made of, not all that there is.
 TEST(WideKernels, ScatteredMeansCountTheirOwnTerms) {
   for (const char* dtype : {"f16", "bf16"})

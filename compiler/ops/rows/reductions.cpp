@@ -50,7 +50,7 @@ void sums(RowSink& t) {
          .generate = make::reduction,
          .dtypes = dtypes::real_and_bool,
          .accuracy = Accuracy::accumulated,
-         .flow = {.in_storage = "always"},
+         .flow = {.in_storage = "in several steps"},
          .raises = "complex numbers",
          .decompose = R"(
            if is_integral(%self) { return aten.sum.dim_IntList(%self, $dim, $keepdim, dtype=$dtype) }
@@ -86,7 +86,7 @@ void sums(RowSink& t) {
          .generate = make::reduction,
          .dtypes = dtypes::floats,
          .accuracy = Accuracy::accumulated,
-         .flow = {.in_storage = "always"},
+         .flow = {.in_storage = "in several steps"},
          .raises = "integers and complex numbers",
          .decompose = R"(
            %there = aten.sum.dim_IntList(aten.logical_not(aten.isnan(%self)), $dim, $keepdim)

@@ -129,12 +129,29 @@ void avg_pools(RowSink& t) {
         return aten.squeeze(%y, -2))",
               pool));
   pool.variants.out_rule = OutRule::same_dtype;
-  // Narrow floats have no kernel of volumes.
+  // Narrow floats have no kernel of volumes, and an image smaller than the window has none: around it zeros are
+  // written out, and what counts is counted; a window of zeros alone has none.
   pool.decompose = LENZ_DEEP R"(
     $d = compute_dtype(%self)
     %x = choose($d == dtype(%self), %self, aten._to_copy(%self, dtype=$d))
-    %y = aten.squeeze(aten.avg_pool3d(aten.unsqueeze(%x, -3), $kernel, $step, $pad, $ceil_mode, $count_include_pad,
-                                      $divisor_override), -3)
+    if not is_open(numel(%x)) and (size(%x, -2) < at($kernel, 1) or size(%x, -1) < at($kernel, 2)) {
+      $top = at($pad, 1) $left = at($pad, 2)
+      $around = [$left, $left, $top, $top]
+      $beyond = [0, max(0, at($kernel, 2) - size(%x, -1) - 2 * $left), 0, max(0, at($kernel, 1) - size(%x, -2) - 2 * $top)]
+      %z = aten.constant_pad_nd(aten.constant_pad_nd(%x, $around, 0), $beyond, 0)
+      %sums = aten.avg_pool3d(aten.unsqueeze(%z, -3), $kernel, $step, [0, 0, 0], $ceil_mode, true, 1)
+      if given($divisor_override) { $n = $divisor_override } else {
+        %o = aten.constant_pad_nd(aten.ones_like(%x), $around, choose($count_include_pad, 1, 0))
+        %o = aten.unsqueeze(aten.constant_pad_nd(%o, $beyond, 0), -3)
+        $n = aten.clamp_min(aten.avg_pool3d(%o, $kernel, $step, [0, 0, 0], $ceil_mode, true, 1), 1)
+      }
+      %all = choose(is_integral(%x), aten.div(%sums, $n, rounding_mode="trunc"), aten.div(%sums, $n))
+      %high = aten.slice(aten.squeeze(%all, -3), -2, 0, at(result_shape(), -2))
+      %y = aten.slice(%high, -1, 0, at(result_shape(), -1))
+    } else {
+      %y = aten.squeeze(aten.avg_pool3d(aten.unsqueeze(%x, -3), $kernel, $step, $pad, $ceil_mode, $count_include_pad,
+                                        $divisor_override), -3)
+    }
     return choose($d == dtype(%self), %y, aten._to_copy(%y, dtype=dtype(%self))))";
   t.row(
       "avg_pool2d(Tensor self, int[2] kernel_size, int[2] stride=[], int[2] padding=0, bool ceil_mode=False, bool "
