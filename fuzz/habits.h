@@ -45,7 +45,7 @@ struct Pool {
   std::vector<const OpDef*> singling;  // functional rows that say what some number beside an operand makes of it
 };
 
-// A case of a campaign. Cases begin from one row or rewrite rule after the other, so that a few hundred have met them
+// A case of a campaign. Cases begin from one row or rewrite rule after the other, so that a few thousand have met them
 // all.
 struct Turn {
   uint64_t seed = 0, number = 0;
