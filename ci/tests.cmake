@@ -32,7 +32,7 @@ if(PROJECT_BINARY_DIR STREQUAL "${PROJECT_SOURCE_DIR}/build")
     lenz_ci_test(fuzz.written_faults_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/mutants/written_test.py)
     lenz_ci_test(fuzz.score_test 60 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/fuzz/mutants/score_test.py)
     # One fault each of text, a pass, lowering, schedule and machine code, found and blamed from end to end.
-    lenz_ci_test(fuzz.seeded_faults 600 $<TARGET_FILE:lenz> fuzz --score --workers 1 --cases 96 --all-found
+    lenz_ci_test(fuzz.seeded_faults 600 $<TARGET_FILE:lenz> fuzz --score --workers 1 --cases 384 --all-found
       --only text-forgets-mutated,views-of-two-bases-are-one,last-element-taken-for-proved,recomputed-without-mask,cache-forgets-code
       --out ${PROJECT_BINARY_DIR}/seeded_faults)
     lenz_ci_test(oracle.python_program_test 120 ${LENZ_PYTHON} ${PROJECT_SOURCE_DIR}/oracle/python_program_test.py
@@ -55,7 +55,7 @@ endif()
 if(LENZ_TORCH)
   lenz_ci_test(corpus_check 1500 ${LENZ_PYTHON} ${ci}/corpus_check.py $<TARGET_FILE:lenz>)
   # A minute of random graphs, the same each time; ./ci/signoff and ./ci/nightly draw fresh ones, and more.
-  lenz_ci_test(fuzz_check 1200 $<TARGET_FILE:lenz> fuzz --cases 500 --seed 1 --out ${PROJECT_BINARY_DIR}/fuzz_check)
+  lenz_ci_test(fuzz_check 1200 $<TARGET_FILE:lenz> fuzz --cases 2000 --seed 1 --out ${PROJECT_BINARY_DIR}/fuzz_check)
   lenz_ci_test(saved_results 600 ${LENZ_PYTHON} ${ci}/saved_results.py $<TARGET_FILE:lenz> --no-corpus --drawn 40
     --values special --jobs 1)
   lenz_ci_test(ops_check 600 $<TARGET_FILE:lenz> ops --check --calls 200)

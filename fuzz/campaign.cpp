@@ -24,7 +24,8 @@ namespace lenz::fuzz {
 namespace {
 using Clock = std::chrono::steady_clock;
 using nlohmann::json;
-constexpr size_t kSlice = 48;  // batches that one worker process sees at most: it compiles what they share
+constexpr size_t kSlice = 6144;  // cases that one worker process sees at most: it compiles what they share
+constexpr size_t kForeignSlice = 192;
 constexpr int kDeathsOfBatch = 16;
 constexpr double kSlow = 0.005;  // seconds of the processor; what takes less nobody asks about
 const std::string kLooksLike = "Looks like issue ";
@@ -149,7 +150,8 @@ class Campaign {
   void slice() {
     const int workers = options_.workers;
     std::vector<std::pair<uint64_t, uint64_t>> batches;  // first, cases
-    while (batches.size() < kSlice * static_cast<size_t>(workers) && next_ < end()) {
+    const size_t most = (is_foreign(options_.only) ? kForeignSlice : kSlice) / batch_ * static_cast<size_t>(workers);
+    while (batches.size() < most && next_ < end()) {
       // A run that was to have fewer cases ended with a shorter batch.
       if (const auto there = done_.find(next_); there != done_.end()) {
         next_ += there->second;

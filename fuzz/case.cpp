@@ -206,7 +206,7 @@ void blame(const Graph& graph, const Setting& setting, Failure& failure) {
   options.folder = setting.folder;
   auto by_bits = [&] {
     if (failure.property != "exact_passes") return;
-    for (const oracle::Values kind : {setting.values, oracle::Values::special}) {  // of both kinds the property asks
+    for (const oracle::Values kind : {setting.values, another_kind(setting)}) {  // of both the property asks
       Setting with = setting;
       with.values = kind;
       const std::string pass = pass_that_changes_bits(graph, with);

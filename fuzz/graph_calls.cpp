@@ -71,12 +71,18 @@ void Growth::add(ValueId v) {
 }
 
 int64_t Growth::most_elements() const {
-  constexpr int64_t kMost = 1 << 23, kTimes = 16;  // as many as a value that is used again
-  return std::min(kMost, kTimes * habits.most_elements);
+  constexpr int64_t kLeast = 1 << 14, kMost = 1 << 23, kTimes = 16;  // as many as a value that is used again
+  return std::clamp(kTimes * habits.most_elements, kLeast, kMost);
 }
 
-bool Growth::too_many(const Type& t) const {
-  return t.is_tensor() && elements_up_to(most_elements(), t) > most_elements();
+bool Growth::has_too_many(const Node& node) const {
+  constexpr int64_t kEnough = 1 << 10;
+  const int64_t most = is_costly(*node.op) ? std::max(most_elements() / kCostly, kEnough) : most_elements();
+  for (uint16_t i = 0; i < node.result_count; ++i) {
+    const Type& t = graph->type(node.result(i));
+    if (t.is_tensor() && elements_up_to(most, t) > most) return true;
+  }
+  return false;
 }
 
 bool is_made_of_others(const OpDef& op) {
@@ -85,8 +91,9 @@ bool is_made_of_others(const OpDef& op) {
 }
 
 bool is_costly(const OpDef& op) {
-  return op.wants.find("counted") != op.wants.npos ||
-         (!op.scalar.empty() && find_scalar(op.scalar)->has(traits::costly));
+  const OpDef& row = op.base ? *op.base : op;
+  return row.wants.find("counted") != row.wants.npos ||
+         (!row.scalar.empty() && find_scalar(row.scalar)->has(traits::costly));
 }
 
 uint64_t StratifiedChooser::below(uint64_t n) {
@@ -163,7 +170,11 @@ Sizes GraphCalls::a_shape(int min_rank, int max_rank, int64_t min_size) {
 }
 
 // An element of a costly function takes as long as dozens of another one.
-int64_t GraphCalls::most_of_shape() const { return growth_.habits.most_elements / (costly_ ? kCostly : 1); }
+int64_t GraphCalls::most_of_shape() const {
+  constexpr int64_t kLeast = 64;  // vectors have ends even there
+  const int64_t most = growth_.habits.most_elements;
+  return costly_ ? std::max(most / kCostly, std::min(most, kLeast)) : most;
+}
 
 // One dim is long, and of no round size more often than not.
 Sizes GraphCalls::a_large_shape(int min_rank, int max_rank, int64_t min_size) {
@@ -311,7 +322,9 @@ ValueId GraphCalls::adapted(const TensorWish& wish, DtypeSet dtypes) {
 int64_t GraphCalls::elements_within(const Sizes& sizes) const {
   int64_t elements = 1;
   for (const int64_t n : sizes) elements *= std::max<int64_t>(n, 1);
-  const int64_t most = is_made_of_others(op_) ? growth_.habits.most_elements : growth_.most_elements();
+  constexpr int64_t kEnough = 1 << 12;  // for the plainest sizes that follow from others
+  const int64_t most =
+      is_made_of_others(op_) ? std::max(growth_.habits.most_elements, kEnough) : growth_.most_elements();
   if (elements > most) throw Unsupported("more elements than a case may have");
   return elements;
 }

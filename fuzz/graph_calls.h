@@ -21,9 +21,9 @@ struct Growth {
   size_t most_inputs = 10;
   bool wants_input = false;  // the next operand is no parameter, where habits.parameters makes constants of these
 
-  void add(ValueId v);            // if calls can use it
-  int64_t most_elements() const;  // of an input or a result
-  bool too_many(const Type& t) const;
+  void add(ValueId v);                        // if calls can use it
+  int64_t most_elements() const;              // of an input or a result
+  bool has_too_many(const Node& node) const;  // in what it gives; of a costly function as many cost more
 };
 
 bool is_constant(const Graph& graph, ValueId v);  // or a view of one: nobody may write to it

@@ -23,7 +23,6 @@
 namespace lenz::fuzz {
 
 namespace {
-constexpr size_t kRowsOfCase = 4;  // that it begins from
 constexpr std::string_view kElement = "lenz.getitem";
 constexpr std::string_view kSize = "aten.sym_size.int";                            // op name: a number of the graph's
 constexpr std::string_view kSum = "lenz.sym_add";                                  // op name: another one
@@ -72,29 +71,25 @@ class Grower {
     });
   }
 
-  // What the case's turn says stands first and in the middle, so that it meets what came before and what comes behind.
+  // What the case's turn says stands first or in the middle, so that it meets what came before and what comes behind.
   void grow_from_turn(Growth& growth) {
     if (growth.habits.about != About::much) return grow_briefly(growth);
     const uint64_t number = options_.turn ? options_.turn->among_its_like() : 0;
-    const size_t begun = growth.graph->node_count(), early = growth.habits.ops / 6;
-    const size_t first_idiom = c_.below(2);
-    for (size_t place = 0; place < (growth.habits.large ? 1 : kRowsOfCase); ++place) {
-      if (place % 2 == first_idiom) idiom_in_turn(growth, number * kRowsOfCase / 2 + place / 2);
-      row_in_turn(growth, number * kRowsOfCase + place);
-      if (growth.habits.lazy > 0 && place == 1) look_lazily(growth);
-      if (growth.habits.parts > 0 && place == 2) grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
-      steps(growth, early);
-    }
+    const size_t begun = growth.graph->node_count();
+    if (c_.flip()) steps(growth, growth.habits.ops / 3);
+    if (number % 2 == 0) idiom_in_turn(growth, number / 2);
+    row_in_turn(growth, number);
+    if (growth.habits.lazy > 0 && c_.flip()) look_lazily(growth);
+    if (growth.habits.parts > 0 && c_.flip()) grow_parts(growth, c_, [&](NodeId id) { made(growth, id); });
     const size_t made = growth.graph->node_count() - begun;
     if (made < growth.habits.ops) steps(growth, growth.habits.ops - made);
   }
 
   void grow_briefly(Growth& growth) {
-    constexpr uint64_t kRows = 4, kMore = 12, kRules = 8;
     const uint64_t number = options_.turn->among_its_like();
-    growth.most_inputs += 3 * kMore;  // what a row meets first is what its row says, not what others left
+    growth.most_inputs += 3 * kMostBegunFrom;  // what a row meets first is what its row says, not what others left
     const About about = growth.habits.about;
-    const uint64_t count = about == About::rules ? kRules : about == About::rows ? kRows : kMore;
+    const uint64_t count = begun_from(about);
     for (uint64_t place = 0; place < count; ++place) {
       const uint64_t index = number * count + place;
       switch (about) {
@@ -103,7 +98,7 @@ class Grower {
         default: row_in_turn(growth, index);
       }
     }
-    if (about == About::rows && growth.habits.hazards > 0) hazards(growth);
+    if (about == About::rows && growth.habits.hazards > 1) hazards(growth);
     steps(growth, growth.habits.ops);
   }
 
@@ -258,12 +253,9 @@ class Grower {
   static NodeId appended(Growth& growth, const OpDef& op, std::span<const Arg> args) {
     Graph& graph = *growth.graph;
     const NodeId id = graph.append(op, args);
-    for (uint16_t i = 0; i < graph.node(id).result_count; ++i) {
-      if (!growth.too_many(graph.type(graph.node(id).result(i)))) continue;
-      graph.erase(id);
-      throw Unsupported("more elements than a case may have");
-    }
-    return id;
+    if (!growth.has_too_many(graph.node(id))) return id;
+    graph.erase(id);
+    throw Unsupported("more elements than a case may have");
   }
 
   void write_to_operand(Growth& growth, std::span<const Arg> args) {
@@ -431,8 +423,7 @@ class Grower {
     bool too_many = false;
     for (NodeId id = graph.last(); id != before; id = graph.previous(id)) {
       steps.push_back(id);
-      for (uint16_t i = 0; i < graph.node(id).result_count; ++i)
-        too_many = too_many || growth.too_many(graph.type(graph.node(id).result(i)));
+      too_many = too_many || growth.has_too_many(graph.node(id));
     }
     if (too_many) {
       graph.erase_all(steps);

@@ -70,6 +70,17 @@ uint64_t Turn::of(uint64_t index, uint64_t count) const {
 
 About about(uint64_t number) { return kAbout[number % std::size(kAbout)]; }
 
+size_t begun_from(About about) {
+  switch (about) {
+    case About::much:
+    case About::rows:
+    case About::rules: return 1;
+    case About::more_rows: return 2;
+    case About::pointwise: return kMostBegunFrom;
+  }
+  return 1;
+}
+
 uint64_t Turn::among_its_like() const {
   const auto here = std::begin(kAbout) + number % std::size(kAbout);
   const auto in_all = static_cast<uint64_t>(std::ranges::count(kAbout, *here));
@@ -144,6 +155,9 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.constants = c.any_of<uint32_t>({0, 0, 2, 12, 16});  // 16: what folds constants finds all that it asks for
   h.numbers = c.any_of<uint32_t>({0, 0, 0, 8});
   h.repeats = c.any_of<uint32_t>({0, 0, 1, 4});
+  constexpr int64_t kMostElements[] = {256, 1024, 8192};
+  constexpr uint32_t kShare[] = {24, 7, 1};  // each kind of them costs about as much as another
+  h.most_elements = kMostElements[c.weighted(kShare)];
   h.idioms = c.any_of<uint32_t>({0, 0, 2, 8});
   const uint64_t begins = options.turn ? options.turn->number : c.below(kCorpusEvery);
   if (options.corpus && begins % kCorpusEvery == kCorpusEvery - 1) {
@@ -153,13 +167,13 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
   h.parameters = c.below(8) == 7;
   if (options.turn) h.about = about(options.turn->number);
   if (h.about != About::much) {
-    h.ops = c.below(3);
+    h.ops = c.below(2);
     if (h.about == About::pointwise) {
       h.ops = h.constants = 0;
       h.parameters = false;
       h.common = {c.between(1, 2), c.any_of<int64_t>({24, 17, 31, 33})};  // many elements meet many others
     }
-  } else if (options.large && !h.corpus && c.below(5) == 4) {
+  } else if (options.large && !h.corpus && c.below(20) == 19) {
     make_large(h, c);
   }
   switch (c.below(6)) {

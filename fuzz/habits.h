@@ -45,7 +45,7 @@ struct Pool {
   std::vector<const OpDef*> singling;  // functional rows that say what some number beside an operand makes of it
 };
 
-// A case of a campaign. Cases begin from one row or rewrite rule after the other, so that a few hundred have met them
+// A case of a campaign. Cases begin from one row or rewrite rule after the other, so that a few thousand have met them
 // all.
 struct Turn {
   uint64_t seed = 0, number = 0;
@@ -65,18 +65,21 @@ struct GrowOptions {
   std::optional<Turn> turn;
 };
 
-// What a campaign's case is about: a graph that does many things; a few rows and little besides, which is soon asked
-// everything; a dozen of them, which are asked of all but machine code, most of what everything costs; a dozen
-// elementwise ones side by side, of which machine code is soon made; some rewrite rules, which passes alone are asked
-// of. Those that cost little for what they ask come oftener: a rule in turn takes an eighth of what a row takes, and a
-// row without machine code a third.
+// What a campaign's case is about: a graph that does many things; a row and little besides, which is soon asked
+// everything; some of them, which are asked of all but machine code, most of what everything costs; some elementwise
+// ones side by side, of which machine code is soon made; a rewrite rule, which passes alone are asked of. Those that
+// cost little for what they ask come oftener: a rule in turn takes an eighth of what a row takes, and a row without
+// machine code a third. What a case costs goes with its nodes: few of them are soon told apart when it fails, and what
+// stands side by side meets in graphs that do many things.
 enum class About : uint8_t { much, rows, more_rows, pointwise, rules };
 inline constexpr About kAbout[] = {About::rows,  About::rules,     About::much,      About::more_rows, About::rules,
                                    About::much,  About::rows,      About::pointwise, About::rules,     About::much,
                                    About::rules, About::more_rows, About::much};
 About about(uint64_t number);
+size_t begun_from(About about);              // so many rows, or rules, in turn
+inline constexpr size_t kMostBegunFrom = 3;  // of them
 inline constexpr uint64_t kCorpusEvery =
-    std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
+    2 * std::size(kAbout);  // of so many cases the last begins with a graph of the corpus
 
 // As what an element of a costly function counts, a sum of many terms, for the interpreter and for the oracle.
 inline constexpr int64_t kCostly = 32;
@@ -104,7 +107,7 @@ struct Habits {
   std::vector<int64_t> common;          // the shape of most new operands; empty: none is
   bool corpus = false;                  // begins with a graph of the corpus, changed
   bool symbolic = false, tame = false;  // tame: large magnitudes are brought back
-  int64_t most_elements = 8192;         // of a value that is used again
+  int64_t most_elements = 256;          // of a value that is used again
   bool large = false;                   // some dim has as many as that allows
   DtypeSet dtypes;                      // that it prefers; empty: any
 };

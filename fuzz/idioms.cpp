@@ -272,7 +272,10 @@ class Instance {
             args[i] = default_arg(graph_.context(), param);
         for (Arg& a : args)
           if (a.kind == ArgKind::dtype && c_.flip()) a = Arg::of_dtype(a_known_dtype(a.dtype(), args[0]));
-        if (apart(*op, args)) return graph_.try_append(*op, args).value_or(kNone);
+        if (!apart(*op, args)) return kNone;
+        const NodeId made = graph_.try_append(*op, args).value_or(kNone);
+        if (made == kNone || !growth_.has_too_many(graph_.node(made))) return made;
+        graph_.erase(made);
       }
     } catch (const UserError&) {
     } catch (const Unsupported&) {

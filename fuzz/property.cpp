@@ -109,8 +109,8 @@ oracle::Trial& Subject::trial() {
 }
 
 oracle::Trial* Subject::trial_with(oracle::Values kind) {
-  constexpr int64_t kMany = 1 << 17;
-  if (elements(1) >= kMany) return nullptr;
+  constexpr int64_t kMany = 1 << 15;
+  if (elements(kCostly) >= kMany) return nullptr;
   std::unique_ptr<Other>& other = others_[kind];
   if (!other) {
     const oracle::Binding& sizes = trial().binding();
@@ -265,7 +265,7 @@ bool Subject::has_few_elements() {
 }
 
 bool Subject::has_few_points(const loops::Program& program) {
-  constexpr double kMany = 1 << 16;
+  constexpr double kMany = 1 << 14;
   return has_few_elements() && points(program, sizes()) < kMany;
 }
 

@@ -16,8 +16,8 @@ std::optional<oracle::Mismatch> differs(Subject& subject, oracle::Trial& trial) 
 std::optional<Failure> holds(Subject& subject) {
   if (!Subject::any_changed(subject.passed().exact_runs)) return std::nullopt;
   if (auto mismatch = differs(subject, subject.trial())) return subject.failed("exact_passes", *mismatch);
-  constexpr oracle::Values kOthers[] = {oracle::Values::special};
-  return failure_with_values(subject, "exact_passes", kOthers,
+  const oracle::Values others[] = {another_kind(subject.setting())};  // which all_passes asks of too
+  return failure_with_values(subject, "exact_passes", others,
                              [&](oracle::Trial& other) { return differs(subject, other); });
 }
 }  // namespace

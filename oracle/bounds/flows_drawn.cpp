@@ -201,6 +201,7 @@ Outcome flow_random(FlowContext& in, const Call& call) {
     at::Tensor wide = call.values[v]->value.toTensor(), drawn = narrow[v]->value.toTensor();
     if (wide.sizes() != drawn.sizes()) wide.resize_(drawn.sizes());
     wide.copy_(drawn);
+    in.store.may_be_any(wide);  // whatever it held
     settle_drawn(wide, call.types[v]->dtype);
   }
   for (RunValue& r : out.results) {

@@ -54,14 +54,15 @@ inline constexpr std::string_view kGeometricLoops =
   "  $e = raveled($i, shape(%out)) $n = numel(%out) " \
   "  %out[$i] = " LENZ_COIN("to(" probability ", f64)") " }"
 inline constexpr std::string_view kCoinLoops = LENZ_TOSSED("$p");
-#define LENZ_PROBABILITIES(P)                                            \
-  "%fine = temporary(bool, []) "                                         \
-  "for reduce $r in shape(" P ") { f = reduce all(" P "[$r] >= 0 and " P \
-  "[$r] <= 1) %fine[[]] = f } "                                          \
-  "check(%fine, \"a probability out of [0, 1]\") "
-inline constexpr std::string_view kCoinByTensorLoops = LENZ_PROBABILITIES("%p") LENZ_TOSSED(LENZ_OF("p"));
-inline constexpr std::string_view kCoinBySelfLoops = LENZ_PROBABILITIES("%self") LENZ_TOSSED("%self[$i]");
-#undef LENZ_PROBABILITIES
+// Of the coins that are thrown: who throws none asks nothing of probabilities.
+#define LENZ_CHECKED_TOSSES(probability)                                                \
+  "%fine = temporary(bool, []) "                                                        \
+  "for reduce $i in shape(%out) { f = reduce all(" probability " >= 0 and " probability \
+  " <= 1) %fine[[]] = f } "                                                             \
+  "check(%fine, \"a probability out of [0, 1]\") " LENZ_TOSSED(probability)
+inline constexpr std::string_view kCoinByTensorLoops = LENZ_CHECKED_TOSSES(LENZ_OF("p"));
+inline constexpr std::string_view kCoinBySelfLoops = LENZ_CHECKED_TOSSES("%self[$i]");
+#undef LENZ_CHECKED_TOSSES
 #undef LENZ_TOSSED
 #undef LENZ_OF
 
