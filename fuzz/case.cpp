@@ -196,6 +196,17 @@ std::string pass_that_changes_bits(const Graph& graph, const Setting& setting) {
 }
 }  // namespace
 
+std::vector<PipelineLine> lines_left_in(std::string_view passes) {
+  const PassSelection selection = PassSelection::parse(passes, pipeline());
+  constexpr Level kLevels[] = {Level::torch, Level::aten, Level::core};
+  std::vector<PipelineLine> lines;
+  for (const PipelineLine& line : pipeline())
+    if (std::ranges::any_of(
+            kLevels, [&](Level at) { return line.pass.levels.has(at) && selection.enabled(line.pass.name, at); }))
+      lines.push_back(line);
+  return lines;
+}
+
 void blame(const Graph& graph, const Setting& setting, Failure& failure) {
   oracle::GraphCheckOptions options;
   options.seeds = 1;
@@ -204,6 +215,8 @@ void blame(const Graph& graph, const Setting& setting, Failure& failure) {
   options.values = setting.values;
   options.core = options.loops = options.bisect = true;
   options.folder = setting.folder;
+  const std::vector<PipelineLine> left_in = lines_left_in(failure.without.empty() ? setting.passes : failure.without);
+  options.lines = left_in;
   auto by_bits = [&] {
     if (failure.property != "exact_passes") return;
     for (const oracle::Values kind : {setting.values, another_kind(setting)}) {  // of both the property asks

@@ -58,6 +58,10 @@ class CaseRunner {
   std::shared_ptr<native::KeptObjects> objects_;  // of all its cases
 };
 
+// The pipeline without the passes that these leave out ("-noop_removal,-dead_code"): what they would do hides what
+// only shows without them.
+std::vector<PipelineLine> lines_left_in(std::string_view passes);
+
 // What the failure of a case is to be called: the step that a bisection finds in the place of the property's name.
 void blame(const Graph& graph, const Setting& setting, Failure& failure);
 

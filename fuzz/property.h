@@ -36,10 +36,11 @@ struct Setting {
 
 struct Failure {
   std::string property;
-  std::string stage;        // the step to blame where it was found: a pass, an op's lowering; else the property's own
-  std::string symptom;      // a rung of the ladder, "internal error", "refused", "SIGSEGV", "no answer"
-  std::string detail;       // for people
-  std::string values = {};  // the kind of values that it takes, if it is not the setting's
+  std::string stage;         // the step to blame where it was found: a pass, an op's lowering; else the property's own
+  std::string symptom;       // a rung of the ladder, "internal error", "refused", "SIGSEGV", "no answer"
+  std::string detail;        // for people
+  std::string values = {};   // the kind of values that it takes, if it is not the setting's
+  std::string without = {};  // passes that it takes to be left out: "-noop_removal,-dead_code"
 
   // What the failure is called, before and after reduction: `ops` are the reduced graph's.
   std::string key() const { return property + " | " + stage + " | " + symptom; }

@@ -14,13 +14,13 @@ using Clock = std::chrono::steady_clock;
 
 std::string packed(const std::optional<Failure>& f) {
   if (!f) return {};
-  nlohmann::json j = {f->property, f->stage, f->symptom, f->detail};
+  nlohmann::json j = {f->property, f->stage, f->symptom, f->detail, f->values, f->without};
   return j.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 std::optional<Failure> unpacked(const std::string& text) {
   if (text.empty()) return std::nullopt;
   auto j = nlohmann::json::parse(text);
-  return Failure{j[0], j[1], j[2], j[3]};
+  return Failure{j[0], j[1], j[2], j[3], j[4], j[5]};
 }
 
 // What each case fails with, run side by side. A fresh process each where they may kill it.

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "compiler/graph/text.h"
 
 namespace lenz::fuzz {
@@ -26,6 +28,18 @@ TEST(Triage, WhatEagerTakesMayBeOne) {
   const Triaged t = triaged("graph @g(%x: f32[3]) {\n  %y = aten.neg(%x)\n  return %y\n}\n");
   EXPECT_FALSE(t.eager_dies);
   EXPECT_FALSE(t.alone);  // nothing of ours dies either
+}
+
+// Bisected with all passes in, what goes wrong without some goes right, and nobody is blamed.
+TEST(Triage, PassesThatWereLeftOutAreLeftOutOfTheBisection) {
+  auto stands = [](const std::vector<PipelineLine>& lines, std::string_view pass) {
+    return std::ranges::any_of(lines, [&](const PipelineLine& line) { return line.pass.name == pass; });
+  };
+  const auto left_in = lines_left_in("-common_subexpressions,-dead_code");
+  EXPECT_FALSE(stands(left_in, "common_subexpressions"));
+  EXPECT_FALSE(stands(left_in, "dead_code"));
+  EXPECT_TRUE(stands(left_in, "pointless_views"));
+  EXPECT_EQ(lines_left_in("").size(), pipeline().size());
 }
 
 TEST(Triage, AFindingIsWrittenAsAGraphAPageAndATest) {

@@ -66,8 +66,28 @@ std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
   return any ? without_it_and_all_of_it(*apart, same) : nullptr;
 }
 
+// The same with types in the place of operands that give theirs alone (`new_zeros`): no value hangs on these. Null:
+// none does that.
+std::unique_ptr<Graph> with_types_said(const Graph& graph) {
+  std::unique_ptr<Graph> said = graph.clone();
+  bool any = false;
+  for (bool again = true; again;) {  // a definition may be of that kind too
+    again = false;
+    for (NodeId id = said->first(), next; id != kNone; id = next) {
+      next = said->node(id).next;
+      const OpDef& op = *said->node(id).op;
+      const bool drawn = op.has(Trait::random) || op.has(Trait::nondeterministic);
+      if (op.has(Trait::reads_metadata_only) && !drawn && !op.schema.mutates()) again |= expand_node(*said, id);
+    }
+    any |= again;
+  }
+  return any ? std::move(said) : nullptr;
+}
+
 // Nothing of it is left out but what nobody needs. Null: there is nothing of that kind.
-std::unique_ptr<Graph> without_all_needless(const Graph& graph) {
+std::unique_ptr<Graph> without_all_needless(const Graph& given) {
+  const std::unique_ptr<Graph> said = with_types_said(given);
+  const Graph& graph = said ? *said : given;
   std::unique_ptr<Graph> left;
   for (bool again = true; again;) {
     again = false;

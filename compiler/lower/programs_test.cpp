@@ -102,6 +102,17 @@ TEST(LoweredPrograms, LoopsAreForTheHost) {
   auto graph = parse_graph("graph @g(%x: f32[4]) { %y = aten._to_copy(%x, device=cuda) return %y }", op_table());
   EXPECT_THROW(lower_graph(*graph), Unsupported);
 }
+// What an input has become is what computes from it reads.
+TEST(LoweredPrograms, AnInputThatIsGivenASizeIsReadAsWhatItBecame) {
+  auto graph = parse_graph(
+      "graph @g(%x: f32[0] mut, %v: f32[2]) level core {\n  %now = lenz.resized_to(%x, %v)\n"
+      "  %n = aten._neg_view(%now)\n  return %n\n}\n",
+      op_table());
+  const loops::Program program = lower_graph(*graph);
+  EXPECT_FALSE(expect_valid(program, "resized"));
+  EXPECT_NE(print(program).find("load %v["), std::string::npos) << print(program);
+}
+
 // What counts from 0 by one is a coordinate; other beginnings and steps take their sum and product.
 TEST(LoweredPrograms, CountingIsACoordinate) {
   auto lowered = [](const std::string& call) {

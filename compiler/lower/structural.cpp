@@ -339,6 +339,7 @@ void Lowering::lower_resized_to(const Node& node) {
   if (now.input == kNone) throw Unsupported("a sub-graph that gives its caller's tensor another size");
   program.buffers[was].mutated = true;
   buffers_[input] = now.buffer;
+  buffers_[node.result()] = buffer(node.args[1].value());  // for what computes from it, as lazy views do
   changed_.push_back(std::move(now));
 }
 

@@ -45,6 +45,7 @@ std::optional<Failure> holds(Subject& subject) {
   if (auto mismatch = wrong(trial, program, trial.on_loops(program))) {
     auto failure = subject.failed("passes_off", *mismatch);
     failure->detail += "\n  without: " + off;
+    failure->without = off;
     return failure;
   }
   return std::nullopt;

@@ -85,9 +85,12 @@ const Type* concrete_type(Context& context, const Type& claimed, const RunValue&
   return context.tensor(type);
 }
 
-Dtype first_dtype(const Type& type) {
-  if (type.kind == TypeKind::list) return type.elements().empty() ? Dtype::f32 : type.elements()[0]->dtype;
-  return type.is_tensor() ? type.dtype : Dtype::i64;
+std::vector<Dtype> dtypes_of(const Type& type) {
+  if (type.kind != TypeKind::list || type.elements().empty())
+    return {type.is_tensor() ? type.dtype : type.kind == TypeKind::list ? Dtype::f32 : Dtype::i64};
+  std::vector<Dtype> dtypes;
+  for (const Type* element : type.elements()) dtypes.push_back(element->dtype);
+  return dtypes;
 }
 }  // namespace
 
@@ -117,7 +120,8 @@ Call::Call(const Graph& in, const Node& node, std::span<const RunValue> from, co
       args.push_back(a);
     }
   }
-  for (uint16_t i = 0; i < node.result_count; ++i) result_dtypes.push_back(first_dtype(in.type(node.result(i))));
+  for (uint16_t i = 0; i < node.result_count; ++i)
+    for (Dtype d : dtypes_of(in.type(node.result(i)))) result_dtypes.push_back(d);
 }
 
 Arg Call::list_arg(std::vector<ValueId> ids) {

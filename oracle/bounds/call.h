@@ -19,7 +19,7 @@ struct Call {
   std::vector<Arg> args;
   std::vector<RunValue> values;      // widened
   std::vector<const Type*> types;    // the graph's own
-  std::vector<Dtype> result_dtypes;  // the graph's own; of a list: of its first element
+  std::vector<Dtype> result_dtypes;  // the graph's own; of a list: of its elements
   // Numbers of the run among the arguments (in lists too), each with its argument's index. They stand in `args` as
   // literals; here is who they are.
   std::vector<std::pair<size_t, RunValue>> numbers;

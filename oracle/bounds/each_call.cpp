@@ -16,6 +16,8 @@ size_t length_of(const Call& call, size_t param) {
 }
 
 Dtype element_dtype(const Call& call, size_t k) {
+  const bool makes_a_list = call.op->variant == VariantKind::functional && !call.op->schema.returns.empty();
+  if (makes_a_list && k < call.result_dtypes.size()) return call.result_dtypes[k];
   for (size_t i = 0; i < call.args.size(); ++i) {
     if (!call.op->schema.params[i].type.list) continue;
     const Arg& a = call.args[i];

@@ -377,7 +377,8 @@ Reach away_from(double value, Size a, Size b, double beside) {
 }
 
 double quotient_error(double a, double ea, double b, double eb) {
-  return b > eb ? (ea + a / b * eb) / (b - eb) : kUnbounded;
+  if (!(b > eb)) return kUnbounded;
+  return ea / (b - eb) + (eb > 0 ? a / b * (eb / (b - eb)) : 0);  // shares alone: a product of such small ones is 0
 }
 }  // namespace
 

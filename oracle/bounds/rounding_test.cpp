@@ -431,5 +431,13 @@ TEST(Bounds, RootsOfFloat64AreRoundedOnce) {
   EXPECT_TRUE(j.with(0, 0, std::nextafter(std::nextafter(right, 2), 2)).mismatch);
 }
 
+// Least numbers over small ones: how far off the quotient is, as a share of it, no product of both loses.
+TEST(Bounds, QuotientsOfLeastNumbersAreAsFarOffAsTheirDivisors) {
+  Judged j("graph @g(%x: f64[1], %least: f64[1]) { %y = aten.exp(%x) %q = aten.div(%least, %y) return %y, %q }",
+           {{-355.0}, {5e-324}});
+  EXPECT_GT(j.errors(0)[0], 0);
+  EXPECT_GE(j.errors(1)[0] / j.values(1)[0], j.errors(0)[0] / j.values(0)[0]);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -87,5 +87,15 @@ TEST(WideKernels, ScatteredMeansCountTheirOwnTerms) {
     }
 }
 
+// Of lists each element is made in its own dtype, which no operand need have.
+TEST(WideKernels, OfListsAreJudgedByWhatAnElementIs) {
+  Judged j(R"(graph @g(%x: f32[1] init uniform(0.5, 4.0, seed=21056), %i: i64[2] init zeros, %n: i64[1] init ones) {
+    %p = aten.pow(%x, %x) %z = aten.to(%p, c128)
+    %l = aten._foreach_div([%n, %i], [%n, %z]) %r = lenz.getitem(%l, 1)
+    return %r
+  })");
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
 }  // namespace
 }  // namespace lenz::oracle
