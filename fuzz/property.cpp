@@ -8,6 +8,7 @@
 #include "compiler/graph/equal.h"
 #include "compiler/graph/rebuild.h"
 #include "compiler/graph/text.h"
+#include "compiler/loops/points.h"
 #include "compiler/scalar/scalar.h"
 #include "fuzz/excuses.h"
 #include "fuzz/habits.h"
@@ -266,7 +267,7 @@ bool Subject::has_few_elements() {
 
 bool Subject::has_few_points(const loops::Program& program) {
   constexpr double kMany = 1 << 14;
-  return has_few_elements() && points(program, sizes()) < kMany;
+  return has_few_elements() && loops::points(program, sizes()) < kMany;
 }
 
 bool Subject::interprets(Form form, const loops::Program& program) {
@@ -274,35 +275,7 @@ bool Subject::interprets(Form form, const loops::Program& program) {
   constexpr uint64_t kForms = 4;
   if (has_few_points(program)) return true;
   return setting_.seed / 8 % kForms == static_cast<uint64_t>(form) && elements(kCostly) < kMost &&
-         points(program, sizes()) < kMostPoints;
-}
-
-namespace {
-double points_of(std::span<const loops::Axis> axes, const SymValues& sizes) {
-  double all = 1;
-  for (const loops::Axis& axis : axes) all *= static_cast<double>(evaluate(axis.extent, sizes).value_or(1));
-  return all;
-}
-double points_of(const loops::Node& node, const SymValues& sizes) {
-  const auto* nest = std::get_if<loops::Nest>(&node.is);
-  if (!nest) return 0;
-  double each = 1;
-  for (const loops::Instr& i : nest->body)
-    if (i.kind == loops::InstrKind::scalar && i.row->has(traits::costly)) each += kCostly;
-  return each * points_of(nest->axes, sizes);
-}
-}  // namespace
-
-double points(const loops::Program& program, const SymValues& sizes) {
-  double all = 0;
-  loops::for_each_node(program.body, [&](const loops::Node& node) {
-    all += points_of(node, sizes);
-    const auto* kernel = std::get_if<loops::Kernel>(&node.is);
-    if (!kernel) return;
-    const double again = points_of(kernel->axes, sizes) - 1;  // besides the one that is counted when it is met
-    loops::for_each_node(*kernel->body, [&](const loops::Node& inside) { all += again * points_of(inside, sizes); });
-  });
-  return all;
+         loops::points(program, sizes()) < kMostPoints;
 }
 
 bool Subject::any_changed(std::span<const PassRun> runs) {

@@ -153,9 +153,6 @@ std::optional<Failure> failure_at_sizes(Subject& subject, std::string_view prope
 // reference, eager is too.
 std::optional<oracle::Mismatch> eager_against_reference(oracle::Trial& trial);
 
-// How often bodies of nests run, at these sizes.
-double points(const loops::Program& program, const SymValues& sizes);
-
 // A kind of values that the case is not of, for who has time for one more: where functions have their ends, or where
 // operands and numbers of the graph meet.
 oracle::Values another_kind(const Setting& setting);

@@ -30,6 +30,7 @@ struct GraphCheckOptions {
   bool rebind = false;         // the loops at various sizes more, where the graph leaves them open
   bool bounds = false;         // eager's values too, by the float64 reference and its bounds
   bool bisect = false;         // names the step to blame; an error of Lenz's own is a finding then
+  double most_points = 1e8;    // of loops, beyond which the interpreter is left out
   bool parts = false;          // what is weak on ordinary values, once more in parts (parts.h)
   std::string save_parts;      // folder for the parts' graphs and inputs; empty: they are not kept
   std::string folder, bind;
@@ -37,7 +38,7 @@ struct GraphCheckOptions {
   std::function<std::vector<RunValue>(const Graph& graph, Boxed& boxed, Binding& binding)> given;
   std::span<const KnownFault> known = known_faults();  // of eager's own
   std::span<const PipelineLine> lines = pipeline();
-  std::function<void(const std::string& done)> progress;  // after each set of inputs and each part
+  std::function<void(const std::string& done)> progress;  // after each set of inputs and each part, and before what may take long
 };
 
 struct PassFinding {
@@ -78,6 +79,7 @@ struct GraphReport {
   std::string no_parts;                 // why it could not be
   std::vector<std::string> externs;     // ops without loops, run by libtorch
   std::vector<std::string> without_code;  // kernels that the interpreter runs on every path, and why
+  std::string not_interpreted;            // why the interpreter was left out: how much there was for it
   std::string out_of_memory;
   std::vector<PassFinding> findings;  // the first of each path
   std::optional<Culprit> culprit;     // of the first that can be traced to a step

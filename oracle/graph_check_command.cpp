@@ -114,14 +114,15 @@ void show(const Answer& a) {
     if (report.refused == report.seeds) {
       std::printf("; eager refuses all inputs, and so does every path");
     } else if (report.refused) {
-      std::printf(", %zu inputs refused by both", report.refused);
+      std::printf(", on %zu seed(s) refused by both", report.refused);
     }
     if (report.needless) std::printf("; on %zu eager raises at what nobody needs", report.needless);
-    if (report.exact) std::printf("; on %zu every operation is exact, and all are the same bit for bit", report.exact);
+    if (report.exact && report.refused < report.seeds)
+      std::printf("; on %zu every operation is exact, and all are the same bit for bit", report.exact);
     if (report.inexact)
       std::printf("; on %zu no values keep it exact (%s): ordinary ones there", report.inexact,
                   report.inexact_why.c_str());
-    if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu inputs", report.bounded);
+    if (report.bounded) std::printf("; eager lies within the bounds of float64 on %zu seed(s)", report.bounded);
     if (report.loosely_held)
       std::printf(", %llu of %llu elements held to no better than 2^-6 of their value",
                   static_cast<unsigned long long>(report.loosely_held),
@@ -137,6 +138,8 @@ void show(const Answer& a) {
     if (!report.no_stream.empty())
       std::printf("; random loops compared from outside alone: %s", report.no_stream.c_str());
     if (report.on_loops) std::printf("; its loops agree on %zu", report.on_loops);
+    if (!report.not_interpreted.empty())
+      std::printf("; not interpreted: %s, more than --points", report.not_interpreted.c_str());
     if (report.on_kernels) std::printf(", its kernels on %zu", report.on_kernels);
     if (!report.without_code.empty()) std::printf(", %zu of them without code", report.without_code.size());
     if (report.rebound) std::printf(", %zu sizes among them, by %zu program(s)", report.rebound, report.programs);
@@ -213,8 +216,10 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   app.add_option("--seed", options.first_seed, "the first")->capture_default_str();
   app.add_option("--values", mode, "which values inputs get (see `lenz run --help`); without it every kind in turn")
       ->check(CLI::IsMember(value_mode_names()));
-  app.add_flag("--layouts", options.layouts,
-               "inputs in other layouts too, those of every seed but 0: permuted, sliced, stride 0, overlapping");
+  app.add_flag(
+      "--layouts", options.layouts,
+      "inputs in other layouts too, those of every seed but 0: permuted, sliced, stride 0, overlapping; code is "
+      "compiled for each");
   app.add_option("--against", judge.results,
                  "judges results made by anybody else instead: an .npz file with out0, out1, ... and inputs that the "
                  "graph writes to, as `lenz run --save` writes them");
@@ -235,6 +240,11 @@ ExitCode graph_check_command(std::span<const std::string> args) {
           ->capture_default_str();
   add_bind_option(app, options.bind, "vary with the seed");
   app.add_option("--mem-limit", options.memory_limit, "bytes of tensors alive at once; 0: no limit");
+  app.add_option("--points", options.most_points,
+                 "up to so many of all loops the interpreter walks (about 10 million a second), on each of its paths; "
+                 "more are left to machine code alone")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   app.add_flag("--every-target", options.every_target,
                "machine code for every target that this machine runs, not the best one alone");
   app.add_flag(
@@ -267,7 +277,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   }
   if (!judge.results.empty()) {
     if (files.size() != 1) throw UserError("--against judges the results of one graph", "lenz check");
-    for (const char* own : {"--seeds", "--layouts", "--every-target", "--bisect", "--save-parts"})
+    for (const char* own : {"--seeds", "--layouts", "--every-target", "--points", "--bisect", "--save-parts"})
       if (app.count(own) > 0)
         throw UserError(std::string(own) + " is of Lenz's own results, --against judges others", "lenz check",
                         "leave out one of both");

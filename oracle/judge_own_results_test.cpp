@@ -66,7 +66,7 @@ TEST_F(JudgeOwnResults, InputsThatNobodyWritesToDoNotMakeOpenResultsStrong) {
   ResultsVerdict v = judged_after(kOpen, {}, "out0", 1);
   EXPECT_EQ(v.code, ExitCode::not_covered);
   EXPECT_EQ(v.shares.elements, 2u);
-  EXPECT_THAT(v.why, testing::HasSubstr("among them most of 2 result(s)"));
+  EXPECT_THAT(v.why, testing::HasSubstr("among them most of output 0, output 1"));
 }
 
 TEST_F(JudgeOwnResults, OneOpenResultAmongManyCertainElementsIsWeak) {

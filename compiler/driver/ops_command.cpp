@@ -116,7 +116,11 @@ void print_one(const OpDef& op) {
   std::snprintf(domain, sizeof domain, "[%g, %g]%s", op.domain.low, op.domain.high,
                 op.domain.exclude_zero ? " without 0" : "");
   line("domain", domain);
-  line("accuracy", accuracy_of(op));
+  const std::string_view stored = op.flow.in_storage;
+  line("accuracy",
+       accuracy_of(op) + (stored.empty()                                       ? ""
+                          : stored == "always" || stored == "in several steps" ? ", adds up in the result's dtype"
+                                                                               : ", may add up in the result's dtype"));
   line("scalar", op.scalar);
   line("raises", op.raises);
   line("writes", op.writes);

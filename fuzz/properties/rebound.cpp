@@ -1,4 +1,5 @@
 #include "compiler/driver/program_set.h"
+#include "compiler/loops/points.h"
 #include "compiler/loops/verify.h"
 #include "fuzz/properties/list.h"
 
@@ -13,7 +14,7 @@ std::optional<Failure> holds(Subject& subject) {
                           [&](oracle::Trial& trial, const oracle::Binding& sizes) {
                             const loops::Program& program = programs.at(sizes.lookup());
                             loops::require_valid(program, "the lowering");
-                            if (points(program, sizes.lookup()) > kMost) return RunAtSizes{};
+                            if (loops::points(program, sizes.lookup()) > kMost) return RunAtSizes{};
                             return RunAtSizes{&program, trial.on_loops(program)};
                           });
 }

@@ -122,7 +122,7 @@ bool special_is_certain(const ScalarRow& row, std::span<const ElementsIn> operan
     }
   }
   if (!special) return !open || divides_by_zero(row, operands, i);
-  if (nan) return row.nan == NanRule::propagates;
+  if (nan) return row.nan == NanRule::propagates || !open;
   switch (row.error.rule) {
     case ErrorRule::sum:
     case ErrorRule::largest:

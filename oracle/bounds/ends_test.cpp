@@ -119,5 +119,14 @@ TEST(BoundsAtEnds, AShortSideIsNotLostBesideALongOne) {
   EXPECT_EQ(v.shares.open, 2U);
 }
 
+// Of operands that are certain a NaN is as certain, also where another operand would have hidden it.
+TEST(BoundsAtEnds, WhatIsNoNumberOfCertainOperandsIsNone) {
+  Judged j("graph @g(%x: f32[2], %y: f32[2]) { %h = aten.hypot(%x, %y) %l = aten.logaddexp(%x, %y) return %h, %l }",
+           {{NAN, NAN}, {NAN, INFINITY}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_EQ(j.verdict().shares.ambiguous, 0U);
+  EXPECT_TRUE(j.with(0, 0, 0.37).mismatch);
+}
+
 }  // namespace
 }  // namespace lenz::oracle

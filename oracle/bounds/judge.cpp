@@ -162,11 +162,12 @@ class Judge {
       return number(what, expected, reference, seen, computed);
     const uint64_t count = count_of(seen);
     if (!std::ranges::equal(seen.sizes, reference.sizes)) {  // data-dependent sizes that hang on open decisions
-      judgement.shares.add({count, count, 0, count ? 1U : 0U});
+      judgement.shares.add({count, count, 0, count ? 1U : 0U, count ? what : ""});
       return;
     }
     Shares shares = elements(what, expected, seen, elements_of(got), count);
     shares.open = shares.ambiguous * 2 > count;
+    if (shares.open) shares.open_results = what;
     if (computed) judgement.shares.add(shares);
   }
 
@@ -179,7 +180,7 @@ class Judge {
     const double v = whole ? static_cast<double>(reference.integer) : reference.number;
     const double x = whole ? static_cast<double>(got.integer) : got.number, error = expected.number_error;
     const uint64_t open = std::isinf(error) ? 1 : 0;
-    if (computed) judgement.shares.add({1, open, 1 - open, open});
+    if (computed) judgement.shares.add({1, open, 1 - open, open, open ? what : ""});
     const bool other_integer = whole && reference.integer != got.integer;
     const double away = whole ? distance(reference.integer, got.integer) : x - v;
     if (error == 0 ? !other_integer && same(v, x) : open || std::fabs(away) <= error) return;
@@ -383,7 +384,7 @@ class Judge {
 std::string Shares::to_string() const {
   std::string text =
       std::to_string(ambiguous) + " of " + std::to_string(elements) + " elements may be anything, or another branch's";
-  return text + (open ? ", among them most of " + std::to_string(open) + " result(s)" : "");
+  return text + (open ? ", among them most of " + open_results : "");
 }
 
 Shares shares_of(const Bounded& result, double strong) {

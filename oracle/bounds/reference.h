@@ -91,6 +91,7 @@ struct Shares {
   uint64_t ambiguous = 0;
   uint64_t strong = 0;  // error below 2^-6 of the value, or exact
   uint64_t open = 0;    // tensors among the results more than half of whose elements are ambiguous
+  std::string open_results = {};  // their names, with commas
   // Agreement says too little: more than 5 % of all elements are ambiguous, or most of one result are.
   bool weak() const { return ambiguous * 20 > elements || open > 0; }
   std::string to_string() const;  // how much is open
@@ -99,6 +100,8 @@ struct Shares {
     ambiguous += other.ambiguous;
     strong += other.strong;
     open += other.open;
+    if (!open_results.empty() && !other.open_results.empty()) open_results += ", ";
+    open_results += other.open_results;
   }
 };
 

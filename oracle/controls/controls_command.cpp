@@ -78,7 +78,9 @@ double percent(uint64_t part, uint64_t whole) {
 
 void show_alarms(const Campaign& campaign) {
   for (const Alarm& a : campaign.tally.alarms) {
-    std::printf("%s of %s is called wrong: %s\n", a.by.c_str(), a.dtype.c_str(), a.summary.c_str());
+    const bool spoiled = campaign.options.fault && a.by != "eager";
+    std::printf("%s%s of %s is called wrong: %s\n", a.by.c_str(), spoiled ? ", spoiled on purpose," : "",
+                a.dtype.c_str(), a.summary.c_str());
     for (const std::string& c : a.choices) std::printf("  %s\n", c.c_str());
     std::printf("  again: lenz controls%s --seed %llu --first %llu --graphs 1\n%s\n", campaign.again.c_str(),
                 static_cast<unsigned long long>(campaign.options.seed), static_cast<unsigned long long>(a.index),
