@@ -38,7 +38,8 @@ struct GraphCheckOptions {
   std::function<std::vector<RunValue>(const Graph& graph, Boxed& boxed, Binding& binding)> given;
   std::span<const KnownFault> known = known_faults();  // of eager's own
   std::span<const PipelineLine> lines = pipeline();
-  std::function<void(const std::string& done)> progress;  // after each set of inputs and each part, and before what may take long
+  std::function<void(const std::string& done)>
+      progress;  // after each set of inputs and each part, and before what may take long
 };
 
 struct PassFinding {

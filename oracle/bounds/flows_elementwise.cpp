@@ -570,6 +570,8 @@ Outcome flow_created(FlowContext& in, const Call& call) {
     double last = 2 * std::ldexp(1.0, -info(to_real(d)).mantissa_bits);
     at::Tensor magnitude = at::abs(size);
     error = error + 4 * last * (magnitude.max() + magnitude * (1 + at::log(magnitude.clamp_min(1e-300)).abs()));
+    // A spacing below the normal numbers is rounded by half the least one, for each step from the nearer end.
+    if (by_count) error = error + smallest_subnormal(to_real(d)) * (static_cast<double>(value.numel()) / 2 + 1);
     error = nothing_where(error.isnan().logical_and(value.isfinite()), error, kInf);  // beside what is not finite
     // An angle is off by places of the numbers that it is computed from.
     if (value.is_complex()) error = error * (1 + largest_number(call));

@@ -89,8 +89,8 @@ struct Shares {
   // Marked, or with an error beyond every number in the result, and beyond all that it adds up or the inputs that it
   // may hang on, which leaves more than 2^-6 of the value open.
   uint64_t ambiguous = 0;
-  uint64_t strong = 0;  // error below 2^-6 of the value, or exact
-  uint64_t open = 0;    // tensors among the results more than half of whose elements are ambiguous
+  uint64_t strong = 0;            // error below 2^-6 of the value, or exact
+  uint64_t open = 0;              // tensors among the results more than half of whose elements are ambiguous
   std::string open_results = {};  // their names, with commas
   // Agreement says too little: more than 5 % of all elements are ambiguous, or most of one result are.
   bool weak() const { return ambiguous * 20 > elements || open > 0; }

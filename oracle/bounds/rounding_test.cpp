@@ -439,5 +439,13 @@ TEST(Bounds, QuotientsOfLeastNumbersAreAsFarOffAsTheirDivisors) {
   EXPECT_GE(j.errors(1)[0] / j.values(1)[0], j.errors(0)[0] / j.values(0)[0]);
 }
 
+// A quarter of twice the least number is none of the dtype.
+TEST(Bounds, SpacingsOfLeastNumbersAreRounded) {
+  Judged j("graph @g(%x: f32[], %y: f32[]) { %z = aten.linspace(%x, %y, 5) return %z }", {{0x1p-149}, {-0x1p-149}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_FALSE(j.with(0, 2, 0x1p-149).mismatch);
+  EXPECT_TRUE(j.with(0, 2, 0x1p-146).mismatch);
+}
+
 }  // namespace
 }  // namespace lenz::oracle
