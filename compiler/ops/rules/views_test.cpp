@@ -111,6 +111,13 @@ TEST(Views, ThatAreLazyAreClonedForKernels) {
   // The clone lies as a contiguous tensor does, but for the stride of its one row, which a number's dims don't hide.
   EXPECT_EQ(to_string(graph->type(graph->outputs()[0].value())), "c128[1, 2]");
   EXPECT_EQ(to_string(graph->type(graph->outputs()[1].value())), "c128[1, 2] strides [1, 1]");
+  // Nothing conjugates real numbers.
+  graph = parse_graph(
+      "graph @g(%x: f32[2, 2, 2]) {\n  %0 = aten.mH(%x)\n  %1 = aten.swapaxes(%0, 1, 0)\n"
+      "  %2 = aten.slice(%1, dim=1, start=1)\n  %3 = aten.slice(%2, dim=2, end=1)\n"
+      "  %4 = aten.expand(%3, [2, 2, 1])\n  %5 = aten.add(%2, %4)\n  return %5\n}\n",
+      op_table());
+  EXPECT_EQ(to_string(graph->type(graph->outputs()[0].value())), "f32[2, 2, 2] strides [1, 2, 4]");
 }
 
 }  // namespace
