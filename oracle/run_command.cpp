@@ -220,9 +220,9 @@ ExitCode run_command(std::span<const std::string> args) {
     throw UserError("--save - names no file: results are an .npz file, which is not written to the standard output",
                     app.get_name(), "name a file: --save y.npz");
 
-  if (const std::filesystem::path folder = std::filesystem::absolute(save).parent_path();
-      !save.empty() && ::access(folder.c_str(), W_OK) != 0)
-    throw UserError("can't write to the folder " + folder.string(), save, "check the path of --save");
+  if (!save.empty())
+    if (const auto folder = std::filesystem::absolute(save).parent_path(); ::access(folder.c_str(), W_OK) != 0)
+      throw UserError("can't write to the folder " + folder.string(), save, "check the path of --save");
 
   quieten_libtorch();
   const DyingCalls survived;
