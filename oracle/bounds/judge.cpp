@@ -85,6 +85,20 @@ double distance(int64_t from, int64_t to) {
   return to >= from ? static_cast<double>(b - a) : -static_cast<double>(a - b);
 }
 
+// The largest finite number of a tensor.
+double largest_in(const Bounded& tensor) {
+  double largest = 0;
+  const Seen seen = look(tensor.value);
+  if (seen.kind != TypeKind::tensor) return 0;
+  const PlaneElements values(tensor.value);
+  const uint64_t count = count_of(seen);
+  for (uint64_t i = 0; i < count; ++i) {
+    const double size = magnitude(values.scalar(seen.dtype, i));
+    if (std::isfinite(size)) largest = std::max(largest, size);
+  }
+  return largest;
+}
+
 // One real number, or one part of a complex one.
 ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bool zeros_signed) {
   const double error = bound.error;
@@ -251,19 +265,6 @@ class Judge {
     }
     return *largest_input_;
   }
-  static double largest_in(const Bounded& tensor) {
-    double largest = 0;
-    const Seen seen = look(tensor.value);
-    if (seen.kind != TypeKind::tensor) return 0;
-    const PlaneElements values(tensor.value);
-    const uint64_t count = count_of(seen);
-    for (uint64_t i = 0; i < count; ++i) {
-      const double size = magnitude(values.scalar(seen.dtype, i));
-      if (std::isfinite(size)) largest = std::max(largest, size);
-    }
-    return largest;
-  }
-
   static bool same_bits(const ScalarValue& v, const ScalarValue& x, bool zeros_signed) {
     if (v.kind() == ScalarKind::integer) return v.integer() == x.integer();
     auto agree = [&](bool imaginary) {
@@ -394,10 +395,18 @@ Shares shares_of(const Bounded& result, double strong) {
   if (seen.kind != TypeKind::tensor) return shares;
   const PlaneElements values(result.value), errors(result.error), leans(result.lean), marks(result.ambiguous);
   const uint64_t count = count_of(seen);
-  for (uint64_t i = 0; i < count; ++i)
-    count_element(shares, values.scalar(seen.dtype, i),
-                  {errors.present() ? errors.at<double>(i) : 0, leans.present() ? leans.at<double>(i) : 0},
-                  marks.present() && marks.at<uint8_t>(i) != 0, strong);
+  std::optional<double> largest;
+  for (uint64_t i = 0; i < count; ++i) {
+    const ScalarValue v = values.scalar(seen.dtype, i);
+    const Bound bound{errors.present() ? errors.at<double>(i) : 0, leans.present() ? leans.at<double>(i) : 0};
+    bool marked = marks.present() && marks.at<uint8_t>(i) != 0;
+    // As the judge has it, whatever it may be made of.
+    if (std::isfinite(bound.error) && bound.error > magnitude(v)) {
+      if (!largest) largest = largest_in(result);
+      marked = marked || bound.error > *largest;
+    }
+    count_element(shares, v, bound, marked, strong);
+  }
   shares.open += shares.ambiguous * 2 > count;
   return shares;
 }
