@@ -268,6 +268,7 @@ Propagated largest_rule(const Box& box) {
 Propagated step_rule(const Box& box) {
   if (box.spans(0, 0)) {
     const double b = box.value[1];
+    if (std::isnan(b)) return kUnknown;  // it may be that
     return {std::max({1.0, std::fabs(b), std::fabs(1 - b)}) + box.error[1], true};
   }
   return {box.value[0] == 0 ? box.error[1] : 0.0, false};

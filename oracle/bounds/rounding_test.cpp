@@ -447,5 +447,13 @@ TEST(Bounds, SpacingsOfLeastNumbersAreRounded) {
   EXPECT_TRUE(j.with(0, 2, 0x1p-146).mismatch);
 }
 
+// A square that f32 has no room for may be zero, whose step is whatever is given for it.
+TEST(Bounds, StepsOfWhatMayBeZeroMayBeNoNumber) {
+  Judged j("graph @g(%x: f32[1], %v: f32[1]) { %m = aten.mul(%x, %x) %y = aten.heaviside(%m, %v) return %y }",
+           {{1e-23}, {NAN}});
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_FALSE(j.with(0, 0, 1).mismatch);
+}
+
 }  // namespace
 }  // namespace lenz::oracle
