@@ -117,10 +117,9 @@ void print_one(const OpDef& op) {
                 op.domain.exclude_zero ? " without 0" : "");
   line("domain", domain);
   const std::string_view stored = op.flow.in_storage;
-  line("accuracy",
-       accuracy_of(op) + (stored.empty()                                       ? ""
-                          : stored == "always" || stored == "in several steps" ? ", adds up in the result's dtype"
-                                                                               : ", may add up in the result's dtype"));
+  line("accuracy", accuracy_of(op) + (stored.empty()       ? ""
+                                      : stored == "always" ? ", adds up in the result's dtype"
+                                                           : ", may add up in the result's dtype"));
   line("scalar", op.scalar);
   line("raises", op.raises);
   line("writes", op.writes);
