@@ -173,7 +173,7 @@ struct StoredErrors {
 
   StoredErrors() = default;
   StoredErrors(const at::Tensor& values, const at::Tensor& carried, Dtype dtype, Formula formula) {
-    const at::Tensor v = values.to(at::kDouble).contiguous(), e = carried.contiguous();
+    const at::Tensor v = in_order(values.to(at::kDouble)), e = carried.contiguous();
     error = at::empty(v.sizes(), at::kDouble);
     lean = at::empty(v.sizes(), at::kDouble);
     const Rounding storage(dtype, 0.5);

@@ -90,8 +90,8 @@ Laid lay(const Planes& planes, at::IntArrayRef sizes, ScalarKind kind) {
                                                       : at::kDouble;
   bool one = planes.value.numel() == 1;
   auto laid = [&](const at::Tensor& t, at::ScalarType as) {
-    at::Tensor x = t.resolve_conj().resolve_neg().to(as);
-    return one ? x.reshape({1}).contiguous() : x.expand(sizes).contiguous();
+    at::Tensor x = t.to(as);
+    return in_order(one ? x.reshape({1}) : x.expand(sizes));
   };
   Laid l;
   l.value = laid(planes.value, type);
@@ -243,7 +243,7 @@ FineValues evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, s
   std::vector<Laid> laid;
   for (size_t i = 0; i < operands.size(); ++i)
     laid.push_back(lay(operands[i], value.sizes(), kind_of(operand_dtype(row, compute, static_cast<int>(i)))));
-  const at::Tensor made = rough ? at::empty(value.sizes(), at::kDouble) : value.contiguous();
+  const at::Tensor made = rough ? at::empty(value.sizes(), at::kDouble) : in_order(value);
   FineValues fine{at::empty(value.sizes(), at::kDouble), two ? 0 : kUnsure};
   auto *to = made.mutable_data_ptr<double>(), *rest = fine.rest.mutable_data_ptr<double>();
   for (int64_t i = 0; i < made.numel(); ++i) {
@@ -307,7 +307,7 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
     return made;
   }
   if (is_floating(to) || lenz::is_complex(to)) {
-    at::Tensor value = (lenz::is_complex(to) ? finite_size(made.value) : made.value).contiguous();
+    at::Tensor value = in_order(lenz::is_complex(to) ? finite_size(made.value) : made.value);
     at::Tensor error = at::empty(value.sizes(), at::kDouble);
     at::Tensor given = exact ? at::Tensor() : planes.error.contiguous();
     at::Tensor leaning = exact || !planes.lean.defined() ? at::Tensor() : planes.lean.contiguous();
@@ -551,7 +551,7 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   Dtype d = call.result_dtypes.empty() ? Dtype::i64 : call.result_dtypes[0];
   if (!is_inexact(d)) return out;
   at::Tensor value = out.results[0]->value.toTensor();
-  at::Tensor size = (value.is_complex() ? at::abs(value) : value).contiguous();
+  at::Tensor size = in_order(value.is_complex() ? at::abs(value) : value);
   at::Tensor error = at::empty(size.sizes(), at::kDouble);
   ElementsOut rounded{.error = error.mutable_data_ptr<double>()};
   conversion_errors({size.const_data_ptr<double>()}, size.numel(), d, in.formula, rounded);

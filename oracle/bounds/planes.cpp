@@ -36,7 +36,7 @@ namespace {
 // Whether it holds of any element and its error, in one pass that makes no tensors.
 template <class Holds>
 bool any_element(const at::Tensor& value, const at::Tensor& error, const Holds& holds) {
-  const at::Tensor v = value.to(at::kDouble).contiguous();
+  const at::Tensor v = in_order(value.to(at::kDouble));
   const at::Tensor e = error.defined() ? error.expand(value.sizes()).contiguous() : at::Tensor();
   const auto* x = v.const_data_ptr<double>();
   const auto* off = e.defined() ? e.const_data_ptr<double>() : nullptr;
@@ -49,6 +49,8 @@ bool any_element(const at::Tensor& value, const at::Tensor& error, const Holds& 
   return false;
 }
 }  // namespace
+
+at::Tensor in_order(const at::Tensor& t) { return t.resolve_conj().resolve_neg().contiguous(); }
 
 bool all_finite(const at::Tensor& t) {
   if (!t.is_floating_point() && !t.is_complex()) return true;
