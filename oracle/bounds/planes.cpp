@@ -77,6 +77,12 @@ bool may_hold_minus_zero(const Planes& planes) {
                      [](double x, double e) { return (x == 0 && std::signbit(x)) || (e > 0 && std::fabs(x) <= e); });
 }
 
+bool may_be_nan(const Planes& planes) {
+  const at::Tensor numbers = planes.value.is_complex() ? at::view_as_real(planes.value.resolve_conj()) : planes.value;
+  const bool open = planes.error.defined() && at::any(planes.error == HUGE_VAL).item<bool>();
+  return open || any_element(numbers, {}, [](double x, double) { return std::isnan(x); });
+}
+
 bool above_zero(const Planes& planes) {
   if (planes.never_negative) return true;
   if (planes.value.is_complex()) return false;
