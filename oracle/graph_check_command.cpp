@@ -13,6 +13,7 @@
 #include "oracle/binding_option.h"
 #include "oracle/commands.h"
 #include "oracle/dying_calls.h"
+#include "oracle/file_option.h"
 #include "oracle/graph_check.h"
 #include "oracle/judge_results.h"
 #include "oracle/trial.h"
@@ -222,15 +223,17 @@ ExitCode graph_check_command(std::span<const std::string> args) {
       "compiled for each");
   app.add_option("--against", judge.results,
                  "judges results made by anybody else instead: an .npz file with out0, out1, ... and inputs that the "
-                 "graph writes to, as `lenz run --save` writes them");
-  auto* inputs = app.add_option(
-      "--inputs", judge.inputs,
-      "an .npz file with all inputs, by name, in place of drawn ones: of every path, or of the results that --against "
-      "judges");
+                 "graph writes to, as `lenz run --save` writes them")
+      ->check(a_name());
+  auto* inputs = app.add_option("--inputs", judge.inputs,
+                                "an .npz file with all inputs, by name, in place of drawn ones: of every path, or of "
+                                "the results that --against judges")
+                     ->check(a_name());
   app.add_option("--save-parts", options.save_parts,
                  "a folder, made if need be, for the graphs and inputs of the parts in which a graph is judged of "
                  "which bounds say too "
-                 "little as a whole: `lenz check part0.lenz --inputs part0.npz`");
+                 "little as a whole: `lenz check part0.lenz --inputs part0.npz`")
+      ->check(a_name());
   std::string random = "eager";
   auto* drawn =
       app.add_option("--random", random,
@@ -243,7 +246,7 @@ ExitCode graph_check_command(std::span<const std::string> args) {
   app.add_option("--points", options.most_points,
                  "up to so many of all loops the interpreter walks (about 10 million a second), on each of its paths; "
                  "more are left to machine code alone")
-      ->check(CLI::NonNegativeNumber)
+      ->check(CLI::Range(0.0, 1e18) & not_nan())
       ->capture_default_str();
   app.add_flag("--every-target", options.every_target,
                "machine code for every target that this machine runs, not the best one alone");
@@ -262,9 +265,9 @@ ExitCode graph_check_command(std::span<const std::string> args) {
     throw UserError("--random goes with --against", "lenz check",
                     "say which results to judge: --against Y.npz; code is held to Lenz's stream without being asked");
   if (inputs->count() && files.size() != 1) throw UserError("--inputs are those of one graph", "lenz check");
+  if (inputs->count() && (options.values || options.layouts || app.count("--seeds") > 0))
+    throw UserError("--inputs stand in place of --values, --layouts and --seeds", "lenz check");
   if (judge.results.empty() && inputs->count()) {
-    if (options.values || options.layouts || app.count("--seeds") > 0)
-      throw UserError("--inputs stand in place of --values, --layouts and --seeds", "lenz check");
     options.seeds = 1;
     options.given = [&](const Graph& graph, Boxed& boxed, Binding& binding) {
       return read_inputs(judge.inputs, graph, boxed, binding, options.first_seed, true);

@@ -14,6 +14,7 @@
 #include "oracle/cuda_eager.h"
 #include "oracle/draw_inputs.h"
 #include "oracle/dying_calls.h"
+#include "oracle/file_option.h"
 #include "oracle/gradients.h"
 #include "oracle/interpreted.h"
 #include "oracle/random_machine.h"
@@ -182,11 +183,12 @@ ExitCode run_command(std::span<const std::string> args) {
       ->check(CLI::IsMember({"llvm", "interp", "eager", "cuda", "f64", "bound"}));
   app.add_option("--seed", seed, "of inputs without an initialiser, and of draws")->capture_default_str();
   add_values_option(app, mode);
-  app.add_option("--inputs", inputs,
-                 "an .npz file with an array for each input (those it has not are made, and named)");
+  app.add_option("--inputs", inputs, "an .npz file with an array for each input (those it has not are made, and named)")
+      ->check(a_name());
   app.add_option("--save", save,
                  "write results to this .npz file: out0, out1, ..., and inputs that were written to, also through "
-                 "another, by name");
+                 "another, by name")
+      ->check(a_name());
   add_bind_option(app, bind, "get typical values");
   app.add_option("--mem-limit", memory_limit,
                  "bytes of tensors alive at once; more is an error, exit code 6; 0: no limit");

@@ -445,6 +445,13 @@ TEST_F(RunCommand, TheCheckSaysWhetherValuesWereExact) {
               HasSubstr("1 of them held bit for bit: on these inputs every operation is exact"));
 }
 
+TEST_F(RunCommand, AnEmptyNameIsNoFile) {
+  for (const char* option : {"--against", "--inputs", "--save-parts"})
+    EXPECT_EQ(check({option, ""}).code, ExitCode::bad_input) << option;
+  for (const char* option : {"--inputs", "--save"}) EXPECT_EQ(run({option, ""}).code, ExitCode::bad_input) << option;
+  EXPECT_EQ(check({"--points", "nan"}).code, ExitCode::bad_input);
+}
+
 TEST_F(RunCommand, APartsFolderIsMade) {
   const std::string folder = file("a/b");
   EXPECT_EQ(check({"--save-parts", folder, "--seeds", "1"}).code, ExitCode::fine);

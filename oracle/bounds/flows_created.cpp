@@ -98,7 +98,7 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   if (!fill) {  // start + i * step, or a power of that
     // The start, the spacing, which is a quotient where they are counted, and its multiples are each off by half a
     // place of the greatest. Where these are exponents, that much of its own size is what a power is off by.
-    const double roundings = by_count ? 6 : 4;
+    const double roundings = by_count ? 6 : 3;
     const at::Tensor magnitude = at::abs(size);
     if (call.op->schema.find("base") < 0) {
       error = error + roundings * half_place(magnitude.max(), to_real(d));

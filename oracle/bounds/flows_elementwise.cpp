@@ -272,8 +272,12 @@ at::Tensor finite_size(const at::Tensor& complex) {
 }
 }  // namespace
 
-Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
-  if (from == to) return planes;
+Planes converted(const Planes& given, Dtype from, Dtype to, Formula formula) {
+  if (from == to) return given;
+  Planes planes = given;
+  // Where there is no infinity what overflows is stored as a NaN, which has no end.
+  if (planes.lean.defined() && is_floating(from) && std::isnan(round_to(from, HUGE_VAL)))
+    planes.lean = nothing_where(at::isfinite(planes.error).logical_not(), planes.lean, 0);
   Planes made{
       planes.value.to(to_aten(widened(to))),  {}, {}, planes.loose_zeros && is_inexact(to), planes.never_negative,
       planes.whole || is_integral(from, true)};

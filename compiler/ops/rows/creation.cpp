@@ -196,7 +196,8 @@ void ranges(RowSink& t) {
   constexpr std::string_view kBlackman = LENZ_WINDOW(
       "aten.add(aten.rsub(aten.mul(" LENZ_COSINE("1") ", 0.5), 0.42), " LENZ_TIMES("0.08", LENZ_COSINE("2")) ")");
   constexpr std::string_view kKaiser = LENZ_WINDOW(
-      "aten.div(aten.i0(aten.mul(aten.sqrt(aten.rsub(aten.square(aten.sub(aten.mul(%i, 2.0 / $last), 1)), 1)), "
+      "aten.div(aten.i0(aten.mul(aten.sqrt(aten.relu(aten.rsub(aten.square(aten.sub(aten.mul(%i, 2.0 / $last), "
+      "1)), 1))), "
       "$beta)), "
       "aten.i0(aten.full([], held($beta, $d), dtype=$d, device=$device)))");
 #undef LENZ_COSINE

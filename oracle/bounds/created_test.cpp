@@ -1,0 +1,58 @@
+// Bounds of ranges and windows, which have no operands: none of their elements may stand for another one.
+#include <gtest/gtest.h>
+
+#include "oracle/bounds/judged_case.h"
+
+namespace lenz::oracle {
+namespace {
+
+TEST(CreatedBounds, AnElementOfARangeIsNotTheNext) {
+  for (const char* call :
+       {"arange.start_step(90.0, 126.0, 1.5, dtype=bf16)", "arange.start_step(0.5, 30.5, 1, dtype=f16)",
+        "linspace(100.0, 120.0, 5, dtype=bf16)", "logspace(0, 2, 9, dtype=f16)"}) {
+    Judged j(std::string("graph @g() { %y = aten.") + call + " return %y }", {}, Widening::bounds_of_eager);
+    ASSERT_FALSE(j.verdict().mismatch) << call;
+    const std::vector<double> values = j.values();
+    for (size_t i = 0; i + 1 < values.size(); ++i) {
+      EXPECT_TRUE(j.with(0, i, values[i + 1]).mismatch) << call << ", element " << i;
+      j.with(0, i, values[i]);
+    }
+  }
+}
+
+TEST(CreatedBounds, PowersBeyondIntegersAreOpen) {
+  Judged j("graph @g(%x: i64[]) { %y = aten.logspace.Tensor_Scalar(%x, 0, 2, dtype=i32) return %y }", {{200}});
+  EXPECT_EQ(j.errors()[0], HUGE_VAL);
+  EXPECT_EQ(j.errors()[1], 0);
+}
+
+TEST(CreatedBounds, AWindowIsNumbers) {
+  Judged j("graph @g() { %y = aten.kaiser_window.periodic(64, false) return %y }");
+  EXPECT_TRUE(j.with(0, 0, HUGE_VAL).mismatch);
+}
+
+TEST(CreatedBounds, WhatOverflowsAFloat8IsNoNumberAfterwardsEither) {
+  Judged j("graph @g(%x: f32[2]) { %a = aten._to_copy(%x, dtype=f8e4m3) %b = aten._to_copy(%a, dtype=f32) return %b }",
+           {{1000, 2}}, Widening::bounds_of_eager);
+  EXPECT_FALSE(j.verdict().mismatch);
+  EXPECT_TRUE(j.with(0, 1, NAN).mismatch);
+}
+
+// Nothing is below zero in the memory of a negated view of what is above it, and all of it in the view.
+TEST(CreatedBounds, ANegatedViewIsReadAsItIs) {
+  Judged j("graph @g(%x: f32[2]) { %a = aten._neg_view(%x) %b = aten.silu(%a) return %b }", {{0.5, 1.3}});
+  EXPECT_FALSE(j.verdict().mismatch);
+}
+
+TEST(CreatedBounds, WhatEagerAddsUpWiderIsHeldToThat) {
+  const std::string ones = "[1, 2, 8, 8]";
+  Judged pool("graph @g(%x: bf16" + ones + ") { %y = aten._adaptive_avg_pool2d(%x, [2, 2]) return %y }", {},
+              Widening::bounds_of_eager);
+  for (double e : pool.errors()) EXPECT_LE(e, 0x1p-8);
+  Judged product("graph @g(%x: bf16[2, 20], %y: bf16[20, 2]) { %z = aten.tensordot(%x, %y, [1], [0]) return %z }",
+                 {std::vector<double>(40, 1), std::vector<double>(40, 1)}, Widening::bounds_of_eager);
+  EXPECT_TRUE(product.with(0, 0, 19).mismatch);
+}
+
+}  // namespace
+}  // namespace lenz::oracle
