@@ -122,10 +122,7 @@ class Source {
     double least = smallest_subnormal(real_), normal = smallest_normal(real_), most = largest_finite(real_);
     double inf = std::numeric_limits<double>::infinity();
     const double list[] = {kNan, inf, 0, least, normal, most, 1, normal - least, 1 + last_place(real_, 1), most / 2};
-    // A NaN makes one of all that it meets, and of ten numbers no two meet often: half of all inputs have two alone.
-    uint64_t which = b >> 1;
-    if (mix(seed_ + 4) % 2 == 0) which = mix(combine(seed_ + 4, which % 2));
-    double x = list[which % std::size(list)];
+    double x = list[(b >> 1) % std::size(list)];
     return (b & 1) ? -x : x;
   }
 
