@@ -53,13 +53,43 @@ double modulus(const ScalarValue& v) {
   return v.kind() == ScalarKind::complex ? std::abs(v.complex()) : std::fabs(number(v));
 }
 
+// Whether the row is convex along its last operand over the box, between two of its poles: its least value lies inside.
+bool has_valley(const Box& box) {
+  const size_t last = box.arity - 1;
+  return box.row.error.jump == Jump::at_nonpositive_integers && box.row.monotone != Monotone::increasing &&
+         box.error[last] > 0 && box.low[last] < 0;
+}
+
+// The place of that least value: nothing in between lies lower by more than evaluations are off.
+template <class Value>
+double bottom_of(double low, double high, const Value& value) {
+  constexpr double kGolden = 0.61803398874989485;
+  constexpr int kSteps = 40;
+  double left = high - kGolden * (high - low), right = low + kGolden * (high - low);
+  double at_left = value(left), at_right = value(right);
+  for (int step = 0; step < kSteps && left < right; ++step) {
+    if (at_left < at_right) {
+      high = std::exchange(right, left);
+      at_right = at_left;
+      left = high - kGolden * (high - low);
+      at_left = value(left);
+    } else {
+      low = std::exchange(left, right);
+      at_left = at_right;
+      right = low + kGolden * (high - low);
+      at_right = value(right);
+    }
+  }
+  return at_left < at_right ? left : right;
+}
+
 // How far the extremes at the corners and at turning points of the first operand lie from the centre, in double-double
 // and at the very ends: of float64, where an operand is off by a few places, evaluations in float64 and ends that are
 // rounded outwards would add more than there is. Nothing where a value is no finite number.
 std::optional<Propagated> at_fine_corners(const Box& box) {
   const ScalarRow& row = box.row;
   if (box.compute != Dtype::f64 || box.target || row.eval.dds == nullptr || row.has(traits::costly) ||
-      row.result != ResultRule::same)
+      row.result != ResultRule::same || has_valley(box))
     return std::nullopt;
   for (size_t i = 0; i < box.arity; ++i)
     if (operand_dtype(row, box.compute, static_cast<int>(i)) != Dtype::f64) return std::nullopt;
@@ -123,12 +153,21 @@ Propagated at_corners(const Box& box) {
       point[0] = turn;
       visit(point);
     }
-    // Beside what is no number: of which numbers the result is one all the same.
-    if (!std::isnan(centre) || box.row.nan != NanRule::selects) continue;
+    if (const size_t last = box.arity - 1; has_valley(box) && (corner >> last & 1) == 0) {
+      auto along = [&](double x) {
+        point[last] = x;
+        return evaluate_at(box, point);
+      };
+      point[last] = bottom_of(box.low[last], box.high[last], along);
+      visit(point);
+    }
+    // Where the result is none: a box whose corners all lie outside of what a function is defined on may hold that, and
+    // beside what is no number some rows give one all the same.
+    if (!std::isnan(centre)) continue;
     for (size_t i = 0; i < box.arity; ++i)
-      for (const double selecting : {0.0, 1.0}) {
-        if (!box.spans(i, selecting)) continue;
-        const double before = std::exchange(point[i], selecting);
+      for (const double inside : {0.0, 0.5, 1.0}) {
+        if (!box.spans(i, inside)) continue;
+        const double before = std::exchange(point[i], inside);
         visit(point);
         point[i] = before;
       }

@@ -371,6 +371,35 @@ TEST(ErrorPropagation, zeros_of_terms_that_cancel_are_not_exact) {
   EXPECT_TRUE(gives_exactly(*find_scalar("atan2"), 0, zero));
 }
 
+// Between two poles lgamma and what follows from it have their least value inside, where no end of an interval shows
+// it.
+TEST(ErrorPropagation, valleys_between_poles) {
+  const std::pair<const char*, std::vector<double>> rows[] = {{"lgamma", {}}, {"trigamma", {}}, {"special_zeta", {2}}};
+  for (const auto& [name, first] : rows)
+    for (const double middle : {-0.45, -6.5, -6.3, -20.52}) {
+      const ScalarRow& row = *find_scalar(name);
+      std::vector<Uncertain> operands;
+      for (double x : first) operands.push_back({ScalarValue(x), 0});
+      operands.push_back({ScalarValue(middle), 0.2});
+      const Propagated p = propagate_error(row, Dtype::f32, operands);
+      ASSERT_FALSE(p.ambiguous) << name << " at " << middle;
+      auto at = [&](double x) {
+        std::vector<ScalarValue> point;
+        for (double y : first) point.emplace_back(y);
+        point.emplace_back(x);
+        return evaluate(row, Dtype::f64, point).real();
+      };
+      for (int k = -100; k <= 100; ++k)
+        EXPECT_GE(at(middle + 0.002 * k), at(middle) - p.reach().below) << name << " near " << middle;
+    }
+}
+
+TEST(ErrorPropagation, a_domain_inside_the_interval) {
+  const Uncertain around[] = {{ScalarValue(20.0), 30}}, beside[] = {{ScalarValue(20.0), 10}};
+  EXPECT_TRUE(propagate_error(*find_scalar("acos"), Dtype::f32, around).ambiguous);
+  EXPECT_FALSE(propagate_error(*find_scalar("acos"), Dtype::f32, beside).ambiguous);
+}
+
 TEST(ErrorPropagation, own_error_is_the_row_s_accuracy) {
   EXPECT_EQ(own_error(*find_scalar("add"), Dtype::f32, ScalarValue(1.0), {}), 0x1p-24);
   EXPECT_EQ(own_error(*find_scalar("exp"), Dtype::f32, ScalarValue(1.5), {}), 0x1p-23);

@@ -107,7 +107,7 @@ enum class ErrorRule : uint8_t {
   whole_quotient,  // the quotient's, rounded to an integer
   remainder,       // what a whole quotient leaves
   lipschitz,       // ErrorModel::lipschitz times the sum of the operands' errors; less where a derivative says so
-  corners,         // monotone or convex in each operand between turning points: extremes lie at corners of the box
+  corners,         // monotone between turning points, or convex between poles: extremes lie at corners or there
   power,           // corners for a positive base, with care for others
   step,            // heaviside
   derivative,      // ErrorModel::slope bounds |df/da_i| over the box

@@ -20,7 +20,7 @@ using loops::Store;
 
 KernelMaker::KernelMaker(Program& program, const Target& target, const Uses& uses, loops::Block& block,
                          const Group& group, const SymbolSet& taken)
-    : program_(program), target_(target), uses_(uses), block_(block), group_(group), taken_(taken) {
+    : program_(program), target_(target), uses_(uses), block_(block), group_(group), fresh_(*program.context, taken) {
   for (uint32_t number : group.nests) {
     auto& nest = std::get<Nest>(block.nodes[number].is);
     nest.axes = reordered(nest, group.tiles.order);
@@ -31,13 +31,11 @@ KernelMaker::KernelMaker(Program& program, const Target& target, const Uses& use
   const Member& first = members_[0];
   for (size_t k = 0; k < group.shared; ++k) {
     auto axis = std::ranges::find(first.nest->axes, first.facts.parallel[k], &Axis::symbol);
-    axes_.push_back({fresh("k"), axis->extent, AxisKind::parallel});
+    axes_.push_back({fresh_("k"), axis->extent, AxisKind::parallel});
     shared_.push_back(axes_.back().symbol);
     point_.push_back(axes_.back().symbol);
   }
 }
-
-Dim KernelMaker::fresh(std::string_view prefix) { return fresh_symbol(*program_.context, taken_, prefix); }
 
 bool KernelMaker::used_later(BufferId id, size_t phase) const {
   return std::ranges::any_of(members_, [&](const Member& m) {
@@ -101,7 +99,7 @@ std::vector<Node> KernelMaker::run() {
     Nest nest = merged(p);
     if (nest.stores.empty()) continue;
     if (lanes_) {
-      collapse_axes(program_, nest, axes_, [&] { return fresh("j"); });
+      collapse_axes(program_, nest, axes_, [&] { return fresh_("j"); });
       add_lanes(nest);
     }
     kernel.body->nodes.push_back({std::move(nest)});
@@ -127,7 +125,7 @@ Nest KernelMaker::merged(size_t phase) {
     size_t parallel = 0, inner = before;
     for (const Axis& a : m.nest->axes) {
       if (a.kind == AxisKind::parallel && parallel++ < group_.shared) continue;
-      if (first) made.axes.push_back({fresh("j"), with(a.extent), AxisKind::parallel});
+      if (first) made.axes.push_back({fresh_("j"), with(a.extent), AxisKind::parallel});
       Axis& axis = made.axes[inner++];
       if ((m.facts.reduces || m.facts.scans || !m.facts.inner.empty()) && a.kind != AxisKind::parallel)
         axis.kind = a.kind;
@@ -159,7 +157,7 @@ void KernelMaker::add_member(NestWriter& writer, const Member& member, Replaceme
       }
     }
     if (i.kind == InstrKind::position) {  // two nests may have one of the same name
-      const Dim symbol = fresh("p");
+      const Dim symbol = fresh_("p");
       with.set(i.symbol, symbol);
       i.symbol = symbol;
     }

@@ -13,7 +13,7 @@ namespace lenz::schedule {
 
 class KernelMaker {
  public:
-  // `taken`: symbols that mean something already. The block's nests are moved from.
+  // `taken`: symbols that mean something already, as long as this lives. The block's nests are moved from.
   KernelMaker(loops::Program& program, const Target& target, const Uses& uses, loops::Block& block, const Group& group,
               const SymbolSet& taken);
   // Cuts tiles and decides lanes. Not asked: none.
@@ -47,7 +47,6 @@ class KernelMaker {
   bool may_have_lanes(const loops::Nest& nest, const loops::Axis& axis) const;
   static int64_t widest(const loops::Nest& nest, const loops::Axis& axis);
   void add_lanes(loops::Nest& nest) const;
-  Dim fresh(std::string_view prefix);
 
   loops::Program& program_;
   const Target& target_;
@@ -66,7 +65,7 @@ class KernelMaker {
   size_t phase_ = 0;
   std::map<BufferId, Value> values_;
   std::map<BufferId, Local> locals_;
-  SymbolSet taken_;
+  FreshSymbols fresh_;
 };
 
 }  // namespace lenz::schedule

@@ -52,14 +52,14 @@ void KernelMaker::tile() {
 // point is.
 std::pair<Axis, Dim> KernelMaker::cut(size_t k, int64_t size) {
   const Dim extent = axes_[k].extent;
-  Axis inner{fresh("i"), extent, AxisKind::parallel};
+  Axis inner{fresh_("i"), extent, AxisKind::parallel};
   const auto at = static_cast<ptrdiff_t>(k);
   if (extent.is_constant() && extent.constant() <= size) {
     axes_.erase(axes_.begin() + at);
     point_.erase(point_.begin() + at);
     return {inner, inner.symbol};
   }
-  const Dim number = fresh("t");
+  const Dim number = fresh_("t");
   axes_[k] = {number, ceil_div(extent, size), AxisKind::parallel};
   point_[k] = number;
   const bool whole = extent.is_constant() && extent.constant() % size == 0;

@@ -110,7 +110,10 @@ namespace {
 class Inliner {
  public:
   Inliner(const Program& program, const std::vector<BufferId>& chosen)
-      : program_(program), chosen_(program.buffers.size()), taken_(symbols_of(program)) {
+      : program_(program),
+        chosen_(program.buffers.size()),
+        taken_(symbols_of(program)),
+        fresh_(*program.context, taken_) {
     for (BufferId id : chosen) chosen_[id] = true;
     open_ = std::ranges::any_of(program.buffers, [](const loops::Buffer& b) {
       return std::ranges::any_of(b.type.sizes, [](Dim d) { return !d.is_constant(); });
@@ -193,7 +196,7 @@ class Inliner {
       for (Dim& d : i.index) d = space.simplify(with(d));
       if (i.mask != kNone) i.mask = values[i.mask];
       if (i.kind == InstrKind::position) {  // two that read it have one each
-        const Dim symbol = fresh_symbol(*program_.context, taken_, "p");
+        const Dim symbol = fresh_("p");
         with.set(i.symbol, symbol);
         i.symbol = symbol;
       }
@@ -228,7 +231,8 @@ class Inliner {
   bool open_ = false;  // some size is
   std::optional<loops::AccessProofs> proofs_;
   std::vector<bool> chosen_;
-  SymbolSet taken_;
+  const SymbolSet taken_;
+  FreshSymbols fresh_;
   std::unordered_map<BufferId, Nest> sources_;
 };
 

@@ -34,7 +34,8 @@ struct Two {
 
 class Splitter {
  public:
-  explicit Splitter(loops::Program& program) : program_(program), uses_(uses_of(program)), taken_(symbols_of(program)) {
+  explicit Splitter(loops::Program& program)
+      : program_(program), uses_(uses_of(program)), taken_(symbols_of(program)), fresh_(*program.context, taken_) {
     for_each_node(program.body, [&](loops::Node& node) {
       auto* nest = std::get_if<Nest>(&node.is);
       if (nest == nullptr) return;
@@ -128,8 +129,7 @@ class Splitter {
 
   void split_axis(Nest& nest, size_t k, int64_t number) {
     const Axis old = nest.axes[k];
-    const Axis outer{fresh_symbol(*program_.context, taken_, "s"), old.extent.constant() / number},
-        inner{fresh_symbol(*program_.context, taken_, "s"), number};
+    const Axis outer{fresh_("s"), old.extent.constant() / number}, inner{fresh_("s"), number};
     nest.axes[k] = inner;
     nest.axes.insert(nest.axes.begin() + static_cast<ptrdiff_t>(k), outer);
     const loops::IndexSpace space = space_of(program_, nest);
@@ -209,7 +209,8 @@ class Splitter {
 
   loops::Program& program_;
   Uses uses_;
-  SymbolSet taken_;
+  const SymbolSet taken_;
+  FreshSymbols fresh_;
   std::vector<Nest*> nests_;
   std::unordered_map<BufferId, std::vector<Nest*>> readers_;
   std::map<std::pair<BufferId, size_t>, int64_t>

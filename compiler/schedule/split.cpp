@@ -98,9 +98,10 @@ namespace {
 class Splitter {
  public:
   Splitter(Program& program, const Target& target) : program_(program), target_(target) {
-    SymbolSet taken = symbols_of(program);
-    chunk_ = fresh_symbol(*program.context, taken, "c");
-    inside_ = fresh_symbol(*program.context, taken, "r");
+    const SymbolSet taken = symbols_of(program);
+    FreshSymbols fresh(*program.context, taken);
+    chunk_ = fresh("c");
+    inside_ = fresh("r");
   }
 
   void block(loops::Block& b) {

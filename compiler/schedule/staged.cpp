@@ -31,20 +31,15 @@ class Stager {
 
  private:
   void stage(loops::Kernel& kernel) {
-    std::optional<SymbolSet> taken;  // in this kernel: others may have the same names
+    FreshSymbols fresh(*program_.context, taken_);  // in this kernel: others may have the same names
+    for (const Axis& a : kernel.axes) fresh.take(a.symbol);
     std::vector<loops::Node> made;
     for (loops::Node& node : kernel.body->nodes) {
       auto& nest = std::get<Nest>(node.is);
       std::vector<Nest> copies;
       if (in_squares(nest))
         for (Store& s : nest.stores)
-          if (begins_anywhere(nest, s)) {
-            if (!taken) {
-              taken = taken_;
-              for (const Axis& a : kernel.axes) taken->insert(a.symbol.node());
-            }
-            copies.push_back(through_local(nest, s, *taken));
-          }
+          if (begins_anywhere(nest, s)) copies.push_back(through_local(nest, s, fresh));
       made.push_back(std::move(node));
       for (Nest& copy : copies) made.push_back({std::move(copy)});
     }
@@ -77,7 +72,7 @@ class Stager {
   }
 
   // The nest stores to a local tile from here on; gives what copies that.
-  Nest through_local(Nest& nest, Store& s, SymbolSet& taken) {
+  Nest through_local(Nest& nest, Store& s, FreshSymbols& fresh) {
     const Store last = s;
     const loops::Buffer& b = program_.buffers[s.buffer];
     loops::Buffer tile;
@@ -100,7 +95,7 @@ class Stager {
     Store to = last;
     to.value = 0;
     for (Axis& a : copy.axes) {
-      const Dim own = fresh_symbol(*program_.context, taken, "i");
+      const Dim own = fresh("i");
       for (Dim& d : to.index) d = replaced(d, a.symbol, own);
       a.symbol = own;
     }

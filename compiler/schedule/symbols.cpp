@@ -25,10 +25,12 @@ SymbolSet symbols_of(const loops::Program& program) {
   return taken;
 }
 
-Dim fresh_symbol(Context& context, SymbolSet& taken, std::string_view prefix) {
-  for (size_t n = 0;; ++n) {
-    Dim symbol = context.syms.symbol(std::string(prefix) + std::to_string(n));
-    if (taken.insert(symbol.node()).second) return symbol;
+Dim FreshSymbols::operator()(std::string_view prefix) {
+  auto next = next_.find(prefix);
+  if (next == next_.end()) next = next_.emplace(prefix, 0).first;
+  for (;;) {
+    const Dim symbol = context_.syms.symbol(next->first + std::to_string(next->second++));
+    if (!taken_.contains(symbol.node()) && own_.insert(symbol.node()).second) return symbol;
   }
 }
 

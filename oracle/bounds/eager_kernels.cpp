@@ -254,7 +254,8 @@ void keep_common_overflows(std::span<const Outcome> kernels, Planes& made) {
 }
 }  // namespace
 
-void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const at::Tensor& where, Planes& made) {
+void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, Dtype result, const at::Tensor& where,
+                Planes& made) {
   const std::vector<Outcome> kernels = kernels_of(in, call);
   keep_common_overflows(kernels, made);
   if (kernels.empty()) return;
@@ -265,15 +266,15 @@ void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const a
   }
   // What eager computes from need not be what the reference does: at numbers of the dtype at the ends of intervals and
   // between, by how much more than storing rounds is it off?
-  const bool narrow = is_reduced_float(call.result_dtypes[0]);
+  const bool narrow = is_reduced_float(result);
   auto beyond_rounding = [&](const at::Tensor& off, const at::Tensor& value) {
     if (!narrow) return off;
     const at::Tensor size = at::abs(value);
-    return off - flow::half_place(size + off, call.result_dtypes[0]) - size * kOtherFormula;
+    return off - flow::half_place(size + off, result) - size * kOtherFormula;
   };
   at::Tensor own = narrow ? at::zeros_like(apart) : nothing_where(at::isfinite(apart).logical_not(), apart, 0);
   at::Tensor fails;  // where a kernel gives no number at an end, and a right one is in the dtype's range
-  const double most = largest_finite(to_real(call.result_dtypes[0]));
+  const double most = largest_finite(to_real(result));
   using Operand = std::function<at::Tensor(const Planes&)>;
   auto off_at = [&](const Operand& operand, bool at_an_end) -> at::Tensor {
     Call there = call;
@@ -314,7 +315,7 @@ void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const a
   made.error = made.error + own;  // beside what operands bring
   if (!narrow) return;
   for (double way : {-1.0, 1.0}) {  // and what lies so far off is rounded when it is stored
-    const at::Tensor stored = (made.value + way * made.error).to(to_aten(call.result_dtypes[0])).to(at::kDouble);
+    const at::Tensor stored = (made.value + way * made.error).to(to_aten(result)).to(at::kDouble);
     const at::Tensor off = at::abs(stored - made.value);
     made.error = at::maximum(made.error, nothing_where(at::isfinite(off).logical_not().logical_or(own == 0), off, 0));
   }

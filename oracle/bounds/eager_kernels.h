@@ -25,7 +25,8 @@ at::Tensor operands_at_end(const Call& call, at::IntArrayRef sizes, bool zeros, 
 // Results of a definition: where they or those of the op's own kernels are at a range's end, or of a pointwise call an
 // operand is, the kernels' are right too.
 void excuse_definition(FlowContext& in, const Call& call, const Outcome& defined);
-// A scalar row's result, `where` that is so; undefined: everywhere.
-void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, const at::Tensor& where, Planes& made);
+// A scalar row's result, of this dtype, `where` that is so; undefined: everywhere.
+void excuse_row(FlowContext& in, const Call& call, const ScalarRow& row, Dtype result, const at::Tensor& where,
+                Planes& made);
 
 }  // namespace lenz::oracle

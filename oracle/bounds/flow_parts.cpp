@@ -12,6 +12,12 @@
 namespace lenz::oracle {
 
 namespace flow {
+std::pair<double, double> integer_range(Dtype d) {
+  if (item_size(d) == 8) return {-9e18, 9e18};
+  const double values = std::ldexp(1.0, 8 * static_cast<int>(item_size(d)));
+  return info(d).is_signed ? std::pair(-values / 2, values / 2 - 1) : std::pair(0.0, values - 1);
+}
+
 RunValue replaced(const RunValue& v, const Type& type, size_t param, const Replacer& with) {
   if (!v) return v;
   if (v->value.isTensor()) {

@@ -26,6 +26,8 @@ std::vector<at::Tensor> run_on(FlowContext& in, const Call& call, std::span<cons
 bool shares_operand(const Call& call, const at::Tensor& result);
 std::optional<int64_t> dim_of(const Call& call);
 
+std::pair<double, double> integer_range(Dtype d);  // its ends that a double can say
+
 at::Tensor zeros_like_plane(const at::Tensor& t);
 at::Tensor magnitude(const at::Tensor& t);
 at::Tensor nothing_where(const at::Tensor& condition, const at::Tensor& t, double with);  // `with` where it holds

@@ -173,7 +173,7 @@ struct StoredErrors {
 
   StoredErrors() = default;
   StoredErrors(const at::Tensor& values, const at::Tensor& carried, Dtype dtype, Formula formula) {
-    const at::Tensor v = values.to(at::kDouble).contiguous(), e = carried.contiguous();
+    const at::Tensor v = in_order(values.to(at::kDouble)), e = carried.contiguous();
     error = at::empty(v.sizes(), at::kDouble);
     lean = at::empty(v.sizes(), at::kDouble);
     const Rounding storage(dtype, 0.5);
@@ -459,7 +459,8 @@ Outcome flow_positive(FlowContext& in, const Call& given) {
     note_terms(in, value, error, [&] { return near.max().item<double>(); });
     if (above && live[i].defined() && !at::any(live[i] < 0).item<bool>()) in.store.bound_below(value);
   }
-  if (adds && results.size() == 1)
+  // A running mean is no number once it was infinite.
+  if (adds && results.size() == 1 && !in.running_mean)
     keep_ends_of_sums(in, call, results[0], [&](const Call& closed) { return flow_positive(in, closed); });
   return out;
 }

@@ -90,8 +90,8 @@ Laid lay(const Planes& planes, at::IntArrayRef sizes, ScalarKind kind) {
                                                       : at::kDouble;
   bool one = planes.value.numel() == 1;
   auto laid = [&](const at::Tensor& t, at::ScalarType as) {
-    at::Tensor x = t.resolve_conj().resolve_neg().to(as);
-    return one ? x.reshape({1}).contiguous() : x.expand(sizes).contiguous();
+    at::Tensor x = t.to(as);
+    return in_order(one ? x.reshape({1}) : x.expand(sizes));
   };
   Laid l;
   l.value = laid(planes.value, type);
@@ -243,7 +243,7 @@ FineValues evaluated_finely(const ScalarRow& row, Dtype compute, Dtype result, s
   std::vector<Laid> laid;
   for (size_t i = 0; i < operands.size(); ++i)
     laid.push_back(lay(operands[i], value.sizes(), kind_of(operand_dtype(row, compute, static_cast<int>(i)))));
-  const at::Tensor made = rough ? at::empty(value.sizes(), at::kDouble) : value.contiguous();
+  const at::Tensor made = rough ? at::empty(value.sizes(), at::kDouble) : in_order(value);
   FineValues fine{at::empty(value.sizes(), at::kDouble), two ? 0 : kUnsure};
   auto *to = made.mutable_data_ptr<double>(), *rest = fine.rest.mutable_data_ptr<double>();
   for (int64_t i = 0; i < made.numel(); ++i) {
@@ -307,7 +307,7 @@ Planes converted(const Planes& planes, Dtype from, Dtype to, Formula formula) {
     return made;
   }
   if (is_floating(to) || lenz::is_complex(to)) {
-    at::Tensor value = (lenz::is_complex(to) ? finite_size(made.value) : made.value).contiguous();
+    at::Tensor value = in_order(lenz::is_complex(to) ? finite_size(made.value) : made.value);
     at::Tensor error = at::empty(value.sizes(), at::kDouble);
     at::Tensor given = exact ? at::Tensor() : planes.error.contiguous();
     at::Tensor leaning = exact || !planes.lean.defined() ? at::Tensor() : planes.lean.contiguous();
@@ -458,11 +458,12 @@ Outcome flow_elementwise(FlowContext& in, const Call& call, Dtype& result) {
   const FineValues fine = evaluated_finely(row, compute, result, operands, value);
   Planes made = apply(row, compute, result, operands, value, in.formula,
                       at_ends(in, call, row, compute, operands[0], value), fine);
-  if (listed && value.is_floating_point()) excuse_row(in, call, row, {}, made);
+  if (listed && value.is_floating_point()) excuse_row(in, call, row, result, {}, made);
   if (in.of_eager && value.is_complex() && !exact && !is_plain_sum(row))
     if (at::Tensor ends = operands_at_end(call, value.sizes(), true, !is_arithmetic(row)); ends.defined())
-      excuse_row(in, call, row, ends, made);
-  made.loose_zeros = may_hold_zero(made) && (made.loose_zeros || !promises_zeros());
+      excuse_row(in, call, row, result, ends, made);
+  const bool nan_decides = reads_signs_of_nan(row, compute) && std::ranges::any_of(operands, may_be_nan);
+  made.loose_zeros = may_hold_zero(made) && (made.loose_zeros || nan_decides || !promises_zeros());
   made.never_negative = stays_above_zero(row, compute, operands) && !above_zero(made);
   made.whole = made.error.defined() && value.is_floating_point() && stays_whole(row, operands);
   if (made.error.defined() && !listed) made.farthest = farthest_of(row, compute, result);
@@ -504,82 +505,5 @@ Outcome flow_converted(FlowContext& in, const Call& call) {
 }
 
 // Fills, ranges: a few roundings of the largest number in sight; a whole number is exact.
-namespace {
-// What a call's results depend on: of `*_like` and `new_*` not the operand that gives shape and dtype.
-std::vector<RunValue> values_read(const Call& call) {
-  std::vector<RunValue> read(call.values.begin(), call.values.end());
-  if (!call.op->has(Trait::reads_metadata_only) || !call.args[0].is_value()) return read;
-  ValueId like = call.args[0].value();
-  bool elsewhere = false;
-  for (size_t i = 1; i < call.args.size(); ++i)
-    for_each_value(call.args[i], [&](ValueId v) { elsewhere |= v == like; });
-  if (!elsewhere) read[like] = {};
-  return read;
-}
-
-// The largest among a call's numbers and its operands' elements.
-double largest_number(const Call& call) {
-  double largest = 0;
-  for (const at::Tensor& t : leaves(call.values))
-    if (t.numel() > 0) largest = std::max(largest, flow::magnitude(t).max().item<double>());
-  for (const Arg& a : call.args) {
-    if (a.kind == ArgKind::real) largest = std::max(largest, std::fabs(a.d));
-    if (a.kind == ArgKind::integer && !a.symbolic) largest = std::max(largest, std::fabs(static_cast<double>(a.i)));
-    if (a.kind == ArgKind::complex) largest = std::max(largest, std::abs(*a.complex_value));
-  }
-  return largest;
-}
-
-// Whether what numbers are spaced by, the difference of both ends, may exceed the dtype where none of them does; of
-// complex powers the exponent times the base's logarithm.
-bool steps_may_overflow(const Call& call, Dtype dtype) {
-  const Dtype real = to_real(dtype);
-  const double logarithm = std::log(largest_finite(real)) - std::log(smallest_subnormal(real)) + 4;
-  const double times = lenz::is_complex(dtype) && call.op->schema.find("base") >= 0 ? logarithm : 2;
-  const double largest = largest_number(call);
-  return std::isfinite(largest) && largest > largest_finite(real) / times;
-}
-}  // namespace
-
-Outcome flow_created(FlowContext& in, const Call& call) {
-  Outcome out = call.run_widened(in.boxed);
-  if (out.raised || !in.errors) return out;
-  if (any_error(in, values_read(call))) {
-    mark_unknown(in, out.results);
-    return out;
-  }
-  Dtype d = call.result_dtypes.empty() ? Dtype::i64 : call.result_dtypes[0];
-  if (!is_inexact(d)) return out;
-  at::Tensor value = out.results[0]->value.toTensor();
-  at::Tensor size = (value.is_complex() ? at::abs(value) : value).contiguous();
-  at::Tensor error = at::empty(size.sizes(), at::kDouble);
-  ElementsOut rounded{.error = error.mutable_data_ptr<double>()};
-  conversion_errors({size.const_data_ptr<double>()}, size.numel(), d, in.formula, rounded);
-  const bool any = rounded.any_error;
-  bool fill = !call.op->fills.empty() || call.op->schema.find("fill_value") >= 0 || value.dim() == 0;
-  if (fill && !any) return out;
-  if (value.numel() == 0) return out;
-  const bool whole = !fill && !any && !value.is_complex() && size.equal(size.round());
-  const bool by_count = call.op->schema.find("steps") >= 0;  // whose spacing is computed, whole or not
-  if (!fill && (by_count || !whole) && steps_may_overflow(call, d)) {
-    mark_unknown(in, out.results);
-    return out;
-  }
-  if (whole) return out;
-  if (!fill) {  // start + i * step, or a power of that
-    double last = 2 * std::ldexp(1.0, -info(to_real(d)).mantissa_bits);
-    at::Tensor magnitude = at::abs(size);
-    error = error + 4 * last * (magnitude.max() + magnitude * (1 + at::log(magnitude.clamp_min(1e-300)).abs()));
-    // A spacing below the normal numbers is rounded by half the least one, for each step from the nearer end.
-    if (by_count) error = error + smallest_subnormal(to_real(d)) * (static_cast<double>(value.numel()) / 2 + 1);
-    error = nothing_where(error.isnan().logical_and(value.isfinite()), error, kInf);  // beside what is not finite
-    // An angle is off by places of the numbers that it is computed from.
-    if (value.is_complex()) error = error * (1 + largest_number(call));
-    // Of an infinite step, times 0 too: which parts are NaN hangs on how complex numbers are multiplied.
-    if (value.is_complex()) error = nothing_where(error.isfinite().logical_not(), error, kInf);
-  }
-  in.store.write(value, error, {});
-  return out;
-}
 
 }  // namespace lenz::oracle

@@ -13,17 +13,10 @@ namespace lenz::oracle {
 using namespace flow;
 
 namespace {
-// The ends of an integer dtype that a double can say.
-std::pair<double, double> range_of(at::ScalarType type) {
-  const Dtype d = *from_aten(type);
-  if (item_size(d) == 8) return {-9e18, 9e18};
-  const double values = std::ldexp(1.0, 8 * static_cast<int>(item_size(d)));
-  return info(d).is_signed ? std::pair(-values / 2, values / 2 - 1) : std::pair(0.0, values - 1);
-}
 // The end of an integer's interval, as an integer.
 at::Tensor whole_end_of(const at::Tensor& value, const at::Tensor& error, double sign) {
   constexpr double kExact = 0x1p52;  // so far integers are added as such, of which doubles say the greatest by a place
-  const auto [least, most] = range_of(value.scalar_type());
+  const auto [least, most] = integer_range(*from_aten(value.scalar_type()));
   const at::Tensor moved = value.to(at::kDouble) + sign * error;
   const at::Tensor end = (sign > 0 ? moved.ceil() : moved.floor()).clamp(least, most).to(value.scalar_type());
   if (value.scalar_type() != at::kLong) return end;
@@ -117,7 +110,7 @@ Outcome flow_monotone(FlowContext& in, const Call& call) {
     error = nothing_where(same, error, 0);
     // Ends that a double can't say are none: beyond them integers of 64 bits go on, and wrap.
     if (results[i].scalar_type() == at::kLong) {
-      const auto [least, most] = range_of(at::kLong);
+      const auto [least, most] = integer_range(Dtype::i64);
       error = nothing_where(h.ge(most).logical_or(l.le(least)).logical_and(error > 0), error, kInf);
     }
     if (i < undefined.size() && undefined[i].is_floating_point())

@@ -6,10 +6,24 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler/graph/alias.h"
 #include "oracle/aten.h"
+#include "oracle/bounds/elementwise.h"
 #include "oracle/bounds/flows.h"
 
 namespace lenz::oracle {
+
+void turn_signs_of_nan(Call& call) {
+  const ScalarRow* row = find_scalar(call.op->scalar);
+  if (!row || !row->dtypes.has(Dtype::f64) || !reads_signs_of_nan(*row, Dtype::f64)) return;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    if (!call.args[i].is_value() || writes_operand(*call.op, call.args, i)) continue;
+    RunValue& v = call.values[call.args[i].value()];
+    if (!v || !v->value.isTensor() || !v->value.toTensor().is_floating_point()) continue;
+    const at::Tensor t = v->value.toTensor();
+    v = hold(at::where(t.isnan(), t.neg(), t));
+  }
+}
 
 bool rounds(const OpDef& op) {
   constexpr Trait kKeeps[] = {Trait::movement, Trait::view, Trait::maybe_view, Trait::structural, Trait::random};

@@ -6,9 +6,12 @@
 
 #include <span>
 
-#include "oracle/boxed.h"
+#include "oracle/bounds/call.h"
 
 namespace lenz::oracle {
+
+// Where a call reads which sign a NaN has, which nobody promises, it reads the other one. Operands that it writes stay.
+void turn_signs_of_nan(Call& call);
 
 bool rounds(const OpDef& op);
 // Puts every element of what a node that rounds has made (of `dtypes`) off by up to half a last place of its dtype, a

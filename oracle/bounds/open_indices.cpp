@@ -138,7 +138,7 @@ std::vector<double> doubles_of(const at::Tensor& t) {
 // For each window, whether another element than the one that its index names may be its greatest.
 at::Tensor has_rival_in_window(const Rows& rows, const Intervals& all, bool ties_open) {
   const std::vector<double> low = doubles_of(all.low), high = doubles_of(all.high), width = doubles_of(all.width);
-  const at::Tensor named = rows.indices.contiguous();
+  const at::Tensor named = in_order(rows.indices);
   at::Tensor met = at::zeros(named.sizes(), at::kBool);
   const int64_t n = rows.operand.value.size(rows.dim), places = named.size(rows.dim);
   for (int64_t w = 0; w < named.numel(); ++w) {
@@ -168,7 +168,7 @@ Opened opened(FlowContext& in, const Call& call, const Rows& rows, const Interva
     return side.gather(rows.dim, (index.defined() ? index : rows.indices).reshape(rows.indices.sizes())).contiguous();
   };
   const at::Tensor least = at_end(all.low, ends.low), most = at_end(all.high, ends.high);
-  const at::Tensor named = rows.indices.contiguous(), is_open = open.contiguous();
+  const at::Tensor named = in_order(rows.indices), is_open = open.contiguous();
   Opened made{at::zeros(named.sizes(), at::kDouble), at::zeros(named.sizes(), at::kLong)};
   const int64_t n = rows.operand.value.size(rows.dim), places = named.size(rows.dim);
   const bool running = call.op->has(Trait::scan);  // of each the elements up to it
@@ -226,7 +226,7 @@ struct Realised {
 
 Realised realise(FlowContext& in, const at::Tensor& indices) {
   const Planes p = in.store.read(indices);
-  const at::Tensor value = indices.to(at::kLong).contiguous(), error = p.error.contiguous();
+  const at::Tensor value = in_order(indices.to(at::kLong)), error = p.error.contiguous();
   const at::Tensor choice = p.choice.defined() ? p.choice.contiguous() : at::Tensor();
   Realised made{{}, at::zeros(value.sizes(), at::kBool)};
   std::vector<std::vector<int64_t>> may_be(static_cast<size_t>(value.numel()));

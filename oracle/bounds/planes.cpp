@@ -36,7 +36,7 @@ namespace {
 // Whether it holds of any element and its error, in one pass that makes no tensors.
 template <class Holds>
 bool any_element(const at::Tensor& value, const at::Tensor& error, const Holds& holds) {
-  const at::Tensor v = value.to(at::kDouble).contiguous();
+  const at::Tensor v = in_order(value.to(at::kDouble));
   const at::Tensor e = error.defined() ? error.expand(value.sizes()).contiguous() : at::Tensor();
   const auto* x = v.const_data_ptr<double>();
   const auto* off = e.defined() ? e.const_data_ptr<double>() : nullptr;
@@ -49,6 +49,8 @@ bool any_element(const at::Tensor& value, const at::Tensor& error, const Holds& 
   return false;
 }
 }  // namespace
+
+at::Tensor in_order(const at::Tensor& t) { return t.resolve_conj().resolve_neg().contiguous(); }
 
 bool all_finite(const at::Tensor& t) {
   if (!t.is_floating_point() && !t.is_complex()) return true;
@@ -73,6 +75,12 @@ bool may_hold_minus_zero(const Planes& planes) {
   if (!planes.value.is_floating_point()) return false;
   return any_element(planes.value, planes.error,
                      [](double x, double e) { return (x == 0 && std::signbit(x)) || (e > 0 && std::fabs(x) <= e); });
+}
+
+bool may_be_nan(const Planes& planes) {
+  const at::Tensor numbers = planes.value.is_complex() ? at::view_as_real(planes.value.resolve_conj()) : planes.value;
+  const bool open = planes.error.defined() && at::any(planes.error == HUGE_VAL).item<bool>();
+  return open || any_element(numbers, {}, [](double x, double) { return std::isnan(x); });
 }
 
 bool above_zero(const Planes& planes) {

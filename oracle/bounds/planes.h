@@ -33,8 +33,12 @@ struct Planes {
   at::Tensor choice = {};  // int64: which open index (bounds/choices.h) it is; 0: none. Undefined: nowhere
 };
 
+// Its elements one after the other, as they are read: memory of a lazily negated or conjugated view holds others.
+at::Tensor in_order(const at::Tensor& t);
+
 bool all_finite(const at::Tensor& t);
 bool may_hold_zero(const Planes& planes);        // of floats: in either part
+bool may_be_nan(const Planes& planes);
 bool may_hold_minus_zero(const Planes& planes);  // of real numbers; of complex ones as may_hold_zero
 // What is known of a tensor, for who judges it.
 void tell(Planes planes, Bounded& of);

@@ -100,6 +100,7 @@ struct Referee::Impl final : NodeMachine {
     at::NoGradGuard no_grad;
     at::AutoDispatchBelowADInplaceOrView below;  // nor is asked at each of its own calls
     Call call(graph, node, values, symbols);
+    if (noise) turn_signs_of_nan(call);
     std::vector<Dtype> dtypes = call.result_dtypes;
     if (FlowContext in = context(); may_refuse_others(in, call)) refusals_open = true;
     std::set<std::string> earlier = std::exchange(unbounded, {});
@@ -407,8 +408,8 @@ struct Referee::Impl final : NodeMachine {
     return kept;
   }
 
-  // Whether a step's sum is divided by a number, for a mean that eager may take term by term: not where the mean itself
-  // is asked for.
+  // Whether a step's sum is divided by a number, for a mean that eager may take term by term: not where nothing but the
+  // mean is asked for.
   bool makes_a_running_mean(const Graph& definition, const Node& sum, std::span<const Arg> results,
                             Formula around) const {
     bool found = false;
@@ -416,7 +417,7 @@ struct Referee::Impl final : NodeMachine {
       const Node& user = definition.node(id);
       if (user.arg_count < 2 || !(user.args[0] == Arg::of_value(sum.result())) || user.args[1].is_value()) return;
       const ScalarRow* row = user.op->scalar.empty() ? nullptr : find_scalar(user.op->scalar);
-      const bool asked = std::ranges::find(results, Arg::of_value(user.result())) != results.end();
+      const bool asked = results.size() == 1 && results[0] == Arg::of_value(user.result());
       found = found || (row && row->error.rule == ErrorRule::quotient && (around != Formula::given || !asked));
     });
     return found && widening == Widening::bounds_of_eager;

@@ -221,8 +221,18 @@ V LaneCode::convert(V x, LaneType to) {
   if (x.type == to) return x;
   if (is_float(x.type) && is_float(to)) return make(e.CreateFPCast(x.value, type), to);
   if (is_float(to)) return make(e.CreateSIToFP(x.value, type), to);
-  // What does not fit is poison; frozen, it is just some integer.
-  if (is_float(x.type)) return make(e.CreateFreeze(e.CreateFPToSI(x.value, type)), to);
+  if (is_float(x.type)) {
+    // What does not fit is poison; frozen, it is just some integer. A constant has no processor that picks one, and
+    // would be another one at each call: it is what x86 gives.
+    llvm::Value* made = e.CreateFPToSI(x.value, type);
+    if (auto* constant = llvm::dyn_cast<llvm::Constant>(made)) {
+      const unsigned bits = type->getScalarSizeInBits();
+      return make(llvm::Constant::replaceUndefsWith(
+                      constant, llvm::ConstantInt::get(type->getScalarType(), llvm::APInt::getSignedMinValue(bits))),
+                  to);
+    }
+    return make(e.CreateFreeze(made), to);
+  }
   return make(e.CreateSExtOrTrunc(x.value, type), to);
 }
 V LaneCode::zero_extend(V x, LaneType to) { return make(builder_->CreateZExtOrTrunc(x.value, llvm_type(to)), to); }

@@ -118,7 +118,7 @@ void products(RowSink& t) {
   added.exception = "the meta kernel composes it of products and sums, with the strides of these";
   added.variants.out_rule = OutRule::direct;
   added.infer = rule::addr;
-  added.flow.stores_steps = true;  // it multiplies one vector by alpha first
+  added.flow.stores_steps = true;  // the vector that alpha multiplies, first
   added.generate = make::outer;
   added.fits = "beta:result alpha:result";
   t.row("addr(Tensor self, Tensor vec1, Tensor vec2, *, Scalar beta=1, Scalar alpha=1) -> Tensor", meaning(R"(
@@ -129,8 +129,9 @@ void products(RowSink& t) {
       if $beta == 0 { return %product }
       return aten.logical_or(aten.expand(%self, shape(%product)), %product)
     }
-    %product = aten.mul(aten.unsqueeze(aten._to_copy(%vec1, dtype=$d), 1), aten._to_copy(%vec2, dtype=$d))
-    if $alpha != 1 { %product = aten.mul(%product, $alpha) }
+    %column = aten._to_copy(%vec1, dtype=$d)
+    if $alpha != 1 { %column = aten.mul(%column, $alpha) }
+    %product = aten.mul(aten.unsqueeze(%column, 1), aten._to_copy(%vec2, dtype=$d))
     if $beta == 0 { return %product }
     %x = aten._to_copy(%self, dtype=$d)
     if $beta != 1 { %x = aten.mul(%x, $beta) }

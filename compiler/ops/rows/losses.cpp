@@ -278,7 +278,8 @@ void several_labels(RowSink& t) {
   row.traits = {};
   row.infer = rule::multilabel_margin_loss_backward;
   row.wants = "target < self[-1]; is_target in [0, 1]";
-  // Eager refuses what is no number from 0 to 1: so does the look-up, at a place that there is not.
+  // Eager refuses what is no number from 0 to 1: so does the look-up, at a place that there is not. Pairs are added
+  // up one by one, as eager does, so that bounds grow with how many there are.
   row.decompose = LENZ_LABELS(
       "aten.take(aten.arange(2, dtype=dtype(%self), device=device(%self)), "
       "aten._to_copy(aten.where(aten.ge(aten.reshape(%is_target, shape(%x)), 0), "
@@ -286,9 +287,12 @@ void several_labels(RowSink& t) {
     %g = aten.reshape(%grad_output, [choose($reduction == 0, $rows, 1), 1])
     $n = max(size(%x, 1), 1)
     if $reduction == 1 { $n = $n * max($rows, 1) }
-    %away = aten.sum(%pairs, [1])
-    %toward = aten.scatter_add(aten.zeros_like(%x), 1, %class, aten.sum(%pairs, [2]))
-    %y = aten.div(aten.mul(aten.sub(%away, %toward), %g), $n)
+    $c = size(%x, 1)
+    %each = aten.reshape(aten.div(%pairs, $n), [$rows, $c * $c])
+    %away = aten.reshape(aten.expand(aten.arange($c, device=device(%self)), [$rows, $c, $c]), [$rows, $c * $c])
+    %toward = aten.reshape(aten.expand(aten.unsqueeze(%class, 2), [$rows, $c, $c]), [$rows, $c * $c])
+    %at = aten.cat([%away, %toward], 1)
+    %y = aten.mul(aten.scatter_add(aten.zeros_like(%x), 1, %at, aten.cat([%each, aten.neg(%each)], 1)), %g)
     return aten.reshape(%y, shape(%self)))";
   t.row(
       "multilabel_margin_loss_backward(Tensor grad_output, Tensor self, Tensor target, int reduction, Tensor "
