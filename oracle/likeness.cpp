@@ -5,6 +5,8 @@
 #include <cstring>
 #include <limits>
 
+#include "oracle/bounds/made_of.h"
+#include "oracle/bounds/plane_elements.h"
 #include "oracle/bounds/rounded.h"
 #include "oracle/tensors.h"
 
@@ -53,7 +55,9 @@ class Distance {
 
 class Comparison {
  public:
-  explicit Comparison(Whose whose) : whose_(whose) {}
+  Comparison(const Graph& graph, const Reference& right, Whose whose) : whose_(whose), made_of_(graph, right) {}
+  // The next results are those of this output, or of none.
+  void look_at(std::optional<size_t> output) { made_of_.look_at(output); }
   std::optional<Mismatch> mismatch;
 
   void add(const std::string& what, const Bounded& right_is, std::span<const RunValue> noisy, const RunValue& eager,
@@ -79,20 +83,32 @@ class Comparison {
     double largest = 0;
     for (double x : expected) largest = std::max(largest, std::isfinite(x) ? std::fabs(x) : 0);
     const double half_place = std::ldexp(1.0, -info(seen.dtype).mantissa_bits);
+    const PlaneElements errors(right_is.error), marks(right_is.ambiguous);
+    const size_t parts = is_complex(seen.dtype) ? 2 : 1;
+    auto error_at = [&](size_t i) { return errors.present() ? errors.at<double>(i / parts) : 0; };
+    const double room = whose_ == Whose::ours ? kLikeness : kLikenessOfOthers;
+    // Where all has cancelled, so has the noise: it was one for all readers of a value, who may compute that anew each.
+    const bool nothing_left = largest <= kLikeness * spread;
     auto allowed_at = [&](size_t i) {  // an infinity has a last place of its own, and lends it to nobody
-      return (whose_ == Whose::ours ? kLikeness : kLikenessOfOthers) *
-             std::max(spread, half_place * std::max(largest, std::isinf(expected[i]) ? distance.overflow() : 0));
+      const double size = std::max(largest, std::isinf(expected[i]) ? distance.overflow() : 0);
+      const double anew = nothing_left ? std::min(error_at(i), room * half_place * made_of_.largest_input()) : 0;
+      return std::max(room * std::max(spread, half_place * size), anew);
     };
     // What may overflow on its way is an infinity rightly, of which noise knows nothing.
-    const std::vector<double> errors = right_is.error ? numbers_of(right_is.error, Dtype::f64) : std::vector<double>();
-    auto may_overflow = [&](size_t i) {
-      return std::isinf(numbers[i]) && errors.size() == expected.size() && std::isinf(errors[i]);
+    auto may_overflow = [&](size_t i) { return std::isinf(numbers[i]) && std::isinf(error_at(i)); };
+    // What a bound holds is right where it lies within that, however little noise moved it.
+    made_of_.forget_result();
+    auto is_open = [&](size_t i) {
+      if (std::isinf(error_at(i)) || (marks.present() && marks.at<uint8_t>(i / parts) != 0)) return true;
+      const size_t first = i / parts * parts;
+      const double size = std::hypot(expected[first], parts == 2 ? expected[first + 1] : 0);
+      return made_of_.is_less_than(error_at(i), size, right_is, seen.dtype);
     };
     Deviation off;
     uint64_t wrong = 0;
     for (size_t i = 0; i < expected.size(); ++i) {
       if (whose_ == Whose::others && !(std::isfinite(expected[i]) && std::isfinite(numbers[i]))) continue;
-      if (double d = distance(expected[i], numbers[i]); d > allowed_at(i) && !may_overflow(i)) {
+      if (double d = distance(expected[i], numbers[i]); d > allowed_at(i) && !may_overflow(i) && is_open(i)) {
         ++wrong;
         if (d > off.most) off = {d, i};
       }
@@ -112,21 +128,25 @@ class Comparison {
 
  private:
   Whose whose_;
+  MadeOf made_of_;
 };
 }  // namespace
 
 std::optional<Mismatch> unlike(const Graph& graph, const Reference& right, std::span<const Reference> noisy,
                                const Execution& eager, const Execution& got, Whose whose) {
-  Comparison compare(whose);
+  Comparison compare(graph, right, whose);
   auto of_noisy = [&](auto&& pick) {
     std::vector<RunValue> each;
     for (const Reference& n : noisy)
       if (n.ending == Ending::finished) each.push_back(pick(n).value);
     return each;
   };
-  for (size_t i = 0; i < right.outputs.size() && i < got.outputs.size() && i < eager.outputs.size(); ++i)
+  for (size_t i = 0; i < right.outputs.size() && i < got.outputs.size() && i < eager.outputs.size(); ++i) {
+    compare.look_at(i);
     compare.add("output " + std::to_string(i), right.outputs[i],
                 of_noisy([&](const Reference& r) { return r.outputs[i]; }), eager.outputs[i], got.outputs[i]);
+  }
+  compare.look_at(std::nullopt);
   for (size_t i = 0; i < right.inputs.size() && i < got.inputs.size() && i < eager.inputs.size(); ++i)
     if (graph.inputs()[i].mutated)
       compare.add("input " + graph.value_name(graph.inputs()[i].value) + " afterwards", right.inputs[i],

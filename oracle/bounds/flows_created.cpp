@@ -96,9 +96,16 @@ Outcome flow_created(FlowContext& in, const Call& call) {
   }
   if (whole) return out;
   if (!fill) {  // start + i * step, or a power of that
-    double last = 2 * std::ldexp(1.0, -info(to_real(d)).mantissa_bits);
-    at::Tensor magnitude = at::abs(size);
-    error = error + 4 * last * (magnitude.max() + magnitude * (1 + at::log(magnitude.clamp_min(1e-300)).abs()));
+    // The start, the spacing, which is a quotient where they are counted, and its multiples are each off by half a
+    // place of the greatest. Where these are exponents, that much of its own size is what a power is off by.
+    const double roundings = by_count ? 6 : 4;
+    const at::Tensor magnitude = at::abs(size);
+    if (call.op->schema.find("base") < 0) {
+      error = error + roundings * half_place(magnitude.max(), to_real(d));
+    } else {
+      const at::Tensor exponents = at::log(magnitude.clamp_min(1e-300)).abs();
+      error = error + magnitude * (1 + exponents.max()) * std::ldexp(roundings, -info(to_real(d)).mantissa_bits);
+    }
     // A spacing below the normal numbers is rounded by half the least one, for each step from the nearer end.
     if (by_count) error = error + smallest_subnormal(to_real(d)) * (static_cast<double>(value.numel()) / 2 + 1);
     error = nothing_where(error.isnan().logical_and(value.isfinite()), error, kInf);  // beside what is not finite

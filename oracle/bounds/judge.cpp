@@ -5,6 +5,8 @@
 
 #include "compiler/scalar/error_propagation.h"
 #include "compiler/scalar/rounding.h"
+#include "oracle/bounds/made_of.h"
+#include "oracle/bounds/plane_elements.h"
 #include "oracle/bounds/reference.h"
 #include "oracle/tensors.h"
 
@@ -12,41 +14,6 @@ namespace lenz::oracle {
 
 namespace {
 constexpr double kTelling = 0x1p-6;  // an error below this part of the value leaves nothing to wish for
-
-// The elements of a plane, in logical order.
-class PlaneElements {
- public:
-  explicit PlaneElements(const RunValue& plane) : present_(plane != nullptr) {
-    if (present_) bytes_ = elements_of(plane);
-  }
-  bool present() const { return present_; }
-  ScalarValue scalar(Dtype dtype, uint64_t i) const { return scalar_at(dtype, bytes_, i); }
-  template <class T>
-  T at(uint64_t i) const {
-    T value;
-    std::memcpy(&value, bytes_.data() + i * sizeof(T), sizeof(T));
-    return value;
-  }
-
- private:
-  bool present_;
-  std::vector<std::byte> bytes_;
-};
-
-double part(const ScalarValue& v, bool imaginary) {
-  if (v.kind() == ScalarKind::complex) return imaginary ? v.complex().imag() : v.complex().real();
-  return v.kind() == ScalarKind::integer ? static_cast<double>(v.integer()) : v.real();
-}
-
-double magnitude(const ScalarValue& v) {
-  return v.kind() == ScalarKind::complex ? std::hypot(part(v, false), part(v, true)) : std::fabs(part(v, false));
-}
-
-uint64_t count_of(const Seen& tensor) {
-  uint64_t count = 1;
-  for (int64_t s : tensor.sizes) count *= static_cast<uint64_t>(s);
-  return count;
-}
 
 std::string element_text(Dtype dtype, const ScalarValue& v) {
   if (v.kind() == ScalarKind::integer) return std::to_string(v.integer());
@@ -85,20 +52,6 @@ double distance(int64_t from, int64_t to) {
   return to >= from ? static_cast<double>(b - a) : -static_cast<double>(a - b);
 }
 
-// The largest finite number of a tensor.
-double largest_in(const Bounded& tensor) {
-  double largest = 0;
-  const Seen seen = look(tensor.value);
-  if (seen.kind != TypeKind::tensor) return 0;
-  const PlaneElements values(tensor.value);
-  const uint64_t count = count_of(seen);
-  for (uint64_t i = 0; i < count; ++i) {
-    const double size = magnitude(values.scalar(seen.dtype, i));
-    if (std::isfinite(size)) largest = std::max(largest, size);
-  }
-  return largest;
-}
-
 // One real number, or one part of a complex one.
 ElementVerdict verdict(Dtype dtype, double expected, Bound bound, double got, bool zeros_signed) {
   const double error = bound.error;
@@ -132,7 +85,7 @@ void count_element(Shares& shares, const ScalarValue& v, Bound bound, bool marke
 class Judge {
  public:
   Judge(const Graph& graph, const Reference& reference)
-      : any_bytes_(sees_bits_as_bools(graph)), graph_(graph), reference_(reference) {}
+      : any_bytes_(sees_bits_as_bools(graph)), reference_(reference), made_of_(graph, reference) {}
   Judgement judgement;
 
   // Bit for bit, where nothing is open.
@@ -159,11 +112,9 @@ class Judge {
 
   // Of an output what check says of a value that the graph computed.
   void check_output(size_t i, const RunValue& got) {
-    output_ = i;
-    largest_input_.reset();
+    made_of_.look_at(i);
     check("output " + std::to_string(i), reference_.outputs[i], got, true);
-    output_.reset();
-    largest_input_.reset();
+    made_of_.look_at(std::nullopt);
   }
 
   // `computed`: by the graph; of anything else it tells nothing that its elements agree.
@@ -226,45 +177,9 @@ class Judge {
     return ScalarValue(int64_t{v.integer() != 0});
   }
   bool any_bytes_;
-  const Graph& graph_;
   const Reference& reference_;
-  std::optional<size_t> output_;  // the one at hand, if it is one
-  std::optional<double> largest_input_;
+  MadeOf made_of_;
 
-  // Of each input whether the output at hand may hang on it. Where a graph writes, it may on all.
-  std::vector<bool> inputs_that_count() const {
-    std::vector<bool> counts(graph_.inputs().size(), true);
-    std::vector<NodeId> nodes;
-    bool writes = !output_;
-    graph_.for_each_node([&](NodeId id) {
-      nodes.push_back(id);
-      writes = writes || graph_.node(id).op->may_write;
-    });
-    if (writes) return counts;
-    std::vector<bool> needed(graph_.value_count());
-    const auto need = [&](ValueId v) { needed[v] = true; };
-    for_each_value(graph_.outputs()[*output_], need);
-    for (size_t k = nodes.size(); k-- > 0;) {
-      const Node& node = graph_.node(nodes[k]);
-      bool asked = false;
-      for (uint16_t r = 0; r < node.result_count; ++r) asked = asked || needed[node.result(r)];
-      if (asked)
-        for (const Arg& arg : node.arguments()) for_each_value(arg, need);
-    }
-    for (size_t i = 0; i < counts.size(); ++i) counts[i] = needed[graph_.inputs()[i].value];
-    return counts;
-  }
-
-  // The largest finite number that it was given. Few bounds are so wide that anybody asks.
-  double largest_input() {
-    if (!largest_input_) {
-      largest_input_ = 0;
-      const std::vector<bool> counts = inputs_that_count();
-      for (size_t i = 0; i < reference_.inputs.size(); ++i)
-        if (counts[i]) *largest_input_ = std::max(*largest_input_, largest_in(reference_.inputs[i]));
-    }
-    return *largest_input_;
-  }
   static bool same_bits(const ScalarValue& v, const ScalarValue& x, bool zeros_signed) {
     if (v.kind() == ScalarKind::integer) return v.integer() == x.integer();
     auto agree = [&](bool imaginary) {
@@ -283,19 +198,12 @@ class Judge {
     Dtype wide = look(expected.value).dtype, native = seen.dtype;
     uint64_t wrong = 0;
     std::optional<Mismatch> first;
-    std::optional<double> largest;  // number in this result, or among what it adds up and the inputs
+    made_of_.forget_result();
     for (uint64_t i = 0; i < count; ++i) {
       const ScalarValue x = settled(native, scalar_at(native, got, i)), v = settled(wide, values.scalar(wide, i));
       const Bound bound{errors.present() ? errors.at<double>(i) : 0, leans.present() ? leans.at<double>(i) : 0};
       bool marked = marks.present() && marks.at<uint8_t>(i) != 0;
-      // Wider than all that comes out, a bound holds nobody to anything: zeros would do. But what cancels is held to
-      // what it was made of, if that is no more than what is given.
-      if (std::isfinite(bound.error) && bound.error > magnitude(v)) {
-        const double normal =
-            is_inexact(native) ? smallest_normal(to_real(native)) : 0;  // what is lost below is nothing
-        if (!largest) largest = std::max({std::min(expected.terms, largest_input()), largest_in(expected), normal});
-        marked = marked || bound.error > *largest;
-      }
+      marked = marked || made_of_.is_less_than(bound.error, magnitude(v), expected, native);
       const int64_t open = choices.present() ? choices.at<int64_t>(i) : 0;
       if (reference_.choices && reference_.choices->ties_alone(open))
         ++shares.elements, ++shares.strong;  // whichever of equal elements it names is right, and nothing else is

@@ -74,15 +74,19 @@ void products(RowSink& t) {
       "of an empty matrix eager does not expand self, libtorch's meta device of some; with alpha=0 it forgets dtypes, "
       "and self's "
       "otherwise: `the operands must have one dtype`, `has no kernel for`";
-  added.flow.in_storage = "always";
+  added.flow.stores_steps = true;  // the product, before it adds
+  added.flow.eager = 2;            // or the vector, by alpha
   added.loops = {};
   added.decompose = R"(
     if not equal(result_shape(), [size(%mat, 0)]) {
       return aten.mul(%self, aten.scalar_tensor($beta, dtype=dtype(%self), device=device(%self)))
     }
-    %x = aten.unsqueeze(aten.expand(%self, [size(%mat, 0)]), 1)
-    %y = aten.addmm(%x, %mat, aten.unsqueeze(%vec, 1), beta=$beta, alpha=$alpha)
-    return aten.view(%y, [size(%mat, 0)]))";
+    %y = aten.mv(%mat, %vec)
+    if $alpha != 1 { %y = aten.mul(%y, $alpha) }
+    if $beta == 0 { return %y }
+    %x = aten.expand(%self, shape(%y))
+    if $beta != 1 { %x = aten.mul(%x, $beta) }
+    return aten.add(%y, %x))";
   added.fits = "beta:element beta:result/mat alpha:result/mat";
   t.row("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
   added.flow = {};
@@ -186,7 +190,7 @@ void composed(RowSink& t) {
   row.exception = {};
   row.infer = rule::tensordot;
   row.generate = make::tensordot;
-  row.flow.in_storage = "always";  // what stands against a size of 1 is summed first
+  row.flow.in_storage = "of one, or beside it";  // what a size of 1 stands against is summed first, as are products
   // Among contracted dims a size of 1 stands for any.
   t.row("tensordot(Tensor self, Tensor other, int[] dims_self, int[] dims_other) -> Tensor", meaning(R"(
     $n = len($dims_self)
