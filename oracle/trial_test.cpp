@@ -29,6 +29,21 @@ TEST(Trial, WhoHasAnotherIntegerMayRefuseWhatEagerTakes) {
   EXPECT_EQ(judged(by_one, by_zero), std::pair(Ending::finished, false));
 }
 
+// Squares of 1e-30 are less than f32 holds: a norm taken by them is 0, and another one is not. Of no weights but zeros
+// nothing is drawn.
+TEST(Trial, WhoHasAnotherWeightMayDrawWhereEagerRefuses) {
+  const auto norm = [](const std::string& of) {
+    return "  %w = aten.full([2], " + of +
+           ") %n = aten.linalg_vector_norm(%w, 2, [0], true) %r = aten.multinomial(%n, 1)";
+  };
+  const auto drawn = [](const std::string& weight) {
+    return "  %w = aten.full([1], " + weight + ") %r = aten.multinomial(%w, 1)";
+  };
+  EXPECT_EQ(judged(norm("1e-30"), drawn("1.0")), std::pair(Ending::raised, true));
+  EXPECT_EQ(judged(norm("1e-3"), drawn("0.0")), std::pair(Ending::finished, false));
+  EXPECT_EQ(judged(norm("0.0"), drawn("1.0")), std::pair(Ending::raised, false));
+}
+
 // Eager looks whether probabilities are any; what the row means does not ask, and its `exception` quotes what eager
 // says.
 TEST(Trial, WhatEagerAloneRefusesMayFinish) {

@@ -2,6 +2,7 @@
 """Every fault of written.toml still has its place in the sources, and a stage to blame that there is."""
 
 import re
+import tomllib
 import unittest
 from pathlib import Path
 
@@ -10,6 +11,14 @@ import score
 import written
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+
+
+def literals(source):
+    """What the literals of a C++ source hold."""
+    raw = r'R"(\w*)\((.*?)\)\1"'
+    plain = re.findall(r'"((?:[^"\\\n]|\\.)*)"', re.sub(raw, " ", source, flags=re.DOTALL))
+    return ([text for _, text in re.findall(raw, source, re.DOTALL)]
+            + [text.encode("latin-1", "replace").decode("unicode_escape") for text in plain])
 
 
 class Written(unittest.TestCase):
@@ -62,6 +71,15 @@ class Written(unittest.TestCase):
             self.assertTrue(fault["wrong"], fault["name"])
             self.assertTrue(fault["blame"], fault["name"])
             self.assertLessEqual(set(fault["blame"]), stages, fault["name"])
+
+    def test_texts_are_texts(self):
+        """Words of a text that end with its literal in the source, say, would never pass by where texts do."""
+        for entry in tomllib.loads(written.LIST.read_text())["fault"]:
+            if "text" in entry:
+                self.assertTrue(any(entry["text"][0] in t for t in literals(written.source(entry["file"]))), entry["name"])
+
+    def test_literals(self):
+        self.assertEqual(literals('a("b\\n") R"(c "d")" "e"  // "f'), ['c "d"', "b\n", "e"])
 
     def test_nested_edits(self):
         text = b"f(a + b)"

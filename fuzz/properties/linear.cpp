@@ -34,6 +34,7 @@ std::unique_ptr<Graph> beside_itself(const Graph& graph, size_t times) {
   made->level = graph.level;
   made->assumptions = graph.assumptions;
   std::vector<Arg> outputs;
+  ValueId token = kNone;  // the newest: effects of a graph stand in one order, so those of a copy behind the others'
   for (size_t copy = 0; copy < times; ++copy) {
     std::vector<ValueId> ids(graph.value_count(), kNone);
     for (const Input& input : graph.inputs()) {
@@ -45,12 +46,18 @@ std::unique_ptr<Graph> beside_itself(const Graph& graph, size_t times) {
     }
     graph.for_each_node([&](NodeId at) {
       const Node& node = graph.node(at);
+      const bool orders = node.result_count == 1 && graph.type(node.result()).kind == TypeKind::token;
+      if (orders && node.arguments().empty() && token != kNone) {
+        ids[node.result()] = token;
+        return;
+      }
       SmallVec<Arg, 12> args;
       for (const Arg& a : node.arguments()) args.push_back(renumbered(context, a, ids));
       SmallVec<const Type*, 4> types;
       for (uint16_t i = 0; i < node.result_count; ++i) types.push_back(&graph.type(node.result(i)));
       const NodeId id = made->insert(kNone, *node.op, args, node.origin, types);
       for (uint16_t i = 0; i < node.result_count; ++i) ids[node.result(i)] = made->node(id).result(i);
+      if (orders) token = made->node(id).result();
     });
     for (const Arg& a : graph.outputs()) outputs.push_back(renumbered(context, a, ids));
   }

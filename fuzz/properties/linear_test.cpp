@@ -1,5 +1,5 @@
-// Graphs that took quadratic time once. Each holds some other way to look through all of a program for each of its
-// parts.
+// Graphs that took quadratic time once, each by some other way to look through all of a program for each of its parts;
+// and how the property makes the larger graph.
 #include <gtest/gtest.h>
 
 #include "fuzz/reduce.h"
@@ -25,6 +25,15 @@ TEST(Linear, StagedSquares) {
       "graph @g(%x: i64[11, 744] strides [1, 36] offset 1, %y: f32[11, 744]) {\n"
       "  %a = aten.special_spherical_bessel_j0(%x)\n  %b = aten.conj_physical(%y, out=%a)\n"
       "  %c = aten.tanh(%b)\n  return %b, %c\n}\n");
+  EXPECT_FALSE(wrong) << wrong->detail;
+}
+
+// A graph beside itself has effects of both, in one order.
+TEST(Linear, Effects) {
+  const auto wrong = failure(
+      "graph @g(%x: f32[1], %holds: f32[] init uniform(1.0, 4.0, seed=2)) {\n"
+      "  %t = lenz.make_token()\n  %u = lenz.assert(%t, %holds, \"it holds\")\n"
+      "  %y = aten.sin(%x)\n  %z = aten.cos(%x)\n  return %z\n}\n");
   EXPECT_FALSE(wrong) << wrong->detail;
 }
 

@@ -1,11 +1,13 @@
 #include "oracle/bounds/flow_parts.h"
 
+#include <ATen/CPUGeneratorImpl.h>
 #include <ATen/Functions.h>
 #include <ATen/TensorOperators.h>
 
 #include <algorithm>
 
 #include "compiler/scalar/rounding.h"
+#include "oracle/bounds/open_ends.h"
 
 namespace lenz::oracle {
 
@@ -256,8 +258,32 @@ bool any_error(FlowContext& in, std::span<const RunValue> values) {
   return false;
 }
 
+namespace {
+// Whether a distribution takes its operands, and refuses them where they lie as low, or as high, as they may; or the
+// other way. All that any asks is an interval: of probabilities, of rates, of what is no negative sum.
+bool draws_by_open_parameters(FlowContext& in, const Call& call) {
+  if (!in.errors || !call.op->has(Trait::random) || !any_error(in, call.values)) return false;
+  auto raises = [&](double sign) {
+    std::vector<RunValue> values(call.values.size());
+    for (size_t v = 0; v < values.size(); ++v)
+      values[v] = replaced(call.values[v], *call.types[v], 0, [&](const Leaf& leaf) {
+        const Planes p = in.store.read(leaf.value);
+        const bool moves = sign != 0 && p.error.defined() && leaf.value.is_floating_point();
+        return moves ? end_of(p, leaf.dtype, sign) : leaf.value.clone();
+      });
+    return call.run_widened(in.boxed, call.args, values).raised;
+  };
+  at::Generator ambient = at::detail::getDefaultCPUGenerator();
+  const at::Tensor state = ambient.get_state();  // nobody is to see that these drew
+  const bool here = raises(0), open = raises(-1) != here || raises(1) != here;
+  ambient.set_state(state);
+  return open;
+}
+}  // namespace
+
 bool may_refuse_others(FlowContext& in, const Call& call) {
   if (call.op->raises.empty()) return false;
+  if (draws_by_open_parameters(in, call)) return true;
   const bool looks = call.op->scalar.empty() && !call.op->has(Trait::movement) && !call.op->has(Trait::view);
   return std::ranges::any_of(leaves(call.values), [&](const at::Tensor& t) {
     if (!t.is_floating_point() && !t.is_complex()) return !in.store.certain(t);

@@ -88,6 +88,9 @@ Outcome flow_interpolated(FlowContext& in, const Call& call) {
 }
 
 namespace {
+// The greatest up to each place along the dim.
+at::Tensor so_far(const at::Tensor& t, int64_t dim) { return t.dim() ? std::get<0>(at::cummax(t, dim)) : t; }
+
 // Of exponentials whose arguments lie within less than half a turn, every partial sum lies between them, and is at
 // least cos(half that angle) of what its terms' sizes add up to: the inverse of that. Infinite where they lie further
 // apart.
@@ -95,7 +98,7 @@ at::Tensor share_left(const Planes& operand, int64_t dim) {
   at::Tensor angle = at::imag(operand.value), radius = at::zeros(angle.sizes(), at::kDouble);
   if (operand.error.defined()) radius = operand.error;
   at::Tensor high = angle + radius, low = angle - radius;
-  at::Tensor width = angle.dim() ? std::get<0>(at::cummax(high, dim)) - std::get<0>(at::cummin(low, dim)) : high - low;
+  at::Tensor width = so_far(high, dim) + so_far(-low, dim);
   constexpr double kAlmostHalfATurn = 3.1;
   return nothing_where((width < kAlmostHalfATurn).logical_not(), 1 / at::cos(width / 2), kInf);
 }
@@ -112,8 +115,28 @@ at::Tensor steps_of_log_sum(const Planes& operand, int64_t dim, double unit, boo
   const int64_t n = size.size(dim);
   along[static_cast<size_t>(dim < 0 ? dim + size.dim() : dim)] = n;
   const at::Tensor terms = at::arange(1, n + 1, at::kDouble).reshape(along);
-  const at::Tensor each = (std::get<0>(at::cummax(size, dim)) + at::log(terms + 1) + 8) * unit;
+  const at::Tensor each = (so_far(size, dim) + at::log(terms + 1) + 8) * unit;
   return each * (complex ? 2 * terms + 16 : terms);
+}
+
+// An exponential is exactly nothing of -inf, and what the others come to counts no more beside inf or NaN.
+Planes without_infinite_terms(const Planes& terms, const at::Tensor& infinite) {
+  Planes finite = terms;
+  finite.value = nothing_where(infinite, terms.value, 0);
+  if (terms.error.defined()) finite.error = nothing_where(infinite, terms.error, 0);
+  return finite;
+}
+
+// Sums that are inf, -inf or NaN by terms which certainly are that are so exactly; behind a term that is one of these
+// or not nothing is known, but of a sum that a NaN has made NaN.
+at::Tensor error_behind_infinite_terms(const Planes& terms, const at::Tensor& infinite, const at::Tensor& value,
+                                       const at::Tensor& error, int64_t dim) {
+  const at::Tensor known = nothing_where(at::isfinite(value).logical_not(), error, 0);
+  if (!terms.error.defined()) return known;
+  auto behind = [&](const at::Tensor& which) { return so_far(which.to(at::kDouble), dim) > 0; };
+  const at::Tensor open = terms.error.isinf().logical_or(infinite.logical_and(terms.error != 0));
+  const at::Tensor none = terms.value.isnan().logical_and(terms.error == 0);
+  return nothing_where(behind(open).logical_and(behind(none).logical_not()), known, kInf);
 }
 }  // namespace
 
@@ -125,29 +148,33 @@ Outcome flow_log_sums(FlowContext& in, const Call& call) {
   Dtype d = call.result_dtypes[0];
   if (value.numel() == 0) return out;
   int64_t dim = dim_of(call).value_or(0);
+  const bool complex = lenz::is_complex(d);
   at::Tensor share;  // how much of what its terms add up to is left of a sum, from none on
-  if (!all_finite(operand.value)) {
+  const at::Tensor infinite = at::isfinite(operand.value).logical_not();
+  const bool any_infinite = infinite.any().item<bool>();
+  if (complex && any_infinite) {
     in.unbounded.insert(call.op->full_name + ": infinities among the terms");
-  } else if (lenz::is_complex(d)) {
+  } else if (complex) {
     share = share_left(operand, dim);
     if (!all_finite(share))
       in.unbounded.insert(call.op->full_name +
                           ": the sum's argument may differ by whole turns with the order of terms");
   }
-  if (share.defined() ? !at::isfinite(share).any().item<bool>() : !all_finite(operand.value)) {
+  if (complex && (any_infinite || !at::isfinite(share).any().item<bool>())) {
     mark_unknown(in, out.results);
     return out;
   }
+  const Planes terms = any_infinite ? without_infinite_terms(operand, infinite) : operand;
   Dtype sums = carrier(d, false);
   // It moves by no more than its terms do; and the sum's relative error is the logarithm's absolute one.
-  at::Tensor error = steps_of_log_sum(operand, dim, unit_of(sums) + 0x1p-53, lenz::is_complex(d));
-  if (operand.error.defined())
-    error = error + (operand.error.dim() ? std::get<0>(at::cummax(operand.error, dim)) : operand.error);
+  at::Tensor error = steps_of_log_sum(terms, dim, unit_of(sums) + 0x1p-53, complex);
+  if (terms.error.defined()) error = error + so_far(terms.error, dim);
   if (share.defined()) {  // the logarithm of a sum that is off by so much of itself
     error = error * share;
     error = nothing_where((error < 0.5).logical_not(), error * 2, kInf);
   }
   if (sums != to_real(d)) error = error + (magnitude(value) + error) * (2 * unit_of(d));
+  if (any_infinite) error = error_behind_infinite_terms(operand, infinite, value, error, dim);
   settle(in, value, error, operand.ambiguous.defined() ? error != 0 : at::Tensor());
   return out;
 }

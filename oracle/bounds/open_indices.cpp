@@ -13,13 +13,14 @@ namespace lenz::oracle {
 using namespace flow;
 
 namespace {
-// Between what each element lies. NaN stands above all numbers.
+// Between what each element lies. NaN stands above all numbers; what is NaN and may be otherwise may be anything.
 struct Intervals {
   at::Tensor low, high, width;
 };
 Intervals intervals_of(const Planes& p) {
   const at::Tensor v = p.value.to(at::kDouble);
-  const at::Tensor e = p.error.defined() ? p.error : at::zeros(v.sizes(), at::kDouble), open = e.isinf();
+  const at::Tensor e = p.error.defined() ? p.error : at::zeros(v.sizes(), at::kDouble);
+  const at::Tensor open = e.isinf().logical_or(v.isnan().logical_and(e > 0));
   return {nothing_where(open, v - e, -kInf).nan_to_num(kInf, kInf, -kInf),
           nothing_where(open, v + e, kInf).nan_to_num(kInf, kInf, -kInf), e};
 }

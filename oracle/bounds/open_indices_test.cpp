@@ -55,6 +55,18 @@ TEST(OpenIndices, OfAnOrderNameEachElementOnce) {
   }
 }
 
+// What may overflow may stand anywhere, and what is NaN and may be otherwise too: the others move up and down.
+TEST(OpenIndices, BesideANaNThatMayBeOtherwiseNameWhatMoves) {
+  const Judged j(R"(graph @g(%x: f32[4], %c: f32[4]) {
+    %s = aten.log_sigmoid(%x)
+    %m = aten.minimum(%c, %s)
+    %v, %i = aten.sort(%m, stable=false, dim=0, descending=true)
+    return %v, %i
+  })",
+                 {{1, -3.4028234663852886e38, -1, 2}, {std::nan(""), 0, 0, 0}});
+  EXPECT_FALSE(j.verdict().mismatch) << j.verdict().mismatch->summary();
+}
+
 // Of equal numbers any may be named, and no other: that is judged. So long as it is sure that they are equal.
 TEST(OpenIndices, ThatTiesAloneOpenAreJudged) {
   constexpr std::string_view text = R"(graph @g(%x: f32[6]) {

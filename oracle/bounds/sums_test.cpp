@@ -396,5 +396,27 @@ TEST(Sums, OfOppositeInfinitiesAreNoNumber) {
   }
 }
 
+// An exponential of -inf is nothing, and a sum that is infinite or NaN once stays so. What may be infinite is open.
+TEST(Bounds, OfLogarithmsOfSumsWithInfinitiesAreKnown) {
+  const double inf = HUGE_VAL, nan = std::nan("");
+  auto sums = [](const std::string& steps, std::vector<double> terms) {
+    return Judged("graph @g(%x: f32[4]) { " + steps + " %z = aten.logcumsumexp(%y, 0) return %z }", {std::move(terms)});
+  };
+  const std::string as_it_is = "%y = aten.alias(%x)";
+  Judged small = sums(as_it_is, {-inf, -inf, 1, 2});
+  EXPECT_FALSE(small.verdict().mismatch);
+  EXPECT_EQ(small.errors()[1], 0);
+  EXPECT_LT(small.errors()[3], 64 * kUlp);
+  EXPECT_TRUE(small.with(0, 2, nan).mismatch);
+  Judged large = sums(as_it_is, {1, inf, 2, nan});
+  EXPECT_FALSE(large.verdict().mismatch);
+  EXPECT_EQ(large.errors()[2], 0);
+  EXPECT_TRUE(large.with(0, 3, inf).mismatch);
+  // 3e38 + 3e38 - 3e38 overflows in some orders.
+  Judged open =
+      sums("%w = lenz.constant(f32[3] [3e38, 3e38, -3e38]) %v = aten.sum(%w) %y = aten.add(%v, %x)", {-inf, 1, 2, nan});
+  EXPECT_EQ(open.errors()[1], inf);
+}
+
 }  // namespace
 }  // namespace lenz::oracle
