@@ -37,7 +37,7 @@ struct Planes {
 at::Tensor in_order(const at::Tensor& t);
 
 bool all_finite(const at::Tensor& t);
-bool may_hold_zero(const Planes& planes);        // of floats: in either part
+bool may_hold_zero(const Planes& planes);  // of floats: in either part
 bool may_be_nan(const Planes& planes);
 bool may_hold_minus_zero(const Planes& planes);  // of real numbers; of complex ones as may_hold_zero
 // What is known of a tensor, for who judges it.
