@@ -82,10 +82,10 @@ void products(RowSink& t) {
       return aten.mul(%self, aten.scalar_tensor($beta, dtype=dtype(%self), device=device(%self)))
     }
     %y = aten.mv(%mat, %vec)
-    if $alpha != 1 { %y = aten.mul(%y, $alpha) }
+    if $alpha != 1 { %y = aten.mul(%y, held($alpha, dtype(%y))) }
     if $beta == 0 { return %y }
     %x = aten.expand(%self, shape(%y))
-    if $beta != 1 { %x = aten.mul(%x, $beta) }
+    if $beta != 1 { %x = aten.mul(%x, held($beta, dtype(%x))) }
     return aten.add(%y, %x))";
   added.fits = "beta:element beta:result/mat alpha:result/mat";
   t.row("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
