@@ -308,7 +308,7 @@ class Maker {
     const auto dim = static_cast<int64_t>(c_.below(static_cast<uint64_t>(r)));
     const int64_t n = s[static_cast<size_t>(dim)];
     Arg x = Arg::of_value(v), d = Arg::of_int(dim);
-    switch (c_.below(13)) {
+    switch (c_.below(12)) {
       case 0: call("aten.transpose", {x, d, Arg::of_int(r - 1)}, b); return;
       case 1: {
         std::vector<int64_t> order(static_cast<size_t>(r));
@@ -356,7 +356,6 @@ class Maker {
         if (r < 2) return number(v);
         call(c_.flip() ? "aten.tril" : "aten.triu", {x}, {std::min(b.low, 0.0), std::max(b.high, 0.0)});
         return;
-      case 11: call("aten._neg_view", {x}, {-b.high, -b.low}); return;  // whose memory holds the others
       default:
         if (count(s) / n * (n + 2) > kElements) return number(v);
         call("aten.constant_pad_nd", {x, context.ints(std::vector<int64_t>{1, 1})},
