@@ -66,8 +66,24 @@ std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
   return any ? without_it_and_all_of_it(*apart, same) : nullptr;
 }
 
-// The same with types in the place of operands that give theirs alone (`new_zeros`): no value hangs on these. Null:
-// none does that.
+// In the place of what reads a type alone stands what it gives: its definition, or the number that its own type says.
+bool say_the_type(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  const OpDef& op = *node.op;
+  const bool drawn = op.has(Trait::random) || op.has(Trait::nondeterministic);
+  if (!op.has(Trait::reads_metadata_only) || drawn || op.schema.mutates()) return false;
+  if (!op.decompose.empty()) return expand_node(graph, id);
+  SmallVec<Arg, 1> numbers;
+  for (uint16_t i = 0; i < node.result_count; ++i)
+    if (const Type& type = graph.type(node.result(i)); type.kind == TypeKind::sym_int)
+      numbers.push_back(Arg::of_dim(type.offset));
+  if (numbers.empty() || numbers.size() != node.result_count) return false;
+  replace_node(graph, id, numbers);
+  return true;
+}
+
+// The same with types in the place of operands that give theirs alone (`new_zeros`, a size): no value hangs on these.
+// Null: none does that.
 std::unique_ptr<Graph> with_types_said(const Graph& graph) {
   std::unique_ptr<Graph> said = graph.clone();
   bool any = false;
@@ -75,9 +91,7 @@ std::unique_ptr<Graph> with_types_said(const Graph& graph) {
     again = false;
     for (NodeId id = said->first(), next; id != kNone; id = next) {
       next = said->node(id).next;
-      const OpDef& op = *said->node(id).op;
-      const bool drawn = op.has(Trait::random) || op.has(Trait::nondeterministic);
-      if (op.has(Trait::reads_metadata_only) && !drawn && !op.schema.mutates()) again |= expand_node(*said, id);
+      again |= say_the_type(*said, id);
     }
     any |= again;
   }

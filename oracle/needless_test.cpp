@@ -81,13 +81,13 @@ TEST(Needless, AnElementOfAList) {
 // Which node of a body raises nobody says: what is made of it may take its type alone.
 TEST(Needless, ATypeIsNoValueInABody) {
   Boxed boxed(DeviceKind::cpu);
-  auto ends = [&](const std::string& made) {
+  auto ends = [&](const std::string& made, const std::string& before = {}) {
     const auto graph = parse_graph(
         "graph @g(%x: f32[1, 2], %i: i64[1] init integers(2, 3, seed=0)) {\n"
         "  %c, %r = lenz.scan(@step, [%x], [%i])\n  return %c, %r\n}\n"
         "graph @step(%a: f32[1, 2], %k: i64[]) {\n  %at = aten.view(%k, [1])\n"
-        "  %row = aten.index_select(%a, 0, %at)\n  %r = " +
-            made + "\n  %c = aten.clone(%a)\n  return %c, %r\n}\n",
+        "  %row = aten.index_select(%a, 0, %at)\n" +
+            before + "  %r = " + made + "\n  %c = aten.clone(%a)\n  return %c, %r\n}\n",
         op_table());
     auto run = [&](const Graph& part, const ExecuteOptions& options) {
       return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
@@ -98,6 +98,9 @@ TEST(Needless, ATypeIsNoValueInABody) {
   EXPECT_EQ(ends("aten.new_zeros(%row, [2])"), Ending::finished);
   EXPECT_EQ(ends("aten.ones_like(%row)"), Ending::finished);
   EXPECT_EQ(ends("aten.neg(%row)"), Ending::raised);
+  for (const std::string reads :
+       {"sym_size(%row, 1)", "sym_stride(%row, 0)", "sym_numel(%row)", "sym_storage_offset(%row)"})
+    EXPECT_EQ(ends("aten.mul(%a, %n)", "  %n = aten." + reads + "\n"), Ending::finished) << reads;
 }
 
 }  // namespace
