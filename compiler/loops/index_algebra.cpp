@@ -294,19 +294,33 @@ bool IndexSpace::tried_out(Dim index, Dim size) const {
   const Range above = facts_.range(facts_.simplify(size));
   if (!above.low) return false;
   std::vector<std::pair<const SymNode*, int64_t>> axes;  // and their extents
-  bool known = true;
-  for_each_symbol(index, [&](const SymNode* s) {
-    if (std::ranges::find(axes, s, &std::pair<const SymNode*, int64_t>::first) != axes.end()) return;
-    const Axis* axis = nullptr;
-    for (const auto* list : {&axes_, &positions_})
-      for (const Axis& a : *list)
-        if (a.symbol == Dim(s)) axis = &a;
-    known = known && axis && axis->extent.is_constant();
-    if (known) axes.emplace_back(s, axis->extent.constant());
-  });
   int64_t points = 1;
-  for (size_t i = 0; i < axes.size() && known; ++i) known = (points *= axes[i].second) <= kMostPoints;
-  if (!known) return false;
+  // Whether all that the dims say has a number at each point, of few.
+  auto spans = [&](std::initializer_list<Dim> dims) {
+    auto grown = axes;
+    int64_t count = points;
+    bool known = true;
+    for (const Dim dim : dims)
+      for_each_symbol(dim, [&](const SymNode* s) {
+        if (!known || std::ranges::find(grown, s, &std::pair<const SymNode*, int64_t>::first) != grown.end()) return;
+        const Axis* axis = nullptr;
+        for (const auto* list : {&axes_, &positions_})
+          for (const Axis& a : *list)
+            if (a.symbol == Dim(s)) axis = &a;
+        const int64_t extent = axis && axis->extent.is_constant() ? axis->extent.constant() : kMostPoints + 1;
+        known = extent <= kMostPoints && (count *= extent) <= kMostPoints;
+        if (known) grown.emplace_back(s, extent);
+      });
+    if (!known) return false;
+    axes = std::move(grown);
+    points = count;
+    return true;
+  };
+  if (!spans({index})) return false;
+  // A condition may say an axis that the index, simplified, has no more.
+  std::vector<Cond> conditions;
+  for (const Cond& c : conditions_)
+    if (spans({c.lhs, c.rhs})) conditions.push_back(c);
   for (int64_t p = 0; p < points; ++p) {
     const SymValues point = [&](const SymNode* s) -> std::optional<int64_t> {
       int64_t rest = p;
@@ -316,7 +330,7 @@ bool IndexSpace::tried_out(Dim index, Dim size) const {
       }
       return std::nullopt;
     };
-    if (std::ranges::any_of(conditions_, [&](const Cond& c) { return evaluate(c, point) == false; })) continue;
+    if (std::ranges::any_of(conditions, [&](const Cond& c) { return evaluate(c, point) == false; })) continue;
     const auto at = evaluate(index, point);
     if (!at || *at < 0 || *at >= *above.low) return false;
   }

@@ -48,6 +48,17 @@ TEST(IndexAlgebra, TilesOfThreeJoinedAxesOfOpenSizes) {
   EXPECT_FALSE(s.in_bounds(f.dim("(((i + t*4096)//(6 - s4))//(10 - s4*2))//(s3 - 1)"), 1));
 }
 
+// Each of a few points is tried where a mask says an axis of one point, which the place has no more.
+TEST(IndexAlgebra, MasksOverAnAxisOfOnePoint) {
+  Fixture f;
+  IndexSpace s = f.space({{"k", "8"}, {"j", "1"}, {"i", "2"}, {"r", "12"}});
+  s.assume(parse_cond("0 <= j + k - 4", f.pool));
+  s.assume(parse_cond("j + k - 4 < 2", f.pool));
+  const Dim index = f.dim("j*7 + i*9 + k*7 + (r//4)*3 - ((j*8 + i*12 + r + k*8)//16)*11 - 6");
+  EXPECT_TRUE(s.in_bounds(index, 12));
+  EXPECT_FALSE(s.in_bounds(index, 11));
+}
+
 // Two digits under masks, the higher one of them a quotient, where a fact gives the number of all.
 TEST(IndexAlgebra, DigitsUnderMasksInAKnownNumberOfPlaces) {
   Fixture f;

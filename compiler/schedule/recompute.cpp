@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/base/sym_parts.h"
 #include "compiler/loops/index_algebra.h"
 #include "compiler/loops/verify.h"
 #include "compiler/schedule/nest_facts.h"
@@ -142,15 +143,16 @@ class Inliner {
   }
 
   // Whether readers of what the nest stores keep their proofs where they compute it themselves; it is chosen then.
-  // Places that open sizes have a hand in are more, put together, than every proof sees through.
+  // Places that open sizes have a hand in, or quotients, are more, put together, than every proof sees through.
   bool choose(const Nest& nest, const std::vector<Uses::Place>& readers) {
-    if (!open_) return true;
-    if (!proofs_) proofs_.emplace(program_);
     const BufferId id = nest.stores[0].buffer;
     sources_.insert_or_assign(id, inlined(nest));
     chosen_[id] = true;
     auto proved = [&](const Uses::Place& reader) {
-      return proofs_->inside(inlined(nest_at(reader))) || !proofs_->inside(nest_at(reader));
+      const Nest made = inlined(nest_at(reader));
+      if (!open_ && !loads_by_quotients(made)) return true;
+      if (!proofs_) proofs_.emplace(program_);
+      return proofs_->inside(made) || !proofs_->inside(nest_at(reader));
     };
     chosen_[id] = std::ranges::all_of(readers, proved);
     return chosen_[id];
@@ -182,6 +184,14 @@ class Inliner {
       made.stores.push_back(std::move(s));
     }
     return made;
+  }
+
+  static bool loads_by_quotients(const Nest& nest) {
+    bool any = false;
+    for (const Instr& i : nest.body)
+      if (i.kind == InstrKind::load)
+        for (const Dim d : i.index) for_each_divisor(d, [&](Dim) { any = true; });
+    return any;
   }
 
   // The value that the load would give, computed here. Where nothing is loaded, nothing is divided by a zero.
