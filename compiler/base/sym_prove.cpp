@@ -82,11 +82,22 @@ bool FactsReader::positive_by_product(Dim k) const {
   if (facts_.bounds_.empty() && facts_.rewrites_.empty()) return false;
   SymbolMask mask = symbol_mask(k);
   const Dim whole = without_quotients(k);
+  auto terms_of = [](Dim dim) {
+    const SumView view(dim);
+    return view.terms().size() + (view.constant() != 0 ? 1 : 0);
+  };
+  const size_t terms_of_k = terms_of(k), terms_of_whole = terms_of(whole);
   auto fits = [&](Dim x) { return is_multiple(x, k) || (!(whole == k) && is_multiple(x, whole)); };
   const bool by_bound = std::ranges::any_of(facts_.bounds_, [&](const Facts::Bound& bound) {
     SumView view(bound.dim);
     if (!bound.symbols.meets(mask) || view.terms().size() < 2) return false;
     auto by_factor = [&](const SymFactor& m) {
+      // Most share no factor of as many terms.
+      const auto with_it = static_cast<size_t>(std::ranges::count_if(view.terms(), [&](const SymTerm& t) {
+        const ProductView of(t.monomial);
+        return std::ranges::find(of.factors(), m.atom, &SymFactor::atom) != of.factors().end();
+      }));
+      if (with_it < 2 || (with_it != terms_of_k && with_it != terms_of_whole)) return false;
       if (!at_least_zero(range(Dim(m.atom)))) return false;
       std::vector<Dim> x, y{-Dim(view.constant())};
       for (const SymTerm& t : view.terms()) {
@@ -98,9 +109,10 @@ bool FactsReader::positive_by_product(Dim k) const {
       }
       return at_least_one(range(sum(y))) && fits(sum(x));
     };
-    const Dim common = common_of(view);
-    if (view.constant() < 0 && !common.is_constant() && at_least_zero(range(common)) && fits(divided_by(view, common)))
-      return true;
+    if (view.constant() < 0)
+      if (const Dim common = common_of(view);
+          !common.is_constant() && at_least_zero(range(common)) && fits(divided_by(view, common)))
+        return true;
     return std::ranges::any_of(view.terms(), [&](const SymTerm& t) {
       const ProductView product(t.monomial);
       return std::ranges::any_of(product.factors(), by_factor);
