@@ -129,11 +129,10 @@ std::unique_ptr<Graph> without_all_needless(const Graph& given) {
   for (bool again = true; again;) {
     again = false;
     const Graph& now = left ? *left : graph;
-    for (NodeId id = now.last(); id != kNone && !again; id = now.previous(id)) {
-      std::unique_ptr<Graph> less = without_it_and_all_of_it(now, id);
-      again = less != nullptr;
-      if (again) left = std::move(less);
-    }
+    std::unique_ptr<Graph> less;
+    for (NodeId id = now.last(); id != kNone && !less; id = now.previous(id)) less = without_it_and_all_of_it(now, id);
+    again = less != nullptr;
+    if (again) left = std::move(less);  // which may be who was looked at
   }
   for (size_t i = 0; i < graph.subgraphs.size(); ++i) {
     std::unique_ptr<Graph> less = without_all_needless(*graph.subgraphs[i]);

@@ -298,13 +298,15 @@ def main():
     options.folder = options.folder.resolve()
     options.folder.mkdir(parents=True, exist_ok=True)
     says = sys.stderr if options.json else sys.stdout
-    asked = chosen(options)
-    if options.planted:
-        there = json.loads((options.folder / "planted.json").read_text())
-        faults = [f for a in asked for f in there if key(f) == key(a)]
+    if options.planted:  # those made mechanically are who is there: the compiler that finds their places need not be
+        faults = json.loads((options.folder / "planted.json").read_text())
+        if options.faults == "written":
+            there = {key(f): f for f in faults}
+            faults = [there[key(a)] for a in chosen(options) if key(a) in there]
     else:
+        asked = chosen(options)
         faults = plant.plant(asked, options.folder, options.build, options.jobs, says)
-    if options.faults == "written" and len(faults) < len(asked) and not options.planted:
+    if not options.planted and options.faults == "written" and len(faults) < len(asked):
         print(f"{len(asked) - len(faults)} written faults have no code any more: mend fuzz/mutants/written.toml; the compiler's words are "
               f"in {options.folder / 'build.log'}", file=sys.stderr)
         return FAILED

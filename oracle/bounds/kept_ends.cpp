@@ -59,11 +59,14 @@ std::optional<Interval> range_of(const ScalarRow& row, Dtype compute, Dtype resu
       at[k] = ScalarValue((corner >> k & 1) != 0 ? operands[k].high : operands[k].low);
     if (!visit(at)) return std::nullopt;
   }
-  const ScalarValue zero(0.0);
-  if (is_a_size(row) && operands[0].low <= 0 && operands[0].high >= 0 && !visit(&zero)) return std::nullopt;
+  auto visit_alone = [&](double x) {
+    const ScalarValue at[3] = {ScalarValue(x)};
+    return visit(at);
+  };
+  if (is_a_size(row) && operands[0].low <= 0 && operands[0].high >= 0 && !visit_alone(0)) return std::nullopt;
   for (int k = 0; k < row.error.critical_count; ++k) {
-    const ScalarValue turn(row.error.critical[static_cast<size_t>(k)]);
-    if (operands[0].low <= turn.real() && turn.real() <= operands[0].high && !visit(&turn)) return std::nullopt;
+    const double turn = row.error.critical[static_cast<size_t>(k)];
+    if (operands[0].low <= turn && turn <= operands[0].high && !visit_alone(turn)) return std::nullopt;
   }
   return range;
 }
@@ -74,8 +77,8 @@ bool is_between_ones(const ScalarRow& row) { return row.name == "sin" || row.nam
 // Whether a function is one of numbers from -1 to 1 alone.
 bool is_of_unit_interval(const ScalarRow& row, Dtype compute, Dtype result) {
   auto at = [&](double x) {
-    const ScalarValue operand(x);
-    return row.eval.reals({compute, result}, &operand).real();
+    const ScalarValue operands[3] = {ScalarValue(x)};  // an evaluator looks at three, whatever it needs
+    return row.eval.reals({compute, result}, operands).real();
   };
   return std::isfinite(at(-1)) && std::isfinite(at(1)) && std::isnan(at(-1 - 0x1p-20)) && std::isnan(at(1 + 0x1p-20));
 }

@@ -330,8 +330,8 @@ class Run {
       if (quick != nullptr) {
         right = quick(static_cast<double>(x[i]));
       } else {
-        const ScalarValue operand(static_cast<double>(x[i]));
-        right = request_.row->eval.reals(context, &operand).real();
+        const ScalarValue operands[3] = {ScalarValue(static_cast<double>(x[i]))};  // an evaluator looks at three
+        right = request_.row->eval.reals(context, operands).real();
       }
       const auto rounded = static_cast<float>(right);
       if (std::bit_cast<uint32_t>(rounded) == std::bit_cast<uint32_t>(y[i]) ||

@@ -82,10 +82,17 @@ void products(RowSink& t) {
       return aten.mul(%self, aten.scalar_tensor($beta, dtype=dtype(%self), device=device(%self)))
     }
     %y = aten.mv(%mat, %vec)
-    if $alpha != 1 { %y = aten.mul(%y, $alpha) }
+    $whole = is_integral(dtype(%y))
+    if $alpha != 1 {
+      if $whole { %y = aten.mul(%y, aten.scalar_tensor($alpha, dtype=dtype(%y), device=device(%y))) }
+      else { %y = aten.mul(%y, $alpha) }
+    }
     if $beta == 0 { return %y }
     %x = aten.expand(%self, shape(%y))
-    if $beta != 1 { %x = aten.mul(%x, $beta) }
+    if $beta != 1 {
+      if $whole { %x = aten.mul(%x, aten.scalar_tensor($beta, dtype=dtype(%x), device=device(%x))) }
+      else { %x = aten.mul(%x, $beta) }
+    }
     return aten.add(%y, %x))";
   added.fits = "beta:element beta:result/mat alpha:result/mat";
   t.row("addmv(Tensor self, Tensor mat, Tensor vec, *, Scalar beta=1, Scalar alpha=1) -> Tensor", added);
