@@ -1,5 +1,6 @@
 #include "oracle/needless.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -7,6 +8,7 @@
 #include "compiler/graph/symbol_makers.h"
 #include "compiler/passes/expand_node.h"
 #include "oracle/compare.h"
+#include "oracle/overwritten.h"
 
 namespace lenz::oracle {
 
@@ -66,8 +68,41 @@ std::unique_ptr<Graph> without_it_in_lists(const Graph& graph, NodeId from) {
   return any ? without_it_and_all_of_it(*apart, same) : nullptr;
 }
 
-// The same with types in the place of operands that give theirs alone (`new_zeros`): no value hangs on these. Null:
-// none does that.
+// The same without writes that others write over: what they wrote nobody needs.
+std::unique_ptr<Graph> without_it_or_overwritten(const Graph& graph, NodeId from) {
+  const std::vector<NodeId> unseen = overwritten(graph);
+  if (unseen.empty()) return nullptr;
+  std::unique_ptr<Graph> left = graph.clone();
+  NodeId same = kNone;
+  std::vector<NodeId> erased;
+  for (NodeId here = graph.first(), there = left->first(); here != kNone;
+       here = graph.node(here).next, there = left->node(there).next) {
+    const bool goes = std::ranges::find(unseen, here) != unseen.end();
+    if (goes) erased.push_back(there);
+    if (here == from && !goes) same = there;
+  }
+  erase_overwritten(*left, erased);
+  return same == kNone ? std::move(left) : without_it_and_all_of_it(*left, same);
+}
+
+// In the place of what reads a type alone stands what it gives: its definition, or the number that its own type says.
+bool say_the_type(Graph& graph, NodeId id) {
+  const Node node = graph.node(id);
+  const OpDef& op = *node.op;
+  const bool drawn = op.has(Trait::random) || op.has(Trait::nondeterministic);
+  if (!op.has(Trait::reads_metadata_only) || drawn || op.schema.mutates()) return false;
+  if (!op.decompose.empty()) return expand_node(graph, id);
+  SmallVec<Arg, 1> numbers;
+  for (uint16_t i = 0; i < node.result_count; ++i)
+    if (const Type& type = graph.type(node.result(i)); type.kind == TypeKind::sym_int)
+      numbers.push_back(Arg::of_dim(type.offset));
+  if (numbers.empty() || numbers.size() != node.result_count) return false;
+  replace_node(graph, id, numbers);
+  return true;
+}
+
+// The same with types in the place of operands that give theirs alone (`new_zeros`, a size): no value hangs on these.
+// Null: none does that.
 std::unique_ptr<Graph> with_types_said(const Graph& graph) {
   std::unique_ptr<Graph> said = graph.clone();
   bool any = false;
@@ -75,9 +110,7 @@ std::unique_ptr<Graph> with_types_said(const Graph& graph) {
     again = false;
     for (NodeId id = said->first(), next; id != kNone; id = next) {
       next = said->node(id).next;
-      const OpDef& op = *said->node(id).op;
-      const bool drawn = op.has(Trait::random) || op.has(Trait::nondeterministic);
-      if (op.has(Trait::reads_metadata_only) && !drawn && !op.schema.mutates()) again |= expand_node(*said, id);
+      again |= say_the_type(*said, id);
     }
     any |= again;
   }
@@ -89,6 +122,10 @@ std::unique_ptr<Graph> without_all_needless(const Graph& given) {
   const std::unique_ptr<Graph> said = with_types_said(given);
   const Graph& graph = said ? *said : given;
   std::unique_ptr<Graph> left;
+  if (!overwritten(graph).empty()) {
+    left = graph.clone();
+    erase_overwritten(*left, overwritten(*left));
+  }
   for (bool again = true; again;) {
     again = false;
     const Graph& now = left ? *left : graph;
@@ -122,6 +159,7 @@ std::unique_ptr<Graph> without_it_in_sub_graphs(const Graph& graph, NodeId from)
 std::unique_ptr<Graph> without_needless(const Graph& graph, NodeId from) {
   std::unique_ptr<Graph> left = without_it_and_all_of_it(graph, from);
   if (!left) left = without_it_in_lists(graph, from);
+  if (!left) left = without_it_or_overwritten(graph, from);
   return left ? std::move(left) : without_it_in_sub_graphs(graph, from);
 }
 

@@ -78,16 +78,43 @@ TEST(Needless, AnElementOfAList) {
   EXPECT_EQ(right.ending, Ending::raised);
 }
 
+// What is written over before anybody reads it nobody needs: who writes the later values alone drops the error.
+TEST(Needless, WhatIsWrittenOver) {
+  Boxed boxed(DeviceKind::cpu);
+  auto ends = [&](const std::string& rest) {
+    const auto graph = parse_graph(
+        "graph @g(%x: f32[2] mut, %y: f32[2], %i: i64[2] init integers(2, 3, seed=0)) {\n" + rest + "}\n", op_table());
+    auto run = [&](const Graph& part, const ExecuteOptions& options) {
+      return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
+    };
+    EXPECT_EQ(run(*graph, {}).ending, Ending::raised);
+    return run_needed(*graph, {}, run).ended.ending;
+  };
+  const std::string out = "  %w = aten.index_select(%y, 0, %i, out=%x)\n";
+  const std::string copied = "  %row = aten.index_select(%y, 0, %i)\n  %w = aten.copy_(%x, %row)\n";
+  for (const std::string& writes : {out, copied}) {
+    for (const std::string over :
+         {"aten.atan(%y, out=%w)", "aten.zero_(%w)", "aten.copy_(%x, %y)", "aten.fill_(%w, 2)"})
+      EXPECT_EQ(ends(writes + "  %r = " + over + "\n  return\n"), Ending::finished) << over;
+    EXPECT_EQ(ends(writes + "  %v = aten.view(%w, [1, 2])\n  %r = aten.zero_(%w)\n  return %v\n"), Ending::finished);
+    // A part of it stays, or somebody has read it.
+    EXPECT_EQ(ends(writes + "  %half = aten.slice(%x, 0, 0, 1)\n  %r = aten.zero_(%half)\n  return\n"), Ending::raised);
+    EXPECT_EQ(ends(writes + "  %s = aten.sin(%x)\n  %r = aten.zero_(%x)\n  return %s\n"), Ending::raised);
+    EXPECT_EQ(ends(writes + "  %r = aten.add_(%x, %y)\n  return\n"), Ending::raised);
+    EXPECT_EQ(ends(writes + "  %r = aten.atan(%w, out=%x)\n  return\n"), Ending::raised);
+  }
+}
+
 // Which node of a body raises nobody says: what is made of it may take its type alone.
 TEST(Needless, ATypeIsNoValueInABody) {
   Boxed boxed(DeviceKind::cpu);
-  auto ends = [&](const std::string& made) {
+  auto ends = [&](const std::string& made, const std::string& before = {}) {
     const auto graph = parse_graph(
         "graph @g(%x: f32[1, 2], %i: i64[1] init integers(2, 3, seed=0)) {\n"
         "  %c, %r = lenz.scan(@step, [%x], [%i])\n  return %c, %r\n}\n"
         "graph @step(%a: f32[1, 2], %k: i64[]) {\n  %at = aten.view(%k, [1])\n"
-        "  %row = aten.index_select(%a, 0, %at)\n  %r = " +
-            made + "\n  %c = aten.clone(%a)\n  return %c, %r\n}\n",
+        "  %row = aten.index_select(%a, 0, %at)\n" +
+            before + "  %r = " + made + "\n  %c = aten.clone(%a)\n  return %c, %r\n}\n",
         op_table());
     auto run = [&](const Graph& part, const ExecuteOptions& options) {
       return Executor(boxed, options).run(part, draw_inputs(part, boxed, {}, Values::ordinary, 3));
@@ -98,6 +125,9 @@ TEST(Needless, ATypeIsNoValueInABody) {
   EXPECT_EQ(ends("aten.new_zeros(%row, [2])"), Ending::finished);
   EXPECT_EQ(ends("aten.ones_like(%row)"), Ending::finished);
   EXPECT_EQ(ends("aten.neg(%row)"), Ending::raised);
+  for (const std::string reads :
+       {"sym_size(%row, 1)", "sym_stride(%row, 0)", "sym_numel(%row)", "sym_storage_offset(%row)"})
+    EXPECT_EQ(ends("aten.mul(%a, %n)", "  %n = aten." + reads + "\n"), Ending::finished) << reads;
 }
 
 }  // namespace

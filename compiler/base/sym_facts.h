@@ -33,6 +33,8 @@ class FactsReader {
   Dim local_extreme(Dim dim) const;
   bool nonnegative(Dim dim, int depth, int& budget) const;
   int sign_of_divisor(Dim k, int depth, int& budget) const;
+  Dim with_whole_quotients(Dim dim) const;
+  Dim without_quotients(Dim k) const;
   bool positive_by_product(Dim k) const;
   bool divides(Dim k, Dim x) const;
   bool nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, int& budget) const;

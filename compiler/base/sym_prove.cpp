@@ -3,9 +3,10 @@
 //   d = m*x with m >= 0 and x >= 0
 //   k*d >= c*(x - k + 1) + ...        for a term c*(x // k), c > 0; c*x + ... for c < 0; then k*d > -k is enough
 //   for x >= 0: a term c*(x // k) is >= 0 for c > 0, >= c*x for c < 0; for x >= 1 that k divides it is >= c for c > 0
+//   a term c*k*(x // k) is >= c*(x - k + 1) for c > 0, >= c*x for c < 0; c*x where k divides x; c may have more factors
 //   x // k >= n*(x // (n*k)), and <= that + n - 1, where the other quotient stands beside it
 //   a term c*(x % m): >= 0 for c > 0, >= c*(m - 1) or (for x >= 0) >= c*x for c < 0
-//   divisors, and x in x - 1, are above 0 where a bound says so of a product, m*x >= 1 with m >= 0
+//   divisors, and sizes, are above 0 where a bound says so of a product, m*x >= 1 with m >= 0
 //   for divisors below 0: x // k = (-x) // -k, x % m = -((-x) % -m)
 //   a term c*max(x, y): with one of them for c > 0, with both in turn for c < 0; min the other way round; likewise all
 //   terms that have it as a factor, whose other factors together have a known sign
@@ -36,17 +37,86 @@ Dim divided_by(const SumView& view, Dim monomial) {
 }
 }  // namespace
 
-// Sizes whose product with others is a number: of a bound m*x >= c with c >= 1 and m >= 0, x is at least 1. Likewise of
-// a product m*x that is no less than what is at least 1, with neither factor below 0.
+namespace {
+// Whether one of them is as many times the other.
+bool is_multiple(Dim a, Dim b) {
+  auto of = [](Dim many, Dim one) {
+    if (one.is(0)) return false;
+    const Dim times = floor_div(many, one);
+    return times.is_constant() && times.constant() >= 1 && one * times == many;
+  };
+  return of(a, b) || of(b, a);
+}
+}  // namespace
+
+// A term n*m*(x // n), of a number n that divides x, as m*x. No proof is asked for: proofs ask for this.
+Dim FactsReader::with_whole_quotients(Dim dim) const {
+  if (dim.is_constant()) return dim;
+  Dim made = dim;
+  for (SumView view(dim); const SymTerm& t : view.terms())
+    for (const ProductView product(t.monomial); const SymFactor& f : product.factors()) {
+      if (f.atom->kind != SymKind::floor_div || !f.atom->args()[1].is_constant()) continue;
+      const Dim x = f.atom->args()[0];
+      const int64_t n = f.atom->args()[1].constant();
+      if (n < 2 || t.coefficient % n != 0) continue;
+      const Congruence c = congruence(x);
+      if (c.modulus % n != 0 || c.residue % n != 0) continue;
+      made = made - monomial_dim(t) + divide_monomial(t.monomial, f.atom) * x * Dim(t.coefficient / n);
+      break;
+    }
+  return made;
+}
+
+// As often as a quotient in it divides: a//2 + 1 of an even a is half of a + 2.
+Dim FactsReader::without_quotients(Dim k) const {
+  int64_t times = 1;
+  for (SumView view(k); const SymTerm& t : view.terms())
+    if (const SymNode* q = t.monomial; q->kind == SymKind::floor_div && q->args()[1].is_constant())
+      times = std::max(times, q->args()[1].constant());
+  return times == 1 ? k : with_whole_quotients(k * times);
+}
+
+// Sizes whose product with others is no less than what is at least 1: of a bound m*x >= y with y >= 1 and m >= 0, x is
+// at least 1, where m*x is all that m is a factor of. Likewise of a product m*x with neither factor below 0.
 bool FactsReader::positive_by_product(Dim k) const {
+  if (facts_.bounds_.empty() && facts_.rewrites_.empty()) return false;
   SymbolMask mask = symbol_mask(k);
+  const Dim whole = without_quotients(k);
+  auto terms_of = [](Dim dim) {
+    const SumView view(dim);
+    return view.terms().size() + (view.constant() != 0 ? 1 : 0);
+  };
+  const size_t terms_of_k = terms_of(k), terms_of_whole = terms_of(whole);
+  auto fits = [&](Dim x) { return is_multiple(x, k) || (!(whole == k) && is_multiple(x, whole)); };
   const bool by_bound = std::ranges::any_of(facts_.bounds_, [&](const Facts::Bound& bound) {
     SumView view(bound.dim);
-    if (!bound.symbols.meets(mask) || view.constant() >= 0 || view.terms().size() < 2) return false;
-    const Dim common = common_of(view);
-    if (common.is_constant() || !at_least_zero(range(common))) return false;
-    const Dim x = divided_by(view, common), times = floor_div(k, x);
-    return times.is_constant() && times.constant() >= 1 && x * times == k;
+    if (!bound.symbols.meets(mask) || view.terms().size() < 2) return false;
+    auto by_factor = [&](const SymFactor& m) {
+      // Most share no factor of as many terms.
+      const auto with_it = static_cast<size_t>(std::ranges::count_if(view.terms(), [&](const SymTerm& t) {
+        const ProductView of(t.monomial);
+        return std::ranges::find(of.factors(), m.atom, &SymFactor::atom) != of.factors().end();
+      }));
+      if (with_it < 2 || (with_it != terms_of_k && with_it != terms_of_whole)) return false;
+      if (!at_least_zero(range(Dim(m.atom)))) return false;
+      std::vector<Dim> x, y{-Dim(view.constant())};
+      for (const SymTerm& t : view.terms()) {
+        const Dim others = divide_monomial(t.monomial, m.atom);
+        if (others.is(0))
+          y.push_back(-monomial_dim(t));
+        else
+          x.push_back(others * Dim(t.coefficient));
+      }
+      return at_least_one(range(sum(y))) && fits(sum(x));
+    };
+    if (view.constant() < 0)
+      if (const Dim common = common_of(view);
+          !common.is_constant() && at_least_zero(range(common)) && fits(divided_by(view, common)))
+        return true;
+    return std::ranges::any_of(view.terms(), [&](const SymTerm& t) {
+      const ProductView product(t.monomial);
+      return std::ranges::any_of(product.factors(), by_factor);
+    });
   });
   const bool monomial = !k.is_constant() && (kind_of(k) == SymKind::symbol || kind_of(k) == SymKind::product);
   if (by_bound || !monomial || !at_least_zero(range(k))) return by_bound;
@@ -116,7 +186,11 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
       if (at_least_zero(range(x)) && with(up ? Dim(0) : x)) return true;
       if (up && at_least_one(range(x)) && divides(k, x) && with(1)) return true;
       Dim lowest = up ? x - k + 1 : x;
-      return nonnegative(others * k + lowest * Dim(term.coefficient) + k - 1, depth - 1, budget);
+      const Dim times = others * k + lowest * Dim(term.coefficient) + k - 1;
+      if (nonnegative(times, depth - 1, budget)) return true;
+      if (k.is_constant() || budget < 0) return false;
+      const Dim simpler = with_whole_quotients(times);  // a divisor with a quotient in it may be what that divides now
+      return !(simpler == times) && nonnegative(simpler, depth - 1, budget);
     }
     case SymKind::mod: {
       Dim x = atom->args()[0], m = atom->args()[1];
@@ -133,9 +207,21 @@ bool FactsReader::nonnegative_by_atom(Dim dim, const SymTerm& term, int depth, i
         if (with(arg) == any) return any;
       return !any;
     }
+    case SymKind::product:
+      for (const ProductView product(atom); const SymFactor& f : product.factors()) {
+        if (f.atom->kind != SymKind::floor_div || f.power != 1) continue;
+        const Dim x = f.atom->args()[0], k = f.atom->args()[1];
+        if (k.is_constant()) continue;  // none stands beside its quotient
+        const Dim beside = divide_monomial(atom, f.atom);
+        const Dim more = beside.is_constant() ? Dim(0) : divide_monomial(beside.node(), k.node());
+        if (more.is(0) || !at_least_zero(range(more))) continue;
+        const bool whole = divides(k, x);
+        if (!whole && sign_of_divisor(k, depth, budget) != 1) continue;
+        if (with(more * (up && !whole ? x - k + 1 : x))) return true;
+      }
+      return false;
     case SymKind::symbol:
     case SymKind::sum:
-    case SymKind::product:
     case SymKind::call: return false;
   }
   return false;
@@ -264,9 +350,8 @@ bool FactsReader::nonnegative(Dim dim, int depth, int& budget) const {
   budget -= 16;
   if (depth == 0 || budget < 0) return false;
   SumView view(dim);
-  if (view.terms().size() == 1 && view.constant() == -1 && view.terms()[0].coefficient == 1 &&
-      positive_by_product(Dim(view.terms()[0].monomial)))
-    return true;
+  const bool one = view.terms().size() == 1 && view.constant() == -1 && view.terms()[0].coefficient == 1;
+  if ((one || depth == kProofDepth) && positive_by_product(dim + 1)) return true;
   if (nonnegative_by_factor(view, depth, budget) || nonnegative_by_bound(dim, view, depth, budget)) return true;
   for (const SymTerm& t : view.terms())
     if (nonnegative_by_atom(dim, t, depth, budget)) return true;

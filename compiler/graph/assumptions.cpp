@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "compiler/base/sym_eliminate.h"
+
 namespace lenz {
 
 DataDependent::DataDependent(const Cond& cond, const std::string& who)
@@ -120,6 +122,7 @@ void Assumptions::keep(const std::function<bool(const SymNode*)>& stays) {
     if (speaks(c)) kept.facts().add(c);
   for (const Cond& c : guards_)
     if (speaks(c)) kept.assume(c);
+  for (const Cond& c : said_of_others(known(), guards_, stays)) kept.assume(c);
   *this = std::move(kept);
 }
 

@@ -51,7 +51,7 @@ class Assumptions {
     return !open_.empty() && (mentions_open(cond.lhs) || mentions_open(cond.rhs));
   }
   bool mentions_open(Dim dim) const;
-  // Forgets all that speaks of other symbols than these.
+  // Forgets all that speaks of other symbols than these, but for what it says of these alone.
   void keep(const std::function<bool(const SymNode*)>& stays);
 
  private:

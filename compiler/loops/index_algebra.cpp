@@ -291,34 +291,72 @@ bool IndexSpace::at_least_zero(Dim dim, int depth) const {
 
 bool IndexSpace::tried_out(Dim index, Dim size) const {
   constexpr int64_t kMostPoints = 1 << 12;
-  const Range above = facts_.range(facts_.simplify(size));
-  if (!above.low) return false;
-  std::vector<std::pair<const SymNode*, int64_t>> axes;  // and their extents
-  bool known = true;
-  for_each_symbol(index, [&](const SymNode* s) {
-    if (std::ranges::find(axes, s, &std::pair<const SymNode*, int64_t>::first) != axes.end()) return;
-    const Axis* axis = nullptr;
-    for (const auto* list : {&axes_, &positions_})
-      for (const Axis& a : *list)
-        if (a.symbol == Dim(s)) axis = &a;
-    known = known && axis && axis->extent.is_constant();
-    if (known) axes.emplace_back(s, axis->extent.constant());
-  });
+  struct Digit {  // what a symbol may be: an axis, or a size of few values
+    const SymNode* symbol;
+    int64_t low, count;
+  };
+  std::vector<Digit> digits;
+  std::vector<Cond> conditions;  // of the points
   int64_t points = 1;
-  for (size_t i = 0; i < axes.size() && known; ++i) known = (points *= axes[i].second) <= kMostPoints;
-  if (!known) return false;
+  auto spanned = [](const std::vector<Digit>& in, const SymNode* s) {
+    return std::ranges::find(in, s, &Digit::symbol) != in.end();
+  };
+  // Whether all that the dims say has a number at each point, of few.
+  auto spans = [&](std::vector<Dim> dims) {
+    auto grown = digits;
+    auto held = conditions;
+    int64_t count = points;
+    bool known = true;
+    while (known && !dims.empty()) {
+      const Dim dim = dims.back();
+      dims.pop_back();
+      for_each_symbol(dim, [&](const SymNode* s) {
+        if (!known || spanned(grown, s)) return;
+        Range range = facts_.range(Dim(s));
+        for (const auto* list : {&axes_, &positions_})
+          for (const Axis& a : *list) {
+            if (!(a.symbol == Dim(s))) continue;
+            range = {0, facts_.range(a.extent).high};
+            if (range.high) --*range.high;
+            if (a.extent.is_constant()) continue;
+            held.push_back(lt(a.symbol, a.extent));
+            dims.push_back(a.extent);
+          }
+        known = range.low && range.high && *range.high < *range.low + kMostPoints;
+        if (!known) return;
+        const int64_t values = std::max<int64_t>(0, *range.high - *range.low + 1);
+        known = (count *= values) <= kMostPoints;
+        grown.push_back({s, *range.low, values});
+      });
+    }
+    if (!known) return false;
+    digits = std::move(grown);
+    conditions = std::move(held);
+    points = count;
+    return true;
+  };
+  const Dim end = facts_.simplify(size);
+  if (!spans({index, end})) return false;
+  // A condition may say an axis that the index, simplified, has no more.
+  for (const Cond& c : conditions_)
+    if (spans({c.lhs, c.rhs})) conditions.push_back(c);
+  for (const Cond& c : base_.conditions()) {
+    bool all = true;
+    for (const Dim side : {c.lhs, c.rhs}) for_each_symbol(side, [&](const SymNode* s) { all &= spanned(digits, s); });
+    if (all) conditions.push_back(c);
+  }
   for (int64_t p = 0; p < points; ++p) {
     const SymValues point = [&](const SymNode* s) -> std::optional<int64_t> {
       int64_t rest = p;
-      for (const auto& [symbol, extent] : axes) {
-        if (symbol == s) return rest % extent;
-        rest /= extent;
+      for (const Digit& digit : digits) {
+        if (digit.symbol == s) return digit.low + rest % digit.count;
+        rest /= digit.count;
       }
       return std::nullopt;
     };
-    if (std::ranges::any_of(conditions_, [&](const Cond& c) { return evaluate(c, point) == false; })) continue;
-    const auto at = evaluate(index, point);
-    if (!at || *at < 0 || *at >= *above.low) return false;
+    if (std::ranges::any_of(conditions, [&](const Cond& c) { return evaluate(c, point) == false; })) continue;
+    const auto at = evaluate(index, point), most = evaluate(end, point);
+    if (!at || !most || *at < 0 || *at >= *most) return false;
   }
   return true;
 }

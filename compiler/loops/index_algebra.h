@@ -99,7 +99,7 @@ class IndexSpace {
   bool in_bounds(Dim index, Dim size, int quotients) const;
   bool least_from_inside(Dim dim) const;
   bool least_by_conditions(Dim dim, int depth) const;
-  bool tried_out(Dim index, Dim size) const;  // in bounds at each of a few points, of axes of constant extents
+  bool tried_out(Dim index, Dim size) const;  // in bounds at each of a few points, of axes and sizes
   bool narrow(const Cond& cond, std::vector<Interval>& intervals) const;
   bool take_apart(std::vector<Dim>& index, size_t& fresh);
   static bool is_tile(const Axis& axis);

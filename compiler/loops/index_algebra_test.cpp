@@ -48,6 +48,30 @@ TEST(IndexAlgebra, TilesOfThreeJoinedAxesOfOpenSizes) {
   EXPECT_FALSE(s.in_bounds(f.dim("(((i + t*4096)//(6 - s4))//(10 - s4*2))//(s3 - 1)"), 1));
 }
 
+// Each of a few points is tried where a mask says an axis of one point, which the place has no more.
+TEST(IndexAlgebra, MasksOverAnAxisOfOnePoint) {
+  Fixture f;
+  IndexSpace s = f.space({{"k", "8"}, {"j", "1"}, {"i", "2"}, {"r", "12"}});
+  s.assume(parse_cond("0 <= j + k - 4", f.pool));
+  s.assume(parse_cond("j + k - 4 < 2", f.pool));
+  const Dim index = f.dim("j*7 + i*9 + k*7 + (r//4)*3 - ((j*8 + i*12 + r + k*8)//16)*11 - 6");
+  EXPECT_TRUE(s.in_bounds(index, 12));
+  EXPECT_FALSE(s.in_bounds(index, 11));
+}
+
+// A size that facts leave few values is tried too, and the axes that it ends.
+TEST(IndexAlgebra, SizesOfFewValues) {
+  Fixture f;
+  f.facts.set_range(f.dim("s2").node(), {1, 64});
+  f.fact("s2 == ((s2 + 2)//3)*2");
+  IndexSpace s = f.space({{"i2", "s2"}, {"i3", "6"}, {"i4", "2"}, {"i5", "3"}});
+  for (const char* mask : {"0 <= (i2 - i4*2 + 1)//3", "0 <= (i3 + 1)//2 - i5", "(i3 + 1)//2 - i5 < 2"})
+    s.assume(parse_cond(mask, f.pool));
+  const Dim index = f.dim("((i2 - i4*2 + 1)//3)*2 - i5 + (i3 + 1)//2");
+  EXPECT_TRUE(s.in_bounds(index, f.dim("s2")));
+  EXPECT_FALSE(s.in_bounds(index, f.dim("s2 - 1")));
+}
+
 // Two digits under masks, the higher one of them a quotient, where a fact gives the number of all.
 TEST(IndexAlgebra, DigitsUnderMasksInAKnownNumberOfPlaces) {
   Fixture f;

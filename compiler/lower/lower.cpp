@@ -302,12 +302,20 @@ bool Lowering::is_small_product(const Node& node, const OpDef& row) const {
   return made.sizes().back().constant() >= kVector && all.constant() * inner.constant() <= kMultiplications;
 }
 
+// Whether its buffer is its own: of a view too whose elements loops make (complex numbers of parts, conjugates).
+bool Lowering::lies_by_itself(ValueId v) const {
+  const ValueId storage = graph_->storage(v);
+  if (storage == v) return true;
+  const Type& t = type(v);
+  return t.is_tensor() && buffers_[v] != buffers_[storage] && !shares_places(t.sizes(), t.strides());
+}
+
 // What an extern kernel looks at lies as the graph says, for the kernel may see that: a view is one of its storage's
 // buffer. A product's own strides are its host's business.
 BufferId Lowering::operand_outside(const Node& node, ValueId v) {
   const ValueId base = viewed_memory(v, false);
   if (base != v) return view(buffer(base), type(v).tensor());
-  if (!runs_outside(node) && graph_->storage(v) == v) program.buffers[buffer(v)].placed = true;
+  if (!runs_outside(node) && lies_by_itself(v)) program.buffers[buffer(v)].placed = true;
   return buffer(v);
 }
 

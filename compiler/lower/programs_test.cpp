@@ -98,6 +98,21 @@ TEST(LoweredPrograms, AnExternsOperandsLieAsTheGraphSays) {
   EXPECT_FALSE(expect_valid(program, "extern"));
 }
 
+// Of views too whose elements loops make.
+TEST(LoweredPrograms, AnExternsViewsLieAsTheGraphSays) {
+  for (const std::string view : {"aten.view_as_complex(%x)", "aten.view.dtype(%x, i64)", "aten._neg_view(%x)"}) {
+    auto graph = parse_graph(
+        "extern \"test::look(Tensor a) -> Tensor\"\n"
+        "graph @g(%x: f32[8, 5, 2] strides [2, 16, 1]) {\n  %v = " +
+            view + "\n  %y: f32[4] = test.look(%v)\n  return %y\n}\n",
+        op_table());
+    const loops::Program program = lower_graph(*graph);
+    const auto& node = std::get<loops::Extern>(program.body.nodes.back().is);
+    EXPECT_TRUE(program.buffers[node.args[0].value()].placed) << print(program);
+    EXPECT_FALSE(expect_valid(program, view));
+  }
+}
+
 TEST(LoweredPrograms, LoopsAreForTheHost) {
   auto graph = parse_graph("graph @g(%x: f32[4]) { %y = aten._to_copy(%x, device=cuda) return %y }", op_table());
   EXPECT_THROW(lower_graph(*graph), Unsupported);

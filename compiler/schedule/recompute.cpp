@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "compiler/base/sym_parts.h"
 #include "compiler/loops/index_algebra.h"
 #include "compiler/loops/verify.h"
 #include "compiler/schedule/nest_facts.h"
@@ -112,6 +113,7 @@ class Inliner {
   Inliner(const Program& program, const std::vector<BufferId>& chosen)
       : program_(program),
         chosen_(program.buffers.size()),
+        quotients_(program.buffers.size()),
         taken_(symbols_of(program)),
         fresh_(*program.context, taken_) {
     for (BufferId id : chosen) chosen_[id] = true;
@@ -142,14 +144,18 @@ class Inliner {
   }
 
   // Whether readers of what the nest stores keep their proofs where they compute it themselves; it is chosen then.
-  // Places that open sizes have a hand in are more, put together, than every proof sees through.
+  // Places that open sizes have a hand in, or quotients, are more, put together, than every proof sees through.
   bool choose(const Nest& nest, const std::vector<Uses::Place>& readers) {
-    if (!open_) return true;
-    if (!proofs_) proofs_.emplace(program_);
     const BufferId id = nest.stores[0].buffer;
-    sources_.insert_or_assign(id, inlined(nest));
+    quotients_[id] = loads_by_quotients(nest, kNone);
     chosen_[id] = true;
+    const bool plain = !open_ && !quotients_[id] && std::ranges::none_of(readers, [&](const Uses::Place& reader) {
+      return loads_by_quotients(nest_at(reader), id);
+    });
+    tried_[id] = &nest;
+    if (plain) return true;
     auto proved = [&](const Uses::Place& reader) {
+      if (!proofs_) proofs_.emplace(program_);
       return proofs_->inside(inlined(nest_at(reader))) || !proofs_->inside(nest_at(reader));
     };
     chosen_[id] = std::ranges::all_of(readers, proved);
@@ -184,9 +190,27 @@ class Inliner {
     return made;
   }
 
+  // What computes a chosen buffer; that of a nest which is only tried is made where it is asked for.
+  const Nest& source_of(BufferId id) {
+    auto at = sources_.find(id);
+    if (at == sources_.end()) at = sources_.emplace(id, inlined(*tried_.at(id))).first;
+    return at->second;
+  }
+
+  // Of that buffer, or of any; what is computed again loads as it did.
+  bool loads_by_quotients(const Nest& nest, BufferId of) const {
+    bool any = false;
+    for (const Instr& i : nest.body) {
+      if (i.kind != InstrKind::load || (of != kNone && i.buffer != of)) continue;
+      any = any || (of == kNone && chosen_[i.buffer] && quotients_[i.buffer]);
+      for (const Dim d : i.index) for_each_divisor(d, [&](Dim) { any = true; });
+    }
+    return any;
+  }
+
   // The value that the load would give, computed here. Where nothing is loaded, nothing is divided by a zero.
   Ssa source(NestWriter& writer, const loops::IndexSpace& space, const Instr& load) {
-    const Nest& source = sources_.at(load.buffer);
+    const Nest& source = source_of(load.buffer);
     Replacement with(program_.context->syms);
     for (size_t d = 0; d < load.index.size(); ++d)
       if (Dim axis = source.stores[0].index[d]; !axis.is(0)) with.set(axis, load.index[d]);
@@ -230,10 +254,11 @@ class Inliner {
   const Program& program_;
   bool open_ = false;  // some size is
   std::optional<loops::AccessProofs> proofs_;
-  std::vector<bool> chosen_;
+  std::vector<bool> chosen_, quotients_;  // and whether their computation has quotients in its loads' places
   const SymbolSet taken_;
   FreshSymbols fresh_;
   std::unordered_map<BufferId, Nest> sources_;
+  std::unordered_map<BufferId, const Nest*> tried_;
 };
 
 }  // namespace

@@ -291,7 +291,8 @@ void norms(RowSink& t) {
        .exception = "the meta kernel keeps odd dense strides; " LENZ_UNCHECKED});
 }
 
-// Statistics of each image apart: a batch norm over one batch of all images' channels.
+// Statistics of each image apart: a batch norm over one batch of all images' channels. Running ones that it uses stay
+// as they are: their mean over the images would round.
 void instance_norms(RowSink& t) {
   t.row(
       "instance_norm(Tensor input, Tensor? weight, Tensor? bias, Tensor? running_mean, Tensor? running_var, bool "
@@ -317,14 +318,14 @@ void instance_norms(RowSink& t) {
          if given($running_var) { %v = aten.repeat(%running_var, [$b]) }
          %x = aten.view(aten.contiguous(%input), concat([1, $b * $c], drop(shape(%input), 2)))
          %y = aten.batch_norm(%x, %w, %o, %m, %v, $use_input_stats, $momentum, $eps, $cudnn_enabled)
-         if given($running_mean) {
+         if $use_input_stats and given($running_mean) {
            %moved = aten.copy_(aten.alias(%running_mean), aten.mean(aten.view(%m, [$b, $c]), [0], false))
          }
-         if given($running_var) {
+         if $use_input_stats and given($running_var) {
            %moved = aten.copy_(aten.alias(%running_var), aten.mean(aten.view(%v, [$b, $c]), [0], false))
          }
          return aten.view(%y, shape(%input)))",
-       .writes = "running_mean running_var",
+       .writes = "running_mean running_var if use_input_stats",
        .exception = LENZ_UNCHECKED ", `more dims than the place that it goes to`, "
                                    "`the shape has another number of elements`"});
 }
