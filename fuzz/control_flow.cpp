@@ -8,10 +8,11 @@ namespace lenz::fuzz {
 
 namespace {
 // What loops and branches are made of: data, as patterns are.
-constexpr std::string_view kLess = "aten.lt.Scalar";   // op name: a loop's condition
-constexpr std::string_view kNext = "aten.add.Scalar";  // op name: a loop's counter
-constexpr std::string_view kAny = "aten.any";          // op name: a branch's condition, from a value
-constexpr std::string_view kCopy = "aten.clone";       // op name: a sub-graph returns what is its own
+constexpr std::string_view kLess = "aten.lt.Scalar";    // op name: a loop's condition
+constexpr std::string_view kNext = "aten.add.Scalar";   // op name: a loop's counter
+constexpr std::string_view kAny = "aten.any";           // op name: a branch's condition, from a value
+constexpr std::string_view kVector = "aten.unsqueeze";  // op name: a condition of one element, not of no dims
+constexpr std::string_view kCopy = "aten.clone";        // op name: a sub-graph returns what is its own
 constexpr std::string_view kCond = "lenz.cond";
 constexpr std::string_view kWhile = "lenz.while_loop";
 constexpr std::string_view kScan = "lenz.scan";
@@ -145,13 +146,22 @@ class ControlFlow {
     }
   }
 
+  ValueId perhaps_a_vector(Graph& graph, ValueId number) {
+    if (c_.below(4) != 3) return number;
+    const Arg args[] = {Arg::of_value(number), Arg::of_int(0)};
+    return graph.node(call(graph, kVector, args)).result();
+  }
+
+  // One bool, with a dim of its own now and then.
   ValueId predicate() {
     if (c_.flip()) {
       Arg self = Arg::of_value(c_.pick(outer_.values));
-      if (!is_complex(graph_.type(self.value()).dtype)) return graph_.node(call(graph_, kAny, {&self, 1})).result();
+      if (!is_complex(graph_.type(self.value()).dtype))
+        return perhaps_a_vector(graph_, graph_.node(call(graph_, kAny, {&self, 1})).result());
     }
+    const DimVec sizes(c_.below(4) == 3 ? 1 : 0, Dim(1));
     ValueId v = graph_.add_input("p" + std::to_string(graph_.inputs().size()),
-                                 graph_.context().tensor(contiguous_tensor(Dtype::b8, {})));
+                                 graph_.context().tensor(contiguous_tensor(Dtype::b8, sizes)));
     graph_.input(graph_.inputs().size() - 1).init = {Initialiser::integers, 0, 1, c_.below(1u << 16)};
     return v;
   }
@@ -200,7 +210,8 @@ class ControlFlow {
     body.graph->set_outputs(results);
     Sub test = start("test", types);
     Arg less[] = {Arg::of_value(test.graph->inputs()[0].value), Arg::of_int(3)};
-    Arg verdict = Arg::of_value(test.graph->node(call(*test.graph, kLess, less)).result());
+    Arg verdict =
+        Arg::of_value(perhaps_a_vector(*test.graph, test.graph->node(call(*test.graph, kLess, less)).result()));
     test.graph->set_outputs({&verdict, 1});
     std::span<const ValueId> all = operands_;
     Arg args[] = {hand_over(test), hand_over(body), graph_.context().values(all.first(carried)),
