@@ -87,9 +87,20 @@ class ControlFlow {
       s.graph->add_input("a" + std::to_string(i), types[i]);
   }
 
-  std::vector<const Type*> operand_types() const {
+  // As sub-graphs declare them, some with their dims in another order than they are given.
+  std::vector<const Type*> operand_types() {
     std::vector<const Type*> types;
-    for (ValueId v : operands_) types.push_back(&graph_.type(v));
+    for (ValueId v : operands_) {
+      types.push_back(&graph_.type(v));
+      if (types.back()->rank() < 2 || c_.below(4) != 3) continue;
+      TensorType turned = types.back()->tensor();
+      DimVec reversed(turned.sizes.size(), Dim(0));
+      std::ranges::reverse_copy(turned.sizes, reversed.begin());
+      turned.strides = contiguous_strides(reversed);
+      std::ranges::reverse(turned.strides);
+      turned.offset = 0;
+      types.back() = graph_.context().tensor(turned);
+    }
     return types;
   }
 
@@ -126,6 +137,9 @@ class ControlFlow {
         if (is_constant(graph_, operands_[i]) ||
             (k != i && graph_.storage(operands_[k]) == graph_.storage(operands_[i])))
           throw UserError("operands share what the sub-graph writes to, or it is a constant");
+    for (size_t i = 0; i < std::min(operands_.size(), s.graph->inputs().size()); ++i)
+      if (s.graph->inputs()[i].mutated && &s.graph->type(s.graph->inputs()[i].value) != &graph_.type(operands_[i]))
+        throw UserError("what the sub-graph writes to is a copy of its operand, which lies otherwise");
   }
 
   Arg hand_over(Sub& s) {
