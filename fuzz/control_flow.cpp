@@ -8,10 +8,11 @@ namespace lenz::fuzz {
 
 namespace {
 // What loops and branches are made of: data, as patterns are.
-constexpr std::string_view kLess = "aten.lt.Scalar";   // op name: a loop's condition
-constexpr std::string_view kNext = "aten.add.Scalar";  // op name: a loop's counter
-constexpr std::string_view kAny = "aten.any";          // op name: a branch's condition, from a value
-constexpr std::string_view kCopy = "aten.clone";       // op name: a sub-graph returns what is its own
+constexpr std::string_view kLess = "aten.lt.Scalar";    // op name: a loop's condition
+constexpr std::string_view kNext = "aten.add.Scalar";   // op name: a loop's counter
+constexpr std::string_view kAny = "aten.any";           // op name: a branch's condition, from a value
+constexpr std::string_view kVector = "aten.unsqueeze";  // op name: a condition of one element, not of no dims
+constexpr std::string_view kCopy = "aten.clone";        // op name: a sub-graph returns what is its own
 constexpr std::string_view kCond = "lenz.cond";
 constexpr std::string_view kWhile = "lenz.while_loop";
 constexpr std::string_view kScan = "lenz.scan";
@@ -86,9 +87,20 @@ class ControlFlow {
       s.graph->add_input("a" + std::to_string(i), types[i]);
   }
 
-  std::vector<const Type*> operand_types() const {
+  // As sub-graphs declare them, some with their dims in another order than they are given.
+  std::vector<const Type*> operand_types() {
     std::vector<const Type*> types;
-    for (ValueId v : operands_) types.push_back(&graph_.type(v));
+    for (ValueId v : operands_) {
+      types.push_back(&graph_.type(v));
+      if (types.back()->rank() < 2 || c_.below(4) != 3) continue;
+      TensorType turned = types.back()->tensor();
+      DimVec reversed(turned.sizes.size(), Dim(0));
+      std::ranges::reverse_copy(turned.sizes, reversed.begin());
+      turned.strides = contiguous_strides(reversed);
+      std::ranges::reverse(turned.strides);
+      turned.offset = 0;
+      types.back() = graph_.context().tensor(turned);
+    }
     return types;
   }
 
@@ -125,6 +137,9 @@ class ControlFlow {
         if (is_constant(graph_, operands_[i]) ||
             (k != i && graph_.storage(operands_[k]) == graph_.storage(operands_[i])))
           throw UserError("operands share what the sub-graph writes to, or it is a constant");
+    for (size_t i = 0; i < std::min(operands_.size(), s.graph->inputs().size()); ++i)
+      if (s.graph->inputs()[i].mutated && &s.graph->type(s.graph->inputs()[i].value) != &graph_.type(operands_[i]))
+        throw UserError("what the sub-graph writes to is a copy of its operand, which lies otherwise");
   }
 
   Arg hand_over(Sub& s) {
@@ -145,13 +160,22 @@ class ControlFlow {
     }
   }
 
+  ValueId perhaps_a_vector(Graph& graph, ValueId number) {
+    if (c_.below(4) != 3) return number;
+    const Arg args[] = {Arg::of_value(number), Arg::of_int(0)};
+    return graph.node(call(graph, kVector, args)).result();
+  }
+
+  // One bool, with a dim of its own now and then.
   ValueId predicate() {
     if (c_.flip()) {
       Arg self = Arg::of_value(c_.pick(outer_.values));
-      if (!is_complex(graph_.type(self.value()).dtype)) return graph_.node(call(graph_, kAny, {&self, 1})).result();
+      if (!is_complex(graph_.type(self.value()).dtype))
+        return perhaps_a_vector(graph_, graph_.node(call(graph_, kAny, {&self, 1})).result());
     }
+    const DimVec sizes(c_.below(4) == 3 ? 1 : 0, Dim(1));
     ValueId v = graph_.add_input("p" + std::to_string(graph_.inputs().size()),
-                                 graph_.context().tensor(contiguous_tensor(Dtype::b8, {})));
+                                 graph_.context().tensor(contiguous_tensor(Dtype::b8, sizes)));
     graph_.input(graph_.inputs().size() - 1).init = {Initialiser::integers, 0, 1, c_.below(1u << 16)};
     return v;
   }
@@ -200,7 +224,8 @@ class ControlFlow {
     body.graph->set_outputs(results);
     Sub test = start("test", types);
     Arg less[] = {Arg::of_value(test.graph->inputs()[0].value), Arg::of_int(3)};
-    Arg verdict = Arg::of_value(test.graph->node(call(*test.graph, kLess, less)).result());
+    Arg verdict =
+        Arg::of_value(perhaps_a_vector(*test.graph, test.graph->node(call(*test.graph, kLess, less)).result()));
     test.graph->set_outputs({&verdict, 1});
     std::span<const ValueId> all = operands_;
     Arg args[] = {hand_over(test), hand_over(body), graph_.context().values(all.first(carried)),

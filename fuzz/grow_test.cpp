@@ -269,6 +269,41 @@ TEST(Grow, LoopsHandOnWhatTheyCarryInOtherPlaces) {
   EXPECT_GT(as_it_is, 1);
 }
 
+// Sorts of long lines, which go another way than those of short ones.
+TEST(Grow, SortsLongLines) {
+  int long_lines = 0;
+  for (uint64_t i = 0; i < 6000; ++i) {
+    const Case c = draw_case(37, i, pool());
+    c.graph->for_each_node([&](NodeId id) {
+      const Node& node = c.graph->node(id);
+      if (std::ranges::find(pool().sorting, node.op) == pool().sorting.end() || !node.args[0].is_value()) return;
+      const Type& keys = c.graph->type(node.args[0].value());
+      if (std::ranges::any_of(keys.sizes(), [](Dim d) { return d.is_constant() && d.constant() >= 512; })) ++long_lines;
+    });
+  }
+  EXPECT_GT(long_lines, 4) << long_lines;
+}
+
+// What a sub-graph is called with may lie otherwise than it declares, and a condition may have a dim.
+TEST(Grow, SubGraphsDeclareOtherLayouts) {
+  int laid_otherwise = 0, conditions_with_a_dim = 0;
+  for (uint64_t i = 0; i < 6000; ++i) {
+    const Case c = draw_case(37, i, pool());
+    c.graph->for_each_node([&](NodeId id) {
+      const Node& node = c.graph->node(id);
+      if (node.op->full_name != "lenz.cond") return;
+      conditions_with_a_dim += c.graph->type(node.args[0].value()).rank() == 1;
+      const Graph& yes = *c.graph->subgraphs[node.args[1].graph()];
+      const auto operands = node.args[3].value_list();
+      for (size_t k = 0; k < operands.size(); ++k)
+        laid_otherwise +=
+            !std::ranges::equal(c.graph->type(operands[k]).strides(), yes.type(yes.inputs()[k].value).strides());
+    });
+  }
+  EXPECT_GT(laid_otherwise, 1);
+  EXPECT_GT(conditions_with_a_dim, 1);
+}
+
 // A sub-graph's sizes are its own symbols, which stand for what it is called with: for the graph's symbols, for
 // numbers.
 TEST(Grow, LeavesSizesOfSubGraphsOpen) {

@@ -33,6 +33,12 @@ namespace {
 bool can_be_called(const OpDef& op) {
   return op.generate && op.infer && !op.has(Trait::nondeterministic) && !op.has(Trait::effect);
 }
+
+constexpr std::string_view kSort = "aten.sort(";  // op name: what definitions that put elements in order are made of
+
+bool sorts(const OpDef& op) {
+  return op.lowering.body.find("sort(") != std::string_view::npos || op.decompose.find(kSort) != std::string_view::npos;
+}
 }  // namespace
 
 bool Pool::takes(const OpDef& op) {
@@ -48,6 +54,7 @@ Pool::Pool(const OpTable& table) {
     if (!takes(op)) continue;
     auto& pools = op.schema.mutates() || op.variant != VariantKind::functional ? writing : pure;
     pools[static_cast<size_t>(family_of(op))].push_back(&op);
+    if (&pools == &pure && sorts(op)) sorting.push_back(&op);
     if (&pools == &pure && singles_out(op)) singling.push_back(&op);
     // Of lazy ones eager refuses to show the bits as another dtype.
     const bool bits =
@@ -89,7 +96,7 @@ uint64_t Turn::among_its_like() const {
 
 namespace {
 // Few calls on many elements: what is cut into parts, counted in 32 bits, or shared among threads.
-void make_large(Habits& h, Chooser& c) {
+void make_large(Habits& h, const Pool& pool, Chooser& c) {
   constexpr int64_t kMost[] = {1 << 13, 1 << 15, (1 << 20) + (1 << 12)};
   constexpr uint32_t kWeights[] = {40, 8, 1};
   h.large = true;
@@ -107,6 +114,7 @@ void make_large(Habits& h, Chooser& c) {
       default: h.families[f] = 0;
     }
   h.favourites.clear();
+  if (c.below(4) == 3) h.favourites = pool.sorting;  // long lines are sorted in other ways than short ones
 }
 }  // namespace
 
@@ -173,8 +181,8 @@ Habits draw_habits(const Pool& pool, const GrowOptions& options, Chooser& c) {
       h.parameters = false;
       h.common = {c.between(1, 2), c.any_of<int64_t>({24, 17, 31, 33})};  // many elements meet many others
     }
-  } else if (options.large && !h.corpus && c.below(20) == 19) {
-    make_large(h, c);
+  } else if (options.large && !h.corpus && c.below(15) == 14) {
+    make_large(h, pool, c);
   }
   switch (c.below(6)) {
     case 1: h.dtypes = DtypeSet::of(Dtype::f32); break;

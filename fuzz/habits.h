@@ -43,6 +43,7 @@ struct Pool {
   std::vector<const OpDef*> lazy;      // views that are more than their types: conjugates
   std::vector<const OpDef*> looks;     // other views, which never copy
   std::vector<const OpDef*> singling;  // functional rows that say what some number beside an operand makes of it
+  std::vector<const OpDef*> sorting;   // functional rows that put elements in order
 };
 
 // A case of a campaign. Cases begin from one row or rewrite rule after the other, so that a few thousand have met them

@@ -117,6 +117,9 @@ Execution run_native(runtime::Executable& executable, std::span<const RunValue> 
   } catch (const runtime::Raised& error) {
     run.ending = Ending::raised;
     run.text = error.what();
+  } catch (const runtime::Endless& error) {  // as eager's own loops end, and the interpreter's
+    run.ending = Ending::raised;
+    run.text = error.what();
   } catch (const std::bad_alloc&) {
     return out_of_memory(inputs, options.memory_limit);
   }

@@ -66,5 +66,20 @@ TEST(NativeRun, ResultsKeepTheConstantsThatTheyShow) {
   EXPECT_EQ(elements.use_count(), 1);
 }
 
+// Eager's loops and the interpreter's end so too: what goes on for ever on one alone is wrong.
+TEST(NativeRun, LoopsThatDoNotEndHaveRaised) {
+  auto graph = parse_graph(
+      R"(graph @main(%n: i64[] init integers(0, 2, seed=1)) { %r = lenz.while_loop(@test, @body, [%n]) return %r }
+    graph @test(%n: i64[]) { %t = aten.lt(%n, 3) return %t }
+    graph @body(%n: i64[]) { %m = aten.sub(%n, 1) return %m })",
+      op_table());
+  Boxed boxed(DeviceKind::cpu);
+  BuildOptions options;
+  options.executable.while_limit = 50;
+  const Execution run = run_native(*build(*graph, options), draw_inputs(*graph, boxed, {}, Values::ordinary, 0), boxed);
+  EXPECT_EQ(run.ending, Ending::raised);
+  EXPECT_THAT(run.text, testing::HasSubstr("more than 50 rounds"));
+}
+
 }  // namespace
 }  // namespace lenz::oracle

@@ -39,6 +39,12 @@ class Raised : public UserError {
   using UserError::UserError;
 };
 
+// A loop that goes on past ExecutableOptions::while_limit.
+class Endless : public Unsupported {
+ public:
+  using Unsupported::Unsupported;
+};
+
 // What an output is, once the program has run.
 struct Result {
   loops::Output::Kind kind = loops::Output::none;

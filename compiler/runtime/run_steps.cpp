@@ -184,7 +184,7 @@ void Frame::run(const Step& step, const Tape& tape, size_t& inner) {
         f.run(*tape.inner[test]);
         if (!f.truth(n.condition)) return;
         if (round == f.s_.options.while_limit)
-          throw Unsupported("a while ran more than " + std::to_string(f.s_.options.while_limit) + " rounds");
+          throw Endless("a while ran more than " + std::to_string(f.s_.options.while_limit) + " rounds");
         f.run(*tape.inner[test + 1]);
       }
     }

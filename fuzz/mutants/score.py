@@ -80,6 +80,8 @@ class Runner:
             except json.JSONDecodeError:  # it did not even start
                 return RESULT | {"killed": True, "by": f"start: exit code {done.returncode}"}
             result = RESULT | {"cases": report["cases"]}
+            if fault["id"] and not report["cases"] and not report["findings"]:  # its time was up before one was seen to the end
+                return self.hung(fault, first, Path(out))
             for number, prop, symptom, text in self.findings(Path(out)):
                 case = Path(out) / "case.lenz"
                 case.write_text(text)

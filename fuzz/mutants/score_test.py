@@ -11,14 +11,16 @@ from unittest import mock
 sys.path.insert(0, str(Path(__file__).resolve().parent))
 import score
 
-# A fuzzer whose campaigns never end, and of whose cases only the given one does not either.
+# A fuzzer whose campaigns never end, or end with no case seen to the end; of its cases only the given one does not either.
 FUZZER = """#!/bin/sh
 case "$*" in
   *"--first {hangs} --cases 1"*) exec sleep 60 ;;
   *"--cases 1 "*) echo '{{"cases": 1, "findings": 0}}' ;;
-  *) exec sleep 60 ;;
+  *) {campaign} ;;
 esac
 """
+ENDLESS = "exec sleep 60"
+NONE_SEEN_TO_THE_END = """echo '{"cases": 0, "findings": []}'"""
 
 
 # One whose only finding fails by its text whether a fault is awake or not, and by its number only with one.
@@ -58,10 +60,10 @@ class DrawnOtherwise(unittest.TestCase):
 
 
 class Hangs(unittest.TestCase):
-    def scored(self, hangs):
+    def scored(self, hangs, campaign=ENDLESS):
         with tempfile.TemporaryDirectory() as folder:
             lenz = Path(folder) / "lenz"
-            lenz.write_text(FUZZER.format(hangs=hangs))
+            lenz.write_text(FUZZER.format(hangs=hangs, campaign=campaign))
             lenz.chmod(0o755)
             options = argparse.Namespace(seconds=2, cases=0, seed=1, reduce_seconds=1)
             with mock.patch.multiple(score, BATCH=3, ALONE=1, PATIENCE=-5):
@@ -76,6 +78,10 @@ class Hangs(unittest.TestCase):
         result = self.scored(hangs=1)
         self.assertTrue(result["killed"])
         self.assertEqual(result["cases"], 2)
+
+    def test_a_campaign_that_ends_behind_such_a_case_is_looked_into(self):
+        self.assertTrue(self.scored(hangs=1, campaign=NONE_SEEN_TO_THE_END)["killed"])
+        self.assertFalse(self.scored(hangs=10**9, campaign=NONE_SEEN_TO_THE_END)["killed"])
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ namespace lenz::fuzz {
 
 Property text_round_trip();
 Property structure();
+Property drawn_calls();
 Property exact_passes();
 Property all_passes();
 Property pass_alone();
