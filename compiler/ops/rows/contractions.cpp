@@ -212,9 +212,9 @@ void composed(RowSink& t) {
       %z = aten.mm(aten.reshape(%x, [product($rows), $inner]), aten.reshape(%y, [$inner, product($columns)]))
       return aten.reshape(%z, concat($rows, $columns))
     }
-    %x = aten.reshape(%x, concat(shape(%x), list($b, 1)))
-    %z = aten.mul(%x, %y)
-    return aten.sum(%z, range($a, $a + $n), dtype=dtype(%self)))",
+    %x = aten._to_copy(aten.reshape(%x, concat(shape(%x), list($b, 1))), dtype=compute_dtype(%self))
+    %z = aten.sum(aten.mul(%x, aten._to_copy(%y, dtype=compute_dtype(%self))), range($a, $a + $n), dtype=dtype(%x))
+    return aten._to_copy(%z, dtype=dtype(%self)))",
                                                                                                      row));
   row.flow = {};
   row.variants = {};
@@ -233,6 +233,7 @@ void composed(RowSink& t) {
   row.exception = {};
   row.dtypes = kProduct;
   row.infer = rule::bilinear;
+  row.flow.in_storage = "always";
   row.generate = make::bilinear;
   row.exception = "of no elements eager can't tell sizes: `is ambiguous`";
   t.row("bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor", meaning(R"(
