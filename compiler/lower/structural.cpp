@@ -71,6 +71,9 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
   assume_of(*sub, [&](Dim d) { return bound_dim(d, sub->context().syms, bound); });
   put_symbols(*sub, bound);
   declare_symbols(*sub);
+  // From here on all is said in the caller's symbols, of which the sub-graph's own facts say nothing: the same names
+  // mean other sizes there.
+  sub->assumptions = program.assumptions;
 
   Graph* caller = std::exchange(graph_, sub.get());
   Block* before = std::exchange(block, &into);
@@ -92,9 +95,10 @@ std::vector<BufferId> Lowering::call(const Graph& callee, std::span<const Operan
     }
     buffers_[input.value] = given;
   }
-  const size_t relied = sub->assumptions.relied().size();
+  const size_t relied = sub->assumptions.relied().size(), decided = sub->assumptions.guards().size();
   sub->for_each_node([&](NodeId id) { lower_node(sub->node(id)); });
   for (const Cond& c : std::span(sub->assumptions.relied()).subspan(relied)) program.assumptions.assume(c);
+  for (const Cond& c : std::span(sub->assumptions.guards()).subspan(decided)) program.assumptions.assume(c);
   std::vector<BufferId> results;
   for (const Arg& out : sub->outputs()) {
     if (!out.is_value()) throw Unsupported("@" + sub->name + " returns something that is no value");
