@@ -93,7 +93,6 @@ inline constexpr std::string_view kAvgPoolBackwardLoops =
   "  $at = $start + $k "                                                                        \
   "  s = reduce sum(masked(within($at, $end), to(%self[first($i, $lead), $at], $a), 0)) "       \
   "  %out[$i] = s / to(product($end - $start), $a) }"
-inline constexpr std::string_view kAdaptiveAvgPool2dLoops = LENZ_ADAPTIVE_AVG("2");
 inline constexpr std::string_view kAdaptiveAvgPool3dLoops = LENZ_ADAPTIVE_AVG("3");
 #undef LENZ_ADAPTIVE_AVG
 
