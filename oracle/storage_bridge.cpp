@@ -112,8 +112,10 @@ std::vector<loops::Tensor> run_extern(const loops::ExternCall& call, const loops
       results.emplace_back();
       continue;
     }
-    at::Tensor made = out.results[i]->value.toTensor();
     const loops::Buffer& wanted = program.buffers[call.node.results[i]];
+    const at::IValue& result = out.results[i]->value;  // a number stands in memory of no dims
+    at::Tensor made =
+        result.isScalar() ? at::scalar_tensor(result.toScalar(), to_aten(wanted.type.dtype)) : result.toTensor();
     require_declared(call.node, wanted, made);
     // Sizes that only this op knows are read off its result.
     Binding sizes;
